@@ -16,24 +16,31 @@ type bitWriter struct {
 	n   uint
 }
 
-// difference writes d in Golomb-Rice code: its high part as so many zeros and a
-// one, then its low bits.
-func (w *bitWriter) difference(d uint32) {
-	high := uint(d >> riceBits)
-	for ; high > 16; high -= 16 {
-		w.write(0, 16)
+// keys writes the values of the keys of one block in one partition: the differences between them in
+// Golomb-Rice code, the high part of each as so many zeros and a one, then its low bits.
+func (w *bitWriter) keys(keys []Key, log uint) {
+	out, acc, n := w.out, w.acc, w.n // in registers
+	last := uint32(0)
+	for _, k := range keys {
+		v := valueOf(k, log, len(keys))
+		d := v - last
+		last = v
+		high := uint(d >> riceBits)
+		for ; high > 16; high -= 16 {
+			if n += 16; n >= 32 {
+				out = binary.LittleEndian.AppendUint32(out, uint32(acc))
+				acc >>= 32
+				n -= 32
+			}
+		}
+		acc |= (uint64(d%(1<<riceBits))<<1 | 1) << high << n
+		if n += high + 1 + riceBits; n >= 32 {
+			out = binary.LittleEndian.AppendUint32(out, uint32(acc))
+			acc >>= 32
+			n -= 32
+		}
 	}
-	w.write((uint64(d%(1<<riceBits))<<1|1)<<high, high+1+riceBits)
-}
-
-// write writes the low n bits of v, of at most 24, the others being 0.
-func (w *bitWriter) write(v uint64, n uint) {
-	w.acc |= v << w.n
-	if w.n += n; w.n >= 32 {
-		w.out = binary.LittleEndian.AppendUint32(w.out, uint32(w.acc))
-		w.acc >>= 32
-		w.n -= 32
-	}
+	w.out, w.acc, w.n = out, acc, n
 }
 
 // flush ends the bits with zeros up to a whole byte.
@@ -65,7 +72,7 @@ func (r *bitReader) fill() {
 	}
 }
 
-// difference reads what bitWriter.difference wrote; ok is false where the bits
+// difference reads one of the differences that bitWriter.keys wrote; ok is false where the bits
 // end before, or the value is limit or more.
 func (r *bitReader) difference(limit uint32) (d uint32, ok bool) {
 	high := uint64(0)

@@ -111,16 +111,6 @@ func countIn(keys []Key, log uint, partition int) int {
 // partitionOf is the number of the partition that a key is in.
 func partitionOf(k Key, log uint) int { return int(k >> (32 - log)) }
 
-// keys writes the keys of one block in one partition.
-func (w *bitWriter) keys(keys []Key, log uint) {
-	last := uint32(0)
-	for _, k := range keys {
-		v := valueOf(k, log, len(keys))
-		w.difference(v - last)
-		last = v
-	}
-}
-
 // valueOf is the value of a key among n of its block and partition.
 func valueOf(k Key, log uint, n int) uint32 {
 	return uint32(uint64(k<<log) * uint64(n*Odds) >> 32)

@@ -88,8 +88,19 @@ func (c *Collector) escapes(text []byte) {
 
 // run collects the rest of a run from a position, if it is long enough.
 func (c *Collector) run(text []byte, at int) {
-	if end := c.mask.runEnd(at); end-at >= token.MinIndexed {
-		c.put(keyAt(text, at, end))
+	end := c.mask.runEnd(at)
+	n := end - at
+	if n < token.MinIndexed {
+		return
+	}
+	var k Key
+	if n <= 16 && at+8 <= len(text) { // as nearly all
+		k = finish(uint64(n), load(text, at), load(text, max(at, end-8)), n)
+	} else {
+		k = keyAt(text, at, end)
+	}
+	if c.recent[k%recentKeys] != k {
+		c.put(k)
 	}
 }
 

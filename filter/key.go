@@ -30,19 +30,23 @@ func keyAt(text []byte, start, end int) Key {
 	for ; end-start > 16; start += 16 {
 		h = mix(h^hashFirst^(load(text, start)|fold), hashSecond^(load(text, start+8)|fold))
 	}
-	var first, second uint64
 	if n := end - start; start+8 <= len(text) {
-		unused := uint(64 - 8*min(n, 8))
-		first = (load(text, start) | fold) << unused >> unused
-		second = (load(text, max(start, end-8)) | fold) << unused >> unused
-	} else {
-		for i := n - 1; i >= 0; i-- {
-			first = first<<8 | uint64(text[start+i]) | fold&0xff
-		}
-		second = first
+		return finish(h, load(text, start), load(text, max(start, end-8)), n)
 	}
-	h = mix(h^hashFirst^first, hashSecond^second) * hashLast
-	return Key(max(h>>32, 1))
+	first := uint64(0)
+	for i := end - 1; i >= start; i-- {
+		first = first<<8 | uint64(text[i])
+	}
+	return finish(h, first, first, end-start)
+}
+
+// finish is the key of a token whose hash before its last n bytes, 1 to 16, is h. Of these bytes, first
+// has the first eight and last the last eight, or both all and others behind them.
+func finish(h, first, last uint64, n int) Key {
+	unused := uint(64-8*min(n, 8)) % 64 // the remainder is for the compiler
+	first = (first | fold) << unused >> unused
+	last = (last | fold) << unused >> unused
+	return Key(max(mix(h^hashFirst^first, hashSecond^last)*hashLast>>32, 1))
 }
 
 // load is the eight bytes from at on.

@@ -57,7 +57,10 @@ func (m mask) runEnd(at int) int {
 }
 
 // ahead is cur, with the bits of next following, n places on.
-func ahead(cur, next uint64, n uint) uint64 { return cur>>n | next<<(wordBytes-n) }
+func ahead(cur, next uint64, n uint) uint64 {
+	n %= wordBytes // as it is; the compiler then needs no check of it
+	return cur>>n | next<<1<<(wordBytes-1-n)
+}
 
 // long has a bit for each byte of a word with which token.MinIndexed bytes of runs
 // begin, the word behind being counted as one run.

@@ -71,6 +71,16 @@ const maxAlias = 13
 // finest), of .NET (information, verbose, fail, trce, dbug), and the usual short
 // forms (wrn, inf, dbg, ftl). It is None for every other name, and for single letters.
 func LevelFromAlias[T string | []byte](name T) Level {
+	switch string(name) { // as nearly all are
+	case "info", nameInfo:
+		return Info
+	case "warn", nameWarn:
+		return Warn
+	case "error", nameError:
+		return Error
+	case "debug", nameDebug:
+		return Debug
+	}
 	if len(name) < 3 || len(name) > maxAlias {
 		return None
 	}

@@ -27,7 +27,7 @@ type Line struct {
 // source is written clean ([CleanSource]); a level out of the vocabulary is written as "-".
 func AppendText(dst []byte, r Record) []byte {
 	var e Encoder
-	return e.AppendText(dst, r)
+	return e.AppendText(dst, &r)
 }
 
 // Encoder is [AppendText] for consecutive records: it reuses what a record has in common with the
@@ -38,8 +38,8 @@ type Encoder struct {
 	raw, clean string
 }
 
-// AppendText is the function AppendText.
-func (e *Encoder) AppendText(dst []byte, r Record) []byte {
+// AppendText is the function AppendText. It neither changes nor retains r.
+func (e *Encoder) AppendText(dst []byte, r *Record) []byte {
 	if r.Source != e.raw || e.clean == "" {
 		e.raw, e.clean = r.Source, CleanSource(r.Source)
 	}

@@ -85,7 +85,7 @@ func TestNextWalksABlock(t *testing.T) {
 	var starts []int
 	for i, m := range messages {
 		starts = append(starts, len(text))
-		text = e.AppendText(text, record.Record{Time: int64(i) * 1e8, Level: record.Level(i), Source: "s", Message: []byte(m)})
+		text = e.AppendText(text, &record.Record{Time: int64(i) * 1e8, Level: record.Level(i), Source: "s", Message: []byte(m)})
 	}
 	starts = append(starts, len(text))
 	rest := text
@@ -162,7 +162,7 @@ func TestEncoderReuse(t *testing.T) {
 		{Time: math.MaxInt64},
 	}
 	for _, r := range records {
-		if diff := cmp.Diff(string(record.AppendText(nil, r)), string(e.AppendText(nil, r))); diff != "" {
+		if diff := cmp.Diff(string(record.AppendText(nil, r)), string(e.AppendText(nil, &r))); diff != "" {
 			t.Errorf("%+v: Encoder differs (-want +got):\n%s", r, diff)
 		}
 	}
@@ -173,7 +173,7 @@ func TestNoAllocation(t *testing.T) {
 	dst, msg := make([]byte, 0, 1<<10), make([]byte, 0, 1<<10)
 	var e record.Encoder
 	if n := testing.AllocsPerRun(100, func() {
-		text := e.AppendText(dst, r)
+		text := e.AppendText(dst, &r)
 		line, _, err := record.Next(text)
 		if err != nil {
 			t.Fatal(err)
@@ -230,7 +230,7 @@ func BenchmarkAppendText(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		r.Time += 12345678
-		dst = e.AppendText(dst[:0], r)
+		dst = e.AppendText(dst[:0], &r)
 	}
 }
 

@@ -43,14 +43,16 @@ func (f *TimeFormatter) AppendTime(dst []byte, unixNano int64) []byte {
 	}
 	n := uint32(nano)
 	high, low := n/10000, n%10000 // five and four digits
-	t := &f.text
+	dst = append(dst, f.text[:]...)
+	// Not into f.text: a processor stalls if it copies digits that were just written one by one.
+	t := dst[len(dst)-TimeLen:]
 	t[secondLen] = '0' + byte(high/10000)
 	high %= 10000
 	put2(t[secondLen+1:], high/100)
 	put2(t[secondLen+3:], high%100)
 	put2(t[secondLen+5:], low/100)
 	put2(t[secondLen+7:], low%100)
-	return append(dst, t[:]...)
+	return dst
 }
 
 func (f *TimeFormatter) setSecond(second int64) {

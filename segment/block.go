@@ -44,7 +44,7 @@ func (b *block) reserve(n, limit int) {
 }
 
 // add appends a record, whose source is clean.
-func (b *block) add(r record.Record, enc *record.Encoder) {
+func (b *block) add(r *record.Record, enc *record.Encoder) {
 	from := len(b.text)
 	b.text = enc.AppendText(b.text, r)
 	if from == 0 {

@@ -87,8 +87,10 @@ func (w *Writer) Append(r record.Record) error {
 	if w.err != nil {
 		return w.err
 	}
-	r.Source = record.CleanSource(r.Source)
-	size := maxTextLen(r)
+	if r.Source == "" || r.Source != w.tally.last { // which is clean
+		r.Source = record.CleanSource(r.Source)
+	}
+	size := w.maxTextLen(&r)
 	switch {
 	case w.output != nil:
 		return fmt.Errorf("%w: an output takes lines only", ErrRecord)
@@ -103,7 +105,7 @@ func (w *Writer) Append(r record.Record) error {
 	if err := w.reserve(size); err != nil {
 		return err
 	}
-	w.cur.add(r, &w.enc)
+	w.cur.add(&r, &w.enc)
 	w.tally.add(r.Time, r.Level, r.Source)
 	return nil
 }
@@ -123,10 +125,16 @@ func (w *Writer) reserve(size int) error {
 	return nil
 }
 
-// maxTextLen is the length of a record's text, or up to 4 bytes more; its source is clean.
-func maxTextLen(r record.Record) int {
+// maxTextLen is an upper bound of the length of a record's text; its source is clean. If the text may not
+// fit into the block, it is at most 4 bytes too long; otherwise the newlines, each of which takes a
+// second byte, are not counted.
+func (w *Writer) maxTextLen(r *record.Record) int {
 	const columns = record.TimeLen + len("\tFATAL\t\t\n")
-	return columns + len(r.Source) + len(r.Message) + bytes.Count(r.Message, []byte{'\n'})
+	n := columns + len(r.Source) + len(r.Message)
+	if most := n + len(r.Message); len(w.cur.text)+most <= w.opts.BlockSize {
+		return most
+	}
+	return n + bytes.Count(r.Message, []byte{'\n'})
 }
 
 // Full reports whether the block being filled is the last that the segment can have: seal it now,

@@ -130,10 +130,16 @@ func fraction(b []byte, i int, nano int32) (int32, int) {
 		return nano, i
 	}
 	i++
-	n, unit := int32(0), int32(nanosPerSecond/10)
-	for ; i < len(b) && b[i]-'0' <= 9; i++ {
-		n += int32(b[i]-'0') * unit
-		unit /= 10
+	const digits = 9
+	n, end := int32(0), i+digits
+	for ; i < min(end, len(b)) && b[i]-'0' <= 9; i++ {
+		n = n*10 + int32(b[i]-'0')
+	}
+	for k := i; k < end; k++ {
+		n *= 10
+	}
+	for i < len(b) && b[i]-'0' <= 9 {
+		i++
 	}
 	return max(nano, n), i
 }

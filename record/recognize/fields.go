@@ -97,22 +97,22 @@ func (f *finding) wrap(value []byte) {
 	}
 }
 
-// timeValue takes a time out of a field's value.
+// timeValue takes a time out of a field's value; none was found before.
 func (f *finding) timeValue(name, value []byte) {
 	if value[0] == '{' {
 		f.nestedTime(value)
 		return
 	}
 	text := trimSpace(unquoted(value))
-	m, ok := f.wholeTime(text)
+	ok := f.wholeTime(&f.moment, text)
 	if !ok && len(text) <= maxEscaped && bytes.IndexByte(text, '\\') >= 0 {
 		var space [maxEscaped]byte // some encoders escape '+' and '/'
-		m, ok = f.wholeTime(unescape(text, space[:]))
+		ok = f.wholeTime(&f.moment, unescape(text, space[:]))
 	}
 	if !ok {
 		return
 	}
-	f.setTime(m)
+	f.timeSet()
 	if string(name) == "@t" {
 		f.impliedLevel = record.Info // compact log event format: no @l means information
 	}
@@ -121,12 +121,13 @@ func (f *finding) timeValue(name, value []byte) {
 // maxEscaped is the length limit of a time that holds escapes.
 const maxEscaped = 64
 
-// wholeTime reads the whole of a field's text as a time.
-func (f *finding) wholeTime(text []byte) (moment, bool) {
-	if m, n := f.minute.moment(text, true); n > 0 && n == len(text) {
-		return m, true
+// wholeTime reads the whole of a field's text as a time, into m.
+func (f *finding) wholeTime(m *moment, text []byte) (ok bool) {
+	if n := f.minute.moment(m, text, true); n > 0 && n == len(text) {
+		return true
 	}
-	return epochNumber(text)
+	*m, ok = epochNumber(text)
+	return ok
 }
 
 // nestedTime takes a time out of the objects that MongoDB ({"$date": …}), Log4j

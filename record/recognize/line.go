@@ -27,9 +27,15 @@ type finding struct {
 
 // setTime sets the time.
 func (f *finding) setTime(m moment) {
-	f.moment, f.found = m, true
+	f.moment = m
+	f.timeSet()
+}
+
+// timeSet reports that the moment is the time: copying it takes longer than to parse most.
+func (f *finding) timeSet() {
+	f.found = true
 	if f.level == record.None {
-		f.level = m.level
+		f.level = f.moment.level
 	}
 }
 
@@ -146,11 +152,11 @@ func (f *finding) timeAt(b []byte, i int, bare bool) int {
 			}
 		}
 	}
-	m, n := f.minute.moment(b[i:], bare)
+	n := f.minute.moment(&f.moment, b[i:], bare)
 	if n == 0 {
 		return 0
 	}
-	f.setTime(m)
+	f.timeSet()
 	return i + n
 }
 

@@ -8,25 +8,27 @@ type minute struct {
 	second int64
 }
 
-// moment is parseMoment.
-func (c *minute) moment(b []byte, bare bool) (moment, int) {
+// moment is parseMoment into m.
+func (c *minute) moment(m *moment, b []byte, bare bool) (n int) {
 	const length = len(c.text)
 	if len(b) < length+2 {
-		return parseMoment(b, bare)
+		*m, n = parseMoment(b, bare)
+		return n
 	}
-	if [length]byte(b) != c.text {
-		m, n := parseMoment(b, bare)
+	const words = length - 1 // without the colon behind the minute, a comparison of two words
+	if [words]byte(b) != [words]byte(c.text[:]) || b[words] != c.text[words] {
+		*m, n = parseMoment(b, bare)
 		if n > 0 && m.layout == layoutISO {
 			c.text = [length]byte(b)
 			c.second = daySecond(four(b, 0), two(b, 5), two(b, 8)) + int64(two(b, 11)*3600+two(b, 14)*60)
 		}
-		return m, n
+		return n
 	}
 	second, nano, ok := ofDay(0, 0, two(b, length))
 	if !ok {
-		return moment{}, 0
+		return 0
 	}
 	nano, end := fraction(b, length+2, nano)
-	m := moment{second: c.second + second, nano: nano, layout: layoutISO}
-	return m, m.zone(b, end)
+	*m = moment{second: c.second + second, nano: nano, layout: layoutISO}
+	return m.zone(b, end)
 }

@@ -128,7 +128,8 @@ func New(opts Options) *Recognizer {
 // are resolved to the latest before it (up to a day after it is allowed, for clock skew): the
 // modification time of an old file, otherwise read.
 func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
-	f := r.find(line)
+	f := finding{minute: &r.minute}
+	r.find(&f, line)
 	if f.wrapped != nil && (!f.found || f.level == record.None) {
 		r.unwrap(&f)
 	}
@@ -146,15 +147,13 @@ func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 	return s
 }
 
-// find finds what the line itself contains.
-func (r *Recognizer) find(line []byte) finding {
-	f := finding{minute: &r.minute}
+// find adds to f, which is empty, what the line itself contains.
+func (r *Recognizer) find(f *finding, line []byte) {
 	f.line(line)
 	// Of JSON, auto has no other level than a numeric one.
 	if f.level == record.None && len(line) > 0 && (line[0] != '{' || f.numeric || r.parser != nil && !r.parser.Recognizes()) {
 		f.level = r.fieldLevel(line)
 	}
-	return f
 }
 
 // maxWrapped is how much of a wrapped line is examined, in bytes of JSON.
@@ -168,7 +167,8 @@ func (r *Recognizer) unwrap(f *finding) {
 		r.unwrapped = jsontext.Unescape(r.unwrapped[:0], line)
 		line = r.unwrapped
 	}
-	inner := r.find(line)
+	inner := finding{minute: &r.minute}
+	r.find(&inner, line)
 	if !f.found && inner.found {
 		f.moment, f.found = inner.moment, true
 	}

@@ -124,7 +124,9 @@ func (r *Rules) moment(f *finding, line []byte) (moment, bool) {
 	case r.format != nil:
 		return r.format.find(text)
 	case r.time != nil:
-		return f.wholeTime(slices.Clip(trimSpace(text)))
+		var m moment
+		ok := f.wholeTime(&m, slices.Clip(trimSpace(text)))
+		return m, ok
 	}
 	return moment{}, false
 }
