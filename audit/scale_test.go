@@ -28,7 +28,7 @@ const (
 type synthetic struct {
 	store.Store
 	services, perHour int
-	// blobless and bare say that no blobs, or no entities, are there.
+	// blobless and bare mean that no blobs, or no entities, are there.
 	blobless, bare bool
 	// shards are the instances of each.
 	shards map[string]map[int]bool
@@ -276,7 +276,7 @@ func TestRequests(t *testing.T) {
 	})
 }
 
-// A day of many segments is compared in parts of whole hours, each of which asks the service's 17
+// A day of many segments is compared in parts of whole hours, each of which queries the service's 17
 // partitions; one of few segments in one request.
 func TestParts(t *testing.T) {
 	t.Parallel()
