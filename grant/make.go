@@ -54,7 +54,7 @@ type Request struct {
 	Expires time.Time
 	// Classes are those of a shipper's tables; a reader gets all existing classes.
 	Classes []string
-	// Hierarchical says whether the account has a hierarchical namespace; nil asks storage.
+	// Hierarchical is whether the account has a hierarchical namespace; nil detects it.
 	Hierarchical *bool
 }
 

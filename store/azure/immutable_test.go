@@ -9,7 +9,7 @@ import (
 	"logstow/store/azure"
 )
 
-// A container is immutable if it has a legal hold or a retention policy; who may not know that is told no.
+// A container is immutable if it has a legal hold or a retention policy; without permission to read that the result is no.
 func TestImmutable(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
