@@ -17,7 +17,7 @@ import (
 type Fault struct {
 	// Package is the import path; File the file's absolute path.
 	Package, File string
-	// Line is where the change is, from 1; Kind says what it is.
+	// Line is where the change is, from 1; Kind is what it is.
 	Line       int
 	Kind       string
 	Start, End int
