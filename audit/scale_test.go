@@ -86,7 +86,7 @@ func (s *synthetic) indexed(service string, h, n int) tableindex.Entity {
 	return r
 }
 
-// measure looks at the heap at some pages.
+// measure reads the size of the heap at some pages.
 func (s *synthetic) measure() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,7 +207,7 @@ func (e *encoder) Upsert(_ context.Context, _ string, entities []store.Entity) e
 }
 
 // A day of 100,000 segments (with LOGSTOW_LARGE=1 200,000) is compared in bounded memory, whatever differs. Not
-// parallel: it looks at the whole heap.
+// parallel: it measures the whole heap.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow")

@@ -196,7 +196,7 @@ func TestRequestRejected(t *testing.T) {
 	}
 }
 
-// TestSASCannotSign: whoever was granted access cannot grant it on.
+// TestSASCannotSign: a grant cannot be used to make another.
 func TestSASCannotSign(t *testing.T) {
 	t.Parallel()
 	s := owner(t)

@@ -305,7 +305,7 @@ func TestReplaced(t *testing.T) {
 }
 
 // TestNarrowDirectory: what is above a grant's directory holds it alone, what is
-// beside it is refused, and no request is needed to know.
+// beside it is refused, without a request.
 func TestNarrowDirectory(t *testing.T) {
 	t.Parallel()
 	s := owner(t)

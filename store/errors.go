@@ -8,7 +8,7 @@ import (
 )
 
 // The classes of storage errors, matched with errors.Is. A backend decides the
-// class in one place; nothing else looks at codes or texts.
+// class in one place; nothing else reads codes or texts.
 var (
 	// ErrNotFound: the blob or entity does not exist.
 	ErrNotFound = errors.New("not found")

@@ -56,7 +56,7 @@ type finder struct {
 	src       []byte
 	info      *types.Info
 	faults    []Fault
-	// unused are constants that no caller looks at.
+	// unused are constants that no caller uses.
 	unused map[ast.Expr]bool
 }
 

@@ -69,7 +69,7 @@ func secureServer(t *testing.T) (*azurite.Azurite, *http.Transport) {
 	return azurite.Start(t, "--oauth", "basic", "--cert", certFile, "--key", keyFile), transport
 }
 
-// jwt is a token as Azurite looks at it: it checks its claims, not its signature.
+// jwt is a token as Azurite expects it: it checks its claims, not its signature.
 func jwt(t testing.TB, audience string) string {
 	t.Helper()
 	now := time.Now().Unix()
