@@ -22,7 +22,7 @@ test: testdata/azurite/node_modules ## everything, the real storage service incl
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -timeout 20m $(PKG)
 
 REPORT   ?= test.json
-test-report: testdata/azurite/node_modules ## the same; failures are told last, and REPORT gets all as test2json writes it
+test-report: testdata/azurite/node_modules ## the same; failures are printed last, and REPORT gets all as test2json writes it
 	LOGSTOW_REQUIRE_AZURITE=1 $(TOOL) gotestsum --format pkgname --jsonfile $(REPORT) -- -timeout 20m $(PKG)
 
 test-large: testdata/azurite/node_modules ## retention of 24,000 blobs, and killed 40 times

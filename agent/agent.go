@@ -73,13 +73,13 @@ type Options struct {
 	Reload func() (Settings, error)
 }
 
-// ErrStopped is the cause ([context.Cause]) of a context that asks a run to end in order:
+// ErrStopped is the cause ([context.Cause]) of a context that stops a run in order:
 // what was read is uploaded within the drain timeout.
-var ErrStopped = errors.New("asked to stop") //nolint:gochecknoglobals // a sentinel
+var ErrStopped = errors.New("stop requested") //nolint:gochecknoglobals // a sentinel
 
-// ErrInterrupted is the error of a run with Once that was asked to stop before every
+// ErrInterrupted is the error of a run with Once that was stopped before every
 // input was read to its end.
-var ErrInterrupted = errors.New("asked to stop") //nolint:gochecknoglobals // a sentinel
+var ErrInterrupted = errors.New("stop requested") //nolint:gochecknoglobals // a sentinel
 
 // SettingsError is an error in the settings: a store, a route, an address or an input
 // that cannot be opened as it is given.

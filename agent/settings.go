@@ -35,7 +35,7 @@ type Settings struct {
 
 	// RetryFor limits, with Once, the time without a response from storage.
 	RetryFor time.Duration
-	// DrainTimeout limits the time to upload what was read after the run is asked to end.
+	// DrainTimeout limits the time to upload what was read after the run is stopped.
 	DrainTimeout time.Duration
 
 	// BufferDir is the directory of the buffer; "" keeps it in memory.

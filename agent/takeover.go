@@ -197,7 +197,7 @@ func takenOver(ctx context.Context, dir string) bool {
 	return false
 }
 
-// openOwn opens a shipper's own buffer, and asks for it if another instance has taken it over.
+// openOwn opens a shipper's own buffer, and requests its return if another instance has taken it over.
 func openOwn(ctx context.Context, opts buffer.Options) (*buffer.Buffer, error) {
 	b, err := buffer.Open(ctx, opts)
 	if !errors.Is(err, buffer.ErrLocked) || !takenOver(ctx, opts.Dir) {

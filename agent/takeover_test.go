@@ -185,7 +185,7 @@ func (downBlobs) Create(context.Context, string, []byte, store.CreateOptions) (s
 	return "", &store.Error{Op: "create blob", Object: "x", Class: store.ErrUnavailable}
 }
 
-// A shipper that comes back gets its buffer from who took it over.
+// A shipper that comes back gets its buffer from the instance that took it over.
 func TestTakeoverIsGivenBack(t *testing.T) {
 	t.Parallel()
 	st := storetest.OpenLocal(t)

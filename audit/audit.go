@@ -115,7 +115,7 @@ type Report struct {
 // Err joins the failed reads and writes; it is nil if there are none.
 func (r *Report) Err() error { return errors.Join(r.problems...) }
 
-// Verify compares and changes nothing. The error says why it ended early; failed reads are in the
+// Verify compares and changes nothing. The error is the reason if it ended early; failed reads are in the
 // report: see [Report.Err].
 func Verify(ctx context.Context, s store.Store, o Options) (Report, error) {
 	return run(ctx, s, o, false)
@@ -125,9 +125,9 @@ func Verify(ctx context.Context, s store.Store, o Options) (Report, error) {
 // written, and idempotent. Entities of missing tables are written too, and the tables created:
 // retention drops them again. Errors are as with [Verify].
 //
-// A store whose database was rebuilt (see [store.PendingReindex]) is told that its index is complete after a
+// A store whose database was rebuilt (see [store.PendingReindex]) is marked as having a complete index after a
 // Reindex of everything without problems. If it is rebuilt during the Reindex, all is compared
-// again; if that happens each time, the error says so.
+// again; if that happens each time, an error reports it.
 func Reindex(ctx context.Context, s store.Store, o Options) (Report, error) {
 	r, ok := s.(store.Rebuilder)
 	if !ok || !o.isUnrestricted() {

@@ -232,7 +232,7 @@ func TestRebuild(t *testing.T) {
 			t.Error(diff)
 		}
 
-		// A range is whole days of it, and only the services asked for.
+		// A range is whole days of it, and only the selected services.
 		dropTables(t, s)
 		second := hour().Truncate(24*time.Hour).AddDate(0, 0, 1)
 		o := audit.Options{Services: []string{"api*"}, From: second.Add(5 * time.Hour), To: second.Add(6 * time.Hour)}
@@ -265,8 +265,8 @@ func TestRebuild(t *testing.T) {
 	})
 }
 
-// What only the index has is of the services and days asked for too, and what anybody may have written
-// into a key is printable.
+// Entities without blobs are of the selected services and days too, and a key of any content
+// is printable.
 func TestStrayRange(t *testing.T) {
 	t.Parallel()
 	s := storetest.OpenLocal(t)

@@ -30,7 +30,7 @@ func TestConcurrentWriters(t *testing.T) {
 		var wg sync.WaitGroup
 		defer wg.Wait()
 		defer stop()
-		wg.Go(func() { // a shipper, and one who deletes some
+		wg.Go(func() { // a shipper, and a process that deletes some
 			for n := uint64(2); ctx.Err() == nil; n++ {
 				m := newSegment(t, "api", "", today, n, 5)
 				create(t, s, &m, m.entity.Meta.Encode())
@@ -173,7 +173,7 @@ func TestBetweenRequests(t *testing.T) {
 					}
 					got := lines(t, h, run, audit.Options{})
 					if half := first.name != second.name && i < 2 && (second.name == "after the second query"); half && !repair {
-						return // half done at both looks cannot be told from a difference
+						return // half done at both comparisons cannot be distinguished from a difference
 					}
 					if diff := cmp.Diff(want, got); diff != "" {
 						t.Error(diff)
@@ -229,7 +229,7 @@ func TestSettles(t *testing.T) {
 	}
 }
 
-// A query that fails in the end is asked anew, and what it had said is forgotten.
+// A query that fails in the end is sent again, and its earlier results are discarded.
 func TestRetriedRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

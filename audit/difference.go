@@ -74,13 +74,13 @@ type listedBlob struct {
 	name string
 	// hour is that in its name.
 	hour, created time.Time
-	// entity is the entity that it should have, without minutes, unless bad says why it cannot have
-	// one.
+	// entity is the entity that it should have, without minutes, unless it cannot have one:
+	// then bad is the reason.
 	entity tableindex.Entity
 	bad    error
-	// rejected says that it is an output of compaction that a marker rejects: it has no entity.
+	// rejected is set for an output of compaction that a marker rejects: it has no entity.
 	rejected bool
-	// agrees says that its entity exists and matches; minutes identifies the entity's minutes.
+	// agrees is set if its entity exists and matches; minutes identifies the entity's minutes.
 	agrees  bool
 	minutes [16]byte
 }

@@ -41,7 +41,7 @@ func (b busyTables) CreateTable(ctx context.Context, table string) error {
 }
 
 // The name of a table that was dropped cannot be used for 40 s and more: reindex waits for it, and
-// where that takes too long says so and goes on with the other days.
+// where that takes too long reports it and continues with the other days.
 func TestBusyTable(t *testing.T) {
 	t.Parallel()
 	for blocked, whole := range map[time.Duration]bool{50 * time.Second: true, time.Hour: false} {
@@ -72,7 +72,7 @@ func TestBusyTable(t *testing.T) {
 	}
 }
 
-// Late records of a day that was dropped make its table again; verify has nothing to say of that, and
+// Late records of a day that was dropped make its table again; verify reports nothing of that, and
 // the next retention run drops it.
 func TestLateDay(t *testing.T) {
 	t.Parallel()
@@ -120,7 +120,7 @@ func (u unreadableBlobs) Read(ctx context.Context, name string, off, n int64) ([
 	return u.Blobs.Read(ctx, name, off, n)
 }
 
-// What cannot be read is said, by name and a bounded number of times, and hides nothing else; storage that
+// What cannot be read is reported, by name and a bounded number of times, and hides nothing else; storage that
 // is gone for minutes ends everything.
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
@@ -149,7 +149,7 @@ func TestUnreadable(t *testing.T) {
 			t.Errorf("%d problems: %q", len(p), p)
 		}
 
-		// reindex writes the others, and says which it could not.
+		// reindex writes the others, and reports which it could not.
 		u.errs = map[string]error{odd.entity.Name.String(): store.ErrAccessDenied}
 		other := newSegment(t, "api", "", hour(), 502, 2)
 		create(t, s, &other, other.entity.Meta.Encode())

@@ -213,7 +213,7 @@ func found(t testing.TB, s store.Store, o audit.Options, run func(audit.Options)
 		t.Fatal(err, report.Err())
 	}
 	if int(report.Differences) != len(differences) {
-		t.Errorf("%d differences, the report says %d", len(differences), report.Differences)
+		t.Errorf("%d differences, the report has %d", len(differences), report.Differences)
 	}
 	slices.Sort(differences)
 	return differences, report

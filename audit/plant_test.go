@@ -48,8 +48,8 @@ func (g *garden) move(t *testing.T, m made, table string) {
 	unindex(t, g.s, m.entity)
 }
 
-// flip stores and indexes a segment with one bit wrong between two offsets. Which part of it is then
-// wrong is the footer's to say, where it can be read.
+// flip stores and indexes a segment with one bit wrong between two offsets. The footer, if it can
+// be read, determines which part is then wrong.
 func (g *garden) flip(t *testing.T, m made, from, to int64) {
 	t.Helper()
 	if from >= to {

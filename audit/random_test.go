@@ -16,7 +16,7 @@ import (
 	"logstow/tableindex"
 )
 
-// garden is a random store in which things were made wrong, and what is to be said of it.
+// garden is a random store in which things were made wrong, and what is to be reported of it.
 type garden struct {
 	s   store.Store
 	rng *rand.Rand
@@ -28,7 +28,7 @@ type garden struct {
 	left         []string
 }
 
-// expect says what is found of an object at each depth, what reindex leaves of it, and what is found then.
+// expect is what is found of an object at each depth, what reindex leaves of it, and what is found then.
 type expect struct {
 	listing, footers, blocks audit.Kind
 	left                     audit.Kind
@@ -40,7 +40,7 @@ func repaired(listing, footers, blocks audit.Kind) expect {
 	return expect{listing: listing, footers: footers, blocks: blocks}
 }
 
-// lasting is what is found before and after, and reindex can only say.
+// lasting is what is found before and after, and reindex can only report.
 func lasting(listing, footers, blocks audit.Kind) expect {
 	return expect{listing, footers, blocks, footers, [3]audit.Kind{listing, footers, blocks}}
 }
@@ -82,7 +82,7 @@ func changedDigit(s string, rng *rand.Rand) string {
 	}
 }
 
-// check compares what is said with what is expected.
+// check compares what is reported with what is expected.
 func (g *garden) check(t *testing.T) {
 	t.Helper()
 	for depth := range g.found {
@@ -126,7 +126,7 @@ func lines(t *testing.T, s store.Store, run runner, o audit.Options) (all []stri
 		all = append(all, string(d.Kind)+" "+d.Object)
 		line := d.String()
 		if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r == 0x7f }) || !strings.HasPrefix(line, all[len(all)-1]+": ") || d.Text == "" {
-			t.Errorf("not a line that says what differs: %q", line)
+			t.Errorf("not a line that names what differs: %q", line)
 		}
 	}
 	report, err := run(t.Context(), s, o)
@@ -134,7 +134,7 @@ func lines(t *testing.T, s store.Store, run runner, o audit.Options) (all []stri
 		t.Fatal(err, report.Err())
 	}
 	if int(report.Differences) != len(all) {
-		t.Errorf("%d differences, the report says %d", len(all), report.Differences)
+		t.Errorf("%d differences, the report has %d", len(all), report.Differences)
 	}
 	slices.Sort(all)
 	return all

@@ -12,7 +12,7 @@ import (
 	"logstow/store/storetest"
 )
 
-// watched sees what is read of blobs.
+// watched records what is read of blobs.
 type watched struct {
 	store.Store
 	read func(name string, off int64)

@@ -90,7 +90,7 @@ func (r *replaced) Reindexed(id string) error {
 	return nil
 }
 
-// The index of a store whose database is replaced again and again is incomplete, and the error says so.
+// The index of a store whose database is replaced again and again is incomplete, and the error reports it.
 func TestReindexNeverComplete(t *testing.T) {
 	t.Parallel()
 	for times, complete := range []bool{0: true, 1: true, 2: true, 3: false, 4: false} {

@@ -28,7 +28,7 @@ const (
 type synthetic struct {
 	store.Store
 	services, perHour int
-	// blobless and bare say that no blobs, or no entities, are there.
+	// blobless and bare mean that no blobs, or no entities, are there.
 	blobless, bare bool
 	// shards are the instances of each.
 	shards map[string]map[int]bool
@@ -86,7 +86,7 @@ func (s *synthetic) indexed(service string, h, n int) tableindex.Entity {
 	return r
 }
 
-// measure looks at the heap at some pages.
+// measure reads the size of the heap at some pages.
 func (s *synthetic) measure() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,7 +207,7 @@ func (e *encoder) Upsert(_ context.Context, _ string, entities []store.Entity) e
 }
 
 // A day of 100,000 segments (with LOGSTOW_LARGE=1 200,000) is compared in bounded memory, whatever differs. Not
-// parallel: it looks at the whole heap.
+// parallel: it measures the whole heap.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow")
@@ -276,7 +276,7 @@ func TestRequests(t *testing.T) {
 	})
 }
 
-// A day of many segments is compared in parts of whole hours, each of which asks the service's 17
+// A day of many segments is compared in parts of whole hours, each of which queries the service's 17
 // partitions; one of few segments in one request.
 func TestParts(t *testing.T) {
 	t.Parallel()

@@ -67,7 +67,7 @@ func TestParseRejects(t *testing.T) {
 		if n, err := blobnaming.Parse(line[0]); err == nil {
 			t.Errorf("Parse(%q) = %+v, want an error", line[0], n)
 		} else if !strings.Contains(err.Error(), "blob name") || n != (blobnaming.Name{}) {
-			t.Errorf("Parse(%q) = %+v, %v: want no name and an error that says what it is about", line[0], n, err)
+			t.Errorf("Parse(%q) = %+v, %v: want no name and an error that names the problem", line[0], n, err)
 		}
 	}
 }

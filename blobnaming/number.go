@@ -19,8 +19,8 @@ const (
 )
 
 // Numberer draws the numbers that one writer tries, so that a single writer counts 1, 2, 3, … and
-// several writers of one service rarely try the same. Storage decides who gets a number, by
-// conditional create; a Numberer only remembers the results:
+// several writers of one service rarely try the same. A number belongs to the writer whose
+// conditional create succeeds; a Numberer only remembers the results:
 //
 //   - In an unknown bucket it starts at 1 while it has met no other writer of the service,
 //     and at a random number otherwise.
@@ -58,7 +58,7 @@ type run struct {
 	used      uint64
 }
 
-// otherWriters is what a writer knows of the other writers of a service.
+// otherWriters is what a writer has seen of the other writers of a service.
 type otherWriters struct {
 	// seen is set once a number was taken. It stays set: a writer that starts at random numbers
 	// cannot learn that the others are gone.

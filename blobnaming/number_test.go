@@ -153,7 +153,7 @@ func (b *bucketNames) create(number uint64) bool {
 	return true
 }
 
-// TestNumberersContend lets writers of one service, which know nothing of each
+// TestNumberersContend lets writers of one service, which have seen nothing of each
 // other, fill buckets one after the other: at most 5% of the creates in the
 // first bucket may end in conflict, and 1% in those after it.
 func TestNumberersContend(t *testing.T) {

@@ -156,7 +156,7 @@ func (b *Buffer) syncLoop() {
 // Batch is a sealed batch on its way to storage.
 type Batch = queue.Batch
 
-// Next waits for a sealed batch and hands it to the caller, who calls Batch.Load first and
+// Next waits for a sealed batch and hands it to the caller, which calls Batch.Load first and
 // Batch.Done, Batch.Return or Batch.Quarantine last. The oldest comes first; in a backlog
 // every fourth is the newest. Next may be called concurrently. After Drain it returns
 // io.EOF when no batch waits. It does not wait for batches in flight: whoever returns one

@@ -250,7 +250,7 @@ func TestQuarantine(t *testing.T) {
 		t.Errorf("%+v, want one quarantined and no bytes", s)
 	}
 	if !strings.Contains(log.String(), "storage says no") || !strings.Contains(log.String(), "level=ERROR") {
-		t.Errorf("the log says %q", log.String())
+		t.Errorf("log: %q", log.String())
 	}
 	if _, err := b.Next(t.Context()); !errors.Is(err, io.EOF) {
 		t.Errorf("Next returned %v, want EOF", err)

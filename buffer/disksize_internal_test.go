@@ -64,7 +64,7 @@ type world struct {
 	seed uint64
 	rnd  *rand.Rand
 	// services take turns; words is how many random words are in a line, of which
-	// few make it compressible. The first line is as large as large says.
+	// few make it compressible. The first line has the size large.
 	services, words, large int
 	flushInterval          time.Duration
 	log                    *logBuffer

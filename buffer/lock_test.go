@@ -64,7 +64,7 @@ func TestLockRemoved(t *testing.T) {
 				t.Errorf("the first one goes on: %v", err)
 			}
 			if first.Err() == nil {
-				t.Error("the first one does not say what is wrong")
+				t.Error("the first one does not report what is wrong")
 			}
 			if err := first.Close(); err == nil {
 				t.Error("the first one closed without an error")

@@ -146,7 +146,7 @@ func decode(t testing.TB, batch *buffer.Batch) sealed {
 		s.records = append(s.records, record.Record{Time: at.UnixNano(), Source: columns[2], Message: []byte(columns[3])})
 	}
 	if uint64(len(s.records)) != batch.Meta.Records {
-		t.Fatalf("metadata says %d records, the body has %d", batch.Meta.Records, len(s.records))
+		t.Fatalf("metadata has %d records, the body %d", batch.Meta.Records, len(s.records))
 	}
 	var minutes uint64
 	for _, m := range batch.Minutes {

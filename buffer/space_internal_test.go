@@ -148,7 +148,7 @@ func TestFullDiskEnds(t *testing.T) {
 
 	opts := w.options()
 	ended, cancel := context.WithCancelCause(t.Context())
-	cancel(errors.New("asked to stop"))
+	cancel(errors.New("stop requested"))
 	if _, err := Open(ended, opts); !errors.Is(err, context.Cause(ended)) {
 		t.Errorf("open: %v", err)
 	}

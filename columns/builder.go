@@ -93,7 +93,7 @@ type column struct {
 }
 
 // NewBuilder makes a builder for messages of a parser, as a footer has it. There are no columns of fields
-// if this program does not know its version.
+// if its version is unknown.
 func NewBuilder(stored string, opts Options) *Builder {
 	b := &Builder{seconds: column{name: Name{Fixed: field.Time}}, seed: maphash.MakeSeed()}
 	b.limit, b.limitNamed = opts.limits()

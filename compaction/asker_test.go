@@ -19,7 +19,7 @@ import (
 	"logstow/store"
 )
 
-// asker asks a list of queries of a store.
+// asker runs a list of queries on a store.
 type asker struct {
 	tb    testing.TB
 	s     store.Store
@@ -30,7 +30,7 @@ type asker struct {
 	word     string // that some messages contain
 }
 
-// answers are the texts of all answers by what was asked.
+// answers are the texts of all answers by query.
 func (a *asker) answers() map[string]string {
 	a.tb.Helper()
 	all := make(map[string]string)

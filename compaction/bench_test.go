@@ -22,7 +22,7 @@ import (
 )
 
 // BenchmarkRun compacts an hour of many instances that flush each minute; LOGSTOW_SEGMENTS
-// says how many segments that are. CPU is compared with that of decompressing all blocks and
+// is the number of segments. CPU is compared with that of decompressing all blocks and
 // compressing them again into one segment with a filter.
 func BenchmarkRun(b *testing.B) {
 	segments := 600

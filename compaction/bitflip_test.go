@@ -92,7 +92,7 @@ func (c *copied) ask(t *testing.T) (answers string, notes []string, problems []e
 }
 
 // No single bit of an output that is wrong changes an answer while the inputs are there. In a block, and
-// in what the output says of its inputs, each is detected, and the report names the output. The short
+// in what the output records of its inputs, each is detected, and the report names the output. The short
 // form flips one bit of each byte.
 func TestLongEveryBitOfAnOutput(t *testing.T) {
 	t.Parallel()

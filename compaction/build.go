@@ -93,7 +93,7 @@ func (b *builder) build(ctx context.Context, g Generation) (out *built, err erro
 	return out, nil
 }
 
-// verifyOutput decodes an output and compares all that it says, with itself and with its
+// verifyOutput decodes an output and compares its parts with each other and with its
 // metadata, and the records of each input with the input's counts and sum. origins are those
 // that are expected; nil is any.
 func verifyOutput(ctx context.Context, read segment.Range, size int64, meta blobnaming.Metadata, origins []segment.Origin) error {

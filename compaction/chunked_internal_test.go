@@ -10,7 +10,7 @@ import (
 	"logstow/store"
 )
 
-// A read-back in chunks gives the bytes asked for, in few requests.
+// A read-back in chunks gives the requested bytes, in few requests.
 func TestChunked(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()

@@ -12,7 +12,7 @@ import (
 	"logstow/segment"
 )
 
-// An output has the columns that the options say, in all of its blocks, whatever its inputs have.
+// An output has the columns of the options, in all of its blocks, whatever its inputs have.
 func TestColumnsOfOutputs(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

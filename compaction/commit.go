@@ -30,7 +30,7 @@ const (
 	taken
 )
 
-// judge says what became of a create, by its error and the blob that then has the name,
+// judge determines the outcome of a create from its error and the blob that then has the name,
 // if any: after a lost response, the same Batch under the name is success. It is pure.
 func judge(created error, found *blobnaming.Metadata, batch blobnaming.Batch) outcome {
 	switch {
@@ -44,8 +44,8 @@ func judge(created error, found *blobnaming.Metadata, batch blobnaming.Batch) ou
 	return taken
 }
 
-// commit creates an output, on condition that its name is free, until it is clear what
-// became of it. The name is the lock: of all who make this generation, one does.
+// commit creates an output, on condition that its name is free, until the outcome
+// is known. The name is the lock: of all compactions that make this generation, one succeeds.
 func (r *run) commit(ctx context.Context, b *built) (outcome, error) {
 	body, err := b.read(ctx, 0, b.size)
 	if err != nil {
@@ -79,8 +79,8 @@ func (r *run) commit(ctx context.Context, b *built) (outcome, error) {
 	return result, nil
 }
 
-// metadata is what the blob of a name says, with nothing set where that cannot be read;
-// nil where there is no such blob.
+// metadata returns the metadata of the blob with a name, empty if it cannot be read;
+// nil if there is no such blob.
 func (r *run) metadata(ctx context.Context, name string) (*blobnaming.Metadata, error) {
 	for page, err := range r.store.Blobs().List(ctx, name) {
 		if err != nil {

@@ -45,7 +45,7 @@ func crashPoints(t *testing.T) (names []string) {
 	return names
 }
 
-// crashWorld is a store whose compaction is killed, and what it must say.
+// crashWorld is a store whose compaction is killed, and what it must contain.
 type crashWorld struct {
 	t     *testing.T
 	rnd   *rand.Rand

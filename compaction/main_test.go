@@ -181,7 +181,7 @@ func list(tb testing.TB, b store.BlobReader) (segments []containment.Segment, re
 	return segments, rejected
 }
 
-// owned is a record as a reader sees it, with what orders it.
+// owned is a record as a reader gets it, with what orders it.
 type owned struct {
 	text   string
 	origin segment.Origin
@@ -189,7 +189,7 @@ type owned struct {
 	n      int
 }
 
-// readAll is what a reader sees of a store, in output order: it hides what is contained.
+// readAll is what a reader gets of a store, in output order: it hides what is contained.
 func readAll(tb testing.TB, s store.Store) []string {
 	tb.Helper()
 	segments, rejected := list(tb, s.Blobs())

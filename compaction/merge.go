@@ -70,7 +70,7 @@ func (m *merge) close() error {
 }
 
 // each calls f for every record, with the index of its input in origins. Then it
-// compares what was read with what the inputs' metadata say, and sets the sums of origins.
+// compares what was read with the inputs' metadata, and sets the sums of origins.
 func (m *merge) each(ctx context.Context, f func(line record.Line, input int) error) error {
 	for {
 		if err := m.openNext(ctx); err != nil {
@@ -93,7 +93,7 @@ func (m *merge) each(ctx context.Context, f func(line record.Line, input int) er
 		i := m.index[at]
 		m.origins[i].Sum = m.tallies[i].Sum
 		if !m.tallies[i].Matches(m.origins[i]) {
-			return &inputError{s, errors.New("its records are not those that its metadata says")}
+			return &inputError{s, errors.New("its records differ from its metadata")}
 		}
 	}
 	return nil

@@ -179,7 +179,7 @@ func (m *model) makeOutput(name int, content mask) containment.Output {
 	return o
 }
 
-// hour is what a compactor knows after it listed and read the outputs' lists.
+// hour is what a compactor has read after it listed and read the outputs' lists.
 func (m *model) hour(s *state, c *compactor) *Hour {
 	var segments []containment.Segment
 	var rejected []blobnaming.Name
@@ -267,7 +267,7 @@ func (m *model) step(s state, format string, args ...any) {
 	m.path = m.path[:len(m.path)-1]
 }
 
-// wrong says what no state may be.
+// wrong returns what is wrong with a state, "" if nothing.
 func (m *model) wrong(s state) string {
 	var all mask
 	for i := output1; i <= output3; i++ {

@@ -26,7 +26,7 @@ type reader struct {
 	reported       bool // that something is missing
 }
 
-// wrong says what a reader may not do.
+// wrong returns what a reader did wrong, "" if nothing.
 func (r *reader) wrong(s *state) string {
 	missing := r.wanted &^ r.got
 	unreported := (r.wanted | r.listed) &^ r.got &^ s.harm.waived

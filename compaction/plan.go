@@ -17,7 +17,7 @@ import (
 	"logstow/store"
 )
 
-// Limits bound an output and say which segments are worth one.
+// Limits bound an output and select the segments that are worth merging.
 type Limits struct {
 	// Target is the stored size of an output in bytes. A segment larger than half of
 	// it is not merged.
@@ -53,7 +53,7 @@ var (
 	ErrClassHash = errors.New("another class has the same hash")
 )
 
-// Hour is what a listing says of one scope.
+// Hour is one scope as listed.
 type Hour struct {
 	containment.Scope
 	// Plain are the plain segments, in order of name.
@@ -62,7 +62,7 @@ type Hour struct {
 	Outputs []containment.Output
 }
 
-// check says why a scope is to be left alone.
+// check returns why a scope must not be compacted; nil if it may be.
 func (h *Hour) check() error {
 	for i, o := range h.Outputs {
 		switch {
@@ -77,7 +77,7 @@ func (h *Hour) check() error {
 	return nil
 }
 
-// places says where the plain segments are contained.
+// places returns where each plain segment is contained.
 func (h *Hour) places() []containment.Place { return containment.Contain(h.Plain, h.Outputs) }
 
 // Generation is an output to be made.
@@ -87,7 +87,7 @@ type Generation struct {
 	Inputs []containment.Segment
 }
 
-// Plan says which outputs are to be made of an hour: the next generations, in their
+// Plan returns the outputs to make of an hour: the next generations, in their
 // order. Each is made of segments that no other contains, so only the first holds for certain: once
 // it is committed, or its name turns out to be taken, list and plan again. skip
 // excludes segments, for one that are damaged. now is storage's time. It is pure.
@@ -175,8 +175,8 @@ func (l Limits) take(eligible []containment.Segment) int {
 const encoderVersion = 2
 
 // batchOf is the Batch of the output of inputs: the first 16 bytes of a SHA-256 of how
-// outputs are made and of the inputs' identities in their order. Who loses a response recognizes
-// the output by it; who makes the same output at the same time makes the same.
+// outputs are made and of the inputs' identities in their order. After a lost response
+// the output is recognized by it; compactions that make the same output at the same time give it the same Batch.
 func batchOf(l Limits, c *columns.Options, inputs []containment.Segment) blobnaming.Batch {
 	identities := make([]containment.Identity, len(inputs))
 	for i, s := range inputs {
@@ -224,7 +224,7 @@ func identityKey(i containment.Identity) []uint64 {
 
 // Group sorts what a listing of one service found into scopes, in order of hour and
 // class. Outputs have no inputs yet: see [containment.ReadOutput]. A blob with an output's name that is no
-// output counts as one of each scope of its hour whose class has the hash, and its Err says so.
+// output counts as one of each scope of its hour whose class has the hash, and its Err is set.
 func Group(segments []containment.Segment, rejected []blobnaming.Name) []*Hour {
 	hours := make(map[containment.Scope]*Hour)
 	var named []containment.Output

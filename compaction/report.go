@@ -11,7 +11,7 @@ import (
 	"logstow/store"
 )
 
-// Report says what a run did, or with DryRun would do. It has a JSON form.
+// Report is what a run did, or with DryRun would do. It has a JSON form.
 type Report struct {
 	Store  string    `json:"store"`
 	Now    time.Time `json:"now"`

@@ -23,7 +23,7 @@ import (
 	"logstow/store"
 )
 
-// Options say what Run does. DefaultOptions are those of shipper compact.
+// Options configure Run. DefaultOptions are those of shipper compact.
 type Options struct {
 	// Services are names or globs ('*', '?', '[…]', '{…,…}') of services; none is all.
 	Services []string
@@ -56,7 +56,7 @@ type Options struct {
 	Prices *price.Table
 	// Progress is kept up to date meanwhile. Nil is none.
 	Progress *Progress
-	// Log receives what an operator may want to know. Nil is silence.
+	// Log receives messages for operators. Nil discards them.
 	Log *slog.Logger
 
 	// memory bounds what a merge holds in bytes; 0 is openBytes.
@@ -84,7 +84,7 @@ var ErrCost = errors.New("the limit of costs is reached")
 // worth it, and then removes inputs of outputs that it has read back.
 //
 // It may be ended at any point and run again, and several may run at once. The report is
-// always as full as it can be; the error says why Run ended early. What else did not work is in the
+// always as full as it can be; the error is the reason if Run ended early. Other failures are in the
 // report: see [Report.Err].
 func Run(ctx context.Context, s store.Store, o Options) (Report, error) {
 	r := newRun(s, o)
@@ -191,7 +191,7 @@ func (r *run) run(ctx context.Context) error {
 	return r.flush(ctx)
 }
 
-// services are those asked for.
+// services returns the selected services.
 func (r *run) services(ctx context.Context) (all []string, err error) {
 	err = retry.Do(ctx, func() error {
 		all = nil
@@ -415,8 +415,8 @@ func (r *run) readOutputs(ctx context.Context, h *Hour, known map[store.BlobRef]
 	return nil
 }
 
-// make builds and commits a generation; done says that the output is there. What is
-// wrong with an input is noted, so that the next plan leaves it out.
+// make builds and commits a generation; done reports whether the output is there. A
+// damaged input is noted, so that the next plan leaves it out.
 func (r *run) make(ctx context.Context, g Generation) (done bool, err error) {
 	b, err := r.builder.build(ctx, g)
 	var damaged *inputError

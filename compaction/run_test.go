@@ -86,7 +86,7 @@ func TestCompact(t *testing.T) {
 	if report := run(t, s, o); report.Outputs+report.Removed != 0 || report.Requests.Create+report.Requests.Delete+report.Requests.Get > 0 {
 		t.Errorf("nothing is left to do, but: %+v", report)
 	}
-	// The index says what is stored.
+	// The index matches what is stored.
 	report, err := audit.Verify(t.Context(), s, audit.Options{Depth: audit.Blocks, OnDifference: func(d audit.Difference) { t.Errorf("%+v", d) }})
 	if err != nil || report.Err() != nil || report.Entities != 6 || report.Blobs != 6 {
 		t.Errorf("%+v, error %v", report, err)

@@ -115,7 +115,7 @@ inputs:
 	}
 }
 
-// Everything that is wrong is told at once, in the order of the file.
+// Everything that is wrong is reported at once, in the order of the file.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	_, err := parse(`store: azblob://logs
@@ -166,7 +166,7 @@ shipper.yaml:12:1: duplicate key store`
 		`time-from: "header": want auto, line or protocol`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("not told: %s", want)
+			t.Errorf("not reported: %s", want)
 		}
 	}
 	if err != nil && testing.Verbose() {
@@ -195,7 +195,7 @@ func TestSyntax(t *testing.T) {
 	}
 }
 
-// A secret is never in what is told.
+// A secret is never in what is reported.
 func TestNoSecretInErrors(t *testing.T) {
 	t.Parallel()
 	_, err := parse("inputs:\n  - forward: :1\n    shared-key: ${file:/run/key}\n    nonsense: ${file:/run/key}\n    max-connections: ${file:/run/key}\n")

@@ -56,7 +56,7 @@ func TestDocumentedFragments(t *testing.T) {
 	}
 }
 
-// The expression for secrets in fields of JSON does what is said of it.
+// The expression for secrets in fields of JSON does what is documented.
 func TestDocumentedExpression(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/processing.md")

@@ -16,10 +16,10 @@ type Output struct {
 	Segment
 	// Inputs are those of [segment.Origins].
 	Inputs []segment.Origin
-	// Err says why the list of inputs cannot be read: then the output contains nothing
-	// that is known.
+	// Err is why the list of inputs cannot be read: then it is unknown what the output
+	// contains.
 	Err error
-	// Rejected says that a marker makes readers ignore the output.
+	// Rejected is set if a marker makes readers ignore the output.
 	Rejected bool
 }
 
@@ -63,15 +63,15 @@ type Place struct {
 	Output int
 	// Input is the index of the segment among the output's inputs.
 	Input int
-	// Differs says that an output has an input with the Batch of this segment that is
-	// otherwise another: the segment is plain, and worth a report.
+	// Differs is set if an output has an input with the Batch of this segment that differs
+	// otherwise: the segment is plain, and must be reported.
 	Differs bool
 }
 
 // Contained reports whether an output contains the segment: readers leave it out.
 func (p Place) Contained() bool { return p.Output >= 0 }
 
-// Contain says of each of the segments of one store which of the outputs contains it, if
+// Contain returns, for each of the segments of one store, which of the outputs contains it, if
 // any does. Segments and outputs may be of several services, hours and classes: an output
 // contains segments of its own only. An output never contains an output. Outputs whose
 // list cannot be read and those that are rejected contain nothing; of several that contain a

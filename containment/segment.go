@@ -21,7 +21,7 @@ type Segment struct {
 	Tier    store.Tier
 }
 
-// NewSegment is a listed blob as a segment. An error says why it is none.
+// NewSegment is a listed blob as a segment, or an error if it is none.
 func NewSegment(b store.Blob) (Segment, error) {
 	name, err := blobnaming.Parse(b.Name)
 	if err != nil {
@@ -75,7 +75,7 @@ func IdentityOf(o segment.Origin) Identity {
 	return Identity{o.Batch, o.Start, o.End, o.Records, o.Size}
 }
 
-// Origin is what an output says of s; the sum of its records is not known yet.
+// Origin is how an output lists s; the sum of its records is not known yet.
 func (s Segment) Origin() segment.Origin {
 	return segment.Origin{
 		Bucket: s.Name.Bucket.Unix(), Number: s.Name.Number,

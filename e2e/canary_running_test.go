@@ -34,7 +34,7 @@ func TestCanaryRunning(t *testing.T) {
 		out := r.troubled(name, store)
 		for _, secret := range secrets {
 			if strings.Contains(out, secret) {
-				t.Errorf("with a %s the shipper tells a secret:\n%s", name, out)
+				t.Errorf("with a %s the shipper logs a secret:\n%s", name, out)
 			}
 		}
 		noSecret(t, filepath.Join(r.root, name), secrets...)

@@ -15,7 +15,7 @@ import (
 
 // TestClasses follows retention classes from the configuration to what is left: a service
 // without one, one with one, and one whose class is changed. What a segment was written
-// with decides, not what the configuration says by now.
+// with decides, not the present configuration.
 func TestClasses(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, s target) {
@@ -43,7 +43,7 @@ func TestClasses(t *testing.T) {
 		ship(1, "trial")
 		ship(2, "audit")
 
-		// stored is what logq says there is: service, class and age in days.
+		// stored is what logq finds: service, class and age in days.
 		stored := func() (all []string) {
 			t.Helper()
 			for line := range strings.Lines(string(s.must(t, "logq", "segments", "--from", "2000-01-01", "-o", "json"))) {

@@ -93,7 +93,7 @@ func TestCommandLine(t *testing.T) {
 	}
 	r = s.command(t, nil, "logq", "query", "-s", "x")
 	if r.status != 1 || !strings.Contains(r.errs, "hour") || !strings.Contains(r.errs, "2026-11-20") {
-		t.Errorf("no range: status %d, %q; want it said, with the newest data's time", r.status, r.errs)
+		t.Errorf("no range: status %d, %q; want it reported, with the newest data's time", r.status, r.errs)
 	}
 }
 

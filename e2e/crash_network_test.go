@@ -133,7 +133,7 @@ func (s *senders) settle() {
 	p := s.startTo(filepath.Join(s.root, "drained"), nil, s.args(0, "-drain")...)
 	p.end(s.t, time.Minute)
 	if p.status() != 0 {
-		s.t.Fatalf("the last run ended with status %d, saying:\n%s", p.status(), p.tail())
+		s.t.Fatalf("the last run ended with status %d, output:\n%s", p.status(), p.tail())
 	}
 }
 

@@ -79,7 +79,7 @@ func newRig(t *testing.T, azure bool) *rig {
 	return r
 }
 
-// onAzurite puts a proxy before Azurite, which passes everything on until it is told otherwise.
+// onAzurite puts a proxy before Azurite, which passes everything on until it is configured otherwise.
 func (r *rig) onAzurite() {
 	a := azurite.Start(r.t)
 	p, err := faultproxy.Start(faultproxy.Options{Blob: a.BlobEndpoint, Table: a.TableEndpoint, Seed: r.seed, AsAzure: true})
@@ -151,10 +151,10 @@ func (r *rig) settle(args ...string) {
 	select {
 	case <-p.ended:
 	case <-time.After(3 * time.Minute):
-		r.t.Fatalf("the last run does not end; it said:\n%s", p.tail())
+		r.t.Fatalf("the last run does not end; output:\n%s", p.tail())
 	}
 	if status := p.status(); status != 0 {
-		r.t.Fatalf("the last run ended with status %d, saying:\n%s", status, p.tail())
+		r.t.Fatalf("the last run ended with status %d, output:\n%s", status, p.tail())
 	}
 	if aside := r.quarantined(); len(aside) > 0 {
 		r.t.Errorf("in quarantine: %s", aside)
@@ -282,11 +282,11 @@ func (p *process) end(t *testing.T, within time.Duration) {
 	select {
 	case <-p.ended:
 	case <-ctx.Done():
-		t.Fatalf("still running after %v; it said:\n%s", within, p.tail())
+		t.Fatalf("still running after %v; output:\n%s", within, p.tail())
 	}
 }
 
-// eventually polls for what no event tells of.
+// eventually polls for what has no event.
 func eventually(t *testing.T, within time.Duration, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(within)
@@ -298,7 +298,7 @@ func eventually(t *testing.T, within time.Duration, what string, ok func() bool)
 	}
 }
 
-// unique checks that got has every line that want tells of exactly once.
+// unique checks that got has every line that want describes exactly once.
 func unique(t *testing.T, want map[string]bool, got []byte) {
 	t.Helper()
 	counts := make(map[string]int, len(want))
@@ -343,7 +343,7 @@ func (r *rig) read(p *process, path string) {
 	eventually(r.t, 5*time.Minute, "read to its end: "+path, func() bool {
 		select {
 		case <-p.ended:
-			r.t.Fatalf("the shipper ended before it had read %s, with status %d, saying:\n%s", path, p.status(), p.tail())
+			r.t.Fatalf("the shipper ended before it had read %s, with status %d, output:\n%s", path, p.status(), p.tail())
 		default:
 		}
 		if now := p.bytesRead(); now != last {

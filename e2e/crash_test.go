@@ -224,7 +224,7 @@ func (r *rig) killPoint(bin, point string, args []string) {
 func (r *rig) died(p *process, point string, args []string) {
 	r.t.Helper()
 	if !p.killed() {
-		r.t.Fatalf("after %d kills, shipper %s\nended by itself with status %d, saying:\n%s", r.kills, strings.Join(args, " "), p.status(), p.tail())
+		r.t.Fatalf("after %d kills, shipper %s\nended by itself with status %d, output:\n%s", r.kills, strings.Join(args, " "), p.status(), p.tail())
 	}
 	r.kills++
 	if point != "" {
@@ -240,7 +240,7 @@ func (r *rig) stopOne(bin string, args []string) {
 	p.signal(r.t, os.Interrupt)
 	p.end(r.t, 20*time.Second)
 	if s := p.status(); s != 0 && s != 3 && s != 130 && s != -1 {
-		r.t.Fatalf("interrupted, shipper %s\nended with status %d, saying:\n%s", strings.Join(args, " "), s, p.tail())
+		r.t.Fatalf("interrupted, shipper %s\nended with status %d, output:\n%s", strings.Join(args, " "), s, p.tail())
 	}
 }
 

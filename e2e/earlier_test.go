@@ -141,7 +141,7 @@ func readEarlier(t *testing.T, file string) (dir string, inputs map[string][]byt
 	return dir, inputs
 }
 
-// checkEarlier compares what shipper status says of a buffer with what it is to hold.
+// checkEarlier compares what shipper status reports of a buffer with what it is to hold.
 func checkEarlier(t *testing.T, s target, dir string) {
 	t.Helper()
 	var status struct {

@@ -123,7 +123,7 @@ func checkContent(t *testing.T, name, start, end string, text []byte) {
 		times = append(times, columns[0])
 	}
 	if slices.Min(times) != start || slices.Max(times) != end {
-		t.Errorf("%s: times %s to %s, metadata says %s to %s", name, slices.Min(times), slices.Max(times), start, end)
+		t.Errorf("%s: times %s to %s, metadata has %s to %s", name, slices.Min(times), slices.Max(times), start, end)
 	}
 	bucket := strings.Join(strings.Split(name, "/")[1:4], "-") + "T" + strings.Split(name, "/")[4][:2]
 	if !strings.HasPrefix(start, bucket) || !strings.HasPrefix(end, bucket) {
@@ -132,7 +132,7 @@ func checkContent(t *testing.T, name, start, end string, text []byte) {
 }
 
 // inspection is what testdata/azurite/inspect.mjs prints: a container and the
-// account's tables, as Microsoft's JavaScript client sees them.
+// account's tables, as Microsoft's JavaScript client returns them.
 type inspection struct {
 	Blobs []struct {
 		Name     string
@@ -321,7 +321,7 @@ func TestOddInput(t *testing.T) {
 		cut, _ := strconv.Atoi(mark[1])
 		kept := strings.LastIndex(lines[0], " …")
 		if cut+kept != len(huge) {
-			t.Errorf("%d bytes kept and %d said to be cut of %d", kept, cut, len(huge))
+			t.Errorf("%d bytes kept and %d reported as cut of %d", kept, cut, len(huge))
 		}
 	})
 }

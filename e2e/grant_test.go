@@ -13,7 +13,7 @@ import (
 	"logstow/internal/azurite"
 )
 
-// TestGrant ships, grants the service to a reader who has nothing else, and asks with it.
+// TestGrant ships, grants the service to a reader that has nothing else, and queries with it.
 func TestGrant(t *testing.T) {
 	t.Parallel()
 	s := azuriteTarget(t)
@@ -22,7 +22,7 @@ func TestGrant(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "api.grant")
 	r := s.command(t, nil, "shipper", "grant", "--service", "api", "--expires", "8h", "--out", file)
 	if r.status != 0 || len(r.out) != 0 || !strings.Contains(r.errs, "reads blobs under api/") || strings.Contains(r.errs, "sig=") {
-		t.Fatalf("status %d, output %q, said:\n%s", r.status, r.out, r.errs)
+		t.Fatalf("status %d, output %q, standard error:\n%s", r.status, r.out, r.errs)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v, want 0600", info.Mode(), err)
@@ -36,20 +36,20 @@ func TestGrant(t *testing.T) {
 	reader.env, reader.store = nil, ""
 	for _, args := range [][]string{{"logq", "query", "--grant", file, "cheese"}, {"logq", "query", "--grant", file, "-s", "api", "--plan", "index"}} {
 		if got := reader.command(t, nil, args...); got.status != 0 || !strings.Contains(string(got.out), "out of cheese") {
-			t.Errorf("%v: status %d, output %q, said:\n%s", args, got.status, got.out, got.errs)
+			t.Errorf("%v: status %d, output %q, standard error:\n%s", args, got.status, got.out, got.errs)
 		}
 	}
 	if got := reader.command(t, nil, "logq", "query", "--grant", file, "-s", "billing"); got.status != 4 || !strings.Contains(got.errs, "is for api/ only") {
-		t.Errorf("another service: status %d, said:\n%s", got.status, got.errs)
+		t.Errorf("another service: status %d, standard error:\n%s", got.status, got.errs)
 	}
 	for _, args := range [][]string{{"-s", "api-v2"}, {"--plan", "index", "-s", "api-v2"}, {"--plan", "index", "--since", "30d"}} {
 		if got := reader.command(t, nil, append([]string{"logq", "query", "--grant", file}, args...)...); got.status != 4 || len(got.out) != 0 || !strings.Contains(got.errs, " only") {
-			t.Errorf("%v, outside of the grant: status %d, output %q, said:\n%s", args, got.status, got.out, got.errs)
+			t.Errorf("%v, outside of the grant: status %d, output %q, standard error:\n%s", args, got.status, got.out, got.errs)
 		}
 	}
-	// Ended: what was true until then is not said of then.
+	// Ended: what was true until then is not reported for then.
 	if r := s.command(t, nil, "shipper", "grant", "--service", "api", "--expires", "2s", "--out", file+"3"); r.status != 0 {
-		t.Fatalf("status %d, said:\n%s", r.status, r.errs)
+		t.Fatalf("status %d, standard error:\n%s", r.status, r.errs)
 	}
 	var ended struct{ Expires time.Time }
 	if text, err := os.ReadFile(file + "3"); err != nil || json.Unmarshal(text, &ended) != nil || strings.Contains(string(text), `\u0026`) {
@@ -59,14 +59,14 @@ func TestGrant(t *testing.T) {
 	for _, args := range [][]string{{"query"}, {"query", "-s", "api", "--count"}, {"services"}, {"segments"}, {"stats"}} {
 		got := reader.command(t, nil, append(append([]string{"logq"}, args...), "--grant", file+"3")...)
 		if got.status != 4 || !strings.Contains(got.errs, "expired at "+ended.Expires.Format(time.RFC3339)) {
-			t.Errorf("%v with an ended grant: status %d, output %q, said:\n%s", args, got.status, got.out, got.errs)
+			t.Errorf("%v with an ended grant: status %d, output %q, standard error:\n%s", args, got.status, got.out, got.errs)
 		}
 	}
 	// A second service in the container: no grant, but what to do.
 	s.ship(t, "billing", line)
 	r = s.command(t, nil, "shipper", "grant", "--service", "api", "--expires", "8h", "--out", file+"2")
 	if r.status != 4 || !strings.Contains(r.errs, "\naz role assignment create") || !strings.Contains(r.errs, "StringStartsWith 'api/'") {
-		t.Errorf("status %d, said:\n%s", r.status, r.errs)
+		t.Errorf("status %d, standard error:\n%s", r.status, r.errs)
 	}
 	if _, err := os.Stat(file + "2"); err == nil {
 		t.Error("a file was written")
@@ -81,7 +81,7 @@ func TestGrantCreateOnly(t *testing.T) {
 	s.ship(t, "billing", time.Now().UTC().Format(time.RFC3339)+" INFO of another service\n")
 	r := s.command(t, nil, "shipper", "grant", "--create-only", "--service", "api", "--expires", "8h", "--out", "-")
 	if r.status != 0 || !strings.Contains(r.errs, "can neither read nor change") {
-		t.Fatalf("status %d, said:\n%s", r.status, r.errs)
+		t.Fatalf("status %d, standard error:\n%s", r.status, r.errs)
 	}
 	var g map[string]any
 	if err := json.Unmarshal(r.out, &g); err != nil {
@@ -99,26 +99,26 @@ func TestGrantCreateOnly(t *testing.T) {
 	shipper := s
 	shipper.env, shipper.store = nil, "grant://"+file
 	if got := shipper.command(t, nil, "shipper", "check", "--service", "api", "-"); got.status != 0 || !strings.Contains(string(got.out), "can neither read nor change") {
-		t.Errorf("check: status %d, output %q, said:\n%s", got.status, got.out, got.errs)
+		t.Errorf("check: status %d, output %q, standard error:\n%s", got.status, got.out, got.errs)
 	}
 	if got := shipper.command(t, nil, "shipper", "check", "--service", "billing", "-"); got.status == 0 || !strings.Contains(got.errs, "is for service api, not for billing") {
-		t.Errorf("check of another service: status %d, output %q, said:\n%s", got.status, got.out, got.errs)
+		t.Errorf("check of another service: status %d, output %q, standard error:\n%s", got.status, got.out, got.errs)
 	}
 	line := time.Now().UTC().Format(time.RFC3339) + " INFO shipped with a grant\n"
 	r = shipper.command(t, strings.NewReader(line), "shipper", "run", "--once", "--service", "api", "-")
 	if !strings.Contains(r.errs, "found by listing") || strings.Contains(r.errs, "sig=") {
-		t.Errorf("status %d, said:\n%s", r.status, r.errs)
+		t.Errorf("status %d, standard error:\n%s", r.status, r.errs)
 	}
 	if got := s.command(t, nil, "logq", "query", "-s", "api"); got.status != 0 || !strings.Contains(string(got.out), "shipped with a grant") {
-		t.Errorf("status %d, output %q, said:\n%s", got.status, got.out, got.errs)
+		t.Errorf("status %d, output %q, standard error:\n%s", got.status, got.out, got.errs)
 	}
 	if got := shipper.command(t, nil, "logq", "query", "-s", "api"); got.status != 4 || strings.Contains(got.errs, "sig=") {
-		t.Errorf("read: status %d, said:\n%s", got.status, got.errs)
+		t.Errorf("read: status %d, standard error:\n%s", got.status, got.errs)
 	}
 }
 
 // TestTwoAccounts ships from several instances to containers of the same name in two
-// accounts, each with its own key, and asks both. Azurite reads its accounts from the
+// accounts, each with its own key, and queries both. Azurite reads its accounts from the
 // environment, so this test cannot run beside others.
 func TestTwoAccounts(t *testing.T) {
 	t.Setenv("AZURITE_ACCOUNTS", "one:"+azurite.Key+";two:"+azurite.Key)
@@ -155,7 +155,7 @@ func TestTwoAccounts(t *testing.T) {
 	refusedStore(t, s, stores)
 }
 
-// refusedStore asks everything of both stores and of one between them for which there is
+// refusedStore runs all queries on both stores and on one between them for which there is
 // no credential: it is named, it is the exit status, and the others answer.
 func refusedStore(t *testing.T, s target, stores []string) {
 	t.Helper()
@@ -181,7 +181,7 @@ func refusedStore(t *testing.T, s target, stores []string) {
 		r := s.command(t, nil, append(append([]string{}, tt.args...), all...)...)
 		said := string(r.out) + r.errs
 		if r.status != tt.status || !strings.Contains(r.errs, refused) || !strings.Contains(r.errs, "AZURE_STORAGE_KEY_THREE") || tt.want != "" && string(r.out) != tt.want {
-			t.Errorf("%v: status %d, said:\n%s", tt.args, r.status, said)
+			t.Errorf("%v: status %d, output:\n%s", tt.args, r.status, said)
 		}
 		switch tt.args[1] {
 		case "query":

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// realLog says where the time stands in the lines of one of the real files, by
+// realLog is the position of the time in the lines of one of the real files, by
 // means that share nothing with the program: a regular expression and time.Parse.
 type realLog struct {
 	file   string

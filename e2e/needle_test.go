@@ -9,7 +9,7 @@ import (
 )
 
 // TestNeedle looks for one identifier in 500 segments: at most one request for each
-// that does not hold it, and none again when it is asked a second time.
+// that does not hold it, and none again when it is queried a second time.
 func TestNeedle(t *testing.T) {
 	t.Parallel()
 	// So many lines that a segment is too large to be read as a whole.

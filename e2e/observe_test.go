@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// address waits until a shipper said where it listens.
+// address waits until a shipper logged where it listens.
 func (p *process) address(t *testing.T, message string) string {
 	t.Helper()
 	said := regexp.MustCompile(`"msg":"` + message + `".*"address":"([^"]+)"`)
@@ -41,7 +41,7 @@ func get(t *testing.T, url string) (int, string) {
 	return answer.StatusCode, string(body)
 }
 
-// TestObserve asks a running shipper what it does, over its last signal too.
+// TestObserve requests the state of a running shipper, over its last signal too.
 func TestObserve(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, false)

@@ -38,7 +38,7 @@ func TestTerminate(t *testing.T) {
 			p.signal(t, syscall.SIGTERM)
 			p.end(t, 25*time.Second)
 			if p.status() != 0 {
-				t.Fatalf("status %d, the shipper said:\n%s", p.status(), p.tail())
+				t.Fatalf("status %d, output of the shipper:\n%s", p.status(), p.tail())
 			}
 			r.check(want)
 		})
@@ -57,7 +57,7 @@ func TestTerminateInOutage(t *testing.T) {
 	p.signal(t, syscall.SIGTERM)
 	p.end(t, 10*time.Second)
 	if p.status() != 3 {
-		t.Errorf("status %d, want 3; the shipper said:\n%s", p.status(), p.tail())
+		t.Errorf("status %d, want 3; output of the shipper:\n%s", p.status(), p.tail())
 	}
 	if took := time.Since(began); took < 400*time.Millisecond || took > 5*time.Second {
 		t.Errorf("ended %v after the signal, want about --drain-timeout 500ms", took)
@@ -77,13 +77,13 @@ func TestSecondSignal(t *testing.T) {
 	p.signal(t, syscall.SIGTERM)
 	select { // the first alone does not end it
 	case <-p.ended:
-		t.Fatalf("status %d after one signal, the shipper said:\n%s", p.status(), p.tail())
+		t.Fatalf("status %d after one signal, output of the shipper:\n%s", p.status(), p.tail())
 	case <-time.After(500 * time.Millisecond):
 	}
 	p.signal(t, syscall.SIGTERM)
 	p.end(t, 5*time.Second)
 	if p.status() == 0 {
-		t.Errorf("status 0 with records that are not stored; the shipper said:\n%s", p.tail())
+		t.Errorf("status 0 with records that are not stored; output of the shipper:\n%s", p.tail())
 	}
 	r.settle(r.glob())
 	r.check(want)
@@ -100,7 +100,7 @@ func TestTerminateWaitsForResponses(t *testing.T) {
 	p.signal(t, syscall.SIGTERM)
 	p.end(t, 27*time.Second)
 	if p.status() != 0 {
-		t.Fatalf("status %d, the shipper said:\n%s", p.status(), p.tail())
+		t.Fatalf("status %d, output of the shipper:\n%s", p.status(), p.tail())
 	}
 	r.proxy.SetRules()
 	r.check(want)

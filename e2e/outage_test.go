@@ -71,7 +71,7 @@ func TestOutage(t *testing.T) {
 	p.signal(t, os.Interrupt)
 	p.end(t, 4*time.Minute)
 	if p.status() != 0 {
-		t.Fatalf("status %d, the shipper said:\n%s", p.status(), p.tail())
+		t.Fatalf("status %d, output of the shipper:\n%s", p.status(), p.tail())
 	}
 	checkMemory(t, p)
 	if got := r.proxy.Counts().Peak[faultproxy.CreateBlob]; got < 2 {
@@ -109,8 +109,7 @@ func checkOrder(t *testing.T, seqs []string) {
 	}
 }
 
-// digest tells whether a set of lines is the same, whatever their order: each
-// once, and no other.
+// digest is equal for equal sets of lines, whatever their order.
 type digest struct {
 	lines int
 	sum   uint64
@@ -225,7 +224,7 @@ func TestManyWaitingBatches(t *testing.T) {
 	select {
 	case <-asked:
 	case <-p.ended:
-		t.Fatalf("ended with status %d, saying:\n%s", p.status(), p.tail())
+		t.Fatalf("ended with status %d, output:\n%s", p.status(), p.tail())
 	case <-time.After(time.Minute):
 		t.Fatal("no batch is sent")
 	}
@@ -245,7 +244,7 @@ func TestManyWaitingBatches(t *testing.T) {
 	p.signal(t, os.Interrupt)
 	p.end(t, 5*time.Minute)
 	if p.status() != 0 {
-		t.Fatalf("status %d, the shipper said:\n%s", p.status(), p.tail())
+		t.Fatalf("status %d, output of the shipper:\n%s", p.status(), p.tail())
 	}
 	checkMemory(t, p)
 	t.Logf("%d batches: the first was sent after %v, all %v after the start", batches, took, time.Since(began))

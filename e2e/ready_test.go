@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// In an outage of storage a shipper is ready, for it takes records, and says with
+// In an outage of storage a shipper is ready, for it takes records, and reports with
 // ?storage=1 that storage does not.
 func TestReadyInOutage(t *testing.T) {
 	t.Parallel()

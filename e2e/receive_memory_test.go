@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// promised is the memory that docs/deployment.md promises for a shipper.
+// promised is the memory that docs/deployment.md states for a shipper.
 const promised = 128 << 20
 
 // flood is a payload that is small to send and large once it is taken apart.

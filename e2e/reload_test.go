@@ -67,7 +67,7 @@ func TestReload(t *testing.T) {
 		had := strings.Count(before, want)
 		p.signal(t, syscall.SIGHUP)
 		eventually(t, 20*time.Second, want, func() bool {
-			// The tail is bounded: what was said before may have left it.
+			// The tail is bounded: what was logged before may have left it.
 			now := p.tail()
 			return strings.Count(now, want) > had || !strings.HasPrefix(now, before) && strings.Contains(strings.TrimPrefix(now, before), want)
 		})
@@ -79,7 +79,7 @@ func TestReload(t *testing.T) {
 	p = r.start(plain(), nil, "run", "--config", file, "--once", "--retry-for", "60s")
 	p.end(t, time.Minute)
 	if p.status() != 0 {
-		t.Fatalf("the last run ended with status %d, saying:\n%s", p.status(), p.tail())
+		t.Fatalf("the last run ended with status %d, output:\n%s", p.status(), p.tail())
 	}
 	r.check(lines, stores...)
 	t.Logf("%d lines, %d configurations taken, %d refused, %d kills", len(lines), taken, refused, kills)

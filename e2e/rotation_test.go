@@ -163,7 +163,7 @@ func (r *rig) follow(glob string) *process {
 	return r.start(plain(), nil, r.args("--bucket", "60m", glob)...)
 }
 
-// started reports whether the shipper has said that it has.
+// started reports whether the shipper has logged that it has.
 func (p *process) started() bool { return strings.Contains(p.tail(), `"started"`) }
 
 // reads reports whether something of what was written is stored.
@@ -182,7 +182,7 @@ func (r *rig) found() int {
 	return bytes.Count(out.out, []byte("\n"))
 }
 
-// Whatever rotates a file a hundred times a second, and while the shipper is told
+// Whatever rotates a file a hundred times a second, and while the shipper is signalled
 // to end, is killed and begins again in the middle of it, each line is found once.
 func TestRotationStorms(t *testing.T) {
 	t.Parallel()
@@ -216,7 +216,7 @@ func TestRotationStorms(t *testing.T) {
 				w.write(3)
 				c.turn(w)
 				switch at := i % c.every; at {
-				case c.every / 4: // told to end, and begun again some turns later
+				case c.every / 4: // signalled to end, and begun again some turns later
 					p.signal(t, syscall.SIGTERM)
 				case c.every * 3 / 4:
 					p.kill(t)
@@ -235,7 +235,7 @@ func TestRotationStorms(t *testing.T) {
 			p.signal(t, syscall.SIGTERM)
 			p.end(t, 30*time.Second)
 			if p.status() != 0 {
-				t.Errorf("ended with status %d, saying:\n%s", p.status(), p.tail())
+				t.Errorf("ended with status %d, output:\n%s", p.status(), p.tail())
 			}
 			r.check(w.all())
 			r.stored(w.lines)

@@ -226,11 +226,11 @@ func TestSenders(t *testing.T) {
 				deadline := time.Now().Add(30 * time.Second)
 				for bytes.Count(got.out, []byte("\n")) < sent && time.Now().Before(deadline) {
 					time.Sleep(100 * time.Millisecond)
-					// Until something is stored there is nothing to ask.
+					// Until something is stored there is nothing to query.
 					got = r.command(t, nil, "logq", "query", "-s", c.name, "--from", "2020-01-01", "--to", "2100-01-01", "-o", "raw", "--no-cache")
 				}
 				if unique(t, want, got.out); t.Failed() {
-					t.Logf("logq ended with status %d, saying:\n%s", got.status, got.errs)
+					t.Logf("logq ended with status %d, standard error:\n%s", got.status, got.errs)
 				}
 			})
 		}
@@ -238,7 +238,7 @@ func TestSenders(t *testing.T) {
 	p.signal(t, syscall.SIGTERM)
 	p.end(t, 30*time.Second)
 	if p.status() != 0 {
-		t.Errorf("the shipper ended with status %d, saying:\n%s", p.status(), p.tail())
+		t.Errorf("the shipper ended with status %d, output:\n%s", p.status(), p.tail())
 	}
 }
 

@@ -41,7 +41,7 @@ func TestLongSmallDisk(t *testing.T) {
 				p.signal(t, syscall.SIGTERM)
 				p.end(t, 10*time.Second)
 				if p.status() != 3 {
-					t.Fatalf("status %d, want 3; the shipper said:\n%s", p.status(), p.tail())
+					t.Fatalf("status %d, want 3; output of the shipper:\n%s", p.status(), p.tail())
 				}
 			}
 			r.faults(0)
@@ -53,7 +53,7 @@ func TestLongSmallDisk(t *testing.T) {
 			p := r.start(plain(), nil, append(run, "--once", "--retry-for", "60s", r.glob())...)
 			p.end(t, 2*time.Minute)
 			if p.status() != 0 {
-				t.Fatalf("the last run ended with status %d, saying:\n%s", p.status(), p.tail())
+				t.Fatalf("the last run ended with status %d, output:\n%s", p.status(), p.tail())
 			}
 			r.check(want)
 		})

@@ -22,7 +22,7 @@ func soakTime(t *testing.T) time.Duration {
 	t.Helper()
 	v := os.Getenv("LOGSTOW_SOAK")
 	if v == "" {
-		t.Skip("make soak runs it: LOGSTOW_SOAK says how long")
+		t.Skip("make soak runs it: LOGSTOW_SOAK sets how long")
 	}
 	d, err := time.ParseDuration(v)
 	if err != nil || d < 30*time.Second {
@@ -68,7 +68,7 @@ func TestSoak(t *testing.T) {
 	p.signal(t, syscall.SIGTERM)
 	p.end(t, time.Minute)
 	if p.status() != 0 {
-		t.Fatalf("it ended with status %d, saying:\n%s", p.status(), p.tail())
+		t.Fatalf("it ended with status %d, output:\n%s", p.status(), p.tail())
 	}
 	if aside := s.quarantined(); len(aside) > 0 {
 		t.Errorf("in quarantine: %s", aside)
@@ -83,11 +83,11 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// daemonEnds says what the shipper said when the test fails.
+// daemonEnds logs the output of the shipper when the test fails.
 func (s *soak) daemonEnds(p *process) {
 	s.t.Cleanup(func() {
 		if s.t.Failed() {
-			s.t.Logf("the shipper said at last:\n%s", p.tail())
+			s.t.Logf("last output of the shipper:\n%s", p.tail())
 		}
 	})
 }
@@ -231,7 +231,7 @@ func (s *soak) run(p *process, metrics string, d time.Duration) map[string][]flo
 	return samples
 }
 
-// count is how often the program said something.
+// count is how often the program logged something.
 func (p *process) count(text string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 )
 
 // TestTiers moves days to cooler tiers: logq answers the same, by listing and by
-// index, and says what reading them costs; --max-cost stops where that would pass it.
+// index, and reports what reading them costs; --max-cost stops where that would pass it.
 func TestTiers(t *testing.T) {
 	t.Parallel()
 	s := azuriteTarget(t)

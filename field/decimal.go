@@ -130,7 +130,7 @@ func (n Decimal) Compare(m Decimal) int {
 		}
 		return 0
 	}
-	// Rounding keeps the order, so different floats tell; equal ones do not.
+	// Rounding keeps the order, so different floats decide; equal ones do not.
 	if x, y := n.Float(), m.Float(); x != y {
 		return sign(x > y)
 	}

@@ -1,5 +1,5 @@
 // Package field finds named fields in the message of a record: members of a JSON
-// object, or logfmt pairs. Nothing is parsed but what is asked for.
+// object, or logfmt pairs. Only what is requested is parsed.
 //
 // A message is JSON if it starts with an object (which may be truncated), or ends with one after
 // other text; otherwise it is treated as logfmt. A name with dots means a member of an object

@@ -181,7 +181,7 @@ func TestParseNameRandom(t *testing.T) {
 		}
 		text := b.String()
 		if regexp.MustCompile(`\\.`).MatchString(strings.NewReplacer(`\n`, "", `\t`, "", `\"`, "", `\'`, "", `\\`, "").Replace(text)) {
-			continue // the reference knows no other escapes
+			continue // the reference supports no other escapes
 		}
 		got := ""
 		if n, err := field.ParseName(text); err == nil {

@@ -172,7 +172,7 @@ func TestStepsOfOddDays(t *testing.T) {
 	}
 }
 
-// TestStepOrigin has days that do not depend on what is asked for; weeks begin on Mondays.
+// TestStepOrigin has days that do not depend on the query; weeks begin on Mondays.
 func TestStepOrigin(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{"1w": "2026-11-16", "2d": "2026-11-19", "2w": "2026-11-16", "10d": "2026-11-13", "1d": "2026-11-20"} {

@@ -102,7 +102,7 @@ func (c conditioned) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[
 	return c.Blobs.ListPrefixes(ctx, prefix)
 }
 
-// TestConditionSuffices: a question about one service never asks for more than the
+// TestConditionSuffices: a query of one service never requests more than the
 // condition gives, however long its range, and whether there is an answer or not.
 func TestConditionSuffices(t *testing.T) {
 	t.Parallel()

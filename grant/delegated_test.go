@@ -28,7 +28,7 @@ const (
 )
 
 // machine is the network of a virtual machine with a managed identity: its metadata
-// service gives tokens as Azurite looks at them, which checks what they say, not who signed.
+// service gives tokens as Azurite expects them, which checks their claims, not their signature.
 type machine struct{ *http.Transport }
 
 func (m machine) RoundTrip(r *http.Request) (*http.Response, error) {

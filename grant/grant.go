@@ -47,12 +47,12 @@ type Grant struct {
 	// Directory is the prefix of blob names, up to a slash: the service's, or that of a year, month
 	// or day of it.
 	Directory string
-	// Exact says that Blobs is limited to Directory; otherwise it covers the whole container.
+	// Exact is set if Blobs is limited to Directory; otherwise it covers the whole container.
 	Exact bool
-	// Delegated says that an identity has signed, not the account key.
+	// Delegated is set if an identity has signed, not the account key.
 	Delegated bool
 	Expires   time.Time
-	// From and To bound the days of the tables, To excluded; zero if the file does not say.
+	// From and To bound the days of the tables, To excluded; zero if the file does not contain them.
 	From, To time.Time
 	// Blobs is the signature for blobs, Tables the signatures by table name.
 	Blobs  azure.Secret

@@ -165,7 +165,7 @@ func TestEdgesOfDays(t *testing.T) {
 }
 
 // TestCovers: what is outside of the days that a grant has tables for is refused when
-// the index is asked, and not taken for empty.
+// the index is queried, and not taken for empty.
 func TestCovers(t *testing.T) {
 	t.Parallel()
 	now := time.Now().UTC()
@@ -203,7 +203,7 @@ func TestCovers(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 		if tt.refused && !strings.Contains(hint.Text(err), "--plan list") {
-			t.Errorf("%s: %v does not say what to do", tt.name, err)
+			t.Errorf("%s: %v does not contain what to do", tt.name, err)
 		}
 	}
 }
@@ -222,14 +222,14 @@ func TestEndedServices(t *testing.T) {
 	}
 }
 
-// asked is an account that cannot say what it is.
+// asked is an account whose kind cannot be read.
 type asked struct{ *azure.Store }
 
 func (asked) Hierarchical(context.Context) (bool, error) {
 	return false, &store.Error{Op: "read", Object: "properties", Class: store.ErrAccessDenied}
 }
 
-// TestHierarchicalUndetected: without an answer nothing is signed, but what to say is told.
+// TestHierarchicalUndetected: without a response nothing is signed, and the error has advice.
 func TestHierarchicalUndetected(t *testing.T) {
 	t.Parallel()
 	g, err := grant.Make(t.Context(), asked{owner(t)}, request(grant.Read, "api"))
@@ -245,7 +245,7 @@ func (blind) Now(context.Context) (time.Time, error) {
 	return time.Time{}, &store.Error{Op: "list", Object: "blobs", Class: store.ErrAccessDenied}
 }
 
-// TestCreateBlind: who signs for a shipper need not be able to list.
+// TestCreateBlind: a credential that signs for a shipper need not be able to list.
 func TestCreateBlind(t *testing.T) {
 	t.Parallel()
 	makeGrant(t, blind{hierarchical{owner(t)}}, grant.Create, "api")

@@ -54,7 +54,7 @@ type Request struct {
 	Expires time.Time
 	// Classes are those of a shipper's tables; a reader gets all existing classes.
 	Classes []string
-	// Hierarchical says whether the account has a hierarchical namespace; nil asks storage.
+	// Hierarchical is whether the account has a hierarchical namespace; nil detects it.
 	Hierarchical *bool
 }
 
@@ -227,8 +227,8 @@ type TooWideError struct {
 
 func (e *TooWideError) Error() string {
 	return fmt.Sprintf(`grant service %s: container %s holds %s too, and account %s has no hierarchical namespace: `+
-		`a signature would be for the whole container, so none is made. Give the reader a role with a condition on the names instead, `+
-		`who then uses logq -s %s with az login or a managed identity:
+		`a signature would be for the whole container, so none is made. Assign the reader a role with a condition on the names instead, `+
+		`for logq -s %s with az login or a managed identity:
 
 %s
 

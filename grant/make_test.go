@@ -23,7 +23,7 @@ type hierarchical struct{ *azure.Store }
 
 func (hierarchical) Hierarchical(context.Context) (bool, error) { return true, nil }
 
-// TestFields compares every field that is signed with what was asked for: nothing wider.
+// TestFields compares every field that is signed with what was requested: nothing wider.
 func TestFields(t *testing.T) {
 	t.Parallel()
 	at := time.Now().UTC()
@@ -162,7 +162,7 @@ func TestTooWide(t *testing.T) {
 	}
 	yes := true
 	r := request(grant.Read, "api")
-	r.Hierarchical = &yes // said, not asked
+	r.Hierarchical = &yes // given, not detected
 	if g, err := grant.Make(t.Context(), s, r); err != nil || !g.Exact {
 		t.Errorf("got %v, %v, want one limited to a directory", g, err)
 	}
@@ -196,7 +196,7 @@ func TestRequestRejected(t *testing.T) {
 	}
 }
 
-// TestSASCannotSign: whoever was granted access cannot grant it on.
+// TestSASCannotSign: a grant cannot be used to make another.
 func TestSASCannotSign(t *testing.T) {
 	t.Parallel()
 	s := owner(t)

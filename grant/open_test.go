@@ -22,7 +22,7 @@ import (
 	"logstow/tableindex"
 )
 
-// TestRead asks questions with a grant: all of them answered from the service, by
+// TestRead runs queries with a grant: all of them answered from the service, by
 // listing and by the index, and nothing else to be had.
 func TestRead(t *testing.T) {
 	t.Parallel()
@@ -47,7 +47,7 @@ func TestRead(t *testing.T) {
 	if expiry, ok := reader.Expires(); !ok || time.Until(expiry) > 2*time.Hour || time.Until(expiry) < time.Hour {
 		t.Errorf("Expires() = %s, %v", expiry, ok)
 	}
-	// Another service is said to be outside, not to be empty.
+	// Another service is reported as outside, not as empty.
 	messages, problems := ask(t, reader, "list", from, to, "billing")
 	if messages != nil || len(problems) == 0 || !errors.Is(errors.Join(problems...), store.ErrAccessDenied) || !strings.Contains(problems[0].Error(), "is for api/ only") {
 		t.Errorf("billing: found %v, problems %v, want ErrAccessDenied", messages, problems)
@@ -243,7 +243,7 @@ func TestRenewed(t *testing.T) {
 }
 
 // TestRenewedUnseen: a grant that ends soon is read again whether its file looks changed
-// or not: some file systems tell the same time and size of what was replaced.
+// or not: some file systems report the same time and size of what was replaced.
 func TestRenewedUnseen(t *testing.T) {
 	t.Parallel()
 	s := owner(t)
@@ -276,7 +276,7 @@ func TestRenewedUnseen(t *testing.T) {
 	})
 }
 
-// TestReplaced: a grant for elsewhere under an open store is not used, and is told.
+// TestReplaced: a grant for elsewhere under an open store is not used, and is reported.
 func TestReplaced(t *testing.T) {
 	t.Parallel()
 	s, other := owner(t), owner(t)
@@ -305,7 +305,7 @@ func TestReplaced(t *testing.T) {
 }
 
 // TestNarrowDirectory: what is above a grant's directory holds it alone, what is
-// beside it is refused, and no request is needed to know.
+// beside it is refused, without a request.
 func TestNarrowDirectory(t *testing.T) {
 	t.Parallel()
 	s := owner(t)

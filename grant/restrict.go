@@ -19,15 +19,15 @@ func outsideError(op, object, name string, class error, g *Grant) error {
 	return &store.Error{
 		Op: op, Object: object, Class: class,
 		Err:  fmt.Errorf("%s is for %s/ only", name, g.Directory),
-		Hint: "ask for another grant (shipper grant) where more is needed",
+		Hint: "get another grant (shipper grant) if more is needed",
 	}
 }
 
-// expiredError is the error for an expired grant; storage is not asked.
+// expiredError is the error for an expired grant; no request is sent.
 func expiredError(op, object, name string, g *Grant) error {
 	return &store.Error{
 		Op: op, Object: object, Class: store.ErrAccessDenied,
-		Err: fmt.Errorf("%s expired at %s", name, g.Expires.UTC().Format(time.RFC3339)), Hint: "ask for a new one (shipper grant)",
+		Err: fmt.Errorf("%s expired at %s", name, g.Expires.UTC().Format(time.RFC3339)), Hint: "get a new one (shipper grant)",
 	}
 }
 

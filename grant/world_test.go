@@ -161,7 +161,7 @@ func request(kind grant.Kind, service string) grant.Request {
 	return r
 }
 
-// fields are what a signature says, without the signature itself.
+// fields are those of a signature, without the signature itself.
 func fields(t *testing.T, sas azure.Secret) map[string]string {
 	t.Helper()
 	values, err := url.ParseQuery(sas.Reveal())

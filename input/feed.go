@@ -25,7 +25,7 @@ type Feed struct {
 	opts    Options
 	split   splitter
 	records []record.Record
-	// dropped says that a line produced no record.
+	// dropped is set if a line produced no record.
 	dropped bool
 	// read is the read time, ref the reference for times without a year, of the current lines, in
 	// Unix nanoseconds.

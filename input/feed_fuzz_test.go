@@ -22,7 +22,7 @@ func FuzzFeed(f *testing.F) {
 	f.Add(append(bytes.Repeat([]byte("z"), 3000), "\nlast"...), uint8(255), uint8(0))
 	f.Fuzz(func(t *testing.T, text []byte, step, format uint8) {
 		lines := input.Lines{Format: container.Format(format % 4), Multiline: multiline.Options{Auto: format&4 == 0}}
-		// feed reads from a point, step bytes at once and at most some, and ends there if asked to.
+		// feed reads from a point, step bytes at once and at most some, and ends there if that is set.
 		feed := func(s *sink, at input.Point, step, most int, end bool) input.Point {
 			fd, err := input.NewFeed(input.Options{Service: "x", Sink: s, Lines: lines, MaxRecord: input.MinMaxRecord, Now: noon})
 			if err != nil {

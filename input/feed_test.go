@@ -144,7 +144,7 @@ func TestFeedServesSeveralSources(t *testing.T) {
 	}
 }
 
-// A rule for times that finds none is told: it may be wrong.
+// A rule for times that finds none is reported: it may be wrong.
 func TestFeedCountsMissingTimes(t *testing.T) {
 	t.Parallel()
 	rules, err := recognize.Compile(recognize.RuleOptions{TimeFormat: "%d.%m.%Y"})
@@ -278,8 +278,8 @@ func TestGrace(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		late, cancel := input.Grace(ctx, 10*time.Second)
 		defer cancel()
-		asked := errors.New("asked to stop")
-		stop(asked)
+		cause := errors.New("stop requested")
+		stop(cause)
 		time.Sleep(9 * time.Second)
 		synctest.Wait()
 		if late.Err() != nil {
@@ -287,7 +287,7 @@ func TestGrace(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if !errors.Is(context.Cause(late), asked) {
+		if !errors.Is(context.Cause(late), cause) {
 			t.Errorf("cause %v", context.Cause(late))
 		}
 	})

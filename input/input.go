@@ -115,7 +115,7 @@ type Stats struct {
 }
 
 // Grace returns a context that ends d after ctx does: to flush what was read before an input was
-// told to stop.
+// stopped.
 func Grace(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

@@ -16,7 +16,7 @@ const (
 	// MaxReceive is the size limit in bytes of the messages that a sender may send in one request:
 	// a request is accepted or rejected as a whole.
 	MaxReceive = 16 << 20
-	// spaceTimeout is how long a sender waits for space in the buffer before it is told to retry.
+	// spaceTimeout is how long a sender waits for space in the buffer before it gets a response to retry.
 	spaceTimeout = 2 * time.Second
 )
 

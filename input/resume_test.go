@@ -126,7 +126,7 @@ func mix(r *rand.Rand, format container.Format, records int) mixed {
 	}
 }
 
-// history is a sink that knows what it had got when it took each position, and
+// history is a sink that records what it had got when it took each position, and
 // that refuses everything after a number of chunks.
 type history struct {
 	records []entry

@@ -42,7 +42,7 @@ type (
 	DistinctSummary = distinct.Summary
 	// FieldStats are the fields of some records.
 	FieldStats = fieldstats.Stats
-	// FieldOptions say what to find out of fields.
+	// FieldOptions select what to compute of fields.
 	FieldOptions = fieldstats.Options
 	// Problem is something that could not be read.
 	Problem = source.Problem

@@ -64,7 +64,7 @@ func TestDecodedLimit(t *testing.T) {
 }
 
 // Text without a record is counted as it is decoded, and the end of the context ends it: promptly,
-// as no record is ever asked for.
+// as no record is ever requested.
 func TestDecodingIsCancelled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil, false)

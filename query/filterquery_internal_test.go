@@ -58,7 +58,7 @@ func identified(rnd *rand.Rand, ids []string) string {
 	return message
 }
 
-// pick asks for something of a message, in one of the ways that a query has.
+// pick selects something of a message, in one of the ways that a query has.
 func pick(rnd *rand.Rand, sel *Selection, ids []string) {
 	id := ids[rnd.IntN(len(ids))]
 	message := identified(rnd, ids)
@@ -115,7 +115,7 @@ func (w *world) scatter(segments int, ids []string) {
 			}
 		}
 		b := w.add("svc", fmt.Sprintf("pod-%d", w.rnd.IntN(3)), 2000+w.rnd.IntN(8000), w.batch(), records)
-		if len(b.bodies[0]) <= 4<<10 { // below that a filter is not asked
+		if len(b.bodies[0]) <= 4<<10 { // below that a filter is not used
 			w.t.Fatalf("a segment of %d bytes is too small for this test", len(b.bodies[0]))
 		}
 		switch w.rnd.IntN(6) {
@@ -168,7 +168,7 @@ func TestFilterAgreesWithReference(t *testing.T) {
 		}
 	}
 	if skipped < 100 || blocks < 100 || found < 50 {
-		t.Errorf("%d segments and %d blocks skipped, %d records found: too few to tell", skipped, blocks, found)
+		t.Errorf("%d segments and %d blocks skipped, %d records found: too few", skipped, blocks, found)
 	}
 }
 
@@ -240,7 +240,7 @@ func TestFilterRequests(t *testing.T) {
 	}
 }
 
-// Of two needles, of which either will do, each segment's filter is asked.
+// For two texts, of which either suffices, each segment's filter is used.
 func TestFilterOfAlternatives(t *testing.T) {
 	t.Parallel()
 	w := needles(t, 40, `id=8b0ca7d1f4e9 done`, `id=0c1d2e3f4a5b done`)
@@ -258,7 +258,7 @@ func TestFilterOfAlternatives(t *testing.T) {
 			t.Errorf("%s: %q, %v", expr, lines, r)
 		}
 	}
-	// One that the filter does not know: everything is read.
+	// One that the filter cannot look up: everything is read.
 	sel := querytest.Everything()
 	sel.From, sel.To, sel.Where = origin(), origin().Add(time.Hour), []string{`id in ["8b0ca7d1f4e9", "é"]`}
 	q := w.query(sel, Options{})
@@ -267,7 +267,7 @@ func TestFilterOfAlternatives(t *testing.T) {
 	}
 }
 
-// A filter that is damaged, or not where metadata say, costs time but no match.
+// A filter that is damaged, or not at its place in the metadata, costs time but no match.
 func TestDamagedFilter(t *testing.T) {
 	t.Parallel()
 	w := needles(t, 2, "order 8b0ca7d1f4e9 done")

@@ -45,7 +45,7 @@ func TestBudget(t *testing.T) {
 		case errors.Is(err, ErrBudget):
 			stopped++
 			if _, err := q.Plan(t.Context()); !errors.Is(err, ErrBudget) {
-				t.Errorf("asked again: %v", err)
+				t.Errorf("second call: %v", err)
 			}
 		case err != nil:
 			t.Fatal(err)

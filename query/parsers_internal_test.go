@@ -58,7 +58,7 @@ func (g *lines) renew() {
 	}
 }
 
-// remember adds values of fields to those that conditions ask for.
+// remember adds values of fields to those that conditions use.
 func (g *lines) remember(fields map[string]field.Value) {
 	for name, v := range fields {
 		if text := string(v.Text); utf8.ValidString(text) && strings.IndexFunc(text, unicode.IsControl) < 0 && regexp.MustCompile(`^[a-z_.]+$`).MatchString(name) && !slices.Contains([]string{"time", "message", "noise", "bytes", "thread"}, name) {
@@ -391,7 +391,7 @@ func TestCaptureInsideOfWord(t *testing.T) {
 	}
 }
 
-// A segment of an unknown parser is searched by auto, and a note says so, once.
+// A segment of an unknown parser is searched by auto, and a note reports it, once.
 func TestUnknownParser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, rand.New(rand.NewPCG(1, 1)), false)

@@ -19,14 +19,14 @@ import (
 const (
 	// PlanList lists blobs by name prefix: the authority.
 	PlanList = "list"
-	// PlanIndex asks the table index, which may lag behind.
+	// PlanIndex queries the table index, which may lag behind.
 	PlanIndex = "index"
 )
 
 // DefaultGroupMemory is the default of [Options.GroupMemory]: 256 MiB.
 const DefaultGroupMemory = 256 << 20
 
-// Options say how to read. The zero value is the default.
+// Options configure reading. The zero value is the default.
 type Options struct {
 	// Plan is PlanList or PlanIndex; "" is PlanList.
 	Plan string
@@ -43,7 +43,7 @@ type Options struct {
 	MaxBytes int64
 	MaxCost  float64
 	// Tiers has a plan by the index look up in which tier the blobs of each day are, so
-	// that costs are right: the index does not know. It takes a listing a day.
+	// that costs are right: the index does not contain it. It takes a listing a day.
 	Tiers bool
 	// NoColumns has text read where columns would do.
 	NoColumns bool

@@ -138,7 +138,7 @@ func TestDamage(t *testing.T) {
 		}
 		body := slices.Clone(b.bodies[0])
 		at := rnd.IntN(len(body))
-		for int64(at) >= b.meta.Filter.Offset-8 && int64(at) < b.meta.Footer { // the token filter is not asked
+		for int64(at) >= b.meta.Filter.Offset-8 && int64(at) < b.meta.Footer { // the token filter is not used
 			at = rnd.IntN(len(body))
 		}
 		body[at] ^= 1 << rnd.IntN(8)

@@ -24,7 +24,7 @@ import (
 )
 
 // A prefix that cannot be listed costs what is under it only; where nothing
-// can be listed, that is said once.
+// can be listed, that is reported once.
 func TestListingFailures(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, rand.New(rand.NewPCG(1, 1)), false)
@@ -93,7 +93,7 @@ func TestMalformedEntity(t *testing.T) {
 	}
 }
 
-// What the index says of a segment that is gone neither counts nor reaches a limit.
+// An entity of a segment that is gone neither counts nor reaches a limit.
 func TestStaleIndexIsNotCounted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, rand.New(rand.NewPCG(1, 1)), true)
@@ -144,12 +144,12 @@ func TestNewestFails(t *testing.T) {
 		close(returned)
 		synctest.Wait()
 		if late.Load() {
-			t.Error("storage is asked after Newest returned")
+			t.Error("a request was sent after Newest returned")
 		}
 	})
 }
 
-// The footer's sources say which segments need not be read.
+// The footer's sources determine which segments need not be read.
 func TestSourcesPrune(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, rand.New(rand.NewPCG(1, 1)), false)

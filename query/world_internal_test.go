@@ -239,7 +239,7 @@ func (w *world) indexed() {
 	}
 }
 
-// want is the answer of reading everything, line by line. broken says that
+// want is the answer of reading everything, line by line. broken means that
 // something that may match cannot be read.
 func (w *world) want(sel *Selection) (lines []string) {
 	type entry struct {

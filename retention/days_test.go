@@ -18,7 +18,7 @@ import (
 )
 
 // A service is left at the first day that no class has passed: the pages after it are
-// not asked for. Tiers are gone through further.
+// not listed. Moves to tiers continue further.
 func TestLeftEarly(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -42,7 +42,7 @@ func TestLeftEarly(t *testing.T) {
 	}
 }
 
-// Of two clocks the earlier one says what is past, whichever it is.
+// Of two clocks the earlier one decides what is past, whichever it is.
 func TestEarlierClock(t *testing.T) {
 	t.Parallel()
 	noon := time.Now().UTC().Truncate(day).Add(12 * time.Hour)
@@ -73,7 +73,7 @@ func TestEarlierClock(t *testing.T) {
 			t.Errorf("off by %v: %v", off, err)
 		}
 	}
-	// A storage that does not tell the time is not guessed at.
+	// Without the time of storage nothing is deleted.
 	h := hooked{Store: storetest.OpenLocal(t), now: func() (time.Time, error) { return time.Time{}, store.ErrInvalid }}
 	o := retention.Options{Force: true}
 	if _, err := retention.Run(t.Context(), h, retention.Policy{Keep: map[string]time.Duration{"": day}}, o); !errors.Is(err, store.ErrInvalid) {
@@ -106,7 +106,7 @@ func TestEdgesOfDays(t *testing.T) {
 			}
 			kept = append(kept, entity.Name.String())
 		}
-		// Metadata of a later version may say more about what is to be kept than this program can read.
+		// Metadata of a later version may contain more about what is to be kept than this program can read.
 		later := newEntity("a", "", first.AddDate(0, 0, -9), 20)
 		meta := later.Meta.Encode()
 		meta["LogVersion"] = "logstow/3"
@@ -179,7 +179,7 @@ func TestMaxBytesClasses(t *testing.T) {
 	}
 }
 
-// No more blobs go, or move, a second than the rate says, once a first batch went.
+// No more blobs go, or move, a second than the rate allows, once a first batch went.
 func TestRate(t *testing.T) {
 	t.Parallel()
 	const rate, batches = 512, 3

@@ -63,7 +63,7 @@ func openAs(t testing.TB, connection string, o azure.Options) store.Store {
 	return s
 }
 
-// put stores a segment that says that it has one record, with its entity, and
+// put stores a segment whose metadata has one record, with its entity, and
 // returns its name. Retention opens no blob: its bytes do not matter.
 func put(t testing.TB, s store.Store, service, class string, bucket time.Time, number uint64) string {
 	t.Helper()
@@ -97,7 +97,7 @@ func putEntities(ctx context.Context, s store.Store, entities []tableindex.Entit
 	return tableindex.Put(ctx, s.Tables(), s.Container(), entities)
 }
 
-// state is all that a store holds: blobs, and each table with what it says of blobs.
+// state is all that a store holds: blobs, and each table with its entities.
 func state(t testing.TB, s store.Store) []string {
 	t.Helper()
 	var all []string

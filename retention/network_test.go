@@ -30,8 +30,8 @@ func network(t *testing.T) (a *azurite.Azurite, s store.Store) {
 	return a, openAs(t, a.ConnectionString(), azure.Options{Container: a.Container()})
 }
 
-// Throttled, or with answers lost after what was asked for was done, each request once, it comes
-// to the same end.
+// If each request is once throttled, or its response lost after it was executed, a run has
+// the same result.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

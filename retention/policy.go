@@ -94,20 +94,20 @@ func (p Policy) Check(force bool) error {
 // Early describes, one sentence each, what leaves a cooler tier before the minimum time that the
 // tier charges.
 func (p Policy) Early() (all []string) {
-	say := func(what, tier string, stays, charged time.Duration) {
+	add := func(what, tier string, stays, charged time.Duration) {
 		if stays > 0 && stays < charged {
 			all = append(all, fmt.Sprintf("%s %s after it went to the %s tier, which charges %s in any case", what, span(stays), tier, span(charged)))
 		}
 	}
 	if p.CoolAfter > 0 && p.ColdAfter > 0 {
-		say("what is kept goes to the cold tier", "cool", p.ColdAfter-p.CoolAfter, coolCharged)
+		add("what is kept goes to the cold tier", "cool", p.ColdAfter-p.CoolAfter, coolCharged)
 	}
 	for _, class := range slices.Sorted(maps.Keys(p.Keep)) {
 		switch keep, what := p.Keep[class], className(class)+" is deleted"; {
 		case p.ColdAfter > 0 && p.ColdAfter < keep:
-			say(what, "cold", keep-p.ColdAfter, coldCharged)
+			add(what, "cold", keep-p.ColdAfter, coldCharged)
 		case p.CoolAfter > 0:
-			say(what, "cool", keep-p.CoolAfter, coolCharged)
+			add(what, "cool", keep-p.CoolAfter, coolCharged)
 		}
 	}
 	return all

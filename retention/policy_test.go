@@ -183,7 +183,7 @@ func TestFitProperties(t *testing.T) {
 			}
 		}
 		if kept != left {
-			t.Fatalf("%d bytes are kept, Fit says %d", kept, left)
+			t.Fatalf("%d bytes are kept, %d by Fit", kept, left)
 		}
 		if !last.IsZero() && kept+newest <= p.MaxBytes {
 			t.Fatalf("%d bytes are kept of %d allowed: %v need not go", kept, p.MaxBytes, last)

@@ -31,7 +31,7 @@ type Report struct {
 	// Services were listed; Listed blobs were examined.
 	Services int   `json:"services"`
 	Listed   int64 `json:"listed"`
-	// Complete says that the run reached its end.
+	// Complete is set if the run reached its end.
 	Complete bool `json:"complete"`
 	// Blobs and Bytes were deleted, of the Days, which are in order. If the run did not reach its
 	// end, or not everything could be listed, Days is what was found, and Blobs and Bytes what is

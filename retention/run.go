@@ -69,7 +69,7 @@ type Progress struct {
 //
 // Run may be interrupted at any point and repeated, and several may run concurrently with shippers:
 // every step is idempotent, and late blobs are deleted by the next run. The report is always as
-// complete as possible; the error says why Run ended early, and is among the report's problems.
+// complete as possible; the error is the reason if Run ended early, and is among the report's problems.
 // Other failures are only in the report: see [Report.Err].
 func Run(ctx context.Context, s store.Store, p Policy, o Options) (Report, error) {
 	r := newRun(s, o)
@@ -117,11 +117,11 @@ type run struct {
 	remaining map[classDay]int64
 	// failed are the first deletion failures of each class.
 	failed map[error]bool
-	// totalKnown says that the number of all blobs is known, up to a page; then totalRemaining
+	// totalKnown is set if the number of all blobs is known, up to a page; then totalRemaining
 	// blobs remain.
 	totalKnown     bool
 	totalRemaining int64
-	// incomplete says that not everything could be listed.
+	// incomplete is set if not everything could be listed.
 	incomplete bool
 }
 

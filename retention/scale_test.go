@@ -149,7 +149,7 @@ func (s *synthetic) blob(prefix string, i, n int) store.Blob {
 	return store.Blob{Name: name, Size: 1000, ETag: "0x8DC0FFEE", Metadata: meta.Encode()}
 }
 
-// measure looks at the heap at some pages.
+// measure reads the size of the heap at some pages.
 func (s *synthetic) measure(listed int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,7 +205,7 @@ func (syntheticTables) Tables(context.Context, string) iter.Seq2[[]string, error
 	return func(func([]string, error) bool) {}
 }
 
-// A million blobs are listed in bounded memory. Not parallel: it looks at the whole heap.
+// A million blobs are listed in bounded memory. Not parallel: it measures the whole heap.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow")

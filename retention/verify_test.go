@@ -76,7 +76,7 @@ func (b hookedBlobs) SetTier(_ context.Context, names []string, _ store.Tier) er
 	return b.s.tier(names)
 }
 
-// A blob written late is late even in the second in which the run began: storage tells
+// A blob written late is late even in the second in which the run began: storage has
 // times in whole seconds. One that was found and cannot be deleted stays, however new.
 func TestLate(t *testing.T) {
 	t.Parallel()
@@ -240,7 +240,7 @@ func TestNotMoved(t *testing.T) {
 	}
 }
 
-// Where it cannot be seen that all is gone, tables stay, and what went is what deletions said.
+// Where it cannot be seen that all is gone, tables stay, and what went is what deletions reported.
 func TestNotVerified(t *testing.T) {
 	t.Parallel()
 	s := storetest.OpenLocal(t)

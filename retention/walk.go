@@ -37,7 +37,7 @@ type walk struct {
 	listed, found int64
 	// lastOutput is the output listed last.
 	lastOutput blobnaming.Name
-	// remaining blobs follow on the page where the listing stopped; more says that there may be
+	// remaining blobs follow on the page where the listing stopped; more is set if there may be
 	// further pages.
 	remaining int
 	more      bool

@@ -197,7 +197,7 @@ func (f *Footer) columnsStart() int64 {
 	return f.Sections[i].Offset + frameHeader
 }
 
-// validateColumns checks what a footer says of its columns.
+// validateColumns checks a footer's description of its columns.
 func (f *Footer) validateColumns() error {
 	i := slices.IndexFunc(f.Sections, func(s Section) bool { return s.Name == columnsSection })
 	if f.Columns == 0 {

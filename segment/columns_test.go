@@ -145,7 +145,7 @@ func checkColumns(t *testing.T, blob []byte, f *segment.Footer, list *segment.Co
 	}
 }
 
-// A segment of no more text than Options say has no columns.
+// A segment of no more text than the limit of Options has no columns.
 func TestColumnsOfSmallSegments(t *testing.T) {
 	t.Parallel()
 	rnd := random(t)
@@ -217,7 +217,7 @@ func TestEveryBitFlipOfColumnsIsFound(t *testing.T) {
 		}
 	}
 	if want := int(s.Length-segment.FrameHeader) * 8; found != want {
-		t.Errorf("%d flips were found by who reads a part, %d are of parts", found, want)
+		t.Errorf("%d flips were found by reading parts, %d are of parts", found, want)
 	}
 	for _, p := range list.Columns[0].Pages {
 		if err := p.Check(blob[p.Offset : p.Offset+p.Length-1]); !errors.As(err, new(*segment.CorruptError)) {

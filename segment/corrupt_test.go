@@ -97,7 +97,7 @@ func TestEveryTruncationIsFound(t *testing.T) {
 		}
 	}
 	for _, extra := range []string{"x", string(blob)} {
-		// Appended bytes: a segment does not start where this one's footer says.
+		// Appended bytes: a segment does not start where this one's footer places it.
 		long := append(slices.Clone(blob), extra...)
 		if _, err := verify(t, long); !errors.As(err, new(*segment.CorruptError)) {
 			t.Errorf("verify with %d more bytes: %v", len(extra), err)
@@ -193,7 +193,7 @@ func TestGrowth(t *testing.T) {
 	})
 }
 
-// TestLies are footers with a right checksum that say what is not so.
+// TestLies are footers with a valid checksum and wrong values.
 func TestLies(t *testing.T) {
 	t.Parallel()
 	blob := small(t, false)

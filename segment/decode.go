@@ -10,8 +10,8 @@ import (
 	"logstow/record"
 )
 
-// knows reports whether this version reads a footer key.
-func knows(key string) bool {
+// isSupported reports whether this version reads a footer key.
+func isSupported(key string) bool {
 	switch key {
 	case keyBatch, keyBlocks, keyBucket, keyClass, keyColumns, keyEnd, keyFilter, keyInstance, keyLevels, keyMinutes, keyOrigins,
 		keyParse, keyRaw, keyRecords, keyRequires, keySections, keySeq, keyService, keySources, keyStart:
@@ -21,11 +21,11 @@ func knows(key string) bool {
 }
 
 // decodeFooter reads the msgpack bytes of a footer whose frame is at offset at,
-// and validates it. Keys that it does not know are ignored, unless Requires names them.
+// and validates it. Unknown keys are ignored, unless Requires names them.
 func decodeFooter(body []byte, at int64) (*Footer, error) {
 	r := readFields(body)
 	for _, key := range r.texts(keyRequires, maxRequires, maxRequired) {
-		if !knows(key) {
+		if !isSupported(key) {
 			return nil, fmt.Errorf("%w: it requires %q", ErrUnsupported, key)
 		}
 	}

@@ -96,7 +96,7 @@ func encodeFooter(f *Footer) ([]byte, error) {
 	m.add(keyRaw, f.RawBytes)
 	m.add(keyRecords, f.Records)
 	if f.IsOutput() {
-		m.add(keyRequires, []string{keyOrigins}) // who does not know it would count records twice
+		m.add(keyRequires, []string{keyOrigins}) // a reader that ignores it would count records twice
 	}
 	if len(f.Sections) > 0 {
 		m.addFields(keySections, sectionFields(f))

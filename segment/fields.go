@@ -125,8 +125,8 @@ func (r *fieldReader) value(key string, read func(d *msgpack.Decoder) error) {
 	}
 }
 
-// array reads a key's array of at most limit elements: alloc is told their
-// number, then element is called for each.
+// array reads a key's array of at most limit elements: alloc is called with their
+// number, then element for each.
 func (r *fieldReader) array(key string, limit int, alloc func(n int), element func(d *msgpack.Decoder, i int) error) {
 	r.value(key, func(d *msgpack.Decoder) error {
 		n, err := d.DecodeArrayLen()

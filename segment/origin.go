@@ -53,7 +53,7 @@ func CompareOrigins(a, b Origin) int {
 
 // Sum identifies a set of records, whatever their order: the sum modulo 2^128 of a
 // hash of each record's text. The hash is XXH64 with seed 1 (high half) and seed 0 (low
-// half). It finds damage and mistakes; it does not resist who wants a collision.
+// half). It detects damage and mistakes, not deliberate collisions.
 type Sum struct {
 	Hi, Lo uint64
 }

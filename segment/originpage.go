@@ -9,7 +9,7 @@ import (
 	"logstow/internal/ids"
 )
 
-// BlockOrigins says of each record of an output's block which input it is of.
+// BlockOrigins maps each record of an output's block to its input.
 type BlockOrigins struct {
 	// Inputs are those that have records in the block, by their index in
 	// [Origins.Inputs], ascending.

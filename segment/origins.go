@@ -20,7 +20,7 @@ const originsSection = "origins"
 // maxOriginsList is the length of the list of inputs in bytes.
 const maxOriginsList = 8 << 20
 
-// Origins are the inputs of a compaction output, and where it says which records are of which.
+// Origins are the inputs of a compaction output, and the pages that map its records to them.
 type Origins struct {
 	// Inputs are in the order of [CompareOrigins]: the order of their records of equal time.
 	Inputs []Origin
@@ -40,7 +40,7 @@ type OriginPage struct {
 func ReadOrigins(ctx context.Context, read Range, size, origins int64) (*Footer, *Origins, error) {
 	n := size - origins
 	if origins <= 0 || n < footerOverhead || n > maxOriginsList+MaxFooter+footerOverhead {
-		return nil, nil, corruptOrigins(origins, "metadata says that the list is at %d of %d bytes", origins, size)
+		return nil, nil, corruptOrigins(origins, "offset in metadata is %d, size of the segment %d bytes", origins, size)
 	}
 	tail, err := readRange(ctx, read, origins, n)
 	if err != nil {
@@ -51,14 +51,14 @@ func ReadOrigins(ctx context.Context, read Range, size, origins int64) (*Footer,
 		return nil, nil, err
 	}
 	if length > n {
-		return nil, nil, corruptTrailer(size, "it says that the footer has %d bytes, which begin before the list of inputs", length)
+		return nil, nil, corruptTrailer(size, "length of the footer is %d bytes: it would begin before the list of inputs", length)
 	}
 	f, err := parseFooter(tail[n-length:], size-length)
 	if err != nil {
 		return nil, nil, err
 	}
 	if f.Origins != origins {
-		return f, nil, corruptOrigins(origins, "the footer says that the list is at %d", f.Origins)
+		return f, nil, corruptOrigins(origins, "offset in the footer is %d", f.Origins)
 	}
 	o, err := f.parseOrigins(tail[:f.OriginsLength])
 	return f, o, err
@@ -285,7 +285,7 @@ func validateOrigins(inputs []Origin, f *Footer) error {
 	return nil
 }
 
-// validateOutput checks what a footer says of its origins.
+// validateOutput checks a footer's description of its origins.
 func (f *Footer) validateOutput() error {
 	if !f.IsOutput() {
 		if f.OriginsLength != 0 || f.OriginsCRC != 0 || slices.ContainsFunc(f.Sections, func(s Section) bool { return s.Name == originsSection }) {

@@ -231,7 +231,7 @@ func TestAppendLineRefuses(t *testing.T) {
 }
 
 // What is written is held to the list: a sum, a count, an order or a time that is not
-// right ends in an error, of the Writer where it can know and of Verify otherwise.
+// right ends in an error, of the Writer where it can detect it and of Verify otherwise.
 func TestWrongOriginsAreFound(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(o []segment.Origin){
@@ -289,7 +289,7 @@ func TestWrongPagesAreFound(t *testing.T) {
 	})
 	var b bytes.Buffer
 	w := segment.NewWriter(&b, outputOptions(inputs))
-	for i, line := range []int{1, 0} { // each says that it is of the other
+	for i, line := range []int{1, 0} { // each is listed as of the other
 		if err := w.AppendLine(lines[line].Line, i); err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ func ReadFooter(ctx context.Context, read Range, size, footer int64) (*Footer, e
 	}
 	n := size - footer
 	if n < footerOverhead || n > MaxFooter+footerOverhead {
-		return nil, corruptFooter(footer, "metadata says that it is at %d of %d bytes", footer, size)
+		return nil, corruptFooter(footer, "offset in metadata is %d, size of the segment %d bytes", footer, size)
 	}
 	frame, err := readRange(ctx, read, footer, n)
 	if err != nil {
@@ -36,7 +36,7 @@ func ReadFooter(ctx context.Context, read Range, size, footer int64) (*Footer, e
 		return nil, err
 	}
 	if length != n {
-		return nil, corruptTrailer(size, "it says that the footer has %d bytes, metadata says %d", length, n)
+		return nil, corruptTrailer(size, "length of the footer is %d bytes, %d by metadata", length, n)
 	}
 	return parseFooter(frame, footer)
 }
@@ -85,7 +85,7 @@ func footerLength(tail []byte, size int64) (int64, error) {
 	}
 	length := int64(binary.LittleEndian.Uint32(t[4:])) + footerOverhead
 	if length > MaxFooter+footerOverhead || length > size {
-		return 0, corruptTrailer(size, "it says that the footer has %d bytes", length)
+		return 0, corruptTrailer(size, "length of the footer is %d bytes", length)
 	}
 	return length, nil
 }
@@ -97,7 +97,7 @@ func parseFooter(frame []byte, at int64) (*Footer, error) {
 		return nil, corruptFooter(at, "no frame starts here")
 	}
 	if int(binary.LittleEndian.Uint32(frame[4:])) != len(frame)-frameHeader {
-		return nil, corruptFooter(at, "its frame has another length than its trailer says")
+		return nil, corruptFooter(at, "lengths in frame and trailer differ")
 	}
 	if got, want := checksum(body), binary.LittleEndian.Uint32(trailer); got != want {
 		return nil, corruptFooter(at, "checksum is %08x, %08x expected", got, want)

@@ -133,7 +133,7 @@ type verifier struct {
 	decoder *Decoder
 	text    []byte
 	all     tally
-	// filtered says that the tokens of each block are needed.
+	// filtered is set if the tokens of each block are needed.
 	filtered  bool
 	collector filter.Collector
 	tokens    []filter.Set
@@ -171,7 +171,7 @@ func (v *verifier) block(stored []byte, b Block) (err error) {
 		case !v.all.covers(line.Time):
 			return b.corrupt("record %d is outside the bucket", n)
 		case n == 0 && line.Time != b.Start:
-			return b.corrupt("its first record is not of the time that the footer says")
+			return b.corrupt("time of the first record differs from the footer")
 		case line.Time < last:
 			return b.corrupt("record %d is out of order", n)
 		}
@@ -201,9 +201,9 @@ func (v *verifier) block(stored []byte, b Block) (err error) {
 	}
 	switch {
 	case last != b.End:
-		return b.corrupt("its last record is not of the time that the footer says")
+		return b.corrupt("time of the last record differs from the footer")
 	case n != b.Records || levels != b.Levels:
-		return b.corrupt("its records are not as many as the footer says")
+		return b.corrupt("number of records differs from the footer")
 	}
 	return nil
 }

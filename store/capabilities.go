@@ -46,7 +46,7 @@ func Covers(t TableReader, from, to time.Time) error {
 }
 
 // IsImmutable reports whether a policy of the store's container keeps all blobs from being deleted; with
-// a credential that may not know, it does not. s must be as package open returned it. One request, or
+// a credential that may not read that, it does not. s must be as package open returned it. One request, or
 // none if the store has no such policies.
 func IsImmutable(ctx context.Context, s Store) (bool, error) {
 	i, ok := s.(interface {

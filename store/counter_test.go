@@ -114,7 +114,7 @@ func TestCounter(t *testing.T) {
 	}
 }
 
-// TestCounterStops counts what was asked for, not what could have been.
+// TestCounterStops counts what was requested, not what could have been.
 func TestCounterStops(t *testing.T) {
 	t.Parallel()
 	var counter store.Counter

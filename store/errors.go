@@ -8,7 +8,7 @@ import (
 )
 
 // The classes of storage errors, matched with errors.Is. A backend decides the
-// class in one place; nothing else looks at codes or texts.
+// class in one place; nothing else reads codes or texts.
 var (
 	// ErrNotFound: the blob or entity does not exist.
 	ErrNotFound = errors.New("not found")
@@ -24,7 +24,7 @@ var (
 	ErrRange = errors.New("range not in blob")
 	// ErrAccessDenied: the credential is missing, wrong, expired or lacks a permission.
 	ErrAccessDenied = errors.New("access denied")
-	// ErrThrottled: storage asks for fewer requests (429, 503).
+	// ErrThrottled: storage limits the request rate (429, 503).
 	ErrThrottled = errors.New("throttled")
 	// ErrUnavailable: no response, a 5xx response, or a full disk: retry.
 	ErrUnavailable = errors.New("storage unavailable")

@@ -167,7 +167,7 @@ func TestRangeFollowsPages(t *testing.T) {
 	if diff := cmp.Diff(all, collect(t, tableindex.Range(t.Context(), tables, "logs", "x", from, from.Add(time.Hour)))); diff != "" {
 		t.Error(diff)
 	}
-	// A loop that ends early ends the requests: the leak check of this package sees what stays.
+	// A loop that ends early ends the requests: the leak check of this package finds what stays.
 	for range tableindex.Range(t.Context(), tables, "logs", "x", from, from.Add(time.Hour)) {
 		break
 	}
@@ -234,7 +234,7 @@ func TestRangeContinuesAfterMalformedEntities(t *testing.T) {
 			text := errs[0].Error()
 			for _, part := range []string{c.want, entity.Table, entity.Key.Partition, entity.Key.Row} {
 				if part == "" || !strings.Contains(text, part) {
-					t.Errorf("the error does not say %q: %s", part, text)
+					t.Errorf("the error does not contain %q: %s", part, text)
 				}
 			}
 			if errors.Is(errs[0], blobnaming.ErrVersion) != (name == "another version") {
@@ -337,7 +337,7 @@ func TestRangeEndsWithAStorageError(t *testing.T) {
 }
 
 // TestRangeWhenCancelled ends the context while every partition waits; the end
-// must be said, and by then 16 requests and no more were made.
+// must be reported, and by then 16 requests and no more were made.
 func TestRangeWhenCancelled(t *testing.T) {
 	t.Parallel()
 	tables := openTables(t)

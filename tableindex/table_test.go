@@ -52,7 +52,7 @@ func TestTables(t *testing.T) {
 		}
 	}
 
-	// An entity of another form is told, and the others still come.
+	// An entity of another form is reported, and the others still come.
 	stranger := store.Entity{Key: store.Key{Partition: "a|05", Row: "x"}, Properties: map[string]any{"Type": "segment"}}
 	if err := tables.Upsert(t.Context(), want[0].Name, []store.Entity{stranger}); err != nil {
 		t.Fatal(err)

@@ -101,7 +101,7 @@ func (s *Uploader) createBlob(ctx context.Context, d *destination, b *buffer.Bat
 }
 
 // create tries one name until its outcome is known: created (by this call or an earlier one), or
-// taken by another batch. tried says that an earlier create of this batch under this name may have
+// taken by another batch. tried means that an earlier create of this batch under this name may have
 // been applied.
 func (s *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, body []byte, name blobnaming.Name, tried bool) (etag string, taken bool, err error) {
 	opts := store.CreateOptions{Metadata: b.Meta.Encode(), ContentType: contentType, ContentEncoding: contentEncoding}
@@ -140,7 +140,7 @@ func (s *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, 
 }
 
 // isOwnBlob reports whether the blob with this name is the batch, and its ETag. Without permission
-// to list it cannot tell and assumes another batch.
+// to list it is unknown, and another batch is assumed.
 func (d *destination) isOwnBlob(ctx context.Context, name string, id blobnaming.Batch) (etag string, own bool, err error) {
 	for page, err := range d.blobs.List(ctx, name) {
 		if errors.Is(err, store.ErrAccessDenied) {

@@ -32,9 +32,9 @@ type indexer struct {
 	// began is when writing began to fail, failures the number of attempts since.
 	began    time.Time
 	failures int
-	// ending says that no more batches will come.
+	// ending is set if no more batches will come.
 	ending bool
-	// dropping says that unindexed batches were dropped since the last success.
+	// dropping is set if unindexed batches were dropped since the last success.
 	dropping bool
 }
 

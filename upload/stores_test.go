@@ -56,7 +56,7 @@ func TestUploadKeepsTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !slices.Equal(asked, []string{"before", "before", "before"}) {
-		t.Errorf("asked for %q", asked)
+		t.Errorf("requested %q", asked)
 	}
 	exactlyOnce(t, before, 1)
 	exactlyOnce(t, now, 1)
@@ -208,7 +208,7 @@ func TestUploadRoute(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			if service != "x" || instance != "pod-1" {
-				t.Errorf("asked for %s of %s", service, instance)
+				t.Errorf("requested %s of %s", service, instance)
 			}
 			next++
 			return names[next%len(names)]
@@ -228,7 +228,7 @@ func TestUploadRoute(t *testing.T) {
 		}
 	}
 	if s.CurrentError() == nil {
-		t.Error("no trouble is told")
+		t.Error("no failure is reported")
 	}
 	alive.Store(true)
 	if err := <-done; err != nil {

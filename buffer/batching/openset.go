@@ -10,7 +10,7 @@ import (
 )
 
 // openSet is the set of the open batches of all partitions, and of those being sealed: it counts
-// their memory, numbers them, and tells which part of the log they need. It is safe for concurrent use.
+// their memory, numbers them, and determines which part of the log they need. It is safe for concurrent use.
 type openSet struct {
 	now    func() time.Time
 	queue  *queue.Queue
@@ -33,7 +33,7 @@ type openSet struct {
 	frozen bool
 	// replayFloor is a lower bound of the numbers of records that are not yet replayed.
 	replayFloor uint64
-	// wakeAt is when the first batch is due, as far as the sealing goroutine knows; zero is never.
+	// wakeAt is when the first batch is due, as last computed by the sealing goroutine; zero is never.
 	wakeAt time.Time
 }
 

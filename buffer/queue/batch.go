@@ -16,7 +16,7 @@ type Batch struct {
 	queue *Queue
 }
 
-// Next waits for a sealed batch and hands it to the caller, who calls Batch.Load first and
+// Next waits for a sealed batch and hands it to the caller, which calls Batch.Load first and
 // Batch.Done, Batch.Return or Batch.Quarantine last. The oldest comes first; in a backlog
 // every fourth is the newest. After End it returns io.EOF when no batch waits or is expected, after
 // Close [wait.ErrClosed].

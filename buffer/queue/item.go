@@ -34,7 +34,7 @@ type Item struct {
 	Service     string
 	BucketStart time.Time
 	Meta        blobnaming.Metadata
-	// Minutes are the minutes that have records, from the one who sealed the batch, else from Batch.Load.
+	// Minutes are the minutes that have records, known since sealing in this process, else from Batch.Load.
 	Minutes []record.Minute
 	// Size is the segment's size in bytes.
 	Size int64

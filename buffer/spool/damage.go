@@ -14,7 +14,7 @@ import (
 	"logstow/internal/hint"
 )
 
-// sealedForLog returns what the log has to know of sealed batches: which have any file, and
+// sealedForLog returns the sealed batches for the recovery of the log: which have any file, and
 // which of them wait.
 func sealedForLog(heads []sealed.Head, known map[int64]bool) wal.Sealed {
 	s := wal.Sealed{Through: map[wal.Key]uint64{}, Batches: map[int64]bool{}}

@@ -22,7 +22,7 @@ type Quarantined struct {
 	Since  time.Time
 	Reason string
 	// Batch is the batch's id; "" if the file is not a readable batch: a damaged one, or a
-	// damaged log file. Problem then says what it is, and the fields below are zero.
+	// damaged log file. Problem then describes it, and the fields below are zero.
 	Batch   string
 	Problem string
 	Service string

@@ -180,7 +180,7 @@ func (l *Log) writeClosingEntry() error {
 		return err
 	}
 	if err := l.write(nil); errors.Is(err, ErrFull) {
-		return nil // the entry only helps to tell damage from a torn write
+		return nil // the entry only helps to distinguish damage from a torn write
 	} else if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 // Each log file has a copy: the same entries in the same order, each with its offset in the
 // log file, but without the records. If one of the two files is damaged, the other has
-// positions, coverage and record numbers, and the copy tells which records were in a
+// positions, coverage and record numbers, and the copy identifies the records of a
 // damaged part of the log file.
 //
 // A copy is written after its log file. It is synced when it is begun and when the log file

@@ -207,7 +207,7 @@ func (w *encoder) encodeSnapshot(s *state) error {
 func decodeSnapshot(r *decoder) (*snapshot, error) {
 	v := r.uint()
 	if r.err == nil && (v == 0 || v > Version) {
-		return nil, fmt.Errorf("%w: the log is of version %d, this program knows %d: use a newer one", ErrEntry, v, Version)
+		return nil, fmt.Errorf("%w: the log has version %d, this program supports %d: use a newer one", ErrEntry, v, Version)
 	}
 	s := &snapshot{version: v, state: newState()}
 	s.next = r.uint()

@@ -18,7 +18,7 @@ import (
 	"logstow/store/local"
 )
 
-// answersNow is the time at which the answers are asked for.
+// answersNow is the time at which the queries run.
 func answersNow() time.Time { return time.Date(2026, 11, 20, 15, 30, 0, 0, time.UTC) }
 
 // put stores one segment of a service: lines of a clock time, a level, a source and a message.
@@ -65,7 +65,7 @@ func put(t *testing.T, dir, service string, date time.Time, lines ...string) str
 	return name.String()
 }
 
-// answersStore makes the stores that are asked.
+// answersStore makes the stores that are queried.
 func answersStore(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -95,7 +95,7 @@ func answersStore(t *testing.T) (dir string) {
 	return dir
 }
 
-// ids are so many records that their segment has a token filter which is asked.
+// ids are so many records that their segment has a token filter which is used.
 func ids() (lines []string) {
 	for i := range 2000 {
 		lines = append(lines, fmt.Sprintf(`15:%02d:%02d INFO app.log {"status":"%d","order":"order-%08x","took":%d}`, i/60, i%60, 200+i%300, i*2654435761%(1<<32), i))
@@ -216,7 +216,7 @@ func TestFutureIsNoted(t *testing.T) {
 		"query -s tokyo --from 2026-11-20 --to 2026-11-22 --utc --count": note,
 		"stats -s tokyo --from 2026-11-20 --to 2026-11-22 --utc":         note,
 		"query --from 2026-11-20 --to 2026-11-22 --utc":                  "", // others are not
-		"query -s tokyo --from 2026-11-21 --to 2026-11-22 --utc":         "", // the future was asked for
+		"query -s tokyo --from 2026-11-21 --to 2026-11-22 --utc":         "", // a range in the future
 	} {
 		if status, _, stderr := ask(t, dir, line); status != 0 || stderr != want {
 			t.Errorf("%s: status %d, %q, want %q", line, status, stderr, want)

@@ -16,7 +16,7 @@ import (
 	"logstow/internal/azurite"
 )
 
-// The logs of Azure Storage Analytics are asked as any other store.
+// The logs of Azure Storage Analytics are queried as any other store.
 func TestAnalyticsContainer(t *testing.T) {
 	t.Parallel()
 	a := azurite.Start(t)

@@ -57,7 +57,7 @@ names; fields are those of the newest records of the service.`,
 }
 
 // complete prints the completions of a command line, one per line. It reports whether the
-// command line asks for completion.
+// command line requests completion.
 func complete(ctx context.Context, app *ucli.App, args []string, env environment) bool {
 	if len(args) < 2 || args[len(args)-1] != completeFlag {
 		return false

@@ -24,7 +24,7 @@ func readPage(t *testing.T) string {
 	return string(text)
 }
 
-// Every command of the pages prints what they say.
+// Every command of the pages prints what they show.
 func TestDocumentedExamples(t *testing.T) {
 	t.Parallel()
 	for name, atLeast := range map[string]int{"query.md": 18, "where.md": 3, "stats.md": 8, "patterns.md": 3} {

@@ -201,7 +201,7 @@ func TestFollow(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			s.compact(t)
 			time.Sleep(5 * time.Second)
-			s.add(t, time.Now(), "merged") // before a poll sees it
+			s.add(t, time.Now(), "merged") // before a poll finds it
 			s.compact(t)
 			time.Sleep(3 * time.Hour)
 			s.add(t, time.Now(), "last")

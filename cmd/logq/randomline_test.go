@@ -12,7 +12,7 @@ import (
 	"logstow/internal/timearg"
 )
 
-// commandLine is a random command line, and by its parts what it asks for.
+// commandLine is a random command line, and by its parts what it requests.
 type commandLine struct {
 	asked
 

@@ -25,7 +25,7 @@ func orderNames() []string {
 	}
 }
 
-// randomOrder asks for an order or for values now and then; it reports whether --tail and --newest cannot be given.
+// randomOrder requests an order or values now and then; it reports whether --tail and --newest cannot be given.
 func (l *commandLine) randomOrder() bool {
 	if l.fields == nil && !l.count && l.rnd.IntN(6) == 0 {
 		l.distinct = oneOf(l.rnd, orderNames()...)

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// asked is what a command line asks for: the reference answers it by looking at every record.
+// asked is what a command line requests: the reference answers it by looking at every record.
 type asked struct {
 	stores                      []int    // those named; nil is the first
 	services, sources           []string // globs
@@ -32,7 +32,7 @@ type asked struct {
 
 	ids      []string   // nil is no condition
 	order    []ordering // nil is that of time
-	distinct string     // "" is not asked for
+	distinct string     // "" if not given
 
 	left string // a note about records without a value, "" is none
 
@@ -333,7 +333,7 @@ func visible(s string) string {
 	return out.String()
 }
 
-// tableText is a table in a form that tells all tables apart.
+// tableText is a table in a form that is different for all tables.
 func tableText(table [][]string) string { return fmt.Sprintf("%q\n", table) }
 
 // readTable reads CSV as others do, in the form of tableText.

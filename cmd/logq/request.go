@@ -31,7 +31,7 @@ type request struct {
 	count    bool
 	explain  bool
 	follow   bool
-	tail     int // 0 is not asked for
+	tail     int // 0 if not given
 	// sort is the order of --sort, distinct the name of --distinct; nil if they are not given.
 	sort     *query.SortOrder
 	distinct *field.Name

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"logq": func() {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 		env := environment{getenv: os.Getenv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, now: time.Now, tempDir: os.TempDir()}
-		// The scripts say which streams are terminals, of five rows or, tiny, two.
+		// The scripts name the streams that are terminals, of five rows or, tiny, two.
 		terminals := os.Getenv("TERMINALS")
 		if strings.Contains(terminals, "stdout") {
 			env.out = screen{rows: 5, columns: 80}

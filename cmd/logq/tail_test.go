@@ -8,7 +8,7 @@ import (
 	"logstow/query"
 )
 
-// --tail keeps no more than fits, and says so.
+// --tail keeps no more than fits, and reports that.
 func TestTailIsBounded(t *testing.T) {
 	t.Parallel()
 	s := &shelf{bodies: map[string][]byte{}}

@@ -133,7 +133,7 @@ func checkGrant(out io.Writer, spec string, st *grant.Store, s agent.Settings) e
 	case err != nil:
 		return err
 	case g.Kind != grant.Create:
-		return hint.Wrap(fmt.Errorf("%s is a grant for reading", spec), "ask for one of shipper grant --create-only")
+		return hint.Wrap(fmt.Errorf("%s is a grant for reading", spec), "get one of shipper grant --create-only")
 	case time.Now().After(g.Expires):
 		return hint.Wrap(fmt.Errorf("%s expired at %s", spec, g.Expires.Format(time.RFC3339)), "replace the file")
 	}

@@ -164,7 +164,7 @@ func compactSmallSegments(t *testing.T, env []string, spec string, segments int)
 }
 
 // watchMemory follows the memory of a process in bytes until it ends; most is the peak, 0 where the system
-// does not tell. (What wait tells includes the memory of this process, from which it was forked.)
+// does not report it. (The figure of wait includes the memory of this process, from which it was forked.)
 func watchMemory(pid int) (most func() int64) {
 	done := make(chan int64, 1)
 	go func() {

@@ -162,7 +162,7 @@ func writeGrant(c *ucli.Context, s store.Store, r grant.Request) error {
 }
 
 // replacePrivate atomically replaces a file that only its owner may read: a reader of a
-// renewed grant sees the old one or the new one.
+// renewed grant gets the old one or the new one.
 func replacePrivate(path string, text []byte) (err error) {
 	temp, err := os.CreateTemp(filepath.Dir(path), ".grant-*") // with mode 0600
 	if err != nil {

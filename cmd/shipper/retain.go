@@ -34,8 +34,8 @@ of the records, in UTC, never that of the upload. It is deleted when it ended lo
 ago than --keep; segments with a retention class, when it ended longer ago than their
 --class. At least one flag of the retention is required.
 
-Segments of a class that is not named are kept and reported, so that a job which does
-not know all classes deletes too little, never too much. Segments that a policy of the
+Segments of a class that is not named are kept and reported, so that a job which
+does not name all classes deletes too little, never too much. Segments that a policy of the
 storage account protects are reported and stay in the index. Afterwards everything is
 listed again.
 

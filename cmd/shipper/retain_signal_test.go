@@ -81,7 +81,7 @@ func TestRetainSignal(t *testing.T) {
 	if want := regexp.MustCompile(`ended early: deleted at least (256 blobs, 256|0 blobs, 0) bytes, of [01] days; `); !want.Match(out.Bytes()) {
 		t.Errorf("no %s in\n%s", want, &out)
 	}
-	if printed := fmt.Sprint(cmd.Stderr); printed != "shipper: "+dir+": interrupted: asked to stop\n" {
+	if printed := fmt.Sprint(cmd.Stderr); printed != "shipper: "+dir+": interrupted: stop requested\n" {
 		t.Errorf("standard error: %s", printed)
 	}
 	if got := heldIn(t, s); len(got) != blobs-store.MaxDelete+blobs {

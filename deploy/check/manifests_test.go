@@ -163,7 +163,7 @@ func TestTermination(t *testing.T) {
 	}
 }
 
-// drainTimeout is what the arguments say, or the node's configuration.
+// drainTimeout is that of the arguments, or of the node's configuration.
 func drainTimeout(t *testing.T, name string, args []string) time.Duration {
 	t.Helper()
 	for _, a := range args {

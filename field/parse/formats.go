@@ -82,8 +82,8 @@ type formats struct {
 	columns [formatEnd][]column
 	agents  []column
 	ingress []column
-	status  depths // to know the status
-	all     depths // to know all fields
+	status  depths // for the status
+	all     depths // for all fields
 }
 
 // depths are how much of a line is read.
@@ -122,7 +122,7 @@ func (f *formats) id(name string) id {
 	return n
 }
 
-// need raises depths to what has to be read to know a field; 0 is the name of none.
+// need raises depths to what has to be read to find a field; 0 is the name of none.
 func (f *formats) need(name id, d *depths) {
 	for format, columns := range f.columns {
 		for i, c := range columns {

@@ -16,8 +16,8 @@ import (
 	"unicode/utf8"
 )
 
-// ErrUnknownVersion is what [CompileStored] returns for a parser or a version of one that this
-// program does not know: a newer program stored it.
+// ErrUnknownVersion is what [CompileStored] returns for an unknown parser or version of
+// one: a newer program stored it.
 var ErrUnknownVersion = errors.New("unknown parser or version")
 
 // version is that of all parsers so far. A parser's version changes if the fields of any message

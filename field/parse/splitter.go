@@ -20,7 +20,7 @@ type Splitter struct {
 	known   []bool        // which are known already
 	space   []byte        // texts without escapes
 
-	// For auto: all values are looked for only when they are asked for.
+	// For auto: values are searched only when they are requested.
 	lookups []lookup
 	set     *field.Set // nil if a name needs more than one lookup, or occurs twice
 	depth   depths

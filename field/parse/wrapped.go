@@ -13,7 +13,7 @@ import (
 const messagePrefix = "message."
 
 // A wrappedLine is the line that a JSON message wraps: agents put what an application logged into a
-// member. It is looked for when a value is asked for.
+// member. It is searched when a value is requested.
 type wrappedLine struct {
 	known, found bool
 	text         []byte // without escapes

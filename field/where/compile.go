@@ -133,7 +133,7 @@ func (c *compiler) condition(node ast.Node) condition {
 			return body(r)
 		}
 	}
-	return nil // isCondition knows no other
+	return nil // isCondition accepts no other
 }
 
 // binary compiles an operator with two sides that makes a condition.

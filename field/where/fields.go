@@ -8,7 +8,7 @@ import (
 	"logstow/field"
 )
 
-// Use is a field of the message that an expression looks at.
+// Use is a field of the message that an expression reads.
 type Use struct {
 	// Field is its name.
 	Field string
@@ -23,7 +23,7 @@ type Use struct {
 	Equal []string
 }
 
-// Uses are the fields that the expression looks at, in the order in which they occur,
+// Uses are the fields that the expression reads, in the order in which they occur,
 // once for each occurrence. Columns are none, and message, which every record has, is none.
 func (p *Program) Uses() []Use {
 	u := &uses{literals: p.literals, names: map[ast.Node]int{}, declared: map[string]bool{}}

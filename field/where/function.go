@@ -57,7 +57,7 @@ func functions() map[string]function {
 	}
 }
 
-// call compiles the call of a function that the parser does not know.
+// call compiles the call of a function that is not one of the parser's.
 func (c *compiler) call(n *ast.CallNode) operand {
 	name, ok := callee(n)
 	switch {

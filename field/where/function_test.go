@@ -6,7 +6,7 @@ import (
 	"logstow/field/where"
 )
 
-// Each function gives the value that docs/where.md promises, of fields and of constants.
+// Each function gives the value that docs/where.md documents, of fields and of constants.
 func TestFunctions(t *testing.T) {
 	t.Parallel()
 	r := where.Record{Time: now.UnixNano(), Message: []byte(`{"csv":"a,b,,c","padded":" x ","dashed":"--x-","word":"Été-Été","part":"t","n":-2.5,"half":2.5,"i":-3,` +

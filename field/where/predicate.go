@@ -11,7 +11,7 @@ func isQuantifier(name string) bool {
 	return name == "all" || name == "any" || name == "none" || name == "one"
 }
 
-// predicate compiles a function of an array and a predicate, of which body compiles what is asked of each
+// predicate compiles a function of an array and a predicate, of which body compiles the condition on each
 // element. each calls f for the elements of the array, # being one after the other, until it returns
 // false; it is not ok if there is no array.
 func (c *compiler) predicate(n *ast.BuiltinNode, body func(ast.Node)) (each func(r *Record, f func(value) bool) bool) {
@@ -72,7 +72,7 @@ func (c *compiler) quantifier(n *ast.BuiltinNode) condition {
 	}
 }
 
-// builtin compiles the functions that the parser knows.
+// builtin compiles the parser's own functions.
 func (c *compiler) builtin(n *ast.BuiltinNode) operand {
 	switch n.Name {
 	case "filter", "find":

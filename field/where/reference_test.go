@@ -57,7 +57,7 @@ type term struct {
 	args []term
 }
 
-// A refRecord is a record as the reference sees it.
+// A refRecord is a record of the reference.
 type refRecord struct {
 	fields  refValue
 	wrapped refValue // the fields of the line that the message wraps

@@ -8,7 +8,7 @@ import (
 	"logstow/field/where"
 )
 
-// What is asked of a missing field, or of one of another type, is neither true nor false.
+// A condition on a missing field, or of one of another type, is neither true nor false.
 func TestUnknown(t *testing.T) {
 	t.Parallel()
 	operations := []string{

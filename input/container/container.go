@@ -92,7 +92,7 @@ type Line struct {
 	Time []byte
 	// Text is the application's output, without the newline at its end.
 	Text []byte
-	// Partial says that the application's line continues in the stream's next one.
+	// Partial is set if the application's line continues in the stream's next one.
 	Partial bool
 }
 

@@ -23,12 +23,12 @@ const (
 	batchBuffer = 64 << 10
 	// maxAcks is how many bytes of acknowledgements are batched.
 	maxAcks = 64 << 10
-	// maxPing is the maximum length of the answer to a HELO in bytes: the sender is not
+	// maxPing is the maximum length of the response to a HELO in bytes: the sender is not
 	// authenticated yet.
 	maxPing = 4 << 10
 	// memoryTimeout is how long a connection waits for memory that others hold.
 	memoryTimeout = 5 * time.Second
-	// handshakeTimeout is how long a sender may take to begin its answer to a HELO.
+	// handshakeTimeout is how long a sender may take to begin its response to a HELO.
 	handshakeTimeout = 10 * time.Second
 	// writeTimeout is how long a sender may take to read a response.
 	writeTimeout = 10 * time.Second

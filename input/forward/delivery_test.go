@@ -44,7 +44,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// A sender that asks for no acknowledgement is not read from while there is no room.
+// A sender that requests no acknowledgement is not read from while there is no space.
 func TestPressure(t *testing.T) {
 	t.Parallel()
 	s := newSink()
@@ -207,7 +207,7 @@ func TestSinkError(t *testing.T) {
 	}
 }
 
-// The end while the buffer has no room: no acknowledgement, and no error where one was asked for.
+// The end while the buffer has no space: no acknowledgement, and no error where one was requested.
 func TestEndBusy(t *testing.T) {
 	t.Parallel()
 	s := newSink()

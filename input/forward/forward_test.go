@@ -73,7 +73,7 @@ func (s *sink) changed() {
 	s.change = make(chan struct{})
 }
 
-// set says whether there is room, and what error there is.
+// set sets whether there is space, and the error.
 func (s *sink) set(closed bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -101,7 +101,7 @@ func FuzzMessage(f *testing.F) {
 			t.Errorf("%x: %v", b, err)
 		}
 		if have := cap(c.out.b) + cap(c.list)*input.EventCost; have > grown+initialMessages+initialEvents*input.EventCost {
-			t.Errorf("%x: %d bytes are held, %d were asked for", b, have, grown)
+			t.Errorf("%x: %d bytes are held, %d were requested", b, have, grown)
 		}
 		for _, e := range c.pieces() {
 			if len(e.Message) > opts.MaxRecord {

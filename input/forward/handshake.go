@@ -43,7 +43,7 @@ func (h *handshake) helo() ([]byte, error) {
 	}{h.nonce, append([]byte{}, h.salt...), true}})
 }
 
-// ping is a sender's answer to helo, as received.
+// ping is a sender's response to helo, as received.
 type ping struct{ host, salt, digest, user, password []byte }
 
 func parsePing(message []byte) (p ping, err error) {
@@ -62,8 +62,8 @@ func parsePing(message []byte) (p ping, err error) {
 	return p, nil
 }
 
-// pong is the answer to a PING. The error says why the sender is rejected; the answer then says so
-// too.
+// pong is the response to a PING. The error is why the sender is rejected; the response, if there is one,
+// contains it.
 func (h *handshake) pong(message []byte) ([]byte, error) {
 	p, err := parsePing(message)
 	if err != nil {

@@ -28,7 +28,7 @@ type head struct {
 	n    uint64
 	// ext is the type of a kindExt.
 	ext int8
-	// single says that a float was one of 32 bits.
+	// single is set for a float of 32 bits.
 	single bool
 }
 

@@ -124,7 +124,7 @@ func TestSlow(t *testing.T) {
 		t.Errorf("%q", rest)
 	}
 	<-ended
-	if got := closed(t, dial(t, server)); len(got) > 0 { // says nothing
+	if got := closed(t, dial(t, server)); len(got) > 0 { // sends nothing
 		t.Errorf("%q", got)
 	}
 	if got := server.Stats(); got.Slow != 1 {

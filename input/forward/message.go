@@ -29,7 +29,7 @@ type message struct {
 func parseMessage(b []byte) (*message, error) {
 	c := cursor{b}
 	if h, ok := readHead(b); ok && h.kind == kindNil {
-		return nil, nil //nolint:nilnil // said above
+		return nil, nil //nolint:nilnil // documented above
 	}
 	all, err := c.list(2)
 	if err != nil {

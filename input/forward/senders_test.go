@@ -216,7 +216,7 @@ func TestClientLibraryRejected(t *testing.T) {
 				t.Errorf("%v %s %+v", err, out, server.Stats())
 			}
 			if strings.Contains(out, key) {
-				t.Error("the key is told")
+				t.Error("the key is in the response")
 			}
 		})
 	}

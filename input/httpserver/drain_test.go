@@ -84,7 +84,7 @@ func TestAnswerBeforeBodyEnds(t *testing.T) {
 	}
 }
 
-// A sender that asks first, and does not send what is refused, is not waited for.
+// A sender that expects 100 Continue, and does not send what is rejected, is not waited for.
 func TestExpectContinue(t *testing.T) {
 	t.Parallel()
 	address, _ := start(t, httpserver.Options{})
@@ -102,7 +102,7 @@ func TestExpectContinue(t *testing.T) {
 	}
 }
 
-// A body that has not arrived when the server is told to stop gets an answer too.
+// A body that has not arrived when the server is stopped gets a response too.
 func TestAnswerAtEnd(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{}, 1)

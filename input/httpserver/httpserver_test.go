@@ -74,7 +74,7 @@ func startEcho(t *testing.T, opts httpserver.Options, e echo) (address string, e
 	return s.Addr().String(), end
 }
 
-// client speaks TLS as told; its connections end with the test.
+// client speaks TLS as configured; its connections end with the test.
 func client(t *testing.T, config *tls.Config) *http.Client {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}
@@ -228,7 +228,7 @@ func TestMaxConnections(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("status %d after the first connection ended: %s", status, text)
 		}
-		time.Sleep(time.Millisecond) // until the server sees that it ended
+		time.Sleep(time.Millisecond) // until the server notices that it ended
 	}
 }
 
@@ -252,7 +252,7 @@ func TestCrossOrigin(t *testing.T) {
 	}
 }
 
-// The end does not wait for connections that say nothing.
+// The end does not wait for connections that send nothing.
 func TestEnd(t *testing.T) {
 	t.Parallel()
 	address, end := start(t, httpserver.Options{})

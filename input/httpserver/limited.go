@@ -123,7 +123,7 @@ func (s *Server) rejectExcess(next http.Handler) http.Handler {
 			return
 		}
 		if s.logLimit.Allow() {
-			s.opts.Log.Warn("HTTP connection limit reached: further senders are told to retry", "address", s.Addr().String(), "connections", s.opts.MaxConnections)
+			s.opts.Log.Warn("HTTP connection limit reached: further connections get a response to retry", "address", s.Addr().String(), "connections", s.opts.MaxConnections)
 		}
 		const reason = "too many connections"
 		w.Header().Set("Connection", "close")

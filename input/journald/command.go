@@ -53,7 +53,7 @@ func (in *Input) run(ctx context.Context, args []string, take func(*parser) erro
 	taken := take(newParser(out, in.opts.MaxRecord))
 	if taken != nil && !errors.Is(taken, io.ErrUnexpectedEOF) {
 		cancel()
-		_ = command.Wait() // it was told to exit
+		_ = command.Wait() // its context was canceled
 		return taken
 	}
 	if err := command.Wait(); err != nil {

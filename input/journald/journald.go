@@ -32,7 +32,7 @@ const DefaultCommand = "journalctl"
 const (
 	// minBackoff and maxBackoff bound the delay before journalctl is restarted.
 	minBackoff, maxBackoff = time.Second, time.Minute
-	// stopTimeout is how long journalctl may take to exit when told to.
+	// stopTimeout is how long journalctl may take to exit after its signal.
 	stopTimeout = 5 * time.Second
 )
 
@@ -66,7 +66,7 @@ type Input struct {
 	command string
 	// cursor is that of the last entry passed to the sink.
 	cursor string
-	// known says that cursor is where to start.
+	// known is set if cursor is where to start.
 	known bool
 	batch *batch
 }

@@ -371,7 +371,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// process drops what says so and changes the rest.
+// process drops marked records and changes the rest.
 type process struct{}
 
 func (process) Process(_ string, r *record.Record) bool {

@@ -182,7 +182,7 @@ func (p *parser) binary(v *value) error {
 	}
 	c, err := p.r.ReadByte()
 	if err == nil && c != '\n' {
-		return fmt.Errorf("%w: a value does not end where it says", errMalformed)
+		return fmt.Errorf("%w: a value has another length than stated", errMalformed)
 	}
 	return unexpected(err)
 }

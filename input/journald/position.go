@@ -24,7 +24,7 @@ func (o *Options) cursor() (string, error) {
 		return "", nil
 	}
 	if len(v) < 2 || v[0] != positionVersion {
-		return "", fmt.Errorf("position %s: not of a version that this program knows", o.input())
+		return "", fmt.Errorf("position %s: unknown version", o.input())
 	}
 	for _, c := range v[1:] {
 		if c <= ' ' || c >= 0x7f {

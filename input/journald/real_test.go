@@ -124,7 +124,7 @@ func TestRealMessages(t *testing.T) {
 	}
 }
 
-// Of what is asked for all comes, also after what is asked for has changed: the
+// All selected entries come, also after the selection has changed: the
 // cursor is then of an entry that does not fit.
 func TestRealMatches(t *testing.T) {
 	t.Parallel()

@@ -201,7 +201,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Connections that say nothing, garbage or half a request are closed with the
+// Connections that send nothing, garbage or half a request are closed with the
 // server and exclude no other client.
 func TestHostileConnections(t *testing.T) {
 	t.Parallel()
@@ -231,7 +231,7 @@ func TestHostileConnections(t *testing.T) {
 	}
 }
 
-// Requests together hold no more than MaxMemory; who comes then is told to retry.
+// Requests together hold no more than MaxMemory; further ones get a response to retry.
 func TestMaxHeld(t *testing.T) {
 	t.Parallel()
 	s := new(sink)

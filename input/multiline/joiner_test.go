@@ -67,7 +67,7 @@ func TestAutoGolden(t *testing.T) {
 					}
 					parts := strings.Split(string(e.Text), "\n")
 					if e.Lines != len(parts) {
-						t.Errorf("event of %d lines says %d", len(parts), e.Lines)
+						t.Errorf("event of %d lines has Lines %d", len(parts), e.Lines)
 					}
 					at += len(parts)
 					for i, part := range parts {

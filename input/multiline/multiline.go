@@ -77,7 +77,7 @@ type Event struct {
 	Line
 	// Lines is how many there are, at least 1.
 	Lines int
-	// More says that it reached a limit, and the next event continues it.
+	// More is set if it reached a limit, and the next event continues it.
 	More bool
 }
 
@@ -87,7 +87,7 @@ type Joiner struct {
 	emit func(Event)
 	// held is the event that may continue; it has no lines if there is none.
 	held Event
-	// owned says that held.Text is a buffer of the Joiner's.
+	// owned is set if held.Text is a buffer of the Joiner's.
 	owned bool
 	// begun is the state in which held began, state that after its last line.
 	begun, state state

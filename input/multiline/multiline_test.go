@@ -82,7 +82,7 @@ func TestLimits(t *testing.T) {
 				t.Errorf("%s: event %d of %d bytes", name, i, len(e.Text))
 			}
 			if marked := strings.HasSuffix(string(e.Text), multiline.Mark); marked && !e.More {
-				t.Errorf("%s: event %d is marked, but does not say so", name, i)
+				t.Errorf("%s: event %d has the mark, but not More", name, i)
 			}
 		}
 	}

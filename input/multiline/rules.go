@@ -21,7 +21,7 @@ type state uint8
 const (
 	// plain is an unclassified line.
 	plain state = iota
-	// header is "package.SomeError: text" after a line that says an error; it waits for a frame.
+	// header is "package.SomeError: text" after a line that reports an error; it waits for a frame.
 	header
 	// frames are lines "  at …" of Java, .NET and Node.
 	frames
@@ -35,7 +35,7 @@ const (
 	pyEnd
 	// pyBlank is an empty line after it, waiting.
 	pyBlank
-	// pyChain says that another traceback follows.
+	// pyChain is the line that announces another traceback.
 	pyChain
 	// pyGroup is inside of an exception group, drawn with | and +.
 	pyGroup

@@ -80,7 +80,7 @@ func writeFrame(w http.ResponseWriter, kind string, answer proto.Message) {
 	h.Set("Grpc-Status", "0")
 }
 
-// rpcError is the gRPC error for a failed export. If it is not the sender's fault it says when to
+// rpcError is the gRPC error for a failed export. If it is not the sender's fault it contains when to
 // retry; without that a sender must not.
 func rpcError(err error) *connect.Error {
 	status := httpserver.Status(err)

@@ -28,7 +28,7 @@ func exporter(t *testing.T, address string) *connect.Client[collector1.ExportLog
 		&http.Client{Transport: transport}, "http://"+address+otlp.Procedure, connect.WithGRPC())
 }
 
-// Senders over gRPC on connections past the limit are told to retry: none sees a reset, not
+// Senders over gRPC on connections past the limit get a response to retry: none sees a reset, not
 // with a message that is larger than the windows either, nor when several calls share a
 // connection. After another connection ended they are served.
 func TestGRPCPastConnectionLimit(t *testing.T) {

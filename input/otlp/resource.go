@@ -11,7 +11,7 @@ import (
 type resource struct {
 	// suffix is the end of the records' objects. It is written once, however many scopes there are.
 	suffix []byte
-	// tooDeep says that it could not be written because of errTooDeep.
+	// deep is set if it could not be written because of errTooDeep.
 	deep bool
 	// service is the value of service.name.
 	service, source string

@@ -21,10 +21,10 @@ type pump struct {
 	full  chan piece
 	empty chan []byte
 	done  chan struct{}
-	// stopped is closed when reading is to end; ended says that this was seen.
+	// stopped is closed when reading is to end; ended is set when that was noticed.
 	stopped <-chan struct{}
 	ended   bool
-	// waiting says whether held lines wait: then a read without bytes for a while ends in io.EOF,
+	// waiting is whether held lines wait: then a read without bytes for a while ends in io.EOF,
 	// and paused is set.
 	waiting func() bool
 	paused  bool

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// sink collects lines as "source: message" and says when it got some.
+// sink collects lines as "source: message" and signals when it got some.
 type sink struct {
 	mu    sync.Mutex
 	lines []string

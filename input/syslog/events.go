@@ -19,7 +19,7 @@ const (
 type events struct {
 	opts       *Options
 	recognizer *recognize.Recognizer
-	// local says that senders are on a Unix socket.
+	// local is set if senders are on a Unix socket.
 	local bool
 	list  []input.Event
 	// size is the length of all messages.

@@ -14,7 +14,7 @@ const (
 type framer struct {
 	// limit is the length in bytes past which a message is truncated.
 	limit int
-	// nul says that a NUL also ends a line, as the C library writes to Unix stream sockets.
+	// nul is set if a NUL also ends a line, as the C library writes to Unix stream sockets.
 	nul bool
 
 	// scanned is how much of the buffer has no end of the line that it starts with.
@@ -35,7 +35,7 @@ type frame struct {
 
 // next takes the next message off the front of buf, the unprocessed bytes: used of them are
 // consumed, with a message or (text is nil) without. used is 0 with no message if more must be read
-// first. end says that nothing more will come: then the rest is a message.
+// first. end means that nothing more will come: then the rest is a message.
 func (f *framer) next(buf []byte, end bool) (m frame, used int) {
 	if f.kept != nil {
 		return f.skip(buf, end)
@@ -57,7 +57,7 @@ func (f *framer) next(buf []byte, end bool) (m frame, used int) {
 }
 
 // octetCount parses "123 <": the message starts at start and is count bytes long. If start is 0
-// there is none, and maybe says that more bytes may show one.
+// there is none, and maybe means that there may be one with more bytes.
 func octetCount(buf []byte) (start, count int, maybe bool) {
 	n := digits(buf[:min(len(buf), maxCountDigits+1)])
 	if n == 0 || n > maxCountDigits || buf[0] == '0' {

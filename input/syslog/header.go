@@ -21,7 +21,7 @@ type header struct {
 const maxVersion = 3
 
 // parseHeader parses a line: RFC 5424, RFC 3164 as senders write it in practice, otherwise a line
-// that is all text. local says that it came over a Unix socket, where applications write no host.
+// that is all text. local means that it came over a Unix socket, where applications write no host.
 func parseHeader(line []byte, local bool) header {
 	severity, rest, ok := priority(line)
 	if !ok {

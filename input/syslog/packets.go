@@ -62,7 +62,7 @@ func (s *Server) readPackets(q *queue) error {
 		}
 		failed = 0
 		if n == len(buf) {
-			s.opts.Stats.Cut.Add(1) // by the kernel, which does not say how much
+			s.opts.Stats.Cut.Add(1) // by the kernel, which does not report how much
 		}
 		text := trimEnd(buf[:n])
 		if len(text) == 0 {

@@ -227,7 +227,7 @@ func (c *conn) resize(size int) bool {
 	return true
 }
 
-// logClosed logs why a connection ended if that concerns an operator; slow says that it was within
+// logClosed logs why a connection ended if that concerns an operator; slow means that it was within
 // a message.
 func (c *conn) logClosed(ctx context.Context, err error, slow bool) {
 	switch {

@@ -48,7 +48,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// The header's time counts, unless another is asked for.
+// The header's time counts, unless another is configured.
 func TestTimeFrom(t *testing.T) {
 	t.Parallel()
 	for from, want := range map[input.TimeFrom]string{input.TimeDefault: "08:20:49", input.TimeAuto: "07:00:00", input.TimeLine: "07:00:00", input.TimeProtocol: "08:20:49"} {
@@ -63,7 +63,7 @@ func TestTimeFrom(t *testing.T) {
 	}
 }
 
-// Half-closed: the sender says that it is done and waits for our end of the connection.
+// Half-closed: the sender has closed its side and waits for our end of the connection.
 func TestHalfClosed(t *testing.T) {
 	t.Parallel()
 	sink := newSink()
@@ -299,7 +299,7 @@ func TestTLS(t *testing.T) {
 			if mutual {
 				refused++
 				if err := dialTLS(&tls.Config{RootCAs: pki.Pool, ServerName: "localhost"}); err == nil {
-					t.Error("no certificate was asked for")
+					t.Error("no certificate was requested")
 				}
 			}
 			if err := stop(); err != nil {

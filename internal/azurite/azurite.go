@@ -95,9 +95,9 @@ func (a *Azurite) start(ctx context.Context, home string, args []string) error {
 		a.TableEndpoint = out.table + "/" + Account
 		return nil
 	case <-a.done:
-		return fmt.Errorf("node ended at once, saying: %s", out.tail())
+		return fmt.Errorf("node ended at once: %s", out.tail())
 	case <-ctx.Done():
-		return errors.Join(context.Cause(ctx), a.stop(), fmt.Errorf("it said: %s", out.tail()))
+		return errors.Join(context.Cause(ctx), a.stop(), fmt.Errorf("output of node: %s", out.tail()))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"logstow/internal/azurite"
 )
 
-// get asks for url and returns which server answered.
+// get requests url and returns which server responded.
 func get(t *testing.T, url string) (server string, err error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

@@ -44,7 +44,7 @@ func Start(tb testing.TB, args ...string) *Azurite {
 //
 //	func TestMain(m *testing.M) { os.Exit(azurite.Main(m)) }
 //
-// Where Azurite cannot run, each call of Start says so.
+// Where Azurite cannot run, each call of Start reports it.
 func Main(m *testing.M) int {
 	if os.Getenv(Env) != "" {
 		return m.Run()

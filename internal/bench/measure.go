@@ -40,7 +40,7 @@ type row struct {
 	errs      string
 }
 
-// interleaved runs the commands alternately, each as often as the suite says, so that changes of
+// interleaved runs the commands alternately, each as often as the suite specifies, so that changes of
 // the machine's speed affect all alike.
 func (b *suite) interleaved(commands ...*command) ([]row, error) {
 	runs := make([][]row, len(commands))

@@ -19,10 +19,10 @@ type ListFlag struct {
 	Aliases                            []string
 	// EnvVars are environment variables with one value, used if the flag is not given.
 	EnvVars []string
-	// Commas says that a value is itself a list: commas outside quotes and brackets separate its
+	// Commas is set if a value is itself a list: commas outside quotes and brackets separate its
 	// items, blanks around an item are removed.
 	Commas bool
-	// AllowEmpty says that the empty value is valid.
+	// AllowEmpty is set if the empty value is valid.
 	AllowEmpty bool
 
 	fromEnv bool

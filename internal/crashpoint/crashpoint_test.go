@@ -58,6 +58,6 @@ func TestWrongCountIsReported(t *testing.T) {
 	cmd.Env = []string{crashpoint.Env + "=one:0"}
 	out, err := cmd.CombinedOutput()
 	if err == nil || !bytes.Contains(out, []byte(crashpoint.Env)) {
-		t.Errorf("ended with %v, saying %q; want a panic naming %s", err, out, crashpoint.Env)
+		t.Errorf("ended with %v, output %q; want a panic naming %s", err, out, crashpoint.Env)
 	}
 }

@@ -60,7 +60,7 @@ func blocks(text string) (all []block) {
 }
 
 // Every block that can run offline runs, a page's in one shell after the other, and prints
-// what it says it prints.
+// the output shown.
 func TestBlocks(t *testing.T) {
 	t.Parallel()
 	ran := 0

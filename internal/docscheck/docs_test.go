@@ -123,7 +123,7 @@ func TestMessages(t *testing.T) {
 			}
 		default:
 			if !strings.Contains(code.String(), m[1]) {
-				t.Errorf("no program says %q", m[1])
+				t.Errorf("no program prints %q", m[1])
 			}
 		}
 	}

@@ -89,7 +89,7 @@ func (a *answer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// started tells which process it is.
+// started records the process.
 func (a *answer) started(p *os.Process) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -129,7 +129,7 @@ func TestReferenceFlags(t *testing.T) {
 	compare(t, inCode, onPage)
 }
 
-// known are the keys that the configuration knows where a document has the key 0000….
+// known are the keys that the configuration supports where a document has the key 0000….
 func known(t *testing.T, yaml string) []string {
 	t.Helper()
 	const unlike = "0000000000000000000000000000000000000000: 1"

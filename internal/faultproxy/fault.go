@@ -150,7 +150,7 @@ func relay(w http.ResponseWriter, resp *http.Response) {
 	}
 }
 
-// codeHeader is where a service says what is wrong.
+// codeHeader contains the error code of a service.
 const codeHeader = "X-Ms-Error-Code"
 
 // writeError writes an error in the form of Azure's services.

@@ -128,7 +128,7 @@ func TestEachFault(t *testing.T) {
 	}
 }
 
-// TestSeedDecides asks the same twice and otherwise seeded.
+// TestSeedDecides sends the same requests twice and with another seed.
 func TestSeedDecides(t *testing.T) {
 	t.Parallel()
 	endpoint, _ := service(t)

@@ -15,7 +15,7 @@ import (
 // Needle is the text that exactly one line of a JSON output holds, in its note field.
 const Needle = "NEEDLE-7f3a9c51"
 
-// Options say what to write.
+// Options describe the log to write.
 type Options struct {
 	// Kind is "json", "nginx" or "hdfs".
 	Kind string

@@ -1,5 +1,5 @@
 // Package manual makes manual pages and shell completions from the definitions
-// of commands, so that they say what the programs do.
+// of commands, so that they match the programs.
 package manual
 
 import (

@@ -28,10 +28,10 @@ func sample() *cli.Program {
 					&ucli.StringFlag{Name: "secret", Hidden: true},
 				},
 			},
-			{Name: "status", Usage: "say how it does"},
+			{Name: "status", Usage: "print the state"},
 		},
 	}
-	p := &cli.Program{App: app, Variables: []cli.Variable{{Name: "SHIP_STORE", Usage: "where to, if no --store says so"}}}
+	p := &cli.Program{App: app, Variables: []cli.Variable{{Name: "SHIP_STORE", Usage: "default of --store"}}}
 	app.Commands = append(app.Commands, manual.ManCommand(p), manual.CompletionCommand(app))
 	return p
 }
@@ -41,7 +41,7 @@ func TestMan(t *testing.T) {
 	page := manual.Man(sample())
 	for _, want := range []string{
 		".TH SHIP-IT 1", "ship\\-it \\- ship it \\- now\n", "\\fB\\-\\-store\\fR, \\fB\\-s\\fR \\fIDIRECTORY\\fR",
-		"(default: x\\-y)", "\n\\&.not a request\n", "\n\\(aqnor this\n", "\n.nf\n  as    it\n  \\en stands\n.fi\n", "SHIP_STORE\\fR\nwhere to, if no \\-\\-store",
+		"(default: x\\-y)", "\n\\&.not a request\n", "\n\\(aqnor this\n", "\n.nf\n  as    it\n  \\en stands\n.fi\n", "SHIP_STORE\\fR\ndefault of \\-\\-store",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)
@@ -84,7 +84,7 @@ func TestCompletion(t *testing.T) {
 		{"bash", `COMP_WORDS=(ship-it run -); COMP_CWORD=2; _ship_it; echo "${COMPREPLY[@]}"`, "--store -s --once"},
 		{"bash", `COMP_WORDS=(ship-it run log); COMP_CWORD=2; _ship_it; echo "${COMPREPLY[@]}"`, "logs.txt"},
 		{"fish", `complete -C "ship-it run --on"`, "--once\tend at the end"},
-		{"fish", `complete -C "ship-it st"`, "status\tsay how it does"},
+		{"fish", `complete -C "ship-it st"`, "status\tprint the state"},
 		{"zsh", `whence -w _ship_it; print $_comps[ship-it]`, "_ship_it: function\n_bash_complete -o filenames -F _ship_it"},
 	} {
 		t.Run(c.shell+" "+c.line, func(t *testing.T) {

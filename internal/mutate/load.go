@@ -17,7 +17,7 @@ import (
 	"path/filepath"
 )
 
-// listed is what go list says of a package.
+// listed is the output of go list for a package.
 type listed struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string

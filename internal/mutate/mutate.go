@@ -17,7 +17,7 @@ import (
 type Fault struct {
 	// Package is the import path; File the file's absolute path.
 	Package, File string
-	// Line is where the change is, from 1; Kind says what it is.
+	// Line is where the change is, from 1; Kind is what it is.
 	Line       int
 	Kind       string
 	Start, End int
@@ -56,7 +56,7 @@ type finder struct {
 	src       []byte
 	info      *types.Info
 	faults    []Fault
-	// unused are constants that no caller looks at.
+	// unused are constants that no caller uses.
 	unused map[ast.Expr]bool
 }
 

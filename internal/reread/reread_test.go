@@ -47,7 +47,7 @@ func TestFile(t *testing.T) {
 	}
 	want("one", time.Nanosecond)
 	if parses != 1 {
-		t.Errorf("a file read longer ago than asked for was parsed %d times, want once", parses)
+		t.Errorf("a file read longer ago than the limit was parsed %d times, want once", parses)
 	}
 	// Replaced by another of the same size and age.
 	info, err := os.Stat(path)

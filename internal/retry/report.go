@@ -38,7 +38,7 @@ type reporter struct {
 }
 
 // WithReporter returns a context under which f is called for requests that have been failing for
-// two seconds and more, at most every ten seconds, so that users know why they wait. f is called by
+// two seconds and more, at most every ten seconds, so that users see why they wait. f is called by
 // one goroutine at a time.
 func WithReporter(ctx context.Context, f func(Attempt)) context.Context {
 	return context.WithValue(ctx, reporterKey{}, &reporter{to: f})

@@ -150,7 +150,7 @@ func TestFirst(t *testing.T) {
 	})
 }
 
-// Whoever waits for long is told: not of the first two seconds, then every ten, whatever
+// A long wait is reported: not in the first two seconds, then every ten, whatever
 // the number of requests that fail.
 func TestReport(t *testing.T) {
 	t.Parallel()

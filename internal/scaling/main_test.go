@@ -163,7 +163,7 @@ func (s *sink) Upsert(_ context.Context, _ string, entities []store.Entity) erro
 	return nil
 }
 
-// The size that an entity is said to have is that of real ones.
+// The assumed size of an entity is that of real ones.
 func TestEntitySize(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 20, 15, 4, 0, 0, time.UTC)

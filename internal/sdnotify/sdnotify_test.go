@@ -67,7 +67,7 @@ func TestSend(t *testing.T) {
 			t.Errorf("%q, want %q", got, state)
 		}
 	}
-	n.Watch(t.Context(), func() error { t.Error("asked without a watchdog"); return nil }, nil) // returns at once
+	n.Watch(t.Context(), func() error { t.Error("checked without a watchdog"); return nil }, nil) // returns at once
 }
 
 // A socket in the abstract name space, which systemd uses in containers.
@@ -106,7 +106,7 @@ func TestNobody(t *testing.T) {
 	}
 }
 
-// The watchdog is told for as long as all is well.
+// The watchdog is notified for as long as the check passes.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	m := listen(t)
@@ -149,13 +149,13 @@ func TestWatch(t *testing.T) {
 	<-asked
 	mark("MARK=2")
 	if got := m.next(t); got != "MARK=2" {
-		t.Error("told while it is sick:", got)
+		t.Error("notified while the check fails:", got)
 	}
 	cancel()
 	<-ended
 }
 
-// A watchdog of another process, or a time that is none, is not told.
+// A watchdog of another process, or a time that is none, is not notified.
 func TestOtherWatchdog(t *testing.T) {
 	t.Parallel()
 	m := listen(t)

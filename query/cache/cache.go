@@ -138,7 +138,7 @@ type entry struct {
 }
 
 // Close removes what was not used for longest, as far as the cache has become too
-// large. It looks at that only when something was written.
+// large. It checks that only when something was written.
 func (c *Cache) Close(ctx context.Context) error {
 	if c.written.Swap(0) == 0 {
 		return nil

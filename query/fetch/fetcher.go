@@ -1,6 +1,6 @@
 // Package fetch reads the blocks of segments that may contain matches, and searches them.
 //
-// Opening a segment asks its token filter, reads its footer and picks blocks; neighbouring blocks
+// Opening a segment checks its token filter, reads its footer and picks blocks; neighbouring blocks
 // are read in one request. What is read goes through the cache of the store, if it has one. When
 // one copy of a segment is damaged, another is read in its place.
 //
@@ -124,7 +124,7 @@ func (f *Fetcher) WithoutColumns() *Fetcher {
 // Release drops the blocks made of foreign segments. It must not be called while blocks are read.
 func (f *Fetcher) Release() error { return f.scratch.release() }
 
-// MetadataSuffices reports whether a segment's metadata tell how many of its
+// MetadataSuffices reports whether a segment's metadata determine how many of its
 // records match. Those from the index may belong to a deleted segment.
 func (f *Fetcher) MetadataSuffices(s *source.Segment) bool {
 	return !s.Foreign && !f.indexed && s.Excluded == nil && f.Matcher.LevelsSuffice(s.Meta.Start, s.Meta.End)

@@ -10,7 +10,7 @@ import (
 	"logstow/segment"
 )
 
-// outputReader tells the inputs of the records of an output of compaction.
+// outputReader finds the inputs of the records of an output of compaction.
 type outputReader struct {
 	output  *source.Segment
 	origins *segment.Origins
@@ -74,7 +74,7 @@ func (l *locator) input(start int) (input int, ok bool) {
 	l.record += bytes.Count(between, []byte("\n")) - bytes.Count(between, []byte("\n\t"))
 	l.at = start
 	if l.record >= len(l.ids.IDs) {
-		return 0, false // more records than the footer says: the scan reports it
+		return 0, false // more records than in the footer: the scan reports it
 	}
 	input = l.ids.Input(l.record)
 	return input, !l.skip[input]

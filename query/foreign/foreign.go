@@ -30,7 +30,7 @@ const readBuffer = 64 << 10
 
 // Records yields the records of a text. A line without a time has that of the one
 // before it, at the beginning start. A record's message is valid until the next is
-// asked for. An error that does not wrap [ErrLine] is the last thing yielded.
+// yielded. An error that does not wrap [ErrLine] is the last thing yielded.
 //
 // watch is called with each piece of the text, decompressed, before its lines are read;
 // its error ends reading, however many lines without a record the text has.

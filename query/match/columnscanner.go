@@ -9,7 +9,7 @@ import (
 	"logstow/segment"
 )
 
-// Selected are the records of a block that match as far as columns have what is asked for.
+// Selected are the records of a block that match as far as columns have the fields of the conditions.
 type Selected struct {
 	// Count is the number of selected records.
 	Count int
@@ -37,13 +37,13 @@ func NewColumnScanner(m *Matcher) *ColumnScanner { return &ColumnScanner{m: m} }
 // reading columns may save reading text: expressions.
 func (m *Matcher) ColumnConditions() bool { return len(m.Where) > 0 }
 
-// ColumnsSuffice reports whether columns may have everything that is asked for.
+// ColumnsSuffice reports whether columns may have everything that the query needs.
 func (m *Matcher) ColumnsSuffice() bool {
 	return len(m.Required)+len(m.regexps)+len(m.excludes)+len(m.Selection.Templates) == 0 && m.ids == nil &&
 		!slices.ContainsFunc(m.Where, func(p *where.Program) bool { return !Columnar(p) })
 }
 
-// ColumnNames are the names of the columns that Select asks for if these checks are to be made.
+// ColumnNames are the names of the columns that Select needs if these checks are to be made.
 func (m *Matcher) ColumnNames(c Checks) (names []columns.Name) {
 	add := func(wanted bool, name columns.Name) {
 		if wanted && !slices.Contains(names, name) {

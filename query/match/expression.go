@@ -191,7 +191,7 @@ func (x *Expression) ofEntries(p *where.Program, o *operands, e *where.Evaluator
 	return known, n, true
 }
 
-// numbers says of which numbers of a page a comparison is true: those below bound, the one that is equal to it, or
+// numbers are those of a page for which a comparison is true: those below bound, the one that is equal to it, or
 // those above.
 type numbers struct {
 	bound int64

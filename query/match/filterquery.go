@@ -44,7 +44,7 @@ func (n *filterQuery) consider(texts ...filterText) {
 	}
 }
 
-// maxFilterIDs is the number of identifiers beyond which the filter is not asked: for one of
+// maxFilterIDs is the number of identifiers beyond which the filter is not checked: for one of
 // [filter.Odds] tokens that a block does not contain it reports that it may, so that of so many nearly every block may
 // contain one.
 const maxFilterIDs = 8 * filter.Odds
@@ -78,7 +78,7 @@ func bestToken(t filterText) (key filter.Key, score int) {
 }
 
 // considerFields is consider for texts in the fields of a message: they may be written
-// with \u escapes, of which the filter knows those of ASCII.
+// with \u escapes, of which the filter decodes those of ASCII.
 func (n *filterQuery) considerFields(group []where.Text) {
 	texts := make([]filterText, len(group))
 	for i, t := range group {

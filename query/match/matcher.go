@@ -161,7 +161,7 @@ func (m *Matcher) AllChecks(service string) Checks {
 	return Checks{Time: true, Level: true, Source: len(m.Selection.Sources) > 0, Service: service}
 }
 
-// LevelsSuffice reports whether the counts by level of records between two times tell
+// LevelsSuffice reports whether the counts by level of records between two times determine
 // how many of them match.
 func (m *Matcher) LevelsSuffice(start, end int64) bool {
 	return start >= m.From && end < m.To && m.TimeAndLevelOnly()

@@ -78,8 +78,8 @@ func (s *Scheduler) Blocks(ctx context.Context, segments []*source.Segment) iter
 }
 
 // pruneByLimit leaves out the segments, which are in the order of their start, that a
-// query with a limit does not reach: where nothing but time and level is asked,
-// metadata tell when enough records have been seen.
+// query with a limit does not reach: if only time and level are selected,
+// metadata show when enough records have been found.
 func (s *Scheduler) pruneByLimit(segments []*source.Segment) []*source.Segment {
 	if s.Limit == 0 {
 		return segments

@@ -103,7 +103,7 @@ func TestMarksAlone(t *testing.T) {
 	}
 }
 
-// Colours are asked for, but the formats for programs have none: their bytes stay.
+// Colours are on, but the formats for programs have none: their bytes stay.
 func TestNoColor(t *testing.T) {
 	t.Parallel()
 	const message = `{"a":"` + "\x1b" + `b","c":["` + "\x7f" + `"]}`

@@ -185,7 +185,7 @@ func TestPrettyMarkOfMissedMatch(t *testing.T) {
 	}
 }
 
-// Colours read on black and on white: their contrast is at least 3, which is asked of large text and symbols.
+// Colours read on black and on white: their contrast is at least 3, which WCAG requires of large text and symbols.
 func TestContrast(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

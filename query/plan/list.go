@@ -89,7 +89,7 @@ func isOutput(blob string) bool {
 	return err == nil && name.Output() > 0
 }
 
-// index adds the segments of a service that the index knows.
+// index adds the segments of a service that are in the index.
 func (p *Planner) index(ctx context.Context, l *listing) error {
 	var h listResult
 	err := source.Retry(ctx, func() error {

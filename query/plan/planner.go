@@ -1,5 +1,5 @@
 // Package plan finds the segments that a query has to read, by listing blobs by name
-// prefix or from the table index, pruned by what their metadata say.
+// prefix or from the table index, pruned by their metadata.
 //
 // A segment stored twice is read once: segments whose Batch, times, number of records
 // and length are all equal are copies. Segments of which only the Batch is equal are both

@@ -32,7 +32,7 @@ func (p *Problem) Unwrap() error { return p.Err }
 type Report struct {
 	// Plan is how segments were found.
 	Plan string `json:"plan"`
-	// Prefixes is the number of name prefixes listed, or of services asked for in the index.
+	// Prefixes is the number of name prefixes listed, or of services queried in the index.
 	Prefixes int64 `json:"prefixes"`
 	// SegmentsListed were found under them, SegmentsPruned left out by their
 	// metadata, SegmentsRepeated left out as copies or as contained in others,

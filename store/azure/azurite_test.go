@@ -18,7 +18,7 @@ import (
 	"logstow/store/azure"
 )
 
-// TestReadIsAsStored reads a gzip blob that says so in its headers.
+// TestReadIsAsStored reads a gzip blob with the header for it.
 func TestReadIsAsStored(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -40,7 +40,7 @@ func TestReadIsAsStored(t *testing.T) {
 	}
 }
 
-// TestRequests looks at what is sent: no compression asked for, exact ranges,
+// TestRequests looks at what is sent: no compression requested, exact ranges,
 // conditions, metadata in listings, projections.
 func TestRequests(t *testing.T) {
 	t.Parallel()

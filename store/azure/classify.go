@@ -64,7 +64,7 @@ func (a action) verb() string {
 	case readBlob:
 		return "read"
 	case signBlobs:
-		return "ask for"
+		return "request"
 	case listBlobs, listTables:
 		return "list"
 	case deleteBlobs:

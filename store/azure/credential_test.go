@@ -175,7 +175,7 @@ func TestFromEnvRejects(t *testing.T) {
 			}
 			checkClean(t, err)
 			if !strings.Contains(hint.Text(err), tt.says) {
-				t.Errorf("error %q does not say %q", err, tt.says)
+				t.Errorf("error %q does not contain %q", err, tt.says)
 			}
 		})
 	}
@@ -253,7 +253,7 @@ func TestSecretIsNeverPrinted(t *testing.T) {
 		}
 	}
 	if !strings.Contains(out.String(), "[redacted]") {
-		t.Errorf("nothing says redacted:\n%s", &out)
+		t.Errorf("nothing is redacted:\n%s", &out)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"logstow/store/azure"
 )
 
-// A store knows when its shared access signature ends.
+// A store has the end of its shared access signature.
 func TestExpires(t *testing.T) {
 	t.Parallel()
 	open := func(cred azure.Credential) *azure.Store {

@@ -22,7 +22,7 @@ import (
 )
 
 // namespace answers as an account with a hierarchical namespace does, which Azurite
-// cannot be: directories are listed as blobs, cannot be asked for their snapshots,
+// cannot be: directories are listed as blobs, cannot be listed with their snapshots,
 // and are not deleted while they hold something.
 type namespace struct {
 	mu       sync.Mutex
@@ -70,7 +70,7 @@ func (n *namespace) page(prefix string) string {
 	return b.String()
 }
 
-// batch does what a batch of deletions asks for.
+// batch executes a batch of deletions.
 func (n *namespace) batch(r *http.Request) (io.Reader, string, error) {
 	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {

@@ -125,7 +125,7 @@ func (f *failures) tokenHint() string {
 		return "give this machine a managed identity, or name one that it has in AZURE_CLIENT_ID"
 	case AuthWorkload:
 		return "check AZURE_CLIENT_ID, AZURE_TENANT_ID and AZURE_FEDERATED_TOKEN_FILE, and that " + authority +
-			" knows a federated credential of this service account"
+			" has a federated credential of this service account"
 	default:
 		return "run az login, or give this machine a managed identity, or set AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN"
 	}
@@ -167,7 +167,7 @@ func (f *failures) expiry() (time.Time, bool) {
 	return expires, !expires.IsZero()
 }
 
-// sasExpiry is when the SAS expires, if it says so.
+// sasExpiry is when the SAS expires, if it contains that.
 func (f *failures) sasExpiry() (time.Time, bool) {
 	if f.cred.Signatures == nil {
 		return time.Time{}, false

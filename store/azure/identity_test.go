@@ -118,14 +118,14 @@ func TestIdentity(t *testing.T) {
 		azure.AuthWorkload: func(t *testing.T, r http.Request, form string) {
 			for _, want := range []string{"client_assertion=CANARY-federated", "scope=https%3A%2F%2Fstorage.azure.com%2F.default", "client_id=00000000-0000-0000-0000-000000000002"} {
 				if !strings.Contains(form, want) {
-					t.Errorf("asked with %s, want %s in it", form, want)
+					t.Errorf("request with %s, want %s in it", form, want)
 				}
 			}
 		},
 		azure.AuthMSI: func(t *testing.T, r http.Request, _ string) {
 			q := r.URL.Query()
 			if r.Header.Get("Metadata") != "true" || strings.TrimSuffix(q.Get("resource"), "/") != "https://storage.azure.com" || q.Get("client_id") != "00000000-0000-0000-0000-000000000002" {
-				t.Errorf("asked for %s with Metadata %q", r.URL, r.Header.Get("Metadata"))
+				t.Errorf("request of %s with Metadata %q", r.URL, r.Header.Get("Metadata"))
 			}
 		},
 	} {
@@ -155,11 +155,11 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestIdentityRefused: the authority says no and repeats the secrets it was sent.
+// TestIdentityRefused: the authority rejects the request and repeats the secrets it was sent.
 func TestIdentityRefused(t *testing.T) {
 	t.Parallel()
 	for auth, says := range map[azure.Auth][]string{
-		azure.AuthWorkload: {"AADSTS700016", "AZURE_FEDERATED_TOKEN_FILE", "knows a federated credential"},
+		azure.AuthWorkload: {"AADSTS700016", "AZURE_FEDERATED_TOKEN_FILE", "has a federated credential"},
 		azure.AuthMSI:      {"AADSTS700016", "give this machine a managed identity"},
 	} {
 		for name, federated := range map[string]string{"plain": "CANARY-federated", "jwt": jwt(t, "CANARY")} {
@@ -191,7 +191,7 @@ func TestIdentityRefused(t *testing.T) {
 	}
 }
 
-// TestAccessDeniedNamesRole: storage says no to a token, and the error says who, what
+// TestAccessDeniedNamesRole: storage rejects a token, and the error names who, what
 // role is missing and how to give it.
 func TestAccessDeniedNamesRole(t *testing.T) {
 	t.Parallel()

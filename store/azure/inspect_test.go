@@ -32,7 +32,7 @@ func inspect(t *testing.T, connection string, args ...string) []byte {
 }
 
 // TestSeenByAnotherClient writes a blob and an entity and has another client,
-// which no code of this module shares, say what is there.
+// which no code of this module shares, show what is there.
 func TestSeenByAnotherClient(t *testing.T) {
 	t.Parallel()
 	a, cred := server(t)

@@ -22,7 +22,7 @@ import (
 	"logstow/store/azure"
 )
 
-// operations are all that a store can be asked.
+// operations are all those of a store.
 func operations() []string {
 	return []string{create, read, list, deletion, createTable, dropTable, query, upsert, remove, tables}
 }

@@ -53,14 +53,14 @@ func withSAS(t testing.TB, s *azure.Store, permissions string, expiry time.Time)
 	return openStore(t, azure.Options{Container: s.Container(), Credential: cred})
 }
 
-// checkRefused wants an error of class ErrAccessDenied that says something.
+// checkRefused wants an error of class ErrAccessDenied that contains a text.
 func checkRefused(t *testing.T, err error, says string) {
 	t.Helper()
 	if !errors.Is(err, store.ErrAccessDenied) {
 		t.Fatalf("got %v, want ErrAccessDenied", err)
 	}
 	if !strings.Contains(hint.Text(err), says) {
-		t.Errorf("error %q does not say %q", err, says)
+		t.Errorf("error %q does not contain %q", err, says)
 	}
 	if strings.Contains(hint.Text(err), "sig=") {
 		t.Errorf("error holds a signature: %v", err)
@@ -72,10 +72,10 @@ func TestSASCreateOnly(t *testing.T) {
 	owner := newStore(t)
 	s := withSAS(t, owner, "c", time.Now().Add(time.Hour))
 	mustCreate(t, s, "a/1.log", "one", store.CreateOptions{})
-	// Azure says UnauthorizedBlobOverwrite, which is ErrExists (see TestClasses).
+	// Azure responds with UnauthorizedBlobOverwrite, which is ErrExists (see TestClasses).
 	// Azurite has no such code: see docs/azurite.md.
 	if _, err := s.Blobs().Create(t.Context(), "a/1.log", []byte("two"), store.CreateOptions{}); !errors.Is(err, store.ErrAccessDenied) {
-		t.Errorf("taken name: got %v, want what Azurite says; see docs/azurite.md if it says better now", err)
+		t.Errorf("taken name: got %v, want Azurite's response; see docs/azurite.md if it is better now", err)
 	}
 	if got, err := owner.Blobs().Read(t.Context(), "a/1.log", 0, 3); err != nil || string(got) != "one" {
 		t.Errorf("blob now %q, error %v", got, err)

@@ -127,7 +127,7 @@ func (s *Store) delegationKey(ctx context.Context, expiry time.Time) (*service.U
 	}
 	object := "delegation key of account " + f.cred.AccountName()
 	if err != nil {
-		return nil, &store.Error{Op: "ask for", Object: object, Class: store.ErrAccessDenied, Err: err}
+		return nil, &store.Error{Op: "request", Object: object, Class: store.ErrAccessDenied, Err: err}
 	}
 	client, err := service.NewClient(f.cred.BlobEndpoint, f.cred.Token, &service.ClientOptions{ClientOptions: *s.client})
 	if err != nil {

@@ -71,7 +71,7 @@ func checkSAS(sas Secret) error {
 	return nil
 }
 
-// sasExpiry is when a SAS expires, if it says so.
+// sasExpiry is when a SAS expires, if it contains that.
 func sasExpiry(sas Secret) (time.Time, bool) {
 	values, err := url.ParseQuery(sas.Reveal())
 	if err != nil {
@@ -112,7 +112,7 @@ type signatureError struct{ err error }
 func (e *signatureError) Error() string { return e.err.Error() }
 func (e *signatureError) Unwrap() error { return e.err }
 
-// NonRetriable tells Azure's library not to retry.
+// NonRetriable makes Azure's library not retry.
 func (e *signatureError) NonRetriable() {}
 
 // tableKey is the context key of the table of a request.

@@ -69,7 +69,7 @@ func secureServer(t *testing.T) (*azurite.Azurite, *http.Transport) {
 	return azurite.Start(t, "--oauth", "basic", "--cert", certFile, "--key", keyFile), transport
 }
 
-// jwt is a token as Azurite looks at it: it checks what it says, not who signed it.
+// jwt is a token as Azurite expects it: it checks its claims, not its signature.
 func jwt(t testing.TB, audience string) string {
 	t.Helper()
 	now := time.Now().Unix()
@@ -185,7 +185,7 @@ func TestDefaultCredential(t *testing.T) {
 		}
 	}
 	if asked == 0 {
-		t.Error("the authority was never asked for a token")
+		t.Error("no token was requested of the authority")
 	}
 
 	refuse = true

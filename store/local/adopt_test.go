@@ -49,7 +49,7 @@ func TestAdopt(t *testing.T) {
 				t.Errorf("%s: %+v", name, blob)
 			}
 			if asked[name] != round+1 {
-				t.Errorf("%s was asked %d times, want each time: it may be growing", name, asked[name])
+				t.Errorf("%s was read %d times, want each time: it may be growing", name, asked[name])
 			}
 		}
 		if len(listed) != 4 {
@@ -57,13 +57,13 @@ func TestAdopt(t *testing.T) {
 		}
 	}
 	if asked["q/made"] != 0 || asked["q/found"] != 1 {
-		t.Errorf("asked %v, want one question where the row was missing", asked)
+		t.Errorf("read %v, want one read where the row was missing", asked)
 	}
 
 	before := list(t, s)["q/found"]
 	plain := openStore(t, dir)
 	if diff := cmp.Diff(before, list(t, plain)["q/found"]); diff != "" {
-		t.Errorf("the row that was written says otherwise: %s", diff)
+		t.Errorf("the row that was written differs: %s", diff)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestNewerDatabase(t *testing.T) {
 }
 
 // TestRemovedByHand removes a file and makes another of the name: the old one's
-// row says nothing of the new one.
+// row has nothing of the new one.
 func TestRemovedByHand(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

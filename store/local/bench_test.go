@@ -10,7 +10,7 @@ import (
 	"logstow/store/local"
 )
 
-// segmentMetadata is about what a segment's blob says.
+// segmentMetadata is about a segment's metadata.
 func segmentMetadata(i int) map[string]string {
 	return map[string]string{
 		"StartTime": "2026-11-20T15:04:05.123456789Z", "EndTime": "2026-11-20T15:59:05.123456789Z",

@@ -18,14 +18,14 @@ import (
 )
 
 // TestKilled kills a process that creates, indexes and deletes, again and
-// again, in one directory: what it was told is done is done, and no blob is torn.
+// again, in one directory: what was reported as done is done, and no blob is torn.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	dir := filepath.Join(t.TempDir(), "store")
-	done := map[string]string{} // The last that was said of a name.
+	done := map[string]string{} // The last that was reported of a name.
 	indexed := map[string]bool{}
 	for round := range 20 {
 		prefix := "round" + string(rune('a'+round))

@@ -73,7 +73,7 @@ func copyTree(t *testing.T, from, to string) {
 type damaging struct {
 	name string
 	do   func(path string, data []byte) error
-	// content says that what rows hold may differ afterwards, and nothing notice it.
+	// content means that the content of rows may differ afterwards undetected.
 	content bool
 }
 
@@ -135,8 +135,8 @@ func damagings(n int, random *rand.Rand) []damaging {
 	return all
 }
 
-// TestLongDamage damages each file of the database in many ways: who reads finds
-// every blob and changes nothing; who repairs can go on, and nothing is lost by it.
+// TestLongDamage damages each file of the database in many ways: a reader finds
+// every blob and changes nothing; a writer repairs and continues, and nothing is lost by it.
 func TestLongDamage(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
@@ -193,7 +193,7 @@ func checkDamaged(t *testing.T, what, dir string, content bool) (moved bool) {
 	}
 	_ = reader.Close()
 	if broken, _ := filepath.Glob(filepath.Join(dir, ".logstow", "*broken*")); len(broken) > 0 {
-		t.Errorf("%s: who may not repair moved %q", what, broken)
+		t.Errorf("%s: a reader moved %q", what, broken)
 	}
 
 	var log bytes.Buffer

@@ -19,7 +19,7 @@ import (
 )
 
 // script makes a blob, a table and rows, then deletes a blob, trying each call
-// again until it succeeds, as a shipper does. try is told each error and returns
+// again until it succeeds, as a shipper does. try gets each error and returns
 // false to give up, which script then returns.
 type script struct {
 	s   *local.Store
@@ -34,7 +34,7 @@ func newScript(s *local.Store, try func(err error) bool) *script {
 	return &script{s: s, try: try, done: map[string]bool{}, maybe: map[string]bool{}, indexed: map[string]bool{}}
 }
 
-// run makes blobs from..to and their rows; false says that it gave up.
+// run makes blobs from..to and their rows; false means that it gave up.
 func (c *script) run(t *testing.T, from, to int) bool {
 	t.Helper()
 	ctx := t.Context()
@@ -85,7 +85,7 @@ func (c *script) until(f func() error) bool {
 	}
 }
 
-// selfBodyOf is a body that adoptSelf knows.
+// selfBodyOf is a body that adoptSelf recognizes.
 func selfBodyOf(name string, size int) []byte {
 	return append(fmt.Appendf(nil, "%-80s", name), bytes.Repeat([]byte("y"), size-80)...)
 }

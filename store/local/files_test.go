@@ -220,7 +220,7 @@ func TestManyTables(t *testing.T) {
 	}
 }
 
-// TestDeleteInCopy deletes, by what listings say, in a store that was copied as a
+// TestDeleteInCopy deletes, as listed, in a store that was copied as a
 // directory: its files are younger than its database has them.
 func TestDeleteInCopy(t *testing.T) {
 	t.Parallel()

@@ -98,7 +98,7 @@ func (s *Store) Container() string { return "local" }
 
 // Now implements [store.Store].
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
-	return time.Now().UTC(), contextError(ctx, "ask", s.dir)
+	return time.Now().UTC(), contextError(ctx, "read the time of", s.dir)
 }
 
 // String is the directory.

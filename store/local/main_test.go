@@ -106,8 +106,8 @@ func printRows(ctx context.Context, s *local.Store, table string) error {
 	return nil
 }
 
-// churn creates, indexes and deletes blobs without end and says what it did
-// each time that it was told that it is done.
+// churn creates, indexes and deletes blobs without end and prints what it did
+// each time that it is done.
 func churn(ctx context.Context, s *local.Store, prefix string) error {
 	if err := s.Tables().CreateTable(ctx, "churn"); err != nil {
 		return err
@@ -134,7 +134,7 @@ func churn(ctx context.Context, s *local.Store, prefix string) error {
 	}
 }
 
-// race creates names that others create too and says which it won.
+// race creates names that others create too and prints which it won.
 func race(ctx context.Context, s *local.Store, racer string) error {
 	for i := range 40 {
 		name := fmt.Sprintf("race/%d/%02d", i/5, i)
@@ -150,7 +150,7 @@ func race(ctx context.Context, s *local.Store, racer string) error {
 	return nil
 }
 
-// selfBody is a body that says what its name is; its length depends on the name.
+// selfBody is a body that contains its name; its length depends on the name.
 func selfBody(name string) []byte {
 	sum := sha256.Sum256([]byte(name))
 	body := make([]byte, 100+binary.BigEndian.Uint32(sum[:])%200_000)
@@ -215,7 +215,7 @@ func runUntil(t testing.TB, cmd *exec.Cmd, kill time.Duration) []string {
 	for {
 		line, err := in.ReadString('\n')
 		if errors.Is(err, io.EOF) {
-			break // A last line without its end was not said.
+			break // A last line without its end does not count.
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -39,7 +39,7 @@ func asNobody(t *testing.T, mode, dir, arg string) *exec.Cmd {
 	return cmd
 }
 
-// output runs a command; where it fails the output is what it said of that.
+// output runs a command; where it fails the output is its error.
 func output(cmd *exec.Cmd) (string, error) {
 	cmd.Stderr = nil
 	out, err := cmd.Output()

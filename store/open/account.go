@@ -49,7 +49,7 @@ func credential(getenv func(string) string, account string) (azure.Credential, e
 		return azure.Credential{}, &store.Error{
 			Op: "find", Object: "Azure credential", Class: store.ErrAccessDenied,
 			Err: fmt.Errorf("what is set is for account %s, not for %s", usual.AccountName(), account),
-			Hint: fmt.Sprintf("set AZURE_STORAGE_KEY_%[1]s, AZURE_STORAGE_SAS_TOKEN_FILE_%[1]s or AZURE_STORAGE_CONNECTION_STRING_%[1]s, or ask for an identity: auth msi, workload or cli",
+			Hint: fmt.Sprintf("set AZURE_STORAGE_KEY_%[1]s, AZURE_STORAGE_SAS_TOKEN_FILE_%[1]s or AZURE_STORAGE_CONNECTION_STRING_%[1]s, or use an identity: auth msi, workload or cli",
 				strings.ToUpper(account)),
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"logstow/store/open"
 )
 
-// where is what an opened store says of its place.
+// where is the place of an opened store.
 type where interface {
 	Address() (account, blobs, tables string)
 	Delegates() bool
@@ -72,7 +72,7 @@ func TestAccountRejects(t *testing.T) {
 	}{
 		{"another account's key", "azblob://logs?account=two", []string{"AZURE_STORAGE_ACCOUNT", "one", "AZURE_STORAGE_KEY", "a2V5"}, store.ErrAccessDenied, "set AZURE_STORAGE_KEY_TWO"},
 		{
-			"another account's key asked for", "azblob://logs?account=two",
+			"another account's key named", "azblob://logs?account=two",
 			[]string{"AZURE_STORAGE_ACCOUNT", "one", "AZURE_STORAGE_KEY", "a2V5", "LOGSTOW_AUTH", "key"},
 			store.ErrAccessDenied, "AZURE_STORAGE_KEY",
 		},

@@ -101,7 +101,7 @@ func ownClock(t *testing.T, open Opener) {
 		t.Fatal(err)
 	}
 	if off := time.Since(now); off > time.Minute || off < -time.Minute { // one machine's clock in tests
-		t.Errorf("storage says that it is %v", now)
+		t.Errorf("the time of storage is %v", now)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

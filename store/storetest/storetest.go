@@ -55,7 +55,7 @@ func cases() []testCase {
 		{name: "read/a blob of 9 MiB", run: readLarge},
 		{name: "list/byte order of the whole name", run: listOrder},
 		{name: "list/prefix may end anywhere", run: listPrefix},
-		{name: "list/what a listing says", run: listSays},
+		{name: "list/what a listing contains", run: listSays},
 		{name: "list/the caller may stop", run: listStop},
 		{name: "list/during creates and deletes", run: listDuringWrites},
 		{name: "list/a page misses none of what replaces a deleted blob", run: listMoves},

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Stands for journalctl in tests. Its directory says what it does: each run N writes
+# Stands for journalctl in tests. Its directory determines what it does: each run N writes
 # its arguments to args.N and prints last (with --lines=1) or out.N; it fails
 # with the text of fail.N, and with --follow goes on with what comes from the pipe.
 dir=$(dirname "$0")

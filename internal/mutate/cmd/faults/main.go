@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-// errSurvived says that tests did not catch all faults.
+// errSurvived is returned if tests did not catch all faults.
 var errSurvived = errors.New("faults survived") //nolint:gochecknoglobals // a sentinel
 
 func run(ctx context.Context, args []string, out io.Writer) error {
