@@ -199,13 +199,12 @@ func (s *section) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// extendPrint extends the fingerprint to what is in the open file and reports whether it
+// extendPrint replaces the fingerprint by a longer one of the same file and reports whether it
 // did: if the file is truncated before it is read, its copy is recognized and read.
-func (f *file) extendPrint() bool {
-	head, err := readHead(f.opened, plain)
-	if err != nil || f.kind != plain || len(head) <= int(f.print.length) {
+func (f *file) extendPrint(longer fingerprint) bool {
+	if f.kind != plain || longer.length <= f.print.length {
 		return false
 	}
-	f.print = fingerprintOf(head)
+	f.print = longer
 	return true
 }

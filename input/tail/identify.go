@@ -50,7 +50,8 @@ type action struct {
 	// offset and print are where to start, and the fingerprint of what is before.
 	offset int64
 	print  fingerprint
-	// original is the file that is being read of which this is, or may be, a copy.
+	// original is the file that is being read of which this is, or may be, a copy. For markCopy,
+	// print is the fingerprint that both have.
 	original live
 }
 
@@ -114,17 +115,21 @@ func (v view) age(c *candidate) time.Duration { return v.now.Sub(time.Unix(0, c.
 
 // decide is identify without checking that a compressed file is complete.
 func (v view) decide(c *candidate, kind kind) action {
-	if c.copyOnly {
-		a, _ := v.byContent(c, kind)
-		return a
-	}
 	p, known := v.lookUp(c)
-	if c.knownOnly && known && !p.distinguishing() {
+	switch {
+	case c.copyOnly:
+		return v.copyOfLost(c, kind, p, known)
+	case known && p.isWeak(c.size) && c.knownOnly: // it may be a copy of a file that is identified later
 		return action{verb: wait}
-	}
-	if known && !p.distinguishing() {
-		if a, ok := v.byContent(c, kind); ok {
+	case known && !p.distinguishing():
+		if a, ok := v.byContent(c, kind, 0); ok {
 			return a
+		}
+	case known && p.isWeak(c.size):
+		if a, ok := v.byContent(c, kind, int(p.print.length)+1); ok && a.verb == wait {
+			return a
+		} else if ok {
+			return action{verb: replaced, from: p}
 		}
 	}
 	if known {
@@ -141,10 +146,25 @@ func (v view) decide(c *candidate, kind kind) action {
 	if c.knownOnly {
 		return action{verb: wait}
 	}
-	if a, ok := v.byContent(c, kind); ok {
+	if a, ok := v.byContent(c, kind, 0); ok {
 		return a
 	}
 	return v.unknown(c, kind)
+}
+
+// copyOfLost decides about a file as [discovery].copyOnly says. p is its position, if it is known.
+func (v view) copyOfLost(c *candidate, kind kind, p position, known bool) action {
+	least := 0
+	switch {
+	case known && p.kind != copied && p.distinguishing():
+		return action{verb: skip}
+	case known && p.kind == copied && p.offset == c.size:
+		least = int(p.print.length) // which its original has, too
+	}
+	if a, ok := v.byContent(c, kind, least); ok && a.verb == resumeCopy {
+		return a
+	}
+	return action{verb: skip}
 }
 
 // unknown decides about a file that is neither a known one nor a copy of one.
@@ -234,14 +254,14 @@ func (v view) rotatedUnseen(c *candidate) (origin position, ok bool) {
 	return position{}, false
 }
 
-// byContent looks for a known file of which c has the rotated name and the first bytes:
-// then c is a copy of it, maybe compressed.
-func (v view) byContent(c *candidate, kind kind) (action, bool) {
+// byContent looks for a known file of which c has the rotated name and the first bytes, at least
+// so many: then c is a copy of it, maybe compressed. Of several, the one with the most common bytes
+// decides, as many files have those of a short fingerprint.
+func (v view) byContent(c *candidate, kind kind, least int) (best action, found bool) {
 	var head []byte
 	for _, o := range v.originals(c) {
 		switch {
-		case o.id == c.id, o.kind == copied && (!o.byName || o.print.length < maxFingerprint),
-			c.copyOnly && (o.live != nil || o.kind == copied):
+		case o.id == c.id, o.kind == copied && (!o.byName || o.print.length < maxFingerprint):
 			continue
 		}
 		if head == nil {
@@ -253,44 +273,51 @@ func (v view) byContent(c *candidate, kind kind) (action, bool) {
 		if o.live == nil && !o.startsLike(head) {
 			continue
 		}
-		a, decided := v.compare(o, c, kind, head)
-		switch {
-		case !decided, c.copyOnly && a.verb != resumeCopy:
-		case a.verb == markCopy && kind == compressed && !isComplete(c):
-			return action{verb: wait}, true
-		default:
-			return a, true
+		a, common := v.compare(o, c, kind, head)
+		if a.verb == markCopy && kind == compressed && !c.copyOnly && !isComplete(c) {
+			a = action{verb: wait}
+		}
+		if common > least || common == least && (!found || c.copyOnly && a.verb == resumeCopy) {
+			best, least, found = a, common, true
 		}
 	}
-	return action{}, false
+	return best, found
 }
 
-// compare decides about a file with a head that may be a copy of o.
-func (v view) compare(o original, c *candidate, kind kind, head []byte) (action, bool) {
+// noCopy is the result of [view.compare] for a file that is not a copy.
+const noCopy = -1
+
+// compare decides about a file with a head that may be a copy of o. common is the number of first
+// bytes by which that is known, or noCopy.
+func (v view) compare(o original, c *candidate, kind kind, head []byte) (a action, common int) {
 	undecided := action{verb: wait, original: o.live}
+	fits := 0
+	if o.startsLike(head) {
+		fits = min(int(o.print.length), len(head))
+	}
 	var r io.ReaderAt
 	var size int64
 	switch {
 	case o.live != nil:
 		var err error
 		if r, size, err = o.live.content(); err != nil {
-			return undecided, true
+			return undecided, fits
 		}
 	case o.kind == copied: // compressed later, or decompressed by hand
-		return action{verb: markCopy}, true
+		return action{verb: markCopy}, fits
 	case !o.byName && o.print.length < maxFingerprint && !c.copyOnly:
-		return action{}, false
+		return action{}, noCopy
 	default:
 		e, exists, _ := v.dirs.find(o.position)
 		if !exists {
 			if kind == plain {
 				o.offset = min(o.offset, c.size)
 			}
-			return action{verb: resumeCopy, from: o.position}, true
+			return action{verb: resumeCopy, from: o.position}, fits
 		}
 		opened, e, err := v.dirs.fs.open(e.path)
 		if err != nil {
-			return action{}, false
+			return action{}, noCopy
 		}
 		defer func() { _ = opened.Close() }()
 		r, size = opened, e.size
@@ -302,19 +329,24 @@ func (v view) compare(o original, c *candidate, kind kind, head []byte) (action,
 		unchanged, err = o.matchesHead(r)
 	}
 	switch {
-	case o.kind == plain && err != nil, // it cannot be read now
-		!unchanged && (alike || o.startsLike(head)): // it was just truncated, which decides about its copy
-		return undecided, true
+	case o.kind == plain && err != nil: // it cannot be read now
+		return undecided, fits
+	case !unchanged && alike: // it was just truncated, which decides about its copy
+		return undecided, len(head)
+	case !unchanged && o.startsLike(head):
+		return undecided, fits
 	case !alike:
-		return action{}, false
+		return action{}, noCopy
 	case len(head) == 0 && kind == compressed:
-		return action{verb: markCopy}, true
+		return action{verb: markCopy}, 0
+	case len(head) == 0 && (len(own) == 0 || v.waited(c) >= v.rotateWait):
+		return action{}, noCopy
 	case len(head) == 0: // maybe a copy that is being written
-		return action{verb: wait}, len(own) > 0 && v.waited(c) < v.rotateWait
+		return action{verb: wait}, 0
 	case kind == plain && o.kind == plain && !sameContent(c, r, c.size, size):
-		return action{}, false
+		return action{}, noCopy
 	}
-	return action{verb: markCopy, original: o.live}, true
+	return action{verb: markCopy, original: o.live, print: fingerprintOf(head)}, len(head)
 }
 
 // candidate is a file to be identified.

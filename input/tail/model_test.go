@@ -2,9 +2,11 @@ package tail
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,6 +51,8 @@ type modelReader struct {
 	deferred map[string]time.Time
 	got      map[string]int
 	starting bool
+	// opened are new files that the watcher opened since the last poll.
+	opened []*candidate
 }
 
 func (m *modelReader) view() view {
@@ -79,8 +83,8 @@ func (m *modelReader) admit(c *candidate) verb {
 		}
 		m.known.add(p)
 		if f, ok := a.original.(*modelFile); ok && f.p.kind == plain {
-			if head, err := readHead(f.handle, plain); err == nil && len(head) > int(f.p.print.length) {
-				f.p.print = fingerprintOf(head)
+			if a.print.length > f.p.print.length {
+				f.p.print = a.print
 			}
 		}
 	case start, resume, resumeCopy:
@@ -168,8 +172,25 @@ func (m *modelReader) admitEntry(e entry, c candidate) {
 	delete(m.deferred, e.path)
 }
 
+// open opens a new file at once if a pattern matches it, as the watcher does.
+func (m *modelReader) open(path string) {
+	if r, e, err := m.disk.open(path); err == nil && m.matches(path) {
+		m.opened = append(m.opened, &candidate{entry: e, content: r, place: path})
+	} else if err == nil {
+		_ = r.Close()
+	}
+}
+
 // poll observes all files and reads them to their end.
 func (m *modelReader) poll() {
+	opened := m.opened
+	m.opened = nil
+	for _, c := range opened {
+		if c.deferred = m.deferred[c.path]; !m.known.isLive(c.id) && m.admit(c) == wait && c.deferred.IsZero() {
+			m.deferred[c.path] = time.Unix(0, m.disk.clock)
+		}
+		c.close()
+	}
 	entries, _ := m.disk.readDir(".")
 	present := make(map[fileID]bool)
 	var unknown []entry
@@ -195,7 +216,7 @@ func (m *modelReader) poll() {
 	m.search()
 	for again := true; again; {
 		again = false
-		for _, f := range m.files {
+		for _, f := range m.inOrder() {
 			again = m.read(f) || again
 		}
 	}
@@ -210,6 +231,13 @@ func (m *modelReader) poll() {
 		}
 	}
 	m.starting = false
+}
+
+// inOrder are the files that are being read, in an order that is the same in every run of a seed.
+func (m *modelReader) inOrder() []*modelFile {
+	return slices.SortedFunc(maps.Values(m.files), func(a, b *modelFile) int {
+		return cmp.Or(cmp.Compare(a.p.modified, b.p.modified), cmp.Compare(a.p.id.inode, b.p.id.inode))
+	})
 }
 
 // read reads a file to its end and reports whether another one is to be read now.
@@ -264,8 +292,11 @@ func (m *modelReader) read(f *modelFile) (again bool) {
 	return again
 }
 
-// lines counts the complete lines of a file behind its offset.
+// lines counts the complete lines of a file behind its offset. The fingerprint is of all bytes read.
 func (m *modelReader) lines(f *modelFile, text []byte) {
+	if head := text[:min(len(text), maxFingerprint)]; len(head) > int(f.p.print.length) {
+		f.p.print, f.p.head = fingerprintOf(head), string(head)
+	}
 	end := int64(bytes.LastIndexByte(text, '\n') + 1)
 	if end <= f.p.offset {
 		return
@@ -273,20 +304,25 @@ func (m *modelReader) lines(f *modelFile, text []byte) {
 	for line := range strings.Lines(string(text[f.p.offset:end])) {
 		m.got[line]++
 	}
-	head := text[:min(end, maxFingerprint)]
-	f.p.offset, f.p.print, f.p.head = end, fingerprintOf(head), string(head)
+	f.p.offset = end
 }
 
 // restart stops and starts the reader: only stored positions remain.
 func (m *modelReader) restart() {
-	for _, f := range m.files {
+	for _, f := range m.inOrder() {
 		m.stop(f)
 	}
-	m.starting, m.skipped, m.deferred = true, make(map[fileID]version), make(map[string]time.Time)
+	for _, c := range m.opened {
+		c.close()
+	}
+	m.opened, m.starting, m.skipped, m.deferred = nil, true, make(map[fileID]version), make(map[string]time.Time)
 	stored := m.known.byID
 	m.known = newCatalog()
-	for _, k := range stored {
-		p, err := decodePosition(k.past.encode())
+	order := func(a, b fileID) int {
+		return cmp.Or(cmp.Compare(a.device, b.device), cmp.Compare(a.inode, b.inode))
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(stored), order) {
+		p, err := decodePosition(stored[id].past.encode())
 		if err != nil {
 			m.t.Fatal(err)
 		}

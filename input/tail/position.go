@@ -204,6 +204,12 @@ func (d *decoder) text() string {
 // inode: otherwise nothing is known of the file's content.
 func (p position) distinguishing() bool { return p.print.length > 0 || p.kind != plain }
 
+// isWeak reports whether p's fingerprint covers fewer bytes than that of a file of a size would:
+// then it may not distinguish p's file from a copy of another one that got its inode.
+func (p position) isWeak(size int64) bool {
+	return !p.distinguishing() || p.kind == plain && int64(p.print.length) < min(size, maxFingerprint)
+}
+
 // mayBeAt reports whether p's file may be at a path. If only its inode is known, the
 // path must be its own or that of a rotated file.
 func (p position) mayBeAt(path string) bool {

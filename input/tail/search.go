@@ -48,7 +48,9 @@ func newestFirst(entries map[fileID]entry, how discovery) []*candidate {
 	for _, e := range entries {
 		all = append(all, &candidate{entry: e, source: filepath.Base(e.path), unmatched: true, discovery: how})
 	}
-	slices.SortFunc(all, func(a, b *candidate) int { return cmp.Compare(b.modified, a.modified) })
+	slices.SortFunc(all, func(a, b *candidate) int {
+		return cmp.Or(cmp.Compare(b.modified, a.modified), cmp.Compare(a.path, b.path))
+	})
 	return all
 }
 

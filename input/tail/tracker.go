@@ -129,7 +129,7 @@ func (t *tracker) execute(c *candidate, a action) *file {
 			t.due[original] = true
 		}
 	case markCopy:
-		if isFile && original.extendPrint() {
+		if isFile && original.extendPrint(a.print) {
 			t.storeFile(original)
 		}
 		if p, err := copyOf(c.position(a.kind), c.content, c.size); err == nil {
