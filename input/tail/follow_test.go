@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -335,13 +336,25 @@ func TestUnreadableForAWhile(t *testing.T) {
 	dir, s := t.TempDir(), newSink()
 	put(t, dir, "a.log", "1\n")
 	synctest.Test(t, func(t *testing.T) {
-		f := follow(t, dir, s, tail.Options{Paths: []string{"*.log"}, FromStart: true})
-		f.expect(2*time.Second, "a.log: 1")
-		if err := f.tailer.FailReads(); err != nil {
-			t.Fatal(err)
+		var f *following
+		var fails atomic.Bool
+		opts := tail.Options{Paths: []string{"*.log"}, FromStart: true}
+		opts.Now = func() time.Time { // in the goroutine that reads
+			if fails.Swap(false) {
+				if err := f.tailer.FailReads(); err != nil {
+					t.Error(err)
+				}
+			}
+			return time.Now()
 		}
+		f = follow(t, dir, s, opts)
+		f.expect(2*time.Second, "a.log: 1")
+		fails.Store(true)
 		add(t, f.path("a.log"), "2\n")
 		f.expect(10*time.Second, "a.log: 2")
+		if fails.Load() {
+			t.Error("no read failed")
+		}
 		f.stop()
 	})
 }
