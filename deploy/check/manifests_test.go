@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,7 +22,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-var overlays = []string{"node", "example"}
+var overlays = []string{"node", "example", "../serve", podMetadata}
+
+// podMetadata is the overlay node with the component pod-metadata.
+const podMetadata = "../../check/testdata/node-pod-metadata"
 
 func render(t *testing.T, overlay string) resmap.ResMap {
 	t.Helper()
@@ -45,6 +49,7 @@ func decode(text []byte, kind string) (runtime.Object, error) {
 	objects := map[string]runtime.Object{
 		"Namespace": new(corev1.Namespace), "ServiceAccount": new(corev1.ServiceAccount), "ConfigMap": new(corev1.ConfigMap),
 		"DaemonSet": new(appsv1.DaemonSet), "Deployment": new(appsv1.Deployment), "CronJob": new(batchv1.CronJob),
+		"Service": new(corev1.Service), "ClusterRole": new(rbacv1.ClusterRole), "ClusterRoleBinding": new(rbacv1.ClusterRoleBinding),
 	}
 	object := objects[kind]
 	if object == nil {
@@ -87,7 +92,7 @@ func TestManifests(t *testing.T) {
 			checkPod(t, w)
 		}
 	}
-	if got := strings.Join(seen, " "); got != "logstow-node logstow-retain logstow-compact logstow-verify shop" {
+	if got := strings.Join(seen, " "); got != "logstow-node logstow-retain logstow-compact logstow-verify shop logstow-serve logstow-node logstow-retain logstow-compact logstow-verify" {
 		t.Errorf("found %s", got)
 	}
 }

@@ -17,6 +17,23 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+// logMetric is a metric from logs of the configuration for the rules.
+type logMetric struct {
+	Name, Type string
+	Labels     []string
+}
+
+func logMetrics(t *testing.T) []logMetric {
+	t.Helper()
+	var file struct {
+		LogMetrics []logMetric `json:"log-metrics"`
+	}
+	if err := yaml.Unmarshal(read(t, "..", "prometheus", "log-metrics.shipper.yaml"), &file); err != nil {
+		t.Fatal(err)
+	}
+	return file.LogMetrics
+}
+
 // known are the metrics that a shipper and a run of compaction have; those of every process and of
 // kube-state-metrics beside them.
 func known(t *testing.T) map[string]bool {
@@ -30,6 +47,12 @@ func known(t *testing.T) map[string]bool {
 		names[name] = true
 		if string(m[2]) == "histogram" {
 			names[name+"_bucket"], names[name+"_sum"], names[name+"_count"] = true, true, true
+		}
+	}
+	for _, m := range logMetrics(t) {
+		names[m.Name] = true
+		if m.Type == "histogram" {
+			names[m.Name+"_bucket"], names[m.Name+"_sum"], names[m.Name+"_count"] = true, true, true
 		}
 	}
 	return names
@@ -65,10 +88,10 @@ func metricsOf(selectors [][]*labels.Matcher) map[string]bool {
 	return names
 }
 
-// parseRules are the rules for Prometheus.
-func parseRules(t *testing.T) (rules []rulefmt.Rule) {
+// parseRules are the rules for Prometheus in a file.
+func parseRules(t *testing.T, name string) (rules []rulefmt.Rule) {
 	t.Helper()
-	groups, errs := rulefmt.Parse(read(t, "..", "prometheus", "logstow.rules.yaml"), false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
+	groups, errs := rulefmt.Parse(read(t, "..", "prometheus", name+".rules.yaml"), false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
 	for _, err := range errs {
 		t.Error(err)
 	}
@@ -78,24 +101,40 @@ func parseRules(t *testing.T) (rules []rulefmt.Rule) {
 	return rules
 }
 
+// ruleFiles are the files of rules, each with the page that is about them and the least number of rules.
+var ruleFiles = map[string]struct {
+	page  string
+	least int
+}{"logstow": {"operations.md", 10}, "log-metrics": {"log-metrics.md", 4}}
+
 func TestRules(t *testing.T) {
 	t.Parallel()
-	metrics, runbook := known(t), string(read(t, "..", "..", "docs", "operations.md"))
-	tests := string(read(t, "..", "prometheus", "logstow.test.yaml"))
-	rules := parseRules(t)
+	for name := range ruleFiles {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checkRules(t, name)
+		})
+	}
+}
+
+func checkRules(t *testing.T, name string) {
+	of := ruleFiles[name]
+	metrics, runbook := known(t), string(read(t, "..", "..", "docs", of.page))
+	tests := string(read(t, "..", "prometheus", name+".test.yaml"))
+	rules := parseRules(t, name)
 	for _, r := range rules {
 		checkQuery(t, r.Alert, r.Expr, metrics)
 		if r.Annotations["summary"] == "" || r.Labels["severity"] == "" {
 			t.Errorf("%s: wants a summary and a severity", r.Alert)
 		}
-		if r.Annotations["runbook_url"] != "docs/operations.md#"+strings.ToLower(r.Alert) || !strings.Contains(runbook, "\n### "+r.Alert+"\n") {
+		if r.Annotations["runbook_url"] != "docs/"+of.page+"#"+strings.ToLower(r.Alert) || !strings.Contains(runbook, "\n### "+r.Alert+"\n") {
 			t.Errorf("%s: not in the runbook", r.Alert)
 		}
 		if !strings.Contains(tests, "alertname: "+r.Alert+"\n") {
 			t.Errorf("%s: no test", r.Alert)
 		}
 	}
-	if len(rules) < 10 {
+	if len(rules) < of.least {
 		t.Errorf("%d rules", len(rules))
 	}
 }
@@ -104,6 +143,15 @@ func TestRules(t *testing.T) {
 // selector, and their annotations are those of the rule. The values need promtool.
 func TestExpectedAlerts(t *testing.T) {
 	t.Parallel()
+	for name := range ruleFiles {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checkExpectedAlerts(t, name)
+		})
+	}
+}
+
+func checkExpectedAlerts(t *testing.T, name string) {
 	var file struct {
 		Tests []struct {
 			AlertRuleTest []struct {
@@ -115,10 +163,10 @@ func TestExpectedAlerts(t *testing.T) {
 			} `json:"alert_rule_test"`
 		}
 	}
-	if err := yaml.Unmarshal(read(t, "..", "prometheus", "logstow.test.yaml"), &file); err != nil {
+	if err := yaml.Unmarshal(read(t, "..", "prometheus", name+".test.yaml"), &file); err != nil {
 		t.Fatal(err)
 	}
-	rules, metrics, fired := parseRules(t), known(t), map[string]bool{}
+	rules, metrics, fired := parseRules(t, name), known(t), map[string]bool{}
 	for _, test := range file.Tests {
 		for _, a := range test.AlertRuleTest {
 			i := slices.IndexFunc(rules, func(r rulefmt.Rule) bool { return r.Alert == a.Alertname })
@@ -172,10 +220,12 @@ func TestRulesFire(t *testing.T) {
 	if _, err := exec.LookPath("promtool"); err != nil {
 		t.Skip("promtool is not here")
 	}
-	test := exec.Command("promtool", "test", "rules", "logstow.test.yaml")
-	test.Dir = "../prometheus"
-	if out, err := test.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	for name := range ruleFiles {
+		test := exec.Command("promtool", "test", "rules", name+".test.yaml")
+		test.Dir = "../prometheus"
+		if out, err := test.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
 	}
 }
 
@@ -227,7 +277,7 @@ func TestDashboard(t *testing.T) {
 	if !damage { // increase() does not see them
 		t.Error("records lost by damage of the buffer are not shown")
 	}
-	for _, r := range parseRules(t) {
+	for _, r := range parseRules(t, "logstow") {
 		for name := range metricsOf(checkQuery(t, r.Alert, r.Expr, metrics)) {
 			if strings.HasPrefix(name, "logstow_") && !shown[name] {
 				t.Errorf("%s of alert %s is not shown", name, r.Alert)
