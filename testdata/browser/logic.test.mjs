@@ -1,0 +1,149 @@
+// The modules that need no browser.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import test from 'node:test';
+import { random } from './lib.mjs';
+import { command, shellQuote } from '../../serve/page/static/command.js';
+import { at, complete } from '../../serve/page/static/complete.js';
+import { fieldsOf, readable } from '../../serve/page/static/fields.js';
+import { filter, filterOf, highlights, isWhole, kind, parse, print, quote, toLogQL } from '../../serve/page/static/logql.js';
+import { coloured, sortSeries } from '../../serve/page/static/levels.js';
+import { decode, defaults, encode } from '../../serve/page/static/state.js';
+import { chooseStep, formatDuration, formatTime, nanos, parseTime, resolve } from '../../serve/page/static/time.js';
+
+test('words are line filters, LogQL stays', () => {
+  for (const [text, want] of [
+    ['', '{service_name=~".+"}'],
+    ['timeout', '{service_name=~".+"} |= "timeout"'],
+    ['a "b c" -d', '{service_name=~".+"} |= "a" |= "b c" != "d"'],
+    ['say "a \\"quote\\""', '{service_name=~".+"} |= "say" |= "a \\"quote\\""'],
+    ['| json', '{service_name=~".+"} | json'],
+    ['{a="b"} |= "x"', '{a="b"} |= "x"'],
+    ['rate({a="b"}[5m])', 'rate({a="b"}[5m])'],
+    ['rate limit', '{service_name=~".+"} |= "rate" |= "limit"'],
+  ]) assert.equal(toLogQL(text), want, text);
+  assert.equal(kind('sum by (a) (rate({}[1m]))'), 'metric');
+});
+
+test('series differ in colour, and keep it when their order changes', () => {
+  const series = (...names) => names.map((name) => ({ name, points: new Map([[0, 1]]) }));
+  const classes = (by, all) => new Map(coloured(by, all).map((one) => [one.name, one.colour]));
+  const names = Array.from({ length: 8 }, (_, i) => `service-${i}`);
+  const all = classes('service_name', series(...names));
+  assert.equal(new Set(all.values()).size, 8);
+  assert.deepEqual(new Map([...classes('service_name', series(...names.toReversed())).entries()].sort()), all);
+  assert.equal(classes('service_name', series('service-0')).get('service-0'), all.get('service-0'));
+  for (const i of [1, 5, 10, 100]) assert.equal(new Set(classes('x', series(...Array.from({ length: i }, (_, j) => `${i}/${j}`))).values()).size, Math.min(i, 8));
+  assert.deepEqual(classes('status', series('200', '')).get(''), 'series-other');
+  assert.deepEqual([...classes('level', series('error', 'none', '')).values()], ['level-error', 'level-unknown', 'level-unknown']);
+  const many = sortSeries('service_name', series(...names, 'service-8'));
+  assert.equal(new Set(coloured('service_name', many).map((one) => one.colour)).size, 9);
+});
+
+test('values are included, excluded, and removed', () => {
+  let q = filter('', 'service_name', 'web', 'in');
+  assert.equal(q, '{service_name="web"}');
+  q = filter(q, 'service_name', 'a.b', 'in');
+  assert.equal(q, '{service_name=~"web|a\\\\.b"}');
+  assert.equal(filterOf(q, 'service_name', 'a.b'), 'in');
+  q = filter(q, 'service_name', 'web', 'in');
+  assert.equal(q, '{service_name="a.b"}');
+  q = filter(q, 'service_name', 'a.b', 'in');
+  assert.equal(q, '{service_name=~".+"}');
+  q = filter(q, 'status', '500', 'out', 'json');
+  assert.equal(q, '{service_name=~".+"} | json | status!="500"');
+  assert.equal(filterOf(q, 'status', '500'), 'out');
+  q = filter(q, 'status', '500', 'in', 'json');
+  assert.equal(q, '{service_name=~".+"} | json | status="500"');
+  assert.equal(filter('{service_name=~"w.*"}', 'service_name', 'web', 'out'), '{service_name=~"w.*", service_name!="web"}');
+  assert.equal(filter('error', 'level', 'warn', 'out'), '{service_name=~".+", level!="warn"} |= "error"');
+});
+
+test('random values survive filters: what is parsed is what was printed', () => {
+  const seed = Number(process.env.SEED) || Date.now() % 1e9;
+  const rnd = random(seed);
+  const alphabet = ['a', '"', '\\', '`', '|', '}', '{', '=', '!', ' ', 'é', '.', '+', '\n', '='];
+  const text = () => Array.from({ length: Math.floor(rnd() * 8) }, () => alphabet[Math.floor(rnd() * alphabet.length)]).join('');
+  for (let i = 0; i < 3000; i++) {
+    const [a, b] = [text(), text()];
+    let q = filter(`{service_name="web"} |= ${quote(a)} != ${quote(b)}`, 'x', a, 'in', 'json');
+    assert.deepEqual(parse(q).stages, [`|= ${quote(a)}`, `!= ${quote(b)}`, '| json', `| x=${quote(a)}`], q);
+    assert.equal(print(parse(q)), q);
+    assert.equal(filterOf(q, 'x', a), 'in');
+    if (a !== b) {
+      q = filter(q, 'x', b, 'in', 'json');
+      assert.equal(filterOf(q, 'x', a), 'in', q);
+      assert.equal(filterOf(q, 'x', b), 'in', q);
+      q = filter(q, 'x', b, 'in', 'json');
+    }
+    q = filter(q, 'x', a, 'in', 'json');
+    assert.equal(filterOf(q, 'x', a), '', q);
+    assert.ok(isWhole(q), q);
+    assert.equal(execution(shellQuote(a)), a);
+  }
+});
+
+let asked = 0;
+/** execution is what a shell makes of an argument: of some of them, for it takes time. */
+const execution = (argument) => (asked++ % 100 ? unquoted(argument) : execFileSync('sh', ['-c', `printf %s ${argument}`]).toString());
+const unquoted = (argument) => argument.replace(/'\\''|'/g, (q) => (q === "'" ? '' : "'"));
+
+test('commands', () => {
+  const range = { from: Date.UTC(2026, 10, 20, 15), to: Date.UTC(2026, 10, 20, 16), step: 30_000 };
+  const state = { order: 'newest', from: 'now-1h', to: 'now' };
+  assert.equal(command({ query: `{a="it's"}`, kind: 'log', range, state }), `logq ql --from 2026-11-20T15:00:00Z --to 2026-11-20T16:00:00Z --newest '{a="it'\\''s"}'`);
+  assert.equal(command({ query: 'vector(1)', kind: 'metric', range, state, relative: true }), "logq ql --since 1h --step 30s 'vector(1)'");
+});
+
+test('times in zones, also where clocks change', () => {
+  const now = Date.UTC(2026, 10, 20, 15, 4, 5);
+  for (const [text, zone, want] of [
+    ['now-1h30m', 'UTC', now - 54e5],
+    ['2026-11-20 10:00', 'UTC', Date.UTC(2026, 10, 20, 10)],
+    ['2026-07-01 10:00', 'Europe/Berlin', Date.UTC(2026, 6, 1, 8)],
+    ['2026-03-29 03:30', 'Europe/Berlin', Date.UTC(2026, 2, 29, 1, 30)],
+    ['2026-01-01T00:00:00.123Z', 'Asia/Kolkata', Date.UTC(2026, 0, 1, 0, 0, 0, 123)],
+    ['2026-01-01 05:30+05:30', 'UTC', Date.UTC(2026, 0, 1)],
+    ['10:00', 'Asia/Kolkata', Date.UTC(2026, 10, 20, 4, 30)],
+    ['2026-02-30', 'UTC', NaN],
+    ['soon', 'UTC', NaN],
+  ]) {
+    assert.equal(parseTime(text, now, zone), want, text);
+    if (want === want && /^\d{4}.*\d$/.test(text) && !text.includes('+')) assert.equal(formatTime(want, zone).slice(0, 16), text.slice(0, 16));
+  }
+  assert.deepEqual(resolve({ from: 'now-1h', to: 'now', tz: 'UTC' }, now), { from: Date.UTC(2026, 10, 20, 14, 4), to: Date.UTC(2026, 10, 20, 15, 4, 30), step: 30_000 });
+  assert.equal(chooseStep(864e5, 120), 9e5);
+  assert.equal(formatDuration(5_430_000), '1h30m30s');
+  assert.equal(nanos(1.5), '1500000');
+});
+
+test('the fragment has the whole state', () => {
+  const state = { ...defaults, q: '{a="ü&=#"}\n|= "x"', cols: 'a%2Cb,c', tz: 'Asia/Kolkata', live: '1' };
+  assert.deepEqual(decode(encode(state)), state);
+  assert.equal(encode(defaults), '#');
+  assert.equal(decode('#tz=No/Zone&nonsense=1').tz, 'local');
+});
+
+test('fields are named as in LogQL, and readable', () => {
+  const line = '{"time":"t","level":"INFO","msg":"hi there","a.b":{"c d":1},"list":[1],"none":null,"e":""}';
+  assert.deepEqual({ ...fieldsOf({ line }).values }, { time: 't', level_extracted: 'INFO', msg: 'hi there', a_b_c_d: '1', e: '' });
+  assert.equal(readable({ line }), 'hi there a_b_c_d=1');
+  assert.deepEqual({ ...fieldsOf({ line: 'x=1 y="a \\"b\\"" http://h?q=2 z=' }).values }, { x: '1', y: 'a "b"' });
+});
+
+test('completion finds where the cursor is', async () => {
+  assert.equal(at('{serv', 5).in, 'label');
+  assert.equal(at('{a="', 4).in, 'value');
+  assert.equal(at('{a="b"} | js', 12).in, 'stage');
+  assert.equal(at('sum by (le', 10).in, 'grouping');
+  assert.equal(at('{a="b"} |= "x', 13).in, 'string');
+  const from = { values: async () => ['shop', 'mail'], fields: new Map([['path', ['/a']]]) };
+  assert.deepEqual((await complete('{service_name="s', 16, from)).map((o) => o.insert), ['shop']);
+  assert.deepEqual((await complete('{a="b"} | json | pat', 20, from)).map((o) => o.insert), ['pattern "<_>"', 'path=""']);
+  assert.deepEqual((await complete('rat', 3, from)).map((o) => o.insert), ['rate(']);
+});
+
+test('what line filters look for is highlighted', () => {
+  assert.deepEqual(highlights('{a="b"} |= "x.y" != "z" |~ "(?i)q+"').map(String), ['/x\\.y/g', '/q+/gi']);
+});
