@@ -6,7 +6,7 @@ PKG      ?= ./...
 FUZZTIME ?= 30s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build demo test test-report test-large long short race crash soak lint fmt fuzz faults golden conformance bench man release vuln docs-check deploy-check cover tidy check clean
+.PHONY: build demo test test-browser test-report test-large long short race race-short crash soak lint fmt fuzz faults golden conformance bench man release vuln docs-check deploy-check cover tidy check clean
 
 build: ## the two binaries, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
@@ -18,12 +18,24 @@ testdata/azurite/node_modules: testdata/azurite/package-lock.json
 	cd testdata/azurite && npm ci --no-audit --no-fund --loglevel=error
 	touch $@
 
-test: testdata/azurite/node_modules ## everything, the real storage service included
-	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -timeout 20m $(PKG)
+testdata/lezer/node_modules: testdata/lezer/package-lock.json
+	cd testdata/lezer && npm ci --no-audit --no-fund --loglevel=error
+	touch $@
+
+test: testdata/azurite/node_modules testdata/lezer/node_modules ## everything, the real storage service included
+	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_REQUIRE_LEZER=1 $(GO) test -timeout 20m $(PKG)
+
+testdata/browser/node_modules: testdata/browser/package-lock.json
+	cd testdata/browser && npm ci --no-audit --no-fund --loglevel=error
+	touch $@
+
+test-browser: build testdata/browser/node_modules ## the page of logq serve in Chromium (Debian: testdata/browser/install-chromium as root); LOGSTOW_SCREENSHOTS=DIR keeps pictures
+	node testdata/browser/node_modules/eslint/bin/eslint.js --config testdata/browser/eslint.config.mjs serve/page/static testdata/browser
+	node --test --test-concurrency=1 --test-reporter=spec testdata/browser/*.test.mjs
 
 REPORT   ?= test.json
-test-report: testdata/azurite/node_modules ## the same; failures are printed last, and REPORT gets all as test2json writes it
-	LOGSTOW_REQUIRE_AZURITE=1 $(TOOL) gotestsum --format pkgname --jsonfile $(REPORT) -- -timeout 20m $(PKG)
+test-report: testdata/azurite/node_modules testdata/lezer/node_modules ## the same; failures are printed last, and REPORT gets all as test2json writes it
+	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_REQUIRE_LEZER=1 $(TOOL) gotestsum --format pkgname --jsonfile $(REPORT) -- -timeout 20m $(PKG)
 
 test-large: testdata/azurite/node_modules ## retention of 24,000 blobs, and killed 40 times
 	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_LARGE=1 $(GO) test -count=1 -timeout 30m -v -run "TestLarge|TestRetainKilled|TestMemory" ./retention ./audit ./cmd/shipper
@@ -36,6 +48,18 @@ short: ## what needs no service, under half a minute
 
 race: testdata/azurite/node_modules ## everything under the race detector
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -race -timeout 30m $(PKG)
+
+# Left out of race-short: tests that take long under the race detector and only repeat, with other data or faults, what others
+# of their package run, and tests of programs that are not built with it.
+UNRACED = TestScripts TestDocumentedExamples TestFollowOverdue TestLongRandomAnswers \
+	TestLongAnswers TestAnswersOfTwoStores TestAnswersOfAnotherStoresOutput TestLongEveryBitOfAnOutput \
+	TestCrashAtEveryStep TestFaultAtEveryStep TestLastingFaultAtEveryStep TestLongSingleDamage TestLongDamageWithoutCopy \
+	TestRandomDamage TestLongDamage TestFullFileSystem TestRangeIsAFilter TestRangeFollowsPages TestHours TestWrongTypes \
+	TestParseNameRandom TestLongAgreesWithReference TestRandomLines TestBlocks TestLongParsers TestDamagedColumns TestDecodedLimit \
+	TestFilterAgreesWithReference TestFunctionsAgreeWithReference TestEarlierBuffer TestGrantCreateOnly TestCanary
+empty =
+race-short: testdata/azurite/node_modules ## what may race, in short forms
+	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -race -short -timeout 30m -skip '^($(subst $(empty) $(empty),|,$(strip $(UNRACED))))$$' $(PKG)
 
 conformance: testdata/azurite/node_modules ## both storage backends against the shared suite
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -count=1 ./store/...
@@ -66,8 +90,8 @@ faults: testdata/azurite/node_modules ## N deliberate faults that tests must cat
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) run ./internal/mutate/cmd/faults -n $(N) $(if $(SEED),-seed $(SEED)) $(if $(TESTS),-tests "$(TESTS)") $(if $(FILES),-files '$(FILES)') $(PKG)
 
 golden: testdata/azurite/node_modules ## rewrites golden files and transcripts, but no old version of a format, and shows what changed
-	$(GO) test -run Golden ./query/output ./segment ./tableindex ./buffer/wal ./buffer/sealed ./retention ./store/local ./metrics ./input/multiline -update
-	$(GO) test -run '^(TestAnswers|TestAnalytics|TestFind)$$' ./cmd/logq ./query/foreign ./internal/mutate -update
+	$(GO) test -run Golden ./query/output ./segment ./tableindex ./watch ./buffer/wal ./buffer/sealed ./retention ./store/local ./metrics ./input/multiline -update
+	$(GO) test -run '^(TestAnswers|TestAnalytics|TestFind|TestRequests)$$' ./cmd/logq ./query/foreign ./internal/mutate ./serve/loki -update
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test ./e2e -run '^(TestTranscripts|TestEntities|TestEarlierBuffer)$$' -update
 	git diff --stat -- testdata "*/testdata/*"
 
@@ -89,7 +113,7 @@ vuln: ## known vulnerabilities in what the programs call (needs vuln.go.dev, or 
 docs-check: ## every command, link and number of the docs that can be checked offline
 	$(GO) test -count=1 ./internal/docscheck
 
-deploy-check: ## manifests, unit, alert rules and dashboard
+deploy-check: ## manifests, units, alert rules, dashboard and data source
 	cd deploy/check && $(GO) test -count=1 ./...
 
 cover: ## test coverage by package

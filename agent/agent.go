@@ -12,17 +12,22 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"logstow/buffer"
 	"logstow/input"
+	"logstow/input/dedupe"
 	"logstow/input/listen"
 	"logstow/internal/hint"
+	"logstow/logmetrics"
 	"logstow/metrics"
 	"logstow/process"
 	"logstow/store"
 	"logstow/store/open"
+	"logstow/tap"
 	"logstow/upload"
+	"logstow/watch"
 )
 
 const (
@@ -46,12 +51,20 @@ type pipeline struct {
 	// receiving is the memory that all network inputs share.
 	receiving *listen.Budget
 	lost      lost
+	// keys recognizes repeated requests to network inputs.
+	keys *dedupe.Keys
 	// processed counts what processing changed and dropped.
 	processed process.Stats
-	buffer    *buffer.Buffer
-	uploader  *upload.Uploader
-	opened    *stores
-	note      *noteWriter
+	// tap shows records to shipper tap; nil without a buffer on disk.
+	tap *tap.Tap
+	// logMetrics are computed from the records in the buffer.
+	logMetrics *logmetrics.Set
+	buffer     *buffer.Buffer
+	uploader   *upload.Uploader
+	// flusher responds to watches.
+	flusher *watch.Flusher
+	opened  *stores
+	note    *noteWriter
 	// restoration is the state of lost positions.
 	restoration *restoration
 	// running are the inputs that are read, ended receives those that have ended, failures
@@ -88,6 +101,15 @@ type SettingsError struct{ Err error }
 func (e *SettingsError) Error() string { return e.Err.Error() }
 func (e *SettingsError) Unwrap() error { return e.Err }
 
+// openError is the error of an input or address that cannot be opened. That another program uses the address is no
+// error in the settings.
+func openError(err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return err
+	}
+	return &SettingsError{err}
+}
+
 // IncompleteError is the error of a run that ended before everything was stored and indexed.
 type IncompleteError struct {
 	Err error
@@ -111,13 +133,19 @@ func Run(ctx context.Context, s Settings, opts Options) error {
 }
 
 func newPipeline(s Settings, opts Options) *pipeline {
-	return &pipeline{
+	p := &pipeline{
 		Settings: s, version: opts.Version, getenv: opts.Getenv, log: opts.Log, began: time.Now(), requests: metrics.NewRequests(),
 		receiving:   listen.NewBudget(listen.ReceiveMemory, nil),
 		opened:      newStores(opts.Log, opts.Getenv),
 		restoration: newRestoration(),
+		logMetrics:  logmetrics.New(s.Instance),
 		ended:       make(chan *running), reloads: make(chan Settings),
 	}
+	p.flusher = watch.NewFlusher(watch.FlusherOptions{Instance: p.Instance, Stores: p.watchedStores, Settings: p.Watch, Log: p.log})
+	if s.BufferDir != "" {
+		p.tap = tap.New(s.Instance, opts.Log)
+	}
+	return p
 }
 
 func (p *pipeline) openAndRun(ctx context.Context) (err error) {
@@ -138,6 +166,11 @@ func (p *pipeline) openAndRun(ctx context.Context) (err error) {
 		return &SettingsError{err}
 	}
 	p.opened.configure(p.Stores)
+	applyMetrics, err := p.logMetrics.Prepare(p.LogMetrics)
+	if err != nil {
+		return &SettingsError{err}
+	}
+	applyMetrics()
 	if err := p.openBuffer(ctx); err != nil {
 		return err
 	}
@@ -153,6 +186,7 @@ func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 		Dir: p.BufferDir, MaxSize: p.BufferSize, Sync: p.Sync, OnFull: p.OnFull, OnLostPositions: p.OnLostPositions,
 		Instance: p.Instance, Width: p.Width, FlushSize: p.FlushSize, FlushInterval: p.FlushInterval, Once: p.Once, Log: p.log,
 		MaxOpen: p.MaxOpen, MaxLateness: p.MaxLateness, NoFilter: p.NoFilter, Columns: p.Columns,
+		Observe: p.logMetrics.Observe,
 	})
 	if errors.Is(err, buffer.ErrLocked) {
 		return hint.Wrap(err, "every running shipper needs its own buffer: give this one another --instance or --buffer-dir")
@@ -160,6 +194,7 @@ func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	p.keys = dedupe.New(p.buffer, p.maxKeys(), time.Now)
 	p.note = &noteWriter{dir: p.BufferDir, log: p.log, damaged: func() uint64 { return p.buffer.Stats().Damaged }}
 	if p.BufferDir == "" {
 		return nil
@@ -169,6 +204,15 @@ func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 	}
 	p.note.update(func(n *Note) { n.Service, n.Store = p.Service, p.Stores.String() })
 	return nil
+}
+
+// maxKeys is the maximum number of keys of requests: every log file of the buffer begins with all of them.
+func (p *pipeline) maxKeys() int {
+	const bytesPerKey = 1 << 10
+	if p.BufferDir == "" || p.BufferSize == 0 {
+		return dedupe.Limit
+	}
+	return int(min(dedupe.Limit, max(1, p.BufferSize/bytesPerKey)))
 }
 
 func (p *pipeline) openUploader(st store.Store, route func(service, instance string) string) error {
@@ -197,6 +241,16 @@ func (p *pipeline) openOther(ctx context.Context, name string) (store.Store, err
 	return p.requests.Store(st), nil
 }
 
+// watchedStores are the stores of new segments. Those that cannot be opened are left out: uploads report them.
+func (p *pipeline) watchedStores(ctx context.Context) (all []store.Store) {
+	for _, spec := range p.opened.specs() {
+		if st, err := p.openOther(ctx, spec); err == nil {
+			all = append(all, st)
+		}
+	}
+	return all
+}
+
 // ownDirs are the directories that shippers write to: files in them are never read as logs.
 func (p *pipeline) ownDirs() []string {
 	var dirs []string
@@ -222,12 +276,12 @@ func (p *pipeline) run(ctx context.Context) error {
 	defer stopReading()
 	endMetrics, err := p.serveMetrics(ctx)
 	if err != nil {
-		return &SettingsError{err}
+		return openError(fmt.Errorf("metrics: %w", err))
 	}
 	defer endMetrics()
 	opened, err := p.open(reading, p.Inputs)
 	if err != nil {
-		return &SettingsError{err}
+		return openError(err)
 	}
 	p.restoration.release()
 	p.start(reading, opened)
@@ -270,10 +324,12 @@ func (p *pipeline) startBackground(ctx context.Context) (wait func()) {
 	var all sync.WaitGroup
 	if p.BufferDir != "" {
 		all.Go(func() { p.updateNote(ctx) })
+		all.Go(func() { p.serveTap(ctx) })
 	}
 	if !p.Once {
 		all.Go(func() { p.rebuildLoop(ctx) })
 		all.Go(func() { p.restorePositions(ctx) })
+		all.Go(func() { p.flusher.Run(ctx, p.buffer) })
 	}
 	if p.BufferDir != "" && !p.Once {
 		t := &takeover{dir: p.BufferDir, service: p.Service, instance: p.Instance, uploader: p.uploader, log: p.log}

@@ -14,7 +14,6 @@ import (
 	"logstow/buffer"
 	"logstow/config"
 	"logstow/input/httpserver"
-	"logstow/input/tail"
 	"logstow/internal/hint"
 )
 
@@ -34,12 +33,18 @@ func Check(ctx context.Context, s Settings, getenv func(string) string, report f
 	for i := range s.Inputs {
 		in := &s.Inputs[i]
 		report("input", in.Service+": "+in.String())
-		r, err := p.openInput(ctx, in)
+		rules, err := p.processor(in)
+		var r reader
+		if err == nil {
+			r, err = p.openInput(ctx, in, rules)
+		}
 		if err = checkOpened(report, r, err); err != nil {
 			usage = append(usage, atLine(in, err))
 			continue
 		}
-		if t, ok := r.(*tail.Tailer); ok {
+		if t, ok := r.(interface {
+			Check() (missing, unreadable []error)
+		}); ok {
 			missing, unreadable := t.Check()
 			if s.Once {
 				unreadable, missing = append(missing, unreadable...), nil
@@ -51,6 +56,9 @@ func Check(ctx context.Context, s Settings, getenv func(string) string, report f
 				failed = append(failed, atLine(in, err))
 			}
 		}
+	}
+	for _, m := range s.LogMetrics {
+		report("log metric", m.Name+": "+string(m.Type))
 	}
 	if s.MetricsAddress != "" {
 		report("metrics", "at "+s.MetricsAddress)
@@ -73,7 +81,7 @@ func Check(ctx context.Context, s Settings, getenv func(string) string, report f
 // shipper that is to be replaced by this configuration may use it.
 func checkOpened(report func(topic, text string), opened any, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		report("address", err.Error())
+		report("address", err.Error()+"; the shipper that this one replaces may use it")
 		return nil
 	}
 	if c, ok := opened.(io.Closer); ok && err == nil {

@@ -15,12 +15,12 @@ import (
 func TestFixedSettings(t *testing.T) {
 	t.Parallel()
 	named := map[string]string{
-		"Instance": "instance", "FlushInterval": "flush-interval", "FlushSize": "flush-size", "Width": "bucket", "MaxLateness": "max-lateness",
+		"Instance": "instance", "FlushSize": "flush-size", "Width": "bucket", "MaxLateness": "max-lateness",
 		"MaxOpen": "open-buckets", "NoFilter": "filter", "Columns": "columns", "DrainTimeout": "drain-timeout", "BufferDir": "buffer", "BufferSize": "buffer",
 		"Sync": "buffer", "OnFull": "buffer", "OnLostPositions": "buffer", "MetricsAddress": "metrics",
 	}
 	// Those that a reload applies, and those that the command line alone has.
-	applied := []string{"Stores", "Service", "Inputs", "Once", "Reloadable", "RetryFor"}
+	applied := []string{"Stores", "Service", "Inputs", "Once", "Reloadable", "RetryFor", "FlushInterval", "LogMetrics", "Watch"}
 	fields := reflect.TypeFor[Settings]()
 	for i := range fields.NumField() {
 		field := fields.Field(i)

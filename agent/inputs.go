@@ -10,12 +10,17 @@ import (
 	"logstow/config"
 	"logstow/field/parse"
 	"logstow/input"
+	"logstow/input/bulk"
 	"logstow/input/container"
+	"logstow/input/container/podmeta"
 	"logstow/input/forward"
+	"logstow/input/gelf"
 	"logstow/input/httpserver"
 	"logstow/input/journald"
 	"logstow/input/lines"
 	"logstow/input/otlp"
+	"logstow/input/push"
+	"logstow/input/socket"
 	"logstow/input/stdin"
 	"logstow/input/syslog"
 	"logstow/input/tail"
@@ -34,9 +39,9 @@ type stdinReader struct{ opts input.Options }
 func (r stdinReader) Run(ctx context.Context) error { return stdin.Run(ctx, os.Stdin, r.opts) }
 
 // openInput opens an input; it reads nothing yet, but a listener is bound. The reader
-// must be run or, if it has a Close, closed.
-func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, error) {
-	opts, err := p.inputOptions(in)
+// must be run or, if it has a Close, closed. Its records pass the processor, which may be nil.
+func (p *pipeline) openInput(ctx context.Context, in *config.Input, rules input.Processor) (reader, error) {
+	opts, err := p.inputOptions(in, rules)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +52,8 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, err
 		return stdinReader{opts}, nil
 	case config.KindSyslog:
 		server, err := syslog.New(ctx, syslog.Options{
-			Options: opts, Address: in.Syslog.Address, TLS: in.Syslog.TLS, MaxConnections: in.Syslog.MaxConnections, Raw: in.Syslog.Raw,
+			Options: socket.Options{Options: opts, Address: in.Syslog.Address, TLS: in.Syslog.TLS, MaxConnections: in.Syslog.MaxConnections},
+			Raw:     in.Syslog.Raw,
 		})
 		if err != nil {
 			return nil, err
@@ -59,10 +65,21 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, err
 		server, err := forward.New(ctx, forward.Options{
 			Options: opts, Address: in.Forward.Address, TLS: in.Forward.TLS, MaxConnections: in.Forward.MaxConnections,
 			SharedKey: in.Forward.SharedKey, Users: in.Forward.Users, MessageKey: in.Forward.MessageKey,
+			KeepRepeated: in.Forward.KeepRepeated,
 		})
 		if err != nil {
 			return nil, err
 		}
+		p.log.Info("listening", "input", in.Kind, "address", server.Addr().String())
+		return server, nil
+	case config.KindGELF:
+		server, err := gelf.New(ctx, gelf.Options{Options: socket.Options{
+			Options: opts, Address: in.GELF.Address, TLS: in.GELF.TLS, MaxConnections: in.GELF.MaxConnections,
+		}})
+		if err != nil {
+			return nil, err
+		}
+		p.lost.add(server)
 		p.log.Info("listening", "input", in.Kind, "address", server.Addr().String())
 		return server, nil
 	case config.KindHTTP:
@@ -80,7 +97,17 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, err
 	return nil, fmt.Errorf("unknown kind of input %q", in.Kind)
 }
 
-func (p *pipeline) inputOptions(in *config.Input) (input.Options, error) {
+// processor makes the processor of an input.
+func (p *pipeline) processor(in *config.Input) (input.Processor, error) {
+	rules := in.Process
+	rules.Stats, rules.Log = &p.processed, p.log
+	if p.tap != nil {
+		rules.Observer = p.tap.Observer(in.Parse)
+	}
+	return process.New(rules)
+}
+
+func (p *pipeline) inputOptions(in *config.Input, rules input.Processor) (input.Options, error) {
 	find, err := recognize.Compile(in.Rules)
 	if err != nil {
 		return input.Options{}, err
@@ -89,17 +116,14 @@ func (p *pipeline) inputOptions(in *config.Input) (input.Options, error) {
 	if err != nil {
 		return input.Options{}, err
 	}
-	opts := input.Options{
+	return input.Options{
 		Service: in.Service, Class: in.Class, Parse: in.Parse, MaxRecord: int(in.MaxRecord), SourcePrefix: in.SourcePrefix,
 		TimeFrom:  timeFrom(in),
 		Lines:     input.Lines{Format: in.Format, Multiline: *in.Multiline},
 		Recognize: recognize.Options{Zone: in.Zone, MaxAhead: in.MaxAhead, Rules: find, Parser: parser},
-		Sink:      p.sink(in.Kind), Stats: p.inputStats.For(string(in.Kind), in.Service), Log: p.log, Memory: p.receiving,
-	}
-	rules := in.Process
-	rules.Stats, rules.Log = &p.processed, p.log
-	opts.Process, err = process.New(rules)
-	return opts, err
+		Sink:      p.sink(in.Kind), Stats: p.inputStats.For(string(in.Kind), in.Service, in.Address()), Log: p.log, Memory: p.receiving,
+		Keys: p.keys, Process: rules,
+	}, nil
 }
 
 // timeFrom is the time that a network input prefers.
@@ -109,6 +133,8 @@ func timeFrom(in *config.Input) input.TimeFrom {
 		return in.Syslog.TimeFrom
 	case config.KindForward:
 		return in.Forward.TimeFrom
+	case config.KindGELF:
+		return in.GELF.TimeFrom
 	case config.KindHTTP:
 		return in.HTTP.TimeFrom
 	}
@@ -116,6 +142,13 @@ func timeFrom(in *config.Input) input.TimeFrom {
 }
 
 func (p *pipeline) openFiles(in *config.Input, opts input.Options) (reader, error) {
+	var pods *podmeta.Watcher
+	if in.Files.Pods != nil {
+		var err error
+		if pods, err = p.openPods(in.Files.Pods, &opts); err != nil {
+			return nil, err
+		}
+	}
 	files := tail.Options{
 		Options: opts, Paths: in.Files.Paths, Exclude: in.Files.Exclude, Name: in.Files.Name,
 		Once: p.Once, FromStart: p.fromStart(in.Files.FromStart), FromEnd: p.fromEnd(), Polling: in.Files.Polling, MaxOpen: in.Files.MaxOpen,
@@ -128,7 +161,11 @@ func (p *pipeline) openFiles(in *config.Input, opts input.Options) (reader, erro
 		}
 		files.Service, files.ServiceOf = "", pattern.Of
 	}
-	return tail.New(files)
+	tailer, err := tail.New(files)
+	if err != nil || pods == nil {
+		return tailer, err
+	}
+	return podReader{tailer, pods}, nil
 }
 
 // fromStart reports whether an input without a position is read from its start: as
@@ -149,11 +186,19 @@ func (p *pipeline) openHTTP(ctx context.Context, in *config.Input, opts input.Op
 	if err != nil {
 		return nil, err
 	}
-	server, err := httpserver.New(ctx, httpserver.Options{
-		Address: in.HTTP.Address, TLS: in.HTTP.TLS, MaxConnections: in.HTTP.MaxConnections, Log: p.log,
-	}, logs, text)
+	pushed, err := push.NewHandler(push.Options{Options: opts, ConfiguredService: in.HTTP.ConfiguredService})
 	if err != nil {
 		return nil, err
+	}
+	documents, err := bulk.NewHandler(bulk.Options{Options: opts, ConfiguredService: in.HTTP.ConfiguredService})
+	if err != nil {
+		return nil, err
+	}
+	server, err := httpserver.New(ctx, httpserver.Options{
+		Address: in.HTTP.Address, TLS: in.HTTP.TLS, Login: in.HTTP.Login, Denied: &opts.Stats.Denied, MaxConnections: in.HTTP.MaxConnections, Log: p.log,
+	}, logs, text, pushed, documents)
+	if err != nil {
+		return nil, fmt.Errorf("http input: %w", err)
 	}
 	p.log.Info("listening", "input", in.Kind, "address", server.Addr().String())
 	return server, nil

@@ -15,13 +15,50 @@ func TestTimeFrom(t *testing.T) {
 	for _, in := range []config.Input{
 		{Kind: config.KindSyslog, Syslog: config.Syslog{Server: server}},
 		{Kind: config.KindForward, Forward: config.Forward{Server: server}},
+		{Kind: config.KindGELF, GELF: config.GELF{Server: server}},
 		{Kind: config.KindHTTP, HTTP: config.HTTP{Server: server}},
 	} {
 		in.Multiline = &multiline.Options{}
 		p := &pipeline{Settings: Settings{Once: true}}
-		opts, err := p.inputOptions(&in)
+		opts, err := p.inputOptions(&in, nil)
 		if err != nil || opts.TimeFrom != input.TimeLine {
 			t.Errorf("%s: %v %v", in.Kind, opts.TimeFrom, err)
+		}
+	}
+}
+
+// An input with options that its protocols reject is not opened.
+func TestOpenHTTPChecksOptions(t *testing.T) {
+	t.Parallel()
+	p := &pipeline{}
+	if r, err := p.openHTTP(t.Context(), &config.Input{}, input.Options{MaxRecord: 1}); err == nil {
+		t.Errorf("got %v and no error", r)
+	}
+}
+
+func TestPodServer(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ host, port, want string }{
+		{"10.0.0.1", "6443", "https://10.0.0.1:6443"},
+		{"10.0.0.1", "", "https://10.0.0.1:443"},
+		{"fd00::1", "443", "https://[fd00::1]:443"},
+		{"", "443", ""},
+	} {
+		env := map[string]string{"KUBERNETES_SERVICE_HOST": c.host, "KUBERNETES_SERVICE_PORT": c.port}
+		got, err := podServer(func(name string) string { return env[name] })
+		if got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%+v: %q, %v", c, got, err)
+		}
+	}
+}
+
+// Requests to stores of Azure cost money, those to directories do not.
+func TestPaid(t *testing.T) {
+	t.Parallel()
+	for spec, want := range map[string]bool{"azblob://logs": true, "/var/log/azblob:": false} {
+		p := &pipeline{Settings: Settings{Stores: Stores{All: []string{"/var/log/store", spec}}}}
+		if p.paid() != want {
+			t.Errorf("%s: %v", spec, !want)
 		}
 	}
 }

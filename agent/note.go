@@ -30,8 +30,6 @@ type Note struct {
 	Hint string `json:"hint,omitempty"`
 	// Damaged counts the files of the buffer that were damaged or missing when it was opened, or since.
 	Damaged uint64 `json:"damaged,omitempty"`
-	// TakenOverBy is the instance that is draining the buffer in place of its own.
-	TakenOverBy string `json:"taken_over_by,omitempty"`
 	// Drained reports that nothing was left to deliver when the shipper ended.
 	Drained bool      `json:"drained"`
 	Time    time.Time `json:"time"`

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"logstow/input/httpserver"
-	"logstow/input/syslog"
+	"logstow/input/socket"
 	"logstow/internal/price"
 	"logstow/internal/sdnotify"
 	"logstow/metrics"
@@ -22,8 +22,11 @@ func (p *pipeline) serveMetrics(ctx context.Context) (end func(), err error) {
 	}
 	opts := metrics.Options{
 		Version: p.version, Buffer: p.buffer, Uploader: p.uploader,
-		Inputs: &p.inputStats, Requests: p.requests, Expiries: p.opened.expiries, Processed: p.processed.Counts,
-		Lost: map[string]func() uint64{"udp-no-room": p.lost.noRoom, "udp-kernel": p.lost.byKernel},
+		Inputs: &p.inputStats, Requests: p.requests, Expiries: p.opened.expiries, Processed: p.processed.Counts, FromLogs: p.logMetrics, Watches: p.flusher.Stats,
+		Lost: map[string]func() uint64{
+			"udp-no-room": p.lost.noRoom, "udp-kernel": p.lost.byKernel,
+			"gelf-incomplete": p.lost.incomplete, "gelf-invalid": p.lost.invalid,
+		},
 	}
 	if p.paid() {
 		opts.Prices = price.Default()
@@ -42,6 +45,13 @@ func (p *pipeline) serveMetrics(ctx context.Context) (end func(), err error) {
 		}
 	}()
 	return func() { cancel(); <-ended }, nil
+}
+
+// serveTap serves shipper tap until ctx ends. The shipper works without it.
+func (p *pipeline) serveTap(ctx context.Context) {
+	if err := p.tap.Serve(ctx, p.BufferDir); err != nil && ctx.Err() == nil {
+		p.log.Warn("cannot serve shipper tap", "error", err)
+	}
 }
 
 // notifyManager notifies systemd, if it started this process, that the shipper is ready,
@@ -109,20 +119,23 @@ func (p *pipeline) logStarted() {
 // lost counts records that inputs lost. Safe for concurrent use.
 type lost struct {
 	mu      sync.Mutex
-	servers []*syslog.Server
+	servers []*socket.Server
 }
 
 // add adds a server, whose counts stay after it has ended.
-func (l *lost) add(s *syslog.Server) {
+func (l *lost) add(s *socket.Server) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.servers = append(l.servers, s)
 }
 
-func (l *lost) noRoom() uint64   { return l.sum(func(s syslog.Stats) int64 { return s.Dropped }) }
-func (l *lost) byKernel() uint64 { return l.sum(func(s syslog.Stats) int64 { return s.LostByKernel }) }
+func (l *lost) noRoom() uint64   { return l.sum(func(s socket.Stats) int64 { return s.Dropped }) }
+func (l *lost) byKernel() uint64 { return l.sum(func(s socket.Stats) int64 { return s.LostByKernel }) }
 
-func (l *lost) sum(number func(syslog.Stats) int64) (total uint64) {
+func (l *lost) incomplete() uint64 { return l.sum(func(s socket.Stats) int64 { return s.Incomplete }) }
+func (l *lost) invalid() uint64    { return l.sum(func(s socket.Stats) int64 { return s.Invalid }) }
+
+func (l *lost) sum(number func(socket.Stats) int64) (total uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range l.servers {

@@ -96,6 +96,13 @@ func (s *stores) configure(configured Stores) {
 	s.configured = configured
 }
 
+// specs are the stores of new segments, as they were given.
+func (s *stores) specs() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.configured.Every()
+}
+
 // expiries returns when the credentials of the configured stores expire, where known, by store.
 // Stores that are only open for batches of an earlier configuration have none.
 func (s *stores) expiries() map[string]time.Time {

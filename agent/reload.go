@@ -10,8 +10,12 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+	"time"
 
 	"logstow/config"
+	"logstow/input"
+	"logstow/process"
+	"logstow/store"
 )
 
 // awaitReload reads the settings at every SIGHUP and sends them to pipeline.reloads;
@@ -61,17 +65,26 @@ func (p *pipeline) reload(ctx context.Context, again Settings) {
 	p.warnFixed(again)
 }
 
-// apply changes inputs and stores: unchanged inputs keep running, others stop, and new ones start
-// at their saved positions. After an error the stores are as before and the stopped inputs run again.
+// apply changes inputs, stores, processing, metrics from logs and the flush interval: unchanged inputs keep running,
+// also if only their processing changes; others stop, and new ones start at their saved positions. After an error
+// everything is as before, and the stopped inputs run again.
 func (p *pipeline) apply(ctx context.Context, again Settings) error {
 	if !again.Stores.equal(p.Stores) {
 		if err := again.Stores.try(ctx, p.getenv); err != nil { // before an input is stopped
 			return err
 		}
 	}
+	applyMetrics, err := p.logMetrics.Prepare(again.LogMetrics)
+	if err != nil {
+		return err
+	}
 	before, skipped := p.Stores, p.ownDirs()
 	p.Stores = again.Stores
-	leave, wanted := p.compareInputs(again.Inputs, slices.Equal(p.ownDirs(), skipped))
+	leave, kept, wanted := p.compareInputs(again.Inputs, slices.Equal(p.ownDirs(), skipped))
+	if err := p.prepareRules(kept); err != nil {
+		p.Stores = before
+		return err
+	}
 	p.stop(leave)
 	stay := len(p.running)
 	opened, err := p.open(ctx, wanted)
@@ -84,30 +97,84 @@ func (p *pipeline) apply(ctx context.Context, again Settings) error {
 		p.reopen(ctx, leave)
 		return err
 	}
+	changed := 0
+	for _, k := range kept {
+		if k.apply() {
+			changed++
+		}
+	}
+	applyMetrics()
+	p.LogMetrics = again.LogMetrics
+	p.setFlushInterval(again.FlushInterval)
 	p.start(ctx, opened)
-	p.Inputs = again.Inputs
-	p.log.Info("configuration reloaded", "inputs_kept", stay, "inputs_stopped", len(leave), "inputs_started", len(opened))
+	p.Inputs, p.Watch = again.Inputs, again.Watch
+	p.flusher.Configure(p.Watch)
+	p.log.Info("configuration reloaded", "inputs_kept", stay, "inputs_stopped", len(leave), "inputs_started", len(opened), "inputs_reprocessed", changed)
 	return nil
 }
 
-// compareInputs returns the running inputs that leave, and those that are to be started. Inputs of
+// setFlushInterval changes the flush interval, also of the records that wait for it.
+func (p *pipeline) setFlushInterval(d time.Duration) {
+	if d == p.FlushInterval {
+		return
+	}
+	p.log.Info("flush interval changed", "flush_interval", d.String(), "previous_flush_interval", p.FlushInterval.String())
+	p.FlushInterval = d
+	p.buffer.SetFlushInterval(d)
+	p.uploader.SetIndexWait(min(indexWait, d))
+}
+
+// keptInput is an input that keeps running, with its new settings: only the processing of its records may differ.
+type keptInput struct {
+	*running
+	again     config.Input
+	changed   bool
+	processor input.Processor
+}
+
+// apply changes the settings; it reports whether the processing changes.
+func (k *keptInput) apply() bool {
+	k.spec = k.again
+	if k.changed {
+		k.rules.Set(k.processor)
+	}
+	return k.changed
+}
+
+// prepareRules makes the processors of inputs whose processing changes.
+func (p *pipeline) prepareRules(kept []keptInput) (err error) {
+	for i := range kept {
+		k := &kept[i]
+		if k.changed = !reflect.DeepEqual(k.again.Process, k.spec.Process); !k.changed {
+			continue
+		}
+		if k.processor, err = p.processor(&k.again); err != nil {
+			return atLine(&k.again, err)
+		}
+	}
+	return nil
+}
+
+// compareInputs returns the running inputs that leave, those that are kept, and those that are to be started. Inputs of
 // files are started again if the directories that they skip, of stores and buffers, change.
-func (p *pipeline) compareInputs(again []config.Input, sameDirs bool) (leave []*running, wanted []config.Input) {
+func (p *pipeline) compareInputs(again []config.Input, sameDirs bool) (leave []*running, kept []keptInput, wanted []config.Input) {
 	wanted = slices.Clone(again)
 	for _, r := range p.running {
-		i := slices.IndexFunc(wanted, func(in config.Input) bool { return sameInput(in, r.spec) })
+		i := slices.IndexFunc(wanted, func(in config.Input) bool { return sameReading(in, r.spec) })
 		if i >= 0 && (sameDirs || r.spec.Kind != config.KindFiles) {
+			kept = append(kept, keptInput{running: r, again: wanted[i]})
 			wanted = slices.Delete(wanted, i, i+1)
 		} else {
 			leave = append(leave, r)
 		}
 	}
-	return leave, wanted
+	return leave, kept, wanted
 }
 
-// sameInput reports whether two inputs are read in the same way.
-func sameInput(a, b config.Input) bool {
+// sameReading reports whether two inputs are read in the same way: at most the processing of their records differs.
+func sameReading(a, b config.Input) bool {
 	a.Line, b.Line = 0, 0
+	a.Process, b.Process = process.Options{}, process.Options{}
 	return reflect.DeepEqual(a, b)
 }
 
@@ -138,13 +205,14 @@ func (p *pipeline) changeStores(ctx context.Context, before Stores) error {
 	if err != nil {
 		return err
 	}
-	name, err := absoluteName(again.All[0], p.getenv)
-	if err != nil {
-		return fmt.Errorf("store %s: %w", again.All[0], err)
+	first := again.All[0]
+	name, err := absoluteName(first, p.getenv)
+	var st store.Store
+	if err == nil {
+		st, err = p.opened.open(ctx, first)
 	}
-	st, err := p.opened.open(ctx, again.All[0])
 	if err != nil {
-		return fmt.Errorf("store %s: %w", again.All[0], err)
+		return fmt.Errorf("store %s: %w", first, err)
 	}
 	p.uploader.SetStore(p.requests.Store(st), name, route)
 	p.opened.configure(again)
@@ -165,7 +233,6 @@ func (p *pipeline) warnFixed(again Settings) {
 		{"filter", again.NoFilter == p.NoFilter},
 		{"columns", slices.Equal(again.Columns, p.Columns)},
 		{"metrics", again.MetricsAddress == p.MetricsAddress},
-		{"flush-interval", again.FlushInterval == p.FlushInterval},
 		{"flush-size", again.FlushSize == p.FlushSize},
 		{"max-lateness", again.MaxLateness == p.MaxLateness},
 		{"open-buckets", again.MaxOpen == p.MaxOpen},

@@ -16,6 +16,7 @@ import (
 	"logstow/buffer"
 	"logstow/config"
 	"logstow/input/multiline"
+	"logstow/logmetrics"
 	"logstow/store"
 	"logstow/store/local"
 	"logstow/store/storetest"
@@ -83,8 +84,14 @@ func (w *world) stored(name string) string {
 
 // start runs a shipper until stop, which returns its log and error.
 func (w *world) start() (p *pipeline, stop func() (log string, err error)) {
-	var log bytes.Buffer
-	p = newPipeline(w.settings, Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Getenv: noEnv})
+	p, _, stop = w.startLogged()
+	return p, stop
+}
+
+// startLogged is start with the log so far.
+func (w *world) startLogged() (p *pipeline, log *logBuffer, stop func() (log string, err error)) {
+	log = &logBuffer{}
+	p = newPipeline(w.settings, Options{Log: slog.New(slog.NewTextHandler(log, nil)), Getenv: noEnv})
 	ctx, cancel := context.WithCancelCause(w.t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- p.openAndRun(ctx) }()
@@ -94,7 +101,25 @@ func (w *world) start() (p *pipeline, stop func() (log string, err error)) {
 		return log.String(), err
 	})
 	w.t.Cleanup(func() { _, _ = stop() })
-	return p, stop
+	return p, log, stop
+}
+
+// logBuffer is a log that can be read while it is written.
+type logBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logBuffer) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // reload applies settings. It returns when that has ended.
@@ -126,6 +151,40 @@ func TestRejectedReload(t *testing.T) {
 	}
 	if _, err := os.Stat(w.path("other")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the other store was created: %v", err)
+	}
+}
+
+// A reload is rejected for its log metrics.
+func TestRejectedLogMetrics(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p, stop := w.start()
+	again := w.settings
+	again.LogMetrics = make([]logmetrics.Spec, logmetrics.MaxMetrics+1)
+	reload(p, again, w.settings)
+	log, err := stop()
+	if err != nil || !strings.Contains(log, "reload rejected") || !strings.Contains(log, "log metrics, at most") {
+		t.Errorf("%v\n%s", err, log)
+	}
+}
+
+// The error of a store that cannot be opened names it, and no store is changed.
+func TestChangedStoreWithoutCredential(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	getenv := func(name string) string {
+		return map[string]string{"AZURE_STORAGE_ACCOUNT": "one", "AZURE_STORAGE_KEY": "a2V5"}[name]
+	}
+	p := newPipeline(w.settings, Options{Log: slog.New(slog.DiscardHandler), Getenv: getenv})
+	before := p.Stores
+	p.opened.configure(before)
+	p.Stores = Stores{All: []string{"azblob://logs?account=two"}}
+	err := p.changeStores(t.Context(), before)
+	if !errors.Is(err, store.ErrAccessDenied) || !strings.HasPrefix(err.Error(), "store azblob://logs?account=two: ") {
+		t.Errorf("error %v", err)
+	}
+	if !p.opened.configured.equal(before) {
+		t.Errorf("changed to %v", p.opened.configured)
 	}
 }
 
@@ -231,7 +290,7 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// The status note keeps the current failure when the stores change, whoever writes it.
+// The status note keeps the current failure when the stores change.
 func TestNoteOfChangedStores(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -7,12 +7,15 @@ import (
 	"slices"
 
 	"logstow/config"
+	"logstow/process"
 )
 
 // running is an input that is open or read.
 type running struct {
 	spec   config.Input
 	reader reader
+	// rules process its records.
+	rules  *process.Switch
 	cancel context.CancelFunc
 	err    error // set when it has ended
 }
@@ -20,13 +23,26 @@ type running struct {
 // open opens inputs, which read nothing yet. After an error none is left open.
 func (p *pipeline) open(ctx context.Context, specs []config.Input) (opened []*running, err error) {
 	for i := range specs {
-		reader, err := p.openInput(ctx, &specs[i])
+		one, err := p.openOne(ctx, specs[i])
 		if err != nil {
 			return nil, errors.Join(atLine(&specs[i], err), closeInputs(opened))
 		}
-		opened = append(opened, &running{spec: specs[i], reader: reader})
+		opened = append(opened, one)
 	}
 	return opened, nil
+}
+
+func (p *pipeline) openOne(ctx context.Context, spec config.Input) (*running, error) {
+	processor, err := p.processor(&spec)
+	if err != nil {
+		return nil, err
+	}
+	rules := process.NewSwitch(processor)
+	reader, err := p.openInput(ctx, &spec, rules)
+	if err != nil {
+		return nil, err
+	}
+	return &running{spec: spec, reader: reader, rules: rules}, nil
 }
 
 // closeInputs closes inputs that were opened and not started.

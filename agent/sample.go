@@ -12,6 +12,7 @@ import (
 	"logstow/field"
 	"logstow/field/parse"
 	"logstow/input"
+	"logstow/logmetrics"
 	"logstow/record"
 	"logstow/record/recognize"
 )
@@ -36,6 +37,8 @@ type SampledRecord struct {
 	// Rejected is why the line's time was rejected.
 	Rejected recognize.Reason
 	Level    record.Level
+	// Parse is the parser of its fields, as a segment's footer has it.
+	Parse string
 	// Message is the message as stored, Fields are its fields in their order, without objects, whose
 	// members are fields.
 	Message string
@@ -55,7 +58,11 @@ type SampledField struct {
 // reading, ref the reference for times without a year.
 func Sample(ctx context.Context, in *config.Input, lines io.Reader, now, ref time.Time) ([]SampledRecord, error) {
 	p := &pipeline{Settings: Settings{Once: true}, log: slog.New(slog.DiscardHandler)}
-	opts, err := p.inputOptions(in)
+	rules, err := p.processor(in)
+	if err != nil {
+		return nil, &SettingsError{err}
+	}
+	opts, err := p.inputOptions(in, rules)
 	if err != nil {
 		return nil, &SettingsError{err}
 	}
@@ -64,7 +71,7 @@ func Sample(ctx context.Context, in *config.Input, lines io.Reader, now, ref tim
 		return nil, &SettingsError{err}
 	}
 	s := &sampler{
-		inner: opts.Process, recognizer: recognize.New(opts.Recognize), splitter: opts.Recognize.Parser.Splitter(), stored: opts.Parse,
+		inner: opts.Process, recognizer: recognize.New(opts.Recognize), splitter: opts.Recognize.Parser.Splitter(), stored: opts.Parse, parse: opts.Parse,
 		now: now.UnixNano(), ref: ref.UnixNano(), next: 1,
 	}
 	opts.Process = s
@@ -79,12 +86,29 @@ func Sample(ctx context.Context, in *config.Input, lines io.Reader, now, ref tim
 	return s.records, feed.End(ctx, src, ref)
 }
 
+// SampleMetrics computes metrics from the records of a sample that are not dropped, of a service and source.
+func SampleMetrics(specs []logmetrics.Spec, service, source, instance string, records []SampledRecord) ([]logmetrics.Summary, error) {
+	set := logmetrics.New(instance)
+	apply, err := set.Prepare(specs)
+	if err != nil {
+		return nil, &SettingsError{err}
+	}
+	apply()
+	for i := range records {
+		if r := &records[i]; !r.Dropped {
+			set.Observe(service, r.Parse, []record.Record{{Time: r.Time.UnixNano(), Level: r.Level, Source: source, Message: []byte(r.Message)}})
+		}
+	}
+	return set.Summaries(), nil
+}
+
 // sampler is an [input.Processor] that collects the records.
 type sampler struct {
 	inner      input.Processor
 	recognizer *recognize.Recognizer
 	splitter   *parse.Splitter
 	stored     string // the configured parser
+	parse      string // the current one
 	now, ref   int64
 	next       int // line
 	records    []SampledRecord
@@ -108,8 +132,9 @@ func (s *sampler) Process(service string, r *record.Record) bool {
 	one.Dropped = s.inner != nil && !s.inner.Process(service, r)
 	one.Message = string(r.Message)
 	if parser, ok := parse.W3C(r.Message); ok && s.stored == "" {
-		s.splitter = parser.Splitter()
+		s.splitter, s.parse = parser.Splitter(), parser.Stored()
 	}
+	one.Parse = s.parse
 	s.splitter.Split(r.Message)
 	for name, v := range s.splitter.All() {
 		if v.IsObject() {

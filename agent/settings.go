@@ -5,6 +5,8 @@ import (
 
 	"logstow/buffer"
 	"logstow/config"
+	"logstow/logmetrics"
+	"logstow/watch"
 )
 
 // Settings are the settings of a run, complete and valid: flags and the configuration
@@ -33,6 +35,9 @@ type Settings struct {
 	NoFilter      bool
 	Columns       []string
 
+	// Watch is the response to watches.
+	Watch watch.Settings
+
 	// RetryFor limits, with Once, the time without a response from storage.
 	RetryFor time.Duration
 	// DrainTimeout limits the time to upload what was read after the run is stopped.
@@ -47,6 +52,8 @@ type Settings struct {
 	// OnLostPositions is what to do if damage of the buffer lost the positions of inputs.
 	OnLostPositions buffer.LostPositions
 
+	// LogMetrics are the metrics that are computed from the records.
+	LogMetrics []logmetrics.Spec
 	// MetricsAddress is the address to serve metrics at; "" serves none.
 	MetricsAddress string
 }

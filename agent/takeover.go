@@ -124,7 +124,7 @@ func (t *takeover) try(ctx context.Context, dir string) error {
 // damaged, the number of damaged files that its note has, unless more are found.
 func (t *takeover) drain(ctx context.Context, dir string, status buffer.Status, damaged uint64) (err error) {
 	instance := status.Instance
-	b, err := buffer.Open(ctx, buffer.Options{Dir: dir, Instance: instance, Memory: takeoverMemory, Log: t.log.With("taken_over", instance)})
+	b, err := buffer.Open(ctx, buffer.Options{Dir: dir, Instance: instance, TakenOverBy: t.instance, Memory: takeoverMemory, Log: t.log.With("taken_over", instance)})
 	if errors.Is(err, buffer.ErrLocked) { // its shipper is back
 		return nil
 	}
@@ -132,7 +132,7 @@ func (t *takeover) drain(ctx context.Context, dir string, status buffer.Status, 
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	note := Note{Service: t.service, TakenOverBy: t.instance, Damaged: max(damaged, b.Stats().Damaged), Time: time.Now().UTC()}
+	note := Note{Service: t.service, Damaged: max(damaged, b.Stats().Damaged), Time: time.Now().UTC()}
 	if err := note.write(dir); err != nil {
 		return err
 	}
@@ -157,18 +157,18 @@ func (t *takeover) drain(ctx context.Context, dir string, status buffer.Status, 
 	if held := b.Stats(); held.Waiting+held.Sending > 0 || held.Unsealed > 0 || held.Failed > 0 {
 		return fmt.Errorf("%d batches are not delivered", held.Waiting+held.Sending+int(held.Unsealed+held.Failed))
 	}
-	note.TakenOverBy, note.Drained = "", true
+	note.Drained = true
 	note.Damaged, note.Time = max(damaged, b.Stats().Damaged), time.Now().UTC()
 	return note.write(dir)
 }
 
-// wanted reports whether a buffer's own shipper wants it back.
+// wanted reports whether a buffer's own shipper requests it back.
 func wanted(dir string) bool {
 	info, err := os.Stat(filepath.Join(dir, wantedFile))
 	return err == nil && time.Since(info.ModTime()) < wantedFor
 }
 
-// awaitWanted waits until a buffer's own shipper wants it back, or ctx ends.
+// awaitWanted waits until a buffer's own shipper requests it back, or ctx ends.
 func awaitWanted(ctx context.Context, dir string) {
 	ticker := time.NewTicker(wantedEvery)
 	defer ticker.Stop()
@@ -182,10 +182,10 @@ func awaitWanted(ctx context.Context, dir string) {
 }
 
 // takenOver reports whether a locked buffer is being drained by another instance, which
-// writes its note a moment after it opened it.
+// writes that into the lock file a moment after it locked it.
 func takenOver(ctx context.Context, dir string) bool {
 	for range 5 {
-		if n, _ := ReadNote(dir); n.TakenOverBy != "" {
+		if s, err := buffer.Inspect(ctx, dir); err == nil && s.TakenOverBy != "" {
 			return true
 		}
 		select {

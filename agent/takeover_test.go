@@ -109,8 +109,8 @@ func TestTakeover(t *testing.T) {
 	leave(t, gone, "gone", "x")
 	scan(2)
 
-	// Empty for long.
-	if err := (Note{Service: "x", Drained: true, Time: time.Now().Add(-keepEmpty)}).write(gone); err != nil {
+	// Empty for a week.
+	if err := (Note{Service: "x", Drained: true, Time: time.Now().AddDate(0, 0, -7).Add(-time.Minute)}).write(gone); err != nil {
 		t.Fatal(err)
 	}
 	quarantined := filepath.Join(gone, "quarantine", "1.seg")
@@ -132,7 +132,7 @@ func TestTakeover(t *testing.T) {
 	}
 }
 
-// The note of a buffer that was taken over has the number of its damaged files, whoever found them.
+// The note of a buffer that was taken over has the number of its damaged files, found by either shipper.
 func TestTakeoverOfDamagedBuffer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -148,7 +148,7 @@ func TestTakeoverOfDamagedBuffer(t *testing.T) {
 	}
 	newTakeover(t, dir, storetest.OpenLocal(t)).scan(t.Context(), make(map[string]string))
 	for instance, want := range map[string]uint64{"found": 1, "noted": 2} {
-		if n, ok := ReadNote(filepath.Join(dir, instance)); !ok || n.Damaged != want || !n.Drained || n.TakenOverBy != "" {
+		if n, ok := ReadNote(filepath.Join(dir, instance)); !ok || n.Damaged != want || !n.Drained {
 			t.Errorf("%s: %+v", instance, n)
 		}
 	}
@@ -211,6 +211,32 @@ func TestTakeoverIsGivenBack(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(gone, wantedFile)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("still wanted: %v", err)
+	}
+}
+
+// It gets it also from one that is still reading it.
+func TestTakeoverIsGivenBackOnceOpen(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	leave(t, dir, "gone", "x")
+	b, err := buffer.Open(t.Context(), buffer.Options{Dir: dir, Instance: "gone", TakenOverBy: "other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := make(chan error, 1)
+	go func() {
+		awaitWanted(t.Context(), dir)
+		closed <- b.Close()
+	}()
+	own, err := openOwn(t.Context(), buffer.Options{Dir: dir, Instance: "gone"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := buffer.Inspect(t.Context(), dir); err != nil || s.TakenOverBy != "" || s.Holder == "" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if err := errors.Join(<-closed, own.Close()); err != nil {
+		t.Error(err)
 	}
 }
 

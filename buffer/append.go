@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"logstow/buffer/wal"
 )
@@ -90,6 +91,38 @@ func (b *Buffer) PositionsRestored(ctx context.Context) error {
 	}
 	_, err := b.Append(ctx, Chunk{Positions: []Position{wal.RestoredPosition()}})
 	return err
+}
+
+// Services are the services that have had records since Open, in order of name.
+func (b *Buffer) Services() []string { return b.batches.Services() }
+
+// FlushService seals what was appended of one service before the call, and returns the number of batches. On a full
+// disk it waits as Flush does.
+func (b *Buffer) FlushService(ctx context.Context, service string) (batches int) {
+	if b.waitReplayed(ctx) != nil {
+		return 0
+	}
+	return b.batches.SealService(ctx, service)
+}
+
+// WaitStored waits until every record of a service that was appended before a time is in storage, though perhaps not in
+// the index yet; or until ctx ends, which is the error. It seals nothing.
+func (b *Buffer) WaitStored(ctx context.Context, service string, before time.Time) error {
+	for {
+		changed := b.queue.Stored.Next()
+		oldest := b.batches.Oldest(service) // first: a batch is put into the queue before it counts as sealed
+		if oldest.IsZero() || !oldest.Before(before) {
+			oldest = b.queue.OldestUnstored(service)
+		}
+		if oldest.IsZero() || !oldest.Before(before) {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // Flush seals everything that was appended before the call. On a full disk it

@@ -17,7 +17,9 @@ package buffer
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"sync"
 	"time"
 
@@ -26,6 +28,7 @@ import (
 	"logstow/buffer/queue"
 	"logstow/buffer/spool"
 	"logstow/buffer/wal"
+	"logstow/internal/hint"
 )
 
 // ErrClosed is returned by Append after Drain or Close, and by Next after Close.
@@ -95,7 +98,11 @@ func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
 	var found spool.Recovered
 	if opts.Dir != "" {
 		if b.spool, found, err = spool.Open(ctx, b.spoolOptions()); err != nil {
-			return nil, fmt.Errorf("cannot open buffer %s: %w", opts.Dir, err)
+			err = fmt.Errorf("cannot open buffer %s: %w", opts.Dir, err)
+			if errors.Is(err, fs.ErrPermission) {
+				return nil, hint.Wrap(err, "let this user write the directory, or give another one with --buffer-dir")
+			}
+			return nil, err
 		}
 	}
 	b.quarantined = uint64(found.Quarantined)
@@ -113,7 +120,7 @@ func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
 func (b *Buffer) spoolOptions() spool.Options {
 	o := &b.opts
 	return spool.Options{
-		Dir: o.Dir, Instance: o.Instance, FS: o.fs, FlushSize: o.FlushSize, MaxSize: o.MaxSize, RetryInterval: o.fullRetryInterval,
+		Dir: o.Dir, Instance: o.Instance, TakenOverBy: o.TakenOverBy, FS: o.fs, FlushSize: o.FlushSize, MaxSize: o.MaxSize, RetryInterval: o.fullRetryInterval,
 		OnLostPositions: o.OnLostPositions, Now: o.Now, Log: o.Log, Failure: b.failure,
 	}
 }
@@ -123,7 +130,7 @@ func (b *Buffer) batchingOptions(seq int64) batching.Options {
 	o := &b.opts
 	return batching.Options{
 		Instance: o.Instance, Width: o.Width, FlushSize: o.FlushSize, FlushInterval: o.FlushInterval, MaxOpen: o.MaxOpen,
-		MaxLateness: o.MaxLateness, Once: o.Once, NoFilter: o.NoFilter, Columns: o.columns(), Now: o.Now, Log: o.Log,
+		MaxLateness: o.MaxLateness, Once: o.Once, NoFilter: o.NoFilter, Columns: o.columns(), Observe: o.Observe, Now: o.Now, Log: o.Log,
 		Spool: b.spool, Queue: b.queue, Memory: b.memory, Failure: b.failure, Seq: seq,
 	}
 }
@@ -159,9 +166,12 @@ type Batch = queue.Batch
 // Next waits for a sealed batch and hands it to the caller, which calls Batch.Load first and
 // Batch.Done, Batch.Return or Batch.Quarantine last. The oldest comes first; in a backlog
 // every fourth is the newest. Next may be called concurrently. After Drain it returns
-// io.EOF when no batch waits. It does not wait for batches in flight: whoever returns one
+// io.EOF when no batch waits. It does not wait for batches in flight: a caller that returns one
 // after that calls Next again.
 func (b *Buffer) Next(ctx context.Context) (*Batch, error) { return b.queue.Next(ctx) }
+
+// SetFlushInterval changes Options.FlushInterval, also of the batches that are open.
+func (b *Buffer) SetFlushInterval(d time.Duration) { b.batches.SetFlushInterval(d) }
 
 // Err is the final error, after which Append and Next fail; nil if there is none.
 func (b *Buffer) Err() error { return b.failure.Err() }

@@ -13,6 +13,9 @@ type Chunk = batching.Chunk
 // empty Value deletes the input's position.
 type Position = wal.Position
 
+// KeyPrefix begins the names of positions that hold keys of requests: package input/dedupe.
+const KeyPrefix = wal.KeyPrefix
+
 // LSN is the log sequence number of a call of Append: it stands for everything that was
 // appended up to that call. It is valid for one Buffer, until Close.
 type LSN = wal.LSN

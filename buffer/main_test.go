@@ -34,10 +34,12 @@ func open(t testing.TB, opts buffer.Options) *buffer.Buffer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	closing := b // set to nil below: package testing retains the closures of parallel tests
 	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
+		if err := closing.Close(); err != nil {
 			t.Error(err)
 		}
+		closing = nil
 	})
 	return b
 }

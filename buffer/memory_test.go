@@ -106,6 +106,23 @@ func TestChunkLargerThanMemory(t *testing.T) {
 	}
 }
 
+// A file whose lines have times in thousands of hours, in no order, becomes one segment for each hour: the
+// number of segments is what shipping it costs.
+func TestSpreadTimesStayOpen(t *testing.T) {
+	t.Parallel()
+	b := open(t, buffer.Options{FlushInterval: -1, Once: true})
+	const hours = 5000
+	rnd := rand.New(rand.NewPCG(7, 8))
+	for range 2 {
+		for _, hour := range rnd.Perm(hours) {
+			mustAppend(t, b, chunk(rec(noon.Add(-time.Duration(hour)*time.Hour), "a line of about eighty bytes, as long as a short line of a log usually is, or so")))
+		}
+	}
+	if s := b.Stats(); s.Open != hours || s.Waiting != 0 {
+		t.Errorf("%+v, want %d open batches", s, hours)
+	}
+}
+
 // TestManyOpenBatchesAreCheap: hundreds of services with a few records each stay open together.
 func TestManyOpenBatchesAreCheap(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/buffer/internal/disk"
 	"logstow/columns"
+	"logstow/record"
 )
 
 // The defaults of [Options].
@@ -27,6 +28,8 @@ const (
 type Options struct {
 	// Instance is written into every segment. Required.
 	Instance string
+	// TakenOverBy is another instance if that drains the buffer in place of its own: see [Status]. Default none.
+	TakenOverBy string
 	// Width is the width of a bucket, which [blobnaming.ValidWidth] must allow; default one hour.
 	Width time.Duration
 	// FlushSize is the stored (compressed) size in bytes at which a batch is sealed; default 8 MiB.
@@ -68,6 +71,9 @@ type Options struct {
 	// Columns are fields of the messages: segments of 256 KiB of text or more get columns of them and of frequent
 	// fields. Without any, no columns are written.
 	Columns []string
+	// Observe, if set, gets the records of each Append once they are in the buffer, as they will be stored, and not
+	// those that Open recovers; parser is the Chunk's. It must not retain or change them, and may be called concurrently.
+	Observe func(service, parser string, records []record.Record)
 	// Now is the clock; default time.Now.
 	Now func() time.Time
 	// Log is the logger; nil discards.
@@ -77,6 +83,9 @@ type Options struct {
 	fs disk.FS
 	// fullRetryInterval is the time between retries while the disk is full.
 	fullRetryInterval time.Duration
+	// maxWaiting is the number of waiting batches from which Append waits for deliveries with Once, rather than seal
+	// small batches to free memory: each takes some that does not count.
+	maxWaiting int
 }
 
 // Sync is an fsync policy: SyncAlways, SyncNever, or an interval.
@@ -127,6 +136,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.fs == nil {
 		o.fs = disk.OS{}
+	}
+	if o.maxWaiting == 0 {
+		o.maxWaiting = 4096
 	}
 	if o.fullRetryInterval == 0 {
 		o.fullRetryInterval = time.Second

@@ -95,7 +95,8 @@ func (b *Buffer) reserveMemory(ctx context.Context, n int64) (int64, error) {
 		if ok {
 			return n, nil
 		}
-		if !pending && b.batches.SealLargest(ctx) {
+		wait := pending || b.opts.Once && b.queue.Waiting() >= b.opts.maxWaiting
+		if !wait && b.batches.SealLargest(ctx) {
 			continue
 		}
 		select {

@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"logstow/blobnaming"
 	"logstow/buffer/internal/disktest"
 	"logstow/buffer/spool"
+	"logstow/internal/await"
 	"logstow/internal/hint"
 	"logstow/record"
 )
@@ -203,9 +205,7 @@ func TestLargeRecordOnSmallDisk(t *testing.T) {
 	w := newWorld(t, MinDisk, 1)
 	w.words, w.large = 14, 2_500_000
 	l := w.start(20)
-	for l.moves.Load() == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	await.Until(t, time.Minute, "a record is appended", func() bool { return l.moves.Load() > 0 })
 	if held, _ := l.b.spool.Reserve(); held < int64(w.large) {
 		t.Errorf("%d bytes are reserved for it", held)
 	}
@@ -248,7 +248,11 @@ func TestLogAloneFillsDisk(t *testing.T) {
 // the rest of it.
 func TestManyServicesOnSmallDisk(t *testing.T) {
 	t.Parallel()
-	for _, interval := range []time.Duration{-1, 20 * time.Millisecond} {
+	intervals := []time.Duration{-1, 20 * time.Millisecond}
+	if testing.Short() { // as under the race detector
+		intervals = intervals[1:]
+	}
+	for _, interval := range intervals {
 		w := newWorld(t, MinDisk, 1)
 		w.words, w.services, w.flushInterval = 14, 300, interval
 		w.away.Store(true)
@@ -331,6 +335,24 @@ func TestReserveAfterClose(t *testing.T) {
 		}
 		if left := len(w.fs.Paths("/" + reserveFile)); (left == 0) != drained {
 			t.Errorf("drained %t: %d reserves are left", drained, left)
+		}
+	}
+}
+
+// Options that are not set have their documented defaults.
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	o, err := Options{Instance: "i"}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Width != blobnaming.DefaultWidth || o.FlushSize != DefaultFlushSize || o.FlushInterval != DefaultFlushInterval ||
+		o.MaxOpen != DefaultMaxOpen || o.Memory != DefaultMemory || o.Sync != DefaultSync || o.MaxSize != DefaultMaxSize {
+		t.Errorf("%+v", o)
+	}
+	for _, set := range []Sync{SyncAlways, SyncNever, Sync(time.Minute)} {
+		if o, err := (Options{Instance: "i", Sync: set}).withDefaults(); err != nil || o.Sync != set {
+			t.Errorf("sync %d is %d, %v", set, o.Sync, err)
 		}
 	}
 }

@@ -63,6 +63,7 @@ type Builder struct {
 	seed     maphash.Seed
 	blocks   int
 	stored   int64
+	members  []bool // of each block
 }
 
 // Scratch is the memory in which the pages of one block are made: a megabyte or so. The zero value is ready to use.
@@ -123,7 +124,9 @@ func (b *Builder) AddBlock(s *Scratch, text []byte, records int, start, stored i
 		c.collector = s.collector(i)
 	}
 	s.offsets = s.offsets[:0]
-	ok := b.collect(s, text, start) && len(s.offsets) == records
+	members, ok := b.collect(s, text, start)
+	ok = ok && len(s.offsets) == records
+	b.members = append(b.members, ok && members)
 	b.blocks++
 	b.stored += stored
 	for _, c := range all {
@@ -149,13 +152,14 @@ func (b *Builder) all() []*column {
 	return append(append([]*column{&b.seconds}, b.fixed...), b.columns...)
 }
 
-// collect adds the records of a block; it is not ok if a line is none.
-func (b *Builder) collect(s *Scratch, text []byte, start int64) bool {
+// collect adds the records of a block; it is not ok if a line is none. members is what [Builder.Members] has of it.
+func (b *Builder) collect(s *Scratch, text []byte, start int64) (members, ok bool) {
 	base := FloorSecond(start)
+	members = len(b.columns) > 0
 	for len(text) > 0 {
 		line, rest, err := record.Next(text)
 		if err != nil {
-			return false
+			return false, false
 		}
 		text = rest
 		s.offsets = append(s.offsets, uint32(FloorSecond(line.Time)-base))
@@ -172,8 +176,9 @@ func (b *Builder) collect(s *Scratch, text []byte, start int64) bool {
 				c.add(&values[i], b.seed)
 			}
 		}
+		members = members && b.splitter.Members()
 	}
-	return true
+	return members, true
 }
 
 // split makes a stored message the splitter's.
@@ -249,6 +254,7 @@ func (b *Builder) newSplitter() {
 		names[i] = c.name.Field
 	}
 	b.splitter = b.parser.Splitter(names...)
+	b.splitter.CheckMembers()
 }
 
 // giveUp gives columns up that are hardly going to be chosen, and the memory of their pages.
@@ -298,6 +304,10 @@ func (b *Builder) Columns() []Column {
 	}
 	return columns
 }
+
+// Members are, for each block, whether its messages are JSON objects whose members have the values of the columns: see
+// [field.Set.Members], for the names of all columns.
+func (b *Builder) Members() []bool { return b.members }
 
 // chosen are the columns that the segment gets if it ended now: those of fixed fields, then the smallest. They may be
 // larger by a factor.

@@ -76,9 +76,26 @@ type Numbers struct {
 	Values []int64
 }
 
+// Values are the different values of a page; see [DecodeEntries].
+type Values struct {
+	// Entries and Plane are those of [Page].
+	Entries []field.Value
+	Plane   int
+	// Least and Greatest are the bounds of the numbers among the values, as written; empty if there is none.
+	Least, Greatest string
+}
+
 // Constant is a page of records that all have one value.
 func Constant(v field.Value, records int) *Page {
 	return &Page{Entries: []field.Value{v}, Plane: -1, records: records}
+}
+
+// Dictionary is a page of records that each have one of the entries, which are different: ids are their indexes.
+func Dictionary(entries []field.Value, ids []uint8) *Page {
+	if len(entries) == 1 {
+		return Constant(entries[0], len(ids))
+	}
+	return &Page{Entries: entries, IDs: ids, Plane: -1, records: len(ids)}
 }
 
 // Records is the number of records.

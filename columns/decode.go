@@ -45,32 +45,23 @@ func DecodePage(page []byte, records int) (*Page, error) { return new(Decoder).P
 // entries' texts are in it. Errors wrap [ErrMalformed].
 func (d *Decoder) Page(page []byte, records int) (*Page, error) {
 	r := &reader{rest: page}
-	p := &Page{Plane: -1, records: records}
-	n := r.uvarint()
-	if n == 0 || n > MaxEntries || records <= 0 {
-		return nil, fmt.Errorf("%w: %d entries", ErrMalformed, n)
+	entries, plane, err := r.entries()
+	if err != nil {
+		return nil, err
 	}
-	p.Entries = make([]field.Value, n)
-	for i := range p.Entries {
-		kind := r.byte()
-		switch {
-		case kind == planeEntry && p.Plane < 0:
-			p.Plane = i
-		case kind > byte(field.Bare):
-			return nil, fmt.Errorf("%w: an entry of kind %d", ErrMalformed, kind)
-		case kind != byte(field.Missing):
-			p.Entries[i] = field.Value{Kind: field.Kind(kind), Text: r.text(MaxText)}
-		}
+	if records <= 0 {
+		return nil, fmt.Errorf("%w: %d records", ErrMalformed, records)
 	}
+	p := &Page{Entries: entries, Plane: plane, records: records}
 	numbers := records
-	if n > 1 {
+	if n := len(entries); n > 1 {
 		form := ids.Form(r.byte())
 		packed := r.text(len(page))
 		if r.bad {
 			return nil, fmt.Errorf("%w: truncated", ErrMalformed)
 		}
 		p.IDs = d.takeBytes(records)
-		if err := ids.Decode(&d.ids, p.IDs, form, packed, int(n)); err != nil {
+		if err := ids.Decode(&d.ids, p.IDs, form, packed, n); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 		}
 		if p.Plane >= 0 {
@@ -86,6 +77,37 @@ func (d *Decoder) Page(page []byte, records int) (*Page, error) {
 		return nil, fmt.Errorf("%w: truncated, or bytes follow it", ErrMalformed)
 	}
 	return p, nil
+}
+
+// DecodeEntries decodes the entries of a page, as [Page] has them, without those of the records. The page is kept: texts are in it.
+// Errors wrap [ErrMalformed].
+func DecodeEntries(page []byte) (entries []field.Value, plane int, err error) {
+	r := &reader{rest: page}
+	if entries, plane, err = r.entries(); err == nil && r.bad {
+		err = fmt.Errorf("%w: truncated", ErrMalformed)
+	}
+	return entries, plane, err
+}
+
+// entries reads the entries of a page.
+func (r *reader) entries() (entries []field.Value, plane int, err error) {
+	n := r.uvarint()
+	if n == 0 || n > MaxEntries {
+		return nil, 0, fmt.Errorf("%w: %d entries", ErrMalformed, n)
+	}
+	entries, plane = make([]field.Value, n), -1
+	for i := range entries {
+		kind := r.byte()
+		switch {
+		case kind == planeEntry && plane < 0:
+			plane = i
+		case kind > byte(field.Bare):
+			return nil, 0, fmt.Errorf("%w: an entry of kind %d", ErrMalformed, kind)
+		case kind != byte(field.Missing):
+			entries[i] = field.Value{Kind: field.Kind(kind), Text: r.text(MaxText)}
+		}
+	}
+	return entries, plane, nil
 }
 
 // count is the number of records with an entry; there are IDs.

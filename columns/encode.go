@@ -39,12 +39,12 @@ type encoder struct {
 	all, numbers []int64
 }
 
-// appendPage appends the page of values and of, and the numbers of the records whose entry is plane, which is
-// -1 if there is none.
-func (e *encoder) appendPage(dst []byte, plane int, n *Numbers) []byte {
+// appendPage appends the page of values and of, and the numbers of the records whose entry is the first one, unless
+// n is nil.
+func (e *encoder) appendPage(dst []byte, n *Numbers) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(e.values)))
 	for i, v := range e.values {
-		if i == plane {
+		if i == 0 && n != nil {
 			dst = append(dst, planeEntry)
 			continue
 		}
@@ -64,7 +64,7 @@ func (e *encoder) appendPage(dst []byte, plane int, n *Numbers) []byte {
 		dst = binary.AppendUvarint(dst, uint64(len(packed)))
 		dst = append(dst, packed...)
 	}
-	if plane >= 0 {
+	if n != nil {
 		dst = e.appendNumbers(dst, n)
 	}
 	return dst

@@ -48,12 +48,20 @@ func FuzzDecodePage(f *testing.F) {
 		f.Add(page, uint16(len(values)))
 	}
 	f.Fuzz(func(t *testing.T, page []byte, records uint16) {
+		entries, plane, entriesErr := columns.DecodeEntries(page)
+		if entriesErr != nil && !errors.Is(entriesErr, columns.ErrMalformed) {
+			t.Fatalf("error is %v", entriesErr)
+		}
 		p, err := columns.DecodePage(page, int(records))
 		if err != nil {
 			if !errors.Is(err, columns.ErrMalformed) {
 				t.Fatalf("error is %v", err)
 			}
 			return
+		}
+		same := func(a, b field.Value) bool { return a.Kind == b.Kind && bytes.Equal(a.Text, b.Text) }
+		if entriesErr != nil || plane != p.Plane || !slices.EqualFunc(entries, p.Entries, same) {
+			t.Fatalf("entries %v, %d, error %v, those of the page are %v, %d", entries, plane, entriesErr, p.Entries, p.Plane)
 		}
 		values := valuesOf(p)
 		again, _, _ := columns.EncodePage(values)

@@ -202,6 +202,8 @@ func TestDecodeRejects(t *testing.T) {
 	} {
 		if runs, err := columns.DecodeSeconds(page, 2); err == nil {
 			t.Errorf("%s: decoded as %v", name, runs)
+		} else if !strings.HasPrefix(err.Error(), columns.ErrMalformed.Error()+": ") {
+			t.Errorf("%s: error %q", name, err)
 		}
 	}
 }

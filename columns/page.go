@@ -42,7 +42,7 @@ func (c *collector) dictionaryPage(e *encoder) (p encoded, ok bool) {
 	for _, id := range c.ids {
 		e.of = append(e.of, uint8(id))
 	}
-	p.page = e.appendPage(nil, -1, nil)
+	p.page = e.appendPage(nil, nil)
 	p.least, p.greatest, ok = b.texts()
 	return p, ok
 }
@@ -94,7 +94,7 @@ func (c *collector) numberPage(e *encoder) (p encoded, ok bool) {
 	b.addNumber(&n, low)
 	b.addNumber(&n, high)
 	n.Values = e.numbers
-	p.page = e.appendPage(nil, 0, &n)
+	p.page = e.appendPage(nil, &n)
 	p.least, p.greatest, ok = b.texts()
 	return p, ok
 }

@@ -1,3 +1,7 @@
+// The model is explored by one goroutine at a time: the race detector would find nothing, and take gigabytes.
+
+//go:build !race
+
 package compaction
 
 import "errors"

@@ -159,6 +159,9 @@ func TestLongOvertaken(t *testing.T) {
 	rnd := random(t)
 	_, inputs, ask := movingStore(t, rnd)
 	trials := 4
+	if testing.Short() { // as under the race detector
+		trials = 1
+	}
 	if os.Getenv("LOGSTOW_LONG") == "1" {
 		trials = 200
 	}
@@ -186,6 +189,9 @@ func TestLongDamagedOutput(t *testing.T) {
 	rnd := random(t)
 	s, inputs, ask := movingStore(t, rnd)
 	flips := 8
+	if testing.Short() { // as under the race detector
+		flips = 1
+	}
 	if os.Getenv("LOGSTOW_LONG") == "1" {
 		flips = 1000
 	}

@@ -16,13 +16,17 @@ import (
 	"logstow/query"
 	"logstow/query/output"
 	"logstow/record"
+	"logstow/store"
 )
 
 // whereLines make messages of several formats of the same few values.
 type whereLines struct {
 	*rand.Rand
-	all map[string][]string // the messages as logged, by parser
+	all map[logged][]string // the messages as logged
 }
+
+// logged is what an instance logged in segments of a parser.
+type logged struct{ parser, instance string }
 
 func (l *whereLines) one(choices ...string) string { return choices[l.IntN(len(choices))] }
 
@@ -50,7 +54,7 @@ func (l *whereLines) line() string {
 }
 
 func (l *whereLines) message(parser string) func(string) string {
-	return func(string) string {
+	return func(instance string) string {
 		m := l.line()
 		if l.IntN(5) == 0 {
 			wrapped, err := json.Marshal(m)
@@ -59,7 +63,8 @@ func (l *whereLines) message(parser string) func(string) string {
 			}
 			m = fmt.Sprintf(`{"log":%s,"user":"outer"}`, wrapped)
 		}
-		l.all[parser] = append(l.all[parser], m)
+		of := logged{parser, instance}
+		l.all[of] = append(l.all[of], m)
 		return m
 	}
 }
@@ -75,7 +80,9 @@ func (l *whereLines) condition(depth int) string {
 			return "(" + a + ") or (" + b + ")"
 		}
 	}
-	return l.one(`status >= 500`, `status == 500`, `status != 200`, `took > 20ms`, `took == 20ms`, `took > 5`, `has(http.path)`, `http.path startsWith "/p"`,
+	pod := fmt.Sprintf("pod-%d", l.IntN(8))
+	return l.one(fmt.Sprintf("instance == %q", pod), fmt.Sprintf(`instance in [%q, "pod-1"]`, pod), `instance matches "[135]"`,
+		`status >= 500`, `status == 500`, `status != 200`, `took > 20ms`, `took == 20ms`, `took > 5`, `has(http.path)`, `http.path startsWith "/p"`,
 		`message.user == "outer"`, `ip == "10.0.0.3"`, `path == "/pay"`, `n in [1, 3]`, `not has(user)`, `message contains "text"`,
 		fmt.Sprintf("user == %q", l.user()), fmt.Sprintf("user in [%q, %q]", l.user(), l.user()), `user startsWith "user-123456"`)
 }
@@ -86,8 +93,11 @@ func TestLongWhere(t *testing.T) {
 	t.Parallel()
 	rnd := random(t)
 	s := openStore(t)
-	lines := &whereLines{Rand: rnd, all: map[string][]string{}}
+	lines := &whereLines{Rand: rnd, all: map[logged][]string{}}
 	expressions := 20
+	if testing.Short() { // as under the race detector
+		expressions = 5
+	}
 	if os.Getenv("LOGSTOW_LONG") != "" {
 		expressions = 400
 	}
@@ -129,6 +139,28 @@ func TestLongWhere(t *testing.T) {
 	compare("after", a)
 	a.cache = nil
 	compare("after, no cache", a)
+	for _, source := range []string{`instance == "pod-9"`, `status >= 500 and instance in ["pod-8", "pod-9"]`} {
+		if got := blocksRead(t, s, source); got > 0 {
+			t.Errorf("%s: %d blocks read", source, got)
+		}
+	}
+}
+
+// blocksRead is the number of blocks that a query reads.
+func blocksRead(t *testing.T, s store.Store, source string) int64 {
+	t.Helper()
+	q, err := query.New([]query.Store{query.ReadOnly(s)}, query.Selection{From: hour(), To: hour().Add(time.Hour), Where: []string{source}}, query.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := q.Plan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Run(t.Context(), p, func(query.Match) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return q.Report().BlocksRead
 }
 
 // answer are the messages of which an expression is true, sorted.
@@ -143,15 +175,15 @@ func (l *whereLines) answer(t *testing.T, source string) string {
 		t.Fatal(err)
 	}
 	var all []string
-	for stored, messages := range l.all {
-		parser, err := parse.CompileStored(stored)
+	for of, messages := range l.all {
+		parser, err := parse.CompileStored(of.parser)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := parser.Splitter(p.Fields()...)
 		for _, m := range messages {
 			s.Split([]byte(m))
-			if e.Holds(&where.Record{Message: []byte(m), Fields: s, Level: record.Info}) {
+			if e.Holds(&where.Record{Message: []byte(m), Fields: s, Level: record.Info, Instance: of.instance}) {
 				all = append(all, m)
 			}
 		}

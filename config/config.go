@@ -3,6 +3,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,8 +18,11 @@ import (
 
 	"logstow/input"
 	"logstow/input/container"
+	"logstow/input/httpserver"
 	"logstow/input/listen"
 	"logstow/input/multiline"
+	"logstow/internal/hint"
+	"logstow/logmetrics"
 	"logstow/process"
 	"logstow/record/recognize"
 )
@@ -39,14 +43,19 @@ type Config struct {
 	OpenBuckets int
 	// RetryFor and DrainTimeout are as on the command line.
 	RetryFor, DrainTimeout time.Duration
+	// WatchInterval is a text that [ParseWatchInterval] accepts, MaxWatchFlushes as on the command line.
+	WatchInterval   string
+	MaxWatchFlushes int
 	// Filter is on or off.
 	Filter string
 	// Columns is a text that [ParseColumns] accepts.
 	Columns string
 	// Metrics is the address of the metrics server.
 	Metrics string
-	Buffer  Buffer
-	Inputs  []Input
+	// LogMetrics are the metrics that are computed from records.
+	LogMetrics []logmetrics.Spec
+	Buffer     Buffer
+	Inputs     []Input
 }
 
 // Buffer configures the buffer.
@@ -72,6 +81,7 @@ type Input struct {
 	Files    Files
 	Syslog   Syslog
 	Forward  Forward
+	GELF     GELF
 	HTTP     HTTP
 	Journald Journald
 }
@@ -85,12 +95,13 @@ const (
 	KindStdin    Kind = "stdin"
 	KindSyslog   Kind = "syslog"
 	KindForward  Kind = "forward"
+	KindGELF     Kind = "gelf"
 	KindHTTP     Kind = "http"
 	KindJournald Kind = "journald"
 )
 
 func kinds() []Kind {
-	return []Kind{KindFiles, KindStdin, KindSyslog, KindForward, KindHTTP, KindJournald}
+	return []Kind{KindFiles, KindStdin, KindSyslog, KindForward, KindGELF, KindHTTP, KindJournald}
 }
 
 // Common are the keys of every input; at the top of the file they are defaults for all inputs.
@@ -117,6 +128,14 @@ type Files struct {
 	FromStart      bool
 	Polling        bool
 	MaxOpen        int
+	// Pods adds metadata of pods to the sources of their records, if not nil.
+	Pods *PodMetadata
+}
+
+// PodMetadata selects labels and annotations of pods. Without a server it is that of the cluster.
+type PodMetadata struct {
+	Labels, Annotations             []string
+	Server, TokenFile, CAFile, Node string
 }
 
 // Server is what listening inputs have in common.
@@ -138,13 +157,24 @@ type Forward struct {
 	Server
 	Address, SharedKey, MessageKey string
 	Users                          map[string]string
+	// KeepRepeated is dedupe-chunks: off.
+	KeepRepeated bool
 }
 
-// HTTP is the input of OTLP and lines over HTTP.
+// GELF is the input of the Graylog Extended Log Format.
+type GELF struct {
+	Server
+	Address string
+}
+
+// HTTP is the input of OTLP, Loki push, Elasticsearch bulk and lines over HTTP.
 type HTTP struct {
 	Server
+	Login               httpserver.Login
 	Address             string
 	ServiceFromResource bool
+	// ConfiguredService is service-from-labels: false, and an own store.
+	ConfiguredService bool
 }
 
 // Journald is the input of the systemd journal.
@@ -196,6 +226,9 @@ func Parse(name string, data []byte, lookup func(string) (string, bool), readFil
 				p.Line, p.Column = tk.Position.Line, tk.Position.Column
 			}
 		}
+		if isIndentedByTab(data, p.Line) {
+			return nil, hint.Wrap(p, "indent line %d with spaces: YAML forbids tabs for indentation", p.Line)
+		}
 		return nil, p
 	}
 	var body ast.Node
@@ -223,4 +256,14 @@ func Parse(name string, data []byte, lookup func(string) (string, bool), readFil
 		errs = append(errs, p)
 	}
 	return nil, errors.Join(errs...)
+}
+
+// isIndentedByTab reports whether a tab is before the text of a line, of which the first is 1.
+func isIndentedByTab(data []byte, line int) bool {
+	lines := bytes.Split(data, []byte("\n"))
+	if line < 1 || line > len(lines) {
+		return false
+	}
+	text := lines[line-1]
+	return bytes.Contains(text[:len(text)-len(bytes.TrimLeft(text, " \t"))], []byte("\t"))
 }

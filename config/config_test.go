@@ -12,6 +12,7 @@ import (
 	"logstow/config"
 	"logstow/input"
 	"logstow/input/container"
+	"logstow/internal/hint"
 )
 
 func env(name string) (string, bool) {
@@ -115,6 +116,52 @@ inputs:
 	}
 }
 
+// An input with several addresses is one input for each of them.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	c, err := parse(`
+service: web
+inputs:
+  - http: [127.0.0.1:4318, "[::1]:4318"]
+    users: { ann: "${file:/run/key}" }
+    tokens: ["${POD}", t2]
+  - forward: [:24224, :24225]
+    dedupe-chunks: off
+  - syslog: udp://:514
+  - gelf: [udp://:12201, tcp://:12201]
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, in := range c.Inputs {
+		all = append(all, in.String())
+	}
+	if diff := cmp.Diff([]string{"http at 127.0.0.1:4318", "http at [::1]:4318", "forward at :24224", "forward at :24225", "syslog at udp://:514", "gelf at udp://:12201", "gelf at tcp://:12201"}, all); diff != "" {
+		t.Error(diff)
+	}
+	if in := c.Inputs[1]; in.HTTP.Login.Users["ann"] != "canary-secret" || len(in.HTTP.Login.Tokens) != 2 || in.HTTP.Login.Tokens[0] != "pod-7" {
+		t.Errorf("%+v", in.HTTP)
+	}
+	if !c.Inputs[3].Forward.KeepRepeated {
+		t.Errorf("%+v", c.Inputs[3].Forward)
+	}
+	c, err = parse("store: s\nservice: web\ninputs: [{http: ':1', store: x}, {http: ':1', service-from-labels: off}, {http: ':1', store: x, service-from-labels: off}, {http: ':1'}]")
+	if err != nil || !c.Inputs[0].HTTP.ConfiguredService || !c.Inputs[1].HTTP.ConfiguredService || !c.Inputs[2].HTTP.ConfiguredService || c.Inputs[3].HTTP.ConfiguredService {
+		t.Errorf("%v %+v", err, c)
+	}
+	_, err = parse("service: web\ninputs: [{http: ':1', store: x, service-from-labels: on}]")
+	if err == nil || !strings.Contains(err.Error(), "an input that takes the service from its records cannot have its own store") {
+		t.Error(err)
+	}
+	_, err = parse("service: web\ninputs: [{http: []}, {http: [x, ':1'], users: {ann: ''}, tokens: ['']}, {forward: ':1', users: {bob: ''}}]")
+	for _, want := range []string{"http: want an address", `http: "x": want HOST:PORT`, "the password of ann is empty", "a token is empty", "the password of bob is empty"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("not reported: %s in %v", want, err)
+		}
+	}
+}
+
 // Everything that is wrong is reported at once, in the order of the file.
 func TestProblems(t *testing.T) {
 	t.Parallel()
@@ -144,6 +191,10 @@ inputs:
     shared-key: ${file:/nowhere}
     time-from: header
     service: "{pod}"
+  - gelf: unix:///x
+  - files: /c
+    service: plain
+    pod-metadata: { node: n }
   - 17
 `)
 	want := `shipper.yaml:2:11: instance: "a/b": want 1 to 128 of A-Z a-z 0-9 . _ -
@@ -160,7 +211,8 @@ shipper.yaml:12:1: duplicate key store`
 		t.Errorf("%v\nwant\n%s", err, want)
 	}
 	for _, want := range []string{
-		"an input has one kind: files or syslog", "an input needs one of files, forward, http, journald, stdin, syslog", "missing closing )",
+		"an input has one kind: files or syslog", "an input needs one of files, forward, gelf, http, journald, stdin, syslog", "missing closing )",
+		"must start with udp:// or tcp://", "labels or annotations is missing", "pod-metadata: it needs a service of paths",
 		"one-in is missing", "level, contains or regexp is missing", "the variable MISSING is not set", "TLS needs a certificate and a key",
 		"/nowhere: file does not exist", "a pattern of paths is for files", "want keys and values here", "ftp",
 		`time-from: "header": want auto, line or protocol`,
@@ -191,6 +243,37 @@ func TestSyntax(t *testing.T) {
 		_, err := parse(text)
 		if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// The only problem of an input of two kinds is that: which other keys are valid is unknown.
+func TestTwoKinds(t *testing.T) {
+	t.Parallel()
+	_, err := parse("service: x\ninputs:\n  - files: /a\n    gelf: udp://:1\n    polling: yes\n    tls: {cert: x}\n  - http: nowhere\n")
+	want := `shipper.yaml:4:11: an input has one kind: files or gelf; make an input of each
+shipper.yaml:7:11: http: "nowhere": want HOST:PORT, or :PORT for the loopback interface`
+	if err == nil || err.Error() != want {
+		t.Errorf("%v\nwant\n%s", err, want)
+	}
+}
+
+// A tab that indents is forbidden in YAML, elsewhere it is not.
+func TestTabs(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"buffer:\n\tsize: 1GiB\n":                         "indent line 2 with spaces",
+		"inputs:\n  - files: /a\n  \tname: x\n":           "indent line 3 with spaces",
+		"service:\tx # \t\n":                              "",
+		"inputs:\n  - files: |\n      /a\n      \tb\n":    "",
+		"service: \"a\tb\"\nbuffer:\n  sync: x\n size: y": "",
+	} {
+		_, err := parse(text)
+		if got := hint.Of(err); !strings.HasPrefix(got, want) || (got == "") != (want == "") {
+			t.Errorf("%q: %v, hint %q, want %q", text, err, got, want)
+		}
+		if want != "" && !strings.HasPrefix(err.Error(), "shipper.yaml:"+want[len("indent line "):][:1]+":") {
+			t.Errorf("%q: %v names another line", text, err)
 		}
 	}
 }

@@ -4,15 +4,39 @@ import "strings"
 
 // String names an input in a few words: its kind and its files or address.
 func (in *Input) String() string {
-	switch in.Kind {
-	case KindFiles:
+	if in.Kind == KindFiles {
 		return "files " + strings.Join(in.Files.Paths, " ")
-	case KindSyslog:
-		return "syslog at " + in.Syslog.Address
-	case KindForward:
-		return "forward at " + in.Forward.Address
-	case KindHTTP:
-		return "http at " + in.HTTP.Address
+	}
+	if address := in.address(); address != nil {
+		return string(in.Kind) + " at " + *address
 	}
 	return string(in.Kind)
+}
+
+// ServiceFromRecords reports whether records may name their service.
+func (in *Input) ServiceFromRecords() bool {
+	return in.Kind == KindGELF || in.Kind == KindHTTP && (in.HTTP.ServiceFromResource || !in.HTTP.ConfiguredService)
+}
+
+// Address is the address that an input listens on; "" if it does not listen.
+func (in *Input) Address() string {
+	if address := in.address(); address != nil {
+		return *address
+	}
+	return ""
+}
+
+// address is where the address of an input is; nil if it does not listen.
+func (in *Input) address() *string {
+	switch in.Kind {
+	case KindSyslog:
+		return &in.Syslog.Address
+	case KindForward:
+		return &in.Forward.Address
+	case KindGELF:
+		return &in.GELF.Address
+	case KindHTTP:
+		return &in.HTTP.Address
+	}
+	return nil
 }

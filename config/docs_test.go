@@ -39,7 +39,7 @@ func TestDocumentedExample(t *testing.T) {
 // What the pages about records show is taken as it stands.
 func TestDocumentedFragments(t *testing.T) {
 	t.Parallel()
-	for _, page := range []string{"../docs/processing.md", "../docs/time-and-level.md"} {
+	for _, page := range []string{"../docs/processing.md", "../docs/time-and-level.md", "../docs/log-metrics.md"} {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

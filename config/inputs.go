@@ -6,11 +6,13 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/input"
+	"logstow/input/gelf"
+	"logstow/input/listen"
 	"logstow/input/syslog"
 )
 
-// input reads one element of inputs.
-func (d *decoder) input(s *section, defaults Common) Input {
+// input reads one element of inputs: one input for each of its addresses.
+func (d *decoder) input(s *section, defaults Common) (all []Input) {
 	in := Input{Common: defaults.clone()}
 	if s.node != nil && s.node.GetToken() != nil {
 		in.Line = s.node.GetToken().Position.Line
@@ -20,23 +22,27 @@ func (d *decoder) input(s *section, defaults Common) Input {
 			continue
 		}
 		if in.Kind != "" {
-			d.fail(s.values[string(kind)], "an input has one kind: %s or %s", in.Kind, kind)
+			d.fail(s.values[string(kind)], "an input has one kind: %s or %s; make an input of each", in.Kind, kind)
+			return nil // which other keys are valid is unknown
 		}
 		in.Kind = kind
 	}
 	d.common(s, &in.Common)
 	s.stringList("store", &in.Stores)
+	var addresses []string
 	switch in.Kind {
 	case KindFiles:
 		d.files(s, &in.Files)
 	case KindStdin:
 		s.boolean(string(KindStdin), new(bool))
 	case KindSyslog:
-		d.syslog(s, &in.Syslog)
+		addresses = d.syslog(s, &in.Syslog)
 	case KindForward:
-		d.forward(s, &in.Forward)
+		addresses = d.forward(s, &in.Forward)
+	case KindGELF:
+		addresses = d.gelf(s, &in.GELF)
 	case KindHTTP:
-		d.http(s, &in.HTTP)
+		addresses = d.http(s, &in.HTTP)
 	case KindJournald:
 		d.journald(s, &in.Journald)
 	default:
@@ -48,11 +54,21 @@ func (d *decoder) input(s *section, defaults Common) Input {
 	if in.Kind != "" && in.Kind != KindFiles && in.Service != "" && !blobnaming.ValidService(in.Service) {
 		d.fail(s.node, "service %s: a pattern of paths is for files", in.Service)
 	}
-	if len(in.Stores) > 0 && (strings.Contains(in.Service, "{") || in.HTTP.ServiceFromResource) {
+	if in.Files.Pods != nil && !strings.Contains(in.Service, "{") {
+		d.fail(s.get("pod-metadata"), "pod-metadata: it needs a service of paths, such as {namespace}.{container}")
+	}
+	if len(in.Stores) > 0 && (strings.Contains(in.Service, "{") || in.ServiceFromRecords()) {
 		d.fail(s.get("store"), "store: an input that takes the service from its records cannot have its own store")
 	}
 	s.done()
-	return in
+	if len(addresses) == 0 {
+		return []Input{in}
+	}
+	for _, address := range addresses {
+		*in.address() = address
+		all = append(all, in)
+	}
+	return all
 }
 
 func kindNames() (names []string) {
@@ -80,6 +96,21 @@ func (d *decoder) files(s *section, f *Files) {
 	s.boolean("from-start", &f.FromStart)
 	s.boolean("polling", &f.Polling)
 	s.number("max-open", 8, &f.MaxOpen)
+	if s.get("pod-metadata") == nil {
+		return
+	}
+	pods := s.section("pod-metadata")
+	f.Pods = &PodMetadata{}
+	pods.stringList("labels", &f.Pods.Labels)
+	pods.stringList("annotations", &f.Pods.Annotations)
+	pods.text("server", &f.Pods.Server)
+	pods.text("token-file", &f.Pods.TokenFile)
+	pods.text("ca-file", &f.Pods.CAFile)
+	pods.text("node", &f.Pods.Node)
+	pods.done()
+	if !pods.has("labels") && !pods.has("annotations") {
+		d.missing(pods, "labels or annotations")
+	}
 }
 
 func (d *decoder) server(s *section, v *Server) {
@@ -95,36 +126,74 @@ func (d *decoder) server(s *section, v *Server) {
 	read(s, "time-from", &v.TimeFrom, input.ParseTimeFrom)
 }
 
-func (d *decoder) syslog(s *section, v *Syslog) {
-	read(s, string(KindSyslog), &v.Address, func(v string) (string, error) {
+func (d *decoder) syslog(s *section, v *Syslog) (addresses []string) {
+	addresses = s.addresses(string(KindSyslog), func(v string) error {
 		_, _, err := syslog.ParseAddress(v)
-		return v, err
+		return err
 	})
 	s.boolean("raw", &v.Raw)
 	d.server(s, &v.Server)
+	return addresses
 }
 
-func (d *decoder) forward(s *section, v *Forward) {
-	s.address(string(KindForward), &v.Address)
+func (d *decoder) forward(s *section, v *Forward) (addresses []string) {
+	addresses = s.addresses(string(KindForward), listen.CheckAddress)
 	s.text("shared-key", &v.SharedKey)
 	s.text("message-key", &v.MessageKey)
-	if users := s.get("users"); users != nil {
-		v.Users = map[string]string{}
-		all := d.section(users)
-		for _, e := range all.keys {
-			name := e.Key.GetToken().Value
-			if password, _, ok := all.scalar(name); ok {
-				v.Users[name] = password
+	v.Users = d.users(s)
+	dedupe := true
+	s.boolean("dedupe-chunks", &dedupe)
+	v.KeepRepeated = !dedupe
+	d.server(s, &v.Server)
+	return addresses
+}
+
+// users reads a mapping of user names to passwords.
+func (d *decoder) users(s *section) (users map[string]string) {
+	node := s.get("users")
+	if node == nil {
+		return nil
+	}
+	users = map[string]string{}
+	all := d.section(node)
+	for _, e := range all.keys {
+		name := e.Key.GetToken().Value
+		if password, node, ok := all.scalar(name); ok {
+			if password == "" {
+				d.fail(node, "users: the password of %s is empty", name)
 			}
+			users[name] = password
+		}
+	}
+	return users
+}
+
+func (d *decoder) http(s *section, v *HTTP) (addresses []string) {
+	addresses = s.addresses(string(KindHTTP), listen.CheckAddress)
+	s.boolean("service-from-resource", &v.ServiceFromResource)
+	fromLabels := !s.has("store")
+	s.boolean("service-from-labels", &fromLabels)
+	v.ConfiguredService = !fromLabels
+	v.Login.Users = d.users(s)
+	for _, node := range s.items("tokens") {
+		if token, ok := d.scalar(node); ok {
+			if token == "" {
+				d.fail(node, "tokens: a token is empty")
+			}
+			v.Login.Tokens = append(v.Login.Tokens, token)
 		}
 	}
 	d.server(s, &v.Server)
+	return addresses
 }
 
-func (d *decoder) http(s *section, v *HTTP) {
-	s.address(string(KindHTTP), &v.Address)
-	s.boolean("service-from-resource", &v.ServiceFromResource)
+func (d *decoder) gelf(s *section, v *GELF) (addresses []string) {
+	addresses = s.addresses(string(KindGELF), func(v string) error {
+		_, _, err := gelf.ParseAddress(v)
+		return err
+	})
 	d.server(s, &v.Server)
+	return addresses
 }
 
 func (d *decoder) journald(s *section, v *Journald) {

@@ -37,14 +37,20 @@ func (d *decoder) config(s *section) *Config {
 	s.number("open-buckets", 1, &c.OpenBuckets)
 	s.duration("retry-for", &c.RetryFor)
 	s.duration("drain-timeout", &c.DrainTimeout)
+	read(s, "watch-interval", &c.WatchInterval, func(v string) (string, error) {
+		_, err := ParseWatchInterval(v)
+		return v, err
+	})
+	s.number("max-watch-flushes", 1, &c.MaxWatchFlushes)
 	read(s, "filter", &c.Filter, oneOf("on", "off"))
 	d.columns(s, &c.Columns)
 	s.address("metrics", &c.Metrics)
+	c.LogMetrics = d.logMetrics(s)
 	d.buffer(s.section("buffer"), &c.Buffer)
 	var defaults Common
 	d.common(s, &defaults)
 	for _, in := range s.sections("inputs") {
-		c.Inputs = append(c.Inputs, d.input(in, defaults))
+		c.Inputs = append(c.Inputs, d.input(in, defaults)...)
 	}
 	s.done()
 	return c

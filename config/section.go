@@ -169,14 +169,19 @@ func read[T any](s *section, key string, to *T, parse func(string) (T, error)) {
 	}
 	v, err := parse(text)
 	if err != nil {
-		if written, _ := s.d.rawScalar(node); written != text { // the value of a variable may be a secret
-			s.d.fail(node, "%s: invalid value of %s", key, written)
-			return
-		}
-		s.d.fail(node, "%s: %v", key, err)
+		s.invalid(key, node, text, err)
 		return
 	}
 	*to = v
+}
+
+// invalid reports an invalid value of a key.
+func (s *section) invalid(key string, node ast.Node, text string, err error) {
+	if written, _ := s.d.rawScalar(node); written != text { // the value of a variable may be a secret
+		s.d.fail(node, "%s: invalid value of %s", key, written)
+		return
+	}
+	s.d.fail(node, "%s: %v", key, err)
 }
 
 func (s *section) text(key string, to *string) {
@@ -205,6 +210,17 @@ func (s *section) number(key string, least int, to *int) {
 	})
 }
 
+// wholeNumber reads a number in a range.
+func wholeNumber(least, most int) func(string) (int, error) {
+	return func(v string) (int, error) {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < least || n > most {
+			return 0, fmt.Errorf("%q: want a number from %d to %d", v, least, most)
+		}
+		return n, nil
+	}
+}
+
 func (s *section) float(key string, to *float64) {
 	read(s, key, to, func(v string) (float64, error) {
 		x, err := strconv.ParseFloat(v, 64)
@@ -230,6 +246,26 @@ func (s *section) boolean(key string, to *bool) {
 // address reads HOST:PORT.
 func (s *section) address(key string, to *string) {
 	read(s, key, to, func(v string) (string, error) { return v, listen.CheckAddress(v) })
+}
+
+// addresses reads one address or a list of them.
+func (s *section) addresses(key string, check func(string) error) (all []string) {
+	items := s.items(key)
+	if len(items) == 0 && s.has(key) {
+		s.d.fail(s.values[key], "%s: want an address", key)
+	}
+	for _, node := range items {
+		text, ok := s.d.scalar(node)
+		if !ok {
+			continue
+		}
+		if err := check(text); err != nil {
+			s.invalid(key, node, text, err)
+			continue
+		}
+		all = append(all, text)
+	}
+	return all
 }
 
 // stringList reads one value or a list of them.

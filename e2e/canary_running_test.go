@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/internal/await"
 	"logstow/internal/azurite"
 )
 
@@ -89,17 +90,17 @@ func (r *rig) troubled(name, store string) string {
 		shown.WriteString(status.errs)
 	}
 	r.line(filepath.Join(name, "a.log"))
-	eventually(t, 30*time.Second, "a record is stored", stored("1"))
+	await.Until(t, 30*time.Second, "a record is stored", stored("1"))
 	r.outage()
 	r.line(filepath.Join(name, "b.log"))
-	eventually(t, 30*time.Second, "the outage is logged", func() bool { return p.count("failed, retrying") > 0 })
+	await.Until(t, 30*time.Second, "the outage is logged", func() bool { return p.count("failed, retrying") > 0 })
 	look()
 	configure("  - unknown: x\n")
 	p.signal(t, syscall.SIGHUP)
-	eventually(t, 30*time.Second, "the configuration is rejected", func() bool { return p.count("reload rejected") > 0 })
+	await.Until(t, 30*time.Second, "the configuration is rejected", func() bool { return p.count("reload rejected") > 0 })
 	r.faults(0.4)
 	r.line(filepath.Join(name, "c.log"))
-	eventually(t, 60*time.Second, "all is stored", stored("3"))
+	await.Until(t, 60*time.Second, "all is stored", stored("3"))
 	look()
 	r.faults(0)
 	p.signal(t, syscall.SIGTERM)

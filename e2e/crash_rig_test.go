@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/internal/await"
 	"logstow/internal/azurite"
 	"logstow/internal/faultproxy"
 )
@@ -286,18 +287,6 @@ func (p *process) end(t *testing.T, within time.Duration) {
 	}
 }
 
-// eventually polls for what has no event.
-func eventually(t *testing.T, within time.Duration, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(within)
-	for !ok() {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within %v: %s", within, what)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-}
-
 // unique checks that got has every line that want describes exactly once.
 func unique(t *testing.T, want map[string]bool, got []byte) {
 	t.Helper()
@@ -340,7 +329,7 @@ func (r *rig) read(p *process, path string) {
 		r.t.Fatal(err)
 	}
 	last, since := int64(-1), time.Now()
-	eventually(r.t, 5*time.Minute, "read to its end: "+path, func() bool {
+	await.Until(r.t, 5*time.Minute, "read to its end: "+path, func() bool {
 		select {
 		case <-p.ended:
 			r.t.Fatalf("the shipper ended before it had read %s, with status %d, output:\n%s", path, p.status(), p.tail())
@@ -356,7 +345,7 @@ func (r *rig) read(p *process, path string) {
 // logged waits until the write-ahead log holds a text.
 func (r *rig) logged(text string) {
 	r.t.Helper()
-	eventually(r.t, time.Minute, "in the log: "+text, func() bool {
+	await.Until(r.t, time.Minute, "in the log: "+text, func() bool {
 		files, err := filepath.Glob(filepath.Join(r.buffer, "wal", "*.log"))
 		if err != nil {
 			r.t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"logstow/internal/await"
 )
 
 // TestCrashTakeover kills a pod, whose files go with it, and then again and again the
@@ -62,7 +64,8 @@ func TestCrashTakeover(t *testing.T) {
 			}
 			r.faults(0)
 			p = r.start(plain(), nil, r.args("--instance", "pod-2", r.glob())...)
-			eventually(t, time.Minute, "the old buffer is empty", func() bool {
+			// It looks for buffers every minute, and not while a request fails.
+			await.Until(t, 3*time.Minute, "the old buffer is empty", func() bool {
 				note, _ := os.ReadFile(filepath.Join(old, "shipper.json")) // it is replaced while we look
 				return bytes.Contains(note, []byte(`"drained":true`))
 			})

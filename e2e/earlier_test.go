@@ -21,6 +21,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/buffer/wal"
+	"logstow/internal/await"
 )
 
 // earlierStore is one that cannot be written: there is a file in its way.
@@ -43,6 +44,9 @@ inputs:
 // is delivered once, and the files are read on from their positions. With -update a buffer
 // of the log's present version is added, if there is none.
 func TestEarlierBuffer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	if *update {
 		file := filepath.Join("..", "testdata", "buffer", fmt.Sprintf("v%d", wal.Version), "directory.txt")
@@ -261,7 +265,7 @@ func writeEarlier(t *testing.T, file string) {
 	write("queue.log", "2024-03-05T17:00:00Z INFO queue, second\n"+last+"\n")
 	second := startEarlier(t, root, nil, "--from-start")
 	log := filepath.Join(root, "buffer", "wal")
-	eventually(t, time.Minute, "records in the log", func() bool {
+	await.Until(t, time.Minute, "records in the log", func() bool {
 		var all []byte
 		names, err := filepath.Glob(filepath.Join(log, "*.log"))
 		for _, name := range names {

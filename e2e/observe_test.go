@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"logstow/internal/await"
 )
 
 // address waits until a shipper logged where it listens.
@@ -15,7 +17,7 @@ func (p *process) address(t *testing.T, message string) string {
 	t.Helper()
 	said := regexp.MustCompile(`"msg":"` + message + `".*"address":"([^"]+)"`)
 	var found []string
-	eventually(t, 20*time.Second, message, func() bool {
+	await.Until(t, 20*time.Second, message, func() bool {
 		found = said.FindStringSubmatch(p.tail())
 		return found != nil
 	})
@@ -56,13 +58,13 @@ func TestObserve(t *testing.T) {
 	if answer.StatusCode != http.StatusNoContent {
 		t.Fatalf("status %d", answer.StatusCode)
 	}
-	eventually(t, 20*time.Second, "the records are stored", func() bool {
+	await.Until(t, 20*time.Second, "the records are stored", func() bool {
 		_, text := get(t, metrics+"/metrics")
 		return strings.Contains(text, `logstow_output_records_total{service="crash"} 2`)
 	})
 	_, text := get(t, metrics+"/metrics")
 	for _, want := range []string{
-		`logstow_input_records_total{input="http",service="crash"} 2`, `logstow_storage_requests_total{operation="create",status="ok"} 1`,
+		`logstow_input_records_total{address="127.0.0.1:0",input="http",service="crash"} 2`, `logstow_storage_requests_total{operation="create",status="ok"} 1`,
 		"go_goroutines ", "process_open_fds ", "logstow_lag_seconds ",
 	} {
 		if !strings.Contains(text, want) {

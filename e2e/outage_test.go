@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/internal/await"
 	"logstow/internal/faultproxy"
 	"logstow/internal/loggen"
 )
@@ -198,7 +199,7 @@ func TestManyWaitingBatches(t *testing.T) {
 		}
 		return len(sealed)
 	}
-	eventually(t, 2*time.Minute, "all but the open buckets are sealed", func() bool { return waiting() >= batches-64 })
+	await.Until(t, 2*time.Minute, "all but the open buckets are sealed", func() bool { return waiting() >= batches-64 })
 	p.signal(t, os.Interrupt)
 	p.end(t, time.Minute)
 	if got := waiting(); got < batches {
@@ -234,7 +235,7 @@ func TestManyWaitingBatches(t *testing.T) {
 	}
 	r.proxy.SetRules()
 	creates := func() int { return r.proxy.Counts().Requests[faultproxy.CreateBlob] }
-	eventually(t, time.Minute, "some hundred batches are sent", func() bool { return creates() > 500 })
+	await.Until(t, time.Minute, "some hundred batches are sent", func() bool { return creates() > 500 })
 	if os.Getenv("LOGSTOW_CRASH_KILLS") == "" { // all of them take half a minute
 		p.kill(t)
 		checkMemory(t, p)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"logstow/internal/await"
 )
 
 // In an outage of storage a shipper is ready, for it takes records, and reports with
@@ -25,7 +27,7 @@ func TestReadyInOutage(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = answer.Body.Close()
-	eventually(t, 30*time.Second, "the outage is noticed", func() bool {
+	await.Until(t, 30*time.Second, "the outage is noticed", func() bool {
 		status, body := get(t, metrics+"/readyz?storage=1")
 		return status == http.StatusServiceUnavailable && strings.Contains(body, "cannot store batches")
 	})
@@ -33,7 +35,7 @@ func TestReadyInOutage(t *testing.T) {
 		t.Errorf("readyz in the outage: %d %s", status, body)
 	}
 	r.faults(0)
-	eventually(t, 60*time.Second, "storage is back", func() bool {
+	await.Until(t, 60*time.Second, "storage is back", func() bool {
 		status, _ := get(t, metrics+"/readyz?storage=1")
 		return status == http.StatusOK
 	})

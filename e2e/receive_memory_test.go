@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/snappy"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -55,6 +56,8 @@ func floods(t *testing.T) []flood {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
+	pairs := func(count int) []byte { return []byte("{" + strings.Repeat(`a="",`, count) + "}") }
+	push := func(request []byte) []byte { return snappy.Encode(nil, request) }
 	return []flood{
 		{"attributes of a record", "--http", "/v1/logs", proto, field(1, field(2, field(2, empty(6, 1_900_000)))), false},
 		{"attributes of a record, too many", "--http", "/v1/logs", proto, field(1, field(2, field(2, empty(6, 8*million)))), false},
@@ -69,6 +72,13 @@ func floods(t *testing.T) []flood {
 		{"JSON of something else", "--http", "/v1/logs", json, []byte(`{"x":[[]` + strings.Repeat(",[]", 5*million) + `]}`), true},
 		{"lines", "--http", "/v1/lines", "", bytes.Repeat([]byte("a\n"), 300_000), false},
 		{"empty lines", "--http", "/v1/lines", "", bytes.Repeat([]byte("\n"), 15*million), true},
+		{"entries of a stream", "--http", "/loki/api/v1/push", proto, push(field(1, append(field(1, []byte("{}")), empty(2, million)...))), false},
+		{"streams", "--http", "/loki/api/v1/push", proto, push(bytes.Repeat(field(1, append(field(1, []byte("{}")), field(2, nil)...)), million)), false},
+		{"labels of a stream", "--http", "/loki/api/v1/push", proto, push(field(1, append(field(1, pairs(million)), field(2, nil)...))), false},
+		{"metadata of an entry", "--http", "/loki/api/v1/push", proto, push(field(1, field(2, empty(3, 4*million)))), false},
+		{"entries as JSON", "--http", "/loki/api/v1/push", json, []byte(`{"streams":[{"stream":{},"values":[["1",""]` + strings.Repeat(`,["1",""]`, million) + `]}]}`), false},
+		{"documents", "--http", "/_bulk", json, bytes.Repeat([]byte("{\"index\":{}}\n{}\n"), million), false},
+		{"deletes", "--http", "/_bulk", json, bytes.Repeat([]byte("{\"delete\":{}}\n"), million), false},
 		{"events", "--forward", "", "", message("\x92\xa1a\xdd", 2*million, "\x92\x01\x80"), false},
 		{"compressed events", "--forward", "", "", append(binary.BigEndian.AppendUint32([]byte("\x93\xa1a\xc6"), uint32(packed.Len())), append(packed.Bytes(), "\x81\xaacompressed\xa4gzip"...)...), false},
 		{"empty arrays", "--forward", "", "", message("\x93\xa1a\x01\xdd", 15*million, "\x90"), true},
@@ -92,7 +102,7 @@ func (f *flood) send(ctx context.Context, address string) error {
 		}
 		defer answer.Body.Close()
 		_, err = io.Copy(io.Discard, answer.Body)
-		if answer.StatusCode/100 != 2 && answer.StatusCode != 413 && answer.StatusCode != 503 {
+		if answer.StatusCode/100 != 2 && answer.StatusCode != 413 && answer.StatusCode != 429 && answer.StatusCode != 503 {
 			return fmt.Errorf("status %d", answer.StatusCode)
 		}
 		return err

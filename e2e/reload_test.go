@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"logstow/internal/await"
 )
 
 // TestReload changes the configuration of a shipper that is running, again and again
@@ -37,7 +39,7 @@ func TestReload(t *testing.T) {
 	stop := r.write()
 	start := func() *process {
 		p := r.start(plain(), nil, "run", "--config", file)
-		eventually(t, 20*time.Second, "it starts", func() bool { return strings.Contains(p.tail(), `"started"`) })
+		await.Until(t, 20*time.Second, "it starts", func() bool { return strings.Contains(p.tail(), `"started"`) })
 		return p
 	}
 	p := start()
@@ -66,7 +68,7 @@ func TestReload(t *testing.T) {
 		}
 		had := strings.Count(before, want)
 		p.signal(t, syscall.SIGHUP)
-		eventually(t, 20*time.Second, want, func() bool {
+		await.Until(t, 20*time.Second, want, func() bool {
 			// The tail is bounded: what was logged before may have left it.
 			now := p.tail()
 			return strings.Count(now, want) > had || !strings.HasPrefix(now, before) && strings.Contains(strings.TrimPrefix(now, before), want)

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"logstow/internal/await"
 )
 
 // rotor is an application whose log is rotated a hundred times a second.
@@ -207,7 +209,7 @@ func TestRotationStorms(t *testing.T) {
 			p := r.follow(glob)
 			w.reader = p
 			w.write(1)
-			eventually(t, time.Minute, "the file is read", r.reads) // what is rotated before it was seen is not
+			await.Until(t, time.Minute, "the file is read", r.reads) // what is rotated before it was seen is not
 			const turns = 240
 			for i := range turns {
 				began := time.Now()
@@ -254,7 +256,7 @@ func TestCopyTruncateWindow(t *testing.T) {
 	w := newRotor(t, filepath.Join(r.logs, "a.log"))
 	p := r.follow(w.path)
 	w.write(1)
-	eventually(t, time.Minute, "the file is read", r.reads) // a copy of one never read is not
+	await.Until(t, time.Minute, "the file is read", r.reads) // a copy of one never read is not
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -296,7 +298,7 @@ func TestCopyTruncateWindow(t *testing.T) {
 			kept[strings.TrimSuffix(l, "\n")] = true
 		}
 	}
-	eventually(t, time.Minute, "what is in the files is found", func() bool { return r.found() >= len(kept) })
+	await.Until(t, time.Minute, "what is in the files is found", func() bool { return r.found() >= len(kept) })
 	p.signal(t, syscall.SIGTERM)
 	p.end(t, 30*time.Second)
 	got := make(map[string]bool)

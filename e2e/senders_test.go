@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/internal/await"
 	"logstow/internal/testpki"
 )
 
@@ -255,7 +256,7 @@ func (r *rig) listen(all []sender) (p *process, addresses []string) {
 		r.t.Fatal(err)
 	}
 	p = r.start(plain(), nil, "run", "--config", file)
-	eventually(r.t, 20*time.Second, "it starts", p.started)
+	await.Until(r.t, 20*time.Second, "it starts", p.started)
 	for l := range strings.Lines(p.tail()) {
 		var said struct{ Msg, Address string }
 		if json.Unmarshal([]byte(l), &said) == nil && said.Msg == "listening" {

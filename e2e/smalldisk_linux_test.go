@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"logstow/internal/await"
 )
 
 // TestLongSmallDisk ships more than its buffer's disk holds, through an outage of
@@ -37,7 +39,7 @@ func TestLongSmallDisk(t *testing.T) {
 			r.outage()
 			for range 2 { // the second finds the disk full
 				p := r.start(plain(), nil, follow...)
-				eventually(t, time.Minute, "the disk is full", func() bool { return strings.Contains(p.tail(), "the buffer is full") })
+				await.Until(t, time.Minute, "the disk is full", func() bool { return strings.Contains(p.tail(), "the buffer is full") })
 				p.signal(t, syscall.SIGTERM)
 				p.end(t, 10*time.Second)
 				if p.status() != 3 {

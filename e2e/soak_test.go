@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"logstow/internal/await"
 )
 
 // soakTime is how long TestSoak runs.
@@ -224,7 +226,7 @@ func (s *soak) run(p *process, metrics string, d time.Duration) map[string][]flo
 	s.configure(0) // all inputs, to read to their ends
 	before := p.count("configuration reloaded")
 	p.signal(s.t, syscall.SIGHUP)
-	eventually(s.t, 20*time.Second, "the last configuration", func() bool { return p.count("configuration reloaded") > before })
+	await.Until(s.t, 20*time.Second, "the last configuration", func() bool { return p.count("configuration reloaded") > before })
 	if before < reload-1 {
 		s.t.Errorf("%d of %d configurations were taken up", before, reload)
 	}

@@ -166,6 +166,7 @@ func TestParseNameRandom(t *testing.T) {
 		"field(", `"`, "'", ")", "(", `\`, `\n`, `\"`, `\'`, "a", "é", ".", "message.", "message", "level", "time", "5", "0", "24", "m", "ms", "s", "h", "d", "w", "day", "hour",
 		",", " ", "[", "]", "{", "}", "`", "-", "_", "=",
 	}
+	escape, supported := regexp.MustCompile(`\\.`), strings.NewReplacer(`\n`, "", `\t`, "", `\"`, "", `\'`, "", `\\`, "")
 	valid, kinds := 0, map[string]bool{}
 	for range 60_000 {
 		var b strings.Builder
@@ -180,7 +181,7 @@ func TestParseNameRandom(t *testing.T) {
 			b.WriteString(`")`)
 		}
 		text := b.String()
-		if regexp.MustCompile(`\\.`).MatchString(strings.NewReplacer(`\n`, "", `\t`, "", `\"`, "", `\'`, "", `\\`, "").Replace(text)) {
+		if escape.MatchString(supported.Replace(text)) {
 			continue // the reference supports no other escapes
 		}
 		got := ""

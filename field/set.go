@@ -15,12 +15,19 @@ type Set struct {
 	steps []step
 	path  []byte // the names of the objects around a member, each with a dot
 	space []byte // texts without escapes
+
+	// checks is set if [Set.Members] is wanted.
+	checks, members bool
+	count           int // of members
 }
 
 // step is a member's name and the index of its field, -1 if it is none of the set.
 type step struct {
 	name  []byte
 	field int
+	// alias is set if the label of the name is a name of the set that is another one, around if those of members of an object
+	// of this name may be.
+	alias, around bool
 }
 
 // NewSet makes a Set of the fields of these names, which are all different.
@@ -38,7 +45,7 @@ func NewSet(names []string) *Set {
 // long as the message is and Find is not used again.
 func (s *Set) Find(message []byte, values []Value) (ok bool) {
 	clear(values)
-	s.path, s.space = s.path[:0], s.space[:0]
+	s.path, s.space, s.members, s.count = s.path[:0], s.space[:0], false, 0
 	if len(message) == 0 || message[0] != '{' {
 		if jsonPart(message) != nil {
 			return false
@@ -47,12 +54,15 @@ func (s *Set) Find(message []byte, values []Value) (ok bool) {
 		return true
 	}
 	members := jsontext.Object(message)
+	direct := s.checks && !bytes.HasPrefix(members.Rest(), []byte{','})
 	for n := 0; ; n++ {
 		if rest := members.Rest(); n > 0 && (len(rest) == 0 || rest[0] != ',') {
+			s.members = direct && string(rest) == "}"
 			return string(rest) == "}"
 		}
 		name, value, more := members.Next()
 		if !more {
+			s.members = direct && n == 0 && string(members.Rest()) == "}"
 			return n == 0 && string(members.Rest()) == "}"
 		}
 		if n == len(s.steps) || !bytes.Equal(s.steps[n].name, name) {
@@ -61,6 +71,7 @@ func (s *Set) Find(message []byte, values []Value) (ok bool) {
 			}
 			s.learn(n, name)
 		}
+		direct = direct && s.direct(&s.steps[n], value, values)
 		if !s.add(s.steps[n].field, value, values) {
 			return false
 		}
@@ -80,7 +91,10 @@ func (s *Set) learn(n int, name []byte) {
 	}
 	of := &s.steps[n]
 	of.name = append(of.name[:0], name...)
-	of.field = s.lookup(name)
+	of.field, of.alias, of.around = s.lookup(name), false, false
+	if s.checks {
+		s.compareLabels(of)
+	}
 }
 
 // lookup is the index of a name, -1 if it is none of the set.

@@ -3,15 +3,15 @@
 //
 // The lines become records as in the shipper's inputs (package input): the wrapping of container
 // runtimes is removed, stack traces are joined, times and levels are recognized. Records are gathered
-// up to 16 MiB, put into the order of time, and written as segments of an hour each to a temporary
-// file. That bounds memory however long a file is, apart from about 4 KiB for each segment: an hour that
-// occurs in several runs has several. Files whose times are spread over years without an order take much.
+// to runs of up to 16 MiB, put into the order of time, and written as segments of an hour each to a temporary
+// file. Runs of many hours go through a second temporary file and are merged, so that a file whose times have no
+// order has one segment for each hour too. Memory is bounded however long a file is, apart from about 300 bytes for
+// each segment.
 package filestore
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"slices"
@@ -60,11 +60,11 @@ func New(opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{opts: opts, runs: newRuns(file, opts.RunSize)}, nil
+	return &Store{opts: opts, runs: newRuns(file, opts.TempDir, opts.RunSize)}, nil
 }
 
-// Close removes the temporary file.
-func (s *Store) Close() error { return fetch.RemoveTemp(s.runs.file) }
+// Close removes the temporary files.
+func (s *Store) Close() error { return s.runs.close() }
 
 // Add adds the records of lines, which may be compressed with gzip or zstd; name is their source.
 // Times without a year are near ref, which is not after now. What cannot be read to its end is a
@@ -86,7 +86,7 @@ func (s *Store) Add(ctx context.Context, name string, lines io.Reader, ref time.
 	if err := feed.End(ctx, src, ref); err != nil {
 		return err
 	}
-	if err := s.runs.flush(); err != nil {
+	if err := s.runs.end(); err != nil {
 		return err
 	}
 	if readErr != nil && ctx.Err() == nil {
@@ -148,39 +148,56 @@ func (s *Store) Read(ctx context.Context, name string, off, n int64) ([]byte, er
 	fail := func(class error) ([]byte, error) {
 		return nil, &store.Error{Op: "read", Object: name, Class: class}
 	}
-	i, found := slices.BinarySearchFunc(s.runs.blobs, name, func(b blob, name string) int { return strings.Compare(b.Name, name) })
+	blobs := s.runs.segments.blobs
+	i, found := slices.BinarySearchFunc(blobs, name, compareName)
 	switch {
 	case n <= 0 || off < 0:
 		return fail(store.ErrInvalid)
 	case !found:
 		return fail(store.ErrNotFound)
-	case n > s.runs.blobs[i].Size-off:
+	case n > blobs[i].size-off:
 		return fail(store.ErrRange)
 	}
 	data := make([]byte, n)
-	if _, err := s.runs.file.ReadAt(data, s.runs.blobs[i].offset+off); err != nil {
-		return nil, fmt.Errorf("cannot read temporary file: %w", err)
+	if _, err := s.runs.segments.file.ReadAt(data, blobs[i].offset+off); err != nil {
+		return nil, errTemp("read", err)
 	}
 	return data, nil
 }
 
 // List implements [store.BlobReader].
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
-	var all []store.Blob
-	for _, b := range s.runs.blobs {
-		if strings.HasPrefix(b.Name, prefix) {
-			all = append(all, b.Blob)
+	return func(yield func([]store.Blob, error) bool) {
+		for page, err := range pages(ctx, s.blobs(prefix)) {
+			var all []store.Blob
+			for i := range page {
+				all = append(all, page[i].stored())
+			}
+			if !yield(all, err) {
+				return
+			}
 		}
 	}
-	return pages(ctx, all)
 }
+
+// blobs are those whose names begin with a prefix.
+func (s *Store) blobs(prefix string) []blob {
+	all := s.runs.segments.blobs
+	from, _ := slices.BinarySearchFunc(all, prefix, compareName)
+	all = all[from:]
+	if n := slices.IndexFunc(all, func(b blob) bool { return !strings.HasPrefix(b.name, prefix) }); n >= 0 {
+		all = all[:n]
+	}
+	return all
+}
+
+func compareName(b blob, name string) int { return strings.Compare(b.name, name) }
 
 // ListPrefixes implements [store.BlobReader].
 func (s *Store) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
 	var all []string
-	for _, b := range s.runs.blobs {
-		rest, ok := strings.CutPrefix(b.Name, prefix)
-		if child, _, more := strings.Cut(rest, "/"); ok && more {
+	for _, b := range s.blobs(prefix) {
+		if child, _, more := strings.Cut(b.name[len(prefix):], "/"); more {
 			all = append(all, prefix+child+"/")
 		}
 	}

@@ -2,19 +2,16 @@ package filestore
 
 import (
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/query/fetch"
 	"logstow/record"
-	"logstow/segment"
-	"logstow/store"
 )
 
 const (
@@ -22,32 +19,32 @@ const (
 	defaultRunSize = 16 << 20
 	// recordOverhead is about what a record takes beside its message.
 	recordOverhead = 96
-	// instance is that of all records.
-	instance = "-"
+	// maxRunHours is the number of hours up to which the segments of a run are written at once. A run of
+	// more hours is merged with those that follow: each would have small segments of the same hours.
+	maxRunHours = 16
+	// maxSpilled is the number of runs that are merged at once.
+	maxSpilled = 256
 )
 
 // runs writes records as segments to a file: gathered to runs, each in the order of time.
 type runs struct {
-	file  *os.File
-	limit int
+	segments segments
+	limit    int
 	// records are those of the current run, messages their messages, size about the memory of both.
 	records  []record.Record
 	messages []byte
 	size     int
-	// blobs are the segments written, in order of name.
-	blobs      []blob
-	offset     int64
-	compressor *segment.Compressor
+	// spilled are the runs that wait to be merged.
+	spilled spillFile
 }
 
-// blob is a segment in the file.
-type blob struct {
-	store.Blob
-	offset int64
+func newRuns(file *os.File, tempDir string, limit int) *runs {
+	return &runs{segments: newSegments(file), limit: cmp.Or(limit, defaultRunSize), spilled: spillFile{dir: tempDir}}
 }
 
-func newRuns(file *os.File, limit int) *runs {
-	return &runs{file: file, limit: cmp.Or(limit, defaultRunSize), compressor: segment.NewCompressor()}
+// close removes the temporary files.
+func (r *runs) close() error {
+	return errors.Join(fetch.RemoveTemp(r.segments.file), r.spilled.close())
 }
 
 // add adds a record to the run, copying it.
@@ -64,63 +61,68 @@ func (r *runs) add(one *record.Record) error {
 	return nil
 }
 
-// flush writes the run, a segment for each hour.
+// flush writes the run: as segments, or to be merged with other runs. Records of the same time are
+// read in the order of their segments, so a run behind one that waits has to wait too.
 func (r *runs) flush() error {
 	slices.SortStableFunc(r.records, func(a, b record.Record) int { return cmp.Compare(a.Time, b.Time) })
-	for rest := r.records; len(rest) > 0; {
-		hour := blobnaming.BucketStart(rest[0].Time, time.Hour)
-		n := slices.IndexFunc(rest, func(one record.Record) bool { return !blobnaming.BucketStart(one.Time, time.Hour).Equal(hour) })
-		if n < 0 {
-			n = len(rest)
-		}
-		written, err := r.write(hour, rest[:n])
-		if err != nil {
+	var err error
+	if len(r.spilled.runs) > 0 || countHours(r.records, maxRunHours+1) > maxRunHours {
+		err = r.spilled.write(r.records)
+	} else {
+		err = r.writeSegments()
+	}
+	if err == nil && len(r.spilled.runs) == maxSpilled {
+		err = r.merge()
+	}
+	r.records, r.messages, r.size = r.records[:0], r.messages[:0], 0
+	return err
+}
+
+// writeSegments writes the segments of the run.
+func (r *runs) writeSegments() error {
+	for i := range r.records {
+		if err := r.segments.append(r.records[i]); err != nil {
 			return err
 		}
-		rest = rest[written:]
 	}
-	slices.SortFunc(r.blobs, func(a, b blob) int { return strings.Compare(a.Name, b.Name) })
-	r.records, r.messages, r.size = r.records[:0], r.messages[:0], 0
+	return r.segments.end()
+}
+
+// merge writes the segments of the runs that wait.
+func (r *runs) merge() error {
+	if err := r.spilled.merge(r.segments.append); err != nil {
+		return err
+	}
+	return r.segments.end()
+}
+
+// end writes what is not written yet.
+func (r *runs) end() error {
+	if err := r.flush(); err != nil {
+		return err
+	}
+	if err := r.merge(); err != nil {
+		return err
+	}
+	slices.SortFunc(r.segments.blobs, func(a, b blob) int { return strings.Compare(a.name, b.name) })
 	return nil
 }
 
-// write writes records of an hour as a segment, and returns how many fit.
-func (r *runs) write(hour time.Time, records []record.Record) (n int, err error) {
-	number := len(r.blobs) + 1
-	name := blobnaming.Name{Service: Service, Bucket: hour, Number: uint64(number)}
-	var batch blobnaming.Batch
-	binary.BigEndian.PutUint64(batch[8:], uint64(number))
-	out := &counter{w: io.NewOffsetWriter(r.file, r.offset)}
-	w := segment.NewWriter(out, segment.Options{
-		Service: Service, Instance: instance, Batch: batch, BucketStart: hour.Unix(), BucketWidth: int64(time.Hour / time.Second),
-		NoFilter: true, Compressor: r.compressor,
-	})
-	for n < len(records) && err == nil {
-		if err = w.Append(records[n]); err == nil {
-			n++
+// countHours counts the hours of records in the order of time, up to limit.
+func countHours(records []record.Record, limit int) (n int) {
+	var end int64
+	for i := range records {
+		if t := records[i].Time; n == 0 || t >= end {
+			end = blobnaming.BucketStart(t, time.Hour).Add(time.Hour).UnixNano()
+			if n++; n == limit {
+				break
+			}
 		}
 	}
-	if err != nil && (n == 0 || !errors.Is(err, segment.ErrFull)) {
-		w.Discard()
-		return 0, fmt.Errorf("cannot write temporary segment: %w", err)
-	}
-	meta, err := w.Close(int64(number))
-	if err != nil {
-		return 0, fmt.Errorf("cannot write temporary segment: %w", err)
-	}
-	r.blobs = append(r.blobs, blob{store.Blob{Name: name.String(), Size: out.n, ETag: batch.String(), Metadata: meta.Encode()}, r.offset})
-	r.offset += out.n
-	return n, nil
+	return n
 }
 
-// counter counts the bytes that it writes.
-type counter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *counter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
+// errTemp is the error of a temporary file.
+func errTemp(verb string, err error) error {
+	return fmt.Errorf("cannot %s temporary file: %w", verb, err)
 }

@@ -52,7 +52,16 @@ func (c *Collector) Collect(text []byte, hidden iter.Seq2[int, int]) Set {
 		next := c.mask[i+1]
 		starts := cur &^ (cur<<1 | before)
 		for s := starts & long(cur); s != 0; s &= s - 1 {
-			c.run(text, i*wordBytes+bits.TrailingZeros64(s))
+			first := bits.TrailingZeros64(s)
+			at, n := i*wordBytes+first, bits.TrailingZeros64(^ahead(cur, next, uint(first)))
+			if n > 16 || at+8 > len(text) {
+				c.run(text, at)
+			} else if n >= token.MinIndexed { // as nearly all
+				k := finish(uint64(n), load(text, at), load(text, at+max(0, n-8)), n)
+				if c.recent[k%recentKeys] != k {
+					c.put(k)
+				}
+			}
 		}
 		for s := joints(before, cur, next); s != 0; s &= s - 1 {
 			if at := i*wordBytes + bits.TrailingZeros64(s); text[at] == '.' || text[at] == ':' {
@@ -88,19 +97,8 @@ func (c *Collector) escapes(text []byte) {
 
 // run collects the rest of a run from a position, if it is long enough.
 func (c *Collector) run(text []byte, at int) {
-	end := c.mask.runEnd(at)
-	n := end - at
-	if n < token.MinIndexed {
-		return
-	}
-	var k Key
-	if n <= 16 && at+8 <= len(text) { // as nearly all
-		k = finish(uint64(n), load(text, at), load(text, max(at, end-8)), n)
-	} else {
-		k = keyAt(text, at, end)
-	}
-	if c.recent[k%recentKeys] != k {
-		c.put(k)
+	if end := c.mask.runEnd(at); end-at >= token.MinIndexed {
+		c.put(keyAt(text, at, end))
 	}
 }
 

@@ -43,10 +43,8 @@ func keyAt(text []byte, start, end int) Key {
 // finish is the key of a token whose hash before its last n bytes, 1 to 16, is h. Of these bytes, first
 // has the first eight and last the last eight, or both all and others behind them.
 func finish(h, first, last uint64, n int) Key {
-	unused := uint(64-8*min(n, 8)) % 64 // the remainder is for the compiler
-	first = (first | fold) << unused >> unused
-	last = (last | fold) << unused >> unused
-	return Key(max(mix(h^hashFirst^first, hashSecond^last)*hashLast>>32, 1))
+	used := ^uint64(0) >> (uint(64-8*min(n, 8)) % 64) // the remainder is for the compiler
+	return Key(max(mix(h^hashFirst^(first|fold)&used, hashSecond^(last|fold)&used)*hashLast>>32, 1))
 }
 
 // load is the eight bytes from at on.

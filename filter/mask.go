@@ -17,9 +17,7 @@ type mask []uint64
 func appendMask(m mask, text []byte) mask {
 	words := len(text) / wordBytes
 	m = slices.Grow(m, words+2)[:words]
-	for i := range m {
-		m[i] = maskWord((*[wordBytes]byte)(text[i*wordBytes:]))
-	}
+	maskWords(m, text)
 	var last [wordBytes]byte
 	copy(last[:], text[words*wordBytes:])
 	return append(m, maskWord(&last), 0)

@@ -48,7 +48,7 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	source := &signatures{file: reread.New(path, Parse)}
 	g, err := source.grant()
 	if err != nil {
-		return nil, &store.Error{Op: "open", Object: name, Class: store.ErrAccessDenied, Err: err}
+		return nil, &store.Error{Op: "open", Object: name, Class: store.ErrAccessDenied, Err: err, Hint: "shipper grant writes the file"}
 	}
 	source.opened = g
 	inner, err := azure.Open(ctx, azure.Options{

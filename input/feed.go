@@ -116,7 +116,8 @@ func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, las
 		if !ok {
 			break
 		}
-		if parser, ok := src.directive(l.text); ok && l.whole == 0 && parser.Stored() != src.stored() {
+		w, wrapped := src.unwrap(l.text)
+		if parser, ok := src.directive(w); ok && l.whole == 0 && parser.Stored() != src.stored() {
 			if err := f.changeParser(ctx, src, parser, bytes, now); err != nil {
 				return err
 			}
@@ -125,7 +126,7 @@ func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, las
 		if src.direct != nil && l.whole == 0 && len(l.text) <= f.opts.MaxRecord {
 			f.add(src.direct, l.text, 0)
 		} else {
-			src.line(l)
+			src.line(l, w, wrapped)
 		}
 		src.offset += l.size
 		bytes += l.size

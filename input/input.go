@@ -12,6 +12,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/field/parse"
+	"logstow/input/dedupe"
 	"logstow/input/listen"
 	"logstow/record"
 	"logstow/record/recognize"
@@ -57,6 +58,8 @@ type Options struct {
 	// Memory bounds what network inputs together hold of received data; nil leaves each to its own
 	// limit.
 	Memory *listen.Budget
+	// Keys recognizes repeated requests; network inputs with the same sink share it. nil makes one of their own.
+	Keys *dedupe.Keys
 	// Process changes or drops records before the sink receives them; nil keeps all unchanged.
 	Process Processor
 	// Sink receives the records. Required.
@@ -110,6 +113,10 @@ type Stats struct {
 	TimesRejected atomic.Int64
 	// Ahead counts records whose accepted time is at least 55 minutes ahead of the clock.
 	Ahead atomic.Int64
+	// Repeated counts requests of which an earlier request had stored all or a part.
+	Repeated atomic.Int64
+	// Denied counts requests with a failed login.
+	Denied atomic.Int64
 	// TimesNotFound counts lines without a timestamp although time rules are set.
 	TimesNotFound atomic.Int64
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"logstow/buffer"
+	"logstow/input/dedupe"
 	"logstow/record"
 	"logstow/record/recognize"
 )
@@ -23,6 +24,9 @@ const (
 // EventCost is about how many bytes of memory an event takes in addition to its message, until it
 // is in the buffer. Receivers charge it for each event, however short.
 const EventCost = 160
+
+// GrowingCost is that of an event in a slice that grows with it: for a time two of them take memory.
+const GrowingCost = EventCost + 96
 
 // ErrBusy reports that there is no space: nothing was accepted, and the sender should retry later.
 var ErrBusy = errors.New("no space for now")
@@ -59,6 +63,9 @@ func NewReceiver(opts Options) (*Receiver, error) {
 	if err != nil {
 		return nil, err
 	}
+	if opts.Keys == nil {
+		opts.Keys = dedupe.New(opts.Sink, 0, opts.Now)
+	}
 	return &Receiver{
 		opts: opts, aheadLog: skewLog{log: opts.Log, zone: opts.Recognize.Zone}, ahead: map[string]*skewDetector{},
 	}, nil
@@ -78,6 +85,40 @@ func (r *Receiver) Receive(ctx context.Context, service string, events []Event) 
 	return r.Synced(ctx, lsn)
 }
 
+// ReceiveOnce is Receive for a request with a key: what is stored of a request with the same key is not stored
+// again. An error can also be [dedupe.ErrReused]. Each batch is accepted as a whole.
+func (r *Receiver) ReceiveOnce(ctx context.Context, key dedupe.Key, batches []Batch) error {
+	request, err := r.opts.Keys.Begin(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer request.End()
+	if request.Stored() > 0 {
+		r.opts.Stats.Repeated.Add(1)
+	}
+	for i := request.Stored(); i < len(batches); i++ {
+		err := request.Commit(i+1, i+1 == len(batches), func(positions []buffer.Position) (buffer.LSN, error) {
+			return r.Take(ctx, batches[i].Service, batches[i].Events, positions...)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return r.Synced(ctx, request.LSN())
+}
+
+// ReceiveBatches is Receive for batches of several services: each is accepted as a whole. What is stored of them
+// is not stored again when a request of the same scope (an input and its service) comes with the same content.
+func (r *Receiver) ReceiveBatches(ctx context.Context, scope string, content []byte, batches []Batch) error {
+	switch len(batches) {
+	case 0:
+		return nil
+	case 1:
+		return r.Receive(ctx, batches[0].Service, batches[0].Events)
+	}
+	return r.ReceiveOnce(ctx, dedupe.PartsKey(scope, content), batches)
+}
+
 // Synced waits until everything up to lsn is as durable as the sink makes it.
 func (r *Receiver) Synced(ctx context.Context, lsn buffer.LSN) error {
 	return r.opts.Sink.Synced(ctx, lsn)
@@ -85,8 +126,8 @@ func (r *Receiver) Synced(ctx context.Context, lsn buffer.LSN) error {
 
 // Take is Receive without waiting until the events are durable: [Receiver.Synced] does that for all
 // events up to the largest of the LSNs. It is for senders without acknowledgement, and for
-// acknowledging several requests at once.
-func (r *Receiver) Take(ctx context.Context, service string, events []Event) (buffer.LSN, error) {
+// acknowledging several requests at once. The positions are committed with the events.
+func (r *Receiver) Take(ctx context.Context, service string, events []Event, positions ...buffer.Position) (buffer.LSN, error) {
 	if service == "" {
 		service = r.opts.Service
 	}
@@ -98,7 +139,7 @@ func (r *Receiver) Take(ctx context.Context, service string, events []Event) (bu
 		return 0, fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLarge, size, MaxReceive)
 	}
 	read := r.opts.Now()
-	chunk := buffer.Chunk{Service: service, Class: r.opts.Class, Parse: r.opts.Parse, Read: read.UnixNano(), Records: make([]record.Record, 0, len(events))}
+	chunk := buffer.Chunk{Service: service, Class: r.opts.Class, Parse: r.opts.Parse, Read: read.UnixNano(), Records: make([]record.Record, 0, len(events)), Positions: positions}
 	recognizer := recognize.New(r.opts.Recognize)
 	var ahead skewBatch
 	source := ""
@@ -183,7 +224,7 @@ func (r *Receiver) chooseTime(recognizer *recognize.Recognizer, stamp *recognize
 
 // append appends a chunk, waiting briefly for space.
 func (r *Receiver) append(ctx context.Context, chunk buffer.Chunk) (buffer.LSN, error) {
-	if len(chunk.Records) == 0 {
+	if len(chunk.Records) == 0 && len(chunk.Positions) == 0 {
 		return 0, nil
 	}
 	patient, cancel := context.WithTimeoutCause(ctx, spaceTimeout, ErrBusy)

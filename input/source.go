@@ -111,12 +111,15 @@ func (s *Source) Waiting() bool {
 }
 
 // directive is the parser of the lines behind a line, if that names their columns in W3C's format, as the
-// first line of a log of IIS does, and no parser is configured.
-func (s *Source) directive(line []byte) (*parse.Parser, bool) {
-	if len(line) == 0 || line[0] != '#' || s.feed.opts.Parse != "" {
+// first line of a log of IIS does, and no parser is configured. A part of a line is none.
+func (s *Source) directive(l container.Line) (*parse.Parser, bool) {
+	if len(l.Text) == 0 || l.Text[0] != '#' || l.Partial || s.feed.opts.Parse != "" {
 		return nil, false
 	}
-	return parse.W3C(line)
+	if st := s.streams[l.Stream]; st != nil && st.part.open {
+		return nil, false
+	}
+	return parse.W3C(l.Text)
 }
 
 // use makes a parser that of the lines that follow. What the streams held was flushed.
@@ -132,13 +135,8 @@ func (s *Source) stored() string {
 	return s.parser.Stored()
 }
 
-// line passes a line to its stream.
-func (s *Source) line(l line) {
-	var w container.Line
-	wrapped := false
-	if s.format != container.None {
-		w, wrapped = s.unwrap(l.text)
-	}
+// line passes a line to its stream, with what it wraps.
+func (s *Source) line(l line, w container.Line, wrapped bool) {
 	if s.resume != nil {
 		if s.resume.has(w.Stream, s.offset) {
 			return
@@ -166,8 +164,11 @@ func (s *Source) line(l line) {
 	st.add(w.Text, l.whole, s.offset, logged)
 }
 
-// unwrap removes a container runtime's wrapping from a line, if it has one.
+// unwrap removes a container runtime's wrapping from a line; a line without is returned as it is, and false.
 func (s *Source) unwrap(text []byte) (container.Line, bool) {
+	if s.format == container.None {
+		return container.Line{Text: text}, false
+	}
 	if s.format == container.Auto {
 		switch f := container.Detect(text); {
 		case f != container.None:
@@ -179,7 +180,10 @@ func (s *Source) unwrap(text []byte) (container.Line, bool) {
 			s.tried++
 		}
 	}
-	return container.Decode(s.format, text)
+	if l, ok := container.Decode(s.format, text); ok {
+		return l, true
+	}
+	return container.Line{Text: text}, false
 }
 
 // stream returns one of the source's streams, created at its first line.

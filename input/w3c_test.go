@@ -14,6 +14,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/input"
+	"logstow/input/container"
 	"logstow/input/multiline"
 )
 
@@ -52,58 +53,87 @@ func (s *w3cSink) add(c buffer.Chunk) {
 	}
 }
 
+// wrapped are the lines of a text as a container runtime writes them: those of CRI that are no
+// directives in two parts.
+func wrapped(text string, format container.Format) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case format == container.CRI && line[0] == '#':
+			fmt.Fprintf(&b, "2026-11-20T15:05:00.123456789Z stdout F %s\n", line)
+		case format == container.CRI:
+			fmt.Fprintf(&b, "2026-11-20T15:05:00.123456789Z stdout P %s\n2026-11-20T15:05:00.123456789Z stdout F %s\n", line[:2], line[2:])
+		case format == container.Docker:
+			fmt.Fprintf(&b, `{"log":%q,"stream":"stdout","time":"2026-11-20T15:05:00.123456789Z"}`+"\n", line+"\n")
+		default:
+			return text
+		}
+	}
+	return b.String()
+}
+
 // The lines behind a directive #Fields are stored with a parser of its columns, also after a restart at any
-// position, and however they are read.
+// position, however they are read, and as a container runtime wraps them.
 func TestW3C(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 3))
-	for _, joined := range []bool{false, true} {
-		opts := input.Options{Service: "web"}
-		if joined {
-			opts.Lines.Multiline = multiline.Options{Auto: true}
+	for _, format := range []container.Format{container.None, container.CRI, container.Docker} {
+		text := wrapped(iis, format)
+		for _, joined := range []bool{false, true} {
+			testW3C(t, rnd, text, joined)
 		}
-		// What follows each position that was stored, after what was stored with it.
-		read := func(text string, at input.Point, small bool) *w3cSink {
-			s := &w3cSink{}
-			opts.Sink = &chunkSink{&s.sink, s.add}
-			f := newFeed(t, opts)
-			src := f.Resume("u_ex.log", at, func(p input.Point) []buffer.Position {
-				s.points, s.counts = append(s.points, p), append(s.counts, len(s.lines))
-				return nil
-			})
-			var r interface {
-				Read([]byte) (int, error)
-			} = strings.NewReader(text[at.Offset:])
-			if small {
-				r = iotest.OneByteReader(r)
-			}
-			if err := f.Read(t.Context(), src, r, time.Time{}); err != nil {
-				t.Fatal(err)
-			}
-			if err := f.End(t.Context(), src, time.Time{}); err != nil {
-				t.Fatal(err)
-			}
-			return s
+	}
+}
+
+// testW3C reads a text whole, and from each position.
+func testW3C(t *testing.T, rnd *rand.Rand, text string, joined bool) {
+	t.Helper()
+	opts := input.Options{Service: "web"}
+	if joined {
+		opts.Lines.Multiline = multiline.Options{Auto: true}
+	}
+	// What follows each position that was stored, after what was stored with it.
+	read := func(at input.Point, small bool) *w3cSink {
+		s := &w3cSink{}
+		opts.Sink = &chunkSink{&s.sink, s.add}
+		f := newFeed(t, opts)
+		src := f.Resume("u_ex.log", at, func(p input.Point) []buffer.Position {
+			s.points, s.counts = append(s.points, p), append(s.counts, len(s.lines))
+			return nil
+		})
+		var r interface {
+			Read([]byte) (int, error)
+		} = strings.NewReader(text[at.Offset:])
+		if small {
+			r = iotest.OneByteReader(r)
 		}
-		for _, small := range []bool{false, true} {
-			whole := read(iis, input.Point{}, small)
-			if diff := cmp.Diff(iisRecords(), whole.lines); diff != "" {
-				t.Fatalf("joined %t, by byte %t: %s", joined, small, diff)
+		if err := f.Read(t.Context(), src, r, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.End(t.Context(), src, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	for _, small := range []bool{false, true} {
+		whole := read(input.Point{}, small)
+		if diff := cmp.Diff(iisRecords(), whole.lines); diff != "" {
+			t.Fatalf("joined %t, by byte %t: %s", joined, small, diff)
+		}
+		if len(whole.points) < 3 {
+			t.Fatalf("%d positions", len(whole.points))
+		}
+		for i, at := range whole.points {
+			after := len(whole.lines)
+			if i+1 < len(whole.points) {
+				after = whole.counts[i+1]
 			}
-			if len(whole.points) < 3 {
-				t.Fatalf("%d positions", len(whole.points))
-			}
-			for i, at := range whole.points {
-				after := len(whole.lines)
-				if i+1 < len(whole.points) {
-					after = whole.counts[i+1]
-				}
-				rest := read(iis, at, rnd.IntN(2) == 0)
-				if want := iisRecords()[after:]; !slices.Equal(want, rest.lines) {
-					t.Errorf("joined %t, from %d on: %q, want %q", joined, at.Offset, rest.lines, want)
-				}
+			rest := read(at, rnd.IntN(2) == 0)
+			if want := iisRecords()[after:]; !slices.Equal(want, rest.lines) {
+				t.Errorf("joined %t, from %d on: %q, want %q", joined, at.Offset, rest.lines, want)
 			}
 		}
 	}

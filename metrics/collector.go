@@ -37,6 +37,10 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	c.buffer(s)
 	c.output(s)
 	c.expiries(s)
+	c.watches(s)
+	if c.opts.FromLogs != nil {
+		c.opts.FromLogs.Collect(ch)
+	}
 	if c.opts.Requests == nil {
 		return
 	}
@@ -56,11 +60,28 @@ func (c *collector) expiries(s scrape) {
 	}
 }
 
+func (c *collector) watches(s scrape) {
+	if c.opts.Watches == nil {
+		return
+	}
+	w := c.opts.Watches()
+	s.gauge("logstow_watched_services", "Services that are flushed early because somebody follows them.", float64(w.Watched))
+	s.counter("logstow_watch_flushes_total", "Segments flushed early because of watches.", float64(w.Flushes))
+	s.counter("logstow_watch_limited_flushes_total", "Early flushes left out because a service reached its limit of the day.", float64(w.Limited))
+	s.counter("logstow_watch_failures_total", "Polls for watches and responses to them that failed.", float64(w.Failures))
+}
+
 func (c *collector) inputs(s scrape) {
 	if c.opts.Inputs == nil {
 		return
 	}
 	c.opts.Inputs.each(func(l inputLabels, in *input.Stats) {
+		labels := []string{"input", l.kind, "service", l.service}
+		if l.address != "" {
+			labels = append(labels, "address", l.address)
+			s.counter("logstow_input_repeated_requests_total", "Requests of which an earlier one had stored all or a part.", float64(in.Repeated.Load()), labels...)
+			s.counter("logstow_input_denied_requests_total", "HTTP requests rejected for a failed login.", float64(in.Denied.Load()), labels...)
+		}
 		for _, n := range []struct {
 			name, help string
 			value      int64
@@ -73,7 +94,7 @@ func (c *collector) inputs(s scrape) {
 			{"ahead_records_total", "Records whose timestamp is at least 55 minutes ahead of the clock.", in.Ahead.Load()},
 			{"missing_times_total", "Records in which the time rules found no timestamp.", in.TimesNotFound.Load()},
 		} {
-			s.counter("logstow_input_"+n.name, n.help, float64(n.value), "input", l.kind, "service", l.service)
+			s.counter("logstow_input_"+n.name, n.help, float64(n.value), labels...)
 		}
 	})
 }

@@ -6,21 +6,21 @@ import (
 	"logstow/input"
 )
 
-// Inputs holds the counters of inputs by kind and service, so that a restarted input continues
+// Inputs holds the counters of inputs by kind, service and address, so that a restarted input continues
 // them. The zero value is ready to use; it is safe for concurrent use.
 type Inputs struct {
 	mu    sync.Mutex
 	stats map[inputLabels]*input.Stats
 }
 
-type inputLabels struct{ kind, service string }
+type inputLabels struct{ kind, service, address string }
 
 // For returns the counters of inputs of a kind (files, syslog, …) for a service, or for the pattern
-// that determines its services.
-func (i *Inputs) For(kind, service string) *input.Stats {
+// that determines its services; address is the one that it listens on, or "".
+func (i *Inputs) For(kind, service, address string) *input.Stats {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	key := inputLabels{kind, service}
+	key := inputLabels{kind, service, address}
 	s := i.stats[key]
 	if s == nil {
 		if i.stats == nil {

@@ -18,6 +18,7 @@ import (
 	"logstow/buffer"
 	"logstow/internal/price"
 	"logstow/upload"
+	"logstow/watch"
 )
 
 // Buffer is the required part of a [buffer.Buffer].
@@ -49,8 +50,12 @@ type Options struct {
 	Expiries func() map[string]time.Time
 	// Processed is process.Stats.Counts: records dropped and changed by rules, by reason.
 	Processed func() map[string]int64
+	// FromLogs are metrics computed from records.
+	FromLogs prometheus.Collector
 	// Lost are further counts of lost records, by reason.
 	Lost map[string]func() uint64
+	// Watches is [watch.Flusher.Stats]; nil omits it.
+	Watches func() watch.FlusherStats
 	// Prices are those of the estimated cost, which is omitted for a store without costs.
 	Prices price.Table
 	// Now is the clock; nil is [time.Now].
@@ -69,15 +74,21 @@ func New(opts Options) *Metrics {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	m := &Metrics{opts: opts, began: opts.Now(), registry: prometheus.NewRegistry()}
+	m := &Metrics{opts: opts, began: opts.Now(), registry: NewRegistry(opts.Version)}
+	m.registry.MustRegister(m.Collector())
+	return m
+}
+
+// NewRegistry makes a registry with what every program has: its version, and the metrics of Go and of the process.
+func NewRegistry(version string) *prometheus.Registry {
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "logstow_build_info", Help: "Always 1; the labels give the versions.",
-		ConstLabels: prometheus.Labels{"version": opts.Version, "go_version": runtime.Version()},
+		ConstLabels: prometheus.Labels{"version": version, "go_version": runtime.Version()},
 	})
 	build.Set(1)
-	m.registry.MustRegister(build, m.Collector(),
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return m
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return registry
 }
 
 // Collector collects the metrics of the pipeline, without those of the process.

@@ -54,6 +54,11 @@ func (r *Requests) Counts() store.Requests { return r.counter.Requests() }
 // Store observes the requests made through s.
 func (r *Requests) Store(s store.Store) store.Store { return observedStore{r.counter.Store(s), r} }
 
+// Reading are the collectors of a program that only reads.
+func (r *Requests) Reading() []prometheus.Collector {
+	return []prometheus.Collector{r.requests, r.seconds}
+}
+
 func (r *Requests) collectors() []prometheus.Collector {
 	return []prometheus.Collector{r.requests, r.seconds, r.sizes, r.retries}
 }

@@ -150,8 +150,8 @@ func setting(m []byte, i int) (start, end int) {
 		case quote, ',', ':', '}', ']', ' ':
 			return 0, 0 // it ended a string around the key, or it is empty
 		}
-		const most = 512
-		end, _ = run(m[:min(len(m), start+most)], start, func(c byte) bool { return c != quote && c >= ' ' }, unit)
+		left := 512 // characters
+		end, _ = run(m, start, func(c byte) bool { left--; return left >= 0 && c != quote && c >= ' ' }, unit)
 		if end < len(m) {
 			if c, _ := unit(m, end); c == quote {
 				return start, end

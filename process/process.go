@@ -34,10 +34,21 @@ type Options struct {
 	ByteLimit, ByteBurst int64
 	// Stats counts the results, if not nil.
 	Stats *Stats
+	// Observer gets every record, if not nil.
+	Observer Observer
 	// Now is the clock of the rate limit; default [time.Now].
 	Now func() time.Time
 	// Log receives what is done, each reason at most once per minute; nil discards it.
 	Log *slog.Logger
+}
+
+// Observer gets the results of processing. Safe for concurrent use.
+type Observer interface {
+	// Enabled reports whether to observe the next record.
+	Enabled() bool
+	// Observe gets a record after redaction, the kinds of secrets that were redacted, and the reason
+	// why it is dropped, as in [Stats.Counts]; "" means that it is kept. It retains none of them.
+	Observe(service string, r *record.Record, redacted []string, dropped string)
 }
 
 // Replacement replaces the matches of an expression.
@@ -71,6 +82,7 @@ type processor struct {
 	limit      *limiter
 
 	dropped, notKept *tally
+	observer         Observer
 }
 
 // New returns the processor for inputs; it is nil if there is nothing to do. The error is an
@@ -85,7 +97,7 @@ func New(opts Options) (input.Processor, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &processor{dropped: opts.dropTally(reasonDrop), notKept: opts.dropTally(reasonKeep)}
+	p := &processor{dropped: opts.dropTally(reasonDrop), notKept: opts.dropTally(reasonKeep), observer: opts.Observer}
 	var err error
 	if p.redactors, err = redactors(&opts); err != nil {
 		return nil, err
@@ -97,7 +109,7 @@ func New(opts Options) (input.Processor, error) {
 	if p.limit, err = newLimiter(&opts); err != nil {
 		return nil, err
 	}
-	if len(p.redactors)+len(p.drop)+len(p.keep)+len(p.samples) == 0 && p.limit == nil {
+	if len(p.redactors)+len(p.drop)+len(p.keep)+len(p.samples) == 0 && p.limit == nil && p.observer == nil {
 		return nil, nil //nolint:nilnil // documented: no processor, no cost
 	}
 	return p, nil
@@ -105,28 +117,47 @@ func New(opts Options) (input.Processor, error) {
 
 // Process implements [input.Processor].
 func (p *processor) Process(service string, r *record.Record) bool {
+	if p.observer == nil || !p.observer.Enabled() {
+		return p.process(service, r, nil) == ""
+	}
+	var redacted []string
+	dropped := p.process(service, r, &redacted)
+	p.observer.Observe(service, r, redacted, dropped)
+	return dropped == ""
+}
+
+// process returns the reason why a record is dropped, "" if it is kept. It appends the kinds of secrets
+// that it redacts to redacted, if that is not nil.
+func (p *processor) process(service string, r *record.Record, redacted *[]string) (dropped string) {
 	if len(p.redactors) > 0 {
 		var seen byteSet // the replacements contain no secrets
 		seen.add(r.Message)
 		for i := range p.redactors {
-			r.Message = p.redactors[i].redact(r.Message, &seen)
+			message, changed := p.redactors[i].redact(r.Message, &seen)
+			if changed && redacted != nil {
+				*redacted = append(*redacted, p.redactors[i].kind)
+			}
+			r.Message = message
 		}
 	}
 	if matchesAny(p.drop, r) {
 		p.dropped.add()
-		return false
+		return reasonDrop
 	}
 	if len(p.keep) > 0 && !matchesAny(p.keep, r) {
 		p.notKept.add()
-		return false
+		return reasonKeep
 	}
 	for _, s := range p.samples {
 		if s.matches(r) {
 			if !s.sample() {
-				return false
+				return reasonSample
 			}
 			break
 		}
 	}
-	return p.limit == nil || p.limit.allow(service, len(r.Message))
+	if p.limit != nil && !p.limit.allow(service, len(r.Message)) {
+		return reasonLimit
+	}
+	return ""
 }

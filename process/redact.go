@@ -11,8 +11,13 @@ import (
 	"logstow/record"
 )
 
+// customKind is the kind of the matches of expressions.
+const customKind = "regexp"
+
 // redactor redacts one kind of secret.
 type redactor struct {
+	// kind is its name, regexp for expressions.
+	kind string
 	// A message is examined if it contains one text of each of hints.
 	hints [][][]byte
 	// replace is the message without secrets; the same slice if it has none. It does not change the
@@ -21,19 +26,20 @@ type redactor struct {
 	count   *tally
 }
 
-func (r *redactor) redact(message []byte, seen *byteSet) []byte {
+// redact returns the message without secrets, and whether it had any.
+func (r *redactor) redact(message []byte, seen *byteSet) (redacted []byte, changed bool) {
 	for _, texts := range r.hints {
 		if !seen.holdsOne(message, texts) {
-			return message
+			return message, false
 		}
 	}
-	changed := r.replace(message)
-	if len(changed) == len(message) && (len(message) == 0 || &changed[0] == &message[0]) {
-		return message
+	redacted = r.replace(message)
+	if len(redacted) == len(message) && (len(message) == 0 || &redacted[0] == &message[0]) {
+		return message, false
 	}
 	r.count.add()
 	// The replacement may be longer than the secret.
-	return changed[:min(len(changed), record.MaxSize)]
+	return redacted[:min(len(redacted), record.MaxSize)], true
 }
 
 // byteSet is the set of bytes of a message.
@@ -78,7 +84,7 @@ func redactors(opts *Options) ([]redactor, error) {
 		if !slices.Contains(kinds, k.name) {
 			continue
 		}
-		r := redactor{replace: builtinRedactor(k), count: opts.redactionTally(k.name)}
+		r := redactor{kind: k.name, replace: builtinRedactor(k), count: opts.redactionTally(k.name)}
 		for _, texts := range k.hints {
 			r.hints = append(r.hints, literals(texts))
 		}
@@ -95,7 +101,7 @@ func redactors(opts *Options) ([]redactor, error) {
 		if strings.ContainsAny(with, "\r\n") {
 			return nil, fmt.Errorf("redact %s: the replacement must be one line", r.Regexp)
 		}
-		all = append(all, redactor{replace: customRedactor(r.Regexp, with), count: opts.redactionTally("regexp")})
+		all = append(all, redactor{kind: customKind, replace: customRedactor(r.Regexp, with), count: opts.redactionTally(customKind)})
 	}
 	return all, nil
 }

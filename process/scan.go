@@ -4,17 +4,17 @@ import "bytes"
 
 // unit is the character at m[i] and the number of its bytes: one, or more if a JSON string, or one
 // inside another, escapes it. Escaped white space of any kind is a blank, bytes past ASCII stand
-// for themselves.
+// for themselves. Backslashes are never separated: JSON stays JSON only if all of them remain, or none.
 func unit(m []byte, i int) (c byte, width int) {
 	if m[i] != '\\' {
 		return m[i], 1
 	}
 	k := i + 1
-	for k < len(m) && k < i+maxBackslashes && m[k] == '\\' {
+	for k < len(m) && m[k] == '\\' {
 		k++
 	}
 	if k == len(m) {
-		return '\\', 1
+		return '\\', k - i
 	}
 	switch m[k] {
 	case '"', '\'', '/':
@@ -29,15 +29,11 @@ func unit(m []byte, i int) (c byte, width int) {
 			return hexDigit(m[k+3])<<4 | hexDigit(m[k+4]), k + 5 - i
 		}
 	}
-	return '\\', 1
+	return '\\', k - i
 }
 
-const (
-	// maxBackslashes is how many begin an escape: each enclosing JSON string doubles them.
-	maxBackslashes = 8
-	// pastASCII stands for any character outside of ASCII.
-	pastASCII = 0xff
-)
+// pastASCII stands for any character outside of ASCII.
+const pastASCII = 0xff
 
 // webUnit is unit with percent-encoding: %2B.
 func webUnit(m []byte, i int) (c byte, width int) {

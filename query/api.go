@@ -22,6 +22,8 @@ import (
 type (
 	// Selection is the conditions of a query.
 	Selection = match.Selection
+	// Hint is a text that wanted messages contain.
+	Hint = match.Hint
 	// Store is a place to read from.
 	Store = source.Store
 	// Segment is a segment that a plan found.
@@ -82,6 +84,12 @@ func ReadOnly(s store.Store) Store { return source.ReadOnly(s) }
 
 // Services are the services of a store, in order of name.
 func Services(ctx context.Context, s Store) ([]string, error) { return plan.Services(ctx, s) }
+
+// SelectedServices are the services of a store that are selected, in order of name; those that are named without a glob may be
+// missing in the store, and cost no request.
+func SelectedServices(ctx context.Context, s Store, sel *Selection) ([]string, error) {
+	return plan.SelectedServices(ctx, s, sel)
+}
 
 // StoreEmpty is the reason if no store has a service.
 func StoreEmpty() Reason { return explain.StoreEmpty() }

@@ -46,7 +46,7 @@ func TestLongColumns(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 17))
-	rounds := 6
+	rounds := max(2, rounds(6))
 	if os.Getenv("LOGSTOW_LONG") != "" {
 		rounds = 300
 	}
@@ -133,7 +133,7 @@ func (w *world) answers(seed uint64, sel Selection, noColumns bool) []string {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	opts := Options{NoColumns: noColumns, GroupMemory: 1 << 20, TempDir: w.t.TempDir()}
 	q, p := w.planned(sel, opts)
-	switch rnd.IntN(6) {
+	switch rnd.IntN(7) {
 	case 0:
 		sel.Limit, sel.Newest = rnd.IntN(20), rnd.IntN(2) == 0
 		return got(w.t, w.query(sel, opts))
@@ -147,6 +147,8 @@ func (w *world) answers(seed uint64, sel Selection, noColumns bool) []string {
 		return w.sortedAnswer(rnd, sel, opts)
 	case 3:
 		return w.distinctAnswer(rnd, sel, opts)
+	case 4:
+		return w.fieldsAnswer(rnd, sel, opts)
 	}
 	by := [][]string{
 		nil,
@@ -206,6 +208,21 @@ func (w *world) distinctAnswer(rnd *rand.Rand, sel Selection, opts Options) []st
 	return append(values, fmt.Sprint(text, sum))
 }
 
+// fieldsAnswer are the fields of all records or of a sample.
+func (w *world) fieldsAnswer(rnd *rand.Rand, sel Selection, opts Options) []string {
+	w.t.Helper()
+	q, p := w.planned(sel, opts)
+	found, err := q.Fields(w.t.Context(), p, FieldOptions{Records: uint64(rnd.IntN(2) * 500), Top: rnd.IntN(20)})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	lines := []string{fmt.Sprint(found.Records, found.Sampled, found.LeftOut)} // fewer blocks are read with columns
+	for _, f := range found.Fields {
+		lines = append(lines, fmt.Sprintf("%+v", f))
+	}
+	return lines
+}
+
 // planned is a query, which becomes the last one, and its plan.
 func (w *world) planned(sel Selection, opts Options) (*Query, *Plan) {
 	w.t.Helper()
@@ -258,7 +275,7 @@ func TestDamagedColumns(t *testing.T) {
 	from := bytes.LastIndex(body[:bytes.Index(body, []byte("Greatest"))], []byte{0x57, 0x2a, 0x4d, 0x18})
 	end := bytes.LastIndex(body, []byte{0x57, 0x2a, 0x4d, 0x18})
 	notes := 0
-	for range 2000 {
+	for range rounds(2000) {
 		damaged := bytes.Clone(body)
 		damaged[from+8+rnd.IntN(end-from-8)] ^= 1 << rnd.IntN(8)
 		w.memory.bodies[name] = damaged

@@ -33,9 +33,9 @@ func (w *world) around(sel *Selection, around ContextLines) (bySource map[string
 	var all []entry
 	for _, s := range segments {
 		for r := range s.records(w.t) {
-			if sel.MatchesService(s.name.Service) && querytest.MatchesSlowly(w.t, &wide, r) {
+			if sel.MatchesService(s.name.Service) && querytest.MatchesSlowly(w.t, &wide, s.meta.Instance, r) {
 				r.Message = slices.Clone(r.Message)
-				all = append(all, entry{r, s, querytest.MatchesSlowly(w.t, sel, r)})
+				all = append(all, entry{r, s, querytest.MatchesSlowly(w.t, sel, s.meta.Instance, r)})
 			}
 		}
 	}

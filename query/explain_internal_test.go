@@ -35,6 +35,10 @@ func TestExplainReadsNothing(t *testing.T) {
 		{func(s *Selection) { s.Where = []string{"status == '201'"} }, 0, "field-type"},
 		{func(s *Selection) { s.Where = []string{"status > 300"} }, 0, "where"},
 		{func(s *Selection) { s.Where = []string{"status > 300ms"} }, 0, "field-type"},
+		{func(s *Selection) { s.Where = []string{`instance == "pod-11"`} }, 0, "instance-unknown"},
+		{func(s *Selection) { s.Where = []string{`instance == "pod-1" and status > 300`} }, 0, "where"},
+		{func(s *Selection) { s.Where = []string{`instance == "pod-11" or status > 300`} }, 0, "where"},
+		{func(s *Selection) { s.Where = []string{`instance contains "x"`} }, 0, "where"},
 		{func(s *Selection) { s.Sources = []string{"ap.log"} }, 0, "source-unknown"},
 		{func(s *Selection) { s.Excludes = []string{"status"} }, 0, "exclude"},
 		{func(s *Selection) { s.Levels = 1 << record.Error }, 0, "level"},
@@ -69,5 +73,25 @@ func TestExplainReadsNothing(t *testing.T) {
 		if got := strings.Join(codes, " "); got != c.want || after.Get != before.Get || after.List-before.List != c.lists {
 			t.Errorf("%+v: %v, want %s; %d reads and %d listings more", sel, reasons, c.want, after.Get-before.Get, after.List-before.List)
 		}
+	}
+}
+
+// That the range holds no record of the wanted levels is found in several stores, too.
+func TestExplainLevelsOfSeveralStores(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil, false)
+	w.add("web", "pod-1", 8<<10, [16]byte{1}, []record.Record{{Time: origin().UnixNano(), Level: record.Info, Source: "app.log", Message: []byte("a")}})
+	stores := []Store{{Name: "a", Blobs: w.memory}, {Name: "b", Blobs: w.memory}}
+	q, err := New(stores, Selection{From: origin(), To: origin().Add(time.Hour), Now: origin(), Levels: 1 << record.Error}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := q.Plan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	reasons, err := q.Explain(t.Context(), p, false)
+	if err != nil || len(reasons) != 1 || reasons[0].Code != "level" || !strings.Contains(reasons[0].Text, ": INFO 1") {
+		t.Errorf("%v, %v", reasons, err)
 	}
 }

@@ -135,7 +135,7 @@ func TestFilterAgreesWithReference(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 11))
 	var skipped, blocks, found int64
-	for round := range 8 {
+	for round := range max(4, rounds(8)) {
 		w := newWorld(t, rnd, round == 0)
 		if round%2 == 1 {
 			w.keep()
@@ -167,7 +167,7 @@ func TestFilterAgreesWithReference(t *testing.T) {
 			}
 		}
 	}
-	if skipped < 100 || blocks < 100 || found < 50 {
+	if skipped < int64(rounds(100)) || blocks < 100 || found < 50 {
 		t.Errorf("%d segments and %d blocks skipped, %d records found: too few", skipped, blocks, found)
 	}
 }

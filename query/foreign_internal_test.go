@@ -64,7 +64,7 @@ func TestForeignAgrees(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
-	for range 30 {
+	for range rounds(30) {
 		w := newWorld(t, rnd, false)
 		for i := range 1 + rnd.IntN(8) {
 			hour := origin().Add(time.Duration(rnd.IntN(4)) * time.Hour)

@@ -15,8 +15,13 @@ import (
 // Patterns counts the records of a plan that match by the shapes of their messages, in a counter of those
 // that newCounter makes, one for each worker. The limit does not apply.
 func (q *Query) Patterns(ctx context.Context, p *Plan, newCounter func() *patterns.Counter) (counted *patterns.Counter, err error) {
+	return q.PatternsOf(ctx, p, nil, newCounter)
+}
+
+// PatternsOf is Patterns of the records for whose instance and source wanted, which is safe for concurrent use, returns true.
+func (q *Query) PatternsOf(ctx context.Context, p *Plan, wanted func(instance string, source []byte) bool, newCounter func() *patterns.Counter) (counted *patterns.Counter, err error) {
 	err = q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
-		counted = countPatterns(ctx, s, segments, newCounter)
+		counted = countPatterns(ctx, s, segments, wanted, newCounter)
 		return context.Cause(ctx)
 	})
 	return counted, err
@@ -33,7 +38,7 @@ type patternWorker struct {
 }
 
 // countPatterns counts the records of segments that match. At the end of ctx only some of them are counted.
-func countPatterns(ctx context.Context, s *merge.Scheduler, segments []*source.Segment, newCounter func() *patterns.Counter) *patterns.Counter {
+func countPatterns(ctx context.Context, s *merge.Scheduler, segments []*source.Segment, wanted func(string, []byte) bool, newCounter func() *patterns.Counter) *patterns.Counter {
 	workers := make(chan *patternWorker, s.Workers()) // those that no block is using
 	for range cap(workers) {
 		workers <- &patternWorker{Counter: newCounter()}
@@ -46,7 +51,10 @@ func countPatterns(ctx context.Context, s *merge.Scheduler, segments []*source.S
 	}
 	block := func(ctx context.Context, t *fetch.Task) struct{} {
 		var w *patternWorker
-		s.Each(ctx, t, false, func(_ *source.Segment, line []byte, columns *record.Columns) error {
+		s.Each(ctx, t, wanted != nil, func(origin *source.Segment, line []byte, columns *record.Columns) error {
+			if wanted != nil && !wanted(origin.Meta.Instance, columns.Source) {
+				return nil
+			}
 			if w == nil {
 				w = <-workers
 			}

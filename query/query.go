@@ -45,6 +45,8 @@ type Options struct {
 	// Tiers has a plan by the index look up in which tier the blobs of each day are, so
 	// that costs are right: the index does not contain it. It takes a listing a day.
 	Tiers bool
+	// Unexplained is set if neither [Query.Explain] nor [Query.MissingFields] is called: no text is read for what they return.
+	Unexplained bool
 	// NoColumns has text read where columns would do.
 	NoColumns bool
 	// TempDir is the directory of temporary files; "" is the system's.
@@ -80,7 +82,7 @@ func newQuery(stores []Store, m *match.Matcher, opts Options) (*Query, error) {
 		return nil, fmt.Errorf("%w: %q is not a way to plan (%s or %s)", ErrSelection, opts.Plan, PlanList, PlanIndex)
 	}
 	q := &Query{
-		opts: opts, matcher: m, stores: make([]Store, len(stores)), recorder: source.NewRecorder(len(stores)), findings: &explain.Findings{},
+		opts: opts, matcher: m, stores: make([]Store, len(stores)), recorder: source.NewRecorder(len(stores)), findings: explain.NewFindings(!opts.Unexplained),
 		meter: source.NewMeter(opts.Prices, opts.MaxBytes, opts.MaxCost),
 	}
 	for i, s := range stores {
@@ -119,6 +121,9 @@ func (q *Query) with(m *match.Matcher) *Query {
 	other.matcher, other.fetcher = m, q.fetcher.With(m)
 	return &other
 }
+
+// From is the start of the range, in Unix nanoseconds.
+func (q *Query) From() int64 { return q.matcher.From }
 
 // Highlight appends the places, as first and past-the-last byte, of what the
 // selection's patterns and regexps find in a message as logged: in order, disjoint,

@@ -50,7 +50,7 @@ func TestQueryAgreesWithReference(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 7))
-	for round := range 40 {
+	for round := range rounds(40) {
 		plans := []string{PlanList}
 		w := newWorld(t, rnd, round < 2)
 		if round%2 == 1 { // the same segments are read again and again

@@ -44,6 +44,16 @@ func (q *Query) Plan(ctx context.Context) (*Plan, error) {
 	return &Plan{Segments: segments}, nil
 }
 
+// StoredSince finds the segments that may contain matches and that storage wrote at a time or later, except outputs of compaction; it
+// also returns the latest time at which storage wrote any of the range. Lists of any length take little memory.
+func (q *Query) StoredSince(ctx context.Context, since time.Time) (found []*Segment, latest time.Time, err error) {
+	ctx, done := q.meter.StepContext(ctx)
+	defer done()
+	p := q.planner()
+	p.Indexed, p.Since = false, &since
+	return p.FindLatest(ctx)
+}
+
 // Newest finds the last time of which the selected services have a record, in
 // any range, and the service. It walks the names' prefixes from the newest year
 // down to one hour, five requests a service; found is false where there is nothing.

@@ -138,14 +138,23 @@ type built struct {
 	bodies [][]byte
 }
 
+// rounds is the number of rounds of a random test: n, or a quarter of it in the short form, which runs under the race detector.
+func rounds(n int) int {
+	if testing.Short() {
+		return n / 4
+	}
+	return n
+}
+
 func newWorld(t testing.TB, rnd *rand.Rand, index bool) *world {
 	w := &world{t: t, rnd: rnd, memory: newMemory(), numbers: map[string]uint64{}}
 	if index {
-		var err error
-		if w.tables, err = local.Open(t.Context(), t.TempDir()); err != nil {
+		tables, err := local.Open(t.Context(), t.TempDir())
+		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { w.tables.Close() })
+		t.Cleanup(func() { tables.Close() }) // without w: package testing retains the closures of parallel tests
+		w.tables = tables
 	}
 	return w
 }
@@ -257,7 +266,7 @@ func (w *world) want(sel *Selection) (lines []string) {
 			continue
 		}
 		for r := range s.records(w.t) {
-			if querytest.MatchesSlowly(w.t, sel, r) {
+			if querytest.MatchesSlowly(w.t, sel, s.meta.Instance, r) {
 				all = append(all, entry{strings.TrimSuffix(string(querytest.Stored(r)), "\n"), r.Time, s})
 			}
 		}

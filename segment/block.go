@@ -28,8 +28,8 @@ type recordRef struct {
 	from, message, to uint32
 }
 
-// minText is the initial capacity of a block's text: that of a segment of a few records.
-const minText = 4 << 10
+// minText is the initial capacity of a block's text: that of a segment of one record.
+const minText = 512
 
 // reserve makes space for n more bytes, doubling the capacity, but not past limit if that suffices.
 func (b *block) reserve(n, limit int) {

@@ -30,7 +30,12 @@ type Compressor struct {
 	// single writes frames whose window is their content, large those of a block that exceeds any
 	// window.
 	single, large *zstd.Encoder
-	// texts and stored are buffers for reuse.
+	*pools
+}
+
+// pools are buffers for reuse. They are allocated apart from the encoders: the garbage collector
+// retains what a sync.Pool is part of for another collection.
+type pools struct {
 	texts, stored buffers
 	collectors    pool[filter.Collector]
 	scratches     pool[columns.Scratch]
@@ -41,7 +46,7 @@ func NewCompressor() *Compressor {
 	// Only invalid options are errors.
 	single, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithWindowSize(window), zstd.WithSingleSegment(true))
 	large, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithWindowSize(window), zstd.WithSingleSegment(false))
-	return &Compressor{single: single, large: large}
+	return &Compressor{single: single, large: large, pools: &pools{}}
 }
 
 // Encode appends text to dst as one zstd frame with content size and checksum,

@@ -21,6 +21,9 @@ const MaxDirectory = 8 << 20
 // Columns are the columns of a segment and the places of their pages: the directory.
 type Columns struct {
 	Columns []Column
+	// Members is set for each block whose messages are JSON objects in which the columns of fields have the values of members: see
+	// [columns.Builder.Members].
+	Members []bool
 }
 
 // Column is a column of a segment: values of one field.
@@ -94,14 +97,15 @@ const (
 	keyFixed    = "Fixed"
 	keyGreatest = "Greatest"
 	keyLeast    = "Least"
+	keyMembers  = "Members"
 )
 
 // fixedColumns are the fixed fields that may be columns, by their number in Fixed, from 1 on.
 func fixedColumns() []field.Fixed { return []field.Fixed{field.Level, field.Source, field.Time} }
 
 // appendColumns appends the section of columns to dst and adds it to f. There is none if its directory
-// were too long.
-func appendColumns(dst []byte, all []columns.Column, f *Footer) ([]byte, error) {
+// were too long. members are those of [Columns].
+func appendColumns(dst []byte, all []columns.Column, members []bool, f *Footer) ([]byte, error) {
 	from, offset := len(dst), f.Footer
 	dst = binary.LittleEndian.AppendUint32(dst, frameMagic)
 	dst = binary.LittleEndian.AppendUint32(dst, 0)
@@ -123,6 +127,7 @@ func appendColumns(dst []byte, all []columns.Column, f *Footer) ([]byte, error) 
 	m.add(keyGreatest, greatest)
 	m.add(keyLeast, least)
 	m.add(keyLength, lengths)
+	m.add(keyMembers, numbersOf(members))
 	m.add(keyName, names)
 	directory, err := m.bytes()
 	if err != nil {
@@ -138,6 +143,17 @@ func appendColumns(dst []byte, all []columns.Column, f *Footer) ([]byte, error) 
 	f.Sections = append(f.Sections, Section{Name: columnsSection, Offset: offset, Length: int64(len(frame)), CRC: checksum(frame)})
 	f.Footer += int64(len(frame))
 	return dst, nil
+}
+
+// numbersOf are 1 for true and 0 for false.
+func numbersOf(list []bool) []uint64 {
+	numbers := make([]uint64, len(list))
+	for i, is := range list {
+		if is {
+			numbers[i] = 1
+		}
+	}
+	return numbers
 }
 
 // decodeColumns reads the directory that appendColumns wrote into a segment with footer f.
@@ -157,7 +173,15 @@ func decodeColumns(directory []byte, f *Footer) (*Columns, error) {
 	case len(names) != n || len(least) != pages || len(greatest) != pages:
 		return nil, errors.New("its lists are not of the same length")
 	}
-	c := &Columns{Columns: make([]Column, n)}
+	c := &Columns{Columns: make([]Column, n), Members: make([]bool, len(f.Blocks))}
+	if r.has(keyMembers) { // the first versions did not write them
+		for i, m := range r.exactly(keyMembers, len(f.Blocks)) {
+			c.Members[i] = m == 1
+		}
+		if r.err != nil {
+			return nil, r.err
+		}
+	}
 	at := f.columnsStart()
 	for i := range c.Columns {
 		col := &c.Columns[i]

@@ -176,6 +176,23 @@ func TestNoRoomForColumns(t *testing.T) {
 	}
 }
 
+// A directory as the first versions wrote it is read: no block of it has members that are known.
+func TestColumnsWithoutMembers(t *testing.T) {
+	t.Parallel()
+	blob, now := readFile(t, goldenDir+"/columns-no-members.log"), readFile(t, goldenDir+"/columns.log")
+	if _, err := verify(t, blob); err != nil {
+		t.Fatal(err)
+	}
+	_, list := readColumns(t, blob)
+	_, want := readColumns(t, now)
+	if !slices.Equal(list.Members, []bool{false, false}) || !slices.Equal(want.Members, []bool{true, true}) {
+		t.Errorf("members %v, of the same records now %v", list.Members, want.Members)
+	}
+	if !slices.Equal(list.Columns[3].Pages, want.Columns[3].Pages) {
+		t.Errorf("pages %+v, now %+v", list.Columns[3].Pages, want.Columns[3].Pages)
+	}
+}
+
 func TestEveryBitFlipOfColumnsIsFound(t *testing.T) {
 	t.Parallel()
 	blob := readFile(t, goldenDir+"/columns.log")
@@ -243,14 +260,14 @@ func TestWrongColumnsAreFound(t *testing.T) {
 	right := records(func(*record.Record) {})
 	blob, _ := write(t, opts, right...)
 	f, _ := readColumns(t, blob)
-	of := func(records []record.Record) []columns.Column {
+	of := func(records []record.Record) ([]columns.Column, []bool) {
 		b := columns.NewBuilder("", *opts.Columns)
 		var text []byte
 		for _, r := range records {
 			text = record.AppendText(text, r)
 		}
 		b.AddBlock(new(columns.Scratch), text, len(records), records[0].Time, 1<<20)
-		return b.Columns()
+		return b.Columns(), b.Members()
 	}
 	for name, c := range map[string]struct {
 		change func(r *record.Record)
@@ -266,7 +283,8 @@ func TestWrongColumnsAreFound(t *testing.T) {
 		"second":      {func(r *record.Record) { r.Time += int64(50 * time.Millisecond) }, "not of the second"},
 		"nanoseconds": {func(r *record.Record) { r.Time++ }, ""},
 	} {
-		wrong, err := segment.ReplaceColumns(blob, f, of(records(c.change)))
+		all, members := of(records(c.change))
+		wrong, err := segment.ReplaceColumns(blob, f, all, members)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -312,7 +330,7 @@ func TestWrongBoundsAreFound(t *testing.T) {
 			}
 		}
 		c.change(all)
-		changed, err := segment.ReplaceColumns(blob, f, all)
+		changed, err := segment.ReplaceColumns(blob, f, all, list.Members)
 		if err != nil {
 			t.Fatal(err)
 		}

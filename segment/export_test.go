@@ -30,8 +30,8 @@ func EncodePages(inputs int, blocks ...[]uint32) [][]byte {
 	return pages
 }
 
-// ReplaceColumns is a plain segment with other columns, right or wrong.
-func ReplaceColumns(blob []byte, f *Footer, all []columns.Column) ([]byte, error) {
+// ReplaceColumns is a plain segment with other columns, right or wrong; members are those of [Columns].
+func ReplaceColumns(blob []byte, f *Footer, all []columns.Column, members []bool) ([]byte, error) {
 	changed := *f
 	at := changed.Footer
 	for i, s := range f.Sections {
@@ -40,7 +40,7 @@ func ReplaceColumns(blob []byte, f *Footer, all []columns.Column) ([]byte, error
 		}
 	}
 	changed.Footer, changed.Columns, changed.ColumnsLength, changed.ColumnsCRC = at, 0, 0, 0
-	out, err := appendColumns(blob[:at:at], all, &changed)
+	out, err := appendColumns(blob[:at:at], all, members, &changed)
 	if err != nil {
 		return nil, err
 	}

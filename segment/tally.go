@@ -10,15 +10,19 @@ import (
 // tally counts the records of a segment by minute and collects their sources.
 type tally struct {
 	// start is the bucket's start in Unix nanoseconds.
-	start   int64
-	minutes []record.Counts
+	start int64
+	// minutes has, for each minute of the bucket, one more than the index of its counts; 0 if it has no records.
+	// A segment of few records, of which a shipper has thousands open, takes little memory so.
+	minutes []uint8
+	counts  []record.Counts
+	// last is the last source, sources are all.
 	last    string
 	sources map[string]struct{}
 }
 
 // newTally makes a tally for a valid bucket, in Unix seconds.
 func newTally(start, width int64) tally {
-	return tally{start: start * 1e9, minutes: make([]record.Counts, width/60), sources: make(map[string]struct{})}
+	return tally{start: start * 1e9, minutes: make([]uint8, width/60), sources: make(map[string]struct{})}
 }
 
 // covers reports whether a time lies in the bucket.
@@ -29,12 +33,22 @@ func (t *tally) covers(time int64) bool {
 
 // add counts a record whose time the bucket covers. source is clean.
 func (t *tally) add(time int64, level record.Level, source string) {
-	t.minutes[(time-t.start)/60e9][level]++
+	t.minute((time - t.start) / 60e9)[level]++
 	if source == t.last || len(t.sources) > MaxSources {
 		return
 	}
 	t.last = source
 	t.sources[source] = struct{}{}
+}
+
+// minute are the counts of a minute of the bucket.
+func (t *tally) minute(i int64) *record.Counts {
+	at := &t.minutes[i]
+	if *at == 0 {
+		t.counts = append(t.counts, record.Counts{})
+		*at = uint8(len(t.counts)) // a bucket has at most 60 minutes
+	}
+	return &t.counts[*at-1]
 }
 
 // addBytes is add for a source that is a view into text.
@@ -48,10 +62,10 @@ func (t *tally) addBytes(time int64, level record.Level, source []byte) {
 
 // listMinutes are the minutes that have records.
 func (t *tally) listMinutes() []record.Minute {
-	var list []record.Minute
-	for i, counts := range t.minutes {
-		if counts != (record.Counts{}) {
-			list = append(list, record.Minute{Start: t.start/1e9 + int64(i)*60, Levels: counts})
+	list := make([]record.Minute, 0, len(t.counts))
+	for i, at := range t.minutes {
+		if at > 0 {
+			list = append(list, record.Minute{Start: t.start/1e9 + int64(i)*60, Levels: t.counts[at-1]})
 		}
 	}
 	return list

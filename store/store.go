@@ -169,6 +169,9 @@ type Entity struct {
 	// Properties are values of type string, int64 or []byte of at most
 	// [MaxPropertySize]. Names are ASCII identifiers.
 	Properties map[string]any
+	// Written is when storage wrote the entity, and Read when it was read, both by storage's clock, the latter
+	// in whole seconds or finer. They are zero, except in the results of a [Query] with Times.
+	Written, Read time.Time
 }
 
 // Kind is the type of a property.
@@ -197,6 +200,9 @@ type Query struct {
 	RowFrom, RowTo         string
 	Where                  []Condition
 	Columns                []Column
+	// Times asks for Written and Read of each entity. An entity that a version of Logstow without these wrote into
+	// a directory has no Written.
+	Times bool
 }
 
 // Condition compares a string property with a value in byte order.

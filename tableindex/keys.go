@@ -33,11 +33,14 @@ const (
 	hoursInDay = 24
 )
 
-// tablePrefix starts the names of a container's tables. Tables belong to an account, which may have
-// several containers: the name's hash distinguishes them.
-func tablePrefix(container string) string {
+// tablePrefix starts the names of a container's tables.
+func tablePrefix(container string) string { return tableNamePrefix + ContainerHash(container) }
+
+// ContainerHash is the part of the names of a container's tables that distinguishes them: tables belong to an account, which
+// may have several containers.
+func ContainerHash(container string) string {
 	sum := sha256.Sum256([]byte(container))
-	return tableNamePrefix + hex.EncodeToString(sum[:4])
+	return hex.EncodeToString(sum[:4])
 }
 
 // tableOf is the table of an entity.

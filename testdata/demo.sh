@@ -5,6 +5,7 @@ set -eu
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
+kept="$PWD/demo-store"
 export LOGSTOW_STORE="$dir/store" XDG_STATE_HOME="$dir/state"
 PATH="$PWD/bin:$PATH"
 
@@ -47,3 +48,12 @@ count
 
 say "# no lock-in: a segment is zstd of plain text, under its name"
 (cd "$LOGSTOW_STORE" && find . -name '*.log' | sort | head -3 && du -sh .)
+
+say "# the page: an hour of logs that ends now"
+rm -rf "$kept"
+export LOGSTOW_STORE="$kept"
+go run ./internal/loggen/cmd/loggen -size 5MB -span 1h | shipper run --once --service api - 2>/dev/null
+go run ./internal/loggen/cmd/loggen -seed 2 -size 1MB -span 1h | shipper run --once --service checkout - 2>/dev/null
+go run ./internal/loggen/cmd/loggen -kind hdfs -size 2MB -span 1h | shipper run --once --service datanode - 2>/dev/null
+echo "open it with this command, then http://127.0.0.1:3100 in a browser:"
+say "bin/logq serve --store ./demo-store"

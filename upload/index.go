@@ -106,7 +106,7 @@ func (x *indexer) flushSoon() {
 // add adds a batch.
 func (x *indexer) add(b *buffer.Batch) error {
 	if len(x.pending) == 0 && x.failures == 0 {
-		x.due = time.Now().Add(x.s.opts.IndexWait)
+		x.due = time.Now().Add(x.s.indexWait())
 	}
 	x.pending = append(x.pending, b)
 	if len(x.pending) >= x.s.opts.IndexGroup {
@@ -141,7 +141,7 @@ func (x *indexer) schedule(o outcome) error {
 	}
 	x.d.indexOutage.recovered()
 	x.failures, x.began, x.dropping = 0, time.Time{}, false
-	x.due = time.Now().Add(x.s.opts.IndexWait)
+	x.due = time.Now().Add(x.s.indexWait())
 	if x.ending || len(x.pending) >= x.s.opts.IndexGroup {
 		x.flushSoon()
 	}

@@ -45,11 +45,14 @@ func (t *outageLogger) failed(err error, wait time.Duration) {
 	if errors.As(err, &e) && e.Status != 0 {
 		attrs = append(attrs, "status", e.Status, "code", e.Code, "request_id", e.RequestID)
 	}
-	if needsOperator(err) {
+	switch {
+	case errors.Is(err, store.ErrAccessDenied):
 		t.log.Error(t.what+" failed: access denied; grant the role and it continues", attrs...)
-		return
+	case needsOperator(err):
+		t.log.Error(t.what+" failed; correct the cause and it continues", attrs...)
+	default:
+		t.log.Warn(t.what+" failed, retrying", attrs...)
 	}
-	t.log.Warn(t.what+" failed, retrying", attrs...)
 }
 
 // recovered records a success.

@@ -133,6 +133,22 @@ func TestAccessDeniedIsRetriedSlowly(t *testing.T) {
 	})
 }
 
+// A failure that lasts until an operator acts is not called a denied access if it is none.
+func TestUnusableStoreIsLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := failure(store.ErrUnusable)
+		waits, log, err := timed(t, upload.Options{}, e)
+		if err != nil {
+			t.Error(err)
+		}
+		equalWaits(t, waits, time.Minute)
+		if !strings.Contains(log, "level=ERROR") || !strings.Contains(log, "failed; correct the cause and it continues") || strings.Contains(log, "grant") {
+			t.Errorf("log:\n%s", log)
+		}
+	})
+}
+
 // An outage is logged at its start, then once a minute, and at its end.
 func TestOutageIsLogged(t *testing.T) {
 	t.Parallel()

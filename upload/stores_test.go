@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"logstow/buffer"
+	"logstow/internal/await"
 	"logstow/store"
 	"logstow/upload"
 )
@@ -222,11 +223,7 @@ func TestUploadRoute(t *testing.T) {
 	})
 	done := make(chan error, 1)
 	go func() { done <- s.Run(t.Context()) }()
-	for deadline := time.Now().Add(30 * time.Second); s.Stats().Segments < batches*2/3; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%+v", s.Stats())
-		}
-	}
+	await.Until(t, 30*time.Second, "two of three stores have their batches", func() bool { return s.Stats().Segments >= batches*2/3 })
 	if s.CurrentError() == nil {
 		t.Error("no failure is reported")
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"logstow/buffer"
+	"logstow/internal/await"
 	"logstow/store"
 	"logstow/store/local"
 	"logstow/upload"
@@ -144,9 +145,7 @@ func TestWrongPath(t *testing.T) {
 		})
 		done := make(chan error, 1)
 		go func() { done <- shipper.Run(t.Context()) }()
-		for shipper.Stats().Creates < 200 {
-			time.Sleep(time.Millisecond)
-		}
+		await.Until(t, time.Minute, "200 attempts", func() bool { return shipper.Stats().Creates >= 200 })
 		if err := shipper.CurrentError(); !errors.Is(err, store.ErrUnusable) || !strings.Contains(err.Error(), "not a directory") {
 			t.Errorf("%s: %v", dir, err)
 		}
@@ -244,9 +243,7 @@ func TestUnreadableForAWhile(t *testing.T) {
 	shipper := upload.New(upload.Options{Buffer: b, Store: s, Workers: 1, Backoff: upload.Backoff{Min: 50 * time.Millisecond, Max: time.Minute}})
 	done := make(chan error, 1)
 	go func() { done <- shipper.Run(t.Context()) }()
-	for shipper.CurrentError() == nil {
-		time.Sleep(time.Millisecond)
-	}
+	await.Until(t, time.Minute, "an error", func() bool { return shipper.CurrentError() != nil })
 	unblock()
 	if err := <-done; err != nil {
 		t.Error(err)

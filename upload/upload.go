@@ -22,6 +22,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"logstow/buffer"
@@ -92,6 +93,8 @@ func setDefault[T comparable](field *T, value T) {
 // Uploader is the sending end of the pipeline.
 type Uploader struct {
 	opts Options
+	// wait is Options.IndexWait or that of SetIndexWait.
+	wait atomic.Int64
 
 	mu sync.Mutex
 	// route is that of Options or SetStore.
@@ -123,6 +126,11 @@ func (d *Delivered) add(b *buffer.Batch) {
 	d.StoredBytes += uint64(b.Size)
 }
 
+// SetIndexWait changes Options.IndexWait for entities that are added from now on.
+func (s *Uploader) SetIndexWait(d time.Duration) { s.wait.Store(int64(d)) }
+
+func (s *Uploader) indexWait() time.Duration { return time.Duration(s.wait.Load()) }
+
 // Stats are totals since New.
 type Stats struct {
 	Delivered
@@ -138,7 +146,7 @@ type Stats struct {
 // New makes an Uploader.
 func New(opts Options) *Uploader {
 	opts = opts.withDefaults()
-	return &Uploader{
+	s := &Uploader{
 		opts:     opts,
 		route:    opts.Route,
 		current:  newDestination(opts.StoreName, opts.Store, &opts),
@@ -147,6 +155,8 @@ func New(opts Options) *Uploader {
 
 		batchOutage: outageLogger{log: opts.Log, what: "delivering a batch", where: opts.Store.String()},
 	}
+	s.SetIndexWait(opts.IndexWait)
+	return s
 }
 
 // Outage returns the error of the last attempt to store a batch; nil if the attempt succeeded or

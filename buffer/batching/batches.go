@@ -68,8 +68,11 @@ func New(opts Options) *Batches {
 // positions to the log first, as the entry of the returned LSN. It releases the memory that is
 // reserved for the chunk once its batches count for it. After [wal.ErrFull] nothing was appended.
 func (b *Batches) Append(ctx context.Context, c Chunk, reserved int64) (lsn wal.LSN, err error) {
-	lsn, full, err := b.append(&c)
+	lsn, records, full, err := b.append(&c)
 	b.opts.Memory.Release(reserved, 0)
+	if err == nil && b.opts.Observe != nil && len(records) > 0 {
+		b.opts.Observe(c.Service, c.Parse, records)
+	}
 	// The last blocks of full batches are compressed without a lock.
 	for _, o := range full {
 		b.sealer.sealDetached(ctx, o)
@@ -77,25 +80,26 @@ func (b *Batches) Append(ctx context.Context, c Chunk, reserved int64) (lsn wal.
 	return lsn, err
 }
 
-func (b *Batches) append(c *Chunk) (lsn wal.LSN, full []*openBatch, err error) {
+// append appends a chunk; records are its records with resolved times.
+func (b *Batches) append(c *Chunk) (lsn wal.LSN, records []record.Record, full []*openBatch, err error) {
 	if c.Read == 0 {
 		c.Read = b.opts.Now().UnixNano()
 	}
 	p, err := b.openPartition(c.Service)
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, nil, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return 0, nil, wait.ErrClosed
+		return 0, nil, nil, wait.ErrClosed
 	}
 	runs := p.planRuns(c)
 	late := p.countLate(c, runs)
-	records := resolveTimes(c.Records, runs, c.Read)
+	records = resolveTimes(c.Records, runs, c.Read)
 	first, lsn, err := b.writeLog(c, runs, records)
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, nil, err
 	}
 	full, err = p.apply(records, runs, first)
 	b.open.endAppend(c.Service)
@@ -103,13 +107,13 @@ func (b *Batches) append(c *Chunk) (lsn wal.LSN, full []*openBatch, err error) {
 		if b.opts.Spool != nil { // the log has records that are missing in the batches
 			err = b.opts.Failure.Set(err)
 		}
-		return 0, full, err
+		return 0, nil, full, err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.stats.Records += uint64(len(c.Records))
 	b.stats.Late += late
-	return lsn, full, nil
+	return lsn, records, full, nil
 }
 
 // writeLog writes a chunk to the log, if there is one; openSet.endAppend must follow once the records
@@ -202,11 +206,39 @@ func (b *Batches) sealLoop() {
 	}
 }
 
+// SetFlushInterval changes Options.FlushInterval, also of the open batches.
+func (b *Batches) SetFlushInterval(d time.Duration) { b.open.setFlushInterval(d) }
+
 // SealAll seals all records that were appended before the call. On a full disk it waits until
 // deliveries free space, or ctx ends.
 func (b *Batches) SealAll(ctx context.Context) {
 	b.detachAll(false, func(o *openBatch) { b.sealer.sealDetached(ctx, o) })
 }
+
+// SealService is SealAll of one service; it returns the number of batches.
+func (b *Batches) SealService(ctx context.Context, service string) (batches int) {
+	b.mu.Lock()
+	p := b.partitions[service]
+	b.mu.Unlock()
+	if p == nil {
+		return 0
+	}
+	detached := p.detachAll(false)
+	for _, o := range detached {
+		b.sealer.sealDetached(ctx, o)
+	}
+	return len(detached)
+}
+
+// Services are the services that have had records, in order of name.
+func (b *Batches) Services() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Sorted(maps.Keys(b.partitions))
+}
+
+// Oldest is when the oldest record of a service was appended that is not in a sealed batch; zero if there is none.
+func (b *Batches) Oldest(service string) time.Time { return b.open.oldestOf(service) }
 
 // Refuse ends Append: later calls fail.
 func (b *Batches) Refuse() {

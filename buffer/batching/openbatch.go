@@ -13,8 +13,8 @@ import (
 
 const (
 	// batchOverhead is about how many bytes an open or waiting batch takes in memory beside its
-	// text and body: counts by minute, minimal buffers.
-	batchOverhead = 8 << 10
+	// text and body: writer, counts by minute, minimal buffers.
+	batchOverhead = 3 << 10
 	// bucketGrace is how long after its end a bucket stays open for records that are slightly late.
 	bucketGrace = 2 * time.Second
 )
@@ -44,19 +44,21 @@ type openBatch struct {
 	body    *body
 	// text is the size in bytes of the records' text, largest that of the largest record.
 	text, largest int64
-	// first is when the first record was appended; due is when the batch is sealed by age or
-	// bucket end, zero is never. Both are set when the batch is opened.
-	first, due time.Time
+	// first is when the first record was appended, set when the batch is opened.
+	first time.Time
 	// from and through are the record numbers of its first and last record.
 	from, through uint64
 	// seq and ticket are set when the batch is detached.
 	seq    int64
 	ticket *sealTicket
 
-	// charged is how many bytes the batch counts against Options.Memory, used the tick of
-	// its last use. The lock of the openSet guards both.
+	// due is when the batch is sealed by age or bucket end, zero is never; charged is how many bytes it
+	// counts against Options.Memory, used the tick of its last use, index the place in its heap. The lock
+	// of the openSet guards them.
+	due     time.Time
 	charged int64
 	used    uint64
+	index   int
 }
 
 func newOpenBatch(opts *Options, compressor *segment.Compressor, service string, k bucket, number uint64) (*openBatch, error) {
@@ -67,7 +69,6 @@ func newOpenBatch(opts *Options, compressor *segment.Compressor, service string,
 		return nil, err
 	}
 	o := &openBatch{service: service, bucket: k, body: new(body), from: number, first: opts.Now()}
-	o.due = dueTime(k, o.first, opts)
 	o.writer = segment.NewWriter(o.body, segment.Options{
 		Service:     service,
 		Instance:    opts.Instance,
@@ -85,13 +86,10 @@ func newOpenBatch(opts *Options, compressor *segment.Compressor, service string,
 
 // dueTime returns when a batch opened at first is sealed: by age, or bucketGrace after its
 // bucket's end if that is earlier. A batch opened after its bucket's end is sealed by age alone.
-func dueTime(k bucket, first time.Time, opts *Options) time.Time {
-	if opts.Once {
-		return time.Time{}
-	}
+func dueTime(k bucket, first time.Time, flushInterval time.Duration) time.Time {
 	var due time.Time
-	if opts.FlushInterval > 0 {
-		due = first.Add(opts.FlushInterval)
+	if flushInterval > 0 {
+		due = first.Add(flushInterval)
 	}
 	end := time.Unix(0, k.start).Add(time.Duration(k.width) + bucketGrace)
 	if end.After(first) && (due.IsZero() || end.Before(due)) {

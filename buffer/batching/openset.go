@@ -1,6 +1,7 @@
 package batching
 
 import (
+	"container/heap"
 	"math"
 	"sync"
 	"time"
@@ -18,13 +19,19 @@ type openSet struct {
 	// wake is notified when a batch is due before wakeAt.
 	wake chan struct{}
 
-	mu   sync.Mutex
-	open map[*openBatch]struct{}
+	// once: batches are not sealed by age or bucket end.
+	once bool
+
+	mu sync.Mutex
+	// flushInterval is Options.FlushInterval.
+	flushInterval time.Duration
+
+	open logHeap
 	seq  int64
 	// tick counts uses of open batches; largest compares batches by it.
 	tick uint64
 	// sealing are the batches that accept no more records and are not queued yet.
-	sealing map[*openBatch]struct{}
+	sealing logHeap
 	// appending are the services whose records are being appended, each with a lower bound of the
 	// numbers of the records that it writes to the log.
 	appending map[string]uint64
@@ -40,8 +47,8 @@ type openSet struct {
 func newOpenSet(opts *Options) *openSet {
 	return &openSet{
 		now: opts.Now, queue: opts.Queue, memory: opts.Memory, seq: opts.Seq,
-		wake: make(chan struct{}, 1),
-		open: map[*openBatch]struct{}{}, sealing: map[*openBatch]struct{}{}, appending: map[string]uint64{},
+		once: opts.Once, flushInterval: opts.FlushInterval,
+		wake: make(chan struct{}, 1), appending: map[string]uint64{},
 	}
 }
 
@@ -50,17 +57,35 @@ func newOpenSet(opts *Options) *openSet {
 func (s *openSet) add(o *openBatch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.open[o] = struct{}{}
-	s.tick++
+	heap.Push(&s.open, o)
 	o.used = s.tick
 	o.charged = batchOverhead
 	s.memory.Add(o.charged, 0)
+	s.schedule(o)
+}
+
+// schedule sets when a batch is due, and notifies wake if it is due first. The lock is held.
+func (s *openSet) schedule(o *openBatch) {
+	if s.once {
+		return
+	}
+	o.due = dueTime(o.bucket, o.first, s.flushInterval)
 	if !o.due.IsZero() && (s.wakeAt.IsZero() || o.due.Before(s.wakeAt)) {
 		s.wakeAt = o.due
 		select {
 		case s.wake <- struct{}{}:
 		default:
 		}
+	}
+}
+
+// setFlushInterval changes the age at which batches are sealed, also of the open ones.
+func (s *openSet) setFlushInterval(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flushInterval = d
+	for _, o := range s.open {
+		s.schedule(o)
 	}
 }
 
@@ -80,8 +105,8 @@ func (s *openSet) charge(o *openBatch) {
 func (s *openSet) beginSealing(o *openBatch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.open, o)
-	s.sealing[o] = struct{}{}
+	heap.Remove(&s.open, o.index)
+	heap.Push(&s.sealing, o)
 	s.seq = max(s.seq+1, s.now().UnixNano())
 	o.seq = s.seq
 	s.memory.Add(0, o.charged)
@@ -91,7 +116,7 @@ func (s *openSet) beginSealing(o *openBatch) {
 // endSealing removes a batch that is queued or given up.
 func (s *openSet) endSealing(o *openBatch) {
 	s.mu.Lock()
-	delete(s.sealing, o)
+	heap.Remove(&s.sealing, o.index)
 	s.mu.Unlock()
 	s.memory.Release(o.charged, o.charged)
 }
@@ -130,11 +155,10 @@ func (s *openSet) needed(next uint64) (number uint64, idle, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	number = min(next, s.replayFloor)
-	for o := range s.open {
-		number = min(number, o.from)
-	}
-	for o := range s.sealing {
-		number = min(number, o.from)
+	for _, batches := range []logHeap{s.open, s.sealing} {
+		if len(batches) > 0 {
+			number = min(number, batches[0].from)
+		}
 	}
 	for _, floor := range s.appending {
 		number = min(number, floor)
@@ -154,10 +178,8 @@ func (s *openSet) empty() bool {
 func (s *openSet) oldest() (oldest *openBatch, frozen bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for o := range s.open {
-		if oldest == nil || o.from < oldest.from {
-			oldest = o
-		}
+	if len(s.open) > 0 {
+		oldest = s.open[0]
 	}
 	return oldest, s.frozen
 }
@@ -169,7 +191,7 @@ func (s *openSet) largest() (largest *openBatch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var most float64
-	for o := range s.open {
+	for _, o := range s.open {
 		if score := float64(o.charged) * float64(s.tick-o.used+1); score > most {
 			largest, most = o, score
 		}
@@ -182,7 +204,7 @@ func (s *openSet) due() (due []*openBatch) {
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for o := range s.open {
+	for _, o := range s.open {
 		if !o.due.IsZero() && !o.due.After(now) {
 			due = append(due, o)
 		}
@@ -195,7 +217,7 @@ func (s *openSet) due() (due []*openBatch) {
 func (s *openSet) nextDue() (at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for o := range s.open {
+	for _, o := range s.open {
 		if !o.due.IsZero() && (at.IsZero() || o.due.Before(at)) {
 			at = o.due
 		}
@@ -204,12 +226,26 @@ func (s *openSet) nextDue() (at time.Time) {
 	return at
 }
 
+// oldestOf returns when the oldest record of the service's batches was appended, open and being sealed; zero if there is none.
+func (s *openSet) oldestOf(service string) (oldest time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, batches := range []logHeap{s.open, s.sealing} {
+		for _, o := range batches {
+			if o.service == service && (oldest.IsZero() || o.first.Before(oldest)) {
+				oldest = o.first
+			}
+		}
+	}
+	return oldest
+}
+
 // count returns the number of open batches, and when the oldest of their records was appended; zero if
 // there is none.
 func (s *openSet) count() (n int, oldest time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for o := range s.open {
+	for _, o := range s.open {
 		if oldest.IsZero() || o.first.Before(oldest) {
 			oldest = o.first
 		}

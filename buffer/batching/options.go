@@ -9,10 +9,11 @@ import (
 	"logstow/buffer/queue"
 	"logstow/buffer/spool"
 	"logstow/columns"
+	"logstow/record"
 )
 
 // Options configure Batches, as the fields of the same names configure a buffer. All are required,
-// except Spool and Columns.
+// except Spool, Columns and Observe.
 type Options struct {
 	Instance      string
 	Width         time.Duration
@@ -23,6 +24,7 @@ type Options struct {
 	Once          bool
 	NoFilter      bool
 	Columns       *columns.Options
+	Observe       func(service, parser string, records []record.Record)
 	Now           func() time.Time
 	Log           *slog.Logger
 

@@ -43,13 +43,13 @@ func (p *partition) planRuns(c *Chunk) []run {
 		runs   []run
 		own    bucket // the bucket of the current run's records by their own times
 		tooOld bool   // the current run is older than MaxLateness
-		open   = openBuckets{limit: opts.MaxOpen, all: make(map[bucket]bool, len(p.open)+1)}
+		open   = openBuckets{limit: math.MaxInt, all: map[bucket]bool{}}
 	)
-	if opts.Once {
-		open.limit = math.MaxInt
-	}
-	for k := range p.open {
-		open.all[k] = true
+	if !opts.Once { // otherwise there may be thousands, and none is too many
+		open.limit = opts.MaxOpen
+		for k := range p.open {
+			open.all[k] = true
+		}
 	}
 	for i := range c.Records {
 		t := c.Records[i].Time

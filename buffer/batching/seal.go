@@ -99,6 +99,7 @@ func (s *sealer) sealAndEnqueue(o *openBatch) {
 		s.giveUp(o, err)
 	}
 	s.open.endSealing(o)
+	s.opts.Queue.Stored.Notify()
 	s.trim(false)
 }
 

@@ -70,6 +70,7 @@ func (b *Batch) setState(state sealed.State) {
 	b.queue.mu.Lock()
 	defer b.queue.mu.Unlock()
 	b.state = state
+	b.queue.Stored.Notify()
 }
 
 // Body returns the segment's bytes, the same on every call, which must not be

@@ -25,6 +25,8 @@ type Queue struct {
 	log     *slog.Logger
 	// ready is notified when Next may find a batch.
 	ready wait.Event
+	// Stored is notified when a batch was stored or removed, and by the sealer when one counts as sealed.
+	Stored wait.Event
 
 	mu       sync.Mutex
 	waiting  []*Item
@@ -196,6 +198,7 @@ func (q *Queue) end(item *Item, count func(*Stats)) error {
 	delete(q.inflight, item)
 	q.release(item, 0)
 	count(&q.counts)
+	q.Stored.Notify()
 	return nil
 }
 
@@ -219,6 +222,31 @@ func (q *Queue) Close() {
 	q.closed = true
 	q.mu.Unlock()
 	q.ready.Notify()
+}
+
+// OldestUnstored is when the oldest record of a service was appended whose batch waits for storage; zero if there is none.
+func (q *Queue) OldestUnstored(service string) (oldest time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	consider := func(item *Item) {
+		if item.Service == service && !item.state.Stored && (oldest.IsZero() || item.first.Before(oldest)) {
+			oldest = item.first
+		}
+	}
+	for _, item := range q.waiting {
+		consider(item)
+	}
+	for item := range q.inflight {
+		consider(item)
+	}
+	return oldest
+}
+
+// Waiting is the number of waiting batches.
+func (q *Queue) Waiting() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting)
 }
 
 // Stats returns a snapshot of the queue.

@@ -20,6 +20,8 @@ type Status struct {
 	Services []string
 	// Holder describes the process that has it open; "" is none.
 	Holder string
+	// TakenOverBy is the shipper of that process if it drains the directory in place of its own; otherwise "".
+	TakenOverBy string
 	// LogBytes is the size of the log, which holds all unsealed records and may also hold
 	// sealed ones; Positions is the number of inputs in it.
 	LogBytes  int64
@@ -61,6 +63,7 @@ func inspect(ctx context.Context, dir string) (s Status, err error) {
 	}
 	if held {
 		s.Holder = fmt.Sprintf("process %d since %s", holder.PID, holder.Since.Format(time.RFC3339))
+		s.TakenOverBy = holder.TakenOverBy
 	}
 	batches := sealedDirAt(dir)
 	known, err := batches.Known()

@@ -27,9 +27,11 @@ var ErrLocked = errors.New("in use by another process")
 
 // Holder is the process that has, or had last, a buffer's directory open.
 type Holder struct {
-	PID      int       `json:"pid"`
-	Instance string    `json:"instance"`
-	Since    time.Time `json:"since"`
+	PID int `json:"pid"`
+	// Instance is the shipper that the directory belongs to, TakenOverBy the one that drains it in place of its own; "" is none.
+	Instance    string    `json:"instance"`
+	TakenOverBy string    `json:"taken_over_by,omitempty"`
+	Since       time.Time `json:"since"`
 }
 
 // dirLock is the lock of a buffer's directory. It locks the directory itself, so that removing
@@ -42,15 +44,15 @@ type dirLock struct {
 	dir, file *os.File
 }
 
-// lockDir locks a directory, which it makes if it is missing, and writes the holder to the lock file.
-func lockDir(path, instance string, now time.Time) (*dirLock, error) {
+// lockDir locks a directory, which it makes if it is missing, and writes the holder, with this process, to the lock file.
+func lockDir(path string, holder Holder) (*dirLock, error) {
 	for {
 		l, err := tryLock(path)
 		if err != nil {
 			return nil, err
 		}
 		if l.check() == nil {
-			l.writeHolder(instance, now)
+			l.writeHolder(holder)
 			return l, nil
 		}
 		if err := l.Close(); err != nil { // removed by the previous holder
@@ -103,9 +105,10 @@ func addHolder(path string, err error) error {
 	return ErrLocked
 }
 
-// writeHolder writes the holder to the lock file, best effort: it is for error messages only.
-func (l *dirLock) writeHolder(instance string, now time.Time) {
-	line, err := json.Marshal(Holder{PID: os.Getpid(), Instance: instance, Since: now.UTC().Truncate(time.Second)})
+// writeHolder writes the holder to the lock file, best effort: the lock does not depend on it.
+func (l *dirLock) writeHolder(h Holder) {
+	h.PID, h.Since = os.Getpid(), h.Since.UTC().Truncate(time.Second)
+	line, err := json.Marshal(h)
 	if err == nil {
 		err = l.file.Truncate(0)
 	}

@@ -27,7 +27,7 @@ func Open(ctx context.Context, opts Options) (s *Spool, found Recovered, err err
 		diskSpace: diskSpace{opts: opts, reserve: &reserve{fs: opts.FS, path: filepath.Join(opts.Dir, reserveFile)}},
 		stop:      make(chan struct{}),
 	}
-	if s.lock, err = lockDir(opts.Dir, opts.Instance, opts.Now()); err != nil {
+	if s.lock, err = lockDir(opts.Dir, Holder{Instance: opts.Instance, TakenOverBy: opts.TakenOverBy, Since: opts.Now()}); err != nil {
 		return nil, found, err
 	}
 	if err := errors.Join(checkDisk(opts.FS, opts.Dir), s.reserve.load()); err != nil {

@@ -9,10 +9,12 @@ import (
 	"logstow/buffer/wal"
 )
 
-// Options configure a Spool. All fields are required, except OnLostPositions.
+// Options configure a Spool. All fields are required, except TakenOverBy and OnLostPositions.
 type Options struct {
 	Dir, Instance string
-	FS            disk.FS
+	// TakenOverBy is that of [Holder].
+	TakenOverBy string
+	FS          disk.FS
 	// FlushSize is the size in bytes at which batches are sealed, MaxSize the limit of the bytes in Dir.
 	FlushSize, MaxSize int64
 	// RetryInterval is the time between retries while the disk is full.

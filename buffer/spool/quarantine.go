@@ -95,7 +95,7 @@ func sealedDirAt(dir string) *sealed.Dir {
 // process has the buffer open, the error is [ErrLocked] and nothing is changed.
 func Requeue(ctx context.Context, dir string, batches []Quarantined) (err error) {
 	holder, _ := ReadHolder(dir) // the directory keeps its instance
-	lock, err := lockDir(dir, holder.Instance, time.Now())
+	lock, err := lockDir(dir, Holder{Instance: holder.Instance, Since: time.Now()})
 	if err != nil {
 		return fmt.Errorf("cannot requeue: buffer %s: %w", dir, err)
 	}

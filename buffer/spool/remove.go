@@ -17,7 +17,7 @@ var ErrNotEmpty = errors.New("it holds records or quarantined files")
 // concurrently.
 func Remove(ctx context.Context, dir string) (err error) {
 	holder, _ := ReadHolder(dir) // if the directory is kept, its instance is kept too
-	f, err := lockDir(dir, holder.Instance, time.Now())
+	f, err := lockDir(dir, Holder{Instance: holder.Instance, Since: time.Now()})
 	if err != nil {
 		return fmt.Errorf("cannot remove buffer %s: %w", dir, err)
 	}

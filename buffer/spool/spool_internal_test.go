@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -163,7 +164,45 @@ func TestCapacityWithRecycledFile(t *testing.T) {
 	if w.Spool.log.RecycledSize() == 0 {
 		t.Error("no log file was recycled")
 	}
+	if w.log.Len() > 0 {
+		t.Errorf("log:\n%s", w.log)
+	}
 	w.mustClose(true)
+}
+
+// An error of the disk, other than that it is full, is that of restoring the reserve.
+func TestRestoreReserveFails(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.open()
+	w.fs.Limit(2 * MinDisk)
+	w.fs.ArmFrom(1, disktest.Fail)
+	if err := w.RestoreReserve(); err == nil {
+		t.Error("no error")
+	}
+	w.fs.Arm(0, disktest.Fail)
+	if err := w.RestoreReserve(); err != nil {
+		t.Error(err)
+	}
+	w.mustClose(true)
+}
+
+// An error of closing the files of the lock is returned.
+func TestLockCloseFails(t *testing.T) {
+	t.Parallel()
+	l, err := lockDir(t.TempDir(), Holder{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("error %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Errorf("closed again: %v", err)
+	}
 }
 
 // Sealing never uses the space that delivery needs, however little there is.

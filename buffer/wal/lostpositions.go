@@ -1,6 +1,10 @@
 package wal
 
-import "errors"
+import (
+	"errors"
+	"maps"
+	"strings"
+)
 
 // LostPositions is the policy for lost positions: the remaining positions, if any, may be
 // older than the records.
@@ -41,7 +45,7 @@ func (p Positions) applyLost(policy LostPositions) error {
 	case Stop:
 		return ErrLostPositions
 	case Skip:
-		clear(p)
+		maps.DeleteFunc(p, func(input string, _ []byte) bool { return !strings.HasPrefix(input, KeyPrefix) })
 	}
 	p[lostInput] = []byte{byte(policy)}
 	return nil

@@ -12,6 +12,13 @@ type Position struct {
 	Value []byte
 }
 
+// KeyPrefix begins the names of positions that hold keys of requests, not how far an input was read: they stay
+// when positions are lost, and nothing is read again from them.
+const KeyPrefix = "keys/"
+
+// rereads reports whether records of before the position can be read again from it.
+func (p Position) rereads() bool { return !strings.HasPrefix(p.Input, KeyPrefix) }
+
 // Positions are the last positions of all inputs, by name of the input.
 type Positions map[string][]byte
 

@@ -14,6 +14,11 @@ import (
 // plans, reads and prints; it reports whether it found anything. The error has the exit status.
 func (r *request) answer(ctx context.Context, c *ucli.Context, compiled *query.Query, find func(*query.Query) (found bool, err error)) error {
 	return r.withStores(ctx, c, compiled, func(q *query.Query, stores []query.Store) error {
+		if r.fresh {
+			if err := r.awaitFlush(ctx, stores); err != nil {
+				return err
+			}
+		}
 		found, err := find(q)
 		if err != nil && !errors.Is(err, query.ErrBudget) {
 			return err

@@ -74,6 +74,9 @@ func (c *typed) line(patterns []string) []string {
 func TestLongCommandLines(t *testing.T) {
 	t.Parallel()
 	n := 500
+	if testing.Short() { // as under the race detector
+		n = 100
+	}
 	if os.Getenv("LOGSTOW_LONG") != "" {
 		n = 100_000
 	}

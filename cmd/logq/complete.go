@@ -151,7 +151,7 @@ func values(ctx context.Context, flag string, words []string, env environment) [
 	case "fields", "distinct":
 		return append(fixedFields(), fieldsOf(ctx, words, env, listedName)...)
 	case "where":
-		return append([]string{"time", "level", "service", "source", "message"}, fieldsOf(ctx, words, env, conditionName)...)
+		return append(fixedFields(), fieldsOf(ctx, words, env, conditionName)...)
 	case "plan":
 		return planModes()
 	case "tz":

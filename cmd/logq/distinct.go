@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -39,7 +38,7 @@ func (r *request) readSort(c *ucli.Context) (err error) {
 	if r.opts.GroupMemory, err = groupMemory(c); err != nil {
 		return err
 	}
-	debug.SetMemoryLimit(memoryLimit + r.opts.GroupMemory)
+	r.env.limitMemory(memoryLimit + r.opts.GroupMemory)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -27,6 +28,8 @@ type environment struct {
 	piped    bool   // stdout is a pipe: something else may be shown by what reads it
 	now      func() time.Time
 	tempDir  string
+	// observe measures the requests to a store; nil does not.
+	observe func(store.Store) store.Store
 }
 
 // printf writes a line to standard error, with control characters escaped: names from
@@ -38,6 +41,13 @@ func (e *environment) printf(format string, args ...any) {
 // hint writes a hint line to standard error.
 func (e *environment) hint(advice string) {
 	fmt.Fprintf(e.stderr, "hint: %s\n", output.Visible(advice))
+}
+
+// limitMemory sets the soft memory limit of the Go runtime, in bytes, unless GOMEMLIMIT is set.
+func (e *environment) limitMemory(limit int64) {
+	if e.getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(limit)
+	}
 }
 
 // quietPipe makes a pipe that is closed early a success.

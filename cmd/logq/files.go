@@ -44,6 +44,7 @@ func checkFiles(c *ucli.Context) error {
 		{"no-cache", stores},
 		{"service", "files have no services; --source selects by the path"},
 		{"follow", "files are read once"},
+		{"fresh", "files are read as they are"},
 		{"plan", "files are read whole"},
 		{"max-bytes", "files are read whole"},
 		{"max-cost", "reading files costs nothing"},

@@ -4,58 +4,53 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
-	"logstow/blobnaming"
+	"logstow/internal/price"
 	"logstow/query"
+	"logstow/query/follow"
 	"logstow/query/output"
 	"logstow/store"
 )
 
-const (
-	// followInterval is the default interval between polls.
-	followInterval = 2 * time.Second
-	// minInterval is the minimum interval between polls.
-	minInterval = 100 * time.Millisecond
-	// followWindow is the default age up to which a poll looks for new segments: records
-	// that arrive later are not printed.
-	followWindow = 2 * time.Hour
-	// followLate is the age relative to the records printed by earlier polls from which a
-	// record is marked as late: shippers flush every minute, each at its own time.
-	followLate = 2 * time.Minute
-)
-
-// followEnd is the end of the range of a poll at now: at least an hour ahead, for clocks
-// that are ahead, and the end of an hour, which no segment crosses. A wider range would
-// cost each poll many more requests.
-func followEnd(now time.Time) time.Time {
-	return now.Truncate(time.Hour).Add(2 * time.Hour)
-}
+// followLate is the age relative to the records printed by earlier polls from which a record is marked as late: shippers flush
+// every minute, each at its own time.
+const followLate = 2 * time.Minute
 
 // following is the state between polls.
 type following struct {
 	*request
 	out *output.Writer
-	// seen are the batches that were read, newest the latest time printed.
-	seen map[blobnaming.Batch]bool
-	// inputs are the batches that each output of compaction contains, by the output's.
-	inputs  map[blobnaming.Batch][]blobnaming.Batch
-	newest  int64
-	left    int // of the limit
+	follow.Follower
+	newest  int64 // the latest time printed
+	left    int   // of the limit
 	spent   query.Report
 	printed map[string]bool
+	began   time.Time
+	watches *watchSet
+	overdue overdue
+	from    time.Time // the beginning of the range of the last poll
 }
 
 // followNew prints the records of the given range, or the last of them, then those of new
-// segments, until ctx ends. Segments are identified by their batch. Records are ordered by
+// segments, until ctx ends. Records are ordered by
 // time within a poll; late records come with a later poll, marked.
 func (r *request) followNew(ctx context.Context, stores []query.Store, q *query.Query, out *output.Writer) error {
-	f := &following{request: r, out: out, seen: map[blobnaming.Batch]bool{}, inputs: map[blobnaming.Batch][]blobnaming.Batch{}, left: r.sel.Limit, printed: map[string]bool{}}
-	f.once("following: the segments of the last %s are listed every %s; a record shows when its segment is shipped, and not at all where that is later, or it is dated more than an hour ahead",
-		short(r.window), short(r.interval))
-	ticker := time.NewTicker(r.interval)
-	defer ticker.Stop()
+	f := &following{request: r, out: out, left: r.sel.Limit, printed: map[string]bool{}, began: r.env.now(), watches: &watchSet{}}
+	f.once("following: a record shows when its segment is stored, unless that is more than %s later, or it is dated more than an hour ahead", short(r.window))
+	if !r.noWatch {
+		f.watches = newWatches(stores, r.sel)
+	}
+	f.watches.start(ctx)
+	defer f.watches.stop()
+	f.Keep, f.overdue.results = 2*overdueInterval, make(chan overdueLook, 1)
+	looking, cancel := context.WithCancel(ctx)
+	defer f.overdue.all.Wait()
+	defer cancel()
+	timer := time.NewTimer(f.pollInterval())
+	defer timer.Stop()
 	for first := true; ; first = false {
 		if err := f.poll(ctx, q, first); err != nil {
 			return r.overBudget(err)
@@ -66,11 +61,14 @@ func (r *request) followNew(ctx context.Context, stores []query.Store, q *query.
 		if !first {
 			f.printCost(q, stores)
 		}
+		f.reportWatches()
+		f.lookForOverdue(looking, stores, q)
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-ticker.C:
+		case <-timer.C:
 		}
+		timer.Reset(f.pollInterval())
 		var err error
 		if q, err = f.next(stores, q); err != nil {
 			return r.overBudget(err)
@@ -84,19 +82,16 @@ func (f *following) poll(ctx context.Context, q *query.Query, first bool) error 
 	if err != nil {
 		return err
 	}
-	now := make(map[blobnaming.Batch]bool, len(p.Segments))
-	printed := map[*query.Segment]bool{}
-	fresh := &query.Plan{}
-	for _, s := range p.Segments {
-		unseen := f.unseen(ctx, q, s, now)
-		if unseen != nil && (!first || f.ranged || f.tail > 0) {
-			fresh.Segments = append(fresh.Segments, unseen)
-		}
+	printed := 0
+	fresh := f.Unread(ctx, q, p)
+	if first && !f.ranged && f.tail == 0 {
+		fresh = &query.Plan{}
 	}
 	newest := f.newest
 	emit := func(m query.Match) error {
 		f.left--
-		printed[m.Segment] = true
+		printed++
+		f.Emitted(m.Segment)
 		newest = max(newest, m.Time)
 		if f.newest > 0 && m.Time < f.newest-int64(followLate) {
 			return f.out.WriteLate(m)
@@ -112,13 +107,12 @@ func (f *following) poll(ctx context.Context, q *query.Query, first bool) error 
 	f.reasons = nil
 	if first && err == nil {
 		f.warnFuture(p)
-		if len(printed) == 0 && (f.ranged || f.tail > 0 || len(p.Segments) == 0) {
+		if printed == 0 && (f.ranged || f.tail > 0 || len(p.Segments) == 0) {
 			err = f.explainNone(ctx, q, p)
 		}
 	}
 	report := q.Report()
-	f.spent.BytesStoredRead += report.BytesStoredRead
-	f.spent.CostUSD += report.CostUSD
+	f.spend(&report)
 	if f.explain {
 		f.printReport(&report)
 	} else {
@@ -130,70 +124,21 @@ func (f *following) poll(ctx context.Context, q *query.Query, first bool) error 
 	if err != nil {
 		return err
 	}
-	// A failed request is retried by the next poll, unless a part is printed.
-	for _, s := range fresh.Segments {
-		if !printed[s] && report.Retryable(s) {
-			for _, batch := range f.batches(s) {
-				delete(now, batch)
-			}
-		}
-	}
-	// A failed poll may have missed segments that were seen: they stay seen.
-	for batch := range f.seen {
-		now[batch] = now[batch] || len(report.Problems) > 0
-	}
-	f.seen = now
+	f.Done(&report)
 	return nil
-}
-
-// unseen is what of a segment was not read yet, nil if that is nothing, and adds its batches to now. An
-// output of compaction is read without the inputs that were read before.
-func (f *following) unseen(ctx context.Context, q *query.Query, s *query.Segment, now map[blobnaming.Batch]bool) *query.Segment {
-	if s.Meta.IsOutput() && f.inputs[s.Meta.Batch] == nil {
-		f.inputs[s.Meta.Batch] = q.Inputs(ctx, s)
-	}
-	batches := f.batches(s)
-	read := make(map[int]bool)
-	for i, batch := range batches {
-		now[batch] = true
-		if f.seen[batch] {
-			read[i] = true
-		}
-	}
-	switch {
-	case len(read) == len(batches):
-		return nil
-	case s.Meta.IsOutput():
-		return s.Without(read)
-	}
-	return s
-}
-
-// batches are those that identify what a segment contains: its inputs' if it is an output of compaction.
-func (f *following) batches(s *query.Segment) []blobnaming.Batch {
-	if s.Meta.IsOutput() {
-		return f.inputs[s.Meta.Batch]
-	}
-	return []blobnaming.Batch{s.Meta.Batch}
 }
 
 // next is the query for new segments, after q. Limits of bytes and cost apply to all polls together.
 func (f *following) next(stores []query.Store, q *query.Query) (*query.Query, error) {
-	sel, opts := f.sel, f.opts
+	sel, opts := f.sel, f.remaining()
 	now := f.env.now()
-	if from := now.Add(-f.window); from.After(sel.From) {
-		sel.From = from
-	}
-	sel.To = followEnd(now)
+	sel.From, sel.To = f.begin(now), follow.End(now)
 	if f.sel.Limit > 0 {
 		sel.Limit = f.left
 	}
-	opts.MaxBytes -= f.spent.BytesStoredRead
-	opts.MaxCost -= f.spent.CostUSD
-	if f.opts.MaxBytes > 0 && opts.MaxBytes <= 0 || f.opts.MaxCost > 0 && opts.MaxCost <= 0 {
+	if f.spentAll(opts) {
 		return nil, query.ErrBudget
 	}
-	opts.MaxBytes, opts.MaxCost = max(0, opts.MaxBytes), max(0, opts.MaxCost)
 	q, err := q.Over(stores, opts)
 	if err != nil {
 		return nil, err
@@ -201,19 +146,52 @@ func (f *following) next(stores []query.Store, q *query.Query) (*query.Query, er
 	return q.With(sel)
 }
 
-// printCost prints once, after a poll that found nothing new, what polling costs.
+// begin is the beginning of the range of a poll. It never goes back with the clock, because what ended before it is forgotten; only a
+// clock that was ahead by more than the window, so that nothing would be found, begins anew.
+func (f *following) begin(now time.Time) time.Time {
+	from := now.Add(-f.window)
+	if from.Before(f.sel.From) {
+		from = f.sel.From
+	}
+	if f.from.After(from) && f.from.Before(now) {
+		from = f.from
+	}
+	f.from = from
+	return from
+}
+
+// spend adds what a query used to what all used.
+func (f *following) spend(report *query.Report) {
+	f.spent.BytesStoredRead += report.BytesStoredRead
+	f.spent.CostUSD += report.CostUSD
+}
+
+// remaining are the options with what is left of the limits; 0 or less if nothing is.
+func (f *following) remaining() query.Options {
+	opts := f.opts
+	if opts.MaxBytes > 0 {
+		opts.MaxBytes -= f.spent.BytesStoredRead
+	}
+	if opts.MaxCost > 0 {
+		opts.MaxCost -= f.spent.CostUSD
+	}
+	return opts
+}
+
+// spentAll reports whether nothing is left of a limit.
+func (f *following) spentAll(left query.Options) bool {
+	return f.opts.MaxBytes > 0 && left.MaxBytes <= 0 || f.opts.MaxCost > 0 && left.MaxCost <= 0
+}
+
+// printCost prints what polling costs, once for each interval between polls.
 func (f *following) printCost(q *query.Query, stores []query.Store) {
-	report := q.Report()
-	if report.Requests.Get > 0 {
+	if _, counted, some, _ := f.watches.status(); some && !counted || !slices.ContainsFunc(stores, func(s query.Store) bool { return !s.Free }) {
 		return
 	}
-	cost := report.CostUSD * float64(24*time.Hour/f.interval)
-	for _, s := range stores {
-		if !s.Free && !f.printed["cost"] {
-			f.printed["cost"] = true
-			f.env.printf("polling costs about $%.2f a day; --follow-interval and --follow-window change that", cost)
-		}
-	}
+	report, interval := q.Report(), f.pollInterval()
+	listing := min(report.CostUSD, f.prices().Cost(price.Usage{List: report.Requests.List}))
+	f.onceAs(fmt.Sprintf("cost every %v", interval), fmt.Sprintf("polling every %s costs about $%.2f an hour; --follow-interval and --follow-window change that",
+		short(interval), listing*float64(time.Hour)/float64(interval)))
 }
 
 // once prints something the first time.

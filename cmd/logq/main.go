@@ -21,12 +21,14 @@ import (
 // version is set when the program is built.
 var version = "dev" //nolint:gochecknoglobals // the linker writes it
 
-// memoryLimit is the soft memory limit: with the memory that it does not count, the
+// memoryLimit is the soft memory limit, unless GOMEMLIMIT is set: with the memory that it does not count, the
 // process stays below 128 MiB.
 const memoryLimit = 96 << 20
 
 func main() {
-	debug.SetMemoryLimit(memoryLimit)
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryLimit)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the program at once, whatever it waits for.
 	context.AfterFunc(ctx, stop)
@@ -52,7 +54,10 @@ func isPipe(f *os.File) bool {
 }
 
 func commands(env environment) []*ucli.Command {
-	return []*ucli.Command{queryCommand(env), statsCommand(env), fieldsCommand(env), patternsCommand(env), servicesCommand(env), segmentsCommand(env), completionCommand(env)}
+	return []*ucli.Command{
+		queryCommand(env), statsCommand(env), fieldsCommand(env), patternsCommand(env), qlCommand(env), serveCommand(env), servicesCommand(env),
+		segmentsCommand(env), completionCommand(env),
+	}
 }
 
 // program is the command line in an environment.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -70,7 +69,7 @@ func runPatterns(ctx context.Context, c *ucli.Context, env environment) error {
 	if err != nil {
 		return err
 	}
-	debug.SetMemoryLimit(memoryLimit + patternsMemory)
+	env.limitMemory(memoryLimit + patternsMemory)
 	compiled, err := newQuery(nil, r.sel, r.opts)
 	if err != nil {
 		return err

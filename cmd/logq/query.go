@@ -33,8 +33,9 @@ func queryCommand(env environment) *ucli.Command {
 	), cli.Categorize(categoryFollow,
 		&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "poll for new segments and print their records, until interrupted; before, those of a given range or --tail"},
 		&ucli.StringFlag{Name: "follow-window", Usage: "`DURATION`: maximum age of records that arrive late and are still printed (default: 2h)"},
-		&ucli.StringFlag{Name: "follow-interval", Usage: "`DURATION`: interval between polls (default: 2s)"},
-	), limitFlags(), memoryFlag("records of --sort and values of --distinct"))
+		&ucli.StringFlag{Name: "follow-interval", Usage: "`DURATION`: interval between polls (default: 1s while shippers respond to watches, else 2s)"},
+		&ucli.BoolFlag{Name: "no-watch", Usage: "with -f create no watches, which have shippers flush early: only read"},
+	), freshFlag(), limitFlags(), memoryFlag("records of --sort and values of --distinct"))
 	return &ucli.Command{
 		Name:  "query",
 		Usage: "print the records that contain every PATTERN",
@@ -51,7 +52,8 @@ identifier (at least seven letters, digits and _, with a digit, joined by . - or
 
 EXPR compares fields with ==, !=, <, <=, >, >=, in, contains, startsWith,
 endsWith and matches (a regular expression), joined by and, or, not: level >=
-"warn" and has(user). docs/where.md has the rest.
+"warn" and has(user). time, level, service, source and instance are those of the
+record. docs/where.md has the rest.
 
 Without a range it is the last hour; of --file all records. A range without an
 end reaches an hour past now, for clocks that are ahead. Flags may stand before

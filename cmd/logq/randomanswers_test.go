@@ -19,7 +19,7 @@ func TestLongRandomAnswers(t *testing.T) {
 	}
 	lines := 500         // of each world
 	if testing.Short() { // as under the race detector
-		lines = 150
+		lines = 100
 	}
 	seed := rand.Uint64()
 	if s := os.Getenv("LOGSTOW_SEED"); s != "" {

@@ -255,10 +255,22 @@ func randomColumn(rnd *rand.Rand) condition {
 		text := oneOf(rnd, "web", "shop", "web-api")
 		return condition{fmt.Sprintf("service %s %q", op, text), 0, func(r *stored) truth { return ordered(op, strings.Compare(r.service, text)) }}
 	}
-	name := oneOf(rnd, "message", "source", "service")
+	if rnd.IntN(3) == 0 {
+		return randomInstance(rnd, op)
+	}
+	name := oneOf(rnd, "message", "source", "service", "instance")
 	return randomSearch(rnd, name, func(r *stored) (string, bool) {
-		return map[string]string{"message": r.message, "source": r.source, "service": r.service}[name], true
+		return map[string]string{"message": r.message, "source": r.source, "service": r.service, "instance": r.instance}[name], true
 	})
+}
+
+// randomInstance is a test of the instance.
+func randomInstance(rnd *rand.Rand, op string) condition {
+	text := oneOf(rnd, "pod-1", "pod-2", "pod-3")
+	if rnd.IntN(2) == 0 {
+		return condition{fmt.Sprintf("instance in [%q, %q]", text, "pod-3"), 0, func(r *stored) truth { return truthIs(r.instance == text || r.instance == "pod-3") }}
+	}
+	return condition{fmt.Sprintf("instance %s %q", op, text), 0, func(r *stored) truth { return ordered(op, strings.Compare(r.instance, text)) }}
 }
 
 func number(v any) *big.Rat {

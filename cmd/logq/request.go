@@ -12,6 +12,7 @@ import (
 	"logstow/internal/hint"
 	"logstow/internal/units"
 	"logstow/query"
+	"logstow/query/follow"
 	"logstow/query/output"
 )
 
@@ -37,9 +38,11 @@ type request struct {
 	distinct *field.Name
 	// empty is set if nothing is printed of records that match.
 	empty bool
-	// window and interval are those of following.
+	// window and interval are those of following; an interval of 0 is the default.
 	window, interval time.Duration
-	notes            []string
+	// fresh has shippers flush before, noWatch creates no watches while following.
+	fresh, noWatch bool
+	notes          []string
 	// unsorted is the field of --sort that no record has.
 	unsorted []string
 	// reasons why nothing matched; nil if something did.
@@ -50,7 +53,7 @@ type request struct {
 
 // newRequest reads the selection and the options for reading, which all commands have that read records.
 func newRequest(c *ucli.Context, env environment, now time.Time) (*request, error) {
-	r := &request{env: env, zone: location(c), explain: c.Bool("explain")}
+	r := &request{env: env, zone: location(c), explain: c.Bool("explain"), fresh: c.Bool("fresh")}
 	return r, r.readSelection(c, now)
 }
 
@@ -108,9 +111,9 @@ func readLimit(c *ucli.Context) (int, error) {
 	return n, nil
 }
 
-// readFollow reads --follow and --tail.
+// readFollow reads --follow, --fresh and --tail.
 func (r *request) readFollow(c *ucli.Context, now time.Time) error {
-	r.window, r.interval = followWindow, followInterval
+	r.window, r.noWatch = follow.DefaultWindow, c.Bool("no-watch")
 	for name, to := range map[string]*time.Duration{"follow-window": &r.window, "follow-interval": &r.interval} {
 		if !c.IsSet(name) {
 			continue
@@ -123,8 +126,8 @@ func (r *request) readFollow(c *ucli.Context, now time.Time) error {
 			return cli.Usagef("--%s: %w", name, err)
 		}
 	}
-	if r.interval < minInterval {
-		return cli.Usagef("--follow-interval %v: want at least %v", r.interval, minInterval)
+	if c.IsSet("follow-interval") && r.interval < follow.MinInterval {
+		return cli.Usagef("--follow-interval %v: want at least %v", r.interval, follow.MinInterval)
 	}
 	if r.tail = c.Int("tail"); c.IsSet("tail") && r.tail < 1 {
 		return cli.Usagef("--tail %d: want at least 1", r.tail)
@@ -132,11 +135,15 @@ func (r *request) readFollow(c *ucli.Context, now time.Time) error {
 	switch {
 	case r.tail > 0 && (r.count || r.sel.Newest || r.sel.Limit > 0):
 		return cli.Usagef("--tail cannot be used together with --count, --newest or --limit")
+	case r.noWatch && !r.follow:
+		return cli.Usagef("--no-watch is for --follow")
+	case r.follow && r.fresh:
+		return cli.Usagef("--follow cannot be used together with --fresh: it has shippers flush while it runs")
 	case r.follow && (r.count || r.sel.Newest || c.IsSet("to")):
 		return cli.Usagef("--follow cannot be used together with --count, --newest or --to")
 	}
 	if r.follow {
-		r.sel.To = followEnd(now)
+		r.sel.To = follow.End(now)
 		if !r.ranged {
 			r.sel.From = now.Add(-r.window)
 		}

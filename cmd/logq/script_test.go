@@ -97,12 +97,15 @@ func storeSegment(ts *testscript.TestScript, _ bool, args []string) {
 			name = blobnaming.Name{Service: args[0], Bucket: at.Truncate(time.Hour)}
 			batch := blobnaming.Batch{}
 			copy(batch[:], args[0]+args[1])
-			parser := ""
+			parser, instance := "", "pod-1"
 			if len(args) > 2 {
 				parser = args[2]
 			}
+			if len(args) > 3 {
+				instance = args[3]
+			}
 			w = segment.NewWriter(&body, segment.Options{
-				Service: args[0], Instance: "pod-1", Batch: batch, Parse: parser,
+				Service: args[0], Instance: instance, Batch: batch, Parse: parser,
 				BucketStart: name.Bucket.Unix(), BucketWidth: 3600,
 			})
 		}

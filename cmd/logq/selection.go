@@ -47,6 +47,13 @@ func limitFlags() []ucli.Flag {
 	)
 }
 
+// freshFlag is the flag for records that shippers have not flushed yet.
+func freshFlag() []ucli.Flag {
+	return cli.Categorize(categorySelection,
+		&ucli.BoolFlag{Name: "fresh", Usage: "first have running shippers of the services flush, and wait up to 15s for that; writes to the store's table of watches"},
+	)
+}
+
 // memoryFlag is the flag for the memory of something.
 func memoryFlag(of string) []ucli.Flag {
 	return cli.Categorize(categoryLimits,
@@ -90,16 +97,33 @@ func readOptions(c *ucli.Context, env environment) (query.Options, error) {
 	if opts.Plan == "auto" {
 		opts.Plan = query.PlanList
 	}
+	if err == nil {
+		err = readLimits(c, env, &opts)
+	}
+	return opts, err
+}
+
+// readLimits reads --max-bytes, --max-cost and --prices.
+func readLimits(c *ucli.Context, env environment, opts *query.Options) (err error) {
 	if c.IsSet("max-bytes") {
 		if opts.MaxBytes, err = units.ParseSize(c.String("max-bytes")); err != nil || opts.MaxBytes < 1 {
-			return opts, cli.Usagef("--max-bytes: %q is not a size of at least one byte (write 500MB or 2GiB)", c.String("max-bytes"))
+			return cli.Usagef("--max-bytes: %q is not a size of at least one byte (write 500MB or 2GiB)", c.String("max-bytes"))
 		}
 	}
-	if opts.MaxCost = c.Float64("max-cost"); c.IsSet("max-cost") && !(opts.MaxCost > 0 && opts.MaxCost <= math.MaxFloat64) {
-		return opts, cli.Usagef("--max-cost %v: want more than 0", opts.MaxCost)
+	if opts.MaxCost, err = readDollars(c, "max-cost"); err != nil {
+		return err
 	}
 	opts.Prices, err = prices(c, env)
-	return opts, err
+	return err
+}
+
+// readDollars reads a limit in dollars; 0 if it is not given.
+func readDollars(c *ucli.Context, name string) (float64, error) {
+	limit := c.Float64(name)
+	if c.IsSet(name) && !(limit > 0 && limit <= math.MaxFloat64) {
+		return 0, cli.Usagef("--%s %v: want more than 0", name, limit)
+	}
+	return limit, nil
 }
 
 // prices are those of the file of --prices, else of $LOGSTOW_PRICES; nil if neither is given.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -60,7 +59,7 @@ failed, 4 access denied, 130 interrupted.`,
 			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first groups; with a time step the groups of the other keys that are first over the whole range", DefaultText: "30 in a table that is not by time, else all"},
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object a line), csv or parquet; all but table use UTC without --tz"},
 			&ucli.BoolFlag{Name: "explain", Usage: "also report the plan, bytes read and estimated cost on standard error"},
-		), limitFlags(), memoryFlag("groups")),
+		), freshFlag(), limitFlags(), memoryFlag("groups")),
 		Action: quietPipe(func(c *ucli.Context) error { return runStats(c.Context, c, env) }),
 	}
 }
@@ -82,7 +81,7 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) error {
 	if r.opts.GroupMemory, err = groupMemory(c); err != nil {
 		return err
 	}
-	debug.SetMemoryLimit(memoryLimit + r.opts.GroupMemory)
+	env.limitMemory(memoryLimit + r.opts.GroupMemory)
 	compiled, err := newQuery(nil, r.sel, r.opts)
 	if err != nil {
 		return err

@@ -78,6 +78,9 @@ func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores [
 		if c.String("plan") == "index" {
 			e.warnPending(s)
 		}
+		if e.observe != nil {
+			s = e.observe(s)
+		}
 		reading := query.ReadOnly(s)
 		if reading.Free = !remote(spec); !reading.Free {
 			reading.Cache = kept

@@ -14,15 +14,20 @@ import (
 
 // rangeFlags are the flags for times and services.
 func rangeFlags() []ucli.Flag {
-	return append(cli.Categorize(categoryRange,
+	return append(timeFlags(), cli.Categorize(categorySelection,
+		&cli.ListFlag{Name: "service", Aliases: []string{"s"}, Usage: "`GLOB`: service name or glob; repeatable (default: all)"},
+	)...)
+}
+
+// timeFlags are the flags for times.
+func timeFlags() []ucli.Flag {
+	return cli.Categorize(categoryRange,
 		&ucli.StringFlag{Name: "since", Usage: "`TIME`: start of the range, as a duration before now or a time: 15m, 2h, 3d, 1w, yesterday; not with --from"},
 		&ucli.StringFlag{Name: "from", Usage: "`TIME`: start of the range: 2026-11-20T15:04:05Z, '2026-11-20 15:04 +0100', 'Nov 20 15:04', 15:04 (today), '1 hour ago', -2h, Unix time"},
 		&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range, exclusive; with --since or --from (default: an hour past now, for clocks that are ahead)"},
 		&ucli.StringFlag{Name: "tz", Usage: "`ZONE`: zone of printed times, and of those without one in flags and --file: Europe/Berlin, UTC, local or +02:00 (default: local, but see --output)"},
 		&ucli.BoolFlag{Name: "utc", Usage: "short for --tz UTC"},
-	), cli.Categorize(categorySelection,
-		&cli.ListFlag{Name: "service", Aliases: []string{"s"}, Usage: "`GLOB`: service name or glob; repeatable (default: all)"},
-	)...)
+	)
 }
 
 // location is the zone of times without one: that of --tz, which timeRange checks.

@@ -13,9 +13,11 @@ import (
 	"logstow/buffer"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/internal/logging"
 	"logstow/internal/units"
 	"logstow/store/azure"
 	"logstow/store/open"
+	"logstow/watch"
 )
 
 func runCommand() *ucli.Command {
@@ -58,7 +60,7 @@ denied (with --once; else run retries), 130 interrupted before --once was done, 
 				return cli.Usagef("%w", err)
 			}
 			return exitError(agent.Run(c.Context, s, agent.Options{
-				Version: version, Log: newLogger(os.Stderr), Getenv: open.WithAuth(os.Getenv, c.String("auth")),
+				Version: version, Log: logging.New(os.Stderr), Getenv: open.WithAuth(os.Getenv, c.String("auth")),
 				Reload: func() (agent.Settings, error) { return readSettings(c) },
 			}))
 		},
@@ -97,8 +99,9 @@ func runFlags() []ucli.Flag {
 		&ucli.BoolFlag{Name: "once", Usage: "read every input to its end, from its saved position or else its start, ship everything, and exit"},
 		&ucli.BoolFlag{Name: "from-start", Usage: "read existing files and the journal from their start, not their end, if no position is saved; implied by --once; not for inputs of --config"},
 		&cli.ListFlag{Name: "syslog", Usage: "`ADDRESS`: receive syslog messages, such as udp://:5140, tcp://:5140 or unix:///run/x.sock; repeatable"},
-		&ucli.StringFlag{Name: "forward", Usage: "`ADDRESS`: receive the Fluent Forward protocol, such as :24224"},
-		&ucli.StringFlag{Name: "http", Usage: "`ADDRESS`: receive OpenTelemetry logs (HTTP /v1/logs and gRPC on one port) and lines (/v1/lines), such as :4318"},
+		&cli.ListFlag{Name: "forward", Usage: "`ADDRESS`: receive the Fluent Forward protocol, such as :24224; repeatable"},
+		&cli.ListFlag{Name: "gelf", Usage: "`ADDRESS`: receive GELF messages, such as udp://:12201 or tcp://:12201; repeatable"},
+		&cli.ListFlag{Name: "http", Usage: "`ADDRESS`: receive OpenTelemetry logs (HTTP /v1/logs and gRPC on one port), Loki push, Elasticsearch bulk and lines (/v1/lines), such as :4318; repeatable"},
 		&ucli.BoolFlag{Name: "journald", Usage: "read the systemd journal"},
 	), cli.Categorize(categoryRecords,
 		&ucli.StringFlag{Name: "format", Value: "auto", Usage: "`FORMAT`: container log format of files: auto (detected), cri, docker or none"},
@@ -109,10 +112,12 @@ func runFlags() []ucli.Flag {
 		&cli.ListFlag{Name: "redact", Usage: "`KIND`: secrets to redact: bearer, sas, azure-key, connection-string, url-password, jwt, card or all; repeatable (default: none)"},
 	), cli.Categorize(categorySegments,
 		&ucli.StringFlag{Name: "flush-interval", Value: "1m", Usage: "`DURATION`: maximum age of a record before its segment is uploaded, or earlier by --flush-size"},
+		&ucli.StringFlag{Name: "watch-interval", Value: "5s", Usage: "`DURATION`: interval between polls for watches: services that somebody follows are uploaded every 2s or so; 0 disables that"},
+		&ucli.IntFlag{Name: "max-watch-flushes", Value: watch.DefaultMaxFlushes, Usage: "`N`: maximum number of segments of a service uploaded early in a UTC day, because of watches"},
 		&ucli.StringFlag{Name: "flush-size", Value: "8MiB", Usage: "`SIZE`: compressed size at which a segment is uploaded"},
 		&ucli.StringFlag{Name: "bucket", Value: "60m", Usage: "`DURATION`: length of time buckets; a segment has records of one bucket only: 5m, 10m, 15m, 20m, 30m or 60m"},
 		&ucli.StringFlag{Name: "filter", Value: "on", Usage: "`MODE`: write the token filter, which speeds up searches for identifiers: on or off"},
-		&ucli.StringFlag{Name: "columns", Value: "auto", Usage: "`LIST`: write columns of these fields and of frequent ones; auto and off write none: shipper compact has its own --columns"},
+		&ucli.StringFlag{Name: "columns", Value: "auto", Usage: "`LIST`: fields that get columns, which speed up conditions and aggregations; frequent fields get them too; auto and off: none, as shipper compact adds them"},
 	), cli.Categorize(categoryBuffer,
 		&ucli.StringFlag{Name: "buffer", Value: "disk", Usage: "`MODE`: where records wait for storage: disk, or memory, which takes no other flag of the buffer"},
 		&ucli.StringFlag{Name: "buffer-dir", Usage: "`DIR`: directory of the buffer (default: logstow/SERVICE/INSTANCE in the state directory; _several for several services)"},

@@ -27,6 +27,7 @@ func TestHelpExamples(t *testing.T) {
 		"reindex":    func(c *ucli.Context) error { _, err := auditSettings(c); return err },
 		"grant":      func(c *ucli.Context) error { _, err := grantRequest(c, time.Now()); return err },
 		"quarantine": func(c *ucli.Context) error { _, _, _, err := quarantineRequest(c); return err },
+		"tap":        func(c *ucli.Context) error { _, err := newTapping(c, time.Now()); return err },
 		"status":     func(c *ucli.Context) error { _, err := asJSON(c); return err },
 	}
 	ran := 0
@@ -43,7 +44,7 @@ func TestHelpExamples(t *testing.T) {
 			clitest.Run(t, one, words[1:]...)
 		}
 	}
-	if ran != 30 {
+	if ran != 33 {
 		t.Errorf("%d examples", ran)
 	}
 }
@@ -54,7 +55,7 @@ func readFlags(c *ucli.Context) error {
 		return nil
 	}
 	if path := c.String("sample"); path != "" {
-		_, err := sampleInput(c, path)
+		_, _, err := sampleInput(c, path)
 		return err
 	}
 	_, err := readSettings(c)

@@ -27,6 +27,7 @@ const (
 // The output formats.
 const (
 	tableFormat = "table"
+	textFormat  = "text"
 	jsonFormat  = "json"
 )
 
@@ -49,7 +50,7 @@ func asJSON(c *ucli.Context) (bool, error) {
 // variables are the environment variables that shipper reads.
 func variables() []cli.Variable {
 	stored := []string{"run", "check", "retain", "compact", "verify", "reindex", "grant"}
-	buffered := []string{"run", "check", "status", "quarantine"}
+	buffered := []string{"run", "check", "status", "tap", "quarantine"}
 	reading := []string{"run", "check"}
 	return []cli.Variable{
 		{Name: "LOGSTOW_STORE", Usage: "store if --store is not given", Commands: stored},
@@ -57,7 +58,7 @@ func variables() []cli.Variable {
 		{Name: "AZURE_STORAGE_ACCOUNT", Usage: "storage account of azblob:// stores; docs/credentials.md has the other AZURE_ variables", Commands: stored},
 		{Name: "LOGSTOW_CONFIG", Usage: "configuration file if --config is not given", Commands: reading},
 		{Name: "XDG_STATE_HOME", Usage: "directory that holds the buffers, in logstow/ (default: ~/.local/state; /var/lib for root)", Commands: buffered},
-		{Name: "GOMEMLIMIT", Usage: "soft memory limit of the Go runtime (default: 100MiB)", Commands: reading},
+		{Name: "GOMEMLIMIT", Usage: "soft memory limit of the Go runtime (default: 90MiB)", Commands: reading},
 	}
 }
 
@@ -73,6 +74,7 @@ func instead() map[string]string {
 		"shipper reindex rebuilds the index from the blobs":            {"rebuild", "repair", "fix", "index"},
 		"shipper grant writes a file that gives access to one service": {"share", "token", "sas", "access", "sign"},
 		"shipper status shows what waits in buffers":                   {"ps", "list", "ls", "buffer", "buffers", "info", "show"},
+		"shipper tap shows the records that pass":                      {"top", "inspect", "sniff", "debug", "trace", "live"},
 		"that is a command of logq":                                    {"query", "stats", "fields", "patterns", "services", "segments"},
 		"logq query PATTERN... finds records":                          {"search", "grep", "find", "logs"},
 	} {

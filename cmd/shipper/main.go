@@ -21,7 +21,7 @@ var version = "dev" //nolint:gochecknoglobals // the linker sets it
 
 // memoryLimit is the soft memory limit, unless GOMEMLIMIT is set. With the memory that
 // it does not count, the process stays below 128 MiB.
-const memoryLimit = 100 << 20
+const memoryLimit = 90 << 20
 
 func main() { os.Exit(run()) }
 
@@ -47,7 +47,7 @@ shipper retain --store azblob://logs --keep 30d --dry-run`,
 			Version:   cli.Version(version),
 			Writer:    os.Stdout,
 			ErrWriter: os.Stderr,
-			Commands:  []*ucli.Command{runCommand(), checkCommand(), statusCommand(), quarantineCommand(), retainCommand(), compactCommand(), verifyCommand(), reindexCommand(), grantCommand()},
+			Commands:  []*ucli.Command{runCommand(), checkCommand(), statusCommand(), tapCommand(), quarantineCommand(), retainCommand(), compactCommand(), verifyCommand(), reindexCommand(), grantCommand()},
 		},
 		OtherNames: instead(), Variables: variables(), Manual: "docs/README.md",
 	}

@@ -12,6 +12,7 @@ import (
 
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/internal/logging"
 	"logstow/internal/progress"
 	"logstow/internal/retry"
 	"logstow/store"
@@ -60,7 +61,7 @@ func eachStore(c *ucli.Context, opts open.Options, f func(spec string, s store.S
 }
 
 func withStore(c *ucli.Context, spec string, opts open.Options, f func(spec string, s store.Store) error) (err error) {
-	opts.Getenv, opts.Auth, opts.Log = os.Getenv, c.String("auth"), newLogger(os.Stderr)
+	opts.Getenv, opts.Auth, opts.Log = os.Getenv, c.String("auth"), logging.New(os.Stderr)
 	s, err := open.Store(c.Context, spec, opts)
 	if errors.Is(err, store.ErrInvalid) {
 		return cli.Usagef("%w", err)

@@ -100,7 +100,7 @@ type quarantinedFile struct {
 func readQuarantine(dir string) ([]buffer.Quarantined, error) {
 	files, err := buffer.ListQuarantine(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("no buffer in %s", dir)
+		return nil, hint.Wrap(fmt.Errorf("no buffer in %s", dir), "--buffer-dir is the directory of one buffer; without it all in the state directory are taken")
 	}
 	return files, err
 }

@@ -66,6 +66,19 @@ func heldIn(t testing.TB, s store.Store) (all []string) {
 	return all
 }
 
+// A rate is a number that is not negative; 0 is no limit.
+func TestRetainRate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for rate, valid := range map[string]bool{"0": true, "0.5": true, "-1": false, "NaN": false, "fast": false} {
+		cmd := shipperCommand(t.Context(), t, nil, "retain", "--store", dir, "--keep", "2d", "--dry-run", "--rate="+rate)
+		_ = cmd.Run() // the store does not exist
+		if text := fmt.Sprint(cmd.Stderr); strings.Contains(text, "--rate") == valid {
+			t.Errorf("--rate=%s: %s", rate, text)
+		}
+	}
+}
+
 // Killed at random points beside a running shipper and run again, retain comes to the same
 // end: what is past is gone, nothing else is, and the index is right.
 func TestRetainKilled(t *testing.T) {

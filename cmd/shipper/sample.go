@@ -25,6 +25,7 @@ import (
 	"logstow/field"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/logmetrics"
 	"logstow/record"
 	"logstow/record/recognize"
 )
@@ -46,7 +47,7 @@ func sample(c *ucli.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	in, err := sampleInput(c, path)
+	in, metrics, err := sampleInput(c, path)
 	if err != nil {
 		return err
 	}
@@ -68,23 +69,27 @@ func sample(c *ucli.Context, path string) error {
 		lines++
 	}
 	fmt.Fprintf(c.App.Writer, "%s: %s, %s\n", path, count(int64(lines), "line"), count(int64(len(records)), "record"))
+	if err := writeSampledMetrics(c.App.Writer, metrics, in.Service, path, records); err != nil {
+		return err
+	}
 	return writeSample(c.App.Writer, judged)
 }
 
 // sampleInput is the input whose settings apply to a file: in the configuration that of its paths,
-// else the one of --service, else the only one. Without a configuration the flags apply.
-func sampleInput(c *ucli.Context, path string) (config.Input, error) {
+// else the one of --service, else the only one. Without a configuration the flags apply. metrics are those that the
+// configuration computes from records.
+func sampleInput(c *ucli.Context, path string) (in config.Input, metrics []logmetrics.Spec, err error) {
 	var errs problems
 	common := commonFlags(&errs, c)
 	errs.check(c.NArg() == 0, "--sample takes no other files")
 	if err := errors.Join(errs...); err != nil {
-		return config.Input{}, cli.Usagef("%w", err)
+		return in, nil, cli.Usagef("%w", err)
 	}
-	in := config.Input{Common: common, Kind: config.KindFiles}
+	in = config.Input{Common: common, Kind: config.KindFiles}
 	if file := c.String("config"); file != "" {
 		all, err := config.Read(file, os.LookupEnv)
 		if err != nil {
-			return in, everyLine(c.App.ErrWriter, cli.Usagef("%w", err))
+			return in, nil, everyLine(c.App.ErrWriter, cli.Usagef("%w", err))
 		}
 		at := slices.IndexFunc(all.Inputs, func(in config.Input) bool { return readsFile(&in, path) })
 		if at < 0 {
@@ -94,15 +99,15 @@ func sampleInput(c *ucli.Context, path string) (config.Input, error) {
 			at = 0
 		}
 		if at < 0 {
-			return in, hint.Wrap(cli.Usagef("no input of %s reads %s", file, path), "name its service with --service")
+			return in, nil, hint.Wrap(cli.Usagef("no input of %s reads %s", file, path), "name its service with --service")
 		}
-		in = all.Inputs[at]
+		in, metrics = all.Inputs[at], all.LogMetrics
 		fill(&in.Common, &common, c)
 	}
 	if !blobnaming.ValidService(in.Service) {
 		in.Service = "sample"
 	}
-	return in, nil
+	return in, metrics, nil
 }
 
 // readsFile reports whether an input reads a file.
@@ -231,16 +236,16 @@ func (j *judgedRecord) write(w io.Writer) error {
 	if notes := j.notes(); len(notes) > 0 && err == nil {
 		_, err = fmt.Fprintf(w, "    %s\n", strings.Join(notes, ", "))
 	}
-	for _, line := range j.pairs() {
+	for _, line := range pairs(j.Fields) {
 		_, err = fmt.Fprintf(w, "    %s\n", line)
 	}
 	return err
 }
 
 // pairs are lines with the fields of a record.
-func (j *judgedRecord) pairs() (lines []string) {
+func pairs(fields []agent.SampledField) (lines []string) {
 	line := ""
-	for _, f := range j.Fields {
+	for _, f := range fields {
 		pair := printable(f.Name + "=" + f.Text)
 		if line != "" && utf8.RuneCountInString(line+pair) >= maxSampleText {
 			lines, line = append(lines, line), ""

@@ -18,6 +18,7 @@ import (
 	"logstow/config"
 	"logstow/input"
 	"logstow/input/container"
+	"logstow/input/gelf"
 	"logstow/input/listen"
 	"logstow/input/syslog"
 	"logstow/internal/cli"
@@ -39,12 +40,13 @@ func readSettings(c *ucli.Context) (agent.Settings, error) {
 		}
 	}
 	var errs problems
-	checkedAddress(&errs, c, "metrics")
+	checkAddress(&errs, "metrics", c.String("metrics"))
 	s := agent.Settings{
 		Reloadable:     c.String("config") != "",
 		Instance:       pick(c, "instance", file.Instance),
 		Once:           c.Bool("once"),
 		MetricsAddress: cmp.Or(c.String("metrics"), file.Metrics),
+		LogMetrics:     file.LogMetrics,
 
 		FlushInterval: choose(&errs, c, "flush-interval", file.FlushInterval, units.ParseDuration),
 		FlushSize:     choose(&errs, c, "flush-size", file.FlushSize, units.ParseSize),
@@ -62,6 +64,12 @@ func readSettings(c *ucli.Context) (agent.Settings, error) {
 	var err error
 	s.Columns, err = config.ParseColumns(pick(c, "columns", file.Columns))
 	errs.check(err == nil, "--columns: %w", err)
+	s.Watch.Interval, err = config.ParseWatchInterval(pick(c, "watch-interval", file.WatchInterval))
+	errs.check(err == nil, "--watch-interval: %w", err)
+	if s.Watch.MaxFlushes = c.Int("max-watch-flushes"); file.MaxWatchFlushes > 0 && !c.IsSet("max-watch-flushes") {
+		s.Watch.MaxFlushes = file.MaxWatchFlushes
+	}
+	errs.check(s.Watch.MaxFlushes > 0, "--max-watch-flushes %d: want at least 1", s.Watch.MaxFlushes)
 	if s.Instance == "" {
 		s.Instance = hostInstance(&errs)
 	}
@@ -70,13 +78,13 @@ func readSettings(c *ucli.Context) (agent.Settings, error) {
 	errs.check(s.FlushSize > 0 || len(errs) > 0, "--flush-size must be more than 0")
 	errs.advise(s.Once || !c.IsSet("retry-for"), "--retry-for is for --once", "leave it out: without --once, storage is retried without end")
 	errs.check(s.BufferSize == 0 || s.BufferSize >= minBufferSize, "--buffer-size %s: want at least 1MiB", c.String("buffer-size"))
+	errs.advise(len(s.LogMetrics) == 0 || s.MetricsAddress != "", "log-metrics are not served", "give the address of the metrics with metrics: or --metrics")
 	s.Inputs = readInputs(&errs, c, file)
 	s.Stores = readStores(&errs, c, file, s.Inputs)
 	s.Service = oneService(s.Inputs)
 	s.Once = c.Bool("once")
 	for _, in := range s.Inputs {
-		server := in.Kind == config.KindSyslog || in.Kind == config.KindForward || in.Kind == config.KindHTTP
-		errs.check(!s.Once || !server, "--once: a %s input has no end", in.Kind)
+		errs.check(!s.Once || in.Address() == "", "--once: a %s input has no end", in.Kind)
 	}
 	readBuffer(&s, &errs, c, &file.Buffer)
 	return s, errors.Join(errs...)
@@ -138,7 +146,7 @@ func readInputs(errs *problems, c *ucli.Context, file *config.Config) []config.I
 	}
 	inputs = append(inputs, flagInputs(errs, c, common, len(inputs) > 0)...)
 	missing := slices.ContainsFunc(inputs, func(in config.Input) bool { return in.Service == "" })
-	errs.advise(!missing && len(inputs) > 0 || common.Service != "", "--service is missing", "name the service that logs, or give every input its own in the configuration")
+	errs.advise(!missing && (len(inputs) > 0 || c.String("config") != "") || common.Service != "", "--service is missing", "name the service that logs, or give every input its own in the configuration")
 	nameFiles(errs, inputs)
 	return inputs
 }
@@ -214,10 +222,15 @@ func flagInputs(errs *problems, c *ucli.Context, common config.Common, others bo
 		errs.check(err == nil, "--syslog: %w", err)
 		add(config.KindSyslog, func(in *config.Input) { in.Syslog.Address = address })
 	}
-	if address := checkedAddress(errs, c, "forward"); address != "" {
+	for _, address := range checkedAddresses(errs, c, "forward") {
 		add(config.KindForward, func(in *config.Input) { in.Forward.Address = address })
 	}
-	if address := checkedAddress(errs, c, "http"); address != "" {
+	for _, address := range cli.List(c, "gelf") {
+		_, _, err := gelf.ParseAddress(address)
+		errs.check(err == nil, "--gelf: %w", err)
+		add(config.KindGELF, func(in *config.Input) { in.GELF.Address = address })
+	}
+	for _, address := range checkedAddresses(errs, c, "http") {
 		add(config.KindHTTP, func(in *config.Input) { in.HTTP.Address = address })
 	}
 	if c.Bool("journald") {
@@ -234,14 +247,21 @@ func flagInputs(errs *problems, c *ucli.Context, common config.Common, others bo
 	return inputs
 }
 
-// checkedAddress is the address of a flag, "" if it is not given.
-func checkedAddress(errs *problems, c *ucli.Context, name string) string {
-	address := c.String(name)
+// checkedAddresses are the addresses of a repeatable flag.
+func checkedAddresses(errs *problems, c *ucli.Context, name string) []string {
+	all := cli.List(c, name)
+	for _, address := range all {
+		checkAddress(errs, name, address)
+	}
+	return all
+}
+
+// checkAddress checks the address of a flag, if it is given.
+func checkAddress(errs *problems, name, address string) {
 	if address != "" {
 		err := listen.CheckAddress(address)
 		errs.check(err == nil, "--%s: %w", name, err)
 	}
-	return address
 }
 
 // nameFiles gives file inputs names that are stable between runs. The first one without
@@ -265,11 +285,13 @@ func nameFiles(errs *problems, inputs []config.Input) {
 	}
 }
 
-// oneService is the service of all inputs, or agent.SeveralServices.
+// oneService is the service of all inputs, or agent.SeveralServices. It names the directory of the buffer, which
+// stays where it is: labels over HTTP do not count.
 func oneService(inputs []config.Input) string {
 	service := ""
 	for i, in := range inputs {
-		if i > 0 && in.Service != service || !blobnaming.ValidService(in.Service) || in.HTTP.ServiceFromResource {
+		fromRecords := in.ServiceFromRecords() && (in.Kind != config.KindHTTP || in.HTTP.ServiceFromResource)
+		if i > 0 && in.Service != service || !blobnaming.ValidService(in.Service) || fromRecords {
 			return agent.SeveralServices
 		}
 		service = in.Service

@@ -116,7 +116,7 @@ type bufferStatus struct {
 func readStatus(ctx context.Context, dir string) (bufferStatus, error) {
 	s, err := buffer.Inspect(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return bufferStatus{}, fmt.Errorf("no buffer in %s", dir)
+		return bufferStatus{}, hint.Wrap(fmt.Errorf("no buffer in %s", dir), "--buffer-dir is the directory of one buffer; without it all in the state directory are taken")
 	}
 	if err != nil {
 		return bufferStatus{}, err

@@ -27,6 +27,7 @@ type Splitter struct {
 	line    line
 	whole   line // as line, with all fields
 	wrapped wrappedLine
+	members []field.Value // scratch of Members
 
 	// For pattern and regexp: captures by name, and which of them each value is, or -1.
 	captures []span
@@ -89,6 +90,27 @@ func (s *Splitter) Values() []field.Value {
 		s.values[i] = s.find(i)
 	}
 	return s.values
+}
+
+// CheckMembers has Values find out what [Splitter.Members] returns.
+func (s *Splitter) CheckMembers() {
+	if s.set != nil {
+		s.set.CheckMembers()
+	}
+}
+
+// Members reports, after Values, whether these are the values of the members of the message, and [field.Set.Members] holds. It is
+// false without [Splitter.CheckMembers].
+func (s *Splitter) Members() bool {
+	if s.set == nil || len(s.line.rest) != len(s.message) {
+		return false
+	}
+	if s.inner() { // Values are those of a wrapped line
+		s.members = slices.Grow(s.members[:0], len(s.values))[:len(s.values)]
+		same := func(a, b field.Value) bool { return a.Kind == b.Kind && bytes.Equal(a.Text, b.Text) }
+		return s.set.Find(s.message, s.members) && s.set.Members() && slices.EqualFunc(s.values, s.members, same)
+	}
+	return s.set.Members()
 }
 
 // Value is the value of the field of the i-th name in the current message.

@@ -188,14 +188,14 @@ func (c *compiler) relateColumn(column, other ast.Node, wants relation) (conditi
 	}
 	switch name {
 	case levelName:
-		c.leveled = true
+		c.columns.add(name)
 		level := record.LevelFromAlias(text.Value)
 		if level == record.None && text.Value != "-" {
 			c.fail(other, "%q is not a level", text.Value)
 		}
 		return func(r *Record) truth { return wants[order(int64(r.Level), int64(level))] }, true
 	case timeName:
-		c.timed = true
+		c.columns.add(name)
 		t, err := timearg.Parse(text.Value, c.now)
 		if err != nil {
 			c.fail(other, "%v", err)

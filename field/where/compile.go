@@ -2,6 +2,7 @@ package where
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,11 +18,12 @@ const columnMark = "\x00"
 
 // The names of columns, and messageName, which is one if the message has no such field.
 const (
-	timeName    = columnMark + "time"
-	levelName   = columnMark + "level"
-	sourceName  = columnMark + "source"
-	serviceName = columnMark + "service"
-	messageName = "message"
+	timeName     = columnMark + "time"
+	levelName    = columnMark + "level"
+	sourceName   = columnMark + "source"
+	serviceName  = columnMark + "service"
+	instanceName = columnMark + "instance"
+	messageName  = "message"
 )
 
 // bareName is the name of what a word without quotes stands for.
@@ -33,20 +35,26 @@ func bareName(word string) string {
 }
 
 func isColumn(name string) bool {
-	return name == timeName || name == levelName || name == sourceName || name == serviceName
+	switch name {
+	case timeName, levelName, sourceName, serviceName, instanceName:
+		return true
+	}
+	return false
 }
+
+// columnSet are names of columns.
+type columnSet []string
+
+func (s *columnSet) add(name string)     { *s = append(*s, name) }
+func (s columnSet) has(name string) bool { return slices.Contains(s, name) }
 
 // compiler makes functions of nodes. Its first error stays; what it returns then is not to be called.
 type compiler struct {
 	now      time.Time
 	literals map[int]string
 	err      error
-	// timed is set if the time is used.
-	timed bool
-	// sourced is set if the source is used.
-	sourced bool
-	// leveled is set if the level is used.
-	leveled bool
+	// columns are those that are used.
+	columns columnSet
 	// variables are those declared by let around a node, pointers what # is in the predicates around it.
 	variables map[string]*variable
 	pointers  []*pointer
@@ -276,18 +284,20 @@ func (c *compiler) field(name string) operand {
 			return value{Value: field.Value{Kind: field.String, Text: get(r)}}
 		}}
 	}
+	if isColumn(name) {
+		c.columns.add(name)
+	}
 	switch name {
 	case timeName:
-		c.timed = true
 		return text(func(r *Record) []byte { return record.AppendTime(nil, r.Time) })
 	case levelName:
-		c.leveled = true
 		return text(func(r *Record) []byte { return []byte(r.Level.String()) })
 	case sourceName:
-		c.sourced = true
 		return text(func(r *Record) []byte { return r.Source })
 	case serviceName:
 		return text(func(r *Record) []byte { return []byte(r.Service) })
+	case instanceName:
+		return text(func(r *Record) []byte { return []byte(r.Instance) })
 	}
 	i, counts := c.counts(name)
 	o := operand{unknown: counts, isField: true, index: i, get: func(r *Record) value { return value{Value: r.Fields.Value(r.First + i)} }}

@@ -2,6 +2,7 @@ package where
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/expr-lang/expr/ast"
 
@@ -26,11 +27,16 @@ type Use struct {
 // Uses are the fields that the expression reads, in the order in which they occur,
 // once for each occurrence. Columns are none, and message, which every record has, is none.
 func (p *Program) Uses() []Use {
+	return slices.DeleteFunc(p.uses(), func(use Use) bool { return use.Field == messageName || isColumn(use.Field) })
+}
+
+// uses are those of columns and of message too.
+func (p *Program) uses() []Use {
 	u := &uses{literals: p.literals, names: map[ast.Node]int{}, declared: map[string]bool{}}
 	node := p.tree.Node
 	ast.Walk(&node, u)
 	return slices.DeleteFunc(u.all, func(use Use) bool {
-		return use.Field == "" || use.Field == messageName || isColumn(use.Field) || u.declared[use.Field]
+		return use.Field == "" || u.declared[strings.TrimPrefix(use.Field, columnMark)]
 	})
 }
 

@@ -12,8 +12,8 @@ import (
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	for expr, want := range map[string]string{
-		`status >=`:               "unexpected token EOF (at character 9)",
-		`status = 5`:              "(at character 8)",
+		`status >=`:               "unexpected end (at character 9)",
+		`status = 5`:              `unexpected "=" (at character 8)`,
 		`level > "huge"`:          `"huge" is not a level (at character 9)`,
 		`level > 3`:               "cannot compare a string with a number (at character 7)",
 		`time > "sometime"`:       "sometime",
@@ -27,7 +27,7 @@ func TestMistakes(t *testing.T) {
 		// What does not change the length of the expression does not change the place.
 		`18446744073709551615 == a and b = 1`:  "(at character 33)",
 		"a == 1 and\nb = 1":                    "(at character 14)",
-		`a 18446744073709551615`:               `unexpected token Number("18446744073709551615") (at character 3)`,
+		`a 18446744073709551615`:               `unexpected "18446744073709551615" (at character 3)`,
 		`名前 == 1.5e400 and b = 1`:              "(at character 21)",
 		`a == 0xfffffffffffffffffffff and b =`: "(at character 36)",
 		`a == 1e1000000000`:                    "invalid float literal",
@@ -83,6 +83,8 @@ func TestMistakesHaveHints(t *testing.T) {
 		`hasprefix(a, "x")`:     "did you mean hasPrefix?",
 		`Lower(a) == "x"`:       "did you mean lower?",
 		`hass(a)`:               "did you mean has?",
+		`status = 200`:          "write == to compare: status == 200",
+		`status >`:              "",
 		`not status == 500`:     "write parentheses: not (a == b)",
 		`toUpperCase(a) == "X"`: "did you mean upper?",
 	} {

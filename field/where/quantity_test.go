@@ -115,7 +115,7 @@ func TestUnitMistakes(t *testing.T) {
 		`a > 5mx`:              `bad number syntax: "5m"`,
 		`a > 5s and b = 1`:     "(at character 14)",
 		`名前 > 250µs and b = 1`: "(at character 18)",
-		`a 250µs`:              `unexpected token Number("250µs") (at character 3)`,
+		`a 250µs`:              `unexpected "250µs" (at character 3)`,
 	} {
 		_, err := where.Compile(expr, now)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -42,9 +42,12 @@ func TestLongAgreesWithReference(t *testing.T) {
 		for range 8 {
 			r := g.record()
 			want := n.truth(r)
-			in := where.Record{Time: r.time, Level: r.level, Service: r.service, Source: []byte(r.source), Message: []byte(r.message)}
+			in := where.Record{Time: r.time, Level: r.level, Service: r.service, Source: []byte(r.source), Instance: r.instance, Message: []byte(r.message)}
 			if e.Holds(&in) != (want == isTrue) || negated.Holds(&in) != (want == isFalse) {
 				t.Fatalf("%s\nof %s: %v, of its negation %v; want %d", source, r.message, e.Holds(&in), negated.Holds(&in), want)
+			}
+			if want == isTrue && !mayHold(p, r.service, r.instance) {
+				t.Fatalf("%s\nmatches %s of %s of %s, whose records are excluded", source, r.message, r.instance, r.service)
 			}
 			if want == isUnknown {
 				unknown++
@@ -68,6 +71,12 @@ func compileNot(t *testing.T, source string) *where.Evaluator {
 		t.Fatal(err)
 	}
 	return evaluator(t, p)
+}
+
+// mayHold reports whether an expression can be true of an instance of a service.
+func mayHold(p *where.Program, service, instance string) bool {
+	holds := p.OfOrigins()
+	return holds == nil || holds(service, instance)
 }
 
 func checkRequired(t *testing.T, p *where.Program, source, message string) {
@@ -141,7 +150,7 @@ type generator struct {
 func (g *generator) one(from ...string) string { return from[g.IntN(len(from))] }
 
 func (g *generator) field() term {
-	return term{op: "field", s: g.one("a", "b", "c", "d", "status", "path", "a.b", "b.c.d", "k-1", "message", "source", "level", "gone", "log", "message.a", "message.b.c", "message.message")}
+	return term{op: "field", s: g.one("a", "b", "c", "d", "status", "path", "a.b", "b.c.d", "k-1", "message", "source", "instance", "service", "level", "gone", "log", "message.a", "message.b.c", "message.message")}
 }
 
 func (g *generator) number() string {

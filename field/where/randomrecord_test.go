@@ -14,7 +14,7 @@ import (
 func (g *generator) record() *refRecord {
 	g.wrapped = nil
 	r := &refRecord{
-		level: record.Level(g.IntN(record.Levels)), service: "api", source: g.one("-", "app.log"), lets: map[string]refValue{},
+		level: record.Level(g.IntN(record.Levels)), service: "api", source: g.one("-", "app.log"), instance: g.one("a", "app.log"), lets: map[string]refValue{},
 		time: time.Date(2026, 11, 20, 12, 0, g.IntN(3), g.IntN(2)*500, time.UTC).UnixNano(),
 	}
 	switch g.IntN(6) {

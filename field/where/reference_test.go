@@ -59,16 +59,17 @@ type term struct {
 
 // A refRecord is a record of the reference.
 type refRecord struct {
-	fields  refValue
-	wrapped refValue // the fields of the line that the message wraps
-	time    int64
-	level   record.Level
-	service string
-	source  string
-	message string
-	item    refValue // what # is
-	index   int
-	lets    map[string]refValue
+	fields   refValue
+	wrapped  refValue // the fields of the line that the message wraps
+	time     int64
+	level    record.Level
+	service  string
+	source   string
+	instance string
+	message  string
+	item     refValue // what # is
+	index    int
+	lets     map[string]refValue
 }
 
 var numberForm = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
@@ -149,6 +150,8 @@ func (r *refRecord) field(name string) refValue {
 		return refValue{kind: text, s: r.service}
 	case "source":
 		return refValue{kind: text, s: r.source}
+	case "instance":
+		return refValue{kind: text, s: r.instance}
 	}
 	v := r.wrapped.find(name)
 	for own, ok := name, true; ok && v.kind == absent; own, ok = strings.CutPrefix(own, "message.") {

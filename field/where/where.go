@@ -1,8 +1,8 @@
 // Package where compiles --where: an expression over the fields of a record, in the syntax of
 // github.com/expr-lang/expr, with the semantics in docs/where.md.
 //
-// A name is a field of the message (see package field/parse), or one of the columns: time, level, source,
-// service. Names with other characters than letters, digits, _ and dots are written
+// A name is a field of the message (see package field/parse), or one of the columns: time, level, service,
+// source, instance. Names with other characters than letters, digits, _ and dots are written
 // field("http-status"); that of a column means the field of the message then. message is the field of that name or, if there is none, the whole message.
 //
 // Logic is three-valued, as in SQL: an operation on a field that is missing, or of
@@ -15,6 +15,7 @@ package where
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -26,16 +27,18 @@ import (
 
 	"logstow/field"
 	"logstow/field/parse"
+	"logstow/internal/hint"
 	"logstow/record"
 )
 
 // Record is the input of an expression.
 type Record struct {
-	Time    int64 // Unix nanoseconds
-	Level   record.Level
-	Service string
-	Source  []byte
-	Message []byte
+	Time     int64 // Unix nanoseconds
+	Level    record.Level
+	Service  string
+	Source   []byte
+	Instance string
+	Message  []byte
 	// Fields are the values of the fields of Message, at First that of the first field of the
 	// [Program]; nil are those of [parse.Auto].
 	Fields Fields
@@ -54,9 +57,7 @@ type Program struct {
 	literals map[int]string // see literals
 	fields   []string       // see Fields
 	bounds   []Bound
-	timed    bool
-	sourced  bool
-	leveled  bool
+	columns  columnSet
 }
 
 // Compile compiles an expression. Relative times are relative to now. An error names the position,
@@ -73,7 +74,7 @@ func Compile(source string, now time.Time) (*Program, error) {
 	if c.match(tree.Node); c.err != nil {
 		return nil, c.err
 	}
-	p.timed, p.sourced, p.leveled = c.timed, c.sourced, c.leveled
+	p.columns = c.columns
 	p.bounds = c.bounds(tree.Node)
 	for _, u := range c.unknown[1:] {
 		p.fields = append(p.fields, u.Field)
@@ -91,7 +92,13 @@ func explain(err error, literals map[int]string) error {
 	for _, literal := range literals {
 		message = strings.ReplaceAll(message, standIn(utf8.RuneCountInString(literal)), literal)
 	}
-	return fmt.Errorf("%s (at character %d)", message, at.From+1)
+	message = strings.Replace(message, "unexpected token EOF", "unexpected end", 1)
+	message = regexp.MustCompile(`^unexpected token \w+\((".*")\)`).ReplaceAllString(message, "unexpected $1")
+	err = fmt.Errorf("%s (at character %d)", message, at.From+1)
+	if strings.HasPrefix(message, `unexpected "="`) {
+		return hint.Wrap(err, "write == to compare: status == 200")
+	}
+	return err
 }
 
 // Evaluator evaluates a Program. It is for one goroutine.
@@ -127,19 +134,23 @@ func (e *Evaluator) Holds(r *Record) bool {
 }
 
 // Timed reports whether the expression uses records' times; otherwise Record.Time may be omitted.
-func (p *Program) Timed() bool { return p.timed }
+func (p *Program) Timed() bool { return p.columns.has(timeName) }
 
-// Sourced reports whether the expression uses records' sources, Leveled whether it uses their levels.
-func (p *Program) Sourced() bool { return p.sourced }
+// Sourced reports whether the expression uses records' sources, Leveled whether it uses their levels, Instanced
+// whether it uses their instances.
+func (p *Program) Sourced() bool { return p.columns.has(sourceName) }
 
 // Leveled is described at Sourced.
-func (p *Program) Leveled() bool { return p.leveled }
+func (p *Program) Leveled() bool { return p.columns.has(levelName) }
+
+// Instanced is described at Sourced.
+func (p *Program) Instanced() bool { return p.columns.has(instanceName) }
 
 // FieldsOnly reports whether the expression uses nothing of a message but its fields: not the message itself.
 func (p *Program) FieldsOnly() bool { return !slices.Contains(p.fields, messageName) }
 
-// LevelOnly reports whether the expression uses nothing of a record but its level and service.
-func (p *Program) LevelOnly() bool { return len(p.fields) == 0 && !p.timed && !p.sourced }
+// LevelOnly reports whether the expression uses nothing of a record but its level, service and instance.
+func (p *Program) LevelOnly() bool { return len(p.fields) == 0 && !p.Timed() && !p.Sourced() }
 
 // Fields are the names of the message fields that the expression uses, each once.
 func (p *Program) Fields() []string { return slices.Clone(p.fields) }

@@ -29,15 +29,18 @@ func evaluator(t testing.TB, p *where.Program) *where.Evaluator {
 func TestColumnsAndFields(t *testing.T) {
 	t.Parallel()
 	r := where.Record{
-		Time: now.UnixNano(), Level: record.Warn, Service: "api", Source: []byte("app.log"),
-		Message: []byte(`{"time":"later","level":"info","service":{"name":"inner"},"source":7,"log":"{\"level\":\"loud\"}"}`),
+		Time: now.UnixNano(), Level: record.Warn, Service: "api", Source: []byte("app.log"), Instance: "pod-3",
+		Message: []byte(`{"time":"later","level":"info","service":{"name":"inner"},"source":7,"instance":{"id":9},"log":"{\"level\":\"loud\"}"}`),
 	}
 	for expr, want := range map[string]bool{
 		`level == "warn"`: true, `field("level") == "loud"`: true, `message.level == "info"`: true, `field("level") == "warn"`: false,
 		`time == "2026-11-20T12:00:00Z"`: true, `field("time") == "later"`: true, `message.time startsWith "lat"`: true,
 		`service == "api"`: true, `service.name == "inner"`: true, `field("service.name") == "inner"`: true, `field("service")["name"] == "inner"`: true,
 		`source == "app.log"`: true, `field("source") == 7`: true, `message.source > 6`: true, `$env["source"] == "app.log"`: true,
-		`has(field("instance"))`: false, `level in ["warn"]`: true, `field("level") in ["loud"]`: true, `"loud" == field("level")`: true,
+		`instance == "pod-3"`: true, `instance in ["pod-1", "pod-2"]`: false, `instance contains "3"`: true, `instance matches "^pod-.$"`: true,
+		`instance < "pod-4" and not (instance != "pod-3")`: true, `has(instance)`: true, `instance.id == 9`: true, `message.instance.id == 9`: true,
+		`field("instance.id") == 9`: true, `has(field("instance"))`: true, `let instance = 5; instance == 5`: true, `instance == nil`: false,
+		`has(field("instances"))`: false, `level in ["warn"]`: true, `field("level") in ["loud"]`: true, `"loud" == field("level")`: true,
 		`lower(level) == "warn"`: true, `lower(field("level")) == "loud"`: true, `let level = 5; level == 5`: true, `field("level") > "warn"`: false,
 	} {
 		p, err := where.Compile(expr, now)
@@ -59,7 +62,7 @@ func TestColumnsAndFields(t *testing.T) {
 func TestHolds(t *testing.T) {
 	t.Parallel()
 	json := where.Record{
-		Time: now.UnixNano(), Level: record.Warn, Service: "api", Source: []byte("app.log"),
+		Time: now.UnixNano(), Level: record.Warn, Service: "api", Source: []byte("app.log"), Instance: "pod-3",
 		Message: []byte(`{"status":500,"ms":12.5,"user":"ann","http":{"path":"/a/b"},"ok":true,"tags":["x","y"],"none":null,"big":9007199254740993,"id":"12"}`),
 	}
 	logfmt := where.Record{Level: record.None, Service: "api", Source: []byte("-"), Message: []byte(`status=500 user=ann id=12 msg="all good"`)}
@@ -303,5 +306,47 @@ func BenchmarkHolds(b *testing.B) {
 				e.Holds(&r)
 			}
 		})
+	}
+}
+
+// Instances and services whose records cannot match are found by the parts of an expression that are about nothing else.
+func TestOfOrigins(t *testing.T) {
+	t.Parallel()
+	for expr, want := range map[string]string{ // the instances of which it may be true, of a, b, c; "" are all
+		`instance == "b"`: "b", `"b" == instance`: "b", `instance in ["a", "c"]`: "a c", `instance not in ["a"]`: "b c", `instance != "a"`: "b c",
+		`instance matches "[ab]"`: "a b", `not (instance contains "a")`: "b c", `instance == "b" and status > 5`: "b", `status > 5 and instance == "b"`: "b",
+		`instance == "b" or status > 5`: "all", `(instance == "a" and status > 5) or (instance == "b" and level == "warn")`: "a b",
+		`instance == "a" and instance == "b"`: "none", `instance == "a" ? status > 5 : instance == "b"`: "all", `status > 5`: "all", `true`: "all",
+		`service == "web" and instance == "c"`: "c", `service == "shop"`: "none", `level == "warn" and instance == "c"`: "c", `instance == source`: "all",
+		`lower(instance) == "a"`: "a", `let x = instance; x == "a"`: "a", `field("instance") == "a"`: "all", `instance == "a" or true`: "all",
+		`any(split(instance, ""), # == "b")`: "b", `instance == "d"`: "none", `instance < "c"`: "a b", `time > "2026-11-20" and instance >= "b"`: "b c",
+	} {
+		p, err := where.Compile(expr, now)
+		if err != nil {
+			t.Errorf("%s: %v", expr, err)
+			continue
+		}
+		got := []string{}
+		for _, instance := range []string{"a", "b", "c"} {
+			if mayHold(p, "web", instance) {
+				got = append(got, instance)
+			}
+		}
+		switch want {
+		case "none":
+			want = ""
+		case "all":
+			want = "a b c"
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %s, want %s", expr, got, want)
+		}
+	}
+	p, err := where.Compile(`instance == "x" and (instance in ["y", "z"] or instance contains "w" or field("instance") == "v")`, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Instances(); !slices.Equal(got, []string{"x", "y", "z"}) || !p.Instanced() {
+		t.Errorf("%q, %t", got, p.Instanced())
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/input/forward"
+	"logstow/input/inputtest"
 )
 
 // BenchmarkPacked is one connection that waits for the acknowledgement of each
@@ -20,7 +21,7 @@ func BenchmarkPacked(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer func() { _ = buf.Close() }()
-			opts := options(newSink())
+			opts := options(inputtest.NewSink())
 			opts.Sink, opts.Now = buf, nil
 			server, stop := serve(b, forward.Options{Options: opts})
 			const count = 5000
@@ -31,15 +32,15 @@ func BenchmarkPacked(b *testing.B) {
 			}
 			c := dial(b, server)
 			b.SetBytes(int64(len(packed)))
-			zipped := zip(b, packed)
+			zipped := inputtest.Gzip(b, packed)
 			n := 0
 			for b.Loop() {
 				n++
 				id := fmt.Sprint(n)
 				if compressed {
-					write(b, c, pack(b, []any{"app", zipped, map[string]any{"chunk": id, "compressed": "gzip"}}))
+					inputtest.Write(b, c, pack(b, []any{"app", zipped, map[string]any{"chunk": id, "compressed": "gzip"}}))
 				} else {
-					write(b, c, pack(b, []any{"app", packed, chunk(id)}))
+					inputtest.Write(b, c, pack(b, []any{"app", packed, chunk(id)}))
 				}
 				acknowledged(b, c, id)
 			}
@@ -59,7 +60,7 @@ func BenchmarkMessages(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer func() { _ = buf.Close() }()
-	opts := options(newSink())
+	opts := options(inputtest.NewSink())
 	opts.Sink, opts.Now = buf, nil
 	server, stop := serve(b, forward.Options{Options: opts})
 	const count = 2000

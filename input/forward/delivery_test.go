@@ -2,6 +2,7 @@ package forward_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,28 +16,29 @@ import (
 
 	"logstow/buffer"
 	"logstow/input/forward"
+	"logstow/input/inputtest"
 )
 
 // While the buffer has no room nothing is acknowledged and the connection ends;
 // the same message sent again is taken once.
 func TestBusy(t *testing.T) {
 	t.Parallel()
-	s := newSink()
-	s.set(true, nil)
+	s := inputtest.NewSink()
+	s.SetFull(true)
 	server, _ := serve(t, forward.Options{Options: options(s)})
 	b := pack(t, []any{"app", second, text("one"), chunk("a")})
 	c := dial(t, server)
-	write(t, c, b)
+	inputtest.Write(t, c, b)
 	if rest, err := io.ReadAll(c); err != nil || len(rest) > 0 {
 		t.Errorf("%q %v, want the end of the connection", rest, err)
 	}
-	s.set(false, nil)
+	s.SetFull(false)
 	for range 3 {
 		c = dial(t, server)
-		write(t, c, b)
+		inputtest.Write(t, c, b)
 		acknowledged(t, c, "a")
 	}
-	if got := s.wait(t, 1); len(got) != 1 {
+	if got := lines(s.Wait(t, 1)); len(got) != 1 {
 		t.Errorf("%q", got)
 	}
 	if got := server.Stats(); got.Busy != 1 || got.Repeated != 2 {
@@ -47,8 +49,8 @@ func TestBusy(t *testing.T) {
 // A sender that requests no acknowledgement is not read from while there is no space.
 func TestPressure(t *testing.T) {
 	t.Parallel()
-	s := newSink()
-	s.set(true, nil)
+	s := inputtest.NewSink()
+	s.SetFull(true)
 	server, _ := serve(t, forward.Options{Options: options(s)})
 	c := dial(t, server)
 	const count = 300
@@ -64,44 +66,52 @@ func TestPressure(t *testing.T) {
 		t.Fatalf("the sender did not wait: %v", err)
 	case <-time.After(300 * time.Millisecond):
 	}
-	s.set(false, nil)
+	s.SetFull(false)
 	if err := <-sent; err != nil {
 		t.Error(err)
 	}
-	if got := s.wait(t, count); len(got) != count {
+	if got := lines(s.Wait(t, count)); len(got) != count {
 		t.Errorf("%d came", len(got))
 	}
+}
+
+// fillingSink is full after its first append.
+type fillingSink struct {
+	*inputtest.Sink
+	once sync.Once
+}
+
+func (s *fillingSink) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
+	lsn, err := s.Sink.Append(ctx, c)
+	s.once.Do(func() { s.SetFull(true) })
+	return lsn, err
 }
 
 // A large message is taken in several pieces. What was taken of it is not taken
 // again when the rest found no room.
 func TestPieces(t *testing.T) {
 	t.Parallel()
-	s := newSink()
-	server, _ := serve(t, forward.Options{Options: options(s)})
+	s := inputtest.NewSink()
+	server, _ := serve(t, forward.Options{Options: options(&fillingSink{Sink: s})})
 	const count = 100_000
 	var packed []byte
 	for i := range count {
 		packed = append(packed, pack(t, event(i, text(fmt.Sprint("line ", i))))...)
 	}
-	b := pack(t, []any{"app", zip(t, packed), map[string]any{"chunk": "a", "compressed": "gzip"}})
-	var first sync.Once
-	s.mu.Lock()
-	s.after = func() { first.Do(func() { s.closed = true }) }
-	s.mu.Unlock()
+	b := pack(t, []any{"app", inputtest.Gzip(t, packed), map[string]any{"chunk": "a", "compressed": "gzip"}})
 	c := dial(t, server)
-	write(t, c, b)
+	inputtest.Write(t, c, b)
 	if _, err := io.ReadAll(c); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(s.wait(t, 1)); n >= count {
+	if n := len(lines(s.Wait(t, 1))); n >= count {
 		t.Fatalf("%d were taken at once", n)
 	}
-	s.set(false, nil)
+	s.SetFull(false)
 	c = dial(t, server)
-	write(t, c, b)
+	inputtest.Write(t, c, b)
 	acknowledged(t, c, "a")
-	got := s.wait(t, count)
+	got := lines(s.Wait(t, count))
 	if len(got) != count {
 		t.Errorf("%d came", len(got))
 	}
@@ -115,7 +125,7 @@ func TestPieces(t *testing.T) {
 // Messages that come one behind the other are made durable together, and acknowledged in their order.
 func TestTogether(t *testing.T) {
 	t.Parallel()
-	s := newSink()
+	s := inputtest.NewSink()
 	server, _ := serve(t, forward.Options{Options: options(s)})
 	c := dial(t, server)
 	const count = 5000
@@ -131,20 +141,19 @@ func TestTogether(t *testing.T) {
 			t.Fatalf("%d: %q %v", i, ack, err)
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.lines) != count || s.synced != s.appended || s.syncs > count/20 {
-		t.Errorf("%d came in %d pieces, %d durable after %d syncs", len(s.lines), s.appended, s.synced, s.syncs)
+	appended, synced, syncs := s.Syncs()
+	if n := len(s.Take()); n != count || synced != appended || syncs > count/20 {
+		t.Errorf("%d came in %d pieces, %d durable after %d syncs", n, appended, synced, syncs)
 	}
 }
 
 // What was taken is acknowledged, though what follows is not the protocol.
 func TestTrailingGarbage(t *testing.T) {
 	t.Parallel()
-	s := newSink()
+	s := inputtest.NewSink()
 	server, _ := serve(t, forward.Options{Options: options(s)})
 	c := dial(t, server)
-	write(t, c, append(pack(t, []any{"app", second, text("one"), chunk("a")}), "GET / HTTP/1.1\r\n\r\n"...))
+	inputtest.Write(t, c, append(pack(t, []any{"app", second, text("one"), chunk("a")}), "GET / HTTP/1.1\r\n\r\n"...))
 	if got := closed(t, c); !bytes.Equal(got, pack(t, map[string]string{"ack": "a"})) {
 		t.Errorf("%q", got)
 	}
@@ -153,19 +162,19 @@ func TestTrailingGarbage(t *testing.T) {
 // Two connections with the same message: the second waits for what becomes of the first.
 func TestSameTime(t *testing.T) {
 	t.Parallel()
-	s := newSink()
+	s := inputtest.NewSink()
 	server, _ := serve(t, forward.Options{Options: options(s)})
 	b := pack(t, []any{"app", []any{event(1, text("one")), event(2, text("two"))}, chunk("a")})
 	var all sync.WaitGroup
 	for range 20 {
 		c := dial(t, server)
 		all.Go(func() {
-			write(t, c, b)
+			inputtest.Write(t, c, b)
 			acknowledged(t, c, "a")
 		})
 	}
 	all.Wait()
-	if got := s.wait(t, 2); len(got) != 2 {
+	if got := lines(s.Wait(t, 2)); len(got) != 2 {
 		t.Errorf("%q", got)
 	}
 }
@@ -173,15 +182,15 @@ func TestSameTime(t *testing.T) {
 // Another chunk with the same events is another message.
 func TestOtherChunk(t *testing.T) {
 	t.Parallel()
-	s := newSink()
+	s := inputtest.NewSink()
 	server, _ := serve(t, forward.Options{Options: options(s)})
 	c := dial(t, server)
 	for i := range 1100 { // more than are remembered
 		id := fmt.Sprint("chunk ", i)
-		write(t, c, pack(t, []any{"app", second, text("one"), chunk(id)}))
+		inputtest.Write(t, c, pack(t, []any{"app", second, text("one"), chunk(id)}))
 		acknowledged(t, c, id)
 	}
-	if got := s.wait(t, 1100); len(got) != 1100 {
+	if got := lines(s.Wait(t, 1100)); len(got) != 1100 {
 		t.Errorf("%d came", len(got))
 	}
 }
@@ -192,11 +201,11 @@ func TestSinkError(t *testing.T) {
 	for name, option := range map[string]any{"chunk": chunk("a"), "no chunk": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newSink()
-			s.set(false, buffer.ErrClosed)
+			s := inputtest.NewSink()
+			s.Fail("", buffer.ErrClosed)
 			server, stop := serve(t, forward.Options{Options: options(s)})
 			c := dial(t, server)
-			write(t, c, pack(t, []any{"app", second, text("one"), option}))
+			inputtest.Write(t, c, pack(t, []any{"app", second, text("one"), option}))
 			if rest, err := io.ReadAll(c); err != nil || len(rest) > 0 {
 				t.Errorf("%q %v", rest, err)
 			}
@@ -210,20 +219,20 @@ func TestSinkError(t *testing.T) {
 // The end while the buffer has no space: no acknowledgement, and no error where one was requested.
 func TestEndBusy(t *testing.T) {
 	t.Parallel()
-	s := newSink()
+	s := inputtest.NewSink()
 	server, stop := serve(t, forward.Options{Options: options(s)})
 	c := dial(t, server)
-	write(t, c, pack(t, []any{"app", second, text("one"), chunk("a")}))
+	inputtest.Write(t, c, pack(t, []any{"app", second, text("one"), chunk("a")}))
 	acknowledged(t, c, "a")
-	s.set(true, nil)
-	write(t, c, pack(t, []any{"app", second, text("two"), chunk("b")}))
+	s.SetFull(true)
+	inputtest.Write(t, c, pack(t, []any{"app", second, text("two"), chunk("b")}))
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
 	if rest, err := io.ReadAll(c); err == nil && len(rest) > 0 {
 		t.Errorf("%q", rest)
 	}
-	if diff := cmp.Diff([]string{"2026-11-18T11:06:40Z - app one"}, s.wait(t, 1)); diff != "" {
+	if diff := cmp.Diff([]string{"2026-11-18T11:06:40Z - app one"}, lines(s.Wait(t, 1))); diff != "" {
 		t.Error(diff)
 	}
 }

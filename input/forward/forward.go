@@ -4,8 +4,8 @@
 // All four forms of messages are supported, with or without gzip, with times in seconds or as
 // EventTime. A message with a chunk option is acknowledged when its records are durable; if the
 // buffer has no space it is not, and the connection is closed, so that the sender retries. A
-// retried message, whose acknowledgement was lost, is acknowledged and not accepted twice, as long
-// as it is one of the last 1,024. A sender that requests no acknowledgement waits while there is no
+// repeated message, whose acknowledgement was lost, is acknowledged and not accepted twice, also after
+// a restart: see package dedupe. It is recognized by its bytes, of which the chunk option is a part. A sender that requests no acknowledgement waits while there is no
 // space: nothing more is read from it.
 //
 // # Content of a record
@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"logstow/input"
+	"logstow/input/dedupe"
 	"logstow/input/listen"
 )
 
@@ -74,6 +75,8 @@ type Options struct {
 	// are dropped, and a record without that text is kept whole. "" uses a text named log,
 	// message or body if a record has no other member.
 	MessageKey string
+	// KeepRepeated accepts repeated messages too.
+	KeepRepeated bool
 	// IdleTimeout is how long a connection may be silent before it is closed. 0 is
 	// [DefaultIdleTimeout].
 	IdleTimeout time.Duration
@@ -102,7 +105,7 @@ type Server struct {
 	opts     Options
 	receiver *input.Receiver
 	listener net.Listener
-	chunks   *recentChunks
+	keys     *dedupe.Keys
 	// readBudget is for messages, parseBudget for the data made from them: parsing a read message
 	// does not wait for readers.
 	readBudget, parseBudget *listen.Budget
@@ -130,6 +133,9 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	case len(opts.Users) > 0 && opts.SharedKey == "":
 		return fail(errors.New("users need a shared key too: it begins the handshake"))
 	}
+	if opts.Keys == nil {
+		opts.Keys = dedupe.New(opts.Sink, 0, opts.Now)
+	}
 	receiver, err := input.NewReceiver(opts.Options)
 	if err != nil {
 		return fail(err)
@@ -143,7 +149,7 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 		return nil, fmt.Errorf("forward input: %w", err)
 	}
 	return &Server{
-		opts: opts, receiver: receiver, listener: listener, chunks: newChunks(),
+		opts: opts, receiver: receiver, listener: listener, keys: opts.Keys,
 		readBudget: listen.NewBudget(readMemory, opts.Memory), parseBudget: listen.NewBudget(opts.MaxMemory-readMemory, opts.Memory),
 	}, nil
 }

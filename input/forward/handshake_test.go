@@ -11,6 +11,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"logstow/input/forward"
+	"logstow/input/inputtest"
 )
 
 func sha(parts ...string) string {
@@ -38,7 +39,7 @@ func helo(t *testing.T, c net.Conn) (nonce, auth string) {
 
 func TestHandshake(t *testing.T) {
 	t.Parallel()
-	s := newSink()
+	s := inputtest.NewSink()
 	server, _ := serve(t, forward.Options{Options: options(s), SharedKey: key, Users: map[string]string{user: password}, Hostname: "here"})
 	nonces := map[string]bool{}
 	for name, c := range map[string]struct {
@@ -57,7 +58,7 @@ func TestHandshake(t *testing.T) {
 			t.Errorf("%s: nonce %x, salt %x", name, nonce, auth)
 		}
 		nonces[nonce], nonces[auth] = true, true
-		write(t, conn, pack(t, []any{"PING", "there", "salt", sha("salt", "there", nonce, c.key), c.user, sha(auth, c.user, c.password)}))
+		inputtest.Write(t, conn, pack(t, []any{"PING", "there", "salt", sha("salt", "there", nonce, c.key), c.user, sha(auth, c.user, c.password)}))
 		var got []any
 		if err := msgpack.NewDecoder(conn).Decode(&got); err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -69,7 +70,7 @@ func TestHandshake(t *testing.T) {
 			t.Errorf("%s (-want +got)\n%s", name, diff)
 		}
 		if name == "right" {
-			write(t, conn, pack(t, []any{"app", second, text(name), chunk("a")}))
+			inputtest.Write(t, conn, pack(t, []any{"app", second, text(name), chunk("a")}))
 			acknowledged(t, conn, "a")
 			continue
 		}
@@ -77,7 +78,7 @@ func TestHandshake(t *testing.T) {
 			t.Errorf("%s: %q", name, rest)
 		}
 	}
-	if got := s.wait(t, 1); len(got) != 1 || !strings.HasSuffix(got[0], "right") {
+	if got := lines(s.Wait(t, 1)); len(got) != 1 || !strings.HasSuffix(got[0], "right") {
 		t.Errorf("%q", got)
 	}
 	if got := server.Stats(); got.Rejected != 4 {
@@ -88,7 +89,7 @@ func TestHandshake(t *testing.T) {
 // Nothing is taken before the handshake, and little is read.
 func TestNoHandshake(t *testing.T) {
 	t.Parallel()
-	s := newSink()
+	s := inputtest.NewSink()
 	server, _ := serve(t, forward.Options{Options: options(s), SharedKey: key})
 	for name, b := range map[string][]byte{
 		"a message": pack(t, []any{"app", second, text("one"), chunk("a")}),
@@ -106,7 +107,7 @@ func TestNoHandshake(t *testing.T) {
 			t.Errorf("%s: %q", name, rest)
 		}
 	}
-	if got := s.wait(t, 0); len(got) > 0 {
+	if got := lines(s.Wait(t, 0)); len(got) > 0 {
 		t.Errorf("%q", got)
 	}
 }

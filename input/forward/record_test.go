@@ -8,6 +8,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"logstow/input/forward"
+	"logstow/input/inputtest"
 )
 
 // ordered is a map whose members keep their order.
@@ -71,14 +72,14 @@ func TestRecord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newSink()
+			s := inputtest.NewSink()
 			opts := forward.Options{Options: options(s), MessageKey: c.key}
 			opts.MaxRecord = 1024
 			server, _ := serve(t, opts)
 			conn := dial(t, server)
-			write(t, conn, pack(t, []any{"app", pack(t, []any{c.when, c.record}), chunk("a")}))
+			inputtest.Write(t, conn, pack(t, []any{"app", pack(t, []any{c.when, c.record}), chunk("a")}))
 			acknowledged(t, conn, "a")
-			got := s.wait(t, 1)[0]
+			got := lines(s.Wait(t, 1))[0]
 			if got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/input/forward"
+	"logstow/input/inputtest"
 	"logstow/input/listen"
 	"logstow/internal/testpki"
 )
@@ -27,22 +26,10 @@ const (
 	password = "s3cret"
 )
 
-// senders returns the directory of the Fluent Forward client library; without one
-// the test is skipped, or fails where senders are required.
+// senders returns the directory of the Fluent Forward client library.
 func senders(t *testing.T) string {
 	t.Helper()
-	dir, err := filepath.Abs("../../testdata/senders")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = os.Stat(filepath.Join(dir, "node_modules", "@fluent-org", "logger"))
-	if node, lookErr := exec.LookPath("node"); err != nil || lookErr != nil {
-		if os.Getenv("LOGSTOW_REQUIRE_SENDERS") == "1" {
-			t.Fatal("no Fluent Forward client: run npm ci in testdata/senders", node, err, lookErr)
-		}
-		t.Skip("no Fluent Forward client: needs node, and npm ci in testdata/senders")
-	}
-	return dir
+	return inputtest.Modules(t, "senders", "@fluent-org/logger")
 }
 
 // send sends count records with the client library.
@@ -65,16 +52,14 @@ func wantLines(count int) (want []string) {
 	return want
 }
 
-func checkLines(t *testing.T, s *sink, count int) {
+func checkLines(t *testing.T, s *inputtest.Sink, count int) {
 	t.Helper()
-	got := s.wait(t, 0) // all were acknowledged
+	got := lines(s.Wait(t, 0)) // all were acknowledged
 	slices.Sort(got)
 	if diff := cmp.Diff(wantLines(count), got); diff != "" {
 		t.Errorf("(-want +got)\n%.3000s", diff)
 	}
-	if s.synced != s.appended {
-		t.Error("acknowledged before it was durable")
-	}
+	checkDurable(t, s)
 }
 
 func TestClientLibrary(t *testing.T) {
@@ -103,7 +88,7 @@ func TestClientLibrary(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newSink()
+			s := inputtest.NewSink()
 			c.opts.Options = options(s)
 			server, _ := serve(t, c.opts)
 			if out, err := send(t, dir, c.mode, server.Addr().String(), count, c.args...); err != nil || out != "" {
@@ -120,7 +105,7 @@ func TestClientLibraryLines(t *testing.T) {
 	t.Parallel()
 	dir := senders(t)
 	const count = 300
-	s := newSink()
+	s := inputtest.NewSink()
 	server, _ := serve(t, forward.Options{Options: options(s)})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -137,7 +122,7 @@ func TestClientLibraryLines(t *testing.T) {
 		}
 		want = append(want, at+" WARN shop.cart "+line)
 	}
-	got := s.wait(t, 0) // all were acknowledged
+	got := lines(s.Wait(t, 0)) // all were acknowledged
 	slices.Sort(got)
 	slices.Sort(want)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -150,10 +135,10 @@ func TestClientLibraryRetries(t *testing.T) {
 	t.Parallel()
 	dir := senders(t)
 	const count = 300
-	s := newSink()
-	s.set(true, nil)
+	s := inputtest.NewSink()
+	s.SetFull(true)
 	server, _ := serve(t, forward.Options{Options: options(s)})
-	address := proxy(t, server.Addr().String(), func() { s.set(false, nil) })
+	address := proxy(t, server.Addr().String(), func() { s.SetFull(false) })
 	if out, err := send(t, dir, "Forward", address, count); err != nil || out != "" {
 		t.Fatalf("%v: %s; %+v", err, out, server.Stats())
 	}
@@ -209,10 +194,10 @@ func TestClientLibraryRejected(t *testing.T) {
 	for name, args := range map[string][]string{"key": {"wrong", user, password}, "password": {key, user, "wrong"}, "user": {key, "nobody", password}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newSink()
+			s := inputtest.NewSink()
 			server, _ := serve(t, forward.Options{Options: options(s), SharedKey: key, Users: map[string]string{user: password}})
 			out, err := send(t, dir, "Message", server.Addr().String(), 1, args...)
-			if err == nil || len(s.wait(t, 0)) > 0 || server.Stats().Rejected == 0 {
+			if err == nil || len(lines(s.Wait(t, 0))) > 0 || server.Stats().Rejected == 0 {
 				t.Errorf("%v %s %+v", err, out, server.Stats())
 			}
 			if strings.Contains(out, key) {

@@ -10,6 +10,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/input"
+	"logstow/input/dedupe"
 )
 
 // sinkError is an error of the sink: continuing is pointless.
@@ -30,22 +31,39 @@ func (c *conn) message(ctx, late context.Context, raw []byte) error {
 		if err := c.acknowledge(late); err != nil {
 			return err
 		}
-		return c.receive(m, new(chunk), func(list []input.Event) (buffer.LSN, error) { return c.receiveBlocking(ctx, late, list) })
+		return c.receive(m, 0, func(list []input.Event, _ int) error { return c.receiveBlocking(ctx, late, list) })
 	}
-	known, err := c.server.chunks.begin(ctx, raw)
+	if c.server.opts.KeepRepeated {
+		err = c.receive(m, 0, func(list []input.Event, _ int) error { return c.receiveAcknowledged(late, list) })
+	} else {
+		err = c.receiveOnce(ctx, late, m, raw)
+	}
 	if err != nil {
-		return err
-	}
-	defer known.end()
-	if known.taken > 0 {
-		c.server.counts.repeated.Add(1)
-	}
-	if err := c.receive(m, known, func(list []input.Event) (buffer.LSN, error) { return c.receiveAcknowledged(late, list) }); err != nil {
 		return err
 	}
 	ack, err := msgpack.Marshal(map[string]string{"ack": string(m.chunk)})
 	c.acks = append(c.acks, ack...)
-	c.lsn = max(c.lsn, known.lsn)
+	return err
+}
+
+// receiveOnce receives a message, except for those of its events that are stored already.
+func (c *conn) receiveOnce(ctx, late context.Context, m *message, raw []byte) error {
+	request, err := c.server.keys.Begin(ctx, dedupe.ContentKey("forward "+c.server.opts.Service, raw))
+	if err != nil {
+		return err
+	}
+	defer request.End()
+	if request.Stored() > 0 {
+		c.server.counts.repeated.Add(1)
+		c.server.opts.Stats.Repeated.Add(1)
+	}
+	err = c.receive(m, request.Stored(), func(list []input.Event, taken int) error {
+		return request.Commit(taken, false, func(positions []buffer.Position) (buffer.LSN, error) {
+			err := c.receiveAcknowledged(late, list, positions...)
+			return c.lsn, err
+		})
+	})
+	c.lsn = max(c.lsn, request.LSN())
 	return err
 }
 
@@ -62,26 +80,25 @@ func (c *conn) acknowledge(late context.Context) error {
 	return err
 }
 
-// receive passes the events of a message on in batches, except for those already accepted, and
-// records the accepted ones in known.
-func (c *conn) receive(m *message, known *chunk, hand func([]input.Event) (buffer.LSN, error)) error {
+// receive passes the events of a message on in batches, except for the first skip. hand also gets how many
+// of the message's events are accepted with the batch.
+func (c *conn) receive(m *message, skip int, hand func(list []input.Event, taken int) error) error {
 	e := &c.events
+	taken := skip
 	e.source, e.read = string(m.tag), c.server.opts.Now().UnixNano()
 	next := func() error {
 		if len(e.list) == 0 {
 			return nil
 		}
-		lsn, err := hand(e.pieces())
-		if err != nil {
+		taken += len(e.list)
+		if err := hand(e.pieces(), taken); err != nil {
 			return err
 		}
-		known.taken += len(e.list)
-		known.lsn = max(known.lsn, lsn)
 		e.reset()
 		return nil
 	}
 	if m.one != nil {
-		if known.taken > 0 {
+		if skip > 0 {
 			return nil
 		}
 		if err := e.pair(&cursor{m.one}); err != nil {
@@ -98,7 +115,7 @@ func (c *conn) receive(m *message, known *chunk, hand func([]input.Event) (buffe
 	if err != nil {
 		return err
 	}
-	for skip := known.taken; ; skip-- {
+	for ; ; skip-- {
 		b, err := packed.next()
 		if errors.Is(err, io.EOF) {
 			return next()
@@ -132,26 +149,27 @@ func (c *conn) releaseMessage() {
 }
 
 // receiveAcknowledged passes on events that are to be acknowledged.
-func (c *conn) receiveAcknowledged(late context.Context, list []input.Event) (buffer.LSN, error) {
-	lsn, err := c.server.receiver.Take(late, "", list)
+func (c *conn) receiveAcknowledged(late context.Context, list []input.Event, positions ...buffer.Position) error {
+	lsn, err := c.server.receiver.Take(late, "", list, positions...)
+	c.lsn = max(c.lsn, lsn)
 	if err == nil || errors.Is(err, input.ErrBusy) {
-		return lsn, err
+		return err
 	}
-	return 0, c.failed(late, "hand over", err)
+	return c.failed(late, "hand over", err)
 }
 
 // receiveBlocking passes on events of a sender that waits for no acknowledgement, retrying while
 // the buffer has no space: meanwhile the sender is blocked.
-func (c *conn) receiveBlocking(ctx, late context.Context, list []input.Event) (buffer.LSN, error) {
+func (c *conn) receiveBlocking(ctx, late context.Context, list []input.Event) error {
 	for {
-		lsn, err := c.server.receiver.Take(late, "", list)
+		_, err := c.server.receiver.Take(late, "", list)
 		switch {
 		case err == nil:
-			return lsn, nil
+			return nil
 		case errors.Is(err, input.ErrBusy) && ctx.Err() == nil:
 			continue
 		}
-		return 0, sinkError{fmt.Errorf("hand over %d events of the forward protocol: %w", len(list), err)}
+		return sinkError{fmt.Errorf("hand over %d events of the forward protocol: %w", len(list), err)}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"logstow/input"
+	"logstow/input/dedupe"
 )
 
 // Errors of reading bodies.
@@ -102,6 +103,10 @@ func bodyError(err error) error {
 	return fmt.Errorf("%w: %w", ErrBody, err)
 }
 
+// KeyHeader names the header with the key of a request: a repeated request with the same key is not stored
+// again. See package dedupe.
+const KeyHeader = "Idempotency-Key"
+
 // RetryAfter is the number of seconds after which a sender should retry.
 const RetryAfter = 5
 
@@ -115,6 +120,8 @@ func Status(err error) int {
 		return http.StatusUnsupportedMediaType
 	case errors.Is(err, ErrBody):
 		return http.StatusBadRequest
+	case errors.Is(err, dedupe.ErrReused):
+		return http.StatusUnprocessableEntity
 	case errors.Is(err, ErrSlow):
 		return http.StatusRequestTimeout
 	}

@@ -127,8 +127,9 @@ func (s *Server) rejectExcess(next http.Handler) http.Handler {
 		}
 		const reason = "too many connections"
 		w.Header().Set("Connection", "close")
-		if r.ProtoMajor >= 2 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
-			rejectCall(w, r, reason)
+		if isCall(r) {
+			const unavailable = "14"
+			rejectCall(w, r, unavailable, reason)
 			return
 		}
 		status := Status(input.ErrBusy)
@@ -137,12 +138,16 @@ func (s *Server) rejectExcess(next http.Handler) http.Handler {
 	})
 }
 
-// rejectCall responds to a gRPC call with UNAVAILABLE, in headers only, which are trailers too.
-func rejectCall(w http.ResponseWriter, r *http.Request, reason string) {
-	const unavailable = "14"
+// isCall reports whether a request is a gRPC call.
+func isCall(r *http.Request) bool {
+	return r.ProtoMajor >= 2 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc")
+}
+
+// rejectCall responds to a gRPC call with a code, in headers only, which are trailers too.
+func rejectCall(w http.ResponseWriter, r *http.Request, code, reason string) {
 	h := w.Header()
 	h.Set("Content-Type", r.Header.Get("Content-Type"))
-	h.Set("Grpc-Status", unavailable)
+	h.Set("Grpc-Status", code)
 	h.Set("Grpc-Message", reason)
 	w.WriteHeader(http.StatusOK)
 }

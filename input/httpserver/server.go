@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"logstow/input"
@@ -41,6 +42,10 @@ type Options struct {
 	Address string
 	// TLS makes it HTTPS. Without it HTTP/1 and cleartext HTTP/2 are served.
 	TLS listen.TLS
+	// Login is who may send.
+	Login Login
+	// Denied counts requests with a failed login; it may be nil.
+	Denied *atomic.Int64
 	// MaxConnections is the number of concurrent connections; requests on further ones are answered
 	// with 503. 0 is [listen.DefaultMaxConnections].
 	MaxConnections int
@@ -133,7 +138,7 @@ func (s *Server) serve(server *http.Server, l net.Listener) error {
 // server is an http.Server whose requests may continue until late ends, shortly after ctx.
 func (s *Server) server(ctx, late context.Context, serving *sync.WaitGroup) *http.Server {
 	// Web pages that a browser shows on this machine can reach loopback addresses too.
-	guarded := drainBodies(ctx, s.rejectExcess(http.NewCrossOriginProtection().Handler(s.mux)))
+	guarded := drainBodies(ctx, s.rejectExcess(http.NewCrossOriginProtection().Handler(s.login(s.mux))))
 	server := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			serving.Add(1)

@@ -5,7 +5,6 @@ package lines
 import (
 	"bytes"
 	"fmt"
-	"log/slog"
 	"net/http"
 
 	"logstow/input"
@@ -21,38 +20,23 @@ const SourceHeader = "Logstow-Source"
 // Options configure a [Handler].
 type Options struct {
 	input.Options
-	// MaxBody is the maximum decompressed size of a body in bytes; 0, and any larger value, is
-	// [input.MaxReceive].
-	MaxBody int
-	// MaxMemory is the memory limit of all requests together; 0 is [httpserver.DefaultMemory].
-	MaxMemory int64
+	// Limits are those of requests; there are no services in records.
+	httpserver.Limits
 }
 
 // Handler receives lines. It is an [httpserver.Routes].
-type Handler struct {
-	receiver *input.Receiver
-	memory   *httpserver.Memory
-	maxBody  int
-	log      *slog.Logger
-}
+type Handler struct{ *httpserver.Intake }
 
 // NewHandler makes a Handler.
 func NewHandler(opts Options) (*Handler, error) {
-	receiver, err := input.NewReceiver(opts.Options)
+	intake, err := httpserver.NewIntake("lines", opts.Options, opts.Limits)
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{receiver: receiver, memory: httpserver.NewMemory(opts.MaxMemory, opts.Memory), maxBody: input.MaxReceive, log: opts.Log}
-	if opts.MaxBody > 0 {
-		h.maxBody = min(h.maxBody, opts.MaxBody)
-	}
-	if h.log == nil {
-		h.log = slog.New(slog.DiscardHandler)
-	}
-	return h, nil
+	return &Handler{intake}, nil
 }
 
-// Register makes mux answer [Path].
+// Register makes mux serve [Path].
 func (h *Handler) Register(mux *http.ServeMux) { mux.HandleFunc("POST "+Path, h.post) }
 
 // post responds 204 when all lines are durable.
@@ -63,7 +47,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	status := httpserver.Status(err)
-	h.log.DebugContext(r.Context(), "lines rejected", "status", status, "from", r.RemoteAddr, "error", err)
+	h.Options.Log.DebugContext(r.Context(), "lines rejected", "status", status, "from", r.RemoteAddr, "error", err)
 	httpserver.Head(w.Header(), status)
 	http.Error(w, httpserver.Public(err), status)
 }
@@ -73,9 +57,9 @@ func (h *Handler) take(r *http.Request) error {
 	if source == "" {
 		source = r.Header.Get(SourceHeader)
 	}
-	lease := h.memory.Lease()
+	lease := h.Lease()
 	defer lease.Release()
-	body, err := httpserver.Body(r.Body, r.Header.Get("Content-Encoding"), h.maxBody, lease)
+	body, err := h.Body(r, lease)
 	if err != nil {
 		return err
 	}
@@ -83,7 +67,7 @@ func (h *Handler) take(r *http.Request) error {
 	if err := lease.Take(int64(n) * input.EventCost); err != nil {
 		return fmt.Errorf("%d lines: %w", n, err)
 	}
-	return h.receiver.Receive(r.Context(), "", events(body, source, n))
+	return h.Store(r, body, []input.Batch{{Events: events(body, source, n)}})
 }
 
 // events splits a body into its lines, which point into it. Empty lines are no records.

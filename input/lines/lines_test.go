@@ -2,15 +2,11 @@ package lines_test
 
 import (
 	"bytes"
-	"compress/gzip"
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,72 +14,27 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"go.uber.org/goleak"
 
-	"logstow/buffer"
 	"logstow/input"
 	"logstow/input/httpserver"
+	"logstow/input/inputtest"
 	"logstow/input/lines"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// sink keeps what it gets; err refuses it.
-type sink struct {
-	mu    sync.Mutex
-	err   error
-	lines []string
-}
-
-func (s *sink) Append(_ context.Context, c buffer.Chunk) (buffer.LSN, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err != nil {
-		return buffer.LSN(0), s.err
-	}
-	for _, r := range c.Records {
-		s.lines = append(s.lines, fmt.Sprintf("%s %s %s %s", c.Service, r.Level, r.Source, r.Message))
-	}
-	return buffer.LSN(0), nil
-}
-func (s *sink) Position(string) ([]byte, bool)           { return nil, false }
-func (s *sink) Positions(string) []buffer.Position       { return nil }
-func (s *sink) Synced(context.Context, buffer.LSN) error { return nil }
-
-func (s *sink) refuse(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.err = err
-}
-
-func (s *sink) take() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	defer func() { s.lines = nil }()
-	return s.lines
-}
-
-// serve runs the input and returns its address.
-func serve(t *testing.T, opts lines.Options, server httpserver.Options) string {
+func handler(t testing.TB, opts lines.Options) *lines.Handler {
 	t.Helper()
-	opts.Service = "web"
+	opts.Service, opts.Now = "web", inputtest.Now
 	h, err := lines.NewHandler(opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.Address = "127.0.0.1:0"
-	s, err := httpserver.New(t.Context(), server, h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Run: %v", err)
-		}
-	})
-	return s.Addr().String()
+	return h
+}
+
+func serve(t testing.TB, opts lines.Options, server httpserver.Options) (address string) {
+	t.Helper()
+	return inputtest.ServeHTTP(t, server, handler(t, opts))
 }
 
 type answer struct {
@@ -91,7 +42,7 @@ type answer struct {
 	Retry  string
 }
 
-func post(t *testing.T, address, query string, header http.Header, body io.Reader) answer {
+func post(t testing.TB, address, query string, header http.Header, body io.Reader) answer {
 	t.Helper()
 	got, err := send(t, address, query, header, body)
 	if err != nil {
@@ -100,37 +51,17 @@ func post(t *testing.T, address, query string, header http.Header, body io.Reade
 	return got
 }
 
-func send(t *testing.T, address, query string, header http.Header, body io.Reader) (answer, error) {
+func send(t testing.TB, address, query string, header http.Header, body io.Reader) (answer, error) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+lines.Path+query, body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for k, v := range header {
-		r.Header[k] = v
-	}
-	transport := &http.Transport{DisableKeepAlives: true}
-	defer transport.CloseIdleConnections()
-	res, err := transport.RoundTrip(r)
-	if err != nil {
-		return answer{}, err
-	}
-	defer res.Body.Close()
-	_, _ = io.Copy(io.Discard, res.Body)
-	return answer{res.StatusCode, res.Header.Get("Retry-After")}, nil
+	got, _, err := inputtest.TryDo(t, http.MethodPost, "http://"+address+lines.Path+query, header, body)
+	return answer{got.Status, got.Retry}, err
 }
 
-func zipped(text string) *bytes.Buffer {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	_, _ = z.Write([]byte(text))
-	_ = z.Close()
-	return &b
-}
+func zipped(t testing.TB, text string) *bytes.Buffer { return bytes.NewBuffer(inputtest.Gzip(t, text)) }
 
 func TestLines(t *testing.T) {
 	t.Parallel()
-	s := new(sink)
+	s := inputtest.NewSink()
 	address := serve(t, lines.Options{Options: input.Options{Sink: s}}, httpserver.Options{})
 	zw, err := zstd.NewWriter(nil)
 	if err != nil {
@@ -144,28 +75,61 @@ func TestLines(t *testing.T) {
 		body   io.Reader
 		want   []string
 	}{
-		"plain":  {"", nil, strings.NewReader("ERROR one\n\ntwo\r\n\r\nthree"), []string{"web ERROR - ERROR one", "web - - two\r", "web - - three"}},
-		"ndjson": {"?source=app", nil, strings.NewReader(`{"level":"warn","a": 1}` + "\n"), []string{`web WARN app {"level":"warn","a": 1}`}},
-		"header": {"", http.Header{lines.SourceHeader: {"job 7"}}, strings.NewReader("x\n"), []string{"web - job 7 x"}},
-		"gzip":   {"", encoding("gzip"), zipped("a\nb\n"), []string{"web - - a", "web - - b"}},
-		"zstd":   {"", encoding("zstd"), bytes.NewReader(zw.EncodeAll([]byte("a\nb\n"), nil)), []string{"web - - a", "web - - b"}},
+		"plain":  {"", nil, strings.NewReader("ERROR one\n\ntwo\r\n\r\nthree"), []string{"web 2026-11-18T11:08:20Z ERROR [-] ERROR one", "web 2026-11-18T11:08:20Z - [-] two\r", "web 2026-11-18T11:08:20Z - [-] three"}},
+		"ndjson": {"?source=app", nil, strings.NewReader(`{"level":"warn","a": 1}` + "\n"), []string{`web 2026-11-18T11:08:20Z WARN [app] {"level":"warn","a": 1}`}},
+		"header": {"", http.Header{lines.SourceHeader: {"job 7"}}, strings.NewReader("x\n"), []string{"web 2026-11-18T11:08:20Z - [job 7] x"}},
+		"gzip":   {"", encoding("gzip"), zipped(t, "a\nb\n"), []string{"web 2026-11-18T11:08:20Z - [-] a", "web 2026-11-18T11:08:20Z - [-] b"}},
+		"zstd":   {"", encoding("zstd"), bytes.NewReader(zw.EncodeAll([]byte("a\nb\n"), nil)), []string{"web 2026-11-18T11:08:20Z - [-] a", "web 2026-11-18T11:08:20Z - [-] b"}},
 		"empty":  {"", nil, strings.NewReader(""), nil},
 	} {
 		if got := post(t, address, c.query, c.header, c.body); got.Status != http.StatusNoContent {
 			t.Errorf("%s: status %d", name, got.Status)
 		}
-		if diff := cmp.Diff(c.want, s.take()); diff != "" {
+		if diff := cmp.Diff(c.want, s.TakeLines()); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", name, diff)
 		}
 	}
 }
 
+// A request with a key is stored once; one without a key each time.
+func TestKey(t *testing.T) {
+	t.Parallel()
+	s := inputtest.NewSink()
+	address := serve(t, lines.Options{Options: input.Options{Sink: s}}, httpserver.Options{})
+	key := func(name string) http.Header { return http.Header{httpserver.KeyHeader: {name}} }
+	s.Fail("", input.ErrBusy)
+	if got := post(t, address, "", key("1"), strings.NewReader("a\n")); got.Status != 503 {
+		t.Errorf("%+v", got)
+	}
+	s.Fail("", nil)
+	for _, c := range []struct {
+		header http.Header
+		body   string
+		status int
+	}{
+		{key("1"), "a\n", 204},
+		{key("1"), "a\n", 204},
+		{key("2"), "a\n", 204},
+		{key("1"), "b\n", 422},
+		{nil, "c\n", 204},
+		{nil, "c\n", 204},
+		{key("3"), "\n", 204},
+	} {
+		if got := post(t, address, "", c.header, strings.NewReader(c.body)); got.Status != c.status {
+			t.Errorf("%v %q: %+v", c.header, c.body, got)
+		}
+	}
+	if diff := cmp.Diff([]string{"web 2026-11-18T11:08:20Z - [-] a", "web 2026-11-18T11:08:20Z - [-] a", "web 2026-11-18T11:08:20Z - [-] c", "web 2026-11-18T11:08:20Z - [-] c"}, s.TakeLines()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	s := new(sink)
-	address := serve(t, lines.Options{Options: input.Options{Sink: s}, MaxBody: 1 << 20}, httpserver.Options{})
+	s := inputtest.NewSink()
+	address := serve(t, lines.Options{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxBody: 1 << 20}}, httpserver.Options{})
 	encoding := func(e string) http.Header { return http.Header{"Content-Encoding": {e}} }
-	bomb := zipped(strings.Repeat("a", 64<<20))
+	bomb := zipped(t, strings.Repeat("a", 64<<20))
 	for name, c := range map[string]struct {
 		header http.Header
 		body   io.Reader
@@ -175,7 +139,7 @@ func TestRefused(t *testing.T) {
 		"bomb":        {encoding("gzip"), bomb, answer{413, ""}},
 		"many lines":  {nil, strings.NewReader(strings.Repeat("\n", 1<<20)), answer{413, ""}},
 		"no gzip":     {encoding("gzip"), strings.NewReader("plain text"), answer{400, ""}},
-		"cut gzip":    {encoding("gzip"), bytes.NewReader(zipped("abcdefgh").Bytes()[:20]), answer{400, ""}},
+		"cut gzip":    {encoding("gzip"), bytes.NewReader(zipped(t, "abcdefgh").Bytes()[:20]), answer{400, ""}},
 		"encoding":    {encoding("br"), strings.NewReader("x"), answer{415, ""}},
 		"other site":  {http.Header{"Origin": {"http://example.com"}, "Sec-Fetch-Site": {"cross-site"}}, strings.NewReader("x"), answer{403, ""}},
 		"no gzip yet": {encoding("zstd"), strings.NewReader("plain text"), answer{400, ""}},
@@ -184,16 +148,16 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
-	s.refuse(input.ErrBusy)
+	s.Fail("", input.ErrBusy)
 	if got, want := post(t, address, "", nil, strings.NewReader("x")), (answer{503, "5"}); got != want {
 		t.Errorf("busy: %+v, want %+v", got, want)
 	}
-	s.refuse(errors.New("the disk is gone"))
+	s.Fail("", errors.New("the disk is gone"))
 	if got, want := post(t, address, "", nil, strings.NewReader("x")), (answer{503, "5"}); got != want {
 		t.Errorf("failed: %+v, want %+v", got, want)
 	}
-	s.refuse(nil)
-	if got := s.take(); got != nil {
+	s.Fail("", nil)
+	if got := s.TakeLines(); got != nil {
 		t.Errorf("refused, but taken: %q", got)
 	}
 	if got := post(t, address, "", nil, strings.NewReader("x")); got.Status != 204 {
@@ -205,7 +169,7 @@ func TestRefused(t *testing.T) {
 // server and exclude no other client.
 func TestHostileConnections(t *testing.T) {
 	t.Parallel()
-	s := new(sink)
+	s := inputtest.NewSink()
 	address := serve(t, lines.Options{Options: input.Options{Sink: s}}, httpserver.Options{MaxConnections: 64})
 	for i := range 32 {
 		c, err := net.Dial("tcp", address)
@@ -226,7 +190,7 @@ func TestHostileConnections(t *testing.T) {
 	if got := post(t, address, "", nil, strings.NewReader("still here\n")); got.Status != 204 {
 		t.Errorf("status %d", got.Status)
 	}
-	if diff := cmp.Diff([]string{"web - - still here"}, s.take()); diff != "" {
+	if diff := cmp.Diff([]string{"web 2026-11-18T11:08:20Z - [-] still here"}, s.TakeLines()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -234,8 +198,8 @@ func TestHostileConnections(t *testing.T) {
 // Requests together hold no more than MaxMemory; further ones get a response to retry.
 func TestMaxHeld(t *testing.T) {
 	t.Parallel()
-	s := new(sink)
-	address := serve(t, lines.Options{Options: input.Options{Sink: s}, MaxMemory: 1600 << 10}, httpserver.Options{})
+	s := inputtest.NewSink()
+	address := serve(t, lines.Options{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxMemory: 1600 << 10}}, httpserver.Options{})
 	// Until all of the first request is held, it is the one that may be refused.
 	first := func() (*io.PipeWriter, chan int) {
 		r, w := io.Pipe()
@@ -267,7 +231,7 @@ func TestMaxHeld(t *testing.T) {
 		default:
 		}
 	}
-	s.take()
+	s.TakeLines()
 	_ = w.Close()
 	if status := <-finished; status != 204 {
 		t.Errorf("the first one: status %d", status)
@@ -278,46 +242,25 @@ func TestMaxHeld(t *testing.T) {
 }
 
 func BenchmarkLines(b *testing.B) {
-	h, err := lines.NewHandler(lines.Options{Options: input.Options{Service: "web", Sink: discard{}}})
-	if err != nil {
-		b.Fatal(err)
-	}
 	mux := http.NewServeMux()
-	h.Register(mux)
+	handler(b, lines.Options{Options: input.Options{Sink: inputtest.Discard{}}}).Register(mux)
 	line := `{"time":"2026-11-20T15:04:05.123Z","level":"info","msg":"request served","path":"/api/orders/12345","status":200,"ms":12}` + "\n"
 	body := []byte(strings.Repeat(line, (4<<20)/len(line)))
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
 		r, _ := http.NewRequestWithContext(b.Context(), http.MethodPost, lines.Path, bytes.NewReader(body))
-		mux.ServeHTTP(nowhere{}, r)
+		mux.ServeHTTP(inputtest.DiscardResponse{}, r)
 	}
 }
 
-type nowhere struct{}
-
-func (nowhere) Header() http.Header         { return http.Header{} }
-func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
-func (nowhere) WriteHeader(int)             {}
-
-type discard struct{}
-
-func (discard) Append(context.Context, buffer.Chunk) (buffer.LSN, error) { return buffer.LSN(0), nil }
-func (discard) Position(string) ([]byte, bool)                           { return nil, false }
-func (discard) Positions(string) []buffer.Position                       { return nil }
-func (discard) Synced(context.Context, buffer.LSN) error                 { return nil }
-
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\nb\n"), "", "app")
-	f.Add(zipped("a\n").Bytes(), "gzip", "")
+	f.Add(inputtest.Gzip(f, "a\n"), "gzip", "")
 	f.Add([]byte("\x28\xb5\x2f\xfd\x04\x00"), "zstd", "\x00")
-	s := new(sink)
-	h, err := lines.NewHandler(lines.Options{Options: input.Options{Service: "web", Sink: s}, MaxBody: 1 << 16})
-	if err != nil {
-		f.Fatal(err)
-	}
+	s := inputtest.NewSink()
 	mux := http.NewServeMux()
-	h.Register(mux)
+	handler(f, lines.Options{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxBody: 1 << 16}}).Register(mux)
 	f.Fuzz(func(t *testing.T, body []byte, encoding, source string) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, lines.Path, bytes.NewReader(body))
 		if err != nil {
@@ -325,8 +268,8 @@ func FuzzLines(f *testing.F) {
 		}
 		r.Header.Set("Content-Encoding", encoding)
 		r.Header.Set(lines.SourceHeader, source)
-		mux.ServeHTTP(nowhere{}, r)
-		for _, l := range s.take() {
+		mux.ServeHTTP(inputtest.DiscardResponse{}, r)
+		for _, l := range s.TakeLines() {
 			if strings.Contains(l, "\n") {
 				t.Errorf("a record of two lines: %q", l)
 			}

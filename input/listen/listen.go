@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"logstow/internal/bind"
 )
 
 // DefaultMaxConnections is the default number of concurrent connections of an input. Further ones
@@ -92,7 +94,7 @@ func Stream(ctx context.Context, network, address string, config *tls.Config) (n
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, network, address)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", address, err)
+		return nil, bind.Error(address, err)
 	}
 	if config != nil {
 		l = tls.NewListener(l, config)
@@ -112,7 +114,7 @@ func Packets(ctx context.Context, network, address string) (net.PacketConn, erro
 	var lc net.ListenConfig
 	c, err := lc.ListenPacket(ctx, network, address)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", address, err)
+		return nil, bind.Error(address, err)
 	}
 	return c, nil
 }
@@ -151,15 +153,15 @@ func removeStale(ctx context.Context, network, path string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", path, err)
+		return bind.Error(path, err)
 	}
 	if info.Mode()&fs.ModeSocket == 0 {
-		return fmt.Errorf("listen on %s: a file of this name is there and is no socket", path)
+		return fmt.Errorf("cannot listen on %s: a file of this name is there and is no socket", path)
 	}
 	var d net.Dialer
 	if c, err := d.DialContext(ctx, network, path); err == nil {
 		_ = c.Close()
-		return fmt.Errorf("listen on %s: %w", path, syscall.EADDRINUSE)
+		return bind.Error(path, syscall.EADDRINUSE)
 	}
 	return os.Remove(path)
 }

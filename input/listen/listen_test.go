@@ -105,11 +105,13 @@ func TestServe(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var now, most, all atomic.Int64
-	release := make(chan struct{})
+	const senders = 50
+	release, served := make(chan struct{}), make(chan struct{}, senders)
 	done := make(chan error, 1)
 	go func() {
 		done <- listen.Serve(ctx, l, 3, func(ctx context.Context, c net.Conn) {
 			n := now.Add(1)
+			served <- struct{}{}
 			defer now.Add(-1)
 			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 			}
@@ -120,7 +122,6 @@ func TestServe(t *testing.T) {
 			}
 		})
 	}()
-	const senders = 50
 	var ended sync.WaitGroup
 	for range senders {
 		var d net.Dialer
@@ -133,8 +134,8 @@ func TestServe(t *testing.T) {
 			_ = c.Close()
 		})
 	}
-	for now.Load() < 3 {
-		time.Sleep(time.Millisecond)
+	for range 3 {
+		<-served
 	}
 	close(release)
 	ended.Wait()

@@ -10,12 +10,6 @@ import (
 	"logstow/record/recognize"
 )
 
-// batch are the events of a request for one service.
-type batch struct {
-	service string
-	events  []input.Event
-}
-
 // collector collects the events of a request.
 type collector struct {
 	handler *Handler
@@ -26,8 +20,7 @@ type collector struct {
 	// out has the records, resource and scope what those of one have in common.
 	out, resource, scope object
 
-	batches []batch
-	places  map[string]int
+	batches input.Batches
 	// rejected counts the rejected records.
 	rejected int64
 }
@@ -36,8 +29,8 @@ type collector struct {
 func (h *Handler) collect(request []byte, lease *httpserver.Lease) (*collector, error) {
 	fresh := object{lease: lease, limit: input.MaxReceive}
 	c := &collector{
-		handler: h, lease: lease, guard: recognize.New(h.opts.Recognize), read: h.opts.Now().UnixNano(),
-		out: fresh, resource: fresh, scope: fresh, places: map[string]int{},
+		handler: h, lease: lease, guard: recognize.New(h.Options.Recognize), read: h.Options.Now().UnixNano(),
+		out: fresh, resource: fresh, scope: fresh,
 	}
 	err := each(request, func(f field) error {
 		if !f.is(1, protowire.BytesType) {
@@ -65,8 +58,8 @@ func (c *collector) resourceLogs(message []byte) error {
 		return err
 	}
 	service := ""
-	if c.handler.opts.ServiceFromResource {
-		service = c.handler.services.admit(r.service)
+	if c.handler.serviceFromResource {
+		service = c.handler.Services.Admit(r.service)
 	}
 	return each(message, func(f field) error {
 		if !f.is(2, protowire.BytesType) {
@@ -131,17 +124,6 @@ func (c *collector) logRecord(message []byte, of *resource, scope []byte, servic
 	if err := c.lease.Take(input.EventCost); err != nil {
 		return err
 	}
-	b := c.batch(service)
-	b.events = append(b.events, input.Event{Time: when, Level: r.level(), Source: of.source, Message: line})
+	c.batches.Add(service, input.Event{Time: when, Level: r.level(), Source: of.source, Message: line})
 	return nil
-}
-
-func (c *collector) batch(service string) *batch {
-	i, ok := c.places[service]
-	if !ok {
-		i = len(c.batches)
-		c.places[service] = i
-		c.batches = append(c.batches, batch{service: service})
-	}
-	return &c.batches[i]
 }

@@ -28,18 +28,18 @@ func (h *Handler) serveGRPC(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this path speaks gRPC over HTTP/2 with protobuf", http.StatusUnsupportedMediaType)
 		return
 	}
-	lease := h.memory.Lease()
+	lease := h.Lease()
 	defer lease.Release()
-	message, err := readFrame(r.Body, r.Header.Get("Grpc-Encoding"), h.opts.MaxBody, lease)
+	message, err := readFrame(r.Body, r.Header.Get("Grpc-Encoding"), h.Limits.MaxBody, lease)
 	if err == nil {
 		var answer proto.Message
-		if answer, err = h.export(r.Context(), message, lease); err == nil {
+		if answer, err = h.export(r, message, lease); err == nil {
 			writeFrame(w, kind, answer)
 			return
 		}
 	}
 	h.logRejected(r, err)
-	_ = h.grpc.Write(w, r, rpcError(err)) // a gone client notices by itself
+	_ = h.grpc.Write(w, r, rpcError(err)) // the error is that of a closed connection
 }
 
 // readFrame reads the only message of a unary call.
@@ -76,7 +76,7 @@ func writeFrame(w http.ResponseWriter, kind string, answer proto.Message) {
 	h.Set("Trailer", "Grpc-Status")
 	message := encode(typeProtobuf, answer)
 	frame := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))) //nolint:gosec // some 60 bytes at most
-	_, _ = w.Write(append(frame, message...))                               // a gone client notices by itself
+	_, _ = w.Write(append(frame, message...))                               // the error is that of a closed connection
 	h.Set("Grpc-Status", "0")
 }
 

@@ -27,15 +27,15 @@ func (h *Handler) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, errType.Error(), http.StatusUnsupportedMediaType)
 		return
 	}
-	lease := h.memory.Lease()
+	lease := h.Lease()
 	defer lease.Release()
-	body, err := httpserver.Body(r.Body, r.Header.Get("Content-Encoding"), h.opts.MaxBody, lease)
+	body, err := h.Body(r, lease)
 	if err == nil && kind == typeJSON {
 		body, err = fromJSON(body, lease)
 	}
 	if err == nil {
 		var answer proto.Message
-		if answer, err = h.export(r.Context(), body, lease); err == nil {
+		if answer, err = h.export(r, body, lease); err == nil {
 			write(w, kind, http.StatusOK, encode(kind, answer))
 			return
 		}
@@ -49,7 +49,7 @@ func (h *Handler) serveHTTP(w http.ResponseWriter, r *http.Request) {
 func write(w http.ResponseWriter, kind string, status int, body []byte) {
 	w.Header().Set("Content-Type", kind)
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a gone client notices by itself
+	_, _ = w.Write(body) // the error is that of a closed connection
 }
 
 func encode(kind string, m proto.Message) []byte {

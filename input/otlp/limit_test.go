@@ -1,7 +1,6 @@
 package otlp_test
 
 import (
-	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -10,11 +9,13 @@ import (
 	"testing"
 
 	"connectrpc.com/connect"
+	"github.com/google/go-cmp/cmp"
 
 	collector1 "go.opentelemetry.io/proto/slim/otlp/collector/logs/v1"
 
 	"logstow/input"
 	"logstow/input/httpserver"
+	"logstow/input/inputtest"
 	"logstow/input/otlp"
 )
 
@@ -33,21 +34,8 @@ func exporter(t *testing.T, address string) *connect.Client[collector1.ExportLog
 // connection. After another connection ended they are served.
 func TestGRPCPastConnectionLimit(t *testing.T) {
 	t.Parallel()
-	s := new(sink)
-	server, err := httpserver.New(t.Context(), httpserver.Options{Address: "127.0.0.1:0", MaxConnections: 1}, handler(t, otlp.Options{Options: input.Options{Sink: s}}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- server.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	address := server.Addr().String()
+	s := inputtest.NewSink()
+	address := inputtest.ServeHTTP(t, httpserver.Options{MaxConnections: 1}, handler(t, otlp.Options{Options: input.Options{Sink: s}}))
 	first, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +59,7 @@ func TestGRPCPastConnectionLimit(t *testing.T) {
 		}
 	}
 	all.Wait()
-	if got := s.take(); len(got) > 0 {
+	if got := s.TakeLines(); len(got) > 0 {
 		t.Errorf("taken past the limit: %d records", len(got))
 	}
 	if err := first.Close(); err != nil {
@@ -86,7 +74,32 @@ func TestGRPCPastConnectionLimit(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if got := s.take(); len(got) != 1 {
+	if got := s.TakeLines(); len(got) != 1 {
 		t.Errorf("taken: %q", got)
+	}
+}
+
+// What several services sent in one request is not doubled when it is tried again.
+func TestRetryOfSeveralServices(t *testing.T) {
+	t.Parallel()
+	s := inputtest.NewSink()
+	address := serve(t, otlp.Options{Options: input.Options{Sink: s}, ServiceFromResource: true, Limits: httpserver.Limits{MaxServices: 3}})
+	body := marshal(t, request("One", "two", "unknown_service:node", "three", "four"))
+	s.Fail("two", input.ErrBusy)
+	for range 2 {
+		if got := post(t, address, protobuf, "", body); got.Status != 503 {
+			t.Fatalf("%+v, want 503", got)
+		}
+	}
+	s.Fail("", nil)
+	if got := post(t, address, protobuf, "", body); got.Status != 200 {
+		t.Fatalf("%+v, want 200", got)
+	}
+	var services []string
+	for _, l := range s.TakeLines() {
+		services = append(services, strings.Fields(l)[0])
+	}
+	if diff := cmp.Diff([]string{"one", "two", "web", "web", "three"}, services); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

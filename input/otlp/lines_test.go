@@ -13,6 +13,7 @@ import (
 	resource1 "go.opentelemetry.io/proto/slim/otlp/resource/v1"
 
 	"logstow/input"
+	"logstow/input/inputtest"
 	"logstow/input/otlp"
 )
 
@@ -26,9 +27,9 @@ func TestOpenTelemetrySDKLines(t *testing.T) {
 		for _, form := range []string{"lines", "attributes"} {
 			t.Run(kind+" "+form, func(t *testing.T) {
 				t.Parallel()
-				s := new(sink)
+				s := inputtest.NewSink()
 				address := serve(t, otlp.Options{Options: input.Options{Sink: s}})
-				send(t, senders, kind, "http://"+address+path, fmt.Sprint(count), form)
+				inputtest.Send(t, senders, kind, "http://"+address+path, count, form)
 				var want []string
 				for i := range count {
 					at := fmt.Sprintf("2026-11-18T11:06:%02dZ", i%40)
@@ -36,9 +37,9 @@ func TestOpenTelemetrySDKLines(t *testing.T) {
 					if form == "attributes" {
 						line = `{"body":"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(line) + `\n","attributes":{"file":"a.log"}}`
 					}
-					want = append(want, fmt.Sprintf("web %s WARN - %s", at, line))
+					want = append(want, fmt.Sprintf("web %s WARN [-] %s", at, line))
 				}
-				got := s.take()
+				got := s.TakeLines()
 				slices.Sort(got)
 				slices.Sort(want)
 				if diff := cmp.Diff(want, got); diff != "" {
@@ -61,7 +62,7 @@ func object(members ...any) *common1.AnyValue {
 // What is known about a line's origin is kept beside it.
 func TestLinesWithOrigin(t *testing.T) {
 	t.Parallel()
-	s := new(sink)
+	s := inputtest.NewSink()
 	address := serve(t, otlp.Options{Options: input.Options{Sink: s}})
 	line := &logs1.LogRecord{TimeUnixNano: 1795000000e9, Body: text("ERROR x")}
 	scoped, resourced := record(line), record(line)
@@ -70,8 +71,8 @@ func TestLinesWithOrigin(t *testing.T) {
 	post(t, address, protobuf, "", marshal(t, scoped))
 	post(t, address, protobuf, "", marshal(t, resourced))
 	const at = "web 2026-11-18T11:06:40Z ERROR "
-	want := []string{at + `- {"body":"ERROR x","scope":{"version":"1"}}`, at + `h {"body":"ERROR x","resource":{"host.name":"h"}}`}
-	if diff := cmp.Diff(want, s.take()); diff != "" {
+	want := []string{at + `[-] {"body":"ERROR x","scope":{"version":"1"}}`, at + `[h] {"body":"ERROR x","resource":{"host.name":"h"}}`}
+	if diff := cmp.Diff(want, s.TakeLines()); diff != "" {
 		t.Error(diff)
 	}
 }

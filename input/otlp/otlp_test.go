@@ -2,18 +2,12 @@ package otlp_test
 
 import (
 	"bytes"
-	"compress/gzip"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -28,55 +22,17 @@ import (
 	logs1 "go.opentelemetry.io/proto/slim/otlp/logs/v1"
 	resource1 "go.opentelemetry.io/proto/slim/otlp/resource/v1"
 
-	"logstow/buffer"
 	"logstow/input"
 	"logstow/input/httpserver"
+	"logstow/input/inputtest"
 	"logstow/input/otlp"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// sink keeps what it gets, but for the services that it refuses.
-type sink struct {
-	mu     sync.Mutex
-	refuse map[string]error
-	lines  []string
-}
-
-func (s *sink) Append(_ context.Context, c buffer.Chunk) (buffer.LSN, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.refuse[c.Service]; err != nil {
-		return 0, err
-	}
-	for _, r := range c.Records {
-		s.lines = append(s.lines, fmt.Sprintf("%s %s %s %s %s", c.Service, time.Unix(0, r.Time).UTC().Format(time.RFC3339Nano), r.Level, r.Source, r.Message))
-	}
-	return 0, nil
-}
-func (s *sink) Position(string) ([]byte, bool)           { return nil, false }
-func (s *sink) Positions(string) []buffer.Position       { return nil }
-func (s *sink) Synced(context.Context, buffer.LSN) error { return nil }
-
-func (s *sink) take() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	defer func() { s.lines = nil }()
-	return s.lines
-}
-
-func (s *sink) set(service string, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refuse = map[string]error{service: err}
-}
-
-// now is a little after the time of the records.
-func now() time.Time { return time.Unix(1795000100, 0) }
-
 func handler(t testing.TB, opts otlp.Options) *otlp.Handler {
 	t.Helper()
-	opts.Service, opts.Now = "web", now
+	opts.Service, opts.Now = "web", inputtest.Now
 	h, err := otlp.NewHandler(opts)
 	if err != nil {
 		t.Fatal(err)
@@ -84,51 +40,15 @@ func handler(t testing.TB, opts otlp.Options) *otlp.Handler {
 	return h
 }
 
-func serve(t *testing.T, opts otlp.Options) string {
+func serve(t testing.TB, opts otlp.Options) (address string) {
 	t.Helper()
-	s, err := httpserver.New(t.Context(), httpserver.Options{Address: "127.0.0.1:0"}, handler(t, opts))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Run: %v", err)
-		}
-	})
-	return s.Addr().String()
+	return inputtest.ServeHTTP(t, httpserver.Options{}, handler(t, opts))
 }
 
-// sdk is the folder of the OpenTelemetry SDK; without one the test is skipped, or fails where senders
-// are required.
+// sdk is the folder of the OpenTelemetry SDK.
 func sdk(t *testing.T) string {
 	t.Helper()
-	senders, err := filepath.Abs("../../testdata/senders")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = os.Stat(filepath.Join(senders, "node_modules"))
-	if node, lookErr := exec.LookPath("node"); err != nil || lookErr != nil {
-		if os.Getenv("LOGSTOW_REQUIRE_SENDERS") == "1" {
-			t.Fatal("no OpenTelemetry SDK: run npm ci in testdata/senders", node, err, lookErr)
-		}
-		t.Skip("no OpenTelemetry SDK: needs node, and npm ci in testdata/senders")
-	}
-	return senders
-}
-
-// send sends records with the SDK; args are those of testdata/send.cjs.
-func send(t *testing.T, args ...string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, "node", append([]string{"testdata/send.cjs"}, args...)...).CombinedOutput()
-	if err != nil || len(out) > 0 {
-		t.Fatalf("%v: %s", err, out)
-	}
+	return inputtest.Modules(t, "senders", "@opentelemetry")
 }
 
 func TestOpenTelemetrySDK(t *testing.T) {
@@ -138,17 +58,17 @@ func TestOpenTelemetrySDK(t *testing.T) {
 	for kind, path := range map[string]string{"http-json": otlp.Path, "http-proto": otlp.Path, "grpc": ""} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			s := new(sink)
+			s := inputtest.NewSink()
 			address := serve(t, otlp.Options{Options: input.Options{Sink: s}, ServiceFromResource: true})
-			send(t, senders, kind, "http://"+address+path, fmt.Sprint(count))
+			inputtest.Send(t, senders, kind, "http://"+address+path, count)
 			var want []string
 			for i := range count {
 				at := time.Unix(1795000000, int64(i)*1000).UTC().Format(time.RFC3339Nano)
-				want = append(want, fmt.Sprintf(`shop-cart %s ERROR cart-1 {"body":"order %d \"failed\" ✓\n  at line","severity":"Error","severity_number":17,`+
+				want = append(want, fmt.Sprintf(`shop-cart %s ERROR [cart-1] {"body":"order %d \"failed\" ✓\n  at line","severity":"Error","severity_number":17,`+
 					`"attributes":{"order.id":%d,"ratio":0.5,"ok":false,"tags":["a","b"]},"trace_id":"5b8efff798038103d269b633813fc60c","span_id":"eee19b7ec3c1b174","flags":1,`+
 					`"scope":{"name":"checkout","version":"1.2.3"},"resource":{"service.name":"Shop Cart","service.instance.id":"cart-1"}}`, at, i, i))
 			}
-			got := s.take()
+			got := s.TakeLines()
 			slices.Sort(got) // batches may overtake each other
 			slices.Sort(want)
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -198,32 +118,10 @@ func tooDeep(n int) *common1.AnyValue {
 	return v
 }
 
-type answer struct {
-	Status int
-	Retry  string
-	Body   string
-}
-
-func post(t testing.TB, address, kind, encoding string, body []byte) answer {
+func post(t testing.TB, address, kind, encoding string, body []byte) inputtest.Response {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+otlp.Path, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", kind)
-	r.Header.Set("Content-Encoding", encoding)
-	transport := &http.Transport{DisableKeepAlives: true, DisableCompression: true}
-	defer transport.CloseIdleConnections()
-	res, err := transport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer{res.StatusCode, res.Header.Get("Retry-After"), string(b)}
+	got, _ := inputtest.Do(t, http.MethodPost, "http://"+address+otlp.Path, http.Header{"Content-Type": {kind}, "Content-Encoding": {encoding}}, bytes.NewReader(body))
+	return got
 }
 
 const (
@@ -233,7 +131,7 @@ const (
 
 func TestMessages(t *testing.T) {
 	t.Parallel()
-	s := new(sink)
+	s := inputtest.NewSink()
 	address := serve(t, otlp.Options{Options: input.Options{Sink: s}})
 	const at = "2026-11-18T11:06:40Z"
 	ns := uint64(1795000000e9)
@@ -241,32 +139,32 @@ func TestMessages(t *testing.T) {
 		record *logs1.LogRecord
 		want   string
 	}{
-		"body only":    {&logs1.LogRecord{TimeUnixNano: ns, Body: text("a\x01<b>")}, at + " - - a\x01<b>"},
-		"a line":       {&logs1.LogRecord{TimeUnixNano: ns, Body: text("2026-11-18T11:06:39Z ERROR x\r\n"), TraceId: make([]byte, 16)}, "2026-11-18T11:06:39Z ERROR - 2026-11-18T11:06:39Z ERROR x"},
-		"a later line": {&logs1.LogRecord{TimeUnixNano: ns, Body: text("2026-11-18T11:06:41Z ERROR x")}, at + " ERROR - 2026-11-18T11:06:41Z ERROR x"},
-		"empty text":   {&logs1.LogRecord{TimeUnixNano: ns, Body: text("")}, at + " - - "},
-		"refused line": {&logs1.LogRecord{TimeUnixNano: 1, Body: text("2026-11-18T11:06:39Z ERROR x")}, `2026-11-18T11:06:39Z ERROR - {"body":"2026-11-18T11:06:39Z ERROR x","refused_time":"1970-01-01T00:00:00.000000001Z"}`},
-		"number":       {&logs1.LogRecord{TimeUnixNano: ns, Body: text("ERROR x"), SeverityNumber: 9}, at + ` INFO - {"body":"ERROR x","severity_number":9}`},
-		"flags":        {&logs1.LogRecord{TimeUnixNano: ns, Body: text("ERROR x"), Flags: 1}, at + ` ERROR - {"body":"ERROR x","flags":1}`},
-		"dropped":      {&logs1.LogRecord{TimeUnixNano: ns, Body: text("ERROR x"), DroppedAttributesCount: 1}, at + ` ERROR - {"body":"ERROR x","dropped_attributes":1}`},
-		"a member":     {&logs1.LogRecord{TimeUnixNano: ns, Body: object("log", text("ERROR x\n"))}, at + " ERROR - ERROR x"},
-		"no line":      {&logs1.LogRecord{TimeUnixNano: ns, Body: object("a", text("ERROR x"))}, at + ` - - {"body":{"a":"ERROR x"}}`},
-		"no text":      {&logs1.LogRecord{TimeUnixNano: ns, Body: object("log", tooDeep(1))}, at + ` - - {"body":{"log":["x"]}}`},
-		"two members":  {&logs1.LogRecord{TimeUnixNano: ns, Body: object("log", text("ERROR x"), "a", text("b"))}, at + ` - - {"body":{"log":"ERROR x","a":"b"}}`},
-		"attribute":    {&logs1.LogRecord{TimeUnixNano: ns, Body: text("2026-11-18T11:06:39Z ERROR x"), Attributes: []*common1.KeyValue{attribute("a", text("b"))}}, `2026-11-18T11:06:39Z ERROR - {"body":"2026-11-18T11:06:39Z ERROR x","attributes":{"a":"b"}}`},
-		"nothing":      {&logs1.LogRecord{}, `2026-11-18T11:08:20Z - - {"body":null}`},
-		"observed":     {&logs1.LogRecord{ObservedTimeUnixNano: ns}, at + ` - - {"body":null}`},
-		"refused time": {&logs1.LogRecord{TimeUnixNano: 1}, `2026-11-18T11:08:20Z - - {"body":null,"refused_time":"1970-01-01T00:00:00.000000001Z"}`},
+		"body only":    {&logs1.LogRecord{TimeUnixNano: ns, Body: text("a\x01<b>")}, at + " - [-] a\x01<b>"},
+		"a line":       {&logs1.LogRecord{TimeUnixNano: ns, Body: text("2026-11-18T11:06:39Z ERROR x\r\n"), TraceId: make([]byte, 16)}, "2026-11-18T11:06:39Z ERROR [-] 2026-11-18T11:06:39Z ERROR x"},
+		"a later line": {&logs1.LogRecord{TimeUnixNano: ns, Body: text("2026-11-18T11:06:41Z ERROR x")}, at + " ERROR [-] 2026-11-18T11:06:41Z ERROR x"},
+		"empty text":   {&logs1.LogRecord{TimeUnixNano: ns, Body: text("")}, at + " - [-] "},
+		"refused line": {&logs1.LogRecord{TimeUnixNano: 1, Body: text("2026-11-18T11:06:39Z ERROR x")}, `2026-11-18T11:06:39Z ERROR [-] {"body":"2026-11-18T11:06:39Z ERROR x","refused_time":"1970-01-01T00:00:00.000000001Z"}`},
+		"number":       {&logs1.LogRecord{TimeUnixNano: ns, Body: text("ERROR x"), SeverityNumber: 9}, at + ` INFO [-] {"body":"ERROR x","severity_number":9}`},
+		"flags":        {&logs1.LogRecord{TimeUnixNano: ns, Body: text("ERROR x"), Flags: 1}, at + ` ERROR [-] {"body":"ERROR x","flags":1}`},
+		"dropped":      {&logs1.LogRecord{TimeUnixNano: ns, Body: text("ERROR x"), DroppedAttributesCount: 1}, at + ` ERROR [-] {"body":"ERROR x","dropped_attributes":1}`},
+		"a member":     {&logs1.LogRecord{TimeUnixNano: ns, Body: object("log", text("ERROR x\n"))}, at + " ERROR [-] ERROR x"},
+		"no line":      {&logs1.LogRecord{TimeUnixNano: ns, Body: object("a", text("ERROR x"))}, at + ` - [-] {"body":{"a":"ERROR x"}}`},
+		"no text":      {&logs1.LogRecord{TimeUnixNano: ns, Body: object("log", tooDeep(1))}, at + ` - [-] {"body":{"log":["x"]}}`},
+		"two members":  {&logs1.LogRecord{TimeUnixNano: ns, Body: object("log", text("ERROR x"), "a", text("b"))}, at + ` - [-] {"body":{"log":"ERROR x","a":"b"}}`},
+		"attribute":    {&logs1.LogRecord{TimeUnixNano: ns, Body: text("2026-11-18T11:06:39Z ERROR x"), Attributes: []*common1.KeyValue{attribute("a", text("b"))}}, `2026-11-18T11:06:39Z ERROR [-] {"body":"2026-11-18T11:06:39Z ERROR x","attributes":{"a":"b"}}`},
+		"nothing":      {&logs1.LogRecord{}, `2026-11-18T11:08:20Z - [-] {"body":null}`},
+		"observed":     {&logs1.LogRecord{ObservedTimeUnixNano: ns}, at + ` - [-] {"body":null}`},
+		"refused time": {&logs1.LogRecord{TimeUnixNano: 1}, `2026-11-18T11:08:20Z - [-] {"body":null,"refused_time":"1970-01-01T00:00:00.000000001Z"}`},
 		"level by text": {
 			&logs1.LogRecord{TimeUnixNano: ns, SeverityText: "WARNING", EventName: "e", DroppedAttributesCount: 3, TraceId: make([]byte, 16)},
-			at + ` WARN - {"body":null,"severity":"WARNING","event_name":"e","dropped_attributes":3}`,
+			at + ` WARN [-] {"body":null,"severity":"WARNING","event_name":"e","dropped_attributes":3}`,
 		},
 		"values": {&logs1.LogRecord{TimeUnixNano: ns, Body: &common1.AnyValue{Value: &common1.AnyValue_KvlistValue{KvlistValue: &common1.KeyValueList{Values: []*common1.KeyValue{
 			attribute("i", &common1.AnyValue{Value: &common1.AnyValue_IntValue{IntValue: -1 << 63}}),
 			attribute("d", &common1.AnyValue{Value: &common1.AnyValue_DoubleValue{DoubleValue: 1e21}}),
 			attribute("b", &common1.AnyValue{Value: &common1.AnyValue_BytesValue{BytesValue: []byte{255}}}),
 			attribute("n", nil),
-		}}}}}, at + ` - - {"body":{"i":-9223372036854775808,"d":1e+21,"b":"/w==","n":null}}`},
+		}}}}}, at + ` - [-] {"body":{"i":-9223372036854775808,"d":1e+21,"b":"/w==","n":null}}`},
 	} {
 		for _, kind := range []string{protobuf, jsonType} {
 			body := marshal(t, record(c.record))
@@ -277,10 +175,10 @@ func TestMessages(t *testing.T) {
 				body, _ = protojson.Marshal(record(c.record))
 			}
 			got := post(t, address, kind, "", body)
-			if want := (answer{200, "", map[string]string{protobuf: "", jsonType: "{}"}[kind]}); got != want {
+			if want := (inputtest.Response{Status: 200, Body: map[string]string{protobuf: "", jsonType: "{}"}[kind]}); got != want {
 				t.Errorf("%s: %+v, want %+v", name, got, want)
 			}
-			if diff := cmp.Diff([]string{"web " + c.want}, s.take()); diff != "" {
+			if diff := cmp.Diff([]string{"web " + c.want}, s.TakeLines()); diff != "" {
 				t.Errorf("%s %s: (-want +got)\n%s", name, kind, diff)
 			}
 		}
@@ -289,12 +187,9 @@ func TestMessages(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	s := new(sink)
-	address := serve(t, otlp.Options{Options: input.Options{Sink: s}, MaxBody: 1 << 20})
-	var bomb bytes.Buffer
-	z := gzip.NewWriter(&bomb)
-	_, _ = z.Write(make([]byte, 64<<20))
-	_ = z.Close()
+	s := inputtest.NewSink()
+	address := serve(t, otlp.Options{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxBody: 1 << 20}})
+	bomb := inputtest.Gzip(t, make([]byte, 64<<20))
 	// One resource of 16 KiB and 200,000 records of two bytes are 3 GB of JSON.
 	large := request(strings.Repeat("x", 16<<10))
 	large.ResourceLogs[0].ScopeLogs[0].LogRecords = make([]*logs1.LogRecord, 200_000)
@@ -311,7 +206,7 @@ func TestRefused(t *testing.T) {
 		"bad id":       {jsonType, "", []byte(`{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"traceId":"W47/95gDgQPSabYzgT/GDA=="}]}]}]}`), 400},
 		"objects":      {jsonType, "", []byte(`{"resourceLogs":[` + strings.Repeat("{},", 340_000) + `{}]}`), 413},
 		"oversized":    {protobuf, "", make([]byte, 1<<20+1), 413},
-		"bomb":         {protobuf, "gzip", bomb.Bytes(), 413},
+		"bomb":         {protobuf, "gzip", bomb, 413},
 		"large":        {protobuf, "", marshal(t, large), 413},
 		"encoding":     {protobuf, "br", nil, 415},
 		"type":         {"text/plain", "", nil, 415},
@@ -320,19 +215,19 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %+v, want %d", name, got, c.status)
 		}
 	}
-	s.set("web", input.ErrBusy)
+	s.Fail("web", input.ErrBusy)
 	got := post(t, address, jsonType, "", []byte(`{"resourceLogs":[{"scopeLogs":[{"logRecords":[{}]}]}]}`))
-	if want := (answer{503, "5", `{"code":14,"message":"no space for now"}`}); got != want {
+	if want := (inputtest.Response{Status: 503, Retry: "5", Body: `{"code":14,"message":"no space for now"}`}); got != want {
 		t.Errorf("busy: %+v, want %+v", got, want)
 	}
-	if got := s.take(); got != nil {
+	if got := s.TakeLines(); got != nil {
 		t.Errorf("refused, but taken: %q", got)
 	}
 }
 
 func TestPartialSuccess(t *testing.T) {
 	t.Parallel()
-	s := new(sink)
+	s := inputtest.NewSink()
 	address := serve(t, otlp.Options{Options: input.Options{Sink: s}})
 	r := request("a")
 	r.ResourceLogs[0].ScopeLogs[0].LogRecords = append(r.ResourceLogs[0].ScopeLogs[0].LogRecords, &logs1.LogRecord{Body: tooDeep(100)})
@@ -344,33 +239,8 @@ func TestPartialSuccess(t *testing.T) {
 	if n := response.GetPartialSuccess().GetRejectedLogRecords(); n != 1 || response.GetPartialSuccess().GetErrorMessage() == "" {
 		t.Errorf("rejected %d, want 1", n)
 	}
-	if got := s.take(); len(got) != 1 {
+	if got := s.TakeLines(); len(got) != 1 {
 		t.Errorf("%d records, want the other one", len(got))
-	}
-}
-
-// What several services sent in one request is not doubled when it is tried again.
-func TestRetryOfSeveralServices(t *testing.T) {
-	t.Parallel()
-	s := new(sink)
-	address := serve(t, otlp.Options{Options: input.Options{Sink: s}, ServiceFromResource: true, MaxServices: 3})
-	body := marshal(t, request("One", "two", "unknown_service:node", "three", "four"))
-	s.set("two", input.ErrBusy)
-	for range 2 {
-		if got := post(t, address, protobuf, "", body); got.Status != 503 {
-			t.Fatalf("%+v, want 503", got)
-		}
-	}
-	s.set("", nil)
-	if got := post(t, address, protobuf, "", body); got.Status != 200 {
-		t.Fatalf("%+v, want 200", got)
-	}
-	var services []string
-	for _, l := range s.take() {
-		services = append(services, strings.Fields(l)[0])
-	}
-	if diff := cmp.Diff([]string{"one", "two", "web", "web", "three"}, services); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
@@ -398,16 +268,13 @@ func call(t *testing.T, address string, frame []byte, encoding string) http.Head
 
 func TestGRPC(t *testing.T) {
 	t.Parallel()
-	s := new(sink)
-	address := serve(t, otlp.Options{Options: input.Options{Sink: s}, MaxBody: 1 << 20})
+	s := inputtest.NewSink()
+	address := serve(t, otlp.Options{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxBody: 1 << 20}})
 	frame := func(flag byte, body []byte) []byte {
 		return append([]byte{flag, 0, byte(len(body) >> 16), byte(len(body) >> 8), byte(len(body))}, body...)
 	}
 	good := marshal(t, request("a"))
-	var bomb bytes.Buffer
-	z := gzip.NewWriter(&bomb)
-	_, _ = z.Write(make([]byte, 64<<20))
-	_ = z.Close()
+	bomb := inputtest.Gzip(t, make([]byte, 64<<20))
 	for name, c := range map[string]struct {
 		frame    []byte
 		encoding string
@@ -420,7 +287,7 @@ func TestGRPC(t *testing.T) {
 		"nothing":      {nil, "", "3"},
 		"oversized":    {[]byte{0, 255, 255, 255, 255}, "", "8"},
 		"sent whole":   {append([]byte{0, 2, 128, 0, 0}, make([]byte, 40<<20)...), "", "8"},
-		"bomb":         {frame(1, bomb.Bytes()), "gzip", "8"},
+		"bomb":         {frame(1, bomb), "gzip", "8"},
 		"not known":    {frame(1, good), "snappy", "12"},
 		"no gzip here": {frame(1, good), "gzip", "3"},
 	} {
@@ -428,10 +295,10 @@ func TestGRPC(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, got, c.want)
 		}
 	}
-	if got := s.take(); len(got) != 1 {
+	if got := s.TakeLines(); len(got) != 1 {
 		t.Errorf("taken: %q", got)
 	}
-	s.set("web", input.ErrBusy)
+	s.Fail("web", input.ErrBusy)
 	got := call(t, address, frame(0, good), "")
 	if got.Get("Grpc-Status") != "14" || got.Get("Grpc-Status-Details-Bin") == "" {
 		t.Errorf("busy: %v, want 14 with details", got)
@@ -445,17 +312,17 @@ func FuzzExport(f *testing.F) {
 	f.Add(protowire.AppendTag(nil, 1, protowire.StartGroupType), false)
 	f.Add(marshal(f, record(&logs1.LogRecord{Body: text("a line")})), false)
 	f.Add(marshal(f, record(&logs1.LogRecord{Body: object("log", text("a line"))})), false)
-	s := new(sink)
+	s := inputtest.NewSink()
 	mux := http.NewServeMux()
-	handler(f, otlp.Options{Options: input.Options{Sink: s}, MaxBody: 1 << 16, ServiceFromResource: true}).Register(mux)
+	handler(f, otlp.Options{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxBody: 1 << 16}, ServiceFromResource: true}).Register(mux)
 	f.Fuzz(func(t *testing.T, body []byte, asJSON bool) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, otlp.Path, bytes.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.Header.Set("Content-Type", map[bool]string{false: protobuf, true: jsonType}[asJSON])
-		mux.ServeHTTP(nowhere{}, r)
-		for _, l := range s.take() {
+		mux.ServeHTTP(inputtest.DiscardResponse{}, r)
+		for _, l := range s.TakeLines() {
 			// A record that has nothing but a text is that text, as sent; others are JSON.
 			at := strings.Index(l, ` {"`) + 1
 			if json.Valid([]byte(l[at:])) || asJSON {
@@ -481,25 +348,12 @@ func BenchmarkExport(b *testing.B) {
 	r.ResourceLogs[0].ScopeLogs[0].LogRecords = records
 	body := marshal(b, r)
 	mux := http.NewServeMux()
-	handler(b, otlp.Options{Options: input.Options{Sink: discard{}}}).Register(mux)
+	handler(b, otlp.Options{Options: input.Options{Sink: inputtest.Discard{}}}).Register(mux)
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
 		r, _ := http.NewRequestWithContext(b.Context(), http.MethodPost, otlp.Path, bytes.NewReader(body))
 		r.Header.Set("Content-Type", protobuf)
-		mux.ServeHTTP(nowhere{}, r)
+		mux.ServeHTTP(inputtest.DiscardResponse{}, r)
 	}
 }
-
-type nowhere struct{}
-
-func (nowhere) Header() http.Header         { return http.Header{} }
-func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
-func (nowhere) WriteHeader(int)             {}
-
-type discard struct{}
-
-func (discard) Append(context.Context, buffer.Chunk) (buffer.LSN, error) { return 0, nil }
-func (discard) Position(string) ([]byte, bool)                           { return nil, false }
-func (discard) Positions(string) []buffer.Position                       { return nil }
-func (discard) Synced(context.Context, buffer.LSN) error                 { return nil }

@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	// pumpSize is how much is read at once.
-	pumpSize = 256 << 10
+	// pumpSize is how much is read at once: less than a feed reads, so that it takes all of it behind the beginning
+	// of a line. Otherwise every other chunk would have what was left over, a line or two.
+	pumpSize = 224 << 10
 	// stopTimeout is how long a read may take to return its data after stop.
 	stopTimeout = 100 * time.Millisecond
 	// idleTimeout is how long to wait for bytes while held lines wait.

@@ -25,7 +25,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type sink struct {
 	mu    sync.Mutex
 	lines []string
-	got   chan struct{}
+	// chunks counts the calls of Append.
+	chunks int
+	got    chan struct{}
 }
 
 func newSink() *sink { return &sink{got: make(chan struct{}, 1)} }
@@ -36,6 +38,7 @@ func (s *sink) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.chunks++
 	for _, r := range c.Records {
 		s.lines = append(s.lines, r.Source+": "+string(r.Message))
 	}
@@ -69,6 +72,7 @@ func TestRunToTheEnd(t *testing.T) {
 	}
 }
 
+// Each read is one chunk, with the beginning of the line that the read before ended in.
 func TestRunLines(t *testing.T) {
 	t.Parallel()
 	s := newSink()
@@ -78,6 +82,9 @@ func TestRunLines(t *testing.T) {
 	}
 	if len(s.lines) != 5000 {
 		t.Errorf("%d lines", len(s.lines))
+	}
+	if most := len(text)/(200<<10) + 1; s.chunks > most {
+		t.Errorf("%d chunks, want at most %d", s.chunks, most)
 	}
 }
 

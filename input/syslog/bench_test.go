@@ -8,7 +8,8 @@ import (
 
 	"logstow/buffer"
 	"logstow/input"
-	"logstow/input/syslog"
+	"logstow/input/inputtest"
+	"logstow/input/socket"
 )
 
 // BenchmarkStream is one TCP connection to a durable buffer.
@@ -21,16 +22,16 @@ func BenchmarkStream(b *testing.B) {
 			}
 			defer func() { _ = sink.Close() }()
 			opts := input.Options{Sink: sink, Stats: new(input.Stats)}
-			s, stop := serve(b, syslog.Options{Options: opts, Address: "tcp://:0"})
+			s, stop := serve(b, socket.Options{Options: opts, Address: "tcp://:0"})
 			var text bytes.Buffer
 			for i := range 1000 {
 				fmt.Fprintf(&text, "<165>1 2026-11-21T08:14:15.003Z mymachine.example.com evntslog 4711 - - An application event log entry with some text %d\n", i)
 			}
-			c := dial(b, s)
+			c := inputtest.Dial(b, s.Addr())
 			b.SetBytes(int64(text.Len()))
 			n := int64(0)
 			for b.Loop() {
-				write(b, c, text.String())
+				inputtest.Write(b, c, text.String())
 				n += 1000
 			}
 			_ = c.Close()

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"logstow/input/inputtest"
+	"logstow/input/socket"
 	"logstow/input/syslog"
 )
 
@@ -18,22 +20,22 @@ func TestPackets(t *testing.T) {
 		t.Run(address, func(t *testing.T) {
 			t.Parallel()
 			sink := newSink()
-			s, stop := serve(t, syslog.Options{Options: options(sink), Address: address})
-			c := dial(t, s)
+			s, stop := serve(t, socket.Options{Options: options(sink), Address: address})
+			c := inputtest.Dial(t, s.Addr())
 			want := make([]string, 500)
 			for i := range want {
 				want[i] = fmt.Sprint("message ", i)
-				write(t, c, "<13>Nov 21 08:20:52 app[7]: "+want[i]+"\n")
+				inputtest.Write(t, c, "<13>Nov 21 08:20:52 app[7]: "+want[i]+"\n")
 				if i%100 == 0 {
-					sink.wait(t, i+1) // no more at once than any receive buffer holds
+					sink.Wait(t, i+1) // no more at once than any receive buffer holds
 				}
 			}
-			write(t, c, "\n")
-			write(t, c, "two\nlines")
-			write(t, c, "<13>Nov 21 08:20:52 app[7]: as Python sends it\x00")
+			inputtest.Write(t, c, "\n")
+			inputtest.Write(t, c, "two\nlines")
+			inputtest.Write(t, c, "<13>Nov 21 08:20:52 app[7]: as Python sends it\x00")
 			want = append(want, "two\nlines", "as Python sends it")
-			got := sink.wait(t, len(want))
-			if m := messages(got); !slices.Equal(m, want) {
+			got := sink.Wait(t, len(want))
+			if m := inputtest.Messages(got); !slices.Equal(m, want) {
 				t.Errorf("%q", m)
 			}
 			host := strings.Trim(strings.TrimSuffix(strings.TrimPrefix(address, "udp://"), ":0"), "[]")
@@ -61,23 +63,21 @@ func TestPackets(t *testing.T) {
 func TestDropped(t *testing.T) {
 	t.Parallel()
 	sink := newSink()
-	sink.set(true, nil)
-	s, stop := serve(t, syslog.Options{Options: options(sink), Address: "udp://:0", MaxMemory: 1 << 20})
-	c := dial(t, s)
+	sink.SetFull(true)
+	s, stop := serve(t, socket.Options{Options: options(sink), Address: "udp://:0", MaxMemory: 1 << 20})
+	c := inputtest.Dial(t, s.Addr())
 	text := strings.Repeat("z", 1000)
 	n := int64(0)
 	for s.Stats().Dropped == 0 {
-		write(t, c, fmt.Sprintf("<13>Nov 21 08:20:52 h app: %d %s", n, text))
+		inputtest.Write(t, c, fmt.Sprintf("<13>Nov 21 08:20:52 h app: %d %s", n, text))
 		n++
 	}
-	sink.set(false, nil)
+	sink.SetFull(false)
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
 	stats := s.Stats()
-	sink.mu.Lock()
-	defer sink.mu.Unlock()
-	if got := int64(len(sink.records)); got == 0 || got+stats.Dropped+stats.LostByKernel != n {
+	if got := int64(len(sink.Take())); got == 0 || got+stats.Dropped+stats.LostByKernel != n {
 		t.Errorf("%d sent, %d came, %+v", n, got, stats)
 	}
 }
@@ -85,14 +85,14 @@ func TestDropped(t *testing.T) {
 func TestSocketFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "log")
-	first, err := syslog.New(t.Context(), syslog.Options{Options: options(newSink()), Address: "unixgram://" + path})
+	first, err := syslog.New(t.Context(), syslog.Options{Options: socket.Options{Options: options(newSink()), Address: "unixgram://" + path}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o666 {
 		t.Errorf("%v %v", info.Mode(), err)
 	}
-	if _, err := syslog.New(t.Context(), syslog.Options{Options: options(newSink()), Address: "unixgram://" + path}); err == nil {
+	if _, err := syslog.New(t.Context(), syslog.Options{Options: socket.Options{Options: options(newSink()), Address: "unixgram://" + path}}); err == nil {
 		t.Error("two servers on one socket")
 	}
 	// A socket that was left behind is replaced.
@@ -103,7 +103,7 @@ func TestSocketFile(t *testing.T) {
 	if err := os.Rename(path+".old", path); err != nil {
 		t.Fatal(err)
 	}
-	second, err := syslog.New(t.Context(), syslog.Options{Options: options(newSink()), Address: "unixgram://" + path, Mode: 0o600})
+	second, err := syslog.New(t.Context(), syslog.Options{Options: socket.Options{Options: options(newSink()), Address: "unixgram://" + path, Mode: 0o600}})
 	if err != nil {
 		t.Fatal(err)
 	}

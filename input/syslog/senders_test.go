@@ -13,8 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"logstow/input/inputtest"
 	"logstow/input/listen"
-	"logstow/input/syslog"
+	"logstow/input/socket"
 	"logstow/internal/testpki"
 	"logstow/record"
 )
@@ -52,7 +53,7 @@ func example(t *testing.T, name string) string {
 }
 
 // place puts this test's ports and files into an example.
-func place(text string, s *syslog.Server, file string, p *testpki.PKI) string {
+func place(text string, s *socket.Server, file string, p *testpki.PKI) string {
 	at := s.Addr().String()
 	port := at[strings.LastIndexByte(at, ':')+1:]
 	pairs := []string{"5514", port, "6514", port, "/var/log/app.log", file, "/run/logstow/log", at}
@@ -77,7 +78,7 @@ func file(t *testing.T) string {
 }
 
 // check compares what came with the lines of the file. HOST in source is this machine's name.
-func check(t *testing.T, records []record.Record, source string) {
+func check(t *testing.T, records []inputtest.Record, source string) {
 	t.Helper()
 	host, err := os.Hostname()
 	if err != nil {
@@ -122,12 +123,12 @@ func TestLogger(t *testing.T) {
 			}
 			for _, address := range addresses {
 				sink := newSink()
-				s, _ := serve(t, syslog.Options{Options: options(sink), Address: address})
+				s, _ := serve(t, socket.Options{Options: options(sink), Address: address})
 				out, err := exec.CommandContext(t.Context(), "sh", "-c", place(command, s, file(t), nil)).CombinedOutput()
 				if err != nil {
 					t.Fatalf("%v: %s", err, out)
 				}
-				check(t, sink.wait(t, lines), source)
+				check(t, sink.Wait(t, lines), source)
 			}
 		})
 	}
@@ -154,10 +155,10 @@ func daemon(t *testing.T, name string, args ...string) {
 }
 
 // transport is a server as an example needs it.
-func transport(t *testing.T, name string) (s *syslog.Server, sink *sink, p *testpki.PKI) {
+func transport(t *testing.T, name string) (s *socket.Server, sink *inputtest.Sink, p *testpki.PKI) {
 	t.Helper()
 	sink = newSink()
-	opts := syslog.Options{Options: options(sink), Address: "tcp://:0"}
+	opts := socket.Options{Options: options(sink), Address: "tcp://:0"}
 	switch {
 	case strings.HasSuffix(name, "-tls"):
 		p = testpki.New(t)
@@ -193,7 +194,7 @@ module(load="imfile")
 input(type="imfile" file="/var/log/app.log" tag="app[1]:" severity="info")
 `+example(t, name), s, file(t), p))
 			daemon(t, command, "-n", "-f", path, "-i", filepath.Join(dir, "pid"))
-			check(t, sink.wait(t, lines), "HOST/app/1")
+			check(t, sink.Wait(t, lines), "HOST/app/1")
 		})
 	}
 }
@@ -212,7 +213,7 @@ log { source(app); destination(logstow); };
 `, s, file(t), p))
 			daemon(t, command, "-F", "--no-caps", "-f", path, "--persist-file", filepath.Join(dir, "persist"),
 				"--control", filepath.Join(dir, "ctl"), "--pidfile", filepath.Join(dir, "pid"))
-			check(t, sink.wait(t, lines), "HOST/app")
+			check(t, sink.Wait(t, lines), "HOST/app")
 		})
 	}
 }

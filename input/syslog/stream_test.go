@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"logstow/input"
+	"logstow/input/inputtest"
 	"logstow/input/listen"
+	"logstow/input/socket"
 	"logstow/input/syslog"
 	"logstow/internal/testpki"
 	"logstow/record"
@@ -26,17 +28,17 @@ func TestStream(t *testing.T) {
 		t.Run(address[:4], func(t *testing.T) {
 			t.Parallel()
 			sink := newSink()
-			s, stop := serve(t, syslog.Options{Options: options(sink), Address: address})
-			c := dial(t, s)
-			write(t, c, "<11>Nov 21 08:20:49 h app[1]: one\n30 <14>Nov 21 08:20:50 h app: two")
-			write(t, c, "no header at all\n<13>Nov 21 08:20:51 h app: thr")
-			sink.wait(t, 3)
-			write(t, c, "ee\n<13>Nov 21 08:20:52 h app: no newline")
-			sink.wait(t, 4)
+			s, stop := serve(t, socket.Options{Options: options(sink), Address: address})
+			c := inputtest.Dial(t, s.Addr())
+			inputtest.Write(t, c, "<11>Nov 21 08:20:49 h app[1]: one\n30 <14>Nov 21 08:20:50 h app: two")
+			inputtest.Write(t, c, "no header at all\n<13>Nov 21 08:20:51 h app: thr")
+			sink.Wait(t, 3)
+			inputtest.Write(t, c, "ee\n<13>Nov 21 08:20:52 h app: no newline")
+			sink.Wait(t, 4)
 			_ = c.Close()
-			got := sink.wait(t, 5)
-			if want := []string{"one", "two", "no header at all", "three", "no newline"}; !slices.Equal(messages(got), want) {
-				t.Errorf("%q", messages(got))
+			got := sink.Wait(t, 5)
+			if want := []string{"one", "two", "no header at all", "three", "no newline"}; !slices.Equal(inputtest.Messages(got), want) {
+				t.Errorf("%q", inputtest.Messages(got))
 			}
 			if got[0].Level != record.Error || got[0].Source != "h/app/1" {
 				t.Errorf("%v %v", got[0].Level, got[0].Source)
@@ -55,9 +57,9 @@ func TestTimeFrom(t *testing.T) {
 		sink := newSink()
 		opts := options(sink)
 		opts.TimeFrom = from
-		s, _ := serve(t, syslog.Options{Options: opts, Address: "tcp://:0"})
-		write(t, dial(t, s), "<11>Nov 21 08:20:49 h app[1]: 2026-11-21 07:00:00 one\n")
-		if got := time.Unix(0, sink.wait(t, 1)[0].Time).UTC().Format(time.TimeOnly); got != want {
+		s, _ := serve(t, socket.Options{Options: opts, Address: "tcp://:0"})
+		inputtest.Write(t, inputtest.Dial(t, s.Addr()), "<11>Nov 21 08:20:49 h app[1]: 2026-11-21 07:00:00 one\n")
+		if got := time.Unix(0, sink.Wait(t, 1)[0].Time).UTC().Format(time.TimeOnly); got != want {
 			t.Errorf("time from %d: %s, want %s", from, got, want)
 		}
 	}
@@ -67,16 +69,16 @@ func TestTimeFrom(t *testing.T) {
 func TestHalfClosed(t *testing.T) {
 	t.Parallel()
 	sink := newSink()
-	s, _ := serve(t, syslog.Options{Options: options(sink), Address: "tcp://:0"})
-	c := dial(t, s)
-	write(t, c, "<13>Nov 21 08:20:52 h app: last words")
+	s, _ := serve(t, socket.Options{Options: options(sink), Address: "tcp://:0"})
+	c := inputtest.Dial(t, s.Addr())
+	inputtest.Write(t, c, "<13>Nov 21 08:20:52 h app: last words")
 	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
 	if rest, err := io.ReadAll(c); err != nil || len(rest) > 0 {
 		t.Errorf("%q %v", rest, err)
 	}
-	if got := messages(sink.wait(t, 1)); got[0] != "last words" {
+	if got := inputtest.Messages(sink.Wait(t, 1)); got[0] != "last words" {
 		t.Errorf("%q", got)
 	}
 }
@@ -86,13 +88,13 @@ func TestTooLong(t *testing.T) {
 	sink := newSink()
 	opts := options(sink)
 	opts.MaxRecord = 64 << 10
-	s, _ := serve(t, syslog.Options{Options: opts, Address: "tcp://:0"})
-	c := dial(t, s)
+	s, _ := serve(t, socket.Options{Options: opts, Address: "tcp://:0"})
+	c := inputtest.Dial(t, s.Addr())
 	long := "<13>Nov 21 08:20:52 h app: " + strings.Repeat("x", 1<<20)
-	write(t, c, long+"\n<13>Nov 21 08:20:52 h app: after\n")
-	write(t, c, fmt.Sprintf("%d %s", len(long), long))
-	write(t, c, "<13>Nov 21 08:20:52 h app: again\n")
-	got := sink.wait(t, 4)
+	inputtest.Write(t, c, long+"\n<13>Nov 21 08:20:52 h app: after\n")
+	inputtest.Write(t, c, fmt.Sprintf("%d %s", len(long), long))
+	inputtest.Write(t, c, "<13>Nov 21 08:20:52 h app: again\n")
+	got := sink.Wait(t, 4)
 	for i, want := range []string{"", "after", "", "again"} {
 		text := string(got[i].Message)
 		if want != "" && text != want {
@@ -112,20 +114,20 @@ func TestTooLong(t *testing.T) {
 func TestHeldMemory(t *testing.T) {
 	t.Parallel()
 	sink := newSink()
-	s, _ := serve(t, syslog.Options{Options: options(sink), Address: "tcp://:0", MaxMemory: 4 << 20})
+	s, _ := serve(t, socket.Options{Options: options(sink), Address: "tcp://:0", MaxMemory: 4 << 20})
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	part := []byte("<13>Nov 21 08:20:52 h app: " + strings.Repeat("x", 900<<10))
 	var all []net.Conn
 	for range 40 {
-		c := dial(t, s)
+		c := inputtest.Dial(t, s.Addr())
 		all = append(all, c)
 		go func() { _, _ = c.Write(part) }()
 	}
-	c := dial(t, s)
-	write(t, c, "<13>Nov 21 08:20:52 h app: small\n")
-	if got := messages(sink.wait(t, 1)); got[0] != "small" {
+	c := inputtest.Dial(t, s.Addr())
+	inputtest.Write(t, c, "<13>Nov 21 08:20:52 h app: small\n")
+	if got := inputtest.Messages(sink.Wait(t, 1)); got[0] != "small" {
 		t.Errorf("%.100q", got)
 	}
 	runtime.GC()
@@ -141,9 +143,9 @@ func TestHeldMemory(t *testing.T) {
 func TestSlowSender(t *testing.T) {
 	t.Parallel()
 	sink := newSink()
-	s, _ := serve(t, syslog.Options{Options: options(sink), Address: "tcp://:0", MessageTimeout: 200 * time.Millisecond})
-	c := dial(t, s)
-	write(t, c, "<13>Nov 21 08:20:52 h app: sl")
+	s, _ := serve(t, socket.Options{Options: options(sink), Address: "tcp://:0", MessageTimeout: 200 * time.Millisecond})
+	c := inputtest.Dial(t, s.Addr())
+	inputtest.Write(t, c, "<13>Nov 21 08:20:52 h app: sl")
 	go func() {
 		for range 100 { // a byte now and then does not help
 			time.Sleep(20 * time.Millisecond)
@@ -152,7 +154,7 @@ func TestSlowSender(t *testing.T) {
 			}
 		}
 	}()
-	got := messages(sink.wait(t, 1))
+	got := inputtest.Messages(sink.Wait(t, 1))
 	if !strings.HasPrefix(got[0], "slo") {
 		t.Errorf("%q", got)
 	}
@@ -166,8 +168,8 @@ func TestSlowSender(t *testing.T) {
 
 func TestIdle(t *testing.T) {
 	t.Parallel()
-	s, _ := serve(t, syslog.Options{Options: options(newSink()), Address: "tcp://:0", IdleTimeout: 50 * time.Millisecond})
-	c := dial(t, s)
+	s, _ := serve(t, socket.Options{Options: options(newSink()), Address: "tcp://:0", IdleTimeout: 50 * time.Millisecond})
+	c := inputtest.Dial(t, s.Addr())
 	if _, err := io.ReadAll(c); err != nil {
 		t.Error(err)
 	}
@@ -180,9 +182,9 @@ func TestBackpressure(t *testing.T) {
 		t.Run(address[:8], func(t *testing.T) {
 			t.Parallel()
 			sink := newSink()
-			sink.set(true, nil)
-			s, stop := serve(t, syslog.Options{Options: options(sink), Address: address, MaxMemory: 2 << 20})
-			c := dial(t, s)
+			sink.SetFull(true)
+			s, stop := serve(t, socket.Options{Options: options(sink), Address: address, MaxMemory: 2 << 20})
+			c := inputtest.Dial(t, s.Addr())
 			const n = 20000
 			sent := make(chan int)
 			text := strings.Repeat("y", 1000)
@@ -204,8 +206,8 @@ func TestBackpressure(t *testing.T) {
 				break
 			}
 			time.Sleep(50 * time.Millisecond)
-			sink.set(false, nil)
-			got := messages(sink.wait(t, n))
+			sink.SetFull(false)
+			got := inputtest.Messages(sink.Wait(t, n))
 			for range sent {
 			}
 			for i, m := range got {
@@ -224,15 +226,15 @@ func TestBrokenSink(t *testing.T) {
 	t.Parallel()
 	sink := newSink()
 	broken := errors.New("broken")
-	sink.set(false, broken)
+	sink.Fail("", broken)
 	for _, address := range []string{"tcp://:0", "udp://:0"} {
-		s, err := syslog.New(t.Context(), syslog.Options{Options: options(sink), Address: address})
+		s, err := syslog.New(t.Context(), syslog.Options{Options: socket.Options{Options: options(sink), Address: address}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		done := make(chan error)
 		go func() { done <- s.Run(t.Context()) }()
-		write(t, dial(t, s), "<13>x\n")
+		inputtest.Write(t, inputtest.Dial(t, s.Addr()), "<13>x\n")
 		if err := <-done; !errors.Is(err, broken) {
 			t.Errorf("%s: %v", address, err)
 		}
@@ -243,18 +245,18 @@ func TestBrokenSink(t *testing.T) {
 func TestManyConnections(t *testing.T) {
 	t.Parallel()
 	sink := newSink()
-	s, _ := serve(t, syslog.Options{Options: options(sink), Address: "tcp://:0", MaxConnections: 20})
+	s, _ := serve(t, socket.Options{Options: options(sink), Address: "tcp://:0", MaxConnections: 20})
 	const n = 1000
 	for i := range n {
-		c := dial(t, s)
-		write(t, c, fmt.Sprintf("<13>Nov 21 08:20:52 h app: %d\n", i))
+		c := inputtest.Dial(t, s.Addr())
+		inputtest.Write(t, c, fmt.Sprintf("<13>Nov 21 08:20:52 h app: %d\n", i))
 		go func() {
 			time.Sleep(time.Millisecond)
 			_ = c.Close()
 		}()
 	}
 	seen := map[string]bool{}
-	for _, m := range messages(sink.wait(t, n)) {
+	for _, m := range inputtest.Messages(sink.Wait(t, n)) {
 		seen[m] = true
 	}
 	if len(seen) != n || s.Stats().Connections != n {
@@ -273,9 +275,9 @@ func TestTLS(t *testing.T) {
 				files.ClientCA = pki.Path("ca.pem")
 			}
 			sink := newSink()
-			s, stop := serve(t, syslog.Options{Options: options(sink), Address: "tcp://:0", TLS: files})
+			s, stop := serve(t, socket.Options{Options: options(sink), Address: "tcp://:0", TLS: files})
 			dialTLS := func(client *tls.Config) error {
-				c := tls.Client(dial(t, s), client)
+				c := tls.Client(inputtest.Dial(t, s.Addr()), client)
 				_, err := c.Write([]byte("33 <13>Nov 21 08:20:52 h app: sealed"))
 				if err == nil {
 					err = c.CloseWrite()
@@ -288,12 +290,12 @@ func TestTLS(t *testing.T) {
 			if err := dialTLS(&tls.Config{RootCAs: pki.Pool, ServerName: "localhost", Certificates: []tls.Certificate{pki.Client}}); err != nil {
 				t.Fatal(err)
 			}
-			if got := messages(sink.wait(t, 1)); got[0] != "sealed" {
+			if got := inputtest.Messages(sink.Wait(t, 1)); got[0] != "sealed" {
 				t.Errorf("%q", got)
 			}
 			// Without TLS, and where it must show a certificate without one: refused.
-			plain := dial(t, s)
-			write(t, plain, "<13>Nov 21 08:20:52 h app: not sealed\n")
+			plain := inputtest.Dial(t, s.Addr())
+			inputtest.Write(t, plain, "<13>Nov 21 08:20:52 h app: not sealed\n")
 			_, _ = io.ReadAll(plain)
 			refused := int64(1)
 			if mutual {
@@ -305,8 +307,8 @@ func TestTLS(t *testing.T) {
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
-			if got := sink.wait(t, 1); len(got) != 1 || s.Stats().Rejected != refused {
-				t.Errorf("%q, %+v", messages(got), s.Stats())
+			if got := sink.Wait(t, 1); len(got) != 1 || s.Stats().Rejected != refused {
+				t.Errorf("%q, %+v", inputtest.Messages(got), s.Stats())
 			}
 		})
 	}
@@ -317,17 +319,17 @@ func TestEnd(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"tcp://:0", "udp://:0", "unixgram://" + filepath.Join(t.TempDir(), "d")} {
 		sink := newSink()
-		s, stop := serve(t, syslog.Options{Options: options(sink), Address: address})
-		c := dial(t, s)
-		write(t, c, "<13>Nov 21 08:20:52 h app: first\n")
-		sink.wait(t, 1)
+		s, stop := serve(t, socket.Options{Options: options(sink), Address: address})
+		c := inputtest.Dial(t, s.Addr())
+		inputtest.Write(t, c, "<13>Nov 21 08:20:52 h app: first\n")
+		sink.Wait(t, 1)
 		for range 100 {
-			write(t, c, "<13>Nov 21 08:20:52 h app: more\n")
+			inputtest.Write(t, c, "<13>Nov 21 08:20:52 h app: more\n")
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		if got := sink.wait(t, 101); len(got) != 101 {
+		if got := sink.Wait(t, 101); len(got) != 101 {
 			t.Errorf("%s: %d", address, len(got))
 		}
 	}
@@ -336,37 +338,40 @@ func TestEnd(t *testing.T) {
 func TestGarbage(t *testing.T) {
 	t.Parallel()
 	sink := newSink()
-	s, _ := serve(t, syslog.Options{Options: options(sink), Address: "tcp://:0"})
+	s, _ := serve(t, socket.Options{Options: options(sink), Address: "tcp://:0"})
 	for _, text := range []string{"\x16\x03\x01\x02\x00\x01\x00", "GET / HTTP/1.1\r\n\r\n", "\n\n\n", "9999999 <", "<<<<<", "\x00\x00"} {
-		c := dial(t, s)
-		write(t, c, text)
+		c := inputtest.Dial(t, s.Addr())
+		inputtest.Write(t, c, text)
 		_ = c.Close()
 	}
-	write(t, dial(t, s), "<13>Nov 21 08:20:52 h app: well\n")
-	for !slices.Contains(messages(sink.wait(t, 1)), "well") {
-		time.Sleep(time.Millisecond)
+	inputtest.Write(t, inputtest.Dial(t, s.Addr()), "<13>Nov 21 08:20:52 h app: well\n")
+	for n := 1; ; n++ {
+		if got := inputtest.Messages(sink.Wait(t, n)); slices.Contains(got, "well") {
+			break
+		}
 	}
 }
 
 func TestNew(t *testing.T) {
 	t.Parallel()
-	s, _ := serve(t, syslog.Options{Options: options(newSink()), Address: "tcp://:0"})
+	s, _ := serve(t, socket.Options{Options: options(newSink()), Address: "tcp://:0"})
 	dir := t.TempDir()
 	for _, c := range []struct {
-		opts syslog.Options
+		opts socket.Options
 		want string
 	}{
-		{syslog.Options{Address: "127.0.0.1:514"}, "must start with udp://"},
-		{syslog.Options{Address: "http://127.0.0.1:514"}, "must start with udp://"},
-		{syslog.Options{Address: "tcp://127.0.0.1"}, "HOST:PORT"},
-		{syslog.Options{Address: "unix://"}, "a path must follow"},
-		{syslog.Options{Address: "tcp://" + s.Addr().String()}, "address already in use"},
-		{syslog.Options{Address: "udp://:0", TLS: listen.TLS{Cert: "a"}}, "TLS needs a certificate and a key"},
-		{syslog.Options{Address: "tcp://:0", TLS: listen.TLS{Cert: dir + "/a", Key: dir + "/b"}}, "no such file"},
-		{syslog.Options{Address: "unix://" + dir}, "is no socket"},
-		{syslog.Options{Address: "tcp://:0", Options: input.Options{MaxRecord: 1}}, "record limit"},
+		{socket.Options{Address: "127.0.0.1:514"}, "must start with udp://"},
+		{socket.Options{Address: "http://127.0.0.1:514"}, "must start with udp://"},
+		{socket.Options{Address: "tcp://127.0.0.1"}, "HOST:PORT"},
+		{socket.Options{Address: "unix://"}, "a path must follow"},
+		{socket.Options{Address: "tcp://" + s.Addr().String()}, "address already in use"},
+		{socket.Options{Address: "udp://:0", TLS: listen.TLS{Cert: "a"}}, "TLS needs a certificate and a key"},
+		{socket.Options{Address: "tcp://:0", TLS: listen.TLS{Cert: dir + "/a", Key: dir + "/b"}}, "no such file"},
+		{socket.Options{Address: "unix://" + dir}, "is no socket"},
+		{socket.Options{Address: "tcp://:0", Options: input.Options{MaxRecord: 1}}, "record limit"},
 	} {
-		if _, err := syslog.New(t.Context(), c.opts); err == nil || !strings.Contains(err.Error(), c.want) {
+		c.opts.Sink = newSink()
+		if _, err := syslog.New(t.Context(), syslog.Options{Options: c.opts}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.opts.Address, err, c.want)
 		}
 	}

@@ -1,9 +1,13 @@
 package tail
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fsnotify/fsnotify"
 
 	"logstow/buffer"
 	"logstow/input"
@@ -41,6 +45,36 @@ func TestIsActive(t *testing.T) {
 		}
 		if got := tailer.isActive(f); got != c.isActive {
 			t.Errorf("%s: active %v", c.name, got)
+		}
+	}
+}
+
+// The watcher opens a file when it is created, and not again when it is written to.
+func TestWatcherOpensNewFiles(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.log")
+	tailer, err := New(Options{Options: input.Options{Service: "x", Sink: new(buffer.Buffer)}, Paths: []string{path}, Polling: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	w := watch(tailer.opts, &tailer.selection)
+	defer w.close()
+	for _, c := range []struct {
+		op     fsnotify.Op
+		opened int
+	}{{fsnotify.Create, 1}, {fsnotify.Write, 0}, {fsnotify.Remove, 0}} {
+		if !w.note(fsnotify.Event{Name: path, Op: c.op}) {
+			t.Errorf("%s is not news", c.op)
+		}
+		events := w.drain()
+		if len(events.opened) != c.opened {
+			t.Errorf("%s: %d files were opened, want %d", c.op, len(events.opened), c.opened)
+		}
+		for _, opened := range events.opened {
+			opened.close()
 		}
 	}
 }

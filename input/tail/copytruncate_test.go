@@ -22,7 +22,7 @@ func TestCopyTruncateWindow(t *testing.T) {
 	w := newWriter(t, path)
 	w.write(10)
 	r.start()
-	r.await(10, 10*time.Second)
+	r.await(10, longest)
 	const rotations = 50
 	var writing sync.WaitGroup
 	stop := make(chan struct{})
@@ -61,7 +61,7 @@ func TestCopyTruncateWindow(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r.await(len(kept), 10*time.Second)
+	r.await(len(kept), longest)
 	time.Sleep(time.Second)
 	r.stop()
 	lost, doubled := r.ledger.compare(w.lines)
@@ -90,13 +90,13 @@ func TestReadFurtherThanCopied(t *testing.T) {
 	w.check(err)
 	r.start()
 	w.write(2)
-	r.await(5, 10*time.Second)
+	r.await(5, longest)
 	prepared := filepath.Join(t.TempDir(), "copy")
 	w.check(os.WriteFile(prepared, copied, 0o644))
 	w.check(os.Truncate(path, 0))
 	w.write(1)
 	w.check(os.Rename(prepared, w.dated()))
-	r.await(6, 10*time.Second)
+	r.await(6, longest)
 	r.stop()
 	if lost, doubled := r.ledger.compare(w.lines); len(lost) > 0 || len(doubled) > 0 {
 		t.Errorf("lost %v, doubled %v", lost, doubled)

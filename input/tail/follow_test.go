@@ -2,6 +2,7 @@ package tail_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/buffer"
+	"logstow/input"
 	"logstow/input/tail"
 )
 
@@ -374,5 +377,53 @@ func TestUnreadableHasNoPosition(t *testing.T) {
 	again(t, dir, s, tail.Options{Paths: []string{"*.log"}, FromStart: true}, "a.log: 1")
 	if n := len(s.Positions("file:")); n != 1 {
 		t.Errorf("%d positions", n)
+	}
+}
+
+// failingSink fails to append records once it is told to.
+type failingSink struct {
+	*sink
+	failure error
+}
+
+func (s *failingSink) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
+	if s.failure != nil && len(c.Records) > 0 {
+		return 0, s.failure
+	}
+	return s.sink.Append(ctx, c)
+}
+
+// What is written just before the end is read, and an error of appending it is that of the run.
+func TestFollowFailsAtEnd(t *testing.T) {
+	t.Parallel()
+	for _, failure := range []error{nil, errors.New("the buffer failed")} {
+		dir, s := t.TempDir(), &failingSink{sink: newSink()}
+		put(t, dir, "a.log", "1\n")
+		synctest.Test(t, func(t *testing.T) {
+			tailer, err := tail.New(tail.Options{
+				Options: input.Options{Service: "x", Sink: s}, Paths: []string{filepath.Join(dir, "a.log")}, Polling: true, FromStart: true,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() { done <- tailer.Run(ctx) }()
+			time.Sleep(time.Minute + 250*time.Millisecond) // between two polls
+			synctest.Wait()
+			s.failure = failure
+			add(t, filepath.Join(dir, "a.log"), "2\n")
+			stop()
+			if err := <-done; !errors.Is(err, failure) {
+				t.Errorf("error %v, want %v", err, failure)
+			}
+			want := []string{"a.log: 1", "a.log: 2"}
+			if failure != nil {
+				want = want[:1]
+			}
+			if diff := cmp.Diff(want, s.take()); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }

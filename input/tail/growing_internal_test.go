@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -62,5 +65,29 @@ func TestCompressedWhileIdentified(t *testing.T) {
 	}
 	if waits == 0 {
 		t.Error("never identified before it was complete")
+	}
+}
+
+// What is kept of the start of a file is as long as a fingerprint, however the file grew.
+func TestHeadIsLimited(t *testing.T) {
+	t.Parallel()
+	text := bytes.Repeat([]byte("x"), 3*maxFingerprint)
+	path := filepath.Join(t.TempDir(), "a.log")
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	opened, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	r := &section{f: &file{handle: handle{opened: opened}}}
+	for _, n := range []int{100, 2 * maxFingerprint} {
+		if _, err := io.ReadFull(r, make([]byte, n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := fingerprintOf(text[:maxFingerprint]); len(r.f.head) != maxFingerprint || r.f.print != want {
+		t.Errorf("%d bytes are kept with fingerprint %v, want %v", len(r.f.head), r.f.print, want)
 	}
 }

@@ -354,7 +354,7 @@ type candidate struct {
 	entry
 	// source is the source of its records, shown the path as configured, if different.
 	source, shown string
-	// content is the open file. Whoever reads the file takes it; then it is nil.
+	// content is the open file. The reader of the file takes it; then it is nil.
 	content
 	// place is the path with symbolic links resolved.
 	place string

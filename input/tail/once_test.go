@@ -248,3 +248,31 @@ func TestOnceReplaced(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A file that was copied and truncated while the files before it were read: the rest of its
+// former content is read from the copy in the same run.
+func TestOnceCopiedMeanwhile(t *testing.T) {
+	t.Parallel()
+	dir, s := t.TempDir(), newSink()
+	put(t, dir, "a.log", "1\n", "b.log", "2\n")
+	run := func(sink input.Sink, want ...string) {
+		t.Helper()
+		tailer, err := tail.New(tail.Options{
+			Options: input.Options{Service: "x", Sink: sink}, Once: true,
+			Paths: []string{filepath.Join(dir, "a.log"), filepath.Join(dir, "b.log")},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tailer.Run(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff(want, s.take()); diff != "" {
+			t.Error(diff)
+		}
+	}
+	run(s, "a.log: 1", "b.log: 2")
+	add(t, filepath.Join(dir, "a.log"), "3\n")
+	run(&hookSink{s, func() { put(t, dir, "b.log.1", "2\n4\n", "b.log", "5\n") }}, "a.log: 3", "b.log: 5", "b.log: 4")
+	run(s)
+}

@@ -194,3 +194,14 @@ func TestSkippedGrowsWithinATick(t *testing.T) {
 		})
 	}
 }
+
+// Of two files of the first scan, the one with the rotated name is taken for the copy, whichever of
+// the names is the first.
+func TestCopyAtFirstScan(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"a-20261121.log", "a.log-20261121.log"} {
+		dir, s := t.TempDir(), newSink()
+		put(t, dir, name, "1\n2\n", "a.log", "1\n2\n")
+		again(t, dir, s, tail.Options{Paths: []string{"*.log"}, FromStart: true}, "a.log: 1", "a.log: 2")
+	}
+}

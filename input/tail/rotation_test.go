@@ -109,6 +109,10 @@ func (r *runner) start() {
 	}
 }
 
+// longest is how long reading may take: on a busy machine, a search takes seconds, and the next one
+// begins ten times as long after it.
+const longest = 2 * time.Minute
+
 // await waits until n lines were read, at most for timeout.
 func (r *runner) await(n int, timeout time.Duration) {
 	for end := time.Now().Add(timeout); r.ledger.count() < n && time.Now().Before(end); {
@@ -313,7 +317,7 @@ func rotateFast(t *testing.T, paths []string, rotate func(*writer), restarts, de
 	w := newWriter(t, filepath.Join(logs, "a.log"))
 	r.start()
 	w.write(3) // so that the file was seen before the first rotation
-	r.await(3, 10*time.Second)
+	r.await(3, longest)
 	const rotations = 120
 	for i := range rotations {
 		began := time.Now()
@@ -333,7 +337,7 @@ func rotateFast(t *testing.T, paths []string, rotate func(*writer), restarts, de
 		time.Sleep(10*time.Millisecond - time.Since(began))
 	}
 	w.write(1)
-	timeout := 15 * time.Second
+	timeout := longest
 	if deleted {
 		timeout = 3 * time.Second
 	}

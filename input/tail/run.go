@@ -235,8 +235,6 @@ func (t *Tailer) readAll(ctx context.Context) error {
 		}
 		failed, all = append(failed, errs...), append(all, files...)
 	}
-	t.searchAll(true)
-	t.search()
 	read := func(f *file) error {
 		fileErr, err := t.readToEnd(ctx, f)
 		if fileErr != nil {
@@ -244,13 +242,21 @@ func (t *Tailer) readAll(ctx context.Context) error {
 		}
 		return err
 	}
-	if err := t.flush(ctx); err != nil {
-		return err
-	}
-	for _, f := range inOrder(maps.Values(t.files)) {
-		if err := read(f); err != nil {
+	readUnmatched := func() error {
+		t.search()
+		if err := t.flush(ctx); err != nil { // before records, whose positions are newer
 			return err
 		}
+		for _, f := range inOrder(maps.Values(t.files)) {
+			if err := read(f); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	t.searchAll(true)
+	if err := readUnmatched(); err != nil {
+		return err
 	}
 	present := make(map[fileID]bool)
 	for _, c := range all {
@@ -277,11 +283,8 @@ func (t *Tailer) readAll(ctx context.Context) error {
 			}
 		}
 	}
-	t.search()
-	for _, f := range inOrder(maps.Values(t.files)) { // copies of files that were replaced
-		if err := read(f); err != nil {
-			return err
-		}
+	if err := readUnmatched(); err != nil { // copies of files that were replaced
+		return err
 	}
 	t.forgetRemoved()
 	if err := t.flush(ctx); err != nil {

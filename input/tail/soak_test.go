@@ -61,7 +61,7 @@ func soak(t *testing.T, seed uint64) {
 	}
 	w.write(3)
 	restart()
-	r.await(3, 10*time.Second)
+	r.await(3, longest)
 	var done []string
 	for range 80 {
 		step := []string{"write", "write", "write", "half", "rename", "copy", "gzip", "compress", "restart", "wait"}[random.IntN(10)]
@@ -102,7 +102,7 @@ func soak(t *testing.T, seed uint64) {
 		restart()
 	}
 	w.write(1)
-	r.await(w.lines, 15*time.Second)
+	r.await(w.lines, longest)
 	time.Sleep(500 * time.Millisecond)
 	r.stop()
 	lost, doubled := r.ledger.compare(w.lines)

@@ -31,6 +31,7 @@ func main() {
 	kind := flag.String("kind", "json", "json, nginx or hdfs")
 	runs := flag.Int("runs", 3, "runs of each measurement; the median is shown")
 	fields := flag.Bool("fields", false, "measure what fields cost only")
+	logql := flag.Bool("ql", false, "measure LogQL only")
 	fleet := flag.Int("fleet", 0, "measure compaction of so many segments instead; needs AZURE_STORAGE_CONNECTION_STRING")
 	part := flag.String("part", "", "internal: run one comparison part on the files that follow")
 	flag.Parse()
@@ -43,7 +44,7 @@ func main() {
 	case *fleet > 0:
 		err = benchFleet(ctx, *fleet, *runs)
 	default:
-		err = bench(ctx, *kind, *size, *runs, *fields)
+		err = bench(ctx, *kind, *size, *runs, *fields, *logql)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -59,7 +60,7 @@ const (
 	to    = "2026-11-20T16:00:00Z"
 )
 
-func bench(ctx context.Context, kind, size string, runs int, fields bool) error {
+func bench(ctx context.Context, kind, size string, runs int, fields, logql bool) error {
 	bytes, err := units.ParseSize(size)
 	if err != nil {
 		return err
@@ -75,8 +76,11 @@ func bench(ctx context.Context, kind, size string, runs int, fields bool) error 
 	}
 	fmt.Printf("%s of %s, medians of %d runs; CPU is user + system of the whole process\n\n", size, kind, runs)
 	fmt.Printf("%-44s %8s %8s %9s %8s   %s\n", "", "CPU s", "wall s", "peak MiB", "ratio", "of")
-	if fields {
+	switch {
+	case fields:
 		return b.benchFormats()
+	case logql:
+		return b.benchQL(kind)
 	}
 	if err := b.benchReading(); err != nil {
 		return err
@@ -91,6 +95,9 @@ func bench(ctx context.Context, kind, size string, runs int, fields bool) error 
 		return err
 	}
 	if err := b.benchColumns(kind); err != nil {
+		return err
+	}
+	if err := b.benchQL(kind); err != nil {
 		return err
 	}
 	return b.benchFormats()

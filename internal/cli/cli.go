@@ -170,18 +170,26 @@ func (p Program) unknownCommand(word string, args []string) error {
 	if slices.ContainsFunc(args, func(a string) bool { return p.Command(a) != nil }) {
 		return hint.Wrap(Usagef("the command comes first"), "%s COMMAND [flags]", p.Name)
 	}
+	if args[0] != word { // a flag with its value
+		return hint.Wrap(Usagef("a command is missing before %s", args[0]), "the commands are %s", strings.Join(p.commandNames(), ", "))
+	}
 	err := Usagef("unknown command %q", word)
 	if instead := p.OtherNames[word]; instead != "" {
 		return hint.Wrap(err, "%s", instead)
 	}
-	var names []string
-	for _, c := range p.VisibleCommands() {
-		names = append(names, c.Name)
-	}
+	names := p.commandNames()
 	if near := suggest.Nearest(word, names); near != "" {
 		return hint.Wrap(err, "did you mean %s %s?", p.Name, near)
 	}
 	return hint.Wrap(err, "the commands are %s", strings.Join(names, ", "))
+}
+
+// commandNames are the names of the commands that help lists.
+func (p Program) commandNames() (names []string) {
+	for _, c := range p.VisibleCommands() {
+		names = append(names, c.Name)
+	}
+	return names
 }
 
 // commandName is the first argument where it names a command, "" otherwise.

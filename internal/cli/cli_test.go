@@ -176,6 +176,7 @@ func TestRun(t *testing.T) {
 		{"query", cli.Exit(1), 1, "[] [] 0 []\n", ""},
 		{"query", &store.Error{Op: "read", Object: "x", Class: store.ErrAccessDenied}, 4, "[] [] 0 []\n", "tool: cannot read x: access denied\n"},
 		{"query", context.Canceled, 130, "[] [] 0 []\n", ""},
+		{"-s x", nil, 2, "", "tool: a command is missing before -s\nhint: the commands are query\n"},
 		{"-s x query", nil, 2, "", "tool: the command comes first\nhint: tool COMMAND [flags]\n"},
 		{"", nil, 0, "tool - A new cli application\n\nUsage: tool COMMAND", ""},
 		{"help", nil, 0, "tool - A new cli application\n\nUsage: tool COMMAND", ""},

@@ -161,7 +161,7 @@ func TestReferenceConfiguration(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]string{
 		"files": "files: a", "stdin": "stdin: true", "syslog": "syslog: 'udp://:1'",
-		"forward": "forward: ':1'", "http": "http: ':1'", "journald": "journald: true",
+		"forward": "forward: ':1'", "gelf": "gelf: 'udp://:1'", "http": "http: ':1'", "journald": "journald: true",
 	}
 	top, stdin := known(t, "KEY"), known(t, "inputs: [ { stdin: true, KEY } ]")
 	common := without(top, without(top, stdin)) // of both
@@ -172,6 +172,8 @@ func TestReferenceConfiguration(t *testing.T) {
 		"drop":           known(t, "inputs: [ { files: a, drop: [ { KEY } ] } ]"),
 		"keep":           known(t, "inputs: [ { files: a, keep: [ { KEY } ] } ]"),
 		"sample":         known(t, "inputs: [ { files: a, sample: [ { KEY } ] } ]"),
+		"log-metrics":    known(t, "log-metrics: [ { KEY } ]"),
+		"pod-metadata":   known(t, "inputs: [ { files: a, pod-metadata: { KEY } } ]"),
 		"tls":            known(t, "inputs: [ { http: ':1', tls: { KEY } } ]"),
 	}
 	for kind, entry := range kinds {

@@ -35,6 +35,9 @@ type Evidence struct {
 	bytes        int64
 	records      uint64
 	recordsKnown bool
+	// otherInstances are those of the segments of the range, if no record of them can match because of its instance, and
+	// wantedInstances those that expressions name.
+	otherInstances, wantedInstances []string
 	// sources are those of the segments that were opened, all if sourcesKnown.
 	sources      []string
 	sourcesKnown bool
@@ -54,6 +57,9 @@ func NewEvidence(f *Findings, m *match.Matcher, planned []*source.Segment) *Evid
 	for i := range f.rejected {
 		e.rejected[i] = f.rejected[i].Load()
 	}
+	if f.foreign == 0 && len(f.origins) < maxOrigins {
+		e.setInstances(f.origins, m)
+	}
 	for _, s := range planned {
 		e.bytes += s.Size
 		e.records += s.Meta.Records
@@ -65,6 +71,22 @@ func NewEvidence(f *Findings, m *match.Matcher, planned []*source.Segment) *Evid
 	slices.Sort(e.planned)
 	e.planned = slices.Compact(e.planned)
 	return e
+}
+
+// setInstances finds out whether records of none of the origins can match.
+func (e *Evidence) setInstances(origins map[origin]bool, m *match.Matcher) {
+	var others []string
+	for o := range origins {
+		if m.MayMatchOrigin(o.service, o.instance) {
+			return
+		}
+		others = append(others, o.instance)
+	}
+	slices.Sort(others)
+	e.otherInstances = slices.Compact(others)
+	for _, p := range m.Where {
+		e.wantedInstances = append(e.wantedInstances, p.Instances()...)
+	}
 }
 
 // SetCounts replaces what was counted of listed and planned segments: levels are the records of the

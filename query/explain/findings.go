@@ -2,10 +2,12 @@ package explain
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"logstow/query/match"
+	"logstow/query/source"
 
 	"logstow/record"
 	"logstow/segment"
@@ -16,7 +18,7 @@ import (
 type Findings struct {
 	rejected [match.Stages]atomic.Uint64
 	sample   sample
-	// sampled is set if the sample has records, or a block was chosen for it.
+	// sampled is set if the sample has records, or a block was chosen for it, or none is wanted.
 	sampled atomic.Bool
 
 	mu sync.Mutex
@@ -28,10 +30,26 @@ type Findings struct {
 	levels            record.Counts
 	// outputs is set if outputs of compaction are among them: then levels may have records twice.
 	outputs bool
+	// origins are the instances of services that segments of the range were written by, as far as they are known; there are
+	// at most maxOrigins.
+	origins map[origin]bool
 	// sources are those of the segments that were opened; many is set if there are more.
 	sources map[string]bool
 	many    bool
 }
+
+// NewFindings makes findings. Without a sample no text is wanted for it.
+func NewFindings(sample bool) *Findings {
+	f := &Findings{}
+	f.sampled.Store(!sample)
+	return f
+}
+
+// origin is an instance of a service.
+type origin struct{ service, instance string }
+
+// maxOrigins is the number of origins that findings keep.
+const maxOrigins = 1000
 
 // maxSources is the number of sources that findings keep.
 const maxSources = 4 * segment.MaxSources
@@ -66,6 +84,21 @@ type Listed struct {
 	Levels            record.Counts
 	// Outputs is set if some of the Segments are outputs of compaction, which may contain others.
 	Outputs bool
+	origins map[origin]bool
+}
+
+// AddOrigin adds the instance of a service that a segment of the range was written by.
+func (l *Listed) AddOrigin(service, instance string) {
+	addOrigin(&l.origins, origin{service, instance})
+}
+
+func addOrigin(all *map[origin]bool, o origin) {
+	if *all == nil {
+		*all = map[origin]bool{}
+	}
+	if len(*all) < maxOrigins || (*all)[o] {
+		(*all)[origin{strings.Clone(o.service), strings.Clone(o.instance)}] = true
+	}
 }
 
 // AddListed adds what a listing for a service brought.
@@ -79,6 +112,9 @@ func (f *Findings) AddListed(service string, l *Listed) {
 	f.segments += l.Segments
 	f.foreign += l.Foreign
 	f.outputs = f.outputs || l.Outputs
+	for o := range l.origins {
+		addOrigin(&f.origins, o)
+	}
 	for level, n := range l.Levels {
 		f.levels[level] += n
 	}
@@ -106,6 +142,15 @@ func (f *Findings) ListedAll(selected []string) bool {
 		}
 	}
 	return true
+}
+
+// AddOrigins adds what the inputs of an output of compaction were written by.
+func (f *Findings) AddOrigins(inputs []source.Segment) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range inputs {
+		addOrigin(&f.origins, origin{inputs[i].Name.Service, inputs[i].Meta.Instance})
+	}
 }
 
 // AddSources adds the sources of a segment.

@@ -21,7 +21,7 @@ import (
 // --explain with -o json.
 type Reason struct {
 	// Code identifies the reason for programs: store-empty, service-unknown, range-empty, future,
-	// level, levels-missing, source-unknown, field-missing, field-type, value-unknown, index, exclude,
+	// level, levels-missing, source-unknown, field-missing, field-type, value-unknown, instance-unknown, index, exclude,
 	// regexp, template, where, source, pattern, case, identifier, service-name, level-name or default-range.
 	Code string `json:"code"`
 	// Text is for people: a line without a full stop.
@@ -242,6 +242,8 @@ func (x *explanation) conditions() {
 		x.add("level", "the records of the range have other levels: %s", levelCounts(x.levels))
 	case x.sourcesKnown && !x.sel.MayMatchSources(x.sources):
 		x.add("source-unknown", "no source matches %s; %s", quoted(x.sel.Sources), nearestOr(x.sel.Sources[0], x.sources))
+	case len(x.wantedInstances) > 0 && len(x.otherInstances) > 0:
+		x.add("instance-unknown", "the range has no records of instance %q; %s", x.wantedInstances[0], nearestOr(x.wantedInstances[0], x.otherInstances))
 	case n[match.StageWhere] > 0 && len(x.reasons) > 0: // its fields are explained
 	case n[match.StageWhere] > 0:
 		x.add("where", "--where removed %s", allOf(n[match.StageWhere], "record that matches everything else", "records that match everything else"))

@@ -26,7 +26,7 @@ func (f *Fetcher) WithColumns(names []columns.Name) *Fetcher {
 }
 
 // prune leaves out the blocks of which columns show that no record can match: by the numbers that their pages have,
-// before any is read, then, if their text would be read, record by record.
+// before any is read, by the different values of pages, then, if their text would be read, record by record.
 func (f *Fetcher) prune(ctx context.Context, s *segmentColumns, blocks []segment.Block) []segment.Block {
 	if s == nil {
 		return blocks
@@ -36,7 +36,7 @@ func (f *Fetcher) prune(ctx context.Context, s *segmentColumns, blocks []segment
 		blocks = slices.DeleteFunc(blocks, func(b segment.Block) bool { return f.outOfBounds(s, b) && f.exclude(b) })
 	}
 	f.loadColumns(ctx, s, blocks)
-	if conditions && (!f.fromColumns || !f.Matcher.ColumnsSuffice()) {
+	if conditions && (f.Matcher.Selection.Columns != nil || !f.textless()) {
 		blocks = slices.DeleteFunc(blocks, func(b segment.Block) bool { return f.noneMatch(ctx, s, b) && f.exclude(b) })
 	}
 	return blocks
@@ -52,13 +52,29 @@ func (f *Fetcher) outOfBounds(s *segmentColumns, b segment.Block) bool {
 	})
 }
 
+// textless reports whether columns, where segments have them, answer the step without the text.
+func (f *Fetcher) textless() bool { return f.fromColumns && f.Matcher.ColumnsSuffice() }
+
 // noneMatch reports whether the columns of a block show that no record of it matches.
 func (f *Fetcher) noneMatch(ctx context.Context, s *segmentColumns, b segment.Block) bool {
 	w := <-f.workers
 	defer func() { f.workers <- w }()
-	sel, ok := w.columns.Select(&b, f.checksOf(s.source, b), f.blockColumns(ctx, w, s, b))
+	cols := f.blockColumns(ctx, w, s, b)
+	if w.filter != nil && !w.filter.MayMatch(s.source.Name.Service, &b, cols) {
+		return true
+	}
+	if f.textless() {
+		return false
+	}
+	sel, ok := w.columns.Select(&b, f.checksOf(s.source, b), cols)
 	w.columns.TakeRejections()
-	return ok && sel.Count == 0
+	if ok && sel.Count == 0 {
+		return true
+	}
+	if !ok {
+		sel = match.Selected{Count: int(b.Records)}
+	}
+	return w.filter != nil && !w.filter.AnyMatches(s.source.Name.Service, &b, sel, cols)
 }
 
 // exclude records that a block is left out; it returns false if its text is to be read for the sample.
@@ -81,7 +97,9 @@ type segmentColumns struct {
 	blob []byte
 	// first and last are the blocks whose pages are read, each column in one request.
 	first, last int
-	noted       atomic.Bool
+	// output finds the inputs of records; nil unless the segment is an output of compaction.
+	output *outputReader
+	noted  atomic.Bool
 
 	mu   sync.Mutex
 	data map[columns.Name]*columnData
@@ -96,15 +114,15 @@ type columnData struct {
 	err       error
 }
 
-// openColumns reads the directory of a segment's columns; nil if it has none, or the step needs none. blob is
-// the whole blob if it was read at once.
-func (f *Fetcher) openColumns(ctx context.Context, s *source.Segment, footer *segment.Footer, blob []byte) *segmentColumns {
+// openColumns reads the directory of a segment's columns; nil if it has none, or the step needs none. output is
+// that of an output of compaction, blob the whole blob if it was read at once.
+func (f *Fetcher) openColumns(ctx context.Context, s *source.Segment, footer *segment.Footer, output *outputReader, blob []byte) *segmentColumns {
 	if footer.Columns == 0 || f.noColumns || !f.Matcher.ColumnConditions() && !f.fromColumns {
 		return nil
 	}
 	fields := f.fieldsOf(s)
 	sc := &segmentColumns{
-		source: s, blob: blob, data: make(map[columns.Name]*columnData),
+		source: s, output: output, blob: blob, data: make(map[columns.Name]*columnData),
 		ofFields: fields.Err == nil && fields.Parser.Stored() == s.Meta.Parse,
 	}
 	stored, err := f.columnRange(ctx, sc, footer.Columns, footer.ColumnsLength)
@@ -242,15 +260,72 @@ func (c *blockColumns) Page(name columns.Name) *columns.Page {
 		return c.pages[i]
 	}
 	var page *columns.Page
-	if stored := c.segment.stored(c.ctx, c.f, name, c.block); stored != nil {
+	if name.Fixed == field.Instance {
+		page = c.instances()
+	} else if stored := c.segment.stored(c.ctx, c.f, name, c.block); stored != nil {
 		var err error
 		if page, err = c.decoder.Page(stored, int(c.block.Records)); err != nil {
-			c.segment.note(c.ctx, c.f, fmt.Errorf("column %s of block %d: %w", name, c.block.Index, err))
+			c.note(name, err)
 			page = nil
 		}
 	}
 	c.names, c.pages = append(c.names, name), append(c.pages, page)
 	return page
+}
+
+// Values implements [match.Columns].
+func (c *blockColumns) Values(name columns.Name) *columns.Values {
+	stored := c.segment.stored(c.ctx, c.f, name, c.block)
+	if stored == nil {
+		return nil
+	}
+	at := c.segment.page(name, c.block)
+	v := &columns.Values{Least: at.Least, Greatest: at.Greatest}
+	var err error
+	if v.Entries, v.Plane, err = columns.DecodeEntries(stored); err != nil {
+		c.note(name, err)
+		return nil
+	}
+	return v
+}
+
+// note notes that a page cannot be decoded.
+func (c *blockColumns) note(name columns.Name, err error) {
+	c.segment.note(c.ctx, c.f, fmt.Errorf("column %s of block %d: %w", name, c.block.Index, err))
+}
+
+// instances are those of the records: of an output of compaction, those of its inputs. It is nil if they cannot be read, which
+// reading the text reports, or are more than a page has.
+func (c *blockColumns) instances() *columns.Page {
+	text := func(instance string) field.Value { return field.Value{Kind: field.String, Text: []byte(instance)} }
+	records := int(c.block.Records)
+	output := c.segment.output
+	if output == nil {
+		return columns.Constant(text(c.segment.source.Meta.Instance), records)
+	}
+	origins, err := output.page(c.ctx, c.f, c.block)
+	if err != nil || len(origins.IDs) != records {
+		return nil
+	}
+	var entries []field.Value
+	var instances []string
+	of := make([]uint8, len(origins.Inputs)) // index into instances of each input
+	for i, input := range origins.Inputs {
+		instance := output.inputs[input].Meta.Instance
+		at := slices.Index(instances, instance)
+		if at < 0 {
+			if at = len(instances); at == columns.MaxEntries {
+				return nil
+			}
+			instances, entries = append(instances, instance), append(entries, text(instance))
+		}
+		of[i] = uint8(at)
+	}
+	ids := make([]uint8, records)
+	for i, id := range origins.IDs {
+		ids[i] = of[id]
+	}
+	return columns.Dictionary(entries, ids)
 }
 
 // Seconds implements [match.Columns].
@@ -262,8 +337,11 @@ func (c *blockColumns) Seconds() []columns.Run {
 	}
 	runs, err := c.decoder.Seconds(stored, int(c.block.Records))
 	if err != nil {
-		c.segment.note(c.ctx, c.f, fmt.Errorf("column %s of block %d: %w", name, c.block.Index, err))
+		c.note(name, err)
 		return nil
 	}
 	return runs
 }
+
+// Members implements [match.Columns].
+func (c *blockColumns) Members() bool { return c.segment.directory.Members[c.block.Index] }

@@ -22,7 +22,7 @@ import (
 func (f *Fetcher) convertForeign(ctx context.Context, s *source.Segment) (*segment.Footer, error) {
 	w := <-f.workers
 	defer func() { f.workers <- w }()
-	all := f.Matcher.AllChecks(s.Name.Service)
+	all := f.Matcher.AllChecks(s.Name.Service, s.Meta.Instance)
 	c := newBlockBuilder(s.Meta, f.scratch, f.compressor)
 	var line []byte
 	outside, broken := 0, 0

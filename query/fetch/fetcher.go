@@ -57,6 +57,8 @@ type worker struct {
 	scanner *match.Scanner
 	columns *match.ColumnScanner
 	decoder columns.Decoder
+	// filter is that of Selection.Columns, nil if there is none.
+	filter match.BlockMatcher
 	// matches and spans are buffers of Find.
 	matches []byte
 	spans   []Span
@@ -80,7 +82,11 @@ func (f *Fetcher) With(m *match.Matcher) *Fetcher {
 	other.Matcher = m
 	other.workers = make(chan *worker, runtime.GOMAXPROCS(0))
 	for range cap(other.workers) {
-		other.workers <- &worker{scanner: match.NewScanner(m), columns: match.NewColumnScanner(m)}
+		w := &worker{scanner: match.NewScanner(m), columns: match.NewColumnScanner(m)}
+		if m.Selection.Columns != nil {
+			w.filter = m.Selection.Columns.New()
+		}
+		other.workers <- w
 	}
 	return &other
 }
@@ -101,7 +107,7 @@ func (f *Fetcher) fieldsOf(s *source.Segment) *match.Fields {
 
 // checksOf are those that the records of a segment's block need.
 func (f *Fetcher) checksOf(s *source.Segment, b segment.Block) match.Checks {
-	checks := f.Matcher.ChecksFor(&b, s.Name.Service)
+	checks := f.Matcher.ChecksFor(&b, s.Name.Service, s.Meta.Instance)
 	checks.Fields = f.fieldsOf(s)
 	return checks
 }

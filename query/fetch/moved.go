@@ -53,6 +53,7 @@ func (e *MovedError) Replace(segments []*source.Segment) []*source.Segment {
 	at := slices.IndexFunc(segments, func(s *source.Segment) bool { return s.Store == output.Store && s.Name == output.Name })
 	if at >= 0 {
 		output = *segments[at]
+		output.Replaces = append(slices.Clip(output.Replaces), segments[at])
 		output.Excluded = maps.Clone(output.Excluded)
 	} else {
 		output.Hidden = make(map[int]*source.Segment)
@@ -65,6 +66,7 @@ func (e *MovedError) Replace(segments []*source.Segment) []*source.Segment {
 	output.StoreOf = maps.Clone(output.StoreOf)
 	include := func(input int, s *source.Segment) {
 		delete(output.Excluded, input)
+		output.Replaces = append(slices.Clip(output.Replaces), s)
 		if s.Store == output.Store {
 			return
 		}
@@ -165,7 +167,7 @@ func (f *Fetcher) unread(ctx context.Context, output *source.Segment) bool {
 		return false
 	}
 	for i, input := range inputs {
-		if !output.Excluded[i] && f.Matcher.MayMatch(input.Start, input.End, input.Levels) {
+		if !output.Excluded[i] && f.Matcher.MayMatch(input.Start, input.End, input.Levels) && f.Matcher.MayMatchOrigin(output.Name.Service, input.Instance) {
 			return false
 		}
 	}

@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"logstow/query/source"
 
@@ -60,6 +61,7 @@ func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Open
 	if read.origins != nil {
 		output = newOutputReader(s, read.origins)
 		o.Inputs = output.inputs
+		f.findings.AddOrigins(o.Inputs)
 	}
 	f.Recorder.SegmentsRead.Add(1)
 	f.Recorder.BlocksTotal.Add(int64(len(footer.Blocks)))
@@ -68,7 +70,7 @@ func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Open
 	if len(f.Matcher.Selection.Sources) > 0 && !s.Foreign {
 		f.findings.AddSources(footer.Sources)
 	}
-	if !f.Matcher.Selection.MayMatchSources(footer.Sources) {
+	if !f.Matcher.Selection.MayMatchSources(footer.Sources) || output != nil && !slices.ContainsFunc(o.Inputs, f.mayMatchOrigin) {
 		return o
 	}
 	if known := blocks.Known(); known > 0 && known != len(footer.Blocks) {
@@ -86,9 +88,12 @@ func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Open
 		}
 		candidates = append(candidates, b)
 	}
+	if output != nil && f.Matcher.Instanced() { // columns of instances are made of the inputs
+		output.add(candidates...)
+	}
 	var cols *segmentColumns
 	if len(candidates) > 0 {
-		cols = f.openColumns(ctx, s, footer, read.blob)
+		cols = f.openColumns(ctx, s, footer, output, read.blob)
 		candidates = f.prune(ctx, cols, candidates)
 	}
 	var c *chunk
@@ -105,4 +110,9 @@ func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Open
 		o.Tasks = append(o.Tasks, &Task{Segment: s, Block: b, chunk: c, output: output, columns: cols})
 	}
 	return o
+}
+
+// mayMatchOrigin reports whether records that were written in a segment can match by its instance.
+func (f *Fetcher) mayMatchOrigin(s source.Segment) bool {
+	return f.Matcher.MayMatchOrigin(s.Name.Service, s.Meta.Instance)
 }

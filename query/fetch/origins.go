@@ -26,12 +26,14 @@ func newOutputReader(s *source.Segment, origins *segment.Origins) *outputReader 
 	return &outputReader{output: s, origins: origins, inputs: s.Inputs(origins.Inputs), first: -1}
 }
 
-// add adds a block to those whose pages are read, in order.
-func (o *outputReader) add(b segment.Block) {
-	if o.first < 0 {
-		o.first = b.Index
+// add adds blocks to those whose pages are read, in order.
+func (o *outputReader) add(blocks ...segment.Block) {
+	for _, b := range blocks {
+		if o.first < 0 {
+			o.first = b.Index
+		}
+		o.last = max(o.last, b.Index)
 	}
-	o.last = b.Index
 }
 
 // page is the page of a block.
@@ -78,4 +80,13 @@ func (l *locator) input(start int) (input int, ok bool) {
 	}
 	input = l.ids.Input(l.record)
 	return input, !l.skip[input]
+}
+
+// instance is that of the record that starts at an offset of the text; "" if the footer has no such record.
+func (l *locator) instance(start int) string {
+	input, ok := l.input(start)
+	if !ok {
+		return "" // it is not read, or an error
+	}
+	return l.inputs[input].Meta.Instance
 }

@@ -19,7 +19,7 @@ func (f *Fetcher) Find(ctx context.Context, t *Task) *Matches {
 	}
 	f.search(ctx, t, true, func(w *worker, text []byte, origins *locator) (err error) {
 		w.matches, w.spans = w.matches[:0], w.spans[:0]
-		scanErr := w.scanner.Scan(text, f.checks(t), func(start, end int, columns *record.Columns) {
+		scanErr := w.scanner.Scan(text, f.checksAt(t, origins), func(start, end int, columns *record.Columns) {
 			input, ok := origins.input(start)
 			if !ok {
 				return
@@ -50,7 +50,7 @@ func (f *Fetcher) Find(ctx context.Context, t *Task) *Matches {
 // matches are still found.
 func (f *Fetcher) Each(ctx context.Context, t *Task, origins bool, found func(origin *source.Segment, line []byte, columns *record.Columns) error) {
 	f.search(ctx, t, origins, func(w *worker, text []byte, at *locator) (err error) {
-		scanErr := w.scanner.Scan(text, f.checks(t), func(start, end int, columns *record.Columns) {
+		scanErr := w.scanner.Scan(text, f.checksAt(t, at), func(start, end int, columns *record.Columns) {
 			input, ok := at.input(start)
 			if !ok {
 				return
@@ -80,7 +80,7 @@ func (f *Fetcher) Count(ctx context.Context, t *Task) (n uint64) {
 		return n
 	}
 	f.search(ctx, t, false, func(w *worker, text []byte, origins *locator) error {
-		return w.scanner.Scan(text, f.checks(t), func(start, _ int, _ *record.Columns) {
+		return w.scanner.Scan(text, f.checksAt(t, origins), func(start, _ int, _ *record.Columns) {
 			if _, ok := origins.input(start); ok {
 				n++
 			}
@@ -94,11 +94,20 @@ func (f *Fetcher) checks(t *Task) match.Checks {
 	return f.checksOf(t.Segment, t.Block)
 }
 
+// checksAt are those of records whose inputs a locator finds.
+func (f *Fetcher) checksAt(t *Task, origins *locator) match.Checks {
+	checks := f.checks(t)
+	if origins.ids != nil && f.Matcher.Instanced() {
+		checks.InstanceAt = origins.instance
+	}
+	return checks
+}
+
 // FromColumns calls use with the records of a task's block that match, and their columns, and returns true. It
 // returns false if the text has to be read: the step is not one of [Fetcher.WithColumns], or a column is
 // missing or damaged, or use returned false. An error of use is a problem of the segment.
 func (f *Fetcher) FromColumns(ctx context.Context, t *Task, use func(sel match.Selected, cols match.Columns) (bool, error)) bool {
-	if !f.fromColumns || t.columns == nil || t.Segment.Excluded != nil || !f.Matcher.ColumnsSuffice() {
+	if !f.textless() || t.columns == nil || t.Segment.Excluded != nil {
 		return false
 	}
 	w := <-f.workers
@@ -197,11 +206,11 @@ func (f *Fetcher) search(ctx context.Context, t *Task, origins bool, use func(w 
 	}
 }
 
-// locator is the locator of a task's block with text, if the inputs are wanted or some of them
-// are not read.
+// locator is the locator of a task's block with text, if the inputs are wanted, some of them
+// are not read, or a condition is on instances.
 func (f *Fetcher) locator(ctx context.Context, t *Task, text []byte, wanted bool) (*locator, error) {
 	l := &locator{text: text}
-	if t.output == nil || !wanted && t.Segment.Excluded == nil {
+	if t.output == nil || !wanted && t.Segment.Excluded == nil && !f.Matcher.Instanced() {
 		return l, nil
 	}
 	ids, err := t.output.page(ctx, f, t.Block)

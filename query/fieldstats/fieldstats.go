@@ -4,7 +4,7 @@
 // It reads a sample that is spread over the records, or all of them. Memory is bounded whatever the
 // messages are: rare names are left out, and of a field with many values only the frequent ones are kept.
 //
-// It reads text alone: columns have some of the fields only, and not which others there are.
+// It reads text: columns have some of the fields only, and not which others there are. They exclude blocks.
 package fieldstats
 
 import (

@@ -9,17 +9,6 @@ import (
 	"logstow/segment"
 )
 
-// Selected are the records of a block that match as far as columns have the fields of the conditions.
-type Selected struct {
-	// Count is the number of selected records.
-	Count int
-	// Records is set for each selected record of the block; nil if all are. It is valid until the next
-	// Select.
-	Records []bool
-	// Exact is set if these are all that match. Otherwise others do not match, and of these some may not.
-	Exact bool
-}
-
 // ColumnScanner selects records by columns, for one goroutine.
 type ColumnScanner struct {
 	m          *Matcher
@@ -34,8 +23,8 @@ type ColumnScanner struct {
 func NewColumnScanner(m *Matcher) *ColumnScanner { return &ColumnScanner{m: m} }
 
 // ColumnConditions reports whether there are conditions that columns may answer for a part of the records, so that
-// reading columns may save reading text: expressions.
-func (m *Matcher) ColumnConditions() bool { return len(m.Where) > 0 }
+// reading columns may save reading text: expressions, and a [BlockFilter].
+func (m *Matcher) ColumnConditions() bool { return len(m.Where) > 0 || m.Selection.Columns != nil }
 
 // ColumnsSuffice reports whether columns may have everything that the query needs.
 func (m *Matcher) ColumnsSuffice() bool {
@@ -53,6 +42,11 @@ func (m *Matcher) ColumnNames(c Checks) (names []columns.Name) {
 	add(c.Time, columns.Name{Fixed: field.Time})
 	add(c.Level, columns.Name{Fixed: field.Level})
 	add(c.Source, columns.Name{Fixed: field.Source})
+	if filter := m.Selection.Columns; filter != nil {
+		for _, name := range filter.Names {
+			add(true, name)
+		}
+	}
 	for _, p := range m.Where {
 		if !Columnar(p) {
 			continue

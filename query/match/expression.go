@@ -12,10 +12,16 @@ import (
 
 // Columns has columns of a block.
 type Columns interface {
-	// Page is the page of a column other than that of times; nil if the block has none.
+	// Page is the page of a column other than that of times; nil if the block has none. That of instances is made of the segments that
+	// the records were written in.
 	Page(name columns.Name) *columns.Page
+	// Values are the different values of a column other than those of times and instances; nil if the block has none. They take much
+	// less time than its page.
+	Values(name columns.Name) *columns.Values
 	// Seconds are the runs of the column of times; nil if the block has none.
 	Seconds() []columns.Run
+	// Members reports whether the messages of the block are JSON objects with the values of columns: see [columns.Builder.Members].
+	Members() bool
 }
 
 // Columnar reports whether columns may have all that an expression is about: not times or the whole message.
@@ -48,11 +54,11 @@ type values []field.Value
 // Value implements [where.Fields].
 func (v values) Value(i int) field.Value { return v[i] }
 
-// operands are the columns that an expression is about: those of its fields, then those of level and source where
-// it uses them.
+// operands are the columns that an expression is about: those of its fields, then those of level, source and instance
+// where it uses them.
 type operands struct {
-	pages         []*columns.Page
-	level, source int // in pages, or -1
+	pages                   []*columns.Page
+	level, source, instance int // in pages, or -1
 	// combinations is the number of combinations of values, more than maxKnown if they are many.
 	combinations int
 }
@@ -70,21 +76,23 @@ func (o *operands) add(page *columns.Page) bool {
 }
 
 func operandsOf(p *where.Program, cols Columns) (o operands, ok bool) {
-	o = operands{level: -1, source: -1, combinations: 1}
+	o = operands{combinations: 1}
 	for _, name := range p.Fields() {
 		if !o.add(cols.Page(columns.Name{Field: name})) {
 			return o, false
 		}
 	}
-	if p.Leveled() {
-		o.level = len(o.pages)
-		if !o.add(cols.Page(columns.Name{Fixed: field.Level})) {
-			return o, false
+	for _, fixed := range []struct {
+		used  bool
+		name  field.Fixed
+		index *int
+	}{{p.Leveled(), field.Level, &o.level}, {p.Sourced(), field.Source, &o.source}, {p.Instanced(), field.Instance, &o.instance}} {
+		*fixed.index = -1
+		if !fixed.used {
+			continue
 		}
-	}
-	if p.Sourced() {
-		o.source = len(o.pages)
-		if !o.add(cols.Page(columns.Name{Fixed: field.Source})) {
+		*fixed.index = len(o.pages)
+		if !o.add(cols.Page(columns.Name{Fixed: fixed.name})) {
 			return o, false
 		}
 	}
@@ -166,6 +174,9 @@ func (x *Expression) evaluate(o *operands, e *where.Evaluator, r *where.Record) 
 	}
 	if o.source >= 0 {
 		r.Source = x.values[o.source].Text
+	}
+	if o.instance >= 0 {
+		r.Instance = string(x.values[o.instance].Text)
 	}
 	return e.Holds(r)
 }

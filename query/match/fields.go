@@ -47,12 +47,16 @@ func (p *fieldsByParser) get(stored string, compile func() *Fields) *Fields {
 }
 
 // compileFields makes those of a parser: texts and filter are those of the conditions on the whole message.
-func compileFields(stored string, programs []*where.Program, templates []string, texts []Literal, filter filterQuery) *Fields {
+func compileFields(stored string, programs []*where.Program, templates []string, hints []Hint, texts []Literal, filter filterQuery) *Fields {
 	f := &Fields{filter: filter}
 	if f.Parser, f.Err = parse.CompileStored(stored); f.Err != nil {
 		f.Parser = parse.Auto()
 	}
 	candidates := slices.Clone(texts)
+	for _, h := range hints {
+		f.filter.considerFields([]where.Text{{Value: h.Text, Whole: h.Whole}})
+		candidates = append(candidates, NewLiteral([]byte(h.Text), false, false))
+	}
 	for _, template := range templates {
 		for _, word := range patterns.NewMatcher(template).Words() {
 			f.filter.considerFields([]where.Text{{Value: word}})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 
 	"logstow/field/where"
 	"logstow/filter/token"
@@ -22,6 +23,7 @@ type Matcher struct {
 	regexps          []*regexp.Regexp
 	excludes         []Literal
 	Where            []*where.Program
+	origins          *origins
 	// names are the fields of all programs, one after the other; those of each start at an index of
 	// offsets.
 	names   []string
@@ -117,6 +119,7 @@ func compileMessage(sel *Selection) (*Matcher, error) {
 		m.offsets = append(m.offsets, len(m.names))
 		m.names = append(m.names, program.Fields()...)
 	}
+	m.origins = newOrigins(m.Where)
 	return m, nil
 }
 
@@ -129,21 +132,34 @@ func (m *Matcher) MayMatch(start, end int64, levels record.Counts) bool {
 	return m.InRange(start, end) && m.Levels.Count(levels) > 0
 }
 
+// MayMatchOrigin reports whether records of an instance of a service can match.
+func (m *Matcher) MayMatchOrigin(service, instance string) bool {
+	return m.origins.mayHold(service, instance)
+}
+
+// Instanced reports whether a condition uses records' instances.
+func (m *Matcher) Instanced() bool { return slices.ContainsFunc(m.Where, (*where.Program).Instanced) }
+
 // Checks are the columns to check in each record, beside its message.
 type Checks struct {
 	Time, Level, Source bool
 	Service             string // of all the block's records
+	// Instance is that of all the block's records, unless InstanceAt returns that of the record which starts at an
+	// offset of the text. It is called in the order of records, for some of them.
+	Instance   string
+	InstanceAt func(start int) string
 	// Fields are those of the block's segment; nil is those of auto.
 	Fields *Fields
 }
 
 // ChecksFor are the checks that a block's metadata do not settle for all its records.
-func (m *Matcher) ChecksFor(b *segment.Block, service string) Checks {
+func (m *Matcher) ChecksFor(b *segment.Block, service, instance string) Checks {
 	return Checks{
-		Time:    b.Start < m.From || b.End >= m.To,
-		Level:   m.Levels.Count(b.Levels) < b.Records,
-		Source:  len(m.Selection.Sources) > 0,
-		Service: service,
+		Time:     b.Start < m.From || b.End >= m.To,
+		Level:    m.Levels.Count(b.Levels) < b.Records,
+		Source:   len(m.Selection.Sources) > 0,
+		Service:  service,
+		Instance: instance,
 	}
 }
 
@@ -153,12 +169,14 @@ func (m *Matcher) FieldsOf(stored string) *Fields {
 	if m.Selection.Parser != nil {
 		stored = m.Selection.Parser.String()
 	}
-	return m.parsers.get(stored, func() *Fields { return compileFields(stored, m.Where, m.Selection.Templates, m.texts, m.filter) })
+	return m.parsers.get(stored, func() *Fields {
+		return compileFields(stored, m.Where, m.Selection.Templates, m.Selection.Hints, m.texts, m.filter)
+	})
 }
 
-// AllChecks are the checks of records of which only the service is known.
-func (m *Matcher) AllChecks(service string) Checks {
-	return Checks{Time: true, Level: true, Source: len(m.Selection.Sources) > 0, Service: service}
+// AllChecks are the checks of records of which only the service and the instance are known.
+func (m *Matcher) AllChecks(service, instance string) Checks {
+	return Checks{Time: true, Level: true, Source: len(m.Selection.Sources) > 0, Service: service, Instance: instance}
 }
 
 // LevelsSuffice reports whether the counts by level of records between two times determine

@@ -76,3 +76,13 @@ func foldsInASCII(r rune) bool {
 	}
 	return true
 }
+
+// RequiredLiteral is a literal that every text which a regular expression matches contains; not ok if none is found.
+func RequiredLiteral(expr string) (Literal, bool) {
+	tree, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		return Literal{}, false
+	}
+	text, fold := requiredText(tree)
+	return NewLiteral(text, fold, false), len(text) > 0
+}

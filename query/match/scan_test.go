@@ -36,7 +36,7 @@ func scanned(t *testing.T, sel *match.Selection, records []record.Record) []stri
 		return got
 	}
 	s := match.NewScanner(m)
-	if err := s.Scan(text, m.ChecksFor(&b, ""), func(start, end int, _ *record.Columns) { got = append(got, string(text[start:end])+"\n") }); err != nil {
+	if err := s.Scan(text, m.ChecksFor(&b, "", "pod-1"), func(start, end int, _ *record.Columns) { got = append(got, string(text[start:end])+"\n") }); err != nil {
 		t.Fatal(err)
 	}
 	return got
@@ -46,7 +46,7 @@ func compare(t *testing.T, sel *match.Selection, records []record.Record) {
 	t.Helper()
 	want := []string{}
 	for _, r := range records {
-		if querytest.MatchesSlowly(t, sel, r) {
+		if querytest.MatchesSlowly(t, sel, "pod-1", r) {
 			want = append(want, string(querytest.Stored(r)))
 		}
 	}

@@ -45,6 +45,7 @@ type Scanner struct {
 	lastSource  []byte         // the last source looked at
 	lastMatches bool           // and whether it matches
 	broken      int            // lines of the block that are no records
+	at          int            // where in the block the record starts that is looked at
 	columns     record.Columns // of the record that matched last
 	// rejected counts the candidates that did not match.
 	rejected Rejections
@@ -107,6 +108,7 @@ func (s *Scanner) Scan(text []byte, c Checks, found func(start, end int, columns
 			start, before = record.Start(text, pos, hit)
 		}
 		end, behind := record.End(text, hit)
+		s.at = start
 		if columns, ok := s.matches(text[start:end], hit-start, before || behind); ok {
 			s.columns = columns
 			found(start, end, &s.columns)
@@ -187,7 +189,7 @@ func (s *Scanner) matches(line []byte, hit int, continued bool) (f record.Column
 	if continued {
 		s.message = record.AppendMessage(s.message[:0], message)
 		message = s.message
-	} else if len(m.Required) == 1 && len(m.regexps)+len(m.Where)+len(s.templates) == 0 {
+	} else if len(m.Required) == 1 && len(m.regexps)+len(m.Where)+len(s.templates)+len(m.Selection.Hints) == 0 {
 		// The only literal is the anchor: it does not occur before the hit.
 		from = max(0, hit-(len(line)-len(message)))
 	}
@@ -247,8 +249,12 @@ func (s *Scanner) matchesWhere(line []byte, f *record.Columns, message []byte) b
 			return false
 		}
 	}
+	instance := s.checks.Instance
+	if s.checks.InstanceAt != nil {
+		instance = s.checks.InstanceAt(s.at)
+	}
 	s.splitter.Split(message)
-	s.record = where.Record{Time: at, Level: f.Level, Service: s.checks.Service, Source: f.Source, Message: message, Fields: s.splitter}
+	s.record = where.Record{Time: at, Level: f.Level, Service: s.checks.Service, Source: f.Source, Instance: instance, Message: message, Fields: s.splitter}
 	for i, e := range s.where {
 		s.record.First = s.m.offsets[i]
 		if !e.Holds(&s.record) {

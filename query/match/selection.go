@@ -48,6 +48,10 @@ type Selection struct {
 	// Templates are templates that a message must match, all of them: texts with <_> for anything,
 	// of messages as package [logstow/query/patterns] counts them. The case of letters counts.
 	Templates []string
+	// Hints are texts that the wanted messages contain: what has none of one of them may be left out. They are no condition.
+	Hints []Hint
+	// Columns is a condition on columns that leaves blocks out; nil is none. It is no condition on the records of the others.
+	Columns *BlockFilter
 	// Where are expressions that must be true for a record, all of them, in the
 	// language of package [logstow/field/where]; times in them are relative to Now.
 	Where []string
@@ -62,6 +66,13 @@ type Selection struct {
 	Limit int
 	// Newest reverses the output order: the newest record comes first.
 	Newest bool
+}
+
+// Hint is a text in the fields of a message, as it is or with characters written as \u escapes.
+type Hint struct {
+	Text string
+	// Whole is set if the text is not a part of a longer token.
+	Whole bool
 }
 
 // validate reports the first mistake in the fields that are not compiled.
@@ -97,7 +108,7 @@ func (s *Selection) validate() error {
 // sameMessages reports whether another selection has the same conditions on messages.
 func (s *Selection) sameMessages(o *Selection) bool {
 	return slices.Equal(s.Patterns, o.Patterns) && slices.Equal(s.IDs, o.IDs) && slices.Equal(s.Regexps, o.Regexps) && slices.Equal(s.Excludes, o.Excludes) &&
-		slices.Equal(s.Templates, o.Templates) && slices.Equal(s.Where, o.Where) && s.Now.Equal(o.Now) && s.Parser == o.Parser && s.IgnoreCase == o.IgnoreCase && s.Substring == o.Substring
+		slices.Equal(s.Templates, o.Templates) && slices.Equal(s.Hints, o.Hints) && slices.Equal(s.Where, o.Where) && s.Now.Equal(o.Now) && s.Parser == o.Parser && s.IgnoreCase == o.IgnoreCase && s.Substring == o.Substring
 }
 
 // MatchesService reports whether a service is selected.

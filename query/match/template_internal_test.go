@@ -36,7 +36,7 @@ func TestTemplates(t *testing.T) {
 		text := record.AppendText(nil, record.Record{Time: 1, Message: []byte("another one")})
 		text = record.AppendText(text, record.Record{Time: 2, Message: []byte(c.message)})
 		found := 0
-		if err := NewScanner(m).Scan(text, m.AllChecks("x"), func(int, int, *record.Columns) { found++ }); err != nil {
+		if err := NewScanner(m).Scan(text, m.AllChecks("x", "pod-1"), func(int, int, *record.Columns) { found++ }); err != nil {
 			t.Fatal(err)
 		}
 		if found == 1 != c.want {

@@ -173,7 +173,8 @@ func (w *ContextCollector) waiting() bool {
 
 // isMatch reports whether a record matches.
 func (w *ContextCollector) isMatch(m *Match) bool {
-	_, ok, err := w.scanner.Match(m.Line, match.Checks{Level: true, Service: m.Segment.Name.Service, Fields: w.matcher.FieldsOf(m.Segment.Meta.Parse)}, bytes.IndexByte(m.Line, '\n') >= 0)
+	checks := match.Checks{Level: true, Service: m.Segment.Name.Service, Instance: m.Instance, Fields: w.matcher.FieldsOf(m.Segment.Meta.Parse)}
+	_, ok, err := w.scanner.Match(m.Line, checks, bytes.ContainsRune(m.Line, '\n'))
 	return ok && err == nil
 }
 

@@ -27,6 +27,12 @@ type Match struct {
 	level   record.Level
 }
 
+// NewMatch is a record of a segment with its stored text and columns. The error is about its time.
+func NewMatch(s *source.Segment, line []byte, c *record.Columns) (Match, error) {
+	at, err := record.ParseTime(line[:record.TimeLen])
+	return Match{Segment: s.Blob(), Store: s.Store, Instance: s.Meta.Instance, Time: at, Line: line, message: len(line) - len(c.Raw), level: c.Level}, err
+}
+
 // columns are those of Line.
 func (m *Match) columns() record.Columns {
 	if m.message == 0 {

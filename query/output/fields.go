@@ -50,13 +50,20 @@ func newColumns(texts []string) (columns []column, fields []string, err error) {
 	return columns, fields, nil
 }
 
-// EmptyFields are the fields of the message among the options' that no record printed so far has.
+// EmptyFields are the fields of the message, among those of the options or of the template, that no record printed so far has.
 func (o *Writer) EmptyFields() (names []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i := range o.columns {
 		if c := &o.columns[i]; c.fixed == "" && !c.found {
 			names = append(names, o.fields[c.index])
+		}
+	}
+	if t := o.opts.Template; t != nil {
+		for i, name := range t.names {
+			if !t.found[i] {
+				names = append(names, name)
+			}
 		}
 	}
 	return names

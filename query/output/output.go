@@ -133,6 +133,7 @@ type Writer struct {
 	canvas   canvas // of pretty
 	parts    parts
 	services map[string]string // colours
+	taken    map[int]bool      // of the colours of services
 	flat     flatNames
 	rows     *parquet.Writer // of Parquet
 	cells    []aggregate.Value
@@ -183,7 +184,7 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 		o.append = o.pretty
 		o.canvas = canvas{limit: opts.Width, color: opts.Color}
 		o.parts.recognizer = recognize.New(recognize.Options{})
-		o.services = map[string]string{}
+		o.services, o.taken = map[string]string{}, map[int]bool{}
 	case Template:
 		if opts.Template == nil {
 			return nil, errors.New("the format template needs a template")

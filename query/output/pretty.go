@@ -56,7 +56,7 @@ func (o *Writer) prettyHead(c *canvas, m *query.Match) {
 	service := m.Segment.Name.Service
 	if o.opts.Color {
 		if o.services[service] == "" {
-			o.services[service] = serviceColor(service)
+			o.services[service] = serviceColor(service, o.taken)
 		}
 		c.style = o.services[service]
 	}

@@ -238,6 +238,62 @@ func TestContrast(t *testing.T) {
 	}
 }
 
+// Services of one output have different colours as long as there are free ones, each always the same, and that of its name if it comes
+// first; so it has in most runs.
+func TestServiceColors(t *testing.T) {
+	t.Parallel()
+	shown := func(names ...string) (colors []string) {
+		t.Helper()
+		var out strings.Builder
+		w, err := output.New(&out, output.Options{Format: output.Pretty, Color: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			m := match("x")
+			m.Segment.Name.Service = name
+			if err := w.Write(m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n") {
+			color := regexp.MustCompile(`38;5;(\d+)m` + names[i]).FindStringSubmatch(line)
+			if color == nil {
+				t.Fatalf("%q", line)
+			}
+			colors = append(colors, color[1])
+		}
+		return colors
+	}
+	var names []string
+	for i := range 15 {
+		names = append(names, fmt.Sprint("service-", i))
+	}
+	all := shown(append(names, names...)...)
+	distinct := map[string]bool{}
+	for i, color := range all[:15] {
+		if i < 12 && distinct[color] {
+			t.Errorf("service %d has the colour of another: %v", i, all[:12])
+		}
+		distinct[color] = true
+		if all[15+i] != color {
+			t.Errorf("service %d has colours %s and %s", i, color, all[15+i])
+		}
+	}
+	own := 0
+	for i := range names[:4] {
+		if shown(names[i])[0] == all[i] {
+			own++
+		}
+	}
+	if own < 2 {
+		t.Errorf("%d of the first 4 have the colours that they have alone", own)
+	}
+}
+
 // Whatever a message is, no value of it is hidden in whole lines, nothing in it steers the terminal, and lines
 // that are cut have the columns of the terminal.
 func FuzzPretty(f *testing.F) {

@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -16,6 +17,8 @@ import (
 	"github.com/itchyny/timefmt-go"
 
 	"logstow/field"
+	"logstow/internal/hint"
+	"logstow/internal/suggest"
 	"logstow/query"
 	"logstow/record"
 )
@@ -28,6 +31,7 @@ type RecordTemplate struct {
 	parsed *template.Template
 	values map[string]string // of the current record, by name
 	names  []string          // of the fields of the message that the template has
+	found  []bool            // by index in names: set once a record has it
 	match  *query.Match
 	writer *Writer
 	out    bytes.Buffer
@@ -69,6 +73,14 @@ func (t *RecordTemplate) parse(text string) (*template.Template, error) {
 	}).Parse(text)
 }
 
+// functionNames are the functions of templates: Logstow's and Go's.
+func functionNames() []string {
+	return []string{
+		"field", "time", "json", "and", "call", "eq", "ge", "gt", "html", "index", "js", "le", "len", "lt", "ne", "not", "or",
+		"print", "printf", "println", "slice", "urlquery",
+	}
+}
+
 // placed is an error with the character of its place. Parsing reports none: the shortest beginning of the
 // template that has the same mistake ends there.
 func (t *RecordTemplate) placed(text string, err error) error {
@@ -91,7 +103,11 @@ func (t *RecordTemplate) placed(text string, err error) error {
 			at++
 		}
 	}
-	return fmt.Errorf("%s (at character %d)", err.Error()[len(place[0]):], at)
+	err = fmt.Errorf("%s (at character %d)", err.Error()[len(place[0]):], at)
+	if unknown := regexp.MustCompile(`^function "(\w+)" not defined`).FindStringSubmatch(err.Error()); unknown != nil {
+		return hint.Wrap(err, "%s", cmp.Or(suggest.DidYouMean(unknown[1], functionNames()), "a field is written {{."+unknown[1]+"}}"))
+	}
+	return err
 }
 
 // walk finds the fields that are named, and makes a name with dots one name.
@@ -163,7 +179,7 @@ func (t *RecordTemplate) name(name string) {
 // add adds a field of the message to those to find.
 func (t *RecordTemplate) add(name string) {
 	if !slices.Contains(t.names, name) {
-		t.names = append(t.names, name)
+		t.names, t.found = append(t.names, name), append(t.found, false)
 	}
 }
 
@@ -225,6 +241,7 @@ func (o *Writer) template(dst []byte, m *query.Match) []byte {
 	}
 	o.splitFields(m)
 	for i, name := range t.names {
+		t.found[i] = t.found[i] || o.splitter.Value(i).Kind != field.Missing
 		if !field.IsFixed(name) { // {{.time}} is the fixed field, whatever {{field "time"}} is
 			t.values[name] = t.visible(o.splitter.Value(i).Text)
 		}

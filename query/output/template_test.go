@@ -3,10 +3,12 @@ package output_test
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"logstow/internal/hint"
 	"logstow/query/output"
 )
 
@@ -95,6 +97,41 @@ func TestTemplateMistakes(t *testing.T) {
 		if _, err := output.New(io.Discard, opts); err == nil {
 			t.Errorf("%+v: no error", opts)
 		}
+	}
+}
+
+// An unknown function leads to the one that was meant, or to the field of its name.
+func TestUnknownFunction(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{{tme "%H"}}`:    "did you mean time?",
+		`{{feild "a-b"}}`: "did you mean field?",
+		"{{status}}":      "a field is written {{.status}}",
+		"{{.time":         "",
+	} {
+		if _, err := output.CompileTemplate(text); err == nil || hint.Of(err) != want {
+			t.Errorf("%s: %v, hint %q, want %q", text, err, hint.Of(err), want)
+		}
+	}
+}
+
+// Fields of the message that no printed record has are known.
+func TestEmptyFieldsOfTemplate(t *testing.T) {
+	t.Parallel()
+	w, err := output.New(io.Discard, output.Options{Format: output.Template, Template: compiled(t, `{{.time}} {{.tme}} {{$.late}} {{field "level"}} {{.null}}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, message := range []string{`{"null":null}`, `{"late":""}`} {
+		if err := w.Write(match(message)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := w.EmptyFields(); !slices.Equal(got, []string{"tme", "level"}) {
+		t.Errorf("%q", got)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -41,10 +41,21 @@ func serviceColors() []int {
 	return []int{30, 33, 62, 64, 94, 98, 132, 133, 136, 31, 29, 169}
 }
 
-// serviceColor is the escape sequence for a service: always the same for the same name.
-func serviceColor(name string) string {
+// serviceColor is the escape sequence for a service that is new, and takes it: by its name, so that it is the same in each run, unless
+// another service has that and some are free.
+func serviceColor(name string, taken map[int]bool) string {
+	const stride = 5 // neighbours are alike
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(name)) // it never fails
 	colors := serviceColors()
-	return colorHead + strconv.Itoa(colors[int(hash.Sum32()%uint32(len(colors)))]) + "m"
+	first := int(hash.Sum32() % uint32(len(colors)))
+	color := colors[first]
+	for i := range colors {
+		if free := colors[(first+i*stride)%len(colors)]; !taken[free] {
+			color = free
+			break
+		}
+	}
+	taken[color] = true
+	return colorHead + strconv.Itoa(color) + "m"
 }

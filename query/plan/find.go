@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -11,6 +12,13 @@ import (
 // Find finds the segments of all stores, in no order, with their copies. What cannot be
 // listed is a problem of the report; only the end of ctx is an error.
 func (p *Planner) Find(ctx context.Context) ([]*source.Segment, error) {
+	all, _, err := p.FindLatest(ctx)
+	return all, err
+}
+
+// FindLatest is Find, and returns the latest time at which storage wrote a blob of the range; zero if there is none, or by the
+// index.
+func (p *Planner) FindLatest(ctx context.Context) ([]*source.Segment, time.Time, error) {
 	found := &segments{}
 	group, gctx := errgroup.WithContext(ctx)
 	for i := range p.Stores {
@@ -18,9 +26,9 @@ func (p *Planner) Find(ctx context.Context) ([]*source.Segment, error) {
 		group.Go(func() error { return p.store(gctx, s, found) })
 	}
 	if err := group.Wait(); err != nil {
-		return nil, context.Cause(ctx)
+		return nil, time.Time{}, context.Cause(ctx)
 	}
-	return found.all, nil
+	return found.all, found.latest, nil
 }
 
 // store plans one store.

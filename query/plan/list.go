@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 	"unique"
 
 	"logstow/query/source"
@@ -63,8 +64,10 @@ func (p *Planner) list(ctx context.Context, l *listing, prefix string) (narrower
 	return nil, p.addResult(ctx, l, &h, err)
 }
 
-// secondLook lists prefixes again, and adds the outputs of compaction that the first listing missed.
+// secondLook lists prefixes again, and adds the outputs of compaction that the first listing missed. Its listings must begin after
+// that one has ended.
 func (p *Planner) secondLook(ctx context.Context, l *listing, h *listResult, prefixes []string) error {
+	ctx = store.WithFreshListings(ctx)
 	for _, prefix := range prefixes {
 		err := source.Pages(ctx, func() iter.Seq2[[]store.Blob, error] { return l.store.Blobs.List(ctx, prefix) }, func(page []store.Blob) {
 			for i := range page {
@@ -104,7 +107,7 @@ func (p *Planner) index(ctx context.Context, l *listing) error {
 			}
 			h.listed += int64(len(rows))
 			for i := range rows {
-				p.add(&h, l.store, rows[i].Name, rows[i].Meta, rows[i].Size, "")
+				p.add(&h, l.store, rows[i].Name, rows[i].Meta, rows[i].Size, "", time.Time{})
 			}
 		}
 		return nil
@@ -124,6 +127,7 @@ func (p *Planner) addResult(ctx context.Context, l *listing, h *listResult, err 
 	}
 	l.found.mu.Lock()
 	l.found.all = append(l.found.all, h.segments...)
+	l.found.latest = latest(l.found.latest, h.latest)
 	l.found.mu.Unlock()
 	if err != nil {
 		return l.fail(ctx, err)
@@ -152,6 +156,10 @@ func (p *Planner) blob(h *listResult, s *source.Store, b *store.Blob) {
 		h.pruned++
 		return
 	}
+	h.latest = latest(h.latest, b.Created)
+	if p.Since != nil && (name.Output() > 0 || b.Created.Before(*p.Since)) {
+		return
+	}
 	if isForeign(b.Metadata) {
 		p.foreign(h, s, name, b)
 		return
@@ -161,23 +169,26 @@ func (p *Planner) blob(h *listResult, s *source.Store, b *store.Blob) {
 		h.problems = append(h.problems, &source.Problem{Store: s.Name, Object: b.Name, Err: fmt.Errorf("%w: %w", ErrForeign, err)})
 		return
 	}
-	p.add(h, s, name, meta, b.Size, b.Tier)
+	p.add(h, s, name, meta, b.Size, b.Tier, b.Created)
 }
 
 // add adds a segment, unless its metadata show that it has no matches.
-func (p *Planner) add(h *listResult, s *source.Store, name blobnaming.Name, meta blobnaming.Metadata, size int64, tier store.Tier) {
+func (p *Planner) add(h *listResult, s *source.Store, name blobnaming.Name, meta blobnaming.Metadata, size int64, tier store.Tier, created time.Time) {
 	if p.Matcher.InRange(meta.Start, meta.End) {
 		h.findings.Segments++
 		h.findings.Outputs = h.findings.Outputs || meta.IsOutput()
 		for l, n := range meta.Levels {
 			h.findings.Levels[l] += n
 		}
+		if !meta.IsOutput() {
+			h.findings.AddOrigin(name.Service, meta.Instance)
+		}
 	}
-	if !p.Matcher.MayMatch(meta.Start, meta.End, meta.Levels) {
+	if !p.Matcher.MayMatch(meta.Start, meta.End, meta.Levels) || !meta.IsOutput() && !p.Matcher.MayMatchOrigin(name.Service, meta.Instance) {
 		h.pruned++
 		return
 	}
 	// Many segments share these strings, and they must not keep a listing's page in memory.
 	name.Service, meta.Instance = unique.Make(name.Service).Value(), unique.Make(meta.Instance).Value()
-	h.segments = append(h.segments, &source.Segment{Store: s.Name, Name: name, Meta: meta, Size: size, Tier: tier, Blobs: source.InTier(s.Blobs, tier), Cache: s.Cache})
+	h.segments = append(h.segments, &source.Segment{Store: s.Name, Name: name, Meta: meta, Size: size, Tier: tier, Created: created, Blobs: source.InTier(s.Blobs, tier), Cache: s.Cache})
 }

@@ -18,6 +18,7 @@ import (
 	"logstow/query/source"
 	"logstow/record"
 	"logstow/store"
+	"logstow/store/listcache"
 )
 
 // remote is a listing of blobs in pages of 5,000, each of which takes a second.
@@ -110,4 +111,29 @@ func TestHoursAreListedInParallel(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Stores that share listings list again for the second look, whose answer is not an earlier listing.
+func TestSecondLookIsFresh(t *testing.T) {
+	t.Parallel()
+	day := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	synctest.Test(t, func(t *testing.T) {
+		r := newRemote(day, 1000)
+		m, err := match.Compile(match.Selection{Services: []string{"web"}, From: day, To: day.AddDate(0, 0, 1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared := listcache.New(r, func() time.Time { return day.AddDate(0, 0, 2) })
+		for _, want := range []int{10, 15} { // five pages, and five for each second look
+			p := &plan.Planner{
+				Matcher: m, Stores: []source.Store{{Name: "s", Blobs: shared, Free: true}}, Recorder: source.NewRecorder(1), Findings: new(explain.Findings),
+			}
+			if found, err := p.Find(t.Context()); err != nil || len(found) != len(r.blobs) {
+				t.Fatalf("%d found: %v", len(found), err)
+			}
+			if r.pages != want {
+				t.Errorf("%d pages are listed, want %d", r.pages, want)
+			}
+		}
+	})
 }

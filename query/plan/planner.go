@@ -10,6 +10,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"logstow/query/explain"
 	"logstow/query/match"
@@ -28,12 +29,16 @@ type Planner struct {
 	Findings *explain.Findings
 	// Indexed plans by the table index; otherwise blobs are listed.
 	Indexed bool
+	// Since leaves out outputs of compaction, and segments that storage wrote earlier; nil leaves out none.
+	Since *time.Time
 }
 
 // segments are those found so far; safe for concurrent use.
 type segments struct {
 	mu  sync.Mutex
 	all []*source.Segment
+	// latest is the latest time at which storage wrote a listed blob of the range.
+	latest time.Time
 }
 
 // A listing is the search for one service in one store.
@@ -76,6 +81,7 @@ func (l *listing) report(rec *source.Recorder) {
 // listResult is the result of one listing.
 type listResult struct {
 	segments       []*source.Segment
+	latest         time.Time
 	listed, pruned int64
 	findings       explain.Listed
 	problems       []*source.Problem

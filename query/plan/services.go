@@ -19,11 +19,17 @@ const manyPrefixes = 8
 
 // services are the services of a store that are selected.
 func (p *Planner) services(ctx context.Context, s *source.Store) ([]string, error) {
-	if len(p.Matcher.Selection.Services) > 0 && !slices.ContainsFunc(p.Matcher.Selection.Services, match.IsGlob) {
-		return slices.Compact(slices.Sorted(slices.Values(p.Matcher.Selection.Services))), nil
+	return SelectedServices(ctx, *s, p.Matcher.Selection)
+}
+
+// SelectedServices are the services of a store that are selected, in order of name; those that are named without a glob may be
+// missing in the store, and cost no request.
+func SelectedServices(ctx context.Context, s source.Store, sel *match.Selection) ([]string, error) {
+	if len(sel.Services) > 0 && !slices.ContainsFunc(sel.Services, match.IsGlob) {
+		return slices.Compact(slices.Sorted(slices.Values(sel.Services))), nil
 	}
-	all, err := Services(ctx, *s)
-	return slices.DeleteFunc(all, func(name string) bool { return !p.Matcher.Selection.MatchesService(name) }), err
+	all, err := Services(ctx, s)
+	return slices.DeleteFunc(all, func(name string) bool { return !sel.MatchesService(name) }), err
 }
 
 // Services are the services of a store, in order of name.

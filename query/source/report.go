@@ -1,16 +1,21 @@
 package source
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 
+	"logstow/segment"
 	"logstow/store"
 )
 
 // Retryable reports whether a segment, or a part of it, could not be read, but may be
 // readable later.
 func (r *Report) Retryable(s *Segment) bool {
-	return slices.ContainsFunc(r.Problems, func(p *Problem) bool { return p.segment == s && store.Retryable(p) })
+	return slices.ContainsFunc(r.Problems, func(p *Problem) bool {
+		return p.segment != nil && (p.segment.Blob() == s || slices.Contains(p.segment.Blob().Replaces, s)) && store.Retryable(p)
+	})
 }
 
 // Problem is something that could not be read, so that the answer may be incomplete.
@@ -27,6 +32,16 @@ func (p *Problem) Error() string { return p.Object + ": " + p.Err.Error() }
 
 // Unwrap is the cause.
 func (p *Problem) Unwrap() error { return p.Err }
+
+// Advice is the hint for a segment that is damaged or truncated; "" for other problems.
+func (p *Problem) Advice() string {
+	var corrupt *segment.CorruptError
+	if p.segment != nil && (errors.As(p.Err, &corrupt) || errors.Is(p.Err, segment.ErrNoFooter) ||
+		errors.Is(p.Err, store.ErrRange) || errors.Is(p.Err, io.ErrUnexpectedEOF)) {
+		return "the segment is damaged or truncated; shipper verify --full names all that are"
+	}
+	return ""
+}
 
 // Report counts what a query did. Its JSON form is printed by --explain with -o json.
 type Report struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 
 	"logstow/blobnaming"
 	"logstow/query/cache"
@@ -22,6 +23,8 @@ type Segment struct {
 	Size int64
 	// Tier is where it is stored, "" if unknown.
 	Tier store.Tier
+	// Created is when storage wrote it; zero if a plan by the index found it.
+	Created time.Time
 	// Foreign is set if another program wrote it: of Meta, only Start and End (bounds of
 	// its records' times), Batch (made of name, ETag and size) and Instance ("-") are set.
 	Foreign bool
@@ -44,6 +47,8 @@ type Segment struct {
 	// StoreOf are the stores of the segments that an output of another store is read for, by the index
 	// of the input.
 	StoreOf map[int]string
+	// Replaces are the segments that an output of compaction is read for, because their records have moved to it.
+	Replaces []*Segment
 	// Output is the output of compaction that the records are read from, of a Segment that
 	// stands for one of its inputs; see [Segment.Inputs].
 	Output *Segment

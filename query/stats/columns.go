@@ -67,7 +67,7 @@ func (c *Computation) columnName(v value) columns.Name {
 
 // fromColumns adds the records of a block by its columns; it is not ok if the text has to be read.
 func (w *worker) fromColumns(t *fetch.Task, sel match.Selected, cols match.Columns) (ok bool, err error) {
-	if w.needsOrigin() && t.Segment.Meta.IsOutput() || w.timed && t.Block.End >= w.spec.To {
+	if w.timed && t.Block.End >= w.spec.To {
 		return false, nil
 	}
 	b := aggregate.Batch{Records: int(t.Block.Records), Selected: sel.Records}
@@ -76,7 +76,7 @@ func (w *worker) fromColumns(t *fetch.Task, sel match.Selected, cols match.Colum
 		switch v.kind {
 		case serviceValue:
 		case instanceValue:
-			page = constant(t.Segment.Meta.Instance, t.Block)
+			page = cols.Page(columns.Name{Fixed: field.Instance})
 		default:
 			page = cols.Page(w.columnName(v))
 		}

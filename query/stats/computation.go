@@ -3,6 +3,7 @@ package stats
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"logstow/query/aggregate"
@@ -89,10 +90,5 @@ func (c *Computation) needsOrigin() bool {
 	if c.ordered {
 		return true
 	}
-	for _, v := range c.values {
-		if v.kind == instanceValue {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.values, func(v value) bool { return v.kind == instanceValue }) || slices.ContainsFunc(c.conditions, (*where.Program).Instanced)
 }

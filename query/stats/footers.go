@@ -77,7 +77,7 @@ func (f *fromFooters) add(seg *source.Segment, at int64, levels record.Counts) {
 		for _, v := range f.values {
 			w.record.Values = append(w.record.Values, w.fixed(v.kind, seg, seg.Name.Service, at, &record.Columns{Level: record.Level(l)}))
 		}
-		if f.err = w.hold(&where.Record{Level: record.Level(l), Service: seg.Name.Service}); f.err == nil {
+		if f.err = w.hold(&where.Record{Level: record.Level(l), Service: seg.Name.Service, Instance: seg.Meta.Instance}); f.err == nil {
 			f.err = w.AddCount(&w.record, n)
 		}
 	}

@@ -63,7 +63,7 @@ func (w *worker) add(origin *source.Segment, service string, at int64, f *record
 	if len(w.conditions) > 0 {
 		decode()
 	}
-	r := where.Record{Time: at, Level: f.Level, Service: service, Source: f.Source, Message: w.message}
+	r := where.Record{Time: at, Level: f.Level, Service: service, Source: f.Source, Instance: origin.Meta.Instance, Message: w.message}
 	if w.splitter != nil {
 		r.Fields = w.splitter
 	}

@@ -63,7 +63,7 @@ func TestRequests(t *testing.T) {
 		{create, "PUT", "/logs/a/b.log", nil, map[string]string{"If-None-Match": "*", "X-Ms-Blob-Type": "BlockBlob"}, "Accept-Encoding"},
 		{read, "GET", "/logs/a/b.log", nil, map[string]string{"X-Ms-Range": "bytes=0-0"}, "Accept-Encoding"},
 		{list, "GET", "/logs", map[string]string{"include": "metadata", "maxresults": "5000", "prefix": "a/"}, nil, "Accept-Encoding"},
-		{query, "GET", "/segments()", map[string]string{"$select": "PartitionKey,RowKey", "$filter": "PartitionKey eq 'p'", "$format": "application/json;odata=nometadata"}, nil, "Accept-Encoding"},
+		{query, "GET", "/tlogs()", map[string]string{"$select": "PartitionKey,RowKey", "$filter": "PartitionKey eq 'p'", "$format": "application/json;odata=nometadata"}, nil, "Accept-Encoding"},
 		{upsert, "POST", "/$batch", nil, nil, "Accept-Encoding"},
 	} {
 		got = nil
@@ -249,7 +249,7 @@ func TestRemoveMissing(t *testing.T) {
 	t.Parallel()
 	a, cred := server(t)
 	s := openStore(t, azure.Options{Container: a.Container(), Credential: cred})
-	name := table(a)
+	name := tableName(a.Container())
 	if err := s.Tables().CreateTable(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}

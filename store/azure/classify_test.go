@@ -30,7 +30,8 @@ const (
 )
 
 // do carries out an operation and returns its error.
-func do(ctx context.Context, s store.Store, operation string) error {
+func do(ctx context.Context, s *azure.Store, operation string) error {
+	name := tableName(s.Container())
 	switch operation {
 	case create:
 		_, err := s.Blobs().Create(ctx, "a/b.log", []byte("x"), store.CreateOptions{})
@@ -43,15 +44,15 @@ func do(ctx context.Context, s store.Store, operation string) error {
 	case deletion:
 		return s.Blobs().Delete(ctx, store.AnyVersion("a/b.log"))
 	case createTable:
-		return s.Tables().CreateTable(ctx, "segments")
+		return s.Tables().CreateTable(ctx, name)
 	case dropTable:
-		return s.Tables().DropTable(ctx, "segments")
+		return s.Tables().DropTable(ctx, name)
 	case query:
-		return last(s.Tables().Query(ctx, "segments", store.Query{Partition: "p"}))
+		return last(s.Tables().Query(ctx, name, store.Query{Partition: "p"}))
 	case upsert:
-		return s.Tables().Upsert(ctx, "segments", []store.Entity{{Key: store.Key{Partition: "p", Row: "r"}}})
+		return s.Tables().Upsert(ctx, name, []store.Entity{{Key: store.Key{Partition: "p", Row: "r"}}})
 	case remove:
-		return s.Tables().Remove(ctx, "segments", []store.Key{{Partition: "p", Row: "r"}})
+		return s.Tables().Remove(ctx, name, []store.Key{{Partition: "p", Row: "r"}})
 	case tables:
 		return last(s.Tables().Tables(ctx, "s"))
 	default:

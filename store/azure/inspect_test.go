@@ -42,12 +42,12 @@ func TestSeenByAnotherClient(t *testing.T) {
 	etag := mustCreate(t, s, name, body, store.CreateOptions{
 		Metadata: metadata, ContentType: "text/plain; charset=utf-8", ContentEncoding: "zstd",
 	})
-	tableName := table(a)
-	if err := s.Tables().CreateTable(t.Context(), tableName); err != nil {
+	table := tableName(a.Container())
+	if err := s.Tables().CreateTable(t.Context(), table); err != nil {
 		t.Fatal(err)
 	}
 	const big = int64(1<<62 + 1)
-	err := s.Tables().Upsert(t.Context(), tableName, []store.Entity{{
+	err := s.Tables().Upsert(t.Context(), table, []store.Entity{{
 		Key:        store.Key{Partition: "queue|0a", Row: "7999999999999999999_1800_000001"},
 		Properties: map[string]any{"Type": "segment", "V": int64(1), "Size": big, "Minutes": []byte{0, 1, 255}},
 	}})
@@ -94,7 +94,7 @@ func TestSeenByAnotherClient(t *testing.T) {
 		"Minutes": "AAH/", "Minutes@type": "Binary",
 	}}
 	for _, found := range got.Tables {
-		if found.Name != tableName {
+		if found.Name != table {
 			continue // another test's
 		}
 		for _, e := range found.Entities {
@@ -106,7 +106,7 @@ func TestSeenByAnotherClient(t *testing.T) {
 		want = nil
 	}
 	if want != nil {
-		t.Errorf("table %s is not listed", tableName)
+		t.Errorf("table %s is not listed", table)
 	}
 	if got := inspect(t, a.ConnectionString(), s.Container(), name); string(got) != body {
 		t.Errorf("bytes: %q, want %q", got, body)

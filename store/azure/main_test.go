@@ -67,9 +67,10 @@ func mustCreate(t testing.TB, s store.Store, name, body string, opts store.Creat
 	return etag
 }
 
-// table is a table name that no other test uses.
-func table(a *azurite.Azurite) string {
-	return "t" + strings.ReplaceAll(a.Container(), "-", "")
+// tableName is the table of a test that has its own container.
+// Tables belong to the account, which parallel tests share.
+func tableName(container string) string {
+	return "t" + strings.ReplaceAll(container, "-", "")
 }
 
 // roundTrip lets a function stand for the network.

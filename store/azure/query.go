@@ -7,9 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
@@ -27,16 +30,24 @@ func (t *tables) Query(ctx context.Context, table string, q store.Query) iter.Se
 		}
 		pager := t.service.NewClient(table).NewListEntitiesPager(&aztables.ListEntitiesOptions{
 			Filter: to.Ptr(filterOf(q)),
-			Select: to.Ptr(selectOf(q.Columns)),
+			Select: to.Ptr(selectOf(q)),
 			Format: to.Ptr(aztables.MetadataFormatNone),
 		})
-		pages(forTable(ctx, table), pager, func(page aztables.ListEntitiesResponse, err error) bool {
+		var resp *http.Response
+		pages(policy.WithCaptureResponse(forTable(ctx, table), &resp), pager, func(page aztables.ListEntitiesResponse, err error) bool {
 			if err != nil {
 				return yield(nil, t.fail.wrap(ctx, queryTable, object, err))
 			}
+			var read time.Time
+			if q.Times {
+				if read, err = http.ParseTime(resp.Header.Get("Date")); err != nil {
+					yield(nil, t.fail.invalid(queryTable, object, err))
+					return false
+				}
+			}
 			entities := make([]store.Entity, 0, len(page.Entities))
 			for _, encoded := range page.Entities {
-				e, err := decodeEntity(encoded, q.Columns)
+				e, err := decodeEntity(encoded, q, read)
 				if err != nil {
 					yield(nil, t.fail.invalid(queryTable, object, err))
 					return false
@@ -75,17 +86,23 @@ func quote(s string) string { return "'" + doubled(s) + "'" }
 // doubled is s with quotes doubled, as inside an OData string.
 func doubled(s string) string { return strings.ReplaceAll(s, "'", "''") }
 
-func selectOf(columns []store.Column) string {
+func selectOf(q store.Query) string {
 	names := []string{"PartitionKey", "RowKey"}
-	for _, c := range columns {
+	for _, c := range q.Columns {
 		names = append(names, c.Name)
+	}
+	if q.Times {
+		names = append(names, timestamp)
 	}
 	return strings.Join(names, ",")
 }
 
-// decodeEntity decodes an entity of a query's response; columns give the types, which JSON without
-// metadata lacks. A missing property comes as null.
-func decodeEntity(encoded []byte, columns []store.Column) (store.Entity, error) {
+// timestamp is the property that storage sets to the time of the write.
+const timestamp = "Timestamp"
+
+// decodeEntity decodes an entity of a query's response, which was read at a time; the columns give the types, which
+// JSON without metadata lacks. A missing property comes as null.
+func decodeEntity(encoded []byte, q store.Query, read time.Time) (store.Entity, error) {
 	var m map[string]any
 	if err := json.Unmarshal(encoded, &m); err != nil {
 		return store.Entity{}, fmt.Errorf("entity: %w", err)
@@ -95,8 +112,8 @@ func decodeEntity(encoded []byte, columns []store.Column) (store.Entity, error) 
 	if !ok1 || !ok2 {
 		return store.Entity{}, errors.New("entity without a key")
 	}
-	e := store.Entity{Key: store.Key{Partition: partition, Row: row}, Properties: make(map[string]any, len(columns))}
-	for _, c := range columns {
+	e := store.Entity{Key: store.Key{Partition: partition, Row: row}, Properties: make(map[string]any, len(q.Columns))}
+	for _, c := range q.Columns {
 		raw := m[c.Name]
 		if raw == nil {
 			continue
@@ -106,6 +123,14 @@ func decodeEntity(encoded []byte, columns []store.Column) (store.Entity, error) 
 			return store.Entity{}, fmt.Errorf("entity %q: property %s: %w", row, c.Name, err)
 		}
 		e.Properties[c.Name] = v
+	}
+	if q.Times {
+		written, _ := m[timestamp].(string)
+		at, err := time.Parse(time.RFC3339Nano, written)
+		if err != nil {
+			return store.Entity{}, fmt.Errorf("entity %q: %w", row, err)
+		}
+		e.Written, e.Read = at, read
 	}
 	return e, nil
 }

@@ -110,7 +110,7 @@ func TestSASAll(t *testing.T) {
 	t.Parallel()
 	owner := newStore(t)
 	s := withSAS(t, owner, "racwdlu", time.Now().Add(time.Hour))
-	name := "t" + strings.ReplaceAll(owner.Container(), "-", "")
+	name := tableName(owner.Container())
 	key := store.Key{Partition: "p|00", Row: "r"}
 	for _, step := range []struct {
 		name string

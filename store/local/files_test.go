@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/hint"
 	"logstow/store"
 	"logstow/store/local"
 )
@@ -144,8 +145,8 @@ func TestDirectoryIsFile(t *testing.T) {
 	write(t, dir, "file", []byte("x"))
 	s := openStore(t, filepath.Join(dir, "file"))
 	for _, err := range s.Blobs().List(t.Context(), "") {
-		if !errors.Is(err, store.ErrNoContainer) {
-			t.Errorf("list: %v", err)
+		if !errors.Is(err, store.ErrNoContainer) || !strings.Contains(err.Error(), "it is a file") || !strings.Contains(hint.Of(err), "--file") {
+			t.Errorf("list: %v, hint %q", err, hint.Of(err))
 		}
 	}
 	_, err := s.Blobs().Create(t.Context(), "a", nil, store.CreateOptions{})

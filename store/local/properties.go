@@ -2,10 +2,13 @@ package local
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
@@ -13,30 +16,40 @@ import (
 	"logstow/store"
 )
 
-// encodeProperties writes properties as one msgpack map, keys in order.
-func encodeProperties(properties map[string]any) ([]byte, error) {
+// writtenAt is the property, which no entity has of its own ([store.CheckEntities]), with the time of the write in Unix
+// nanoseconds. Entities of earlier versions do not have it.
+const writtenAt = "Timestamp"
+
+// encodeProperties writes properties as one msgpack map, keys in order, and then the time of the write.
+func encodeProperties(properties map[string]any, written time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	enc := msgpack.NewEncoder(&b)
-	if err := enc.EncodeMapSorted(properties); err != nil {
+	if err := enc.EncodeMapLen(len(properties) + 1); err != nil {
 		return nil, err
 	}
-	return b.Bytes(), nil
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		if err := errors.Join(enc.EncodeString(name), enc.Encode(properties[name])); err != nil {
+			return nil, err
+		}
+	}
+	err := errors.Join(enc.EncodeString(writtenAt), enc.EncodeInt64(written.UnixNano()))
+	return b.Bytes(), err
 }
 
 // selectProperties decodes the output of encodeProperties as far as q needs it: ok reports whether
-// its conditions hold.
-func selectProperties(stored []byte, q store.Query) (properties map[string]any, ok bool, err error) {
+// its conditions hold. written is zero if it is not known, or not asked for.
+func selectProperties(stored []byte, q store.Query) (properties map[string]any, written time.Time, ok bool, err error) {
 	all, err := decodeProperties(stored, func(name string) bool {
-		return slices.ContainsFunc(q.Columns, func(c store.Column) bool { return c.Name == name }) ||
+		return q.Times && name == writtenAt || slices.ContainsFunc(q.Columns, func(c store.Column) bool { return c.Name == name }) ||
 			slices.ContainsFunc(q.Where, func(c store.Condition) bool { return c.Column == name })
 	})
 	if err != nil {
-		return nil, false, err
+		return nil, written, false, err
 	}
 	for _, c := range q.Where {
 		value, isString := all[c.Column].(string)
 		if !isString || !holds(c.Op, strings.Compare(value, c.Value)) {
-			return nil, false, nil
+			return nil, written, false, nil
 		}
 	}
 	properties = make(map[string]any, len(q.Columns))
@@ -46,11 +59,14 @@ func selectProperties(stored []byte, q store.Query) (properties map[string]any, 
 			continue
 		}
 		if !isKind(value, c.Kind) {
-			return nil, false, fmt.Errorf("property %s is a %T", c.Name, value)
+			return nil, written, false, fmt.Errorf("property %s is a %T", c.Name, value)
 		}
 		properties[c.Name] = value
 	}
-	return properties, true, nil
+	if at, known := all[writtenAt].(int64); known {
+		written = time.Unix(0, at).UTC()
+	}
+	return properties, written, true, nil
 }
 
 // decodeProperties decodes the wanted properties.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"logstow/store"
 )
@@ -65,7 +66,7 @@ func (t tables) Upsert(ctx context.Context, table string, entities []store.Entit
 		}
 		defer func() { _ = put.Close() }() // The transaction ends it anyway.
 		for _, e := range entities {
-			properties, err := encodeProperties(e.Properties)
+			properties, err := encodeProperties(e.Properties, time.Now())
 			if err != nil {
 				return err
 			}
@@ -231,6 +232,10 @@ func (t tables) queryPage(ctx context.Context, table string, q store.Query, afte
 		return nil, nil, err
 	}
 	defer func() { _ = rows.Close() }() // rows.Err has it.
+	var read time.Time
+	if q.Times {
+		read = time.Now().UTC()
+	}
 	n := 0
 	var e store.Entity
 	for ; rows.Next(); n++ {
@@ -238,12 +243,12 @@ func (t tables) queryPage(ctx context.Context, table string, q store.Query, afte
 		if err := rows.Scan(&e.Partition, &e.Row, &stored); err != nil {
 			return nil, nil, fmt.Errorf("%w: %w", errDamaged, err)
 		}
-		properties, ok, err := selectProperties(stored, q)
+		properties, written, ok, err := selectProperties(stored, q)
 		if err != nil {
 			return nil, nil, classError{store.ErrInvalid, fmt.Errorf("entity %q: %w", e.Row, err)}
 		}
 		if ok {
-			page = append(page, store.Entity{Key: e.Key, Properties: properties})
+			page = append(page, store.Entity{Key: e.Key, Properties: properties, Written: written, Read: read})
 		}
 	}
 	if n == queryPage {

@@ -124,7 +124,7 @@ func (s *Store) readDir(ctx context.Context, prefix string) ([]entry, error) {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return nil, s.checkContainer(ctx)
 	case err != nil:
-		return nil, s.db.classify(ctx, "list", prefix, err)
+		return nil, s.db.classify(ctx, "list", cmp.Or(prefix, s.dir), err)
 	}
 	entries := make([]entry, 0, len(found))
 	for _, f := range found {
@@ -148,10 +148,15 @@ func (s *Store) readDir(ctx context.Context, prefix string) ([]entry, error) {
 func (s *Store) checkContainer(ctx context.Context) error {
 	info, err := os.Stat(s.dir)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), err == nil && !info.IsDir():
+	case errors.Is(err, fs.ErrNotExist):
 		return &store.Error{
 			Op: "open", Object: s.dir, Class: store.ErrNoContainer,
 			Hint: "check the path: it is mistyped, or nothing was stored there yet",
+		}
+	case err == nil && !info.IsDir():
+		return &store.Error{
+			Op: "open", Object: s.dir, Class: store.ErrNoContainer, Err: errors.New("it is a file"),
+			Hint: "a store is a directory; logq query --file reads a log file without a store",
 		}
 	default:
 		return s.db.classify(ctx, "open", s.dir, err)

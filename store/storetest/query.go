@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -213,6 +214,48 @@ func queryProjection(t *testing.T, open Opener) {
 			t.Errorf("%v: %s", c.columns, diff)
 		}
 	}
+}
+
+// The times are storage's own: those of two entities differ by the time between their writes, each write renews its entity's,
+// and no property that a writer may set has an effect on them.
+func queryTimes(t *testing.T, open Opener) {
+	s := openNew(t, open)
+	table := createTable(t, s)
+	read := func() (first, second store.Entity) {
+		t.Helper()
+		all := collect(t, s.Tables().Query(t.Context(), table, store.Query{
+			Partition: "p", Columns: []store.Column{{Name: "N", Kind: store.Int64}}, Times: true,
+		}))
+		if len(all) != 2 || all[0].Properties["N"] != int64(7) {
+			t.Fatalf("%v", all)
+		}
+		return all[0], all[1]
+	}
+	began := time.Now()
+	upsert(t, s, table, entity("p", "1", "N", int64(7)))
+	time.Sleep(1100 * time.Millisecond)
+	upsert(t, s, table, entity("p", "2", "Written", "9999-12-31T23:59:59Z", "Read", "9999-12-31T23:59:59Z"))
+	first, second := read()
+	took := time.Since(began)
+	if between := second.Written.Sub(first.Written); between < time.Second || between > took {
+		t.Errorf("written %v apart, within %v", between, took)
+	}
+	// Read may be rounded down to a second.
+	if age := first.Read.Sub(first.Written); age < 0 || age > took {
+		t.Errorf("age %v after %v", age, took)
+	}
+	time.Sleep(1100 * time.Millisecond)
+	upsert(t, s, table, entity("p", "1", "N", int64(7)))
+	if again, other := read(); !again.Written.After(second.Written) || !other.Written.Equal(second.Written) || !again.Read.After(first.Read) {
+		t.Errorf("first %v, then %v; the other %v, then %v", first.Written, again.Written, second.Written, other.Written)
+	}
+	for _, e := range collect(t, s.Tables().Query(t.Context(), table, store.Query{Partition: "p"})) {
+		if !e.Written.IsZero() || !e.Read.IsZero() {
+			t.Errorf("times without Times: %v", e)
+		}
+	}
+	bad := entity("p", "3", "Timestamp", "9999-12-31T23:59:59Z")
+	wantIs(t, "own Timestamp", s.Tables().Upsert(t.Context(), table, []store.Entity{bad}), store.ErrInvalid)
 }
 
 func queryInvalid(t *testing.T, open Opener) {

@@ -93,6 +93,7 @@ func cases() []testCase {
 		{name: "query/range of partitions", run: queryPartitions},
 		{name: "query/conditions", run: queryConditions},
 		{name: "query/projection", run: queryProjection},
+		{name: "query/times of the write and of the response", run: queryTimes},
 		{name: "query/invalid", run: queryInvalid},
 	}
 }

@@ -25,8 +25,8 @@ import (
 // Stored is a record's text form.
 func Stored(r record.Record) []byte { return record.AppendText(nil, r) }
 
-// MatchesSlowly reports whether a record matches, in the slow and obvious way.
-func MatchesSlowly(t testing.TB, sel *match.Selection, r record.Record) bool {
+// MatchesSlowly reports whether a record of an instance matches, in the slow and obvious way.
+func MatchesSlowly(t testing.TB, sel *match.Selection, instance string, r record.Record) bool {
 	if r.Time < sel.From.UnixNano() || r.Time >= sel.To.UnixNano() || !sel.Levels.Has(r.Level) {
 		return false
 	}
@@ -97,7 +97,7 @@ func MatchesSlowly(t testing.TB, sel *match.Selection, r record.Record) bool {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !e.Holds(&where.Record{Time: r.Time, Level: r.Level, Source: []byte(r.Source), Message: r.Message}) {
+		if !e.Holds(&where.Record{Time: r.Time, Level: r.Level, Source: []byte(r.Source), Instance: instance, Message: r.Message}) {
 			return false
 		}
 	}
@@ -167,7 +167,8 @@ func RandomSelection(rnd *rand.Rand, records []record.Record) match.Selection {
 	}
 	for range rnd.IntN(5) - 2 {
 		sel.Where = append(sel.Where, choose(rnd, `ab == "ab1"`, `ab == "a b" or k1 == 2`, `k1 > 0`, `k1 != 1`, `n.ab == "ab1" and k1 < 2`, `ab contains "b"`,
-			`ab in ["ab1", "a"]`, `not (ab == "ab1")`, `len(ab ?? "") > 2`, `message contains "a"`, `ab == nil`, `level >= "warn" and k1 >= 1`))
+			`ab in ["ab1", "a"]`, `not (ab == "ab1")`, `len(ab ?? "") > 2`, `message contains "a"`, `ab == nil`, `level >= "warn" and k1 >= 1`,
+			`instance == "pod-1"`, `instance == "pod-2" or k1 == 1`, `not (instance endsWith "1")`))
 	}
 	for range rnd.IntN(3) {
 		sel.Patterns = append(sel.Patterns, pattern())

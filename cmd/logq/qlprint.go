@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"logstow/logql/engine"
+	"logstow/logql/labels"
+	"logstow/query"
+	"logstow/query/output"
+	"logstow/serve/loki"
+)
+
+// The formats of ql.
+const (
+	qlTable = "table"
+	qlCSV   = "csv"
+	qlJSON  = "json"
+	qlLoki  = "loki"
+)
+
+func qlFormats() []string { return []string{qlTable, qlCSV, qlJSON, qlLoki} }
+
+// qlWriter prints records and series.
+type qlWriter struct {
+	w      *bufio.Writer
+	format string
+	zone   *time.Location
+	csv    *csv.Writer
+	header bool
+	loki   *loki.Encoder
+	line   []byte // scratch
+}
+
+func newQLWriter(w io.Writer, format string, zone *time.Location) *qlWriter {
+	b := bufio.NewWriter(w)
+	return &qlWriter{w: b, format: format, zone: zone, csv: csv.NewWriter(b), loki: loki.NewEncoder(b)}
+}
+
+// close writes what is buffered.
+func (w *qlWriter) close() error {
+	w.csv.Flush()
+	if err := w.csv.Error(); err != nil {
+		return err
+	}
+	return w.w.Flush()
+}
+
+func (w *qlWriter) time(at int64) string { return time.Unix(0, at).In(w.zone).Format(time.RFC3339Nano) }
+
+// entry prints a record.
+func (w *qlWriter) entry(e *engine.Entry) error {
+	if w.format == qlLoki {
+		return w.loki.Entry(e)
+	}
+	all := func() labels.Labels { return labels.New(slices.Concat(e.Parsed, e.Metadata, e.Stream)...) }
+	switch w.format {
+	case qlCSV:
+		if !w.header {
+			w.header = true
+			if err := w.csv.Write([]string{"time", "labels", "line"}); err != nil {
+				return err
+			}
+		}
+		return w.csv.Write([]string{w.time(e.Time), all().String(), string(e.Line)})
+	case qlJSON:
+		return w.json(struct {
+			Time   string            `json:"time"`
+			Labels map[string]string `json:"labels"`
+			Line   string            `json:"line"`
+		}{w.time(e.Time), all().Map(), strings.ToValidUTF8(string(e.Line), string(utf8.RuneError))})
+	}
+	w.line = time.Unix(0, e.Time).In(w.zone).AppendFormat(w.line[:0], time.RFC3339Nano)
+	for _, name := range [...]string{labels.Level, labels.Service} {
+		w.line = append(append(w.line, '\t'), e.Stream.Get(name)...)
+	}
+	w.line = append(append(append(w.line, '\t'), e.Line...), '\n')
+	_, err := w.w.Write(w.line)
+	return err
+}
+
+func (w *qlWriter) json(v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.w.Write(append(data, '\n'))
+	return err
+}
+
+// entries prints what belongs behind the records of a log query.
+func (w *qlWriter) entries(report *query.Report) error {
+	if w.format == qlLoki {
+		return w.loki.Streams(report)
+	}
+	return nil
+}
+
+// value prints the result of a metric query; ranged is set if it has several points a series.
+func (w *qlWriter) value(v *engine.Value, ranged bool, report *query.Report) error {
+	switch w.format {
+	case qlJSON:
+		return w.seriesJSON(v)
+	case qlLoki:
+		return w.loki.Value(v, ranged, report)
+	}
+	names := labelNames(v)
+	var rows [][]string
+	rows = append(rows, slices.Concat([]string{"time"}, names, []string{"value"}))
+	for _, s := range v.Series {
+		for _, p := range s.Points {
+			row := []string{w.time(p.Time)}
+			for _, name := range names {
+				row = append(row, s.Labels.Get(name))
+			}
+			rows = append(rows, append(row, formatValue(p.Value)))
+		}
+	}
+	if len(rows) == 1 {
+		return nil
+	}
+	if w.format == qlCSV {
+		return w.csv.WriteAll(rows)
+	}
+	if ranged {
+		slices.SortStableFunc(rows[1:], func(a, b []string) int { return strings.Compare(a[0], b[0]) })
+	}
+	return w.table(rows)
+}
+
+func (w *qlWriter) seriesJSON(v *engine.Value) error {
+	for _, s := range v.Series {
+		for _, p := range s.Points {
+			if err := w.json(struct {
+				Time   string            `json:"time"`
+				Labels map[string]string `json:"labels"`
+				Value  string            `json:"value"`
+			}{w.time(p.Time), s.Labels.Map(), formatValue(p.Value)}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// table prints aligned columns; the last is right-aligned.
+func (w *qlWriter) table(rows [][]string) error {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i := range row {
+			row[i] = output.Visible(row[i])
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	for _, row := range rows {
+		for i, cell := range row {
+			padding := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			switch {
+			case i == len(row)-1:
+				cell = padding + cell + "\n"
+			default:
+				cell += padding + "  "
+			}
+			if _, err := w.w.WriteString(cell); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// labelNames are the names of the labels of all series.
+func labelNames(v *engine.Value) []string {
+	var names []string
+	for _, s := range v.Series {
+		for _, l := range s.Labels {
+			if !slices.Contains(names, l.Name) {
+				names = append(names, l.Name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// formatValue is a value as Prometheus writes it.
+func formatValue(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/signal"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"logstow/internal/cli"
+	"logstow/internal/logging"
+	"logstow/internal/retry"
+	"logstow/internal/sdnotify"
+	"logstow/internal/units"
+	"logstow/metrics"
+	"logstow/query"
+	"logstow/serve"
+	"logstow/serve/access"
+	"logstow/serve/limits"
+	webpage "logstow/serve/page"
+)
+
+// serveMemory is the soft memory limit of the server, unless GOMEMLIMIT is set.
+const serveMemory = 768 << 20
+
+func serveCommand(env environment) *ucli.Command {
+	return &ucli.Command{
+		Name:  "serve",
+		Usage: "answer Grafana and logcli over HTTP",
+		UsageText: `logq serve --store ./logs
+logq serve --listen :3100 --max-cost-per-day 2 --metrics
+logq serve --listen 0.0.0.0:3100 --behind-proxy --tokens tokens.yaml`,
+		Description: `Shows logs in a browser, by the page at its address (docs/page.md), and answers
+the part of Loki's HTTP API that reads, for Grafana's data source and logcli,
+until it is interrupted. It keeps no state, so that any number of copies may
+run. docs/serve.md has how to run it.
+
+An address that is not loopback needs --tokens. That file is a YAML list of
+name, sha256 and services (names or globs), which only its owner may read;
+printf %s "$TOKEN" | sha256sum prints the digest of a token. Clients send the
+token as Authorization: Bearer, or as the password of Basic. SIGHUP reads
+tokens and certificate again.
+
+With --watch, shippers flush every 2 seconds what somebody follows by a live
+tail, until that ends, which costs more requests. The server writes to a table
+of watches for that, and nothing otherwise.
+
+Exit status: 0 ended by a signal, 2 wrong command line or tokens, 3 failed,
+4 access denied.`,
+		Flags: slices.Concat(storeFlags(), cli.Categorize(categoryServer,
+			&ucli.StringFlag{Name: "listen", Value: "127.0.0.1:3100", Usage: "`ADDRESS`: address to listen on, HOST:PORT; binds to loopback if no host is given"},
+			&ucli.StringFlag{Name: "tls-cert", Usage: "`FILE`: certificate for HTTPS (PEM); read again when it changes"},
+			&ucli.StringFlag{Name: "tls-key", Usage: "`FILE`: key of the certificate (PEM)"},
+			&ucli.BoolFlag{Name: "behind-proxy", Usage: "clients use HTTPS up to a proxy: mark cookies as secure; the proxy's headers are not read"},
+			&ucli.StringFlag{Name: "tokens", Usage: "`FILE`: tokens and the services that each may read; required on addresses that are not loopback"},
+			&cli.ListFlag{Name: "host", Usage: "`NAME`: further name of this server in requests without a token; repeatable (default: loopback names)"},
+			&ucli.BoolFlag{Name: "watch", Usage: "make shippers flush early what live tails follow, by writing watches to the store"},
+			&ucli.BoolFlag{Name: "metrics", Usage: "serve Prometheus metrics at /metrics"},
+		), cli.Categorize(categoryLimits,
+			&ucli.StringFlag{Name: "max-bytes", Usage: "`SIZE`: end a query before it reads more from storage, such as 500MB or 2GiB (default: no limit)"},
+			&ucli.Float64Flag{Name: "max-cost", Usage: "`DOLLARS`: end a query before its requests cost more (default: no limit)"},
+			&ucli.StringFlag{Name: "max-duration", Value: "5m", Usage: "`DURATION`: end a query that takes longer; 0s is no limit"},
+			&ucli.Float64Flag{Name: "max-cost-per-day", Usage: "`DOLLARS`: maximum cost of the queries and watches of this process in a day (UTC) (default: no limit)"},
+			&ucli.IntFlag{Name: "max-queries", Value: 4, Usage: "`N`: queries that run at once"},
+			&ucli.IntFlag{Name: "max-queued", Value: 32, Usage: "`N`: queries that wait; more are rejected with status 429. Also the maximum number of live tails"},
+			&ucli.StringFlag{Name: "prices", Usage: "`FILE`: prices of requests, as JSON (default: $LOGSTOW_PRICES, else Azure's list prices)"},
+			&ucli.BoolFlag{Name: "no-cache", Usage: "do not use the local cache of what was read from Azure"},
+		)),
+		Action: func(c *ucli.Context) error { return runServe(c.Context, c, env) },
+	}
+}
+
+// readServer reads the flags of the server and of its limits.
+func readServer(c *ucli.Context, env environment) (opts serve.Options, reading query.Options, err error) {
+	if c.NArg() > 0 {
+		return opts, reading, cli.Usagef("serve takes no arguments")
+	}
+	reading = query.Options{Plan: query.PlanList, TempDir: env.tempDir}
+	if err := readLimits(c, env, &reading); err != nil {
+		return opts, reading, err
+	}
+	opts = serve.Options{
+		Listen: c.String("listen"), Cert: c.String("tls-cert"), Key: c.String("tls-key"), BehindProxy: c.Bool("behind-proxy"),
+		Hosts: cli.List(c, "host"), Metrics: c.Bool("metrics"), Version: cli.Version(version),
+		Limits: limits.Options{
+			MaxBytes: reading.MaxBytes, MaxCost: reading.MaxCost, MaxQueries: c.Int("max-queries"), MaxQueued: c.Int("max-queued"), Now: env.now,
+		},
+	}
+	reading.Tiers = c.IsSet("max-cost") || c.IsSet("max-cost-per-day")
+	l := &opts.Limits
+	if l.MaxDuration, err = units.ParseDuration(c.String("max-duration")); err != nil {
+		return opts, reading, cli.Usagef("--max-duration: %w", err)
+	}
+	if l.MaxCostPerDay, err = readDollars(c, "max-cost-per-day"); err != nil {
+		return opts, reading, err
+	}
+	switch {
+	case l.MaxQueries < 1:
+		return opts, reading, cli.Usagef("--max-queries %d: want at least 1", l.MaxQueries)
+	case l.MaxQueued < 0:
+		return opts, reading, cli.Usagef("--max-queued %d: want at least 0", l.MaxQueued)
+	}
+	if file := c.String("tokens"); file != "" {
+		if opts.Tokens, err = access.Open(file); err != nil {
+			return opts, reading, cli.Usagef("%w", err)
+		}
+	}
+	if err := opts.Check(); err != nil {
+		return opts, reading, cli.Usagef("%w", err)
+	}
+	return opts, reading, nil
+}
+
+func runServe(ctx context.Context, c *ucli.Context, env environment) (err error) {
+	opts, reading, err := readServer(c, env)
+	if err != nil {
+		return err
+	}
+	env.limitMemory(serveMemory)
+	log := slog.New(logging.NewHandler(env.stderr, env.err.terminal()))
+	ctx = retry.WithReporter(ctx, func(a retry.Attempt) { log.Warn(a.String()) })
+	running := context.WithoutCancel(ctx) // stores are open until the last request has ended
+	opts.Log = log
+	if opts.Metrics {
+		opts.Requests = metrics.NewRequests()
+		env.observe = opts.Requests.Store
+	}
+	stores, closeStores, err := env.openStores(running, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeStores()) }()
+	if opts.Page, err = webpage.New(); err != nil {
+		return err
+	}
+	if c.Bool("watch") {
+		opts.Watches = newServeWatches(running, stores, reading.Prices, log)
+		defer opts.Watches.Close()
+	}
+	opts.API = newAPI(env, stores, reading, opts.Limits.MaxDuration, opts.Watches, log)
+	server, err := serve.New(running, opts)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return err
+	}
+	if err != nil {
+		return cli.Usagef("%w", err)
+	}
+	defer reloadOnHangup(server)()
+	manager := sdnotify.FromEnv(env.getenv, os.Getpid())
+	notify := func(state string) {
+		if err := manager.Send(running, state); err != nil {
+			log.Warn("cannot notify systemd", "error", err)
+		}
+	}
+	log.Info("serving", "address", server.Addr().String(), "tls", opts.Cert != "", "tokens", opts.Tokens != nil, "version", opts.Version)
+	if opts.Watches != nil {
+		opts.Watches.Check()
+	}
+	notify(sdnotify.Ready)
+	watching, stop := context.WithCancel(running)
+	var watch sync.WaitGroup
+	watch.Go(func() { manager.Watch(watching, func() error { return nil }, log) })
+	watch.Go(func() {
+		select {
+		case <-ctx.Done():
+		case <-watching.Done(): // it failed
+		}
+		notify(sdnotify.Stopping)
+	})
+	defer watch.Wait()
+	defer stop()
+	began := time.Now()
+	if err := server.Run(ctx); err != nil {
+		return err
+	}
+	log.Info("done", "duration", time.Since(began))
+	return nil
+}
+
+// reloadOnHangup reads tokens and certificate again at each SIGHUP; stop ends that and waits for it.
+func reloadOnHangup(server *serve.Server) (stop func()) {
+	received := make(chan os.Signal, 1)
+	signal.Notify(received, syscall.SIGHUP)
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		for range received {
+			_ = server.Reload() // it is logged
+		}
+	})
+	return func() {
+		signal.Stop(received)
+		close(received)
+		waiting.Wait()
+	}
+}

@@ -1,0 +1,392 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"logstow/internal/cli"
+	"logstow/internal/price"
+	"logstow/logql/engine"
+	"logstow/logql/storage"
+	"logstow/logql/syntax"
+	"logstow/query"
+	"logstow/serve/limits"
+	"logstow/serve/tailwatch"
+	"logstow/store"
+	"logstow/store/listcache"
+	"logstow/store/local"
+	"logstow/watch"
+)
+
+// watchWorld is a server with --watch over a store with the services pay, shop and web, and a token for each and for all.
+type watchWorld struct {
+	t       *testing.T
+	dir     string
+	address string
+	lines   <-chan served
+	stop    func() int
+}
+
+func newWatchWorld(t *testing.T, prepare func(dir string), args ...string) *watchWorld {
+	t.Helper()
+	w := &watchWorld{t: t, dir: t.TempDir()}
+	for _, service := range []string{"pay", "shop", "web"} { // prefixes are all that is needed of them
+		if err := os.MkdirAll(filepath.Join(w.dir, service, "2020"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(w.dir, service, "2020", "x"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if prepare != nil {
+		prepare(w.dir)
+	}
+	tokens := ""
+	for name, services := range map[string]string{"shop": "[shop, 'shop-*']", "all": "['*']"} {
+		sum := sha256.Sum256([]byte(name))
+		tokens += fmt.Sprintf("- {name: %s, sha256: %s, services: %s}\n", name, hex.EncodeToString(sum[:]), services)
+	}
+	file := filepath.Join(t.TempDir(), "tokens.yaml")
+	if err := os.WriteFile(file, []byte(tokens), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.address, w.lines, w.stop = startServeOver(t, w.dir, append(args, "--tokens", file, "--metrics")...)
+	return w
+}
+
+// tail opens a live tail with a token, and waits until it is answered. The context ends with the tail; leave ends it.
+func (w *watchWorld) tail(token, query string) (open context.Context, leave func()) {
+	w.t.Helper()
+	conn, _, err := websocket.Dial(w.t.Context(), "ws://"+w.address+"/loki/api/v1/tail?"+url.Values{"query": {query}}.Encode(), //nolint:bodyclose // there is none
+		&websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = conn.CloseNow() })
+	open = conn.CloseRead(w.t.Context())
+	if err := conn.Ping(open); err != nil {
+		w.t.Error(err)
+	}
+	return open, func() {
+		if err := conn.Close(websocket.StatusNormalClosure, ""); err != nil {
+			w.t.Error(err)
+		}
+	}
+}
+
+// watched are the services that have a watch in the store.
+func (w *watchWorld) watched() (services []string) {
+	w.t.Helper()
+	s, err := local.Open(w.t.Context(), w.dir)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer s.Close()
+	for page, err := range s.Tables().Query(w.t.Context(), watch.Table(s.Container()), store.Query{Partition: "!", PartitionTo: "~", RowFrom: "watch", RowTo: "watch!"}) {
+		if err != nil {
+			return nil // there is no table
+		}
+		for _, e := range page {
+			services = append(services, e.Partition)
+		}
+	}
+	return services
+}
+
+var watchedServices = regexp.MustCompile(`(?m)^logstow_watched_services (\d+)$`)
+
+// await waits until as many services are watched.
+func (w *watchWorld) await(want string, within time.Duration) {
+	w.t.Helper()
+	for deadline := time.Now().Add(within); ; time.Sleep(20 * time.Millisecond) {
+		if got := w.metric(); got == want {
+			return
+		} else if time.Now().After(deadline) {
+			w.t.Fatalf("%s services are watched, want %s", got, want)
+		}
+	}
+}
+
+// metric is the number of services that are watched.
+func (w *watchWorld) metric() string {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, "http://"+w.address+"/metrics", nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer all")
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	found := watchedServices.FindSubmatch(body)
+	if found == nil {
+		return "no"
+	}
+	return string(found[1])
+}
+
+// Tails watch what they follow, each service once, none that their token may not read, until the last of them ends.
+func TestServeWatch(t *testing.T) {
+	t.Parallel()
+	w := newWatchWorld(t, nil, "--watch")
+	if l := next(t, w.lines); l.Msg != "live tails are watched: shippers flush early while somebody follows" {
+		t.Errorf("%+v", l)
+	}
+	w.await("0", 0)
+	if got := w.watched(); got != nil {
+		t.Errorf("watched before a tail: %q", got)
+	}
+	_, first := w.tail("shop", `{service_name=~".+"}`)
+	w.await("1", 10*time.Second)
+	_, second := w.tail("shop", `{service_name=~"shop|pay"} |= "x"`)
+	_, third := w.tail("all", `{service="shop"}`)
+	_, none := w.tail("shop", `{service_name="pay"}`)
+	time.Sleep(200 * time.Millisecond) // for a watch that must not be
+	w.await("1", 0)
+	_, fourth := w.tail("all", `{service_name!="pay", service=~".+"}`)
+	w.await("2", 10*time.Second)
+	var got []string
+	for deadline := time.Now().Add(10 * time.Second); len(got) < 2 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		got = w.watched()
+	}
+	if want := []string{"shop", "web"}; !slices.Equal(got, want) {
+		t.Errorf("watched %q, want %q", got, want)
+	}
+	fourth()
+	w.await("1", time.Second)
+	none()
+	first()
+	second()
+	w.await("1", 0)
+	third()
+	w.await("0", time.Second)
+	_, _ = w.tail("all", `{service="web"}`) // which the server ends
+	w.await("1", 10*time.Second)
+	if status := w.stop(); status != cli.OK {
+		t.Errorf("status %d", status)
+	}
+}
+
+// Without --watch a tail writes nothing.
+func TestServeUnwatched(t *testing.T) {
+	t.Parallel()
+	w := newWatchWorld(t, nil)
+	open, _ := w.tail("all", `{service=~".+"}`)
+	time.Sleep(200 * time.Millisecond)
+	if got := w.metric(); got != "no" {
+		t.Errorf("%s services are watched", got)
+	}
+	if open.Err() != nil {
+		t.Error("the tail ended")
+	}
+	if status := w.stop(); status != cli.OK {
+		t.Errorf("status %d", status)
+	}
+	if entries, err := os.ReadDir(w.dir); err != nil || len(entries) != 3 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+// A store that cannot be written is logged once, and tails go on.
+func TestServeWatchDenied(t *testing.T) {
+	t.Parallel()
+	w := newWatchWorld(t, func(dir string) { // no database can be made, not even by root
+		if err := os.WriteFile(filepath.Join(dir, ".logstow"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}, "--watch")
+	denied := 0
+	if l := next(t, w.lines); strings.HasPrefix(l.Msg, "live tails are not watched") && l.Error != "" {
+		denied++
+	} else {
+		t.Errorf("%+v", l)
+	}
+	for range 3 {
+		open, leave := w.tail("all", `{service=~".+"}`)
+		w.await("0", 10*time.Second)
+		time.Sleep(100 * time.Millisecond)
+		if open.Err() != nil {
+			t.Error("the tail ended")
+		}
+		leave()
+	}
+	if status := w.stop(); status != cli.OK {
+		t.Errorf("status %d", status)
+	}
+	for l := range w.lines {
+		if strings.HasPrefix(l.Msg, "live tails are not watched") {
+			denied++
+		}
+	}
+	if denied != 1 {
+		t.Errorf("logged %d times", denied)
+	}
+}
+
+// A directory that does not exist is not made.
+func TestServeWatchMissingStore(t *testing.T) {
+	t.Parallel()
+	w := newWatchWorld(t, func(dir string) {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}, "--watch")
+	w.tail("all", `{service="web"}`)
+	time.Sleep(300 * time.Millisecond)
+	if _, err := os.Stat(w.dir); !os.IsNotExist(err) {
+		t.Error("the store was made:", err)
+	}
+	if status := w.stop(); status != cli.OK {
+		t.Errorf("status %d", status)
+	}
+}
+
+// responding is tables where a shipper responds to each watch.
+type responding struct{}
+
+func (responding) Tables(context.Context, string) iter.Seq2[[]string, error] { panic("not needed") }
+func (responding) DropTable(context.Context, string) error                   { panic("not needed") }
+func (responding) Remove(context.Context, string, []store.Key) error         { panic("not needed") }
+
+func (responding) CreateTable(context.Context, string) error            { return nil }
+func (responding) Upsert(context.Context, string, []store.Entity) error { return nil }
+
+func (responding) Query(_ context.Context, _ string, q store.Query) iter.Seq2[[]store.Entity, error] {
+	e := store.Entity{Key: store.Key{Partition: q.Partition, Row: "shipper|a"}, Properties: map[string]any{"V": int64(1)}, Written: time.Now(), Read: time.Now()}
+	return func(yield func([]store.Entity, error) bool) { yield([]store.Entity{e}, nil) }
+}
+
+// A watched tail polls every second, and lists the current hour then; two tails share listings.
+func TestWatchedTailPolls(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		watched            bool
+		tails              int
+		polls, least, most int // in a minute; listings of the current hour
+	}{{false, 1, 12, 5, 14}, {true, 1, 60, 60, 61}, {true, 10, 600, 60, 121}} {
+		dir := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			s, err := local.Open(t.Context(), dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			opened := query.ReadOnly(s)
+			lists := &counting{BlobReader: opened.Blobs, now: time.Now, lists: map[string][]time.Time{}}
+			opened.Blobs = listcache.New(lists, time.Now)
+			var watched *tailwatch.Watches
+			if c.watched {
+				watched = tailwatch.New(t.Context(), []tailwatch.Store{{Name: "a", Container: "a", Tables: responding{}}}, slog.New(slog.DiscardHandler))
+				defer watched.Close()
+			}
+			expr, err := syntax.Parse(`{service_name="web"}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := storage.New([]query.Store{opened}, query.Options{Plan: query.PlanList, TempDir: dir}, time.Now)
+			time.Sleep(30 * time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			var polls atomic.Int64
+			var running sync.WaitGroup
+			for i := range c.tails {
+				running.Go(func() {
+					time.Sleep(time.Duration(i) * 97 * time.Millisecond)
+					b := &backend{View: all.View(storage.Access{}), limits: limits.FromContext(ctx), watching: watched}
+					_ = b.Tail(ctx, expr.(*syntax.LogExpr), time.Now().UnixNano(), 10, 5*time.Second, func(*engine.Entry) error { return nil }, func() error {
+						polls.Add(1)
+						return nil
+					})
+				})
+			}
+			running.Wait()
+			current := len(lists.lists["web/"+time.Now().UTC().Format("2006/01/02/15")])
+			if n := int(polls.Load()); n < c.polls-c.tails || n > c.polls+c.tails || current < c.least || current > c.most {
+				t.Errorf("%+v: %d polls, %d listings of the current hour, all: %v", c, n, current, slices.Collect(maps.Keys(lists.lists)))
+			}
+		})
+	}
+}
+
+// What shippers flush early counts against the budget of the day: live tails end when it is spent, none begins until midnight, and then
+// they are watched again.
+func TestWatchedTailBudget(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := local.Open(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		opened := query.ReadOnly(s)
+		opened.Free = true
+		prices := price.Default()
+		watched := tailwatch.New(t.Context(), []tailwatch.Store{{Name: "a", Container: "a", Tables: responding{}, Prices: &prices}}, slog.New(slog.DiscardHandler))
+		defer watched.Close()
+		limiter := limits.New(limits.Options{MaxQueries: 1, MaxQueued: 10, MaxCostPerDay: 0.005, Now: time.Now, OtherCost: watched.Cost})
+		expr, err := syntax.Parse(`{service_name="web"}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := storage.New([]query.Store{opened}, query.Options{Plan: query.PlanList, TempDir: dir}, time.Now)
+		tail := func() error {
+			ctx, done, err := limiter.Tail(t.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			b := &backend{View: all.View(storage.Access{}), limits: limits.FromContext(ctx), watching: watched}
+			return b.Tail(ctx, expr.(*syntax.LogExpr), time.Now().UnixNano(), 10, 5*time.Second, func(*engine.Entry) error { return nil }, func() error { return nil })
+		}
+		for range 2 { // days; the clock begins at midnight
+			began := time.Now()
+			var running sync.WaitGroup
+			for range 3 { // cost no more than one
+				running.Go(func() {
+					if err := tail(); !errors.Is(err, limits.ErrDay) {
+						t.Errorf("a tail ended: %v", err)
+					}
+				})
+			}
+			running.Wait()
+			if took := time.Since(began); took < 25*time.Minute || took > 35*time.Minute { // a shipper is a cent an hour
+				t.Errorf("tails ended after %v", took)
+			}
+			if err := tail(); !errors.Is(err, limits.ErrDay) {
+				t.Errorf("another tail: %v", err)
+			}
+			if s := watched.Status(); s != (tailwatch.Status{}) || limiter.State().SpentToday > 0.0051 {
+				t.Errorf("%+v, %+v", s, limiter.State())
+			}
+			time.Sleep(time.Until(began.Truncate(24 * time.Hour).Add(24 * time.Hour)))
+		}
+	})
+}

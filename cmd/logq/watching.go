@@ -1,0 +1,289 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"logstow/internal/price"
+	"logstow/query"
+	"logstow/query/follow"
+	"logstow/query/output"
+	"logstow/store"
+	"logstow/watch"
+)
+
+const (
+	// responseTimeout is how long a response to a watch is waited for until following reports that there is none.
+	responseTimeout = 15 * time.Second
+	// maxNamedShippers is the maximum number of shippers that a message names.
+	maxNamedShippers = 5
+)
+
+// watchSet is the watches of a command: a watcher for each store that may have any.
+type watchSet struct {
+	stores []*watchedStore
+	cancel context.CancelFunc
+	all    sync.WaitGroup
+}
+
+// watchedStore is a store with its watcher.
+type watchedStore struct {
+	name    string
+	free    bool
+	watcher *watch.Watcher
+
+	mu sync.Mutex
+	// counted is set once the shippers that respond were counted; err is why there are no watches.
+	counted bool
+	err     error
+}
+
+// newWatches are the watches on the selected services of stores, none of which is created yet. Stores that cannot be written have
+// none.
+func newWatches(stores []query.Store, sel query.Selection) *watchSet {
+	w := &watchSet{cancel: func() {}}
+	for _, s := range stores {
+		tables, ok := s.Tables.(store.Tables)
+		if !ok {
+			continue
+		}
+		w.stores = append(w.stores, &watchedStore{name: s.Name, free: s.Free, watcher: &watch.Watcher{
+			Tables: tables, Container: s.Container,
+			Services: func(ctx context.Context) ([]string, error) { return watchable(ctx, s, &sel) },
+		}})
+	}
+	return w
+}
+
+// watchable are the selected services of a store. A directory that does not exist has none: a watch would create it.
+func watchable(ctx context.Context, s query.Store, sel *query.Selection) ([]string, error) {
+	if s.Free {
+		if _, err := query.Services(ctx, s); errors.Is(err, store.ErrNoContainer) {
+			return nil, nil
+		}
+	}
+	services, err := query.SelectedServices(ctx, s, sel)
+	if errors.Is(err, store.ErrNoContainer) {
+		err = nil
+	}
+	return services, err
+}
+
+// start creates the watches and keeps them until stop; then they expire by themselves.
+func (w *watchSet) start(ctx context.Context) {
+	ctx, w.cancel = context.WithCancel(ctx)
+	for _, s := range w.stores {
+		w.all.Go(func() {
+			err := s.watcher.Run(ctx, func() { s.set(true, nil) })
+			s.set(false, err)
+		})
+	}
+}
+
+// stop ends the renewal of the watches.
+func (w *watchSet) stop() {
+	w.cancel()
+	w.all.Wait()
+}
+
+func (s *watchedStore) set(counted bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counted, s.err = s.counted || counted, err
+}
+
+// failure is why a store is not watched; nil while it is.
+func (s *watchedStore) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// status is the sum over the stores that are watched. counted is set once the shippers of all were counted, and usage is that of
+// the stores that cost something.
+func (w *watchSet) status() (sum watch.Status, counted, some bool, usage price.Usage) {
+	counted = true
+	for _, s := range w.stores {
+		if s.failure() != nil {
+			continue
+		}
+		some = true
+		one := s.watcher.Status()
+		sum.Services += one.Services
+		sum.Unwatched += one.Unwatched
+		sum.Shippers += one.Shippers
+		sum.FlushInterval = max(sum.FlushInterval, one.FlushInterval)
+		if !s.free {
+			usage = usage.Plus(one.Usage)
+		}
+		s.mu.Lock()
+		counted = counted && s.counted
+		s.mu.Unlock()
+	}
+	return sum, counted && some, some, usage
+}
+
+// unwatched is the reason that a store is not watched, as a message. Hints of the error are left out: they name roles that may alter
+// the index too.
+func (s *watchedStore) unwatched(err error) string {
+	return fmt.Sprintf("%s: not watched: %v", s.name, err)
+}
+
+// pollInterval is the interval until the next poll.
+func (f *following) pollInterval() time.Duration {
+	if f.interval > 0 {
+		return f.interval
+	}
+	if sum, _, _, _ := f.watches.status(); sum.Shippers > 0 {
+		return follow.WatchedInterval
+	}
+	return follow.DefaultInterval
+}
+
+// reportWatches prints what is new about the watches: each store that is not watched once, once whether shippers respond, and what
+// that costs. With --explain it prints each change.
+func (f *following) reportWatches() {
+	for _, s := range f.watches.stores {
+		if err := s.failure(); err != nil && !f.printed[s.name+" not watched"] {
+			f.onceAs(s.name+" not watched", s.unwatched(err)+"; its records show when their shipper flushes them")
+		}
+	}
+	sum, counted, some, usage := f.watches.status()
+	began := f.env.now().Sub(f.began)
+	switch {
+	case !some || !counted || sum.Services == 0:
+		return
+	case sum.Shippers == 0 && began >= responseTimeout && !f.printed["responded"]:
+		f.once("no shipper responds to the watches: records show when their shipper flushes them; docs/query.md#following has the reasons")
+		return
+	case sum.Shippers == 0:
+		return
+	}
+	key := "responded"
+	if f.explain {
+		key = fmt.Sprintf("%d %d", sum.Services, sum.Shippers)
+	}
+	if f.printed[key] {
+		return
+	}
+	f.printed["responded"], f.printed[key] = true, true
+	cost := f.prices().Cost(usage)
+	if f.jsonExplain() {
+		f.printJSON(struct {
+			Stage       string  `json:"stage"`
+			Services    int     `json:"services"`
+			Shippers    int     `json:"shippers"`
+			Interval    float64 `json:"flush_interval_seconds"`
+			CostPerHour float64 `json:"at_most_usd_per_hour"`
+		}{"watching", sum.Services, sum.Shippers, sum.FlushInterval.Seconds(), cost})
+		return
+	}
+	text := fmt.Sprintf("watching %s: %s to flush every %v while this runs", plural(sum.Services, "service"), plural(sum.Shippers, "shipper"), sum.FlushInterval)
+	if cost > 0 {
+		text += fmt.Sprintf(", which costs at most $%.2f an hour; --no-watch reads only", cost)
+	}
+	f.env.printf("%s", text)
+	if sum.Unwatched > 0 {
+		f.once("%s more are not watched: -s selects fewer", plural(sum.Unwatched, "service"))
+	}
+}
+
+// plural is a number of things, such as "1 service" or "2 services".
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// prices are those of the options.
+func (r *request) prices() price.Table {
+	if r.opts.Prices != nil {
+		return *r.opts.Prices
+	}
+	return price.Default()
+}
+
+// awaitFlush creates watches on the selected services and waits until the shippers of these have flushed what they had read, at
+// most [watch.FreshTimeout]. It prints which have not, and which stores are not watched.
+func (r *request) awaitFlush(ctx context.Context, stores []query.Store) error {
+	type answer struct {
+		late []watch.Shipper
+		live int
+		err  error
+	}
+	w := newWatches(stores, r.sel)
+	answers := make([]answer, len(w.stores))
+	stop := r.env.line.Start(func() string { return "waiting for shippers to flush" })
+	for i, s := range w.stores {
+		w.all.Go(func() {
+			a := &answers[i]
+			a.late, a.live, a.err = s.watcher.AwaitFlush(ctx)
+		})
+	}
+	w.all.Wait()
+	stop()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var late []watch.Shipper
+	live, services := 0, 0
+	var usage price.Usage
+	for i, s := range w.stores {
+		if err := answers[i].err; err != nil {
+			r.notes = append(r.notes, s.unwatched(err)+"; records that its shippers have not flushed are missing")
+			continue
+		}
+		late = append(late, answers[i].late...)
+		live += answers[i].live
+		one := s.watcher.Status()
+		services += one.Services
+		if one.Unwatched > 0 {
+			r.notes = append(r.notes, fmt.Sprintf("%s: --fresh did not wait for %s: -s selects fewer", s.name, plural(one.Unwatched, "service")))
+		}
+		if !s.free {
+			usage = usage.Plus(one.Usage)
+		}
+	}
+	switch {
+	case len(late) > 0:
+		r.notes = append(r.notes, fmt.Sprintf("%d of %s did not flush within %v, so that their newest records may be missing: %s",
+			len(late), plural(live, "shipper"), watch.FreshTimeout, named(late)))
+	case services > 0 && live == 0:
+		r.notes = append(r.notes, "no shipper responded to --fresh: records that are not flushed yet are missing; docs/query.md#fresh-answers has the reasons")
+	}
+	cost := r.prices().Cost(usage) * watch.Lifetime.Hours()
+	switch {
+	case !r.explain:
+	case r.jsonExplain():
+		r.printJSON(struct {
+			Stage    string  `json:"stage"`
+			Services int     `json:"services"`
+			Shippers int     `json:"shippers"`
+			Late     int     `json:"late"`
+			Cost     float64 `json:"at_most_usd"`
+		}{"fresh", services, live, len(late), cost})
+	default:
+		r.env.printf("--fresh: %s of %s responded; until the watches expire they cost at most $%.4f", plural(live, "shipper"), plural(services, "service"), cost)
+	}
+	return nil
+}
+
+// named are the names of shippers, of many the first.
+func named(all []watch.Shipper) string {
+	names := make([]string, 0, len(all))
+	for _, s := range all {
+		names = append(names, output.Visible(s.Service+" on "+s.Instance))
+	}
+	names = slices.Compact(names)
+	if more := len(names) - maxNamedShippers; more > 0 {
+		names = append(names[:maxNamedShippers], fmt.Sprintf("and %d more", more))
+	}
+	return cmp.Or(strings.Join(names, ", "), "none")
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"logstow/tap"
+)
+
+const tapConfig = `
+store: s
+service: web
+instance: i
+buffer: {dir: b}
+redact: [bearer]
+inputs:
+  - stdin: true
+    drop: [{contains: [healthz]}]
+`
+
+// child is a shipper command in a directory; its standard error is read line by line.
+type child struct {
+	*exec.Cmd
+	in     io.Writer
+	out    string // file
+	stderr *bufio.Reader
+}
+
+func startIn(t *testing.T, dir string, args ...string) *child {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &child{Cmd: &exec.Cmd{Path: self, Args: append([]string{"shipper"}, args...), Dir: dir, Env: []string{"XDG_STATE_HOME=" + dir}}}
+	out, err := os.CreateTemp(dir, "out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = out.Close() }()
+	p.Stdout, p.out = out, out.Name()
+	stderr, err := p.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.stderr = bufio.NewReader(stderr)
+	if p.in, err = p.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Process.Kill() }) // an error: it has ended
+	return p
+}
+
+// output is what it has printed.
+func (p *child) output(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(p.out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// until reads standard error up to a line that contains a text.
+func (p *child) until(t *testing.T, text string) {
+	t.Helper()
+	for {
+		line, err := p.stderr.ReadString('\n')
+		if strings.Contains(line, text) {
+			return
+		}
+		if err != nil {
+			t.Fatalf("%v of %q before %q: %s", err, p.Args, text, line)
+		}
+	}
+}
+
+// wait waits for the end and compares the exit status.
+func (p *child) wait(t *testing.T, want int) {
+	t.Helper()
+	_, _ = io.Copy(io.Discard, p.stderr) // to its end
+	_ = p.Wait()                         // the status is looked at
+	if got := p.ProcessState.ExitCode(); got != want {
+		t.Errorf("exit status %d of %q, want %d", got, p.Args, want)
+	}
+}
+
+// What passes is shown, with what was done to it, and nothing of the secrets.
+func TestTap(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "shipper.yaml"), []byte(tapConfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := startIn(t, dir, "run", "--config", "shipper.yaml")
+	for late := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(dir, "b", tap.Socket)); err == nil {
+			break
+		}
+		if time.Now().After(late) {
+			t.Fatal("no socket")
+		}
+	}
+	all := startIn(t, dir, "tap", "--buffer-dir", "b", "-n", "3", "-o", "json")
+	some := startIn(t, dir, "tap", "--buffer-dir", "b", "-n", "1", "--where", "status >= 500", "--where", `level == "error" and instance == "i"`)
+	last := startIn(t, dir, "tap", "--buffer-dir", "b")
+	stopped := startIn(t, dir, "tap", "--buffer-dir", "b")
+	for _, p := range []*child{all, some, last, stopped} {
+		p.until(t, "shipper: connected")
+	}
+	_, err := io.WriteString(run.in, `2026-11-22T22:00:00Z INFO {"status":200,"auth":"Bearer abcdef0123"}
+2026-11-22T22:00:01Z INFO GET /healthz
+2026-11-22T22:00:02Z ERROR {"status":503,"took":1.50}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all.until(t, "shipper: 3 records shown, 0 that do not match, 0 skipped")
+	all.wait(t, 0)
+	if want := `{"time":"2026-11-22T22:00:00.000000000Z","level":"INFO","service":"web","source":"stdin","redacted":["bearer"],"message":"2026-11-22T22:00:00Z INFO {\"status\":200,\"auth\":\"Bearer [redacted:bearer]\"}","fields":{"auth":"Bearer [redacted:bearer]","status":200}}
+{"time":"2026-11-22T22:00:01.000000000Z","level":"INFO","service":"web","source":"stdin","dropped":"drop","message":"2026-11-22T22:00:01Z INFO GET /healthz","fields":{}}
+{"time":"2026-11-22T22:00:02.000000000Z","level":"ERROR","service":"web","source":"stdin","message":"2026-11-22T22:00:02Z ERROR {\"status\":503,\"took\":1.50}","fields":{"status":503,"took":1.50}}
+`; all.output(t) != want {
+		t.Errorf("%s, want %s", all.output(t), want)
+	}
+	some.until(t, "shipper: 1 records shown, 2 that do not match, 0 skipped")
+	some.wait(t, 0)
+	if want := `2026-11-22T22:00:02.000Z  ERROR  web  stdin  2026-11-22T22:00:02Z ERROR {"status":503,"took":1.50}
+    status=503  took=1.50
+`; some.output(t) != want {
+		t.Errorf("%s, want %s", some.output(t), want)
+	}
+	for late := time.Now().Add(time.Minute); !strings.Contains(stopped.output(t), "took=1.50"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatalf("%q", stopped.output(t))
+		}
+	}
+	if err := stopped.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	stopped.until(t, "shipper: 3 records shown")
+	stopped.wait(t, 0)
+	if text := stopped.output(t); !strings.Contains(text, "\n    dropped: drop\n") || !strings.Contains(text, "\n    redacted: bearer\n") {
+		t.Error(text)
+	}
+	if err := run.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	last.until(t, "shipper: the tapped shipper has ended")
+	last.wait(t, 0)
+	run.wait(t, 0)
+	if _, err := os.Stat(filepath.Join(dir, "b", tap.Socket)); !os.IsNotExist(err) {
+		t.Errorf("the socket is still there: %v", err)
+	}
+}

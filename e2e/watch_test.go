@@ -1,0 +1,255 @@
+package e2e
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"logstow/internal/await"
+)
+
+// watchedRun is what TestLongWatch does, and for how long.
+type watchedRun struct {
+	shippers int
+	// poll is the interval at which shippers poll for watches.
+	poll time.Duration
+	// unwatched is how long nobody follows, before; lasts how long lines are written while somebody does.
+	unwatched, lasts time.Duration
+	// write, kill and compact are the times between lines, kills and compactions.
+	write, kill, compact time.Duration
+}
+
+const (
+	watchedFirst = 15 * time.Second // until the first line
+	watchedLine  = 5 * time.Second  // until a line, of 95 of 100
+)
+
+// TestLongWatch follows services whose shippers have a flush interval of a minute, while shippers are killed, segments compacted
+// and the hour changes that lines are dated in: every line is printed once, the first within 15 s, 95% of the others
+// within 5 s of being written. Nothing is flushed early before a query follows. LOGSTOW_LONG=1 has 20 shippers for half an hour, or for
+// LOGSTOW_WATCH, such as 10m.
+func TestLongWatch(t *testing.T) {
+	t.Parallel()
+	run := watchedRun{shippers: 4, poll: time.Second, unwatched: 3 * time.Second, lasts: 7 * time.Second, write: 50 * time.Millisecond, kill: 3 * time.Second, compact: 5 * time.Second}
+	if os.Getenv("LOGSTOW_LONG") == "1" {
+		run = watchedRun{shippers: 20, poll: 5 * time.Second, unwatched: 20 * time.Second, lasts: 30 * time.Minute, write: 50 * time.Millisecond, kill: 20 * time.Second, compact: 2 * time.Minute}
+		if text := os.Getenv("LOGSTOW_WATCH"); text != "" {
+			lasts, err := time.ParseDuration(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run.lasts = lasts
+		}
+	}
+	for _, azure := range []bool{false, true} {
+		t.Run(map[bool]string{false: "local", true: "Azurite"}[azure], func(t *testing.T) {
+			t.Parallel()
+			newWatched(t, azure, run).run()
+		})
+	}
+}
+
+// watched is a run of TestLongWatch.
+type watched struct {
+	*rig
+	watchedRun
+	processes []*process
+	// shift is how much earlier than written lines are dated, so that an hour begins in the middle.
+	shift time.Duration
+
+	mu sync.Mutex
+	// lines are all that were written, with when; by is the shipper that each is for.
+	lines map[string]time.Time
+	by    map[string]int
+	// printed are those that were printed, with when they were first, and how often.
+	printed map[string]time.Time
+	times   map[string]int
+	// killed are the times at which each shipper was killed.
+	killed map[int][]time.Time
+}
+
+func newWatched(t *testing.T, azure bool, run watchedRun) *watched {
+	w := &watched{
+		rig: newRig(t, azure), watchedRun: run, lines: map[string]time.Time{}, by: map[string]int{},
+		printed: map[string]time.Time{}, times: map[string]int{}, killed: map[int][]time.Time{},
+	}
+	middle := time.Now().Add(run.unwatched + run.lasts/2)
+	w.shift = middle.Sub(middle.Truncate(time.Hour))
+	return w
+}
+
+func (w *watched) path(i int) string { return filepath.Join(w.logs, fmt.Sprintf("app-%d.log", i)) }
+
+// file writes a log file of its own.
+func (w *watched) file(name, text string) string {
+	path := filepath.Join(w.root, name)
+	appendFile(w.t, path, text)
+	return path
+}
+
+// launch starts a shipper. Each has a directory of its own for its buffer, so that no other takes over the buffer of one that was
+// killed.
+func (w *watched) launch(i int) *process {
+	return w.start(plain(), nil, "run", "--from-start", "--store", w.store, "--service", fmt.Sprintf("watched-%d", i%2), "--instance", fmt.Sprintf("pod-%d", i),
+		"--flush-interval", "1m", "--watch-interval", w.poll.String(), "--buffer-dir", filepath.Join(w.root, fmt.Sprintf("shipper-%d", i), "buffer"), w.path(i))
+}
+
+// write logs a line for a shipper.
+func (w *watched) write(i int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	line := fmt.Sprintf("%s line %d of pod-%d", now.Add(-w.shift).UTC().Format("2006-01-02T15:04:05.000000Z"), len(w.lines), i)
+	w.lines[line], w.by[line] = now, i
+	appendFile(w.t, w.path(i), line+"\n")
+}
+
+// follow starts logq; stop ends it.
+func (w *watched) follow() (stop func()) {
+	in, out, err := os.Pipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	logq := startProcess(w.t, filepath.Join(shared.bin, "logq"), out, w.daemon, "query", "-f", "-s", "watched-0", "-s", "watched-1", "--store", w.store, "-o", "raw")
+	if err := out.Close(); err != nil {
+		w.t.Fatal(err)
+	}
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		for s := bufio.NewScanner(in); s.Scan(); {
+			w.mu.Lock()
+			if w.times[s.Text()]++; w.times[s.Text()] == 1 {
+				w.printed[s.Text()] = time.Now()
+			}
+			w.mu.Unlock()
+		}
+	})
+	return func() {
+		logq.signal(w.t, os.Interrupt)
+		logq.end(w.t, 20*time.Second)
+		reading.Wait()
+		_ = in.Close()
+		if errs := logq.tail(); logq.status() != 130 || strings.Count(errs, "watching 2 services: ") != 1 {
+			w.t.Errorf("logq ended with status %d, output:\n%s", logq.status(), errs)
+		}
+	}
+}
+
+func (w *watched) run() {
+	t := w.t
+	w.must(t, "shipper", "run", "--once", "--service", "other", "--instance", "pod", "--buffer-dir", w.buffer, w.file("other.log", "the store exists\n"))
+	for i := range w.shippers {
+		w.write(i)
+		w.processes = append(w.processes, w.launch(i))
+	}
+	time.Sleep(w.unwatched)
+	if r := w.command(t, nil, "logq", "segments"); strings.Contains(string(r.out), "watched-") {
+		t.Errorf("flushed without a watch:\n%s", r.out)
+	}
+	began := time.Now()
+	stop := w.follow()
+	await.Until(t, watchedFirst, "the first line", func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.printed) > 0
+	})
+	t.Logf("the first line after %v", time.Since(began))
+	await.Until(t, watchedFirst, "the first line of each shipper", func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.printed) == w.shippers
+	})
+	time.Sleep(2 * w.poll) // until each knows how many they are
+	w.writeAll()
+	await.Until(t, time.Minute, "all lines", func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.printed) >= len(w.lines)
+	})
+	time.Sleep(2 * time.Second) // more polls
+	stop()
+	for i, p := range w.processes {
+		p.signal(t, syscall.SIGTERM)
+		p.end(t, time.Minute)
+		if p.status() != 0 {
+			t.Errorf("shipper %d ended with status %d, output:\n%s", i, p.status(), p.tail())
+		}
+	}
+	w.check()
+}
+
+// writeAll writes lines, kills shippers and compacts.
+func (w *watched) writeAll() {
+	began := time.Now()
+	killed, compacted := began, began
+	var compacting sync.WaitGroup
+	defer compacting.Wait()
+	for n := 0; time.Since(began) < w.lasts; n++ {
+		w.write(n % w.shippers)
+		if time.Since(killed) > w.kill {
+			killed = time.Now()
+			i := w.rnd.IntN(w.shippers)
+			select {
+			case <-w.processes[i].ended:
+				w.t.Errorf("shipper %d ended with status %d, output:\n%s", i, w.processes[i].status(), w.processes[i].tail())
+			default:
+			}
+			w.processes[i].kill(w.t)
+			w.processes[i] = w.launch(i)
+			w.killed[i] = append(w.killed[i], killed)
+		}
+		if time.Since(compacted) > w.compact {
+			compacted = time.Now()
+			compacting.Go(func() {
+				if r := w.command(w.t, nil, "shipper", "compact", "--after", "0s", "--grace", "0s"); r.status != 0 {
+					w.t.Errorf("compact ended with status %d: %s", r.status, r.errs)
+				}
+			})
+		}
+		time.Sleep(w.watchedRun.write)
+	}
+}
+
+// check compares what was printed with what was written.
+func (w *watched) check() {
+	t := w.t
+	var all strings.Builder
+	want := map[string]bool{}
+	var took []time.Duration
+	for line, at := range w.lines {
+		want[line] = true
+		for range w.times[line] {
+			all.WriteString(line + "\n")
+		}
+		restarting := slices.ContainsFunc(w.killed[w.by[line]], func(killed time.Time) bool {
+			return at.After(killed.Add(-watchedLine)) && at.Before(killed.Add(2*watchedLine))
+		})
+		if delay := w.printed[line].Sub(at); delay > 75*time.Second {
+			t.Errorf("after %v: %q, killed at %v, printed at %v", delay, line, w.killed[w.by[line]], w.printed[line])
+		}
+		if !restarting {
+			took = append(took, w.printed[line].Sub(at))
+		}
+	}
+	for line := range w.times {
+		if !want[line] {
+			t.Errorf("printed but never written: %q", line)
+		}
+	}
+	unique(t, want, []byte(all.String()))
+	// The first line of each was written before somebody followed.
+	slices.Sort(took)
+	took = took[:max(0, len(took)-w.shippers)]
+	if late := took[len(took)*95/100]; late > watchedLine {
+		t.Errorf("95%% of %d lines within %v, want %v", len(took), late, watchedLine)
+	}
+	t.Logf("%d lines, half of them within %v, 95%% within %v, all within %v; %d kills", len(want), took[len(took)/2], took[len(took)*95/100], took[len(took)-1], len(w.killed))
+	unique(t, want, w.must(t, "logq", "query", "-s", "watched-*", "--from", "2000-01-01", "--to", "2100-01-01", "-o", "raw", "--no-cache"))
+}

@@ -1,0 +1,59 @@
+package where
+
+import "github.com/expr-lang/expr/ast"
+
+// OfOrigins returns a function that reports whether the expression can be true of a record of an instance of a
+// service; nil if it can be true of some record of each. The function is for one goroutine at a time.
+func (p *Program) OfOrigins() func(service, instance string) bool {
+	holds := p.ofOrigins(p.tree.Node)
+	if holds == nil {
+		return nil
+	}
+	return func(service, instance string) bool { return holds(&Record{Service: service, Instance: instance}) }
+}
+
+// ofOrigins is that of a node: of "and" and "or" that of their sides, of others the condition, if it uses
+// nothing but instances and services.
+func (p *Program) ofOrigins(node ast.Node) func(*Record) bool {
+	if b, ok := node.(*ast.BinaryNode); ok {
+		switch b.Operator {
+		case "and", "&&":
+			left, right := p.ofOrigins(b.Left), p.ofOrigins(b.Right)
+			if left == nil || right == nil {
+				return oneOf(left, right)
+			}
+			return func(r *Record) bool { return left(r) && right(r) }
+		case "or", "||":
+			left, right := p.ofOrigins(b.Left), p.ofOrigins(b.Right)
+			if left == nil || right == nil {
+				return nil
+			}
+			return func(r *Record) bool { return left(r) || right(r) }
+		}
+	}
+	c := p.compiler()
+	holds := c.match(node)
+	if c.err != nil || len(c.unknown) > 1 || len(c.columns) == 0 || c.columns.has(timeName) || c.columns.has(levelName) || c.columns.has(sourceName) {
+		return nil
+	}
+	return holds
+}
+
+// oneOf is the one of two functions that is not nil, if one is.
+func oneOf(a, b func(*Record) bool) func(*Record) bool {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// Instances are the strings with which the instance is compared by == and in, in the order in which they occur.
+func (p *Program) Instances() []string {
+	var all []string
+	for _, use := range p.uses() {
+		if use.Field == instanceName {
+			all = append(all, use.Equal...)
+		}
+	}
+	return all
+}

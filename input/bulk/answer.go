@@ -1,0 +1,96 @@
+package bulk
+
+import (
+	"bufio"
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"strconv"
+)
+
+const typeJSON = "application/json"
+
+// setHead sets the headers of all responses: clients reject a server without the first.
+func setHead(h http.Header) {
+	h.Set("X-Elastic-Product", "Elasticsearch")
+	h.Set("Content-Type", typeJSON)
+}
+
+// writeItems writes the response for the items of a request, one by one: they may be many.
+func writeItems(w http.ResponseWriter, items []item) {
+	setHead(w.Header())
+	out := bufio.NewWriter(w) // the error is that of a closed connection
+	errors := "false"
+	for i := range items {
+		if items[i].rejected != "" {
+			errors = "true"
+			break
+		}
+	}
+	_, _ = out.WriteString(`{"took":0,"errors":` + errors + `,"items":[`)
+	var b []byte
+	id := rand.Text()
+	for i := range items {
+		b = b[:0]
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = items[i].append(b, id, i)
+		_, _ = out.Write(b)
+	}
+	_, _ = out.WriteString("]}\n")
+	_ = out.Flush()
+}
+
+// append appends the item of a response; id and number are the id of one without.
+func (it *item) append(b []byte, id string, number int) []byte {
+	b = append(append(append(b, `{"`...), it.action...), `":{"_index":`...)
+	b = appendText(b, it.index)
+	b = append(b, `,"_id":`...)
+	if it.id != "" {
+		b = appendText(b, it.id)
+	} else {
+		b = append(append(b, '"'), id...)
+		b = append(strconv.AppendInt(append(b, '-'), int64(number), 10), '"')
+	}
+	if it.rejected != "" {
+		b = append(b, `,"status":400,"error":{"type":"illegal_argument_exception","reason":`...)
+		b = appendText(b, it.rejected)
+		return append(b, `}}}`...)
+	}
+	return append(b, `,"_version":1,"result":"created","_shards":{"total":1,"successful":1,"failed":0},"_seq_no":0,"_primary_term":1,"status":201}}`...)
+}
+
+func appendText(b []byte, text string) []byte {
+	plain := true
+	for i := range len(text) {
+		c := text[i]
+		plain = plain && c >= ' ' && c < 0x7f && c != '"' && c != '\\'
+	}
+	if plain {
+		return append(append(append(b, '"'), text...), '"')
+	}
+	quoted, err := json.Marshal(text)
+	if err != nil { // not possible
+		return append(b, `""`...)
+	}
+	return append(b, quoted...)
+}
+
+// writeError writes the response for a request that is rejected as a whole.
+func writeError(w http.ResponseWriter, status int, reason string) {
+	kind := "illegal_argument_exception"
+	switch status {
+	case http.StatusTooManyRequests:
+		kind = "es_rejected_execution_exception"
+	case http.StatusServiceUnavailable:
+		kind = "unavailable_exception"
+	case http.StatusRequestEntityTooLarge:
+		kind = "content_too_long_exception"
+	}
+	setHead(w.Header())
+	w.WriteHeader(status)
+	b := append([]byte(nil), `{"error":{"root_cause":[{"type":"`+kind+`"}],"type":"`+kind+`","reason":`...)
+	b = appendText(b, reason)
+	_, _ = w.Write(append(b, `},"status":`+strconv.Itoa(status)+"}\n"...)) // the error is that of a closed connection
+}

@@ -1,0 +1,90 @@
+// Package bulk is the input of Elasticsearch's bulk API, POST /_bulk and /{index}/_bulk, with the answers that
+// clients expect before they send. The message of a record is the document, byte for byte.
+//
+// https://www.elastic.co/docs/api/doc/elasticsearch/operation/operation-bulk
+//
+// # Content of a record
+//
+// The time is that in the document's member @timestamp, timestamp or time, in this order, else as recognized in
+// the document, see [input.TimeFrom]. The service is that of the member service_name, service (a text or an
+// object with a name), service.name or app, see [Options.ConfiguredService]. The source is the index.
+package bulk
+
+import (
+	"cmp"
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"logstow/input"
+	"logstow/input/httpserver"
+)
+
+// Path and IndexPath are the paths of the input.
+const (
+	Path      = "/_bulk"
+	IndexPath = "/{index}/_bulk"
+)
+
+// Options configure a [Handler].
+type Options struct {
+	input.Options
+	httpserver.Limits
+	// ConfiguredService gives all records the configured service. Without it, that is for documents without
+	// a member that names one.
+	ConfiguredService bool
+}
+
+// Handler receives documents. It is an [httpserver.Routes].
+type Handler struct {
+	*httpserver.Intake
+	configuredService bool
+}
+
+// NewHandler makes a Handler.
+func NewHandler(opts Options) (*Handler, error) {
+	opts.TimeFrom = cmp.Or(opts.TimeFrom, input.TimeProtocol)
+	intake, err := httpserver.NewIntake("bulk", opts.Options, opts.Limits)
+	if err != nil {
+		return nil, err
+	}
+	return &Handler{intake, opts.ConfiguredService}, nil
+}
+
+// Register makes mux serve [Path], [IndexPath] and the requests that clients send first.
+func (h *Handler) Register(mux *http.ServeMux) {
+	mux.HandleFunc("POST "+Path, h.bulk)
+	mux.HandleFunc("PUT "+Path, h.bulk)
+	mux.HandleFunc("POST "+IndexPath, h.bulk)
+	registerProbes(mux)
+}
+
+// bulk responds when all documents are durable, except for those that the response rejects.
+func (h *Handler) bulk(w http.ResponseWriter, r *http.Request) {
+	lease := h.Lease()
+	defer lease.Release()
+	items, err := h.receive(r, lease)
+	if err == nil {
+		writeItems(w, items)
+		return
+	}
+	status := httpserver.Status(err)
+	if errors.Is(err, input.ErrBusy) {
+		status = http.StatusTooManyRequests
+	}
+	h.Options.Log.LogAttrs(r.Context(), slog.LevelDebug, "bulk request rejected", slog.String("from", r.RemoteAddr), slog.Int("status", status), slog.Any("error", err))
+	httpserver.Head(w.Header(), httpserver.Status(err))
+	writeError(w, status, httpserver.Public(err))
+}
+
+func (h *Handler) receive(r *http.Request, lease *httpserver.Lease) ([]item, error) {
+	body, err := h.Body(r, lease)
+	if err != nil {
+		return nil, err
+	}
+	c := newCollector(h, lease, r.PathValue("index"))
+	if err := c.collect(body); err != nil {
+		return nil, err
+	}
+	return c.items, h.Store(r, body, c.batches.All())
+}

@@ -1,0 +1,245 @@
+package bulk
+
+import (
+	"bytes"
+	"fmt"
+
+	"logstow/input"
+	"logstow/input/httpserver"
+	"logstow/internal/jsontext"
+	"logstow/record/recognize"
+)
+
+// itemCost is about how many bytes of memory an item takes besides the texts of its action.
+const itemCost = 224
+
+// item is an action of a request, for the response.
+type item struct {
+	action, index, id string
+	// rejected is why the action was rejected; "" if its document is stored.
+	rejected string
+}
+
+// collector collects the documents of a request.
+type collector struct {
+	handler *Handler
+	lease   *httpserver.Lease
+	// index is the index of the path.
+	index string
+	// recognizer reads times of members.
+	recognizer *recognize.Recognizer
+	read       int64
+	member     []byte
+
+	items   []item
+	batches input.Batches
+	// last is the index of the last action, which is mostly the next one's too; lastRaw is it as written.
+	last, lastRaw string
+}
+
+func newCollector(h *Handler, lease *httpserver.Lease, index string) *collector {
+	return &collector{
+		handler: h, lease: lease, index: index, recognizer: recognize.New(h.Options.Recognize), read: h.Options.Now().UnixNano(),
+	}
+}
+
+// collect reads the lines of a body: actions, each with the line of its document, except for delete.
+func (c *collector) collect(body []byte) error {
+	number := 0
+	next := func() (line []byte, ok bool) {
+		if len(body) == 0 {
+			return nil, false
+		}
+		line, body, _ = bytes.Cut(body, []byte{'\n'})
+		number++
+		return line, true
+	}
+	for {
+		line, ok := next()
+		if !ok {
+			return nil
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		it, err := c.action(line)
+		if err != nil {
+			return fmt.Errorf("%w: line %d: %w", httpserver.ErrBody, number, err)
+		}
+		if err := c.lease.Take(itemCost + int64(len(line))); err != nil {
+			return err
+		}
+		switch it.action {
+		case "delete":
+			it.rejected = "delete is not supported: records do not change"
+		default:
+			document, ok := next()
+			if !ok {
+				return fmt.Errorf("%w: line %d: no document follows the action", httpserver.ErrBody, number)
+			}
+			if it.action == "update" {
+				it.rejected = "update is not supported: records do not change"
+				break
+			}
+			if trimmed := bytes.TrimSpace(document); len(trimmed) < 2 || trimmed[0] != '{' || trimmed[len(trimmed)-1] != '}' {
+				it.rejected = "the document is no JSON object"
+				break
+			}
+			if err := c.document(document, it.index); err != nil {
+				return err
+			}
+		}
+		c.items = append(c.items, it)
+	}
+}
+
+// action parses an action: {"create":{"_index":…,"_id":…}}.
+func (c *collector) action(line []byte) (it item, err error) {
+	value, ok := jsontext.Value(line)
+	if !ok || value[0] != '{' {
+		return it, fmt.Errorf("%.100q is no action", line)
+	}
+	in := jsontext.Object(value)
+	name, meta, ok := in.Next()
+	if !ok || len(meta) == 0 || meta[0] != '{' {
+		return it, fmt.Errorf("%.100q is no action", line)
+	}
+	switch string(name) {
+	case "create", "index", "delete", "update":
+		it.action = actionName(name)
+	default:
+		return it, fmt.Errorf("unknown action %.100q: want create or index", name)
+	}
+	it.index = c.index
+	members := jsontext.Object(meta)
+	for {
+		name, value, ok := members.Next()
+		if !ok {
+			return it, nil
+		}
+		text, isText := unquoted(value)
+		switch {
+		case string(name) == "_index" && isText:
+			if string(text) != c.lastRaw {
+				c.lastRaw, c.last = string(text), string(jsontext.Unescape(nil, text))
+			}
+			it.index = c.last
+		case string(name) == "_id" && isText:
+			it.id = string(jsontext.Unescape(nil, text))
+		}
+	}
+}
+
+// actionName is a name that keeps nothing of the request alive.
+func actionName(name []byte) string {
+	for _, known := range []string{"create", "index", "delete"} {
+		if string(name) == known {
+			return known
+		}
+	}
+	return "update"
+}
+
+// document collects a document.
+func (c *collector) document(document []byte, index string) error {
+	if err := c.lease.Take(input.GrowingCost); err != nil {
+		return err
+	}
+	service, when := c.members(document)
+	if service != "" {
+		service = c.handler.Services.Admit(service)
+	}
+	c.batches.Add(service, input.Event{Time: c.time(when), Source: index, Message: document})
+	return nil
+}
+
+// members returns the name of the service and the time that a document has, as written; "" and nil are none.
+func (c *collector) members(document []byte) (service string, when []byte) {
+	const none = 4
+	object, _ := jsontext.Value(document)
+	rank, timeRank := none, none
+	if c.handler.configuredService {
+		rank = 0
+	}
+	in := jsontext.Object(object)
+	for rank > 0 || timeRank > 0 {
+		name, value, ok := in.Next()
+		if !ok {
+			break
+		}
+		switch string(name) {
+		case "@timestamp":
+			timeRank, when = 0, value
+		case "timestamp":
+			if timeRank > 1 {
+				timeRank, when = 1, value
+			}
+		case "time":
+			if timeRank > 2 {
+				timeRank, when = 2, value
+			}
+		case "service_name", "service", "service.name", "app":
+			if r := serviceRank(name); r < rank {
+				if text := serviceName(value); input.CleanService(text) != "" {
+					rank, service = r, text
+				}
+			}
+		}
+	}
+	return service, when
+}
+
+// serviceRank orders the members that name a service.
+func serviceRank(name []byte) int {
+	switch string(name) {
+	case "service_name":
+		return 0
+	case "service":
+		return 1
+	case "service.name":
+		return 2
+	}
+	return 3
+}
+
+// serviceName is a text, or the member name of an object.
+func serviceName(value []byte) string {
+	if text, ok := unquoted(value); ok {
+		return string(jsontext.Unescape(nil, text))
+	}
+	if len(value) == 0 || value[0] != '{' {
+		return ""
+	}
+	in := jsontext.Object(value)
+	for {
+		name, value, ok := in.Next()
+		if !ok {
+			return ""
+		}
+		if text, isText := unquoted(value); isText && string(name) == "name" {
+			return string(jsontext.Unescape(nil, text))
+		}
+	}
+}
+
+// time is the time of a member in Unix nanoseconds; 0 if it is none, or rejected: then it is recognized in the
+// document.
+func (c *collector) time(value []byte) int64 {
+	if value == nil {
+		return 0
+	}
+	c.member = append(append(append(c.member[:0], `{"@timestamp":`...), value...), '}')
+	stamp := c.recognizer.Stamp(c.member, c.read, c.read)
+	if !stamp.Found || stamp.Rejected != recognize.Accepted {
+		return 0
+	}
+	return stamp.Time
+}
+
+// unquoted is the inside of a string.
+func unquoted(value []byte) ([]byte, bool) {
+	if len(value) < 2 || value[0] != '"' {
+		return nil, false
+	}
+	return value[1 : len(value)-1], true
+}

@@ -1,0 +1,303 @@
+// Package podmeta adds labels and annotations of pods to the sources of their records, by a watch on
+// the Kubernetes API server.
+//
+// Selected labels and annotations are kept in memory for the pods of one node. They stay while the API
+// server cannot be reached, and for some minutes after a pod was deleted. The record of a pod that is not
+// known yet waits a moment for it, once for each pod, if the watch works.
+package podmeta
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"logstow/input"
+	"logstow/record"
+)
+
+const (
+	// MaxPods is the maximum number of pods that are kept. Records of further ones stay as they are.
+	MaxPods = 2000
+	// maxValue is the length in bytes at which the value of a label or annotation is cut.
+	maxValue = 128
+	// keepDeleted is how long a deleted pod is kept: its last lines may still be read.
+	keepDeleted = 10 * time.Minute
+	// podWait is how long a record waits for an unknown pod, and firstWait for the first list.
+	podWait, firstWait = 2 * time.Second, 10 * time.Second
+	// maxSources is how many sources of a pod are cached.
+	maxSources = 64
+)
+
+// Options configure a [Watcher].
+type Options struct {
+	// Server is the URL of the API server. Required.
+	Server string
+	// TokenFile is read before each request, CAFile has the authorities of the server; both are optional.
+	TokenFile, CAFile string
+	// Node is the name of the node whose pods are watched; "" is all nodes.
+	Node string
+	// Labels and Annotations are the names of what is added, in this order. At least one is required.
+	Labels, Annotations []string
+	// SourcePrefix is what stands before the names of pods in sources.
+	SourcePrefix string
+	// Log receives operational messages; nil discards them.
+	Log *slog.Logger
+}
+
+// Watcher keeps the metadata of the pods of a node. Safe for concurrent use.
+type Watcher struct {
+	opts  Options
+	api   *api
+	began time.Time
+
+	mu   sync.RWMutex
+	pods map[string]*pod
+	// missing are pods for which a record waited in vain.
+	missing map[string]bool
+	// healthy is set while the watch works, listed once all pods were listed.
+	healthy, listed bool
+	// changed is closed at the next change, ended when Run has ended.
+	changed, ended chan struct{}
+}
+
+// pod is the metadata of a pod.
+type pod struct {
+	// added is what is added to sources.
+	added string
+	// deleted is when it was deleted, zero if it was not.
+	deleted time.Time
+	// sources caches the complete sources by those without what is added.
+	sources map[string]string
+}
+
+// New makes a Watcher; it does nothing until it runs.
+func New(opts Options) (*Watcher, error) {
+	if len(opts.Labels)+len(opts.Annotations) == 0 {
+		return nil, errors.New("pod metadata: name labels or annotations")
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	a, err := newAPI(&opts)
+	if err != nil {
+		return nil, err
+	}
+	return &Watcher{
+		opts: opts, api: a, began: time.Now(), pods: map[string]*pod{}, missing: map[string]bool{},
+		changed: make(chan struct{}), ended: make(chan struct{}),
+	}, nil
+}
+
+// Processor adds the metadata to the source of each record and passes it to next, which may be nil.
+func (w *Watcher) Processor(next input.Processor) input.Processor { return &processor{w, next} }
+
+type processor struct {
+	watcher *Watcher
+	next    input.Processor
+}
+
+// Process implements [input.Processor].
+func (p *processor) Process(service string, r *record.Record) bool {
+	r.Source = p.watcher.source(r.Source)
+	return p.next == nil || p.next.Process(service, r)
+}
+
+// source is a source with the metadata of its pod, NAMESPACE/POD/….
+func (w *Watcher) source(source string) string {
+	key := podKey(strings.TrimPrefix(source, w.opts.SourcePrefix))
+	if key == "" {
+		return source
+	}
+	w.mu.RLock()
+	p := w.pods[key]
+	if p != nil {
+		full, ok := p.sources[source]
+		if w.mu.RUnlock(); ok {
+			return full
+		}
+		return w.cache(key, source)
+	}
+	missing := w.missing[key]
+	w.mu.RUnlock()
+	if !missing && w.wait(key) {
+		return w.cache(key, source)
+	}
+	return source
+}
+
+// cache makes the complete source of a known pod.
+func (w *Watcher) cache(key, source string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := w.pods[key]
+	if p == nil { // deleted meanwhile
+		return source
+	}
+	full := source
+	if p.added != "" {
+		full = record.CleanSource(source + "/" + p.added)
+	}
+	if len(p.sources) >= maxSources {
+		clear(p.sources)
+	}
+	p.sources[source] = full
+	return full
+}
+
+// wait waits for a pod; false if it does not become known.
+func (w *Watcher) wait(key string) bool {
+	timer := time.NewTimer(podWait)
+	defer timer.Stop()
+	for {
+		w.mu.RLock()
+		p, healthy, listed, changed := w.pods[key], w.healthy, w.listed, w.changed
+		w.mu.RUnlock()
+		late := false
+		if p != nil {
+			return true
+		}
+		switch {
+		case !listed && time.Since(w.began) < firstWait:
+			timer.Reset(firstWait - time.Since(w.began))
+		case !healthy:
+			return false // without an entry: it is looked up again once the watch works
+		}
+		select {
+		case <-changed:
+		case <-w.ended:
+			return false
+		case <-timer.C:
+			late = true
+		}
+		if late {
+			w.mu.Lock()
+			if w.healthy && len(w.missing) < MaxPods {
+				w.missing[key] = true
+			}
+			w.mu.Unlock()
+			return false
+		}
+	}
+}
+
+// podKey is NAMESPACE/POD, the first two parts of a source; "" if it has not as many.
+func podKey(source string) string {
+	first := strings.IndexByte(source, '/')
+	if first < 0 {
+		return ""
+	}
+	second := strings.IndexByte(source[first+1:], '/')
+	if second < 0 {
+		return ""
+	}
+	return source[:first+1+second]
+}
+
+// object is the metadata of a pod in responses of the API server.
+type object struct {
+	Metadata struct {
+		Name            string            `json:"name"`
+		Namespace       string            `json:"namespace"`
+		ResourceVersion string            `json:"resourceVersion"`
+		Labels          map[string]string `json:"labels"`
+		Annotations     map[string]string `json:"annotations"`
+	} `json:"metadata"`
+}
+
+func (o *object) key() string { return o.Metadata.Namespace + "/" + o.Metadata.Name }
+
+// added is NAME=VALUE of the selected labels and annotations that a pod has, with commas.
+func (w *Watcher) added(o *object) string {
+	var parts []string
+	add := func(names []string, values map[string]string) {
+		for _, name := range names {
+			if v, ok := values[name]; ok {
+				parts = append(parts, name+"="+strings.Clone(v[:min(len(v), maxValue)]))
+			}
+		}
+	}
+	add(w.opts.Labels, o.Metadata.Labels)
+	add(w.opts.Annotations, o.Metadata.Annotations)
+	return strings.Join(parts, ",")
+}
+
+// set stores a pod as it is now.
+func (w *Watcher) set(o *object) {
+	key, added := o.key(), w.added(o)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dropDeleted(time.Now())
+	p := w.pods[key]
+	if p == nil && len(w.pods) >= MaxPods {
+		return
+	}
+	if p == nil || p.added != added {
+		p = &pod{added: added, sources: map[string]string{}}
+		w.pods[key] = p
+	}
+	p.deleted = time.Time{}
+	delete(w.missing, key)
+	w.signal()
+}
+
+// remove notes that a pod was deleted.
+func (w *Watcher) remove(key string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	w.dropDeleted(now)
+	if p := w.pods[key]; p != nil && p.deleted.IsZero() {
+		p.deleted = now
+	}
+}
+
+// finishList notes which pods there are; the others were deleted.
+func (w *Watcher) finishList(there map[string]bool) {
+	w.mu.Lock()
+	gone := slices.DeleteFunc(keys(w.pods), func(key string) bool { return there[key] })
+	w.listed, w.healthy = true, true
+	clear(w.missing)
+	w.signal()
+	w.mu.Unlock()
+	for _, key := range gone {
+		w.remove(key)
+	}
+}
+
+func keys(pods map[string]*pod) (all []string) {
+	for key := range pods {
+		all = append(all, key)
+	}
+	return all
+}
+
+// setHealthy sets whether the watch works.
+func (w *Watcher) setHealthy(healthy bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.healthy != healthy {
+		w.healthy = healthy
+		w.signal()
+	}
+}
+
+// signal wakes those that wait.
+func (w *Watcher) signal() {
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+// dropDeleted removes pods that were deleted a while ago.
+func (w *Watcher) dropDeleted(now time.Time) {
+	if len(w.pods) < MaxPods/4 { // few cost nothing
+		return
+	}
+	for key, p := range w.pods {
+		if !p.deleted.IsZero() && now.Sub(p.deleted) > keepDeleted {
+			delete(w.pods, key)
+		}
+	}
+}

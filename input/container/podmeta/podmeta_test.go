@@ -1,0 +1,392 @@
+package podmeta_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"logstow/input/container/podmeta"
+	"logstow/record"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fakeAPI is an API server with the pods of a node.
+type fakeAPI struct {
+	t testing.TB
+	*httptest.Server
+
+	mu      sync.Mutex
+	version int
+	pods    map[string]map[string]string // labels by NAMESPACE/POD
+	events  []event
+	oldest  int           // version below which a watch is expired
+	changed chan struct{} // closed at every change
+	drop    chan struct{} // closed to end all watches
+	down    bool
+	lag     time.Duration
+	padding string
+	lists   int
+	denied  int
+}
+
+type event struct {
+	version    int
+	kind, text string
+}
+
+func newFakeAPI(t testing.TB) *fakeAPI {
+	f := &fakeAPI{t: t, version: 10, pods: map[string]map[string]string{}, changed: make(chan struct{}), drop: make(chan struct{})}
+	f.Server = httptest.NewServer(f)
+	t.Cleanup(func() {
+		f.change(func() { close(f.drop); f.drop = make(chan struct{}) })
+		f.CloseClientConnections()
+		f.Close()
+	})
+	return f
+}
+
+func (f *fakeAPI) change(do func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	do()
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+func (f *fakeAPI) object(key string, labels map[string]string, version int) string {
+	namespace, name, _ := strings.Cut(key, "/")
+	text, err := json.Marshal(map[string]any{"kind": "Pod", "metadata": map[string]any{
+		"name": name, "namespace": namespace, "resourceVersion": fmt.Sprint(version), "labels": labels,
+		"annotations": map[string]string{"note": "n of " + name, "unused": f.padding}, "managedFields": []any{map[string]any{"f:x": f.padding}},
+	}})
+	if err != nil {
+		f.t.Error(err)
+	}
+	return string(text)
+}
+
+// set creates or changes a pod; no labels delete it.
+func (f *fakeAPI) set(key string, labels map[string]string) {
+	f.change(func() {
+		f.version++
+		kind := "MODIFIED"
+		switch _, ok := f.pods[key]; {
+		case labels == nil:
+			kind = "DELETED"
+			delete(f.pods, key)
+		case !ok:
+			kind = "ADDED"
+		}
+		if labels != nil {
+			f.pods[key] = labels
+		}
+		f.events = append(f.events, event{f.version, kind, f.object(key, labels, f.version)})
+	})
+}
+
+// endWatches drops the connections of all watches.
+func (f *fakeAPI) endWatches() { f.change(func() { close(f.drop); f.drop = make(chan struct{}) }) }
+
+// expire makes all watches begin with a list again.
+func (f *fakeAPI) expire() { f.change(func() { f.oldest, f.events = f.version+1, nil; f.version++ }) }
+
+func (f *fakeAPI) setDown(down bool) { f.change(func() { f.down = down }) }
+
+func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	down, lag, drop, query := f.down, f.lag, f.drop, r.URL.Query()
+	if r.URL.Path != "/api/v1/pods" || query.Get("fieldSelector") != "spec.nodeName=node-1" || r.Header.Get("Authorization") != "Bearer secret" {
+		f.denied++
+	}
+	f.mu.Unlock()
+	time.Sleep(lag)
+	if down {
+		http.Error(w, "overloaded", http.StatusServiceUnavailable)
+		return
+	}
+	if query.Get("watch") == "true" {
+		f.watch(w, r, drop)
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lists++
+	keys := make([]string, 0, len(f.pods))
+	for key := range f.pods {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	from, _ := strconv.Atoi(query.Get("continue"))
+	limit, _ := strconv.Atoi(query.Get("limit"))
+	next := ""
+	if end := from + limit; end < len(keys) {
+		next, keys = fmt.Sprint(end), keys[from:end]
+	} else {
+		keys = keys[from:]
+	}
+	fmt.Fprintf(w, `{"kind":"PodList","metadata":{"resourceVersion":"%d","continue":"%s"},"items":[`, f.version, next)
+	for i, key := range keys {
+		if i > 0 {
+			fmt.Fprint(w, ",")
+		}
+		fmt.Fprint(w, f.object(key, f.pods[key], f.version))
+	}
+	fmt.Fprint(w, "]}\n")
+}
+
+func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, drop <-chan struct{}) {
+	at, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
+	w.WriteHeader(http.StatusOK)
+	for {
+		f.mu.Lock()
+		expired, changed, lag := at < f.oldest, f.changed, f.lag
+		var send []event
+		for _, e := range f.events {
+			if e.version > at {
+				send = append(send, e)
+				at = e.version
+			}
+		}
+		f.mu.Unlock()
+		time.Sleep(lag)
+		if expired {
+			fmt.Fprint(w, `{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}`+"\n")
+			return
+		}
+		for _, e := range send {
+			fmt.Fprintf(w, `{"type":"%s","object":%s}`+"\n", e.kind, e.text)
+		}
+		fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"%d"}}}`+"\n", at)
+		w.(http.Flusher).Flush()
+		select {
+		case <-changed:
+		case <-drop:
+			panic(http.ErrAbortHandler)
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// run runs a watcher of the fake server until the test ends, and returns what a source becomes.
+func run(t testing.TB, f *fakeAPI, change func(*podmeta.Options)) (source func(string) string) {
+	t.Helper()
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opts := podmeta.Options{Server: f.URL, TokenFile: token, Node: "node-1", Labels: []string{"app", "tier"}, Annotations: []string{"note"}}
+	if change != nil {
+		change(&opts)
+	}
+	w, err := podmeta.New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); w.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done })
+	p := w.Processor(nil)
+	return func(source string) string {
+		r := record.Record{Source: source}
+		if !p.Process("s", &r) {
+			t.Error("dropped")
+		}
+		return r.Source
+	}
+}
+
+// becomes waits until a source becomes what it should.
+func becomes(t testing.TB, source func(string) string, from, want string) {
+	t.Helper()
+	for late := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		got := source(from)
+		if got == want {
+			return
+		}
+		if time.Now().After(late) {
+			t.Fatalf("%s is %s, want %s", from, got, want)
+		}
+	}
+}
+
+func labels(app string) map[string]string {
+	return map[string]string{"app": app, "tier": "web", "other": "x"}
+}
+
+func TestSource(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.set("shop/a", labels("cart"))
+	f.set("shop/b", map[string]string{"tier": "x"})
+	source := run(t, f, func(o *podmeta.Options) { o.SourcePrefix = "node/" })
+	// The first record waits for the list.
+	for from, want := range map[string]string{
+		"node/shop/a/nginx/stdout": "node/shop/a/nginx/stdout/app=cart,tier=web,note=n of a",
+		"node/shop/a/nginx/stderr": "node/shop/a/nginx/stderr/app=cart,tier=web,note=n of a",
+		"node/shop/b/c":            "node/shop/b/c/tier=x,note=n of b",
+		"plain.log":                "plain.log",
+	} {
+		for range 2 {
+			if got := source(from); got != want {
+				t.Errorf("%s: %s, want %s", from, got, want)
+			}
+		}
+	}
+	// One that waits for a pod gets it as soon as it is there; one that never comes holds up once.
+	time.AfterFunc(100*time.Millisecond, func() { f.set("shop/new", labels("new")) })
+	if got := source("node/shop/new/c"); got != "node/shop/new/c/app=new,tier=web,note=n of new" {
+		t.Error(got)
+	}
+	begun := time.Now()
+	source("node/shop/never/c")
+	if waited := time.Since(begun); waited < time.Second || waited > 10*time.Second {
+		t.Errorf("waited %v", waited)
+	}
+	begun = time.Now()
+	for range 100 {
+		source("node/shop/never/c")
+	}
+	if waited := time.Since(begun); waited > time.Second {
+		t.Errorf("waited %v again", waited)
+	}
+	f.set("shop/never", labels("late"))
+	becomes(t, source, "node/shop/never/c", "node/shop/never/c/app=late,tier=web,note=n of never")
+	f.set("shop/a", labels("changed"))
+	becomes(t, source, "node/shop/a/nginx/stdout", "node/shop/a/nginx/stdout/app=changed,tier=web,note=n of a")
+	// The last lines of a deleted pod.
+	f.set("shop/a", nil)
+	f.set("shop/z", labels("z"))
+	becomes(t, source, "node/shop/z/c", "node/shop/z/c/app=z,tier=web,note=n of z")
+	if got := source("node/shop/a/nginx/stdout"); !strings.Contains(got, "app=changed") {
+		t.Error(got)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.denied > 0 {
+		t.Errorf("%d requests with another token, node or path", f.denied)
+	}
+}
+
+// Watches that are dropped or expired, errors and lags: what is known stays, and every change arrives.
+func TestOutages(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.set("shop/a", labels("v0"))
+	source := run(t, f, nil)
+	becomes(t, source, "shop/a/c", "shop/a/c/app=v0,tier=web,note=n of a")
+	seed := rand.Uint64()
+	t.Log("seed", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	for i := 1; i <= 12; i++ {
+		switch random.IntN(5) {
+		case 0:
+			f.endWatches()
+		case 1:
+			f.expire()
+			f.endWatches()
+		case 2:
+			f.change(func() { f.lag = time.Duration(random.IntN(50)) * time.Millisecond })
+		case 3:
+			f.setDown(true)
+			f.endWatches()
+			begun := time.Now()
+			if got := source("shop/a/c"); !strings.HasPrefix(got, "shop/a/c/app=v") {
+				t.Fatalf("while the server is down: %s", got)
+			}
+			if time.Since(begun) > time.Second {
+				t.Errorf("a known pod waited %v", time.Since(begun))
+			}
+			f.set("shop/a", labels("unseen"))
+			f.setDown(false)
+		}
+		f.set("shop/a", labels(fmt.Sprint("v", i)))
+		becomes(t, source, "shop/a/c", fmt.Sprintf("shop/a/c/app=v%d,tier=web,note=n of a", i))
+	}
+	// A pod that is unknown while the server is down does not hold up, once the watch is known to fail.
+	f.setDown(true)
+	f.endWatches()
+	source("shop/unknown/c")
+	begun := time.Now()
+	for i := range 3 {
+		source(fmt.Sprintf("shop/unknown-%d/c", i))
+	}
+	if waited := time.Since(begun); waited > time.Second {
+		t.Errorf("waited %v", waited)
+	}
+	f.setDown(false)
+	f.set("shop/unknown", labels("known"))
+	becomes(t, source, "shop/unknown/c", "shop/unknown/c/app=known,tier=web,note=n of unknown")
+}
+
+// 500 pods with much metadata take little memory.
+func TestMemory(t *testing.T) {
+	f := newFakeAPI(t)
+	f.padding = strings.Repeat("p", 20_000)
+	for i := range 500 {
+		f.pods[fmt.Sprintf("shop/pod-%d", i)] = map[string]string{"app": fmt.Sprint("app-", i), "long": strings.Repeat("l", 20_000)}
+	}
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	source := run(t, f, func(o *podmeta.Options) { o.Labels, o.Annotations = []string{"app", "long"}, nil })
+	for i := range 500 {
+		got := source(fmt.Sprintf("shop/pod-%d/c/stdout", i))
+		if want := fmt.Sprintf("shop/pod-%d/c/stdout/app=app-%d,long=lll", i, i); !strings.HasPrefix(got, want) || len(got) > record.MaxSource {
+			t.Fatalf("%s, want %s", got, want)
+		}
+	}
+	if grown := heap() - before; grown > 4<<20 {
+		t.Errorf("the heap grew by %d bytes", grown)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.lists != 5 {
+		t.Errorf("%d pages", f.lists)
+	}
+}
+
+// Known sources take no memory.
+func TestAllocations(t *testing.T) {
+	f := newFakeAPI(t)
+	f.set("shop/a", labels("cart"))
+	source := run(t, f, nil)
+	becomes(t, source, "shop/a/c", "shop/a/c/app=cart,tier=web,note=n of a")
+	if n := testing.AllocsPerRun(100, func() { source("shop/a/c") }); n > 1 {
+		t.Errorf("%v allocations", n) // one is the record of this test
+	}
+}
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	for want, o := range map[string]podmeta.Options{
+		"name labels or annotations": {Server: "https://x"},
+		"want a URL":                 {Server: "x", Labels: []string{"a"}},
+		"no such file":               {Server: "https://x", Labels: []string{"a"}, CAFile: "none"},
+	} {
+		if _, err := podmeta.New(o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+// Package gelf receives log records in the Graylog Extended Log Format, version 1.1 and before: over
+// UDP in datagrams and chunks of datagrams, compressed with zlib or gzip or not, and over TCP, where
+// a NUL ends a message.
+//
+// # Content of a record
+//
+// The message is the JSON document as received, decompressed, without one newline or NUL at its end.
+// The time is its timestamp, in decimal arithmetic to the nanosecond; the level that of the severity.
+// The source is HOST/FACILITY as far as known, with the sender's address if no host is named; a
+// message of Docker's driver has the container's name in place of the facility. The service is the
+// first of the additional fields _service_name, _service and _app that is a text. What is no JSON
+// object is kept as received.
+//
+// # Loss
+//
+// A GELF sender gets no acknowledgement. In addition to what package socket describes, a chunked
+// message is dropped and counted if not all of its chunks arrive within five seconds, or if newer
+// ones need its memory, and a datagram that cannot be decompressed is.
+package gelf
+
+import (
+	"context"
+
+	"logstow/input"
+	"logstow/input/listen"
+	"logstow/input/socket"
+)
+
+// Options configure a server.
+type Options struct {
+	// Options: Address is udp://HOST:PORT or tcp://HOST:PORT.
+	socket.Options
+	// MaxServices is the maximum number of services that senders can name; messages of further ones
+	// get the configured one. 0 is [input.DefaultMaxServices].
+	MaxServices int
+}
+
+// New binds the socket. ctx is for binding only.
+func New(ctx context.Context, opts Options) (*socket.Server, error) {
+	return socket.New(ctx, opts.Options, protocol(input.NewServices(opts.MaxServices, opts.Log)))
+}
+
+// ParseAddress splits an address into package net's network and address: udp://HOST:PORT or
+// tcp://HOST:PORT.
+func ParseAddress(address string) (network, rest string, err error) {
+	p := protocol(nil)
+	return p.ParseAddress(address)
+}
+
+func protocol(services *input.Services) socket.Protocol {
+	return socket.Protocol{
+		Name: "gelf", Port: 12201, Networks: []string{"udp", "tcp"},
+		Framing: func(bool) socket.Framing { return socket.Framing{Ends: "\x00"} },
+		Parser:  func(*socket.Options, bool) socket.Parser { return &parser{services: services} },
+		Unpacker: func(opts *socket.Options, budget *listen.Budget, incomplete func(messages int)) socket.Unpacker {
+			return newUnpacker(opts, budget, incomplete)
+		},
+	}
+}

@@ -1,0 +1,230 @@
+package gelf
+
+import (
+	"bytes"
+	"math"
+	"math/bits"
+
+	"logstow/input"
+	"logstow/input/socket"
+	"logstow/internal/jsontext"
+	"logstow/record"
+)
+
+// maxServiceNames bounds how many names of services are cached.
+const maxServiceNames = 128
+
+// parser makes events of documents. Not safe for concurrent use.
+type parser struct {
+	services *input.Services
+	sources  socket.Names
+	scratch  []byte
+	// admitted caches the services for the names in documents, as they are escaped there.
+	admitted map[string]string
+}
+
+// document is what is read of a document: raw values, nil if they are missing.
+type document struct {
+	host, time, level []byte
+	// facilities and services are by preference.
+	facilities [3][]byte
+	services   [3][]byte
+}
+
+// Parse implements [socket.Parser].
+func (p *parser) Parse(message []byte, sender string, _ int64) (service string, e input.Event) {
+	message = trimEnd(message)
+	e = input.Event{Source: sender, Message: message}
+	text := bytes.TrimLeft(message, " \t\r\n")
+	if len(text) == 0 || text[0] != '{' {
+		return "", e
+	}
+	d := scan(text)
+	e.Time, _ = parseSeconds(unquote(d.time))
+	if level := unquote(d.level); len(level) == 1 && level[0] >= '0' && level[0] <= '7' {
+		e.Level = record.LevelFromSyslog(int(level[0] - '0'))
+	}
+	e.Source = p.source(&d, sender)
+	return p.service(first(d.services[:])), e
+}
+
+// scan reads the members of a document; of members of one name the first counts.
+func scan(text []byte) (d document) {
+	members := jsontext.Object(text)
+	for {
+		name, value, ok := members.Next()
+		if !ok {
+			return d
+		}
+		var to *[]byte
+		switch string(name) {
+		case "host":
+			to = &d.host
+		case "timestamp":
+			to = &d.time
+		case "level":
+			to = &d.level
+		case "facility":
+			to = &d.facilities[0]
+		case "_facility":
+			to = &d.facilities[1]
+		case "_container_name":
+			to = &d.facilities[2]
+		case "_service_name":
+			to = &d.services[0]
+		case "_service":
+			to = &d.services[1]
+		case "_app":
+			to = &d.services[2]
+		default:
+			continue
+		}
+		if *to == nil {
+			*to = value
+		}
+	}
+}
+
+// source is HOST/FACILITY, without unknown parts.
+func (p *parser) source(d *document, sender string) string {
+	s := p.scratch[:0]
+	if s = appendText(s, d.host); len(s) == 0 {
+		s = append(s, sender...)
+	}
+	if facility := first(d.facilities[:]); facility != nil {
+		if len(s) > 0 {
+			s = append(s, '/')
+		}
+		s = appendText(s, facility)
+	}
+	p.scratch = s
+	return p.sources.Get(s[:min(len(s), record.MaxSource)])
+}
+
+// service is the service for its raw name in a document, "" for the configured one.
+func (p *parser) service(name []byte) string {
+	if name == nil {
+		return ""
+	}
+	if service, ok := p.admitted[string(name)]; ok {
+		return service
+	}
+	if p.admitted == nil {
+		p.admitted = make(map[string]string)
+	}
+	if len(p.admitted) >= maxServiceNames {
+		clear(p.admitted)
+	}
+	service := p.services.Admit(string(appendText(nil, name)))
+	p.admitted[string(name)] = service
+	return service
+}
+
+// first is the first value that is a text and not empty.
+func first(values [][]byte) []byte {
+	for _, v := range values {
+		if len(v) > 2 && v[0] == '"' {
+			return v
+		}
+	}
+	return nil
+}
+
+// appendText appends a raw value without its escapes, if it is a text. Only the beginning of a long one
+// is: no name is longer.
+func appendText(dst, value []byte) []byte {
+	const most = 4 * record.MaxSource
+	if len(value) < 2 || value[0] != '"' {
+		return dst
+	}
+	return jsontext.Unescape(dst, value[1:min(len(value)-1, most)])
+}
+
+// unquote is a raw value without quotes: some senders write numbers as texts.
+func unquote(value []byte) []byte {
+	if len(value) >= 2 && value[0] == '"' {
+		return value[1 : len(value)-1]
+	}
+	return value
+}
+
+// parseSeconds reads a decimal number of seconds since 1970 as nanoseconds, exactly; what is smaller
+// is cut off. It is not ok for other text, negative numbers and those past 64 bits.
+func parseSeconds(text []byte) (nanoseconds int64, ok bool) {
+	const most = math.MaxUint64/10 - 1 // another digit fits
+	var n uint64
+	scale, digits, point := 9, 0, false
+	i := 0
+	for ; i < len(text) && text[i]|0x20 != 'e'; i++ {
+		c := text[i]
+		switch {
+		case c == '.' && !point && digits > 0:
+			point = true
+			continue
+		case c < '0' || c > '9':
+			return 0, false
+		}
+		digits++
+		switch {
+		case n > most: // digits below the ninth decimal, or a number that is too large
+			if !point {
+				scale++
+			}
+		default:
+			n = 10*n + uint64(c-'0')
+			if point {
+				scale--
+			}
+		}
+	}
+	if digits == 0 || text[i-1] == '.' {
+		return 0, false
+	}
+	if i < len(text) {
+		exponent, ok := parseExponent(text[i+1:])
+		if !ok {
+			return 0, false
+		}
+		scale += exponent
+	}
+	for ; scale < 0 && n > 0; scale++ {
+		n /= 10
+	}
+	for ; scale > 0 && n > 0; scale-- {
+		high, low := bits.Mul64(n, 10)
+		if high > 0 {
+			return 0, false
+		}
+		n = low
+	}
+	return int64(n), n <= math.MaxInt64
+}
+
+// parseExponent reads an exponent of at most three digits.
+func parseExponent(text []byte) (n int, ok bool) {
+	negative := len(text) > 0 && text[0] == '-'
+	if negative || len(text) > 0 && text[0] == '+' {
+		text = text[1:]
+	}
+	if len(text) == 0 || len(text) > 3 {
+		return 0, false
+	}
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = 10*n + int(c-'0')
+	}
+	if negative {
+		n = -n
+	}
+	return n, true
+}
+
+// trimEnd removes the one newline or NUL that some senders append to a document.
+func trimEnd(text []byte) []byte {
+	if n := len(text); n > 0 && (text[n-1] == '\n' || text[n-1] == 0) {
+		return text[:n-1]
+	}
+	return text
+}

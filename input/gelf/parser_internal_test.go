@@ -1,0 +1,231 @@
+package gelf
+
+import (
+	"encoding/json"
+	"errors"
+	"math/big"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"logstow/input"
+	"logstow/input/listen"
+	"logstow/input/socket"
+	"logstow/record"
+)
+
+func TestSeconds(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int64{
+		"1385053862":              1385053862e9,
+		"1385053862.3072":         1385053862_307200000,
+		"1700000000.123456789":    1700000000_123456789,
+		"1700000000.1234567899":   1700000000_123456789,
+		"1700000000.000000000000": 1700000000e9,
+		"1.7000000001e9":          1700000000_100000000,
+		"1.7E+9":                  1700000000e9,
+		"17000000000e-1":          1700000000e9,
+		"0":                       0,
+		"0.5":                     5e8,
+		"9223372036.854775807":    1<<63 - 1,
+	} {
+		if got, ok := parseSeconds([]byte(text)); got != want || !ok {
+			t.Errorf("%s: %d %v, want %d", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{"", "x", "-1", "1.", ".5", "1e", "1e+", "1.2.3", "9223372036.854775808", "99999999999999999999", "1e30", "1e1000", "NaN", "null", "1 "} {
+		if got, ok := parseSeconds([]byte(text)); ok {
+			t.Errorf("%s: %d", text, got)
+		}
+	}
+}
+
+// FuzzSeconds compares with arithmetic on fractions.
+func FuzzSeconds(f *testing.F) {
+	for _, text := range []string{"1385053862.3072", "1.7e9", "17000000000e-1", "0.0000000019", "99999999999999999999e-20", "1e18", "123456789012345678901234567890e-25"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, ok := parseSeconds([]byte(text))
+		if !ok || len(text) > 40 {
+			return
+		}
+		exact, valid := new(big.Rat).SetString(text)
+		if !valid {
+			t.Fatalf("%q is %d", text, got)
+		}
+		exact.Mul(exact, big.NewRat(1e9, 1))
+		want := new(big.Int).Quo(exact.Num(), exact.Denom())
+		// Digits past the nineteenth are cut off.
+		if diff := want.Sub(want, big.NewInt(got)); diff.Sign() < 0 || diff.CmpAbs(big.NewInt(1)) > 0 {
+			t.Fatalf("%q is %d, off by %s", text, got, diff)
+		}
+	})
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	const sender = "192.0.2.9"
+	for _, c := range []struct {
+		document, service, source string
+		time                      int64
+		level                     record.Level
+	}{
+		{
+			`{"version":"1.1","host":"example.org","short_message":"A","full_message":"B\n","timestamp":1385053862.3072,"level":1,"_user_id":9001,"_some_info":"foo"}`,
+			"", "example.org", 1385053862_307200000, record.Fatal,
+		},
+		{`{"host":"h","facility":"mail","_facility":"x","level":4}`, "", "h/mail", 0, record.Warn},
+		{`{"host":"h","_container_name":"web-1","level":"6","timestamp":"1385053862.5"}`, "", "h/web-1", 1385053862_500000000, record.Info},
+		{`{"short_message":"x","_service":"pay","level":7}`, "pay", sender, 0, record.Debug},
+		{`{"short_message":"x","_facility":"f"}`, "", sender + "/f", 0, record.None},
+		{`{"host":"a\"b\u00e9","level":8,"timestamp":-5}`, "", `a"bé`, 0, record.None},
+		{`{"host":"a","host":"b","level":null,"timestamp":true,"_app":null}`, "", "a", 0, record.None},
+		{`{"_nested":{"host":"no","level":1},"host":"h"}`, "", "h", 0, record.None},
+		{`{"host":"h","short_message":"cut`, "", "h", 0, record.None},
+		{`[1]`, "", sender, 0, record.None},
+		{`plain`, "", sender, 0, record.None},
+		{`{`, "", sender, 0, record.None},
+	} {
+		p := &parser{services: input.NewServices(0, nil)}
+		service, e := p.Parse([]byte(c.document+"\n"), sender, 0)
+		if service != c.service || e.Source != c.source || e.Time != c.time || e.Level != c.level || string(e.Message) != c.document {
+			t.Errorf("%s: %q %+v %s", c.document, service, e, e.Message)
+		}
+	}
+}
+
+// FuzzParse checks what encoding/json finds in the same document.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(`{"version":"1.1","host":"example.org","timestamp":1385053862.3072,"level":1,"_app":"foo"}`))
+	f.Add([]byte(`{"host":{"host":"x"},"level":"3"`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p := &parser{services: input.NewServices(0, nil)}
+		before := string(trimEnd(text))
+		service, e := p.Parse(text, "sender", 0)
+		if string(e.Message) != before || len(e.Source) > record.MaxSource || len(service) > 63 {
+			t.Fatalf("%q %+v", service, e)
+		}
+		var d struct {
+			Level     *int    `json:"level"`
+			Timestamp float64 `json:"timestamp"`
+		}
+		if json.Unmarshal(text, &d) != nil || strings.Count(string(text), "level") != 1 || d.Level == nil || strings.Contains(string(text), `\`) {
+			return
+		}
+		if strings.Contains(string(text), `"level"`) && *d.Level >= 1 && *d.Level <= 7 && e.Level == record.None && strings.Contains(string(text), `"level":`) {
+			t.Fatalf("%q has no level", text)
+		}
+	})
+}
+
+// FuzzUnpack checks that no sequence of datagrams harms, and that all memory is returned.
+func FuzzUnpack(f *testing.F) {
+	f.Add([]byte("\x1e\x0f12345678\x00\x02ab\xff\x1e\x0f12345678\x01\x02cd"))
+	f.Add([]byte("\x1e\x0f12345678\x00\x01\x78\x9cab"))
+	f.Add([]byte("\x1f\x8b\x08\x00\xff{}"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		budget := listen.NewBudget(1<<20, nil)
+		opts := &socket.Options{MaxMemory: 1 << 20, Options: input.Options{MaxRecord: input.MinMaxRecord, Stats: new(input.Stats)}}
+		u := newUnpacker(opts, budget, func(int) {})
+		for _, datagram := range strings.Split(string(text), "\xff") {
+			if message, err := u.Unpack([]byte(datagram), netip.Addr{}); err == nil && len(message) > max(input.MinMaxRecord, len(datagram)) {
+				t.Fatalf("%d bytes", len(message))
+			}
+		}
+		u.Close()
+		if !budget.Take(1 << 20) {
+			t.Fatal("memory was not returned")
+		}
+	})
+}
+
+// The chunks of incomplete messages stay within their limit, and the newest are kept.
+func TestChunkLimit(t *testing.T) {
+	t.Parallel()
+	const limit = 100_000
+	dropped := 0
+	a := newAssembler(limit, listen.NewBudget(1<<30, nil), func(n int) { dropped += n })
+	defer a.close()
+	for id := range 100 {
+		if _, err := a.add(append([]byte{0x1e, 0x0f, 0, 0, 0, 0, 0, 0, 0, byte(id), 0, 2}, make([]byte, 5000)...), netip.Addr{}); err != nil {
+			t.Fatal(err)
+		}
+		if a.charged > limit {
+			t.Fatalf("%d bytes after %d", a.charged, id)
+		}
+	}
+	if p, err := a.add([]byte{0x1e, 0x0f, 0, 0, 0, 0, 0, 0, 0, 99, 1, 2, 'x'}, netip.Addr{}); p == nil || err != nil || dropped < 80 || dropped > 85 {
+		t.Errorf("%v %v, %d dropped", p, err, dropped)
+	} else {
+		a.release(p)
+	}
+}
+
+// Beyond its first megabyte, unpacked messages take memory from the budget, until it is recycled.
+func TestArena(t *testing.T) {
+	t.Parallel()
+	budget := listen.NewBudget(4<<20, nil)
+	opts := &socket.Options{MaxMemory: 4 << 20, Options: input.Options{MaxRecord: 1 << 20, Stats: new(input.Stats)}}
+	u := newUnpacker(opts, budget, func(int) {})
+	defer u.Close()
+	message := append([]byte{0x1e, 0x0f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, make([]byte, 600_000)...)
+	n, last := 0, error(nil)
+	for ; n < 20 && last == nil; n++ {
+		_, last = u.Unpack(message, netip.Addr{})
+	}
+	if !errors.Is(last, socket.ErrNoMemory) || n < 6 || n > 8 || u.charged != 3<<20 {
+		t.Errorf("%v after %d, %d bytes charged", last, n, u.charged)
+	}
+	u.Recycle()
+	if u.Held() != 0 || !budget.Take(4<<20) {
+		t.Errorf("%d bytes held", u.Held())
+	}
+}
+
+// Chunks that do not arrive within five seconds are given up, without further datagrams too.
+func TestChunkTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		budget := listen.NewBudget(1<<20, nil)
+		dropped := 0
+		a := newAssembler(1<<20, budget, func(n int) { dropped += n })
+		chunk := func(id, number byte) []byte {
+			return []byte{0x1e, 0x0f, 0, 0, 0, 0, 0, 0, 0, id, number, 2, 'x'}
+		}
+		add := func(id, number byte) *partial {
+			p, err := a.add(chunk(id, number), netip.Addr{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		add(1, 0)
+		time.Sleep(3 * time.Second)
+		add(2, 0)
+		time.Sleep(2*time.Second - time.Millisecond)
+		if p := add(1, 1); p == nil {
+			t.Fatal("not complete after five seconds less a millisecond")
+		} else {
+			a.release(p)
+		}
+		time.Sleep(3*time.Second + 2*time.Millisecond)
+		synctest.Wait()
+		if dropped != 1 || a.charged != 0 || !budget.Take(1<<20) {
+			t.Errorf("%d dropped, %d bytes held", dropped, a.charged)
+		}
+		a.close()
+	})
+}
+
+func BenchmarkParse(b *testing.B) {
+	document := []byte(`{"version":"1.1","host":"example.org","short_message":"GET /api/v1/orders 200","timestamp":1385053862.3072,"level":6,"_user_id":9001,"_app":"shop","_request":"0af7651916cd43dd8448eb211c80319c"}`)
+	p := &parser{services: input.NewServices(0, nil)}
+	b.SetBytes(int64(len(document)))
+	b.ReportAllocs()
+	for b.Loop() {
+		p.Parse(document, "192.0.2.9", 0)
+	}
+}

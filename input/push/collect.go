@@ -1,0 +1,136 @@
+package push
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"logstow/input"
+	"logstow/input/httpserver"
+	"logstow/record"
+)
+
+// collector collects the events of a request.
+type collector struct {
+	handler *Handler
+	lease   *httpserver.Lease
+	batches input.Batches
+	// rejected counts malformed entries; reason is that of the first.
+	rejected int
+	reason   string
+	metadata []label
+}
+
+// label is a label or a member of structured metadata.
+type label struct{ name, value string }
+
+// labelCost is about how many bytes of memory a label takes besides its text.
+const labelCost = 192
+
+// charge charges the memory of labels as text or JSON, whose texts are copied.
+func (c *collector) charge(labels []byte) error {
+	return c.lease.Take(int64(bytes.Count(labels, []byte{','})+1)*labelCost + 3*int64(len(labels)))
+}
+
+// stream is what the entries of a stream have in common.
+type stream struct {
+	service, source string
+	level           record.Level
+	labels          []label
+	// invalid is why the labels are malformed.
+	invalid string
+}
+
+// serviceLabels name the service; the first valid one counts.
+func serviceLabels() []string { return []string{"service_name", "service", "app"} }
+
+// levelLabels name the level.
+func levelLabels() []string { return []string{"detected_level", "level", "severity"} }
+
+// stream makes a stream of labels, which it sorts.
+func (c *collector) stream(labels []label) (s stream) {
+	slices.SortStableFunc(labels, func(a, b label) int { return strings.Compare(a.name, b.name) })
+	service := ""
+	if !c.handler.configuredService {
+		for _, name := range serviceLabels() {
+			i := slices.IndexFunc(labels, func(l label) bool { return l.name == name })
+			if i < 0 || input.CleanService(labels[i].value) == "" {
+				continue
+			}
+			if s.service = c.handler.Services.Admit(labels[i].value); s.service != "" {
+				service = name
+			}
+			break
+		}
+	}
+	var source strings.Builder
+	for _, l := range labels {
+		if l.name != service {
+			appendLabel(&source, l)
+		}
+	}
+	s.source, s.level, s.labels = source.String(), level(labels), labels
+	return s
+}
+
+func appendLabel(to *strings.Builder, l label) {
+	if to.Len() > 0 {
+		to.WriteByte(',')
+	}
+	to.WriteString(l.name)
+	to.WriteByte('=')
+	to.WriteString(strconv.Quote(l.value))
+}
+
+// level is the first valid level that labels name.
+func level(labels []label) record.Level {
+	for _, name := range levelLabels() {
+		for _, l := range labels {
+			if l.name == name {
+				if level := record.LevelFromAlias(l.value); level != record.None {
+					return level
+				}
+			}
+		}
+	}
+	return record.None
+}
+
+// entry collects an entry, with the collector's metadata.
+func (c *collector) entry(s *stream, nanos int64, line []byte) error {
+	if s.invalid != "" {
+		c.reject(s.invalid)
+		return nil
+	}
+	cost := int64(input.GrowingCost)
+	e := input.Event{Time: nanos, Level: s.level, Source: s.source, Message: line}
+	// Senders repeat labels in the metadata.
+	c.metadata = slices.DeleteFunc(c.metadata, func(l label) bool { return slices.Contains(s.labels, l) })
+	if len(c.metadata) > 0 {
+		slices.SortStableFunc(c.metadata, func(a, b label) int { return strings.Compare(a.name, b.name) })
+		var source strings.Builder
+		source.WriteString(s.source)
+		for _, l := range c.metadata {
+			appendLabel(&source, l)
+		}
+		e.Source = source.String()
+		cost += int64(source.Cap())
+		if own := level(c.metadata); own != record.None {
+			e.Level = own
+		}
+	}
+	if err := c.lease.Take(cost); err != nil {
+		return err
+	}
+	c.batches.Add(s.service, e)
+	return nil
+}
+
+// reject counts a malformed entry.
+func (c *collector) reject(reason string) {
+	if c.rejected == 0 {
+		c.reason = reason
+	}
+	c.rejected++
+}

@@ -1,0 +1,122 @@
+// Package push is the input of Loki's push protocol, POST /loki/api/v1/push: protobuf compressed with
+// snappy, and JSON. The message of a record is the entry's line, byte for byte.
+//
+// https://grafana.com/docs/loki/latest/reference/loki-http-api/#ingest-logs
+//
+// # Content of a record
+//
+// The time is the entry's or that in its line, see [input.TimeFrom]. The service is that of the label
+// service_name, service or app, see [Options.ConfiguredService]. The other labels, sorted by name, and then what
+// the entry's structured metadata has besides the labels, sorted likewise, form the source: env="prod",host="a". The level is the first
+// valid one of detected_level, level and severity, in the metadata, then in the labels.
+package push
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"mime"
+	"net/http"
+
+	"logstow/input"
+	"logstow/input/httpserver"
+)
+
+const (
+	// Path is the path of the input.
+	Path = "/loki/api/v1/push"
+	// ReadyPath is the path of the readiness check of senders.
+	ReadyPath = "/ready"
+
+	typeProtobuf = "application/x-protobuf"
+	typeJSON     = "application/json"
+)
+
+// Options configure a [Handler].
+type Options struct {
+	input.Options
+	httpserver.Limits
+	// ConfiguredService gives all records the configured service. Without it, that is for streams without
+	// a label that names one.
+	ConfiguredService bool
+}
+
+// Handler receives what is pushed. It is an [httpserver.Routes].
+type Handler struct {
+	*httpserver.Intake
+	configuredService bool
+}
+
+// NewHandler makes a Handler.
+func NewHandler(opts Options) (*Handler, error) {
+	intake, err := httpserver.NewIntake("push", opts.Options, opts.Limits)
+	if err != nil {
+		return nil, err
+	}
+	return &Handler{intake, opts.ConfiguredService}, nil
+}
+
+// Register makes mux serve [Path] and [ReadyPath].
+func (h *Handler) Register(mux *http.ServeMux) {
+	mux.HandleFunc("POST "+Path, h.post)
+	mux.HandleFunc("GET "+ReadyPath, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("ready\n")) // the error is that of a closed connection
+	})
+}
+
+// errEntries reports that entries are malformed: the others of the request are stored.
+var errEntries = errors.New("entries rejected")
+
+// post responds 204 when all entries are durable.
+func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if kind == "" {
+		kind = typeProtobuf
+	}
+	if kind != typeProtobuf && kind != typeJSON {
+		http.Error(w, "content type not supported: send "+typeProtobuf+" or "+typeJSON, http.StatusUnsupportedMediaType)
+		return
+	}
+	err := h.receive(r, kind)
+	if err == nil {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	status, public := http.StatusBadRequest, err.Error()
+	if !errors.Is(err, errEntries) {
+		status, public = httpserver.Status(err), httpserver.Public(err)
+	}
+	h.Options.Log.LogAttrs(r.Context(), slog.LevelDebug, "Loki push rejected", slog.String("from", r.RemoteAddr), slog.Int("status", status), slog.Any("error", err))
+	httpserver.Head(w.Header(), status)
+	http.Error(w, public, status)
+}
+
+// receive receives a request: after nil all of it is durable, after errEntries the entries that are not
+// malformed.
+func (h *Handler) receive(r *http.Request, kind string) error {
+	lease := h.Lease()
+	defer lease.Release()
+	encoding := r.Header.Get("Content-Encoding")
+	if kind == typeProtobuf && encoding == "snappy" {
+		encoding = "" // it always is
+	}
+	body, err := httpserver.Body(r.Body, encoding, h.Limits.MaxBody, lease)
+	if err != nil {
+		return err
+	}
+	c := &collector{handler: h, lease: lease}
+	if kind == typeJSON {
+		err = c.json(body)
+	} else if body, err = uncompress(body, h.Limits.MaxBody, lease); err == nil {
+		err = c.protobuf(body)
+	}
+	if err != nil {
+		return err
+	}
+	err = h.Store(r, body, c.batches.All())
+	if err == nil && c.rejected > 0 {
+		h.Options.Log.Warn("Loki push: entries rejected", "records", c.rejected, "reason", c.reason)
+		return fmt.Errorf("%d %w, the others are stored: %s", c.rejected, errEntries, c.reason)
+	}
+	return err
+}

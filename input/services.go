@@ -1,0 +1,79 @@
+package input
+
+import (
+	"log/slog"
+	"strings"
+	"sync"
+
+	"logstow/blobnaming"
+)
+
+// DefaultMaxServices is the default number of distinct services that the senders of an input can create.
+const DefaultMaxServices = 100
+
+// Services bounds the number of services that senders can create. Safe for concurrent use.
+type Services struct {
+	limit int
+	log   *slog.Logger
+
+	mu     sync.Mutex
+	seen   map[string]bool
+	logged bool
+}
+
+// NewServices makes Services of at most limit; 0 is [DefaultMaxServices]. log may be nil.
+func NewServices(limit int, log *slog.Logger) *Services {
+	if limit <= 0 {
+		limit = DefaultMaxServices
+	}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Services{limit: limit, log: log}
+}
+
+// Admit is the service for the name that a sender gave, "" for the configured one: if there is no name, or
+// no valid one, and for further services at the limit.
+func (s *Services) Admit(name string) string {
+	name = CleanService(name)
+	if name == "" {
+		return ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen[name] {
+		return name
+	}
+	if len(s.seen) >= s.limit {
+		if !s.logged {
+			s.logged = true
+			s.log.Warn("too many services from senders: records of further services get the configured service", "limit", s.limit, "first", name)
+		}
+		return ""
+	}
+	if s.seen == nil {
+		s.seen = map[string]bool{}
+	}
+	s.seen[name] = true
+	return name
+}
+
+// CleanService makes a service name of a name that a sender gave: lower case, "-" for invalid characters,
+// truncated to the maximum length. It is "" if nothing is left, and for unknown_service, which
+// senders of OpenTelemetry and Loki give if none was configured.
+func CleanService(name string) string {
+	if strings.HasPrefix(name, "unknown_service") {
+		return ""
+	}
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
+			return r
+		}
+		return '-'
+	}, name)
+	name = strings.TrimLeft(name, "._-")
+	return strings.TrimRight(name[:min(len(name), blobnaming.MaxService)], "._-")
+}

@@ -1,0 +1,206 @@
+package socket
+
+import (
+	"bytes"
+	"strings"
+)
+
+const (
+	// maxCount is the maximum accepted octet count, and maxCountDigits its number of digits: other
+	// numbers are text.
+	maxCount       = 64 << 20
+	maxCountDigits = 8
+)
+
+// Framing is how a stream is split into messages.
+type Framing struct {
+	// Ends are one or two bytes, each of which ends a message.
+	Ends string
+	// OctetCounts also accepts messages as in RFC 6587, detected for each: a number, a space and that
+	// many bytes starting with "<".
+	OctetCounts bool
+}
+
+// framer splits a stream into messages. In the comments a line is what an end ends.
+type framer struct {
+	Framing
+	// limit is the length in bytes past which a message is truncated.
+	limit int
+
+	// scanned is how much of the buffer has no end of the line that it starts with.
+	scanned int
+	// kept is the beginning of a message over the limit while the rest is skipped: left bytes of
+	// it, or up to the end of the line if that is -1. size counts all.
+	kept []byte
+	left int64
+	size int64
+}
+
+// frame is a message of a stream.
+type frame struct {
+	text []byte
+	// size is the size that the sender sent: more than the text if it was truncated.
+	size int64
+}
+
+// next takes the next message off the front of buf, the unprocessed bytes: used of them are
+// consumed, with a message or (text is nil) without. used is 0 with no message if more must be read
+// first. end means that nothing more will come: then the rest is a message.
+func (f *framer) next(buf []byte, end bool) (m frame, used int) {
+	if f.kept != nil {
+		return f.skip(buf, end)
+	}
+	if len(buf) == 0 {
+		return frame{}, 0
+	}
+	if strings.IndexByte(f.Ends, buf[0]) >= 0 {
+		return frame{}, 1
+	}
+	start, count, maybe := f.octetCount(buf)
+	switch {
+	case start > 0:
+		return f.counted(buf, start, count, end)
+	case maybe && !end:
+		return frame{}, 0
+	}
+	return f.line(buf, end)
+}
+
+// octetCount parses "123 <": the message starts at start and is count bytes long. If start is 0
+// there is none, and maybe means that there may be one with more bytes.
+func (f *framer) octetCount(buf []byte) (start, count int, maybe bool) {
+	if !f.OctetCounts {
+		return 0, 0, false
+	}
+	n := digits(buf[:min(len(buf), maxCountDigits+1)])
+	if n == 0 || n > maxCountDigits || buf[0] == '0' {
+		return 0, 0, false
+	}
+	for _, c := range buf[:n] {
+		count = count*10 + int(c-'0')
+	}
+	if count > maxCount {
+		return 0, 0, false
+	}
+	if n+1 >= len(buf) {
+		return 0, 0, n == len(buf) || buf[n] == ' '
+	}
+	if buf[n] != ' ' || buf[n+1] != '<' {
+		return 0, 0, false
+	}
+	return n + 1, count, false
+}
+
+func (f *framer) counted(buf []byte, start, count int, end bool) (frame, int) {
+	have := len(buf) - start
+	switch {
+	case have >= count && count <= f.limit:
+		return whole(trimEnd(buf[start : start+count])), start + count
+	case have >= f.limit && count > f.limit:
+		return f.keep(buf[start:start+f.limit], int64(count-f.limit)), start + f.limit
+	case end:
+		return whole(buf[start:]), len(buf)
+	}
+	return frame{}, 0
+}
+
+func (f *framer) line(buf []byte, end bool) (frame, int) {
+	n := f.lineEnd(buf[f.scanned:])
+	if n >= 0 {
+		n += f.scanned
+	}
+	switch {
+	case n >= 0 && n <= f.limit:
+		f.scanned = 0
+		if n == 1 && buf[0] == '\r' {
+			return frame{}, n + 1
+		}
+		return whole(buf[:n]), n + 1
+	case n > f.limit || len(buf) > f.limit:
+		f.scanned = 0
+		return f.keep(buf[:f.limit], -1), f.limit
+	case end:
+		f.scanned = 0
+		return whole(buf), len(buf)
+	}
+	f.scanned = len(buf)
+	return frame{}, 0
+}
+
+// lineEnd is the offset of the first byte that ends a line, -1 where there is none.
+func (f *framer) lineEnd(s []byte) int {
+	first := -1
+	for i := range len(f.Ends) {
+		if n := bytes.IndexByte(s, f.Ends[i]); n >= 0 {
+			first, s = n, s[:n]
+		}
+	}
+	return first
+}
+
+// overflow truncates the unfinished message in buf because there is no memory for more of it: next
+// skips the rest.
+func (f *framer) overflow(buf []byte) {
+	start, count, _ := f.octetCount(buf)
+	f.scanned = 0
+	if start > 0 {
+		f.keep(buf[start:], int64(count-(len(buf)-start)))
+	} else {
+		f.keep(buf, -1)
+	}
+}
+
+// keep begins to skip the rest of a message over the limit.
+func (f *framer) keep(text []byte, left int64) frame {
+	f.kept, f.left, f.size = bytes.Clone(text), left, int64(len(text))
+	return frame{}
+}
+
+// skip consumes the bytes of a message over the limit.
+func (f *framer) skip(buf []byte, end bool) (frame, int) {
+	used, done := len(buf), end
+	if f.left >= 0 {
+		if int64(len(buf)) >= f.left {
+			used, done = int(f.left), true
+		}
+		f.left -= int64(used)
+		f.size += int64(used)
+	} else {
+		n := f.lineEnd(buf)
+		if n >= 0 {
+			used, done = n+1, true
+			f.size += int64(n)
+		} else {
+			f.size += int64(used)
+		}
+	}
+	if !done {
+		return frame{}, used
+	}
+	m := frame{text: f.kept, size: f.size}
+	f.kept = nil
+	return m, used
+}
+
+// unfinished reports whether a message has begun, of which buf is the unprocessed part.
+func (f *framer) unfinished(buf []byte) bool { return len(buf) > 0 || f.kept != nil }
+
+func whole(text []byte) frame { return frame{text: text, size: int64(len(text))} }
+
+// trimEnd removes the one newline or NUL that many senders append to a message.
+func trimEnd(text []byte) []byte {
+	if n := len(text); n > 0 && (text[n-1] == '\n' || text[n-1] == 0) {
+		return text[:n-1]
+	}
+	return text
+}
+
+// digits is how many digits s starts with.
+func digits(s []byte) int {
+	for i, c := range s {
+		if c < '0' || c > '9' {
+			return i
+		}
+	}
+	return len(s)
+}

@@ -1,0 +1,16 @@
+//go:build !linux
+
+package socket
+
+import "net"
+
+// receiveBuffer requests a receive buffer of a size; the actual size is unknown: 0.
+func receiveBuffer(c net.PacketConn, size int) (got int) {
+	if b, ok := c.(interface{ SetReadBuffer(bytes int) error }); ok {
+		_ = b.SetReadBuffer(size)
+	}
+	return 0
+}
+
+// kernelDrops would return the number of dropped datagrams, which this system does not count.
+func kernelDrops([]byte) (int64, bool) { return 0, false }

@@ -1,0 +1,186 @@
+package socket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+
+	"logstow/input"
+	"logstow/input/listen"
+)
+
+// maxReadErrors is after how many consecutive errors reading ends.
+const maxReadErrors = 100
+
+// maxDatagram is the maximum size of a datagram that is read completely: UDP has at most 64 KiB, a
+// Unix socket its sender's buffer, 208 KiB by default.
+const maxDatagram = 512 << 10
+
+// runPackets reads datagrams and passes them on concurrently.
+func (s *Server) runPackets(ctx context.Context) error {
+	defer func() { _ = s.Close() }()
+	// Half of the memory is for waiting datagrams, half for those being passed on.
+	q := newQueue(int(s.opts.MaxMemory/2), s.budget)
+	reading, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	defer listen.NewReadDeadline(reading, s.packets).Stop()
+	handed := make(chan error, 1)
+	go func() {
+		err := s.handPackets(ctx, q)
+		if err != nil {
+			fail(err)
+			q.close()
+			for waiting := range q.all() {
+				s.counts.dropped.Add(int64(len(waiting.ends)))
+			}
+		}
+		handed <- err
+	}()
+	err := s.readPackets(q)
+	if reading.Err() != nil {
+		err = nil
+	}
+	q.close()
+	return errors.Join(err, <-handed)
+}
+
+// readPackets reads until the socket fails, as it does after its deadline.
+func (s *Server) readPackets(q *queue) error {
+	buf := make([]byte, maxDatagram)
+	oob := make([]byte, 64)
+	for failed := 0; ; {
+		n, from, err := s.readPacket(buf, oob)
+		if err != nil {
+			// One datagram may fail without the socket failing.
+			if failed++; failed > maxReadErrors || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
+				return fmt.Errorf("read %s datagrams: %w", s.protocol.Name, err)
+			}
+			continue
+		}
+		failed = 0
+		if n == len(buf) {
+			s.opts.Stats.Cut.Add(1) // by the kernel, which does not report how much
+		}
+		text := buf[:n]
+		if s.protocol.Unpacker == nil {
+			text = trimEnd(text)
+		}
+		if len(text) == 0 {
+			continue
+		}
+		if s.network == "unixgram" {
+			if !q.wait(text, from) {
+				return nil
+			}
+			continue
+		}
+		if !q.put(text, from) {
+			s.counts.dropped.Add(1)
+			if s.logLimit.Allow() {
+				s.opts.Log.Error(s.protocol.Name+" datagrams dropped: no space in the buffer", "address", s.opts.Address, "dropped", s.counts.dropped.Load())
+			}
+		}
+	}
+}
+
+// readPacket reads one datagram.
+func (s *Server) readPacket(buf, oob []byte) (int, netip.Addr, error) {
+	udp, ok := s.packets.(*net.UDPConn)
+	if !ok {
+		n, err := s.packets.(*net.UnixConn).Read(buf)
+		return n, netip.Addr{}, err
+	}
+	n, oobn, _, from, err := udp.ReadMsgUDPAddrPort(buf, oob)
+	if err == nil && oobn > 0 {
+		if lost, ok := kernelDrops(oob[:oobn]); ok {
+			s.counts.lostByKernel.Store(lost)
+		}
+	}
+	return n, from.Addr(), err
+}
+
+// handPackets passes on waiting datagrams until the queue is closed and empty.
+func (s *Server) handPackets(ctx context.Context, q *queue) error {
+	late, cancel := input.Grace(ctx, grace)
+	defer cancel()
+	collected := newBatch(s.protocol.Parser(&s.opts, s.network == "unixgram"))
+	unpacked := s.newUnpacker()
+	defer unpacked.Close()
+	senders := hosts{}
+	var lost int64
+	for waiting := range q.all() {
+		read := s.opts.Now().UnixNano()
+		for datagram, from := range waiting.all() {
+			if unpacked.Held() > keepSize {
+				if err := s.receive(late, collected); err != nil {
+					return err
+				}
+				unpacked.Recycle()
+			}
+			message, err := unpacked.Unpack(datagram, from)
+			if err != nil {
+				s.countInvalid(err)
+			}
+			if len(message) == 0 {
+				continue
+			}
+			if !collected.fits(len(message)) {
+				if err := s.receive(late, collected); err != nil {
+					return err
+				}
+			}
+			collected.add(message, senders.name(from), read)
+		}
+		if err := s.receive(late, collected); err != nil {
+			return err
+		}
+		unpacked.Recycle()
+		if now := s.counts.lostByKernel.Load(); now > lost && s.logLimit.Allow() {
+			lost = now
+			s.opts.Log.Error(s.protocol.Name+" datagrams lost in the kernel: receive buffer full",
+				"address", s.opts.Address, "lost", now)
+		}
+	}
+	return nil
+}
+
+// newUnpacker makes the protocol's unpacker.
+func (s *Server) newUnpacker() Unpacker {
+	if s.protocol.Unpacker == nil {
+		return datagrams{}
+	}
+	return s.protocol.Unpacker(&s.opts, s.budget, func(messages int) {
+		if all := s.counts.incomplete.Add(int64(messages)); s.logLimit.Allow() {
+			s.opts.Log.Warn(s.protocol.Name+" messages dropped: not all of their chunks arrived", "address", s.opts.Address, "dropped", all)
+		}
+	})
+}
+
+// countInvalid counts and logs a datagram that could not be unpacked.
+func (s *Server) countInvalid(err error) {
+	count := &s.counts.invalid
+	if errors.Is(err, ErrNoMemory) {
+		count = &s.counts.dropped
+	}
+	if all := count.Add(1); s.logLimit.Allow() {
+		s.opts.Log.Warn(s.protocol.Name+" datagrams dropped", "address", s.opts.Address, "error", err, "dropped", all)
+	}
+}
+
+// datagrams are messages as they are.
+type datagrams struct{}
+
+// Unpack implements [Unpacker].
+func (datagrams) Unpack(datagram []byte, _ netip.Addr) ([]byte, error) { return datagram, nil }
+
+// Held implements [Unpacker].
+func (datagrams) Held() int { return 0 }
+
+// Recycle implements [Unpacker].
+func (datagrams) Recycle() {}
+
+// Close implements [Unpacker].
+func (datagrams) Close() {}

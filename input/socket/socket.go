@@ -1,0 +1,296 @@
+// Package socket receives messages over UDP, TCP, TLS and Unix sockets, for protocols without
+// acknowledgement.
+//
+// On a stream or a Unix socket senders wait while the buffer has no space; datagrams of UDP that
+// arrive meanwhile are dropped, counted and logged. Messages that were read when Run ends are
+// flushed first.
+package socket
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"logstow/input"
+	"logstow/input/listen"
+)
+
+const (
+	// DefaultIdleTimeout is how long a connection may be silent by default.
+	DefaultIdleTimeout = time.Hour
+	// DefaultMessageTimeout is how long a message may take from its first byte to its last.
+	DefaultMessageTimeout = time.Minute
+	// DefaultMaxMemory is the memory limit of all connections together, in bytes.
+	DefaultMaxMemory = listen.ReceiveMemory
+	// DefaultReceiveBuffer is the requested size of the kernel's receive buffer for datagrams, in
+	// bytes.
+	DefaultReceiveBuffer = 8 << 20
+	// DefaultMode are the permissions of a Unix socket: every local user may log.
+	DefaultMode fs.FileMode = 0o666
+)
+
+// Options configure a [Server].
+type Options struct {
+	// Options: the time that the protocol has is preferred unless TimeFrom is set.
+	input.Options
+	// Address is udp://HOST:PORT, tcp://HOST:PORT, unix:///PATH (a stream) or unixgram:///PATH
+	// (datagrams), as far as the protocol has them. Binds to loopback if no host is given. Required.
+	Address string
+	// TLS is for tcp.
+	TLS listen.TLS
+	// MaxConnections is the maximum number of concurrent connections; 0 is
+	// [listen.DefaultMaxConnections].
+	MaxConnections int
+	// IdleTimeout is how long a connection may be silent before it is closed. 0 is
+	// [DefaultIdleTimeout].
+	IdleTimeout time.Duration
+	// MessageTimeout is how long a message on a stream may take from its first byte to its last:
+	// then the received part becomes a record and the connection is closed. 0 is
+	// [DefaultMessageTimeout].
+	MessageTimeout time.Duration
+	// MaxMemory bounds in bytes the memory of long messages on all connections, and of datagrams
+	// that wait to be passed on; a message that gets no memory for five seconds is truncated. 0 is
+	// [DefaultMaxMemory].
+	MaxMemory int64
+	// ReceiveBuffer is the requested size of the kernel's receive buffer for datagrams, in bytes; 0
+	// is [DefaultReceiveBuffer].
+	ReceiveBuffer int
+	// Mode are the permissions of a Unix socket; 0 is [DefaultMode].
+	Mode fs.FileMode
+}
+
+// Stats counts events of a Server in addition to [input.Stats].
+type Stats struct {
+	// Dropped datagrams arrived while there was no space (UDP only); LostByKernel were dropped
+	// before they could be read, if the system counts them (Linux).
+	Dropped, LostByKernel int64
+	// Incomplete messages were dropped because not all of their datagrams arrived; Invalid datagrams
+	// were dropped because they cannot be decoded.
+	Incomplete, Invalid int64
+	// Connections were accepted; Rejected were closed for a failed TLS handshake, Slow for a
+	// message that did not end in time.
+	Connections, Rejected, Slow int64
+}
+
+// Protocol is what distinguishes the protocols.
+type Protocol struct {
+	// Name is its name in errors and logs.
+	Name string
+	// Port is its usual port, for examples.
+	Port int
+	// Networks are those of udp, tcp, unix and unixgram that it is received on.
+	Networks []string
+	// Framing is how a stream is split into messages; local is set if it is a Unix socket.
+	Framing func(local bool) Framing
+	// Parser makes the parser of a connection or a datagram socket, with the server's options.
+	Parser func(opts *Options, local bool) Parser
+	// Unpacker makes the unpacker of a datagram socket; nil means that each datagram is a message,
+	// at the end of which a newline or NUL is removed. The unpacker takes memory from budget, and
+	// reports messages that stayed incomplete to incomplete, which is safe for concurrent use.
+	Unpacker func(opts *Options, budget *listen.Budget, incomplete func(messages int)) Unpacker
+}
+
+// Parser makes events of messages. It is used by one goroutine.
+type Parser interface {
+	// Parse makes an event of a message as received, which may point into it and change its bytes;
+	// service is "" for the configured one. sender is the address of its host, "" if it is on a Unix
+	// socket, and read when it was read, in Unix nanoseconds.
+	Parse(message []byte, sender string, read int64) (service string, e input.Event)
+}
+
+// Unpacker makes messages of datagrams. It is used by one goroutine.
+type Unpacker interface {
+	// Unpack returns the message that is in a datagram, or is complete with it; nil if more datagrams
+	// are needed. It is valid until Recycle, or as long as the datagram. Errors are [ErrNoMemory] and
+	// those of malformed datagrams.
+	Unpack(datagram []byte, from netip.Addr) (message []byte, err error)
+	// Held is the memory of the messages since Recycle, in bytes.
+	Held() int
+	// Recycle ends the use of these messages.
+	Recycle()
+	// Close releases all memory.
+	Close()
+}
+
+// ErrNoMemory reports that there is no memory for a message.
+var ErrNoMemory = errors.New("no memory for the message")
+
+// Server is one listening server.
+type Server struct {
+	opts     Options
+	protocol Protocol
+	network  string
+	receiver *input.Receiver
+	listener net.Listener   // of a stream
+	packets  net.PacketConn // or this
+	budget   *listen.Budget
+	counts   counts
+	logLimit listen.Limiter
+	// open is the number of open connections.
+	open atomic.Int64
+}
+
+// counts are the current Stats.
+type counts struct {
+	dropped, lostByKernel       atomic.Int64
+	incomplete, invalid         atomic.Int64
+	connections, rejected, slow atomic.Int64
+}
+
+// New binds the socket of a protocol. ctx is for binding only.
+func New(ctx context.Context, opts Options, protocol Protocol) (*Server, error) {
+	network, address, err := protocol.ParseAddress(opts.Address)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Options, err = opts.WithDefaults(); err != nil {
+		return nil, fmt.Errorf("%s input %s: %w", protocol.Name, opts.Address, err)
+	}
+	opts.TimeFrom = cmp.Or(opts.TimeFrom, input.TimeProtocol)
+	opts.IdleTimeout = cmp.Or(opts.IdleTimeout, DefaultIdleTimeout)
+	opts.MessageTimeout = cmp.Or(opts.MessageTimeout, DefaultMessageTimeout)
+	opts.MaxMemory = cmp.Or(opts.MaxMemory, DefaultMaxMemory)
+	opts.ReceiveBuffer = cmp.Or(opts.ReceiveBuffer, DefaultReceiveBuffer)
+	opts.Mode = cmp.Or(opts.Mode, DefaultMode)
+	receiver, err := input.NewReceiver(opts.Options)
+	if err != nil {
+		return nil, fmt.Errorf("%s input %s: %w", protocol.Name, opts.Address, err)
+	}
+	config, err := opts.TLS.Config()
+	if err != nil {
+		return nil, fmt.Errorf("%s input %s: %w", protocol.Name, opts.Address, err)
+	}
+	if config != nil && network != "tcp" {
+		return nil, fmt.Errorf("%s input %s: TLS works with tcp:// alone", protocol.Name, opts.Address)
+	}
+	s := &Server{
+		opts: opts, protocol: protocol, network: network, receiver: receiver,
+		budget: listen.NewBudget(opts.MaxMemory, opts.Memory),
+	}
+	if err := s.bind(ctx, address, config); err != nil {
+		return nil, fmt.Errorf("%s input: %w", protocol.Name, err)
+	}
+	return s, nil
+}
+
+func (s *Server) bind(ctx context.Context, address string, config *tls.Config) (err error) {
+	switch s.network {
+	case "tcp", "unix":
+		s.listener, err = listen.Stream(ctx, s.network, address, config)
+	default:
+		s.packets, err = listen.Packets(ctx, s.network, address)
+		if err == nil {
+			s.setReceiveBuffer()
+		}
+	}
+	if err != nil || !strings.HasPrefix(s.network, "unix") {
+		return err
+	}
+	if err := os.Chmod(address, s.opts.Mode); err != nil {
+		return errors.Join(err, s.Close())
+	}
+	return nil
+}
+
+// setReceiveBuffer requests a large receive buffer.
+func (s *Server) setReceiveBuffer() {
+	if got := receiveBuffer(s.packets, s.opts.ReceiveBuffer); s.network == "udp" && got > 0 && got < s.opts.ReceiveBuffer {
+		s.opts.Log.Info("receive buffer for "+s.protocol.Name+" datagrams is smaller than requested: raise net.core.rmem_max to lose fewer in bursts",
+			"bytes", got, "wanted", s.opts.ReceiveBuffer)
+	}
+}
+
+// ParseAddress splits an address of [Options] into package net's network and address.
+func (p *Protocol) ParseAddress(address string) (network, rest string, err error) {
+	network, rest, ok := strings.Cut(address, "://")
+	switch {
+	case !ok || !slices.Contains(p.Networks, network):
+	case network == "udp" || network == "tcp":
+		if err := listen.CheckAddress(rest); err != nil {
+			return "", "", fmt.Errorf("%s address %q: what follows %s:// is %w", p.Name, address, network, err)
+		}
+		return network, rest, nil
+	default:
+		if rest == "" {
+			return "", "", fmt.Errorf("%s address %q: a path must follow, as in %s:///run/logstow/log", p.Name, address, network)
+		}
+		return network, rest, nil
+	}
+	return "", "", fmt.Errorf("%s address %q: it must start with %s, as in udp://127.0.0.1:%d", p.Name, address, p.schemes(), p.Port)
+}
+
+// schemes lists the schemes of addresses.
+func (p *Protocol) schemes() string {
+	schemes := make([]string, len(p.Networks))
+	for i, network := range p.Networks {
+		schemes[i] = network + "://"
+	}
+	last := len(schemes) - 1
+	return strings.Join(schemes[:last], ", ") + " or " + schemes[last]
+}
+
+// Addr is the bound address.
+func (s *Server) Addr() net.Addr {
+	if s.listener != nil {
+		return s.listener.Addr()
+	}
+	return s.packets.LocalAddr()
+}
+
+// Stats returns the current counts.
+func (s *Server) Stats() Stats {
+	return Stats{
+		Dropped: s.counts.dropped.Load(), LostByKernel: s.counts.lostByKernel.Load(),
+		Incomplete: s.counts.incomplete.Load(), Invalid: s.counts.invalid.Load(),
+		Connections: s.counts.connections.Load(), Rejected: s.counts.rejected.Load(), Slow: s.counts.slow.Load(),
+	}
+}
+
+// Close closes the socket of a server that is not running.
+func (s *Server) Close() error {
+	if s.listener != nil {
+		return s.listener.Close()
+	}
+	err := s.packets.Close()
+	if s.network == "unixgram" {
+		err = errors.Join(err, os.Remove(s.packets.LocalAddr().String()))
+	}
+	return err
+}
+
+// Run serves until ctx ends; then it flushes what it has read, for at most five seconds, and closes
+// the socket. An error is one of the socket or of the sink.
+func (s *Server) Run(ctx context.Context) error {
+	if s.listener != nil {
+		return s.runStream(ctx)
+	}
+	return s.runPackets(ctx)
+}
+
+// grace is how long received data is flushed after the end.
+const grace = 5 * time.Second
+
+// receive passes the collected messages on, retrying while the sink has no space.
+func (s *Server) receive(ctx context.Context, b *batch) error {
+	defer b.reset()
+	for service, events := range b.all() {
+		_, err := s.receiver.Take(ctx, service, events)
+		for errors.Is(err, input.ErrBusy) && ctx.Err() == nil {
+			_, err = s.receiver.Take(ctx, service, events)
+		}
+		if err != nil {
+			return fmt.Errorf("hand over %d %s messages: %w", len(events), s.protocol.Name, err)
+		}
+	}
+	return nil
+}

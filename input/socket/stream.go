@@ -1,0 +1,246 @@
+package socket
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"logstow/input"
+	"logstow/input/listen"
+)
+
+const (
+	// firstBuffer is the initial read buffer of every connection; long messages and high rates grow
+	// it, within the budget of all connections.
+	firstBuffer = 16 << 10
+	// batchBuffer is its size at high rates.
+	batchBuffer = 256 << 10
+	// memoryTimeout is how long a long message waits for memory.
+	memoryTimeout = 5 * time.Second
+)
+
+// runStream serves connections.
+func (s *Server) runStream(ctx context.Context) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	var broken error
+	var once sync.Once
+	limit := cmp.Or(s.opts.MaxConnections, listen.DefaultMaxConnections)
+	err := listen.Serve(ctx, s.listener, limit, func(ctx context.Context, c net.Conn) {
+		s.counts.connections.Add(1)
+		if err := listen.Handshake(ctx, c); err != nil {
+			s.counts.rejected.Add(1)
+			if s.logLimit.Allow() {
+				s.opts.Log.Warn(s.protocol.Name+" sender rejected", "address", s.opts.Address, "error", err, "rejected", s.counts.rejected.Load())
+			}
+			return
+		}
+		if open := s.open.Add(1); open >= int64(limit) && s.logLimit.Allow() {
+			s.opts.Log.Warn(s.protocol.Name+" connection limit reached: further senders wait", "address", s.opts.Address, "connections", open)
+		}
+		defer s.open.Add(-1)
+		conn := s.newConn(ctx, c)
+		defer conn.close()
+		if err := conn.serve(ctx); err != nil {
+			// The sink failed: continuing is pointless.
+			once.Do(func() { broken = err })
+			fail(err)
+		}
+	})
+	return errors.Join(err, broken)
+}
+
+// conn is one connection.
+type conn struct {
+	server *Server
+	net    net.Conn
+	sender string
+	batch  *batch
+	framer framer
+	// buf[start:end] was read and not processed.
+	buf        []byte
+	start, end int
+	// begun is when the message at start began.
+	begun time.Time
+	// kept is the framer's memory, as far as it is reserved from the budget.
+	kept     int64
+	deadline *listen.ReadDeadline
+}
+
+func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
+	local := s.network == "unix"
+	conn := &conn{
+		server: s, net: c, batch: newBatch(s.protocol.Parser(&s.opts, local)), buf: make([]byte, firstBuffer),
+		framer: framer{Framing: s.protocol.Framing(local), limit: s.opts.MaxRecord},
+	}
+	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok {
+		conn.sender = host(a.AddrPort().Addr())
+	}
+	conn.deadline = listen.NewReadDeadline(ctx, c)
+	return conn
+}
+
+// close releases the connection's memory.
+func (c *conn) close() {
+	c.deadline.Stop()
+	c.end = 0
+	c.resize(firstBuffer)
+	c.server.budget.Give(c.kept)
+}
+
+// serve reads until the sender, a timeout or ctx ends the connection. An error is one of the sink.
+func (c *conn) serve(ctx context.Context) error {
+	late, cancel := input.Grace(ctx, grace)
+	defer cancel()
+	for {
+		c.wait()
+		n, err := c.net.Read(c.buf[c.end:])
+		c.end += n
+		slow := !c.begun.IsZero()
+		if err := c.receiveAll(late, err != nil); err != nil {
+			return err
+		}
+		if err != nil {
+			c.logClosed(ctx, err, slow)
+			return nil
+		}
+		c.reserveKept()
+		c.makeSpace(ctx, n)
+	}
+}
+
+// wait sets the read deadline.
+func (c *conn) wait() {
+	if c.framer.unfinished(c.buf[c.start:c.end]) {
+		if c.begun.IsZero() {
+			c.begun = time.Now()
+		}
+		c.deadline.Set(c.begun.Add(c.server.opts.MessageTimeout))
+		return
+	}
+	c.begun = time.Time{}
+	c.deadline.Set(time.Now().Add(c.server.opts.IdleTimeout))
+}
+
+// receiveAll passes on all received messages; at the end the unfinished one too.
+func (c *conn) receiveAll(ctx context.Context, end bool) error {
+	read := c.server.opts.Now().UnixNano()
+	for {
+		m, used := c.framer.next(c.buf[c.start:c.end], end)
+		c.start += used
+		if m.text == nil && used == 0 {
+			break
+		}
+		if len(m.text) == 0 {
+			continue
+		}
+		c.begun = time.Time{}
+		text := m.text
+		if m.size > int64(len(text)) {
+			c.server.opts.Stats.Cut.Add(1)
+			text = input.Cut(text, c.server.opts.MaxRecord, m.size)
+		}
+		if !c.batch.fits(len(text)) {
+			if err := c.server.receive(ctx, c.batch); err != nil {
+				return err
+			}
+		}
+		c.batch.add(text, c.sender, read)
+	}
+	if c.batch.len == 0 {
+		return nil
+	}
+	return c.server.receive(ctx, c.batch)
+}
+
+// makeSpace makes space for further reading, after n bytes were read.
+func (c *conn) makeSpace(ctx context.Context, n int) {
+	full := c.end == len(c.buf)
+	c.end = copy(c.buf, c.buf[c.start:c.end])
+	c.start = 0
+	switch {
+	case c.end == len(c.buf):
+		c.grow(ctx)
+	case full && len(c.buf) < batchBuffer:
+		c.resize(2 * len(c.buf)) // high rate: read more at once
+	case len(c.buf) > firstBuffer && c.end == 0 && n < firstBuffer/2:
+		c.resize(firstBuffer)
+	}
+}
+
+// reserveKept reserves the memory for the kept beginning of a message over the limit, or shortens
+// it.
+func (c *conn) reserveKept() {
+	need := int64(len(c.framer.kept))
+	switch {
+	case need < c.kept:
+		c.server.budget.Give(c.kept - need)
+		c.kept = need
+	case need > c.kept && c.server.budget.Take(need-c.kept):
+		c.kept = need
+	case need > c.kept:
+		c.framer.kept = bytes.Clone(c.framer.kept[:min(need, max(c.kept, input.MinMaxRecord))])
+	}
+}
+
+// grow grows the buffer for a message that fills it, or truncates that.
+func (c *conn) grow(ctx context.Context) {
+	size := min(2*len(c.buf), c.server.opts.MaxRecord+firstBuffer)
+	if size <= len(c.buf) || !c.resize(size) && !c.resizeWaiting(ctx, size) {
+		c.framer.overflow(c.buf[:c.end])
+		c.end = 0
+		c.reserveKept()
+	}
+}
+
+// resizeWaiting waits for memory that other connections hold.
+func (c *conn) resizeWaiting(ctx context.Context, size int) bool {
+	ctx, cancel := context.WithTimeout(ctx, memoryTimeout)
+	defer cancel()
+	more := int64(size - len(c.buf))
+	if c.server.budget.Wait(ctx, more) != nil {
+		return false
+	}
+	c.server.budget.Give(more)
+	return c.resize(size)
+}
+
+// resize resizes the buffer to size bytes, if the budget of all connections allows, keeping its
+// content.
+func (c *conn) resize(size int) bool {
+	more := int64(size - len(c.buf))
+	if more > 0 && !c.server.budget.Take(more) {
+		return false
+	}
+	if more < 0 {
+		c.server.budget.Give(-more)
+	}
+	if more != 0 {
+		c.buf = append(make([]byte, 0, size), c.buf[:min(c.end, size)]...)[:size]
+	}
+	return true
+}
+
+// logClosed logs why a connection ended if that concerns an operator; slow means that it was within
+// a message.
+func (c *conn) logClosed(ctx context.Context, err error, slow bool) {
+	switch {
+	case ctx.Err() != nil || errors.Is(err, io.EOF):
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		if slow {
+			c.server.counts.slow.Add(1)
+		}
+		if slow && c.server.logLimit.Allow() {
+			c.server.opts.Log.Warn(c.server.protocol.Name+" connection closed: message timed out",
+				"sender", c.net.RemoteAddr().String(), "limit", c.server.opts.MessageTimeout)
+		}
+	default:
+		c.server.opts.Log.Debug(c.server.protocol.Name+" connection failed", "sender", c.net.RemoteAddr().String(), "error", err)
+	}
+}

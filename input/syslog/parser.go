@@ -1,0 +1,72 @@
+package syslog
+
+import (
+	"logstow/input"
+	"logstow/input/socket"
+	"logstow/record"
+	"logstow/record/recognize"
+)
+
+// parser makes events of messages. Not safe for concurrent use.
+type parser struct {
+	raw        bool
+	recognizer *recognize.Recognizer
+	// local is set if senders are on a Unix socket.
+	local   bool
+	sources socket.Names
+	scratch []byte
+}
+
+func newParser(opts *Options, local bool) *parser {
+	return &parser{raw: opts.Raw, recognizer: recognize.New(opts.Recognize), local: local}
+}
+
+// Parse makes an event of a message: time, level and source are those of its header, and the
+// message is the rest. Anything that cannot be parsed, or represented in these, stays in the
+// message.
+func (p *parser) Parse(line []byte, sender string, read int64) (service string, event input.Event) {
+	h := parseHeader(line, p.local)
+	event = input.Event{Level: record.LevelFromSyslog(h.severity), Message: h.rest}
+	if len(h.host)+len(h.app)+len(h.proc) > record.MaxSource-2 {
+		// Truncated in the source, complete in the message.
+		event.Message, h.bom = line, -1
+	}
+	event.Source = p.source(&h, sender)
+	if h.time != nil {
+		if stamp := p.recognizer.Stamp(h.time, read, read); stamp.Found && stamp.Rejected == recognize.Accepted {
+			event.Time = stamp.Time
+		} else {
+			event.Message, h.bom = line, -1
+		}
+	}
+	switch {
+	case p.raw || len(event.Message) == 0:
+		event.Message = line
+	case h.bom >= 0:
+		// The mark is removed; the text before it moves up.
+		copy(event.Message[len(bom):], event.Message[:h.bom])
+		event.Message = event.Message[len(bom):]
+	}
+	return "", event
+}
+
+// source is HOST/APP/PROCID, without unknown parts.
+func (p *parser) source(h *header, sender string) string {
+	s := p.scratch[:0]
+	if len(h.host) > 0 {
+		s = append(s, h.host...)
+	} else {
+		s = append(s, sender...)
+	}
+	for _, part := range [][]byte{h.app, h.proc} {
+		if len(part) == 0 {
+			continue
+		}
+		if len(s) > 0 {
+			s = append(s, '/')
+		}
+		s = append(s, part...)
+	}
+	p.scratch = s
+	return p.sources.Get(s)
+}

@@ -1,0 +1,294 @@
+package logmetrics
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"logstow/field"
+	"logstow/field/where"
+	"logstow/internal/hint"
+	"logstow/internal/suggest"
+)
+
+// The limits and defaults of a configuration.
+const (
+	// MaxMetrics is the maximum number of metrics.
+	MaxMetrics = 100
+	// DefaultMaxSeries is the default of [Spec.MaxSeries], MaxSeries its maximum.
+	DefaultMaxSeries = 1000
+	MaxSeries        = 100_000
+	// MaxLabels is the maximum number of labels of a metric, MaxBuckets that of buckets.
+	MaxLabels  = 10
+	MaxBuckets = 100
+	// MaxLabelSize is the maximum size of a label's value in bytes.
+	MaxLabelSize = 256
+)
+
+// Type is the type of a metric.
+type Type string
+
+// The types.
+const (
+	Counter   Type = "counter"
+	Gauge     Type = "gauge"
+	Histogram Type = "histogram"
+)
+
+// Types are all types.
+func Types() []string { return []string{string(Counter), string(Gauge), string(Histogram)} }
+
+// Spec is the definition of a metric.
+type Spec struct {
+	Name string
+	Type Type
+	// Where is a condition in the language of [where]; "" is true of all records.
+	Where string
+	// Value is a field of the message, as [field.ParseName] reads it. "" is only for counters, which then count records.
+	Value string
+	// Scale is a decimal number by which values are multiplied; "" is 1.
+	Scale string
+	// Labels are names of fields of a record, as [field.ParseRecordNames] reads them.
+	Labels []string
+	// Buckets are the upper bounds of a histogram as decimal numbers, ascending, after scaling; none are [DefaultBuckets].
+	Buckets []string
+	// MaxSeries is the maximum number of series, each a combination of label values; 0 is DefaultMaxSeries.
+	MaxSeries int
+	// Line is its line in the configuration, if it has one.
+	Line int
+}
+
+// DefaultBuckets are those of Prometheus' client libraries, for seconds.
+func DefaultBuckets() []string {
+	return []string{"0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1", "2.5", "5", "10"}
+}
+
+// same reports whether two definitions have the same values: all but the limit and the line are equal.
+func (s *Spec) same(o *Spec) bool {
+	return s.Name == o.Name && s.Type == o.Type && s.Where == o.Where && s.Value == o.Value && s.Scale == o.Scale &&
+		slices.Equal(s.Labels, o.Labels) && slices.Equal(s.Buckets, o.Buckets)
+}
+
+// names are the names of the series that a metric is served as.
+func (s *Spec) names() []string {
+	if s.Type == Histogram {
+		return []string{s.Name, s.Name + "_bucket", s.Name + "_count", s.Name + "_sum"}
+	}
+	return []string{s.Name}
+}
+
+// ParseType reads a type.
+func ParseType(text string) (Type, error) {
+	if slices.Contains(Types(), text) {
+		return Type(text), nil
+	}
+	if near := suggest.Nearest(text, Types()); near != "" {
+		return "", fmt.Errorf("%q: did you mean %s?", text, near)
+	}
+	return "", fmt.Errorf("%q: want %s", text, strings.Join(Types(), ", "))
+}
+
+// CheckName checks the name of a metric: letters, digits and _, not that of a metric that the shipper or Prometheus has.
+func CheckName(name string) error {
+	if !regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`).MatchString(name) {
+		return fmt.Errorf("%q: want letters, digits and _, not beginning with a digit", name)
+	}
+	for _, prefix := range []string{"logstow_", "go_", "process_", "promhttp_", "scrape_"} {
+		if strings.HasPrefix(name, prefix) {
+			return fmt.Errorf("%q: names that begin with %s are taken", name, prefix)
+		}
+	}
+	if name == "up" || name == "ALERTS" || name == "ALERTS_FOR_STATE" || strings.HasPrefix(name, "__") {
+		return fmt.Errorf("%q is a name of Prometheus", name)
+	}
+	return nil
+}
+
+// number reads a decimal number, whose exponent is small.
+func number(text string) (*big.Rat, error) {
+	if !regexp.MustCompile(`^-?[0-9]{1,20}(\.[0-9]{1,20})?([eE][-+]?[0-9]{1,2})?$`).MatchString(text) {
+		return nil, fmt.Errorf("%q is not a number", text)
+	}
+	n, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return nil, fmt.Errorf("%q is not a number", text)
+	}
+	return n, nil
+}
+
+// CheckScale checks a scale: a number above 0.
+func CheckScale(text string) error {
+	n, err := number(text)
+	if err == nil && n.Sign() <= 0 {
+		err = fmt.Errorf("%q: want a number above 0", text)
+	}
+	return err
+}
+
+// CheckBuckets checks upper bounds: ascending numbers.
+func CheckBuckets(texts []string) error {
+	if len(texts) > MaxBuckets {
+		return fmt.Errorf("%d buckets, at most %d allowed", len(texts), MaxBuckets)
+	}
+	var last *big.Rat
+	for _, text := range texts {
+		n, err := number(text)
+		if err != nil {
+			return err
+		}
+		a, _ := n.Float64()
+		if last != nil {
+			if b, _ := last.Float64(); a <= b {
+				return fmt.Errorf("%s: want ascending bounds", text)
+			}
+		}
+		last = n
+	}
+	return nil
+}
+
+// CheckValue checks the name of the field that has the value.
+func CheckValue(text string) error {
+	_, err := valueField(text)
+	return err
+}
+
+func valueField(text string) (string, error) {
+	n, err := field.ParseName(text)
+	switch {
+	case err != nil:
+		return "", err
+	case n.Fixed != "":
+		return "", hint.Wrap(fmt.Errorf("%s is no field of the message", text), "a field of the message that is called %s is %s", text, field.WriteName(text))
+	case !n.Step.IsZero():
+		return "", hint.Wrap(fmt.Errorf("%s is a time step", text), "a field of the message that is called so is field(%s)", strconv.Quote(text))
+	}
+	return n.Field, nil
+}
+
+// label is a label and what it gets its value from.
+type label struct {
+	name  string
+	fixed field.Fixed
+	field string
+}
+
+// CheckLabels checks the labels of a metric of a type.
+func CheckLabels(texts []string, of Type) error {
+	_, err := labels(texts, of)
+	return err
+}
+
+func labels(texts []string, of Type) ([]label, error) {
+	if len(texts) > MaxLabels {
+		return nil, fmt.Errorf("%d labels, at most %d allowed", len(texts), MaxLabels)
+	}
+	names, err := field.ParseRecordNames(texts)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]label, 0, len(names))
+	taken := map[string]string{}
+	for _, n := range names {
+		l := label{fixed: n.Fixed, field: n.Field, name: string(n.Fixed)}
+		if n.Fixed == field.Time || n.Fixed == field.Message {
+			return nil, hint.Wrap(fmt.Errorf("%s cannot be a label", n.Text), "a field of the message that is called %s is %s", n.Text, field.WriteName(n.Text))
+		}
+		if n.IsField() {
+			l.name = labelName(n.Field)
+		}
+		switch {
+		case l.name == "le" && of == Histogram:
+			return nil, errors.New("le is the label of a histogram's buckets")
+		case strings.HasPrefix(l.name, "__"):
+			return nil, fmt.Errorf("%s: labels that begin with __ are Prometheus' own", n.Text)
+		case taken[l.name] != "":
+			return nil, fmt.Errorf("%s and %s are both label %s", taken[l.name], n.Text, l.name)
+		}
+		taken[l.name] = n.Text
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+// labelName is the label of a field: other characters than letters, digits and _ are replaced by _.
+func labelName(name string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, strings.TrimPrefix(name, string(field.Message)+"."))
+	if clean == "" || clean[0] >= '0' && clean[0] <= '9' {
+		clean = "_" + clean
+	}
+	return clean
+}
+
+// CheckWhere checks a condition.
+func CheckWhere(text string) error {
+	_, err := compileWhere(text)
+	return err
+}
+
+func compileWhere(text string) (*where.Program, error) {
+	p, err := where.Compile(text, time.Time{})
+	if err == nil && p.Timed() {
+		return nil, hint.Wrap(errors.New("time cannot be used"), "a field of the message that is called time is message.time; ranges of time are chosen in Prometheus")
+	}
+	return p, err
+}
+
+// Check checks a definition as a whole; the other functions check each part.
+func (s *Spec) Check() error {
+	switch {
+	case s.Value == "" && s.Type != Counter:
+		return fmt.Errorf("a %s needs a value", s.Type)
+	case s.Value == "" && s.Scale != "":
+		return errors.New("scale is for a value")
+	case len(s.Buckets) > 0 && s.Type != Histogram:
+		return errors.New("buckets are for a histogram")
+	}
+	return nil
+}
+
+// Clash is the error of a definition that follows others: a series of one of them has the same name.
+func (s *Spec) Clash(others []Spec) error {
+	for i := range others {
+		for _, name := range others[i].names() {
+			if slices.Contains(s.names(), name) {
+				return fmt.Errorf("%s: %s %s is served under that name too", name, others[i].Type, others[i].Name)
+			}
+		}
+	}
+	return nil
+}
+
+// scale multiplies by a decimal number.
+type scale struct{ times, by float64 }
+
+// apply multiplies and divides, so that a scale such as 0.001 rounds once.
+func (s scale) apply(v float64) float64 { return v * s.times / s.by }
+
+// thresholds are the bounds of buckets in the unit of the values: before scaling.
+func thresholds(bounds []string, factor *big.Rat) (scaled, unscaled []float64, err error) {
+	for _, text := range bounds {
+		n, err := number(text)
+		if err != nil {
+			return nil, nil, err
+		}
+		le, _ := n.Float64()
+		at, _ := new(big.Rat).Quo(n, factor).Float64()
+		if math.IsInf(le, 0) || math.IsInf(at, 0) {
+			return nil, nil, fmt.Errorf("%s: out of range", text)
+		}
+		scaled, unscaled = append(scaled, le), append(unscaled, at)
+	}
+	return scaled, unscaled, nil
+}

@@ -1,0 +1,244 @@
+package engine
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// sample is a number that a range aggregation is computed of.
+type sample struct {
+	at    int64
+	value float64
+	// n is the number of records that it stands for, value is 0 if it is more than one.
+	n uint64
+}
+
+// compareValues orders floats: NaN first, -0 before 0. Only equal bits are equal, but for the bits of NaN.
+func compareValues(a, b float64) int {
+	if a == 0 && b == 0 {
+		return cmp.Compare(b2i(math.Signbit(b)), b2i(math.Signbit(a)))
+	}
+	return cmp.Compare(a, b)
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// cell is what is kept of the samples of an interval. Its zero value is of no samples. The same samples give the same cell in any
+// order, and merged from any parts.
+type cell[T any] interface {
+	*T
+	add(s sample)
+	// merge adds the samples of another cell, which does not change and shares no memory.
+	merge(o *T)
+	empty() bool
+	// size is the memory beside that of T, in bytes.
+	size() int
+}
+
+// countCell counts records.
+type countCell struct{ n uint64 }
+
+func (c *countCell) add(s sample)       { c.n += s.n }
+func (c *countCell) merge(o *countCell) { c.n += o.n }
+func (c *countCell) empty() bool        { return c.n == 0 }
+func (c *countCell) size() int          { return 0 }
+
+// sumCell sums values.
+type sumCell struct {
+	n   uint64
+	sum exactSum
+}
+
+func (c *sumCell) add(s sample) { c.n += s.n; c.sum.add(s.value) }
+func (c *sumCell) addValues(values []float64) {
+	c.n += uint64(len(values))
+	c.sum.addValues(values)
+}
+
+func (c *sumCell) merge(o *sumCell) { c.n += o.n; c.sum.merge(&o.sum) }
+func (c *sumCell) empty() bool      { return c.n == 0 }
+func (c *sumCell) size() int        { return 8 * cap(c.sum.rest) }
+func (c *sumCell) total() float64   { return c.sum.float() }
+func (c *sumCell) mean() float64    { return c.sum.float() / float64(c.n) }
+
+// varianceCell sums values and squares.
+type varianceCell struct {
+	n            uint64
+	sum, squares exactSum
+}
+
+func (c *varianceCell) add(s sample) {
+	c.n += s.n
+	c.sum.add(s.value)
+	c.squares.addSquare(s.value)
+}
+
+func (c *varianceCell) addValues(values []float64) {
+	c.n += uint64(len(values))
+	c.sum.addValues(values)
+	c.squares.addSquares(values)
+}
+
+func (c *varianceCell) merge(o *varianceCell) {
+	c.n += o.n
+	c.sum.merge(&o.sum)
+	c.squares.merge(&o.squares)
+}
+
+func (c *varianceCell) empty() bool        { return c.n == 0 }
+func (c *varianceCell) size() int          { return 8 * (cap(c.sum.rest) + cap(c.squares.rest)) }
+func (c *varianceCell) variance() float64  { return variance(&c.sum, &c.squares, c.n) }
+func (c *varianceCell) deviation() float64 { return math.Sqrt(c.variance()) }
+
+// extremeCell has the least and the greatest value. NaN is ignored unless there is nothing else.
+type extremeCell struct {
+	some     bool
+	min, max float64
+}
+
+func (c *extremeCell) add(s sample) { c.merge(&extremeCell{true, s.value, s.value}) }
+
+func (c *extremeCell) addValues(values []float64) {
+	for _, v := range values {
+		if c.min < v && v < c.max { // as most are
+			continue
+		}
+		c.add(sample{value: v})
+	}
+}
+
+func (c *extremeCell) merge(o *extremeCell) {
+	switch {
+	case !o.some || c.some && math.IsNaN(o.min):
+	case !c.some || math.IsNaN(c.min):
+		*c = *o
+	default:
+		c.min = math.Min(c.min, o.min)
+		c.max = math.Max(c.max, o.max)
+	}
+}
+
+func (c *extremeCell) empty() bool { return !c.some }
+func (c *extremeCell) size() int   { return 0 }
+
+// edgeCell has the first and the last sample. Of several at one time the least is the first and the greatest is the last.
+type edgeCell struct{ first, last sample }
+
+func (c *edgeCell) add(s sample) { c.merge(&edgeCell{s, s}) }
+
+func (c *edgeCell) merge(o *edgeCell) {
+	switch {
+	case o.empty():
+	case c.empty():
+		*c = *o
+	default:
+		if compareSamples(o.first, c.first) < 0 {
+			c.first = o.first
+		}
+		if compareSamples(o.last, c.last) > 0 {
+			c.last = o.last
+		}
+	}
+}
+
+func (c *edgeCell) empty() bool { return c.first.n == 0 }
+func (c *edgeCell) size() int   { return 0 }
+
+func compareSamples(a, b sample) int {
+	if c := cmp.Compare(a.at, b.at); c != 0 {
+		return c
+	}
+	return compareValues(a.value, b.value)
+}
+
+// samplesCell keeps samples; they are in order after sort.
+type samplesCell struct{ samples []timedValue }
+
+type timedValue struct {
+	at    int64
+	value float64
+}
+
+func (c *samplesCell) add(s sample)         { c.samples = append(c.samples, timedValue{s.at, s.value}) }
+func (c *samplesCell) merge(o *samplesCell) { c.samples = append(c.samples, o.samples...) }
+func (c *samplesCell) empty() bool          { return len(c.samples) == 0 }
+func (c *samplesCell) size() int            { return 16 * cap(c.samples) }
+
+func (c *samplesCell) sort() {
+	slices.SortFunc(c.samples, func(a, b timedValue) int {
+		return compareSamples(sample{at: a.at, value: a.value}, sample{at: b.at, value: b.value})
+	})
+}
+
+// counter is the increase of a counter over the samples of the cell, which are in order.
+func (c *samplesCell) counter() counterCell {
+	var all counterCell
+	for _, s := range c.samples {
+		all.merge(&counterCell{n: 1, first: s, last: s})
+	}
+	return all
+}
+
+// counterCell is the increase of a counter: a value less than the one before it is a reset to 0. Cells are merged in the order of time.
+type counterCell struct {
+	n           int
+	first, last timedValue
+	lost        exactSum // the values before resets
+}
+
+func (c *counterCell) add(sample) {}
+
+func (c *counterCell) merge(o *counterCell) {
+	switch {
+	case o.n == 0:
+		return
+	case c.n == 0:
+		c.first = o.first
+	case o.first.value < c.last.value:
+		c.lost.add(c.last.value)
+	}
+	c.n += o.n
+	c.lost.merge(&o.lost)
+	c.last = o.last
+}
+
+func (c *counterCell) empty() bool { return c.n == 0 }
+func (c *counterCell) size() int   { return 0 }
+
+func (c *counterCell) increase() float64 {
+	var total exactSum
+	total.merge(&c.lost)
+	total.add(c.last.value)
+	total.add(-c.first.value)
+	return total.float()
+}
+
+// rate is the increase per second in the window [from, to), extrapolated as Prometheus documents for its rate: to the
+// boundaries if samples are near them, otherwise by half of the mean distance of samples, and not to where the counter was below 0.
+// It needs samples of two times.
+func (c *counterCell) rate(from, to int64) (rate float64, ok bool) {
+	sampled := float64(c.last.at - c.first.at)
+	if sampled == 0 {
+		return 0, false
+	}
+	increase := c.increase()
+	mean := sampled / float64(c.n-1)
+	margin := func(distance float64) float64 {
+		if distance >= 1.1*mean {
+			return mean / 2
+		}
+		return distance
+	}
+	before := margin(float64(c.first.at - from))
+	if increase > 0 && c.first.value >= 0 {
+		before = min(before, sampled*(c.first.value/increase))
+	}
+	after := margin(float64(to - c.last.at))
+	return increase * ((sampled + before + after) / sampled) / (float64(to-from) / 1e9), true
+}

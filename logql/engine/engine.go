@@ -1,0 +1,130 @@
+// Package engine answers LogQL queries from a [Source] of records: log queries with [Engine.Logs], metric queries with
+// [Engine.Metric]. Its rules are those that Grafana documents for Loki, with the differences in docs/logql.md.
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"logstow/logql/labels"
+	"logstow/logql/pipeline"
+	"logstow/logql/syntax"
+)
+
+// Record is a record as a [Source] has it.
+type Record struct {
+	// Time is Unix nanoseconds.
+	Time int64
+	// Line is the message as logged, valid until the function that got it returns.
+	Line []byte
+	// Stream is one value for all records of a stream that a worker gets, where possible.
+	Stream *pipeline.Stream
+}
+
+// Selection is what a Source is asked for: the records of the range [From, To), in Unix nanoseconds, that match Log. The
+// source may leave out records that Log's stages reject; it need not, except for the first [Source.Applied] of them.
+type Selection struct {
+	Log      *syntax.LogExpr
+	From, To int64
+	// Newest reverses the order of [Source.InOrder]. Limit is the number of records after which it stops, if all stages
+	// are applied; 0 is no limit.
+	Newest bool
+	Limit  int
+	// Fields is what suffices of records in place of their lines, if the workers are each a [FieldWorker]; nil if lines are needed.
+	Fields *Fields
+	// Filter is a part of Log's stages that records without their lines suffice for: blocks of which it keeps none may be left out. It is
+	// nil if there is none.
+	Filter *FieldFilter
+}
+
+// Worker gets records in one goroutine.
+type Worker interface {
+	// Add adds a record. Its error ends the query.
+	Add(r *Record) error
+}
+
+// Source has records. It is safe for concurrent use.
+type Source interface {
+	// Applied is the number of first stages that the source applies exactly: records that they reject are not returned.
+	Applied(log *syntax.LogExpr) int
+	// InOrder calls emit with records in the order of time, or its reverse. An error of emit ends it and is returned; if that
+	// is [ErrEnough], an error about records missing among those emitted may be returned instead.
+	InOrder(ctx context.Context, sel Selection, emit func(*Record) error) error
+	// Each adds each record once to one of the workers that newWorker makes, one for each goroutine, in no order. newWorker is
+	// called by one goroutine at a time. The workers are done when Each returns. If records moved in storage meanwhile, restart is
+	// called: the workers until then do not count, and all records are added to new ones.
+	Each(ctx context.Context, sel Selection, restart func(), newWorker func() Worker) error
+	// Counts calls emit with numbers of records by some of the labels of their stream (service_name, level, instance,
+	// detected_level, source; those of by) and the interval that they are in: its start is a multiple of width since 1970. Width 0 is one interval, the whole range: its start is From. All stages
+	// must be applied. It returns false, without a call of emit, if it is no faster than Each.
+	Counts(ctx context.Context, sel Selection, by []string, width time.Duration, emit func(ls labels.Labels, start int64, n uint64) error) (bool, error)
+}
+
+// Limits of a query; 0 is no limit.
+type Limits struct {
+	// Series is the maximum number of series of the result and between operators, as Loki's max_query_series.
+	Series int
+	// Points is the maximum number of steps of a range query.
+	Points int
+	// Memory is about the maximum number of bytes of samples held.
+	Memory int64
+}
+
+// DefaultLimits are Loki's: 500 series, 11,000 points; and 256 MiB.
+func DefaultLimits() Limits { return Limits{Series: 500, Points: 11_000, Memory: 256 << 20} }
+
+// ErrLimit is wrapped by the errors of queries that exceed [Limits], ErrQuery by those of queries that have no answer, such as
+// a many-to-many match, or a sample with __error__.
+var (
+	ErrLimit = errors.New("limit exceeded")
+	ErrQuery = errors.New("invalid query")
+)
+
+// Engine answers queries. It is safe for concurrent use.
+type Engine struct {
+	Source Source
+	Limits Limits
+}
+
+// Entry is a record found by a log query.
+type Entry struct {
+	Time int64
+	Line []byte // valid until emit returns
+	// Stream, Metadata and Parsed are its labels by category; see [pipeline.Processor.Labels].
+	Stream, Metadata, Parsed labels.Labels
+}
+
+// LogParams are the parameters of a log query: the range [From, To), in Unix nanoseconds.
+type LogParams struct {
+	From, To int64
+	Newest   bool
+	Limit    int // 0 is no limit
+}
+
+// MetricParams are the times of a metric query, in Unix nanoseconds: Start, Start+Step, … up to End. An instant query has
+// Step 0 and Start = End. The window of a range aggregation at t is [t-range, t), shifted by the offset.
+type MetricParams struct {
+	Start, End int64
+	Step       time.Duration
+}
+
+// Point is a value at a time, in Unix nanoseconds.
+type Point struct {
+	Time  int64
+	Value float64
+}
+
+// Series is the points of labels in the order of time. Steps without a value are left out.
+type Series struct {
+	Labels labels.Labels
+	Points []Point
+}
+
+// Value is the result of a metric query. Series are in the order of their labels, except for an instant query whose outermost
+// operator is sort, sort_desc, topk or bottomk: by value then. An instant query has one point in each.
+type Value struct {
+	// Scalar is set if the result is a number without labels: the query is a literal, or an operation on such.
+	Scalar bool
+	Series []Series
+}

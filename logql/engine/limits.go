@@ -1,0 +1,52 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+)
+
+func checkSeries(n, limit int) error {
+	if limit > 0 && n > limit {
+		return fmt.Errorf("%w: the query has more than %d series (maximum number of series); narrow the selector, or aggregate with sum by (…) of fewer labels", ErrLimit, limit)
+	}
+	return nil
+}
+
+func checkPoints(n, limit int64) error {
+	if limit > 0 && n > limit {
+		return fmt.Errorf("%w: the query has %d steps, more than %d (maximum number of points); increase the step or shorten the range", ErrLimit, n, limit)
+	}
+	return nil
+}
+
+// memory is what a query holds of its limit. It is safe for concurrent use.
+type memory struct {
+	held  atomic.Int64
+	limit int64
+}
+
+func (m *memory) take(n int64) error {
+	if held := m.held.Add(n); m.limit > 0 && held > m.limit {
+		return fmt.Errorf("%w: the query holds more than %d MiB of samples (maximum memory); narrow the selector or the range, or aggregate by fewer labels", ErrLimit, m.limit>>20)
+	}
+	return nil
+}
+
+func (m *memory) release(n int64) { m.held.Add(-n) }
+
+// ticker checks a context once in a while. It is for one goroutine.
+type ticker struct {
+	ctx context.Context //nolint:containedctx // the interface of workers has none
+	n   int
+}
+
+// ticks is the number of steps between two checks of the context.
+const ticks = 512
+
+func (t *ticker) tick() error {
+	if t.n++; t.n%ticks != 0 {
+		return nil
+	}
+	return t.ctx.Err()
+}

@@ -1,0 +1,190 @@
+package engine
+
+import (
+	"fmt"
+
+	"logstow/logql/labels"
+	"logstow/logql/syntax"
+)
+
+// matcher finds which series of two vectors belong together: those with equal labels as on or ignoring define them.
+type matcher struct{ group *grouper }
+
+func newMatcher(m *syntax.Matching) *matcher {
+	if m == nil {
+		return &matcher{newGrouper(true)}
+	}
+	return &matcher{&grouper{without: !m.On, names: sortedSet(m.Labels)}}
+}
+
+func (m *matcher) of(ls labels.Labels) labels.Labels { return m.group.of(ls) }
+
+func (m *matcher) key(ls labels.Labels) string { return string(m.of(ls).AppendKey(nil)) }
+
+// setOperation is and, or, unless: series keep their labels, and steps are independent.
+func (ev *evaluation) setOperation(b *syntax.Binary, left, right *vector) (*vector, error) {
+	m, out := newMatcher(b.Matching), newCollector(ev.steps)
+	keep := func(v *vector, want func(key string, k int) bool) error {
+		for _, s := range v.series {
+			into, key := out.of(s.labels), m.key(s.labels)
+			for k, value := range s.values {
+				if err := ev.ticker.tick(); err != nil {
+					return err
+				}
+				if present(value) && want(key, k) {
+					into.values[k] = value
+				}
+			}
+		}
+		return nil
+	}
+	if b.Op == syntax.OpOr {
+		if err := keep(left, func(string, int) bool { return true }); err != nil {
+			return nil, err
+		}
+		there := m.presence(left, ev.steps)
+		err := keep(right, func(key string, k int) bool { return there[key] == nil || !there[key][k] })
+		return out.vector(), err
+	}
+	there := m.presence(right, ev.steps)
+	err := keep(left, func(key string, k int) bool {
+		return (there[key] != nil && there[key][k]) == (b.Op == syntax.OpAnd)
+	})
+	return out.vector(), err
+}
+
+// presence is whether there is a value, by key and step.
+func (m *matcher) presence(v *vector, steps int) map[string][]bool {
+	all := map[string][]bool{}
+	for _, s := range v.series {
+		key := m.key(s.labels)
+		if all[key] == nil {
+			all[key] = make([]bool, steps)
+		}
+		for k, value := range s.values {
+			all[key][k] = all[key][k] || present(value)
+		}
+	}
+	return all
+}
+
+// match computes an arithmetic operation or a comparison of the series of two vectors that belong together.
+func (ev *evaluation) match(b *syntax.Binary, left, right *vector) (*vector, error) {
+	join := &join{Binary: b, ev: ev, matcher: newMatcher(b.Matching), out: newCollector(ev.steps), many: left, one: right, oneSide: "right"}
+	if b.Matching != nil && b.Matching.GroupRight {
+		join.many, join.one, join.oneSide = right, left, "left"
+	}
+	if b.Matching != nil {
+		join.grouped = b.Matching.GroupLeft || b.Matching.GroupRight
+	}
+	return join.run()
+}
+
+// join is a match of many series, or one, with one.
+type join struct {
+	*syntax.Binary
+	ev        *evaluation
+	matcher   *matcher
+	out       *collector
+	many, one *vector
+	oneSide   string
+	grouped   bool // many to one
+}
+
+func (j *join) run() (*vector, error) {
+	candidates := map[string][]*series{}
+	for _, s := range j.one.series {
+		key := j.matcher.key(s.labels)
+		candidates[key] = append(candidates[key], s)
+	}
+	if err := j.checkUnique(candidates); err != nil {
+		return nil, err
+	}
+	for _, many := range j.many.series {
+		for _, one := range candidates[j.matcher.key(many.labels)] {
+			if err := j.pair(many, one); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return j.out.vector(), nil
+}
+
+// checkUnique checks that there is one value for each key and step on the side of one, at the steps where the other side has values.
+func (j *join) checkUnique(candidates map[string][]*series) error {
+	var steps []bool
+	for _, s := range j.one.series {
+		key := j.matcher.key(s.labels)
+		all := candidates[key]
+		if len(all) < 2 || all[0] != s {
+			continue
+		}
+		if steps == nil {
+			steps = (&matcher{newGrouper(false)}).presence(j.many, j.ev.steps)[""]
+		}
+		for k := range steps {
+			var first *series
+			for _, s := range all {
+				if err := j.ev.ticker.tick(); err != nil {
+					return err
+				}
+				if !steps[k] || !present(s.values[k]) {
+					continue
+				}
+				if first != nil {
+					return fmt.Errorf("%w: found duplicate series for the match group %s on the %s side of %s: %s and %s; many-to-many matching is not allowed: labels must be unique on one side",
+						ErrQuery, j.matcher.of(s.labels), j.oneSide, j.Op, first.labels, s.labels)
+				}
+				first = s
+			}
+		}
+	}
+	return nil
+}
+
+func (j *join) pair(many, one *series) error {
+	var into *series
+	for k, x := range many.values {
+		if err := j.ev.ticker.tick(); err != nil {
+			return err
+		}
+		y := one.values[k]
+		if !present(x) || !present(y) {
+			continue
+		}
+		if j.oneSide == "left" {
+			x, y = y, x
+		}
+		value, ok := operate(j.Op, j.Bool, x, y)
+		if !ok {
+			continue
+		}
+		if into == nil {
+			into = j.out.of(j.labels(many.labels, one.labels))
+		}
+		if present(into.values[k]) {
+			return j.notUnique(into.labels)
+		}
+		into.values[k] = value
+	}
+	return nil
+}
+
+// labels are those of a result: what matched; or those of the many side, and the included ones of the other.
+func (j *join) labels(many, one labels.Labels) labels.Labels {
+	if !j.grouped {
+		return j.matcher.of(many)
+	}
+	set := make([]labels.Label, len(j.Matching.Include))
+	for i, name := range j.Matching.Include {
+		set[i] = labels.Label{Name: name, Value: one.Get(name)}
+	}
+	return many.With(set...)
+}
+
+func (j *join) notUnique(ls labels.Labels) error {
+	if j.grouped {
+		return fmt.Errorf("%w: multiple matches for labels %s of %s: grouping labels must ensure unique matches", ErrQuery, ls, j.Op)
+	}
+	return fmt.Errorf("%w: multiple matches for labels %s of %s: many-to-one matching must be explicit (group_left or group_right)", ErrQuery, ls, j.Op)
+}

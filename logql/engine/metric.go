@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"logstow/logql/labels"
+	"logstow/logql/syntax"
+)
+
+// Metric computes a metric query.
+//
+// Its errors wrap [ErrLimit], [ErrQuery], or are those of the source or of ctx.
+func (e *Engine) Metric(ctx context.Context, query syntax.SampleExpr, p MetricParams) (*Value, error) {
+	steps, err := e.steps(p)
+	if err != nil || steps == 0 {
+		return &Value{Series: []Series{}}, err
+	}
+	ev := &evaluation{
+		engine: e, params: p, steps: steps, memory: memory{limit: e.Limits.Memory},
+		hidden: hiddenMetadata(query), ranges: map[string]*vector{}, ticker: ticker{ctx: ctx},
+	}
+	v, err := ev.eval(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return ev.value(query, v), nil
+}
+
+func (e *Engine) steps(p MetricParams) (int, error) {
+	if p.Step < 0 || p.Step == 0 && p.Start != p.End {
+		return 0, fmt.Errorf("%w: the step of a range query must be positive", ErrQuery)
+	}
+	if p.End < p.Start {
+		return 0, nil
+	}
+	n := int64(1)
+	if p.Step > 0 {
+		n += (p.End - p.Start) / int64(p.Step)
+	}
+	return int(n), checkPoints(n, int64(e.Limits.Points))
+}
+
+// evaluation is of one query.
+type evaluation struct {
+	engine *Engine
+	params MetricParams
+	steps  int
+	memory memory
+	ticker ticker
+	// hidden are the names of structured metadata that the query does not name: series do not have these labels.
+	hidden []string
+	// ranges are the results of range aggregations.
+	ranges map[string]*vector
+}
+
+// at is the time of a step.
+func (ev *evaluation) at(step int) int64 { return ev.params.Start + int64(step)*int64(ev.params.Step) }
+
+func (ev *evaluation) eval(ctx context.Context, expr syntax.SampleExpr) (*vector, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	v, err := ev.operator(ctx, expr)
+	if err != nil {
+		return nil, err
+	}
+	return v, checkSeries(len(v.series), ev.engine.Limits.Series)
+}
+
+func (ev *evaluation) operator(ctx context.Context, expr syntax.SampleExpr) (*vector, error) {
+	switch x := expr.(type) {
+	case *syntax.Literal:
+		return constant(x.Value, ev.steps, true), nil
+	case *syntax.Vector:
+		return constant(x.Value, ev.steps, false), nil
+	case *syntax.RangeAggregation:
+		return ev.rangeAggregation(ctx, x, nil)
+	case *syntax.VectorAggregation:
+		return ev.vectorAggregation(ctx, x)
+	case *syntax.Binary:
+		return ev.binary(ctx, x)
+	case *syntax.LabelReplace:
+		return ev.labelReplace(ctx, x)
+	}
+	return nil, fmt.Errorf("%w: cannot evaluate %T", ErrQuery, expr)
+}
+
+// instantVector is the value of an expression that must not be a number.
+func (ev *evaluation) instantVector(ctx context.Context, expr syntax.SampleExpr, operator string) (*vector, error) {
+	v, err := ev.eval(ctx, expr)
+	if err == nil && v.scalar {
+		err = fmt.Errorf("%w: %s needs a vector, not a number; use vector(…)", ErrQuery, operator)
+	}
+	return v, err
+}
+
+// value is the result as callers get it.
+func (ev *evaluation) value(query syntax.SampleExpr, v *vector) *Value {
+	result := &Value{Scalar: v.scalar, Series: []Series{}}
+	all := slices.Clone(v.series)
+	slices.SortStableFunc(all, func(a, b *series) int { return labels.Compare(a.labels, b.labels) })
+	if a, ok := query.(*syntax.VectorAggregation); ok && ev.params.Step == 0 {
+		switch a.Op {
+		case syntax.Sort, syntax.BottomK:
+			slices.SortStableFunc(all, func(a, b *series) int { return compareNaNLast(a.values[0], b.values[0]) })
+		case syntax.SortDesc, syntax.TopK:
+			slices.SortStableFunc(all, func(a, b *series) int { return compareDescending(a.values[0], b.values[0]) })
+		}
+	}
+	for _, s := range all {
+		points := make([]Point, 0, len(s.values))
+		for k, v := range s.values {
+			if present(v) {
+				points = append(points, Point{ev.at(k), v})
+			}
+		}
+		if len(points) > 0 {
+			result.Series = append(result.Series, Series{s.labels, points})
+		}
+	}
+	return result
+}
+
+// compareNaNLast and compareDescending order values; NaN is last in both.
+func compareNaNLast(a, b float64) int {
+	if math.IsNaN(a) || math.IsNaN(b) {
+		return cmp.Compare(b2i(math.IsNaN(a)), b2i(math.IsNaN(b)))
+	}
+	return cmp.Compare(a, b)
+}
+
+func compareDescending(a, b float64) int {
+	if math.IsNaN(a) || math.IsNaN(b) {
+		return compareNaNLast(a, b)
+	}
+	return cmp.Compare(b, a)
+}

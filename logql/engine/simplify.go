@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"slices"
+
+	"logstow/logql/labels"
+	"logstow/logql/syntax"
+)
+
+// Simplify makes of a log query an equal one that a source applies more of: a condition on a label of streams is a matcher, up to the first
+// stage that changes labels; parsers do not change those that all streams have. Before the first parser there is no error to filter or to drop.
+func Simplify(log *syntax.LogExpr) *syntax.LogExpr {
+	simple := &simplified{syntax.LogExpr{Matchers: slices.Clone(log.Matchers)}}
+	for i, stage := range log.Stages {
+		switch x := stage.(type) {
+		case *syntax.LineFilter:
+			simple.Stages = append(simple.Stages, x)
+		case *syntax.DropLabels:
+			if slices.ContainsFunc(x.Items, func(i syntax.LabelItem) bool { return !isErrorLabel(i.Name) }) {
+				simple.Stages = append(simple.Stages, log.Stages[i:]...)
+				return &simple.LogExpr
+			}
+		case *syntax.LabelFilter:
+			rest := simple.addMatchers(x.Condition, false)
+			if rest != nil {
+				simple.Stages = append(simple.Stages, &syntax.LabelFilter{Condition: rest})
+			}
+			if rest != nil && setsError(rest) {
+				simple.Stages = append(simple.Stages, log.Stages[i+1:]...)
+				return &simple.LogExpr
+			}
+		default:
+			simple.addParsed(log.Stages[i:])
+			return &simple.LogExpr
+		}
+	}
+	return &simple.LogExpr
+}
+
+// addParsed adds stages from the first parser on.
+func (simple *simplified) addParsed(stages []syntax.Stage) {
+	for i, stage := range stages {
+		switch x := stage.(type) {
+		case *syntax.LineFilter, *syntax.JSONParser, *syntax.LogfmtParser, *syntax.RegexpParser, *syntax.PatternParser:
+			simple.Stages = append(simple.Stages, x)
+		case *syntax.LabelFilter:
+			if rest := simple.addMatchers(x.Condition, true); rest != nil {
+				simple.Stages = append(simple.Stages, &syntax.LabelFilter{Condition: rest})
+			}
+		default:
+			simple.Stages = append(simple.Stages, stages[i:]...)
+			return
+		}
+	}
+}
+
+// simplified is a log query with matchers of its own.
+type simplified struct{ syntax.LogExpr }
+
+func isErrorLabel(name string) bool { return name == labels.Error || name == labels.ErrorDetails }
+
+// addMatchers adds the parts of a condition on labels of streams as matchers and returns the rest, nil if nothing is left. Behind a parser
+// there may be errors.
+func (simple *simplified) addMatchers(c syntax.Condition, parsed bool) syntax.Condition {
+	switch x := c.(type) {
+	case *syntax.And:
+		left, right := simple.addMatchers(x.Left, parsed), simple.addMatchers(x.Right, parsed)
+		switch {
+		case left == nil:
+			return right
+		case right == nil:
+			return left
+		}
+		return &syntax.And{Left: left, Right: right}
+	case *syntax.StringCondition:
+		switch {
+		case slices.Contains(sourceLabels(), x.Matcher.Name):
+			simple.Matchers = append(simple.Matchers, x.Matcher)
+			return nil
+		case !parsed && isErrorLabel(x.Matcher.Name) && x.Matcher.Op == syntax.MatchEqual && x.Matcher.Value == "":
+			return nil
+		}
+	}
+	return c
+}
+
+// setsError reports whether a condition can fail to evaluate.
+func setsError(c syntax.Condition) bool {
+	switch x := c.(type) {
+	case *syntax.And:
+		return setsError(x.Left) || setsError(x.Right)
+	case *syntax.Or:
+		return setsError(x.Left) || setsError(x.Right)
+	case *syntax.StringCondition:
+		return false
+	}
+	return true
+}
+
+// sourceLabels are the labels that records have before the first stage.
+func sourceLabels() []string {
+	return []string{labels.DetectedLevel, labels.Instance, labels.Level, labels.Service, labels.Source}
+}
+
+// changesLabels reports whether a record's labels can be others than those of its stream behind the stages.
+func changesLabels(stages []syntax.Stage) bool {
+	return slices.ContainsFunc(stages, func(s syntax.Stage) bool {
+		switch x := s.(type) {
+		case *syntax.LineFilter, *syntax.Decolorize:
+			return false
+		case *syntax.LabelFilter:
+			return setsError(x.Condition)
+		}
+		return true
+	})
+}
+
+// conditionLabels are the labels that a condition is about.
+func conditionLabels(c syntax.Condition) []string {
+	switch x := c.(type) {
+	case *syntax.And:
+		return append(conditionLabels(x.Left), conditionLabels(x.Right)...)
+	case *syntax.Or:
+		return append(conditionLabels(x.Left), conditionLabels(x.Right)...)
+	case *syntax.StringCondition:
+		return []string{x.Matcher.Name}
+	case *syntax.NumberCondition:
+		return []string{x.Name}
+	case *syntax.IPCondition:
+		return []string{x.Name}
+	}
+	return nil
+}

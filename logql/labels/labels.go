@@ -1,0 +1,114 @@
+// Package labels holds the label sets of LogQL's streams, records and series.
+package labels
+
+import (
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The labels with a meaning of their own.
+const (
+	// Service, Level and Instance are the labels of streams.
+	Service  = "service_name"
+	Level    = "level"
+	Instance = "instance"
+	// ServiceAlias is another name of Service in selectors and groupings, where there is no label of this name, and in requests.
+	ServiceAlias = "service"
+	// DetectedLevel is Level under the name that Grafana reads, Source where in the instance a record came
+	// from: both are structured metadata.
+	DetectedLevel = "detected_level"
+	Source        = "source"
+	// Error and ErrorDetails are the reason why a stage could not process a record.
+	Error        = "__error__"
+	ErrorDetails = "__error_details__"
+)
+
+// Label is a name with its value, which is never empty in [Labels].
+type Label struct{ Name, Value string }
+
+// Labels are labels in the order of their names, each name once. Labels do not change: what is derived is a copy.
+type Labels []Label
+
+// New sorts labels, and leaves out those without a value. Of several with one name it keeps the first.
+func New(all ...Label) Labels {
+	all = slices.DeleteFunc(slices.Clone(all), func(l Label) bool { return l.Value == "" })
+	slices.SortStableFunc(all, func(a, b Label) int { return strings.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(all, func(a, b Label) bool { return a.Name == b.Name })
+}
+
+// Get is the value of a label, "" if there is none.
+func (ls Labels) Get(name string) string {
+	for i := range ls {
+		if ls[i].Name == name {
+			return ls[i].Value
+		}
+	}
+	return ""
+}
+
+// Keep is the labels with one of the names.
+func (ls Labels) Keep(names ...string) Labels {
+	return slices.DeleteFunc(slices.Clone(ls), func(l Label) bool { return !slices.Contains(names, l.Name) })
+}
+
+// Without is the labels with none of the names.
+func (ls Labels) Without(names ...string) Labels {
+	return slices.DeleteFunc(slices.Clone(ls), func(l Label) bool { return slices.Contains(names, l.Name) })
+}
+
+// With is the labels and those of set, which replace those of the same name; one with an empty value removes it.
+func (ls Labels) With(set ...Label) Labels {
+	return New(append(slices.Clone(set), without(ls, set)...)...)
+}
+
+func without(ls Labels, set []Label) Labels {
+	return slices.DeleteFunc(slices.Clone(ls), func(l Label) bool {
+		return slices.ContainsFunc(set, func(s Label) bool { return s.Name == l.Name })
+	})
+}
+
+// Compare orders label sets: by the first different name, then value; a prefix comes first.
+func Compare(a, b Labels) int {
+	return slices.CompareFunc(a, b, func(a, b Label) int {
+		if c := strings.Compare(a.Name, b.Name); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Value, b.Value)
+	})
+}
+
+// AppendKey appends bytes that are equal for equal labels only: each name and value behind its length.
+func (ls Labels) AppendKey(dst []byte) []byte {
+	for i := range ls {
+		dst = appendText(appendText(dst, ls[i].Name), ls[i].Value)
+	}
+	return dst
+}
+
+func appendText(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}
+
+// String is {a="b", c="d"}.
+func (ls Labels) String() string {
+	b := []byte{'{'}
+	for i := range ls {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(append(b, ls[i].Name...), '=')
+		b = strconv.AppendQuote(b, ls[i].Value)
+	}
+	return string(append(b, '}'))
+}
+
+// Map is the labels as JSON has them.
+func (ls Labels) Map() map[string]string {
+	m := make(map[string]string, len(ls))
+	for i := range ls {
+		m[ls[i].Name] = ls[i].Value
+	}
+	return m
+}

@@ -1,0 +1,86 @@
+package pipeline
+
+import (
+	"bytes"
+
+	"logstow/logql/syntax"
+)
+
+func compileRegexp(s *syntax.RegexpParser) stage {
+	return stage{bind: func(p *Processor) step {
+		syms := make([]*symbol, len(s.Regexp.SubexpNames()))
+		for i, name := range s.Regexp.SubexpNames() {
+			if name != "" {
+				syms[i] = p.symbol(name)
+			}
+		}
+		return func(p *Processor) bool {
+			if p.missing() == 0 {
+				return true
+			}
+			at := s.Regexp.FindSubmatchIndex(p.line)
+			for i := range len(at) / 2 {
+				if start := at[2*i]; start >= 0 && syms[i] != nil {
+					p.capture(syms[i], p.line[start:at[2*i+1]])
+				}
+			}
+			return true
+		}
+	}}
+}
+
+// limitError is the value of __error__ of a record that has too many labels for a capture.
+const limitError = "LabelLimitErr"
+
+// capture sets a label unless it is empty.
+func (p *Processor) capture(s *symbol, value []byte) {
+	if target := p.target(s); target != nil && len(value) > 0 && !p.parsed(target, value) {
+		p.fail(limitError, parseLimit)
+	}
+}
+
+// compilePattern makes a stage of a pattern: it starts where the line starts, a capture ends where the literal behind it first occurs. Where that
+// does not occur, the capture is the rest of the line, and those behind it are missing.
+func compilePattern(s *syntax.PatternParser) stage {
+	return stage{bind: func(p *Processor) step {
+		type part struct {
+			literal []byte
+			sym     *symbol // nil for <_>
+		}
+		parts := make([]part, len(s.Parts))
+		for i, sp := range s.Parts {
+			parts[i].literal = []byte(sp.Literal)
+			if sp.Capture != "" && sp.Capture != "_" {
+				parts[i].sym = p.symbol(sp.Capture)
+			}
+		}
+		return func(p *Processor) bool {
+			if p.missing() == 0 {
+				return true
+			}
+			rest, parts := p.line, parts
+			if len(parts) > 0 && len(parts[0].literal) > 0 {
+				if !bytes.HasPrefix(rest, parts[0].literal) {
+					return true
+				}
+				rest, parts = rest[len(parts[0].literal):], parts[1:]
+			}
+			for len(parts) > 0 {
+				capture := parts[0]
+				value, found := rest, false
+				if len(parts) > 1 {
+					if value, rest, found = bytes.Cut(rest, parts[1].literal); found {
+						parts = parts[2:]
+					}
+				}
+				if capture.sym != nil {
+					p.capture(capture.sym, value)
+				}
+				if !found {
+					break
+				}
+			}
+			return true
+		}
+	}}
+}

@@ -1,0 +1,179 @@
+package pipeline
+
+import (
+	"fmt"
+
+	"logstow/logql/syntax"
+)
+
+// The values of __error__ that filters and unwrap set.
+const (
+	filterError = "LabelFilterErr"
+	sampleError = "SampleExtractionErr"
+)
+
+// A condition is a compiled condition on labels.
+type condition struct {
+	bind  func(p *Processor) step
+	names []string
+}
+
+func compileFilter(s *syntax.LabelFilter) (stage, error) {
+	c, err := compileCondition(s.Condition)
+	return stage{bind: c.bind, names: c.names}, err
+}
+
+func compileCondition(c syntax.Condition) (condition, error) {
+	switch c := c.(type) {
+	case *syntax.And:
+		return compileBoth(c.Left, c.Right, func(left, right step) step {
+			return func(p *Processor) bool { return left(p) && right(p) }
+		})
+	case *syntax.Or:
+		return compileBoth(c.Left, c.Right, func(left, right step) step {
+			return func(p *Processor) bool { return left(p) || right(p) }
+		})
+	case *syntax.StringCondition:
+		return condition{names: []string{c.Matcher.Name}, bind: func(p *Processor) step {
+			s, matches := p.symbol(c.Matcher.Name), newMatcher(c.Matcher)
+			return func(p *Processor) bool { return matches(p, s) }
+		}}, nil
+	case *syntax.NumberCondition:
+		return condition{names: []string{c.Name}, bind: func(p *Processor) step { return bindNumber(p, c) }}, nil
+	case *syntax.IPCondition:
+		match, err := parseIPMatch(c.Range)
+		return condition{names: []string{c.Name}, bind: func(p *Processor) step {
+			s := p.symbol(c.Name)
+			return func(p *Processor) bool {
+				if p.failed() {
+					return true
+				}
+				value := p.value(s)
+				return value != "" && match.find([]byte(value)) != c.Not
+			}
+		}}, err
+	}
+	return condition{}, fmt.Errorf("cannot process the condition %s", c)
+}
+
+func compileBoth(left, right syntax.Condition, join func(left, right step) step) (condition, error) {
+	l, err := compileCondition(left)
+	if err != nil {
+		return l, err
+	}
+	r, err := compileCondition(right)
+	if err != nil {
+		return r, err
+	}
+	names := append(append([]string{}, l.names...), r.names...)
+	return condition{names: names, bind: func(p *Processor) step { return join(l.bind(p), r.bind(p)) }}, nil
+}
+
+// failed reports whether the record has an __error__. Only conditions on texts reject it then.
+func (p *Processor) failed() bool { return p.value(p.err) != "" }
+
+func bindNumber(p *Processor, c *syntax.NumberCondition) step {
+	s := p.symbol(c.Name)
+	return func(p *Processor) bool {
+		if p.failed() {
+			return true
+		}
+		if p.is(s, "") {
+			return false
+		}
+		n, err := p.number(s, c.Unit)
+		if err != nil {
+			p.fail(filterError, c.Name+": "+err.Error())
+			return true
+		}
+		return compare(n, c.Op, c.Value)
+	}
+}
+
+// Holds reports whether a condition is true of a number.
+func Holds(n float64, c *syntax.NumberCondition) bool { return compare(n, c.Op, c.Value) }
+
+// maxRemembered is the number of values for which the result of an expression is remembered.
+const maxRemembered = 1024
+
+// newMatcher makes a matcher's condition, for one goroutine.
+func newMatcher(m *syntax.Matcher) func(p *Processor, s *symbol) bool {
+	switch m.Op {
+	case syntax.MatchEqual:
+		return func(p *Processor, s *symbol) bool { return p.is(s, m.Value) }
+	case syntax.MatchNotEqual:
+		return func(p *Processor, s *symbol) bool { return !p.is(s, m.Value) }
+	case syntax.MatchRegexp, syntax.MatchNotRegexp:
+	}
+	negated := m.Op == syntax.MatchNotRegexp
+	known := map[string]bool{}
+	return func(p *Processor, s *symbol) bool {
+		if s.record == p.recordID && !s.removed && !s.isStr && len(s.text) > maxInternedSize {
+			return m.Regexp.Match(s.text) != negated
+		}
+		value := p.value(s)
+		matches, ok := known[value]
+		if !ok {
+			matches = m.Regexp.MatchString(value)
+			if len(value) <= maxInternedSize {
+				if len(known) >= maxRemembered {
+					clear(known)
+				}
+				known[value] = matches
+			}
+		}
+		return matches != negated
+	}
+}
+
+// is reports whether a label has a value.
+func (p *symbols) is(s *symbol, value string) bool {
+	if s.record == p.recordID && !s.removed && !s.isStr {
+		return string(s.text) == value
+	}
+	return p.value(s) == value
+}
+
+// unwrap is a compiled unwrap.
+type unwrap struct {
+	bind  func(p *Processor) func(p *Processor) (float64, bool)
+	names []string
+}
+
+func compileUnwrap(u *syntax.Unwrap) (*unwrap, error) {
+	compiled := &unwrap{names: []string{u.Label}}
+	var filters []condition
+	for _, f := range u.Filters {
+		c, err := compileCondition(f.Condition)
+		if err != nil {
+			return nil, err
+		}
+		filters = append(filters, c)
+		compiled.names = append(compiled.names, c.names...)
+	}
+	unit := map[syntax.Conversion]syntax.Unit{syntax.ConvertDuration: syntax.UnitDuration, syntax.ConvertBytes: syntax.UnitBytes}[u.Conversion]
+	compiled.bind = func(p *Processor) func(p *Processor) (float64, bool) {
+		s := p.symbol(u.Label)
+		var steps []step
+		for _, f := range filters {
+			steps = append(steps, f.bind(p))
+		}
+		return func(p *Processor) (float64, bool) {
+			if p.is(s, "") {
+				return 0, false
+			}
+			n, err := p.number(s, unit)
+			if err != nil {
+				p.fail(sampleError, u.Label+": "+err.Error())
+				n = 0
+			}
+			for _, keep := range steps {
+				if !keep(p) {
+					return 0, false
+				}
+			}
+			return n, true
+		}
+	}
+	return compiled, nil
+}

@@ -1,0 +1,380 @@
+package pipeline
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"math"
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// lineFunc and timestampFunc are the functions of the current record.
+const (
+	lineFunc      = "__line__"
+	timestampFunc = "__timestamp__"
+)
+
+// functions are the functions of templates, with the names and the order of parameters that Grafana documents for Loki. b bounds
+// what they do. p is nil to check a template.
+func functions(b *budget, p *Processor) map[string]any {
+	regexps := &regexpFunctions{b: b}
+	f := map[string]any{
+		loopFunc:      b.loop,
+		lineFunc:      func() (string, error) { return b.text(string(p.line)) },
+		timestampFunc: func() time.Time { return time.Unix(0, p.at).UTC() },
+
+		"regexReplaceAll":        regexps.replaceAll,
+		"regexReplaceAllLiteral": regexps.replaceAllLiteral,
+		"count":                  regexps.count,
+
+		"fromJson": func(s string) (any, error) {
+			var v any
+			if err := b.charge(s); err != nil {
+				return nil, err
+			}
+			err := json.Unmarshal([]byte(s), &v)
+			return v, err
+		},
+		"default": func(fallback any, given ...any) any {
+			if len(given) == 0 || given[0] == nil || reflect.ValueOf(given[0]).IsZero() || isEmpty(given[0]) {
+				return fallback
+			}
+			return given[0]
+		},
+	}
+	textFunctions(f, b)
+	numberFunctions(f)
+	timeFunctions(f, b)
+	printFunctions(f, b)
+	return f
+}
+
+// isEmpty reports whether a value is a list or map without elements.
+func isEmpty(v any) bool {
+	switch r := reflect.ValueOf(v); r.Kind() {
+	case reflect.Slice, reflect.Map:
+		return r.Len() == 0
+	}
+	return false
+}
+
+func textFunctions(f map[string]any, b *budget) {
+	one := func(names string, do func(s string) string) {
+		for name := range strings.FieldsSeq(names) {
+			f[name] = func(s string) (string, error) {
+				if err := b.charge(s); err != nil {
+					return "", err
+				}
+				return b.text(do(s))
+			}
+		}
+	}
+	two := func(names string, do func(a, s string) string) {
+		for name := range strings.FieldsSeq(names) {
+			f[name] = func(a, s string) (string, error) {
+				if err := b.charge(a, s); err != nil {
+					return "", err
+				}
+				return b.text(do(a, s))
+			}
+		}
+	}
+	test := func(name string, do func(a, s string) bool) {
+		f[name] = func(a, s string) (bool, error) { return do(a, s), b.charge(a, s) }
+	}
+	one("ToLower lower", strings.ToLower)
+	one("ToUpper upper", strings.ToUpper)
+	one("Title title", titleCase)
+	one("trim TrimSpace", strings.TrimSpace)
+	one("urlencode", url.QueryEscape)
+	one("b64enc", func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) })
+	two("trimAll", func(cut, s string) string { return strings.Trim(s, cut) })
+	two("trimPrefix", func(prefix, s string) string { return strings.TrimPrefix(s, prefix) })
+	two("trimSuffix", func(suffix, s string) string { return strings.TrimSuffix(s, suffix) })
+	two("Trim", strings.Trim)
+	two("TrimLeft", strings.TrimLeft)
+	two("TrimRight", strings.TrimRight)
+	two("TrimPrefix", strings.TrimPrefix)
+	two("TrimSuffix", strings.TrimSuffix)
+	test("contains", func(sub, s string) bool { return strings.Contains(s, sub) })
+	test("hasPrefix", func(prefix, s string) bool { return strings.HasPrefix(s, prefix) })
+	test("hasSuffix", func(suffix, s string) bool { return strings.HasSuffix(s, suffix) })
+
+	fallible := func(name string, do func(s string) (string, error)) {
+		f[name] = func(s string) (string, error) {
+			if err := b.charge(s); err != nil {
+				return "", err
+			}
+			text, err := do(s)
+			if err != nil {
+				return "", err
+			}
+			return b.text(text)
+		}
+	}
+	fallible("urldecode", url.QueryUnescape)
+	fallible("b64dec", func(s string) (string, error) {
+		text, err := base64.StdEncoding.DecodeString(s)
+		return string(text), err
+	})
+	replace := func(s, old, text string, n int) (string, error) {
+		if err := errors.Join(b.charge(s, old), b.fits(strings.Count(s, old), len(text)-len(old))); err != nil {
+			return "", err
+		}
+		return b.text(strings.Replace(s, old, text, n))
+	}
+	f["Replace"] = replace
+	f["replace"] = func(old, text, s string) (string, error) { return replace(s, old, text, -1) }
+	repeat := func(n int, s string) (string, error) {
+		if err := b.fits(n, len(s)); err != nil {
+			return "", err
+		}
+		return b.text(strings.Repeat(s, max(n, 0)))
+	}
+	f["repeat"] = repeat
+	indent := func(n int, s string) (string, error) {
+		if err := b.fits(strings.Count(s, "\n")+1, n); err != nil {
+			return "", err
+		}
+		blanks := strings.Repeat(" ", max(n, 0))
+		return b.text(blanks + strings.ReplaceAll(s, "\n", "\n"+blanks))
+	}
+	f["indent"] = indent
+	f["nindent"] = func(n int, s string) (string, error) {
+		text, err := indent(n, s)
+		return "\n" + text, err
+	}
+	f["substr"] = func(start, end int, s string) (string, error) { return b.text(substr(start, end, s)) }
+	f["trunc"] = func(n int, s string) (string, error) {
+		if n < 0 {
+			return b.text(s[max(0, len(s)+n):])
+		}
+		return b.text(s[:min(n, len(s))])
+	}
+	f["alignLeft"] = func(n int, s string) (string, error) { return b.align(n, s, true) }
+	f["alignRight"] = func(n int, s string) (string, error) { return b.align(n, s, false) }
+}
+
+// titleCase is a text with words that start with a capital letter.
+func titleCase(s string) string {
+	before := ' '
+	return strings.Map(func(r rune) rune {
+		starts := !unicode.IsLetter(before) && !unicode.IsDigit(before) && before != '_' && before != '\''
+		before = r
+		if starts {
+			return unicode.ToTitle(r)
+		}
+		return r
+	}, s)
+}
+
+// substr is s[start:end] by bytes; a negative start is the text's, and a negative or too large end its end.
+func substr(start, end int, s string) string {
+	if end < 0 || end > len(s) {
+		end = len(s)
+	}
+	start = min(max(start, 0), end)
+	return s[start:end]
+}
+
+// align makes a text n characters long: blanks are added, or characters removed, at its right end if left is set, otherwise at its left one.
+func (b *budget) align(n int, s string, left bool) (string, error) {
+	length := utf8.RuneCountInString(s)
+	if n < 0 || n == length {
+		return b.text(s)
+	}
+	if err := b.fits(n, 1); err != nil {
+		return "", err
+	}
+	if n > length {
+		blanks := strings.Repeat(" ", n-length)
+		if left {
+			return b.text(s + blanks)
+		}
+		return b.text(blanks + s)
+	}
+	runes := []rune(s)
+	if left {
+		return b.text(string(runes[:n]))
+	}
+	return b.text(string(runes[length-n:]))
+}
+
+func printFunctions(f map[string]any, b *budget) {
+	// checked checks the arguments of a function whose result is at most factor times as long.
+	checked := func(factor int, do func(args ...any) string) func(args ...any) (string, error) {
+		return func(args ...any) (string, error) {
+			size := 0
+			for _, a := range args {
+				size += printedSize(a)
+			}
+			if err := b.fits(factor, size); err != nil {
+				return "", err
+			}
+			return b.text(do(args...))
+		}
+	}
+	f["print"] = checked(1, fmt.Sprint)
+	f["println"] = checked(1, fmt.Sprintln)
+	f["html"] = checked(1, template.HTMLEscaper)
+	f["js"] = checked(1, template.JSEscaper)
+	f["urlquery"] = checked(1, template.URLQueryEscaper)
+	f["printf"] = func(layout string, args ...any) (string, error) {
+		// Each verb prints at most all of its argument, as wide as the numbers of the layout.
+		size, longest, number := len(layout), 0, 0
+		for _, a := range args {
+			longest = max(longest, printedSize(a))
+		}
+		for _, c := range []byte(layout) {
+			if number = 10*number + int(c-'0'); c-'0' > 9 || number > maxText {
+				number = 0
+			}
+			size += number
+			if c == '*' {
+				return "", errors.New("printf: * is not supported")
+			}
+		}
+		if err := errors.Join(b.fits(size, 1), b.fits(strings.Count(layout, "%"), 4*longest)); err != nil {
+			return "", err
+		}
+		return b.text(fmt.Sprintf(layout, args...))
+	}
+}
+
+// printedSize is about the length of a value as text.
+func printedSize(v any) int {
+	switch v := v.(type) {
+	case string:
+		return len(v)
+	case nil, bool, int, int64, float64, time.Time, time.Duration:
+		return 64
+	}
+	return len(fmt.Sprint(v))
+}
+
+func numberFunctions(f map[string]any) {
+	f["int"] = func(v any) int { return int(toInt(v)) }
+	f["float64"] = toFloat
+	f["add"] = func(vs ...any) int64 { return foldInt(vs, func(a, b int64) int64 { return a + b }) }
+	f["mul"] = func(v any, vs ...any) int64 {
+		return foldInt(append([]any{v}, vs...), func(a, b int64) int64 { return a * b })
+	}
+	f["sub"] = func(a, b any) int64 { return toInt(a) - toInt(b) }
+	f["div"] = func(a, b any) (int64, error) {
+		if toInt(b) == 0 {
+			return 0, errors.New("division by zero")
+		}
+		return toInt(a) / toInt(b), nil
+	}
+	f["mod"] = func(a, b any) (int64, error) {
+		if toInt(b) == 0 {
+			return 0, errors.New("division by zero")
+		}
+		return toInt(a) % toInt(b), nil
+	}
+	f["max"] = func(v any, vs ...any) int64 {
+		return foldInt(append([]any{v}, vs...), func(a, b int64) int64 { return max(a, b) })
+	}
+	f["min"] = func(v any, vs ...any) int64 {
+		return foldInt(append([]any{v}, vs...), func(a, b int64) int64 { return min(a, b) })
+	}
+	float := func(name string, do func(a, b float64) float64) {
+		f[name] = func(v any, vs ...any) float64 {
+			result := toFloat(v)
+			for _, v := range vs {
+				result = do(result, toFloat(v))
+			}
+			return result
+		}
+	}
+	float("addf", func(a, b float64) float64 { return a + b })
+	float("subf", func(a, b float64) float64 { return a - b })
+	float("mulf", func(a, b float64) float64 { return a * b })
+	float("divf", func(a, b float64) float64 { return a / b })
+	float("maxf", math.Max)
+	float("minf", math.Min)
+	f["ceil"] = func(v any) float64 { return math.Ceil(toFloat(v)) }
+	f["floor"] = func(v any) float64 { return math.Floor(toFloat(v)) }
+	f["round"] = func(v any, places int, half ...float64) float64 {
+		roundUp := 0.5
+		if len(half) > 0 {
+			roundUp = half[0]
+		}
+		scale := math.Pow(10, float64(places))
+		whole, rest := math.Modf(toFloat(v) * scale)
+		if rest >= roundUp {
+			whole = math.Ceil(toFloat(v) * scale)
+		} else if rest < 0 && -rest >= roundUp {
+			whole = math.Floor(toFloat(v) * scale)
+		}
+		return whole / scale
+	}
+	f["bytes"] = func(s string) (float64, error) {
+		n, err := parseBytes(s)
+		return float64(n), err
+	}
+}
+
+func foldInt(vs []any, do func(a, b int64) int64) int64 {
+	if len(vs) == 0 {
+		return 0
+	}
+	result := toInt(vs[0])
+	for _, v := range vs[1:] {
+		result = do(result, toInt(v))
+	}
+	return result
+}
+
+// toInt is a value as a whole number, 0 if it is none.
+func toInt(v any) int64 {
+	if s, ok := v.(string); ok {
+		if n, err := strconv.ParseInt(s, 0, 64); err == nil {
+			return n
+		}
+	}
+	f := toFloat(v)
+	if math.IsNaN(f) {
+		return 0
+	}
+	switch r := reflect.ValueOf(v); {
+	case r.IsValid() && r.CanInt():
+		return r.Int()
+	case f >= math.MaxInt64:
+		return math.MaxInt64
+	case f <= math.MinInt64:
+		return math.MinInt64
+	}
+	return int64(f)
+}
+
+// toFloat is a value as a number, 0 if it is none.
+func toFloat(v any) float64 {
+	switch r := reflect.ValueOf(v); {
+	case !r.IsValid():
+		return 0
+	case r.CanInt():
+		return float64(r.Int())
+	case r.CanUint():
+		return float64(r.Uint())
+	case r.CanFloat():
+		return r.Float()
+	case r.Kind() == reflect.String:
+		f, err := strconv.ParseFloat(strings.TrimSpace(r.String()), 64)
+		if err != nil {
+			return 0
+		}
+		return f
+	case r.Kind() == reflect.Bool && r.Bool():
+		return 1
+	}
+	return 0
+}

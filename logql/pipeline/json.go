@@ -1,0 +1,272 @@
+package pipeline
+
+import (
+	"bytes"
+	"errors"
+
+	"logstow/internal/jsontext"
+	"logstow/logql/syntax"
+)
+
+// Values of __error__ that parsers set.
+const (
+	jsonError   = "JSONParserErr"
+	logfmtError = "LogfmtParserErr"
+)
+
+// maxDepth is how deep objects may be nested.
+const maxDepth = 64
+
+var (
+	errNotObject = errors.New("the line is not a JSON object")
+	errMalformed = errors.New("malformed JSON")
+	errDepth     = errors.New("JSON nested more than 64 deep")
+	errTooMany   = errors.New(parseLimit)
+	// errFound ends parsers that have found all wanted labels.
+	errFound = errors.New("found")
+)
+
+func compileJSON(s *syntax.JSONParser) stage {
+	if len(s.Extractions) == 0 {
+		return stage{bind: bindJSON}
+	}
+	return compileJSONPaths(s.Extractions)
+}
+
+// jsonParser flattens objects. It is for one processor.
+type jsonParser struct {
+	p    *Processor
+	root key
+	last *key
+	left int        // wanted labels not found yet, -1 is no limit
+	keys []quickKey // of wanted labels
+}
+
+func bindJSON(p *Processor) step {
+	j := &jsonParser{p: p}
+	j.root.inner = true
+	for _, s := range p.wanted {
+		j.keys = append(j.keys, newQuickKey(s))
+	}
+	return func(p *Processor) bool {
+		if p.givenFields {
+			p.setGiven()
+			return true
+		}
+		if j.left = p.missing(); j.left == 0 && !p.exact {
+			return true
+		}
+		object := p.line[skipBlanks(p.line, 0):]
+		if len(object) == 0 || object[0] != '{' {
+			p.fail(jsonError, errNotObject.Error())
+			return true
+		}
+		if j.left > 0 && !p.exact && j.quick(object) {
+			return true
+		}
+		j.last = &j.root
+		if _, err := j.object(object, 1, &j.root, 1); err != nil && err != errFound { //nolint:errorlint // no error wraps it
+			p.fail(jsonError, err.Error())
+		}
+		return true
+	}
+}
+
+// members scans the members of an object of b from its first byte at i to its end, which is returned.
+type members struct {
+	b     []byte
+	i     int
+	first bool
+}
+
+// next is the next member's name and the offset of its value; done at the object's end, where i is behind it.
+func (m *members) next() (name []byte, done bool, err error) {
+	i := skipBlanks(m.b, m.i)
+	if i == len(m.b) {
+		return nil, false, errMalformed
+	}
+	if m.b[i] == '}' {
+		m.i = i + 1
+		return nil, true, nil
+	}
+	if !m.first {
+		if m.b[i] != ',' {
+			return nil, false, errMalformed
+		}
+		i = skipBlanks(m.b, i+1)
+	}
+	m.first = false
+	if i == len(m.b) || m.b[i] != '"' {
+		return nil, false, errMalformed
+	}
+	end := i + 1 // names are short and rarely have escapes
+	for end < len(m.b) && m.b[end] != '"' && m.b[end] != '\\' {
+		end++
+	}
+	if end == len(m.b) || m.b[end] != '"' {
+		if end = jsontext.StringEnd(m.b, i+1); end < 0 {
+			return nil, false, errMalformed
+		}
+	}
+	name = m.b[i+1 : end]
+	if i = skipBlanks(m.b, end+1); i == len(m.b) || m.b[i] != ':' {
+		return nil, false, errMalformed
+	}
+	if m.i = skipBlanks(m.b, i+1); m.i == len(m.b) {
+		return nil, false, errMalformed
+	}
+	return name, false, nil
+}
+
+// value is the raw value at i, which is moved behind it.
+func (m *members) value() ([]byte, error) {
+	value, err := rawValue(m.b[m.i:])
+	m.i += len(value)
+	return value, err
+}
+
+// rawValue is the value that b starts with. Arrays and objects are not checked.
+func rawValue(b []byte) ([]byte, error) {
+	value, ok := jsontext.Value(b)
+	if !ok || !isScalar(value) && value[0] != '{' && value[0] != '[' {
+		return nil, errMalformed
+	}
+	return value, nil
+}
+
+// isScalar reports whether a raw value is a string, a number, true, false or null.
+func isScalar(value []byte) bool {
+	switch c := value[0]; {
+	case c == '"':
+		return true
+	case c == '-' || c-'0' < 10:
+		for _, c := range value[1:] {
+			if c-'0' >= 10 && c != '.' && c != 'e' && c != 'E' && c != '+' && c != '-' {
+				return false
+			}
+		}
+		return true
+	}
+	return string(value) == "true" || string(value) == "false" || string(value) == "null"
+}
+
+func skipBlanks(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// object sets the labels of the object of b whose first member is at i, and returns the offset behind it.
+func (j *jsonParser) object(b []byte, i int, parent *key, depth int) (int, error) {
+	if depth > maxDepth {
+		return 0, errDepth
+	}
+	for m := (members{b: b, i: i, first: true}); ; {
+		name, done, err := m.next()
+		if err != nil || done {
+			return m.i, err
+		}
+		k := j.p.child(parent, j.last, name, unescapeJSON)
+		j.last = k
+		if b[m.i] == '{' && k.inner {
+			if m.i, err = j.object(b, m.i+1, k, depth+1); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		value, err := m.value()
+		if err != nil {
+			return 0, err
+		}
+		if k.sym == nil || value[0] == '{' || value[0] == '[' || value[0] == 'n' {
+			continue
+		}
+		target := j.p.target(k.sym)
+		if target == nil {
+			continue
+		}
+		if !j.p.parsed(target, j.p.jsonText(value)) {
+			return 0, errTooMany
+		}
+		if j.left--; j.left == 0 && !j.p.exact {
+			return 0, errFound
+		}
+	}
+}
+
+// jsonText is the text of a raw value: a string without quotes and escapes, others as written.
+func (p *Processor) jsonText(value []byte) []byte {
+	if value[0] != '"' {
+		return value
+	}
+	return unescapeJSON(p, value[1:len(value)-1])
+}
+
+func unescapeJSON(p *Processor, raw []byte) []byte {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw
+	}
+	start := len(p.arena)
+	p.arena = jsontext.Unescape(p.arena, raw)
+	return p.arena[start:len(p.arena):len(p.arena)]
+}
+
+// entryKey is the member that unpack makes the line of.
+const entryKey = "_entry"
+
+// bindUnpack makes the step of unpack: if the line is an object with a string _entry, that is the line, and the other strings are labels.
+func bindUnpack(p *Processor) step {
+	root := &key{}
+	type pair struct {
+		key   *key
+		value []byte
+	}
+	var pairs []pair
+	return func(p *Processor) bool {
+		b := p.line[skipBlanks(p.line, 0):]
+		if len(b) == 0 || b[0] != '{' {
+			p.fail(jsonError, errNotObject.Error())
+			return true
+		}
+		var entry []byte
+		pairs = pairs[:0]
+		last := root
+		for m := (members{b: b, i: 1, first: true}); ; {
+			name, done, err := m.next()
+			if done {
+				break
+			}
+			var value []byte
+			if err == nil {
+				value, err = m.value()
+			}
+			if err != nil {
+				p.fail(jsonError, err.Error())
+				return true
+			}
+			switch {
+			case value[0] != '"':
+			case string(name) == entryKey:
+				entry = value
+			default:
+				last = p.child(root, last, name, unescapeJSON)
+				pairs = append(pairs, pair{last, value})
+			}
+		}
+		if entry == nil {
+			return true
+		}
+		p.line = p.jsonText(entry)
+		for _, pair := range pairs {
+			if pair.key.sym == nil {
+				continue
+			}
+			if target := p.target(pair.key.sym); target != nil && !p.parsed(target, p.jsonText(pair.value)) {
+				p.fail(jsonError, errTooMany.Error())
+				break
+			}
+		}
+		return true
+	}
+}

@@ -1,0 +1,134 @@
+package pipeline
+
+import (
+	"bytes"
+
+	"logstow/logql/syntax"
+	"logstow/query/match"
+)
+
+// lineFilter compiles a line filter. Its step needs no state.
+func lineFilter(f *syntax.LineFilter) (step, error) {
+	negated := f.Op == syntax.LineNotContain || f.Op == syntax.LineNotRegexp || f.Op == syntax.LineNotPattern
+	var matches []func(line []byte) bool
+	for i := range f.Texts {
+		m, err := lineMatch(f.Op, &f.Texts[i])
+		if err != nil {
+			return nil, err
+		}
+		matches = append(matches, m)
+	}
+	if len(matches) == 1 {
+		found := matches[0]
+		return func(p *Processor) bool { return found(p.line) != negated }, nil
+	}
+	return func(p *Processor) bool {
+		for _, found := range matches {
+			if found(p.line) {
+				return !negated
+			}
+		}
+		return negated
+	}, nil
+}
+
+// lineMatch is the condition of one text of a line filter, before it is negated.
+func lineMatch(op syntax.LineOp, t *syntax.LineText) (func(line []byte) bool, error) {
+	switch {
+	case t.IP:
+		m, err := parseIPMatch(t.Text)
+		return m.find, err
+	case op == syntax.LineContains || op == syntax.LineNotContain:
+		text := []byte(t.Text)
+		return func(line []byte) bool { return bytes.Contains(line, text) }, nil
+	case op == syntax.LineRegexp || op == syntax.LineNotRegexp:
+		if prefix, complete := t.Regexp.LiteralPrefix(); complete {
+			text := []byte(prefix)
+			return func(line []byte) bool { return bytes.Contains(line, text) }, nil
+		}
+		required, ok := match.RequiredLiteral(t.Regexp.String())
+		if !ok {
+			return t.Regexp.Match, nil
+		}
+		return func(line []byte) bool { return required.Index(line) >= 0 && t.Regexp.Match(line) }, nil
+	}
+	return linePattern(t.Parts), nil
+}
+
+// linePattern is the condition that a whole line is a pattern: captures are any text that is not empty.
+func linePattern(parts []syntax.PatternPart) func(line []byte) bool {
+	var literals [][]byte
+	for _, p := range parts {
+		literals = append(literals, []byte(p.Literal)) // nil for a capture
+	}
+	return func(line []byte) bool {
+		captured := false
+		for i, literal := range literals {
+			switch {
+			case len(literal) == 0:
+				captured = true
+			case !captured:
+				if !bytes.HasPrefix(line, literal) {
+					return false
+				}
+				line = line[len(literal):]
+			case i == len(literals)-1:
+				return len(line) > len(literal) && bytes.HasSuffix(line, literal)
+			default:
+				if len(line) == 0 {
+					return false
+				}
+				at := bytes.Index(line[1:], literal)
+				if at < 0 {
+					return false
+				}
+				line, captured = line[1+at+len(literal):], false
+			}
+		}
+		return captured == (len(line) > 0)
+	}
+}
+
+// decolorize removes the escape sequences of terminals from the line.
+func decolorize(p *Processor) bool {
+	const escape = 0x1b
+	next := bytes.IndexByte(p.line, escape)
+	if next < 0 {
+		return true
+	}
+	start, rest := len(p.arena), p.line
+	for next >= 0 {
+		p.arena = append(p.arena, rest[:next]...)
+		rest = rest[next+sequence(rest[next:]):]
+		next = bytes.IndexByte(rest, escape)
+	}
+	p.arena = append(p.arena, rest...)
+	p.line = p.arena[start:len(p.arena):len(p.arena)]
+	return true
+}
+
+// sequence is the length of the escape sequence that b starts with: ESC [ parameters letter, ESC ] text BEL, or ESC and one byte.
+func sequence(b []byte) int {
+	if len(b) < 2 {
+		return len(b)
+	}
+	switch b[1] {
+	case '[':
+		for i := 2; i < len(b); i++ {
+			if c := b[i]; c >= 0x40 && c <= 0x7e {
+				return i + 1
+			} else if c < 0x20 || c > 0x7e {
+				return i
+			}
+		}
+		return len(b)
+	case ']':
+		if end := bytes.IndexByte(b, 0x07); end >= 0 {
+			return end + 1
+		}
+	}
+	if b[1] >= 0x80 {
+		return 1
+	}
+	return 2
+}

@@ -1,0 +1,149 @@
+package pipeline
+
+import (
+	"errors"
+
+	"logstow/internal/jsontext"
+	"logstow/logql/syntax"
+)
+
+var errPair = errors.New("malformed logfmt pair")
+
+// logfmtParser finds pairs. It is for one processor.
+type logfmtParser struct {
+	p         *Processor
+	strict    bool
+	keepEmpty bool
+	root      key
+	left      int // wanted labels not found yet, -1 is no limit
+}
+
+func compileLogfmt(s *syntax.LogfmtParser) stage {
+	return stage{bind: func(p *Processor) step {
+		l := &logfmtParser{p: p, strict: s.Strict, keepEmpty: s.KeepEmpty}
+		if len(s.Extractions) > 0 {
+			return l.bindExtractions(s.Extractions)
+		}
+		return func(p *Processor) bool {
+			if l.left = p.missing(); l.left == 0 && !p.exact {
+				return true
+			}
+			last := &l.root
+			l.scan(p.line, func(name, value []byte) error {
+				last = p.child(&l.root, last, name, plainText)
+				return l.set(last.sym, value, l.keepEmpty)
+			})
+			return true
+		}
+	}}
+}
+
+func plainText(_ *Processor, raw []byte) []byte { return raw }
+
+// bindExtractions makes a step that finds the pairs with given names only.
+func (l *logfmtParser) bindExtractions(extractions []syntax.Extraction) step {
+	syms := map[string][]*symbol{}
+	for _, e := range extractions {
+		syms[e.Expr] = append(syms[e.Expr], l.p.symbol(e.Label))
+	}
+	return func(p *Processor) bool {
+		if l.left = p.missing(); l.left == 0 && !p.exact {
+			return true
+		}
+		l.scan(p.line, func(name, value []byte) error {
+			for _, s := range syms[string(name)] {
+				if err := l.set(s, value, l.keepEmpty || value == nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		return true
+	}
+}
+
+// set makes a label of a raw value, of an empty one only if keepEmpty is set.
+func (l *logfmtParser) set(s *symbol, value []byte, keepEmpty bool) error {
+	if s == nil || !keepEmpty && (len(value) == 0 || string(value) == `""`) {
+		return nil
+	}
+	target := l.p.target(s)
+	if target == nil {
+		return nil
+	}
+	if len(value) > 0 && value[0] == '"' {
+		value = unescapeJSON(l.p, value[1:len(value)-1])
+	}
+	if !l.p.parsed(target, value) {
+		return errTooMany
+	}
+	target.empty = keepEmpty
+	if l.left--; l.left == 0 && !l.p.exact {
+		return errFound
+	}
+	return nil
+}
+
+// scan calls emit with the pairs of a line, values as written.
+func (l *logfmtParser) scan(line []byte, emit func(name, value []byte) error) {
+	for i := 0; ; {
+		for i < len(line) && line[i] <= ' ' {
+			i++
+		}
+		if i == len(line) {
+			return
+		}
+		name, value, end, ok := pairAt(line, i)
+		if !ok {
+			if l.strict {
+				l.p.fail(logfmtError, errPair.Error()+": "+string(l.p.validText(line[i:min(end, i+100)])))
+				return
+			}
+			i = end
+			continue
+		}
+		i = end
+		if err := emit(name, value); err != nil {
+			if errors.Is(err, errTooMany) {
+				l.p.fail(logfmtError, err.Error())
+			}
+			return
+		}
+	}
+}
+
+// pairAt is the pair of a line at i, where no blank is, and the offset behind it. If it is none, end is that of the word at i.
+func pairAt(line []byte, i int) (name, value []byte, end int, ok bool) {
+	start := i
+	for i < len(line) && line[i] > ' ' && line[i] != '=' && line[i] != '"' {
+		i++
+	}
+	if i == start || i < len(line) && line[i] == '"' {
+		return nil, nil, wordEnd(line, i), false
+	}
+	name = line[start:i]
+	if i == len(line) || line[i] != '=' {
+		return name, nil, i, true
+	}
+	if i++; i < len(line) && line[i] == '"' {
+		end := jsontext.StringEnd(line, i+1) + 1
+		if end == 0 || end < len(line) && line[end] > ' ' {
+			return nil, nil, wordEnd(line, max(i, end)), false
+		}
+		return name, line[i:end], end, true
+	}
+	for end = i; end < len(line) && line[end] > ' '; end++ {
+		if line[end] == '=' || line[end] == '"' {
+			return nil, nil, wordEnd(line, end), false
+		}
+	}
+	return name, line[i:end], end, true
+}
+
+// wordEnd is the offset of the first blank from i on.
+func wordEnd(line []byte, i int) int {
+	for i < len(line) && line[i] > ' ' {
+		i++
+	}
+	return i
+}

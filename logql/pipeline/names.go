@@ -1,0 +1,66 @@
+package pipeline
+
+import (
+	"strings"
+
+	"logstow/field"
+)
+
+// names are the keys that parsers have found, with the labels that they become. Lines repeat the keys of those before them, in the same
+// order: the next key is compared with the one that followed last time.
+type names struct{ size int } // about the bytes that they take
+
+// keySize is about the memory of a key and its symbol, besides their texts.
+const keySize = 512
+
+// A key is a key of a parser's input.
+type key struct {
+	raw string // as written
+	// name is that of its label, sym the label's symbol; "" and nil if it has none.
+	name string
+	sym  *symbol
+	// inner is set if the members of its object may be wanted.
+	inner bool
+
+	parent   *key
+	children map[string]*key
+	next     *key // that which followed last time
+}
+
+// child is the key of a parent that raw is; last is the key that came before. unescape makes the text of raw.
+func (p *Processor) child(parent, last *key, raw []byte, unescape func(p *Processor, raw []byte) []byte) *key {
+	if n := last.next; n != nil && n.parent == parent && string(raw) == n.raw {
+		return n
+	}
+	k := parent.children[string(raw)]
+	if k == nil {
+		k = p.newKey(parent, raw, unescape(p, raw))
+	}
+	last.next = k
+	return k
+}
+
+func (p *Processor) newKey(parent *key, raw, text []byte) *key {
+	k := &key{raw: string(raw), parent: parent}
+	if parent.children == nil {
+		parent.children = map[string]*key{}
+	}
+	parent.children[k.raw] = k
+	k.name = field.LabelName(string(text), parent.name == "")
+	if parent.name != "" {
+		k.name = parent.name + "_" + k.name
+	}
+	p.names.size += keySize + len(k.raw) + len(k.name)
+	if k.name == "" {
+		return k
+	}
+	k.sym = p.symbol(k.name)
+	k.inner = p.all || p.exact
+	for _, s := range p.wanted {
+		k.inner = k.inner || strings.HasPrefix(s.name, k.name+"_")
+	}
+	return k
+}
+
+// LabelName is the label of a key, or of keys that are joined by _.
+func LabelName(key string) string { return field.LabelName(key, true) }

@@ -1,0 +1,295 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+	"text/template/parse"
+	"time"
+)
+
+// Bounds of the execution of a template.
+const (
+	// maxText is the length of the longest text that a template or a function makes.
+	maxText = 4 << 20
+	// maxWork is the number of bytes that the functions of an execution take and make altogether.
+	maxWork = 64 << 20
+	// maxLoops is the number of iterations of all loops of an execution, maxTime how long they may take.
+	maxLoops = 100_000
+	maxTime  = time.Second
+)
+
+var (
+	errText = errors.New("the template makes a text of more than 4 MiB")
+	errWork = errors.New("the template processes more than 64 MiB of text")
+	errLoop = errors.New("the template iterates more than 100000 times")
+	errTime = errors.New("the loops of the template take more than a second")
+)
+
+// loopFunc is called at the start of each iteration.
+const loopFunc = "__loop__"
+
+// A format is a parsed template.
+type format struct {
+	parts    []formatPart // nil if it needs template
+	template *template.Template
+	// names are the labels that it reads; all is set if it may read all.
+	names []string
+	all   bool
+}
+
+// A formatPart is a text, a label or the line.
+type formatPart struct {
+	text, label string
+	line        bool
+}
+
+// parseFormat parses a template, in which definitions of other templates are not allowed.
+func parseFormat(text string) (*format, error) {
+	t, err := template.New("template").Option("missingkey=zero").Funcs(functions(&budget{}, nil)).Parse(text)
+	if err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "template: "))
+	}
+	f := &format{template: t}
+	if len(t.Templates()) > 1 {
+		return nil, errors.New("define and block are not supported")
+	}
+	if t.Tree == nil { // nothing but comments
+		return &format{parts: []formatPart{{}}}, nil
+	}
+	loop, err := template.New("loop").Funcs(functions(&budget{}, nil)).Parse("{{" + loopFunc + "}}")
+	if err != nil {
+		return nil, err
+	}
+	if err := f.walk(t.Root, loop.Root.Nodes[0]); err != nil {
+		return nil, err
+	}
+	f.parts = simpleParts(t.Root)
+	return f, nil
+}
+
+// simpleParts are the parts of a template of texts, labels and __line__ only, nil for others.
+func simpleParts(root *parse.ListNode) []formatPart {
+	parts := []formatPart{}
+	for _, n := range root.Nodes {
+		switch n := n.(type) {
+		case *parse.CommentNode:
+		case *parse.TextNode:
+			parts = append(parts, formatPart{text: string(n.Text)})
+		case *parse.ActionNode:
+			if len(n.Pipe.Decl) > 0 || len(n.Pipe.Cmds) != 1 || len(n.Pipe.Cmds[0].Args) != 1 {
+				return nil
+			}
+			switch arg := n.Pipe.Cmds[0].Args[0].(type) {
+			case *parse.FieldNode:
+				if len(arg.Ident) != 1 {
+					return nil
+				}
+				parts = append(parts, formatPart{label: arg.Ident[0]})
+			case *parse.IdentifierNode:
+				if arg.Ident != lineFunc {
+					return nil
+				}
+				parts = append(parts, formatPart{line: true})
+			default:
+				return nil
+			}
+		default:
+			return nil
+		}
+	}
+	return parts
+}
+
+// walk notes the labels that a node reads, and puts loop into the loops.
+func (f *format) walk(n parse.Node, loop parse.Node) error {
+	children := func(nodes ...parse.Node) error {
+		for _, c := range nodes {
+			if err := f.walk(c, loop); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	branch := func(b *parse.BranchNode) error {
+		if err := children(b.Pipe, b.List); err != nil || b.ElseList == nil {
+			return err
+		}
+		return children(b.ElseList)
+	}
+	switch n := n.(type) {
+	case *parse.ListNode:
+		return children(n.Nodes...)
+	case *parse.ActionNode:
+		return children(n.Pipe)
+	case *parse.PipeNode:
+		for _, c := range n.Cmds {
+			if err := children(c.Args...); err != nil {
+				return err
+			}
+		}
+	case *parse.IfNode:
+		return branch(&n.BranchNode)
+	case *parse.WithNode:
+		return branch(&n.BranchNode)
+	case *parse.RangeNode:
+		if err := branch(&n.BranchNode); err != nil {
+			return err
+		}
+		n.List.Nodes = slices.Insert(n.List.Nodes, 0, loop)
+	case *parse.FieldNode:
+		f.names = append(f.names, n.Ident[0])
+	case *parse.VariableNode:
+		switch {
+		case n.Ident[0] != "$":
+		case len(n.Ident) > 1:
+			f.names = append(f.names, n.Ident[1])
+		default:
+			f.all = true
+		}
+	case *parse.ChainNode:
+		return children(n.Node)
+	case *parse.DotNode:
+		f.all = true
+	case *parse.TemplateNode:
+		return errors.New("template is not supported")
+	}
+	return nil
+}
+
+// budget is what the execution of a template may still do.
+type budget struct {
+	work, loops int
+	start       time.Time // of the first loop
+}
+
+// charge accounts for texts that a function takes or makes.
+func (b *budget) charge(texts ...string) error {
+	for _, t := range texts {
+		b.work -= len(t)
+	}
+	if b.work < 0 {
+		return errWork
+	}
+	return nil
+}
+
+// text accounts for a text that a function makes.
+func (b *budget) text(t string) (string, error) {
+	if len(t) > maxText {
+		return "", errText
+	}
+	return t, b.charge(t)
+}
+
+// fits checks the length of a text before it is made: n times size.
+func (b *budget) fits(n, size int) error {
+	if n > 0 && size > 0 && n > maxText/size {
+		return errText
+	}
+	return nil
+}
+
+func (b *budget) loop() (string, error) {
+	if b.start.IsZero() {
+		b.start = time.Now()
+	}
+	b.loops--
+	switch {
+	case b.loops < 0:
+		return "", errLoop
+	case time.Since(b.start) > maxTime:
+		return "", errTime
+	}
+	return "", nil
+}
+
+// arenaWriter appends what a template writes to the arena.
+type arenaWriter struct {
+	p     *Processor
+	start int
+}
+
+func (w *arenaWriter) Write(b []byte) (int, error) {
+	if len(w.p.arena)-w.start+len(b) > maxText {
+		return 0, errText
+	}
+	w.p.arena = append(w.p.arena, b...)
+	return len(b), nil
+}
+
+// bind makes a function that executes the template with the labels of the current record.
+func (f *format) bind(p *Processor) func(p *Processor) ([]byte, error) {
+	if f.parts != nil {
+		return f.bindParts(p)
+	}
+	limits := &budget{}
+	t, err := f.template.Clone()
+	if err != nil {
+		return func(*Processor) ([]byte, error) { return nil, err }
+	}
+	t.Funcs(functions(limits, p))
+	data := map[string]string{}
+	syms := make([]*symbol, len(f.names))
+	for i, name := range f.names {
+		syms[i] = p.symbol(name)
+	}
+	return func(p *Processor) (text []byte, err error) {
+		if f.all {
+			clear(data)
+			for i := range p.values {
+				data[p.values[i].sym.name] = p.value(p.values[i].sym)
+			}
+			for _, s := range p.touched {
+				data[s.name] = p.value(s)
+				if s.removed {
+					delete(data, s.name)
+				}
+			}
+		} else {
+			for _, s := range syms {
+				if v := p.value(s); v != "" {
+					data[s.name] = v
+				} else {
+					delete(data, s.name)
+				}
+			}
+		}
+		*limits = budget{work: maxWork, loops: maxLoops}
+		w := arenaWriter{p, len(p.arena)}
+		if err := t.Execute(&w, data); err != nil {
+			p.arena = p.arena[:w.start]
+			return nil, fmt.Errorf("%.500s", strings.TrimPrefix(err.Error(), "template: "))
+		}
+		return slices.Clip(p.arena[w.start:]), nil
+	}
+}
+
+func (f *format) bindParts(p *Processor) func(p *Processor) ([]byte, error) {
+	syms := make([]*symbol, len(f.parts))
+	for i, part := range f.parts {
+		if part.label != "" {
+			syms[i] = p.symbol(part.label)
+		}
+	}
+	return func(p *Processor) ([]byte, error) {
+		start := len(p.arena)
+		for i, part := range f.parts {
+			switch {
+			case syms[i] != nil:
+				p.arena = p.appendValue(p.arena, syms[i])
+			case part.line:
+				p.arena = append(p.arena, p.line...)
+			default:
+				p.arena = append(p.arena, part.text...)
+			}
+			if len(p.arena)-start > maxText {
+				p.arena = p.arena[:start]
+				return nil, errText
+			}
+		}
+		return slices.Clip(p.arena[start:]), nil
+	}
+}

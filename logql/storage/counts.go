@@ -1,0 +1,154 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"logstow/logql/engine"
+	"logstow/logql/labels"
+	"logstow/query"
+	"logstow/query/aggregate"
+	"logstow/record"
+)
+
+const (
+	// minWidth is the shortest interval by which records are counted; shorter ones are no faster than reading each record.
+	minWidth = time.Second
+	// maxIntervals is the maximum number of intervals of a count.
+	maxIntervals = 100_000
+)
+
+// columnOf are the fields that records are counted by, by label.
+func columnOf(label string) (string, bool) {
+	switch label {
+	case labels.Service, labels.ServiceAlias:
+		return "service", true
+	case labels.Level, labels.DetectedLevel:
+		return "level", true
+	case labels.Instance:
+		return "instance", true
+	case labels.Source:
+		return "source", true
+	}
+	return "", false
+}
+
+// Counts counts records by metadata and footers where they suffice, otherwise without processing each record.
+func (v *View) Counts(ctx context.Context, sel engine.Selection, by []string, width time.Duration, emit func(ls labels.Labels, start int64, n uint64) error) (ok bool, err error) {
+	if v.Applied(sel.Log) < len(sel.Log.Stages) {
+		return false, nil
+	}
+	step := divisor(width, 24*time.Hour) // steps of logq start anew every day
+	if width > 0 && (step < minWidth || step%time.Millisecond != 0 || (sel.To-sel.From)/int64(step) > maxIntervals) {
+		return false, nil
+	}
+	if width == 0 {
+		step = 0
+	}
+	s, err := v.plan(ctx, sel)
+	if s == nil || err != nil {
+		return true, v.complete(err)
+	}
+	fields := countedBy(by, s.streams.selector)
+	computation, err := countComputation(sel, fields, step)
+	if err != nil {
+		return true, err
+	}
+	table, err := s.Stats(ctx, s.Plan, computation)
+	if err != nil {
+		return true, err
+	}
+	defer func() { err = errors.Join(err, table.Close()) }()
+	counts := counts{by: by, fields: fields, selector: s.streams.selector, from: sel.From, width: int64(width), emit: emit}
+	for row, rowErr := range table.Rows() {
+		if rowErr != nil {
+			return true, rowErr
+		}
+		if err = counts.add(&row); err != nil {
+			return true, err
+		}
+	}
+	return true, v.complete(err)
+}
+
+// divisor is the greatest common divisor of two durations.
+func divisor(a, b time.Duration) time.Duration {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// countedBy are the fields to count by: those of labels, and those that matchers are about.
+func countedBy(by []string, s *selector) []string {
+	var fields []string
+	for _, label := range by {
+		if name, ok := columnOf(label); ok && !slices.Contains(fields, name) {
+			fields = append(fields, name)
+		}
+	}
+	for name, matchers := range map[string]int{"instance": len(s.instances), "source": len(s.ofSource)} {
+		if matchers > 0 && !slices.Contains(fields, name) {
+			fields = append(fields, name)
+		}
+	}
+	return fields
+}
+
+// countComputation counts by fields and steps; step 0 is none.
+func countComputation(sel engine.Selection, fields []string, step time.Duration) (*query.Computation, error) {
+	if step > 0 {
+		fields = append(slices.Clone(fields), fmt.Sprintf("%dms", step.Milliseconds()))
+	}
+	by, err := aggregate.ParseBy(fields)
+	if err != nil {
+		return nil, err
+	}
+	return query.Compute(aggregate.Spec{By: by, Pivot: -1, From: sel.From, To: sel.To, Zone: time.UTC}, time.Unix(0, sel.To))
+}
+
+// counts turn rows of a table into counts by labels.
+type counts struct {
+	by, fields  []string
+	selector    *selector
+	from, width int64
+	emit        func(ls labels.Labels, start int64, n uint64) error
+}
+
+// add emits a row, unless a matcher rejects it.
+func (c *counts) add(row *aggregate.Row) error {
+	n := uint64(row.Values[0].Int)
+	if n == 0 { // a step between others
+		return nil
+	}
+	value := func(field string) string {
+		text := string(row.Keys[slices.Index(c.fields, field)].Append(nil))
+		if field != "level" {
+			return text
+		}
+		level, err := record.ParseLevel(text)
+		if err != nil {
+			return unknownLevel
+		}
+		return levelLabel(level)
+	}
+	if len(c.selector.instances) > 0 && !allMatch(c.selector.instances, value("instance")) ||
+		len(c.selector.ofSource) > 0 && !allMatch(c.selector.ofSource, value("source")) {
+		return nil
+	}
+	ls := make([]labels.Label, 0, len(c.by))
+	for _, label := range c.by {
+		if field, ok := columnOf(label); ok {
+			ls = append(ls, labels.Label{Name: label, Value: value(field)})
+		}
+	}
+	start := c.from
+	if c.width > 0 {
+		start = row.Keys[len(c.fields)].Int
+		start -= (start%c.width + c.width) % c.width
+	}
+	return c.emit(labels.New(ls...), start, n)
+}

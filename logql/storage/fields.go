@@ -1,0 +1,206 @@
+package storage
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"logstow/internal/units"
+	"logstow/logql/engine"
+	"logstow/logql/labels"
+	"logstow/logql/pipeline"
+	"logstow/logql/syntax"
+)
+
+const (
+	// maxFieldValues is the number of different values of a field that are counted.
+	maxFieldValues = 10_000
+	// maxFieldBytes is the number of bytes of names and values that are kept; others are not counted.
+	maxFieldBytes = 32 << 20
+)
+
+// Field is a field found in messages.
+type Field struct {
+	// Label is its name as a label, Path the keys that lead to it in JSON, nil for other formats.
+	Label string
+	Path  []string
+	// Type is string, int, float, boolean, duration or bytes: that of all values found. Parser is json or logfmt, "" for labels that
+	// the stages of the query made.
+	Type, Parser string
+	// Cardinality is the number of its different values, at most 10,000; Values are the most frequent, in that order.
+	Cardinality uint64
+	Values      []string
+}
+
+// Fields are those of the newest records that match, of at most lines, in the order of names. Messages are read as json, and as
+// logfmt if they are none. values is the maximum number of values of each field. About 32 MiB of different values are kept: what
+// exceeds that is left out.
+func (v *View) Fields(ctx context.Context, log *syntax.LogExpr, from, to int64, lines, values int) ([]Field, error) {
+	asJSON, err := pipeline.Compile([]syntax.Stage{&syntax.JSONParser{}}, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	asLogfmt, err := pipeline.Compile([]syntax.Stage{&syntax.LogfmtParser{}}, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	c := &fieldCollector{fields: map[string]*fieldCounts{}, json: asJSON.Processor(), logfmt: asLogfmt.Processor()}
+	e := engine.Engine{Source: v}
+	err = e.Logs(ctx, log, engine.LogParams{From: from, To: to, Newest: true, Limit: lines}, func(entry *engine.Entry) error {
+		c.add(entry)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	found := make([]Field, 0, len(c.fields))
+	for _, label := range slices.Sorted(maps.Keys(c.fields)) {
+		found = append(found, c.fields[label].field(label, values))
+	}
+	return found, nil
+}
+
+// fieldCollector collects the fields of records.
+type fieldCollector struct {
+	fields       map[string]*fieldCounts
+	json, logfmt *pipeline.Processor
+	stream       *pipeline.Stream
+	bytes        int // of names and values
+}
+
+// fieldCounts is what is known of a field.
+type fieldCounts struct {
+	parser string
+	path   []string
+	values map[string]int
+}
+
+// add adds the fields of a record.
+func (c *fieldCollector) add(e *engine.Entry) {
+	found := c.parse(e)
+	for _, l := range e.Parsed {
+		if found.Get(l.Name) == "" {
+			c.count(l, "", nil)
+		}
+	}
+}
+
+// parse adds the fields of a record's line, and returns them.
+func (c *fieldCollector) parse(e *engine.Entry) labels.Labels {
+	if s := c.stream; s == nil || !slices.Equal(s.Labels, e.Stream) || !slices.Equal(s.Metadata, e.Metadata) {
+		c.stream = &pipeline.Stream{Labels: e.Stream, Metadata: e.Metadata}
+	}
+	parser, processor := "json", c.json
+	line := bytes.TrimSpace(e.Line)
+	if len(line) == 0 || line[0] != '{' {
+		parser, processor = "logfmt", c.logfmt
+	}
+	if !processor.Process(e.Time, e.Line, c.stream) || processor.Get(labels.Error) != "" {
+		return nil
+	}
+	_, _, parsed := processor.Labels()
+	var paths map[string][]string
+	for _, l := range parsed {
+		if f := c.fields[l.Name]; f == nil && parser == "json" && paths == nil {
+			paths = jsonPaths(line)
+		}
+		path := paths[l.Name]
+		if path == nil {
+			path = paths[strings.TrimSuffix(l.Name, "_extracted")]
+		}
+		c.count(l, parser, path)
+	}
+	return parsed
+}
+
+// count counts a value.
+func (c *fieldCollector) count(l labels.Label, parser string, path []string) {
+	if strings.HasPrefix(l.Name, "__") {
+		return
+	}
+	f := c.fields[l.Name]
+	if f != nil {
+		if n := f.values[l.Value]; n > 0 {
+			f.values[l.Value] = n + 1
+			return
+		}
+		if len(f.values) >= maxFieldValues {
+			return
+		}
+	}
+	if c.bytes += len(l.Name) + len(l.Value); c.bytes > maxFieldBytes {
+		c.bytes -= len(l.Name) + len(l.Value)
+		return
+	}
+	if f == nil {
+		f = &fieldCounts{parser: parser, path: path, values: map[string]int{}}
+		c.fields[l.Name] = f
+	}
+	f.values[l.Value] = 1
+}
+
+// field is the summary of a field with the most frequent values.
+func (f *fieldCounts) field(label string, values int) Field {
+	all := slices.SortedFunc(maps.Keys(f.values), func(a, b string) int {
+		return cmp.Or(cmp.Compare(f.values[b], f.values[a]), strings.Compare(a, b))
+	})
+	kind := ""
+	for _, value := range all {
+		if k := typeOf(value); kind == "" || kind == "int" && k == "float" {
+			kind = k
+		} else if k != kind && (kind != "float" || k != "int") {
+			kind = "string"
+			break
+		}
+	}
+	return Field{Label: label, Path: f.path, Type: kind, Parser: f.parser, Cardinality: uint64(len(all)), Values: all[:min(values, len(all))]}
+}
+
+// typeOf is the type of a value.
+func typeOf(value string) string {
+	if _, err := strconv.ParseInt(value, 10, 64); err == nil {
+		return "int"
+	}
+	if _, err := strconv.ParseFloat(value, 64); err == nil {
+		return "float"
+	}
+	if value == "true" || value == "false" {
+		return "boolean"
+	}
+	if _, err := time.ParseDuration(value); err == nil {
+		return "duration"
+	}
+	if _, err := units.ParseSize(value); err == nil {
+		return "bytes"
+	}
+	return "string"
+}
+
+// jsonPaths are the paths of the members of a JSON object by their label.
+func jsonPaths(line []byte) map[string][]string {
+	var object map[string]any
+	if json.Unmarshal(line, &object) != nil {
+		return map[string][]string{}
+	}
+	paths := map[string][]string{}
+	var walk func(prefix []string, object map[string]any)
+	walk = func(prefix []string, object map[string]any) {
+		for _, key := range slices.Sorted(maps.Keys(object)) {
+			value := object[key]
+			path := append(slices.Clone(prefix), key)
+			if nested, ok := value.(map[string]any); ok {
+				walk(path, nested)
+			} else if label := pipeline.LabelName(strings.Join(path, "_")); paths[label] == nil {
+				paths[label] = path
+			}
+		}
+	}
+	walk(nil, object)
+	return paths
+}

@@ -1,0 +1,81 @@
+package storage_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"logstow/logql/storage"
+	"logstow/record"
+)
+
+// shipLines stores lines as records of one segment.
+func shipLines(w *world, lines ...string) {
+	var records []record.Record
+	for i, line := range lines {
+		records = append(records, record.Record{Time: origin().UnixNano() + int64(i), Source: "app", Message: []byte(line)})
+	}
+	w.ship("api", "a-0", records...)
+}
+
+func TestFields(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, seeded(t))
+	shipLines(w,
+		`{"status":500,"took":"12ms","user":{"id":"u1"},"level":"x"}`, `{"status":200.5,"took":"1.5s","user":{"id":"u2"},"size":"1KB"}`,
+		`{"status":200.5,"took":"1h","user":{"id":"u2"},"ok":true}`, "no fields", `{"broken":`)
+	w.ship("api", "b", record.Record{Time: origin().UnixNano() + 100, Message: []byte(`status=7 ok=yes msg="a b"`)})
+	// A label that a stage of the query found is not found again under another name.
+	for _, query := range []string{`{service_name="api"}`, `{service_name="api"} | json`, `{service_name="api"} | logfmt`} {
+		fields, err := w.view(storage.Access{}).Fields(t.Context(), parse(t, query), origin().UnixNano(), origin().Add(time.Hour).UnixNano(), 100, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, f := range fields {
+			if f.Label != "no" && f.Label != "fields" {
+				got[f.Label] = fmt.Sprint(f.Type, " ", f.Parser, " ", f.Path, " ", f.Cardinality, " ", f.Values)
+			}
+		}
+		want := map[string]string{
+			"level_extracted": "string json [level] 1 [x]",
+			"msg":             "string logfmt [] 1 [a b]",
+			"ok":              "string logfmt [] 2 [true yes]",
+			"size":            "bytes json [size] 1 [1KB]",
+			"status":          "float logfmt [] 3 [200.5 500]",
+			"took":            "duration json [took] 3 [1.5s 12ms]",
+			"user_id":         "string json [user id] 2 [u2 u1]",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", query, diff)
+		}
+	}
+}
+
+// Values of 1 MiB take bounded memory.
+func TestFieldsOfLargeValues(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, seeded(t))
+	for i := range 50 {
+		shipLines(w, fmt.Sprintf(`{"n":"%d","big":"%d%s"}`, i, i, strings.Repeat("x", 1<<20)))
+	}
+	fields, err := w.view(storage.Access{}).Fields(t.Context(), parse(t, `{service_name="api"}`), origin().UnixNano(), origin().Add(time.Hour).UnixNano(), 100, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := 0
+	for _, f := range fields {
+		if f.Label == "n" && f.Cardinality != 50 {
+			t.Errorf("%d values of n", f.Cardinality)
+		}
+		for _, v := range f.Values {
+			size += len(v)
+		}
+	}
+	if len(fields) != 2 || size > 33<<20 || size < 20<<20 {
+		t.Errorf("%d fields with %d bytes", len(fields), size)
+	}
+}

@@ -1,0 +1,142 @@
+package storage
+
+import (
+	"strings"
+
+	"logstow/logql/labels"
+	"logstow/logql/syntax"
+	"logstow/query"
+	"logstow/query/patterns"
+)
+
+// Applied is the number of first stages that reading applies exactly: line filters that are conditions of a selection.
+func (v *View) Applied(log *syntax.LogExpr) int {
+	var f filters
+	f.add(log.Stages)
+	return f.applied
+}
+
+// filters are the conditions of stages as those of a selection. Some reject less than the stages do.
+type filters struct {
+	query.Selection
+	// applied is the number of first stages that are applied exactly.
+	applied int
+
+	// parsed is set behind a parser, whole if the values of all parsers so far are whole tokens of the line.
+	parsed, whole bool
+	// relabelled is set behind stages that make labels of other things than the line.
+	relabelled bool
+}
+
+// add adds stages, up to one behind which there is another line.
+func (f *filters) add(stages []syntax.Stage) {
+	exact := true
+	f.whole = true
+	for i, stage := range stages {
+		applied := false
+		switch stage := stage.(type) {
+		case *syntax.LineFilter:
+			applied = f.addLine(stage)
+		case *syntax.LabelFilter:
+			f.addLabel(stage.Condition)
+		case *syntax.JSONParser, *syntax.LogfmtParser:
+			f.parsed = true
+		case *syntax.RegexpParser, *syntax.PatternParser:
+			f.parsed, f.whole = true, false
+		case *syntax.LabelFormat, *syntax.DropLabels, *syntax.KeepLabels:
+			f.relabelled = true
+		case *syntax.LineFormat, *syntax.Decolorize, *syntax.UnpackParser:
+			return
+		}
+		if exact = exact && applied; exact {
+			f.applied = i + 1
+		}
+	}
+}
+
+// addLine adds a line filter. It returns false if the selection has less of it than all.
+func (f *filters) addLine(filter *syntax.LineFilter) bool {
+	for _, t := range filter.Texts {
+		if t.IP || strings.Contains(t.Text, "\n") {
+			return false
+		}
+	}
+	switch filter.Op {
+	case syntax.LineContains:
+		return f.addContains(filter.Texts)
+	case syntax.LineNotContain:
+		for _, t := range filter.Texts {
+			if t.Text == "" {
+				return false
+			}
+		}
+		for _, t := range filter.Texts {
+			f.Excludes = append(f.Excludes, t.Text)
+		}
+		return true
+	case syntax.LineRegexp:
+		if len(filter.Texts) > 1 {
+			return false
+		}
+		f.Regexps = append(f.Regexps, filter.Texts[0].Regexp.String())
+		return true
+	case syntax.LinePattern:
+		if len(filter.Texts) == 1 {
+			for _, literal := range strings.Split(filter.Texts[0].Text, patterns.Wildcard) {
+				if literal != "" {
+					f.Patterns = append(f.Patterns, literal)
+				}
+			}
+		}
+	}
+	return false
+}
+
+// addContains adds |= with its alternatives. A selection has room for one list of alternatives.
+func (f *filters) addContains(texts []syntax.LineText) bool {
+	for _, t := range texts {
+		if t.Text == "" {
+			return true // every line contains it
+		}
+	}
+	if len(texts) == 1 {
+		f.Patterns = append(f.Patterns, texts[0].Text)
+		return true
+	}
+	if f.IDs != nil {
+		return false
+	}
+	for _, t := range texts {
+		f.IDs = append(f.IDs, t.Text)
+	}
+	return true
+}
+
+// addLabel adds the values of labels that a condition requires.
+func (f *filters) addLabel(c syntax.Condition) {
+	if f.relabelled {
+		return
+	}
+	switch c := c.(type) {
+	case *syntax.And:
+		f.addLabel(c.Left)
+		f.addLabel(c.Right)
+	case *syntax.StringCondition:
+		switch c.Matcher.Name {
+		case labels.Service, labels.Level, labels.DetectedLevel, labels.Instance, labels.Source:
+			return // the line need not have it
+		}
+		if f.parsed && c.Matcher.Op == syntax.MatchEqual && !strings.HasPrefix(c.Matcher.Name, "__") {
+			f.addValue(c.Matcher.Value)
+		}
+	}
+}
+
+// addValue adds the value of a label that is a part of the line: its parts without characters that JSON or logfmt may escape in
+// another way than \u.
+func (f *filters) addValue(value string) {
+	parts := strings.FieldsFunc(value, func(r rune) bool { return r < ' ' || r >= 0x7f || strings.ContainsRune(`"'\/`, r) })
+	for _, part := range parts {
+		f.Hints = append(f.Hints, query.Hint{Text: part, Whole: f.whole && part == value})
+	}
+}

@@ -1,0 +1,63 @@
+package storage
+
+import (
+	"context"
+	"errors"
+
+	"logstow/logql/engine"
+	"logstow/query"
+)
+
+// InOrder emits records in the order of time.
+func (v *View) InOrder(ctx context.Context, sel engine.Selection, emit func(*engine.Record) error) error {
+	s, err := v.plan(ctx, sel)
+	if s == nil || err != nil {
+		return v.complete(err)
+	}
+	return v.run(ctx, s, func(_ *query.Segment, r *engine.Record) error { return emit(r) })
+}
+
+// run emits the records of a selection in order, with their segments.
+func (v *View) run(ctx context.Context, s *selected, emit func(*query.Segment, *engine.Record) error) error {
+	err := s.Run(ctx, s.Plan, func(m query.Match) error {
+		if r := s.streams.convert(&m); r != nil {
+			return emit(m.Segment, r)
+		}
+		return nil
+	})
+	if errors.Is(err, engine.ErrEnough) { // what could not be read may be missing before the last record
+		err = nil
+	}
+	return v.complete(err)
+}
+
+// Each adds records to workers.
+func (v *View) Each(ctx context.Context, sel engine.Selection, restart func(), newWorker func() engine.Worker) error {
+	s, err := v.plan(ctx, sel)
+	if s == nil || err != nil {
+		return v.complete(err)
+	}
+	if sel.Fields != nil {
+		fields := s.streams.withMatchers(sel.Fields)
+		return v.complete(s.EachByColumns(ctx, s.Plan, columnNames(fields), restart, func() query.EachWorker {
+			return &fieldWorker{matchWorker{newWorker(), s.streams.newStreams()}, fields}
+		}))
+	}
+	return v.complete(s.Each(ctx, s.Plan, restart, func() func(query.Match) error {
+		return (&matchWorker{newWorker(), s.streams.newStreams()}).Match
+	}))
+}
+
+// matchWorker adds matches to a worker.
+type matchWorker struct {
+	worker  engine.Worker
+	streams *streams
+}
+
+// Match adds a match, unless a matcher rejects it.
+func (w *matchWorker) Match(m query.Match) error {
+	if r := w.streams.convert(&m); r != nil {
+		return w.worker.Add(r)
+	}
+	return nil
+}

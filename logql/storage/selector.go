@@ -1,0 +1,125 @@
+package storage
+
+import (
+	"context"
+	"regexp/syntax"
+	"slices"
+	"strings"
+
+	"logstow/blobnaming"
+	"logstow/logql/labels"
+	logql "logstow/logql/syntax"
+	"logstow/record"
+)
+
+// unknownLevel is the label of records without a level.
+const unknownLevel = "unknown"
+
+// levelLabel is the label of a level.
+func levelLabel(l record.Level) string {
+	if l == record.None {
+		return unknownLevel
+	}
+	return strings.ToLower(l.String())
+}
+
+// selector is the matchers of a query, by the label that they are about.
+type selector struct {
+	services            []string
+	levels              record.LevelSet
+	instances, ofSource []*logql.Matcher
+}
+
+// exact reports whether services and levels are all conditions.
+func (s *selector) exact() bool { return len(s.instances)+len(s.ofSource) == 0 }
+
+// instance reports whether an instance is selected.
+func (s *selector) instance(name string) bool { return allMatch(s.instances, name) }
+
+// selector sorts matchers, and finds the services that they select; nil if no record can match.
+func (v *View) selector(ctx context.Context, matchers []*logql.Matcher) (*selector, error) {
+	s := &selector{}
+	var services, levels []*logql.Matcher
+	for _, m := range matchers {
+		switch m.Name {
+		case labels.Service, labels.ServiceAlias:
+			services = append(services, m)
+		case labels.Level, labels.DetectedLevel:
+			levels = append(levels, m)
+		case labels.Instance:
+			s.instances = append(s.instances, m)
+		case labels.Source:
+			s.ofSource = append(s.ofSource, m)
+		default:
+			if !m.Matches("") {
+				return nil, nil //nolint:nilnil // no stream has the label
+			}
+		}
+	}
+	selectable := 0
+	for l := range record.Level(record.Levels) {
+		if allMatch(levels, levelLabel(l)) {
+			s.levels |= 1 << l
+			selectable++
+		}
+	}
+	switch selectable {
+	case 0:
+		return nil, nil //nolint:nilnil // no level is selected
+	case record.Levels:
+		s.levels = 0
+	}
+	var err error
+	s.services, err = v.services(ctx, services)
+	if len(s.services) == 0 || err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// services are those that matchers select and the request may read.
+func (v *View) services(ctx context.Context, matchers []*logql.Matcher) ([]string, error) {
+	candidates, ok := namedServices(matchers)
+	if !ok {
+		var err error
+		if candidates, err = v.first.Services(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(candidates, func(name string) bool {
+		return !v.access.allows(name) || !blobnaming.ValidService(name) || !allMatch(matchers, name)
+	}), nil
+}
+
+// namedServices are the services that a matcher names one by one: ="a", or =~"a|b".
+func namedServices(matchers []*logql.Matcher) ([]string, bool) {
+	for _, m := range matchers {
+		switch {
+		case m.Op == logql.MatchEqual && m.Value != "":
+			return []string{m.Value}, true
+		case m.Op == logql.MatchRegexp:
+			if names, ok := alternatives(m.Value); ok {
+				slices.Sort(names)
+				return slices.Compact(names), true
+			}
+		}
+	}
+	return nil, false
+}
+
+// alternatives are the texts that a regular expression of plain alternatives matches.
+func alternatives(expr string) ([]string, bool) {
+	names := strings.Split(expr, "|")
+	for _, name := range names {
+		re, err := syntax.Parse(name, syntax.Perl)
+		if err != nil || re.Op != syntax.OpLiteral || re.Flags&syntax.FoldCase != 0 || string(re.Rune) != name {
+			return nil, false
+		}
+	}
+	return names, true
+}
+
+// allMatch reports whether all matchers match a value.
+func allMatch(matchers []*logql.Matcher, value string) bool {
+	return !slices.ContainsFunc(matchers, func(m *logql.Matcher) bool { return !m.Matches(value) })
+}

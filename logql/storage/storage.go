@@ -1,0 +1,152 @@
+// Package storage answers LogQL queries from segments: it is the [engine.Source] over the stores that logq reads, and what the
+// endpoints for labels, volumes, fields and patterns need of them.
+//
+// Selectors become name prefixes and levels, line filters literals and regular expressions, windows counts of footers; fields that json finds
+// are read from columns.
+package storage
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"logstow/logql/engine"
+	"logstow/query"
+)
+
+// ErrIncomplete is wrapped by the error of a request that could not read all that it needed.
+var ErrIncomplete = errors.New("the answer would be incomplete")
+
+// Storage is the stores of a server. It is safe for concurrent use.
+type Storage struct {
+	stores []query.Store
+	opts   query.Options
+	now    func() time.Time
+}
+
+// New makes a storage. opts apply to each request; its limits are the defaults of those of [Storage.View]. now is the clock.
+func New(stores []query.Store, opts query.Options, now func() time.Time) *Storage {
+	opts.Unexplained = true
+	return &Storage{stores: stores, opts: opts, now: now}
+}
+
+// Access is what a request may read.
+type Access struct {
+	// Services are globs of the services that exist for the request; nil is all.
+	Services []string
+	// MaxBytes and MaxCost (dollars) limit what the request reads; past them it ends with [query.ErrBudget]. 0 is no limit.
+	MaxBytes int64
+	MaxCost  float64
+}
+
+// allows reports whether a service exists for the request.
+func (a *Access) allows(service string) bool {
+	return a.Services == nil || slices.ContainsFunc(a.Services, func(glob string) bool { return doublestar.MatchUnvalidated(glob, service) })
+}
+
+// View is the storage as one request sees it: what it may read, and what it read. Its methods may be called by one goroutine
+// at a time. What could not be read is an error that wraps [ErrIncomplete] at the end of a method, never a silent gap.
+//
+// The labels of a stream are service_name, level and instance; matchers may also name service (the same as service_name),
+// detected_level (the same as level) and source.
+type View struct {
+	storage *Storage
+	access  Access
+	// queries are those of the request: the first has its limits, the others share them.
+	first *query.Query
+	err   error
+	// problems is the number of those that were reported.
+	problems int
+	// polls is what the polls of Tail read.
+	polls query.Report
+	// watching is that of Tail; nil is none.
+	watching Watching
+}
+
+var _ engine.Source = (*View)(nil)
+
+// View begins a request.
+func (s *Storage) View(a Access) *View {
+	opts := s.opts
+	opts.MaxBytes, opts.MaxCost = cmp.Or(a.MaxBytes, opts.MaxBytes), cmp.Or(a.MaxCost, opts.MaxCost)
+	v := &View{storage: s, access: a}
+	now := s.now()
+	v.first, v.err = query.New(s.stores, query.Selection{From: now, To: now.Add(1), Now: now}, opts)
+	return v
+}
+
+// Report is what the request has read so far.
+func (v *View) Report() query.Report {
+	if v.first == nil {
+		return query.Report{}
+	}
+	r := v.first.Report()
+	r.BytesStoredRead += v.polls.BytesStoredRead
+	r.BytesScanned += v.polls.BytesScanned
+	r.CostUSD += v.polls.CostUSD
+	return r
+}
+
+// complete is err, or an error if something could not be read since the last call.
+func (v *View) complete(err error) error {
+	problems := v.Report().Problems
+	unread := problems[min(v.problems, len(problems)):]
+	v.problems = len(problems)
+	if err != nil || len(unread) == 0 {
+		return err
+	}
+	if len(unread) > 1 {
+		return fmt.Errorf("%w: %w (and %d more)", ErrIncomplete, unread[0], len(unread)-1)
+	}
+	return fmt.Errorf("%w: %w", ErrIncomplete, unread[0])
+}
+
+// selected is a selection as a query over the stores.
+type selected struct {
+	*query.Query
+	*query.Plan
+	streams *streams
+}
+
+// plan finds the segments of a selection; nil if no record can match.
+func (v *View) plan(ctx context.Context, sel engine.Selection) (*selected, error) {
+	if v.err != nil {
+		return nil, v.err
+	}
+	if sel.From >= sel.To {
+		return nil, nil //nolint:nilnil // nothing is selected
+	}
+	log, f := engine.Simplify(sel.Log), filters{}
+	f.add(log.Stages)
+	s, err := v.selector(ctx, log.Matchers)
+	if s == nil || err != nil {
+		return nil, err
+	}
+	conditions := f.Selection
+	conditions.Services, conditions.Levels = s.services, s.levels
+	conditions.From, conditions.To, conditions.Newest = time.Unix(0, sel.From), time.Unix(0, sel.To), sel.Newest
+	conditions.Now, conditions.Substring = v.storage.now(), true
+	if f.applied == len(log.Stages) && s.exact() {
+		conditions.Limit = sel.Limit
+	}
+	if sel.Filter != nil {
+		conditions.Columns = blockFilter(sel.Filter, s)
+	}
+	q, err := v.first.With(conditions)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", engine.ErrQuery, err)
+	}
+	p, err := q.Plan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.Segments = slices.DeleteFunc(p.Segments, func(seg *query.Segment) bool {
+		return !seg.Meta.IsOutput() && !seg.Foreign && !s.instance(seg.Meta.Instance)
+	})
+	return &selected{Query: q, Plan: p, streams: &streams{selector: s}}, nil
+}

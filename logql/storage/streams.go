@@ -1,0 +1,89 @@
+package storage
+
+import (
+	"logstow/logql/engine"
+	"logstow/logql/labels"
+	"logstow/logql/pipeline"
+	"logstow/query"
+	"logstow/record"
+)
+
+// streams are the streams of the records that one goroutine reads.
+type streams struct {
+	*selector
+	known   map[streamKey]*pipeline.Stream // nil values: not selected
+	partial map[streamKey]*pipeline.Stream // of records of which some labels are not read
+	last    streamKey
+	stream  *pipeline.Stream
+	message []byte
+	record  engine.Record
+}
+
+// streamKey is what determines a stream.
+type streamKey struct {
+	service, instance, source string
+	level                     record.Level
+}
+
+// maxStreams is the number of streams after which they are made anew: sources may be many.
+const maxStreams = 1 << 16
+
+// newStreams makes streams for another goroutine.
+func (s *streams) newStreams() *streams { return &streams{selector: s.selector} }
+
+// wanted reports whether matchers match an instance and a source; nil if all do.
+func (s *streams) wanted() func(instance string, source []byte) bool {
+	if s.exact() {
+		return nil
+	}
+	return func(instance string, source []byte) bool {
+		return allMatch(s.instances, instance) && (len(s.ofSource) == 0 || allMatch(s.ofSource, string(source)))
+	}
+}
+
+// convert is a match as a record, valid until the next call; nil if a matcher rejects it.
+func (s *streams) convert(m *query.Match) *engine.Record {
+	stream := s.of(m)
+	if stream == nil {
+		return nil
+	}
+	s.message = record.AppendMessage(s.message[:0], m.Message())
+	s.record = engine.Record{Time: m.Time, Line: s.message, Stream: stream}
+	return &s.record
+}
+
+// of is the stream of a match. Most records are of the stream of the one before.
+func (s *streams) of(m *query.Match) *pipeline.Stream {
+	level, source, service := m.Level(), m.Source(), m.Segment.Name.Service
+	if s.known != nil && s.last.level == level && s.last.service == service && s.last.instance == m.Instance && string(source) == s.last.source {
+		return s.stream
+	}
+	key := streamKey{service: service, instance: m.Instance, source: string(source), level: level}
+	stream, ok := s.known[key]
+	if !ok {
+		if s.known == nil || len(s.known) >= maxStreams {
+			s.known = make(map[streamKey]*pipeline.Stream)
+		}
+		if allMatch(s.instances, key.instance) && allMatch(s.ofSource, key.source) {
+			stream = newStream(key)
+		}
+		s.known[key] = stream
+	}
+	s.last, s.stream = key, stream
+	return stream
+}
+
+// newStream makes a stream.
+func newStream(key streamKey) *pipeline.Stream {
+	level := levelLabel(key.level)
+	return &pipeline.Stream{
+		Labels:   streamLabels(key.service, key.instance, level),
+		Metadata: labels.New(labels.Label{Name: labels.DetectedLevel, Value: level}, labels.Label{Name: labels.Source, Value: key.source}),
+	}
+}
+
+// streamLabels are the labels of a stream.
+func streamLabels(service, instance, level string) labels.Labels {
+	return labels.New(labels.Label{Name: labels.Service, Value: service},
+		labels.Label{Name: labels.Instance, Value: instance}, labels.Label{Name: labels.Level, Value: level})
+}

@@ -1,0 +1,168 @@
+package storage
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"logstow/logql/engine"
+	"logstow/logql/labels"
+	"logstow/logql/syntax"
+	"logstow/record"
+)
+
+const (
+	// textSamples is the number of segments whose footers tell the size of messages.
+	textSamples = 8
+	// foreignSize is about the size of a record where no footer tells it: there is text of other programs only.
+	foreignSize = 100
+)
+
+// StreamInfo is a stream of records in a range.
+type StreamInfo struct {
+	Labels labels.Labels
+	// Records is about the number of its records, Bytes that of their text, Segments that of the segments that have some.
+	Records  uint64
+	Bytes    int64
+	Segments int
+}
+
+// Streams are the streams that match all matchers of at least one selector; no selector is all streams. They are in the order of
+// their labels, and those of the segments that overlap [from, to), Unix nanoseconds. Numbers are shares of those of segments.
+// No text is read.
+func (v *View) Streams(ctx context.Context, selectors [][]*syntax.Matcher, from, to int64) ([]StreamInfo, error) {
+	type sum struct {
+		part
+		segments int
+	}
+	sums := map[string]*sum{}
+	err := v.eachPart(ctx, selectors, from, to, func(p part) {
+		key := string(p.labels.AppendKey(nil))
+		s := sums[key]
+		if s == nil {
+			s = &sum{part: part{labels: p.labels}}
+			sums[key] = s
+		}
+		s.segments++
+		s.records += p.records
+		s.bytes += p.bytes
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]StreamInfo, 0, len(sums))
+	for _, s := range sums {
+		all = append(all, StreamInfo{Labels: s.labels, Records: uint64(math.Ceil(s.records)), Bytes: int64(math.Ceil(s.bytes)), Segments: s.segments})
+	}
+	slices.SortFunc(all, func(a, b StreamInfo) int { return labels.Compare(a.Labels, b.Labels) })
+	return all, nil
+}
+
+// Volume is about the bytes of text that a stream has in an interval.
+type Volume struct {
+	Labels labels.Labels
+	Start  int64 // of the interval, Unix nanoseconds
+	Bytes  int64
+}
+
+// Volumes are the volumes of streams by interval, in the order of labels and start: intervals are width long and start at
+// multiples of it since 1970; width 0 is one interval. They are estimates as those of [View.Streams].
+func (v *View) Volumes(ctx context.Context, matchers []*syntax.Matcher, from, to int64, width time.Duration) ([]Volume, error) {
+	type cell struct {
+		stream string
+		start  int64
+	}
+	volumes := map[cell]float64{}
+	streams := map[string]labels.Labels{}
+	err := v.eachPart(ctx, [][]*syntax.Matcher{matchers}, from, to, func(p part) {
+		key := string(p.labels.AppendKey(nil))
+		streams[key] = p.labels
+		for start, end := p.start, int64(0); start < p.end; start = end {
+			at := from
+			if end = p.end; width > 0 {
+				at = start - (start%int64(width)+int64(width))%int64(width)
+				end = min(end, at+int64(width))
+			}
+			volumes[cell{key, at}] += p.bytes * float64(end-start) / float64(p.end-p.start)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Volume, 0, len(volumes))
+	for c, bytes := range volumes {
+		all = append(all, Volume{Labels: streams[c.stream], Start: c.start, Bytes: int64(math.Ceil(bytes))})
+	}
+	slices.SortFunc(all, func(a, b Volume) int {
+		return cmp.Or(labels.Compare(a.Labels, b.Labels), cmp.Compare(a.Start, b.Start))
+	})
+	return all, nil
+}
+
+// part is the records of a stream in a segment: about their number in the range from start to end, and the bytes of their text.
+type part struct {
+	labels         labels.Labels
+	start, end     int64
+	records, bytes float64
+}
+
+// eachPart calls f with the parts that match a selector, each once.
+func (v *View) eachPart(ctx context.Context, selectors [][]*syntax.Matcher, from, to int64, f func(part)) error {
+	if len(selectors) == 0 {
+		selectors = [][]*syntax.Matcher{nil}
+	}
+	var all []*selected
+	for _, matchers := range selectors {
+		s, err := v.plan(ctx, engine.Selection{Log: &syntax.LogExpr{Matchers: matchers}, From: from, To: to})
+		if err != nil {
+			return v.complete(err)
+		}
+		if s != nil {
+			all = append(all, s)
+		}
+	}
+	seen := map[string]bool{}
+	for _, s := range all {
+		written, err := s.Written(ctx, s.Plan)
+		if err != nil {
+			return v.complete(err)
+		}
+		bytes, records, err := s.Text(ctx, s.Plan, textSamples)
+		if err != nil {
+			return v.complete(err)
+		}
+		size := float64(foreignSize) // of a record
+		if records > 0 {
+			size = float64(bytes) / float64(records)
+		}
+		for i := range written {
+			seg := &written[i]
+			start, end := max(seg.Meta.Start, from), min(seg.Meta.End+1, to)
+			if start >= end || !s.streams.instance(seg.Meta.Instance) {
+				continue
+			}
+			share := float64(end-start) / float64(seg.Meta.End+1-seg.Meta.Start)
+			levels := seg.Meta.Levels
+			if seg.Foreign {
+				levels[record.None] = max(1, uint64(float64(seg.Size)/size))
+			}
+			for l, n := range levels {
+				level := record.Level(l)
+				if n == 0 || !s.streams.levels.Has(level) {
+					continue
+				}
+				if len(all) > 1 {
+					id := seg.Store + " " + seg.String() + " " + level.String()
+					if seen[id] {
+						continue
+					}
+					seen[id] = true
+				}
+				f(part{streamLabels(seg.Name.Service, seg.Meta.Instance, levelLabel(level)), start, end, float64(n) * share, float64(n) * share * size})
+			}
+		}
+	}
+	return v.complete(nil)
+}

@@ -1,0 +1,326 @@
+package storage_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"logstow/blobnaming"
+	"logstow/columns"
+	"logstow/compaction"
+	"logstow/logql/engine"
+	"logstow/logql/labels"
+	"logstow/logql/pipeline"
+	"logstow/logql/storage"
+	"logstow/logql/syntax"
+	"logstow/query"
+	"logstow/record"
+	"logstow/segment"
+	"logstow/store"
+	"logstow/store/open"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// origin is the first hour of the worlds.
+func origin() time.Time { return time.Date(2024, 5, 6, 22, 0, 0, 0, time.UTC) }
+
+// written is a record as it was shipped.
+type written struct {
+	record.Record
+	service, instance string
+}
+
+// world is a store in a directory, and what is in it.
+type world struct {
+	t       testing.TB
+	store   store.Store
+	rnd     *rand.Rand
+	all     []*written // in the order of time; no time is twice
+	number  uint64
+	parts   []store.Blob
+	reading query.Store
+	now     time.Time
+	// larger is set if blocks are large enough for numbers in planes.
+	larger bool
+	// columnar is set if all segments have columns, otherwise some have.
+	columnar bool
+}
+
+// seeded is a source of random numbers, whose seed is logged.
+func seeded(t testing.TB) *rand.Rand {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 1))
+}
+
+func newWorld(t testing.TB, rnd *rand.Rand) *world {
+	t.Helper()
+	s, err := open.Store(t.Context(), filepath.Join(t.TempDir(), "store"), open.Options{Getenv: os.Getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &world{t: t, store: s, rnd: rnd, reading: query.ReadOnly(s), now: origin().Add(24 * time.Hour)}
+	w.reading.Free = true
+	return w
+}
+
+// ship stores records, which are of one hour, as a segment.
+func (w *world) ship(service, instance string, records ...record.Record) store.Blob {
+	w.t.Helper()
+	w.number++
+	hour := time.Unix(0, records[0].Time).UTC().Truncate(time.Hour)
+	var body bytes.Buffer
+	options := segment.Options{
+		Service: service, Instance: instance, Batch: blobnaming.Batch{byte(w.number), byte(w.number >> 8), 1},
+		BlockSize: 500 + w.rnd.IntN(1500), BucketStart: hour.Unix(), BucketWidth: 3600,
+	}
+	if w.larger {
+		options.BlockSize *= 10
+	}
+	if w.columnar || w.rnd.IntN(2) == 0 {
+		options.Columns = &columns.Options{Share: 10}
+	}
+	sw := segment.NewWriter(&body, options)
+	for _, r := range records {
+		if err := sw.Append(r); err != nil {
+			w.t.Fatal(err)
+		}
+		r.Source, r.Message = record.CleanSource(r.Source), slices.Clone(r.Message)
+		w.all = append(w.all, &written{r, service, instance})
+	}
+	slices.SortFunc(w.all, func(a, b *written) int { return cmp.Compare(a.Time, b.Time) })
+	meta, err := sw.Close(int64(w.number))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	name := blobnaming.Name{Service: service, Bucket: hour, Number: w.number}
+	etag, err := w.store.Blobs().Create(w.t.Context(), name.String(), body.Bytes(), store.CreateOptions{Metadata: meta.Encode()})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	part := store.Blob{Name: name.String(), Size: int64(body.Len()), ETag: etag}
+	w.parts = append(w.parts, part)
+	return part
+}
+
+// fill ships random records of some hours, in segments of up to size records.
+func (w *world) fill(segments, size int) {
+	w.t.Helper()
+	used := map[int64]bool{}
+	for _, r := range w.all {
+		used[r.Time] = true
+	}
+	for range segments {
+		hour := origin().Add(time.Duration(w.rnd.IntN(4)) * time.Hour) // over midnight
+		records := make([]record.Record, 1+w.rnd.IntN(size))
+		for i := range records {
+			at := hour.Add(time.Duration(w.rnd.Int64N(int64(time.Hour))))
+			if w.rnd.IntN(3) == 0 {
+				at = at.Truncate(time.Second)
+			}
+			for used[at.UnixNano()] {
+				at = hour.Add(time.Duration(w.rnd.Int64N(int64(time.Hour))))
+			}
+			used[at.UnixNano()] = true
+			records[i] = record.Record{
+				Time: at.UnixNano(), Level: record.Level(w.rnd.IntN(record.Levels)), Source: pick(w.rnd, sources()), Message: []byte(message(w.rnd)),
+			}
+		}
+		w.ship(pick(w.rnd, services()), pick(w.rnd, instances()), records...)
+	}
+}
+
+func pick[T any](rnd *rand.Rand, of []T) T { return of[rnd.IntN(len(of))] }
+
+func services() []string  { return []string{"api", "web", "db-1"} }
+func instances() []string { return []string{"a-0", "a-1", "b"} }
+func sources() []string {
+	return []string{"", "app.log", "ü/ñ", "\xff\xfe", `q"uo,te`, "a b", "x=1|2", "*", "null", "7"}
+}
+
+// words are parts of messages: identifiers that token filters have, escapes, bytes that are no UTF-8.
+func words() []string {
+	return []string{"error", "timeout", "502", "req-1234567", "a1b2c3d4e5f6", "A1B2C3D4", "10.1.2.3", "größe", "\xff\xfe", "x/y", `back\slash`, "it's", "<b>&amp;", "k", "1234567", "nabcdef", "\t"}
+}
+
+// message is a random message: JSON, logfmt or text, sometimes of several lines.
+func message(rnd *rand.Rand) string {
+	word := func() string { return pick(rnd, words()) }
+	switch rnd.IntN(8) {
+	case 0, 1, 2:
+		var b strings.Builder
+		fmt.Fprintf(&b, `{"msg":%s,"status":%d`, escaped(rnd, word()+" "+word()), 200+rnd.IntN(400))
+		for _, name := range []string{"user", "level", "source", "id"} {
+			if rnd.IntN(2) == 0 {
+				fmt.Fprintf(&b, `,"%s":%s`, name, escaped(rnd, word()))
+			}
+		}
+		fmt.Fprintf(&b, `,"o":{"x":%s}}`, escaped(rnd, word()))
+		return b.String()
+	case 3, 4:
+		return fmt.Sprintf("msg=%q user=%s status=%d id=%q", word()+" "+word(), strings.Trim(word(), "\t"), 200+rnd.IntN(400), word())
+	case 5:
+		return word() + "\n" + word() + "\n\n\t" + word()
+	case 6:
+		return fmt.Sprintf("%s - %s [%d] \x1b[31m%s\x1b[0m", word(), word(), rnd.IntN(5), word())
+	}
+	return strings.Repeat(word()+" ", rnd.IntN(4))
+}
+
+// escaped is a JSON string, with some characters written as escapes.
+func escaped(rnd *rand.Rand, text string) string {
+	b := []byte{'"'}
+	for _, c := range []byte(text) {
+		switch {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c == '\t':
+			b = append(b, `\t`...)
+		case c == '/' && rnd.IntN(2) == 0:
+			b = append(b, `\/`...)
+		case c < 0x80 && rnd.IntN(20) == 0:
+			b = fmt.Appendf(b, `\u%04x`, c)
+		default:
+			b = append(b, c)
+		}
+	}
+	return string(append(b, '"'))
+}
+
+// compact merges the segments that are there.
+func (w *world) compact() {
+	w.t.Helper()
+	o := compaction.DefaultOptions()
+	o.From, o.To, o.MaxAge = origin().Add(-time.Hour), origin().Add(24*time.Hour), time.Since(origin())+48*time.Hour
+	o.After, o.Grace, o.Limits.LateAge, o.TempDir = 0, 0, 0, w.t.TempDir()
+	if report, err := compaction.Run(w.t.Context(), w.store, o); err != nil {
+		w.t.Fatal(err, report)
+	}
+}
+
+func (w *world) clock() time.Time { return w.now }
+
+// view is a request over the store.
+func (w *world) view(a storage.Access) *storage.View {
+	return storage.New([]query.Store{w.reading}, query.Options{}, w.clock).View(a)
+}
+
+// labels are those of a record before the first stage.
+func (r *written) labels() labels.Labels {
+	level := strings.ToLower(r.Level.String())
+	if r.Level == record.None {
+		level = "unknown"
+	}
+	return labels.New(
+		labels.Label{Name: labels.Service, Value: r.service}, labels.Label{Name: labels.Instance, Value: r.instance},
+		labels.Label{Name: labels.Level, Value: level}, labels.Label{Name: labels.DetectedLevel, Value: level},
+		labels.Label{Name: labels.Source, Value: r.Source},
+	)
+}
+
+// selectedBy reports whether matchers match a record.
+func (r *written) selectedBy(matchers []*syntax.Matcher) bool {
+	for _, m := range matchers {
+		name := m.Name
+		if name == "service" {
+			name = labels.Service
+		}
+		value := r.labels().Get(name)
+		matches := value == m.Value
+		if m.Regexp != nil {
+			matches = m.Regexp.MatchString(value)
+		}
+		if matches != (m.Op == syntax.MatchEqual || m.Op == syntax.MatchRegexp) {
+			return false
+		}
+	}
+	return true
+}
+
+// plain is a source that applies selectors only.
+type plain struct {
+	all     []*written
+	streams map[string]*pipeline.Stream
+}
+
+func (p *plain) Applied(*syntax.LogExpr) int { return 0 }
+
+func (p *plain) InOrder(_ context.Context, sel engine.Selection, emit func(*engine.Record) error) error {
+	all := slices.Clone(p.all)
+	if sel.Newest {
+		slices.Reverse(all)
+	}
+	for _, r := range all {
+		if r.Time < sel.From || r.Time >= sel.To || !r.selectedBy(sel.Log.Matchers) {
+			continue
+		}
+		ls := r.labels()
+		s := p.streams[ls.String()]
+		if s == nil {
+			names := []string{labels.DetectedLevel, labels.Source}
+			s = &pipeline.Stream{Labels: ls.Without(names...), Metadata: ls.Keep(names...)}
+			p.streams[ls.String()] = s
+		}
+		if err := emit(&engine.Record{Time: r.Time, Line: r.Message, Stream: s}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *plain) Each(ctx context.Context, sel engine.Selection, _ func(), newWorker func() engine.Worker) error {
+	return p.InOrder(ctx, sel, newWorker().Add)
+}
+
+func (p *plain) Counts(context.Context, engine.Selection, []string, time.Duration, func(labels.Labels, int64, uint64) error) (bool, error) {
+	return false, nil
+}
+
+// reference is an engine over the records in memory.
+func (w *world) reference() *engine.Engine {
+	return &engine.Engine{Source: &plain{w.all, map[string]*pipeline.Stream{}}}
+}
+
+// over is the error of a query's text, or its expression.
+func parse(t testing.TB, text string) *syntax.LogExpr {
+	t.Helper()
+	expr, err := syntax.Parse(text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return expr.(*syntax.LogExpr)
+}
+
+// answer is the result of a log query, a line a record.
+func answer(ctx context.Context, source engine.Source, log *syntax.LogExpr, p engine.LogParams) (lines []string, err error) {
+	lines = []string{}
+	err = (&engine.Engine{Source: source}).Logs(ctx, log, p, func(e *engine.Entry) error {
+		lines = append(lines, fmt.Sprintf("%d %q %s %s %s", e.Time, e.Line, e.Stream, e.Metadata, e.Parsed.Without(labels.ErrorDetails)))
+		return nil
+	})
+	return lines, err
+}
+
+// selectors are the matchers of queries.
+func selectors(t testing.TB, texts ...string) (all [][]*syntax.Matcher) {
+	for _, text := range texts {
+		all = append(all, parse(t, text).Matchers)
+	}
+	return all
+}

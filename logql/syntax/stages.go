@@ -1,0 +1,219 @@
+package syntax
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"logstow/internal/suggest"
+)
+
+// pipeline takes stages, and an unwrap with the label filters behind it: at is its keyword.
+func (p *parser) pipeline() (stages []Stage, unwrap *Unwrap, at token) {
+	for p.err == nil {
+		t := p.peek()
+		if _, ok := lineOp(t); ok {
+			if unwrap != nil {
+				p.fail(t, "only label filters are allowed behind unwrap")
+			}
+			stages = append(stages, p.lineFilter(len(stages) == 0 || !isLineFilter(stages[len(stages)-1])))
+			continue
+		}
+		if !p.accept("|") {
+			break
+		}
+		word := p.peek()
+		if isWord(word, "unwrap") {
+			if unwrap != nil {
+				p.fail(word, "a query has one unwrap only")
+			}
+			at, unwrap = word, p.unwrap()
+			continue
+		}
+		stage := p.stage()
+		if unwrap == nil {
+			stages = append(stages, stage)
+			continue
+		}
+		filter, ok := stage.(*LabelFilter)
+		if !ok {
+			p.fail(word, "only label filters are allowed behind unwrap")
+		}
+		unwrap.Filters = append(unwrap.Filters, filter)
+	}
+	return stages, unwrap, at
+}
+
+func isLineFilter(s Stage) bool {
+	_, ok := s.(*LineFilter)
+	return ok
+}
+
+func (p *parser) unwrap() *Unwrap {
+	p.take()
+	u := &Unwrap{}
+	if name := p.peek(); name.kind == tokenName && p.following().is("(") {
+		switch name.text {
+		case "duration", "duration_seconds":
+			u.Conversion = ConvertDuration
+		case "bytes":
+			u.Conversion = ConvertBytes
+		default:
+			p.fail(name, "unknown conversion %s: duration, duration_seconds and bytes exist", name.text)
+		}
+		p.take()
+		p.expect("(", "of a conversion")
+		u.Label = p.label(labelName)
+		p.expect(")", "behind the label")
+		return u
+	}
+	u.Label = p.label(labelName)
+	return u
+}
+
+// stageNames are the words that stages begin with.
+func stageNames() []string {
+	return []string{"json", "logfmt", "regexp", "pattern", "unpack", "decolorize", "line_format", "label_format", "drop", "keep", "unwrap"}
+}
+
+// stage takes a stage, the | in front of which is taken.
+func (p *parser) stage() Stage {
+	t := p.peek()
+	if t.kind == tokenName {
+		switch strings.ToLower(t.text) {
+		case "json":
+			p.take()
+			return &JSONParser{Extractions: p.extractions(true)}
+		case "logfmt":
+			p.take()
+			return p.logfmt()
+		case "regexp":
+			p.take()
+			return p.regexpParser(p.stringOf("a regular expression"))
+		case "pattern":
+			p.take()
+			return p.patternParser(p.stringOf("a pattern"))
+		case "unpack":
+			p.take()
+			return &UnpackParser{}
+		case "decolorize":
+			p.take()
+			return &Decolorize{}
+		case "line_format":
+			p.take()
+			return &LineFormat{Template: p.stringOf("a template").text}
+		case "label_format":
+			p.take()
+			return p.labelFormat()
+		case "drop":
+			p.take()
+			return &DropLabels{Items: p.labelItems()}
+		case "keep":
+			p.take()
+			return &KeepLabels{Items: p.labelItems()}
+		case "distinct":
+			if p.following().kind == tokenName {
+				p.fail(t, "stage distinct is not supported")
+			}
+		}
+	}
+	if t.kind == tokenString {
+		p.fail(t, "a line filter begins with |=, |~, |>, !=, !~ or !>, not with |")
+	}
+	if t.kind == tokenName && !isKeyword(t.text) {
+		if n := p.following(); n.kind == tokenEnd || n.kind == tokenString || n.is("|") || n.is("[") || n.is(")") {
+			p.fail(t, "unknown stage %s: %s", t.text, cmp.Or(suggest.DidYouMean(t.text, stageNames()), "stages are "+strings.Join(stageNames(), ", ")))
+		}
+	}
+	if t.kind != tokenName && !t.is("(") || t.kind == tokenName && isKeyword(t.text) {
+		p.unexpected("a stage, such as json, or a label filter")
+	}
+	return &LabelFilter{p.condition()}
+}
+
+func (p *parser) logfmt() *LogfmtParser {
+	l := &LogfmtParser{}
+	for p.peek().kind == tokenFlag {
+		switch flag := p.take(); flag.text {
+		case "--strict":
+			l.Strict = true
+		case "--keep-empty":
+			l.KeepEmpty = true
+		default:
+			p.fail(flag, "unknown flag %s: --strict and --keep-empty exist", flag.text)
+		}
+	}
+	l.Extractions = p.extractions(false)
+	return l
+}
+
+// extractions takes a, b="expression", which may be missing.
+func (p *parser) extractions(json bool) []Extraction {
+	var all []Extraction
+	for p.peek().kind == tokenName {
+		at := p.peek()
+		x := Extraction{Label: p.label(labelName)}
+		x.Expr = x.Label
+		if p.accept("=") {
+			at = p.stringOf("an expression")
+			x.Expr = at.text
+		}
+		if json {
+			x.Path = p.jsonPath(at, x.Expr)
+		} else if x.Expr == "" || strings.ContainsAny(x.Expr, " =\"") {
+			p.fail(at, "%q is not a key of logfmt", x.Expr)
+		}
+		if slices.ContainsFunc(all, func(o Extraction) bool { return o.Label == x.Label }) {
+			p.fail(at, "label %s is extracted twice", x.Label)
+		}
+		all = append(all, x)
+		if !p.accept(",") {
+			return all
+		}
+		if p.peek().kind != tokenName {
+			p.unexpected(labelName)
+		}
+	}
+	return all
+}
+
+func (p *parser) labelFormat() *LabelFormat {
+	f := &LabelFormat{}
+	for {
+		at := p.peek()
+		item := LabelFormatItem{Label: p.label(labelName)}
+		if item.Label == "__error__" {
+			p.fail(at, "label_format cannot set __error__")
+		}
+		if slices.ContainsFunc(f.Items, func(o LabelFormatItem) bool { return o.Label == item.Label }) {
+			p.fail(at, "label %s is set twice by one label_format", item.Label)
+		}
+		p.expect("=", "behind label "+item.Label)
+		if p.peek().kind == tokenString {
+			item.Template = p.take().text
+		} else {
+			item.Rename = p.label("a label name or a template in quotes")
+		}
+		f.Items = append(f.Items, item)
+		if p.err != nil || !p.accept(",") {
+			return f
+		}
+	}
+}
+
+func (p *parser) labelItems() []LabelItem {
+	var items []LabelItem
+	for {
+		item := LabelItem{}
+		if n := p.following(); n.is("=") || n.is("!=") || n.is("=~") || n.is("!~") {
+			item.Matcher = p.matcher()
+			item.Name = item.Matcher.Name
+		} else {
+			item.Name = p.label(labelName)
+		}
+		items = append(items, item)
+		if p.err != nil || !p.accept(",") {
+			return items
+		}
+	}
+}

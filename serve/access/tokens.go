@@ -1,0 +1,181 @@
+package access
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"sync/atomic"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/goccy/go-yaml"
+
+	"logstow/internal/hint"
+)
+
+// maxFile is the maximum size of a file of tokens, in bytes.
+const maxFile = 4 << 20
+
+// Tokens are the tokens of a file. They are safe for concurrent use.
+type Tokens struct {
+	file string
+	list atomic.Pointer[[]token]
+}
+
+// token is a token of the file: the digest of its secret, and what it may read.
+type token struct {
+	digest   [sha256.Size]byte
+	identity Identity
+}
+
+// entry is a token as the file has it.
+type entry struct {
+	Name     string   `yaml:"name"`
+	SHA256   string   `yaml:"sha256"`
+	Services []string `yaml:"services"`
+}
+
+// Open reads a file of tokens: a YAML list of name, sha256 (that of the secret, in hexadecimal) and services (names or
+// globs). Only its owner may have access to it, except that the group may read a file of root, which is how Kubernetes and
+// systemd mount secrets for programs without privileges.
+func Open(file string) (*Tokens, error) {
+	t := &Tokens{file: file}
+	return t, t.Reload()
+}
+
+// Reload reads the file again. After an error the tokens are those as before.
+func (t *Tokens) Reload() error {
+	list, err := readFile(t.file)
+	if err != nil {
+		return fmt.Errorf("cannot read tokens of %s: %w", t.file, err)
+	}
+	t.list.Store(&list)
+	return nil
+}
+
+// Len is the number of tokens.
+func (t *Tokens) Len() int { return len(*t.list.Load()) }
+
+// Identify is the identity of a secret. It compares it with all tokens, in constant time.
+func (t *Tokens) Identify(secret string) (Identity, bool) {
+	digest := sha256.Sum256([]byte(secret))
+	found := -1
+	list := *t.list.Load()
+	for i := range list {
+		equal := subtle.ConstantTimeCompare(digest[:], list[i].digest[:])
+		found = subtle.ConstantTimeSelect(equal, i, found)
+	}
+	if found < 0 {
+		return Identity{}, false
+	}
+	return list[found].identity, true
+}
+
+func readFile(name string) ([]token, error) {
+	f, err := os.Open(name) //nolint:gosec // the operator's own file
+	if err != nil {
+		return nil, bareError(err)
+	}
+	defer f.Close() //nolint:errcheck // nothing is written
+	info, err := f.Stat()
+	if err != nil {
+		return nil, bareError(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	if err := checkMode(info.Mode().Perm(), mountedSecret(info)); err != nil {
+		return nil, hint.Wrap(err, "chmod 600 %s", name)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, bareError(err)
+	}
+	if len(text) > maxFile {
+		return nil, fmt.Errorf("larger than %d bytes", maxFile)
+	}
+	return parse(text)
+}
+
+// checkMode reports access for others than the owner; the group may read a mounted secret.
+func checkMode(mode os.FileMode, mounted bool) error {
+	forbidden := os.FileMode(0o077)
+	if mounted {
+		forbidden = 0o037
+	}
+	if mode&forbidden != 0 {
+		return fmt.Errorf("its mode is %04o, which gives access to others than its owner", mode)
+	}
+	return nil
+}
+
+// bareError is an error without the path, which the caller names.
+func bareError(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// parse reads the text of a file. Its errors name tokens, never a line of the file: a secret may be in it by mistake.
+func parse(text []byte) ([]token, error) {
+	const advice = "write a list of name, sha256 and services; docs/serve.md has an example"
+	var entries []entry
+	if err := yaml.UnmarshalWithOptions(text, &entries, yaml.Strict()); err != nil {
+		return nil, hint.Wrap(errors.New("not a YAML list of name, sha256 and services"), advice)
+	}
+	if len(entries) == 0 {
+		return nil, hint.Wrap(errors.New("no tokens"), advice)
+	}
+	name := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
+	list := make([]token, 0, len(entries))
+	for i, e := range entries {
+		if !name.MatchString(e.Name) {
+			return nil, fmt.Errorf("token %d: its name is not 1 to 64 letters, digits and . _ @ -", i+1)
+		}
+		t, err := newToken(e)
+		if err != nil {
+			return nil, fmt.Errorf("token %s: %w", e.Name, err)
+		}
+		for _, other := range list {
+			switch {
+			case other.identity.Token == e.Name:
+				return nil, fmt.Errorf("token %s: the name is there twice", e.Name)
+			case other.digest == t.digest:
+				return nil, fmt.Errorf("token %s: token %s has the same sha256", e.Name, other.identity.Token)
+			}
+		}
+		list = append(list, t)
+	}
+	return list, nil
+}
+
+func newToken(e entry) (t token, err error) {
+	digest, err := hex.DecodeString(e.SHA256)
+	if err != nil || len(digest) != sha256.Size {
+		return t, hint.Wrap(errors.New("sha256 is not 64 hexadecimal digits"), "printf %%s \"$TOKEN\" | sha256sum prints it")
+	}
+	t.digest = [sha256.Size]byte(digest)
+	if t.digest == sha256.Sum256(nil) {
+		return t, errors.New("sha256 is that of an empty text")
+	}
+	if len(e.Services) == 0 {
+		return t, hint.Wrap(errors.New("no services"), "services: ['*'] is all")
+	}
+	for _, glob := range e.Services {
+		if glob == "" || !doublestar.ValidatePattern(glob) {
+			return t, fmt.Errorf("%q is not a name or glob of services", glob)
+		}
+	}
+	t.identity = Identity{Token: e.Name, Services: e.Services}
+	if slices.Contains(e.Services, "*") || slices.Contains(e.Services, "**") {
+		t.identity = Identity{Token: e.Name, Unrestricted: true}
+	}
+	return t, nil
+}

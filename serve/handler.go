@@ -1,0 +1,267 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"logstow/serve/access"
+	"logstow/serve/limits"
+)
+
+// statusClosed is the status in the log of a request whose client was gone.
+const statusClosed = 499
+
+// request is a request while it is served.
+type request struct {
+	*http.Request
+	w        *response
+	began    time.Time
+	identity access.Identity
+	used     *limits.Query // nil if it did not get to the API
+}
+
+// elapsed is the time since the request began.
+func (q *request) elapsed() time.Duration { return time.Since(q.began) }
+
+// serve serves a request.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	s.serving.begin()
+	defer s.serving.end()
+	q := &request{Request: r, w: newResponse(w, s.opts.times.write), began: time.Now()}
+	s.readDeadline(q.w, s.opts.times.read)
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("Cache-Control", "no-store")
+	defer s.finish(q) //nolint:contextcheck // as below
+	s.route(q)        //nolint:contextcheck // the request has it
+}
+
+// finish logs a request. A panic becomes status 500, or the end of the connection if the response has begun.
+func (s *Server) finish(q *request) {
+	failure := recover() //nolint:revive // it is deferred itself
+	w := q.w
+	if failure != nil && failure != http.ErrAbortHandler { //nolint:errorlint // the value that net/http compares with
+		id := s.logPanic(failure)
+		if w.status == 0 && w.hijacked == nil {
+			s.fail(q, http.StatusInternalServerError, "internal error "+id+"; the server's log has more")
+			failure = nil
+		}
+	}
+	if failure == nil && w.status == 0 && timedOut(w.ctx) {
+		s.fail(q, http.StatusGatewayTimeout, limits.ErrDuration.Error())
+	}
+	if w.status == 0 && q.Context().Err() != nil {
+		failure = http.ErrAbortHandler // else the response is 200 without a body
+	}
+	if w.hijacked != nil {
+		_ = w.hijacked.Close() // handlers may leave it open
+	} else {
+		w.extend() // for what is buffered
+	}
+	status := w.status
+	switch {
+	case status == 0 && failure != nil:
+		status = statusClosed
+	case status == 0:
+		status = http.StatusOK
+	}
+	s.logRequest(q, status, failure != nil)
+	s.measured.request(q, status)
+	if failure != nil {
+		panic(http.ErrAbortHandler) //nolint:forbidigo // it closes the connection, so that the client sees an incomplete response
+	}
+}
+
+// logPanic logs a panic and returns its id. The value may have text of a query in it and is logged only if it is the runtime's.
+func (s *Server) logPanic(failure any) string {
+	var random [6]byte
+	_, _ = rand.Read(random[:]) // never fails
+	id := hex.EncodeToString(random[:])
+	what := fmt.Sprintf("%T", failure)
+	if err, ok := failure.(runtime.Error); ok { //nolint:errorlint // as it was thrown
+		what = err.Error()
+	}
+	s.opts.Log.Error("panic in a request", "id", id, "error", what, "stack", string(debug.Stack()))
+	return id
+}
+
+// fail answers with an error.
+func (s *Server) fail(q *request, status int, text string) {
+	h := q.w.Header()
+	h.Del("Content-Length")
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	q.w.WriteHeader(status)
+	_, _ = io.WriteString(q.w, text+"\n") // the client may be gone
+}
+
+// route finds who answers a request.
+func (s *Server) route(q *request) {
+	if why := s.reject(q.Request); why != "" {
+		s.measured.rejected(string(why))
+		s.fail(q, http.StatusForbidden, why.text())
+		return
+	}
+	switch {
+	case q.URL.Path == "/ready":
+		s.ready(q)
+		return
+	case s.isPage(q.Request):
+		s.opts.Page.ServeHTTP(q.w, q.Request)
+		return
+	case q.URL.Path == "/login" && s.opts.Tokens != nil && q.Method == http.MethodPost:
+		s.login(q)
+		return
+	}
+	if !s.identify(q) {
+		return
+	}
+	switch {
+	case q.URL.Path == "/metrics" && s.opts.Metrics:
+		s.measured.handler.ServeHTTP(q.w, q.Request)
+	case q.URL.Path == "/logout" && s.opts.Tokens != nil && q.Method == http.MethodPost:
+		access.ClearCookie(q.w, s.opts.secure())
+		q.w.WriteHeader(http.StatusNoContent)
+	default:
+		s.answer(q)
+	}
+}
+
+// ready answers whether requests are accepted.
+func (s *Server) ready(q *request) {
+	if s.draining.Err() != nil {
+		s.fail(q, http.StatusServiceUnavailable, errDraining.Error())
+		return
+	}
+	q.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(q.w, "ready\n")
+}
+
+// identify finds the identity of a request; without one it answers 401.
+func (s *Server) identify(q *request) bool {
+	if s.opts.Tokens == nil {
+		q.identity = access.Identity{Unrestricted: true}
+		return true
+	}
+	secret, _ := access.Presented(q.Request)
+	return s.accept(q, secret)
+}
+
+// accept gives a request the identity of a secret. The answer to a missing one is that to an unknown one.
+func (s *Server) accept(q *request, secret string) bool {
+	identity, ok := s.opts.Tokens.Identify(secret)
+	if !ok {
+		s.measured.rejected("token")
+		challenges := []string{`Bearer realm="logstow"`, `Basic realm="logstow", charset="UTF-8"`}
+		if q.Header.Get("Sec-Fetch-Site") == "same-origin" {
+			challenges = challenges[:1] // the page asks for the token; for Basic the browser would, and hold up the request
+		}
+		q.w.Header()["Www-Authenticate"] = challenges
+		s.fail(q, http.StatusUnauthorized, "a valid token is required")
+		return false
+	}
+	q.identity = identity
+	return true
+}
+
+// login makes a browser present the token of the form.
+func (s *Server) login(q *request) {
+	if !s.readBody(q, maxLogin) {
+		return
+	}
+	secret := q.PostForm.Get("token")
+	if s.accept(q, secret) {
+		access.SetCookie(q.w, secret, s.opts.secure())
+		q.w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+// readBody reads the body and parses the form, which is there for those who ask for it again.
+func (s *Server) readBody(q *request, limit int64) bool {
+	body, err := io.ReadAll(http.MaxBytesReader(q.w.ResponseWriter, q.Body, limit))
+	var long *http.MaxBytesError
+	switch {
+	case errors.As(err, &long):
+		s.fail(q, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is longer than %d bytes", limit))
+		return false
+	case err != nil:
+		q.w.Header().Set("Connection", "close")
+		s.fail(q, http.StatusBadRequest, "the body cannot be read")
+		return false
+	}
+	// From here on the connection is only watched for its end, which cancels the request.
+	s.readDeadline(q.w, 0)
+	q.Body = io.NopCloser(bytes.NewReader(body))
+	if err := q.ParseForm(); err != nil {
+		s.fail(q, http.StatusBadRequest, "the parameters cannot be read")
+		return false
+	}
+	return true
+}
+
+// answer lets the API answer within the limits.
+func (s *Server) answer(q *request) {
+	if !s.readBody(q, maxBody) {
+		return
+	}
+	ctx, done, err := s.limit(q)
+	if err != nil {
+		s.refuse(q, err)
+		return
+	}
+	defer done()
+	q.w.ctx, q.used = ctx, limits.FromContext(ctx)
+	s.opts.API.ServeHTTP(q.w, q.WithContext(access.NewContext(ctx, q.identity)))
+}
+
+// limit waits until a request may run.
+func (s *Server) limit(q *request) (ctx context.Context, done func(), err error) {
+	switch classOf(q.URL.Path) {
+	case light:
+		return q.Context(), func() {}, nil
+	case tail:
+		ctx, cancel := context.WithCancelCause(q.Context())
+		stop := context.AfterFunc(s.draining, func() { cancel(errDraining) })
+		limited, done, err := s.limits.Tail(ctx)
+		if err != nil {
+			stop()
+			cancel(nil)
+			return nil, nil, err
+		}
+		return limited, func() {
+			stop()
+			done()
+			cancel(nil)
+		}, nil
+	default:
+		return s.limits.Query(q.Context(), q.identity.Token)
+	}
+}
+
+// refuse answers a request that may not run.
+func (s *Server) refuse(q *request, err error) {
+	switch {
+	case errors.Is(err, limits.ErrDay), errors.Is(err, limits.ErrReserved):
+		s.measured.rejected("cost")
+	case errors.Is(err, limits.ErrQueue), errors.Is(err, limits.ErrTails):
+		s.measured.rejected("queue")
+	case q.Context().Err() != nil: // the client is gone
+		return
+	default:
+		s.fail(q, http.StatusServiceUnavailable, errDraining.Error())
+		return
+	}
+	q.w.Header().Set("Retry-After", strconv.Itoa(int(s.limits.RetryAfter(err).Round(time.Second)/time.Second)))
+	s.fail(q, http.StatusTooManyRequests, err.Error())
+}

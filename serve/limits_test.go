@@ -1,0 +1,324 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"logstow/internal/await"
+	"logstow/internal/price"
+	"logstow/serve/limits"
+	"logstow/serve/tailwatch"
+	"logstow/store"
+)
+
+// wait asks for something that waits, and sends the status and body, or the error.
+func (r *running) wait(ctx context.Context, secret string) <-chan string {
+	answer := make(chan string, 1)
+	go func() {
+		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, r.url+prefix+"query?do=wait", nil)
+		req.Header.Set("Authorization", "Bearer "+secret)
+		resp, err := client().Do(req)
+		if err != nil {
+			answer <- err.Error()
+			return
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		answer <- fmt.Sprint(resp.StatusCode, " ", string(body), " ", err)
+	}()
+	return answer
+}
+
+// waitFor waits until the limits are in a state.
+func (r *running) waitFor(t *testing.T, what string, is func(limits.State) bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !is(r.limits.State()); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not %s: %+v", what, r.limits.State())
+		}
+	}
+}
+
+// As many queries as may run and wait do; the next has status 429 and a time to try again. What reads nothing needs no slot.
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	s := start(t, func(o *Options) { o.Limits.MaxQueries, o.Limits.MaxQueued = 2, 3 })
+	var answers []<-chan string
+	for range 5 {
+		answers = append(answers, s.wait(t.Context(), ""))
+	}
+	s.waitFor(t, "full", func(l limits.State) bool { return l.Running == 2 && l.Waiting == 3 })
+	for _, path := range []string{"query", "query_range", "labels", "label/x/values", "series", "index/stats", "patterns", "unknown"} {
+		resp, body := s.ask(t, http.MethodGet, prefix+path)
+		if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != "2" || !strings.Contains(body, "too many queries") {
+			t.Errorf("%s: %d %s %v", path, resp.StatusCode, body, resp.Header)
+		}
+	}
+	for _, path := range []string{prefix + "status/buildinfo", prefix + "format_query", prefix + "drilldown-limits", "/ready", "/metrics"} {
+		if resp, body := s.ask(t, http.MethodGet, path); resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d %s", path, resp.StatusCode, body)
+		}
+	}
+	if _, body := s.ask(t, http.MethodGet, "/metrics"); !strings.Contains(body, "logstow_queries_waiting 3\n") || !strings.Contains(body, `{reason="queue"} 8`) {
+		t.Error("not in the metrics")
+	}
+	close(s.api.release)
+	for _, a := range answers {
+		if got := receive(t, a, "an answer"); got != "200 released <nil>" {
+			t.Error(got)
+		}
+	}
+	s.waitFor(t, "idle", func(l limits.State) bool { return l == limits.State{SpentToday: l.SpentToday} })
+}
+
+// A query that takes too long has status 504, whether the API answers or not.
+func TestDuration(t *testing.T) {
+	t.Parallel()
+	s := start(t, func(o *Options) { o.Limits.MaxDuration = 20 * time.Millisecond })
+	for _, do := range []string{"wait", "nothing"} {
+		if resp, body := s.ask(t, http.MethodGet, prefix+"query?do="+do); resp.StatusCode != http.StatusGatewayTimeout {
+			t.Errorf("%s: %d %s", do, resp.StatusCode, body)
+		}
+	}
+	if err := receive(t, s.api.ended, "the cause"); !errors.Is(err, limits.ErrDuration) {
+		t.Error(err)
+	}
+}
+
+// The API gets the limits of a query. When the day's budget is spent, queries have status 429 until midnight UTC.
+func TestCost(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 23, 59, 0, 0, time.UTC)
+	s := start(t, withTokens(t), func(o *Options) {
+		o.Limits.MaxBytes, o.Limits.MaxCost, o.Limits.MaxCostPerDay, o.Limits.Now = 12345, 0.3, 1, func() time.Time { return now }
+	})
+	for _, want := range []string{"12345 0.3", "12345 0.3", "12345 0.25", "12345 0.125"} {
+		if _, body := s.ask(t, http.MethodGet, prefix+"query?do=limits", bearer(shopSecret)); body != want {
+			t.Errorf("limits %s, want %s", body, want)
+		}
+	}
+	for _, path := range []string{"query", "labels", "tail"} {
+		resp, body := s.ask(t, http.MethodGet, prefix+path, bearer(webSecret))
+		if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != "60" || !strings.Contains(body, "budget for today is spent") {
+			t.Errorf("%s: %d %s %v", path, resp.StatusCode, body, resp.Header)
+		}
+	}
+	if resp, _ := s.ask(t, http.MethodGet, prefix+"status/buildinfo", bearer(webSecret)); resp.StatusCode != http.StatusOK {
+		t.Errorf("what reads nothing: %d", resp.StatusCode)
+	}
+}
+
+// watchedTables are those of a store in which a shipper responds to each watch.
+type watchedTables struct{}
+
+func (watchedTables) Tables(context.Context, string) iter.Seq2[[]string, error] { panic("not needed") }
+
+func (watchedTables) DropTable(context.Context, string) error { panic("not needed") }
+
+func (watchedTables) Remove(context.Context, string, []store.Key) error { panic("not needed") }
+
+func (watchedTables) CreateTable(context.Context, string) error            { return nil }
+func (watchedTables) Upsert(context.Context, string, []store.Entity) error { return nil }
+
+func (watchedTables) Query(_ context.Context, _ string, q store.Query) iter.Seq2[[]store.Entity, error] {
+	e := store.Entity{Key: store.Key{Partition: q.Partition, Row: "shipper|a"}, Properties: map[string]any{"V": int64(1)}, Written: time.Now(), Read: time.Now()}
+	return func(yield func([]store.Entity, error) bool) { yield([]store.Entity{e}, nil) }
+}
+
+// What shippers flush early for live tails counts: when it has spent the day's budget, requests have status 429.
+func TestWatchCost(t *testing.T) {
+	t.Parallel()
+	watched := tailwatch.New(t.Context(), []tailwatch.Store{{Name: "logs", Container: "logs", Tables: watchedTables{}, Prices: &price.Table{Create: 1e6}}}, slog.New(slog.DiscardHandler))
+	t.Cleanup(watched.Close)
+	s := start(t, func(o *Options) { o.Watches, o.Limits.MaxCostPerDay = watched, 100 })
+	if resp, body := s.ask(t, http.MethodGet, prefix+"query"); resp.StatusCode != http.StatusOK {
+		t.Errorf("before: %d %s", resp.StatusCode, body)
+	}
+	tail := watched.Tail()
+	tail.Watch([]string{"web"})
+	defer tail.Close()
+	await.Until(t, 30*time.Second, "the cost", func() bool { return watched.Cost() > 0 })
+	for _, path := range []string{"query", "tail"} {
+		resp, body := s.ask(t, http.MethodGet, prefix+path)
+		if resp.StatusCode != http.StatusTooManyRequests || !strings.Contains(body, "budget for today is spent") {
+			t.Errorf("%s: %d %s", path, resp.StatusCode, body)
+		}
+	}
+	if _, body := s.ask(t, http.MethodGet, "/metrics"); strings.Contains(body, "logstow_watch_cost_dollars_total 0\n") || !strings.Contains(body, "logstow_watch_cost_dollars_total ") {
+		t.Error("no cost in the metrics")
+	}
+}
+
+// When queries that run have reserved what is left of the day's budget, others have status 429, and try again in seconds.
+func TestCostReserved(t *testing.T) {
+	t.Parallel()
+	s := start(t, func(o *Options) { o.Limits.MaxCostPerDay = 1 })
+	var answers []<-chan string
+	for range 3 { // each costs 0.25, and the first had reserved 0.5
+		answers = append(answers, s.wait(t.Context(), ""))
+		receive(t, s.api.began, "a query")
+	}
+	resp, body := s.ask(t, http.MethodGet, prefix+"query")
+	if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != "2" || !strings.Contains(body, "reserved") {
+		t.Errorf("%d %s %v", resp.StatusCode, body, resp.Header)
+	}
+	close(s.api.release)
+	for _, a := range answers {
+		receive(t, a, "an answer")
+	}
+	if resp, body := s.ask(t, http.MethodGet, prefix+"query"); resp.StatusCode != http.StatusOK {
+		t.Errorf("afterwards: %d %s", resp.StatusCode, body)
+	}
+}
+
+// A client that goes ends its query within a second, while that runs and while it waits.
+func TestDisconnect(t *testing.T) {
+	t.Parallel()
+	s := start(t, func(o *Options) { o.Limits.MaxQueries, o.Limits.MaxQueued = 1, 1 })
+	for _, request := range []string{
+		"GET " + prefix + "query?do=wait HTTP/1.1\r\nHost: localhost\r\n\r\n",
+		"POST " + prefix + "query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 7\r\n\r\ndo=wait",
+		"GET " + prefix + "query?do=wait HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc",
+	} {
+		c := s.raw(t)
+		if _, err := io.WriteString(c, request); err != nil {
+			t.Fatal(err)
+		}
+		receive(t, s.api.began, "the query")
+		waiting, cancel := context.WithCancel(t.Context())
+		answer := s.wait(waiting, "")
+		s.waitFor(t, "waiting", func(l limits.State) bool { return l.Waiting == 1 })
+		cancel()
+		receive(t, answer, "the client's end")
+		s.waitFor(t, "left", func(l limits.State) bool { return l.Waiting == 0 && l.Running == 1 })
+		c.Close()
+		gone := time.Now()
+		if err := receive(t, s.api.ended, "the end of the query"); !errors.Is(err, context.Canceled) {
+			t.Errorf("%q: %v", request, err)
+		}
+		if d := time.Since(gone); d > time.Second {
+			t.Errorf("%q: ended after %v", request, d)
+		}
+		s.waitFor(t, "idle", func(l limits.State) bool { return l.Running == 0 })
+	}
+}
+
+// Tails have places of their own, and their end frees them.
+func TestTails(t *testing.T) {
+	t.Parallel()
+	s := start(t, func(o *Options) { o.Limits.MaxQueries, o.Limits.MaxQueued = 1, 2 })
+	var open []*websocket.Conn
+	for range 2 {
+		c, _, err := s.dial(t, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, c)
+		receive(t, s.api.began, "a tail")
+	}
+	resp, body := s.ask(t, http.MethodGet, prefix+"tail")
+	if want := "too many live tails are open: --max-queued is the limit"; resp.StatusCode != http.StatusTooManyRequests || !strings.Contains(body, want) {
+		t.Errorf("a third: %d %q", resp.StatusCode, body)
+	}
+	if resp, _ := s.ask(t, http.MethodGet, prefix+"query"); resp.StatusCode != http.StatusOK {
+		t.Errorf("a query beside them: %d", resp.StatusCode)
+	}
+	open[0].CloseNow()
+	receive(t, s.api.ended, "the tail's end")
+	s.waitFor(t, "one", func(l limits.State) bool { return l.Tails == 1 })
+}
+
+// A client that does not read its response is cut off, and its query ends.
+func TestSlowReader(t *testing.T) {
+	t.Parallel()
+	s := start(t, func(o *Options) { o.times.write = 100 * time.Millisecond })
+	c := s.raw(t)
+	if _, err := io.WriteString(c, "GET "+prefix+"query?do=large HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	receive(t, s.api.began, "the query")
+	if err := receive(t, s.api.ended, "the end of the query"); err == nil {
+		t.Error("everything was written")
+	}
+	if n, err := io.Copy(io.Discard, c); err == nil && n > 1<<29 {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	s.waitFor(t, "idle", func(l limits.State) bool { return l.Running == 0 })
+}
+
+// A client that reads slowly but steadily, and a query that takes longer than a write may, have their whole response.
+func TestSteadyReader(t *testing.T) {
+	t.Parallel()
+	s := start(t, func(o *Options) { o.times.write, o.times.read = 200*time.Millisecond, 200*time.Millisecond })
+	answer := s.wait(t.Context(), "")
+	receive(t, s.api.began, "the query")
+	select {
+	case err := <-s.api.ended:
+		t.Fatalf("the query ended: %v", err)
+	case <-time.After(500 * time.Millisecond): // more than both timeouts
+	}
+	close(s.api.release)
+	if got := receive(t, answer, "an answer"); got != "200 released <nil>" {
+		t.Error(got)
+	}
+}
+
+// A client that sends its header or its body too slowly is cut off.
+func TestSlowRequest(t *testing.T) {
+	t.Parallel()
+	s := start(t, func(o *Options) {
+		o.times.header, o.times.read, o.times.idle = 50*time.Millisecond, 50*time.Millisecond, 50*time.Millisecond
+	})
+	for name, text := range map[string]string{
+		"header": "GET /ready HTTP/1.1\r\nHost:",
+		"body":   "POST " + prefix + "query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\nquery=",
+		"idle":   "GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n",
+	} {
+		c := s.raw(t)
+		if _, err := io.WriteString(c, text); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+		if _, err := io.Copy(io.Discard, c); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Bodies and headers have limits.
+func TestRequestSize(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for _, c := range []struct {
+		bytes, want int
+	}{{maxBody, 200}, {maxBody + 1, 413}, {4 * maxBody, 413}} {
+		body := "query=shop&x=" + strings.Repeat("x", c.bytes-len("query=shop&x="))
+		if resp, text := s.ask(t, http.MethodPost, prefix+"query", form(body)); resp.StatusCode != c.want {
+			t.Errorf("%d bytes: %d %s", c.bytes, resp.StatusCode, text)
+		}
+	}
+	closed := start(t, withTokens(t))
+	if resp, _ := closed.ask(t, http.MethodPost, "/login", form("token="+strings.Repeat("x", maxLogin))); resp.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("a long login: %d", resp.StatusCode)
+	}
+	c := s.raw(t)
+	if _, err := io.WriteString(c, "GET /ready HTTP/1.1\r\nHost: localhost\r\nX: "+strings.Repeat("x", maxHeader+8192)+"\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	status, err := bufio.NewReader(c).ReadString('\n')
+	if err != nil || !strings.Contains(status, strconv.Itoa(http.StatusRequestHeaderFieldsTooLarge)) {
+		t.Errorf("%q %v", status, err)
+	}
+}

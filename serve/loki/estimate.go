@@ -1,0 +1,29 @@
+package loki
+
+import (
+	"logstow/logql/engine"
+	"logstow/logql/syntax"
+)
+
+// estimate is /logstow/api/v1/estimate: what a query reads at most, before it runs. Loki's index/stats has no cost, and does not
+// take metric queries.
+func (q *request) estimate() error {
+	if err := q.bounds(querySince); err != nil {
+		return err
+	}
+	expr, err := syntax.Parse(q.get("query"))
+	if err != nil {
+		return err
+	}
+	e, err := q.view().Estimate(q.ctx, engine.Selections(expr, q.from, q.to))
+	if err != nil {
+		return err
+	}
+	return q.json(struct {
+		Segments int     `json:"segments"`
+		Records  uint64  `json:"records"`
+		Bytes    int64   `json:"bytes"`
+		CostUSD  float64 `json:"cost_usd"`
+		Free     bool    `json:"free"`
+	}{e.Segments, e.Records, e.Bytes, e.CostUSD, e.Free})
+}

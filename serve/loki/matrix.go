@@ -1,0 +1,79 @@
+package loki
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"logstow/logql/engine"
+)
+
+// The types of results of metric queries.
+const (
+	typeVector = "vector"
+	typeMatrix = "matrix"
+	typeScalar = "scalar"
+)
+
+// respondSeries answers with series: those of a vector have one point each, a scalar is one point.
+func (q *request) respondSeries(kind string, series []engine.Series) error {
+	stats, err := json.Marshal(q.stats(len(series)))
+	if err != nil {
+		return err
+	}
+	return q.respond(func(w writer) { w.allSeries(kind, series, stats) })
+}
+
+// allSeries writes the answer with series.
+func (w writer) allSeries(kind string, series []engine.Series, stats []byte) {
+	w.text(`{"status":"success","data":{"resultType":"` + kind + `","result":`)
+	if kind == typeScalar {
+		w.bytes(appendPoint(nil, series[0].Points[0]))
+	} else {
+		w.text("[")
+		var scratch []byte
+		for i := range series {
+			if i > 0 {
+				w.text(",")
+			}
+			scratch = w.series(scratch, kind, &series[i])
+		}
+		w.text("]")
+	}
+	w.stats(stats)
+}
+
+// stats writes the end of an answer.
+func (w writer) stats(stats []byte) {
+	w.text(`,"stats":`)
+	w.bytes(stats)
+	w.text("}}\n")
+}
+
+// series writes a series. It returns scratch for the next one.
+func (w writer) series(scratch []byte, kind string, s *engine.Series) []byte {
+	scratch = appendLabels(append(scratch[:0], `{"metric":`...), s.Labels)
+	if kind == typeVector {
+		scratch = append(appendPoint(append(scratch, `,"value":`...), s.Points[0]), '}')
+		w.bytes(scratch)
+		return scratch
+	}
+	w.bytes(append(scratch, `,"values":[`...))
+	for i, p := range s.Points {
+		scratch = scratch[:0]
+		if i > 0 {
+			scratch = append(scratch, ',')
+		}
+		scratch = appendPoint(scratch, p)
+		w.bytes(scratch)
+	}
+	w.text("]}")
+	return scratch
+}
+
+// appendPoint appends [seconds,"value"]. Values have the shortest form without an exponent; NaN, +Inf, -Inf.
+func appendPoint(dst []byte, p engine.Point) []byte {
+	dst = appendSeconds(append(dst, '['), p.Time)
+	dst = append(dst, `,"`...)
+	dst = strconv.AppendFloat(dst, p.Value, 'f', -1, 64)
+	return append(dst, `"]`...)
+}

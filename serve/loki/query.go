@@ -1,0 +1,134 @@
+package loki
+
+import (
+	"errors"
+	"time"
+
+	"logstow/logql/engine"
+	"logstow/logql/syntax"
+)
+
+// queryRange is /loki/api/v1/query_range: a log query or a metric query over a range.
+func (q *request) queryRange() error {
+	if err := q.bounds(querySince); err != nil {
+		return err
+	}
+	expr, err := syntax.Parse(q.get("query"))
+	if err != nil {
+		return err
+	}
+	if log, ok := expr.(*syntax.LogExpr); ok {
+		return q.logs(log)
+	}
+	if q.to < q.from {
+		return errEndBeforeStart
+	}
+	step, err := q.step(q.api.opts.Limits.Engine.Points)
+	if err != nil {
+		return err
+	}
+	// As Loki's align_queries_with_step, so that the steps of a dashboard's refreshes coincide.
+	p := engine.MetricParams{Start: q.from - q.from%int64(step), End: q.to - q.to%int64(step), Step: step}
+	value, err := q.metric(q.ctx, expr.(syntax.SampleExpr), p)
+	if err != nil {
+		return err
+	}
+	return q.respondSeries(kindOf(value, true), value.Series)
+}
+
+// query is /loki/api/v1/query: a metric query at one time.
+func (q *request) query() error {
+	at, err := q.time("time", q.now.UnixNano())
+	if err != nil {
+		return err
+	}
+	q.from, q.to = at, at
+	expr, err := syntax.Parse(q.get("query"))
+	if err != nil {
+		return err
+	}
+	sample, ok := expr.(syntax.SampleExpr)
+	if !ok {
+		return badRequest("log queries are not supported as an instant query type, please change your query to a range query type")
+	}
+	value, err := q.metric(q.ctx, sample, engine.MetricParams{Start: at, End: at})
+	if err != nil {
+		return err
+	}
+	return q.respondSeries(kindOf(value, false), value.Series)
+}
+
+// kindOf is the type of the result of a metric query: over a range, or at one time.
+func kindOf(value *engine.Value, ranged bool) string {
+	switch {
+	case ranged:
+		return typeMatrix
+	case value.Scalar && len(value.Series) == 1:
+		return typeScalar
+	default:
+		return typeVector
+	}
+}
+
+// errDone ends a log query that has found enough.
+var errDone = errors.New("limit reached") //nolint:gochecknoglobals // never changes
+
+// logs answers a log query. A range that ends at or before its start is empty: the last page of a client that pages has such.
+func (q *request) logs(log *syntax.LogExpr) error {
+	limit, err := q.entries()
+	if err != nil {
+		return err
+	}
+	backward, err := q.backward()
+	if err != nil {
+		return err
+	}
+	interval, err := q.duration("interval", 0)
+	if err != nil {
+		return err
+	}
+	if interval < 0 {
+		return badRequest("interval must be >= 0")
+	}
+	found := newStreams(q.categorize(), q.api.opts.Limits.Bytes)
+	if q.from < q.to {
+		p := engine.LogParams{From: q.from, To: q.to, Newest: backward, Limit: limit}
+		emit := found.add
+		if interval > 0 {
+			p.Limit, emit = 0, every(interval, limit, found.add)
+		}
+		if err := q.engine().Logs(q.ctx, log, p, emit); err != nil && !errors.Is(err, errDone) {
+			return err
+		}
+	}
+	q.view() // also an empty page has statistics
+	return found.respond(q)
+}
+
+// entries is the parameter limit of records.
+func (q *request) entries() (int, error) {
+	limit, err := q.number("limit", defaultLimit)
+	if most := q.api.opts.Limits.Entries; err == nil && most > 0 && limit > most {
+		return 0, badRequest("max entries limit per query exceeded, limit > max_entries_limit_per_query (%d > %d)", limit, most)
+	}
+	return limit, err
+}
+
+// every passes on records that are an interval apart, at most limit.
+func every(interval time.Duration, limit int, emit func(*engine.Entry) error) func(*engine.Entry) error {
+	var last int64
+	passed := 0
+	return func(e *engine.Entry) error {
+		if passed > 0 && max(e.Time-last, last-e.Time) < int64(interval) {
+			return nil
+		}
+		last = e.Time
+		if err := emit(e); err != nil {
+			return err
+		}
+		if passed++; passed == limit {
+			return errDone
+		}
+		return nil
+	}
+}

@@ -1,0 +1,156 @@
+package loki
+
+import (
+	"bufio"
+	"net/http"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"logstow/logql/engine"
+	"logstow/logql/labels"
+)
+
+// Formats of records.
+const (
+	formatNDJSON = "ndjson"
+	formatRaw    = "raw"
+)
+
+// records is /logstow/api/v1/records: the records of a log query in their order, one a line, without a maximum. They are sent as they
+// are found. Loki's query_range groups them by stream, has at most 5,000, and no bytes that are not UTF-8.
+func (q *request) records() error {
+	if err := q.ordered(querySince); err != nil {
+		return err
+	}
+	log, err := q.logQuery()
+	if err != nil {
+		return err
+	}
+	out, err := q.recordWriter()
+	if err != nil {
+		return err
+	}
+	backward, err := q.backward()
+	if err != nil {
+		return err
+	}
+	p := engine.LogParams{From: q.from, To: q.to, Newest: backward}
+	if p.Limit, err = q.number("limit", 0); err != nil {
+		return err
+	}
+	if err := q.engine().Logs(q.ctx, log, p, out.add); err != nil {
+		return err
+	}
+	return out.close()
+}
+
+// recordWriter is what the parameters format, max_line and download ask for.
+func (q *request) recordWriter() (*recordWriter, error) {
+	w := &recordWriter{q: q, format: q.get("format")}
+	kind, extension := "application/x-ndjson", ".ndjson"
+	switch w.format {
+	case "", formatNDJSON:
+		w.format = formatNDJSON
+	case formatRaw:
+		kind, extension = "text/plain; charset=utf-8", ".log"
+	default:
+		return nil, badRequest("invalid format %q: it is %s or %s", w.format, formatNDJSON, formatRaw)
+	}
+	var err error
+	if w.maxLine, err = q.number("max_line", 0); err != nil {
+		return nil, err
+	}
+	header := q.w.Header()
+	w.begin = func() {
+		header.Set("Content-Type", kind)
+		if q.get("download") != "" {
+			name := "logs-" + time.Unix(0, q.from).UTC().Format("20060102T150405Z") + extension
+			header.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+		}
+		q.started = true
+		w.to = bufio.NewWriterSize(q.w, 32<<10)
+		w.sent = q.api.opts.Now()
+	}
+	return w, nil
+}
+
+// flushEvery is the time after which records that were found are sent, though there are few.
+const flushEvery = 200 * time.Millisecond
+
+// recordWriter writes records as lines. Its first line begins the answer, so that an error before it has a status.
+type recordWriter struct {
+	q       *request
+	format  string
+	maxLine int // bytes; 0 is no limit
+	begin   func()
+	to      *bufio.Writer // nil before the answer begins
+	sent    time.Time
+	buf     []byte
+}
+
+// add writes a record.
+func (w *recordWriter) add(e *engine.Entry) error {
+	if w.to == nil {
+		w.begin()
+	}
+	w.buf = w.buf[:0]
+	if w.format == formatRaw {
+		w.buf = append(append(w.buf, e.Line...), '\n')
+	} else {
+		w.buf = w.appendRecord(w.buf, e)
+	}
+	if _, err := w.to.Write(w.buf); err != nil {
+		return err
+	}
+	if now := w.q.api.opts.Now(); now.Sub(w.sent) > flushEvery {
+		w.sent = now
+		if err := w.to.Flush(); err != nil {
+			return err
+		}
+		return http.NewResponseController(w.q.w).Flush()
+	}
+	return nil
+}
+
+// appendRecord appends a record as an object with a newline. A line longer than the maximum is cut, and "bytes" is its length;
+// "invalid" is set if it has bytes that are not UTF-8, which are U+FFFD.
+func (w *recordWriter) appendRecord(dst []byte, e *engine.Entry) []byte {
+	dst = append(dst, `{"time":"`...)
+	dst = time.Unix(0, e.Time).UTC().AppendFormat(dst, "2006-01-02T15:04:05.000000000Z07:00")
+	dst = append(dst, `","labels":`...)
+	dst = appendLabels(dst, e.Stream)
+	if source := e.Metadata.Get(labels.Source); source != "" {
+		dst = appendString(append(dst, `,"source":`...), source)
+	}
+	if len(e.Parsed) > 0 {
+		dst = appendLabels(append(dst, `,"parsed":`...), e.Parsed)
+	}
+	line := e.Line
+	if w.maxLine > 0 && len(line) > w.maxLine {
+		dst = strconv.AppendInt(append(dst, `,"bytes":`...), int64(len(line)), 10)
+		line = cutUTF8(line, w.maxLine)
+	}
+	if !utf8.Valid(line) {
+		dst = append(dst, `,"invalid":true`...)
+	}
+	return append(appendString(append(dst, `,"line":`...), line), '}', '\n')
+}
+
+// cutUTF8 is at most n bytes of a line, and no part of a character.
+func cutUTF8(line []byte, n int) []byte {
+	for i := n; i > n-utf8.UTFMax && i > 0; i-- {
+		if utf8.RuneStart(line[i]) {
+			return line[:i]
+		}
+	}
+	return line[:n]
+}
+
+// close sends what is left.
+func (w *recordWriter) close() error {
+	if w.to == nil {
+		w.begin()
+	}
+	return w.to.Flush()
+}

@@ -1,0 +1,135 @@
+package loki
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"logstow/logql/engine"
+	"logstow/logql/labels"
+)
+
+// streams collects the records of a log query by their labels, already encoded, because JSON has a stream's labels before its
+// records.
+type streams struct {
+	categorize bool
+	limit      int64 // bytes; 0 is no limit
+	size       int64 // bytes collected
+	entries    int
+	all        map[string]*stream
+	last       *stream
+	lastLabels [3]labels.Labels
+	key        []byte
+}
+
+// stream is the records of equal labels: values are their elements of JSON with a comma behind each.
+type stream struct {
+	labels labels.Labels
+	values []byte
+}
+
+func newStreams(categorize bool, limit int64) *streams {
+	return &streams{categorize: categorize, limit: limit, all: map[string]*stream{}}
+}
+
+// add adds a record.
+func (s *streams) add(e *engine.Entry) error {
+	to := s.of(e)
+	before := len(to.values)
+	dst := append(to.values, `["`...)
+	dst = strconv.AppendInt(dst, e.Time, 10)
+	dst = append(dst, `",`...)
+	dst = appendString(dst, e.Line)
+	if s.categorize {
+		dst = append(dst, ",{"...)
+		if len(e.Metadata) > 0 {
+			dst = appendLabels(append(dst, `"structuredMetadata":`...), e.Metadata)
+		}
+		if len(e.Parsed) > 0 {
+			if len(e.Metadata) > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendLabels(append(dst, `"parsed":`...), e.Parsed)
+		}
+		dst = append(dst, '}')
+	}
+	to.values = append(dst, "],"...)
+	s.entries++
+	s.size += int64(len(to.values) - before)
+	if s.limit > 0 && s.size > s.limit {
+		return fmt.Errorf("%w: the records found take more than %d bytes; use a smaller limit or a narrower query", engine.ErrLimit, s.limit)
+	}
+	return nil
+}
+
+// of is the stream of a record.
+func (s *streams) of(e *engine.Entry) *stream {
+	now := [3]labels.Labels{e.Stream, e.Metadata, e.Parsed}
+	if s.last != nil && identical(now[0], s.lastLabels[0]) && (s.categorize || identical(now[1], s.lastLabels[1]) && identical(now[2], s.lastLabels[2])) {
+		return s.last
+	}
+	ls := e.Stream
+	if !s.categorize {
+		ls = labels.New(slices.Concat(e.Stream, e.Metadata, e.Parsed)...)
+	}
+	s.key = ls.AppendKey(s.key[:0])
+	to := s.all[string(s.key)]
+	if to == nil {
+		to = &stream{labels: ls}
+		s.all[string(s.key)] = to
+		for _, l := range ls {
+			s.size += int64(len(l.Name) + len(l.Value))
+		}
+	}
+	s.last, s.lastLabels = to, now
+	return to
+}
+
+// identical reports whether two label sets are one slice.
+func identical(a, b labels.Labels) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// write writes the array of streams, in the order of their labels.
+func (s *streams) write(w writer) {
+	order := slices.SortedFunc(maps.Values(s.all), func(a, b *stream) int { return labels.Compare(a.labels, b.labels) })
+	w.text("[")
+	for i, one := range order {
+		if i > 0 {
+			w.text(",")
+		}
+		w.text(`{"stream":`)
+		w.bytes(appendLabels(nil, one.labels))
+		w.text(`,"values":[`)
+		w.bytes(one.values[:len(one.values)-1])
+		w.text("]}")
+	}
+	w.text("]")
+}
+
+// writeFlags writes the member of JSON with the encoding flags, if there are any.
+func (s *streams) writeFlags(w writer) {
+	if s.categorize {
+		w.text(`"encodingFlags":["` + categorizeLabels + `"],`)
+	}
+}
+
+// respond answers with the streams.
+func (s *streams) respond(q *request) error {
+	stats, err := json.Marshal(q.stats(s.entries))
+	if err != nil {
+		return err
+	}
+	return q.respond(func(w writer) { s.answer(w, stats) })
+}
+
+// answer writes the answer with the streams. Clients that decode on the fly need resultType and encodingFlags before the result.
+func (s *streams) answer(w writer, stats []byte) {
+	w.text(`{"status":"success","data":{"resultType":"streams",`)
+	s.writeFlags(w)
+	w.text(`"result":`)
+	s.write(w)
+	w.stats(stats)
+}

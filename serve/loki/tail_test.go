@@ -1,0 +1,259 @@
+package loki_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/go-cmp/cmp"
+
+	"logstow/serve/loki"
+)
+
+// following is a server with a connection that follows the records of a query.
+func following(t *testing.T, f *fake, params string, header http.Header, change func(*loki.Options)) *websocket.Conn {
+	t.Helper()
+	f.arrivals, f.ended = make(chan []line), make(chan error, 1)
+	server := httptest.NewServer(api(f, change))
+	t.Cleanup(server.Close)
+	conn, _, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(server.URL, "http")+"/loki/api/v1/tail?"+params, //nolint:bodyclose // there is none
+		&websocket.DialOptions{HTTPHeader: header})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.CloseNow() })
+	conn.SetReadLimit(4 << 20)
+	return conn
+}
+
+// next is the next message as a client decodes it.
+func next(t *testing.T, conn *websocket.Conn) (message struct {
+	Flags   []string `json:"encodingFlags"`
+	Streams []struct {
+		Stream map[string]string `json:"stream"`
+		Values [][]any           `json:"values"`
+	} `json:"streams"`
+	Dropped []any `json:"dropped_entries"`
+},
+) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	kind, text, err := conn.Read(ctx)
+	if err != nil || kind != websocket.MessageText {
+		t.Fatalf("message of type %v: %v", kind, err)
+	}
+	if err := json.Unmarshal(text, &message); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if message.Dropped == nil {
+		t.Errorf("no dropped_entries: %s", text)
+	}
+	return message
+}
+
+var selectAPI = url.Values{"query": {`{service_name="api"}`}, "limit": {"2"}, "delay_for": {"0"}, "start": {hourAgo}}.Encode()
+
+// The newest records come first, in order, then those that arrive.
+func TestTail(t *testing.T) {
+	t.Parallel()
+	f := world()
+	conn := following(t, f, selectAPI, nil, nil)
+	first := next(t, conn)
+	if len(first.Streams) != 2 || first.Flags != nil {
+		t.Fatalf("first message: %+v", first)
+	}
+	want := []any{"1772625300000000000", "status=200 took=1ms path=/y"}
+	if diff := cmp.Diff(want, first.Streams[1].Values[0]); diff != "" {
+		t.Error(diff)
+	}
+	f.arrivals <- []line{{now, "api", "info", "b-1", "new"}, {now.Add(1), "api", "info", "b-1", "newer"}}
+	second := next(t, conn)
+	if len(second.Streams) != 1 || len(second.Streams[0].Values) != 2 || second.Streams[0].Values[1][1] != "newer" {
+		t.Errorf("second message: %+v", second)
+	}
+	if stream := second.Streams[0].Stream; stream["detected_level"] != "info" || stream["source"] != "stdout" || stream["level"] != "info" {
+		t.Errorf("labels: %v", stream)
+	}
+}
+
+func TestTailCategories(t *testing.T) {
+	t.Parallel()
+	conn := following(t, world(), selectAPI, http.Header{"X-Loki-Response-Encoding-Flags": {"categorize-labels"}}, nil)
+	first := next(t, conn)
+	if len(first.Flags) != 1 || first.Flags[0] != "categorize-labels" {
+		t.Errorf("flags: %v", first.Flags)
+	}
+	want := map[string]any{"structuredMetadata": map[string]any{"detected_level": "info", "source": "stdout"}}
+	if diff := cmp.Diff(want, first.Streams[0].Values[0][2]); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]string{"service_name": "api", "level": "info", "instance": "b-1"}, first.Streams[0].Stream); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A poll with many records is several messages.
+func TestTailBounds(t *testing.T) {
+	t.Parallel()
+	f := world()
+	conn := following(t, f, selectAPI, nil, nil)
+	next(t, conn)
+	long := line{now, "api", "info", "b-1", strings.Repeat("x", 300<<10)}
+	f.arrivals <- []line{long, long, long, long, long}
+	if n := len(next(t, conn).Streams[0].Values); n != 4 {
+		t.Errorf("%d long records in a message", n)
+	}
+	if n := len(next(t, conn).Streams[0].Values); n != 1 {
+		t.Errorf("%d long records in the last message", n)
+	}
+	f.arrivals <- make([]line, 2500)
+	for _, want := range []int{1000, 1000, 500} {
+		if n := len(next(t, conn).Streams[0].Values); n != want {
+			t.Errorf("%d records in a message, want %d", n, want)
+		}
+	}
+}
+
+// A client that closes, or whose connection breaks, ends the reading at once.
+func TestTailClientGone(t *testing.T) {
+	t.Parallel()
+	for name, leave := range map[string]func(*websocket.Conn) error{
+		"close": func(c *websocket.Conn) error { return c.Close(websocket.StatusNormalClosure, "") },
+		"break": (*websocket.Conn).CloseNow,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := world()
+			conn := following(t, f, selectAPI, nil, nil)
+			next(t, conn)
+			go leave(conn)
+			select {
+			case err := <-f.ended:
+				if !errors.Is(err, context.Canceled) {
+					t.Errorf("the read ended with %v", err)
+				}
+			case <-time.After(10 * time.Second):
+				t.Fatal("the read goes on")
+			}
+		})
+	}
+}
+
+// A client that answers no ping is gone too.
+func TestTailPing(t *testing.T) {
+	t.Parallel()
+	f := world()
+	// Nothing reads from this connection after the first message, so that no ping is answered.
+	conn := following(t, f, selectAPI, nil, func(o *loki.Options) { o.Ping = 20 * time.Millisecond })
+	next(t, conn)
+	select {
+	case <-f.ended:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the read goes on")
+	}
+}
+
+// A server that ends the request closes the connection with the reason.
+func TestTailServerEnds(t *testing.T) {
+	t.Parallel()
+	f := world()
+	f.arrivals, f.ended = make(chan []line), make(chan error, 1)
+	a, ctxs := api(f, nil), make(chan context.CancelCauseFunc, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithCancelCause(r.Context())
+		ctxs <- cancel
+		a.ServeHTTP(w, r.WithContext(ctx))
+	}))
+	t.Cleanup(server.Close)
+	conn, _, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(server.URL, "http")+"/loki/api/v1/tail?"+selectAPI, nil) //nolint:bodyclose // there is none
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.CloseNow() })
+	next(t, conn)
+	(<-ctxs)(errors.New("the server is shutting down"))
+	_, _, err = conn.Read(t.Context())
+	var closed websocket.CloseError
+	if !errors.As(err, &closed) || closed.Code != websocket.StatusGoingAway || closed.Reason != "the server is shutting down" {
+		t.Errorf("closed with %v", err)
+	}
+	if err := <-f.ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the read ended with %v", err)
+	}
+}
+
+// A failure closes the connection with its text.
+func TestTailFailure(t *testing.T) {
+	t.Parallel()
+	f := world()
+	f.err = errors.New("cannot list web/: storage unavailable" + strings.Repeat(" é", 100))
+	conn := following(t, f, selectAPI, nil, nil)
+	_, _, err := conn.Read(t.Context())
+	var closed websocket.CloseError
+	if !errors.As(err, &closed) || closed.Code != websocket.StatusInternalError || !strings.Contains(closed.Reason, "cannot list web/") {
+		t.Errorf("closed with %v", err)
+	}
+}
+
+// watchedFake is a fake whose records may be flushed early.
+type watchedFake struct {
+	*fake
+	watched atomic.Bool
+}
+
+func (f *watchedFake) Watched() bool { return f.watched.Load() }
+
+// A client that asks for it is sent whether its tail is watched, when that changes; others are not.
+func TestTailWatched(t *testing.T) {
+	t.Parallel()
+	for _, asked := range []bool{true, false} {
+		f := &watchedFake{fake: world()}
+		params := selectAPI
+		if asked {
+			params += "&watched=1"
+		}
+		conn := following(t, f.fake, params, nil, func(o *loki.Options) { o.View = func(context.Context) loki.Backend { return f } })
+		read := func() string {
+			t.Helper()
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			_, text, err := conn.Read(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
+		}
+		if first := read(); strings.Contains(first, "watched") {
+			t.Errorf("first message: %s", first)
+		}
+		arrival := []line{{now, "api", "info", "b-1", "new"}}
+		for _, watched := range []bool{true, true, false} {
+			changed := f.watched.Swap(watched) != watched
+			f.arrivals <- nil // a poll that finds nothing
+			if want := fmt.Sprintf(`{"streams":[],"dropped_entries":[],"watched":%t}`, watched); asked && changed {
+				if got := read(); got != want {
+					t.Errorf("%s, want %s", got, want)
+				}
+			}
+			f.arrivals <- arrival
+			if got := read(); !strings.HasSuffix(got, `"new"]]}],"dropped_entries":[]}`) {
+				t.Errorf("records: %s", got)
+			}
+		}
+		f.watched.Store(true)
+		f.arrivals <- arrival
+		if got := read(); strings.HasSuffix(got, `"new"]]}],"dropped_entries":[],"watched":true}`) != asked {
+			t.Errorf("records with a change: %s", got)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package loki
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// parseTime parses a point in time as Loki's API has it: a Unix time as an integer in nanoseconds, in seconds if it has at most ten
+// digits; a number with a decimal point in seconds; RFC 3339 with an optional fraction. The result is in Unix nanoseconds;
+// times before 1970 and after April 2262, which have none, are errors.
+func parseTime(s string) (int64, error) {
+	ns, ok := unixTime(s)
+	if !ok {
+		t, err := time.Parse(time.RFC3339Nano, s)
+		if err != nil {
+			return 0, fmt.Errorf("cannot parse %q: neither a Unix time nor RFC 3339", s)
+		}
+		ns, ok = t.UnixNano(), t.Year() >= 1970 && t.Year() < 2262
+		if !ok {
+			ns = -1
+		}
+	}
+	if ns < 0 {
+		return 0, fmt.Errorf("cannot use the time %q: it is not between 1970 and 2262", s)
+	}
+	return ns, nil
+}
+
+// unixTime reports false if s is no number. A time out of range is negative.
+func unixTime(s string) (ns int64, ok bool) {
+	const maxSeconds = math.MaxInt64 / int64(time.Second)
+	seconds, fraction, point := strings.Cut(s, ".")
+	n, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil || point && strings.Trim(fraction, "0123456789") != "" {
+		// An exponent, or no number. Float64 is exact enough for those.
+		f, err := parseFloat(s)
+		if err != nil || !point {
+			return 0, false
+		}
+		if !(f >= 0 && f < float64(maxSeconds)) {
+			return -1, true
+		}
+		return int64(f * 1e9), true
+	}
+	if !point && len(s) > 10 {
+		return n, true
+	}
+	if n < 0 || n >= maxSeconds || s[0] == '-' {
+		return -1, true
+	}
+	digits, _ := strconv.ParseInt((fraction + "000000000")[:9], 10, 64)
+	return n*int64(time.Second) + digits, true
+}
+
+// parseDuration parses a duration as Loki's API has it: a float in seconds, or Prometheus' form 1h30m, 10s, 500ms.
+func parseDuration(s string) (time.Duration, error) {
+	if f, err := parseFloat(s); err == nil {
+		if ns := f * 1e9; ns > -math.MaxInt64 && ns < math.MaxInt64 {
+			return time.Duration(math.Round(ns)), nil
+		}
+		return 0, fmt.Errorf("cannot use the duration %q: out of range", s)
+	}
+	units := []struct {
+		name string
+		unit time.Duration
+	}{
+		{"y", 365 * 24 * time.Hour},
+		{"w", 7 * 24 * time.Hour},
+		{"d", 24 * time.Hour},
+		{"h", time.Hour},
+		{"m", time.Minute},
+		{"s", time.Second},
+		{"ms", time.Millisecond},
+	}
+	var sum time.Duration
+	rest := s
+	for rest != "" {
+		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+		letters := len(rest[digits:]) - len(strings.TrimLeft(rest[digits:], "abcdefghijklmnopqrstuvwxyz"))
+		n, err := strconv.ParseInt(rest[:digits], 10, 64)
+		if err != nil {
+			return 0, notADuration(s)
+		}
+		// Units come in descending order, each once.
+		for len(units) > 0 && units[0].name != rest[digits:digits+letters] {
+			units = units[1:]
+		}
+		if len(units) == 0 {
+			return 0, notADuration(s)
+		}
+		if n > int64((math.MaxInt64-sum)/units[0].unit) {
+			return 0, fmt.Errorf("cannot use the duration %q: out of range", s)
+		}
+		sum += time.Duration(n) * units[0].unit
+		rest, units = rest[digits+letters:], units[1:]
+	}
+	if s == "" {
+		return 0, notADuration(s)
+	}
+	return sum, nil
+}
+
+func notADuration(s string) error {
+	return fmt.Errorf("cannot parse %q as a duration: it is neither a number of seconds nor of the form 1h30m", s)
+}
+
+// parseFloat parses a decimal number: not Go's other forms of literals.
+func parseFloat(s string) (float64, error) {
+	if strings.ContainsAny(s, "_xX") {
+		return 0, strconv.ErrSyntax
+	}
+	return strconv.ParseFloat(s, 64)
+}
+
+// defaultStep is a 250th of the range in whole seconds, rounded up, at least a second.
+func defaultStep(from, to int64) time.Duration {
+	const part = 250 * int64(time.Second)
+	n := max(to-from, 0) / part
+	if n*part < to-from {
+		n++
+	}
+	return time.Duration(max(n, 1)) * time.Second
+}
+
+// appendSeconds appends a time as float seconds, to the millisecond.
+func appendSeconds(dst []byte, ns int64) []byte {
+	return strconv.AppendFloat(dst, float64(ns/int64(time.Millisecond))/1000, 'f', -1, 64)
+}

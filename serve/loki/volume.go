@@ -1,0 +1,199 @@
+package loki
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"logstow/logql/engine"
+	"logstow/logql/labels"
+	"logstow/logql/storage"
+	"logstow/logql/syntax"
+)
+
+// indexStats is /loki/api/v1/index/stats: what a query would read. Segments are Loki's chunks.
+func (q *request) indexStats() error {
+	if err := q.ordered(querySince); err != nil {
+		return err
+	}
+	matchers, err := q.matchers()
+	if err != nil {
+		return err
+	}
+	streams, err := q.view().Streams(q.ctx, [][]*syntax.Matcher{matchers}, q.from, q.to)
+	if err != nil {
+		return err
+	}
+	var sum struct {
+		Streams int    `json:"streams"`
+		Chunks  int    `json:"chunks"`
+		Bytes   int64  `json:"bytes"`
+		Entries uint64 `json:"entries"`
+	}
+	for i := range streams {
+		sum.Streams++
+		sum.Chunks += streams[i].Segments
+		sum.Bytes += streams[i].Bytes
+		sum.Entries += streams[i].Records
+	}
+	return q.json(sum)
+}
+
+// volume is /loki/api/v1/index/volume: the bytes of the range by labels, the most first, at its end.
+func (q *request) volume() error {
+	if err := q.ordered(querySince); err != nil {
+		return err
+	}
+	series, err := q.volumes(0, func(int64) int64 { return q.to })
+	if err != nil {
+		return err
+	}
+	return q.respondSeries(typeVector, series)
+}
+
+// volumeRange is /loki/api/v1/index/volume_range: the bytes of each step. The time of a step is the last millisecond of it, or the end
+// of the range in the last step, as Loki's.
+func (q *request) volumeRange() error {
+	if err := q.ordered(querySince); err != nil {
+		return err
+	}
+	step, err := q.step(q.api.opts.Limits.Engine.Points)
+	if err != nil {
+		return err
+	}
+	series, err := q.volumes(step, func(start int64) int64 {
+		if end := start + int64(step); end < q.to {
+			return end - int64(time.Millisecond)
+		}
+		return q.to
+	})
+	if err != nil {
+		return err
+	}
+	return q.respondSeries(typeMatrix, series)
+}
+
+// volumes are the volumes by the labels that the parameters name, those with the most bytes first, as many as the parameter limit.
+func (q *request) volumes(width time.Duration, at func(start int64) int64) ([]engine.Series, error) {
+	limit, err := q.number("limit", defaultLimit)
+	if err != nil {
+		return nil, err
+	}
+	if most := q.api.opts.Limits.Series; most > 0 && limit > most {
+		return nil, badRequest("limit %d exceeds volume_max_series %d", limit, most)
+	}
+	matchers, err := q.matchers()
+	if err != nil {
+		return nil, err
+	}
+	groups, err := q.grouping(matchers)
+	if err != nil {
+		return nil, err
+	}
+	volumes, err := q.view().Volumes(q.ctx, matchers, q.from, q.to, width)
+	if err != nil {
+		return nil, err
+	}
+	return largest(volumes, groups, at, limit), nil
+}
+
+// grouping is how volumes are summed: a volume counts for each of the label sets.
+func (q *request) grouping(matchers []*syntax.Matcher) (func(labels.Labels) []labels.Labels, error) {
+	var names []string
+	if text := q.get("targetLabels"); text != "" {
+		for name := range strings.SplitSeq(text, ",") {
+			names = append(names, strings.TrimSpace(name))
+		}
+	}
+	switch by := q.get("aggregateBy"); by {
+	case "", "series":
+		if names == nil {
+			for _, m := range matchers {
+				names = append(names, m.Name)
+			}
+		}
+		return func(ls labels.Labels) []labels.Labels { return bySeries(ls, names) }, nil
+	case "labels":
+		return func(ls labels.Labels) []labels.Labels { return byLabels(ls, names) }, nil
+	default:
+		return nil, badRequest("invalid aggregateBy %q: it is series or labels", by)
+	}
+}
+
+// bySeries is the labels with the names, if there are all of them; no name is all labels.
+func bySeries(ls labels.Labels, names []string) []labels.Labels {
+	if len(names) == 0 {
+		return []labels.Labels{ls}
+	}
+	kept := make([]labels.Label, 0, len(names))
+	for _, name := range names {
+		value := ls.Get(canonical(name))
+		if value == "" {
+			return nil
+		}
+		kept = append(kept, labels.Label{Name: shown(name), Value: value})
+	}
+	return []labels.Labels{labels.New(kept...)}
+}
+
+// byLabels is a label set of each label alone, without its value.
+func byLabels(ls labels.Labels, names []string) []labels.Labels {
+	if len(names) == 0 {
+		for _, l := range ls {
+			names = append(names, l.Name)
+		}
+	}
+	var sets []labels.Labels
+	for _, name := range names {
+		if ls.Get(canonical(name)) != "" {
+			sets = append(sets, labels.Labels{{Name: shown(name)}}) // as documented, with an empty value
+		}
+	}
+	return sets
+}
+
+// shown is the name of a label in answers: the alias service is not one.
+func shown(name string) string {
+	if name == labels.ServiceAlias {
+		return labels.Service
+	}
+	return name
+}
+
+// largest sums volumes by group and time.
+func largest(volumes []storage.Volume, groups func(labels.Labels) []labels.Labels, at func(int64) int64, limit int) []engine.Series {
+	type group struct {
+		labels labels.Labels
+		bytes  map[int64]int64 // by time
+		sum    int64
+	}
+	all := map[string]*group{}
+	var key []byte
+	for _, v := range volumes {
+		for _, ls := range groups(v.Labels) {
+			key = ls.AppendKey(key[:0])
+			g := all[string(key)]
+			if g == nil {
+				g = &group{labels: ls, bytes: map[int64]int64{}}
+				all[string(key)] = g
+			}
+			g.bytes[at(v.Start)] += v.Bytes
+			g.sum += v.Bytes
+		}
+	}
+	order := slices.SortedFunc(maps.Values(all), func(a, b *group) int {
+		return cmp.Or(cmp.Compare(b.sum, a.sum), labels.Compare(a.labels, b.labels))
+	})
+	order = order[:min(len(order), limit)]
+	series := make([]engine.Series, 0, len(order))
+	for _, g := range order {
+		s := engine.Series{Labels: g.labels}
+		for _, t := range slices.Sorted(maps.Keys(g.bytes)) {
+			s.Points = append(s.Points, engine.Point{Time: t, Value: float64(g.bytes[t])})
+		}
+		series = append(series, s)
+	}
+	return series
+}

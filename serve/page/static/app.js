@@ -1,0 +1,243 @@
+// The page: its parts, and what happens between them.
+
+import { html, render, useEffect, useMemo, useRef, useState } from './vendor/htm-preact.js';
+import { logout, nanosOf, onUnauthorized } from './api.js';
+import { Header, Toolbar } from './chrome.js';
+import { Detail } from './detail.js';
+import { Facets } from './facets.js';
+import { summarize, top } from './fields.js';
+import { Histogram, Legend } from './histogram.js';
+import { bindKeys } from './keys.js';
+import { follow, liveRecords } from './live.js';
+import { filter, highlights, kind, toLogQL } from './logql.js';
+import { Help, Login } from './panels.js';
+import { useEstimate } from './querybar.js';
+import { Results } from './results.js';
+import { labelValues, parserOf } from './search.js';
+import { search, store } from './session.js';
+import { columns as columnsOf, withColumns } from './state.js';
+import { applyTheme, toggleTheme } from './theme.js';
+import { isRelative, parseDuration, resolve } from './time.js';
+import { Button, copy, notify, Notices, useChanges } from './ui.js';
+
+/** positionOf names a record in the address: its time, and its number among those of one time. */
+function positionOf(records, index) {
+  const at = nanosOf(records[index]);
+  let number = 0;
+  while (index - number > 0 && nanosOf(records[index - number - 1]) === at) number++;
+  return number ? `${at}.${number}` : String(at);
+}
+
+function indexAt(records, position) {
+  if (!position) return -1;
+  const [at, number = '0'] = position.split('.');
+  const first = records.findIndex((one) => nanosOf(one) === BigInt(/^\d+$/.test(at) ? at : 0));
+  const index = first + Number(number);
+  return first >= 0 && records[index] && nanosOf(records[index]) === BigInt(at) ? index : -1;
+}
+
+/** useLive follows while the state is live. It returns what is known of the connection. */
+function useLive(state, query) {
+  const [status, setStatus] = useState({ name: '', text: '' });
+  useEffect(() => {
+    if (!state.live || kind(query) === 'metric') return undefined;
+    search.clear(state);
+    return follow(toLogQL(query), {
+      onRecords: (batch) => search.append(batch, liveRecords),
+      onStatus: (name, text = '') => setStatus({ name, text }),
+    });
+  }, [state.live, query]);
+  return status;
+}
+
+/** useRuns runs the query when what it depends on changes, and again as often as the state says. */
+function useRuns(state, runs) {
+  const begun = useRef(false);
+  useEffect(() => {
+    const first = !begun.current; // that one has begun already
+    begun.current = true;
+    if (!state.live && !first) search.run(state);
+  }, [state.q, state.from, state.to, state.tz, state.order, state.by, state.live, runs]);
+  useEffect(() => {
+    const every = parseDuration(state.refresh || '');
+    if (!every || state.live || !isRelative(state.to)) return undefined;
+    const timer = setInterval(() => !document.hidden && ['done', 'error'].includes(search.get().status) && search.run(store.get()), every);
+    return () => clearInterval(timer);
+  }, [state.refresh, state.live, state.q, state.to]);
+}
+
+function App() {
+  const state = useChanges(store);
+  const found = useChanges(search);
+  const [text, setText] = useState(state.q);
+  const [runs, setRuns] = useState(0);
+  const [selected, setSelected] = useState(-1);
+  const [tab, setTab] = useState('fields');
+  const [help, setHelp] = useState(false);
+  const [facetsOpen, setFacetsOpen] = useState(false);
+  const [locked, setLocked] = useState(false);
+  const pending = useRef(state.at);
+  const values = useRef(new Map());
+  useEffect(() => onUnauthorized(() => setLocked(true)), []);
+  useEffect(() => setText(state.q), [state.q]);
+  const estimate = useEstimate(text, state);
+  useRuns(state, runs);
+  const live = useLive(state, state.q);
+  const columns = useMemo(() => columnsOf(state), [state.cols]);
+  const marks = useMemo(() => highlights(state.q), [state.q]);
+
+  useEffect(() => {
+    if (pending.current && found.records.length) {
+      const index = indexAt(found.records, pending.current);
+      if (index >= 0) setSelected(index);
+      if (index >= 0 || found.status !== 'loading') pending.current = '';
+    }
+  }, [found.version]);
+  useEffect(() => {
+    if (!pending.current) setSelected(-1);
+  }, [state.q, state.from, state.to, state.order, state.live]);
+
+  const actions = useMemo(() => makeActions({ setText, setRuns, setHelp, setFacetsOpen, setSelected }), []);
+  const open = state.at !== '' && selected >= 0 && selected < found.records.length;
+  const onSelect = (index) => {
+    setSelected(index);
+    if (store.get().at) store.set({ at: positionOf(found.records, index) }, { replace: true });
+  };
+  const onOpen = (index) => {
+    setSelected(index);
+    store.set({ at: positionOf(found.records, index) }, { replace: true });
+  };
+  const onClose = () => {
+    store.set({ at: '' }, { replace: true });
+    document.getElementById('records')?.focus();
+  };
+  const onContext = () => {
+    if (selected < 0) return;
+    setTab('context');
+    onOpen(selected);
+  };
+  const keys = useRef();
+  keys.current = { ...actions, onClose, onContext, open, facetsOpen, help, live: state.live, onMove: (by) => onSelect(Math.max(0, Math.min(found.records.length - 1, selected + by))) };
+  useEffect(() => bindKeys(() => keys.current), []);
+
+  const completions = {
+    values: async (name) => {
+      if (!values.current.has(name)) values.current.set(name, await labelValues(name, resolve(store.get())));
+      return values.current.get(name);
+    },
+    fields: useMemo(() => new Map(summarize(found.records.slice(0, 300)).map((f) => [f.name, top(f.values, 20).map(([v]) => v)])), [found.records, found.records.length > 0]),
+  };
+  if (locked) return html`<${Login} onDone=${() => location.reload()} />`;
+  const logs = found.kind !== 'metric';
+  return html`<div class=${`page ${open ? 'with-detail' : ''} ${facetsOpen ? 'with-facets' : ''}`}>
+    <${Header} ...${{ state, found, text, setText, estimate, actions, completions, live }} />
+    <div class="body">
+      ${logs &&
+      html`<nav class="facets" aria-label="Fields" id="facets" tabindex="-1">
+        <header class="drawer-head"><h2>Fields</h2><${Button} icon="close" iconOnly label="Close fields" onClick=${() => setFacetsOpen(false)} /></header>
+        <${Facets} search=${found} ...${{ state, columns }} onFilter=${actions.onFilter} onBy=${actions.onBy} onColumn=${actions.onColumn} />
+      </nav>`}
+      <main class="center">
+        ${logs && !state.live && html`<${Counts} ...${{ found, state, actions }} />`}
+        ${logs && html`<${Toolbar} ...${{ state, found, columns, actions, live, estimate }} />`}
+        <div class="results" id="results" tabindex="-1">
+          <${Results} ...${{ state, found, columns, marks, selected, onSelect, onOpen, actions, live, estimate }} />
+        </div>
+      </main>
+      ${open && logs &&
+      html`<${Detail}
+        record=${found.records[selected]} index=${selected} total=${found.records.length} query=${state.q} zone=${state.tz}
+        ...${{ marks, columns, tab, onClose }} onTab=${setTab} onFilter=${actions.onFilter} onColumn=${actions.onColumn}
+        onMove=${(by) => onSelect(selected + by)} />`}
+    </div>
+    ${help && html`<${Help} onClose=${() => setHelp(false)} />`}
+    <${Notices} />
+  </div>`;
+}
+
+/** Counts is the histogram with its legend. */
+function Counts({ found, state, actions }) {
+  const { histogram, histogramError, range, by } = found;
+  const waits = found.status === 'loading' || !histogram;
+  if (histogramError && histogramError.status !== 401) {
+    return html`<div class="counts"><p class="remark" role="alert">Records over time are not available: ${histogramError.message} ${by !== 'level' && html`<button type="button" class="link" onClick=${() => actions.onBy('level')}>Colour by level</button>`}</p></div>`;
+  }
+  if (!range) return html`<div class="counts placeholder" />`;
+  return html`<div class="counts">
+    <${Histogram} range=${range} by=${by} series=${histogram?.series || []} zone=${state.tz} loading=${waits} label="Records over time" onRange=${actions.onRange} />
+    <div class="counts-foot">
+      ${histogram && html`<${Legend} by=${by} series=${histogram.series} onPick=${(name) => actions.onFilter(by, name, 'in', parserOf(found.records, by))} />`}
+      ${by !== 'level' && html`<span class="by">by <b>${by}</b> <button type="button" class="link" onClick=${() => actions.onBy('level')}>by level</button></span>`}
+    </div>
+  </div>`;
+}
+
+function makeActions({ setText, setRuns, setHelp, setFacetsOpen, setSelected }) {
+  const run = (text) => {
+    const before = store.get();
+    if (text === before.q) setRuns((n) => n + 1);
+    else store.set({ q: text, at: '' });
+  };
+  const setRange = (from, to) => store.set({ from: new Date(from).toISOString(), to: new Date(to).toISOString(), live: '', at: '' });
+  const spanned = (f) => {
+    const { from, to } = resolve(store.get());
+    const [a, b] = f(from, to, to - from);
+    setRange(Math.round(a), Math.round(b));
+  };
+  const actions = {
+    onRun: run,
+    again: () => setRuns((n) => n + 1),
+    confirm: () => search.run(store.get(), { confirmed: true }),
+    onStop: () => search.stop(),
+    onMore: () => search.more(),
+    onChange: (change) => store.set({ ...change, live: '', at: '' }),
+    onRange: setRange,
+    onShift: (by) => spanned((from, to, span) => [from + (by * span) / 2, to + (by * span) / 2]),
+    onZoomOut: () => spanned((from, to, span) => [from - span / 2, Math.min(to + span / 2, Math.max(to, Date.now()))]),
+    onFilter(name, value, mode, parser) {
+      const text = filter(store.get().q, name, value, mode, parser);
+      setText(text);
+      run(text);
+    },
+    onQuery(text) {
+      setText(text);
+      store.set({ q: text, at: '', view: 'records' });
+    },
+    onPick(service, levels) {
+      let text = filter('', 'service_name', service, 'in');
+      for (const level of levels) text = filter(text, 'level', level, 'in');
+      setText(text);
+      run(text);
+    },
+    onBy: (by) => store.set({ by }, { replace: true }),
+    onColumn(name) {
+      const now = columnsOf(store.get());
+      actions.onColumns(now.includes(name) ? now.filter((one) => one !== name) : [...now, name]);
+    },
+    onColumns: (names) => store.set({ cols: withColumns(names) }, { replace: true }),
+    onOrder: () => store.set({ order: store.get().order === 'newest' ? 'oldest' : 'newest', at: '' }, { replace: true }),
+    onLines: () => store.set({ lines: store.get().lines === '1' ? '3' : '1' }, { replace: true }),
+    onFormat: () => store.set({ format: store.get().format === 'raw' ? 'readable' : 'raw' }, { replace: true }),
+    onView: () => store.set({ view: store.get().view === 'patterns' ? 'records' : 'patterns', live: '' }),
+    onRefresh: (refresh) => store.set({ refresh, live: '' }, { replace: true }),
+    onLive() {
+      setSelected(-1);
+      store.set({ live: store.get().live ? '' : '1', at: '', view: 'records' }, { replace: true });
+    },
+    onHelp: () => setHelp((now) => !now),
+    onFacets() {
+      setFacetsOpen((now) => !now);
+      setTimeout(() => document.querySelector('#facets input')?.focus(), 0);
+    },
+    closeFacets: () => setFacetsOpen(false),
+    onTheme: () => notify(`Theme: ${toggleTheme()}`),
+    async onLink() {
+      if (await copy(location.href)) notify('Link copied');
+    },
+    onLogout: () => logout().then(() => location.reload()),
+  };
+  return actions;
+}
+
+applyTheme();
+render(html`<${App} />`, document.getElementById('app'));

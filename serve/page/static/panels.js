@@ -1,0 +1,137 @@
+// Panels of the tool bar: columns, download, the command line; help and login.
+
+import { html, useState } from './vendor/htm-preact.js';
+import { Button, copy, Dialog, notify, Popover } from './ui.js';
+import { login, own } from './api.js';
+import { command } from './command.js';
+import { bytes, count, dollars } from './format.js';
+import { summarize } from './fields.js';
+import { nanos } from './time.js';
+
+/** ColumnPicker chooses the fields that the list shows. */
+export function ColumnPicker({ records, columns, onColumns }) {
+  const [name, setName] = useState('');
+  return html`<${Popover} id="columns" icon="columns" label="Columns" panelClass="columns" text=${html`<span class="optional">Columns</span>${columns.length > 0 && html`<b>${columns.length}</b>`}`} hint="Columns (e)">
+    ${() => {
+      const found = summarize(records.slice(0, 500)).map((f) => f.name);
+      const others = ['instance', 'source', ...found].filter((f) => !columns.includes(f) && f.toLowerCase().includes(name.toLowerCase()));
+      const toggle = (f) => onColumns(columns.includes(f) ? columns.filter((c) => c !== f) : [...columns, f]);
+      const move = (i, by) => {
+        const next = [...columns];
+        next.splice(i + by, 0, ...next.splice(i, 1));
+        onColumns(next);
+      };
+      return html`<form onSubmit=${(e) => {
+          e.preventDefault();
+          if (name.trim()) toggle(others.length === 1 ? others[0] : name.trim());
+          setName('');
+        }}>
+          <input type="search" autofocus placeholder="Find or name a field" aria-label="Find or name a field" value=${name} onInput=${(e) => setName(e.target.value)} />
+        </form>
+        ${columns.length > 0 &&
+        html`<ul aria-label="Columns shown">${columns.map((f, i) => html`<li key=${f} class="column-item">
+          <label class="choice"><input type="checkbox" checked onChange=${() => toggle(f)} /> ${f}</label>
+          <${Button} icon="left" iconOnly label=${`Move ${f} to the left`} disabled=${i === 0} onClick=${() => move(i, -1)} />
+          <${Button} icon="right" iconOnly label=${`Move ${f} to the right`} disabled=${i === columns.length - 1} onClick=${() => move(i, 1)} />
+        </li>`)}</ul><hr />`}
+        <ul aria-label="Fields">${others.slice(0, 100).map((f) => html`<li key=${f}><label class="choice"><input type="checkbox" checked=${false} onChange=${() => toggle(f)} /> ${f}</label></li>`)}</ul>
+        ${!others.length && html`<p class="remark">No field in the list has this in its name. Enter adds it as a column.</p>`}`;
+    }}
+  <//>`;
+}
+
+/** Download links to the records of a query, without a maximum. */
+export function Download({ search, estimate, total }) {
+  const log = search.kind === 'log' || search.kind === 'words' || search.kind === 'nothing';
+  const url = (format) => {
+    const { from, to } = search.range;
+    return `${own}records?${new URLSearchParams({ query: search.query, start: nanos(from), end: nanos(to), direction: 'forward', format, download: '1' })}`;
+  };
+  return html`<${Popover} id="download" icon="download" label="Download" iconOnly hint="Download (d)" class="end" panelClass="download">
+    ${(close) =>
+      log && search.range
+        ? html`<p>${total === undefined ? 'All records of the range' : html`All <b>${count(total)}</b> records of the range`}, the oldest first.
+              ${estimate && !estimate.error && html` Reads at most ${bytes(estimate.bytes)}${estimate.free ? '' : `, ${dollars(estimate.cost_usd)}`}.`}</p>
+            <a class="button" id="download-raw" href=${url('raw')} download onClick=${close}>Text, as logged</a>
+            <a class="button" id="download-ndjson" href=${url('ndjson')} download onClick=${close}>NDJSON, with labels</a>
+            <p class="remark">The browser writes the file as it comes. If the connection breaks, it reports the download as failed.</p>`
+        : html`<p>Log queries can be downloaded.</p>`}
+  <//>`;
+}
+
+/** CommandCopier shows the command line of the query. */
+export function CommandCopier({ search, state }) {
+  return html`<${Popover} id="command" icon="terminal" label="Copy as logq command" iconOnly hint="Copy as logq command (x)" class="end" panelClass="command">
+    ${(close) => {
+      if (!search.range) return html`<p>There is no range.</p>`;
+      const all = [['The same records', command({ ...search, state })]];
+      if (state.to === 'now' && state.from.startsWith('now-')) all.push(['The same range before now', command({ ...search, state, relative: true })]);
+      return html`${all.map(
+          ([label, text], i) => html`<div class="command-line"><span class="remark">${label}</span><code id=${`command-${i}`}>${text}</code>
+            <${Button} icon="copy" label=${`Copy: ${label.toLowerCase()}`} onClick=${async () => {
+              if (await copy(text)) notify('Command copied');
+              close();
+            }}><span>Copy</span><//></div>`,
+        )}
+        <p class="remark"><code>logq</code> reads the store in <code>$LOGSTOW_STORE</code>, or give <code>--store</code>.</p>`;
+    }}
+  <//>`;
+}
+
+const keys = [
+  ['/', 'query'], ['Enter', 'run the query; on a record: open it'], ['Ctrl Space', 'complete the query'], ['r', 'run again'], ['t', 'range'], ['s', 'services'],
+  ['[ ]', 'earlier, later'], ['-', 'longer range'], ['h', 'histogram: arrows move, Shift selects, Enter zooms in'], ['f', 'fields'],
+  ['j k  ↓ ↑', 'next, previous record'], ['PgDn PgUp Home End', 'in the list'], ['c', 'context of the record'], ['Esc', 'close'], ['l', 'live tail on or off'],
+  ['o', 'newest or oldest first'], ['w', 'one or three lines a record'], ['i', 'JSON as logged, or readable'], ['e', 'columns'], ['p', 'patterns or records'], ['d', 'download'],
+  ['x', 'copy as logq command'], ['y', 'copy the link'], ['v', 'dark or light'], ['?', 'this help'],
+];
+
+/** Help lists keys and the forms of queries. */
+export function Help({ onClose }) {
+  return html`<${Dialog} label="Help" onClose=${onClose} class="help">
+    <div class="help-columns">
+      <section>
+        <h3>Keys</h3>
+        <table><tbody>${keys.map(([key, text]) => html`<tr><th scope="row">${key.split(' ').filter(Boolean).map((one) => html`<kbd>${one}</kbd>`)}</th><td>${text}</td></tr>`)}</tbody></table>
+      </section>
+      <section>
+        <h3>Queries</h3>
+        <dl>
+          <dt><code>timeout "connection reset" -health</code></dt><dd>Records that contain the words, each of them, in any place; without those behind <code>-</code>. Upper and lower case differ.</dd>
+          <dt><code>{service_name="web", level=~"error|fatal"}</code></dt><dd>Labels: <code>service_name level instance source</code></dd>
+          <dt><code>{…} |= "text" != "other" |~ "expr.*"</code></dt><dd>Line filters</dd>
+          <dt><code>{…} | json | status >= 500</code></dt><dd>Fields of JSON; <code>| logfmt</code> those of <code>name=value</code></dd>
+          <dt><code>sum by (level) (rate({…}[5m]))</code></dt><dd>A metric query is drawn as a chart</dd>
+        </dl>
+        <p class="remark">The address of the page has all that it shows: copy it to share it.</p>
+      </section>
+    </div>
+  <//>`;
+}
+
+/** Login asks for a token. */
+export function Login({ onDone }) {
+  const [token, setToken] = useState('');
+  const [error, setError] = useState('');
+  const [busy, setBusy] = useState(false);
+  const submit = async (e) => {
+    e.preventDefault();
+    setBusy(true);
+    try {
+      await login(token.trim());
+      onDone();
+    } catch (err) {
+      setError(err.status === 401 ? 'This token is not valid.' : err.message);
+    }
+    setBusy(false);
+  };
+  return html`<main class="login">
+    <form onSubmit=${submit}>
+      <h1>Logstow</h1>
+      <p>This server needs a token.</p>
+      <label>Token<input type="password" id="token" autocomplete="current-password" value=${token} onInput=${(e) => setToken(e.target.value)} aria-invalid=${String(Boolean(error))} autofocus /></label>
+      ${error && html`<p class="bad" role="alert">${error}</p>`}
+      <button class="button primary" disabled=${busy || !token.trim()}>Log in</button>
+    </form>
+  </main>`;
+}

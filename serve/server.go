@@ -1,0 +1,160 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"logstow/internal/bind"
+	"logstow/serve/limits"
+)
+
+const (
+	// maxHeader is the maximum size of the header of a request, in bytes: queries are in it.
+	maxHeader = 128 << 10
+	// maxBody is the maximum size of the body of a request, in bytes, maxLogin that of a login, which needs no token.
+	maxBody  = 1 << 20
+	maxLogin = 8 << 10
+)
+
+// errDraining is the cause of the end of requests that follow new records.
+var errDraining = errors.New("the server is shutting down")
+
+// Server serves an API. Make it with [New].
+type Server struct {
+	opts        Options
+	limits      *limits.Limiter
+	measured    *measured
+	listener    net.Listener
+	certificate *certificate // nil without TLS
+	// draining ends when the server stops accepting requests.
+	draining context.Context
+	drain    context.CancelCauseFunc
+	serving  inflight
+}
+
+// New binds the address; the caller must Run or Close the server.
+func New(ctx context.Context, opts Options) (*Server, error) {
+	if err := opts.Check(); err != nil {
+		return nil, err
+	}
+	if opts.Watches != nil {
+		opts.Limits.OtherCost = opts.Watches.Cost
+	}
+	s := &Server{opts: opts, limits: limits.New(opts.Limits)}
+	s.measured = newMeasured(&s.opts, s.limits)
+	if opts.Cert != "" {
+		var err error
+		if s.certificate, err = newCertificate(opts.Cert, opts.Key, opts.Log); err != nil {
+			return nil, err
+		}
+	}
+	var listening net.ListenConfig
+	var err error
+	if s.listener, err = listening.Listen(ctx, "tcp", opts.Listen); err != nil {
+		return nil, bind.Error(opts.Listen, err)
+	}
+	if at, ok := s.listener.Addr().(*net.TCPAddr); opts.Tokens == nil && (!ok || !at.IP.IsLoopback()) { // localhost is what the system resolves it to
+		_ = s.listener.Close()
+		return nil, fmt.Errorf("cannot listen on %s: its address %v is not loopback", opts.Listen, s.listener.Addr())
+	}
+	s.draining, s.drain = context.WithCancelCause(context.WithoutCancel(ctx))
+	if opts.Tokens != nil && !opts.secure() && !isLoopback(hostname(opts.Listen)) {
+		opts.Log.Warn("tokens and logs are sent unencrypted",
+			"hint", "give --tls-cert and --tls-key, or --behind-proxy if a proxy in front of it uses HTTPS")
+	}
+	return s, nil
+}
+
+// Addr is the bound address.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// Close closes the socket of a server that is not running.
+func (s *Server) Close() error { return s.listener.Close() }
+
+// Reload reads the tokens and the certificate again. Those that cannot be read stay as they are; that is logged and returned.
+func (s *Server) Reload() error {
+	var tokens, certificate error
+	if s.opts.Tokens != nil {
+		if tokens = s.opts.Tokens.Reload(); tokens != nil {
+			s.opts.Log.Error("reload rejected; keeping the old tokens", "error", tokens)
+		} else {
+			s.opts.Log.Info("reloaded tokens", "tokens", s.opts.Tokens.Len())
+		}
+	}
+	if s.certificate != nil {
+		if certificate = s.certificate.reload(); certificate != nil {
+			s.opts.Log.Error("reload rejected; keeping the old certificate", "error", certificate)
+		}
+	}
+	return errors.Join(tokens, certificate)
+}
+
+// Run serves until ctx ends. Then it accepts no requests, ends those that follow new records, gives others ten seconds, cancels
+// them, closes all connections and waits for their handlers.
+func (s *Server) Run(ctx context.Context) error {
+	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	server := s.server(late)
+	stopped := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		s.opts.Log.Info("shutting down")
+		s.drain(errDraining)
+		drain, done := context.WithTimeout(late, s.opts.times.drain)
+		defer done()
+		_ = server.Shutdown(drain) // what it does not end is closed below
+		s.serving.wait(drain)      // Shutdown does not wait for connections that handlers took over
+	})
+	var err error
+	if s.certificate != nil {
+		err = server.ServeTLS(s.listener, "", "")
+	} else {
+		err = server.Serve(s.listener)
+	}
+	if !stop() {
+		<-stopped
+	}
+	s.drain(errDraining)
+	cancel(errDraining)
+	_ = server.Close()
+	closing, done := context.WithTimeout(context.WithoutCancel(ctx), s.opts.times.closing)
+	defer done()
+	if !s.serving.wait(closing) {
+		return errors.New("requests did not end after they were canceled")
+	}
+	if err != nil && !errors.Is(err, http.ErrServerClosed) && ctx.Err() == nil {
+		return fmt.Errorf("cannot serve HTTP on %s: %w", s.Addr(), err)
+	}
+	return nil
+}
+
+// server is an http.Server whose requests may continue until late ends.
+func (s *Server) server(late context.Context) *http.Server {
+	server := &http.Server{
+		Handler:           http.HandlerFunc(s.serve),
+		ReadHeaderTimeout: s.opts.times.header,
+		IdleTimeout:       s.opts.times.idle,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelDebug),
+		BaseContext:       func(net.Listener) context.Context { return late },
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 100, WriteByteTimeout: s.opts.times.write},
+	}
+	if s.certificate != nil {
+		server.TLSConfig = s.certificate.config()
+	}
+	return server
+}
+
+// readDeadline bounds reading of a request.
+func (s *Server) readDeadline(w *response, d time.Duration) {
+	var at time.Time
+	if d > 0 {
+		at = time.Now().Add(d)
+	}
+	_ = w.control.SetReadDeadline(at) // a connection without deadlines is one of a test
+}

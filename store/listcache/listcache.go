@@ -1,0 +1,271 @@
+// Package listcache shares listings of a store between the requests of a server, for a short time.
+//
+// Names contain the hour, so what is listed of a past hour changes rarely: compaction, retention, a shipper that catches up. A listing
+// of the current hour is kept for seconds only. When a blob is read that is gone, all listings are dropped.
+// A query that lists again because compaction may have moved records between two pages gets a fresh listing.
+package listcache
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"logstow/store"
+)
+
+const (
+	// Recent is how long a listing is used that may contain records of now.
+	Recent = 5 * time.Second
+	// Past is how long a listing of earlier hours is used.
+	Past = 2 * time.Minute
+	// settle is the time after the end of a period from which its listing is one of the past.
+	settle = time.Hour
+	// boundary is how long before and after an hour it counts as the current one, too.
+	boundary = time.Minute
+	// maxItems is the number of blobs that are kept at most, about 1 KiB each, and of prefixes; each listing counts as one more.
+	maxItems = 64 << 10
+)
+
+// Reader is a store's blobs with shared listings. It is safe for concurrent use.
+type Reader struct {
+	store.BlobReader
+	now      func() time.Time
+	blobs    listings[store.Blob]
+	prefixes listings[string]
+}
+
+// New makes a reader; now is the clock.
+func New(blobs store.BlobReader, now func() time.Time) *Reader {
+	return &Reader{
+		BlobReader: blobs, now: now,
+		blobs: listings[store.Blob]{all: map[string]*listing[store.Blob]{}}, prefixes: listings[string]{all: map[string]*listing[string]{}},
+	}
+}
+
+// Read reads a range of a blob.
+func (r *Reader) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
+	data, err := r.BlobReader.Read(ctx, name, off, n)
+	if errors.Is(err, store.ErrNotFound) {
+		r.blobs.drop()
+		r.prefixes.drop()
+	}
+	return data, err
+}
+
+type contextKey struct{}
+
+// NewContext returns a context in which blobs of the current hour are listed again if they were listed longer ago than maxAge, which is
+// called at each listing.
+func NewContext(ctx context.Context, maxAge func() time.Duration) context.Context {
+	return context.WithValue(ctx, contextKey{}, maxAge)
+}
+
+// maxAge is that of a context for a prefix.
+func maxAge(ctx context.Context, prefix string, now time.Time) time.Duration {
+	age, ok := ctx.Value(contextKey{}).(func() time.Duration)
+	if !ok {
+		return Recent
+	}
+	end, ok := periodEnd(prefix)
+	if left := end.Sub(now); !ok || left < -boundary || left > time.Hour+boundary {
+		return Recent
+	}
+	return age()
+}
+
+// List lists blobs, from an earlier listing if that is not too old and the context does not need a fresh one.
+func (r *Reader) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
+	if store.NeedsFreshListings(ctx) {
+		return r.BlobReader.List(ctx, prefix)
+	}
+	return r.blobs.pages(ctx, prefix, maxAge(ctx, prefix, r.now()), r.now, func() iter.Seq2[[]store.Blob, error] { return r.BlobReader.List(ctx, prefix) })
+}
+
+// ListPrefixes lists prefixes, from an earlier listing if that is not too old.
+func (r *Reader) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
+	return r.prefixes.pages(ctx, prefix, Recent, r.now, func() iter.Seq2[[]string, error] { return r.BlobReader.ListPrefixes(ctx, prefix) })
+}
+
+// listings are listings by their prefix.
+type listings[T any] struct {
+	mu    sync.Mutex
+	all   map[string]*listing[T]
+	items int
+}
+
+// listing is a listing that is kept, or under way.
+type listing[T any] struct {
+	// done is closed at its end. The others are set before that.
+	done  chan struct{}
+	valid bool
+	pages [][]T
+	items int // those of the pages, and one for the listing itself: most hours of a service may be empty
+	began time.Time
+	// life is how long it is used; one of Recent is not used longer than the context allows.
+	life time.Duration
+}
+
+// fresh reports whether a listing that has ended may be used.
+func (l *listing[T]) fresh(now time.Time, recent time.Duration) bool {
+	life := l.life
+	if life == Recent {
+		life = min(life, recent)
+	}
+	return l.valid && now.Before(l.began.Add(life))
+}
+
+// pages yields the pages of a listing that is kept, after waiting for one under way, or of a new one.
+func (ls *listings[T]) pages(ctx context.Context, prefix string, recent time.Duration, now func() time.Time, list func() iter.Seq2[[]T, error]) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		for {
+			l, mine := ls.find(prefix, now(), recent)
+			if mine {
+				ls.fetch(prefix, l, now, list(), yield)
+				return
+			}
+			select {
+			case <-l.done:
+			case <-ctx.Done():
+				yield(nil, context.Cause(ctx))
+				return
+			}
+			if !l.valid {
+				continue // it failed, or was given up
+			}
+			for _, page := range l.pages {
+				if !yield(page, nil) {
+					return
+				}
+			}
+			return
+		}
+	}
+}
+
+// find is the listing of a prefix; mine is set if it is a new one, which the caller has to fetch.
+func (ls *listings[T]) find(prefix string, now time.Time, recent time.Duration) (l *listing[T], mine bool) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if l = ls.all[prefix]; l != nil {
+		select {
+		case <-l.done:
+			if l.fresh(now, recent) {
+				return l, false
+			}
+			ls.remove(prefix)
+		default:
+			return l, false
+		}
+	}
+	l = &listing[T]{done: make(chan struct{}), items: 1}
+	ls.all[prefix] = l
+	return l, true
+}
+
+// fetch yields the pages of a new listing and keeps them.
+func (ls *listings[T]) fetch(prefix string, l *listing[T], now func() time.Time, list iter.Seq2[[]T, error], yield func([]T, error) bool) {
+	l.began = now()
+	l.life = lifetime(prefix, l.began)
+	complete := false
+	defer func() { ls.finish(prefix, l, complete) }()
+	for page, err := range list {
+		if err == nil && l.items <= maxItems {
+			l.pages = append(l.pages, page)
+			l.items += len(page)
+		}
+		if !yield(page, err) || err != nil {
+			return
+		}
+	}
+	complete = l.items <= maxItems
+}
+
+// finish ends a listing; one that is not complete is removed.
+func (ls *listings[T]) finish(prefix string, l *listing[T], complete bool) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	l.valid = complete
+	current := ls.all[prefix] == l // not dropped meanwhile
+	switch {
+	case current && complete:
+		ls.items += l.items
+		for other := range ls.all {
+			if ls.items <= maxItems {
+				break
+			}
+			if other != prefix {
+				ls.remove(other)
+			}
+		}
+	case current:
+		delete(ls.all, prefix)
+	}
+	close(l.done)
+}
+
+// remove removes a listing; one under way continues for the requests that wait for it.
+func (ls *listings[T]) remove(prefix string) {
+	l := ls.all[prefix]
+	delete(ls.all, prefix)
+	if l.valid {
+		ls.items -= l.items
+	}
+}
+
+// drop removes all listings.
+func (ls *listings[T]) drop() {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	for prefix := range ls.all {
+		ls.remove(prefix)
+	}
+}
+
+// lifetime is how long a listing of a prefix that began at now is used.
+func lifetime(prefix string, now time.Time) time.Duration {
+	if end, ok := periodEnd(prefix); ok && now.Sub(end) > settle {
+		return Past
+	}
+	return Recent
+}
+
+// periodEnd is the end of the year, month, day, hour or minute that a prefix names: service/2006/01/02/1504/.
+func periodEnd(prefix string) (time.Time, bool) {
+	parts := strings.Split(strings.TrimSuffix(prefix, "/"), "/")
+	if len(parts) < 2 || len(parts) > 5 {
+		return time.Time{}, false
+	}
+	number := func(i int, def int) int {
+		if i >= len(parts) {
+			return def
+		}
+		n, err := strconv.Atoi(parts[i])
+		if err != nil {
+			return -1
+		}
+		return n
+	}
+	year, month, day, hour := number(1, 0), number(2, 1), number(3, 1), number(4, 0)
+	if year < 1 || month < 1 || day < 1 || hour < 0 {
+		return time.Time{}, false
+	}
+	switch len(parts) {
+	case 2:
+		return time.Date(year+1, 1, 1, 0, 0, 0, 0, time.UTC), true
+	case 3:
+		return time.Date(year, time.Month(month)+1, 1, 0, 0, 0, 0, time.UTC), true
+	case 4:
+		return time.Date(year, time.Month(month), day+1, 0, 0, 0, 0, time.UTC), true
+	}
+	switch len(parts[4]) {
+	case 1: // the first digit of the hour
+		hour = hour*10 + 9
+	case 4:
+		hour /= 100
+	}
+	return time.Date(year, time.Month(month), day, hour+1, 0, 0, 0, time.UTC), true
+}

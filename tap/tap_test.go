@@ -1,0 +1,296 @@
+package tap_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"logstow/record"
+	"logstow/tap"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// serve serves a tap in a directory until the test ends; stop ends it sooner.
+func serve(t testing.TB, dir string) (one *tap.Tap, stop func()) {
+	t.Helper()
+	one = tap.New("pod-3", slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- one.Serve(ctx, dir) }()
+	late := time.Now().Add(20 * time.Second)
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	for {
+		info, err := os.Stat(filepath.Join(dir, tap.Socket))
+		if err == nil && info.Mode().Perm() == 0o600 {
+			return one, stop
+		}
+		if time.Now().After(late) {
+			t.Fatalf("no socket: %v", err)
+		}
+		time.Sleep(time.Millisecond) // a socket has no event for its permissions
+	}
+}
+
+func connect(t testing.TB, dir string) *tap.Client {
+	t.Helper()
+	c, err := tap.Connect(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// awaitEnabled waits until the tap has a client and time.
+func awaitEnabled(t testing.TB, o *tap.Observer) {
+	t.Helper()
+	for late := time.Now().Add(10 * time.Second); !o.Enabled(); time.Sleep(time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatal("no client is connected")
+		}
+	}
+}
+
+// next is the next record; skipped ones are added up.
+func next(t testing.TB, c *tap.Client, skipped *uint64) *tap.Record {
+	t.Helper()
+	for {
+		r, n, err := c.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if *skipped += n; r != nil {
+			return r
+		}
+	}
+}
+
+// Two clients get what passes, also in a directory whose name is too long for a socket's address.
+func TestRecords(t *testing.T) {
+	t.Parallel()
+	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), strings.Repeat("d", 120))} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		one, stop := serve(t, dir)
+		o := one.Observer("regexp x")
+		if o.Enabled() {
+			t.Error("enabled without a client")
+		}
+		a, b := connect(t, dir), connect(t, dir)
+		awaitEnabled(t, o)
+		long := bytes.Repeat([]byte("m"), tap.MaxMessage+1)
+		r := record.Record{Time: 1700000000123456789, Level: record.Warn, Source: "a/b", Message: []byte("hello\x00\n")}
+		o.Observe("shop", &r, []string{"bearer", "card"}, "sample")
+		o.Observe("", &record.Record{Message: long}, nil, "")
+		if len(long) != tap.MaxMessage+1 || string(r.Message) != "hello\x00\n" {
+			t.Error("the record was changed")
+		}
+		for _, c := range []*tap.Client{a, b} {
+			var skipped uint64
+			got := next(t, c, &skipped)
+			want := &tap.Record{Record: r, Service: "shop", Parser: "regexp x", Size: 7, Redacted: []string{"bearer", "card"}, Dropped: "sample"}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+			if got = next(t, c, &skipped); got.Size != len(long) || len(got.Message) != tap.MaxMessage {
+				t.Errorf("%d bytes of %d", len(got.Message), got.Size)
+			}
+			if skipped > 0 {
+				t.Errorf("%d skipped", skipped)
+			}
+		}
+		stop()
+		if _, _, err := a.Next(); !errors.Is(err, io.EOF) {
+			t.Errorf("after the end: %v", err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, tap.Socket)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the socket is still there: %v", err)
+		}
+	}
+}
+
+// A client that does not read costs no time and a bounded memory; what it misses is counted when it
+// reads again. Records and skipped ones together are all there were.
+func TestSlowClient(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	one, _ := serve(t, dir)
+	c := connect(t, dir)
+	o := one.Observer("")
+	awaitEnabled(t, o)
+	message := bytes.Repeat([]byte("x"), 10_000)
+	const n = 20_000
+	var slowest time.Duration
+	for range n {
+		begun := time.Now()
+		if o.Enabled() {
+			o.Observe("s", &record.Record{Message: message}, nil, "")
+		}
+		slowest = max(slowest, time.Since(begun))
+	}
+	if slowest > time.Second {
+		t.Errorf("a record took %v", slowest)
+	}
+	var got, skipped uint64
+	for got+skipped < n {
+		r, more, err := c.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if skipped += more; r != nil {
+			got++
+		}
+	}
+	if got+skipped > n+1000 || got == 0 || got > n/2 { // awaitEnabled counts, too
+		t.Errorf("%d records and %d skipped of %d", got, skipped, n)
+	}
+}
+
+// Observing takes a small part of the time, however many records there are.
+func TestShare(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	one, _ := serve(t, dir)
+	c := connect(t, dir)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			if _, _, err := c.Next(); err != nil {
+				return
+			}
+		}
+	}()
+	o := one.Observer("")
+	awaitEnabled(t, o)
+	r := record.Record{Message: bytes.Repeat([]byte("x"), 300)}
+	begun := time.Now()
+	var observing time.Duration
+	observed := 0
+	for time.Since(begun) < time.Second {
+		for range 100 {
+			if o.Enabled() {
+				start := time.Now()
+				o.Observe("s", &r, nil, "")
+				observing += min(time.Since(start), 100*time.Microsecond)
+				observed++
+			}
+		}
+	}
+	if all := time.Since(begun); observing > all/10 || observed == 0 {
+		t.Errorf("%v of %v for %d records", observing, all, observed)
+	}
+	_ = c.Close()
+	<-done
+}
+
+// The clients past the limit wait; a place that becomes free is taken.
+func TestClients(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	serve(t, dir)
+	var all []*tap.Client
+	for range tap.MaxClients {
+		all = append(all, connect(t, dir))
+	}
+	connected := make(chan error)
+	go func() {
+		c, err := tap.Connect(t.Context(), dir)
+		if err == nil {
+			err = c.Close()
+		}
+		connected <- err
+	}()
+	select {
+	case err := <-connected:
+		t.Fatalf("one more than %d: %v", tap.MaxClients, err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	ending, end := context.WithCancelCause(t.Context())
+	time.AfterFunc(time.Millisecond, func() { end(io.ErrNoProgress) })
+	if _, err := tap.Connect(ending, dir); !errors.Is(err, io.ErrNoProgress) {
+		t.Errorf("a client that is interrupted while it waits: %v", err)
+	}
+	_ = all[0].Close()
+	if err := <-connected; err != nil {
+		t.Error(err)
+	}
+}
+
+// A server that sends anything else is reported.
+func TestMalformed(t *testing.T) {
+	t.Parallel()
+	const magic = "logstow tap 1\n"
+	for i, text := range []string{"HTTP/1.1 400 Bad", magic + "\x00\x00\x00\x00", magic + "\xff\xff\xff\xff", magic + "\x00\x00\x00\x01\x09", magic + "\x00\x00\x00\x02\x01\x00", magic + "\x00\x00\x00\x05\x02"} {
+		dir := t.TempDir()
+		l, err := net.Listen("unix", filepath.Join(dir, tap.Socket))
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			c, err := l.Accept()
+			if err == nil {
+				_, _ = io.WriteString(c, text)
+				_ = c.Close()
+			}
+		}()
+		c, err := tap.Connect(t.Context(), dir)
+		if err == nil {
+			_, _, err = c.Next()
+			_ = c.Close()
+		}
+		if err == nil || errors.Is(err, io.EOF) {
+			t.Errorf("%d: %v", i, err)
+		}
+		_ = l.Close()
+	}
+}
+
+func BenchmarkObserve(b *testing.B) {
+	for _, clients := range []int{0, 1} {
+		b.Run(fmt.Sprint(clients), func(b *testing.B) {
+			dir := b.TempDir()
+			one, _ := serve(b, dir)
+			o := one.Observer("")
+			if clients > 0 {
+				c := connect(b, dir)
+				go func() {
+					for {
+						if _, _, err := c.Next(); err != nil {
+							return
+						}
+					}
+				}()
+				awaitEnabled(b, o)
+			}
+			r := record.Record{Message: bytes.Repeat([]byte("x"), 300)}
+			b.ReportAllocs()
+			for b.Loop() {
+				if o.Enabled() {
+					o.Observe("s", &r, nil, "")
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,235 @@
+package tap
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"logstow/record"
+)
+
+// What a client receives is magic, the instance of the shipper and then frames: the length of the rest in four bytes,
+// a kind, and its content. Numbers are big-endian or unsigned varints, texts have their length before them.
+//
+//	skipped  number of records
+//	record   time (8 bytes), level (1 byte), service, source, parser, dropped, number of kinds, kinds,
+//	         length of the message, message
+const (
+	magic = "logstow tap 2\n"
+
+	frameRecord, frameSkipped = 1, 2
+	// maxFrame is the maximum length of a frame: that of a message and all texts.
+	maxFrame = MaxMessage + 64<<10
+	// maxKinds is the maximum number of kinds of secrets.
+	maxKinds = 256
+	// connectTimeout is how long a client waits for its turn.
+	connectTimeout = 5 * time.Second
+)
+
+var errFrame = errors.New("malformed frame from the shipper") //nolint:gochecknoglobals // a sentinel
+
+func appendRecord(b []byte, r *Record) []byte {
+	start := len(b)
+	b = append(b, 0, 0, 0, 0, frameRecord)
+	b = binary.BigEndian.AppendUint64(b, uint64(r.Time))
+	b = append(b, byte(r.Level))
+	b = appendText(b, r.Service)
+	b = appendText(b, r.Source)
+	b = appendText(b, r.Parser)
+	b = appendText(b, r.Dropped)
+	kinds := r.Redacted[:min(len(r.Redacted), maxKinds)]
+	b = binary.AppendUvarint(b, uint64(len(kinds)))
+	for _, kind := range kinds {
+		b = appendText(b, kind)
+	}
+	b = binary.AppendUvarint(b, uint64(r.Size))
+	b = append(b, r.Message...)
+	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4))
+	return b
+}
+
+func appendSkipped(b []byte, n uint64) []byte {
+	start := len(b)
+	b = binary.AppendUvarint(append(b, 0, 0, 0, 0, frameSkipped), n)
+	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4))
+	return b
+}
+
+func appendText(b []byte, text string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
+}
+
+// readText reads what appendText appended.
+func readText(in *bufio.Reader) (string, error) {
+	n, err := binary.ReadUvarint(in)
+	if err != nil {
+		return "", err
+	}
+	if n > maxFrame {
+		return "", errFrame
+	}
+	text := make([]byte, n)
+	_, err = io.ReadFull(in, text)
+	return string(text), err
+}
+
+// Client receives the records of a shipper. It is for one goroutine.
+type Client struct {
+	conn  net.Conn
+	in    *bufio.Reader
+	frame []byte
+	stop  func() bool
+	known map[string]string
+
+	instance string
+}
+
+// Connect connects to the shipper that has a buffer's directory open. The end of ctx ends the client,
+// which must be closed.
+func Connect(ctx context.Context, dir string) (*Client, error) {
+	path, release, err := socketPath(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", path)
+	if err != nil && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{conn: conn, in: bufio.NewReaderSize(conn, maxFrame), known: map[string]string{}}
+	head := make([]byte, len(magic))
+	_ = conn.SetReadDeadline(time.Now().Add(connectTimeout))
+	c.stop = context.AfterFunc(ctx, func() { _ = conn.Close() })
+	if _, err := io.ReadFull(c.in, head); err != nil {
+		_ = c.Close()
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("no response, %d clients may be connected already: %w", MaxClients, err)
+	}
+	if string(head) != magic {
+		return nil, errors.Join(fmt.Errorf("the shipper is of another version: it begins with %q", head), c.Close())
+	}
+	if c.instance, err = readText(c.in); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	_ = conn.SetReadDeadline(time.Time{})
+	return c, nil
+}
+
+// Close disconnects.
+func (c *Client) Close() error {
+	c.stop()
+	return c.conn.Close()
+}
+
+// Instance is that of the shipper.
+func (c *Client) Instance() string { return c.instance }
+
+// Waits reports whether Next would wait for the shipper.
+func (c *Client) Waits() bool { return c.in.Buffered() == 0 }
+
+// Next waits for a record, which is valid until the next call, or for a number of records that were
+// skipped; then the record is nil. The error is [io.EOF] when the shipper has ended.
+func (c *Client) Next() (r *Record, skipped uint64, err error) {
+	var head [4]byte
+	if _, err := io.ReadFull(c.in, head[:]); err != nil {
+		return nil, 0, err
+	}
+	n := binary.BigEndian.Uint32(head[:])
+	if n == 0 || n > maxFrame {
+		return nil, 0, errFrame
+	}
+	if cap(c.frame) < int(n) {
+		c.frame = make([]byte, n, max(n, 4<<10))
+	}
+	c.frame = c.frame[:n]
+	if _, err := io.ReadFull(c.in, c.frame); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, 0, err
+	}
+	d := decoder{b: c.frame[1:], known: c.known}
+	switch c.frame[0] {
+	case frameRecord:
+		r = d.record()
+	case frameSkipped:
+		skipped = d.number()
+	default:
+		return nil, 0, errFrame
+	}
+	if d.bad {
+		return nil, 0, errFrame
+	}
+	return r, skipped, nil
+}
+
+// decoder decodes a frame.
+type decoder struct {
+	b     []byte
+	bad   bool
+	known map[string]string
+}
+
+func (d *decoder) record() *Record {
+	r := &Record{}
+	if len(d.b) < 9 {
+		d.bad = true
+		return nil
+	}
+	r.Time, r.Level = int64(binary.BigEndian.Uint64(d.b)), record.Level(d.b[8])
+	d.bad = r.Level > record.Fatal
+	d.b = d.b[9:]
+	r.Service, r.Source, r.Parser, r.Dropped = d.text(), d.text(), d.text(), d.text()
+	kinds := d.number()
+	if kinds > maxKinds {
+		d.bad = true
+		return nil
+	}
+	for range kinds {
+		r.Redacted = append(r.Redacted, d.text())
+	}
+	r.Size = int(d.number())
+	r.Message = d.b
+	return r
+}
+
+func (d *decoder) number() uint64 {
+	n, used := binary.Uvarint(d.b)
+	if used <= 0 {
+		d.bad = true
+		return 0
+	}
+	d.b = d.b[used:]
+	return n
+}
+
+// text is a text; the few different ones are allocated once.
+func (d *decoder) text() string {
+	n := d.number()
+	if n > uint64(len(d.b)) {
+		d.bad = true
+		return ""
+	}
+	raw := d.b[:n]
+	d.b = d.b[n:]
+	if text, ok := d.known[string(raw)]; ok {
+		return text
+	}
+	if len(d.known) >= 1024 {
+		clear(d.known)
+	}
+	text := string(raw)
+	d.known[text] = text
+	return text
+}

@@ -1,0 +1,45 @@
+package tap
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"logstow/record"
+)
+
+// FuzzFrame checks that no frame harms, and that what is decoded encodes to the same record again.
+func FuzzFrame(f *testing.F) {
+	f.Add(appendRecord(nil, &Record{Record: record.Record{Time: 5, Level: record.Info, Source: "a", Message: []byte("m")}, Service: "s", Size: 1, Redacted: []string{"card"}, Dropped: "drop"})[5:])
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		d := decoder{b: frame, known: map[string]string{}}
+		r := d.record()
+		if d.bad {
+			return
+		}
+		again := appendRecord(nil, r)
+		d = decoder{b: again[5:], known: map[string]string{}}
+		if diff := cmp.Diff(r, d.record()); diff != "" || d.bad {
+			t.Fatal(diff)
+		}
+		if n := len(again); n > len(frame)+5+64 || !bytes.HasSuffix(again, r.Message) {
+			t.Fatalf("%d bytes of %d", n, len(frame))
+		}
+	})
+}
+
+// What waits for a client is bounded, and what finds no space is counted.
+func TestBounded(t *testing.T) {
+	t.Parallel()
+	c := &client{}
+	r := &Record{Record: record.Record{Message: make([]byte, 1000)}}
+	const n = 2 * maxWaiting / 1000
+	for range n {
+		c.add(r)
+	}
+	if len(c.waiting) > maxWaiting+2000 || c.skipped < n/3 || c.skipped > 2*n/3 {
+		t.Errorf("%d bytes wait, %d of %d skipped", len(c.waiting), c.skipped, n)
+	}
+}

@@ -1,0 +1,385 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"logstow/internal/retry"
+	"logstow/store"
+)
+
+const (
+	// DefaultInterval is the default interval at which a shipper polls for watches.
+	DefaultInterval = 5 * time.Second
+	// DefaultMaxFlushes is the default maximum of segments a service and day that a shipper flushes early.
+	DefaultMaxFlushes = 5000
+	// deniedInterval is the interval at which a store is polled that denies access to its watches.
+	deniedInterval = 10 * time.Minute
+	// storeTimeout limits how long a flush is waited for until the shipper reports that it is still there.
+	storeTimeout = Renewal
+	// requestTimeout limits a request of a shipper, and the requests of a step of a watcher: three steps are less than the lifetime of
+	// a watch.
+	requestTimeout = 10 * time.Second
+)
+
+// Buffer is what a [Flusher] needs of a buffer. Package buffer implements it.
+type Buffer interface {
+	Services() []string
+	FlushService(ctx context.Context, service string) (batches int)
+	WaitStored(ctx context.Context, service string, before time.Time) error
+}
+
+// FlusherOptions configure a [Flusher].
+type FlusherOptions struct {
+	// Instance is the shipper's.
+	Instance string
+	// Stores returns the stores that new segments are written to; those that cannot be opened are left out.
+	Stores func(ctx context.Context) []store.Store
+	// Settings are the initial ones.
+	Settings Settings
+	// Log receives what happens; nil discards it.
+	Log *slog.Logger
+}
+
+// Settings are those of a [Flusher] that may change while it runs.
+type Settings struct {
+	// Interval is the interval between polls; 0 disables watches.
+	Interval time.Duration
+	// MaxFlushes limits the segments that are flushed early, a service and UTC day; a restart begins again.
+	MaxFlushes int
+}
+
+// FlusherStats are totals since the start, except Watched.
+type FlusherStats struct {
+	// Watched is the number of services that are being watched.
+	Watched int
+	// Flushes is the number of segments flushed early, Limited that of flushes left out at the limit of a day.
+	Flushes, Limited uint64
+	// Failures is the number of polls and reports that failed.
+	Failures uint64
+}
+
+// Flusher is the shipper's side: it polls for watches and flushes the watched services of a buffer. It is safe for
+// concurrent use.
+type Flusher struct {
+	opts FlusherOptions
+	// buffer is that of Run.
+	buffer Buffer
+	// changed wakes the poll loop after Configure.
+	changed chan struct{}
+
+	mu       sync.Mutex
+	settings Settings
+	stats    FlusherStats
+	// flushing are the services that are being watched.
+	flushing map[string]*flushing
+	// spent are the segments flushed early on a day, by service, limited the services at the limit of it.
+	day     string
+	spent   map[string]int
+	limited map[string]bool
+	// denied are the stores that deny access to their watches, by when they are polled again; logged are those of which that
+	// was logged.
+	denied map[string]time.Time
+	logged map[string]bool
+}
+
+// NewFlusher makes a Flusher; Run runs it.
+func NewFlusher(opts FlusherOptions) *Flusher {
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Flusher{
+		opts: opts, settings: opts.Settings, changed: make(chan struct{}, 1),
+		flushing: map[string]*flushing{}, spent: map[string]int{}, limited: map[string]bool{}, denied: map[string]time.Time{}, logged: map[string]bool{},
+	}
+}
+
+// Configure changes the settings.
+func (f *Flusher) Configure(s Settings) {
+	f.mu.Lock()
+	f.settings = s
+	f.mu.Unlock()
+	select {
+	case f.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Stats returns a snapshot.
+func (f *Flusher) Stats() FlusherStats {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.stats
+	s.Watched = len(f.flushing)
+	return s
+}
+
+// Run polls, and flushes the services of a buffer, until ctx ends. It may be called once. The first poll is after a random part of the interval, so that shippers that start
+// together do not poll together.
+func (f *Flusher) Run(ctx context.Context, b Buffer) {
+	f.buffer = b
+	var services sync.WaitGroup
+	defer services.Wait()
+	timer := time.NewTimer(rand.N(max(1, f.interval())))
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.changed:
+		case <-timer.C:
+		}
+		began := time.Now()
+		if interval := f.interval(); interval > 0 {
+			f.poll(ctx, &services)
+			timer.Reset(max(0, interval-time.Since(began)))
+		} else {
+			timer.Stop()
+		}
+	}
+}
+
+func (f *Flusher) interval() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.settings.Interval
+}
+
+// poll reads the watches on the buffer's services in each store, and begins to flush what is newly watched.
+func (f *Flusher) poll(ctx context.Context, services *sync.WaitGroup) {
+	own := f.buffer.Services()
+	if len(own) == 0 {
+		return
+	}
+	for _, s := range f.opts.Stores(ctx) {
+		if !f.allowed(s) {
+			continue
+		}
+		requesting, cancel := context.WithTimeout(ctx, requestTimeout)
+		all, err := readWatches(requesting, s.Tables(), Table(s.Container()), own[0], own[len(own)-1])
+		cancel()
+		if err != nil {
+			f.failed(ctx, s, err)
+			continue
+		}
+		for _, w := range all {
+			if _, ok := slices.BinarySearch(own, w.service); ok {
+				f.see(ctx, services, s, w)
+			}
+		}
+	}
+}
+
+// allowed reports whether a store is to be polled.
+func (f *Flusher) allowed(s store.Store) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if time.Now().Before(f.denied[s.String()]) {
+		return false
+	}
+	delete(f.denied, s.String())
+	return true
+}
+
+// failed counts a failure. Access that is denied is logged once; other failures are those of uploads too, which log them.
+func (f *Flusher) failed(ctx context.Context, s store.Store, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stats.Failures++
+	if !Denied(err) {
+		f.opts.Log.Debug("watches are unavailable", "store", s.String(), "error", err)
+		return
+	}
+	if !f.logged[s.String()] {
+		f.logged[s.String()] = true
+		f.opts.Log.Info("no watches: live tails see records after the flush interval", "store", s.String(), "error", err)
+	}
+	f.denied[s.String()] = time.Now().Add(deniedInterval)
+}
+
+// see takes notice of a watch: of a live one, the service is flushed until it expires.
+func (f *Flusher) see(ctx context.Context, services *sync.WaitGroup, s store.Store, w watched) {
+	left, ok := w.live()
+	if !ok {
+		return
+	}
+	now := time.Now()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	g := f.flushing[w.service]
+	if g == nil {
+		g = &flushing{service: w.service, store: s, count: new(sync.Once), counted: make(chan struct{})}
+		f.flushing[w.service] = g
+		services.Go(func() { f.flushLoop(ctx, g) })
+	}
+	if g.polls++; g.polls == 2 || g.polls == 1 && w.shippers > 0 {
+		g.count.Do(func() { close(g.counted) })
+	}
+	g.until, g.interval, g.written = now.Add(left), FlushInterval(w.shippers), w.written
+	// Storage's clock is at least at both; the date of a response may be rounded down.
+	if g.clock = w.read; w.written.After(g.clock) {
+		g.clock = w.written
+	}
+	g.at = now
+}
+
+// flushing is a service that is being watched. The lock of the Flusher guards the second half.
+type flushing struct {
+	service string
+	store   store.Store
+	// counted is closed when the number of shippers that respond is known: at the second poll at the latest, before which the
+	// watcher has counted those that began before.
+	counted chan struct{}
+	count   *sync.Once
+
+	polls int
+	// until is when the watch expires, by this process's clock.
+	until    time.Time
+	interval time.Duration
+	// written is when the watch was renewed, clock a time of storage, which it had reached at the time at of this process.
+	written, clock, at time.Time
+}
+
+// flushLoop flushes a service until the watch on it has expired, and reports what is in storage. Before the first flush it
+// reports that this shipper responds, so that the watch counts it: without such a report nothing is flushed.
+func (f *Flusher) flushLoop(ctx context.Context, g *flushing) {
+	var began, reported, tried time.Time // the last flush, report, and attempt to report; zero before the first
+	var flushed time.Time                // by storage's clock
+	share := 1.0                         // of the interval until the next flush: shippers that began together do not go on together
+	report := func() {
+		tried = time.Now()
+		if f.report(ctx, g, flushed) == nil {
+			reported = time.Now()
+		}
+	}
+	for {
+		now, ok := f.current(ctx, g)
+		if !ok {
+			return
+		}
+		if time.Since(reported) >= Renewal && time.Since(tried) >= MinFlushInterval {
+			report()
+		}
+		if time.Since(reported) >= Lifetime { // no watcher counts this shipper
+			sleep(ctx, tried.Add(MinFlushInterval))
+			continue
+		}
+		if due := began.Add(max(MinFlushInterval, time.Duration(share*float64(now.interval)))); !began.IsZero() && time.Now().Before(due) {
+			sleep(ctx, earlier(due, later(reported.Add(Renewal), tried.Add(MinFlushInterval))))
+			continue
+		}
+		first := began.IsZero()
+		began, share = time.Now(), 1
+		batches, stored := f.flush(ctx, g.service, began)
+		if stored {
+			answered := !flushed.Before(now.written)
+			flushed = now.clock.Add(began.Sub(now.at))
+			if batches > 0 || !answered {
+				report()
+			}
+		}
+		if first {
+			share = rand.Float64()
+			g.awaitCount(ctx)
+		}
+	}
+}
+
+// awaitCount waits until a watch was read that counts this shipper, so that the second flush is not before the interval is known.
+func (g *flushing) awaitCount(ctx context.Context) {
+	expired := time.NewTimer(Lifetime)
+	defer expired.Stop()
+	select {
+	case <-g.counted:
+	case <-expired.C:
+	case <-ctx.Done():
+	}
+}
+
+// sleep waits until a time, or ctx ends.
+func sleep(ctx context.Context, until time.Time) {
+	_ = retry.Sleep(ctx, time.Until(until))
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// current returns a copy of what is known of a service's watch; after false it is not watched any more.
+func (f *Flusher) current(ctx context.Context, g *flushing) (now flushing, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, denied := f.denied[g.store.String()]
+	if ctx.Err() == nil && !denied && f.settings.Interval > 0 && time.Now().Before(g.until) {
+		return *g, true
+	}
+	delete(f.flushing, g.service)
+	return flushing{}, false
+}
+
+// flush flushes a service and waits until what was appended before began is in storage, for a time; stored reports that it is.
+// At the limit of the day it does nothing.
+func (f *Flusher) flush(ctx context.Context, service string, began time.Time) (batches int, stored bool) {
+	if !f.mayFlush(service) {
+		return 0, false
+	}
+	batches = f.buffer.FlushService(ctx, service)
+	f.mu.Lock()
+	f.spent[service] += batches
+	f.stats.Flushes += uint64(batches)
+	f.mu.Unlock()
+	storing, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	return batches, f.buffer.WaitStored(storing, service, began) == nil
+}
+
+// mayFlush reports whether the limit of the day is not reached; the first time that it is, it logs that.
+func (f *Flusher) mayFlush(service string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if day := time.Now().UTC().Format(time.DateOnly); day != f.day {
+		f.day = day
+		clear(f.spent)
+		clear(f.limited)
+	}
+	if f.spent[service] < f.settings.MaxFlushes {
+		return true
+	}
+	f.stats.Limited++
+	if !f.limited[service] {
+		f.limited[service] = true
+		f.opts.Log.Warn("limit of early flushes reached: until midnight UTC live tails see records after the flush interval",
+			"service", service, "max_watch_flushes", f.settings.MaxFlushes)
+	}
+	return false
+}
+
+// report writes this shipper's entity.
+func (f *Flusher) report(ctx context.Context, g *flushing, flushed time.Time) error {
+	requesting, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	e := shipperEntity(Shipper{Service: g.service, Instance: f.opts.Instance, Flushed: flushed})
+	err := g.store.Tables().Upsert(requesting, Table(g.store.Container()), []store.Entity{e})
+	if err != nil {
+		f.failed(ctx, g.store, fmt.Errorf("cannot respond to a watch: %w", err))
+	}
+	return err
+}

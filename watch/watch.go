@@ -1,0 +1,157 @@
+// Package watch makes logs visible sooner while somebody reads them: a [Watcher] creates watches on services, and shippers
+// ([Flusher]) flush the services that are watched early, until the watches expire.
+//
+// Watches and the shippers that respond to them are entities of a table of their own, which docs/format/watches.md describes.
+// Ages of entities are by storage's clock alone: how long before a response storage wrote the entity. So no writer can create
+// a watch that outlives [Lifetime], and clocks need not agree.
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"logstow/store"
+	"logstow/tableindex"
+)
+
+const (
+	// Lifetime is the age from which a watch has expired, and a shipper counts as gone.
+	Lifetime = 45 * time.Second
+	// Renewal is the interval at which a watcher renews its watches, and shippers report that they respond.
+	Renewal = 15 * time.Second
+	// MinFlushInterval is the minimum time between two early flushes of a service by a shipper.
+	MinFlushInterval = 2 * time.Second
+	// flushShare is the time between two early flushes of a service by all its shippers together, above 20 of them.
+	flushShare = 100 * time.Millisecond
+	// garbageAge is the age from which a watcher removes the entity of a shipper.
+	garbageAge = 24 * time.Hour
+)
+
+// FlushInterval is the time between two early flushes of a service by one of its shippers, of which n respond to the watch.
+func FlushInterval(n int) time.Duration {
+	return max(MinFlushInterval, time.Duration(n)*flushShare)
+}
+
+// Table is the name of the table of a container's watches.
+func Table(container string) string { return "watches" + tableindex.ContainerHash(container) }
+
+// The keys and properties of entities.
+const (
+	watchRow      = "watch"
+	shipperPrefix = "shipper|"
+	// after ends a range of keys at a name: it comes before all characters that may continue a service or a row.
+	after = "!"
+
+	propVersion  = "V"
+	propShippers = "Shippers"
+	propFlushed  = "Flushed"
+	// version is the V of entities of this form; readers ignore others.
+	version = 1
+)
+
+// watched is a watch as it was read.
+type watched struct {
+	service string
+	// shippers is the number of shippers that responded when the watch was renewed.
+	shippers int
+	// written and read are storage's times of the last renewal and of the response.
+	written, read time.Time
+}
+
+// live reports whether the watch has not expired, for how long it will not.
+func (w watched) live() (left time.Duration, ok bool) {
+	left = Lifetime - w.read.Sub(w.written)
+	return left, !w.written.IsZero() && left > 0
+}
+
+// Shipper is a shipper that responds to watches on a service.
+type Shipper struct {
+	Service, Instance string
+	// Flushed is a time by storage's clock: what the shipper had read of the service by then is in storage. It is zero if the
+	// shipper has not reported any.
+	Flushed time.Time
+	// age is that of its report.
+	age time.Duration
+}
+
+// live reports whether the shipper has reported lately.
+func (s Shipper) live() bool { return s.age < Lifetime }
+
+func watchEntity(service string, shippers int) store.Entity {
+	return store.Entity{Key: store.Key{Partition: service, Row: watchRow}, Properties: map[string]any{
+		propVersion: int64(version), propShippers: int64(shippers),
+	}}
+}
+
+func shipperEntity(s Shipper) store.Entity {
+	flushed := int64(0)
+	if !s.Flushed.IsZero() {
+		flushed = s.Flushed.UnixNano()
+	}
+	return store.Entity{Key: store.Key{Partition: s.Service, Row: shipperPrefix + s.Instance}, Properties: map[string]any{
+		propVersion: int64(version), propFlushed: flushed,
+	}}
+}
+
+// readWatches reads the watches, live or expired, on services from the first to the last in order of name. One request, unless
+// there are more than a thousand.
+func readWatches(ctx context.Context, t store.TableReader, table, first, last string) (all []watched, err error) {
+	q := store.Query{
+		Partition: first, RowFrom: watchRow, RowTo: watchRow + after, Times: true,
+		Columns: []store.Column{{Name: propVersion, Kind: store.Int64}, {Name: propShippers, Kind: store.Int64}},
+	}
+	if last != first {
+		q.PartitionTo = last + after
+	}
+	err = query(ctx, t, table, q, func(e store.Entity) {
+		shippers, _ := e.Properties[propShippers].(int64)
+		all = append(all, watched{service: e.Partition, shippers: int(max(0, shippers)), written: e.Written, read: e.Read})
+	})
+	return all, err
+}
+
+// readShippers reads the shippers that have ever responded to watches on a service.
+func readShippers(ctx context.Context, t store.TableReader, table, service string) (all []Shipper, err error) {
+	q := store.Query{
+		Partition: service, RowFrom: shipperPrefix, RowTo: shipperPrefix + "~", Times: true,
+		Columns: []store.Column{{Name: propVersion, Kind: store.Int64}, {Name: propFlushed, Kind: store.Int64}},
+	}
+	err = query(ctx, t, table, q, func(e store.Entity) {
+		s := Shipper{Service: service, Instance: strings.TrimPrefix(e.Row, shipperPrefix), age: garbageAge}
+		if !e.Written.IsZero() {
+			s.age = e.Read.Sub(e.Written)
+		}
+		if flushed, _ := e.Properties[propFlushed].(int64); flushed > 0 {
+			s.Flushed = time.Unix(0, flushed)
+		}
+		all = append(all, s)
+	})
+	return all, err
+}
+
+// Denied reports whether a store allows no watches until an operator acts. Other failures are temporary: so is a missing table, which
+// the next watcher creates.
+func Denied(err error) bool {
+	return errors.Is(err, store.ErrAccessDenied) || errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrUnusable)
+}
+
+// query calls each with the entities of the known version. A missing table has none.
+func query(ctx context.Context, t store.TableReader, table string, q store.Query, each func(store.Entity)) error {
+	for page, err := range t.Query(ctx, table, q) {
+		switch {
+		case errors.Is(err, store.ErrNoTable):
+			return nil
+		case err != nil:
+			return fmt.Errorf("cannot read watches: %w", err)
+		}
+		for _, e := range page {
+			if e.Properties[propVersion] == int64(version) {
+				each(e)
+			}
+		}
+	}
+	return nil
+}

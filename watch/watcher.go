@@ -1,0 +1,326 @@
+package watch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"logstow/internal/price"
+	"logstow/internal/retry"
+	"logstow/store"
+)
+
+const (
+	// MaxServices limits the services that a [Watcher] watches in a store.
+	MaxServices = 100
+	// countInterval is the interval at which a watcher counts the shippers that respond.
+	countInterval = 4 * time.Second
+	// expandInterval is the interval at which it looks for new services, if it has any; otherwise it is countInterval.
+	expandInterval = time.Minute
+	// FreshTimeout limits [Watcher.AwaitFlush].
+	FreshTimeout = 15 * time.Second
+	// responseTime is how long AwaitFlush waits for shippers to respond: a poll at the default interval, and a flush.
+	responseTime = DefaultInterval + 2*time.Second
+	// freshInterval is the interval at which AwaitFlush polls.
+	freshInterval = time.Second
+	// concurrency limits the requests of a watcher in flight.
+	concurrency = 8
+)
+
+// Watcher is the reader's side: it keeps watches on services of a store. Its methods are safe for concurrent use.
+type Watcher struct {
+	// Tables and Container are those of the store.
+	Tables    store.Tables
+	Container string
+	// Services returns the services to watch, in order of name; those after [MaxServices] are left out. It is called once a
+	// minute, more often while there are none, and may take ten seconds.
+	Services func(ctx context.Context) ([]string, error)
+
+	mu sync.Mutex
+	// services are those of the last call of Services, shippers the number that respond, by service.
+	services []string
+	shippers map[string]int
+	// unwatched is the number of services beyond [MaxServices].
+	unwatched int
+	// written are the numbers in the watches, by service.
+	written map[string]int
+}
+
+// Status is what is known of a watcher's watches.
+type Status struct {
+	// Services is the number of services that are watched, Unwatched that of services beyond [MaxServices], Shippers that of
+	// shippers that respond, each counted for each of its services.
+	Services, Unwatched, Shippers int
+	// FlushInterval is the longest time between two early flushes of a service by one of its shippers; 0 if none responds.
+	FlushInterval time.Duration
+	// Usage is the maximum usage of an hour that the watches cause: of the watcher, and of early flushes.
+	Usage price.Usage
+}
+
+// FlushUsage is the usage of n early flushes: a segment and its entity, and the report of the shipper.
+func FlushUsage(n int) price.Usage { return price.Usage{Create: int64(n), Table: 2 * int64(n)} }
+
+// Status returns the current state.
+func (w *Watcher) Status() Status {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := Status{Services: len(w.services), Unwatched: w.unwatched}
+	for _, n := range w.shippers {
+		if n == 0 {
+			continue
+		}
+		s.Shippers += n
+		s.FlushInterval = max(s.FlushInterval, FlushInterval(n))
+		s.Usage = s.Usage.Plus(FlushUsage(n * int(time.Hour/FlushInterval(n))))
+		s.Usage.Table += int64(n) * int64(time.Hour/Renewal)
+	}
+	s.Usage.Table += int64(s.Services) * int64(time.Hour/Renewal+time.Hour/countInterval)
+	s.Usage.List += int64(time.Hour / expandInterval)
+	return s
+}
+
+// Run creates the watches and renews them until ctx ends; then they expire by themselves. It returns an error at once if the
+// store does not allow watches; other failures are retried, and are its error if ctx ends first. counted is called whenever
+// the shippers that respond were counted.
+func (w *Watcher) Run(ctx context.Context, counted func()) error {
+	var expanded, renewed time.Time
+	var failure error
+	ticker := time.NewTicker(countInterval)
+	defer ticker.Stop()
+	for {
+		now := time.Now()
+		if expanded.IsZero() || now.Sub(expanded) >= expandInterval || w.Status().Services == 0 {
+			if failure = w.expand(ctx); failure == nil {
+				expanded = now
+			}
+			if failure == nil && w.Status().Services == 0 {
+				counted()
+			}
+		} else if failure = w.count(ctx); failure == nil {
+			counted()
+		}
+		all := renewed.IsZero() || now.Sub(renewed) > Renewal-countInterval
+		if err := w.renew(ctx, all); err != nil {
+			failure = err
+		} else if all {
+			renewed = now
+		}
+		if Denied(failure) && ctx.Err() == nil {
+			return failure
+		}
+		select {
+		case <-ctx.Done():
+			return failure
+		case <-ticker.C:
+		}
+	}
+}
+
+// expand asks for the services.
+func (w *Watcher) expand(ctx context.Context) error {
+	requesting, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	services, err := w.Services(requesting)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.services = slices.Clone(services[:min(len(services), MaxServices)])
+	w.unwatched = len(services) - len(w.services)
+	if w.shippers == nil {
+		w.shippers, w.written = map[string]int{}, map[string]int{}
+	}
+	gone := func(service string, _ int) bool { return !slices.Contains(w.services, service) }
+	maps.DeleteFunc(w.shippers, gone)
+	maps.DeleteFunc(w.written, gone)
+	return nil
+}
+
+// each calls f with each service, several at once, and returns the first error. It takes requestTimeout at most: a request that hangs
+// must not let the watches expire.
+func (w *Watcher) each(ctx context.Context, f func(ctx context.Context, service string) error) error {
+	w.mu.Lock()
+	services := w.services
+	w.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(concurrency)
+	for _, service := range services {
+		group.Go(func() error { return f(ctx, service) })
+	}
+	return group.Wait()
+}
+
+// count counts the shippers that respond, and removes those that are long gone.
+func (w *Watcher) count(ctx context.Context) error { return w.each(ctx, w.countService) }
+
+func (w *Watcher) countService(ctx context.Context, service string) error {
+	all, err := readShippers(ctx, w.Tables, Table(w.Container), service)
+	if err != nil {
+		return err
+	}
+	n := 0
+	var gone []store.Key
+	for _, s := range all {
+		switch {
+		case s.live():
+			n++
+		case s.age >= garbageAge && len(gone) < store.MaxTransaction:
+			gone = append(gone, shipperEntity(s).Key)
+		}
+	}
+	w.mu.Lock()
+	w.shippers[service] = n
+	w.mu.Unlock()
+	if len(gone) > 0 {
+		_ = w.Tables.Remove(ctx, Table(w.Container), gone) // best effort: the permission may be missing
+	}
+	return nil
+}
+
+// renew writes all watches, or those that are new or whose number of shippers has grown so much that they flush too often. No watch is
+// written before its shippers were counted: those that respond to another watcher already would all flush as often as a few.
+func (w *Watcher) renew(ctx context.Context, all bool) error {
+	return w.each(ctx, func(ctx context.Context, service string) error {
+		if _, counted := w.counted(service); !counted {
+			if err := w.countService(ctx, service); err != nil {
+				return err
+			}
+		}
+		n, _ := w.counted(service)
+		w.mu.Lock()
+		before, written := w.written[service]
+		w.mu.Unlock()
+		if !all && written && FlushInterval(n) <= FlushInterval(before)*5/4 {
+			return nil
+		}
+		if err := w.put(ctx, watchEntity(service, n)); err != nil {
+			return err
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.written[service] = n
+		return nil
+	})
+}
+
+// counted is the number of shippers that respond; ok is false before they were counted.
+func (w *Watcher) counted(service string) (n int, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n, ok = w.shippers[service]
+	return n, ok
+}
+
+// put writes a watch, and creates the table if it is missing.
+func (w *Watcher) put(ctx context.Context, e store.Entity) error {
+	table := Table(w.Container)
+	err := w.Tables.Upsert(ctx, table, []store.Entity{e})
+	if errors.Is(err, store.ErrNoTable) {
+		if err = w.Tables.CreateTable(ctx, table); err == nil {
+			err = w.Tables.Upsert(ctx, table, []store.Entity{e})
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("cannot create a watch: %w", err)
+	}
+	return nil
+}
+
+// AwaitFlush creates watches and waits until the shippers that respond have flushed what they had read by then, at most
+// [FreshTimeout]. late are those that have not, live the number of all. Shippers that poll less often than by default may not
+// be waited for.
+func (w *Watcher) AwaitFlush(ctx context.Context) (late []Shipper, live int, err error) {
+	deadline := time.Now().Add(FreshTimeout)
+	responded := time.Now().Add(responseTime)
+	if err := w.expand(ctx); err != nil {
+		return nil, 0, err
+	}
+	if w.Status().Services == 0 {
+		return nil, 0, nil
+	}
+	if err := w.count(ctx); err != nil {
+		return nil, 0, err
+	}
+	if err := w.renew(ctx, true); err != nil {
+		return nil, 0, err
+	}
+	created, err := w.created(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	for {
+		if late, live, err = w.late(ctx, created); err != nil {
+			return nil, 0, err
+		}
+		if err := w.renew(ctx, false); err != nil { // many shippers must not go on to flush as often as a few
+			return nil, 0, err
+		}
+		now := time.Now()
+		if !now.Before(deadline) || len(late) == 0 && !now.Before(responded) {
+			return late, live, nil
+		}
+		if err := retry.Sleep(ctx, min(freshInterval, deadline.Sub(now))); err != nil {
+			return nil, 0, err
+		}
+	}
+}
+
+// created are the times of the watches by storage's clock, by service.
+func (w *Watcher) created(ctx context.Context) (map[string]time.Time, error) {
+	var mu sync.Mutex
+	created := map[string]time.Time{}
+	err := w.each(ctx, func(ctx context.Context, service string) error {
+		all, err := readWatches(ctx, w.Tables, Table(w.Container), service, service)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, one := range all {
+			created[service] = one.written
+		}
+		return nil
+	})
+	return created, err
+}
+
+// late are the shippers that respond and have not flushed since the watches were created, in order; live is the number of all.
+func (w *Watcher) late(ctx context.Context, created map[string]time.Time) (late []Shipper, live int, err error) {
+	var mu sync.Mutex
+	err = w.each(ctx, func(ctx context.Context, service string) error {
+		all, err := readShippers(ctx, w.Tables, Table(w.Container), service)
+		if err != nil {
+			return err
+		}
+		n := 0
+		mu.Lock()
+		for _, s := range all {
+			if !s.live() {
+				continue
+			}
+			if n++; s.Flushed.Before(created[service]) {
+				late = append(late, s)
+			}
+		}
+		live += n
+		mu.Unlock()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.shippers[service] = n
+		return nil
+	})
+	slices.SortFunc(late, func(a, b Shipper) int {
+		return cmp.Or(cmp.Compare(a.Service, b.Service), cmp.Compare(a.Instance, b.Instance))
+	})
+	return late, live, err
+}
