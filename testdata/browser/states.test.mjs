@@ -65,6 +65,27 @@ test('states', { timeout: 120_000 }, async (t) => {
     await shot(page, 'partial');
   });
 
+  await t.test('a link to a record whose records are there before the views', async (t) => {
+    const page = await open(t, browser, `${server.url}/ready`);
+    const at = JSON.parse(logged.at(-3)).time;
+    let onRead;
+    const read = new Promise((resolve) => (onRead = resolve));
+    await page.exposeFunction('recordsRead', onRead);
+    await page.evaluateOnNewDocument(() => {
+      const real = window.fetch;
+      window.fetch = async (...args) => {
+        const response = await real(...args);
+        if (!String(args[0]).includes('/records')) return response;
+        const flush = () => setTimeout(window.recordsRead, 0);
+        return new Response(response.body.pipeThrough(new TransformStream({ flush })), { status: response.status });
+      };
+    });
+    await answer(page, 'app.js', (r) => read.then(() => r.continue()));
+    await page.goto(query(server, { at: `${BigInt(Date.parse(at)) * 1000000n}` }));
+    await page.waitForSelector('.detail');
+    assert.equal(await textOf(page, '.detail pre'), logged.at(-3));
+  });
+
   await t.test('over a limit of the server', async (t) => {
     const limited = await serve(t, store, '--max-bytes', '1kB');
     const page = await open(t, browser, query(limited), { expected: [/400/] });

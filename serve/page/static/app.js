@@ -87,15 +87,16 @@ function App() {
   const marks = useMemo(() => highlights(state.q), [state.q]);
 
   useEffect(() => {
+    if (!pending.current) setSelected(-1);
+  }, [state.q, state.from, state.to, state.order, state.live]);
+  // Behind the effect before: the records may all be there when both run first.
+  useEffect(() => {
     if (pending.current && found.records.length) {
       const index = indexAt(found.records, pending.current);
       if (index >= 0) setSelected(index);
       if (index >= 0 || found.status !== 'loading') pending.current = '';
     }
   }, [found.version]);
-  useEffect(() => {
-    if (!pending.current) setSelected(-1);
-  }, [state.q, state.from, state.to, state.order, state.live]);
 
   const actions = useMemo(() => makeActions({ setText, setRuns, setHelp, setFacetsOpen, setSelected }), []);
   const open = state.at !== '' && selected >= 0 && selected < found.records.length;
