@@ -53,7 +53,7 @@ func serve(t testing.TB, opts forward.Options) (s *forward.Server, stop func() e
 func dial(t testing.TB, s *forward.Server) net.Conn {
 	t.Helper()
 	c := inputtest.Dial(t, s.Addr())
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(2 * time.Minute))
 	return c
 }
 

@@ -219,7 +219,7 @@ func TestMaxConnections(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		status, text := post(t, c, "http://"+address+"/echo", "", []byte("line"))
 		if status == http.StatusOK {

@@ -71,7 +71,7 @@ func (s *sink) Synced(context.Context, buffer.LSN) error { return nil }
 // wait returns the lines when there are n and the position is that of entry i.
 func (s *sink) wait(t testing.TB, n, i int) []string {
 	t.Helper()
-	late := time.After(20 * time.Second)
+	late := time.After(time.Minute)
 	for {
 		s.mu.Lock()
 		lines, at, change := slices.Clone(s.lines), s.positions["journald:"], s.change

@@ -109,7 +109,7 @@ func TestRunStops(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("it did not stop")
 	}
 	if diff := cmp.Diff([]string{"stdin: one", "stdin: begun"}, s.lines); diff != "" {
@@ -132,7 +132,7 @@ func TestRunFlushes(t *testing.T) {
 		}
 		select {
 		case <-s.got:
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("what was written is still held")
 		}
 	}
@@ -163,7 +163,7 @@ func TestRunStopsAnEndlessStream(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("it did not stop")
 	}
 }
