@@ -32,7 +32,7 @@ func TestCanaryRunning(t *testing.T) {
 		t.Fatalf("%d secrets in\n%s", len(secrets), text)
 	}
 	for name, store := range map[string]string{"key": r.store, "grant": "grant://" + grant} {
-		out := r.troubled(name, store)
+		out := r.shipThroughFaults(name, store)
 		for _, secret := range secrets {
 			if strings.Contains(out, secret) {
 				t.Errorf("with a %s the shipper logs a secret:\n%s", name, out)
@@ -52,8 +52,8 @@ func (r *rig) line(name string) string {
 	return path
 }
 
-// troubled runs a shipper through trouble, and returns all that it shows.
-func (r *rig) troubled(name, store string) string {
+// shipThroughFaults runs a shipper through faults, and returns all that it shows.
+func (r *rig) shipThroughFaults(name, store string) string {
 	t := r.t
 	t.Helper()
 	dir := filepath.Join(r.root, name)

@@ -191,7 +191,7 @@ func (s *soak) sweep() {
 	}
 }
 
-// run makes trouble for a time, and returns what the gauges showed.
+// run causes faults for a time, and returns what the gauges showed.
 func (s *soak) run(p *process, metrics string, d time.Duration) map[string][]float64 {
 	samples := map[string][]float64{}
 	began, second, reload := time.Now(), time.NewTicker(time.Second), 0

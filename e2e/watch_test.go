@@ -20,7 +20,7 @@ type watchedRun struct {
 	shippers int
 	// poll is the interval at which shippers poll for watches.
 	poll time.Duration
-	// unwatched is how long nobody follows, before; lasts how long lines are written while somebody does.
+	// unwatched is the time before a follower starts, lasts how long lines are written while it follows.
 	unwatched, lasts time.Duration
 	// write, kill and compact are the times between lines, kills and compactions.
 	write, kill, compact time.Duration
@@ -244,7 +244,7 @@ func (w *watched) check() {
 		}
 	}
 	unique(t, want, []byte(all.String()))
-	// The first line of each was written before somebody followed.
+	// The first line of each was written before the follower started.
 	slices.Sort(took)
 	took = took[:max(0, len(took)-w.shippers)]
 	if late := took[len(took)*95/100]; late > watchedLine {

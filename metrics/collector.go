@@ -65,7 +65,7 @@ func (c *collector) watches(s scrape) {
 		return
 	}
 	w := c.opts.Watches()
-	s.gauge("logstow_watched_services", "Services that are flushed early because somebody follows them.", float64(w.Watched))
+	s.gauge("logstow_watched_services", "Services that are flushed early because they are being followed.", float64(w.Watched))
 	s.counter("logstow_watch_flushes_total", "Segments flushed early because of watches.", float64(w.Flushes))
 	s.counter("logstow_watch_limited_flushes_total", "Early flushes left out because a service reached its limit of the day.", float64(w.Limited))
 	s.counter("logstow_watch_failures_total", "Polls for watches and responses to them that failed.", float64(w.Failures))

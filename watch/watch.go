@@ -1,4 +1,4 @@
-// Package watch makes logs visible sooner while somebody reads them: a [Watcher] creates watches on services, and shippers
+// Package watch makes logs visible sooner while they are read: a [Watcher] creates watches on services, and shippers
 // ([Flusher]) flush the services that are watched early, until the watches expire.
 //
 // Watches and the shippers that respond to them are entities of a table of their own, which docs/format/watches.md describes.

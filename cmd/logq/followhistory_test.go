@@ -53,8 +53,8 @@ type history struct {
 	faults *rand.Rand
 	shelf  *shelf
 	errs   bytes.Buffer
-	// trouble is set while requests fail and listings miss blobs; jump is how far the clock of logq is off.
-	trouble bool
+	// failing is set while requests fail and listings miss blobs; jump is how far the clock of logq is off.
+	failing bool
 	jump    time.Duration
 	// left are the records that are to be printed, with when they were stored, printed how often any was.
 	left    map[string]time.Time
@@ -134,14 +134,14 @@ func (h *history) run() {
 	}
 	down := &store.Error{Op: "list", Object: "blobs", Class: store.ErrUnavailable}
 	h.shelf.fail = func() error {
-		if h.trouble && h.faults.IntN(3) == 0 {
+		if h.failing && h.faults.IntN(3) == 0 {
 			return down
 		}
 		return nil
 	}
 	// No store leaves out a blob that is there. Polls do without it; what is reported as late may then be wrong.
 	omits := h.rnd.IntN(2) == 0
-	h.shelf.omit = func(string) bool { return omits && h.trouble && h.faults.IntN(4) == 0 }
+	h.shelf.omit = func(string) bool { return omits && h.failing && h.faults.IntN(4) == 0 }
 	out, err := output.New(h, output.Options{Format: output.Raw})
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func (h *history) run() {
 // step is some minutes of a history.
 func (h *history) step() {
 	h.shelf.mu.Lock()
-	h.trouble = h.rnd.IntN(3) == 0
+	h.failing = h.rnd.IntN(3) == 0
 	if h.rnd.IntN(10) == 0 {
 		h.jump = h.between(-5*time.Minute, 5*time.Minute)
 	}
@@ -196,7 +196,7 @@ func (h *history) step() {
 		}
 	}
 	time.Sleep(h.between(0, 5*time.Minute))
-	if h.trouble || h.rnd.IntN(4) == 0 { // what is older than the window by then is not printed
+	if h.failing || h.rnd.IntN(4) == 0 { // what is older than the window by then is not printed
 		h.settle()
 	}
 }
@@ -204,7 +204,7 @@ func (h *history) step() {
 // settle has storage answer, until everything is to be printed.
 func (h *history) settle() {
 	h.shelf.mu.Lock()
-	h.trouble = false
+	h.failing = false
 	h.shelf.mu.Unlock()
 	time.Sleep(5 * historyInterval)
 	h.check()

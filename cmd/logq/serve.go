@@ -47,8 +47,8 @@ printf %s "$TOKEN" | sha256sum prints the digest of a token. Clients send the
 token as Authorization: Bearer, or as the password of Basic. SIGHUP reads
 tokens and certificate again.
 
-With --watch, shippers flush every 2 seconds what somebody follows by a live
-tail, until that ends, which costs more requests. The server writes to a table
+With --watch, shippers flush services that are followed by a live tail every 2
+seconds until it ends, which costs more requests. The server writes to a table
 of watches for that, and nothing otherwise.
 
 Exit status: 0 ended by a signal, 2 wrong command line or tokens, 3 failed,

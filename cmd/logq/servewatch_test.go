@@ -156,7 +156,7 @@ func (w *watchWorld) metric() string {
 func TestServeWatch(t *testing.T) {
 	t.Parallel()
 	w := newWatchWorld(t, nil, "--watch")
-	if l := next(t, w.lines); l.Msg != "live tails are watched: shippers flush early while somebody follows" {
+	if l := next(t, w.lines); l.Msg != "live tails are watched: shippers flush followed services early" {
 		t.Errorf("%+v", l)
 	}
 	w.await("0", 0)

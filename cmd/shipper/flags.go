@@ -112,7 +112,7 @@ func runFlags() []ucli.Flag {
 		&cli.ListFlag{Name: "redact", Usage: "`KIND`: secrets to redact: bearer, sas, azure-key, connection-string, url-password, jwt, card or all; repeatable (default: none)"},
 	), cli.Categorize(categorySegments,
 		&ucli.StringFlag{Name: "flush-interval", Value: "1m", Usage: "`DURATION`: maximum age of a record before its segment is uploaded, or earlier by --flush-size"},
-		&ucli.StringFlag{Name: "watch-interval", Value: "5s", Usage: "`DURATION`: interval between polls for watches: services that somebody follows are uploaded every 2s or so; 0 disables that"},
+		&ucli.StringFlag{Name: "watch-interval", Value: "5s", Usage: "`DURATION`: interval between polls for watches: services being followed are uploaded every 2s or so; 0 disables that"},
 		&ucli.IntFlag{Name: "max-watch-flushes", Value: watch.DefaultMaxFlushes, Usage: "`N`: maximum number of segments of a service uploaded early in a UTC day, because of watches"},
 		&ucli.StringFlag{Name: "flush-size", Value: "8MiB", Usage: "`SIZE`: compressed size at which a segment is uploaded"},
 		&ucli.StringFlag{Name: "bucket", Value: "60m", Usage: "`DURATION`: length of time buckets; a segment has records of one bucket only: 5m, 10m, 15m, 20m, 30m or 60m"},

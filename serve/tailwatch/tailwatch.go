@@ -176,7 +176,7 @@ func (p *place) exists(ctx context.Context) (bool, error) {
 }
 
 func (p *place) logWorks() {
-	p.works.Do(func() { p.log.Info("live tails are watched: shippers flush early while somebody follows") })
+	p.works.Do(func() { p.log.Info("live tails are watched: shippers flush followed services early") })
 }
 
 func (p *place) logDenied(err error) {
