@@ -1,13 +1,16 @@
 package query
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"logstow/query/fetch"
 	"logstow/query/plan"
 	"logstow/query/source"
 	"logstow/record"
+	"logstow/segment"
 )
 
 // Services are the services of the query's stores, in order of name, whether they are selected or not. What cannot be listed
@@ -56,27 +59,58 @@ func (q *Query) Written(ctx context.Context, p *Plan) ([]Segment, error) {
 // columnBytes is the least that a record's text has beside its message: time, level, source.
 const columnBytes = int64(record.TimeLen + len("\t-\t-\t\n"))
 
-// Text is about the number of bytes of the messages of some of a plan's segments, as logged, with the number of their records:
-// an average for estimates. It reads footers of at most samples segments, none of which is text of another program. What cannot be
-// read is a problem of the report; only the end of ctx is an error.
-func (q *Query) Text(ctx context.Context, p *Plan, samples int) (bytes int64, records uint64, err error) {
+// maxServiceSamples is the number of segments of a service from which Text takes its average.
+const maxServiceSamples = 8
+
+// TextSize is about the bytes of messages, as logged, with the number of their records.
+type TextSize struct {
+	Bytes   int64
+	Records uint64
+}
+
+// Text is the size of the messages of some of a plan's segments by service: averages for estimates. It reads footers of at most
+// samples segments, of the services with the most segments first; none of them is text of another program. What cannot be read is a
+// problem of the report; only the end of ctx is an error.
+func (q *Query) Text(ctx context.Context, p *Plan, samples int) (map[string]TextSize, error) {
 	ctx, done := q.meter.StepContext(ctx)
 	defer done()
-	own := slices.DeleteFunc(slices.Clone(p.Segments), func(s *Segment) bool { return s.Foreign })
-	some := make([]*Segment, 0, samples)
-	for i := range min(samples, len(own)) {
-		some = append(some, own[i*len(own)/min(samples, len(own))])
+	byService := map[string][]*Segment{}
+	for _, s := range p.Segments {
+		if !s.Foreign {
+			byService[s.Name.Service] = append(byService[s.Name.Service], s)
+		}
 	}
-	open := func(ctx context.Context, s *Segment) fetch.Opened { return q.fetcher.Open(ctx, s, 0) }
+	services := slices.SortedFunc(maps.Keys(byService), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(byService[b]), len(byService[a])), cmp.Compare(a, b))
+	})
+	services = services[:min(samples, len(services))]
+	var some []*Segment
+	for _, service := range services {
+		all := byService[service]
+		n := min(maxServiceSamples, samples/len(services), len(all))
+		for i := range n {
+			some = append(some, all[i*len(all)/n])
+		}
+	}
+	type opened struct {
+		service string
+		footer  *segment.Footer
+	}
+	open := func(ctx context.Context, s *Segment) opened {
+		return opened{s.Name.Service, q.fetcher.Open(ctx, s, 0).Footer}
+	}
+	sizes := map[string]TextSize{}
 	w := fetch.Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: 1}
 	for o := range fetch.OrderedParallel(ctx, w, slices.Values(some), func(*Segment) int64 { return 0 }, open) {
-		if o.Footer == nil {
+		if o.footer == nil {
 			continue
 		}
-		for _, b := range o.Footer.Blocks {
-			bytes += b.Raw - int64(b.Records)*columnBytes
-			records += b.Records
+		size := sizes[o.service]
+		for _, b := range o.footer.Blocks {
+			size.Bytes += b.Raw - int64(b.Records)*columnBytes
+			size.Records += b.Records
 		}
+		sizes[o.service] = size
 	}
-	return bytes, records, context.Cause(ctx)
+	return sizes, context.Cause(ctx)
 }

@@ -227,6 +227,39 @@ func TestVolumeOfOneRecord(t *testing.T) {
 	}
 }
 
+// Services have the sizes of their own records; a part of the many services that are not looked at has about the mean.
+func TestVolumesByService(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, seeded(t))
+	sizes := map[string]int64{"small": 10, "large": 5000}
+	for service, size := range sizes {
+		for i := range 3 {
+			w.ship(service, "a-0", minuteRecords(i, 20, strings.Repeat("x", int(size)))...)
+		}
+	}
+	for i := range 40 {
+		service := fmt.Sprintf("other-%d", i)
+		sizes[service] = 100
+		w.ship(service, "a-0", minuteRecords(0, 60, strings.Repeat("y", 100))...)
+	}
+	volumes, err := w.view(storage.Access{}).Volumes(t.Context(), parse(t, `{service_name=~".+"}`).Matchers, origin().UnixNano(), origin().Add(time.Hour).UnixNano(), 0)
+	if err != nil || len(volumes) != len(sizes) {
+		t.Fatalf("%d volumes, %v", len(volumes), err)
+	}
+	near := 0
+	for _, v := range volumes {
+		service := v.Labels.Get(labels.Service)
+		if want := 60 * (sizes[service] + 7); v.Bytes > want*9/10 && v.Bytes < want*11/10 {
+			near++
+		} else if !strings.HasPrefix(service, "other-") {
+			t.Errorf("%s has %d bytes, not about %d", service, v.Bytes, want)
+		}
+	}
+	if near < 32 { // small, large and 30 others
+		t.Errorf("%d of %d volumes are near", near, len(volumes))
+	}
+}
+
 // Text of other programs is not read for estimates, and has a volume.
 func TestVolumesOfForeignText(t *testing.T) {
 	t.Parallel()

@@ -10,12 +10,13 @@ import (
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/syntax"
+	"logstow/query"
 	"logstow/record"
 )
 
 const (
 	// textSamples is the number of segments whose footers tell the size of messages.
-	textSamples = 8
+	textSamples = 32
 	// foreignSize is about the size of a record where no footer tells it: there is text of other programs only.
 	foreignSize = 100
 )
@@ -129,14 +130,11 @@ func (v *View) eachPart(ctx context.Context, selectors [][]*syntax.Matcher, from
 		if err != nil {
 			return v.complete(err)
 		}
-		bytes, records, err := s.Text(ctx, s.Plan, textSamples)
+		sizes, err := s.Text(ctx, s.Plan, textSamples)
 		if err != nil {
 			return v.complete(err)
 		}
-		size := float64(foreignSize) // of a record
-		if records > 0 {
-			size = float64(bytes) / float64(records)
-		}
+		recordSize := averages(sizes)
 		for i := range written {
 			seg := &written[i]
 			start, end := max(seg.Meta.Start, from), min(seg.Meta.End+1, to)
@@ -144,6 +142,7 @@ func (v *View) eachPart(ctx context.Context, selectors [][]*syntax.Matcher, from
 				continue
 			}
 			share := float64(end-start) / float64(seg.Meta.End+1-seg.Meta.Start)
+			size := recordSize(seg.Name.Service)
 			levels := seg.Meta.Levels
 			if seg.Foreign {
 				levels[record.None] = max(1, uint64(float64(seg.Size)/size))
@@ -165,4 +164,21 @@ func (v *View) eachPart(ctx context.Context, selectors [][]*syntax.Matcher, from
 		}
 	}
 	return v.complete(nil)
+}
+
+// averages is the mean size of a record of a service, that of all where a service has no sizes.
+func averages(sizes map[string]query.TextSize) func(service string) float64 {
+	var all query.TextSize
+	for _, size := range sizes {
+		all.Bytes += size.Bytes
+		all.Records += size.Records
+	}
+	return func(service string) float64 {
+		for _, size := range []query.TextSize{sizes[service], all} {
+			if size.Records > 0 {
+				return float64(size.Bytes) / float64(size.Records)
+			}
+		}
+		return foreignSize
+	}
 }
