@@ -26,8 +26,14 @@ func (e *Engine) Logs(ctx context.Context, query *syntax.LogExpr, p LogParams, e
 		return err
 	}
 	sel := Selection{Log: log, From: p.From, To: p.To, Newest: p.Newest, Filter: fieldFilter(log.Stages)}
-	if len(stages) == 0 {
+	first, whole := rejecting(stages)
+	if whole {
 		sel.Limit = p.Limit
+	}
+	if len(first) > 0 {
+		if sel.Records, err = pipeline.CompileFilter(first); err != nil {
+			return fmt.Errorf("%w: %w", ErrQuery, err)
+		}
 	}
 	processor, ticker, emitted := pipe.Processor(), ticker{ctx: ctx}, 0
 	err = e.Source.InOrder(ctx, sel, func(r *Record) error {
@@ -51,6 +57,24 @@ func (e *Engine) Logs(ctx context.Context, query *syntax.LogExpr, p LogParams, e
 		return nil
 	}
 	return err
+}
+
+// rejecting are the stages up to the last that rejects records, in front of the first template; they are not all that reject
+// records if whole is not set.
+func rejecting(stages []syntax.Stage) (first []syntax.Stage, whole bool) {
+	templates := false
+	for i, s := range stages {
+		switch s.(type) {
+		case *syntax.LineFilter, *syntax.LabelFilter:
+			if templates {
+				return first, false
+			}
+			first = stages[:i+1]
+		case *syntax.LineFormat, *syntax.LabelFormat:
+			templates = templates || !labelsOnly(s)
+		}
+	}
+	return first, true
 }
 
 func compile(stages []syntax.Stage, unwrap *syntax.Unwrap, needed []string) (*pipeline.Pipeline, error) {

@@ -88,6 +88,8 @@ type symbols struct {
 	touched     []*symbol
 	changedBase bool
 	parsedCount int
+	// skipped is at least the number of labels that parsers did not add as they are not wanted.
+	skipped int
 
 	interned map[string]string
 	out      output
@@ -128,7 +130,7 @@ func (p *symbols) begin(stream *Stream) {
 			s.str, s.last = "", ""
 		}
 	}
-	p.touched, p.changedBase, p.parsedCount = p.touched[:0], false, 0
+	p.touched, p.changedBase, p.parsedCount, p.skipped = p.touched[:0], false, 0, 0
 	if stream == p.current {
 		return
 	}
@@ -200,6 +202,7 @@ func (p *symbols) target(s *symbol) *symbol {
 		s = s.extracted
 	}
 	if !s.wanted || s.record == p.recordID && s.parsed && !s.removed || p.inBase(s) {
+		p.skipped++
 		return nil
 	}
 	return s

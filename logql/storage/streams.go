@@ -43,7 +43,7 @@ func (s *streams) wanted() func(instance string, source []byte) bool {
 
 // convert is a match as a record, valid until the next call; nil if a matcher rejects it.
 func (s *streams) convert(m *query.Match) *engine.Record {
-	stream := s.of(m)
+	stream := s.of(m.Segment.Name.Service, m.Instance, m.Level(), m.Source())
 	if stream == nil {
 		return nil
 	}
@@ -52,13 +52,12 @@ func (s *streams) convert(m *query.Match) *engine.Record {
 	return &s.record
 }
 
-// of is the stream of a match. Most records are of the stream of the one before.
-func (s *streams) of(m *query.Match) *pipeline.Stream {
-	level, source, service := m.Level(), m.Source(), m.Segment.Name.Service
-	if s.known != nil && s.last.level == level && s.last.service == service && s.last.instance == m.Instance && string(source) == s.last.source {
+// of is the stream of a record; nil if a matcher rejects it. Most records are of the stream of the one before.
+func (s *streams) of(service, instance string, level record.Level, source []byte) *pipeline.Stream {
+	if s.known != nil && s.last.level == level && s.last.service == service && s.last.instance == instance && string(source) == s.last.source {
 		return s.stream
 	}
-	key := streamKey{service: service, instance: m.Instance, source: string(source), level: level}
+	key := streamKey{service: service, instance: instance, source: string(source), level: level}
 	stream, ok := s.known[key]
 	if !ok {
 		if s.known == nil || len(s.known) >= maxStreams {
