@@ -102,6 +102,8 @@ type LogParams struct {
 	From, To int64
 	Newest   bool
 	Limit    int // 0 is no limit
+	// Unparsed is set if Entry.Parsed is not needed: it may lack labels.
+	Unparsed bool
 }
 
 // MetricParams are the times of a metric query, in Unix nanoseconds: Start, Start+Step, … up to End. An instant query has

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"logstow/logql/labels"
 	"logstow/logql/pipeline"
 	"logstow/logql/syntax"
 )
@@ -21,7 +22,7 @@ func (e *Engine) Logs(ctx context.Context, query *syntax.LogExpr, p LogParams, e
 	}
 	log := Simplify(query)
 	stages := log.Stages[e.Source.Applied(log):]
-	pipe, err := compile(stages, nil, nil)
+	processor, err := newProcessor(stages, p.Unparsed)
 	if err != nil {
 		return err
 	}
@@ -31,11 +32,11 @@ func (e *Engine) Logs(ctx context.Context, query *syntax.LogExpr, p LogParams, e
 		sel.Limit = p.Limit
 	}
 	if len(first) > 0 {
-		if sel.Records, err = pipeline.CompileFilter(first); err != nil {
-			return fmt.Errorf("%w: %w", ErrQuery, err)
+		if sel.Records, err = compileFilter(first); err != nil {
+			return err
 		}
 	}
-	processor, ticker, emitted := pipe.Processor(), ticker{ctx: ctx}, 0
+	ticker, emitted := ticker{ctx: ctx}, 0
 	err = e.Source.InOrder(ctx, sel, func(r *Record) error {
 		if err := ticker.tick(); err != nil {
 			return err
@@ -75,6 +76,36 @@ func rejecting(stages []syntax.Stage) (first []syntax.Stage, whole bool) {
 		}
 	}
 	return first, true
+}
+
+// processor processes the records of a log query.
+type processor interface {
+	Process(at int64, line []byte, stream *pipeline.Stream) bool
+	Line() []byte
+	Labels() (stream, metadata, parsed labels.Labels)
+}
+
+func newProcessor(stages []syntax.Stage, unparsed bool) (processor, error) {
+	if unparsed {
+		f, err := compileFilter(stages)
+		if err != nil {
+			return nil, err
+		}
+		return f.Keeper(), nil
+	}
+	pipe, err := compile(stages, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return pipe.Processor(), nil
+}
+
+func compileFilter(stages []syntax.Stage) (*pipeline.Filter, error) {
+	f, err := pipeline.CompileFilter(stages)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrQuery, err)
+	}
+	return f, nil
 }
 
 func compile(stages []syntax.Stage, unwrap *syntax.Unwrap, needed []string) (*pipeline.Pipeline, error) {

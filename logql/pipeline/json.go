@@ -201,7 +201,11 @@ func (j *jsonParser) object(b []byte, i int, parent *key, depth int) (int, error
 
 // set makes a label of a key's raw value.
 func (j *jsonParser) set(k *key, value []byte) error {
-	if k.sym == nil || value[0] == '{' || value[0] == '[' || value[0] == 'n' {
+	if k.sym == nil {
+		j.p.skipped++
+		return nil
+	}
+	if value[0] == '{' || value[0] == '[' || value[0] == 'n' {
 		return nil
 	}
 	target := j.p.target(k.sym)
@@ -282,6 +286,7 @@ func bindUnpack(p *Processor) step {
 		p.line = p.jsonText(entry)
 		for _, pair := range pairs {
 			if pair.key.sym == nil {
+				p.skipped++
 				continue
 			}
 			if target := p.target(pair.key.sym); target != nil && !p.parsed(target, p.jsonText(pair.value)) {

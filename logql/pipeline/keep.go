@@ -5,7 +5,7 @@ import (
 	"logstow/logql/syntax"
 )
 
-// Filter is stages of which only matters whether they keep a record. It does not change, and is safe for concurrent use.
+// Filter is stages of which only matters whether they keep a record, and its line. It does not change, and is safe for concurrent use.
 type Filter struct {
 	// some extracts the labels that stages read, all extracts all labels.
 	some, all *Pipeline
@@ -43,22 +43,30 @@ func CompileFilter(stages []syntax.Stage) (*Filter, error) {
 func (f *Filter) Reads(label string) bool { return f.some.all || f.some.named[label] }
 
 // Keeper makes a keeper for one goroutine.
-func (f *Filter) Keeper() *Keeper { return &Keeper{filter: f, some: f.some.Processor()} }
+func (f *Filter) Keeper() *Keeper {
+	k := &Keeper{filter: f, some: f.some.Processor()}
+	k.Processor = k.some
+	return k
+}
 
-// Keeper applies a filter to records one after the other, for one goroutine.
+// Keeper applies a filter to records one after the other, for one goroutine. The processor is that of the record processed last; its
+// labels that parsers add may be some of all.
 type Keeper struct {
+	*Processor
 	filter    *Filter
 	some, all *Processor // all is nil until needed
 }
 
-// Keeps reports whether the stages keep a record of any time.
-func (k *Keeper) Keeps(line []byte, stream *Stream) bool {
-	keep := k.some.Process(0, line, stream)
+// Process is [Processor.Process].
+func (k *Keeper) Process(at int64, line []byte, stream *Stream) bool {
+	k.Processor = k.some
+	keep := k.some.Process(at, line, stream)
 	if k.some.parsedCount+k.some.skipped+k.filter.captures <= maxParsed {
 		return keep
 	}
 	if k.all == nil { // the record may have too many labels, which is a mistake
 		k.all = k.filter.all.Processor()
 	}
-	return k.all.Process(0, line, stream)
+	k.Processor = k.all
+	return k.all.Process(at, line, stream)
 }

@@ -69,7 +69,11 @@ func (l *logfmtParser) bindExtractions(extractions []syntax.Extraction) step {
 
 // set makes a label of a raw value, of an empty one only if keepEmpty is set.
 func (l *logfmtParser) set(s *symbol, value []byte, keepEmpty bool) error {
-	if s == nil || !keepEmpty && (len(value) == 0 || string(value) == `""`) {
+	if s == nil {
+		l.p.skipped++
+		return nil
+	}
+	if !keepEmpty && (len(value) == 0 || string(value) == `""`) {
 		return nil
 	}
 	target := l.p.target(s)

@@ -41,6 +41,8 @@ func (j *jsonParser) values(b []byte) (err error, known bool) { //nolint:revive 
 			if i = jsontext.StringEnd(b, i) + 1; i == 0 {
 				return nil, false
 			}
+		} else if n := numberLen(b[i:]); n > 0 {
+			i += n
 		} else {
 			value, err := rawValue(b[i:])
 			if err != nil {
@@ -52,6 +54,18 @@ func (j *jsonParser) values(b []byte) (err error, known bool) { //nolint:revive 
 			return err, true
 		}
 	}
+}
+
+// numberLen is the length of the number that b starts with, if it is digits and points in front of a comma or the end of an object; otherwise 0.
+func numberLen(b []byte) int {
+	n := 0
+	for n < len(b) && (b[n]-'0' < 10 || b[n] == '.' && n > 0) {
+		n++
+	}
+	if n == len(b) || b[n] != ',' && b[n] != '}' {
+		return 0
+	}
+	return n
 }
 
 // follow is the next shape of a line that goes on with b; nil if it is not known.

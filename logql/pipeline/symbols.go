@@ -88,7 +88,7 @@ type symbols struct {
 	touched     []*symbol
 	changedBase bool
 	parsedCount int
-	// skipped is at least the number of labels that parsers did not add as they are not wanted.
+	// skipped is at least the number of labels that parsers did not add because they are not wanted.
 	skipped int
 
 	interned map[string]string
@@ -206,6 +206,12 @@ func (p *symbols) target(s *symbol) *symbol {
 		return nil
 	}
 	return s
+}
+
+// mayAdd reports whether [symbols.target] may find a symbol for labels of a name.
+func (p *symbols) mayAdd(name string) bool {
+	wanted := func(name string) bool { s := p.byName[name]; return s != nil && s.wanted }
+	return p.all || wanted(name) || wanted(name+extractedSuffix)
 }
 
 // parsed sets a label found by [symbols.target]. It returns false if the record has too many.

@@ -28,5 +28,5 @@ func (m *recordMatcher) Matches(service, instance string, level record.Level, so
 		instance = anyLabel
 	}
 	stream := m.streams.of(service, instance, level, source)
-	return stream != nil && m.keeper.Keeps(message, stream)
+	return stream != nil && m.keeper.Process(0, message, stream)
 }
