@@ -13,10 +13,16 @@ type streams struct {
 	*selector
 	known   map[streamKey]*pipeline.Stream // nil values: not selected
 	partial map[streamKey]*pipeline.Stream // of records of which some labels are not read
-	last    streamKey
-	stream  *pipeline.Stream
+	recent  [record.Levels]recentStream    // the last of each level
 	message []byte
 	record  engine.Record
+}
+
+// recentStream is a stream of known, if set.
+type recentStream struct {
+	set    bool
+	key    streamKey
+	stream *pipeline.Stream
 }
 
 // streamKey is what determines a stream.
@@ -52,10 +58,11 @@ func (s *streams) convert(m *query.Match) *engine.Record {
 	return &s.record
 }
 
-// of is the stream of a record; nil if a matcher rejects it. Most records are of the stream of the one before.
+// of is the stream of a record; nil if a matcher rejects it. Most records are of the stream of the one of their level before.
 func (s *streams) of(service, instance string, level record.Level, source []byte) *pipeline.Stream {
-	if s.known != nil && s.last.level == level && s.last.service == service && s.last.instance == instance && string(source) == s.last.source {
-		return s.stream
+	last := &s.recent[level]
+	if last.set && last.key.service == service && last.key.instance == instance && string(source) == last.key.source {
+		return last.stream
 	}
 	key := streamKey{service: service, instance: instance, source: string(source), level: level}
 	stream, ok := s.known[key]
@@ -68,7 +75,7 @@ func (s *streams) of(service, instance string, level record.Level, source []byte
 		}
 		s.known[key] = stream
 	}
-	s.last, s.stream = key, stream
+	*last = recentStream{true, key, stream}
 	return stream
 }
 
