@@ -41,6 +41,8 @@ func TestLogs(t *testing.T) {
 		{`{s="a"} |= "n"`, engine.LogParams{To: at(9), Limit: 1, Newest: true}, "4 n=4 {s=\"a\"} {source=\"f\"} {}\n", `in order {s="a"} |= "n" limit 1`},
 		{`{s="a"} | drop __error__`, engine.LogParams{From: at(1), To: at(2), Limit: 7}, "1 n=1 {s=\"a\"} {source=\"f\"} {}\n", `in order {s="a"} limit 7`},
 		{`{s=~"a|b"} | logfmt | n > 2`, engine.LogParams{To: at(9), Limit: 2}, "2 n=x {s=\"b\"} {} {__error__=\"LabelFilterErr\", __error_details__=\"\", n=\"x\"}\n3 n=3 {s=\"a\"} {source=\"f\"} {n=\"3\"}\n", `in order {s=~"a|b"} | logfmt | n > 2 limit 2`},
+		{`{s="b"} | logfmt`, engine.LogParams{To: at(9), Limit: 3}, "2 n=x {s=\"b\"} {} {n=\"x\"}\n", `in order {s="b"} | logfmt limit 3`},
+		{`{s="a"} | line_format "{{.s}}{{__line__}}" |= "3"`, engine.LogParams{To: at(9), Limit: 3}, "3 an=3 {s=\"a\"} {source=\"f\"} {}\n", `in order {s="a"} | line_format "{{.s}}{{__line__}}" |= "3" limit 0`},
 		{`{s=~"a|b"} | s="b"`, engine.LogParams{To: at(9)}, "2 n=x {s=\"b\"} {} {}\n", `in order {s=~"a|b"} | s="b" limit 0`},
 		{`{s=~"a|b"} | source="f" | line_format "{{.s}}"`, engine.LogParams{To: at(1)}, "0 a {s=\"a\"} {source=\"f\"} {}\n", `in order {s=~"a|b", source="f"} | line_format "{{.s}}" limit 0`},
 		{`{s="a"}`, engine.LogParams{From: at(3), To: at(3)}, "", ""},
