@@ -69,7 +69,7 @@ func bindJSON(p *Processor) step {
 		if j.left > 0 && !p.exact && j.quick(object) {
 			return true
 		}
-		err, known := j.values(object)
+		known, err := j.values(object)
 		if !known {
 			j.last, j.shape, j.behind = &j.root, &j.shapes, 0
 			_, err = j.object(object, 1, &j.root, 1)

@@ -25,47 +25,45 @@ const (
 
 // values sets the labels of an object. It is not known if no line before had its shape, or a value is malformed: then some of its
 // labels are set, as parsing it sets them.
-func (j *jsonParser) values(b []byte) (err error, known bool) { //nolint:revive // the error is a result of the line
+func (j *jsonParser) values(b []byte) (known bool, err error) {
 	s, i := &j.shapes, 0
 	for {
 		if s = s.follow(b[i:]); s == nil {
-			return nil, false
+			return false, nil
 		}
 		i += len(s.text)
 		if s.key == nil {
-			return nil, true
+			return true, nil
 		}
 		start := i
 		if s.quote {
 			start--
 			if i = jsontext.StringEnd(b, i) + 1; i == 0 {
-				return nil, false
+				return false, nil
 			}
-		} else if n := numberLen(b[i:]); n > 0 {
-			i += n
-		} else {
-			value, err := rawValue(b[i:])
-			if err != nil {
-				return nil, false
-			}
-			i += len(value)
+		} else if i += valueLen(b[i:]); i == start {
+			return false, nil
 		}
 		if err := j.set(s.key, b[start:i]); err != nil {
-			return err, true
+			return true, err
 		}
 	}
 }
 
-// numberLen is the length of the number that b starts with, if it is digits and points in front of a comma or the end of an object; otherwise 0.
-func numberLen(b []byte) int {
+// valueLen is the length of the value that b starts with; 0 if it is malformed.
+func valueLen(b []byte) int {
 	n := 0
 	for n < len(b) && (b[n]-'0' < 10 || b[n] == '.' && n > 0) {
 		n++
 	}
-	if n == len(b) || b[n] != ',' && b[n] != '}' {
+	if n > 0 && n < len(b) && (b[n] == ',' || b[n] == '}') { // as most numbers
+		return n
+	}
+	value, err := rawValue(b)
+	if err != nil {
 		return 0
 	}
-	return n
+	return len(value)
 }
 
 // follow is the next shape of a line that goes on with b; nil if it is not known.
