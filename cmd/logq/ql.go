@@ -167,7 +167,7 @@ func (r *qlRequest) print(ctx context.Context, view *storage.View, out *qlWriter
 	from, to := r.sel.From.UnixNano(), r.sel.To.UnixNano()
 	switch expr := r.query.(type) {
 	case *syntax.LogExpr:
-		err = e.Logs(ctx, expr, engine.LogParams{From: from, To: to, Newest: r.sel.Newest, Limit: r.sel.Limit}, func(entry *engine.Entry) error {
+		err = e.Logs(ctx, expr, engine.LogParams{From: from, To: to, Newest: r.sel.Newest, Limit: r.sel.Limit, Unparsed: r.format == qlTable}, func(entry *engine.Entry) error {
 			n++
 			return out.entry(entry)
 		})

@@ -40,7 +40,7 @@ type qlWriter struct {
 }
 
 func newQLWriter(w io.Writer, format string, zone *time.Location) *qlWriter {
-	b := bufio.NewWriter(w)
+	b := bufio.NewWriterSize(w, 64<<10)
 	return &qlWriter{w: b, format: format, zone: zone, csv: csv.NewWriter(b), loki: loki.NewEncoder(b)}
 }
 

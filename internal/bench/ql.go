@@ -49,6 +49,15 @@ func (b *suite) benchQL(kind string) error {
 		{"query PATTERN -o raw", "ql |= PATTERN", [2]*command{
 			logq("query", "--substring", "connection reset", "-o", "raw"), ql(`{service_name="bench"} |= "connection reset"`),
 		}},
+		{"query --where status -o raw, 8%", "ql | json | status", [2]*command{
+			logq("query", "--where", "status >= 500", "-o", "raw"), ql(`{service_name="bench"} | json | status >= 500`),
+		}},
+		{"query --where duration -o raw, 2%", "ql | json | duration", [2]*command{
+			logq("query", "--where", "duration_ms > 490", "-o", "raw"), ql(`{service_name="bench"} | json | duration_ms > 490`),
+		}},
+		{"query --count --where status", "ql count_over_time, | json | status", [2]*command{
+			logq("query", "--count", "--where", "status >= 500"), ql(`sum(count_over_time({service_name="bench"} | json | status >= 500 [1h]))`),
+		}},
 	} {
 		if _, err := b.compare(pair.base, []string{pair.base, pair.name}, pair.commands[0], pair.commands[1]); err != nil {
 			return err

@@ -27,10 +27,12 @@ type Record struct {
 type Selection struct {
 	Log      *syntax.LogExpr
 	From, To int64
-	// Newest reverses the order of [Source.InOrder]. Limit is the number of records after which it stops, if all stages
-	// are applied; 0 is no limit.
+	// Newest reverses the order of [Source.InOrder]. Limit is the number of records after which it stops, if it leaves out all that
+	// Log's stages reject: those that the first [Source.Applied] and Records reject; 0 is no limit.
 	Newest bool
 	Limit  int
+	// Records is the stages behind the first [Source.Applied] that reject records, as far as they are independent of times. It is nil if there is none.
+	Records *pipeline.Filter
 	// Fields is what suffices of records in place of their lines, if the workers are each a [FieldWorker]; nil if lines are needed.
 	Fields *Fields
 	// Filter is a part of Log's stages that records without their lines suffice for: blocks of which it keeps none may be left out. It is
@@ -100,6 +102,8 @@ type LogParams struct {
 	From, To int64
 	Newest   bool
 	Limit    int // 0 is no limit
+	// Unparsed is set if Entry.Parsed is not needed: it may lack labels.
+	Unparsed bool
 }
 
 // MetricParams are the times of a metric query, in Unix nanoseconds: Start, Start+Step, … up to End. An instant query has

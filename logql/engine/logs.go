@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"logstow/logql/labels"
 	"logstow/logql/pipeline"
 	"logstow/logql/syntax"
 )
@@ -21,15 +22,21 @@ func (e *Engine) Logs(ctx context.Context, query *syntax.LogExpr, p LogParams, e
 	}
 	log := Simplify(query)
 	stages := log.Stages[e.Source.Applied(log):]
-	pipe, err := compile(stages, nil, nil)
+	processor, err := newProcessor(stages, p.Unparsed)
 	if err != nil {
 		return err
 	}
 	sel := Selection{Log: log, From: p.From, To: p.To, Newest: p.Newest, Filter: fieldFilter(log.Stages)}
-	if len(stages) == 0 {
+	first, whole := rejecting(stages)
+	if whole {
 		sel.Limit = p.Limit
 	}
-	processor, ticker, emitted := pipe.Processor(), ticker{ctx: ctx}, 0
+	if len(first) > 0 {
+		if sel.Records, err = compileFilter(first); err != nil {
+			return err
+		}
+	}
+	ticker, emitted := ticker{ctx: ctx}, 0
 	err = e.Source.InOrder(ctx, sel, func(r *Record) error {
 		if err := ticker.tick(); err != nil {
 			return err
@@ -51,6 +58,54 @@ func (e *Engine) Logs(ctx context.Context, query *syntax.LogExpr, p LogParams, e
 		return nil
 	}
 	return err
+}
+
+// rejecting are the stages up to the last that rejects records, in front of the first template; they are not all that reject
+// records if whole is not set.
+func rejecting(stages []syntax.Stage) (first []syntax.Stage, whole bool) {
+	templates := false
+	for i, s := range stages {
+		switch s.(type) {
+		case *syntax.LineFilter, *syntax.LabelFilter:
+			if templates {
+				return first, false
+			}
+			first = stages[:i+1]
+		case *syntax.LineFormat, *syntax.LabelFormat:
+			templates = templates || !labelsOnly(s)
+		}
+	}
+	return first, true
+}
+
+// processor processes the records of a log query.
+type processor interface {
+	Process(at int64, line []byte, stream *pipeline.Stream) bool
+	Line() []byte
+	Labels() (stream, metadata, parsed labels.Labels)
+}
+
+func newProcessor(stages []syntax.Stage, unparsed bool) (processor, error) {
+	if unparsed {
+		f, err := compileFilter(stages)
+		if err != nil {
+			return nil, err
+		}
+		return f.Keeper(), nil
+	}
+	pipe, err := compile(stages, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return pipe.Processor(), nil
+}
+
+func compileFilter(stages []syntax.Stage) (*pipeline.Filter, error) {
+	f, err := pipeline.CompileFilter(stages)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrQuery, err)
+	}
+	return f, nil
 }
 
 func compile(stages []syntax.Stage, unwrap *syntax.Unwrap, needed []string) (*pipeline.Pipeline, error) {

@@ -40,6 +40,11 @@ type jsonParser struct {
 	last *key
 	left int        // wanted labels not found yet, -1 is no limit
 	keys []quickKey // of wanted labels
+	// shapes are those of the lines so far. shape is how far that of the current line is known, nil if it is not to be known; behind is
+	// the offset behind its last value.
+	shapes shape
+	shape  *shape
+	behind int
 }
 
 func bindJSON(p *Processor) step {
@@ -64,8 +69,12 @@ func bindJSON(p *Processor) step {
 		if j.left > 0 && !p.exact && j.quick(object) {
 			return true
 		}
-		j.last = &j.root
-		if _, err := j.object(object, 1, &j.root, 1); err != nil && err != errFound { //nolint:errorlint // no error wraps it
+		known, err := j.values(object)
+		if !known {
+			j.last, j.shape, j.behind = &j.root, &j.shapes, 0
+			_, err = j.object(object, 1, &j.root, 1)
+		}
+		if err != nil && err != errFound { //nolint:errorlint // no error wraps it
 			p.fail(jsonError, err.Error())
 		}
 		return true
@@ -164,6 +173,9 @@ func (j *jsonParser) object(b []byte, i int, parent *key, depth int) (int, error
 	}
 	for m := (members{b: b, i: i, first: true}); ; {
 		name, done, err := m.next()
+		if err == nil && done && depth == 1 {
+			j.learn(b, m.i, m.i, nil)
+		}
 		if err != nil || done {
 			return m.i, err
 		}
@@ -175,24 +187,38 @@ func (j *jsonParser) object(b []byte, i int, parent *key, depth int) (int, error
 			}
 			continue
 		}
+		start := m.i
 		value, err := m.value()
 		if err != nil {
 			return 0, err
 		}
-		if k.sym == nil || value[0] == '{' || value[0] == '[' || value[0] == 'n' {
-			continue
-		}
-		target := j.p.target(k.sym)
-		if target == nil {
-			continue
-		}
-		if !j.p.parsed(target, j.p.jsonText(value)) {
-			return 0, errTooMany
-		}
-		if j.left--; j.left == 0 && !j.p.exact {
-			return 0, errFound
+		j.learn(b, start, m.i, k)
+		if err := j.set(k, value); err != nil {
+			return 0, err
 		}
 	}
+}
+
+// set makes a label of a key's raw value.
+func (j *jsonParser) set(k *key, value []byte) error {
+	if k.sym == nil {
+		j.p.skipped++
+		return nil
+	}
+	if value[0] == '{' || value[0] == '[' || value[0] == 'n' {
+		return nil
+	}
+	target := j.p.target(k.sym)
+	if target == nil {
+		return nil
+	}
+	if !j.p.parsed(target, j.p.jsonText(value)) {
+		return errTooMany
+	}
+	if j.left--; j.left == 0 && !j.p.exact {
+		return errFound
+	}
+	return nil
 }
 
 // jsonText is the text of a raw value: a string without quotes and escapes, others as written.
@@ -260,6 +286,7 @@ func bindUnpack(p *Processor) step {
 		p.line = p.jsonText(entry)
 		for _, pair := range pairs {
 			if pair.key.sym == nil {
+				p.skipped++
 				continue
 			}
 			if target := p.target(pair.key.sym); target != nil && !p.parsed(target, p.jsonText(pair.value)) {

@@ -25,7 +25,8 @@ func compileLogfmt(s *syntax.LogfmtParser) stage {
 			return l.bindExtractions(s.Extractions)
 		}
 		return func(p *Processor) bool {
-			if l.left = p.missing(); l.left == 0 && !p.exact {
+			if l.left = p.missing(); l.left == 0 && !l.exact() {
+				p.skipped += len(p.line)
 				return true
 			}
 			last := &l.root
@@ -38,6 +39,9 @@ func compileLogfmt(s *syntax.LogfmtParser) stage {
 	}}
 }
 
+// exact reports whether lines are read to their end: only then strict parsing finds all mistakes.
+func (l *logfmtParser) exact() bool { return l.p.exact && l.strict }
+
 func plainText(_ *Processor, raw []byte) []byte { return raw }
 
 // bindExtractions makes a step that finds the pairs with given names only.
@@ -47,7 +51,8 @@ func (l *logfmtParser) bindExtractions(extractions []syntax.Extraction) step {
 		syms[e.Expr] = append(syms[e.Expr], l.p.symbol(e.Label))
 	}
 	return func(p *Processor) bool {
-		if l.left = p.missing(); l.left == 0 && !p.exact {
+		if l.left = p.missing(); l.left == 0 && !l.exact() {
+			p.skipped += len(p.line)
 			return true
 		}
 		l.scan(p.line, func(name, value []byte) error {
@@ -64,7 +69,11 @@ func (l *logfmtParser) bindExtractions(extractions []syntax.Extraction) step {
 
 // set makes a label of a raw value, of an empty one only if keepEmpty is set.
 func (l *logfmtParser) set(s *symbol, value []byte, keepEmpty bool) error {
-	if s == nil || !keepEmpty && (len(value) == 0 || string(value) == `""`) {
+	if s == nil {
+		l.p.skipped++
+		return nil
+	}
+	if !keepEmpty && (len(value) == 0 || string(value) == `""`) {
 		return nil
 	}
 	target := l.p.target(s)
@@ -78,7 +87,8 @@ func (l *logfmtParser) set(s *symbol, value []byte, keepEmpty bool) error {
 		return errTooMany
 	}
 	target.empty = keepEmpty
-	if l.left--; l.left == 0 && !l.p.exact {
+	if l.left--; l.left == 0 && !l.exact() {
+		l.p.skipped += len(l.p.line)
 		return errFound
 	}
 	return nil

@@ -16,7 +16,7 @@ const keySize = 512
 // A key is a key of a parser's input.
 type key struct {
 	raw string // as written
-	// name is that of its label, sym the label's symbol; "" and nil if it has none.
+	// name is that of its label, "" if it has none. sym is the label's symbol, nil if no parser adds it.
 	name string
 	sym  *symbol
 	// inner is set if the members of its object may be wanted.
@@ -54,7 +54,9 @@ func (p *Processor) newKey(parent *key, raw, text []byte) *key {
 	if k.name == "" {
 		return k
 	}
-	k.sym = p.symbol(k.name)
+	if p.mayAdd(k.name) {
+		k.sym = p.symbol(k.name)
+	}
 	k.inner = p.all || p.exact
 	for _, s := range p.wanted {
 		k.inner = k.inner || strings.HasPrefix(s.name, k.name+"_")

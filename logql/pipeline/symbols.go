@@ -88,6 +88,8 @@ type symbols struct {
 	touched     []*symbol
 	changedBase bool
 	parsedCount int
+	// skipped is at least the number of labels that parsers did not add because they are not wanted.
+	skipped int
 
 	interned map[string]string
 	out      output
@@ -128,7 +130,7 @@ func (p *symbols) begin(stream *Stream) {
 			s.str, s.last = "", ""
 		}
 	}
-	p.touched, p.changedBase, p.parsedCount = p.touched[:0], false, 0
+	p.touched, p.changedBase, p.parsedCount, p.skipped = p.touched[:0], false, 0, 0
 	if stream == p.current {
 		return
 	}
@@ -200,9 +202,16 @@ func (p *symbols) target(s *symbol) *symbol {
 		s = s.extracted
 	}
 	if !s.wanted || s.record == p.recordID && s.parsed && !s.removed || p.inBase(s) {
+		p.skipped++
 		return nil
 	}
 	return s
+}
+
+// mayAdd reports whether [symbols.target] may find a symbol for labels of a name.
+func (p *symbols) mayAdd(name string) bool {
+	wanted := func(name string) bool { s := p.byName[name]; return s != nil && s.wanted }
+	return p.all || wanted(name) || wanted(name+extractedSuffix)
 }
 
 // parsed sets a label found by [symbols.target]. It returns false if the record has too many.

@@ -131,7 +131,10 @@ func (v *View) plan(ctx context.Context, sel engine.Selection) (*selected, error
 	conditions.Services, conditions.Levels = s.services, s.levels
 	conditions.From, conditions.To, conditions.Newest = time.Unix(0, sel.From), time.Unix(0, sel.To), sel.Newest
 	conditions.Now, conditions.Substring = v.storage.now(), true
-	if f.applied == len(log.Stages) && s.exact() {
+	if sel.Records != nil {
+		conditions.Records = recordFilter(sel.Records, s)
+	}
+	if sel.Records != nil || s.exact() {
 		conditions.Limit = sel.Limit
 	}
 	if sel.Filter != nil {

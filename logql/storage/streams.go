@@ -13,10 +13,16 @@ type streams struct {
 	*selector
 	known   map[streamKey]*pipeline.Stream // nil values: not selected
 	partial map[streamKey]*pipeline.Stream // of records of which some labels are not read
-	last    streamKey
-	stream  *pipeline.Stream
+	recent  [record.Levels]recentStream    // the last of each level
 	message []byte
 	record  engine.Record
+}
+
+// recentStream is a stream of known, if set.
+type recentStream struct {
+	set    bool
+	key    streamKey
+	stream *pipeline.Stream
 }
 
 // streamKey is what determines a stream.
@@ -43,7 +49,7 @@ func (s *streams) wanted() func(instance string, source []byte) bool {
 
 // convert is a match as a record, valid until the next call; nil if a matcher rejects it.
 func (s *streams) convert(m *query.Match) *engine.Record {
-	stream := s.of(m)
+	stream := s.of(m.Segment.Name.Service, m.Instance, m.Level(), m.Source())
 	if stream == nil {
 		return nil
 	}
@@ -52,13 +58,13 @@ func (s *streams) convert(m *query.Match) *engine.Record {
 	return &s.record
 }
 
-// of is the stream of a match. Most records are of the stream of the one before.
-func (s *streams) of(m *query.Match) *pipeline.Stream {
-	level, source, service := m.Level(), m.Source(), m.Segment.Name.Service
-	if s.known != nil && s.last.level == level && s.last.service == service && s.last.instance == m.Instance && string(source) == s.last.source {
-		return s.stream
+// of is the stream of a record; nil if a matcher rejects it. Most records are of the stream of the one of their level before.
+func (s *streams) of(service, instance string, level record.Level, source []byte) *pipeline.Stream {
+	last := &s.recent[level]
+	if last.set && last.key.service == service && last.key.instance == instance && string(source) == last.key.source {
+		return last.stream
 	}
-	key := streamKey{service: service, instance: m.Instance, source: string(source), level: level}
+	key := streamKey{service: service, instance: instance, source: string(source), level: level}
 	stream, ok := s.known[key]
 	if !ok {
 		if s.known == nil || len(s.known) >= maxStreams {
@@ -69,7 +75,7 @@ func (s *streams) of(m *query.Match) *pipeline.Stream {
 		}
 		s.known[key] = stream
 	}
-	s.last, s.stream = key, stream
+	*last = recentStream{true, key, stream}
 	return stream
 }
 

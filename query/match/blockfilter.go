@@ -2,6 +2,7 @@ package match
 
 import (
 	"logstow/columns"
+	"logstow/record"
 	"logstow/segment"
 )
 
@@ -22,6 +23,19 @@ type BlockFilter struct {
 	Names []columns.Name
 	// New makes a matcher for one goroutine.
 	New func() BlockMatcher
+}
+
+// RecordFilter is a condition on records. It is safe for concurrent use.
+type RecordFilter struct {
+	// Instanced is set if it uses instances.
+	Instanced bool
+	// New makes a matcher for one goroutine.
+	New func() RecordMatcher
+}
+
+// RecordMatcher reports whether a record of a service matches, for one goroutine. The message is as logged.
+type RecordMatcher interface {
+	Matches(service, instance string, level record.Level, source, message []byte) bool
 }
 
 // BlockMatcher reports whether a record of a block of a service may match, for one goroutine.

@@ -138,7 +138,9 @@ func (m *Matcher) MayMatchOrigin(service, instance string) bool {
 }
 
 // Instanced reports whether a condition uses records' instances.
-func (m *Matcher) Instanced() bool { return slices.ContainsFunc(m.Where, (*where.Program).Instanced) }
+func (m *Matcher) Instanced() bool {
+	return m.Selection.Records != nil && m.Selection.Records.Instanced || slices.ContainsFunc(m.Where, (*where.Program).Instanced)
+}
 
 // Checks are the columns to check in each record, beside its message.
 type Checks struct {
@@ -187,5 +189,5 @@ func (m *Matcher) LevelsSuffice(start, end int64) bool {
 
 // TimeAndLevelOnly reports whether the only conditions are time and level.
 func (m *Matcher) TimeAndLevelOnly() bool {
-	return len(m.Selection.Sources)+len(m.Where)+len(m.Required)+len(m.regexps)+len(m.excludes)+len(m.Selection.Templates) == 0 && m.ids == nil
+	return len(m.Selection.Sources)+len(m.Where)+len(m.Required)+len(m.regexps)+len(m.excludes)+len(m.Selection.Templates) == 0 && m.ids == nil && m.Selection.Records == nil
 }

@@ -53,6 +53,7 @@ type Scanner struct {
 	// templates are those of the selection.
 	templates []*patterns.Matcher
 	where     []*where.Evaluator
+	records   RecordMatcher // nil if there is no condition
 	record    where.Record
 	splitter  *parse.Splitter
 	// splitters find the fields of messages, by their parser.
@@ -64,6 +65,9 @@ func NewScanner(m *Matcher) *Scanner {
 	s := &Scanner{m: m}
 	for _, template := range m.Selection.Templates {
 		s.templates = append(s.templates, patterns.NewMatcher(template))
+	}
+	if filter := m.Selection.Records; filter != nil {
+		s.records = filter.New()
 	}
 	return s
 }
@@ -219,10 +223,11 @@ func (s *Scanner) matches(line []byte, hit int, continued bool) (f record.Column
 			return f, s.reject(StageTemplate)
 		}
 	}
-	if len(s.where) == 0 || s.matchesWhere(line, &f, message) {
-		return f, true
+	if len(s.where) > 0 && !s.matchesWhere(line, &f, message) ||
+		s.records != nil && !s.records.Matches(s.checks.Service, s.instance(), f.Level, f.Source, message) {
+		return f, s.reject(StageWhere)
 	}
-	return f, s.reject(StageWhere)
+	return f, true
 }
 
 // hasID reports whether a message contains one of the identifiers.
@@ -249,12 +254,8 @@ func (s *Scanner) matchesWhere(line []byte, f *record.Columns, message []byte) b
 			return false
 		}
 	}
-	instance := s.checks.Instance
-	if s.checks.InstanceAt != nil {
-		instance = s.checks.InstanceAt(s.at)
-	}
 	s.splitter.Split(message)
-	s.record = where.Record{Time: at, Level: f.Level, Service: s.checks.Service, Source: f.Source, Instance: instance, Message: message, Fields: s.splitter}
+	s.record = where.Record{Time: at, Level: f.Level, Service: s.checks.Service, Source: f.Source, Instance: s.instance(), Message: message, Fields: s.splitter}
 	for i, e := range s.where {
 		s.record.First = s.m.offsets[i]
 		if !e.Holds(&s.record) {
@@ -262,6 +263,14 @@ func (s *Scanner) matchesWhere(line []byte, f *record.Columns, message []byte) b
 		}
 	}
 	return true
+}
+
+// instance is that of the record that is looked at.
+func (s *Scanner) instance() string {
+	if s.checks.InstanceAt != nil {
+		return s.checks.InstanceAt(s.at)
+	}
+	return s.checks.Instance
 }
 
 // matchesSource reports whether a source is selected; most records have the source of the one before.

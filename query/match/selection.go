@@ -52,6 +52,8 @@ type Selection struct {
 	Hints []Hint
 	// Columns is a condition on columns that leaves blocks out; nil is none. It is no condition on the records of the others.
 	Columns *BlockFilter
+	// Records is a condition on records beside the others; nil is none.
+	Records *RecordFilter
 	// Where are expressions that must be true for a record, all of them, in the
 	// language of package [logstow/field/where]; times in them are relative to Now.
 	Where []string

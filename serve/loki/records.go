@@ -35,7 +35,7 @@ func (q *request) records() error {
 	if err != nil {
 		return err
 	}
-	p := engine.LogParams{From: q.from, To: q.to, Newest: backward}
+	p := engine.LogParams{From: q.from, To: q.to, Newest: backward, Unparsed: out.format == formatRaw}
 	if p.Limit, err = q.number("limit", 0); err != nil {
 		return err
 	}

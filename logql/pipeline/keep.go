@@ -1,0 +1,72 @@
+package pipeline
+
+import (
+	"logstow/logql/labels"
+	"logstow/logql/syntax"
+)
+
+// Filter is stages of which only matters whether they keep a record, and its line. It does not change, and is safe for concurrent use.
+type Filter struct {
+	// some extracts the labels that stages read, all extracts all labels.
+	some, all *Pipeline
+	// captures is the maximum number of labels of parsers that name them.
+	captures int
+}
+
+// CompileFilter compiles stages, as [Compile] with all labels.
+func CompileFilter(stages []syntax.Stage) (*Filter, error) {
+	some, err := Compile(stages, nil, []string{labels.Error})
+	if err != nil {
+		return nil, err
+	}
+	all, err := Compile(stages, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	f := &Filter{some: some, all: all}
+	for _, s := range stages {
+		switch x := s.(type) {
+		case *syntax.JSONParser:
+			f.captures += len(x.Extractions)
+		case *syntax.LogfmtParser:
+			f.captures += len(x.Extractions)
+		case *syntax.RegexpParser:
+			f.captures += x.Regexp.NumSubexp()
+		case *syntax.PatternParser:
+			f.captures += len(x.Parts)
+		}
+	}
+	return f, nil
+}
+
+// Reads reports whether a stage reads a label.
+func (f *Filter) Reads(label string) bool { return f.some.all || f.some.named[label] }
+
+// Keeper makes a keeper for one goroutine.
+func (f *Filter) Keeper() *Keeper {
+	k := &Keeper{filter: f, some: f.some.Processor()}
+	k.Processor = k.some
+	return k
+}
+
+// Keeper applies a filter to records one after the other, for one goroutine. The processor is that of the record processed last; its
+// labels that parsers add may be some of all.
+type Keeper struct {
+	*Processor
+	filter    *Filter
+	some, all *Processor // all is nil until needed
+}
+
+// Process is [Processor.Process].
+func (k *Keeper) Process(at int64, line []byte, stream *Stream) bool {
+	k.Processor = k.some
+	keep := k.some.Process(at, line, stream)
+	if k.some.parsedCount+k.some.skipped+k.filter.captures <= maxParsed {
+		return keep
+	}
+	if k.all == nil { // the record may have too many labels, which is a mistake
+		k.all = k.filter.all.Processor()
+	}
+	k.Processor = k.all
+	return k.all.Process(at, line, stream)
+}
