@@ -70,7 +70,7 @@ const maxKept = 4 << 20
 // NewFetcher makes a fetcher; temporary files are created in tempDir, "" is the system's.
 func NewFetcher(m *match.Matcher, rec *source.Recorder, found *explain.Findings, indexed bool, tempDir string) *Fetcher {
 	f := &Fetcher{
-		Recorder: rec, findings: found, indexed: indexed, decoder: segment.NewDecoder(), scratch: &scratchBlocks{dir: tempDir},
+		Recorder: rec, findings: found, indexed: indexed, decoder: segment.NewStoredDecoder(), scratch: &scratchBlocks{dir: tempDir},
 		compressor: sync.OnceValue(segment.NewCompressor), expired: &expiredDays{}, parsersNoted: &sync.Map{},
 	}
 	return f.With(m)
