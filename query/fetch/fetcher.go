@@ -59,9 +59,7 @@ type worker struct {
 	decoder columns.Decoder
 	// filter is that of Selection.Columns, nil if there is none.
 	filter match.BlockMatcher
-	// matches and spans are buffers of Find.
-	matches []byte
-	spans   []Span
+	spans  []Span // a buffer of Find
 }
 
 // maxKept is the maximum size of a buffer that is reused for the next block.
