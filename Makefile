@@ -9,7 +9,7 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev
 .PHONY: build demo test test-browser test-report test-large long short race race-short crash soak lint fmt fuzz faults golden conformance bench man release vuln docs-check deploy-check cover tidy check clean
 
 build: ## the two binaries, in bin/
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
+	CGO_ENABLED=0 $(GO) build -tags urfave_cli_no_docs -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
 
 demo: build ## the main job on the embedded store, with an answer
 	sh testdata/demo.sh

@@ -117,7 +117,6 @@ func Run(ctx context.Context, p Program, args []string) int {
 		c.Flags = append(slices.Clip(c.Flags), helpFlag())
 		p.Commands[i] = &c
 	}
-	p.Setup()
 	err := run(ctx, p, args)
 	status := Status(err)
 	var e *Error
@@ -151,18 +150,21 @@ func run(ctx context.Context, p Program, args []string) error {
 	if err != nil {
 		return err
 	}
-	given := permuted[:slices.Index(permuted, "--")]
+	end := slices.Index(permuted, "--")
+	given, positional := permuted[:end], permuted[end+1:]
 	switch {
-	case len(args) == 1 || slices.Contains(given, "--help"):
+	case slices.Contains(given, "--help"):
 		return p.writeHelp(p.Command(name))
 	case name == "" && slices.Contains(given, "--version"):
 		_, err := fmt.Fprintf(p.Writer, "%s version %s\n", p.Name, p.Version)
 		return err
+	case name == "" && len(positional) > 0:
+		return p.unknownCommand(positional[0], rest)
+	case name == "":
+		return p.writeHelp(nil)
 	}
-	if name != "" {
-		permuted = append([]string{name}, permuted...)
-	}
-	return p.RunContext(ctx, append([]string{args[0]}, permuted...))
+	p.Commands = []*ucli.Command{p.Command(name)} // the library sets up each one that it has
+	return p.RunContext(ctx, append([]string{args[0], name}, permuted...))
 }
 
 // unknownCommand suggests the command that an unknown word stands for.

@@ -136,7 +136,7 @@ func TestRun(t *testing.T) {
 	cause := error(nil)
 	newApp := func(out, errs *bytes.Buffer) *ucli.App {
 		return &ucli.App{
-			Name: "tool", Writer: out, ErrWriter: errs,
+			Name: "tool", Usage: "be used", Writer: out, ErrWriter: errs,
 			Commands: []*ucli.Command{{
 				Name: "query", Flags: flags(),
 				Action: func(c *ucli.Context) error {
@@ -170,6 +170,9 @@ func TestRun(t *testing.T) {
 		{"quary", nil, 2, "", "tool: unknown command \"quary\"\nhint: did you mean tool query?\ntool: see tool --help\n"},
 		{"ask", nil, 2, "", "hint: use query\n"},
 		{"walk", nil, 2, "", "hint: the commands are query\n"},
+		{"-", nil, 2, "", "tool: unknown command \"-\"\n"},
+		{"-- --help", nil, 2, "", "tool: a command is missing before --\n"},
+		{"--", nil, 0, "tool - be used\n\nUsage: tool COMMAND", ""},
 		{"--nope", nil, 2, "", "unknown flag --nope"},
 		{"query", errors.New("broken\nin two"), 3, "[] [] 0 []\n", "tool: broken; in two\n"},
 		{"query", errors.New("a \x1b[31mred\u009b\tname"), 3, "[] [] 0 []\n", "tool: a \\x1b[31mred\\x9b\tname\n"},
@@ -178,8 +181,8 @@ func TestRun(t *testing.T) {
 		{"query", context.Canceled, 130, "[] [] 0 []\n", ""},
 		{"-s x", nil, 2, "", "tool: a command is missing before -s\nhint: the commands are query\n"},
 		{"-s x query", nil, 2, "", "tool: the command comes first\nhint: tool COMMAND [flags]\n"},
-		{"", nil, 0, "tool - A new cli application\n\nUsage: tool COMMAND", ""},
-		{"help", nil, 0, "tool - A new cli application\n\nUsage: tool COMMAND", ""},
+		{"", nil, 0, "tool - be used\n\nUsage: tool COMMAND", ""},
+		{"help", nil, 0, "tool - be used\n\nUsage: tool COMMAND", ""},
 		{"help query", nil, 0, "tool query - \n\nUsage: tool query [flags]", ""},
 		{"--help", nil, 0, "tool - ", ""},
 		{"-h", nil, 0, "tool - ", ""},

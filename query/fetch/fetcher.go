@@ -59,9 +59,7 @@ type worker struct {
 	decoder columns.Decoder
 	// filter is that of Selection.Columns, nil if there is none.
 	filter match.BlockMatcher
-	// matches and spans are buffers of Find.
-	matches []byte
-	spans   []Span
+	spans  []Span // a buffer of Find
 }
 
 // maxKept is the maximum size of a buffer that is reused for the next block.
@@ -70,7 +68,7 @@ const maxKept = 4 << 20
 // NewFetcher makes a fetcher; temporary files are created in tempDir, "" is the system's.
 func NewFetcher(m *match.Matcher, rec *source.Recorder, found *explain.Findings, indexed bool, tempDir string) *Fetcher {
 	f := &Fetcher{
-		Recorder: rec, findings: found, indexed: indexed, decoder: segment.NewDecoder(), scratch: &scratchBlocks{dir: tempDir},
+		Recorder: rec, findings: found, indexed: indexed, decoder: segment.NewStoredDecoder(), scratch: &scratchBlocks{dir: tempDir},
 		compressor: sync.OnceValue(segment.NewCompressor), expired: &expiredDays{}, parsersNoted: &sync.Map{},
 	}
 	return f.With(m)

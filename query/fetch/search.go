@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -18,7 +19,7 @@ func (f *Fetcher) Find(ctx context.Context, t *Task) *Matches {
 		found.Inputs = t.output.inputs
 	}
 	f.search(ctx, t, true, func(w *worker, text []byte, origins *locator) (err error) {
-		w.matches, w.spans = w.matches[:0], w.spans[:0]
+		w.spans = w.spans[:0]
 		scanErr := w.scanner.Scan(text, f.checksAt(t, origins), func(start, end int, columns *record.Columns) {
 			input, ok := origins.input(start)
 			if !ok {
@@ -29,19 +30,29 @@ func (f *Fetcher) Find(ctx context.Context, t *Task) *Matches {
 				err = timeErr
 				return
 			}
-			at := len(w.matches)
-			w.matches = append(w.matches, text[start:end]...)
-			w.spans = append(w.spans, Span{time, uint32(at), uint32(len(w.matches)), uint32(end - start - len(columns.Raw)), columns.Level, uint32(input)})
+			w.spans = append(w.spans, Span{time, uint32(start), uint32(end), uint32(end - start - len(columns.Raw)), columns.Level, uint32(input)})
 		})
-		found.Text, found.Spans = w.matches, slices.Clone(w.spans)
-		if cap(w.matches) > maxKept {
-			w.matches = nil
-		} else {
-			found.Text = slices.Clone(found.Text)
-		}
+		found.Spans = slices.Clone(w.spans)
+		found.Text = bytes.Clone(gather(text, found.Spans))
 		return errors.Join(scanErr, err)
 	})
 	return found
+}
+
+// gather moves the records of spans, which are in order, to the front of text, and returns them. Each
+// is followed by a byte, usually its newline: so those without gaps between them stay where they are.
+func gather(text []byte, spans []Span) []byte {
+	end := 0
+	for i := range spans {
+		s := &spans[i]
+		from := end
+		if int(s.Start) != from {
+			copy(text[from:], text[s.Start:s.End])
+		}
+		end += int(s.End-s.Start) + 1
+		s.Start, s.End = uint32(from), uint32(end-1)
+	}
+	return text[:min(end, len(text))]
 }
 
 // Each calls found for every match of a task's block, with its stored text and its columns,

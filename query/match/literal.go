@@ -64,11 +64,11 @@ func (l *Literal) find(message []byte, from int) Occurrence {
 
 // Index is the offset of the first occurrence in s, whole or not, or -1.
 func (l *Literal) Index(s []byte) int {
-	if !l.fold {
-		return bytes.Index(s, l.text)
-	}
 	if len(l.text) == 0 {
 		return 0
+	}
+	if !l.fold {
+		return l.indexExact(s)
 	}
 	lower := l.text[l.rare]
 	upper := lower
@@ -105,6 +105,29 @@ func (l *Literal) Index(s []byte) int {
 			nextUpper = next(at+1, upper)
 		}
 	}
+}
+
+// indexExact is the offset of the first occurrence of the text, which is not empty, in s, or -1. It looks for the
+// rarest byte, [bytes.Index] for the first one, which takes most of the time of a scan if it is frequent.
+func (l *Literal) indexExact(s []byte) int {
+	last := len(s) - len(l.text)
+	for start, misses := 0, 0; start <= last; start++ {
+		i := bytes.IndexByte(s[start+l.rare:last+l.rare+1], l.text[l.rare])
+		if i < 0 {
+			return -1
+		}
+		start += i
+		if string(s[start:start+len(l.text)]) == string(l.text) {
+			return start
+		}
+		if misses++; misses > 16+start/16 { // it is not rare here
+			if i = bytes.Index(s[start:], l.text); i < 0 {
+				return -1
+			}
+			return start + i
+		}
+	}
+	return -1
 }
 
 // equalFold reports whether s, in lower case, is lower. They are of one length.

@@ -97,7 +97,7 @@ func (s *Scanner) Scan(text []byte, c Checks, found func(start, end int, columns
 	for pos := 0; pos < len(text); {
 		start, hit, before := pos, pos, false
 		if anchor != nil {
-			n := bytes.Index(searched[pos:], anchor.text)
+			n := anchor.indexExact(searched[pos:])
 			if n < 0 {
 				break
 			}

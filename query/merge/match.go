@@ -50,4 +50,9 @@ func (m *Match) Level() record.Level { return m.columns().Level }
 func (m *Match) Source() []byte { return m.columns().Source }
 
 // Message is the message as stored: a TAB follows each newline; see [record.AppendMessage].
-func (m *Match) Message() []byte { return m.columns().Raw }
+func (m *Match) Message() []byte {
+	if m.message == 0 {
+		return m.columns().Raw
+	}
+	return m.Line[m.message:]
+}

@@ -115,7 +115,8 @@ type Writer struct {
 	err  error // of the output, or of the template
 
 	day     [2]time.Time // the start and end of Today; records in it have no date
-	late    bool         // the record being printed is late
+	match   query.Match  // the record being printed, which would be allocated otherwise
+	late    bool         // it is late
 	written bool         // one was printed
 	columns []column
 	// fields are the names of the columns that are fields, auto their parser if the options have none,
@@ -219,13 +220,13 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 }
 
 // Write prints a record. An error of the output is returned from then on.
-func (o *Writer) Write(m query.Match) error { return o.write(&m, false) }
+func (o *Writer) Write(m query.Match) error { return o.write(m, false) }
 
 // WriteLate prints a record that belongs well before what was printed already: it
 // is marked "(late)" in the pretty format and "late":true in JSON.
-func (o *Writer) WriteLate(m query.Match) error { return o.write(&m, true) }
+func (o *Writer) WriteLate(m query.Match) error { return o.write(m, true) }
 
-func (o *Writer) write(m *query.Match, late bool) error {
+func (o *Writer) write(m query.Match, late bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err != nil {
@@ -235,8 +236,8 @@ func (o *Writer) write(m *query.Match, late bool) error {
 	if o.opts.Around && m.Gap && o.written && !slices.Contains([]string{JSON, Flat, CSV, Parquet}, o.opts.Format) {
 		o.line = append(o.line, "--\n"...)
 	}
-	o.late, o.written = late, true
-	if o.line = o.append(o.line, m); o.err == nil {
+	o.match, o.late, o.written = m, late, true
+	if o.line = o.append(o.line, &o.match); o.err == nil {
 		_, o.err = o.w.Write(o.line)
 	}
 	return o.err
