@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"logstow/logql/pipeline"
 	"logstow/logql/syntax"
@@ -30,6 +31,9 @@ func (e *Engine) Logs(ctx context.Context, query *syntax.LogExpr, p LogParams, e
 		sel.Limit = p.Limit
 	}
 	processor, ticker, emitted := pipe.Processor(), ticker{ctx: ctx}, 0
+	if p.Fields || slices.ContainsFunc(stages, func(s syntax.Stage) bool { _, ok := s.(*syntax.LineFilter); return !ok }) {
+		processor.ReadFields(func(string) bool { return true })
+	}
 	err = e.Source.InOrder(ctx, sel, func(r *Record) error {
 		if err := ticker.tick(); err != nil {
 			return err
@@ -39,6 +43,9 @@ func (e *Engine) Logs(ctx context.Context, query *syntax.LogExpr, p LogParams, e
 		}
 		entry := Entry{Time: r.Time, Line: processor.Line()}
 		entry.Stream, entry.Metadata, entry.Parsed = processor.Labels()
+		if p.Fields {
+			entry.Fields = processor.Fields()
+		}
 		if err := emit(&entry); err != nil {
 			return err
 		}

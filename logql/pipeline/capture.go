@@ -15,6 +15,7 @@ func compileRegexp(s *syntax.RegexpParser) stage {
 			}
 		}
 		return func(p *Processor) bool {
+			p.replaceFields(syms)
 			if p.missing() == 0 {
 				return true
 			}
@@ -48,13 +49,16 @@ func compilePattern(s *syntax.PatternParser) stage {
 			sym     *symbol // nil for <_>
 		}
 		parts := make([]part, len(s.Parts))
+		syms := make([]*symbol, len(s.Parts))
 		for i, sp := range s.Parts {
 			parts[i].literal = []byte(sp.Literal)
 			if sp.Capture != "" && sp.Capture != "_" {
-				parts[i].sym = p.symbol(sp.Capture)
+				syms[i] = p.symbol(sp.Capture)
+				parts[i].sym = syms[i]
 			}
 		}
 		return func(p *Processor) bool {
+			p.replaceFields(syms)
 			if p.missing() == 0 {
 				return true
 			}

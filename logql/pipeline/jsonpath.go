@@ -19,6 +19,7 @@ func bindJSONPaths(p *Processor, paths []syntax.Extraction) step {
 	// If no label of it is wanted, all that matters are mistakes.
 	exact := p.exact || !slices.ContainsFunc(syms, func(s *symbol) bool { return slices.Contains(p.wanted, s) })
 	return func(p *Processor) bool {
+		p.replaceFields(syms)
 		line := p.line[skipBlanks(p.line, 0):]
 		if exact {
 			if err := checkJSON(line); err != nil {

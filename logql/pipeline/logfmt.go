@@ -42,11 +42,13 @@ func plainText(_ *Processor, raw []byte) []byte { return raw }
 
 // bindExtractions makes a step that finds the pairs with given names only.
 func (l *logfmtParser) bindExtractions(extractions []syntax.Extraction) step {
-	syms := map[string][]*symbol{}
-	for _, e := range extractions {
-		syms[e.Expr] = append(syms[e.Expr], l.p.symbol(e.Label))
+	syms, all := map[string][]*symbol{}, make([]*symbol, len(extractions))
+	for i, e := range extractions {
+		all[i] = l.p.symbol(e.Label)
+		syms[e.Expr] = append(syms[e.Expr], all[i])
 	}
 	return func(p *Processor) bool {
+		p.replaceFields(all)
 		if l.left = p.missing(); l.left == 0 && !p.exact {
 			return true
 		}

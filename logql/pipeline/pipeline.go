@@ -8,6 +8,7 @@ package pipeline
 import (
 	"fmt"
 
+	"logstow/field/parse"
 	"logstow/logql/labels"
 	"logstow/logql/syntax"
 )
@@ -17,6 +18,8 @@ type Stream struct {
 	// Labels are those of the stream: service_name, level, instance. Metadata is its structured metadata:
 	// detected_level, source.
 	Labels, Metadata labels.Labels
+	// Parser finds further structured metadata in each line: see [Processor.ReadFields]. nil finds none.
+	Parser *parse.Parser
 }
 
 // A step is a stage of a processor. It reports whether the record is kept.
@@ -150,12 +153,13 @@ type Processor struct {
 	arena []byte
 
 	symbols
-	names names
+	names  names
+	fields textFields
 }
 
 // init removes all names and streams of a processor.
 func (p *Processor) init() {
-	p.symbols, p.names = newSymbols(p.pipeline), names{}
+	p.symbols, p.names, p.fields = newSymbols(p.pipeline), names{}, textFields{wanted: p.fields.wanted}
 	p.steps = p.steps[:0]
 	for _, s := range p.pipeline.stages {
 		p.steps = append(p.steps, s.bind(p))
@@ -185,6 +189,9 @@ func (p *Processor) Process(at int64, line []byte, stream *Stream) bool {
 		p.init()
 	}
 	p.begin(stream)
+	if stream.Parser != nil && p.fields.wanted != nil {
+		p.setFields(stream.Parser)
+	}
 	for _, s := range p.steps {
 		if !s(p) {
 			return false

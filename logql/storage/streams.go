@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"logstow/field/parse"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
@@ -11,25 +12,29 @@ import (
 // streams are the streams of the records that one goroutine reads.
 type streams struct {
 	*selector
-	known   map[streamKey]*pipeline.Stream // nil values: not selected
-	partial map[streamKey]*pipeline.Stream // of records of which some labels are not read
-	last    streamKey
-	stream  *pipeline.Stream
-	message []byte
-	record  engine.Record
+	parserOf func(*query.Segment) *parse.Parser
+	segment  *query.Segment // of the last record, and its parser
+	parser   *parse.Parser
+	known    map[streamKey]*pipeline.Stream // nil values: not selected
+	partial  map[streamKey]*pipeline.Stream // of records of which some labels are not read
+	last     streamKey
+	stream   *pipeline.Stream
+	message  []byte
+	record   engine.Record
 }
 
 // streamKey is what determines a stream.
 type streamKey struct {
 	service, instance, source string
 	level                     record.Level
+	parser                    *parse.Parser
 }
 
 // maxStreams is the number of streams after which they are made anew: sources may be many.
 const maxStreams = 1 << 16
 
 // newStreams makes streams for another goroutine.
-func (s *streams) newStreams() *streams { return &streams{selector: s.selector} }
+func (s *streams) newStreams() *streams { return &streams{selector: s.selector, parserOf: s.parserOf} }
 
 // wanted reports whether matchers match an instance and a source; nil if all do.
 func (s *streams) wanted() func(instance string, source []byte) bool {
@@ -55,10 +60,13 @@ func (s *streams) convert(m *query.Match) *engine.Record {
 // of is the stream of a match. Most records are of the stream of the one before.
 func (s *streams) of(m *query.Match) *pipeline.Stream {
 	level, source, service := m.Level(), m.Source(), m.Segment.Name.Service
-	if s.known != nil && s.last.level == level && s.last.service == service && s.last.instance == m.Instance && string(source) == s.last.source {
+	if m.Segment != s.segment {
+		s.segment, s.parser = m.Segment, s.parserOf(m.Segment)
+	}
+	if s.known != nil && s.last.parser == s.parser && s.last.level == level && s.last.service == service && s.last.instance == m.Instance && string(source) == s.last.source {
 		return s.stream
 	}
-	key := streamKey{service: service, instance: m.Instance, source: string(source), level: level}
+	key := streamKey{service: service, instance: m.Instance, source: string(source), level: level, parser: s.parser}
 	stream, ok := s.known[key]
 	if !ok {
 		if s.known == nil || len(s.known) >= maxStreams {
@@ -78,6 +86,7 @@ func newStream(key streamKey) *pipeline.Stream {
 	level := levelLabel(key.level)
 	return &pipeline.Stream{
 		Labels:   streamLabels(key.service, key.instance, level),
+		Parser:   key.parser,
 		Metadata: labels.New(labels.Label{Name: labels.DetectedLevel, Value: level}, labels.Label{Name: labels.Source, Value: key.source}),
 	}
 }
