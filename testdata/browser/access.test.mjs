@@ -203,7 +203,7 @@ test('live tail after its connection broke', { timeout: 60_000 }, async (t) => {
       }
       close() {}
       send(...times) {
-        this.onmessage({ data: JSON.stringify({ streams: [{ stream: { service_name: 'app' }, values: times.map((time) => [String(time) + '000000000', `event at ${time}`]) }] }) });
+        this.onmessage({ data: JSON.stringify({ streams: [{ stream: { service_name: 'app' }, values: times.map((time) => [String(time) + '000000000', `event at ${time}`, {}]) }] }) });
       }
     };
   });

@@ -14,13 +14,15 @@ const retryMost = 30_000;
 function toRecords({ streams }) {
   const all = [];
   for (const { stream, values } of streams) {
-    for (const [time, line] of values) {
+    for (const [time, line, { structuredMetadata = {}, parsed }] of values) {
+      const { source = '', ...fields } = structuredMetadata;
+      delete fields.detected_level;
       const at = BigInt(time);
       const ms = Number(at / 1000000n);
       const below = String(at % 1000000n).padStart(6, '0');
       all.push({
-        ms, below, time: new Date(ms).toISOString().slice(0, 23) + below + 'Z', line, source: stream.source || '', service: stream.service_name || '',
-        level: stream.level || 'unknown', instance: stream.instance || '', fields: null,
+        ms, below, time: new Date(ms).toISOString().slice(0, 23) + below + 'Z', line, source, fields, parsed, service: stream.service_name || '',
+        level: stream.level || 'unknown', instance: stream.instance || '',
       });
     }
   }
@@ -48,7 +50,7 @@ export function follow(query, { onRecords, onStatus }) {
     report('connecting');
     const url = new URL(loki + 'tail', location.href);
     url.protocol = url.protocol.replace('http', 'ws');
-    url.search = new URLSearchParams({ query, start, limit: last ? catchUp : 500, watched: 1 });
+    url.search = new URLSearchParams({ query, start, limit: last ? catchUp : 500, watched: 1, categorize: 1 });
     socket = new WebSocket(url);
     socket.onopen = () => {
       wait = 1000;
