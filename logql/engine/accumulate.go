@@ -66,7 +66,7 @@ func newAccumulator[T any, C cell[T]](ctx context.Context, ev *evaluation, p *ra
 		perStream: p.agg.Range.Unwrap == nil && !changesLabels(p.stages) && len(ev.fields) == 0,
 	}
 	if len(ev.fields) > 0 {
-		a.processor.ReadFields(func(label string) bool { return slices.Contains(ev.fields, label) })
+		a.processor.ReadFields(ev.fields...)
 	}
 	return a
 }

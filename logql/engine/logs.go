@@ -32,7 +32,7 @@ func (e *Engine) Logs(ctx context.Context, query *syntax.LogExpr, p LogParams, e
 	}
 	processor, ticker, emitted := pipe.Processor(), ticker{ctx: ctx}, 0
 	if p.Fields || slices.ContainsFunc(stages, func(s syntax.Stage) bool { _, ok := s.(*syntax.LineFilter); return !ok }) {
-		processor.ReadFields(func(string) bool { return true })
+		processor.ReadFields()
 	}
 	err = e.Source.InOrder(ctx, sel, func(r *Record) error {
 		if err := ticker.tick(); err != nil {

@@ -8,7 +8,14 @@ import (
 )
 
 func compileJSONPaths(extractions []syntax.Extraction) stage {
-	return stage{bind: func(p *Processor) step { return bindJSONPaths(p, extractions) }}
+	return stage{extracts: extractedLabels(extractions), bind: func(p *Processor) step { return bindJSONPaths(p, extractions) }}
+}
+
+func extractedLabels(extractions []syntax.Extraction) (names []string) {
+	for _, e := range extractions {
+		names = append(names, e.Label)
+	}
+	return names
 }
 
 func bindJSONPaths(p *Processor, paths []syntax.Extraction) step {

@@ -19,7 +19,7 @@ type logfmtParser struct {
 }
 
 func compileLogfmt(s *syntax.LogfmtParser) stage {
-	return stage{bind: func(p *Processor) step {
+	return stage{extracts: extractedLabels(s.Extractions), bind: func(p *Processor) step {
 		l := &logfmtParser{p: p, strict: s.Strict, keepEmpty: s.KeepEmpty}
 		if len(s.Extractions) > 0 {
 			return l.bindExtractions(s.Extractions)

@@ -25,11 +25,13 @@ type Stream struct {
 // A step is a stage of a processor. It reports whether the record is kept.
 type step func(p *Processor) bool
 
-// A stage is compiled: bind makes it a step of a processor, names are the labels that it reads (all of them if all is set).
+// A stage is compiled: bind makes it a step of a processor, names are the labels that it reads (all of them if all is set), extracts those
+// of which it replaces the fields.
 type stage struct {
-	bind  func(p *Processor) step
-	names []string
-	all   bool
+	bind     func(p *Processor) step
+	names    []string
+	all      bool
+	extracts []string
 }
 
 // Pipeline is compiled stages. It does not change, and is safe for concurrent use.
@@ -42,6 +44,8 @@ type Pipeline struct {
 	wanted []string
 	all    bool
 	named  map[string]bool
+	// replaced are labels of which a stage replaces the fields before another one reads them.
+	replaced []string
 	// exact is set if parsers read each line to its end, to find all mistakes.
 	exact bool
 }
@@ -75,6 +79,7 @@ func Compile(stages []syntax.Stage, unwrap *syntax.Unwrap, needed []string) (*Pi
 		p.unwrap = u
 		p.name(u.names...)
 	}
+	p.replaced = replacedFields(p.stages)
 	p.exact = p.exact || p.all || p.named[labels.Error] || p.named[labels.ErrorDetails]
 	return p, nil
 }

@@ -21,9 +21,35 @@ const maxSplitters = 64
 
 // ReadFields makes labels of the fields that the parser of a stream finds in text (see [parse.Splitter.Text]): columns of access logs,
 // captures of a configured pattern. They are structured metadata that no parser stage is needed for. A label that a stage makes replaces the field
-// of its name; a stage that names the labels it extracts replaces their fields also where it finds none. wanted reports whether the field of a label is read, and is called once for each.
-func (p *Processor) ReadFields(wanted func(label string) bool) {
-	p.fields = textFields{wanted: wanted}
+// of its name; a stage that names the labels it extracts replaces their fields also where it finds none. Without names
+// all are read.
+func (p *Processor) ReadFields(names ...string) {
+	p.fields = textFields{}
+	if len(names) == 0 {
+		p.fields.wanted = func(string) bool { return true }
+		return
+	}
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(p.pipeline.replaced, name) })
+	if len(names) > 0 {
+		p.fields.wanted = func(label string) bool { return slices.Contains(names, label) }
+	}
+}
+
+// replacedFields are the labels of which a stage replaces the fields before another one reads them.
+func replacedFields(stages []stage) []string {
+	var replaced, read []string
+	for _, s := range stages {
+		for _, name := range s.extracts {
+			if !slices.Contains(read, name) {
+				replaced = append(replaced, name)
+			}
+		}
+		if s.all {
+			break
+		}
+		read = append(read, s.names...)
+	}
+	return replaced
 }
 
 // setFields sets the labels of the current line's fields.
