@@ -226,6 +226,21 @@ shipper.yaml:12:1: duplicate key store`
 	}
 }
 
+// A key as other programs call it.
+func TestOtherNames(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"path: /var/log/a.log":                 "shipper.yaml:3:5: unknown key path; did you mean files?\n",
+		"include: [/var/log/a.log]":            "shipper.yaml:3:5: unknown key include; did you mean files?\n",
+		"{files: a.log, paths: b.log}":         "shipper.yaml:3:20: unknown key paths; did you mean files?",
+		"{gelf: 'udp://:1', path: /var/a.log}": "unknown key path; valid keys are ",
+	} {
+		if _, err := parse("store: ./logs\ninputs:\n  - " + text + "\n"); err == nil || !strings.Contains(err.Error()+"\n", want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 func TestSyntax(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

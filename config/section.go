@@ -87,6 +87,12 @@ func (d *decoder) section(node ast.Node) *section {
 	return s
 }
 
+// otherNames are names that other programs have for keys.
+func otherNames() map[string]string {
+	files := string(KindFiles)
+	return map[string]string{"path": files, "paths": files, "glob": files, "include": files}
+}
+
 // done reports unknown keys.
 func (s *section) done() {
 	for _, e := range s.keys {
@@ -94,7 +100,11 @@ func (s *section) done() {
 		if slices.Contains(s.known, key) {
 			continue
 		}
-		if near := suggest.Nearest(key, s.known); near != "" {
+		near := otherNames()[key]
+		if !slices.Contains(s.known, near) {
+			near = suggest.Nearest(key, s.known)
+		}
+		if near != "" {
 			s.d.fail(e.Key, "unknown key %s; did you mean %s?", key, near)
 		} else {
 			s.d.fail(e.Key, "unknown key %s; valid keys are %s", key, list(s.known))

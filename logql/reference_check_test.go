@@ -83,8 +83,9 @@ func checkLogs(e *engine.Engine, records []*refRecord, log *syntax.LogExpr, want
 			expected = expected[:min(p.Limit, len(expected))]
 		}
 		var got []refEntry
+		p.Fields = true
 		err := e.Logs(context.Background(), log, p, func(entry *engine.Entry) error {
-			got = append(got, refEntry{entry.Time, string(entry.Line), entry.Stream.Map(), entry.Metadata.Map(), entry.Parsed.Map()})
+			got = append(got, refEntry{entry.Time, string(entry.Line), entry.Stream.Map(), entry.Metadata.Map(), entry.Parsed.Map(), entry.Fields.Map()})
 			return nil
 		})
 		if err != nil {
@@ -121,7 +122,7 @@ func sameEntries(got, want []refEntry) error {
 		if hideDetails(&g) != hideDetails(&w) {
 			return fmt.Errorf("entry %d has details of an error: %v\nwant %v", i, got[i].parsed, want[i].parsed)
 		}
-		if g.time != w.time || g.line != w.line || key(g.stream) != key(w.stream) || key(g.metadata) != key(w.metadata) || key(g.parsed) != key(w.parsed) {
+		if g.time != w.time || g.line != w.line || key(g.stream) != key(w.stream) || key(g.metadata) != key(w.metadata) || key(g.parsed) != key(w.parsed) || key(g.fields) != key(w.fields) {
 			return fmt.Errorf("entry %d: %v\nwant %v", i, g, w)
 		}
 	}

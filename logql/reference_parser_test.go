@@ -67,6 +67,9 @@ func scalar(value json.RawMessage) string {
 }
 
 func (w *row) json(s *syntax.JSONParser) {
+	for _, e := range s.Extractions {
+		delete(w.fields, e.Label)
+	}
 	// An array is a document that expressions may find nothing in.
 	_, ok := members([]byte(w.line))
 	if !ok && (len(s.Extractions) == 0 || !json.Valid([]byte(w.line))) {
@@ -148,6 +151,9 @@ func (w *row) unpack() {
 
 func (w *row) logfmt(s *syntax.LogfmtParser) {
 	w.keepEmpty = s.KeepEmpty || len(s.Extractions) > 0
+	for _, e := range s.Extractions {
+		delete(w.fields, e.Label)
+	}
 	defer func() { w.keepEmpty = false }()
 	rest := w.line
 	for {
@@ -193,6 +199,9 @@ func pair(s string) (key, value, rest string, ok bool) {
 func (w *row) regexp(s *syntax.RegexpParser) {
 	re := regexp.MustCompile(s.Expr)
 	m := re.FindStringSubmatch(w.line)
+	for _, name := range re.SubexpNames() {
+		delete(w.fields, name)
+	}
 	if m == nil {
 		return
 	}
@@ -208,6 +217,9 @@ func (w *row) pattern(s *syntax.PatternParser) {
 	tokens := regexp.MustCompile(`<[A-Za-z_][A-Za-z0-9_]*>`)
 	names := tokens.FindAllString(s.Expr, -1)
 	literals := tokens.Split(s.Expr, -1)
+	for _, name := range names {
+		delete(w.fields, strings.Trim(name, "<>"))
+	}
 	if w.line == "" || !strings.HasPrefix(w.line, literals[0]) {
 		return
 	}

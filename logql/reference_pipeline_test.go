@@ -22,6 +22,8 @@ type row struct {
 	// A label is in one of the maps. base are the names that the stream and its metadata had at the start.
 	stream, metadata, parsed map[string]string
 	base                     map[string]bool
+	// fields are those of a line of an access log: labels, where the record has no other of the name.
+	fields map[string]string
 	// extracted are the names that parsers made, of which the first value is kept.
 	extracted map[string]bool
 	// keepEmpty: labels without a value are made as well.
@@ -41,6 +43,7 @@ func newRow(r *refRecord) *row {
 		parsed:    map[string]string{},
 		base:      map[string]bool{},
 		extracted: map[string]bool{},
+		fields:    refFields(r.Line),
 	}
 	for _, m := range []map[string]string{w.stream, w.metadata} {
 		for name, value := range m {
@@ -55,7 +58,8 @@ func newRow(r *refRecord) *row {
 }
 
 func (w *row) all() map[string]string {
-	all := maps.Clone(w.stream)
+	all := maps.Clone(w.fields)
+	maps.Copy(all, w.stream)
 	maps.Copy(all, w.metadata)
 	maps.Copy(all, w.parsed)
 	return all
@@ -67,6 +71,20 @@ func (w *row) remove(name string) {
 	delete(w.stream, name)
 	delete(w.metadata, name)
 	delete(w.parsed, name)
+	delete(w.fields, name)
+}
+
+// refFields are the fields of an access log in the combined format.
+func refFields(line string) map[string]string {
+	fields := map[string]string{}
+	expr := regexp.MustCompile(`^(?P<ip>\S+) - (?:-|(?P<user>\S+)) \[(?P<time>[^\]]+)\] "(?P<method>\S+) (?P<path>[^ ?]+)(?:\?(?P<query>\S+))? (?P<protocol>\S+)" (?P<status>\d+) (?P<bytes>\d+) "(?:-|(?P<referer>[^"]+))" "(?:-|(?P<user_agent>[^"]+))"$`)
+	found := expr.FindStringSubmatch(line)
+	for i, name := range expr.SubexpNames() {
+		if found != nil && name != "" && found[i] != "" {
+			fields[name] = found[i]
+		}
+	}
+	return fields
 }
 
 func (w *row) set(name, value string) {
@@ -112,7 +130,9 @@ func refMatches(m *syntax.Matcher, value string) bool {
 
 // refSelects reports whether a record is in a stream that a selector selects.
 func refSelects(matchers []*syntax.Matcher, r *refRecord) bool {
-	of := newRow(r).all()
+	w := newRow(r)
+	clear(w.fields)
+	of := w.all()
 	of["service"] = of["service_name"]
 	for _, m := range matchers {
 		if !refMatches(m, of[m.Name]) {

@@ -120,7 +120,7 @@ func (g *queries) parser() string {
 }
 
 func (g *queries) name() string {
-	return g.one("service_name", "level", "instance", "detected_level", "source", "msg", "status", "st", "v", "took", "verb", "path", "shard", "cost", "q", "user_id", "nothing", "bytes")
+	return g.one("service_name", "level", "instance", "detected_level", "source", "msg", "status", "st", "v", "took", "verb", "path", "shard", "cost", "q", "user_id", "nothing", "bytes", "ip", "method")
 }
 
 func (g *queries) labelStage() string {
@@ -207,7 +207,7 @@ func (g *queries) grouping() string {
 	if g.IntN(4) == 0 {
 		return ""
 	}
-	return g.one(" by (", " without (") + g.some(0, ", ", "service_name", "level", "instance", "source", "detected_level", "msg", "status", "verb", "shard") + ")"
+	return g.one(" by (", " without (") + g.some(0, ", ", "service_name", "level", "instance", "source", "detected_level", "msg", "status", "verb", "method", "shard") + ")"
 }
 
 // counted is a vector of whole numbers.

@@ -18,6 +18,7 @@ type refEntry struct {
 	time                     int64
 	line                     string
 	stream, metadata, parsed map[string]string
+	fields                   map[string]string // those whose names no other label has
 }
 
 // refLogs finds the records of [from, to), in the order of time.
@@ -25,7 +26,8 @@ func refLogs(records []*refRecord, log *syntax.LogExpr, from, to int64) (found [
 	for _, r := range records {
 		w := newRow(r)
 		if r.time() >= from && r.time() < to && refSelects(log.Matchers, r) && w.process(log.Stages) {
-			found = append(found, refEntry{w.time, w.line, w.stream, w.metadata, w.parsed})
+			maps.DeleteFunc(w.fields, func(name, _ string) bool { return w.parsed[name] != "" })
+			found = append(found, refEntry{w.time, w.line, w.stream, w.metadata, w.parsed, w.fields})
 		}
 	}
 	return found
@@ -170,7 +172,13 @@ func (e *evaluator) samples(r *syntax.LogRange, bytes bool, outer map[string]boo
 				continue
 			}
 		}
-		labels := maps.Clone(w.stream)
+		labels := map[string]string{}
+		for name, value := range w.fields {
+			if named[name] {
+				labels[name] = value
+			}
+		}
+		maps.Copy(labels, w.stream)
 		maps.Copy(labels, w.parsed)
 		for name, value := range w.metadata {
 			if named[name] {

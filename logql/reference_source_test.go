@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/field/parse"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
@@ -35,8 +36,10 @@ func openCounting(_ testing.TB, records []*refRecord) engine.Source {
 
 func newMemory(records []*refRecord, applies bool) memory {
 	m := memory{records, map[string]*pipeline.Stream{}, applies}
+	auto := parse.Auto()
 	for _, r := range records {
 		m.streams[streamKey(r)] = &pipeline.Stream{
+			Parser: auto,
 			Labels: labels.New(labels.Label{Name: labels.Service, Value: r.Service}, labels.Label{Name: labels.Level, Value: r.Level},
 				labels.Label{Name: labels.Instance, Value: r.Instance}),
 			Metadata: labels.New(labels.Label{Name: labels.DetectedLevel, Value: r.Level}, labels.Label{Name: labels.Source, Value: r.Source}),

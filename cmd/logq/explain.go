@@ -51,6 +51,11 @@ func (r *request) printPlan(q *query.Query, p *query.Plan) {
 // with --explain.
 func (r *request) printReport(report *query.Report) {
 	notes := append(r.notes, report.Notes...)
+	failed := make([]error, len(report.Problems))
+	for i, p := range report.Problems {
+		failed[i] = p
+	}
+	hints := hint.All(errors.Join(failed...))
 	if r.jsonExplain() {
 		problems := []string{}
 		for _, p := range report.Problems {
@@ -60,10 +65,12 @@ func (r *request) printReport(report *query.Report) {
 			Stage string `json:"stage"`
 			*query.Report
 			Problems []string `json:"problems"`
-			Notes    []string `json:"notes"`
+			// Hints are what to do about the problems.
+			Hints []string `json:"hints"`
+			Notes []string `json:"notes"`
 			// Reasons why nothing matched.
 			Reasons []query.Reason `json:"reasons,omitempty"`
-		}{"done", report, problems, append([]string{}, notes...), r.reasons})
+		}{"done", report, problems, append([]string{}, hints...), append([]string{}, notes...), r.reasons})
 		return
 	}
 	for i, p := range report.Problems {
@@ -73,11 +80,7 @@ func (r *request) printReport(report *query.Report) {
 		}
 		r.env.printf("%v", p)
 	}
-	problems := make([]error, len(report.Problems))
-	for i, p := range report.Problems {
-		problems[i] = p
-	}
-	for _, advice := range hint.All(errors.Join(problems...)) {
+	for _, advice := range hints {
 		r.env.hint(advice)
 	}
 	for _, n := range notes {

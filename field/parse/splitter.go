@@ -216,6 +216,21 @@ func (s *Splitter) allOf(l *line, yield func(string, field.Value) bool) bool {
 	return true
 }
 
+// Text yields the fields of the current message if it is text with fields: of a format, or of an expression. A message that is JSON or
+// logfmt has none, also if it wraps a line. A value is valid until the next one.
+func (s *Splitter) Text() iter.Seq2[string, field.Value] {
+	return func(yield func(string, field.Value) bool) {
+		if s.parser.formats == nil {
+			s.allCaptures(yield)
+			return
+		}
+		s.parser.formats.split(&s.whole, s.message, &s.parser.formats.all)
+		if s.whole.n > 0 {
+			s.allOf(&s.whole, yield)
+		}
+	}
+}
+
 func (s *Splitter) allCaptures(yield func(string, field.Value) bool) {
 	for k, name := range s.parser.captures {
 		if name == "" || !s.captures[k].set {

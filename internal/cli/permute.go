@@ -214,5 +214,13 @@ func unknown(flags []ucli.Flag, arg string) error {
 	if near := suggest.Nearest(name, names); len(name) > 2 && near != "" {
 		return hint.Wrap(err, "did you mean %s?", Dashed(near))
 	}
+	if strings.HasPrefix(arg, "--") && isFlagName(name) { // what follows an error of usage names the command's help
+		return err
+	}
 	return hint.Wrap(err, "put -- before an argument that starts with a dash")
+}
+
+// isFlagName reports whether a word could be the name of a flag: lower-case letters, digits and single dashes.
+func isFlagName(name string) bool {
+	return len(name) > 1 && name[0]-'a' < 26 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" && !strings.Contains(name, "--") && name[len(name)-1] != '-'
 }

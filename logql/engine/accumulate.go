@@ -61,10 +61,14 @@ type accumulator[T any, C cell[T]] struct {
 }
 
 func newAccumulator[T any, C cell[T]](ctx context.Context, ev *evaluation, p *rangePlan) *accumulator[T, C] {
-	return &accumulator[T, C]{
+	a := &accumulator[T, C]{
 		ev: ev, plan: p, processor: p.pipe.Processor(), ticker: ticker{ctx: ctx}, series: map[string]*cellSeries[T]{},
-		perStream: p.agg.Range.Unwrap == nil && !changesLabels(p.stages),
+		perStream: p.agg.Range.Unwrap == nil && !changesLabels(p.stages) && len(ev.fields) == 0,
 	}
+	if len(ev.fields) > 0 {
+		a.processor.ReadFields(ev.fields...)
+	}
+	return a
 }
 
 // Add adds a record.
@@ -317,7 +321,7 @@ func sourceCounts(ctx context.Context, ev *evaluation, p *rangePlan) ([]*cellSer
 			return nil, false, nil
 		}
 	}
-	if len(p.stages) > 0 || p.agg.Range.Unwrap != nil {
+	if len(p.stages) > 0 || p.agg.Range.Unwrap != nil || len(ev.fields) > 0 {
 		return nil, false, nil
 	}
 	counts := newAccumulator[countCell](ctx, ev, p)

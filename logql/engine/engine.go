@@ -95,6 +95,8 @@ type Entry struct {
 	Line []byte // valid until emit returns
 	// Stream, Metadata and Parsed are its labels by category; see [pipeline.Processor.Labels].
 	Stream, Metadata, Parsed labels.Labels
+	// Fields are those of [pipeline.Processor.Fields], if LogParams.Fields is set.
+	Fields labels.Labels
 }
 
 // LogParams are the parameters of a log query: the range [From, To), in Unix nanoseconds.
@@ -104,6 +106,8 @@ type LogParams struct {
 	Limit    int // 0 is no limit
 	// Unparsed is set if Entry.Parsed is not needed: it may lack labels.
 	Unparsed bool
+	// Fields adds the fields of text to the entries, which has no effect with Unparsed.
+	Fields bool
 }
 
 // MetricParams are the times of a metric query, in Unix nanoseconds: Start, Start+Step, … up to End. An instant query has

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
@@ -22,7 +23,7 @@ func (e *Engine) Logs(ctx context.Context, query *syntax.LogExpr, p LogParams, e
 	}
 	log := Simplify(query)
 	stages := log.Stages[e.Source.Applied(log):]
-	processor, err := newProcessor(stages, p.Unparsed)
+	processor, err := newProcessor(stages, p)
 	if err != nil {
 		return err
 	}
@@ -46,6 +47,9 @@ func (e *Engine) Logs(ctx context.Context, query *syntax.LogExpr, p LogParams, e
 		}
 		entry := Entry{Time: r.Time, Line: processor.Line()}
 		entry.Stream, entry.Metadata, entry.Parsed = processor.Labels()
+		if p.Fields {
+			entry.Fields = processor.Fields()
+		}
 		if err := emit(&entry); err != nil {
 			return err
 		}
@@ -83,10 +87,11 @@ type processor interface {
 	Process(at int64, line []byte, stream *pipeline.Stream) bool
 	Line() []byte
 	Labels() (stream, metadata, parsed labels.Labels)
+	Fields() labels.Labels
 }
 
-func newProcessor(stages []syntax.Stage, unparsed bool) (processor, error) {
-	if unparsed {
+func newProcessor(stages []syntax.Stage, p LogParams) (processor, error) {
+	if p.Unparsed {
 		f, err := compileFilter(stages)
 		if err != nil {
 			return nil, err
@@ -97,7 +102,11 @@ func newProcessor(stages []syntax.Stage, unparsed bool) (processor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pipe.Processor(), nil
+	processor := pipe.Processor()
+	if p.Fields || slices.ContainsFunc(stages, func(s syntax.Stage) bool { _, ok := s.(*syntax.LineFilter); return !ok }) {
+		processor.ReadFields()
+	}
+	return processor, nil
 }
 
 func compileFilter(stages []syntax.Stage) (*pipeline.Filter, error) {

@@ -19,9 +19,10 @@ func (e *Engine) Metric(ctx context.Context, query syntax.SampleExpr, p MetricPa
 	if err != nil || steps == 0 {
 		return &Value{Series: []Series{}}, err
 	}
+	names := namedLabels(query)
 	ev := &evaluation{
 		engine: e, params: p, steps: steps, memory: memory{limit: e.Limits.Memory},
-		hidden: hiddenMetadata(query), ranges: map[string]*vector{}, ticker: ticker{ctx: ctx},
+		hidden: names.hiddenMetadata(), fields: names.fields(), ranges: map[string]*vector{}, ticker: ticker{ctx: ctx},
 	}
 	v, err := ev.eval(ctx, query)
 	if err != nil {
@@ -53,6 +54,8 @@ type evaluation struct {
 	ticker ticker
 	// hidden are the names of structured metadata that the query does not name: series do not have these labels.
 	hidden []string
+	// fields are the labels that are read as fields of text: those that the query names.
+	fields []string
 	// ranges are the results of range aggregations.
 	ranges map[string]*vector
 }

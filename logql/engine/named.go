@@ -1,62 +1,92 @@
 package engine
 
 import (
+	"regexp"
 	"slices"
-	"strings"
 
 	"logstow/logql/labels"
+	"logstow/logql/pipeline"
 	"logstow/logql/syntax"
 )
 
-// hiddenMetadata are the names of structured metadata that a query does not name in groupings, matchings, filters, formats or
-// label_replace, sorted. Its series do not have these labels.
-func hiddenMetadata(query syntax.SampleExpr) []string {
-	var hidden []string
-	for _, name := range []string{labels.DetectedLevel, labels.Source} {
-		if !namesLabel(query, name) {
-			hidden = append(hidden, name)
-		}
-	}
-	return hidden
+// named are the labels that a query names in groupings, matchings, filters, formats, unwrap or label_replace.
+type named []string
+
+// namedLabels are those of a query.
+func namedLabels(query syntax.SampleExpr) named {
+	var n named
+	n.addExpr(query)
+	return n
 }
 
-func namesLabel(expr syntax.SampleExpr, name string) bool {
+// hiddenMetadata are the names of structured metadata that the query does not name, sorted. Its series do not have these labels.
+func (n named) hiddenMetadata() []string {
+	return slices.DeleteFunc([]string{labels.DetectedLevel, labels.Source}, func(name string) bool { return slices.Contains(n, name) })
+}
+
+// fields are the names of those that may be fields of text: see [pipeline.Processor.ReadFields].
+func (n named) fields() []string {
+	return slices.DeleteFunc(slices.Clone(n), func(name string) bool { return !pipeline.MayBeField(name) })
+}
+
+func (n *named) add(names ...string) { *n = append(*n, names...) }
+
+func (n *named) addExpr(expr syntax.SampleExpr) {
 	switch x := expr.(type) {
 	case *syntax.RangeAggregation:
-		return groupingNames(x.Grouping, name) || stagesName(x.Range.Log.Stages, name) || unwrapNames(x.Range.Unwrap, name)
+		n.addGrouping(x.Grouping)
+		n.addStages(x.Range.Log.Stages)
+		if u := x.Range.Unwrap; u != nil {
+			n.add(u.Label)
+			for _, f := range u.Filters {
+				n.add(conditionLabels(f.Condition)...)
+			}
+		}
 	case *syntax.VectorAggregation:
-		return groupingNames(x.Grouping, name) || namesLabel(x.Inner, name)
+		n.addGrouping(x.Grouping)
+		n.addExpr(x.Inner)
 	case *syntax.Binary:
-		m := x.Matching
-		return m != nil && (slices.Contains(m.Labels, name) || slices.Contains(m.Include, name)) || namesLabel(x.Left, name) || namesLabel(x.Right, name)
+		if m := x.Matching; m != nil {
+			n.add(m.Labels...)
+			n.add(m.Include...)
+		}
+		n.addExpr(x.Left)
+		n.addExpr(x.Right)
 	case *syntax.LabelReplace:
-		return x.Src == name || namesLabel(x.Inner, name)
+		n.add(x.Src)
+		n.addExpr(x.Inner)
 	}
-	return false
 }
 
-func groupingNames(g *syntax.Grouping, name string) bool {
-	return g != nil && slices.Contains(g.Labels, name)
+func (n *named) addGrouping(g *syntax.Grouping) {
+	if g != nil {
+		n.add(g.Labels...)
+	}
 }
 
-func unwrapNames(u *syntax.Unwrap, name string) bool {
-	return u != nil && slices.ContainsFunc(u.Filters, func(f *syntax.LabelFilter) bool { return slices.Contains(conditionLabels(f.Condition), name) })
-}
-
-func stagesName(stages []syntax.Stage, name string) bool {
-	return slices.ContainsFunc(stages, func(s syntax.Stage) bool {
+func (n *named) addStages(stages []syntax.Stage) {
+	for _, s := range stages {
 		switch x := s.(type) {
 		case *syntax.LabelFilter:
-			return slices.Contains(conditionLabels(x.Condition), name)
+			n.add(conditionLabels(x.Condition)...)
 		case *syntax.LineFormat:
-			return strings.Contains(x.Template, "."+name)
+			n.addTemplate(x.Template)
 		case *syntax.LabelFormat:
-			return slices.ContainsFunc(x.Items, func(i syntax.LabelFormatItem) bool {
-				return i.Label == name || i.Rename == name || strings.Contains(i.Template, "."+name)
-			})
+			for _, item := range x.Items {
+				n.add(item.Label, item.Rename)
+				n.addTemplate(item.Template)
+			}
 		case *syntax.KeepLabels:
-			return slices.ContainsFunc(x.Items, func(i syntax.LabelItem) bool { return i.Name == name })
+			for _, item := range x.Items {
+				n.add(item.Name)
+			}
 		}
-		return false
-	})
+	}
+}
+
+// addTemplate adds what a template has behind dots.
+func (n *named) addTemplate(text string) {
+	for _, found := range regexp.MustCompile(`\.([A-Za-z_]\w*)`).FindAllStringSubmatch(text, -1) {
+		n.add(found[1])
+	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func compileRegexp(s *syntax.RegexpParser) stage {
-	return stage{bind: func(p *Processor) step {
+	return stage{extracts: s.Regexp.SubexpNames(), bind: func(p *Processor) step {
 		syms := make([]*symbol, len(s.Regexp.SubexpNames()))
 		for i, name := range s.Regexp.SubexpNames() {
 			if name != "" {
@@ -15,6 +15,7 @@ func compileRegexp(s *syntax.RegexpParser) stage {
 			}
 		}
 		return func(p *Processor) bool {
+			p.replaceFields(syms)
 			if p.missing() == 0 {
 				return true
 			}
@@ -42,19 +43,26 @@ func (p *Processor) capture(s *symbol, value []byte) {
 // compilePattern makes a stage of a pattern: it starts where the line starts, a capture ends where the literal behind it first occurs. Where that
 // does not occur, the capture is the rest of the line, and those behind it are missing.
 func compilePattern(s *syntax.PatternParser) stage {
-	return stage{bind: func(p *Processor) step {
+	var extracts []string
+	for _, part := range s.Parts {
+		extracts = append(extracts, part.Capture)
+	}
+	return stage{extracts: extracts, bind: func(p *Processor) step {
 		type part struct {
 			literal []byte
 			sym     *symbol // nil for <_>
 		}
 		parts := make([]part, len(s.Parts))
+		syms := make([]*symbol, len(s.Parts))
 		for i, sp := range s.Parts {
 			parts[i].literal = []byte(sp.Literal)
 			if sp.Capture != "" && sp.Capture != "_" {
-				parts[i].sym = p.symbol(sp.Capture)
+				syms[i] = p.symbol(sp.Capture)
+				parts[i].sym = syms[i]
 			}
 		}
 		return func(p *Processor) bool {
+			p.replaceFields(syms)
 			if p.missing() == 0 {
 				return true
 			}

@@ -8,7 +8,14 @@ import (
 )
 
 func compileJSONPaths(extractions []syntax.Extraction) stage {
-	return stage{bind: func(p *Processor) step { return bindJSONPaths(p, extractions) }}
+	return stage{extracts: extractedLabels(extractions), bind: func(p *Processor) step { return bindJSONPaths(p, extractions) }}
+}
+
+func extractedLabels(extractions []syntax.Extraction) (names []string) {
+	for _, e := range extractions {
+		names = append(names, e.Label)
+	}
+	return names
 }
 
 func bindJSONPaths(p *Processor, paths []syntax.Extraction) step {
@@ -19,6 +26,7 @@ func bindJSONPaths(p *Processor, paths []syntax.Extraction) step {
 	// If no label of it is wanted, all that matters are mistakes.
 	exact := p.exact || !slices.ContainsFunc(syms, func(s *symbol) bool { return slices.Contains(p.wanted, s) })
 	return func(p *Processor) bool {
+		p.replaceFields(syms)
 		line := p.line[skipBlanks(p.line, 0):]
 		if exact {
 			if err := checkJSON(line); err != nil {

@@ -45,6 +45,7 @@ func (f *Filter) Reads(label string) bool { return f.some.all || f.some.named[la
 // Keeper makes a keeper for one goroutine.
 func (f *Filter) Keeper() *Keeper {
 	k := &Keeper{filter: f, some: f.some.Processor()}
+	k.some.readNamedFields()
 	k.Processor = k.some
 	return k
 }
@@ -66,6 +67,7 @@ func (k *Keeper) Process(at int64, line []byte, stream *Stream) bool {
 	}
 	if k.all == nil { // the record may have too many labels, which is a mistake
 		k.all = k.filter.all.Processor()
+		k.all.readNamedFields()
 	}
 	k.Processor = k.all
 	return k.all.Process(at, line, stream)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	fields "logstow/field/parse"
 	"logstow/logql/pipeline"
 )
 
@@ -26,8 +27,11 @@ func randomLine(r *rand.Rand) string {
 	case 1:
 		return manyLabels(r, "n%d=1 ") + "a=1 b=x level=y"
 	}
-	if r.IntN(3) == 0 {
+	switch r.IntN(4) {
+	case 0:
 		return damaged(r, randomPairs(r))
+	case 1: // fields of text
+		return fmt.Sprintf("%d;%s;%s", r.IntN(3), pick(r, "x", "y", "info", ""), pick(r, "1", "x", "a b"))
 	}
 	return damaged(r, randomObject(r, 2))
 }
@@ -50,9 +54,14 @@ func randomFilter(r *rand.Rand) string {
 func TestKeeper(t *testing.T) {
 	t.Parallel()
 	r := random(t)
-	stream := webStream()
+	text, err := fields.Compile("pattern '<a>;<level>;<b>'")
+	if err != nil {
+		t.Fatal(err)
+	}
 	kept := 0
-	for range 300 {
+	for range 400 {
+		stream := webStream()
+		stream.Parser = []*fields.Parser{nil, fields.Auto(), text}[r.IntN(3)]
 		stages := randomFilter(r)
 		parsed, _ := parse(t, stages)
 		f, err := pipeline.CompileFilter(parsed)
@@ -60,10 +69,15 @@ func TestKeeper(t *testing.T) {
 			t.Fatalf("%s: %v", stages, err)
 		}
 		p := compile(t, stages, nil)
-		keeper, learned := f.Keeper(), p.Processor()
+		processor := func() *pipeline.Processor {
+			one := p.Processor()
+			one.ReadFields()
+			return one
+		}
+		keeper, learned := f.Keeper(), processor()
 		for range 60 {
 			line := randomLine(r)
-			want := result(p.Processor(), line, stream)
+			want := result(processor(), line, stream)
 			if got := result(learned, line, stream); got != want {
 				t.Fatalf("%s\n%s\n%s, want\n%s", stages, line, got, want)
 			}
@@ -75,7 +89,7 @@ func TestKeeper(t *testing.T) {
 				continue
 			}
 			kept++
-			one := p.Processor()
+			one := processor()
 			one.Process(at, []byte(line), stream)
 			wantStream, _, _ := one.Labels()
 			if s, _, _ := keeper.Labels(); string(keeper.Line()) != string(one.Line()) || s.String() != wantStream.String() {

@@ -19,7 +19,7 @@ type logfmtParser struct {
 }
 
 func compileLogfmt(s *syntax.LogfmtParser) stage {
-	return stage{bind: func(p *Processor) step {
+	return stage{extracts: extractedLabels(s.Extractions), bind: func(p *Processor) step {
 		l := &logfmtParser{p: p, strict: s.Strict, keepEmpty: s.KeepEmpty}
 		if len(s.Extractions) > 0 {
 			return l.bindExtractions(s.Extractions)
@@ -46,11 +46,13 @@ func plainText(_ *Processor, raw []byte) []byte { return raw }
 
 // bindExtractions makes a step that finds the pairs with given names only.
 func (l *logfmtParser) bindExtractions(extractions []syntax.Extraction) step {
-	syms := map[string][]*symbol{}
-	for _, e := range extractions {
-		syms[e.Expr] = append(syms[e.Expr], l.p.symbol(e.Label))
+	syms, all := map[string][]*symbol{}, make([]*symbol, len(extractions))
+	for i, e := range extractions {
+		all[i] = l.p.symbol(e.Label)
+		syms[e.Expr] = append(syms[e.Expr], all[i])
 	}
 	return func(p *Processor) bool {
+		p.replaceFields(all)
 		if l.left = p.missing(); l.left == 0 && !l.exact() {
 			p.skipped += len(p.line)
 			return true

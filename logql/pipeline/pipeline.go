@@ -8,6 +8,7 @@ package pipeline
 import (
 	"fmt"
 
+	"logstow/field/parse"
 	"logstow/logql/labels"
 	"logstow/logql/syntax"
 )
@@ -17,16 +18,20 @@ type Stream struct {
 	// Labels are those of the stream: service_name, level, instance. Metadata is its structured metadata:
 	// detected_level, source.
 	Labels, Metadata labels.Labels
+	// Parser finds further structured metadata in each line: see [Processor.ReadFields]. nil finds none.
+	Parser *parse.Parser
 }
 
 // A step is a stage of a processor. It reports whether the record is kept.
 type step func(p *Processor) bool
 
-// A stage is compiled: bind makes it a step of a processor, names are the labels that it reads (all of them if all is set).
+// A stage is compiled: bind makes it a step of a processor, names are the labels that it reads (all of them if all is set), extracts those
+// of which it replaces the fields.
 type stage struct {
-	bind  func(p *Processor) step
-	names []string
-	all   bool
+	bind     func(p *Processor) step
+	names    []string
+	all      bool
+	extracts []string
 }
 
 // Pipeline is compiled stages. It does not change, and is safe for concurrent use.
@@ -39,6 +44,8 @@ type Pipeline struct {
 	wanted []string
 	all    bool
 	named  map[string]bool
+	// replaced are labels of which a stage replaces the fields before another one reads them.
+	replaced []string
 	// exact is set if parsers read each line to its end, to find all mistakes.
 	exact bool
 }
@@ -72,6 +79,7 @@ func Compile(stages []syntax.Stage, unwrap *syntax.Unwrap, needed []string) (*Pi
 		p.unwrap = u
 		p.name(u.names...)
 	}
+	p.replaced = replacedFields(p.stages)
 	p.exact = p.exact || p.all || p.named[labels.Error] || p.named[labels.ErrorDetails]
 	return p, nil
 }
@@ -150,12 +158,13 @@ type Processor struct {
 	arena []byte
 
 	symbols
-	names names
+	names  names
+	fields textFields
 }
 
 // init removes all names and streams of a processor.
 func (p *Processor) init() {
-	p.symbols, p.names = newSymbols(p.pipeline), names{}
+	p.symbols, p.names, p.fields = newSymbols(p.pipeline), names{}, textFields{wanted: p.fields.wanted}
 	p.steps = p.steps[:0]
 	for _, s := range p.pipeline.stages {
 		p.steps = append(p.steps, s.bind(p))
@@ -185,6 +194,9 @@ func (p *Processor) Process(at int64, line []byte, stream *Stream) bool {
 		p.init()
 	}
 	p.begin(stream)
+	if stream.Parser != nil && p.fields.wanted != nil {
+		p.setFields(stream.Parser)
+	}
 	for _, s := range p.steps {
 		if !s(p) {
 			return false

@@ -33,10 +33,13 @@ type symbol struct {
 	record  uint64
 	removed bool
 	parsed  bool // by a parser
+	field   bool // by the parser of the stream
 	empty   bool // an empty value is shown
 	text    []byte
 	str     string
 	isStr   bool
+
+	fieldKnown, fieldWanted bool // whether it is read as a field
 
 	last         string // the last string that was made of text
 	hits, misses uint32 // of interning
@@ -176,7 +179,7 @@ func (p *symbols) touch(s *symbol) {
 		p.touched = append(p.touched, s)
 		p.changedBase = p.changedBase || p.inBase(s)
 	}
-	s.removed, s.parsed, s.empty = false, false, false
+	s.removed, s.parsed, s.field, s.empty = false, false, false, false
 }
 
 func (p *symbols) set(s *symbol, value string) {
@@ -196,10 +199,7 @@ func (p *symbols) remove(s *symbol) {
 // parser already.
 func (p *symbols) target(s *symbol) *symbol {
 	if s.reserved || p.inBase(s) {
-		if s.extracted == nil {
-			s.extracted = p.symbol(s.name + extractedSuffix)
-		}
-		s = s.extracted
+		s = p.extracted(s)
 	}
 	if !s.wanted || s.record == p.recordID && s.parsed && !s.removed || p.inBase(s) {
 		p.skipped++
@@ -212,6 +212,14 @@ func (p *symbols) target(s *symbol) *symbol {
 func (p *symbols) mayAdd(name string) bool {
 	wanted := func(name string) bool { s := p.byName[name]; return s != nil && s.wanted }
 	return p.all || wanted(name) || wanted(name+extractedSuffix)
+}
+
+// extracted is the symbol of a name with the suffix _extracted.
+func (p *symbols) extracted(s *symbol) *symbol {
+	if s.extracted == nil {
+		s.extracted = p.symbol(s.name + extractedSuffix)
+	}
+	return s.extracted
 }
 
 // parsed sets a label found by [symbols.target]. It returns false if the record has too many.
@@ -314,6 +322,7 @@ func (p *Processor) Get(name string) string {
 // output is what the labels were made into last.
 type output struct {
 	parsed   labels.Labels
+	fields   labels.Labels
 	lastBase [2]labels.Labels
 	scratch  labels.Labels
 	// names are those that by was resolved for.
@@ -322,7 +331,7 @@ type output struct {
 }
 
 // Labels are all labels by category, and stay valid: the stream's, the structured metadata, and those that stages made or
-// changed (among them __error__). A label is in one of them. Equal labels of successive records may be one slice. Values are not
+// changed (among them __error__). A label is in one of them, or in Fields. Equal labels of successive records may be one slice. Values are not
 // empty, except those that logfmt --keep-empty found.
 func (p *Processor) Labels() (stream, metadata, parsed labels.Labels) {
 	if p.current == nil {
@@ -332,7 +341,7 @@ func (p *Processor) Labels() (stream, metadata, parsed labels.Labels) {
 	if p.changedBase {
 		stream, metadata = p.unchanged(0, stream), p.unchanged(1, metadata)
 	}
-	return stream, metadata, p.parsedLabels()
+	return stream, metadata, p.touchedLabels(&p.out.parsed, func(s *symbol) bool { return !s.field })
 }
 
 // unchanged is the labels of a stream that stages did not change.
@@ -350,11 +359,11 @@ func (p *Processor) unchanged(i int, ls labels.Labels) labels.Labels {
 	return p.out.lastBase[i]
 }
 
-// parsedLabels are the labels that stages made.
-func (p *Processor) parsedLabels() labels.Labels {
+// touchedLabels are the labels of the record besides those of its stream that are of a kind; last are those of the record before.
+func (p *Processor) touchedLabels(last *labels.Labels, is func(s *symbol) bool) labels.Labels {
 	scratch := p.out.scratch[:0]
 	for _, s := range p.touched {
-		if !s.removed && (s.empty || p.value(s) != "") {
+		if is(s) && !s.removed && (s.empty || p.value(s) != "") {
 			scratch = append(scratch, labels.Label{Name: s.name, Value: p.value(s)})
 		}
 	}
@@ -363,10 +372,10 @@ func (p *Processor) parsedLabels() labels.Labels {
 	if len(scratch) == 0 {
 		return nil
 	}
-	if !slices.Equal(scratch, p.out.parsed) {
-		p.out.parsed = slices.Clone(scratch)
+	if !slices.Equal(scratch, *last) {
+		*last = slices.Clone(scratch)
 	}
-	return p.out.parsed
+	return *last
 }
 
 // sortLabels sorts few labels by name, quickly if they mostly are.

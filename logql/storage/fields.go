@@ -31,7 +31,7 @@ type Field struct {
 	Label string
 	Path  []string
 	// Type is string, int, float, boolean, duration or bytes: that of all values found. Parser is json or logfmt, "" for labels that
-	// the stages of the query made.
+	// need none: of the stages of the query, and of fields of text.
 	Type, Parser string
 	// Cardinality is the number of its different values, at most 10,000; Values are the most frequent, in that order.
 	Cardinality uint64
@@ -52,7 +52,7 @@ func (v *View) Fields(ctx context.Context, log *syntax.LogExpr, from, to int64, 
 	}
 	c := &fieldCollector{fields: map[string]*fieldCounts{}, json: asJSON.Processor(), logfmt: asLogfmt.Processor()}
 	e := engine.Engine{Source: v}
-	err = e.Logs(ctx, log, engine.LogParams{From: from, To: to, Newest: true, Limit: lines}, func(entry *engine.Entry) error {
+	err = e.Logs(ctx, log, engine.LogParams{From: from, To: to, Newest: true, Limit: lines, Fields: true}, func(entry *engine.Entry) error {
 		c.add(entry)
 		return nil
 	})
@@ -83,6 +83,9 @@ type fieldCounts struct {
 
 // add adds the fields of a record.
 func (c *fieldCollector) add(e *engine.Entry) {
+	for _, l := range e.Fields {
+		c.count(l, "", nil)
+	}
 	found := c.parse(e)
 	for _, l := range e.Parsed {
 		if found.Get(l.Name) == "" {
@@ -107,6 +110,9 @@ func (c *fieldCollector) parse(e *engine.Entry) labels.Labels {
 	_, _, parsed := processor.Labels()
 	var paths map[string][]string
 	for _, l := range parsed {
+		if e.Fields.Get(l.Name) != "" { // no parser is needed for it
+			continue
+		}
 		if f := c.fields[l.Name]; f == nil && parser == "json" && paths == nil {
 			paths = jsonPaths(line)
 		}
@@ -126,6 +132,9 @@ func (c *fieldCollector) count(l labels.Label, parser string, path []string) {
 	}
 	f := c.fields[l.Name]
 	if f != nil {
+		if f.parser == "" { // with the parser, fields of text are found, too
+			f.parser, f.path = parser, path
+		}
 		if n := f.values[l.Value]; n > 0 {
 			f.values[l.Value] = n + 1
 			return

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/logql/engine"
 	"logstow/logql/storage"
 	"logstow/record"
 )
@@ -52,6 +53,47 @@ func TestFields(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", query, diff)
 		}
+	}
+}
+
+// Fields of text need no parser, unless other records of the field need one.
+func TestFieldsOfText(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, seeded(t))
+	shipLines(w, `192.0.2.7 - ann [06/May/2024:22:00:00 +0000] "GET /cart HTTP/1.1" 200 17`, `I0506 22:00:00.000001 1 a.go:7] "x" pod=dns`)
+	w.ship("api", "b", record.Record{Time: origin().UnixNano() + 100, Message: []byte(`status=503`)})
+	w.parse = "pattern/1 '<_> took <took> of <user>'"
+	w.ship("jobs", "a", record.Record{Time: origin().UnixNano() + 101, Message: []byte("job-1 took 12ms of bob x=1")})
+	fields, err := w.view(storage.Access{}).Fields(t.Context(), parse(t, `{service_name=~".+"}`), origin().UnixNano(), origin().Add(time.Hour).UnixNano(), 100, 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsers := map[string]string{}
+	for _, f := range fields {
+		parsers[f.Label] = f.Parser
+		// What the list offers finds records: with the parser that it names, or without.
+		for _, value := range f.Values {
+			text := fmt.Sprintf(`{service_name=~".+"} | %s=%q`, f.Label, value)
+			if f.Parser != "" {
+				text = fmt.Sprintf(`{service_name=~".+"} | %s | %s=%q`, f.Parser, f.Label, value)
+			}
+			got, err := answer(t.Context(), w.view(storage.Access{}), parse(t, text), engine.LogParams{From: origin().UnixNano(), To: origin().Add(time.Hour).UnixNano()})
+			if err != nil || len(got) == 0 {
+				t.Errorf("%s: %v %v", text, got, err)
+			}
+		}
+	}
+	want := map[string]string{
+		"status": "logfmt", "x": "logfmt",
+		"ip": "", "user": "", "time": "", "method": "", "path": "", "protocol": "", "bytes": "", "severity": "", "thread": "", "file": "", "line": "", "message": "", "pod": "", "took": "",
+	}
+	for name := range parsers { // logfmt takes words for names without values, of which it makes no labels
+		if _, ok := want[name]; !ok {
+			t.Errorf("field %s %q", name, parsers[name])
+		}
+	}
+	if diff := cmp.Diff(want, parsers); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 

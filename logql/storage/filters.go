@@ -22,8 +22,8 @@ type filters struct {
 	// applied is the number of first stages that are applied exactly.
 	applied int
 
-	// parsed is set behind a parser, whole if the values of all parsers so far are whole tokens of the line.
-	parsed, whole bool
+	// whole is set if the values of all parsers so far are whole tokens of the line.
+	whole bool
 	// relabelled is set behind stages that make labels of other things than the line.
 	relabelled bool
 }
@@ -40,9 +40,8 @@ func (f *filters) add(stages []syntax.Stage) {
 		case *syntax.LabelFilter:
 			f.addLabel(stage.Condition)
 		case *syntax.JSONParser, *syntax.LogfmtParser:
-			f.parsed = true
 		case *syntax.RegexpParser, *syntax.PatternParser:
-			f.parsed, f.whole = true, false
+			f.whole = false
 		case *syntax.LabelFormat, *syntax.DropLabels, *syntax.KeepLabels:
 			f.relabelled = true
 		case *syntax.LineFormat, *syntax.Decolorize, *syntax.UnpackParser:
@@ -126,16 +125,16 @@ func (f *filters) addLabel(c syntax.Condition) {
 		case labels.Service, labels.Level, labels.DetectedLevel, labels.Instance, labels.Source:
 			return // the line need not have it
 		}
-		if f.parsed && c.Matcher.Op == syntax.MatchEqual && !strings.HasPrefix(c.Matcher.Name, "__") {
+		if c.Matcher.Op == syntax.MatchEqual && !strings.HasPrefix(c.Matcher.Name, "__") {
 			f.addValue(c.Matcher.Value)
 		}
 	}
 }
 
-// addValue adds the value of a label that is a part of the line: its parts without characters that JSON or logfmt may escape in
-// another way than \u.
+// addValue adds the value of a label that is a part of the line: its parts without characters that JSON, logfmt or a format of
+// text may escape in another way than \u.
 func (f *filters) addValue(value string) {
-	parts := strings.FieldsFunc(value, func(r rune) bool { return r < ' ' || r >= 0x7f || strings.ContainsRune(`"'\/`, r) })
+	parts := strings.FieldsFunc(value, func(r rune) bool { return r < ' ' || r >= 0x7f || strings.ContainsRune(`"'\/{|}#`, r) })
 	for _, part := range parts {
 		f.Hints = append(f.Hints, query.Hint{Text: part, Whole: f.whole && part == value})
 	}

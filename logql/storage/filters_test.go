@@ -60,6 +60,25 @@ func TestValuesInTokenFilters(t *testing.T) {
 	}
 }
 
+// A capture may be a part of a word, which token filters have whole: also where another parser stands in the query.
+func TestPartsOfWordsInTokenFilters(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, seeded(t))
+	w.parse = "pattern/1 'id-<prefix>4711<_> '"
+	var records []record.Record
+	for i := range 2000 {
+		records = append(records, record.Record{Time: origin().UnixNano() + int64(i), Message: fmt.Appendf(nil, "id-user%05d4711end of it", i)})
+	}
+	w.ship("api", "a-0", records...)
+	for _, text := range []string{`| prefix="user00017"`, `| json | prefix="user00017"`, `| logfmt | prefix="user00017"`} {
+		log, p := parse(t, `{service_name="api"} `+text), engine.LogParams{From: origin().UnixNano(), To: origin().Add(time.Hour).UnixNano()}
+		got, err := answer(t.Context(), w.view(storage.Access{}), log, p)
+		if err != nil || len(got) != 1 {
+			t.Errorf("%s: %v %v", text, got, err)
+		}
+	}
+}
+
 // lineWith is a line in which an identifier is the field user.
 func lineWith(rnd *rand.Rand, id string) string {
 	fill := fmt.Sprintf("%016x%016x", rnd.Uint64(), rnd.Uint64())

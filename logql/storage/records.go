@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"logstow/field/parse"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
 	"logstow/query/match"
@@ -23,10 +24,10 @@ type recordMatcher struct {
 }
 
 // Matches implements [match.RecordMatcher].
-func (m *recordMatcher) Matches(service, instance string, level record.Level, source, message []byte) bool {
+func (m *recordMatcher) Matches(service, instance string, parser *parse.Parser, level record.Level, source, message []byte) bool {
 	if !m.instanced { // that of a segment, although its records may have others
 		instance = anyLabel
 	}
-	stream := m.streams.of(service, instance, level, source)
+	stream := m.streams.of(service, instance, parser, level, source)
 	return stream != nil && m.keeper.Process(0, message, stream)
 }

@@ -151,5 +151,5 @@ func (v *View) plan(ctx context.Context, sel engine.Selection) (*selected, error
 	p.Segments = slices.DeleteFunc(p.Segments, func(seg *query.Segment) bool {
 		return !seg.Meta.IsOutput() && !seg.Foreign && !s.instance(seg.Meta.Instance)
 	})
-	return &selected{Query: q, Plan: p, streams: &streams{selector: s}}, nil
+	return &selected{Query: q, Plan: p, streams: &streams{selector: s, parserOf: q.Parser}}, nil
 }

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"logstow/field/parse"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
@@ -11,11 +12,14 @@ import (
 // streams are the streams of the records that one goroutine reads.
 type streams struct {
 	*selector
-	known   map[streamKey]*pipeline.Stream // nil values: not selected
-	partial map[streamKey]*pipeline.Stream // of records of which some labels are not read
-	recent  [record.Levels]recentStream    // the last of each level
-	message []byte
-	record  engine.Record
+	parserOf func(*query.Segment) *parse.Parser
+	segment  *query.Segment // of the record converted last, and its parser
+	parser   *parse.Parser
+	known    map[streamKey]*pipeline.Stream // nil values: not selected
+	partial  map[streamKey]*pipeline.Stream // of records of which some labels are not read
+	recent   [record.Levels]recentStream    // the last of each level
+	message  []byte
+	record   engine.Record
 }
 
 // recentStream is a stream of known, if set.
@@ -29,13 +33,14 @@ type recentStream struct {
 type streamKey struct {
 	service, instance, source string
 	level                     record.Level
+	parser                    *parse.Parser
 }
 
 // maxStreams is the number of streams after which they are made anew: sources may be many.
 const maxStreams = 1 << 16
 
 // newStreams makes streams for another goroutine.
-func (s *streams) newStreams() *streams { return &streams{selector: s.selector} }
+func (s *streams) newStreams() *streams { return &streams{selector: s.selector, parserOf: s.parserOf} }
 
 // wanted reports whether matchers match an instance and a source; nil if all do.
 func (s *streams) wanted() func(instance string, source []byte) bool {
@@ -49,7 +54,10 @@ func (s *streams) wanted() func(instance string, source []byte) bool {
 
 // convert is a match as a record, valid until the next call; nil if a matcher rejects it.
 func (s *streams) convert(m *query.Match) *engine.Record {
-	stream := s.of(m.Segment.Name.Service, m.Instance, m.Level(), m.Source())
+	if m.Segment != s.segment {
+		s.segment, s.parser = m.Segment, s.parserOf(m.Segment)
+	}
+	stream := s.of(m.Segment.Name.Service, m.Instance, s.parser, m.Level(), m.Source())
 	if stream == nil {
 		return nil
 	}
@@ -59,12 +67,12 @@ func (s *streams) convert(m *query.Match) *engine.Record {
 }
 
 // of is the stream of a record; nil if a matcher rejects it. Most records are of the stream of the one of their level before.
-func (s *streams) of(service, instance string, level record.Level, source []byte) *pipeline.Stream {
+func (s *streams) of(service, instance string, parser *parse.Parser, level record.Level, source []byte) *pipeline.Stream {
 	last := &s.recent[level]
-	if last.set && last.key.service == service && last.key.instance == instance && string(source) == last.key.source {
+	if last.set && last.key.parser == parser && last.key.service == service && last.key.instance == instance && string(source) == last.key.source {
 		return last.stream
 	}
-	key := streamKey{service: service, instance: instance, source: string(source), level: level}
+	key := streamKey{service: service, instance: instance, source: string(source), level: level, parser: parser}
 	stream, ok := s.known[key]
 	if !ok {
 		if s.known == nil || len(s.known) >= maxStreams {
@@ -84,6 +92,7 @@ func newStream(key streamKey) *pipeline.Stream {
 	level := levelLabel(key.level)
 	return &pipeline.Stream{
 		Labels:   streamLabels(key.service, key.instance, level),
+		Parser:   key.parser,
 		Metadata: labels.New(labels.Label{Name: labels.DetectedLevel, Value: level}, labels.Label{Name: labels.Source, Value: key.source}),
 	}
 }

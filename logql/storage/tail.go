@@ -83,7 +83,7 @@ func (v *View) poll(ctx context.Context, follower *follow.Follower, sel engine.S
 	v.watching.Watch(s.streams.services)
 	s.Plan = follower.Unread(ctx, s.Query, s.Plan)
 	source := &polled{View: v, selected: s}
-	params := engine.LogParams{From: sel.From, To: sel.To, Newest: sel.Newest}
+	params := engine.LogParams{From: sel.From, To: sel.To, Newest: sel.Newest, Fields: true}
 	emitOne := func(e *engine.Entry) error {
 		follower.Emitted(source.current)
 		return emit(e)

@@ -55,6 +55,8 @@ type world struct {
 	larger bool
 	// columnar is set if all segments have columns, otherwise some have.
 	columnar bool
+	// parse is the parser of segments, as footers have it.
+	parse string
 }
 
 // seeded is a source of random numbers, whose seed is logged.
@@ -88,7 +90,7 @@ func (w *world) ship(service, instance string, records ...record.Record) store.B
 	var body bytes.Buffer
 	options := segment.Options{
 		Service: service, Instance: instance, Batch: blobnaming.Batch{byte(w.number), byte(w.number >> 8), 1},
-		BlockSize: 500 + w.rnd.IntN(1500), BucketStart: hour.Unix(), BucketWidth: 3600,
+		BlockSize: 500 + w.rnd.IntN(1500), BucketStart: hour.Unix(), BucketWidth: 3600, Parse: w.parse,
 	}
 	if w.larger {
 		options.BlockSize *= 10

@@ -2,6 +2,7 @@ package match
 
 import (
 	"logstow/columns"
+	"logstow/field/parse"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -33,9 +34,10 @@ type RecordFilter struct {
 	New func() RecordMatcher
 }
 
-// RecordMatcher reports whether a record of a service matches, for one goroutine. The message is as logged.
+// RecordMatcher reports whether a record of a service matches, for one goroutine. The parser is that of its fields, the message is as
+// logged.
 type RecordMatcher interface {
-	Matches(service, instance string, level record.Level, source, message []byte) bool
+	Matches(service, instance string, parser *parse.Parser, level record.Level, source, message []byte) bool
 }
 
 // BlockMatcher reports whether a record of a block of a service may match, for one goroutine.

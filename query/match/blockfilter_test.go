@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/field/parse"
 	"logstow/query/internal/querytest"
 	"logstow/query/match"
 	"logstow/record"
@@ -18,7 +19,7 @@ type byMessage struct {
 	seen     *[]string
 }
 
-func (m byMessage) Matches(_, instance string, _ record.Level, _, message []byte) bool {
+func (m byMessage) Matches(_, instance string, _ *parse.Parser, _ record.Level, _, message []byte) bool {
 	*m.seen = append(*m.seen, string(message))
 	return instance == m.instance && slices.ContainsFunc(m.messages, func(text string) bool { return bytes.Equal(message, []byte(text)) })
 }

@@ -54,7 +54,7 @@ func compileFields(stored string, programs []*where.Program, templates []string,
 	}
 	candidates := slices.Clone(texts)
 	for _, h := range hints {
-		f.filter.considerFields([]where.Text{{Value: h.Text, Whole: h.Whole}})
+		f.filter.considerFields([]where.Text{{Value: h.Text, Whole: h.Whole && f.Parser.WholeInMessage()}})
 		candidates = append(candidates, NewLiteral([]byte(h.Text), false, false))
 	}
 	for _, template := range templates {

@@ -224,7 +224,7 @@ func (s *Scanner) matches(line []byte, hit int, continued bool) (f record.Column
 		}
 	}
 	if len(s.where) > 0 && !s.matchesWhere(line, &f, message) ||
-		s.records != nil && !s.records.Matches(s.checks.Service, s.instance(), f.Level, f.Source, message) {
+		s.records != nil && !s.records.Matches(s.checks.Service, s.instance(), s.checks.Fields.Parser, f.Level, f.Source, message) {
 		return f, s.reject(StageWhere)
 	}
 	return f, true

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"logstow/field/parse"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
@@ -31,6 +32,7 @@ type line struct {
 
 func (l *line) stream() *pipeline.Stream {
 	return &pipeline.Stream{
+		Parser: parse.Auto(),
 		Labels: labels.New(labels.Label{Name: labels.Service, Value: l.service}, labels.Label{Name: labels.Level, Value: l.level},
 			labels.Label{Name: labels.Instance, Value: l.instance}),
 		Metadata: labels.New(labels.Label{Name: labels.DetectedLevel, Value: l.level}, labels.Label{Name: labels.Source, Value: "stdout"}),

@@ -1,7 +1,7 @@
 package loki_test
 
 import (
-	"cmp"
+	stdcmp "cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +10,9 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"logstow/logql/engine"
 	"logstow/serve/loki"
@@ -183,5 +186,39 @@ func TestRecordsErrors(t *testing.T) {
 type broken struct{ *fake }
 
 func (b *broken) InOrder(ctx context.Context, sel engine.Selection, emit func(*engine.Record) error) error {
-	return cmp.Or(b.fake.InOrder(ctx, sel, emit), errors.New("cannot read a block"))
+	return stdcmp.Or(b.fake.InOrder(ctx, sel, emit), errors.New("cannot read a block"))
+}
+
+// Fields of text are members of records, and structured metadata of clients that have categories.
+func TestFieldsOfText(t *testing.T) {
+	t.Parallel()
+	w := world()
+	w.lines = []line{
+		{now.Add(-time.Minute), "web", "error", "a-1", `192.0.2.7 - - [04/Mar/2026:11:59:00 +0000] "GET /cart HTTP/1.1" 503 17`},
+		{now.Add(-time.Second), "web", "info", "a-1", `{"status":200}`},
+	}
+	want := map[string]any{
+		"ip": "192.0.2.7", "time": "04/Mar/2026:11:59:00 +0000", "method": "GET", "path": "/cart", "protocol": "HTTP/1.1", "status": "503", "bytes": "17",
+	}
+	query := url.Values{"query": {`{service_name="web"} | status!="404"`}, "direction": {"forward"}}
+	var records []map[string]any
+	for line := range strings.Lines(askOwn(t, w, "records", query).Body.String()) {
+		var one map[string]any
+		if err := json.Unmarshal([]byte(line), &one); err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, one)
+	}
+	if len(records) != 2 || cmp.Diff(want, records[0]["fields"]) != "" || records[1]["fields"] != nil {
+		t.Errorf("%v", records)
+	}
+	for _, header := range []string{"categorize-labels", ""} {
+		r := httptest.NewRequest(http.MethodGet, "/loki/api/v1/query_range?"+query.Encode(), nil)
+		r.Header.Set("X-Loki-Response-Encoding-Flags", header)
+		rec := httptest.NewRecorder()
+		api(w, nil).ServeHTTP(rec, r)
+		if got := strings.Contains(rec.Body.String(), `"protocol":"HTTP/1.1"`); got != (header != "") {
+			t.Errorf("%q: %s", header, rec.Body)
+		}
+	}
 }

@@ -168,8 +168,12 @@ func (q *request) logQuery() (*syntax.LogExpr, error) {
 	return log, nil
 }
 
-// categorize reports whether the client asks for the labels of records by category.
+// categorize reports whether the client asks for the labels of records by category: with a header, or a parameter, as browsers send no
+// headers with a websocket.
 func (q *request) categorize() bool {
+	if q.get("categorize") == "1" {
+		return true
+	}
 	for _, header := range q.http.Header.Values("X-Loki-Response-Encoding-Flags") {
 		for flag := range strings.SplitSeq(header, ",") {
 			if strings.TrimSpace(flag) == categorizeLabels {

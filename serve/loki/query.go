@@ -90,9 +90,10 @@ func (q *request) logs(log *syntax.LogExpr) error {
 	if interval < 0 {
 		return badRequest("interval must be >= 0")
 	}
-	found := newStreams(q.categorize(), q.api.opts.Limits.Bytes)
+	categorize := q.categorize()
+	found := newStreams(categorize, q.api.opts.Limits.Bytes)
 	if q.from < q.to {
-		p := engine.LogParams{From: q.from, To: q.to, Newest: backward, Limit: limit}
+		p := engine.LogParams{From: q.from, To: q.to, Newest: backward, Limit: limit, Fields: categorize}
 		emit := found.add
 		if interval > 0 {
 			p.Limit, emit = 0, every(interval, limit, found.add)

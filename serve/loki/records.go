@@ -35,7 +35,7 @@ func (q *request) records() error {
 	if err != nil {
 		return err
 	}
-	p := engine.LogParams{From: q.from, To: q.to, Newest: backward, Unparsed: out.format == formatRaw}
+	p := engine.LogParams{From: q.from, To: q.to, Newest: backward, Unparsed: out.format == formatRaw, Fields: true}
 	if p.Limit, err = q.number("limit", 0); err != nil {
 		return err
 	}
@@ -122,6 +122,9 @@ func (w *recordWriter) appendRecord(dst []byte, e *engine.Entry) []byte {
 	dst = appendLabels(dst, e.Stream)
 	if source := e.Metadata.Get(labels.Source); source != "" {
 		dst = appendString(append(dst, `,"source":`...), source)
+	}
+	if len(e.Fields) > 0 {
+		dst = appendLabels(append(dst, `,"fields":`...), e.Fields)
 	}
 	if len(e.Parsed) > 0 {
 		dst = appendLabels(append(dst, `,"parsed":`...), e.Parsed)

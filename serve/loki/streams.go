@@ -44,11 +44,15 @@ func (s *streams) add(e *engine.Entry) error {
 	dst = appendString(dst, e.Line)
 	if s.categorize {
 		dst = append(dst, ",{"...)
-		if len(e.Metadata) > 0 {
-			dst = appendLabels(append(dst, `"structuredMetadata":`...), e.Metadata)
+		metadata := e.Metadata
+		if len(e.Fields) > 0 {
+			metadata = labels.New(slices.Concat(e.Metadata, e.Fields)...)
+		}
+		if len(metadata) > 0 {
+			dst = appendLabels(append(dst, `"structuredMetadata":`...), metadata)
 		}
 		if len(e.Parsed) > 0 {
-			if len(e.Metadata) > 0 {
+			if len(metadata) > 0 {
 				dst = append(dst, ',')
 			}
 			dst = appendLabels(append(dst, `"parsed":`...), e.Parsed)

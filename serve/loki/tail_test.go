@@ -88,7 +88,18 @@ func TestTail(t *testing.T) {
 
 func TestTailCategories(t *testing.T) {
 	t.Parallel()
-	conn := following(t, world(), selectAPI, http.Header{"X-Loki-Response-Encoding-Flags": {"categorize-labels"}}, nil)
+	t.Run("by header", func(t *testing.T) {
+		t.Parallel()
+		checkCategories(t, following(t, world(), selectAPI, http.Header{"X-Loki-Response-Encoding-Flags": {"categorize-labels"}}, nil))
+	})
+	t.Run("by parameter", func(t *testing.T) {
+		t.Parallel()
+		checkCategories(t, following(t, world(), selectAPI+"&categorize=1", nil, nil))
+	})
+}
+
+func checkCategories(t *testing.T, conn *websocket.Conn) {
+	t.Helper()
 	first := next(t, conn)
 	if len(first.Flags) != 1 || first.Flags[0] != "categorize-labels" {
 		t.Errorf("flags: %v", first.Flags)

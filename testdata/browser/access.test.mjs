@@ -203,7 +203,7 @@ test('live tail after its connection broke', { timeout: 60_000 }, async (t) => {
       }
       close() {}
       send(...times) {
-        this.onmessage({ data: JSON.stringify({ streams: [{ stream: { service_name: 'app' }, values: times.map((time) => [String(time) + '000000000', `event at ${time}`]) }] }) });
+        this.onmessage({ data: JSON.stringify({ streams: [{ stream: { service_name: 'app' }, values: times.map((time) => [String(time) + '000000000', `event at ${time}`, {}]) }] }) });
       }
     };
   });
@@ -215,19 +215,25 @@ test('live tail after its connection broke', { timeout: 60_000 }, async (t) => {
   const parameters = () => page.evaluate(() => window.sockets.at(-1).parameters);
   await socket(1);
   assert.equal((await parameters()).limit, '500');
-  await send(1_800_000_001, 1_800_000_009);
-  await send(1_800_000_005); // stored later than the newest
+  await send(4_000_000_001, 4_000_000_009);
+  await send(4_000_000_005); // stored later than the newest
   await breakOff();
   await socket(2);
-  assert.deepEqual([(await parameters()).limit, (await parameters()).start], ['5000', '1800000009000000000']);
-  await send(1_800_000_009, 1_800_000_010);
-  await found(page, 'Following · 4 records');
-  assert.deepEqual(await rowsOf(page), [1, 9, 5, 10].map((n) => `event at 18000000${String(n).padStart(2, '0')}`));
+  assert.deepEqual([(await parameters()).limit, (await parameters()).start], ['5000', '3999992809000000000']); // two hours before the newest
+  await send(4_000_000_001, 4_000_000_003, 4_000_000_005); // one was stored late meanwhile
+  await send(4_000_000_005, 4_000_000_009, 4_000_000_010);
+  await send(4_000_000_010);
+  await found(page, 'Following · 7 records');
+  assert.deepEqual(await rowsOf(page), [1, 9, 5, 3, 5, 10, 10].map((n) => `event at 40000000${String(n).padStart(2, '0')}`));
   assert.doesNotMatch(await textOf(page, '#found'), /missing/);
   await breakOff();
   await socket(3);
-  await send(1_800_000_061, 1_800_000_062);
-  await found(page, 'Following · 6 records · records are missing before 08:01:01 UTC');
+  await send(4_000_000_004, 4_000_000_005, 4_000_000_005, 4_000_000_009, 4_000_000_010, 4_000_000_010); // the first ones are not among the newest 5,000
+  await found(page, 'Following · 8 records · records before 07:06:44 UTC that were stored late may be missing');
+  await breakOff();
+  await socket(4);
+  await send(4_000_000_061, 4_000_000_062);
+  await found(page, 'Following · 10 records · records are missing before 07:07:41 UTC');
 });
 
 test('watched live tail of a shipper that flushes once a minute', { timeout: 60_000 }, async (t) => {

@@ -37,9 +37,9 @@ export async function newStore(t) {
   return { dir, store: path.join(dir, 'store'), env: { ...process.env, XDG_STATE_HOME: path.join(dir, 'state'), LOGSTOW_STORE: path.join(dir, 'store') } };
 }
 
-/** ship stores text, the lines of a service. */
-export async function ship(store, service, text) {
-  const shipper = spawn(path.join(bin, 'shipper'), ['run', '--once', '--service', service, '-'], { env: store.env, stdio: ['pipe', 'ignore', 'pipe'] });
+/** ship stores text, the lines of a service; flags are further ones of shipper run. */
+export async function ship(store, service, text, ...flags) {
+  const shipper = spawn(path.join(bin, 'shipper'), ['run', '--once', '--service', service, ...flags, '-'], { env: store.env, stdio: ['pipe', 'ignore', 'pipe'] });
   let errors = '';
   shipper.stderr.on('data', (chunk) => (errors += chunk));
   shipper.stdin.end(text);

@@ -60,10 +60,10 @@ export async function series(path, params, signal) {
 }
 
 /** toRecord makes a record of one of the API. */
-export function toRecord({ time, labels, source = '', parsed, bytes, invalid, line }) {
+export function toRecord({ time, labels, source = '', fields, parsed, bytes, invalid, line }) {
   return {
-    ms: Date.parse(time.slice(0, 23) + 'Z'), below: time.slice(23, 29), time, line, bytes, invalid, parsed, source,
-    service: labels.service_name || '', level: labels.level || 'unknown', instance: labels.instance || '', fields: null,
+    ms: Date.parse(time.slice(0, 23) + 'Z'), below: time.slice(23, 29), time, line, bytes, invalid, fields, parsed, source,
+    service: labels.service_name || '', level: labels.level || 'unknown', instance: labels.instance || '',
   };
 }
 

@@ -83,7 +83,7 @@ function prettyJSON(text) {
 }
 
 function Fields({ record, query, columns, onFilter, onColumn }) {
-  const { parser, format, values } = fieldsOf(record);
+  const { parser, values } = fieldsOf(record);
   const own = [['service_name', record.service], ['level', record.level], ['instance', record.instance], ['source', record.source]];
   const row = ([name, value], stream) => {
     if (value === '' || value === undefined) return null;
@@ -102,9 +102,9 @@ function Fields({ record, query, columns, onFilter, onColumn }) {
   };
   const found = Object.keys(values);
   return html`<section aria-label="Fields" class="detail-fields">
-    <header><h3>Fields</h3>${format && html`<span class="remark">format of ${format.title}</span>`}${!format && parser && html`<span class="remark">found by <code>| ${parser}</code></span>`}</header>
+    <header><h3>Fields</h3>${parser && html`<span class="remark">found by <code>| ${parser}</code></span>`}</header>
     <table><tbody>${own.map((one) => row(one, true))}${found.sort().map((name) => row([name, values[name]], false))}</tbody></table>
-    ${!found.length && html`<p class="remark">The message has no fields of JSON, <code>name=value</code> or an access log.</p>`}
+    ${!found.length && html`<p class="remark">The message has no fields.</p>`}
   </section>`;
 }
 

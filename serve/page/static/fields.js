@@ -1,6 +1,4 @@
-// Fields of messages, named as LogQL's parsers json and logfmt name them, and those of access logs.
-
-import { formatOf } from './formats.js';
+// Fields of messages: those that LogQL's parsers json and logfmt find, and those of text, which the server gives.
 
 const isName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const nameOf = (text) => (isName.test(text) ? text : text.replace(/[^A-Za-z0-9_]/g, '_').replace(/^(?=\d)/, '_'));
@@ -17,53 +15,46 @@ function addJSON(fields, prefix, object) {
   }
 }
 
-const pair = /(?<![^\s="])([^\s=]+)=(?:"((?:[^"\\]|\\.)*)"|(\S*))/g;
+const pair = /(?<!\S)([A-Za-z_][\w.-]*)=(?:"((?:[^"\\]|\\.)*)"|([^\s="]*))(?!\S)/g;
 
 function addLogfmt(fields, line) {
-  for (const m of line.matchAll(pair)) {
-    const key = m[1];
-    if (!/^[A-Za-z_][\w.-]*$/.test(key)) continue;
-    const value = m[2] === undefined ? m[3] : m[2].replace(/\\(.)/g, '$1');
+  for (const [, key, quoted, bare] of line.matchAll(pair)) {
+    const value = quoted === undefined ? bare : quoted.replace(/\\(.)/g, '$1');
     const name = labelOf(nameOf(key));
     if (value !== '' && !(name in fields)) fields[name] = value;
   }
 }
 
-/** fieldsOf are the fields of a record; parser is json or logfmt if that finds them in a query, format that of a text, pairs what is behind it. */
+/** fieldsOf are the fields of a record; parser is json or logfmt if that finds those in a query that it does not have without. */
 export function fieldsOf(record) {
-  if (record.fields) return record.fields;
-  const fields = Object.create(null);
-  const pairs = new Set();
-  let [parser, format] = ['', null];
-  if (record.parsed) Object.assign(fields, record.parsed);
+  if (record.found) return record.found;
+  const given = { ...record.parsed, ...record.fields };
+  const isText = Object.keys(record.fields || {}).length > 0;
+  const values = Object.assign(Object.create(null), given);
+  let parser = '';
   if (record.line.length <= maxParsed && record.bytes === undefined) {
     const text = record.line.trimStart();
+    const before = Object.keys(values).length;
     if (text[0] === '{') {
       try {
-        addJSON(fields, '', JSON.parse(text));
+        addJSON(values, '', JSON.parse(text));
         parser = 'json';
       } catch {
         // Not JSON: it may have pairs.
       }
     }
-    if (!parser) {
-      format = formatOf(record.line);
-      for (const [name, value] of format?.values || []) if (!(labelOf(name) in fields)) fields[labelOf(name)] = value;
-      const before = new Set(Object.keys(fields));
-      addLogfmt(fields, format ? format.rest : text);
-      for (const name of Object.keys(fields)) if (!before.has(name)) pairs.add(name);
-      if (pairs.size) parser = 'logfmt';
+    if (!parser && !isText) {
+      addLogfmt(values, text);
+      if (Object.keys(values).length > before) parser = 'logfmt';
     }
   }
-  record.fields = { parser, format, values: fields, pairs };
-  return record.fields;
+  return (record.found = { parser, values, given });
 }
 
-/** stageOf is the stage that finds a field of a record in a query; "" if the query has it. */
+/** stageOf is the stage that finds a field of a record in a query; "" if it needs none. */
 export function stageOf(record, name) {
-  if (record.parsed && name in record.parsed) return '';
-  const { parser, format, pairs } = fieldsOf(record);
-  return format && !pairs.has(name) ? format.stage(name) : parser;
+  const { parser, given } = fieldsOf(record);
+  return Object.hasOwn(given, name) ? '' : parser;
 }
 
 const messageNames = ['msg', 'message', 'event', 'log', 'text'];

@@ -184,20 +184,15 @@ function setMatchers(parsed, name, next) {
   parsed.matchers.sort((a, b) => streamLabels.indexOf(canonical(a.name)) - streamLabels.indexOf(canonical(b.name)));
 }
 
-/** findsOnly reports whether a stage is one that finds a single field of an access log. */
-const findsOnly = (stage, name) => stage.startsWith('| regexp `^') && stage.includes(`(?P<${name}>`) && stage.split('(?P<').length === 2;
-
 function setStages(parsed, name, next, parser) {
   parsed.stages = parsed.stages.filter((stage) => condition(stage)?.name !== name);
-  if (!next.length) parsed.stages = parsed.stages.filter((stage, i) => !findsOnly(stage, name) || parsed.stages.some((other, k) => k !== i && new RegExp(`\\b${name}\\b`).test(other)));
   if (next.length && parser && !hasParser(parsed, parser)) parsed.stages.push(`| ${parser}`);
   for (const { op, value } of next) parsed.stages.push(`| ${name}${op}${quote(value)}`);
 }
 
-/** hasParser reports whether a query parses messages; which is json, logfmt, a whole stage without |, or nothing for any. */
+/** hasParser reports whether a query parses messages; which is json, logfmt, or nothing for any. */
 export function hasParser(parsed, which) {
   return parsed.stages.some((stage) => {
-    if (which && stage === `| ${which}`) return true;
     const m = /^\|\s*(json|logfmt|pattern|regexp|unpack)\b/.exec(stage);
     return m && (!which || m[1] === which);
   });

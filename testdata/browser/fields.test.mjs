@@ -1,10 +1,10 @@
-// Fields of access logs: those of logq, and facets that filter by them.
+// Fields of text: those of logq, and facets that filter by them.
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { browse, found, logq, newStore, open, serve, ship, shot, until } from './lib.mjs';
+import { browse, child, found, logq, newStore, open, serve, ship, shot, textsOf, until } from './lib.mjs';
+import { toRecord } from '../../serve/page/static/api.js';
 import { fieldsOf, stageOf } from '../../serve/page/static/fields.js';
-import { all } from '../../serve/page/static/formats.js';
 
 // Lines after the documentation of each project's format. They are shipped as they are, so their times are of one hour.
 const time = '20/Nov/2026:15:04:05 +0000';
@@ -39,42 +39,71 @@ const lines = {
     'E1120 15:04:05.123456   12345 controller.go:116] failed to sync: timeout',
     'I1120 15:04:05.123456       1 pods.go:7] "Pod status" pod="kube-system/dns" ready=true',
   ],
+  IIS: [
+    '#Fields: date time s-ip cs-method cs-uri-stem cs-uri-query s-port cs-username c-ip cs(User-Agent) sc-status time-taken',
+    '2026-11-20 15:04:05 10.0.0.1 GET /default.htm id=7 443 - 192.0.2.7 Mozilla/5.0+(Windows+NT+10.0) 200 31',
+    '2026-11-20 15:04:06 10.0.0.1 POST /pay - 443 ann 192.0.2.8 - 503 2044',
+  ],
+  configured: ['2026-11-20T15:04:05Z worker[7]: job-12 took 17ms of 250 level=x', '2026-11-20T15:04:06Z worker[8]: job-13 took 4s of 250', 'other'],
 };
 
-// Fields of logq that the page does not find: times, which it has in a column, and what is at the end of a line.
-const others = /^(time|start_time|request|request_date|message|captured_.*|(act|fe|be|srv_)conn|retries|.*_queue|ssl_.*|target_(group_arn|port_list|status_code_list)|trace_id|domain_name|chosen_cert_arn|matched_rule_priority|request_creation_time|actions_executed|redirect_url|error_reason|classification.*|conn_trace_id)$/;
+const parsers = { configured: "pattern '<_> worker[<worker>]: <job.name> took <took> of <quota>'" };
 
-test('fields of access logs are those of logq, and the stage finds the same', async (t) => {
+test('fields of text are those of logq, and need no stage in a query', async (t) => {
   const store = await newStore(t);
-  assert.deepEqual(Object.keys(lines).toSorted(), all().map((one) => one.title).toSorted());
+  for (const [title, some] of Object.entries(lines)) await ship(store, nameOf(title), some.join('\n') + '\n', ...(parsers[title] ? ['--parse', parsers[title]] : []));
+  const { url } = await serve(t, store);
   for (const [title, some] of Object.entries(lines)) {
-    const service = title.toLowerCase().replaceAll(' ', '-');
-    await ship(store, service, some.join('\n') + '\n');
+    const service = nameOf(title);
+    const read = async (query) => {
+      const answer = await fetch(`${url}/logstow/api/v1/records?${new URLSearchParams({ query, start: '1', direction: 'forward' })}`);
+      assert.equal(answer.status, 200, query);
+      return (await answer.text()).split('\n').filter(Boolean).map((one) => toRecord(JSON.parse(one)));
+    };
     const flat = (await logq(store, 'query', '--since', '36500d', '-s', service, '-o', 'flat')).trim().split('\n').map((one) => JSON.parse(one));
-    assert.equal(flat.length, some.length);
-    for (const line of some) {
-      const { format, values } = fieldsOf({ line });
-      assert.equal(format?.title, title, line);
-      const record = flat.find((one) => one.message === line || (one['message.message'] && line.endsWith(one['message.message']))); // klog has a field of that name
+    const records = await read(`{service_name="${service}"}`);
+    assert.equal(records.length, some.length);
+    for (const [i, record] of records.entries()) {
+      const { values } = fieldsOf(record);
       const want = {};
-      for (const [name, value] of Object.entries(record)) {
-        if (!['time', 'level', 'service', 'source', 'instance', 'message'].includes(name) && !others.test(name.replace(/^message\./, ''))) want[name] = String(value);
+      for (const [name, value] of Object.entries(flat[i])) {
+        const label = name.replace(/^message\./, '').replace('.', '_');
+        if (!['time', 'level', 'service', 'source', 'instance', 'message'].includes(name)) want[label] = String(value);
       }
-      assert.deepEqual({ ...values }, want, line);
-      const stages = new Set(Object.keys(values).map((name) => stageOf({ line }, name)));
-      const conditions = Object.entries({ ...values }).map(([name, value]) => ` | ${name}=${JSON.stringify(value)}`);
-      const answer = await logq(store, 'ql', '--since', '36500d', '-o', 'json', `{service_name="${service}"} | ${[...stages].join(' | ')}${conditions.join('')}`);
-      assert.deepEqual(answer.trim().split('\n').map((one) => JSON.parse(one).line), [line]);
+      assert.deepEqual({ ...values }, want, record.line);
+      assert.deepEqual(Object.keys(values).filter((name) => stageOf(record, name)), [], record.line);
+      const conditions = Object.entries(values).map(([name, value]) => ` | ${name}=${JSON.stringify(value)}`);
+      const again = await read(`{service_name="${service}"}${conditions.join('')}`);
+      if (conditions.length) assert.deepEqual(again.map((one) => one.line), [record.line], conditions.join(''));
     }
   }
 });
 
+function nameOf(title) {
+  return title.toLowerCase().replaceAll(' ', '-');
+}
+
 test('hostile lines take no time', () => {
-  for (const line of ['a:'.repeat(8000), 'x=1 ' + 'a:'.repeat(8000), ': 1'.repeat(5000), '1:'.repeat(8000) + ' [', 'x'.repeat(16384), '" '.repeat(8000), 'a - [ '.repeat(2700), `1 - - [x] "${'A'.repeat(16000)}`, `a:1 [x] f b/s 1/1/1/1/1 1 1 - - ----${' "A'.repeat(5000)}`]) {
+  for (const line of ['a:'.repeat(8000), 'x=1 ' + 'a:'.repeat(8000), 'a='.repeat(8000), 'x'.repeat(16384), 'a="'.repeat(6000), 'a="\\'.repeat(4000), '" '.repeat(8000)]) {
     const begun = performance.now();
     fieldsOf({ line });
     assert.ok(performance.now() - begun < 200, `${performance.now() - begun} ms for ${line.slice(0, 40)}`);
   }
+});
+
+test('a live record of a configured parser has its fields', async (t) => {
+  const store = await newStore(t);
+  await ship(store, 'other', 'first\n');
+  const { url } = await serve(t, store);
+  const browser = await browse(t);
+  const page = await open(t, browser, `${url}/#${new URLSearchParams({ q: '{service_name="jobs"}', live: '1', cols: 'worker' })}`);
+  const shipper = child(t, store, 'shipper', ['run', '--service', 'jobs', '--parse', parsers.configured, '--flush-interval', '1s', '-'], ['pipe', 'ignore', 'ignore']);
+  shipper.stdin.write(`${new Date().toISOString()} worker[7]: job-12 took 17ms of 250\n`);
+  await until(page, () => document.querySelector('.rows .row'));
+  await page.click('.rows .row');
+  await until(page, () => document.querySelector('.detail-fields'));
+  assert.deepEqual(await textsOf(page, '.detail-fields th'), ['service_name', 'level', 'instance', 'source', 'job_name', 'quota', 'took', 'worker']);
+  await shot(page, 'live-parsed');
 });
 
 test('facets of an access log: include and exclude', async (t) => {
@@ -93,15 +122,13 @@ test('facets of an access log: include and exclude', async (t) => {
   await page.click('[aria-controls="facet-status"]');
   await click('Only status 503');
   await found(page, '30 records');
-  assert.match(await value(), /^\{service_name="nginx"\} \| regexp `.{20,70}` \| status="503"$/);
+  assert.match(await value(), /^\{service_name="nginx"\} \| status="503"$/);
   await shot(page, 'facet-access');
   await page.click('[aria-controls="facet-path"]');
   await click('Exclude path /pay');
   await found(page, `${log.filter((l) => l.includes(' 503 ') && !l.includes('/pay')).length} records`);
-  assert.equal((await value()).split('| regexp').length, 3);
   await click('Remove the filter status 503');
   await found(page, '200 records');
-  assert.equal((await value()).split('| regexp').length, 2);
   await page.click('.facet:has([aria-controls="facet-path"]) .tool'); // colour
   await until(page, () => [...document.querySelectorAll('.legend li')].some((one) => one.textContent.includes('/cart')));
 });

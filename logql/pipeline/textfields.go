@@ -1,0 +1,153 @@
+package pipeline
+
+import (
+	"slices"
+	"unicode/utf8"
+
+	"logstow/field"
+	"logstow/field/parse"
+	"logstow/logql/labels"
+)
+
+// textFields finds the fields of text in lines, which the parsers of streams determine.
+type textFields struct {
+	wanted    func(label string) bool // nil if none are read
+	splitters map[*parse.Parser]*parse.Splitter
+	symbols   map[string]*symbol // by name of the field
+}
+
+// maxSplitters is the number of parsers for which splitters are kept.
+const maxSplitters = 64
+
+// ReadFields makes labels of the fields that the parser of a stream finds in text (see [parse.Splitter.Text]): columns of access logs,
+// captures of a configured pattern. They are structured metadata that no parser stage is needed for. A label that a stage makes replaces the field
+// of its name; a stage that names the labels it extracts replaces their fields also where it finds none. Without names
+// all are read.
+func (p *Processor) ReadFields(names ...string) {
+	p.fields = textFields{}
+	if len(names) == 0 {
+		p.fields.wanted = func(string) bool { return true }
+		return
+	}
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(p.pipeline.replaced, name) })
+	if len(names) > 0 {
+		p.fields.wanted = func(label string) bool { return slices.Contains(names, label) }
+	}
+}
+
+// MayBeField reports whether a field of text can have a label of this name.
+func MayBeField(name string) bool {
+	switch name {
+	case labels.Service, labels.ServiceAlias, labels.Level, labels.Instance, labels.DetectedLevel, labels.Source, labels.Error, labels.ErrorDetails:
+		return false
+	}
+	return true
+}
+
+// readNamedFields is ReadFields for the labels that the pipeline reads.
+func (p *Processor) readNamedFields() {
+	if p.pipeline.all {
+		p.ReadFields()
+		return
+	}
+	names := slices.DeleteFunc(slices.Clone(p.pipeline.wanted), func(name string) bool { return !MayBeField(name) })
+	if len(names) > 0 {
+		p.ReadFields(names...)
+	}
+}
+
+// replacedFields are the labels of which a stage replaces the fields before another one reads them.
+func replacedFields(stages []stage) []string {
+	var replaced, read []string
+	for _, s := range stages {
+		for _, name := range s.extracts {
+			if !slices.Contains(read, name) {
+				replaced = append(replaced, name)
+			}
+		}
+		if s.all {
+			break
+		}
+		read = append(read, s.names...)
+	}
+	return replaced
+}
+
+// setFields sets the labels of the current line's fields.
+func (p *Processor) setFields(parser *parse.Parser) {
+	splitter := p.fields.splitters[parser]
+	if splitter == nil {
+		if len(p.fields.splitters) >= maxSplitters || p.fields.splitters == nil {
+			p.fields.splitters = map[*parse.Parser]*parse.Splitter{}
+		}
+		splitter = parser.Splitter()
+		p.fields.splitters[parser] = splitter
+	}
+	splitter.Split(p.line)
+	for name, v := range splitter.Text() {
+		if v.Kind == field.Null || v.Kind == field.Composite || len(v.Text) == 0 {
+			continue
+		}
+		if s := p.fieldSymbol(name); s != nil && s.record != p.recordID {
+			p.setText(s, p.copyText(v.Text))
+			s.field = true
+		}
+	}
+}
+
+// copyText is a text with U+FFFD for each byte that is not UTF-8, valid as long as the record.
+func (p *Processor) copyText(text []byte) []byte {
+	if !utf8.Valid(text) {
+		return p.validText(text)
+	}
+	start := len(p.arena)
+	p.arena = append(p.arena, text...)
+	return slices.Clip(p.arena[start:])
+}
+
+// fieldSymbol is the symbol of a field, nil if it is not read.
+func (p *Processor) fieldSymbol(name string) *symbol {
+	s := p.fields.symbols[name]
+	if s == nil {
+		label := LabelName(name)
+		if label == "" {
+			return nil
+		}
+		if p.fields.symbols == nil {
+			p.fields.symbols = map[string]*symbol{}
+		}
+		s = p.symbol(label)
+		p.fields.symbols[name] = s
+	}
+	if s.reserved || p.inBase(s) || s.name == labels.ServiceAlias {
+		if s = p.extracted(s); p.inBase(s) {
+			return nil
+		}
+	}
+	if !s.fieldKnown {
+		s.fieldKnown, s.fieldWanted = true, p.fields.wanted(s.name)
+	}
+	if !s.fieldWanted {
+		return nil
+	}
+	return s
+}
+
+// replaceFields removes the fields with the names of labels that a stage extracts; a symbol may be nil.
+func (p *Processor) replaceFields(syms []*symbol) {
+	if p.fields.wanted == nil {
+		return
+	}
+	for _, s := range syms {
+		for ; s != nil; s = s.extracted {
+			if s.record == p.recordID && s.field {
+				p.remove(s)
+			}
+		}
+	}
+}
+
+// Fields are the labels of fields of the record that no stage replaced or removed (see [Processor.ReadFields]); they stay valid.
+func (p *Processor) Fields() labels.Labels {
+	return p.touchedLabels(&p.out.fields, func(s *symbol) bool { return s.field })
+}
