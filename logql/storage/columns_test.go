@@ -290,6 +290,7 @@ func oddMessage(rnd *rand.Rand) string {
 		"status=500 route=/a took_ms=3", "plain text", "", "[]", "{}", "null", `x {"status":500}`, `{"status":500,"route":"/a"`, `{"status":500} x`, ` {"status":500,"took_ms":1}`, `{,"status":500}`,
 		`{"status":500,"took_ms":1,}`, `{"status":500,"took_ms":1}}`, `{"status":500 "took_ms":1}`, `{"log":"status=500 took_ms=4"}`, "{\"status\":500,\n\"took_ms\":2}", `{"status":500,"took_ms":2} `,
 		`{"__error__":"x","status":500}`, `{"service_name":"x","instance":"y","status":500}`, `{"status":{"x":1},"took_ms":1}`, `{"status":[1],"took_ms":1}`,
+		`192.0.2.7 - - [20/Nov/2026:15:04:05 +0000] "GET /a HTTP/1.1" 500 17`, `192.0.2.7 - - [20/Nov/2026:15:04:05 +0000] "GET /b HTTP/1.1" 200 - "-" "curl"`,
 	})
 }
 

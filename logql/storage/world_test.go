@@ -18,6 +18,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/columns"
 	"logstow/compaction"
+	fields "logstow/field/parse"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
@@ -276,7 +277,7 @@ func (p *plain) InOrder(_ context.Context, sel engine.Selection, emit func(*engi
 		s := p.streams[ls.String()]
 		if s == nil {
 			names := []string{labels.DetectedLevel, labels.Source}
-			s = &pipeline.Stream{Labels: ls.Without(names...), Metadata: ls.Keep(names...)}
+			s = &pipeline.Stream{Labels: ls.Without(names...), Metadata: ls.Keep(names...), Parser: fields.Auto()}
 			p.streams[ls.String()] = s
 		}
 		if err := emit(&engine.Record{Time: r.Time, Line: r.Message, Stream: s}); err != nil {
