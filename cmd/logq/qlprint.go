@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"encoding/csv"
-	"encoding/json"
 	"io"
 	"slices"
 	"strconv"
@@ -71,11 +70,7 @@ func (w *qlWriter) entry(e *engine.Entry) error {
 		}
 		return w.csv.Write([]string{w.time(e.Time), all().String(), string(e.Line)})
 	case qlJSON:
-		return w.json(struct {
-			Time   string            `json:"time"`
-			Labels map[string]string `json:"labels"`
-			Line   string            `json:"line"`
-		}{w.time(e.Time), all().Map(), strings.ToValidUTF8(string(e.Line), string(utf8.RuneError))})
+		return w.json(e.Time, all(), "line", e.Line)
 	}
 	w.line = time.Unix(0, e.Time).In(w.zone).AppendFormat(w.line[:0], time.RFC3339Nano)
 	for _, name := range [...]string{labels.Level, labels.Service} {
@@ -86,12 +81,21 @@ func (w *qlWriter) entry(e *engine.Entry) error {
 	return err
 }
 
-func (w *qlWriter) json(v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err
+// json prints an object with a time, labels and a text.
+func (w *qlWriter) json(at int64, ls labels.Labels, name string, text []byte) error {
+	w.line = append(w.line[:0], `{"time":"`...)
+	w.line = time.Unix(0, at).In(w.zone).AppendFormat(w.line, time.RFC3339Nano)
+	w.line = append(w.line, `","labels":{`...)
+	for i, l := range ls {
+		if i > 0 {
+			w.line = append(w.line, ',')
+		}
+		w.line = append(output.AppendString(w.line, []byte(l.Name)), ':')
+		w.line = output.AppendString(w.line, []byte(l.Value))
 	}
-	_, err = w.w.Write(append(data, '\n'))
+	w.line = append(append(append(w.line, `},"`...), name...), `":`...)
+	w.line = append(output.AppendString(w.line, text), "}\n"...)
+	_, err := w.w.Write(w.line)
 	return err
 }
 
@@ -138,11 +142,7 @@ func (w *qlWriter) value(v *engine.Value, ranged bool, report *query.Report) err
 func (w *qlWriter) seriesJSON(v *engine.Value) error {
 	for _, s := range v.Series {
 		for _, p := range s.Points {
-			if err := w.json(struct {
-				Time   string            `json:"time"`
-				Labels map[string]string `json:"labels"`
-				Value  string            `json:"value"`
-			}{w.time(p.Time), s.Labels.Map(), formatValue(p.Value)}); err != nil {
+			if err := w.json(p.Time, s.Labels, "value", []byte(formatValue(p.Value))); err != nil {
 				return err
 			}
 		}

@@ -44,7 +44,7 @@ func (d *DistinctWriter) Write(v query.DistinctValue) error {
 		if v.Bare {
 			d.line = append(d.line, v.Text...)
 		} else {
-			d.line = appendString(d.line, v.Text)
+			d.line = AppendString(d.line, v.Text)
 		}
 		d.line = append(strconv.AppendUint(append(d.line, `,"count":`...), v.Count, 10), '}')
 	case CSV:

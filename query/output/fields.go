@@ -181,7 +181,7 @@ func (o *Writer) objects(dst []byte, m *query.Match) []byte {
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = append(appendString(dst, []byte(o.columns[i].name)), ':')
+		dst = append(AppendString(dst, []byte(o.columns[i].name)), ':')
 		dst = o.appendValue(dst, v)
 	}
 	at := len(dst)
@@ -195,7 +195,7 @@ func (o *Writer) objects(dst []byte, m *query.Match) []byte {
 func (o *Writer) appendValue(dst []byte, v field.Value) []byte {
 	o.compact.Reset()
 	if v.IsText() || json.Compact(&o.compact, v.Text) != nil {
-		return appendString(dst, v.Text)
+		return AppendString(dst, v.Text)
 	}
 	at := len(dst)
 	return o.shown(append(dst, bytes.ToValidUTF8(o.compact.Bytes(), []byte("\ufffd"))...), at)

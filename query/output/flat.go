@@ -53,7 +53,7 @@ func (o *Writer) appendMember(dst []byte, name string, v field.Value) []byte {
 		name = "message." + name
 	}
 	f := &o.flat
-	f.name = appendString(f.name[:0], []byte(name))
+	f.name = AppendString(f.name[:0], []byte(name))
 	if f.seen[string(f.name)] {
 		return dst
 	}

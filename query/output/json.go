@@ -19,14 +19,14 @@ func (o *Writer) appendFixed(dst []byte, m *query.Match) []byte {
 	dst = append(dst, `","level":"`...)
 	dst = append(dst, m.Level().String()...)
 	dst = append(dst, `","service":`...)
-	dst = appendString(dst, []byte(m.Segment.Name.Service))
+	dst = AppendString(dst, []byte(m.Segment.Name.Service))
 	dst = append(dst, `,"source":`...)
-	dst = appendString(dst, m.Source())
+	dst = AppendString(dst, m.Source())
 	dst = append(dst, `,"instance":`...)
-	dst = appendString(dst, []byte(m.Instance))
+	dst = AppendString(dst, []byte(m.Instance))
 	dst = append(dst, `,"message":`...)
 	o.message = record.AppendMessage(o.message[:0], m.Message())
-	dst = appendString(dst, o.message)
+	dst = AppendString(dst, o.message)
 	if !utf8.Valid(o.message) {
 		dst = append(dst, `,"message_base64":"`...)
 		dst = base64.StdEncoding.AppendEncode(dst, o.message)
@@ -46,9 +46,9 @@ func (o *Writer) appendMarks(dst []byte, m *query.Match) []byte {
 	return dst
 }
 
-// appendString appends a JSON string. Whatever steers a terminal is escaped;
+// AppendString appends a JSON string. Whatever steers a terminal is escaped;
 // bytes that are not UTF-8 become the replacement character.
-func appendString(dst, s []byte) []byte {
+func AppendString(dst, s []byte) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
 	start := 0

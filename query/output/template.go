@@ -69,7 +69,7 @@ func CompileTemplate(text string) (*RecordTemplate, error) {
 
 func (t *RecordTemplate) parse(text string) (*template.Template, error) {
 	return template.New("template").Option("missingkey=zero").Funcs(template.FuncMap{
-		"field": t.field, "time": t.time, "json": func(s string) string { return string(appendString(nil, []byte(s))) },
+		"field": t.field, "time": t.time, "json": func(s string) string { return string(AppendString(nil, []byte(s))) },
 	}).Parse(text)
 }
 
