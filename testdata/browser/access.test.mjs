@@ -62,13 +62,14 @@ test('keyboard only', { timeout: 60_000 }, async (t) => {
   await press('h');
   assert.equal(await active(), 'histogram');
   const before = await page.evaluate(() => location.hash);
+  const many = await textOf(page, '#found');
   await press('End', ...Array(20).fill('ArrowLeft'));
   await page.keyboard.down('Shift');
   await press(...Array(10).fill('ArrowLeft'));
   await page.keyboard.up('Shift');
   await press('Enter');
   await until(page, (hash) => location.hash !== hash && location.hash.includes('from=20'), before);
-  await page.waitForSelector('.rows .row');
+  await until(page, (text) => document.querySelector('#records')?.ariaBusy === 'false' && document.querySelector('#found').textContent.trim() !== text, many);
   await page.focus('#records');
   await press('j', 'j', 'ArrowDown', 'Enter');
   await page.waitForSelector('.detail');

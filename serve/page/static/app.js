@@ -1,6 +1,6 @@
 // The page: its parts, and what happens between them.
 
-import { html, render, useEffect, useMemo, useRef, useState } from './vendor/htm-preact.js';
+import { html, render, useEffect, useLayoutEffect, useMemo, useRef, useState } from './vendor/htm-preact.js';
 import { logout, nanosOf, onUnauthorized } from './api.js';
 import { Header, Toolbar } from './chrome.js';
 import { Detail } from './detail.js';
@@ -53,7 +53,7 @@ function useLive(state, query) {
 /** useRuns runs the query when what it depends on changes, and again as often as the state says. */
 function useRuns(state, runs) {
   const begun = useRef(false);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const first = !begun.current; // that one has begun already
     begun.current = true;
     if (!state.live && !first) search.run(state);
@@ -86,10 +86,10 @@ function App() {
   const columns = useMemo(() => columnsOf(state), [state.cols]);
   const marks = useMemo(() => highlights(state.q), [state.q]);
 
-  useEffect(() => {
+  // Before the next key is pressed, and before a record is selected below: its records may all be there from the beginning.
+  useLayoutEffect(() => {
     if (!pending.current) setSelected(-1);
   }, [state.q, state.from, state.to, state.order, state.live]);
-  // Behind the effect before: the records may all be there when both run first.
   useEffect(() => {
     if (pending.current && found.records.length) {
       const index = indexAt(found.records, pending.current);

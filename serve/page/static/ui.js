@@ -53,7 +53,8 @@ export function Popover({ id, icon, label, text, hint, class: className = '', pa
     setOpen(false);
     button().focus();
   };
-  useEffect(() => {
+  // Before the next key is pressed.
+  useLayoutEffect(() => {
     if (!open) return undefined;
     const outside = (e) => !root.current.contains(e.target) && setOpen(false);
     document.addEventListener('pointerdown', outside);
@@ -91,7 +92,7 @@ export function Popover({ id, icon, label, text, hint, class: className = '', pa
 /** Dialog is a modal dialog. */
 export function Dialog({ label, onClose, children, class: className = '' }) {
   const ref = useRef();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const before = document.activeElement;
     ref.current.showModal();
     return () => before?.focus?.();
