@@ -163,10 +163,10 @@ test('live tail of a running shipper, and refresh', { timeout: 120_000 }, async 
   let last = 0; // lines of one time are in the order of their streams
   const line = (n) => `${new Date((last = Math.max(last + 1, Date.now()))).toISOString()} ${n % 5 ? 'INFO' : 'ERROR'} event number ${n}\n`;
   await writeFile(file, '');
-  const shipper = child(t, store, 'shipper', ['run', '--service', 'app', '--flush-interval', '1s', file]);
+  const shipper = child(t, store, 'shipper', ['run', '--from-start', '--service', 'app', '--flush-interval', '1s', file]);
   await new Promise((resolve) => shipper.stderr.on('data', (text) => String(text).includes('"started"') && resolve()));
   await appendFile(file, line(0));
-  // The store exists once something is stored; until then the page shows an error.
+  // The store exists once something is stored; until then the page shows an error. --from-start: files are found after "started".
   while (!(await logq(store, 'services').catch(() => ''))) await new Promise((resolve) => setTimeout(resolve, 100));
   const server = await serve(t, store);
   const browser = await browse(t);
@@ -242,7 +242,7 @@ test('watched live tail of a shipper that flushes once a minute', { timeout: 60_
   await ship(store, 'other', lines(1).join('\n') + '\n');
   const file = path.join(store.dir, 'app.log');
   await writeFile(file, '');
-  const shipper = child(t, store, 'shipper', ['run', '--service', 'app', '--flush-interval', '1m', file]);
+  const shipper = child(t, store, 'shipper', ['run', '--from-start', '--service', 'app', '--flush-interval', '1m', file]);
   await new Promise((resolve) => shipper.stderr.on('data', (text) => String(text).includes('"started"') && resolve()));
   const server = await serve(t, store, '--watch');
   const page = await open(t, await browse(t), `${server.url}/#${new URLSearchParams({ q: '{service_name="app"}', live: '1' })}`);
