@@ -53,11 +53,15 @@ export async function logq(store, ...args) {
   return stdout;
 }
 
+/** browsers are those that each test started. */
+const browsers = new WeakMap();
+
 /** child starts a program that the end of the test interrupts. */
 export function child(t, store, name, args, stdio = ['ignore', 'ignore', 'pipe']) {
   const process_ = spawn(path.join(bin, name), args, { env: store.env, stdio });
   const ended = once(process_, 'close');
   t.after(async () => {
+    for (const browser of browsers.get(t) || []) if (browser.connected) await browser.close(); // pages would report that the server ended
     process_.kill('SIGTERM');
     await ended;
   });
@@ -82,7 +86,8 @@ export async function serve(t, store, ...args) {
 /** browse starts a browser with a fresh profile. */
 export async function browse(t) {
   const browser = await puppeteer.launch({ executablePath: chromium, headless: true, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
-  t.after(() => browser.close());
+  t.after(() => browser.connected && browser.close());
+  browsers.set(t, [...(browsers.get(t) || []), browser]);
   return browser;
 }
 
