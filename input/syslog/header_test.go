@@ -60,6 +60,7 @@ func TestEvent(t *testing.T) {
 		},
 		{"5424 of nil values", "<15>1 - - - - - - only text", false, noTime, record.Debug, "192.0.2.9", "only text"},
 		{"5424 of nothing", "<15>1 - - - - - -", false, noTime, record.Debug, "192.0.2.9", "<15>1 - - - - - -"},
+		{"5424 of a mark alone", "<15>1 - h app - - - \ufeff", false, noTime, record.Debug, "h/app", "<15>1 - h app - - - \ufeff"},
 		{"5424, broken data", `<15>1 - h app - - [a b="c text`, false, noTime, record.Debug, "h/app", `- [a b="c text`},
 		{"5424, spaces kept", "<15>1 - h app 1 - -   two before, one after ", false, noTime, record.Debug, "h/app/1", "  two before, one after "},
 		{"5424, old", "<15>1 1970-01-01T00:00:07Z h app 1 - - booted", false, noTime, record.Debug, "h/app/1", "<15>1 1970-01-01T00:00:07Z h app 1 - - booted"},
@@ -135,6 +136,7 @@ func FuzzHeader(f *testing.F) {
 		`<165>1 2026-10-11T22:14:15Z h evntslog 1 ID47 [a@32473 iut="3" x="\]\"\\"][b@1] text`,
 		"<86>Nov  1 02:03:04 web-1 postfix/smtpd[123]: connect", "<13>Nov 21 08:20:49 root: hello", "<13>", "<1>1 - - - - - -",
 		"<13>2026-11-21T08:20:49.123456+01:00 web-1 app[1]: hello", "<13>Nov 21 2026 08:20:49.5 h x", "<13>a[1", "<0>1 - h a - - [",
+		"<13>1 - h a - - - \ufeff",
 	} {
 		f.Add([]byte(s), false)
 	}

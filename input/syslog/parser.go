@@ -40,7 +40,8 @@ func (p *parser) Parse(line []byte, sender string, read int64) (service string, 
 		}
 	}
 	switch {
-	case p.raw || len(event.Message) == 0:
+	case p.raw, len(event.Message) == 0, h.bom == 0 && len(event.Message) == len(bom):
+		// Without a text, the header is the message.
 		event.Message = line
 	case h.bom >= 0:
 		// The mark is removed; the text before it moves up.
