@@ -284,10 +284,6 @@ func (p *pipeline) run(ctx context.Context) error {
 		return openError(err)
 	}
 	p.restoration.release()
-	p.start(reading, opened)
-	p.logStarted()
-	endWatch := p.notifyManager(ctx)
-	defer endWatch()
 	// On a full disk sealing waits for delivery; it must not wait once delivery has ended.
 	uploading, endUploading := context.WithCancel(drain)
 	defer endUploading()
@@ -302,6 +298,10 @@ func (p *pipeline) run(ctx context.Context) error {
 		uploaded <- err
 	}()
 	waitBackground := p.startBackground(reading)
+	p.start(reading, opened)
+	p.logStarted()
+	endWatch := p.notifyManager(ctx)
+	defer endWatch()
 	readErr := p.read(reading)
 	if readErr == nil { // the positions of all inputs are in the buffer
 		readErr = p.buffer.PositionsRestored(uploading)

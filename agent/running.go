@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"time"
 
 	"logstow/config"
 	"logstow/process"
@@ -56,7 +57,12 @@ func closeInputs(opened []*running) error {
 	return errors.Join(errs...)
 }
 
-// start reads inputs until they end or ctx does; then they are sent to pipeline.ended.
+// startTimeout limits how long start waits for inputs: a full buffer stores no positions, and a service manager does not wait longer for
+// that.
+const startTimeout = 10 * time.Second
+
+// start reads inputs until they end or ctx does; then they are sent to pipeline.ended. It returns when what is written to files from then
+// on is new to them; but see startTimeout. The uploader must run already: it may be what makes space for their positions.
 func (p *pipeline) start(ctx context.Context, opened []*running) {
 	for _, r := range opened {
 		var reading context.Context
@@ -67,6 +73,24 @@ func (p *pipeline) start(ctx context.Context, opened []*running) {
 		}()
 	}
 	p.running = append(p.running, opened...)
+	if p.Once {
+		return
+	}
+	timeout := time.NewTimer(startTimeout)
+	defer timeout.Stop()
+	for _, r := range opened {
+		files, ok := r.reader.(interface{ Started() <-chan struct{} })
+		if !ok {
+			continue
+		}
+		select {
+		case <-files.Started():
+		case <-timeout.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // read waits until all inputs have ended, and applies reloads.

@@ -33,6 +33,7 @@ const (
 func (t *Tailer) Run(ctx context.Context) error {
 	t.load(t.opts.Log)
 	t.starting = true
+	defer t.setStarted()
 	defer func() {
 		for _, f := range t.files {
 			t.open.close(&f.handle)
@@ -59,6 +60,7 @@ func (t *Tailer) follow(ctx, late context.Context, w *watcher) error {
 	if err := t.start(late, w); err != nil {
 		return err
 	}
+	t.setStarted()
 	for {
 		more, err := t.readDue(late)
 		if err != nil {

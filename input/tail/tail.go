@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
 	"time"
 
 	"logstow/input"
@@ -24,6 +25,9 @@ type Tailer struct {
 	// for, and are again.
 	lastSearchAll  time.Time
 	searchInterval time.Duration
+	// started is closed by setStarted.
+	started    chan struct{}
+	setStarted func()
 }
 
 // New returns a Tailer. An invalid pattern is an error; missing files are none before Run.
@@ -40,8 +44,16 @@ func New(opts Options) (*Tailer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Tailer{reader: reader{scanner: scanner{tracker: newTracker(opts, feed, s)}}}, nil
+	started := make(chan struct{})
+	return &Tailer{
+		reader:  reader{scanner: scanner{tracker: newTracker(opts, feed, s)}},
+		started: started, setStarted: sync.OnceFunc(func() { close(started) }),
+	}, nil
 }
+
+// Started is closed when Run has stored from where it reads the files that exist, so that whatever is written later is new; and
+// when Run ends.
+func (t *Tailer) Started() <-chan struct{} { return t.started }
 
 // Check reports what Run could not read now, without reading anything: paths and
 // patterns that match no file, and files that cannot be opened. It is called before Run.
