@@ -63,7 +63,7 @@ type Builder struct {
 	seed     maphash.Seed
 	blocks   int
 	stored   int64
-	members  []bool // of each block
+	forms    []field.Form // of each block
 }
 
 // Scratch is the memory in which the pages of one block are made: a megabyte or so. The zero value is ready to use.
@@ -124,9 +124,11 @@ func (b *Builder) AddBlock(s *Scratch, text []byte, records int, start, stored i
 		c.collector = s.collector(i)
 	}
 	s.offsets = s.offsets[:0]
-	members, ok := b.collect(s, text, start)
-	ok = ok && len(s.offsets) == records
-	b.members = append(b.members, ok && members)
+	form, ok := b.collect(s, text, start)
+	if ok = ok && len(s.offsets) == records; !ok {
+		form = field.NoForm
+	}
+	b.forms = append(b.forms, form)
 	b.blocks++
 	b.stored += stored
 	for _, c := range all {
@@ -152,14 +154,14 @@ func (b *Builder) all() []*column {
 	return append(append([]*column{&b.seconds}, b.fixed...), b.columns...)
 }
 
-// collect adds the records of a block; it is not ok if a line is none. members is what [Builder.Members] has of it.
-func (b *Builder) collect(s *Scratch, text []byte, start int64) (members, ok bool) {
+// collect adds the records of a block; it is not ok if a line is none. form is what [Builder.Forms] has of it.
+func (b *Builder) collect(s *Scratch, text []byte, start int64) (form field.Form, ok bool) {
 	base := FloorSecond(start)
-	members = len(b.columns) > 0
+	first := len(b.columns) > 0
 	for len(text) > 0 {
 		line, rest, err := record.Next(text)
 		if err != nil {
-			return false, false
+			return field.NoForm, false
 		}
 		text = rest
 		s.offsets = append(s.offsets, uint32(FloorSecond(line.Time)-base))
@@ -176,9 +178,13 @@ func (b *Builder) collect(s *Scratch, text []byte, start int64) (members, ok boo
 				c.add(&values[i], b.seed)
 			}
 		}
-		members = members && b.splitter.Members()
+		if of := b.splitter.Form(); first {
+			form, first = of, false
+		} else if of != form {
+			form = field.NoForm
+		}
 	}
-	return members, true
+	return form, true
 }
 
 // split makes a stored message the splitter's.
@@ -254,7 +260,7 @@ func (b *Builder) newSplitter() {
 		names[i] = c.name.Field
 	}
 	b.splitter = b.parser.Splitter(names...)
-	b.splitter.CheckMembers()
+	b.splitter.CheckForm()
 }
 
 // giveUp gives columns up that are hardly going to be chosen, and the memory of their pages.
@@ -305,9 +311,9 @@ func (b *Builder) Columns() []Column {
 	return columns
 }
 
-// Members are, for each block, whether its messages are JSON objects whose members have the values of the columns: see
-// [field.Set.Members], for the names of all columns.
-func (b *Builder) Members() []bool { return b.members }
+// Forms are, for each block, the form of all of its messages, in which parsers of that form find the values of the columns. It is for the
+// names of all columns.
+func (b *Builder) Forms() []field.Form { return b.forms }
 
 // chosen are the columns that the segment gets if it ended now: those of fixed fields, then the smallest. They may be
 // larger by a factor.

@@ -22,17 +22,31 @@ func LabelName(name string, first bool) string {
 	}, name)
 }
 
-// CheckMembers has Find find out what [Set.Members] returns.
-func (s *Set) CheckMembers() { s.checks, s.steps = true, nil }
+// Form is how a message is written such that all parsers of that form find the same fields, for the names of a [Set]. The values are
+// those of the format of columns.
+type Form uint8
 
-// maxMembers is the number of members up to which [Set.Members] is true.
+const (
+	// NoForm is any other message, and one of which that is not known.
+	NoForm Form = iota
+	// ObjectForm is a JSON object of at most 1,000 members in all, without mistakes, nested at most 64 deep, apart from what is inside
+	// of arrays. For each name of the set that is a label, no other member than the one found becomes that label if all members do
+	// whose value is not null, an object or an array: those of nested objects under names joined by _, see [LabelName].
+	ObjectForm
+	// PairsForm is text of words and at most 1,000 logfmt pairs, between blanks. A value is in quotes, or has neither quotes nor an
+	// equals sign; words have none of both. For each name of the set that is a label, no other pair than the one found becomes that
+	// label if all pairs do whose value is not empty.
+	PairsForm
+)
+
+// CheckForm has Find find out what [Set.Form] returns.
+func (s *Set) CheckForm() { s.checks, s.steps = true, nil }
+
+// maxMembers is the number of members, or pairs, of a message that has a [Form].
 const maxMembers = 1000
 
-// Members reports whether the message that was searched last is a JSON object of at most 1,000 members in all, without mistakes,
-// nested at most 64 deep, apart from what is inside of arrays, and whether for each name of the set that is a label, no other member than the one found becomes that
-// label if all members do whose value is not null, an object or an array: those of nested objects under names joined by _, see
-// [LabelName]. It is false without [Set.CheckMembers].
-func (s *Set) Members() bool { return s.members }
+// Form is that of the message that was searched last. It is NoForm without [Set.CheckForm].
+func (s *Set) Form() Form { return s.form }
 
 // direct checks a member before its value is added.
 func (s *Set) direct(of *step, value []byte, values []Value) bool {
@@ -57,7 +71,7 @@ func (s *Set) compareLabels(of *step) {
 	}
 }
 
-// deepest is how deep objects may be nested for [Set.Members].
+// deepest is how deep objects may be nested in an [ObjectForm].
 const deepest = 64
 
 // wellFormed reports whether b, the value of a member, is an object at a depth without mistakes, apart from what is inside of arrays.
@@ -97,4 +111,68 @@ func (s *Set) wellFormed(b []byte, depth int) bool {
 			return false
 		}
 	}
+}
+
+// formedPairs adds the pairs of a message, and reports whether it has a [PairsForm]. If not, values are undefined.
+func (s *Set) formedPairs(b []byte, values []Value) bool {
+	for i, n := 0, 0; ; {
+		for i < len(b) && isBlank(b[i]) {
+			i++
+		}
+		if i == len(b) {
+			return true
+		}
+		start := i
+		i += wordLen(b[i:])
+		if i == len(b) || isBlank(b[i]) {
+			continue // a word
+		}
+		if i == start || b[i] != '=' {
+			return false
+		}
+		value := s.bare(b[i+1:])
+		end := i + 1 + len(value.Text)
+		if i+1 < len(b) && b[i+1] == '"' {
+			end = jsontext.StringEnd(b, i+2) + 1
+		}
+		switch {
+		case end == 0:
+			return false
+		case value.Kind == Bare && wordLen(value.Text) < len(value.Text), end < len(b) && !isBlank(b[end]):
+			return false
+		case n == len(s.steps) || !bytes.Equal(s.steps[n].name, b[start:i]):
+			s.learn(n, b[start:i])
+		}
+		of := &s.steps[n]
+		if n++; n > maxMembers || of.field >= 0 && !isPairName(of.name) || !of.pair(value, values) {
+			return false
+		}
+		i = end
+	}
+}
+
+// wordLen is the length of the text that b starts with and that has neither blanks and other control characters nor quotes nor an equals sign.
+func wordLen(b []byte) int {
+	for i, c := range b {
+		if c <= ' ' || c == '=' || c == '"' {
+			return i
+		}
+	}
+	return len(b)
+}
+
+// pair adds the value of a pair, and reports whether there is one that becomes its label.
+func (of *step) pair(v Value, values []Value) bool {
+	if of.alias && len(v.Text) > 0 {
+		return false
+	}
+	if of.field < 0 {
+		return true
+	}
+	first := &values[of.field]
+	if first.Kind == Missing {
+		*first = v
+		return true
+	}
+	return len(first.Text) > 0 || len(v.Text) == 0
 }

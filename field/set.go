@@ -11,14 +11,15 @@ import (
 type Set struct {
 	index  map[string]int
 	dotted bool
-	// steps are the members of the last message in their order: the next one usually has the same.
+	// steps are the members, or pairs, of the last message in their order: the next one usually has the same.
 	steps []step
 	path  []byte // the names of the objects around a member, each with a dot
 	space []byte // texts without escapes
 
-	// checks is set if [Set.Members] is wanted.
-	checks, members bool
-	count           int // of members
+	// checks is set if [Set.Form] is wanted.
+	checks bool
+	form   Form
+	count  int // of members
 }
 
 // step is a member's name and the index of its field, -1 if it is none of the set.
@@ -45,10 +46,17 @@ func NewSet(names []string) *Set {
 // long as the message is and Find is not used again.
 func (s *Set) Find(message []byte, values []Value) (ok bool) {
 	clear(values)
-	s.path, s.space, s.members, s.count = s.path[:0], s.space[:0], false, 0
+	s.path, s.space, s.form, s.count = s.path[:0], s.space[:0], NoForm, 0
 	if len(message) == 0 || message[0] != '{' {
 		if jsonPart(message) != nil {
 			return false
+		}
+		if s.checks {
+			if s.formedPairs(message, values) {
+				s.form = PairsForm
+				return true
+			}
+			clear(values)
 		}
 		s.pairs(message, values)
 		return true
@@ -57,13 +65,11 @@ func (s *Set) Find(message []byte, values []Value) (ok bool) {
 	direct := s.checks && !bytes.HasPrefix(members.Rest(), []byte{','})
 	for n := 0; ; n++ {
 		if rest := members.Rest(); n > 0 && (len(rest) == 0 || rest[0] != ',') {
-			s.members = direct && string(rest) == "}"
-			return string(rest) == "}"
+			return s.ends(string(rest) == "}", direct)
 		}
 		name, value, more := members.Next()
 		if !more {
-			s.members = direct && n == 0 && string(members.Rest()) == "}"
-			return n == 0 && string(members.Rest()) == "}"
+			return s.ends(n == 0 && string(members.Rest()) == "}", direct)
 		}
 		if n == len(s.steps) || !bytes.Equal(s.steps[n].name, name) {
 			if bytes.IndexByte(name, '\\') >= 0 {
@@ -82,6 +88,14 @@ func (s *Set) Find(message []byte, values []Value) (ok bool) {
 			}
 		}
 	}
+}
+
+// ends notes the form of a message that ends as an object does, if it is ok; direct is set if all of its members were.
+func (s *Set) ends(ok, direct bool) bool {
+	if ok && direct {
+		s.form = ObjectForm
+	}
+	return ok
 }
 
 // learn remembers the name of member n.

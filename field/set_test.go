@@ -32,17 +32,29 @@ var setSeeds = []string{
 	`{"c":{"e":{"x":1 y},"d":2}}`,
 	strings.Repeat(`{"a":`, 8) + "1" + strings.Repeat("}", 8),
 	strings.Repeat(`{"a":`, 9) + "1" + strings.Repeat("}", 9),
-	"xa=1\ta=2 a=3\nb=",
+	"xa=1\ta=2 a=3\nb=", "a= a=2 .d=3 c.=4", `a="\"" b="\`, `a=1"b=2" c=3`,
 	`{"":1,".d":2,"c":{"":3}}`,
 	`{}`, `{`, ``, `[]`,
 }
 
-// checkSet compares a Set with a Finder of each name. The second message is found with what the Set remembers of
+// checkSet compares a Set with a Finder of each name, whether it finds out forms or not. The second message is found with what the Set remembers of
 // the first.
 func checkSet(t *testing.T, first, second []byte) (found bool) {
 	t.Helper()
+	found = checkSetForm(t, false, first, second)
+	if also := checkSetForm(t, true, first, second); also != found {
+		t.Errorf("%q is found: %v, with its form: %v", second, found, also)
+	}
+	return found
+}
+
+func checkSetForm(t *testing.T, form bool, first, second []byte) (found bool) {
+	t.Helper()
 	names := []string{"a", "b", "c", "c.d", "c.d.d", "e", "", "c.", ".d", "status", `a"b`}
 	s := field.NewSet(names)
+	if form {
+		s.CheckForm()
+	}
 	values := make([]field.Value, len(names))
 	for _, message := range [][]byte{first, second} {
 		if found = s.Find(message, values); !found {
@@ -68,8 +80,8 @@ func TestSet(t *testing.T) {
 			}
 		}
 	}
-	// Nine are objects, six neither objects nor end with one.
-	if want := 15 * len(setSeeds); found != want {
+	// Nine are objects, nine neither objects nor end with one.
+	if want := 18 * len(setSeeds); found != want {
 		t.Errorf("%d messages were walked, want %d", found, want)
 	}
 }

@@ -21,9 +21,9 @@ const MaxDirectory = 8 << 20
 // Columns are the columns of a segment and the places of their pages: the directory.
 type Columns struct {
 	Columns []Column
-	// Members is set for each block whose messages are JSON objects in which the columns of fields have the values of members: see
-	// [columns.Builder.Members].
-	Members []bool
+	// Forms are, for each block, the form of its messages, in which parsers of that form find the values of the columns of fields: see
+	// [columns.Builder.Forms].
+	Forms []field.Form
 }
 
 // Column is a column of a segment: values of one field.
@@ -104,8 +104,8 @@ const (
 func fixedColumns() []field.Fixed { return []field.Fixed{field.Level, field.Source, field.Time} }
 
 // appendColumns appends the section of columns to dst and adds it to f. There is none if its directory
-// were too long. members are those of [Columns].
-func appendColumns(dst []byte, all []columns.Column, members []bool, f *Footer) ([]byte, error) {
+// were too long. forms are those of [Columns].
+func appendColumns(dst []byte, all []columns.Column, forms []field.Form, f *Footer) ([]byte, error) {
 	from, offset := len(dst), f.Footer
 	dst = binary.LittleEndian.AppendUint32(dst, frameMagic)
 	dst = binary.LittleEndian.AppendUint32(dst, 0)
@@ -127,7 +127,7 @@ func appendColumns(dst []byte, all []columns.Column, members []bool, f *Footer) 
 	m.add(keyGreatest, greatest)
 	m.add(keyLeast, least)
 	m.add(keyLength, lengths)
-	m.add(keyMembers, numbersOf(members))
+	m.add(keyMembers, numbersOf(forms))
 	m.add(keyName, names)
 	directory, err := m.bytes()
 	if err != nil {
@@ -145,13 +145,10 @@ func appendColumns(dst []byte, all []columns.Column, members []bool, f *Footer) 
 	return dst, nil
 }
 
-// numbersOf are 1 for true and 0 for false.
-func numbersOf(list []bool) []uint64 {
-	numbers := make([]uint64, len(list))
-	for i, is := range list {
-		if is {
-			numbers[i] = 1
-		}
+func numbersOf(forms []field.Form) []uint64 {
+	numbers := make([]uint64, len(forms))
+	for i, form := range forms {
+		numbers[i] = uint64(form)
 	}
 	return numbers
 }
@@ -173,10 +170,12 @@ func decodeColumns(directory []byte, f *Footer) (*Columns, error) {
 	case len(names) != n || len(least) != pages || len(greatest) != pages:
 		return nil, errors.New("its lists are not of the same length")
 	}
-	c := &Columns{Columns: make([]Column, n), Members: make([]bool, len(f.Blocks))}
+	c := &Columns{Columns: make([]Column, n), Forms: make([]field.Form, len(f.Blocks))}
 	if r.has(keyMembers) { // the first versions did not write them
 		for i, m := range r.exactly(keyMembers, len(f.Blocks)) {
-			c.Members[i] = m == 1
+			if m <= uint64(field.PairsForm) { // others are those of later versions
+				c.Forms[i] = field.Form(m)
+			}
 		}
 		if r.err != nil {
 			return nil, r.err

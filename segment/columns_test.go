@@ -176,8 +176,8 @@ func TestNoRoomForColumns(t *testing.T) {
 	}
 }
 
-// A directory as the first versions wrote it is read: no block of it has members that are known.
-func TestColumnsWithoutMembers(t *testing.T) {
+// A directory as the first versions wrote it is read: no block of it has a form that is known.
+func TestColumnsWithoutForms(t *testing.T) {
 	t.Parallel()
 	blob, now := readFile(t, goldenDir+"/columns-no-members.log"), readFile(t, goldenDir+"/columns.log")
 	if _, err := verify(t, blob); err != nil {
@@ -185,8 +185,8 @@ func TestColumnsWithoutMembers(t *testing.T) {
 	}
 	_, list := readColumns(t, blob)
 	_, want := readColumns(t, now)
-	if !slices.Equal(list.Members, []bool{false, false}) || !slices.Equal(want.Members, []bool{true, true}) {
-		t.Errorf("members %v, of the same records now %v", list.Members, want.Members)
+	if !slices.Equal(list.Forms, make([]field.Form, 2)) || !slices.Equal(want.Forms, []field.Form{field.ObjectForm, field.ObjectForm}) {
+		t.Errorf("forms %v, of the same records now %v", list.Forms, want.Forms)
 	}
 	if !slices.Equal(list.Columns[3].Pages, want.Columns[3].Pages) {
 		t.Errorf("pages %+v, now %+v", list.Columns[3].Pages, want.Columns[3].Pages)
@@ -260,14 +260,14 @@ func TestWrongColumnsAreFound(t *testing.T) {
 	right := records(func(*record.Record) {})
 	blob, _ := write(t, opts, right...)
 	f, _ := readColumns(t, blob)
-	of := func(records []record.Record) ([]columns.Column, []bool) {
+	of := func(records []record.Record) ([]columns.Column, []field.Form) {
 		b := columns.NewBuilder("", *opts.Columns)
 		var text []byte
 		for _, r := range records {
 			text = record.AppendText(text, r)
 		}
 		b.AddBlock(new(columns.Scratch), text, len(records), records[0].Time, 1<<20)
-		return b.Columns(), b.Members()
+		return b.Columns(), b.Forms()
 	}
 	for name, c := range map[string]struct {
 		change func(r *record.Record)
@@ -330,7 +330,7 @@ func TestWrongBoundsAreFound(t *testing.T) {
 			}
 		}
 		c.change(all)
-		changed, err := segment.ReplaceColumns(blob, f, all, list.Members)
+		changed, err := segment.ReplaceColumns(blob, f, all, list.Forms)
 		if err != nil {
 			t.Fatal(err)
 		}

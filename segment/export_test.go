@@ -1,6 +1,9 @@
 package segment
 
-import "logstow/columns"
+import (
+	"logstow/columns"
+	"logstow/field"
+)
 
 // What the tests of the package's formats need of its insides.
 var (
@@ -30,8 +33,8 @@ func EncodePages(inputs int, blocks ...[]uint32) [][]byte {
 	return pages
 }
 
-// ReplaceColumns is a plain segment with other columns, right or wrong; members are those of [Columns].
-func ReplaceColumns(blob []byte, f *Footer, all []columns.Column, members []bool) ([]byte, error) {
+// ReplaceColumns is a plain segment with other columns, right or wrong; forms are those of [Columns].
+func ReplaceColumns(blob []byte, f *Footer, all []columns.Column, forms []field.Form) ([]byte, error) {
 	changed := *f
 	at := changed.Footer
 	for i, s := range f.Sections {
@@ -40,7 +43,7 @@ func ReplaceColumns(blob []byte, f *Footer, all []columns.Column, members []bool
 		}
 	}
 	changed.Footer, changed.Columns, changed.ColumnsLength, changed.ColumnsCRC = at, 0, 0, 0
-	out, err := appendColumns(blob[:at:at], all, members, &changed)
+	out, err := appendColumns(blob[:at:at], all, forms, &changed)
 	if err != nil {
 		return nil, err
 	}

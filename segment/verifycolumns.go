@@ -50,7 +50,7 @@ func newColumnVerifier(ctx context.Context, read Range, f *Footer) (*columnVerif
 	}
 	if p, err := parse.CompileStored(f.Parse); err == nil {
 		v.splitter = p.Splitter(names...)
-		v.splitter.CheckMembers()
+		v.splitter.CheckForm()
 	}
 	return v, nil
 }
@@ -114,8 +114,8 @@ func (v *columnVerifier) add(line record.Line, n uint64, b Block) error {
 		v.message = record.AppendMessage(v.message[:0], line.Raw)
 		v.splitter.Split(v.message)
 		values = v.splitter.Values()
-		if v.list.Members[b.Index] && !v.splitter.Members() {
-			return corruptColumns(b.Offset, "record %d of block %d is not an object with the members that columns have", n, b.Index)
+		if form := v.list.Forms[b.Index]; form != field.NoForm && v.splitter.Form() != form {
+			return corruptColumns(b.Offset, "record %d of block %d does not have the form %d that the directory has", n, b.Index, form)
 		}
 	}
 	for i, p := range v.block {

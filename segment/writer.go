@@ -303,7 +303,7 @@ func (w *Writer) writeColumns(f *Footer) error {
 	if len(all) == 0 {
 		return nil
 	}
-	frame, err := appendColumns(nil, all, w.columns.Members(), f)
+	frame, err := appendColumns(nil, all, w.columns.Forms(), f)
 	if err != nil {
 		return fmt.Errorf("end segment: %w", err)
 	}

@@ -27,7 +27,7 @@ type Splitter struct {
 	line    line
 	whole   line // as line, with all fields
 	wrapped wrappedLine
-	members []field.Value // scratch of Members
+	members []field.Value // scratch of Form
 
 	// For pattern and regexp: captures by name, and which of them each value is, or -1.
 	captures []span
@@ -92,25 +92,27 @@ func (s *Splitter) Values() []field.Value {
 	return s.values
 }
 
-// CheckMembers has Values find out what [Splitter.Members] returns.
-func (s *Splitter) CheckMembers() {
+// CheckForm has Values find out what [Splitter.Form] returns.
+func (s *Splitter) CheckForm() {
 	if s.set != nil {
-		s.set.CheckMembers()
+		s.set.CheckForm()
 	}
 }
 
-// Members reports, after Values, whether these are the values of the members of the message, and [field.Set.Members] holds. It is
-// false without [Splitter.CheckMembers].
-func (s *Splitter) Members() bool {
+// Form is, after Values, the form of the message if these are what all parsers of the form find. It is [field.NoForm] without
+// [Splitter.CheckForm].
+func (s *Splitter) Form() field.Form {
 	if s.set == nil || len(s.line.rest) != len(s.message) {
-		return false
+		return field.NoForm
 	}
 	if s.inner() { // Values are those of a wrapped line
 		s.members = slices.Grow(s.members[:0], len(s.values))[:len(s.values)]
 		same := func(a, b field.Value) bool { return a.Kind == b.Kind && bytes.Equal(a.Text, b.Text) }
-		return s.set.Find(s.message, s.members) && s.set.Members() && slices.EqualFunc(s.values, s.members, same)
+		if !s.set.Find(s.message, s.members) || !slices.EqualFunc(s.values, s.members, same) {
+			return field.NoForm
+		}
 	}
-	return s.set.Members()
+	return s.set.Form()
 }
 
 // Value is the value of the field of the i-th name in the current message.

@@ -87,7 +87,7 @@ func (x *combiner) setFields(b *FieldBlock, names []string, record int) {
 	}
 }
 
-// labelled is a value as json finds it.
+// labelled is a value as json or logfmt finds it.
 func labelled(name string, v field.Value) pipeline.Field {
 	f := pipeline.Field{Name: name}
 	if v.Kind != field.Missing && v.Kind != field.Null {

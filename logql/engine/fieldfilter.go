@@ -22,21 +22,22 @@ type FieldMatcher struct {
 	known []bool
 }
 
-// fieldFilter is the filter of the stages up to the first that processes more than labels, apart from json; nil if none behind that rejects records, or
+// fieldFilter is the filter of the stages up to the first that processes more than labels, apart from json or logfmt; nil if none behind that rejects records, or
 // fields do not suffice.
 func fieldFilter(stages []syntax.Stage) *FieldFilter {
 	var first []syntax.Stage
-	parsed, filters := false, false
+	form, filters := field.NoForm, false
 	for _, s := range stages {
 		if _, ok := s.(*syntax.LineFilter); ok { // what it rejects makes no difference to other records
 			continue
 		}
-		if parses := !parsed && parsesAll(s); !parses && !labelsOnly(s) {
+		if parsed := parsedForm(s); form == field.NoForm && parsed != field.NoForm {
+			form = parsed
+		} else if !labelsOnly(s) {
 			break
 		}
 		_, isFilter := s.(*syntax.LabelFilter)
-		filters = filters || parsed && isFilter
-		parsed = parsed || parsesAll(s)
+		filters = filters || form != field.NoForm && isFilter
 		first = append(first, s)
 	}
 	if !filters {
@@ -46,7 +47,7 @@ func fieldFilter(stages []syntax.Stage) *FieldFilter {
 	if err != nil {
 		return nil // the query fails
 	}
-	f := &FieldFilter{pipe: pipe}
+	f := &FieldFilter{pipe: pipe, Fields: Fields{Form: form}}
 	names, ok := pipe.Fields()
 	if !ok || !f.Fields.addNames(names) || len(f.Fields.Names) == 0 || f.Fields.Instance { // instances take another request
 		return nil

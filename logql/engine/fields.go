@@ -12,9 +12,10 @@ import (
 	"logstow/logql/syntax"
 )
 
-// Fields are what a worker needs of records: fields of lines that are JSON objects, under the names of their labels; labels of their
+// Fields are what a worker needs of records: fields of lines of a form, under the names of their labels; labels of their
 // streams, where Level, Source and Instance are set, beside service_name; and the second of the time, if Seconds is set.
 type Fields struct {
+	Form                             field.Form
 	Names                            []string
 	Level, Source, Instance, Seconds bool
 }
@@ -42,7 +43,7 @@ type FieldWorker interface {
 	AddFields(b *FieldBlock) (bool, error)
 }
 
-// requiredFields are those that the range aggregation can be computed of in place of lines: nil unless json is the only parser,
+// requiredFields are those that the range aggregation can be computed of in place of lines: nil unless json or logfmt is the only parser,
 // no stage but it reads the line, and series and filters are about labels that it cannot find under several names.
 func (p *rangePlan) requiredFields() *Fields {
 	switch p.agg.Op {
@@ -55,7 +56,7 @@ func (p *rangePlan) requiredFields() *Fields {
 	if !ok || p.group.without || len(p.log.Stages) != len(p.stages) || !fieldsOnly(p.stages) {
 		return nil
 	}
-	f := &Fields{Seconds: p.windows.n > 1}
+	f := &Fields{Form: parsedForm(p.stages[0]), Seconds: p.windows.n > 1}
 	if f.Seconds && p.windows.commonWidth()%minCountWidth != 0 || !f.addNames(names) {
 		return nil
 	}
@@ -82,15 +83,24 @@ func (f *Fields) addNames(names []string) bool {
 	return true
 }
 
-// fieldsOnly reports whether stages are json and what processes labels.
+// fieldsOnly reports whether stages are json or logfmt, and what processes labels.
 func fieldsOnly(stages []syntax.Stage) bool {
-	return len(stages) > 0 && parsesAll(stages[0]) && !slices.ContainsFunc(stages[1:], func(s syntax.Stage) bool { return !labelsOnly(s) })
+	return len(stages) > 0 && parsedForm(stages[0]) != field.NoForm && !slices.ContainsFunc(stages[1:], func(s syntax.Stage) bool { return !labelsOnly(s) })
 }
 
-// parsesAll reports whether a stage is json without expressions.
-func parsesAll(s syntax.Stage) bool {
-	x, ok := s.(*syntax.JSONParser)
-	return ok && len(x.Extractions) == 0
+// parsedForm is the form of the lines of which a stage, json or logfmt without expressions and flags, makes labels of all fields.
+func parsedForm(s syntax.Stage) field.Form {
+	switch x := s.(type) {
+	case *syntax.JSONParser:
+		if len(x.Extractions) == 0 {
+			return field.ObjectForm
+		}
+	case *syntax.LogfmtParser:
+		if len(x.Extractions) == 0 && !x.Strict && !x.KeepEmpty {
+			return field.PairsForm
+		}
+	}
+	return field.NoForm
 }
 
 // labelsOnly reports whether a stage processes labels, and does not read the line, as templates may.

@@ -25,6 +25,10 @@ func compileLogfmt(s *syntax.LogfmtParser) stage {
 			return l.bindExtractions(s.Extractions)
 		}
 		return func(p *Processor) bool {
+			if p.givenFields {
+				p.setGiven()
+				return true
+			}
 			if l.left = p.missing(); l.left == 0 && !l.exact() {
 				p.skipped += len(p.line)
 				return true

@@ -151,7 +151,7 @@ type Processor struct {
 
 	at   int64
 	line []byte
-	// given are what json finds instead of the members of the line, if givenFields is set.
+	// given are what json or logfmt finds instead of the fields of the line, if givenFields is set.
 	given       []Field
 	givenFields bool
 	// arena is texts made of the current record, which others point into: it only grows, until the next record.
@@ -214,7 +214,7 @@ type Field struct {
 // Fields are the names of the labels that parsers extract, and those of streams among them; not ok if they extract all.
 func (p *Pipeline) Fields() (names []string, ok bool) { return p.wanted, !p.all }
 
-// ProcessFields is Process for a record of which no stage but json needs the line: its fields, each of another name, are what that finds.
+// ProcessFields is Process for a record of which no stage but json or logfmt needs the line: its fields, each of another name, are what that finds.
 func (p *Processor) ProcessFields(fields []Field, stream *Stream) bool {
 	p.given, p.givenFields = fields, true
 	keep := p.Process(0, nil, stream)

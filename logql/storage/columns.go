@@ -26,7 +26,7 @@ func columnNames(f *engine.Fields) (names []columns.Name) {
 	return names
 }
 
-// fieldWorker adds blocks by their columns where these have what json finds, and matches otherwise.
+// fieldWorker adds blocks by their columns where these have what the parser finds, and matches otherwise.
 type fieldWorker struct {
 	matchWorker
 	fields *engine.Fields
@@ -63,7 +63,7 @@ type blockMatcher struct {
 
 // MayMatch implements [match.BlockMatcher].
 func (m *blockMatcher) MayMatch(service string, _ *segment.Block, cols match.Columns) bool {
-	if !cols.Members() {
+	if cols.Form() != m.fields.Form {
 		return true
 	}
 	values := make([]*columns.Values, len(m.fields.Names))
@@ -92,7 +92,7 @@ func (m *blockMatcher) AnyMatches(service string, b *segment.Block, sel match.Se
 
 // fieldBlock is a block's records by their fields; not ok if its columns do not have them.
 func (s *streams) fieldBlock(service string, b *segment.Block, sel match.Selected, cols match.Columns, f *engine.Fields) (*engine.FieldBlock, bool) {
-	if !cols.Members() {
+	if cols.Form() != f.Form {
 		return nil, false
 	}
 	fields := &engine.FieldBlock{Records: int(b.Records), Selected: sel.Records}

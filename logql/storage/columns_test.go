@@ -23,7 +23,7 @@ import (
 	"logstow/record"
 )
 
-// Metric queries over JSON lines have the same results with columns, without them, and over the records in memory.
+// Metric queries over lines of JSON and of logfmt have the same results with columns, without them, and over the records in memory.
 func TestLongColumns(t *testing.T) {
 	t.Parallel()
 	rnd := seeded(t)
@@ -32,14 +32,16 @@ func TestLongColumns(t *testing.T) {
 		rounds = 600
 	}
 	var fromColumns, fromText, failed, found int64
-	for range rounds {
+	ofForm := map[field.Form]int64{}
+	for round := range rounds {
 		w := newWorld(t, rnd)
-		w.fillJSON()
+		form := forms()[round%2]
+		w.fillFields(form)
 		if rnd.IntN(3) == 0 {
 			w.compact()
 		}
 		for range queries {
-			text := columnsQuery(rnd)
+			text := columnsQuery(rnd, form)
 			expr, err := syntax.Parse(text)
 			if err != nil {
 				t.Fatalf("%s: %v", text, err)
@@ -61,6 +63,7 @@ func TestLongColumns(t *testing.T) {
 				}
 				if !without {
 					fromColumns, fromText = fromColumns+r.BlocksColumns, fromText+r.BlocksRead
+					ofForm[form] += r.BlocksColumns
 				}
 			}
 			if wantErr != nil {
@@ -70,8 +73,8 @@ func TestLongColumns(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d blocks from columns, %d from text, %d queries failed, %d series", fromColumns, fromText, failed, found)
-	if fromColumns < 100 || fromText == 0 || failed == 0 || found == 0 {
+	t.Logf("%d blocks from columns, by form %v, %d from text, %d queries failed, %d series", fromColumns, ofForm, fromText, failed, found)
+	if ofForm[field.ObjectForm] < 50 || ofForm[field.PairsForm] < 50 || fromText == 0 || failed == 0 || found == 0 {
 		t.Error("one of the ways was not taken")
 	}
 }
@@ -86,14 +89,15 @@ func TestLongColumnsPrune(t *testing.T) {
 	}
 	var excluded, read int64
 	found := 0
-	for range rounds {
+	for round := range rounds {
 		w := newWorld(t, rnd)
-		w.fillJSON()
+		form := forms()[round%2]
+		w.fillFields(form)
 		if rnd.IntN(3) == 0 {
 			w.compact()
 		}
 		for range queries {
-			text := columnsSelector(rnd) + " " + strings.Join(columnsStages(rnd, 1+rnd.IntN(3)), " ")
+			text := columnsSelector(rnd) + " " + strings.Join(columnsStages(rnd, form, 1+rnd.IntN(3)), " ")
 			text += pick(rnd, []string{"", "", ` | line_format "{{.status}}"`, ` |= "2"`, ` | label_format status="{{.route}}" | status="/a"`, ` | logfmt | status=500`})
 			p := engine.LogParams{From: origin().UnixNano(), To: origin().Add(3 * time.Hour).UnixNano(), Newest: rnd.IntN(2) == 0, Limit: rnd.IntN(2) * rnd.IntN(30)}
 			if rnd.IntN(3) == 0 {
@@ -124,11 +128,22 @@ func TestLongColumnsPrune(t *testing.T) {
 // Where columns show that no record can be found, no text is read: not to explain it either.
 func TestNothingFoundReadsNoText(t *testing.T) {
 	t.Parallel()
+	for _, form := range forms() {
+		testNothingFound(t, form)
+	}
+}
+
+func testNothingFound(t *testing.T, form field.Form) {
+	t.Helper()
+	line, parser := `{"status":%d,"took_ms":%d,"route":"/a"}`, " | json | "
+	if form == field.PairsForm {
+		line, parser = `status=%d took_ms=%d route="/a" at a word`, " | logfmt | "
+	}
 	w := newWorld(t, seeded(t))
 	w.columnar, w.larger = true, true
 	lines := make([]string, 1000)
 	for i := range lines {
-		lines[i] = fmt.Sprintf(`{"status":%d,"took_ms":%d,"route":"/a"}`, 200+100*(i%4), 10+i)
+		lines[i] = fmt.Sprintf(line, 200+100*(i%4), 10+i)
 	}
 	shipLines(w, lines...)
 	from, to := origin().UnixNano(), origin().Add(time.Hour).UnixNano()
@@ -137,13 +152,13 @@ func TestNothingFoundReadsNoText(t *testing.T) {
 		"status != 200 and status < 300", "took_ms < 12 and took_ms > 1007",
 	} {
 		view := w.view(storage.Access{})
-		got, err := answer(t.Context(), view, parse(t, `{service_name="api"} | json | `+stages), engine.LogParams{From: from, To: to})
+		got, err := answer(t.Context(), view, parse(t, `{service_name="api"}`+parser+stages), engine.LogParams{From: from, To: to})
 		if r := view.Report(); err != nil || len(got) > 0 || r.BlocksRead > 0 || r.BlocksExcluded == 0 {
 			t.Errorf("%s: %d records, %d blocks read, %d excluded, error %v", stages, len(got), r.BlocksRead, r.BlocksExcluded, err)
 		}
 	}
 	view := w.view(storage.Access{})
-	expr, err := syntax.Parse(`sum by (instance, source, status) (count_over_time({instance="a-0", source=~"app.*"} | json | took_ms > 900 [1h]))`)
+	expr, err := syntax.Parse(`sum by (instance, source, status) (count_over_time({instance="a-0", source=~"app.*"}` + parser + `took_ms > 900 [1h]))`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,8 +168,11 @@ func TestNothingFoundReadsNoText(t *testing.T) {
 	}
 }
 
-// fillJSON ships segments of messages of one kind each, with a few of others.
-func (w *world) fillJSON() {
+// forms are those that messages have.
+func forms() []field.Form { return []field.Form{field.ObjectForm, field.PairsForm} }
+
+// fillFields ships segments of messages of one form and kind each, with a few of others.
+func (w *world) fillFields(form field.Form) {
 	w.t.Helper()
 	used := map[int64]bool{}
 	w.larger = w.rnd.IntN(2) == 0
@@ -172,7 +190,7 @@ func (w *world) fillJSON() {
 				at = at.Add(1)
 			}
 			used[at.UnixNano()] = true
-			text := jsonMessage(w.rnd, kind)
+			text := messageOf(w.rnd, form, kind)
 			if odd && w.rnd.IntN(30) == 0 {
 				text = oddMessage(w.rnd)
 			}
@@ -182,61 +200,45 @@ func (w *world) fillJSON() {
 	}
 }
 
-// jsonMessage is a message that is an object; the values of those of kind 0 are all of plain types.
-func jsonMessage(rnd *rand.Rand, kind int) string {
-	members := []string{
-		fmt.Sprintf(`"status":%d`, 200+100*rnd.IntN(4)), fmt.Sprintf(`"route":"%s"`, pick(rnd, []string{"/a", "/b", "", `\u002fa`, "ü"})),
-		fmt.Sprintf(`"took_ms":%s`, plainNumber(rnd)), fmt.Sprintf(`"wait":"%dms"`, rnd.IntN(4)), fmt.Sprintf(`"size":"%dKB"`, rnd.IntN(3)),
-	}
-	if kind > 0 {
-		members = append(members, fmt.Sprintf(`"value":%s`, oddValue(rnd)), fmt.Sprintf(`"level":%q`, pick(rnd, []string{"error", "info"})))
-	}
-	if kind > 1 {
-		members = append(members, `"o":{"x":1,"y":[{"z":2}]}`, fmt.Sprintf(`"a.b":%d`, rnd.IntN(3)))
-		members = slices.DeleteFunc(members, func(string) bool { return rnd.IntN(8) == 0 })
-	}
-	if kind == 3 && rnd.IntN(20) == 0 {
-		members = append(members, pick(rnd, oddMembers()))
-	}
-	if kind > 0 {
-		rnd.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
-	}
-	separator := pick(rnd, []string{",", ",", " , "})
-	return "{" + strings.Join(members, separator) + "}"
-}
-
-// oddMembers are members that json finds otherwise than auto, or that are mistakes, and some that look like them.
-func oddMembers() []string {
-	return []string{
-		`"took":{"ms":5}`, `"took.ms":6`, `"took-ms":7`, `" status ":8`, `"st\u0061tus":9`, `"status":null`, `"status":201`, `"msg":"x"`, `"5xx":1`, `"größe":1`,
-		`"message":"status=207 took_ms=3"`, `"log":"{\"status\":208}"`, `"o":{"x":}`, `"o":{"x":1,}`, `"o":{,"x":1}`, `"o":[}`, `"bad":nul`, `"bad":01`, `"bad":1x`, `"":{"status":1}`,
-		`"message":"one=1 two=2"`, `"deep":` + strings.Repeat(`{"a":`, 63) + "1" + strings.Repeat("}", 63), `"deep":` + strings.Repeat(`{"a":`, 64) + "1" + strings.Repeat("}", 64),
-		`"o":{"x":1 "y":2}`, `"p":{,"x":1}`, `"p":{"x":1,}`, `"o":{"x":tru}`, `"o":{"x":nil}`, `"o":{"x":--1}`, `"o":{"x"}`, `"\u0020status":1`, `" status":1`, `"took":{"ms":null}`, `"took":[{"ms":1}]`, `"o":{"x":[1}]}`,
-	}
-}
-
-// Where the splitter reports that values are members, json finds the same without an error.
-func TestLongMembers(t *testing.T) {
+// Where the splitter reports that messages have a form, its parser finds the same without an error.
+func TestLongForms(t *testing.T) {
 	t.Parallel()
+	for form, parser := range map[field.Form]syntax.Stage{field.ObjectForm: &syntax.JSONParser{}, field.PairsForm: &syntax.LogfmtParser{}} {
+		t.Run(map[field.Form]string{field.ObjectForm: "json", field.PairsForm: "logfmt"}[form], func(t *testing.T) {
+			t.Parallel()
+			testForm(t, form, parser)
+		})
+	}
+}
+
+func testForm(t *testing.T, form field.Form, parser syntax.Stage) {
+	t.Helper()
 	rnd := seeded(t)
 	rounds := 30_000
 	if os.Getenv("LOGSTOW_LONG") != "" {
 		rounds = 3_000_000
 	}
 	names := []string{"status", "route", "took_ms", "value", "o_x", "a_b"}
-	compiled, err := pipeline.Compile([]syntax.Stage{&syntax.JSONParser{}}, nil, append([]string{labels.Error}, names...))
+	compiled, err := pipeline.Compile([]syntax.Stage{parser}, nil, append([]string{labels.Error}, names...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	processor, stream := compiled.Processor(), &pipeline.Stream{}
 	splitter := fields.Auto().Splitter(names...)
-	splitter.CheckMembers()
+	splitter.CheckForm()
 	same, others := 0, 0
 	for range rounds {
-		text := jsonMessage(rnd, rnd.IntN(4))
+		text := messageOf(rnd, form, rnd.IntN(4))
 		for rnd.IntN(2) == 0 {
 			odd := pick(rnd, oddMembers())
-			if text = strings.TrimSuffix(text, "}") + "," + odd + "}"; rnd.IntN(2) == 0 {
+			switch at := rnd.IntN(2); {
+			case form == field.PairsForm && at == 0:
+				text += " " + pick(rnd, oddPairs())
+			case form == field.PairsForm:
+				text = pick(rnd, oddPairs()) + " " + text
+			case at == 0:
+				text = strings.TrimSuffix(text, "}") + "," + odd + "}"
+			default:
 				text = "{" + odd + "," + strings.TrimPrefix(text, "{")
 			}
 		}
@@ -245,7 +247,7 @@ func TestLongMembers(t *testing.T) {
 		}
 		splitter.Split([]byte(text))
 		values := splitter.Values()
-		if !splitter.Members() {
+		if splitter.Form() != form {
 			others++
 			continue
 		}
@@ -260,38 +262,14 @@ func TestLongMembers(t *testing.T) {
 				want = ""
 			}
 			if got := processor.Get(name); got != want && strings.ToValidUTF8(got, "\ufffd") != want {
-				t.Fatalf("%s: label %s is %q, the member %q", text, name, got, want)
+				t.Fatalf("%s: label %s is %q, the field %q", text, name, got, want)
 			}
 		}
 	}
-	t.Logf("%d messages are their members, %d are not", same, others)
+	t.Logf("%d messages have the form, %d do not", same, others)
 	if same < rounds/10 || others < rounds/10 {
 		t.Error("the messages do not show much")
 	}
-}
-
-// plainNumber is a number, most often one of many.
-func plainNumber(rnd *rand.Rand) string {
-	return pick(rnd, []string{fmt.Sprint(rnd.IntN(1_000_000)), fmt.Sprint(rnd.IntN(1_000_000)), fmt.Sprintf("%.3f", rnd.Float64()*100), fmt.Sprint(rnd.IntN(3)), "-7", "0"})
-}
-
-// oddValue is a value that types and ways of writing make difficult.
-func oddValue(rnd *rand.Rand) string {
-	return pick(rnd, []string{
-		"1", "1.0", "1e0", "-0", "-0.0", "0", "0.1", "0.10", "12345678901234567", "9007199254740993", "123456789012345678", "18446744073709551616", "1e400", "-9223372036854775808", "0.000000001",
-		"null", "true", "false", `"7"`, `"007"`, `"0x1F"`, `"NaN"`, `"inf"`, `"1_000"`, `""`, `" 5"`, `"a\"b"`, `"\ud83d\ude00"`, `"\ud83d"`, "\"\xff\"", `"5s"`,
-		"1", "2", "3", "4.5", "2", fmt.Sprint(rnd.IntN(1_000_000)), fmt.Sprint(rnd.IntN(1_000_000)), fmt.Sprint(rnd.IntN(1_000_000)),
-	})
-}
-
-// oddMessage is a message that json does not parse, or parses otherwise than auto.
-func oddMessage(rnd *rand.Rand) string {
-	return pick(rnd, []string{
-		"status=500 route=/a took_ms=3", "plain text", "", "[]", "{}", "null", `x {"status":500}`, `{"status":500,"route":"/a"`, `{"status":500} x`, ` {"status":500,"took_ms":1}`, `{,"status":500}`,
-		`{"status":500,"took_ms":1,}`, `{"status":500,"took_ms":1}}`, `{"status":500 "took_ms":1}`, `{"log":"status=500 took_ms=4"}`, "{\"status\":500,\n\"took_ms\":2}", `{"status":500,"took_ms":2} `,
-		`{"__error__":"x","status":500}`, `{"service_name":"x","instance":"y","status":500}`, `{"status":{"x":1},"took_ms":1}`, `{"status":[1],"took_ms":1}`,
-		`192.0.2.7 - - [20/Nov/2026:15:04:05 +0000] "GET /a HTTP/1.1" 500 17`, `192.0.2.7 - - [20/Nov/2026:15:04:05 +0000] "GET /b HTTP/1.1" 200 - "-" "curl"`,
-	})
 }
 
 // columnsCondition is a condition on labels.
@@ -315,9 +293,13 @@ func columnsSelector(rnd *rand.Rand) string {
 }
 
 // columnsStages are a parser and up to n other stages.
-func columnsStages(rnd *rand.Rand, n int) []string {
+func columnsStages(rnd *rand.Rand, form field.Form, n int) []string {
 	condition := func() string { return columnsCondition(rnd) }
-	stages := []string{pick(rnd, []string{"| json", "| json", "| json", "| json", "| json", "| json", "| logfmt", `| json status="status"`, `|= "status" | json`})}
+	parsers := []string{"| json", "| json", "| json", "| json", "| json", "| json", "| logfmt", `| json status="status"`, `|= "status" | json`}
+	if form == field.PairsForm {
+		parsers = []string{"| logfmt", "| logfmt", "| logfmt", "| logfmt", "| logfmt", "| logfmt", "| json", "| logfmt status", "| logfmt --strict", "| logfmt --keep-empty", `|= "status" | logfmt`}
+	}
+	stages := []string{pick(rnd, parsers)}
 	for range n {
 		stages = append(stages, pick(rnd, []string{
 			"| " + condition(), "| " + condition(), "| " + condition(), `| __error__=""`, "| drop __error__, __error_details__", `| drop value="1"`, "| keep status, route", `| label_format r=route`,
@@ -331,12 +313,12 @@ func columnsStages(rnd *rand.Rand, n int) []string {
 }
 
 // columnsQuery is a random metric query, most often one that columns answer.
-func columnsQuery(rnd *rand.Rand) string {
+func columnsQuery(rnd *rand.Rand, form field.Form) string {
 	if rnd.IntN(3) > 0 {
-		return easyQuery(rnd)
+		return easyQuery(rnd, form)
 	}
 	condition := func() string { return columnsCondition(rnd) }
-	selector, stages := columnsSelector(rnd), columnsStages(rnd, rnd.IntN(3))
+	selector, stages := columnsSelector(rnd), columnsStages(rnd, form, rnd.IntN(3))
 	by := pick(rnd, []string{"status", "status", "status", "route,status", "level", "level,status", "", "status,detected_level", "service", "service_name", "", "value", "level,value", "instance", "missing", "level_extracted", "r", "took_ms"})
 	window := pick(rnd, []string{"1h", "3h", "5m", "7s", "1500ms", "90s"})
 	logs := selector + " " + strings.Join(stages, " ")
@@ -362,8 +344,9 @@ func columnsQuery(rnd *rand.Rand) string {
 }
 
 // easyQuery is a metric query that columns answer, if they have its fields.
-func easyQuery(rnd *rand.Rand) string {
-	stages := pick(rnd, []string{`{service_name=~".+"}`, columnsSelector(rnd)}) + " | json"
+func easyQuery(rnd *rand.Rand, form field.Form) string {
+	parser := map[field.Form]string{field.ObjectForm: " | json", field.PairsForm: " | logfmt"}[form]
+	stages := pick(rnd, []string{`{service_name=~".+"}`, columnsSelector(rnd)}) + parser
 	for range rnd.IntN(3) {
 		stages += " | " + pick(rnd, []string{
 			"status >= 400", "status=200", `status="200"`, `route!=""`, "took_ms > 100", "took_ms < 5 or route=\"/b\"", `value > 2`, `value="1"`, `value=~"[0-9]+"`, `__error__=""`, `level="error"`,

@@ -343,5 +343,5 @@ func (c *blockColumns) Seconds() []columns.Run {
 	return runs
 }
 
-// Members implements [match.Columns].
-func (c *blockColumns) Members() bool { return c.segment.directory.Members[c.block.Index] }
+// Form implements [match.Columns].
+func (c *blockColumns) Form() field.Form { return c.segment.directory.Forms[c.block.Index] }

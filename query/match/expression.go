@@ -20,8 +20,8 @@ type Columns interface {
 	Values(name columns.Name) *columns.Values
 	// Seconds are the runs of the column of times; nil if the block has none.
 	Seconds() []columns.Run
-	// Members reports whether the messages of the block are JSON objects with the values of columns: see [columns.Builder.Members].
-	Members() bool
+	// Form is that of the messages of the block: see [columns.Builder.Forms].
+	Form() field.Form
 }
 
 // Columnar reports whether columns may have all that an expression is about: not times or the whole message.
