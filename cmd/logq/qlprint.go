@@ -59,7 +59,7 @@ func (w *qlWriter) entry(e *engine.Entry) error {
 	if w.format == qlLoki {
 		return w.loki.Entry(e)
 	}
-	all := func() labels.Labels { return labels.New(slices.Concat(e.Parsed, e.Metadata, e.Stream)...) }
+	all := func() labels.Labels { return labels.Join(e.Stream, e.Metadata, e.Parsed) }
 	switch w.format {
 	case qlCSV:
 		if !w.header {

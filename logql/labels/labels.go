@@ -25,7 +25,7 @@ const (
 	ErrorDetails = "__error_details__"
 )
 
-// Label is a name with its value, which is never empty in [Labels].
+// Label is a name with its value, which is empty in [Labels] of logfmt --keep-empty only.
 type Label struct{ Name, Value string }
 
 // Labels are labels in the order of their names, each name once. Labels do not change: what is derived is a copy.
@@ -36,6 +36,13 @@ func New(all ...Label) Labels {
 	all = slices.DeleteFunc(slices.Clone(all), func(l Label) bool { return l.Value == "" })
 	slices.SortStableFunc(all, func(a, b Label) int { return strings.Compare(a.Name, b.Name) })
 	return slices.CompactFunc(all, func(a, b Label) bool { return a.Name == b.Name })
+}
+
+// Join is labels of several categories, of which none has a name of another one. Those without a value stay.
+func Join(sets ...Labels) Labels {
+	all := slices.Concat(sets...)
+	slices.SortFunc(all, func(a, b Label) int { return strings.Compare(a.Name, b.Name) })
+	return all
 }
 
 // Get is the value of a label, "" if there is none.

@@ -219,6 +219,22 @@ func TestResultBytes(t *testing.T) {
 	}
 }
 
+// logfmt --keep-empty has labels without a value, however they are asked for.
+func TestEmptyLabels(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{"": `"flag":""`, "categorize-labels": `"parsed":{"flag":"","other":"1"}`} {
+		f := world()
+		f.lines = []line{{now.Add(-time.Second), "web", "info", "a-1", "flag other=1"}}
+		r := httptest.NewRequest(http.MethodGet, "/loki/api/v1/query_range?query="+url.QueryEscape(all+" | logfmt --keep-empty"), nil)
+		r.Header.Set("X-Loki-Response-Encoding-Flags", header)
+		w := httptest.NewRecorder()
+		api(f, nil).ServeHTTP(w, r)
+		if w.Code != 200 || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%q: %d %s", header, w.Code, w.Body)
+		}
+	}
+}
+
 // Labels count too: many streams with short records.
 func TestResultLabels(t *testing.T) {
 	t.Parallel()

@@ -76,7 +76,7 @@ func (s *streams) of(e *engine.Entry) *stream {
 	}
 	ls := e.Stream
 	if !s.categorize {
-		ls = labels.New(slices.Concat(e.Stream, e.Metadata, e.Parsed)...)
+		ls = labels.Join(e.Stream, e.Metadata, e.Parsed)
 	}
 	s.key = ls.AppendKey(s.key[:0])
 	to := s.all[string(s.key)]
