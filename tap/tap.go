@@ -6,7 +6,8 @@
 // Observing must not slow the shipper. Without a client it costs one atomic load per record. With
 // clients, a record is copied into the memory of each, which never waits: a record is skipped, and
 // counted, if that memory is full, or if copying has taken more than its share of time. Filters and
-// output are the client's work.
+// output are the client's work. Time is saved up, also without a client, so that the first records of
+// a shipper that does little are all seen.
 package tap
 
 import (
@@ -193,7 +194,9 @@ func (t *Tap) serve(ctx context.Context, conn net.Conn) {
 		case <-gone:
 			return
 		case <-ticker.C:
+			t.mu.Lock()
 			t.grant()
+			t.mu.Unlock()
 			if !c.flush(t.skipped.Load()) {
 				return
 			}
@@ -228,7 +231,7 @@ func (t *Tap) add(c *client) {
 		all = slices.Clone(*now)
 	}
 	if len(all) == 0 {
-		t.granted, t.used = time.Now(), cpuTime()
+		t.grant() // for the time without clients
 	}
 	all = append(all, c)
 	t.listening.Store(&all)
@@ -247,10 +250,8 @@ func (t *Tap) remove(c *client) {
 	t.log.Info("tap disconnected", "connections", len(all))
 }
 
-// grant grants the time since the last grant.
+// grant grants the time since the last grant; the first grants the most. t.mu is held.
 func (t *Tap) grant() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	now, used := time.Now(), cpuTime()
 	more := max((used-t.used)/share, now.Sub(t.granted)/idleShare)
 	t.granted, t.used = now, used

@@ -130,6 +130,38 @@ func TestRecords(t *testing.T) {
 	}
 }
 
+// A client of a shipper with little work gets all of the first records, however slow the machine.
+func TestFirstRecords(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	one, _ := serve(t, dir)
+	a, b := connect(t, dir), connect(t, dir)
+	o := one.Observer("")
+	awaitEnabled(t, o)
+	message := bytes.Repeat([]byte("x"), 5_000)
+	const n = 50
+	for range n {
+		if o.Enabled() {
+			o.Observe("s", &record.Record{Message: message}, nil, "")
+		}
+	}
+	for _, c := range []*tap.Client{a, b} {
+		var got, skipped uint64
+		for got+skipped < n {
+			r, more, err := c.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if skipped += more; r != nil {
+				got++
+			}
+		}
+		if skipped > 0 {
+			t.Errorf("%d skipped", skipped)
+		}
+	}
+}
+
 // A client that does not read costs no time and a bounded memory; what it misses is counted when it
 // reads again. Records and skipped ones together are all there were.
 func TestSlowClient(t *testing.T) {

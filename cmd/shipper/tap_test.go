@@ -25,6 +25,9 @@ inputs:
     drop: [{contains: [healthz]}]
 `
 
+// childTimeout ends a child, so that a test that waits for it in vain fails.
+const childTimeout = 3 * time.Minute
+
 // child is a shipper command in a directory; its standard error is read line by line.
 type child struct {
 	*exec.Cmd
@@ -57,7 +60,8 @@ func startIn(t *testing.T, dir string, args ...string) *child {
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.Process.Kill() }) // an error: it has ended
+	late := time.AfterFunc(childTimeout, func() { _ = p.Process.Kill() }) // an error: it has ended
+	t.Cleanup(func() { late.Stop(); _ = p.Process.Kill() })
 	return p
 }
 
