@@ -9,6 +9,7 @@
 package columns
 
 import (
+	"cmp"
 	"errors"
 
 	"logstow/field"
@@ -41,6 +42,8 @@ type Name struct {
 	Fixed field.Fixed
 	// Field is the name of the field of the message if Fixed is "".
 	Field string
+	// Label stands for the only field with this label, if both are "": see [field.LabelName].
+	Label string
 }
 
 // String is the name as in a list of names.
@@ -48,7 +51,7 @@ func (n Name) String() string {
 	if n.Fixed != "" {
 		return string(n.Fixed)
 	}
-	return field.WriteName(n.Field)
+	return field.WriteName(cmp.Or(n.Field, n.Label))
 }
 
 // Page has the values of a field in the records of a block.

@@ -30,17 +30,30 @@ const (
 	// NoForm is any other message, and one of which that is not known.
 	NoForm Form = iota
 	// ObjectForm is a JSON object of at most 1,000 members in all, without mistakes, nested at most 64 deep, apart from what is inside
-	// of arrays. For each name of the set that is a label, no other member than the one found becomes that label if all members do
-	// whose value is not null, an object or an array: those of nested objects under names joined by _, see [LabelName].
+	// of arrays. For each name of the set, no other member than the one found becomes the label of the name if all members become
+	// labels: those of nested objects under labels joined by _, see [LabelName].
 	ObjectForm
 	// PairsForm is text of words and at most 1,000 logfmt pairs, between blanks. A value is in quotes, or has neither quotes nor an
-	// equals sign; words have none of both. For each name of the set that is a label, no other pair than the one found becomes that
-	// label if all pairs do whose value is not empty.
+	// equals sign; words have none of both. For each name of the set, no other pair than the one found becomes the label of the name
+	// if all pairs become labels whose value is not empty.
 	PairsForm
 )
 
 // CheckForm has Find find out what [Set.Form] returns.
-func (s *Set) CheckForm() { s.checks, s.steps = true, nil }
+func (s *Set) CheckForm() {
+	s.checks, s.steps, s.seen = true, nil, make([]int, len(s.index))
+	s.labels = make(map[string]int, len(s.index))
+	for name, i := range s.index {
+		label := LabelName(name, true)
+		if _, twice := s.labels[label]; twice {
+			i = ambiguous
+		}
+		s.labels[label] = i
+	}
+}
+
+// ambiguous is in place of the fields of several names with one label.
+const ambiguous = -2
 
 // maxMembers is the number of members, or pairs, of a message that has a [Form].
 const maxMembers = 1000
@@ -48,36 +61,73 @@ const maxMembers = 1000
 // Form is that of the message that was searched last. It is NoForm without [Set.CheckForm].
 func (s *Set) Form() Form { return s.form }
 
-// direct checks a member before its value is added.
-func (s *Set) direct(of *step, value []byte, values []Value) bool {
-	if s.count++; s.count > maxMembers {
-		return false
-	}
-	switch {
-	case of.alias, of.field >= 0 && values[of.field].Kind == Null: // the label is that of the next member of the name
-		return false
-	case value[0] == '{':
-		return !of.around && s.wellFormed(value, 2)
-	}
-	return true
+// A node is a member by the names of the objects around it and its own, or a pair.
+type node struct {
+	path, label string
+	// field is that of the path, -1 if it is none of the set.
+	field int
+	// alias is set if the label is not only that of the field, around if labels of members of an object of this path may be those of fields.
+	alias, around bool
+	children      map[string]*node
 }
 
-// compareLabels compares the label of a member's name with the names of the set.
-func (s *Set) compareLabels(of *step) {
-	label := LabelName(string(of.name), true)
-	for name := range s.index {
-		of.alias = of.alias || name == label && name != string(of.name)
-		of.around = of.around || strings.HasPrefix(name, label+"_")
+// maxNodes is the number of nodes that are remembered from message to message.
+const maxNodes = 10_000
+
+// node is the node of a member of the object of another one, nil for a message.
+func (s *Set) node(parent *node, name []byte) *node {
+	if parent == nil {
+		parent = &s.root
 	}
+	if n := parent.children[string(name)]; n != nil {
+		return n
+	}
+	n := &node{path: string(name), label: LabelName(string(name), parent.label == "")}
+	if parent != &s.root {
+		n.path, n.label = parent.path+"."+n.path, parent.label+"_"+n.label
+	}
+	n.field = s.lookup([]byte(n.path))
+	owner, ok := s.labels[n.label]
+	n.alias = ok != (n.field >= 0) || ok && owner != n.field
+	for label := range s.labels {
+		n.around = n.around || strings.HasPrefix(label, n.label+"_")
+	}
+	if parent.children == nil {
+		parent.children = map[string]*node{}
+	}
+	parent.children[n.path[len(n.path)-len(name):]] = n
+	s.nodes++
+	return n
+}
+
+// direct checks a member of a message before its value is added.
+func (s *Set) direct(n *node, value []byte) bool {
+	s.count++
+	return s.count <= maxMembers && s.once(n) && (value[0] != '{' || s.inner(n, value, 2))
+}
+
+// once reports whether a member becomes the label of no other field than its own, and is the first that becomes it.
+func (s *Set) once(n *node) bool {
+	if n.alias || n.field >= 0 && s.seen[n.field] == s.messages {
+		return false
+	}
+	if n.field >= 0 {
+		s.seen[n.field] = s.messages
+	}
+	return true
 }
 
 // deepest is how deep objects may be nested in an [ObjectForm].
 const deepest = 64
 
-// wellFormed reports whether b, the value of a member, is an object at a depth without mistakes, apart from what is inside of arrays.
-func (s *Set) wellFormed(b []byte, depth int) bool {
+// inner reports whether b, the value of a member, is an object at a depth without mistakes, apart from what is inside of arrays, and none of
+// its members becomes the label of another field. of is nil if none can.
+func (s *Set) inner(of *node, b []byte, depth int) bool {
 	if depth > deepest {
 		return false
+	}
+	if of != nil && !of.around {
+		of = nil
 	}
 	members := jsontext.Object(b)
 	for n := 0; ; n++ {
@@ -88,29 +138,37 @@ func (s *Set) wellFormed(b []byte, depth int) bool {
 		if n == 0 && bytes.HasPrefix(rest, []byte{','}) {
 			return false
 		}
-		_, value, more := members.Next()
+		name, value, more := members.Next()
 		if !more {
 			return n == 0 && string(members.Rest()) == "}"
 		}
-		s.count++
-		ok := s.count <= maxMembers
-		switch value[0] {
-		case '"', '[':
-		case '{':
-			ok = ok && s.wellFormed(value, depth+1)
-		case 't', 'f':
-			if _, is := truth(value); !is {
+		var member *node
+		if of != nil {
+			if bytes.IndexByte(name, '\\') >= 0 {
 				return false
 			}
-		case 'n':
-			ok = ok && string(value) == "null"
-		default:
-			ok = ok && isNumber(value)
+			if member = s.node(of, name); !s.once(member) {
+				return false
+			}
 		}
-		if !ok {
+		if s.count++; s.count > maxMembers || !isValue(value) || value[0] == '{' && !s.inner(member, value, depth+1) {
 			return false
 		}
 	}
+}
+
+// isValue reports whether b, which is not empty, is a value; of objects and arrays it looks at the first byte only.
+func isValue(b []byte) bool {
+	switch b[0] {
+	case '"', '[', '{':
+		return true
+	case 't', 'f':
+		_, is := truth(b)
+		return is
+	case 'n':
+		return string(b) == "null"
+	}
+	return isNumber(b)
 }
 
 // formedPairs adds the pairs of a message, and reports whether it has a [PairsForm]. If not, values are undefined.
@@ -144,8 +202,14 @@ func (s *Set) formedPairs(b []byte, values []Value) bool {
 			s.learn(n, b[start:i])
 		}
 		of := &s.steps[n]
-		if n++; n > maxMembers || of.field >= 0 && !isPairName(of.name) || !of.pair(value, values) {
+		if n++; n > maxMembers || of.field >= 0 && !isPairName(of.name) || len(value.Text) > 0 && !s.once(of.node) {
 			return false
+		}
+		if of.field >= 0 && (len(value.Text) > 0 || values[of.field].Kind == Missing) {
+			if values[of.field].Kind != Missing {
+				return false // the first of the name is empty
+			}
+			values[of.field] = value
 		}
 		i = end
 	}
@@ -159,20 +223,4 @@ func wordLen(b []byte) int {
 		}
 	}
 	return len(b)
-}
-
-// pair adds the value of a pair, and reports whether there is one that becomes its label.
-func (of *step) pair(v Value, values []Value) bool {
-	if of.alias && len(v.Text) > 0 {
-		return false
-	}
-	if of.field < 0 {
-		return true
-	}
-	first := &values[of.field]
-	if first.Kind == Missing {
-		*first = v
-		return true
-	}
-	return len(first.Text) > 0 || len(v.Text) == 0
 }

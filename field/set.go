@@ -20,15 +20,21 @@ type Set struct {
 	checks bool
 	form   Form
 	count  int // of members
+	// labels are the fields by the labels of their names; root has the nodes of members by their names.
+	labels map[string]int
+	root   node
+	nodes  int
+	// seen is, for each field, the number of the message whose member of the name was seen, of all messages.
+	seen     []int
+	messages int
 }
 
 // step is a member's name and the index of its field, -1 if it is none of the set.
 type step struct {
 	name  []byte
 	field int
-	// alias is set if the label of the name is a name of the set that is another one, around if those of members of an object
-	// of this name may be.
-	alias, around bool
+	// node is nil if forms are not wanted.
+	node *node
 }
 
 // NewSet makes a Set of the fields of these names, which are all different.
@@ -47,6 +53,9 @@ func NewSet(names []string) *Set {
 func (s *Set) Find(message []byte, values []Value) (ok bool) {
 	clear(values)
 	s.path, s.space, s.form, s.count = s.path[:0], s.space[:0], NoForm, 0
+	if s.messages++; s.nodes > maxNodes {
+		s.root, s.nodes, s.steps = node{}, 0, s.steps[:0]
+	}
 	if len(message) == 0 || message[0] != '{' {
 		if jsonPart(message) != nil {
 			return false
@@ -77,7 +86,7 @@ func (s *Set) Find(message []byte, values []Value) (ok bool) {
 			}
 			s.learn(n, name)
 		}
-		direct = direct && s.direct(&s.steps[n], value, values)
+		direct = direct && s.direct(s.steps[n].node, value)
 		if !s.add(s.steps[n].field, value, values) {
 			return false
 		}
@@ -105,9 +114,9 @@ func (s *Set) learn(n int, name []byte) {
 	}
 	of := &s.steps[n]
 	of.name = append(of.name[:0], name...)
-	of.field, of.alias, of.around = s.lookup(name), false, false
+	of.field = s.lookup(name)
 	if s.checks {
-		s.compareLabels(of)
+		of.node = s.node(nil, name)
 	}
 }
 

@@ -44,12 +44,28 @@ type ColumnPage struct {
 
 // Find is the column of a name, nil if there is none.
 func (c *Columns) Find(name columns.Name) *Column {
+	if name.Label != "" {
+		return c.labelled(name.Label)
+	}
 	for i := range c.Columns {
 		if c.Columns[i].Name == name {
 			return &c.Columns[i]
 		}
 	}
 	return nil
+}
+
+// labelled is the only column with a label, nil if there are none or several.
+func (c *Columns) labelled(label string) (found *Column) {
+	for i := range c.Columns {
+		if name := c.Columns[i].Name; name.Fixed == "" && field.LabelName(name.Field, true) == label {
+			if found != nil {
+				return nil
+			}
+			found = &c.Columns[i]
+		}
+	}
+	return found
 }
 
 // ReadColumns reads the directory of columns of a segment whose footer is known, in one call of read;

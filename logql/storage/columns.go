@@ -12,7 +12,7 @@ import (
 // columnNames are the columns that have fields.
 func columnNames(f *engine.Fields) (names []columns.Name) {
 	for _, name := range f.Names {
-		names = append(names, columns.Name{Field: name})
+		names = append(names, columns.Name{Label: name})
 	}
 	if f.Level {
 		names = append(names, columns.Name{Fixed: field.Level})
@@ -68,7 +68,7 @@ func (m *blockMatcher) MayMatch(service string, _ *segment.Block, cols match.Col
 	}
 	values := make([]*columns.Values, len(m.fields.Names))
 	for i, name := range m.fields.Names {
-		if values[i] = cols.Values(columns.Name{Field: name}); values[i] == nil {
+		if values[i] = cols.Values(columns.Name{Label: name}); values[i] == nil {
 			return true
 		}
 	}
@@ -97,7 +97,7 @@ func (s *streams) fieldBlock(service string, b *segment.Block, sel match.Selecte
 	}
 	fields := &engine.FieldBlock{Records: int(b.Records), Selected: sel.Records}
 	for _, name := range f.Names {
-		page := cols.Page(columns.Name{Field: name})
+		page := cols.Page(columns.Name{Label: name})
 		if page == nil {
 			return nil, false
 		}

@@ -135,9 +135,9 @@ func TestNothingFoundReadsNoText(t *testing.T) {
 
 func testNothingFound(t *testing.T, form field.Form) {
 	t.Helper()
-	line, parser := `{"status":%d,"took_ms":%d,"route":"/a"}`, " | json | "
+	line, parser := `{"status":%d,"took_ms":%d,"route":"/a","http":{"request":{"method":"GET"},"user.id":7}}`, " | json | "
 	if form == field.PairsForm {
-		line, parser = `status=%d took_ms=%d route="/a" at a word`, " | logfmt | "
+		line, parser = `status=%d took_ms=%d route="/a" http.request.method=GET http.user_id=7 at a word`, " | logfmt | "
 	}
 	w := newWorld(t, seeded(t))
 	w.columnar, w.larger = true, true
@@ -150,6 +150,7 @@ func testNothingFound(t *testing.T, form field.Form) {
 	for _, stages := range []string{
 		"status = 777", "took_ms > 1500", "took_ms < 10", `route="/b"`, "took_ms = 7777 and status = 200", "status = 777 or took_ms >= 1010", `source="x" | status > 0`, `status = 200 and source="x"`,
 		"status != 200 and status < 300", "took_ms < 12 and took_ms > 1007",
+		`http_request_method="POST"`, "http_user_id > 7 and status = 200",
 	} {
 		view := w.view(storage.Access{})
 		got, err := answer(t.Context(), view, parse(t, `{service_name="api"}`+parser+stages), engine.LogParams{From: from, To: to})
@@ -158,7 +159,7 @@ func testNothingFound(t *testing.T, form field.Form) {
 		}
 	}
 	view := w.view(storage.Access{})
-	expr, err := syntax.Parse(`sum by (instance, source, status) (count_over_time({instance="a-0", source=~"app.*"}` + parser + `took_ms > 900 [1h]))`)
+	expr, err := syntax.Parse(`sum by (instance, source, status, http_request_method) (count_over_time({instance="a-0", source=~"app.*"}` + parser + `took_ms > 900 [1h]))`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,22 +205,29 @@ func (w *world) fillFields(form field.Form) {
 func TestLongForms(t *testing.T) {
 	t.Parallel()
 	for form, parser := range map[field.Form]syntax.Stage{field.ObjectForm: &syntax.JSONParser{}, field.PairsForm: &syntax.LogfmtParser{}} {
-		t.Run(map[field.Form]string{field.ObjectForm: "json", field.PairsForm: "logfmt"}[form], func(t *testing.T) {
-			t.Parallel()
-			testForm(t, form, parser)
-		})
+		for _, names := range [][]string{
+			{"status", "route", "took_ms", "value", "o_x", "a_b"}, {"status", "value", "o.x", "o.p.q", "a.b", "a.b.c"}, {"status", "o.x", "o-x", "a.b"}, {"o.p", "o", "deep.a", "wait"},
+		} {
+			t.Run(fmt.Sprint(map[field.Form]string{field.ObjectForm: "json", field.PairsForm: "logfmt"}[form], names), func(t *testing.T) {
+				t.Parallel()
+				testForm(t, form, parser, names)
+			})
+		}
 	}
 }
 
-func testForm(t *testing.T, form field.Form, parser syntax.Stage) {
+func testForm(t *testing.T, form field.Form, parser syntax.Stage, names []string) {
 	t.Helper()
 	rnd := seeded(t)
 	rounds := 30_000
 	if os.Getenv("LOGSTOW_LONG") != "" {
 		rounds = 3_000_000
 	}
-	names := []string{"status", "route", "took_ms", "value", "o_x", "a_b"}
-	compiled, err := pipeline.Compile([]syntax.Stage{parser}, nil, append([]string{labels.Error}, names...))
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = field.LabelName(name, true)
+	}
+	compiled, err := pipeline.Compile([]syntax.Stage{parser}, nil, append([]string{labels.Error}, all...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +264,7 @@ func testForm(t *testing.T, form field.Form, parser syntax.Stage) {
 		if e := processor.Get(labels.ErrorDetails); e != "" {
 			t.Fatalf("%s: %s", text, e)
 		}
-		for i, name := range names {
+		for i, name := range all {
 			want := strings.ToValidUTF8(string(values[i].Text), "\ufffd")
 			if values[i].Kind == field.Null || values[i].Kind == field.Composite {
 				want = ""

@@ -47,6 +47,9 @@ func oddMembers() []string {
 		`"message":"status=207 took_ms=3"`, `"log":"{\"status\":208}"`, `"o":{"x":}`, `"o":{"x":1,}`, `"o":{,"x":1}`, `"o":[}`, `"bad":nul`, `"bad":01`, `"bad":1x`, `"":{"status":1}`,
 		`"message":"one=1 two=2"`, `"deep":` + strings.Repeat(`{"a":`, 63) + "1" + strings.Repeat("}", 63), `"deep":` + strings.Repeat(`{"a":`, 64) + "1" + strings.Repeat("}", 64),
 		`"o":{"x":1 "y":2}`, `"p":{,"x":1}`, `"p":{"x":1,}`, `"o":{"x":tru}`, `"o":{"x":nil}`, `"o":{"x":--1}`, `"o":{"x"}`, `"\u0020status":1`, `" status":1`, `"took":{"ms":null}`, `"took":[{"ms":1}]`, `"o":{"x":[1}]}`,
+		`"o_x":4`, `"o.x":5`, `"o-x":6`, `"a":{"b":7}`, `"a_b":8`, `"o":{"x":null}`, `"o":{" x":9}`, `"o":{"x":1,"x":2}`, `"o":{"x":{"y":1}}`, `"o":{"p":{"q":1}}`, `"o_p":{"q":2}`, `"o":{"p.q":3}`, `"o":{"p_q":4}`,
+		`"o.p":{"q":5}`, `"o":{"p":{"\u0071":6}}`, `"o":5`, `"o":{}`, `"":{"o":{"x":7}}`, `"o":{"":{"x":8}}`, `"o":{"":9}`, `"_o":{"x":1}`, "\"o\xffx\":1", "\"o\":{\"x\xff\":1}", `"message":{"status":1}`,
+		`"message_status":2`, `"log":{"status":3}`, `"o":{"x":"a\"b"}`, `"o":{"x":1e400}`, `"a.b":[]`, `"a.b":{}`, `"a.b":{"c":1}`,
 	}
 }
 
@@ -99,6 +102,7 @@ func logfmtMessage(rnd *rand.Rand, kind int) string {
 // oddPairs are pairs that logfmt finds otherwise than auto, or that are mistakes, and some that look like them.
 func oddPairs() []string {
 	return []string{
+		"o.x=1", "o.x=", `o.x=""`, "o_x=2", "o-x=3", "o.p.q=1", "o.p_q=2", "o..x=3", "o.=4", "a.b=5", "a_b=6", "a.b=", "message.status=7", "message_status=8",
 		"took.ms=6", "took-ms=7", "status=201", "status=", `status=""`, "=5", "=", "a=b=c", "status==7", `status=7"`, `status="7"8`, `status="7`, `status="7\"`, `status"=7`, `"status=7"`, `"status"=7`, `msg="status=7"`,
 		`msg="a\" status=8"`, "msg=it's", "status = 9", "status= 9", "status =9", "status", "word", "(status=9)", "[status=9]", ",status=9", "status=9,", "@status=9", "größe=1", "5xx=1", "\x01", "a\x01=1", "status=1\x012", "\n", "\r\n",
 		"message=status", `message="status=9 took_ms=3"`, `log="status=9"`, `msg="{\"status\":9}"`, `{"status":9}`, "{", "}", "\u00a0status=9", "status\u00a0=9", "status=\u00a09", "\xff=1", "st\xff=1", "took\xffms=9", "status=\xff",
