@@ -43,7 +43,6 @@ func (r *request) followNew(ctx context.Context, stores []query.Store, q *query.
 	if !r.noWatch {
 		f.watches = newWatches(stores, r.sel)
 	}
-	f.watches.start(ctx)
 	defer f.watches.stop()
 	f.Keep, f.overdue.results = 2*overdueInterval, make(chan overdueLook, 1)
 	looking, cancel := context.WithCancel(ctx)
@@ -82,10 +81,13 @@ func (f *following) poll(ctx context.Context, q *query.Query, first bool) error 
 	if err != nil {
 		return err
 	}
+	if first {
+		f.watches.start(ctx) // not before the listing: what shippers flush for them is new
+	}
 	printed := 0
 	fresh := f.Unread(ctx, q, p)
 	if first && !f.ranged && f.tail == 0 {
-		fresh = &query.Plan{}
+		fresh = f.since(fresh)
 	}
 	newest := f.newest
 	emit := func(m query.Match) error {
@@ -126,6 +128,17 @@ func (f *following) poll(ctx context.Context, q *query.Query, first bool) error 
 	}
 	f.Done(&report)
 	return nil
+}
+
+// since is what of a plan has records since the start, which were stored before the first listing ended.
+func (f *following) since(p *query.Plan) *query.Plan {
+	newer := &query.Plan{}
+	for _, s := range p.Segments {
+		if s.Meta.End > f.began.UnixNano() {
+			newer.Segments = append(newer.Segments, s)
+		}
+	}
+	return newer
 }
 
 // next is the query for new segments, after q. Limits of bytes and cost apply to all polls together.

@@ -36,6 +36,8 @@ type shelf struct {
 	// fail is the error of a request, and omit leaves a blob out of a listing; nil is never.
 	fail func() error
 	omit func(name string) bool
+	// slow is how long the first listing takes.
+	slow time.Duration
 }
 
 func (s *shelf) failure() error {
@@ -59,6 +61,11 @@ func (s *shelf) Read(_ context.Context, name string, off, n int64) ([]byte, erro
 
 func (s *shelf) List(_ context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
 	return func(yield func([]store.Blob, error) bool) {
+		s.mu.Lock()
+		slow := s.slow
+		s.slow = 0
+		s.mu.Unlock()
+		time.Sleep(slow)
 		s.mu.Lock()
 		var page []store.Blob
 		for _, b := range s.blobs {

@@ -277,6 +277,29 @@ func TestFollowWatches(t *testing.T) {
 	})
 }
 
+// Nothing is missed while the first listing is under way: what shippers flush for a watch is not taken for what was there before, and
+// records since the start are printed.
+func TestFollowSlowListing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWatchedWorld(t)
+		w.shelf.slow = time.Minute
+		w.follow(w.request(), func() {
+			time.Sleep(50 * time.Second)
+			if n := w.tables.count(); n != 0 {
+				t.Errorf("%d requests for watches before the listing", n)
+			}
+			w.shelf.add(t, time.Now(), "meanwhile")
+			time.Sleep(time.Minute)
+			w.shelf.add(t, time.Now(), "new")
+			time.Sleep(10 * time.Second)
+		})
+		if !slices.Equal(w.out.lines, []string{"meanwhile", "new"}) || w.tables.count() == 0 {
+			t.Errorf("printed %q, %d requests for watches", w.out.lines, w.tables.count())
+		}
+	})
+}
+
 // Without a watch nothing is written; without permission, or a shipper that responds, that is printed once and following goes on.
 func TestFollowUnwatched(t *testing.T) {
 	t.Parallel()
