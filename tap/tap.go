@@ -52,7 +52,7 @@ const (
 	// maxWaiting is how many bytes wait for a client.
 	maxWaiting = 512 << 10
 	// writeTimeout is how long a client may take for what is sent at once.
-	writeTimeout = 10 * time.Second
+	writeTimeout = time.Minute
 )
 
 // Record is a record as it passes.
@@ -179,6 +179,7 @@ func (t *Tap) serve(ctx context.Context, conn net.Conn) {
 	c := &client{conn: conn, since: t.skipped.Load(), waiting: appendText([]byte(magic), t.instance)} // magic confirms the connection
 	t.add(c)
 	defer t.remove(c)
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // the shipper's end does not wait for one that does not read
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -31,7 +32,7 @@ func serve(t testing.TB, dir string) (one *tap.Tap, stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- one.Serve(ctx, dir) }()
-	late := time.Now().Add(20 * time.Second)
+	late := time.Now().Add(time.Minute)
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -51,9 +52,12 @@ func serve(t testing.TB, dir string) (one *tap.Tap, stop func()) {
 	}
 }
 
+// connect connects a client. It is ended after minutes, so that a test that waits in vain fails.
 func connect(t testing.TB, dir string) *tap.Client {
 	t.Helper()
-	c, err := tap.Connect(t.Context(), dir)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	t.Cleanup(cancel)
+	c, err := tap.Connect(ctx, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +68,7 @@ func connect(t testing.TB, dir string) *tap.Client {
 // awaitEnabled waits until the tap has a client and time.
 func awaitEnabled(t testing.TB, o *tap.Observer) {
 	t.Helper()
-	for late := time.Now().Add(10 * time.Second); !o.Enabled(); time.Sleep(time.Millisecond) {
+	for late := time.Now().Add(time.Minute); !o.Enabled(); time.Sleep(time.Millisecond) {
 		if time.Now().After(late) {
 			t.Fatal("no client is connected")
 		}
@@ -173,16 +177,10 @@ func TestSlowClient(t *testing.T) {
 	awaitEnabled(t, o)
 	message := bytes.Repeat([]byte("x"), 10_000)
 	const n = 20_000
-	var slowest time.Duration
-	for range n {
-		begun := time.Now()
+	for range n { // one that waited for the client would wait until it is disconnected, and the client would miss the rest
 		if o.Enabled() {
 			o.Observe("s", &record.Record{Message: message}, nil, "")
 		}
-		slowest = max(slowest, time.Since(begun))
-	}
-	if slowest > time.Second {
-		t.Errorf("a record took %v", slowest)
 	}
 	var got, skipped uint64
 	for got+skipped < n {
@@ -197,6 +195,16 @@ func TestSlowClient(t *testing.T) {
 	if got+skipped > n+1000 || got == 0 || got > n/2 { // awaitEnabled counts, too
 		t.Errorf("%d records and %d skipped of %d", got, skipped, n)
 	}
+}
+
+// cpuTime is the CPU time that this process has used.
+func cpuTime(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // Observing takes a small part of the time, however many records there are.
@@ -217,7 +225,7 @@ func TestShare(t *testing.T) {
 	o := one.Observer("")
 	awaitEnabled(t, o)
 	r := record.Record{Message: bytes.Repeat([]byte("x"), 300)}
-	begun := time.Now()
+	begun, used := time.Now(), cpuTime(t)
 	var observing time.Duration
 	observed := 0
 	for time.Since(begun) < time.Second {
@@ -230,8 +238,11 @@ func TestShare(t *testing.T) {
 			}
 		}
 	}
-	if all := time.Since(begun); observing > all/10 || observed == 0 {
-		t.Errorf("%v of %v for %d records", observing, all, observed)
+	// 2% of the CPU time, that of tests beside this one too, or 0.1% of the time, and what was saved up; twice that, as this
+	// measures more than the tap does.
+	all := cpuTime(t) - used
+	if most := 2 * (all/50 + time.Since(begun)/1000 + 5*time.Millisecond); observing > most || observed == 0 {
+		t.Errorf("%v of %v CPU time, want at most %v, for %d records", observing, all, most, observed)
 	}
 	_ = c.Close()
 	<-done
@@ -273,7 +284,7 @@ func TestClients(t *testing.T) {
 // A server that sends anything else is reported.
 func TestMalformed(t *testing.T) {
 	t.Parallel()
-	const magic = "logstow tap 1\n"
+	const magic = "logstow tap 2\n\x05pod-3"
 	for i, text := range []string{"HTTP/1.1 400 Bad", magic + "\x00\x00\x00\x00", magic + "\xff\xff\xff\xff", magic + "\x00\x00\x00\x01\x09", magic + "\x00\x00\x00\x02\x01\x00", magic + "\x00\x00\x00\x05\x02"} {
 		dir := t.TempDir()
 		l, err := net.Listen("unix", filepath.Join(dir, tap.Socket))

@@ -27,8 +27,8 @@ const (
 	maxFrame = MaxMessage + 64<<10
 	// maxKinds is the maximum number of kinds of secrets.
 	maxKinds = 256
-	// connectTimeout is how long a client waits for its turn.
-	connectTimeout = 5 * time.Second
+	// connectTimeout is how long a client waits for its turn, and for a shipper that is short of CPU time.
+	connectTimeout = 30 * time.Second
 )
 
 var errFrame = errors.New("malformed frame from the shipper") //nolint:gochecknoglobals // a sentinel

@@ -2,7 +2,12 @@ package tap
 
 import (
 	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -41,5 +46,26 @@ func TestBounded(t *testing.T) {
 	}
 	if len(c.waiting) > maxWaiting+2000 || c.skipped < n/3 || c.skipped > 2*n/3 {
 		t.Errorf("%d bytes wait, %d of %d skipped", len(c.waiting), c.skipped, n)
+	}
+}
+
+// The end of the shipper does not wait for a client that does not read.
+func TestEndBesideSlowClient(t *testing.T) {
+	t.Parallel()
+	one := New("pod-3", slog.New(slog.DiscardHandler))
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	server, client := net.Pipe()
+	defer client.Close()
+	ended := make(chan struct{})
+	go func() { defer close(ended); one.serve(ctx, server) }()
+	if _, err := io.ReadFull(client, make([]byte, 1)); err != nil { // the rest waits to be read
+		t.Fatal(err)
+	}
+	end()
+	select {
+	case <-ended:
+	case <-time.After(writeTimeout * 2 / 3):
+		t.Error("it waits for the client")
 	}
 }
