@@ -172,7 +172,7 @@ func (c *conn) read(ctx context.Context) error {
 		return err
 	}
 	c.wait()
-	n, err := c.net.Read(c.buf[c.end:])
+	n, err := c.deadline.Read(func() (int, error) { return c.net.Read(c.buf[c.end:]) })
 	c.end += n
 	c.last = n
 	if n == 0 && err != nil {

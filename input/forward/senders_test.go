@@ -35,7 +35,7 @@ func senders(t *testing.T) string {
 // send sends count records with the client library.
 func send(t *testing.T, dir, mode, address string, count int, args ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	args = append([]string{"testdata/send.cjs", dir, mode, address, fmt.Sprint(count)}, args...)
 	out, err := exec.CommandContext(ctx, "node", args...).CombinedOutput()
@@ -107,7 +107,7 @@ func TestClientLibraryLines(t *testing.T) {
 	const count = 300
 	s := inputtest.NewSink()
 	server, _ := serve(t, forward.Options{Options: options(s)})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "node", "testdata/send.cjs", dir, "CompressedPackedForward", server.Addr().String(), fmt.Sprintf("%d:lines", count)).CombinedOutput()
 	if err != nil || len(out) > 0 {

@@ -2,24 +2,44 @@ package listen
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
+	"os"
 	"sync"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// drainTime is how long reading continues after the end, for data that senders sent before it.
-const drainTime = 100 * time.Millisecond
+const (
+	// drainTime is how long reading continues after the end, for data that senders sent before it.
+	drainTime = 100 * time.Millisecond
+	// maxDrain and maxDrainTime bound what is read after that, because it waits already: a sender may go on for ever.
+	maxDrain     = 4 << 20
+	maxDrainTime = 2 * time.Second
+)
 
 // ReadDeadline is a connection's read deadline, which the end of a context shortens
 // to a tenth of a second. Safe for concurrent use.
 type ReadDeadline struct {
 	mu     sync.Mutex
-	conn   interface{ SetReadDeadline(time.Time) error }
+	conn   deadliner
 	ending bool
 	cancel func() bool
+	// drained is what was read after the deadline of the end, which passed at since; over is set when nothing
+	// more is read.
+	since   time.Time
+	drained int
+	over    bool
+}
+
+type deadliner interface {
+	SetReadDeadline(at time.Time) error
 }
 
 // NewReadDeadline makes a ReadDeadline of a connection; Stop ends it.
-func NewReadDeadline(ctx context.Context, conn interface{ SetReadDeadline(time.Time) error }) *ReadDeadline {
+func NewReadDeadline(ctx context.Context, conn deadliner) *ReadDeadline {
 	a := &ReadDeadline{conn: conn}
 	a.cancel = context.AfterFunc(ctx, func() {
 		a.mu.Lock()
@@ -39,5 +59,66 @@ func (a *ReadDeadline) Set(t time.Time) {
 	}
 }
 
+// Read calls read, which reads from the connection. What waits in the socket when the deadline of the end
+// passes is still read: on a busy machine it may pass before the first read.
+func (a *ReadDeadline) Read(read func() (int, error)) (n int, err error) {
+	n, err = read()
+	for n == 0 && errors.Is(err, os.ErrDeadlineExceeded) && a.drain() {
+		n, err = read()
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.since.IsZero() {
+		a.drained += max(n, 1)
+		a.over = a.over || a.drained > maxDrain || time.Since(a.since) > maxDrainTime || !isReadable(a.conn)
+		a.setDrain()
+	}
+	return n, err
+}
+
+// drain reports whether what waits in the socket is read though the deadline has passed.
+func (a *ReadDeadline) drain() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.ending || a.over || !isReadable(a.conn) {
+		return false
+	}
+	if a.since.IsZero() {
+		a.since = time.Now()
+	}
+	a.setDrain()
+	return true
+}
+
+// setDrain sets the deadline of a read that need not wait, or ends reading.
+func (a *ReadDeadline) setDrain() {
+	at := time.Now()
+	if !a.over {
+		at = at.Add(maxDrainTime)
+	}
+	_ = a.conn.SetReadDeadline(at)
+}
+
 // Stop releases the context. The deadline stays as it is.
 func (a *ReadDeadline) Stop() { a.cancel() }
+
+// isReadable reports whether a read of a connection would return at once.
+func isReadable(conn deadliner) bool {
+	if t, ok := conn.(*tls.Conn); ok {
+		return isReadable(t.NetConn())
+	}
+	c, ok := conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return false
+	}
+	readable := false
+	err = raw.Control(func(fd uintptr) {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0) //nolint:gosec // a file descriptor
+		readable = err == nil && n > 0
+	})
+	return err == nil && readable
+}

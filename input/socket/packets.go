@@ -26,7 +26,8 @@ func (s *Server) runPackets(ctx context.Context) error {
 	q := newQueue(int(s.opts.MaxMemory/2), s.budget)
 	reading, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	defer listen.NewReadDeadline(reading, s.packets).Stop()
+	deadline := listen.NewReadDeadline(reading, s.packets)
+	defer deadline.Stop()
 	handed := make(chan error, 1)
 	go func() {
 		err := s.handPackets(ctx, q)
@@ -39,7 +40,7 @@ func (s *Server) runPackets(ctx context.Context) error {
 		}
 		handed <- err
 	}()
-	err := s.readPackets(q)
+	err := s.readPackets(q, deadline)
 	if reading.Err() != nil {
 		err = nil
 	}
@@ -48,11 +49,15 @@ func (s *Server) runPackets(ctx context.Context) error {
 }
 
 // readPackets reads until the socket fails, as it does after its deadline.
-func (s *Server) readPackets(q *queue) error {
+func (s *Server) readPackets(q *queue, deadline *listen.ReadDeadline) error {
 	buf := make([]byte, maxDatagram)
 	oob := make([]byte, 64)
 	for failed := 0; ; {
-		n, from, err := s.readPacket(buf, oob)
+		var from netip.Addr
+		n, err := deadline.Read(func() (n int, err error) {
+			n, from, err = s.readPacket(buf, oob)
+			return n, err
+		})
 		if err != nil {
 			// One datagram may fail without the socket failing.
 			if failed++; failed > maxReadErrors || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {

@@ -100,7 +100,7 @@ func (c *conn) serve(ctx context.Context) error {
 	defer cancel()
 	for {
 		c.wait()
-		n, err := c.net.Read(c.buf[c.end:])
+		n, err := c.deadline.Read(func() (int, error) { return c.net.Read(c.buf[c.end:]) })
 		c.end += n
 		slow := !c.begun.IsZero()
 		if err := c.receiveAll(late, err != nil); err != nil {

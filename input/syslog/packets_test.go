@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"logstow/input/inputtest"
 	"logstow/input/socket"
 	"logstow/input/syslog"
+	"logstow/internal/await"
 )
 
 func TestPackets(t *testing.T) {
@@ -73,6 +75,12 @@ func TestDropped(t *testing.T) {
 		n++
 	}
 	sink.SetFull(false)
+	// What the kernel dropped is reported with a datagram that came after it.
+	await.Until(t, time.Minute, "a datagram comes through", func() bool {
+		inputtest.Write(t, c, "<13>Nov 21 08:20:52 h app: last")
+		n++
+		return slices.Contains(inputtest.Messages(sink.Wait(t, 0)), "last")
+	})
 	if err := stop(); err != nil {
 		t.Error(err)
 	}

@@ -145,7 +145,7 @@ func daemon(t *testing.T, name string, args ...string) {
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
-		timer := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
+		timer := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 		_ = cmd.Wait()
 		timer.Stop()
 		if t.Failed() {
