@@ -53,8 +53,10 @@ type Watcher struct {
 	api   *api
 	began time.Time
 
-	mu   sync.RWMutex
-	pods map[string]*pod
+	mu sync.RWMutex
+	// podWait and firstWait are the constants, but for tests.
+	podWait, firstWait time.Duration
+	pods               map[string]*pod
 	// missing are pods for which a record waited in vain.
 	missing map[string]bool
 	// healthy is set while the watch works, listed once all pods were listed.
@@ -86,7 +88,7 @@ func New(opts Options) (*Watcher, error) {
 		return nil, err
 	}
 	return &Watcher{
-		opts: opts, api: a, began: time.Now(), pods: map[string]*pod{}, missing: map[string]bool{},
+		opts: opts, api: a, began: time.Now(), podWait: podWait, firstWait: firstWait, pods: map[string]*pod{}, missing: map[string]bool{},
 		changed: make(chan struct{}), ended: make(chan struct{}),
 	}, nil
 }
@@ -149,6 +151,9 @@ func (w *Watcher) cache(key, source string) string {
 
 // wait waits for a pod; false if it does not become known.
 func (w *Watcher) wait(key string) bool {
+	w.mu.RLock()
+	podWait, firstWait := w.podWait, w.firstWait
+	w.mu.RUnlock()
 	timer := time.NewTimer(podWait)
 	defer timer.Stop()
 	for {

@@ -26,6 +26,8 @@ const (
 	maxPage, maxEvent = 16 << 20, 2 << 20
 	// watchTime is how long the server keeps a watch; watchGrace later it is given up.
 	watchTime, watchGrace = 5 * time.Minute, 30 * time.Second
+	// minBackoff and maxBackoff are the pauses after failures.
+	minBackoff, maxBackoff = 200 * time.Millisecond, 30 * time.Second
 	// requestTimeout is how long a page may take, and the beginning of a watch.
 	requestTimeout = 30 * time.Second
 	// maxToken is the maximum size of a token.
@@ -132,14 +134,16 @@ func (l *limited) Read(p []byte) (int, error) {
 func (w *Watcher) Run(ctx context.Context) {
 	defer close(w.ended)
 	defer w.api.client.CloseIdleConnections()
-	backoff := retry.Backoff{Min: 200 * time.Millisecond, Max: 30 * time.Second, Random: rand.Uint64N}
+	backoff := retry.Backoff{Min: minBackoff, Max: maxBackoff, Random: rand.Uint64N}
 	version, failures, since := "", 0, time.Time{}
 	for ctx.Err() == nil {
 		var err error
+		var worked bool
 		if version == "" {
 			version, err = w.list(ctx)
+			worked = err == nil
 		} else {
-			version, err = w.watch(ctx, version)
+			version, worked, err = w.watch(ctx, version)
 		}
 		if ctx.Err() != nil {
 			return
@@ -147,11 +151,11 @@ func (w *Watcher) Run(ctx context.Context) {
 		if errors.Is(err, errExpired) {
 			version = ""
 		}
-		if err == nil {
-			if failures > 0 {
-				w.opts.Log.Info("pod metadata: API server responds again", "after", time.Since(since).Round(time.Millisecond).String())
-			}
+		if worked && failures > 0 {
+			w.opts.Log.Info("pod metadata: API server responds again", "after", time.Since(since).Round(time.Millisecond).String())
 			failures = 0
+		}
+		if err == nil {
 			continue
 		}
 		w.setHealthy(false)
@@ -216,22 +220,30 @@ func (w *Watcher) page(ctx context.Context, from string, there map[string]bool) 
 }
 
 // watch applies changes after a version until the server ends the watch; it returns the version at
-// which the next one continues, with an error too.
-func (w *Watcher) watch(ctx context.Context, version string) (string, error) {
+// which the next one continues, with an error too. worked reports that it worked before it failed: watches that
+// break now and then do not add up to an outage.
+func (w *Watcher) watch(ctx context.Context, from string) (version string, worked bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, watchTime+watchGrace)
 	defer cancel()
 	body, err := w.api.get(ctx, url.Values{
-		"watch": {"true"}, "allowWatchBookmarks": {"true"}, "resourceVersion": {version},
+		"watch": {"true"}, "allowWatchBookmarks": {"true"}, "resourceVersion": {from},
 		"timeoutSeconds": {strconv.Itoa(int(watchTime / time.Second))},
 	}, "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json")
 	if err != nil {
-		return version, err
+		return from, false, err
 	}
 	defer func() { _ = body.Close() }()
 	w.setHealthy(true)
+	begun := time.Now()
+	version, err = w.apply(body, from)
+	return version, err == nil || version != from || time.Since(begun) > maxBackoff, err
+}
+
+// apply applies the changes that a watch reports.
+func (w *Watcher) apply(body io.Reader, version string) (string, error) {
 	in := &limited{body, maxEvent}
-	events := json.NewDecoder(in)
-	for begun := time.Now(); ; {
+	events, begun := json.NewDecoder(in), time.Now()
+	for {
 		var e struct {
 			Type   string `json:"type"`
 			Object struct {
