@@ -149,17 +149,24 @@ func (l *dirLock) Close() (err error) {
 	return err
 }
 
-// flock locks an open file. It retries an exclusive lock for a moment, because Inspect
-// briefly holds a shared one.
+// inspectWait is how long an exclusive lock waits for shared ones, which Inspect holds for an instant: longer only if
+// its process is stopped meanwhile.
+const inspectWait = 30 * time.Second
+
+// flock locks an open file. An exclusive lock waits while no other process has one, and some have shared ones: they
+// inspect the buffer.
 func flock(f *os.File, how int) error {
 	const pause = 20 * time.Millisecond
-	tries := 5
-	if how == syscall.LOCK_SH {
-		tries = 1
-	}
-	for try := 1; ; try++ {
+	for tries, began := 1, time.Now(); ; tries++ {
 		err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
-		if !errors.Is(err, syscall.EWOULDBLOCK) || try == tries {
+		if !errors.Is(err, syscall.EWOULDBLOCK) || how == syscall.LOCK_SH {
+			return err
+		}
+		shared := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+		if shared == nil {
+			shared = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+		}
+		if shared != nil && tries >= 5 || time.Since(began) > inspectWait {
 			return err
 		}
 		time.Sleep(pause)

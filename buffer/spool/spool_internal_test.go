@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -202,6 +203,32 @@ func TestLockCloseFails(t *testing.T) {
 	}
 	if err := l.Close(); err != nil {
 		t.Errorf("closed again: %v", err)
+	}
+}
+
+// A buffer that another process inspects is locked once that ends, which may take a while on a busy machine; one that
+// is locked is not waited for.
+func TestLockWaitsForInspect(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	inspecting, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = inspecting.Close() }()
+	if err := flockDir(inspecting, syscall.LOCK_SH); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(300*time.Millisecond, func() { _ = inspecting.Close() })
+	l, err := lockDir(dir, Holder{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lockDir(dir, Holder{}); !errors.Is(err, ErrLocked) {
+		t.Errorf("locked twice: %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
