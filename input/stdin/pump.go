@@ -120,6 +120,11 @@ func (p *pump) next() (piece, bool) {
 	case got := <-p.full:
 		return got, true
 	case <-moment.C:
+	}
+	select {
+	case got := <-p.full: // it came while this process was stopped
+		return got, true
+	default:
 		return piece{}, false
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -90,6 +91,10 @@ func TestRunLines(t *testing.T) {
 
 func TestRunStops(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testRunStops)
+}
+
+func testRunStops(t *testing.T) {
 	r, w := io.Pipe()
 	defer w.Close() // lets the waiting read end
 	s := newSink()
