@@ -20,7 +20,7 @@ type certificate struct {
 	mu      sync.Mutex
 	current *tls.Certificate
 	looked  time.Time
-	changed [2]time.Time // of the files read or rejected last
+	seen    [2]os.FileInfo // the files that were read or rejected last
 }
 
 func newCertificate(cert, key string, log *slog.Logger) (*certificate, error) {
@@ -37,7 +37,7 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now := time.Now(); now.Sub(c.looked) >= certificateInterval {
-		if c.looked = now; c.modified() != c.changed {
+		if c.looked = now; c.changed() {
 			if err := c.read(); err != nil {
 				c.log.Error("reload rejected; keeping the old certificate", "error", err)
 			}
@@ -54,7 +54,7 @@ func (c *certificate) reload() error {
 }
 
 func (c *certificate) read() error {
-	c.changed = c.modified()
+	c.seen = c.files()
 	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
 	if err != nil {
 		return fmt.Errorf("cannot read the certificate of %s: %w", c.cert, err)
@@ -63,12 +63,26 @@ func (c *certificate) read() error {
 	return nil
 }
 
-// modified are the times of the files; zero of one that is not there.
-func (c *certificate) modified() (at [2]time.Time) {
-	for i, name := range []string{c.cert, c.key} {
-		if info, err := os.Stat(name); err == nil {
-			at[i] = info.ModTime()
+// changed reports whether the files are others than those seen. The time alone does not tell: the clock of a file system may tick so
+// slowly that a file that was seen half written has the same when it is complete.
+func (c *certificate) changed() bool {
+	for i, now := range c.files() {
+		seen := c.seen[i]
+		switch {
+		case now == nil && seen == nil:
+		case now == nil || seen == nil || !os.SameFile(now, seen) || !now.ModTime().Equal(seen.ModTime()) || now.Size() != seen.Size():
+			return true
 		}
 	}
-	return at
+	return false
+}
+
+// files are the files as they are now; nil for one that is not there.
+func (c *certificate) files() (all [2]os.FileInfo) {
+	for i, name := range []string{c.cert, c.key} {
+		if info, err := os.Stat(name); err == nil {
+			all[i] = info
+		}
+	}
+	return all
 }

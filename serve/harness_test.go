@@ -197,15 +197,64 @@ func withTokens(t *testing.T) func(*Options) {
 	}
 }
 
+// noon is a time of day that no budget of a day ends at.
+func noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
+
 // start starts a server on loopback.
 func start(t *testing.T, change ...func(*Options)) *running {
+	t.Helper()
+	r := create(t, change...)
+	r.run(t)
+	return r
+}
+
+// startInMemory starts a server for a test whose clock is fake: it has connections that only need this process. dial opens one.
+func startInMemory(t *testing.T, change ...func(*Options)) (r *running, dial func() net.Conn) {
+	t.Helper()
+	r = create(t, change...)
+	l := &memoryListener{Listener: r.listener, dialed: make(chan net.Conn), closed: make(chan struct{})}
+	r.listener = l
+	r.run(t)
+	return r, func() net.Conn {
+		here, there := net.Pipe()
+		t.Cleanup(func() { here.Close() })
+		l.dialed <- there
+		return here
+	}
+}
+
+// memoryListener is a listener of connections in memory.
+type memoryListener struct {
+	net.Listener
+	dialed chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (l *memoryListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.dialed:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *memoryListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}
+
+// create makes a server that does not run.
+func create(t *testing.T, change ...func(*Options)) *running {
 	t.Helper()
 	r := &running{api: newFakeAPI(), log: new(syncBuffer)}
 	opts := Options{
 		Listen: "127.0.0.1:0", API: r.api, Metrics: true, Version: "test",
 		Log:    slog.New(slog.NewJSONHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Limits: limits.Options{MaxQueries: 4, MaxQueued: 32}, times: defaultTimes(),
+		Limits: limits.Options{MaxQueries: 4, MaxQueued: 32, Now: noon}, times: defaultTimes(),
 	}
+	opts.times.drain, opts.times.closing = time.Minute, time.Minute // this process may be stopped for seconds
 	for _, c := range change {
 		c(&opts)
 	}
@@ -213,6 +262,13 @@ func start(t *testing.T, change ...func(*Options)) *running {
 	if r.Server, err = New(t.Context(), opts); err != nil {
 		t.Fatal(err)
 	}
+	r.url = "http://" + r.Addr().String()
+	return r
+}
+
+// run runs a server until the end of the test.
+func (r *running) run(t *testing.T) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(ctx) }()
@@ -225,13 +281,12 @@ func start(t *testing.T, change ...func(*Options)) *running {
 			t.Error(err)
 		}
 	})
-	r.url = "http://" + r.Addr().String()
-	return r
 }
 
 // client is one without connections that stay.
 func client() *http.Client {
 	return &http.Client{
+		Timeout:       2 * time.Minute,
 		Transport:     &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -323,7 +378,7 @@ func (r *running) dial(t *testing.T, headers http.Header) (c *websocket.Conn, st
 	return c, status, err
 }
 
-// receive is a value of a channel, or a failure after ten seconds.
+// receive is a value of a channel, or a failure after a minute.
 func receive[T any](t *testing.T, from <-chan T, what string) (v T) {
 	t.Helper()
 	select {

@@ -11,7 +11,9 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
@@ -44,11 +46,7 @@ func (r *running) wait(ctx context.Context, secret string) <-chan string {
 // waitFor waits until the limits are in a state.
 func (r *running) waitFor(t *testing.T, what string, is func(limits.State) bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !is(r.limits.State()); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not %s: %+v", what, r.limits.State())
-		}
-	}
+	await.Until(t, time.Minute, what, func() bool { return is(r.limits.State()) })
 }
 
 // As many queries as may run and wait do; the next has status 429 and a time to try again. What reads nothing needs no slot.
@@ -149,7 +147,7 @@ func TestWatchCost(t *testing.T) {
 	tail := watched.Tail()
 	tail.Watch([]string{"web"})
 	defer tail.Close()
-	await.Until(t, 30*time.Second, "the cost", func() bool { return watched.Cost() > 0 })
+	await.Until(t, time.Minute, "the cost", func() bool { return watched.Cost() > 0 })
 	for _, path := range []string{"query", "tail"} {
 		resp, body := s.ask(t, http.MethodGet, prefix+path)
 		if resp.StatusCode != http.StatusTooManyRequests || !strings.Contains(body, "budget for today is spent") {
@@ -183,10 +181,13 @@ func TestCostReserved(t *testing.T) {
 	}
 }
 
-// A client that goes ends its query within a second, while that runs and while it waits.
+// A client that goes ends its query, while that runs and while it waits, and no timeout is needed for that.
 func TestDisconnect(t *testing.T) {
 	t.Parallel()
-	s := start(t, func(o *Options) { o.Limits.MaxQueries, o.Limits.MaxQueued = 1, 1 })
+	s := start(t, func(o *Options) {
+		o.Limits.MaxQueries, o.Limits.MaxQueued = 1, 1
+		o.times.header, o.times.read, o.times.idle, o.times.write = time.Hour, time.Hour, time.Hour, time.Hour
+	})
 	for _, request := range []string{
 		"GET " + prefix + "query?do=wait HTTP/1.1\r\nHost: localhost\r\n\r\n",
 		"POST " + prefix + "query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 7\r\n\r\ndo=wait",
@@ -204,12 +205,8 @@ func TestDisconnect(t *testing.T) {
 		receive(t, answer, "the client's end")
 		s.waitFor(t, "left", func(l limits.State) bool { return l.Waiting == 0 && l.Running == 1 })
 		c.Close()
-		gone := time.Now()
 		if err := receive(t, s.api.ended, "the end of the query"); !errors.Is(err, context.Canceled) {
 			t.Errorf("%q: %v", request, err)
-		}
-		if d := time.Since(gone); d > time.Second {
-			t.Errorf("%q: ended after %v", request, d)
 		}
 		s.waitFor(t, "idle", func(l limits.State) bool { return l.Running == 0 })
 	}
@@ -261,18 +258,33 @@ func TestSlowReader(t *testing.T) {
 // A client that reads slowly but steadily, and a query that takes longer than a write may, have their whole response.
 func TestSteadyReader(t *testing.T) {
 	t.Parallel()
-	s := start(t, func(o *Options) { o.times.write, o.times.read = 200*time.Millisecond, 200*time.Millisecond })
-	answer := s.wait(t.Context(), "")
-	receive(t, s.api.began, "the query")
-	select {
-	case err := <-s.api.ended:
-		t.Fatalf("the query ended: %v", err)
-	case <-time.After(500 * time.Millisecond): // more than both timeouts
-	}
-	close(s.api.release)
-	if got := receive(t, answer, "an answer"); got != "200 released <nil>" {
-		t.Error(got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s, dial := startInMemory(t)
+		ask := func(do string) *bufio.Reader {
+			c := dial()
+			if _, err := io.WriteString(c, "GET "+prefix+"query?do="+do+" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			<-s.api.began
+			return bufio.NewReaderSize(c, writeChunk)
+		}
+		waiting := ask("wait")
+		time.Sleep(10 * time.Minute)
+		close(s.api.release)
+		if got, err := io.ReadAll(waiting); err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(string(got), "released") {
+			t.Errorf("%q, %v", got, err)
+		}
+		if err := <-s.api.ended; err != nil {
+			t.Errorf("the query ended: %v", err)
+		}
+		large := ask("large")
+		for range 30 {
+			time.Sleep(20 * time.Second)
+			if _, err := large.Discard(writeChunk); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
 }
 
 // A client that sends its header or its body too slowly is cut off.
@@ -291,7 +303,7 @@ func TestSlowRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = c.SetReadDeadline(time.Now().Add(time.Minute))
-		if _, err := io.Copy(io.Discard, c); err != nil {
+		if _, err := io.Copy(io.Discard, c); err != nil && !errors.Is(err, syscall.ECONNRESET) { // that is if the server has not read it all
 			t.Errorf("%s: %v", name, err)
 		}
 	}

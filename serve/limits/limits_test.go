@@ -297,7 +297,8 @@ func TestOtherCost(t *testing.T) {
 func TestDayReserved(t *testing.T) {
 	t.Parallel()
 	for _, most := range []float64{0, 0.5} {
-		l := limits.New(limits.Options{MaxQueries: 2, MaxQueued: 1, MaxCost: most, MaxCostPerDay: 1})
+		now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+		l := limits.New(limits.Options{MaxQueries: 2, MaxQueued: 1, MaxCost: most, MaxCostPerDay: 1, Now: func() time.Time { return now }})
 		_, running, err := l.Query(t.Context(), "a")
 		if err != nil {
 			t.Fatal(err)

@@ -35,6 +35,39 @@ func following(t *testing.T, f *fake, params string, header http.Header, change 
 	return conn
 }
 
+// arrive has records arrive at the tail.
+func (f *fake) arrive(t *testing.T, lines ...line) {
+	t.Helper()
+	select {
+	case f.arrivals <- lines:
+	case <-time.After(time.Minute):
+		t.Fatal("nothing follows the records")
+	}
+}
+
+// wantEnd waits for the end of the tail, and returns its error.
+func (f *fake) wantEnd(t *testing.T) error {
+	t.Helper()
+	select {
+	case err := <-f.ended:
+		return err
+	case <-time.After(time.Minute):
+		t.Fatal("the read goes on")
+		return nil
+	}
+}
+
+// closed is how the server closed a connection.
+func closed(t *testing.T, conn *websocket.Conn) (closed websocket.CloseError) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, _, err := conn.Read(ctx); !errors.As(err, &closed) {
+		t.Errorf("closed with %v", err)
+	}
+	return closed
+}
+
 // next is the next message as a client decodes it.
 func next(t *testing.T, conn *websocket.Conn) (message struct {
 	Flags   []string `json:"encodingFlags"`
@@ -46,7 +79,7 @@ func next(t *testing.T, conn *websocket.Conn) (message struct {
 },
 ) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	kind, text, err := conn.Read(ctx)
 	if err != nil || kind != websocket.MessageText {
@@ -76,7 +109,7 @@ func TestTail(t *testing.T) {
 	if diff := cmp.Diff(want, first.Streams[1].Values[0]); diff != "" {
 		t.Error(diff)
 	}
-	f.arrivals <- []line{{now, "api", "info", "b-1", "new"}, {now.Add(1), "api", "info", "b-1", "newer"}}
+	f.arrive(t, line{now, "api", "info", "b-1", "new"}, line{now.Add(1), "api", "info", "b-1", "newer"})
 	second := next(t, conn)
 	if len(second.Streams) != 1 || len(second.Streams[0].Values) != 2 || second.Streams[0].Values[1][1] != "newer" {
 		t.Errorf("second message: %+v", second)
@@ -120,14 +153,14 @@ func TestTailBounds(t *testing.T) {
 	conn := following(t, f, selectAPI, nil, nil)
 	next(t, conn)
 	long := line{now, "api", "info", "b-1", strings.Repeat("x", 300<<10)}
-	f.arrivals <- []line{long, long, long, long, long}
+	f.arrive(t, long, long, long, long, long)
 	if n := len(next(t, conn).Streams[0].Values); n != 4 {
 		t.Errorf("%d long records in a message", n)
 	}
 	if n := len(next(t, conn).Streams[0].Values); n != 1 {
 		t.Errorf("%d long records in the last message", n)
 	}
-	f.arrivals <- make([]line, 2500)
+	f.arrive(t, make([]line, 2500)...)
 	for _, want := range []int{1000, 1000, 500} {
 		if n := len(next(t, conn).Streams[0].Values); n != want {
 			t.Errorf("%d records in a message, want %d", n, want)
@@ -148,13 +181,8 @@ func TestTailClientGone(t *testing.T) {
 			conn := following(t, f, selectAPI, nil, nil)
 			next(t, conn)
 			go leave(conn)
-			select {
-			case err := <-f.ended:
-				if !errors.Is(err, context.Canceled) {
-					t.Errorf("the read ended with %v", err)
-				}
-			case <-time.After(time.Minute):
-				t.Fatal("the read goes on")
+			if err := f.wantEnd(t); !errors.Is(err, context.Canceled) {
+				t.Errorf("the read ended with %v", err)
 			}
 		})
 	}
@@ -164,13 +192,10 @@ func TestTailClientGone(t *testing.T) {
 func TestTailPing(t *testing.T) {
 	t.Parallel()
 	f := world()
-	// Nothing reads from this connection after the first message, so that no ping is answered.
-	conn := following(t, f, selectAPI, nil, func(o *loki.Options) { o.Ping = 20 * time.Millisecond })
-	next(t, conn)
-	select {
-	case <-f.ended:
-	case <-time.After(time.Minute):
-		t.Fatal("the read goes on")
+	// Nothing reads from this connection, so that no ping is answered.
+	following(t, f, selectAPI, nil, func(o *loki.Options) { o.Ping = 20 * time.Millisecond })
+	if err := f.wantEnd(t); err == nil {
+		t.Error("the read ended without an error")
 	}
 }
 
@@ -193,12 +218,10 @@ func TestTailServerEnds(t *testing.T) {
 	t.Cleanup(func() { conn.CloseNow() })
 	next(t, conn)
 	(<-ctxs)(errors.New("the server is shutting down"))
-	_, _, err = conn.Read(t.Context())
-	var closed websocket.CloseError
-	if !errors.As(err, &closed) || closed.Code != websocket.StatusGoingAway || closed.Reason != "the server is shutting down" {
-		t.Errorf("closed with %v", err)
+	if got := closed(t, conn); got.Code != websocket.StatusGoingAway || got.Reason != "the server is shutting down" {
+		t.Errorf("closed with %v", got)
 	}
-	if err := <-f.ended; !errors.Is(err, context.Canceled) {
+	if err := f.wantEnd(t); !errors.Is(err, context.Canceled) {
 		t.Errorf("the read ended with %v", err)
 	}
 }
@@ -209,10 +232,8 @@ func TestTailFailure(t *testing.T) {
 	f := world()
 	f.err = errors.New("cannot list web/: storage unavailable" + strings.Repeat(" é", 100))
 	conn := following(t, f, selectAPI, nil, nil)
-	_, _, err := conn.Read(t.Context())
-	var closed websocket.CloseError
-	if !errors.As(err, &closed) || closed.Code != websocket.StatusInternalError || !strings.Contains(closed.Reason, "cannot list web/") {
-		t.Errorf("closed with %v", err)
+	if got := closed(t, conn); got.Code != websocket.StatusInternalError || !strings.Contains(got.Reason, "cannot list web/") {
+		t.Errorf("closed with %v", got)
 	}
 }
 
@@ -236,7 +257,7 @@ func TestTailWatched(t *testing.T) {
 		conn := following(t, f.fake, params, nil, func(o *loki.Options) { o.View = func(context.Context) loki.Backend { return f } })
 		read := func() string {
 			t.Helper()
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			_, text, err := conn.Read(ctx)
 			if err != nil {
@@ -247,22 +268,22 @@ func TestTailWatched(t *testing.T) {
 		if first := read(); strings.Contains(first, "watched") {
 			t.Errorf("first message: %s", first)
 		}
-		arrival := []line{{now, "api", "info", "b-1", "new"}}
+		arrival := line{now, "api", "info", "b-1", "new"}
 		for _, watched := range []bool{true, true, false} {
 			changed := f.watched.Swap(watched) != watched
-			f.arrivals <- nil // a poll that finds nothing
+			f.arrive(t) // a poll that finds nothing
 			if want := fmt.Sprintf(`{"streams":[],"dropped_entries":[],"watched":%t}`, watched); asked && changed {
 				if got := read(); got != want {
 					t.Errorf("%s, want %s", got, want)
 				}
 			}
-			f.arrivals <- arrival
+			f.arrive(t, arrival)
 			if got := read(); !strings.HasSuffix(got, `"new"]]}],"dropped_entries":[]}`) {
 				t.Errorf("records: %s", got)
 			}
 		}
 		f.watched.Store(true)
-		f.arrivals <- arrival
+		f.arrive(t, arrival)
 		if got := read(); strings.HasSuffix(got, `"new"]]}],"dropped_entries":[],"watched":true}`) != asked {
 			t.Errorf("records with a change: %s", got)
 		}
