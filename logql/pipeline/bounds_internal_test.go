@@ -1,9 +1,12 @@
 package pipeline
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"logstow/logql/labels"
 	"logstow/logql/syntax"
@@ -66,4 +69,31 @@ func TestLongTextsAreNotKept(t *testing.T) {
 			t.Errorf("%.20s…: %d bytes are kept, more than %d", c.line, kept, most)
 		}
 	}
+}
+
+// Loops that take long end; a process that is stopped for a while has the same answer as another.
+func TestLoopTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		loops := func(n int, each time.Duration) error {
+			b := &budget{loops: maxLoops}
+			for range n {
+				if _, err := b.loop(); err != nil {
+					return err
+				}
+				time.Sleep(each)
+			}
+			return nil
+		}
+		if err := loops(2, time.Hour); err != nil {
+			t.Error(err)
+		}
+		for _, each := range []time.Duration{time.Millisecond, maxIteration, time.Second} {
+			if err := loops(1010, each); !errors.Is(err, errTime) {
+				t.Errorf("iterations of %v: %v", each, err)
+			}
+		}
+		if err := loops(1000, time.Millisecond); err != nil {
+			t.Error(err)
+		}
+	})
 }

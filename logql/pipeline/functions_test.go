@@ -141,7 +141,7 @@ func TestTemplateBounds(t *testing.T) {
 		if p.Get("__error__") != "TemplateFormatErr" || len(p.Line()) != len(long) {
 			t.Errorf("%s: __error__ is %q, the line has %d bytes", template, p.Get("__error__"), len(p.Line()))
 		}
-		if took := time.Since(start); took > 10*time.Second {
+		if took := time.Since(start); took > time.Minute {
 			t.Errorf("%s takes %s", template, took)
 		}
 	}

@@ -16,9 +16,11 @@ const (
 	maxText = 4 << 20
 	// maxWork is the number of bytes that the functions of an execution take and make altogether.
 	maxWork = 64 << 20
-	// maxLoops is the number of iterations of all loops of an execution, maxTime how long they may take.
-	maxLoops = 100_000
-	maxTime  = time.Second
+	// maxLoops is the number of iterations of all loops of an execution, maxTime how long they may take. Each counts for maxIteration at
+	// most: no answer may depend on whether the process was stopped for a while; maxWork bounds what one does.
+	maxLoops     = 100_000
+	maxTime      = time.Second
+	maxIteration = maxTime / 20
 )
 
 var (
@@ -162,7 +164,8 @@ func (f *format) walk(n parse.Node, loop parse.Node) error {
 // budget is what the execution of a template may still do.
 type budget struct {
 	work, loops int
-	start       time.Time // of the first loop
+	last        time.Time // start of the last iteration
+	took        time.Duration
 }
 
 // charge accounts for texts that a function takes or makes.
@@ -193,14 +196,16 @@ func (b *budget) fits(n, size int) error {
 }
 
 func (b *budget) loop() (string, error) {
-	if b.start.IsZero() {
-		b.start = time.Now()
+	now := time.Now()
+	if !b.last.IsZero() {
+		b.took += min(now.Sub(b.last), maxIteration)
 	}
+	b.last = now
 	b.loops--
 	switch {
 	case b.loops < 0:
 		return "", errLoop
-	case time.Since(b.start) > maxTime:
+	case b.took > maxTime:
 		return "", errTime
 	}
 	return "", nil
