@@ -21,8 +21,9 @@ const (
 	watchdog = "WATCHDOG=1"
 )
 
-// sendTimeout bounds the sending of one message.
-const sendTimeout = time.Second
+// sendTimeout bounds the sending of one message, also on a machine that is busy: without the first a
+// manager takes the start for failed.
+const sendTimeout = 10 * time.Second
 
 // Notifier notifies the service manager. A nil Notifier does nothing, for systems without one. It
 // is safe for concurrent use.

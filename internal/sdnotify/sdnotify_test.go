@@ -39,7 +39,7 @@ func listen(t *testing.T) manager {
 
 func (m manager) next(t *testing.T) string {
 	t.Helper()
-	if err := m.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := m.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	b := make([]byte, 1024)
@@ -115,6 +115,14 @@ func TestWatch(t *testing.T) {
 	defer cancel()
 	var sick atomic.Bool
 	asked := make(chan struct{}, 1)
+	wait := func() {
+		t.Helper()
+		select {
+		case <-asked:
+		case <-time.After(time.Minute):
+			t.Fatal("the check is not called")
+		}
+	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -135,19 +143,21 @@ func TestWatch(t *testing.T) {
 		}
 	}
 	sick.Store(true)
-	<-asked
-	mark := func(name string) {
-		t.Helper()
-		if err := n.Send(t.Context(), name); err != nil {
-			t.Fatal(err)
-		}
-	}
-	mark("MARK=1") // behind what was sent before it was sick
+	sent := make(chan error, 1)
+	go func() { // the socket may be full of what was sent before: nothing more is until that is read
+		<-asked
+		sent <- n.Send(t.Context(), "MARK=1")
+	}()
 	for m.next(t) != "MARK=1" {
 	}
-	<-asked
-	<-asked
-	mark("MARK=2")
+	if err := <-sent; err != nil {
+		t.Fatal(err)
+	}
+	wait()
+	wait()
+	if err := n.Send(t.Context(), "MARK=2"); err != nil {
+		t.Fatal(err)
+	}
 	if got := m.next(t); got != "MARK=2" {
 		t.Error("notified while the check fails:", got)
 	}
