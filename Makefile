@@ -23,7 +23,7 @@ testdata/lezer/node_modules: testdata/lezer/package-lock.json
 	touch $@
 
 test: testdata/azurite/node_modules testdata/lezer/node_modules ## everything, the real storage service included
-	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_REQUIRE_LEZER=1 $(GO) test -timeout 20m $(PKG)
+	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_REQUIRE_LEZER=1 $(GO) test -timeout 30m $(PKG)
 
 testdata/browser/node_modules: testdata/browser/package-lock.json
 	cd testdata/browser && npm ci --no-audit --no-fund --loglevel=error
@@ -35,7 +35,7 @@ test-browser: build testdata/browser/node_modules ## the page of logq serve in C
 
 REPORT   ?= test.json
 test-report: testdata/azurite/node_modules testdata/lezer/node_modules ## the same; failures are printed last, and REPORT gets all as test2json writes it
-	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_REQUIRE_LEZER=1 $(TOOL) gotestsum --format pkgname --jsonfile $(REPORT) -- -timeout 20m $(PKG)
+	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_REQUIRE_LEZER=1 $(TOOL) gotestsum --format pkgname --jsonfile $(REPORT) -- -timeout 30m $(PKG)
 
 test-large: testdata/azurite/node_modules ## retention of 24,000 blobs, and killed 40 times
 	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_LARGE=1 $(GO) test -count=1 -timeout 30m -v -run "TestLarge|TestRetainKilled|TestMemory" ./retention ./audit ./cmd/shipper

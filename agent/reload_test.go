@@ -16,11 +16,15 @@ import (
 	"logstow/buffer"
 	"logstow/config"
 	"logstow/input/multiline"
+	"logstow/internal/await"
 	"logstow/logmetrics"
 	"logstow/store"
 	"logstow/store/local"
 	"logstow/store/storetest"
 )
+
+// patience is how long tests wait for what takes moments, unless the machine is busy with other things.
+const patience = 2 * time.Minute
 
 // world is a directory with log files, buffer and stores, and the settings of a shipper of it.
 type world struct {
@@ -33,7 +37,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{t: t, dir: t.TempDir()}
 	w.settings = Settings{
 		Instance: "i", Service: "web", Stores: w.stores("s"), Inputs: []config.Input{w.files("a.log")},
-		FlushInterval: 10 * time.Millisecond, FlushSize: 1 << 20, Width: time.Hour, DrainTimeout: 20 * time.Second,
+		FlushInterval: 10 * time.Millisecond, FlushSize: 1 << 20, Width: time.Hour, DrainTimeout: patience,
 		BufferDir: w.path("buffer"), BufferSize: 64 << 20, OnLostPositions: buffer.RereadLost,
 	}
 	return w
@@ -94,7 +98,16 @@ func (w *world) startLogged() (p *pipeline, log *logBuffer, stop func() (log str
 	p = newPipeline(w.settings, Options{Log: slog.New(slog.NewTextHandler(log, nil)), Getenv: noEnv})
 	ctx, cancel := context.WithCancelCause(w.t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- p.openAndRun(ctx) }()
+	go func() {
+		err := p.openAndRun(ctx)
+		ended <- err
+		for ctx.Err() == nil { // it ended by itself: a reload does not wait
+			select {
+			case <-p.reloads:
+			case <-ctx.Done():
+			}
+		}
+	}()
 	stop = sync.OnceValues(func() (string, error) {
 		cancel(ErrStopped)
 		err := <-ended
@@ -388,12 +401,7 @@ func TestLostPositionsAreRestored(t *testing.T) {
 	w.settings.OnLostPositions = buffer.SkipLost
 	p, stop := w.start()
 	reload(p, w.settings, w.settings) // it runs
-	for late := time.Now().Add(20 * time.Second); p.buffer.LostPositions() != buffer.UndecidedLost; time.Sleep(time.Millisecond) {
-		if time.Now().After(late) {
-			log, _ := stop()
-			t.Fatalf("the positions are still lost\n%s", log)
-		}
-	}
+	await.Until(t, patience, "the positions are not lost any more", func() bool { return p.buffer.LostPositions() == buffer.UndecidedLost })
 	again := w.settings
 	again.Inputs = append(again.Inputs[:1:1], w.files("b.log"))
 	reload(p, again, again)

@@ -103,11 +103,11 @@ func TestReloadFlushInterval(t *testing.T) {
 	w.append("a.log", "one\n")
 	p, stop := w.start()
 	reload(p, w.settings, w.settings) // it runs
-	await.Until(t, 20*time.Second, "the record waits", func() bool { return p.buffer.Stats().Open == 1 })
+	await.Until(t, patience, "the record waits", func() bool { return p.buffer.Stats().Open == 1 })
 	again := w.settings
 	again.FlushInterval = 10 * time.Millisecond
 	reload(p, again, again)
-	await.Until(t, 20*time.Second, "it is stored and indexed", func() bool {
+	await.Until(t, patience, "it is stored and indexed", func() bool {
 		st := p.buffer.Stats()
 		return p.uploader.Stats().Segments == 1 && st.Waiting+st.Sending == 0
 	})

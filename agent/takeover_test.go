@@ -13,6 +13,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/buffer"
+	"logstow/internal/await"
 	"logstow/record"
 	"logstow/store"
 	"logstow/store/storetest"
@@ -195,9 +196,7 @@ func TestTakeoverIsGivenBack(t *testing.T) {
 	leave(t, gone, "gone", "x")
 	done := make(chan error, 1)
 	go func() { done <- take.try(t.Context(), gone) }()
-	for take.uploader.CurrentError() == nil {
-		time.Sleep(time.Millisecond)
-	}
+	await.Until(t, patience, "the store does not answer", func() bool { return take.uploader.CurrentError() != nil })
 	b, err := openOwn(t.Context(), buffer.Options{Dir: gone, Instance: "gone"})
 	if err != nil {
 		t.Fatal(err)
@@ -251,7 +250,7 @@ func TestOwnBufferInUse(t *testing.T) {
 	}
 	defer b.Close()
 	began := time.Now()
-	if _, err := openOwn(t.Context(), buffer.Options{Dir: dir, Instance: "i"}); !errors.Is(err, buffer.ErrLocked) || time.Since(began) > wantedFor/4 {
+	if _, err := openOwn(t.Context(), buffer.Options{Dir: dir, Instance: "i"}); !errors.Is(err, buffer.ErrLocked) || time.Since(began) > wantedFor/2 { // which it would wait for its return
 		t.Errorf("after %v: %v", time.Since(began), err)
 	}
 }

@@ -330,6 +330,9 @@ func (w *world) count(body []byte) error {
 	return nil
 }
 
+// hang is how long nothing may move.
+const hang = 2 * time.Minute
+
 // standstill waits until nothing is appended or delivered any more, or moves reaches most, or
 // all is done.
 func (p *process) standstill(most int64) {
@@ -347,6 +350,9 @@ func (p *process) standstill(most int64) {
 		}
 		if now != last {
 			last, since = now, time.Now()
+		}
+		if time.Since(since) > hang {
+			p.w.t.Fatalf("nothing moved for %v: %+v\n%s", hang, p.b.Stats(), p.w.log)
 		}
 	}
 }
@@ -366,7 +372,6 @@ func (p *process) kill() {
 // end waits until all is read and delivered, and closes.
 func (p *process) end() {
 	p.w.t.Helper()
-	const hang = 20 * time.Second
 	last, since := p.moves.Load(), time.Now()
 	for done := false; !done; {
 		select {

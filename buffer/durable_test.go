@@ -257,29 +257,16 @@ func TestMaxSizeBlocks(t *testing.T) {
 		}
 	}
 	// Deliver the rest.
-	for {
-		select {
-		case err := <-done:
-			if err != nil {
-				t.Fatal(err)
-			}
-			b.Drain(t.Context())
-			for _, s := range rest(t, b) {
-				records += uint64(len(s.records))
-			}
-			if records != chunks {
-				t.Errorf("%d records, want %d", records, chunks)
-			}
-			return
-		default:
-			if b.Stats().Waiting > 0 {
-				batch := next(t, b)
-				records += batch.Meta.Records
-				if err := batch.Done(); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
+	drained := background(func() error {
+		err := <-done
+		b.Drain(t.Context())
+		return err
+	})
+	for _, s := range rest(t, b) {
+		records += uint64(len(s.records))
+	}
+	if err := <-drained; err != nil || records != chunks {
+		t.Errorf("%d records, want %d; %v", records, chunks, err)
 	}
 }
 

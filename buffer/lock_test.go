@@ -58,7 +58,7 @@ func TestLockRemoved(t *testing.T) {
 				t.Errorf("opened a second time: %v", err)
 			}
 			// The first one detects it and returns no more batches.
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			if _, err := first.Next(ctx); err == nil || errors.Is(err, io.EOF) || errors.Is(err, buffer.ErrClosed) {
 				t.Errorf("the first one goes on: %v", err)

@@ -312,6 +312,7 @@ func TestReserveAfterClose(t *testing.T) {
 	t.Parallel()
 	for _, drained := range []bool{true, false} {
 		w := newWorld(t, MinDisk, 1)
+		w.flushInterval = -1
 		b, err := Open(t.Context(), w.options())
 		if err != nil {
 			t.Fatal(err)

@@ -21,6 +21,12 @@ import (
 
 var errFault = errors.New("connection lost")
 
+// overtaken reports whether an error only says that other compactions were faster several times, as those are
+// beside one that is stopped again and again: the next run goes on.
+func overtaken(err error) bool {
+	return strings.HasSuffix(err.Error(), "others change it all the time") && !strings.Contains(err.Error(), "\n")
+}
+
 // Compactions that fail at random requests, and lose responses, run beside shippers of late and
 // repeated segments and beside queries: no query misses a record that was there when it began, or
 // has one twice.
@@ -84,7 +90,7 @@ func TestLongConcurrent(t *testing.T) {
 				switch err := errors.Join(err, report.Err()); {
 				case errors.Is(err, errFault):
 					failed.Add(1)
-				case err != nil:
+				case err != nil && !overtaken(err):
 					t.Error(err)
 					return
 				}
@@ -122,7 +128,10 @@ func TestLongConcurrent(t *testing.T) {
 		})
 	}
 	var old []plain
-	for range rounds {
+	begun := time.Now()
+	happened := func() bool { return outputs.Load() > 0 && failed.Load() > 0 }
+	// Queries may be much faster than compactions, which wait for the disk.
+	for round := 0; !t.Failed() && (round < rounds || !happened() && time.Since(begun) < 2*time.Minute); round++ {
 		p := f.segment(fmt.Sprintf("pod-%d", rnd.IntN(4)), hour(), time.Hour, 1+rnd.IntN(40))
 		f.store(p)
 		old = append(old, p)
@@ -134,12 +143,14 @@ func TestLongConcurrent(t *testing.T) {
 		select {
 		case <-answered: // by each in turn, so that compactions do something meanwhile
 		case <-failing:
+		case <-time.After(2 * time.Minute):
+			t.Error("no answer")
 		}
 	}
 	close(stop)
 	all.Wait()
 	t.Logf("%d outputs, %d runs failed, %d queries", outputs.Load(), failed.Load(), queries.Load())
-	if outputs.Load() == 0 || failed.Load() == 0 {
+	if !happened() {
 		t.Error("nothing happened")
 	}
 }

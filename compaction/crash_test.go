@@ -2,6 +2,7 @@ package compaction_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,10 +92,8 @@ func (w *crashWorld) grow(n int) {
 
 // run runs a compactor until it ends or is killed: at a named point, or after a while.
 func (w *crashWorld) run(point string, after time.Duration) {
-	ctx, cancel := context.WithCancel(w.t.Context())
-	if after > 0 {
-		ctx, cancel = context.WithTimeout(w.t.Context(), after)
-	}
+	const most = 3 * time.Minute // one that hangs
+	ctx, cancel := context.WithTimeout(w.t.Context(), cmp.Or(after, most))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, w.bin, w.dir)
 	cmd.Env = append(os.Environ(), crashpoint.Env+"="+point)
@@ -103,6 +102,8 @@ func (w *crashWorld) run(point string, after time.Duration) {
 	err := cmd.Run()
 	switch {
 	case err == nil:
+	case after == 0 && ctx.Err() != nil:
+		w.t.Errorf("compactor does not end within %v: %s", most, &stderr)
 	case strings.Contains(err.Error(), "killed"), errors.Is(err, context.DeadlineExceeded): // before it started
 		w.kills++
 	default:

@@ -34,8 +34,13 @@ func random(tb testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 1))
 }
 
+// began is when the tests began.
+//
+//nolint:gochecknoglobals // the same in all tests, also when an hour ends during one
+var began = time.Now().UTC()
+
 // hour is an hour that ended long enough ago, and is of a day that is kept.
-func hour() time.Time { return time.Now().UTC().Add(-5 * time.Hour).Truncate(time.Hour) }
+func hour() time.Time { return began.Add(-5 * time.Hour).Truncate(time.Hour) }
 
 // openStore is an embedded store in a directory of the test's own.
 func openStore(tb testing.TB) store.Store {

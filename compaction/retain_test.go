@@ -63,7 +63,10 @@ func TestLongRetainBeside(t *testing.T) {
 		until(func() error {
 			report, err := compaction.Run(t.Context(), s, o)
 			outputs.Add(report.Outputs)
-			return errors.Join(err, report.Err())
+			if err = errors.Join(err, report.Err()); err != nil && overtaken(err) {
+				return nil
+			}
+			return err
 		})
 	}
 	policy := retention.Policy{Keep: map[string]time.Duration{"": 24 * time.Hour}}
@@ -99,7 +102,10 @@ func TestLongRetainBeside(t *testing.T) {
 		})
 	}
 	old := make(map[*fleet][]plain)
-	for range rounds {
+	begun := time.Now()
+	happened := func() bool { return outputs.Load() > 0 && deleted.Load() > 0 }
+	// Queries may be much faster than what waits for the disk.
+	for round := 0; round < rounds || !happened() && time.Since(begun) < 2*time.Minute; round++ {
 		for _, f := range []*fleet{expired, kept} {
 			p := f.segment(fmt.Sprintf("pod-%d", rnd.IntN(4)), past, time.Hour, 1+rnd.IntN(40))
 			f.store(p)
@@ -115,14 +121,14 @@ func TestLongRetainBeside(t *testing.T) {
 		}
 		select {
 		case <-answered:
-		case <-time.After(time.Minute):
+		case <-time.After(2 * time.Minute):
 			t.Error("no answer")
 		}
 	}
 	close(stop)
 	all.Wait()
 	t.Logf("%d outputs, %d blobs deleted, %d queries", outputs.Load(), deleted.Load(), queries.Load())
-	if outputs.Load() == 0 || deleted.Load() == 0 {
+	if !happened() {
 		t.Error("nothing happened")
 	}
 	for range 2 { // the second deletes what waited for others

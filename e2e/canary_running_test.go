@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"logstow/internal/await"
 	"logstow/internal/azurite"
@@ -90,21 +89,21 @@ func (r *rig) shipThroughFaults(name, store string) string {
 		shown.WriteString(status.errs)
 	}
 	r.line(filepath.Join(name, "a.log"))
-	await.Until(t, 30*time.Second, "a record is stored", stored("1"))
+	await.Until(t, patience, "a record is stored", stored("1"))
 	r.outage()
 	r.line(filepath.Join(name, "b.log"))
-	await.Until(t, 30*time.Second, "the outage is logged", func() bool { return p.count("failed, retrying") > 0 })
+	await.Until(t, patience, "the outage is logged", func() bool { return p.count("failed, retrying") > 0 })
 	look()
 	configure("  - unknown: x\n")
 	p.signal(t, syscall.SIGHUP)
-	await.Until(t, 30*time.Second, "the configuration is rejected", func() bool { return p.count("reload rejected") > 0 })
+	await.Until(t, patience, "the configuration is rejected", func() bool { return p.count("reload rejected") > 0 })
 	r.faults(0.4)
 	r.line(filepath.Join(name, "c.log"))
-	await.Until(t, 60*time.Second, "all is stored", stored("3"))
+	await.Until(t, patience, "all is stored", stored("3"))
 	look()
 	r.faults(0)
 	p.signal(t, syscall.SIGTERM)
-	p.end(t, 40*time.Second)
+	p.end(t, patience)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return shown.String() + p.out.String()

@@ -36,7 +36,7 @@ func TestCrashAcknowledged(t *testing.T) {
 			s := senders{rig: r, bin: bin, acked: map[string]bool{}, last: map[string]int{}}
 			points := pointNames(t)
 			next := len(points) * i / 2
-			for run := 1; r.kills < max(6, crashKills(t)/10); run++ {
+			for run, late := 1, time.Now().Add(5*time.Minute); r.kills < max(6, crashKills(t)/10) || len(s.acked) == 0 && time.Now().Before(late); run++ {
 				r.faults(r.rnd.Float64() * 0.3)
 				point := ""
 				if run%3 != 0 && len(points) > 0 {
@@ -131,7 +131,7 @@ func (s *senders) settle() {
 	s.t.Helper()
 	s.faults(0)
 	p := s.startTo(filepath.Join(s.root, "drained"), nil, s.args(0, "-drain")...)
-	p.end(s.t, time.Minute)
+	p.end(s.t, patience)
 	if p.status() != 0 {
 		s.t.Fatalf("the last run ended with status %d, output:\n%s", p.status(), p.tail())
 	}

@@ -40,6 +40,8 @@ type rig struct {
 	// ended before they came there.
 	hits, missed map[string]int
 	kills        int
+	// cut are lines that may have been read as two, with those.
+	cut map[string][2]string
 }
 
 // newRig makes a rig on the local store or, with azure, on a new container of Azurite.
@@ -61,7 +63,7 @@ func newRig(t *testing.T, azure bool) *rig {
 	}
 	r := &rig{
 		t: t, root: root, logs: filepath.Join(root, "logs"), buffer: filepath.Join(root, "buffer"),
-		seed: seed, rnd: rand.New(rand.NewPCG(seed, 1)), hits: map[string]int{}, missed: map[string]int{},
+		seed: seed, rnd: rand.New(rand.NewPCG(seed, 1)), hits: map[string]int{}, missed: map[string]int{}, cut: map[string][2]string{},
 	}
 	t.Logf("LOGSTOW_CRASH_SEED=%d, in %s", seed, root)
 	t.Cleanup(func() {
@@ -199,6 +201,9 @@ func armedShipper(t *testing.T) string {
 	return path
 }
 
+// patience is how long tests wait for what takes moments, unless the machine is busy with other things.
+const patience = 2 * time.Minute
+
 // process is a running program. It ends with the test at the latest.
 type process struct {
 	cmd   *exec.Cmd
@@ -241,6 +246,13 @@ func (p *process) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.out.Write(b)
+}
+
+// output is all that the program wrote.
+func (p *process) output() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.String()
 }
 
 // tail is the end of what the program wrote.
@@ -345,7 +357,7 @@ func (r *rig) read(p *process, path string) {
 // logged waits until the write-ahead log holds a text.
 func (r *rig) logged(text string) {
 	r.t.Helper()
-	await.Until(r.t, time.Minute, "in the log: "+text, func() bool {
+	await.Until(r.t, patience, "in the log: "+text, func() bool {
 		files, err := filepath.Glob(filepath.Join(r.buffer, "wal", "*.log"))
 		if err != nil {
 			r.t.Fatal(err)

@@ -112,10 +112,10 @@ func TestCrashCopiedBuffer(t *testing.T) {
 		appendFile(t, filepath.Join(r.logs, "app.log"), b.String())
 	}
 	logs(0, 3000, sealed)
-	p := r.start(plain(), nil, r.args("--drain-timeout", "2s", r.glob())...)
+	p := r.start(plain(), nil, r.args("--drain-timeout", "20s", r.glob())...)
 	r.read(p, filepath.Join(r.logs, "app.log"))
-	p.signal(t, os.Interrupt) // which seals everything
-	p.end(t, 20*time.Second)
+	p.signal(t, os.Interrupt) // which seals everything, also what it has still to read
+	p.end(t, patience)
 	// Not sealed: nothing is flushed for an hour, and then killed.
 	open := map[string]bool{}
 	logs(3000, 3500, open)

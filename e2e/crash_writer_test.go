@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -23,7 +24,12 @@ type writer struct {
 	lines   int // written so far
 	rotated int
 	left    int // lines until the file is rotated
+	// cut are lines whose second piece was so late that the first may be a line of its own, with the pieces.
+	cut map[string][2]string
 }
+
+// latePiece is less than the time after which the shipper takes a last line without newline as a line, which is five seconds.
+const latePiece = 3 * time.Second
 
 // rotations are the ways in which files are rotated; none removes data.
 var rotations = []func(w *writer) error{
@@ -91,6 +97,7 @@ func (w *writer) write(t *testing.T, count int) {
 		at := w.rnd.IntN(b.Len())
 		pieces = []string{b.String()[:at], b.String()[at:]}
 	}
+	began := time.Now()
 	for i, piece := range pieces {
 		if i > 0 {
 			time.Sleep(time.Duration(w.rnd.IntN(20)) * time.Millisecond) // a line that is not whole yet
@@ -99,6 +106,22 @@ func (w *writer) write(t *testing.T, count int) {
 			t.Error(err)
 		}
 	}
+	if len(pieces) == 2 && time.Since(began) > latePiece {
+		w.noteCut(pieces[0], pieces[1])
+	}
+}
+
+// noteCut notes the line that two pieces have together.
+func (w *writer) noteCut(before, after string) {
+	before = before[strings.LastIndexByte(before, '\n')+1:]
+	after, _, _ = strings.Cut(after, "\n")
+	if before == "" {
+		return
+	}
+	if w.cut == nil {
+		w.cut = map[string][2]string{}
+	}
+	w.cut[before+after] = [2]string{before, after}
 }
 
 // open begins a new file.
@@ -167,7 +190,9 @@ func (r *rig) write() (stop func() map[string]bool) {
 			close(end)
 			lines = map[string]bool{}
 			for range rotations {
-				(<-done).all(lines)
+				w := <-done
+				w.all(lines)
+				maps.Copy(r.cut, w.cut)
 			}
 		}
 		return lines

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
@@ -102,11 +101,11 @@ func goOn(t *testing.T, s target, file string) {
 		t.Fatal(err)
 	}
 	p := startEarlier(t, root, s.env, "--once")
-	p.end(t, time.Minute)
+	p.end(t, patience)
 	if p.status() != 0 {
 		t.Fatalf("status %d\n%s", p.status(), p.tail())
 	}
-	if n := strings.Count(p.tail(), "resuming at the position of an earlier run"); n != len(names) {
+	if n := p.count("resuming at the position of an earlier run"); n != len(names) {
 		t.Errorf("%d files are resumed, want %d:\n%s", n, len(names), p.tail())
 	}
 	for service := range names {
@@ -259,13 +258,13 @@ func writeEarlier(t *testing.T, file string) {
 	write("queue.log", "2024-03-05T15:00:00Z DEBUG queue, first\n")
 	// The first run seals what it reads; the second one is killed with records in the log.
 	first := startEarlier(t, root, nil, "--once", "--retry-for", "1s")
-	first.end(t, time.Minute)
+	first.end(t, patience)
 	const last = "2024-03-05T18:00:00Z INFO queue, last"
 	write("app.log", "2024-03-05T17:00:00Z INFO web, fourth\n2024-03-05T17:00:01Z INFO web, half a")
 	write("queue.log", "2024-03-05T17:00:00Z INFO queue, second\n"+last+"\n")
 	second := startEarlier(t, root, nil, "--from-start")
 	log := filepath.Join(root, "buffer", "wal")
-	await.Until(t, time.Minute, "records in the log", func() bool {
+	await.Until(t, patience, "records in the log", func() bool {
 		var all []byte
 		names, err := filepath.Glob(filepath.Join(log, "*.log"))
 		for _, name := range names {

@@ -48,7 +48,7 @@ func TestGrant(t *testing.T) {
 		}
 	}
 	// Ended: what was true until then is not reported for then.
-	if r := s.command(t, nil, "shipper", "grant", "--service", "api", "--expires", "2s", "--out", file+"3"); r.status != 0 {
+	if r := s.command(t, nil, "shipper", "grant", "--service", "api", "--expires", "15s", "--out", file+"3"); r.status != 0 {
 		t.Fatalf("status %d, standard error:\n%s", r.status, r.errs)
 	}
 	var ended struct{ Expires time.Time }

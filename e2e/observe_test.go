@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"logstow/internal/await"
 )
@@ -17,8 +16,8 @@ func (p *process) address(t *testing.T, message string) string {
 	t.Helper()
 	said := regexp.MustCompile(`"msg":"` + message + `".*"address":"([^"]+)"`)
 	var found []string
-	await.Until(t, 20*time.Second, message, func() bool {
-		found = said.FindStringSubmatch(p.tail())
+	await.Until(t, patience, message, func() bool {
+		found = said.FindStringSubmatch(p.output())
 		return found != nil
 	})
 	return found[1]
@@ -58,7 +57,7 @@ func TestObserve(t *testing.T) {
 	if answer.StatusCode != http.StatusNoContent {
 		t.Fatalf("status %d", answer.StatusCode)
 	}
-	await.Until(t, 20*time.Second, "the records are stored", func() bool {
+	await.Until(t, patience, "the records are stored", func() bool {
 		_, text := get(t, metrics+"/metrics")
 		return strings.Contains(text, `logstow_output_records_total{service="crash"} 2`)
 	})
@@ -77,7 +76,7 @@ func TestObserve(t *testing.T) {
 		}
 	}
 	p.signal(t, os.Interrupt)
-	p.end(t, 20*time.Second)
+	p.end(t, patience)
 	if p.status() != 0 {
 		t.Errorf("status %d: %s", p.status(), p.tail())
 	}

@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"logstow/internal/await"
 )
@@ -27,7 +26,7 @@ func TestReadyInOutage(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = answer.Body.Close()
-	await.Until(t, 30*time.Second, "the outage is noticed", func() bool {
+	await.Until(t, patience, "the outage is noticed", func() bool {
 		status, body := get(t, metrics+"/readyz?storage=1")
 		return status == http.StatusServiceUnavailable && strings.Contains(body, "cannot store batches")
 	})
@@ -35,12 +34,12 @@ func TestReadyInOutage(t *testing.T) {
 		t.Errorf("readyz in the outage: %d %s", status, body)
 	}
 	r.faults(0)
-	await.Until(t, 60*time.Second, "storage is back", func() bool {
+	await.Until(t, patience, "storage is back", func() bool {
 		status, _ := get(t, metrics+"/readyz?storage=1")
 		return status == http.StatusOK
 	})
 	p.signal(t, os.Interrupt)
-	p.end(t, 30*time.Second)
+	p.end(t, patience)
 	if p.status() != 0 {
 		t.Errorf("status %d: %s", p.status(), p.tail())
 	}

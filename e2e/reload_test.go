@@ -39,14 +39,13 @@ func TestReload(t *testing.T) {
 	stop := r.write()
 	start := func() *process {
 		p := r.start(plain(), nil, "run", "--config", file)
-		await.Until(t, 20*time.Second, "it starts", func() bool { return strings.Contains(p.tail(), `"started"`) })
+		await.Until(t, patience, "it starts", p.started)
 		return p
 	}
 	p := start()
 	kills, taken, refused := 0, 0, 0
 	for range 20 {
 		time.Sleep(r.instant())
-		before := p.tail()
 		var want string
 		switch r.rnd.IntN(5) {
 		case 0:
@@ -66,20 +65,16 @@ func TestReload(t *testing.T) {
 			want = "configuration reloaded"
 			taken++
 		}
-		had := strings.Count(before, want)
+		had := p.count(want)
 		p.signal(t, syscall.SIGHUP)
-		await.Until(t, 20*time.Second, want, func() bool {
-			// The tail is bounded: what was logged before may have left it.
-			now := p.tail()
-			return strings.Count(now, want) > had || !strings.HasPrefix(now, before) && strings.Contains(strings.TrimPrefix(now, before), want)
-		})
+		await.Until(t, patience, want, func() bool { return p.count(want) > had })
 	}
 	lines := stop()
 	p.signal(t, syscall.SIGTERM)
-	p.end(t, 30*time.Second)
+	p.end(t, patience)
 	configure(stores[0], all)
 	p = r.start(plain(), nil, "run", "--config", file, "--once", "--retry-for", "60s")
-	p.end(t, time.Minute)
+	p.end(t, patience)
 	if p.status() != 0 {
 		t.Fatalf("the last run ended with status %d, output:\n%s", p.status(), p.tail())
 	}

@@ -150,7 +150,7 @@ func node(script, library string, kind func(address string) []string) func(*send
 		if _, err := os.Stat(filepath.Join(senders, "node_modules", library)); err != nil {
 			missing(s.t, library, "run npm ci in testdata/senders")
 		}
-		ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 		defer cancel()
 		args := append([]string{script, senders}, append(kind(address), fmt.Sprint(sent))...)
 		if out, err := exec.CommandContext(ctx, "node", args...).CombinedOutput(); err != nil || len(out) > 0 {
@@ -224,7 +224,7 @@ func TestSenders(t *testing.T) {
 				s.file, _ = s.configured(lines.String())
 				c.send(s, addresses[i])
 				var got result
-				deadline := time.Now().Add(30 * time.Second)
+				deadline := time.Now().Add(patience)
 				for bytes.Count(got.out, []byte("\n")) < sent && time.Now().Before(deadline) {
 					time.Sleep(100 * time.Millisecond)
 					// Until something is stored there is nothing to query.
@@ -237,7 +237,7 @@ func TestSenders(t *testing.T) {
 		}
 	})
 	p.signal(t, syscall.SIGTERM)
-	p.end(t, 30*time.Second)
+	p.end(t, patience)
 	if p.status() != 0 {
 		t.Errorf("the shipper ended with status %d, output:\n%s", p.status(), p.tail())
 	}
@@ -256,8 +256,8 @@ func (r *rig) listen(all []sender) (p *process, addresses []string) {
 		r.t.Fatal(err)
 	}
 	p = r.start(plain(), nil, "run", "--config", file)
-	await.Until(r.t, 20*time.Second, "it starts", p.started)
-	for l := range strings.Lines(p.tail()) {
+	await.Until(r.t, patience, "it starts", p.started)
+	for l := range strings.Lines(p.output()) {
 		var said struct{ Msg, Address string }
 		if json.Unmarshal([]byte(l), &said) == nil && said.Msg == "listening" {
 			addresses = append(addresses, said.Address)

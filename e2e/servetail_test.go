@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 
@@ -48,7 +47,7 @@ func TestServeTail(t *testing.T) {
 			write(0, 500)
 			shipper := r.start(plain(), nil, r.args(r.glob())...)
 			var s *server
-			await.Until(t, 20*time.Second, "something is stored", func() bool {
+			await.Until(t, patience, "something is stored", func() bool {
 				return strings.HasPrefix(string(r.command(t, nil, "logq", "services").out), "crash")
 			})
 			s = r.serve(t)
@@ -57,7 +56,7 @@ func TestServeTail(t *testing.T) {
 				t.Fatal(err)
 			}
 			// Segments of one file come in their order; the records of one poll are in the order of time.
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 			defer cancel()
 			got := map[string]int{}
 			read := func(want int) {
@@ -90,7 +89,7 @@ func TestServeTail(t *testing.T) {
 			}
 			for _, p := range []*process{shipper, s.process} {
 				p.signal(t, os.Interrupt)
-				p.end(t, 20*time.Second)
+				p.end(t, patience)
 				if p.status() != 0 {
 					t.Errorf("status %d: %s", p.status(), p.tail())
 				}

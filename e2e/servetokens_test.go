@@ -215,7 +215,7 @@ func (s *server) testLog(t *testing.T) {
 	}
 	var all []request
 	log := ""
-	await.Until(t, 10*time.Second, "the requests are logged", func() bool {
+	await.Until(t, patience, "the requests are logged", func() bool {
 		log, all = s.tail(), nil
 		_, log, _ = strings.Cut(log, "\n") // the first line may be a part
 		for line := range strings.Lines(log) {

@@ -39,9 +39,9 @@ func TestLongSmallDisk(t *testing.T) {
 			r.outage()
 			for range 2 { // the second finds the disk full
 				p := r.start(plain(), nil, follow...)
-				await.Until(t, time.Minute, "the disk is full", func() bool { return strings.Contains(p.tail(), "the buffer is full") })
+				await.Until(t, patience, "the disk is full", func() bool { return p.count("the buffer is full") > 0 })
 				p.signal(t, syscall.SIGTERM)
-				p.end(t, 10*time.Second)
+				p.end(t, patience)
 				if p.status() != 3 {
 					t.Fatalf("status %d, want 3; output of the shipper:\n%s", p.status(), p.tail())
 				}

@@ -68,7 +68,7 @@ func TestSoak(t *testing.T) {
 	s.all.Wait()
 	s.faults(0)
 	p.signal(t, syscall.SIGTERM)
-	p.end(t, time.Minute)
+	p.end(t, patience)
 	if p.status() != 0 {
 		t.Fatalf("it ended with status %d, output:\n%s", p.status(), p.tail())
 	}
@@ -126,6 +126,7 @@ func (s *soak) writeFiles() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			w.all(s.lines)
+			maps.Copy(s.cut, w.cut)
 		})
 	}
 }
@@ -226,7 +227,7 @@ func (s *soak) run(p *process, metrics string, d time.Duration) map[string][]flo
 	s.configure(0) // all inputs, to read to their ends
 	before := p.count("configuration reloaded")
 	p.signal(s.t, syscall.SIGHUP)
-	await.Until(s.t, 20*time.Second, "the last configuration", func() bool { return p.count("configuration reloaded") > before })
+	await.Until(s.t, patience, "the last configuration", func() bool { return p.count("configuration reloaded") > before })
 	if before < reload-1 {
 		s.t.Errorf("%d of %d configurations were taken up", before, reload)
 	}

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"logstow/internal/await"
 )
@@ -22,11 +21,11 @@ func TestStarted(t *testing.T) {
 	for run := range 3 {
 		p := r.start(plain(), nil, "run", "--store", r.store, "--service", "started", "--instance", "pod", "--flush-interval", "1h",
 			"--buffer-dir", fmt.Sprintf("%s-%d", r.buffer, run), filepath.Join(r.logs, "*.log"))
-		await.Until(t, 20*time.Second, "it starts", p.started)
+		await.Until(t, patience, "it starts", p.started)
 		appendFile(t, filepath.Join(r.logs, "old-1499.log"), fmt.Sprintf("appended %d\n", run))
 		appendFile(t, filepath.Join(r.logs, fmt.Sprintf("new-%d.log", run)), fmt.Sprintf("created %d\n", run))
 		p.signal(t, syscall.SIGTERM)
-		p.end(t, 20*time.Second)
+		p.end(t, patience)
 		if p.status() != 0 {
 			t.Fatalf("status %d, output:\n%s", p.status(), p.tail())
 		}

@@ -334,7 +334,7 @@ var varying = []struct {
 	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "$$REQUEST"}, // a request
 	{regexp.MustCompile(`\bsegments[0-9a-f]{8}[0-9a-z]*2[0-9]{7}\b`), "$$TABLE"},                          // its container and day
 	{regexp.MustCompile(`"seconds":[0-9.e-]+`), `"seconds":$$N`},                                          // a duration
-	{regexp.MustCompile(`\b[0-9]s {6}`), "$$N      "},                                                     // an age in a table
+	{regexp.MustCompile(`\b([0-9]s {3}|[0-9]{2}s {2}|[0-9]m[0-9]s |[0-9]m[0-9]{2}s) {3}`), "$$N      "},   // an age in a table
 	{regexp.MustCompile(`"log_bytes":[0-9]+`), `"log_bytes":$$N`},                                         // holds inode numbers
 	{regexp.MustCompile(`\(go1[^)]*\)`), "($$GO)"},                                                        // compiler and platform
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,8 +31,8 @@ func TestLeftEarly(t *testing.T) {
 		"unknown only": {retention.Policy{Keep: map[string]time.Duration{"a": 40 * day}}, 1},
 		"tiers":        {retention.Policy{Keep: map[string]time.Duration{"": 15 * day}, CoolAfter: 3 * day}, 8 + 1},
 	} {
-		s := &synthetic{services: 1, perService: 50_000, today: time.Now().UTC().Truncate(day)}
-		report, err := retention.Run(t.Context(), s, c.policy, retention.Options{DryRun: true})
+		s := &synthetic{services: 1, perService: 50_000, today: firstDay()}
+		report, err := retain(t.Context(), s, c.policy, retention.Options{DryRun: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestLeftEarly(t *testing.T) {
 // Of two clocks the earlier one decides what is past, whichever it is.
 func TestEarlierClock(t *testing.T) {
 	t.Parallel()
-	noon := time.Now().UTC().Truncate(day).Add(12 * time.Hour)
+	noon := firstDay().Add(12 * time.Hour)
 	midnight := noon.Truncate(day)
 	for name, clocks := range map[string][2]time.Time{
 		"ours":   {midnight.Add(-time.Minute), midnight.Add(time.Minute)},
@@ -56,7 +56,7 @@ func TestEarlierClock(t *testing.T) {
 		kept := put(t, s, "api", "", midnight.AddDate(0, 0, -3), 1)
 		h := hooked{Store: s, now: func() (time.Time, error) { return clocks[1], nil }}
 		o := retention.Options{Now: func() time.Time { return clocks[0] }}
-		report, err := retention.Run(t.Context(), h, retention.Policy{Keep: map[string]time.Duration{"": 2 * day}}, o)
+		report, err := retain(t.Context(), h, retention.Policy{Keep: map[string]time.Duration{"": 2 * day}}, o)
 		if err != nil || report.Blobs != 1 || !report.Now.Equal(midnight.Add(-time.Minute)) {
 			t.Errorf("%s: %v, %+v", name, err, report)
 		}
@@ -68,7 +68,7 @@ func TestEarlierClock(t *testing.T) {
 	for off, refused := range map[time.Duration]bool{time.Hour: false, time.Hour + 1: true, -time.Hour: false, -time.Hour - 1: true} {
 		h := hooked{Store: storetest.OpenLocal(t), now: func() (time.Time, error) { return noon, nil }}
 		o := retention.Options{Now: func() time.Time { return noon.Add(off) }}
-		_, err := retention.Run(t.Context(), h, retention.Policy{Keep: map[string]time.Duration{"": 2 * day}}, o)
+		_, err := retain(t.Context(), h, retention.Policy{Keep: map[string]time.Duration{"": 2 * day}}, o)
 		if errors.Is(err, retention.ErrClock) != refused {
 			t.Errorf("off by %v: %v", off, err)
 		}
@@ -76,7 +76,7 @@ func TestEarlierClock(t *testing.T) {
 	// Without the time of storage nothing is deleted.
 	h := hooked{Store: storetest.OpenLocal(t), now: func() (time.Time, error) { return time.Time{}, store.ErrInvalid }}
 	o := retention.Options{Force: true}
-	if _, err := retention.Run(t.Context(), h, retention.Policy{Keep: map[string]time.Duration{"": day}}, o); !errors.Is(err, store.ErrInvalid) {
+	if _, err := retain(t.Context(), h, retention.Policy{Keep: map[string]time.Duration{"": day}}, o); !errors.Is(err, store.ErrInvalid) {
 		t.Errorf("without a clock: %v", err)
 	}
 }
@@ -86,7 +86,7 @@ func TestEarlierClock(t *testing.T) {
 func TestEdgesOfDays(t *testing.T) {
 	t.Parallel()
 	backends(t, func(t *testing.T, s store.Store) {
-		today := time.Now().UTC().Truncate(day)
+		today := firstDay()
 		first := today.AddDate(0, 0, -2) // the first day kept
 		var gone, kept []string
 		for _, service := range []string{"a", "a-b", "a.b", "a0", "ab"} {
@@ -114,8 +114,8 @@ func TestEdgesOfDays(t *testing.T) {
 			t.Fatal(err)
 		}
 		kept = append(kept, later.Name.String())
-		o := retention.Options{Now: func() time.Time { return time.Now().In(time.FixedZone("", 13*3600)) }}
-		report, err := retention.Run(t.Context(), s, retention.Policy{Keep: map[string]time.Duration{"": 2 * day}}, o)
+		o := retention.Options{Now: func() time.Time { return clock().In(time.FixedZone("", 13*3600)) }}
+		report, err := retain(t.Context(), s, retention.Policy{Keep: map[string]time.Duration{"": 2 * day}}, o)
 		if err != nil || report.Err() != nil || report.Blobs != int64(len(gone)) {
 			t.Errorf("%v, %v, %+v", err, report.Err(), report)
 		}
@@ -141,7 +141,7 @@ func TestEdgesOfDays(t *testing.T) {
 func TestMaxBytesClasses(t *testing.T) {
 	t.Parallel()
 	s := storetest.OpenLocal(t)
-	today := time.Now().UTC().Truncate(day)
+	today := firstDay()
 	var size int64
 	for age := range 6 {
 		d := today.AddDate(0, 0, -age)
@@ -160,11 +160,11 @@ func TestMaxBytesClasses(t *testing.T) {
 	// By time the default class goes but for three days; what other classes hold stays: 3 + 6 + 6 + 1.
 	// The oldest days of the two named classes go until 12 fit, of which 11 are left: 4 of audit, of these the youngest with the default class.
 	policy := retention.Policy{Keep: map[string]time.Duration{"": 2 * day, "audit": retention.Forever}, MaxBytes: 12 * size}
-	dry, err := retention.Run(t.Context(), s, policy, retention.Options{DryRun: true})
+	dry, err := retain(t.Context(), s, policy, retention.Options{DryRun: true})
 	if err != nil || dry.Err() != nil {
 		t.Fatal(err, dry.Err())
 	}
-	report, err := retention.Run(t.Context(), s, policy, retention.Options{})
+	report, err := retain(t.Context(), s, policy, retention.Options{})
 	if err != nil || report.Err() != nil {
 		t.Fatal(err, report.Err())
 	}
@@ -190,11 +190,14 @@ func TestRate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			// The last day's stay: a twentieth.
-			s := &synthetic{services: 1, perService: (batches + 1) * store.MaxDelete, today: time.Now().UTC().Truncate(day)}
-			var last, changed atomic.Int64
+			s := &synthetic{services: 1, perService: (batches + 1) * store.MaxDelete, today: firstDay()}
+			var mu sync.Mutex
+			var last time.Time
+			changed := 0
 			note := func(n int) error {
-				last.Store(time.Now().UnixNano())
-				changed.Add(int64(n))
+				mu.Lock()
+				defer mu.Unlock()
+				last, changed = time.Now(), changed+n
 				return nil
 			}
 			h := hooked{
@@ -204,12 +207,12 @@ func TestRate(t *testing.T) {
 				tier:   func(names []string) error { return note(len(names)) },
 			}
 			began := time.Now()
-			if _, err := retention.Run(t.Context(), h, policy, retention.Options{Rate: rate}); err != nil {
+			if _, err := retain(t.Context(), h, policy, retention.Options{Rate: rate}); err != nil {
 				t.Fatal(err)
 			}
-			least := time.Duration(changed.Load()-store.MaxDelete) * time.Second / rate
-			if took := time.Unix(0, last.Load()).Sub(began); took < least || changed.Load() < batches*store.MaxDelete {
-				t.Errorf("%d blobs in %v: that is faster than %d a second", changed.Load(), took, rate)
+			least := time.Duration(changed-store.MaxDelete) * time.Second / rate
+			if took := last.Sub(began); took < least || changed < batches*store.MaxDelete {
+				t.Errorf("%d blobs in %v: that is faster than %d a second", changed, took, rate)
 			}
 		})
 	}

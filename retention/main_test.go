@@ -12,6 +12,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/internal/azurite"
 	"logstow/record"
+	"logstow/retention"
 	"logstow/store"
 	"logstow/store/azure"
 	"logstow/store/storetest"
@@ -19,6 +20,31 @@ import (
 )
 
 func TestMain(m *testing.M) { os.Exit(azurite.Main(m)) }
+
+// began is when the tests began.
+//
+//nolint:gochecknoglobals // the same in all tests, also when a day ends during one
+var began = time.Now().UTC()
+
+// firstDay is the day on which the tests began.
+func firstDay() time.Time { return began.Truncate(day) }
+
+// clock is the time, which stops at the end of the first day.
+func clock() time.Time {
+	now, last := time.Now(), firstDay().Add(day-1)
+	if now.After(last) {
+		return last
+	}
+	return now
+}
+
+// retain is [retention.Run] on the first day: of two clocks the earlier one decides.
+func retain(ctx context.Context, s store.Store, p retention.Policy, o retention.Options) (retention.Report, error) {
+	if o.Now == nil {
+		o.Now = clock
+	}
+	return retention.Run(ctx, s, p, o)
+}
 
 // backends runs a test on both.
 func backends(t *testing.T, f func(t *testing.T, s store.Store)) {

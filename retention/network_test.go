@@ -44,7 +44,7 @@ func TestFaults(t *testing.T) {
 		t.Run(fault.String(), func(t *testing.T) {
 			t.Parallel()
 			a, s := network(t)
-			past := time.Now().UTC().Truncate(day).AddDate(0, 0, -9)
+			past := firstDay().AddDate(0, 0, -9)
 			for age := range 4 {
 				put(t, s, "api", "", past.AddDate(0, 0, -age), 1)
 				put(t, s, "web", "", past.AddDate(0, 0, -age), 2)
@@ -66,7 +66,7 @@ func TestFaults(t *testing.T) {
 				_, known := seen.LoadOrStore(r.Method+r.URL.Path+r.URL.Query().Get("comp")+r.URL.Query().Get("prefix"), true)
 				return !known
 			}})
-			report, err := retention.Run(t.Context(), faulty, retention.Policy{Keep: map[string]time.Duration{"": 5 * day}}, retention.Options{})
+			report, err := retain(t.Context(), faulty, retention.Policy{Keep: map[string]time.Duration{"": 5 * day}}, retention.Options{})
 			if err != nil || report.Err() != nil || report.Blobs != 8 || report.Late != 0 {
 				t.Errorf("%v, %v, %+v", err, report.Err(), report)
 			}
@@ -83,14 +83,14 @@ func TestFaults(t *testing.T) {
 func TestHeldByStorage(t *testing.T) {
 	t.Parallel()
 	_, s := network(t)
-	past := time.Now().UTC().Truncate(day).AddDate(0, 0, -9)
+	past := firstDay().AddDate(0, 0, -9)
 	held := put(t, s, "api", "", past, 1)
 	put(t, s, "api", "", past, 2)
 	put(t, s, "web", "", past, 1)
 	put(t, s, "web", "", past.AddDate(0, 0, -1), 1)
 	changeLease(t, s, held, "acquire")
 	policy := retention.Policy{Keep: map[string]time.Duration{"": day}}
-	report, err := retention.Run(t.Context(), s, policy, retention.Options{})
+	report, err := retain(t.Context(), s, policy, retention.Options{})
 	if err != nil || !errors.Is(report.Err(), store.ErrHeld) || report.Blobs != 3 || !slices.Equal(report.StayedNames, []string{held}) {
 		t.Errorf("%v, %v, %+v", err, report.Err(), report)
 	}
@@ -102,7 +102,7 @@ func TestHeldByStorage(t *testing.T) {
 		t.Error(diff)
 	}
 	changeLease(t, s, held, "break")
-	if report, err := retention.Run(t.Context(), s, policy, retention.Options{}); err != nil || report.Err() != nil || len(state(t, s)) != 0 {
+	if report, err := retain(t.Context(), s, policy, retention.Options{}); err != nil || report.Err() != nil || len(state(t, s)) != 0 {
 		t.Errorf("%v, %v, %v", err, report.Err(), state(t, s))
 	}
 }
@@ -150,7 +150,7 @@ func TestNoBatches(t *testing.T) {
 	})})
 	want := keeps(state(t, s), today, worldClass, map[string]int{"": 6})
 	policy := retention.Policy{Keep: map[string]time.Duration{"": 6 * day}, CoolAfter: 2 * day}
-	report, err := retention.Run(t.Context(), without, policy, retention.Options{})
+	report, err := retain(t.Context(), without, policy, retention.Options{})
 	if err != nil || report.Err() != nil || report.Blobs != 3*5*2 || batches.Load() == 0 {
 		t.Errorf("%v, %v, %d blobs", err, report.Err(), report.Blobs)
 	}

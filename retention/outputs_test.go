@@ -34,7 +34,7 @@ func newOutput(service, class string, hour time.Time, generation int) tableindex
 // compacted stores expired hours with outputs and plain segments, of two classes and services.
 func compacted(t *testing.T, s store.Store) (past time.Time) {
 	t.Helper()
-	past = time.Now().UTC().Truncate(day).AddDate(0, 0, -9)
+	past = firstDay().AddDate(0, 0, -9)
 	var entities []tableindex.Entity
 	for _, service := range []string{"api", "web"} {
 		for _, class := range []string{"", "audit"} {
@@ -136,7 +136,7 @@ func TestOutputsGoLast(t *testing.T) {
 			}
 			return context.Cause(ctx)
 		}}
-		report, err := retention.Run(ctx, h, policy, retention.Options{})
+		report, err := retain(ctx, h, policy, retention.Options{})
 		cancel(nil)
 		if wrong := wrongOrder(t, s, generations()); wrong != "" {
 			t.Fatalf("ended after %d deletions: %s", deletes, wrong)
@@ -150,7 +150,7 @@ func TestOutputsGoLast(t *testing.T) {
 		if !errors.Is(err, ended) {
 			t.Fatal(err)
 		}
-		report, err = retention.Run(t.Context(), s, policy, retention.Options{})
+		report, err = retain(t.Context(), s, policy, retention.Options{})
 		if left := state(t, s); err != nil || report.Err() != nil || len(left) > 0 {
 			t.Fatalf("after %d deletions the next run leaves %q: %v, %v", deletes, left, err, report.Err())
 		}
@@ -170,7 +170,7 @@ func TestOutputWaits(t *testing.T) {
 			once.Do(func() { err = putEntities(ctx, s, []tableindex.Entity{late}) })
 			return err
 		}}
-		report, err := retention.Run(t.Context(), h, policy, retention.Options{})
+		report, err := retain(t.Context(), h, policy, retention.Options{})
 		if err != nil || report.Stayed != 1 || report.Late != 3 || report.Blobs != 57 {
 			t.Errorf("%v, %+v", err, report)
 		}
@@ -183,7 +183,7 @@ func TestOutputWaits(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
-		if report, err = retention.Run(t.Context(), s, policy, retention.Options{}); err != nil || report.Err() != nil || len(state(t, s)) > 0 {
+		if report, err = retain(t.Context(), s, policy, retention.Options{}); err != nil || report.Err() != nil || len(state(t, s)) > 0 {
 			t.Errorf("%v, %v, left %q", err, report.Err(), state(t, s))
 		}
 	})
@@ -193,7 +193,7 @@ func TestOutputWaits(t *testing.T) {
 func TestRejectedOutput(t *testing.T) {
 	t.Parallel()
 	s := storetest.OpenLocal(t)
-	past := time.Now().UTC().Truncate(day).AddDate(0, 0, -9)
+	past := firstDay().AddDate(0, 0, -9)
 	markers := make(map[string]string) // by class
 	for _, class := range []string{"", "audit", "kept"} {
 		output := newOutput("api", class, past, 1)
@@ -208,7 +208,7 @@ func TestRejectedOutput(t *testing.T) {
 	policy := retention.Policy{Keep: map[string]time.Duration{"": day, "audit": 30 * day}}
 	var left [][]string
 	for range 2 {
-		report, err := retention.Run(t.Context(), s, policy, retention.Options{})
+		report, err := retain(t.Context(), s, policy, retention.Options{})
 		if err != nil || report.Err() != nil {
 			t.Fatal(err, report.Err())
 		}
@@ -227,7 +227,7 @@ func TestRejectedOutput(t *testing.T) {
 func TestMaxBytesCountsContainedOnce(t *testing.T) {
 	t.Parallel()
 	s := storetest.OpenLocal(t)
-	past := time.Now().UTC().Truncate(day).AddDate(0, 0, -3)
+	past := firstDay().AddDate(0, 0, -3)
 	store := func(hour time.Time, numbers ...uint64) (size int64) {
 		for _, number := range numbers {
 			size += putSegment(t, s, hour, number)
@@ -247,7 +247,7 @@ func TestMaxBytesCountsContainedOnce(t *testing.T) {
 		blobs int64
 	}{{kept + contained, 0}, {kept, 0}, {kept - 1, 6}} {
 		policy := retention.Policy{Keep: map[string]time.Duration{"": retention.Forever}, MaxBytes: c.limit}
-		report, err := retention.Run(t.Context(), s, policy, retention.Options{DryRun: true})
+		report, err := retain(t.Context(), s, policy, retention.Options{DryRun: true})
 		if err != nil || report.Err() != nil || report.Blobs != c.blobs {
 			t.Errorf("limit %d: %d blobs, want %d: %v, %v", c.limit, report.Blobs, c.blobs, err, report.Err())
 		}
@@ -259,7 +259,7 @@ func TestMaxBytesCountsContainedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	policy := retention.Policy{Keep: map[string]time.Duration{"": retention.Forever}, MaxBytes: kept + contained - 1}
-	report, err := retention.Run(t.Context(), s, policy, retention.Options{})
+	report, err := retain(t.Context(), s, policy, retention.Options{})
 	if err != nil || report.Err() != nil || report.Blobs != 6 {
 		t.Errorf("rejected: %d blobs: %v, %v", report.Blobs, err, report.Err())
 	}

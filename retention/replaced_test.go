@@ -44,13 +44,13 @@ func (b takingBlobs) Delete(ctx context.Context, versions []store.BlobRef) error
 func TestNameTaken(t *testing.T) {
 	t.Parallel()
 	backends(t, func(t *testing.T, s store.Store) {
-		past := time.Now().UTC().Truncate(day).AddDate(0, 0, -9)
+		past := firstDay().AddDate(0, 0, -9)
 		for number := range uint64(3) {
 			put(t, s, "api", "", past, number+1)
 		}
 		entity := newEntity("api", "audit", past, 2)
 		policy := retention.Policy{Keep: map[string]time.Duration{"": day, "audit": 30 * day}}
-		report, err := retention.Run(t.Context(), taking{s, entity}, policy, retention.Options{})
+		report, err := retain(t.Context(), taking{s, entity}, policy, retention.Options{})
 		if err != nil || report.Err() != nil {
 			t.Fatal(err, report.Err())
 		}

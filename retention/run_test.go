@@ -25,7 +25,7 @@ import (
 // not named, a foreign file and a segment without metadata. It returns today.
 func world(t testing.TB, s store.Store) time.Time {
 	t.Helper()
-	today := time.Now().UTC().Truncate(day)
+	today := firstDay()
 	for _, service := range []string{"api", "api-b", "web"} {
 		for age := range 12 {
 			d := today.AddDate(0, 0, -age)
@@ -85,14 +85,14 @@ func TestRun(t *testing.T) {
 		policy := retention.Policy{Keep: map[string]time.Duration{"": 5 * day, "audit": 8 * day}}
 		want := keeps(before, today, worldClass, map[string]int{"": 5, "audit": 8})
 
-		dry, err := retention.Run(t.Context(), s, policy, retention.Options{DryRun: true})
+		dry, err := retain(t.Context(), s, policy, retention.Options{DryRun: true})
 		if err != nil || dry.Err() != nil {
 			t.Fatal(err, dry.Err())
 		}
 		if diff := cmp.Diff(before, state(t, s)); diff != "" {
 			t.Fatalf("a dry run changed: %s", diff)
 		}
-		report, err := retention.Run(t.Context(), s, policy, retention.Options{})
+		report, err := retain(t.Context(), s, policy, retention.Options{})
 		if err != nil || report.Err() != nil {
 			t.Fatal(err, report.Err())
 		}
@@ -117,7 +117,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("a dry run found otherwise: %s", diff)
 		}
 
-		again, err := retention.Run(t.Context(), s, policy, retention.Options{})
+		again, err := retain(t.Context(), s, policy, retention.Options{})
 		if err != nil || again.Err() != nil || again.Blobs != 0 || len(again.Days) != 0 {
 			t.Errorf("the second run: %v, %v, %+v", err, again.Err(), again.Days)
 		}
@@ -146,7 +146,7 @@ func TestWhatStays(t *testing.T) {
 		slices.Sort(want)
 		want = slices.Compact(want)
 		for range 2 {
-			report, err := retention.Run(t.Context(), holding{s, map[string]bool{held: true}}, policy, retention.Options{})
+			report, err := retain(t.Context(), holding{s, map[string]bool{held: true}}, policy, retention.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -161,7 +161,7 @@ func TestWhatStays(t *testing.T) {
 			}
 		}
 		// The hold ends.
-		report, err := retention.Run(t.Context(), s, policy, retention.Options{})
+		report, err := retain(t.Context(), s, policy, retention.Options{})
 		if err != nil || report.Err() != nil {
 			t.Fatal(err, report.Err())
 		}
@@ -183,13 +183,13 @@ func TestInterrupted(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			left := new(atomic.Int64)
 			left.Store(n % 6)
-			_, err := retention.Run(ctx, ending{s, left, cancel}, policy, retention.Options{})
+			_, err := retain(ctx, ending{s, left, cancel}, policy, retention.Options{})
 			cancel()
 			if err != nil && !errors.Is(err, context.Canceled) {
 				t.Fatal(err)
 			}
 		}
-		report, err := retention.Run(t.Context(), s, policy, retention.Options{})
+		report, err := retain(t.Context(), s, policy, retention.Options{})
 		if err != nil || report.Err() != nil {
 			t.Fatal(err, report.Err())
 		}
@@ -272,7 +272,7 @@ func TestAtOnce(t *testing.T) {
 		for range 2 {
 			runs.Go(func() {
 				for range 3 {
-					if report, err := retention.Run(t.Context(), s, policy, retention.Options{}); err != nil || len(report.Problems) > 0 {
+					if report, err := retain(t.Context(), s, policy, retention.Options{}); err != nil || len(report.Problems) > 0 {
 						t.Error(err, report.Problems)
 					}
 				}
@@ -281,7 +281,7 @@ func TestAtOnce(t *testing.T) {
 		runs.Wait()
 		stop()
 		wg.Wait()
-		report, err := retention.Run(t.Context(), s, policy, retention.Options{})
+		report, err := retain(t.Context(), s, policy, retention.Options{})
 		if err != nil || report.Err() != nil {
 			t.Fatal(err, report.Err())
 		}
@@ -309,7 +309,7 @@ func TestClocks(t *testing.T) {
 	policy := retention.Policy{Keep: map[string]time.Duration{"": 5 * day}}
 	for _, off := range []time.Duration{-2 * time.Hour, 2 * time.Hour, 400 * day} {
 		o := retention.Options{Now: func() time.Time { return time.Now().Add(off) }}
-		if _, err := retention.Run(t.Context(), s, policy, o); !errors.Is(err, retention.ErrClock) {
+		if _, err := retain(t.Context(), s, policy, o); !errors.Is(err, retention.ErrClock) {
 			t.Errorf("clock off by %v: %v", off, err)
 		}
 	}
@@ -318,13 +318,13 @@ func TestClocks(t *testing.T) {
 	}
 	// Forced, the earlier of the two counts.
 	o := retention.Options{Force: true, Now: func() time.Time { return time.Now().Add(400 * day) }}
-	if _, err := retention.Run(t.Context(), s, policy, o); err != nil {
+	if _, err := retain(t.Context(), s, policy, o); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(keeps(before, today, worldClass, map[string]int{"": 5}), state(t, s)); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := retention.Run(t.Context(), s, retention.Policy{}, o); !errors.Is(err, retention.ErrPolicy) {
+	if _, err := retain(t.Context(), s, retention.Policy{}, o); !errors.Is(err, retention.ErrPolicy) {
 		t.Errorf("no policy: %v", err)
 	}
 }
@@ -332,7 +332,7 @@ func TestClocks(t *testing.T) {
 func TestMaxBytes(t *testing.T) {
 	t.Parallel()
 	s := storetest.OpenLocal(t)
-	today := time.Now().UTC().Truncate(day)
+	today := firstDay()
 	var size int64
 	for age := range 10 {
 		for n := range uint64(3) {
@@ -341,7 +341,7 @@ func TestMaxBytes(t *testing.T) {
 	}
 	before := state(t, s)
 	policy := retention.Policy{Keep: map[string]time.Duration{"": retention.Forever}, MaxBytes: 3*4*size + 1}
-	report, err := retention.Run(t.Context(), s, policy, retention.Options{})
+	report, err := retain(t.Context(), s, policy, retention.Options{})
 	if err != nil || report.Err() != nil || report.Blobs != 18 || report.Bytes != 18*size {
 		t.Errorf("%v, %v, %+v", err, report.Err(), report)
 	}
@@ -349,7 +349,7 @@ func TestMaxBytes(t *testing.T) {
 		t.Error(diff)
 	}
 	policy.MaxBytes = 1
-	report, err = retention.Run(t.Context(), s, policy, retention.Options{})
+	report, err = retain(t.Context(), s, policy, retention.Options{})
 	if err != nil || report.Err() == nil || report.Blobs != 9 {
 		t.Errorf("today's alone is too much: %v, %v, %d", err, report.Err(), report.Blobs)
 	}

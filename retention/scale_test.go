@@ -46,7 +46,7 @@ func TestLarge(t *testing.T) {
 // halve fills a store with so many services, days, and blobs a service and day, keeps the
 // younger half, and compares what is left and how many requests it took.
 func halve(t *testing.T, s store.Store, services, days, each int) {
-	today := time.Now().UTC().Truncate(day)
+	today := firstDay()
 	began := time.Now()
 	var group errgroup.Group
 	group.SetLimit(16)
@@ -69,7 +69,7 @@ func halve(t *testing.T, s store.Store, services, days, each int) {
 	policy := retention.Policy{Keep: map[string]time.Duration{"": time.Duration(keep) * day}}
 	var counter store.Counter
 	counted := counter.Store(s)
-	report, err := retention.Run(t.Context(), counted, policy, retention.Options{})
+	report, err := retain(t.Context(), counted, policy, retention.Options{})
 	if err != nil || report.Err() != nil {
 		t.Fatal(err, report.Err())
 	}
@@ -118,7 +118,7 @@ func halve(t *testing.T, s store.Store, services, days, each int) {
 			t.Errorf("table %s has %d entities of %d", table.Name, entities, services*each)
 		}
 	}
-	again, err := retention.Run(t.Context(), counted, policy, retention.Options{})
+	again, err := retain(t.Context(), counted, policy, retention.Options{})
 	second := counter.Requests()
 	second.List -= first.List
 	if err != nil || again.Err() != nil || second.Delete != first.Delete || second.Table != first.Table+1 {
@@ -210,9 +210,9 @@ func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow")
 	}
-	s := &synthetic{services: 20, perService: 50_000, today: time.Now().UTC().Truncate(day)}
+	s := &synthetic{services: 20, perService: 50_000, today: firstDay()}
 	policy := retention.Policy{Keep: map[string]time.Duration{"": 1 * day, "other": 100 * day}}
-	report, err := retention.Run(t.Context(), s, policy, retention.Options{DryRun: true})
+	report, err := retain(t.Context(), s, policy, retention.Options{DryRun: true})
 	if err != nil || report.Listed < 900_000 || report.Blobs < 900_000 {
 		t.Fatalf("%v, %+v", err, report)
 	}
@@ -225,7 +225,7 @@ func TestMemory(t *testing.T) {
 	}
 	// What would go does not go here: verification finds it all.
 	s.services = 2
-	report, err = retention.Run(t.Context(), s, policy, retention.Options{})
+	report, err = retain(t.Context(), s, policy, retention.Options{})
 	if err != nil || report.Stayed < 90_000 || report.Err() == nil || s.peak > 64<<20 {
 		t.Errorf("%v, %d stayed, %d MiB live", err, report.Stayed, s.peak>>20)
 	}

@@ -26,11 +26,11 @@ func TestTiers(t *testing.T) {
 	}
 	policy := retention.Policy{Keep: map[string]time.Duration{"": 9 * day}, CoolAfter: 3 * day, ColdAfter: 6 * day}
 	before := state(t, s)
-	dry, err := retention.Run(t.Context(), s, policy, retention.Options{DryRun: true})
+	dry, err := retain(t.Context(), s, policy, retention.Options{DryRun: true})
 	if err != nil || dry.Err() != nil {
 		t.Fatal(err, dry.Err())
 	}
-	report, err := retention.Run(t.Context(), s, policy, retention.Options{})
+	report, err := retain(t.Context(), s, policy, retention.Options{})
 	if err != nil || report.Err() != nil {
 		t.Fatal(err, report.Err())
 	}
@@ -74,7 +74,7 @@ func TestTiers(t *testing.T) {
 			}
 		}
 	}
-	again, err := retention.Run(t.Context(), s, policy, retention.Options{})
+	again, err := retain(t.Context(), s, policy, retention.Options{})
 	if err != nil || again.Err() != nil || len(again.Moved) != 0 || again.Requests.Tier != 0 {
 		t.Errorf("the second run: %v, %v, %+v", err, again.Err(), again)
 	}

@@ -81,7 +81,7 @@ func (b hookedBlobs) SetTier(_ context.Context, names []string, _ store.Tier) er
 func TestLate(t *testing.T) {
 	t.Parallel()
 	s := storetest.OpenLocal(t)
-	past := time.Now().UTC().Truncate(day).AddDate(0, 0, -9)
+	past := firstDay().AddDate(0, 0, -9)
 	for number := range uint64(3) {
 		put(t, s, "api", "", past, number+1)
 	}
@@ -96,7 +96,7 @@ func TestLate(t *testing.T) {
 		},
 	}
 	policy := retention.Policy{Keep: map[string]time.Duration{"": day}}
-	report, err := retention.Run(t.Context(), h, policy, retention.Options{})
+	report, err := retain(t.Context(), h, policy, retention.Options{})
 	if err != nil || report.Err() != nil || report.Late != 1 || report.Stayed != 0 || report.Blobs != 3 {
 		t.Errorf("%v, %v, %+v", err, report.Err(), report)
 	}
@@ -109,7 +109,7 @@ func TestLate(t *testing.T) {
 		t.Errorf("days %+v", report.Days)
 	}
 	h.delete = func(context.Context, []store.BlobRef) error { return &store.Error{Class: store.ErrHeld} }
-	report, err = retention.Run(t.Context(), h, policy, retention.Options{})
+	report, err = retain(t.Context(), h, policy, retention.Options{})
 	if err != nil || report.Err() == nil || report.Late != 0 || report.Stayed != 1 || report.Blobs != 0 || report.Bytes != 0 {
 		t.Errorf("%v, %v, %+v", err, report.Err(), report)
 	}
@@ -120,7 +120,7 @@ func TestInterruptedReport(t *testing.T) {
 	t.Parallel()
 	s := storetest.OpenLocal(t)
 	var entities []tableindex.Entity
-	past := time.Now().UTC().Truncate(day).AddDate(0, 0, -9)
+	past := firstDay().AddDate(0, 0, -9)
 	var size int64
 	for number := range uint64(2 * store.MaxDelete) {
 		entities = append(entities, newEntity("api", "", past, number+1))
@@ -149,7 +149,7 @@ func TestInterruptedReport(t *testing.T) {
 		cancel()
 	}()
 	policy := retention.Policy{Keep: map[string]time.Duration{"": day}}
-	report, err := retention.Run(ctx, h, policy, o)
+	report, err := retain(ctx, h, policy, o)
 	if !errors.Is(err, context.Canceled) || !errors.Is(report.Err(), context.Canceled) || report.Complete {
 		t.Errorf("%v, %v, complete %v", err, report.Err(), report.Complete)
 	}
@@ -179,7 +179,7 @@ func TestNotListed(t *testing.T) {
 		return nil
 	}}
 	policy := retention.Policy{Keep: map[string]time.Duration{"": 5 * day, "audit": 5 * day, "other": 5 * day}}
-	report, err := retention.Run(t.Context(), h, policy, retention.Options{})
+	report, err := retain(t.Context(), h, policy, retention.Options{})
 	if err != nil || !errors.Is(report.Err(), store.ErrInvalid) || len(report.Problems) != 1 || !strings.Contains(report.Problems[0], "api-b/") {
 		t.Errorf("%v, %v", err, report.Err())
 	}
@@ -210,7 +210,7 @@ func TestNotListed(t *testing.T) {
 		t.Error("tables or entities are gone")
 	}
 	again.Store(true)
-	if report, err := retention.Run(t.Context(), h, policy, retention.Options{}); err != nil || report.Err() != nil {
+	if report, err := retain(t.Context(), h, policy, retention.Options{}); err != nil || report.Err() != nil {
 		t.Fatal(err, report.Err())
 	}
 	if diff := cmp.Diff(keeps(before, today, worldClass, first), state(t, s)); diff != "" {
@@ -230,11 +230,11 @@ func TestNotMoved(t *testing.T) {
 		tier:   func([]string) error { return refused },
 	}
 	policy := retention.Policy{CoolAfter: 3 * day}
-	report, err := retention.Run(t.Context(), h, policy, retention.Options{})
+	report, err := retain(t.Context(), h, policy, retention.Options{})
 	if err != nil || !errors.Is(report.Err(), store.ErrInvalid) || len(report.Moved) != 0 || report.Requests.Tier != 1 || len(report.Kept) != 0 {
 		t.Errorf("%v, %v, %+v", err, report.Err(), report)
 	}
-	dry, err := retention.Run(t.Context(), h, policy, retention.Options{DryRun: true})
+	dry, err := retain(t.Context(), h, policy, retention.Options{DryRun: true})
 	if err != nil || dry.Err() != nil || len(dry.Moved) != 1 || dry.Moved[0].Blobs != 3*2*8+2*2 {
 		t.Errorf("%v, %v, %+v", err, dry.Err(), dry.Moved)
 	}
@@ -244,7 +244,7 @@ func TestNotMoved(t *testing.T) {
 func TestNotVerified(t *testing.T) {
 	t.Parallel()
 	s := storetest.OpenLocal(t)
-	past := time.Now().UTC().Truncate(day).AddDate(0, 0, -9)
+	past := firstDay().AddDate(0, 0, -9)
 	for _, service := range []string{"api", "web"} {
 		put(t, s, service, "", past, 1)
 	}
@@ -257,7 +257,7 @@ func TestNotVerified(t *testing.T) {
 		return nil
 	}}
 	policy := retention.Policy{Keep: map[string]time.Duration{"": day}}
-	report, err := retention.Run(t.Context(), h, policy, retention.Options{})
+	report, err := retain(t.Context(), h, policy, retention.Options{})
 	if err != nil || !errors.Is(report.Err(), store.ErrInvalid) || !errors.Is(report.Err(), store.ErrHeld) {
 		t.Errorf("%v, %v", err, report.Err())
 	}
@@ -283,7 +283,7 @@ func TestAccessDenied(t *testing.T) {
 			tried.Add(1)
 			return &store.Error{Op: "delete", Class: store.ErrAccessDenied}
 		}}
-		report, err := retention.Run(t.Context(), h, retention.Policy{Keep: map[string]time.Duration{"": day}}, retention.Options{})
+		report, err := retain(t.Context(), h, retention.Policy{Keep: map[string]time.Duration{"": day}}, retention.Options{})
 		if !errors.Is(err, store.ErrAccessDenied) || !errors.Is(report.Err(), store.ErrAccessDenied) || report.Complete || report.Blobs != 0 {
 			t.Errorf("%v, %v, %+v", err, report.Err(), report)
 		}

@@ -223,10 +223,8 @@ func TestUploadRoute(t *testing.T) {
 	})
 	done := make(chan error, 1)
 	go func() { done <- s.Run(t.Context()) }()
-	await.Until(t, 30*time.Second, "two of three stores have their batches", func() bool { return s.Stats().Segments >= batches*2/3 })
-	if s.CurrentError() == nil {
-		t.Error("no failure is reported")
-	}
+	await.Until(t, 2*time.Minute, "two of three stores have their batches", func() bool { return s.Stats().Segments >= batches*2/3 })
+	await.Until(t, time.Minute, "a failure is reported", func() bool { return s.CurrentError() != nil })
 	alive.Store(true)
 	if err := <-done; err != nil {
 		t.Error(err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -205,7 +206,7 @@ func eachStore(ctx context.Context, words []string, env environment, f func(cont
 	if spec := env.getenv("LOGSTOW_STORE"); len(specs) == 0 && spec != "" {
 		specs = []string{spec}
 	}
-	ctx, cancel := context.WithTimeout(ctx, completeTime)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(env.completeTime, completeTime))
 	defer cancel()
 	for _, spec := range specs {
 		s, err := open.Store(ctx, spec, open.Options{Getenv: env.getenv, Auth: strings.Join(given(words, "--auth"), "")})

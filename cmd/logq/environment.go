@@ -28,6 +28,8 @@ type environment struct {
 	piped    bool   // stdout is a pipe: something else may be shown by what reads it
 	now      func() time.Time
 	tempDir  string
+	// completeTime limits what completion reads of the stores; 0 is [completeTime].
+	completeTime time.Duration
 	// observe measures the requests to a store; nil does not.
 	observe func(store.Store) store.Store
 }

@@ -38,8 +38,12 @@ func TestLongRandomAnswers(t *testing.T) {
 		}
 	}
 	t.Logf("by status: %v", statuses)
+	least := worlds * lines / 20
+	if testing.Short() { // of a hundred, about twelve are mistakes, and five or fewer now and then
+		least = 1
+	}
 	for _, status := range []int{0, 1, 2} {
-		if statuses[status] < worlds*lines/20 {
+		if statuses[status] < least {
 			t.Errorf("status %d only %d times", status, statuses[status])
 		}
 	}

@@ -23,7 +23,7 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"logq": func() {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-		env := environment{getenv: os.Getenv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, now: time.Now, tempDir: os.TempDir()}
+		env := environment{getenv: os.Getenv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, now: time.Now, tempDir: os.TempDir(), completeTime: time.Minute}
 		// The scripts name the streams that are terminals, of five rows or, tiny, two.
 		terminals := os.Getenv("TERMINALS")
 		if strings.Contains(terminals, "stdout") {

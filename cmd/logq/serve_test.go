@@ -71,7 +71,13 @@ func startServeOver(t *testing.T, dir string, args ...string) (address string, l
 	}
 	return first.Address, all, func() int {
 		cancel()
-		return <-ended
+		select {
+		case status := <-ended:
+			return status
+		case <-time.After(time.Minute):
+			t.Fatal("it serves after a minute")
+			return 0
+		}
 	}
 }
 

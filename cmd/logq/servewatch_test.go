@@ -25,6 +25,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"logstow/internal/await"
 	"logstow/internal/cli"
 	"logstow/internal/price"
 	"logstow/logql/engine"
@@ -85,7 +86,9 @@ func (w *watchWorld) tail(token, query string) (open context.Context, leave func
 	}
 	w.t.Cleanup(func() { _ = conn.CloseNow() })
 	open = conn.CloseRead(w.t.Context())
-	if err := conn.Ping(open); err != nil {
+	pinging, cancel := context.WithTimeout(open, time.Minute)
+	defer cancel()
+	if err := conn.Ping(pinging); err != nil {
 		w.t.Error(err)
 	}
 	return open, func() {
@@ -117,14 +120,16 @@ func (w *watchWorld) watched() (services []string) {
 var watchedServices = regexp.MustCompile(`(?m)^logstow_watched_services (\d+)$`)
 
 // await waits until as many services are watched.
-func (w *watchWorld) await(want string, within time.Duration) {
+func (w *watchWorld) await(want string) {
 	w.t.Helper()
-	for deadline := time.Now().Add(within); ; time.Sleep(20 * time.Millisecond) {
-		if got := w.metric(); got == want {
-			return
-		} else if time.Now().After(deadline) {
-			w.t.Fatalf("%s services are watched, want %s", got, want)
-		}
+	await.Until(w.t, time.Minute, want+" services are watched", func() bool { return w.metric() == want })
+}
+
+// want checks how many services are watched now.
+func (w *watchWorld) want(want string) {
+	w.t.Helper()
+	if got := w.metric(); got != want {
+		w.t.Fatalf("%s services are watched, want %s", got, want)
 	}
 }
 
@@ -159,36 +164,37 @@ func TestServeWatch(t *testing.T) {
 	if l := next(t, w.lines); l.Msg != "live tails are watched: shippers flush followed services early" {
 		t.Errorf("%+v", l)
 	}
-	w.await("0", 0)
+	w.want("0")
 	if got := w.watched(); got != nil {
 		t.Errorf("watched before a tail: %q", got)
 	}
 	_, first := w.tail("shop", `{service_name=~".+"}`)
-	w.await("1", 10*time.Second)
+	w.await("1")
 	_, second := w.tail("shop", `{service_name=~"shop|pay"} |= "x"`)
 	_, third := w.tail("all", `{service="shop"}`)
 	_, none := w.tail("shop", `{service_name="pay"}`)
 	time.Sleep(200 * time.Millisecond) // for a watch that must not be
-	w.await("1", 0)
+	w.want("1")
 	_, fourth := w.tail("all", `{service_name!="pay", service=~".+"}`)
-	w.await("2", 10*time.Second)
+	w.await("2")
 	var got []string
-	for deadline := time.Now().Add(10 * time.Second); len(got) < 2 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	await.Until(t, time.Minute, "two watches are stored", func() bool {
 		got = w.watched()
-	}
+		return len(got) >= 2
+	})
 	if want := []string{"shop", "web"}; !slices.Equal(got, want) {
 		t.Errorf("watched %q, want %q", got, want)
 	}
 	fourth()
-	w.await("1", time.Second)
+	w.await("1")
 	none()
 	first()
 	second()
-	w.await("1", 0)
+	w.want("1")
 	third()
-	w.await("0", time.Second)
+	w.await("0")
 	_, _ = w.tail("all", `{service="web"}`) // which the server ends
-	w.await("1", 10*time.Second)
+	w.await("1")
 	if status := w.stop(); status != cli.OK {
 		t.Errorf("status %d", status)
 	}
@@ -230,7 +236,7 @@ func TestServeWatchDenied(t *testing.T) {
 	}
 	for range 3 {
 		open, leave := w.tail("all", `{service=~".+"}`)
-		w.await("0", 10*time.Second)
+		w.await("0")
 		time.Sleep(100 * time.Millisecond)
 		if open.Err() != nil {
 			t.Error("the tail ended")

@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// scriptsTimeout ends what scripts run and wait for, awaited how long their commands wait for what takes moments.
+const scriptsTimeout, awaited = 10 * time.Minute, 2 * time.Minute
+
 // TestScripts runs testdata/*.txt: each is a feature as people use it. Beside
 // testscript's own commands they have
 //
@@ -41,13 +44,16 @@ func TestMain(m *testing.M) {
 //	waiting DIR        waits until a batch waits in the buffer in DIR
 //	term               sends SIGTERM to the commands in the background
 //	hup                sends them SIGHUP
+//	pause              stops them until resume
+//	resume             lets them go on
 //	status N CMD…      runs a command that must end with exit status N
 //	flip FILE          flips a bit of a file's start, its first block; size and time stay
 //	nobody CMD…        runs a command as another user and prints its exit status
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata",
+		Dir:      "testdata",
+		Deadline: time.Now().Add(scriptsTimeout),
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("LOGSTOW_STORE", "")
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
@@ -70,6 +76,8 @@ func TestScripts(t *testing.T) {
 			"waiting":  waiting,
 			"term":     send(syscall.SIGTERM),
 			"hup":      send(syscall.SIGHUP),
+			"pause":    send(syscall.SIGSTOP),
+			"resume":   send(syscall.SIGCONT),
 			"status":   status,
 			"nobody":   nobody,
 			"flip":     flip,
@@ -94,7 +102,8 @@ func start(t *testing.T, env []string, args ...string) (cmd *exec.Cmd, stderr *b
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // an error: it has ended
+	late := time.AfterFunc(childTimeout, func() { _ = cmd.Process.Kill() }) // an error: it has ended
+	t.Cleanup(func() { late.Stop(); _ = cmd.Process.Kill() })
 	// More than a pipe holds.
 	if _, err := in.Write(bytes.Repeat([]byte("a line\n"), 200_000)); err != nil {
 		t.Fatal(err)
@@ -207,7 +216,7 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: await DIR TEXT")
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(awaited); ; time.Sleep(20 * time.Millisecond) {
 		text, err := storeText(ts.MkAbs(args[0]))
 		if bytes.Contains(text, []byte(args[1])) {
 			return
@@ -233,7 +242,7 @@ func probe(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: probe DIR FILE")
 	}
-	for range 600 {
+	for late := time.Now().Add(awaited); time.Now().Before(late); {
 		appendLine(ts, false, []string{args[1], "probe"})
 		time.Sleep(100 * time.Millisecond)
 		if text, _ := storeText(ts.MkAbs(args[0])); bytes.Contains(text, []byte("probe")) {
@@ -247,7 +256,7 @@ func buffered(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: buffered DIR TEXT")
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(awaited); ; time.Sleep(20 * time.Millisecond) {
 		logs, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), "wal", "*.log"))
 		ts.Check(err)
 		for _, log := range logs {
@@ -265,7 +274,7 @@ func waiting(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: waiting DIR")
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(awaited); ; time.Sleep(20 * time.Millisecond) {
 		s, err := buffer.Inspect(context.Background(), ts.MkAbs(args[0]))
 		if s.Sealed > 0 {
 			return

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	wait "logstow/internal/await"
 	"logstow/record"
 	"logstow/retention"
 	"logstow/store"
@@ -67,9 +68,7 @@ func TestRetainSignal(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for left() > blobs-store.MaxDelete {
-		time.Sleep(5 * time.Millisecond) // the process has no event for its progress
-	}
+	wait.Until(t, 2*time.Minute, "a batch is deleted", func() bool { return left() <= blobs-store.MaxDelete })
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

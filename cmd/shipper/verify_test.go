@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,12 +19,14 @@ import (
 	"logstow/tableindex"
 )
 
-// If nothing listens, jobs fail within seconds, not minutes.
+// If nothing listens, jobs fail soon, not after the two minutes and more of other failures.
 func TestNothingListens(t *testing.T) {
 	t.Parallel()
 	at := "http://" + closedAddress + "/account"
 	env := append(os.Environ(), fmt.Sprintf("AZURE_STORAGE_CONNECTION_STRING="+
 		"AccountName=account;AccountKey=a2V5;BlobEndpoint=%s;TableEndpoint=%s", at, at))
+	// It is retried, which is reported, unless the first attempts take all of the time.
+	want := regexp.MustCompile(`^(shipper: retrying for .*\n)*shipper: azblob://logs: .*\nhint: .*nothing listens at ` + regexp.QuoteMeta(at) + `.*\n$`)
 	for _, args := range [][]string{{"verify"}, {"reindex"}, {"retain", "--keep", "30d"}} {
 		t.Run(args[0], func(t *testing.T) {
 			t.Parallel()
@@ -32,12 +35,11 @@ func TestNothingListens(t *testing.T) {
 			err := cmd.Run()
 			took := time.Since(began)
 			stderr := fmt.Sprint(cmd.Stderr.(*bytes.Buffer))
-			if cmd.ProcessState.ExitCode() != 3 || strings.Count(stderr, "\n") != 3 || !strings.HasPrefix(stderr, "shipper: retrying for ") || !strings.Contains(stderr, "\nhint: ") ||
-				!strings.Contains(stderr, "\nshipper: azblob://logs: ") || !strings.Contains(stderr, "nothing listens at "+at) {
+			if cmd.ProcessState.ExitCode() != 3 || !want.MatchString(stderr) || took < 12*time.Second && !strings.HasPrefix(stderr, "shipper: retrying for ") {
 				t.Errorf("%v: %s", err, stderr)
 			}
-			if took < 5*time.Second || took > 15*time.Second {
-				t.Errorf("took %v: want 5 to 15 s: time for a service to start, not minutes", took)
+			if took < 5*time.Second || took > 90*time.Second {
+				t.Errorf("took %v: want 5 s and a little more: time for a service to start, not minutes", took)
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"testing"
@@ -88,17 +89,24 @@ func TestAnswerBeforeBodyEnds(t *testing.T) {
 func TestExpectContinue(t *testing.T) {
 	t.Parallel()
 	address, _ := start(t, httpserver.Options{})
-	conn := dial(t, address)
-	if _, err := io.WriteString(conn, "POST /nowhere HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 40000000\r\n\r\n"); err != nil {
-		t.Fatal(err)
+	const limit = 1500 * time.Millisecond // less than a body is waited for
+	fastest := time.Duration(math.MaxInt64)
+	for range 10 { // other tests and programs slow it down
+		conn := dial(t, address)
+		began := time.Now()
+		if _, err := io.WriteString(conn, "POST /nowhere HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 40000000\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(conn) // to the end of the connection
+		if err != nil || !bytes.HasPrefix(got, []byte("HTTP/1.1 404 ")) {
+			t.Errorf("%v: %s", err, got)
+		}
+		if fastest = min(fastest, time.Since(began)); fastest <= limit {
+			break
+		}
 	}
-	began := time.Now()
-	got, err := io.ReadAll(conn) // to the end of the connection
-	if err != nil || !bytes.HasPrefix(got, []byte("HTTP/1.1 404 ")) {
-		t.Errorf("%v: %s", err, got)
-	}
-	if took := time.Since(began); took > 1500*time.Millisecond {
-		t.Errorf("the connection was closed after %v", took)
+	if fastest > limit {
+		t.Errorf("the connection was closed after %v", fastest)
 	}
 }
 
@@ -112,7 +120,7 @@ func TestAnswerAtEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-began
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	context.AfterFunc(ctx, func() { _ = conn.Close() })
 	go end()

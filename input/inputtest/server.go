@@ -40,6 +40,9 @@ func Run(t testing.TB, s Server) (stop func() error) {
 	}
 }
 
+// connTimeout is how long a test may use a connection: what never comes fails the test instead of hanging it.
+const connTimeout = 3 * time.Minute
+
 // Dial connects to a server until the test ends.
 func Dial(t testing.TB, address net.Addr) net.Conn {
 	t.Helper()
@@ -49,6 +52,9 @@ func Dial(t testing.TB, address net.Addr) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
+	if err := c.SetDeadline(time.Now().Add(connTimeout)); err != nil {
+		t.Fatal(err)
+	}
 	return c
 }
 
@@ -81,7 +87,7 @@ func Modules(t testing.TB, folder, module string) (dir string) {
 // Send runs testdata/send.cjs of the package, which must print nothing.
 func Send(t testing.TB, args ...any) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), connTimeout)
 	defer cancel()
 	words := []string{"testdata/send.cjs"}
 	for _, a := range args {

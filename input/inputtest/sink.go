@@ -15,7 +15,7 @@ import (
 )
 
 // waitTimeout is how long [Sink.Wait] waits.
-const waitTimeout = 20 * time.Second
+const waitTimeout = 2 * time.Minute
 
 // Record is a record of a service.
 type Record struct {

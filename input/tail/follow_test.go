@@ -62,6 +62,23 @@ func (f *following) expect(d time.Duration, want ...string) {
 	}
 }
 
+// expectByFile lets time pass and compares the lines of each file, whose names want is sorted by: files that wait until
+// others are closed are read in any order.
+func (f *following) expectByFile(d time.Duration, want ...string) {
+	f.t.Helper()
+	time.Sleep(d)
+	synctest.Wait()
+	got := f.sink.take()
+	slices.SortStableFunc(got, func(a, b string) int {
+		of, _, _ := strings.Cut(a, ":")
+		other, _, _ := strings.Cut(b, ":")
+		return strings.Compare(of, other)
+	})
+	if diff := cmp.Diff(want, got); diff != "" {
+		f.t.Error(diff)
+	}
+}
+
 func (f *following) path(name string) string { return filepath.Join(f.dir, name) }
 
 func TestFollowGrowth(t *testing.T) {

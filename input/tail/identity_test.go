@@ -17,11 +17,22 @@ import (
 // again runs a Tailer for a second and compares the lines that it read.
 func again(t *testing.T, dir string, s *sink, opts tail.Options, want ...string) {
 	t.Helper()
+	runAgain(t, dir, s, opts, func(f *following) { f.expect(time.Second, want...) })
+}
+
+// againByFile is again for files that are read in any order.
+func againByFile(t *testing.T, dir string, s *sink, opts tail.Options, want ...string) {
+	t.Helper()
+	runAgain(t, dir, s, opts, func(f *following) { f.expectByFile(time.Second, want...) })
+}
+
+func runAgain(t *testing.T, dir string, s *sink, opts tail.Options, check func(*following)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		opts.Resume = true
 		opts.Paths = append([]string(nil), opts.Paths...)
 		f := follow(t, dir, s, opts)
-		f.expect(time.Second, want...)
+		check(f)
 		f.stop()
 		f.expect(0)
 	})

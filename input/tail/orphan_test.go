@@ -81,14 +81,14 @@ func TestCompressedAtOpenLimit(t *testing.T) {
 		want = append(want, fmt.Sprintf("%02d.log: 1", i))
 	}
 	put(t, dir, "a.log", "1\n2\n")
-	again(t, dir, s, opts, append(want, "a.log: 1", "a.log: 2")...)
+	againByFile(t, dir, s, opts, append(want, "a.log: 1", "a.log: 2")...)
 	want = nil
 	for i := range busy {
 		add(t, filepath.Join(dir, fmt.Sprintf("%02d.log", i)), "2\n")
 		want = append(want, fmt.Sprintf("%02d.log: 2", i))
 	}
 	put(t, dir, "a.log.1.gz", zipped(t, "1\n2\n3\n"), "a.log", "another\n")
-	again(t, dir, s, opts, append(want, "a.log: 3", "a.log: another")...)
+	againByFile(t, dir, s, opts, append(want, "a.log: 3", "a.log: another")...)
 	again(t, dir, s, opts)
 }
 

@@ -87,7 +87,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &mutate.Runner{Dir: dir, Timeout: 5 * time.Second}
+	r := &mutate.Runner{Dir: dir, Timeout: 20 * time.Second}
 	if err := r.Check(t.Context(), "."); err != nil {
 		t.Fatal(err)
 	}

@@ -54,18 +54,30 @@ func tailView(w *world, view *storage.View, query string, from time.Time, limit 
 			}
 			return nil
 		})
-		if ctx.Err() == nil {
-			f.polled <- err
+		select {
+		case f.polled <- err:
+		case <-ctx.Done():
 		}
 	})
 	w.t.Cleanup(func() {
 		cancel()
 		f.running.Wait()
 	})
-	if err := <-f.polled; err != nil {
-		w.t.Fatal(err)
-	}
+	f.wait()
 	return f
+}
+
+// wait waits for the end of a poll.
+func (f *tailing) wait() {
+	f.t.Helper()
+	select {
+	case err := <-f.polled:
+		if err != nil {
+			f.t.Fatal(err)
+		}
+	case <-time.After(time.Minute):
+		f.t.Fatal("a poll does not end")
+	}
 }
 
 // found are the lines emitted since the last call.
@@ -80,10 +92,12 @@ func (f *tailing) found() []string {
 // poll makes a poll, and returns the lines that it emitted.
 func (f *tailing) poll() []string {
 	f.t.Helper()
-	f.next <- struct{}{}
-	if err := <-f.polled; err != nil {
-		f.t.Fatal(err)
+	select {
+	case f.next <- struct{}{}:
+	case err := <-f.polled:
+		f.t.Fatalf("it ended: %v", err)
 	}
+	f.wait()
 	return f.found()
 }
 

@@ -29,14 +29,13 @@ func operations() []string {
 
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
+	const closed = "http://127.0.0.1:1" // no program is given this port by chance
 	untrusted := httptest.NewUnstartedServer(http.NotFoundHandler())
 	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0) // of refused handshakes
 	untrusted.StartTLS()
 	t.Cleanup(untrusted.Close)
 	for _, tt := range []struct{ name, endpoint, says string }{
-		{"nothing listens", closed.URL, "nothing listens at " + closed.URL},
+		{"nothing listens", closed, "nothing listens at " + closed},
 		{"certificate", untrusted.URL, "is not trusted here"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -254,7 +254,8 @@ func fullFileSystem(t *testing.T, mount string, size int) {
 	}
 	resize(0, size)
 	defer func() {
-		if err := syscall.Unmount(mount, 0); err != nil {
+		// Not 0: a process that another test is just starting has the same files open until it runs its program.
+		if err := syscall.Unmount(mount, syscall.MNT_DETACH); err != nil {
 			t.Error(err)
 		}
 	}()

@@ -186,7 +186,9 @@ func helper(t testing.TB, mode, dir, arg string) *exec.Cmd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), binary, dir, arg)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, binary, dir, arg)
 	cmd.Env = append(os.Environ(), helperEnv+"="+mode)
 	cmd.Stderr = testWriter{t}
 	return cmd

@@ -5,9 +5,9 @@ import { createHash } from 'node:crypto';
 import { appendFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'node:test';
-import { browse, checkAccessibility, child, found, lines, logq, newStore, open, rowsOf, serve, ship, shot, textOf, textsOf, until } from './lib.mjs';
+import { browse, checkAccessibility, child, found, lines, logged, logq, newStore, open, rowsOf, serve, ship, shot, textOf, textsOf, until } from './lib.mjs';
 
-test('login', { timeout: 60_000 }, async (t) => {
+test('login', { timeout: 300_000 }, async (t) => {
   const store = await newStore(t);
   await ship(store, 'shop', lines(50).join('\n') + '\n');
   await ship(store, 'secret', lines(50, { seed: 2 }).join('\n') + '\n');
@@ -31,10 +31,9 @@ test('login', { timeout: 60_000 }, async (t) => {
   assert.equal(await page.evaluate(() => document.cookie), '', 'scripts cannot read the cookie');
 });
 
-test('keyboard only', { timeout: 60_000 }, async (t) => {
+test('keyboard only', { timeout: 300_000 }, async (t) => {
   const store = await newStore(t);
-  const logged = lines(2000);
-  await ship(store, 'shop', logged.join('\n') + '\n');
+  await ship(store, 'shop', lines(2000).join('\n') + '\n');
   const server = await serve(t, store);
   const page = await open(t, await browse(t), `${server.url}/#format=raw`);
   await page.waitForSelector('.overview tbody tr');
@@ -59,6 +58,7 @@ test('keyboard only', { timeout: 60_000 }, async (t) => {
   await until(page, () => document.querySelector('#query').value.includes('service_name="shop"'));
   assert.equal(await active(), 'services');
   await page.waitForSelector('.rows .row');
+  await until(page, () => document.querySelector('.legend li'));
   await press('h');
   assert.equal(await active(), 'histogram');
   const before = await page.evaluate(() => location.hash);
@@ -107,7 +107,7 @@ test('keyboard only', { timeout: 60_000 }, async (t) => {
   assert.ok(seen.size > 30, `${seen.size} elements`);
 });
 
-test('all widths, dark and light', { timeout: 120_000 }, async (t) => {
+test('all widths, dark and light', { timeout: 300_000 }, async (t) => {
   const store = await newStore(t);
   await ship(store, 'shop', lines(1000).join('\n') + '\n');
   await ship(store, 'a-service-with-a-rather-long-name', lines(300, { seed: 4 }).join('\n') + '\n');
@@ -135,7 +135,7 @@ test('all widths, dark and light', { timeout: 120_000 }, async (t) => {
   }
 });
 
-test('the theme that was chosen replaces that of the system, also later', { timeout: 60_000 }, async (t) => {
+test('the theme that was chosen replaces that of the system, also later', { timeout: 300_000 }, async (t) => {
   const store = await newStore(t);
   await ship(store, 'shop', lines(50).join('\n') + '\n');
   const server = await serve(t, store);
@@ -157,14 +157,14 @@ test('the theme that was chosen replaces that of the system, also later', { time
   assert.equal(await background(page), light);
 });
 
-test('live tail of a running shipper, and refresh', { timeout: 120_000 }, async (t) => {
+test('live tail of a running shipper, and refresh', { timeout: 300_000 }, async (t) => {
   const store = await newStore(t);
   const file = path.join(store.dir, 'app.log');
   let last = 0; // lines of one time are in the order of their streams
   const line = (n) => `${new Date((last = Math.max(last + 1, Date.now()))).toISOString()} ${n % 5 ? 'INFO' : 'ERROR'} event number ${n}\n`;
   await writeFile(file, '');
   const shipper = child(t, store, 'shipper', ['run', '--from-start', '--service', 'app', '--flush-interval', '1s', file]);
-  await new Promise((resolve) => shipper.stderr.on('data', (text) => String(text).includes('"started"') && resolve()));
+  await logged(shipper, /"started"/);
   await appendFile(file, line(0));
   // The store exists once something is stored; until then the page shows an error. --from-start: files are found after "started".
   while (!(await logq(store, 'services').catch(() => ''))) await new Promise((resolve) => setTimeout(resolve, 100));
@@ -189,7 +189,7 @@ test('live tail of a running shipper, and refresh', { timeout: 120_000 }, async 
   await found(other, '14 records');
 });
 
-test('live tail after its connection broke', { timeout: 60_000 }, async (t) => {
+test('live tail after its connection broke', { timeout: 300_000 }, async (t) => {
   const store = await newStore(t);
   await ship(store, 'other', lines(1).join('\n') + '\n');
   const server = await serve(t, store);
@@ -237,13 +237,13 @@ test('live tail after its connection broke', { timeout: 60_000 }, async (t) => {
   await found(page, 'Following · 10 records · records are missing before 07:07:41 UTC');
 });
 
-test('watched live tail of a shipper that flushes once a minute', { timeout: 60_000 }, async (t) => {
+test('watched live tail of a shipper that flushes once a minute', { timeout: 300_000 }, async (t) => {
   const store = await newStore(t);
   await ship(store, 'other', lines(1).join('\n') + '\n');
   const file = path.join(store.dir, 'app.log');
   await writeFile(file, '');
   const shipper = child(t, store, 'shipper', ['run', '--from-start', '--service', 'app', '--flush-interval', '1m', file]);
-  await new Promise((resolve) => shipper.stderr.on('data', (text) => String(text).includes('"started"') && resolve()));
+  await logged(shipper, /"started"/);
   const server = await serve(t, store, '--watch');
   const page = await open(t, await browse(t), `${server.url}/#${new URLSearchParams({ q: '{service_name="app"}', live: '1' })}`);
   await until(page, () => document.body.textContent.includes('by default within a minute of being logged'));

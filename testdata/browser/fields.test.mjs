@@ -49,7 +49,7 @@ const lines = {
 
 const parsers = { configured: "pattern '<_> worker[<worker>]: <job.name> took <took> of <quota>'" };
 
-test('fields of text are those of logq, and need no stage in a query', async (t) => {
+test('fields of text are those of logq, and need no stage in a query', { timeout: 300_000 }, async (t) => {
   const store = await newStore(t);
   for (const [title, some] of Object.entries(lines)) await ship(store, nameOf(title), some.join('\n') + '\n', ...(parsers[title] ? ['--parse', parsers[title]] : []));
   const { url } = await serve(t, store);
@@ -85,13 +85,14 @@ function nameOf(title) {
 
 test('hostile lines take no time', () => {
   for (const line of ['a:'.repeat(8000), 'x=1 ' + 'a:'.repeat(8000), 'a='.repeat(8000), 'x'.repeat(16384), 'a="'.repeat(6000), 'a="\\'.repeat(4000), '" '.repeat(8000)]) {
-    const begun = performance.now();
+    const begun = process.cpuUsage(); // not the time in which other programs run
     fieldsOf({ line });
-    assert.ok(performance.now() - begun < 200, `${performance.now() - begun} ms for ${line.slice(0, 40)}`);
+    const { user, system } = process.cpuUsage(begun);
+    assert.ok(user + system < 200_000, `${user + system} µs for ${line.slice(0, 40)}`);
   }
 });
 
-test('a live record of a configured parser has its fields', async (t) => {
+test('a live record of a configured parser has its fields', { timeout: 300_000 }, async (t) => {
   const store = await newStore(t);
   await ship(store, 'other', 'first\n');
   const { url } = await serve(t, store);
@@ -106,7 +107,7 @@ test('a live record of a configured parser has its fields', async (t) => {
   await shot(page, 'live-parsed');
 });
 
-test('facets of an access log: include and exclude', async (t) => {
+test('facets of an access log: include and exclude', { timeout: 300_000 }, async (t) => {
   const store = await newStore(t);
   const at = new Date(Date.now() - 600_000);
   const stamp = `${at.getUTCDate()}/${at.toLocaleString('en', { month: 'short', timeZone: 'UTC' })}/${at.toISOString().slice(0, 4)}:${at.toISOString().slice(11, 19)} +0000`;

@@ -6,7 +6,7 @@ import { browse, checkAccessibility, newStore, open, serve, ship, shot, textOf, 
 
 const mebibyte = 1 << 20;
 
-test('hostile lines stay text', { timeout: 120_000 }, async (t) => {
+test('hostile lines stay text', { timeout: 300_000 }, async (t) => {
   const store = await newStore(t);
   const time = new Date(Date.now() - 600_000).toISOString();
   const long = `long ${'abcdefghij '.repeat(mebibyte / 11)}`.slice(0, mebibyte - 40);

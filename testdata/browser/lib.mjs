@@ -18,6 +18,9 @@ const chromium = process.env.LOGSTOW_CHROMIUM || '/usr/bin/chromium';
 /** shots is where screenshots go if LOGSTOW_SCREENSHOTS names a directory. */
 const shots = process.env.LOGSTOW_SCREENSHOTS;
 
+/** patience is how long anything is waited for, in ms: other programs use the processors too. */
+const patience = 120_000;
+
 /** random is a generator of numbers below 1 whose seed is in the test's output. */
 export function random(seed) {
   console.log(`seed ${seed}`);
@@ -49,7 +52,7 @@ export async function ship(store, service, text, ...flags) {
 
 /** logq runs a command over the store, and returns what it prints. */
 export async function logq(store, ...args) {
-  const { stdout } = await run(path.join(bin, 'logq'), args, { env: store.env, maxBuffer: 1 << 28 });
+  const { stdout } = await run(path.join(bin, 'logq'), args, { env: store.env, maxBuffer: 1 << 28, timeout: patience });
   return stdout;
 }
 
@@ -63,29 +66,43 @@ export function child(t, store, name, args, stdio = ['ignore', 'ignore', 'pipe']
   t.after(async () => {
     for (const browser of browsers.get(t) || []) if (browser.connected) await browser.close(); // pages would report that the server ended
     process_.kill('SIGTERM');
+    const late = setTimeout(() => process_.kill('SIGKILL'), patience);
     await ended;
+    clearTimeout(late);
+    assert.notEqual(process_.signalCode, 'SIGKILL', `${name} does not end`);
   });
   return process_;
+}
+
+/** logged waits until a program has logged what a pattern matches, and returns the match. */
+export function logged(program, pattern) {
+  let log = '';
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error(`it does not log ${pattern}: ${log}`)), patience);
+    program.stderr.on('data', (chunk) => {
+      log += chunk;
+      const match = pattern.exec(log);
+      if (!match) return;
+      clearTimeout(late);
+      resolve(match);
+    });
+    program.on('close', () => {
+      clearTimeout(late);
+      reject(new Error(`it ended: ${log}`));
+    });
+  });
 }
 
 /** serve starts logq serve, and returns its address. */
 export async function serve(t, store, ...args) {
   const server = child(t, store, 'logq', ['serve', '--store', store.store, '--listen', '127.0.0.1:0', ...args]);
-  let log = '';
-  const address = await new Promise((resolve, reject) => {
-    server.stderr.on('data', (chunk) => {
-      log += chunk;
-      const found = /"address":"([^"]+)"/.exec(log);
-      if (found) resolve(found[1]);
-    });
-    server.on('close', () => reject(new Error(`logq serve ended: ${log}`)));
-  });
-  return { url: `http://${address}`, process: server, log: () => log };
+  const [, address] = await logged(server, /"address":"([^"]+)"/);
+  return { url: `http://${address}`, process: server };
 }
 
 /** browse starts a browser with a fresh profile. */
 export async function browse(t) {
-  const browser = await puppeteer.launch({ executablePath: chromium, headless: true, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
+  const browser = await puppeteer.launch({ executablePath: chromium, headless: true, timeout: patience, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
   t.after(() => browser.connected && browser.close());
   browsers.set(t, [...(browsers.get(t) || []), browser]);
   return browser;
@@ -94,6 +111,7 @@ export async function browse(t) {
 /** open opens a page. What it requests elsewhere, what it reports on its console, and what fails in it fails the test. */
 export async function open(t, browser, url, { width = 1400, height = 860, theme = 'light', expected = [] } = {}) {
   const page = await browser.newPage();
+  page.setDefaultTimeout(patience);
   const origin = new URL(url).origin;
   const faults = [];
   page.on('request', (r) => {
@@ -119,7 +137,7 @@ export async function shot(page, name) {
 }
 
 /** until waits for a condition in the page; its arguments are passed on. */
-export const until = (page, f, ...args) => page.waitForFunction(f, { timeout: 20_000, polling: 50 }, ...args);
+export const until = (page, f, ...args) => page.waitForFunction(f, { timeout: patience, polling: 50 }, ...args);
 
 /** textOf is the text of the first element. */
 export const textOf = (page, selector) => page.$eval(selector, (el) => el.textContent.trim());

@@ -8,7 +8,7 @@ import { ask, browse, checkAccessibility, found, lines, newStore, open, rowsOf, 
 
 const run = promisify(execFile);
 
-test('the page', { timeout: 300_000 }, async (t) => {
+test('the page', { timeout: 480_000 }, async (t) => {
   const store = await newStore(t);
   const shop = lines(3000, { seed: 1 });
   const quiet = lines(800, { seed: 2, errors: 0 });

@@ -13,7 +13,7 @@ const downloaded = process.env.LOGSTOW_LONG ? 5_000_000 : 1_000_000;
 const longestFrame = 50; // ms
 const slowest = 1.5; // times the commands
 
-test('100,000 records scroll without a frame over 50 ms', { timeout: 240_000 }, async (t) => {
+test('100,000 records scroll without a frame over 50 ms', { timeout: 480_000 }, async (t) => {
   const store = await newStore(t);
   const logged = lines(scrolled);
   logged[60_000] = logged[60_000].replace('"n":', `"long":"${'x'.repeat(1 << 20)}","n":`).slice(0, (1 << 20) - 1);
@@ -21,6 +21,7 @@ test('100,000 records scroll without a frame over 50 ms', { timeout: 240_000 }, 
   const server = await serve(t, store);
   const page = await open(t, await browse(t), `${server.url}/#${new URLSearchParams({ q: '{service_name="many"}', format: 'raw' })}`);
   await page.waitForSelector('.rows .row');
+  const want = `${scrolled.toLocaleString('en-US')} records`;
   let all;
   do {
     await page.evaluate(() => {
@@ -29,8 +30,7 @@ test('100,000 records scroll without a frame over 50 ms', { timeout: 240_000 }, 
     });
     await new Promise((resolve) => setTimeout(resolve, 50));
     all = await page.$eval('#found', (el) => el.textContent.trim());
-  } while (all.includes(' of '));
-  assert.equal(all, `${scrolled.toLocaleString('en-US')} records`);
+  } while (all !== want); // before the histogram is there, the list has no " of "
   await page.focus('#records');
   await page.keyboard.press('End');
   await until(page, (line) => [...document.querySelectorAll('.rows .message')].at(-1).textContent === line, logged[0]);
@@ -99,7 +99,7 @@ test(`${downloaded} records are downloaded as logged`, { timeout: 600_000 }, asy
   await until(page, () => !document.querySelector('.panel.download'));
 });
 
-test('the first view takes at most 1.5 times as long as the same commands', { timeout: 120_000 }, async (t) => {
+test('the first view takes at most 1.5 times as long as the same commands', { timeout: 480_000 }, async (t) => {
   const store = await newStore(t);
   for (let i = 0; i < 12; i++) await ship(store, `service-${i}`, lines(120_000, { seed: i }).join('\n') + '\n');
   const server = await serve(t, store);

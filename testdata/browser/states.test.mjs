@@ -12,7 +12,7 @@ async function answer(page, path, f) {
   page.on('request', (r) => (new URL(r.url()).pathname.endsWith(path) ? f(r) : r.continue()));
 }
 
-test('states', { timeout: 120_000 }, async (t) => {
+test('states', { timeout: 300_000 }, async (t) => {
   const store = await newStore(t);
   const logged = lines(500);
   await ship(store, 'shop', logged.join('\n') + '\n');
