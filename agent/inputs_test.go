@@ -1,7 +1,12 @@
 package agent
 
 import (
+	"context"
+	"log/slog"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"logstow/config"
 	"logstow/input"
@@ -61,4 +66,27 @@ func TestPaid(t *testing.T) {
 			t.Errorf("%s: %v", spec, !want)
 		}
 	}
+}
+
+// slowInput is an input of files that it does not get to look at.
+type slowInput struct{}
+
+func (slowInput) Run(ctx context.Context) error { <-ctx.Done(); return nil }
+func (slowInput) Started() <-chan struct{}      { return nil }
+
+// A start waits for files, but not for ever; what that means is logged.
+func TestSlowStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := new(logBuffer)
+		p := newPipeline(Settings{}, Options{Log: slog.New(slog.NewTextHandler(log, nil)), Getenv: noEnv})
+		ctx, cancel := context.WithCancel(t.Context())
+		began := time.Now()
+		p.start(ctx, []*running{{spec: config.Input{Common: config.Common{Service: "web"}}, reader: slowInput{}}})
+		if took := time.Since(began); took != startTimeout || strings.Count(log.String(), "started before all files were looked at") != 1 || !strings.Contains(log.String(), "service=web") {
+			t.Errorf("after %v: %s", took, log)
+		}
+		cancel()
+		<-p.ended
+	})
 }

@@ -86,6 +86,8 @@ func (p *pipeline) start(ctx context.Context, opened []*running) {
 		select {
 		case <-files.Started():
 		case <-timeout.C:
+			p.log.Warn("started before all files were looked at: without --from-start, what is appended to the others meanwhile is not read",
+				"input", r.spec.Kind, "service", r.spec.Service, "after", startTimeout.String())
 			return
 		case <-ctx.Done():
 			return
