@@ -16,7 +16,7 @@ import (
 
 // A live tail of logq serve --watch has the records of a shipper that flushes once an hour, each once. With LOGSTOW_LONG=1 the first
 // within 15 seconds, and, once the shippers were counted, each later one within 5 seconds of being written.
-func TestServeWatch(t *testing.T) {
+func TestLongServeWatch(t *testing.T) {
 	t.Parallel()
 	for _, azure := range []bool{false, true} {
 		t.Run(map[bool]string{false: "local", true: "Azurite"}[azure], func(t *testing.T) {
