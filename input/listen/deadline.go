@@ -102,12 +102,12 @@ func (a *ReadDeadline) setDrain() {
 // Stop releases the context. The deadline stays as it is.
 func (a *ReadDeadline) Stop() { a.cancel() }
 
-// isReadable reports whether a read of a connection would return at once.
-func isReadable(conn deadliner) bool {
-	if t, ok := conn.(*tls.Conn); ok {
+// isReadable reports whether a read of a connection, or accepting from a listener, would return at once.
+func isReadable(socket any) bool {
+	if t, ok := socket.(*tls.Conn); ok {
 		return isReadable(t.NetConn())
 	}
-	c, ok := conn.(syscall.Conn)
+	c, ok := socket.(syscall.Conn)
 	if !ok {
 		return false
 	}

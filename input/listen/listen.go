@@ -167,49 +167,107 @@ func removeStale(ctx context.Context, network, path string) error {
 }
 
 // Serve accepts connections until ctx ends and passes each to handle in its own goroutine, at most
-// limit at a time (0 is [DefaultMaxConnections]). It closes the listener when ctx ends, and every
-// connection after its handle returns, which must happen soon after ctx has ended; it waits for all
-// of them. An error other than that of ctx's end is one of the listener.
+// limit at a time (0 is [DefaultMaxConnections]). Connections that wait to be accepted by then are
+// passed on, too, for two seconds at most, unless they are TLS, over which nothing was sent before.
+// It closes the listener then, and every connection after its handle returns, which must happen soon
+// after ctx has ended; it waits for all of them. An error other than that of ctx's end is one of the listener.
 func Serve(ctx context.Context, l net.Listener, limit int, handle func(context.Context, net.Conn)) error {
 	if limit <= 0 {
 		limit = DefaultMaxConnections
 	}
-	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	s := &server{listener: l, handle: handle, slots: make(chan struct{}, limit)}
+	defer s.all.Wait()
+	stop := context.AfterFunc(ctx, s.interrupt)
 	defer func() {
 		stop()
 		_ = l.Close()
 	}()
-	var all sync.WaitGroup
-	defer all.Wait()
-	slots := make(chan struct{}, limit)
+	return s.serve(ctx)
+}
+
+// server is a listener that is served.
+type server struct {
+	listener net.Listener
+	handle   func(context.Context, net.Conn)
+	slots    chan struct{}
+	all      sync.WaitGroup
+}
+
+// interruptible is a listener that can go on after its end was noticed.
+type interruptible interface {
+	SetDeadline(at time.Time) error
+}
+
+// interrupt ends accepting.
+func (s *server) interrupt() {
+	if l, ok := s.listener.(interruptible); !ok || l.SetDeadline(time.Unix(1, 0)) != nil {
+		_ = s.listener.Close()
+	}
+}
+
+func (s *server) serve(ctx context.Context) error {
 	for delay := time.Duration(0); ; {
 		select {
-		case slots <- struct{}{}:
+		case s.slots <- struct{}{}:
 		case <-ctx.Done():
+			s.drain(ctx)
 			return nil
 		}
-		c, err := l.Accept()
-		if err != nil {
-			<-slots
-			if ctx.Err() != nil {
-				return nil
-			}
-			if !isTemporary(err) {
-				return fmt.Errorf("accept on %s: %w", l.Addr(), err)
-			}
-			// probably out of file descriptors: closed connections free some
-			delay = min(max(2*delay, 5*time.Millisecond), time.Second)
-			wait(ctx, delay)
+		c, err := s.listener.Accept()
+		if err == nil {
+			delay = 0
+			s.start(ctx, c)
 			continue
 		}
-		delay = 0
-		all.Go(func() {
-			defer func() {
-				_ = c.Close()
-				<-slots
-			}()
-			handle(ctx, c)
-		})
+		<-s.slots
+		if ctx.Err() != nil {
+			s.drain(ctx)
+			return nil
+		}
+		if !isTemporary(err) {
+			return fmt.Errorf("accept on %s: %w", s.listener.Addr(), err)
+		}
+		// probably out of file descriptors: closed connections free some
+		delay = min(max(2*delay, 5*time.Millisecond), time.Second)
+		wait(ctx, delay)
+	}
+}
+
+// start handles a connection, which has a slot.
+func (s *server) start(ctx context.Context, c net.Conn) {
+	s.all.Go(func() {
+		defer func() {
+			_ = c.Close()
+			<-s.slots
+		}()
+		s.handle(ctx, c)
+	})
+}
+
+// drain handles the connections that wait to be accepted after the end: their senders may have written all that they had to.
+func (s *server) drain(ctx context.Context) {
+	l, ok := s.listener.(interruptible)
+	if !ok {
+		return
+	}
+	end := time.Now().Add(maxDrainTime)
+	late := time.NewTimer(maxDrainTime)
+	defer late.Stop()
+	for isReadable(s.listener) && time.Now().Before(end) && l.SetDeadline(end) == nil {
+		select {
+		case s.slots <- struct{}{}:
+		case <-late.C:
+			return
+		}
+		c, err := s.listener.Accept()
+		if err == nil {
+			s.start(ctx, c)
+			continue
+		}
+		<-s.slots
+		if !errors.Is(err, os.ErrDeadlineExceeded) { // which interrupt sets, perhaps only now
+			return
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package listen_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -200,5 +201,62 @@ func TestBudget(t *testing.T) {
 	b.Give(7)
 	if err := <-waited; err != nil {
 		t.Error(err)
+	}
+}
+
+// Connections that wait to be accepted at the end are served, as many at a time as before; those that are opened afterwards are not.
+func TestServeWaiting(t *testing.T) {
+	t.Parallel()
+	for _, network := range []string{"tcp", "unix"} {
+		address := ":0"
+		if network == "unix" {
+			address = filepath.Join(t.TempDir(), "s")
+		}
+		l, err := listen.Stream(t.Context(), network, address, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		const senders, limit = 50, 3
+		for i := range senders {
+			var d net.Dialer
+			c, err := d.DialContext(t.Context(), network, l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.Close() }()
+			if _, err := fmt.Fprintf(c, "%d", i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var now, most, all atomic.Int64
+		first := make(chan struct{})
+		done := make(chan error, 1)
+		go func() {
+			done <- listen.Serve(ctx, l, limit, func(ctx context.Context, c net.Conn) {
+				defer now.Add(-1)
+				if n := now.Add(1); n > most.Load() {
+					most.Store(n)
+				}
+				if n, err := c.Read(make([]byte, 10)); n > 0 && err == nil && all.Add(1) == limit {
+					close(first)
+				}
+				<-ctx.Done()
+			})
+		}()
+		<-first
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if all.Load() != senders || most.Load() > limit {
+			t.Errorf("%s: %d of %d connections were served, up to %d at a time", network, all.Load(), senders, most.Load())
+		}
+		var d net.Dialer
+		if c, err := d.DialContext(t.Context(), network, l.Addr().String()); err == nil {
+			_ = c.Close()
+			t.Errorf("%s: connected after the end", network)
+		}
 	}
 }
