@@ -298,11 +298,13 @@ func (p *pipeline) run(ctx context.Context) error {
 		uploaded <- err
 	}()
 	waitBackground := p.startBackground(reading)
+	endTap := p.serveTap(ctx)
 	p.start(reading, opened)
 	p.logStarted()
 	endWatch := p.notifyManager(ctx)
 	defer endWatch()
 	readErr := p.read(reading)
+	endTap()
 	if readErr == nil { // the positions of all inputs are in the buffer
 		readErr = p.buffer.PositionsRestored(uploading)
 	}
@@ -324,7 +326,6 @@ func (p *pipeline) startBackground(ctx context.Context) (wait func()) {
 	var all sync.WaitGroup
 	if p.BufferDir != "" {
 		all.Go(func() { p.updateNote(ctx) })
-		all.Go(func() { p.serveTap(ctx) })
 	}
 	if !p.Once {
 		all.Go(func() { p.rebuildLoop(ctx) })

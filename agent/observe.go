@@ -47,11 +47,20 @@ func (p *pipeline) serveMetrics(ctx context.Context) (end func(), err error) {
 	return func() { cancel(); <-ended }, nil
 }
 
-// serveTap serves shipper tap until ctx ends. The shipper works without it.
-func (p *pipeline) serveTap(ctx context.Context) {
-	if err := p.tap.Serve(ctx, p.BufferDir); err != nil && ctx.Err() == nil {
-		p.log.Warn("cannot serve shipper tap", "error", err)
+// serveTap serves shipper tap, which the shipper works without, until end is called: when the last record has passed.
+func (p *pipeline) serveTap(ctx context.Context) (end func()) {
+	if p.tap == nil {
+		return func() {}
 	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := p.tap.Serve(ctx, p.BufferDir); err != nil {
+			p.log.Warn("cannot serve shipper tap", "error", err)
+		}
+	}()
+	return func() { cancel(); <-ended }
 }
 
 // notifyManager notifies systemd, if it started this process, that the shipper is ready,

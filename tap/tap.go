@@ -53,6 +53,8 @@ const (
 	maxWaiting = 512 << 10
 	// writeTimeout is how long a client may take for what is sent at once.
 	writeTimeout = time.Minute
+	// endTimeout is how long it may take for the rest at the shipper's end.
+	endTimeout = time.Second
 )
 
 // Record is a record as it passes.
@@ -171,15 +173,18 @@ func (t *Tap) Serve(ctx context.Context, dir string) error {
 	if err := os.Chmod(path, 0o600); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	return listen.Serve(ctx, l, MaxClients, t.serve)
+	return listen.Serve(ctx, l, 2*MaxClients, t.serve) // more than MaxClients, to tell them
 }
 
-// serve sends records to one client until it leaves or ctx ends.
+// serve sends records to one client until it leaves or ctx ends, then the rest.
 func (t *Tap) serve(ctx context.Context, conn net.Conn) {
 	c := &client{conn: conn, since: t.skipped.Load(), waiting: appendText([]byte(magic), t.instance)} // magic confirms the connection
-	t.add(c)
+	if !t.add(c) {
+		_ = c.send(ctx, []byte(full))
+		return
+	}
 	defer t.remove(c)
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // the shipper's end does not wait for one that does not read
+	defer context.AfterFunc(ctx, c.limitEnd)() // the shipper's end does not wait for one that does not read
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
@@ -191,6 +196,7 @@ func (t *Tap) serve(ctx context.Context, conn net.Conn) {
 	for {
 		select {
 		case <-ctx.Done():
+			c.flush(ctx, t.skipped.Load(), true)
 			return
 		case <-gone:
 			return
@@ -198,38 +204,50 @@ func (t *Tap) serve(ctx context.Context, conn net.Conn) {
 			t.mu.Lock()
 			t.grant()
 			t.mu.Unlock()
-			if !c.flush(t.skipped.Load()) {
+			if !c.flush(ctx, t.skipped.Load(), false) {
 				return
 			}
 		}
 	}
 }
 
-// flush sends what waits; skipped is the current Tap.skipped.
-func (c *client) flush(skipped uint64) bool {
+// flush sends what waits; skipped is the current Tap.skipped, end is set if nothing more comes.
+func (c *client) flush(ctx context.Context, skipped uint64, end bool) bool {
 	c.mu.Lock()
 	if all := c.skipped + skipped - c.since; all > c.reported {
 		c.waiting = appendSkipped(c.waiting, all-c.reported)
 		c.reported = all
 	}
+	if end {
+		c.waiting = appendEnd(c.waiting)
+	}
 	c.waiting, c.sent = c.sent[:0], c.waiting
 	c.mu.Unlock()
-	return len(c.sent) == 0 || c.send(c.sent)
+	return len(c.sent) == 0 || c.send(ctx, c.sent)
 }
 
-func (c *client) send(b []byte) bool {
+func (c *client) send(ctx context.Context, b []byte) bool {
 	_ = c.conn.SetWriteDeadline(time.Now().Add(writeTimeout))
+	if ctx.Err() != nil {
+		c.limitEnd()
+	}
 	_, err := c.conn.Write(b)
 	return err == nil
 }
 
-// add adds a client.
-func (t *Tap) add(c *client) {
+// limitEnd limits the time for what is being sent when the shipper ends.
+func (c *client) limitEnd() { _ = c.conn.SetWriteDeadline(time.Now().Add(endTimeout)) }
+
+// add adds a client, unless there are as many as may be.
+func (t *Tap) add(c *client) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var all []*client
 	if now := t.listening.Load(); now != nil {
 		all = slices.Clone(*now)
+	}
+	if len(all) == MaxClients {
+		return false
 	}
 	if len(all) == 0 {
 		t.grant() // for the time without clients
@@ -237,6 +255,7 @@ func (t *Tap) add(c *client) {
 	all = append(all, c)
 	t.listening.Store(&all)
 	t.log.Info("tap connected", "connections", len(all))
+	return true
 }
 
 func (t *Tap) remove(c *client) {

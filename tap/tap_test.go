@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"logstow/internal/await"
 	"logstow/record"
 	"logstow/tap"
 )
@@ -248,7 +250,7 @@ func TestShare(t *testing.T) {
 	<-done
 }
 
-// The clients past the limit wait; a place that becomes free is taken.
+// A client past the limit is told so; a place that becomes free is taken.
 func TestClients(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -257,27 +259,76 @@ func TestClients(t *testing.T) {
 	for range tap.MaxClients {
 		all = append(all, connect(t, dir))
 	}
-	connected := make(chan error)
-	go func() {
+	for range 3 * tap.MaxClients {
+		if _, err := tap.Connect(t.Context(), dir); !errors.Is(err, tap.ErrFull) {
+			t.Fatalf("one more than %d: %v", tap.MaxClients, err)
+		}
+	}
+	_ = all[0].Close()
+	await.Until(t, time.Minute, "a client that leaves makes room", func() bool {
 		c, err := tap.Connect(t.Context(), dir)
 		if err == nil {
-			err = c.Close()
+			t.Cleanup(func() { _ = c.Close() })
+		} else if !errors.Is(err, tap.ErrFull) {
+			t.Fatal(err)
 		}
-		connected <- err
-	}()
-	select {
-	case err := <-connected:
-		t.Fatalf("one more than %d: %v", tap.MaxClients, err)
-	case <-time.After(50 * time.Millisecond):
+		return err == nil
+	})
+}
+
+// A client that is interrupted while the shipper does not respond returns the cause; one without a shipper says so.
+func TestConnect(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, err := tap.Connect(t.Context(), dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no socket: %v", err)
+	}
+	l, err := net.Listen("unix", filepath.Join(dir, tap.Socket))
+	if err != nil {
+		t.Fatal(err)
 	}
 	ending, end := context.WithCancelCause(t.Context())
 	time.AfterFunc(time.Millisecond, func() { end(io.ErrNoProgress) })
 	if _, err := tap.Connect(ending, dir); !errors.Is(err, io.ErrNoProgress) {
 		t.Errorf("a client that is interrupted while it waits: %v", err)
 	}
-	_ = all[0].Close()
-	if err := <-connected; err != nil {
-		t.Error(err)
+	l.(*net.UnixListener).SetUnlinkOnClose(false)
+	_ = l.Close()
+	if _, err := tap.Connect(t.Context(), dir); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("the socket of a shipper that was killed: %v", err)
+	}
+}
+
+// What passed before the end is sent before it, and counted if it was skipped.
+func TestEnd(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	one, stop := serve(t, dir)
+	c := connect(t, dir)
+	o := one.Observer("")
+	awaitEnabled(t, o)
+	const n = 2000
+	for range n {
+		if o.Enabled() {
+			o.Observe("s", &record.Record{Message: bytes.Repeat([]byte("x"), 100)}, nil, "")
+		}
+	}
+	go stop()
+	var got, skipped uint64
+	for {
+		r, more, err := c.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if skipped += more; r != nil {
+			got++
+		}
+	}
+	if got+skipped < n || got == 0 {
+		t.Errorf("%d records and %d skipped of %d", got, skipped, n)
 	}
 }
 

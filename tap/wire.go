@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"syscall"
 	"time"
 
 	"logstow/record"
@@ -19,19 +20,28 @@ import (
 //	skipped  number of records
 //	record   time (8 bytes), level (1 byte), service, source, parser, dropped, number of kinds, kinds,
 //	         length of the message, message
+//	end      nothing: the shipper has ended, and all was sent
+//
+// One client too many receives full alone.
 const (
 	magic = "logstow tap 2\n"
+	full  = "logstow tap -\n"
 
-	frameRecord, frameSkipped = 1, 2
+	frameRecord, frameSkipped, frameEnd = 1, 2, 3
 	// maxFrame is the maximum length of a frame: that of a message and all texts.
 	maxFrame = MaxMessage + 64<<10
 	// maxKinds is the maximum number of kinds of secrets.
 	maxKinds = 256
-	// connectTimeout is how long a client waits for its turn, and for a shipper that is short of CPU time.
+	// connectTimeout is how long a client waits for a shipper that is short of CPU time.
 	connectTimeout = 30 * time.Second
 )
 
-var errFrame = errors.New("malformed frame from the shipper") //nolint:gochecknoglobals // a sentinel
+var (
+	// ErrFull reports that [MaxClients] are connected.
+	ErrFull = fmt.Errorf("%d taps are connected already", MaxClients) //nolint:gochecknoglobals // a sentinel
+
+	errFrame = errors.New("malformed frame from the shipper") //nolint:gochecknoglobals // a sentinel
+)
 
 func appendRecord(b []byte, r *Record) []byte {
 	start := len(b)
@@ -59,6 +69,8 @@ func appendSkipped(b []byte, n uint64) []byte {
 	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4))
 	return b
 }
+
+func appendEnd(b []byte) []byte { return append(b, 0, 0, 0, 1, frameEnd) }
 
 func appendText(b []byte, text string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
@@ -90,7 +102,7 @@ type Client struct {
 }
 
 // Connect connects to the shipper that has a buffer's directory open. The end of ctx ends the client,
-// which must be closed.
+// which must be closed. The error is [fs.ErrNotExist] or [syscall.ECONNREFUSED] if none has, or [ErrFull].
 func Connect(ctx context.Context, dir string) (*Client, error) {
 	path, release, err := socketPath(dir)
 	if err != nil {
@@ -114,7 +126,10 @@ func Connect(ctx context.Context, dir string) (*Client, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, fmt.Errorf("no response, %d clients may be connected already: %w", MaxClients, err)
+		return nil, fmt.Errorf("the shipper does not respond: %w", err)
+	}
+	if string(head) == full {
+		return nil, errors.Join(ErrFull, c.Close())
 	}
 	if string(head) != magic {
 		return nil, errors.Join(fmt.Errorf("the shipper is of another version: it begins with %q", head), c.Close())
@@ -139,11 +154,12 @@ func (c *Client) Instance() string { return c.instance }
 func (c *Client) Waits() bool { return c.in.Buffered() == 0 }
 
 // Next waits for a record, which is valid until the next call, or for a number of records that were
-// skipped; then the record is nil. The error is [io.EOF] when the shipper has ended.
+// skipped; then the record is nil. The error is [io.EOF] when the shipper has ended and all was received,
+// [io.ErrUnexpectedEOF] when the connection ended before that.
 func (c *Client) Next() (r *Record, skipped uint64, err error) {
 	var head [4]byte
 	if _, err := io.ReadFull(c.in, head[:]); err != nil {
-		return nil, 0, err
+		return nil, 0, unexpected(err)
 	}
 	n := binary.BigEndian.Uint32(head[:])
 	if n == 0 || n > maxFrame {
@@ -154,10 +170,7 @@ func (c *Client) Next() (r *Record, skipped uint64, err error) {
 	}
 	c.frame = c.frame[:n]
 	if _, err := io.ReadFull(c.in, c.frame); err != nil {
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
-		return nil, 0, err
+		return nil, 0, unexpected(err)
 	}
 	d := decoder{b: c.frame[1:], known: c.known}
 	switch c.frame[0] {
@@ -165,6 +178,8 @@ func (c *Client) Next() (r *Record, skipped uint64, err error) {
 		r = d.record()
 	case frameSkipped:
 		skipped = d.number()
+	case frameEnd:
+		return nil, 0, io.EOF
 	default:
 		return nil, 0, errFrame
 	}
@@ -172,6 +187,14 @@ func (c *Client) Next() (r *Record, skipped uint64, err error) {
 		return nil, 0, errFrame
 	}
 	return r, skipped, nil
+}
+
+// unexpected is err, for the end of a connection [io.ErrUnexpectedEOF].
+func unexpected(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }
 
 // decoder decodes a frame.

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"io/fs"
 	"strings"
+	"syscall"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -133,8 +133,11 @@ func newTapping(c *ucli.Context, now time.Time) (*tapping, error) {
 func connectTap(ctx context.Context, dir string) (*tap.Client, error) {
 	if dir != "" {
 		client, err := tap.Connect(ctx, dir)
-		if err != nil {
-			return nil, hint.Wrap(fmt.Errorf("cannot tap the shipper of %s: %w", dir, err), "shipper status shows the buffers that are in use")
+		switch {
+		case isNone(err):
+			return nil, &cli.Error{Status: cli.NoMatch, Err: hint.Wrap(fmt.Errorf("no shipper runs with the buffer %s", dir), "shipper status shows the buffers that are in use")}
+		case err != nil:
+			return nil, fmt.Errorf("cannot tap the shipper of %s: %w", dir, err)
 		}
 		return client, nil
 	}
@@ -146,10 +149,10 @@ func connectTap(ctx context.Context, dir string) (*tap.Client, error) {
 	var last error
 	var client *tap.Client
 	for _, dir := range dirs {
-		if _, err := os.Stat(filepath.Join(dir, tap.Socket)); err != nil {
+		c, err := tap.Connect(ctx, dir)
+		if isNone(err) {
 			continue
 		}
-		c, err := tap.Connect(ctx, dir)
 		if err != nil {
 			last = fmt.Errorf("cannot tap the shipper of %s: %w", dir, err)
 			continue
@@ -171,6 +174,11 @@ func connectTap(ctx context.Context, dir string) (*tap.Client, error) {
 	return nil, &cli.Error{Status: cli.NoMatch, Err: hint.Wrap(errors.New("no shipper runs with a buffer in the state directory"), "give --buffer-dir if it is elsewhere")}
 }
 
+// isNone reports whether the error of a connection is that no shipper runs: one that was killed leaves its socket.
+func isNone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
+}
+
 // run prints until ctx ends, the shipper does, or the limit is reached.
 func (t *tapping) run(ctx context.Context, client *tap.Client) error {
 	t.instance = client.Instance()
@@ -186,6 +194,10 @@ func (t *tapping) run(ctx context.Context, client *tap.Client) error {
 		}
 		if errors.Is(err, io.EOF) {
 			fmt.Fprintln(t.notes, "shipper: the tapped shipper has ended")
+			break
+		}
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			fmt.Fprintln(t.notes, "shipper: the connection ended before the last records came: the tapped shipper was killed, or this command read too slowly")
 			break
 		}
 		if err != nil {

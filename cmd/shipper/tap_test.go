@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -166,4 +167,38 @@ func TestTap(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "b", tap.Socket)); !os.IsNotExist(err) {
 		t.Errorf("the socket is still there: %v", err)
 	}
+}
+
+// The end of a shipper that was killed is told, and the socket that it left is none of a shipper that runs.
+func TestTapKilled(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "shipper.yaml"), []byte(tapConfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := startIn(t, dir, "run", "--config", "shipper.yaml")
+	run.until(t, `"started"`)
+	tapped := startIn(t, dir, "tap", "--buffer-dir", "b")
+	tapped.until(t, "shipper: connected")
+	if err := run.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	tapped.until(t, "shipper: the connection ended before the last records came")
+	tapped.wait(t, 0)
+	run.wait(t, -1)
+	if _, err := os.Stat(filepath.Join(dir, "b", tap.Socket)); err != nil {
+		t.Fatal(err)
+	}
+	for _, buffer := range []string{"b", "nonsense"} {
+		none := startIn(t, dir, "tap", "--buffer-dir", buffer)
+		none.until(t, "shipper: no shipper runs with the buffer "+buffer)
+		none.wait(t, 1)
+	}
+	state := filepath.Join(dir, "logstow", "web")
+	if err := errors.Join(os.MkdirAll(state, 0o700), os.Rename(filepath.Join(dir, "b"), filepath.Join(state, "i"))); err != nil {
+		t.Fatal(err)
+	}
+	none := startIn(t, dir, "tap")
+	none.until(t, "shipper: no shipper runs with a buffer in the state directory")
+	none.wait(t, 1)
 }

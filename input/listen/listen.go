@@ -222,7 +222,7 @@ func (s *server) serve(ctx context.Context) error {
 		<-s.slots
 		if ctx.Err() != nil {
 			s.drain(ctx)
-			return nil
+			return nil //nolint:nilerr // the end
 		}
 		if !isTemporary(err) {
 			return fmt.Errorf("accept on %s: %w", s.listener.Addr(), err)
