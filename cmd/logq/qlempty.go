@@ -105,6 +105,8 @@ func (r *qlRequest) explainSelection(ctx context.Context, stores []query.Store, 
 	switch {
 	case err != nil:
 		return nil, context.Cause(ctx)
+	case len(p.Segments) > 0 && filtersUnparsed(sel.Log):
+		return reason(reasonStage, "the services have records there: a filter excludes them all; fields of JSON and logfmt are labels only behind | json or | logfmt"), nil
 	case len(p.Segments) > 0:
 		if r.metric() {
 			return reason(reasonStage, "the services have records in the window: a label, a line filter, a stage or a comparison excludes them all, or it is absent_over_time; try the selector alone"), nil
@@ -118,6 +120,20 @@ func (r *qlRequest) explainSelection(ctx context.Context, stores []query.Store, 
 		text += fmt.Sprintf("; the newest record is of %s (%s)", newest.In(r.sel.Now.Location()).Format(time.RFC3339), service)
 	}
 	return reason("range-empty", "%s", text), nil
+}
+
+// filtersUnparsed reports whether a query filters by labels and has no parser that makes any.
+func filtersUnparsed(log *syntax.LogExpr) bool {
+	filters := false
+	for _, stage := range log.Stages {
+		switch stage.(type) {
+		case *syntax.LabelFilter:
+			filters = true
+		case *syntax.JSONParser, *syntax.LogfmtParser, *syntax.RegexpParser, *syntax.PatternParser, *syntax.UnpackParser:
+			return false
+		}
+	}
+	return filters
 }
 
 // matchAll reports whether all matchers match a value.

@@ -220,7 +220,7 @@ func asKind(use sampledUse, most field.Kind) string {
 	case most == field.String:
 		return ": quote what it is compared with"
 	case use.Kind == field.String && (most == field.Number || most == field.Bool):
-		return ": compare it without quotes"
+		return fmt.Sprintf(": compare it without quotes, or string(%s)", field.WriteName(use.Field))
 	case most == field.Composite:
 		return ": name a field inside it"
 	}
