@@ -57,8 +57,8 @@ func closeInputs(opened []*running) error {
 	return errors.Join(errs...)
 }
 
-// startTimeout limits how long start waits for inputs: a full buffer stores no positions, and a service manager does not wait longer for
-// that.
+// startTimeout limits how long start waits for inputs: while the buffer is full no positions are stored, and the start of a service
+// should not wait for that.
 const startTimeout = 10 * time.Second
 
 // start reads inputs until they end or ctx does; then they are sent to pipeline.ended. It returns when what is written to files from then

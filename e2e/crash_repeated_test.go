@@ -128,7 +128,7 @@ func freeAddresses(t *testing.T, n int) (all []string) {
 	t.Helper()
 	for range n {
 		host := "127.0.0.1"
-		if runtime.GOOS == "linux" { // all of 127/8 is loopback: there nobody else gets the port while it is free
+		if runtime.GOOS == "linux" { // all of 127/8 is loopback: no other process gets a port there while it is free
 			host = fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
 		}
 		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", host+":0")

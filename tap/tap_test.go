@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -91,6 +92,24 @@ func next(t testing.TB, c *tap.Client, skipped *uint64) *tap.Record {
 	}
 }
 
+// receive counts what a client gets, records and skipped ones, until there are n of both, or the shipper has ended.
+func receive(t testing.TB, c *tap.Client, n uint64) (got, skipped uint64) {
+	t.Helper()
+	for got+skipped < n {
+		r, more, err := c.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if skipped += more; r != nil {
+			got++
+		}
+	}
+	return got, skipped
+}
+
 // Two clients get what passes, also in a directory whose name is too long for a socket's address.
 func TestRecords(t *testing.T) {
 	t.Parallel()
@@ -152,16 +171,7 @@ func TestFirstRecords(t *testing.T) {
 		}
 	}
 	for _, c := range []*tap.Client{a, b} {
-		var got, skipped uint64
-		for got+skipped < n {
-			r, more, err := c.Next()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if skipped += more; r != nil {
-				got++
-			}
-		}
+		_, skipped := receive(t, c, n)
 		if skipped > 0 {
 			t.Errorf("%d skipped", skipped)
 		}
@@ -184,16 +194,7 @@ func TestSlowClient(t *testing.T) {
 			o.Observe("s", &record.Record{Message: message}, nil, "")
 		}
 	}
-	var got, skipped uint64
-	for got+skipped < n {
-		r, more, err := c.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if skipped += more; r != nil {
-			got++
-		}
-	}
+	got, skipped := receive(t, c, n)
 	if got+skipped > n+1000 || got == 0 || got > n/2 { // awaitEnabled counts, too
 		t.Errorf("%d records and %d skipped of %d", got, skipped, n)
 	}
@@ -314,19 +315,7 @@ func TestEnd(t *testing.T) {
 		}
 	}
 	go stop()
-	var got, skipped uint64
-	for {
-		r, more, err := c.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if skipped += more; r != nil {
-			got++
-		}
-	}
+	got, skipped := receive(t, c, math.MaxUint64)
 	if got+skipped < n || got == 0 {
 		t.Errorf("%d records and %d skipped of %d", got, skipped, n)
 	}

@@ -15,7 +15,7 @@ import (
 const (
 	// drainTime is how long reading continues after the end, for data that senders sent before it.
 	drainTime = 100 * time.Millisecond
-	// maxDrain and maxDrainTime bound what is read after that, because it waits already: a sender may go on for ever.
+	// maxDrain and maxDrainTime bound what is read and accepted after that, because it waits already: a sender may go on for ever.
 	maxDrain     = 4 << 20
 	maxDrainTime = 2 * time.Second
 )

@@ -95,7 +95,7 @@ func (s *Set) node(parent *node, name []byte) *node {
 	if parent.children == nil {
 		parent.children = map[string]*node{}
 	}
-	parent.children[n.path[len(n.path)-len(name):]] = n
+	parent.children[string(name)] = n
 	s.nodes++
 	return n
 }
