@@ -27,8 +27,13 @@ func isDamage(err error) bool {
 	if errors.Is(err, errDamaged) || !errors.As(err, &e) {
 		return errors.Is(err, errDamaged)
 	}
-	code := e.Code() & 0xFF
-	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
+	switch e.Code() & 0xFF {
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB,
+		sqlite3.SQLITE_TOOBIG: // a damaged length: values are far smaller than SQLite's limit of 1 GB
+		return true
+	default:
+		return false
+	}
 }
 
 // maxVersion is above all future versions: a larger number is damage.

@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -77,12 +79,16 @@ type damaging struct {
 	content bool
 }
 
-// damagings are the ways in which a file of n bytes can be damaged.
-func damagings(n int, random *rand.Rand) []damaging {
+// damagings are the ways in which a file is damaged.
+func damagings(data []byte, random *rand.Rand) []damaging {
+	n := len(data)
 	put := func(path string, data []byte) error { return os.WriteFile(path, data, 0o666) }
 	all := []damaging{
 		{"a directory", func(path string, _ []byte) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o777)) }, false},
 		{"text", func(path string, _ []byte) error { return put(path, []byte("no database\n")) }, false},
+	}
+	if bytes.HasPrefix(data, []byte("SQLite format 3")) {
+		all = append(all, damaging{"a value of over 1 GB", hugeValue, true})
 	}
 	lengths := []int{0, 1, 16, 99, 100, 101, 511, 512, 2048, n - 1}
 	for at := 4096; at < n; at += 4096 {
@@ -135,12 +141,41 @@ func damagings(n int, random *rand.Rand) []damaging {
 	return all
 }
 
+// hugeValue overwrites the first cell of a database's schema by one whose text is longer than SQLite
+// allows (https://sqlite.org/fileformat2.html, section 1.6, and section 2.1 for its record).
+func hugeValue(path string, data []byte) error {
+	const (
+		cells  = 100 + 8 // the first page's array of offsets of cells
+		length = 1_100_000_000
+	)
+	cell := varint(length + 10)
+	cell = append(cell, 1 /* row */, 10 /* length of the header */, 0, 0, 0, 0 /* columns without a value */)
+	cell = append(cell, varint(length*2+13)...)
+	data = bytes.Clone(data)
+	copy(data[binary.BigEndian.Uint16(data[cells:]):], cell)
+	return os.WriteFile(path, data, 0o666)
+}
+
+// varint is a number in SQLite's five bytes.
+func varint(n uint64) []byte {
+	var b []byte
+	for shift := 28; shift >= 0; shift -= 7 {
+		b = append(b, byte(n>>shift)&0x7F|0x80)
+	}
+	b[len(b)-1] &= 0x7F
+	return b
+}
+
 // TestLongDamage damages each file of the database in many ways: a reader finds
 // every blob and changes nothing; a writer repairs and continues, and nothing is lost by it.
+// LOGSTOW_LONG=1 damages them in more ways, LOGSTOW_SEED repeats a run.
 func TestLongDamage(t *testing.T) {
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed, err := strconv.ParseUint(os.Getenv("LOGSTOW_SEED"), 10, 64)
+	if err != nil {
+		seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("LOGSTOW_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	moved, whole := 0, 0
 	for _, clean := range []bool{true, false} {
@@ -153,7 +188,7 @@ func TestLongDamage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, d := range damagings(len(data), random) {
+			for _, d := range damagings(data, random) {
 				if strings.Contains(d.name, " of byte 63 ") && file == "store.db" {
 					continue // the version's last byte: TestNewerDatabase
 				}
