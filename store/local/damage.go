@@ -76,17 +76,27 @@ func examine(ctx context.Context, db *sql.DB, path, check string) error {
 	return err
 }
 
-// checkFormat checks the header byte for which SQLite opens a database read-only, without an
-// error. It is read by SQLite: closing another descriptor of the file would release the locks of the
+// checkFormat checks what SQLite does not report: the header byte for which it opens a database
+// read-only, and that the file, as it was before the database was opened, does not end within a
+// page. The byte is read by SQLite: closing another descriptor of the file would release the locks of the
 // whole process (https://sqlite.org/howtocorrupt.html, section 2.2), and another process could then
 // remove the log that this one writes.
-func checkFormat(ctx context.Context, db *sql.DB, path string) error {
+func checkFormat(ctx context.Context, db *sql.DB, path string, file fs.FileInfo) error {
 	var version []byte
-	err := db.QueryRowContext(ctx, "SELECT substr(data, ?, 1) FROM sqlite_dbpage WHERE pgno = 1", writeVersionAt+1).Scan(&version)
-	if err == nil && (len(version) != 1 || version[0] > writeAheadLog) {
-		err = fmt.Errorf("%w: %s has write version %x", errDamaged, path, version)
+	var pageSize int64
+	err := db.QueryRowContext(ctx, "SELECT substr(data, ?, 1), page_size FROM sqlite_dbpage, pragma_page_size WHERE pgno = 1",
+		writeVersionAt+1).Scan(&version, &pageSize)
+	if err != nil {
+		return err
 	}
-	return err
+	if len(version) != 1 || version[0] > writeAheadLog {
+		return fmt.Errorf("%w: %s has write version %x", errDamaged, path, version)
+	}
+	log, err := os.Stat(path + "-wal")
+	if logged := err == nil && log.Size() > 0; !logged && file.Size()%pageSize != 0 { // A log may have the page.
+		return fmt.Errorf("%w: %s has %d bytes, no whole number of pages of %d", errDamaged, path, file.Size(), pageSize)
+	}
+	return nil
 }
 
 // queryStrings are the rows of a query for one string.

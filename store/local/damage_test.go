@@ -90,7 +90,7 @@ func damagings(data []byte, random *rand.Rand) []damaging {
 	if bytes.HasPrefix(data, []byte("SQLite format 3")) {
 		all = append(all, damaging{"a value of over 1 GB", hugeValue, true})
 	}
-	lengths := []int{0, 1, 16, 99, 100, 101, 511, 512, 2048, n - 1}
+	lengths := []int{0, 1, 16, 99, 100, 101, 511, 512, 2048, n - 3333, n - 2048, n - 1}
 	for at := 4096; at < n; at += 4096 {
 		lengths = append(lengths, at-1, at, at+1)
 	}

@@ -151,7 +151,7 @@ func open(ctx context.Context, path string, file fs.FileInfo, check string) (*ha
 	}
 	db, err := openWith(ctx, path, "mode=rw", check)
 	if err == nil {
-		err = checkFormat(ctx, db, path)
+		err = checkFormat(ctx, db, path, file)
 	}
 	if err == nil {
 		return &handle{DB: db, file: file}, nil
