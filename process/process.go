@@ -76,7 +76,7 @@ type Sample struct {
 
 // processor applies Options. Safe for concurrent use.
 type processor struct {
-	redactors  []redactor
+	redactor   *redactor
 	drop, keep []matcher
 	samples    []*sampler
 	limit      *limiter
@@ -99,7 +99,7 @@ func New(opts Options) (input.Processor, error) {
 	}
 	p := &processor{dropped: opts.dropTally(reasonDrop), notKept: opts.dropTally(reasonKeep), observer: opts.Observer}
 	var err error
-	if p.redactors, err = redactors(&opts); err != nil {
+	if p.redactor, err = newRedactor(&opts); err != nil {
 		return nil, err
 	}
 	p.drop, p.keep = matchers(opts.Drop), matchers(opts.Keep)
@@ -109,7 +109,7 @@ func New(opts Options) (input.Processor, error) {
 	if p.limit, err = newLimiter(&opts); err != nil {
 		return nil, err
 	}
-	if len(p.redactors)+len(p.drop)+len(p.keep)+len(p.samples) == 0 && p.limit == nil && p.observer == nil {
+	if len(p.drop)+len(p.keep)+len(p.samples) == 0 && p.redactor == nil && p.limit == nil && p.observer == nil {
 		return nil, nil //nolint:nilnil // documented: no processor, no cost
 	}
 	return p, nil
@@ -129,16 +129,8 @@ func (p *processor) Process(service string, r *record.Record) bool {
 // process returns the reason why a record is dropped, "" if it is kept. It appends the kinds of secrets
 // that it redacts to redacted, if that is not nil.
 func (p *processor) process(service string, r *record.Record, redacted *[]string) (dropped string) {
-	if len(p.redactors) > 0 {
-		var seen byteSet // the replacements contain no secrets
-		seen.add(r.Message)
-		for i := range p.redactors {
-			message, changed := p.redactors[i].redact(r.Message, &seen)
-			if changed && redacted != nil {
-				*redacted = append(*redacted, p.redactors[i].kind)
-			}
-			r.Message = message
-		}
+	if p.redactor != nil {
+		r.Message = p.redactor.redact(r.Message, redacted)
 	}
 	if matchesAny(p.drop, r) {
 		p.dropped.add()

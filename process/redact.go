@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -14,33 +15,112 @@ import (
 // customKind is the kind of the matches of expressions.
 const customKind = "regexp"
 
-// redactor redacts one kind of secret.
+// redactor redacts secrets: those of the built-in kinds first, in one pass, so that what is left of a
+// message when one kind is redacted hides no secret of another from its search.
 type redactor struct {
-	// kind is its name, regexp for expressions.
-	kind string
-	// A message is examined if it contains one text of each of hints.
-	hints [][][]byte
-	// replace is the message without secrets; the same slice if it has none. It does not change the
-	// bytes of its argument.
-	replace func(message []byte) []byte
-	count   *tally
+	secrets     []secret
+	expressions []expression
 }
 
-// redact returns the message without secrets, and whether it had any.
-func (r *redactor) redact(message []byte, seen *byteSet) (redacted []byte, changed bool) {
-	for _, texts := range r.hints {
-		if !seen.holdsOne(message, texts) {
-			return message, false
+// secret is a built-in kind of secret that is redacted.
+type secret struct {
+	kind
+	// A message is examined if it contains one text of each of hints.
+	hints [][][]byte
+	count *tally
+}
+
+// expression replaces its matches.
+type expression struct {
+	re    *regexp.Regexp
+	with  []byte
+	count *tally
+}
+
+// redact returns the message without secrets; the same slice if it has none. It does not change the
+// bytes of its argument. It appends the kinds of what it redacts to kinds, if that is not nil.
+func (r *redactor) redact(message []byte, kinds *[]string) []byte {
+	report := func(kind string, count *tally) {
+		count.add()
+		if kinds != nil {
+			*kinds = append(*kinds, kind)
 		}
 	}
-	redacted = r.replace(message)
-	if len(redacted) == len(message) && (len(message) == 0 || &redacted[0] == &message[0]) {
-		return message, false
+	var few [8]span
+	spans := r.find(message, few[:0])
+	for i := range r.secrets {
+		if slices.ContainsFunc(spans, func(s span) bool { return s.kind == i }) {
+			report(r.secrets[i].name, r.secrets[i].count)
+		}
 	}
-	r.count.add()
-	// The replacement may be longer than the secret.
-	return redacted[:min(len(redacted), record.MaxSize)], true
+	if len(spans) > 0 {
+		message = r.replace(message, spans)
+	}
+	for _, e := range r.expressions {
+		if e.re.Match(message) {
+			message = bounded(e.re.ReplaceAll(message, e.with))
+			report(customKind, e.count)
+		}
+	}
+	return message
 }
+
+// span is a part of a message that is a secret of the kind secrets[kind].
+type span struct{ start, end, kind int }
+
+// find appends the secrets in a message to spans, in ascending order. Those that overlap are one, of the
+// first of their kinds.
+func (r *redactor) find(message []byte, spans []span) []span {
+	if len(r.secrets) == 0 {
+		return spans
+	}
+	var seen byteSet
+	seen.add(message)
+	for i := range r.secrets {
+		s := &r.secrets[i]
+		if slices.ContainsFunc(s.hints, func(texts [][]byte) bool { return !seen.holdsOne(message, texts) }) {
+			continue
+		}
+		for start, end := s.find(message, 0); start < end; start, end = s.find(message, end) {
+			spans = append(spans, span{start, end, i})
+		}
+	}
+	if len(spans) < 2 {
+		return spans
+	}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	merged := spans[:1]
+	for _, s := range spans[1:] {
+		if last := &merged[len(merged)-1]; s.start < last.end {
+			last.end, last.kind = max(last.end, s.end), min(last.kind, s.kind)
+		} else {
+			merged = append(merged, s)
+		}
+	}
+	return merged
+}
+
+// replace replaces the spans by [redacted:KIND]. A JSON object remains one: outside of strings, a
+// string is inserted.
+func (r *redactor) replace(message []byte, spans []span) []byte {
+	const most = len(marked) + len(":connection-string]") + len(`""`)
+	out := make([]byte, 0, len(message)+most*len(spans))
+	object, inside, at := message[0] == '{', false, 0
+	for _, s := range spans {
+		out = append(out, message[at:s.start]...)
+		inside = object && inString(message[at:s.start], inside)
+		if quoted := object && !inside; quoted {
+			out = append(append(append(append(out, '"'), marked+":"...), r.secrets[s.kind].name...), `]"`...)
+		} else {
+			out = append(append(append(out, marked+":"...), r.secrets[s.kind].name...), ']')
+		}
+		at = s.end
+	}
+	return bounded(append(out, message[at:]...))
+}
+
+// bounded is a message cut to the limit of records: a replacement may be longer than the secret.
+func bounded(message []byte) []byte { return message[:min(len(message), record.MaxSize)] }
 
 // byteSet is the set of bytes of a message.
 type byteSet [256]bool
@@ -68,8 +148,8 @@ search:
 	return false
 }
 
-// redactors are those in the options, each once.
-func redactors(opts *Options) ([]redactor, error) {
+// newRedactor returns what redacts what the options say, nil if that is nothing.
+func newRedactor(opts *Options) (*redactor, error) {
 	kinds := slices.Clone(opts.Redact)
 	if slices.Contains(kinds, "all") {
 		kinds = Kinds()
@@ -79,71 +159,34 @@ func redactors(opts *Options) ([]redactor, error) {
 			return nil, fmt.Errorf("redact %q: want %s or all", name, strings.Join(Kinds(), ", "))
 		}
 	}
-	var all []redactor
+	r := &redactor{}
 	for _, k := range builtIn() {
 		if !slices.Contains(kinds, k.name) {
 			continue
 		}
-		r := redactor{kind: k.name, replace: builtinRedactor(k), count: opts.redactionTally(k.name)}
+		s := secret{kind: k, count: opts.redactionTally(k.name)}
 		for _, texts := range k.hints {
-			r.hints = append(r.hints, literals(texts))
+			s.hints = append(s.hints, literals(texts))
 		}
-		all = append(all, r)
+		r.secrets = append(r.secrets, s)
 	}
-	for _, r := range opts.Replace {
-		if r.Regexp == nil {
+	for _, e := range opts.Replace {
+		if e.Regexp == nil {
 			return nil, errors.New("redact: an expression is missing")
 		}
-		with := r.With
+		with := e.With
 		if with == "" {
-			with = "[redacted]"
+			with = marked + "]"
 		}
 		if strings.ContainsAny(with, "\r\n") {
-			return nil, fmt.Errorf("redact %s: the replacement must be one line", r.Regexp)
+			return nil, fmt.Errorf("redact %s: the replacement must be one line", e.Regexp)
 		}
-		all = append(all, redactor{kind: customKind, replace: customRedactor(r.Regexp, with), count: opts.redactionTally(customKind)})
+		r.expressions = append(r.expressions, expression{e.Regexp, []byte(with), opts.redactionTally(customKind)})
 	}
-	return all, nil
-}
-
-// builtinRedactor replaces all secrets of a kind by [redacted:KIND]. A JSON object remains one:
-// outside of strings, a string is inserted.
-func builtinRedactor(k kind) func([]byte) []byte {
-	text, quoted := "[redacted:"+k.name+"]", `"[redacted:`+k.name+`]"`
-	return func(message []byte) []byte {
-		var out []byte
-		object, inside := len(message) > 0 && message[0] == '{', false
-		for at := 0; ; {
-			start, end := k.find(message, at)
-			if end <= start {
-				if at == 0 {
-					return message
-				}
-				return append(out, message[at:]...)
-			}
-			if out == nil {
-				out = make([]byte, 0, len(message)+len(quoted))
-			}
-			out = append(out, message[at:start]...)
-			if inside = object && inString(message[at:start], inside); object && !inside {
-				out = append(out, quoted...)
-			} else {
-				out = append(out, text...)
-			}
-			at = end
-		}
+	if len(r.secrets)+len(r.expressions) == 0 {
+		return nil, nil //nolint:nilnil // documented: no redactor, no cost
 	}
-}
-
-// customRedactor replaces the matches of an expression by a template.
-func customRedactor(re *regexp.Regexp, with string) func([]byte) []byte {
-	template := []byte(with)
-	return func(message []byte) []byte {
-		if !re.Match(message) {
-			return message
-		}
-		return re.ReplaceAll(message, template)
-	}
+	return r, nil
 }
 
 // holdsOne reports whether a message contains one of texts, or there are none.

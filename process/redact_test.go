@@ -64,6 +64,9 @@ func TestRedact(t *testing.T) {
 		{"card", `card.4111111111111111\n5500000000000004`, `card.[redacted:card]\n[redacted:card]`},
 		{"card", `{"pan":4111111111111111,"m":"\"4111111111111111","all":[5500000000000004]}`, `{"pan":"[redacted:card]","m":"\"[redacted:card]","all":["[redacted:card]"]}`},
 		{"all", "AccountKey=" + accountKey, "AccountKey=[redacted:azure-key]"},
+		{"all", "amqp://user:5,pwd=x@host:5672/v 4111111111111111", "amqp://user:[redacted:connection-string] [redacted:card]"},
+		{"all", `{"m":"Password=a://b:c@d\u003bx"}`, `{"m":"Password=[redacted:connection-string]\u003bx"}`},
+		{"all", "a://b:" + webToken + ":rest@c", "a://b:[redacted:jwt]@c"},
 		{"all", "Bearer " + webToken + " https://u:p@h/?sig=" + signature + " 4111111111111111", "Bearer [redacted:bearer] https://u:[redacted:url-password]@h/?sig=[redacted:sas] [redacted:card]"},
 	} {
 		p := newProcessor(t, process.Options{Redact: []string{c.kind}})
