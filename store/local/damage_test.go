@@ -79,6 +79,9 @@ type damaging struct {
 	content bool
 }
 
+// database is what SQLite's files begin with.
+const database = "SQLite format 3\x00"
+
 // damagings are the ways in which a file is damaged.
 func damagings(data []byte, random *rand.Rand) []damaging {
 	n := len(data)
@@ -87,7 +90,7 @@ func damagings(data []byte, random *rand.Rand) []damaging {
 		{"a directory", func(path string, _ []byte) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o777)) }, false},
 		{"text", func(path string, _ []byte) error { return put(path, []byte("no database\n")) }, false},
 	}
-	if bytes.HasPrefix(data, []byte("SQLite format 3")) {
+	if bytes.HasPrefix(data, []byte(database)) {
 		all = append(all, damaging{"a value of over 1 GB", hugeValue, true})
 	}
 	lengths := []int{0, 1, 16, 99, 100, 101, 511, 512, 2048, n - 3333, n - 2048, n - 1}
@@ -133,6 +136,13 @@ func damagings(data []byte, random *rand.Rand) []damaging {
 	for _, at := range header {
 		for bit := range 8 {
 			flip(at, 1<<bit)
+		}
+	}
+	if bytes.HasPrefix(data, []byte(database)) {
+		for page := 4096; page <= n; page += 4096 {
+			for at := page - 8; at < page; at++ { // of its first row
+				flip(at, 0x10)
+			}
 		}
 	}
 	for range flips {
