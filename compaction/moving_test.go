@@ -91,7 +91,8 @@ func movingStore(t *testing.T, rnd *rand.Rand) (s store.Store, inputs map[string
 		inputs[name] = true
 	}
 	o := options(t)
-	o.KeepInputs, o.Limits.Target = true, 400<<10
+	// One that does not fit into the others makes an output, too.
+	o.KeepInputs, o.Limits.Target, o.Limits.Late = true, 300<<10, 1
 	if made := run(t, s, o); made.Outputs < 3 || made.Inputs != 60 {
 		t.Fatalf("%+v", made)
 	}

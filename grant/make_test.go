@@ -26,7 +26,6 @@ func (hierarchical) Hierarchical(context.Context) (bool, error) { return true, n
 // TestFields compares every field that is signed with what was requested: nothing wider.
 func TestFields(t *testing.T) {
 	t.Parallel()
-	at := time.Now().UTC()
 	plain := func(s *azure.Store) grant.Issuer { return s }
 	directories := func(s *azure.Store) grant.Issuer { return hierarchical{s} }
 	tests := []struct {
@@ -61,10 +60,11 @@ func TestFields(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := owner(t)
+			r := request(tt.kind, "api")
+			at := r.From.Add(48 * time.Hour).UTC()
 			put(t, s, "api", "", at, "hello")
 			put(t, s, "api", "audit", at.Add(-24*time.Hour), "hello")
 			put(t, s, "api", "", at.Add(-20*24*time.Hour), "out of range")
-			r := request(tt.kind, "api")
 			g, err := grant.Make(t.Context(), tt.account(s), r)
 			if err != nil {
 				t.Fatal(err)
