@@ -21,6 +21,8 @@ type worker struct {
 	parser     *parse.Parser
 	splitter   *parse.Splitter
 	evaluators []*where.Evaluator
+	// held is the record, as the conditions read it.
+	held where.Record
 	// holds and batcher are those of columns.
 	holds   []match.Expression
 	batcher *aggregate.Batcher
@@ -62,13 +64,13 @@ func (w *worker) add(origin *source.Segment, service string, at int64, f *record
 	}
 	if len(w.conditions) > 0 {
 		decode()
-	}
-	r := where.Record{Time: at, Level: f.Level, Service: service, Source: f.Source, Instance: origin.Meta.Instance, Message: w.message}
-	if w.splitter != nil {
-		r.Fields = w.splitter
-	}
-	if err := w.hold(&r); err != nil {
-		return err
+		w.held = where.Record{Time: at, Level: f.Level, Service: service, Source: f.Source, Instance: origin.Meta.Instance, Message: w.message}
+		if w.splitter != nil {
+			w.held.Fields = w.splitter
+		}
+		if err := w.hold(&w.held); err != nil {
+			return err
+		}
 	}
 	return w.Add(&w.record)
 }
