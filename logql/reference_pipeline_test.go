@@ -115,7 +115,7 @@ func (w *row) extract(name, value string) {
 
 // refMatches reports whether a value meets a matcher.
 func refMatches(m *syntax.Matcher, value string) bool {
-	whole := func() bool { return regexp.MustCompile("^(?:" + m.Value + ")$").MatchString(value) }
+	whole := func() bool { return regexp.MustCompile("^(?s:" + m.Value + ")$").MatchString(value) }
 	switch m.Op {
 	case syntax.MatchEqual:
 		return value == m.Value

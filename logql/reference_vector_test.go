@@ -59,7 +59,7 @@ func (e *evaluator) at(expr syntax.SampleExpr, at int64, outer map[string]bool) 
 }
 
 func replaceLabels(x *syntax.LabelReplace, elements []element) (result []element) {
-	re := regexp.MustCompile("^(?:" + x.Expr + ")$")
+	re := regexp.MustCompile("^(?s:" + x.Expr + ")$")
 	for _, el := range elements {
 		labels := maps.Clone(el.labels)
 		source := labels[x.Src]
