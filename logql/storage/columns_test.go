@@ -37,7 +37,7 @@ func TestLongColumns(t *testing.T) {
 		w := newWorld(t, rnd)
 		form := forms()[round%2]
 		w.fillFields(form)
-		if rnd.IntN(3) == 0 {
+		if round < 2 || rnd.IntN(3) == 0 { // one of each form at least
 			w.compact()
 		}
 		for range queries {
@@ -74,7 +74,7 @@ func TestLongColumns(t *testing.T) {
 		}
 	}
 	t.Logf("%d blocks from columns, by form %v, %d from text, %d queries failed, %d series", fromColumns, ofForm, fromText, failed, found)
-	if ofForm[field.ObjectForm] < 50 || ofForm[field.PairsForm] < 50 || fromText == 0 || failed == 0 || found == 0 {
+	if ofForm[field.ObjectForm] == 0 || ofForm[field.PairsForm] == 0 || fromText == 0 || failed == 0 || found == 0 {
 		t.Error("one of the ways was not taken")
 	}
 }
