@@ -153,7 +153,7 @@ func setting(m []byte, i int) (start, end int) {
 		left := 512 // characters
 		end, _ = run(m, start, func(c byte) bool { left--; return left >= 0 && c != quote && c >= ' ' }, unit)
 		if end < len(m) {
-			if c, _ := unit(m, end); c == quote {
+			if c, _ := unit(m, end); c == quote && (m[0] != '{' || !leavesString(m[start:end])) {
 				return start, end
 			}
 		}

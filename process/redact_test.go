@@ -45,6 +45,8 @@ func TestRedact(t *testing.T) {
 		{"connection-string", `{"m":"Password=\"a;b\u002Bc\";x","q":"password=","n":1}`, `{"m":"Password=\"[redacted:connection-string]\";x","q":"password=","n":1}`},
 		{"connection-string", `{"m":"Password=\"` + strings.Repeat("a", 511) + `\\\"b"}`, `{"m":"Password=\"[redacted:connection-string]\\\"b"}`},
 		{"connection-string", `AccountKey=a\u002Bb\/c==;x`, `AccountKey=[redacted:connection-string];x`},
+		{"connection-string", `{"m":"pwd='x","n":["it's"]}`, `{"m":"pwd='[redacted:connection-string]","n":["it's"]}`},
+		{"connection-string", `{"m":"pwd='x","n":"it's"}`, `{"m":"pwd='[redacted:connection-string]","n":"it's"}`},
 		{"url-password", `"a://u:p\u0026q@r@h:1/?x=a@b"`, `"a://u:[redacted:url-password]@h:1/?x=a@b"`},
 		{"url-password", "http://h,a://u:p@h,b://u2:p2@h2", "http://h,a://u:[redacted:url-password]@h,b://u2:[redacted:url-password]@h2"},
 		{"url-password", "postgres://bob:hunter2@db/x and https://a:b@c", "postgres://bob:[redacted:url-password]@db/x and https://a:[redacted:url-password]@c"},
@@ -173,7 +175,11 @@ func TestSecretsDoNotStay(t *testing.T) {
 	const around, beside = letters + " ,;:{}[]\"'\t\n/\\=&?@.-%", " ,;:\"'()\n\t[]{}"
 	for range 20_000 {
 		core, text := secret(rnd)
-		message := from(rnd, around, rnd.IntN(20)) + from(rnd, beside, 1) + text + from(rnd, beside, 1) + from(rnd, around, rnd.IntN(20))
+		before := from(rnd, around, rnd.IntN(20))
+		if strings.Contains(strings.ToLower(before), "pwd") {
+			continue // it may be a key itself, whose value ends where the secret begins
+		}
+		message := before + from(rnd, beside, 1) + text + from(rnd, beside, 1) + from(rnd, around, rnd.IntN(20))
 		all := encodings()
 		written, read := all[rnd.IntN(len(all))](t, message)
 		was := []byte(written)
@@ -191,11 +197,16 @@ func TestSecretsDoNotStay(t *testing.T) {
 func FuzzRedact(f *testing.F) {
 	f.Add([]byte("Bearer " + webToken + " 4111 1111-1111 1111 a://b:c@d sig=" + signature))
 	f.Add([]byte(`AccountKey=` + accountKey))
+	f.Add([]byte(`{"m":"pwd='x","n":["it's",4111111111111111],"url":"a:\/\/b:c@d"}`))
+	f.Add([]byte(`{"m":"{\"password\":\"a\\\"b\",\"auth\":\"Bearer abcdefgh\"}","sig\u003d":1}`))
 	p := newProcessor(f, process.Options{Redact: []string{"all"}})
 	f.Fuzz(func(t *testing.T, message []byte) {
 		r := record.Record{Message: bytes.Clone(message)}
 		if !p.Process("x", &r) {
 			t.Fatal("dropped")
+		}
+		if json.Valid(message) && message[0] == '{' && !json.Valid(r.Message) {
+			t.Errorf("%s is no JSON any more: %s", message, r.Message)
 		}
 		if len(r.Message) > 5*len(message)+40 {
 			t.Errorf("%d bytes became %d", len(message), len(r.Message))

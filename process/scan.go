@@ -111,6 +111,19 @@ func inString(text []byte, inside bool) bool {
 	return inside
 }
 
+// leavesString reports whether text that begins in a JSON string goes on behind its end.
+func leavesString(text []byte) bool {
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return true
+		}
+	}
+	return false
+}
+
 func isDigit(c byte) bool { return c-'0' <= 9 }
 
 func isLetter(c byte) bool { return c|0x20-'a' < 26 }
