@@ -111,7 +111,7 @@ func TestTakeover(t *testing.T) {
 	scan(2)
 
 	// Empty for a week.
-	if err := (Note{Service: "x", Drained: true, Time: time.Now().AddDate(0, 0, -7).Add(-time.Minute)}).write(gone); err != nil {
+	if err := (Note{Service: "x", Drained: true, Time: time.Now().Add(-7*24*time.Hour - time.Minute)}).write(gone); err != nil {
 		t.Fatal(err)
 	}
 	quarantined := filepath.Join(gone, "quarantine", "1.seg")

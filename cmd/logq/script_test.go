@@ -21,6 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	time.Local = time.UTC // testdata/answers.txt has local times
 	testscript.Main(m, map[string]func(){"logq": func() {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 		env := environment{getenv: os.Getenv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, now: time.Now, tempDir: os.TempDir(), completeTime: time.Minute}

@@ -110,7 +110,7 @@ test('a live record of a configured parser has its fields', { timeout: 300_000 }
 test('facets of an access log: include and exclude', { timeout: 300_000 }, async (t) => {
   const store = await newStore(t);
   const at = new Date(Date.now() - 600_000);
-  const stamp = `${at.getUTCDate()}/${at.toLocaleString('en', { month: 'short', timeZone: 'UTC' })}/${at.toISOString().slice(0, 4)}:${at.toISOString().slice(11, 19)} +0000`;
+  const stamp = `${String(at.getUTCDate()).padStart(2, '0')}/${at.toLocaleString('en', { month: 'short', timeZone: 'UTC' })}/${at.toISOString().slice(0, 4)}:${at.toISOString().slice(11, 19)} +0000`;
   const log = Array.from({ length: 300 }, (_, i) => `192.0.2.${i % 7} - - [${stamp}] "GET ${['/cart', '/pay', '/old'][i % 3]}?id=${i} HTTP/1.1" ${i % 10 ? 200 : 503} ${i} "-" "curl/8"`);
   await ship(store, 'nginx', log.join('\n') + '\n');
   const { url } = await serve(t, store);
