@@ -20,6 +20,7 @@ import (
 // Bounds of tail.
 const (
 	writeTimeout = 10 * time.Second
+	endTimeout   = 2 * time.Second // of a message that is being sent when the server ends the request
 	frameEntries = 1000
 	frameBytes   = 1 << 20
 	maxReason    = 120 // bytes of a close frame's reason; the protocol allows 123
@@ -49,27 +50,27 @@ func (q *request) tail() error {
 	if err != nil {
 		return nil //nolint:nilerr // Accept has answered
 	}
-	defer func() { _ = conn.CloseNow() }() // it may be closed
-	// gone ends when the client closes the connection or it breaks. It is not the request's context, whose end would
-	// break the connection before the reason is sent.
+	// gone ends when the connection is closed, by either side, or breaks. It is not the request's context: one that ends while a
+	// message or a ping is being sent breaks the connection, and the reason could not be sent.
 	gone := conn.CloseRead(context.WithoutCancel(q.ctx))
 	ctx, cancel := context.WithCancel(q.ctx)
+	defer cancel()
 	defer context.AfterFunc(gone, cancel)()
 	var pings sync.WaitGroup
+	defer pings.Wait()
+	defer func() { _ = conn.CloseNow() }() // ends gone, if hangUp has not
 	pings.Go(func() {
-		if ping(ctx, conn, q.api.opts.Ping) != nil {
-			_ = conn.CloseNow() // ends gone
+		if ping(gone, conn, q.api.opts.Ping) != nil {
+			_ = conn.CloseNow()
 		}
 	})
-	frame := &frame{ctx: ctx, conn: conn, categorize: q.categorize()}
+	frame := &frame{ctx: ctx, gone: gone, conn: conn, categorize: q.categorize()}
 	frame.reset()
 	idle := frame.flush
 	if w, ok := q.view().(watcher); ok && q.get("watched") == "1" {
 		idle = func() error { return frame.flushStatus(w.Watched()) }
 	}
 	err = q.view().Tail(ctx, log, q.from, limit, q.api.opts.Poll, frame.add, idle)
-	cancel()
-	pings.Wait()
 	if gone.Err() == nil {
 		q.hangUp(conn, err)
 	}
@@ -105,20 +106,20 @@ func (q *request) delayFor() error {
 	return err
 }
 
-// ping checks that the client is there until ctx ends; the error is that it is not.
-func ping(ctx context.Context, conn *websocket.Conn, every time.Duration) error {
+// ping checks that the client is there until gone ends; the error is that it is not.
+func ping(gone context.Context, conn *websocket.Conn, every time.Duration) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
 		select {
-		case <-ctx.Done():
+		case <-gone.Done():
 			return nil
 		case <-ticker.C:
 		}
-		within, cancel := context.WithTimeout(ctx, every)
-		err := conn.Ping(within)
+		ctx, cancel := context.WithTimeout(gone, every)
+		err := conn.Ping(ctx)
 		cancel()
-		if err != nil && ctx.Err() == nil {
+		if err != nil && gone.Err() == nil {
 			return err
 		}
 	}
@@ -127,7 +128,8 @@ func ping(ctx context.Context, conn *websocket.Conn, every time.Duration) error 
 // frame collects records and sends them as messages. A client that does not read holds up the reading; past writeTimeout the
 // connection is closed: no record is dropped.
 type frame struct {
-	ctx        context.Context
+	// ctx is the request's, gone ends with the connection.
+	ctx, gone  context.Context
 	conn       *websocket.Conn
 	categorize bool
 	streams    *streams
@@ -177,8 +179,9 @@ func (f *frame) send(more string) error {
 		return err
 	}
 	f.reset()
-	ctx, cancel := context.WithTimeout(f.ctx, writeTimeout)
+	ctx, cancel := context.WithTimeout(f.gone, writeTimeout)
 	defer cancel()
+	defer context.AfterFunc(f.ctx, func() { time.AfterFunc(endTimeout, cancel) })()
 	err := f.conn.Write(ctx, websocket.MessageText, message.Bytes())
 	if errors.Is(err, context.DeadlineExceeded) && f.ctx.Err() == nil {
 		return errors.New("the client does not read")

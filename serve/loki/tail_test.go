@@ -1,10 +1,12 @@
 package loki_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -199,30 +201,75 @@ func TestTailPing(t *testing.T) {
 	}
 }
 
-// A server that ends the request closes the connection with the reason.
+// onSend is a response that, once taken over, calls sent for each write before the write returns.
+type onSend struct {
+	http.ResponseWriter
+	sent func(p []byte)
+}
+
+func (w onSend) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, buffered, err := http.NewResponseController(w.ResponseWriter).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	conn = sendingConn{conn, w.sent}
+	buffered.Writer.Reset(conn)
+	return conn, buffered, nil
+}
+
+type sendingConn struct {
+	net.Conn
+	sent func(p []byte)
+}
+
+func (c sendingConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.sent(p)
+	return n, err
+}
+
+// A server that ends the request closes the connection with the reason, also while it sends a message or a ping.
 func TestTailServerEnds(t *testing.T) {
 	t.Parallel()
-	f := world()
-	f.arrivals, f.ended = make(chan []line), make(chan error, 1)
-	a, ctxs := api(f, nil), make(chan context.CancelCauseFunc, 1)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithCancelCause(r.Context())
-		ctxs <- cancel
-		a.ServeHTTP(w, r.WithContext(ctx))
-	}))
-	t.Cleanup(server.Close)
-	conn, _, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(server.URL, "http")+"/loki/api/v1/tail?"+selectAPI, nil) //nolint:bodyclose // there is none
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.CloseNow() })
-	next(t, conn)
-	(<-ctxs)(errors.New("the server is shutting down"))
-	if got := closed(t, conn); got.Code != websocket.StatusGoingAway || got.Reason != "the server is shutting down" {
-		t.Errorf("closed with %v", got)
-	}
-	if err := f.wantEnd(t); !errors.Is(err, context.Canceled) {
-		t.Errorf("the read ended with %v", err)
+	for name, opcode := range map[string]byte{"idle": 0, "message": 0x81, "ping": 0x89} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := world()
+			f.arrivals, f.ended = make(chan []line), make(chan error, 1)
+			a := api(f, func(o *loki.Options) {
+				if name == "ping" {
+					o.Ping = 3 * time.Second // also the time for an answer
+				}
+			})
+			ends := make(chan func(), 1)
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				ctx, cancel := context.WithCancelCause(r.Context())
+				end := func() { cancel(errors.New("the server is shutting down")) }
+				ends <- end
+				a.ServeHTTP(onSend{w, func(p []byte) {
+					if p[0] == opcode {
+						end()
+						time.Sleep(5 * time.Millisecond) // the write lasts on
+					}
+				}}, r.WithContext(ctx))
+			}))
+			t.Cleanup(server.Close)
+			conn, _, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(server.URL, "http")+"/loki/api/v1/tail?"+selectAPI, nil) //nolint:bodyclose // there is none
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { conn.CloseNow() })
+			next(t, conn)
+			if end := <-ends; opcode == 0 {
+				end()
+			}
+			if got := closed(t, conn); got.Code != websocket.StatusGoingAway || got.Reason != "the server is shutting down" {
+				t.Errorf("closed with %v", got)
+			}
+			if err := f.wantEnd(t); !errors.Is(err, context.Canceled) {
+				t.Errorf("the read ended with %v", err)
+			}
+		})
 	}
 }
 
