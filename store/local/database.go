@@ -173,6 +173,9 @@ func open(ctx context.Context, path string, file fs.FileInfo, check string) (*ha
 		err = fmt.Errorf("cannot read the log of the database: %w", errors.Join(err, db.Close()))
 		return nil, &store.Error{Op: "open", Object: path, Class: store.ErrUnavailable, Hint: hintPermission, Err: err}
 	}
+	if err := checkFormat(ctx, db, path, file); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	return &handle{DB: db, file: file, immutable: true}, nil
 }
 

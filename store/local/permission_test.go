@@ -179,6 +179,32 @@ func TestReadOnlyLog(t *testing.T) {
 	}
 }
 
+// TestReadOnlyDamage reads, without permission to write, a database that ends within a page, which SQLite does not report.
+func TestReadOnlyDamage(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to run a program as another user")
+	}
+	dir := keptStore(t, true)
+	setMode(t, dir, 0o055, 0)
+	setMode(t, dir, 0o044, 0o022)
+	if out, err := output(asNobody(t, "rows", dir, "kept")); err != nil || out == "" {
+		t.Fatalf("undamaged: %v: %s", err, out)
+	}
+	path := filepath.Join(dir, ".logstow", "store.db")
+	file, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, file.Size()-100); err != nil {
+		t.Fatal(err)
+	}
+	out, err := output(asNobody(t, "rows", dir, "kept"))
+	if err == nil || !strings.Contains(out, "no whole number of pages") || !strings.Contains(out, "shipper reindex --store "+dir) {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // TestReadOnlyFollows reads without permission to write while writers come and go.
 func TestReadOnlyFollows(t *testing.T) {
 	t.Parallel()
