@@ -6,7 +6,7 @@ PKG      ?= ./...
 FUZZTIME ?= 30s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build demo test test-browser test-report test-large long short race race-short crash soak lint fmt fuzz faults golden conformance bench man release vuln docs-check deploy-check cover tidy check clean
+.PHONY: build demo test test-browser test-report test-large long short race race-short random crash soak lint fmt fuzz faults golden conformance bench man release vuln docs-check deploy-check cover tidy check clean
 
 build: ## the two binaries, in bin/
 	CGO_ENABLED=0 $(GO) build -tags urfave_cli_no_docs -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
@@ -40,8 +40,14 @@ test-report: testdata/azurite/node_modules testdata/lezer/node_modules ## the sa
 test-large: testdata/azurite/node_modules ## retention of 24,000 blobs, and killed 40 times
 	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_LARGE=1 $(GO) test -count=1 -timeout 30m -v -run "TestLarge|TestRetainKilled|TestMemory" ./retention ./audit ./cmd/shipper
 
+# New data in each run, or those of one seed.
+long random crash soak: export LOGSTOW_SEED ?= random
 long: testdata/azurite/node_modules ## the full forms of tests that "make test" runs in short, over an hour
 	LOGSTOW_LONG=1 LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -count=1 -timeout 90m -v -run 'TestLong' $(PKG)
+
+COUNT ?= 10
+random: testdata/azurite/node_modules ## everything COUNT times, with new random data: make random COUNT=20 PKG=./field/...
+	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -count=$(COUNT) -timeout 0 $(PKG)
 
 short: ## what needs no service, under half a minute
 	$(GO) test -short $(PKG)

@@ -3,12 +3,12 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
 
 	"logstow/config"
+	"logstow/internal/testrand"
 	"logstow/logmetrics"
 	"logstow/process"
 )
@@ -16,9 +16,7 @@ import (
 // Over graceful restarts at any moment, with reloads meanwhile, the metrics of all lives add up to what is stored.
 func TestLogMetricsOverRestarts(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 1))
+	rnd := testrand.New(t)
 	w := newWorld(t)
 	specs := []logmetrics.Spec{
 		{Name: "lines_total", Type: logmetrics.Counter, Where: "n >= 0"},

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/audit"
+	"logstow/internal/testrand"
 	"logstow/store"
 	"logstow/tableindex"
 )
@@ -144,12 +145,12 @@ func lines(t *testing.T, s store.Store, run runner, o audit.Options) (all []stri
 // is; reindex repairs all that can be, and then only the rest is found.
 func TestRandomDamage(t *testing.T) {
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
+	seed := testrand.Seed(t)
 	rounds := map[string]int{"local": 6, "azurite": 1}
 	backends(t, func(t *testing.T, s store.Store) {
 		_, name, _ := strings.Cut(t.Name(), "/")
 		for round := range rounds[name] {
-			t.Logf("seed %d, round %d", seed, round)
+			t.Logf("round %d", round)
 			g := &garden{s: s, rng: rand.New(rand.NewPCG(seed, uint64(round))), numbers: make(map[string]uint64)}
 			var clean []tableindex.Entity
 			for range 20 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/internal/testrand"
 )
 
 func TestNumbererAlone(t *testing.T) {
@@ -171,7 +172,7 @@ func TestNumberersContend(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			random := seeded(t)
+			random := testrand.New(t)
 			writers := make([]*blobnaming.Numberer, c.writers)
 			for i := range writers {
 				writers[i] = blobnaming.NewNumberer(random.Uint64N)

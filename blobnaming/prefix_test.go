@@ -10,15 +10,9 @@ import (
 	"logstow/blobnaming"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-// seeded is a random source whose seed a failing test prints.
-func seeded(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+	"logstow/internal/testrand"
+)
 
 func TestPrefixes(t *testing.T) {
 	t.Parallel()
@@ -82,7 +76,7 @@ func TestPrefixesOutsideYears(t *testing.T) {
 // covered, once, just when its hour overlaps the range.
 func TestPrefixesCoverExactly(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
+	random := testrand.New(t)
 	for range 3000 {
 		from, to := randomRange(random)
 		prefixes := blobnaming.Prefixes("svc", from, to)
@@ -116,7 +110,7 @@ func TestPrefixesCoverExactly(t *testing.T) {
 // all parts of a day, a month or a year are there.
 func TestPrefixesAreFewest(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
+	random := testrand.New(t)
 	for range 300 {
 		from, to := randomRange(random)
 		if to.Sub(from) > 3*366*24*time.Hour {

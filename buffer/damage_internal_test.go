@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"logstow/internal/testrand"
 )
 
 // moments are the steps of a scripted buffer, after each of which its process may be killed.
@@ -121,8 +123,7 @@ func killed(t *testing.T, n int, durable bool) *scenario {
 // one bit of some bytes is flipped.
 func TestLongSingleDamage(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testrand.Seed(t)
 	for n := range moments() {
 		for _, durable := range []bool{false, true} {
 			t.Run(fmt.Sprintf("moment %d durable %v", n+1, durable), func(t *testing.T) {
@@ -226,8 +227,7 @@ func damaged(t *testing.T, base *scenario, path, what string, change func([]byte
 // at all.
 func TestLongDamageWithoutCopy(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testrand.Seed(t)
 	for n := range moments() {
 		for _, policy := range []LostPositions{RereadLost, SkipLost} {
 			t.Run(fmt.Sprintf("moment %d %v", n+1, policy), func(t *testing.T) {

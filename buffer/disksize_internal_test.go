@@ -17,6 +17,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/buffer/internal/disktest"
+	"logstow/internal/testrand"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -26,7 +27,7 @@ import (
 // nothing hangs.
 func TestLongDiskSizes(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
+	seed := testrand.Seed(t)
 	sizes := []int64{MinDisk, 12 << 20, 16 << 20, 24 << 20}
 	if testing.Short() { // as under the race detector
 		sizes = sizes[:1]
@@ -36,13 +37,9 @@ func TestLongDiskSizes(t *testing.T) {
 			sizes = append(sizes, size)
 		}
 	}
-	if s := os.Getenv("LOGSTOW_SEED"); s != "" {
-		seed, _ = strconv.ParseUint(s, 10, 64)
-	}
 	for i, size := range sizes {
 		t.Run(fmt.Sprintf("%d MiB", size>>20), func(t *testing.T) {
 			w := newWorld(t, size, seed+uint64(i))
-			t.Logf("seed %d", w.seed)
 			lines := int(size / 200 * 3)
 			for w.lifetime(lines) {
 			}

@@ -19,6 +19,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/buffer/internal/disktest"
 	"logstow/buffer/sealed"
+	"logstow/internal/testrand"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -290,8 +291,7 @@ func (s *scenario) attempt() {
 // the disk, and asserts that each record is stored exactly once.
 func TestCrashAtEveryStep(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testrand.Seed(t)
 	for _, sync := range []Sync{SyncAlways, SyncNever} {
 		for _, power := range []bool{true, false} {
 			t.Run(fmt.Sprintf("sync %d power %v", sync, power), func(t *testing.T) {

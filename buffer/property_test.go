@@ -16,6 +16,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/buffer"
+	"logstow/internal/testrand"
 	"logstow/record"
 )
 
@@ -37,8 +38,7 @@ func TestEveryRecordOnceInOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			seed := rand.Uint64()
-			t.Logf("seed %d", seed)
+			seed := testrand.Seed(t)
 			p := property{opts: opts, seed: seed, sent: map[string]sentRecord{}, drainMeanwhile: name == drained}
 			p.run(t)
 		})

@@ -12,6 +12,7 @@ import (
 
 	"logstow/compaction"
 	"logstow/containment"
+	"logstow/internal/testrand"
 	"logstow/query/cache"
 	"logstow/record"
 	"logstow/store"
@@ -23,7 +24,7 @@ import (
 // buckets of several widths in an hour.
 func TestLongAnswers(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	s := openStore(t)
 	web, audited, other := newFleet(t, s, rnd, "web"), newFleet(t, s, rnd, "web"), newFleet(t, s, rnd, "other")
 	audited.class, audited.number = "audit", 5000
@@ -82,7 +83,7 @@ func TestLongAnswers(t *testing.T) {
 // both: context is that of a store's instances.
 func TestAnswersOfTwoStores(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	s, also := openStore(t), openStore(t)
 	first, second := newFleet(t, s, rnd, "web"), newFleet(t, also, rnd, "web")
 	first.number = 500
@@ -122,7 +123,7 @@ func TestAnswersOfTwoStores(t *testing.T) {
 // A damaged segment is read from the output of another store that contains its batch.
 func TestAnswersOfAnotherStoresOutput(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	s, also := openStore(t), openStore(t)
 	first, second := newFleet(t, s, rnd, "web"), newFleet(t, also, rnd, "web")
 	var all []plain
@@ -144,7 +145,7 @@ func TestAnswersOfAnotherStoresOutput(t *testing.T) {
 // The reasons of an empty answer count each record once.
 func TestReasons(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	s, also := openStore(t), openStore(t)
 	web := newFleet(t, s, rnd, "web")
 	web.levels = int(record.Info)
@@ -169,7 +170,7 @@ func TestReasons(t *testing.T) {
 // A rejected output is read in no way: not its blocks, its list, or its entity.
 func TestRejectedAnswers(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	s := openStore(t)
 	newFleet(t, s, rnd, "web").fill(hour(), 5, 20)
 	a := &asker{tb: t, s: s, from: hour(), to: hour().Add(2 * time.Hour), word: "pod-3"}

@@ -6,6 +6,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"logstow/internal/azurite"
+	"logstow/internal/testrand"
 	"logstow/store/open"
 )
 
@@ -30,7 +31,7 @@ func TestCompactAzurite(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	f := newFleet(t, s, random(t), "web")
+	f := newFleet(t, s, testrand.New(t), "web")
 	f.fill(hour(), 4, 300)
 	want := readAll(t, s)
 	o := options(t)

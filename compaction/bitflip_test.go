@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"logstow/containment"
+	"logstow/internal/testrand"
 	"logstow/query"
 	"logstow/segment"
 	"logstow/store"
@@ -97,7 +98,7 @@ func (c *copied) ask(t *testing.T) (answers string, notes []string, problems []e
 func TestLongEveryBitOfAnOutput(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
-	rnd := random(t)
+	rnd := testrand.New(t)
 	web := newFleet(t, s, rnd, "web")
 	for i := range 3 {
 		web.store(web.segment(fmt.Sprintf("pod-%d", i), hour(), time.Hour, 4))

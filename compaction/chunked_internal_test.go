@@ -4,18 +4,16 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"math/rand/v2"
 	"testing"
 
+	"logstow/internal/testrand"
 	"logstow/store"
 )
 
 // A read-back in chunks gives the requested bytes, in few requests.
 func TestChunked(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 1))
+	rnd := testrand.New(t)
 	data := make([]byte, 3*chunkSize+12345)
 	for i := range data {
 		data[i] = byte(i * 7 >> 3)

@@ -9,6 +9,7 @@ import (
 
 	"logstow/columns"
 	"logstow/compaction"
+	"logstow/internal/testrand"
 	"logstow/segment"
 )
 
@@ -25,7 +26,7 @@ func TestColumnsOfOutputs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, rnd := openStore(t), random(t)
+			s, rnd := openStore(t), testrand.New(t)
 			f := newFleet(t, s, rnd, "web")
 			f.levels = 2
 			f.message = func(string) string {

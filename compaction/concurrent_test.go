@@ -14,6 +14,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/compaction"
 	"logstow/containment"
+	"logstow/internal/testrand"
 	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
@@ -36,7 +37,7 @@ func TestLongConcurrent(t *testing.T) {
 	if os.Getenv("LOGSTOW_LONG") == "1" {
 		rounds = 300
 	}
-	rnd := random(t)
+	rnd := testrand.New(t)
 	s := openStore(t)
 	f := newFleet(t, s, rnd, "web")
 	f.fill(hour(), 4, 40)

@@ -20,6 +20,7 @@ import (
 	"logstow/audit"
 	"logstow/blobnaming"
 	"logstow/internal/crashpoint"
+	"logstow/internal/testrand"
 	"logstow/store"
 	"logstow/store/open"
 )
@@ -60,7 +61,7 @@ type crashWorld struct {
 
 func newCrashWorld(t *testing.T) *crashWorld {
 	t.Helper()
-	w := &crashWorld{t: t, rnd: random(t), dir: filepath.Join(t.TempDir(), "store"), bin: filepath.Join(t.TempDir(), "compactor")}
+	w := &crashWorld{t: t, rnd: testrand.New(t), dir: filepath.Join(t.TempDir(), "store"), bin: filepath.Join(t.TempDir(), "compactor")}
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", "crashpoints", "-o", w.bin, "./testdata/compactor").CombinedOutput()
 	if err != nil {
 		t.Fatalf("build: %v\n%s", err, out)

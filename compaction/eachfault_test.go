@@ -10,6 +10,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"logstow/compaction"
+	"logstow/internal/testrand"
 	"logstow/store"
 )
 
@@ -46,7 +47,7 @@ func faultAt(s store.Store, n int64, applied bool) (f *faulty, requests *atomic.
 // same end.
 func TestLongFaultAtEachRequest(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	s := openStore(t)
 	segments, step := 4, int64(1+rnd.IntN(3))
 	if os.Getenv("LOGSTOW_LONG") == "1" {

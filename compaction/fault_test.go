@@ -15,6 +15,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/compaction"
 	"logstow/containment"
+	"logstow/internal/testrand"
 	"logstow/store"
 )
 
@@ -117,7 +118,7 @@ func wants(t *testing.T, s store.Store, want []string) {
 func TestLostResponse(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
-	newFleet(t, s, random(t), "web").fill(hour(), 3, 30)
+	newFleet(t, s, testrand.New(t), "web").fill(hour(), 3, 30)
 	want := readAll(t, s)
 	creates := 0
 	f := &faulty{Store: s, create: func(_ string, do func() (string, error)) (string, error) {
@@ -148,7 +149,7 @@ func TestConflict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := openStore(t)
-			newFleet(t, s, random(t), "web").fill(hour(), 3, 30)
+			newFleet(t, s, testrand.New(t), "web").fill(hour(), 3, 30)
 			want := readAll(t, s)
 			other := options(t)
 			c.change(&other)
@@ -178,7 +179,7 @@ func TestConflict(t *testing.T) {
 func TestVanishingInputs(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
-	newFleet(t, s, random(t), "web").fill(hour(), 3, 30)
+	newFleet(t, s, testrand.New(t), "web").fill(hour(), 3, 30)
 	var reads atomic.Int64
 	f := &faulty{Store: s, read: func(name string, do func() ([]byte, error)) ([]byte, error) {
 		if n := reads.Add(1); n%10 == 9 && n < 40 {
@@ -224,7 +225,7 @@ func flip(t *testing.T, s store.Store, name string, bit func(size int64) int64) 
 // matter, as the output gets another.
 func TestDamagedInputIsLeftAndNamed(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	s := openStore(t)
 	newFleet(t, s, rnd, "web").fill(hour(), 3, 30)
 	segments, _ := list(t, s.Blobs())
@@ -246,7 +247,7 @@ func TestDamagedInputIsLeftAndNamed(t *testing.T) {
 // Whatever bit of an output is wrong, nothing is removed; rejected, it is made anew.
 func TestDamagedOutputHalts(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	for name, region := range map[string]func(m blobnaming.Metadata, size int64) (from, to int64){
 		"blocks": func(m blobnaming.Metadata, _ int64) (from, to int64) { return 0, m.Filter.Offset - 8 },
 		"filter": func(m blobnaming.Metadata, _ int64) (from, to int64) {
@@ -261,9 +262,10 @@ func TestDamagedOutputHalts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := openStore(t)
-			f := newFleet(t, s, random(t), "web")
+			rnd := testrand.New(t)
+			f := newFleet(t, s, rnd, "web")
 			f.fill(hour(), 3, 30)
-			newFleet(t, s, random(t), "other").fill(hour(), 3, 5)
+			newFleet(t, s, rnd, "other").fill(hour(), 3, 5)
 			want := readAll(t, s)
 			o := options(t)
 			o.KeepInputs = true
@@ -302,7 +304,7 @@ func TestDamagedOutputHalts(t *testing.T) {
 func TestReject(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
-	newFleet(t, s, random(t), "web").fill(hour(), 3, 30)
+	newFleet(t, s, testrand.New(t), "web").fill(hour(), 3, 30)
 	want := readAll(t, s)
 	o := options(t)
 	o.KeepInputs = true
@@ -334,7 +336,7 @@ func TestReject(t *testing.T) {
 	wants(t, s, want)
 	// An input that is removed just before the marker is there.
 	third := openStore(t)
-	newFleet(t, third, random(t), "web").fill(hour(), 3, 30)
+	newFleet(t, third, testrand.New(t), "web").fill(hour(), 3, 30)
 	run(t, third, o)
 	f := &faulty{Store: third, create: func(_ string, do func() (string, error)) (string, error) {
 		run(t, third, options(t))
@@ -360,7 +362,7 @@ func TestNameInTheWay(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			s := openStore(t)
-			f := newFleet(t, s, random(t), "web")
+			f := newFleet(t, s, testrand.New(t), "web")
 			f.fill(hour(), 3, 30)
 			p := f.segment("pod-1", hour(), time.Hour, 5)
 			p.meta.Origins = 1
@@ -384,7 +386,7 @@ func TestNameInTheWay(t *testing.T) {
 func TestGapIsLeft(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
-	f := newFleet(t, s, random(t), "web")
+	f := newFleet(t, s, testrand.New(t), "web")
 	f.fill(hour(), 3, 30)
 	o := options(t)
 	o.Limits.Inputs = 10
@@ -404,7 +406,7 @@ func TestGapIsLeft(t *testing.T) {
 func TestDifferentBlobOfABatch(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
-	f := newFleet(t, s, random(t), "web")
+	f := newFleet(t, s, testrand.New(t), "web")
 	f.fill(hour(), 3, 20)
 	one := f.segment("pod-1", hour(), time.Hour, 50)
 	f.store(one)
@@ -426,7 +428,7 @@ func TestDifferentBlobOfABatch(t *testing.T) {
 func TestRemovalIsOfWhatWasListed(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
-	f := newFleet(t, s, random(t), "web")
+	f := newFleet(t, s, testrand.New(t), "web")
 	f.fill(hour(), 3, 30)
 	other := f.segment("pod-7", hour(), time.Hour, 9)
 	fs := &faulty{Store: s, delete: func(refs []store.BlobRef, do func() error) error {
@@ -450,7 +452,7 @@ func TestRemovalIsOfWhatWasListed(t *testing.T) {
 func TestHeldInputsStay(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
-	newFleet(t, s, random(t), "web").fill(hour(), 3, 30)
+	newFleet(t, s, testrand.New(t), "web").fill(hour(), 3, 30)
 	want := readAll(t, s)
 	f := &faulty{Store: s, delete: func([]store.BlobRef, func() error) error { return failure(store.ErrHeld) }}
 	if r := run(t, f, options(t)); r.Outputs != 1 || r.Removed != 0 || r.HeldBatches != 1 || len(names(t, s)) != 31 {
@@ -463,7 +465,7 @@ func TestHeldInputsStay(t *testing.T) {
 func TestNoIndexNoRemoval(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
-	newFleet(t, s, random(t), "web").fill(hour(), 3, 30)
+	newFleet(t, s, testrand.New(t), "web").fill(hour(), 3, 30)
 	want := readAll(t, s)
 	f := &faulty{Store: s, upsert: func(func() error) error { return failure(store.ErrAccessDenied) }}
 	report, err := compaction.Run(t.Context(), f, options(t))
@@ -477,7 +479,7 @@ func TestNoIndexNoRemoval(t *testing.T) {
 func TestForgottenOutputEndsTheHour(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
-	newFleet(t, s, random(t), "web").fill(hour(), 3, 30)
+	newFleet(t, s, testrand.New(t), "web").fill(hour(), 3, 30)
 	f := &faulty{Store: s, create: func(name string, do func() (string, error)) (string, error) {
 		etag, err := do()
 		return etag, errors.Join(err, s.Blobs().Delete(t.Context(), store.AnyVersion(name)))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"logstow/compaction"
+	"logstow/internal/testrand"
 	"logstow/store"
 )
 
@@ -21,7 +22,7 @@ func (i immutable) IsImmutable(context.Context) (bool, error) { return i.err == 
 func TestImmutableContainer(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
-	newFleet(t, s, random(t), "web").fill(hour(), 4, 20)
+	newFleet(t, s, testrand.New(t), "web").fill(hour(), 4, 20)
 	o := compaction.DefaultOptions()
 	o.After, o.Grace, o.TempDir = 0, 0, t.TempDir()
 	if r, err := compaction.Run(t.Context(), immutable{Store: s}, o); !errors.Is(err, compaction.ErrImmutable) || r.Requests.Total() != 0 || r.Complete {

@@ -27,13 +27,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// random is a source of random numbers whose seed is logged.
-func random(tb testing.TB) *rand.Rand {
-	seed := rand.Uint64()
-	tb.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 1))
-}
-
 // began is when the tests began.
 //
 //nolint:gochecknoglobals // the same in all tests, also when an hour ends during one

@@ -14,6 +14,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/compaction"
+	"logstow/internal/testrand"
 	"logstow/query"
 	"logstow/query/source"
 	"logstow/store"
@@ -157,7 +158,7 @@ func movingSelections() []query.Selection {
 // without it.
 func TestLongOvertaken(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	_, inputs, ask := movingStore(t, rnd)
 	trials := 4
 	if testing.Short() { // as under the race detector
@@ -187,7 +188,7 @@ func TestLongOvertaken(t *testing.T) {
 // A bit that flips anywhere in an output changes no answer while its inputs are there, and is noted.
 func TestLongDamagedOutput(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	s, inputs, ask := movingStore(t, rnd)
 	flips := 8
 	if testing.Short() { // as under the race detector
@@ -235,7 +236,7 @@ func TestLongDamagedOutput(t *testing.T) {
 // What a second look lists again, whether it is read or not, counts once.
 func TestSecondLookCountsOnce(t *testing.T) {
 	t.Parallel()
-	s, inputs, _ := movingStore(t, random(t))
+	s, inputs, _ := movingStore(t, testrand.New(t))
 	all := names(t, s)
 	outputs := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return inputs[name] })
 	if err := compaction.Reject(t.Context(), s, outputs[0]); err != nil {

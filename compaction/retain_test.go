@@ -12,6 +12,7 @@ import (
 
 	"logstow/audit"
 	"logstow/compaction"
+	"logstow/internal/testrand"
 	"logstow/query"
 	"logstow/retention"
 	"logstow/store"
@@ -29,7 +30,7 @@ func TestLongRetainBeside(t *testing.T) {
 	if os.Getenv("LOGSTOW_LONG") == "1" {
 		rounds = 400
 	}
-	rnd := random(t)
+	rnd := testrand.New(t)
 	s := openStore(t)
 	past := time.Now().UTC().Add(-50 * time.Hour).Truncate(time.Hour)
 	expired, kept := newFleet(t, s, rnd, "web"), newFleet(t, s, rnd, "web")

@@ -12,13 +12,14 @@ import (
 	"logstow/audit"
 	"logstow/compaction"
 	"logstow/containment"
+	"logstow/internal/testrand"
 )
 
 // A fleet's hours become an output each, and read the same: before, with the inputs, without them,
 // with late segments, and after another generation.
 func TestCompact(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	s := openStore(t)
 	web, audited := newFleet(t, s, rnd, "web"), newFleet(t, s, rnd, "web")
 	audited.class, audited.number = "audit", 5000
@@ -96,7 +97,7 @@ func TestCompact(t *testing.T) {
 // Services are selected by name and by glob, as in queries.
 func TestServices(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	s := openStore(t)
 	for _, service := range []string{"api", "web", "web-2", "other"} {
 		newFleet(t, s, rnd, service).fill(hour(), 2, 5)
@@ -116,7 +117,7 @@ func TestServices(t *testing.T) {
 // The merge in little memory, through runs in the temporary file, makes the same bytes.
 func TestSpill(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	s := openStore(t)
 	f := newFleet(t, s, rnd, "web")
 	for i := range 40 {
@@ -155,7 +156,7 @@ func TestSpill(t *testing.T) {
 // Inputs that are not read whole in one request: footers, then block by block.
 func TestLargeInputs(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	s := openStore(t)
 	f := newFleet(t, s, rnd, "web")
 	for i := range 3 {
@@ -177,7 +178,7 @@ func TestLargeInputs(t *testing.T) {
 func TestMaxCost(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
-	f := newFleet(t, s, random(t), "web")
+	f := newFleet(t, s, testrand.New(t), "web")
 	f.fill(hour(), 3, 30)
 	f.fill(hour().Add(time.Hour), 3, 30)
 	want := readAll(t, s)

@@ -13,6 +13,7 @@ import (
 
 	"logstow/field/parse"
 	"logstow/field/where"
+	"logstow/internal/testrand"
 	"logstow/query"
 	"logstow/query/output"
 	"logstow/record"
@@ -91,7 +92,7 @@ func (l *whereLines) condition(depth int) string {
 // plans, with and without a cache: the records of which the expression is true with the parser of their segment.
 func TestLongWhere(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	s := openStore(t)
 	lines := &whereLines{Rand: rnd, all: map[logged][]string{}}
 	expressions := 20

@@ -3,13 +3,13 @@ package containment_test
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
 	"logstow/containment"
 	"logstow/containment/containmenttest"
+	"logstow/internal/testrand"
 	"logstow/record"
 )
 
@@ -63,9 +63,7 @@ func TestContain(t *testing.T) {
 // No list has to be read for what MayContain rules out: it never rules out an input.
 func TestMayContain(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 1))
+	rnd := testrand.New(t)
 	for range 200 {
 		var inputs []containment.Segment
 		for i := range 1 + rnd.IntN(20) {

@@ -21,6 +21,7 @@ import (
 	"logstow/internal/await"
 	"logstow/internal/azurite"
 	"logstow/internal/faultproxy"
+	"logstow/internal/testrand"
 )
 
 // rig is a place where shippers are killed: log files that are written, a buffer
@@ -50,13 +51,7 @@ func newRig(t *testing.T, azure bool) *rig {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
-	seed := rand.Uint64()
-	if v := os.Getenv("LOGSTOW_CRASH_SEED"); v != "" {
-		var err error
-		if seed, err = strconv.ParseUint(v, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
+	seed := testrand.Seed(t)
 	root, err := os.MkdirTemp("", "logstow-crash-")
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +60,7 @@ func newRig(t *testing.T, azure bool) *rig {
 		t: t, root: root, logs: filepath.Join(root, "logs"), buffer: filepath.Join(root, "buffer"),
 		seed: seed, rnd: rand.New(rand.NewPCG(seed, 1)), hits: map[string]int{}, missed: map[string]int{}, cut: map[string][2]string{},
 	}
-	t.Logf("LOGSTOW_CRASH_SEED=%d, in %s", seed, root)
+	t.Logf("in %s", root)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("kept: %s", root)

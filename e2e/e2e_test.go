@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -29,6 +30,9 @@ var shared world
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if signal.Ignored(os.Interrupt) { // as in the background of a script: the programs would inherit it, and miss a signal until they ask for it
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	}
 	os.Exit(run(m))
 }
 

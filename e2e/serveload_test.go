@@ -17,6 +17,7 @@ import (
 	"logstow/internal/await"
 	"logstow/internal/azurite"
 	"logstow/internal/faultproxy"
+	"logstow/internal/testrand"
 )
 
 const (
@@ -34,8 +35,7 @@ func TestLongServeClients(t *testing.T) {
 	if os.Getenv("LOGSTOW_LONG") != "" {
 		lasting, size = time.Minute, 50*shopBytes
 	}
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testrand.Seed(t)
 	dir := filepath.Join(t.TempDir(), "store")
 	s := target{name: "local", store: dir, dir: dir}
 	fillShop(t, s, size)

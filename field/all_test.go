@@ -3,11 +3,11 @@ package field_test
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"logstow/field"
+	"logstow/internal/testrand"
 )
 
 func TestAll(t *testing.T) {
@@ -47,9 +47,7 @@ func TestAll(t *testing.T) {
 // object and is none, where Find takes what looks like a member.
 func TestAllAgreesWithFind(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	rnd := testrand.New(t)
 	pieces := []string{`{`, `}`, `"a"`, `"b.c"`, `:`, `,`, `1`, `"x\"y"`, `null`, `[`, `]`, ` `, `a=`, `b="q r"`, `=`, `"`, `\`, `é=`, "\t"}
 	fields := 0
 	for range 20_000 {

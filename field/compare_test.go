@@ -3,11 +3,11 @@ package field_test
 import (
 	"fmt"
 	"math/big"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"logstow/field"
+	"logstow/internal/testrand"
 )
 
 func bare(text string) field.Value { return field.Value{Kind: field.Bare, Text: []byte(text)} }
@@ -91,9 +91,7 @@ func TestCompare(t *testing.T) {
 // Numbers compare as those of math/big do.
 func TestCompareAsBigRationals(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 2))
+	rnd := testrand.New(t)
 	digits := func(most int) string {
 		b := make([]byte, 1+rnd.IntN(most))
 		for i := range b {

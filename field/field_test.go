@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"logstow/field"
+	"logstow/internal/testrand"
 )
 
 func TestFind(t *testing.T) {
@@ -59,9 +59,7 @@ func TestFind(t *testing.T) {
 // What encoding/json finds is found.
 func TestFindAsEncodingJSON(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 1))
+	rnd := testrand.New(t)
 	var build func(depth int) any
 	build = func(depth int) any {
 		switch n := rnd.IntN(7); {

@@ -2,7 +2,6 @@ package field_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"regexp"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"logstow/field"
 	"logstow/internal/hint"
+	"logstow/internal/testrand"
 )
 
 // denoted is what a name denotes, in words.
@@ -159,9 +159,7 @@ func wantName(text string) string {
 // Names equal an obvious reference on random texts.
 func TestParseNameRandom(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	rnd := testrand.New(t)
 	pieces := []string{
 		"field(", `"`, "'", ")", "(", `\`, `\n`, `\"`, `\'`, "a", "é", ".", "message.", "message", "level", "time", "5", "0", "24", "m", "ms", "s", "h", "d", "w", "day", "hour",
 		",", " ", "[", "]", "{", "}", "`", "-", "_", "=",

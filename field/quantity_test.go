@@ -3,12 +3,12 @@ package field_test
 import (
 	"fmt"
 	"math/big"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
 	"logstow/field"
+	"logstow/internal/testrand"
 )
 
 // A number with a unit is exactly what math/big makes of it.
@@ -67,9 +67,7 @@ func TestQuantityOfValues(t *testing.T) {
 // Durations as Go writes them are those durations; sums of random parts are exact.
 func TestRandomQuantities(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 1))
+	rnd := testrand.New(t)
 	for range 20_000 {
 		d := time.Duration(rnd.Uint64() >> rnd.IntN(64))
 		n, _, ok := field.ParseQuantity([]byte(d.String()))

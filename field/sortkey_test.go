@@ -3,18 +3,16 @@ package field_test
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"logstow/field"
+	"logstow/internal/testrand"
 )
 
 // Keys compare as the numbers do, and none begins with another.
 func TestDecimalSortKey(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 5))
+	rnd := testrand.New(t)
 	texts := []string{
 		"0", "-0", "0.000", "0e5", "1", "1.0", "10", "1e1", "1e-1", "0.1", "-1", "-10", "-1.5", "-1.49", "18446744073709551615", "18446744073709551616",
 		"-9223372036854775808", "1e999999999", "1e-999999999", "-1e999999999", "-1e-999999999", "0007", "7", "100000000000000000000000000000000000000001",

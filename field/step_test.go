@@ -2,10 +2,11 @@ package field
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
+
+	"logstow/internal/testrand"
 )
 
 func mustStep(t testing.TB, text string) Step {
@@ -83,9 +84,7 @@ func TestStepDays(t *testing.T) {
 // throughout, and that the next one starts where it ends.
 func TestStepInvariants(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := testrand.New(t)
 	zones := []*time.Location{time.UTC}
 	for _, name := range []string{"Europe/Berlin", "Australia/Lord_Howe", "America/Sao_Paulo", "America/Havana", "Asia/Kathmandu", "Asia/Gaza", "Africa/Casablanca"} {
 		zones = append(zones, loadZone(t, name))

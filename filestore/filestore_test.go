@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"logstow/filestore"
+	"logstow/internal/testrand"
 	"logstow/query"
 	"logstow/record"
 	"logstow/store"
@@ -104,9 +104,7 @@ func TestAdd(t *testing.T) {
 // Lines in any order of time come out in that of time, those of one time in that of the file.
 func TestOrder(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	rnd := testrand.New(t)
 	for range 20 {
 		s := newStore(t)
 		var want []string

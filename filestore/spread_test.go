@@ -2,22 +2,20 @@ package filestore_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"logstow/filestore"
+	"logstow/internal/testrand"
 )
 
 // Lines whose times are spread over many hours without an order have one segment for each hour, however many
 // runs they are: the number of segments is what a query of them costs.
 func TestSpreadTimes(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	rnd := testrand.New(t)
 	s := newStore(t)
 	hours := map[time.Time]bool{}
 	var text strings.Builder

@@ -10,6 +10,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/filter"
 	"logstow/filter/token"
+	"logstow/internal/testrand"
 )
 
 // layout is a filter as it is in a blob, from offset 1 on.
@@ -73,9 +74,7 @@ func randomMessage(rnd *rand.Rand) []byte {
 // A block's filter holds the indexed tokens of its messages, in either case, and no others.
 func TestCollectIsIndexed(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 1))
+	rnd := testrand.New(t)
 	var c filter.Collector
 	for range 3000 {
 		messages := make([][]byte, 1+rnd.IntN(8))

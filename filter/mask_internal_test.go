@@ -1,19 +1,17 @@
 package filter
 
 import (
-	"math/rand/v2"
 	"testing"
 
 	"logstow/filter/token"
+	"logstow/internal/testrand"
 )
 
 // The mask of every text has the bits that token.IsByte gives, and none behind its end, however a text is divided
 // into words.
 func TestMask(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	rnd := testrand.New(t)
 	var all []byte // every byte at every place of a word
 	for range wordBytes {
 		for b := range 256 {

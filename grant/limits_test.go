@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/grant"
 	"logstow/internal/hint"
+	"logstow/internal/testrand"
 	"logstow/store"
 	"logstow/store/azure"
 	"logstow/tableindex"
@@ -84,9 +84,7 @@ func TestTooWideOne(t *testing.T) {
 // all of its own and no other's, whatever both are called.
 func TestPartitions(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // names
+	random := testrand.New(t)
 	name := func() string {
 		const inner = "az09._-"
 		b := []byte{inner[random.IntN(4)]}

@@ -16,6 +16,7 @@ import (
 	"logstow/input"
 	"logstow/input/container"
 	"logstow/input/multiline"
+	"logstow/internal/testrand"
 )
 
 // iis is a log of IIS: the columns change in mid-file, as at a restart with other settings.
@@ -77,9 +78,7 @@ func wrapped(text string, format container.Format) string {
 // position, however they are read, and as a container runtime wraps them.
 func TestW3C(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 3))
+	rnd := testrand.New(t)
 	for _, format := range []container.Format{container.None, container.CRI, container.Docker} {
 		text := wrapped(iis, format)
 		for _, joined := range []bool{false, true} {

@@ -12,24 +12,20 @@ import (
 	"testing"
 	"time"
 
+	"logstow/internal/testrand"
 	"logstow/logql/engine"
 	"logstow/logql/syntax"
 )
 
-// Random queries have the results of the slow evaluator. LOGSTOW_LONG makes it fifty times as many, LOGSTOW_SEED repeats a run.
+// Random queries have the results of the slow evaluator. LOGSTOW_LONG makes it fifty times as many.
 func TestLongRandomLogQL(t *testing.T) {
 	t.Parallel()
 	n := 200
 	if os.Getenv("LOGSTOW_LONG") != "" {
 		n *= 50
 	}
-	seed := rand.Uint64()
-	if text := os.Getenv("LOGSTOW_SEED"); text != "" {
-		seed, _ = strconv.ParseUint(text, 10, 64)
-	}
-	t.Logf("seed %d", seed)
 	data := datasets()
-	g := &queries{Rand: rand.New(rand.NewPCG(seed, 1))}
+	g := &queries{Rand: testrand.New(t)}
 	kinds := map[string]int{}
 	for range n {
 		g.data = g.one("app", "kv", "web", "fleet")

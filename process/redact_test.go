@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"logstow/internal/testrand"
 	"logstow/process"
 	"logstow/record"
 )
@@ -168,9 +169,7 @@ func encodings() []func(t testing.TB, text string) (written string, read func(st
 // JSON; and the bytes that the input owns are not changed.
 func TestSecretsDoNotStay(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 1))
+	rnd := testrand.New(t)
 	p := newProcessor(t, process.Options{Redact: []string{"all"}})
 	const around, beside = letters + " ,;:{}[]\"'\t\n/\\=&?@.-%", " ,;:\"'()\n\t[]{}"
 	for range 20_000 {

@@ -3,7 +3,6 @@ package query
 import (
 	"fmt"
 	"math/big"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"logstow/query/cache"
 
 	"logstow/field"
+	"logstow/internal/testrand"
 	"logstow/record"
 )
 
@@ -22,9 +22,7 @@ import (
 // big.Rat. Plans, the cache, and the memory do not change them.
 func TestFunctionsAgreeWithReference(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 10))
+	rnd := testrand.New(t)
 	keys := []string{"level", "service", "source", "minute", "hour", "ab", "k1", "n.ab"}
 	groups := 0
 	for range 12 {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/field/parse"
+	"logstow/internal/testrand"
 	"logstow/query/internal/querytest"
 	"logstow/record"
 )
@@ -43,9 +44,7 @@ func columnsMessage(rnd *rand.Rand) string {
 // have them and others do not.
 func TestLongColumns(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 17))
+	rnd := testrand.New(t)
 	rounds := max(2, rounds(6))
 	if os.Getenv("LOGSTOW_LONG") != "" {
 		rounds = 300
@@ -238,9 +237,7 @@ func (w *world) planned(sel Selection, opts Options) (*Query, *Plan) {
 // Whatever bit of the columns is damaged, the answer is that of the text.
 func TestDamagedColumns(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 18))
+	rnd := testrand.New(t)
 	records := make([]record.Record, 300)
 	sel := querytest.Everything()
 	sel.To = sel.To.AddDate(100, 0, 0)

@@ -14,6 +14,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"logstow/internal/testrand"
 	"logstow/record"
 )
 
@@ -83,9 +84,7 @@ func (w *world) around(sel *Selection, around ContextLines) (bySource map[string
 
 func TestContextAgreesWithReference(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 11))
+	rnd := testrand.New(t)
 	for range 20 {
 		w := newWorld(t, rnd, false)
 		w.fill(rnd.IntN(25))

@@ -13,15 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/field/parse"
+	"logstow/internal/testrand"
 	"logstow/record"
 )
 
 // Of whatever is selected, the fields and how many records have them are what all records give.
 func TestFieldsAgreeWithReference(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 9))
+	rnd := testrand.New(t)
 	some := 0
 	for range 15 {
 		w := newWorld(t, rnd, false)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/testrand"
 	"logstow/record"
 )
 
@@ -131,9 +132,7 @@ func (w *world) scatter(segments int, ids []string) {
 // reading everything does.
 func TestFilterAgreesWithReference(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 11))
+	rnd := testrand.New(t)
 	var skipped, blocks, found int64
 	for round := range max(4, rounds(8)) {
 		w := newWorld(t, rnd, round == 0)

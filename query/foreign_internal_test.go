@@ -18,6 +18,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"logstow/blobnaming"
+	"logstow/internal/testrand"
 	"logstow/record"
 )
 
@@ -61,9 +62,7 @@ func (w *world) foreigners() *world {
 // Text that is stored as it is gives what segments of it would.
 func TestForeignAgrees(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	rnd := testrand.New(t)
 	for range rounds(30) {
 		w := newWorld(t, rnd, false)
 		for i := range 1 + rnd.IntN(8) {

@@ -2,11 +2,11 @@ package query_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
+	"logstow/internal/testrand"
 	"logstow/query"
 )
 
@@ -53,9 +53,7 @@ func TestHighlight(t *testing.T) {
 // Places are in order and apart, whatever is looked for.
 func TestHighlightOrder(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := testrand.New(t)
 	text := func(most int) string {
 		b := make([]byte, random.IntN(most))
 		for i := range b {

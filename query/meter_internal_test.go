@@ -3,21 +3,19 @@ package query
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
 	"logstow/internal/price"
+	"logstow/internal/testrand"
 )
 
 // A query with a limit of bytes or cost reads and costs no more than that, and
 // what it gives is all, or the beginning of it with an error.
 func TestBudget(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	rnd := testrand.New(t)
 	prices := price.Table{List: 10_000, Read: 10_000, Gigabyte: 1e6} // a dollar a request, one for 1000 bytes
 	stopped, whole := 0, 0
 	for range 60 {
@@ -77,9 +75,7 @@ func TestBudget(t *testing.T) {
 // At the end everything has been passed, whatever was read of it.
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	rnd := testrand.New(t)
 	for i := range 40 {
 		w := newWorld(t, rnd, false)
 		w.fill(1 + rnd.IntN(12))

@@ -22,6 +22,7 @@ import (
 
 	"logstow/field"
 	"logstow/field/parse"
+	"logstow/internal/testrand"
 	"logstow/query/internal/querytest"
 	"logstow/record"
 )
@@ -277,9 +278,7 @@ func TestLongParsers(t *testing.T) {
 	if os.Getenv("LOGSTOW_LONG") != "" {
 		rounds *= 30
 	}
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 15))
+	rnd := testrand.New(t)
 	matched, filtered := 0, int64(0)
 	for range rounds {
 		g, w := &lines{Rand: rnd}, newWorld(t, rnd, true)

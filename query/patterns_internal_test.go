@@ -13,15 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"logstow/internal/testrand"
 	"logstow/record"
 )
 
 // The templates are those of the records that are selected, for any number of workers; and a template
 // finds its records.
 func TestPatternsAgreeWithReference(t *testing.T) { //nolint:paralleltest // it sets the number of workers
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 9))
+	rnd := testrand.New(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	templates, exact := 0, 0
 	for range 15 {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/testrand"
 	"logstow/record"
 	"logstow/store"
 )
@@ -47,9 +48,7 @@ func (w *world) selection() Selection {
 // plans, with and without the temporary file, and counts the same.
 func TestQueryAgreesWithReference(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 7))
+	rnd := testrand.New(t)
 	for round := range rounds(40) {
 		plans := []string{PlanList}
 		w := newWorld(t, rnd, round < 2)
@@ -123,9 +122,7 @@ func TestSubRanges(t *testing.T) {
 // A segment without a whole copy is named, block by block; the rest is there.
 func TestDamage(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 1))
+	rnd := testrand.New(t)
 	for range 60 {
 		w := newWorld(t, rnd, false)
 		w.fill(5)

@@ -18,6 +18,7 @@ import (
 	"logstow/query/internal/querytest"
 
 	"logstow/field"
+	"logstow/internal/testrand"
 	"logstow/record"
 )
 
@@ -84,9 +85,7 @@ func rankOf(line, name string) ranked {
 // Sorted queries print what sorting all lines of the reference does, however little memory there is.
 func TestSortAgreesWithReference(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 21))
+	rnd := testrand.New(t)
 	names := []string{"time", "level", "service", "source", "message", "ab", "k1", `field("k1")`, "n.ab", "nosuch"}
 	for range 20 {
 		w := newWorld(t, rnd, rnd.IntN(2) == 0)
@@ -174,9 +173,7 @@ func distinctValues(t testing.TB, q *Query, p *Plan, text string) (values []stri
 // The values of a field are those of the reference's lines, however little memory there is.
 func TestDistinctAgreesWithReference(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 22))
+	rnd := testrand.New(t)
 	for range 20 {
 		w := newWorld(t, rnd, false)
 		w.fill(rnd.IntN(30))

@@ -18,15 +18,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/field"
+	"logstow/internal/testrand"
 	"logstow/record"
 )
 
 // Whatever is counted by whatever, it is what counting every record gives. The limit does not apply.
 func TestStatsAgreeWithReference(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 9))
+	rnd := testrand.New(t)
 	zones := []*time.Location{time.UTC, time.FixedZone("x", 5*3600+45*60), time.FixedZone("y", -3*3600-30*60)}
 	names := []string{"level", "minute", "hour", "day", "1s", "250ms", "90s", "service", "source", "time", "message", "ab", "k1", `field("level")`, "message.message"}
 	for range 25 {

@@ -2,18 +2,16 @@ package record_test
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 	"time"
 
+	"logstow/internal/testrand"
 	"logstow/record"
 )
 
 func TestTimeAgreesWithPackageTime(t *testing.T) {
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 1))
+	rnd := testrand.New(t)
 	var f record.TimeFormatter
 	check := func(nano int64) {
 		t.Helper()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -15,6 +14,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/compaction"
+	"logstow/internal/testrand"
 	"logstow/record"
 	"logstow/retention"
 	"logstow/segment"
@@ -113,9 +113,7 @@ func generations() map[string]int {
 func TestOutputsGoLast(t *testing.T) {
 	t.Parallel()
 	policy := retention.Policy{Keep: map[string]time.Duration{"": day, "audit": day}}
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 1))
+	rnd := testrand.New(t)
 	for deletes := 0; ; deletes++ {
 		s := storetest.OpenLocal(t)
 		compacted(t, s)

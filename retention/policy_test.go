@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/testrand"
 	"logstow/retention"
 )
 
@@ -123,9 +123,7 @@ func TestPolicyRejected(t *testing.T) {
 // class never does; and after End nothing does.
 func TestPolicyProperties(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := testrand.New(t)
 	for range 20_000 {
 		now := time.Unix(r.Int64N(4e9), r.Int64N(1e9))
 		p := retention.Policy{Keep: map[string]time.Duration{}}
@@ -153,9 +151,7 @@ func TestPolicyProperties(t *testing.T) {
 // Fit takes no more days than it must, the oldest first, and never today.
 func TestFitProperties(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := testrand.New(t)
 	now := at(t, "2026-11-21T10:00:00Z")
 	for range 5000 {
 		p := retention.Policy{Keep: map[string]time.Duration{"": 10 * day, "a": 20 * day}, MaxBytes: 1 + r.Int64N(3000)}

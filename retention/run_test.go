@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/blobnaming"
+	"logstow/internal/testrand"
 	"logstow/retention"
 	"logstow/store"
 	"logstow/store/storetest"
@@ -245,9 +245,7 @@ func TestAtOnce(t *testing.T) {
 	backends(t, func(t *testing.T, s store.Store) {
 		today := world(t, s)
 		policy := retention.Policy{Keep: map[string]time.Duration{"": 2 * day}}
-		seed := rand.Uint64()
-		t.Logf("seed %d", seed)
-		r := rand.New(rand.NewPCG(seed, 0))
+		r := testrand.New(t)
 		ctx, stop := context.WithCancel(t.Context())
 		var young []string
 		var wg sync.WaitGroup

@@ -13,6 +13,7 @@ import (
 	"logstow/columns"
 	"logstow/field"
 	fieldparse "logstow/field/parse"
+	"logstow/internal/testrand"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -71,7 +72,7 @@ func readColumns(t *testing.T, blob []byte) (*segment.Footer, *segment.Columns) 
 // Columns of random segments have the values of the text, also of fields that come late, go, or change their types.
 func TestColumns(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	kinds := []string{"%d", "%d.5", `"%d"`, "null", "true", `{"x":%d}`, "1e%d"}
 	checked := 0
 	for round := range 20 {
@@ -148,7 +149,7 @@ func checkColumns(t *testing.T, blob []byte, f *segment.Footer, list *segment.Co
 // A segment of no more text than the limit of Options has no columns.
 func TestColumnsOfSmallSegments(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	records := access(1000, func(int) string { return noise(rnd) })
 	text := int64(0)
 	for _, r := range records {
@@ -246,7 +247,7 @@ func TestEveryBitFlipOfColumnsIsFound(t *testing.T) {
 // Verify finds a column that has another value than the text, whose checksums are right.
 func TestWrongColumnsAreFound(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	hex := make([]string, 400)
 	for i := range hex {
 		hex[i] = noise(rnd)
@@ -343,7 +344,7 @@ func TestWrongBoundsAreFound(t *testing.T) {
 // Columns of a parser of a version that is unknown are not compared with the text, except for fixed ones.
 func TestColumnsOfAnotherVersion(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	opts := columned(1 << 20)
 	records := access(500, func(i int) string { return fmt.Sprintf(`{"id":"%s","status":%d}`, noise(rnd), i%5) })
 	known, _ := write(t, opts, records...)
@@ -369,7 +370,7 @@ func TestColumnsOfAnotherVersion(t *testing.T) {
 // The estimate counts what columns will take.
 func TestSizeCountsColumns(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	named := []string{"a", "b", "c"}
 	opts := columned(64<<10, named...)
 	opts.NoFilter = true

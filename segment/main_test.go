@@ -113,13 +113,6 @@ func parse(tb testing.TB, text []byte) []record.Record {
 	return records
 }
 
-// random is a source of random numbers whose seed is logged.
-func random(tb testing.TB) *rand.Rand {
-	seed := rand.Uint64()
-	tb.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 1))
-}
-
 // randomRecords are records as odd as they come.
 func randomRecords(rnd *rand.Rand, n int) []record.Record {
 	const alphabet = "\n\n\t\r\x00\xff abc{}\"é"

@@ -9,13 +9,14 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"logstow/internal/testrand"
 	"logstow/segment"
 )
 
 // Each form is used where it is the shortest, and gives back what was put in.
 func TestPages(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	draw := func(n int, one func(i int) uint32) []uint32 {
 		ids := make([]uint32, n)
 		for i := range ids {

@@ -12,6 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"logstow/blobnaming"
+	"logstow/internal/testrand"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -113,7 +114,7 @@ func writeOutput(tb testing.TB, parts []part, change func(*segment.Options)) ([]
 // Seq, with equal times across, of buckets of several widths.
 func randomParts(tb testing.TB, seed []int) []part {
 	tb.Helper()
-	rnd := random(tb)
+	rnd := testrand.New(tb)
 	var parts []part
 	for i := range seed {
 		opts := options()

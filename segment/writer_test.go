@@ -17,6 +17,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"logstow/blobnaming"
+	"logstow/internal/testrand"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -77,7 +78,7 @@ func cleaned(records []record.Record) []record.Record {
 
 func TestRandomRecordsComeBack(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	compressor := segment.NewCompressor()
 	for range 50 {
 		opts := options()
@@ -115,7 +116,7 @@ func TestRandomRecordsComeBack(t *testing.T) {
 func TestSharedByManyGoroutines(t *testing.T) {
 	t.Parallel()
 	compressor, decoder := segment.NewCompressor(), segment.NewDecoder()
-	records := randomRecords(random(t), 2000)
+	records := randomRecords(testrand.New(t), 2000)
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
@@ -355,7 +356,7 @@ func TestDiscardWaitsForTheBlockInFlight(t *testing.T) {
 
 func TestSizeFollowsWhatIsWritten(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	opts := options()
 	opts.BlockSize, opts.NoFilter = 64<<10, true
 	var b bytes.Buffer
@@ -386,7 +387,7 @@ func TestSizeFollowsWhatIsWritten(t *testing.T) {
 // The estimate counts what the token filter will take.
 func TestSizeCountsFilter(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	opts := options()
 	opts.BlockSize = 64 << 10
 	var b bytes.Buffer
@@ -478,7 +479,7 @@ func TestAnyZstdToolPrintsIt(t *testing.T) {
 	}
 	opts := options()
 	opts.BlockSize = 4 << 10
-	records := randomRecords(random(t), 1000)
+	records := randomRecords(testrand.New(t), 1000)
 	records = append(records, rec(0, record.Info, "a", strings.Repeat("huge ", 9<<20/5)))
 	blob, _ := write(t, opts, records...)
 	zstd := exec.CommandContext(t.Context(), tool, "-dc")

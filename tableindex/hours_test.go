@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/testrand"
 	"logstow/store"
 	"logstow/tableindex"
 )
@@ -20,7 +21,7 @@ import (
 // and each hour the entities of its segments.
 func TestHours(t *testing.T) {
 	t.Parallel()
-	rng, tables := seeded(t), openTables(t)
+	rng, tables := testrand.New(t), openTables(t)
 	midnight := at(t, "2026-11-20T00:00:00Z")
 	var entities []tableindex.Entity
 	for n := range uint64(600) {
@@ -105,7 +106,7 @@ func (a *asked) Query(ctx context.Context, table string, q store.Query) iter.Seq
 // named, and all others come, in few requests more.
 func TestWrongTypes(t *testing.T) {
 	t.Parallel()
-	rng, tables := seeded(t), &asked{inner: openTables(t)}
+	rng, tables := testrand.New(t), &asked{inner: openTables(t)}
 	noon := at(t, "2026-11-20T12:00:00Z")
 	var entities []tableindex.Entity
 	for n := range uint64(2500) {

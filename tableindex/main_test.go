@@ -1,7 +1,6 @@
 package tableindex_test
 
 import (
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -22,14 +21,6 @@ func TestMain(m *testing.M) {
 func openTables(t *testing.T) store.Tables {
 	t.Helper()
 	return storetest.OpenLocal(t).Tables()
-}
-
-// seeded is a random source whose seed a failing test prints.
-func seeded(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
 }
 
 // at is a time written in RFC 3339.

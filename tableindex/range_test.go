@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/blobnaming"
+	"logstow/internal/testrand"
 	"logstow/store"
 	"logstow/tableindex"
 )
@@ -52,7 +53,7 @@ func put(t *testing.T, tables store.Tables, entities ...tableindex.Entity) {
 // and ranges whose ends often meet, or lie at edges of hours and days.
 func TestRangeIsAFilter(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
+	random := testrand.New(t)
 	tables := openTables(t)
 	day := at(t, "2023-12-31T00:00:00Z")
 	// instant is a time of three days, often one of a few.

@@ -15,6 +15,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
+	"logstow/internal/testrand"
 	"logstow/query"
 	"logstow/record"
 )
@@ -80,9 +81,7 @@ func TestLongCommandLines(t *testing.T) {
 	if os.Getenv("LOGSTOW_LONG") != "" {
 		n = 100_000
 	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	rnd := testrand.New(t)
 	now := time.Date(2026, 11, 20, 15, 4, 5, 0, time.UTC)
 	for range n {
 		c := &typed{rnd: rnd}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"math/rand/v2"
 	"net/http/httptest"
 	"net/url"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/internal/testrand"
 	"logstow/query"
 	"logstow/record"
 	"logstow/segment"
@@ -52,9 +52,7 @@ func (c *counting) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]
 // what is past at most once in 2 minutes.
 func TestDashboardLists(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 1))
+	rnd := testrand.New(t)
 	began := time.Date(2026, 11, 20, 15, 20, 0, 0, time.UTC)
 	clock := began
 	now := func() time.Time { return clock }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"logstow/internal/progress"
+	"logstow/internal/testrand"
 	"logstow/query"
 	"logstow/query/follow"
 	"logstow/query/output"
@@ -32,8 +33,7 @@ func TestLongFollowHistory(t *testing.T) {
 	if os.Getenv("LOGSTOW_LONG") == "1" {
 		histories = 60
 	}
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testrand.Seed(t)
 	for i := range histories {
 		synctest.Test(t, func(t *testing.T) {
 			h := &history{t: t, rnd: rand.New(rand.NewPCG(seed, uint64(i))), faults: rand.New(rand.NewPCG(seed, uint64(i)+1<<32)), shelf: &shelf{bodies: map[string][]byte{}}, left: map[string]time.Time{}, printed: map[string]int{}}

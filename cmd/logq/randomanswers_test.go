@@ -2,15 +2,15 @@ package main
 
 import (
 	"bytes"
-	"math/rand/v2"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
+
+	"logstow/internal/testrand"
 )
 
 // Random command lines print the reference's answer and have its exit status, or end with the
-// usage error of their mistake. LOGSTOW_LONG=1 runs 6,000 of them, LOGSTOW_SEED repeats a run.
+// usage error of their mistake. LOGSTOW_LONG=1 runs 6,000 of them.
 func TestLongRandomAnswers(t *testing.T) {
 	t.Parallel()
 	worlds := 1
@@ -21,15 +21,7 @@ func TestLongRandomAnswers(t *testing.T) {
 	if testing.Short() { // as under the race detector
 		lines = 100
 	}
-	seed := rand.Uint64()
-	if s := os.Getenv("LOGSTOW_SEED"); s != "" {
-		var err error
-		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("LOGSTOW_SEED=%d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 12))
+	rnd := testrand.New(t)
 	statuses := map[int]int{}
 	for range worlds {
 		w := newWorld(t, rnd)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"logstow/audit"
 	"logstow/blobnaming"
 	"logstow/internal/azurite"
+	"logstow/internal/testrand"
 	"logstow/record"
 	"logstow/store"
 	"logstow/store/open"
@@ -143,9 +143,7 @@ func TestRetainKilled(t *testing.T) {
 		}
 	})
 
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := testrand.New(t)
 	retain := []string{"retain", "--store", spec, "--keep", fmt.Sprintf("%dd", days/2), "--rate", "300"}
 	killed := 0
 	for range kills {

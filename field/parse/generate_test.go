@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/field/parse"
+	"logstow/internal/testrand"
 )
 
 // writer writes a line of a format from random fields, and notes what fields they are.
@@ -345,8 +346,7 @@ func (w *writer) klog() {
 // Lines of each format from random fields: exactly these are found in them.
 func TestRandomLines(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testrand.Seed(t)
 	p := parse.Auto() // for all at the same time
 	for name, write := range map[string]func(*writer){
 		"common": (*writer).common, "combined": (*writer).combined, "combinedio": (*writer).combinedio,

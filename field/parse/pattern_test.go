@@ -2,7 +2,6 @@ package parse_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/field"
 	"logstow/field/parse"
+	"logstow/internal/testrand"
 )
 
 func TestPattern(t *testing.T) {
@@ -75,9 +75,7 @@ func slowPattern(pattern, message string) (got []string) {
 
 func TestPatternAgainstReference(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	rnd := testrand.New(t)
 	text := func(n int) string {
 		b := make([]byte, n)
 		for i := range b {

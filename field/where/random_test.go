@@ -11,6 +11,7 @@ import (
 
 	"logstow/field/parse"
 	"logstow/field/where"
+	"logstow/internal/testrand"
 )
 
 // Random expressions give the result of the reference for random records, and the texts of
@@ -21,8 +22,7 @@ func TestLongAgreesWithReference(t *testing.T) {
 	if os.Getenv("LOGSTOW_LONG") != "" {
 		expressions *= 50
 	}
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testrand.Seed(t)
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 4))}
 	compiled, matched, unknown := 0, 0, 0
 	for range expressions {

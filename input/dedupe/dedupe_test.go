@@ -15,6 +15,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/input/dedupe"
+	"logstow/internal/testrand"
 	"logstow/record"
 )
 
@@ -116,8 +117,7 @@ func mustSend(t *testing.T, k *dedupe.Keys, s *sink, key dedupe.Key, name string
 // each request is stored once.
 func TestExactlyOnce(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Log("seed", seed)
+	seed := testrand.Seed(t)
 	for _, transient := range []bool{false, true} {
 		s, c := newSink(), newClock()
 		for life := range 20 {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +19,7 @@ import (
 	"logstow/buffer"
 	"logstow/input"
 	"logstow/input/journald"
+	"logstow/internal/testrand"
 )
 
 // journal writes real files of a journal.
@@ -242,9 +242,7 @@ func TestRealResume(t *testing.T) {
 	const count = 20_000
 	j.add(t, lines(0, count))
 	dir := t.TempDir()
-	seed := rand.Uint64()
-	t.Log("seed", seed)
-	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // no secret
+	random := testrand.New(t)
 	for ended := false; !ended; {
 		b, err := buffer.Open(t.Context(), buffer.Options{Dir: dir, Instance: "test"})
 		if err != nil {

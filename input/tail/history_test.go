@@ -7,10 +7,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"logstow/internal/testrand"
 )
 
 // history is a random history of a log, its rotation and its reader.
@@ -181,18 +182,14 @@ func (h *history) step(name string) {
 }
 
 // Every line is read once after random histories of a log, its rotation and restarts.
-// LOGSTOW_LONG=1 runs more of them, LOGSTOW_SEED sets the first seed.
+// LOGSTOW_LONG=1 runs more of them.
 func TestLongIdentityHistories(t *testing.T) {
 	t.Parallel()
 	rounds := uint64(500)
 	if os.Getenv("LOGSTOW_LONG") != "" {
 		rounds = 20_000
 	}
-	first, err := strconv.ParseUint(os.Getenv("LOGSTOW_SEED"), 10, 64)
-	if err != nil {
-		first = rand.Uint64()
-	}
-	t.Logf("LOGSTOW_SEED=%d", first)
+	first := testrand.Seed(t)
 	for i := range rounds {
 		seed := first + i
 		random := rand.New(rand.NewPCG(seed, 0))

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"logstow/input/tail"
+	"logstow/internal/testrand"
 )
 
 // Every line is read once after random operations on a log, with restarts. The seeds
-// are those that once failed. LOGSTOW_SOAK is the number of rounds with other seeds,
-// LOGSTOW_SEED the first seed.
+// are those that once failed. LOGSTOW_SOAK is the number of rounds with other seeds.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	rounds, err := strconv.ParseUint(os.Getenv("LOGSTOW_SOAK"), 10, 64)
@@ -29,12 +29,9 @@ func TestSoak(t *testing.T) {
 		}
 		return
 	}
-	seed, err := strconv.ParseUint(os.Getenv("LOGSTOW_SEED"), 10, 64)
-	if err != nil {
-		seed = rand.Uint64()
-	}
+	seed := testrand.Seed(t)
 	for i := range rounds {
-		t.Logf("LOGSTOW_SEED=%d", seed+i)
+		t.Logf("%s=%d", testrand.Env, seed+i)
 		if soak(t, seed+i); t.Failed() {
 			return
 		}

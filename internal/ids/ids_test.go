@@ -3,13 +3,13 @@ package ids_test
 import (
 	"bytes"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/klauspost/compress/huff0"
 
 	"logstow/internal/ids"
+	"logstow/internal/testrand"
 )
 
 // roundTrip encodes ids and decodes them again.
@@ -31,9 +31,7 @@ func roundTrip[N ids.Number](t *testing.T, e *ids.Encoder, list []N, n int) (ids
 
 func TestForms(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 1))
+	rnd := testrand.New(t)
 	random := func(n, below int) []uint8 {
 		list := make([]uint8, n)
 		for i := range list {

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
+	"logstow/internal/testrand"
 	"logstow/logql/engine"
 	"logstow/logql/syntax"
 )
@@ -288,9 +287,7 @@ func TestSteps(t *testing.T) {
 // TestWorkers checks that results are the same bytes for any number of workers and any order of records.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := testrand.New(t)
 	m := &memory{}
 	for range 2000 {
 		m.add(float64(r.IntN(120)), fmt.Sprintf("s=%d,v=%v", r.IntN(3), []float64{0.1, 1e17, -1e17, 3, 0.7, float64(r.IntN(100))}[r.IntN(6)]), "")

@@ -7,15 +7,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
-)
 
-func seeded(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+	"logstow/internal/testrand"
+)
 
 func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
@@ -101,7 +95,7 @@ func checkResults(t *testing.T, w *windows, all []sample, name string, results m
 // TestWindows compares windows with their definition: random steps, ranges and samples, any order and number of workers.
 func TestWindows(t *testing.T) {
 	t.Parallel()
-	r := seeded(t)
+	r := testrand.New(t)
 	for range 1500 {
 		w := randomWindows(r)
 		all := randomSamples(r, &w)
@@ -206,7 +200,7 @@ func slowExtreme(in []sample, sign float64) float64 {
 // TestIntervals checks that there are few intervals, however long windows are.
 func TestIntervals(t *testing.T) {
 	t.Parallel()
-	r := seeded(t)
+	r := testrand.New(t)
 	for range 10_000 {
 		w := randomWindows(r)
 		if r.IntN(4) == 0 {
@@ -286,7 +280,7 @@ func TestCommonWidth(t *testing.T) {
 // TestExactSum compares sums with those of math/big, also where parts of them would overflow.
 func TestExactSum(t *testing.T) {
 	t.Parallel()
-	r := seeded(t)
+	r := testrand.New(t)
 	for range 3000 {
 		in := make([]sample, r.IntN(40))
 		for i := range in {
@@ -310,7 +304,7 @@ func TestExactSum(t *testing.T) {
 // TestExactSumOfChunks compares the sums and variances of many values, added at once, with those of math/big.
 func TestExactSumOfChunks(t *testing.T) {
 	t.Parallel()
-	r := seeded(t)
+	r := testrand.New(t)
 	special := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0x1p960, -0x1p959, 0x1p959, 5e-324, 0, math.Copysign(0, -1), 1, -1, 1e-9}
 	for range 300 {
 		in := make([]sample, r.IntN(3*chunkSize))
@@ -355,7 +349,7 @@ func TestExactSumOfChunks(t *testing.T) {
 // TestRanker compares ranks with those of sorted values.
 func TestRanker(t *testing.T) {
 	t.Parallel()
-	r := seeded(t)
+	r := testrand.New(t)
 	special := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1, 2}
 	for range 2000 {
 		values := make([]float64, 1+r.IntN(pick(r, []int{3, 40, 3000})))

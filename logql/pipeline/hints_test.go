@@ -10,18 +10,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"logstow/internal/testrand"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
 	"logstow/logql/syntax"
 )
-
-func random(t *testing.T) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	t.Log("seed", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
 
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
@@ -74,7 +68,7 @@ func damaged(r *rand.Rand, line string) string {
 // Parsers with needed labels find the same as without. Mistakes in a line are the same if __error__ is needed; otherwise they
 // may remain unnoticed.
 func TestNeeded(t *testing.T) {
-	r := random(t)
+	r := testrand.New(t)
 	names := []string{"a", "b", "a_b", "c", "level", "level_extracted", "_1", "x_y", "a_a", "a_b_c", "b_level", "a_extracted"}
 	for range 600 {
 		stages := pick(r, `| json`, `| json a, b="a.b", c="c[0].a"`, `| logfmt`, `| logfmt --strict`, `| logfmt --keep-empty`, `| logfmt a, b="c"`,
@@ -205,7 +199,7 @@ func slowJSON(t *testing.T, line string, taken map[string]bool) map[string]strin
 }
 
 func TestJSONAgainstSlowFlattening(t *testing.T) {
-	r := random(t)
+	r := testrand.New(t)
 	p, stream := compile(t, `| json`, nil).Processor(), webStream()
 	taken := map[string]bool{"service_name": true, "level": true, "instance": true, "detected_level": true, "source": true}
 	for range 5000 {

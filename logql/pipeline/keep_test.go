@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	fields "logstow/field/parse"
+	"logstow/internal/testrand"
 	"logstow/logql/pipeline"
 )
 
@@ -53,7 +54,7 @@ func randomFilter(r *rand.Rand) string {
 // learn of lines makes no difference.
 func TestKeeper(t *testing.T) {
 	t.Parallel()
-	r := random(t)
+	r := testrand.New(t)
 	text, err := fields.Compile("pattern '<a>;<level>;<b>'")
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"logstow/field"
 	fields "logstow/field/parse"
+	"logstow/internal/testrand"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
@@ -26,7 +27,7 @@ import (
 // Metric queries over lines of JSON and of logfmt have the same results with columns, without them, and over the records in memory.
 func TestLongColumns(t *testing.T) {
 	t.Parallel()
-	rnd := seeded(t)
+	rnd := testrand.New(t)
 	rounds, queries := 8, 60
 	if os.Getenv("LOGSTOW_LONG") != "" {
 		rounds = 600
@@ -82,7 +83,7 @@ func TestLongColumns(t *testing.T) {
 // Log queries leave out blocks by columns, and find the same.
 func TestLongColumnsPrune(t *testing.T) {
 	t.Parallel()
-	rnd := seeded(t)
+	rnd := testrand.New(t)
 	rounds, queries := 6, 60
 	if os.Getenv("LOGSTOW_LONG") != "" {
 		rounds = 600
@@ -139,7 +140,7 @@ func testNothingFound(t *testing.T, form field.Form) {
 	if form == field.PairsForm {
 		line, parser = `status=%d took_ms=%d route="/a" http.request.method=GET http.user_id=7 at a word`, " | logfmt | "
 	}
-	w := newWorld(t, seeded(t))
+	w := newWorld(t, testrand.New(t))
 	w.columnar, w.larger = true, true
 	lines := make([]string, 1000)
 	for i := range lines {
@@ -218,7 +219,7 @@ func TestLongForms(t *testing.T) {
 
 func testForm(t *testing.T, form field.Form, parser syntax.Stage, names []string) {
 	t.Helper()
-	rnd := seeded(t)
+	rnd := testrand.New(t)
 	rounds := 30_000
 	if os.Getenv("LOGSTOW_LONG") != "" {
 		rounds = 3_000_000

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/blobnaming"
+	"logstow/internal/testrand"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/storage"
@@ -22,7 +23,7 @@ import (
 // Counts of random widths and ranges are those of the records.
 func TestLongCounts(t *testing.T) {
 	t.Parallel()
-	rnd := seeded(t)
+	rnd := testrand.New(t)
 	worlds := pushdownWorlds(t, rnd)
 	tries := 150
 	if os.Getenv("LOGSTOW_LONG") != "" {
@@ -82,7 +83,7 @@ func TestLongCounts(t *testing.T) {
 // A rate over whole hours reads no block: of segments footers have the answer, of outputs of compaction columns.
 func TestCountsReadNoText(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, seeded(t))
+	w := newWorld(t, testrand.New(t))
 	for i := range 24 { // messages so long that there is room for columns
 		records := make([]record.Record, 200)
 		for j := range records {
@@ -121,7 +122,7 @@ func TestCountsReadNoText(t *testing.T) {
 // Streams and volumes of whole segments have the numbers of their records; those of a part about its share.
 func TestStreamsAndVolumes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, seeded(t))
+	w := newWorld(t, testrand.New(t))
 	w.fill(60, 30)
 	matchers := parse(t, `{service_name=~".+"}`).Matchers
 	check := func(what string) {
@@ -200,7 +201,7 @@ func TestStreamsAndVolumes(t *testing.T) {
 // A part of a record counts in sum, of many segments.
 func TestVolumesOfFewBytes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, seeded(t))
+	w := newWorld(t, testrand.New(t))
 	for range 60 {
 		first := record.Record{Time: origin().UnixNano(), Message: []byte("x")}
 		last := record.Record{Time: origin().Add(59 * time.Minute).UnixNano(), Message: []byte("yy")}
@@ -219,7 +220,7 @@ func TestVolumesOfFewBytes(t *testing.T) {
 func TestVolumeOfOneRecord(t *testing.T) {
 	t.Parallel()
 	const size = 3000
-	w := newWorld(t, seeded(t))
+	w := newWorld(t, testrand.New(t))
 	w.ship("api", "a-0", record.Record{Time: origin().UnixNano(), Message: bytes.Repeat([]byte("x"), size)})
 	volumes, err := w.view(storage.Access{}).Volumes(t.Context(), parse(t, `{service_name="api"}`).Matchers, origin().UnixNano(), origin().Add(time.Hour).UnixNano(), 0)
 	if err != nil || len(volumes) != 1 || volumes[0].Bytes < size*9/10 || volumes[0].Bytes > size*11/10 {
@@ -230,7 +231,7 @@ func TestVolumeOfOneRecord(t *testing.T) {
 // Services have the sizes of their own records; a part of the many services that are not looked at has about the mean.
 func TestVolumesByService(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, seeded(t))
+	w := newWorld(t, testrand.New(t))
 	sizes := map[string]int64{"small": 10, "large": 5000}
 	for service, size := range sizes {
 		for i := range 3 {
@@ -263,7 +264,7 @@ func TestVolumesByService(t *testing.T) {
 // Text of other programs is not read for estimates, and has a volume.
 func TestVolumesOfForeignText(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, seeded(t))
+	w := newWorld(t, testrand.New(t))
 	text := []byte(strings.Repeat("a line of another program\n", 1000))
 	name := blobnaming.Name{Service: "api", Bucket: origin(), Number: 1000}
 	if _, err := w.store.Blobs().Create(t.Context(), name.String(), text, store.CreateOptions{}); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/testrand"
 	"logstow/logql/engine"
 	"logstow/logql/storage"
 	"logstow/record"
@@ -24,7 +25,7 @@ func shipLines(w *world, lines ...string) {
 
 func TestFields(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, seeded(t))
+	w := newWorld(t, testrand.New(t))
 	shipLines(w,
 		`{"status":500,"took":"12ms","user":{"id":"u1"},"level":"x"}`, `{"status":200.5,"took":"1.5s","user":{"id":"u2"},"size":"1KB"}`,
 		`{"status":200.5,"took":"1h","user":{"id":"u2"},"ok":true}`, "no fields", `{"broken":`)
@@ -59,7 +60,7 @@ func TestFields(t *testing.T) {
 // Fields of text need no parser, unless other records of the field need one.
 func TestFieldsOfText(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, seeded(t))
+	w := newWorld(t, testrand.New(t))
 	shipLines(w, `192.0.2.7 - ann [06/May/2024:22:00:00 +0000] "GET /cart HTTP/1.1" 200 17`, `I0506 22:00:00.000001 1 a.go:7] "x" pod=dns`)
 	w.ship("api", "b", record.Record{Time: origin().UnixNano() + 100, Message: []byte(`status=503`)})
 	w.parse = "pattern/1 '<_> took <took> of <user>'"
@@ -100,7 +101,7 @@ func TestFieldsOfText(t *testing.T) {
 // Values of 1 MiB take bounded memory.
 func TestFieldsOfLargeValues(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, seeded(t))
+	w := newWorld(t, testrand.New(t))
 	for i := range 50 {
 		shipLines(w, fmt.Sprintf(`{"n":"%d","big":"%d%s"}`, i, i, strings.Repeat("x", 1<<20)))
 	}

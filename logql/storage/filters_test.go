@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/testrand"
 	"logstow/logql/engine"
 	"logstow/logql/storage"
 	"logstow/record"
@@ -16,7 +17,7 @@ import (
 // Values of labels are looked up in token filters, in whatever way the line has them.
 func TestValuesInTokenFilters(t *testing.T) {
 	t.Parallel()
-	rnd := seeded(t)
+	rnd := testrand.New(t)
 	w := newWorld(t, rnd)
 	var ids []string
 	at := origin().UnixNano()
@@ -63,7 +64,7 @@ func TestValuesInTokenFilters(t *testing.T) {
 // A capture may be a part of a word, which token filters have whole: also where another parser stands in the query.
 func TestPartsOfWordsInTokenFilters(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, seeded(t))
+	w := newWorld(t, testrand.New(t))
 	w.parse = "pattern/1 'id-<prefix>4711<_> '"
 	var records []record.Record
 	for i := range 2000 {
@@ -100,7 +101,7 @@ func lineWith(rnd *rand.Rand, id string) string {
 // Line filters before all other stages are applied exactly. Conditions on labels of streams are matchers before.
 func TestApplied(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, seeded(t))
+	w := newWorld(t, testrand.New(t))
 	for text, want := range map[string]int{
 		``: 0, `|= "a"`: 1, `|= "a" or "b"`: 1, `|= "a" or ""`: 1, `|= "a" or "b" |= "c" or "d"`: 1, `!= "a" or "b"`: 1, `!= "a" or ""`: 0, `|~ "a"`: 1, `|~ "a" or "b"`: 0,
 		`!~ "a"`: 0, `|> "<_>a<_>"`: 0, "|= `a\nb`": 0, `|= ip("10.0.0.0/8")`: 0, `|= "a" | json |= "b"`: 1, `|= "a" | level="error" != "b"`: 1, `| level="error" or instance="a"`: 0,

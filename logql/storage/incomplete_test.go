@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/internal/testrand"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
@@ -133,7 +134,7 @@ func requests(from, to int64) map[string]func(ctx context.Context, v *storage.Vi
 // What could not be read is an error, of queries that end at their limit too.
 func TestIncomplete(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, seeded(t))
+	w := newWorld(t, testrand.New(t))
 	w.ship("api", "a-0", minuteRecords(0, 60, "line")...)
 	damaged := w.ship("api", "a-0", minuteRecords(10, 60, "line")...)
 	w.ship("api", "a-0", minuteRecords(20, 20, "line")...)
@@ -171,7 +172,7 @@ func TestIncomplete(t *testing.T) {
 // Limits of bytes end every request with their error, and what is asked of the view afterwards too.
 func TestBudget(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, seeded(t))
+	w := newWorld(t, testrand.New(t))
 	for i := range 50 {
 		w.ship("api", "a-0", minuteRecords(i, 50, "line")...)
 	}
@@ -195,7 +196,7 @@ func TestBudget(t *testing.T) {
 // The end of the context ends every request with its cause.
 func TestContextEnds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, seeded(t))
+	w := newWorld(t, testrand.New(t))
 	w.ship("api", "a-0", minuteRecords(0, 60, "line")...)
 	blobs, gone := w.reading.Blobs, errors.New("the client is gone")
 	from, to := origin().UnixNano()+1, origin().Add(59*time.Minute).UnixNano()
@@ -220,7 +221,8 @@ func TestContextEnds(t *testing.T) {
 // Of what a request may not read, nothing is found, listed or read.
 func TestAccess(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, seeded(t))
+	rnd := testrand.New(t)
+	w := newWorld(t, rnd)
 	w.fill(40, 20)
 	var mine []*written
 	for _, r := range w.all {
@@ -231,7 +233,6 @@ func TestAccess(t *testing.T) {
 	access := storage.Access{Services: []string{"ap*", "other"}}
 	reference := &plain{mine, map[string]*pipeline.Stream{}}
 	from, to := origin().UnixNano(), origin().Add(4*time.Hour).UnixNano()
-	rnd := seeded(t)
 	for range 200 {
 		log := parse(t, randomQuery(rnd))
 		p := engine.LogParams{From: from, To: to}

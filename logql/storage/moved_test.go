@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/internal/testrand"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/storage"
@@ -38,7 +39,7 @@ func compactingAt(w *world, n int) query.Store {
 // Records that move to an output of compaction under way are found once.
 func TestMovedRecords(t *testing.T) {
 	t.Parallel()
-	rnd := seeded(t)
+	rnd := testrand.New(t)
 	restarts := 0
 	for range 6 {
 		w := newWorld(t, rnd)
@@ -116,7 +117,7 @@ func (c *collecting) Add(r *engine.Record) error {
 // Each begins again with new workers if records have moved.
 func TestEachRestarts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, seeded(t))
+	w := newWorld(t, testrand.New(t))
 	for i := range 20 {
 		w.ship("api", pick(w.rnd, instances()), minuteRecords(i, 20, "line")...)
 	}
@@ -129,7 +130,7 @@ func TestEachRestarts(t *testing.T) {
 // An error of a worker, and the end of the context, end Each with it.
 func TestEachEnds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, seeded(t))
+	w := newWorld(t, testrand.New(t))
 	w.fill(20, 30)
 	sel := engine.Selection{Log: parse(t, `{service_name=~".+"}`), From: origin().UnixNano(), To: origin().Add(4 * time.Hour).UnixNano()}
 	full := errors.New("full")
@@ -154,7 +155,7 @@ func (f failingAt) Add(*engine.Record) error { return f.err }
 // Copies of segments in several stores are found once, with compaction in one of them too.
 func TestSeveralStores(t *testing.T) {
 	t.Parallel()
-	rnd := seeded(t)
+	rnd := testrand.New(t)
 	a, b := newWorld(t, rnd), newWorld(t, rnd)
 	a.fill(20, 20)
 	for _, part := range a.parts {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/testrand"
 	"logstow/logql/storage"
 	"logstow/record"
 )
@@ -14,7 +15,7 @@ import (
 // Patterns are those of the records that match, also where they share an output of compaction with others.
 func TestPatterns(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, seeded(t))
+	w := newWorld(t, testrand.New(t))
 	shipAll := func(instance string, level record.Level, text string, n, minute int) {
 		records := minuteRecords(minute, n, text)
 		for i := range records {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"logstow/internal/testrand"
 	"logstow/logql/engine"
 	"logstow/logql/storage"
 	"logstow/logql/syntax"
@@ -20,7 +21,7 @@ import (
 // Random queries find over segments and outputs of compaction what they find without pushdown.
 func TestLongPushdown(t *testing.T) {
 	t.Parallel()
-	rnd := seeded(t)
+	rnd := testrand.New(t)
 	queries := 800
 	if os.Getenv("LOGSTOW_LONG") != "" {
 		queries = 30_000
@@ -59,7 +60,7 @@ func TestLongPushdown(t *testing.T) {
 // The same for metric queries, which count by footers and read in any order.
 func TestLongPushdownMetrics(t *testing.T) {
 	t.Parallel()
-	rnd := seeded(t)
+	rnd := testrand.New(t)
 	queries := 200
 	if os.Getenv("LOGSTOW_LONG") != "" {
 		queries = 10_000

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/internal/testrand"
 	"logstow/logql/engine"
 	"logstow/logql/storage"
 	"logstow/record"
@@ -110,7 +111,7 @@ func (f *tailing) want(got []string, want ...string) {
 
 // newTailWorld is a world at half past the first hour.
 func newTailWorld(t *testing.T) *world {
-	w := newWorld(t, seeded(t))
+	w := newWorld(t, testrand.New(t))
 	w.now = origin().Add(30 * time.Minute)
 	return w
 }

@@ -60,13 +60,6 @@ type world struct {
 	parse string
 }
 
-// seeded is a source of random numbers, whose seed is logged.
-func seeded(t testing.TB) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 1))
-}
-
 func newWorld(t testing.TB, rnd *rand.Rand) *world {
 	t.Helper()
 	s, err := open.Store(t.Context(), filepath.Join(t.TempDir(), "store"), open.Options{Getenv: os.Getenv})

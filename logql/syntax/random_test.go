@@ -7,14 +7,15 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"logstow/internal/testrand"
 )
 
 // generator makes random trees that a query can have.
 type generator struct{ *rand.Rand }
 
 func newGenerator(t *testing.T) *generator {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testrand.Seed(t)
 	return &generator{rand.New(rand.NewPCG(seed, 0))}
 }
 

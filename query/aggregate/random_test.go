@@ -13,17 +13,8 @@ import (
 	_ "time/tzdata" // the zones of the tests
 
 	"logstow/field"
+	"logstow/internal/testrand"
 )
-
-func seeded(t testing.TB) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("LOGSTOW_SEED"); text != "" {
-		seed, _ = strconv.ParseUint(text, 10, 64)
-	}
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
 
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
@@ -244,7 +235,7 @@ func aggregate(t *testing.T, r *rand.Rand, s Spec, records []*refRecord, workers
 // TestLongRandom compares random queries of random records with the reference, for any number of workers,
 // with and without spilling.
 func TestLongRandom(t *testing.T) {
-	r := seeded(t)
+	r := testrand.New(t)
 	rounds := 150
 	if os.Getenv("LOGSTOW_LONG") != "" {
 		rounds = 20_000

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"logstow/field"
+	"logstow/internal/testrand"
 )
 
 // distributions are those that sketches are bad at, each of any number of values.
@@ -69,7 +70,7 @@ func addAll(t *testing.T, r *rand.Rand, compute string, values [][]byte, workers
 // TestQuantileBound compares quantiles of more than ExactValues values with those of all values sorted.
 func TestQuantileBound(t *testing.T) {
 	t.Parallel()
-	r := seeded(t)
+	r := testrand.New(t)
 	const compute = "p0(f), p1(f), p25(f), p50(f), p90(f), p99(f), p99.9(f), p100(f)"
 	fractions := []Fraction{{0, 100}, {1, 100}, {25, 100}, {50, 100}, {90, 100}, {99, 100}, {999, 1000}, {100, 100}}
 	for name, f := range distributions(r) {
@@ -104,7 +105,7 @@ func TestQuantileBound(t *testing.T) {
 // TestExactLimit has as many values as are exact, and one more.
 func TestExactLimit(t *testing.T) {
 	t.Parallel()
-	r := seeded(t)
+	r := testrand.New(t)
 	for n := ExactValues - 1; n <= ExactValues+1; n++ {
 		var texts [][]byte
 		for i := range n {
@@ -128,7 +129,7 @@ func TestExactLimit(t *testing.T) {
 // TestDistinctBound counts different values of shapes that bad hashes confuse.
 func TestDistinctBound(t *testing.T) {
 	t.Parallel()
-	r := seeded(t)
+	r := testrand.New(t)
 	shapes := map[string]func(i int) string{
 		"numbers":  func(i int) string { return strconv.Itoa(i) },
 		"multiple": func(i int) string { return strconv.Itoa(i * 65536) },

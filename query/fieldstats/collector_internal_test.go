@@ -2,7 +2,6 @@ package fieldstats
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"logstow/field"
 	"logstow/field/parse"
+	"logstow/internal/testrand"
 	"logstow/query/fetch"
 	"logstow/query/source"
 	"logstow/segment"
@@ -68,9 +68,7 @@ func TestFields(t *testing.T) {
 // by what was lost at most; what is exact equals it.
 func TestCountsAreBounds(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	rnd := testrand.New(t)
 	pruned, exact := 0, 0
 	for range 200 {
 		scale := []int{8, 200}[rnd.IntN(2)]

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/internal/testrand"
 	"logstow/query/internal/querytest"
 	"logstow/query/match"
 )
@@ -34,9 +35,7 @@ func TestHintBehindPattern(t *testing.T) {
 // A hint leaves out records without its text only, however that is written.
 func TestHints(t *testing.T) {
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 1))
+	rnd := testrand.New(t)
 	texts := []string{"a1b2c3d4", "req-1234567", "timeout", "x", "10.1.2.3", "k<b>", "A1B2C3"}
 	left := 0
 	for range 3000 {

@@ -2,11 +2,11 @@ package match_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"logstow/internal/testrand"
 	"logstow/query/internal/querytest"
 	"logstow/query/match"
 	"logstow/record"
@@ -30,9 +30,7 @@ func scanAll(t testing.TB, sel *match.Selection, text []byte) (found []string) {
 // Identifiers find what each of them finds as a pattern, and highlight the first place that one does.
 func TestIDsAreAlternativePatterns(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 3))
+	rnd := testrand.New(t)
 	parts := []string{"a", "B", "ab12345", "order", "order-1234567", "1234567", "10.0.0.1", "10.0.0.12", "u0041", `\n`, `\u004b`, `\\`, `\U0041`, "-", ".", ":", "..", "_", " ", "\n", "é", "\x00", "\xff", "7", "550e8400-e29b-41d4-a716-446655440000", strings.Repeat("x1", 40)}
 	random := func(n int) string {
 		var b strings.Builder

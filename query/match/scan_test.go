@@ -3,7 +3,6 @@ package match_test
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"regexp"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/testrand"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -111,9 +111,7 @@ func TestScan(t *testing.T) {
 // Random records of few letters, so that patterns hit often, searched in every way.
 func TestScanRandom(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 1))
+	rnd := testrand.New(t)
 	for range 3000 {
 		records := querytest.Messages(make([]string, 1+rnd.IntN(12))...)
 		for i := range records {

@@ -3,13 +3,13 @@ package patterns_test
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/testrand"
 	"logstow/query/patterns"
 	"logstow/record"
 )
@@ -112,9 +112,7 @@ func TestChangesOrder(t *testing.T) {
 // nothing else.
 func TestPlantedChanges(t *testing.T) {
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 1))
+	r := testrand.New(t)
 	hour := int64(time.Hour)
 	ranges := [2]patterns.Range{{From: 0, To: 2 * hour}, {From: 3 * hour, To: 4 * hour}}
 	formats := []string{

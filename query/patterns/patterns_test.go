@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/testrand"
 	"logstow/query/patterns"
 	"logstow/record"
 )
@@ -190,8 +190,7 @@ func TestLongSameResult(t *testing.T) {
 	if os.Getenv("LOGSTOW_LONG") != "" {
 		rounds = 2000
 	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := testrand.Seed(t)
 	coarse, names := 0, strings.Split(named(300), " ")
 	for round := range rounds {
 		r := rand.New(rand.NewPCG(seed, uint64(round)))

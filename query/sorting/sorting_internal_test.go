@@ -3,7 +3,6 @@ package sorting
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -12,19 +11,13 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/field"
+	"logstow/internal/testrand"
 )
-
-func random(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 1))
-}
 
 // A bound admits what is among the first, equal starts of keys included, and drops all that is behind them.
 func TestBound(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	for range 300 {
 		b := newBound(1 + rnd.IntN(12))
 		prefix := strings.Repeat("x", []int{0, 0, boundBytes - 2, boundBytes}[rnd.IntN(4)])
@@ -53,7 +46,7 @@ func TestBound(t *testing.T) {
 // Keys compare as texts, in either direction, and as all of several items.
 func TestKeysOfTexts(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	text := func() []byte {
 		b := make([]byte, rnd.IntN(5))
 		for i := range b {
@@ -87,7 +80,7 @@ func TestKeysOfTexts(t *testing.T) {
 // A payload is decoded to the record; any other bytes are an error or a record.
 func TestDecode(t *testing.T) {
 	t.Parallel()
-	rnd := random(t)
+	rnd := testrand.New(t)
 	segments := []*source.Segment{{}, {Name: blobnaming.Name{Service: "web"}}}
 	from := place{segment: segments[1], origin: &source.Segment{Store: "s", Meta: blobnaming.Metadata{Instance: "pod"}}, number: 1}
 	const line = "2026-11-20T15:04:05.000000001Z\tINFO\t-\tmessage"

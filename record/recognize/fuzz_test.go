@@ -1,11 +1,11 @@
 package recognize_test
 
 import (
-	"math/rand/v2"
 	"testing"
 	"time"
 
 	"logstow/field/parse"
+	"logstow/internal/testrand"
 	"logstow/record/recognize"
 )
 
@@ -62,9 +62,7 @@ func FuzzHistory(f *testing.F) {
 // what a fresh one says.
 func TestHistory(t *testing.T) {
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 2))
+	rnd := testrand.New(t)
 	zone, err := time.LoadLocation("America/New_York")
 	if err != nil {
 		zone = time.FixedZone("fixed", -5*3600)

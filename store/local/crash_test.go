@@ -3,7 +3,6 @@ package local_test
 import (
 	"bytes"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/testrand"
 	"logstow/store"
 	"logstow/store/local"
 )
@@ -21,9 +21,7 @@ import (
 // again, in one directory: what was reported as done is done, and no blob is torn.
 func TestKilled(t *testing.T) {
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := testrand.New(t)
 	dir := filepath.Join(t.TempDir(), "store")
 	done := map[string]string{} // The last that was reported of a name.
 	indexed := map[string]bool{}

@@ -10,14 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/internal/hint"
+	"logstow/internal/testrand"
 	"logstow/store"
 	"logstow/store/local"
 )
@@ -178,15 +177,10 @@ func varint(n uint64) []byte {
 
 // TestLongDamage damages each file of the database in many ways: a reader finds
 // every blob and changes nothing; a writer repairs and continues, and nothing is lost by it.
-// LOGSTOW_LONG=1 damages them in more ways, LOGSTOW_SEED repeats a run.
+// LOGSTOW_LONG=1 damages them in more ways.
 func TestLongDamage(t *testing.T) {
 	t.Parallel()
-	seed, err := strconv.ParseUint(os.Getenv("LOGSTOW_SEED"), 10, 64)
-	if err != nil {
-		seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("LOGSTOW_SEED=%d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := testrand.New(t)
 	moved, whole := 0, 0
 	for _, clean := range []bool{true, false} {
 		kept := keptStore(t, clean)

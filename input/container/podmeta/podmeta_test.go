@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"logstow/input/container/podmeta"
+	"logstow/internal/testrand"
 	"logstow/record"
 )
 
@@ -315,9 +315,7 @@ func TestOutages(t *testing.T) {
 	f.set("shop/a", labels("v0"))
 	source := run(t, f, nil)
 	becomes(t, source, "shop/a/c", "shop/a/c/app=v0,tier=web,note=n of a")
-	seed := rand.Uint64()
-	t.Log("seed", seed)
-	random := rand.New(rand.NewPCG(seed, 1))
+	random := testrand.New(t)
 	for i := 1; i <= 12; i++ {
 		switch random.IntN(5) {
 		case 0:

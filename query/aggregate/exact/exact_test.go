@@ -9,17 +9,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
+	"logstow/internal/testrand"
 	"logstow/query/aggregate/exact"
 )
-
-func seeded(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
 
 // randomNumber is a number as programs and adversaries log it.
 func randomNumber(r *rand.Rand) string {
@@ -73,7 +66,7 @@ func parse(t *testing.T, text string) exact.Number {
 
 func TestNumber(t *testing.T) {
 	t.Parallel()
-	r := seeded(t)
+	r := testrand.New(t)
 	for range 20_000 {
 		a, b := randomNumber(r), randomNumber(r)
 		x, y := parse(t, a), parse(t, b)
@@ -143,7 +136,7 @@ func (f *reference) deviation() float64 {
 // TestSum compares sums, means and deviations with those of math/big, for all ways to split them.
 func TestSum(t *testing.T) {
 	t.Parallel()
-	r := seeded(t)
+	r := testrand.New(t)
 	for range 1500 {
 		f := reference{sum: new(big.Rat), squares: new(big.Rat)}
 		parts := make([][2]exact.Sum, 1+r.IntN(4))
@@ -214,7 +207,7 @@ func TestBucket(t *testing.T) {
 	if n, ok := parse(t, "-9.5e299").Bucket(); ok {
 		t.Error(n)
 	}
-	r := seeded(t)
+	r := testrand.New(t)
 	for range 20_000 {
 		a, w := randomNumber(r), strings.TrimPrefix(randomNumber(r), "-")
 		x := rat(a)

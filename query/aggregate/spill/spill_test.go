@@ -13,17 +13,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"logstow/internal/hint"
+	"logstow/internal/testrand"
 )
-
-func seeded(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
 
 func randomRecords(r *rand.Rand, n int) map[string]string {
 	records := map[string]string{}
@@ -52,7 +45,7 @@ func openFiles(t *testing.T) int {
 }
 
 func TestSorter(t *testing.T) {
-	r := seeded(t)
+	r := testrand.New(t)
 	before := openFiles(t)
 	for range 60 {
 		dir := t.TempDir()
