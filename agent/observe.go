@@ -53,10 +53,15 @@ func (p *pipeline) serveTap(ctx context.Context) (end func()) {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	serve, err := p.tap.Listen(ctx, p.BufferDir) // before the shipper says that it has started
+	if err != nil {
+		p.log.Warn("cannot serve shipper tap", "error", err)
+		return cancel
+	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := p.tap.Serve(ctx, p.BufferDir); err != nil {
+		if err := serve(ctx); err != nil {
 			p.log.Warn("cannot serve shipper tap", "error", err)
 		}
 	}()

@@ -86,6 +86,12 @@ func (p *pipeline) start(ctx context.Context, opened []*running) {
 		select {
 		case <-files.Started():
 		case <-timeout.C:
+			select {
+			case <-files.Started(): // at the same time
+				timeout.Reset(0)
+				continue
+			default:
+			}
 			p.log.Warn("started before all files were looked at: without --from-start, what is appended to the others meanwhile is not read",
 				"input", r.spec.Kind, "service", r.spec.Service, "after", startTimeout.String())
 			return

@@ -182,9 +182,9 @@ func awaitWanted(ctx context.Context, dir string) {
 }
 
 // takenOver reports whether a locked buffer is being drained by another instance, which
-// writes that into the lock file a moment after it locked it.
+// writes that into the lock file a moment after it locked it: two seconds at most.
 func takenOver(ctx context.Context, dir string) bool {
-	for range 5 {
+	for range 40 {
 		if s, err := buffer.Inspect(ctx, dir); err == nil && s.TakenOverBy != "" {
 			return true
 		}

@@ -199,6 +199,7 @@ func heapInUse() int64 {
 
 // Blocks that were searched are not held. Not parallel: it measures the heap.
 func TestReadBlocksAreFreed(t *testing.T) { //nolint:paralleltest // it measures the heap
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // each worker holds a block
 	w := newWorld(t, rand.New(rand.NewPCG(1, 1)), false)
 	const records, size = 80, 1 << 20
 	var all []record.Record

@@ -159,21 +159,27 @@ func (c *client) add(r *Record) {
 	c.waiting = appendRecord(c.waiting, r)
 }
 
-// Serve listens in a buffer's directory until ctx ends.
-func (t *Tap) Serve(ctx context.Context, dir string) error {
+// Listen listens in a buffer's directory: clients can connect from then on. serve, which must be called, serves them until
+// its ctx ends.
+func (t *Tap) Listen(ctx context.Context, dir string) (serve func(ctx context.Context) error, err error) {
 	path, release, err := socketPath(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer release()
 	l, err := listen.Stream(ctx, "unix", path, nil)
+	if err == nil {
+		if err = os.Chmod(path, 0o600); err != nil {
+			err = errors.Join(err, l.Close())
+		}
+	}
 	if err != nil {
-		return err
+		release()
+		return nil, err
 	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		return errors.Join(err, l.Close())
-	}
-	return listen.Serve(ctx, l, 2*MaxClients, t.serve) // more than MaxClients, to tell them
+	return func(ctx context.Context) error {
+		defer release()
+		return listen.Serve(ctx, l, 2*MaxClients, t.serve) // more than MaxClients, to tell them
+	}, nil
 }
 
 // serve sends records to one client until it leaves or ctx ends, then the rest.

@@ -34,8 +34,11 @@ func serve(t testing.TB, dir string) (one *tap.Tap, stop func()) {
 	one = tap.New("pod-3", slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- one.Serve(ctx, dir) }()
-	late := time.Now().Add(time.Minute)
+	run, err := one.Listen(ctx, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { done <- run(ctx) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -43,16 +46,10 @@ func serve(t testing.TB, dir string) (one *tap.Tap, stop func()) {
 		}
 	})
 	t.Cleanup(stop)
-	for {
-		info, err := os.Stat(filepath.Join(dir, tap.Socket))
-		if err == nil && info.Mode().Perm() == 0o600 {
-			return one, stop
-		}
-		if time.Now().After(late) {
-			t.Fatalf("no socket: %v", err)
-		}
-		time.Sleep(time.Millisecond) // a socket has no event for its permissions
+	if info, err := os.Stat(filepath.Join(dir, tap.Socket)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("%v: %v", err, info)
 	}
+	return one, stop
 }
 
 // connect connects a client. It is ended after minutes, so that a test that waits in vain fails.

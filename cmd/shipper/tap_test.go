@@ -108,14 +108,7 @@ func TestTap(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := startIn(t, dir, "run", "--config", "shipper.yaml")
-	for late := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(dir, "b", tap.Socket)); err == nil {
-			break
-		}
-		if time.Now().After(late) {
-			t.Fatal("no socket")
-		}
-	}
+	run.until(t, `"started"`)
 	all := startIn(t, dir, "tap", "--buffer-dir", "b", "-n", "3", "-o", "json")
 	some := startIn(t, dir, "tap", "--buffer-dir", "b", "-n", "1", "--where", "status >= 500", "--where", `level == "error" and instance == "i"`)
 	last := startIn(t, dir, "tap", "--buffer-dir", "b")

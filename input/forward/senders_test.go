@@ -195,8 +195,9 @@ func TestClientLibraryRejected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := inputtest.NewSink()
-			server, _ := serve(t, forward.Options{Options: options(s), SharedKey: key, Users: map[string]string{user: password}})
+			server, stop := serve(t, forward.Options{Options: options(s), SharedKey: key, Users: map[string]string{user: password}})
 			out, err := send(t, dir, "Message", server.Addr().String(), 1, args...)
+			stop() // the rejection is counted after the sender is told
 			if err == nil || len(lines(s.Wait(t, 0))) > 0 || server.Stats().Rejected == 0 {
 				t.Errorf("%v %s %+v", err, out, server.Stats())
 			}

@@ -41,11 +41,17 @@ func drainBodies(ctx context.Context, next http.Handler) http.Handler {
 		control := http.NewResponseController(w)
 		_ = control.EnableFullDuplex() // HTTP/2 always has it
 		body := &trackedBody{ReadCloser: r.Body}
+		limited := make(chan struct{})
 		stop := context.AfterFunc(ctx, func() {
+			defer close(limited)
 			body.ending.Store(true)
 			_ = control.SetReadDeadline(time.Now().Add(shutdownReadTimeout))
 		})
-		defer stop()
+		defer func() {
+			if !stop() {
+				<-limited // the writer of HTTP/2 may not be used once the request has ended: that panics
+			}
+		}()
 		r.Body = body
 		next.ServeHTTP(&response{ResponseWriter: w, body: body, http1: r.ProtoMajor == 1}, r)
 		if body.ended || !body.begun && r.Header.Get("Expect") != "" { // a client that sends Expect does not send the body after a rejection

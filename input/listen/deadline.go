@@ -18,6 +18,8 @@ const (
 	// maxDrain and maxDrainTime bound what is read and accepted after that, because it waits already: a sender may go on for ever.
 	maxDrain     = 4 << 20
 	maxDrainTime = 2 * time.Second
+	// maxWaiting is the default of net.core.somaxconn, the number of connections that wait to be accepted.
+	maxWaiting = 4096
 )
 
 // ReadDeadline is a connection's read deadline, which the end of a context shortens

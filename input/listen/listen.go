@@ -168,7 +168,7 @@ func removeStale(ctx context.Context, network, path string) error {
 
 // Serve accepts connections until ctx ends and passes each to handle in its own goroutine, at most
 // limit at a time (0 is [DefaultMaxConnections]). Connections that wait to be accepted by then are
-// passed on, too, for two seconds at most, unless they are TLS, over which nothing was sent before.
+// passed on, too, 4,096 of them or for two seconds, unless they are TLS, over which nothing was sent before.
 // It closes the listener then, and every connection after its handle returns, which must happen soon
 // after ctx has ended; it waits for all of them. An error other than that of ctx's end is one of the listener.
 func Serve(ctx context.Context, l net.Listener, limit int, handle func(context.Context, net.Conn)) error {
@@ -253,11 +253,16 @@ func (s *server) drain(ctx context.Context) {
 	end := time.Now().Add(maxDrainTime)
 	late := time.NewTimer(maxDrainTime)
 	defer late.Stop()
-	for isReadable(s.listener) && time.Now().Before(end) && l.SetDeadline(end) == nil {
+	// Those that wait already are served even if this process was stopped for longer than maxDrainTime.
+	for n := 0; isReadable(s.listener) && (n < maxWaiting || time.Now().Before(end)) && l.SetDeadline(time.Now().Add(maxDrainTime)) == nil; n++ {
 		select {
 		case s.slots <- struct{}{}:
-		case <-late.C:
-			return
+		default:
+			select {
+			case s.slots <- struct{}{}:
+			case <-late.C:
+				return
+			}
 		}
 		c, err := s.listener.Accept()
 		if err == nil {

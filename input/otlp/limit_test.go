@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/google/go-cmp/cmp"
@@ -17,6 +18,7 @@ import (
 	"logstow/input/httpserver"
 	"logstow/input/inputtest"
 	"logstow/input/otlp"
+	"logstow/internal/await"
 )
 
 // exporter is a gRPC client on connections of its own.
@@ -29,17 +31,32 @@ func exporter(t *testing.T, address string) *connect.Client[collector1.ExportLog
 		&http.Client{Transport: transport}, "http://"+address+otlp.Procedure, connect.WithGRPC())
 }
 
+// hold is a path whose requests last until it is closed; they tell began.
+type hold struct{ began, end chan struct{} }
+
+func (h hold) Register(mux *http.ServeMux) {
+	mux.HandleFunc("/hold", func(http.ResponseWriter, *http.Request) {
+		close(h.began)
+		<-h.end
+	})
+}
+
 // Senders over gRPC on connections past the limit get a response to retry: none sees a reset, not
 // with a message that is larger than the windows either, nor when several calls share a
 // connection. After another connection ended they are served.
 func TestGRPCPastConnectionLimit(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	address := inputtest.ServeHTTP(t, httpserver.Options{MaxConnections: 1}, handler(t, otlp.Options{Options: input.Options{Sink: s}}))
+	held := hold{make(chan struct{}), make(chan struct{})}
+	address := inputtest.ServeHTTP(t, httpserver.Options{MaxConnections: 1}, handler(t, otlp.Options{Options: input.Options{Sink: s}}), held)
+	end := sync.OnceFunc(func() { close(held.end) })
+	t.Cleanup(end)
 	first, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
+	inputtest.Write(t, first, "GET /hold HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+	<-held.began
 	small, large := request("a"), request(strings.Repeat("x", 4<<20))
 	var all sync.WaitGroup
 	for i := range 24 {
@@ -62,16 +79,16 @@ func TestGRPCPastConnectionLimit(t *testing.T) {
 	if got := s.TakeLines(); len(got) > 0 {
 		t.Errorf("taken past the limit: %d records", len(got))
 	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	end()
 	client := exporter(t, address)
-	for t.Context().Err() == nil {
-		if _, err = client.CallUnary(t.Context(), connect.NewRequest(small)); connect.CodeOf(err) != connect.CodeUnavailable {
-			break // the server has seen that the first connection ended
-		}
-	}
+	await.Until(t, time.Minute, "a call is served", func() bool { // when the server has seen that the first connection ended
+		_, err = client.CallUnary(t.Context(), connect.NewRequest(small))
+		return connect.CodeOf(err) != connect.CodeUnavailable
+	})
 	if err != nil {
+		t.Error(err)
+	}
+	if err := first.Close(); err != nil {
 		t.Error(err)
 	}
 	if got := s.TakeLines(); len(got) != 1 {

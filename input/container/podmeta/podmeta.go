@@ -179,10 +179,13 @@ func (w *Watcher) wait(key string) bool {
 		}
 		if late {
 			w.mu.Lock()
+			defer w.mu.Unlock()
+			if w.pods[key] != nil { // at the same time
+				return true
+			}
 			if w.healthy && len(w.missing) < MaxPods {
 				w.missing[key] = true
 			}
-			w.mu.Unlock()
 			return false
 		}
 	}
