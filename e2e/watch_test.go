@@ -81,6 +81,10 @@ func newWatched(t *testing.T, azure bool, run watchedRun) *watched {
 		rig: newRig(t, azure), watchedRun: run, lines: map[string]time.Time{}, by: map[string]int{},
 		printed: map[string]time.Time{}, times: map[string]int{}, killed: map[int][]time.Time{},
 	}
+	// The hour must not really end before there is a watch: the batches of the hour before would be sealed.
+	if left := time.Until(time.Now().Truncate(time.Hour).Add(time.Hour)); left < run.unwatched+30*time.Second {
+		time.Sleep(left)
+	}
 	middle := time.Now().Add(run.unwatched + run.lasts/2)
 	w.shift = middle.Sub(middle.Truncate(time.Hour))
 	return w

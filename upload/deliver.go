@@ -21,6 +21,7 @@ const (
 // an error ends the run.
 func (r *run) deliver(ctx context.Context, d *destination, b *buffer.Batch) error {
 	if _, stored := b.Stored(); !stored {
+		attempt := r.s.beginAttempt()
 		err := r.s.storeBlob(ctx, d, b)
 		var reason suspect
 		switch {
@@ -30,7 +31,7 @@ func (r *run) deliver(ctx context.Context, d *destination, b *buffer.Batch) erro
 			b.Return()
 			return err
 		}
-		r.s.delivered(d, b)
+		r.s.delivered(d, b, attempt)
 	}
 	return r.enqueueIndex(ctx, d, b)
 }

@@ -24,9 +24,10 @@ type destination struct {
 	gate      bucketGate
 	// memory is charged against Options.Memory.
 	memory *semaphore.Weighted
-	// delivered counts stored batches; indexed is set after the first entity was written.
-	delivered atomic.Uint64
-	indexed   atomic.Bool
+	// accepted is the highest number of an attempt that stored a batch; the lock of the Uploader guards it.
+	accepted uint64
+	// indexed is set after the first entity was written.
+	indexed atomic.Bool
 	// blobOutage and indexOutage log current failures.
 	blobOutage, indexOutage outageLogger
 }

@@ -48,7 +48,7 @@ func (s *Uploader) writeIndex(ctx context.Context, d *destination, incoming <-ch
 		if x.group != nil { // writing ends with ctx
 			x.group = (<-written).left
 		}
-		x.requeue(incoming)
+		x.requeue()
 	}()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -247,11 +247,8 @@ func (s *Uploader) acknowledge(b *buffer.Batch) error {
 }
 
 // requeue returns unfinished batches to the buffer.
-func (x *indexer) requeue(incoming <-chan *buffer.Batch) {
+func (x *indexer) requeue() {
 	for _, b := range append(x.group, x.pending...) {
-		b.Return()
-	}
-	for b := range incoming { // batches that no worker took
 		b.Return()
 	}
 }

@@ -106,7 +106,17 @@ func (r *run) index(ctx context.Context, d *destination) chan<- *buffer.Batch {
 	if !ok {
 		index = make(chan *buffer.Batch)
 		r.indexes[d] = index
-		r.group.Go(func() error { return r.s.writeIndex(ctx, d, index) })
+		r.group.Go(func() error {
+			err := r.s.writeIndex(ctx, d, index)
+			// Not before it returns: an error ends the senders, which would take a batch that is given back again.
+			r.group.Go(func() error {
+				for b := range index { // that no worker took
+					b.Return()
+				}
+				return nil
+			})
+			return err
+		})
 	}
 	return index
 }

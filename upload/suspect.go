@@ -81,7 +81,7 @@ func suspectFile(err error) suspect {
 // retrySeparately retries a failed batch apart from the senders where possible, so that others are
 // delivered meanwhile. d is nil if the batch could not be loaded. An error ends the run.
 func (r *run) retrySeparately(ctx context.Context, d *destination, b *buffer.Batch, first suspect) error {
-	before := r.s.deliveredTo(d)
+	before := r.s.beginAttempt()
 	r.mu.Lock()
 	apart := r.suspects < maxSuspects
 	if apart {
@@ -126,7 +126,7 @@ func (r *run) retrySuspect(ctx context.Context, d *destination, b *buffer.Batch,
 			return err
 		}
 		// Others that are delivered during the attempt prove nothing: the cause may have gone meanwhile.
-		othersDelivered := s.deliveredTo(d) > before
+		othersDelivered := s.acceptedBy(d) > before
 		next, err := r.retryOnce(ctx, d, b)
 		if err == nil {
 			s.batchOutage.recovered()
@@ -163,17 +163,29 @@ func (r *run) retryOnce(ctx context.Context, d *destination, b *buffer.Batch) (n
 		}
 		return func() error { return r.dispatch(ctx, b) }, nil
 	}
+	attempt := r.s.beginAttempt()
 	if err := r.s.storeBlob(ctx, d, b); err != nil {
 		return nil, err
 	}
-	r.s.delivered(d, b)
+	r.s.delivered(d, b, attempt)
 	return func() error { return r.enqueueIndex(ctx, d, b) }, nil
 }
 
-// deliveredTo is the number of batches delivered to a destination, or to all if it is nil.
-func (s *Uploader) deliveredTo(d *destination) uint64 {
+// beginAttempt numbers an attempt to store a batch. Only those that begin after another failed show that it was the batch: what
+// began before may have been answered before.
+func (s *Uploader) beginAttempt() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.attempts++
+	return s.attempts
+}
+
+// acceptedBy is the number of the last attempt that stored a batch in a destination, or in any if it is nil.
+func (s *Uploader) acceptedBy(d *destination) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if d != nil {
-		return d.delivered.Load()
+		return d.accepted
 	}
-	return s.Stats().Segments
+	return s.accepted
 }

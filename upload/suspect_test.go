@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -22,16 +23,16 @@ import (
 	"logstow/upload"
 )
 
-// refusing always rejects the batches whose first create is the nth.
-func refusing(s store.Store, first ...int) *faulty {
-	names := map[string]bool{}
+// refusing always rejects the nth batches that are sent, each of which keeps its name.
+func refusing(s store.Store, nth ...int) *faulty {
+	var names []string
 	f := &faulty{Store: s}
-	f.create = func(n int, name string, call func() (string, error)) (string, error) {
+	f.create = func(_ int, name string, call func() (string, error)) (string, error) {
 		f.mu.Lock()
-		if slices.Contains(first, n) {
-			names[name] = true
+		if !slices.Contains(names, name) {
+			names = append(names, name)
 		}
-		refused := names[name]
+		refused := slices.Contains(nth, slices.Index(names, name)+1)
 		f.mu.Unlock()
 		if refused {
 			return "", failure(store.ErrInvalid)
@@ -64,7 +65,6 @@ func TestQuarantineOfMany(t *testing.T) {
 	for i := range first {
 		first[i] = i + 1
 	}
-	// Retries come late: the first 20 creates are of 20 batches.
 	stats, err := run(t.Context(), upload.Options{Buffer: filled(t, b, 23), Store: refusing(s, first...), Backoff: upload.Backoff{Min: time.Second, Max: time.Second}})
 	if err != nil || stats.Quarantined != 20 {
 		t.Errorf("%+v, %v", stats, err)
@@ -240,12 +240,12 @@ func TestUnreadableForAWhile(t *testing.T) {
 	s := openStore(t)
 	b, files := durable(t, 6)
 	unblock := block(t, files[2])
-	shipper := upload.New(upload.Options{Buffer: b, Store: s, Workers: 1, Backoff: upload.Backoff{Min: 50 * time.Millisecond, Max: time.Minute}})
-	done := make(chan error, 1)
-	go func() { done <- shipper.Run(t.Context()) }()
-	await.Until(t, time.Minute, "an error", func() bool { return shipper.CurrentError() != nil })
-	unblock()
-	if err := <-done; err != nil {
+	var once sync.Once
+	shipper := upload.New(upload.Options{
+		Buffer: b, Store: s, Workers: 1, Backoff: upload.Backoff{Min: 50 * time.Millisecond, Max: time.Minute},
+		Random: func(uint64) uint64 { once.Do(unblock); return 0 }, // called before the first retry
+	})
+	if err := shipper.Run(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if stats := shipper.Stats(); stats.Quarantined != 0 || stats.Segments != 6 {

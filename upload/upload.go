@@ -104,6 +104,8 @@ type Uploader struct {
 	current *destination
 	others  map[string]*destination
 	stats   Stats
+	// attempts numbers the attempts to store a batch; accepted is the highest one that did, to any destination.
+	attempts, accepted uint64
 	// batchOutage logs single batches that cannot be delivered.
 	batchOutage outageLogger
 	// services are the stats by service, up to [MaxServices] of them; the rest is under "".
@@ -233,10 +235,10 @@ func (s *Uploader) Services() map[string]Delivered {
 }
 
 // delivered counts a stored batch.
-func (s *Uploader) delivered(d *destination, b *buffer.Batch) {
-	d.delivered.Add(1)
+func (s *Uploader) delivered(d *destination, b *buffer.Batch, attempt uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	d.accepted, s.accepted = max(d.accepted, attempt), max(s.accepted, attempt)
 	s.stats.add(b)
 	name := b.Service
 	if s.services[name] == nil && len(s.services) >= MaxServices {

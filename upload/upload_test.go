@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"logstow/store"
 	"logstow/upload"
@@ -19,7 +20,7 @@ func TestUpload(t *testing.T) {
 	s, b := openStore(t), openBuffer(t)
 	fillMany(t, b, 20)
 	var counter store.Counter
-	stats, err := run(t.Context(), upload.Options{Buffer: b, Store: counter.Store(s), Workers: 4})
+	stats, err := run(t.Context(), upload.Options{Buffer: b, Store: counter.Store(s), Workers: 4, IndexWait: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +296,7 @@ func TestUploadGivesUpWithoutIndex(t *testing.T) {
 	s, b := openStore(t), openBuffer(t)
 	faults := &faulty{Store: s, upsert: func(int, string, func() error) error { return failure(store.ErrAccessDenied) }}
 	fillMany(t, b, 3)
-	_, err := run(t.Context(), upload.Options{Buffer: b, Store: faults, RetryFor: 1 << 40})
+	_, err := run(t.Context(), upload.Options{Buffer: b, Store: faults, RetryFor: 1 << 40, IndexWait: time.Hour})
 	if !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(err.Error(), "cannot index the stored segments") {
 		t.Errorf("error %v", err)
 	}
@@ -360,7 +361,7 @@ func TestUploadInvalidEntity(t *testing.T) {
 		return call()
 	}}
 	fillMany(t, b, 4)
-	stats, err := run(t.Context(), upload.Options{Buffer: b, Store: faults})
+	stats, err := run(t.Context(), upload.Options{Buffer: b, Store: faults, IndexWait: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,8 +80,9 @@ func (w *watchSet) start(ctx context.Context) {
 	ctx, w.cancel = context.WithCancel(ctx)
 	for _, s := range w.stores {
 		w.all.Go(func() {
-			err := s.watcher.Run(ctx, func() { s.set(true, nil) })
-			s.set(false, err)
+			if err := s.watcher.Run(ctx, func() { s.set(true, nil) }); ctx.Err() == nil { // else it was stopped
+				s.set(false, err)
+			}
 		})
 	}
 }

@@ -434,3 +434,51 @@ func TestFresh(t *testing.T) {
 		})
 	}
 }
+
+// hangingTables answer no request that reads.
+type hangingTables struct{ *tablesInMemory }
+
+func (hangingTables) Query(ctx context.Context, _ string, _ store.Query) iter.Seq2[[]store.Entity, error] {
+	return func(yield func([]store.Entity, error) bool) {
+		<-ctx.Done()
+		yield(nil, context.Cause(ctx))
+	}
+}
+
+// writing calls a function for each write, before that returns.
+type writing func()
+
+func (w writing) Write(b []byte) (int, error) {
+	w()
+	return len(b), nil
+}
+
+// An interrupt is no reason that a store is not watched.
+func TestFollowInterrupted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWatchedWorld(t)
+		r := w.request()
+		r.ranged = true
+		ctx, cancel := context.WithCancel(t.Context())
+		out, err := output.New(writing(func() {
+			cancel()
+			synctest.Wait() // for the end of the request that the watch makes
+		}), output.Options{Format: output.Raw})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stores := w.stores()
+		stores[0].Tables = hangingTables{w.tables}
+		q, err := newQuery(stores, r.sel, r.opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(r.followNew(ctx, stores, q, out), out.Close()); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if strings.Contains(w.errs.String(), "not watched") {
+			t.Errorf("standard error %q", w.errs.String())
+		}
+	})
+}

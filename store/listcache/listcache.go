@@ -2,6 +2,9 @@
 //
 // Names contain the hour, so what is listed of a past hour changes rarely: compaction, retention, a shipper that catches up. A listing
 // of the current hour is kept for seconds only. When a blob is read that is gone, all listings are dropped.
+// A listing is made at once, not page by page as its first reader goes on: others wait for it, perhaps with all requests that the first one may make.
+// One that is too large to be kept is made by each reader for itself.
+//
 // A query that lists again because compaction may have moved records between two pages gets a fresh listing.
 package listcache
 
@@ -102,6 +105,8 @@ type listing[T any] struct {
 	// done is closed at its end. The others are set before that.
 	done  chan struct{}
 	valid bool
+	// large is set if it has more than maxItems.
+	large bool
 	pages [][]T
 	items int // those of the pages, and one for the listing itself: most hours of a service may be empty
 	began time.Time
@@ -133,14 +138,14 @@ func (ls *listings[T]) pages(ctx context.Context, prefix string, recent time.Dur
 				yield(nil, context.Cause(ctx))
 				return
 			}
-			if !l.valid {
+			switch {
+			case l.large:
+				list()(yield)
+				return
+			case !l.valid:
 				continue // it failed, or was given up
 			}
-			for _, page := range l.pages {
-				if !yield(page, nil) {
-					return
-				}
-			}
+			yieldAll(l.pages, yield)
 			return
 		}
 	}
@@ -166,22 +171,51 @@ func (ls *listings[T]) find(prefix string, now time.Time, recent time.Duration) 
 	return l, true
 }
 
-// fetch yields the pages of a new listing and keeps them.
+// fetch fetches the pages of a new listing, keeps them and yields them; one that is too large it yields as it goes on.
 func (ls *listings[T]) fetch(prefix string, l *listing[T], now func() time.Time, list iter.Seq2[[]T, error], yield func([]T, error) bool) {
 	l.began = now()
 	l.life = lifetime(prefix, l.began)
-	complete := false
-	defer func() { ls.finish(prefix, l, complete) }()
+	finish := func(complete bool) { ls.finish(prefix, l, complete) }
 	for page, err := range list {
-		if err == nil && l.items <= maxItems {
-			l.pages = append(l.pages, page)
-			l.items += len(page)
+		switch {
+		case l.large:
+			if !yield(page, err) || err != nil {
+				return
+			}
+			continue
+		case err != nil:
+			finish(false)
+			if yieldAll(l.pages, yield) {
+				yield(nil, err)
+			}
+			return
 		}
-		if !yield(page, err) || err != nil {
+		l.pages = append(l.pages, page)
+		if l.items += len(page); l.items <= maxItems {
+			continue
+		}
+		l.large = true
+		pages := l.pages
+		l.pages = nil
+		finish(false)
+		if !yieldAll(pages, yield) {
 			return
 		}
 	}
-	complete = l.items <= maxItems
+	if !l.large {
+		finish(true)
+		yieldAll(l.pages, yield)
+	}
+}
+
+// yieldAll yields pages, and reports whether yield did not end it.
+func yieldAll[T any](pages [][]T, yield func([]T, error) bool) bool {
+	for _, page := range pages {
+		if !yield(page, nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // finish ends a listing; one that is not complete is removed.

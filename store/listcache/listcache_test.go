@@ -215,21 +215,39 @@ func TestConcurrentRequestsShareAListing(t *testing.T) {
 	}
 }
 
+// Others do not wait while a reader uses a page, neither of a listing that is kept nor of one that is too large.
+func TestReadersAreIndependent(t *testing.T) {
+	t.Parallel()
+	for blobs, lists := range map[int]int64{100: 1, 70_000: 2} {
+		f := &fake{blobs: make([]string, blobs)}
+		r := listcache.New(f, func() time.Time { return time.Unix(1e9, 0) })
+		for page, err := range r.List(t.Context(), "web/") {
+			if got := names(t, r, "web/"); len(got) != blobs || err != nil || len(page) != 2 {
+				t.Errorf("%d blobs listed beside a page of %d, %v", len(got), len(page), err)
+			}
+			break
+		}
+		if got := f.lists.Load(); got != lists {
+			t.Errorf("%d listings of %d blobs, want %d", got, blobs, lists)
+		}
+	}
+}
+
 func TestWhatIsNotKept(t *testing.T) {
 	t.Parallel()
 	f := &fake{blobs: []string{"a", "b", "c"}}
 	r := listcache.New(f, func() time.Time { return time.Unix(1e9, 0) }) // nothing gets too old
 	for range r.List(t.Context(), "web/") {
-		break // given up after a page
+		break // its reader needs no more, others may
 	}
-	if names(t, r, "web/"); f.lists.Load() != 2 {
-		t.Errorf("%d listings after one that was given up", f.lists.Load())
+	if names(t, r, "web/"); f.lists.Load() != 1 {
+		t.Errorf("%d listings after one of which a page was read", f.lists.Load())
 	}
 	for range 2 {
 		for range r.ListPrefixes(t.Context(), "") {
 		}
 	}
-	if f.lists.Load() != 3 {
+	if f.lists.Load() != 2 {
 		t.Errorf("%d listings after two of prefixes", f.lists.Load())
 	}
 	if _, err := r.Read(t.Context(), "web/a", 0, 1); !errors.Is(err, store.ErrNotFound) {
@@ -238,7 +256,7 @@ func TestWhatIsNotKept(t *testing.T) {
 	names(t, r, "web/")
 	for range r.ListPrefixes(t.Context(), "") {
 	}
-	if f.lists.Load() != 5 {
+	if f.lists.Load() != 4 {
 		t.Errorf("%d listings after a blob was gone", f.lists.Load())
 	}
 	fail := errors.New("fail")
@@ -250,7 +268,7 @@ func TestWhatIsNotKept(t *testing.T) {
 			}
 		}
 	}
-	if f.lists.Load() != 7 {
+	if f.lists.Load() != 6 {
 		t.Errorf("%d listings after a failure", f.lists.Load())
 	}
 }

@@ -151,6 +151,10 @@ export const rowsOf = (page) => textsOf(page, '.rows .row .message');
 /** found waits until the tool bar has a text. */
 export const found = (page, text) => until(page, (want) => document.querySelector('#found')?.textContent.includes(want), text);
 
+/** listed waits until the tool bar has a text, which the counts may give it before, and the list has its records. */
+export const listed = (page, text) =>
+  until(page, (want) => document.querySelector('#found')?.textContent.includes(want) && document.querySelector('#records')?.ariaBusy === 'false' && document.querySelector('.rows .row'), text);
+
 /** ask replaces the query and runs it. */
 export async function ask(page, query) {
   await page.click('#query', { count: 3 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import test from 'node:test';
 import { promisify } from 'node:util';
-import { ask, browse, checkAccessibility, found, lines, newStore, open, rowsOf, serve, ship, shot, textOf, textsOf, until } from './lib.mjs';
+import { ask, browse, checkAccessibility, found, lines, listed, newStore, open, rowsOf, serve, ship, shot, textOf, textsOf, until } from './lib.mjs';
 
 const run = promisify(execFile);
 
@@ -42,11 +42,11 @@ test('the page', { timeout: 480_000 }, async (t) => {
     const page = await open(t, browser, at('format=raw'), { expected: [/400/] });
     await page.waitForSelector('.overview');
     await ask(page, '{service_name="shop"} | json | status = 503');
-    await found(page, `${bad.length} records`);
+    await listed(page, `${bad.length} records`);
     assert.deepEqual((await rowsOf(page)).slice(0, 5), bad.toReversed().slice(0, 5));
     await ask(page, 'upstream "failed" -search');
     const wanted = bad.filter((l) => !l.includes('search')).length;
-    await found(page, `${wanted} records`);
+    await listed(page, `${wanted} records`);
     assert.equal(await textOf(page, '.runs-as code'), '{service_name=~".+"} |= "upstream" |= "failed" != "search"');
     assert.ok((await textsOf(page, 'mark')).includes('upstream'));
     await shot(page, 'words');
@@ -59,7 +59,7 @@ test('the page', { timeout: 480_000 }, async (t) => {
 
   await t.test('completion of labels, values, stages and fields', async (t) => {
     const page = await open(t, browser, query('{service_name="shop"}'), { expected: [/400/] }); // estimates of half a query
-    await found(page, 'records');
+    await listed(page, 'records'); // whose fields are offered
     const offers = async (want) => {
       await until(page, (text) => [...document.querySelectorAll('#offers code')].some((el) => el.textContent === text), want);
       return textsOf(page, '#offers code');
@@ -163,7 +163,7 @@ test('the page', { timeout: 480_000 }, async (t) => {
 
   await t.test('column picker', async (t) => {
     const page = await open(t, browser, query('{service_name="shop"}'));
-    await found(page, '3,000');
+    await listed(page, '3,000');
     await page.click('#columns');
     await page.type('.panel.columns input', 'took');
     await page.keyboard.press('Enter');
@@ -200,7 +200,7 @@ test('the page', { timeout: 480_000 }, async (t) => {
 
   await t.test('copied command: logq prints the same records', async (t) => {
     const page = await open(t, browser, query(`{service_name="shop"} |= "upstream" != "it's" | json | took_ms > 40`));
-    await found(page, 'records');
+    await listed(page, 'records');
     await until(page, () => document.querySelector('#found').textContent.match(/^[\d,]+ record/));
     await page.click('#command');
     await page.waitForSelector('#command-0');

@@ -97,13 +97,14 @@ test('states', { timeout: 300_000 }, async (t) => {
 
   await t.test('loading', async (t) => {
     const page = await open(t, browser, `${server.url}/ready`);
-    let release;
-    await answer(page, 'records', (r) => (release = () => r.continue()));
+    let onRequest;
+    const requested = new Promise((resolve) => (onRequest = resolve)); // the page asks for an estimate before
+    await answer(page, 'records', onRequest);
     await page.goto(query(server));
     await page.waitForSelector('.empty .working');
     await checkAccessibility(page, 'loading');
     await shot(page, 'loading');
-    release();
+    await (await requested).continue();
     await found(page, '500 records');
   });
 });
