@@ -102,6 +102,7 @@ test('states', { timeout: 300_000 }, async (t) => {
     await answer(page, 'records', onRequest);
     await page.goto(query(server));
     await page.waitForSelector('.empty .working');
+    assert.equal(await textOf(page, '#found'), 'Loading …');
     await checkAccessibility(page, 'loading');
     await shot(page, 'loading');
     await (await requested).continue();

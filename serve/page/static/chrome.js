@@ -67,6 +67,7 @@ function summary(found, state, live) {
   if (found.kind === 'nothing') return html`Services`;
   const exact = found.range && found.range.from % found.range.step === 0 && found.range.to % found.range.step === 0;
   const { length } = found.records;
+  if (found.status === 'loading' && !length) return html`Loading …`;
   const whole = !found.more && found.status === 'done' ? length : found.histogram && Math.max(found.histogram.total, length);
   if (whole === null || whole === undefined) return html`<b>${count(length)}</b> records`;
   return length < whole ? html`<b>${count(length)}</b> of ${exact ? '' : 'about '}<b>${count(whole)}</b> records` : html`<b>${count(length)}</b> ${length === 1 ? 'record' : 'records'}`;
