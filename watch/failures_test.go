@@ -3,6 +3,7 @@ package watch_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -83,6 +84,39 @@ func TestHangingRequests(t *testing.T) {
 			}
 		})
 	}
+}
+
+// partial are tables that write no watch of the service "bad", and others after a second.
+type partial struct{ *memory }
+
+func (p partial) Upsert(ctx context.Context, table string, entities []store.Entity) error {
+	if strings.HasSuffix(entities[0].Partition, "bad") || strings.HasSuffix(entities[0].Row, "bad") {
+		return errors.New("status 500")
+	}
+	select {
+	case <-time.After(time.Second):
+		return p.memory.Upsert(ctx, table, entities)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// A service that cannot be watched does not end the watches of others.
+func TestOneServiceFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, s := newMemory(), newSpool(time.Millisecond, "web")
+		r := start(t)
+		defer r.stop()
+		r.flusher(m, s, "i", defaults)
+		w := newWatcher(m, "bad", "web")
+		w.Tables = partial{m}
+		r.Go(func() { _ = w.Run(r.ctx, func() {}) })
+		time.Sleep(10 * time.Minute)
+		if n := len(s.flushes("web")); n < 290 {
+			t.Errorf("%d flushes in ten minutes", n)
+		}
+	})
 }
 
 // An outage ends early flushes, and the rate stays bounded while it comes and goes.

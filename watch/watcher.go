@@ -152,7 +152,7 @@ func (w *Watcher) each(ctx context.Context, f func(ctx context.Context, service 
 	w.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	group, ctx := errgroup.WithContext(ctx)
+	var group errgroup.Group // an error does not cancel the requests of other services
 	group.SetLimit(concurrency)
 	for _, service := range services {
 		group.Go(func() error { return f(ctx, service) })
