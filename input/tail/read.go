@@ -219,7 +219,8 @@ func (r *reader) readRest(ctx context.Context, f *file) (fileErr, err error) {
 		return err, nil
 	}
 	if f.pipe { // reading it may wait
-		stop := context.AfterFunc(ctx, func() { _ = f.opened.SetReadDeadline(time.Now()) })
+		opened := f.opened // which is replaced when the file is closed
+		stop := context.AfterFunc(ctx, func() { _ = opened.SetReadDeadline(time.Now()) })
 		defer stop()
 	} else if f.lines.Offset() > 0 {
 		r.opts.Log.Info("resuming at the position of an earlier run", "file", f.location, "offset", f.lines.Offset())
