@@ -275,6 +275,27 @@ func TestInputEndsDuringReload(t *testing.T) {
 	}
 }
 
+// An input that fails while others run is logged at once: the run's error comes when they have ended.
+func TestInputFails(t *testing.T) {
+	t.Parallel()
+	failure := errors.New("accept on 127.0.0.1:514: closed")
+	fails := &running{spec: config.Input{Kind: config.KindStdin}, err: failure, cancel: func() {}}
+	stays := &running{spec: config.Input{Kind: config.KindHTTP}, cancel: func() {}}
+	log := &logBuffer{}
+	p := newPipeline(Settings{}, Options{Log: slog.New(slog.NewTextHandler(log, nil)), Getenv: noEnv})
+	p.running = []*running{stays, fails}
+	ended := make(chan error, 1)
+	go func() { ended <- p.read(t.Context()) }()
+	p.ended <- fails
+	await.Until(t, time.Minute, "the failure is logged", func() bool {
+		return strings.Contains(log.String(), "level=ERROR") && strings.Contains(log.String(), failure.Error())
+	})
+	p.ended <- stays
+	if err := <-ended; !errors.Is(err, failure) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // Of the inputs that a rejected reload stopped, each is opened again; one that cannot be opened fails
 // the run when the others have ended.
 func TestReopen(t *testing.T) {

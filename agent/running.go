@@ -107,6 +107,10 @@ func (p *pipeline) read(ctx context.Context) error {
 		select {
 		case r := <-p.ended:
 			p.remove(r)
+			if r.err != nil && len(p.running) > 0 && !p.Once && ctx.Err() == nil {
+				p.log.Error("input failed; the others continue, and a reload or a restart begins it again",
+					"input", r.spec.Kind, "service", r.spec.Service, "address", r.spec.Address(), "error", r.err)
+			}
 		case again := <-p.reloads:
 			p.reload(ctx, again)
 		}

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"logstow/input/dedupe"
 	"logstow/record"
 	"logstow/record/recognize"
+	"logstow/segment"
 )
 
 const (
@@ -20,6 +22,10 @@ const (
 	// spaceTimeout is how long a sender waits for space in the buffer before it gets a response to retry.
 	spaceTimeout = 2 * time.Second
 )
+
+// maxText bounds the text of a message in a segment, where a newline takes two bytes: a block holds no more than
+// [segment.MaxBlockRaw], which also has the source and the time.
+const maxText = segment.MaxBlockRaw - 4<<10
 
 // EventCost is about how many bytes of memory an event takes in addition to its message, until it
 // is in the buffer. Receivers charge it for each event, however short.
@@ -186,9 +192,13 @@ func (r *Receiver) detectSkew(service, source string, ahead skewBatch, all int, 
 // record makes a record of an event. Its level takes precedence over that in its message.
 func (r *Receiver) record(recognizer *recognize.Recognizer, e *Event, read int64) record.Record {
 	message := e.Message
-	if len(message) > r.opts.MaxRecord {
+	limit := r.opts.MaxRecord
+	if len(message) > maxText/2 && min(len(message), limit)+bytes.Count(message[:min(len(message), limit)], []byte{'\n'}) > maxText {
+		limit = maxText / 2
+	}
+	if len(message) > limit {
 		r.opts.Stats.Cut.Add(1)
-		message = cut(append([]byte(nil), message[:r.opts.MaxRecord]...), r.opts.MaxRecord, int64(len(message)))
+		message = cut(append([]byte(nil), message[:limit]...), limit, int64(len(message)))
 	}
 	var stamp recognize.Stamp
 	if e.Time == 0 || e.Level == record.None || r.opts.TimeFrom != TimeProtocol {

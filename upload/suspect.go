@@ -12,8 +12,8 @@ import (
 	"logstow/internal/retry"
 )
 
-// maxSuspects bounds the suspects retried in parallel to the senders; beyond that, a sender retries
-// the batch and does nothing else.
+// maxSuspects bounds the suspects retried in parallel to the senders; beyond that, a sender takes no
+// other batch for a while.
 const maxSuspects = 64
 
 // suspect is a delivery failure that may be caused by the batch itself. A second check decides: see
@@ -83,13 +83,14 @@ func suspectFile(err error) suspect {
 func (r *run) retrySeparately(ctx context.Context, d *destination, b *buffer.Batch, first suspect) error {
 	before := r.s.beginAttempt()
 	r.mu.Lock()
-	apart := r.suspects < maxSuspects
-	if apart {
-		r.suspects++
-	}
+	r.suspects++
+	many := r.suspects > maxSuspects
 	r.mu.Unlock()
-	if !apart {
-		return r.retrySuspect(ctx, d, b, first, before)
+	if many { // but not until it is delivered: if all senders retried suspects, nothing would show that storage accepts others
+		if err := retry.Sleep(ctx, r.s.opts.Backoff.Max); err != nil {
+			b.Return()
+			return err
+		}
 	}
 	r.senders.Add(1)
 	r.group.Go(func() error {

@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	"time"
 	_ "time/tzdata" // --time-zone works on machines without a zone database
 
 	ucli "github.com/urfave/cli/v2"
@@ -55,20 +56,27 @@ shipper retain --store azblob://logs --keep 30d --dry-run`,
 	return p
 }
 
-// signals returns a context that SIGINT or SIGTERM ends; the second one ends the process at once.
+// sameStop is how long after the first signal others are the same request: timeout(1), npm and other wrappers signal their
+// child and then its process group, which it is in.
+const sameStop = 500 * time.Millisecond
+
+// signals returns a context that SIGINT or SIGTERM ends; a later one ends the process at once.
 func signals() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	received := make(chan os.Signal, 2)
 	signal.Notify(received, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
 	go func() {
-		for range 2 {
+		for first := (time.Time{}); ; {
 			select {
 			case <-received:
-				if ctx.Err() != nil {
+				switch {
+				case first.IsZero():
+					first = time.Now()
+					cancel(agent.ErrStopped)
+				case time.Since(first) > sameStop:
 					os.Exit(cli.Interrupted)
 				}
-				cancel(agent.ErrStopped)
 			case <-done:
 				return
 			}

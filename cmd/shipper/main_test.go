@@ -124,18 +124,25 @@ func finish(t *testing.T, cmd *exec.Cmd, stderr *bytes.Buffer, want int) {
 func TestInterruptStoresWhatWasRead(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		flags  []string
-		status int
-	}{{nil, 0}, {[]string{"--once"}, 130}} {
+		flags   []string
+		signals []os.Signal
+		status  int
+	}{
+		{nil, []os.Signal{os.Interrupt}, 0},
+		{nil, []os.Signal{os.Interrupt, syscall.SIGTERM}, 0}, // a wrapper's, for the same request
+		{[]string{"--once"}, []os.Signal{os.Interrupt}, 130},
+	} {
 		dir := t.TempDir()
 		cmd, stderr := start(t, nil, append(c.flags, "--store", dir)...)
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
-			t.Fatal(err)
+		for _, s := range c.signals {
+			if err := cmd.Process.Signal(s); err != nil {
+				t.Fatal(err)
+			}
 		}
 		finish(t, cmd, stderr, c.status)
 		text, err := storeText(dir)
 		if err != nil || bytes.Count(text, []byte("a line\n")) < 100_000 {
-			t.Errorf("%v: %d bytes stored, %v; standard error:\n%s", c.flags, len(text), err, stderr)
+			t.Errorf("%v, %v: %d bytes stored, %v; standard error:\n%s", c.flags, c.signals, len(text), err, stderr)
 		}
 	}
 }

@@ -152,8 +152,11 @@ func (c *conn) releaseMessage() {
 func (c *conn) receiveAcknowledged(late context.Context, list []input.Event, positions ...buffer.Position) error {
 	lsn, err := c.server.receiver.Take(late, "", list, positions...)
 	c.lsn = max(c.lsn, lsn)
-	if err == nil || errors.Is(err, input.ErrBusy) {
+	switch {
+	case err == nil || errors.Is(err, input.ErrBusy):
 		return err
+	case errors.Is(err, input.ErrTooLarge): // what a sender sends does not end the input
+		return fmt.Errorf("%w: %w", errTooLong, err)
 	}
 	return c.failed(late, "hand over", err)
 }
@@ -168,6 +171,8 @@ func (c *conn) receiveBlocking(ctx, late context.Context, list []input.Event) er
 			return nil
 		case errors.Is(err, input.ErrBusy) && ctx.Err() == nil:
 			continue
+		case errors.Is(err, input.ErrTooLarge): // what a sender sends does not end the input
+			return fmt.Errorf("%w: %w", errTooLong, err)
 		}
 		return sinkError{fmt.Errorf("hand over %d events of the forward protocol: %w", len(list), err)}
 	}

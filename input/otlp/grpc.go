@@ -44,9 +44,12 @@ func (h *Handler) serveGRPC(w http.ResponseWriter, r *http.Request) {
 
 // readFrame reads the only message of a unary call.
 func readFrame(r io.Reader, encoding string, limit int, lease *httpserver.Lease) ([]byte, error) {
-	var head [frameHead]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return nil, fmt.Errorf("%w: %w", httpserver.ErrBody, err)
+	head, err := httpserver.Body(io.LimitReader(r, frameHead), "", frameHead, lease) // for its errors: a slow sender is to retry
+	if err != nil {
+		return nil, err
+	}
+	if len(head) < frameHead {
+		return nil, fmt.Errorf("%w: %w", httpserver.ErrBody, io.ErrUnexpectedEOF)
 	}
 	size := binary.BigEndian.Uint32(head[1:])
 	if uint64(size) > uint64(limit) { //nolint:gosec // a limit is not negative

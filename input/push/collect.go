@@ -28,6 +28,9 @@ type label struct{ name, value string }
 // labelCost is about how many bytes of memory a label takes besides its text.
 const labelCost = 192
 
+// fewLabels are searched one by one.
+const fewLabels = 16
+
 // charge charges the memory of labels as text or JSON, whose texts are copied.
 func (c *collector) charge(labels []byte) error {
 	return c.lease.Take(int64(bytes.Count(labels, []byte{','})+1)*labelCost + 3*int64(len(labels)))
@@ -38,6 +41,8 @@ type stream struct {
 	service, source string
 	level           record.Level
 	labels          []label
+	// known are the labels if they are many.
+	known map[label]bool
 	// invalid is why the labels are malformed.
 	invalid string
 }
@@ -71,7 +76,21 @@ func (c *collector) stream(labels []label) (s stream) {
 		}
 	}
 	s.source, s.level, s.labels = source.String(), level(labels), labels
+	if len(labels) > fewLabels {
+		s.known = make(map[label]bool, len(labels))
+		for _, l := range labels {
+			s.known[l] = true
+		}
+	}
 	return s
+}
+
+// has reports whether a label is one of the stream's.
+func (s *stream) has(l label) bool {
+	if s.known != nil {
+		return s.known[l]
+	}
+	return slices.Contains(s.labels, l)
 }
 
 func appendLabel(to *strings.Builder, l label) {
@@ -106,7 +125,7 @@ func (c *collector) entry(s *stream, nanos int64, line []byte) error {
 	cost := int64(input.GrowingCost)
 	e := input.Event{Time: nanos, Level: s.level, Source: s.source, Message: line}
 	// Senders repeat labels in the metadata.
-	c.metadata = slices.DeleteFunc(c.metadata, func(l label) bool { return slices.Contains(s.labels, l) })
+	c.metadata = slices.DeleteFunc(c.metadata, s.has)
 	if len(c.metadata) > 0 {
 		slices.SortStableFunc(c.metadata, func(a, b label) int { return strings.Compare(a.name, b.name) })
 		var source strings.Builder

@@ -284,13 +284,31 @@ const grace = 5 * time.Second
 func (s *Server) receive(ctx context.Context, b *batch) error {
 	defer b.reset()
 	for service, events := range b.all() {
-		_, err := s.receiver.Take(ctx, service, events)
-		for errors.Is(err, input.ErrBusy) && ctx.Err() == nil {
-			_, err = s.receiver.Take(ctx, service, events)
-		}
-		if err != nil {
+		if err := s.take(ctx, service, events); err != nil {
 			return fmt.Errorf("hand over %d %s messages: %w", len(events), s.protocol.Name, err)
 		}
+	}
+	return nil
+}
+
+// take passes messages on. What the sink can never hold is divided; a single such message is dropped: what a sender
+// sends does not end the input.
+func (s *Server) take(ctx context.Context, service string, events []input.Event) error {
+	_, err := s.receiver.Take(ctx, service, events)
+	for errors.Is(err, input.ErrBusy) && ctx.Err() == nil {
+		_, err = s.receiver.Take(ctx, service, events)
+	}
+	if !errors.Is(err, input.ErrTooLarge) {
+		return err
+	}
+	if half := len(events) / 2; half > 0 {
+		if err := s.take(ctx, service, events[:half]); err != nil {
+			return err
+		}
+		return s.take(ctx, service, events[half:])
+	}
+	if all := s.counts.dropped.Add(1); s.logLimit.Allow() {
+		s.opts.Log.Error(s.protocol.Name+" messages dropped: too large for the buffer", "address", s.opts.Address, "dropped", all, "error", err)
 	}
 	return nil
 }

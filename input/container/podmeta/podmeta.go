@@ -158,7 +158,7 @@ func (w *Watcher) wait(key string) bool {
 	defer timer.Stop()
 	for {
 		w.mu.RLock()
-		p, healthy, listed, changed := w.pods[key], w.healthy, w.listed, w.changed
+		p, healthy, listed, changed, full := w.pods[key], w.healthy, w.listed, w.changed, len(w.missing) >= MaxPods
 		w.mu.RUnlock()
 		late := false
 		if p != nil {
@@ -169,6 +169,8 @@ func (w *Watcher) wait(key string) bool {
 			timer.Reset(firstWait - time.Since(w.began))
 		case !healthy:
 			return false // without an entry: it is looked up again once the watch works
+		case full:
+			return false // there can be no entry: each of its records would wait
 		}
 		select {
 		case <-changed:

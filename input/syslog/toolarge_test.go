@@ -1,0 +1,50 @@
+package syslog_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"logstow/buffer"
+	"logstow/input"
+	"logstow/input/inputtest"
+	"logstow/input/socket"
+	"logstow/input/syslog"
+)
+
+// small is a buffer on a small disk, which never holds more than 1 MiB at once.
+type small struct{ *inputtest.Sink }
+
+func (s small) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
+	n := 0
+	for _, r := range c.Records {
+		n += len(r.Message)
+	}
+	if n > 1<<20 {
+		return 0, fmt.Errorf("cannot append to buffer: %w", buffer.ErrTooLarge)
+	}
+	return s.Sink.Append(ctx, c)
+}
+
+// A message that the buffer can never hold is dropped and counted; the input and those beside it go on.
+func TestTooLargeForBuffer(t *testing.T) {
+	t.Parallel()
+	sink := inputtest.NewSink()
+	s, err := syslog.New(t.Context(), syslog.Options{Options: socket.Options{Options: input.Options{Service: "x", MaxRecord: 4 << 20, Sink: small{sink}}, Address: "tcp://127.0.0.1:0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := inputtest.Run(t, s)
+	c := inputtest.Dial(t, s.Addr())
+	for i := range 3 {
+		inputtest.Write(t, c, fmt.Sprintf("<13>before %d\n<13>%s\n<13>after %d\n", i, strings.Repeat("x", 2<<20), i))
+	}
+	sink.Wait(t, 6)
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if dropped := s.Stats().Dropped; dropped != 3 {
+		t.Errorf("%d dropped, want 3", dropped)
+	}
+}
