@@ -17,12 +17,12 @@ func setHead(h http.Header) {
 }
 
 // writeItems writes the response for the items of a request, one by one: they may be many.
-func writeItems(w http.ResponseWriter, items []item) {
+func writeItems(w http.ResponseWriter, items items) {
 	setHead(w.Header())
 	out := bufio.NewWriter(w) // the error is that of a closed connection
 	errors := "false"
-	for i := range items {
-		if items[i].rejected != "" {
+	for _, it := range items.all() {
+		if it.rejected != "" {
 			errors = "true"
 			break
 		}
@@ -30,12 +30,12 @@ func writeItems(w http.ResponseWriter, items []item) {
 	_, _ = out.WriteString(`{"took":0,"errors":` + errors + `,"items":[`)
 	var b []byte
 	id := rand.Text()
-	for i := range items {
+	for i, it := range items.all() {
 		b = b[:0]
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = items[i].append(b, id, i)
+		b = it.append(b, id, i)
 		_, _ = out.Write(b)
 	}
 	_, _ = out.WriteString("]}\n")

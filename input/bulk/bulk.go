@@ -77,7 +77,7 @@ func (h *Handler) bulk(w http.ResponseWriter, r *http.Request) {
 	writeError(w, status, httpserver.Public(err))
 }
 
-func (h *Handler) receive(r *http.Request, lease *httpserver.Lease) ([]item, error) {
+func (h *Handler) receive(r *http.Request, lease *httpserver.Lease) (items, error) {
 	body, err := h.Body(r, lease)
 	if err != nil {
 		return nil, err

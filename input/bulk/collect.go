@@ -3,6 +3,7 @@ package bulk
 import (
 	"bytes"
 	"fmt"
+	"iter"
 
 	"logstow/input"
 	"logstow/input/httpserver"
@@ -20,6 +21,42 @@ type item struct {
 	rejected string
 }
 
+// items are the actions of a request. They are in chunks: those of a slice that grows are copied again and again, which under load
+// leaves more garbage than the collector of the runtime frees in time.
+type items [][]item
+
+// chunkItems is the number of items in a chunk, 64 KiB of them.
+const chunkItems = 1024
+
+// add adds an item.
+func (s *items) add(it item) {
+	last := len(*s) - 1
+	if last < 0 || len((*s)[last]) == chunkItems {
+		first := 16 // most requests are small
+		if last >= 0 {
+			first = chunkItems
+		}
+		*s = append(*s, make([]item, 0, first))
+		last++
+	}
+	(*s)[last] = append((*s)[last], it)
+}
+
+// all yields the items with their numbers, from 0.
+func (s items) all() iter.Seq2[int, *item] {
+	return func(yield func(int, *item) bool) {
+		n := 0
+		for _, chunk := range s {
+			for i := range chunk {
+				if !yield(n, &chunk[i]) {
+					return
+				}
+				n++
+			}
+		}
+	}
+}
+
 // collector collects the documents of a request.
 type collector struct {
 	handler *Handler
@@ -31,7 +68,7 @@ type collector struct {
 	read       int64
 	member     []byte
 
-	items   []item
+	items   items
 	batches input.Batches
 	// last is the index of the last action, which is mostly the next one's too; lastRaw is it as written.
 	last, lastRaw string
@@ -89,7 +126,7 @@ func (c *collector) collect(body []byte) error {
 				return err
 			}
 		}
-		c.items = append(c.items, it)
+		c.items.add(it)
 	}
 }
 
