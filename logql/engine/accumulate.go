@@ -62,7 +62,7 @@ type accumulator[T any, C cell[T]] struct {
 
 func newAccumulator[T any, C cell[T]](ctx context.Context, ev *evaluation, p *rangePlan) *accumulator[T, C] {
 	a := &accumulator[T, C]{
-		ev: ev, plan: p, processor: p.pipe.Processor(), ticker: ticker{ctx: ctx}, series: map[string]*cellSeries[T]{},
+		ev: ev, plan: p, processor: p.pipe.Processor(), ticker: newTicker(ctx, p.stages), series: map[string]*cellSeries[T]{},
 		perStream: p.agg.Range.Unwrap == nil && !changesLabels(p.stages) && len(ev.fields) == 0,
 	}
 	if len(ev.fields) > 0 {

@@ -3,7 +3,10 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
+
+	"logstow/logql/syntax"
 )
 
 func checkSeries(n, limit int) error {
@@ -39,14 +42,27 @@ func (m *memory) release(n int64) { m.held.Add(-n) }
 type ticker struct {
 	ctx context.Context //nolint:containedctx // the interface of workers has none
 	n   int
+	// always is set if one step may take long: a template may run for a second.
+	always bool
 }
 
 // ticks is the number of steps between two checks of the context.
 const ticks = 512
 
 func (t *ticker) tick() error {
-	if t.n++; t.n%ticks != 0 {
+	if t.n++; t.n%ticks != 0 && !t.always {
 		return nil
 	}
 	return t.ctx.Err()
+}
+
+// newTicker makes the ticker of stages that process records.
+func newTicker(ctx context.Context, stages []syntax.Stage) ticker {
+	return ticker{ctx: ctx, always: slices.ContainsFunc(stages, func(s syntax.Stage) bool {
+		switch s.(type) {
+		case *syntax.LineFormat, *syntax.LabelFormat:
+			return !labelsOnly(s)
+		}
+		return false
+	})}
 }

@@ -37,7 +37,7 @@ func (e *Engine) Logs(ctx context.Context, query *syntax.LogExpr, p LogParams, e
 			return err
 		}
 	}
-	ticker, emitted := ticker{ctx: ctx}, 0
+	ticker, emitted := newTicker(ctx, stages), 0
 	err = e.Source.InOrder(ctx, sel, func(r *Record) error {
 		if err := ticker.tick(); err != nil {
 			return err

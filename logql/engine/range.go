@@ -91,6 +91,9 @@ func (ev *evaluation) plan(agg *syntax.RangeAggregation, group *grouper) (*range
 	if max(r.Range, r.Offset, -r.Offset) > maxRange {
 		return nil, fmt.Errorf("%w: the range and the offset of %s must be at most %d days", ErrQuery, agg.Op, int(maxRange.Hours()/24))
 	}
+	if err := ev.checkTimes(r); err != nil {
+		return nil, err
+	}
 	if err := checkOperands(agg); err != nil {
 		return nil, err
 	}
@@ -117,6 +120,18 @@ func (ev *evaluation) plan(agg *syntax.RangeAggregation, group *grouper) (*range
 		}
 	}
 	return p, nil
+}
+
+// checkTimes checks that the windows of a range, and the time from the start of the first to the end of the last, are numbers of
+// nanoseconds: interval and sums of times would overflow.
+func (ev *evaluation) checkTimes(r *syntax.LogRange) error {
+	const most = 9.2e18 // less than 2^63
+	start := float64(ev.params.Start) - float64(r.Offset) - float64(r.Range)
+	length := float64(ev.steps-1)*float64(ev.params.Step) + float64(r.Range)
+	if start < -most || length > most || start+length > most {
+		return fmt.Errorf("%w: the windows of a range must be between the years 1678 and 2261, and 291 years altogether: shorten the range of the query, or that of %v", ErrQuery, r.Range)
+	}
+	return nil
 }
 
 // readsParsed reports whether a label matters that parsers may find: one of needed, of a filter or of unwrap.

@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -49,6 +50,8 @@ type Cache struct {
 	size int64
 	// written counts bytes since the sizes were last added up.
 	written atomic.Int64
+	// shrinking is held while they are.
+	shrinking sync.Mutex
 }
 
 // Open makes the directory where it is missing, for this user alone. size bounds
@@ -92,15 +95,20 @@ func (c *Cache) Get(key string) ([]byte, bool) {
 // Remove forgets the bytes of a key: they are not what they should be.
 func (c *Cache) Remove(key string) { _ = os.Remove(c.path(key)) }
 
-// Put keeps the bytes of a key. It is a loss of time alone if that fails.
+// Put keeps the bytes of a key. It is a loss of time alone if that fails. While the cache is open, which that of a server is for
+// months, it grows beyond its size by a quarter at most.
 func (c *Cache) Put(key string, data []byte) {
 	if len(data) > maxEntry || int64(len(data)) > c.size/4 {
 		return
 	}
 	path := c.path(key)
 	sum := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))
-	if c.put(path, data, binary.LittleEndian.AppendUint32(nil, sum)) == nil {
-		c.written.Add(int64(len(data) + trailer))
+	if c.put(path, data, binary.LittleEndian.AppendUint32(nil, sum)) != nil {
+		return
+	}
+	if c.written.Add(int64(len(data)+trailer)) > c.size/4 && c.shrinking.TryLock() {
+		defer c.shrinking.Unlock()
+		_ = c.shrink(func() error { return nil }) // the next one tries again
 	}
 }
 
@@ -140,14 +148,21 @@ type entry struct {
 // Close removes what was not used for longest, as far as the cache has become too
 // large. It checks that only when something was written.
 func (c *Cache) Close(ctx context.Context) error {
+	c.shrinking.Lock()
+	defer c.shrinking.Unlock()
+	return c.shrink(func() error { return context.Cause(ctx) })
+}
+
+// shrink is Close; stopped is why it should end before.
+func (c *Cache) shrink(stopped func() error) error {
 	if c.written.Swap(0) == 0 {
 		return nil
 	}
 	var all []entry
 	var sum int64
 	err := filepath.WalkDir(c.dir, func(path string, d fs.DirEntry, err error) error {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		if err := stopped(); err != nil {
+			return err
 		}
 		if err != nil || d.IsDir() {
 			return nil //nolint:nilerr // others remove entries too

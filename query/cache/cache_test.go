@@ -95,6 +95,9 @@ func TestSize(t *testing.T) {
 	c := open(t, dir, 10_000)
 	for i := range 20 {
 		c.Put(fmt.Sprint(i), bytes.Repeat([]byte{byte(i)}, 1000))
+		if _, ok := c.Get("0"); !ok {
+			t.Fatal("gone too early")
+		}
 		for _, path := range files(t, dir) { // a day older than those that follow
 			info, err := os.Stat(path)
 			if err != nil {

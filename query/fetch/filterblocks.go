@@ -56,7 +56,7 @@ func sliceReads(s *source.Segment, keys []filter.Key) (reads []sliceRead, ok boo
 	var cost int64
 	for _, key := range keys {
 		offset, length, ok := filter.Locate(s.Meta.Filter, key)
-		if !ok {
+		if !ok || offset < 0 || offset > s.Size-length { // metadata may claim any place, the sums below would overflow
 			return nil, false
 		}
 		var r *sliceRead

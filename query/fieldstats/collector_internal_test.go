@@ -280,7 +280,7 @@ func divided(o *opened, blocks, parts, step int) (all []weak.Pointer[fetch.Task]
 func TestBlocksOf(t *testing.T) {
 	t.Parallel()
 	seg := func(raw, records uint64) *source.Segment {
-		s := &source.Segment{}
+		s := &source.Segment{Size: 1000}
 		s.Meta.RawBytes, s.Meta.Records = raw, records
 		return s
 	}

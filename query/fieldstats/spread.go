@@ -13,9 +13,13 @@ import (
 	"logstow/segment"
 )
 
+// minStored is less than what a block takes in a blob: metadata that claim more blocks are damaged.
+const minStored = 16
+
 // blocksIn is about the number of blocks of a segment, by its metadata.
 func blocksIn(seg *source.Segment) uint64 {
-	return max(1, (seg.Meta.RawBytes+segment.DefaultBlockSize-1)/segment.DefaultBlockSize)
+	n := (seg.Meta.RawBytes + segment.DefaultBlockSize - 1) / segment.DefaultBlockSize
+	return max(1, min(n, uint64(max(0, seg.Size))/minStored))
 }
 
 // blocksOf is about the number of blocks of segments.

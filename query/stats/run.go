@@ -40,13 +40,13 @@ func (c *Computation) Run(ctx context.Context, s *merge.Scheduler, segments []*s
 	for range n {
 		r.workers <- &worker{Computation: c, Worker: all.Worker()}
 	}
+	ctx, cancel := context.WithCancelCause(ctx) // also of the tasks: after an error no other segment is opened
+	defer cancel(nil)
 	tasks := s.Blocks(ctx, segments)
 	if f := newFromFooters(c, s, all); f != nil {
 		r.footers = f
 		tasks = f.unanswered(ctx, segments)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	for err := range fetch.OrderedParallel(ctx, s.BlockWindow(), tasks, (*fetch.Task).Weight, r.block) {
 		if err != nil {
 			cancel(err)

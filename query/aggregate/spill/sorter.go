@@ -137,7 +137,7 @@ func (s *Sorter) grow(n int) {
 
 // makeSpace drops the records beyond the limit, or writes a run.
 func (s *Sorter) makeSpace() error {
-	if s.limit > 0 && len(s.records) > 2*s.limit {
+	if s.limit > 0 && len(s.records)/2 > s.limit { // not 2*limit, which may overflow
 		s.truncate()
 		return nil
 	}

@@ -1,0 +1,55 @@
+package query
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"logstow/query/aggregate/aggregatetest"
+	"logstow/query/internal/querytest"
+	"logstow/record"
+)
+
+// Once a temporary file cannot be written, the segments that follow are not read: each would be a request.
+func TestStatsEndsWithTemporaryFile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rand.New(rand.NewPCG(4, 4)), false)
+	const segments = 1000
+	n := 0
+	for range segments {
+		var records []record.Record
+		for range 200 {
+			records = append(records, record.Record{Time: origin().UnixNano() + int64(n), Message: fmt.Appendf(nil, `{"user":"%0200d"}`, n)})
+			n++
+		}
+		w.add("svc", "pod", 1<<20, w.batch(), records)
+	}
+	var reads atomic.Int64
+	w.memory.fail = func(op, _ string) error {
+		if op == "read" {
+			reads.Add(1)
+			time.Sleep(time.Millisecond)
+		}
+		return nil
+	}
+	sel := querytest.Everything()
+	sel.To = sel.To.AddDate(100, 0, 0)
+	q := w.query(sel, Options{GroupMemory: 1, TempDir: filepath.Join(t.TempDir(), "missing")})
+	p, err := q.Plan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Compute(aggregatetest.Count(t, []string{"user"}, nil), time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.Stats(t.Context(), p, c); err == nil {
+		t.Error("no error")
+	}
+	if got := reads.Load(); got > segments/2 {
+		t.Errorf("%d reads of %d segments", got, segments)
+	}
+}
