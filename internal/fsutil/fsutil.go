@@ -9,12 +9,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
 
 // tempMark is part of the names of files that were never published.
 const tempMark = ".tmp"
+
+// writeSize is the most that one system call writes. Linux puts what a call writes into pages as large as
+// possible. On a virtual machine free pages of 2 MiB and more are not in memory, but fetched from the host.
+const writeSize = 512 << 10
 
 // mkdirTries bounds how often a directory that others prune is recreated.
 const mkdirTries = 100
@@ -98,8 +103,10 @@ func (t *Temp) write(body []byte) (err error) {
 	if err := t.files.Step("write"); err != nil {
 		return err
 	}
-	if _, err := file.Write(body); err != nil {
-		return err
+	for piece := range slices.Chunk(body, writeSize) {
+		if _, err := file.Write(piece); err != nil {
+			return err
+		}
 	}
 	// The kernel's own timestamp has a resolution of some milliseconds.
 	now := time.Now()

@@ -13,6 +13,9 @@ type Members struct {
 // Object returns the members of the object that b starts with, at its opening brace.
 func Object(b []byte) Members { return Members{b: b, i: 1} }
 
+// Offset is where in the object's text the value that Next returned last ends.
+func (m *Members) Offset() int { return m.i }
+
 // Next returns the next member's name without quotes, still escaped, and its raw value. It is not
 // ok at the object's end, and if b is not JSON.
 func (m *Members) Next() (name, value []byte, ok bool) {
