@@ -3,6 +3,7 @@ package filter
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // riceBits is the number of low bits of a difference that are written as they
@@ -12,35 +13,34 @@ const riceBits = 7
 // A bitWriter appends bits to bytes, the first in the lowest bit.
 type bitWriter struct {
 	out []byte
-	acc uint64
-	n   uint
+	acc uint64 // the bits behind out
+	n   uint   // their number, below 8
 }
 
 // keys writes the values of the keys of one block in one partition: the differences between them in
 // Golomb-Rice code, the high part of each as so many zeros and a one, then its low bits.
 func (w *bitWriter) keys(keys []Key, log uint) {
-	out, acc, n := w.out, w.acc, w.n // in registers
+	// The high parts add up to the last value's at most, which is less than 2 a key.
+	w.out = slices.Grow(w.out, len(keys)*(riceBits+3)/8+16)
+	out, at, acc, n := w.out[:cap(w.out)], len(w.out), w.acc, w.n // in registers
 	last := uint32(0)
 	for _, k := range keys {
 		v := valueOf(k, log, len(keys))
 		d := v - last
 		last = v
 		high := uint(d >> riceBits)
-		for ; high > 16; high -= 16 {
-			if n += 16; n >= 32 {
-				out = binary.LittleEndian.AppendUint32(out, uint32(acc))
-				acc >>= 32
-				n -= 32
-			}
+		for ; high > 32; high -= 32 {
+			binary.LittleEndian.PutUint32(out[at:], uint32(acc))
+			at, acc = at+4, 0
 		}
-		acc |= (uint64(d%(1<<riceBits))<<1 | 1) << high << n
-		if n += high + 1 + riceBits; n >= 32 {
-			out = binary.LittleEndian.AppendUint32(out, uint32(acc))
-			acc >>= 32
-			n -= 32
-		}
+		acc |= (uint64(d%(1<<riceBits))<<1 | 1) << ((n + high) % 64)
+		n += high + 1 + riceBits
+		binary.LittleEndian.PutUint64(out[at:at+8:at+8], acc)
+		at += int(n / 8)
+		acc >>= n &^ 7 % 64
+		n %= 8
 	}
-	w.out, w.acc, w.n = out, acc, n
+	w.out, w.acc, w.n = out[:at], acc, n
 }
 
 // flush ends the bits with zeros up to a whole byte.

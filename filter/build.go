@@ -43,20 +43,20 @@ func (b *Builder) Size() int64 { return int64(b.keys)*10/8 + int64(len(b.sets))*
 // nothing is appended and there are no slices.
 func (b *Builder) Append(dst []byte) (out []byte, partitions, sliceLength int64) {
 	log := b.partitionBits()
-	var w bitWriter
+	w := bitWriter{out: make([]byte, 0, b.Size())}
 	ends := make([]int, 1<<log)
-	rest := make([][]Key, len(b.sets))
+	rest, counts := make([][]Key, len(b.sets)), make([]int, len(b.sets))
 	for i, s := range b.sets {
 		rest[i] = s.keys
 	}
 	longest, from := 0, 0
 	for p := range ends {
-		w.out = b.appendHead(w.out, log, p, rest)
-		for i, s := range b.sets {
-			n := countIn(rest[i], log, p)
-			if !s.anyToken {
-				w.keys(rest[i][:n], log)
-			}
+		for i, keys := range rest {
+			counts[i] = countFirst(keys, log, p)
+		}
+		w.out = b.appendHead(w.out, log, p, counts)
+		for i, n := range counts {
+			w.keys(rest[i][:n], log)
 			rest[i] = rest[i][n:]
 		}
 		w.flush()
@@ -86,18 +86,29 @@ func (b *Builder) partitionBits() uint {
 }
 
 // appendHead appends the head of a slice: its number, and the number of keys of each block in it.
-func (b *Builder) appendHead(dst []byte, log uint, partition int, rest [][]Key) []byte {
+func (b *Builder) appendHead(dst []byte, log uint, partition int, counts []int) []byte {
 	dst = append(dst, byte(log))
 	dst = binary.AppendUvarint(dst, uint64(partition))
 	dst = binary.AppendUvarint(dst, uint64(len(b.sets)))
 	for i, s := range b.sets {
 		n := uint64(0)
 		if !s.anyToken {
-			n = 1 + uint64(countIn(rest[i], log, partition))
+			n = 1 + uint64(counts[i])
 		}
 		dst = binary.AppendUvarint(dst, n)
 	}
 	return dst
+}
+
+// countFirst is countIn for a partition of few keys, which are counted one by one.
+func countFirst(keys []Key, log uint, partition int) int {
+	behind := uint64(partition+1) << (32 - log)
+	for i, k := range keys {
+		if uint64(k) >= behind {
+			return i
+		}
+	}
+	return len(keys)
 }
 
 // countIn is the number of keys, none of which is of an earlier partition, in a partition.

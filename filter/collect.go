@@ -47,31 +47,47 @@ func (c *Collector) Collect(text []byte, hidden iter.Seq2[int, int]) Set {
 	for start, end := range hidden {
 		c.mask.clear(start, end)
 	}
-	before := uint64(0)
+	c.runs(text)
+	c.addresses(text)
+	c.escapes(text)
+	return c.take()
+}
+
+// runs collects the runs that are long enough.
+func (c *Collector) runs(text []byte) {
+	if at := bits.TrailingZeros64(c.mask[0]); at < wordBytes {
+		c.run(text, at) // the scan may leave it out
+	}
+	// most is how many runs can end in scanWords words.
+	const most = (scanWords*wordBytes + token.MinIndexed) / (token.MinIndexed + 1)
+	var s scan
+	for m := c.mask; len(m) > 0; m = m[min(scanWords, len(m)):] {
+		c.keys = slices.Grow(c.keys, most)
+		n := s.next(c.keys[len(c.keys):cap(c.keys)], &c.recent, text, m[:min(scanWords, len(m))])
+		if c.keys = c.keys[:len(c.keys)+n]; len(c.keys) >= c.limit {
+			c.compact()
+		}
+	}
+}
+
+// addresses collects the addresses, except those behind escapes. Four short runs are joined by three single bytes; these
+// and the byte behind the last run follow each other at distances of two to four.
+func (c *Collector) addresses(text []byte) {
+	ends := runEnds(0, c.mask[0])
 	for i, cur := range c.mask[:len(c.mask)-1] {
 		next := c.mask[i+1]
-		starts := cur &^ (cur<<1 | before)
-		for s := starts & long(cur); s != 0; s &= s - 1 {
-			first := bits.TrailingZeros64(s)
-			at, n := i*wordBytes+first, bits.TrailingZeros64(^ahead(cur, next, uint(first)))
-			if n > 16 || at+8 > len(text) {
-				c.run(text, at)
-			} else if n >= token.MinIndexed { // as nearly all
-				k := finish(uint64(n), load(text, at), load(text, at+max(0, n-8)), n)
-				if c.recent[k%recentKeys] != k {
-					c.put(k)
-				}
-			}
-		}
-		for s := joints(before, cur, next); s != 0; s &= s - 1 {
+		ahead := runEnds(cur, next) // those that joined runs would have are among them
+		joints := ends & (cur>>1 | next<<(wordBytes-1))
+		s := joints & near(ends, ahead) // between the third and the fourth run
+		s = joints & near(s, ahead)
+		s = joints & near(s, ahead)
+		for ; s != 0; s &= s - 1 {
 			if at := i*wordBytes + bits.TrailingZeros64(s); text[at] == '.' || text[at] == ':' {
 				c.joined(text, at)
 			}
 		}
-		before = cur >> (wordBytes - 1)
+		ends = ahead
 	}
-	c.escapes(text)
-	return c.take()
 }
 
 // escapes collects the tokens that remain when escapes are removed from a run's beginning. If an

@@ -23,32 +23,42 @@ const (
 // case of ASCII letters have the same.
 func KeyOf(token []byte) Key { return keyAt(token, 0, len(token)) }
 
-// keyAt is the key of text[start:end]. Sixteen bytes at a time are two numbers
-// that are multiplied; of what is left the first eight bytes and the last, or all twice.
+// keyAt is the key of text[start:end].
 func keyAt(text []byte, start, end int) Key {
+	if end < 8 {
+		var behind [16]byte
+		end = 8 + copy(behind[8:], text[start:end])
+		text, start = behind[:], 8
+	}
 	h := uint64(end - start)
 	for ; end-start > 16; start += 16 {
-		h = mix(h^hashFirst^(load(text, start)|fold), hashSecond^(load(text, start+8)|fold))
+		h = add(h, load(text, start), load(text, start+8))
 	}
-	if n := end - start; start+8 <= len(text) {
-		return finish(h, load(text, start), load(text, max(start, end-8)), n)
-	}
-	first := uint64(0)
-	for i := end - 1; i >= start; i-- {
-		first = first<<8 | uint64(text[i])
-	}
-	return finish(h, first, first, end-start)
+	a, b := lastPair(text, start, end)
+	return finish(add(h, a, b))
 }
 
-// finish is the key of a token whose hash before its last n bytes, 1 to 16, is h. Of these bytes, first
-// has the first eight and last the last eight, or both all and others behind them.
-func finish(h, first, last uint64, n int) Key {
-	used := ^uint64(0) >> (uint(64-8*min(n, 8)) % 64) // the remainder is for the compiler
-	return Key(max(mix(h^hashFirst^(first|fold)&used, hashSecond^(last|fold)&used)*hashLast>>32, 1))
+// add is the hash of a token, h, after the next two numbers of it, a and b.
+func add(h, a, b uint64) uint64 { return mix(h^hashFirst^a, hashSecond^b) }
+
+// finish is the key of a token whose hash is h.
+func finish(h uint64) Key { return Key(max(h*hashLast>>32, 1)) }
+
+// lastPair is the two numbers of the last 1 to 16 bytes of a token, text[start:end]: the first eight of them and the
+// last, or twice all. There are eight bytes before the end.
+func lastPair(text []byte, start, end int) (a, b uint64) {
+	b = load(text, end-8)
+	if n := end - start; n < 8 {
+		b >>= uint(64-8*n) % 64 // the remainder is for the compiler
+		return b, b
+	}
+	return load(text, start), b
 }
 
-// load is the eight bytes from at on.
-func load(text []byte, at int) uint64 { return binary.LittleEndian.Uint64(text[at:]) }
+// load is the eight bytes from at on, their letters in lower case.
+func load(text []byte, at int) uint64 {
+	return binary.LittleEndian.Uint64(text[at:at+8:at+8]) | fold
+}
 
 // mix is the product of a and b, its halves laid over each other.
 func mix(a, b uint64) uint64 {

@@ -25,19 +25,16 @@ func appendMask(m mask, text []byte) mask {
 
 // clear takes the bytes from start to end out of the runs.
 func (m mask) clear(start, end int) {
+	for ; end-start > wordBytes; start += wordBytes { // nearly never
+		m.clear(start, start+wordBytes)
+	}
 	if start >= end {
 		return
 	}
-	first, last := start/wordBytes, (end-1)/wordBytes
-	above := ^uint64(0) << (start % wordBytes)
-	below := ^uint64(0) >> (wordBytes - 1 - (end-1)%wordBytes)
-	if first == last {
-		m[first] &^= above & below
-		return
-	}
-	m[first] &^= above
-	clear(m[first+1 : last])
-	m[last] &^= below
+	first, shift := start/wordBytes, uint(start%wordBytes)
+	bytes := ^uint64(0) >> (uint(wordBytes-(end-start)) % wordBytes) // the remainder is for the compiler
+	m[first] &^= bytes << shift
+	m[first+1] &^= bytes >> 1 >> (wordBytes - 1 - shift)
 }
 
 // has reports whether a byte belongs to a run.
@@ -60,24 +57,12 @@ func ahead(cur, next uint64, n uint) uint64 {
 	return cur>>n | next<<1<<(wordBytes-1-n)
 }
 
-// long has a bit for each byte of a word with which token.MinIndexed bytes of runs
-// begin, the word behind being counted as one run.
-func long(word uint64) uint64 {
-	short := ^word
-	short |= short >> 1
-	short |= short >> 2
-	short |= short >> 2 // one of six bytes
-	return ^short
-}
+// runEnds has a bit for each byte of a word that is behind a run.
+func runEnds(before, cur uint64) uint64 { return ^cur & (cur<<1 | before>>(wordBytes-1)) }
 
-// joints has a bit for each byte of a word that joins the first and the second of
-// four short runs: single bytes follow each other at distances of two to four.
-// There may be others where runs of the next word could be joined.
-func joints(before, cur, next uint64) uint64 {
-	joint := ^cur & (cur<<1 | before) & ahead(cur, next, 1)
-	after := ^next & (next<<1 | cur>>(wordBytes-1))
-	near := func(m uint64) uint64 { return ahead(m, after, 2) | ahead(m, after, 3) | ahead(m, after, 4) }
-	return joint & near(joint&near(joint))
+// near has a bit for each byte of a word that is two to four bytes before one that cur has, or next of the next word.
+func near(cur, next uint64) uint64 {
+	return (cur>>2 | cur>>3 | cur>>4) | (next<<(wordBytes-2) | next<<(wordBytes-3) | next<<(wordBytes-4))
 }
 
 // maskWord is the mask of 64 bytes.
