@@ -29,6 +29,9 @@ func TestTimeAgreesWithPackageTime(t *testing.T) {
 	for _, nano := range []int64{0, -1, 1, 999999999, -1e9, 1e9, math.MaxInt64, math.MinInt64, 951782400e9, 4107542400e9} {
 		check(nano)
 	}
+	for n := range int64(10_000) { // all numbers of four digits, in both places
+		check(n*10_000 + n)
+	}
 	for range 200_000 {
 		nano := int64(rnd.Uint64())
 		check(nano)

@@ -55,9 +55,8 @@ func fieldOf(name []byte) field {
 	return fieldOther
 }
 
-// field takes what it can from a field; value is as written, quotes included.
-func (f *finding) field(name, value []byte) {
-	kind := fieldOf(name)
+// field takes what it can from a field of a kind; value is as written, quotes included.
+func (f *finding) field(kind field, name, value []byte) {
 	if kind == fieldOther || len(value) == 0 {
 		return
 	}

@@ -26,6 +26,7 @@ func seeds() []string {
 		`Nov 20 15:04:05 lb haproxy[1]: 10.0.1.2:3 [20/Nov/2026:15:04:04.655] in a/b 1/2/3/4/5 503 2`,
 		`{"version":"1.1","host":"a","short_message":"x","level":3}`,
 		`{"log":"{\"level\":\"warn\",\"t\":{\"$date\":\"2026-11-20T15:04:05Z\"}}","stream":"a"}`,
+		`{"time":"2026-11-20T15:04:05.123Z","level":"INFO","msg":"x"}`, `{"level":"warn","a":1,"ts":"2026-11-20 15:04:05,1"}`,
 	}
 }
 
@@ -89,6 +90,40 @@ func TestHistory(t *testing.T) {
 		}
 		if got.Found {
 			inherited, hasInherited = got.Time, true
+		}
+	}
+}
+
+// So it is of damaged lines behind one whose shape the Recognizer knows.
+func TestHistoryOfShapes(t *testing.T) {
+	t.Parallel()
+	rnd := testrand.New(t)
+	opts := recognize.Options{Parser: parse.Auto()}
+	at := reference().UnixNano()
+	for _, line := range []string{
+		`{"time":"2026-11-20T15:04:05.123456Z","level":"INFO","msg":"x"}`,
+		`{"level":"warn","caller":"a.go:1","ts":"2026-11-20T15:04:05.123+0100","msg":"x"}`,
+		`{ "@t" : "2026-11-20T15:04:05Z" , "@l" : "Warning", "@m": "x"}`,
+		`{"msg":"x","time":"2026-11-20 15:04:05 UTC","severity":"E","level":"debug"}`,
+		`{"body":"ERROR x","levelno":"7","level":"fatal","message":"WARN y","date":"2026-11-20 15:04:05","time":"x"}`,
+		`web-1  | {"time":"2026-11-20T15:04:05-08","log":"INFO x","level":"error"}`,
+		`{"log":"{\"time\":\"2026-11-20T15:04:05,5\",\"level\":\"info\"}\n","stream":"stdout"}`,
+	} {
+		r := recognize.New(opts)
+		for range 50_000 {
+			first := r.Stamp([]byte(line), at, at)
+			damaged := []byte(line)
+			for range rnd.IntN(4) {
+				const bytes = `0123456789:-+/ .,[]{}"\TZUCIE`
+				damaged[rnd.IntN(len(line))] = bytes[rnd.IntN(len(bytes))]
+			}
+			got, want := r.Stamp(damaged, at, at), recognize.New(opts).Stamp(damaged, at, at)
+			if !want.Found {
+				want.Time = first.Time
+			}
+			if got != want {
+				t.Fatalf("after %q, %q is %+v, alone %+v", line, damaged, got, want)
+			}
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 // object reads the JSON object at the start of b, at its top level, until time
 // and level are found.
 func (f *finding) object(b []byte) {
+	var timeAt, levelAt int // where the values that it adds begin
 	m := jsontext.Object(b)
 	for first := true; !f.found || f.level == record.None; first = false {
 		name, value, ok := m.Next()
@@ -17,8 +18,20 @@ func (f *finding) object(b []byte) {
 		if first && string(name) == "body" { // elsewhere it is more likely that of a request
 			f.wrap(value)
 		}
-		f.field(name, value)
+		kind := fieldOf(name)
+		if kind == fieldOther {
+			continue
+		}
+		found, level := f.found, f.level
+		f.field(kind, name, value)
+		switch {
+		case kind == fieldTime && f.found != found:
+			timeAt = m.Offset() - len(value)
+		case kind == fieldLevel && f.level != level:
+			levelAt = m.Offset() - len(value)
+		}
 	}
+	f.shape.learn(b, timeAt, levelAt)
 	if f.level == record.None {
 		f.level = f.impliedLevel
 	}

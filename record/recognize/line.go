@@ -14,6 +14,7 @@ const (
 type finding struct {
 	moment
 	minute *minute
+	shape  *shape
 	found  bool
 	level  record.Level
 	// impliedLevel is the level that a format implies if it has none.

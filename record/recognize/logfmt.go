@@ -40,7 +40,8 @@ func (f *finding) pairs(b []byte) {
 		}
 		equals := nameEnd(b, i)
 		end := pairEnd(b, equals+1)
-		f.field(b[i:equals], b[equals+1:end])
+		name := b[i:equals]
+		f.field(fieldOf(name), name, b[equals+1:end])
 		i = end
 	}
 	f.wrapped = nil // only JSON wraps lines

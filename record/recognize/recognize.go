@@ -105,6 +105,7 @@ func (r Reason) String() string {
 type Recognizer struct {
 	clock    clock
 	minute   minute
+	shape    shape
 	maxAhead int64
 	rules    *Rules
 	parser   *parse.Parser
@@ -128,7 +129,7 @@ func New(opts Options) *Recognizer {
 // are resolved to the latest before it (up to a day after it is allowed, for clock skew): the
 // modification time of an old file, otherwise read.
 func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
-	f := finding{minute: &r.minute}
+	f := finding{minute: &r.minute, shape: &r.shape}
 	r.find(&f, line)
 	if f.wrapped != nil && (!f.found || f.level == record.None) {
 		r.unwrap(&f)
@@ -149,6 +150,9 @@ func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 
 // find adds to f, which is empty, what the line itself contains.
 func (r *Recognizer) find(f *finding, line []byte) {
+	if r.shape.read(f, line) {
+		return
+	}
 	f.line(line)
 	// Of JSON, auto has no other level than a numeric one.
 	if f.level == record.None && len(line) > 0 && (line[0] != '{' || f.numeric || r.parser != nil && !r.parser.Recognizes()) {
@@ -167,7 +171,7 @@ func (r *Recognizer) unwrap(f *finding) {
 		r.unwrapped = jsontext.Unescape(r.unwrapped[:0], line)
 		line = r.unwrapped
 	}
-	inner := finding{minute: &r.minute}
+	inner := finding{minute: &r.minute, shape: &r.shape}
 	r.find(&inner, line)
 	if !f.found && inner.found {
 		f.moment, f.found = inner.moment, true
