@@ -39,6 +39,7 @@ type pools struct {
 	texts, stored buffers
 	collectors    pool[filter.Collector]
 	scratches     pool[columns.Scratch]
+	refs          pool[[]recordRef]
 }
 
 // NewCompressor makes a Compressor.
@@ -85,21 +86,29 @@ func (d *Decoder) DecodeBlock(dst, stored []byte, b Block) ([]byte, error) {
 	if err := checkStored(stored, b); err != nil {
 		return nil, err
 	}
-	if err := checkFrame(stored, b.Raw); err != nil {
-		return nil, b.corrupt("%v", err)
-	}
-	dst = slices.Grow(dst, int(b.Raw))
-	text, err := d.zstd.DecodeAll(stored, dst[len(dst):])
+	text, err := d.decode(dst[len(dst):], stored, b.Raw)
 	if err != nil {
-		return nil, b.corrupt("decompress: %v", err)
-	}
-	if int64(len(text)) != b.Raw {
-		return nil, b.corrupt("%d bytes of text, %d expected", len(text), b.Raw)
+		return nil, b.corrupt("%v", err)
 	}
 	if len(dst) == 0 {
 		return text, nil
 	}
 	return append(dst, text...), nil
+}
+
+// decode decompresses a frame of raw bytes of text into dst, which is empty.
+func (d *Decoder) decode(dst, stored []byte, raw int64) ([]byte, error) {
+	if err := checkFrame(stored, raw); err != nil {
+		return nil, err
+	}
+	text, err := d.zstd.DecodeAll(stored, slices.Grow(dst, int(raw)))
+	if err != nil {
+		return nil, fmt.Errorf("decompress: %w", err)
+	}
+	if int64(len(text)) != raw {
+		return nil, fmt.Errorf("%d bytes of text, %d expected", len(text), raw)
+	}
+	return text, nil
 }
 
 // DecodeBlock is [Decoder.DecodeBlock] with a Decoder for this block only.

@@ -87,9 +87,7 @@ func (w *Writer) Append(r record.Record) error {
 	if w.err != nil {
 		return w.err
 	}
-	if r.Source == "" || r.Source != w.tally.last { // which is clean
-		r.Source = record.CleanSource(r.Source)
-	}
+	r.Source = w.cleanSource(r.Source)
 	size := w.maxTextLen(&r)
 	switch {
 	case w.output != nil:
@@ -110,6 +108,14 @@ func (w *Writer) Append(r record.Record) error {
 	return nil
 }
 
+// cleanSource is record.CleanSource.
+func (w *Writer) cleanSource(source string) string {
+	if source != "" && source == w.tally.last { // which is clean
+		return source
+	}
+	return record.CleanSource(source)
+}
+
 // reserve makes room for a record of size bytes, in a new block where it does not fit.
 func (w *Writer) reserve(size int) error {
 	if len(w.cur.text) > 0 && len(w.cur.text)+size > w.opts.BlockSize {
@@ -125,12 +131,14 @@ func (w *Writer) reserve(size int) error {
 	return nil
 }
 
+// maxColumns is the maximum length of a record's text without its source and message.
+const maxColumns = record.TimeLen + len("\tFATAL\t\t\n")
+
 // maxTextLen is an upper bound of the length of a record's text; its source is clean. If the text may not
 // fit into the block, it is at most 4 bytes too long; otherwise the newlines, each of which takes a
 // second byte, are not counted.
 func (w *Writer) maxTextLen(r *record.Record) int {
-	const columns = record.TimeLen + len("\tFATAL\t\t\n")
-	n := columns + len(r.Source) + len(r.Message)
+	n := maxColumns + len(r.Source) + len(r.Message)
 	if most := n + len(r.Message); len(w.cur.text)+most <= w.opts.BlockSize {
 		return most
 	}
@@ -185,16 +193,13 @@ func (w *Writer) close(seq int64) (blobnaming.Metadata, error) {
 	if w.err != nil {
 		return none, w.err
 	}
-	if len(w.cur.text) == 0 {
+	if len(w.cur.text) == 0 && w.compressing == nil && len(w.blocks) == 0 {
 		return none, ErrEmpty
 	}
 	if w.columns != nil && w.raw+int64(w.compressingRaw+len(w.cur.text)) < w.opts.Columns.MinText {
 		w.columns, w.columnsSize = nil, 0
 	}
-	if err := w.endBlock(); err != nil {
-		return none, err
-	}
-	if err := w.join(); err != nil {
+	if err := w.endBlocks(); err != nil {
 		return none, err
 	}
 	f := w.footer(seq)
@@ -242,6 +247,16 @@ func (w *Writer) Discard() {
 	w.cur, w.spareRefs, w.tokens, w.columns, w.output = block{}, nil, filter.Builder{}, nil, nil
 }
 
+// endBlocks writes all blocks.
+func (w *Writer) endBlocks() error {
+	if len(w.cur.text) > 0 {
+		if err := w.endBlock(); err != nil {
+			return err
+		}
+	}
+	return w.join()
+}
+
 // endBlock starts compressing the block being filled and begins another.
 func (w *Writer) endBlock() error {
 	if err := w.join(); err != nil {
@@ -265,21 +280,29 @@ func (w *Writer) join() error {
 	}
 	e := <-w.compressing
 	w.compressing, w.compressingRaw, w.spareRefs = nil, 0, e.refs
-	e.block.Index, e.block.Offset = len(w.blocks), w.offset
-	if err := w.write(e.stored); err != nil {
-		w.err = fmt.Errorf("write block %d of segment: %w", e.block.Index, err)
-		return w.err
+	if err := w.writeBlock(&e.block, e.stored, e.tokens); err != nil {
+		return err
 	}
 	w.opts.Compressor.stored.put(e.stored)
-	w.blocks = append(w.blocks, e.block)
+	return nil
+}
+
+// writeBlock writes a compressed block and adds it to the segment.
+func (w *Writer) writeBlock(b *Block, stored []byte, tokens filter.Set) error {
+	b.Index, b.Offset = len(w.blocks), w.offset
+	if err := w.write(stored); err != nil {
+		w.err = fmt.Errorf("write block %d of segment: %w", b.Index, err)
+		return w.err
+	}
+	w.blocks = append(w.blocks, *b)
 	if !w.opts.NoFilter {
-		w.tokens.Add(e.tokens)
+		w.tokens.Add(tokens)
 	}
 	if w.columns != nil {
 		w.columnsSize = w.columns.Size()
 	}
-	w.offset += e.block.Stored
-	w.raw += e.block.Raw
+	w.offset += b.Stored
+	w.raw += b.Raw
 	return nil
 }
 
