@@ -39,7 +39,7 @@ func (b *Buffer) append(ctx context.Context, c Chunk) (LSN, error) {
 		if err != nil {
 			return 0, err
 		}
-		lsn, err := b.batches.Append(ctx, c, reserved)
+		lsn, err := b.batches.Append(ctx, c, n, reserved)
 		switch {
 		case err == nil && b.spool == nil:
 			return b.commit(c.Positions), nil

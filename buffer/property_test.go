@@ -83,6 +83,9 @@ func (p *property) run(t *testing.T) {
 	if t.Failed() {
 		return
 	}
+	if err := b.Close(); err != nil { // it waits for what sealed the last batch, which counts its bytes until it has ended
+		t.Fatal(err)
+	}
 	if s := b.Stats(); s.Bytes != 0 || s.Open+s.Waiting+s.Sending != 0 || s.Records != uint64(len(p.sent)) {
 		t.Errorf("at the end: %+v, want no bytes, no batches and %d records", s, len(p.sent))
 	}

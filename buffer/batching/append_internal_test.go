@@ -9,6 +9,7 @@ import (
 	"logstow/buffer/internal/disktest"
 	"logstow/buffer/internal/wait"
 	"logstow/buffer/queue"
+	"logstow/buffer/spool"
 	"logstow/buffer/wal"
 	"logstow/record"
 )
@@ -22,7 +23,7 @@ func TestAppendFailsBehindLog(t *testing.T) {
 
 	b, s := open(t, t.TempDir(), disktest.New())
 	b.Replay()
-	if _, err := b.Append(t.Context(), unchecked, 0); err == nil || b.opts.Failure.Err() == nil {
+	if _, err := b.Append(t.Context(), unchecked, spool.ChunkSize{}, 0); err == nil || b.opts.Failure.Err() == nil {
 		t.Errorf("append: %v, failure: %v", err, b.opts.Failure.Err())
 	}
 	b.Stop()
@@ -36,7 +37,7 @@ func TestAppendFailsBehindLog(t *testing.T) {
 		Instance: "i", Width: time.Hour, FlushSize: 8 << 20, FlushInterval: -1, MaxOpen: 64, Now: time.Now, Log: log,
 		Queue: queue.New(memory, failure, log), Memory: memory, Failure: failure,
 	})
-	if _, err := b.Append(t.Context(), unchecked, 0); err == nil || failure.Err() != nil {
+	if _, err := b.Append(t.Context(), unchecked, spool.ChunkSize{}, 0); err == nil || failure.Err() != nil {
 		t.Errorf("append in memory: %v, failure: %v", err, failure.Err())
 	}
 	b.Stop()
@@ -51,7 +52,7 @@ func TestFailedAppendNeedsNoLog(t *testing.T) {
 	b.Replay()
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).UnixNano()
 	fs.Arm(1, disktest.Full)
-	_, err := b.Append(t.Context(), Chunk{Service: "web", Read: at, Records: []record.Record{{Time: at, Source: "s", Message: []byte("line")}}}, 0)
+	_, err := b.Append(t.Context(), Chunk{Service: "web", Read: at, Records: []record.Record{{Time: at, Source: "s", Message: []byte("line")}}}, spool.ChunkSize{}, 0)
 	if !errors.Is(err, wal.ErrFull) {
 		t.Errorf("append: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"logstow/buffer/internal/wait"
+	"logstow/buffer/spool"
 	"logstow/buffer/wal"
 	"logstow/record"
 	"logstow/segment"
@@ -66,9 +67,13 @@ func New(opts Options) *Batches {
 
 // Append adds the records of a checked chunk to batches and, in a Spool, writes them and the
 // positions to the log first, as the entry of the returned LSN. It releases the memory that is
-// reserved for the chunk once its batches count for it. After [wal.ErrFull] nothing was appended.
-func (b *Batches) Append(ctx context.Context, c Chunk, reserved int64) (lsn wal.LSN, err error) {
-	lsn, records, full, err := b.append(&c)
+// reserved for the chunk, which has the given size, once its batches count for it. After [wal.ErrFull] nothing was appended.
+func (b *Batches) Append(ctx context.Context, c Chunk, size spool.ChunkSize, reserved int64) (lsn wal.LSN, err error) {
+	if c.Read == 0 {
+		c.Read = b.opts.Now().UnixNano()
+	}
+	encoded := encodeChunk(&b.opts, b.compressor, &c, size) // without a lock
+	lsn, records, full, err := b.append(&c, encoded)
 	b.opts.Memory.Release(reserved, 0)
 	if err == nil && b.opts.Observe != nil && len(records) > 0 {
 		b.opts.Observe(c.Service, c.Parse, records)
@@ -80,11 +85,8 @@ func (b *Batches) Append(ctx context.Context, c Chunk, reserved int64) (lsn wal.
 	return lsn, err
 }
 
-// append appends a chunk; records are its records with resolved times.
-func (b *Batches) append(c *Chunk) (lsn wal.LSN, records []record.Record, full []*openBatch, err error) {
-	if c.Read == 0 {
-		c.Read = b.opts.Now().UnixNano()
-	}
+// append appends a chunk, as blocks if there are any; records are its records with resolved times.
+func (b *Batches) append(c *Chunk, encoded *encodedChunk) (lsn wal.LSN, records []record.Record, full []*openBatch, err error) {
 	p, err := b.openPartition(c.Service)
 	if err != nil {
 		return 0, nil, nil, err
@@ -97,11 +99,18 @@ func (b *Batches) append(c *Chunk) (lsn wal.LSN, records []record.Record, full [
 	runs := p.planRuns(c)
 	late := p.countLate(c, runs)
 	records = resolveTimes(c.Records, runs, c.Read)
-	first, lsn, err := b.writeLog(c, runs, records)
+	if !encoded.fits(runs) {
+		encoded = nil
+	}
+	first, lsn, err := b.writeLog(c, runs, records, encoded)
 	if err != nil {
 		return 0, nil, nil, err
 	}
-	full, err = p.apply(records, runs, first)
+	if encoded != nil {
+		full, err = p.applyBlocks(encoded, first)
+	} else {
+		full, err = p.apply(records, runs, first)
+	}
 	b.open.endAppend(c.Service)
 	if err != nil {
 		if b.opts.Spool != nil { // the log has records that are missing in the batches
@@ -116,20 +125,24 @@ func (b *Batches) append(c *Chunk) (lsn wal.LSN, records []record.Record, full [
 	return lsn, records, full, nil
 }
 
-// writeLog writes a chunk to the log, if there is one; openSet.endAppend must follow once the records
-// are in their batches. The partition's lock is held.
-func (b *Batches) writeLog(c *Chunk, runs []run, records []record.Record) (first uint64, lsn wal.LSN, err error) {
+// writeLog writes a chunk to the log, if there is one, as blocks if there are any; openSet.endAppend must follow once the
+// records are in their batches. The partition's lock is held.
+func (b *Batches) writeLog(c *Chunk, runs []run, records []record.Record, encoded *encodedChunk) (first uint64, lsn wal.LSN, err error) {
 	s := b.opts.Spool
 	if s == nil {
 		return 0, 0, nil
 	}
 	b.open.beginAppend(c.Service, s.Next())
-	logged := make([]wal.Run, 0, len(runs))
+	e := wal.Records{Service: c.Service, Class: c.Class, Parse: c.Parse, Runs: make([]wal.Run, 0, len(runs)), Positions: c.Positions}
 	for _, r := range runs {
-		logged = append(logged, wal.Run{Start: r.bucket.start, Width: r.bucket.width, Count: r.to - r.from})
+		e.Runs = append(e.Runs, wal.Run{Start: r.bucket.start, Width: r.bucket.width, Count: r.to - r.from})
 	}
-	first, lsn, err = s.Append(c.Service, c.Class, c.Parse, logged, records, c.Positions)
-	if err != nil {
+	if encoded != nil {
+		e.Blocks = encoded.stored()
+	} else {
+		e.Records = records
+	}
+	if first, lsn, err = s.Append(e); err != nil {
 		b.open.endAppend(c.Service)
 	}
 	return first, lsn, err

@@ -10,6 +10,7 @@ import (
 
 	"logstow/buffer/internal/wait"
 	"logstow/buffer/queue"
+	"logstow/buffer/spool"
 	"logstow/record"
 )
 
@@ -32,7 +33,7 @@ func TestOpenBatchesAreCharged(t *testing.T) { //nolint:paralleltest // it measu
 			for i := range records {
 				for hour := range open {
 					at := int64(hour)*int64(time.Hour) + int64(i%60)*int64(time.Minute)
-					if _, err := b.Append(t.Context(), Chunk{Service: "web", Read: at, Records: []record.Record{{Time: at, Source: "s", Message: line}}}, 0); err != nil {
+					if _, err := b.Append(t.Context(), Chunk{Service: "web", Read: at, Records: []record.Record{{Time: at, Source: "s", Message: line}}}, spool.ChunkSize{}, 0); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -15,6 +15,8 @@ const (
 	// batchOverhead is about how many bytes an open or waiting batch takes in memory beside its
 	// text and body: writer, counts by minute, minimal buffers.
 	batchOverhead = 3 << 10
+	// maxText is how many bytes of text a batch holds at most, about: as much as a few seconds of replay after a crash.
+	maxText = 512 << 20
 	// bucketGrace is how long after its end a bucket stays open for records that are slightly late.
 	bucketGrace = 2 * time.Second
 )
@@ -105,8 +107,14 @@ func (o *openBatch) append(r record.Record) error {
 	return o.writer.Append(r)
 }
 
+func (o *openBatch) appendBlock(b *segment.EncodedBlock) error {
+	o.text += b.Raw()
+	return o.writer.AppendBlock(b)
+}
+
+// full reports whether the batch is to be sealed by its size.
 func (o *openBatch) full(flushSize int64) bool {
-	return o.writer.Size() >= flushSize || o.writer.Full()
+	return o.writer.Size() >= flushSize || o.text >= maxText || o.writer.Full()
 }
 
 // cost returns about how many bytes the batch takes in memory: its compressed blocks, the block

@@ -46,3 +46,8 @@ func (o *Options) limit() int64 {
 	}
 	return o.Spool.BatchLimit()
 }
+
+// tooOld reports whether a record with time t, read at a time, is older than MaxLateness. Both are in Unix nanoseconds.
+func (o *Options) tooOld(t, read int64) bool {
+	return o.MaxLateness > 0 && !o.Once && t < read-int64(o.MaxLateness)
+}

@@ -53,7 +53,7 @@ func (p *partition) planRuns(c *Chunk) []run {
 	}
 	for i := range c.Records {
 		t := c.Records[i].Time
-		old := opts.MaxLateness > 0 && !opts.Once && t < c.Read-int64(opts.MaxLateness)
+		old := opts.tooOld(t, c.Read)
 		if n := len(runs); n > 0 && own.holds(t) && old == tooOld {
 			runs[n-1].to = i + 1
 			continue
@@ -106,6 +106,11 @@ func (o *openBuckets) oldest() (oldest bucket) {
 	return oldest
 }
 
+// fits reports whether the records of the blocks keep their bucket and their times in the planned runs of their chunk.
+func (c *encodedChunk) fits(runs []run) bool {
+	return c != nil && len(runs) == 1 && !runs[0].late
+}
+
 // resolveTimes returns the records with the planned times: those of late runs get the time read.
 func resolveTimes(records []record.Record, runs []run, read int64) []record.Record {
 	cloned := false
@@ -131,6 +136,35 @@ func (p *partition) apply(records []record.Record, runs []run, first uint64) (fu
 		full, err = p.applyRun(full, records[r.from:r.to], r.bucket, first+uint64(r.from))
 		if err != nil {
 			return full, err
+		}
+	}
+	return full, nil
+}
+
+// applyBlocks is apply for a chunk that was encoded as blocks.
+func (p *partition) applyBlocks(c *encodedChunk, first uint64) (full []*openBatch, err error) {
+	for _, block := range c.blocks {
+		if o := p.open[c.bucket]; o != nil && o.writer.Bound()+block.Raw() > p.opts.limit() {
+			p.detach(o)
+			full = append(full, o)
+		}
+		o, evicted, err := p.batch(c.bucket, first)
+		if evicted != nil {
+			full = append(full, evicted)
+		}
+		if err != nil {
+			return full, err
+		}
+		first += uint64(block.Records())
+		if err := o.appendBlock(block); err != nil {
+			p.detach(o)
+			return append(full, o), err
+		}
+		o.through = first - 1
+		p.set.charge(o)
+		if o.full(p.opts.FlushSize) {
+			p.detach(o)
+			full = append(full, o)
 		}
 	}
 	return full, nil

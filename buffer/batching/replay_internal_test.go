@@ -52,7 +52,7 @@ func TestTrimWhileReplaying(t *testing.T) {
 	for n := range lines {
 		message := fmt.Appendf(nil, "line %d %0300d", n, n)
 		c := Chunk{Service: fmt.Sprint("s", n%3), Read: at, Records: []record.Record{{Time: at, Source: "s", Message: message}}}
-		if _, err := b.Append(t.Context(), c, 0); err != nil {
+		if _, err := b.Append(t.Context(), c, spool.ChunkSize{}, 0); err != nil {
 			t.Fatal(err)
 		}
 		b.Trim(false)

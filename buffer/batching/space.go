@@ -19,10 +19,9 @@ func (b *Batches) SealOldest(ctx context.Context) bool {
 // few records keep the oldest log file from being removed.
 func (b *Batches) Compact(ctx context.Context) {
 	s := b.opts.Spool
-	if !s.LogFileFull() {
-		return
+	if s.LogFileFull() {
+		b.Trim(false)
 	}
-	b.Trim(false)
 	for ctx.Err() == nil {
 		oldest, frozen := b.open.oldest()
 		if frozen || oldest == nil || !s.LongLog(oldest.from) {

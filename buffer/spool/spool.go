@@ -15,7 +15,6 @@ import (
 	"logstow/buffer/sealed"
 	"logstow/buffer/wal"
 	"logstow/internal/hint"
-	"logstow/record"
 )
 
 // Spool is a buffer's directory: the write-ahead log of unsealed records, which also has the
@@ -68,8 +67,8 @@ type Losses struct {
 
 // Append writes records and positions as one entry of the log. It returns the number of the first
 // record and the LSN of the entry. After [wal.ErrFull] nothing was written.
-func (s *Spool) Append(service, class, parse string, runs []wal.Run, records []record.Record, positions []wal.Position) (first uint64, lsn wal.LSN, err error) {
-	first, lsn, err = s.log.Append(service, class, parse, runs, records, positions)
+func (s *Spool) Append(e wal.Records) (first uint64, lsn wal.LSN, err error) {
+	first, lsn, err = s.log.Append(e)
 	if err != nil && s.log.Err() != nil {
 		err = s.opts.Failure.Set(err)
 	}

@@ -67,7 +67,7 @@ var key = wal.Key{Service: "web", Start: 3600e9, Width: 3600e9}
 func (w *world) append(n int) uint64 {
 	w.t.Helper()
 	records := []record.Record{{Time: key.Start, Source: "s", Message: noise(n)}}
-	first, _, err := w.Append(key.Service, key.Class, key.Parse, []wal.Run{{Start: key.Start, Width: key.Width, Count: 1}}, records, nil)
+	first, _, err := w.Append(wal.Records{Service: key.Service, Class: key.Class, Parse: key.Parse, Runs: []wal.Run{{Start: key.Start, Width: key.Width, Count: 1}}, Records: records})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -6,29 +6,27 @@ import (
 
 	"logstow/buffer/internal/disk"
 	"logstow/internal/crashpoint"
-	"logstow/record"
 )
 
-// Append writes records and positions as one entry, in one write. It returns the number of
-// the first record and the LSN of the entry, which is durable after Sync.
-func (l *Log) Append(service, class, parse string, runs []Run, records []record.Record, positions []Position) (first uint64, lsn LSN, err error) {
+// Append writes records and positions as one entry, as blocks where e has them; it ignores e.First. It
+// returns the number of the first record and the LSN of the entry, which is durable after Sync.
+func (l *Log) Append(e Records) (first uint64, lsn LSN, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	first = l.next
-	if err := l.enc.encodeRecords(first, service, class, parse, runs, records, positions); err != nil {
+	e.First = l.next
+	if err := l.enc.encodeRecords(&e); err != nil {
 		return 0, 0, err
 	}
-	outline := func(w *encoder) error { return w.encodeOutline(first, service, class, parse, runs, positions) }
-	if err := l.write(outline); err != nil {
+	if err := l.write(func(w *encoder) error { return w.encodeOutline(&e) }); err != nil {
 		return 0, 0, err
 	}
 	l.last++
-	l.next += uint64(len(records))
-	if len(records) > 0 {
+	if n := count(e.Runs); n > 0 {
+		l.next += uint64(n)
 		l.current().last = l.next - 1
 	}
-	l.positions.Apply(positions)
-	return first, l.last, nil
+	l.positions.Apply(e.Positions)
+	return e.First, l.last, nil
 }
 
 // Cover logs that all records of a key up to a number are in sealed batches, the last of
@@ -93,12 +91,12 @@ func (l *Log) write(outline func(*encoder) error) error {
 		return l.err
 	}
 	f := l.current()
-	frame, size, err := l.enc.frame(l.durable, f.seed)
+	size, err := l.enc.endFrame(l.durable, f.seed)
 	if err != nil {
 		return err
 	}
 	crashpoint.Here("wal.append.before-write")
-	if n, err := l.file.WriteAt(frame, f.size); err != nil {
+	if n, err := l.enc.writeFrame(l.file, f.size); err != nil {
 		// A torn frame must not remain: entries appended behind it would be lost.
 		if n > 0 || !disk.Full(err) {
 			if err := l.file.Truncate(f.size); err != nil {

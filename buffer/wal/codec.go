@@ -1,11 +1,17 @@
 package wal
 
 import (
+	"bufio"
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 
 	"github.com/vmihailenco/msgpack/v5"
+
+	"logstow/record"
 )
 
 // encoder encodes frames into a buffer that it reuses.
@@ -14,9 +20,16 @@ type encoder struct {
 	enc                    *msgpack.Encoder
 	times, levels, lengths []byte
 	err                    error
-	// end is where the payload of the last frame ends.
+	// messages are those of the frame's records if they are large: written from where they are, not copied. They have
+	// messageBytes and belong at messagesAt of buf.
+	messages                 []record.Record
+	messagesAt, messageBytes int
+	// end is where the payload of the last frame ends in buf.
 	end int
 }
+
+// maxCopied is how many bytes of messages are copied into the buffer at most.
+const maxCopied = 1 << 20
 
 func newEncoder() *encoder {
 	w := &encoder{}
@@ -29,6 +42,7 @@ func newEncoder() *encoder {
 func (w *encoder) begin(n int, kind uint64) {
 	w.buf.Reset()
 	w.err = nil
+	w.messages, w.messagesAt, w.messageBytes = nil, 0, 0
 	var head [frameHead]byte
 	w.buf.Write(head[:])
 	w.array(n)
@@ -36,19 +50,73 @@ func (w *encoder) begin(n int, kind uint64) {
 }
 
 // frame returns what was written since begin as a frame of size bytes with the end marker
-// behind it.
+// behind it. There are no messages in it that were not copied.
 func (w *encoder) frame(durable int64, s seed) (frame []byte, size int64, err error) {
-	size = int64(w.buf.Len())
-	if size-frameHead > MaxFrame {
-		return nil, 0, fmt.Errorf("entry of %d bytes, the limit is %d", size-frameHead, MaxFrame)
-	}
-	endFrame(w.buf.Bytes(), durable, s)
-	w.end = int(size)
-	w.buf.WriteString(endMarker)
-	return w.buf.Bytes(), size, w.err
+	size, err = w.endFrame(durable, s)
+	return w.buf.Bytes(), size, err
 }
 
-// payload returns the payload of the last frame.
+// endFrame makes what was written since begin a frame of size bytes with the end marker behind it.
+func (w *encoder) endFrame(durable int64, s seed) (size int64, err error) {
+	w.end = w.buf.Len()
+	payload := w.end - frameHead + w.messageBytes
+	if payload > MaxFrame {
+		return 0, fmt.Errorf("entry of %d bytes, the limit is %d", payload, MaxFrame)
+	}
+	head := w.buf.Bytes()[:frameHead]
+	sum := beginHead(head, payload, durable, s)
+	for part := range w.parts(frameHead, w.end) {
+		sum = payloadSum(sum, part)
+	}
+	binary.LittleEndian.PutUint32(head[12:], sum)
+	w.buf.WriteString(endMarker)
+	return int64(frameHead + payload), w.err
+}
+
+// parts are the bytes of buf in a range, with the messages at their place.
+func (w *encoder) parts(from, to int) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		b := w.buf.Bytes()
+		if len(w.messages) == 0 {
+			yield(b[from:to])
+			return
+		}
+		if !yield(b[from:w.messagesAt]) {
+			return
+		}
+		for i := range w.messages {
+			if !yield(w.messages[i].Message) {
+				return
+			}
+		}
+		yield(b[w.messagesAt:to])
+	}
+}
+
+// writeFrame writes the last frame and its end marker to a file, and returns how many bytes were written. The
+// messages are not used afterwards.
+func (w *encoder) writeFrame(file io.WriterAt, at int64) (n int64, err error) {
+	if len(w.messages) == 0 {
+		n, err := file.WriteAt(w.buf.Bytes(), at)
+		return int64(n), err
+	}
+	defer func() { w.messages = nil }()
+	const piece = 512 << 10
+	out := io.NewOffsetWriter(file, at)
+	pieces := bufio.NewWriterSize(out, piece)
+	for part := range w.parts(0, w.buf.Len()) {
+		if _, err = pieces.Write(part); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = pieces.Flush()
+	}
+	n, _ = out.Seek(0, io.SeekCurrent) // never fails
+	return n, err
+}
+
+// payload returns the payload of the last frame, which has no records.
 func (w *encoder) payload() []byte { return w.buf.Bytes()[frameHead:w.end] }
 
 func (w *encoder) check(err error) {

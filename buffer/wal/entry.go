@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"logstow/record"
+	"logstow/segment"
 )
 
 // MaxRecords is the maximum number of records of one Append.
@@ -25,6 +26,7 @@ const (
 	kindDone     = 5 // Seq
 	kindOutline  = 6 // first number, service, class, runs, positions; in copies only
 	kindCopied   = 7 // offset, size, entry; in copies only
+	kindBlocks   = 8 // see encodeRecords
 )
 
 // Records is an entry of records and positions: one Append. Times and buckets are final;
@@ -33,27 +35,72 @@ type Records struct {
 	// First is the number of the first record; the others follow it.
 	First                 uint64
 	Service, Class, Parse string
-	// Runs cover Records from the first to the last.
-	Runs      []Run
-	Records   []record.Record
+	// Runs cover the records from the first to the last.
+	Runs    []Run
+	Records []record.Record
+	// Blocks are the records instead of Records, as blocks of a segment: [segment.Compressor.EncodeBlock].
+	Blocks    [][]byte
 	Positions []Position
 }
 
-// encodeRecords appends the payload
+// encodeRecords encodes an entry of records: in one of the two forms, whose common parts are
 //
-//	[2, first, service, class, [[start, width, count]…], times, levels, [source, count…], lengths, messages, [input, position…], parse]
+//	[kind, first, service, class, [[start, width, count]…], …, [input, position…], parse]
+//
+// A parse of "" is left out.
+func (w *encoder) encodeRecords(e *Records) error {
+	if n := max(count(e.Runs), len(e.Records)); n > MaxRecords {
+		return fmt.Errorf("%d records in one append, the limit is %d", n, MaxRecords)
+	}
+	kind, parts := uint64(kindRecords), 11
+	if len(e.Blocks) > 0 {
+		kind, parts = kindBlocks, 7
+	}
+	w.begin(withParse(parts, e.Parse), kind)
+	w.uint(e.First)
+	w.str(e.Service)
+	w.str(e.Class)
+	w.runs(e.Runs)
+	var err error
+	if len(e.Blocks) > 0 {
+		err = w.blocks(e.Blocks)
+	} else {
+		err = w.records(e.Records)
+	}
+	if err != nil {
+		return err
+	}
+	w.positions(e.Positions)
+	w.parse(e.Parse)
+	return w.err
+}
+
+// blocks encodes the blocks of an entry: [block, …], each a binary.
+func (w *encoder) blocks(blocks [][]byte) error {
+	total := 0
+	for _, b := range blocks {
+		total += len(b)
+	}
+	if total > maxMessages {
+		return fmt.Errorf("%d bytes of blocks in one append, the limit is %d", total, maxMessages)
+	}
+	w.array(len(blocks))
+	for _, b := range blocks {
+		w.bin(b)
+	}
+	return nil
+}
+
+// maxMessages is how many bytes the messages or blocks of an entry may have: a frame's less what is beside them.
+const maxMessages = MaxFrame - 1<<20
+
+// records encodes the records of an entry:
+//
+//	times, levels, [source, count…], lengths, messages
 //
 // in which times (zigzag varint differences), levels (a byte each), lengths
-// (varints) and messages (one after the other) are binaries. A parse of "" is left out.
-func (w *encoder) encodeRecords(first uint64, service, class, parse string, runs []Run, records []record.Record, positions []Position) error {
-	if len(records) > MaxRecords {
-		return fmt.Errorf("%d records in one append, the limit is %d", len(records), MaxRecords)
-	}
-	w.begin(withParse(11, parse), kindRecords)
-	w.uint(first)
-	w.str(service)
-	w.str(class)
-	w.runs(runs)
+// (varints) and messages (one after the other) are binaries.
+func (w *encoder) records(records []record.Record) error {
 	total := 0
 	times, levels, lengths := w.times[:0], w.levels[:0], w.lengths[:0]
 	last, sources := int64(0), 0
@@ -69,8 +116,8 @@ func (w *encoder) encodeRecords(first uint64, service, class, parse string, runs
 		}
 	}
 	w.times, w.levels, w.lengths = times, levels, lengths
-	if total > MaxFrame-(1<<20) {
-		return fmt.Errorf("%d bytes of messages in one append, the limit is %d", total, MaxFrame-(1<<20))
+	if total > maxMessages {
+		return fmt.Errorf("%d bytes of messages in one append, the limit is %d", total, maxMessages)
 	}
 	w.bin(times)
 	w.bin(levels)
@@ -86,12 +133,49 @@ func (w *encoder) encodeRecords(first uint64, service, class, parse string, runs
 	}
 	w.bin(lengths)
 	w.check(w.enc.EncodeBytesLen(total))
+	if total > maxCopied {
+		w.messages, w.messagesAt, w.messageBytes = records, w.buf.Len(), total
+		return nil
+	}
 	for i := range records {
 		w.buf.Write(records[i].Message)
 	}
-	w.positions(positions)
-	w.parse(parse)
-	return w.err
+	return nil
+}
+
+// decodeBlocks decodes an entry with blocks, but not those.
+func decodeBlocks(r *decoder, parsed bool) *Records {
+	e := &Records{First: r.uint(), Service: r.str(), Class: r.str(), Runs: r.runs(MaxRecords)}
+	for range r.array() {
+		e.Blocks = append(e.Blocks, r.bin())
+	}
+	e.Positions = r.positions()
+	if parsed {
+		e.Parse = r.str()
+	}
+	if count(e.Runs) > MaxRecords || len(e.Blocks) == 0 {
+		r.fail("counts")
+	}
+	return e
+}
+
+// expand decodes the blocks of an entry.
+func (e *Records) expand(d *segment.Decoder) error {
+	if len(e.Blocks) == 0 {
+		return nil
+	}
+	for _, b := range e.Blocks {
+		records, err := d.DecodeRecords(b)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrEntry, err)
+		}
+		e.Records = append(e.Records, records...)
+	}
+	if len(e.Records) != count(e.Runs) {
+		return fmt.Errorf("%w: its blocks have %d records, %d are expected", ErrEntry, len(e.Records), count(e.Runs))
+	}
+	e.Blocks = nil
+	return nil
 }
 
 func decodeRecords(r *decoder, parsed bool) (e Records, err error) {
@@ -141,15 +225,15 @@ func decodeRecords(r *decoder, parsed bool) (e Records, err error) {
 
 // encodeOutline appends [6, first, service, class, runs, [input, position…], parse]: an
 // entry of records without the records. A parse of "" is left out.
-func (w *encoder) encodeOutline(first uint64, service, class, parse string, runs []Run, positions []Position) error {
-	w.array(withParse(6, parse))
+func (w *encoder) encodeOutline(e *Records) error {
+	w.array(withParse(6, e.Parse))
 	w.uint(kindOutline)
-	w.uint(first)
-	w.str(service)
-	w.str(class)
-	w.runs(runs)
-	w.positions(positions)
-	w.parse(parse)
+	w.uint(e.First)
+	w.str(e.Service)
+	w.str(e.Class)
+	w.runs(e.Runs)
+	w.positions(e.Positions)
+	w.parse(e.Parse)
 	return w.err
 }
 
@@ -295,6 +379,8 @@ func (r *decoder) entry() (d decoded) {
 		var e Records
 		e, r.err = decodeRecords(r, n == 12)
 		d.records = &e
+	case kind == kindBlocks && (n == 7 || n == 8):
+		d.records = decodeBlocks(r, n == 8)
 	case kind == kindCovered && n == 3:
 		d.covered = &covered{seq: r.int()}
 		d.covered.key, d.covered.through = r.coverage()
@@ -309,13 +395,25 @@ func (r *decoder) entry() (d decoded) {
 		c.decoded = r.entry()
 		d.copied = c
 	default:
-		r.fail("kind")
+		r.fail(fmt.Sprintf("kind %d of %d elements; use a newer program", kind, n))
 	}
 	return d
 }
 
 // key returns the key of a run of the entry.
 func (e *Records) key(run Run) Key { return Key{e.Service, e.Class, e.Parse, run.Start, run.Width} }
+
+// sealed reports whether all records of an entry are in sealed batches.
+func (e *Records) sealed(coverage map[Key]uint64) bool {
+	number := e.First
+	for _, run := range e.Runs {
+		if run.skip(coverage[e.key(run)], number) < run.Count {
+			return false
+		}
+		number += uint64(run.Count)
+	}
+	return true
+}
 
 // uncovered splits an entry into parts whose records are in no sealed batch. Each part has
 // its own First, so the record numbers stay the same.

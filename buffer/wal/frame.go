@@ -45,15 +45,18 @@ func seedOf(seq uint64) seed {
 func BeginFrame(b []byte) []byte { return append(b, make([]byte, frameHead)...) }
 
 // EndFrame fills in the head of the frame that begins at b[start] and ends with b.
-func EndFrame(b []byte, start int) { endFrame(b[start:], 0, 0) }
+func EndFrame(b []byte, start int) {
+	head, payload := b[start:start+frameHead], b[start+frameHead:]
+	binary.LittleEndian.PutUint32(head[12:], payloadSum(beginHead(head, len(payload), 0, 0), payload))
+}
 
-func endFrame(frame []byte, durable int64, s seed) {
-	head, payload := frame[:frameHead], frame[frameHead:]
-	binary.LittleEndian.PutUint32(head, uint32(len(payload)))
+// beginHead fills in the head of a frame but for the last sum, which continues the one that it returns over the payload.
+func beginHead(head []byte, payload int, durable int64, s seed) (sum uint32) {
+	binary.LittleEndian.PutUint32(head, uint32(payload))
 	binary.LittleEndian.PutUint32(head[4:], uint32(min(durable, math.MaxUint32)))
-	sum := headSum(head, s)
+	sum = headSum(head, s)
 	binary.LittleEndian.PutUint32(head[8:], sum)
-	binary.LittleEndian.PutUint32(head[12:], payloadSum(sum, payload))
+	return sum
 }
 
 // NextFrame returns the payload of the frame at the start of b, and the rest of b. The error
@@ -107,8 +110,8 @@ func headSum(head []byte, s seed) uint32 {
 	return crc32.Update(uint32(s), crc32.MakeTable(crc32.Castagnoli), head[:8])
 }
 
-func payloadSum(head uint32, payload []byte) uint32 {
-	return crc32.Update(head, crc32.MakeTable(crc32.Castagnoli), payload)
+func payloadSum(sum uint32, payload []byte) uint32 {
+	return crc32.Update(sum, crc32.MakeTable(crc32.Castagnoli), payload)
 }
 
 // placedFrame is a frame and its offset in its file.
@@ -143,8 +146,8 @@ func frames(data []byte, magic string, s seed) (found []placedFrame, durable int
 // resync returns the offset of the next intact frame that holds an entry, or the end.
 func resync(b []byte, s seed) int {
 	for i := 0; i+frameHead < len(b); i++ {
-		// A frame's payload is an array of 1 to 11 elements; checking that first saves most checksums.
-		if c := b[i+frameHead]; c < 0x91 || c > 0x9b {
+		// A frame's payload is an array of 1 to 12 elements; checking that first saves most checksums.
+		if c := b[i+frameHead]; c < 0x91 || c > 0x9c {
 			continue
 		}
 		if _, err := nextFrame(b[i:], s); err == nil {

@@ -15,14 +15,16 @@ import (
 func FuzzDecode(f *testing.F) {
 	w := newEncoder()
 	runs, records, positions := sample()
-	_ = w.encodeRecords(5, "web", "audit", "none/1", runs, records, positions)
+	_ = w.encodeRecords(&Records{First: 5, Service: "web", Class: "audit", Parse: "none/1", Runs: runs, Records: records, Positions: positions})
+	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
+	_ = w.encodeRecords(blocksSample())
 	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
 	_ = w.encodeSnapshot(&state{next: 9, seq: math.MaxInt64, positions: map[string][]byte{"a": {1}}, coverage: map[Key]uint64{{Service: "x"}: 3}})
 	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
 	_ = w.encodeCovered(Key{"x", "", "auto/2", -1, 2}, 4, 5)
 	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
 	w.encodeCopied(8, 100)
-	_ = w.encodeOutline(5, "web", "audit", "none/1", runs, positions)
+	_ = w.encodeOutline(&Records{First: 5, Service: "web", Class: "audit", Parse: "none/1", Runs: runs, Positions: positions})
 	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		d, err := decode(payload)
@@ -31,7 +33,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		e := d.records
 		w := newEncoder()
-		if err := w.encodeRecords(e.First, e.Service, e.Class, e.Parse, e.Runs, e.Records, e.Positions); err != nil {
+		if err := w.encodeRecords(e); err != nil {
 			t.Fatal(err)
 		}
 		again, err := decode(w.buf.Bytes()[frameHead:])
@@ -50,9 +52,12 @@ func FuzzOpen(f *testing.F) {
 	l, _ := open(f, fs)
 	runs, records, positions := sample()
 	for range 3 {
-		if _, _, err := l.Append("web", "", "", runs, records, positions); err != nil {
+		if _, _, err := l.Append(Records{Service: "web", Runs: runs, Records: records, Positions: positions}); err != nil {
 			f.Fatal(err)
 		}
+	}
+	if _, _, err := l.Append(*blocksSample()); err != nil {
+		f.Fatal(err)
 	}
 	var whole []byte
 	fs.Change(fs.Paths(suffix)[0], func(b []byte) []byte { whole = bytes.Clone(b); return b })

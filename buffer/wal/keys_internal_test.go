@@ -22,7 +22,7 @@ func TestKeysStay(t *testing.T) {
 	}
 	fs := disktest.New()
 	l, _ := open(t, fs)
-	if _, _, err := l.Append("", "", "", nil, nil, []Position{{"file:1", []byte{1}}, {KeyPrefix + "0", []byte{2}}, {KeyPrefix + "1", []byte{3}}}); err != nil {
+	if _, _, err := l.Append(Records{Positions: []Position{{"file:1", []byte{1}}, {KeyPrefix + "0", []byte{2}}, {KeyPrefix + "1", []byte{3}}}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {
@@ -48,7 +48,7 @@ func TestKeysDamage(t *testing.T) {
 			if i == 0 {
 				positions = []Position{{input, []byte{1}}}
 			}
-			if _, _, err := l.Append("web", "", "", []Run{{3600e9, 3600e9, 1}}, rec, positions); err != nil {
+			if _, _, err := l.Append(Records{Service: "web", Runs: []Run{{3600e9, 3600e9, 1}}, Records: rec, Positions: positions}); err != nil {
 				t.Fatal(err)
 			}
 		}

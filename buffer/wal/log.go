@@ -1,5 +1,5 @@
 // Package wal is the write-ahead log of a buffer: the records that are not in a
-// sealed batch yet, and the positions of the inputs, committed in one write.
+// sealed batch yet, and the positions of the inputs, committed in one entry.
 // docs/format/buffer.md describes the bytes.
 //
 // A log is a directory of append-only files. Each begins with a snapshot of all

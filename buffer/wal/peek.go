@@ -37,8 +37,8 @@ func Peek(ctx context.Context, fsys disk.FS, dir string, sealed Sealed) (s Summa
 	}
 	services := map[string]bool{}
 	for _, f := range l.files {
-		err := l.replay(f, func(r Records) error {
-			services[r.Service] = true
+		err := l.unsealed(f, func(e *Records) error {
+			services[e.Service] = true
 			return nil
 		})
 		if err != nil {

@@ -240,7 +240,7 @@ func (r *recovery) readGap(f *logFile, copies []copied, from, to int64) {
 // applyIntact applies an intact entry of a log file.
 func (r *recovery) applyIntact(f *logFile, d decoded) {
 	if e := d.records; e != nil {
-		r.addNumbers(f, e, len(e.Records))
+		r.addNumbers(f, e)
 		for _, p := range e.Positions {
 			for _, lost := range r.waiting[p.Input] {
 				lost.later[p.Input] = true
@@ -260,7 +260,7 @@ func (r *recovery) applyFromCopy(f *logFile, c copied, torn bool) {
 	if e == nil {
 		return
 	}
-	r.addNumbers(f, e, count(e.Runs))
+	r.addNumbers(f, e)
 	lost := &lostEntry{Records: e, file: f, torn: torn, later: map[string]bool{}}
 	r.lost = append(r.lost, lost)
 	for _, p := range e.Positions {
@@ -268,9 +268,9 @@ func (r *recovery) applyFromCopy(f *logFile, c copied, torn bool) {
 	}
 }
 
-// addNumbers updates the next record number and the last one of the file by an entry of n records.
-func (r *recovery) addNumbers(f *logFile, e *Records, n int) {
-	if n > 0 {
+// addNumbers updates the next record number and the last one of the file by an entry of records.
+func (r *recovery) addNumbers(f *logFile, e *Records) {
+	if n := count(e.Runs); n > 0 {
 		f.last = e.First + uint64(n) - 1
 		r.l.next = max(r.l.next, f.last+1)
 	}

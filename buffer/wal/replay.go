@@ -1,8 +1,11 @@
 package wal
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+
+	"logstow/segment"
 )
 
 // Replay calls take with the records that are in no sealed batch, in the order in
@@ -20,7 +23,28 @@ func (l *Log) Replay(take func(Records) error) error {
 	return nil
 }
 
+// replay is Replay of one file.
 func (l *Log) replay(f *logFile, take func(Records) error) error {
+	blocks := segment.NewDecoder()
+	return l.unsealed(f, func(e *Records) error {
+		if err := e.expand(blocks); err != nil {
+			return err
+		}
+		l.mu.Lock()
+		parts := uncovered(e, l.coverage)
+		l.mu.Unlock()
+		for _, part := range parts {
+			if err := take(part); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// unsealed calls take with the entries of a file that have records that are in no sealed batch. An error of take is returned with
+// the place of the entry if it is that the entry is wrong.
+func (l *Log) unsealed(f *logFile, take func(*Records) error) error {
 	data, err := l.dir.readFile(f.path)
 	if err != nil {
 		return err
@@ -28,19 +52,19 @@ func (l *Log) replay(f *logFile, take func(Records) error) error {
 	found, _ := frames(data, magic, f.seed)
 	for _, next := range found {
 		d, err := decode(next.payload)
-		if err != nil {
+		if err == nil && d.records != nil {
+			l.mu.Lock()
+			done := d.records.sealed(l.coverage)
+			l.mu.Unlock()
+			if !done {
+				err = take(d.records)
+			}
+		}
+		if errors.Is(err, ErrEntry) {
 			return fmt.Errorf("cannot decode %s at %d: %w", f.path, next.at, err)
 		}
-		if d.records == nil {
-			continue
-		}
-		l.mu.Lock()
-		parts := uncovered(d.records, l.coverage)
-		l.mu.Unlock()
-		for _, part := range parts {
-			if err := take(part); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

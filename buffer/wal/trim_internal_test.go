@@ -16,7 +16,7 @@ func TestTrimReportsFailure(t *testing.T) {
 			t.Errorf("the oldest file of one has record %d", oldest)
 		}
 		runs, records, positions := sample()
-		if _, _, err := l.Append("web", "", "", runs, records, positions); err != nil {
+		if _, _, err := l.Append(Records{Service: "web", Runs: runs, Records: records, Positions: positions}); err != nil {
 			t.Fatal(err)
 		}
 		fs.Arm(n, disktest.Die)

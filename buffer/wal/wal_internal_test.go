@@ -79,7 +79,7 @@ func TestReplay(t *testing.T) {
 	l, _ := open(t, fs)
 	runs, records, positions := sample()
 	for range 2 {
-		if _, _, err := l.Append("web", "audit", "none/1", runs, records, positions); err != nil {
+		if _, _, err := l.Append(Records{Service: "web", Class: "audit", Parse: "none/1", Runs: runs, Records: records, Positions: positions}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -128,7 +128,7 @@ func TestDamage(t *testing.T) {
 	ends := []int{int(l.files[0].size)}
 	for i := range 4 {
 		rec := []record.Record{{Time: 3600e9, Source: "s", Message: fmt.Appendf(nil, "m%d", i)}}
-		if _, _, err := l.Append("web", "", "", []Run{{3600e9, 3600e9, 1}}, rec, nil); err != nil {
+		if _, _, err := l.Append(Records{Service: "web", Runs: []Run{{3600e9, 3600e9, 1}}, Records: rec}); err != nil {
 			t.Fatal(err)
 		}
 		ends = append(ends, int(l.files[0].size))
@@ -190,7 +190,7 @@ func TestReplace(t *testing.T) {
 		fs := disktest.New()
 		l, _ := open(t, fs)
 		all := make([]record.Record, 3)
-		if _, _, err := l.Append("web", "", "", []Run{{3600e9, 3600e9, 3}}, all, []Position{{Input: "in", Value: []byte("x")}}); err != nil {
+		if _, _, err := l.Append(Records{Service: "web", Runs: []Run{{3600e9, 3600e9, 3}}, Records: all, Positions: []Position{{Input: "in", Value: []byte("x")}}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.Close(); err != nil {
@@ -243,7 +243,7 @@ func TestRecycle(t *testing.T) {
 	reused, number := 0, uint64(0)
 	for i := range 400 {
 		rec := []record.Record{{Time: 3600e9, Source: "s", Message: bytes.Repeat([]byte("x"), rnd.IntN(400))}}
-		number, _, err = l.Append("web", "", "", []Run{{3600e9, 3600e9, 1}}, rec, nil)
+		number, _, err = l.Append(Records{Service: "web", Runs: []Run{{3600e9, 3600e9, 1}}, Records: rec})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -313,10 +313,10 @@ func TestFailures(t *testing.T) {
 	fs := disktest.New()
 	l, _ := open(t, fs)
 	fs.Arm(1, disktest.Full)
-	if _, _, err := l.Append("web", "", "", runs, records, nil); !errors.Is(err, ErrFull) {
+	if _, _, err := l.Append(Records{Service: "web", Runs: runs, Records: records}); !errors.Is(err, ErrFull) {
 		t.Errorf("full: %v", err)
 	}
-	first, _, err := l.Append("web", "", "", runs, records, nil)
+	first, _, err := l.Append(Records{Service: "web", Runs: runs, Records: records})
 	if err != nil || first != 1 {
 		t.Errorf("after full: number %d, %v", first, err)
 	}
@@ -327,7 +327,7 @@ func TestFailures(t *testing.T) {
 			t.Errorf("sync: %v", err)
 		}
 	}
-	if _, _, err := l.Append("web", "", "", runs, records, nil); !errors.Is(err, syscall.EIO) {
+	if _, _, err := l.Append(Records{Service: "web", Runs: runs, Records: records}); !errors.Is(err, syscall.EIO) {
 		t.Errorf("append after a failed sync: %v", err)
 	}
 	if err := l.Close(); !errors.Is(err, syscall.EIO) {
@@ -341,7 +341,7 @@ func TestGolden(t *testing.T) {
 	fs := disktest.New()
 	l, _ := open(t, fs)
 	runs, records, positions := sample()
-	if _, _, err := l.Append("web", "audit", "", runs, records, positions); err != nil {
+	if _, _, err := l.Append(Records{Service: "web", Class: "audit", Runs: runs, Records: records, Positions: positions}); err != nil {
 		t.Fatal(err)
 	}
 	for seq := range int64(2) {
@@ -394,7 +394,7 @@ func TestMaxRecords(t *testing.T) {
 	for n, want := range map[int]error{MaxRecords: nil, MaxRecords + 1: ErrEntry} {
 		w := newEncoder()
 		w.encodeCopied(8, 100)
-		err := w.encodeOutline(1, "web", "", "", []Run{{3600e9, 3600e9, MaxRecords - 1}, {7200e9, 3600e9, n - MaxRecords + 1}}, nil)
+		err := w.encodeOutline(&Records{First: 1, Service: "web", Runs: []Run{{3600e9, 3600e9, MaxRecords - 1}, {7200e9, 3600e9, n - MaxRecords + 1}}})
 		if _, _, ferr := w.frame(0, 0); err != nil || ferr != nil {
 			t.Fatal(err, ferr)
 		}
@@ -403,7 +403,7 @@ func TestMaxRecords(t *testing.T) {
 			t.Errorf("%d records: %v", n, err)
 		}
 	}
-	if err := newEncoder().encodeRecords(1, "web", "", "", nil, make([]record.Record, MaxRecords+1), nil); err == nil {
+	if err := newEncoder().encodeRecords(&Records{First: 1, Service: "web", Records: make([]record.Record, MaxRecords+1)}); err == nil {
 		t.Error("more than MaxRecords are encoded")
 	}
 }
@@ -415,7 +415,7 @@ func TestUnreadableFile(t *testing.T) {
 		fs := disktest.New()
 		l, _ := open(t, fs)
 		runs, records, positions := sample()
-		_, _, err := l.Append("web", "", "", runs, records, positions)
+		_, _, err := l.Append(Records{Service: "web", Runs: runs, Records: records, Positions: positions})
 		if err = errors.Join(err, l.Close()); err != nil {
 			t.Fatal(err)
 		}
@@ -484,7 +484,7 @@ func BenchmarkAppend(b *testing.B) {
 	b.SetBytes(int64(size))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := l.Append("web", "", "", []Run{{3600e9, 3600e9, len(records)}}, records, nil); err != nil {
+		if _, _, err := l.Append(Records{Service: "web", Runs: []Run{{3600e9, 3600e9, len(records)}}, Records: records}); err != nil {
 			b.Fatal(err)
 		}
 		if err := l.Trim(l.Next(), false); err != nil {
