@@ -39,6 +39,9 @@ const (
 	noteEvery = 2 * time.Second
 )
 
+// largeBuffers is how many inputs may read much at once at a time.
+const largeBuffers = 4
+
 // pipeline is a run: inputs, buffer, and upload to stores.
 type pipeline struct {
 	Settings
@@ -50,7 +53,9 @@ type pipeline struct {
 	inputStats metrics.Inputs
 	// receiving is the memory that all network inputs share.
 	receiving *listen.Budget
-	lost      lost
+	// large are the buffers that all inputs of files share.
+	large *input.LargeBuffers
+	lost  lost
 	// keys recognizes repeated requests to network inputs.
 	keys *dedupe.Keys
 	// processed counts what processing changed and dropped.
@@ -136,6 +141,7 @@ func newPipeline(s Settings, opts Options) *pipeline {
 	p := &pipeline{
 		Settings: s, version: opts.Version, getenv: opts.Getenv, log: opts.Log, began: time.Now(), requests: metrics.NewRequests(),
 		receiving:   listen.NewBudget(listen.ReceiveMemory, nil),
+		large:       input.NewLargeBuffers(largeBuffers),
 		opened:      newStores(opts.Log, opts.Getenv),
 		restoration: newRestoration(),
 		logMetrics:  logmetrics.New(s.Instance),

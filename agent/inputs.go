@@ -122,7 +122,7 @@ func (p *pipeline) inputOptions(in *config.Input, rules input.Processor) (input.
 		Lines:     input.Lines{Format: in.Format, Multiline: *in.Multiline},
 		Recognize: recognize.Options{Zone: in.Zone, MaxAhead: in.MaxAhead, Rules: find, Parser: parser},
 		Sink:      p.sink(in.Kind), Stats: p.inputStats.For(string(in.Kind), in.Service, in.Address()), Log: p.log, Memory: p.receiving,
-		Keys: p.keys, Process: rules,
+		Large: p.large, Keys: p.keys, Process: rules,
 	}, nil
 }
 

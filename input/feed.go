@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"logstow/buffer"
@@ -14,7 +15,7 @@ import (
 )
 
 // maxChunk is about the number of records passed to the sink at a time.
-const maxChunk = 8192
+const maxChunk = 16384
 
 // Feed reads lines and passes them to the sink as records: it removes the wrapping of a container
 // runtime, joins multi-line records, recognizes timestamps and levels, and lets a [Processor]
@@ -42,7 +43,7 @@ func NewFeed(opts Options) (*Feed, error) {
 		return nil, err
 	}
 	return &Feed{
-		opts: opts, split: splitter{max: opts.Lines.maxLine(opts.MaxRecord)},
+		opts: opts, split: splitter{max: opts.Lines.maxLine(opts.MaxRecord), large: opts.Large},
 		aheadLog: skewLog{log: opts.Log, zone: opts.Recognize.Zone},
 	}, nil
 }
@@ -53,6 +54,7 @@ func NewFeed(opts Options) (*Feed, error) {
 // of r.
 func (f *Feed) Read(ctx context.Context, src *Source, r io.Reader, ref time.Time) error {
 	f.split.restore(src.partial)
+	defer f.split.giveBack()
 	for {
 		n, err := r.Read(f.split.space())
 		f.split.filled(n)
@@ -75,6 +77,7 @@ func (f *Feed) Read(ctx context.Context, src *Source, r io.Reader, ref time.Time
 // End flushes everything held, an incomplete line as a line.
 func (f *Feed) End(ctx context.Context, src *Source, ref time.Time) error {
 	f.split.restore(src.partial)
+	defer f.split.giveBack()
 	src.partial = partialLine{}
 	return f.processLines(ctx, src, ref, true)
 }
@@ -109,27 +112,27 @@ func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, las
 	now := f.setReadTime(ref)
 	var bytes int64
 	for {
-		l, ok := f.split.next()
+		l, size, ok := f.split.next()
 		if !ok && last {
-			l, ok = f.split.rest()
+			l, size, ok = f.split.rest()
 		}
 		if !ok {
 			break
 		}
-		w, wrapped := src.unwrap(l.text)
-		if parser, ok := src.directive(w); ok && l.whole == 0 && parser.Stored() != src.stored() {
-			if err := f.changeParser(ctx, src, parser, bytes, now); err != nil {
-				return err
-			}
-			bytes = 0
-		}
-		if src.direct != nil && l.whole == 0 && len(l.text) <= f.opts.MaxRecord {
+		if src.direct != nil && l.whole == 0 && len(l.text) <= f.opts.MaxRecord && !mayBeDirective(l.text) {
 			f.add(src.direct, l.text, 0)
 		} else {
+			w, wrapped := src.unwrap(l.text)
+			if parser, ok := src.directive(w); ok && l.whole == 0 && parser.Stored() != src.stored() {
+				if err := f.changeParser(ctx, src, parser, bytes, now); err != nil {
+					return err
+				}
+				bytes = 0
+			}
 			src.line(l, w, wrapped)
 		}
-		src.offset += l.size
-		bytes += l.size
+		src.offset += size
+		bytes += size
 		if len(f.records) >= maxChunk {
 			if err := f.flush(ctx, src, bytes, now); err != nil {
 				return err
@@ -195,9 +198,10 @@ func (f *Feed) add(s *stream, message []byte, logged int64) {
 		stamp.Time = read
 	}
 	n := len(f.records)
-	f.records = append(f.records, record.Record{Time: stamp.Time, Level: stamp.Level, Source: s.name, Message: message})
+	f.records = slices.Grow(f.records, 1)[:n+1]
+	r := &f.records[n] // set in place: to copy it from the stack waits for the stores
+	r.Time, r.Level, r.Source, r.Message = stamp.Time, stamp.Level, s.name, message
 	f.ahead.add(stamp.Time, read)
-	r := &f.records[n]
 	if f.opts.Process != nil && !f.opts.Process.Process(s.src.service, r) {
 		f.records, f.dropped = f.records[:n], true
 	}

@@ -58,6 +58,8 @@ type Options struct {
 	// Memory bounds what network inputs together hold of received data; nil leaves each to its own
 	// limit.
 	Memory *listen.Budget
+	// Large has the buffers of inputs that read much at once; nil makes them read it in smaller pieces.
+	Large *LargeBuffers
 	// Keys recognizes repeated requests; network inputs with the same sink share it. nil makes one of their own.
 	Keys *dedupe.Keys
 	// Process changes or drops records before the sink receives them; nil keeps all unchanged.

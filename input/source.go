@@ -30,8 +30,8 @@ type Source struct {
 	tried   uint8
 	clock   container.Clock
 	streams [maxStreams]*stream
-	// direct is the stream whose lines are records as they are, once that is certain; otherwise
-	// nil.
+	// direct is the stream whose lines are records as they are, unless they may be directives, once
+	// that is certain; otherwise nil.
 	direct *stream
 	// resume is what an earlier run did behind the offset at which this one began; nil is nothing.
 	resume *resumeState
@@ -113,7 +113,10 @@ func (s *Source) Waiting() bool {
 // directive is the parser of the lines behind a line, if that names their columns in W3C's format, as the
 // first line of a log of IIS does, and no parser is configured. A part of a line is none.
 func (s *Source) directive(l container.Line) (*parse.Parser, bool) {
-	if len(l.Text) == 0 || l.Text[0] != '#' || l.Partial || s.feed.opts.Parse != "" {
+	if !mayBeDirective(l.Text) || l.Partial || s.feed.opts.Parse != "" {
+		return nil, false
+	}
+	if s.resume != nil && s.resume.has(l.Stream, s.offset) { // it may be part of a line whose beginning is not read again
 		return nil, false
 	}
 	if st := s.streams[l.Stream]; st != nil && st.part.open {
@@ -121,6 +124,9 @@ func (s *Source) directive(l container.Line) (*parse.Parser, bool) {
 	}
 	return parse.W3C(l.Text)
 }
+
+// mayBeDirective reports whether a line begins as one in W3C's format.
+func mayBeDirective(text []byte) bool { return len(text) > 0 && text[0] == '#' }
 
 // use makes a parser that of the lines that follow. What the streams held was flushed.
 func (s *Source) use(parser *parse.Parser) {

@@ -2,22 +2,28 @@ package input
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
+
+	"logstow/buffer"
 )
 
 // split runs text through a splitter in pieces of at most step bytes.
 func split(text []byte, limit, step int) (lines []string, sizes []int64) {
-	s := splitter{max: limit}
-	take := func(next func() (line, bool)) {
+	s := splitter{max: limit, large: NewLargeBuffers(1)}
+	defer s.giveBack()
+	take := func(next func() (line, int64, bool)) {
 		for {
-			l, ok := next()
+			l, size, ok := next()
 			if !ok {
 				return
 			}
-			lines, sizes = append(lines, string(l.text)), append(sizes, l.size)
+			lines, sizes = append(lines, string(l.text)), append(sizes, size)
 		}
 	}
 	for len(text) > 0 {
@@ -36,11 +42,11 @@ func TestSplitterKeepsEveryByte(t *testing.T) {
 	const seed = 7
 	r := rand.New(rand.NewPCG(seed, seed))
 	for range 50 {
-		text := make([]byte, r.IntN(3*readSize))
+		text := make([]byte, r.IntN(LargeRead))
 		for i := range text {
 			text[i] = "ab\r\n\xff\x00"[r.IntN(6)]
 		}
-		lines, sizes := split(text, DefaultMaxRecord, 1+r.IntN(2*readSize))
+		lines, sizes := split(text, DefaultMaxRecord, 1+r.IntN(4*readSize))
 		want := strings.TrimSuffix(string(text), "\n")
 		if len(text) > 0 && strings.Join(lines, "\n") != want {
 			t.Fatalf("seed %d: lines do not add up to the text", seed)
@@ -124,7 +130,114 @@ func TestSplitterMemory(t *testing.T) {
 	if len(s.buf) > DefaultMaxRecord+readSize {
 		t.Errorf("buffer grew to %d bytes", len(s.buf))
 	}
-	if l, _ := s.rest(); l.size != 50<<20 || l.whole != 50<<20 {
-		t.Errorf("size %d, whole %d", l.size, l.whole)
+	if l, size, _ := s.rest(); size != 50<<20 || l.whole != 50<<20 {
+		t.Errorf("size %d, whole %d", size, l.whole)
+	}
+}
+
+// A stream that fills the buffer is read in large pieces, as long as it has much and a large buffer is free.
+func TestSplitterReadsMuchAtOnce(t *testing.T) {
+	t.Parallel()
+	line := []byte(strings.Repeat("x", 99) + "\n")
+	// turn reads so many bytes, as many at once as there is space for, and returns the largest read.
+	turn := func(s *splitter, n int) (most int) {
+		t.Helper()
+		s.restore(partialLine{text: line[:50]})
+		for n > 0 {
+			space := s.space()
+			space = space[:min(n, len(space))]
+			for i := range space {
+				space[i] = line[i%len(line)]
+			}
+			s.filled(len(space))
+			for _, _, ok := s.next(); ok; _, _, ok = s.next() {
+			}
+			n -= len(space)
+			most = max(most, len(space))
+		}
+		s.detach()
+		return most
+	}
+	large := NewLargeBuffers(1)
+	a, b := splitter{max: DefaultMaxRecord, large: large}, splitter{max: DefaultMaxRecord, large: large}
+	for _, step := range []struct {
+		name     string
+		s        *splitter
+		n, most  int
+		giveBack bool
+	}{
+		{"little", &a, readSize / 2, readSize / 2, true},
+		{"much for the first time", &a, readSize + 1, readSize - 50, true},
+		{"much", &a, LargeRead, LargeRead, false},
+		{"another one has much for the first time", &b, LargeRead, readSize - 50, false},
+		{"another one has much", &b, LargeRead, readSize - 50, false},
+		{"much again", &a, LargeRead + 50, LargeRead + 50, true},
+		{"now the other one", &b, LargeRead, LargeRead, true},
+		{"little again", &a, 100, 100, true},
+		{"and again", &a, readSize, readSize - 50, true},
+	} {
+		if most := turn(step.s, step.n); most != step.most {
+			t.Errorf("%s: %d bytes at once, want %d", step.name, most, step.most)
+		}
+		if step.giveBack {
+			step.s.giveBack()
+			if len(step.s.buf) > readSize || step.s.borrowed != nil {
+				t.Errorf("%s: then it has a buffer of %d bytes", step.name, len(step.s.buf))
+			}
+		}
+	}
+	if len(large.free) > 0 {
+		t.Error("a large buffer is not returned")
+	}
+	turn(&a, LargeRead)
+	a.restore(partialLine{})
+	for _, n := range []int{LargeRead, 350} { // a stream that pauses
+		a.filled(len(a.space()[:n]))
+		for _, _, ok := a.next(); ok; _, _, ok = a.next() {
+		}
+	}
+	held := string(a.buf[a.start:a.end])
+	if a.space(); a.borrowed != nil || string(a.buf[a.start:a.end]) != held || len(large.free) > 0 {
+		t.Error("a stream that pauses keeps a large buffer, or loses what it held")
+	}
+	long := splitter{max: DefaultMaxRecord, large: large, much: true}
+	for range 5 * LargeRead / 100 { // one line, cut
+		long.filled(copy(long.space(), line[:99]))
+	}
+	if l, size, ok := long.rest(); !ok || len(l.text) > DefaultMaxRecord || size != 5*LargeRead/100*99 {
+		t.Errorf("a long line: %d bytes of %d", len(l.text), size)
+	}
+	if long.giveBack(); len(large.free) > 0 {
+		t.Error("behind a long line a large buffer is not returned")
+	}
+}
+
+// failingSink rejects everything.
+type failingSink struct{ Sink }
+
+func (failingSink) Append(context.Context, buffer.Chunk) (buffer.LSN, error) {
+	return 0, errors.New("refused")
+}
+
+// A Feed keeps no large buffer, whatever ends the reading.
+func TestFeedReturnsLargeBuffers(t *testing.T) {
+	t.Parallel()
+	large := NewLargeBuffers(1)
+	f, err := NewFeed(Options{Service: "web", Sink: failingSink{}, Large: large})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.split.much = true
+	if err := f.Read(t.Context(), f.NewSource("a"), strings.NewReader("line\n"), time.Time{}); err == nil {
+		t.Error("the sink's error is lost")
+	}
+	f.split.much = true
+	src := f.NewSource("b")
+	src.partial = partialLine{text: []byte("line")}
+	if err := f.End(t.Context(), src, time.Time{}); err == nil {
+		t.Error("the sink's error is lost")
+	}
+	if len(large.free) > 0 {
+		t.Error("a large buffer is not returned")
 	}
 }

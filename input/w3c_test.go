@@ -3,6 +3,7 @@ package input_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -54,6 +55,33 @@ func (s *w3cSink) add(c buffer.Chunk) {
 	}
 }
 
+// after is how many records were stored with the position of an index or before it.
+func (s *w3cSink) after(i int) int {
+	if i+1 < len(s.points) {
+		return s.counts[i+1]
+	}
+	return len(s.lines)
+}
+
+// readW3C reads a log to its end, from a position on.
+func readW3C(t *testing.T, opts input.Options, at input.Point, r io.Reader) *w3cSink {
+	t.Helper()
+	s := &w3cSink{}
+	opts.Sink = &chunkSink{&s.sink, s.add}
+	f := newFeed(t, opts)
+	src := f.Resume("u_ex.log", at, func(p input.Point) []buffer.Position {
+		s.points, s.counts = append(s.points, p), append(s.counts, len(s.lines))
+		return nil
+	})
+	if err := f.Read(t.Context(), src, r, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.End(t.Context(), src, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // wrapped are the lines of a text as a container runtime writes them: those of CRI that are no
 // directives in two parts.
 func wrapped(text string, format container.Format) string {
@@ -94,28 +122,12 @@ func testW3C(t *testing.T, rnd *rand.Rand, text string, joined bool) {
 	if joined {
 		opts.Lines.Multiline = multiline.Options{Auto: true}
 	}
-	// What follows each position that was stored, after what was stored with it.
 	read := func(at input.Point, small bool) *w3cSink {
-		s := &w3cSink{}
-		opts.Sink = &chunkSink{&s.sink, s.add}
-		f := newFeed(t, opts)
-		src := f.Resume("u_ex.log", at, func(p input.Point) []buffer.Position {
-			s.points, s.counts = append(s.points, p), append(s.counts, len(s.lines))
-			return nil
-		})
-		var r interface {
-			Read([]byte) (int, error)
-		} = strings.NewReader(text[at.Offset:])
+		var r io.Reader = strings.NewReader(text[at.Offset:])
 		if small {
 			r = iotest.OneByteReader(r)
 		}
-		if err := f.Read(t.Context(), src, r, time.Time{}); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.End(t.Context(), src, time.Time{}); err != nil {
-			t.Fatal(err)
-		}
-		return s
+		return readW3C(t, opts, at, r)
 	}
 	for _, small := range []bool{false, true} {
 		whole := read(input.Point{}, small)
@@ -126,14 +138,33 @@ func testW3C(t *testing.T, rnd *rand.Rand, text string, joined bool) {
 			t.Fatalf("%d positions", len(whole.points))
 		}
 		for i, at := range whole.points {
-			after := len(whole.lines)
-			if i+1 < len(whole.points) {
-				after = whole.counts[i+1]
-			}
 			rest := read(at, rnd.IntN(2) == 0)
-			if want := iisRecords()[after:]; !slices.Equal(want, rest.lines) {
+			if want := iisRecords()[whole.after(i):]; !slices.Equal(want, rest.lines) {
 				t.Errorf("joined %t, from %d on: %q, want %q", joined, at.Offset, rest.lines, want)
 			}
+		}
+	}
+}
+
+// The last part of a line is no directive, whatever it begins with, also after a restart behind which it is not read again.
+func TestW3CInParts(t *testing.T) {
+	t.Parallel()
+	const text = "2026-11-20T11:00:01.1Z stdout P a\n" +
+		"2026-11-20T11:00:01.0Z stderr P b\n" +
+		"2026-11-20T11:00:01.3Z stdout F #Fields: x\n" +
+		"2026-11-20T11:00:01.5Z stderr F c\n" +
+		"2026-11-20T11:00:01.7Z stdout F d\n"
+	opts := input.Options{Service: "web", Lines: input.Lines{Multiline: multiline.Options{Auto: true}}}
+	read := func(at input.Point) *w3cSink {
+		return readW3C(t, opts, at, iotest.OneByteReader(strings.NewReader(text[at.Offset:])))
+	}
+	whole := read(input.Point{})
+	if want := []string{" - a#Fields: ", " - d", " - bc"}; !slices.Equal(want, whole.lines) {
+		t.Fatalf("%q, want %q", whole.lines, want)
+	}
+	for i, at := range whole.points {
+		if want, rest := whole.lines[whole.after(i):], read(at); !slices.Equal(want, rest.lines) {
+			t.Errorf("from %+v on: %q, want %q", at, rest.lines, want)
 		}
 	}
 }

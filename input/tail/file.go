@@ -11,8 +11,8 @@ import (
 	"logstow/input"
 )
 
-// readQuota is the number of bytes read from one file before the next file is read.
-const readQuota = 1 << 20
+// readQuota is the number of bytes read from one file before the next file is read: one large read.
+const readQuota = input.LargeRead
 
 // file is a file that is being read.
 type file struct {

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"time"
 
 	"logstow/buffer"
+	"logstow/input"
 	"logstow/record"
 	"logstow/store/open"
 	shipping "logstow/upload"
@@ -51,7 +53,11 @@ func copyRecords(ctx context.Context, path string, buf *buffer.Buffer, pieces bo
 		chunk.Records = append(chunk.Records, record.Record{Time: now, Source: "input.log", Message: message})
 		now += int64(time.Microsecond) // so that times take the same space as those of the lines
 	}
-	space, held := make([]byte, 256<<10), 0
+	size := input.LargeRead // as the shipper reads
+	if pieces {
+		size = 256 << 10
+	}
+	space, held := make([]byte, size), 0
 	for {
 		n, err := f.Read(space[held:])
 		text := space[:held+n]
@@ -76,7 +82,7 @@ func copyRecords(ctx context.Context, path string, buf *buffer.Buffer, pieces bo
 		case err != nil:
 			return err
 		case held == len(space):
-			return errors.New("a line of more than 256 KiB")
+			return fmt.Errorf("a line of more than %d bytes", size)
 		}
 	}
 }
