@@ -72,12 +72,12 @@ type pipeline struct {
 	note    *noteWriter
 	// restoration is the state of lost positions.
 	restoration *restoration
-	// running are the inputs that are read, ended receives those that have ended, failures
-	// are the errors of the inputs, reloads receives the settings to change to.
-	running  []*running
-	ended    chan *running
-	failures []error
-	reloads  chan Settings
+	// running are the inputs that are read, ended receives those that have ended, failed
+	// are those that ended with an error, reloads receives the settings to change to.
+	running []*running
+	ended   chan *running
+	failed  []*running
+	reloads chan Settings
 }
 
 // Options are what a run gets from its process.

@@ -36,7 +36,7 @@ func Check(ctx context.Context, s Settings, getenv func(string) string, report f
 		rules, err := p.processor(in)
 		var r reader
 		if err == nil {
-			r, err = p.openInput(ctx, in, rules)
+			r, err = p.openInput(ctx, in, rules, p.buffer)
 		}
 		if err = checkOpened(report, r, err); err != nil {
 			usage = append(usage, atLine(in, err))

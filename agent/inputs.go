@@ -39,9 +39,9 @@ type stdinReader struct{ opts input.Options }
 func (r stdinReader) Run(ctx context.Context) error { return stdin.Run(ctx, os.Stdin, r.opts) }
 
 // openInput opens an input; it reads nothing yet, but a listener is bound. The reader
-// must be run or, if it has a Close, closed. Its records pass the processor, which may be nil.
-func (p *pipeline) openInput(ctx context.Context, in *config.Input, rules input.Processor) (reader, error) {
-	opts, err := p.inputOptions(in, rules)
+// must be run or, if it has a Close, closed. Its records pass the processor, which may be nil, on their way to the sink.
+func (p *pipeline) openInput(ctx context.Context, in *config.Input, rules input.Processor, sink input.Sink) (reader, error) {
+	opts, err := p.inputOptions(in, rules, sink)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (p *pipeline) processor(in *config.Input) (input.Processor, error) {
 	return process.New(rules)
 }
 
-func (p *pipeline) inputOptions(in *config.Input, rules input.Processor) (input.Options, error) {
+func (p *pipeline) inputOptions(in *config.Input, rules input.Processor, sink input.Sink) (input.Options, error) {
 	find, err := recognize.Compile(in.Rules)
 	if err != nil {
 		return input.Options{}, err
@@ -121,7 +121,7 @@ func (p *pipeline) inputOptions(in *config.Input, rules input.Processor) (input.
 		TimeFrom:  timeFrom(in),
 		Lines:     input.Lines{Format: in.Format, Multiline: *in.Multiline},
 		Recognize: recognize.Options{Zone: in.Zone, MaxAhead: in.MaxAhead, Rules: find, Parser: parser},
-		Sink:      p.sink(in.Kind), Stats: p.inputStats.For(string(in.Kind), in.Service, in.Address()), Log: p.log, Memory: p.receiving,
+		Sink:      sink, Stats: p.inputStats.For(string(in.Kind), in.Service, in.Address()), Log: p.log, Memory: p.receiving,
 		Large: p.large, Keys: p.keys, Process: rules,
 	}, nil
 }

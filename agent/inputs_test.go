@@ -25,7 +25,7 @@ func TestTimeFrom(t *testing.T) {
 	} {
 		in.Multiline = &multiline.Options{}
 		p := &pipeline{Settings: Settings{Once: true}}
-		opts, err := p.inputOptions(&in, nil)
+		opts, err := p.inputOptions(&in, nil, nil)
 		if err != nil || opts.TimeFrom != input.TimeLine {
 			t.Errorf("%s: %v %v", in.Kind, opts.TimeFrom, err)
 		}

@@ -14,7 +14,7 @@ import (
 // again. Then the policy for lost positions no longer applies: not to inputs that are added later,
 // and not to the next run. Safe for concurrent use.
 type restoration struct {
-	// waiting counts the inputs without new positions, and one until all inputs are open.
+	// waiting counts the inputs without new positions, those that have failed included, and one until all inputs are open.
 	waiting atomic.Int64
 	done    chan struct{}
 	finish  func()
@@ -34,14 +34,16 @@ func (r *restoration) release() {
 }
 
 // sink returns the sink of an input. While positions are lost, the restoration waits until the
-// input has committed positions. With Once that takes until the end of the run.
-func (p *pipeline) sink(kind config.Kind) input.Sink {
+// input has committed positions, or release is called since the input is gone: a second call does
+// nothing. With Once that takes until the end of the run.
+func (p *pipeline) sink(kind config.Kind) (sink input.Sink, release func()) {
 	keepsPositions := kind == config.KindFiles || kind == config.KindJournald
 	if p.Once || !keepsPositions || p.buffer.LostPositions() == buffer.UndecidedLost {
-		return p.buffer
+		return p.buffer, func() {}
 	}
 	p.restoration.waiting.Add(1)
-	return committingSink{p.buffer, sync.OnceFunc(p.restoration.release)}
+	release = sync.OnceFunc(p.restoration.release)
+	return committingSink{p.buffer, release}, release
 }
 
 // committingSink calls committed when positions were committed. The first that an input of

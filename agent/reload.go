@@ -85,6 +85,7 @@ func (p *pipeline) apply(ctx context.Context, again Settings) error {
 		p.Stores = before
 		return err
 	}
+	gone := slices.Concat(leave, p.failed) // what the new configuration still has of these is opened again
 	p.stop(leave)
 	stay := len(p.running)
 	opened, err := p.open(ctx, wanted)
@@ -106,6 +107,9 @@ func (p *pipeline) apply(ctx context.Context, again Settings) error {
 	applyMetrics()
 	p.LogMetrics = again.LogMetrics
 	p.setFlushInterval(again.FlushInterval)
+	for _, r := range gone {
+		r.release()
+	}
 	p.start(ctx, opened)
 	p.Inputs, p.Watch = again.Inputs, again.Watch
 	p.flusher.Configure(p.Watch)
@@ -188,8 +192,10 @@ func (p *pipeline) reopen(ctx context.Context, stopped []*running) {
 		}
 		if err != nil {
 			p.log.Error("cannot reopen an input", "input", r.spec.Kind, "service", r.spec.Service, "error", err)
-			p.failures = append(p.failures, err)
+			p.failed = append(p.failed, &running{spec: r.spec, release: r.release, err: err})
+			continue
 		}
+		r.release()
 		p.start(ctx, opened)
 	}
 }

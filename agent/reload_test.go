@@ -86,6 +86,28 @@ func (w *world) stored(name string) string {
 	return string(text)
 }
 
+// open opens store, buffer and uploader of a shipper that does not run.
+func (w *world) open() *pipeline {
+	w.t.Helper()
+	p := newPipeline(w.settings, Options{Log: slog.New(slog.DiscardHandler), Getenv: noEnv})
+	st, err := p.opened.open(w.t.Context(), p.Stores.All[0])
+	if err == nil {
+		err = p.openBuffer(w.t.Context())
+	}
+	if err == nil {
+		err = p.openUploader(st, nil)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() {
+		if err := errors.Join(p.buffer.Close(), p.opened.close()); err != nil {
+			w.t.Error(err)
+		}
+	})
+	return p
+}
+
 // start runs a shipper until stop, which returns its log and error.
 func (w *world) start() (p *pipeline, stop func() (log string, err error)) {
 	p, _, stop = w.startLogged()
@@ -255,7 +277,7 @@ func TestReloadSkipsNewStore(t *testing.T) {
 func TestInputEndsDuringReload(t *testing.T) {
 	t.Parallel()
 	failure := errors.New("input failed")
-	stays, leaves := &running{spec: config.Input{Kind: config.KindStdin}, err: failure}, &running{spec: config.Input{Kind: config.KindHTTP}}
+	stays, leaves := &running{spec: config.Input{Kind: config.KindStdin}, err: failure}, &running{spec: config.Input{Kind: config.KindHTTP}, release: func() {}}
 	leaving, cancel := context.WithCancel(t.Context())
 	stays.cancel, leaves.cancel = func() {}, cancel
 	s := Settings{Inputs: []config.Input{stays.spec}}
@@ -314,7 +336,7 @@ func TestReopen(t *testing.T) {
 	invalid := w.files("b.log")
 	invalid.Files.Exclude = []string{"["}
 	ctx, cancel := context.WithCancel(t.Context())
-	p.reopen(ctx, []*running{{spec: invalid}, {spec: w.files("a.log")}})
+	p.reopen(ctx, []*running{{spec: invalid, release: func() {}}, {spec: w.files("a.log"), release: func() {}}})
 	if len(p.running) != 1 {
 		t.Errorf("%d inputs run", len(p.running))
 	}
@@ -328,22 +350,7 @@ func TestReopen(t *testing.T) {
 func TestNoteOfChangedStores(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	p := newPipeline(w.settings, Options{Log: slog.New(slog.DiscardHandler), Getenv: noEnv})
-	st, err := p.opened.open(t.Context(), p.Stores.All[0])
-	if err == nil {
-		err = p.openBuffer(t.Context())
-	}
-	if err == nil {
-		err = p.openUploader(st, nil)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := errors.Join(p.buffer.Close(), p.opened.close()); err != nil {
-			t.Error(err)
-		}
-	}()
+	p := w.open()
 	p.note.update(func(n *Note) { n.setError(errors.New("no route to host")) })
 	var other sync.WaitGroup
 	other.Go(func() { p.note.update(func(*Note) {}) }) // for the race detector
@@ -396,43 +403,5 @@ func TestExpiries(t *testing.T) {
 	s.configure(Stores{All: []string{name}})
 	if got := s.expiries(); len(got) > 0 {
 		t.Errorf("unknown: %v", got)
-	}
-}
-
-// losePositions leaves a buffer that has the position of a file and whose log is damaged.
-func (w *world) losePositions() {
-	w.t.Helper()
-	dir := w.settings.BufferDir
-	leave(w.t, dir, "i", "web")
-	for _, path := range damageLogs(w.t, dir) {
-		if err := os.Remove(strings.TrimSuffix(path, ".log") + ".copy"); err != nil {
-			w.t.Fatal(err)
-		}
-	}
-}
-
-// The policy for lost positions ends when the inputs have new positions: it does not apply to
-// inputs that are added later.
-func TestLostPositionsAreRestored(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.losePositions()
-	w.append("a.log", "old\n")
-	w.append("b.log", "added\n")
-	w.settings.OnLostPositions = buffer.SkipLost
-	p, stop := w.start()
-	reload(p, w.settings, w.settings) // it runs
-	await.Until(t, patience, "the positions are not lost any more", func() bool { return p.buffer.LostPositions() == buffer.UndecidedLost })
-	again := w.settings
-	again.Inputs = append(again.Inputs[:1:1], w.files("b.log"))
-	reload(p, again, again)
-	w.append("a.log", "new\n")
-	log, err := stop()
-	if err == nil || !strings.Contains(err.Error(), "positions of the inputs were lost") {
-		t.Errorf("%v\n%s", err, log)
-	}
-	text := w.stored("s")
-	if strings.Count(text, "added") != 1 || strings.Count(text, "new") != 1 || strings.Contains(text, "old") {
-		t.Errorf("stored: %q\n%s", text, log)
 	}
 }

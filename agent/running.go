@@ -16,9 +16,11 @@ type running struct {
 	spec   config.Input
 	reader reader
 	// rules process its records.
-	rules  *process.Switch
-	cancel context.CancelFunc
-	err    error // set when it has ended
+	rules *process.Switch
+	// release ends the waiting for its positions if they were lost.
+	release func()
+	cancel  context.CancelFunc
+	err     error // set when it has ended
 }
 
 // open opens inputs, which read nothing yet. After an error none is left open.
@@ -39,17 +41,20 @@ func (p *pipeline) openOne(ctx context.Context, spec config.Input) (*running, er
 		return nil, err
 	}
 	rules := process.NewSwitch(processor)
-	reader, err := p.openInput(ctx, &spec, rules)
+	sink, release := p.sink(spec.Kind)
+	reader, err := p.openInput(ctx, &spec, rules, sink)
 	if err != nil {
+		release()
 		return nil, err
 	}
-	return &running{spec: spec, reader: reader, rules: rules}, nil
+	return &running{spec: spec, reader: reader, rules: rules, release: release}, nil
 }
 
 // closeInputs closes inputs that were opened and not started.
 func closeInputs(opened []*running) error {
 	var errs []error
 	for _, r := range opened {
+		r.release()
 		if c, ok := r.reader.(io.Closer); ok {
 			errs = append(errs, c.Close())
 		}
@@ -119,7 +124,11 @@ func (p *pipeline) read(ctx context.Context) error {
 		p.log.Warn("interrupted: the inputs were not read to their end")
 		return ErrInterrupted
 	}
-	return errors.Join(p.failures...)
+	var errs []error
+	for _, r := range p.failed {
+		errs = append(errs, r.err)
+	}
+	return errors.Join(errs...)
 }
 
 // remove removes an input that has ended. Its failure does not end the others.
@@ -127,7 +136,7 @@ func (p *pipeline) remove(r *running) {
 	p.running = slices.DeleteFunc(p.running, func(other *running) bool { return other == r })
 	r.cancel()
 	if r.err != nil {
-		p.failures = append(p.failures, r.err)
+		p.failed = append(p.failed, r)
 	}
 }
 

@@ -62,11 +62,11 @@ func Sample(ctx context.Context, in *config.Input, lines io.Reader, now, ref tim
 	if err != nil {
 		return nil, &SettingsError{err}
 	}
-	opts, err := p.inputOptions(in, rules)
+	opts, err := p.inputOptions(in, rules, discard{})
 	if err != nil {
 		return nil, &SettingsError{err}
 	}
-	opts.Sink, opts.Now = discard{}, func() time.Time { return now }
+	opts.Now = func() time.Time { return now }
 	if opts, err = opts.WithDefaults(); err != nil {
 		return nil, &SettingsError{err}
 	}
