@@ -60,24 +60,39 @@ func (e errNoStore) Error() string {
 // earlier configuration. A create that may have been applied there must be found there, so such a
 // batch waits for its store.
 func (s *Uploader) destinationOf(ctx context.Context, name string) (*destination, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if name == s.current.name {
-		return s.current, nil
-	}
-	if d := s.others[name]; d != nil {
+	if d := s.known(name); d != nil {
 		return d, nil
 	}
 	if s.opts.Stores == nil {
 		return nil, errNoStore{name, errors.New("it is not a configured store")}
 	}
-	st, err := s.opts.Stores(ctx, name)
+	st, err := s.opts.Stores(ctx, name) // without the lock: a store that is repaired first takes long
 	if err != nil {
 		return nil, errNoStore{name, err}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d := s.get(name); d != nil {
+		return d, nil // opened by two senders
 	}
 	d := newDestination(name, st, &s.opts)
 	s.others[name] = d
 	return d, nil
+}
+
+// known is the destination with a name, nil if it has not been opened.
+func (s *Uploader) known(name string) *destination {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.get(name)
+}
+
+// get is known with the lock held.
+func (s *Uploader) get(name string) *destination {
+	if name == s.current.name {
+		return s.current
+	}
+	return s.others[name]
 }
 
 // routedQueue holds the batches of a store with its own senders.

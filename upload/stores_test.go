@@ -233,3 +233,31 @@ func TestUploadRoute(t *testing.T) {
 		exactlyOnce(t, st, batches/3)
 	}
 }
+
+// A store that takes long to open, as one that is repaired, stops neither the batches of others nor the metrics.
+func TestUploadSlowOpening(t *testing.T) {
+	t.Parallel()
+	quick, slow := openStore(t), openStore(t)
+	b := openBuffer(t)
+	const batches = 10
+	fillMany(t, b, batches)
+	var routed atomic.Int64
+	opened := make(chan struct{})
+	s := upload.New(upload.Options{
+		Buffer: b, Store: quick, StoreName: "quick",
+		Route: func(string, string) string { return []string{"slow", "quick"}[routed.Add(1)%2] },
+		Stores: func(context.Context, string) (store.Store, error) {
+			<-opened
+			return slow, nil
+		},
+	})
+	done := make(chan error, 1)
+	go func() { done <- s.Run(t.Context()) }()
+	await.Until(t, time.Minute, "the other store has its batches", func() bool { return s.Stats().Segments == batches/2 })
+	close(opened)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	exactlyOnce(t, quick, batches/2)
+	exactlyOnce(t, slow, batches/2)
+}

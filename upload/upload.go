@@ -39,7 +39,8 @@ type Options struct {
 	// change of the configuration; default Store.String().
 	StoreName string
 	// Stores opens another store by such a name, for batches that may have been stored there by an
-	// earlier run; its provider closes what it opened. Nil opens none.
+	// earlier run; its provider closes what it opened. Two calls at once with one name return the
+	// same store. Nil opens none.
 	Stores func(ctx context.Context, name string) (store.Store, error)
 	// Route is the name of the store for a new batch, for Stores to open. Safe for concurrent use.
 	// Nil is Store for all.
