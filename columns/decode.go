@@ -140,8 +140,9 @@ func (d *Decoder) numbers(p *Page, r *reader, count int) error {
 		if err := d.plane(r, buf); err != nil {
 			return err
 		}
+		dense, shift := dense[:len(buf)], 8*i%64 // what the compiler need not check
 		for j, b := range buf {
-			dense[j] += int64(uint64(b) << (8 * i))
+			dense[j] += int64(uint64(b) << shift)
 		}
 	}
 	if planes > 7 || low >= maxValue-1<<(8*planes) {

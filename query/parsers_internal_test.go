@@ -61,8 +61,8 @@ func (g *lines) renew() {
 
 // remember adds values of fields to those that conditions use.
 func (g *lines) remember(fields map[string]field.Value) {
-	for name, v := range fields {
-		if text := string(v.Text); utf8.ValidString(text) && strings.IndexFunc(text, unicode.IsControl) < 0 && regexp.MustCompile(`^[a-z_.]+$`).MatchString(name) && !slices.Contains([]string{"time", "message", "noise", "bytes", "thread"}, name) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if text := string(fields[name].Text); utf8.ValidString(text) && strings.IndexFunc(text, unicode.IsControl) < 0 && regexp.MustCompile(`^[a-z_.]+$`).MatchString(name) && !slices.Contains([]string{"time", "message", "noise", "bytes", "thread"}, name) {
 			g.values = append(g.values, namedValue{name, text})
 		}
 	}
@@ -241,18 +241,49 @@ func (g *lines) condition(depth int) condition {
 
 // comparison is one with a number.
 func (g *lines) comparison(name string) condition {
-	number := regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 	n := int64(g.IntN(700))
 	operator := g.one(">=", "<", "==", "!=")
 	return condition{fmt.Sprint(name, " ", operator, " ", n), func(f map[string]field.Value) int {
 		v := f[name]
-		x, ok := new(big.Rat).SetString(string(v.Text))
-		if v.Kind != field.Number && v.Kind != field.Bare || !number.Match(v.Text) || !ok {
+		x, ok := rational(string(v.Text))
+		if v.Kind != field.Number && v.Kind != field.Bare || !ok {
 			return 0
 		}
 		c := x.Cmp(new(big.Rat).SetInt64(n))
 		return truthOf(map[string]bool{">=": c >= 0, "<": c < 0, "==": c == 0, "!=": c != 0}[operator])
 	}}
+}
+
+// rational is the number in a text, for comparisons with one below 1000: big.Rat takes no exponent beyond a million, which
+// one hexadecimal word in thousands has, so that a greater one is replaced by one that is great enough.
+func rational(text string) (*big.Rat, bool) {
+	number := regexp.MustCompile(`^(-?[0-9]+(?:\.[0-9]+)?)(?:[eE]([-+]?[0-9]+))?$`).FindStringSubmatch(text)
+	if number == nil {
+		return nil, false
+	}
+	exponent, err := strconv.Atoi(cmp.Or(number[2], "0"))
+	if err != nil || max(exponent, -exponent) > field.MaxExponent {
+		return nil, false
+	}
+	return new(big.Rat).SetString(fmt.Sprintf("%se%d", number[1], min(max(exponent, -1000), 1000)))
+}
+
+// A number with a great exponent is compared as any other.
+func TestGreatExponents(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{"i5e12345678d": true, "i5e999999d": true, "i0e12345678d": false, "i282d": false, "i283d": true} {
+		w := newWorld(t, rand.New(rand.NewPCG(1, 2)), false)
+		w.parse = `pattern/1 'i<ip>d'`
+		w.add("web", "i", 2000, w.batch(), []record.Record{{Time: 1, Level: record.Info, Source: "s", Message: []byte(text)}})
+		found := got(t, w.query(Selection{From: time.Unix(0, 0), To: time.Unix(3600, 0), Where: []string{"ip >= 283"}}, Options{Plan: PlanList}))
+		if (len(found) == 1) != want {
+			t.Errorf("%s: found %q", text, found)
+		}
+		x, ok := rational(text[1 : len(text)-1])
+		if !ok || (x.Cmp(big.NewRat(283, 1)) >= 0) != want {
+			t.Errorf("%s: the reference has %v", text, ok)
+		}
+	}
 }
 
 // duration is a comparison with a constant with a unit.
@@ -348,7 +379,7 @@ func TestLongParsers(t *testing.T) {
 				if !slices.Equal(want, found) {
 					missing := slices.DeleteFunc(slices.Clone(want), func(l string) bool { return slices.Contains(found, l) })
 					extra := slices.DeleteFunc(slices.Clone(found), func(l string) bool { return slices.Contains(want, l) })
-					t.Fatalf("%q of %v by %s: found %d, want %d\nmissing %.5q\nextra %.5q", sel.Where, sel.Parser, plan, len(found), len(want), missing, extra)
+					t.Fatalf("%q of %v by %s: found %d, want %d\nmissing %.400q\nextra %.400q", sel.Where, sel.Parser, plan, len(found), len(want), missing, extra)
 				}
 				filtered += q.Report().BlocksFiltered + q.Report().SegmentsFiltered
 			}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"logstow/query/aggregate/aggregatetest"
@@ -16,6 +17,10 @@ import (
 // Once a temporary file cannot be written, the segments that follow are not read: each would be a request.
 func TestStatsEndsWithTemporaryFile(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, statsEndWithTemporaryFile) // a read takes time, but waits for all that goes on without one
+}
+
+func statsEndWithTemporaryFile(t *testing.T) {
 	w := newWorld(t, rand.New(rand.NewPCG(4, 4)), false)
 	const segments = 1000
 	n := 0

@@ -25,9 +25,16 @@ var version = "dev" //nolint:gochecknoglobals // the linker writes it
 // process stays below 128 MiB.
 const memoryLimit = 96 << 20
 
+// gcPercent is how much the heap grows between collections, unless GOGC is set: the limit bounds it, and with Go's 100
+// collections take a fifth of a query of 20 ms.
+const gcPercent = 400
+
 func main() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the program at once, whatever it waits for.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"syscall"
@@ -123,6 +124,9 @@ func runServe(ctx context.Context, c *ucli.Context, env environment) (err error)
 		return err
 	}
 	env.limitMemory(serveMemory)
+	if env.getenv("GOGC") == "" {
+		debug.SetGCPercent(100) // it runs for long, with a cache: its heap is worth collecting
+	}
 	log := slog.New(logging.NewHandler(env.stderr, env.err.terminal()))
 	ctx = retry.WithReporter(ctx, func(a retry.Attempt) { log.Warn(a.String()) })
 	running := context.WithoutCancel(ctx) // stores are open until the last request has ended

@@ -2,6 +2,7 @@ package where_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,11 +56,12 @@ func (g *generator) line() (refValue, string) {
 	case 0:
 		path, status := g.one("/a", "/b"), g.one("200", "500")
 		v := refValue{kind: object}
-		for name, item := range map[string]refValue{
+		items := map[string]refValue{
 			"ip": {kind: bare, s: "10.0.0.7"}, "time": {}, "method": {kind: text, s: "GET"}, "path": {kind: text, s: path}, "protocol": {kind: text, s: "HTTP/1.1"},
 			"status": {kind: bare, s: status}, "bytes": {kind: bare, s: "12"}, "a": {kind: bare, s: "7"},
-		} {
-			v.names, v.items = append(v.names, name), append(v.items, item)
+		}
+		for _, name := range slices.Sorted(maps.Keys(items)) {
+			v.names, v.items = append(v.names, name), append(v.items, items[name])
 		}
 		return v, fmt.Sprintf("10.0.0.7 - - [20/Nov/2026:12:00:00 +0000] \"GET %s HTTP/1.1\" %s 12 \"-\" \"-\" a=7\n", path, status)
 	case 1:

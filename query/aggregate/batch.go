@@ -40,6 +40,7 @@ type Batcher struct {
 	// rows are all numbers of records, order those of a step that are selected, sorted the same by code, and ends
 	// where each code ends in it.
 	ends        []uint32
+	tally       tally
 	order, rows []uint32
 	sorted      []uint32
 	// entries are the entries, of the fields that are read as numbers.
@@ -48,7 +49,7 @@ type Batcher struct {
 	// What is known of the field of an index, -1 for none, in the records of a group: how many have each entry, and
 	// those whose value is in the planes; once they are summed their least, their greatest and their sum.
 	of             int
-	counts         [columns.MaxEntries]uint64
+	counts         [columns.MaxEntries]uint32
 	inPlane, some  []uint32
 	summed         bool
 	low, high, sum int64
@@ -206,8 +207,12 @@ func (x *Batcher) addStep(b *Batch, start int64, from, end int) error {
 	}
 	x.ends = slices.Grow(x.ends[:0], x.total)[:x.total]
 	clear(x.ends)
-	for _, i := range rows {
-		x.ends[x.codes[i]]++
+	if len(rows) == end-from {
+		addTally(&x.tally, x.ends, x.codes[from:end])
+	} else {
+		for _, i := range rows {
+			x.ends[x.codes[i]]++
+		}
 	}
 	sum := uint32(0)
 	for code, n := range x.ends {
@@ -237,9 +242,7 @@ func (x *Batcher) addCounts(b *Batch, start int64, from, end int) error {
 	clear(x.ends)
 	switch {
 	case len(x.codes) > 0 && b.Selected == nil:
-		for _, code := range x.codes[from:end] {
-			x.ends[code]++
-		}
+		addTally(&x.tally, x.ends, x.codes[from:end])
 	case len(x.codes) > 0:
 		for i, code := range x.codes[from:end] {
 			if b.Selected[from+i] {
@@ -339,9 +342,12 @@ func (x *Batcher) count(page *columns.Page, input int, records []uint32) {
 	x.of, x.summed, x.inPlane = input, false, nil
 	counts := x.counts[:len(page.Entries)]
 	clear(counts)
-	if page.IDs == nil {
-		counts[0] = uint64(len(records))
-	} else {
+	switch {
+	case page.IDs == nil:
+		counts[0] = uint32(len(records))
+	case len(records) == len(page.IDs):
+		addTally(&x.tally, counts, page.IDs)
+	default:
 		for _, i := range records {
 			x.counts[page.IDs[i]]++
 		}
@@ -351,7 +357,7 @@ func (x *Batcher) count(page *columns.Page, input int, records []uint32) {
 	}
 	switch {
 	case page.Plane < 0 || counts[page.Plane] == 0:
-	case counts[page.Plane] == uint64(len(records)):
+	case int(counts[page.Plane]) == len(records):
 		x.inPlane = records
 	default:
 		x.some = x.some[:0]
@@ -365,7 +371,7 @@ func (x *Batcher) count(page *columns.Page, input int, records []uint32) {
 }
 
 // addDistinct adds the different values of the records that were counted.
-func (x *Batcher) addDistinct(page *columns.Page, state []byte, counts []uint64) {
+func (x *Batcher) addDistinct(page *columns.Page, state []byte, counts []uint32) {
 	add := func(text []byte) {
 		hi, lo := metro.Hash128(text, hashSeed)
 		if hi|lo == 0 {
@@ -385,7 +391,7 @@ func (x *Batcher) addDistinct(page *columns.Page, state []byte, counts []uint64)
 }
 
 // addNumbers adds a number n times.
-func (x *Batcher) addNumbers(s *stat, state []byte, v exact.Number, n uint64) {
+func (x *Batcher) addNumbers(s *stat, state []byte, v exact.Number, n uint32) {
 	switch s.kind {
 	case minimum, maximum:
 		x.table.addExtreme(s.kind, state, v)

@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -73,7 +74,9 @@ func TestQuantileBound(t *testing.T) {
 	r := testrand.New(t)
 	const compute = "p0(f), p1(f), p25(f), p50(f), p90(f), p99(f), p99.9(f), p100(f)"
 	fractions := []Fraction{{0, 100}, {1, 100}, {25, 100}, {50, 100}, {90, 100}, {99, 100}, {999, 1000}, {100, 100}}
-	for name, f := range distributions(r) {
+	all := distributions(r)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		f := all[name]
 		numbers := make([]float64, ExactValues+1+r.IntN(10_000))
 		texts := make([][]byte, len(numbers))
 		for i := range numbers {
@@ -138,7 +141,8 @@ func TestDistinctBound(t *testing.T) {
 		"bytes":    func(i int) string { return string([]byte{byte(i), byte(i >> 8), byte(i >> 16)}) },
 		"random":   func(int) string { return strconv.FormatUint(r.Uint64(), 36) },
 	}
-	for name, shape := range shapes {
+	for _, name := range slices.Sorted(maps.Keys(shapes)) {
+		shape := shapes[name]
 		for _, n := range []int{ExactDistinct + 1, 30_000, 150_000} {
 			texts := make([][]byte, 0, n+n/10)
 			for i := range n {

@@ -22,11 +22,29 @@ func OrderedParallel[T, R any](ctx context.Context, w Window, items iter.Seq[T],
 		result chan R
 		weight int64
 	}
+	type call struct {
+		item   T
+		result chan<- R
+	}
 	return func(yield func(R) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		var wg sync.WaitGroup
 		defer wg.Wait()
 		defer cancel()
+		// A goroutine makes one call after the other: a new one for each would have to grow its stack each time.
+		calls := make(chan call)
+		defer close(calls)
+		start := func(c call) {
+			select {
+			case calls <- c: // one is idle
+			default:
+				wg.Go(func() {
+					for ok := true; ok; c, ok = <-calls {
+						c.result <- f(ctx, c.item)
+					}
+				})
+			}
+		}
 		next, stop := iter.Pull(items)
 		defer stop()
 		var queue []slot
@@ -39,7 +57,7 @@ func OrderedParallel[T, R any](ctx context.Context, w Window, items iter.Seq[T],
 					break
 				}
 				s := slot{make(chan R, 1), weigh(item)}
-				wg.Go(func() { s.result <- f(ctx, item) })
+				start(call{item, s.result})
 				queue = append(queue, s)
 				bytes += s.weight
 			}

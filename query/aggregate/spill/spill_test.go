@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -50,16 +51,14 @@ func TestSorter(t *testing.T) {
 	for range 60 {
 		dir := t.TempDir()
 		records := randomRecords(r, 1+r.IntN(3000))
-		keys := make([]string, 0, len(records))
-		for key := range records {
-			keys = append(keys, key)
-		}
+		keys := slices.Sorted(maps.Keys(records))
+		r.Shuffle(len(keys), func(i, k int) { keys[i], keys[k] = keys[k], keys[i] })
 		limit := 0
 		if r.IntN(2) == 0 {
 			limit = 1 + r.IntN(2*len(keys))
 		}
 		s := NewSorter(dir, 1+int64(r.IntN(100_000)), limit)
-		for _, key := range keys { // in random order
+		for _, key := range keys {
 			if err := s.Put([]byte(key), []byte(records[key])); err != nil {
 				t.Fatal(err)
 			}
