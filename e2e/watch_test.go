@@ -62,7 +62,8 @@ type watched struct {
 	*rig
 	watchedRun
 	processes []*process
-	// shift is how much earlier than written lines are dated, so that an hour begins in the middle.
+	// hour is the hour that begins in the middle of the dates of lines, shift how much earlier than written they are dated.
+	hour  time.Time
 	shift time.Duration
 
 	mu sync.Mutex
@@ -77,18 +78,16 @@ type watched struct {
 }
 
 func newWatched(t *testing.T, azure bool, run watchedRun) *watched {
-	w := &watched{
+	return &watched{
 		rig: newRig(t, azure), watchedRun: run, lines: map[string]time.Time{}, by: map[string]int{},
 		printed: map[string]time.Time{}, times: map[string]int{}, killed: map[int][]time.Time{},
+		// Batches of the hour before are sealed seconds after this, which must be past: nothing is, before there is a watch.
+		hour: time.Now().Add(-5 * time.Second).Truncate(time.Hour),
 	}
-	// The hour must not really end before there is a watch: the batches of the hour before would be sealed.
-	if left := time.Until(time.Now().Truncate(time.Hour).Add(time.Hour)); left < run.unwatched+30*time.Second {
-		time.Sleep(left)
-	}
-	middle := time.Now().Add(run.unwatched + run.lasts/2)
-	w.shift = middle.Sub(middle.Truncate(time.Hour))
-	return w
 }
+
+// date dates lines from now on so that the hour begins after a while.
+func (w *watched) date(in time.Duration) { w.shift = time.Now().Add(in).Sub(w.hour) }
 
 func (w *watched) path(i int) string { return filepath.Join(w.logs, fmt.Sprintf("app-%d.log", i)) }
 
@@ -167,6 +166,7 @@ func (w *watched) missing() (lines []string) {
 func (w *watched) run() {
 	t := w.t
 	w.must(t, "shipper", "run", "--once", "--service", "other", "--instance", "pod", "--buffer-dir", w.buffer, w.file("other.log", "the store exists\n"))
+	w.date(w.unwatched + w.lasts)
 	for i := range w.shippers {
 		w.write(i)
 		w.processes = append(w.processes, w.launch(i))
@@ -209,6 +209,7 @@ func (w *watched) run() {
 
 // writeAll writes lines, kills shippers and compacts.
 func (w *watched) writeAll() {
+	w.date(w.lasts / 2)
 	began := time.Now()
 	killed, compacted := began, began
 	var compacting sync.WaitGroup
