@@ -8,6 +8,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -201,6 +203,56 @@ func TestBudget(t *testing.T) {
 	b.Give(7)
 	if err := <-waited; err != nil {
 		t.Error(err)
+	}
+}
+
+// What is returned does not pile up, whether the runtime collects or not.
+func TestBudgetGarbage(t *testing.T) { //nolint:paralleltest // it measures the memory of the process
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	const size, part = 32 << 20, 4 << 20
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	b := listen.NewBudget(size, listen.NewBudget(size, nil))
+	before, most := heap(), int64(0)
+	for range 100 {
+		if !b.Take(part) {
+			t.Fatal("not available")
+		}
+		garbage := make([]byte, part)
+		most = max(most, heap()-before)
+		runtime.KeepAlive(garbage)
+		b.Give(part)
+	}
+	if most > size+listen.MaxGarbage+1<<20 {
+		t.Errorf("%d bytes at the peak", most)
+	}
+}
+
+// Garbage that the runtime has collected is not collected again.
+func TestBudgetCollected(t *testing.T) { //nolint:paralleltest // it counts the collections of the process
+	const size, times = 1 << 20, 3 * (1 + listen.MaxGarbage>>20)
+	b := listen.NewBudget(size, nil)
+	forced := func() uint32 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.NumForcedGC
+	}
+	before := forced()
+	for range times {
+		if !b.Take(size) {
+			t.Fatal("not available")
+		}
+		b.Give(size)
+		runtime.GC()
+		for b.Uncollected() > 0 {
+			runtime.Gosched()
+		}
+	}
+	if n := forced() - before; n != times {
+		t.Errorf("%d collections, %d of them were asked for", n, times)
 	}
 }
 
