@@ -117,8 +117,8 @@ func (b *Budget) watch() {
 	}
 	returned := b.returned.Load()
 	runtime.AddCleanup(&struct{ _ *Budget }{}, func(returned int64) {
-		b.isCollected(returned)
 		b.watching.Store(false)
+		b.isCollected(returned)
 	}, returned)
 }
 
