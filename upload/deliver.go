@@ -28,7 +28,7 @@ func (r *run) deliver(ctx context.Context, d *destination, b *buffer.Batch) erro
 		case errors.As(err, &reason):
 			return r.retrySeparately(ctx, d, b, reason)
 		case err != nil:
-			b.Return()
+			r.requeue(b)
 			return err
 		}
 		r.s.delivered(d, b, attempt)
@@ -42,7 +42,7 @@ func (r *run) enqueueIndex(ctx context.Context, d *destination, b *buffer.Batch)
 	case r.index(ctx, d) <- b:
 		return nil
 	case <-ctx.Done():
-		b.Return()
+		r.requeue(b)
 		return context.Cause(ctx)
 	}
 }

@@ -132,7 +132,7 @@ func (r *run) sendRouted(ctx context.Context, name string) error {
 			return err
 		})
 		if err != nil {
-			b.Return()
+			r.requeue(b)
 		} else {
 			err = r.deliver(ctx, d, b)
 		}
@@ -149,9 +149,7 @@ func (r *run) abandon(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.routed[name]
-	for _, b := range e.waiting {
-		b.Return()
-	}
+	r.undelivered = append(r.undelivered, e.waiting...)
 	e.waiting = nil
 	e.leave(r, name)
 }

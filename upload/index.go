@@ -40,15 +40,17 @@ type indexer struct {
 
 // writeIndex writes the entities of incoming batches until the channel is closed and all are
 // written, ctx ends, or it gives up (see [Options].RetryFor).
-func (s *Uploader) writeIndex(ctx context.Context, d *destination, incoming <-chan *buffer.Batch) error {
-	x := &indexer{s: s, d: d}
+func (r *run) writeIndex(ctx context.Context, d *destination, incoming <-chan *buffer.Batch) error {
+	x := &indexer{s: r.s, d: d}
 	more := incoming
 	written := make(chan outcome, 1)
 	defer func() {
 		if x.group != nil { // writing ends with ctx
 			x.group = (<-written).left
 		}
-		x.requeue()
+		for _, b := range append(x.group, x.pending...) {
+			r.requeue(b)
+		}
 	}()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -80,7 +82,7 @@ func (s *Uploader) writeIndex(ctx context.Context, d *destination, incoming <-ch
 			n := min(len(x.pending), maxIndexGroup)
 			x.group, x.pending = x.pending[:n:n], x.pending[n:]
 			group := x.group
-			go func() { written <- s.writeGroup(ctx, d, group) }()
+			go func() { written <- r.s.writeGroup(ctx, d, group) }()
 		case o := <-written:
 			x.pending, x.group = append(o.left, x.pending...), nil
 			if ctx.Err() != nil {
@@ -244,11 +246,4 @@ func (s *Uploader) acknowledge(b *buffer.Batch) error {
 	err := b.Done()
 	crashpoint.Here("upload.after-done")
 	return err
-}
-
-// requeue returns unfinished batches to the buffer.
-func (x *indexer) requeue() {
-	for _, b := range append(x.group, x.pending...) {
-		b.Return()
-	}
 }

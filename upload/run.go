@@ -28,6 +28,9 @@ type run struct {
 	indexes map[*destination]chan *buffer.Batch
 	// suspects counts batches that are retried apart from the senders.
 	suspects int
+	// undelivered are the batches that are returned to the buffer when all goroutines have ended: what is returned before is taken
+	// again by a sender that does not know yet that the run ends.
+	undelivered []*buffer.Batch
 }
 
 // upload uploads a buffer until it is drained and everything is stored and indexed.
@@ -54,6 +57,9 @@ func (s *Uploader) upload(ctx context.Context, b *buffer.Buffer, workers int) er
 		return nil
 	})
 	err := g.Wait()
+	for _, b := range r.undelivered {
+		b.Return()
+	}
 	if ctx.Err() != nil && err != nil {
 		for _, d := range s.destinations() {
 			err = d.indexOutage.wrap(d.blobOutage.wrap(err))
@@ -77,7 +83,7 @@ func (r *run) work(ctx context.Context) error {
 		case err == nil:
 			err = r.dispatch(ctx, b)
 		case ctx.Err() != nil:
-			b.Return()
+			r.requeue(b)
 			err = context.Cause(ctx)
 		default:
 			err = r.retrySeparately(ctx, nil, b, suspectFile(err))
@@ -98,6 +104,13 @@ func (r *run) dispatch(ctx context.Context, b *buffer.Batch) error {
 	return r.deliver(ctx, own, b)
 }
 
+// requeue returns a batch that is not delivered to the buffer once all goroutines have ended. An error that ends the run follows.
+func (r *run) requeue(b *buffer.Batch) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.undelivered = append(r.undelivered, b)
+}
+
 // index is the channel to the goroutine that writes the entities of a store.
 func (r *run) index(ctx context.Context, d *destination) chan<- *buffer.Batch {
 	r.mu.Lock()
@@ -106,17 +119,7 @@ func (r *run) index(ctx context.Context, d *destination) chan<- *buffer.Batch {
 	if !ok {
 		index = make(chan *buffer.Batch)
 		r.indexes[d] = index
-		r.group.Go(func() error {
-			err := r.s.writeIndex(ctx, d, index)
-			// Not before it returns: an error ends the senders, which would take a batch that is given back again.
-			r.group.Go(func() error {
-				for b := range index { // that no worker took
-					b.Return()
-				}
-				return nil
-			})
-			return err
-		})
+		r.group.Go(func() error { return r.writeIndex(ctx, d, index) })
 	}
 	return index
 }

@@ -88,7 +88,7 @@ func (r *run) retrySeparately(ctx context.Context, d *destination, b *buffer.Bat
 	r.mu.Unlock()
 	if many { // but not until it is delivered: if all senders retried suspects, nothing would show that storage accepts others
 		if err := retry.Sleep(ctx, r.s.opts.Backoff.Max); err != nil {
-			b.Return()
+			r.requeue(b)
 			return err
 		}
 	}
@@ -116,14 +116,14 @@ func (r *run) retrySuspect(ctx context.Context, d *destination, b *buffer.Batch,
 		if limit := s.opts.RetryFor; limit > 0 {
 			left := limit - time.Since(began)
 			if left <= 0 {
-				b.Return()
+				r.requeue(b)
 				return fmt.Errorf("gave up after %v and %d tries: %w", limit, failures, last.reason)
 			}
 			wait = min(wait, left)
 		}
 		s.batchOutage.failed(last.reason, wait)
 		if err := retry.Sleep(ctx, wait); err != nil {
-			b.Return()
+			r.requeue(b)
 			return err
 		}
 		// Others that are delivered during the attempt prove nothing: the cause may have gone meanwhile.
@@ -137,7 +137,7 @@ func (r *run) retrySuspect(ctx context.Context, d *destination, b *buffer.Batch,
 			err = context.Cause(ctx)
 		}
 		if ctx.Err() != nil || !errors.As(err, &last) {
-			b.Return()
+			r.requeue(b)
 			return err
 		}
 		if failures+1 < last.tries() || !last.confirmed(othersDelivered) {
