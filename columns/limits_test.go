@@ -141,6 +141,21 @@ func TestFieldsWithoutColumns(t *testing.T) {
 	}
 }
 
+// A block with a number that is too long for the bounds has no page.
+func TestNumberTooLongForBounds(t *testing.T) {
+	t.Parallel()
+	all, _ := built(2, 1000, 10, columns.Options{}, func(block, i int) string {
+		return fmt.Sprintf(`{"long":%s}`, strings.Repeat("1", columns.MaxNumber+block*(i%2)))
+	})
+	c := all[slices.Index(names(all), "long")]
+	if c.Pages[0] == nil || len(c.Least[0]) != columns.MaxNumber {
+		t.Errorf("numbers of %d digits: page %x", columns.MaxNumber, c.Pages[0])
+	}
+	if c.Pages[1] != nil || c.Least[1] != "" || c.Greatest[1] != "" {
+		t.Errorf("one digit more: page %x, numbers from %s to %s", c.Pages[1], c.Least[1], c.Greatest[1])
+	}
+}
+
 // A text that is no record leaves its block without pages.
 func TestTextThatIsNoRecord(t *testing.T) {
 	t.Parallel()

@@ -27,7 +27,10 @@ func (c *collector) page(e *encoder) (p encoded, ok bool) {
 			return n, true
 		}
 	}
-	return p, ok
+	if !ok {
+		return encoded{}, false
+	}
+	return p, true
 }
 
 // dictionaryPage encodes values as entries.
