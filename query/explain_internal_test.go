@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/query/internal/querytest"
 	"logstow/record"
 )
 
@@ -93,5 +94,38 @@ func TestExplainLevelsOfSeveralStores(t *testing.T) {
 	reasons, err := q.Explain(t.Context(), p, false)
 	if err != nil || len(reasons) != 1 || reasons[0].Code != "level" || !strings.Contains(reasons[0].Text, ": INFO 1") {
 		t.Errorf("%v, %v", reasons, err)
+	}
+}
+
+// Where columns show that no record matches, the text of one block is read, which explains it.
+func TestExplainByColumns(t *testing.T) {
+	t.Parallel()
+	w, _ := sortWorld(t)
+	sel := querytest.Everything()
+	sel.To = sel.To.AddDate(100, 0, 0)
+	ways := map[string]func(*Query, *Plan) error{
+		"count":    func(q *Query, p *Plan) error { _, err := q.Count(t.Context(), p); return err },
+		"sort":     func(q *Query, p *Plan) error { sorted(t, q, p, "n"); return nil },
+		"distinct": func(q *Query, p *Plan) error { distinctValues(t, q, p, "m"); return nil },
+	}
+	for where, want := range map[string]string{"same > 1": "field-type", "n == '1'": "field-type", "same.x > 1 and n < 0": "field-missing", "n < 0": "where"} {
+		sel := sel
+		sel.Limit, sel.Where = 5, []string{where}
+		for name, ask := range ways {
+			q, p := w.planned(sel, Options{})
+			if err := ask(q, p); err != nil {
+				t.Fatal(err)
+			}
+			if r := q.Report(); r.BlocksRead != 1 || r.BlocksRead+r.BlocksExcluded+r.BlocksColumns != r.BlocksTotal {
+				t.Errorf("%s, %s: of %d blocks %d read, %d excluded, %d from columns", where, name, r.BlocksTotal, r.BlocksRead, r.BlocksExcluded, r.BlocksColumns)
+			}
+			reasons, err := q.Explain(t.Context(), p, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(reasons) != 1 || reasons[0].Code != want {
+				t.Errorf("%s, %s: %v, want %s", where, name, reasons, want)
+			}
+		}
 	}
 }

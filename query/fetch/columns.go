@@ -33,11 +33,11 @@ func (f *Fetcher) prune(ctx context.Context, s *segmentColumns, blocks []segment
 	}
 	conditions := f.Matcher.ColumnConditions()
 	if conditions {
-		blocks = slices.DeleteFunc(blocks, func(b segment.Block) bool { return f.outOfBounds(s, b) && f.exclude(b) })
+		blocks = slices.DeleteFunc(blocks, func(b segment.Block) bool { return f.outOfBounds(s, b) && f.exclude(s, b) })
 	}
 	f.loadColumns(ctx, s, blocks)
 	if conditions && (f.Matcher.Selection.Columns != nil || !f.textless()) {
-		blocks = slices.DeleteFunc(blocks, func(b segment.Block) bool { return f.noneMatch(ctx, s, b) && f.exclude(b) })
+		blocks = slices.DeleteFunc(blocks, func(b segment.Block) bool { return f.noneMatch(ctx, s, b) && f.exclude(s, b) })
 	}
 	return blocks
 }
@@ -78,13 +78,21 @@ func (f *Fetcher) noneMatch(ctx context.Context, s *segmentColumns, b segment.Bl
 }
 
 // exclude records that a block is left out; it returns false if its text is to be read for the sample.
-func (f *Fetcher) exclude(b segment.Block) bool {
-	if f.findings.WantsSample() {
+func (f *Fetcher) exclude(s *segmentColumns, b segment.Block) bool {
+	if f.isSample(s, b) {
 		return false
 	}
 	f.findings.AddRejections(match.Rejections{match.StageWhere: b.Records})
 	f.Recorder.BlocksExcluded.Add(1)
 	return true
+}
+
+// isSample reports whether the text of a block without matches is to be read for the sample. Once it is, it stays so.
+func (f *Fetcher) isSample(s *segmentColumns, b segment.Block) bool {
+	if f.findings.WantsSample() {
+		s.sample.Store(int64(b.Index) + 1)
+	}
+	return s.sample.Load() == int64(b.Index)+1
 }
 
 // segmentColumns are the columns of one segment. Safe for concurrent use.
@@ -100,6 +108,8 @@ type segmentColumns struct {
 	// output finds the inputs of records; nil unless the segment is an output of compaction.
 	output *outputReader
 	noted  atomic.Bool
+	// sample is the index of the block that is read for the sample, plus 1; 0 if it is of another segment.
+	sample atomic.Int64
 
 	mu   sync.Mutex
 	data map[columns.Name]*columnData

@@ -126,7 +126,7 @@ func (f *Fetcher) FromColumns(ctx context.Context, t *Task, use func(sel match.S
 	cols := f.blockColumns(ctx, w, t.columns, t.Block)
 	sel, ok := w.columns.Select(&t.Block, f.checks(t), cols)
 	rejected := w.columns.TakeRejections()
-	if !ok || sel.Count == 0 && f.findings.WantsSample() {
+	if !ok || sel.Count == 0 && f.isSample(t.columns, t.Block) {
 		return false
 	}
 	ok, err := use(sel, cols)
@@ -159,7 +159,7 @@ func (f *Fetcher) Inspect(ctx context.Context, t *Task, use func(sel match.Selec
 	case !ok:
 	case sel.Count > 0:
 		use(sel, cols)
-	case !f.findings.WantsSample():
+	case !f.isSample(t.columns, t.Block):
 		f.findings.AddRejections(rejected)
 		f.Skip(t)
 		return false
