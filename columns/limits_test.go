@@ -156,6 +156,25 @@ func TestNumberTooLongForBounds(t *testing.T) {
 	}
 }
 
+// Few numbers of other decimal places do not take a block its page.
+func TestNumbersOfOtherPlaces(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(1, 2))
+	all, _ := built(1, 5000, 10, columns.Options{}, func(_, i int) string {
+		fixed, trimmed := fmt.Sprintf("%.2f", rnd.Float64()*1e4), fmt.Sprint(float64(rnd.IntN(1e6))/100)
+		switch i {
+		case 100:
+			fixed = "0"
+		case 200:
+			fixed, trimmed = "0.12345", "-1.50"
+		}
+		return fmt.Sprintf(`{"fixed":%s,"trimmed":%s}`, fixed, trimmed)
+	})
+	if got, want := names(all)[3:], []string{"fixed", "trimmed"}; !slices.Equal(got, want) {
+		t.Errorf("columns %v, want %v", got, want)
+	}
+}
+
 // A text that is no record leaves its block without pages.
 func TestTextThatIsNoRecord(t *testing.T) {
 	t.Parallel()

@@ -102,7 +102,7 @@ func (c *collector) numberPage(e *encoder) (p encoded, ok bool) {
 	return p, ok
 }
 
-// form is the form of most of the numbers.
+// form is the form that most of the numbers fit.
 func (c *collector) form() Numbers {
 	var kinds [planeEntry]int
 	for i := range c.entries {
@@ -114,13 +114,27 @@ func (c *collector) form() Numbers {
 	if kinds[field.Bare] > kinds[field.Number] {
 		n.Kind = field.Bare
 	}
-	least := MaxScale
+	most, trimmed := 0, 0
+	var places [MaxScale + 1]int // the numbers by their decimal places
 	for i := range c.entries {
-		if en := &c.entries[i]; en.number && en.kind == n.Kind {
-			n.Scale, least = max(n.Scale, int(en.places)), min(least, int(en.places))
+		en := &c.entries[i]
+		if !en.number || en.kind != n.Kind {
+			continue
+		}
+		most = max(most, int(en.places))
+		places[en.places]++
+		if en.places == 0 || c.texts[en.to-1] != '0' {
+			trimmed++
 		}
 	}
-	n.Trimmed = least < n.Scale
+	for scale, count := range places {
+		if count >= places[n.Scale] {
+			n.Scale = scale
+		}
+	}
+	if trimmed > places[n.Scale] {
+		n.Scale, n.Trimmed = most, true
+	}
 	return n
 }
 
