@@ -129,3 +129,23 @@ func TestExplainByColumns(t *testing.T) {
 		}
 	}
 }
+
+// A field that no record has is noted, also if columns have all that was needed.
+func TestMissingFieldsByColumns(t *testing.T) {
+	t.Parallel()
+	w, _ := sortWorld(t)
+	sel := querytest.Everything()
+	sel.To = sel.To.AddDate(100, 0, 0)
+	sel.Where = []string{"not has(tenth)"}
+	q, p := w.planned(sel, Options{})
+	_, sum := distinctValues(t, q, p, "tenth")
+	if r := q.Report(); !sum.Unseen || r.BlocksRead != 0 || r.BlocksColumns == 0 {
+		t.Fatalf("%+v, %+v", sum, r)
+	}
+	if got := q.MissingFields([]string{"tenth"}); len(got) != 1 || got[0].Code != "field-missing" || !strings.Contains(got[0].Text, `"tenth" does not occur in the records that match`) {
+		t.Errorf("%v", got)
+	}
+	if got := q.MissingFields(nil); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+}
