@@ -41,6 +41,9 @@ func ParseColumns(v string) ([]string, error) {
 	fields := make([]string, len(names))
 	for i, n := range names {
 		switch {
+		case strings.EqualFold(n.Text, ColumnsAuto) || strings.EqualFold(n.Text, ColumnsOff):
+			return nil, hint.Wrap(fmt.Errorf("%s: auto and off stand alone, in lower case", n.Text),
+				"a field of the message that is called so is field(%s)", strconv.Quote(n.Text))
 		case n.Fixed != "":
 			return nil, hint.Wrap(fmt.Errorf("%s is no field of the message", n.Text),
 				"level, source and time are columns without being named; a field of the message that is called %s is %s", n.Text, field.WriteName(n.Text))
