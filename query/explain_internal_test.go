@@ -149,3 +149,39 @@ func TestMissingFieldsByColumns(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// How many records match everything but the expression is said if it is known.
+func TestExplainUnreadRecords(t *testing.T) {
+	t.Parallel()
+	w, _ := sortWorld(t)
+	for name, c := range map[string]struct {
+		change func(*Selection)
+		want   string
+	}{
+		"columns":  {func(*Selection) {}, "removed all 4000 records that match everything else"},
+		"level":    {func(s *Selection) { s.Levels = 1 << 2 }, "removed all records that match everything else"},
+		"source":   {func(s *Selection) { s.Sources = []string{"a*"} }, "removed all records that match everything else"},
+		"text":     {func(s *Selection) { s.Patterns = []string{"same"} }, "removed all records that match everything else"},
+		"unread":   {func(s *Selection) { s.Patterns = []string{"nothing"} }, "is true for none of "},
+		"excluded": {func(s *Selection) { s.Excludes = []string{"x"} }, "is true for none of "},
+	} {
+		sel := querytest.Everything()
+		sel.To = sel.To.AddDate(100, 0, 0)
+		sel.Where = []string{"n < 0"}
+		c.change(&sel)
+		q, p := w.planned(sel, Options{})
+		if n, err := q.Count(t.Context(), p); err != nil || n != 0 {
+			t.Fatal(n, err)
+		}
+		if q.Report().BlocksExcluded == 0 {
+			t.Errorf("%s: no block is excluded", name)
+		}
+		reasons, err := q.Explain(t.Context(), p, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(reasons) != 1 || !strings.HasPrefix(reasons[0].Text, "--where "+c.want) {
+			t.Errorf("%s: %v, want %q", name, reasons, c.want)
+		}
+	}
+}

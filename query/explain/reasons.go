@@ -244,7 +244,11 @@ func (x *explanation) conditions() {
 		x.add("source-unknown", "no source matches %s; %s", quoted(x.sel.Sources), nearestOr(x.sel.Sources[0], x.sources))
 	case len(x.wantedInstances) > 0 && len(x.otherInstances) > 0:
 		x.add("instance-unknown", "the range has no records of instance %q; %s", x.wantedInstances[0], nearestOr(x.wantedInstances[0], x.otherInstances))
-	case n[match.StageWhere] > 0 && len(x.reasons) > 0: // its fields are explained
+	case n[match.StageWhere]+n[match.StageUnread] > 0 && len(x.reasons) > 0: // its fields are explained
+	case n[match.StageWhere] > 0 && n[match.StageUnread] > 0:
+		x.add("where", "--where removed all records that match everything else")
+	case n[match.StageUnread] > 0:
+		x.add("where", "--where is true for none of %s that may match everything else", count(n[match.StageUnread], "record"))
 	case n[match.StageWhere] > 0:
 		x.add("where", "--where removed %s", allOf(n[match.StageWhere], "record that matches everything else", "records that match everything else"))
 	case n[match.StageTemplate] > 0:

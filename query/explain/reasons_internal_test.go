@@ -84,6 +84,8 @@ func TestExplain(t *testing.T) {
 		"value in another case":       {match.Selection{Where: []string{"a == 'X'"}}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: field.String, Equal: []string{"X"}}, kinds: map[field.Kind]int{field.String: 3}, values: []string{"x", "y"}}), "value-unknown"},
 		"short value":                 {match.Selection{Where: []string{"a == 'u1'"}}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: field.String, Equal: []string{"u1"}}, kinds: map[field.Kind]int{field.String: 3}, values: []string{"u2", "u3"}}), "where"},
 		"misspelled value":            {match.Selection{Where: []string{"a == 'retyr'"}}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: field.String, Equal: []string{"retyr"}}, kinds: map[field.Kind]int{field.String: 3}, values: []string{"retry"}}), "value-unknown"},
+		"where, unread":               {match.Selection{Where: []string{"a"}, Patterns: []string{"x"}}, with(some, func(e *Evidence) { e.rejected = rejected(3, 2, 10, 7) }), "where"},
+		"where, some unread":          {match.Selection{Where: []string{"a"}}, with(some, func(e *Evidence) { e.rejected = rejected(9, 2, 10, 7) }), "where"},
 		"any kind":                    {match.Selection{Where: []string{"a"}}, sampleOf(some, use("a", field.Missing, map[field.Kind]int{field.Composite: 3})), "where"},
 		"nothing sampled":             {match.Selection{Where: []string{"a > 1"}}, with(sampleOf(some, use("a", field.Number, nil)), func(e *Evidence) { e.sample.records = 0 }), "where"},
 	} {

@@ -82,9 +82,22 @@ func (f *Fetcher) exclude(s *segmentColumns, b segment.Block) bool {
 	if f.isSample(s, b) {
 		return false
 	}
-	f.findings.AddRejections(match.Rejections{match.StageWhere: b.Records})
+	rejected := match.Rejections{match.StageWhere: b.Records}
+	if c := f.checksOf(s.source, b); c.Time || c.Level || c.Source {
+		rejected = match.Rejections{match.StageUnread: b.Records}
+	}
+	f.addRejected(rejected)
 	f.Recorder.BlocksExcluded.Add(1)
 	return true
+}
+
+// addRejected records what columns rejected. If the text decides, too, it may reject what they did by an expression.
+func (f *Fetcher) addRejected(rejected match.Rejections) {
+	if !f.Matcher.ColumnsSuffice() {
+		rejected[match.StageUnread] += rejected[match.StageWhere]
+		rejected[match.StageWhere] = 0
+	}
+	f.findings.AddRejections(rejected)
 }
 
 // isSample reports whether the text of a block without matches is to be read for the sample. Once it is, it stays so.

@@ -160,7 +160,7 @@ func (f *Fetcher) Inspect(ctx context.Context, t *Task, use func(sel match.Selec
 	case sel.Count > 0:
 		use(sel, cols)
 	case !f.isSample(t.columns, t.Block):
-		f.findings.AddRejections(rejected)
+		f.addRejected(rejected)
 		f.Skip(t)
 		return false
 	}

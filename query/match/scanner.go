@@ -30,6 +30,8 @@ const (
 	StageExclude
 	StageTemplate
 	StageWhere
+	// StageUnread is StageWhere for records that are not read: other conditions may reject them, too.
+	StageUnread
 	Stages
 )
 
