@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -166,6 +167,27 @@ func TestOncePipe(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"pipe: one"}, s.take()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Waiting for the writer of a named pipe can be interrupted, too.
+func TestOncePipeWithoutWriter(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- newTailer(t, newSink(), tail.Options{Paths: []string{path}, Once: true}).Run(ctx) }()
+	cancel()
+	select {
+	case err := <-done:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("it still waits")
 	}
 }
 

@@ -2,6 +2,7 @@ package tail
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -93,19 +94,37 @@ func (t *tracker) admit(c *candidate) (f *file, decided bool, err error) {
 	return t.execute(c, a), a.verb != wait, nil
 }
 
-// openCandidate opens a file unless it is open. It waits for the writer of a pipe. renamed
-// reports that another file is at its path now.
+// openPipe opens a pipe, and does nothing for other files. The writer of a named pipe is waited for until ctx is done.
+func (c *candidate) openPipe(ctx context.Context) error {
+	if !c.pipe {
+		return nil
+	}
+	type result struct {
+		f   *os.File
+		err error
+	}
+	opened := make(chan result, 1)
+	go func() {
+		f, err := os.Open(cmp.Or(c.shown, c.path))
+		opened <- result{f, err}
+	}()
+	select {
+	case r := <-opened:
+		if r.err == nil {
+			c.content = r.f
+		}
+		return r.err
+	case <-ctx.Done(): // without a writer the goroutine waits until the process ends
+		return ctx.Err()
+	}
+}
+
+// openCandidate opens a file unless it is open. renamed reports that another file is at its path now.
 func (t *tracker) openCandidate(c *candidate) (renamed bool, err error) {
 	if c.content != nil {
 		return false, nil
 	}
-	path, e := cmp.Or(c.shown, c.path), c.entry
-	var f *os.File
-	if c.pipe {
-		f, err = os.Open(path)
-	} else {
-		f, e, err = openFile(path)
-	}
+	f, e, err := openFile(cmp.Or(c.shown, c.path))
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !t.opts.Once:
 		return true, nil
