@@ -40,23 +40,24 @@ func fieldsCommand(env environment) *ucli.Command {
 logq fields --since 2h -l error+ --where 'status >= 500' --top 10
 logq fields --since 1d -o json --all`,
 		ArgsUsage: "[PATTERN...]",
-		Description: fmt.Sprintf(`Prints which fields the messages of the records have that query would print
-(logq query --help has the rules of the selection): the name as --fields, --by and --where take it, the types of its values, coverage (the
-share of the records that have it), the number of different values, and the most
-frequent ones with their shares of the records that have the field. Coverage is of
-the records of all selected services together. Without a range it is the last
-hour; of --file all records.
+		Description: fmt.Sprintf(`Prints the fields in the messages of the records that query would print (logq query
+--help has the rules of the selection): the name as used in --fields, --by and
+--where, the types of its values, coverage (the share of the records that have the
+field), the number of different values, and the most frequent values with their
+shares of the records that have the field. Coverage refers to the records of all
+selected services together. The default range is the last hour; with --file, all
+records.
 
-Of more than about %d records a sample is read, which is spread over the range;
-standard error then has its size, and --all reads everything. At most 2000 fields
-and 1000 values of each are kept, the most frequent ones: a number of values like
->1000 is a lower bound, and shares after ~ are, too.
+Of more than about %d records, a sample that is spread over the range is read, and
+its size is printed on standard error; --all reads everything. At most 2000 fields
+and 1000 values of each are kept, the most frequent ones: a number of values such as
+>1000 and shares marked with ~ are lower bounds.
 
 Exit status: 0 found, 1 no record matched or none has fields, 2 wrong command line,
 3 incomplete or failed, 4 access denied, 130 interrupted.`, sampleRecords),
 		Flags: slices.Concat(fileFlag(), selectionFlags(), cli.Categorize(categoryOutput,
-			&ucli.IntFlag{Name: "top", Value: topValues, Usage: "`N`: number of values to print of each field"},
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object a line) or csv (one line a value)"},
+			&ucli.IntFlag{Name: "top", Value: topValues, Usage: "`N`: number of values to print per field"},
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object per line) or csv (one line per value)"},
 			&ucli.BoolFlag{Name: "explain", Usage: "also report the plan, bytes read and estimated cost on standard error"},
 		), limitFlags(), cli.Categorize(categoryLimits,
 			&ucli.BoolFlag{Name: "all", Usage: "read all records, not a sample"},

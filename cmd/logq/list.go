@@ -23,7 +23,7 @@ import (
 func servicesCommand(env environment) *ucli.Command {
 	return &ucli.Command{
 		Name:  "services",
-		Usage: "print the names of the services that have logs, one a line",
+		Usage: "print the names of the services that have logs, one per line",
 		UsageText: `logq services
 logq services --store /var/lib/logs
 logq services --store azblob://logs --auth msi`,
@@ -83,15 +83,15 @@ func segmentsCommand(env environment) *ucli.Command {
 		UsageText: `logq segments -s shop
 logq segments --since yesterday -o json
 logq segments --from 2026-11-20 --to 2026-11-21`,
-		Description: `Prints of each segment the name, the times of its first and last record, the
-number of records, their size as text (RAW) and as stored, in bytes, the number of
-records of each level, instance and class. Segments that compaction has merged into
-another are not printed; with -o json that one has their number.
+		Description: `Prints for each segment its name, the times of its first and last record, the number
+of records, their size as text (RAW) and as stored, in bytes, the number of records
+of each level, instance and class. Segments that compaction has merged into another
+one are not printed; with -o json the merged segment has their number.
 
 Exit status: 0 found, 1 no segment matches, 2 wrong command line, 3 incomplete or
 failed, 4 access denied, 130 interrupted.`,
 		Flags: slices.Concat(storeFlags(), rangeFlags(), cli.Categorize(categoryOutput,
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, or json (one object a line); both use UTC without --tz"})),
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, or json (one object per line); both use UTC without --tz"})),
 		Action: quietPipe(func(c *ucli.Context) error { return listSegments(c, env) }),
 	}
 }

@@ -29,17 +29,18 @@ logq patterns --since 3h --before '1 hour ago' -n 10
 logq patterns --from -26h --before -25h --after -2h --to -1h -l warn+`,
 		ArgsUsage: "[PATTERN...]",
 		Description: fmt.Sprintf(`Groups the records that query would print (logq query --help has the rules of the
-selection) by the template of their message: its constant words, with %s for what varies. Prints for each template the number
-of records, their share of all selected records, the times of the first and the
-last record, and an example. Of a JSON or logfmt message the template is that of
-its text (msg, message, log), of several lines that of the first.
+selection) by the template of their message: its constant words, with %s for what
+varies. Prints for each template the number of records, their share of all selected
+records, the times of the first and the last record, and an example. The template of
+a JSON or logfmt message is that of its text (msg, message, log), the template of a
+message of several lines that of its first line.
 
---before and --after compare two ranges: --from A --before B --after C --to D
-prints what differs between A to B and C to D, with records per hour: new
-templates, those that are gone, and those of which there are at least twice or
-at most half as many per hour, with at least 10 records in the range with more.
-One of the two flags sets both. Without --to the second range ends now. Without
-a range it is the last hour; of --file all records.
+--before and --after compare two ranges: --from A --before B --after C --to D prints
+the differences between A to B and C to D, with records per hour: templates that are
+new or gone, and templates that are at least twice or at most half as frequent and
+have at least 10 records in one of the ranges. One of the two flags sets both.
+Without --to the second range ends now. The default range is the last hour; with
+--file, all records.
 
 logq query --pattern TEMPLATE prints the records of a template. As %[1]s matches
 any text, they include those of templates that are more specific.
@@ -50,8 +51,8 @@ Exit status: 0 found, 1 nothing matched or nothing changed, 2 wrong command line
 			&ucli.StringFlag{Name: "before", Usage: "`TIME`: end of the first of two ranges to compare, exclusive (default: that of --after)"},
 			&ucli.StringFlag{Name: "after", Usage: "`TIME`: start of the second of two ranges to compare (default: that of --before)"},
 		), cli.Categorize(categoryOutput,
-			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first templates, in a comparison of each kind", DefaultText: "30 in a table, else all"},
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object a line) or csv; json and csv use UTC without --tz"},
+			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first N templates; in a comparison, of each kind", DefaultText: "30 in a table, else all"},
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object per line) or csv; json and csv use UTC without --tz"},
 			&ucli.BoolFlag{Name: "explain", Usage: "also report the plan, bytes read and estimated cost on standard error"},
 		), limitFlags()),
 		Action: quietPipe(func(c *ucli.Context) error { return runPatterns(c.Context, c, env) }),

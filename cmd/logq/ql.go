@@ -21,33 +21,33 @@ import (
 func qlCommand(env environment) *ucli.Command {
 	return &ucli.Command{
 		Name:  "ql",
-		Usage: "answer a LogQL query",
+		Usage: "run a LogQL query",
 		UsageText: `logq ql --since 2h '{service_name="shop"} |= "timeout" | json | status >= 500'
 logq ql --since 1d 'sum by (level) (count_over_time({service="shop"}[1d]))'
 logq ql --since 6h --step 5m 'sum by (level) (rate({service="shop"}[5m]))'`,
 		ArgsUsage: "QUERY",
-		Description: `Answers a query in LogQL, the language of Grafana Loki, as logq serve does.
-docs/logql.md has what of the language exists and what differs from Loki.
+		Description: `Runs a query in LogQL, the language of Grafana Loki, as logq serve does.
+docs/logql.md lists what is supported and what differs from Loki.
 
 A log query prints the records of the range, the oldest first. A metric query is
-evaluated at the end of the range, --to or now; with --step it is evaluated at
-every multiple of the step in the range. A window [5m] at a time t has the
-records from 5 minutes before t up to t, which is excluded.
+evaluated at the end of the range, --to or now; with --step it is evaluated at every
+multiple of the step in the range. A window [5m] at a time t contains the records
+from 5 minutes before t up to t, t excluded.
 
-The labels of records are service_name, level and instance; a selector may also
-name source. | json and | logfmt make labels of the fields of messages.
+The labels of records are service_name, level and instance; a selector may also use
+source. | json and | logfmt turn the fields of messages into labels.
 
--o table prints log records as text: time, level, service and message, separated
-by TABs. json is an object a line, loki the answer of Loki's API, which is
-printed also if nothing is found, and holds all records in memory.
+-o table prints log records as text: time, level, service and message, separated by
+TABs. json prints one object per line, loki the response of Loki's API, which is
+printed even if nothing is found and which holds all records in memory.
 
 Exit status: 0 found, 1 nothing found, 2 wrong command line or query, 3 incomplete
 or failed, 4 access denied, 130 interrupted.`,
 		Flags: slices.Concat(storeFlags(), timeFlags(), cli.Categorize(categoryOutput,
 			&ucli.StringFlag{Name: "step", Usage: "`DURATION`: evaluate a metric query at every step of the range, such as 1m (default: once, at its end)"},
 			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first N records (default: all)"},
-			&ucli.BoolFlag{Name: "newest", Usage: "print the newest record first; with -n the newest N"},
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: qlTable, Usage: "`FORMAT`: table, csv, json (one object a line) or loki; all but table use UTC without --tz"},
+			&ucli.BoolFlag{Name: "newest", Usage: "print the newest record first; with -n, the newest N"},
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: qlTable, Usage: "`FORMAT`: table, csv, json (one object per line) or loki; all but table use UTC without --tz"},
 			&ucli.BoolFlag{Name: "explain", Usage: "also report the plan, bytes read and estimated cost on standard error"},
 		), limitFlags()),
 		Action: quietPipe(func(c *ucli.Context) error { return runQL(c.Context, c, env) }),

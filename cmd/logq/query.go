@@ -19,22 +19,22 @@ func queryCommand(env environment) *ucli.Command {
 		&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT`: raw, text, json, flat, csv, parquet, pretty or template=TEXT; all but pretty use UTC without --tz (default: pretty on a terminal, else text)"},
 		&cli.ListFlag{Name: "fields", Commas: true, Usage: "`NAME`: print only these columns: time, level, service, source, instance, message or fields of the message; a list, repeatable"},
 		&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first N matches; with -f, end after them (default: all)"},
-		&ucli.BoolFlag{Name: "newest", Usage: "print the newest record first; with -n the newest N"},
+		&ucli.BoolFlag{Name: "newest", Usage: "print the newest record first; with -n, the newest N"},
 		&ucli.IntFlag{Name: "tail", Usage: "`N`: print only the last N records, oldest first; with -f, before new ones"},
 		&ucli.IntFlag{Name: "after-context", Aliases: []string{"A"}, Usage: "`N`: print N records of the same source and instance after each match, at most an hour away"},
 		&ucli.IntFlag{Name: "before-context", Aliases: []string{"B"}, Usage: "`N`: print N records of the same source and instance before each match, at most an hour away"},
 		&ucli.IntFlag{Name: "context", Aliases: []string{"C"}, Usage: "`N`: both -A and -B, which override it"},
-		&cli.ListFlag{Name: "sort", Commas: true, Usage: "`ITEM`: print in the order of a field's values: NAME, or NAME desc for the largest first; with -n the first N; a list, repeatable"},
+		&cli.ListFlag{Name: "sort", Commas: true, Usage: "`ITEM`: print in the order of a field's values: NAME, or NAME desc for the largest first; with -n, the first N; a list, repeatable"},
 		&ucli.StringFlag{Name: "distinct", Usage: "`NAME`: print only the different values of a field, with their counts in json and csv"},
 		&ucli.BoolFlag{Name: "count", Usage: "print only the number of matching records"},
 		&ucli.StringFlag{Name: "color", Value: "auto", Usage: "`MODE`: colour levels, services and matches: auto (on a terminal), always or never"},
-		&ucli.BoolFlag{Name: "wrap", Usage: "print long lines whole in pretty, instead of cutting them at the terminal's width"},
+		&ucli.BoolFlag{Name: "wrap", Usage: "in pretty, wrap long lines instead of cutting them at the terminal's width"},
 		&ucli.BoolFlag{Name: "explain", Usage: "also report the plan, bytes read and estimated cost on standard error; as JSON with -o json"},
 	), cli.Categorize(categoryFollow,
-		&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "poll for new segments and print their records, until interrupted; before, those of a given range or --tail"},
+		&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "poll for new segments and print their records, until interrupted; with a range or --tail, print those records first"},
 		&ucli.StringFlag{Name: "follow-window", Usage: "`DURATION`: maximum age of records that arrive late and are still printed (default: 2h)"},
 		&ucli.StringFlag{Name: "follow-interval", Usage: "`DURATION`: interval between polls (default: 1s while shippers respond to watches, else 2s)"},
-		&ucli.BoolFlag{Name: "no-watch", Usage: "with -f create no watches, which have shippers flush early: only read"},
+		&ucli.BoolFlag{Name: "no-watch", Usage: "with -f, do not create watches, which make shippers flush early"},
 	), freshFlag(), limitFlags(), memoryFlag("records of --sort and values of --distinct"))
 	return &ucli.Command{
 		Name:  "query",
@@ -43,33 +43,33 @@ func queryCommand(env environment) *ucli.Command {
 logq query --since 1d --where 'status >= 500' --sort 'took_ms desc' -n 20
 logq query --from '2026-11-20 15:04' --to '2026-11-20 15:06' -C 3 order-12345`,
 		ArgsUsage: "[PATTERN...]",
-		Description: `Prints the records of a time range, of all selected services in one order of
-time. A record matches when its message contains every PATTERN, matches every
-REGEXP, contains no excluded TEXT and meets all other flags of the selection. An
-identifier (at least seven letters, digits and _, with a digit, joined by . - or
-:) matches as a whole: order-12345 does not find order-123456, except with
---substring. Of other texts any part of a message matches.
+		Description: `Prints the records of a time range, of all selected services in order of time. A
+record matches when its message contains every PATTERN, matches every REGEXP,
+contains no excluded TEXT and meets all other flags of the selection. A PATTERN that
+is an identifier (at least seven letters, digits and _, with a digit, joined by . -
+or :) matches whole identifiers: order-12345 does not find order-123456, except with
+--substring. Other patterns match anywhere in the message.
 
-EXPR compares fields with ==, !=, <, <=, >, >=, in, contains, startsWith,
-endsWith and matches (a regular expression), joined by and, or, not: level >=
-"warn" and has(user). time, level, service, source and instance are those of the
-record. docs/where.md has the rest.
+EXPR compares fields with ==, !=, <, <=, >, >=, in, contains, startsWith, endsWith
+and matches (a regular expression), joined by and, or, not: level >= "warn" and
+has(user). time, level, service, source and instance are those of the record.
+docs/where.md describes the rest.
 
-Without a range it is the last hour; of --file all records. A range without an
-end reaches an hour past now, for clocks that are ahead. Flags may stand before
-or after patterns; -- ends them. Values are taken as typed; lists are split at
-commas outside quotes and brackets.
+The default range is the last hour; with --file, all records. A range without an end
+extends to an hour past now, for clocks that are ahead. Flags may be given before or
+after patterns; -- ends the flags. Lists are split at commas outside quotes and
+brackets.
 
 -o raw prints the message as logged, text the time, level, source and message
-separated by TABs, json an object a record, flat the same with the fields of the
-message, csv a header and a line a record. A template is Go's:
+separated by TABs, json one object per record, flat the same with the fields of the
+message, csv a header and one line per record. A template is a Go template:
 template='{{.time}} {{.message}}'.
 
 A pipe that is closed early (logq ... | head) ends the query with status 0.
 
-Exit status: 0 found, 1 nothing matched, 2 wrong command line, 3 incomplete
-(what could be read is printed, what could not is named), 4 access denied, 130
-interrupted.`,
+Exit status: 0 found, 1 nothing matched, 2 wrong command line, 3 incomplete (what
+could be read is printed, and what could not be read is reported), 4 access denied,
+130 interrupted.`,
 		Flags:  flags,
 		Action: quietPipe(func(c *ucli.Context) error { return runQuery(c.Context, c, env) }),
 	}

@@ -26,8 +26,8 @@ func selectionFlags() []ucli.Flag {
 		&cli.ListFlag{Name: "level", Aliases: []string{"l"}, Commas: true, Usage: "`LEVEL`: trace, debug, info, warn, error, fatal or - (none), or a minimum level (warn+); a list, repeatable"},
 		&cli.ListFlag{Name: "source", Usage: "`GLOB`: source, such as a file's path, or glob, in which * does not match / and ** does; repeatable (default: all)"},
 		&cli.ListFlag{Name: "regexp", Aliases: []string{"e"}, Usage: "`REGEXP`: regular expression (RE2) that matches somewhere in the message; repeatable, all must match"},
-		&cli.ListFlag{Name: "exclude", Aliases: []string{"x"}, Usage: "`TEXT`: text that the message must not contain, by the rule of PATTERN; repeatable"},
-		&ucli.StringFlag{Name: "ids-from", Usage: "`FILE`: identifiers, one a line, of which the message contains at least one, by the rule of PATTERN; - is standard input; at most 100000"},
+		&cli.ListFlag{Name: "exclude", Aliases: []string{"x"}, Usage: "`TEXT`: text that the message must not contain, matched like PATTERN; repeatable"},
+		&ucli.StringFlag{Name: "ids-from", Usage: "`FILE`: file of at most 100000 identifiers, one per line; the message must contain at least one, matched like PATTERN; - is standard input"},
 		&cli.ListFlag{Name: "pattern", Usage: "`TEMPLATE`: template that the whole message matches, as logq patterns prints it, with <_> for any text; repeatable, all must match"},
 		&cli.ListFlag{Name: "where", Usage: "`EXPR`: condition on fields, such as 'status >= 500'; repeatable, all must be true"},
 		&ucli.StringFlag{Name: "parse", Usage: "`PARSER`: how to find the fields of messages, as one argument: auto, none, \"pattern '<ip> <_>'\" or \"regexp '(?P<ip>[0-9.]+)'\" (default: that of each segment)"},
@@ -43,21 +43,21 @@ func limitFlags() []ucli.Flag {
 		&ucli.Float64Flag{Name: "max-cost", Usage: "`DOLLARS`: stop, with status 3, before requests cost more (default: no limit)"},
 		&ucli.StringFlag{Name: "prices", Usage: "`FILE`: prices of requests, as JSON (default: $LOGSTOW_PRICES, else Azure's list prices)"},
 		&ucli.StringFlag{Name: "plan", Value: "auto", Usage: "`MODE`: how segments are found: list (by name, complete), index (fewer requests, may miss the newest) or auto (list)"},
-		&ucli.BoolFlag{Name: "no-cache", Usage: "do not use the local cache of what was read from Azure"},
+		&ucli.BoolFlag{Name: "no-cache", Usage: "do not use the local cache of data read from Azure"},
 	)
 }
 
 // freshFlag is the flag for records that shippers have not flushed yet.
 func freshFlag() []ucli.Flag {
 	return cli.Categorize(categorySelection,
-		&ucli.BoolFlag{Name: "fresh", Usage: "first have running shippers of the services flush, and wait up to 15s for that; writes to the store's table of watches"},
+		&ucli.BoolFlag{Name: "fresh", Usage: "first make running shippers of the services flush, and wait up to 15s for them; writes to the store's table of watches"},
 	)
 }
 
 // memoryFlag is the flag for the memory of something.
 func memoryFlag(of string) []ucli.Flag {
 	return cli.Categorize(categoryLimits,
-		&ucli.StringFlag{Name: "memory", Value: "256MiB", Usage: "`SIZE`: memory for " + of + "; what exceeds it goes through temporary files"},
+		&ucli.StringFlag{Name: "memory", Value: "256MiB", Usage: "`SIZE`: memory for " + of + "; beyond it, temporary files are used"},
 	)
 }
 

@@ -33,24 +33,22 @@ const serveMemory = 768 << 20
 func serveCommand(env environment) *ucli.Command {
 	return &ucli.Command{
 		Name:  "serve",
-		Usage: "answer Grafana and logcli over HTTP",
+		Usage: "serve a web page, and Loki's HTTP API for Grafana and logcli",
 		UsageText: `logq serve --store ./logs
 logq serve --listen :3100 --max-cost-per-day 2 --metrics
 logq serve --listen 0.0.0.0:3100 --behind-proxy --tokens tokens.yaml`,
-		Description: `Shows logs in a browser, by the page at its address (docs/page.md), and answers
-the part of Loki's HTTP API that reads, for Grafana's data source and logcli,
-until it is interrupted. It keeps no state, so that any number of copies may
-run. docs/serve.md has how to run it.
+		Description: `Serves a web page that shows logs (docs/page.md), and the reading part of Loki's HTTP
+API for Grafana's data source and logcli, until it is interrupted. It keeps no state,
+so that any number of copies may run. docs/serve.md describes how to run it.
 
-An address that is not loopback needs --tokens. That file is a YAML list of
-name, sha256 and services (names or globs), which only its owner may read;
-printf %s "$TOKEN" | sha256sum prints the digest of a token. Clients send the
-token as Authorization: Bearer, or as the password of Basic. SIGHUP reads
-tokens and certificate again.
+An address that is not loopback needs --tokens. The file is a YAML list of name,
+sha256 and services (names or globs), readable by its owner only; printf %s "$TOKEN"
+| sha256sum prints the digest of a token. Clients send the token as Authorization:
+Bearer, or as the password of Basic. SIGHUP reloads tokens and certificate.
 
-With --watch, shippers flush services that are followed by a live tail every 2
-seconds until it ends, which costs more requests. The server writes to a table
-of watches for that, and nothing otherwise.
+With --watch, shippers flush the services that a live tail follows every 2 seconds
+until it ends, which costs more requests. For this the server writes to a table of
+watches; otherwise it only reads.
 
 Exit status: 0 ended by a signal, 2 wrong command line or tokens, 3 failed,
 4 access denied.`,
@@ -58,20 +56,20 @@ Exit status: 0 ended by a signal, 2 wrong command line or tokens, 3 failed,
 			&ucli.StringFlag{Name: "listen", Value: "127.0.0.1:3100", Usage: "`ADDRESS`: address to listen on, HOST:PORT; binds to loopback if no host is given"},
 			&ucli.StringFlag{Name: "tls-cert", Usage: "`FILE`: certificate for HTTPS (PEM); read again when it changes"},
 			&ucli.StringFlag{Name: "tls-key", Usage: "`FILE`: key of the certificate (PEM)"},
-			&ucli.BoolFlag{Name: "behind-proxy", Usage: "clients use HTTPS up to a proxy: mark cookies as secure; the proxy's headers are not read"},
+			&ucli.BoolFlag{Name: "behind-proxy", Usage: "a proxy in front terminates HTTPS: mark cookies as secure; headers of the proxy are ignored"},
 			&ucli.StringFlag{Name: "tokens", Usage: "`FILE`: tokens and the services that each may read; required on addresses that are not loopback"},
-			&cli.ListFlag{Name: "host", Usage: "`NAME`: further name of this server in requests without a token; repeatable (default: loopback names)"},
-			&ucli.BoolFlag{Name: "watch", Usage: "make shippers flush early what live tails follow, by writing watches to the store"},
+			&cli.ListFlag{Name: "host", Usage: "`NAME`: additional host name accepted in requests without a token; repeatable (default: loopback names)"},
+			&ucli.BoolFlag{Name: "watch", Usage: "write watches to the store, which make shippers flush services followed by live tails early"},
 			&ucli.BoolFlag{Name: "metrics", Usage: "serve Prometheus metrics at /metrics"},
 		), cli.Categorize(categoryLimits,
 			&ucli.StringFlag{Name: "max-bytes", Usage: "`SIZE`: end a query before it reads more from storage, such as 500MB or 2GiB (default: no limit)"},
 			&ucli.Float64Flag{Name: "max-cost", Usage: "`DOLLARS`: end a query before its requests cost more (default: no limit)"},
-			&ucli.StringFlag{Name: "max-duration", Value: "5m", Usage: "`DURATION`: end a query that takes longer; 0s is no limit"},
+			&ucli.StringFlag{Name: "max-duration", Value: "5m", Usage: "`DURATION`: end a query that takes longer; 0s for no limit"},
 			&ucli.Float64Flag{Name: "max-cost-per-day", Usage: "`DOLLARS`: maximum cost of the queries and watches of this process in a day (UTC) (default: no limit)"},
-			&ucli.IntFlag{Name: "max-queries", Value: 4, Usage: "`N`: queries that run at once"},
-			&ucli.IntFlag{Name: "max-queued", Value: 32, Usage: "`N`: queries that wait; more are rejected with status 429. Also the maximum number of live tails"},
+			&ucli.IntFlag{Name: "max-queries", Value: 4, Usage: "`N`: maximum number of concurrent queries"},
+			&ucli.IntFlag{Name: "max-queued", Value: 32, Usage: "`N`: maximum number of waiting queries (more are rejected with status 429), and of live tails"},
 			&ucli.StringFlag{Name: "prices", Usage: "`FILE`: prices of requests, as JSON (default: $LOGSTOW_PRICES, else Azure's list prices)"},
-			&ucli.BoolFlag{Name: "no-cache", Usage: "do not use the local cache of what was read from Azure"},
+			&ucli.BoolFlag{Name: "no-cache", Usage: "do not use the local cache of data read from Azure"},
 		)),
 		Action: func(c *ucli.Context) error { return runServe(c.Context, c, env) },
 	}

@@ -29,35 +29,34 @@ func statsCommand(env environment) *ucli.Command {
 logq stats --by path --compute 'count, p99(took_ms)' --sort count -n 10
 logq stats --by 5m,service --compute 'ratio(status >= 500)' --pivot service`,
 		ArgsUsage: "[PATTERN...]",
-		Description: `Groups the records that query would print (logq query --help has the rules of
-the selection), and computes functions of each group. Without a range it is the
-last hour; of --file all records.
+		Description: `Groups the records that query would print (logq query --help has the rules of the
+selection), and computes functions of each group. The default range is the last hour;
+with --file, all records.
 
 --by is level, service, source, instance, the name of a field of the message
-(user.id), bucket(FIELD) or bucket(FIELD, WIDTH) for ranges of a number, or a
-time step: 5m, 1h, 1d, minute, hour, day. Several of them make groups of their
-combinations.
+(user.id), bucket(FIELD) or bucket(FIELD, WIDTH) for ranges of a number, or a time
+step: 5m, 1h, 1d, minute, hour, day. Several keys group by their combinations.
 
---compute is a list of count, count(EXPR), ratio(EXPR), rate (records per
-second), share (of all records), sum(FIELD), avg, min, max, stddev, p50 ... p99,
+--compute is a list of count, count(EXPR), ratio(EXPR), rate (records per second),
+share (of all records), sum(FIELD), avg, min, max, stddev, p50 ... p99,
 quantile(0.999, FIELD), distinct, first and last, each with an optional name:
-ratio(status >= 500) as errors. EXPR is as in --where. Functions of numbers
-ignore values that are no numbers, and report how many there were.
+ratio(status >= 500) as errors. EXPR is as in --where. Functions of numbers ignore
+other values, and their number is reported.
 
-Counts by level, time, service and instance without a pattern come from metadata
-and footers: no log line is read. Results are exact, but for quantiles and
-distinct of groups with more than 10,000 values: they are within 1% and 2%, and
-marked. Groups beyond --memory are kept in temporary files.
+Counts by level, time, service and instance without a pattern come from metadata and
+footers: no log line is read. Results are exact, except quantiles and distinct of
+groups with more than 10,000 values: these are within 1% and 2%, and are marked.
+Groups beyond --memory are kept in temporary files.
 
 Exit status: 0 found, 1 nothing matched, 2 wrong command line, 3 incomplete or
 failed, 4 access denied, 130 interrupted.`,
 		Flags: slices.Concat(fileFlag(), selectionFlags(), cli.Categorize(categoryOutput,
 			&cli.ListFlag{Name: "by", Usage: "`KEY`: what to group by; a list, repeatable (default: level, with --compute nothing)"},
-			&cli.ListFlag{Name: "compute", Usage: "`FUNCTION`: what to compute of each group; a list, repeatable (default: count, in a table also share)"},
-			&cli.ListFlag{Name: "sort", Usage: "`ITEM`: a function (default desc) or key (default asc) to sort by, with asc or desc behind it; a list, repeatable (default: time, then the first function, largest first)"},
+			&cli.ListFlag{Name: "compute", Usage: "`FUNCTION`: what to compute for each group; a list, repeatable (default: count, in a table also share)"},
+			&cli.ListFlag{Name: "sort", Usage: "`ITEM`: function (default desc) or key (default asc) to sort by, optionally followed by asc or desc; a list, repeatable (default: time, then the first function, largest first)"},
 			&ucli.StringFlag{Name: "pivot", Usage: "`KEY`: one of --by whose values become columns, at most 100"},
-			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first groups; with a time step the groups of the other keys that are first over the whole range", DefaultText: "30 in a table that is not by time, else all"},
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object a line), csv or parquet; all but table use UTC without --tz"},
+			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first N groups; with a time step, the N groups of the other keys that rank first over the whole range", DefaultText: "30 in a table that is not by time, else all"},
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object per line), csv or parquet; all but table use UTC without --tz"},
 			&ucli.BoolFlag{Name: "explain", Usage: "also report the plan, bytes read and estimated cost on standard error"},
 		), freshFlag(), limitFlags(), memoryFlag("groups")),
 		Action: quietPipe(func(c *ucli.Context) error { return runStats(c.Context, c, env) }),

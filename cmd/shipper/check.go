@@ -37,26 +37,25 @@ func checkCommand() *ucli.Command {
 shipper check --config /etc/logstow/shipper.yaml
 shipper check --sample /var/log/nginx/access.log`,
 		ArgsUsage: "[FILE|GLOB|-]...",
-		Description: `Takes the flags of run and reports all that would make it fail, one per line:
-the configuration, addresses, files that cannot be opened, the
-buffer's directory and disk. Then it tries the storage: a blob ` + probeService + `/INSTANCE and an entity
+		Description: `Accepts the flags of run and reports everything that would make run fail, one problem
+per line: the configuration, addresses, files that cannot be opened, the buffer's
+directory and disk. Then it tries the storage: a blob ` + probeService + `/INSTANCE and an entity
 in the table ` + probeTable + ` are written and removed. A credential that may only
-create cannot remove the blob: it stays, which does no harm. Nothing is read.
-Addresses are bound for a moment; one that is in use, as by a running shipper, is
-reported but no failure. A missing file is a failure only with --once: otherwise
-run waits for it.
+create cannot remove the blob, which stays and is harmless. Inputs are not read. Addresses are bound for a moment;
+one that is in use, for example by a running shipper, is reported but is not a
+failure. A missing file is a failure only with --once: otherwise run waits for it.
 
-With --sample nothing is tried: it prints the time, level and fields that are
-recognized in the first 300 lines of a file, - for standard input, and the lines
-that are joined. What looks like a mistake is first: no time, no level, no fields,
-times that are rejected or more than a day from now. With --config the settings
-are those of the input that reads the file, else of the one of --service.
+With --sample it tries nothing and prints the time, level and fields that are
+recognized in the first 300 lines of a file (- for standard input), and the lines
+that are joined. Probable mistakes are printed first: no time, no level, no fields,
+times that are rejected or more than a day from now. With --config the settings are
+those of the input that reads the file, or else of the input of --service.
 
-Exit status: 0 all is well, 2 wrong command line or configuration, 3 something
-cannot be read or storage failed, 4 access denied.`,
+Exit status: 0 no problem, 2 wrong command line or configuration, 3 something cannot
+be read or storage failed, 4 access denied.`,
 		Flags: append(runFlags(),
-			&ucli.StringFlag{Name: "sample", Category: categoryOutput, Usage: "`FILE`: print what is recognized in the lines of this file, and try nothing"},
-			outputFlag("one object a record; only with --sample"),
+			&ucli.StringFlag{Name: "sample", Category: categoryOutput, Usage: "`FILE`: only print what is recognized in the lines of this file"},
+			outputFlag("one object per record; only with --sample"),
 		),
 		Action: func(c *ucli.Context) error {
 			if path := c.String("sample"); path != "" {

@@ -40,18 +40,19 @@ shipper compact --store azblob://logs --since 2d --dry-run
 shipper compact --store /var/lib/logs --service 'web-*' --grace 0s -o json`,
 		Description: `Merges small segments (inputs) of one service, hour and class into larger ones
 (outputs) of up to --target, and then removes the inputs, so that a query reads few
-large segments instead of many small ones. Queries print the same before, meanwhile
-and after.
+large segments instead of many small ones. Queries print the same before, during and
+after.
 
 Every output is checked before it is created, and read back from storage before its
-inputs are removed. Segments that are stored after their hour was merged make another
-output when there are eight, or two of which one is a day old. Damaged segments are
-not merged, stay as they are and are reported. docs/compaction.md describes the
+inputs are removed. Segments that are stored after their hour was merged are merged
+into another output when there are eight of them, or two of which one is a day old.
+Damaged segments are reported and left unchanged. docs/compaction.md describes the
 protocol.
 
-It may be interrupted and run again, and run beside itself and beside shippers.
+It may be interrupted and repeated, and may run in parallel with itself and with
+shippers.
 
-Exit status: 0 all that is worth it is merged, 2 wrong command line, 3 something is
+Exit status: 0 all eligible segments are merged, 2 wrong command line, 3 something is
 damaged or failed, or --max-cost is reached, 4 access denied, 130 interrupted.`,
 		Flags: slices.Concat(cli.Categorize(categoryStore, storesFlag(), authFlag()),
 			cli.Categorize(categoryRange,
@@ -66,16 +67,16 @@ damaged or failed, or --max-cost is reached, 4 access denied, 130 interrupted.`,
 				&ucli.StringFlag{Name: "target", Value: "64MiB", Usage: "`SIZE`: maximum stored size of an output, 1MiB to 64MiB; segments above half of it are not merged"},
 				&ucli.StringFlag{Name: "grace", Value: "2h", Usage: "`DURATION`: remove inputs only when they were stored longer ago than this; younger ones stay until a later run"},
 				&ucli.StringFlag{Name: "columns", Value: "auto", Usage: "`LIST`: write columns of these fields and of frequent ones; auto writes those of frequent ones, off none"},
-				&ucli.BoolFlag{Name: "keep-inputs", Usage: "make outputs, and do not remove inputs"},
+				&ucli.BoolFlag{Name: "keep-inputs", Usage: "create outputs, but do not remove inputs"},
 				&ucli.StringFlag{Name: "temp-dir", Usage: "`DIR`: directory of temporary files (default: the system's)"},
-				&ucli.StringFlag{Name: "reject", Usage: "`NAME`: make readers and compaction ignore this output, by its blob's name, and do nothing else; only while all its inputs exist"},
+				&ucli.StringFlag{Name: "reject", Usage: "`NAME`: only make readers and compaction ignore the output with this blob name; requires that all its inputs exist"},
 			), cli.Categorize(categoryLimits,
 				&ucli.BoolFlag{Name: "dry-run", Usage: "print what would be merged and removed, and change nothing; not with --reject"},
-				&ucli.StringFlag{Name: "rate", Value: "1000", Usage: "`N`: maximum number of blobs deleted per second; 0 is no limit"},
-				&ucli.StringFlag{Name: "max-cost", Usage: "`DOLLARS`: stop a store, with status 3, before another output when its requests have cost this much (default: no limit)"},
+				&ucli.StringFlag{Name: "rate", Value: "1000", Usage: "`N`: maximum number of blobs deleted per second; 0 for no limit"},
+				&ucli.StringFlag{Name: "max-cost", Usage: "`DOLLARS`: stop compacting a store, with status 3, before the next output once its requests have cost this much (default: no limit)"},
 			), cli.Categorize(categoryMetrics,
 				&ucli.StringFlag{Name: "metrics-file", Usage: "`FILE`: write the metrics of the run to this file, for the textfile collector of node_exporter"},
-			), []ucli.Flag{outputFlag("one object a store")}),
+			), []ucli.Flag{outputFlag("one object per store")}),
 		Action: func(c *ucli.Context) error {
 			o, err := compactSettings(c)
 			if err != nil {

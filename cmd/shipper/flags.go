@@ -35,24 +35,25 @@ is 0 only when all of it is in storage and in the index. Without any input,
 standard input is read if it is a pipe or a file.
 
 Records are kept in a buffer on disk until they are in storage and in the index.
-After a crash, a kill or an outage the next start with the same buffer goes on
-where this one ended: nothing is lost, nothing is stored twice. A buffer belongs
-to one running shipper. With --buffer memory, what is not in storage when the
-process dies is lost.
+After a crash, a kill or an outage the next start with the same buffer continues
+where this one ended: nothing is lost or stored twice. A buffer belongs to one
+running shipper. With --buffer memory, records that are not in storage when the
+process dies are lost.
 
-Flags override the file of --config, with three exceptions: --service is for inputs
-without one, --redact adds to that of each input, and the inputs of the command line
-are added to those of the file.
+Flags override the file of --config, with three exceptions: --service applies to
+inputs without a service, --redact adds to the redaction of each input, and the
+inputs of the command line are added to those of the file.
 
 An ADDRESS is HOST:PORT. Without a host (:PORT) it listens on the loopback interface
 only; 0.0.0.0:PORT is all interfaces.
 
-SIGTERM or SIGINT ends it: what was read by then is shipped within
---drain-timeout, and what is left stays in the buffer for the next start (status
-3). A second signal ends it at once; the buffer keeps everything.
+SIGTERM or SIGINT ends it: the records read by then are shipped within
+--drain-timeout, and the rest stays in the buffer for the next start (status 3). A
+second signal ends it immediately; the buffer keeps everything.
 
-Exit status: 0 done, 2 wrong command line, 3 incomplete or failed, 4 access
-denied (with --once; else run retries), 130 interrupted before --once was done, or at once.`,
+Exit status: 0 done, 2 wrong command line, 3 incomplete or failed, 4 access denied
+(with --once; else run retries), 130 interrupted before --once was done, or by a
+second signal.`,
 		Flags: runFlags(),
 		Action: func(c *ucli.Context) error {
 			s, err := readSettings(c)
@@ -94,7 +95,7 @@ func runFlags() []ucli.Flag {
 	), cli.Categorize(categoryService,
 		&ucli.StringFlag{Name: "service", Usage: "`NAME`: service name, first part of every blob name; required unless every input of --config has one"},
 		&ucli.StringFlag{Name: "instance", Usage: "`NAME`: name of this shipper among those of the service (default: the host name)"},
-		cli.Clearable{StringFlag: &ucli.StringFlag{Name: "class", Usage: "`CLASS`: retention class of the segments, for --class of shipper retain (default: without a class)"}},
+		cli.Clearable{StringFlag: &ucli.StringFlag{Name: "class", Usage: "`CLASS`: retention class of the segments, which shipper retain --class selects (default: without a class)"}},
 	), cli.Categorize(categoryInputs,
 		&ucli.BoolFlag{Name: "once", Usage: "read every input to its end, from its saved position or else its start, ship everything, and exit"},
 		&ucli.BoolFlag{Name: "from-start", Usage: "read existing files and the journal from their start, not their end, if no position is saved; implied by --once; not for inputs of --config"},
@@ -105,26 +106,26 @@ func runFlags() []ucli.Flag {
 		&ucli.BoolFlag{Name: "journald", Usage: "read the systemd journal"},
 	), cli.Categorize(categoryRecords,
 		&ucli.StringFlag{Name: "format", Value: "auto", Usage: "`FORMAT`: container log format of files: auto (detected), cri, docker or none"},
-		&ucli.StringFlag{Name: "multiline", Value: "off", Usage: "`REGEXP`: join lines to records: off, auto (stack traces), or a regular expression that matches first lines"},
+		&ucli.StringFlag{Name: "multiline", Value: "off", Usage: "`REGEXP`: join lines into records: off, auto (stack traces), or a regular expression that matches first lines"},
 		&ucli.StringFlag{Name: "parse", Value: "auto", Usage: "`PARSER`: how to find the fields of messages, as one argument: auto, none, \"pattern '<ip> <_>'\" or \"regexp '(?P<ip>[0-9.]+)'\""},
 		&ucli.StringFlag{Name: "time-zone", Value: "UTC", Usage: "`ZONE`: time zone of timestamps without one, such as Europe/Berlin"},
 		&ucli.StringFlag{Name: "max-record", Value: "1MiB", Usage: "`SIZE`: truncate longer lines and mark them, and split longer multi-line records; 1KiB to 16MiB"},
 		&cli.ListFlag{Name: "redact", Usage: "`KIND`: secrets to redact: bearer, sas, azure-key, connection-string, url-password, jwt, card or all; repeatable (default: none)"},
 	), cli.Categorize(categorySegments,
-		&ucli.StringFlag{Name: "flush-interval", Value: "1m", Usage: "`DURATION`: maximum age of a record before its segment is uploaded, or earlier by --flush-size"},
-		&ucli.StringFlag{Name: "watch-interval", Value: "5s", Usage: "`DURATION`: interval between polls for watches: services being followed are uploaded every 2s or so; 0 disables that"},
-		&ucli.IntFlag{Name: "max-watch-flushes", Value: watch.DefaultMaxFlushes, Usage: "`N`: maximum number of segments of a service uploaded early in a UTC day, because of watches"},
-		&ucli.StringFlag{Name: "flush-size", Value: "8MiB", Usage: "`SIZE`: compressed size at which a segment is uploaded, or earlier at 512 MiB of text"},
-		&ucli.StringFlag{Name: "bucket", Value: "60m", Usage: "`DURATION`: length of time buckets; a segment has records of one bucket only: 5m, 10m, 15m, 20m, 30m or 60m"},
+		&ucli.StringFlag{Name: "flush-interval", Value: "1m", Usage: "`DURATION`: maximum age of a record before its segment is uploaded; --flush-size may upload it earlier"},
+		&ucli.StringFlag{Name: "watch-interval", Value: "5s", Usage: "`DURATION`: interval between polls for watches, which make shippers upload followed services about every 2s; 0 disables watches"},
+		&ucli.IntFlag{Name: "max-watch-flushes", Value: watch.DefaultMaxFlushes, Usage: "`N`: maximum number of segments uploaded early because of watches, per service and UTC day"},
+		&ucli.StringFlag{Name: "flush-size", Value: "8MiB", Usage: "`SIZE`: compressed size at which a segment is uploaded; it is also uploaded at 512 MiB of text"},
+		&ucli.StringFlag{Name: "bucket", Value: "60m", Usage: "`DURATION`: length of time buckets: 5m, 10m, 15m, 20m, 30m or 60m; all records of a segment are of one bucket"},
 		&ucli.StringFlag{Name: "filter", Value: "on", Usage: "`MODE`: write the token filter, which speeds up searches for identifiers: on or off"},
-		&ucli.StringFlag{Name: "columns", Value: "auto", Usage: "`LIST`: fields that get columns, which speed up conditions and aggregations; frequent fields get them too; auto and off: none, as shipper compact adds them"},
+		&ucli.StringFlag{Name: "columns", Value: "auto", Usage: "`LIST`: write columns of these fields and of frequent ones, which speed up conditions and aggregations; auto and off write none (shipper compact adds them)"},
 	), cli.Categorize(categoryBuffer,
-		&ucli.StringFlag{Name: "buffer", Value: "disk", Usage: "`MODE`: where records wait for storage: disk, or memory, which takes no other flag of the buffer"},
+		&ucli.StringFlag{Name: "buffer", Value: "disk", Usage: "`MODE`: where records are buffered: disk, or memory, which excludes the other flags of the buffer"},
 		&ucli.StringFlag{Name: "buffer-dir", Usage: "`DIR`: directory of the buffer (default: logstow/SERVICE/INSTANCE in the state directory; _several for several services)"},
 		&ucli.StringFlag{Name: "buffer-size", Value: "1GiB", Usage: "`SIZE`: maximum disk usage of the buffer, at least 1MiB"},
 		&ucli.StringFlag{Name: "sync", Value: "1s", Usage: "`MODE`: fsync policy: always, an interval such as 1s, or never"},
-		&ucli.StringFlag{Name: "on-full", Value: "block", Usage: "`MODE`: what to do when the buffer is full: block (inputs wait) or drop-oldest (delete the oldest records)"},
-		&ucli.StringFlag{Name: "on-lost-positions", Value: "reread", Usage: "`MODE`: if the saved positions of inputs are lost: reread (may store lines twice), skip (may miss lines) or stop"},
+		&ucli.StringFlag{Name: "on-full", Value: "block", Usage: "`MODE`: what to do when the buffer is full: block (inputs wait) or drop-oldest (drop the oldest records)"},
+		&ucli.StringFlag{Name: "on-lost-positions", Value: "reread", Usage: "`MODE`: what to do when the saved positions of inputs are lost: reread (may store lines twice), skip (may miss lines) or stop"},
 	), cli.Categorize(categoryLimits,
 		&ucli.StringFlag{Name: "drain-timeout", Value: "25s", Usage: "`DURATION`: maximum time to ship what was read after the first signal"},
 		&ucli.StringFlag{Name: "retry-for", Value: "30s", Usage: "`DURATION`: with --once, maximum time without a response from storage; otherwise retries are unlimited"},

@@ -30,25 +30,26 @@ func grantCommand() *ucli.Command {
 shipper grant --store azblob://logs --service shop --expires 1h --from -1d
 shipper grant --store azblob://in --service shop --expires 7d --create-only`,
 		Description: `Writes a file with signatures for one service's logs in an Azure container: for logq
-(logq query --grant FILE), or with --create-only for a shipper (shipper run
---store grant://FILE). Whoever has the file needs no key or role: protect it like a key.
+(logq query --grant FILE), or with --create-only for a shipper (shipper run --store
+grant://FILE). The file gives access without a key or role: protect it like a key.
 
-What is signed is as narrow as the account allows, and storage enforces it until the
-grant expires: the blobs of a directory where the account has a hierarchical namespace,
-else of the container, and the index of the service. Where a reader would get other
-services' logs too, nothing is signed, and the role assignment that gives access is
-printed.
+The access is as narrow as the account allows, and storage enforces it until the
+grant expires: the blobs of a directory if the account has a hierarchical namespace,
+else of the container, and the index of the service. If a reader would get the logs
+of other services too, no grant is written, and the role assignment that gives access
+is printed.
 
 --from and --to limit the index to days. Blobs are limited only for a reader, and only
 with a hierarchical namespace: to the service, year, month or day that contains the
 range. A shipper needs a range that contains the days of its records, so that they are
 indexed.
 
-The account's key signs for blobs and index, an identity (msi, workload, cli) for blobs
-only, a SAS for nothing. docs/grants.md describes the limits of the protection.
+With the account's key, a grant covers blobs and index; with an identity (msi,
+workload, cli), blobs only; a SAS cannot sign grants. docs/grants.md describes the
+limits of the protection.
 
-Exit status: 0 written, 2 wrong command line, 3 failed, 4 access denied, or
-a grant would give access to more than the service.`,
+Exit status: 0 written, 2 wrong command line, 3 failed, 4 access denied, or the grant
+would give access to more than the service.`,
 		Flags: slices.Concat(cli.Categorize(categoryStore,
 			&ucli.StringFlag{Name: "store", EnvVars: []string{"LOGSTOW_STORE"}, Usage: "`STORE`: azblob://CONTAINER (default: $LOGSTOW_STORE)"},
 			authFlag(),
@@ -62,7 +63,7 @@ a grant would give access to more than the service.`,
 			&ucli.StringFlag{Name: "from", Usage: "`TIME`: start of the range, in UTC: 2026-11-20, yesterday, -30d (default: 7 days ago)"},
 			&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range, exclusive (default: when the grant expires)"},
 		), cli.Categorize(categoryOutput,
-			&ucli.StringFlag{Name: "out", Usage: "`FILE`: file to write or replace; - is standard output (default: SERVICE.grant)"},
+			&ucli.StringFlag{Name: "out", Usage: "`FILE`: file to create or replace; - is standard output (default: SERVICE.grant)"},
 		)),
 		Action: func(c *ucli.Context) error {
 			r, err := grantRequest(c, time.Now().UTC())

@@ -30,21 +30,21 @@ shipper quarantine discard 5f2c6a0e9d3b4718a6c1e0f2d4b83957`,
 		ArgsUsage: "list | requeue ID... | discard ID...",
 		Description: `Works on the buffer in --buffer-dir, or on all in the state directory.
 
-  list      show what is in quarantine, and why
-  requeue   put batches back: the next shipper run sends them, each once, under
-            its own id. No shipper may have the buffer open.
-  discard   delete files for good
+  list      show the files in quarantine, and the reasons
+  requeue   return batches to the buffer: the next shipper run ships each
+            once, under its own id. No shipper may have the buffer open.
+  discard   delete files permanently
 
-ID is a batch's id or a file's name, both as list shows them; --all is everything.
-Damaged batches and copies of damaged log files (what was intact in them has
-been delivered) cannot be requeued.
+ID is a batch's id or a file's name, both as list shows them; --all selects
+everything. Damaged batches and copies of damaged log files (their intact records
+have been shipped) cannot be requeued.
 
-Exit status: 0 done, 1 there is no buffer in the state directory, or no such ID,
-2 wrong command line, 3 something could not be done.`,
+Exit status: 0 done, 1 there is no buffer in the state directory, or no such ID, 2
+wrong command line, 3 something failed.`,
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "buffer-dir", Category: categoryBuffer, Usage: "`DIR`: directory of one buffer (default: all in the state directory)"},
 			&ucli.BoolFlag{Name: "all", Category: categoryBuffer, Usage: "requeue or discard everything in the selected buffers"},
-			outputFlag("list prints one object a file"),
+			outputFlag("list prints one object per file"),
 		},
 		Action: func(c *ucli.Context) error {
 			what, ids, asJSON, err := quarantineRequest(c)

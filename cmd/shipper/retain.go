@@ -29,31 +29,33 @@ func retainCommand() *ucli.Command {
 		UsageText: `shipper retain --store azblob://logs --keep 30d --dry-run
 shipper retain --store azblob://logs --keep 30d --class audit=365d
 shipper retain --store /var/lib/logs --max-store-size 10GiB`,
-		Description: `Deletes the segments of past days, and their index, a day at a time. The day is that
-of the records, in UTC, never that of the upload. It is deleted when it ended longer
-ago than --keep; segments with a retention class, when it ended longer ago than their
---class. At least one flag of the retention is required.
+		Description: `Deletes the segments of past days, and their index, one day at a time. The day is
+that of the records, in UTC, not that of the upload. Segments without a retention
+class are deleted when their day ended longer ago than --keep, segments of a class
+when it ended longer ago than their --class. At least one flag of the retention is
+required.
 
-Segments of a class that is not named are kept and reported, so that a job which
-does not name all classes deletes too little, never too much. Segments that a policy of the
-storage account protects are reported and stay in the index. Afterwards everything is
-listed again.
+Segments of a class that is not named are kept and reported, so that a job that
+misses a class deletes too little, never too much. Segments that a policy of the
+storage account protects are reported and stay in the index. At the end these days
+are listed again, to check that nothing remains.
 
-It may be interrupted and run again, and run beside itself and beside shippers.
+It may be interrupted and repeated, and may run in parallel with itself and with
+shippers.
 
-Exit status: 0 all that is past is gone, 2 wrong command line, 3 something stays that
-should be gone or something failed, 4 access denied, 130 interrupted.`,
+Exit status: 0 everything expired is deleted, 2 wrong command line, 3 something
+expired remains or something failed, 4 access denied, 130 interrupted.`,
 		Flags: slices.Concat(cli.Categorize(categoryStore, storesFlag(), authFlag()), cli.Categorize(categoryRetention,
 			&ucli.StringFlag{Name: "keep", Usage: "`DURATION`: retention of segments without a class, such as 30d or 12w (default: keep them)"},
 			&cli.ListFlag{Name: "class", Usage: "`CLASS=DURATION`: retention of the segments of a class, such as audit=365d; repeatable (default: keep them)"},
 			&ucli.StringFlag{Name: "max-store-size", Usage: "`SIZE`: maximum size of a store in a directory, such as 10GiB: deletes the oldest days, expired or not, of segments without a class and of every --class (default: no limit)"},
-			&ucli.StringFlag{Name: "cool-after", Usage: "`DURATION`: move segments of all classes to the cool tier so long after their UTC day, at least 1d (default: never)"},
-			&ucli.StringFlag{Name: "cold-after", Usage: "`DURATION`: the same for the cold tier, longer than --cool-after (default: never)"},
+			&ucli.StringFlag{Name: "cool-after", Usage: "`DURATION`: move segments of all classes to the cool tier this long after the end of their UTC day; at least 1d (default: never)"},
+			&ucli.StringFlag{Name: "cold-after", Usage: "`DURATION`: the same for the cold tier; longer than --cool-after (default: never)"},
 		), cli.Categorize(categoryLimits,
 			&ucli.BoolFlag{Name: "dry-run", Usage: "print what would be deleted and moved, and the cost, and change nothing"},
 			&ucli.BoolFlag{Name: "force", Usage: "allow a retention of less than a day, and a clock that differs from that of storage"},
-			&ucli.StringFlag{Name: "rate", Value: "1000", Usage: "`N`: maximum number of blobs deleted or moved per second; 0 is no limit"},
-		), []ucli.Flag{outputFlag("one object a store")}),
+			&ucli.StringFlag{Name: "rate", Value: "1000", Usage: "`N`: maximum number of blobs deleted or moved per second; 0 for no limit"},
+		), []ucli.Flag{outputFlag("one object per store")}),
 		Action: func(c *ucli.Context) error {
 			policy, o, err := retainSettings(c)
 			if err != nil {

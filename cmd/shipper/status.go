@@ -29,21 +29,21 @@ func statusCommand() *ucli.Command {
 shipper status -o json
 shipper status --buffer-dir /var/lib/logstow/web/host-1`,
 		Usage: "show what waits in buffers on disk",
-		Description: `Shows the buffer in --buffer-dir, or all in the state directory. It may run beside
-shippers, and changes nothing.
+		Description: `Shows the buffer in --buffer-dir, or all in the state directory. It changes nothing,
+and may be used while shippers run.
 
 LOG is the size of the write-ahead log, which has the records that are not in a
 sealed batch yet; SEALED batches, of BYTES in all, wait for storage; UNINDEXED ones
 are in storage and wait for the index. QUARANTINED is the number of files in
 quarantine: see shipper quarantine. DAMAGED is the number of files that were damaged
-or missing in the last run, or are now; the latter are named below the table.
+or missing in the last run or are now; the current ones are named below the table.
 OLDEST is the age of the oldest record in a sealed batch.
 
 Exit status: 0 done, 1 there is no buffer in the state directory, 2 wrong command
 line, 3 a buffer cannot be read.`,
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "buffer-dir", Category: categoryBuffer, Usage: "`DIR`: directory of one buffer (default: all in the state directory)"},
-			outputFlag("one object a line"),
+			outputFlag("one object per line"),
 		},
 		Action: func(c *ucli.Context) error {
 			if c.NArg() > 0 {

@@ -34,15 +34,16 @@ func tapCommand() *ucli.Command {
 shipper tap --where 'service == "shop" and level >= "warn"' -n 20
 shipper tap --buffer-dir /var/lib/logstow/web/host-1 -o json`,
 		Description: `Shows records as they are read by the shipper of the buffer in --buffer-dir, or by
-the only one that runs with a buffer in the state directory: time, level, service, source,
-message and fields, which kinds of secrets were redacted, and by which rule a
-record is dropped. Only the user of the shipper and root can do that. A shipper with
---buffer memory cannot be tapped.
+the only one that runs with a buffer in the state directory: time, level, service,
+source, message and fields, which kinds of secrets were redacted, and by which rule a
+record is dropped. Only root and the user that runs the shipper may do this. A
+shipper with --buffer memory cannot be tapped.
 
 The shipper is not slowed down: it spends at most 2% of its CPU time on all taps, or
-0.1% of a core while it uses little, and skips records beyond. Their number is printed on standard error, with -o json also as
-{"skipped":N} between the records. Messages are cut at 64KiB, without -o json
-at 120 characters. What a rule drops or a tap skips is still counted as read.
+0.1% of a core while it uses little, and skips records beyond that. The number of
+skipped records is printed on standard error, and with -o json also as {"skipped":N}
+between the records. Messages are cut at 64KiB, without -o json at 120 characters.
+Records that a rule drops or a tap skips still count as read.
 
 Exit status: 0 done, interrupted, or the shipper ended, 1 no shipper runs, 2 wrong
 command line, 3 failed.`,
@@ -50,7 +51,7 @@ command line, 3 failed.`,
 			&ucli.StringFlag{Name: "buffer-dir", Category: categoryBuffer, Usage: "`DIR`: directory of the shipper's buffer (default: the only one in use in the state directory)"},
 			&cli.ListFlag{Name: "where", Category: categoryRecords, Usage: "`EXPR`: condition on fields, such as 'status >= 500'; repeatable, all must be true"},
 			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Category: categoryOutput, Usage: "`N`: end after N records (default: no limit)"},
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Category: categoryOutput, Value: textFormat, Usage: "`FORMAT`: text, or json (one object a line)"},
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Category: categoryOutput, Value: textFormat, Usage: "`FORMAT`: text, or json (one object per line)"},
 		},
 		Action: func(c *ucli.Context) error {
 			t, err := newTapping(c, time.Now())

@@ -28,7 +28,7 @@ shipper verify --store azblob://logs --since 7d --deep
 shipper verify --store /var/lib/logs --service shop --full -o json`,
 		Description: `Compares names and metadata of blobs with the index, which has an entity (a row) for
 each segment, in both directions, and prints each difference on a line: its kind, the
-blob, and what differs.
+blob, and the details.
 
   missing-entity   a segment is not in the index             reindex repairs it
   stray-entity     the blob of an index entity is gone       reindex removes it
@@ -37,16 +37,16 @@ blob, and what differs.
   wrong-metadata   name or metadata differ from the footer
   bad-segment      a segment's bytes are damaged
 
-By default only listings are compared, no blob is read; --deep reads every segment's
-footer, which describes its contents, --full all of it. It is safe while shippers run:
-differences are checked again after two to ten seconds.
+By default only listings are compared and no blob is read; --deep reads the footer of
+every segment, which describes its contents, --full the whole segment. It may be used
+while shippers run: differences are checked again after two to ten seconds.
 
 Exit status: 0 no difference, 2 wrong command line, 3 there are differences or
 something could not be read, 4 access denied, 130 interrupted.`,
 		Flags: slices.Concat(auditFlags(), cli.Categorize(categoryDepth,
 			&ucli.BoolFlag{Name: "deep", Usage: "also read each segment's footer, and compare it"},
-			&ucli.BoolFlag{Name: "full", Usage: "read each segment whole, and check every checksum and record; includes --deep"},
-		), []ucli.Flag{outputFlag("one object a difference, then the report")}),
+			&ucli.BoolFlag{Name: "full", Usage: "read whole segments, and check every checksum and record; includes --deep"},
+		), []ucli.Flag{outputFlag("one object per difference, then the report")}),
 		Action: func(c *ucli.Context) error { return auditStores(c, false) },
 	}
 }
@@ -58,20 +58,20 @@ func reindexCommand() *ucli.Command {
 		UsageText: `shipper reindex --store azblob://logs
 shipper reindex --store azblob://logs --since 7d --service shop
 shipper reindex --store /var/lib/logs --from 2026-11-20 --to 2026-11-21`,
-		Description: `Writes index entities that are missing or wrong, from the blobs' names, metadata
-and footers, and removes those whose blobs are gone. What agrees is left alone, so
-it may be run again, and run beside shippers. It prints what it cannot
-repair, as verify does. The damaged database of a store in a directory is moved
-aside, to store.db.broken-TIME, and a new one is made and filled.
+		Description: `Writes missing and wrong index entities, from the blobs' names, metadata and footers,
+and removes entities whose blobs are gone. Correct entities are not changed, so it
+may be repeated, and may be used while shippers run. It prints the differences that
+it cannot repair, as verify does. The damaged database of a store in a directory is
+renamed to store.db.broken-TIME, and a new one is created and filled.
 
-With --deep it also compares what only the segments' footers contain (records per
-minute).
+With --deep it also compares the data that only the segments' footers contain
+(records per minute).
 
-Exit status: 0 the index is right, 2 wrong command line, 3 something could not be
+Exit status: 0 the index is correct, 2 wrong command line, 3 something could not be
 repaired or read, 4 access denied, 130 interrupted.`,
 		Flags: slices.Concat(auditFlags(), cli.Categorize(categoryDepth,
 			&ucli.BoolFlag{Name: "deep", Usage: "also compare each entity with its segment's footer"},
-		), []ucli.Flag{outputFlag("one object a difference that remains, then the report")}),
+		), []ucli.Flag{outputFlag("one object per remaining difference, then the report")}),
 		Action: func(c *ucli.Context) error { return auditStores(c, true) },
 	}
 }

@@ -48,7 +48,7 @@ func (h *help) program(p Program) {
 		h.entry("  "+c.Name, c.Usage)
 	}
 	h.WriteString("\nFlags:\n")
-	h.entry("  -h, --help", fmt.Sprintf("show this help; %s COMMAND --help shows a command's", p.Name))
+	h.entry("  -h, --help", fmt.Sprintf("show this help; %s COMMAND --help shows that of a command", p.Name))
 	h.entry("  -v, --version", "print the version")
 	h.variables(p, "")
 	h.manual(p)

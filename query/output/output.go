@@ -2,7 +2,7 @@
 //
 //   - raw: the message as logged and a newline, nothing else
 //   - text: the stored line, four columns separated by TABs
-//   - json: one object a line with the keys time (RFC 3339, nine digits, UTC),
+//   - json: one object per line with the keys time (RFC 3339, nine digits, UTC),
 //     level ("-" where there is none), service, source, instance and message, and
 //     message_base64 too where the message is not UTF-8
 //   - flat: as json, and the fields of the message beside these keys; see [Flat]

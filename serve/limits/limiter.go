@@ -22,7 +22,7 @@ type Options struct {
 	MaxCostPerDay float64
 	// OtherCost is the total of other costs since the start, in dollars, which never falls; nil is none.
 	OtherCost func() float64
-	// MaxQueries is the number of queries that run at once; MaxQueued the number of those that wait for it, and of the requests
+	// MaxQueries is the number of maximum number of concurrent queries; MaxQueued the number of those that wait for it, and of the requests
 	// that follow new records, which hold no slot.
 	MaxQueries, MaxQueued int
 	// Now is the clock; nil is [time.Now].
