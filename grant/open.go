@@ -48,7 +48,7 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	source := &signatures{file: reread.New(path, Parse)}
 	g, err := source.grant()
 	if err != nil {
-		return nil, &store.Error{Op: "open", Object: name, Class: store.ErrAccessDenied, Err: err, Hint: "shipper grant writes the file"}
+		return nil, &store.Error{Op: "open", Object: name, Class: store.ErrAccessDenied, Err: err, Hint: "create the file with shipper grant"}
 	}
 	source.opened = g
 	inner, err := azure.Open(ctx, azure.Options{
@@ -58,7 +58,7 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", name, err)
+		return nil, fmt.Errorf("cannot open %s: %w", name, err)
 	}
 	return &Store{
 		Store: inner, name: name,

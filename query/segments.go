@@ -25,7 +25,7 @@ func (q *Query) Services(ctx context.Context) ([]string, error) {
 			return nil, context.Cause(ctx)
 		}
 		if err != nil {
-			q.recorder.Problem(&Problem{Store: q.stores[i].Name, Object: "services", Err: err})
+			q.recorder.Problem(&Problem{Store: q.stores[i].Name, Object: "cannot list services", Err: err})
 		}
 		all = append(all, services...)
 	}

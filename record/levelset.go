@@ -32,8 +32,8 @@ func ParseLevels(s string) (LevelSet, error) {
 		name, floor := strings.CutSuffix(item, "+")
 		l, ok := levelByName(name)
 		if !ok || floor && l == None {
-			return 0, fmt.Errorf("%q is not a level; known are trace, debug, info, warn, error, fatal and - for none, "+
-				"as a list (error,fatal) or a floor (warn+)", item)
+			return 0, fmt.Errorf("%q is not a level; want trace, debug, info, warn, error, fatal or - (none), "+
+				"as a list (error,fatal) or a minimum (warn+)", item)
 		}
 		set |= 1 << l
 		for ; floor && l <= Fatal; l++ {

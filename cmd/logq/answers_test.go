@@ -210,7 +210,7 @@ func TestAnswers(t *testing.T) {
 func TestFutureIsNoted(t *testing.T) {
 	t.Parallel()
 	dir := answersStore(t)
-	const note = "logq: all records of the range are dated after now, the first 2026-11-21T00:20:00Z: a clock or time zone where they were logged is wrong\n"
+	const note = "logq: all records of the range are in the future, the first at 2026-11-21T00:20:00Z: the clock or time zone of their source is wrong\n"
 	for line, want := range map[string]string{
 		"query -s tokyo --from 2026-11-20 --to 2026-11-22 --utc":         note,
 		"query -s tokyo --from 2026-11-20 --to 2026-11-22 --utc --count": note,

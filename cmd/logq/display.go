@@ -177,7 +177,7 @@ func (e *environment) pager(ctx context.Context) func(ended func()) (*running, e
 	if name, _, _ := strings.Cut(command, " "); !strings.ContainsAny(name, `=$'"\`) { // else the shell finds it
 		if _, err := exec.LookPath(name); err != nil {
 			if given {
-				e.printf("cannot start the pager, output is not paged: %v", err)
+				e.printf("cannot start the pager: %v; the output is not paged", err)
 			}
 			return nil
 		}

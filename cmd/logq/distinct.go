@@ -16,7 +16,7 @@ func (r *request) readSort(c *ucli.Context) (err error) {
 	sorted, distinct := c.IsSet("sort"), c.IsSet("distinct")
 	if !sorted && !distinct {
 		if c.IsSet("memory") {
-			return cli.Usagef("--memory is for --sort and --distinct")
+			return cli.Usagef("--memory requires --sort or --distinct")
 		}
 		return nil
 	}
@@ -44,22 +44,22 @@ func (r *request) readSort(c *ucli.Context) (err error) {
 
 // checkSort reports flags that --sort or --distinct cannot be used with.
 func checkSort(c *ucli.Context, sorted bool) error {
-	const around = "records around a match are in the order of time"
+	const around = "context is printed in the order of time"
 	name, others := "sort", [][2]string{
 		{"follow", "records that come later may belong before printed ones"},
-		{"newest", "--sort is the order; write --sort 'time desc'"},
-		{"tail", "--sort is the order; write asc or desc the other way round with -n"},
+		{"newest", "--sort sets the order; write --sort 'time desc'"},
+		{"tail", "--sort sets the order; reverse it with asc or desc, and use -n"},
 		{"after-context", around},
 		{"before-context", around},
 		{"context", around},
-		{"distinct", "values are in the order of their bytes"},
+		{"distinct", "values are sorted by their bytes"},
 	}
 	if !sorted {
 		const values = "values are printed, not records"
 		name, others = "distinct", [][2]string{
 			{"follow", "values are printed once all records are read"},
-			{"newest", "values are in the order of their bytes"},
-			{"tail", "values are in the order of their bytes"},
+			{"newest", "values are sorted by their bytes"},
+			{"tail", "values are sorted by their bytes"},
 			{"after-context", values},
 			{"before-context", values},
 			{"context", values},
@@ -101,7 +101,7 @@ func (r *request) printDistinct(ctx context.Context, q *query.Query) (n uint64, 
 		r.noteMissing(q, []string{r.distinct.Field})
 	}
 	if sum.Missing > 0 && len(r.notes) == notes {
-		r.notes = append(r.notes, fmt.Sprintf("%d of %d records have no %s: they are left out", sum.Missing, sum.Records, r.distinct.Text))
+		r.notes = append(r.notes, fmt.Sprintf("%d of %d records have no %s and are left out", sum.Missing, sum.Records, r.distinct.Text))
 	}
 	r.empty = sum.Records > 0
 	return n, p, nil

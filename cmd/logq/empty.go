@@ -44,7 +44,7 @@ func (r *request) warnFuture(p *query.Plan) {
 		first = min(first, s.Meta.Start)
 	}
 	if at := time.Unix(0, first).In(now.Location()); at.After(now) {
-		r.notes = append(r.notes, fmt.Sprintf("all records of the range are dated after now, the first %s: a clock or time zone where they were logged is wrong",
+		r.notes = append(r.notes, fmt.Sprintf("all records of the range are in the future, the first at %s: the clock or time zone of their source is wrong",
 			at.Format(time.RFC3339)))
 	}
 }

@@ -43,7 +43,11 @@ func (r *request) printPlan(q *query.Query, p *query.Plan) {
 			AtMost query.Bound `json:"at_most"`
 		}{"planned", r.sel.From.UTC(), r.sel.To.UTC(), bound})
 	default:
-		r.env.printf("%d segments found, %d may match: at most %s to read, for %s", planned.SegmentsListed, bound.Segments, units.FormatSize(bound.Bytes), query.Dollars(bound.CostUSD))
+		cost := "at no cost"
+		if bound.CostUSD > 0 {
+			cost = "for " + query.Dollars(bound.CostUSD)
+		}
+		r.env.printf("%s found, %d may match: at most %s to read, %s", plural(int(planned.SegmentsListed), "segment"), bound.Segments, units.FormatSize(bound.Bytes), cost)
 	}
 }
 
@@ -75,7 +79,7 @@ func (r *request) printReport(report *query.Report) {
 	}
 	for i, p := range report.Problems {
 		if i == manyProblems && !r.explain {
-			r.env.printf("and %d more that could not be read; --explain names all", len(report.Problems)-i)
+			r.env.printf("and %d more that could not be read; --explain lists all", len(report.Problems)-i)
 			break
 		}
 		r.env.printf("%v", p)
@@ -112,5 +116,5 @@ func (r *request) overBudget(err error) error {
 	case r.opts.MaxCost > 0:
 		limit = fmt.Sprintf("--max-cost %g", r.opts.MaxCost)
 	}
-	return fmt.Errorf("stopped, incomplete: more would pass %s: %w", limit, err)
+	return fmt.Errorf("stopped, incomplete: %w (%s)", err, limit)
 }

@@ -118,11 +118,11 @@ func (r *request) fields(ctx context.Context, q *query.Query, opts query.FieldOp
 // noteFields adds notes of what the figures are based on.
 func (r *request) noteFields(found *query.FieldStats) {
 	if found.Sampled {
-		r.notes = append(r.notes, fmt.Sprintf("the figures are of a sample of %d records, in %d of about %d blocks spread over the range; --all reads all",
+		r.notes = append(r.notes, fmt.Sprintf("the figures are from a sample of %d records in %d of about %d blocks, spread over the range; --all reads everything",
 			found.Records, found.Blocks, found.AllBlocks))
 	}
 	if found.LeftOut {
-		r.notes = append(r.notes, fmt.Sprintf("more than %d names occur: fields of few records are left out", len(found.Fields)))
+		r.notes = append(r.notes, fmt.Sprintf("more than %d field names: fields of few records are left out", len(found.Fields)))
 	}
 	if len(found.Fields) == 0 && found.Records > 0 {
 		r.notes = append(r.notes, fmt.Sprintf("the messages of the %d records read have no fields", found.Records))

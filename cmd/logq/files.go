@@ -44,7 +44,7 @@ func checkFiles(c *ucli.Context) error {
 		{"no-cache", stores},
 		{"service", "files have no services; --source selects by the path"},
 		{"follow", "files are read once"},
-		{"fresh", "files are read as they are"},
+		{"fresh", "no shipper writes to them"},
 		{"plan", "files are read whole"},
 		{"max-bytes", "files are read whole"},
 		{"max-cost", "reading files costs nothing"},
@@ -99,9 +99,9 @@ func (e *environment) openFiles(ctx context.Context, c *ucli.Context) (stores []
 func withHint(err error) error {
 	switch {
 	case errors.Is(err, syscall.EISDIR):
-		return hint.Wrap(err, "name the files in it")
+		return hint.Wrap(err, "give the files in it")
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return hint.Wrap(err, "the compressed file is damaged or incomplete; the records before are read")
+		return hint.Wrap(err, "the compressed file is damaged or incomplete; the records before the damage were read")
 	}
 	return err
 }
@@ -146,7 +146,7 @@ func fileReasons(reasons []query.Reason) []query.Reason {
 	reasons = slices.DeleteFunc(reasons, func(r query.Reason) bool { return r.Code == "service-name" })
 	for i := range reasons {
 		if reasons[i].Code == query.StoreEmpty().Code {
-			reasons[i].Text = "there are no lines in the files"
+			reasons[i].Text = "the files contain no lines"
 		}
 	}
 	return reasons

@@ -293,7 +293,7 @@ func TestFollow(t *testing.T) {
 			if got.String() != c.want {
 				t.Errorf("%s: %q, want %q", name, got.String(), c.want)
 			}
-			if printed := errs.String(); strings.Count(printed, "\n") != 2 || !strings.Contains(printed, "following: a record shows when its segment is stored, unless that is more than "+short(c.window)+" later,") ||
+			if printed := errs.String(); strings.Count(printed, "\n") != 2 || !strings.Contains(printed, "following: records are printed when their segment is stored, except records that are stored more than "+short(c.window)+" late ") ||
 				!strings.Contains(printed, "polling every 2s costs about $") {
 				t.Errorf("%s: %q", name, printed)
 			}

@@ -71,9 +71,9 @@ func parseIDs(in io.Reader) (ids []string, err error) {
 		case len(line) == 0 || known[string(line)]:
 			continue
 		case bytes.IndexFunc(line, unicode.IsSpace) >= 0:
-			return nil, hint.Wrap(fmt.Errorf("line %d contains a blank inside an identifier", n), "write one identifier a line")
+			return nil, hint.Wrap(fmt.Errorf("line %d contains a blank inside an identifier", n), "write one identifier per line")
 		case len(ids) == maxIDs:
-			return nil, hint.Wrap(fmt.Errorf("line %d: more than %d identifiers", n, maxIDs), "split the file, and query once for each part")
+			return nil, hint.Wrap(fmt.Errorf("line %d: more than %d identifiers", n, maxIDs), "split the file, and run one query for each part")
 		}
 		id := string(line)
 		known[id] = true
@@ -85,7 +85,7 @@ func parseIDs(in io.Reader) (ids []string, err error) {
 	case err != nil:
 		return nil, fmt.Errorf("cannot read line %d: %w", n, err)
 	case len(ids) == 0:
-		return nil, errors.New("it has no identifiers")
+		return nil, errors.New("the file has no identifiers")
 	}
 	return ids, nil
 }

@@ -223,19 +223,19 @@ func (r *patternsRequest) counter(p *query.Plan) func() *patterns.Counter {
 func (r *patternsRequest) note(result *patterns.Result, printed int) {
 	add := func(format string, args ...any) { r.notes = append(r.notes, fmt.Sprintf(format, args...)) }
 	if result.Coarse {
-		add("templates are coarse: the messages have more than %d shapes, so words with many values count as variable; a narrower selection has better ones", patterns.MaxShapes)
+		add("templates are coarse: the messages have more than %d shapes, so words with many values count as variable; select fewer records for better ones", patterns.MaxShapes)
 	}
 	if n := result.Ungrouped[0] + result.Ungrouped[1]; n > 0 {
-		add("%d records are in no template: their messages have too many shapes", n)
+		add("%d records have no template: their messages have too many shapes", n)
 	}
 	switch {
 	case !r.compare || result.Records == [2]uint64{}:
 	case result.Records[0] == 0:
-		add("there are no records before %s to compare with", r.compared[0].to.Format(time.RFC3339))
+		add("no records before %s to compare with", r.compared[0].to.Format(time.RFC3339))
 	case result.Records[1] == 0:
-		add("there are no records after %s to compare with", r.compared[1].from.Format(time.RFC3339))
+		add("no records after %s to compare with", r.compared[1].from.Format(time.RFC3339))
 	case printed == 0:
-		add("nothing changed: %d records before and %d after have the same templates, none of 10 records or more twice or half as often",
+		add("nothing changed: %d records before and %d after have the same templates, and none of 10 records or more is twice or half as frequent",
 			result.Records[0], result.Records[1])
 	}
 }

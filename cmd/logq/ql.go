@@ -111,7 +111,7 @@ func readQL(c *ucli.Context, env environment) (*qlRequest, error) {
 	now := env.now()
 	r := &qlRequest{request: &request{env: env, explain: c.Bool("explain")}, format: c.String("output")}
 	if c.NArg() != 1 {
-		return nil, hint.Wrap(cli.Usagef("%d arguments instead of one QUERY", c.NArg()), "put the query in single quotes: logq ql '{service_name=\"shop\"}'")
+		return nil, hint.Wrap(cli.Usagef("want one QUERY, not %d arguments", c.NArg()), "put the query in single quotes: logq ql '{service_name=\"shop\"}'")
 	}
 	if err := cli.OneOf("output", r.format, qlFormats()...); err != nil {
 		return nil, err
@@ -142,12 +142,12 @@ func readQL(c *ucli.Context, env environment) (*qlRequest, error) {
 func (r *qlRequest) readStep(c *ucli.Context) (err error) {
 	if _, logs := r.query.(*syntax.LogExpr); logs {
 		if c.IsSet("step") {
-			return cli.Usagef("--step is for metric queries, such as count_over_time({...}[5m])")
+			return cli.Usagef("--step requires a metric query, such as count_over_time({...}[5m])")
 		}
 		return nil
 	}
 	if c.IsSet("limit") || c.IsSet("newest") {
-		return hint.Wrap(cli.Usagef("--limit and --newest are for log queries"), "topk(10, ...) keeps the largest series")
+		return hint.Wrap(cli.Usagef("--limit and --newest require a log query"), "topk(10, ...) selects the largest series")
 	}
 	if !c.IsSet("step") {
 		return nil

@@ -42,7 +42,7 @@ func (r *qlRequest) printNothing(ctx context.Context, stores []query.Store) erro
 	if others := slices.DeleteFunc(slices.Clone(reasons), stage); len(others) > 0 { // of the other operand
 		reasons = others
 	}
-	r.env.printNone(fmt.Sprintf("nothing found %s in %d store(s)", r.span, len(stores)), slices.Compact(reasons))
+	r.env.printNone(fmt.Sprintf("nothing found %s in %s", r.span, plural(len(stores), "store")), slices.Compact(reasons))
 	return nil
 }
 
@@ -68,7 +68,7 @@ func (r *qlRequest) explainSelection(ctx context.Context, stores []query.Store, 
 		case labels.Instance, labels.Source:
 		default:
 			if !m.Matches("") {
-				return reason("label-unknown", "no record has the label %s: selectors take service_name, level, instance and source; fields of messages are labels after | json or | logfmt", m.Name), nil
+				return reason("label-unknown", "no record has the label %s: selectors support service_name, level, instance and source; fields of messages are labels only after | json or | logfmt", m.Name), nil
 			}
 		}
 	}
@@ -95,7 +95,7 @@ func (r *qlRequest) explainSelection(ctx context.Context, stores []query.Store, 
 		if n := len(all) - maxNamedServices; n > 0 {
 			named += fmt.Sprintf(" and %d more", n)
 		}
-		return reason("service-unknown", "no service matches %s; there are: %s", joined(services), named), nil
+		return reason("service-unknown", "no service matches %s; available: %s", joined(services), named), nil
 	}
 	compiled, err := query.New(stores, q, r.opts)
 	if err != nil {
@@ -106,18 +106,18 @@ func (r *qlRequest) explainSelection(ctx context.Context, stores []query.Store, 
 	case err != nil:
 		return nil, context.Cause(ctx)
 	case len(p.Segments) > 0 && filtersUnparsed(sel.Log):
-		return reason(reasonStage, "the services have records there: a filter excludes them all; fields of JSON and logfmt are labels only behind | json or | logfmt"), nil
+		return reason(reasonStage, "the services have records in the range, but a filter excludes them all; fields of JSON and logfmt are labels only after | json or | logfmt"), nil
 	case len(p.Segments) > 0:
 		if r.metric() {
-			return reason(reasonStage, "the services have records in the window: a label, a line filter, a stage or a comparison excludes them all, or it is absent_over_time; try the selector alone"), nil
+			return reason(reasonStage, "the services have records in the window, but a label, a line filter, a stage or a comparison excludes them all, or absent_over_time finds some; try the selector alone"), nil
 		}
-		return reason(reasonStage, "the services have records in that range: a label, a line filter or a stage excludes them all; try the selector alone"), nil
+		return reason(reasonStage, "the services have records in the range, but a label, a line filter or a stage excludes them all; try the selector alone"), nil
 	case !r.metric() || r.step > 0:
 		return compiled.Explain(ctx, p, !r.ranged)
 	}
-	text := "without --step a metric query is evaluated once, at the end of the range: its window of " + short(q.To.Sub(q.From)) + " holds no records"
+	text := "without --step a metric query is evaluated once, at the end of the range: its window of " + short(q.To.Sub(q.From)) + " has no records"
 	if newest, service, found, err := compiled.Newest(ctx); err == nil && found {
-		text += fmt.Sprintf("; the newest record is of %s (%s)", newest.In(r.sel.Now.Location()).Format(time.RFC3339), service)
+		text += fmt.Sprintf("; the newest record is from %s (%s)", newest.In(r.sel.Now.Location()).Format(time.RFC3339), service)
 	}
 	return reason("range-empty", "%s", text), nil
 }

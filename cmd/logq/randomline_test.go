@@ -316,7 +316,7 @@ func (l *commandLine) randomMistake() {
 		l.parts = slices.DeleteFunc(l.parts, func(p []string) bool { return strings.HasPrefix(p[0], "--"+name) })
 		l.flag(name, one)
 		l.flag(name, other)
-		l.mistake = "--" + name + " is given twice"
+		l.mistake = "--" + name + " is given more than once"
 	}
 	wrong := func(mistake string, args ...string) {
 		l.add(args...)
@@ -371,7 +371,7 @@ func (l *commandLine) randomMistake() {
 				return
 			}
 			l.flag(map[bool]string{true: "since", false: "from"}[given("from")], "1h ago")
-			l.mistake = "--since and --from are given"
+			l.mistake = "--since cannot be used together with --from"
 		},
 	}
 	if !given("output") && l.format == "text" {
@@ -379,7 +379,7 @@ func (l *commandLine) randomMistake() {
 	}
 	if l.limit == 0 {
 		list = append(list, func() { l.flag("limit", oneOf(l.rnd, "0", "-1", "five", "1.5", " 5", "1e3")); l.mistake = "want" },
-			func() { wrong("--limit is given twice", "-n", "5", "--limit=6") })
+			func() { wrong("--limit is given more than once", "-n", "5", "--limit=6") })
 	}
 	if l.zoned {
 		list = append(list, func() { wrong("--tz", map[bool]string{true: "--tz=UTC", false: "--utc"}[l.utc]) })
@@ -390,7 +390,7 @@ func (l *commandLine) randomMistake() {
 		})
 	}
 	if !l.utc {
-		list = append(list, func() { wrong("--utc is given twice", "--utc", "--utc=false") })
+		list = append(list, func() { wrong("--utc is given more than once", "--utc", "--utc=false") })
 	}
 	if l.tail > 0 {
 		list = append(list, func() { wrong("--tail cannot be used", oneOf(l.rnd, "--count", "--newest", "-n3")) })

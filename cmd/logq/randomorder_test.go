@@ -145,7 +145,7 @@ func (a *asked) values(found []*stored) (string, int) {
 		missing -= n
 	}
 	if missing > 0 {
-		a.left = fmt.Sprintf("logq: %d of %d records have no %s: they are left out\n", missing, len(found), a.distinct)
+		a.left = fmt.Sprintf("logq: %d of %d records have no %s and are left out\n", missing, len(found), a.distinct)
 	}
 	texts := slices.Sorted(maps.Keys(counts))
 	if a.limit > 0 {
@@ -177,7 +177,7 @@ func (a *asked) values(found []*stored) (string, int) {
 	return out.String(), status
 }
 
-// bareValue reports whether a value is a number or a truth value.
+// bareValue reports whether a value is a number or a boolean.
 func (a *asked) bareValue(v any) bool {
 	_, truth := asBool(v)
 	return truth || number(v) != nil

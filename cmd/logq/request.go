@@ -119,7 +119,7 @@ func (r *request) readFollow(c *ucli.Context, now time.Time) error {
 			continue
 		}
 		if !r.follow {
-			return cli.Usagef("--%s is for --follow", name)
+			return cli.Usagef("--%s requires --follow", name)
 		}
 		var err error
 		if *to, err = units.ParseDuration(c.String(name)); err != nil {
@@ -136,9 +136,9 @@ func (r *request) readFollow(c *ucli.Context, now time.Time) error {
 	case r.tail > 0 && (r.count || r.sel.Newest || r.sel.Limit > 0):
 		return cli.Usagef("--tail cannot be used together with --count, --newest or --limit")
 	case r.noWatch && !r.follow:
-		return cli.Usagef("--no-watch is for --follow")
+		return cli.Usagef("--no-watch requires --follow")
 	case r.follow && r.fresh:
-		return cli.Usagef("--follow cannot be used together with --fresh: it has shippers flush while it runs")
+		return cli.Usagef("--follow cannot be used together with --fresh: it makes shippers flush while it runs")
 	case r.follow && (r.count || r.sel.Newest || c.IsSet("to")):
 		return cli.Usagef("--follow cannot be used together with --count, --newest or --to")
 	}
@@ -227,9 +227,9 @@ func (r *request) readOutput(c *ucli.Context, now time.Time) error {
 func (r *request) checkParquet() error {
 	switch {
 	case r.count || r.distinct != nil:
-		return cli.Usagef("-o parquet cannot be used together with --count or --distinct: it is a file of records")
+		return cli.Usagef("-o parquet cannot be used together with --count or --distinct: the file has records only")
 	case r.follow:
-		return cli.Usagef("-o parquet cannot be used together with --follow: the file can be read once it has its end")
+		return cli.Usagef("-o parquet cannot be used together with --follow: the file is readable only once it is complete")
 	}
 	return r.env.checkParquet("records.parquet")
 }
@@ -239,7 +239,7 @@ func (e *environment) checkParquet(file string) error {
 	if !e.out.terminal() {
 		return nil
 	}
-	return hint.Wrap(cli.Usagef("-o parquet is not for a terminal"), "redirect it to a file: > %s", file)
+	return hint.Wrap(cli.Usagef("-o parquet cannot be written to a terminal"), "redirect it to a file: > %s", file)
 }
 
 // readTemplate reads the template of an output format template=TEXT.
@@ -249,13 +249,13 @@ func (r *request) readTemplate() error {
 		return cli.OneOf("output", r.output.Format, recordFormats()...)
 	}
 	if !given || text == "" {
-		return hint.Wrap(cli.Usagef("--output template needs a template"), "write -o template='{{.time}} {{.message}}'")
+		return hint.Wrap(cli.Usagef("--output template requires a template"), "write -o template='{{.time}} {{.message}}'")
 	}
 	if r.distinct != nil {
 		return cli.Usagef("--distinct cannot be used together with a template: values are printed, not records")
 	}
 	if len(r.output.Fields) > 0 {
-		return cli.Usagef("--fields cannot be used with a template, which names its fields itself")
+		return cli.Usagef("--fields cannot be used together with a template: the template names the fields")
 	}
 	var err error
 	if r.output.Template, err = output.CompileTemplate(text); err != nil {

@@ -70,7 +70,7 @@ func selection(c *ucli.Context, from, to, now time.Time) (sel query.Selection, e
 		IgnoreCase: c.Bool("ignore-case"), Substring: c.Bool("substring"),
 	}
 	if slices.Contains(sel.Patterns, "") {
-		return sel, hint.Wrap(cli.Usagef("PATTERN is empty"), "leave it out to find every record; a shell variable in it may be unset")
+		return sel, hint.Wrap(cli.Usagef("PATTERN is empty"), "omit it to find every record; a shell variable in it may be unset")
 	}
 	if c.IsSet("parse") {
 		if sel.Parser, err = parse.Compile(c.String("parse")); err != nil {
@@ -107,7 +107,7 @@ func readOptions(c *ucli.Context, env environment) (query.Options, error) {
 func readLimits(c *ucli.Context, env environment, opts *query.Options) (err error) {
 	if c.IsSet("max-bytes") {
 		if opts.MaxBytes, err = units.ParseSize(c.String("max-bytes")); err != nil || opts.MaxBytes < 1 {
-			return cli.Usagef("--max-bytes: %q is not a size of at least one byte (write 500MB or 2GiB)", c.String("max-bytes"))
+			return cli.Usagef("--max-bytes %q: want a size of at least one byte, such as 500MB or 2GiB", c.String("max-bytes"))
 		}
 	}
 	if opts.MaxCost, err = readDollars(c, "max-cost"); err != nil {
@@ -162,6 +162,6 @@ func (r *request) coverIndex(stores []query.Store) {
 // warnIndex warns of what a plan by index may miss.
 func (r *request) warnIndex() {
 	if r.opts.Plan == query.PlanIndex {
-		r.notes = append(r.notes, "planned by the index: segments that are not indexed yet may be missing")
+		r.notes = append(r.notes, "segments were found by the index: segments that are not indexed yet may be missing")
 	}
 }

@@ -180,7 +180,7 @@ func TestServeUsage(t *testing.T) {
 		{"--tokens " + open, "its mode is 0644, which gives access to others than its owner\nhint: chmod 600 " + open},
 		{"--tokens " + dir + "/none", "no such file"},
 		{"--tls-cert a", "hint: give both --tls-cert and --tls-key"},
-		{"--max-bytes x", "--max-bytes:"},
+		{"--max-bytes x", "--max-bytes \"x\":"},
 		{"--max-cost 0", "--max-cost 0: want more than 0"},
 		{"--max-cost-per-day -1", "--max-cost-per-day -1: want more than 0"},
 		{"--max-duration soon", "--max-duration:"},

@@ -163,7 +163,7 @@ func (r *request) stats(ctx context.Context, q *query.Query, computation *query.
 	}
 	table, err := q.Stats(ctx, p, computation)
 	if errors.Is(err, aggregate.ErrColumns) {
-		err = hint.Wrap(err, "keep fewer with --where, or leave --pivot out")
+		err = hint.Wrap(err, "select fewer values with --where, or omit --pivot")
 	}
 	return table, p, err
 }
@@ -172,7 +172,7 @@ func (r *request) stats(ctx context.Context, q *query.Query, computation *query.
 func groupMemory(c *ucli.Context) (int64, error) {
 	n, err := units.ParseSize(c.String("memory"))
 	if err != nil || n < 1 {
-		return 0, cli.Usagef("--memory %q: want a size of at least one byte, for example 500MB or 2GiB", c.String("memory"))
+		return 0, cli.Usagef("--memory %q: want a size of at least one byte, such as 500MB or 2GiB", c.String("memory"))
 	}
 	return n, nil
 }
@@ -191,11 +191,11 @@ func printStats(env *environment, t *query.Table, format string, zone *time.Loca
 			if f.Kind == aggregate.Distinct {
 				bound = "2%"
 			}
-			env.printf("%s is approximate, within %s, where marked with ~: of groups with more than %d values", f.Header, bound, aggregate.ExactValues)
+			env.printf("%s is approximate, within %s, in groups of more than %d values (marked with ~)", f.Header, bound, aggregate.ExactValues)
 		}
 	}
 	for _, one := range t.Ignored {
-		env.printf("%d values of %s are no numbers: they were ignored", one.Count, cmp.Or(string(one.Field.Fixed), one.Field.Field))
+		env.printf("%d values of %s are not numbers and were ignored", one.Count, cmp.Or(string(one.Field.Fixed), one.Field.Field))
 	}
 	return nil
 }

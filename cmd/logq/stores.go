@@ -98,7 +98,7 @@ func (e *environment) warnUnused(spec string, err error) {
 		bare := *known
 		err, bare.Hint, advice = &bare, "", cmp.Or(known.Hint, advice)
 	}
-	e.printf("%s: %v; blobs are listed without it, which takes longer", open.Shown(spec), err)
+	e.printf("%s: %v; blobs are listed without the database, which takes longer", open.Shown(spec), err)
 	e.hint(advice)
 }
 

@@ -47,7 +47,7 @@ func givenZone(c *ucli.Context) (*time.Location, error) {
 		return nil, nil //nolint:nilnil // none
 	}
 	if c.Bool("utc") {
-		return nil, cli.Usagef("--tz and --utc are given: both are the zone")
+		return nil, cli.Usagef("--tz cannot be used together with --utc: both set the zone")
 	}
 	zone, err := timearg.ParseZone(c.String("tz"))
 	if err != nil {
@@ -105,13 +105,13 @@ func timeRange(c *ucli.Context, now time.Time) (s span, err error) {
 	case since == "" && from == "" && to == "":
 		return lastHour(now), nil
 	case since != "" && from != "":
-		return s, cli.Usagef("--since and --from are given: both are the start of the range")
+		return s, cli.Usagef("--since cannot be used together with --from: both set the start of the range")
 	case since != "":
 		if s.from, err = timearg.ParseSince(since, now); err != nil {
 			return s, cli.Usagef("--since: %w", err)
 		}
 	case from == "":
-		return s, hint.Wrap(cli.Usagef("--to is given without a start of the range"), "add --since or --from")
+		return s, hint.Wrap(cli.Usagef("--to requires a start of the range"), "add --since or --from")
 	default:
 		if s.from, err = timearg.Parse(from, now); err != nil {
 			return s, cli.Usagef("--from: %w", err)
@@ -130,7 +130,7 @@ func timeRange(c *ucli.Context, now time.Time) (s span, err error) {
 		return s, cli.Usagef("the range is empty: its start %s is in the future, and --to is not given", s.from.Format(time.RFC3339))
 	default:
 		return s, hint.Wrap(cli.Usagef("the range is empty: its start %s is not before its end %s",
-			s.from.Format(time.RFC3339), s.to.Format(time.RFC3339)), "exchange start and end")
+			s.from.Format(time.RFC3339), s.to.Format(time.RFC3339)), "swap start and end")
 	}
 }
 

@@ -152,7 +152,7 @@ func (f *following) pollInterval() time.Duration {
 func (f *following) reportWatches() {
 	for _, s := range f.watches.stores {
 		if err := s.failure(); err != nil && !f.printed[s.name+" not watched"] {
-			f.onceAs(s.name+" not watched", s.unwatched(err)+"; its records show when their shipper flushes them")
+			f.onceAs(s.name+" not watched", s.unwatched(err)+"; its records are printed after the flush interval of their shippers")
 		}
 	}
 	sum, counted, some, usage := f.watches.status()
@@ -161,7 +161,7 @@ func (f *following) reportWatches() {
 	case !some || !counted || sum.Services == 0:
 		return
 	case sum.Shippers == 0 && began >= responseTimeout && !f.printed["responded"]:
-		f.once("no shipper responds to the watches: records show when their shipper flushes them; docs/query.md#following has the reasons")
+		f.once("no shipper responds to the watches: records are printed after the flush interval of their shippers; see docs/query.md#following")
 		return
 	case sum.Shippers == 0:
 		return
@@ -185,13 +185,13 @@ func (f *following) reportWatches() {
 		}{"watching", sum.Services, sum.Shippers, sum.FlushInterval.Seconds(), cost})
 		return
 	}
-	text := fmt.Sprintf("watching %s: %s to flush every %v while this runs", plural(sum.Services, "service"), plural(sum.Shippers, "shipper"), sum.FlushInterval)
+	text := fmt.Sprintf("watching %s: flushed every %v by %s while this runs", plural(sum.Services, "service"), sum.FlushInterval, plural(sum.Shippers, "shipper"))
 	if cost > 0 {
-		text += fmt.Sprintf(", which costs at most $%.2f an hour; --no-watch reads only", cost)
+		text += fmt.Sprintf(", which costs at most $%.2f per hour; --no-watch avoids this", cost)
 	}
 	f.env.printf("%s", text)
 	if sum.Unwatched > 0 {
-		f.once("%s more are not watched: -s selects fewer", plural(sum.Unwatched, "service"))
+		f.once("too many services: %s more are not watched; select fewer with -s", plural(sum.Unwatched, "service"))
 	}
 }
 
@@ -246,7 +246,7 @@ func (r *request) awaitFlush(ctx context.Context, stores []query.Store) error {
 		one := s.watcher.Status()
 		services += one.Services
 		if one.Unwatched > 0 {
-			r.notes = append(r.notes, fmt.Sprintf("%s: --fresh did not wait for %s: -s selects fewer", s.name, plural(one.Unwatched, "service")))
+			r.notes = append(r.notes, fmt.Sprintf("%s: too many services: --fresh did not wait for %s; select fewer with -s", s.name, plural(one.Unwatched, "service")))
 		}
 		if !s.free {
 			usage = usage.Plus(one.Usage)
@@ -254,10 +254,10 @@ func (r *request) awaitFlush(ctx context.Context, stores []query.Store) error {
 	}
 	switch {
 	case len(late) > 0:
-		r.notes = append(r.notes, fmt.Sprintf("%d of %s did not flush within %v, so that their newest records may be missing: %s",
+		r.notes = append(r.notes, fmt.Sprintf("%d of %s did not flush within %v and their newest records may be missing: %s",
 			len(late), plural(live, "shipper"), watch.FreshTimeout, named(late)))
 	case services > 0 && live == 0:
-		r.notes = append(r.notes, "no shipper responded to --fresh: records that are not flushed yet are missing; docs/query.md#fresh-answers has the reasons")
+		r.notes = append(r.notes, "no shipper responded to --fresh: records that are not flushed yet are missing; see docs/query.md#fresh-answers")
 	}
 	cost := r.prices().Cost(usage) * watch.Lifetime.Hours()
 	switch {

@@ -267,8 +267,8 @@ func TestFollowWatches(t *testing.T) {
 			t.Error("flushed after following has ended")
 		}
 		for _, want := range []string{
-			"logq: watching 1 service: 1 shipper to flush every 2s while this runs, which costs at most $0.01 an hour; --no-watch reads only\n",
-			"logq: polling every 1s costs about $0.08 an hour; --follow-interval and --follow-window change that\n",
+			"logq: watching 1 service: flushed every 2s by 1 shipper while this runs, which costs at most $0.01 per hour; --no-watch avoids this\n",
+			"logq: polling every 1s costs about $0.08 per hour; a longer --follow-interval or a shorter --follow-window costs less\n",
 		} {
 			if n := strings.Count(w.errs.String(), want); n != 1 {
 				t.Errorf("%d times %q in %q", n, want, w.errs.String())
@@ -314,11 +314,11 @@ func TestFollowUnwatched(t *testing.T) {
 	}{
 		"not wanted": {noWatch: true, requests: func(n int) bool { return n == 0 }},
 		"denied": {
-			denied: denied, want: "logq: shelf: not watched: cannot read watches: cannot upsert into table watches: access denied; its records show when their shipper flushes them\n",
+			denied: denied, want: "logq: shelf: not watched: cannot read watches: cannot upsert into table watches: access denied; its records are printed after the flush interval of their shippers\n",
 			requests: func(n int) bool { return n > 0 && n < 5 },
 		},
 		"no response": {
-			want:     "logq: no shipper responds to the watches: records show when their shipper flushes them; docs/query.md#following has the reasons\n",
+			want:     "logq: no shipper responds to the watches: records are printed after the flush interval of their shippers; see docs/query.md#following\n",
 			requests: func(n int) bool { return n > 200 && n < 500 },
 		},
 	} {
@@ -372,8 +372,8 @@ func TestFollowOverdue(t *testing.T) {
 			t.Errorf("%d lines, %d of them in the window", len(w.out.lines), n)
 		}
 		for _, want := range []string{
-			"logq: not printed: 2 records of 2 segments, before conditions on them, stored more than 30m after their time\nhint: logq query --from 2000-01-02T02:50:30Z --to 2000-01-02T06:50:31Z finds them; a longer --follow-window prints such records\n",
-			"logq: not printed: 1 record of 1 segment, before conditions on them, stored more than 30m after their time\n",
+			"logq: not printed: 2 records of 2 segments, stored more than 30m after their time (counted before conditions on records)\nhint: logq query --from 2000-01-02T02:50:30Z --to 2000-01-02T06:50:31Z finds them; a longer --follow-window prints such records\n",
+			"logq: not printed: 1 record of 1 segment, stored more than 30m after their time (counted before conditions on records)\n",
 		} {
 			if strings.Count(w.errs.String(), want) != 1 || strings.Count(w.errs.String(), "not printed") != 2 {
 				t.Errorf("no %q in %q", want, w.errs.String())
@@ -391,8 +391,8 @@ func TestFresh(t *testing.T) {
 		want         string
 	}{
 		"flushed": {ships: true},
-		"late":    {ships: true, stuck: true, want: "1 of 1 shipper did not flush within 15s, so that their newest records may be missing: a on i"},
-		"none":    {want: "no shipper responded to --fresh: records that are not flushed yet are missing; docs/query.md#fresh-answers has the reasons"},
+		"late":    {ships: true, stuck: true, want: "1 of 1 shipper did not flush within 15s and their newest records may be missing: a on i"},
+		"none":    {want: "no shipper responded to --fresh: records that are not flushed yet are missing; see docs/query.md#fresh-answers"},
 		"denied": {
 			denied: &store.Error{Op: "read", Object: "table watches", Class: store.ErrAccessDenied},
 			want:   "shelf: not watched: cannot read watches: cannot read table watches: access denied; records that its shippers have not flushed are missing",

@@ -132,7 +132,7 @@ func auditSettings(c *ucli.Context) (o audit.Options, err error) {
 	o.From, o.To = at("from", timearg.Parse), at("to", timearg.Parse)
 	if since := at("since", timearg.ParseSince); !since.IsZero() {
 		if c.IsSet("from") {
-			wrong = append(wrong, errors.New("--since and --from are given: both are the start of the range"))
+			wrong = append(wrong, errors.New("--since cannot be used together with --from: both set the start of the range"))
 		}
 		o.From = since
 	}

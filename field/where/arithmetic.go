@@ -53,7 +53,7 @@ func (c *compiler) arithmetic(n *ast.BinaryNode) operand {
 	case n.Operator == "..":
 		c.fail(n, "a range can stand behind \"in\" only")
 	case !slices.Contains([]string{"+", "-", "*", "/", "%", "**", "^"}, n.Operator):
-		c.fail(n, "there is no operator %s", n.Operator)
+		c.fail(n, "unknown operator %s", n.Operator)
 	case strings && (a.class == stringClass || b.class == stringClass):
 		class = stringClass
 	case strings:

@@ -81,7 +81,7 @@ func (c *compiler) function(n ast.Node, name string, arguments []ast.Node) opera
 		if near := suggest.Names(name, names, 1); len(near) > 0 {
 			advice = "did you mean " + near[0] + "?"
 		}
-		c.failWith(advice, n, "there is no function %s", name)
+		c.failWith(advice, n, "unknown function %s", name)
 		return c.constant(value{}, anyClass)
 	}
 	if len(arguments) < len(f.params)-f.optional || len(arguments) > len(f.params) && !f.repeats {

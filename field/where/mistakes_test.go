@@ -18,7 +18,7 @@ func TestMistakes(t *testing.T) {
 		`level > 3`:               "cannot compare a string with a number (at character 7)",
 		`time > "sometime"`:       "sometime",
 		`user matches "("`:        "missing closing ): `(` (at character 14)",
-		`nosuch(status) == 1`:     "there is no function nosuch (at character 1)",
+		`nosuch(status) == 1`:     "unknown function nosuch (at character 1)",
 		`"text"`:                  "a string is not true or false (at character 1)",
 		`1 + 2`:                   "a number is not true or false (at character 3)",
 		`a == 1 and len(b)`:       "a number is not true or false (at character 12)",
@@ -34,7 +34,7 @@ func TestMistakes(t *testing.T) {
 		`a == 0x`:                              "invalid hex literal",
 		// Types that cannot match.
 		`"a" == 1`:                "cannot compare a string with a number (at character 5)",
-		`not status == 500`:       "cannot compare a truth value with a number (at character 12)",
+		`not status == 500`:       "cannot compare a boolean with a number (at character 12)",
 		`a in [1, [2]]`:           "cannot compare a value with an array",
 		`len(a) in ["x"]`:         "cannot compare a number with a string (at character 12)",
 		`level in [3]`:            "cannot compare a string with a number (at character 11)",
@@ -44,7 +44,7 @@ func TestMistakes(t *testing.T) {
 		`a in 5`:                  "in is for an array or an object, not for a number",
 		`a in "x".."y"`:           "a range is for numbers, not for a string",
 		`1..3 == a`:               `a range can stand behind "in" only`,
-		`a + true > 1`:            "cannot apply + to a value and a truth value (at character 3)",
+		`a + true > 1`:            "cannot apply + to a value and a boolean (at character 3)",
 		`"a" - 1 == 1`:            "cannot apply - to a string and a number",
 		`-"a" == 1`:               "- is for numbers, not for a string (at character 1)",
 		`lower(5) == "5"`:         "lower takes a string, not a number (at character 7)",
@@ -53,7 +53,7 @@ func TestMistakes(t *testing.T) {
 		`min() == 1`:              "min takes 1 argument or more, not 0",
 		`any(5, # > 1)`:           "any is for arrays, not for a number",
 		`any(a, #acc > 1)`:        "there is no #acc here",
-		`a["x"][true] == 1`:       "a value has no member by a truth value",
+		`a["x"][true] == 1`:       "a value has no member by a boolean",
 		`(5)[0] == 1`:             "a number has no member",
 		`(5)[1:] == 1`:            "a number has no parts",
 		`has()`:                   "has takes the name of one field",
@@ -65,9 +65,9 @@ func TestMistakes(t *testing.T) {
 		`{"a": 1} == b`:           "unsupported syntax",
 		`b"x" == a`:               "unsupported syntax",
 		`a == 1; b == 2`:          "unsupported syntax",
-		`groupBy(a, #) == b`:      "there is no function groupBy",
-		`now() > time`:            "there is no function now",
-		`reduce(a, #acc + #) > 1`: "there is no function reduce",
+		`groupBy(a, #) == b`:      "unknown function groupBy",
+		`now() > time`:            "unknown function now",
+		`reduce(a, #acc + #) > 1`: "unknown function reduce",
 	} {
 		if _, err := where.Compile(expr, now); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want one line with %q", expr[:min(40, len(expr))], err, want)

@@ -78,7 +78,7 @@ const (
 
 // String is the class with its article.
 func (c class) String() string {
-	return [...]string{"a value", "a truth value", "a number", "a string", "an array", "nil", "a duration", "a size"}[c]
+	return [...]string{"a value", "a boolean", "a number", "a string", "an array", "nil", "a duration", "a size"}[c]
 }
 
 // fits reports whether a value of the class may be of another.

@@ -132,13 +132,13 @@ func (p *permuter) value(f ucli.Flag, typed, value string) error {
 }
 
 func twice(name string) error {
-	return hint.Wrap(Usagef("%s is given twice, and takes one value", name), "give it once")
+	return hint.Wrap(Usagef("%s is given more than once", name), "give it once")
 }
 
 // checkValue reports an invalid value of a flag.
 func checkValue(f ucli.Flag, typed, value string) error {
 	if value == "" && !allowsEmpty(f) {
-		return hint.Wrap(Usagef("%s has an empty value", typed), "leave %s out; a shell variable in it may be unset", typed)
+		return hint.Wrap(Usagef("%s has an empty value", typed), "omit %s; a shell variable in its value may be unset", typed)
 	}
 	switch f := f.(type) {
 	case *ListFlag:

@@ -86,7 +86,7 @@ func TestArchitecture(t *testing.T) {
 		}
 		named++
 		if _, ok := all[text]; !ok {
-			t.Errorf("there is no function %s", text)
+			t.Errorf("unknown function %s", text)
 		}
 	}
 	if named < 50 {
@@ -98,7 +98,7 @@ func TestArchitecture(t *testing.T) {
 		for i, m := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(table, -1) {
 			body, ok := all[m[1]]
 			if !ok {
-				t.Errorf("there is no function %s", m[1])
+				t.Errorf("unknown function %s", m[1])
 			}
 			if name := m[1][strings.LastIndex(m[1], ".")+1:]; i > 0 && !called[name] {
 				t.Errorf("%s is not called by a hop before it", m[1])

@@ -3,8 +3,10 @@
 package reread
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"sync"
 	"time"
@@ -58,7 +60,11 @@ func (f *File[T]) Get(maxAge time.Duration) (T, error) {
 	case f.any:
 		return f.good, nil
 	default:
-		return value, fmt.Errorf("read %s: %w", f.path, err)
+		var pathErr *fs.PathError // has the path too
+		if errors.As(err, &pathErr) {
+			err = pathErr.Err
+		}
+		return value, fmt.Errorf("cannot read %s: %w", f.path, err)
 	}
 }
 

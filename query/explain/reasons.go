@@ -52,7 +52,7 @@ func (x *explanation) rangeMayHelp() bool {
 
 // StoreEmpty is the reason if no store has a service.
 func StoreEmpty() Reason {
-	return Reason{"store-empty", "the store holds no logs: nothing was shipped to it yet, or --store names another place"}
+	return Reason{"store-empty", "the store holds no logs: nothing was shipped to it yet, or --store names the wrong store"}
 }
 
 // explanation collects the reasons.
@@ -95,14 +95,14 @@ func (x *explanation) within() bool {
 		return true
 	}
 	if x.Indexed {
-		x.add("index", "the index has no segments of the range; --plan list lists the blobs themselves")
+		x.add("index", "the index has no segments of the range; --plan list reads the list of blobs instead")
 		return false
 	}
-	now, asked := x.sel.Now, "the range holds no records"
+	now, asked := x.sel.Now, "the range has no records"
 	if x.Defaulted {
-		asked = fmt.Sprintf("no range was given: the last %s was searched, and holds no records", approximately(now.Sub(x.sel.From)))
+		asked = fmt.Sprintf("no range was given: the last %s was searched and has no records", approximately(now.Sub(x.sel.From)))
 	} else if x.sel.From.After(now) {
-		asked = "the range lies in the future and holds no records"
+		asked = "the range is in the future and has no records"
 	}
 	if x.NewestOf == "" {
 		x.add("range-empty", "%s", asked)
@@ -112,12 +112,12 @@ func (x *explanation) within() bool {
 	at := newest.Format(time.RFC3339)
 	switch ahead := newest.Sub(now); {
 	case ahead <= 0:
-		x.add("range-empty", "%s; the newest record is of %s (%s): %s finds it", asked, at, x.NewestOf, rangeFlag(newest, now))
+		x.add("range-empty", "%s; the newest record is from %s (%s): %s finds it", asked, at, x.NewestOf, rangeFlag(newest, now))
 	case x.sel.To.After(now): // new records were wanted
-		x.add("future", "%s; the newest record is of %s (%s), %s ahead of now: its clock or time zone was wrong; --from now --to %s finds it",
+		x.add("future", "%s; the newest record is from %s (%s), %s ahead of now: its clock or time zone was wrong; --from now --to %s finds it",
 			asked, at, x.NewestOf, approximately(ahead), newest.Truncate(time.Minute).Add(time.Minute).Format(time.RFC3339))
 	default:
-		x.add("range-empty", "%s; the newest record is of %s (%s), %s ahead of now", asked, at, x.NewestOf, approximately(ahead))
+		x.add("range-empty", "%s; the newest record is from %s (%s), %s ahead of now", asked, at, x.NewestOf, approximately(ahead))
 	}
 	return false
 }
@@ -204,7 +204,7 @@ func kindName(k field.Kind) string {
 	case field.Null:
 		return "null"
 	case field.Bool:
-		return "a truth value"
+		return "a boolean"
 	case field.Number:
 		return "a number"
 	case field.Composite:
@@ -218,7 +218,7 @@ func kindName(k field.Kind) string {
 func asKind(use sampledUse, most field.Kind) string {
 	switch {
 	case most == field.String:
-		return ": quote what it is compared with"
+		return ": quote the value it is compared with"
 	case use.Kind == field.String && (most == field.Number || most == field.Bool):
 		return fmt.Sprintf(": compare it without quotes, or string(%s)", field.WriteName(use.Field))
 	case most == field.Composite:
@@ -274,7 +274,7 @@ func (x *explanation) conditions() {
 	case n[match.StageLevel] > 0:
 		x.add("level", "--level removed %s", x.candidates(n[match.StageLevel]))
 	case n[match.StageTime] > 0:
-		x.add("range-empty", "the range excludes %s in the segments that it meets", x.candidates(n[match.StageTime]))
+		x.add("range-empty", "the range excludes %s in the segments that overlap it", x.candidates(n[match.StageTime]))
 	case len(x.sel.Patterns) > 1:
 		x.add("pattern", "%s contains all of %s", searched, quoted(x.sel.Patterns))
 	case len(x.sel.Patterns) == 1:
@@ -290,7 +290,7 @@ func (x *explanation) conditions() {
 	case x.sel.Levels != 0:
 		x.add("level", "%s has such a level", searched)
 	case len(x.sel.Where) == 0:
-		x.add("range-empty", "the segments of the range hold records before and after it only")
+		x.add("range-empty", "the segments of the range have records only before and after it")
 	}
 }
 
@@ -309,7 +309,7 @@ func (x *explanation) patterns() {
 	}
 	for _, p := range x.sel.Patterns {
 		if token.Whole([]byte(p)) {
-			x.add("identifier", "%q was matched as an identifier, as a whole; --substring also finds it inside longer ones and reads up to %s", p, units.FormatSize(x.bytes))
+			x.add("identifier", "%q was matched as a whole identifier; --substring also finds it inside longer ones, and reads up to %s", p, units.FormatSize(x.bytes))
 		}
 	}
 }

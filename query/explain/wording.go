@@ -56,15 +56,15 @@ func nearestOr(name string, names []string) string {
 	return listNames(names)
 }
 
-// listNames reads "there are: a, b and 3 more".
+// listNames reads "available: a, b and 3 more".
 func listNames(names []string) string {
 	switch n := len(names); {
 	case n == 0:
-		return "there are none"
+		return "none are available"
 	case n > maxNamed:
-		return fmt.Sprintf("there are: %s and %d more", strings.Join(names[:maxNamed], ", "), n-maxNamed)
+		return fmt.Sprintf("available: %s and %d more", strings.Join(names[:maxNamed], ", "), n-maxNamed)
 	}
-	return "there are: " + strings.Join(names, ", ")
+	return "available: " + strings.Join(names, ", ")
 }
 
 func quoted(texts []string) string {

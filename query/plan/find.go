@@ -35,7 +35,7 @@ func (p *Planner) FindLatest(ctx context.Context) ([]*source.Segment, time.Time,
 func (p *Planner) store(ctx context.Context, s *source.Store, found *segments) error {
 	services, err := p.services(ctx, s)
 	if err != nil {
-		l := &listing{store: s, found: found, service: "services"}
+		l := &listing{store: s, found: found, service: "cannot list services"}
 		defer l.report(p.Recorder)
 		return l.fail(ctx, err)
 	}

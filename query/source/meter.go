@@ -11,7 +11,7 @@ import (
 )
 
 // ErrBudget ends a query that would read more, or cost more, than its options allow.
-var ErrBudget = errors.New("the query would read or cost more than is allowed")
+var ErrBudget = errors.New("the query would exceed its limit of bytes or cost")
 
 // Meter counts what is read, and stops a query before its limits are passed.
 type Meter struct {

@@ -38,7 +38,7 @@ func (p *Problem) Advice() string {
 	var corrupt *segment.CorruptError
 	if p.segment != nil && (errors.As(p.Err, &corrupt) || errors.Is(p.Err, segment.ErrNoFooter) ||
 		errors.Is(p.Err, store.ErrRange) || errors.Is(p.Err, io.ErrUnexpectedEOF)) {
-		return "the segment is damaged or truncated; shipper verify --full names all that are"
+		return "the segment is damaged or truncated; shipper verify --full lists all damaged segments"
 	}
 	return ""
 }

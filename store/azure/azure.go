@@ -64,7 +64,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	}
 	name := opts.Name
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("open %s: %w", name, context.Cause(ctx))
+		return nil, fmt.Errorf("cannot open %s: %w", name, context.Cause(ctx))
 	}
 	if err := CheckContainer(opts.Container); err != nil {
 		return nil, &store.Error{Op: "open", Object: name, Class: store.ErrInvalid, Err: err}

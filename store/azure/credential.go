@@ -9,6 +9,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"logstow/internal/hint"
 	"logstow/store"
 )
 
@@ -78,15 +79,15 @@ func fromEnv(getenv func(string) string) (Credential, error) {
 		cred.addEnv(getenv)
 	}
 	if cred.Account == "" && connection == "" {
-		return Credential{}, errors.New("set AZURE_STORAGE_CONNECTION_STRING, or AZURE_STORAGE_ACCOUNT " +
+		return Credential{}, hint.Wrap(errors.New("no storage account is given"), "set AZURE_STORAGE_CONNECTION_STRING, or AZURE_STORAGE_ACCOUNT "+
 			"(with AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN, or alone for a managed identity or az login)")
 	}
 	if err := cred.choose(auth); err != nil {
 		return Credential{}, err
 	}
 	if connection != "" && auth == AuthAuto && cred.anonymous() {
-		return Credential{}, errors.New("AZURE_STORAGE_CONNECTION_STRING: neither AccountKey nor SharedAccessSignature in it; " +
-			"for a managed identity or az login set AZURE_STORAGE_ACCOUNT alone")
+		return Credential{}, hint.Wrap(errors.New("AZURE_STORAGE_CONNECTION_STRING contains neither AccountKey nor SharedAccessSignature"),
+			"for a managed identity or az login set only AZURE_STORAGE_ACCOUNT")
 	}
 	if cred, err = cred.withEndpoints(given); err != nil && connection != "" {
 		err = fmt.Errorf("AZURE_STORAGE_CONNECTION_STRING: %w", err)
@@ -112,9 +113,9 @@ func (c *Credential) choose(auth Auth) error {
 	c.Auth = auth
 	switch {
 	case auth == AuthKey && !c.Key.Set():
-		return errors.New("auth key: set AZURE_STORAGE_KEY, or a connection string with AccountKey")
+		return hint.Wrap(errors.New("auth key: no account key is given"), "set AZURE_STORAGE_KEY, or a connection string with AccountKey")
 	case auth == AuthSAS && !c.SAS.Set() && c.SASFile == "":
-		return errors.New("auth sas: set AZURE_STORAGE_SAS_TOKEN_FILE or AZURE_STORAGE_SAS_TOKEN, or a connection string with SharedAccessSignature")
+		return hint.Wrap(errors.New("auth sas: no shared access signature is given"), "set AZURE_STORAGE_SAS_TOKEN_FILE or AZURE_STORAGE_SAS_TOKEN, or a connection string with SharedAccessSignature")
 	}
 	if auth == AuthSAS || auth.usesToken() {
 		c.Key = Secret{}
@@ -174,7 +175,7 @@ func (c Credential) check() error {
 			return fmt.Errorf("%s endpoint: not an http or https address", e.name)
 		}
 		if u.RawQuery != "" || u.User != nil {
-			return fmt.Errorf("%s endpoint: must be an address without a query or a password: give the SAS by itself", e.name)
+			return fmt.Errorf("%s endpoint: must be an address without a query or a password; give the SAS separately", e.name)
 		}
 		if u.Scheme == "http" && !c.Key.Set() && !c.signed() {
 			return fmt.Errorf("%s endpoint: tokens are sent to https only", e.name)
@@ -182,7 +183,7 @@ func (c Credential) check() error {
 	}
 	if c.Key.Set() {
 		if c.Account == "" {
-			return errors.New("an account key needs the account's name")
+			return errors.New("an account key is given without the account's name")
 		}
 		if _, err := base64.StdEncoding.DecodeString(c.Key.Reveal()); err != nil {
 			return errors.New("the account key is not base64: copy it whole, with the = at its end")

@@ -150,8 +150,8 @@ func (s *Store) checkContainer(ctx context.Context) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &store.Error{
-			Op: "open", Object: s.dir, Class: store.ErrNoContainer,
-			Hint: "check the path: it is mistyped, or nothing was stored there yet",
+			Op: "open", Object: s.dir, Class: store.ErrNoContainer, Err: errors.New("no such directory"),
+			Hint: "check the path; shipper creates the directory when it stores the first segment",
 		}
 	case err == nil && !info.IsDir():
 		return &store.Error{

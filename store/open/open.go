@@ -145,7 +145,7 @@ func openAzure(ctx context.Context, n location, opts Options) (store.Store, erro
 	getenv := WithAuth(opts.Getenv, opts.Auth)
 	cred, err := credential(getenv, n.account)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", shown, err)
+		return nil, fmt.Errorf("cannot open %s: %w", shown, err)
 	}
 	s, err := azure.Open(ctx, azure.Options{Container: n.container, Name: shown, Credential: cred, Log: opts.Log, CAFile: getenv(CAFileEnv)})
 	if err != nil {
