@@ -12,41 +12,41 @@ import (
 )
 
 const (
-	// share and shareNamed are the parts of the stored size that columns may take: those chosen by
-	// the builder, and with those that are named.
-	share, shareNamed = 0.05, 0.15
-	// considered is the number of fields that are considered, kept that of columns besides those that are named.
-	considered, kept = 64, MaxColumns - MaxNamed
-	// sampled is the number of records of a block whose fields are looked for, coverage the part of them
-	// that a field is in at least.
-	sampled  = 1000
-	coverage = 0.05
-	// trial is the number of blocks after which columns are given up that have no page in half of them, or would
-	// not be chosen even if lenience times as much could be taken. Pages in memory take about that at most.
-	trial    = 4
-	lenience = 1.5
-	// placeSize is about the size in bytes of a page's place in the directory, besides its bounds.
+	// defaultShare is the maximum size of the columns that the builder chooses, as a fraction of the stored size of the
+	// blocks; namedShare is that of all columns, named ones included.
+	defaultShare, namedShare = 0.05, 0.15
+	// maxCandidates is the maximum number of fields whose values are collected, maxUnnamed the maximum number of
+	// columns besides named ones.
+	maxCandidates, maxUnnamed = 64, MaxColumns - MaxNamed
+	// sampleRecords is the number of records of the first block in which candidates are counted. A candidate occurs in
+	// at least minCoverage of them.
+	sampleRecords = 1000
+	minCoverage   = 0.05
+	// After trialBlocks blocks, a column is dropped if more than half of its blocks have no page, or if it would not be
+	// chosen even with a limit trialFactor times as large. This also bounds the memory that pages take.
+	trialBlocks = 4
+	trialFactor = 1.5
+	// placeSize is the approximate size in bytes of a page's directory entry without its bounds.
 	placeSize = 10
 )
 
 // Options determine which columns a segment gets.
 type Options struct {
-	// Named are names of fields of the message that get a column even if it is large; of more than [MaxNamed]
-	// the first ones.
+	// Named are fields of the message that get a column even if it is large. Only the first [MaxNamed] count.
 	Named []string
-	// MinText is the length in bytes of the text below which a segment gets no columns.
+	// MinText is the minimum size in bytes of the text of a segment with columns.
 	MinText int64
-	// Share is the part of the stored size that columns may take; 0 is 0.05, and 0.15 with those that are
-	// named.
+	// Share is the maximum size of the columns as a fraction of the stored size of the blocks. 0 is 0.05, or 0.15
+	// including named columns.
 	Share float64
 }
 
-// limits are the parts of the stored size that columns may take, without and with those that are named.
-func (o *Options) limits() (all, withNamed float64) {
+// limits returns the maximum size of the columns, without and with named ones, as fractions of the stored size.
+func (o *Options) limits() (unnamed, withNamed float64) {
 	if o.Share > 0 {
-		return o.Share, max(o.Share, shareNamed)
+		return o.Share, max(o.Share, namedShare)
 	}
-	return share, shareNamed
+	return defaultShare, namedShare
 }
 
 // Builder collects the columns of a segment, block by block. Not safe for concurrent use.
@@ -56,8 +56,8 @@ type Builder struct {
 
 	named    []string
 	parser   *parse.Parser
-	splitter *parse.Splitter // of the columns of fields that are not given up
-	columns  []*column       // those of fields
+	splitter *parse.Splitter // of the fields in columns
+	columns  []*column       // of fields of the message
 	fixed    []*column       // level and source
 	seconds  column
 	seed     maphash.Seed
@@ -66,8 +66,8 @@ type Builder struct {
 	forms    []field.Form // of each block
 }
 
-// Scratch is the memory in which the pages of one block are made: a megabyte or so. The zero value is ready to use.
-// It may be used for the blocks of several Builders, one after the other.
+// Scratch is memory for encoding the pages of one block, about 1 MiB. The zero value is ready to use. Several Builders
+// may use it in turn.
 type Scratch struct {
 	collectors []*collector
 	enc        encoder
@@ -75,7 +75,7 @@ type Scratch struct {
 	offsets    []uint32
 }
 
-// collector is an empty collector, the same for the same i.
+// collector returns the i-th collector, reset.
 func (s *Scratch) collector(i int) *collector {
 	for i >= len(s.collectors) {
 		s.collectors = append(s.collectors, new(collector))
@@ -89,12 +89,12 @@ type column struct {
 	*collector // of the block being added
 	name       Name
 	named      bool
-	pages      []encoded // of the blocks so far; without a page where none fits
-	size       int64     // in bytes, its part of the directory included
+	pages      []encoded // one for each block so far; its page is nil if the values do not fit one
+	size       int64     // in bytes, including its directory entries
 }
 
-// NewBuilder makes a builder for messages of a parser, as a footer has it. There are no columns of fields
-// if its version is unknown.
+// NewBuilder makes a builder. stored is the parser of the messages as in [blobnaming.Metadata.Parse]; if its version is
+// unknown, there are no columns of fields.
 func NewBuilder(stored string, opts Options) *Builder {
 	b := &Builder{seconds: column{name: Name{Fixed: field.Time}}, seed: maphash.MakeSeed()}
 	b.limit, b.limitNamed = opts.limits()
@@ -112,9 +112,8 @@ func NewBuilder(stored string, opts Options) *Builder {
 	return b
 }
 
-// AddBlock adds the next block: its text of so many records, which is not kept, the time at which it starts
-// in Unix nanoseconds, and the number of bytes in which it is stored. A line that is no record leaves the block
-// without pages. Nothing of s is kept.
+// AddBlock adds the next block: its text and number of records, its start in Unix nanoseconds, and its stored size in
+// bytes. If a line is not a record, the block gets no pages. AddBlock retains neither s nor text.
 func (b *Builder) AddBlock(s *Scratch, text []byte, records int, start, stored int64) {
 	if b.blocks == 0 {
 		b.choose(s, text)
@@ -144,17 +143,18 @@ func (b *Builder) AddBlock(s *Scratch, text []byte, records int, start, stored i
 		c.pages = append(c.pages, p)
 		c.size += int64(len(p.page) + placeSize + len(p.least) + len(p.greatest))
 	}
-	if b.blocks >= trial && bits.OnesCount(uint(b.blocks)) == 1 {
+	if b.blocks >= trialBlocks && bits.OnesCount(uint(b.blocks)) == 1 {
 		b.giveUp()
 	}
 }
 
-// all are all columns.
+// all returns all columns.
 func (b *Builder) all() []*column {
 	return append(append([]*column{&b.seconds}, b.fixed...), b.columns...)
 }
 
-// collect adds the records of a block; it is not ok if a line is none. form is what [Builder.Forms] has of it.
+// collect adds the records of a block and returns the form that all its messages have. It is not ok if a line is not a
+// record.
 func (b *Builder) collect(s *Scratch, text []byte, start int64) (form field.Form, ok bool) {
 	base := FloorSecond(start)
 	first := len(b.columns) > 0
@@ -187,13 +187,13 @@ func (b *Builder) collect(s *Scratch, text []byte, start int64) (form field.Form
 	return form, true
 }
 
-// split makes a stored message the splitter's.
+// split splits a stored message into fields.
 func (b *Builder) split(s *Scratch, raw []byte) {
 	s.message = record.AppendMessage(s.message[:0], raw)
 	b.splitter.Split(s.message)
 }
 
-// FloorSecond is the second in which a time in Unix nanoseconds is.
+// FloorSecond converts Unix nanoseconds to Unix seconds, rounding down.
 func FloorSecond(t int64) int64 {
 	s := t / 1e9
 	if t%1e9 < 0 {
@@ -210,25 +210,25 @@ func LevelValue(l record.Level) field.Value {
 	return field.Value{Kind: field.String, Text: []byte(l.String())}
 }
 
-// choose decides which fields are considered, by the first block.
+// choose picks the candidates by the first block.
 func (b *Builder) choose(s *Scratch, text []byte) {
 	if b.parser == nil {
 		return
 	}
 	names := append(slices.Clone(b.named), b.frequent(s, text)...)
-	for i, name := range names[:min(len(names), considered)] {
+	for i, name := range names[:min(len(names), maxCandidates)] {
 		b.columns = append(b.columns, &column{name: Name{Field: name}, named: i < len(b.named)})
 	}
 	b.newSplitter()
 }
 
-// frequent are the fields that many records at the start of a text have, the most frequent first, without
+// frequent returns the fields that occur in many records at the start of a text, the most frequent first, without
 // named ones.
 func (b *Builder) frequent(s *Scratch, text []byte) []string {
 	b.splitter = b.parser.Splitter()
 	counts := make(map[string]int)
 	n := 0
-	for ; n < sampled && len(text) > 0; n++ {
+	for ; n < sampleRecords && len(text) > 0; n++ {
 		line, rest, err := record.Next(text)
 		if err != nil {
 			break
@@ -245,7 +245,7 @@ func (b *Builder) frequent(s *Scratch, text []byte) []string {
 	}
 	var names []string
 	for name, count := range counts {
-		if float64(count) >= coverage*float64(n) && !slices.Contains(b.named, name) {
+		if float64(count) >= minCoverage*float64(n) && !slices.Contains(b.named, name) {
 			names = append(names, name)
 		}
 	}
@@ -253,7 +253,7 @@ func (b *Builder) frequent(s *Scratch, text []byte) []string {
 	return names
 }
 
-// newSplitter makes the splitter of the columns.
+// newSplitter makes the splitter for the fields in columns.
 func (b *Builder) newSplitter() {
 	names := make([]string, len(b.columns))
 	for i, c := range b.columns {
@@ -263,10 +263,10 @@ func (b *Builder) newSplitter() {
 	b.splitter.CheckForm()
 }
 
-// giveUp gives columns up that are hardly going to be chosen, and the memory of their pages.
+// giveUp drops columns that are unlikely to be chosen, and their pages.
 func (b *Builder) giveUp() {
 	n := len(b.columns)
-	likely := b.chosen(lenience)
+	likely := b.chosen(trialFactor)
 	b.columns = slices.DeleteFunc(b.columns, func(c *column) bool {
 		pages := 0
 		for _, p := range c.pages {
@@ -284,16 +284,15 @@ func (b *Builder) giveUp() {
 // A Column is a column as it is stored.
 type Column struct {
 	Name Name
-	// Pages has a page for each block; nil where the block's text has to be read.
+	// Pages has a page for each block; nil if the block has none, so that its text must be read.
 	Pages [][]byte
-	// Least and Greatest are, for each page, the least and the greatest number in it as written, empty
-	// if there is none.
+	// Least and Greatest are, for each page, the least and the greatest number in it as written; empty if it has no
+	// numbers.
 	Least, Greatest []string
 }
 
-// Columns are the columns that the segment gets, in the order of their names, those of fixed fields
-// first. Their size is at most a twentieth of what is stored otherwise, with those that are named
-// at most 15%: those of fixed fields are preferred, and smaller ones.
+// Columns returns the columns that the segment gets: fixed fields first, then by name. Their size is limited by
+// [Options]: fixed fields are preferred, then smaller columns.
 func (b *Builder) Columns() []Column {
 	chosen := b.chosen(1)
 	slices.SortFunc(chosen, func(x, y *column) int {
@@ -311,12 +310,12 @@ func (b *Builder) Columns() []Column {
 	return columns
 }
 
-// Forms are, for each block, the form of all of its messages, in which parsers of that form find the values of the columns. It is for the
-// names of all columns.
+// Forms returns the form that all messages of a block have, for each block, or [field.NoForm]. Parsers of that form find
+// the values that the columns have.
 func (b *Builder) Forms() []field.Form { return b.forms }
 
-// chosen are the columns that the segment gets if it ended now: those of fixed fields, then the smallest. They may be
-// larger by a factor.
+// chosen returns the columns that the segment would get if it ended now, with limits multiplied by factor: fixed fields
+// first, then the smallest.
 func (b *Builder) chosen(factor float64) []*column {
 	all := slices.DeleteFunc(b.all(), func(c *column) bool {
 		return !slices.ContainsFunc(c.pages, func(p encoded) bool { return p.page != nil })
@@ -335,7 +334,7 @@ func (b *Builder) chosen(factor float64) []*column {
 			limit = b.limitNamed
 		}
 		for _, c := range all {
-			if c.named == named && float64(size+c.size) <= factor*limit*float64(b.stored) && (named || len(chosen) < kept) {
+			if c.named == named && float64(size+c.size) <= factor*limit*float64(b.stored) && (named || len(chosen) < maxUnnamed) {
 				chosen = append(chosen, c)
 				size += c.size
 			}
@@ -344,7 +343,7 @@ func (b *Builder) chosen(factor float64) []*column {
 	return chosen
 }
 
-// Size is about the size of the columns in bytes if the segment ended now.
+// Size is the approximate size of the columns in bytes if the segment ended now.
 func (b *Builder) Size() (n int64) {
 	for _, c := range b.chosen(1) {
 		n += c.size

@@ -6,38 +6,38 @@ import (
 	"logstow/field"
 )
 
-// collector collects the values of a column in one block. Its memory is bounded by the text of the block: about
-// 32 bytes a value that is new, and 4 bytes a record.
+// collector collects the values of a column in one block. Its memory is bounded by the text of the block: about 32 bytes
+// for each distinct value and 4 bytes for each record.
 type collector struct {
-	// ids are the entries of the records so far.
+	// ids has the index of its entry for each record so far.
 	ids     []uint32
 	entries []entry
-	// texts are those of the entries, one after the other.
+	// texts are the concatenated texts of the entries.
 	texts []byte
-	// table are entries by the hash of their value, plus 1. Those of numbers past the first MaxEntries are not
-	// in it: they are taken for different.
-	table  []uint32
-	tabled int // entries in table
+	// table is a hash table with open addressing: one more than the index of an entry, 0 if free. Numbers after the
+	// first MaxEntries are not in it, so equal ones may get several entries.
+	table []uint32
 	// numbers counts the entries that decimalPlaces accepts.
 	numbers int
 	// failed is set if the values do not fit a page.
 	failed bool
 }
 
-// tableSize is the length of a collector's table; at most 2*MaxEntries are in it.
+// tableSize is the number of slots of a collector's table, of which at most 2*MaxEntries are used.
 const tableSize = 4 * MaxEntries
 
+// entry is a value of a collector.
 type entry struct {
 	from, to uint32 // in texts
 	kind     field.Kind
-	// places are its decimal places if it is a number.
-	places uint8
+	// number is set if decimalPlaces accepts the text; places are its decimal places.
 	number bool
+	places uint8
 }
 
 // reset starts a block.
 func (c *collector) reset() {
-	c.ids, c.entries, c.texts, c.tabled, c.numbers, c.failed = c.ids[:0], c.entries[:0], c.texts[:0], 0, 0, false
+	c.ids, c.entries, c.texts, c.numbers, c.failed = c.ids[:0], c.entries[:0], c.texts[:0], 0, false
 	clear(c.table)
 }
 
@@ -47,8 +47,8 @@ func (c *collector) text(e *entry) []byte { return c.texts[e.from:e.to:e.to] }
 // value is the value of an entry.
 func (c *collector) value(e *entry) field.Value { return field.Value{Kind: e.kind, Text: c.text(e)} }
 
-// is reports whether an entry has a value.
-func (c *collector) is(id uint32, v *field.Value) bool {
+// equals reports whether an entry has a value.
+func (c *collector) equals(id uint32, v *field.Value) bool {
 	e := &c.entries[id]
 	return e.kind == v.Kind && string(c.text(e)) == string(v.Text)
 }
@@ -58,7 +58,7 @@ func (c *collector) add(v *field.Value, seed maphash.Seed) {
 	if c.failed {
 		return
 	}
-	if n := len(c.ids); n > 0 && c.is(c.ids[n-1], v) {
+	if n := len(c.ids); n > 0 && c.equals(c.ids[n-1], v) {
 		c.ids = append(c.ids, c.ids[n-1])
 		return
 	}
@@ -71,7 +71,7 @@ func (c *collector) add(v *field.Value, seed maphash.Seed) {
 	}
 	at := (maphash.Bytes(seed, v.Text) + uint64(v.Kind)) % tableSize
 	for ; c.table[at] != 0; at = (at + 1) % tableSize {
-		if id := c.table[at] - 1; c.is(id, v) {
+		if id := c.table[at] - 1; c.equals(id, v) {
 			c.ids = append(c.ids, id)
 			return
 		}
@@ -79,8 +79,8 @@ func (c *collector) add(v *field.Value, seed maphash.Seed) {
 	c.put(v, at)
 }
 
-// put makes an entry of a value that is not in the table, where at is free. Values that are neither few nor
-// numbers do not fit.
+// put makes an entry for a value that is not in the table; at is its free slot. More than MaxEntries values that are not
+// numbers do not fit a page.
 func (c *collector) put(v *field.Value, at uint64) {
 	id := uint32(len(c.entries))
 	e := entry{kind: v.Kind, from: uint32(len(c.texts))}

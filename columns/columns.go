@@ -1,9 +1,9 @@
 // Package columns encodes values of fields block by block, so that conditions, counts and aggregates
 // need not read text. docs/format/columns.md specifies the bytes.
 //
-// A column has a [Page] for each block of a segment: what [parse.Splitter] returns for the field, of each
-// record. Text stays the authority: a page has exactly these values, with their kinds and texts, or there is
-// none, and the text of the block is read.
+// A column has a [Page] for each block of a segment: the value that [parse.Splitter] returns for the field, for each
+// record. The text is authoritative: a page has exactly these values, with their kinds and texts. If they do not fit a
+// page, the block has none and readers parse its text.
 //
 // A [Builder] collects the columns of a segment and decides which of them are worth their size.
 package columns
@@ -17,19 +17,19 @@ import (
 
 // Limits.
 const (
-	// MaxEntries is the number of different values in the dictionary of a page.
+	// MaxEntries is the maximum number of different values in the dictionary of a page.
 	MaxEntries = 256
-	// MaxText is the length of a value's text in bytes.
+	// MaxText is the maximum length of a value's text in bytes.
 	MaxText = 4 << 10
-	// MaxScale is the number of decimal places of the numbers of a page.
+	// MaxScale is the maximum number of decimal places of the numbers of a page.
 	MaxScale = 9
-	// MaxColumns is the number of columns of a segment.
+	// MaxColumns is the maximum number of columns of a segment.
 	MaxColumns = 64
-	// MaxNamed is the number of columns that are named in [Options].
+	// MaxNamed is the maximum number of columns that [Options] may name.
 	MaxNamed = 32
-	// MaxName is the length of the name of a field in bytes.
+	// MaxName is the maximum length of the name of a field in bytes.
 	MaxName = 256
-	// MaxNumber is the length in bytes of the text of the least and the greatest number of a page.
+	// MaxNumber is the maximum length in bytes of the text of the least and the greatest number of a page.
 	MaxNumber = 40
 )
 
@@ -42,11 +42,11 @@ type Name struct {
 	Fixed field.Fixed
 	// Field is the name of the field of the message if Fixed is "".
 	Field string
-	// Label stands for the only field with this label, if both are "": see [field.LabelName].
+	// Label selects the only field with this label, if Fixed and Field are "": see [field.LabelName].
 	Label string
 }
 
-// String is the name as in a list of names.
+// String returns the name as users write it.
 func (n Name) String() string {
 	if n.Fixed != "" {
 		return string(n.Fixed)
@@ -56,26 +56,26 @@ func (n Name) String() string {
 
 // Page has the values of a field in the records of a block.
 type Page struct {
-	// Entries are the different values; one of a number of the planes has no text.
+	// Entries are the different values. The entry Plane has no value: it stands for Numbers.
 	Entries []field.Value
 	// IDs has an index into Entries for each record; nil if there is one entry.
 	IDs []uint8
-	// Plane is the entry that stands for a number in Numbers, -1 if there is none.
+	// Plane is the index of the entry of records whose value is in Numbers; -1 if there is none.
 	Plane int
-	// Numbers are those of the records whose entry is Plane.
+	// Numbers are the values of the records whose entry is Plane.
 	Numbers Numbers
 	records int
 }
 
-// Numbers are numbers of one form.
+// Numbers are numbers of one form, as integers.
 type Numbers struct {
-	// Kind is that of the values, field.Number or field.Bare.
+	// Kind is the kind of the values, field.Number or field.Bare.
 	Kind field.Kind
-	// Scale is the number of decimal places of Values: 1234 stands for 12.34 if it is 2.
+	// Scale is the number of decimal places of Values: with a Scale of 2, 1234 stands for 12.34.
 	Scale int
-	// Trimmed is set if the texts have no zeros at the end of the decimal places; otherwise they have all.
+	// Trimmed is set if the texts omit trailing zeros of the fraction; otherwise each has Scale decimal places.
 	Trimmed bool
-	// Values has a number for each record of the block: 0 for those whose entry is not the Plane.
+	// Values has a number for each record of the block: 0 if its entry is not the page's Plane.
 	Values []int64
 }
 
@@ -84,16 +84,16 @@ type Values struct {
 	// Entries and Plane are those of [Page].
 	Entries []field.Value
 	Plane   int
-	// Least and Greatest are the bounds of the numbers among the values, as written; empty if there is none.
+	// Least and Greatest are the bounds of the numbers among the values, as written; empty if there are no numbers.
 	Least, Greatest string
 }
 
-// Constant is a page of records that all have one value.
+// Constant returns a page of records that all have one value.
 func Constant(v field.Value, records int) *Page {
 	return &Page{Entries: []field.Value{v}, Plane: -1, records: records}
 }
 
-// Dictionary is a page of records that each have one of the entries, which are different: ids are their indexes.
+// Dictionary returns a page in which record i has the value entries[ids[i]]. The entries must be distinct.
 func Dictionary(entries []field.Value, ids []uint8) *Page {
 	if len(entries) == 1 {
 		return Constant(entries[0], len(ids))
@@ -104,7 +104,7 @@ func Dictionary(entries []field.Value, ids []uint8) *Page {
 // Records is the number of records.
 func (p *Page) Records() int { return p.records }
 
-// Bounds are the least and the greatest number among the values, as written; empty if there is none.
+// Bounds returns the least and the greatest number among the values, as written; empty if there are no numbers.
 func (p *Page) Bounds() (least, greatest string) {
 	var b bounds
 	for _, v := range p.Entries {
@@ -127,7 +127,7 @@ func (p *Page) Bounds() (least, greatest string) {
 	return string(b.least), string(b.greatest)
 }
 
-// ID is the index of the entry of a record.
+// ID returns the index of the entry of a record.
 func (p *Page) ID(record int) int {
 	if p.IDs == nil {
 		return 0
@@ -135,8 +135,8 @@ func (p *Page) ID(record int) int {
 	return int(p.IDs[record])
 }
 
-// Value is the value of a record. Its text is valid as long as the page, or, for one of Numbers, as long
-// as scratch, to which it is appended and which is returned.
+// Value returns the value of a record. The text of a value in Numbers is appended to scratch, which is returned; any
+// other text is valid as long as the page.
 func (p *Page) Value(record int, scratch []byte) (field.Value, []byte) {
 	id := p.ID(record)
 	if id != p.Plane {

@@ -11,15 +11,15 @@ import (
 // Decoder decodes pages. The zero value is ready to use. Not safe for concurrent use.
 type Decoder struct {
 	ids ids.Decoder
-	// bytes and values are what is left of the memory for pages, allBytes and allValues all of it.
+	// bytes and values are the free parts of allBytes and allValues, the memory for pages.
 	bytes, allBytes   []byte
 	values, allValues []int64
 }
 
-// Reset makes the memory of all pages decoded so far free for the next.
+// Reset frees the memory of all pages decoded so far for reuse: they become invalid.
 func (d *Decoder) Reset() { d.bytes, d.values = d.allBytes, d.allValues }
 
-// takeBytes returns n bytes of any content, takeValues numbers.
+// takeBytes allocates n bytes, which are not cleared.
 func (d *Decoder) takeBytes(n int) (b []byte) {
 	if n > len(d.bytes) {
 		d.allBytes = make([]byte, max(n, 2*len(d.allBytes)))
@@ -29,6 +29,7 @@ func (d *Decoder) takeBytes(n int) (b []byte) {
 	return b
 }
 
+// takeValues allocates n numbers, which are not cleared.
 func (d *Decoder) takeValues(n int) (v []int64) {
 	if n > len(d.values) {
 		d.allValues = make([]int64, max(n, 2*len(d.allValues)))
@@ -38,11 +39,11 @@ func (d *Decoder) takeValues(n int) (v []int64) {
 	return v
 }
 
-// DecodePage is [Decoder.Page] with a Decoder for this page only.
+// DecodePage is [Decoder.Page] with a new Decoder.
 func DecodePage(page []byte, records int) (*Page, error) { return new(Decoder).Page(page, records) }
 
-// Page decodes the page of a block of so many records, which is valid until Reset. The stored page is kept: the
-// entries' texts are in it. Errors wrap [ErrMalformed].
+// Page decodes a page of a block with this number of records. The result is valid until Reset and refers to the stored
+// page. Errors wrap [ErrMalformed].
 func (d *Decoder) Page(page []byte, records int) (*Page, error) {
 	r := &reader{rest: page}
 	entries, plane, err := r.entries()
@@ -79,8 +80,8 @@ func (d *Decoder) Page(page []byte, records int) (*Page, error) {
 	return p, nil
 }
 
-// DecodeEntries decodes the entries of a page, as [Page] has them, without those of the records. The page is kept: texts are in it.
-// Errors wrap [ErrMalformed].
+// DecodeEntries decodes only Entries and Plane of a [Page]. The entries refer to the stored page. Errors wrap
+// [ErrMalformed].
 func DecodeEntries(page []byte) (entries []field.Value, plane int, err error) {
 	r := &reader{rest: page}
 	if entries, plane, err = r.entries(); err == nil && r.bad {
@@ -110,7 +111,7 @@ func (r *reader) entries() (entries []field.Value, plane int, err error) {
 	return entries, plane, nil
 }
 
-// count is the number of records with an entry; there are IDs.
+// count returns the number of records with an entry, for a page with IDs.
 func (p *Page) count(entry int) (n int) {
 	for _, id := range p.IDs {
 		if int(id) == entry {
@@ -120,7 +121,7 @@ func (p *Page) count(entry int) (n int) {
 	return n
 }
 
-// numbers decodes so many numbers of a page.
+// numbers decodes the numbers of a page, of count records.
 func (d *Decoder) numbers(p *Page, r *reader, count int) error {
 	form, scale, low, planes := r.byte(), r.byte(), r.varint(), r.byte()
 	if r.bad || form > formBare|formTrimmed || scale > MaxScale || planes > 8 || low <= -maxValue || low >= maxValue || count == 0 {
@@ -140,7 +141,7 @@ func (d *Decoder) numbers(p *Page, r *reader, count int) error {
 		if err := d.plane(r, buf); err != nil {
 			return err
 		}
-		dense, shift := dense[:len(buf)], 8*i%64 // what the compiler need not check
+		dense, shift := dense[:len(buf)], 8*i%64 // avoids checks of bounds and shift
 		for j, b := range buf {
 			dense[j] += int64(uint64(b) << shift)
 		}
@@ -166,7 +167,7 @@ func (d *Decoder) numbers(p *Page, r *reader, count int) error {
 	return nil
 }
 
-// plane decodes a plane of bytes.
+// plane decodes a plane: one byte of each number.
 func (d *Decoder) plane(r *reader, out []byte) error {
 	switch form := r.byte(); form {
 	case planeRaw:
@@ -195,7 +196,7 @@ func (d *Decoder) plane(r *reader, out []byte) error {
 	return nil
 }
 
-// reader takes bytes apart; its first failure stays.
+// reader decodes bytes. Its first failure is sticky: bad stays set and further reads return zero.
 type reader struct {
 	rest []byte
 	bad  bool
@@ -228,7 +229,8 @@ func (r *reader) varint() int64 {
 	return v & r.skip(n)
 }
 
-// skip takes the n bytes of a varint off; it returns a mask: 0 if there was none, or a longer one than needed.
+// skip skips a varint of n bytes. It returns a mask for its value: 0 if the varint is missing or not the shortest
+// encoding, otherwise -1.
 func (r *reader) skip(n int) int64 {
 	if n <= 0 || n > 1 && r.rest[n-1] == 0 {
 		r.rest, r.bad = nil, true
@@ -238,7 +240,7 @@ func (r *reader) skip(n int) int64 {
 	return -1
 }
 
-// text is a length of at most limit, and so many bytes.
+// text reads a length, at most limit, and that many bytes.
 func (r *reader) text(limit int) []byte {
 	n := r.uvarint()
 	if n > uint64(limit) {

@@ -8,8 +8,7 @@ import (
 	"logstow/internal/ids"
 )
 
-// The first byte of an entry is the kind of its value, or planeEntry. The numbers follow the ids if
-// there is such an entry.
+// The first byte of an entry is the kind of its value, or planeEntry for the entry of the numbers, which follow the ids.
 const planeEntry = 7
 
 // Bits of the form of numbers.
@@ -21,7 +20,7 @@ const (
 // The form of a plane of bytes.
 const (
 	planeRaw   = 0
-	planeSame  = 1 // one byte, which all have
+	planeSame  = 1 // one byte, repeated
 	planeHuff  = 2 // ids.Huffman
 	planeHuff4 = 3 // ids.Huffman4
 )
@@ -31,16 +30,17 @@ type encoder struct {
 	ids           ids.Encoder
 	plane, packed []byte
 
-	// values are the entries of a page, of the entries of its records.
-	values []field.Value
-	of     []uint8
-	// local has the entry of the page for each entry of a collector, all its number, numbers those of the page.
-	local        []uint8
-	all, numbers []int64
+	// values are the entries of a page; indexes has the index into values for each record.
+	values  []field.Value
+	indexes []uint8
+	// entryOf and numberOf have, for each entry of a collector, its entry in the page and its number.
+	entryOf  []uint8
+	numberOf []int64
+	// numbers are the numbers of the page.
+	numbers []int64
 }
 
-// appendPage appends the page of values and of, and the numbers of the records whose entry is the first one, unless
-// n is nil.
+// appendPage appends the page of values and indexes. Unless n is nil, the first entry stands for the numbers in n.
 func (e *encoder) appendPage(dst []byte, n *Numbers) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(e.values)))
 	for i, v := range e.values {
@@ -58,7 +58,7 @@ func (e *encoder) appendPage(dst []byte, n *Numbers) []byte {
 		formAt := len(dst)
 		dst = append(dst, 0)
 		// The length is written in front of the ids, once it is known.
-		packed, form := ids.Append(&e.ids, e.packed[:0], e.of, len(e.values))
+		packed, form := ids.Append(&e.ids, e.packed[:0], e.indexes, len(e.values))
 		e.packed = packed
 		dst[formAt] = byte(form)
 		dst = binary.AppendUvarint(dst, uint64(len(packed)))
@@ -70,8 +70,8 @@ func (e *encoder) appendPage(dst []byte, n *Numbers) []byte {
 	return dst
 }
 
-// appendNumbers appends the form, scale and minimum of numbers, and their differences from it in planes of
-// bytes, the lowest first.
+// appendNumbers appends the form, scale and minimum of numbers, then their differences from the minimum as planes of
+// bytes, the lowest bytes first.
 func (e *encoder) appendNumbers(dst []byte, n *Numbers) []byte {
 	form := byte(0)
 	if n.Kind == field.Bare {
@@ -94,6 +94,7 @@ func (e *encoder) appendNumbers(dst []byte, n *Numbers) []byte {
 	return dst
 }
 
+// appendPlane appends the plane of the bytes at shift of the differences from low.
 func (e *encoder) appendPlane(dst []byte, values []int64, low int64, shift int) []byte {
 	plane := e.plane[:0]
 	same := true
@@ -115,7 +116,7 @@ func (e *encoder) appendPlane(dst []byte, values []int64, low int64, shift int) 
 	return append(dst, packed...)
 }
 
-// planeForm is the form of a plane that is compressed.
+// planeForm returns the form of a compressed plane.
 func planeForm(form ids.Form) byte {
 	if form == ids.Huffman4 {
 		return planeHuff4
@@ -123,7 +124,7 @@ func planeForm(form ids.Form) byte {
 	return planeHuff
 }
 
-// idsForm is how a plane of a form is compressed, if it is.
+// idsForm returns the compression of a plane of a form; not ok if it is not compressed or unknown.
 func idsForm(form byte) (ids.Form, bool) {
 	switch form {
 	case planeHuff:

@@ -6,10 +6,10 @@ import (
 	"strconv"
 )
 
-// maxValue is the maximum magnitude of a number in the planes of a page: differences fit 64 bits.
+// maxValue bounds the magnitude of a number in the planes of a page, so that differences fit 64 bits.
 const maxValue = 1 << 62
 
-// AppendText appends the text of a number of the form.
+// AppendText appends v as its text is written.
 func (n *Numbers) AppendText(dst []byte, v int64) []byte {
 	if n.Scale == 0 {
 		return strconv.AppendInt(dst, v, 10)
@@ -47,9 +47,8 @@ func pow10(n int) uint64 {
 	return p
 }
 
-// decimalPlaces is the number of decimal places of a number as written, 0 without a point. It is not ok for
-// text that is not an optional sign, digits without needless zeros in front, and a point with at most
-// MaxScale digits behind it.
+// decimalPlaces returns the number of decimal places of a number as written. It is ok only for an optional minus sign,
+// digits without leading zeros, and optionally a point and 1 to MaxScale digits, with at most 18 digits in total.
 func decimalPlaces(text []byte) (int, bool) {
 	if len(text) > 0 && text[0] == '-' {
 		text = text[1:]
@@ -68,8 +67,8 @@ func decimalPlaces(text []byte) (int, bool) {
 	return len(fraction), len(whole)+len(fraction) <= 18
 }
 
-// number is a text, of which decimalPlaces gave places, as a number of the form. It is not ok if
-// AppendText would not give the text back.
+// number converts a text with places decimal places, as decimalPlaces returned. It is not ok if AppendText would not
+// restore the text.
 func (n *Numbers) number(text []byte, places int) (int64, bool) {
 	if places > n.Scale || !n.Trimmed && places != n.Scale {
 		return 0, false

@@ -4,17 +4,17 @@ import (
 	"logstow/field"
 )
 
-// encoded is a page as it is stored, with the least and the greatest number in it, as written; they are
-// empty if there is none.
+// encoded is a stored page with the least and the greatest number in it as written; empty if it has no numbers.
 type encoded struct {
 	page            []byte
 	least, greatest string
 }
 
-// fewNumbers is the number of different numbers up to which a dictionary is taken to be shorter than planes.
+// fewNumbers is the number of different numbers up to which a dictionary is assumed to be shorter than planes.
 const fewNumbers = 16
 
-// page encodes the values of the block in the shorter of the ways that are possible; it is not ok if they do not fit.
+// page encodes the values of the block, as a dictionary or with numbers, whichever is shorter. It is not ok if they do
+// not fit.
 func (c *collector) page(e *encoder) (p encoded, ok bool) {
 	if c.failed || len(c.ids) == 0 {
 		return p, false
@@ -33,9 +33,9 @@ func (c *collector) page(e *encoder) (p encoded, ok bool) {
 	return p, true
 }
 
-// dictionaryPage encodes values as entries.
+// dictionaryPage encodes each value as an entry.
 func (c *collector) dictionaryPage(e *encoder) (p encoded, ok bool) {
-	e.values, e.of = e.values[:0], e.of[:0]
+	e.values, e.indexes = e.values[:0], e.indexes[:0]
 	var b bounds
 	for i := range c.entries {
 		v := c.value(&c.entries[i])
@@ -43,28 +43,28 @@ func (c *collector) dictionaryPage(e *encoder) (p encoded, ok bool) {
 		e.values = append(e.values, v)
 	}
 	for _, id := range c.ids {
-		e.of = append(e.of, uint8(id))
+		e.indexes = append(e.indexes, uint8(id))
 	}
 	p.page = e.appendPage(nil, nil)
 	p.least, p.greatest, ok = b.texts()
 	return p, ok
 }
 
-// numberPage encodes values most of which are different numbers. The first entry stands for numbers of one form,
-// the others for the other values.
+// numberPage encodes values that are mostly different numbers. The first entry stands for the numbers of one form, the
+// others are all other values.
 func (c *collector) numberPage(e *encoder) (p encoded, ok bool) {
 	n := c.form()
 	var b bounds
-	e.values, e.of, e.local, e.all, e.numbers = append(e.values[:0], field.Value{}), e.of[:0], e.local[:0], e.all[:0], e.numbers[:0]
+	e.values, e.indexes, e.entryOf, e.numberOf, e.numbers = append(e.values[:0], field.Value{}), e.indexes[:0], e.entryOf[:0], e.numberOf[:0], e.numbers[:0]
 	for i := range c.entries {
 		en := &c.entries[i]
 		number, fits := int64(0), false
 		if en.number && en.kind == n.Kind {
 			number, fits = n.number(c.text(en), int(en.places))
 		}
-		e.all = append(e.all, number)
+		e.numberOf = append(e.numberOf, number)
 		if fits {
-			e.local = append(e.local, 0)
+			e.entryOf = append(e.entryOf, 0)
 			continue
 		}
 		id := 1
@@ -79,12 +79,12 @@ func (c *collector) numberPage(e *encoder) (p encoded, ok bool) {
 			b.add(v)
 			e.values = append(e.values, v)
 		}
-		e.local = append(e.local, uint8(id))
+		e.entryOf = append(e.entryOf, uint8(id))
 	}
 	for _, id := range c.ids {
-		e.of = append(e.of, e.local[id])
-		if e.local[id] == 0 {
-			e.numbers = append(e.numbers, e.all[id])
+		e.indexes = append(e.indexes, e.entryOf[id])
+		if e.entryOf[id] == 0 {
+			e.numbers = append(e.numbers, e.numberOf[id])
 		}
 	}
 	if len(e.numbers) == 0 {
@@ -102,7 +102,7 @@ func (c *collector) numberPage(e *encoder) (p encoded, ok bool) {
 	return p, ok
 }
 
-// form is the form that most of the numbers fit.
+// form returns the form that fits most of the numbers.
 func (c *collector) form() Numbers {
 	var kinds [planeEntry]int
 	for i := range c.entries {
@@ -144,7 +144,7 @@ type bounds struct {
 	least, greatest []byte
 }
 
-// add adds a value, which may be no number.
+// add adds a value; one that is not a number is ignored.
 func (b *bounds) add(v field.Value) {
 	d, ok := v.Decimal()
 	if !ok {
@@ -163,7 +163,7 @@ func (b *bounds) addNumber(n *Numbers, v int64) {
 	b.add(field.Value{Kind: n.Kind, Text: n.AppendText(nil, v)})
 }
 
-// texts are the bounds as written; not ok if they are too long.
+// texts returns the bounds as written; not ok if they are too long.
 func (b *bounds) texts() (least, greatest string, ok bool) {
 	return string(b.least), string(b.greatest), len(b.least) <= MaxNumber && len(b.greatest) <= MaxNumber
 }

@@ -8,13 +8,13 @@ import (
 	"logstow/internal/ids"
 )
 
-// maxRun is the length of a run of seconds in bytes: a difference of 32 bits, and a number of records.
+// maxRun is the maximum length of an encoded run in bytes: a difference of 32 bits and a number of records.
 const maxRun = binary.MaxVarintLen32 + binary.MaxVarintLen32
 
-// appendSeconds appends the page of the column of times: the seconds, which ascend, of the records of a
-// block since the second in which the block starts. It has for each second with records the
-// difference from the one before, from 0 for the first, and the number of its records less one, as
-// unsigned varints, in a form of a plane.
+// appendSeconds appends the page of the column of times. seconds are the seconds of the records of a block since the
+// second in which the block starts, ascending. Each second with records is a run of two unsigned varints: the
+// difference from the previous second (initially 0) and the number of its records less one. The runs are stored in a
+// form of a plane.
 func (e *encoder) appendSeconds(dst []byte, seconds []uint32) []byte {
 	runs := e.plane[:0]
 	last := uint32(0)
@@ -37,16 +37,16 @@ func (e *encoder) appendSeconds(dst []byte, seconds []uint32) []byte {
 	return append(dst, packed...)
 }
 
-// A Run is a number of consecutive records of one second.
+// A Run is a run of consecutive records of one second.
 type Run struct {
-	// Second is counted from the second in which the block starts.
+	// Second is relative to the second in which the block starts.
 	Second uint32
-	// End is the index behind the last record.
+	// End is one more than the index of the last record.
 	End int
 }
 
-// DecodeSeconds decodes the page of times of a block of so many records: the first run starts with its
-// first record, each other one where the one before it ends. Errors wrap [ErrMalformed].
+// DecodeSeconds decodes the page of times of a block with this number of records. Each run starts where the previous
+// one ends. Errors wrap [ErrMalformed].
 func DecodeSeconds(page []byte, records int) ([]Run, error) {
 	return new(Decoder).Seconds(page, records)
 }
@@ -73,7 +73,7 @@ func (d *Decoder) Seconds(page []byte, records int) ([]Run, error) {
 	return runs, nil
 }
 
-// unpackSeconds makes the varints of a page of times those that are read next.
+// unpackSeconds decompresses the runs of a page of times and makes r read them.
 func (d *Decoder) unpackSeconds(r *reader, records int) error {
 	form := r.byte()
 	if form == planeRaw {
