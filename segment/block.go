@@ -21,14 +21,14 @@ type block struct {
 	start, end int64
 }
 
-// recordRef locates a record in the text; MaxBlockRaw fits 32 bits.
+// recordRef locates a record in the text of a block. Offsets up to MaxBlockRaw fit 32 bits.
 type recordRef struct {
 	time int64
-	// message is where the message begins; it ends with a newline, at to.
+	// The record is text[from:to], newline included; its message begins at message.
 	from, message, to uint32
 }
 
-// minText is the initial capacity of a block's text: that of a segment of one record.
+// minText is the initial capacity of a block's text, enough for a segment of one record.
 const minText = 512
 
 // reserve makes space for n more bytes, doubling the capacity, but not past limit if that suffices.
@@ -43,7 +43,7 @@ func (b *block) reserve(n, limit int) {
 	b.text = text
 }
 
-// add appends a record, whose source is clean.
+// add appends a record whose source [record.CleanSource] has cleaned.
 func (b *block) add(r *record.Record, enc *record.Encoder) {
 	from := len(b.text)
 	b.text = enc.AppendText(b.text, r)
@@ -59,7 +59,7 @@ func (b *block) add(r *record.Record, enc *record.Encoder) {
 	b.refs = append(b.refs, recordRef{time: r.Time, from: uint32(from), message: uint32(message), to: uint32(len(b.text))})
 }
 
-// addLine appends a record that is not before the last one.
+// addLine appends a record that is not earlier than the last one.
 func (b *block) addLine(line record.Line) {
 	from := len(b.text)
 	b.text = append(b.text, line.Text...)
@@ -73,19 +73,19 @@ func (b *block) addLine(line record.Line) {
 	b.refs = append(b.refs, recordRef{time: line.Time, from: uint32(from), message: uint32(message), to: uint32(to)})
 }
 
-// prefixes are the parts of an unsorted block's text before its messages.
+// prefixes yields start and end of the text before each message, for a block that is not sorted yet.
 func (b *block) prefixes() iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
-		for _, n := range b.refs {
-			if !yield(int(n.from), int(n.message)) {
+		for _, r := range b.refs {
+			if !yield(int(r.from), int(r.message)) {
 				return
 			}
 		}
 	}
 }
 
-// sort sorts the records by time; records of equal time keep their order. It writes into spare and
-// returns the text that is no longer needed.
+// sort sorts the records by time; records of equal time keep their order. It writes into spare and returns the old text
+// for reuse.
 func (b *block) sort(spare []byte) []byte {
 	if !b.unsorted {
 		return spare
@@ -94,15 +94,15 @@ func (b *block) sort(spare []byte) []byte {
 		return cmp.Or(cmp.Compare(x.time, y.time), cmp.Compare(x.from, y.from))
 	})
 	spare = slices.Grow(spare[:0], len(b.text))
-	for _, n := range b.refs {
-		spare = append(spare, b.text[n.from:n.to]...)
+	for _, r := range b.refs {
+		spare = append(spare, b.text[r.from:r.to]...)
 	}
 	b.text, spare = spare, b.text
 	b.unsorted = false
 	return spare
 }
 
-// encoded is a compressed block, to be placed and written.
+// encoded is a compressed block that has no place in the segment yet.
 type encoded struct {
 	stored []byte
 	block  Block
@@ -110,8 +110,7 @@ type encoded struct {
 	tokens filter.Set
 }
 
-// encode sorts and compresses a block, and collects its tokens if requested, and its columns unless there is no
-// builder of them.
+// encode sorts and compresses a block. It collects tokens if requested, and columns unless builder is nil.
 func (c *Compressor) encode(b block, tokens bool, builder *columns.Builder) encoded {
 	var set filter.Set
 	if tokens {

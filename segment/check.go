@@ -9,19 +9,18 @@ import (
 )
 
 const (
-	// minRecord is the least text of a record: its time, a level of one byte, a
-	// source of one byte, three tabs and a newline.
+	// minRecord is the minimum length of a record's text: its time, a level and a source of one byte each, three tabs
+	// and a newline.
 	minRecord = 36
-	// maxFrame is the most that a block can be stored in: incompressible text and
-	// what zstd adds to it.
+	// maxFrame is the maximum stored size of a block: incompressible text and the overhead of zstd.
 	maxFrame = MaxBlockRaw + MaxBlockRaw/256 + 64
-	// maxSection is the length of a section: a skippable frame cannot be longer.
+	// maxSection is the maximum length of a section, which is one skippable frame.
 	maxSection     = frameHeader + math.MaxUint32
 	maxSectionName = 64
-	// maxMinutes is the number of minutes in a bucket, maxSpan the same in nanoseconds.
+	// maxMinutes is the maximum number of minutes in a bucket, maxSpan the same in nanoseconds.
 	maxMinutes = 60
 	maxSpan    = maxMinutes * 60_000_000_000
-	// maxRequires is the number of keys that a segment requires, of maxRequired bytes each.
+	// maxRequires is the maximum number of keys that a segment may require, maxRequired their maximum length in bytes.
 	maxRequires = 64
 	maxRequired = 64
 )
@@ -66,7 +65,7 @@ func (f *Footer) validateBlocks() error {
 	if n := len(f.Blocks); n == 0 || n > MaxBlocks {
 		return fmt.Errorf("%d blocks, 1 to %d allowed", n, MaxBlocks)
 	}
-	var sum Block // neither sum can overflow: 4,096 times less than 2^25
+	var sum Block // cannot overflow: at most 4096 blocks of less than 2^25 bytes
 	start, end := int64(math.MaxInt64), int64(math.MinInt64)
 	for i, b := range f.Blocks {
 		var records uint64
@@ -171,7 +170,7 @@ func (f *Footer) validateMinutes() error {
 	return nil
 }
 
-// inMinute reports whether t lies in m.
+// inMinute reports whether t, in Unix nanoseconds, lies in m.
 func inMinute(t int64, m record.Minute) bool {
 	into := t - m.Start*1e9
 	return into >= 0 && into < 60e9

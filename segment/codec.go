@@ -12,7 +12,7 @@ import (
 	"logstow/filter"
 )
 
-// The compressor's settings, measured on blocks of 1 MiB; see docs/format/segment.md.
+// Settings of the compressor, chosen by measuring blocks of 1 MiB; see docs/format/segment.md.
 const (
 	level  = zstd.SpeedFastest
 	window = 1 << 20
@@ -23,18 +23,17 @@ func checksum(b []byte) uint32 {
 	return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))
 }
 
-// Compressor compresses blocks, up to GOMAXPROCS concurrently; further callers wait. It keeps about
-// 1.5 MiB for each, 2 MiB with token filters, another with columns, whatever the number of Writers. It has no goroutines
-// and need not be closed. Safe for concurrent use.
+// Compressor compresses blocks, up to GOMAXPROCS concurrently; further callers wait. For each of these it keeps about
+// 1.5 MiB, 2 MiB with token filters, and 1 MiB more with columns, however many Writers share it. It has no goroutines and
+// need not be closed. Safe for concurrent use.
 type Compressor struct {
-	// single writes frames whose window is their content, large those of a block that exceeds any
-	// window.
+	// single writes frames whose window is their whole content; large writes blocks of more than MaxWindow bytes.
 	single, large *zstd.Encoder
 	*pools
 }
 
-// pools are buffers for reuse. They are allocated apart from the encoders: the garbage collector
-// retains what a sync.Pool is part of for another collection.
+// pools are buffers for reuse. They are allocated apart from the encoders, because the garbage collector retains an object
+// that contains a sync.Pool for one more cycle.
 type pools struct {
 	texts, stored buffers
 	collectors    pool[filter.Collector]
@@ -65,11 +64,11 @@ type Decoder struct {
 	zstd *zstd.Decoder
 }
 
-// NewDecoder makes a Decoder that checks stored bytes and text.
+// NewDecoder makes a Decoder that checks the checksums of stored bytes and of the text.
 func NewDecoder() *Decoder { return newDecoder() }
 
-// NewStoredDecoder makes a Decoder that checks the stored bytes, but not zstd's checksum of the text, which would find the
-// errors of a compressor. It is for queries: that checksum takes 6% of their time.
+// NewStoredDecoder makes a Decoder that checks the checksum of the stored bytes but not that of the text. The latter only
+// detects a faulty compressor and takes 6% of a query's time.
 func NewStoredDecoder() *Decoder { return newDecoder(zstd.IgnoreChecksum(true)) }
 
 func newDecoder(opts ...zstd.DOption) *Decoder {
@@ -79,9 +78,8 @@ func newDecoder(opts ...zstd.DOption) *Decoder {
 	return &Decoder{zstd: d}
 }
 
-// DecodeBlock verifies stored, the bytes of a blob from b.Offset on, against b and decompresses
-// them, appending to dst. Damage is a [*CorruptError]; the text of a damaged block is never
-// returned.
+// DecodeBlock verifies stored, the b.Stored bytes at b.Offset of the blob, and appends their text to dst. Damage is a
+// [*CorruptError]; the text of a damaged block is never returned.
 func (d *Decoder) DecodeBlock(dst, stored []byte, b Block) ([]byte, error) {
 	if err := checkStored(stored, b); err != nil {
 		return nil, err
@@ -111,7 +109,7 @@ func (d *Decoder) decode(dst, stored []byte, raw int64) ([]byte, error) {
 	return text, nil
 }
 
-// DecodeBlock is [Decoder.DecodeBlock] with a Decoder for this block only.
+// DecodeBlock is [Decoder.DecodeBlock] with a new Decoder.
 func DecodeBlock(dst, stored []byte, b Block) ([]byte, error) {
 	return NewDecoder().DecodeBlock(dst, stored, b)
 }
@@ -127,7 +125,7 @@ func checkStored(stored []byte, b Block) error {
 	return nil
 }
 
-// checkFrame checks a frame's header before anything is allocated for it.
+// checkFrame checks the header of a frame of raw bytes of text before any allocation.
 func checkFrame(stored []byte, raw int64) error {
 	var h zstd.Header
 	if err := h.Decode(stored); err != nil {
@@ -161,8 +159,7 @@ func (p *buffers) get() []byte {
 	return nil
 }
 
-// put returns a slice. Slices of segments with few records are not worth keeping, those of a single
-// huge record too large.
+// put returns a slice to the pool, unless it is too small to be worth keeping or was grown for a huge record.
 func (p *buffers) put(b []byte) {
 	if cap(b) >= DefaultBlockSize/16 && cap(b) <= DefaultBlockSize*2 {
 		p.pool.Put(&b)

@@ -2,7 +2,6 @@ package segment
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -15,34 +14,33 @@ import (
 // columnsSection is the name of the section of columns.
 const columnsSection = "columns"
 
-// MaxDirectory is the length of the directory of columns in bytes.
+// MaxDirectory is the maximum length of the directory of columns in bytes.
 const MaxDirectory = 8 << 20
 
-// Columns are the columns of a segment and the places of their pages: the directory.
+// Columns is the directory of columns: the columns of a segment and the places of their pages.
 type Columns struct {
 	Columns []Column
-	// Forms are, for each block, the form of its messages, in which parsers of that form find the values of the columns of fields: see
-	// [columns.Builder.Forms].
+	// Forms has the form of the messages of each block: see [columns.Builder.Forms].
 	Forms []field.Form
 }
 
-// Column is a column of a segment: values of one field.
+// Column is a column of a segment: the values of one field.
 type Column struct {
 	Name columns.Name
 	// Pages has the place of a page for each block.
 	Pages []ColumnPage
 }
 
-// ColumnPage is the place of a page in the blob, in bytes, and its CRC-32C. Its Length is 0 if the
-// block has none: its text is to be read.
+// ColumnPage is the place of a page in the blob, in bytes, and its CRC-32C. Its Length is 0 if the block has no page, so
+// that its text must be read.
 type ColumnPage struct {
 	Offset, Length int64
 	CRC            uint32
-	// Least and Greatest are the least and the greatest number in the page as written; empty if there is none.
+	// Least and Greatest are the least and the greatest number in the page as written; empty if it has no numbers.
 	Least, Greatest string
 }
 
-// Find is the column of a name, nil if there is none.
+// Find returns the column with a name, or nil.
 func (c *Columns) Find(name columns.Name) *Column {
 	if name.Label != "" {
 		return c.labelled(name.Label)
@@ -55,7 +53,7 @@ func (c *Columns) Find(name columns.Name) *Column {
 	return nil
 }
 
-// labelled is the only column with a label, nil if there are none or several.
+// labelled returns the only column with a label, or nil if there are none or several.
 func (c *Columns) labelled(label string) (found *Column) {
 	for i := range c.Columns {
 		if name := c.Columns[i].Name; name.Fixed == "" && field.LabelName(name.Field, true) == label {
@@ -68,8 +66,8 @@ func (c *Columns) labelled(label string) (found *Column) {
 	return found
 }
 
-// ReadColumns reads the directory of columns of a segment whose footer is known, in one call of read;
-// nil if it has none. Damage is a [*CorruptError].
+// ReadColumns reads the directory of columns of a segment with footer f, with one call of read. It is nil if the segment
+// has no columns. Damage is a [*CorruptError].
 func ReadColumns(ctx context.Context, read Range, f *Footer) (*Columns, error) {
 	if f.Columns == 0 {
 		return nil, nil
@@ -81,7 +79,8 @@ func ReadColumns(ctx context.Context, read Range, f *Footer) (*Columns, error) {
 	return f.ParseColumns(stored)
 }
 
-// ParseColumns checks and decodes the stored directory, which is at f.Columns, of a segment that has one. Damage is a [*CorruptError].
+// ParseColumns checks and decodes the stored directory, the bytes at f.Columns. The segment must have columns. Damage is
+// a [*CorruptError].
 func (f *Footer) ParseColumns(stored []byte) (*Columns, error) {
 	if got := checksum(stored); got != f.ColumnsCRC {
 		return nil, corruptColumns(f.Columns, "checksum of the directory is %08x, %08x expected", got, f.ColumnsCRC)
@@ -119,12 +118,10 @@ const (
 // fixedColumns are the fixed fields that may be columns, by their number in Fixed, from 1 on.
 func fixedColumns() []field.Fixed { return []field.Fixed{field.Level, field.Source, field.Time} }
 
-// appendColumns appends the section of columns to dst and adds it to f. There is none if its directory
-// were too long. forms are those of [Columns].
-func appendColumns(dst []byte, all []columns.Column, forms []field.Form, f *Footer) ([]byte, error) {
-	from, offset := len(dst), f.Footer
-	dst = binary.LittleEndian.AppendUint32(dst, frameMagic)
-	dst = binary.LittleEndian.AppendUint32(dst, 0)
+// encodeColumns encodes the section of columns as a frame and adds it to f. It is nil if the directory is too long. forms
+// are those of [Columns].
+func encodeColumns(all []columns.Column, forms []field.Form, f *Footer) ([]byte, error) {
+	frame := newFrame()
 	var crcs, fixed, lengths []uint64
 	var names, least, greatest []string
 	for _, c := range all {
@@ -132,7 +129,7 @@ func appendColumns(dst []byte, all []columns.Column, forms []field.Form, f *Foot
 		names = append(names, c.Name.Field)
 		least, greatest = append(least, c.Least...), append(greatest, c.Greatest...)
 		for _, page := range c.Pages {
-			dst = append(dst, page...)
+			frame = append(frame, page...)
 			crcs = append(crcs, uint64(checksum(page)))
 			lengths = append(lengths, uint64(len(page)))
 		}
@@ -143,25 +140,22 @@ func appendColumns(dst []byte, all []columns.Column, forms []field.Form, f *Foot
 	m.add(keyGreatest, greatest)
 	m.add(keyLeast, least)
 	m.add(keyLength, lengths)
-	m.add(keyMembers, numbersOf(forms))
+	m.add(keyMembers, formNumbers(forms))
 	m.add(keyName, names)
 	directory, err := m.bytes()
 	if err != nil {
 		return nil, err
 	}
 	if len(directory) > MaxDirectory {
-		return dst[:from], nil
+		return nil, nil
 	}
-	f.Columns, f.ColumnsLength, f.ColumnsCRC = offset+int64(len(dst)-from), int64(len(directory)), checksum(directory)
-	dst = append(dst, directory...)
-	frame := dst[from:]
-	binary.LittleEndian.PutUint32(frame[4:], uint32(len(frame)-frameHeader))
-	f.Sections = append(f.Sections, Section{Name: columnsSection, Offset: offset, Length: int64(len(frame)), CRC: checksum(frame)})
-	f.Footer += int64(len(frame))
-	return dst, nil
+	f.Columns, f.ColumnsLength, f.ColumnsCRC = f.Footer+int64(len(frame)), int64(len(directory)), checksum(directory)
+	frame = append(frame, directory...)
+	f.addSection(columnsSection, frame)
+	return frame, nil
 }
 
-func numbersOf(forms []field.Form) []uint64 {
+func formNumbers(forms []field.Form) []uint64 {
 	numbers := make([]uint64, len(forms))
 	for i, form := range forms {
 		numbers[i] = uint64(form)
@@ -169,7 +163,7 @@ func numbersOf(forms []field.Form) []uint64 {
 	return numbers
 }
 
-// decodeColumns reads the directory that appendColumns wrote into a segment with footer f.
+// decodeColumns decodes the directory that encodeColumns wrote into a segment with footer f.
 func decodeColumns(directory []byte, f *Footer) (*Columns, error) {
 	r := readFields(directory)
 	fixed := r.column(keyFixed, columns.MaxColumns)
@@ -189,7 +183,7 @@ func decodeColumns(directory []byte, f *Footer) (*Columns, error) {
 	c := &Columns{Columns: make([]Column, n), Forms: make([]field.Form, len(f.Blocks))}
 	if r.has(keyMembers) { // the first versions did not write them
 		for i, m := range r.exactly(keyMembers, len(f.Blocks)) {
-			if m <= uint64(field.PairsForm) { // others are those of later versions
+			if m <= uint64(field.PairsForm) { // later versions may write others
 				c.Forms[i] = field.Form(m)
 			}
 		}

@@ -168,6 +168,19 @@ func TestColumnsOfSmallSegments(t *testing.T) {
 	}
 }
 
+// Close drops the columns of a segment with little text while a block is being compressed: the race detector finds
+// unsynchronized access.
+func TestColumnsDroppedWhileCompressing(t *testing.T) {
+	t.Parallel()
+	opts := columned(1 << 10)
+	opts.Columns.MinText = 1 << 20
+	blob, _ := write(t, opts, access(500, func(int) string { return "" })...)
+	f, list := readColumns(t, blob)
+	if list != nil || len(f.Blocks) < 2 {
+		t.Errorf("columns %v in %d blocks, want none in several", list, len(f.Blocks))
+	}
+}
+
 // A segment whose columns would be larger than their share has none.
 func TestNoRoomForColumns(t *testing.T) {
 	t.Parallel()

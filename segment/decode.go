@@ -37,20 +37,8 @@ func decodeFooter(body []byte, at int64) (*Footer, error) {
 		BucketWidth: int64(bucket[1]),
 		Sources:     r.texts(keySources, MaxSources, record.MaxSource),
 	}
-	if r.has(keyOrigins) {
-		p := r.exactly(keyOrigins, 3)
-		f.Origins, f.OriginsLength, f.OriginsCRC = int64(p[0]), int64(p[1]), uint32(p[2])
-		if f.Origins <= 0 || p[2] > math.MaxUint32 {
-			r.fail("%s: number out of range", keyOrigins)
-		}
-	}
-	if r.has(keyColumns) {
-		p := r.exactly(keyColumns, 3)
-		f.Columns, f.ColumnsLength, f.ColumnsCRC = int64(p[0]), int64(p[1]), uint32(p[2])
-		if f.Columns <= 0 || p[2] > math.MaxUint32 {
-			r.fail("%s: number out of range", keyColumns)
-		}
-	}
+	f.Origins, f.OriginsLength, f.OriginsCRC = decodePlace(r, keyOrigins)
+	f.Columns, f.ColumnsLength, f.ColumnsCRC = decodePlace(r, keyColumns)
 	decodeBlocks(r, f)
 	decodeMinutes(r, f)
 	decodeSections(r, f)
@@ -58,6 +46,18 @@ func decodeFooter(body []byte, at int64) (*Footer, error) {
 		return nil, r.err
 	}
 	return f, f.validate()
+}
+
+// decodePlace reads the offset, length and CRC-32C of a part of the blob; zeros if the key is missing.
+func decodePlace(r *fieldReader, key string) (offset, length int64, crc uint32) {
+	if !r.has(key) {
+		return 0, 0, 0
+	}
+	p := r.exactly(key, 3)
+	if int64(p[0]) <= 0 || p[2] > math.MaxUint32 {
+		r.fail("%s: number out of range", key)
+	}
+	return int64(p[0]), int64(p[1]), uint32(p[2])
 }
 
 func decodeMetadata(r *fieldReader, at int64) blobnaming.Metadata {
@@ -110,8 +110,7 @@ func decodeBlocks(r *fieldReader, f *Footer) {
 	f.Blocks = make([]Block, n)
 	var offset int64
 	for i := range f.Blocks {
-		// The cast of a number that is far too large only gives another number that validate
-		// rejects, except for these.
+		// Other numbers need no check: if too large for int64, they become numbers that validate rejects.
 		if crcs[i] > math.MaxUint32 || stored[i] > maxFrame || starts[i] > maxSpan || ends[i] > maxSpan {
 			c.fail("number out of range in block %d", i)
 			break

@@ -96,7 +96,7 @@ func encodeFooter(f *Footer) ([]byte, error) {
 	m.add(keyRaw, f.RawBytes)
 	m.add(keyRecords, f.Records)
 	if f.IsOutput() {
-		m.add(keyRequires, []string{keyOrigins}) // a reader that ignores it would count records twice
+		m.add(keyRequires, []string{keyOrigins}) // a reader that ignored origins would count records twice
 	}
 	if len(f.Sections) > 0 {
 		m.addFields(keySections, sectionFields(f))
@@ -108,9 +108,8 @@ func encodeFooter(f *Footer) ([]byte, error) {
 	return m.bytes()
 }
 
-// blockFields has a column for each property of the blocks. Times are deltas: of a block's start
-// from the segment's, of its end from its start. Offsets follow from the lengths: a block starts
-// where the previous one ends.
+// blockFields has a column for each property of the blocks. A block's start is relative to the segment's start, its end
+// to its start. Offsets are not stored: a block starts where the previous one ends.
 func blockFields(f *Footer) *fields {
 	var crcs, ends, levels, raws, records, starts, stored []uint64
 	for _, b := range f.Blocks {
@@ -161,7 +160,7 @@ func sectionFields(f *Footer) *fields {
 	return m
 }
 
-// fields is a msgpack map being written, its keys in the order of adding.
+// fields encodes a msgpack map with its keys in the order in which they are added. The first error is sticky.
 type fields struct {
 	n    int
 	body bytes.Buffer

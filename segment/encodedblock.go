@@ -12,21 +12,21 @@ import (
 	"logstow/record"
 )
 
-// EncodedBlock is a block that is encoded before the segment that it goes into is known. It may be kept elsewhere
-// until then: [Decoder.DecodeRecords] decodes its stored bytes alone. For one goroutine at a time.
+// EncodedBlock is a block that is encoded before its segment is known. Until then its stored bytes may be kept
+// elsewhere: [Decoder.DecodeRecords] decodes them without a footer. Not safe for concurrent use.
 type EncodedBlock struct {
 	block    Block
 	stored   []byte
 	tokens   filter.Set
 	noFilter bool
 	records  []record.Record
-	// pools get stored back.
+	// pools takes stored back for reuse.
 	pools *pools
 }
 
-// EncodeBlock encodes records as a block: sorted by time, those of equal time in their order. There must be at least
-// one, each valid for a [Writer], with at most [MaxBlockRaw] bytes of text in all. noFilter omits the tokens, as
-// [Options] do. The records must not change until [Writer.AppendBlock] has the block.
+// EncodeBlock encodes records as a block, sorted by time; records of equal time keep their order. There must be at least
+// one record, each valid for a [Writer], with at most [MaxBlockRaw] bytes of text in total. noFilter is that of [Options].
+// The records must not change until [Writer.AppendBlock] has returned.
 func (c *Compressor) EncodeBlock(records []record.Record, noFilter bool) *EncodedBlock {
 	size := 0
 	for i := range records {
@@ -53,7 +53,7 @@ func (c *Compressor) EncodeBlock(records []record.Record, noFilter bool) *Encode
 	return &EncodedBlock{e.block, e.stored, e.tokens, noFilter, records, c.pools}
 }
 
-// Stored are the bytes of the block in a segment. They must not be changed.
+// Stored returns the bytes of the block as in a segment. The caller must not change them.
 func (b *EncodedBlock) Stored() []byte { return b.stored }
 
 // Raw is the size of the block's text in bytes.
@@ -62,8 +62,9 @@ func (b *EncodedBlock) Raw() int64 { return b.block.Raw }
 // Records is the number of records.
 func (b *EncodedBlock) Records() int { return len(b.records) }
 
-// AppendBlock appends the records of a block, behind those that were appended before, as a block of their own. The block must not be
-// used afterwards. The errors are those of Append. The Writer must have no columns, and a filter only if the block has tokens.
+// AppendBlock appends an encoded block, as a block of its own after the records appended so far. b must not be used
+// afterwards. The errors are those of Append. The Writer must be without columns and inputs, and have the NoFilter with
+// which b was encoded.
 func (w *Writer) AppendBlock(b *EncodedBlock) error {
 	switch {
 	case w.err != nil:
@@ -93,8 +94,8 @@ func (w *Writer) AppendBlock(b *EncodedBlock) error {
 	return nil
 }
 
-// DecodeRecords decodes the stored bytes of a block into records, which refer to the result's own memory. Unlike
-// DecodeBlock it needs no footer: it takes the size of the text from the frame, and checks it with the frame's checksum.
+// DecodeRecords decodes the stored bytes of a block into records, which do not refer to stored. It needs no footer: the
+// frame has the size of the text and its checksum.
 func (d *Decoder) DecodeRecords(stored []byte) ([]record.Record, error) {
 	var h zstd.Header
 	if err := h.Decode(stored); err != nil {

@@ -15,8 +15,8 @@ var (
 	// ErrRecord is returned by Writer.Append for an invalid record: outside the bucket, too large,
 	// or of unknown level. The Writer remains usable.
 	ErrRecord = errors.New("record rejected")
-	// ErrFull is returned by Writer.Append when the record needs a block more than
-	// MaxBlocks. The Writer can still be closed.
+	// ErrFull is returned by Writer.Append if the record needs another block and the segment has MaxBlocks. The Writer
+	// can still be closed.
 	ErrFull = errors.New("segment is full")
 	// ErrEmpty is returned by Writer.Close for a segment without records.
 	ErrEmpty = errors.New("segment has no records")

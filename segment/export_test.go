@@ -43,9 +43,9 @@ func ReplaceColumns(blob []byte, f *Footer, all []columns.Column, forms []field.
 		}
 	}
 	changed.Footer, changed.Columns, changed.ColumnsLength, changed.ColumnsCRC = at, 0, 0, 0
-	out, err := appendColumns(blob[:at:at], all, forms, &changed)
+	frame, err := encodeColumns(all, forms, &changed)
 	if err != nil {
 		return nil, err
 	}
-	return appendFooter(out, &changed)
+	return appendFooter(append(blob[:at:at], frame...), &changed)
 }

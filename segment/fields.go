@@ -19,8 +19,7 @@ type fieldReader struct {
 	err    error
 }
 
-// readFields splits a map into its values, which must fill body. Keys must be in byte order, so
-// none is repeated.
+// readFields splits the map that body consists of into its values. Keys must be in byte order, without duplicates.
 func readFields(body []byte) *fieldReader {
 	r := &fieldReader{values: make(map[string][]byte)}
 	in := bytes.NewReader(body) // the decoder reads no further than necessary
@@ -55,7 +54,7 @@ func readFields(body []byte) *fieldReader {
 	return r
 }
 
-// skip skips one value. The library's own Skip recurses without bound.
+// skip skips one value with bounded recursion; Decoder.Skip has no bound.
 func skip(d *msgpack.Decoder, depth int) error {
 	code, err := d.PeekCode()
 	if err != nil {
@@ -94,7 +93,7 @@ func (r *fieldReader) fail(format string, args ...any) {
 	}
 }
 
-// fields returns the map inside the map; done takes over its error.
+// fields returns a reader of the map that is the value of a key; the caller passes it to done at the end.
 func (r *fieldReader) fields(key string) *fieldReader {
 	switch {
 	case r.err != nil:
@@ -105,7 +104,7 @@ func (r *fieldReader) fields(key string) *fieldReader {
 	return readFields(r.values[key])
 }
 
-// done takes over the error of the result of fields.
+// done adopts the error of m, which fields returned for the key.
 func (r *fieldReader) done(key string, m *fieldReader) {
 	if m.err != nil {
 		r.fail("%s: %w", key, m.err)
@@ -125,8 +124,7 @@ func (r *fieldReader) value(key string, read func(d *msgpack.Decoder) error) {
 	}
 }
 
-// array reads a key's array of at most limit elements: alloc is called with their
-// number, then element for each.
+// array reads an array of at most limit elements: it calls alloc with their number, then element for each.
 func (r *fieldReader) array(key string, limit int, alloc func(n int), element func(d *msgpack.Decoder, i int) error) {
 	r.value(key, func(d *msgpack.Decoder) error {
 		n, err := d.DecodeArrayLen()
@@ -170,7 +168,7 @@ func (r *fieldReader) text(key string, limit int) (s string) {
 	return s
 }
 
-// texts returns no texts if the key is missing.
+// texts returns at most limit texts of at most length bytes; none if the key is missing.
 func (r *fieldReader) texts(key string, limit, length int) (list []string) {
 	if !r.has(key) {
 		return nil
@@ -194,7 +192,7 @@ func (r *fieldReader) exactly(key string, n int) []uint64 {
 	return list
 }
 
-// column returns at most limit numbers. Negative ones become huge ones, which exceed every limit.
+// column returns at most limit numbers. A negative number is returned as a huge one that exceeds every limit.
 func (r *fieldReader) column(key string, limit int) (list []uint64) {
 	r.array(key, limit, func(n int) { list = make([]uint64, n) }, func(d *msgpack.Decoder, i int) (err error) {
 		list[i], err = d.DecodeUint64()

@@ -7,8 +7,8 @@ import (
 	"logstow/record"
 )
 
-// Footer describes a segment's blocks. Metadata.Footer is where the footer was found; everything
-// else is encoded in it.
+// Footer describes a segment. Metadata.Footer is the offset at which the footer was found; everything else is encoded in
+// the footer.
 type Footer struct {
 	blobnaming.Metadata
 	Service string
@@ -26,8 +26,8 @@ type Footer struct {
 	// ColumnsCRC its CRC-32C; all are 0 without columns.
 	Columns, ColumnsLength int64
 	ColumnsCRC             uint32
-	// OriginsLength and OriginsCRC are the length in bytes and the CRC-32C of an
-	// output's list of inputs, which is at Origins; 0 in a plain segment.
+	// OriginsLength and OriginsCRC are the length in bytes and the CRC-32C of a compaction output's list of inputs,
+	// which is at Metadata.Origins; 0 in a plain segment.
 	OriginsLength int64
 	OriginsCRC    uint32
 }
@@ -38,7 +38,7 @@ type Block struct {
 	Index int
 	// Offset and Stored are its place in the blob, Raw its decompressed size, in bytes.
 	Offset, Stored, Raw int64
-	// Records is the number of its records; Levels the same by level.
+	// Records is the number of its records, Levels their number by level.
 	Records uint64
 	Levels  record.Counts
 	// Start and End are the times of its first and last record, Unix nanoseconds UTC.

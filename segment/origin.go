@@ -13,29 +13,28 @@ import (
 	"logstow/record"
 )
 
-// MaxOrigins is the number of inputs of an output.
+// MaxOrigins is the maximum number of inputs of an output.
 const MaxOrigins = 32768
 
 // Origin is an input of a compaction output: a plain segment whose records the output contains.
 type Origin struct {
-	// Bucket and Number are those of its name; Bucket is in Unix seconds UTC, a whole
-	// minute of the output's hour.
+	// Bucket and Number are from its name. Bucket is in Unix seconds UTC, a whole minute of the output's hour.
 	Bucket int64
 	Number uint64
-	// Batch, Start, End, Records and Size (stored, in bytes) are its identity.
+	// Batch, Start, End, Records and Size (stored bytes) identify it.
 	Batch      blobnaming.Batch
 	Start, End int64
 	Records    uint64
 	Size       int64
-	// Instance, Seq and Levels are those of its metadata.
+	// Instance, Seq and Levels are from its metadata.
 	Instance string
 	Seq      int64
 	Levels   record.Counts
-	// Sum is that of its records.
+	// Sum is the sum of its records.
 	Sum Sum
 }
 
-// Name is the input's name in a service.
+// Name returns the name of the input's blob in a service.
 func (o Origin) Name(service string) blobnaming.Name {
 	return blobnaming.Name{Service: service, Bucket: time.Unix(o.Bucket, 0).UTC(), Number: o.Number}
 }
@@ -51,18 +50,18 @@ func CompareOrigins(a, b Origin) int {
 	)
 }
 
-// Sum identifies a set of records, whatever their order: the sum modulo 2^128 of a
-// hash of each record's text. The hash is XXH64 with seed 1 (high half) and seed 0 (low
-// half). It detects damage and mistakes, not deliberate collisions.
+// Sum identifies a multiset of records, independent of their order: the sum modulo 2^128 of a hash of each record's text.
+// The hash is XXH64 with seed 1 (high half) and seed 0 (low half). It detects damage and mistakes, not deliberate
+// collisions.
 type Sum struct {
 	Hi, Lo uint64
 }
 
-// Add adds a record, given as its whole text ([record.Line.Text]).
+// Add adds a record, given its whole text ([record.Line.Text]).
 func (s *Sum) Add(text []byte) {
 	var d xxhash.Digest
 	d.ResetWithSeed(1)
-	_, _ = d.Write(text) // a hash never fails
+	_, _ = d.Write(text) // never fails
 	var carry uint64
 	s.Lo, carry = bits.Add64(s.Lo, xxhash.Sum64(text), 0)
 	s.Hi, _ = bits.Add64(s.Hi, d.Sum64(), carry)
@@ -79,7 +78,7 @@ func parseSum(b []byte) Sum {
 	return Sum{Lo: binary.LittleEndian.Uint64(b), Hi: binary.LittleEndian.Uint64(b[8:])}
 }
 
-// OriginTally counts the records of one input as they pass.
+// OriginTally counts the records of one input.
 type OriginTally struct {
 	Records    uint64
 	Levels     record.Counts
@@ -98,7 +97,7 @@ func (t *OriginTally) Add(line record.Line) {
 	t.Sum.Add(line.Text)
 }
 
-// Matches reports whether what passed are the records of o.
+// Matches reports whether the records counted are those of o.
 func (t *OriginTally) Matches(o Origin) bool {
 	return *t == OriginTally{Records: o.Records, Levels: o.Levels, Start: o.Start, End: o.End, Sum: o.Sum}
 }

@@ -11,23 +11,22 @@ import (
 
 // BlockOrigins maps each record of an output's block to its input.
 type BlockOrigins struct {
-	// Inputs are those that have records in the block, by their index in
-	// [Origins.Inputs], ascending.
+	// Inputs are the inputs with records in the block, as indexes into [Origins.Inputs], ascending.
 	Inputs []uint32
-	// Before is for each of Inputs the number of its records in earlier blocks.
+	// Before has, for each of Inputs, the number of its records in earlier blocks.
 	Before []uint64
 	// IDs has an index into Inputs for each record of the block.
 	IDs []uint32
 }
 
-// Input is the index in [Origins.Inputs] of the input of a record.
+// Input returns the input of a record, as an index into [Origins.Inputs].
 func (b *BlockOrigins) Input(record int) int { return int(b.Inputs[b.IDs[record]]) }
 
 // pageEncoder encodes pages. Not safe for concurrent use.
 type pageEncoder struct {
 	// before counts the records of each input in the blocks so far.
 	before []uint64
-	local  []uint32 // by input: one more than its index in the block's dictionary; 0 is none
+	local  []uint32 // by input: one more than its index in inputs; 0 if it has no record in the block
 	inputs []uint32
 	ids    []uint32
 	enc    ids.Encoder
@@ -37,7 +36,7 @@ func newPageEncoder(inputs int) *pageEncoder {
 	return &pageEncoder{before: make([]uint64, inputs), local: make([]uint32, inputs)}
 }
 
-// append appends the page of a block whose records are of these inputs.
+// append appends the page of a block; origins has the input of each record.
 func (e *pageEncoder) append(dst []byte, origins []uint32) []byte {
 	e.inputs = e.inputs[:0]
 	for _, input := range origins {
@@ -78,7 +77,7 @@ func (e *pageEncoder) append(dst []byte, origins []uint32) []byte {
 
 var errPage = errors.New("its page is malformed")
 
-// decodePage decodes the page of a block of n records, of an output of so many inputs.
+// decodePage decodes the page of a block of n records.
 func decodePage(page []byte, n uint64, inputs int) (*BlockOrigins, error) {
 	if len(page) == 0 {
 		return nil, errPage

@@ -2,7 +2,6 @@ package segment
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -17,12 +16,12 @@ import (
 // originsSection is the name of the section of an output's origins.
 const originsSection = "origins"
 
-// maxOriginsList is the length of the list of inputs in bytes.
+// maxOriginsList is the maximum length of the list of inputs in bytes.
 const maxOriginsList = 8 << 20
 
 // Origins are the inputs of a compaction output, and the pages that map its records to them.
 type Origins struct {
-	// Inputs are in the order of [CompareOrigins]: the order of their records of equal time.
+	// Inputs are in the order of [CompareOrigins]. Records of equal time are in the order of their inputs.
 	Inputs []Origin
 	// Pages has the place of a page for each block: see [Origins.DecodePage].
 	Pages []OriginPage
@@ -34,9 +33,9 @@ type OriginPage struct {
 	CRC            uint32
 }
 
-// ReadOrigins reads the list of inputs and the footer of an output of size bytes, in
-// one call of read; origins is the offset of the list, [blobnaming.Metadata.Origins]. What is
-// damaged is a [*CorruptError]; the footer is returned where it alone is whole.
+// ReadOrigins reads the list of inputs and the footer of an output of size bytes, with one call of read; origins is the
+// offset of the list, [blobnaming.Metadata.Origins]. Damage is a [*CorruptError]; if only the list is damaged, the footer
+// is returned with the error.
 func ReadOrigins(ctx context.Context, read Range, size, origins int64) (*Footer, *Origins, error) {
 	n := size - origins
 	if origins <= 0 || n < footerOverhead || n > maxOriginsList+MaxFooter+footerOverhead {
@@ -64,7 +63,7 @@ func ReadOrigins(ctx context.Context, read Range, size, origins int64) (*Footer,
 	return f, o, err
 }
 
-// readOrigins reads the list of inputs of an output whose footer is known.
+// readOrigins reads the list of inputs of an output with footer f.
 func readOrigins(ctx context.Context, read Range, f *Footer) (*Origins, error) {
 	list, err := readRange(ctx, read, f.Origins, f.OriginsLength)
 	if err != nil {
@@ -85,7 +84,7 @@ func (f *Footer) parseOrigins(list []byte) (*Origins, error) {
 	return o, nil
 }
 
-// DecodePage checks and decodes stored, the page of block b. What is damaged is a [*CorruptError].
+// DecodePage checks and decodes the stored page of block b. Damage is a [*CorruptError].
 func (o *Origins) DecodePage(stored []byte, b Block) (*BlockOrigins, error) {
 	p := o.Pages[b.Index]
 	if int64(len(stored)) != p.Length {
@@ -120,8 +119,8 @@ const (
 	keySum       = "Sum"
 )
 
-// encodeOrigins is the list of inputs in msgpack: a map with its keys in byte order.
-func encodeOrigins(inputs []Origin, pages []OriginPage, f *Footer) ([]byte, error) {
+// encodeList encodes the list of inputs in msgpack: a map with its keys in byte order.
+func encodeList(inputs []Origin, pages []OriginPage, f *Footer) ([]byte, error) {
 	var batches, sums []byte
 	var buckets, ends, instances, levels, numbers, records, seqs, sizes, starts []uint64
 	var names []string
@@ -166,7 +165,7 @@ func encodeOrigins(inputs []Origin, pages []OriginPage, f *Footer) ([]byte, erro
 	return m.bytes()
 }
 
-// decodeOrigins reads what encodeOrigins wrote into an output with footer f.
+// decodeOrigins decodes the list that encodeList wrote into an output with footer f.
 func decodeOrigins(list []byte, f *Footer) (*Origins, error) {
 	r := readFields(list)
 	records := r.column(keyRecords, MaxOrigins)
@@ -188,7 +187,7 @@ func decodeOrigins(list []byte, f *Footer) (*Origins, error) {
 		return nil, r.err
 	}
 	for i := range o.Inputs {
-		// Casts of other numbers that are far too large are refused by validate.
+		// Other numbers need no check: if too large for int64, they become numbers that validateOrigins rejects.
 		if buckets[i] >= maxMinutes || starts[i] > maxSpan || ends[i] > maxSpan || instances[i] >= uint64(len(names)) {
 			return nil, fmt.Errorf("input %d: number out of range", i)
 		}
@@ -240,8 +239,8 @@ func (f *Footer) originsStart() int64 {
 	return f.Sections[len(f.Sections)-1].Offset + frameHeader
 }
 
-// validateOrigins checks that inputs agree with themselves and with the footer of
-// the output. Writers do so before they write them, readers before they use them.
+// validateOrigins checks that inputs are consistent, alone and with the output's footer. Writers call it before writing,
+// readers before use.
 func validateOrigins(inputs []Origin, f *Footer) error {
 	if n := len(inputs); n == 0 || n > MaxOrigins {
 		return fmt.Errorf("%d inputs, 1 to %d allowed", n, MaxOrigins)
@@ -309,24 +308,17 @@ func (f *Footer) validateOutput() error {
 	return nil
 }
 
-// appendOrigins appends the section of origins, for offset in the blob, to dst and
-// adds it to f.
-func appendOrigins(dst []byte, inputs []Origin, pages []byte, places []OriginPage, f *Footer) ([]byte, error) {
-	from, offset := len(dst), f.Footer
-	dst = binary.LittleEndian.AppendUint32(dst, frameMagic)
-	dst = binary.LittleEndian.AppendUint32(dst, 0)
-	dst = append(dst, pages...)
-	list, err := encodeOrigins(inputs, places, f)
+// encodeOrigins encodes the section of origins as a frame and adds it to f.
+func encodeOrigins(inputs []Origin, pages []byte, places []OriginPage, f *Footer) ([]byte, error) {
+	frame := append(newFrame(), pages...)
+	list, err := encodeList(inputs, places, f)
 	if err != nil {
 		return nil, err
 	}
-	f.Origins, f.OriginsLength, f.OriginsCRC = offset+int64(len(dst)-from), int64(len(list)), checksum(list)
-	dst = append(dst, list...)
-	frame := dst[from:]
-	binary.LittleEndian.PutUint32(frame[4:], uint32(len(frame)-frameHeader))
-	f.Sections = append(f.Sections, Section{Name: originsSection, Offset: offset, Length: int64(len(frame)), CRC: checksum(frame)})
-	f.Footer += int64(len(frame))
-	return dst, validateOrigins(inputs, f)
+	f.Origins, f.OriginsLength, f.OriginsCRC = f.Footer+int64(len(frame)), int64(len(list)), checksum(list)
+	frame = append(frame, list...)
+	f.addSection(originsSection, frame)
+	return frame, validateOrigins(inputs, f)
 }
 
 // bytes returns a key's n bytes, zeros after an error.

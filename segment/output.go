@@ -8,10 +8,11 @@ import (
 	"logstow/record"
 )
 
-// output is what a Writer keeps of a compaction output besides its text: the inputs of
-// the records of the block being filled, and the pages of the blocks before it.
+// output is the state of a Writer of a compaction output.
 type output struct {
-	ids    []uint32
+	// ids has the input of each record of the block being filled.
+	ids []uint32
+	// pages are the encoded pages of the blocks before it, places their lengths and checksums.
 	pages  []byte
 	places []OriginPage
 	enc    *pageEncoder
@@ -24,9 +25,8 @@ func newOutput(inputs int) *output {
 	return &output{enc: newPageEncoder(inputs), time: math.MinInt64}
 }
 
-// AppendLine is Append for an output: it adds a record of an input, by its index in
-// Options.Inputs, in output order: by time, then by input. A record that is out of order is
-// refused with [ErrRecord], as one is that no segment can hold.
+// AppendLine is Append for a compaction output: it adds a record of an input, an index into Options.Inputs. Records must
+// come in order of time, then of input. A record out of order is rejected with [ErrRecord].
 func (w *Writer) AppendLine(line record.Line, input int) error {
 	if w.err != nil {
 		return w.err
@@ -52,7 +52,7 @@ func (w *Writer) AppendLine(line record.Line, input int) error {
 	return nil
 }
 
-// endBlock makes the page of the block being filled.
+// endBlock encodes the page of the block being filled.
 func (o *output) endBlock() {
 	from := len(o.pages)
 	o.pages = o.enc.append(o.pages, o.ids)
@@ -62,7 +62,7 @@ func (o *output) endBlock() {
 
 // writeOrigins writes the section of origins and adds it to f.
 func (w *Writer) writeOrigins(f *Footer) error {
-	frame, err := appendOrigins(nil, w.opts.Inputs, w.output.pages, w.output.places, f)
+	frame, err := encodeOrigins(w.opts.Inputs, w.output.pages, w.output.places, f)
 	if err != nil {
 		return fmt.Errorf("end segment: %w", err)
 	}

@@ -8,17 +8,15 @@ import (
 	"io"
 )
 
-// A Range reads exactly n bytes of a blob from off on.
+// A Range reads exactly n bytes of a blob, starting at off.
 type Range func(ctx context.Context, off, n int64) ([]byte, error)
 
-// tailReadSize is how much of a blob's end is read to find a footer: all but the largest footers
-// fit.
+// tailReadSize is the number of bytes read at the end of a blob to find its footer. Only the largest footers do not fit.
 const tailReadSize = 64 << 10
 
-// ReadFooter reads and verifies the footer of a segment of size bytes. footer is its offset if
-// known from metadata, which costs one call of read, or -1 to find it from the blob's tail, which
-// costs one or two. Damage is a [*CorruptError]. If footer is -1, a blob that does not end like a
-// segment is [ErrNoFooter]; a segment that needs a newer reader is [ErrUnsupported].
+// ReadFooter reads and verifies the footer of a segment of size bytes. footer is its offset from the metadata, or -1 to
+// find it at the end of the blob, which may take two calls of read instead of one. Damage is a [*CorruptError], a segment
+// that needs a newer reader [ErrUnsupported]. With footer -1, a blob that does not end like a segment is [ErrNoFooter].
 func ReadFooter(ctx context.Context, read Range, size, footer int64) (*Footer, error) {
 	if footer < 0 {
 		return findFooter(ctx, read, size)
@@ -76,8 +74,8 @@ func readRange(ctx context.Context, read Range, off, n int64) ([]byte, error) {
 	return b, err
 }
 
-// footerLength is the length of the footer's frame, from the trailer that ends
-// tail, which has at least footerOverhead bytes.
+// footerLength returns the length of the footer's frame by the trailer at the end of tail, which has at least
+// footerOverhead bytes. size is that of the blob.
 func footerLength(tail []byte, size int64) (int64, error) {
 	t := tail[len(tail)-trailerSize:]
 	if string(t[8:]) != trailerMagic {
@@ -90,7 +88,7 @@ func footerLength(tail []byte, size int64) (int64, error) {
 	return length, nil
 }
 
-// parseFooter verifies and decodes the footer's frame; footerLength has checked its trailer.
+// parseFooter verifies and decodes the frame of a footer, at offset at, whose trailer footerLength has checked.
 func parseFooter(frame []byte, at int64) (*Footer, error) {
 	body, trailer := frame[frameHeader:len(frame)-trailerSize], frame[len(frame)-trailerSize:]
 	if binary.LittleEndian.Uint32(frame) != frameMagic {

@@ -9,26 +9,34 @@ import (
 	"logstow/filter"
 )
 
+// newFrame returns the header of a frame without its length, which addSection sets.
+func newFrame() []byte {
+	return append(binary.LittleEndian.AppendUint32(nil, frameMagic), 0, 0, 0, 0)
+}
+
+// addSection sets the length of a frame of newFrame, and adds it to f as the last section.
+func (f *Footer) addSection(name string, frame []byte) {
+	binary.LittleEndian.PutUint32(frame[4:], uint32(len(frame)-frameHeader))
+	f.Sections = append(f.Sections, Section{Name: name, Offset: f.Footer, Length: int64(len(frame)), CRC: checksum(frame)})
+	f.Footer += int64(len(frame))
+}
+
 // filterSection is the name of the section of the token filter.
 const filterSection = "filter"
 
-// appendFilter appends the section of the token filter, for offset in the blob, to dst. There is
-// none if there are too many tokens for a filter.
-func appendFilter(dst []byte, b *filter.Builder, offset int64) ([]byte, Section, blobnaming.Filter) {
-	dst = binary.LittleEndian.AppendUint32(dst, frameMagic)
-	dst = binary.LittleEndian.AppendUint32(dst, 0)
-	dst, partitions, length := b.Append(dst)
+// encodeFilter encodes the section of the token filter as a frame and adds it to f. It is nil if there are too many
+// tokens for a filter.
+func encodeFilter(b *filter.Builder, f *Footer) []byte {
+	frame, partitions, length := b.Append(newFrame())
 	if partitions == 0 {
-		return nil, Section{}, blobnaming.Filter{}
+		return nil
 	}
-	binary.LittleEndian.PutUint32(dst[4:], uint32(len(dst)-frameHeader))
-	return dst,
-		Section{Name: filterSection, Offset: offset, Length: int64(len(dst)), CRC: checksum(dst)},
-		blobnaming.Filter{Offset: offset + frameHeader, Partitions: partitions, SliceLength: length}
+	f.Filter = blobnaming.Filter{Offset: f.Footer + frameHeader, Partitions: partitions, SliceLength: length}
+	f.addSection(filterSection, frame)
+	return frame
 }
 
-// verifyFilter verifies each slice of the token filter, and that it contains the tokens of each
-// block.
+// verifyFilter verifies each slice of the token filter, and that the filter contains the tokens of each block.
 func verifyFilter(ctx context.Context, read Range, f *Footer, tokens []filter.Set) error {
 	const piece = 1 << 20
 	if f.Filter == (blobnaming.Filter{}) {

@@ -14,19 +14,19 @@ import (
 
 // Limits that readers check before allocating anything.
 const (
-	// MaxBlockRaw is the decompressed size of a block in bytes.
+	// MaxBlockRaw is the maximum decompressed size of a block in bytes.
 	MaxBlockRaw = 17 << 20
-	// MaxWindow is the zstd window in bytes.
+	// MaxWindow is the maximum zstd window in bytes.
 	MaxWindow = 8 << 20
-	// MaxFooter is the size of the encoded footer in bytes.
+	// MaxFooter is the maximum size of the encoded footer in bytes.
 	MaxFooter = 4 << 20
-	// MaxBlocks is the number of blocks in a segment.
+	// MaxBlocks is the maximum number of blocks in a segment.
 	MaxBlocks = 4096
-	// MaxSections is the number of sections between blocks and footer.
+	// MaxSections is the maximum number of sections between blocks and footer.
 	MaxSections = 64
-	// MaxSources is the number of sources that a footer lists; for more it lists only ManySources.
+	// MaxSources is the maximum number of sources that a footer lists.
 	MaxSources = 1000
-	// ManySources replaces the list if there are more than MaxSources sources.
+	// ManySources is listed alone if there are more than MaxSources sources.
 	ManySources = "many"
 	// DefaultBlockSize is the text size in bytes at which a block is closed.
 	DefaultBlockSize = 1 << 20
@@ -37,27 +37,27 @@ type Options struct {
 	Service  string
 	Instance string
 	Class    string
-	// Parse is that of [blobnaming.Metadata].
+	// Parse is the parser of the messages, as in [blobnaming.Metadata].
 	Parse string
 	Batch blobnaming.Batch
 	// BucketStart is the bucket's start in Unix seconds UTC, BucketWidth its width in seconds:
 	// whole minutes inside one hour. Records outside are rejected.
 	BucketStart int64
 	BucketWidth int64
-	// BlockSize is the text size in bytes at which a block is closed; 0 is
-	// DefaultBlockSize. A larger record has a block of its own.
+	// BlockSize is the text size in bytes at which a block is closed; 0 is DefaultBlockSize. A larger record gets a
+	// block of its own.
 	BlockSize int
-	// NoFilter omits the token filter. The filter adds about 5 to 8% to the stored size, and 0.2 to
-	// 0.35 times the time of compression, in the same goroutine.
+	// NoFilter omits the token filter. The filter adds 5 to 8% to the stored size, and 20 to 35% to the CPU time of
+	// compression, in the same goroutine.
 	NoFilter bool
-	// Columns determine the columns that the segment gets; nil is none. They add at most 5% to the stored size, 15% with
-	// named ones, and 0.2 (text without fields) to 1 (JSON, access logs) times the time of compression, in the same goroutine.
+	// Columns determine the columns that the segment gets; nil is none. They add at most 5% to the stored size (15% with
+	// named columns), and 20% (text without fields) to 100% (JSON, access logs) to the CPU time of compression, in the
+	// same goroutine.
 	Columns *columns.Options
-	// Inputs make the segment an output of compaction of these segments, in the order of
-	// [CompareOrigins]. Its bucket is an hour, its Instance [blobnaming.OutputInstance]. Close reads
-	// their sums.
+	// Inputs make the segment a compaction output of these segments, which are in the order of [CompareOrigins]. The
+	// bucket must be an hour, the Instance [blobnaming.OutputInstance]. The Sum of each input may be set until Close.
 	Inputs []Origin
-	// Compressor compresses the blocks; nil makes one for the Writer. Sharing one among all Writers
-	// bounds the memory of compression.
+	// Compressor compresses the blocks; nil makes one for this Writer. Writers that share one bound the memory of
+	// compression.
 	Compressor *Compressor
 }

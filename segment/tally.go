@@ -11,11 +11,11 @@ import (
 type tally struct {
 	// start is the bucket's start in Unix nanoseconds.
 	start int64
-	// minutes has, for each minute of the bucket, one more than the index of its counts; 0 if it has no records.
-	// A segment of few records, of which a shipper has thousands open, takes little memory so.
+	// minutes has, for each minute of the bucket, one more than the index of its counts; 0 if it has no records. This
+	// keeps segments of few records small: a shipper has thousands of them open.
 	minutes []uint8
 	counts  []record.Counts
-	// last is the last source, sources are all.
+	// last is the source of the last record, sources are all sources.
 	last    string
 	sources map[string]struct{}
 }
@@ -31,7 +31,7 @@ func (t *tally) covers(time int64) bool {
 	return into >= 0 && into < int64(len(t.minutes))*60e9
 }
 
-// add counts a record whose time the bucket covers. source is clean.
+// add counts a record in the bucket, whose source [record.CleanSource] has cleaned.
 func (t *tally) add(time int64, level record.Level, source string) {
 	t.minute((time - t.start) / 60e9)[level]++
 	if source == t.last || len(t.sources) > MaxSources {
@@ -41,7 +41,7 @@ func (t *tally) add(time int64, level record.Level, source string) {
 	t.sources[source] = struct{}{}
 }
 
-// minute are the counts of a minute of the bucket.
+// minute returns the counts of a minute of the bucket.
 func (t *tally) minute(i int64) *record.Counts {
 	at := &t.minutes[i]
 	if *at == 0 {
@@ -60,7 +60,7 @@ func (t *tally) addBytes(time int64, level record.Level, source []byte) {
 	t.add(time, level, string(source))
 }
 
-// listMinutes are the minutes that have records.
+// listMinutes returns the minutes that have records.
 func (t *tally) listMinutes() []record.Minute {
 	list := make([]record.Minute, 0, len(t.counts))
 	for i, at := range t.minutes {
@@ -71,7 +71,7 @@ func (t *tally) listMinutes() []record.Minute {
 	return list
 }
 
-// listSources are the sources in byte order, or ManySources.
+// listSources returns the sources in byte order, or ManySources alone.
 func (t *tally) listSources() []string {
 	if len(t.sources) > MaxSources {
 		return []string{ManySources}

@@ -14,11 +14,10 @@ import (
 	"logstow/record"
 )
 
-// Verify reads a whole segment of size bytes and verifies all of it: the footer, the checksum of
-// each block and section, the form, order, times and levels of the records, all minutes and
-// sources, that the token filter contains all tokens and columns have the values of the text, and of an output
-// the order, counts and sums of each input's records. Damage is a [*CorruptError]. [Footer.Check] compares the result with the
-// blob's metadata.
+// Verify reads and verifies a whole segment of size bytes: the footer, the checksums of blocks and sections, the syntax,
+// order, times and levels of the records, the minutes and sources. It checks that the token filter contains all tokens,
+// that the columns have the values of the text, and for a compaction output the order, counts and sums of each input's
+// records. Damage is a [*CorruptError]. To compare the result with the blob's metadata, call [Footer.Check].
 func Verify(ctx context.Context, read Range, size int64) (*Footer, error) {
 	f, err := verifyFooter(ctx, read, size)
 	if err != nil {
@@ -56,8 +55,8 @@ func Verify(ctx context.Context, read Range, size int64) (*Footer, error) {
 	return f, nil
 }
 
-// VerifyStored is the part of [Verify] that detects damage in storage and transfer: it verifies the
-// footer and all checksums, and decompresses nothing.
+// VerifyStored is the part of [Verify] that detects damage in storage and transfer: it verifies the footer and all
+// checksums without decompressing.
 func VerifyStored(ctx context.Context, read Range, size int64) (*Footer, error) {
 	f, err := verifyFooter(ctx, read, size)
 	if err != nil {
@@ -109,8 +108,7 @@ func verifySections(ctx context.Context, read Range, f *Footer) error {
 	return nil
 }
 
-// checksumRange is the checksum of n bytes from off on, read in pieces, and the start of the first
-// piece, at least min(n, 8) bytes.
+// checksumRange reads n bytes at off piece by piece. It returns their checksum and the first min(n, 8) bytes.
 func checksumRange(ctx context.Context, read Range, off, n int64) (crc uint32, head []byte, err error) {
 	const piece = 1 << 20
 	table := crc32.MakeTable(crc32.Castagnoli)
@@ -133,14 +131,14 @@ type verifier struct {
 	decoder *Decoder
 	text    []byte
 	all     tally
-	// filtered is set if the tokens of each block are needed.
+	// filtered is set if the segment has a token filter; tokens then has the tokens of each block so far.
 	filtered  bool
 	collector filter.Collector
 	tokens    []filter.Set
 	prefixBuf [][2]int
-	// columns checks the columns; nil without any.
+	// columns verifies the columns; nil if there are none.
 	columns *columnVerifier
-	// origins checks those of an output; nil for a plain segment.
+	// origins verifies the origins of an output; nil for a plain segment.
 	origins *originVerifier
 }
 
@@ -208,11 +206,11 @@ func (v *verifier) block(stored []byte, b Block) (err error) {
 	return nil
 }
 
-// prefixes are the parts of the text before its messages.
+// prefixes yields start and end of the text before each message.
 func (v *verifier) prefixes() iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
-		for _, h := range v.prefixBuf {
-			if !yield(h[0], h[1]) {
+		for _, p := range v.prefixBuf {
+			if !yield(p[0], p[1]) {
 				return
 			}
 		}

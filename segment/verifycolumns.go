@@ -16,17 +16,19 @@ type columnVerifier struct {
 	list     *Columns
 	page     func(p *ColumnPage) ([]byte, error)
 	splitter *parse.Splitter // nil if the parser is unknown
-	index    []int           // of the columns in the splitter
-	// block are the pages of the block, nil for a column without one; runs its seconds, nil if it has none.
+	index    []int           // for each column, its index in the splitter's values
+	// block has the page of each column in the current block, nil if there is none; runs are the seconds of the block,
+	// nil if there is no column of times.
 	block            []*columns.Page
 	runs             []columns.Run
 	message, scratch []byte
 }
 
-// maxPages is the length in bytes up to which the pages of all columns are read at once: they are stored by column.
+// maxPages is the maximum length in bytes at which all pages are read at once. They are stored by column but verified by
+// block.
 const maxPages = 16 << 20
 
-// newColumnVerifier is nil for a segment without columns.
+// newColumnVerifier returns nil for a segment without columns.
 func newColumnVerifier(ctx context.Context, read Range, f *Footer) (*columnVerifier, error) {
 	list, err := ReadColumns(ctx, read, f)
 	if list == nil || err != nil {
@@ -88,7 +90,7 @@ func (v *columnVerifier) startBlock(b Block) error {
 	return nil
 }
 
-// sameNumber reports whether two texts are one number, or both empty.
+// sameNumber reports whether two texts are the same number, or both empty.
 func sameNumber(a, b string) bool {
 	if a == b {
 		return true
@@ -101,7 +103,7 @@ func sameNumber(a, b string) bool {
 // add checks record n of a block.
 func (v *columnVerifier) add(line record.Line, n uint64, b Block) error {
 	if n >= b.Records {
-		return nil // the caller counts
+		return nil // the caller reports the excess record
 	}
 	for len(v.runs) > 0 && n >= uint64(v.runs[0].End) {
 		v.runs = v.runs[1:]

@@ -7,7 +7,7 @@ import (
 	"logstow/record"
 )
 
-// originVerifier checks that the records of an output are those of its inputs, in output order.
+// originVerifier checks that the records of an output are those of its inputs, in order of time and input.
 type originVerifier struct {
 	list    *Origins
 	tallies []OriginTally
@@ -51,7 +51,7 @@ func (v *originVerifier) startBlock(b Block) error {
 // add checks record n of a block.
 func (v *originVerifier) add(line record.Line, n uint64, b Block) error {
 	if n >= b.Records {
-		return nil // the caller counts
+		return nil // the caller reports the excess record
 	}
 	input := v.ids.Input(int(n))
 	if line.Time < v.time || line.Time == v.time && input < v.input {

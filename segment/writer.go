@@ -13,29 +13,28 @@ import (
 
 // Writer encodes records into a segment. Not safe for concurrent use.
 //
-// A Writer compresses at most one block in the background; it holds that block and the one being
-// filled, the footer's numbers and four bytes per token of the filter, nothing else. Its
-// destination is used by Append and Close only. End a Writer with Close or Discard.
+// A Writer compresses at most one block in the background. It holds that block and the one being filled, the footer, and
+// four bytes per token of the filter. It writes to its destination only inside Append and Close. End a Writer with Close
+// or Discard.
 type Writer struct {
 	w    io.Writer
 	opts Options
-	err  error // final
+	err  error // sticky
 
 	enc   record.Encoder
 	cur   block
 	tally tally
-	// compressing receives the block being compressed, of compressingRaw bytes; nil if there is
-	// none.
+	// compressing receives the block being compressed, whose text has compressingRaw bytes; nil if there is none.
 	compressing    chan encoded
 	compressingRaw int
-	// spareRefs are those of an earlier block, for reuse.
+	// spareRefs are the refs of an earlier block, for reuse.
 	spareRefs []recordRef
 
-	// blocks are those written, offset and raw their sizes, tokens their tokens.
+	// blocks are the blocks written, offset and raw their stored and decompressed size in bytes, tokens their tokens.
 	blocks      []Block
 	tokens      filter.Builder
 	offset, raw int64
-	// columns is nil without columns, columnsSize about their size in bytes.
+	// columns is nil without columns; columnsSize is their approximate size in bytes.
 	columns     *columns.Builder
 	columnsSize int64
 	output      *output // nil for a plain segment
@@ -80,9 +79,8 @@ func (o *Options) validate() error {
 	return validBucket(o.BucketStart, o.BucketWidth)
 }
 
-// Append adds a record, copying it. An invalid record is rejected with [ErrRecord], one for which
-// there is no block left with [ErrFull]; the Writer is unchanged. Any other error is final: every
-// later call returns it again.
+// Append adds a copy of a record. An invalid record is rejected with [ErrRecord], one that needs more than [MaxBlocks]
+// with [ErrFull]; both leave the Writer unchanged. Any other error is sticky: every later call returns it.
 func (w *Writer) Append(r record.Record) error {
 	if w.err != nil {
 		return w.err
@@ -108,15 +106,15 @@ func (w *Writer) Append(r record.Record) error {
 	return nil
 }
 
-// cleanSource is record.CleanSource.
+// cleanSource is [record.CleanSource], faster if the source is that of the last record.
 func (w *Writer) cleanSource(source string) string {
-	if source != "" && source == w.tally.last { // which is clean
+	if source != "" && source == w.tally.last { // already clean
 		return source
 	}
 	return record.CleanSource(source)
 }
 
-// reserve makes room for a record of size bytes, in a new block where it does not fit.
+// reserve makes space for a record of size bytes, starting a new block if it does not fit the current one.
 func (w *Writer) reserve(size int) error {
 	if len(w.cur.text) > 0 && len(w.cur.text)+size > w.opts.BlockSize {
 		if w.Full() {
@@ -125,7 +123,7 @@ func (w *Writer) reserve(size int) error {
 		if err := w.endBlock(); err != nil {
 			return err
 		}
-		w.cur.reserve(w.opts.BlockSize, w.opts.BlockSize) // reserve more: much is to come
+		w.cur.reserve(w.opts.BlockSize, w.opts.BlockSize) // a segment with one full block likely fills the next
 	}
 	w.cur.reserve(size, w.opts.BlockSize)
 	return nil
@@ -134,9 +132,9 @@ func (w *Writer) reserve(size int) error {
 // maxColumns is the maximum length of a record's text without its source and message.
 const maxColumns = record.TimeLen + len("\tFATAL\t\t\n")
 
-// maxTextLen is an upper bound of the length of a record's text; its source is clean. If the text may not
-// fit into the block, it is at most 4 bytes too long; otherwise the newlines, each of which takes a
-// second byte, are not counted.
+// maxTextLen returns an upper bound of the length of the text of a record with a clean source. Each newline of a message
+// takes a second byte. They are only counted if the message might not fit the current block; the bound is then at most 4
+// bytes too large.
 func (w *Writer) maxTextLen(r *record.Record) int {
 	n := maxColumns + len(r.Source) + len(r.Message)
 	if most := n + len(r.Message); len(w.cur.text)+most <= w.opts.BlockSize {
@@ -145,8 +143,8 @@ func (w *Writer) maxTextLen(r *record.Record) int {
 	return n + bytes.Count(r.Message, []byte{'\n'})
 }
 
-// Full reports whether the block being filled is the last that the segment can have: seal it now,
-// since a following Append may be rejected with [ErrFull].
+// Full reports whether the block being filled is the last one of [MaxBlocks]. The caller should close the segment, since
+// Append may return [ErrFull].
 func (w *Writer) Full() bool {
 	n := len(w.blocks) + 1
 	if w.compressing != nil {
@@ -155,8 +153,7 @@ func (w *Writer) Full() bool {
 	return n >= MaxBlocks
 }
 
-// Size is the number of bytes written so far plus an estimate for the records not yet written: the
-// basis for sealing by stored size.
+// Size estimates the stored size of the segment if it ended now, for sealing by size.
 func (w *Writer) Size() int64 {
 	pending := int64(len(w.cur.text) + w.compressingRaw)
 	if w.raw == 0 {
@@ -166,19 +163,19 @@ func (w *Writer) Size() int64 {
 	return written + int64(float64(pending)*float64(written)/float64(w.raw))
 }
 
-// Bound is about the maximum size of the segment if nothing more is appended: the bytes written,
-// and those not yet written as if they did not compress.
+// Bound is the approximate maximum stored size of the segment if it ended now: text that is not compressed yet counts
+// in full.
 func (w *Writer) Bound() int64 {
 	return w.offset + w.sectionsSize() + int64(len(w.cur.text)+w.compressingRaw)
 }
 
-// sectionsSize is about the size of the token filter and the columns of the blocks written.
+// sectionsSize is the approximate size of the token filter and the columns of the blocks written.
 func (w *Writer) sectionsSize() int64 {
 	return w.tokens.Size() + w.columnsSize
 }
 
-// Close writes the last block and the footer and returns the blob's metadata, with seq as its Seq.
-// A segment without records is [ErrEmpty].
+// Close writes the last block, the sections and the footer, and returns the blob's metadata, with seq as its Seq. For a
+// segment without records it returns [ErrEmpty].
 func (w *Writer) Close(seq int64) (blobnaming.Metadata, error) {
 	m, err := w.close(seq)
 	if err != nil {
@@ -231,11 +228,10 @@ func (w *Writer) close(seq int64) (blobnaming.Metadata, error) {
 	return f.Metadata, nil
 }
 
-// Minutes are the minutes that have records, in order, as in the footer. It is valid after Close.
+// Minutes returns the minutes that have records, as in the footer. It may be called after Close.
 func (w *Writer) Minutes() []record.Minute { return w.tally.listMinutes() }
 
-// Discard ends a Writer whose segment is not needed: it waits for the block being compressed and
-// drops it. After Close it does nothing.
+// Discard ends a Writer whose segment is not needed, and waits for its goroutine. After Close it does nothing.
 func (w *Writer) Discard() {
 	if w.compressing != nil {
 		<-w.compressing
@@ -247,7 +243,7 @@ func (w *Writer) Discard() {
 	w.cur, w.spareRefs, w.tokens, w.columns, w.output = block{}, nil, filter.Builder{}, nil, nil
 }
 
-// endBlocks writes all blocks.
+// endBlocks writes all blocks, the one being filled included.
 func (w *Writer) endBlocks() error {
 	if len(w.cur.text) > 0 {
 		if err := w.endBlock(); err != nil {
@@ -265,9 +261,9 @@ func (w *Writer) endBlock() error {
 	if w.output != nil {
 		w.output.endBlock()
 	}
-	flight, full := make(chan encoded, 1), w.cur
-	go func() { flight <- w.opts.Compressor.encode(full, !w.opts.NoFilter, w.columns) }()
-	w.compressing, w.compressingRaw = flight, len(full.text)
+	done, full, builder := make(chan encoded, 1), w.cur, w.columns // close may drop w.columns
+	go func() { done <- w.opts.Compressor.encode(full, !w.opts.NoFilter, builder) }()
+	w.compressing, w.compressingRaw = done, len(full.text)
 	w.cur = block{text: w.opts.Compressor.texts.get(), refs: w.spareRefs}
 	w.spareRefs = nil
 	return nil
@@ -308,15 +304,9 @@ func (w *Writer) writeBlock(b *Block, stored []byte, tokens filter.Set) error {
 
 // writeFilter writes the section of the token filter and adds it to f.
 func (w *Writer) writeFilter(f *Footer) error {
-	frame, section, place := appendFilter(nil, &w.tokens, w.offset)
-	if len(frame) == 0 {
-		return nil
-	}
-	if err := w.write(frame); err != nil {
+	if err := w.write(encodeFilter(&w.tokens, f)); err != nil {
 		return fmt.Errorf("write token filter of segment: %w", err)
 	}
-	f.Sections, f.Filter = []Section{section}, place
-	f.Footer += section.Length
 	return nil
 }
 
@@ -326,7 +316,7 @@ func (w *Writer) writeColumns(f *Footer) error {
 	if len(all) == 0 {
 		return nil
 	}
-	frame, err := appendColumns(nil, all, w.columns.Forms(), f)
+	frame, err := encodeColumns(all, w.columns.Forms(), f)
 	if err != nil {
 		return fmt.Errorf("end segment: %w", err)
 	}
@@ -345,7 +335,7 @@ func (w *Writer) write(b []byte) error {
 	return err
 }
 
-// footer is the footer of the blocks written.
+// footer returns the footer for the blocks written, without sections.
 func (w *Writer) footer(seq int64) *Footer {
 	f := &Footer{
 		Metadata: blobnaming.Metadata{
