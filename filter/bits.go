@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// riceBits is the number of low bits of a difference that are written as they
-// are: the code is shortest for differences of about Odds.
+// riceBits is the Rice parameter: the number of low bits of a difference that are written verbatim. The code is shortest
+// for a mean difference of about Odds.
 const riceBits = 7
 
-// A bitWriter appends bits to bytes, the first in the lowest bit.
+// A bitWriter appends bits to bytes, starting with the lowest bit of each.
 type bitWriter struct {
 	out []byte
-	acc uint64 // the bits behind out
+	acc uint64 // bits that are not in out yet
 	n   uint   // their number, below 8
 }
 
-// keys writes the values of the keys of one block in one partition: the differences between them in
-// Golomb-Rice code, the high part of each as so many zeros and a one, then its low bits.
+// keys writes the values of the keys of one block in one partition: their differences in Golomb-Rice code. The high part
+// of a difference is written in unary, as zeros and a one, followed by its low bits.
 func (w *bitWriter) keys(keys []Key, log uint) {
-	// The high parts add up to the last value's at most, which is less than 2 a key.
+	// The high parts sum up to at most that of the last value, which is less than 2 per key.
 	w.out = slices.Grow(w.out, len(keys)*(riceBits+3)/8+16)
-	out, at, acc, n := w.out[:cap(w.out)], len(w.out), w.acc, w.n // in registers
+	out, at, acc, n := w.out[:cap(w.out)], len(w.out), w.acc, w.n // locals stay in registers
 	last := uint32(0)
 	for _, k := range keys {
 		v := valueOf(k, log, len(keys))
@@ -43,7 +43,7 @@ func (w *bitWriter) keys(keys []Key, log uint) {
 	w.out, w.acc, w.n = out[:at], acc, n
 }
 
-// flush ends the bits with zeros up to a whole byte.
+// flush pads the bits with zeros to a whole byte.
 func (w *bitWriter) flush() {
 	for ; w.n > 0; w.n -= min(w.n, 8) {
 		w.out = append(w.out, byte(w.acc))
@@ -72,8 +72,8 @@ func (r *bitReader) fill() {
 	}
 }
 
-// difference reads one of the differences that bitWriter.keys wrote; ok is false where the bits
-// end before, or the value is limit or more.
+// difference reads one of the differences that bitWriter.keys wrote. It is not ok if the bits end too early, or the
+// difference is limit or more.
 func (r *bitReader) difference(limit uint32) (d uint32, ok bool) {
 	high := uint64(0)
 	for {
@@ -97,7 +97,7 @@ func (r *bitReader) difference(limit uint32) (d uint32, ok bool) {
 	return uint32(v), v < uint64(limit)
 }
 
-// skip passes over n bits, which are there.
+// skip skips n of the bits in acc.
 func (r *bitReader) skip(n uint) {
 	r.acc >>= n
 	r.n -= n

@@ -2,18 +2,17 @@ package filter
 
 import "slices"
 
-// Blocks is a set of a segment's blocks, by their number from 0. The zero value
-// is [All].
+// Blocks is a set of blocks of a segment, by index. The zero value is [All].
 type Blocks struct {
-	// known is the number of blocks covered by bits; all blocks from known on are in the set.
+	// known is the number of blocks in bits; every later block is in the set.
 	known int
 	bits  []uint64
 }
 
-// All has every block.
+// All returns the set of all blocks.
 func All() Blocks { return Blocks{} }
 
-// Or is the union of two sets of one segment.
+// Or returns the union of two sets of the same segment.
 func (b Blocks) Or(c Blocks) Blocks {
 	if b.known != c.known || b.known == 0 {
 		return All()
@@ -35,6 +34,5 @@ func (b Blocks) None() bool {
 	return b.known > 0 && !slices.ContainsFunc(b.bits, func(word uint64) bool { return word != 0 })
 }
 
-// Known is the number of blocks that the filter covers, which are all of its segment's; 0 for
-// [All].
+// Known is the number of blocks that the filter covers, normally all blocks of the segment; 0 for [All].
 func (b Blocks) Known() int { return b.known }

@@ -8,17 +8,16 @@ import (
 )
 
 const (
-	// Odds is the number of values per key: a token that a block does not contain is reported for
-	// it once in so many lookups.
+	// Odds is the number of values per key: the probability of a false positive is 1 in Odds per block and lookup.
 	Odds = 224
-	// sliceBytes is the target length of slices: long enough that the longest is not much longer
-	// than the others. blockBytes is the minimum of a slice per block.
+	// sliceBytes is the target length of slices: all are padded to the longest, which exceeds it only slightly at this
+	// size. blockBytes is the minimum length of a slice per block.
 	sliceBytes, blockBytes = 8 << 10, 32
 	// crcBytes is the length of the checksum that ends a slice.
 	crcBytes = 4
-	// MaxPartitions is the number of partitions of a filter, a power of two.
+	// MaxPartitions is the maximum number of partitions of a filter, a power of two.
 	MaxPartitions = 1 << 16
-	// MaxSlice is the length of a slice in bytes.
+	// MaxSlice is the maximum length of a slice in bytes.
 	MaxSlice = 4 << 20
 )
 
@@ -38,9 +37,8 @@ func (b *Builder) Add(s Set) {
 // Size is the approximate size of the filter in bytes.
 func (b *Builder) Size() int64 { return int64(b.keys)*10/8 + int64(len(b.sets))*2 + 16 }
 
-// Append appends the slices of the filter to dst, one after the other, and returns their number and
-// the length of each. The result is deterministic. If the sets are too large for any filter,
-// nothing is appended and there are no slices.
+// Append appends the slices of the filter to dst, one after the other, and returns their number and the length of each in
+// bytes. The result is deterministic. If the sets are too large for a filter, nothing is appended and partitions is 0.
 func (b *Builder) Append(dst []byte) (out []byte, partitions, sliceLength int64) {
 	log := b.partitionBits()
 	w := bitWriter{out: make([]byte, 0, b.Size())}
@@ -100,7 +98,7 @@ func (b *Builder) appendHead(dst []byte, log uint, partition int, counts []int) 
 	return dst
 }
 
-// countFirst is countIn for a partition of few keys, which are counted one by one.
+// countFirst is countIn by linear search, for partitions of few keys.
 func countFirst(keys []Key, log uint, partition int) int {
 	behind := uint64(partition+1) << (32 - log)
 	for i, k := range keys {
@@ -111,7 +109,7 @@ func countFirst(keys []Key, log uint, partition int) int {
 	return len(keys)
 }
 
-// countIn is the number of keys, none of which is of an earlier partition, in a partition.
+// countIn returns the number of keys in a partition; the keys are sorted and none is of an earlier partition.
 func countIn(keys []Key, log uint, partition int) int {
 	n, _ := slices.BinarySearchFunc(keys, partition+1, func(k Key, p int) int {
 		return partitionOf(k, log) - p
@@ -119,10 +117,10 @@ func countIn(keys []Key, log uint, partition int) int {
 	return n
 }
 
-// partitionOf is the number of the partition that a key is in.
+// partitionOf returns the partition of a key, by its highest log bits.
 func partitionOf(k Key, log uint) int { return int(k >> (32 - log)) }
 
-// valueOf is the value of a key among n of its block and partition.
+// valueOf scales a key to the range of values of a block that has n keys in the partition.
 func valueOf(k Key, log uint, n int) uint32 {
 	return uint32(uint64(k<<log) * uint64(n*Odds) >> 32)
 }

@@ -10,18 +10,17 @@ import (
 )
 
 const (
-	// recentKeys is how many recently collected keys a Collector caches: each word of every line
-	// costs one comparison.
+	// recentKeys is the size of a Collector's cache of recent keys: a word that every line repeats then costs one
+	// comparison.
 	recentKeys = 1 << 12
-	// MaxKeys is the number of distinct keys in a block's Set; a block with more is always
-	// searched.
+	// MaxKeys is the maximum number of distinct keys in a Set; a block with more is always searched.
 	MaxKeys = 1 << 16
 )
 
-// A Set is the tokens of one block.
+// A Set is the set of indexed tokens of one block.
 type Set struct {
-	keys []Key // ascending, each once
-	// anyToken says that the block may contain any token.
+	keys []Key // ascending, distinct
+	// anyToken is set if the block may contain any token.
 	anyToken bool
 }
 
@@ -40,8 +39,8 @@ type Collector struct {
 	anyToken bool
 }
 
-// Collect returns the tokens of text, messages as stored or as logged. hidden are the parts of
-// text, by start and end, that are not messages.
+// Collect returns the indexed tokens of the messages in text, which may be stored or raw. hidden yields start and end of
+// the parts of text that are not messages.
 func (c *Collector) Collect(text []byte, hidden iter.Seq2[int, int]) Set {
 	c.mask = appendMask(c.mask[:0], text)
 	for start, end := range hidden {
@@ -53,12 +52,12 @@ func (c *Collector) Collect(text []byte, hidden iter.Seq2[int, int]) Set {
 	return c.take()
 }
 
-// runs collects the runs that are long enough.
+// runs collects the runs of at least token.MinIndexed bytes.
 func (c *Collector) runs(text []byte) {
 	if at := bits.TrailingZeros64(c.mask[0]); at < wordBytes {
-		c.run(text, at) // the scan may leave it out
+		c.run(text, at) // scan.next omits a run that ends before byte 8
 	}
-	// most is how many runs can end in scanWords words.
+	// most is the maximum number of runs that can end in scanWords words.
 	const most = (scanWords*wordBytes + token.MinIndexed) / (token.MinIndexed + 1)
 	var s scan
 	for m := c.mask; len(m) > 0; m = m[min(scanWords, len(m)):] {
@@ -70,29 +69,28 @@ func (c *Collector) runs(text []byte) {
 	}
 }
 
-// addresses collects the addresses, except those behind escapes. Four short runs are joined by three single bytes; these
-// and the byte behind the last run follow each other at distances of two to four.
+// addresses collects the addresses, except those after an escape. An address starts with four runs of one to three bytes,
+// joined by single bytes: the three joints and the end of the fourth run are two to four bytes apart.
 func (c *Collector) addresses(text []byte) {
 	ends := runEnds(0, c.mask[0])
 	for i, cur := range c.mask[:len(c.mask)-1] {
 		next := c.mask[i+1]
-		ahead := runEnds(cur, next) // those that joined runs would have are among them
+		nextEnds := runEnds(cur, next) // a superset of the joints in the next word
 		joints := ends & (cur>>1 | next<<(wordBytes-1))
-		s := joints & near(ends, ahead) // between the third and the fourth run
-		s = joints & near(s, ahead)
-		s = joints & near(s, ahead)
+		s := joints & near(ends, nextEnds) // candidates for the joint of the third and the fourth run
+		s = joints & near(s, nextEnds)     // of the second and the third
+		s = joints & near(s, nextEnds)     // of the first and the second
 		for ; s != 0; s &= s - 1 {
 			if at := i*wordBytes + bits.TrailingZeros64(s); text[at] == '.' || text[at] == ':' {
 				c.joined(text, at)
 			}
 		}
-		ends = ahead
+		ends = nextEnds
 	}
 }
 
-// escapes collects the tokens that remain when escapes are removed from a run's beginning. If an
-// escape stands for a byte of a run, the block may contain any token: fields are compared
-// unescaped.
+// escapes collects the tokens that remain after removing an escape from the start of a run. If an escape stands for a
+// byte of a run, the block may contain any token, because fields are compared unescaped.
 func (c *Collector) escapes(text []byte) {
 	for from := 0; ; {
 		i := bytes.IndexByte(text[from:], '\\')
@@ -111,7 +109,7 @@ func (c *Collector) escapes(text []byte) {
 	}
 }
 
-// run collects the rest of a run from a position, if it is long enough.
+// run collects the run from a position to its end, if it has at least token.MinIndexed bytes.
 func (c *Collector) run(text []byte, at int) {
 	if end := c.mask.runEnd(at); end-at >= token.MinIndexed {
 		c.put(keyAt(text, at, end))
@@ -120,7 +118,7 @@ func (c *Collector) run(text []byte, at int) {
 
 // joined collects the address whose first two runs are joined at a position, if there is one.
 func (c *Collector) joined(text []byte, at int) {
-	const colons = len(":00:00") // from the first to the third colon; times have two
+	const colons = len(":00:00") // from the first to the third colon, which times do not have
 	if text[at] == ':' && (at+colons >= len(text) || text[at+colons] != ':') {
 		return
 	}
@@ -131,7 +129,7 @@ func (c *Collector) joined(text []byte, at int) {
 	c.address(text, start)
 }
 
-// address collects the address that starts at a position, if one does.
+// address collects the address that starts at a position, if there is one.
 func (c *Collector) address(text []byte, at int) {
 	if n := token.Address(text[at:]); n > 0 {
 		c.put(keyAt(text, at, at+n))

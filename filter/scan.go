@@ -6,20 +6,20 @@ import (
 	"logstow/filter/token"
 )
 
-// scanWords is how many words of a mask a scan takes at a time.
+// scanWords is the number of words of a mask that a scan processes at a time.
 const scanWords = 64
 
-// A scan finds the runs of a text that are long enough, word by word of its mask.
+// A scan finds the runs of at least token.MinIndexed bytes in a text, word by word of its mask.
 type scan struct {
-	at    int  // where in the text the next word begins
-	start int  // where the last run begins
-	open  bool // the last run goes on
+	at    int  // offset in the text of the next word
+	start int  // offset of the last run
+	open  bool // the last run continues in the next word
 	edges edges
 }
 
-// next sets keys to those of the runs that end in the next words of the mask, at most scanWords, without those cached
-// in recent, and returns their number. A run that ends before byte 8 of the text is left out. Nothing is called in the
-// loops, so that their variables stay in registers.
+// next stores the keys of the runs that end in the next words m of the mask, at most scanWords, without those cached in
+// recent, and returns their number. keys must be long enough. A run that ends before byte 8 of the text is omitted. The
+// loop calls nothing that is not inlined, so that its variables stay in registers.
 func (s *scan) next(keys []Key, recent *[recentKeys]Key, text []byte, m mask) int {
 	var words [scanWords]uint64
 	s.edges.next(&words, m)
@@ -52,14 +52,14 @@ func (s *scan) next(keys []Key, recent *[recentKeys]Key, text []byte, m mask) in
 	return found
 }
 
-// edges has, of the last word of a mask, the bytes of runs, and those that are the second, fourth and sixth of one or
-// behind.
+// edges is the state of edge detection after a word of a mask: the bytes that belong to a run (ones), and those preceded
+// by at least one (pairs) or five (sixes) bytes of the same run.
 type edges struct {
 	ones, pairs, sixes uint64
 }
 
-// next finds where in the words of m runs have token.MinIndexed bytes, six, and where those that have end: each word of
-// out has bits for both, in turns.
+// next finds the edges of the runs of at least token.MinIndexed (six) bytes in the words of m. In out, each such run has
+// two bits: one at its sixth byte and one at its end.
 func (e *edges) next(out *[scanWords]uint64, m mask) {
 	before := *e
 	for i, ones := range m {

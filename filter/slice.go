@@ -10,15 +10,15 @@ import (
 	"logstow/blobnaming"
 )
 
-// ErrDamaged is returned for bytes that are not a slice of a filter. Every block of its segment may
-// then contain every token.
+// ErrDamaged is returned for bytes that are not a slice of a filter. The caller must then assume that every block may
+// contain every token.
 var ErrDamaged = errors.New("token filter slice is damaged")
 
-// MaxBlocks is the number of blocks in a filter.
+// MaxBlocks is the maximum number of blocks in a filter.
 const MaxBlocks = 4096
 
-// Locate is the location in its blob of the slice for a key, in bytes. ok is false if f is not a
-// filter that this version reads.
+// Locate returns offset and length in the blob, in bytes, of the slice for a key. It is not ok if this version cannot
+// read f.
 func Locate(f blobnaming.Filter, k Key) (offset, length int64, ok bool) {
 	n := f.Partitions
 	if f.Offset <= 0 || n <= 0 || n > MaxPartitions || n&(n-1) != 0 || f.SliceLength <= 0 || f.SliceLength > MaxSlice {
@@ -35,15 +35,15 @@ type Slice struct {
 	blocks    []blockValues
 }
 
-// blockValues are the values of one block's keys, ascending. anyToken says that it may contain any
-// token.
+// blockValues are the values of one block's keys, ascending.
 type blockValues struct {
-	values   []uint32
+	values []uint32
+	// anyToken is set if the block may contain any token.
 	anyToken bool
 }
 
-// ParseSlice verifies and decodes the bytes of a slice. Damage is [ErrDamaged]. It takes up to four
-// times as much memory as stored has bytes, and 24 bytes per block.
+// ParseSlice verifies and decodes the bytes of a slice. Damage is [ErrDamaged]. The result takes up to four times the
+// memory of stored, plus 24 bytes per block.
 func ParseSlice(stored []byte) (*Slice, error) {
 	if len(stored) > MaxSlice || len(stored) < crcBytes {
 		return nil, damaged("%d bytes, %d to %d allowed", len(stored), crcBytes, MaxSlice)
@@ -62,8 +62,8 @@ func ParseSlice(stored []byte) (*Slice, error) {
 	return s, nil
 }
 
-// parseHead reads the head of a slice. counts has one more than the number of
-// keys for each block, or 0 for a block that may hold any token.
+// parseHead reads the head of a slice. For each block, counts has one more than its number of keys, or 0 if it may
+// contain any token.
 func parseHead(body []byte) (s *Slice, counts []uint64, rest []byte, err error) {
 	next := func() uint64 {
 		v, n := binary.Uvarint(body)
@@ -127,8 +127,8 @@ func (s *Slice) parseValues(counts []uint64, body []byte) error {
 	return nil
 }
 
-// Check reports whether the slice has the number partition of so many, of a segment of so many
-// blocks. Any other is [ErrDamaged].
+// Check checks that the slice is that of a partition, of a filter with this number of partitions and blocks. Otherwise it
+// returns [ErrDamaged].
 func (s *Slice) Check(partition, partitions int64, blocks int) error {
 	if int64(s.partition) != partition || int64(1)<<s.log != partitions || len(s.blocks) != blocks {
 		return damaged("it is number %d of %d for %d blocks, not number %d of %d for %d",
@@ -137,9 +137,8 @@ func (s *Slice) Check(partition, partitions int64, blocks int) error {
 	return nil
 }
 
-// Blocks are the blocks of the segment that may contain the token of one of the keys, which are
-// ascending. They include every block that the filter does not cover, and all blocks if a key belongs
-// to another slice.
+// Blocks returns the blocks of the segment that may contain the token of at least one key. The keys must be ascending.
+// The result includes every block that the filter does not cover, and all blocks if a key belongs to another slice.
 func (s *Slice) Blocks(keys ...Key) Blocks {
 	if slices.ContainsFunc(keys, func(k Key) bool { return partitionOf(k, s.log) != s.partition }) {
 		return All()
@@ -153,8 +152,8 @@ func (s *Slice) Blocks(keys ...Key) Blocks {
 	return b
 }
 
-// mayContain reports whether the block may contain the token of one of the keys, which are ascending:
-// so are their values.
+// mayContain reports whether the block may contain the token of at least one key. Keys, and therefore their values, are
+// ascending.
 func (b *blockValues) mayContain(keys []Key, log uint) bool {
 	rest := b.values
 	for _, k := range keys {
@@ -169,7 +168,7 @@ func (b *blockValues) mayContain(keys []Key, log uint) bool {
 	return b.anyToken
 }
 
-// Holds reports whether every token of a block that belongs to the slice is found in it.
+// Holds reports whether the slice has every token of a block that belongs to its partition.
 func (s *Slice) Holds(block int, tokens Set) bool {
 	if block >= len(s.blocks) || s.blocks[block].anyToken {
 		return true

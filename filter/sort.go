@@ -1,7 +1,7 @@
 package filter
 
-// sortKeys sorts keys, byte groups of 11 bits at a time, with spare for scratch. It
-// returns the sorted keys and the other slice.
+// sortKeys sorts keys by radix sort with digits of 11 bits, using spare as scratch. It returns the sorted keys and the
+// other slice.
 func sortKeys(keys, spare []Key) (sorted, other []Key) {
 	const digits, width = 3, 11
 	if cap(spare) < len(keys) {

@@ -1,7 +1,7 @@
 package token
 
-// compound is the length of the compound that text starts with, 0 for none. At
-// most one shape fits, as the first run and the byte behind it tell them apart.
+// compound returns the length of the compound that text starts with, 0 for none. At most one shape fits: the first run
+// and the byte after it determine the shape.
 func compound(text []byte) int {
 	if n := uuid(text); n > 0 {
 		return n
@@ -9,12 +9,11 @@ func compound(text []byte) int {
 	return Address(text)
 }
 
-// Address is the length of the IPv4 or hardware address that text starts with, 0
-// for none; what stands before text is not looked at.
+// Address returns the length of the IPv4 or hardware address that text starts with, 0 for none.
 func Address(text []byte) int {
 	const least = len("0.0.0.0")
 	if len(text) < least || text[2] != ':' && text[1] != '.' && text[2] != '.' && text[3] != '.' {
-		return 0 // nearly always
+		return 0 // the common case
 	}
 	return address(text)
 }
@@ -24,14 +23,13 @@ func address(text []byte) int {
 	switch {
 	case text[2] != ':':
 		return ipv4(text)
-	case len(text) >= hardware && text[8] == ':': // which times have not
+	case len(text) >= hardware && text[8] == ':': // excludes times, which have two colons
 		return groups(text, ':', isHex, 2, 2, 2, 2, 2, 2)
 	}
 	return 0
 }
 
-// ipv4 is the length of the four runs of one to three digits, joined by '.', that
-// text starts with, 0 where there are none.
+// ipv4 returns the length of the four runs of one to three digits, joined by '.', that text starts with, 0 for none.
 func ipv4(text []byte) int {
 	at := 0
 	for i := range 4 {
@@ -57,8 +55,7 @@ func ipv4(text []byte) int {
 
 func uuid(text []byte) int { return groups(text, '-', isHex, 8, 4, 4, 4, 12) }
 
-// groups is the length of the runs of one class and these lengths, joined by
-// sep, that text starts with; 0 where there are none.
+// groups returns the length of the runs that text starts with, of one class and these lengths, joined by sep; 0 for none.
 func groups(text []byte, sep byte, class func(byte) bool, lengths ...int) int {
 	at := 0
 	for i, n := range lengths {
@@ -84,7 +81,7 @@ func groups(text []byte, sep byte, class func(byte) bool, lengths ...int) int {
 	return at
 }
 
-// runLength is the length of the run that text starts with, 0 for none.
+// runLength returns the length of the run that text starts with, 0 for none.
 func runLength(text []byte) int {
 	n := 0
 	for n < len(text) && IsByte(text[n]) {

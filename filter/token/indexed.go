@@ -21,9 +21,9 @@ func Indexed(text []byte) iter.Seq2[int, int] {
 	}
 }
 
-// Required yields indexed tokens of pattern that every matching text contains: all of a pattern
-// that is matched as a whole (see [Whole]); otherwise those that it neither begins nor ends with,
-// since they may be longer in the text.
+// Required yields the indexed tokens that every text matching pattern contains. For a pattern that is matched as a whole
+// (see [Whole]) these are all; otherwise those at neither end of the pattern, because a token at an end may be part of a
+// longer one in the text.
 func Required(pattern []byte, whole bool) iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
 		for start, end := range Indexed(pattern) {
@@ -34,8 +34,8 @@ func Required(pattern []byte, whole bool) iter.Seq2[int, int] {
 	}
 }
 
-// EscapeEnds yields the positions in text where a backslash escape may end and a run begin after
-// it; from is the position after the backslash.
+// EscapeEnds yields the positions in text at which a backslash escape may end and a run begin; from is the position after
+// the backslash.
 func EscapeEnds(text []byte, from int) iter.Seq[int] {
 	return func(yield func(at int) bool) {
 		if from >= len(text) || !isLetter(text[from]) {
@@ -50,8 +50,8 @@ func EscapeEnds(text []byte, from int) iter.Seq[int] {
 	}
 }
 
-// EscapesByte reports whether a \u escape of an ASCII byte that belongs to runs is at a position
-// after a backslash: a run that is read unescaped may then not be one of the text.
+// EscapesByte reports whether text has, at the position after a backslash, a \u escape of an ASCII byte that belongs to
+// runs. Unescaping it gives a run that does not occur in text.
 func EscapesByte(text []byte, from int) bool {
 	const length = len("u0000")
 	if len(text)-from < length || text[from] != 'u' || text[from+1] != '0' || text[from+2] != '0' || !allHex(text[from+3:from+length]) {
@@ -61,7 +61,7 @@ func EscapesByte(text []byte, from int) bool {
 	return b < 0x80 && IsByte(b)
 }
 
-// hexDigit is the value of a hexadecimal digit.
+// hexDigit returns the value of a hexadecimal digit.
 func hexDigit(b byte) byte {
 	if isDigit(b) {
 		return b - '0'
@@ -69,5 +69,5 @@ func hexDigit(b byte) byte {
 	return Lower(b) - 'a' + 10
 }
 
-// RunEnd is the end of the run at a position in text.
+// RunEnd returns the end of the run at a position in text.
 func RunEnd(text []byte, at int) int { return at + runLength(text[at:]) }

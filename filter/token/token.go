@@ -1,17 +1,13 @@
-// Package token defines the tokens of a message. Writer and reader of the token filter, and the
-// rule by which a query matches an identifier as a whole, must agree on them, so they are defined
-// here and by content alone.
+// Package token defines the tokens of a message. They depend on the text of the message only, because the writer and the
+// reader of the token filter, and the rule by which a query matches an identifier as a whole, must agree on them.
 //
-// A run is a longest sequence of ASCII letters and digits, '_' and bytes from
-// 0x80 on. Every run is a token. A run that starts with what a backslash escape
-// would take (\n, \u003c) is read both ways, because text alone does not say
-// whether the backslash escapes anything: the whole run and what is left of it
-// behind the escape are tokens.
+// A run is a maximal sequence of ASCII letters and digits, '_' and bytes from 0x80 on. Every run is a token. If a run may
+// start with part of a backslash escape (\n, \u003c), both the whole run and the rest after the escape are tokens: the
+// text alone does not tell whether the backslash escapes anything.
 //
-// A compound is a window of consecutive runs, joined by single bytes, of a
-// fixed shape: an IPv4 address, a UUID, a hardware address (aa:bb:cc:dd:ee:ff).
-// Compounds are tokens of their own, beside their runs, whatever stands around
-// them: 10.0.0.1:80 and 10.0.0.1.5 both hold 10.0.0.1.
+// A compound is a sequence of runs, joined by single bytes, of a fixed shape: an IPv4 address, a UUID or a hardware
+// address (aa:bb:cc:dd:ee:ff). A compound is a token in addition to its runs, regardless of the text around it:
+// 10.0.0.1:80 and 10.0.0.1.5 both contain 10.0.0.1.
 //
 // Tokens compare with ASCII letters folded to lower case; no other letter is folded.
 //
@@ -53,8 +49,8 @@ func Whole(pattern []byte) bool {
 	return digit && !joined && len(pattern) >= MinWhole
 }
 
-// Bounded reports whether text[start:end], which is an identifier by itself, occurs as a whole: no
-// byte of a run is before or after it, except that an escape may end before it.
+// Bounded reports whether the identifier text[start:end] occurs as a whole: the byte after it does not belong to a run,
+// and neither does the byte before it, unless it may be the end of an escape.
 func Bounded(text []byte, start, end int) bool {
 	if end < len(text) && IsByte(text[end]) {
 		return false
@@ -62,8 +58,8 @@ func Bounded(text []byte, start, end int) bool {
 	return start == 0 || !IsByte(text[start-1]) || escapeEnds(text, start)
 }
 
-// escapeEnds reports whether a backslash escape may end right before i: a
-// backslash and a letter, or \u and four hexadecimal digits.
+// escapeEnds reports whether a backslash escape may end right before i: a backslash and a letter, or \u and four
+// hexadecimal digits.
 func escapeEnds(text []byte, i int) bool {
 	if i >= 2 && text[i-2] == '\\' && isLetter(text[i-1]) {
 		return true
@@ -71,8 +67,8 @@ func escapeEnds(text []byte, i int) bool {
 	return i >= 6 && text[i-6] == '\\' && text[i-5] == 'u' && allHex(text[i-4:i])
 }
 
-// All yields the tokens of text as the offsets of their start and end, in order
-// of their start; overlapping ones are those of escapes and compounds.
+// All yields start and end of each token of text, in order of their start. Tokens overlap if they come from escapes or
+// compounds.
 func All(text []byte) iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
 		for i := 0; i < len(text); i++ {
