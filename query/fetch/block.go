@@ -10,24 +10,23 @@ import (
 )
 
 const (
-	// chunkBytes is the size of a request for blocks, at most (one block may be larger).
+	// chunkBytes is the maximum size of a request for several blocks.
 	chunkBytes = 1 << 20
-	// gapBytes is the number of unwanted bytes between two blocks that are cheaper
-	// to read than another request.
+	// gapBytes is the maximum number of unwanted bytes between two blocks that are read in one request.
 	gapBytes = 32 << 10
 )
 
-// A chunk is a range of a blob with some neighbouring blocks, read in one request.
+// A chunk is a range of a blob with neighbouring blocks, read in one request.
 type chunk struct {
 	off, end int64
 	blocks   []segment.Block
 	once     sync.Once
 	data     []byte
 	err      error
-	scratch  *scratchBlocks // where the blocks are; nil is the segment's blob
+	scratch  *scratchBlocks // has the blocks of a foreign segment; otherwise nil
 }
 
-// newChunk starts a chunk with a block; blob is the whole blob if it was read already.
+// newChunk starts a chunk with a block; blob is the whole blob if it has been read, otherwise nil.
 func newChunk(b segment.Block, blob []byte) *chunk {
 	c := &chunk{off: b.Offset, end: b.Offset + b.Stored, blocks: []segment.Block{b}}
 	if blob != nil {
@@ -36,8 +35,7 @@ func newChunk(b segment.Block, blob []byte) *chunk {
 	return c
 }
 
-// extend adds the next block unless the chunk would become larger than limit or
-// contain too many unwanted bytes.
+// extend adds the next block, unless the chunk would then exceed limit bytes or contain too many unwanted bytes.
 func (c *chunk) extend(b segment.Block, limit int64) bool {
 	end := b.Offset + b.Stored
 	if b.Offset-c.end > gapBytes || c.data == nil && end-c.off > min(limit, chunkBytes) {
@@ -53,25 +51,25 @@ type Task struct {
 	Segment *source.Segment
 	Block   segment.Block
 	chunk   *chunk
-	output  *outputReader   // nil of a segment that is no output of compaction
-	columns *segmentColumns // nil if the segment has none, or they are not needed
+	output  *outputReader   // nil unless the segment is an output of compaction
+	columns *segmentColumns // nil if the segment has no columns, or they are not needed
 }
 
-// Weight is about the memory that a task takes while in flight.
+// Weight is the approximate memory in bytes that a task takes while in flight.
 func (t *Task) Weight() int64 { return t.Block.Raw + t.Block.Stored }
 
-// Alone is the task without what it shares with others, so that it may wait at little cost: its block is read in a
-// request of its own, and its columns are gone.
+// Alone returns a copy of the task that shares no memory with other tasks, so that it may wait at little cost. Its block is
+// read in a request of its own, and it has no columns.
 func (t *Task) Alone() *Task {
 	return &Task{Segment: t.Segment, Block: t.Block, chunk: newChunk(t.Block, nil), output: t.output}
 }
 
-// Prefetch reads a task's block from storage, so that searching it does not wait for that.
+// Prefetch reads a task's block from storage before it is searched.
 func (f *Fetcher) Prefetch(ctx context.Context, t *Task) {
-	_, _ = f.stored(ctx, t) // the search gets the error
+	_, _ = f.stored(ctx, t) // the search returns the error
 }
 
-// stored is a task's block as it is in the blob.
+// stored returns the stored bytes of a task's block.
 func (f *Fetcher) stored(ctx context.Context, t *Task) ([]byte, error) {
 	c := t.chunk
 	c.once.Do(func() { c.data, c.err = f.load(ctx, t.Segment, c) })
@@ -81,7 +79,7 @@ func (f *Fetcher) stored(ctx context.Context, t *Task) ([]byte, error) {
 	return c.data[t.Block.Offset-c.off:][:t.Block.Stored], nil
 }
 
-// load takes a chunk's blocks from the cache, if it has all, else reads them.
+// load returns a chunk's bytes from the cache, if it has all blocks, otherwise from the blob.
 func (f *Fetcher) load(ctx context.Context, s *source.Segment, c *chunk) ([]byte, error) {
 	if c.scratch != nil {
 		return c.scratch.read(c.off, c.end-c.off)

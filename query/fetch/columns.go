@@ -17,16 +17,17 @@ import (
 	"logstow/store"
 )
 
-// WithColumns is the fetcher for a step that needs nothing of the records but these columns besides those that the
-// conditions need: [Fetcher.FromColumns] answers where segments have them.
+// WithColumns returns a fetcher for a step that needs only these columns of the matching records. If a segment has these and
+// the columns of the conditions, [Fetcher.FromColumns] answers without reading text.
 func (f *Fetcher) WithColumns(names []columns.Name) *Fetcher {
 	other := *f
 	other.fromColumns, other.columnNames = true, names
 	return &other
 }
 
-// prune leaves out the blocks of which columns show that no record can match: by the numbers that their pages have,
-// before any is read, by the different values of pages, then, if their text would be read, record by record.
+// prune drops the blocks in which no record can match according to columns: first by the bounds of their pages in the
+// directory, before reading any page, then by the distinct values of pages, and record by record if the text would be read
+// otherwise.
 func (f *Fetcher) prune(ctx context.Context, s *segmentColumns, blocks []segment.Block) []segment.Block {
 	if s == nil {
 		return blocks
@@ -42,7 +43,7 @@ func (f *Fetcher) prune(ctx context.Context, s *segmentColumns, blocks []segment
 	return blocks
 }
 
-// outOfBounds reports whether no record of a block can match because of the numbers that its pages have.
+// outOfBounds reports whether no record of a block can match by the bounds of its pages.
 func (f *Fetcher) outOfBounds(s *segmentColumns, b segment.Block) bool {
 	return f.Matcher.Excluded(func(name columns.Name) (least, greatest string, ok bool) {
 		if p := s.page(name, b); p != nil {
@@ -52,7 +53,7 @@ func (f *Fetcher) outOfBounds(s *segmentColumns, b segment.Block) bool {
 	})
 }
 
-// textless reports whether columns, where segments have them, answer the step without the text.
+// textless reports whether columns can answer the step without the text, in segments that have them.
 func (f *Fetcher) textless() bool { return f.fromColumns && f.Matcher.ColumnsSuffice() }
 
 // noneMatch reports whether the columns of a block show that no record of it matches.
@@ -77,7 +78,8 @@ func (f *Fetcher) noneMatch(ctx context.Context, s *segmentColumns, b segment.Bl
 	return w.filter != nil && !w.filter.AnyMatches(s.source.Name.Service, &b, sel, cols)
 }
 
-// exclude records that a block is left out; it returns false if its text is to be read for the sample.
+// exclude counts a block as excluded. It returns false if the block must be read anyway, for the sample that explains an
+// empty result.
 func (f *Fetcher) exclude(s *segmentColumns, b segment.Block) bool {
 	if f.isSample(s, b) {
 		return false
@@ -112,16 +114,17 @@ func (f *Fetcher) isSample(s *segmentColumns, b segment.Block) bool {
 type segmentColumns struct {
 	source    *source.Segment
 	directory *segment.Columns
-	// ofFields is set if the columns of fields are those that the query's parser finds.
-	ofFields bool
-	// blob is the whole blob if it was read at once.
+	// sameParser is set if the query finds fields with the parser that the columns were made with; otherwise columns of
+	// fields are not used.
+	sameParser bool
+	// blob is the whole blob if it has been read, otherwise nil.
 	blob []byte
-	// first and last are the blocks whose pages are read, each column in one request.
+	// first and last are the first and last block whose pages are read, with one request for each column.
 	first, last int
 	// output finds the inputs of records; nil unless the segment is an output of compaction.
 	output *outputReader
-	noted  atomic.Bool
-	// sample is the index of the block that is read for the sample, plus 1; 0 if it is of another segment.
+	noted  atomic.Bool // a problem has been noted
+	// sample is one more than the index of the block that is read for the sample; 0 if that is in another segment.
 	sample atomic.Int64
 
 	mu   sync.Mutex
@@ -130,15 +133,15 @@ type segmentColumns struct {
 
 // columnData are the pages of a column.
 type columnData struct {
-	// from and end is where they are in the blob.
+	// from and end are the range of the blob.
 	from, end int64
 	once      sync.Once
 	data      []byte
 	err       error
 }
 
-// openColumns reads the directory of a segment's columns; nil if it has none, or the step needs none. output is
-// that of an output of compaction, blob the whole blob if it was read at once.
+// openColumns reads the directory of a segment's columns; nil if the segment has none, or the step needs none. output is
+// nil unless the segment is an output of compaction, blob is nil unless the whole blob has been read.
 func (f *Fetcher) openColumns(ctx context.Context, s *source.Segment, footer *segment.Footer, output *outputReader, blob []byte) *segmentColumns {
 	if footer.Columns == 0 || f.noColumns || !f.Matcher.ColumnConditions() && !f.fromColumns {
 		return nil
@@ -146,13 +149,13 @@ func (f *Fetcher) openColumns(ctx context.Context, s *source.Segment, footer *se
 	fields := f.fieldsOf(s)
 	sc := &segmentColumns{
 		source: s, output: output, blob: blob, data: make(map[columns.Name]*columnData),
-		ofFields: fields.Err == nil && fields.Parser.Stored() == s.Meta.Parse,
+		sameParser: fields.Err == nil && fields.Parser.Stored() == s.Meta.Parse,
 	}
 	stored, err := f.columnRange(ctx, sc, footer.Columns, footer.ColumnsLength)
 	if err == nil {
 		sc.directory, err = footer.ParseColumns(stored)
 	}
-	if err != nil && s.Cache != nil && blob == nil && ctx.Err() == nil { // what is cached may be damaged
+	if err != nil && s.Cache != nil && blob == nil && ctx.Err() == nil { // the cached bytes may be damaged
 		if stored, err = f.readStored(ctx, s, footer.Columns, footer.ColumnsLength); err == nil {
 			sc.directory, err = footer.ParseColumns(stored)
 		}
@@ -164,7 +167,7 @@ func (f *Fetcher) openColumns(ctx context.Context, s *source.Segment, footer *se
 	return sc
 }
 
-// loadColumns reads the columns that the step needs of some blocks.
+// loadColumns reads the pages of blocks, in all columns that the step needs.
 func (f *Fetcher) loadColumns(ctx context.Context, s *segmentColumns, blocks []segment.Block) {
 	if len(blocks) == 0 {
 		return
@@ -180,14 +183,14 @@ func (f *Fetcher) loadColumns(ctx context.Context, s *segmentColumns, blocks []s
 	}
 	var group sync.WaitGroup
 	for _, name := range names {
-		if name.Fixed != "" || s.ofFields {
+		if name.Fixed != "" || s.sameParser {
 			group.Go(func() { s.load(ctx, f, name) })
 		}
 	}
 	group.Wait()
 }
 
-// load reads the pages of a column, once; nil if there is none.
+// load reads the pages of a column on the first call; nil if there is no such column.
 func (s *segmentColumns) load(ctx context.Context, f *Fetcher, name columns.Name) *columnData {
 	c := s.directory.Find(name)
 	if c == nil {
@@ -205,16 +208,17 @@ func (s *segmentColumns) load(ctx context.Context, f *Fetcher, name columns.Name
 	return d
 }
 
-// note notes, once a segment, that its columns cannot be read. If the blob is gone, reading its text finds out why.
+// note records once per segment that its columns cannot be read. It ignores a missing blob, which reading the text
+// reports.
 func (s *segmentColumns) note(ctx context.Context, f *Fetcher, err error) {
 	if ctx.Err() == nil && !errors.Is(err, store.ErrNotFound) && !s.noted.Swap(true) {
 		f.Recorder.Note("%s: %v; its text is read instead", s.source, err)
 	}
 }
 
-// page is the place of the page of a block, nil if it has none.
+// page returns the place of the page of a block, nil if it has none.
 func (s *segmentColumns) page(name columns.Name, b segment.Block) *segment.ColumnPage {
-	if name.Fixed == "" && !s.ofFields {
+	if name.Fixed == "" && !s.sameParser {
 		return nil
 	}
 	c := s.directory.Find(name)
@@ -224,7 +228,7 @@ func (s *segmentColumns) page(name columns.Name, b segment.Block) *segment.Colum
 	return &c.Pages[b.Index]
 }
 
-// columnRange reads a range of the section.
+// columnRange reads a range of the section of columns.
 func (f *Fetcher) columnRange(ctx context.Context, s *segmentColumns, off, n int64) ([]byte, error) {
 	if s.blob != nil {
 		if off < 0 || n < 0 || off > int64(len(s.blob))-n {
@@ -235,7 +239,7 @@ func (f *Fetcher) columnRange(ctx context.Context, s *segmentColumns, off, n int
 	return f.read(ctx, s.source, off, n)
 }
 
-// stored is the page of a block as it is stored, nil if there is none or it cannot be read.
+// stored returns the stored bytes of the page of a block; nil if there is none or it cannot be read.
 func (s *segmentColumns) stored(ctx context.Context, f *Fetcher, name columns.Name, b segment.Block) []byte {
 	p := s.page(name, b)
 	if p == nil {
@@ -248,7 +252,7 @@ func (s *segmentColumns) stored(ctx context.Context, f *Fetcher, name columns.Na
 		if err = p.Check(stored); err == nil {
 			return stored
 		}
-		if s.source.Cache != nil && s.blob == nil { // what is cached may be damaged
+		if s.source.Cache != nil && s.blob == nil { // the cached bytes may be damaged
 			if stored, readErr := f.readOnly(ctx, s.source, p.Offset, p.Length); readErr == nil {
 				if err = p.Check(stored); err == nil {
 					return stored
@@ -271,7 +275,7 @@ type blockColumns struct {
 	pages   []*columns.Page
 }
 
-// blockColumns are the columns of a block, with the memory of a worker: they are valid until it has others.
+// blockColumns returns the columns of a block, valid until the next call with the same worker.
 func (f *Fetcher) blockColumns(ctx context.Context, w *worker, s *segmentColumns, b segment.Block) *blockColumns {
 	w.decoder.Reset()
 	return &blockColumns{ctx: ctx, f: f, segment: s, block: b, decoder: &w.decoder}
@@ -312,13 +316,13 @@ func (c *blockColumns) Values(name columns.Name) *columns.Values {
 	return v
 }
 
-// note notes that a page cannot be decoded.
+// note records that a page cannot be decoded.
 func (c *blockColumns) note(name columns.Name, err error) {
 	c.segment.note(c.ctx, c.f, fmt.Errorf("column %s of block %d: %w", name, c.block.Index, err))
 }
 
-// instances are those of the records: of an output of compaction, those of its inputs. It is nil if they cannot be read, which
-// reading the text reports, or are more than a page has.
+// instances makes the page of the records' instances, for an output of compaction from the instances of its inputs. It is
+// nil if the origins cannot be read, which reading the text reports, or if there are too many instances for a page.
 func (c *blockColumns) instances() *columns.Page {
 	text := func(instance string) field.Value { return field.Value{Kind: field.String, Text: []byte(instance)} }
 	records := int(c.block.Records)
@@ -332,7 +336,7 @@ func (c *blockColumns) instances() *columns.Page {
 	}
 	var entries []field.Value
 	var instances []string
-	of := make([]uint8, len(origins.Inputs)) // index into instances of each input
+	entryOf := make([]uint8, len(origins.Inputs)) // index into entries for each input
 	for i, input := range origins.Inputs {
 		instance := output.inputs[input].Meta.Instance
 		at := slices.Index(instances, instance)
@@ -342,11 +346,11 @@ func (c *blockColumns) instances() *columns.Page {
 			}
 			instances, entries = append(instances, instance), append(entries, text(instance))
 		}
-		of[i] = uint8(at)
+		entryOf[i] = uint8(at)
 	}
 	ids := make([]uint8, records)
 	for i, id := range origins.IDs {
-		ids[i] = of[id]
+		ids[i] = entryOf[id]
 	}
 	return columns.Dictionary(entries, ids)
 }

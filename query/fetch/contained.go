@@ -10,13 +10,12 @@ import (
 	"logstow/segment"
 )
 
-// HideContained removes the segments whose records are in outputs of compaction. If several stores
-// have a batch, as a segment or in an output, it is read from the one whose segment is first in order,
-// whether that is merged or not; outputs of the others exclude it. An output whose list of inputs
-// cannot be read becomes a problem and is removed.
+// HideContained removes the segments whose records are in outputs of compaction. If several stores have a batch, as a
+// segment or in an output, the batch is read from the store whose original segment is first in order; outputs of other
+// stores exclude it. An output whose list of inputs cannot be read is recorded as a problem and removed.
 //
-// A list is read only if an output may contain one of the segments by its metadata, or if
-// several stores have outputs of an hour.
+// The list of an output is read only if it may contain one of the segments according to its metadata, or if several stores
+// have outputs of the same hour.
 func (f *Fetcher) HideContained(ctx context.Context, segments []*source.Segment) []*source.Segment {
 	c := contained{hidden: make(map[*source.Segment]bool)}
 	stores := make(map[string]bool)
@@ -56,14 +55,15 @@ func (f *Fetcher) HideContained(ctx context.Context, segments []*source.Segment)
 	return kept
 }
 
-// contained are the segments of a plan in which those that outputs contain are looked for.
+// contained is the state of HideContained.
 type contained struct {
-	// listed are the plain segments, outputs those of compaction; plain and read are the same.
+	// listed and plain are the plain segments, outputs and read the outputs of compaction, each in two representations
+	// of the same order.
 	listed, outputs []containment.Segment
 	plain, read     []*source.Segment
 	// lists are the outputs with their inputs.
 	lists []containment.Output
-	// hidden are not to be read.
+	// hidden are the segments to remove.
 	hidden map[*source.Segment]bool
 }
 
@@ -97,18 +97,19 @@ func (f *Fetcher) hideInStore(c *contained, name string) {
 	}
 }
 
-// hideAcrossStores leaves each batch that several stores have to one of them.
+// hideAcrossStores makes sure that each batch is read from one store.
 func (c *contained) hideAcrossStores() {
 	type key struct {
 		containment.Scope
 		containment.Identity
 	}
+	// A holder is a copy of a batch: a segment, or an input of an output.
 	type holder struct {
 		*source.Segment     // in which the batch was written
-		output, input   int // that have it now, indexes; output is -1 if that is the segment
+		output, input   int // indexes of the output and its input; output is -1 for a plain segment
 	}
 	first := make(map[key]holder)
-	// lose leaves a batch of a to b.
+	// lose hides copy a of a batch, which is read from b.
 	lose := func(a, b holder) {
 		switch {
 		case a.output >= 0:
@@ -169,7 +170,7 @@ func exclude(output *source.Segment, input int) {
 	output.Excluded[input] = true
 }
 
-// undecided are the outputs (indexes) whose lists have to be read.
+// undecided returns the indexes of the outputs whose lists must be read.
 func (c *contained) undecided() map[int]bool {
 	needed := make(map[int]bool)
 	for _, i := range containment.Undecided(c.outputs, c.listed) {
@@ -190,8 +191,7 @@ func (c *contained) undecided() map[int]bool {
 	return needed
 }
 
-// readLists reads the lists of inputs of the outputs that are needed, in parallel, and hides outputs
-// that cannot be read.
+// readLists reads the lists of inputs of undecided outputs, in parallel. It hides outputs whose list cannot be read.
 func (f *Fetcher) readLists(ctx context.Context, c *contained) {
 	needed := c.undecided()
 	every := func(yield func(int) bool) {
@@ -220,8 +220,8 @@ func (f *Fetcher) readLists(ctx context.Context, c *contained) {
 	}
 }
 
-// Inputs are the inputs of an output of compaction, in their order; nil if they cannot be read,
-// which becomes a problem.
+// Inputs returns the inputs of an output of compaction, in their order; nil if they cannot be read, which is recorded as
+// a problem.
 func (f *Fetcher) Inputs(ctx context.Context, s *source.Segment) []segment.Origin {
 	inputs, err := f.listOf(ctx, s)
 	if err != nil && ctx.Err() == nil {
@@ -230,7 +230,7 @@ func (f *Fetcher) Inputs(ctx context.Context, s *source.Segment) []segment.Origi
 	return inputs
 }
 
-// listOf is the list of inputs of an output.
+// listOf returns the inputs of an output.
 func (f *Fetcher) listOf(ctx context.Context, s *source.Segment) ([]segment.Origin, error) {
 	c, err := f.footer(ctx, s, 0)
 	if err != nil {

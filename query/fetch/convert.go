@@ -17,8 +17,8 @@ import (
 	"logstow/segment"
 )
 
-// convertForeign reads a whole foreign segment, keeps the records that match as blocks and returns
-// their footer. What cannot be read becomes a problem.
+// convertForeign reads a whole foreign segment, keeps the records that match as blocks and returns their footer. Read
+// failures are recorded as problems.
 func (f *Fetcher) convertForeign(ctx context.Context, s *source.Segment) (*segment.Footer, error) {
 	w := <-f.workers
 	defer func() { f.workers <- w }()
@@ -48,7 +48,7 @@ func (f *Fetcher) convertForeign(ctx context.Context, s *source.Segment) (*segme
 			continue
 		case err != nil:
 			f.readFailed(ctx, s, err)
-			continue // it was the last
+			continue // Records ends after this error
 		}
 		line = record.AppendText(line[:0], r)
 		if len(sampled) <= explain.SamplePart && !f.Matcher.TimeAndLevelOnly() {
@@ -80,15 +80,14 @@ func (f *Fetcher) convertForeign(ctx context.Context, s *source.Segment) (*segme
 }
 
 const (
-	// decodedRatio and decodedLeast limit the decoded text of a foreign blob: decodedRatio times
-	// its size, or decodedLeast bytes if that is more. Logs compress up to a hundredfold; more
-	// is not a log.
+	// decodedRatio and decodedLeast limit the decoded text of a foreign blob, to guard against decompression bombs: to
+	// decodedRatio times its size, or decodedLeast bytes if that is more. Logs compress up to a hundredfold.
 	decodedRatio = 200
 	decodedLeast = 256 << 20
 )
 
-// limitDecoded counts the decoded text of a foreign segment, and returns an error when ctx
-// ends or the limit is exceeded.
+// limitDecoded returns a function that counts the decoded text of a foreign segment. It returns an error once ctx ends or
+// the limit is exceeded.
 func (f *Fetcher) limitDecoded(ctx context.Context, s *source.Segment) func(text []byte) error {
 	limit := max(decodedLeast, decodedRatio*s.Size)
 	left := limit
@@ -111,7 +110,7 @@ type piece struct {
 	err  error
 }
 
-// pieces reads a segment's blob from its start to its end, with prefetch.
+// pieces reads a segment's blob sequentially, with prefetch.
 func (f *Fetcher) pieces(ctx context.Context, s *source.Segment) iter.Seq[piece] {
 	offsets := func(yield func(int64) bool) {
 		for off := int64(0); off < s.Size && yield(off); off += chunkBytes {

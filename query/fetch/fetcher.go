@@ -1,12 +1,11 @@
 // Package fetch reads the blocks of segments that may contain matches, and searches them.
 //
 // Opening a segment checks its token filter, reads its footer and picks blocks; neighbouring blocks
-// are read in one request. What is read goes through the cache of the store, if it has one. When
-// one copy of a segment is damaged, another is read in its place.
+// are read in one request. Reads go through the cache of the store, if it has one. If one copy of a segment is damaged,
+// another is read instead.
 //
-// Text that another program stored under a segment's name is read whole (package
-// foreign); the records that match are kept as blocks for the step, in memory or
-// a temporary file, and searched, ordered and counted as those of segments.
+// A foreign segment, which another program stored under a segment's name, is read whole (package foreign). Its matching
+// records are kept as blocks during the step, in memory or a temporary file, and searched like those of segments.
 package fetch
 
 import (
@@ -26,29 +25,29 @@ import (
 type Fetcher struct {
 	Matcher  *match.Matcher
 	Recorder *source.Recorder
-	// findings collect what explains an empty result.
+	// findings collects reasons for an empty result.
 	findings *explain.Findings
 	// indexed is set if the segments were planned by the index, which may be stale.
 	indexed bool
 
 	decoder *segment.Decoder
 	workers chan *worker
-	// scratch keeps the blocks made of foreign segments with the compressor.
+	// scratch keeps the blocks made of foreign segments, which compressor compresses.
 	scratch    *scratchBlocks
 	compressor func() *segment.Compressor
 	expired    *expiredDays
-	// parsersNoted are the unknown parsers of which there is a note.
+	// parsersNoted are the unknown parsers that have been noted.
 	parsersNoted *sync.Map
-	// noColumns is set if columns are not read.
+	// noColumns disables reading columns.
 	noColumns bool
-	// fromColumns and columnNames are those of WithColumns.
+	// fromColumns and columnNames are set by WithColumns.
 	fromColumns bool
 	columnNames []columns.Name
 	// interrupt ends the step with a [MovedError]; nil outside of one.
 	interrupt func(error)
 }
 
-// expiredDays records, by store, class and day, whether retention deleted the segments.
+// expiredDays caches, by store, class and day, whether retention has deleted the segments.
 type expiredDays struct{ days sync.Map }
 
 // worker has the buffers to search one block at a time.
@@ -57,15 +56,16 @@ type worker struct {
 	scanner *match.Scanner
 	columns *match.ColumnScanner
 	decoder columns.Decoder
-	// filter is that of Selection.Columns, nil if there is none.
+	// filter is made by Selection.Columns; nil if there is none.
 	filter match.BlockMatcher
-	spans  []Span // a buffer of Find
+	spans  []Span // scratch of Find
 }
 
 // maxKept is the maximum size of a buffer that is reused for the next block.
 const maxKept = 4 << 20
 
-// NewFetcher makes a fetcher; temporary files are created in tempDir, "" is the system's.
+// NewFetcher makes a fetcher. indexed is set if the segments were planned by the index, which may be stale. Temporary files
+// are created in tempDir; "" is the system's directory.
 func NewFetcher(m *match.Matcher, rec *source.Recorder, found *explain.Findings, indexed bool, tempDir string) *Fetcher {
 	f := &Fetcher{
 		Recorder: rec, findings: found, indexed: indexed, decoder: segment.NewStoredDecoder(), scratch: &scratchBlocks{dir: tempDir},
@@ -74,7 +74,7 @@ func NewFetcher(m *match.Matcher, rec *source.Recorder, found *explain.Findings,
 	return f.With(m)
 }
 
-// With is the fetcher for another query, with the same recorder and findings.
+// With returns a fetcher for another query, with the same recorder and findings.
 func (f *Fetcher) With(m *match.Matcher) *Fetcher {
 	other := *f
 	other.Matcher = m
@@ -92,7 +92,7 @@ func (f *Fetcher) With(m *match.Matcher) *Fetcher {
 // Workers is the number of blocks that are searched at the same time.
 func (f *Fetcher) Workers() int { return cap(f.workers) }
 
-// fieldsOf is how the fields of a segment's messages are found.
+// fieldsOf returns the conditions for the parser of a segment's messages. An unknown parser is noted once.
 func (f *Fetcher) fieldsOf(s *source.Segment) *match.Fields {
 	fields := f.Matcher.FieldsOf(s.Meta.Parse)
 	if fields.Err != nil {
@@ -103,22 +103,22 @@ func (f *Fetcher) fieldsOf(s *source.Segment) *match.Fields {
 	return fields
 }
 
-// checksOf are those that the records of a segment's block need.
+// checksOf returns the checks that the records of a segment's block need.
 func (f *Fetcher) checksOf(s *source.Segment, b segment.Block) match.Checks {
 	checks := f.Matcher.ChecksFor(&b, s.Name.Service, s.Meta.Instance)
 	checks.Fields = f.fieldsOf(s)
 	return checks
 }
 
-// Interruptible is the fetcher for a step that interrupt ends, with a [*MovedError], if its segments
-// have to be replaced.
+// Interruptible returns a fetcher for a step that can restart: if its segments have to be replaced, the fetcher calls
+// interrupt with a [*MovedError], and the caller ends the step.
 func (f *Fetcher) Interruptible(interrupt func(cause error)) *Fetcher {
 	other := *f
 	other.interrupt = interrupt
 	return &other
 }
 
-// WithoutColumns is the fetcher that reads no columns.
+// WithoutColumns returns a fetcher that reads no columns.
 func (f *Fetcher) WithoutColumns() *Fetcher {
 	other := *f
 	other.noColumns = true
@@ -128,8 +128,8 @@ func (f *Fetcher) WithoutColumns() *Fetcher {
 // Release drops the blocks made of foreign segments. It must not be called while blocks are read.
 func (f *Fetcher) Release() error { return f.scratch.release() }
 
-// MetadataSuffices reports whether a segment's metadata determine how many of its
-// records match. Those from the index may belong to a deleted segment.
+// MetadataSuffices reports whether a segment's metadata determine how many of its records match. They do not if they come
+// from the index, because the segment may have been deleted.
 func (f *Fetcher) MetadataSuffices(s *source.Segment) bool {
 	return !s.Foreign && !f.indexed && s.Excluded == nil && f.Matcher.LevelsSuffice(s.Meta.Start, s.Meta.End)
 }

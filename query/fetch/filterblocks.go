@@ -9,15 +9,14 @@ import (
 	"logstow/filter"
 )
 
-// tinyBlob is the size up to which a segment is read as a whole, without a look at its token
-// filter.
+// tinyBlob is the maximum size of a segment that is read without checking its token filter.
 const tinyBlob = 4 << 10
 
-// sliceCost is the number of bytes that cost as much to read as another request.
+// sliceCost is the cost of a request, as the number of bytes that take as long to read.
 const sliceCost = 32 << 10
 
-// filterBlocks are the blocks of a segment that may contain a match, by its token filter. If the
-// filter cannot be read, they are all blocks.
+// filterBlocks returns the blocks of a segment that may contain a match according to its token filter. If the filter
+// cannot be read, it returns all blocks.
 func (f *Fetcher) filterBlocks(ctx context.Context, s *source.Segment) filter.Blocks {
 	keys := f.fieldsOf(s).FilterKeys()
 	if len(keys) == 0 || s.Size <= tinyBlob {
@@ -41,22 +40,22 @@ func (f *Fetcher) filterBlocks(ctx context.Context, s *source.Segment) filter.Bl
 	return blocks
 }
 
-// sliceRead is a read of consecutive slices of a token filter, with the keys to look up in each.
+// sliceRead is a read of consecutive slices of a token filter.
 type sliceRead struct {
-	offset, length int64 // of a slice
-	keys           [][]filter.Key
+	offset, length int64          // offset of the first slice, length of each
+	keys           [][]filter.Key // to look up in each slice
 }
 
 // size is the number of bytes to read.
 func (r *sliceRead) size() int64 { return int64(len(r.keys)) * r.length }
 
-// sliceReads are the reads of the slices for keys, which are in order. It is not ok if the segment has no
-// filter, and if reading the segment costs no more.
+// sliceReads plans the reads of the slices for keys, which are ascending. It is not ok if the segment has no filter, or if
+// reading the whole segment is cheaper.
 func sliceReads(s *source.Segment, keys []filter.Key) (reads []sliceRead, ok bool) {
 	var cost int64
 	for _, key := range keys {
 		offset, length, ok := filter.Locate(s.Meta.Filter, key)
-		if !ok || offset < 0 || offset > s.Size-length { // metadata may claim any place, the sums below would overflow
+		if !ok || offset < 0 || offset > s.Size-length { // metadata are untrusted; the sums below must not overflow
 			return nil, false
 		}
 		var r *sliceRead
@@ -81,7 +80,7 @@ func sliceReads(s *source.Segment, keys []filter.Key) (reads []sliceRead, ok boo
 // blocksOf reads slices of a segment's token filter and looks up their keys.
 func (f *Fetcher) blocksOf(ctx context.Context, s *source.Segment, r sliceRead) (filter.Blocks, error) {
 	blocks, err := readSlices(ctx, s, r, f.read)
-	if s.Cache != nil && errors.Is(err, filter.ErrDamaged) { // what is cached may be damaged
+	if s.Cache != nil && errors.Is(err, filter.ErrDamaged) { // the cached bytes may be damaged
 		blocks, err = readSlices(ctx, s, r, f.readStored)
 	}
 	if errors.Is(err, filter.ErrDamaged) {

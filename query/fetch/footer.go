@@ -12,21 +12,20 @@ import (
 	"logstow/store"
 )
 
-// SmallBlob is the size up to which a segment of one block is read at once.
+// SmallBlob is the maximum size of a segment of one block that is read in one request.
 const SmallBlob = 256 << 10
 
-// contents are what opening a segment reads.
+// contents is the result of opening a segment.
 type contents struct {
 	footer *segment.Footer
-	// origins are those of an output of compaction, else nil.
+	// origins has the inputs of an output of compaction; nil for other segments.
 	origins *segment.Origins
-	// blob is the whole blob if it was read at once.
+	// blob is the whole blob if it has been read, otherwise nil.
 	blob []byte
 }
 
-// footer reads a segment's footer, and the list of inputs of an output of compaction, from the
-// first of its copies that is intact, and checks it against the metadata. share is the number of
-// stored bytes that may be kept in memory.
+// footer reads the footer of a segment, and the list of inputs of an output of compaction, from its first intact copy, and
+// checks it against the metadata. share is the maximum number of stored bytes kept in memory.
 func (f *Fetcher) footer(ctx context.Context, s *source.Segment, share int64) (c contents, err error) {
 	if s.Foreign {
 		c.footer, err = f.convertForeign(ctx, s)
@@ -62,7 +61,7 @@ func (f *Fetcher) footer(ctx context.Context, s *source.Segment, share int64) (c
 // footerOf reads the footer of one copy of a segment.
 func (f *Fetcher) footerOf(ctx context.Context, s *source.Segment, share int64) (contents, error) {
 	c, err := readFooter(ctx, s, share, f.read)
-	if err != nil && s.Cache != nil && ctx.Err() == nil { // what is cached may be damaged
+	if err != nil && s.Cache != nil && ctx.Err() == nil { // the cached bytes may be damaged
 		c, err = readFooter(ctx, s, share, f.readStored)
 	}
 	return c, err

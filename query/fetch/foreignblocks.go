@@ -11,7 +11,7 @@ import (
 	"logstow/segment"
 )
 
-// blockBuilder makes blocks of records.
+// blockBuilder makes blocks of the matching records of a foreign segment, in scratch, and a footer for them.
 type blockBuilder struct {
 	compressor func() *segment.Compressor
 	scratch    *scratchBlocks
@@ -57,7 +57,7 @@ func (c *blockBuilder) add(line []byte, r record.Record) error {
 	return nil
 }
 
-// flush ends a block: its records are put into the order of time.
+// flush ends a block: it sorts the records by time, compresses them and adds them to scratch.
 func (c *blockBuilder) flush() error {
 	if len(c.spans) == 0 {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"logstow/store"
 )
 
-// readFailed records that a segment, or a part of it, cannot be read: a problem, unless
-// its records are elsewhere by now, or retention deleted it since it was listed.
+// readFailed records a failure to read a segment, or a part of it, as a problem, unless its records have moved, or retention
+// has deleted it since it was listed.
 func (f *Fetcher) readFailed(ctx context.Context, s *source.Segment, err error) {
 	if f.moved(ctx, s, err) || ctx.Err() != nil {
 		return
@@ -24,8 +24,8 @@ func (f *Fetcher) readFailed(ctx context.Context, s *source.Segment, err error) 
 	f.Recorder.SegmentProblem(s, err)
 }
 
-// isExpired reports whether all segments of a segment's service, class and day are gone: retention
-// deletes whole days. There is one note for each day.
+// isExpired reports whether all segments of a segment's service, class and day are gone, which means that retention deleted
+// them: it deletes whole days. Each day is noted once.
 func (f *Fetcher) isExpired(ctx context.Context, s *source.Segment) bool {
 	parts := strings.SplitN(s.String(), "/", 5) // service, year, month, day, the rest
 	prefix := strings.Join(parts[:4], "/") + "/"
@@ -48,8 +48,7 @@ func (f *Fetcher) isExpired(ctx context.Context, s *source.Segment) bool {
 	return gone
 }
 
-// isStale lists a segment from the index, and reports whether it is gone, or another one has
-// its name. The listing is the authority.
+// isStale reports whether a segment from the index is gone, or another segment has its name, according to a listing.
 func (f *Fetcher) isStale(ctx context.Context, s *source.Segment) bool {
 	blobs, err := source.Collect(ctx, func() iter.Seq2[[]store.Blob, error] { return s.Blobs.List(ctx, s.String()) })
 	if err != nil {

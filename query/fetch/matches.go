@@ -9,7 +9,7 @@ import (
 type Matches struct {
 	Segment *source.Segment
 	Block   int // its index in the segment
-	// Inputs are those of an output of compaction, by [Span.Input]; nil of any other segment.
+	// Inputs are the inputs of an output of compaction, indexed by [Span.Input]; nil for other segments.
 	Inputs []source.Segment
 	Text   []byte
 	Spans  []Span
@@ -19,15 +19,14 @@ type Matches struct {
 type Span struct {
 	Time       int64
 	Start, End uint32
-	// Message is the offset of the message in the record.
+	// Message is the offset of the message in the record, in bytes.
 	Message uint32
 	Level   record.Level
-	// Input is the index of the record's input of an output of compaction.
+	// Input is the index of the record's input, in an output of compaction.
 	Input uint32
 }
 
-// Origin is the segment that a record was written in: an input of Segment if that is an output
-// of compaction.
+// Origin returns the segment in which a record was written: for an output of compaction, one of its inputs.
 func (m *Matches) Origin(s *Span) *source.Segment {
 	if m.Inputs == nil {
 		return m.Segment

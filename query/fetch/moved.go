@@ -15,30 +15,31 @@ import (
 	"logstow/store"
 )
 
-// errStale is the cause if the index has a segment that was deleted.
+// errStale is the error of a segment that is in the index but has been deleted.
 var errStale = errors.New("the index is stale: the segment is gone")
 
-// A MovedError ends a step whose segments have to be replaced by others with the same records: an
-// input of compaction was removed, or is damaged and in an output of another store, or an output is
-// damaged and its inputs are still there.
+// A MovedError ends a step whose segments have to be replaced by others with the same records. Either an input of compaction
+// was removed, or it is damaged and an output of another store contains it, or an output is damaged and its inputs still
+// exist.
 type MovedError struct {
-	// Segment cannot be read.
+	// Segment is the segment that cannot be read.
 	Segment *source.Segment
-	// Output contains it and has the Inputs, if Segment is an input.
+	// Output contains Segment and Inputs are its inputs; nil if Segment is itself an output.
 	Output *source.Segment
 	Inputs []segment.Origin
 
-	cause  error
-	unread func(*source.Segment) bool // reports whether an input has no matches
+	cause error
+	// unread reports whether no input of a damaged output that is still to be read can match.
+	unread func(*source.Segment) bool
 }
 
-// Error is the cause.
+// Error returns the message of the cause.
 func (e *MovedError) Error() string { return e.cause.Error() }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *MovedError) Unwrap() error { return e.cause }
 
-// Replace is the list of segments to read in place of segments.
+// Replace returns the segments to read instead of segments, the list of the step that failed.
 func (e *MovedError) Replace(segments []*source.Segment) []*source.Segment {
 	replaced := make([]*source.Segment, 0, len(segments))
 	if e.Output == nil {
@@ -95,7 +96,8 @@ func (e *MovedError) Replace(segments []*source.Segment) []*source.Segment {
 	return append(replaced, &output)
 }
 
-// revealed are the inputs of a damaged output, and the output without them if it has others.
+// revealed returns the inputs of a damaged output that still exist. If it has other inputs that may match, the output
+// follows, with the existing ones excluded.
 func (e *MovedError) revealed() []*source.Segment {
 	rest := *e.Segment
 	rest.Excluded = maps.Clone(rest.Excluded)
@@ -128,8 +130,7 @@ func sameScope(a, b *source.Segment) bool {
 	return !a.Foreign && !a.Meta.IsOutput() && a.Store == b.Store && scope(a) == scope(b)
 }
 
-// moved ends the step with a [MovedError] if the records of a segment that cannot be read are
-// elsewhere.
+// moved ends the step with a [MovedError] if the records of a segment that cannot be read are in other segments.
 func (f *Fetcher) moved(ctx context.Context, s *source.Segment, err error) bool {
 	switch {
 	case f.interrupt == nil || s.Foreign || store.Retryable(err):
@@ -160,7 +161,7 @@ func (f *Fetcher) moved(ctx context.Context, s *source.Segment, err error) bool 
 	return true
 }
 
-// unread reports whether no input of an output that is not excluded has matches.
+// unread reports whether none of the inputs of an output that are not excluded can match.
 func (f *Fetcher) unread(ctx context.Context, output *source.Segment) bool {
 	inputs := f.inputsOf(context.WithoutCancel(ctx), output)
 	if inputs == nil {
@@ -174,7 +175,7 @@ func (f *Fetcher) unread(ctx context.Context, output *source.Segment) bool {
 	return true
 }
 
-// outputOf is the output of compaction that contains a segment, with its inputs; nil if none is found.
+// outputOf finds the output of compaction that contains a segment, and its inputs; nil if there is none.
 func (f *Fetcher) outputOf(ctx context.Context, s *source.Segment) (*source.Segment, []segment.Origin) {
 	prefix := blobnaming.OutputPrefix(s.Name.Service, s.Name.Bucket)
 	blobs, err := source.Collect(ctx, func() iter.Seq2[[]store.Blob, error] { return s.Blobs.List(ctx, prefix) })
@@ -200,7 +201,7 @@ func (f *Fetcher) outputOf(ctx context.Context, s *source.Segment) (*source.Segm
 	return nil, nil
 }
 
-// inputsOf is the list of inputs of an output, nil if it cannot be read.
+// inputsOf returns the inputs of an output, nil if they cannot be read.
 func (f *Fetcher) inputsOf(ctx context.Context, s *source.Segment) []segment.Origin {
 	read := func(ctx context.Context, off, n int64) ([]byte, error) { return f.readOnly(ctx, s, off, n) }
 	output, err := containment.ReadOutput(ctx, read, containment.Segment{Name: s.Name, Meta: s.Meta, Size: s.Size})

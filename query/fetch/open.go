@@ -14,16 +14,16 @@ import (
 // Opened is a segment with the tasks for its blocks.
 type Opened struct {
 	Segment *source.Segment
-	Footer  *segment.Footer // nil if it cannot be read, or was not needed
+	Footer  *segment.Footer // nil if it cannot be read, or is not needed
 	Tasks   []*Task
-	// Inputs are those of an output of compaction, if it was opened.
+	// Inputs are the inputs of an output of compaction; nil if Footer is nil.
 	Inputs []source.Segment
 }
 
-// columnsShare is the part of a segment's size that the columns which a query reads take at most, as a rule.
+// columnsShare is the usual ratio of a segment's size to the maximum size of the columns that a query reads.
 const columnsShare = 20
 
-// HeldBytes is about the number of stored bytes of an open segment that are in memory.
+// HeldBytes is the approximate number of stored bytes of an open segment that are kept in memory.
 func (f *Fetcher) HeldBytes(s *source.Segment) int64 {
 	n := min(s.Size, SmallBlob)
 	if f.fromColumns || f.Matcher.ColumnConditions() {
@@ -32,9 +32,9 @@ func (f *Fetcher) HeldBytes(s *source.Segment) int64 {
 	return n
 }
 
-// Open looks up a segment's token filter, reads its footer unless the filter excludes
-// a match, and selects the blocks that may match by these and by columns. What cannot be read becomes a
-// problem; then there are no tasks. share is the number of stored bytes that may be kept in memory.
+// Open looks up a segment's token filter, reads its footer unless the filter excludes a match, and makes tasks for the
+// blocks that may match according to filter, footer and columns. If the segment cannot be read, this is recorded as a
+// problem and there are no tasks. share is the maximum number of stored bytes kept in memory.
 func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Opened {
 	o := Opened{Segment: s}
 	blocks := f.filterBlocks(ctx, s)
@@ -88,7 +88,7 @@ func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Open
 		}
 		candidates = append(candidates, b)
 	}
-	if output != nil && f.Matcher.Instanced() { // columns of instances are made of the inputs
+	if output != nil && f.Matcher.Instanced() { // columns of instances are made from the inputs
 		output.add(candidates...)
 	}
 	var cols *segmentColumns
@@ -112,7 +112,7 @@ func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Open
 	return o
 }
 
-// mayMatchOrigin reports whether records that were written in a segment can match by its instance.
+// mayMatchOrigin reports whether records written in a segment may match according to its instance.
 func (f *Fetcher) mayMatchOrigin(s source.Segment) bool {
 	return f.Matcher.MayMatchOrigin(s.Name.Service, s.Meta.Instance)
 }

@@ -15,7 +15,7 @@ type outputReader struct {
 	output  *source.Segment
 	origins *segment.Origins
 	inputs  []source.Segment
-	// first and last are the blocks whose pages are read, in one request.
+	// first and last are the first and last block whose pages are read, in one request; first is -1 if there are none.
 	first, last int
 	once        sync.Once
 	pages       []byte
@@ -26,7 +26,7 @@ func newOutputReader(s *source.Segment, origins *segment.Origins) *outputReader 
 	return &outputReader{output: s, origins: origins, inputs: s.Inputs(origins.Inputs), first: -1}
 }
 
-// add adds blocks to those whose pages are read, in order.
+// add requests the pages of blocks, which are in order. It must not be called after page.
 func (o *outputReader) add(blocks ...segment.Block) {
 	for _, b := range blocks {
 		if o.first < 0 {
@@ -36,7 +36,7 @@ func (o *outputReader) add(blocks ...segment.Block) {
 	}
 }
 
-// page is the page of a block.
+// page returns the page of a block, which add has requested. The first call reads all pages.
 func (o *outputReader) page(ctx context.Context, f *Fetcher, b segment.Block) (*segment.BlockOrigins, error) {
 	from, end := o.origins.Pages[o.first], o.origins.Pages[o.last]
 	o.once.Do(func() { o.pages, o.err = f.read(ctx, o.output, from.Offset, end.Offset+end.Length-from.Offset) })
@@ -48,26 +48,26 @@ func (o *outputReader) page(ctx context.Context, f *Fetcher, b segment.Block) (*
 	if err == nil || o.output.Cache == nil {
 		return ids, err
 	}
-	stored, readErr := f.readOnly(ctx, o.output, p.Offset, p.Length) // what is cached may be damaged
+	stored, readErr := f.readOnly(ctx, o.output, p.Offset, p.Length) // the cached bytes may be damaged
 	if readErr != nil {
 		return nil, err
 	}
 	return o.origins.DecodePage(stored, b)
 }
 
-// A locator finds the inputs of the records of a block, from the first to the last. Its zero value is
-// that of a block whose records are all of its segment.
+// A locator finds the inputs of the records of a block, from the first to the last. The zero value is for a block of a
+// segment that is no output of compaction.
 type locator struct {
 	ids    *segment.BlockOrigins
 	inputs []source.Segment
-	skip   map[int]bool
+	skip   map[int]bool // excluded inputs
 	text   []byte
-	at     int // in text, where record starts
-	record int
+	record int // the index of the last record
+	at     int // its offset in text
 }
 
-// input is the index of the input of the record that starts at an offset of the text; ok is
-// false if it is excluded.
+// input returns the input of the record that starts at an offset of the text; not ok if the input is excluded. Offsets
+// must not decrease.
 func (l *locator) input(start int) (input int, ok bool) {
 	if l.ids == nil {
 		return 0, true
@@ -76,17 +76,17 @@ func (l *locator) input(start int) (input int, ok bool) {
 	l.record += bytes.Count(between, []byte("\n")) - bytes.Count(between, []byte("\n\t"))
 	l.at = start
 	if l.record >= len(l.ids.IDs) {
-		return 0, false // more records than in the footer: the scan reports it
+		return 0, false // the scan reports that there are more records than in the footer
 	}
 	input = l.ids.Input(l.record)
 	return input, !l.skip[input]
 }
 
-// instance is that of the record that starts at an offset of the text; "" if the footer has no such record.
+// instance returns the instance of the record that starts at an offset of the text; "" if input is not ok.
 func (l *locator) instance(start int) string {
 	input, ok := l.input(start)
 	if !ok {
-		return "" // it is not read, or an error
+		return ""
 	}
 	return l.inputs[input].Meta.Instance
 }

@@ -8,10 +8,10 @@ import (
 
 // Window limits the work in flight.
 type Window struct {
-	// First is the number of items in flight at the start; it grows by one with every result
-	// up to Max, so that little is read in vain if the caller stops early.
+	// First is the initial number of items in flight. It grows by one with every result, up to Max, so that little work
+	// is wasted if the caller stops early.
 	First, Max int
-	// Bytes limits the sum of the items' weights; one item may always be in flight.
+	// Bytes limits the sum of the weights of items in flight; one item is always allowed.
 	Bytes int64
 }
 
@@ -31,7 +31,7 @@ func OrderedParallel[T, R any](ctx context.Context, w Window, items iter.Seq[T],
 		var wg sync.WaitGroup
 		defer wg.Wait()
 		defer cancel()
-		// A goroutine makes one call after the other: a new one for each would have to grow its stack each time.
+		// Goroutines are reused, because each new one would have to grow its stack.
 		calls := make(chan call)
 		defer close(calls)
 		start := func(c call) {

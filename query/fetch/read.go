@@ -17,7 +17,7 @@ func (f *Fetcher) read(ctx context.Context, s *source.Segment, off, n int64) ([]
 	return f.readStored(ctx, s, off, n)
 }
 
-// fromCache is a range of a segment's blob from the cache.
+// fromCache returns a range of a segment's blob from the cache.
 func (f *Fetcher) fromCache(s *source.Segment, off, n int64) ([]byte, bool) {
 	data, ok := s.FromCache(off, n)
 	if ok {

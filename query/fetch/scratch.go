@@ -9,12 +9,11 @@ import (
 	"logstow/internal/hint"
 )
 
-// scratchMemory is the number of bytes that are kept in memory.
+// scratchMemory is the maximum number of bytes that scratchBlocks keeps in memory.
 const scratchMemory = 4 << 20
 
-// scratchBlocks keeps, for one step of a query, the blocks made of foreign segments:
-// few in memory, more in a temporary file whose name is removed as soon as it is
-// open. Safe for concurrent use, except for release.
+// scratchBlocks keeps the blocks made of foreign segments during one step of a query: up to scratchMemory bytes in memory,
+// more in a temporary file. Safe for concurrent use, except for release.
 type scratchBlocks struct {
 	dir string
 
@@ -24,7 +23,7 @@ type scratchBlocks struct {
 	size   int64
 }
 
-// add keeps data and returns its offset.
+// add appends data and returns its offset.
 func (h *scratchBlocks) add(data []byte) (off int64, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -50,7 +49,7 @@ func (h *scratchBlocks) add(data []byte) (off int64, err error) {
 	return off, nil
 }
 
-// read is n bytes from an offset on.
+// read returns n bytes at an offset.
 func (h *scratchBlocks) read(off, n int64) ([]byte, error) {
 	data := make([]byte, n)
 	h.mu.Lock()
@@ -79,13 +78,14 @@ func (h *scratchBlocks) release() error {
 	return err
 }
 
-// CreateTemp makes a temporary file and removes its name.
+// CreateTemp makes a temporary file in dir and removes its name, if the system allows it, so that the file does not outlive
+// the process. Close it with [RemoveTemp].
 func CreateTemp(dir string) (*os.File, error) {
 	file, err := os.CreateTemp(dir, "logq-*")
 	if err != nil {
 		return nil, hint.Wrap(fmt.Errorf("cannot create temporary file: %w", err), "TMPDIR names the directory")
 	}
-	// On systems that cannot remove an open file, RemoveTemp does it.
+	// If the system cannot remove an open file, RemoveTemp does.
 	_ = os.Remove(file.Name())
 	return file, nil
 }

@@ -39,8 +39,8 @@ func (f *Fetcher) Find(ctx context.Context, t *Task) *Matches {
 	return found
 }
 
-// gather moves the records of spans, which are in order, to the front of text, and returns them. Each
-// is followed by a byte, usually its newline: so those without gaps between them stay where they are.
+// gather moves the records of spans, which are in order, to the front of text, and returns the front. It updates spans. Each
+// record keeps one byte after it, usually its newline, so that adjacent records need not be moved.
 func gather(text []byte, spans []Span) []byte {
 	end := 0
 	for i := range spans {
@@ -55,10 +55,9 @@ func gather(text []byte, spans []Span) []byte {
 	return text[:min(end, len(text))]
 }
 
-// Each calls found for every match of a task's block, with its stored text and its columns,
-// which are valid until found returns, and the segment that it was written in: with origins, of an
-// output of compaction its input. An error of found is a problem of the segment; the other
-// matches are still found.
+// Each calls found for every match in a task's block, with its stored text and its columns, which are valid until found
+// returns. origin is the task's segment; if origins is set and the segment is an output of compaction, it is the input of
+// the match. An error of found is recorded as a problem of the segment, and does not end the search.
 func (f *Fetcher) Each(ctx context.Context, t *Task, origins bool, found func(origin *source.Segment, line []byte, columns *record.Columns) error) {
 	f.search(ctx, t, origins, func(w *worker, text []byte, at *locator) (err error) {
 		scanErr := w.scanner.Scan(text, f.checksAt(t, at), func(start, end int, columns *record.Columns) {
@@ -78,7 +77,7 @@ func (f *Fetcher) Each(ctx context.Context, t *Task, origins bool, found func(or
 	})
 }
 
-// Count is the number of matches in a task's block, which is not read if its metadata suffice.
+// Count counts the matches in a task's block. It does not read the block if its metadata suffice.
 func (f *Fetcher) Count(ctx context.Context, t *Task) (n uint64) {
 	if t.Segment.Excluded == nil && f.Matcher.LevelsSuffice(t.Block.Start, t.Block.End) {
 		f.Recorder.Processed(t.Segment, t.Block.Stored)
@@ -100,23 +99,18 @@ func (f *Fetcher) Count(ctx context.Context, t *Task) (n uint64) {
 	return n
 }
 
-// checks are those that the records of a task's block need.
-func (f *Fetcher) checks(t *Task) match.Checks {
-	return f.checksOf(t.Segment, t.Block)
-}
-
-// checksAt are those of records whose inputs a locator finds.
+// checksAt returns the checks that the records of a task's block need; origins finds their inputs.
 func (f *Fetcher) checksAt(t *Task, origins *locator) match.Checks {
-	checks := f.checks(t)
+	checks := f.checksOf(t.Segment, t.Block)
 	if origins.ids != nil && f.Matcher.Instanced() {
 		checks.InstanceAt = origins.instance
 	}
 	return checks
 }
 
-// FromColumns calls use with the records of a task's block that match, and their columns, and returns true. It
-// returns false if the text has to be read: the step is not one of [Fetcher.WithColumns], or a column is
-// missing or damaged, or use returned false. An error of use is a problem of the segment.
+// FromColumns calls use with the matching records of a task's block and their columns, which are valid until use returns. It
+// returns false if the text has to be read instead: the fetcher is not from [Fetcher.WithColumns], a column is missing or
+// damaged, or use returned false. An error of use is recorded as a problem of the segment.
 func (f *Fetcher) FromColumns(ctx context.Context, t *Task, use func(sel match.Selected, cols match.Columns) (bool, error)) bool {
 	if !f.textless() || t.columns == nil || t.Segment.Excluded != nil {
 		return false
@@ -124,7 +118,7 @@ func (f *Fetcher) FromColumns(ctx context.Context, t *Task, use func(sel match.S
 	w := <-f.workers
 	defer func() { f.workers <- w }()
 	cols := f.blockColumns(ctx, w, t.columns, t.Block)
-	sel, ok := w.columns.Select(&t.Block, f.checks(t), cols)
+	sel, ok := w.columns.Select(&t.Block, f.checksOf(t.Segment, t.Block), cols)
 	rejected := w.columns.TakeRejections()
 	if !ok || sel.Count == 0 && f.isSample(t.columns, t.Block) {
 		return false
@@ -143,9 +137,9 @@ func (f *Fetcher) FromColumns(ctx context.Context, t *Task, use func(sel match.S
 	return true
 }
 
-// Inspect calls use with the records of a task's block that may match, and their columns, which must not be kept. It
-// does not if the step is not one of [Fetcher.WithColumns], or a column that the conditions need is missing or damaged.
-// It returns false if no record can match: then the block is skipped.
+// Inspect calls use with the records of a task's block that may match, and their columns, which are valid until use returns.
+// It does not call use if the fetcher is not from [Fetcher.WithColumns], or if a column that the conditions need is missing or
+// damaged. It returns false if no record can match; the block then counts as skipped.
 func (f *Fetcher) Inspect(ctx context.Context, t *Task, use func(sel match.Selected, cols match.Columns)) bool {
 	if !f.fromColumns || t.columns == nil {
 		return true
@@ -153,7 +147,7 @@ func (f *Fetcher) Inspect(ctx context.Context, t *Task, use func(sel match.Selec
 	w := <-f.workers
 	defer func() { f.workers <- w }()
 	cols := f.blockColumns(ctx, w, t.columns, t.Block)
-	sel, ok := w.columns.Select(&t.Block, f.checks(t), cols)
+	sel, ok := w.columns.Select(&t.Block, f.checksOf(t.Segment, t.Block), cols)
 	rejected := w.columns.TakeRejections()
 	switch {
 	case !ok:
@@ -173,9 +167,8 @@ func (f *Fetcher) Skip(t *Task) {
 	f.Recorder.Processed(t.Segment, t.Block.Stored)
 }
 
-// search reads and decodes a task's block and calls use with its text, which is the
-// worker's, and what finds its records' inputs, if origins are wanted. What cannot be read
-// becomes a problem.
+// search reads and decodes a task's block and calls use with its text, which is valid until use returns, and a locator of the
+// inputs of its records, which finds them if origins is set. A failure is recorded as a problem.
 func (f *Fetcher) search(ctx context.Context, t *Task, origins bool, use func(w *worker, text []byte, at *locator) error) {
 	defer f.Recorder.Processed(t.Segment, t.Block.Stored)
 	stored, err := f.stored(ctx, t)
@@ -188,8 +181,8 @@ func (f *Fetcher) search(ctx context.Context, t *Task, origins bool, use func(w 
 	if err == nil {
 		text, err = f.decoder.DecodeBlock(w.text[:0], stored, t.Block)
 	}
-	if err != nil && t.Segment.Cache != nil && ctx.Err() == nil { // what is cached may be damaged
-		t.Segment.DropCached() // a small one is cached as a whole
+	if err != nil && t.Segment.Cache != nil && ctx.Err() == nil { // the cached bytes may be damaged
+		t.Segment.DropCached() // a small segment is cached as a whole
 		if stored, err = f.readStored(ctx, t.Segment, t.Block.Offset, t.Block.Stored); err == nil {
 			text, err = f.decoder.DecodeBlock(w.text[:0], stored, t.Block)
 		}
@@ -217,8 +210,8 @@ func (f *Fetcher) search(ctx context.Context, t *Task, origins bool, use func(w 
 	}
 }
 
-// locator is the locator of a task's block with text, if the inputs are wanted, some of them
-// are not read, or a condition is on instances.
+// locator returns a locator for a task's block. It finds inputs if they are wanted, if some are excluded, or if a condition
+// is on instances.
 func (f *Fetcher) locator(ctx context.Context, t *Task, text []byte, wanted bool) (*locator, error) {
 	l := &locator{text: text}
 	if t.output == nil || !wanted && t.Segment.Excluded == nil && !f.Matcher.Instanced() {
@@ -229,8 +222,8 @@ func (f *Fetcher) locator(ctx context.Context, t *Task, text []byte, wanted bool
 	return l, err
 }
 
-// fromCopies decodes a task's block from another copy of the segment, which has
-// it at the same place, after the first failed with cause.
+// fromCopies decodes a task's block from another copy of the segment, at the same offset, after the first copy failed with
+// cause.
 func (f *Fetcher) fromCopies(ctx context.Context, t *Task, dst []byte, cause error) ([]byte, error) {
 	for _, c := range t.Segment.Copies {
 		stored, err := f.read(ctx, c, t.Block.Offset, t.Block.Stored)
