@@ -9,7 +9,7 @@ import (
 	"logstow/segment"
 )
 
-// ColumnScanner selects records by columns, for one goroutine.
+// ColumnScanner selects records by columns. Not safe for concurrent use.
 type ColumnScanner struct {
 	m          *Matcher
 	evaluators []*where.Evaluator
@@ -22,17 +22,16 @@ type ColumnScanner struct {
 // NewColumnScanner makes a scanner for a query.
 func NewColumnScanner(m *Matcher) *ColumnScanner { return &ColumnScanner{m: m} }
 
-// ColumnConditions reports whether there are conditions that columns may answer for a part of the records, so that
-// reading columns may save reading text: expressions, and a [BlockFilter].
+// ColumnConditions reports whether there are conditions by which columns may exclude blocks: expressions or a [BlockFilter].
 func (m *Matcher) ColumnConditions() bool { return len(m.Where) > 0 || m.Selection.Columns != nil }
 
-// ColumnsSuffice reports whether columns may have everything that the query needs.
+// ColumnsSuffice reports whether columns can decide every condition.
 func (m *Matcher) ColumnsSuffice() bool {
 	return len(m.Required)+len(m.regexps)+len(m.excludes)+len(m.Selection.Templates) == 0 && m.ids == nil && m.Selection.Records == nil &&
 		!slices.ContainsFunc(m.Where, func(p *where.Program) bool { return !Columnar(p) })
 }
 
-// ColumnNames are the names of the columns that Select needs if these checks are to be made.
+// ColumnNames returns the names of the columns that Select needs for these checks.
 func (m *Matcher) ColumnNames(c Checks) (names []columns.Name) {
 	add := func(wanted bool, name columns.Name) {
 		if wanted && !slices.Contains(names, name) {
@@ -60,9 +59,8 @@ func (m *Matcher) ColumnNames(c Checks) (names []columns.Name) {
 	return names
 }
 
-// Excluded reports whether no record of a block can match because of the numbers that its pages have: bounds
-// are the least and the greatest of a column, as written, and empty if it has none; it is not ok if they are
-// not known.
+// Excluded reports whether no record of a block can match by the bounds of its pages. bounds returns the least and the
+// greatest number of a column, as written, empty if it has no numbers; it is not ok if they are unknown.
 func (m *Matcher) Excluded(bounds func(columns.Name) (least, greatest string, ok bool)) bool {
 	for _, p := range m.Where {
 		for _, b := range p.Bounds() {
@@ -80,19 +78,19 @@ func (m *Matcher) Excluded(bounds func(columns.Name) (least, greatest string, ok
 	return false
 }
 
-// Select selects the records of a block. It is not ok if the block lacks a column that is needed: then its
-// text has to be read.
+// Select selects the records of a block that may match. It is not ok if the text has to be read instead, because a column is
+// missing or does not decide a condition.
 func (s *ColumnScanner) Select(b *segment.Block, c Checks, cols Columns) (sel Selected, ok bool) {
 	before := s.rejected
 	defer func() {
 		if !ok {
-			s.rejected = before // those of the text count
+			s.rejected = before // the scan of the text counts them
 		}
 	}()
 	n := int(b.Records)
 	s.records = slices.Grow(s.records[:0], n)[:n]
 	for i := range s.records {
-		s.records[i] = true // sel.Records is nil if that remains
+		s.records[i] = true
 	}
 	sel = Selected{Count: n, Exact: s.m.ColumnsSuffice()}
 	if c.Time && !s.inRange(b, cols.Seconds(), &sel) {
@@ -103,14 +101,14 @@ func (s *ColumnScanner) Select(b *segment.Block, c Checks, cols Columns) (sel Se
 		if page == nil {
 			return sel, false
 		}
-		s.keep(page, StageLevel, &sel, s.of(page, func(v field.Value) bool { return s.m.Levels.Has(LevelOf(v)) }))
+		s.keep(page, StageLevel, &sel, s.evaluate(page, func(v field.Value) bool { return s.m.Levels.Has(LevelOf(v)) }))
 	}
 	if c.Source {
 		page := cols.Page(columns.Name{Fixed: field.Source})
 		if page == nil {
 			return sel, false
 		}
-		s.keep(page, StageSource, &sel, s.of(page, func(v field.Value) bool { return s.m.Selection.matchesSource(string(v.Text)) }))
+		s.keep(page, StageSource, &sel, s.evaluate(page, func(v field.Value) bool { return s.m.Selection.matchesSource(string(v.Text)) }))
 	}
 	for i, p := range s.m.Where {
 		if i == len(s.evaluators) {
@@ -137,14 +135,14 @@ func (s *ColumnScanner) TakeRejections() Rejections {
 	return taken
 }
 
-// drop rejects a record that was selected.
+// drop removes a record from the selection.
 func (s *ColumnScanner) drop(i int, by Stage, sel *Selected) {
 	s.records[i] = false
 	sel.Count--
 	s.rejected[by]++
 }
 
-// inRange drops the records outside of the range; it is not ok if their seconds do not decide it.
+// inRange drops the records outside of the time range; it is not ok if seconds are too coarse to decide.
 func (s *ColumnScanner) inRange(b *segment.Block, runs []columns.Run, sel *Selected) bool {
 	if len(runs) == 0 {
 		return false
@@ -167,15 +165,16 @@ func (s *ColumnScanner) inRange(b *segment.Block, runs []columns.Run, sel *Selec
 	return true
 }
 
-// of evaluates a condition for the entries of a page.
-func (s *ColumnScanner) of(page *columns.Page, holds func(field.Value) bool) []bool {
+// evaluate evaluates a condition for each entry of a page.
+func (s *ColumnScanner) evaluate(page *columns.Page, holds func(field.Value) bool) []bool {
 	for id, v := range page.Entries {
 		s.entries[id] = holds(v)
 	}
 	return s.entries[:len(page.Entries)]
 }
 
-// keep drops the records for whose entry in a page without numbers in planes a condition does not hold.
+// keep drops the records whose entry does not satisfy a condition; holds has the result for each entry. The page must have
+// no numbers.
 func (s *ColumnScanner) keep(page *columns.Page, by Stage, sel *Selected, holds []bool) {
 	if !slices.Contains(holds, false) {
 		return
@@ -186,7 +185,7 @@ func (s *ColumnScanner) keep(page *columns.Page, by Stage, sel *Selected, holds 
 		clear(s.records)
 		return
 	}
-	var padded [columns.MaxEntries]bool // so that no id is out of range
+	var padded [columns.MaxEntries]bool // avoids bounds checks
 	copy(padded[:], holds)
 	kept := 0
 	for i, id := range page.IDs {

@@ -10,33 +10,33 @@ import (
 	"logstow/record"
 )
 
-// Columns has columns of a block.
+// Columns are the columns of a block.
 type Columns interface {
-	// Page is the page of a column other than that of times; nil if the block has none. That of instances is made of the segments that
-	// the records were written in.
+	// Page returns the page of any column but times; nil if the block has none. The page of instances is derived from the
+	// segments in which the records were written.
 	Page(name columns.Name) *columns.Page
-	// Values are the different values of a column other than those of times and instances; nil if the block has none. They take much
-	// less time than its page.
+	// Values returns the distinct values of any column but times and instances; nil if the block has none. It is much
+	// faster than Page.
 	Values(name columns.Name) *columns.Values
-	// Seconds are the runs of the column of times; nil if the block has none.
+	// Seconds returns the runs of the column of times; nil if the block has none.
 	Seconds() []columns.Run
-	// Form is that of the messages of the block: see [columns.Builder.Forms].
+	// Form returns the form of the messages of the block: see [columns.Builder.Forms].
 	Form() field.Form
 }
 
-// Columnar reports whether columns may have all that an expression is about: not times or the whole message.
+// Columnar reports whether columns can decide an expression: it uses neither times nor the whole message.
 func Columnar(p *where.Program) bool { return p.FieldsOnly() && !p.Timed() }
 
-// Expression evaluates expressions on the records of blocks by their columns, each different combination of
-// values once where these are few. The zero value is ready to use, for one goroutine.
+// Expression evaluates expressions on the records of blocks by their columns. If there are few distinct combinations of
+// values, it evaluates each once. The zero value is ready to use. Not safe for concurrent use.
 type Expression struct {
-	known   []truth
+	known   []truth // by combination
 	entries [columns.MaxEntries]bool
 	values  values
 	scratch []byte
 }
 
-// truth is what is known of whether an expression is true.
+// truth is a cached result of an expression.
 type truth uint8
 
 const (
@@ -45,21 +45,20 @@ const (
 	notTrue
 )
 
-// maxKnown is the number of combinations of values whose truth is kept.
+// maxKnown is the maximum number of combinations of values whose result is cached.
 const maxKnown = 1 << 12
 
-// values are those of the fields of one program.
+// values are the values of the fields of one program.
 type values []field.Value
 
 // Value implements [where.Fields].
 func (v values) Value(i int) field.Value { return v[i] }
 
-// operands are the columns that an expression is about: those of its fields, then those of level, source and instance
-// where it uses them.
+// operands are the pages of the columns that an expression uses: its fields, then level, source and instance.
 type operands struct {
 	pages                   []*columns.Page
-	level, source, instance int // in pages, or -1
-	// combinations is the number of combinations of values, more than maxKnown if they are many.
+	level, source, instance int // indexes into pages, -1 if not used
+	// combinations is the number of combinations of values, at most maxKnown+1.
 	combinations int
 }
 
@@ -99,9 +98,8 @@ func operandsOf(p *where.Program, cols Columns) (o operands, ok bool) {
 	return o, true
 }
 
-// OfEntries returns, for an expression that has to be [Columnar] and is about one column without numbers in planes,
-// the page of the column in a block, and for which of its entries the expression is true. The list is valid
-// until the next call.
+// OfEntries evaluates a [Columnar] expression that uses one column, for each entry of the column's page in a block. holds is
+// valid until the next call. page is nil if the expression uses several columns, or the page is missing or has numbers.
 func (x *Expression) OfEntries(p *where.Program, e *where.Evaluator, service string, cols Columns) (page *columns.Page, holds []bool) {
 	o, ok := operandsOf(p, cols)
 	if !ok || len(o.pages) != 1 || o.pages[0].Plane >= 0 {
@@ -112,8 +110,8 @@ func (x *Expression) OfEntries(p *where.Program, e *where.Evaluator, service str
 	return o.pages[0], holds
 }
 
-// Of returns a function of the records of a block that reports whether an expression, which has to be
-// [Columnar], is true for them; nil if a column is missing. The function is valid until the next call.
+// Of returns a function that reports whether a [Columnar] expression is true for a record of a block; nil if a column is
+// missing. The function is valid until the next call.
 func (x *Expression) Of(p *where.Program, e *where.Evaluator, service string, cols Columns) func(record int) bool {
 	o, ok := operandsOf(p, cols)
 	if !ok {
@@ -145,21 +143,21 @@ func (x *Expression) Of(p *where.Program, e *where.Evaluator, service string, co
 	clear(x.known)
 	known, pages := x.known, o.pages
 	return func(record int) bool {
-		of := 0
+		combination := 0
 		for _, page := range pages {
-			of = of*len(page.Entries) + page.ID(record)
+			combination = combination*len(page.Entries) + page.ID(record)
 		}
-		if known[of] == unknown {
-			known[of] = notTrue
+		if known[combination] == unknown {
+			known[combination] = notTrue
 			if holds(record) {
-				known[of] = isTrue
+				known[combination] = isTrue
 			}
 		}
-		return known[of] == isTrue
+		return known[combination] == isTrue
 	}
 }
 
-// LevelOf is the level of a value of the column of levels.
+// LevelOf returns the level that a value of the column of levels stands for.
 func LevelOf(v field.Value) record.Level {
 	if v.Kind == field.Missing {
 		return record.None
@@ -181,8 +179,8 @@ func (x *Expression) evaluate(o *operands, e *where.Evaluator, r *where.Record) 
 	return e.Holds(r)
 }
 
-// ofEntries evaluates an expression of one operand for each entry of its page, and for numbers in planes if it is
-// a comparison; otherwise it is not ok if there are such.
+// ofEntries evaluates an expression with one operand for each entry of its page. If the page has numbers, it also returns for
+// which of them the expression is true; it is not ok if the expression is not a comparison.
 func (x *Expression) ofEntries(p *where.Program, o *operands, e *where.Evaluator, r *where.Record) (known []bool, n numbers, ok bool) {
 	page := o.pages[0]
 	if page.Plane >= 0 {
@@ -202,16 +200,16 @@ func (x *Expression) ofEntries(p *where.Program, o *operands, e *where.Evaluator
 	return known, n, true
 }
 
-// numbers are those of a page for which a comparison is true: those below bound, the one that is equal to it, or
-// those above.
+// numbers describes the numbers of a page for which a comparison with a constant is true.
 type numbers struct {
-	bound int64
-	// isBound is set if bound is equal to the constant; otherwise it is above.
-	isBound             bool
+	// bound is the least integer that is not below the constant; isBound is set if it is equal.
+	bound   int64
+	isBound bool
+	// less, equal and higher are the results for numbers below, equal to and above the constant.
 	less, equal, higher bool
 }
 
-// hold reports whether the comparison is true of a number.
+// hold reports whether the comparison is true for a number.
 func (n *numbers) hold(v int64) bool {
 	switch {
 	case v < n.bound:
@@ -229,10 +227,10 @@ func numbersOf(b where.Bound, of *columns.Numbers) numbers {
 	var text []byte
 	compare := func(v int64) int {
 		text = of.AppendText(text[:0], v)
-		d, _ := field.ParseDecimal(text) // it is a number
+		d, _ := field.ParseDecimal(text) // always a number
 		return b.Compare(d)
 	}
-	// low + i is the bound; values are far from the ends of 64 bits.
+	// low + i is the bound. The sums do not overflow, because a page limits the magnitude of its numbers.
 	i := sort.Search(int(high-low)+1, func(i int) bool { return compare(low+int64(i)) >= 0 })
 	n.bound = low + int64(i)
 	n.isBound = i <= int(high-low) && compare(n.bound) == 0

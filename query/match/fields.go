@@ -11,30 +11,29 @@ import (
 	"logstow/filter"
 )
 
-// Fields are what depends on the parser of messages: how their fields are found, and the texts that
-// follow from conditions on them. They do not change once they are made.
+// Fields is the part of a compiled selection that depends on the parser of the messages: how fields are found, and the texts
+// that conditions on fields require. Immutable.
 type Fields struct {
 	Parser *parse.Parser
-	// Err is why Parser is auto and not that of the segment.
+	// Err is set if the segment's parser is unknown; Parser is then auto.
 	Err error
-	// unescaped is the anchor for text without \u escapes, where the texts that the expression
-	// requires are not escaped.
+	// unescaped is the anchor for text without \u escapes, in which the texts that conditions require occur verbatim.
 	unescaped *Literal
 	// filter is looked up in token filters.
 	filter filterQuery
 }
 
-// FilterKeys are the tokens to look up in the token filters of segments, in order: every match contains at
-// least one. There may be none.
+// FilterKeys returns the tokens to look up in the token filters of segments, ascending. Every match contains at least one of
+// them. If there are none, the filter does not help.
 func (f *Fields) FilterKeys() []filter.Key { return f.filter.keys }
 
-// fieldsByParser are those of the parsers met so far, by what footers have of them.
+// fieldsByParser caches Fields by their parser, as stored in metadata.
 type fieldsByParser struct {
 	mu  sync.Mutex
 	all map[string]*Fields
 }
 
-// get are those of a parser, which are made once.
+// get returns the Fields of a parser, compiling them on the first call.
 func (p *fieldsByParser) get(stored string, compile func() *Fields) *Fields {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -46,7 +45,7 @@ func (p *fieldsByParser) get(stored string, compile func() *Fields) *Fields {
 	return f
 }
 
-// compileFields makes those of a parser: texts and filter are those of the conditions on the whole message.
+// compileFields compiles the Fields of a parser. texts and filter come from the conditions on the whole message.
 func compileFields(stored string, programs []*where.Program, templates []string, hints []Hint, texts []Literal, filter filterQuery) *Fields {
 	f := &Fields{filter: filter}
 	if f.Parser, f.Err = parse.CompileStored(stored); f.Err != nil {

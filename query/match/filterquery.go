@@ -11,22 +11,21 @@ import (
 	"logstow/filter/token"
 )
 
-// filterQuery is looked up in the token filters of segments: tokens of which every match
-// contains at least one. Of all such sets it is the most selective.
+// filterQuery is a set of tokens of which every match contains at least one. It is looked up in the token filters of
+// segments. Of several such sets, consider keeps the most selective.
 type filterQuery struct {
-	keys  []filter.Key // in order; none if no token is required
+	keys  []filter.Key // ascending; none if no token is required
 	score int
 }
 
-// filterText is a text that a message contains: as a whole token or anywhere.
+// filterText is a text that a message contains, as a whole token or anywhere.
 type filterText struct {
 	text  []byte
 	whole bool
 }
 
-// consider takes texts of which every match contains at least one, and uses the most
-// selective token of each. Of several such groups the one whose least selective token scores
-// highest is kept.
+// consider takes a group of texts of which every match contains at least one, and picks the most selective token of each
+// text. The score of a group is that of its least selective token; the group with the highest score is kept.
 func (n *filterQuery) consider(texts ...filterText) {
 	group := filterQuery{score: math.MaxInt}
 	for _, t := range texts {
@@ -44,12 +43,11 @@ func (n *filterQuery) consider(texts ...filterText) {
 	}
 }
 
-// maxFilterIDs is the number of identifiers beyond which the filter is not checked: for one of
-// [filter.Odds] tokens that a block does not contain it reports that it may, so that of so many nearly every block may
-// contain one.
+// maxFilterIDs is the maximum number of identifiers for which the filter is checked. With more, the false positives of the
+// filter, 1 in [filter.Odds] per identifier, would select nearly every block.
 const maxFilterIDs = 8 * filter.Odds
 
-// considerIDs takes identifiers of which every match contains at least one.
+// considerIDs is consider for identifiers.
 func (n *filterQuery) considerIDs(ids []string, substring bool) {
 	if len(ids) == 0 || len(ids) > maxFilterIDs || len(ids) > filter.Odds && len(n.keys) > 0 {
 		return
@@ -61,8 +59,8 @@ func (n *filterQuery) considerIDs(ids []string, substring bool) {
 	n.consider(texts...)
 }
 
-// bestToken is the most selective token of every message that contains a text, and its
-// score: the length, and tokens with a digit score higher than all without. 0 is none.
+// bestToken returns the most selective token that every message with a text contains. Its score is its length; a token with a
+// digit scores higher than any without. The score is 0 if there is no token.
 func bestToken(t filterText) (key filter.Key, score int) {
 	const digit = 1 << 20
 	for start, end := range token.Required(t.text, t.whole) {
@@ -77,8 +75,8 @@ func bestToken(t filterText) (key filter.Key, score int) {
 	return key, score
 }
 
-// considerFields is consider for texts in the fields of a message: they may be written
-// with \u escapes, of which the filter decodes those of ASCII.
+// considerFields is consider for texts in the fields of a message. Groups with non-ASCII texts are ignored: they may be
+// written with \u escapes, and the filter handles only those of ASCII.
 func (n *filterQuery) considerFields(group []where.Text) {
 	texts := make([]filterText, len(group))
 	for i, t := range group {

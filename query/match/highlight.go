@@ -7,12 +7,11 @@ import (
 	"logstow/filter/token"
 )
 
-// maxHighlights is the maximum number of places in one message, for each literal or regexp.
+// maxHighlights is the maximum number of places in one message for each literal or regular expression.
 const maxHighlights = 1000
 
-// Highlight appends the places, as first and past-the-last byte, of what the
-// selection's patterns, identifiers and regexps find in a message as logged: in order, disjoint,
-// none empty.
+// Highlight appends start and end of the places in a message, as logged, that the selection's patterns, identifiers and
+// regular expressions match: in order, disjoint, not empty.
 func (m *Matcher) Highlight(dst [][2]int, message []byte) [][2]int {
 	at := len(dst)
 	for i := range m.Required {
@@ -42,7 +41,7 @@ func (m *Matcher) Highlight(dst [][2]int, message []byte) [][2]int {
 	return dst[:at+n]
 }
 
-// places appends where texts of the set occur in a message.
+// places appends the places of the texts of the set in a message.
 func (s *idSet) places(dst [][2]int, message []byte) [][2]int {
 	search, _ := s.search(message, nil)
 	for from, found := 0, 0; found < maxHighlights; found++ {
@@ -56,7 +55,7 @@ func (s *idSet) places(dst [][2]int, message []byte) [][2]int {
 	return dst
 }
 
-// places appends where a literal occurs in a message.
+// places appends the places of a literal in a message.
 func (l *Literal) places(dst [][2]int, message []byte) [][2]int {
 	if len(l.text) == 0 {
 		return dst

@@ -10,11 +10,10 @@ import (
 	"logstow/filter/token"
 )
 
-// idSet finds texts, of which there may be many, in one pass: each matches where a [Literal] of it does.
-// It does not change once it is made.
+// idSet finds any of many texts in one pass. Each text matches at the same places as a [Literal] of it. Immutable.
 //
-// Whole identifiers are looked up at the starts of runs, the only places where they can begin; other
-// texts at every byte. In both cases a small table of bits rejects nearly all places.
+// Whole identifiers can only begin at the start of a run; other texts are looked up at every byte. In both cases a small
+// table of bits, a Bloom filter with one hash, rejects most places.
 type idSet struct {
 	fold  bool
 	isRun [256]bool
@@ -22,31 +21,32 @@ type idSet struct {
 	parts partIDs
 }
 
-// wholeIDs are those that match as whole tokens.
+// wholeIDs are the texts that match as whole tokens.
 type wholeIDs struct {
 	all map[string]struct{}
-	// lengths has the lengths of all, firstLengths the bits of those of their first runs, of which 63
-	// stands for all longer ones, first the keys of these runs.
-	lengths      []bool
+	// lengths has true at the length of each text.
+	lengths []bool
+	// firstLengths has the bit of the length of each text's first run; bit 63 stands for 63 and more. first has the keys
+	// of these runs.
 	firstLengths uint64
 	first        bitTable
 }
 
-// partIDs are those that match anywhere, in order; none begins with another.
+// partIDs are the texts that match anywhere, in order. None is a prefix of another.
 type partIDs struct {
 	all [][]byte
-	// window is the number of bytes that starts has of each: at most 8.
+	// starts has the hash of the first window bytes of each text; window is at most 8.
 	window int
 	starts bitTable
 }
 
-// bitTable is a set of hashes that may contain others too.
+// bitTable is a set of hashes with false positives.
 type bitTable struct {
 	bits  []uint64
 	shift uint // of a hash of 32 bits
 }
 
-// newBitTable makes a table for n hashes, in which at most one of 64 others is.
+// newBitTable makes a table for n hashes, with false positives for at most one in 64 other hashes.
 func newBitTable(n int) bitTable {
 	log := max(12, bits.Len(uint(64*n-1)))
 	return bitTable{make([]uint64, 1<<(log-6)), uint(32 - log)}
@@ -62,7 +62,7 @@ func (t *bitTable) has(hash uint32) bool {
 	return t.bits[hash/64]>>(hash%64)&1 != 0
 }
 
-// newIDSet makes a set by the rule of patterns; nil for no texts.
+// newIDSet makes a set of texts that match like patterns; nil if there are none.
 func newIDSet(ids []string, fold, substring bool) *idSet {
 	if len(ids) == 0 {
 		return nil
@@ -105,7 +105,7 @@ func (w *wholeIDs) fill(ids [][]byte) {
 	}
 }
 
-// fill drops texts that begin with another one, which is found in their place.
+// fill drops each text that has another one as a prefix, since it only matches where that one does.
 func (p *partIDs) fill() {
 	if len(p.all) == 0 {
 		return
@@ -127,22 +127,22 @@ func (p *partIDs) fill() {
 	}
 }
 
-// startHash is a hash of the window of a text.
+// startHash returns the hash of the window of a text.
 func startHash(window uint64) uint32 { return uint32(window * 0x9e3779b97f4a7c15 >> 32) }
 
 // idSearch searches a text for the texts of a set, from its start to its end.
 type idSearch struct {
 	*idSet
 	text  []byte
-	lower []byte // the text in lower case if the set folds, else the text
-	// wholeAt and partAt are the next places of each kind.
+	lower []byte // the text in lower case if the set folds, otherwise the text
+	// wholeAt and partAt are the next occurrences of each kind.
 	wholeAt, partAt place
 }
 
-// place is the start and end of an occurrence; the start is that of the text's end if there is none.
+// place is an occurrence; if there is none, start is the length of the text.
 type place struct{ start, end int }
 
-// search begins a search. The buffer is used for the text in lower case, and returned.
+// search starts a search in text. It uses buffer for the text in lower case and returns it.
 func (s *idSet) search(text, buffer []byte) (idSearch, []byte) {
 	lower := text
 	if s.fold {
@@ -152,7 +152,7 @@ func (s *idSet) search(text, buffer []byte) (idSearch, []byte) {
 	return idSearch{s, text, lower, place{start: -1}, place{start: -1}}, buffer
 }
 
-// next is the first occurrence that starts at an offset or later; offsets do not decrease.
+// next returns the first occurrence that starts at an offset or later. Offsets must not decrease.
 func (s *idSearch) next(from int) (found place, ok bool) {
 	if s.wholeAt.start < from {
 		s.wholeAt = s.nextWhole(from)
@@ -167,7 +167,7 @@ func (s *idSearch) next(from int) (found place, ok bool) {
 	return found, found.start < len(s.text)
 }
 
-// nextWhole is the first place of a whole identifier.
+// nextWhole returns the first occurrence of a whole identifier at an offset or later.
 func (s *idSearch) nextWhole(from int) place {
 	none := place{start: len(s.text)}
 	if s.whole.all == nil {
@@ -204,7 +204,7 @@ func (s *idSearch) nextWhole(from int) place {
 	}
 }
 
-// wholeFrom is the end of an identifier that begins with a run, or 0.
+// wholeFrom returns the end of the identifier that begins with the run from start to end, or 0.
 func (s *idSearch) wholeFrom(start, end int) int {
 	w := &s.whole
 	if w.firstLengths>>min(end-start, 63)&1 == 0 || !w.first.has(uint32(filter.KeyOf(s.lower[start:end]))) {
@@ -228,7 +228,7 @@ func (s *idSearch) wholeFrom(start, end int) int {
 // joins reports whether a byte may join the runs of an identifier.
 func joins(b byte) bool { return b == '.' || b == '-' || b == ':' }
 
-// nextPart is the first place of a text that matches anywhere.
+// nextPart returns the first occurrence of a text that matches anywhere, at an offset or later.
 func (s *idSearch) nextPart(from int) place {
 	p := &s.parts
 	if len(p.all) == 0 {
@@ -252,8 +252,8 @@ func (s *idSearch) nextPart(from int) place {
 	return place{start: len(s.text)}
 }
 
-// prefix is the length of the text that another one begins with, or 0. All that lie between them in
-// order would begin with it too, so that it is the last one that is not greater.
+// prefix returns the length of the text of the set that is a prefix of text, or 0. It can only be the greatest one that is
+// not greater than text: any between the two would have it as a prefix, which fill excludes.
 func (p *partIDs) prefix(text []byte) int {
 	i, equal := slices.BinarySearchFunc(p.all, text, bytes.Compare)
 	if equal {

@@ -10,15 +10,14 @@ import (
 
 // Literal is a text to search for.
 type Literal struct {
-	text []byte // in lower case where fold is set
-	fold bool   // ASCII letters match in either case
-	// whole matches only a whole token.
+	text []byte // in lower case if fold is set
+	fold bool   // ignore the case of ASCII letters
+	// whole requires that the text occurs as a whole token.
 	whole bool
-	rare  int // the place in text of the byte that is rarest in logs
+	rare  int // the index in text of the byte that is rarest in logs
 }
 
-// NewLiteral is a text to search for; fold ignores the case of ASCII letters, whole matches
-// only a whole token.
+// NewLiteral makes a Literal; fold ignores the case of ASCII letters, whole matches only whole tokens.
 func NewLiteral(text []byte, fold, whole bool) Literal {
 	l := Literal{text: bytes.Clone(text), fold: fold, whole: whole}
 	if fold {
@@ -38,15 +37,15 @@ func NewLiteral(text []byte, fold, whole bool) Literal {
 type Occurrence uint8
 
 const (
-	// Absent means not at all.
+	// Absent is no occurrence.
 	Absent Occurrence = iota
-	// Inside means only as a part of longer tokens, which is no match.
+	// Inside is an occurrence only as a part of longer tokens, which does not match.
 	Inside
-	// Present means as a match.
+	// Present is a match.
 	Present
 )
 
-// find reports how a message contains the literal. No occurrence starts in its first from bytes.
+// find reports how a message contains the literal. The caller knows that no occurrence starts before from.
 func (l *Literal) find(message []byte, from int) Occurrence {
 	found := Absent
 	for {
@@ -62,7 +61,7 @@ func (l *Literal) find(message []byte, from int) Occurrence {
 	}
 }
 
-// Index is the offset of the first occurrence in s, whole or not, or -1.
+// Index returns the offset of the first occurrence in s, or -1. It ignores whether tokens are whole.
 func (l *Literal) Index(s []byte) int {
 	if len(l.text) == 0 {
 		return 0
@@ -75,8 +74,7 @@ func (l *Literal) Index(s []byte) int {
 	if 'a' <= lower && lower <= 'z' {
 		upper -= 'a' - 'A'
 	}
-	// Both cases of the rarest byte are searched at once; a cursor past the end
-	// does not move.
+	// Search both cases of the rarest byte at once; a cursor that has reached end stays there.
 	end := len(s) - (len(l.text) - 1 - l.rare)
 	if end <= l.rare {
 		return -1
@@ -107,8 +105,8 @@ func (l *Literal) Index(s []byte) int {
 	}
 }
 
-// indexExact is the offset of the first occurrence of the text, which is not empty, in s, or -1. It looks for the
-// rarest byte, [bytes.Index] for the first one, which takes most of the time of a scan if it is frequent.
+// indexExact returns the offset of the first occurrence in s of the text, which is not empty, or -1. It searches for the
+// rarest byte, because [bytes.Index] searches for the first one, which is slow if that byte is frequent.
 func (l *Literal) indexExact(s []byte) int {
 	last := len(s) - len(l.text)
 	for start, misses := 0, 0; start <= last; start++ {
@@ -130,7 +128,7 @@ func (l *Literal) indexExact(s []byte) int {
 	return -1
 }
 
-// equalFold reports whether s, in lower case, is lower. They are of one length.
+// equalFold reports whether s in lower case is equal to lower, which has the same length.
 func equalFold(s, lower []byte) bool {
 	for i, b := range s {
 		if token.Lower(b) != lower[i] {
@@ -157,8 +155,8 @@ func appendLower(dst, text []byte) []byte {
 	return dst
 }
 
-// anchor is the literal to search a block for: every record that matches contains it in
-// its stored form. It is the most selective one: long, of rare bytes.
+// anchor returns the literal to search a block for, or nil: the most selective, by length and rarity of its bytes, of those
+// that the stored form of every match contains.
 func anchor(required []Literal) *Literal {
 	var best *Literal
 	score := 0
@@ -178,7 +176,7 @@ func anchor(required []Literal) *Literal {
 	return best
 }
 
-// rarity is about how many bits a byte is worth in log text.
+// rarity estimates the information in bits of a byte of log text.
 func rarity(b byte) int {
 	switch {
 	case bytes.IndexByte([]byte(" \"0123:,et"), b) >= 0:

@@ -12,11 +12,11 @@ import (
 	"logstow/segment"
 )
 
-// Matcher is a compiled [Selection]. It does not change once it is made.
+// Matcher is a compiled [Selection]. Immutable, and safe for concurrent use.
 type Matcher struct {
 	Selection        *Selection
 	From, To         int64  // Unix nanoseconds
-	fromText, toText string // the same as stored
+	fromText, toText string // From and To as in stored records
 	Levels           record.LevelSet
 	Required         []Literal // the patterns, in order
 	ids              *idSet    // nil if there is no condition
@@ -24,17 +24,16 @@ type Matcher struct {
 	excludes         []Literal
 	Where            []*where.Program
 	origins          *origins
-	// names are the fields of all programs, one after the other; those of each start at an index of
-	// offsets.
+	// names are the fields of all programs, one after the other; offsets has the index of the first name of each program.
 	names   []string
 	offsets []int
-	// anchor is the literal to search for, nil if every record has to be checked; texts are those of
-	// which it is the best.
+	// texts are the literals that every match contains, anchor the best of them to search for; nil if every record has to
+	// be checked.
 	anchor *Literal
 	texts  []Literal
-	// filter is what the conditions on the whole message look up in token filters.
+	// filter is the query of token filters by the conditions on the whole message.
 	filter filterQuery
-	// parsers are what depends on the parser of messages.
+	// parsers has the parts that depend on the parser of the messages.
 	parsers *fieldsByParser
 }
 
@@ -53,8 +52,8 @@ func Compile(sel Selection) (*Matcher, error) {
 	return m.within(sel), nil
 }
 
-// With is the matcher of another selection. The conditions on messages are compiled again only if
-// they differ. A mistake in the selection wraps [ErrSelection].
+// With returns the matcher of another selection. It compiles the conditions on messages again only if they differ. A mistake
+// in the selection wraps [ErrSelection].
 func (m *Matcher) With(sel Selection) (*Matcher, error) {
 	if !sel.sameMessages(m.Selection) {
 		return Compile(sel)
@@ -65,13 +64,13 @@ func (m *Matcher) With(sel Selection) (*Matcher, error) {
 	return m.within(sel), nil
 }
 
-// WithoutConditions matches everything in the range, of the selected sources, without a limit.
+// WithoutConditions returns a matcher of all records of the selected services and sources in the range, without a limit.
 func (m *Matcher) WithoutConditions() *Matcher {
 	s := m.Selection
 	return (&Matcher{}).within(Selection{Services: s.Services, From: s.From, To: s.To, Sources: s.Sources, Newest: s.Newest, Now: s.Now, Parser: s.Parser})
 }
 
-// within is a copy with a selection's range, levels and sources.
+// within returns a copy with another selection, whose conditions on messages are the same.
 func (m *Matcher) within(sel Selection) *Matcher {
 	other := *m
 	if other.parsers == nil {
@@ -123,38 +122,37 @@ func compileMessage(sel *Selection) (*Matcher, error) {
 	return m, nil
 }
 
-// InRange reports whether records between two times can be in the range.
+// InRange reports whether records between two times, in Unix nanoseconds, may be in the range.
 func (m *Matcher) InRange(start, end int64) bool { return start < m.To && end >= m.From }
 
-// MayMatch reports whether records between two times, with these counts by level,
-// can match at all.
+// MayMatch reports whether records between two times, in Unix nanoseconds, with these counts by level may match.
 func (m *Matcher) MayMatch(start, end int64, levels record.Counts) bool {
 	return m.InRange(start, end) && m.Levels.Count(levels) > 0
 }
 
-// MayMatchOrigin reports whether records of an instance of a service can match.
+// MayMatchOrigin reports whether records of an instance of a service may match.
 func (m *Matcher) MayMatchOrigin(service, instance string) bool {
 	return m.origins.mayHold(service, instance)
 }
 
-// Instanced reports whether a condition uses records' instances.
+// Instanced reports whether a condition uses the instances of records.
 func (m *Matcher) Instanced() bool {
 	return m.Selection.Records != nil && m.Selection.Records.Instanced || slices.ContainsFunc(m.Where, (*where.Program).Instanced)
 }
 
-// Checks are the columns to check in each record, beside its message.
+// Checks are the checks that each record of a block needs in addition to those of its message.
 type Checks struct {
 	Time, Level, Source bool
-	Service             string // of all the block's records
-	// Instance is that of all the block's records, unless InstanceAt returns that of the record which starts at an
-	// offset of the text. It is called in the order of records, for some of them.
+	Service             string // of all records of the block
+	// Instance is the instance of all records of the block. If InstanceAt is set, it returns the instance of the record at
+	// an offset of the text instead; it is called with ascending offsets.
 	Instance   string
 	InstanceAt func(start int) string
-	// Fields are those of the block's segment; nil is those of auto.
+	// Fields are the conditions for the parser of the block's segment; nil is the parser auto.
 	Fields *Fields
 }
 
-// ChecksFor are the checks that a block's metadata do not settle for all its records.
+// ChecksFor returns the checks that a block's metadata do not settle for all its records.
 func (m *Matcher) ChecksFor(b *segment.Block, service, instance string) Checks {
 	return Checks{
 		Time:     b.Start < m.From || b.End >= m.To,
@@ -165,8 +163,8 @@ func (m *Matcher) ChecksFor(b *segment.Block, service, instance string) Checks {
 	}
 }
 
-// FieldsOf are the conditions for messages of a segment whose metadata has a parser: that of the
-// selection instead, if it has one. They are made once a parser. Safe for concurrent use.
+// FieldsOf returns the conditions for the messages of a segment, by the parser in its metadata. The selection's parser, if
+// set, takes precedence. The result is cached by parser.
 func (m *Matcher) FieldsOf(stored string) *Fields {
 	if m.Selection.Parser != nil {
 		stored = m.Selection.Parser.String()
@@ -176,13 +174,13 @@ func (m *Matcher) FieldsOf(stored string) *Fields {
 	})
 }
 
-// AllChecks are the checks of records of which only the service and the instance are known.
+// AllChecks returns the checks of records of which only service and instance are known.
 func (m *Matcher) AllChecks(service, instance string) Checks {
 	return Checks{Time: true, Level: true, Source: len(m.Selection.Sources) > 0, Service: service, Instance: instance}
 }
 
-// LevelsSuffice reports whether the counts by level of records between two times determine
-// how many of them match.
+// LevelsSuffice reports whether, for records between two times in Unix nanoseconds, their counts by level determine how many
+// match.
 func (m *Matcher) LevelsSuffice(start, end int64) bool {
 	return start >= m.From && end < m.To && m.TimeAndLevelOnly()
 }

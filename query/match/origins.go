@@ -7,13 +7,13 @@ import (
 	"logstow/field/where"
 )
 
-// origins find out which instances of services expressions can be true of. Safe for concurrent use.
+// origins decides for which instances of services expressions may be true. Safe for concurrent use.
 type origins struct {
 	mu   sync.Mutex
 	each []func(service, instance string) bool
 }
 
-// newOrigins returns nil if the expressions can be true of all.
+// newOrigins returns nil if the expressions may be true for every instance.
 func newOrigins(programs []*where.Program) *origins {
 	o := &origins{}
 	for _, p := range programs {
@@ -27,7 +27,7 @@ func newOrigins(programs []*where.Program) *origins {
 	return o
 }
 
-// mayHold reports whether all expressions can be true of records of an instance of a service.
+// mayHold reports whether all expressions may be true for records of an instance of a service.
 func (o *origins) mayHold(service, instance string) bool {
 	if o == nil {
 		return true

@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// compileRegexp compiles an expression, together with a literal that every text
-// it matches contains; the literal is empty if none is found.
+// compileRegexp compiles an expression. It also returns a literal that every matching text contains, empty if none is found.
 func compileRegexp(expr string, fold bool) (*regexp.Regexp, Literal, error) {
 	re, err := regexp.Compile(expr)
 	if err == nil && fold {
@@ -26,8 +25,8 @@ func compileRegexp(expr string, fold bool) (*regexp.Regexp, Literal, error) {
 	return re, NewLiteral(text, fold, false), nil
 }
 
-// requiredText is the longest text that everything matched by tree contains, and
-// whether its ASCII letters match in either case.
+// requiredText returns the longest text found that every match of tree contains, and whether the case of its ASCII letters is
+// ignored.
 func requiredText(tree *syntax.Regexp) (text []byte, fold bool) {
 	switch tree.Op {
 	case syntax.OpLiteral:
@@ -49,9 +48,8 @@ func requiredText(tree *syntax.Regexp) (text []byte, fold bool) {
 	return text, fold
 }
 
-// longestExact is the longest part of a literal whose bytes a match must contain.
-// The replacement character also matches bytes that are not UTF-8; a letter
-// that folds to others outside ASCII (k and the Kelvin sign) has several forms.
+// longestExact returns the longest part of a literal whose bytes every match contains. It excludes the replacement character,
+// which also matches bytes that are not UTF-8, and letters that fold to others outside ASCII (k and the Kelvin sign).
 func longestExact(runes []rune, fold bool) []byte {
 	var best, part []byte
 	for _, r := range runes {
@@ -67,7 +65,7 @@ func longestExact(runes []rune, fold bool) []byte {
 	return best
 }
 
-// foldsInASCII reports whether all forms of r under case folding are ASCII, or r has one form only.
+// foldsInASCII reports whether all letters that r folds to, r included, are ASCII, or r folds to no other letter.
 func foldsInASCII(r rune) bool {
 	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
 		if f > unicode.MaxASCII || r > unicode.MaxASCII {
@@ -77,7 +75,7 @@ func foldsInASCII(r rune) bool {
 	return true
 }
 
-// RequiredLiteral is a literal that every text which a regular expression matches contains; not ok if none is found.
+// RequiredLiteral returns a literal that every match of a regular expression contains; not ok if none is found.
 func RequiredLiteral(expr string) (Literal, bool) {
 	tree, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {

@@ -12,17 +12,16 @@ import (
 	"logstow/record"
 )
 
-// Stage is a condition that rejects candidates: records in which the search found the
-// anchor. They are in the order of their checks; StageInside and StagePattern are one check.
+// Stage is a condition that rejects candidates, the records that are checked after the search for the anchor.
 type Stage uint8
 
-// The stages, in the order of their checks.
+// The stages, in the order of their checks. StagePattern and StageInside are one check.
 const (
 	StageTime Stage = iota
 	StageLevel
 	StageSource
 	StagePattern
-	// StageInside rejects records that contain a pattern only inside of a longer identifier.
+	// StageInside rejects records that contain a pattern only inside a longer identifier.
 	StageInside
 	// StageIDs rejects records without any of the identifiers.
 	StageIDs
@@ -35,30 +34,29 @@ const (
 	Stages
 )
 
-// Rejections are numbers of candidates by the stage that rejected them.
+// Rejections counts candidates by the stage that rejected them.
 type Rejections [Stages]uint64
 
-// Scanner searches blocks for one goroutine.
+// Scanner searches blocks. Not safe for concurrent use.
 type Scanner struct {
 	m           *Matcher
 	checks      Checks
 	message     []byte         // scratch: a message of several lines as logged
 	lower       []byte         // scratch: a block in lower case
-	lastSource  []byte         // the last source looked at
-	lastMatches bool           // and whether it matches
-	broken      int            // lines of the block that are no records
-	at          int            // where in the block the record starts that is looked at
-	columns     record.Columns // of the record that matched last
+	ids         []byte         // scratch: a message in lower case
+	lastSource  []byte         // the last source checked
+	lastMatches bool           // whether lastSource matches
+	broken      int            // number of lines of the block that are not records
+	at          int            // offset in the block of the current record
+	columns     record.Columns // of the last match
 	// rejected counts the candidates that did not match.
-	rejected Rejections
-	ids      []byte // scratch: text in lower case, for the search of identifiers
-	// templates are those of the selection.
+	rejected  Rejections
 	templates []*patterns.Matcher
 	where     []*where.Evaluator
 	records   RecordMatcher // nil if there is no condition
 	record    where.Record
 	splitter  *parse.Splitter
-	// splitters find the fields of messages, by their parser.
+	// splitters has a splitter of the fields of all expressions for each parser.
 	splitters map[*Fields]*parse.Splitter
 }
 
@@ -74,9 +72,9 @@ func NewScanner(m *Matcher) *Scanner {
 	return s
 }
 
-// Scan calls found for every matching record of a block's text, in order, with
-// its place in text (without the newline) and its columns, which are valid until found
-// returns. Lines that are no records are an error; the other records are searched.
+// Scan calls found for every matching record of a block's text, in order, with its start and end in text (without the
+// newline) and its columns, which are valid until found returns. If lines are not records, Scan searches the others and
+// returns an error.
 func (s *Scanner) Scan(text []byte, c Checks, found func(start, end int, columns *record.Columns)) error {
 	s.broken = 0
 	if err := s.prepare(c); err != nil {
@@ -127,7 +125,7 @@ func (s *Scanner) Scan(text []byte, c Checks, found func(start, end int, columns
 	return nil
 }
 
-// prepare makes the evaluators of the expressions, and what finds the fields.
+// prepare sets the checks, and makes the evaluators of the expressions and the splitter of the fields.
 func (s *Scanner) prepare(c Checks) error {
 	if c.Fields == nil {
 		c.Fields = s.m.FieldsOf("")
@@ -154,8 +152,8 @@ func (s *Scanner) prepare(c Checks) error {
 	return nil
 }
 
-// Match splits one stored record and reports whether it matches; continued is set if it has
-// more than one line. The columns of a line that is no record are empty.
+// Match splits one stored record and reports whether it matches; continued is set if it has more than one line. The columns
+// are empty if line is not a record.
 func (s *Scanner) Match(line []byte, c Checks, continued bool) (record.Columns, bool, error) {
 	if err := s.prepare(c); err != nil {
 		return record.Columns{}, false, err
@@ -171,11 +169,11 @@ func (s *Scanner) TakeRejections() Rejections {
 	return taken
 }
 
-// Shrink drops the buffers that are as large as a block.
+// Shrink drops the buffers that may be as large as a block.
 func (s *Scanner) Shrink() { s.lower, s.ids = nil, nil }
 
-// matches splits a stored record and reports whether it matches. The anchor does not occur
-// in it before hit. continued is set if it has more than one line.
+// matches splits a stored record and reports whether it matches. hit is the offset of the first anchor in it; continued is
+// set if it has more than one line.
 func (s *Scanner) matches(line []byte, hit int, continued bool) (f record.Columns, ok bool) {
 	m := s.m
 	f, ok = record.Split(line)
@@ -196,7 +194,7 @@ func (s *Scanner) matches(line []byte, hit int, continued bool) (f record.Column
 		s.message = record.AppendMessage(s.message[:0], message)
 		message = s.message
 	} else if len(m.Required) == 1 && len(m.regexps)+len(m.Where)+len(s.templates)+len(m.Selection.Hints) == 0 {
-		// The only literal is the anchor: it does not occur before the hit.
+		// The only literal is the anchor, so it does not occur before hit.
 		from = max(0, hit-(len(line)-len(message)))
 	}
 	for i := range m.Required {
@@ -267,7 +265,7 @@ func (s *Scanner) matchesWhere(line []byte, f *record.Columns, message []byte) b
 	return true
 }
 
-// instance is that of the record that is looked at.
+// instance returns the instance of the current record.
 func (s *Scanner) instance() string {
 	if s.checks.InstanceAt != nil {
 		return s.checks.InstanceAt(s.at)
@@ -275,7 +273,7 @@ func (s *Scanner) instance() string {
 	return s.checks.Instance
 }
 
-// matchesSource reports whether a source is selected; most records have the source of the one before.
+// matchesSource reports whether a source is selected. It caches the last source, which most records repeat.
 func (s *Scanner) matchesSource(source []byte) bool {
 	if s.lastSource == nil || !bytes.Equal(source, s.lastSource) {
 		s.lastSource = append(s.lastSource[:0], source...)

@@ -1,8 +1,8 @@
-// Package match finds the records of a block of text that a query selects. A [Selection] is
-// compiled once, to a [Matcher]; each goroutine searches with a [Scanner] of its own.
+// Package match finds the records of a block of text that a query selects. A [Selection] is compiled once to a [Matcher];
+// each goroutine searches with its own [Scanner].
 //
-// A scanner looks for one literal that every match contains, where there is one, and splits and
-// checks only the records around it.
+// If every match contains a literal, the scanner searches the block for this anchor, and splits and checks only the records
+// that contain it.
 package match
 
 import (
@@ -37,22 +37,23 @@ type Selection struct {
 	// that is one identifier (see [logstow/filter/token.Whole]) must occur as a whole token,
 	// unless Substring is set.
 	Patterns []string
-	// IDs are texts of which a message must contain at least one, each by the rule of Patterns; none
-	// is no condition. There may be many: they are searched together. None is empty or has a newline.
+	// IDs are texts of which a message must contain at least one, each by the rule of Patterns. There may be many: they are
+	// searched in one pass. They must not be empty or contain a newline.
 	IDs []string
 	// Regexps are regular expressions in the syntax of package regexp that a
 	// message must match, all of them. ^ and $ are the message's ends.
 	Regexps []string
 	// Excludes are texts that a message must not contain, by the rule of Patterns.
 	Excludes []string
-	// Templates are templates that a message must match, all of them: texts with <_> for anything,
-	// of messages as package [logstow/query/patterns] counts them. The case of letters counts.
+	// Templates are templates that a message must match, all of them: texts in which <_> stands for anything, as package
+	// [logstow/query/patterns] returns them. The case of letters counts.
 	Templates []string
-	// Hints are texts that the wanted messages contain: what has none of one of them may be left out. They are no condition.
+	// Hints are texts that the caller wants all messages to contain. They may exclude records without one of them, but
+	// need not: they are an optimization, not a condition.
 	Hints []Hint
-	// Columns is a condition on columns that leaves blocks out; nil is none. It is no condition on the records of the others.
+	// Columns excludes blocks by their columns; nil excludes none. It is not a condition on the records of other blocks.
 	Columns *BlockFilter
-	// Records is a condition on records beside the others; nil is none.
+	// Records is an additional condition on records; nil is none.
 	Records *RecordFilter
 	// Where are expressions that must be true for a record, all of them, in the
 	// language of package [logstow/field/where]; times in them are relative to Now.
@@ -70,10 +71,10 @@ type Selection struct {
 	Newest bool
 }
 
-// Hint is a text in the fields of a message, as it is or with characters written as \u escapes.
+// Hint is a text in the fields of a message, verbatim or with characters written as \u escapes.
 type Hint struct {
 	Text string
-	// Whole is set if the text is not a part of a longer token.
+	// Whole is set if the text is a whole token.
 	Whole bool
 }
 
@@ -133,10 +134,10 @@ func (s *Selection) matchesSource(source string) bool {
 	return slices.ContainsFunc(s.Sources, func(glob string) bool { return doublestar.MatchUnvalidated(glob, source) })
 }
 
-// IsGlob reports whether a service of a selection is a glob.
+// IsGlob reports whether an element of Services is a glob.
 func IsGlob(s string) bool { return strings.ContainsAny(s, `*?[{\`) }
 
-// Nanos is t in Unix nanoseconds, clamped to their range (the years 1678 to 2261).
+// Nanos converts t to Unix nanoseconds, clamped to their range (years 1678 to 2262).
 func Nanos(t time.Time) int64 {
 	switch {
 	case t.Before(time.Unix(0, math.MinInt64)):
