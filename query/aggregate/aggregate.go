@@ -1,13 +1,12 @@
 // Package aggregate computes functions of groups of records: the engine of logq stats --compute.
 //
-// An [Aggregation] is made of a [Spec]; it names the fields and conditions that it needs of every
-// record. Any number of workers add records, then [Aggregation.Finish] merges what they have. The
-// result does not depend on the number of workers, on which of them gets a record, or on the order:
-// sums are exact (package exact), first and last follow times and sequences, and whether a quantile or
-// a number of different values is approximate depends on the number of a group's values alone.
+// An [Aggregation] is made from a [Spec] and tells which fields and conditions of each record it needs. Any number of workers
+// add records, then [Aggregation.Finish] merges their groups. The result does not depend on the number of workers, on which
+// worker gets a record, or on the order of records: sums are exact (package exact), first and last follow times and sequences,
+// and whether a quantile or a number of distinct values is approximate depends only on the number of values in its group.
 //
-// Groups that exceed the memory are written to temporary files as sorted runs (package spill), which
-// are merged at the end; none is dropped.
+// Groups that exceed the memory are written to temporary files as sorted runs (package spill), which are merged at the end.
+// No group is dropped.
 package aggregate
 
 import (
@@ -22,22 +21,23 @@ import (
 // DefaultMemory is the default of [Options.Memory].
 const DefaultMemory = 256 << 20
 
-// Options are the means of an aggregation.
+// Options limit the resources of an aggregation.
 type Options struct {
-	// Memory is about the number of bytes that the process may take for the aggregation, garbage
-	// included; 0 is DefaultMemory. Little memory makes it slow, not wrong.
+	// Memory is the approximate memory in bytes that the aggregation may use, garbage included; 0 is DefaultMemory. With
+	// less memory the aggregation is slower, but the result is the same.
 	Memory int64
-	// Workers is the number of workers that will add records at the same time, at least 1: they share
-	// the memory.
+	// Workers is the number of workers that add records concurrently and share the memory; at least 1.
 	Workers int
-	// Dir is the directory of temporary files; the system's if it is empty.
+	// Dir is the directory of temporary files; "" is the system's directory.
 	Dir string
 }
 
 const (
-	// Tables take this part of the memory: the garbage collector may let as much garbage accumulate.
+	// tablesPart and sorterPart are the fractions of the memory for tables and the sorter. They leave more than half to
+	// garbage, which may grow as large as the live heap.
 	tablesPart, sorterPart = 5. / 16, 1. / 16
-	minLimit               = 64 << 10
+	// minLimit is the minimum memory of a worker's table in bytes.
+	minLimit = 64 << 10
 )
 
 // Aggregation computes the functions of a Spec. Close it.
@@ -50,7 +50,7 @@ type Aggregation struct {
 	result  *Result
 }
 
-// New makes an aggregation. Errors are about the Spec.
+// New makes an aggregation. It returns an error if the Spec is invalid.
 func New(spec Spec, options Options) (*Aggregation, error) {
 	p, err := newPlan(spec)
 	if err != nil {
@@ -63,25 +63,22 @@ func New(spec Spec, options Options) (*Aggregation, error) {
 	return &Aggregation{plan: p, options: options}, nil
 }
 
-// Fields are the fields that [Record.Values] must have, in this order, each once.
+// Fields returns the distinct fields that [Record.Values] must have, in this order.
 func (a *Aggregation) Fields() []field.Name { return slices.Clone(a.plan.fields) }
 
-// Conditions are the functions whose Expr [Record.Holds] must have, in this order: one for each
-// different text.
+// Conditions returns the functions whose Expr [Record.Holds] must have, in this order: one for each distinct Expr.
 func (a *Aggregation) Conditions() []Function { return slices.Clone(a.plan.conditions) }
 
-// Ordered reports whether [Record.Sequence] matters.
+// Ordered reports whether [Record.Sequence] is needed.
 func (a *Aggregation) Ordered() bool { return a.plan.ordered }
 
-// Timed reports whether [Record.Time] matters: for a time step, first and last, and for a rate without
-// a range.
+// Timed reports whether [Record.Time] is needed: for a time step, first and last, and for a rate without a range.
 func (a *Aggregation) Timed() bool {
 	return a.plan.step >= 0 || a.plan.ordered || !a.plan.bounded() &&
 		slices.ContainsFunc(a.plan.Compute, func(f Function) bool { return f.Kind == Rate })
 }
 
-// CountsOnly reports whether all functions are of the number of records alone, so that
-// [Worker.AddCount] may be used.
+// CountsOnly reports whether all functions only count records, so that [Worker.AddCount] may be used.
 func (a *Aggregation) CountsOnly() bool {
 	return !slices.ContainsFunc(a.plan.stats, func(s stat) bool { return s.kind != holds })
 }
@@ -96,8 +93,8 @@ func (a *Aggregation) Worker() *Worker {
 	return w
 }
 
-// Finish merges what the workers have. No worker may be used afterwards, and it is called once. The
-// result is valid until Close.
+// Finish merges the groups of the workers. It must be called once, and no worker may be used afterwards. The result is valid
+// until Close.
 func (a *Aggregation) Finish(ctx context.Context) (*Result, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -1,24 +1,23 @@
 package aggregate
 
-// arena hands out memory that is freed at once: slabs without pointers, which the garbage collector
-// does not scan.
+// arena allocates memory that is freed all at once, in slabs without pointers, which the garbage collector does not scan.
 type arena struct {
 	slabs    [][]byte
-	slab     int // the one in use
+	slab     int // index of the current slab
 	free     int // offset of free memory in it
 	slabSize int
-	// bytes is the size of the slabs up to the one in use.
+	// bytes is the size of the slabs up to the current one.
 	bytes int64
 }
 
-// ref is an address in an arena: slab and offset / 8. 0 is none.
+// ref is an address in an arena: the index of a slab, and the offset in it divided by 8. 0 is nil.
 type ref uint32
 
 const (
 	offsetBits  = 17
 	maxSlabSize = 8 << offsetBits
 	minSlabSize = 16 << 10
-	// maxArena is half of what can have an address: a record may exceed a limit.
+	// maxArena is half of the memory that a ref can address, because records may exceed the limit before a spill.
 	maxArena = maxSlabSize << (32 - offsetBits) / 2
 )
 
@@ -28,7 +27,7 @@ func newArena(limit int64) *arena {
 	return a
 }
 
-// reset frees all memory. Slabs of the usual size are used again.
+// reset frees all memory. It keeps slabs of the usual size for reuse.
 func (a *arena) reset() {
 	kept := a.slabs[:0]
 	for _, slab := range a.slabs {
@@ -41,10 +40,10 @@ func (a *arena) reset() {
 		kept = append(kept, make([]byte, a.slabSize))
 	}
 	a.slabs, a.slab, a.bytes = kept, 0, int64(a.slabSize)
-	a.free = 8 // ref 0 is none
+	a.free = 8 // ref 0 is nil
 }
 
-// alloc is n zero bytes.
+// alloc allocates n bytes, which are zero.
 func (a *arena) alloc(n int) ref {
 	n = (n + 7) &^ 7
 	if a.free+n > len(a.slabs[a.slab]) {
@@ -56,7 +55,7 @@ func (a *arena) alloc(n int) ref {
 	return r
 }
 
-// next goes on with a slab of at least n bytes.
+// next makes a slab of at least n bytes the current one.
 func (a *arena) next(n int) {
 	a.slab++
 	a.free = 0
@@ -64,7 +63,7 @@ func (a *arena) next(n int) {
 		slab := make([]byte, max(n, a.slabSize))
 		if a.slab == len(a.slabs) {
 			a.slabs = append(a.slabs, slab)
-		} else { // the usual one at this place is used later
+		} else { // keep the slab of the usual size for later
 			a.slabs = append(a.slabs, a.slabs[a.slab])
 			a.slabs[a.slab] = slab
 		}
@@ -72,5 +71,5 @@ func (a *arena) next(n int) {
 	a.bytes += int64(len(a.slabs[a.slab]))
 }
 
-// at is the memory from an address to the end of its slab.
+// at returns the memory from an address to the end of its slab.
 func (a *arena) at(r ref) []byte { return a.slabs[r>>offsetBits][(r&(1<<offsetBits-1))*8:] }

@@ -11,48 +11,49 @@ import (
 	"logstow/query/aggregate/exact"
 )
 
-// Batch has records of a block by columns. If their times matter, the range of the Spec is bounded, and all are in it.
+// Batch has the records of a block by columns. If the Spec needs times, its range must be bounded and contain all records.
 type Batch struct {
-	// Records is their number; those are added for which Selected is set, all if it is nil.
+	// Records is the number of records. Those with Selected set are added; all if Selected is nil.
 	Records  int
 	Selected []bool
-	// Fields are the values of [Aggregation.Fields], in that order.
+	// Fields are the pages of [Aggregation.Fields], in that order.
 	Fields []*columns.Page
-	// Runs are the times of the records, from the second Base on, in Unix seconds; nil if times do not matter.
-	// They suffice for steps of whole seconds.
+	// Runs are the times of the records in seconds since Base, which is in Unix seconds; nil if times are not needed. Time
+	// steps must be whole seconds.
 	Runs []columns.Run
 	Base int64
-	// Holds are the truth of [Aggregation.Conditions], in that order.
+	// Holds report, for each of [Aggregation.Conditions], whether it is true for a record.
 	Holds []func(record int) bool
 }
 
-// maxCodes is the number of combinations of keys up to which the records of a batch are added by group.
+// maxCodes is the maximum number of combinations of keys with which the records of a batch are added by group.
 const maxCodes = 1 << 14
 
-// Batcher adds batches to a worker, and has the buffers to do it. It is for one goroutine.
+// Batcher adds batches to a worker. It has the buffers for that. Not safe for concurrent use.
 type Batcher struct {
 	*Worker
 	record Record
 	text   []byte
-	// codes are the combinations of keys of the records; nil if there is one. total is their number.
+	// codes has the combination of keys of each record; nil if there is only one. total is the number of combinations.
 	codes []uint16
 	total int
-	// rows are all numbers of records, order those of a step that are selected, sorted the same by code, and ends
-	// where each code ends in it.
+	// rows are the indexes of all records, order the selected ones of a step, sorted the same in order of their code. ends
+	// has the end of each code in sorted.
 	ends        []uint32
 	tally       tally
 	order, rows []uint32
 	sorted      []uint32
-	// entries are the entries, of the fields that are read as numbers.
+	// entries has the entries of the pages of fields that are read as numbers, by field.
 	entries []entryNumbers
 
-	// What is known of the field of an index, -1 for none, in the records of a group: how many have each entry, and
-	// those whose value is in the planes; once they are summed their least, their greatest and their sum.
-	of             int
-	counts         [columns.MaxEntries]uint32
-	inPlane, some  []uint32
-	summed         bool
-	low, high, sum int64
+	// counted is the field whose values in the records of the current group are counted, -1 for none: counts is the number
+	// of records with each entry, inPlane the records whose value is in Numbers, buffer memory for it. If summed is set, low,
+	// high and sum are of these numbers; sum may have overflowed.
+	counted         int
+	counts          [columns.MaxEntries]uint32
+	inPlane, buffer []uint32
+	summed          bool
+	low, high, sum  int64
 }
 
 // NewBatcher makes a batcher.
@@ -60,14 +61,13 @@ func NewBatcher(w *Worker) *Batcher {
 	return &Batcher{Worker: w, entries: make([]entryNumbers, len(w.fields))}
 }
 
-// entryNumbers are the entries of a page as numbers.
+// entryNumbers are the entries of a page as numbers; is has false for entries that are not numbers.
 type entryNumbers struct {
 	number [columns.MaxEntries]exact.Number
 	is     [columns.MaxEntries]bool
 }
 
-// AddBatch adds records; first and last are not computed of batches. An error is as that of
-// [Worker.Add].
+// AddBatch adds the records of a batch. The aggregation must not be [Aggregation.Ordered]. Errors are those of [Worker.Add].
 func (x *Batcher) AddBatch(b *Batch) error {
 	if !x.encodeKeys(b) {
 		return x.addRows(b)
@@ -124,8 +124,7 @@ func (x *Batcher) addRows(b *Batch) error {
 	return nil
 }
 
-// encodeKeys numbers the combinations of keys; it is not ok if they are too many, or a key is a number of the
-// planes.
+// encodeKeys sets codes. It is not ok if there are too many combinations of keys, or if a page of a key has numbers.
 func (x *Batcher) encodeKeys(b *Batch) bool {
 	x.total, x.codes = 1, x.codes[:0]
 	for k := range x.By {
@@ -152,7 +151,7 @@ func (x *Batcher) encodeKeys(b *Batch) bool {
 	return true
 }
 
-// readEntries reads the entries of the fields that are to be numbers, and counts values that are none.
+// readEntries sets entries, and counts values that should be numbers and are not.
 func (x *Batcher) readEntries(b *Batch) {
 	for _, i := range x.numeric {
 		page, e := b.Fields[i], &x.entries[i]
@@ -184,7 +183,7 @@ func (x *Batcher) readEntries(b *Batch) {
 // isPresent reports whether a value is neither missing nor null.
 func isPresent(v field.Value) bool { return v.Kind != field.Missing && v.Kind != field.Null }
 
-// addStep adds the records from one on up to another, which are of one time step, by code.
+// addStep adds the records from one index to another, which are in one time step, by code.
 func (x *Batcher) addStep(b *Batch, start int64, from, end int) error {
 	rows := x.rows[from:end]
 	if len(x.stats) == 0 {
@@ -236,7 +235,7 @@ func (x *Batcher) addStep(b *Batch, start int64, from, end int) error {
 	return nil
 }
 
-// addCounts is addStep where only the number of records matters.
+// addCounts is addStep for functions that only count records.
 func (x *Batcher) addCounts(b *Batch, start int64, from, end int) error {
 	x.ends = slices.Grow(x.ends[:0], x.total)[:x.total]
 	clear(x.ends)
@@ -268,9 +267,9 @@ func (x *Batcher) addCounts(b *Batch, start int64, from, end int) error {
 	return nil
 }
 
-// addGroup adds the n records of one step and code; records are their numbers, which only stats need.
+// addGroup adds the n records of one step and code. records are their indexes, nil if there are no stats.
 func (x *Batcher) addGroup(b *Batch, start int64, code int, n uint64, records []uint32) error {
-	if err := x.makeRoom(); err != nil {
+	if err := x.spillIfFull(); err != nil {
 		return err
 	}
 	rec := &x.record
@@ -298,7 +297,7 @@ func (x *Batcher) addGroup(b *Batch, start int64, code int, n uint64, records []
 	}
 	state := x.table.state(group)
 	addUint(state, n)
-	x.of = -1
+	x.counted = -1
 	for i := range x.stats {
 		x.addStatOf(b, &x.stats[i], state[x.stats[i].offset:], records)
 	}
@@ -318,7 +317,7 @@ func (x *Batcher) addStatOf(b *Batch, s *stat, state []byte, records []uint32) {
 		return
 	}
 	page := b.Fields[s.input]
-	if x.of != s.input {
+	if x.counted != s.input {
 		x.count(page, s.input, records)
 	}
 	counts := x.counts[:len(page.Entries)]
@@ -337,9 +336,9 @@ func (x *Batcher) addStatOf(b *Batch, s *stat, state []byte, records []uint32) {
 	}
 }
 
-// count counts the records of a group by the entries of a field, and finds those whose value is in the planes.
+// count counts the records of a group by the entries of a field, and finds those whose value is in Numbers.
 func (x *Batcher) count(page *columns.Page, input int, records []uint32) {
-	x.of, x.summed, x.inPlane = input, false, nil
+	x.counted, x.summed, x.inPlane = input, false, nil
 	counts := x.counts[:len(page.Entries)]
 	clear(counts)
 	switch {
@@ -360,17 +359,17 @@ func (x *Batcher) count(page *columns.Page, input int, records []uint32) {
 	case int(counts[page.Plane]) == len(records):
 		x.inPlane = records
 	default:
-		x.some = x.some[:0]
+		x.buffer = x.buffer[:0]
 		for _, i := range records {
 			if int(page.IDs[i]) == page.Plane {
-				x.some = append(x.some, i)
+				x.buffer = append(x.buffer, i)
 			}
 		}
-		x.inPlane = x.some
+		x.inPlane = x.buffer
 	}
 }
 
-// addDistinct adds the different values of the records that were counted.
+// addDistinct adds the distinct values of the records that were counted.
 func (x *Batcher) addDistinct(page *columns.Page, state []byte, counts []uint32) {
 	add := func(text []byte) {
 		hi, lo := metro.Hash128(text, hashSeed)
@@ -402,7 +401,7 @@ func (x *Batcher) addNumbers(s *stat, state []byte, v exact.Number, n uint32) {
 	}
 }
 
-// addPlane adds the numbers of the records that were counted.
+// addPlane adds the numbers of the records in inPlane.
 func (x *Batcher) addPlane(s *stat, state []byte, numbers *columns.Numbers) {
 	if !x.summed {
 		x.summed = true
@@ -410,7 +409,7 @@ func (x *Batcher) addPlane(s *stat, state []byte, numbers *columns.Numbers) {
 		for _, i := range x.inPlane {
 			v := numbers.Values[i]
 			x.low, x.high = min(x.low, v), max(x.high, v)
-			x.sum += v // may overflow: then it is not used
+			x.sum += v
 		}
 	}
 	switch n := int64(len(x.inPlane)); {
@@ -426,9 +425,9 @@ func (x *Batcher) addPlane(s *stat, state []byte, numbers *columns.Numbers) {
 	}
 }
 
-// addEach adds the numbers of the records that were counted one by one.
+// addEach adds the numbers of the records in inPlane one by one.
 func (x *Batcher) addEach(s *stat, state []byte, numbers *columns.Numbers) {
-	const exactDigits = 1 << 53 // both sides of the division are exact
+	const exactDigits = 1 << 53 // a float64 has these integers exactly
 	unit := math.Pow10(numbers.Scale)
 	floats := s.kind == values && x.low >= -exactDigits && x.high <= exactDigits
 	for _, i := range x.inPlane {

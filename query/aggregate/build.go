@@ -41,19 +41,19 @@ func (r *Result) build(ctx context.Context) error {
 	return nil
 }
 
-// top are the keys other than the step of the first groups, ranked over the whole range.
+// top returns the first groups, ranked over the whole range, by their keys other than the step.
 func (r *Result) top(ctx context.Context) (map[string]bool, error) {
 	sorter := spill.NewSorter(r.sorter.Dir(), r.sorter.Memory(), r.Limit)
 	kept, err := r.rank(ctx, sorter)
 	return kept, errors.Join(err, sorter.Close())
 }
 
-// rank puts the keys other than the step into a sorter that keeps the first.
+// rank ranks the groups of the keys other than the step with a sorter that keeps only the first ones.
 func (r *Result) rank(ctx context.Context, sorter *spill.Sorter) (map[string]bool, error) {
 	ranked := newSingle(r.plan)
 	put := func(t *table, group ref) error {
 		var k rowKey
-		k.parse(r.plan, t.key(group), t.flags(group), false) // only the others are there
+		k.parse(r.plan, t.key(group), t.flags(group), false) // the key has neither step nor pivot
 		k.stepped = false
 		r.Groups++
 		r.sortKey = r.appendSortKey(r.sortKey[:0], &k, r.finish(t, group, r.To-r.From))
@@ -88,7 +88,7 @@ func (r *Result) rank(ctx context.Context, sorter *spill.Sorter) (map[string]boo
 	return kept, errors.Join(err, first.Close())
 }
 
-// makeColumns makes the columns, of pivot values in the order of their bytes.
+// makeColumns makes the columns; with a pivot key, in bytewise order of its values.
 func (r *Result) makeColumns(b *rowBuilder) {
 	if r.Pivot < 0 {
 		for i, f := range r.Compute {

@@ -14,13 +14,13 @@ type Kind uint8
 const (
 	// Count is the number of records, or of those for which Expr is true.
 	Count Kind = iota
-	// Ratio is the part of the records for which Expr is true, 0 to 1.
+	// Ratio is the fraction of the records for which Expr is true, 0 to 1.
 	Ratio
 	// Rate is the number of records per second.
 	Rate
-	// Share is the part that a group's records are of all, 0 to 1.
+	// Share is the number of a group's records as a fraction of all records, 0 to 1.
 	Share
-	// Sum, Avg, Min, Max and Deviation are those of the numbers of a field; Deviation is that of a
+	// Sum, Avg, Min, Max and Deviation are computed from the numbers of a field; Deviation is the standard deviation of a
 	// population.
 	Sum
 	Avg
@@ -29,7 +29,7 @@ const (
 	Deviation
 	// Quantile is a number of a field by nearest rank: sorted number ceil(q·n), the minimum at 0.
 	Quantile
-	// Distinct is the number of different values of a field.
+	// Distinct is the number of distinct values of a field.
 	Distinct
 	// First and Last are a field's values in the first and last record that has one.
 	First
@@ -38,14 +38,14 @@ const (
 
 // Function is an item of --compute.
 type Function struct {
-	// Header is the item as typed, or its name behind "as".
+	// Header is the name after "as", or the item as typed.
 	Header string
 	Kind   Kind
-	// Expr is the text of the condition of Count (may be empty) and Ratio, ExprAt its first
-	// character in the flag's value, from 1.
+	// Expr is the text of the condition of Count (may be empty) and Ratio, ExprAt the position of its first character in
+	// the flag's value, from 1.
 	Expr   string
 	ExprAt int
-	// Field is what the functions of a field are computed of.
+	// Field is the field of a function of a field.
 	Field field.Name
 	// Q is the quantile, 0 to 1, as a fraction.
 	Q     Fraction
@@ -55,12 +55,12 @@ type Function struct {
 // Fraction is a number from 0 to 1: Num / Den.
 type Fraction struct{ Num, Den uint64 }
 
-// functionNames are those of all functions, as a mistyped one is compared with them.
+// functionNames returns the names of all functions, for suggestions.
 func functionNames() []string {
 	return []string{"count", "ratio", "rate", "share", "sum", "avg", "min", "max", "stddev", "p50", "p90", "p95", "p99", "quantile", "distinct", "first", "last"}
 }
 
-// ofField are the functions of a single field.
+// ofField returns the function of a field with a name.
 func ofField(name string) (Kind, bool) {
 	switch name {
 	case "sum":

@@ -8,13 +8,13 @@ import (
 	"logstow/query/aggregate/spill"
 )
 
-// groups are those of all workers, merged. They can be read several times.
+// groups merges the groups of all workers. They can be read several times.
 type groups struct {
 	*plan
 	workers []*Worker
 	// refs are the sorted groups of every worker, if nothing was spilled.
 	refs [][]uint64
-	// total, from, to, ignored and seen are as those of a Worker.
+	// total, from, to, ignored and seen are the combined values of the workers.
 	total    uint64
 	from, to int64
 	ignored  []uint64
@@ -22,7 +22,7 @@ type groups struct {
 	spilled  bool
 }
 
-// newGroups prepares the groups of workers. If any spilled, all do: the memory is needed for the result.
+// newGroups prepares the groups of workers. If any worker has spilled, all spill, because the result needs the memory.
 func newGroups(p *plan, workers []*Worker) (*groups, error) {
 	g := &groups{plan: p, workers: workers, ignored: make([]uint64, len(p.fields)), seen: make([]bool, len(p.fields))}
 	for i, w := range workers {

@@ -15,7 +15,7 @@ import (
 // item is one item of a list as typed, or a part of one.
 type item struct{ list.Item }
 
-// unknown is the error of a name that is none of candidates.
+// unknown returns the error of a name that is not among candidates.
 func (i item) unknown(kind, name string, candidates []string) error {
 	err := i.Errorf(0, "unknown %s %q", kind, name)
 	if near := suggest.DidYouMean(name, candidates); near != "" {
@@ -24,7 +24,7 @@ func (i item) unknown(kind, name string, candidates []string) error {
 	return hint.Wrap(err, "known: %s", strings.Join(candidates, ", "))
 }
 
-// slice is a part of the item.
+// slice returns a part of the item.
 func (i item) slice(from, to int) item { return item{i.Slice(from, to)} }
 
 // parseLists calls parse with every item of the lists that are the values of a flag.
@@ -53,7 +53,7 @@ func (i item) split() ([]item, error) {
 	return items, err
 }
 
-// unquote is quoted text without quotes.
+// unquote removes the quotes and escapes of quoted text.
 func unquote(s string) (string, bool) {
 	if len(s) < 2 || list.QuotedEnd(s) != len(s) {
 		return "", false
@@ -74,7 +74,7 @@ func unquote(s string) (string, bool) {
 	return text, err == nil
 }
 
-// cutCall takes NAME(ARGUMENTS) apart; call is not set for an item without brackets.
+// cutCall splits NAME(ARGUMENTS); call is not set for an item without brackets.
 func (i item) cutCall() (name string, arguments item, call bool, err error) {
 	open := strings.IndexAny(i.Text, "([{\"'`")
 	if open < 0 {
@@ -89,7 +89,7 @@ func (i item) cutCall() (name string, arguments item, call bool, err error) {
 	return strings.TrimRight(i.Text[:open], " \t\n"), i.slice(open+1, len(i.Text)-1), true, nil
 }
 
-// closing is the offset of the bracket that closes the one at open, outside quotes; [list.Split] saw that
+// closing returns the offset of the bracket that closes the one at open, outside quotes. [list.Split] has checked that
 // brackets match.
 func closing(s string, open int) int {
 	depth := 0
@@ -125,10 +125,10 @@ func (i item) name() (field.Name, error) {
 	return n, nil
 }
 
-// at is an error about the whole item.
+// at returns an error about the whole item.
 func (i item) at(err error) error { return hintOf(i.Errorf(0, "%v", err), err) }
 
-// hintOf is an error with the hint of another one, if that has any.
+// hintOf adds the hint of another error to err, if it has one.
 func hintOf(err, other error) error {
 	if advice := hint.Of(other); advice != "" {
 		return hint.Wrap(err, "%s", advice)

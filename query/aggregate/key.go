@@ -15,13 +15,13 @@ type Key struct {
 	Header string
 	// Step is the length of time steps; zero if the key is not one.
 	Step field.Step
-	// Field is what records are grouped by, if Step is zero.
+	// Field is the field by which records are grouped, if Step is zero.
 	Field field.Name
-	// Bucket is set for bucket(F) and bucket(F, WIDTH): the key is the lower bound of the bucket that
-	// the field's number is in. Buckets start at 0 and at 1, 2 and 5 times the powers of ten, those of
-	// negative numbers at their negatives; with a Width they start at its multiples.
+	// Bucket is set for bucket(F) and bucket(F, WIDTH): the key is the lower bound of the bucket that contains the number of
+	// the field. With a Width, buckets start at its multiples; otherwise at 0, at 1, 2 and 5 times the powers of ten, and for
+	// negative numbers at their negatives.
 	Bucket bool
-	// Width is that of linear buckets, otherwise 0.
+	// Width is the width of linear buckets, 0 for others.
 	Width exact.Number
 }
 
@@ -53,7 +53,7 @@ func ParseBy(lists []string) ([]Key, error) {
 	return keys, err
 }
 
-// key reads a key, and the name that it is unless it is a bucket.
+// key reads a key; n is its name unless it is a bucket.
 func (i item) key() (k Key, n field.Name, err error) {
 	k.Header = i.Text
 	name, arguments, call, err := i.cutCall()
@@ -93,13 +93,13 @@ func (i item) bucket() (f field.Name, width exact.Number, err error) {
 
 // Order is an item of --sort.
 type Order struct {
-	// Key or Function is an index into what rows are sorted by; the other is -1.
+	// Key is an index into the keys, or Function one into the functions; the other is -1.
 	Key, Function int
 	Descending    bool
 }
 
-// ParseSort parses the values of --sort, each a list of ITEM [asc|desc]: ITEM is the header of a key
-// or a function, or a function as typed before its name. Functions default to desc, keys to asc.
+// ParseSort parses the values of --sort, each a list of ITEM [asc|desc]. ITEM is the header of a key or a function, or a
+// function as typed without its name. Functions default to desc, keys to asc.
 func ParseSort(lists []string, keys []Key, functions []Function) ([]Order, error) {
 	var orders []Order
 	err := parseLists("sort", lists, func(i item) error {
@@ -138,7 +138,7 @@ func (i item) order(keys []Key, functions []Function) (Order, error) {
 	return Order{}, i.unknown("item", name, headers)
 }
 
-// findOrder finds a header, or a function as typed; blanks outside quotes do not matter for the latter.
+// findOrder finds a header, or a function as typed, ignoring blanks outside quotes.
 func findOrder(name string, keys []Key, functions []Function) (Order, bool) {
 	for n, f := range functions {
 		if f.Header == name {
@@ -158,7 +158,7 @@ func findOrder(name string, keys []Key, functions []Function) (Order, bool) {
 	return Order{}, false
 }
 
-// squeeze is text without the blanks outside quotes.
+// squeeze removes the blanks outside quotes.
 func squeeze(s string) string {
 	var b strings.Builder
 	for at := 0; at < len(s); at++ {

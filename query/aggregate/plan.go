@@ -10,31 +10,31 @@ import (
 	"logstow/query/aggregate/exact"
 )
 
-// Spec is what to compute.
+// Spec describes an aggregation.
 type Spec struct {
 	// By are the keys; without any, all records are one group.
 	By []Key
 	// Compute are the functions; none means count.
 	Compute []Function
-	// Sort is the order of the rows; see [Result.Rows] for the order without it, and of equal rows.
+	// Sort is the order of the rows; see [Result.Rows] for the default, and the order of equal rows.
 	Sort []Order
 	// Pivot is the index of the key of By whose values become columns; -1 for none.
 	Pivot int
-	// Limit is the number of rows to keep, or of groups of the keys other than the time step; 0 for all.
+	// Limit is the maximum number of rows, or with a time step and other keys, of groups of the other keys; 0 for all.
 	Limit int
-	// From and To are the range that records are selected from in Unix nanoseconds, To excluded. If both
-	// are 0, the range is from the first record to the last.
+	// From and To are the time range of the records in Unix nanoseconds, To excluded. If both are 0, the range is from the
+	// first record to the last.
 	From, To int64
-	// Zone is that of the time steps; nil is UTC.
+	// Zone is the time zone of the time steps; nil is UTC.
 	Zone *time.Location
 }
 
-// stat is a part of a group's state, at an offset in it: what one or several functions are made of.
+// stat is a part of a group's state from which one or several functions are computed.
 type stat struct {
 	kind    statKind
-	offset  int
+	offset  int  // in the state
 	input   int  // index into Record.Values or Record.Holds
-	squares bool // moments with a sum of squares
+	squares bool // of moments: there is a sum of squares
 }
 
 type statKind uint8
@@ -50,38 +50,38 @@ const (
 	last
 )
 
-// sumSize is the size of a sum in a state: its words, the last one with an index into wide in its upper
-// half.
+// sumSize is the size of a sum in a state: its words. The upper half of the last word is an index into table.wide, from 1; 0 if
+// the sum is not wide.
 const sumSize = 8 * exact.SumWords
 
-// slotSize is the size of a slot in a state: the ref of memory with capacity (4 bytes), length (4)
-// and bytes that may be replaced.
+// slotSize is the size of a slot in a state: the ref of a value of variable length. The value is its capacity (4 bytes), length
+// (4) and bytes.
 const slotSize = 8
 
-// valuesSize is the size of the numbers of a field in a state: the ref of the last chunk of encoded
-// numbers (4 bytes), how many there are (4), and the index of the sketch that replaces them, or 0 (4).
-// A chunk is the ref of the one before (4), used bytes (2), capacity (2), bytes.
+// valuesSize is the size of the numbers of a field in a state: the ref of the last chunk of encoded numbers (4 bytes), their
+// count (4), and the index into table.sketches, from 1, of the sketch that replaces them (4; 0 if there is none). A chunk is the
+// ref of the previous one (4), used bytes (2), capacity (2) and bytes.
 const valuesSize = 16
 
-// distinctSize is the size of the different values of a field in a state: the ref of a hash table (4
-// bytes) and how many values it has (4), sketched if the ref is an index into counters, from 1. The
-// table is its number of slots (8 bytes), then slots of a hash of 128 bits, zero if free.
+// distinctSize is the size of the distinct values of a field in a state: the ref of a hash table and its number of values, of 4
+// bytes each. If the number is sketched, the ref is an index into table.counters instead, from 1. A hash table is its number of
+// slots (8 bytes), then for each slot a hash of 128 bits, zero if free.
 const distinctSize = 8
 
-// plan is a Spec, compiled. It is immutable.
+// plan is a compiled Spec. Immutable.
 type plan struct {
 	Spec
 	fields     []field.Name
 	conditions []Function // one for each different Expr
 	stats      []stat
-	ofFunction []int // index into stats of every function, -1 for those of the number of records
-	width      int   // bytes of a group's state
-	numeric    []int // indexes into fields of those that are read as numbers
+	ofFunction []int // for each function, an index into stats; -1 if it only needs the number of records
+	width      int   // size of a group's state in bytes
+	numeric    []int // indexes into fields: those read as numbers
 	ordered    bool
 
-	keys  []int // indexes into By without step and pivot
+	keys  []int // indexes into By, without step and pivot
 	step  int   // index into By, -1 for none
-	keyOf []int // index into fields of every key of By
+	keyOf []int // for each key of By, an index into fields; -1 for the step
 }
 
 const maxKeys = 32
@@ -133,7 +133,7 @@ func newPlan(spec Spec) (*plan, error) {
 	return p, nil
 }
 
-// field is the index of a field.
+// field returns the index of a field, which is added if it is new.
 func (p *plan) field(f field.Name) int {
 	if i := slices.Index(p.fields, f); i >= 0 {
 		return i
@@ -149,7 +149,7 @@ func (p *plan) number(field int) {
 	}
 }
 
-// function is the index of the stat that a function is made of.
+// function returns the index of the stat of a function, -1 if it only needs the number of records.
 func (p *plan) function(f Function) int {
 	switch f.Kind {
 	case Count, Ratio:
@@ -183,7 +183,7 @@ func (p *plan) function(f Function) int {
 	case Quantile:
 		return p.stat(values, field, valuesSize)
 	}
-	// Sum, Avg, Deviation: of one stat if any function needs the squares.
+	// Sum, Avg and Deviation share a stat, with squares if any function of the field needs them.
 	squares := slices.ContainsFunc(p.Compute, func(o Function) bool { return o.Kind == Deviation && o.Field == f.Field })
 	size := 8 + sumSize
 	if squares {
@@ -194,7 +194,7 @@ func (p *plan) function(f Function) int {
 	return i
 }
 
-// stat is the index of a stat, which is added if it is new.
+// stat returns the index of a stat, which is added if it is new.
 func (p *plan) stat(kind statKind, input, size int) int {
 	if i := slices.IndexFunc(p.stats, func(s stat) bool { return s.kind == kind && s.input == input }); i >= 0 {
 		return i
@@ -207,7 +207,7 @@ func (p *plan) stat(kind statKind, input, size int) int {
 // bounded reports whether the range is given.
 func (p *plan) bounded() bool { return p.From != 0 || p.To != 0 }
 
-// ranksGroups reports whether the limit is one of groups over the whole range, not of rows.
+// ranksGroups reports whether Limit applies to groups over the whole range instead of rows.
 func (p *plan) ranksGroups() bool { return p.Limit > 0 && p.step >= 0 && len(p.keys) > 0 }
 
 // fills reports whether steps without records get a row.

@@ -17,30 +17,29 @@ const MaxColumns = 100
 // ErrColumns is the error of a pivot key with more values than MaxColumns.
 var ErrColumns = errors.New("too many columns")
 
-// Result is what an aggregation computed.
+// Result is the result of an aggregation.
 type Result struct {
 	// Keys are those of the Spec without the pivot key; a row has a value for each.
 	Keys []Key
-	// Columns are the functions, or all of them for every value of the pivot key.
+	// Columns are the functions, repeated for each value of the pivot key if there is one.
 	Columns []Column
-	// Approximate has, for every function, whether a value of it comes from a sketch: quantiles are then
-	// within 1% of a value of that rank, numbers of different values within 2%.
+	// Approximate is set for each function that has a value from a sketch: quantiles are then within 1% of a value of that
+	// rank, numbers of distinct values within 2%.
 	Approximate []bool
 	// Total is the number of records.
 	Total uint64
-	// Groups is the number of rows without the limit; with a limit and a time step, that of the groups of
-	// the other keys.
+	// Groups is the number of rows before the limit; with a limit and a time step, the number of groups of the other keys.
 	Groups int
-	// Ignored are the fields of functions of numbers that had other values, which were ignored.
+	// Ignored are the fields of which values were ignored because they are not numbers.
 	Ignored []Ignored
 	// Unseen are the fields of the message that no record had.
 	Unseen []field.Name
-	// From and To are the range: that of the Spec, or from the first record to just after the last.
+	// From and To are the range of the Spec, or from the first record to just after the last.
 	From, To int64
 
 	*groups
 	sorter *spill.Sorter
-	cells  []int // where the values of a pivot key's value are in a row, by its number
+	cells  []int // for each value of the pivot key, by its number, the index of its first column
 	// Scratch memory.
 	key     rowKey
 	sortKey []byte
@@ -50,9 +49,9 @@ type Result struct {
 
 // Column is a column of values.
 type Column struct {
-	// Header is that of the function; with a pivot key the value, followed by the function's header if
-	// there are several. A missing value is -, a real - is in quotes, and so is what would be the header of
-	// another column too. It is UTF-8.
+	// Header is the header of the function. With a pivot key it is the key's value, followed by the function's header if
+	// there are several. A missing value is -. A value - is in quotes, and so is a header that another column has already.
+	// It is valid UTF-8.
 	Header string
 	// Function is an index into the functions of the Spec.
 	Function int
@@ -60,7 +59,7 @@ type Column struct {
 	Pivot Value
 }
 
-// Ignored is the number of values of a field that were ignored, since they are not numbers.
+// Ignored is the number of values of a field that were ignored because they are not numbers.
 type Ignored struct {
 	Field field.Name
 	Count uint64
@@ -72,13 +71,13 @@ type Row struct {
 	Keys, Values []Value
 }
 
-// newResult makes an empty result; sorting takes twice the memory.
+// newResult makes an empty result. Sorting takes up to twice the memory.
 func newResult(g *groups, dir string, memory int64) *Result {
 	r := &Result{groups: g, Total: g.total, From: g.From, To: g.To, Approximate: make([]bool, len(g.Compute))}
 	if !g.bounded() && g.total > 0 {
 		r.From, r.To = g.from, g.to+1
 	}
-	if g.total > 0 { // records may be later, of clocks that are ahead
+	if g.total > 0 { // clocks that are ahead may make records later than To
 		r.To = max(r.To, g.to+1)
 	}
 	for i, k := range g.By {
@@ -105,7 +104,7 @@ func newResult(g *groups, dir string, memory int64) *Result {
 	return r
 }
 
-// mergeInto adds a group of one table to that of another.
+// mergeInto merges a group of a table into the group of s.
 func (r *Result) mergeInto(s *single, t *table, group ref) error {
 	r.payload = t.encode(r.payload[:0], group)
 	return s.table.merge(s.group, r.payload)
@@ -185,7 +184,7 @@ func (t *table) ofSums(kind Kind, b []byte) Value {
 	return sumValue(&sum)
 }
 
-// empty are the functions of no records.
+// empty returns the values of the functions for no records.
 func (p *plan) empty() []Value {
 	functions := make([]Value, len(p.Compute))
 	for i, f := range p.Compute {
@@ -196,11 +195,11 @@ func (p *plan) empty() []Value {
 	return functions
 }
 
-// Rows yields the rows. Their order: the items of Sort; then time steps ascending, the first function
-// descending, the keys bytewise, missing ones first. A group without a value that is sorted by comes
-// last. With a time step as the only key, or as the only one beside the pivot key, steps of the range
-// without records have a row too: counts are 0, other functions missing. If the range has more than
-// 10,000 steps, only those between two with records do, unless these are more than 10,000.
+// Rows yields the rows. They are ordered by the items of Sort, then by time step ascending, the first function descending, and
+// the keys bytewise with missing ones first. In items of Sort and the first function, missing values come last.
+//
+// If the only key besides the pivot key is a time step, steps without records have a row too: counts are 0, other functions
+// missing. If the range has more than 10,000 steps, this is limited to gaps between records of at most 10,000 steps.
 func (r *Result) Rows() iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		sorted, err := r.sorter.Sorted()
@@ -222,7 +221,7 @@ func (r *Result) Rows() iter.Seq2[Row, error] {
 		})
 		closeErr := sorted.Close()
 		if errors.Is(err, stop) {
-			return // a failure to close what was only read does not matter
+			return // the caller has stopped: an error of closing the runs does not matter
 		}
 		if err = errors.Join(err, closeErr); err != nil {
 			yield(Row{}, err)

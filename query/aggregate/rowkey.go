@@ -6,21 +6,20 @@ import (
 	"logstow/query/aggregate/exact"
 )
 
-// rowKey is a group's key, taken apart.
+// rowKey is the decoded key of a group. Its parts refer to the key's bytes.
 type rowKey struct {
 	flags uint32
-	// others are the bytes of the keys other than step and pivot, row those with the step.
+	// others are the encoded keys other than step and pivot, row the same with the step.
 	others, row []byte
 	// texts are the values of others, nil for a missing one.
 	texts   [][]byte
 	step    int64
 	stepped bool
-	// pivot are the bytes of the pivot key.
+	// pivot is the encoded pivot key.
 	pivot []byte
 }
 
-// parse takes a key apart, with a pivot key or without it; parts of it are used. It is not ok for bytes
-// that no worker wrote.
+// parse decodes a key; pivot is set if the key has a pivot key. It is not ok if the key is malformed.
 func (k *rowKey) parse(p *plan, key []byte, flags uint32, pivot bool) bool {
 	*k = rowKey{flags: flags, texts: k.texts[:0]}
 	r := &reader{rest: key}
@@ -49,7 +48,7 @@ func readKey(r *reader) []byte {
 	return r.bytes(n - 1)
 }
 
-// value is the value of a key of By other than the pivot key.
+// value returns the value of a key of By other than the pivot key.
 func (k *rowKey) value(p *plan, key int) Value {
 	if key == p.step {
 		return Value{Kind: Time, Int: k.step}
@@ -62,8 +61,8 @@ func (k *rowKey) value(p *plan, key int) Value {
 	return Value{}
 }
 
-// keyValue is the typed value of a key's text: a number or truth value if it is one, no record had it as
-// a string, and the number is written as a result writes it.
+// keyValue returns the typed value of a key's text: text if a record had it as a string, otherwise a truth value, or a number if
+// results write it the same way.
 func keyValue(text []byte, isString bool) Value {
 	switch {
 	case text == nil:

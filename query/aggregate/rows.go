@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// rowBuilder makes rows of groups in the order of their keys.
+// rowBuilder makes rows from groups that arrive in the order of their keys.
 type rowBuilder struct {
 	*Result
-	// row is the row in work, if there is a pivot key: the group of all its cells.
+	// row is the current row if there is a pivot key: the merged group of all its cells.
 	row     *single
-	cells   []byte // encoded
-	columns int    // number of cells
+	cells   []byte // encoded cells of the current row
+	columns int    // their number
 
 	pivots map[string]*pivot
-	// next is the step that follows the last row, if steps without records get a row.
+	// next is the next step that needs a row, if steps without records get one; filled is set if next is.
 	next   int64
-	filled bool // next is set
+	filled bool
 	rows   int
 	out    []byte
 }
@@ -47,7 +47,7 @@ func newRowBuilder(r *Result) *rowBuilder {
 	return &rowBuilder{Result: r, row: newSingle(r.plan), pivots: map[string]*pivot{}}
 }
 
-// add adds a group, of which b.key is the key.
+// add adds a group, whose decoded key is b.key.
 func (b *rowBuilder) add(t *table, group ref) error {
 	if b.Pivot < 0 {
 		functions := b.printed(t, group)
@@ -69,7 +69,7 @@ func (b *rowBuilder) add(t *table, group ref) error {
 	return b.mergeInto(b.row, t, group)
 }
 
-// printed computes the functions of a group whose key is b.key, which are values of a row.
+// printed computes the functions of a group with key b.key, and notes which are approximate.
 func (b *rowBuilder) printed(t *table, group ref) []Value {
 	functions := b.finish(t, group, b.duration(&b.key))
 	for i, v := range functions {
@@ -78,7 +78,7 @@ func (b *rowBuilder) printed(t *table, group ref) []Value {
 	return functions
 }
 
-// pivot is the pivot value of b.key.
+// pivot returns the value of the pivot key in b.key.
 func (b *rowBuilder) pivot() (*pivot, error) {
 	p := b.pivots[string(b.key.pivot)]
 	if p == nil {
@@ -92,7 +92,7 @@ func (b *rowBuilder) pivot() (*pivot, error) {
 	return p, nil
 }
 
-// endRow puts the row in work.
+// endRow puts the current row, if there is one.
 func (b *rowBuilder) endRow() error {
 	return b.row.flush(func(t *table, group ref) error {
 		var k rowKey
@@ -105,7 +105,7 @@ func (b *rowBuilder) endRow() error {
 	})
 }
 
-// appendCell appends the number of a pivot value, unless it is -1, and the functions.
+// appendCell appends the number of a pivot value, unless it is -1, and the values of the functions.
 func appendCell(dst []byte, number int, functions []Value) []byte {
 	if number >= 0 {
 		dst = binary.AppendUvarint(dst, uint64(number))
@@ -116,7 +116,7 @@ func appendCell(dst []byte, number int, functions []Value) []byte {
 	return dst
 }
 
-// duration is the part of the key's step that is in the range.
+// duration returns the length in nanoseconds of the part of the key's step that is in the range.
 func (b *rowBuilder) duration(k *rowKey) int64 {
 	if !k.stepped {
 		return b.To - b.From
@@ -124,7 +124,7 @@ func (b *rowBuilder) duration(k *rowKey) int64 {
 	return min(b.To, b.By[b.step].Step.End(k.step, b.Zone)) - max(b.From, k.step)
 }
 
-// put puts a row of the cells, and before it those of the steps without records.
+// put puts a row with the current cells, after rows for the steps without records before it.
 func (b *rowBuilder) put(k *rowKey, functions []Value) error {
 	if b.fills() {
 		if !b.filled && b.fillsRange() {
@@ -140,15 +140,15 @@ func (b *rowBuilder) put(k *rowKey, functions []Value) error {
 	return b.write(k, functions, b.columns, b.cells)
 }
 
-// maxEmpty is the number of steps without records from which on they get no rows.
+// maxEmpty is the maximum number of steps without records, in a gap or in the range, that get a row.
 const maxEmpty = 10_000
 
-// fillsRange reports whether steps at the ends of the range get a row if they are without records.
+// fillsRange reports whether steps without records at the ends of the range get a row.
 func (b *rowBuilder) fillsRange() bool {
 	return b.bounded() && b.By[b.step].Step.Count(b.From, b.To) <= maxEmpty
 }
 
-// fill puts rows of steps without records, up to a step.
+// fill puts rows for steps without records, before a step.
 func (b *rowBuilder) fill(before int64) error {
 	if b.By[b.step].Step.Count(b.next, before) > maxEmpty {
 		return nil
@@ -178,7 +178,7 @@ func (b *rowBuilder) write(k *rowKey, functions []Value, columns int, cells []by
 	return b.sorter.Put(b.sortKey, b.out)
 }
 
-// end puts what remains. Without keys there is a row even if there are no records.
+// end puts the remaining rows. Without keys there is a row even if there are no records.
 func (b *rowBuilder) end() error {
 	if err := b.endRow(); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"github.com/DataDog/sketches-go/ddsketch/store"
 )
 
-// sketch is a DDSketch: the number of values by the logarithm of their magnitude. Its content depends
-// on the values alone, not on their order, since no bins are collapsed: [exact.MaxPoint] bounds them.
+// sketch is a DDSketch: the number of values by the logarithm of their magnitude. Bins are never collapsed, because
+// [exact.MaxPoint] bounds their number, so the content does not depend on the order of the values.
 type sketch struct {
 	mapping            *mapping.LogarithmicMapping
 	positive, negative bins
@@ -25,20 +25,20 @@ type bins struct {
 const (
 	// accuracy is the maximum relative error, less than the 1% that is documented.
 	accuracy = 0.0099
-	// maxBin is beyond the bins of all numbers.
+	// maxBin exceeds the index of the bin of every number.
 	maxBin = 40_000
-	// sketchOverhead and binSize are about the memory of a sketch and of a bin.
+	// sketchOverhead and binSize are the approximate memory of a sketch and of a bin in bytes.
 	sketchOverhead = 512
 	binSize        = 10
 )
 
 func newSketch() *sketch {
-	m, _ := mapping.NewLogarithmicMapping(accuracy) // it is a valid one
+	m, _ := mapping.NewLogarithmicMapping(accuracy) // the accuracy is valid
 	none := func() bins { return bins{store.NewDenseStore(), math.MaxInt, math.MinInt} }
 	return &sketch{mapping: m, positive: none(), negative: none()}
 }
 
-// add adds values; it returns by how much the memory grows.
+// add adds count values x. It returns the growth in memory in bytes.
 func (s *sketch) add(x float64, count uint64) int64 {
 	switch {
 	case x > 0:
@@ -67,7 +67,7 @@ func (b *bins) count() uint64 { return uint64(b.TotalCount()) }
 
 func (s *sketch) count() uint64 { return s.negative.count() + s.zeros + s.positive.count() }
 
-// rank is about the value with a number, from 1, in their order.
+// rank returns an approximation of the value with a rank, from 1.
 func (s *sketch) rank(number uint64) float64 {
 	negative := s.negative.count()
 	switch {
@@ -79,8 +79,8 @@ func (s *sketch) rank(number uint64) float64 {
 	return s.mapping.Value(s.positive.KeyAtRank(float64(number - negative - s.zeros - 1)))
 }
 
-// encode appends the sketch: the number of zeros (uvarint), then twice, for positive and negative
-// values, the number of bins (uvarint) and per bin its index (varint) and its values (uvarint).
+// encode appends the sketch: the number of zeros (uvarint), then for positive and for negative values the number of bins
+// (uvarint) and per bin its index (varint) and its number of values (uvarint).
 func (s *sketch) encode(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, s.zeros)
 	for _, b := range [...]bins{s.positive, s.negative} {
@@ -96,7 +96,7 @@ func (s *sketch) encode(dst []byte) []byte {
 	return dst
 }
 
-// merge adds an encoded sketch; it returns by how much the memory grows.
+// merge adds an encoded sketch. It returns the growth in memory in bytes.
 func (s *sketch) merge(r *reader) (grown int64) {
 	s.zeros += r.uvarint()
 	for _, b := range [...]*bins{&s.positive, &s.negative} {

@@ -37,7 +37,7 @@ func invert(b []byte) {
 	}
 }
 
-// appendText appends text, with an end that sorts before all other bytes.
+// appendText appends text with a terminator that sorts before any continuation.
 func appendText(dst, text []byte) []byte {
 	for {
 		i := bytes.IndexByte(text, 0)
@@ -87,8 +87,8 @@ func appendNumber(dst, text []byte) []byte {
 	return dst
 }
 
-// appendSortKey appends the sort key of a row: the items of --sort, then the step, then the first
-// function, descending, then the keys bytewise. A key or value beyond those given is not used.
+// appendSortKey appends the sort key of a row: the items of --sort, then the step, then the first function descending, then the
+// keys bytewise. It omits the step if r has none.
 func (p *plan) appendSortKey(dst []byte, r *rowKey, functions []Value) []byte {
 	for _, o := range p.Sort {
 		switch {

@@ -79,7 +79,7 @@ func (t *table) encodeDistinct(dst, b []byte) []byte {
 	count := binary.LittleEndian.Uint32(b[4:])
 	if count == sketched {
 		dst = binary.AppendUvarint(dst, ExactDistinct+1)
-		binaryForm, _ := t.counters[binary.LittleEndian.Uint32(b)-1].MarshalBinary() // it has a valid precision
+		binaryForm, _ := t.counters[binary.LittleEndian.Uint32(b)-1].MarshalBinary() // never fails
 		dst = binary.AppendUvarint(dst, uint64(len(binaryForm)))
 		return append(dst, binaryForm...)
 	}
@@ -223,26 +223,26 @@ func (t *table) addExtreme(kind statKind, b []byte, n exact.Number) {
 	t.setSlot(b, n.Encode(scratch[:0]))
 }
 
-// momentHeader is the start of the slot of first and last: time (8 bytes), length of the sequence (4),
-// kind of the value (1), before the sequence and the value's text.
+// momentHeader is the length of the header of a slot of first and last: time (8 bytes), length of the sequence (4) and kind of
+// the value (1). The sequence and the text of the value follow.
 const momentHeader = 13
 
-// appendMoment makes the bytes of a slot of first and last.
+// appendMoment encodes a slot of first and last.
 func appendMoment(dst []byte, time int64, sequence []byte, kind byte, text []byte) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(time))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(sequence)))
 	return append(append(append(dst, kind), sequence...), text...)
 }
 
-// splitMoment takes the bytes of a slot of first and last apart.
+// splitMoment decodes a slot of first and last.
 func splitMoment(slot []byte) (time int64, sequence []byte, kind byte, text []byte) {
 	rest := slot[momentHeader:]
 	n := min(uint64(binary.LittleEndian.Uint32(slot[8:])), uint64(len(rest)))
 	return int64(binary.LittleEndian.Uint64(slot)), rest[:n], slot[12], rest[n:]
 }
 
-// compareMoments compares the times, then the sequences of two slots; equal ones, which callers avoid,
-// by their bytes, so that the result does not depend on the order.
+// compareMoments compares two slots by time, then by sequence. Sequences should be unique; if they are not, it compares the
+// bytes, so that the result does not depend on the order of records.
 func compareMoments(a, b []byte) int {
 	at, as, _, _ := splitMoment(a)
 	bt, bs, _, _ := splitMoment(b)
@@ -258,8 +258,8 @@ func compareMoments(a, b []byte) int {
 	return bytes.Compare(a, b)
 }
 
-// quantile is the number at a quantile of the values at b, of which scratch has the sorted ones if they
-// were needed before.
+// quantile returns a quantile of the values at b. scratch caches the sorted values between calls for the same group; it must be
+// empty for the first.
 func (t *table) quantile(b []byte, q Fraction, scratch *[]exact.Number) Value {
 	if i := binary.LittleEndian.Uint32(b[8:]); i != 0 {
 		s := t.sketches[i-1]
@@ -276,7 +276,7 @@ func (t *table) quantile(b []byte, q Fraction, scratch *[]exact.Number) Value {
 			for len(chunk) > 0 {
 				n, rest, err := exact.Decode(chunk)
 				if err != nil {
-					return Value{} // never: decoded or encoded before
+					return Value{} // cannot happen: this process encoded it
 				}
 				*scratch = append(*scratch, n)
 				chunk = rest
@@ -287,7 +287,7 @@ func (t *table) quantile(b []byte, q Fraction, scratch *[]exact.Number) Value {
 	return numberValue((*scratch)[rankOf(q, uint64(count))-1])
 }
 
-// rankOf is ceil(q·n), at least 1.
+// rankOf returns ceil(q·n), at least 1.
 func rankOf(q Fraction, n uint64) uint64 {
 	hi, lo := bits.Mul64(q.Num, n)
 	lo, carry := bits.Add64(lo, q.Den-1, 0)
@@ -295,7 +295,7 @@ func rankOf(q Fraction, n uint64) uint64 {
 	return max(rank, 1)
 }
 
-// distinctValue is the number of different values at b.
+// distinctValue returns the number of distinct values at b.
 func (t *table) distinctValue(b []byte) Value {
 	count := binary.LittleEndian.Uint32(b[4:])
 	if count != sketched {

@@ -11,22 +11,22 @@ import (
 	"logstow/query/aggregate/exact"
 )
 
-// table has the states of groups by their keys. It is for one goroutine.
+// table has the states of groups by their keys. Not safe for concurrent use.
 //
-// A group is in the arena: length of the key (4 bytes), flags (4), key, padded to 8 bytes, then its
-// state: number of records (8), and the stats of the plan at their offsets.
+// A group in the arena is the length of the key (4 bytes), flags (4), the key padded to 8 bytes, and the state. A state is the
+// number of records (8), and the stats of the plan at their offsets. Methods that take bytes b expect the stat in a state.
 type table struct {
 	*plan
 	arena *arena
-	// index has open addresses: the upper half of the hash, and the group's ref; 0 is free.
+	// index is a hash table with open addressing. A slot has the upper half of the hash and the group's ref; 0 is free.
 	index  []uint64
 	groups int
 
-	// These have the parts of states that are no plain bytes; a state has the index, from 1.
+	// Parts of states that cannot be plain bytes. The state has an index into one of these, from 1.
 	wide     []*exact.Sum
 	sketches []*sketch
 	counters []*hyperloglog.Sketch
-	// extra is about their memory.
+	// extra is the approximate memory of these in bytes.
 	extra int64
 }
 
@@ -39,7 +39,7 @@ func newTable(p *plan, limit int64) *table {
 	return &table{plan: p, arena: newArena(limit), index: make([]uint64, minIndex)}
 }
 
-// size is about the memory that the groups take.
+// size is the approximate memory of the groups in bytes.
 func (t *table) size() int64 { return t.arena.bytes + 8*int64(len(t.index)) + t.extra }
 
 // reset removes all groups.
@@ -50,7 +50,7 @@ func (t *table) reset() {
 	t.wide, t.sketches, t.counters = nil, nil, nil
 }
 
-// group is the group of a key, which is added if it is new.
+// group returns the group of a key, which is added if it is new.
 func (t *table) group(key []byte) ref {
 	hash := xxhash.Sum64(key)
 	mask := uint64(len(t.index) - 1)
@@ -109,15 +109,15 @@ func (t *table) setFlags(r ref, flags uint32) {
 	binary.LittleEndian.PutUint32(b, binary.LittleEndian.Uint32(b)|flags)
 }
 
-// state is a group's state.
+// state returns a group's state.
 func (t *table) state(r ref) []byte {
 	b := t.arena.at(r)
 	start := groupHeader + padded(int(binary.LittleEndian.Uint32(b)))
 	return b[start : start+t.width]
 }
 
-// sorted are the groups in the order of their keys. It uses the index: the table must be reset before
-// a group is added.
+// sorted returns the refs of the groups in the order of their keys. It overwrites the index: the table must be reset before a
+// group is added.
 func (t *table) sorted() []uint64 {
 	refs := t.index[:0]
 	for _, entry := range t.index {
@@ -175,7 +175,7 @@ func (t *table) putSum(b []byte, s *exact.Sum) {
 	}
 }
 
-// sumAt is the sum at b, to be read.
+// sumAt returns a copy of the sum at b.
 func (t *table) sumAt(b []byte) exact.Sum {
 	last := binary.LittleEndian.Uint64(b[16:])
 	if i := last >> 32; i != 0 {
@@ -184,7 +184,7 @@ func (t *table) sumAt(b []byte) exact.Sum {
 	return exact.FromWords(binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]), last)
 }
 
-// slot are the bytes in the slot at b, nil if there are none.
+// slot returns the bytes in the slot at b, nil if it is empty.
 func (t *table) slot(b []byte) []byte {
 	r := ref(binary.LittleEndian.Uint32(b))
 	if r == 0 {
@@ -211,13 +211,13 @@ func (t *table) setSlot(b, data []byte) {
 	copy(m[8:], data)
 }
 
-// ExactValues is the number of values of a group up to which quantiles are exact.
+// ExactValues is the maximum number of values of a group for which quantiles are exact.
 const ExactValues = 10_000
 
 const (
 	chunkHeader = 8
 	firstChunk  = 16
-	maxChunk    = 4 << 10 // more than an encoded number
+	maxChunk    = 4 << 10 // larger than any encoded number
 )
 
 // addValue adds a number to the values at b.
@@ -230,7 +230,7 @@ func (t *table) addValue(b []byte, n exact.Number) {
 	t.appendValues(b, n.Encode(scratch[:0]), 1)
 }
 
-// addToSketch adds a number to the values at b if a sketch has replaced them.
+// addToSketch adds a number to the values at b if a sketch has replaced them, and reports whether it has.
 func (t *table) addToSketch(b []byte, x float64) bool {
 	i := binary.LittleEndian.Uint32(b[8:])
 	if i != 0 {
@@ -239,7 +239,7 @@ func (t *table) addToSketch(b []byte, x float64) bool {
 	return i != 0
 }
 
-// appendValues adds encoded numbers, which together fit a chunk.
+// appendValues adds count encoded numbers, which together must fit a chunk.
 func (t *table) appendValues(b, encoded []byte, count uint32) {
 	head := ref(binary.LittleEndian.Uint32(b))
 	used, capacity := 0, 0
@@ -275,7 +275,7 @@ func (t *table) toSketch(b []byte) {
 		for len(chunk) > 0 {
 			n, rest, err := exact.Decode(chunk)
 			if err != nil {
-				break // never: decoded or encoded before
+				break // cannot happen: this process encoded it
 			}
 			t.extra += s.add(n.Float(), 1)
 			chunk = rest
@@ -286,7 +286,7 @@ func (t *table) toSketch(b []byte) {
 	binary.LittleEndian.PutUint32(b[8:], uint32(len(t.sketches)))
 }
 
-// chunks yields the chunks of encoded numbers.
+// chunks yields the chunks of encoded numbers at b.
 func (t *table) chunks(b []byte) func(yield func([]byte) bool) {
 	return func(yield func([]byte) bool) {
 		for r := ref(binary.LittleEndian.Uint32(b)); r != 0; {
@@ -299,19 +299,19 @@ func (t *table) chunks(b []byte) func(yield func([]byte) bool) {
 	}
 }
 
-// ExactDistinct is the number of different values of a group up to which their number is exact.
+// ExactDistinct is the maximum number of distinct values of a group for which their number is exact.
 const ExactDistinct = 10_000
 
 const (
-	sketched   = 1<<32 - 1
+	sketched   = 1<<32 - 1 // instead of the number of values: a counter replaces them
 	hashSize   = 16
 	firstSlots = 4
-	// counterPrecision is that of HyperLogLog: a standard error of 1.04 / sqrt(2^16), 0.4%.
+	// counterPrecision is the precision of HyperLogLog. Its standard error is 1.04 / sqrt(2^16), 0.4%.
 	counterPrecision = 16
 	counterSize      = 1<<counterPrecision + 128
 )
 
-// addHash adds a hash, not zero, to the different values at b.
+// addHash adds a hash, which must not be zero, to the distinct values at b.
 func (t *table) addHash(b []byte, hi, lo uint64) {
 	r, count := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
 	if count == sketched {
@@ -350,7 +350,7 @@ func (t *table) growHashes(b, old []byte) {
 	}
 }
 
-// insertHash adds a hash to a table with a free slot; it reports whether it is new.
+// insertHash adds a hash to a table, which must have a free slot, and reports whether it is new.
 func insertHash(table []byte, hi, lo uint64) bool {
 	mask := uint64(len(table)/hashSize - 1)
 	for i := lo & mask; ; i = (i + 1) & mask {
@@ -379,7 +379,7 @@ func hashes(table []byte) func(yield func(hi, lo uint64) bool) {
 	}
 }
 
-// hashTable is the table of the different values at b.
+// hashTable returns the table of the distinct values at b.
 func (t *table) hashTable(b []byte) []byte {
 	r := ref(binary.LittleEndian.Uint32(b))
 	if r == 0 {

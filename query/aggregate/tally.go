@@ -1,14 +1,14 @@
 package aggregate
 
-// tally counts how often numbers occur. Most follow an equal one, and to increment a counter again waits for the time before, so
-// it counts in four tables in turn.
+// tally counts the occurrences of small numbers. Equal numbers often follow each other, and incrementing the same counter twice
+// in a row stalls the processor, so tally uses four tables in turn: three of its own and that of the result.
 type tally struct {
 	tables [3][]uint32
 }
 
-// addTally adds to counts, by number, how often the numbers of ids occur; they are less than len(counts), and at most 2^32-1.
+// addTally adds the number of occurrences of each number in ids to counts. The numbers must be less than len(counts).
 func addTally[T uint8 | uint16](t *tally, counts []uint32, ids []T) {
-	if len(ids) < 16*len(counts) { // to clear and to add the tables would take longer
+	if len(ids) < 16*len(counts) { // clearing and adding the tables would take longer
 		for _, id := range ids {
 			counts[id]++
 		}

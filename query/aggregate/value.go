@@ -20,7 +20,7 @@ const (
 	Integer
 	// Float is a number that was rounded, in Float.
 	Float
-	// Decimal is an exact number that Integer does not hold, in Text as [Value.Append] writes it.
+	// Decimal is an exact number that does not fit Integer, in Text as [Value.Append] writes it.
 	Decimal
 	// Bool is true or false, in Text.
 	Bool
@@ -40,8 +40,8 @@ type Value struct {
 	Approximate bool
 }
 
-// Append appends a number or text as every format writes it; nothing for Missing, Unix
-// nanoseconds for Time. Floats are in the shortest form that is read back as the same.
+// Append appends the value as every output format writes it; nothing for Missing, Unix nanoseconds for Time. Floats are in the
+// shortest form that parses to the same float64.
 func (v Value) Append(dst []byte) []byte {
 	switch v.Kind {
 	case Integer, Time:
@@ -54,7 +54,7 @@ func (v Value) Append(dst []byte) []byte {
 	return dst
 }
 
-// appendFloat is as JavaScript and Go's encoding/json write numbers.
+// appendFloat appends a number as JavaScript and encoding/json write it.
 func appendFloat(dst []byte, x float64) []byte {
 	if magnitude := math.Abs(x); magnitude != 0 && (magnitude < 1e-6 || magnitude >= 1e21) {
 		dst = strconv.AppendFloat(dst, x, 'e', -1, 64)
@@ -66,7 +66,7 @@ func appendFloat(dst []byte, x float64) []byte {
 	return strconv.AppendFloat(dst, x, 'f', -1, 64)
 }
 
-// Number is the nearest float64 of a number.
+// Number returns the nearest float64; not ok if the value is not a number.
 func (v Value) Number() (x float64, ok bool) {
 	switch v.Kind {
 	case Integer:
@@ -97,7 +97,7 @@ func numberValue(n exact.Number) Value {
 	return Value{Kind: Decimal, Text: n.Append(nil)}
 }
 
-// sumValue is a sum: exact if it is whole, otherwise rounded.
+// sumValue returns the value of a sum: exact if it is an integer, otherwise rounded.
 func sumValue(s *exact.Sum) Value {
 	if i, ok := s.Int64(); ok {
 		return Value{Kind: Integer, Int: i}
@@ -110,7 +110,7 @@ func sumValue(s *exact.Sum) Value {
 
 func floatValue(x float64) Value { return Value{Kind: Float, Float: x} }
 
-// quotient is a / b rounded, 0 if b is.
+// quotient returns a / b rounded, 0 if b is 0.
 func quotient(a, b uint64) float64 {
 	const exactFloat = 1 << 53
 	switch {
@@ -122,7 +122,7 @@ func quotient(a, b uint64) float64 {
 	return exact.Ratio(new(big.Int).SetUint64(a), new(big.Int).SetUint64(b))
 }
 
-// perSecond is n divided by a number of nanoseconds, 0 if there are none.
+// perSecond returns n per second over a number of nanoseconds, 0 if that is not positive.
 func perSecond(n uint64, nanoseconds int64) float64 {
 	if nanoseconds <= 0 {
 		return 0
@@ -171,7 +171,7 @@ func readValue(r *reader) (v Value) {
 	return v
 }
 
-// reader takes encoded bytes apart; its first failure stays.
+// reader decodes bytes. Its first failure is sticky: bad stays set and further reads return zero.
 type reader struct {
 	rest []byte
 	bad  bool
@@ -219,7 +219,7 @@ func (r *reader) varint() int64 {
 	return n
 }
 
-// bytes are the next n bytes, not copied.
+// bytes returns the next n bytes without copying.
 func (r *reader) bytes(n uint64) []byte {
 	if n > uint64(len(r.rest)) {
 		r.fail()

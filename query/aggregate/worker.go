@@ -11,47 +11,46 @@ import (
 	"logstow/query/aggregate/spill"
 )
 
-// Record is a record to add. Its bytes are copied where they are kept.
+// Record is a record to add. Workers do not retain its memory.
 type Record struct {
 	// Time is in Unix nanoseconds.
 	Time int64
-	// Sequence orders records of the same time, bytewise. It must be unique among those; it matters
-	// only if [Aggregation.Ordered].
+	// Sequence orders records of the same time bytewise; it must be unique among these. It is used only if
+	// [Aggregation.Ordered].
 	Sequence []byte
-	// Values are those of [Aggregation.Fields], in that order.
+	// Values are the values of [Aggregation.Fields], in that order.
 	Values []field.Value
-	// Holds are the truth of [Aggregation.Conditions], in that order: whether each is true, not false
-	// or unknown.
+	// Holds reports for each of [Aggregation.Conditions], in that order, whether it is true; false if it is unknown.
 	Holds []bool
 }
 
-// Worker adds records, for one goroutine.
+// Worker adds records. Not safe for concurrent use.
 type Worker struct {
 	*plan
 	table *table
 	runs  *spill.Runs
 	limit int64
-	added int // records since groups were spilled
+	added int // records since the last spill
 
 	key     []byte
 	text    []byte
-	numbers []exact.Number // of the fields that are read as numbers, by their index
-	isNum   []bool
+	numbers []exact.Number // by field, for the fields that are read as numbers
+	isNum   []bool         // whether numbers is set
 
-	// stepFrom and stepTo are the last step.
+	// stepFrom and stepTo are start and end of the last step.
 	stepFrom, stepTo int64
 
-	// total is the number of records, from and to are their first and last time, ignored counts by
-	// field the values that should be numbers and are not.
+	// total is the number of records, from and to are their first and last time. ignored has, by field, the number of
+	// values that should be numbers and are not.
 	total    uint64
 	from, to int64
 	ignored  []uint64
-	// seen is set for the fields that a record had.
+	// seen is set for fields that any record had.
 	seen []bool
 }
 
-// minAdded is the minimum number of records between two spills: a single group may be larger than the
-// limit.
+// minAdded is the minimum number of records between two spills. Without it, a group larger than the limit would cause a spill
+// for every record.
 const minAdded = 64
 
 func newWorker(p *plan, limit int64, dir string) *Worker {
@@ -62,14 +61,13 @@ func newWorker(p *plan, limit int64, dir string) *Worker {
 	}
 }
 
-// Add adds a record. An error is one of writing temporary files, after which the aggregation is to be
-// closed.
+// Add adds a record. It fails if a temporary file cannot be written; the aggregation must then be closed.
 func (w *Worker) Add(rec *Record) error { return w.AddCount(rec, 1) }
 
-// AddCount adds n records that are alike. It is for functions of the number of records alone:
-// others would count the values of one.
+// AddCount adds n records that differ in nothing that is needed. It requires [Aggregation.CountsOnly]: other functions would use
+// the values of one record only.
 func (w *Worker) AddCount(rec *Record, n uint64) error {
-	if err := w.makeRoom(); err != nil {
+	if err := w.spillIfFull(); err != nil {
 		return err
 	}
 	w.total += n
@@ -91,15 +89,15 @@ func (w *Worker) AddCount(rec *Record, n uint64) error {
 	return nil
 }
 
-// makeRoom spills the groups if they take too much memory.
-func (w *Worker) makeRoom() error {
+// spillIfFull spills the groups if they exceed the memory limit. It is called before each record or batch of a group.
+func (w *Worker) spillIfFull() error {
 	if w.added++; w.added > minAdded && w.table.size() > w.limit {
 		return w.spill()
 	}
 	return nil
 }
 
-// readNumbers reads the fields that are to be numbers.
+// readNumbers sets numbers and isNum, and counts values that should be numbers and are not.
 func (w *Worker) readNumbers(rec *Record) {
 	for _, i := range w.numeric {
 		v := rec.Values[i]
@@ -114,10 +112,9 @@ func (w *Worker) readNumbers(rec *Record) {
 	}
 }
 
-// makeKey makes the record's key: the keys other than step and pivot, the step, the pivot key. A value
-// is 0 if it is missing, otherwise its length + 1 (uvarint), and its text; a step is 8 bytes that sort.
-// flags has a bit for each key of By whose value is a string, not a number or truth value that reads
-// the same.
+// makeKey encodes the record's key: the keys other than step and pivot, the step, the pivot key. A value is its length + 1
+// (uvarint) and its text, or 0 if it is missing. A step is 8 bytes that sort by time. flags has a bit for each key of By whose
+// value is a string, to distinguish it from a number or truth value with the same text.
 func (w *Worker) makeKey(rec *Record) (flags uint32) {
 	w.key = w.key[:0]
 	for _, i := range w.keys {
@@ -163,7 +160,7 @@ func (w *Worker) appendKey(rec *Record, key int) (flags uint32) {
 	return 0
 }
 
-// bucket is the lower bound of a number's bucket.
+// bucket returns the lower bound of the bucket of a field's number.
 func (w *Worker) bucket(key, input int) (n exact.Number, ok bool) {
 	if !w.isNum[input] {
 		return n, false
@@ -198,7 +195,7 @@ func (w *Worker) addStat(s *stat, state []byte, rec *Record, n uint64) {
 	}
 }
 
-// hashSeed makes the hashes of distinct. It is fixed, so that results are the same at each run.
+// hashSeed is the seed of the hashes of distinct. It is fixed, so that results are reproducible.
 const hashSeed = 0x6c6f6773746f7731
 
 func (w *Worker) addNumber(s *stat, b []byte, n exact.Number) {
@@ -216,7 +213,7 @@ func (w *Worker) addNumber(s *stat, b []byte, n exact.Number) {
 	}
 }
 
-// addMoment keeps the record's value if it is the first or last.
+// addMoment stores the record's value if it is the first or last.
 func (w *Worker) addMoment(s *stat, b []byte, rec *Record) {
 	v := rec.Values[s.input]
 	if v.Kind == field.Missing || v.Kind == field.Null {
