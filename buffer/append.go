@@ -9,7 +9,7 @@ import (
 	"logstow/buffer/wal"
 )
 
-// Append adds a chunk, copying what it retains. It waits while the buffer is
+// Append adds a chunk and copies what it keeps of it. It waits while the buffer is
 // full. If the error is nil, the chunk's records will be in batches exactly once,
 // in the order appended, and its positions are committed. Append may be called
 // concurrently; a caller that needs the order of a source's chunks appends them
@@ -96,8 +96,8 @@ func (b *Buffer) PositionsRestored(ctx context.Context) error {
 // Services are the services that have had records since Open, in order of name.
 func (b *Buffer) Services() []string { return b.batches.Services() }
 
-// FlushService seals what was appended of one service before the call, and returns the number of batches. On a full
-// disk it waits as Flush does.
+// FlushService seals the records of one service that were appended before the call, and returns the number of batches.
+// On a full disk it waits as Flush does.
 func (b *Buffer) FlushService(ctx context.Context, service string) (batches int) {
 	if b.waitReplayed(ctx) != nil {
 		return 0
@@ -105,12 +105,12 @@ func (b *Buffer) FlushService(ctx context.Context, service string) (batches int)
 	return b.batches.SealService(ctx, service)
 }
 
-// WaitStored waits until every record of a service that was appended before a time is in storage, though perhaps not in
-// the index yet; or until ctx ends, which is the error. It seals nothing.
+// WaitStored waits until storage has every record of a service that was appended before a time. The index may not have
+// them yet. It seals nothing. If ctx ends, the error is its cause.
 func (b *Buffer) WaitStored(ctx context.Context, service string, before time.Time) error {
 	for {
 		changed := b.queue.Stored.Next()
-		oldest := b.batches.Oldest(service) // first: a batch is put into the queue before it counts as sealed
+		oldest := b.batches.Oldest(service) // read first: a batch is put into the queue before it counts as sealed
 		if oldest.IsZero() || !oldest.Before(before) {
 			oldest = b.queue.OldestUnstored(service)
 		}

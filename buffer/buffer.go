@@ -46,7 +46,7 @@ type Buffer struct {
 	// quarantined is how many batches Open quarantined.
 	quarantined uint64
 
-	// replayed is closed when the replay of the log has ended, completely or not, stop by Close.
+	// replayed is closed when the replay of the log has ended, with or without an error. Close closes stop.
 	replayed, stop chan struct{}
 	loops          sync.WaitGroup
 
@@ -166,8 +166,8 @@ type Batch = queue.Batch
 // Next waits for a sealed batch and hands it to the caller, which calls Batch.Load first and
 // Batch.Done, Batch.Return or Batch.Quarantine last. The oldest comes first; in a backlog
 // every fourth is the newest. Next may be called concurrently. After Drain it returns
-// io.EOF when no batch waits. It does not wait for batches in flight: a caller that returns one
-// after that calls Next again.
+// io.EOF when no batch waits, even if batches are in flight: a caller that returns one of
+// those calls Next again.
 func (b *Buffer) Next(ctx context.Context) (*Batch, error) { return b.queue.Next(ctx) }
 
 // SetFlushInterval changes Options.FlushInterval, also of the batches that are open.
@@ -219,7 +219,7 @@ func (b *Buffer) InQuarantine() int {
 // it waits until deliveries free space. When ctx ends, the records of batches that could
 // not be sealed stay in the log for the next process; Stats.Unsealed counts those batches.
 func (b *Buffer) Drain(ctx context.Context) {
-	b.batches.Refuse()
+	b.batches.EndAppends()
 	stop := context.AfterFunc(ctx, b.batches.Quit)
 	defer stop()
 

@@ -28,7 +28,7 @@ const (
 type Options struct {
 	// Instance is written into every segment. Required.
 	Instance string
-	// TakenOverBy is another instance if that drains the buffer in place of its own: see [Status]. Default none.
+	// TakenOverBy is the instance that drains the buffer if that is not Instance: see [Status]. Default none.
 	TakenOverBy string
 	// Width is the width of a bucket, which [blobnaming.ValidWidth] must allow; default one hour.
 	Width time.Duration
@@ -59,8 +59,8 @@ type Options struct {
 	// durable before Next returns them.
 	Sync Sync
 	// MaxSize limits the bytes in Dir; default 1 GiB. Sealed batches are compressed, the log is
-	// not. On a disk with less free space that is the limit. At most a quarter of the limit is
-	// reserved for sealing.
+	// not. If the disk has less free space, the free space is the limit. At most a quarter of
+	// the limit is reserved for sealing.
 	MaxSize int64
 	// OnFull is the policy when MaxSize is reached or the disk is full; default Block.
 	OnFull OnFull
@@ -68,11 +68,12 @@ type Options struct {
 	OnLostPositions LostPositions
 	// NoFilter writes segments without a token filter.
 	NoFilter bool
-	// Columns are fields of the messages: segments of 256 KiB of text or more get columns of them and of frequent
-	// fields. Without any, no columns are written.
+	// Columns are fields of the messages. If there are any, segments of 256 KiB of text or more get columns of them
+	// and of frequent fields; otherwise no segment has columns.
 	Columns []string
-	// Observe, if set, gets the records of each Append once they are in the buffer, as they will be stored, and not
-	// those that Open recovers; parser is the Chunk's. It must not retain or change them, and may be called concurrently.
+	// Observe, if set, gets the records of each Append after they are in the buffer, as they will be stored; it does not
+	// get records that Open recovers. parser is Chunk.Parse. It must not retain or change the records, and may be called
+	// concurrently.
 	Observe func(service, parser string, records []record.Record)
 	// Now is the clock; default time.Now.
 	Now func() time.Time
@@ -83,8 +84,8 @@ type Options struct {
 	fs disk.FS
 	// fullRetryInterval is the time between retries while the disk is full.
 	fullRetryInterval time.Duration
-	// maxWaiting is the number of waiting batches from which Append waits for deliveries with Once, rather than seal
-	// small batches to free memory: each takes some that does not count.
+	// maxWaiting applies with Once. From this number of waiting batches on, Append waits for deliveries and does not seal
+	// small batches to free memory: each waiting batch takes memory that is not counted.
 	maxWaiting int
 }
 

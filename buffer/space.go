@@ -8,8 +8,8 @@ import (
 	"logstow/buffer/wal"
 )
 
-// waitForSpace waits until a chunk fits on the disk. failed is the error of a write that failed on
-// a full disk although there seemed to be space; nil before the first attempt.
+// waitForSpace waits until a chunk of size n fits on the disk. failed is nil before the first attempt
+// to append it, later the error of the last one: the disk was full although it seemed to have space.
 func (b *Buffer) waitForSpace(ctx context.Context, n spool.ChunkSize, failed error) error {
 	s := b.spool
 	if s == nil {
@@ -95,8 +95,8 @@ func (b *Buffer) reserveMemory(ctx context.Context, n int64) (int64, error) {
 		if ok {
 			return n, nil
 		}
-		wait := pending || b.opts.Once && b.queue.Waiting() >= b.opts.maxWaiting
-		if !wait && b.batches.SealLargest(ctx) {
+		mustWait := pending || b.opts.Once && b.queue.Waiting() >= b.opts.maxWaiting
+		if !mustWait && b.batches.SealLargest(ctx) {
 			continue
 		}
 		select {

@@ -30,7 +30,7 @@ type Stats struct {
 	// Replayed is how many records were recovered from the log, Damaged how many files of the
 	// buffer were damaged or missing, not counting Quarantined.
 	Replayed, Damaged uint64
-	// LostRecords is how many records are known to be lost by that, Missing how many sealed
+	// LostRecords is how many records are known to be lost by damage, Missing how many sealed
 	// batches have no file, LostUnknown how many damaged parts of the log had unknown content:
 	// records in them may be lost, or stored twice.
 	LostRecords, Missing, LostUnknown uint64

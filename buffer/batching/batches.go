@@ -30,11 +30,11 @@ type Batches struct {
 
 	mu         sync.Mutex
 	partitions map[string]*partition
-	// draining: nothing is appended any more.
+	// draining is set by EndAppends: Append fails.
 	draining bool
 	stats    Stats // the counters only, without those of the sealer
 
-	// stop ends the loop.
+	// stop ends sealLoop.
 	stop     chan struct{}
 	stopOnce sync.Once
 	loop     sync.WaitGroup
@@ -50,8 +50,8 @@ type Stats struct {
 	Records, Late, Replayed, Failed, Unsealed uint64
 }
 
-// New returns Batches, of which none is open, and starts the goroutine that seals them by age. With a
-// Spool, Replay must be called once. Stop and then Close end them.
+// New returns Batches without an open batch, and starts the goroutine that seals by age. With a
+// Spool, Replay must be called once. Stop and then Close end the Batches.
 func New(opts Options) *Batches {
 	b := &Batches{
 		opts:       opts,
@@ -65,9 +65,10 @@ func New(opts Options) *Batches {
 	return b
 }
 
-// Append adds the records of a checked chunk to batches and, in a Spool, writes them and the
-// positions to the log first, as the entry of the returned LSN. It releases the memory that is
-// reserved for the chunk, which has the given size, once its batches count for it. After [wal.ErrFull] nothing was appended.
+// Append adds the records of a checked chunk to batches. With a Spool it first writes records and
+// positions to the log, as the entry of the returned LSN. size is that of Chunk.Check. reserved is how many
+// bytes of Options.Memory the caller reserved for the chunk: Append releases them when the chunk's batches are
+// charged. After [wal.ErrFull] nothing was appended.
 func (b *Batches) Append(ctx context.Context, c Chunk, size spool.ChunkSize, reserved int64) (lsn wal.LSN, err error) {
 	if c.Read == 0 {
 		c.Read = b.opts.Now().UnixNano()
@@ -85,7 +86,7 @@ func (b *Batches) Append(ctx context.Context, c Chunk, size spool.ChunkSize, res
 	return lsn, err
 }
 
-// append appends a chunk, as blocks if there are any; records are its records with resolved times.
+// append appends a chunk, as blocks if encoded is not nil. records are the chunk's records with resolved times.
 func (b *Batches) append(c *Chunk, encoded *encodedChunk) (lsn wal.LSN, records []record.Record, full []*openBatch, err error) {
 	p, err := b.openPartition(c.Service)
 	if err != nil {
@@ -125,8 +126,8 @@ func (b *Batches) append(c *Chunk, encoded *encodedChunk) (lsn wal.LSN, records 
 	return lsn, records, full, nil
 }
 
-// writeLog writes a chunk to the log, if there is one, as blocks if there are any; openSet.endAppend must follow once the
-// records are in their batches. The partition's lock is held.
+// writeLog writes a chunk to the log, if there is a log: as blocks if encoded is not nil. After success
+// openSet.endAppend must be called when the records are in their batches. The partition's lock is held.
 func (b *Batches) writeLog(c *Chunk, runs []run, records []record.Record, encoded *encodedChunk) (first uint64, lsn wal.LSN, err error) {
 	s := b.opts.Spool
 	if s == nil {
@@ -148,7 +149,7 @@ func (b *Batches) writeLog(c *Chunk, runs []run, records []record.Record, encode
 	return first, lsn, err
 }
 
-// openPartition returns the partition of a service, as long as records are accepted.
+// openPartition returns the partition of a service. The error is that of Err if records are not accepted.
 func (b *Batches) openPartition(service string) (*partition, error) {
 	if err := b.opts.Failure.Err(); err != nil {
 		return nil, err
@@ -161,8 +162,8 @@ func (b *Batches) openPartition(service string) (*partition, error) {
 	return b.partition(service), nil
 }
 
-// Err returns why nothing is appended any more: the final error, or [wait.ErrClosed] after Refuse
-// or Close; nil as long as records are accepted.
+// Err returns nil as long as records are accepted, then the final error, or [wait.ErrClosed] after
+// EndAppends or Stop.
 func (b *Batches) Err() error {
 	if err := b.opts.Failure.Err(); err != nil {
 		return err
@@ -196,7 +197,7 @@ func (b *Batches) seal(ctx context.Context, o *openBatch) {
 	}
 }
 
-// sealLoop seals open batches by age and bucket end until Close.
+// sealLoop seals open batches by age and bucket end until Stop.
 func (b *Batches) sealLoop() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -208,7 +209,7 @@ func (b *Batches) sealLoop() {
 		case <-timer.C:
 		}
 		for _, o := range b.open.due() {
-			b.seal(context.Background(), o) // Close ends the wait
+			b.seal(context.Background(), o) // Stop ends the wait
 		}
 		at := b.open.nextDue()
 		if at.IsZero() {
@@ -243,58 +244,58 @@ func (b *Batches) SealService(ctx context.Context, service string) (batches int)
 	return len(detached)
 }
 
-// Services are the services that have had records, in order of name.
+// Services returns the services that have had records, in order of name.
 func (b *Batches) Services() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Sorted(maps.Keys(b.partitions))
 }
 
-// Oldest is when the oldest record of a service was appended that is not in a sealed batch; zero if there is none.
+// Oldest returns when the oldest unsealed record of a service was appended; zero if there is none.
 func (b *Batches) Oldest(service string) time.Time { return b.open.oldestOf(service) }
 
-// Refuse ends Append: later calls fail.
-func (b *Batches) Refuse() {
+// EndAppends makes later calls of Append fail with [wait.ErrClosed].
+func (b *Batches) EndAppends() {
 	b.mu.Lock()
 	b.draining = true
 	b.mu.Unlock()
 	b.opts.Memory.Freed.Notify()
 }
 
-// Drain seals everything after Refuse. On a full disk it waits until deliveries free space, or Quit
+// Drain seals everything after EndAppends. On a full disk it waits until deliveries free space, or Quit
 // is called.
 func (b *Batches) Drain(ctx context.Context) {
 	b.detachAll(true, func(o *openBatch) { b.sealer.sealDetached(ctx, o) })
 }
 
-// Quit ends all waiting for space: unsealed records are left in the log for the next process.
+// Quit ends all waits for space. Records that are not sealed stay in the log for the next process.
 func (b *Batches) Quit() { b.sealer.endWaiting() }
 
 // Quitting returns a channel that Quit closes.
 func (b *Batches) Quitting() <-chan struct{} { return b.sealer.quit }
 
-// detachAll detaches all open batches and calls end with each; with closed set no others are opened.
-func (b *Batches) detachAll(closed bool, end func(*openBatch)) {
+// detachAll detaches all open batches and calls end with each. With closePartitions set no other batches are opened.
+func (b *Batches) detachAll(closePartitions bool, end func(*openBatch)) {
 	b.mu.Lock()
 	partitions := slices.Collect(maps.Values(b.partitions))
 	b.mu.Unlock()
 	for _, p := range partitions {
-		for _, o := range p.detachAll(closed) {
+		for _, o := range p.detachAll(closePartitions) {
 			end(o)
 		}
 	}
 }
 
-// Stop ends Append, sealing in the background and waiting for space; Close must follow. A second
+// Stop ends appends, sealing in the background and all waits for space; Close must follow. A second
 // Stop does nothing.
 func (b *Batches) Stop() {
-	b.Refuse()
+	b.EndAppends()
 	b.sealer.stop()
 	b.stopOnce.Do(func() { close(b.stop) })
 }
 
 // Close waits for the goroutines of the Batches after Stop, and drops the open batches. It reports
-// whether the log has no record that is not in a sealed batch.
+// whether all records of the log are in sealed batches.
 func (b *Batches) Close() (empty bool) {
 	b.loop.Wait()
 	b.sealer.running.Wait()

@@ -19,7 +19,7 @@ type Chunk struct {
 	Service string
 	// Class is the service's retention class.
 	Class string
-	// Parse is the parser of the messages, as a segment's footer has it; "" is auto/1.
+	// Parse is the parser of the messages, as in a segment's footer; "" is auto/1.
 	Parse string
 	// Read is when the records were read, in Unix nanoseconds: the time that late records
 	// get. 0 is the current time.

@@ -6,24 +6,24 @@ import (
 	"logstow/segment"
 )
 
-// A large chunk is encoded as blocks before it is appended. The log gets the blocks, which are a fraction of the
+// A large chunk is encoded as blocks before it is appended. The log gets the blocks, which are much smaller than the
 // records, and the batch gets the same bytes: nothing is compressed twice.
 
 const (
-	// minEncoded is how many bytes of text a chunk must have to be encoded as blocks: smaller blocks would compress worse.
+	// minEncoded is the minimum size in bytes of the text of a chunk that is encoded as blocks: smaller blocks compress worse.
 	minEncoded = segment.DefaultBlockSize / 2
-	// maxEncoded is how many it may have: its blocks are in memory until all of them are appended.
+	// maxEncoded is the maximum size: the blocks are in memory until all of them are appended.
 	maxEncoded = 4 * segment.DefaultBlockSize
 )
 
-// encodedChunk are the records of a chunk as blocks of one bucket. nil is none.
+// encodedChunk are the records of a chunk as blocks of one bucket. A nil *encodedChunk means that the chunk is not encoded.
 type encodedChunk struct {
 	bucket bucket
 	blocks []*segment.EncodedBlock
 }
 
-// encodeChunk encodes a chunk of a size; nil if it is to be appended as records: it is small or too large, or a record
-// is, its records go to several buckets, or batches are small.
+// encodeChunk encodes a chunk as blocks. It returns nil if the chunk must be appended as records: the chunk is too small
+// or too large, a record is too large, the records belong to several buckets, or the batches are too small for blocks.
 func encodeChunk(opts *Options, compressor *segment.Compressor, c *Chunk, size spool.ChunkSize) *encodedChunk {
 	text := size.Total
 	if text < minEncoded || text > maxEncoded || size.Largest > minEncoded || opts.Spool == nil || opts.Columns != nil ||
@@ -51,7 +51,8 @@ func timeRange(records []record.Record) (first, last int64) {
 	return first, last
 }
 
-// split splits records, with that many bytes of text, into pieces of about the same size. There may be fewer.
+// split splits records into at most the given number of pieces of about the same size. text is the size in bytes of the
+// text of all records.
 func split(records []record.Record, text, pieces int64) (all [][]record.Record) {
 	size, from := int64(0), 0
 	for i := range records {
@@ -63,7 +64,7 @@ func split(records []record.Record, text, pieces int64) (all [][]record.Record) 
 	return all
 }
 
-// stored are the bytes of the blocks.
+// stored returns the bytes of each block.
 func (e *encodedChunk) stored() (all [][]byte) {
 	for _, b := range e.blocks {
 		all = append(all, b.Stored())

@@ -1,7 +1,7 @@
 package batching
 
-// logHeap are batches as a [container/heap], the one with the oldest record in the log first: there may be
-// thousands, and which part of the log they need is asked after each that is sealed.
+// logHeap is a [container/heap] of batches, ordered by their oldest record in the log. It makes finding the part of the
+// log that is still needed cheap: that is done after each sealing, and there may be thousands of batches.
 type logHeap []*openBatch
 
 func (h logHeap) Len() int           { return len(h) }

@@ -15,15 +15,15 @@ const (
 	// batchOverhead is about how many bytes an open or waiting batch takes in memory beside its
 	// text and body: writer, counts by minute, minimal buffers.
 	batchOverhead = 3 << 10
-	// maxText is how many bytes of text a batch holds at most, about: as much as a few seconds of replay after a crash.
+	// maxText is about the maximum size in bytes of a batch's text: a crash then costs a few seconds of replay.
 	maxText = 512 << 20
 	// bucketGrace is how long after its end a bucket stays open for records that are slightly late.
 	bucketGrace = 2 * time.Second
 )
 
 // bucket identifies a batch within a service: a batch holds the records of one bucket, class and
-// parser. Width is a part of it because the configured width may change while records of the
-// old one wait.
+// parser. The width is a part of it because the configured width may change while records with
+// the old width wait.
 type bucket struct {
 	class, parse string
 	// start and width are in Unix nanoseconds.
@@ -48,15 +48,15 @@ type openBatch struct {
 	text, largest int64
 	// first is when the first record was appended, set when the batch is opened.
 	first time.Time
-	// from and through are the record numbers of its first and last record.
+	// from and through are the numbers of its first and last record in the log.
 	from, through uint64
 	// seq and ticket are set when the batch is detached.
 	seq    int64
 	ticket *sealTicket
 
-	// due is when the batch is sealed by age or bucket end, zero is never; charged is how many bytes it
-	// counts against Options.Memory, used the tick of its last use, index the place in its heap. The lock
-	// of the openSet guards them.
+	// due is when the batch is sealed by age or bucket end, zero means never; charged is how many bytes of
+	// Options.Memory it is charged, used the tick of its last use, index its index in its heap. The lock of
+	// the openSet guards them.
 	due     time.Time
 	charged int64
 	used    uint64

@@ -19,7 +19,7 @@ type openSet struct {
 	// wake is notified when a batch is due before wakeAt.
 	wake chan struct{}
 
-	// once: batches are not sealed by age or bucket end.
+	// once is Options.Once: batches are not sealed by age or bucket end.
 	once bool
 
 	mu sync.Mutex
@@ -35,12 +35,12 @@ type openSet struct {
 	// appending are the services whose records are being appended, each with a lower bound of the
 	// numbers of the records that it writes to the log.
 	appending map[string]uint64
-	// frozen: a batch could not be sealed, so no log file may be removed: the next process
-	// replays them.
+	// frozen is set when a batch could not be sealed: no log file may be removed, because the next
+	// process replays them.
 	frozen bool
 	// replayFloor is a lower bound of the numbers of records that are not yet replayed.
 	replayFloor uint64
-	// wakeAt is when the first batch is due, as last computed by the sealing goroutine; zero is never.
+	// wakeAt is when the first batch is due, as sealLoop last computed it; zero means never.
 	wakeAt time.Time
 }
 
@@ -149,8 +149,8 @@ func (s *openSet) setReplayed(floor uint64) {
 	s.replayFloor = floor
 }
 
-// needed returns the lowest of next and the numbers of the records that are not in sealed batches. idle
-// reports that there is none, ok that the log before it may be removed.
+// needed returns the lowest number of a record that is not in a sealed batch; next if there is none. idle
+// reports that no batch is open or being sealed, ok that the log before the number may be removed.
 func (s *openSet) needed(next uint64) (number uint64, idle, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,7 +166,7 @@ func (s *openSet) needed(next uint64) (number uint64, idle, ok bool) {
 	return number, len(s.open)+len(s.sealing)+len(s.appending) == 0, !s.frozen
 }
 
-// empty reports whether the log has no record that is not in a sealed batch.
+// empty reports whether all records of the log are in sealed batches.
 func (s *openSet) empty() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,8 +185,8 @@ func (s *openSet) oldest() (oldest *openBatch, frozen bool) {
 }
 
 // largest returns the open batch with the largest product of size and time since its last use; nil
-// if none is open. Among many services it is a large one; while an old file is read in order it is a
-// complete one.
+// if none is open. With many services, that is a large batch; while an old file is read in order, it is
+// a batch that gets no more records.
 func (s *openSet) largest() (largest *openBatch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,8 +212,8 @@ func (s *openSet) due() (due []*openBatch) {
 	return due
 }
 
-// nextDue returns when the first open batch is due, zero is never; wake is notified of earlier ones
-// that are added from now on.
+// nextDue returns when the first open batch is due; zero means never. From now on wake is notified when an
+// earlier one is added.
 func (s *openSet) nextDue() (at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -226,7 +226,7 @@ func (s *openSet) nextDue() (at time.Time) {
 	return at
 }
 
-// oldestOf returns when the oldest record of the service's batches was appended, open and being sealed; zero if there is none.
+// oldestOf returns when the oldest record in a service's batches, open or being sealed, was appended; zero if there is none.
 func (s *openSet) oldestOf(service string) (oldest time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -28,12 +28,12 @@ type Options struct {
 	Now           func() time.Time
 	Log           *slog.Logger
 
-	// Spool is where batches are sealed; nil is in memory.
+	// Spool is where batches are sealed; nil means in memory.
 	Spool *spool.Spool
 	// Queue gets the sealed batches, Memory counts the open ones.
 	Queue  *queue.Queue
 	Memory *wait.Memory
-	// Failure gets the errors after which memory and disk may differ.
+	// Failure gets the final error, after which memory and disk may differ.
 	Failure *wait.Failure
 	// Seq is the highest Seq so far.
 	Seq int64
@@ -47,7 +47,7 @@ func (o *Options) limit() int64 {
 	return o.Spool.BatchLimit()
 }
 
-// tooOld reports whether a record with time t, read at a time, is older than MaxLateness. Both are in Unix nanoseconds.
+// tooOld reports whether a record with time t was older than MaxLateness when it was read. Both times are in Unix nanoseconds.
 func (o *Options) tooOld(t, read int64) bool {
 	return o.MaxLateness > 0 && !o.Once && t < read-int64(o.MaxLateness)
 }

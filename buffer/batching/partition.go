@@ -32,7 +32,7 @@ type partition struct {
 type run struct {
 	bucket   bucket
 	from, to int
-	// late: the records get the time they were read.
+	// late is set if the records get the time they were read.
 	late bool
 }
 
@@ -45,7 +45,7 @@ func (p *partition) planRuns(c *Chunk) []run {
 		tooOld bool   // the current run is older than MaxLateness
 		open   = openBuckets{limit: math.MaxInt, all: map[bucket]bool{}}
 	)
-	if !opts.Once { // otherwise there may be thousands, and none is too many
+	if !opts.Once { // Once has no limit, and there may be thousands
 		open.limit = opts.MaxOpen
 		for k := range p.open {
 			open.all[k] = true
@@ -106,7 +106,7 @@ func (o *openBuckets) oldest() (oldest bucket) {
 	return oldest
 }
 
-// fits reports whether the records of the blocks keep their bucket and their times in the planned runs of their chunk.
+// fits reports whether the planned runs keep the bucket and the times of the records as they are in the blocks.
 func (c *encodedChunk) fits(runs []run) bool {
 	return c != nil && len(runs) == 1 && !runs[0].late
 }
@@ -208,8 +208,8 @@ func (p *partition) applyRun(full []*openBatch, records []record.Record, k bucke
 	return full, nil
 }
 
-// batch returns the open batch of a bucket, and opens it if there is none. At the limit
-// it detaches the oldest, for the caller to seal: so a source with unordered times soon has
+// batch returns the open batch of a bucket, and opens one if there is none. At MaxOpen it first
+// detaches the oldest one, which the caller seals: so a source with unordered times soon has
 // only recent buckets open, and its old records count as late.
 func (p *partition) batch(k bucket, number uint64) (o, evicted *openBatch, err error) {
 	if o := p.open[k]; o != nil {
@@ -247,11 +247,11 @@ func (p *partition) detach(o *openBatch) {
 	p.set.beginSealing(o)
 }
 
-// detachAll detaches all open batches; with closed set the partition opens no others.
-func (p *partition) detachAll(closed bool) []*openBatch {
+// detachAll detaches all open batches. With closePartition set the partition opens no others.
+func (p *partition) detachAll(closePartition bool) []*openBatch {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.closed = p.closed || closed
+	p.closed = p.closed || closePartition
 	all := make([]*openBatch, 0, len(p.open))
 	for _, o := range p.open {
 		p.detach(o)
@@ -260,7 +260,7 @@ func (p *partition) detachAll(closed bool) []*openBatch {
 	return all
 }
 
-// detachOne detaches a batch, unless another goroutine has.
+// detachOne detaches a batch and reports true, unless another goroutine has detached it.
 func (p *partition) detachOne(o *openBatch) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -271,7 +271,7 @@ func (p *partition) detachOne(o *openBatch) bool {
 	return true
 }
 
-// countLate counts the records of the late runs, and logs the first of them once for the service.
+// countLate counts the records of the late runs. It logs the first late record of the service.
 func (p *partition) countLate(c *Chunk, runs []run) (count uint64) {
 	first := -1
 	for _, r := range runs {

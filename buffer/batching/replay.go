@@ -8,11 +8,11 @@ import (
 	"logstow/buffer/wal"
 )
 
-// errQuit ends the replay when waiting for space has ended.
+// errQuit ends the replay after Quit.
 var errQuit = errors.New("the buffer is closed")
 
-// Replay appends the log's unsealed records to batches. On a full disk it waits as
-// batches are sealed and delivered.
+// Replay appends the log's unsealed records to batches. On a full disk it waits until
+// deliveries free space, or Quit is called.
 func (b *Batches) Replay() {
 	err := b.opts.Spool.Replay(b.replayOne)
 	if err == nil {

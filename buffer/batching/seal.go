@@ -23,12 +23,12 @@ type sealer struct {
 	open *openSet
 
 	mu sync.Mutex
-	// closed: nothing is sealed in the background any more.
+	// closed is set by stop: nothing is sealed in the background any more.
 	closed bool
 	// failed and unsealed count batches, as in Stats.
 	failed, unsealed uint64
 
-	// quit is closed to end all waiting for space.
+	// quit is closed to end all waits for space.
 	quit     chan struct{}
 	quitOnce sync.Once
 	running  sync.WaitGroup
@@ -38,10 +38,10 @@ func newSealer(opts *Options, open *openSet) *sealer {
 	return &sealer{opts: opts, open: open, quit: make(chan struct{})}
 }
 
-// endWaiting ends all waiting for space.
+// endWaiting ends all waits for space.
 func (s *sealer) endWaiting() { s.quitOnce.Do(func() { close(s.quit) }) }
 
-// stop ends sealing in the background and waiting for space.
+// stop ends sealing in the background and all waits for space.
 func (s *sealer) stop() {
 	s.mu.Lock()
 	s.closed = true
@@ -83,7 +83,7 @@ func (s *sealer) sealAndEnqueue(o *openBatch) {
 	ok := o.ticket.wait()
 	var item *queue.Item
 	if err == nil && s.opts.Spool == nil {
-		// In memory the batch counts with its bytes, on disk it takes hardly any memory.
+		// A batch in memory is charged its size; one on disk takes hardly any memory.
 		item = queue.NewItem(o.key(), meta, o.body.size, o.first, queue.InMemory(o.body.join()), o.body.size+batchOverhead)
 	} else if err == nil {
 		var written *spool.Batch
@@ -103,26 +103,26 @@ func (s *sealer) sealAndEnqueue(o *openBatch) {
 	s.trim(false)
 }
 
-// write makes a batch durable. ok reports that the older batches of its partition are. While
-// the disk is full it waits until Quit; the records are in the log.
+// write makes a batch durable. ok reports that the older batches of its partition are durable.
+// While the disk is full it waits, until Quit; the records are in the log.
 func (s *sealer) write(o *openBatch, meta blobnaming.Metadata, ok bool) (*spool.Batch, error) {
 	if !ok {
 		return nil, errUnsealed
 	}
-	dir := s.opts.Spool
+	sp := s.opts.Spool
 	head := sealed.Head{Key: o.key(), Through: o.through, First: o.first, Meta: meta}
-	batch, err := dir.Seal(head, o.body.parts, o.body.size)
+	batch, err := sp.Seal(head, o.body.parts, o.body.size)
 	for disk.Full(err) {
 		space := s.opts.Memory.Freed.Next()
 		if err := s.opts.Failure.Err(); err != nil {
 			return nil, err
 		}
 		s.trim(true)
-		if batch, err = dir.SealFromReserve(head, o.body.parts, o.body.size); !disk.Full(err) {
+		if batch, err = sp.SealFromReserve(head, o.body.parts, o.body.size); !disk.Full(err) {
 			break
 		}
-		dir.WarnFull(err)
-		dir.Wait(nil, s.quit, space)
+		sp.WarnFull(err)
+		sp.Wait(nil, s.quit, space)
 		select {
 		case <-s.quit:
 			return nil, err

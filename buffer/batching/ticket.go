@@ -1,8 +1,8 @@
 package batching
 
 // sealTicket orders the sealing of a partition's batches: they become durable in the order
-// in which they were detached, because a sealed batch covers all lower record numbers of its
-// key, and none of those may be in an older batch that is not sealed.
+// in which they were detached. A sealed batch covers all lower record numbers of its key, so
+// no older batch with such a record may remain unsealed.
 type sealTicket struct {
 	previous *sealTicket
 	done     chan struct{}

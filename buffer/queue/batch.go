@@ -38,10 +38,9 @@ func (q *Queue) Next(ctx context.Context) (*Batch, error) {
 	}
 }
 
-// Load reads the state of a recovered batch and, if Minutes is not set, the segment's footer. It must return nil
-// before any other method than Return and Quarantine is called. An error of the file system ([syscall.Errno])
-// means that the batch cannot be read at present, any other that it is damaged. Load may
-// be called again.
+// Load reads the state of a recovered batch and, if Minutes is not set, the segment's footer. Until it returns nil,
+// only Return and Quarantine may be called. An error of the file system ([syscall.Errno]) means that the batch
+// cannot be read at present, any other error that it is damaged. Load may be called again.
 func (b *Batch) Load(ctx context.Context) error {
 	if b.Recovered {
 		state, err := b.source.State()
@@ -73,8 +72,8 @@ func (b *Batch) setState(state sealed.State) {
 	b.queue.Stored.Notify()
 }
 
-// Body returns the segment's bytes, the same on every call, which must not be
-// changed. After SetStored it is an error.
+// Body returns the segment's bytes, the same on every call. They must not be changed.
+// After SetStored it returns an error.
 func (b *Batch) Body() ([]byte, error) {
 	if b.state.Stored {
 		return nil, errBodyDropped
@@ -82,10 +81,10 @@ func (b *Batch) Body() ([]byte, error) {
 	return b.source.Read(0, b.Size)
 }
 
-// Name is the blob name last set with SetName, initially "".
+// Name returns the blob name that SetName last set, initially "".
 func (b *Batch) Name() string { return b.state.Name }
 
-// Store is the store last set with SetName, initially "".
+// Store returns the store that SetName last set, initially "".
 func (b *Batch) Store() string { return b.state.Store }
 
 // SetName records the store and the blob name of the next create, durably. It must be
@@ -99,7 +98,7 @@ func (b *Batch) SetName(store, name string) error {
 	return nil
 }
 
-// Stored returns the ETag set with SetStored; ok is false as long as the blob is not known to be stored.
+// Stored returns the ETag that SetStored set; ok is false until then.
 func (b *Batch) Stored() (etag string, ok bool) { return b.state.ETag, b.state.Stored }
 
 // SetStored records that the blob is stored, with its ETag, and only its index entity is
@@ -116,14 +115,14 @@ func (b *Batch) SetStored(etag string) error {
 	return nil
 }
 
-// storedCharge is about how many bytes a batch without its bytes takes in memory.
+// storedCharge is about how many bytes of memory a batch takes after its segment was dropped.
 const storedCharge = 8 << 10
 
-// Urgent reports whether the buffer waits for disk space: then the batch should be
+// Urgent reports whether the buffer waits for disk space, so that the batch should be
 // delivered soon.
 func (b *Batch) Urgent() bool { return b.source.Urgent() }
 
-// Done removes the batch, after blob and index entity were acknowledged.
+// Done removes the batch. It is called when storage has acknowledged blob and index entity.
 func (b *Batch) Done() error { return b.queue.remove(b.Item, func(s *Stats) { s.Done++ }) }
 
 // Return puts an undelivered batch back into the queue, before all newer ones.

@@ -12,18 +12,20 @@ import (
 
 var errBodyDropped = errors.New("the bytes of a batch in storage are not kept")
 
-// Source is where a batch is until it is delivered: on disk, or in memory. Its methods are called
-// by one goroutine at a time, except Urgent.
+// Source holds a batch until it is delivered, on disk or in memory. Its methods are called by one
+// goroutine at a time, except Urgent.
 type Source interface {
-	// State reads the state of the delivery that an earlier process began, SetState changes it, durably if sync is set.
+	// State reads the state of the delivery that an earlier process began.
 	State() (sealed.State, error)
+	// SetState sets the state of the delivery, durably if sync is set.
 	SetState(s sealed.State, sync bool) error
 	// Read returns n bytes of the segment at offset off, which must not be changed. They are not
 	// available after a state with Stored was set.
 	Read(off, n int64) ([]byte, error)
-	// Remove removes the batch, Quarantine moves it to the quarantine and returns its file there; ""
-	// is a batch in memory, which is dropped.
+	// Remove removes the batch.
 	Remove() error
+	// Quarantine moves the batch to the quarantine and returns the name of its file there. A batch in
+	// memory is dropped, and the name is "".
 	Quarantine(reason string) (file string, err error)
 	// Urgent reports whether the batch should be delivered soon.
 	Urgent() bool
@@ -34,25 +36,25 @@ type Item struct {
 	Service     string
 	BucketStart time.Time
 	Meta        blobnaming.Metadata
-	// Minutes are the minutes that have records, known since sealing in this process, else from Batch.Load.
+	// Minutes are the minutes that have records; nil if they are not known before Batch.Load.
 	Minutes []record.Minute
 	// Size is the segment's size in bytes.
 	Size int64
-	// Recovered: an earlier process sealed the batch, and Batch.Load has not read yet what it recorded of
-	// the delivery.
+	// Recovered is set if an earlier process sealed the batch and Batch.Load has not read yet what that
+	// process recorded of the delivery.
 	Recovered bool
 
 	source Source
-	// state is the state of the delivery, of a recovered batch since Batch.Load; the Queue's lock guards it.
+	// state is the state of the delivery; that of a recovered batch is set by Batch.Load. The Queue's lock guards it.
 	state sealed.State
 	// first is when the first record was appended.
 	first time.Time
-	// charged is how many bytes it counts against the memory.
+	// charged is how many bytes of the memory it is charged.
 	charged int64
 }
 
 // NewItem returns an item for Queue.Put. first is when its first record was appended, charge how
-// many bytes it counts against the memory.
+// many bytes of the memory it is charged.
 func NewItem(key wal.Key, meta blobnaming.Metadata, size int64, first time.Time, source Source, charge int64) *Item {
 	return &Item{
 		Service: key.Service, BucketStart: time.Unix(0, key.Start).UTC(),
@@ -60,7 +62,7 @@ func NewItem(key wal.Key, meta blobnaming.Metadata, size int64, first time.Time,
 	}
 }
 
-// inMemory is the Source of a batch in memory: its segment.
+// inMemory is the Source of a batch in memory.
 type inMemory struct{ segment []byte }
 
 // InMemory returns the source of a batch in memory.

@@ -1,5 +1,5 @@
-// Package queue holds sealed batches between the buffer and the uploader: in order, with those in
-// flight, and what is delivered, returned, quarantined and dropped.
+// Package queue holds sealed batches between the buffer and the uploader. It orders the waiting batches,
+// tracks those in flight, and counts those that were delivered, quarantined and dropped.
 package queue
 
 import (
@@ -33,7 +33,7 @@ type Queue struct {
 	inflight map[*Item]struct{}
 	// backlogTaken counts the batches taken while there was a backlog.
 	backlogTaken int
-	// expected is how many batches Expect announced that are not put or given up yet.
+	// expected is how many announced batches are neither put nor given up yet.
 	expected      int
 	ended, closed bool
 	counts        Stats // the counters only
@@ -42,11 +42,11 @@ type Queue struct {
 // Stats is a snapshot of a Queue.
 type Stats struct {
 	// Expected is the number of batches that are being sealed, Waiting of those in the queue,
-	// Sending of those in flight, Unindexed how many of the last two are stored, but not indexed.
+	// Sending of those in flight; Unindexed is how many of Waiting and Sending are stored, but not indexed.
 	Expected, Waiting, Sending, Unindexed int
 	// Oldest is when the oldest record was appended; zero if there is none.
 	Oldest time.Time
-	// Done, Quarantined and Dropped count batches, DroppedRecords the records of the last.
+	// Done, Quarantined and Dropped count batches, DroppedRecords the records of Dropped.
 	Done, Quarantined, Dropped, DroppedRecords uint64
 }
 
@@ -56,7 +56,7 @@ func New(memory *wait.Memory, failure *wait.Failure, log *slog.Logger) *Queue {
 }
 
 const (
-	// More waiting batches than backlog are a backlog: then one in newestEvery batches taken
+	// More than backlog waiting batches are a backlog. Then one in newestEvery batches taken
 	// is the newest, so that recent records can be queried while the backlog lasts.
 	backlog     = 16
 	newestEvery = 4
@@ -77,8 +77,8 @@ func (q *Queue) GiveUp() {
 	q.ready.Notify()
 }
 
-// Put adds a batch that Expect announced, which counts with its charge against the memory. In a
-// backlog it does not keep Minutes, which are not charged: Load reads them again.
+// Put adds a batch that Expect announced and charges the memory for it. In a backlog it drops
+// Minutes, which are not charged: Load reads them again.
 func (q *Queue) Put(item *Item) {
 	q.memory.Add(item.charged, item.charged)
 	q.mu.Lock()
@@ -116,7 +116,7 @@ func (q *Queue) take() *Item {
 	return item
 }
 
-// takeOldest is take of the oldest batch; nil if none waits. mu is held.
+// takeOldest removes the oldest waiting batch and marks it as in flight; nil if none waits. mu is held.
 func (q *Queue) takeOldest() *Item {
 	if len(q.waiting) == 0 {
 		return nil
@@ -188,7 +188,7 @@ func (q *Queue) remove(item *Item, count func(*Stats)) error {
 	return q.end(item, count)
 }
 
-// end takes an item that is removed out of the queue and counts it.
+// end ends the flight of an item whose local copy is removed, and counts it.
 func (q *Queue) end(item *Item, count func(*Stats)) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -202,7 +202,7 @@ func (q *Queue) end(item *Item, count func(*Stats)) error {
 	return nil
 }
 
-// release reduces what an item counts against the memory to n bytes.
+// release reduces the charge of an item to n bytes.
 func (q *Queue) release(item *Item, n int64) {
 	q.memory.Release(item.charged-n, item.charged-n)
 	item.charged = n
@@ -224,7 +224,8 @@ func (q *Queue) Close() {
 	q.ready.Notify()
 }
 
-// OldestUnstored is when the oldest record of a service was appended whose batch waits for storage; zero if there is none.
+// OldestUnstored returns when the oldest record of a service in a batch that is not stored yet was appended; zero if
+// there is none.
 func (q *Queue) OldestUnstored(service string) (oldest time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

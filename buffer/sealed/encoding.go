@@ -47,15 +47,15 @@ type Head struct {
 
 // State is the state of a batch's delivery.
 type State struct {
-	// Store and Name are those of the last create, which may not have been sent yet.
+	// Store and Name are the store and the blob name of the last create, which may not have been sent yet.
 	Store, Name string
-	// ETag is the blob's, set when Stored is.
+	// ETag is the blob's ETag, set if Stored is.
 	ETag   string
 	Stored bool
 }
 
-// Corrupt reports whether an error means that a file's content is damaged or torn, and not that
-// the file cannot be read.
+// Corrupt reports whether an error is ErrDamaged or ErrTorn: the file was read, but its content is
+// not intact.
 func Corrupt(err error) bool { return errors.Is(err, ErrDamaged) || errors.Is(err, ErrTorn) }
 
 // headParts is the number of elements of a head without a parser.
@@ -65,7 +65,7 @@ const headParts = 9
 //
 //	[version, service, class, start, width, through, first, size, {metadata}, parse]
 //
-// A parse of "" is left out.
+// If parse is "", it is left out.
 func encodeHead(h *Head) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := msgpack.NewEncoder(&buf)
@@ -128,9 +128,9 @@ func decodeHead(b []byte) (h Head, err error) {
 }
 
 func decodeMetadata(dec *msgpack.Decoder) (m blobnaming.Metadata, err error) {
-	const most = 100
+	const maxKeys = 100
 	n, err := dec.DecodeMapLen()
-	if err != nil || n > most {
+	if err != nil || n > maxKeys {
 		return m, fmt.Errorf("metadata of %d keys: %w", n, errors.Join(err, ErrDamaged))
 	}
 	all := map[string]string{}
@@ -144,7 +144,7 @@ func decodeMetadata(dec *msgpack.Decoder) (m blobnaming.Metadata, err error) {
 	return blobnaming.ParseMetadata(all)
 }
 
-// encodeState encodes one frame: [store, name, stored, etag]. The last intact one counts.
+// encodeState encodes one frame: [store, name, stored, etag]. The last intact frame of a file counts.
 func encodeState(s State) []byte {
 	var buf bytes.Buffer
 	enc := msgpack.NewEncoder(&buf)
@@ -153,8 +153,8 @@ func encodeState(s State) []byte {
 	return framed(nil, buf.Bytes())
 }
 
-// decodeState returns the last state before any damage. Damage is ErrDamaged, or ErrTorn if it
-// may be the beginning of a frame.
+// decodeState returns the last state before any damage. The error of damage is ErrDamaged, or ErrTorn
+// if the damaged bytes may be the beginning of a frame.
 func decodeState(b []byte) (s State, err error) {
 	rest, ok := bytes.CutPrefix(b, []byte(stateMagic))
 	if !ok {
@@ -192,7 +192,7 @@ func tornError(b []byte) error {
 	return ErrTorn
 }
 
-// stateEnd returns the offset of the next frame of a state file: 0 if it has no intact magic.
+// stateEnd returns the offset behind the last intact frame of a state file; 0 if the file has no intact magic.
 func stateEnd(file disk.File, size int64) int64 {
 	data := make([]byte, min(size, maxState))
 	if n, _ := file.ReadAt(data, 0); n < len(data) || len(data) < len(stateMagic) || string(data[:len(stateMagic)]) != stateMagic {

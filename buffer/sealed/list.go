@@ -81,9 +81,9 @@ func isReadFailure(err error) bool {
 	return errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EBADMSG) || errors.Is(err, syscall.ENXIO)
 }
 
-// Known returns the Seqs of all batches with any file: a waiting one, one in quarantine, one that
-// Remove kept the name of, or, from earlier versions, a state that it is stored. It must be called
-// before List, which removes the last two.
+// Known returns the Seqs of all batches with a file: those that wait, those in quarantine, and those
+// whose names Remove kept. Earlier versions left a state file with Stored set instead. It must be
+// called before List, which removes the kept names and those state files.
 func (d *Dir) Known() (map[int64]bool, error) {
 	known := map[int64]bool{}
 	for _, dir := range []string{d.path, d.quarantine} {

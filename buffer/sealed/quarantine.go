@@ -37,7 +37,7 @@ func (d *Dir) Quarantine(seq int64, reason string) error {
 func (d *Dir) writeReason(seq int64, reason string) error {
 	path := filepath.Join(d.quarantine, filepath.Base(d.file(seq, suffix))+reasonSuffix)
 	file, err := d.fs.Create(path)
-	if errors.Is(err, fs.ErrExist) { // from before the batch was requeued
+	if errors.Is(err, fs.ErrExist) { // left by an earlier quarantine of the batch
 		if err = d.fs.Remove(path); err == nil {
 			file, err = d.fs.Create(path)
 		}
@@ -55,8 +55,8 @@ type Quarantined struct {
 	File string
 	// Reason is why it was quarantined, "" if unknown.
 	Reason string
-	// Head and State are those of a batch. Err is set if the file is not an intact batch:
-	// damaged, or a log file.
+	// Head and State are those of an intact batch. Err is set if the file is a damaged batch or
+	// a log file.
 	Head  Head
 	State State
 	Err   error
@@ -105,19 +105,19 @@ func quarantinedSeq(file string) (int64, error) {
 
 // reason reads the reason of a file in quarantine.
 func (d *Dir) reason(file string) string {
-	const most = 64 << 10
+	const maxReason = 64 << 10
 	f, err := d.fs.Open(filepath.Join(d.quarantine, file+reasonSuffix))
 	if err != nil {
 		return ""
 	}
 	defer func() { _ = f.Close() }() // Nothing was written.
-	data := make([]byte, most)
+	data := make([]byte, maxReason)
 	n, _ := f.ReadAt(data, 0)
 	return strings.TrimSpace(string(data[:n]))
 }
 
-// Requeue moves a batch and its state back from quarantine after verifying every byte of it.
-// The error of a damaged batch is [ErrDamaged].
+// Requeue verifies every byte of a batch in quarantine and moves it back with its state. The
+// error of a damaged batch is [ErrDamaged].
 func (d *Dir) Requeue(ctx context.Context, file string) error {
 	seq, err := quarantinedSeq(file)
 	if err != nil {

@@ -18,11 +18,11 @@ import (
 const (
 	suffix      = ".seg"
 	stateSuffix = ".state"
-	// tempSuffix is appended to the names of unfinished files, and of those that Remove kept; List
-	// removes them.
+	// tempSuffix is appended to the names of unfinished files and of files whose names Remove kept;
+	// List removes them.
 	tempSuffix = ".tmp"
-	// writeSize is the unit in which a batch is written: aligned writes take fewer and larger pages of the page
-	// cache.
+	// writeSize is the size in bytes of each write of a batch: large aligned writes use fewer and larger pages of the
+	// page cache.
 	writeSize = 256 << 10
 )
 
@@ -50,8 +50,8 @@ func Open(fsys disk.FS, path, quarantine string) (*Dir, error) {
 	return d, nil
 }
 
-// Write writes a batch, whose segment is given in parts, durably. After an error there is no
-// file of the batch, unless syncing the directory failed.
+// Write writes a batch durably. The segment is given in parts. It returns the head with its Size.
+// After an error there is no file of the batch, unless syncing the directory failed.
 func (d *Dir) Write(h Head, segment [][]byte) (Head, error) {
 	h.Size = 0
 	for _, part := range segment {
@@ -203,12 +203,12 @@ func (d *Dir) SetState(seq int64, s State, sync bool) (err error) {
 	return nil
 }
 
-// Remove removes a delivered batch. With keepName set an empty file stays until the next List,
-// by which Known finds the batch.
+// Remove removes a delivered batch. With keepName set an empty file remains until the next List,
+// so that Known still returns the batch.
 func (d *Dir) Remove(seq int64, keepName bool) (err error) {
 	crashpoint.Here("sealed.before-remove")
 	if keepName {
-		err = d.empty(seq)
+		err = d.keepName(seq)
 	} else {
 		err = d.removeFile(seq, suffix)
 	}
@@ -219,8 +219,8 @@ func (d *Dir) Remove(seq int64, keepName bool) (err error) {
 	return d.removeFile(seq, stateSuffix)
 }
 
-// empty makes a batch's file an empty temporary one. That needs no space on the disk.
-func (d *Dir) empty(seq int64) (err error) {
+// keepName replaces a batch's file by an empty temporary one, which needs no space on the disk.
+func (d *Dir) keepName(seq int64) (err error) {
 	temp := d.file(seq, suffix) + tempSuffix
 	err = d.fs.Rename(d.file(seq, suffix), temp)
 	if err == nil {

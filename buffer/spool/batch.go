@@ -23,9 +23,9 @@ const (
 	diskBlock = 4 << 10
 )
 
-// Seal writes a batch durably; the segment is given in parts, of size bytes in all. If the disk has
-// no space for the batch besides a complete reserve, the error is that of a full disk ([disk.Full]),
-// and the caller may make space and call SealFromReserve. Other errors are final.
+// Seal writes a batch durably. The segment is given in parts with a total of size bytes. If the disk has
+// no space for both the batch and a complete reserve, the error is that of a full disk ([disk.Full]):
+// the caller may free space and call SealFromReserve. Other errors are final.
 func (s *Spool) Seal(head sealed.Head, segment [][]byte, size int64) (*Batch, error) {
 	if err := s.checkLock(); err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (s *Spool) Seal(head sealed.Head, segment [][]byte, size int64) (*Batch, er
 	return s.write(head, segment, size)
 }
 
-// SealFromReserve is Seal of a batch for which the reserve is released, if necessary.
+// SealFromReserve is Seal, but it releases as much of the reserve as the batch needs.
 func (s *Spool) SealFromReserve(head sealed.Head, segment [][]byte, size int64) (*Batch, error) {
 	s.sealMu.Lock()
 	defer s.sealMu.Unlock()
@@ -47,10 +47,10 @@ func (s *Spool) SealFromReserve(head sealed.Head, segment [][]byte, size int64) 
 	return s.write(head, segment, size)
 }
 
-// onDisk is how many bytes a batch of a size needs on disk.
+// onDisk returns how many bytes the file of a segment of the given size needs on disk.
 func onDisk(size int64) int64 { return (size + headSize + diskBlock - 1) / diskBlock * diskBlock }
 
-// finalUnlessFull makes an error final if it is not that of a full disk.
+// finalUnlessFull makes an error final, unless it is that of a full disk.
 func (s *Spool) finalUnlessFull(err error) error {
 	if disk.Full(err) {
 		return err
@@ -58,14 +58,14 @@ func (s *Spool) finalUnlessFull(err error) error {
 	return s.opts.Failure.Set(err)
 }
 
-// write writes a batch and its coverage.
+// write writes a batch durably, and its coverage to the log.
 func (s *Spool) write(head sealed.Head, segment [][]byte, size int64) (*Batch, error) {
 	// The log must be durable before the batch: positions and record numbers must not fall behind it.
 	written, _ := s.log.LSN()
 	if err := s.log.Sync(written); err != nil {
 		return nil, s.finalUnlessFull(err)
 	}
-	s.bytes.Add(size) // first: while it is written, it occupies space
+	s.bytes.Add(size) // added first: the batch occupies space while it is written
 	head, err := s.dir.Write(head, segment)
 	if err != nil {
 		s.bytes.Add(-size)
@@ -90,9 +90,9 @@ func (b *Batch) State() (sealed.State, error) {
 	return state, err
 }
 
-// SetState writes the state of the batch's delivery, durably if sync is set. A full disk does not
-// stop delivery, as delivery frees space: then the state is not on disk, and if this process
-// ends, the next may store a second copy, which readers drop. Other errors are final.
+// SetState writes the state of the batch's delivery, durably if sync is set. If the disk is full, it logs
+// that and returns nil, because delivery frees space. The state is then not on disk: if this process
+// ends, the next one may store a second copy, which readers drop. Other errors are final.
 func (b *Batch) SetState(state sealed.State, sync bool) error {
 	s := b.spool
 	err := s.withReserve(func() error { return s.dir.SetState(b.Meta.Seq, state, sync) })

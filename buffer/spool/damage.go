@@ -14,8 +14,8 @@ import (
 	"logstow/internal/hint"
 )
 
-// sealedForLog returns the sealed batches for the recovery of the log: which have any file, and
-// which of them wait.
+// sealedForLog describes the sealed batches for the recovery of the log. heads are those of the waiting
+// batches, known the Seqs of all batches with a file.
 func sealedForLog(heads []sealed.Head, known map[int64]bool) wal.Sealed {
 	s := wal.Sealed{Through: map[wal.Key]uint64{}, Batches: map[int64]bool{}}
 	for seq := range known {
@@ -28,7 +28,7 @@ func sealedForLog(heads []sealed.Head, known map[int64]bool) wal.Sealed {
 	return s
 }
 
-// wrapLostPositions adds the damaged files and a hint to wal.ErrLostPositions; it returns other errors as they are.
+// wrapLostPositions adds the damaged files and a hint to wal.ErrLostPositions. It returns other errors unchanged.
 func wrapLostPositions(err error, report wal.Report) error {
 	if !errors.Is(err, wal.ErrLostPositions) {
 		return err

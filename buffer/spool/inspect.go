@@ -15,12 +15,12 @@ import (
 
 // Status describes the content of a buffer's directory.
 type Status struct {
-	// Instance is the shipper that the directory belongs to, Services those with unstored records.
+	// Instance is the instance that the directory belongs to, Services are the services with unstored records.
 	Instance string
 	Services []string
-	// Holder describes the process that has it open; "" is none.
+	// Holder describes the process that has the directory open; "" if there is none.
 	Holder string
-	// TakenOverBy is the shipper of that process if it drains the directory in place of its own; otherwise "".
+	// TakenOverBy is the instance of the Holder if it drains the directory of another instance; otherwise "".
 	TakenOverBy string
 	// LogBytes is the size of the log, which holds all unsealed records and may also hold
 	// sealed ones; Positions is the number of inputs in it.

@@ -25,10 +25,11 @@ const (
 // ErrLocked reports that another process has the directory open.
 var ErrLocked = errors.New("in use by another process")
 
-// Holder is the process that has, or had last, a buffer's directory open.
+// Holder describes the process that has a buffer's directory open, or was the last to have it open.
 type Holder struct {
 	PID int `json:"pid"`
-	// Instance is the shipper that the directory belongs to, TakenOverBy the one that drains it in place of its own; "" is none.
+	// Instance is the instance that the directory belongs to. TakenOverBy is the instance of the process if it drains
+	// the directory of another instance; otherwise "".
 	Instance    string    `json:"instance"`
 	TakenOverBy string    `json:"taken_over_by,omitempty"`
 	Since       time.Time `json:"since"`
@@ -40,11 +41,12 @@ type Holder struct {
 type dirLock struct {
 	path string
 
-	mu        sync.Mutex // guards the files once the lock is acquired
+	mu        sync.Mutex // guards the files after lockDir returned
 	dir, file *os.File
 }
 
-// lockDir locks a directory, which it makes if it is missing, and writes the holder, with this process, to the lock file.
+// lockDir locks a directory, which it makes if it is missing, and writes the holder to the lock file with the PID of
+// this process.
 func lockDir(path string, holder Holder) (*dirLock, error) {
 	for {
 		l, err := tryLock(path)
@@ -93,7 +95,7 @@ func tryLock(path string) (l *dirLock, err error) {
 	return l, nil
 }
 
-// addHolder turns the error of a lock that is held into ErrLocked with the holder.
+// addHolder turns the error that another process holds the lock into ErrLocked with that process.
 func addHolder(path string, err error) error {
 	if !errors.Is(err, syscall.EWOULDBLOCK) {
 		return err
@@ -149,12 +151,12 @@ func (l *dirLock) Close() (err error) {
 	return err
 }
 
-// inspectWait is how long an exclusive lock waits for shared ones, which Inspect holds for an instant: longer only if
-// its process is stopped meanwhile.
+// inspectWait is the maximum time to wait for shared locks. Inspect holds one for an instant, or longer if its process
+// is stopped meanwhile.
 const inspectWait = 30 * time.Second
 
-// flock locks an open file. An exclusive lock waits while no other process has one, and some have shared ones: they
-// inspect the buffer.
+// flock locks an open file without waiting for an exclusive lock. An exclusive lock waits for shared locks, which
+// processes hold while they inspect the buffer.
 func flock(f *os.File, how int) error {
 	const pause = 20 * time.Millisecond
 	for tries, began := 1, time.Now(); ; tries++ {
@@ -174,11 +176,11 @@ func flock(f *os.File, how int) error {
 }
 
 // flockDir is flock of a directory. It ignores errors of file systems that cannot lock
-// directories, as many network file systems.
+// directories, for example network file systems.
 func flockDir(f *os.File, how int) error {
 	err := flock(f, how)
-	for _, cannot := range []error{syscall.EBADF, syscall.EINVAL, syscall.ENOTSUP, syscall.ENOSYS, syscall.EISDIR, syscall.ENOLCK} {
-		if errors.Is(err, cannot) {
+	for _, unsupported := range []error{syscall.EBADF, syscall.EINVAL, syscall.ENOTSUP, syscall.ENOSYS, syscall.EISDIR, syscall.ENOLCK} {
+		if errors.Is(err, unsupported) {
 			return nil
 		}
 	}
@@ -192,11 +194,11 @@ func isLocked(path string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		take := flock
+		lock := flock
 		if name == "" {
-			take = flockDir
+			lock = flockDir
 		}
-		err = take(f, syscall.LOCK_SH)
+		err = lock(f, syscall.LOCK_SH)
 		closeErr := f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return true, nil
@@ -208,20 +210,20 @@ func isLocked(path string) (bool, error) {
 	return false, nil
 }
 
-// isSameFile reports whether a path still leads to an open file.
+// isSameFile reports whether the file at a path is still the open file f.
 func isSameFile(f *os.File, path string) bool {
-	mine, err := f.Stat()
+	opened, err := f.Stat()
 	if err != nil {
 		return false
 	}
-	there, err := os.Stat(path)
+	current, err := os.Stat(path)
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist) // other errors do not prove that it was replaced
 	}
-	return os.SameFile(mine, there)
+	return os.SameFile(opened, current)
 }
 
-// ReadHolder reads which process has, or had last, a directory open.
+// ReadHolder reads the holder from a directory's lock file.
 func ReadHolder(dir string) (h Holder, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, lockFile))
 	if err != nil {

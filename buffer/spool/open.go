@@ -11,7 +11,7 @@ import (
 
 // Recovered is what Open found in a directory.
 type Recovered struct {
-	// Batches are the sealed batches that wait, Seq is the highest Seq so far.
+	// Batches are the waiting sealed batches, in order of Seq; Seq is the highest Seq so far.
 	Batches []*Batch
 	Seq     int64
 	// Quarantined is how many batches were quarantined because they are damaged.
@@ -21,7 +21,8 @@ type Recovered struct {
 // Open locks and opens a directory, which it makes if it is missing, and recovers positions and
 // sealed batches. Replay must be called before records are appended. ctx ends Open, not the
 // Spool. The error is [ErrLocked] if another process has the directory open, [ErrSmallDisk] if its
-// disk is smaller than [MinDisk], and [wal.ErrLostPositions] if that is the policy. Close ends it.
+// disk is smaller than [MinDisk], and [wal.ErrLostPositions] if positions are lost and the policy is
+// [wal.Stop]. Close ends the Spool.
 func Open(ctx context.Context, opts Options) (s *Spool, found Recovered, err error) {
 	s = &Spool{
 		diskSpace: diskSpace{opts: opts, reserve: &reserve{fs: opts.FS, path: filepath.Join(opts.Dir, reserveFile)}},

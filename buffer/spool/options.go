@@ -12,7 +12,7 @@ import (
 // Options configure a Spool. All fields are required, except TakenOverBy and OnLostPositions.
 type Options struct {
 	Dir, Instance string
-	// TakenOverBy is that of [Holder].
+	// TakenOverBy is Holder.TakenOverBy.
 	TakenOverBy string
 	FS          disk.FS
 	// FlushSize is the size in bytes at which batches are sealed, MaxSize the limit of the bytes in Dir.
@@ -22,6 +22,6 @@ type Options struct {
 	OnLostPositions wal.LostPositions
 	Now             func() time.Time
 	Log             *slog.Logger
-	// Failure gets each error after which memory and disk may differ.
+	// Failure gets the final error, after which memory and disk may differ.
 	Failure *wait.Failure
 }

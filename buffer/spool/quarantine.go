@@ -21,14 +21,14 @@ type Quarantined struct {
 	// Since is when it was quarantined, Reason why; "" if unknown.
 	Since  time.Time
 	Reason string
-	// Batch is the batch's id; "" if the file is not a readable batch: a damaged one, or a
-	// damaged log file. Problem then describes it, and the fields below are zero.
+	// Batch is the batch's id; "" if the file is a damaged batch or a damaged log file. Problem
+	// then describes the damage, and the fields below are zero.
 	Batch   string
 	Problem string
 	Service string
 	Bucket  time.Time
 	Records uint64
-	// Store and Name are those of the last create of the batch; "" if there was none.
+	// Store and Name are the store and the blob name of the batch's last create; "" if there was none.
 	Store, Name string
 }
 

@@ -29,10 +29,10 @@ func Remove(ctx context.Context, dir string) (err error) {
 	if s.Sealed+s.Quarantined+len(s.Services) > 0 {
 		return fmt.Errorf("cannot remove buffer %s: %w", dir, ErrNotEmpty)
 	}
-	// It is renamed first: a process that waits for the lock then finds no such file.
-	gone := dir + ".removed"
-	if err := os.Rename(dir, gone); err != nil { //nolint:forbidigo // nothing in it is needed
+	// It is renamed first: a process that waits for the lock then finds that the directory does not exist.
+	renamed := dir + ".removed"
+	if err := os.Rename(dir, renamed); err != nil { //nolint:forbidigo // nothing in it is needed
 		return fmt.Errorf("cannot remove buffer: %w", err)
 	}
-	return os.RemoveAll(gone)
+	return os.RemoveAll(renamed)
 }

@@ -9,11 +9,11 @@ import (
 	"logstow/buffer/internal/disk"
 )
 
-// reserveFile holds no data: its space is released for sealing when the disk is full.
+// reserveFile is the name of the reserve. The file holds no data.
 const reserveFile = "reserve"
 
-// reserve is a file that reserves disk space. On a full disk it is truncated by as much as
-// sealing and delivery need, so these can always write. It must be complete again before
+// reserve is a file that reserves disk space. On a full disk it is shortened by as much as
+// sealing and delivery need, so that they can always write. It must be complete again before
 // records are accepted.
 type reserve struct {
 	fs   disk.FS
@@ -44,7 +44,7 @@ func (r *reserve) size() int64 {
 	return r.bytes
 }
 
-// grow makes the reserve at least want bytes large. After an error it is as before.
+// grow grows the reserve to at least want bytes. After an error its size is unchanged.
 func (r *reserve) grow(want int64) (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,8 +66,8 @@ func (r *reserve) grow(want int64) (err error) {
 	return nil
 }
 
-// shrink makes the reserve smaller by n bytes, or as many as there are, and
-// returns how many became free.
+// shrink shortens the reserve by n bytes, at most by its size, and returns how many bytes
+// it freed.
 func (r *reserve) shrink(n int64) (freed int64, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

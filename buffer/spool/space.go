@@ -20,7 +20,7 @@ import (
 const (
 	// MinDisk is the size in bytes of the smallest file system that a buffer may be on.
 	MinDisk = 8 << 20
-	// SmallWrites bounds, roughly, the size in bytes of each small write that delivery needs: states,
+	// SmallWrites is a rough upper bound of the size in bytes of each small write that delivery needs: states,
 	// coverage, the beginning of a log file.
 	SmallWrites = 64 << 10
 	// fullLogInterval is the least time between log messages that the buffer is full.
@@ -34,13 +34,12 @@ var (
 	ErrTooLarge = errors.New("chunk too large for the buffer's disk")
 )
 
-// The size of a sealed batch is bounded, and the reserve is larger than that bound. So
-// while the reserve is complete, any open batch can be sealed on a full disk, one after
-// the other as batches are delivered; records are only accepted while the reserve is
-// complete. Sealing leaves space for what delivery writes: without that space no sealed
-// batch could be delivered.
+// The size of a sealed batch is bounded, and a complete reserve is larger than that bound.
+// Records are only accepted while the reserve is complete, so every open batch can be sealed
+// on a full disk, one after the other as batches are delivered. Sealing leaves space for what
+// delivery writes: without that space no sealed batch could be delivered.
 
-// diskSpace is the space that a buffer uses on its disk, and what is reserved for sealing and delivery. It is
+// diskSpace tracks the space that a buffer uses on its disk, and the space reserved for sealing and delivery. It is
 // safe for concurrent use.
 type diskSpace struct {
 	opts Options
@@ -55,8 +54,8 @@ type diskSpace struct {
 	reserveTarget, limit atomic.Int64
 	// waiting counts the goroutines that wait for space, to append or to seal.
 	waiting atomic.Int64
-	// sealMu is held while a batch is sealed on a full disk, so that no two use the same
-	// released space.
+	// sealMu is held while a batch is sealed on a full disk, so that no two batches use the
+	// same released space.
 	sealMu sync.Mutex
 	// unchecked is how many bytes may be appended before the free space is checked again;
 	// checkMu guards it.
@@ -67,22 +66,22 @@ type diskSpace struct {
 // usableSpace returns how many bytes of the available space a sealed batch may use.
 func usableSpace(space int64) int64 { return max(space-SmallWrites, space/2) }
 
-// reserveSize returns the size of a complete reserve: what a batch of FlushSize and its
-// blocks that are not yet compressed need at most, and no more than a quarter of capacity.
+// reserveSize returns the size of a complete reserve: the maximum size of a batch of FlushSize
+// with its blocks that are not yet compressed, but at most a quarter of capacity.
 func (s *diskSpace) reserveSize(capacity int64) int64 {
 	flush := s.opts.FlushSize
 	most := flush + 2*min(segment.DefaultBlockSize, 4*flush)
 	return min(most+most/4+2*SmallWrites, capacity/4)
 }
 
-// Capacity returns how many bytes the buffer may use on disk: Options.MaxSize, or, if that is
-// less, what it uses and what is free.
+// Capacity returns how many bytes the buffer may use on disk: the lesser of Options.MaxSize and the
+// sum of the space that it uses and the free space.
 func (s *diskSpace) Capacity() int64 {
 	limit := s.opts.MaxSize
 	before := s.allocated()
 	if space, err := s.space(); err == nil && space.Total > 0 {
-		// Files may be removed meanwhile: too much is better than too little, because the reserve
-		// must be large enough for the open batches.
+		// Files may be removed meanwhile. Rather too much than too little, because the reserve must
+		// be large enough for the open batches.
 		limit = min(limit, max(before, s.allocated())+space.Free)
 	}
 	return limit
@@ -94,7 +93,7 @@ func (s *diskSpace) Size() int64 { return s.log.Size() + s.log.RecycledSize() + 
 // allocated is how many bytes the buffer's files occupy on disk.
 func (s *diskSpace) allocated() int64 { return s.Size() + s.log.RecycledRest() + s.reserve.size() }
 
-// space returns the size of the file system.
+// space returns the size and the free space of the file system.
 func (s *diskSpace) space() (disk.Space, error) { return s.opts.FS.Space(s.opts.Dir) }
 
 // CheckDisk returns [ErrSmallDisk] if Open would fail with it for a directory, which
@@ -120,8 +119,7 @@ func checkDisk(fsys disk.FS, dir string) error {
 	return hint.Wrap(err, "move %s to a larger disk, or use --buffer memory", dir)
 }
 
-// logFileSize returns the size at which a log file is full; it is small enough for the disk
-// to hold several.
+// logFileSize returns the size at which a log file is full, so that the disk can hold several.
 func (s *diskSpace) logFileSize() (int64, error) {
 	limit := s.opts.MaxSize
 	space, err := s.space()
@@ -131,8 +129,7 @@ func (s *diskSpace) logFileSize() (int64, error) {
 	return min(wal.DefaultFileSize, max(limit/8, 1<<20)), err
 }
 
-// BatchLimit returns the maximum size in bytes of an open batch, for which there is space
-// when it is sealed.
+// BatchLimit returns the maximum size in bytes of an open batch that can be sealed on a full disk.
 func (s *diskSpace) BatchLimit() int64 {
 	want, held := s.reserveTarget.Load(), s.reserve.size()
 	if held < want {
@@ -144,14 +141,14 @@ func (s *diskSpace) BatchLimit() int64 {
 	return max(usableSpace(min(want, held)-SmallWrites)/5*4, SmallWrites/16)
 }
 
-// fitsWithoutReserve reports whether a batch of n bytes can be sealed and the reserve be completed besides.
+// fitsWithoutReserve reports whether the disk has space for a batch of n bytes and a complete reserve.
 func (s *diskSpace) fitsWithoutReserve(n int64) bool {
 	space, err := s.space()
 	return err == nil && (space.Total == 0 || space.Free+s.reserve.size() > n+s.reserveTarget.Load()+4*SmallWrites)
 }
 
-// releaseReserveFor releases as much of the reserve as sealing a batch of n bytes needs. The
-// error is ENOSPC if there is too little space without that which delivery needs. s.sealMu is held.
+// releaseReserveFor releases as much of the reserve as sealing a batch of n bytes needs. The error is
+// ENOSPC if the batch would not leave the space that delivery needs. s.sealMu is held.
 func (s *diskSpace) releaseReserveFor(n int64) error {
 	space, err := s.space()
 	if err != nil {
@@ -174,8 +171,8 @@ type ChunkSize struct {
 	Total, Largest int64
 }
 
-// HasSpace returns nil if a chunk fits besides a complete reserve. The error is wal.ErrFull
-// if it does not fit now, and ErrTooLarge if it never will.
+// HasSpace returns nil if there is space for both a chunk and a complete reserve. The error is
+// wal.ErrFull if there is no space now, and ErrTooLarge if there never will be.
 func (s *diskSpace) HasSpace(n ChunkSize) error {
 	s.checkMu.Lock()
 	defer s.checkMu.Unlock()
@@ -230,9 +227,9 @@ func (s *diskSpace) DropRecycled() bool {
 	return s.log.RecycledSize() < before
 }
 
-// withReserve calls a function that writes at most SmallWrites bytes; on a full disk it
-// releases some of the reserve and calls it again. All writes that delivery depends on go
-// through it, because delivery is what frees space.
+// withReserve calls a function that writes at most SmallWrites bytes. On a full disk it
+// releases a part of the reserve and calls the function again. All writes that delivery
+// depends on use it, because only delivery frees space.
 func (s *diskSpace) withReserve(write func() error) error {
 	err := write()
 	if disk.Full(err) && s.DropRecycled() {
@@ -241,7 +238,7 @@ func (s *diskSpace) withReserve(write func() error) error {
 	if !disk.Full(err) {
 		return err
 	}
-	s.sealMu.Lock() // so that no batch is sealed into the released space
+	s.sealMu.Lock() // so that no batch uses the released space
 	defer s.sealMu.Unlock()
 	if err = write(); disk.Full(err) && s.ReleaseReserve(SmallWrites) {
 		err = write()
@@ -249,8 +246,8 @@ func (s *diskSpace) withReserve(write func() error) error {
 	return err
 }
 
-// ReleaseReserve releases n bytes of the reserve, or all there are, and reports whether it
-// released any. When the reserve is used up, it removes the current log file's copy instead.
+// ReleaseReserve releases up to n bytes of the reserve and reports whether it freed any space. If
+// the reserve is empty, it removes the copy of the current log file instead.
 func (s *diskSpace) ReleaseReserve(n int64) bool {
 	freed, err := s.reserve.shrink(n)
 	if err != nil {
@@ -266,7 +263,8 @@ func (s *diskSpace) ReleaseReserve(n int64) bool {
 	return dropped
 }
 
-// RestoreReserve completes the reserve, or grows it as far as free space allows.
+// RestoreReserve completes the reserve, or grows it as far as the free space allows. A full disk is
+// no error.
 func (s *diskSpace) RestoreReserve() error {
 	capacity := s.Capacity()
 	want := s.reserveSize(capacity)
@@ -276,7 +274,7 @@ func (s *diskSpace) RestoreReserve() error {
 	if !disk.Full(err) {
 		return err
 	}
-	// Records are not accepted until it is complete; until then what is free is kept from other programs.
+	// Records are not accepted until it is complete. Until then it keeps other programs from using the free space.
 	if space, err := s.space(); err == nil && space.Free > SmallWrites {
 		if err := s.reserve.grow(s.reserve.size() + space.Free - SmallWrites); !disk.Full(err) {
 			return err
@@ -285,8 +283,8 @@ func (s *diskSpace) RestoreReserve() error {
 	return nil
 }
 
-// Wait waits until space is notified or the retry interval is over, as other programs free space
-// without a notification. done and quit end the wait.
+// Wait waits until space is closed, or until the retry interval is over, because other programs free
+// space without a notification. done, quit and a final error end the wait.
 func (s *diskSpace) Wait(done, quit, space <-chan struct{}) {
 	s.waiting.Add(1)
 	defer s.waiting.Add(-1)

@@ -1,6 +1,6 @@
-// Package spool is a buffer's directory: the write-ahead log with the records that are in no sealed
-// batch yet and the positions of the inputs, which it alone owns, and the sealed batches until they
-// are delivered. It reserves space for sealing and delivery, and reports a full disk to its caller.
+// Package spool is a buffer's directory. It holds the write-ahead log with the unsealed records and the
+// positions of the inputs, and the sealed batches until they are delivered. It reserves space for sealing
+// and delivery, and reports a full disk to its caller.
 package spool
 
 import (
@@ -34,13 +34,13 @@ type Spool struct {
 	// stop is closed by Stop.
 	stop     chan struct{}
 	stopOnce sync.Once
-	// rolled and quiet are for Maintain: the files begun so far, and for how long none was.
-	rolled uint64
-	quiet  time.Duration
+	// rolls is how many log files were begun at the last call of Maintain, idle for how long no other was begun.
+	rolls uint64
+	idle  time.Duration
 
 	mu sync.Mutex
-	// delivered are the batches that are delivered, but not removed, because the disk had no
-	// space for their coverage.
+	// delivered are the delivered batches that are not removed yet, because the disk had no space
+	// for their coverage.
 	delivered []*batchFile
 	losses    Losses
 }
@@ -49,8 +49,8 @@ type Spool struct {
 type batchFile struct {
 	sealed.Head
 
-	// covered is the LSN of the coverage, which must be durable before the file may be removed; 0 is
-	// none yet.
+	// covered is the LSN of the batch's coverage, which must be durable before the file may be removed;
+	// 0 if it is not in the log yet.
 	covered wal.LSN
 }
 
@@ -78,7 +78,7 @@ func (s *Spool) Append(e wal.Records) (first uint64, lsn wal.LSN, err error) {
 // Dir is the directory.
 func (s *Spool) Dir() string { return s.opts.Dir }
 
-// Next is the number that the next record gets.
+// Next returns the number of the next record.
 func (s *Spool) Next() uint64 { return s.log.Next() }
 
 // Position returns the last position of an input. The bytes must not be changed.
@@ -102,8 +102,8 @@ func (s *Spool) Sync(lsn wal.LSN) error { return s.opts.Failure.Set(s.log.Sync(l
 // groupCommitDelay is how long a call of Synced waits for others to share its sync with.
 const groupCommitDelay = 10 * time.Millisecond
 
-// Synced waits until all entries up to an LSN are durable. It does not wait for the next Maintain: it syncs after a
-// short delay, in which concurrent calls share one sync. After Stop the error is [wait.ErrClosed].
+// Synced waits until all entries up to an LSN are durable. It does not wait for the next Maintain, but syncs after a
+// short delay, so that concurrent calls share one sync. After Stop the error is [wait.ErrClosed].
 func (s *Spool) Synced(ctx context.Context, lsn wal.LSN) error {
 	for {
 		durable := s.durable.Next()
@@ -138,13 +138,13 @@ func (s *Spool) Synced(ctx context.Context, lsn wal.LSN) error {
 	}
 }
 
-// Maintain is called regularly, at the given interval: it removes recycled log files that are not
-// needed, syncs the log, with sync set, and removes delivered batches that a full disk kept.
-// An error is final.
+// Maintain must be called at the given interval, by one goroutine. It removes recycled log files that
+// are not needed, syncs the log if sync is set, and removes delivered batches whose removal failed on
+// a full disk. An error is final.
 func (s *Spool) Maintain(interval time.Duration, sync bool) error {
-	if n := s.log.Rolls(); n != s.rolled {
-		s.rolled, s.quiet = n, 0
-	} else if s.quiet += interval; s.quiet > recycledMaxIdle {
+	if n := s.log.Rolls(); n != s.rolls {
+		s.rolls, s.idle = n, 0
+	} else if s.idle += interval; s.idle > recycledMaxIdle {
 		s.DropRecycled()
 	}
 	if sync {
@@ -155,10 +155,10 @@ func (s *Spool) Maintain(interval time.Duration, sync bool) error {
 	}
 	s.durable.Notify()
 	s.mu.Lock()
-	again := s.delivered
+	delivered := s.delivered
 	s.delivered = nil
 	s.mu.Unlock()
-	for _, f := range again {
+	for _, f := range delivered {
 		if err := s.remove(f); err != nil {
 			return err
 		}
@@ -204,7 +204,7 @@ func (s *Spool) cover(f *batchFile) error {
 }
 
 // writeDone writes to the log, durably, that a batch no longer waits. If the disk has no space
-// for that, keepName is set: the name of the batch must be kept until the next Open.
+// for that, keepName is true: the name of the batch must be kept until the next Open.
 func (s *Spool) writeDone(seq int64) (keepName bool, err error) {
 	var lsn wal.LSN
 	err = s.withReserve(func() (err error) {
@@ -220,7 +220,8 @@ func (s *Spool) writeDone(seq int64) (keepName bool, err error) {
 	return false, s.log.Sync(lsn)
 }
 
-// syncAll syncs the log, and logs that all entries are durable if none was appended since.
+// syncAll syncs the log. If nothing was appended since the last sync, it writes an entry that all others
+// are durable. A full disk is no error.
 func (s *Spool) syncAll() error {
 	written, synced := s.log.LSN()
 	err := s.log.Sync(written)
@@ -236,9 +237,9 @@ func (s *Spool) syncAll() error {
 // recycledMaxIdle is how long recycled log files are kept while no log file is begun.
 const recycledMaxIdle = 10 * time.Second
 
-// Trim removes log files whose records all have numbers below needed. With force set, or if idle is
-// set, as no batch is open, and the log is large, it first begins a new file, so that the
-// current one can go too.
+// Trim removes log files whose records all have numbers below needed. It first begins a new file if
+// force is set, or if idle is set (no batch is open) and the log is large: then the current file can be
+// removed too.
 func (s *Spool) Trim(needed uint64, force, idle bool) {
 	if s.opts.Failure.Err() != nil || s.checkLock() != nil {
 		return
@@ -259,8 +260,8 @@ const logFiles = 3
 // LogFileFull reports whether the current log file is full, so that Trim begins a new one.
 func (s *Spool) LogFileFull() bool { return s.log.Full() }
 
-// LongLog reports whether the log has more than a few full files, of which the oldest cannot be
-// removed as long as a record with the given number is needed.
+// LongLog reports whether the log is longer than a few full files, and its oldest file cannot be removed
+// as long as the record with the given number is needed.
 func (s *Spool) LongLog(number uint64) bool {
 	return s.log.Size() > logFiles*s.fileSize && number <= s.log.Oldest()
 }
@@ -268,7 +269,7 @@ func (s *Spool) LongLog(number uint64) bool {
 // LogSize is the size of the log in bytes.
 func (s *Spool) LogSize() int64 { return s.log.Size() }
 
-// lockCheckInterval is the time between checks that directory and lock file were not replaced.
+// lockCheckInterval is the time between checks whether directory or lock file were replaced.
 const lockCheckInterval = time.Second
 
 // WatchLock checks the lock until Stop is called or the buffer fails.
@@ -284,8 +285,8 @@ func (s *Spool) WatchLock() {
 	}
 }
 
-// checkLock makes the buffer fail if its directory or lock file was replaced: another
-// process may be using the directory, or another one of the same name.
+// checkLock makes the buffer fail if its directory or lock file was replaced, because another process
+// may then use the directory.
 func (s *Spool) checkLock() error {
 	err := s.lock.check()
 	if err == nil || errors.Is(err, wait.ErrClosed) {
@@ -305,8 +306,8 @@ func (s *Spool) Losses() Losses {
 // Stop ends Synced and WatchLock.
 func (s *Spool) Stop() { s.stopOnce.Do(func() { close(s.stop) }) }
 
-// Close syncs and closes the log, and releases the locks. With empty set, as nothing is left to
-// deliver, it removes the reserve. The error is the final error if there is one.
+// Close syncs and closes the log, and releases the lock. With empty set (nothing is left to deliver)
+// it removes the reserve. The error is the final error if there is one.
 func (s *Spool) Close(empty bool) error {
 	err := s.log.Close()
 	failed := s.opts.Failure.Err()

@@ -8,8 +8,9 @@ import (
 	"logstow/internal/crashpoint"
 )
 
-// Append writes records and positions as one entry, as blocks where e has them; it ignores e.First. It
-// returns the number of the first record and the LSN of the entry, which is durable after Sync.
+// Append writes records and positions as one entry; if e has Blocks, it writes those instead of Records. It
+// ignores e.First. It returns the number of the first record and the LSN of the entry, which is durable after
+// Sync. The error is ErrFull if the disk is full.
 func (l *Log) Append(e Records) (first uint64, lsn LSN, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -29,9 +30,9 @@ func (l *Log) Append(e Records) (first uint64, lsn LSN, err error) {
 	return e.First, l.last, nil
 }
 
-// Cover logs that all records of a key up to a number are in sealed batches, the last of
-// which has the given Seq. It returns the entry's LSN. The batch may be removed only
-// when the entry is durable.
+// Cover logs that all records of a key up to number through are in sealed batches, the last
+// of which has the given Seq. It returns the entry's LSN. The batch may be removed only after
+// the entry is durable. The error is ErrFull if the disk is full.
 func (l *Log) Cover(key Key, through uint64, seq int64) (lsn LSN, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,9 +49,9 @@ func (l *Log) Cover(key Key, through uint64, seq int64) (lsn LSN, err error) {
 	return l.last, nil
 }
 
-// Done logs that the batch of a Seq, which Cover got before, no longer waits, and returns the
-// entry's LSN. When that is durable, the batch's file may be removed without being reported
-// as missing. After ErrFull the snapshot of the next log file has that information.
+// Done logs that a batch, for which Cover was called, no longer waits, and returns the entry's LSN.
+// After the entry is durable, the batch's file may be removed without being reported as missing.
+// After ErrFull the snapshot of the next log file has that information.
 func (l *Log) Done(seq int64) (lsn LSN, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,9 +66,9 @@ func (l *Log) Done(seq int64) (lsn LSN, err error) {
 	return l.last, nil
 }
 
-// WriteDurable logs that all entries are durable, unless some are not or that is logged
-// already. Without it, damage to the last entries looks like a torn write after a crash of
-// the machine, and what follows it is not recovered.
+// WriteDurable logs that all entries are durable. It does nothing if some are not durable, or
+// if that is logged already. Without that entry, damage to the last entries looks like a torn
+// write after a crash of the machine, and what follows the damage is not recovered.
 func (l *Log) WriteDurable() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,8 +85,8 @@ func (l *Log) WriteDurable() error {
 	return nil
 }
 
-// write appends the encoder's entry to the current file and to its copy. outline encodes an
-// entry of records for the copy; nil copies the entry unchanged. mu is held.
+// write appends the encoder's entry to the current file and to its copy. outline encodes the
+// entry for the copy; if it is nil, the copy gets the same entry. mu is held.
 func (l *Log) write(outline func(*encoder) error) error {
 	if l.err != nil {
 		return l.err
@@ -121,7 +122,7 @@ func (l *Log) write(outline func(*encoder) error) error {
 	return nil
 }
 
-// Sync makes all entries up to an LSN durable. It does nothing if they are.
+// Sync makes all entries up to an LSN durable. It does nothing if they are durable already.
 func (l *Log) Sync(lsn LSN) error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()

@@ -20,15 +20,15 @@ type encoder struct {
 	enc                    *msgpack.Encoder
 	times, levels, lengths []byte
 	err                    error
-	// messages are those of the frame's records if they are large: written from where they are, not copied. They have
-	// messageBytes and belong at messagesAt of buf.
+	// messages are the records of the frame if their messages are large: those are not copied into buf. They have
+	// messageBytes in total and belong at offset messagesAt of buf.
 	messages                 []record.Record
 	messagesAt, messageBytes int
 	// end is where the payload of the last frame ends in buf.
 	end int
 }
 
-// maxCopied is how many bytes of messages are copied into the buffer at most.
+// maxCopied is the maximum total size in bytes of messages that are copied into the encoder's buffer.
 const maxCopied = 1 << 20
 
 func newEncoder() *encoder {
@@ -49,14 +49,14 @@ func (w *encoder) begin(n int, kind uint64) {
 	w.uint(kind)
 }
 
-// frame returns what was written since begin as a frame of size bytes with the end marker
-// behind it. There are no messages in it that were not copied.
+// frame returns what was written since begin as a frame of size bytes, followed by the end marker.
+// It must not be called for an entry with messages that were not copied.
 func (w *encoder) frame(durable int64, s seed) (frame []byte, size int64, err error) {
 	size, err = w.endFrame(durable, s)
 	return w.buf.Bytes(), size, err
 }
 
-// endFrame makes what was written since begin a frame of size bytes with the end marker behind it.
+// endFrame completes the frame that begin started, of size bytes, and appends the end marker.
 func (w *encoder) endFrame(durable int64, s seed) (size int64, err error) {
 	w.end = w.buf.Len()
 	payload := w.end - frameHead + w.messageBytes
@@ -73,7 +73,7 @@ func (w *encoder) endFrame(durable int64, s seed) (size int64, err error) {
 	return int64(frameHead + payload), w.err
 }
 
-// parts are the bytes of buf in a range, with the messages at their place.
+// parts yields the bytes of buf in a range, with the messages inserted at messagesAt.
 func (w *encoder) parts(from, to int) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		b := w.buf.Bytes()
@@ -116,7 +116,7 @@ func (w *encoder) writeFrame(file io.WriterAt, at int64) (n int64, err error) {
 	return n, err
 }
 
-// payload returns the payload of the last frame, which has no records.
+// payload returns the payload of the last frame, without messages that were not copied.
 func (w *encoder) payload() []byte { return w.buf.Bytes()[frameHead:w.end] }
 
 func (w *encoder) check(err error) {
@@ -153,9 +153,8 @@ func (w *encoder) runs(runs []Run) {
 	}
 }
 
-// withParse is the length of an array of n elements with a parser behind them, which is left out if
-// it is "".
-func withParse(n int, parse string) int {
+// lenWithParse returns the length of an array of n elements and a parser, which is left out if it is "".
+func lenWithParse(n int, parse string) int {
 	if parse != "" {
 		n++
 	}
@@ -169,7 +168,7 @@ func (w *encoder) parse(parse string) {
 }
 
 func (w *encoder) coverage(key Key, through uint64) {
-	w.array(withParse(5, key.Parse))
+	w.array(lenWithParse(5, key.Parse))
 	w.str(key.Service)
 	w.str(key.Class)
 	w.int(key.Start)
@@ -184,7 +183,7 @@ type decoder struct {
 	dec *msgpack.Decoder
 	all []byte
 	err error
-	// inCopy is set inside an entry of kind kindCopied.
+	// inCopy is set while an entry inside a kindCopied entry is decoded.
 	inCopy bool
 }
 

@@ -14,11 +14,11 @@ import (
 // damaged part of the log file.
 //
 // A copy is written after its log file. It is synced when it is begun and when the log file
-// is full, so after a crash it may lack the last entries. It is best effort: an entry that
+// is full, so the last entries may be missing after a crash. It is best effort: an entry that
 // cannot be written to it is left out, and the log continues.
 const copyMagic = "LSTOWCPY"
 
-// copyFile is the copy of a log file that is written to. A nil *copyFile is none: nothing is written to it.
+// copyFile is the copy of the current log file. A nil *copyFile means that there is no copy; writing to it does nothing.
 type copyFile struct {
 	dir directory
 	log *slog.Logger
@@ -27,12 +27,12 @@ type copyFile struct {
 	file disk.File
 	path string
 	size int64
-	// failed: an entry could not be written, which was logged.
+	// failed is set after an entry could not be written and that was logged.
 	failed bool
 }
 
-// createCopy makes the copy of a new log file under a temporary name. It begins with the same
-// snapshot, of which it gets the payload. If that fails, it logs the error and returns nil.
+// createCopy makes the copy of a new log file under a temporary name. The copy begins with the same
+// snapshot, whose payload is given. After an error it logs the error and returns nil.
 func createCopy(dir directory, log *slog.Logger, enc *encoder, f *logFile, snapshot []byte) *copyFile {
 	c := &copyFile{dir: dir, log: log, enc: enc, path: dir.copyPath(f.seq)}
 	temp := c.path + tempSuffix
@@ -62,12 +62,12 @@ func createCopy(dir directory, log *slog.Logger, enc *encoder, f *logFile, snaps
 	return c
 }
 
-// discard closes and removes a copy that is not renamed into place.
+// discard closes and removes a copy that was not renamed into place.
 func (c *copyFile) discard() error {
 	return errors.Join(c.file.Close(), c.dir.fs.Remove(c.path+tempSuffix))
 }
 
-// rename renames a copy into place; nil if that fails.
+// rename renames a copy into place. After an error it logs the error and returns nil.
 func (c *copyFile) rename() *copyFile {
 	if c == nil {
 		return nil
@@ -130,7 +130,7 @@ func (c *copyFile) logFailed(err error) {
 
 // readCopy reads the intact entries of a log file's copy, in order, and the number of bytes
 // of the log file that were durable according to them. A missing copy has no entries.
-func (d directory) readCopy(f *logFile) (all []copied, durable int64, err error) {
+func (d directory) readCopy(f *logFile) (all []copyEntry, durable int64, err error) {
 	data, err := d.readFile(d.copyPath(f.seq))
 	if err != nil || data == nil {
 		return nil, 0, err

@@ -51,9 +51,9 @@ type logFile struct {
 	size, copySize int64
 	// allocated is the size on disk of a recycled file that is overwritten, otherwise 0.
 	allocated int64
-	// own: this process made the file, and no other name links to it.
+	// own is set if this process made the file, so that no other name links to it.
 	own bool
-	// missing: only the copy exists. repair: Repair has to rewrite the file.
+	// missing is set if only the copy exists, repair if Repair has to rewrite the file.
 	missing, repair bool
 	// last is the highest number of its records, 0 if it has none.
 	last uint64

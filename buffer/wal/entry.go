@@ -38,16 +38,18 @@ type Records struct {
 	// Runs cover the records from the first to the last.
 	Runs    []Run
 	Records []record.Record
-	// Blocks are the records instead of Records, as blocks of a segment: [segment.Compressor.EncodeBlock].
+	// Blocks, if not empty, hold the records as blocks of a segment ([segment.Compressor.EncodeBlock]), and Records is
+	// not used.
 	Blocks    [][]byte
 	Positions []Position
 }
 
-// encodeRecords encodes an entry of records: in one of the two forms, whose common parts are
+// encodeRecords encodes an entry of records in one of two forms, kindRecords or kindBlocks. Their common
+// parts are
 //
 //	[kind, first, service, class, [[start, width, count]…], …, [input, position…], parse]
 //
-// A parse of "" is left out.
+// If parse is "", it is left out.
 func (w *encoder) encodeRecords(e *Records) error {
 	if n := max(count(e.Runs), len(e.Records)); n > MaxRecords {
 		return fmt.Errorf("%d records in one append, the limit is %d", n, MaxRecords)
@@ -56,7 +58,7 @@ func (w *encoder) encodeRecords(e *Records) error {
 	if len(e.Blocks) > 0 {
 		kind, parts = kindBlocks, 7
 	}
-	w.begin(withParse(parts, e.Parse), kind)
+	w.begin(lenWithParse(parts, e.Parse), kind)
 	w.uint(e.First)
 	w.str(e.Service)
 	w.str(e.Class)
@@ -91,7 +93,8 @@ func (w *encoder) blocks(blocks [][]byte) error {
 	return nil
 }
 
-// maxMessages is how many bytes the messages or blocks of an entry may have: a frame's less what is beside them.
+// maxMessages is the maximum total size in bytes of the messages or blocks of an entry. It leaves space in the frame for
+// the other parts.
 const maxMessages = MaxFrame - 1<<20
 
 // records encodes the records of an entry:
@@ -143,14 +146,14 @@ func (w *encoder) records(records []record.Record) error {
 	return nil
 }
 
-// decodeBlocks decodes an entry with blocks, but not those.
-func decodeBlocks(r *decoder, parsed bool) *Records {
+// decodeBlocks decodes an entry with blocks; expand decodes the blocks.
+func decodeBlocks(r *decoder, hasParse bool) *Records {
 	e := &Records{First: r.uint(), Service: r.str(), Class: r.str(), Runs: r.runs(MaxRecords)}
 	for range r.array() {
 		e.Blocks = append(e.Blocks, r.bin())
 	}
 	e.Positions = r.positions()
-	if parsed {
+	if hasParse {
 		e.Parse = r.str()
 	}
 	if count(e.Runs) > MaxRecords || len(e.Blocks) == 0 {
@@ -178,7 +181,7 @@ func (e *Records) expand(d *segment.Decoder) error {
 	return nil
 }
 
-func decodeRecords(r *decoder, parsed bool) (e Records, err error) {
+func decodeRecords(r *decoder, hasParse bool) (e Records, err error) {
 	e.First, e.Service, e.Class, e.Runs = r.uint(), r.str(), r.str(), r.runs(len(r.all))
 	total := count(e.Runs)
 	times, levels := r.bin(), r.bin()
@@ -195,7 +198,7 @@ func decodeRecords(r *decoder, parsed bool) (e Records, err error) {
 	}
 	lengths, messages := r.bin(), r.bin()
 	e.Positions = r.positions()
-	if parsed {
+	if hasParse {
 		e.Parse = r.str()
 	}
 	if r.err != nil {
@@ -224,9 +227,9 @@ func decodeRecords(r *decoder, parsed bool) (e Records, err error) {
 }
 
 // encodeOutline appends [6, first, service, class, runs, [input, position…], parse]: an
-// entry of records without the records. A parse of "" is left out.
+// entry of records without the records. If parse is "", it is left out.
 func (w *encoder) encodeOutline(e *Records) error {
-	w.array(withParse(6, e.Parse))
+	w.array(lenWithParse(6, e.Parse))
 	w.uint(kindOutline)
 	w.uint(e.First)
 	w.str(e.Service)
@@ -237,22 +240,22 @@ func (w *encoder) encodeOutline(e *Records) error {
 	return w.err
 }
 
-func decodeOutline(r *decoder, parsed bool) *Records {
+func decodeOutline(r *decoder, hasParse bool) *Records {
 	// The records are in the log file, so the payload's size does not bound their number.
 	e := &Records{First: r.uint(), Service: r.str(), Class: r.str(), Runs: r.runs(MaxRecords)}
 	if e.Positions = r.positions(); count(e.Runs) > MaxRecords {
 		r.fail("counts")
 	}
-	if parsed {
+	if hasParse {
 		e.Parse = r.str()
 	}
 	return e
 }
 
-// state is what a log holds besides records.
+// state is the state of a log without its records.
 type state struct {
 	next      uint64         // number of the next record
-	seq       int64          // highest Seq that Cover got
+	seq       int64          // highest Seq passed to Cover
 	batches   map[int64]bool // Seqs of the waiting batches
 	positions Positions
 	coverage  map[Key]uint64
@@ -342,16 +345,14 @@ type decoded struct {
 	snapshot *snapshot
 	records  *Records
 	covered  *covered
-	// outline is an entry of records without them, as a copy has it.
+	// outline is an entry of a copy for an entry of records: it has no records.
 	outline *Records
 	// done is the Seq of a batch that no longer waits.
-	done int64
-	// copied is an entry of a copy.
-	copied *copied
+	done   int64
+	copied *copyEntry
 }
 
-// covered is the entry that all records of a key up to a number are in sealed batches, the
-// last of which has the given Seq.
+// covered is an entry that Cover wrote.
 type covered struct {
 	key     Key
 	through uint64
@@ -391,7 +392,7 @@ func (r *decoder) entry() (d decoded) {
 		d.outline = decodeOutline(r, n == 7)
 	case kind == kindCopied && n == 4 && !r.inCopy:
 		r.inCopy = true
-		c := &copied{at: r.int(), size: r.int()}
+		c := &copyEntry{at: r.int(), size: r.int()}
 		c.decoded = r.entry()
 		d.copied = c
 	default:
@@ -434,15 +435,17 @@ func uncovered(e *Records, coverage map[Key]uint64) (parts []Records) {
 	return parts
 }
 
-// copied is an entry of a copy: the entry at an offset of the log file, and its frame's size.
-type copied struct {
+// copyEntry is an entry of a copy. at and size are the offset and the size of the frame of the same
+// entry in the log file.
+type copyEntry struct {
 	decoded
 	at, size int64
 }
 
-func (c *copied) end() int64 { return c.at + c.size }
+// end is the offset behind the frame in the log file.
+func (c *copyEntry) end() int64 { return c.at + c.size }
 
-// encodeCopied begins [7, offset, size, entry]; the entry follows.
+// encodeCopied begins [7, offset, size, entry]; the caller appends the entry.
 func (w *encoder) encodeCopied(at, size int64) {
 	w.begin(4, kindCopied)
 	w.int(at)

@@ -32,33 +32,33 @@ func (l *Log) create(seq uint64, withCopy bool) (file disk.File, f *logFile, err
 	if err == nil {
 		err = file.Sync()
 	}
-	var copied *copyFile
+	var newCopy *copyFile
 	if err == nil && withCopy {
-		copied = createCopy(l.dir, l.opts.Log, l.copyEnc, f, l.enc.payload())
+		newCopy = createCopy(l.dir, l.opts.Log, l.copyEnc, f, l.enc.payload())
 	}
 	crashpoint.Here("wal.roll.before-rename")
 	if err == nil {
 		err = l.dir.fs.Rename(temp, f.path)
 	}
 	if err != nil {
-		if copied != nil {
-			err = errors.Join(err, copied.discard())
+		if newCopy != nil {
+			err = errors.Join(err, newCopy.discard())
 		}
 		return nil, nil, errors.Join(fmt.Errorf("cannot begin a log file: %w", wrapFull(err)), file.Close(), l.dir.fs.Remove(temp))
 	}
-	// After the log file: a copy without one is one whose log file is missing.
-	if copied = copied.rename(); copied != nil {
-		f.copySize = copied.size
+	// The copy is renamed last: a copy without a log file means that the log file is missing.
+	if newCopy = newCopy.rename(); newCopy != nil {
+		f.copySize = newCopy.size
 	}
 	crashpoint.Here("wal.roll.after-rename")
 	if err := l.dir.sync(); err != nil {
 		err = errors.Join(l.fail("sync", l.dir.path, err), file.Close())
-		if copied != nil {
-			err = errors.Join(err, copied.file.Close())
+		if newCopy != nil {
+			err = errors.Join(err, newCopy.file.Close())
 		}
 		return nil, nil, err
 	}
-	l.copy = copied
+	l.copy = newCopy
 	return file, f, nil
 }
 

@@ -11,8 +11,8 @@ import (
 // bytes and frames:
 //
 //	length   4 bytes, little endian, of the payload, at least 1
-//	durable  4 bytes, little endian: everything before this offset of the log file was
-//	         durable when the frame was written, in a log file and its copy; else 0
+//	durable  4 bytes, little endian: in a log file and its copy, everything before this
+//	         offset of the log file was durable when the frame was written; otherwise 0
 //	head CRC 4 bytes, little endian, CRC-32C of these eight bytes
 //	CRC      4 bytes, little endian, CRC-32C of these eight bytes and the payload
 //	payload  msgpack
@@ -50,7 +50,7 @@ func EndFrame(b []byte, start int) {
 	binary.LittleEndian.PutUint32(head[12:], payloadSum(beginHead(head, len(payload), 0, 0), payload))
 }
 
-// beginHead fills in the head of a frame but for the last sum, which continues the one that it returns over the payload.
+// beginHead fills in the head of a frame except the last checksum, which is the returned sum continued over the payload.
 func beginHead(head []byte, payload int, durable int64, s seed) (sum uint32) {
 	binary.LittleEndian.PutUint32(head, uint32(payload))
 	binary.LittleEndian.PutUint32(head[4:], uint32(min(durable, math.MaxUint32)))

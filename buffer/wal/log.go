@@ -51,10 +51,10 @@ type Log struct {
 	recycled recycledFiles
 	file     disk.File
 	copy     *copyFile // of file; nil if there is none
-	// state is that after the last entry.
+	// state is the state after the last entry.
 	state
 	// last is the LSN of the last entry, synced that of the last durable one, durableWritten that of
-	// the last one before a WriteDurable.
+	// the last one when WriteDurable last wrote an entry.
 	last, synced, durableWritten LSN
 	// rolls counts the files begun since Open.
 	rolls uint64
@@ -63,8 +63,7 @@ type Log struct {
 	err            error
 }
 
-// newLog returns a Log of the files in a directory, of which nothing is read; with clean set it removes temporary
-// files.
+// newLog lists the files of a log without reading them. With clean set it removes temporary files.
 func newLog(opts Options, clean bool) (l *Log, err error) {
 	l = &Log{
 		opts: opts, dir: directory{opts.Dir, opts.FS}, enc: newEncoder(), copyEnc: newEncoder(), state: newState(),
@@ -96,14 +95,14 @@ func (l *Log) LSN() (written, synced LSN) {
 	return l.last, l.synced
 }
 
-// Next is the number that the next record gets.
+// Next returns the number of the next record.
 func (l *Log) Next() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.next
 }
 
-// Seq is the highest Seq that Cover got, by earlier processes too.
+// Seq returns the highest Seq passed to Cover, also by earlier processes.
 func (l *Log) Seq() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,7 +167,7 @@ func (l *Log) RecycledSize() int64 {
 	return l.recycled.size()
 }
 
-// RecycledRest is how many bytes of the current file are those of a recycled one that are not
+// RecycledRest returns how many bytes of the current file, if it is a recycled one, are not
 // overwritten yet.
 func (l *Log) RecycledRest() int64 {
 	l.mu.Lock()

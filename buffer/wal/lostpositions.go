@@ -33,13 +33,13 @@ var ErrLostPositions = errors.New("positions of the inputs are lost")
 // lostInput is the name of the pseudo input whose position stores the policy that was applied.
 const lostInput = "lost-positions"
 
-// undecidedLost reports whether positions are lost and an earlier Open left the decision.
+// undecidedLost reports whether positions are lost and an earlier Open left the decision to a later one.
 func (p Positions) undecidedLost() bool {
 	v := p[lostInput]
 	return len(v) == 1 && LostPositions(v[0]) == Undecided
 }
 
-// applyLost applies a policy, as positions are lost, and stores it as a position.
+// applyLost applies the policy for lost positions and stores it as a position.
 func (p Positions) applyLost(policy LostPositions) error {
 	switch policy {
 	case Stop:
@@ -59,5 +59,5 @@ func (p Positions) lost() LostPositions {
 	return Undecided
 }
 
-// RestoredPosition returns the position to append when positions are no longer lost.
+// RestoredPosition returns the position that must be appended when positions are no longer lost.
 func RestoredPosition() Position { return Position{Input: lostInput} }

@@ -33,7 +33,7 @@ func Peek(ctx context.Context, fsys disk.FS, dir string, sealed Sealed) (s Summa
 	delete(l.positions, lostInput)
 	s.Bytes, s.Positions = l.Size(), len(l.positions)
 	if keys := len(l.positions.WithPrefix(KeyPrefix)); keys > 0 {
-		s.Positions -= keys - 1 // they are of one kind of input
+		s.Positions -= keys - 1 // all keys count as one input
 	}
 	services := map[string]bool{}
 	for _, f := range l.files {

@@ -12,11 +12,11 @@ type Position struct {
 	Value []byte
 }
 
-// KeyPrefix begins the names of positions that hold keys of requests, not how far an input was read: they stay
-// when positions are lost, and nothing is read again from them.
+// KeyPrefix begins the names of positions that hold keys of requests and not how far an input was read. They are kept
+// when positions are lost, and no records are read again from them.
 const KeyPrefix = "keys/"
 
-// rereads reports whether records of before the position can be read again from it.
+// rereads reports whether the input can read records again from the position.
 func (p Position) rereads() bool { return !strings.HasPrefix(p.Input, KeyPrefix) }
 
 // Positions are the last positions of all inputs, by name of the input.

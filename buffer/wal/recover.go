@@ -12,7 +12,7 @@ import (
 type Sealed struct {
 	// Through is the coverage of the waiting batches, from their heads.
 	Through map[Key]uint64
-	// Batches are the Seqs of all batches with a file: true if the batch waits, false if it is
+	// Batches has the Seqs of all batches with a file: true if the batch waits, false if it is
 	// quarantined or delivered.
 	Batches map[int64]bool
 }
@@ -22,12 +22,12 @@ type Damage struct {
 	Path string
 	// Offset is where the first unreadable byte is, Lost how many bytes are unreadable.
 	Offset, Lost int64
-	// Torn is a torn write at the end of the log, as a crash leaves it. It was never
+	// Torn is set for a torn write at the end of the log, as a crash leaves it. It was never
 	// acknowledged and is truncated.
 	Torn bool
-	// Missing: the file does not exist.
+	// Missing is set if the file does not exist.
 	Missing bool
-	// Unknown: the copy does not cover the damage, so any records may be lost.
+	// Unknown is set if the copy does not cover the damage, so that any records may be lost.
 	Unknown bool
 }
 
@@ -47,7 +47,7 @@ type Report struct {
 	Losses []Loss
 	// MissingBatches are the Seqs of waiting batches without a file.
 	MissingBatches []int64
-	// LostPositions: the positions may be older than the records, and no policy was applied yet.
+	// LostPositions is set if positions may be older than the records and no policy was applied yet.
 	LostPositions bool
 }
 
@@ -55,13 +55,13 @@ type Report struct {
 type recovery struct {
 	l      *Log
 	report Report
-	// lost are the entries of records that only copies have, in order; waiting are those of
-	// them without a later position of an input, by input.
-	lost    []*lostEntry
-	waiting map[string][]*lostEntry
-	// unknown: since the last snapshot, entries were lost of which nothing is known.
+	// lost are the entries of records that only copies have, in order. unsuperseded are, by input, the lost
+	// entries with a position of the input that no later intact entry replaces.
+	lost         []*lostEntry
+	unsuperseded map[string][]*lostEntry
+	// unknown is set if entries with unknown content were lost since the last snapshot.
 	unknown bool
-	// untracked: the last snapshot does not list the waiting batches.
+	// untracked is set if the last snapshot does not list the waiting batches.
 	untracked bool
 }
 
@@ -69,9 +69,10 @@ type recovery struct {
 type lostEntry struct {
 	*Records
 	file *logFile
-	// torn: it may never have been durable.
+	// torn is set if the entry may never have been durable.
 	torn bool
-	// later are the inputs with a later position; all inputs if beforeSnapshot is set.
+	// later are the inputs with a later position in an intact entry. beforeSnapshot is set if all
+	// inputs have one, because a snapshot follows.
 	later          map[string]bool
 	beforeSnapshot bool
 }
@@ -79,7 +80,7 @@ type lostEntry struct {
 // recover reads all files. With change set it truncates the torn end of the last one. If ctx
 // ends, the error is its cause.
 func (l *Log) recover(ctx context.Context, sealed Sealed, change bool) (Report, error) {
-	r := &recovery{l: l, waiting: map[string][]*lostEntry{}}
+	r := &recovery{l: l, unsuperseded: map[string][]*lostEntry{}}
 	for i, f := range l.files {
 		if ctx.Err() != nil {
 			return r.report, context.Cause(ctx)
@@ -93,20 +94,20 @@ func (l *Log) recover(ctx context.Context, sealed Sealed, change bool) (Report, 
 			return r.report, err
 		}
 	}
-	behind := false
+	logBehind := false
 	for key, through := range sealed.Through {
 		l.coverage[key] = max(l.coverage[key], through)
-		behind = behind || through >= l.next
+		logBehind = logBehind || through >= l.next
 		l.next = max(l.next, through+1)
 	}
-	if behind { // those records were durable in the log before they were sealed
+	if logBehind { // the log lost records: they were durable in it before they were sealed
 		r.unknown = true
 		r.report.Damage = append(r.report.Damage, Damage{Path: l.dir.path, Missing: true, Unknown: true})
 	}
 	r.resolveLost()
 	for _, seq := range slices.Sorted(maps.Keys(l.batches)) {
-		// A lost entry may be the one that a batch was done.
-		if _, there := sealed.Batches[seq]; !there && !r.unknown {
+		// If entries with unknown content were lost, one of them may be the Done of the batch.
+		if _, hasFile := sealed.Batches[seq]; !hasFile && !r.unknown {
 			r.report.MissingBatches = append(r.report.MissingBatches, seq)
 		}
 	}
@@ -121,9 +122,9 @@ func (l *Log) recover(ctx context.Context, sealed Sealed, change bool) (Report, 
 }
 
 // read applies the entries of a log file and its copy. In the last file, damage behind the
-// bytes known to have been durable is a torn or lost write of a crash: it and what follows
-// was never acknowledged, will be read again by the inputs, and is truncated. Other damage
-// is skipped up to the next intact entry.
+// bytes that are known to have been durable is a torn write of a crash. The torn write and
+// what follows it were never acknowledged: they are truncated, and the inputs read those
+// records again. Other damage is skipped up to the next intact entry.
 func (r *recovery) read(f *logFile, last, change bool) error {
 	copies, durable, err := r.l.dir.readCopy(f) // read first: a process that writes the log writes the copy after it
 	if err != nil {
@@ -197,8 +198,8 @@ func (r *recovery) read(f *logFile, last, change bool) error {
 	return r.l.dir.fs.SyncDir(r.l.dir.path)
 }
 
-// cut truncates a file at an offset and syncs it: entries that are recovered now must be
-// durable before their records are sealed.
+// cut truncates a file at an offset and syncs it: the recovered entries must be durable
+// before their records are sealed.
 func (l *Log) cut(f *logFile, at int64) (err error) {
 	file, err := l.dir.fs.Open(f.path)
 	if err != nil {
@@ -222,7 +223,7 @@ func (r *recovery) damage(f *logFile, d Damage) {
 }
 
 // readGap reports a damaged part of a log file and applies the entries that the copy has for it.
-func (r *recovery) readGap(f *logFile, copies []copied, from, to int64) {
+func (r *recovery) readGap(f *logFile, copies []copyEntry, from, to int64) {
 	at := from
 	for _, c := range copies {
 		if c.at < from || c.at >= to {
@@ -242,19 +243,19 @@ func (r *recovery) applyIntact(f *logFile, d decoded) {
 	if e := d.records; e != nil {
 		r.addNumbers(f, e)
 		for _, p := range e.Positions {
-			for _, lost := range r.waiting[p.Input] {
+			for _, lost := range r.unsuperseded[p.Input] {
 				lost.later[p.Input] = true
 			}
-			delete(r.waiting, p.Input)
+			delete(r.unsuperseded, p.Input)
 		}
 		r.l.positions.Apply(e.Positions)
 	}
 	r.apply(d)
 }
 
-// applyFromCopy applies an entry that only the copy has. Its positions are left to
-// resolveLost: they count only if its records are in sealed batches or cannot be read again.
-func (r *recovery) applyFromCopy(f *logFile, c copied, torn bool) {
+// applyFromCopy applies an entry that only the copy has, except its positions: resolveLost decides
+// on them.
+func (r *recovery) applyFromCopy(f *logFile, c copyEntry, torn bool) {
 	r.apply(c.decoded)
 	e := c.outline
 	if e == nil {
@@ -264,7 +265,7 @@ func (r *recovery) applyFromCopy(f *logFile, c copied, torn bool) {
 	lost := &lostEntry{Records: e, file: f, torn: torn, later: map[string]bool{}}
 	r.lost = append(r.lost, lost)
 	for _, p := range e.Positions {
-		r.waiting[p.Input] = append(r.waiting[p.Input], lost)
+		r.unsuperseded[p.Input] = append(r.unsuperseded[p.Input], lost)
 	}
 }
 
@@ -288,7 +289,7 @@ func (r *recovery) apply(d decoded) {
 			l.coverage[key] = max(l.coverage[key], through)
 		}
 		r.unknown, r.untracked = false, s.version < 2
-		clear(r.waiting)
+		clear(r.unsuperseded)
 		for _, lost := range r.lost {
 			lost.beforeSnapshot = true
 		}
@@ -303,10 +304,10 @@ func (r *recovery) apply(d decoded) {
 	}
 }
 
-// resolveLost decides on the entries that only copies have, when all coverage is known. If
-// none of an entry's records is in a sealed batch and its inputs have no later position, its
-// positions do not count and the inputs read the records again. Otherwise its positions
-// count, and its records that are in no sealed batch are lost.
+// resolveLost decides what happens to the entries that only copies have. It is called when all
+// coverage is known. If none of an entry's records is in a sealed batch and its inputs have no
+// later position, its positions are ignored and the inputs read the records again. Otherwise its
+// positions are applied, and its records that are in no sealed batch are lost.
 func (r *recovery) resolveLost() {
 	losses := map[*logFile]*Loss{}
 	kept := map[string]bool{} // inputs with a later position
@@ -361,8 +362,8 @@ func (r *recovery) uncovered(e *lostEntry) (n int) {
 }
 
 // dropLeftovers removes from the report what a crash leaves without damage: a copy whose log
-// file was just removed, because all its records are in sealed batches, or was not yet
-// renamed into place.
+// file was removed because all its records are in sealed batches, or was not yet renamed into
+// place.
 func (r *recovery) dropLeftovers(losses map[*logFile]*Loss) {
 	l := r.l
 	for i, f := range l.files {
@@ -378,7 +379,7 @@ func (r *recovery) dropLeftovers(losses map[*logFile]*Loss) {
 }
 
 // Repair rewrites the damaged files with their intact entries, so that the same damage is not
-// reported again. It must be called after the damage was reported and the files were saved.
+// reported again. It must be called after the damage was reported and copies of the files were kept.
 func (l *Log) Repair() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

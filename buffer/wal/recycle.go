@@ -11,9 +11,8 @@ import (
 // maxRecycled is how many recycled log files are kept.
 const maxRecycled = 2
 
-// recycledFiles are log files that are no longer needed and are overwritten in place of new
-// ones: their blocks are allocated and their pages cached, which about halves the cost of
-// writing the log.
+// recycledFiles are log files that are no longer needed. A new log file overwrites one of them:
+// its blocks are allocated and its pages cached, which about halves the cost of writing the log.
 type recycledFiles struct {
 	files []recycledFile
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // Replay calls take with the records that are in no sealed batch, in the order in
-// which they were appended; covered records are left out of their runs. The messages
-// are valid only during the call.
+// which they were appended; a run has only those. The messages are valid only during
+// the call.
 func (l *Log) Replay(take func(Records) error) error {
 	l.mu.Lock()
 	files := slices.Clone(l.files[:len(l.files)-1]) // Trim may be called meanwhile
@@ -42,8 +42,8 @@ func (l *Log) replay(f *logFile, take func(Records) error) error {
 	})
 }
 
-// unsealed calls take with the entries of a file that have records that are in no sealed batch. An error of take is returned with
-// the place of the entry if it is that the entry is wrong.
+// unsealed calls take with the entries of a file that have records in no sealed batch. It adds file and offset of the
+// entry to an ErrEntry of take.
 func (l *Log) unsealed(f *logFile, take func(*Records) error) error {
 	data, err := l.dir.readFile(f.path)
 	if err != nil {

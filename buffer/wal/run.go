@@ -5,7 +5,7 @@ type Key struct {
 	Service, Class string
 	// Parse is the parser of the messages; "" is auto/1.
 	Parse string
-	// Start and Width are the bucket's, in Unix nanoseconds and nanoseconds.
+	// Start and Width of the bucket are in Unix nanoseconds and nanoseconds.
 	Start, Width int64
 }
 
@@ -24,7 +24,7 @@ func count(runs []Run) (n int) {
 	return n
 }
 
-// skip returns how many records of a run that begins with number first are covered up to number through.
+// skip returns how many records of a run, numbered from first on, are in sealed batches if all up to number through are.
 func (r Run) skip(through, first uint64) int {
 	if through < first {
 		return 0

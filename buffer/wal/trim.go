@@ -8,9 +8,9 @@ import (
 	"logstow/internal/crashpoint"
 )
 
-// Trim begins a new file if the current one is full, or if force is set and it holds
-// records, and removes the oldest files whose records all have numbers below needed. With
-// force set, a current file without records is replaced by its snapshot if that frees much.
+// Trim removes the oldest files whose records all have numbers below needed. It first begins a
+// new file if the current one is full, or if force is set and the current one has records. With
+// force set, a current file without records is replaced by a snapshot if that frees much space.
 func (l *Log) Trim(needed uint64, force bool) error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
@@ -26,7 +26,7 @@ func (l *Log) Trim(needed uint64, force bool) error {
 		if err := l.roll(); err != nil {
 			return err
 		}
-	case force && current.size > l.begun+muchCoverage:
+	case force && current.size > l.begun+maxCoverage:
 		if err := l.replace(); err != nil {
 			return err
 		}
@@ -43,12 +43,12 @@ func (l *Log) roll() error {
 	}
 	l.synced, l.durable = l.last, current.size
 	l.rolls++
-	copied := l.copy
+	oldCopy := l.copy
 	file, next, err := l.create(current.seq+1, true)
 	if err != nil {
 		return err
 	}
-	copied.close()
+	oldCopy.close()
 	l.durable, l.begun = next.size, next.size
 	old := l.file
 	l.file, l.files = file, append(l.files, next)
@@ -58,20 +58,20 @@ func (l *Log) roll() error {
 	return nil
 }
 
-// muchCoverage is how many bytes may follow the snapshot of a file without records before Trim
-// replaces it.
-const muchCoverage = 3 << 10
+// maxCoverage is how many bytes may follow the snapshot of a file without records before Trim
+// replaces the file.
+const maxCoverage = 3 << 10
 
-// replace replaces the current file, which has no records, by a snapshot of the same content.
-// The copy is removed first: after a crash it would belong to another file, and on a full
-// disk its space is needed. Both locks are held.
+// replace replaces the current file, which has no records, by one with only a snapshot of the
+// same state. The copy is removed first: after a crash it would not match the new file, and on
+// a full disk its space is needed. Both locks are held.
 func (l *Log) replace() error {
 	last := len(l.files) - 1
-	copied, err := l.dropCopy()
+	hadCopy, err := l.dropCopy()
 	if err != nil {
 		return err
 	}
-	file, f, err := l.create(l.files[last].seq, copied)
+	file, f, err := l.create(l.files[last].seq, hadCopy)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (l *Log) replace() error {
 // drop removes the oldest files while all their record numbers are below needed, and then
 // the coverage of the removed records. mu is held.
 func (l *Log) drop(needed uint64) error {
-	gone, removed := uint64(0), false
+	lastRemoved, removed := uint64(0), false
 	for len(l.files) > 1 && l.files[0].last < needed {
 		f := l.files[0]
 		crashpoint.Here("wal.drop.before-remove")
@@ -99,7 +99,7 @@ func (l *Log) drop(needed uint64) error {
 			return fmt.Errorf("cannot remove a log file: %w", err)
 		}
 		crashpoint.Here("wal.drop.after-remove")
-		gone, removed = max(gone, f.last), true
+		lastRemoved, removed = max(lastRemoved, f.last), true
 		l.files = slices.Delete(l.files, 0, 1)
 		// Synced one by one: a crash that restores a file must not leave a gap before it, and
 		// its coverage must not be dropped before the removal is durable.
@@ -110,6 +110,6 @@ func (l *Log) drop(needed uint64) error {
 	if !removed {
 		return nil
 	}
-	maps.DeleteFunc(l.coverage, func(_ Key, through uint64) bool { return through <= gone })
+	maps.DeleteFunc(l.coverage, func(_ Key, through uint64) bool { return through <= lastRemoved })
 	return nil
 }

@@ -206,7 +206,7 @@ func TestReplace(t *testing.T) {
 		fs.Arm(n, disktest.Die)
 		err := l.Trim(0, true)
 		reached := fs.Steps() >= n
-		if n == 0 && (err != nil || l.Size() > size-muchCoverage) {
+		if n == 0 && (err != nil || l.Size() > size-maxCoverage) {
 			t.Errorf("%d bytes of %d are left: %v", l.Size(), size, err)
 		}
 		if n > 0 && reached && err == nil {
