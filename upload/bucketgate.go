@@ -8,15 +8,15 @@ import (
 	"logstow/blobnaming"
 )
 
-// maxOpenBuckets is how many buckets a bucketGate remembers.
+// maxOpenBuckets is the maximum number of open buckets that a bucketGate remembers.
 const maxOpenBuckets = 4096
 
-// bucketGate serializes the first creates in a bucket until one has succeeded: concurrent first
-// attempts would all run into the same conflict.
+// bucketGate serializes the creates in a bucket until one has succeeded: concurrent first attempts
+// would all try the same taken names. It is safe for concurrent use.
 type bucketGate struct {
 	mu sync.Mutex
-	// open holds the buckets in which the last number tried was free, busy those in which a first
-	// create is in flight.
+	// open has the buckets in which the last create succeeded, busy those in which a first create is in
+	// flight: its channel is closed when that create ends.
 	open map[bucketKey]struct{}
 	busy map[bucketKey]chan struct{}
 }
@@ -30,22 +30,22 @@ func newBucketGate() bucketGate {
 	return bucketGate{open: make(map[bucketKey]struct{}), busy: make(map[bucketKey]chan struct{})}
 }
 
-// enter waits until the bucket of a name is open. The caller must call leave with the outcome of
-// the create.
-func (f *bucketGate) enter(ctx context.Context, name blobnaming.Name) (leave func(free bool), err error) {
+// enter waits until the bucket of a name is open, or until the caller may make the first create in it.
+// The caller must call leave after the create; free reports that it succeeded.
+func (g *bucketGate) enter(ctx context.Context, name blobnaming.Name) (leave func(free bool), err error) {
 	key := bucketKey{name.Service, name.Bucket.UTC()}
 	for {
-		f.mu.Lock()
-		_, settled := f.open[key]
-		wait, busy := f.busy[key]
+		g.mu.Lock()
+		_, settled := g.open[key]
+		wait, busy := g.busy[key]
 		var mine chan struct{}
 		if !settled && !busy {
 			mine = make(chan struct{})
-			f.busy[key] = mine
+			g.busy[key] = mine
 		}
-		f.mu.Unlock()
+		g.mu.Unlock()
 		if settled || mine != nil {
-			return func(free bool) { f.leave(key, mine, free) }, nil
+			return func(free bool) { g.leave(key, mine, free) }, nil
 		}
 		select {
 		case <-wait:
@@ -55,20 +55,20 @@ func (f *bucketGate) enter(ctx context.Context, name blobnaming.Name) (leave fun
 	}
 }
 
-// leave records the outcome of a create; mine is the entry in busy that it holds, if any.
-func (f *bucketGate) leave(key bucketKey, mine chan struct{}, free bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+// leave records the outcome of a create. mine is the caller's channel in busy, nil if it has none.
+func (g *bucketGate) leave(key bucketKey, mine chan struct{}, free bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if mine != nil {
-		delete(f.busy, key)
+		delete(g.busy, key)
 		close(mine)
 	}
 	if !free {
-		delete(f.open, key)
+		delete(g.open, key)
 		return
 	}
-	if len(f.open) == maxOpenBuckets {
-		clear(f.open)
+	if len(g.open) == maxOpenBuckets {
+		clear(g.open)
 	}
-	f.open[key] = struct{}{}
+	g.open[key] = struct{}{}
 }

@@ -17,12 +17,12 @@ const (
 	contentEncoding = "zstd"
 )
 
-// deliver stores a batch and passes it on to the index. The caller gives the batch up in any case;
-// an error ends the run.
+// deliver stores a batch and passes it to the index writer. It takes over the batch, also if it returns
+// an error; an error ends the run.
 func (r *run) deliver(ctx context.Context, d *destination, b *buffer.Batch) error {
 	if _, stored := b.Stored(); !stored {
-		attempt := r.s.beginAttempt()
-		err := r.s.storeBlob(ctx, d, b)
+		attempt := r.u.beginAttempt()
+		err := r.u.storeBlob(ctx, d, b)
 		var reason suspect
 		switch {
 		case errors.As(err, &reason):
@@ -31,12 +31,12 @@ func (r *run) deliver(ctx context.Context, d *destination, b *buffer.Batch) erro
 			r.requeue(b)
 			return err
 		}
-		r.s.delivered(d, b, attempt)
+		r.u.delivered(d, b, attempt)
 	}
 	return r.enqueueIndex(ctx, d, b)
 }
 
-// enqueueIndex passes a stored batch on to the index.
+// enqueueIndex passes a stored batch to the index writer of its store.
 func (r *run) enqueueIndex(ctx context.Context, d *destination, b *buffer.Batch) error {
 	select {
 	case r.index(ctx, d) <- b:
@@ -49,8 +49,8 @@ func (r *run) enqueueIndex(ctx context.Context, d *destination, b *buffer.Batch)
 
 // storeBlob creates a batch's blob and records its ETag. An error that may be caused by the batch
 // itself is a [suspect].
-func (s *Uploader) storeBlob(ctx context.Context, d *destination, b *buffer.Batch) error {
-	size := min(b.Size, s.opts.Memory)
+func (u *Uploader) storeBlob(ctx context.Context, d *destination, b *buffer.Batch) error {
+	size := min(b.Size, u.opts.Memory)
 	if err := d.memory.Acquire(ctx, size); err != nil {
 		return context.Cause(ctx)
 	}
@@ -62,7 +62,7 @@ func (s *Uploader) storeBlob(ctx context.Context, d *destination, b *buffer.Batc
 	if err := verify(ctx, body, b.Meta); err != nil {
 		return suspectFile(err)
 	}
-	etag, err := s.createBlob(ctx, d, b, body)
+	etag, err := u.createBlob(ctx, d, b, body)
 	if err != nil {
 		return err
 	}
@@ -70,14 +70,14 @@ func (s *Uploader) storeBlob(ctx context.Context, d *destination, b *buffer.Batc
 }
 
 // createBlob creates a batch's blob under the first free name.
-func (s *Uploader) createBlob(ctx context.Context, d *destination, b *buffer.Batch, body []byte) (etag string, err error) {
+func (u *Uploader) createBlob(ctx context.Context, d *destination, b *buffer.Batch, body []byte) (etag string, err error) {
 	// An earlier process may have created the recorded name.
 	if b.Name() != "" {
 		name, err := blobnaming.Parse(b.Name())
 		if err != nil {
 			return "", suspect{damaged, err}
 		}
-		etag, taken, err := s.create(ctx, d, b, body, name, true)
+		etag, taken, err := u.create(ctx, d, b, body, name, true)
 		if err != nil || !taken {
 			return etag, err
 		}
@@ -93,7 +93,7 @@ func (s *Uploader) createBlob(ctx context.Context, d *destination, b *buffer.Bat
 			leave(false)
 			return "", err
 		}
-		etag, taken, err := s.create(ctx, d, b, body, name, false)
+		etag, taken, err := u.create(ctx, d, b, body, name, false)
 		leave(err == nil && !taken)
 		if err != nil || !taken {
 			return etag, err
@@ -102,12 +102,12 @@ func (s *Uploader) createBlob(ctx context.Context, d *destination, b *buffer.Bat
 }
 
 // create tries one name until its outcome is known: created (by this call or an earlier one), or
-// taken by another batch. tried means that an earlier create of this batch under this name may have
+// taken by another batch. tried is set if an earlier create of this batch under this name may have
 // been applied.
-func (s *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, body []byte, name blobnaming.Name, tried bool) (etag string, taken bool, err error) {
+func (u *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, body []byte, name blobnaming.Name, tried bool) (etag string, taken bool, err error) {
 	opts := store.CreateOptions{Metadata: b.Meta.Encode(), ContentType: contentType, ContentEncoding: contentEncoding}
-	err = s.retry(ctx, &d.blobOutage, func() error {
-		s.count(func(st *Stats) { st.Creates++ })
+	err = u.retry(ctx, &d.blobOutage, func() error {
+		u.count(func(st *Stats) { st.Creates++ })
 		var err error
 		crashpoint.Here("upload.before-create")
 		etag, err = d.blobs.Create(ctx, name.String(), body, opts)
@@ -132,7 +132,7 @@ func (s *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, 
 		return "", false, err
 	}
 	if taken {
-		s.count(func(st *Stats) { st.Conflicts++ })
+		u.count(func(st *Stats) { st.Conflicts++ })
 		d.numbers.Taken(name.Service, name.Bucket, name.Number)
 	} else {
 		d.numbers.Wrote(name.Service, name.Bucket, name.Number)
@@ -140,8 +140,8 @@ func (s *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, 
 	return etag, taken, nil
 }
 
-// isOwnBlob reports whether the blob with this name is the batch, and its ETag. Without permission
-// to list it is unknown, and another batch is assumed.
+// isOwnBlob reports whether the blob with a name is the batch with an id, and returns its ETag. Without
+// permission to list, it assumes another batch.
 func (d *destination) isOwnBlob(ctx context.Context, name string, id blobnaming.Batch) (etag string, own bool, err error) {
 	for page, err := range d.blobs.List(ctx, name) {
 		if errors.Is(err, store.ErrAccessDenied) {

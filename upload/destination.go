@@ -13,18 +13,18 @@ import (
 	"logstow/store"
 )
 
-// destination is a store and its state. Safe for concurrent use.
+// destination is a store with the state of its deliveries. Safe for concurrent use.
 type destination struct {
-	// name is recorded with each batch, so that later runs find the store again.
+	// name is recorded with each batch, so that later runs can open the store again.
 	name      string
 	container string
 	blobs     store.Blobs
 	tables    store.Tables
 	numbers   *blobnaming.Numberer
 	gate      bucketGate
-	// memory is charged against Options.Memory.
+	// memory limits the bytes of the batches in flight to Options.Memory.
 	memory *semaphore.Weighted
-	// accepted is the highest number of an attempt that stored a batch; the lock of the Uploader guards it.
+	// accepted is the highest number of a successful attempt to store a batch; the lock of the Uploader guards it.
 	accepted uint64
 	// indexed is set after the first entity was written.
 	indexed atomic.Bool
@@ -56,43 +56,43 @@ func (e errNoStore) Error() string {
 	return fmt.Sprintf("cannot open store %s, which may hold the segment already: %v", e.name, e.cause)
 }
 
-// destinationOf is the destination with a name: the current store, one of a route, or one of an
-// earlier configuration. A create that may have been applied there must be found there, so such a
-// batch waits for its store.
-func (s *Uploader) destinationOf(ctx context.Context, name string) (*destination, error) {
-	if d := s.known(name); d != nil {
+// destinationOf returns the destination with a name: the current store, one of a route, or one of an
+// earlier configuration. A batch whose create may have been applied in a store waits for that store,
+// because only there the blob can be found.
+func (u *Uploader) destinationOf(ctx context.Context, name string) (*destination, error) {
+	if d := u.known(name); d != nil {
 		return d, nil
 	}
-	if s.opts.Stores == nil {
+	if u.opts.Stores == nil {
 		return nil, errNoStore{name, errors.New("it is not a configured store")}
 	}
-	st, err := s.opts.Stores(ctx, name) // without the lock: a store that is repaired first takes long
+	st, err := u.opts.Stores(ctx, name) // without the lock: a store that is repaired first takes long
 	if err != nil {
 		return nil, errNoStore{name, err}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if d := s.get(name); d != nil {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if d := u.get(name); d != nil {
 		return d, nil // opened by two senders
 	}
-	d := newDestination(name, st, &s.opts)
-	s.others[name] = d
+	d := newDestination(name, st, &u.opts)
+	u.others[name] = d
 	return d, nil
 }
 
-// known is the destination with a name, nil if it has not been opened.
-func (s *Uploader) known(name string) *destination {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.get(name)
+// known returns the destination with a name; nil if it is not open.
+func (u *Uploader) known(name string) *destination {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.get(name)
 }
 
 // get is known with the lock held.
-func (s *Uploader) get(name string) *destination {
-	if name == s.current.name {
-		return s.current
+func (u *Uploader) get(name string) *destination {
+	if name == u.current.name {
+		return u.current
 	}
-	return s.others[name]
+	return u.others[name]
 }
 
 // routedQueue holds the batches of a store with its own senders.
@@ -101,20 +101,20 @@ type routedQueue struct {
 	senders int
 }
 
-// forward passes a batch to the senders of its store, so that no worker waits for that store.
+// forward passes a batch to the senders of a store, so that no worker waits for that store.
 func (r *run) forward(ctx context.Context, name string, b *buffer.Batch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.routed[name]
-	if e == nil {
-		e = new(routedQueue)
-		r.routed[name] = e
+	q := r.routed[name]
+	if q == nil {
+		q = new(routedQueue)
+		r.routed[name] = q
 	}
-	e.waiting = append(e.waiting, b)
-	if e.senders >= r.s.opts.Workers {
+	q.waiting = append(q.waiting, b)
+	if q.senders >= r.u.opts.Workers {
 		return
 	}
-	e.senders++
+	q.senders++
 	r.senders.Add(1)
 	r.group.Go(func() error {
 		defer r.senders.Done()
@@ -124,11 +124,11 @@ func (r *run) forward(ctx context.Context, name string, b *buffer.Batch) {
 
 // sendRouted delivers the batches of a store until none is left.
 func (r *run) sendRouted(ctx context.Context, name string) error {
-	opening := outageLogger{log: r.s.opts.Log, what: "opening a store", where: name}
+	opening := outageLogger{log: r.u.opts.Log, what: "opening a store", where: name}
 	for b := r.nextRouted(name); b != nil; b = r.nextRouted(name) {
 		var d *destination
-		err := r.s.retry(ctx, &opening, func() (err error) {
-			d, err = r.s.destinationOf(ctx, name)
+		err := r.u.retry(ctx, &opening, func() (err error) {
+			d, err = r.u.destinationOf(ctx, name)
 			return err
 		})
 		if err != nil {
@@ -144,19 +144,19 @@ func (r *run) sendRouted(ctx context.Context, name string) error {
 	return nil
 }
 
-// abandon ends a sender after an error, which ends the run: waiting batches are requeued.
+// abandon unregisters a sender after an error, which ends the run, and requeues the waiting batches.
 func (r *run) abandon(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.routed[name]
-	r.undelivered = append(r.undelivered, e.waiting...)
-	e.waiting = nil
-	e.leave(r, name)
+	q := r.routed[name]
+	r.undelivered = append(r.undelivered, q.waiting...)
+	q.waiting = nil
+	q.leave(r, name)
 }
 
 // leave unregisters a sender; r.mu must be held.
-func (e *routedQueue) leave(r *run, name string) {
-	if e.senders--; e.senders == 0 {
+func (q *routedQueue) leave(r *run, name string) {
+	if q.senders--; q.senders == 0 {
 		delete(r.routed, name)
 	}
 }
@@ -165,12 +165,12 @@ func (e *routedQueue) leave(r *run, name string) {
 func (r *run) nextRouted(name string) *buffer.Batch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.routed[name]
-	if len(e.waiting) == 0 {
-		e.leave(r, name)
+	q := r.routed[name]
+	if len(q.waiting) == 0 {
+		q.leave(r, name)
 		return nil
 	}
-	b := e.waiting[0]
-	e.waiting = e.waiting[1:]
+	b := q.waiting[0]
+	q.waiting = q.waiting[1:]
 	return b
 }

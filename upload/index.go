@@ -13,35 +13,35 @@ import (
 	"logstow/tableindex"
 )
 
-// maxIndexGroup is how many entities are written before their batches are acknowledged.
+// maxIndexGroup is the maximum number of entities that are written before their batches are acknowledged.
 const maxIndexGroup = 10 * store.MaxTransaction
 
 // spacePollInterval is how often the indexer checks whether the buffer waits for space held by
 // unindexed batches.
 const spacePollInterval = 100 * time.Millisecond
 
-// indexer collects stored batches and writes their entities in groups. It collects and writes
-// concurrently: a slow index does not delay blobs.
+// indexer collects stored batches and writes their entities in groups. It collects while it writes, so
+// that a slow index does not delay blobs.
 type indexer struct {
-	s *Uploader
+	u *Uploader
 	d *destination
-	// pending batches wait, oldest first; group is being written.
+	// pending are the waiting batches, oldest first; group are those being written, nil if there are none.
 	pending, group []*buffer.Batch
 	// due is the time of the next write; after a failure, of the next attempt.
 	due time.Time
-	// began is when writing began to fail, failures the number of attempts since.
+	// began is when writing began to fail, failures the number of failed attempts since.
 	began    time.Time
 	failures int
-	// ending is set if no more batches will come.
+	// ending is set when the channel of incoming batches is closed.
 	ending bool
 	// dropping is set if unindexed batches were dropped since the last success.
 	dropping bool
 }
 
 // writeIndex writes the entities of incoming batches until the channel is closed and all are
-// written, ctx ends, or it gives up (see [Options].RetryFor).
+// written, ctx ends, or it gives up (see [Options].RetryFor). It requeues what is not written.
 func (r *run) writeIndex(ctx context.Context, d *destination, incoming <-chan *buffer.Batch) error {
-	x := &indexer{s: r.s, d: d}
+	x := &indexer{u: r.u, d: d}
 	more := incoming
 	written := make(chan outcome, 1)
 	defer func() {
@@ -82,7 +82,7 @@ func (r *run) writeIndex(ctx context.Context, d *destination, incoming <-chan *b
 			n := min(len(x.pending), maxIndexGroup)
 			x.group, x.pending = x.pending[:n:n], x.pending[n:]
 			group := x.group
-			go func() { written <- r.s.writeGroup(ctx, d, group) }()
+			go func() { written <- r.u.writeGroup(ctx, d, group) }()
 		case o := <-written:
 			x.pending, x.group = append(o.left, x.pending...), nil
 			if ctx.Err() != nil {
@@ -98,39 +98,39 @@ func (r *run) writeIndex(ctx context.Context, d *destination, incoming <-chan *b
 	return nil
 }
 
-// flushSoon makes the group due now, unless writing fails.
+// flushSoon makes the pending batches due now, unless the last attempt failed.
 func (x *indexer) flushSoon() {
 	if x.failures == 0 {
 		x.due = time.Now()
 	}
 }
 
-// add adds a batch.
+// add adds a batch to the pending ones. At MaxUnindexed it acknowledges the oldest one without an entity.
 func (x *indexer) add(b *buffer.Batch) error {
 	if len(x.pending) == 0 && x.failures == 0 {
-		x.due = time.Now().Add(x.s.indexWait())
+		x.due = time.Now().Add(x.u.indexWait())
 	}
 	x.pending = append(x.pending, b)
-	if len(x.pending) >= x.s.opts.IndexGroup {
+	if len(x.pending) >= x.u.opts.IndexGroup {
 		x.flushSoon()
 	}
-	if limit := x.s.opts.MaxUnindexed; limit == 0 || len(x.pending)+len(x.group) <= limit {
+	if limit := x.u.opts.MaxUnindexed; limit == 0 || len(x.pending)+len(x.group) <= limit {
 		return nil
 	}
 	if !x.dropping {
 		x.dropping = true
-		x.s.opts.Log.Error("index backlog is full: the oldest segments stay unindexed; they are found by listing, and shipper reindex adds them",
-			"store", x.d.indexOutage.where, "waiting", x.s.opts.MaxUnindexed)
+		x.u.opts.Log.Error("index backlog is full: the oldest segments stay unindexed; they are found by listing, and shipper reindex adds them",
+			"store", x.d.indexOutage.where, "waiting", x.u.opts.MaxUnindexed)
 	}
 	oldest := x.pending[0]
 	x.pending = x.pending[1:]
-	return x.s.acknowledgeUnindexed(oldest)
+	return x.u.acknowledgeUnindexed(oldest)
 }
 
 // acknowledgeUnindexed acknowledges a batch that is stored but not indexed.
-func (s *Uploader) acknowledgeUnindexed(b *buffer.Batch) error {
-	s.count(func(st *Stats) { st.Unindexed++ })
-	return s.acknowledge(b)
+func (u *Uploader) acknowledgeUnindexed(b *buffer.Batch) error {
+	u.count(func(st *Stats) { st.Unindexed++ })
+	return u.acknowledge(b)
 }
 
 // schedule sets the time of the next write. A returned error ends the run.
@@ -143,8 +143,8 @@ func (x *indexer) schedule(o outcome) error {
 	}
 	x.d.indexOutage.recovered()
 	x.failures, x.began, x.dropping = 0, time.Time{}, false
-	x.due = time.Now().Add(x.s.indexWait())
-	if x.ending || len(x.pending) >= x.s.opts.IndexGroup {
+	x.due = time.Now().Add(x.u.indexWait())
+	if x.ending || len(x.pending) >= x.u.opts.IndexGroup {
 		x.flushSoon()
 	}
 	return nil
@@ -157,8 +157,8 @@ func (x *indexer) failed(err error) error {
 	if x.failures == 1 {
 		x.began = now
 	}
-	wait := x.s.opts.Backoff.wait(x.failures, err, x.s.opts.Random)
-	if limit := x.s.opts.RetryFor; limit > 0 {
+	wait := x.u.opts.Backoff.wait(x.failures, err, x.u.opts.Random)
+	if limit := x.u.opts.RetryFor; limit > 0 {
 		left := limit - now.Sub(x.began)
 		switch {
 		case needsOperator(err):
@@ -173,44 +173,45 @@ func (x *indexer) failed(err error) error {
 	return nil
 }
 
-// outcome is the result of a group: err is why the batches left are not indexed yet, fatal ends the
-// run.
+// outcome is the result of writing a group.
 type outcome struct {
-	left       []*buffer.Batch
+	// left are the batches that are neither indexed nor acknowledged.
+	left []*buffer.Batch
+	// err is why the batches left could not be written; fatal is an error that ends the run.
 	err, fatal error
 }
 
 // writeGroup writes the entities of a group and acknowledges its batches.
-func (s *Uploader) writeGroup(ctx context.Context, d *destination, group []*buffer.Batch) outcome {
-	err := s.put(ctx, d, group)
+func (u *Uploader) writeGroup(ctx context.Context, d *destination, group []*buffer.Batch) outcome {
+	err := u.put(ctx, d, group)
 	switch {
 	case err == nil:
 		for i, b := range group {
-			if err := s.acknowledge(b); err != nil {
+			if err := u.acknowledge(b); err != nil {
 				return outcome{left: group[i+1:], fatal: err}
 			}
 		}
 		return outcome{}
 	case errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrTableBusy):
 		// One entity may be invalid, or one day's table busy: try the others.
-		return s.writeEach(ctx, d, group)
+		return u.writeEach(ctx, d, group)
 	}
 	return outcome{left: group, err: err}
 }
 
-// writeEach writes entity by entity. An entity that storage rejects as invalid stays out of the
-// index, unless storage never accepted any: then the cause may be elsewhere.
-func (s *Uploader) writeEach(ctx context.Context, d *destination, group []*buffer.Batch) (o outcome) {
+// writeEach writes entity by entity. If storage rejects one as invalid, its batch is acknowledged without
+// it, unless storage has never accepted an entity: then the entity may not be the cause.
+func (u *Uploader) writeEach(ctx context.Context, d *destination, group []*buffer.Batch) (o outcome) {
 	for i, b := range group {
-		err := s.put(ctx, d, group[i:i+1])
+		err := u.put(ctx, d, group[i:i+1])
 		switch {
 		case errors.Is(err, store.ErrInvalid) && (d.indexed.Load() || errors.Is(err, tableindex.ErrInvalidEntity)):
-			s.opts.Log.Error("index entity rejected; the segment is stored and found by listing", "blob", b.Name(), "error", err)
-			o.fatal = s.acknowledgeUnindexed(b)
+			u.opts.Log.Error("index entity rejected; the segment is stored and found by listing", "blob", b.Name(), "error", err)
+			o.fatal = u.acknowledgeUnindexed(b)
 		case err != nil:
 			o.left, o.err = append(o.left, b), err
 		default:
-			o.fatal = s.acknowledge(b)
+			o.fatal = u.acknowledge(b)
 		}
 		if o.fatal != nil {
 			o.left = append(o.left, group[i+1:]...)
@@ -221,7 +222,7 @@ func (s *Uploader) writeEach(ctx context.Context, d *destination, group []*buffe
 }
 
 // put writes the entities of batches.
-func (s *Uploader) put(ctx context.Context, d *destination, batches []*buffer.Batch) error {
+func (u *Uploader) put(ctx context.Context, d *destination, batches []*buffer.Batch) error {
 	entities := make([]tableindex.Entity, 0, len(batches))
 	for _, b := range batches {
 		name, err := blobnaming.Parse(b.Name())
@@ -241,7 +242,7 @@ func (s *Uploader) put(ctx context.Context, d *destination, batches []*buffer.Ba
 }
 
 // acknowledge acknowledges a batch: the buffer removes it.
-func (s *Uploader) acknowledge(b *buffer.Batch) error {
+func (u *Uploader) acknowledge(b *buffer.Batch) error {
 	crashpoint.Here("upload.before-done")
 	err := b.Done()
 	crashpoint.Here("upload.after-done")

@@ -11,13 +11,14 @@ import (
 )
 
 // Backoff is the delay between attempts: it starts at Min, doubles up to Max, and is drawn at
-// random from its upper half. After access was denied it is Max at once. A longer delay requested
-// by storage is honoured, up to [MaxRetryAfter]. Zero fields mean half a second and one minute.
+// random from its upper half. After an error that an operator must correct, such as denied access, it is
+// Max at once. A longer delay requested by storage is honoured, up to [MaxRetryAfter]. Zero fields mean
+// half a second and one minute.
 type Backoff struct {
 	Min, Max time.Duration
 }
 
-// MaxRetryAfter is the longest delay that storage may request.
+// MaxRetryAfter limits the delay that storage may request.
 const MaxRetryAfter = 10 * time.Minute
 
 func (b Backoff) withDefaults() Backoff {
@@ -26,7 +27,7 @@ func (b Backoff) withDefaults() Backoff {
 	return b
 }
 
-// wait is the delay after a number of failures, the last of which was err.
+// wait returns the delay after the given number of failures; err is the last one.
 func (b Backoff) wait(failures int, err error, random func(n uint64) uint64) time.Duration {
 	policy := retry.Backoff{Min: b.Min, Max: b.Max, MaxRetryAfter: MaxRetryAfter, Random: random}
 	if needsOperator(err) {
@@ -41,9 +42,10 @@ func needsOperator(err error) bool {
 	return errors.Is(err, store.ErrAccessDenied) || errors.Is(err, store.ErrNoContainer) || errors.Is(err, store.ErrUnusable) || errors.As(err, &unopened)
 }
 
-// retry calls try until it succeeds. It gives up when ctx ends, when storage rejects the request as
-// invalid (a [suspect]), and with RetryFor when access is denied or that time has passed.
-func (s *Uploader) retry(ctx context.Context, t *outageLogger, try func() error) error {
+// retry calls try until it succeeds. It gives up when ctx ends, or when storage rejects the request as
+// invalid: then the error is a [suspect]. With RetryFor it also gives up when that time has passed, and
+// at once after an error that an operator must correct.
+func (u *Uploader) retry(ctx context.Context, t *outageLogger, try func() error) error {
 	var began time.Time
 	for failures := 1; ; failures++ {
 		err := try()
@@ -61,8 +63,8 @@ func (s *Uploader) retry(ctx context.Context, t *outageLogger, try func() error)
 		if began.IsZero() {
 			began = now
 		}
-		wait := s.opts.Backoff.wait(failures, err, s.opts.Random)
-		if limit := s.opts.RetryFor; limit > 0 {
+		wait := u.opts.Backoff.wait(failures, err, u.opts.Random)
+		if limit := u.opts.RetryFor; limit > 0 {
 			if needsOperator(err) {
 				return err
 			}

@@ -13,7 +13,7 @@ import (
 
 // run is the upload of one buffer.
 type run struct {
-	s      *Uploader
+	u      *Uploader
 	buffer *buffer.Buffer
 	group  *errgroup.Group
 	// senders counts the goroutines that deliver batches; when all have ended, the indexes are
@@ -28,16 +28,16 @@ type run struct {
 	indexes map[*destination]chan *buffer.Batch
 	// suspects counts batches that are retried apart from the senders.
 	suspects int
-	// undelivered are the batches that are returned to the buffer when all goroutines have ended: what is returned before is taken
-	// again by a sender that does not know yet that the run ends.
+	// undelivered are the batches to return to the buffer when all goroutines have ended. If they were returned earlier,
+	// a sender that does not know yet that the run ends could take them again.
 	undelivered []*buffer.Batch
 }
 
 // upload uploads a buffer until it is drained and everything is stored and indexed.
-func (s *Uploader) upload(ctx context.Context, b *buffer.Buffer, workers int) error {
+func (u *Uploader) upload(ctx context.Context, b *buffer.Buffer, workers int) error {
 	g, running := errgroup.WithContext(ctx)
 	r := &run{
-		s: s, buffer: b, group: g,
+		u: u, buffer: b, group: g,
 		routed: make(map[string]*routedQueue), indexes: make(map[*destination]chan *buffer.Batch),
 	}
 	r.senders.Add(workers)
@@ -61,10 +61,10 @@ func (s *Uploader) upload(ctx context.Context, b *buffer.Buffer, workers int) er
 		b.Return()
 	}
 	if ctx.Err() != nil && err != nil {
-		for _, d := range s.destinations() {
+		for _, d := range u.destinations() {
 			err = d.indexOutage.wrap(d.blobOutage.wrap(err))
 		}
-		err = s.batchOutage.wrap(err)
+		err = u.batchOutage.wrap(err)
 	}
 	return err
 }
@@ -96,7 +96,7 @@ func (r *run) work(ctx context.Context) error {
 
 // dispatch delivers a loaded batch, or forwards it to the senders of its store.
 func (r *run) dispatch(ctx context.Context, b *buffer.Batch) error {
-	own, name := r.s.destinationFor(b)
+	own, name := r.u.destinationFor(b)
 	if own == nil {
 		r.forward(ctx, name, b)
 		return nil
@@ -104,14 +104,15 @@ func (r *run) dispatch(ctx context.Context, b *buffer.Batch) error {
 	return r.deliver(ctx, own, b)
 }
 
-// requeue returns a batch that is not delivered to the buffer once all goroutines have ended. An error that ends the run follows.
+// requeue makes the run return an undelivered batch to the buffer when it ends. The caller then returns an error, which
+// ends the run.
 func (r *run) requeue(b *buffer.Batch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.undelivered = append(r.undelivered, b)
 }
 
-// index is the channel to the goroutine that writes the entities of a store.
+// index returns the channel to the goroutine that writes the entities of a store, and starts that if there is none.
 func (r *run) index(ctx context.Context, d *destination) chan<- *buffer.Batch {
 	r.mu.Lock()
 	defer r.mu.Unlock()

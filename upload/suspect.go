@@ -12,8 +12,8 @@ import (
 	"logstow/internal/retry"
 )
 
-// maxSuspects bounds the suspects retried in parallel to the senders; beyond that, a sender takes no
-// other batch for a while.
+// maxSuspects is the number of suspects that are retried in parallel to the senders. A sender that finds
+// more waits for Backoff.Max before it takes another batch.
 const maxSuspects = 64
 
 // suspect is a delivery failure that may be caused by the batch itself. A second check decides: see
@@ -27,18 +27,18 @@ type suspect struct {
 type suspicion uint8
 
 const (
-	// rejected: storage rejected the batch as invalid, which may affect every batch while a proxy
+	// rejected means that storage rejected the batch as invalid. That may affect every batch while a proxy
 	// or a wrong path interferes.
 	rejected suspicion = iota
-	// unreadable: its file cannot be read, which may affect every file while a disk fails.
+	// unreadable means that the batch's file cannot be read. That may affect every file while a disk fails.
 	unreadable
-	// damaged: its bytes differ from those that were sealed.
+	// damaged means that the bytes differ from those that were sealed.
 	damaged
 )
 
 func (e suspect) Error() string { return e.reason.Error() }
 
-// tries is how often a batch fails before it is quarantined.
+// tries returns how often a batch must fail before it is quarantined.
 func (e suspect) tries() int {
 	if e.kind == unreadable {
 		return 4
@@ -46,8 +46,8 @@ func (e suspect) tries() int {
 	return 2
 }
 
-// confirmed reports whether the batch itself is the cause. Damage always is; for the other causes
-// another batch must have been delivered meanwhile.
+// confirmed reports whether the batch itself is the cause of the failure. A damaged batch always is. For
+// the other kinds, another batch must have been delivered meanwhile.
 func (e suspect) confirmed(othersDelivered bool) bool {
 	switch e.kind {
 	case damaged:
@@ -59,8 +59,8 @@ func (e suspect) confirmed(othersDelivered bool) bool {
 	}
 }
 
-// isResourceShortage reports whether an error means that the process or the machine ran out of a
-// resource, which no file causes.
+// isResourceShortage reports whether the process or the machine ran out of a resource: no file is the
+// cause of that.
 func isResourceShortage(err error) bool {
 	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN, syscall.EINTR} {
 		if errors.Is(err, errno) {
@@ -70,7 +70,7 @@ func isResourceShortage(err error) bool {
 	return false
 }
 
-// suspectFile is the suspect for an error of reading a batch.
+// suspectFile returns the suspect for an error of reading a batch.
 func suspectFile(err error) suspect {
 	if errors.As(err, new(syscall.Errno)) && !errors.Is(err, sealed.ErrDamaged) {
 		return suspect{unreadable, fmt.Errorf("cannot read the batch: %w", err)}
@@ -78,16 +78,16 @@ func suspectFile(err error) suspect {
 	return suspect{damaged, fmt.Errorf("the batch is damaged: %w", err)}
 }
 
-// retrySeparately retries a failed batch apart from the senders where possible, so that others are
-// delivered meanwhile. d is nil if the batch could not be loaded. An error ends the run.
+// retrySeparately retries a failed batch in a goroutine of its own, so that the senders deliver other
+// batches meanwhile. d is nil if the batch could not be loaded. An error ends the run.
 func (r *run) retrySeparately(ctx context.Context, d *destination, b *buffer.Batch, first suspect) error {
-	before := r.s.beginAttempt()
+	before := r.u.beginAttempt()
 	r.mu.Lock()
 	r.suspects++
 	many := r.suspects > maxSuspects
 	r.mu.Unlock()
-	if many { // but not until it is delivered: if all senders retried suspects, nothing would show that storage accepts others
-		if err := retry.Sleep(ctx, r.s.opts.Backoff.Max); err != nil {
+	if many { // wait, but not until the batch is delivered: a sender must be left to deliver other batches
+		if err := retry.Sleep(ctx, r.u.opts.Backoff.Max); err != nil {
 			r.requeue(b)
 			return err
 		}
@@ -105,15 +105,15 @@ func (r *run) retrySeparately(ctx context.Context, d *destination, b *buffer.Bat
 	return nil
 }
 
-// retrySuspect retries a batch until it is delivered or a permanent failure is confirmed; then it
-// quarantines the batch. Confirmed means that the batch failed several times on its own while
-// others (counted from before on) were delivered.
+// retrySuspect retries a batch until it is delivered, or until a permanent failure is confirmed: then it
+// quarantines the batch. A failure is confirmed if the batch failed several times while another one was
+// delivered by an attempt with a number greater than before.
 func (r *run) retrySuspect(ctx context.Context, d *destination, b *buffer.Batch, last suspect, before uint64) error {
-	s := r.s
+	u := r.u
 	began := time.Now()
 	for failures := 1; ; failures++ {
-		wait := s.opts.Backoff.wait(failures, last.reason, s.opts.Random)
-		if limit := s.opts.RetryFor; limit > 0 {
+		wait := u.opts.Backoff.wait(failures, last.reason, u.opts.Random)
+		if limit := u.opts.RetryFor; limit > 0 {
 			left := limit - time.Since(began)
 			if left <= 0 {
 				r.requeue(b)
@@ -121,16 +121,16 @@ func (r *run) retrySuspect(ctx context.Context, d *destination, b *buffer.Batch,
 			}
 			wait = min(wait, left)
 		}
-		s.batchOutage.failed(last.reason, wait)
+		u.batchOutage.failed(last.reason, wait)
 		if err := retry.Sleep(ctx, wait); err != nil {
 			r.requeue(b)
 			return err
 		}
-		// Others that are delivered during the attempt prove nothing: the cause may have gone meanwhile.
-		othersDelivered := s.acceptedBy(d) > before
+		// Deliveries during the attempt do not count: the cause may have ended before them.
+		othersDelivered := u.acceptedBy(d) > before
 		next, err := r.retryOnce(ctx, d, b)
 		if err == nil {
-			s.batchOutage.recovered()
+			u.batchOutage.recovered()
 			return next()
 		}
 		if ctx.Err() != nil {
@@ -145,8 +145,8 @@ func (r *run) retrySuspect(ctx context.Context, d *destination, b *buffer.Batch,
 		}
 		err = b.Quarantine(last.Error())
 		if err == nil {
-			s.batchOutage.recovered()
-			s.count(func(st *Stats) { st.Quarantined++ })
+			u.batchOutage.recovered()
+			u.count(func(st *Stats) { st.Quarantined++ })
 			return nil
 		}
 		if r.buffer.Err() != nil {
@@ -156,7 +156,7 @@ func (r *run) retrySuspect(ctx context.Context, d *destination, b *buffer.Batch,
 	}
 }
 
-// retryOnce loads a batch and, if its destination is known, stores it. next is what follows.
+// retryOnce loads a batch if d is nil, otherwise it stores the batch. next continues the delivery.
 func (r *run) retryOnce(ctx context.Context, d *destination, b *buffer.Batch) (next func() error, err error) {
 	if d == nil {
 		if err := b.Load(ctx); err != nil {
@@ -164,29 +164,29 @@ func (r *run) retryOnce(ctx context.Context, d *destination, b *buffer.Batch) (n
 		}
 		return func() error { return r.dispatch(ctx, b) }, nil
 	}
-	attempt := r.s.beginAttempt()
-	if err := r.s.storeBlob(ctx, d, b); err != nil {
+	attempt := r.u.beginAttempt()
+	if err := r.u.storeBlob(ctx, d, b); err != nil {
 		return nil, err
 	}
-	r.s.delivered(d, b, attempt)
+	r.u.delivered(d, b, attempt)
 	return func() error { return r.enqueueIndex(ctx, d, b) }, nil
 }
 
-// beginAttempt numbers an attempt to store a batch. Only those that begin after another failed show that it was the batch: what
-// began before may have been answered before.
-func (s *Uploader) beginAttempt() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.attempts++
-	return s.attempts
+// beginAttempt returns the number of a new attempt to store a batch. Only the success of an attempt that begins after the
+// failure of a batch shows that the batch is the cause: storage may have accepted an earlier one before it began to fail.
+func (u *Uploader) beginAttempt() uint64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.attempts++
+	return u.attempts
 }
 
-// acceptedBy is the number of the last attempt that stored a batch in a destination, or in any if it is nil.
-func (s *Uploader) acceptedBy(d *destination) uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// acceptedBy returns the number of the last attempt that stored a batch in a destination; in any of them if d is nil.
+func (u *Uploader) acceptedBy(d *destination) uint64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	if d != nil {
 		return d.accepted
 	}
-	return s.accepted
+	return u.accepted
 }

@@ -2,17 +2,17 @@
 // in the index, then the acknowledgement. It alone owns this order and the retries: the layers
 // below try once.
 //
-// The store and name of a batch are recorded before the create is sent, and kept for as long as
-// that create may have been applied, whatever the configuration by then. If a create finds its name
-// taken, it checks whether the blob there is this batch, whose response was lost; if not, it takes
-// the next number. So a batch is stored once, whatever responses are lost.
+// The store and name of a batch are recorded before the create is sent, and kept as long as that create
+// may have been applied, even if the configuration changes. If a create finds its name taken, it checks
+// whether the blob there is this batch, because the response to an earlier create may have been lost. If
+// it is another batch, it takes the next number. So a batch is stored once, even if responses are lost.
 //
 // Failures of storage as a whole are retried forever. A batch is quarantined only if a second check
 // confirms that the batch itself is the cause: it is damaged, or storage rejects it or its file
 // cannot be read while other batches are delivered.
 //
-// The index is no condition for a blob: entities are collected, written in groups, and retried
-// until the index accepts them.
+// Blobs do not wait for the index: entities are collected, written in groups, and retried until the
+// index accepts them.
 package upload
 
 import (
@@ -38,29 +38,29 @@ type Options struct {
 	// StoreName is recorded with each batch before it is sent, to find the store again after a
 	// change of the configuration; default Store.String().
 	StoreName string
-	// Stores opens another store by such a name, for batches that may have been stored there by an
-	// earlier run; its provider closes what it opened. Two calls at once with one name return the
-	// same store. Nil opens none.
+	// Stores opens another store by its StoreName, for batches of a Route and for batches that an earlier
+	// run may have stored there. The provider of Stores closes them. Concurrent calls with the same name
+	// must return the same store. If it is nil, no other store is opened.
 	Stores func(ctx context.Context, name string) (store.Store, error)
-	// Route is the name of the store for a new batch, for Stores to open. Safe for concurrent use.
-	// Nil is Store for all.
+	// Route returns the name of the store for a new batch, which Stores opens. It must be safe for
+	// concurrent use. If it is nil, all batches go to Store.
 	Route func(service, instance string) string
 	// Workers is how many batches are sent to a store concurrently; default 4.
 	Workers int
 	// Memory bounds the bytes of the batches in flight to a store, unless a single batch is larger;
 	// default 16 MiB.
 	Memory int64
-	// RetryFor is how long a request is retried before Run gives up; an access-denied error then
-	// ends Run at once. 0 is forever.
+	// RetryFor is how long a request is retried before Run gives up. If it is set, an error that an operator
+	// must correct, such as denied access, ends Run at once. 0 retries forever.
 	RetryFor time.Duration
 	// Backoff is the delay between attempts.
 	Backoff Backoff
-	// IndexWait is how long an entity may wait to be written with others; default five seconds.
+	// IndexWait is the maximum time that an entity waits for others to be written with; default five seconds.
 	IndexWait time.Duration
-	// IndexGroup is how many entities are written without waiting; default 100, one transaction.
+	// IndexGroup is the number of waiting entities that are written at once; default 100, one transaction.
 	IndexGroup int
-	// MaxUnindexed is how many batches may wait for the index; beyond that the oldest are
-	// acknowledged without an entity, which is counted and logged. 0 is unlimited.
+	// MaxUnindexed is the maximum number of batches that wait for the index. If there are more, the oldest
+	// are acknowledged without an entity, which is counted and logged. 0 is unlimited.
 	MaxUnindexed int
 	// Random returns a number in [0, n); default [rand.Uint64N].
 	Random func(n uint64) uint64
@@ -94,29 +94,29 @@ func setDefault[T comparable](field *T, value T) {
 // Uploader is the sending end of the pipeline.
 type Uploader struct {
 	opts Options
-	// wait is Options.IndexWait or that of SetIndexWait.
+	// wait is Options.IndexWait or the last value of SetIndexWait.
 	wait atomic.Int64
 
 	mu sync.Mutex
-	// route is that of Options or SetStore.
+	// route is the Route of Options or SetStore.
 	route func(service, instance string) string
-	// current is the store of Options or SetStore, others those of routes and of
-	// earlier configurations.
+	// current is the store of Options or SetStore, others are the stores of routes and of
+	// earlier configurations, by name.
 	current *destination
 	others  map[string]*destination
 	stats   Stats
-	// attempts numbers the attempts to store a batch; accepted is the highest one that did, to any destination.
+	// attempts counts the attempts to store a batch; accepted is the highest number of a successful one, to any destination.
 	attempts, accepted uint64
 	// batchOutage logs single batches that cannot be delivered.
 	batchOutage outageLogger
-	// services are the stats by service, up to [MaxServices] of them; the rest is under "".
+	// services has the stats by service for up to [MaxServices] services; "" has those of all others.
 	services map[string]*Delivered
 }
 
 // MaxServices is the number of services that [Uploader.Services] distinguishes.
 const MaxServices = 1000
 
-// Delivered counts what is in storage.
+// Delivered counts what was stored.
 type Delivered struct {
 	// RawBytes is the size of the text form, StoredBytes that of the segments.
 	Segments, Records, RawBytes, StoredBytes uint64
@@ -130,14 +130,14 @@ func (d *Delivered) add(b *buffer.Batch) {
 }
 
 // SetIndexWait changes Options.IndexWait for entities that are added from now on.
-func (s *Uploader) SetIndexWait(d time.Duration) { s.wait.Store(int64(d)) }
+func (u *Uploader) SetIndexWait(d time.Duration) { u.wait.Store(int64(d)) }
 
-func (s *Uploader) indexWait() time.Duration { return time.Duration(s.wait.Load()) }
+func (u *Uploader) indexWait() time.Duration { return time.Duration(u.wait.Load()) }
 
 // Stats are totals since New.
 type Stats struct {
 	Delivered
-	// Creates counts attempts, Conflicts those that found their name taken by another batch.
+	// Creates counts the attempts to create a blob, Conflicts those whose name another batch had taken.
 	Creates, Conflicts uint64
 	// Quarantined counts undeliverable batches: rejected by storage while it accepts others,
 	// damaged, or unreadable.
@@ -149,7 +149,7 @@ type Stats struct {
 // New makes an Uploader.
 func New(opts Options) *Uploader {
 	opts = opts.withDefaults()
-	s := &Uploader{
+	u := &Uploader{
 		opts:     opts,
 		route:    opts.Route,
 		current:  newDestination(opts.StoreName, opts.Store, &opts),
@@ -158,14 +158,14 @@ func New(opts Options) *Uploader {
 
 		batchOutage: outageLogger{log: opts.Log, what: "delivering a batch", where: opts.Store.String()},
 	}
-	s.SetIndexWait(opts.IndexWait)
-	return s
+	u.SetIndexWait(opts.IndexWait)
+	return u
 }
 
 // Outage returns the error of the last attempt to store a batch; nil if the attempt succeeded or
 // there was none. With several stores it returns the error of the first one that fails.
-func (s *Uploader) Outage() error {
-	for _, d := range s.destinations() {
+func (u *Uploader) Outage() error {
+	for _, d := range u.destinations() {
 		if err := d.blobOutage.lastError(); err != nil {
 			return err
 		}
@@ -173,106 +173,107 @@ func (s *Uploader) Outage() error {
 	return nil
 }
 
-// destinationFor is where a batch goes: the destination, or the name of one with its own senders.
-func (s *Uploader) destinationFor(b *buffer.Batch) (own *destination, name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// destinationFor returns the name of the store of a batch. own is its destination if the workers deliver to it
+// themselves; otherwise it is nil, and the store has its own senders.
+func (u *Uploader) destinationFor(b *buffer.Batch) (own *destination, name string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	switch {
 	case b.Name() != "":
 		name = b.Store() // the name was recorded and may have been created there
-	case s.route != nil:
-		name = s.route(b.Service, b.Meta.Instance)
+	case u.route != nil:
+		name = u.route(b.Service, b.Meta.Instance)
 	default:
-		name = s.current.name
+		name = u.current.name
 	}
-	if s.route == nil && name == s.current.name {
-		return s.current, name
+	if u.route == nil && name == u.current.name {
+		return u.current, name
 	}
 	return nil, name // with several stores, none may block the workers of the others
 }
 
-// destinations are all known destinations.
-func (s *Uploader) destinations() []*destination {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]*destination{s.current}, slices.Collect(maps.Values(s.others))...)
+// destinations returns all open destinations.
+func (u *Uploader) destinations() []*destination {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return append([]*destination{u.current}, slices.Collect(maps.Values(u.others))...)
 }
 
 // SetStore changes the store of new batches; name and route are as in Options. A batch that may
 // have been sent to the previous store still goes there.
-func (s *Uploader) SetStore(st store.Store, name string, route func(service, instance string) string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.route = route
-	if name == s.current.name {
+func (u *Uploader) SetStore(st store.Store, name string, route func(service, instance string) string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.route = route
+	if name == u.current.name {
 		return
 	}
-	s.others[s.current.name] = s.current
-	if again := s.others[name]; again != nil {
-		s.current = again
-		delete(s.others, name)
+	u.others[u.current.name] = u.current
+	if d := u.others[name]; d != nil {
+		u.current = d
+		delete(u.others, name)
 		return
 	}
-	s.current = newDestination(name, st, &s.opts)
+	u.current = newDestination(name, st, &u.opts)
 }
 
 // Stats returns the current totals.
-func (s *Uploader) Stats() Stats {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stats
+func (u *Uploader) Stats() Stats {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.stats
 }
 
-// Services returns what is in storage by service; beyond [MaxServices] the rest is under the empty
-// name.
-func (s *Uploader) Services() map[string]Delivered {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	services := make(map[string]Delivered, len(s.services))
-	for name, d := range s.services {
+// Services returns what was stored since New, by service. If there are more than [MaxServices] services,
+// "" has the counts of all others.
+func (u *Uploader) Services() map[string]Delivered {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	services := make(map[string]Delivered, len(u.services))
+	for name, d := range u.services {
 		services[name] = *d
 	}
 	return services
 }
 
 // delivered counts a stored batch.
-func (s *Uploader) delivered(d *destination, b *buffer.Batch, attempt uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	d.accepted, s.accepted = max(d.accepted, attempt), max(s.accepted, attempt)
-	s.stats.add(b)
+func (u *Uploader) delivered(d *destination, b *buffer.Batch, attempt uint64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	d.accepted, u.accepted = max(d.accepted, attempt), max(u.accepted, attempt)
+	u.stats.add(b)
 	name := b.Service
-	if s.services[name] == nil && len(s.services) >= MaxServices {
+	if u.services[name] == nil && len(u.services) >= MaxServices {
 		name = ""
 	}
-	if s.services[name] == nil {
-		s.services[name] = new(Delivered)
+	if u.services[name] == nil {
+		u.services[name] = new(Delivered)
 	}
-	s.services[name].add(b)
+	u.services[name].add(b)
 }
 
-func (s *Uploader) count(change func(*Stats)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	change(&s.stats)
+func (u *Uploader) count(change func(*Stats)) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	change(&u.stats)
 }
 
 // Run uploads until the buffer is drained and everything is stored and indexed, ctx ends, or, with
-// RetryFor, storage keeps failing. Unfinished batches are then back in the buffer. It may be called
-// once at a time.
-func (s *Uploader) Run(ctx context.Context) error {
-	return s.upload(ctx, s.opts.Buffer, s.opts.Workers)
+// RetryFor, storage keeps failing. It returns unfinished batches to the buffer. It must not be called
+// while another Run is active.
+func (u *Uploader) Run(ctx context.Context) error {
+	return u.upload(ctx, u.opts.Buffer, u.opts.Workers)
 }
 
 // RunOther uploads another buffer, one that was taken over, with one worker. It may be called while
 // Run or RunOther of other buffers run.
-func (s *Uploader) RunOther(ctx context.Context, b *buffer.Buffer) error {
-	return s.upload(ctx, b, 1)
+func (u *Uploader) RunOther(ctx context.Context, b *buffer.Buffer) error {
+	return u.upload(ctx, b, 1)
 }
 
-// CurrentError is the error of operations that fail at present; nil if none does.
-func (s *Uploader) CurrentError() error {
-	for _, d := range s.destinations() {
+// CurrentError returns the error of an operation that fails at present; nil if none does.
+func (u *Uploader) CurrentError() error {
+	for _, d := range u.destinations() {
 		if err := d.blobOutage.lastError(); err != nil {
 			return err
 		}
@@ -280,5 +281,5 @@ func (s *Uploader) CurrentError() error {
 			return err
 		}
 	}
-	return s.batchOutage.lastError()
+	return u.batchOutage.lastError()
 }
