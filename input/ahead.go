@@ -11,19 +11,19 @@ const (
 	// minSkew is how far ahead of the clock a record's time must be to be counted in [Stats.Ahead].
 	// Clock skew is usually less, a wrong time zone more.
 	minSkew = 55 * time.Minute
-	// zoneStep is what all zone offsets are multiples of.
+	// zoneStep divides the offsets of all time zones.
 	zoneStep = 15 * time.Minute
-	// skewEarly and skewLate are how much earlier and later than it was logged a record may be
-	// read, because of clock skew and waiting inputs.
+	// skewEarly and skewLate are the tolerances for a record that is read earlier or later than it was
+	// logged, because of clock skew and waiting inputs.
 	skewEarly, skewLate = 30 * time.Second, 5 * time.Minute
-	// skewRecords is how many records must be ahead by the same offset before it is logged.
+	// skewRecords is how many records must be ahead by the same offset before the offset is logged.
 	skewRecords = 5
 )
 
 // skewBatch counts the records of a batch whose times are ahead of the clock.
 type skewBatch struct {
 	records int
-	// last is how far the last of them is ahead.
+	// last is how far the last of these records is ahead.
 	last time.Duration
 }
 
@@ -39,29 +39,29 @@ func (b *skewBatch) add(when, read int64) bool {
 	return true
 }
 
-// skewDetector detects whether the times of one source are ahead by the offset of a zone, as they
-// are if parsed in the wrong one. Not safe for concurrent use.
+// skewDetector detects whether the times of one source are ahead by the offset of a time zone, which
+// means that they are parsed in the wrong zone. Not safe for concurrent use.
 type skewDetector struct {
 	offset, logged time.Duration
 	records        int
 }
 
-// note adds a batch of all records. It returns the offset if it is to be logged: once, and again if
-// it grows.
-func (r *skewDetector) note(b skewBatch, all int) (offset time.Duration, ok bool) {
+// note adds a batch; all is the number of records from which it was counted. ok reports that the
+// offset must be logged: that is once, and again if it grows.
+func (d *skewDetector) note(b skewBatch, all int) (offset time.Duration, ok bool) {
 	if 2*b.records < all {
 		return 0, false
 	}
 	offset = (b.last + skewLate).Truncate(zoneStep)
 	if b.last > offset+skewEarly { // not the offset of a zone
-		r.records = 0
+		d.records = 0
 		return 0, false
 	}
-	if offset != r.offset {
-		r.offset, r.records = offset, 0
+	if offset != d.offset {
+		d.offset, d.records = offset, 0
 	}
-	r.records += b.records
-	return offset, r.records >= skewRecords && offset > r.logged
+	d.records += b.records
+	return offset, d.records >= skewRecords && offset > d.logged
 }
 
 // skewLog logs the findings of a skewDetector. Safe for concurrent use.
@@ -71,13 +71,13 @@ type skewLog struct {
 	limit listen.Limiter
 }
 
-// warn logs that the times of a source are ahead, unless another source was just logged: then a
-// later batch logs it.
-func (l *skewLog) warn(r *skewDetector, service, source string, offset time.Duration, now time.Time) {
-	if r.logged == 0 && !l.limit.Allow() {
+// warn logs that the times of a source are ahead. If another source was logged just before, it does
+// nothing, and a later batch logs the source.
+func (l *skewLog) warn(d *skewDetector, service, source string, offset time.Duration, now time.Time) {
+	if d.logged == 0 && !l.limit.Allow() {
 		return
 	}
-	r.logged = offset
+	d.logged = offset
 	zone := l.zone
 	if zone == nil {
 		zone = time.UTC

@@ -31,7 +31,7 @@ type Feed struct {
 	// read is the read time, ref the reference for times without a year, of the current lines, in
 	// Unix nanoseconds.
 	read, ref int64
-	// ahead counts collected records, skewLog logs the result.
+	// ahead counts the collected records that are ahead of the clock, aheadLog logs the result.
 	ahead    skewBatch
 	aheadLog skewLog
 }
@@ -48,10 +48,10 @@ func NewFeed(opts Options) (*Feed, error) {
 	}, nil
 }
 
-// Read reads r to its end. It flushes complete records as they come and holds the bytes after the
-// last newline, and lines that may continue. ref is the reference for times without a year; zero is
-// the clock at each read. After an error the source must not be used again, unless it is an error
-// of r.
+// Read reads r to its end. It flushes complete records after each read of r, and holds the bytes after
+// the last newline and lines that may continue. ref is the reference for times without a year; zero
+// means the clock at each read. After an error the source must not be used again, unless it is an
+// error of r.
 func (f *Feed) Read(ctx context.Context, src *Source, r io.Reader, ref time.Time) error {
 	f.split.restore(src.partial)
 	defer f.split.giveBack()
@@ -74,7 +74,7 @@ func (f *Feed) Read(ctx context.Context, src *Source, r io.Reader, ref time.Time
 	}
 }
 
-// End flushes everything held, an incomplete line as a line.
+// End flushes everything held; an incomplete line counts as a line.
 func (f *Feed) End(ctx context.Context, src *Source, ref time.Time) error {
 	f.split.restore(src.partial)
 	defer f.split.giveBack()
@@ -107,7 +107,7 @@ func (f *Feed) setReadTime(ref time.Time) time.Time {
 	return now
 }
 
-// processLines processes all complete lines, and with last also the rest.
+// processLines processes all complete lines; with last set, also the bytes after the last newline.
 func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, last bool) error {
 	now := f.setReadTime(ref)
 	var bytes int64
@@ -123,7 +123,7 @@ func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, las
 			f.add(src.direct, l.text, 0)
 		} else {
 			w, wrapped := src.unwrap(l.text)
-			if parser, ok := src.directive(w); ok && l.whole == 0 && parser.Stored() != src.stored() {
+			if parser, ok := src.directive(w); ok && l.whole == 0 && parser.Stored() != src.storedParser() {
 				if err := f.changeParser(ctx, src, parser, bytes, now); err != nil {
 					return err
 				}
@@ -162,7 +162,8 @@ func (f *Feed) changeParser(ctx context.Context, src *Source, parser *parse.Pars
 	return nil
 }
 
-// flush passes the collected records, from the next bytes of the source, to the sink.
+// flush passes the collected records to the sink. bytes is how many bytes of the source they and the
+// dropped lines took.
 func (f *Feed) flush(ctx context.Context, src *Source, bytes int64, read time.Time) error {
 	f.opts.Stats.Bytes.Add(bytes)
 	f.detectSkew(src, len(f.records), read)
@@ -170,7 +171,7 @@ func (f *Feed) flush(ctx context.Context, src *Source, bytes int64, read time.Ti
 		return nil
 	}
 	f.dropped = false
-	chunk := buffer.Chunk{Service: src.service, Class: f.opts.Class, Parse: src.stored(), Read: read.UnixNano(), Records: f.records}
+	chunk := buffer.Chunk{Service: src.service, Class: f.opts.Class, Parse: src.storedParser(), Read: read.UnixNano(), Records: f.records}
 	if src.position != nil {
 		chunk.Positions = src.position(src.Point())
 	}
@@ -185,9 +186,15 @@ func (f *Feed) flush(ctx context.Context, src *Source, bytes int64, read time.Ti
 	return nil
 }
 
-// add collects a message as a record, without copying it. logged is the container runtime's time, 0
-// if there is none.
+// add collects a message as a record. It does not copy the message, unless it must be truncated to fit into a
+// block. logged is the container runtime's time, 0 if there is none.
 func (f *Feed) add(s *stream, message []byte, logged int64) {
+	if len(message) > maxText/2 {
+		if text, truncated := truncate(message, f.opts.MaxRecord); truncated {
+			f.noteTruncated(s.src, int64(len(message)))
+			message = text
+		}
+	}
 	read, ref := f.read, f.ref
 	if logged != 0 {
 		read, _ = s.recognizer.CheckTime(logged, read)

@@ -8,28 +8,29 @@ import (
 	"logstow/input/container"
 )
 
-// resumeState is what an earlier run flushed of the lines behind the offset at which reading
-// resumes. With several interleaved streams, one may hold a line while later lines of another were
+// resumeState says which lines behind the offset at which reading resumes were flushed by an earlier
+// run. With several interleaved streams, one may hold a line while later lines of another were
 // already flushed.
 type resumeState struct {
-	// done is the end of what the earlier run handled.
+	// done is the offset up to which the earlier run had processed lines.
 	done int64
-	// from is for each stream the offset before which its lines were flushed: done, or less if it
-	// held lines.
+	// from is, for each stream, the offset before which its lines were flushed: done, or less if the
+	// stream held lines.
 	from [maxStreams]int64
-	// state is that of each stream's joiner at from.
+	// state is the state of each stream's joiner at from.
 	state [maxStreams]byte
-	// format is the detected format; while it is Auto, tried is how many lines were examined.
+	// format is the detected format. While it is Auto, tried is the number of examined lines.
 	format container.Format
 	tried  uint8
-	// parser is that of the lines from done on, if a W3C directive determined it; otherwise nil.
+	// parser is the parser of the lines from done on if a W3C directive determined it; otherwise nil.
 	parser *parse.Parser
 }
 
-// has reports whether a stream's line at an offset was already flushed.
-func (b *resumeState) has(id container.Stream, offset int64) bool { return offset < b.from[id] }
+// flushed reports whether a stream's line at an offset was already flushed.
+func (b *resumeState) flushed(id container.Stream, offset int64) bool { return offset < b.from[id] }
 
-// Point is where reading would resume if everything flushed so far is kept and held lines are lost.
+// Point returns where reading must resume if the process ends now: flushed records are kept, held lines
+// are read again.
 func (s *Source) Point() Point {
 	b := resumeState{done: s.offset, format: s.format, parser: s.parser}
 	if s.format == container.Auto {
@@ -53,8 +54,8 @@ func (s *Source) Point() Point {
 	return Point{Offset: at, Held: b.encode(at, s.feed.opts.Lines.Format)}
 }
 
-// resumeOffset is the first offset that was not flushed of a stream that holds nothing: done, or
-// less if an earlier run's lines are still to be read again.
+// resumeOffset returns the first offset that was not flushed of a stream that holds nothing: done, or
+// less if lines that an earlier run held are not read again yet. state is the joiner's there.
 func (s *Source) resumeOffset(id container.Stream, done int64) (from int64, state byte) {
 	switch {
 	case s.resume == nil || s.resume.from[id] >= s.resume.done || s.offset >= s.resume.done:
@@ -68,12 +69,12 @@ func (s *Source) resumeOffset(id container.Stream, done int64) (from int64, stat
 // The first byte of an encoded Held.
 const (
 	heldVersion = 1
-	// heldParser is in front of one with a parser: the length of the parser as it is stored and itself follow,
-	// and then the rest, which may be empty.
+	// heldParser is the first byte if there is a parser. The length of its stored form, the stored form and the
+	// output of encodeLines follow, which may be empty.
 	heldParser = 2
 )
 
-// encode is what encodeLines returns, behind a parser if there is one.
+// encode encodes the parser, if there is one, and the output of encodeLines.
 func (b *resumeState) encode(at int64, configured container.Format) []byte {
 	lines := b.encodeLines(at, configured)
 	if b.parser == nil {
@@ -84,9 +85,10 @@ func (b *resumeState) encode(at int64, configured container.Format) []byte {
 	return append(append(out, stored...), lines...)
 }
 
-// encodeLines is the version, the format with its detection state, and if lines are held how far done is
-// behind the offset, followed by each stream that holds lines: its number, how far from is behind
-// the offset, and its state. If nothing is held and the format is as configured, it is empty.
+// encodeLines encodes the version, then the format with its detection state. If lines are held, the
+// distance from at to done follows, then for each stream that holds lines its number, the distance from
+// at to its from, and its state. If nothing is held and the format is the configured one, the result is
+// empty.
 func (b *resumeState) encodeLines(at int64, configured container.Format) []byte {
 	if at == b.done && b.format == configured && b.tried == 0 {
 		return nil
@@ -155,7 +157,7 @@ func decodeHeld(at Point) (resumeState, error) {
 	return b, nil
 }
 
-// decodeDistance decodes an offset that is encoded as a distance.
+// decodeDistance decodes an offset that is encoded as the distance from another one.
 func decodeDistance(offset int64, b []byte) (int64, []byte, bool) {
 	n, size := binary.Uvarint(b)
 	if size <= 0 || offset < 0 || n > uint64(1<<62) || offset > 1<<62 {

@@ -1,5 +1,5 @@
-// Package input turns what applications log into records and passes them to the buffer. It contains
-// what its inputs share, such as splitting a stream into lines; each folder below it is one kind of
+// Package input turns the logs of applications into records and passes them to the buffer. It has the
+// parts that inputs share, such as splitting a stream into lines; each folder below it is one kind of
 // input.
 package input
 
@@ -20,7 +20,7 @@ import (
 
 // Sink receives the records of inputs; [*buffer.Buffer] is one.
 type Sink interface {
-	// Append appends records together with the positions reached by reading them, copying both.
+	// Append appends records together with the positions behind them. It copies both.
 	Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error)
 	// Position returns the last position stored for an input.
 	Position(input string) ([]byte, bool)
@@ -39,10 +39,10 @@ type Processor interface {
 
 // Options are common to all inputs.
 type Options struct {
-	// Service and Class are those of the records. Service is required, unless the input determines
-	// one for each of its sources.
+	// Service and Class are the service and the retention class of the records. Service is required,
+	// unless the input determines one for each of its sources.
 	Service, Class string
-	// Parse is the parser of the messages, as [buffer.Chunk] has it.
+	// Parse is the parser of the messages, as in [buffer.Chunk].
 	Parse string
 	// MaxRecord is the length in bytes past which a line is truncated, from [MinMaxRecord] to
 	// [record.MaxSize]; 0 is [DefaultMaxRecord].
@@ -55,12 +55,13 @@ type Options struct {
 	Lines Lines
 	// SourcePrefix is prepended to the source of every record.
 	SourcePrefix string
-	// Memory bounds what network inputs together hold of received data; nil leaves each to its own
-	// limit.
+	// Memory limits the received data that all network inputs together hold; if it is nil, each input
+	// has its own limit.
 	Memory *listen.Budget
-	// Large has the buffers of inputs that read much at once; nil makes them read it in smaller pieces.
+	// Large has the buffers for large reads; if it is nil, inputs read in smaller pieces.
 	Large *LargeBuffers
-	// Keys recognizes repeated requests; network inputs with the same sink share it. nil makes one of their own.
+	// Keys recognizes repeated requests; network inputs with the same sink share it. If it is nil, each input makes its
+	// own.
 	Keys *dedupe.Keys
 	// Process changes or drops records before the sink receives them; nil keeps all unchanged.
 	Process Processor
@@ -103,10 +104,10 @@ func (o Options) WithDefaults() (Options, error) {
 
 // Stats counts what inputs read. Safe for concurrent use.
 type Stats struct {
-	// Records were passed to the sink; Bytes were read for them, newlines and truncated or dropped
-	// bytes included.
+	// Records counts records that were passed to the sink, Bytes the bytes read for them, including
+	// newlines and truncated or dropped bytes.
 	Records, Bytes atomic.Int64
-	// Cut lines were longer than the record limit.
+	// Cut counts truncated lines and messages.
 	Cut atomic.Int64
 	// Split counts multi-line records that reached a limit: the next record continues them.
 	Split atomic.Int64
@@ -115,7 +116,7 @@ type Stats struct {
 	TimesRejected atomic.Int64
 	// Ahead counts records whose accepted time is at least 55 minutes ahead of the clock.
 	Ahead atomic.Int64
-	// Repeated counts requests of which an earlier request had stored all or a part.
+	// Repeated counts requests that an earlier request had stored completely or in part.
 	Repeated atomic.Int64
 	// Denied counts requests with a failed login.
 	Denied atomic.Int64
@@ -123,8 +124,8 @@ type Stats struct {
 	TimesNotFound atomic.Int64
 }
 
-// Grace returns a context that ends d after ctx does: to flush what was read before an input was
-// stopped.
+// Grace returns a context that ends d after ctx ends. With it an input that is stopped can flush what it
+// has read.
 func Grace(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

@@ -2,24 +2,25 @@ package input
 
 import "sync"
 
-// LargeRead is how many bytes are requested per read of a stream that has more than readSize bytes at once. Their lines are
-// some blocks of a segment, and the buffer encodes blocks in a row with less work than one at a time.
+// LargeRead is the size in bytes of a read from a stream that has more than readSize bytes available. The lines fill
+// several blocks of a segment, which the buffer encodes together with less work.
 const LargeRead = 2 << 20
 
-// LargeBuffers are the buffers for large reads of all inputs of a process: a few, however many inputs have much to read at a
-// time. A nil *LargeBuffers has none. Safe for concurrent use.
+// LargeBuffers limits the number of buffers for large reads of all inputs of a process. A nil *LargeBuffers has no
+// buffers. Safe for concurrent use.
 type LargeBuffers struct {
 	free chan struct{}
 	pool sync.Pool
 }
 
-// NewLargeBuffers returns buffers for n streams at a time. They take 2 MiB each while they are in use, and until the
-// next garbage collections.
+// NewLargeBuffers returns buffers for n streams at a time. Each takes LargeRead bytes while it is in use, and until the
+// garbage collector frees it.
 func NewLargeBuffers(n int) *LargeBuffers {
 	return &LargeBuffers{free: make(chan struct{}, n)}
 }
 
-// take returns a buffer for a large read beside a partial line, or nil if all are in use; give must follow.
+// take returns a buffer with space for a partial line and a large read, or nil if all are in use. The caller must
+// return the buffer with give.
 func (l *LargeBuffers) take() []byte {
 	if l == nil {
 		return nil

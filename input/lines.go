@@ -11,8 +11,8 @@ import (
 const (
 	// DefaultPartialTimeout is how long a partial line waits for the next part.
 	DefaultPartialTimeout = 5 * time.Second
-	// maxWrappedLine is how long a container runtime's line may be whatever the record limit: the
-	// wrapped text is 16 KiB before it is escaped.
+	// maxWrappedLine is the minimum length limit in bytes of a container runtime's line, for any record
+	// limit: the wrapped text has up to 16 KiB before it is escaped.
 	maxWrappedLine = 256 << 10
 )
 
@@ -42,7 +42,7 @@ func (l Lines) withDefaults(maxRecord int) (Lines, error) {
 	return l, err
 }
 
-// maxLine is the length past which a line is truncated before it is processed.
+// maxLine returns the length in bytes past which a line is truncated before it is processed.
 func (l Lines) maxLine(maxRecord int) int {
 	if l.Format == container.None {
 		return maxRecord

@@ -1,7 +1,6 @@
 package input
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,29 +11,25 @@ import (
 	"logstow/input/dedupe"
 	"logstow/record"
 	"logstow/record/recognize"
-	"logstow/segment"
 )
 
 const (
-	// MaxReceive is the size limit in bytes of the messages that a sender may send in one request:
-	// a request is accepted or rejected as a whole.
+	// MaxReceive is the maximum total size in bytes of the messages of one request: a request is
+	// accepted or rejected as a whole.
 	MaxReceive = 16 << 20
 	// spaceTimeout is how long a sender waits for space in the buffer before it gets a response to retry.
 	spaceTimeout = 2 * time.Second
 )
 
-// maxText bounds the text of a message in a segment, where a newline takes two bytes: a block holds no more than
-// [segment.MaxBlockRaw], which also has the source and the time.
-const maxText = segment.MaxBlockRaw - 4<<10
-
 // EventCost is about how many bytes of memory an event takes in addition to its message, until it
 // is in the buffer. Receivers charge it for each event, however short.
 const EventCost = 160
 
-// GrowingCost is that of an event in a slice that grows with it: for a time two of them take memory.
+// GrowingCost is EventCost for an event that is appended to a slice: while the slice grows, the old and the new array
+// take memory.
 const GrowingCost = EventCost + 96
 
-// ErrBusy reports that there is no space: nothing was accepted, and the sender should retry later.
+// ErrBusy reports that the buffer has no space now: nothing was accepted, and the sender should retry.
 var ErrBusy = errors.New("no space for now")
 
 // ErrTooLarge reports that a request exceeds [MaxReceive] bytes, or the capacity of the buffer's
@@ -43,12 +38,12 @@ var ErrTooLarge = errors.New("request too large")
 
 // Event is a record as received from a sender.
 type Event struct {
-	// Time is in Unix nanoseconds; 0 is unknown: then it is recognized in Message. If both are known,
+	// Time is in Unix nanoseconds. If it is 0, the time is recognized in Message. If both have a time,
 	// Options.TimeFrom decides.
 	Time int64
 	// Level is recognized in Message if it is record.None.
 	Level record.Level
-	// Source is made clean; "" is record.CleanSource's.
+	// Source need not be valid: record.CleanSource is applied to it.
 	Source  string
 	Message []byte
 }
@@ -59,7 +54,7 @@ type Receiver struct {
 	aheadLog skewLog
 
 	mu sync.Mutex
-	// ahead are the services whose times are ahead of the clock.
+	// ahead has the detectors of the services that have sent times ahead of the clock.
 	ahead map[string]*skewDetector
 }
 
@@ -77,12 +72,11 @@ func NewReceiver(opts Options) (*Receiver, error) {
 	}, nil
 }
 
-// Receive accepts events as a whole: after nil all of them are as durable as the sink makes them,
-// and may be acknowledged. If the sink has no space for two seconds the error is [ErrBusy], and
-// nothing was accepted; more than [MaxReceive] bytes, or than the sink can ever hold, are
-// [ErrTooLarge]. After another error (of ctx or of the sink) it is unknown whether they were
-// accepted: they must not be acknowledged. It does not retain the messages. service is "" for the
-// configured one.
+// Receive accepts events as a whole. If the error is nil, all of them are as durable as the sink makes
+// them, and may be acknowledged. If the sink has no space for two seconds, the error is [ErrBusy] and
+// nothing was accepted. If the events exceed [MaxReceive] bytes, or the capacity of the sink, it is
+// [ErrTooLarge]. After another error, of ctx or of the sink, some events may have been accepted, but
+// they must not be acknowledged. It does not retain the messages. service "" means the configured one.
 func (r *Receiver) Receive(ctx context.Context, service string, events []Event) error {
 	lsn, err := r.Take(ctx, service, events)
 	if err != nil {
@@ -91,8 +85,8 @@ func (r *Receiver) Receive(ctx context.Context, service string, events []Event) 
 	return r.Synced(ctx, lsn)
 }
 
-// ReceiveOnce is Receive for a request with a key: what is stored of a request with the same key is not stored
-// again. An error can also be [dedupe.ErrReused]. Each batch is accepted as a whole.
+// ReceiveOnce is Receive for a request with a key: batches that were stored by an earlier request with the same key are
+// not stored again. Each batch is accepted as a whole. The error may also be [dedupe.ErrReused].
 func (r *Receiver) ReceiveOnce(ctx context.Context, key dedupe.Key, batches []Batch) error {
 	request, err := r.opts.Keys.Begin(ctx, key)
 	if err != nil {
@@ -113,8 +107,8 @@ func (r *Receiver) ReceiveOnce(ctx context.Context, key dedupe.Key, batches []Ba
 	return r.Synced(ctx, request.LSN())
 }
 
-// ReceiveBatches is Receive for batches of several services: each is accepted as a whole. What is stored of them
-// is not stored again when a request of the same scope (an input and its service) comes with the same content.
+// ReceiveBatches is Receive for batches of several services: each is accepted as a whole. If a request of the same scope
+// (an input and its service) is repeated with the same content, batches that were stored before are not stored again.
 func (r *Receiver) ReceiveBatches(ctx context.Context, scope string, content []byte, batches []Batch) error {
 	switch len(batches) {
 	case 0:
@@ -130,9 +124,9 @@ func (r *Receiver) Synced(ctx context.Context, lsn buffer.LSN) error {
 	return r.opts.Sink.Synced(ctx, lsn)
 }
 
-// Take is Receive without waiting until the events are durable: [Receiver.Synced] does that for all
-// events up to the largest of the LSNs. It is for senders without acknowledgement, and for
-// acknowledging several requests at once. The positions are committed with the events.
+// Take is Receive without waiting until the events are durable: [Receiver.Synced] waits for all events
+// up to the largest LSN returned. It is for senders without acknowledgement, and for acknowledging
+// several requests at once. The positions are committed with the events.
 func (r *Receiver) Take(ctx context.Context, service string, events []Event, positions ...buffer.Position) (buffer.LSN, error) {
 	if service == "" {
 		service = r.opts.Service
@@ -179,26 +173,21 @@ func (r *Receiver) detectSkew(service, source string, ahead skewBatch, all int, 
 	r.opts.Stats.Ahead.Add(int64(ahead.records))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	run := r.ahead[service]
-	if run == nil {
-		run = new(skewDetector)
-		r.ahead[service] = run
+	detector := r.ahead[service]
+	if detector == nil {
+		detector = new(skewDetector)
+		r.ahead[service] = detector
 	}
-	if offset, ok := run.note(ahead, all); ok {
-		r.aheadLog.warn(run, service, source, offset, now)
+	if offset, ok := detector.note(ahead, all); ok {
+		r.aheadLog.warn(detector, service, source, offset, now)
 	}
 }
 
-// record makes a record of an event. Its level takes precedence over that in its message.
+// record makes a record of an event. The event's level takes precedence over the level in its message.
 func (r *Receiver) record(recognizer *recognize.Recognizer, e *Event, read int64) record.Record {
-	message := e.Message
-	limit := r.opts.MaxRecord
-	if len(message) > maxText/2 && min(len(message), limit)+bytes.Count(message[:min(len(message), limit)], []byte{'\n'}) > maxText {
-		limit = maxText / 2
-	}
-	if len(message) > limit {
+	message, truncated := truncate(e.Message, r.opts.MaxRecord)
+	if truncated {
 		r.opts.Stats.Cut.Add(1)
-		message = cut(append([]byte(nil), message[:limit]...), limit, int64(len(message)))
 	}
 	var stamp recognize.Stamp
 	if e.Time == 0 || e.Level == record.None || r.opts.TimeFrom != TimeProtocol {
@@ -219,7 +208,7 @@ func (r *Receiver) record(recognizer *recognize.Recognizer, e *Event, read int64
 	return record.Record{Time: stamp.Time, Level: stamp.Level, Source: record.CleanSource(r.opts.SourcePrefix + e.Source), Message: message}
 }
 
-// chooseTime replaces the line's time with the sender's, unless the line's is preferred.
+// chooseTime replaces the line's time with the sender's, unless TimeFrom prefers the line's.
 func (r *Receiver) chooseTime(recognizer *recognize.Recognizer, stamp *recognize.Stamp, sent, read int64) {
 	own := stamp.Found && stamp.Rejected == recognize.Accepted
 	if own && r.opts.TimeFrom == TimeLine {
@@ -237,9 +226,9 @@ func (r *Receiver) append(ctx context.Context, chunk buffer.Chunk) (buffer.LSN, 
 	if len(chunk.Records) == 0 && len(chunk.Positions) == 0 {
 		return 0, nil
 	}
-	patient, cancel := context.WithTimeoutCause(ctx, spaceTimeout, ErrBusy)
+	limited, cancel := context.WithTimeoutCause(ctx, spaceTimeout, ErrBusy)
 	defer cancel()
-	lsn, err := r.opts.Sink.Append(patient, chunk)
+	lsn, err := r.opts.Sink.Append(limited, chunk)
 	if errors.Is(err, buffer.ErrTooLarge) {
 		err = fmt.Errorf("%w: %w", ErrTooLarge, err)
 	}

@@ -11,7 +11,7 @@ import (
 // DefaultMaxServices is the default number of distinct services that the senders of an input can create.
 const DefaultMaxServices = 100
 
-// Services bounds the number of services that senders can create. Safe for concurrent use.
+// Services limits the number of services that senders can create. Safe for concurrent use.
 type Services struct {
 	limit int
 	log   *slog.Logger
@@ -32,8 +32,8 @@ func NewServices(limit int, log *slog.Logger) *Services {
 	return &Services{limit: limit, log: log}
 }
 
-// Admit is the service for the name that a sender gave, "" for the configured one: if there is no name, or
-// no valid one, and for further services at the limit.
+// Admit returns the service for a name that a sender gave. It returns "", which means the configured service, if the
+// name is empty or has no valid characters, and for a new service at the limit.
 func (s *Services) Admit(name string) string {
 	name = CleanService(name)
 	if name == "" {
@@ -58,9 +58,9 @@ func (s *Services) Admit(name string) string {
 	return name
 }
 
-// CleanService makes a service name of a name that a sender gave: lower case, "-" for invalid characters,
-// truncated to the maximum length. It is "" if nothing is left, and for unknown_service, which
-// senders of OpenTelemetry and Loki give if none was configured.
+// CleanService makes a service name of a name that a sender gave: it converts to lower case, replaces invalid
+// characters by "-" and truncates to the maximum length. The result is "" if nothing is left, and for
+// unknown_service, which senders of OpenTelemetry and Loki use by default.
 func CleanService(name string) string {
 	if strings.HasPrefix(name, "unknown_service") {
 		return ""

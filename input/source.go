@@ -23,40 +23,40 @@ type Source struct {
 	// offset is the start of the first unprocessed byte: the lines before it were flushed or are
 	// held by a stream.
 	offset int64
-	// partial is the beginning of a line, from offset on.
+	// partial is the incomplete line at offset.
 	partial partialLine
-	// format is how lines are wrapped; while it is Auto, tried counts lines that were not.
+	// format is how lines are wrapped. While it is Auto, tried counts examined lines that were not wrapped.
 	format  container.Format
 	tried   uint8
 	clock   container.Clock
 	streams [maxStreams]*stream
-	// direct is the stream whose lines are records as they are, unless they may be directives, once
-	// that is certain; otherwise nil.
+	// direct is the stream of unwrapped lines if each line is a record, so that lines need no further
+	// processing unless they may be W3C directives. It is nil until that is certain.
 	direct *stream
-	// resume is what an earlier run did behind the offset at which this one began; nil is nothing.
+	// resume says what an earlier run flushed behind the offset at which this one began; nil if nothing.
 	resume *resumeState
-	// parser is that of the lines behind a W3C directive; nil is that of the [Feed].
+	// parser is the parser that a W3C directive determined; nil means that of the [Feed].
 	parser *parse.Parser
-	// These are set once the event has been logged.
+	// These are set after the event was logged.
 	truncatedLogged, splitLogged, rejectedLogged, notFoundLogged bool
 	ahead                                                        skewDetector
 }
 
-// Point is a place in a source where reading may go on later.
+// Point is a position in a source at which reading can resume.
 type Point struct {
 	// Offset is the start of the first byte that is not in a flushed record.
 	Offset int64
-	// Held is the state of the bytes behind Offset. It is opaque; without it some lines may be read
-	// again. Usually a few bytes, at most 64, unless a W3C directive is part of it.
+	// Held is the state of the lines behind Offset, in an internal encoding; without it some lines may be
+	// read again. It has a few bytes, at most 64, unless it contains a W3C directive.
 	Held []byte
 }
 
-// NewSource starts a source that cannot be read again: it has no positions.
+// NewSource returns a source without positions, which cannot be read again.
 func (f *Feed) NewSource(name string) *Source { return f.Resume(name, Point{}, nil) }
 
-// Resume starts a source at a point: the next byte read is at its offset. position makes the
-// positions stored with the records before a point; nil makes none. An invalid Held is ignored, and
-// logged.
+// Resume returns a source that starts at a point: the next byte read is at its offset. position returns
+// the positions to store with the records before a point; if it is nil, there are none. An invalid Held
+// is logged and ignored.
 func (f *Feed) Resume(name string, at Point, position func(Point) []buffer.Position) *Source {
 	src := &Source{
 		feed:     f,
@@ -90,14 +90,14 @@ func (s *Source) Of(service string) *Source {
 	return s
 }
 
-// Offset is where the next byte is to be read from: the bytes before it were flushed or are held.
+// Offset returns the offset of the next byte to read: the bytes before it were flushed or are held.
 func (s *Source) Offset() int64 { return s.offset + s.partial.size() }
 
-// Held is the number of bytes of an incomplete line.
+// Held returns the number of bytes of the incomplete line.
 func (s *Source) Held() int64 { return s.partial.size() }
 
-// Waiting reports whether lines are held that may continue: [Feed.Flush] flushes them if they do
-// not.
+// Waiting reports whether lines are held that may continue. If they do not, [Feed.Flush] flushes
+// them.
 func (s *Source) Waiting() bool {
 	for _, st := range s.streams {
 		if st == nil {
@@ -110,13 +110,13 @@ func (s *Source) Waiting() bool {
 	return false
 }
 
-// directive is the parser of the lines behind a line, if that names their columns in W3C's format, as the
-// first line of a log of IIS does, and no parser is configured. A part of a line is none.
+// directive returns the parser of the following lines if a line names their columns in W3C's format, as IIS
+// logs it, and no parser is configured. A part of a line is no directive.
 func (s *Source) directive(l container.Line) (*parse.Parser, bool) {
 	if !mayBeDirective(l.Text) || l.Partial || s.feed.opts.Parse != "" {
 		return nil, false
 	}
-	if s.resume != nil && s.resume.has(l.Stream, s.offset) { // it may be part of a line whose beginning is not read again
+	if s.resume != nil && s.resume.flushed(l.Stream, s.offset) { // it may be part of a line whose beginning is not read again
 		return nil, false
 	}
 	if st := s.streams[l.Stream]; st != nil && st.part.open {
@@ -125,26 +125,26 @@ func (s *Source) directive(l container.Line) (*parse.Parser, bool) {
 	return parse.W3C(l.Text)
 }
 
-// mayBeDirective reports whether a line begins as one in W3C's format.
+// mayBeDirective reports whether a line begins like a W3C directive.
 func mayBeDirective(text []byte) bool { return len(text) > 0 && text[0] == '#' }
 
-// use makes a parser that of the lines that follow. What the streams held was flushed.
+// use sets the parser of the lines that follow. The caller has flushed what the streams held.
 func (s *Source) use(parser *parse.Parser) {
 	s.parser, s.streams, s.direct = parser, [maxStreams]*stream{}, nil
 }
 
-// stored is the parser of the source's lines, as [buffer.Chunk] has it.
-func (s *Source) stored() string {
+// storedParser returns the parser of the source's lines, as in [buffer.Chunk].
+func (s *Source) storedParser() string {
 	if s.parser == nil {
 		return s.feed.opts.Parse
 	}
 	return s.parser.Stored()
 }
 
-// line passes a line to its stream, with what it wraps.
+// line passes a line to its stream. w is the unwrapped line; wrapped reports whether it was wrapped.
 func (s *Source) line(l line, w container.Line, wrapped bool) {
 	if s.resume != nil {
-		if s.resume.has(w.Stream, s.offset) {
+		if s.resume.flushed(w.Stream, s.offset) {
 			return
 		}
 		if s.offset >= s.resume.done {
@@ -170,7 +170,7 @@ func (s *Source) line(l line, w container.Line, wrapped bool) {
 	st.add(w.Text, l.whole, s.offset, logged)
 }
 
-// unwrap removes a container runtime's wrapping from a line; a line without is returned as it is, and false.
+// unwrap removes a container runtime's wrapping from a line. If the line is not wrapped, it returns the line and false.
 func (s *Source) unwrap(text []byte) (container.Line, bool) {
 	if s.format == container.None {
 		return container.Line{Text: text}, false
@@ -192,7 +192,7 @@ func (s *Source) unwrap(text []byte) (container.Line, bool) {
 	return container.Line{Text: text}, false
 }
 
-// stream returns one of the source's streams, created at its first line.
+// stream returns a stream of the source, and creates it if this is its first line.
 func (s *Source) stream(id container.Stream) *stream {
 	if st := s.streams[id]; st != nil {
 		return st

@@ -9,16 +9,16 @@ import (
 const (
 	// DefaultMaxRecord is the default length in bytes past which a line is truncated.
 	DefaultMaxRecord = 1 << 20
-	// MinMaxRecord is the smallest such length that may be configured.
+	// MinMaxRecord is the minimum of that length.
 	MinMaxRecord = 1 << 10
 
-	// cutMark ends a truncated line; the number between its halves is how many bytes are missing.
+	// cutMark, the number of missing bytes and cutMarkEnd end a truncated line.
 	cutMark    = " …[logstow: cut "
 	cutMarkEnd = " bytes]"
-	// maxCutMark is the maximum length of a mark: its halves and any number.
+	// maxCutMark is the maximum length of the mark in bytes.
 	maxCutMark = len(cutMark) + len("9223372036854775807") + len(cutMarkEnd)
 
-	// readSize is how many bytes are requested per read, at least half of it; but see LargeRead.
+	// readSize is the usual size in bytes of a read; a read has space for at least half of it. See also LargeRead.
 	readSize = 256 << 10
 )
 
@@ -31,32 +31,32 @@ type splitter struct {
 	start, scan, end int
 	// lost counts the discarded bytes of the line at start.
 	lost int64
-	// large has buffers for streams that have much at once. Until giveBack, borrowed is one of them, and own the
-	// splitter's own buffer.
+	// large has the buffers for large reads. Until giveBack, borrowed is one of them, and own the splitter's own
+	// buffer.
 	large         *LargeBuffers
 	borrowed, own []byte
-	// much is set if the stream has filled a buffer at once, most is the most that a read got since restore, and last
-	// what the last one got; 0 is none.
-	much       bool
-	most, last int
+	// bulk is set after the stream has filled a buffer. maxRead and lastRead are the sizes of the largest and of the
+	// last read since restore; 0 if there was none.
+	bulk              bool
+	maxRead, lastRead int
 }
 
-// space returns where the next bytes may be read to, at least one byte.
+// space returns the part of the buffer to read the next bytes into: at least one byte.
 func (s *splitter) space() []byte {
 	if held := s.end - s.start; s.start > 0 {
 		copy(s.buf, s.buf[s.start:s.end])
 		s.scan -= s.start
 		s.start, s.end = 0, held
 	}
-	if s.end > s.max { // and no newline among them: a line to be cut
+	if s.end > s.max { // they have no newline: the line must be truncated
 		s.lost += int64(s.end - s.max)
 		s.end, s.scan = s.max, s.max
 	}
-	few := s.last > 0 && s.last < readSize/2
+	small := s.lastRead > 0 && s.lastRead < readSize/2
 	switch {
-	case s.borrowed == nil && s.much && !few && s.end <= readSize:
+	case s.borrowed == nil && s.bulk && !small && s.end <= readSize:
 		s.borrow()
-	case s.borrowed != nil && few && s.end <= len(s.own): // a pipe may stay open, and be idle
+	case s.borrowed != nil && small && s.end <= len(s.own): // a pipe may stay open, and be idle
 		copy(s.own, s.buf[:s.end])
 		s.giveBack()
 	}
@@ -68,7 +68,7 @@ func (s *splitter) space() []byte {
 	return s.buf[s.end:]
 }
 
-// borrow makes a large buffer the current one, if there is one.
+// borrow makes a large buffer the current one, if one is free.
 func (s *splitter) borrow() {
 	if b := s.large.take(); b != nil {
 		copy(b, s.buf[:s.end])
@@ -88,16 +88,16 @@ func (s *splitter) giveBack() {
 func (s *splitter) filled(n int) {
 	s.end += n
 	if n > 0 {
-		s.most, s.last = max(s.most, n), n
+		s.maxRead, s.lastRead = max(s.maxRead, n), n
 	}
-	s.much = s.much || s.end == len(s.buf)
+	s.bulk = s.bulk || s.end == len(s.buf)
 }
 
 // line is a line without its newline, valid until the next call of space. It is small enough to be
 // kept in registers.
 type line struct {
 	text []byte
-	// whole is its length before it was truncated; 0 if it was not.
+	// whole is the length before the line was truncated; 0 if it was not truncated.
 	whole int64
 }
 
@@ -110,7 +110,7 @@ func (s *splitter) next() (l line, size int64, ok bool) {
 		return line{}, 0, false
 	}
 	end := s.scan + i
-	if s.lost == 0 && end-s.start <= s.max { // as almost all are
+	if s.lost == 0 && end-s.start <= s.max { // the common case
 		text := s.buf[s.start:end]
 		s.start, s.scan = end+1, end+1
 		return line{text: text}, int64(len(text)) + 1, true
@@ -136,12 +136,12 @@ func (s *splitter) detach() partialLine {
 	if s.held() > 0 {
 		p = partialLine{bytes.Clone(s.buf[s.start:s.end]), s.lost}
 	}
-	s.much = s.much && s.most >= readSize/2
+	s.bulk = s.bulk && s.maxRead >= readSize/2
 	s.start, s.scan, s.end, s.lost = 0, 0, 0, 0
 	return p
 }
 
-// restore continues with the bytes that another splitter, or this one, held.
+// restore continues with the bytes that detach of this or another splitter returned.
 func (s *splitter) restore(p partialLine) {
 	s.start, s.scan, s.end, s.lost = 0, 0, 0, p.lost
 	for rest := p.text; len(rest) > 0; {
@@ -150,7 +150,7 @@ func (s *splitter) restore(p partialLine) {
 		rest = rest[n:]
 	}
 	s.scan = s.end
-	s.most, s.last = 0, 0
+	s.maxRead, s.lastRead = 0, 0
 }
 
 // partialLine is the beginning of a line whose end has not been read yet.
@@ -174,8 +174,8 @@ func (s *splitter) consume(end int) (l line, size int64) {
 	return l, size
 }
 
-// cut truncates the beginning of a line of size bytes to at most limit bytes, mark included, at a
-// character boundary. It writes the mark into text.
+// cut truncates text, the beginning of a line of size bytes, to at most limit bytes including the mark,
+// at a character boundary. It writes the mark into text.
 func cut(text []byte, limit int, size int64) []byte {
 	keep := limit - maxCutMark
 	for back := 0; back < utf8.UTFMax-1 && !utf8.RuneStart(text[keep]); back++ {

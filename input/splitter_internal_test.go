@@ -200,7 +200,7 @@ func TestSplitterReadsMuchAtOnce(t *testing.T) {
 	if a.space(); a.borrowed != nil || string(a.buf[a.start:a.end]) != held || len(large.free) > 0 {
 		t.Error("a stream that pauses keeps a large buffer, or loses what it held")
 	}
-	long := splitter{max: DefaultMaxRecord, large: large, much: true}
+	long := splitter{max: DefaultMaxRecord, large: large, bulk: true}
 	for range 5 * LargeRead / 100 { // one line, cut
 		long.filled(copy(long.space(), line[:99]))
 	}
@@ -227,11 +227,11 @@ func TestFeedReturnsLargeBuffers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.split.much = true
+	f.split.bulk = true
 	if err := f.Read(t.Context(), f.NewSource("a"), strings.NewReader("line\n"), time.Time{}); err == nil {
 		t.Error("the sink's error is lost")
 	}
-	f.split.much = true
+	f.split.bulk = true
 	src := f.NewSource("b")
 	src.partial = partialLine{text: []byte("line")}
 	if err := f.End(t.Context(), src, time.Time{}); err == nil {

@@ -7,24 +7,25 @@ import (
 	"logstow/record/recognize"
 )
 
-// stream is one of the interleaved outputs of a [Source]. Its lines come in order.
+// stream is one of the interleaved outputs of a [Source]. Its lines are in order.
 type stream struct {
 	src        *Source
 	name       string
 	recognizer *recognize.Recognizer
-	// joiner joins lines; nil joins none.
+	// joiner joins multi-line records; nil if lines are not joined.
 	joiner *multiline.Joiner
 	part   part
 }
 
-// part is a line of which parts came and the end did not.
+// part is a line that a container runtime split and whose last part is missing.
 type part struct {
+	// open is set if there is such a line.
 	open bool
-	// text are the parts, size their length before truncation at the record limit.
+	// text has the parts so far, size is their length before truncation at the record limit.
 	text []byte
 	size int64
-	// start is the offset of the first part, logged the runtime's time of it, last the time when
-	// the last one was read.
+	// start is the offset of the first part, logged the runtime's time of it, last is when the last
+	// part was read, in Unix nanoseconds.
 	start, logged, last int64
 }
 
@@ -44,8 +45,8 @@ func (s *Source) newStream(id container.Stream) *stream {
 	return st
 }
 
-// add adds a line that starts at an offset. whole is its length before it was truncated, 0 if it
-// was not.
+// add adds a line that starts at an offset. whole is its length before it was truncated, 0 if it was
+// not truncated.
 func (s *stream) add(text []byte, whole, start, logged int64) {
 	f := s.src.feed
 	if limit := f.opts.MaxRecord; len(text) > limit {
@@ -103,7 +104,7 @@ func (s *stream) joined(e multiline.Event) {
 	f.add(s, e.Text, e.Time)
 }
 
-// release copies the held text out of the read buffer, or with last flushes it.
+// release copies the held text out of the read buffer; with last set it flushes the text instead.
 func (s *stream) release(last bool) {
 	switch {
 	case last:
@@ -122,7 +123,7 @@ func (s *stream) end() {
 	}
 }
 
-// flush flushes lines that have waited too long at a time in Unix nanoseconds.
+// flush flushes lines that have waited too long; now is in Unix nanoseconds.
 func (s *stream) flush(now int64) {
 	lines := &s.src.feed.opts.Lines
 	switch {

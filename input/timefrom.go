@@ -2,7 +2,7 @@ package input
 
 import "fmt"
 
-// TimeFrom is which time a received record gets if both its sender and its line have one.
+// TimeFrom decides which time a received record gets if both its sender and its line have one.
 type TimeFrom uint8
 
 const (

@@ -2,7 +2,7 @@ package input
 
 import "bytes"
 
-// TrimNewline is a line without one newline at its end, LF or CR LF.
+// TrimNewline removes one newline, LF or CR LF, from the end of a line.
 func TrimNewline(line []byte) []byte {
 	if rest, ok := bytes.CutSuffix(line, []byte("\n")); ok {
 		return bytes.TrimSuffix(rest, []byte("\r"))
