@@ -5,61 +5,62 @@ import (
 	"slices"
 )
 
-// known is a file that was seen before: one that is being read or one of an earlier
-// run, or one that was read to its end and then renamed or deleted.
-type known struct {
-	// past is the position of a file that is not being read.
+// knownFile is a file that was seen before: it is being read, was read by an earlier run, or
+// was read to its end and then renamed or deleted.
+type knownFile struct {
+	// past is the last position of a file that is not being read.
 	past position
-	// live is nil for a file that is not being read.
+	// live is the file if it is being read, otherwise nil.
 	live live
 }
 
 // live is a file that is being read.
 type live interface {
+	// current returns the current position.
 	current() position
-	// content opens the file, which stays open.
+	// content opens the file, which stays open, and returns it with its size.
 	content() (r io.ReaderAt, size int64, err error)
 }
 
-func (k *known) position() position {
+func (k *knownFile) position() position {
 	if k.live != nil {
 		return k.live.current()
 	}
 	return k.past
 }
 
-// catalog are the known files.
+// catalog is the set of known files.
 type catalog struct {
-	byID map[fileID]*known
-	// byInode finds files that are not being read whose device number changed, as it may
-	// after a mount.
-	byInode map[uint64][]*known
-	// byPlace finds files by their resolved path.
-	byPlace map[string][]*known
-	// removed are files that are not being read and are to be forgotten after a search for
-	// their copies, with whether it has begun.
+	byID map[fileID]*knownFile
+	// byInode has the files that are not being read. It finds those whose device number changed,
+	// for example after a mount.
+	byInode map[uint64][]*knownFile
+	// byResolved has the files by their path with symbolic links resolved.
+	byResolved map[string][]*knownFile
+	// removed has the files that are not being read and are to be forgotten after a search for
+	// their copies. The value reports whether the search has begun.
 	removed map[fileID]bool
 }
 
 func newCatalog() *catalog {
-	return &catalog{make(map[fileID]*known), make(map[uint64][]*known), make(map[string][]*known), make(map[fileID]bool)}
+	return &catalog{make(map[fileID]*knownFile), make(map[uint64][]*knownFile), make(map[string][]*knownFile), make(map[fileID]bool)}
 }
 
 // add adds a file that is not being read.
 func (c *catalog) add(p position) {
 	c.remove(p.id)
-	k := &known{past: p}
+	k := &knownFile{past: p}
 	c.byID[p.id] = k
 	c.byInode[p.id.inode] = append(c.byInode[p.id.inode], k)
-	c.byPlace[p.resolvedPath()] = append(c.byPlace[p.resolvedPath()], k)
+	c.byResolved[p.resolvedPath()] = append(c.byResolved[p.resolvedPath()], k)
 }
 
 // addLive adds a file that is being read.
-func (c *catalog) addLive(id fileID, place string, l live) {
+func (c *catalog) addLive(id fileID, resolved string, l live) {
 	c.remove(id)
-	k := &known{past: position{id: id, path: place}, live: l}
+	k := &knownFile{past: position{id: id, path: resolved}, live: l}
 	c.byID[id] = k
-	c.byPlace[place] = append(c.byPlace[place], k)
+	c.byResolved[resolved] = append(c.byResolved[resolved], k)
 }
 
 func (c *catalog) remove(id fileID) {
@@ -70,11 +71,11 @@ func (c *catalog) remove(id fileID) {
 	delete(c.byID, id)
 	delete(c.removed, id)
 	removeKnown(c.byInode, id.inode, k)
-	removeKnown(c.byPlace, k.past.resolvedPath(), k)
+	removeKnown(c.byResolved, k.past.resolvedPath(), k)
 }
 
-func removeKnown[K comparable](index map[K][]*known, key K, k *known) {
-	rest := slices.DeleteFunc(index[key], func(other *known) bool { return other == k })
+func removeKnown[K comparable](index map[K][]*knownFile, key K, k *knownFile) {
+	rest := slices.DeleteFunc(index[key], func(other *knownFile) bool { return other == k })
 	if index[key] = rest; len(rest) == 0 {
 		delete(index, key)
 	}
@@ -87,14 +88,14 @@ func (c *catalog) forget(id fileID) {
 	}
 }
 
-// beginSearch notes that a search for the copies of removed files begins.
+// beginSearch records that a search for the copies of removed files begins.
 func (c *catalog) beginSearch() {
 	for id := range c.removed {
 		c.removed[id] = true
 	}
 }
 
-// searched are the removed files whose copies were searched for.
+// searched returns the removed files whose copies were searched for.
 func (c *catalog) searched() []fileID {
 	var ids []fileID
 	for id, searched := range c.removed {
@@ -119,10 +120,10 @@ func (c *catalog) isLive(id fileID) bool {
 	return k != nil && k.live != nil
 }
 
-// at are the files of a resolved path.
-func (c *catalog) at(place string) []*known { return c.byPlace[place] }
+// at returns the files of a resolved path.
+func (c *catalog) at(resolved string) []*knownFile { return c.byResolved[resolved] }
 
-// onOtherDevices are the positions of files that are not being read, with the same inode on other devices.
+// onOtherDevices returns the positions of files that are not being read and have the same inode on other devices.
 func (c *catalog) onOtherDevices(id fileID) []position {
 	var all []position
 	for _, k := range c.byInode[id.inode] {

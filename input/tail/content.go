@@ -14,7 +14,7 @@ const gzipMagic = "\x1f\x8b\x08"
 // isCompressed reports whether r is a gzip file.
 func isCompressed(r io.ReaderAt) bool { return readPrefix(r, int64(len(gzipMagic))) == gzipMagic }
 
-// readPrefix is the first n bytes, fewer if there are fewer or they are unreadable.
+// readPrefix returns the first n bytes, or fewer if r is shorter or cannot be read.
 func readPrefix(r io.ReaderAt, n int64) string {
 	b := make([]byte, n)
 	got, _ := r.ReadAt(b, 0)
@@ -43,10 +43,10 @@ func readHead(handle io.ReaderAt, kind kind) ([]byte, error) {
 	return b[:n], err
 }
 
-// startsLike reports whether p's file started with b, as far as both are known.
+// startsLike reports whether p's file and b have the same first bytes, as far as both are known.
 func (p position) startsLike(b []byte) bool {
 	n := int(p.print.length)
-	if n > len(b) { // it grew after it was copied
+	if n > len(b) { // p's file grew after it was copied
 		return len(b) > 0 && strings.HasPrefix(p.head, string(b))
 	}
 	return n > 0 && fingerprintOf(b[:n]) == p.print
@@ -61,7 +61,7 @@ func isComplete(handle io.ReaderAt) bool {
 	return err == nil
 }
 
-// matchesHead reports whether the first bytes of r have p's fingerprint. An error is that of reading.
+// matchesHead reports whether the first bytes of r have p's fingerprint. The error is that of reading r.
 func (p position) matchesHead(r io.ReaderAt) (bool, error) {
 	now, err := readFingerprint(r, int64(p.print.length))
 	if errors.Is(err, io.EOF) { // it is shorter
@@ -80,7 +80,8 @@ func matchesContent(p position, r io.ReaderAt, size int64) bool {
 	return size >= p.offset && fits && (p.distinguishing() || !isCompressed(r))
 }
 
-// sameContent reports whether a file of a size has the first and last bytes of the same part of another.
+// sameContent reports whether the first and the last bytes of a file are the same as those of another one in the same
+// range. size and otherSize are their sizes.
 func sameContent(file, other io.ReaderAt, size, otherSize int64) bool {
 	if size > otherSize {
 		return false
@@ -98,7 +99,7 @@ func sameContent(file, other io.ReaderAt, size, otherSize int64) bool {
 	return true
 }
 
-// readFingerprint is the fingerprint of the first min(n, [maxFingerprint]) bytes of r.
+// readFingerprint returns the fingerprint of the first min(n, [maxFingerprint]) bytes of r.
 func readFingerprint(r io.ReaderAt, n int64) (fingerprint, error) {
 	buf := make([]byte, min(n, maxFingerprint))
 	if len(buf) == 0 {
@@ -116,8 +117,8 @@ type content interface {
 	io.Closer
 }
 
-// copyOf is the position of an open file of which nothing is read any more: its content was
-// or will be read from another file.
+// copyOf returns the position of a copy: nothing is read from that open file, because its
+// content was or will be read from another file.
 func copyOf(p position, r io.ReaderAt, size int64) (position, error) {
 	head, err := readHead(r, p.kind)
 	p.kind, p.print, p.offset, p.state = copied, fingerprintOf(head), size, ""

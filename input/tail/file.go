@@ -16,12 +16,12 @@ const readQuota = input.LargeRead
 
 // file is a file that is being read.
 type file struct {
-	// position has the fingerprint, size and times of now, but the offset at which reading
-	// began; see current.
+	// position is up to date except for its offset and state, which are those at which reading
+	// began; current returns all of it.
 	position
 	handle
 	open *handles
-	// location is where the file can be opened: its path or, after a rename, its new path.
+	// location is the path at which the file can be opened: its path or, after a rename, its new path.
 	location string
 	// service is the service of its records; if "", the file is not read.
 	service string
@@ -32,17 +32,17 @@ type file struct {
 	order int
 	// lastRead is when bytes were last read.
 	lastRead time.Time
-	// previousID is the identity of a stored position that this file continues; zero is none.
+	// previousID is the identity of the stored position that this file continues; zero if there is none.
 	previousID fileID
 }
 
-// displaced reports whether another file has or may get the file's path.
+// displaced reports whether the file is not at its path any more, so that another file may be.
 func (f *file) displaced() bool { return f.location != f.path || !f.goneSince.IsZero() }
 
-// current is the position of the file now.
+// current returns the current position of the file.
 func (f *file) current() position { return f.positionAt(f.lines.Point()) }
 
-// positionAt is the position of the file when it was read up to a point.
+// positionAt returns the position of the file when it is read up to a point.
 func (f *file) positionAt(at input.Point) position {
 	p := f.position
 	p.offset, p.state = at.Offset, string(at.Held)
@@ -54,12 +54,12 @@ func (f *file) content() (io.ReaderAt, int64, error) {
 	if err := f.reopen(); err != nil {
 		return nil, 0, err
 	}
-	e, err := f.look()
+	e, err := f.stat()
 	return f.opened, e.size, err
 }
 
-// isAt reports whether the file of an entry with the identity of f is f. It may be another
-// one if f is closed.
+// isAt reports whether an entry with the identity of f is f. If f is closed, the inode may
+// belong to another file now.
 func (f *file) isAt(e entry, dirs listing) bool {
 	p := f.current()
 	return f.opened != nil || f.location == e.path || p.distinguishing() && dirs.isAt(p, e)
@@ -82,8 +82,8 @@ var (
 	errReplaced = fmt.Errorf("%w at its path", fs.ErrNotExist)
 )
 
-// look returns the file's entry without opening it.
-func (f *file) look() (entry, error) {
+// stat returns the file's entry without opening the file.
+func (f *file) stat() (entry, error) {
 	if f.opened != nil {
 		info, err := f.opened.Stat()
 		if err != nil {
@@ -120,8 +120,8 @@ func (f *file) reopen() error {
 	return err
 }
 
-// read reads at most [readQuota] and reports whether there may be more. fileErr is an error
-// of the file.
+// read reads at most [readQuota] bytes and reports whether there may be more. fileErr is an error
+// of the file; err is an error of the sink.
 func (f *file) read(ctx context.Context, feed *input.Feed, now time.Time) (more bool, fileErr, err error) {
 	before := f.lines.Offset()
 	r, fileErr := f.rest()
@@ -138,7 +138,7 @@ func (f *file) read(ctx context.Context, feed *input.Feed, now time.Time) (more 
 	return f.hasMore, fileErr, err
 }
 
-// rest returns a reader of the content behind what was read.
+// rest returns a reader of the content that was not read yet.
 func (f *file) rest() (io.Reader, error) {
 	switch {
 	case f.pipe:
@@ -158,19 +158,19 @@ func (f *file) rest() (io.Reader, error) {
 	return f.unpacked, nil
 }
 
-// errorReader records read errors, so that they are distinguished from errors of the sink.
+// errorReader records read errors, which distinguishes them from errors of the sink.
 type errorReader struct {
 	r   io.Reader
 	err error
 }
 
 // Read implements [io.Reader].
-func (n *errorReader) Read(p []byte) (int, error) {
-	got, err := n.r.Read(p)
+func (r *errorReader) Read(p []byte) (int, error) {
+	n, err := r.r.Read(p)
 	if err != io.EOF { //nolint:errorlint // io.Reader requires io.EOF itself
-		n.err = err
+		r.err = err
 	}
-	return got, err
+	return n, err
 }
 
 // section reads a plain file and extends the fingerprint. It ends when the file's first
@@ -200,7 +200,8 @@ func (s *section) Read(p []byte) (int, error) {
 }
 
 // extendPrint replaces the fingerprint by a longer one of the same file and reports whether it
-// did: if the file is truncated before it is read, its copy is recognized and read.
+// did. With the longer one, the copy is recognized and read if the file is truncated before it
+// is read.
 func (f *file) extendPrint(longer fingerprint) bool {
 	if f.kind != plain || longer.length <= f.print.length {
 		return false

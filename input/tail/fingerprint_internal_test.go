@@ -82,7 +82,7 @@ func TestShortFingerprints(t *testing.T) {
 				p.id, p.path = e.id, logPath
 				m.known.add(p)
 			}
-			a := m.view().identify(&candidate{entry: e, content: r, place: path, unmatched: true, discovery: test.copy})
+			a := m.view().identify(&candidate{entry: e, content: r, resolved: path, unmatched: true, discovery: test.copy})
 			if a.verb != test.want || a.from.id.inode != test.from {
 				t.Errorf("verb %d from inode %d, want verb %d from inode %d", a.verb, a.from.id.inode, test.want, test.from)
 			}

@@ -50,7 +50,7 @@ func TestCompressedWhileIdentified(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := &candidate{entry: e, place: path, unmatched: true}
+			c := &candidate{entry: e, resolved: path, unmatched: true}
 			c.content = &growing{r, f, b.Bytes()[size:], reads}
 			a := m.view().identify(c)
 			switch {

@@ -9,15 +9,15 @@ import (
 
 // handle is a file that can be opened again.
 type handle struct {
-	// opened is nil while the file is closed, use its element in [handles].
+	// opened is the open file, nil while it is closed; use is its element in [handles].
 	opened *os.File
 	use    *list.Element
-	// unpacked is the decompressed content from the current offset on, if the file is open.
+	// unpacked reads the decompressed content from the current offset on; nil if the file is closed.
 	unpacked io.Reader
 	// hasMore reports that there is or may be unread data.
 	hasMore bool
-	// goneSince is when the file was first seen to be at no path that a pattern matches;
-	// zero while it is at one.
+	// goneSince is when the file was first found to be at no path that a pattern matches;
+	// zero while it is at such a path.
 	goneSince time.Time
 }
 
@@ -57,8 +57,8 @@ func (h *handles) close(f *handle) {
 	f.opened, f.use, f.unpacked = nil, nil, nil
 }
 
-// evict closes the least recently used file without unread data; one without a path
-// only if there is no other. It reports whether it closed one.
+// evict closes the least recently used file without unread data. It closes a file that is at no
+// matching path only if there is no other. It reports whether it closed one.
 func (h *handles) evict() bool {
 	var unlinked *handle
 	for e := h.used.Back(); e != nil; e = e.Prev() {

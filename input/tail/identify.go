@@ -23,20 +23,21 @@ const (
 type verb uint8
 
 const (
-	// skip: do not read the file until it is modified.
+	// skip does not read the file until it is modified.
 	skip verb = iota
-	// wait: undecided; identify it again at the next poll.
+	// wait is undecided: the file is identified again at the next poll.
 	wait
-	// start: read the file from action.offset.
+	// start reads the file from action.offset.
 	start
-	// resume: it is the file of action.from; continue there.
+	// resume continues at action.from: that is the position of the file.
 	resume
-	// resumeCopy: it is a copy of the file of action.from, which is gone; continue in the copy.
+	// resumeCopy continues at action.from in a copy of the file of that position, which does not exist
+	// any more.
 	resumeCopy
-	// markCopy: its content was or will be read from another file.
+	// markCopy stores that the content was or will be read from another file.
 	markCopy
-	// replaced: its identity is that of action.from, its content is not: that one is lost. When
-	// that is known, identify it again.
+	// replaced is for a file with the identity, but not the content, of action.from: the file of that
+	// position is lost. After that is recorded, the file is identified again.
 	replaced
 )
 
@@ -44,32 +45,32 @@ const (
 type action struct {
 	verb verb
 	kind kind
-	// from is the position to continue at and, for start, the file whose rotated file this
-	// is, if any.
+	// from is the position to continue at. For start, it is the position of the file of which this is
+	// the rotated file, if there is one.
 	from position
-	// offset and print are where to start, and the fingerprint of what is before.
+	// offset is where to start, print the fingerprint of the bytes before it.
 	offset int64
 	print  fingerprint
-	// original is the file that is being read of which this is, or may be, a copy. For markCopy,
-	// print is the fingerprint that both have.
+	// original is the file being read of which this is, or may be, a copy. For markCopy, print is the
+	// fingerprint of both.
 	original live
 }
 
-// discovery is how a file that is not being read is identified.
+// discovery configures how a file that is not being read is identified.
 type discovery struct {
 	// fromEnd reads an unknown file from its end, includeCompressed reads unknown
 	// compressed files.
 	fromEnd, includeCompressed bool
-	// knownOnly decides about it only if its identity and content are those of a known file;
-	// otherwise the last action is wait.
+	// knownOnly decides only about a file with the identity and content of a known one; for others
+	// the action is wait.
 	knownOnly bool
-	// copyOnly decides about it only if it is a copy of a file that does not exist any more;
-	// otherwise the action is skip, until it is found in another way.
+	// copyOnly decides only about a copy of a file that does not exist any more; for others the
+	// action is skip.
 	copyOnly bool
 }
 
-// view is what actions are decided by: the known files, the directories and the time. Its
-// methods change none of them, and have no other input but the content of files.
+// view is the input of decisions: the known files, the directories and the time. Its methods
+// change none of them; besides, they only read the content of files.
 type view struct {
 	known *catalog
 	dirs  listing
@@ -79,8 +80,8 @@ type view struct {
 	starting      bool
 	watchingSince time.Time
 	rotateWait    time.Duration
-	// matches reports whether a pattern matches a path. firstScan is the time of the first scan of
-	// the patterns that match a file, Unix nanoseconds; the maximum if there was none.
+	// matches reports whether a pattern matches a path. firstScan returns the time of the first scan of
+	// the patterns that match a file, in Unix nanoseconds; the maximum if there was none.
 	matches   func(path string) bool
 	firstScan func(position) int64
 }
@@ -103,7 +104,7 @@ func (v view) identify(c *candidate) action {
 	}
 	reads := a.verb == start || a.verb == resume || a.verb == resumeCopy
 	switch {
-	case kind == compressed && (reads || a.verb == markCopy) && c.grew(): // decided by a part of it
+	case kind == compressed && (reads || a.verb == markCopy) && c.grew(): // only a part of it was examined
 		return action{verb: wait}
 	case reads && a.kind == compressed && !isComplete(c):
 		return action{verb: wait}
@@ -136,7 +137,7 @@ func (v view) decide(c *candidate, kind kind) action {
 		switch fits := p.mayBeAt(c.path) && matchesContent(p, c, c.size); {
 		case fits && p.kind == copied && c.size == p.offset:
 			return action{verb: skip}
-		case p.kind == copied: // it was modified and may be a copy no more
+		case p.kind == copied: // it was modified and may not be a copy any more
 		case fits:
 			return action{verb: resume, from: p}
 		default:
@@ -152,14 +153,14 @@ func (v view) decide(c *candidate, kind kind) action {
 	return v.unknown(c, kind)
 }
 
-// copyOfLost decides about a file as [discovery].copyOnly says. p is its position, if it is known.
+// copyOfLost decides about a file with [discovery].copyOnly. p is its position if it is known.
 func (v view) copyOfLost(c *candidate, kind kind, p position, known bool) action {
 	least := 0
 	switch {
 	case known && p.kind != copied && p.distinguishing():
 		return action{verb: skip}
 	case known && p.kind == copied && p.offset == c.size:
-		least = int(p.print.length) // which its original has, too
+		least = int(p.print.length) // its original has the same bytes
 	}
 	if a, ok := v.byContent(c, kind, least); ok && a.verb == resumeCopy {
 		return a
@@ -167,7 +168,7 @@ func (v view) copyOfLost(c *candidate, kind kind, p position, known bool) action
 	return action{verb: skip}
 }
 
-// unknown decides about a file that is neither a known one nor a copy of one.
+// unknown decides about a file that is neither known nor a copy of a known one.
 func (v view) unknown(c *candidate, kind kind) action {
 	origin, unseen := v.rotatedUnseen(c)
 	a := action{verb: start}
@@ -188,7 +189,7 @@ func (v view) unknown(c *candidate, kind kind) action {
 	case kind == compressed:
 		return action{verb: skip}
 	}
-	if print, err := readFingerprint(c, c.size); err == nil { // else it was just truncated
+	if print, err := readFingerprint(c, c.size); err == nil { // otherwise it was just truncated
 		a.offset, a.print = c.size, print
 	}
 	return a
@@ -200,15 +201,15 @@ func (v view) lookUp(c *candidate) (position, bool) {
 		return p, true
 	}
 	for _, p := range v.known.onOtherDevices(c.id) {
-		modified := p.kind == copied && p.offset != c.size // it may be a copy no more
-		if filepath.Dir(p.resolvedPath()) == filepath.Dir(c.place) && p.print.length > 0 && !modified && matchesContent(p, c, c.size) {
+		modified := p.kind == copied && p.offset != c.size // it may not be a copy any more
+		if filepath.Dir(p.resolvedPath()) == filepath.Dir(c.resolved) && p.print.length > 0 && !modified && matchesContent(p, c, c.size) {
 			return p, true
 		}
 	}
 	return position{}, false
 }
 
-// waited is how long a file was deferred.
+// waited returns how long a file has been deferred.
 func (v view) waited(c *candidate) time.Duration {
 	if c.deferred.IsZero() {
 		return 0
@@ -222,26 +223,27 @@ func (v view) mayBeOpenedEarly(c *candidate) bool {
 	return !v.watchingSince.IsZero() && c.modified > v.watchingSince.Add(-time.Second).UnixNano()
 }
 
-// original is a known file of which another may be the copy or the rotated file.
+// original is a known file of which another file may be a copy or the rotated file. byName reports
+// that the name alone proves the rotation.
 type original struct {
 	position
 	live   live
 	byName bool
 }
 
-// originals are the known files of which the name of c may be the rotated name.
+// originals returns the known files of which the name of c may be the rotated name.
 func (v view) originals(c *candidate) []original {
 	var all []original
-	for origin, byName := range origins(filepath.Base(c.place)) {
-		for _, k := range v.known.at(filepath.Join(filepath.Dir(c.place), origin)) {
+	for origin, byName := range origins(filepath.Base(c.resolved)) {
+		for _, k := range v.known.at(filepath.Join(filepath.Dir(c.resolved), origin)) {
 			all = append(all, original{k.position(), k.live, byName})
 		}
 	}
 	return all
 }
 
-// rotatedUnseen reports whether c has the rotated name of a file that is read, and was
-// written after the first scan: then it was rotated before it was seen.
+// rotatedUnseen reports whether c was rotated before it was found: it has the rotated name of
+// a file that is read, and was written after the first scan.
 func (v view) rotatedUnseen(c *candidate) (origin position, ok bool) {
 	for _, o := range v.originals(c) {
 		if !o.byName || o.kind == copied || o.id == c.id {
@@ -254,9 +256,9 @@ func (v view) rotatedUnseen(c *candidate) (origin position, ok bool) {
 	return position{}, false
 }
 
-// byContent looks for a known file of which c has the rotated name and the first bytes, at least
-// so many: then c is a copy of it, maybe compressed. Of several, the one with the most common bytes
-// decides, as many files have those of a short fingerprint.
+// byContent looks for a known file of which c has the rotated name and at least so many first
+// bytes: then c is a copy of it, which may be compressed. If there are several, the one with the most
+// common bytes decides, because many files match a short fingerprint.
 func (v view) byContent(c *candidate, kind kind, least int) (best action, found bool) {
 	var head []byte
 	for _, o := range v.originals(c) {
@@ -287,8 +289,8 @@ func (v view) byContent(c *candidate, kind kind, least int) (best action, found 
 // noCopy is the result of [view.compare] for a file that is not a copy.
 const noCopy = -1
 
-// compare decides about a file with a head that may be a copy of o. common is the number of first
-// bytes by which that is known, or noCopy.
+// compare decides about a file that may be a copy of o. head are its first bytes. common is the number
+// of first bytes that both have, or noCopy.
 func (v view) compare(o original, c *candidate, kind kind, head []byte) (a action, common int) {
 	undecided := action{verb: wait, original: o.live}
 	fits := 0
@@ -331,7 +333,7 @@ func (v view) compare(o original, c *candidate, kind kind, head []byte) (a actio
 	switch {
 	case o.kind == plain && err != nil: // it cannot be read now
 		return undecided, fits
-	case !unchanged && alike: // it was just truncated, which decides about its copy
+	case !unchanged && alike: // o was just truncated; decide when that is handled
 		return undecided, len(head)
 	case !unchanged && o.startsLike(head):
 		return undecided, fits
@@ -352,17 +354,18 @@ func (v view) compare(o original, c *candidate, kind kind, head []byte) (a actio
 // candidate is a file to be identified.
 type candidate struct {
 	entry
-	// source is the source of its records, shown the path as configured, if different.
-	source, shown string
-	// content is the open file. The reader of the file takes it; then it is nil.
+	// source is the source of its records. configuredPath is the path as configured, if it differs
+	// from the entry's.
+	source, configuredPath string
+	// content is the open file; nil if it is not open, or after a file that is being read took it.
 	content
-	// place is the path with symbolic links resolved.
-	place string
+	// resolved is the path with symbolic links resolved.
+	resolved string
 	discovery
-	// unmatched is a file that no pattern matches, but that may be a known file, or has the
+	// unmatched is set for a file that no pattern matches, but that may be a known file or has the
 	// rotated name of one.
 	unmatched bool
-	// deferred is when it was first found, if it was found before.
+	// deferred is when it was first found; zero if it was not found before.
 	deferred time.Time
 }
 
@@ -374,16 +377,16 @@ func (c *candidate) close() {
 	}
 }
 
-// position is the position of the file at its start.
+// position returns the position at the start of the file.
 func (c *candidate) position(kind kind) position {
 	p := position{id: c.id, kind: kind, modified: c.modified, path: c.path, source: c.source}
-	if c.place != c.path {
-		p.target = c.place
+	if c.resolved != c.path {
+		p.target = c.resolved
 	}
 	return p
 }
 
-// mayBeCompressed reports whether it will perhaps be a compressed file: too little was written yet.
+// mayBeCompressed reports whether the file has the name of a compressed one, but is still too short to tell.
 func (c *candidate) mayBeCompressed() bool {
 	return c.size < int64(len(gzipMagic)) && strings.HasSuffix(c.path, compressedSuffix) && strings.HasPrefix(gzipMagic, readPrefix(c, c.size))
 }

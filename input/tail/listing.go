@@ -21,18 +21,19 @@ func newEntry(path string, info fs.FileInfo) entry {
 	return entry{path, idOf(info), info.Size(), info.ModTime().UnixNano(), !info.Mode().IsRegular()}
 }
 
-// version distinguishes a file from the same file after a change. A clock may be too coarse to tell
-// two times of modification apart.
+// version changes when a file changes. It includes the size because the clock of a file system may be
+// too coarse to distinguish two modifications.
 type version struct{ modified, size int64 }
 
 func (e entry) version() version { return version{e.modified, e.size} }
 
-// fileSystem is where files are: that of the system, or a model of one.
+// fileSystem is the file system of the operating system, or a model of it in tests.
 type fileSystem interface {
 	// readDir lists the regular files of a directory.
 	readDir(dir string) ([]entry, error)
-	// stat follows symbolic links, open too. open returns the entry of the open file.
+	// stat returns the entry of a file. It follows symbolic links.
 	stat(path string) (entry, error)
+	// open opens a file and returns its entry. It follows symbolic links.
 	open(path string) (content, entry, error)
 	// resolve returns a path with symbolic links resolved.
 	resolve(path string) (string, error)
@@ -65,7 +66,7 @@ func (system) stat(path string) (entry, error) {
 
 func (system) open(path string) (content, entry, error) {
 	f, e, err := openFile(path)
-	if err != nil { // nil would not be nil in an interface
+	if err != nil { // a nil *os.File in the interface would not be nil
 		return nil, entry{}, err
 	}
 	return f, e, nil
@@ -73,8 +74,8 @@ func (system) open(path string) (content, entry, error) {
 
 func (system) resolve(path string) (string, error) { return filepath.EvalSymlinks(path) }
 
-// openFile opens a file for reading without waiting for the writer of a pipe. That a regular file
-// cannot be read is an error too: its content identifies it.
+// openFile opens a file for reading without waiting for the writer of a pipe. A regular file that
+// cannot be read is an error, because files are identified by their content.
 func openFile(path string) (*os.File, entry, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|nonblocking, 0)
 	if err != nil {
@@ -96,11 +97,11 @@ func openFile(path string) (*os.File, entry, error) {
 // directory is the listing of a directory.
 type directory struct {
 	byInode map[uint64][]entry
-	// rotations are its files by the names that they may have had before rotation.
+	// rotations has the files by the names that they may have had before rotation.
 	rotations map[string][]entry
 }
 
-// listing are directories, each as it was when it was first read. An unreadable one is nil.
+// listing caches directories, each as it was when it was first read. An unreadable one is nil.
 type listing struct {
 	fs   fileSystem
 	dirs map[string]*directory
@@ -128,13 +129,13 @@ func (l listing) read(dir string) *directory {
 	return d
 }
 
-// exists reports whether there is a file or directory at a path, as far as is known.
+// exists reports whether there is a file or directory at a path; true if that is unknown.
 func (l listing) exists(path string) bool {
 	_, err := l.fs.stat(path)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// resolved is a path with symbolic links resolved, as far as possible.
+// resolved returns a path with symbolic links resolved, as far as possible.
 func (l listing) resolved(path string) string {
 	if target, err := l.fs.resolve(path); err == nil {
 		return target
@@ -177,8 +178,8 @@ func (l listing) find(p position) (e entry, found, certain bool) {
 	return entry{}, false, certain
 }
 
-// isAt reports whether an entry with the inode of p is p's file: the inode may be another
-// file's now, and the device number may have changed.
+// isAt reports whether an entry with the inode of p is p's file. The inode may belong to another
+// file now, and the device number may have changed.
 func (l listing) isAt(p position, e entry) bool {
 	if e.id != p.id && p.print.length == 0 || !p.mayBeAt(e.path) {
 		return false

@@ -156,7 +156,7 @@ func (m *modelReader) admitEntry(e entry, c candidate) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	c.entry, c.content, c.place, c.deferred = e, r, e.path, m.deferred[e.path]
+	c.entry, c.content, c.resolved, c.deferred = e, r, e.path, m.deferred[e.path]
 	defer func() { c.close() }()
 	switch v := m.admit(&c); {
 	case c.copyOnly && v != resumeCopy:
@@ -175,7 +175,7 @@ func (m *modelReader) admitEntry(e entry, c candidate) {
 // open opens a new file at once if a pattern matches it, as the watcher does.
 func (m *modelReader) open(path string) {
 	if r, e, err := m.disk.open(path); err == nil && m.matches(path) {
-		m.opened = append(m.opened, &candidate{entry: e, content: r, place: path})
+		m.opened = append(m.opened, &candidate{entry: e, content: r, resolved: path})
 	} else if err == nil {
 		_ = r.Close()
 	}

@@ -46,7 +46,7 @@ func isRotation(name, before string) bool {
 	return false
 }
 
-// isNumberOrDate reports whether s is a number or date of at least so many digits.
+// isNumberOrDate reports whether s is a number or date with at least the given number of digits.
 func isNumberOrDate(s string, digits int) bool {
 	for _, c := range []byte(s) {
 		switch {
@@ -59,6 +59,7 @@ func isNumberOrDate(s string, digits int) bool {
 	return digits <= 0
 }
 
+// isWord reports whether s is a common suffix of rotated files.
 func isWord(s string) bool {
 	switch s {
 	case "old", "bak", "prev", "previous":

@@ -35,7 +35,7 @@ type Options struct {
 	// MaxOpen is the maximum number of open files, at least 8; default a quarter of the
 	// process's limit of open files, at most 1,024. Files with unread data take precedence.
 	MaxOpen int
-	// Skip are directories that globs skip: those that Logstow itself writes to.
+	// Skip are directories that globs skip: the directories that Logstow itself writes to.
 	Skip []string
 	// Once reads to the end of every file and stops.
 	Once bool
@@ -64,7 +64,7 @@ type Options struct {
 	StopWait time.Duration
 }
 
-// withDefaults are options with their defaults, checked.
+// withDefaults fills in defaults and validates the options.
 func (opts Options) withDefaults() (Options, error) {
 	var err error
 	if opts.Options, err = opts.WithDefaults(); err != nil {

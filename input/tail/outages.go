@@ -8,7 +8,7 @@ type outages struct {
 	failing map[string]bool
 }
 
-// note notes the result of reading a file or pattern.
+// note records the result of reading a file or pattern, and logs it if it changed.
 func (o *outages) note(about string, err error) {
 	switch {
 	case err != nil && !o.failing[about]:

@@ -25,8 +25,8 @@ type pattern struct {
 	base, rest string
 	// absolute is the absolute form of text.
 	absolute string
-	// firstScan is the time of the first scan, Unix nanoseconds: 0 is unknown, the maximum none.
-	// isNew reports that no earlier run scanned the pattern.
+	// firstScan is the time of the first scan in Unix nanoseconds: 0 if it is unknown, the maximum if
+	// there was none. isNew reports that no earlier run scanned the pattern.
 	firstScan int64
 	isNew     bool
 }
@@ -53,8 +53,8 @@ func parsePattern(text string) (*pattern, error) {
 	return p, nil
 }
 
-// names reports whether p matches an absolute path.
-func (p *pattern) names(path string) bool {
+// matches reports whether p matches an absolute path.
+func (p *pattern) matches(path string) bool {
 	if p.rest == "" {
 		return path == p.absolute
 	}
@@ -62,7 +62,7 @@ func (p *pattern) names(path string) bool {
 	return ok && err == nil
 }
 
-// sourceOf is the source of the records of a file that p matches.
+// sourceOf returns the source of the records of a file that p matches.
 func (p *pattern) sourceOf(path string) string {
 	if p.rest != "" {
 		if below, err := filepath.Rel(absolute(p.base), path); err == nil {
@@ -83,7 +83,7 @@ func (p *pattern) find(dirs func(string)) ([]*candidate, []error) {
 		if info.IsDir() {
 			return nil, []error{fmt.Errorf("%s is a directory: name its files, for example %s", p.text, filepath.Join(p.text, "**", "*.log"))}
 		}
-		return []*candidate{{entry: newEntry(p.absolute, info), source: filepath.Base(p.text), shown: p.text}}, nil
+		return []*candidate{{entry: newEntry(p.absolute, info), source: filepath.Base(p.text), configuredPath: p.text}}, nil
 	}
 	// Globs follow links to directories, except **: links may form a cycle.
 	opts := []doublestar.GlobOption{doublestar.WithFilesOnly()}
@@ -105,8 +105,8 @@ func (p *pattern) find(dirs func(string)) ([]*candidate, []error) {
 		case err != nil:
 			dir.note(name, err)
 		case !info.IsDir():
-			shown := filepath.Join(p.base, filepath.FromSlash(name))
-			files = append(files, &candidate{entry: newEntry(full, info), source: path.Clean(name), shown: shown})
+			configured := filepath.Join(p.base, filepath.FromSlash(name))
+			files = append(files, &candidate{entry: newEntry(full, info), source: path.Clean(name), configuredPath: configured})
 		}
 	}
 	var errs []error
@@ -116,7 +116,7 @@ func (p *pattern) find(dirs func(string)) ([]*candidate, []error) {
 	return files, errs
 }
 
-// recordingFS records the errors of a glob, which ignores them, and the directories that it reads.
+// recordingFS records the directories that a glob reads, and the errors, which the glob ignores.
 type recordingFS struct {
 	fs.FS
 	base string
@@ -154,7 +154,7 @@ func (w *recordingFS) note(name string, err error) {
 	w.errs[full] = explain(err)
 }
 
-// absolute is the absolute form of a path.
+// absolute returns the absolute form of a path.
 func absolute(path string) string {
 	if full, err := filepath.Abs(path); err == nil {
 		return full
@@ -173,8 +173,8 @@ func explain(err error) error {
 	return err
 }
 
-// joined joins errors without duplicates.
-func joined(errs []error) error {
+// joinErrors joins errors without duplicates.
+func joinErrors(errs []error) error {
 	seen := make(map[string]bool)
 	return errors.Join(slices.DeleteFunc(errs, func(err error) bool {
 		duplicate := seen[err.Error()]

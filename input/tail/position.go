@@ -51,7 +51,8 @@ func fingerprintOf(head []byte) fingerprint {
 	return fingerprint{uint32(len(head)), crc32.Checksum(head, crc32.MakeTable(crc32.Castagnoli))}
 }
 
-// extend adds those of the bytes at an offset that follow the bytes it covers.
+// extend returns the fingerprint extended by the bytes b at an offset, as far as they follow the bytes that
+// it covers.
 func (p fingerprint) extend(at int64, b []byte) fingerprint {
 	covered := int64(p.length) - at
 	if covered < 0 || covered >= int64(len(b)) {
@@ -66,35 +67,35 @@ func (p fingerprint) extend(at int64, b []byte) fingerprint {
 type kind uint8
 
 const (
-	// plain: the offset is one in the file.
+	// plain means an offset in the file.
 	plain kind = iota
-	// compressed: the offset is one in the decompressed content.
+	// compressed means an offset in the decompressed content.
 	compressed
-	// copied: the content was or will be read from another file; the offset is the size.
+	// copied means that the content was or will be read from another file; the offset is the size.
 	copied
 	kinds
 )
 
-// position is how far a file was read, and what identifies the file.
+// position says how far a file was read, and identifies the file.
 type position struct {
-	// head are the first bytes of the file that were read, if known; it is not encoded.
+	// head has the first bytes of the file if they were read by this process; it is not encoded.
 	head   string
 	id     fileID
 	kind   kind
 	offset int64
 	print  fingerprint
-	// at is the time of the position, Unix seconds.
+	// at is when the position was stored, in Unix seconds.
 	at int64
-	// modified is the file's modification time, Unix nanoseconds.
+	// modified is the file's modification time, in Unix nanoseconds.
 	modified int64
-	// path is the absolute path at which the file was first found, target the path
-	// behind its symbolic links ("" is the same), source the source of its records.
+	// path is the absolute path at which the file was first found, target that path with
+	// symbolic links resolved ("" if it is the same), source the source of its records.
 	path, target, source string
 	// state is the state of the line reader at the offset ([input.Point].Held).
 	state string
 }
 
-// resolvedPath is the path at which the file was first found, with symbolic links resolved.
+// resolvedPath returns the path at which the file was first found, with symbolic links resolved.
 func (p position) resolvedPath() string {
 	if p.target == "" {
 		return p.path
@@ -109,9 +110,9 @@ const (
 	positionVersion = 2
 )
 
-// encode is the position as the buffer stores it: the version, then kind, device,
-// inode, offset, fingerprint length, fingerprint and the two times as variable-length
-// integers, then path, target, source and state, each preceded by its length.
+// encode encodes the position for the buffer: the version, then kind, device, inode, offset,
+// fingerprint length, fingerprint and the two times as variable-length integers, then path,
+// target, source and state, each preceded by its length.
 func (p position) encode() []byte {
 	b := make([]byte, 1, 80+len(p.path)+len(p.target)+len(p.source)+len(p.state))
 	b[0] = positionVersion
@@ -204,8 +205,8 @@ func (d *decoder) text() string {
 // inode: otherwise nothing is known of the file's content.
 func (p position) distinguishing() bool { return p.print.length > 0 || p.kind != plain }
 
-// isWeak reports whether p's fingerprint covers fewer bytes than that of a file of a size would:
-// then it may not distinguish p's file from a copy of another one that got its inode.
+// isWeak reports whether p's fingerprint covers fewer bytes than the fingerprint of a file of the given
+// size: then it may not distinguish p's file from a copy of another file that got its inode.
 func (p position) isWeak(size int64) bool {
 	return !p.distinguishing() || p.kind == plain && int64(p.print.length) < min(size, maxFingerprint)
 }
@@ -217,7 +218,7 @@ func (p position) mayBeAt(path string) bool {
 		isRotation(filepath.Base(path), filepath.Base(p.path)) || isRotation(filepath.Base(path), filepath.Base(p.resolvedPath()))
 }
 
-// orphanID is an identity for the position of a file whose inode has another content now.
+// orphanID returns an identity for the position of a file whose inode has another content now.
 func (p position) orphanID() fileID {
 	h := fnv.New64a()
 	h.Write(p.encode())

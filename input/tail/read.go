@@ -19,15 +19,15 @@ const activePolls = 10
 // reader reads the files that are due.
 type reader struct {
 	scanner
-	// stuck reports that all files that have more wait for others to be closed.
+	// stuck reports that all files with unread data wait for others to be closed.
 	stuck bool
 }
 
-// readDue reads at most [readQuota] of every file that is due, displaced files first, and
-// closes finished ones. It reports whether any has more. While a displaced file has
-// more, the files at its former path wait, unless it cannot be opened before they are closed.
+// readDue reads at most [readQuota] bytes of every file that is due, displaced files first, and
+// closes finished ones. It reports whether any has unread data. While a displaced file has unread
+// data, the files at its former path wait, unless it can only be opened after they are closed.
 func (r *reader) readDue(ctx context.Context) (more bool, err error) {
-	if err := r.flush(ctx); err != nil { // before records, whose positions are newer
+	if err := r.flush(ctx); err != nil { // flushed first: the positions of records are newer
 		return false, err
 	}
 	r.dirs = newListing(system{})
@@ -36,12 +36,12 @@ func (r *reader) readDue(ctx context.Context) (more bool, err error) {
 		if r.files[f.id] != f || waiting[f.resolvedPath()] {
 			continue
 		}
-		again, err := r.follow(ctx, f)
+		hasMore, err := r.follow(ctx, f)
 		if err != nil {
 			return false, err
 		}
-		progress = progress || !again || f.opened != nil
-		if again {
+		progress = progress || !hasMore || f.opened != nil
+		if hasMore {
 			more = true
 			waiting[f.resolvedPath()] = f.displaced() && !r.stuck
 		} else if !f.lines.Waiting() {
@@ -65,7 +65,7 @@ func inOrder(files iter.Seq[*file]) []*file {
 	})
 }
 
-// isActive reports whether a file is to be polled.
+// isActive reports whether a file must be polled.
 func (r *reader) isActive(f *file) bool {
 	return !f.goneSince.IsZero() || f.lines.Held() > 0 || r.opts.Now().Sub(f.lastRead) <= activePolls*r.opts.PollInterval
 }
@@ -73,7 +73,7 @@ func (r *reader) isActive(f *file) bool {
 // follow reads what was appended, at most [readQuota], and reports whether there is
 // more. Errors of the file are logged; err ends the run.
 func (r *reader) follow(ctx context.Context, f *file) (more bool, err error) {
-	e, fileErr := f.look()
+	e, fileErr := f.stat()
 	if fileErr == nil && f.kind == plain && e.size == f.lines.Offset() && e.modified == f.modified {
 		return false, r.idle(ctx, f)
 	}
@@ -94,7 +94,7 @@ func (r *reader) follow(ctx context.Context, f *file) (more bool, err error) {
 		r.open.close(&f.handle) // another handle may be readable
 		return false, nil
 	}
-	f.size, f.modified = e.size, e.modified // not before: until it is open, it is changed
+	f.size, f.modified = e.size, e.modified // set last: a file that could not be opened still counts as changed
 	switch {
 	case f.kind == plain && (f.size < f.lines.Offset() || !unchanged):
 		return true, r.truncated(ctx, f) // a copy of the former content goes first
@@ -115,7 +115,7 @@ func (r *reader) follow(ctx context.Context, f *file) (more bool, err error) {
 	return more, nil
 }
 
-// end flushes what is held of a file, an incomplete line as a line.
+// end flushes what is held of a file; an incomplete line counts as a line.
 func (r *reader) end(ctx context.Context, f *file) error {
 	return r.feed.End(ctx, f.lines, f.reference(r.opts.Now()))
 }

@@ -13,23 +13,23 @@ import (
 const (
 	// lineFlushInterval is the maximum time between two polls while lines wait for their continuation.
 	lineFlushInterval = 400 * time.Millisecond
-	// pollAllLimit is the number of files up to which all are polled every PollInterval. Of
-	// more, only active files are; the others are checked by scans.
+	// pollAllLimit is the number of files up to which all are polled every PollInterval. If there are
+	// more, only active files are polled, and scans check the others.
 	pollAllLimit = 1000
-	// Periodic scans take at most 1/scanShare of the time, those after a change, and searches, at
+	// Periodic scans take at most 1/scanShare of the time. Searches and scans after a change take at
 	// most 1/urgentShare.
 	scanShare, urgentShare = 100, 10
-	// maxSearchInterval is the interval at which all files that are not being read are searched
-	// for. It begins with firstSearchInterval, as a listing may lack a file that is being renamed,
-	// and doubles.
+	// Files that are not being read are searched for at an interval that doubles from
+	// firstSearchInterval to maxSearchInterval. It begins short because a file that is being renamed
+	// may be missing in a listing.
 	maxSearchInterval, firstSearchInterval = time.Hour, time.Second
 )
 
 // Run reads until the end of all files (Once) or until ctx is done. It begins with files
-// that an earlier run read and that were renamed since. When ctx is done while
-// following, Run reads what the files hold by then (see [Options].Resume for last
-// lines without newline) and returns nil. With Once, unreadable files are reported
-// after all others were read. Run may be called once.
+// that an earlier run read and that were renamed since. When ctx is done while following,
+// Run reads to the current ends of the files (see [Options].Resume for last lines without
+// newline) and returns nil. With Once, it returns the errors of unreadable files after all
+// others were read. Run may be called once.
 func (t *Tailer) Run(ctx context.Context) error {
 	t.load(t.opts.Log)
 	t.starting = true
@@ -42,37 +42,37 @@ func (t *Tailer) Run(ctx context.Context) error {
 	if t.opts.Once {
 		return t.readAll(ctx)
 	}
-	late, cancel := input.Grace(ctx, t.opts.StopWait)
+	grace, cancel := input.Grace(ctx, t.opts.StopWait)
 	defer cancel()
 	w := watch(t.opts, &t.selection)
 	t.watchingSince = w.since
 	defer w.close()
-	err := t.follow(ctx, late, w)
-	if t.opts.Resume && ctx.Err() != nil && late.Err() != nil {
+	err := t.follow(ctx, grace, w)
+	if t.opts.Resume && ctx.Err() != nil && grace.Err() != nil {
 		t.opts.Log.Info("shutdown timeout: files were not read to their end; the next run resumes there")
 		return nil
 	}
 	return err
 }
 
-// follow reads files as they grow until ctx is done, and then, until late is done, what they hold by then.
-func (t *Tailer) follow(ctx, late context.Context, w *watcher) error {
-	if err := t.start(late, w); err != nil {
+// follow reads files as they grow until ctx is done. Then it reads to their current ends, until grace is done.
+func (t *Tailer) follow(ctx, grace context.Context, w *watcher) error {
+	if err := t.start(grace, w); err != nil {
 		return err
 	}
 	t.setStarted()
 	for {
-		more, err := t.readDue(late)
+		more, err := t.readDue(grace)
 		if err != nil {
 			return err
 		}
 		if ctx.Err() != nil {
-			return t.finish(late, w)
+			return t.finish(grace, w)
 		}
 		if !more {
 			t.wait(ctx, w)
 		}
-		if err := t.poll(late, w); err != nil {
+		if err := t.poll(grace, w); err != nil {
 			return err
 		}
 	}
@@ -102,12 +102,12 @@ func (t *Tailer) start(ctx context.Context, w *watcher) error {
 	return t.flush(ctx)
 }
 
-// finish reads what the files hold by now and, without Resume, ends their last lines.
+// finish reads to the current ends of the files and, without Resume, flushes their last lines.
 func (t *Tailer) finish(ctx context.Context, w *watcher) error {
 	if err := t.poll(ctx, w); err != nil {
 		return err
 	}
-	t.scan(w.add, later)
+	t.scan(w.add, afterStart)
 	t.dirs = newListing(system{})
 	t.search()
 	for _, f := range t.files {
@@ -130,8 +130,8 @@ func (t *Tailer) finish(ctx context.Context, w *watcher) error {
 	return nil
 }
 
-// later is how files are identified after the first scan.
-func later(*pattern) discovery { return discovery{} }
+// afterStart is the discovery of files after the first scan.
+func afterStart(*pattern) discovery { return discovery{} }
 
 // poll finds the files that are due.
 func (t *Tailer) poll(ctx context.Context, w *watcher) error {
@@ -150,16 +150,16 @@ func (t *Tailer) poll(ctx context.Context, w *watcher) error {
 	if len(t.deferred) > 0 {
 		interval = min(interval, t.opts.PollInterval)
 	}
-	if t.rescan && t.scans.rest(now, 0, urgentShare) <= 0 || t.scans.rest(now, interval, scanShare) <= 0 {
+	if t.rescan && t.scans.remaining(now, 0, urgentShare) <= 0 || t.scans.remaining(now, interval, scanShare) <= 0 {
 		t.rescan = false
 		w.rewatch(now)
-		t.scans.do(now, func() { t.scan(w.add, later) })
+		t.scans.do(now, func() { t.scan(w.add, afterStart) })
 	}
 	if now.Sub(t.lastSearchAll) >= t.searchInterval {
 		t.lastSearchAll, t.searchInterval = now, min(2*t.searchInterval, maxSearchInterval)
 		t.searchAll(t.searchInterval == maxSearchInterval)
 	}
-	if len(t.changed) > 0 && t.searches.rest(now, 0, urgentShare) <= 0 {
+	if len(t.changed) > 0 && t.searches.remaining(now, 0, urgentShare) <= 0 {
 		t.searches.do(now, t.search)
 	}
 	t.forgetRemoved()
@@ -188,7 +188,7 @@ func (t *Tailer) handleEvents(w *watcher) {
 			t.rescan = true
 			continue
 		}
-		if t.hasOrigin(path, func(*known) bool { return true }) {
+		if t.hasOrigin(path, func(*knownFile) bool { return true }) {
 			t.markChanged(path)
 		}
 		if info, err := os.Lstat(path); err == nil && info.IsDir() {
@@ -212,10 +212,10 @@ func (t *Tailer) wait(ctx context.Context, w *watcher) {
 		timeout = min(timeout, lineFlushInterval)
 	}
 	if t.rescan {
-		timeout = min(timeout, t.scans.rest(now, 0, urgentShare))
+		timeout = min(timeout, t.scans.remaining(now, 0, urgentShare))
 	}
 	if len(t.changed) > 0 {
-		timeout = min(timeout, t.searches.rest(now, 0, urgentShare))
+		timeout = min(timeout, t.searches.remaining(now, 0, urgentShare))
 	}
 	poll := time.NewTimer(max(timeout, 0))
 	defer poll.Stop()
@@ -246,7 +246,7 @@ func (t *Tailer) readAll(ctx context.Context) error {
 	}
 	readUnmatched := func() error {
 		t.search()
-		if err := t.flush(ctx); err != nil { // before records, whose positions are newer
+		if err := t.flush(ctx); err != nil { // flushed first: the positions of records are newer
 			return err
 		}
 		for _, f := range inOrder(maps.Values(t.files)) {
@@ -298,5 +298,5 @@ func (t *Tailer) readAll(ctx context.Context) error {
 	if err := t.flush(ctx); err != nil {
 		return err
 	}
-	return joined(failed)
+	return joinErrors(failed)
 }

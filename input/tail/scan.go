@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// keepGone is how long the position of a missing file is kept after it was stored: its
+	// keepGone is how long the position of a missing file is kept after it was stored, because its
 	// directory may be mounted again.
 	keepGone = 3 * 24 * time.Hour
 	// dirClock is the resolution of the modification times of directories, with a margin.
@@ -28,13 +28,13 @@ type scanner struct {
 	dirTimes map[string]time.Time
 }
 
-// scan evaluates all patterns, and calls watch for the directories that matter. how is how new
-// files are identified.
-func (s *scanner) scan(watch func(dir string), how func(*pattern) discovery) {
+// scan evaluates all patterns, and calls watch for the directories in which files may appear or change.
+// discover returns how the new files of a pattern are identified.
+func (s *scanner) scan(watch func(dir string), discover func(*pattern) discovery) {
 	present := make(map[fileID]bool)
 	for _, p := range s.patterns {
 		files, errs := s.find(p, watch)
-		s.note(p.text, joined(errs))
+		s.note(p.text, joinErrors(errs))
 		if p.rest != "" {
 			watch(absolute(p.base))
 		}
@@ -42,7 +42,7 @@ func (s *scanner) scan(watch func(dir string), how func(*pattern) discovery) {
 			watch(filepath.Dir(c.path))
 			duplicate := present[c.id]
 			present[c.id] = true
-			c.discovery = how(p)
+			c.discovery = discover(p)
 			return duplicate
 		})
 		s.observeAll(files)
@@ -65,8 +65,8 @@ func (s *scanner) scan(watch func(dir string), how func(*pattern) discovery) {
 	s.checkDirTimes()
 }
 
-// observeAll observes the files of a pattern: unknown files after known ones, and rotated
-// files after those of which they have the rotated names, as they may be copies of these.
+// observeAll observes the files of a pattern. Unknown files follow known ones, and a rotated file
+// follows the file of which it has the rotated name, because it may be a copy of that file.
 func (s *scanner) observeAll(files []*candidate) {
 	var unknown []*candidate
 	for _, c := range files {
@@ -85,8 +85,8 @@ func (s *scanner) observeAll(files []*candidate) {
 	}
 }
 
-// observe handles a file at a path that a pattern matches: a file that is being read is due if
-// it changed, another one is admitted.
+// observe handles a file at a path that a pattern matches. A file that is being read becomes due if
+// it changed; another file is admitted.
 func (s *scanner) observe(c *candidate) {
 	f := s.files[c.id]
 	if f != nil && !f.isAt(c.entry, s.dirs) {
@@ -101,7 +101,7 @@ func (s *scanner) observe(c *candidate) {
 	}
 	if f == nil {
 		if f = s.tryAdmit(c); f != nil {
-			s.byPath[c.path], s.byPath[c.place] = f, f
+			s.byPath[c.path], s.byPath[c.resolved] = f, f
 		}
 		return
 	}
@@ -120,7 +120,7 @@ func (s *scanner) observe(c *candidate) {
 	}
 }
 
-// tryAdmit is admit with the result logged, and remembered if the file is not read.
+// tryAdmit is admit, and logs the result. It remembers a file that is not read.
 func (s *scanner) tryAdmit(c *candidate) *file {
 	found := c.entry
 	f, decided, err := s.admit(c)
@@ -140,7 +140,7 @@ func (s *scanner) tryAdmit(c *candidate) *file {
 	return f
 }
 
-// skips reports whether a file is skipped as it is.
+// skips reports whether a file is skipped and did not change since.
 func (s *scanner) skips(e entry) bool {
 	v, skipped := s.skipped[e.id]
 	return skipped && v == e.version()
@@ -151,8 +151,8 @@ func (s *scanner) skips(e entry) bool {
 func (s *scanner) checkDirTimes() {
 	before := s.dirTimes
 	s.dirTimes = make(map[string]time.Time)
-	for place := range s.byPath {
-		dir := filepath.Dir(place)
+	for path := range s.byPath {
+		dir := filepath.Dir(path)
 		if _, checked := s.dirTimes[dir]; checked {
 			continue
 		}
@@ -162,7 +162,7 @@ func (s *scanner) checkDirTimes() {
 			continue
 		}
 		if !info.ModTime().Equal(before[dir]) {
-			s.markChanged(place)
+			s.markChanged(path)
 		}
 		if s.opts.Now().Sub(info.ModTime()) > dirClock { // it may change again at the same time
 			s.dirTimes[dir] = info.ModTime()
@@ -170,7 +170,7 @@ func (s *scanner) checkDirTimes() {
 	}
 }
 
-// search identifies the files of changed directories that no pattern matches but that may have
+// search identifies the files in changed directories that no pattern matches, but that may have
 // unread data.
 func (s *scanner) search() {
 	s.known.beginSearch()
@@ -193,11 +193,11 @@ func (s *scanner) search() {
 // isFirstScan reports whether the patterns of the files of which path may be the rotated
 // name are in their first scan.
 func (s *scanner) isFirstScan(path string) bool {
-	return s.starting && s.hasOrigin(path, func(k *known) bool { return s.isNew(k.position().path) })
+	return s.starting && s.hasOrigin(path, func(k *knownFile) bool { return s.isNew(k.position().path) })
 }
 
 // hasOrigin reports whether path may be the rotated name of a known file for which a condition holds.
-func (s *scanner) hasOrigin(path string, holds func(*known) bool) bool {
+func (s *scanner) hasOrigin(path string, holds func(*knownFile) bool) bool {
 	for origin := range origins(filepath.Base(path)) {
 		if slices.ContainsFunc(s.known.at(filepath.Join(filepath.Dir(path), origin)), holds) {
 			return true
@@ -206,8 +206,8 @@ func (s *scanner) hasOrigin(path string, holds func(*known) bool) bool {
 	return false
 }
 
-// searchAll makes all directories be searched. With forget, files that do not exist for keepGone
-// are forgotten then.
+// searchAll makes the next search cover all directories. With forget set, files that have been missing
+// for keepGone are forgotten after it.
 func (s *scanner) searchAll(forget bool) {
 	for _, k := range s.known.byID {
 		s.changed[filepath.Dir(k.past.path)] = true

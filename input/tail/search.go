@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// unread are the files of a directory that are not being read, but may have unread data: if
-// copies is set, first those that may be copies of files that do not exist any more. Then those
-// that are not ignored: known files that were renamed, and files with a rotated name of a known
-// one. The newest are the first.
+// unread returns the files of a directory that are not being read, but may have unread data. If
+// copies is set, the first are those that may be copies of files that do not exist any more. Then
+// follow those that ignore does not exclude: known files that were renamed, and files with the
+// rotated name of a known one. In both groups the newest file comes first.
 func (v view) unread(dir string, copies bool, ignore func(entry) bool) []*candidate {
 	listed := v.dirs.read(dir)
 	if listed == nil {
@@ -24,11 +24,11 @@ func (v view) unread(dir string, copies bool, ignore func(entry) bool) []*candid
 		}
 	}
 	for origin, entries := range listed.rotations {
-		place := filepath.Join(dir, origin)
-		if !v.isRead(place) {
+		path := filepath.Join(dir, origin)
+		if !v.isRead(path) {
 			continue
 		}
-		isLost := copies && v.isLost(place)
+		isLost := copies && v.isLost(path)
 		for _, e := range entries {
 			p, known := v.known.past(e.id)
 			if isLost && !v.known.isLive(e.id) && (!known || p.kind == copied || !p.distinguishing()) {
@@ -42,7 +42,7 @@ func (v view) unread(dir string, copies bool, ignore func(entry) bool) []*candid
 	return append(newestFirst(lost, discovery{copyOnly: true}), newestFirst(more, discovery{})...)
 }
 
-// newestFirst are candidates that no pattern matches.
+// newestFirst returns candidates that no pattern matches, the newest first.
 func newestFirst(entries map[fileID]entry, how discovery) []*candidate {
 	var all []*candidate
 	for _, e := range entries {
@@ -54,15 +54,15 @@ func newestFirst(entries map[fileID]entry, how discovery) []*candidate {
 	return all
 }
 
-// mayHaveMore reports whether something may be unread of a file that is not being read.
+// mayHaveMore reports whether a file is not being read and may have unread data.
 func (v view) mayHaveMore(e entry) bool {
 	p, known := v.known.past(e.id)
 	return !v.known.isLive(e.id) && (!known || e.size != p.offset || e.modified != p.modified)
 }
 
 // isLost reports whether a file with a resolved path does not exist any more.
-func (v view) isLost(place string) bool {
-	return slices.ContainsFunc(v.known.at(place), func(k *known) bool {
+func (v view) isLost(resolved string) bool {
+	return slices.ContainsFunc(v.known.at(resolved), func(k *knownFile) bool {
 		if k.live != nil || k.past.kind != plain || k.past.print.length == 0 {
 			return false
 		}
@@ -71,14 +71,14 @@ func (v view) isLost(place string) bool {
 	})
 }
 
-// isRenamed reports whether a file is one that was not read to its end at another path.
+// isRenamed reports whether a file is a known one that was read at another path.
 func (v view) isRenamed(e entry) bool {
-	return slices.ContainsFunc(v.known.byInode[e.id.inode], func(k *known) bool {
+	return slices.ContainsFunc(v.known.byInode[e.id.inode], func(k *knownFile) bool {
 		return k.past.kind != copied && e.path != k.past.path && v.matches(k.past.path) && v.dirs.isAt(k.past, e)
 	})
 }
 
 // isRead reports whether files with a resolved path are read.
-func (v view) isRead(place string) bool {
-	return slices.ContainsFunc(v.known.at(place), func(k *known) bool { return k.live != nil || v.matches(k.past.path) })
+func (v view) isRead(resolved string) bool {
+	return slices.ContainsFunc(v.known.at(resolved), func(k *knownFile) bool { return k.live != nil || v.matches(k.past.path) })
 }

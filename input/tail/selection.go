@@ -10,7 +10,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// selection are the files to be read: those that a pattern matches, unless globs skip them.
+// selection decides which files are read: those that a pattern matches and no exclusion skips.
 type selection struct {
 	patterns []*pattern
 	// exclude are globs, skip directories.
@@ -48,10 +48,10 @@ func (s *selection) find(p *pattern, dirs func(string)) ([]*candidate, []error) 
 	return slices.DeleteFunc(files, func(c *candidate) bool { return s.excludes(p, c.path) }), errs
 }
 
-// pattern is the pattern that matches an absolute path, nil if none does.
+// pattern returns the pattern that matches an absolute path; nil if none does.
 func (s *selection) pattern(path string) *pattern {
 	for _, p := range s.patterns {
-		if p.names(path) && !s.excludes(p, path) {
+		if p.matches(path) && !s.excludes(p, path) {
 			return p
 		}
 	}
@@ -77,12 +77,12 @@ func (s *selection) excludes(p *pattern, path string) bool {
 		})
 }
 
-// firstScan is the time of the first scan of the patterns that match a file, Unix nanoseconds;
+// firstScan returns the time of the first scan of the patterns that match a file, in Unix nanoseconds;
 // the maximum if there was none.
 func (s *selection) firstScan(p position) int64 {
 	since := int64(math.MaxInt64)
 	for _, pattern := range s.patterns {
-		if !pattern.names(p.path) {
+		if !pattern.matches(p.path) {
 			continue
 		}
 		at := pattern.firstScan
@@ -96,5 +96,5 @@ func (s *selection) firstScan(p position) int64 {
 
 // isNew reports whether a pattern that matches a path is in its first scan.
 func (s *selection) isNew(path string) bool {
-	return slices.ContainsFunc(s.patterns, func(p *pattern) bool { return p.isNew && p.names(path) })
+	return slices.ContainsFunc(s.patterns, func(p *pattern) bool { return p.isNew && p.matches(path) })
 }

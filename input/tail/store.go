@@ -12,13 +12,13 @@ import (
 	"logstow/input"
 )
 
-// positions are those of the known files, as the sink stores them.
+// positions loads and stores the positions of files and patterns in the sink.
 type positions struct {
 	sink  input.Sink
 	name  string
 	known *catalog
 	now   func() time.Time
-	// pending are to be stored without records.
+	// pending are the positions that flush stores without records.
 	pending []buffer.Position
 }
 
@@ -30,7 +30,7 @@ func (s *positions) load(log *slog.Logger) {
 		p, err := decodePosition(stored.Value)
 		if err != nil {
 			log.Warn("cannot decode the position of a file: reading it from the start", "position", stored.Input, "error", err)
-			_, _ = fmt.Sscanf(stored.Input, prefix+"%x:%x", &p.id.device, &p.id.inode) // otherwise no file has it
+			_, _ = fmt.Sscanf(stored.Input, prefix+"%x:%x", &p.id.device, &p.id.inode) // if that fails, no file has the identity
 		}
 		s.known.add(p)
 	}
@@ -46,7 +46,7 @@ func (s *positions) store(p position) {
 // storeFile stores the position of a file that is being read.
 func (s *positions) storeFile(f *file) { s.pending = append(s.pending, s.of(f, f.lines.Point())...) }
 
-// of returns the positions to be stored with the records of a file before a point.
+// of returns the positions to store with the records of a file before a point.
 func (s *positions) of(f *file, at input.Point) []buffer.Position {
 	all := []buffer.Position{s.encoded(f.positionAt(at))}
 	if f.previousID != (fileID{}) && f.previousID != f.id {
@@ -82,12 +82,12 @@ func (s *positions) flush(ctx context.Context) error {
 	return err
 }
 
-// fileClock is how far the times of files lag behind the clock: Linux takes that of its last tick,
-// of which there are at least a hundred a second.
+// fileClock is how far the times of files lag behind the clock: Linux uses the time of its last tick,
+// and has at least 100 ticks per second.
 const fileClock = 10 * time.Millisecond
 
-// loadFirstScan loads the time of a pattern's first scan, by the clock of the files: now if there
-// was none before.
+// loadFirstScan loads the time of a pattern's first scan, by the clock of the files. If there was none,
+// it is the current time.
 func (s *positions) loadFirstScan(p *pattern) {
 	value, before := s.sink.Position(s.patternInput(p))
 	if p.isNew, p.firstScan = !before, 0; p.isNew {

@@ -21,8 +21,8 @@ type Tailer struct {
 	rescan          bool
 	scans, searches schedule
 	lastPoll        time.Time
-	// lastSearchAll and searchInterval are when all files that are not being read were searched
-	// for, and are again.
+	// lastSearchAll is when all files that are not being read were last searched for, searchInterval
+	// the time until the next such search.
 	lastSearchAll  time.Time
 	searchInterval time.Duration
 	// started is closed by setStarted.
@@ -51,12 +51,12 @@ func New(opts Options) (*Tailer, error) {
 	}, nil
 }
 
-// Started is closed when Run has stored from where it reads the files that exist, so that whatever is written later is new; and
-// when Run ends.
+// Started returns a channel that is closed when Run has stored the positions at which it begins to read the existing files:
+// what is written to them later is read. It is also closed when Run ends.
 func (t *Tailer) Started() <-chan struct{} { return t.started }
 
-// Check reports what Run could not read now, without reading anything: paths and
-// patterns that match no file, and files that cannot be opened. It is called before Run.
+// Check returns the errors that Run would find now: paths and patterns that match no file, and
+// files that cannot be opened. It reads nothing. It must be called before Run.
 func (t *Tailer) Check() (missing, unreadable []error) {
 	for _, p := range t.patterns {
 		files, errs := t.find(p, func(string) {})
@@ -67,7 +67,7 @@ func (t *Tailer) Check() (missing, unreadable []error) {
 			if c.pipe { // opening it may wait
 				continue
 			}
-			f, err := os.Open(cmp.Or(c.shown, c.path))
+			f, err := os.Open(cmp.Or(c.configuredPath, c.path))
 			if err != nil {
 				errs = append(errs, explain(err))
 				continue

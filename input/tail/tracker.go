@@ -22,23 +22,23 @@ type tracker struct {
 	selection
 	positions
 	outages
-	// dirs are the directories as listed since the last change.
+	// dirs caches directories; it is replaced when they may have changed.
 	dirs listing
 
-	// files are the files being read, byPath the same by path; due are those to be read next.
+	// files are the files being read, byPath the same files by path; due are those to read next.
 	files  map[fileID]*file
 	byPath map[string]*file
 	due    map[*file]bool
 	open   handles
-	// created counts files.
+	// created counts the files whose reading was started.
 	created int
 
 	// skipped are the files that are not read unless they change.
 	skipped map[fileID]version
 	// deferred are the paths of undecided files, with the time of the first decision.
 	deferred map[string]time.Time
-	// changed are the directories to be searched for files that no pattern matches, with whether
-	// also for copies of lost files.
+	// changed has the directories to search for files that no pattern matches. The value reports
+	// whether to search for copies of lost files too.
 	changed map[string]bool
 	// starting reports that the first scan is running.
 	starting bool
@@ -59,7 +59,7 @@ func newTracker(opts Options, feed *input.Feed, s selection) tracker {
 	}
 }
 
-// view is what is known now.
+// view returns the input for decisions as it is now.
 func (t *tracker) view() view {
 	return view{
 		known: t.known, dirs: t.dirs, now: t.opts.Now(), starting: t.starting, watchingSince: t.watchingSince,
@@ -68,7 +68,7 @@ func (t *tracker) view() view {
 }
 
 // admit identifies a file that is not being read, and executes the decision. It returns the
-// file if it is being read now. decided is false if it is to be observed again.
+// file if it is being read now. decided is false if the file must be observed again.
 func (t *tracker) admit(c *candidate) (f *file, decided bool, err error) {
 	defer c.close()
 	if c.pipe && !t.opts.Once { // opening it would release its writer
@@ -77,7 +77,7 @@ func (t *tracker) admit(c *candidate) (f *file, decided bool, err error) {
 	if renamed, err := t.openCandidate(c); renamed || err != nil {
 		return nil, false, err
 	}
-	c.place, c.deferred = t.dirs.resolved(c.path), t.deferred[c.path]
+	c.resolved, c.deferred = t.dirs.resolved(c.path), t.deferred[c.path]
 	switch {
 	case c.pipe:
 		return t.startReading(c, action{verb: start}), true, nil
@@ -105,7 +105,7 @@ func (c *candidate) openPipe(ctx context.Context) error {
 	}
 	opened := make(chan result, 1)
 	go func() {
-		f, err := os.Open(cmp.Or(c.shown, c.path))
+		f, err := os.Open(cmp.Or(c.configuredPath, c.path))
 		opened <- result{f, err}
 	}()
 	select {
@@ -124,7 +124,7 @@ func (t *tracker) openCandidate(c *candidate) (renamed bool, err error) {
 	if c.content != nil {
 		return false, nil
 	}
-	f, e, err := openFile(cmp.Or(c.shown, c.path))
+	f, e, err := openFile(cmp.Or(c.configuredPath, c.path))
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !t.opts.Once:
 		return true, nil
@@ -197,7 +197,7 @@ func (t *tracker) startReading(c *candidate, a action) *file {
 	return f
 }
 
-// readFrom makes a point the next one to be read.
+// readFrom makes reading of a file continue at a point.
 func (t *tracker) readFrom(f *file, at input.Point) {
 	position := func(at input.Point) []buffer.Position { return t.of(f, at) }
 	if f.pipe {
@@ -215,8 +215,8 @@ func (t *tracker) logNoService(f *file) {
 	}
 }
 
-// orphan keeps the position of a file that has other content now, under an identity that
-// no file has, until copies were searched for.
+// orphan keeps the former position of a file that has other content now, until its copies were
+// searched for. It stores it under an identity that no file has, and returns that.
 func (t *tracker) orphan(p position) fileID {
 	if p.id = p.orphanID(); p.print.length > 0 && p.kind == plain {
 		t.store(p)
@@ -225,8 +225,8 @@ func (t *tracker) orphan(p position) fileID {
 	return p.id
 }
 
-// lost notes that a file does not exist any more, so that its copies are searched for. With
-// forget, it is forgotten then.
+// lost records that a file does not exist any more, so that its copies are searched for. With
+// forget set, it is forgotten after the search.
 func (t *tracker) lost(p position, forget bool) {
 	if forget {
 		t.known.removed[p.id] = false
@@ -248,7 +248,7 @@ func (t *tracker) forgetRemoved() {
 // maxRemoved is the maximum number of files whose removal waits for deferred files.
 const maxRemoved = 10_000
 
-// markChanged makes the directory of a path be searched.
+// markChanged makes the next search cover the directory of a path.
 func (t *tracker) markChanged(path string) {
 	if dir := filepath.Dir(path); !t.changed[dir] {
 		t.changed[dir] = false

@@ -11,23 +11,22 @@ import (
 const (
 	// rewatchInterval is how often watches are renewed: a directory may have been replaced.
 	rewatchInterval = time.Minute
-	// After duplicateEvents events without news the watcher pauses for duplicatePause:
+	// After duplicateEvents events that are already pending the watcher pauses for duplicatePause:
 	// meanwhile the system merges equal events.
 	duplicateEvents = 64
 	duplicatePause  = 5 * time.Millisecond
 )
 
-// watcher collects file system events and opens new files at once: they may be deleted
-// before the next poll. Without inotify, by configuration or because the system's limit
-// of watches is reached, it reports nothing.
+// watcher collects file system events and opens new files at once, because they may be deleted
+// before the next poll. If polling is configured or inotify is unavailable, it collects nothing.
 type watcher struct {
 	// wake receives a value after a change.
 	wake chan struct{}
-	// since is when it started; zero if it reports nothing.
+	// since is when it started; zero if it collects nothing.
 	since  time.Time
 	notify *fsnotify.Watcher
 	done   sync.WaitGroup
-	// files are those to be opened, at most maxOpen at a time.
+	// files selects the files to open, at most maxOpen at a time.
 	files   *selection
 	maxOpen int
 	log     *slog.Logger
@@ -107,7 +106,7 @@ func (w *watcher) run() {
 	}
 }
 
-// note collects an event and reports whether it is news.
+// note collects an event and reports whether it was not pending yet.
 func (w *watcher) note(event fsnotify.Event) (isNew bool) {
 	path := event.Name
 	if event.Op == fsnotify.Chmod {
@@ -132,8 +131,8 @@ func (w *watcher) note(event fsnotify.Event) (isNew bool) {
 	return isNew
 }
 
-// open opens a new file if it is to be read, unless too many are open: then, or on failure, the
-// next scan finds it.
+// open opens a new file that is selected. It returns nil if it cannot open the file or too many are
+// open: then the next scan finds it.
 func (w *watcher) open(path string) *candidate {
 	w.mu.Lock()
 	full := len(w.pending.opened) >= w.maxOpen
