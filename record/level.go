@@ -33,8 +33,8 @@ func (l Level) String() string {
 	return nameNone
 }
 
-// ParseLevel reads exactly what [Level.String] writes. Anything else, other case
-// included, is an error: see [LevelFromAlias] for the names that logs use.
+// ParseLevel parses the output of [Level.String]. Any other name, also one in another
+// case, is an error: see [LevelFromAlias] for the names that logs use.
 func ParseLevel(name string) (Level, error) {
 	if l, ok := parseLevel([]byte(name)); ok {
 		return l, nil
@@ -65,13 +65,13 @@ func parseLevel(name []byte) (Level, bool) {
 // maxAlias is the length of the longest alias, "informational".
 const maxAlias = 13
 
-// LevelFromAlias maps a whole name by which logs, loggers and people call a level, in
-// any case: the vocabulary itself, syslog's names (emerg, alert, crit, err,
-// warning, notice), those of java.util.logging (severe, config, fine, finer,
-// finest), of .NET (information, verbose, fail, trce, dbug), and the usual short
-// forms (wrn, inf, dbg, ftl). It is None for every other name, and for single letters.
+// LevelFromAlias returns the level for a name that logs and loggers use, in any case:
+// the vocabulary itself, the names of syslog (emerg, alert, crit, err, warning,
+// notice), of java.util.logging (severe, config, fine, finer, finest) and of .NET
+// (information, verbose, fail, trce, dbug), and the usual short forms (wrn, inf, dbg,
+// ftl). It returns None for other names and for single letters.
 func LevelFromAlias[T string | []byte](name T) Level {
-	switch string(name) { // as nearly all are
+	switch string(name) { // the most common names
 	case "info", nameInfo:
 		return Info
 	case "warn", nameWarn:

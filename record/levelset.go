@@ -22,9 +22,8 @@ func (s LevelSet) Count(c Counts) uint64 {
 	return n
 }
 
-// ParseLevels parses a list of levels ("error,fatal"), each alone or with a plus for itself and all
-// above ("warn+"), under the names of [LevelFromAlias] (critical is fatal); "-" and "none" are
-// records without a level.
+// ParseLevels parses a list of levels ("error,fatal"). A plus adds all higher levels ("warn+"). The names
+// are those of [LevelFromAlias] (critical is fatal); "-" and "none" are records without a level.
 func ParseLevels(s string) (LevelSet, error) {
 	var set LevelSet
 	for item := range strings.SplitSeq(s, ",") {

@@ -15,12 +15,12 @@ const MaxSize = 16 << 20
 
 // A Record is one log event.
 //
-// The zero Level is [None]. Message may contain any bytes, including newlines; it may be a view
-// into a larger buffer, so a function that retains a Record documents it and copies it.
+// The zero Level is [None]. Message may contain any bytes, including newlines. It may be a view into a
+// larger buffer: a function that retains a Record must copy it.
 type Record struct {
 	// Time is the event's time in Unix nanoseconds, UTC.
 	Time int64
-	// Level is the severity found in the event, None where there was none.
+	// Level is the severity found in the event, None if there was none.
 	Level Level
 	// Source is the origin of the record inside the instance; see [CleanSource].
 	Source string
@@ -41,7 +41,7 @@ const (
 	Warn
 	Error
 	Fatal
-	// Levels is the number of levels, None included: the length of a per-level table.
+	// Levels is the number of levels including None: the length of a table by level.
 	Levels = int(Fatal) + 1
 )
 
@@ -55,8 +55,8 @@ type Minute struct {
 	Levels Counts
 }
 
-// MinuteOf is the start of the minute around a time in Unix nanoseconds, in Unix seconds, as
-// in [Minute].
+// MinuteOf returns the start of the minute that contains a time in Unix nanoseconds. The result is in
+// Unix seconds, as in [Minute].
 func MinuteOf(unixNano int64) int64 {
 	const minute = int64(time.Minute)
 	m := unixNano / minute

@@ -5,14 +5,15 @@ import "bytes"
 // Columns are the columns of a stored record behind its time.
 type Columns struct {
 	Level Level
-	// Source is where inside the instance the record came from.
+	// Source is the origin of the record inside the instance.
 	Source []byte
 	// Raw is the message as stored: a TAB stands after each newline. See [AppendMessage].
 	Raw []byte
 }
 
-// Split splits a stored record, without its final newline, at its columns. It checks
-// less than [Next] does: that there are four columns, and the level. The slices are views into line.
+// Split splits a stored record, without its final newline, into its columns. It only checks
+// that there are four columns and that the level is valid; [Next] checks everything. The
+// slices are views into line.
 func Split(line []byte) (c Columns, ok bool) {
 	if len(line) <= TimeLen+1 || line[TimeLen] != '\t' {
 		return c, false
@@ -34,9 +35,9 @@ func Split(line []byte) (c Columns, ok bool) {
 	return c, true
 }
 
-// End is the offset of the newline that ends the record around offset at of a text of
-// records, or the text's length. continued reports whether a line of a longer message
-// follows at inside the record.
+// End returns the offset of the newline that ends the record at offset at in a text of
+// records, or the text's length. continued reports whether the record has further lines
+// behind at.
 func End(text []byte, at int) (end int, continued bool) {
 	for {
 		n := bytes.IndexByte(text[at:], '\n')
@@ -52,9 +53,9 @@ func End(text []byte, at int) (end int, continued bool) {
 	}
 }
 
-// Start is the offset at which the record around offset at of a text of records starts.
-// continued reports whether at is not in its first line; floor is the start of this record
-// or of one before it.
+// Start returns the offset at which the record at offset at in a text of records starts.
+// continued reports whether at is behind the first line of the record. floor is the start
+// of this record or of an earlier one.
 func Start(text []byte, floor, at int) (start int, continued bool) {
 	for {
 		n := bytes.LastIndexByte(text[floor:at], '\n')
@@ -69,8 +70,8 @@ func Start(text []byte, floor, at int) (start int, continued bool) {
 	}
 }
 
-// Stored is a part of a message as it is stored. Each byte is stored independently, so
-// a message that contains part is stored as text that contains Stored(part).
+// Stored returns a part of a message in its stored form. Each byte is stored independently,
+// so the stored form of a message that contains part contains Stored(part).
 func Stored(part []byte) []byte {
 	return bytes.ReplaceAll(part, []byte("\n"), []byte("\n\t"))
 }

@@ -8,9 +8,9 @@ const MaxSource = 255
 // emptySource stands for a source without a name.
 const emptySource = "-"
 
-// CleanSource makes a source out of any string: at most [MaxSource] bytes, cut at a
-// rune's boundary, control bytes (TAB, newline, NUL, DEL and the like) turned into
-// '_', and "-" when it is empty. A clean source is returned as it is.
+// CleanSource makes a valid source from any string: it truncates to [MaxSource] bytes at
+// a rune's boundary, replaces control bytes (TAB, newline, NUL, DEL and the like) by '_',
+// and returns "-" for "". A valid source is returned unchanged.
 func CleanSource(s string) string {
 	if isCleanSource(s) {
 		return s
@@ -24,7 +24,7 @@ func CleanSource(s string) string {
 			cut--
 		}
 		if !utf8.RuneStart(s[cut]) {
-			cut = MaxSource // not UTF-8 here: there is no boundary to keep
+			cut = MaxSource // not UTF-8: there is no boundary
 		}
 		s = s[:cut]
 	}

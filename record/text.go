@@ -6,13 +6,13 @@ import (
 	"fmt"
 )
 
-// ErrText is what every error of [Next] wraps.
+// ErrText is the error of [Next] for text that is not a record.
 var ErrText = errors.New("malformed record text")
 
-// Line is one record as it stands in a segment's text. Its slices are views into that text.
+// Line is one record in a segment's text. Its slices are views into that text.
 type Line struct {
-	// Text is the whole record, including its final newline; it starts with [TimeLen] bytes of
-	// time, which compare as the times do.
+	// Text is the whole record, including its final newline. It starts with [TimeLen] bytes of
+	// time, whose byte order is the order of time.
 	Text []byte
 	// Time is in Unix nanoseconds, UTC.
 	Time  int64
@@ -30,8 +30,8 @@ func AppendText(dst []byte, r Record) []byte {
 	return e.AppendText(dst, &r)
 }
 
-// Encoder is [AppendText] for consecutive records: it reuses what a record has in common with the
-// previous one. The zero value is ready to use; not safe for concurrent use.
+// Encoder is [AppendText] for consecutive records: it caches the time and the source of the last
+// one. The zero value is ready to use. It is not safe for concurrent use.
 type Encoder struct {
 	time TimeFormatter
 	// raw was the last record's source and clean its written form.
@@ -63,7 +63,7 @@ func (e *Encoder) AppendText(dst []byte, r *Record) []byte {
 	return append(dst, '\n')
 }
 
-// AppendMessage appends the message of raw, from a [Line]: without the TAB after each newline.
+// AppendMessage appends the message of raw, which is [Line].Raw: it removes the TAB after each newline.
 func AppendMessage(dst, raw []byte) []byte {
 	for {
 		n := bytes.IndexByte(raw, '\n')
@@ -79,8 +79,8 @@ func AppendMessage(dst, raw []byte) []byte {
 }
 
 // Next parses the record at the start of text and returns it and the rest. It accepts exactly the
-// output of [AppendText]; anything else is an error that wraps [ErrText], also an empty text: a
-// loop over a block's records ends when rest is empty.
+// output of [AppendText]; otherwise the error wraps [ErrText]. An empty text is an error too: a loop
+// over a block's records ends when rest is empty.
 func Next(text []byte) (line Line, rest []byte, err error) {
 	const (
 		level  = TimeLen + 1     // where the level starts

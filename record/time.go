@@ -11,7 +11,7 @@ import (
 // TimeLen is the length of a record's time in text form.
 const TimeLen = len("2026-11-20T15:04:05.123456789Z")
 
-// secondLen is the length of its part up to the second, the point included.
+// secondLen is the length of a time up to the second, including the point behind it.
 const secondLen = len("2026-11-20T15:04:05.")
 
 const (
@@ -29,8 +29,8 @@ func AppendTime(dst []byte, unixNano int64) []byte {
 	return f.AppendTime(dst, unixNano)
 }
 
-// TimeFormatter is [AppendTime] for many times in a row: it writes the date and
-// the second anew only when they change. The zero value is ready; not safe for concurrent use.
+// TimeFormatter is [AppendTime] for consecutive times: it formats the date and the second
+// only when they change. The zero value is ready to use. It is not safe for concurrent use.
 type TimeFormatter struct {
 	second, day int64
 	text        [TimeLen]byte
@@ -46,7 +46,7 @@ func (f *TimeFormatter) AppendTime(dst []byte, unixNano int64) []byte {
 		f.setSecond(second)
 	}
 	dst = append(dst, f.text[:]...)
-	// Not into f.text: a processor stalls if it copies digits that were just written one by one.
+	// The digits are not written into f.text: copying bytes that were just written one by one stalls a processor.
 	t := dst[len(dst)-TimeLen:]
 	t[secondLen] = '0' + byte(nano/eightDigits)
 	put8(t[secondLen+1:], uint64(nano%eightDigits))
@@ -74,8 +74,9 @@ func (f *TimeFormatter) setSecond(second int64) {
 	f.second, f.day = second, day
 }
 
-// put8 writes n, which is less than 100 million, as eight digits. It divides the numbers of four
-// digits, then those of two, all at once: each in its own bits of one word, by a factor and a shift.
+// put8 writes n, which is less than 100 million, as eight digits. It splits n into two numbers of four
+// digits, these into four of two, and these into eight digits, all in one word: one multiplication and
+// one shift divide all numbers of a step at once.
 func put8(b []byte, n uint64) {
 	n = n/10000 | n%10000<<32
 	q := n * 10486 >> 20 & 0x7f_0000_007f // a hundredth
@@ -92,8 +93,8 @@ func put2(b []byte, n uint32) {
 	b[1] = '0' + byte(n%10)
 }
 
-// ParseTime reads exactly what [AppendTime] writes, as Unix nanoseconds;
-// anything else is [ErrTime].
+// ParseTime parses the output of [AppendTime] into Unix nanoseconds; for other
+// texts the error is [ErrTime].
 func ParseTime[T string | []byte](s T) (int64, error) {
 	if len(s) != TimeLen || s[4] != '-' || s[7] != '-' || s[10] != 'T' || s[13] != ':' ||
 		s[16] != ':' || s[19] != '.' || s[29] != 'Z' {
@@ -126,7 +127,7 @@ const (
 	maxSecondNano = math.MaxInt64 % nanosPerSecond
 )
 
-// two is the number that two digits at s[i] form, or more than 99.
+// two returns the number of the two digits at s[i], or more than 99 if they are not digits.
 func two[T string | []byte](s T, i int) uint {
 	high, low := uint(s[i]-'0'), uint(s[i+1]-'0')
 	if high > 9 || low > 9 {

@@ -2,10 +2,10 @@ package recognize
 
 import "logstow/record/internal/civil"
 
-// leapNano is the fraction that second 60, written as second 59, gets.
+// leapNano is the fraction of second 59 as which second 60 is recorded.
 const leapNano = nanosPerSecond - 1
 
-// onDay reads the clock at b[i], HH:MM:SS with what may follow, on a given day.
+// onDay reads the clock at b[i], HH:MM:SS with an optional fraction and zone, on a given day.
 func onDay(b []byte, i int, year, month, day uint) (moment, int) {
 	second, nano, i := clockAt(b, i)
 	return onDayAt(b, i, year, month, day, second, nano)
@@ -75,7 +75,7 @@ func onDayLoose(b []byte, i int, year, month, day uint) (moment, int) {
 	return onDayAt(b, i, year, month, day, second, nano)
 }
 
-// onDayAt puts date and clock together, with the zone that may stand at b[i].
+// onDayAt combines a date and a clock with an optional zone at b[i].
 func onDayAt(b []byte, i int, year, month, day uint, second int64, nano int32) (moment, int) {
 	if i == 0 || year >= invalidNumber || !civil.Valid(int(year), int(month), int(day)) {
 		return moment{}, 0
@@ -100,8 +100,8 @@ func withoutYearAt(b []byte, i int, month, day uint, second int64, nano int32) (
 	return m, m.zone(b, i)
 }
 
-// clockAt reads HH:MM:SS and a fraction at b[i] and returns the second of the
-// day, the nanoseconds and the end, 0 where there is no clock.
+// clockAt reads HH:MM:SS and an optional fraction at b[i]. It returns the second of the
+// day, the nanoseconds and the end; the end is 0 if there is no clock.
 func clockAt(b []byte, i int) (second int64, nano int32, end int) {
 	if len(b) < i+8 {
 		return 0, 0, 0
@@ -123,8 +123,8 @@ func ofDay(hour, minute, second uint) (sec int64, nano int32, ok bool) {
 	return int64(hour*3600 + minute*60 + second), nano, hour < 24 && minute < 60 && second < 60
 }
 
-// fraction reads the point, comma or colon and the digits that may stand at b[i]
-// after a second, of which nine count. It does not lessen nano, which is set in a leap second.
+// fraction reads an optional fraction at b[i] behind a second: a point, comma or colon and
+// digits, of which nine count. It does not reduce nano, which is set in a leap second.
 func fraction(b []byte, i int, nano int32) (int32, int) {
 	if i+1 >= len(b) || b[i+1]-'0' > 9 || b[i] != '.' && b[i] != ',' && b[i] != ':' {
 		return nano, i
@@ -144,9 +144,8 @@ func fraction(b []byte, i int, nano int32) (int32, int) {
 	return max(nano, n), i
 }
 
-// zone reads the zone that may stand at b[i], right after the clock, puts m in UTC
-// where there is one, and returns where the time ends: 0 where what follows can
-// not follow a time.
+// zone reads an optional zone at b[i], right behind the clock, and converts m to UTC if
+// there is one. It returns the end of the time, or 0 if the next byte cannot follow a time.
 func (m *moment) zone(b []byte, i int) int {
 	if i >= len(b) {
 		return i
@@ -179,7 +178,7 @@ func (m *moment) zone(b []byte, i int) int {
 	return i
 }
 
-// skipUTC is the end of " UTC" or " GMT" at b[i], or i.
+// skipUTC returns the end of " UTC" or " GMT" at b[i], or i if there is neither.
 func skipUTC(b []byte, i int) int {
 	if len(b) >= i+4 && b[i] == ' ' && isUTC(b[i+1:i+4]) && ends(b, i+4) {
 		return i + 4
@@ -187,8 +186,8 @@ func skipUTC(b []byte, i int) int {
 	return i
 }
 
-// offset reads +hh:mm, +hhmm and, where hours alone may stand, +hh at b[i]; it
-// returns the end, 0 where there is none.
+// offset reads an offset from UTC at b[i]: +hh:mm, +hhmm or, if short is set, +hh. It
+// returns the end, or 0 if there is no offset.
 func (m *moment) offset(b []byte, i int, short bool) int {
 	if len(b) < i+3 {
 		return 0

@@ -5,7 +5,7 @@ import "logstow/record/internal/civil"
 // invalidNumber is more than any part of a date or time can be.
 const invalidNumber = 10000
 
-// two is the number that two digits at b[i] form, or invalidNumber.
+// two returns the number of the two digits at b[i], or at least invalidNumber.
 func two(b []byte, i int) uint {
 	high, low := uint(b[i]-'0'), uint(b[i+1]-'0')
 	if high > 9 || low > 9 {
@@ -14,10 +14,10 @@ func two(b []byte, i int) uint {
 	return high*10 + low
 }
 
-// four is the number that four digits at b[i] form, or at least invalidNumber.
+// four returns the number of the four digits at b[i], or at least invalidNumber.
 func four(b []byte, i int) uint { return two(b, i)*100 + two(b, i+2) }
 
-// number is the number that b's one or two digits form, or invalidNumber.
+// number returns the number of b's one or two digits, or at least invalidNumber.
 func number(b []byte) uint {
 	if len(b) == 2 {
 		return two(b, 0)
@@ -28,7 +28,7 @@ func number(b []byte) uint {
 	return invalidNumber
 }
 
-// shortYear is the year that two digits stand for: 69 to 99 is before 2000.
+// shortYear returns the year of two digits: 69 to 99 are 1969 to 1999.
 func shortYear(n uint) uint {
 	if n < 69 {
 		return n + 2000
@@ -36,12 +36,12 @@ func shortYear(n uint) uint {
 	return n + 1900
 }
 
-// daySecond is when a valid day starts, in Unix seconds.
+// daySecond returns the start of a valid day in Unix seconds.
 func daySecond(year, month, day uint) int64 {
 	return civil.Days(int(year), int(month), int(day)) * civil.SecondsPerDay
 }
 
-// monthOf is the month whose English name's first three letters b begins with, or 0.
+// monthOf returns the month if b begins with the first three letters of its English name, otherwise 0.
 func monthOf(b []byte) uint {
 	switch uint32(b[0]|0x20)<<16 | uint32(b[1]|0x20)<<8 | uint32(b[2]|0x20) {
 	case 'j'<<16 | 'a'<<8 | 'n':
@@ -82,7 +82,7 @@ func isWeekday(b []byte) bool {
 
 func isUTC(name []byte) bool { return string(name) == "UTC" || string(name) == "GMT" }
 
-// wordEnd is the end of the run of letters at b[i], i where there is none.
+// wordEnd returns the end of the letters at b[i], or i if there are none.
 func wordEnd(b []byte, i int) int {
 	for i < len(b) && b[i]|0x20-'a' < 26 {
 		i++

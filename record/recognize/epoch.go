@@ -2,8 +2,8 @@ package recognize
 
 import "math"
 
-// The unit of an epoch number follows from its size. Smaller numbers are no times: they
-// are durations, counts and process numbers.
+// The size of an epoch number determines its unit. Smaller numbers are not times, but durations,
+// counts and process numbers.
 const (
 	minSeconds = 100_000_000 // 1973
 	minMillis  = 1e11
@@ -90,7 +90,8 @@ scan:
 	return epochMoment(digits/unit, digits%unit*(nanosPerSecond/unit))
 }
 
-// epochMoment is the moment of v of its unit and billionths of that unit.
+// epochMoment returns the moment of an epoch number with the whole part v and a fraction in billionths of the
+// unit; the size of v determines the unit.
 func epochMoment(v, billionths uint64) (moment, bool) {
 	m := moment{utc: true}
 	switch {

@@ -23,7 +23,7 @@ const (
 	fieldWrapped        // may be a wrapped line
 )
 
-// fieldOf knows the usual names of times and levels.
+// fieldOf returns the meaning of a field with one of the usual names.
 func fieldOf(name []byte) field {
 	switch string(name) {
 	case "time", "ts", "t", "timestamp", "@timestamp", "date", "datetime", "dateTime", "@t",
@@ -55,7 +55,7 @@ func fieldOf(name []byte) field {
 	return fieldOther
 }
 
-// field takes what it can from a field of a kind; value is as written, quotes included.
+// field takes time, level or wrapped line from a field; value is as written, including quotes.
 func (f *finding) field(kind field, name, value []byte) {
 	if kind == fieldOther || len(value) == 0 {
 		return
@@ -89,14 +89,14 @@ func (f *finding) field(kind field, name, value []byte) {
 	f.numeric = f.numeric || kind == fieldLevel && len(value) == 1
 }
 
-// wrap takes the value of a member that may be a wrapped line; the first one counts.
+// wrap takes the wrapped line from the value of a member that may have one; the first one counts.
 func (f *finding) wrap(value []byte) {
 	if f.wrapped == nil && len(value) > 2 && value[0] == '"' && value[len(value)-1] == '"' {
 		f.wrapped = unquoted(value)
 	}
 }
 
-// timeValue takes a time out of a field's value; none was found before.
+// timeValue takes the time from a field's value. It must only be called while no time is found.
 func (f *finding) timeValue(name, value []byte) {
 	if value[0] == '{' {
 		f.nestedTime(value)
@@ -117,7 +117,7 @@ func (f *finding) timeValue(name, value []byte) {
 	}
 }
 
-// maxEscaped is the length limit of a time that holds escapes.
+// maxEscaped is the maximum length in bytes of a time with escapes.
 const maxEscaped = 64
 
 // wholeTime reads the whole of a field's text as a time, into m.
@@ -129,8 +129,8 @@ func (f *finding) wholeTime(m *moment, text []byte) (ok bool) {
 	return ok
 }
 
-// nestedTime takes a time out of the objects that MongoDB ({"$date": …}), Log4j
-// ({"epochSecond": …, "nanoOfSecond": …}) and protocol buffers write.
+// nestedTime takes the time from an object of MongoDB ({"$date": …}), Log4j
+// ({"epochSecond": …, "nanoOfSecond": …}) or protocol buffers.
 func (f *finding) nestedTime(object []byte) {
 	var seconds moment
 	var nanos uint64
@@ -161,7 +161,7 @@ func (f *finding) nestedTime(object []byte) {
 	}
 }
 
-// nestedLevel is the level in the object that a field "log" holds.
+// nestedLevel returns the level in the object of a field "log".
 func nestedLevel(object []byte) record.Level {
 	m := jsontext.Object(object)
 	for name, value, ok := m.Next(); ok; name, value, ok = m.Next() {
@@ -172,7 +172,7 @@ func nestedLevel(object []byte) record.Level {
 	return record.None
 }
 
-// levelValue is the level that a field's text stands for.
+// levelValue returns the level for a field's text.
 func levelValue(kind field, text []byte, mongo bool) record.Level {
 	if len(text) == 0 {
 		return record.None

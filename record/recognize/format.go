@@ -12,12 +12,13 @@ import (
 
 // timeFormat reads times that are written in a format of strptime.
 type timeFormat struct {
-	// format is strptime's, with a year where the user's has none.
+	// format is the strptime format, with a leading year if the user's format has none.
 	format string
-	// shape matches such a time. The index of each of its groups is 0 where there is none.
-	shape                       *regexp.Regexp
+	// shape matches a time in the format.
+	shape *regexp.Regexp
+	// seconds, fraction and zoneName are the indexes of shape's groups; 0 if there is no such group.
 	seconds, fraction, zoneName int
-	// What it has; zone is one with an offset from UTC.
+	// These report which parts the format has; zone is an offset from UTC.
 	year, month, day, zone bool
 }
 
@@ -28,7 +29,7 @@ const (
 	groupZone     = "zone"
 )
 
-// composite directives stand for others.
+// composite returns the directives for which a directive stands; "" if it is not composite.
 func composite(directive byte) string {
 	switch directive {
 	case 'T', 'X':
@@ -49,7 +50,7 @@ func composite(directive byte) string {
 	return ""
 }
 
-// newTimeFormat reads a format: one that names a day at least.
+// newTimeFormat parses a format, which must have at least a day.
 func newTimeFormat(format string) (*timeFormat, error) {
 	t := &timeFormat{}
 	var shape, plain strings.Builder
@@ -105,7 +106,7 @@ func newTimeFormat(format string) (*timeFormat, error) {
 	return t, nil
 }
 
-// directive is the expression for what a directive matches.
+// directive returns the regular expression for a directive.
 func (t *timeFormat) directive(c byte, whole string) (pattern string, err error) {
 	if len(whole) > 2 && c != 'z' {
 		return "", fmt.Errorf("%s is not known", whole)
@@ -160,7 +161,7 @@ func (t *timeFormat) directive(c byte, whole string) (pattern string, err error)
 	return "", fmt.Errorf("%s is not known: see strptime", whole)
 }
 
-// find reads the first such time in text that is no part of a longer number.
+// find reads the first time of the format in text that is not a part of a longer number.
 func (t *timeFormat) find(text []byte) (moment, bool) {
 	for from := 0; ; {
 		at := t.shape.FindSubmatchIndex(text[from:])
@@ -172,7 +173,7 @@ func (t *timeFormat) find(text []byte) (moment, bool) {
 			(end == len(text) || end == 0 || !isDigit(text[end]) || !isDigit(text[end-1])) {
 			return t.read(text[from:], at)
 		}
-		for from = start + 1; isDigit(text[start]) && from < len(text) && isDigit(text[from]); { // none begins in this number
+		for from = start + 1; isDigit(text[start]) && from < len(text) && isDigit(text[from]); { // no time begins inside this number
 			from++
 		}
 	}
@@ -188,22 +189,22 @@ func (t *timeFormat) read(text []byte, at []int) (moment, bool) {
 		found = append(found, "2000 "...) // it has all days
 	}
 	copied := at[0]
-	// What timefmt does not read as it is meant here is put in another way.
+	// Replace the parts that timefmt would not read as intended.
 	for group := 1; 2*group < len(at); group++ {
 		value := text[at[2*group]:at[2*group+1]]
-		instead := ""
+		replacement := ""
 		switch {
 		case group == t.seconds && string(value) == "60":
-			instead, m.nano = "59", leapNano
+			replacement, m.nano = "59", leapNano
 		case group == t.fraction:
-			instead, m.nano = "0", max(m.nano, nanos(value))
+			replacement, m.nano = "0", max(m.nano, nanos(value))
 		case group == t.zoneName:
-			instead = "UTC"
+			replacement = "UTC"
 			m.utc = m.utc || isUTC(value) || string(value) == "UT" || string(value) == "Z"
 		default:
 			continue
 		}
-		found = append(append(found, text[copied:at[2*group]]...), instead...)
+		found = append(append(found, text[copied:at[2*group]]...), replacement...)
 		copied = at[2*group+1]
 	}
 	found = append(found, text[copied:at[1]]...)
@@ -220,7 +221,7 @@ func (t *timeFormat) read(text []byte, at []int) (moment, bool) {
 	return m, true
 }
 
-// nanos is a fraction of a second in nanoseconds; nine digits count.
+// nanos returns a fraction of a second in nanoseconds; nine digits count.
 func nanos(digits []byte) (n int32) {
 	for i := range 9 {
 		n *= 10

@@ -8,7 +8,7 @@ import (
 // object reads the JSON object at the start of b, at its top level, until time
 // and level are found.
 func (f *finding) object(b []byte) {
-	var timeAt, levelAt int // where the values that it adds begin
+	var timeAt, levelAt int // offsets of the values from which time and level were taken
 	m := jsontext.Object(b)
 	for first := true; !f.found || f.level == record.None; first = false {
 		name, value, ok := m.Next()
@@ -45,8 +45,8 @@ func unquoted(b []byte) []byte {
 	return b
 }
 
-// unescape undoes the backslash escapes of ASCII characters in b, writing over
-// space, which b must fit in; others are left as they are.
+// unescape replaces the backslash escapes of ASCII characters in b. It writes the result to
+// space, which must be as long as b.
 func unescape(b, space []byte) []byte {
 	out := space[:0]
 	for i := 0; i < len(b); i++ {
@@ -64,7 +64,7 @@ func unescape(b, space []byte) []byte {
 	return out
 }
 
-// hexDigit is the value of a hexadecimal digit; that of other bytes does not matter.
+// hexDigit returns the value of a hexadecimal digit; for other bytes it is undefined.
 func hexDigit(c byte) byte {
 	if c-'0' <= 9 {
 		return c - '0'

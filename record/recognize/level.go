@@ -7,9 +7,9 @@ import (
 	"logstow/record"
 )
 
-// levelAt reads the level that t, the n-th token of its side of the time and
-// behind the separator fence, is or begins with, and returns it with its end:
-// None where it is not a level or not set off from prose.
+// levelAt returns the level that the token t is or begins with, and its end. It returns None
+// if t is not a level, or is not set off from prose. t is the n-th token before or after the
+// time, and follows the separator fence.
 func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, int) {
 	switch t.word - t.start {
 	case 0:
@@ -21,7 +21,7 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 	if t.word < len(b) {
 		next = b[t.word]
 	}
-	ok, nouns := t.upper, false // nouns: an alias that is also a common word counts
+	ok, nouns := t.upper, false // with nouns set, aliases that are also common words count
 	switch next {
 	case ' ', ',', ';', '\r', '\x1b':
 		if fenced(b, t.word, fence) {
@@ -74,8 +74,8 @@ func isNoun(alias []byte) bool {
 	return false
 }
 
-// levelInGroup is the level that a bracket's content is or begins with: [error],
-// [ WARN ], [core:error], [INFO/MainProcess], [ERROR tid=3]; or ends with behind a clock.
+// levelInGroup returns the level that the content of brackets is or begins with: [error],
+// [ WARN ], [core:error], [INFO/MainProcess], [ERROR tid=3]. Behind a clock it may end with it.
 func levelInGroup(b []byte) record.Level {
 	b = trimSpace(b)
 	if len(b) > 0 && b[0]-'0' <= 9 {
@@ -101,7 +101,7 @@ func groupWord(b []byte) record.Level {
 	return level
 }
 
-// letterLevel is the level that a letter stands for in a format that uses letters.
+// letterLevel returns the level for a letter in a format that uses letters.
 func letterLevel(c byte) record.Level {
 	switch c {
 	case 'T', 'V':
@@ -120,8 +120,8 @@ func letterLevel(c byte) record.Level {
 	return record.None
 }
 
-// levelLetter reads the level's letter at b[i] where a format has one in the n-th
-// column of its side of the time.
+// levelLetter returns the level for the letter at b[i] if a format has one in the n-th column
+// before or after the time.
 func (f *finding) levelLetter(b []byte, i, n int) record.Level {
 	if len(b) < i+4 {
 		return record.None

@@ -2,11 +2,11 @@ package recognize
 
 import "logstow/record"
 
-// Bounds of the search, so that a line without a time costs little.
+// The limits of the search: a line without a time must not cost much.
 const (
-	// maxColumns is how many columns are examined before a time, and as many after it.
+	// maxColumns is how many columns are examined before a time, and how many after it.
 	maxColumns = 6
-	// maxColumn is the length of a column in bytes.
+	// maxColumn is the maximum length of a column in bytes.
 	maxColumn = 128
 )
 
@@ -19,7 +19,7 @@ type finding struct {
 	level  record.Level
 	// impliedLevel is the level that a format implies if it has none.
 	impliedLevel record.Level
-	// mongo is set once the time was found in MongoDB's form, numeric once a level of one digit was.
+	// mongo is set if the time was found in MongoDB's form, numeric if a level of one digit was found.
 	mongo, numeric bool
 	// wrapped is the text of a member that may be a line of its own, still escaped; nil if there is
 	// none.
@@ -32,7 +32,8 @@ func (f *finding) setTime(m moment) {
 	f.timeSet()
 }
 
-// timeSet reports that the moment is the time: copying it takes longer than to parse most.
+// timeSet records that f.moment is the time. It is for parsers that write f.moment directly: copying a moment
+// takes longer than parsing most of them.
 func (f *finding) timeSet() {
 	f.found = true
 	if f.level == record.None {
@@ -57,15 +58,15 @@ func (f *finding) line(b []byte) {
 	f.spellings(b)
 }
 
-// priority reads a syslog priority and RFC 5424's version at b[i] and returns the
-// end, i where there is none.
+// priority reads a syslog priority and an optional version of RFC 5424 at b[i]. It returns
+// the end, or i if there is no priority.
 func (f *finding) priority(b []byte, i int) int {
 	n, k := 0, i+1
 	for ; k < len(b) && k < i+4 && b[k]-'0' <= 9; k++ {
 		n = n*10 + int(b[k]-'0')
 	}
-	const most = 191
-	if k == i+1 || k >= len(b) || b[k] != '>' || n > most {
+	const maxPriority = 191
+	if k == i+1 || k >= len(b) || b[k] != '>' || n > maxPriority {
 		return i
 	}
 	f.level = record.LevelFromSyslog(n & 7)
@@ -76,8 +77,8 @@ func (f *finding) priority(b []byte, i int) int {
 	return k
 }
 
-// columns reads a line column by column from b[i] on: to the time, and from there to the level or
-// the first word that is not a column.
+// columns reads a line column by column from b[i] on: up to the time, and then up to the level or the
+// first word that is not a column.
 func (f *finding) columns(b []byte, i int) {
 	bare := true // only brackets and level words so far
 	fence := byte(0)
@@ -161,8 +162,8 @@ func (f *finding) timeAt(b []byte, i int, bare bool) int {
 	return i + n
 }
 
-// isColumn reports whether t, the n-th token of its side of the time and behind the separator
-// fence, is a column and not the start of the message.
+// isColumn reports whether the token t is a column and not the start of the message. t is the n-th
+// token before or after the time, and follows the separator fence.
 func (f *finding) isColumn(b []byte, t *token, n int, fence byte) bool {
 	switch t.kind {
 	case tokenMixed:
@@ -172,7 +173,7 @@ func (f *finding) isColumn(b []byte, t *token, n int, fence byte) bool {
 	default:
 		return false
 	}
-	// A plain word is a column only where the layout allows it.
+	// A plain word is a column only if the layout allows it.
 	_, next := skipSeparators(b, t.end)
 	switch {
 	case next == '|' && (fence == '|' || !f.found && n == 0):

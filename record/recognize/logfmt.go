@@ -13,7 +13,7 @@ func isPair(b []byte, i int) bool {
 	return end > i && end < len(b) && b[end] == '='
 }
 
-// nameEnd is the end of the logfmt name at b[i], i where there is none.
+// nameEnd returns the end of the logfmt name at b[i], or i if there is none.
 func nameEnd(b []byte, i int) int {
 	if i < len(b) && (b[i]-'0' <= 9 || b[i] == '-' || b[i] == '.') {
 		return i
@@ -27,8 +27,7 @@ func nameEnd(b []byte, i int) int {
 	return i
 }
 
-// pairs reads logfmt pairs from the start of b until time and level are found or
-// what follows is no pair.
+// pairs reads the logfmt pairs at the start of b until time and level are found.
 func (f *finding) pairs(b []byte) {
 	i := 0
 	for !f.found || f.level == record.None {

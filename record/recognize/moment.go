@@ -5,10 +5,10 @@ import (
 	"logstow/record/internal/civil"
 )
 
-// moment is a time as a line gives it.
+// moment is a time as written in a line.
 type moment struct {
-	// second counts from 1970 on the clock of the line's zone: UTC where utc is
-	// set, else the one configured. Without a year it counts from midnight.
+	// second counts from 1970 on the clock of the line's zone: UTC if utc is set, otherwise
+	// the configured one. Without a year it counts from midnight.
 	second int64
 	nano   int32
 	utc    bool
@@ -19,7 +19,7 @@ type moment struct {
 	level record.Level
 }
 
-// layout is which columns are expected around a time.
+// layout determines which columns are expected around a time.
 type layout uint8
 
 const (
@@ -30,8 +30,8 @@ const (
 	layoutAccess        // 10/Oct/2000:13:55:36 -0700: client columns stand before it
 )
 
-// parseMoment reads the time at the start of b and returns it and its length, 0
-// where there is none. bare allows the layouts that are digits alone.
+// parseMoment reads the time at the start of b. It returns the time and its length, which is 0
+// if there is none. bare allows the layouts without separators.
 func parseMoment(b []byte, bare bool) (moment, int) {
 	if len(b) < 10 {
 		return moment{}, 0
@@ -107,8 +107,8 @@ func twoDigits(b []byte) (moment, int) {
 	return moment{}, 0
 }
 
-// yearFirst reads 2015-07-29 17:41:41,536 and its kin: the date with '-', '/' or
-// '.', then a space, TAB, 'T' or '_'.
+// yearFirst reads 2015-07-29 17:41:41,536 and similar layouts: the date with '-', '/' or '.',
+// then a space, TAB, 'T' or '_'.
 func yearFirst(b []byte) (moment, int) {
 	if len(b) < 19 || b[7] != b[4] || b[4] != '-' && b[4] != '/' && b[4] != '.' {
 		return moment{}, 0

@@ -1,30 +1,30 @@
-// Package recognize finds the time and the level of a raw log line without configuration, and with
-// [Rules] those that it cannot find without.
+// Package recognize finds the time and the level of a raw log line without configuration. [Rules]
+// configure how to find others.
 //
 // # Where a time is recognized
 //
-//   - At the start of the line, or behind a few columns that are no prose: an
+//   - At the start of the line, or behind a few columns that are not prose: an
 //     address, a host or file name, a process number, a bracketed group, a level
 //     word, a syslog priority. Brackets, quotes and ANSI colours may enclose it. A
 //     plain word before the time ends the search, so that a date in the middle of
-//     a sentence is never taken. The layouts without separators (epoch numbers,
-//     081109 203615) stand only behind brackets, priorities and level words.
+//     a sentence is not used. Layouts without separators (epoch numbers,
+//     081109 203615) are only recognized behind brackets, priorities and level words.
 //   - In a JSON object that is the line or follows such columns: the first
 //     top-level field of a usual name (time, ts, timestamp, @timestamp, …) whose
-//     value is a time. Keys inside strings and nested objects do not count, but for
-//     a few well-known shapes ({"$date": …}, {"seconds": …, "nanos": …}).
+//     value is a time. Keys inside strings and nested objects do not count, except
+//     in a few well-known shapes ({"$date": …}, {"seconds": …, "nanos": …}).
 //   - In logfmt pairs (time=… level=…) likewise.
-//   - In the line that a JSON object wraps in a text named log or message, or in a first member named
-//     body, as senders of containers' output do, if the object itself has none. It gives the level likewise.
+//   - If a JSON object has none: in the line that it wraps in a string named log or message, or in a first
+//     member named body, as senders of containers' output do. The level is found there too.
 //
 // # Where a level is recognized
 //
-// In a JSON or logfmt field or a syslog priority; else before the time or in the columns
+// In a JSON or logfmt field or a syslog priority; otherwise before the time or in the columns
 // after it, as a whole word that is set off: in upper case, in brackets, or followed by
-// a colon. Then in the places and spellings of some formats: Serilog's [15:04:05 ERR], the marks of
-// Redis, the column of Blue Gene/L, a message that begins as a Python traceback. Then by the fields
+// a colon; then in the places and spellings of some formats: Serilog's [15:04:05 ERR], the marks of
+// Redis, the column of Blue Gene/L, a message that begins like a Python traceback; then by the fields
 // of a format, such as the status of an access log: see [parse.Parser.Level]. Words of the message
-// are not looked at.
+// are ignored.
 //
 // The result depends on the line alone: only times without a year use a reference, and only a line
 // without a time uses the lines before it.
@@ -41,8 +41,7 @@ import (
 	"logstow/record/internal/civil"
 )
 
-// DefaultMaxAhead is how far a logged time may lie after the time of reading
-// unless configured.
+// DefaultMaxAhead is how far a logged time may be after the read time by default.
 const DefaultMaxAhead = 24 * time.Hour
 
 // oldest is the first accepted time: 1990-01-01, in Unix seconds.
@@ -54,13 +53,13 @@ const nanosPerSecond = 1_000_000_000
 type Options struct {
 	// Zone is the zone of lines that name none; nil is UTC.
 	Zone *time.Location
-	// MaxAhead is how far after the time of reading a logged time may lie;
-	// zero is DefaultMaxAhead.
+	// MaxAhead is how far a logged time may be after the read time; zero means
+	// DefaultMaxAhead.
 	MaxAhead time.Duration
-	// Rules take precedence over recognition; nil is none.
+	// Rules take precedence over recognition; it may be nil.
 	Rules *Rules
-	// Parser finds the level of lines in which none is recognized; nil is [parse.Auto]. A caller that makes
-	// many Recognizers should set it: compiling a parser takes longer than to recognize a line.
+	// Parser finds the level of lines in which none is recognized; nil means [parse.Auto]. A caller that makes
+	// many Recognizers should set it: compiling a parser takes longer than recognizing a line.
 	Parser *parse.Parser
 }
 
@@ -82,7 +81,7 @@ type Reason uint8
 
 // The reasons.
 const (
-	// Accepted is no reason: the line's time was accepted, or it had none.
+	// Accepted means that the line's time was accepted, or that the line has none.
 	Accepted Reason = iota
 	// TooOld is a time before 1990-01-01.
 	TooOld
@@ -125,9 +124,9 @@ func New(opts Options) *Recognizer {
 }
 
 // Stamp finds the time and the level of a line, which it does not retain. All times are Unix
-// nanoseconds: read is when the line was read; ref is the reference for times without a year, which
-// are resolved to the latest before it (up to a day after it is allowed, for clock skew): the
-// modification time of an old file, otherwise read.
+// nanoseconds. read is when the line was read. ref is the reference for times without a year: the
+// modification time of an old file, otherwise read. Such a time gets the latest year with which it is
+// before ref, or up to a day after it because of clock skew.
 func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 	f := finding{minute: &r.minute, shape: &r.shape}
 	r.find(&f, line)
@@ -148,22 +147,22 @@ func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 	return s
 }
 
-// find adds to f, which is empty, what the line itself contains.
+// find sets time, level and wrapped line in f, which is empty, from the line itself.
 func (r *Recognizer) find(f *finding, line []byte) {
 	if r.shape.read(f, line) {
 		return
 	}
 	f.line(line)
-	// Of JSON, auto has no other level than a numeric one.
+	// In JSON, the automatic parser finds only numeric levels.
 	if f.level == record.None && len(line) > 0 && (line[0] != '{' || f.numeric || r.parser != nil && !r.parser.Recognizes()) {
 		f.level = r.fieldLevel(line)
 	}
 }
 
-// maxWrapped is how much of a wrapped line is examined, in bytes of JSON.
+// maxWrapped is how many bytes of a wrapped line, as escaped in JSON, are examined.
 const maxWrapped = 4 << 10
 
-// unwrap finds what is missing in the wrapped line.
+// unwrap takes time and level, as far as they were not found, from the wrapped line.
 func (r *Recognizer) unwrap(f *finding) {
 	line := f.wrapped
 	line = line[:min(len(line), maxWrapped)]
@@ -181,7 +180,7 @@ func (r *Recognizer) unwrap(f *finding) {
 	}
 }
 
-// fieldLevel is the level of a line by its fields.
+// fieldLevel returns the level of a line that its parser finds in its fields.
 func (r *Recognizer) fieldLevel(line []byte) record.Level {
 	if r.parser == nil {
 		r.parser = parse.Auto()
@@ -190,8 +189,8 @@ func (r *Recognizer) fieldLevel(line []byte) record.Level {
 	return level
 }
 
-// CheckTime returns a time that a sender provided outside of the line, or the read time and why.
-// All are Unix nanoseconds.
+// CheckTime checks a time that a sender provided apart from the line. It returns the time, or the read
+// time and the reason why the time was rejected. All times are Unix nanoseconds.
 func (r *Recognizer) CheckTime(t, read int64) (int64, Reason) {
 	second, nano := t/nanosPerSecond, t%nanosPerSecond
 	if nano < 0 {
@@ -200,7 +199,7 @@ func (r *Recognizer) CheckTime(t, read int64) (int64, Reason) {
 	return r.checkTime(second, nano, read)
 }
 
-// checkTime returns a time in nanoseconds, or the read time and why.
+// checkTime is CheckTime for a time in Unix seconds and nanoseconds.
 func (r *Recognizer) checkTime(unix, nano, read int64) (int64, Reason) {
 	if unix < oldest {
 		return read, TooOld
@@ -220,8 +219,8 @@ func (r *Recognizer) checkTime(unix, nano, read int64) (int64, Reason) {
 type clock struct {
 	// zone is nil for UTC.
 	zone *time.Location
-	// offset is the zone's offset from UTC in minute, counted on its own clock; an unset minute
-	// cannot match.
+	// offset is the zone's offset from UTC, in seconds, in a minute of the zone's clock; an unset
+	// minute matches none.
 	minute, offset int64
 }
 
@@ -232,8 +231,8 @@ func newClock(zone *time.Location) clock {
 	return clock{zone: zone, minute: math.MinInt64}
 }
 
-// unix is m in Unix seconds. One without a year gets the year that puts it closest before ref, in
-// nanoseconds.
+// unix returns m in Unix seconds. A moment without a year gets the latest year with which it is before
+// ref, in Unix nanoseconds, or up to a day after it.
 func (c *clock) unix(m *moment, ref int64) int64 {
 	if m.month == 0 {
 		if m.utc {
@@ -262,7 +261,7 @@ func (c *clock) unix(m *moment, ref int64) int64 {
 	}
 }
 
-// utc turns seconds on the zone's clock into Unix seconds.
+// utc converts seconds on the zone's clock to Unix seconds.
 func (c *clock) utc(local int64) int64 {
 	if c.zone == nil {
 		return local

@@ -6,17 +6,17 @@ import (
 	"logstow/record"
 )
 
-// The zones that exist differ from UTC by at most maxOffset seconds, a multiple of zoneStep.
+// Time zones differ from UTC by at most maxOffset seconds, in multiples of zoneStep seconds.
 const (
 	maxOffset = 14 * 3600
 	zoneStep  = 15 * 60
 )
 
-// Repeats reports whether a member of a JSON message, or a logfmt pair, only repeats the time (Unix
-// nanoseconds) or the level of its record, so that a reader who sees those misses nothing: a time
-// to the last digit, where one without a zone may be of any; a level by its own name or a short
-// form of it (warning, WRN, w, 40), not by another word (notice). The value is as written, quotes
-// included.
+// Repeats reports whether a member of a JSON message, or a logfmt pair, only repeats the time t (Unix
+// nanoseconds) or the level of its record, so that it adds nothing for a reader who sees those. A time
+// must be equal to the last digit; without a zone it may be in any zone. A level must have its own name
+// or a form of it (warning, WRN, w, 40), and not another word (notice). value is as written, including
+// quotes.
 func (r *Recognizer) Repeats(name, value []byte, t int64, level record.Level) bool {
 	if len(value) == 0 || value[0] == '{' {
 		return false
@@ -30,7 +30,7 @@ func (r *Recognizer) Repeats(name, value []byte, t int64, level record.Level) bo
 			return false
 		}
 		if text[0]-'0' <= 9 {
-			return text[len(text)-1] == '0' // 30; 35 is one of its own
+			return text[len(text)-1] == '0' // 30; 35 is another level
 		}
 		return isShortFor(strings.ToUpper(string(text)), level.String())
 	}
@@ -43,7 +43,7 @@ func (r *Recognizer) repeatsTime(name, value []byte, t int64) bool {
 	if !f.found {
 		return false
 	}
-	if f.month != 0 { // no year: that of the record, or the one before in another zone
+	if f.month != 0 { // without a year: it gets that of the record, or in another zone the one before
 		utc := newClock(nil)
 		f.second = utc.unix(&f.moment, t)
 	}
@@ -58,8 +58,8 @@ func (r *Recognizer) repeatsTime(name, value []byte, t int64) bool {
 	return offset == 0 || !f.utc && offset%zoneStep == 0 && -maxOffset <= offset && offset <= maxOffset
 }
 
-// isShortFor reports whether a word in upper case is a level's name with letters left out (WRN), or
-// continues it (WARNING, INFORMATION).
+// isShortFor reports whether a word in upper case is a level's name without some letters (WRN), or begins
+// with it (WARNING, INFORMATION).
 func isShortFor(word, name string) bool {
 	if strings.HasPrefix(word, name) {
 		return true

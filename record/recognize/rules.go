@@ -9,12 +9,12 @@ import (
 	"logstow/record"
 )
 
-// RuleOptions configure how to find what is not recognized without rules. The zero value is no
+// RuleOptions configure how to find times and levels that are not recognized. The zero value has no
 // rules.
 type RuleOptions struct {
 	// TimeFormat is a strptime format: %d.%m.%Y %H:%M:%S,%f. Without TimeRegexp the first match in
-	// the line is used. %f is a fraction of up to nine digits; a format without a year gets the
-	// latest that fits.
+	// the line is used. %f is a fraction of up to nine digits. A time without a year gets a year as in
+	// [Recognizer.Stamp].
 	TimeFormat string
 	// TimeRegexp finds a time: its group "time", otherwise its first group, otherwise the whole
 	// match. Without TimeFormat the text must be one that is recognized in JSON fields: most usual
@@ -22,8 +22,8 @@ type RuleOptions struct {
 	TimeRegexp string
 	// LevelRegexp finds a level: its group "level", otherwise its first, otherwise the whole match.
 	LevelRegexp string
-	// Levels maps matches of LevelRegexp to names of levels, see [record.LevelFromAlias]; a match
-	// that is missing is looked up itself.
+	// Levels maps matches of LevelRegexp to names of levels, see [record.LevelFromAlias]. A match that
+	// is not in it is used as the name.
 	Levels map[string]string
 }
 
@@ -37,7 +37,7 @@ type Rules struct {
 	levels     map[string]record.Level
 }
 
-// Compile checks rules; it returns nil where there are none.
+// Compile compiles rules; it returns nil if there are none.
 func Compile(opts RuleOptions) (*Rules, error) {
 	if opts.TimeFormat == "" && opts.TimeRegexp == "" && opts.LevelRegexp == "" && len(opts.Levels) == 0 {
 		return nil, nil //nolint:nilnil // documented
@@ -74,7 +74,8 @@ func Compile(opts RuleOptions) (*Rules, error) {
 // Times reports whether there are rules for times; r may be nil.
 func (r *Rules) Times() bool { return r != nil && (r.time != nil || r.format != nil) }
 
-// compileGroup compiles an expression and finds the group that counts.
+// compileGroup compiles an expression and returns the index of the group to use: that with the name, otherwise
+// the first, otherwise 0 for the whole match.
 func compileGroup(expression, name string) (*regexp.Regexp, int, error) {
 	re, err := regexp.Compile(expression)
 	if err != nil {
@@ -83,7 +84,7 @@ func compileGroup(expression, name string) (*regexp.Regexp, int, error) {
 	return re, max(re.SubexpIndex(name), min(re.NumSubexp(), 1)), nil
 }
 
-// submatch is what a group of an expression matches in a line.
+// submatch returns the match of a group of an expression in a line; nil if there is none.
 func submatch(re *regexp.Regexp, group int, line []byte) []byte {
 	found := re.FindSubmatchIndex(line)
 	if found == nil || found[2*group] < 0 {

@@ -7,21 +7,21 @@ import (
 	"logstow/record"
 )
 
-// shape is how the JSON objects of a program begin: with the same text around a time and a level,
-// both strings. Of an object of that shape only those two are read. The results are those of
-// reading it member by member.
+// shape caches how the JSON objects of a program begin: with the same text before and between a time and
+// a level, which are both strings. In an object of that shape, only those two are read. The results are
+// the same as if its members were read one by one.
 type shape struct {
-	// before is the text before each of the two, from its quote back to the quote of the other or
-	// the start of the object; empty if no shape is known.
+	// before has the text from the start of the object to the first of the two values, and the text
+	// between the two; empty if no shape is known.
 	before [2][]byte
-	// level is which of the two is the level.
+	// level is the index of the level: 0 or 1.
 	level int
 }
 
 // maxShape is the length limit of the two texts.
 const maxShape = 128
 
-// learn takes the shape of an object whose time and level begin at these offsets, 0 if it has none.
+// learn takes the shape of an object. time and level are the offsets of its time and level, 0 if it has none.
 func (s *shape) learn(object []byte, time, level int) {
 	if time == 0 || object[time] != '"' || level == 0 || object[level] != '"' {
 		return

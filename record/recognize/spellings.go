@@ -6,7 +6,7 @@ import (
 	"logstow/record"
 )
 
-// spellings looks for the level of formats that neither name it as usual nor where others do.
+// spellings finds the level in formats with unusual names or places of the level.
 func (f *finding) spellings(line []byte) {
 	if f.level != record.None {
 		return
@@ -19,7 +19,7 @@ func (f *finding) spellings(line []byte) {
 	f.bgl(line)
 }
 
-// clockLevel is the level in a bracket's content that is a clock and a level: Serilog's [15:04:05 ERR].
+// clockLevel returns the level in brackets with a clock and a level, as of Serilog: [15:04:05 ERR].
 func clockLevel(b []byte) record.Level {
 	_, _, end := clockAt(b, 0)
 	if end == 0 || end == len(b) || b[end] != ' ' {
@@ -28,7 +28,7 @@ func clockLevel(b []byte) record.Level {
 	return groupWord(trimSpace(b[end:]))
 }
 
-// redisLevel is the level that the mark behind the time b[start:end] stands for in Redis' format:
+// redisLevel returns the level for the mark behind the time b[start:end] in Redis' format:
 // 1234:M 20 Nov 2026 15:04:05.123 * Ready to accept connections.
 func redisLevel(b []byte, start, end int) record.Level {
 	if start < len("1:M ") || b[start-1] != ' ' || b[start-3] != ':' || b[start-4]-'0' > 9 ||
@@ -51,7 +51,7 @@ func redisLevel(b []byte, start, end int) record.Level {
 	return record.None
 }
 
-// bgl takes the level, and the time unless it is known, from the columns of Blue Gene/L: label, epoch,
+// bgl takes the level, and the time if it was not found, from the columns of Blue Gene/L: label, epoch,
 // date, node, time, node, type, component, level, message.
 //
 //	KERNDTLB 1117838570 2005.06.03 R02-M1 2005-06-03-15.42.50.363779 R02-M1 RAS KERNEL FATAL data TLB error

@@ -3,8 +3,8 @@ package recognize
 // token is a run of bytes without a blank.
 type token struct {
 	start, end int
-	// word is the end of the letters that it begins with; upper is set if all of
-	// them are capitals.
+	// word is the end of the letters at its beginning; upper is set if all of them are
+	// capitals.
 	word  int
 	upper bool
 	kind  tokenKind
@@ -15,18 +15,18 @@ type tokenKind uint8
 const (
 	tokenNone  tokenKind = iota // not a column: punctuation of prose, a quote, too long
 	tokenWord                   // letters alone
-	tokenMixed                  // what names, numbers, addresses and paths are made of
+	tokenMixed                  // characters of names, numbers, addresses and paths
 	tokenPair                   // begins a logfmt pair, name=…
 )
 
-// Sets of bytes, one bit a byte: those below 64, and those from 64 to 127 less 64.
+// Sets of bytes, with one bit for each byte: …Low has the bytes below 64, …High those from 64 to 127.
 const (
 	digitsLow   = 0x3ff << '0'
 	lettersHigh = 0x3ffffff<<('A'-64) | 0x3ffffff<<('a'-64)
 	// nameLow and nameHigh are the bytes of logfmt names.
 	nameLow  = digitsLow | 1<<'.' | 1<<'-'
 	nameHigh = lettersHigh | 1<<('_'-64) | 1<<('@'-64)
-	// mixedLow and mixedHigh are the bytes of columns that need no second look.
+	// mixedLow and mixedHigh are the bytes of columns that need no further checks.
 	mixedLow  = nameLow | 1<<'/' | 1<<'#' | 1<<'$' | 1<<'*' | 1<<'+' | 1<<'%' | 1<<':' | 1<<'<' | 1<<'>'
 	mixedHigh = nameHigh | 1<<('~'-64)
 )
@@ -101,8 +101,8 @@ func scanToken(b []byte, i int) token {
 	return t
 }
 
-// skipSeparators skips spaces, colours and what stands between columns. It returns the
-// fence met last: TAB, '|', ',' or a '-' by itself; 0 for none of them.
+// skipSeparators skips spaces, colours and separators of columns. It returns the last fence
+// among them: TAB, '|', ',' or a single '-'; 0 if there is none.
 func skipSeparators(b []byte, i int) (next int, fence byte) {
 	for i < len(b) {
 		switch c := b[i]; c {
@@ -131,7 +131,7 @@ func skipSeparators(b []byte, i int) (next int, fence byte) {
 	return i, fence
 }
 
-// groupEnd is the offset after the bracket that closes the one at b[i], or -1.
+// groupEnd returns the offset behind the bracket that closes the one at b[i], or -1.
 func groupEnd(b []byte, i int) int {
 	opening := b[i]
 	closing := opening + 2
