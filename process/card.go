@@ -36,7 +36,7 @@ func beginsNumber(m []byte, i int) bool {
 	return i >= 6 && m[i-6] == '\\' && m[i-5] == 'u' // \u00a0
 }
 
-// cardAt is the end of the longest card number that begins at m[i], 0 if there is none.
+// cardAt returns the end of the longest card number that begins at m[i], 0 if there is none.
 func cardAt(m []byte, i int) (end int) {
 	var digits [maxCard]byte
 	n := 0
@@ -61,16 +61,16 @@ func cardAt(m []byte, i int) (end int) {
 	return end
 }
 
-// groups are the digit groups of a number: all together, or 4-4-4-4 and the remainder, or 4-6-5 and
-// 4-6-4. Other adjacent numbers are columns.
+// groups tracks the digit groups of a number: one group, or 4-4-4-4 and a remainder, or 4-6-5, or 4-6-4.
+// Other adjacent numbers are columns.
 type groups struct {
 	separator byte
-	// count is the number of groups before this one, of size digits so far; second is the size of
-	// the second one.
+	// count is the number of groups before the current one, size the number of digits of the current
+	// one so far, second the size of the second one.
 	count, size, second int
 }
 
-// next begins another group after a separator, if one may begin.
+// next begins another group after a separator. It returns false if no group may begin.
 func (g *groups) next(separator byte) bool {
 	if separator != ' ' && separator != '-' || g.count > 0 && separator != g.separator || g.size != 4 && (g.count != 1 || g.size != 6) {
 		return false
@@ -82,16 +82,16 @@ func (g *groups) next(separator byte) bool {
 	return true
 }
 
-// complete reports whether the groups are complete as they are.
+// complete reports whether the groups may end with the current one.
 func (g *groups) complete() bool {
 	return g.count == 0 || g.second == 6 && g.count == 2 || g.second != 6 && g.size <= 4
 }
 
 func isCard(digits []byte) bool { return isIssued(digits) && luhn(digits) }
 
-// isIssued reports whether an issuer's cards begin and are as long as this. The lengths are those
-// in use, not all that are reserved: identifiers of 17 to 19 digits are common in logs, and one in
-// ten has the right check digit.
+// isIssued reports whether an issuer uses numbers of this prefix and length. The lengths are those in
+// use, not all that are reserved: identifiers of 17 to 19 digits are common in logs, and one in ten has
+// a valid check digit.
 func isIssued(d []byte) bool {
 	two := int(d[0])*10 + int(d[1])
 	four := two*100 + int(d[2])*10 + int(d[3])

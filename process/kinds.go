@@ -7,8 +7,8 @@ type kind struct {
 	name string
 	// A message with such a secret contains one text of each of hints.
 	hints [][]string
-	// find returns the start and end of the first secret of m from m[from] on, looking behind that
-	// no more than necessary; an empty range means none.
+	// find returns the start and end of the first secret from m[from] on; an empty range if there is
+	// none. It reads m only up to the end of the secret.
 	find func(m []byte, from int) (start, end int)
 }
 
@@ -31,7 +31,7 @@ func Kinds() []string {
 	return names
 }
 
-// builtIn are all kinds. They are found as text, in JSON strings whatever is escaped (\u0026sig=,
+// builtIn returns all kinds. They are found in plain text, in JSON strings with any escapes (\u0026sig=,
 // \u002B, \/), and in percent-encoded addresses (%2B).
 func builtIn() []kind {
 	equals := []string{"=", "%3", `\u003`}
@@ -54,14 +54,14 @@ func builtIn() []kind {
 
 // bearer finds the token after the word.
 func bearer(m []byte, from int) (start, end int) {
-	const word, least = "bearer", 7 // realm= is no token
+	const word, minToken = "bearer", 7 // realm= is not a token
 	for i := from; i+len(word) < len(m); i++ {
 		if m[i]|0x20 != 'b' || !endsWith(m[i:i+len(word)], []string{word}) {
 			continue
 		}
 		begin := i + len(word)
 		start, gap := run(m, begin, func(c byte) bool { return c == ' ' || c == '\t' || c == ':' || c == '=' || c == '"' }, webUnit)
-		if end, n := run(m, start, isOpaque, unit); (gap > 0 || start < len(m) && m[start] == '+') && n >= least {
+		if end, n := run(m, start, isOpaque, unit); (gap > 0 || start < len(m) && m[start] == '+') && n >= minToken {
 			return start, end
 		}
 		i = begin - 1
@@ -78,10 +78,10 @@ func isOpaque(c byte) bool {
 	return c > ' '
 }
 
-// webToken finds three, at least two, base64 parts separated by dots, the first one of which is the
-// beginning of a JSON object.
+// webToken finds two or more base64 parts separated by dots, of which the first one begins with the
+// encoding of a JSON object.
 func webToken(m []byte, from int) (start, end int) {
-	const least = 8
+	const minPart = 8
 	part := func(c byte) bool { return isWord(c) || c == '-' }
 	for {
 		i := bytes.Index(m[from:], []byte("eyJ"))
@@ -90,7 +90,7 @@ func webToken(m []byte, from int) (start, end int) {
 		}
 		start = from + i
 		end, n := run(m, start, part, unit)
-		if from = end; n < least || end == len(m) || m[end] != '.' {
+		if from = end; n < minPart || end == len(m) || m[end] != '.' {
 			continue
 		}
 		for end < len(m) && m[end] == '.' {
@@ -100,10 +100,11 @@ func webToken(m []byte, from int) (start, end int) {
 	}
 }
 
-// signature is the value of a SAS: usually 32 bytes in base64; less than that of 12 is another sig.
+// signature finds the value of a SAS, which usually has 32 bytes in base64. Fewer than 12 bytes are not a
+// signature.
 func signature(m []byte, i int) (start, end int) {
-	const least = 16
-	if end, n := run(m, i, func(c byte) bool { return isBase64(c) || c == '=' || c == '%' || c == '-' || c == '_' }, webUnit); n >= least {
+	const minSignature = 16 // characters
+	if end, n := run(m, i, func(c byte) bool { return isBase64(c) || c == '=' || c == '%' || c == '-' || c == '_' }, webUnit); n >= minSignature {
 		return i, end
 	}
 	return 0, 0
@@ -111,10 +112,10 @@ func signature(m []byte, i int) (start, end int) {
 
 func isBase64(c byte) bool { return isDigit(c) || isLetter(c) || c == '+' || c == '/' }
 
-// accountKey finds 64 bytes in base64: 86 characters and two that fill up.
+// accountKey finds 64 bytes in base64: 86 characters and two of padding.
 func accountKey(m []byte, from int) (start, end int) {
 	const size = 86
-	var starts [size]int // alternative last characters
+	var starts [size]int // the starts of the last characters, as a ring
 	n := 0
 	for i := from; i < len(m); {
 		c, width := webUnit(m, i)
@@ -135,7 +136,7 @@ func accountKey(m []byte, from int) (start, end int) {
 	return 0, 0
 }
 
-// setting is a value of a connection string, possibly quoted.
+// setting finds a value of a connection string, which may be quoted.
 func setting(m []byte, i int) (start, end int) {
 	start, _ = run(m, i, func(c byte) bool { return c == ' ' }, func(m []byte, i int) (byte, int) { return m[i], 1 })
 	if start == len(m) {
@@ -162,8 +163,8 @@ func setting(m []byte, i int) (start, end int) {
 	return start, end
 }
 
-// addressPassword finds what is between the first colon and the last @ of the
-// part of an address that names the host.
+// addressPassword finds the text between the first colon and the last @ in the authority
+// part of an address.
 func addressPassword(m []byte, from int) (start, end int) {
 	for i := from; ; {
 		colon := bytes.IndexByte(m[i:], ':')

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxServices is how many services' rates are tracked; beyond that all are reset.
+// maxServices is the maximum number of services whose rates are tracked. One more resets all of them.
 const maxServices = 10_000
 
-// limiter bounds the records and bytes per second of each service.
+// limiter limits the records and bytes per second of each service.
 type limiter struct {
 	opts     *Options
 	mu       sync.Mutex
@@ -40,7 +40,7 @@ func newLimiter(opts *Options) (*limiter, error) {
 	return &limiter{opts: opts, services: map[string]*serviceLimit{}}, nil
 }
 
-// bucket is a limiter with a burst, 0 for one second's worth; nil if there is no limit.
+// bucket returns a limiter; nil if limit is 0. A burst of 0 means as much as one second allows.
 func bucket(limit, burst float64) *rate.Limiter {
 	if limit == 0 {
 		return nil
@@ -80,7 +80,7 @@ func (l *limiter) service(name string) *serviceLimit {
 	}
 }
 
-// allow takes from both or from none. A record longer than the burst takes all of it.
+// allow takes a record from both limiters or from none. A record longer than the burst takes the whole burst.
 func (s *serviceLimit) allow(now time.Time, size int) bool {
 	if s.records != nil && s.records.TokensAt(now) < 1 {
 		return false

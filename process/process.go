@@ -25,8 +25,8 @@ type Options struct {
 	// Sample are rules; of the records that match one, one in OneIn is kept. The first matching
 	// rule counts.
 	Sample []Sample
-	// RateLimit is how many records per second are kept per service, Burst how many at once; 0 is
-	// unlimited, and a Burst of 0 is one second's worth.
+	// RateLimit is how many records per second are kept per service, Burst how many at once. A RateLimit
+	// of 0 is unlimited; a Burst of 0 means as many as one second allows.
 	RateLimit float64
 	Burst     int
 	// ByteLimit and ByteBurst are the same for the bytes of messages. A record longer than the
@@ -38,7 +38,7 @@ type Options struct {
 	Observer Observer
 	// Now is the clock of the rate limit; default [time.Now].
 	Now func() time.Time
-	// Log receives what is done, each reason at most once per minute; nil discards it.
+	// Log receives a message for each reason, at most once per minute; nil discards them.
 	Log *slog.Logger
 }
 
@@ -47,14 +47,14 @@ type Observer interface {
 	// Enabled reports whether to observe the next record.
 	Enabled() bool
 	// Observe gets a record after redaction, the kinds of secrets that were redacted, and the reason
-	// why it is dropped, as in [Stats.Counts]; "" means that it is kept. It retains none of them.
+	// why it is dropped, as in [Stats.Counts]; "" means that it is kept. It must not retain them.
 	Observe(service string, r *record.Record, redacted []string, dropped string)
 }
 
 // Replacement replaces the matches of an expression.
 type Replacement struct {
 	Regexp *regexp.Regexp
-	// With may name groups, as [regexp.Regexp.Expand] has them; "" is [redacted].
+	// With may refer to groups as in [regexp.Regexp.Expand]; "" means "[redacted]".
 	With string
 }
 
@@ -85,8 +85,8 @@ type processor struct {
 	observer         Observer
 }
 
-// New returns the processor for inputs; it is nil if there is nothing to do. The error is an
-// unknown kind, or a value out of range.
+// New returns the processor for inputs; it is nil if there is nothing to do. The error reports an
+// unknown kind of secret, or a value out of range.
 func New(opts Options) (input.Processor, error) {
 	if opts.Stats == nil {
 		opts.Stats = new(Stats)

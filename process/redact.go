@@ -15,8 +15,8 @@ import (
 // customKind is the kind of the matches of expressions.
 const customKind = "regexp"
 
-// redactor redacts secrets: those of the built-in kinds first, in one pass, so that what is left of a
-// message when one kind is redacted hides no secret of another from its search.
+// redactor redacts secrets. Those of the built-in kinds are all found before any is replaced, because a
+// replacement could hide a secret of another kind.
 type redactor struct {
 	secrets     []secret
 	expressions []expression
@@ -25,7 +25,7 @@ type redactor struct {
 // secret is a built-in kind of secret that is redacted.
 type secret struct {
 	kind
-	// A message is examined if it contains one text of each of hints.
+	// hints are sets of texts; only a message that contains a text of each set is searched.
 	hints [][][]byte
 	count *tally
 }
@@ -38,7 +38,7 @@ type expression struct {
 }
 
 // redact returns the message without secrets; the same slice if it has none. It does not change the
-// bytes of its argument. It appends the kinds of what it redacts to kinds, if that is not nil.
+// bytes of its argument. If kinds is not nil, it appends the kinds of the redacted secrets to it.
 func (r *redactor) redact(message []byte, kinds *[]string) []byte {
 	report := func(kind string, count *tally) {
 		count.add()
@@ -68,8 +68,8 @@ func (r *redactor) redact(message []byte, kinds *[]string) []byte {
 // span is a part of a message that is a secret of the kind secrets[kind].
 type span struct{ start, end, kind int }
 
-// find appends the secrets in a message to spans, in ascending order. Those that overlap are one, of the
-// first of their kinds.
+// find appends the secrets in a message to spans, in ascending order. It merges overlapping ones into one
+// of the kind that comes first.
 func (r *redactor) find(message []byte, spans []span) []span {
 	if len(r.secrets) == 0 {
 		return spans
@@ -100,11 +100,11 @@ func (r *redactor) find(message []byte, spans []span) []span {
 	return merged
 }
 
-// replace replaces the spans by [redacted:KIND]. A JSON object remains one: outside of strings, a
-// string is inserted.
+// replace replaces the spans by [redacted:KIND]. A JSON object remains valid: outside of strings, the
+// replacement is a string.
 func (r *redactor) replace(message []byte, spans []span) []byte {
-	const most = len(marked) + len(":connection-string]") + len(`""`)
-	out := make([]byte, 0, len(message)+most*len(spans))
+	const maxReplacement = len(marked) + len(":connection-string]") + len(`""`)
+	out := make([]byte, 0, len(message)+maxReplacement*len(spans))
 	object, inside, at := message[0] == '{', false, 0
 	for _, s := range spans {
 		out = append(out, message[at:s.start]...)
@@ -119,7 +119,7 @@ func (r *redactor) replace(message []byte, spans []span) []byte {
 	return bounded(append(out, message[at:]...))
 }
 
-// bounded is a message cut to the limit of records: a replacement may be longer than the secret.
+// bounded truncates a message to the limit of records: a replacement may be longer than the secret.
 func bounded(message []byte) []byte { return message[:min(len(message), record.MaxSize)] }
 
 // byteSet is the set of bytes of a message.
@@ -131,8 +131,8 @@ func (p *byteSet) add(message []byte) {
 	}
 }
 
-// holdsOne reports whether a message contains one of texts; it is searched only for those of which
-// it has all bytes.
+// holdsOne reports whether a message contains one of texts. It searches only for texts whose bytes are all
+// in the message.
 func (p *byteSet) holdsOne(message []byte, texts [][]byte) bool {
 search:
 	for _, text := range texts {
@@ -148,7 +148,7 @@ search:
 	return false
 }
 
-// newRedactor returns what redacts what the options say, nil if that is nothing.
+// newRedactor returns the redactor that the options configure; nil if they configure none.
 func newRedactor(opts *Options) (*redactor, error) {
 	kinds := slices.Clone(opts.Redact)
 	if slices.Contains(kinds, "all") {
@@ -189,7 +189,7 @@ func newRedactor(opts *Options) (*redactor, error) {
 	return r, nil
 }
 
-// holdsOne reports whether a message contains one of texts, or there are none.
+// holdsOne reports whether a message contains one of texts; true if there are no texts.
 func holdsOne(message []byte, texts [][]byte) bool {
 	for _, text := range texts {
 		if bytes.Contains(message, text) {

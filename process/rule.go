@@ -45,7 +45,8 @@ type sampler struct {
 	matcher
 	oneIn uint64
 	seen  atomic.Uint64
-	left  *tally
+	// dropped counts the records that are not kept.
+	dropped *tally
 }
 
 func samplers(opts *Options) ([]*sampler, error) {
@@ -54,15 +55,16 @@ func samplers(opts *Options) ([]*sampler, error) {
 		if s.OneIn < 1 {
 			return nil, fmt.Errorf("sample one in %d: want at least 1", s.OneIn)
 		}
-		all = append(all, &sampler{matcher: newMatcher(s.Rule), oneIn: uint64(s.OneIn), left: opts.dropTally(reasonSample)})
+		all = append(all, &sampler{matcher: newMatcher(s.Rule), oneIn: uint64(s.OneIn), dropped: opts.dropTally(reasonSample)})
 	}
 	return all, nil
 }
 
+// sample reports whether the next matching record is kept.
 func (s *sampler) sample() bool {
 	if (s.seen.Add(1)-1)%s.oneIn == 0 {
 		return true
 	}
-	s.left.add()
+	s.dropped.add()
 	return false
 }

@@ -2,9 +2,10 @@ package process
 
 import "bytes"
 
-// unit is the character at m[i] and the number of its bytes: one, or more if a JSON string, or one
-// inside another, escapes it. Escaped white space of any kind is a blank, bytes past ASCII stand
-// for themselves. Backslashes are never separated: JSON stays JSON only if all of them remain, or none.
+// unit returns the character at m[i] and the number of its bytes: one, or more if it is escaped in a JSON
+// string, or in a string inside another. Escaped white space of any kind is returned as a blank, bytes
+// beyond ASCII unchanged. Consecutive backslashes are one unit: the JSON remains valid only if all or none
+// of them are replaced.
 func unit(m []byte, i int) (c byte, width int) {
 	if m[i] != '\\' {
 		return m[i], 1
@@ -35,7 +36,7 @@ func unit(m []byte, i int) (c byte, width int) {
 // pastASCII stands for any character outside of ASCII.
 const pastASCII = 0xff
 
-// webUnit is unit with percent-encoding: %2B.
+// webUnit is unit, but also decodes percent-encoding: %2B.
 func webUnit(m []byte, i int) (c byte, width int) {
 	if m[i] == '%' && i+2 < len(m) && isHex(m[i+1]) && isHex(m[i+2]) {
 		return hexDigit(m[i+1])<<4 | hexDigit(m[i+2]), 3
@@ -43,7 +44,7 @@ func webUnit(m []byte, i int) (c byte, width int) {
 	return unit(m, i)
 }
 
-// run is the end of the allowed characters from m[i] on, and their number.
+// run returns the end of the allowed characters from m[i] on, and their number. at is unit or webUnit.
 func run(m []byte, i int, allowed func(byte) bool, at func([]byte, int) (byte, int)) (end, n int) {
 	for i < len(m) {
 		c, width := at(m, i)
@@ -56,8 +57,8 @@ func run(m []byte, i int, allowed func(byte) bool, at func([]byte, int) (byte, i
 	return i, n
 }
 
-// keyed finds the first value, from m[from] on, of one of keys: suffixes of names, in lower case.
-// value is where the value at m[i] starts and ends.
+// keyed finds the first value, from m[from] on, of a name that ends with one of keys, which are in lower
+// case. value returns the start and end of the value at m[i].
 func keyed(m []byte, from int, keys []string, value func(m []byte, i int) (start, end int)) (start, end int) {
 	for i := from; i < len(m); {
 		switch m[i] {
@@ -98,7 +99,7 @@ func endsWith(b []byte, keys []string) bool {
 // maxKey is the length of a key and the blanks after it.
 const maxKey = 40
 
-// inString reports whether text of a JSON object ends inside a string, given whether it began so.
+// inString reports whether a part of a JSON object ends inside a string; inside reports whether it begins in one.
 func inString(text []byte, inside bool) bool {
 	for i := 0; i < len(text); i++ {
 		switch {
@@ -111,7 +112,7 @@ func inString(text []byte, inside bool) bool {
 	return inside
 }
 
-// leavesString reports whether text that begins in a JSON string goes on behind its end.
+// leavesString reports whether text that begins in a JSON string has its end.
 func leavesString(text []byte) bool {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Reasons by which [Stats] count; a redaction's is [ReasonRedact] and its kind.
+// Reasons of [Stats]. The reason of a redaction is [ReasonRedact] followed by the kind.
 const (
 	reasonDrop   = "drop"
 	reasonKeep   = "keep"
 	reasonSample = "sample"
 	reasonLimit  = "rate-limit"
 
-	// ReasonRedact is the prefix of reasons for changed records. All other reasons are of dropped
+	// ReasonRedact is the prefix of reasons for changed records. All other reasons are for dropped
 	// records.
 	ReasonRedact = "redact:"
 )
@@ -39,20 +39,20 @@ const logInterval = time.Minute
 type tally struct {
 	count *counter
 	now   func() time.Time
-	say   func(records int64)
-	// unlogged are the records since the last log line; next is when the next may be logged, in
-	// Unix nanoseconds.
+	log   func(records int64)
+	// unlogged is the number of records since the last log line, next is when the next line may be
+	// logged, in Unix nanoseconds.
 	unlogged, next atomic.Int64
 }
 
 // newTally makes a tally; args are attributes of its log line.
 func (o *Options) newTally(reason string, level slog.Level, text string, args ...any) *tally {
-	log := o.Log.With(args...)
-	say := log.Info
+	logger := o.Log.With(args...)
+	log := logger.Info
 	if level >= slog.LevelWarn {
-		say = log.Warn
+		log = logger.Warn
 	}
-	return &tally{count: o.Stats.counter(reason), now: o.Now, say: func(records int64) { say(text, "records", records) }}
+	return &tally{count: o.Stats.counter(reason), now: o.Now, log: func(records int64) { log(text, "records", records) }}
 }
 
 func (t *tally) add() {
@@ -60,7 +60,7 @@ func (t *tally) add() {
 	t.unlogged.Add(1)
 	now, next := t.now().UnixNano(), t.next.Load()
 	if now >= next && t.next.CompareAndSwap(next, now+int64(logInterval)) {
-		t.say(t.unlogged.Swap(0))
+		t.log(t.unlogged.Swap(0))
 	}
 }
 
@@ -88,7 +88,7 @@ func (s *Stats) counter(reason string) *counter {
 	return c
 }
 
-// Counts are the records so far by reason: drop, keep (no keep rule matched), sample, rate-limit,
+// Counts returns the number of records by reason: drop, keep (no keep rule matched), sample, rate-limit,
 // and redact:KIND for redacted ones. Reasons that cannot occur are omitted.
 func (s *Stats) Counts() map[string]int64 {
 	s.mu.Lock()
