@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Rebuilder is a store whose index may be incomplete, as that of a directory (store/local) is after
-// its damaged database was moved aside.
+// Rebuilder is a store whose index may be incomplete: that of a directory (store/local) is incomplete
+// after its damaged database was moved aside.
 type Rebuilder interface {
 	Store
-	// PendingReindex returns a state's id, "" if the index is complete.
+	// PendingReindex returns the id of the incomplete state, "" if the index is complete.
 	PendingReindex() (id string, err error)
-	// Reindexed clears the state with an id, once all blobs are in the index.
+	// Reindexed clears the incomplete state with an id. It is called when all blobs are in the index.
 	Reindexed(id string) error
 }
 
-// PendingReindex reports whether a store's index is incomplete until everything is reindexed: then
-// id is not "". s must be as package open returned it: what wraps it hides this.
+// PendingReindex returns an id if a store's index is incomplete until everything is reindexed, otherwise
+// "". s must be a store that package open returned, not a wrapper around it.
 func PendingReindex(s Store) (id string, err error) {
 	if r, ok := s.(Rebuilder); ok {
 		return r.PendingReindex()
@@ -25,8 +25,8 @@ func PendingReindex(s Store) (id string, err error) {
 	return "", nil
 }
 
-// Expires is when the credential of a store expires; known is false if that is unknown, or it does
-// not expire. s must be as package open returned it.
+// Expires returns when the credential of a store expires. known is false if that is unknown or the
+// credential does not expire. s must be a store that package open returned, not a wrapper around it.
 func Expires(s Store) (at time.Time, known bool) {
 	if e, ok := s.(interface{ Expires() (time.Time, bool) }); ok {
 		return e.Expires()
@@ -34,8 +34,8 @@ func Expires(s Store) (at time.Time, known bool) {
 	return time.Time{}, false
 }
 
-// Covers reports an error if tables are known not to cover a range of time, such as those of a
-// grant. t must be as [Store.Tables] returned it.
+// Covers returns an error if tables, such as those of a grant, are known not to cover a range of time.
+// t must be the result of [Store.Tables], not a wrapper around it.
 func Covers(t TableReader, from, to time.Time) error {
 	if limited, ok := t.(interface {
 		Covers(from, to time.Time) error
@@ -45,9 +45,9 @@ func Covers(t TableReader, from, to time.Time) error {
 	return nil
 }
 
-// IsImmutable reports whether a policy of the store's container keeps all blobs from being deleted; with
-// a credential that may not read that, it does not. s must be as package open returned it. One request, or
-// none if the store has no such policies.
+// IsImmutable reports whether a policy of the store's container prevents the deletion of all blobs. It
+// returns false if the credential may not read the policy. s must be a store that package open returned,
+// not a wrapper around it. One request, or none if the store has no such policies.
 func IsImmutable(ctx context.Context, s Store) (bool, error) {
 	i, ok := s.(interface {
 		IsImmutable(ctx context.Context) (bool, error)

@@ -13,7 +13,7 @@ type Counter struct {
 	list, get, table, create, delete, tier atomic.Int64
 }
 
-// Requests counts requests by kind. Table counts all requests to tables, Tier those that set tiers.
+// Requests are numbers of requests by kind. Table is all requests to tables, Tier those that set tiers.
 type Requests struct {
 	List   int64 `json:"list"`
 	Get    int64 `json:"get"`
@@ -96,9 +96,9 @@ func (b countedBlobs) Create(ctx context.Context, name string, body []byte, opts
 	return b.blobs.Create(ctx, name, body, opts)
 }
 
-func (b countedBlobs) Delete(ctx context.Context, versions []BlobRef) error {
-	b.c.delete.Add(int64((len(versions) + MaxDelete - 1) / MaxDelete))
-	return b.blobs.Delete(ctx, versions)
+func (b countedBlobs) Delete(ctx context.Context, refs []BlobRef) error {
+	b.c.delete.Add(int64((len(refs) + MaxDelete - 1) / MaxDelete))
+	return b.blobs.Delete(ctx, refs)
 }
 
 func (b countedBlobs) RemoveDirectories(ctx context.Context, prefix, before string) error {
@@ -148,7 +148,7 @@ func (t countedTables) DropTable(ctx context.Context, table string) error {
 	return t.tables.DropTable(ctx, table)
 }
 
-// countPages counts a request for each page or error, and one if neither came.
+// countPages counts a request for each page or error, and one if there is neither.
 func countPages[T any](n *atomic.Int64, pages iter.Seq2[[]T, error]) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		none := true

@@ -4,8 +4,8 @@ import "context"
 
 type freshKey struct{}
 
-// WithFreshListings returns a context whose listings begin when they are asked for: readers that share listings do not answer
-// them from earlier ones.
+// WithFreshListings returns a context for listings that must not be answered from an earlier listing, as readers that share
+// listings do otherwise.
 func WithFreshListings(ctx context.Context) context.Context {
 	return context.WithValue(ctx, freshKey{}, true)
 }

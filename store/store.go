@@ -1,7 +1,6 @@
-// Package store defines what Logstow needs of storage: blobs, which are the source of truth, and
-// tables, which hold the derived index. It has two small interfaces, two backends (store/azure and
-// store/local), and one conformance suite (store/storetest) with a case for every sentence of these
-// comments.
+// Package store defines the storage interfaces of Logstow: blobs, which are the source of truth, and
+// tables, which hold the derived index. There are two backends (store/azure and store/local), and one
+// conformance suite (store/storetest) with a case for every sentence of these comments.
 package store
 
 import (
@@ -52,35 +51,35 @@ type Blobs interface {
 	// Delete removes blobs, in requests of at most [MaxDelete]. A missing blob counts as removed,
 	// and so does a different blob that now has the same name, which is not touched; a missing
 	// container is [ErrNoContainer]. It tries all and returns the first [*Error] of each class,
-	// joined. No blobs are no request.
-	Delete(ctx context.Context, versions []BlobRef) error
+	// joined. Without blobs it makes no request.
+	Delete(ctx context.Context, refs []BlobRef) error
 
 	// RemoveDirectories removes the empty directories whose names start with prefix, which ends in
-	// '/', and are before a name in byte order; and that of prefix itself. It has an effect only in
+	// '/', and are before a name in byte order, and the directory of prefix itself. It has an effect only in
 	// a hierarchical namespace, where directories are objects that remain, and are listed, after
 	// their blobs are deleted. A directory that is not empty is kept, and is no error.
 	RemoveDirectories(ctx context.Context, prefix, before string) error
 
 	// SetTier moves blobs to another tier, with the requests and errors of Delete; nothing else
-	// about them changes, not even their ETags. A missing blob is skipped. A store without tiers
-	// rejects it as [ErrInvalid], as it does an unknown tier.
+	// about them changes, not even their ETags. A missing blob is skipped. An unknown tier is
+	// [ErrInvalid], and so is any tier in a store without tiers.
 	SetTier(ctx context.Context, names []string, tier Tier) error
 }
 
 // BlobRef identifies a blob as a listing found it.
 type BlobRef struct {
 	Name string
-	// ETag is that of the listing; "" matches any.
+	// ETag is the blob's ETag in the listing; "" matches any.
 	ETag string
 }
 
-// AnyVersion refers to blobs by name, whatever their ETags.
+// AnyVersion returns references to blobs by name, with any ETag.
 func AnyVersion(names ...string) []BlobRef {
-	versions := make([]BlobRef, len(names))
+	refs := make([]BlobRef, len(names))
 	for i, name := range names {
-		versions[i].Name = name
+		refs[i].Name = name
 	}
-	return versions
+	return refs
 }
 
 // Tier is a price class of a blob's storage: a cooler tier costs less to keep and more to read.
@@ -169,8 +168,8 @@ type Entity struct {
 	// Properties are values of type string, int64 or []byte of at most
 	// [MaxPropertySize]. Names are ASCII identifiers.
 	Properties map[string]any
-	// Written is when storage wrote the entity, and Read when it was read, both by storage's clock, the latter
-	// in whole seconds or finer. They are zero, except in the results of a [Query] with Times.
+	// Written is when storage wrote the entity, Read when it was read, both by storage's clock; Read may be
+	// truncated to whole seconds. They are zero, except in the results of a [Query] with Times.
 	Written, Read time.Time
 }
 
@@ -192,9 +191,10 @@ type Column struct {
 	Kind Kind
 }
 
-// Query selects entities: of one partition, or if PartitionTo is not "" those from Partition
-// (included) to PartitionTo (excluded); row keys from RowFrom (included) to RowTo (excluded; "" is
-// unbounded); those for which every condition holds; projected to Columns (none: keys only).
+// Query selects the entities that match all of it: those of one partition, or, if PartitionTo is not "",
+// of the partitions from Partition (included) to PartitionTo (excluded); with row keys from RowFrom
+// (included) to RowTo (excluded; "" is unbounded); for which every condition of Where holds. The results
+// have only the properties of Columns; without Columns only the keys.
 type Query struct {
 	Partition, PartitionTo string
 	RowFrom, RowTo         string

@@ -14,7 +14,7 @@ import (
 	"logstow/store"
 )
 
-// createTries bounds how often an empty directory at a blob's path is removed.
+// createTries is how often linking a blob is tried if an empty directory is at its path.
 const createTries = 10
 
 // errIsDirectory is the cause if the name of a blob is that of a directory.
@@ -69,9 +69,8 @@ func readRange(path string, off, n int64) ([]byte, error) {
 	return data, nil
 }
 
-// Create implements [store.Blobs]. The file is linked and the database row written under the
-// database's lock, so that no listing of another process sees one without the other, unless this
-// process is killed in between.
+// Create implements [store.Blobs]. The file is linked and its row written under the database's lock, so
+// that listings of other processes see both or none, unless this process is killed in between.
 func (b blobs) Create(ctx context.Context, name string, body []byte, opts store.CreateOptions) (string, error) {
 	if err := contextError(ctx, "create", name); err != nil {
 		return "", err
@@ -135,8 +134,8 @@ func (b blobs) create(ctx context.Context, name, path string, body []byte, metad
 	return blob.ETag, err
 }
 
-// wasDeleted reports whether a directory could not be synced because the blob in it was deleted
-// meanwhile, and with it the directory, which was empty then.
+// wasDeleted reports whether syncing the directory of a blob failed because the blob, and with it the
+// empty directory, was deleted meanwhile. err is the error of syncing.
 func (s *Store) wasDeleted(path string, err error) bool {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return false
@@ -146,7 +145,7 @@ func (s *Store) wasDeleted(path string, err error) bool {
 	return errors.Is(blobErr, fs.ErrNotExist) && storeErr == nil
 }
 
-// linkFile links temp to path, removing an empty directory at path.
+// linkFile links temp to path. It removes an empty directory at path. top is as of [fsutil.Temp.Link].
 func linkFile(temp *fsutil.Temp, path string) (top string, err error) {
 	for range createTries {
 		top, err = temp.Link(path)
@@ -157,7 +156,8 @@ func linkFile(temp *fsutil.Temp, path string) (top string, err error) {
 	return top, err
 }
 
-// nameError is [store.ErrInvalid] if the blob's name conflicts with existing files, otherwise err.
+// nameError returns [store.ErrInvalid] if the blob's name conflicts with existing files or cannot be a
+// file name, otherwise err.
 func (b blobs) nameError(name string, err error) error {
 	wrong := errors.Is(err, syscall.ENAMETOOLONG) || errors.Is(err, syscall.EILSEQ)
 	if errors.Is(err, syscall.ENOTDIR) {
@@ -174,8 +174,8 @@ func (b blobs) nameError(name string, err error) error {
 	return classError{store.ErrInvalid, err}
 }
 
-// sync makes the names in dir durable, and those of the directories above it up to top, or all that
-// this Store has not synced yet.
+// sync makes the names in dir durable, and those of the directories above it up to top; up to the
+// store's directory if this Store has not synced dir before.
 func (s *Store) sync(dir, top string) error {
 	_, known := s.synced.Load(dir)
 	if !known {
@@ -189,8 +189,9 @@ func (s *Store) sync(dir, top string) error {
 	return nil
 }
 
-// syncExisting is fs.ErrExist once the name is durable: the blob may be that of an earlier Create
-// which failed, or was killed, before it synced the name, and the caller then counts it as stored.
+// syncExisting makes the name of an existing blob durable and returns fs.ErrExist. An earlier Create may
+// have failed or been killed before it synced the name, and after fs.ErrExist the caller may count the
+// blob as stored.
 func (s *Store) syncExisting(path string) error {
 	dir := filepath.Dir(path)
 	if err := s.sync(dir, dir); err != nil {

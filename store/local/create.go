@@ -15,8 +15,8 @@ import (
 // schemaVersion is the database's user_version.
 const schemaVersion = 1
 
-// schema are the tables, in the database's wording: blobs' metadata, the names of tables, and all
-// entities.
+// schema returns the statements that create the tables, exactly as the database stores them: the
+// metadata of blobs, the names of tables, and all entities.
 func schema() []string {
 	return []string{`CREATE TABLE blobs (
 	name     TEXT PRIMARY KEY,
@@ -37,7 +37,7 @@ func schema() []string {
 }
 
 // create makes a database if there is none; one process at a time checks that. The file is written,
-// synced, opened and checked before it is renamed, so that a full or failing disk leaves none.
+// synced, opened and checked before it gets its name, so that a full or failing disk leaves no database.
 func (d *database) create(ctx context.Context) (err error) {
 	lock, err := d.lock()
 	if err != nil {
@@ -47,7 +47,7 @@ func (d *database) create(ctx context.Context) (err error) {
 	if _, err := os.Stat(d.path()); !errors.Is(err, fs.ErrNotExist) {
 		return err // Another process was faster.
 	}
-	// Remains of a removed database must not be taken for this one's.
+	// The log of a removed database must not be used with the new one.
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if err := d.remove(d.path() + suffix); err != nil {
 			return err
@@ -97,7 +97,7 @@ const (
 	writeAheadLog                 = 2
 )
 
-// emptyDatabase is the file of a database with the schema and no rows.
+// emptyDatabase returns the content of a database file with the schema and no rows.
 func emptyDatabase(ctx context.Context) (image []byte, err error) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
@@ -128,8 +128,8 @@ func emptyDatabase(ctx context.Context) (image []byte, err error) {
 	return image, nil
 }
 
-// pendingFile is in the hidden folder while the index lacks entities of existing blobs, because the
-// database is newer than they are. It contains a random id.
+// pendingFile exists in the hidden folder while entities of existing blobs are missing in the index,
+// because the database was created after the blobs. It contains a random id.
 const pendingFile = "reindex.pending"
 
 // markPending rewrites the pending file, unless the store has no blobs.
@@ -146,8 +146,8 @@ func (d *database) markPending() error {
 	return nil
 }
 
-// PendingReindex reports whether the index is incomplete: the database was damaged or missing and
-// recreated while there were blobs. id is then not "", and is passed to [Store.Reindexed].
+// PendingReindex returns an id, which is passed to [Store.Reindexed], if the index is incomplete because
+// the database was damaged or missing and was recreated while there were blobs; otherwise "".
 func (s *Store) PendingReindex() (id string, err error) {
 	data, err := os.ReadFile(filepath.Join(s.db.dir, pendingFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -156,8 +156,8 @@ func (s *Store) PendingReindex() (id string, err error) {
 	return strings.TrimSpace(string(data)), err
 }
 
-// Reindexed clears the state that [Store.PendingReindex] reported with an id, once all blobs are
-// indexed. It does nothing if the database was recreated since.
+// Reindexed clears the incomplete state of [Store.PendingReindex] with an id. It is called when all blobs
+// are indexed. It does nothing if the database was recreated since.
 func (s *Store) Reindexed(id string) (err error) {
 	lock, err := s.db.lock()
 	if err != nil {

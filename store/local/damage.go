@@ -20,8 +20,7 @@ import (
 // errDamaged is the cause if SQLite itself does not report the damage.
 var errDamaged = errors.New("database is damaged")
 
-// isDamage reports whether an error means that the database is damaged, which only a new one
-// repairs.
+// isDamage reports whether an error means that the database is damaged and must be replaced.
 func isDamage(err error) bool {
 	var e *sqlite.Error
 	if errors.Is(err, errDamaged) || !errors.As(err, &e) {
@@ -36,11 +35,11 @@ func isDamage(err error) bool {
 	}
 }
 
-// maxVersion is above all future versions: a larger number is damage.
+// maxVersion is greater than all future versions: a version from there on is damage.
 const maxVersion = 256
 
-// How much of a database is checked, as pragmas: header and schema always, every page, or its
-// indexes too.
+// The pragmas that check a database: noCheck checks only header and schema, quickCheck also every page,
+// fullCheck also the indexes.
 const (
 	noCheck    = ""
 	quickCheck = "quick_check"
@@ -80,10 +79,10 @@ func examine(ctx context.Context, db *sql.DB, path, check string) error {
 	return err
 }
 
-// checkFormat checks what SQLite does not report: the header byte for which it opens a database
-// read-only, and that the file, as it was before the database was opened, does not end within a
-// page. The byte is read by SQLite: closing another descriptor of the file would release the locks of the
-// whole process (https://sqlite.org/howtocorrupt.html, section 2.2), and another process could then
+// checkFormat checks for damage that SQLite does not report: a header byte with which SQLite opens a
+// database read-only, and a file that ends within a page. file is as it was before the database was
+// opened. The byte is read through SQLite: closing another descriptor of the file would release the locks
+// of the whole process (https://sqlite.org/howtocorrupt.html, section 2.2), and another process could then
 // remove the log that this one writes.
 func checkFormat(ctx context.Context, db *sql.DB, path string, file fs.FileInfo) error {
 	var version []byte
@@ -103,7 +102,7 @@ func checkFormat(ctx context.Context, db *sql.DB, path string, file fs.FileInfo)
 	return nil
 }
 
-// queryStrings are the rows of a query for one string.
+// queryStrings returns the rows of a query for one string.
 func queryStrings(ctx context.Context, db *sql.DB, query string) (all []string, err error) {
 	rows, err := db.QueryContext(ctx, query)
 	if err != nil {
@@ -120,8 +119,8 @@ func queryStrings(ctx context.Context, db *sql.DB, query string) (all []string, 
 	return all, rows.Err()
 }
 
-// moveAside renames a damaged database, with its log, so that the next write creates a new one.
-// file is the file found damaged: nothing is done if it is already gone, or passes a second check.
+// moveAside renames a damaged database with its log, so that the next write creates a new one. file is
+// the damaged file: moveAside does nothing if the file does not exist any more, or passes a second check.
 // d.mu is held.
 func (d *database) moveAside(ctx context.Context, file fs.FileInfo, cause error) (err error) {
 	lock, err := d.lock()
@@ -131,7 +130,7 @@ func (d *database) moveAside(ctx context.Context, file fs.FileInfo, cause error)
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	now, err := os.Stat(d.path())
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(file, now) {
-		return nil // Another process did it.
+		return nil // Another process moved it.
 	}
 	if err != nil {
 		return err
@@ -149,7 +148,7 @@ func (d *database) moveAside(ctx context.Context, file fs.FileInfo, cause error)
 		return err
 	}
 	aside := d.asideName(time.Now())
-	// The log goes last: without its database, create removes it.
+	// The log is renamed last: create removes a log without a database.
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		err := d.files.Step("rename")
 		if err == nil {
@@ -167,7 +166,7 @@ func (d *database) moveAside(ctx context.Context, file fs.FileInfo, cause error)
 	return nil
 }
 
-// asideName is a free name for a damaged database.
+// asideName returns an unused name for a damaged database.
 func (d *database) asideName(now time.Time) string {
 	base := d.path() + ".broken-" + now.UTC().Format("20060102T150405Z")
 	name := base
@@ -208,7 +207,7 @@ func (d *database) moveOpenAside(ctx context.Context, cause error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.db == nil {
-		return nil // Another goroutine did it.
+		return nil // Another goroutine moved it.
 	}
 	file := d.db.file
 	_ = d.db.Close() // It is damaged.
@@ -216,8 +215,8 @@ func (d *database) moveOpenAside(ctx context.Context, cause error) error {
 	return d.moveAside(ctx, file, cause)
 }
 
-// ignored handles a database error that does not affect the result: damage is repaired or noticed,
-// other errors are dropped.
+// ignored handles a database error that does not affect the result: it repairs damage or reports it to
+// notice, and drops other errors.
 func (d *database) ignored(ctx context.Context, err error) {
 	if err == nil || ctx.Err() != nil {
 		return

@@ -20,32 +20,32 @@ import (
 
 const (
 	busyTimeout = 30 * time.Second
-	// connections bounds the connections of one process.
+	// connections is the maximum number of connections of one process.
 	connections = 4
-	// maxRetired bounds the handles kept for their users after they are replaced.
+	// maxRetired is the maximum number of replaced handles that stay open for their users.
 	maxRetired = 4
-	// staleAfter is the age from which a temporary file is assumed to be a crashed writer's.
+	// staleAfter is the age from which a temporary file is assumed to belong to a crashed writer.
 	staleAfter = 24 * time.Hour
 )
 
-// database is the SQLite database in the hidden folder, opened on first use: a query's process
-// should not pay for what it does not use.
+// database is the SQLite database in the hidden folder. It is opened on first use, because a query may
+// not need it.
 type database struct {
 	dir   string
 	files fsutil.Files
 	options
-	// write is held by this process's one writing transaction, so that writers queue here rather
-	// than poll for SQLite's lock.
+	// write has an element while a transaction of this process writes, so that writers queue here and do
+	// not poll for SQLite's lock.
 	write chan struct{}
 	clean sync.Once
-	// noticed is done at the first call of notice.
+	// noticed limits the calls of notice to one.
 	noticed sync.Once
 
 	mu     sync.Mutex
 	db     *handle
 	closed bool
-	// retired are handles of files that no longer exist, or have changed, at most maxRetired of them;
-	// their users may finish.
+	// retired are at most maxRetired handles of files that no longer exist or have changed. They stay open
+	// so that their users can finish.
 	retired []*handle
 }
 
@@ -57,8 +57,8 @@ func (d *database) tempDir() string { return filepath.Join(d.dir, tempFolder) }
 
 func (d *database) path() string { return filepath.Join(d.dir, databaseFile) }
 
-// reading returns the database, or nil if there is none yet. A damaged one is first moved aside if
-// this process may repair it; then there is none.
+// reading returns the database, or nil if there is none. If the database is damaged and this process may
+// repair it, it is moved aside, and the result is nil.
 func (d *database) reading(ctx context.Context) (*sql.DB, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -130,7 +130,7 @@ type handle struct {
 	immutable bool
 }
 
-// isOf reports whether the handle is of the file that is now at path.
+// isOf reports whether the handle is that of the file that is now at path.
 func (h *handle) isOf(now fs.FileInfo, path string) bool {
 	if !os.SameFile(h.file, now) {
 		return false
@@ -142,7 +142,7 @@ func (h *handle) isOf(now fs.FileInfo, path string) bool {
 	return errors.Is(err, fs.ErrNotExist) && now.ModTime().Equal(h.file.ModTime()) && now.Size() == h.file.Size()
 }
 
-// open opens a database for writing, or if that is not allowed for reading.
+// open opens a database for writing; for reading if this process may not write.
 func open(ctx context.Context, path string, file fs.FileInfo, check string) (*handle, error) {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if at, err := os.Stat(path + suffix); err == nil && !at.Mode().IsRegular() {
@@ -169,7 +169,7 @@ func open(ctx context.Context, path string, file fs.FileInfo, check string) (*ha
 		return nil, err
 	}
 	if log, statErr := os.Stat(path + "-wal"); statErr == nil && log.Size() > 0 {
-		// A killed writer's, which would be ignored; or the writer is just closing the database.
+		// A killed writer left the log, which would be ignored; or a writer is closing the database.
 		err = fmt.Errorf("cannot read the log of the database: %w", errors.Join(err, db.Close()))
 		return nil, &store.Error{Op: "open", Object: path, Class: store.ErrUnavailable, Hint: hintPermission, Err: err}
 	}
@@ -202,7 +202,7 @@ func openWith(ctx context.Context, path, query, check string) (*sql.DB, error) {
 	return db, nil
 }
 
-// change runs f in a transaction that overlaps no other writer of any process.
+// change runs f in a transaction. No other writer, of any process, is active meanwhile.
 func (d *database) change(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {
 	select {
 	case d.write <- struct{}{}:

@@ -13,10 +13,10 @@ import (
 	"logstow/store"
 )
 
-// Delete implements [store.Blobs]. Rows are marked first and removed with the file, so that no
-// crash leaves a row that could later be taken for that of another blob of the same name.
-func (b blobs) Delete(ctx context.Context, versions []store.BlobRef) error {
-	if len(versions) == 0 {
+// Delete implements [store.Blobs]. Rows are marked first and removed together with the file, so that a
+// crash never leaves a row that could be mistaken for that of a later blob of the same name.
+func (b blobs) Delete(ctx context.Context, refs []store.BlobRef) error {
+	if len(refs) == 0 {
 		return nil
 	}
 	if err := b.checkContainer(ctx); err != nil {
@@ -24,10 +24,10 @@ func (b blobs) Delete(ctx context.Context, versions []store.BlobRef) error {
 	}
 	db, err := b.db.writing(ctx)
 	if err != nil {
-		return b.db.classify(ctx, "delete", versions[0].Name, err)
+		return b.db.classify(ctx, "delete", refs[0].Name, err)
 	}
 	var failed failures
-	for chunk := range slices.Chunk(versions, store.MaxDelete) {
+	for chunk := range slices.Chunk(refs, store.MaxDelete) {
 		if err := b.deleteChunk(ctx, db, chunk, &failed); err != nil {
 			return errors.Join(failed.err(), b.db.classify(ctx, "delete", chunk[0].Name, err))
 		}
@@ -35,24 +35,24 @@ func (b blobs) Delete(ctx context.Context, versions []store.BlobRef) error {
 	return failed.err()
 }
 
-func (b blobs) deleteChunk(ctx context.Context, db *sql.DB, versions []store.BlobRef, failed *failures) error {
-	versions = slices.DeleteFunc(slices.Clone(versions), func(v store.BlobRef) bool {
+func (b blobs) deleteChunk(ctx context.Context, db *sql.DB, refs []store.BlobRef, failed *failures) error {
+	refs = slices.DeleteFunc(slices.Clone(refs), func(v store.BlobRef) bool {
 		_, err := b.path(v.Name)
 		if err != nil {
 			failed.add(invalid("delete", v.Name, err))
 		}
 		return err != nil
 	})
-	if len(versions) == 0 {
+	if len(refs) == 0 {
 		return nil
 	}
-	marked := make(map[string]fs.FileInfo, len(versions)) // nil if there is no file
+	marked := make(map[string]fs.FileInfo, len(refs)) // nil if there is no file
 	err := b.db.change(ctx, db, func(tx *sql.Tx) error {
-		versions, err := b.unchanged(ctx, tx, versions)
+		refs, err := b.unchanged(ctx, tx, refs)
 		if err != nil {
 			return err
 		}
-		for _, v := range versions {
+		for _, v := range refs {
 			marked[v.Name], _ = os.Lstat(b.file(v.Name)) // removing it will report why it cannot be inspected
 			if err := markRow(ctx, tx, v.Name); err != nil {
 				return err
@@ -84,8 +84,8 @@ func (b blobs) deleteChunk(ctx context.Context, db *sql.DB, versions []store.Blo
 	return err
 }
 
-// removeFile removes a blob's file, which may be missing. It keeps what is not a blob, such as a
-// symbolic link, and a file that is recreated: not the one that was there.
+// removeFile removes a blob's file, which may be missing. It keeps other objects, such as a symbolic link,
+// and a file that was recreated since was was read.
 func removeFile(path string, was fs.FileInfo) (recreated bool, err error) {
 	now, err := os.Lstat(path)
 	switch {
@@ -116,16 +116,16 @@ func removeError(ctx context.Context, name string, err error) error {
 	return classify(ctx, "delete", name, err)
 }
 
-// unchanged drops the versions for which listings show another blob.
-func (b blobs) unchanged(ctx context.Context, tx *sql.Tx, versions []store.BlobRef) ([]store.BlobRef, error) {
+// unchanged drops the refs for which listings show another blob.
+func (b blobs) unchanged(ctx context.Context, tx *sql.Tx, refs []store.BlobRef) ([]store.BlobRef, error) {
 	var names []string
-	for _, v := range versions {
+	for _, v := range refs {
 		if v.ETag != "" {
 			names = append(names, v.Name)
 		}
 	}
 	if len(names) == 0 {
-		return versions, nil
+		return refs, nil
 	}
 	slices.Sort(names)
 	page, orphans, err := b.recheckRows(ctx, tx, names)
@@ -139,7 +139,7 @@ func (b blobs) unchanged(ctx context.Context, tx *sql.Tx, versions []store.BlobR
 	for _, o := range orphans {
 		now[o.Name] = o.ETag
 	}
-	return slices.DeleteFunc(versions, func(v store.BlobRef) bool {
+	return slices.DeleteFunc(refs, func(v store.BlobRef) bool {
 		etag, there := now[v.Name]
 		return there && v.ETag != "" && v.ETag != etag
 	}), nil

@@ -50,10 +50,10 @@ func (b blobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob, 
 	}
 }
 
-// page returns the blobs of a span, of which names were found. Once these are described it walks the
-// directories of the span again: the first walk is not of one instant, and may have missed what was
-// created behind it and what was deleted ahead of it. After the second, a blob that was deleted is
-// missing only if all that were created before its deletion are listed.
+// page returns the blobs of a span. names are those that the first walk found. After describing these it
+// walks the directories of the span again: the first walk takes time, and may have missed blobs that were
+// created behind it before others were deleted ahead of it. After the second walk, a deleted blob is
+// missing only if all blobs that were created before its deletion are listed.
 func (b blobs) page(ctx context.Context, prefix string, in span, names []string) ([]store.Blob, error) {
 	page, err := b.describe(ctx, names)
 	if err != nil {
@@ -161,9 +161,9 @@ func (b blobs) describe(ctx context.Context, names []string) ([]store.Blob, erro
 	return page, nil
 }
 
-// resolve determines the properties of blobs that have no row, or one marked as being deleted.
-// Active writers make file and row agree before they release the database's lock; a file that has
-// no row then is adopted, and gets a row if this process may write.
+// resolve determines the properties of blobs that have no row, or a row marked as being deleted. Active
+// writers make file and row agree before they release the database's lock. A file that has no row under
+// the lock is adopted: it gets a row if this process may write.
 func (b blobs) resolve(ctx context.Context, db *sql.DB, unknown []store.Blob) (page []store.Blob, err error) {
 	names := make([]string, len(unknown))
 	for i, blob := range unknown {
@@ -233,8 +233,9 @@ func (b blobs) recheckRows(ctx context.Context, q querier, names []string) (page
 	return page, orphans, nil
 }
 
-// matchRows finds the rows of names. Names without a row, or being deleted, are unknown: for these
-// it returns the name and the row. After an error all are unknown.
+// matchRows finds the rows of names, which are in order. Names without a row, or with a row marked as being
+// deleted, are unknown: unknown has their names, and their rows if there are any. After an error all are
+// unknown.
 func matchRows(ctx context.Context, q querier, names []string) (page, unknown []store.Blob, err error) {
 	rows, err := readRows(ctx, q, names[0], names[len(names)-1])
 	if err != nil {

@@ -2,11 +2,11 @@
 // its name, so that ordinary tools read it, and the hidden folder .logstow holds
 // a SQLite database with the tables and with the blobs' metadata.
 //
-// The files are the source of truth. A row of metadata is a cache: a file whose row is missing,
-// because a writer was killed or the database is gone, is adopted, and a row whose file is gone is
-// ignored. So a damaged database can be moved aside ([Repair]) and recreated; only the tables have
-// to be rebuilt. Any number of processes may use one directory concurrently; those without
-// permission to write can read.
+// The files are the source of truth. A row of metadata is a cache. A file whose row is missing, because
+// a writer was killed or the database was removed, is adopted. A row whose file is missing is ignored.
+// So a damaged database can be moved aside ([Repair]) and recreated; only the tables have to be rebuilt.
+// Any number of processes may use one directory concurrently; processes without permission to write can
+// read.
 package local
 
 import (
@@ -27,8 +27,8 @@ const (
 	tempFolder   = "tmp"
 )
 
-// AdoptFunc returns the metadata of a blob that was found without its row,
-// derived from the blob itself; read reads ranges of it. An unknown blob has none. An error leaves the blob without metadata, unless ctx ended.
+// AdoptFunc derives the metadata of a blob without a row from the blob itself; read reads ranges of the blob. It returns
+// none for a blob of unknown format. After an error the blob has no metadata, unless ctx ended.
 type AdoptFunc func(ctx context.Context, name string, size int64, read func(ctx context.Context, off, n int64) ([]byte, error)) (map[string]string, error)
 
 // Option configures Open.
@@ -37,9 +37,9 @@ type Option func(*Store)
 // Adopt sets how the metadata of blobs without a row is found; without it they have none.
 func Adopt(f AdoptFunc) Option { return func(s *Store) { s.adopt = f } }
 
-// Repair lets the store move a damaged database aside, which is logged; the next write creates a
-// new one. Every page is checked when the database is opened. The index is then incomplete, see
-// [Store.PendingReindex]. Without it, damage is [store.ErrUnusable].
+// Repair lets the store move a damaged database aside, which is logged. The next write creates a new one,
+// and the index is incomplete: see [Store.PendingReindex]. Every page is checked when the database is
+// opened. Without Repair, the error of a damaged database is [store.ErrUnusable].
 func Repair(log *slog.Logger) Option {
 	return func(s *Store) { s.db.repair, s.db.log = true, log }
 }
@@ -47,11 +47,11 @@ func Repair(log *slog.Logger) Option {
 // Check checks every page of the database when it is opened.
 func Check() Option { return func(s *Store) { s.db.check = true } }
 
-// Notice sets a function that is called, at most once, with the reason if the database cannot be
-// used but is not required: listings then read the blobs.
+// Notice sets a function that is called, at most once, with the reason if the database cannot be used.
+// Listings then read the blobs.
 func Notice(f func(error)) Option { return func(s *Store) { s.db.notice = f } }
 
-// options are those of the database.
+// options are the options of the database.
 type options struct {
 	repair, check bool
 	log           *slog.Logger
@@ -63,8 +63,8 @@ type Store struct {
 	dir   string
 	adopt AdoptFunc
 	db    *database
-	// synced are the directories synced up to the store's own since this Store was opened: a new
-	// blob in them only needs a sync of the directory itself.
+	// synced has the directories that this Store has synced with all directories above them: for a new
+	// blob in one of these, only the directory itself must be synced.
 	synced sync.Map
 }
 

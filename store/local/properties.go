@@ -16,8 +16,8 @@ import (
 	"logstow/store"
 )
 
-// writtenAt is the property, which no entity has of its own ([store.CheckEntities]), with the time of the write in Unix
-// nanoseconds. Entities of earlier versions do not have it.
+// writtenAt is the name of the property with the time of the write in Unix nanoseconds. [store.CheckEntities] rejects it
+// in entities. Entities of earlier versions do not have it.
 const writtenAt = "Timestamp"
 
 // encodeProperties writes properties as one msgpack map, keys in order, and then the time of the write.
@@ -36,8 +36,8 @@ func encodeProperties(properties map[string]any, written time.Time) ([]byte, err
 	return b.Bytes(), err
 }
 
-// selectProperties decodes the output of encodeProperties as far as q needs it: ok reports whether
-// its conditions hold. written is zero if it is not known, or not asked for.
+// selectProperties decodes the properties that q needs. ok reports whether the conditions of q hold.
+// written is zero if it is unknown, or if q.Times is not set.
 func selectProperties(stored []byte, q store.Query) (properties map[string]any, written time.Time, ok bool, err error) {
 	all, err := decodeProperties(stored, func(name string) bool {
 		return q.Times && name == writtenAt || slices.ContainsFunc(q.Columns, func(c store.Column) bool { return c.Name == name }) ||
@@ -112,8 +112,7 @@ func decodeValue(dec *msgpack.Decoder, in *bytes.Reader) (any, error) {
 	}
 }
 
-// decodeBytes reads a text or bytes. The library allocates the length that is stored, also one that is far more
-// than what follows.
+// decodeBytes decodes a string or bytes. It checks the stored length before allocating, which the library does not.
 func decodeBytes(dec *msgpack.Decoder, in *bytes.Reader) ([]byte, error) {
 	n, err := dec.DecodeBytesLen()
 	if err != nil {

@@ -50,8 +50,8 @@ type querier interface {
 // row is the database row of a blob.
 type row struct {
 	store.Blob
-	// deleting: a Delete began and may have finished, been killed, or been followed by a writer of
-	// the same name that was killed.
+	// deleting is set if a Delete began. It may have finished, been killed, or been followed by a writer
+	// of the same name that was killed.
 	deleting bool
 }
 
@@ -83,9 +83,9 @@ func readRows(ctx context.Context, q querier, first, last string) (_ []row, err 
 	return found, rows.Err()
 }
 
-// newBlob is a blob without metadata whose file was written at that time, in Unix nanoseconds. Its
-// ETag identifies the content: files are never rewritten under their name, and the time is exact to
-// the nanosecond.
+// newBlob returns a blob without metadata. written is when its file was written, in Unix nanoseconds. The
+// ETag identifies the content: files are never rewritten under their name, and the time is exact to the
+// nanosecond.
 func newBlob(name string, size, written int64) store.Blob {
 	return store.Blob{
 		Name: name, Size: size, Created: time.Unix(0, written).UTC(),

@@ -15,7 +15,7 @@ import (
 // number of the table.
 type tables struct{ db *database }
 
-// errNoTable is the cause if there is no table of a name.
+// errNoTable is the cause if a table does not exist.
 var errNoTable = fmt.Errorf("%w: create it first", store.ErrNoTable)
 
 // CreateTable implements [store.Tables].
@@ -257,8 +257,8 @@ func (t tables) queryPage(ctx context.Context, table string, q store.Query, afte
 	return page, last, rows.Err()
 }
 
-// conditions are the key conditions of a query, after a key if one is given. There is one lower
-// bound, so that each page begins with a lookup in the primary key.
+// conditions returns the SQL conditions on the keys of a query; if after is not nil, only for keys after it.
+// There is one lower bound, so that each page begins with a lookup in the primary key.
 func conditions(q store.Query, after *store.Key) (where string, args []any) {
 	switch {
 	case q.PartitionTo == "" && after != nil:

@@ -18,8 +18,7 @@ import (
 // maxComponent is the longest file name, in bytes, that file systems allow.
 const maxComponent = 255
 
-// path returns the file of a blob, or why the name is invalid. It is stricter than listings only
-// for names that no blob has.
+// path returns the path of a blob's file. The error is why the name is invalid.
 func (s *Store) path(name string) (string, error) {
 	if err := store.CheckName(name); err != nil {
 		return "", err
@@ -40,7 +39,7 @@ func (s *Store) path(name string) (string, error) {
 // file is the path of a blob that a listing found.
 func (s *Store) file(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
 
-// span is a range of names: those after one, up to and with another; "" is no limit.
+// span is a range of names: those greater than after, up to and including to; "" means no limit.
 type span struct{ after, to string }
 
 // skips reports whether the span begins after a file, or after all names in a directory.
