@@ -403,3 +403,20 @@ func TestRemove(t *testing.T) {
 		}
 	}
 }
+
+// A directory that a crash left behind while it was removed does not prevent the next removal.
+func TestRemoveAfterCrash(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "b")
+	if err := os.MkdirAll(filepath.Join(dir+".removed", "log"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, durable(t, dir, nil))
+	if err := buffer.Remove(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(dir + ".removed-*")
+	if _, missing := os.Stat(dir); err != nil || len(left) > 0 || !os.IsNotExist(missing) {
+		t.Errorf("left: %q, %v, %v", left, err, missing)
+	}
+}

@@ -2,6 +2,7 @@ package spool
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -29,8 +30,9 @@ func Remove(ctx context.Context, dir string) (err error) {
 	if s.Sealed+s.Quarantined+len(s.Services) > 0 {
 		return fmt.Errorf("cannot remove buffer %s: %w", dir, ErrNotEmpty)
 	}
-	// It is renamed first: a process that waits for the lock then finds that the directory does not exist.
-	renamed := dir + ".removed"
+	// Rename it first: a process that waits for the lock then finds that the directory does not
+	// exist. The new name is unique, since a crash may have left another removed directory behind.
+	renamed := dir + ".removed-" + rand.Text()
 	if err := os.Rename(dir, renamed); err != nil { //nolint:forbidigo // nothing in it is needed
 		return fmt.Errorf("cannot remove buffer: %w", err)
 	}
