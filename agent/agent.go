@@ -195,7 +195,7 @@ func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 		Observe: p.logMetrics.Observe,
 	})
 	if errors.Is(err, buffer.ErrLocked) {
-		return hint.Wrap(err, "every running shipper needs its own buffer: give this one another --instance or --buffer-dir")
+		return hint.Wrap(err, "each running shipper needs its own buffer: give this one another --instance or --buffer-dir")
 	}
 	if err != nil {
 		return err
@@ -403,9 +403,9 @@ func (p *pipeline) outcome(uploadErr, readErr error) error {
 
 // left is the error that names what is not delivered and what happens to it.
 func (p *pipeline) left(held buffer.Stats, err error) error {
-	fate := "they are kept in " + p.BufferDir + ", and the next start continues"
+	fate := "they stay in " + p.BufferDir + ", and the next start continues"
 	if p.BufferDir == "" {
-		fate = "they were kept in memory only: those not stored are lost"
+		fate = "they were buffered in memory only: those not stored are lost"
 	}
 	return fmt.Errorf("%d segments are not stored or not indexed: %w (%d of them are stored; %s)",
 		held.Waiting+held.Sending+int(held.Unsealed), err, held.Unindexed, fate)

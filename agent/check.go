@@ -50,7 +50,7 @@ func Check(ctx context.Context, s Settings, getenv func(string) string, report f
 				unreadable, missing = append(missing, unreadable...), nil
 			}
 			for _, err := range missing {
-				report("input", fmt.Sprintf("%s: not there yet: %v", in.Service, err))
+				report("input", fmt.Sprintf("%s: %v; run waits for it", in.Service, err))
 			}
 			for _, err := range unreadable {
 				failed = append(failed, atLine(in, err))
@@ -81,7 +81,7 @@ func Check(ctx context.Context, s Settings, getenv func(string) string, report f
 // shipper that is to be replaced by this configuration may use it.
 func checkOpened(report func(topic, text string), opened any, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		report("address", err.Error()+"; the shipper that this one replaces may use it")
+		report("address", err.Error()+"; this is expected while the shipper to be replaced runs")
 		return nil
 	}
 	if c, ok := opened.(io.Closer); ok && err == nil {
@@ -109,7 +109,7 @@ func checkBuffer(ctx context.Context, dir string, onLost buffer.LostPositions) e
 		case err == nil:
 			return os.Remove(probe)
 		case !errors.Is(err, fs.ErrNotExist) || filepath.Dir(above) == above:
-			return hint.Wrap(fmt.Errorf("cannot write the buffer's directory %s: %w", dir, err), "give another one with --buffer-dir")
+			return hint.Wrap(fmt.Errorf("cannot write the buffer's directory %s: %w", dir, err), "give another directory with --buffer-dir")
 		}
 	}
 }

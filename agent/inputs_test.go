@@ -83,7 +83,7 @@ func TestSlowStart(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
 		p.start(ctx, []*running{{spec: config.Input{Common: config.Common{Service: "web"}}, reader: slowInput{}}})
-		if took := time.Since(began); took != startTimeout || strings.Count(log.String(), "started before all files were looked at") != 1 || !strings.Contains(log.String(), "service=web") {
+		if took := time.Since(began); took != startTimeout || strings.Count(log.String(), "started before all files were found") != 1 || !strings.Contains(log.String(), "service=web") {
 			t.Errorf("after %v: %s", took, log)
 		}
 		cancel()

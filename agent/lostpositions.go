@@ -70,6 +70,6 @@ func (p *pipeline) restorePositions(ctx context.Context) {
 		return
 	}
 	if err := p.buffer.PositionsRestored(ctx); err != nil && ctx.Err() == nil {
-		p.log.Warn("cannot end the policy for lost positions", "dir", p.BufferDir, "error", err)
+		p.log.Warn("cannot clear the policy for lost positions", "dir", p.BufferDir, "error", err)
 	}
 }

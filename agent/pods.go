@@ -36,7 +36,7 @@ func (r podReader) Run(ctx context.Context) error {
 func podServer(getenv func(string) string) (string, error) {
 	host, port := getenv("KUBERNETES_SERVICE_HOST"), getenv("KUBERNETES_SERVICE_PORT")
 	if host == "" {
-		return "", errors.New("pod-metadata: not in a Kubernetes pod: KUBERNETES_SERVICE_HOST is not set, and no server is given")
+		return "", errors.New("pod-metadata: not in a Kubernetes pod: KUBERNETES_SERVICE_HOST is not set and no server is given")
 	}
 	return "https://" + net.JoinHostPort(host, cmp.Or(port, "443")), nil
 }

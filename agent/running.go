@@ -97,7 +97,7 @@ func (p *pipeline) start(ctx context.Context, opened []*running) {
 				continue
 			default:
 			}
-			p.log.Warn("started before all files were looked at: without --from-start, what is appended to the others meanwhile is not read",
+			p.log.Warn("started before all files were found: without --from-start, lines appended to the others in the meantime are not read",
 				"input", r.spec.Kind, "service", r.spec.Service, "after", startTimeout.String())
 			return
 		case <-ctx.Done():
@@ -113,7 +113,7 @@ func (p *pipeline) read(ctx context.Context) error {
 		case r := <-p.ended:
 			p.remove(r)
 			if r.err != nil && len(p.running) > 0 && !p.Once && ctx.Err() == nil {
-				p.log.Error("input failed; the others continue, and a reload or a restart begins it again",
+				p.log.Error("input failed; the others continue, and a reload or a restart starts it again",
 					"input", r.spec.Kind, "service", r.spec.Service, "address", r.spec.Address(), "error", r.err)
 			}
 		case again := <-p.reloads:

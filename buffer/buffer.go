@@ -100,7 +100,7 @@ func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
 		if b.spool, found, err = spool.Open(ctx, b.spoolOptions()); err != nil {
 			err = fmt.Errorf("cannot open buffer %s: %w", opts.Dir, err)
 			if errors.Is(err, fs.ErrPermission) {
-				return nil, hint.Wrap(err, "let this user write the directory, or give another one with --buffer-dir")
+				return nil, hint.Wrap(err, "give this user write access to the directory, or give another one with --buffer-dir")
 			}
 			return nil, err
 		}

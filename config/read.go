@@ -92,7 +92,7 @@ func ParseParser(v string) (string, error) {
 func (d *decoder) common(s *section, c *Common) {
 	read(s, "service", &c.Service, func(v string) (string, error) {
 		if !strings.Contains(v, "{") {
-			return v, valid(blobnaming.ValidService(v), "%q: want a-z, 0-9 and . _ - inside, at most 63", v)
+			return v, valid(blobnaming.ValidService(v), "%q: want at most 63 of a-z, 0-9 and, inside, . _ -", v)
 		}
 		_, err := container.ParsePattern(v)
 		return v, err

@@ -73,7 +73,7 @@ func TestClasses(t *testing.T) {
 			web,audit,1 web,audit,10 web,audit,40 web,trial,1 web,trial,10 web,trial,40`)
 
 		out := string(s.must(t, "shipper", "retain", "--keep", "30d", "--class", "trial=5d"))
-		if !strings.Contains(out, "kept 6 blobs, ") || !strings.Contains(out, "they go with --class audit=DURATION") {
+		if !strings.Contains(out, "kept 6 blobs, ") || !strings.Contains(out, "--class audit=DURATION deletes them") {
 			t.Errorf("retain: %s", out)
 		}
 		want(`api,,1 api,,1 api,,10 api,,10

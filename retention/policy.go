@@ -62,14 +62,14 @@ func (p Policy) Check(force bool) error {
 		wrong = append(wrong, fmt.Errorf("%w: "+format, append([]any{ErrPolicy}, args...)...))
 	}
 	if len(p.Keep) == 0 && p.CoolAfter == 0 && p.ColdAfter == 0 {
-		refuse("no class and no period: nothing would ever be deleted")
+		refuse("neither a class nor a retention is given: nothing would be deleted")
 	}
 	if p.MaxBytes < 0 {
-		refuse("a size of %d bytes", p.MaxBytes)
+		refuse("a maximum size of %d bytes: want more than 0", p.MaxBytes)
 	}
 	for _, after := range []time.Duration{p.CoolAfter, p.ColdAfter} {
 		if after != 0 && (after < MinKeep || after > MaxKeep) {
-			refuse("moving to a cooler tier after %v: from a day to 100 years can be", after)
+			refuse("moving to a cooler tier after %v: want 1 day to 100 years", after)
 		}
 	}
 	if p.ColdAfter != 0 && p.CoolAfter >= p.ColdAfter {
@@ -81,11 +81,11 @@ func (p Policy) Check(force bool) error {
 		case !blobnaming.ValidClass(class):
 			refuse("%q is not a class: at most %d of a-z and 0-9", class, blobnaming.MaxClass)
 		case keep <= 0:
-			refuse("%s would be kept %v", className(class), keep)
+			refuse("%s would be kept for %v: want more than 0", className(class), keep)
 		case keep < MinKeep && !force:
-			refuse("%s would be kept %v, which is less than a day: use --force if intended", className(class), keep)
+			refuse("%s would be kept for %s, less than a day: --force allows this", className(class), span(keep))
 		case keep > MaxKeep && keep != Forever:
-			refuse("%s would be kept %s, which is more than 100 years", className(class), span(keep))
+			refuse("%s would be kept for %s, more than 100 years", className(class), span(keep))
 		}
 	}
 	return errors.Join(wrong...)
@@ -96,11 +96,11 @@ func (p Policy) Check(force bool) error {
 func (p Policy) Early() (all []string) {
 	add := func(what, tier string, stays, charged time.Duration) {
 		if stays > 0 && stays < charged {
-			all = append(all, fmt.Sprintf("%s %s after it went to the %s tier, which charges %s in any case", what, span(stays), tier, span(charged)))
+			all = append(all, fmt.Sprintf("%s %s after it was moved to the %s tier, which always charges at least %s", what, span(stays), tier, span(charged)))
 		}
 	}
 	if p.CoolAfter > 0 && p.ColdAfter > 0 {
-		add("what is kept goes to the cold tier", "cool", p.ColdAfter-p.CoolAfter, coolCharged)
+		add("what is kept moves to the cold tier", "cool", p.ColdAfter-p.CoolAfter, coolCharged)
 	}
 	for _, class := range slices.Sorted(maps.Keys(p.Keep)) {
 		switch keep, what := p.Keep[class], className(class)+" is deleted"; {

@@ -126,13 +126,13 @@ func TestEarly(t *testing.T) {
 	}{
 		{retention.Policy{Keep: keep(90 * day)}, nil},
 		{retention.Policy{Keep: keep(90 * day), CoolAfter: 60 * day}, nil},
-		{retention.Policy{Keep: keep(90 * day), CoolAfter: 61 * day}, []string{"the default class is deleted 29d after it went to the cool tier, which charges 30d in any case"}},
+		{retention.Policy{Keep: keep(90 * day), CoolAfter: 61 * day}, []string{"the default class is deleted 29d after it was moved to the cool tier, which always charges at least 30d"}},
 		{retention.Policy{Keep: keep(30 * day), CoolAfter: 30 * day}, nil}, // never moved
-		{retention.Policy{Keep: keep(30 * day), CoolAfter: 7 * day, ColdAfter: 60 * day}, []string{"the default class is deleted 23d after it went to the cool tier, which charges 30d in any case"}},
+		{retention.Policy{Keep: keep(30 * day), CoolAfter: 7 * day, ColdAfter: 60 * day}, []string{"the default class is deleted 23d after it was moved to the cool tier, which always charges at least 30d"}},
 		{retention.Policy{Keep: keep(120 * day), ColdAfter: 30 * day}, nil},
 		{retention.Policy{Keep: map[string]time.Duration{"": retention.Forever, "a": 100 * day}, CoolAfter: 7 * day, ColdAfter: 30 * day}, []string{
-			"what is kept goes to the cold tier 23d after it went to the cool tier, which charges 30d in any case",
-			"a is deleted 70d after it went to the cold tier, which charges 90d in any case",
+			"what is kept moves to the cold tier 23d after it was moved to the cool tier, which always charges at least 30d",
+			"a is deleted 70d after it was moved to the cold tier, which always charges at least 90d",
 		}},
 	} {
 		if diff := cmp.Diff(c.says, c.policy.Early()); diff != "" {

@@ -78,7 +78,7 @@ func (s *Spool) handleDamage(report wal.Report) error {
 	}
 	for _, l := range report.Losses {
 		if l.Reread > 0 {
-			log.Warn("the inputs read records of a damaged log file again", "file", l.Path, "records", l.Reread)
+			log.Warn("records of a damaged log file are read again by the inputs", "file", l.Path, "records", l.Reread)
 		}
 		if l.Lost > 0 {
 			count.Records += l.Lost
@@ -125,7 +125,7 @@ func (s *Spool) logLostPositions() {
 	case wal.Reread:
 		text += "files are read again from their last known position, or from their start, and lines may be stored twice"
 	case wal.Skip:
-		text += "files are read on from their ends, and lines may be missing"
+		text += "files are read from their ends on, and lines may be missing"
 	default:
 		text += "the next shipper run on this buffer decides"
 	}

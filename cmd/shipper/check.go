@@ -62,7 +62,7 @@ be read or storage failed, 4 access denied.`,
 				return sample(c, path)
 			}
 			if c.IsSet("output") {
-				return cli.Usagef("--output is for --sample")
+				return cli.Usagef("--output requires --sample")
 			}
 			s, err := readSettings(c)
 			if err != nil {
@@ -132,7 +132,7 @@ func checkGrant(out io.Writer, spec string, st *grant.Store, s agent.Settings) e
 	case err != nil:
 		return err
 	case g.Kind != grant.Create:
-		return hint.Wrap(fmt.Errorf("%s is a grant for reading", spec), "get one of shipper grant --create-only")
+		return hint.Wrap(fmt.Errorf("%s is a grant for reading", spec), "create one with shipper grant --create-only")
 	case time.Now().After(g.Expires):
 		return hint.Wrap(fmt.Errorf("%s expired at %s", spec, g.Expires.Format(time.RFC3339)), "replace the file")
 	}
@@ -157,7 +157,7 @@ func probeBlobs(ctx context.Context, blobs store.Blobs, name string) (stays stri
 	}
 	err = blobs.Delete(ctx, store.AnyVersion(name))
 	if errors.Is(err, store.ErrAccessDenied) {
-		return "; this credential may not delete, so " + name + " stays", nil
+		return "; this credential may not delete it: " + name + " stays", nil
 	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return "", err

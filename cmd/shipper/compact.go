@@ -159,11 +159,11 @@ func compactSettings(c *ucli.Context) (compaction.Options, error) {
 		wrong = append(wrong, fmt.Errorf("--target %s: want 1MiB to 64MiB", c.String("target")))
 	}
 	if o.Rate, err = strconv.ParseFloat(c.String("rate"), 64); err != nil || !(o.Rate >= 0) {
-		wrong = append(wrong, fmt.Errorf("--rate %q: want a number of blobs a second", c.String("rate")))
+		wrong = append(wrong, fmt.Errorf("--rate %q: want a number of blobs per second", c.String("rate")))
 	}
 	if text := c.String("max-cost"); text != "" {
 		if o.MaxCost, err = strconv.ParseFloat(text, 64); err != nil || !(o.MaxCost > 0) {
-			wrong = append(wrong, fmt.Errorf("--max-cost %q: want an amount of dollars above 0", text))
+			wrong = append(wrong, fmt.Errorf("--max-cost %q: want more than 0 dollars", text))
 		}
 	}
 	named, err := config.ParseColumns(c.String("columns"))
@@ -172,7 +172,7 @@ func compactSettings(c *ucli.Context) (compaction.Options, error) {
 		o.Columns = nil
 	}
 	if c.IsSet("reject") && len(cli.List(c, "store")) > 1 {
-		wrong = append(wrong, errors.New("--reject takes one --store"))
+		wrong = append(wrong, errors.New("--reject requires exactly one --store"))
 	}
 	if c.IsSet("reject") && c.Bool("dry-run") {
 		wrong = append(wrong, errors.New("--reject cannot be used together with --dry-run"))
@@ -229,9 +229,9 @@ func whyNothing(r *compaction.Report) string {
 	case r.Services == 0:
 		return "no service of the store is selected: logq services lists them"
 	case !r.From.Before(r.To):
-		return "no hour is selected: --after leaves the latest hours, --max-age those before, and --since, --from and --to limit the range"
+		return "no hour is selected: --after skips the latest hours, --max-age the oldest, and --since, --from and --to limit the range"
 	}
-	return fmt.Sprintf("no hour from %s to %s has segments that could be merged or removed; --after leaves later ones, --max-age earlier ones",
+	return fmt.Sprintf("no hour from %s to %s has segments that could be merged or removed; --after skips later hours, --max-age earlier ones",
 		r.From.UTC().Format("2006-01-02T15:04Z"), r.To.UTC().Format("2006-01-02T15:04Z"))
 }
 
@@ -257,7 +257,7 @@ func printCompaction(to io.Writer, r *compaction.Report) error {
 		r.Store, verb, count(r.Inputs, "segment"), units.FormatSize(r.BytesIn), count(r.Outputs, "output"), size, removed, r.Removed, units.FormatSize(r.BytesRemoved),
 		count(int64(r.Hours), "service hour"), q.Total(), q.List, q.Get, q.Create, q.Delete, q.Table, cost)
 	if r.DryRun && r.SoftDeleteUSD > 0 {
-		fmt.Fprintf(to, "note: with soft delete, what is removed costs about $%.6f for each day that it is kept\n", r.SoftDeleteUSD)
+		fmt.Fprintf(to, "note: with soft delete, removed segments cost about $%.6f for each day that they are kept\n", r.SoftDeleteUSD)
 	}
 	if why := whyNothing(r); why != "" {
 		fmt.Fprintf(to, "note: %s\n", why)
@@ -267,8 +267,8 @@ func printCompaction(to io.Writer, r *compaction.Report) error {
 		text string
 	}{
 		{r.Young, "inputs are too young to be removed"},
-		{r.HeldBatches, "requests to remove met inputs held by a policy: they stay, and are hidden"},
-		{r.Conflicts, "outputs were made by another compaction"},
+		{r.HeldBatches, "requests to remove inputs failed because a policy holds the blobs: these inputs stay, and readers ignore them"},
+		{r.Conflicts, "outputs had been created by another compaction"},
 		{r.Left, "hours are left to retention"},
 	} {
 		if note.n > 0 {
@@ -276,7 +276,7 @@ func printCompaction(to io.Writer, r *compaction.Report) error {
 		}
 	}
 	if len(r.Different) > 0 {
-		fmt.Fprintf(to, "note: these have the batch of an input but differ, and stay: %s\n", strings.Join(r.Different, " "))
+		fmt.Fprintf(to, "note: these segments have the batch of an input but differ from it, and stay: %s\n", strings.Join(r.Different, " "))
 	}
 	return err
 }

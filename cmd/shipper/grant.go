@@ -91,10 +91,10 @@ func grantRequest(c *ucli.Context, now time.Time) (grant.Request, error) {
 		errs.check(answer == "auto", "--hierarchical %q: want yes, no or auto", answer)
 	}
 	errs.advise(c.String("store") != "", "--store is missing", "give azblob://CONTAINER, or set LOGSTOW_STORE")
-	errs.check(c.String("store") == "" || strings.HasPrefix(c.String("store"), "azblob://"), "--store %q: want azblob://CONTAINER; a directory has no signatures", open.Shown(c.String("store")))
+	errs.check(c.String("store") == "" || strings.HasPrefix(c.String("store"), "azblob://"), "--store %q: want azblob://CONTAINER; a grant for a directory is not possible", open.Shown(c.String("store")))
 	errs.check(r.Service != "", "--service is missing")
 	errs.check(c.NArg() == 0, "grant takes no arguments")
-	errs.check(len(r.Classes) == 0 || c.Bool("create-only"), "--class is for --create-only: a reader gets all classes")
+	errs.check(len(r.Classes) == 0 || c.Bool("create-only"), "--class requires --create-only: a reader gets all classes")
 	errs.advise(c.String("expires") != "", "--expires is missing", "give a duration of at most 7d, such as 8h")
 	if c.String("expires") != "" {
 		r.Expires = now.Add(parse(&errs, c, "expires", units.ParseDuration))
@@ -122,7 +122,7 @@ func grantRequest(c *ucli.Context, now time.Time) (grant.Request, error) {
 func writeGrant(c *ucli.Context, s store.Store, r grant.Request) error {
 	issuer, ok := s.(grant.Issuer)
 	if !ok {
-		return cli.Usagef("%s has no signatures: want azblob://CONTAINER", s)
+		return cli.Usagef("%s does not support grants: want azblob://CONTAINER", s)
 	}
 	g, err := grant.Make(c.Context, issuer, r)
 	var wide *grant.TooWideError

@@ -100,7 +100,7 @@ type quarantinedFile struct {
 func readQuarantine(dir string) ([]buffer.Quarantined, error) {
 	files, err := buffer.ListQuarantine(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, hint.Wrap(fmt.Errorf("no buffer in %s", dir), "--buffer-dir is the directory of one buffer; without it all in the state directory are taken")
+		return nil, hint.Wrap(fmt.Errorf("no buffer in %s", dir), "give the directory of one buffer with --buffer-dir, or omit it for all in the state directory")
 	}
 	return files, err
 }
@@ -179,7 +179,7 @@ func changeQuarantine(ctx context.Context, w io.Writer, dirs []string, what stri
 		return err
 	}
 	if len(missing) > 0 {
-		err := hint.Wrap(fmt.Errorf("not in quarantine: %s", strings.Join(missing, " ")), "shipper quarantine list shows what is")
+		err := hint.Wrap(fmt.Errorf("not in quarantine: %s", strings.Join(missing, " ")), "shipper quarantine list shows the files in quarantine")
 		return &cli.Error{Status: cli.NoMatch, Err: err}
 	}
 	return nil

@@ -100,7 +100,7 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 	}
 	for _, spec := range cli.List(c, "store") {
 		if _, local := open.Dir(spec); local && (p.CoolAfter != 0 || p.ColdAfter != 0) {
-			wrong = append(wrong, fmt.Errorf("--cool-after and --cold-after are not for directories, which have no tiers: %s", spec))
+			wrong = append(wrong, fmt.Errorf("--cool-after and --cold-after require an Azure store, a directory has no tiers: %s", spec))
 		}
 	}
 	for _, text := range cli.List(c, "class") {
@@ -117,11 +117,11 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 	}
 	if c.IsSet("max-store-size") {
 		if p.MaxBytes, err = units.ParseSize(c.String("max-store-size")); err != nil || p.MaxBytes == 0 {
-			wrong = append(wrong, fmt.Errorf("--max-store-size %q: want a size of more than 0, 10GiB", c.String("max-store-size")))
+			wrong = append(wrong, fmt.Errorf("--max-store-size %q: want a size of more than 0, such as 10GiB", c.String("max-store-size")))
 		}
 		for _, spec := range cli.List(c, "store") {
 			if _, local := open.Dir(spec); !local {
-				wrong = append(wrong, fmt.Errorf("--max-store-size is for stores in directories, not for %s", open.Shown(spec)))
+				wrong = append(wrong, fmt.Errorf("--max-store-size requires a store in a directory, not %s", open.Shown(spec)))
 			}
 		}
 		if _, given := p.Keep[""]; !given {
@@ -129,7 +129,7 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 		}
 	}
 	if o.Rate, err = strconv.ParseFloat(c.String("rate"), 64); err != nil || !(o.Rate >= 0) {
-		wrong = append(wrong, fmt.Errorf("--rate %q: want a number of blobs a second", c.String("rate")))
+		wrong = append(wrong, fmt.Errorf("--rate %q: want a number of blobs per second", c.String("rate")))
 	}
 	o.DryRun, o.Force = c.Bool("dry-run"), c.Bool("force")
 	switch {
@@ -222,7 +222,7 @@ func printRetention(to io.Writer, r *retention.Report) error {
 		fmt.Fprintf(to, "kept %d blobs, %d bytes%s\n", k.Blobs, k.Bytes, whyKept(k))
 	}
 	if r.Late > 0 {
-		fmt.Fprintf(to, "%d blobs of past days were written meanwhile: they go with the next run\n", r.Late)
+		fmt.Fprintf(to, "%d blobs of past days were written during the run; the next run deletes them\n", r.Late)
 	}
 	return err
 }
@@ -233,7 +233,7 @@ func whyKept(k retention.Kept) string {
 	case k.Reason != retention.NotNamed:
 		return fmt.Sprintf(": %s (%s)", k.Reason, k.First)
 	case k.Class == "":
-		return fmt.Sprintf(", without a class: %s (%s; they go with --keep DURATION)", k.Reason, k.First)
+		return fmt.Sprintf(", without a class: %s (%s; --keep DURATION deletes them)", k.Reason, k.First)
 	}
-	return fmt.Sprintf(", of class %s: %s (%s; they go with --class %s=DURATION)", k.Class, k.Reason, k.First, k.Class)
+	return fmt.Sprintf(", of class %s: %s (%s; --class %s=DURATION deletes them)", k.Class, k.Reason, k.First, k.Class)
 }

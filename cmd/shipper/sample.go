@@ -81,7 +81,7 @@ func sample(c *ucli.Context, path string) error {
 func sampleInput(c *ucli.Context, path string) (in config.Input, metrics []logmetrics.Spec, err error) {
 	var errs problems
 	common := commonFlags(&errs, c)
-	errs.check(c.NArg() == 0, "--sample takes no other files")
+	errs.check(c.NArg() == 0, "--sample cannot be used together with other files")
 	if err := errors.Join(errs...); err != nil {
 		return in, nil, cli.Usagef("%w", err)
 	}
@@ -99,7 +99,7 @@ func sampleInput(c *ucli.Context, path string) (in config.Input, metrics []logme
 			at = 0
 		}
 		if at < 0 {
-			return in, nil, hint.Wrap(cli.Usagef("no input of %s reads %s", file, path), "name its service with --service")
+			return in, nil, hint.Wrap(cli.Usagef("no input of %s reads %s", file, path), "give its service with --service")
 		}
 		in, metrics = all.Inputs[at], all.LogMetrics
 		fill(&in.Common, &common, c)
@@ -268,9 +268,9 @@ func (j *judgedRecord) notes() (notes []string) {
 		case p == problemRejected:
 			notes = append(notes, fmt.Sprintf("%s: %s", p, j.Rejected))
 		case p == problemNoTime && j.TimeFrom == agent.TimeOfPrevious:
-			notes = append(notes, string(p)+": that of the record before")
+			notes = append(notes, string(p)+": as the previous record")
 		case p == problemNoTime:
-			notes = append(notes, string(p)+": that of reading")
+			notes = append(notes, string(p)+": time of reading")
 		default:
 			notes = append(notes, string(p))
 		}

@@ -75,7 +75,7 @@ line 1  2026-11-20T15:04:05.500Z  -  hello
 		t.Error(diff)
 	}
 	in.Format = container.None
-	if got := sampled(t, in, "hello\n", now); !strings.Contains(got, "no time: that of reading, no level, no fields\n") {
+	if got := sampled(t, in, "hello\n", now); !strings.Contains(got, "no time: time of reading, no level, no fields\n") {
 		t.Error(got)
 	}
 }

@@ -75,8 +75,8 @@ func readSettings(c *ucli.Context) (agent.Settings, error) {
 	}
 	errs.check(blobnaming.ValidInstance(s.Instance), "--instance %q: want 1 to %d of A-Z a-z 0-9 . _ -", s.Instance, blobnaming.MaxInstance)
 	errs.check(s.Width == 0 || blobnaming.ValidWidth(s.Width), "--bucket %s: want 5m, 10m, 15m, 20m, 30m or 60m", c.String("bucket"))
-	errs.check(s.FlushSize > 0 || len(errs) > 0, "--flush-size must be more than 0")
-	errs.advise(s.Once || !c.IsSet("retry-for"), "--retry-for is for --once", "leave it out: without --once, storage is retried without end")
+	errs.check(s.FlushSize > 0 || len(errs) > 0, "--flush-size: want more than 0")
+	errs.advise(s.Once || !c.IsSet("retry-for"), "--retry-for requires --once", "omit it: without --once, retries are unlimited")
 	errs.check(s.BufferSize == 0 || s.BufferSize >= minBufferSize, "--buffer-size %s: want at least 1MiB", c.String("buffer-size"))
 	errs.advise(len(s.LogMetrics) == 0 || s.MetricsAddress != "", "log-metrics are not served", "give the address of the metrics with metrics: or --metrics")
 	s.Inputs = readInputs(&errs, c, file)
@@ -120,7 +120,7 @@ func readBuffer(s *agent.Settings, errs *problems, c *ucli.Context, file *config
 	case "disk":
 	case "memory":
 		for _, name := range []string{"buffer-dir", "buffer-size", "sync", "on-full", "on-lost-positions"} {
-			errs.check(!c.IsSet(name), "--%s is for a buffer on disk", name)
+			errs.check(!c.IsSet(name), "--%s cannot be used together with --buffer memory", name)
 		}
 		return
 	default:
@@ -146,7 +146,7 @@ func readInputs(errs *problems, c *ucli.Context, file *config.Config) []config.I
 	}
 	inputs = append(inputs, flagInputs(errs, c, common, len(inputs) > 0)...)
 	missing := slices.ContainsFunc(inputs, func(in config.Input) bool { return in.Service == "" })
-	errs.advise(!missing && (len(inputs) > 0 || c.String("config") != "") || common.Service != "", "--service is missing", "name the service that logs, or give every input its own in the configuration")
+	errs.advise(!missing && (len(inputs) > 0 || c.String("config") != "") || common.Service != "", "--service is missing", "give the name of the service, or give every input its own in the configuration")
 	nameFiles(errs, inputs)
 	return inputs
 }
@@ -162,7 +162,7 @@ func commonFlags(errs *problems, c *ucli.Context) config.Common {
 		Multiline: parse(errs, c, "multiline", config.ParseMultiline),
 		Process:   process.Options{Redact: cli.List(c, "redact")},
 	}
-	errs.check(common.Service == "" || blobnaming.ValidService(common.Service), "--service %q: want a-z, 0-9 and . _ - inside, at most 63", common.Service)
+	errs.check(common.Service == "" || blobnaming.ValidService(common.Service), "--service %q: want at most 63 of a-z, 0-9 and, inside, . _ -", common.Service)
 	errs.check(blobnaming.ValidClass(common.Class), "--class %q: want at most %d of a-z and 0-9", common.Class, blobnaming.MaxClass)
 	errs.check(common.MaxRecord == 0 || common.MaxRecord >= input.MinMaxRecord && common.MaxRecord <= record.MaxSize,
 		"--max-record %s: want 1KiB to 16MiB", c.String("max-record"))
@@ -239,7 +239,7 @@ func flagInputs(errs *problems, c *ucli.Context, common config.Common, others bo
 	if len(inputs) == 0 && !stdin && !others {
 		info, err := os.Stdin.Stat()
 		stdin = err == nil && (info.Mode().IsRegular() || info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0)
-		errs.advise(stdin, "nothing to read", "name files or globs, or - for standard input, or another input")
+		errs.advise(stdin, "nothing to read", "give files or globs, - for standard input, or another input such as --syslog")
 	}
 	if stdin {
 		add(config.KindStdin, func(*config.Input) {})
@@ -280,7 +280,7 @@ func nameFiles(errs *problems, inputs []config.Input) {
 			in.Files.Name = fmt.Sprintf("files-%08x", h.Sum32())
 		}
 		first = first && in.Files.Name != ""
-		errs.check(!taken[in.Files.Name], "the inputs of %s: there is another of the same name (%s); give each a name", strings.Join(in.Files.Paths, ", "), in.Files.Name)
+		errs.check(!taken[in.Files.Name], "the input of %s has the same name (%s) as another input; give each its own name", strings.Join(in.Files.Paths, ", "), in.Files.Name)
 		taken[in.Files.Name] = true
 	}
 }

@@ -82,7 +82,7 @@ func bufferDirs(ctx context.Context, given string) ([]string, error) {
 		}
 	}
 	if len(dirs) == 0 {
-		return nil, &cli.Error{Status: cli.NoMatch, Err: hint.Wrap(fmt.Errorf("no buffers in %s", all), "give --buffer-dir if yours is elsewhere")}
+		return nil, &cli.Error{Status: cli.NoMatch, Err: hint.Wrap(fmt.Errorf("no buffers in %s", all), "give --buffer-dir if the buffer is elsewhere")}
 	}
 	return dirs, nil
 }
@@ -116,7 +116,7 @@ type bufferStatus struct {
 func readStatus(ctx context.Context, dir string) (bufferStatus, error) {
 	s, err := buffer.Inspect(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return bufferStatus{}, hint.Wrap(fmt.Errorf("no buffer in %s", dir), "--buffer-dir is the directory of one buffer; without it all in the state directory are taken")
+		return bufferStatus{}, hint.Wrap(fmt.Errorf("no buffer in %s", dir), "give the directory of one buffer with --buffer-dir, or omit it for all in the state directory")
 	}
 	if err != nil {
 		return bufferStatus{}, err

@@ -27,7 +27,7 @@ func readStores(errs *problems, c *ucli.Context, file *config.Config, inputs []c
 			continue
 		}
 		other, given := names.Own[in.Service]
-		errs.check(!given || slices.Equal(other, in.Stores), "the input in line %d: another input stores %s elsewhere; a service has one store, or one list of them", in.Line, in.Service)
+		errs.check(!given || slices.Equal(other, in.Stores), "the input in line %d: another input ships service %s to another store; a service has one store, or one list of stores", in.Line, in.Service)
 		names.Own[in.Service] = in.Stores
 	}
 	if len(names.All) > 0 {

@@ -136,7 +136,7 @@ func connectTap(ctx context.Context, dir string) (*tap.Client, error) {
 		client, err := tap.Connect(ctx, dir)
 		switch {
 		case isNone(err):
-			return nil, &cli.Error{Status: cli.NoMatch, Err: hint.Wrap(fmt.Errorf("no shipper runs with the buffer %s", dir), "shipper status shows the buffers that are in use")}
+			return nil, &cli.Error{Status: cli.NoMatch, Err: hint.Wrap(fmt.Errorf("no running shipper has the buffer %s", dir), "shipper status shows the buffers that are in use")}
 		case err != nil:
 			return nil, fmt.Errorf("cannot tap the shipper of %s: %w", dir, err)
 		}
@@ -172,7 +172,7 @@ func connectTap(ctx context.Context, dir string) (*tap.Client, error) {
 	case last != nil:
 		return nil, last
 	}
-	return nil, &cli.Error{Status: cli.NoMatch, Err: hint.Wrap(errors.New("no shipper runs with a buffer in the state directory"), "give --buffer-dir if it is elsewhere")}
+	return nil, &cli.Error{Status: cli.NoMatch, Err: hint.Wrap(errors.New("no running shipper has its buffer in the state directory"), "give --buffer-dir if the buffer is elsewhere")}
 }
 
 // isNone reports whether the error of a connection is that no shipper runs: one that was killed leaves its socket.
@@ -198,7 +198,7 @@ func (t *tapping) run(ctx context.Context, client *tap.Client) error {
 			break
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			fmt.Fprintln(t.notes, "shipper: the connection ended before the last records came: the tapped shipper was killed, or this command read too slowly")
+			fmt.Fprintln(t.notes, "shipper: the connection ended before the last records arrived: the tapped shipper was killed, or this command read too slowly")
 			break
 		}
 		if err != nil {

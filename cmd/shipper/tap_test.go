@@ -176,7 +176,7 @@ func TestTapKilled(t *testing.T) {
 	if err := run.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	tapped.until(t, "shipper: the connection ended before the last records came")
+	tapped.until(t, "shipper: the connection ended before the last records arrived")
 	tapped.wait(t, 0)
 	run.wait(t, -1)
 	if _, err := os.Stat(filepath.Join(dir, "b", tap.Socket)); err != nil {
@@ -184,7 +184,7 @@ func TestTapKilled(t *testing.T) {
 	}
 	for _, buffer := range []string{"b", "nonsense"} {
 		none := startIn(t, dir, "tap", "--buffer-dir", buffer)
-		none.until(t, "shipper: no shipper runs with the buffer "+buffer)
+		none.until(t, "shipper: no running shipper has the buffer "+buffer)
 		none.wait(t, 1)
 	}
 	state := filepath.Join(dir, "logstow", "web")
@@ -192,6 +192,6 @@ func TestTapKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	none := startIn(t, dir, "tap")
-	none.until(t, "shipper: no shipper runs with a buffer in the state directory")
+	none.until(t, "shipper: no running shipper has its buffer in the state directory")
 	none.wait(t, 1)
 }

@@ -182,7 +182,7 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bo
 	}
 	fmt.Fprintln(c.App.ErrWriter, summary(report, repair))
 	if report.Services == 0 && len(o.Services) > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "%s: nothing is stored of service %s in this range\n", report.Store, strings.Join(o.Services, " or "))
+		fmt.Fprintf(c.App.ErrWriter, "%s: no segments of service %s in this range\n", report.Store, strings.Join(o.Services, " or "))
 	}
 	if err := report.Err(); err != nil {
 		return err
@@ -206,7 +206,7 @@ func summary(report audit.Report, repaired bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d segments and %d index entities of %d services", report.Store, report.Blobs, report.Entities, report.Services)
 	if report.Foreign > 0 {
-		fmt.Fprintf(&b, ", and %d blobs that are no segments", report.Foreign)
+		fmt.Fprintf(&b, ", and %d blobs that are not segments", report.Foreign)
 	}
 	fmt.Fprintf(&b, "; %d differences", report.Differences)
 	if repaired {

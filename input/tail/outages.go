@@ -13,7 +13,7 @@ func (o *outages) note(about string, err error) {
 	switch {
 	case err != nil && !o.failing[about]:
 		o.failing[about] = true
-		o.log.Warn("cannot read, retrying", "file", about, "error", explain(err))
+		o.log.Warn("cannot read file, retrying", "file", about, "error", explain(err))
 	case err == nil && o.failing[about]:
 		delete(o.failing, about)
 		o.log.Info("readable again", "file", about)

@@ -81,7 +81,7 @@ func (p *pattern) find(dirs func(string)) ([]*candidate, []error) {
 			return nil, []error{explain(err)}
 		}
 		if info.IsDir() {
-			return nil, []error{fmt.Errorf("%s is a directory: name its files, for example %s", p.text, filepath.Join(p.text, "**", "*.log"))}
+			return nil, []error{fmt.Errorf("%s is a directory: give its files, for example %s", p.text, filepath.Join(p.text, "**", "*.log"))}
 		}
 		return []*candidate{{entry: newEntry(p.absolute, info), source: filepath.Base(p.text), configuredPath: p.text}}, nil
 	}
@@ -162,13 +162,17 @@ func absolute(path string) string {
 	return path // the working directory was deleted
 }
 
-// explain adds a hint to an error of the file system.
+// explain names the file in an error of the file system, and adds a hint.
 func explain(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = fmt.Errorf("cannot read %s: %w", p.Path, p.Err)
+	}
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return hint.Wrap(err, "let the user who runs shipper read it")
+		return hint.Wrap(err, "give the user that runs shipper read access")
 	case errors.Is(err, fs.ErrNotExist):
-		return hint.Wrap(err, "check its name")
+		return hint.Wrap(err, "check the name of the file")
 	}
 	return err
 }

@@ -134,7 +134,7 @@ func (t *tracker) openCandidate(c *candidate) (renamed bool, err error) {
 	renamed, e.path = e.id != c.id, c.path
 	if c.content, c.entry = f, e; renamed && t.opts.Once {
 		err = fmt.Errorf("cannot read %s: it was replaced by another file", c.path)
-		err = hint.Wrap(err, "run again, and let a pattern match the renamed file")
+		err = hint.Wrap(err, "run again with a pattern that matches the renamed file")
 	}
 	return renamed, err
 }
