@@ -22,7 +22,7 @@ import (
 	"logstow/input"
 	"logstow/input/multiline"
 	"logstow/internal/decompress"
-	"logstow/query/fetch"
+	"logstow/internal/tempfile"
 	"logstow/record"
 	"logstow/record/recognize"
 	"logstow/store"
@@ -56,7 +56,7 @@ type Store struct {
 
 // New makes an empty store. Close must be called.
 func New(opts Options) (*Store, error) {
-	file, err := fetch.CreateTemp(opts.TempDir)
+	file, err := tempfile.Create(opts.TempDir)
 	if err != nil {
 		return nil, err
 	}

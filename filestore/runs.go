@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
-	"logstow/query/fetch"
+	"logstow/internal/tempfile"
 	"logstow/record"
 )
 
@@ -44,7 +44,7 @@ func newRuns(file *os.File, tempDir string, limit int) *runs {
 
 // close removes the temporary files.
 func (r *runs) close() error {
-	return errors.Join(fetch.RemoveTemp(r.segments.file), r.spilled.close())
+	return errors.Join(tempfile.Remove(r.segments.file), r.spilled.close())
 }
 
 // add adds a record to the run, copying it.

@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"logstow/query/fetch"
+	"logstow/internal/tempfile"
 	"logstow/record"
 )
 
@@ -47,7 +47,7 @@ func (s *spillFile) number(source string) uint32 {
 // write appends a run.
 func (s *spillFile) write(records []record.Record) (err error) {
 	if s.file == nil {
-		if s.file, err = fetch.CreateTemp(s.dir); err != nil {
+		if s.file, err = tempfile.Create(s.dir); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func (s *spillFile) close() error {
 	if s.file == nil {
 		return nil
 	}
-	return fetch.RemoveTemp(s.file)
+	return tempfile.Remove(s.file)
 }
 
 // spillRun reads a run back.

@@ -1,12 +1,11 @@
 package fetch
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"sync"
 
-	"logstow/internal/hint"
+	"logstow/internal/tempfile"
 )
 
 // scratchMemory is the maximum number of bytes that scratchBlocks keeps in memory.
@@ -32,7 +31,7 @@ func (h *scratchBlocks) add(data []byte) (off int64, err error) {
 	case h.file == nil && h.size+int64(len(data)) <= scratchMemory:
 		h.memory = append(h.memory, data...)
 	case h.file == nil:
-		if h.file, err = CreateTemp(h.dir); err == nil {
+		if h.file, err = tempfile.Create(h.dir); err == nil {
 			_, err = h.file.WriteAt(h.memory, 0)
 			h.memory = nil
 		}
@@ -73,28 +72,7 @@ func (h *scratchBlocks) release() error {
 	if h.file == nil {
 		return nil
 	}
-	err := RemoveTemp(h.file)
+	err := tempfile.Remove(h.file)
 	h.file = nil
-	return err
-}
-
-// CreateTemp makes a temporary file in dir and removes its name, if the system allows it, so that the file does not outlive
-// the process. Close it with [RemoveTemp].
-func CreateTemp(dir string) (*os.File, error) {
-	file, err := os.CreateTemp(dir, "logq-*")
-	if err != nil {
-		return nil, hint.Wrap(fmt.Errorf("cannot create temporary file: %w", err), "TMPDIR names the directory")
-	}
-	// If the system cannot remove an open file, RemoveTemp does.
-	_ = os.Remove(file.Name())
-	return file, nil
-}
-
-// RemoveTemp closes a temporary file, and removes it if CreateTemp could not.
-func RemoveTemp(file *os.File) error {
-	err := file.Close()
-	if removeErr := os.Remove(file.Name()); !errors.Is(removeErr, os.ErrNotExist) {
-		err = errors.Join(err, removeErr)
-	}
 	return err
 }

@@ -8,8 +8,9 @@ import (
 	"io"
 	"os"
 
-	"logstow/query/fetch"
 	"logstow/query/source"
+
+	"logstow/internal/tempfile"
 )
 
 const (
@@ -80,7 +81,7 @@ func (s *spillFile) open() (err error) {
 	if s.file != nil {
 		return nil
 	}
-	s.file, err = fetch.CreateTemp(s.dir)
+	s.file, err = tempfile.Create(s.dir)
 	return err
 }
 
@@ -88,7 +89,7 @@ func (s *spillFile) close() error {
 	if s.file == nil {
 		return nil
 	}
-	return fetch.RemoveTemp(s.file)
+	return tempfile.Remove(s.file)
 }
 
 // runCursor reads a run back.

@@ -8,8 +8,7 @@ import (
 // ErrEncoding is the error of bytes that do not encode a number or a sum.
 var ErrEncoding = errors.New("invalid encoding of a number")
 
-// wideMark is the first byte of a number that does not fit 64 bits; that of another one is its
-// exponent plus expBias.
+// The first byte of an encoded number is its exponent plus expBias, or wideMark if it is not of the short form.
 const (
 	wideMark = 0xff
 	expBias  = 100
@@ -20,7 +19,7 @@ const (
 //	short   exponent + 100 (1 byte, 0 to 254) | coefficient (varint)
 //	other   0xff | exponent (varint) | sign (1 byte: 0 or 1) | number of digits (uvarint) | digits
 //
-// A number of up to 64 bits with an exponent beyond one byte is of the other form.
+// The other form is for coefficients that do not fit 64 bits, and for exponents that do not fit one byte.
 func (n Number) Encode(dst []byte) []byte {
 	if exp := int(n.exp) + expBias; n.digits == nil && exp >= 0 && exp < wideMark {
 		dst = append(dst, byte(exp))
@@ -37,7 +36,7 @@ func (n Number) Encode(dst []byte) []byte {
 	return append(dst, text...)
 }
 
-// Decode reads a number that src starts with, and returns the rest.
+// Decode reads a number at the start of src, and returns the rest. The number refers to src.
 func Decode(src []byte) (n Number, rest []byte, err error) {
 	if len(src) == 0 {
 		return Number{}, nil, ErrEncoding

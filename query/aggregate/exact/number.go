@@ -1,5 +1,5 @@
-// Package exact computes with decimal numbers as logs have them, without rounding: comparison,
-// sums, sums of squares and buckets. Results are rounded once, at the end.
+// Package exact computes with decimal numbers without rounding: comparison, sums, sums of squares and buckets. Results are
+// rounded once, at the end.
 package exact
 
 import (
@@ -13,31 +13,29 @@ import (
 )
 
 const (
-	// MaxPoint is the exponent of ten that every number is below, and that every number but zero
-	// reaches with a minus sign: 1e-300 ≤ |x| < 1e300.
+	// MaxPoint limits the magnitude of numbers other than 0: 1e-300 ≤ |x| < 1e300.
 	MaxPoint = 300
 	// MaxFraction is the maximum number of decimal places.
 	MaxFraction = 400
 )
 
-// Number is a decimal number, in the one form of its value: two Numbers of the same value are
-// alike. It is valid as long as the text that it was made of.
+// Number is a decimal number in canonical form: equal numbers have equal fields. It may refer to the text that it was parsed
+// from; see Clone.
 type Number struct {
-	// coef times ten to the power of exp is the number, if digits is nil. coef has no zeros at its
-	// end unless exp is 0; exp is greater than 0 only if the number does not fit coef otherwise.
+	// If digits is nil, the number is coef·10^exp. coef has no trailing zeros unless exp is 0; exp is greater than 0 only
+	// if the number does not fit coef otherwise.
 	coef int64
 	exp  int32
-	// digits are those of a number that does not fit coef, without zeros at either end; it is
-	// that whole number times ten to the power of exp.
+	// Otherwise the number does not fit coef, and is digits·10^exp with a sign. digits have no zeros at either end.
 	negative bool
 	digits   []byte
 }
 
-// maxDigits is the number of digits that fit 64 bits with a sign, whatever they are.
+// maxDigits is the maximum number of decimal digits that always fit int64.
 const maxDigits = 18
 
-// Parse reads a number in the grammar of [field.ParseDecimal]. It is not ok for other text, and
-// for numbers beyond MaxPoint and MaxFraction.
+// Parse parses a number in the syntax of [field.ParseDecimal]. It is not ok for other text, and for numbers beyond MaxPoint
+// or MaxFraction.
 func Parse(text []byte) (n Number, ok bool) {
 	if coef, exp, ok := parseShort(text); ok {
 		return narrow(coef, exp), true
@@ -51,7 +49,7 @@ func Parse(text []byte) (n Number, ok bool) {
 	}
 	var exp int64
 	if e := bytes.IndexAny(text, "eE"); e >= 0 {
-		exp, _ = strconv.ParseInt(string(text[e+1:]), 10, 64) // ParseDecimal saw that it fits
+		exp, _ = strconv.ParseInt(string(text[e+1:]), 10, 64) // ParseDecimal has checked that it fits
 		text = text[:e]
 	}
 	integer, fraction, _ := bytes.Cut(text, []byte("."))
@@ -60,7 +58,7 @@ func Parse(text []byte) (n Number, ok bool) {
 	return normal(negative, append(append(digits, integer...), fraction...), exp)
 }
 
-// FromInt is a whole number.
+// FromInt converts an integer.
 func FromInt(n int64) Number {
 	if n == math.MinInt64 {
 		return Number{negative: true, digits: []byte("9223372036854775808")}
@@ -68,10 +66,10 @@ func FromInt(n int64) Number {
 	return Number{coef: n}
 }
 
-// FromScaled is coef divided by ten to the power of places; the magnitude of coef is less than 2^63.
+// FromScaled returns coef·10^-places. coef must not be math.MinInt64.
 func FromScaled(coef int64, places int) Number { return narrow(coef, int32(-places)) }
 
-// parseShort reads digits and at most one point, at most maxDigits of them.
+// parseShort parses up to maxDigits characters without an exponent: digits and at most one point.
 func parseShort(text []byte) (coef int64, exp int32, ok bool) {
 	negative := len(text) > 0 && text[0] == '-'
 	if negative {
@@ -104,7 +102,7 @@ func parseShort(text []byte) (coef int64, exp int32, ok bool) {
 	return coef, exp, true
 }
 
-// narrow is the one form of coef times ten to the power of exp.
+// narrow returns the canonical form of coef·10^exp, for exp up to 0.
 func narrow(coef int64, exp int32) Number {
 	if coef == 0 {
 		return Number{}
@@ -116,7 +114,7 @@ func narrow(coef int64, exp int32) Number {
 	return Number{coef: coef, exp: exp}
 }
 
-// normal is the one form of digits times ten to the power of exp, if it is in range.
+// normal returns the canonical form of digits·10^exp; not ok if it is out of range.
 func normal(negative bool, digits []byte, exp int64) (n Number, ok bool) {
 	digits = bytes.TrimLeft(digits, "0")
 	trimmed := bytes.TrimRight(digits, "0")
@@ -131,7 +129,7 @@ func normal(negative bool, digits []byte, exp int64) (n Number, ok bool) {
 		n.coef, n.exp = coef, int32(exp)
 		for n.exp > 0 {
 			if n.exp > maxDigits || n.coef > math.MaxInt64/int64(pow10(int(n.exp))) {
-				break // it keeps its exponent
+				break // does not fit without an exponent
 			}
 			n.coef *= int64(pow10(int(n.exp)))
 			n.exp = 0
@@ -144,7 +142,7 @@ func normal(negative bool, digits []byte, exp int64) (n Number, ok bool) {
 	return Number{exp: int32(exp), negative: negative, digits: trimmed}, true
 }
 
-// pow10 is ten to the power of n, at most 19.
+// pow10 returns 10^n, for n up to 19.
 func pow10(n int) uint64 {
 	p := uint64(1)
 	for ; n > 0; n-- {
@@ -153,7 +151,7 @@ func pow10(n int) uint64 {
 	return p
 }
 
-// Clone is a Number that does not depend on the text that it was made of.
+// Clone returns a copy that does not refer to the text that n was parsed from.
 func (n Number) Clone() Number {
 	n.digits = bytes.Clone(n.digits)
 	return n
@@ -170,7 +168,7 @@ func (n Number) Sign() int {
 	return 1
 }
 
-// Int64 is the number if it is whole and fits.
+// Int64 returns the number if it is an integer that fits.
 func (n Number) Int64() (int64, bool) {
 	if n.digits == nil {
 		return n.coef, n.exp == 0
@@ -184,23 +182,23 @@ func (n Number) Int64() (int64, bool) {
 // IsInteger reports whether the number has no fraction.
 func (n Number) IsInteger() bool { return n.exp >= 0 }
 
-// Float is the float64 that is nearest to the number.
+// Float returns the nearest float64.
 func (n Number) Float() float64 {
 	if n.digits == nil && n.exp == 0 {
 		return float64(n.coef)
 	}
-	const exactDigits, exactPower = 1 << 53, 22 // both sides of the division are exact
+	const exactDigits, exactPower = 1 << 53, 22 // float64 has these integers and powers of ten exactly
 	if n.digits == nil && n.exp < 0 && n.exp >= -exactPower && -exactDigits <= n.coef && n.coef <= exactDigits {
 		return float64(n.coef) / math.Pow10(int(-n.exp))
 	}
 	var scratch [64]byte
 	text, exp := n.whole(scratch[:0])
 	text = append(text, 'e')
-	x, _ := strconv.ParseFloat(string(strconv.AppendInt(text, int64(exp), 10)), 64) // it is in range
+	x, _ := strconv.ParseFloat(string(strconv.AppendInt(text, int64(exp), 10)), 64) // always in range
 	return x
 }
 
-// whole appends the digits with their sign, of which ten to the power of exp is the unit.
+// whole appends sign and digits of the integer that is multiplied by 10^exp.
 func (n Number) whole(dst []byte) (text []byte, exp int32) {
 	if n.digits == nil {
 		return strconv.AppendInt(dst, n.coef, 10), n.exp
@@ -211,8 +209,8 @@ func (n Number) whole(dst []byte) (text []byte, exp int32) {
 	return append(dst, n.digits...), n.exp
 }
 
-// Append appends the number in decimal notation: without an exponent if it is whole, or at least a
-// millionth; otherwise as 1.5e-7.
+// Append appends the number in decimal notation. Numbers other than integers are written with an exponent, as 1.5e-7, if
+// their magnitude is less than 0.000001.
 func (n Number) Append(dst []byte) []byte {
 	if n.digits == nil && n.exp == 0 {
 		return strconv.AppendInt(dst, n.coef, 10)
@@ -225,10 +223,10 @@ func (n Number) Append(dst []byte) []byte {
 	return appendDecimal(dst, digits, point)
 }
 
-// minPlain is the exponent of the smallest number that is written without one: 0.000001.
+// minPlain is the point, as in Decimal, of the smallest number that is written without an exponent: 0.000001.
 const minPlain = -5
 
-// appendDecimal appends 0.digits times ten to the power of point.
+// appendDecimal appends 0.digits·10^point.
 func appendDecimal(dst, digits []byte, point int) []byte {
 	switch {
 	case len(digits) == 0:
@@ -250,8 +248,8 @@ func appendDecimal(dst, digits []byte, point int) []byte {
 	return strconv.AppendInt(append(dst, 'e'), int64(point-1), 10)
 }
 
-// Decimal takes the number apart: it is 0.digits times ten to the power of point, digits neither
-// beginning nor ending with a zero; zero has none. They are appended to scratch.
+// Decimal decomposes the number: its magnitude is 0.digits·10^point. digits have no zeros at either end; for 0 there are
+// none. It uses the memory of scratch.
 func (n Number) Decimal(scratch []byte) (negative bool, digits []byte, point int) {
 	if n.Sign() == 0 {
 		return false, scratch[:0], 0
@@ -263,7 +261,7 @@ func (n Number) Decimal(scratch []byte) (negative bool, digits []byte, point int
 	return negative, bytes.TrimRight(text, "0"), len(text) + int(exp)
 }
 
-// Compare is the sign of n - m.
+// Compare returns the sign of n - m.
 func (n Number) Compare(m Number) int {
 	if n.digits == nil && m.digits == nil && n.exp == m.exp {
 		return cmp.Compare(n.coef, m.coef)
@@ -281,7 +279,7 @@ func (n Number) Compare(m Number) int {
 	return larger
 }
 
-// big is the number as coef times ten to the power of exp.
+// big returns the number as coef·10^exp.
 func (n Number) big() (coef *big.Int, exp int32) {
 	if n.digits == nil {
 		return big.NewInt(n.coef), n.exp
@@ -293,7 +291,7 @@ func (n Number) big() (coef *big.Int, exp int32) {
 	return coef, n.exp
 }
 
-// fromBig is coef times ten to the power of exp; not ok if that is out of range.
+// fromBig returns coef·10^exp; not ok if it is out of range.
 func fromBig(coef *big.Int, exp int32) (Number, bool) {
 	text := coef.Append(nil, 10)
 	negative := text[0] == '-'

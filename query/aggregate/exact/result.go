@@ -5,7 +5,7 @@ import (
 	"math/big"
 )
 
-// Integer is the sum if it is whole: its digits, with a sign.
+// Integer returns the sum if it is an integer.
 func (s *Sum) Integer() (*big.Int, bool) {
 	n := s.bigInt()
 	if s.scale == 0 {
@@ -15,7 +15,7 @@ func (s *Sum) Integer() (*big.Int, bool) {
 	return quotient, remainder.Sign() == 0
 }
 
-// Int64 is the sum if it is whole and fits.
+// Int64 returns the sum if it is an integer that fits.
 func (s *Sum) Int64() (int64, bool) {
 	if s.wide == nil && s.scale == 0 {
 		return int64(s.lo), int64(s.hi) == int64(s.lo)>>63
@@ -24,13 +24,13 @@ func (s *Sum) Int64() (int64, bool) {
 	return n.Int64(), ok && n.IsInt64()
 }
 
-// Float is the float64 nearest to the sum.
+// Float returns the float64 nearest to the sum.
 func (s *Sum) Float() float64 { return s.Mean(1) }
 
-// maxExactFloat is the greatest whole number up to which float64 has all.
+// maxExactFloat is the greatest integer up to which float64 has all integers.
 const maxExactFloat = 1 << 53
 
-// Mean is the float64 nearest to the sum divided by n.
+// Mean returns the float64 nearest to the sum divided by n.
 func (s *Sum) Mean(n uint64) float64 {
 	if x, ok := s.Int64(); ok && n <= maxExactFloat && -maxExactFloat <= x && x <= maxExactFloat {
 		return float64(x) / float64(n)
@@ -39,7 +39,7 @@ func (s *Sum) Mean(n uint64) float64 {
 	return Ratio(s.bigInt(), divisor.Mul(divisor, new(big.Int).SetUint64(n)))
 }
 
-// Ratio is the float64 nearest to a divided by b.
+// Ratio returns the float64 nearest to a/b.
 func Ratio(a, b *big.Int) float64 {
 	x, _ := new(big.Rat).SetFrac(a, b).Float64()
 	return x
@@ -48,18 +48,17 @@ func Ratio(a, b *big.Int) float64 {
 // rootPrecision is the number of bits with which square roots are computed before they are rounded.
 const rootPrecision = 512
 
-// Deviation is the standard deviation of a population of n numbers with a sum and a sum of squares:
-// the exact one, rounded.
+// Deviation returns the standard deviation of a population of n numbers, by their sum and sum of squares. It is computed
+// exactly and rounded once.
 func Deviation(sum, squares *Sum, n uint64) float64 {
-	// The deviation is sqrt(n·squares - sum²) / n; all is scaled to whole numbers, the scale to an
-	// even one.
+	// The deviation is sqrt(n·squares - sum²) / n. Terms are scaled to integers with an even number of decimal places.
 	scale := max(2*sum.scale, squares.scale+squares.scale&1)
 	count := new(big.Int).SetUint64(n)
 	a := new(big.Int).Mul(count, squares.bigInt())
 	a.Mul(a, bigPow10(scale-squares.scale))
 	b := new(big.Int).Set(sum.bigInt())
 	b.Mul(b, b).Mul(b, bigPow10(scale-2*sum.scale))
-	if a.Cmp(b) <= 0 { // never less
+	if a.Cmp(b) <= 0 { // cannot be less
 		return 0
 	}
 	root := new(big.Float).SetPrec(rootPrecision).SetInt(a.Sub(a, b))
@@ -69,7 +68,8 @@ func Deviation(sum, squares *Sum, n uint64) float64 {
 	return x
 }
 
-// Bucket is the greatest of the numbers 0, ±1·10^k, ±2·10^k and ±5·10^k that is at most n.
+// Bucket returns the greatest of the numbers 0, ±1·10^k, ±2·10^k and ±5·10^k that is at most n. It is not ok if that is out
+// of range.
 func (n Number) Bucket() (Number, bool) {
 	if n.Sign() == 0 {
 		return n, true
@@ -98,7 +98,7 @@ func (n Number) Bucket() (Number, bool) {
 	return fromShort(lead, int64(point-1))
 }
 
-// fromShort is the number coef, of at most two digits, times ten to the power of exp.
+// fromShort returns coef·10^exp, for a coef of at most two digits.
 func fromShort(coef, exp int64) (Number, bool) {
 	if exp <= 0 {
 		n := narrow(coef, int32(exp))
@@ -110,8 +110,8 @@ func fromShort(coef, exp int64) (Number, bool) {
 	return fromBig(big.NewInt(coef), int32(exp))
 }
 
-// Floor is the greatest multiple of width, greater than zero, that is at most n. It is not ok if
-// that is out of range.
+// Floor returns the greatest multiple of width that is at most n; width must be positive. It is not ok if that is out of
+// range.
 func (n Number) Floor(width Number) (Number, bool) {
 	if n.digits == nil && width.digits == nil && n.exp <= 0 && width.exp <= 0 {
 		exp := min(n.exp, width.exp)
@@ -136,7 +136,7 @@ func (n Number) Floor(width Number) (Number, bool) {
 	return fromBig(a, exp)
 }
 
-// rescale is coef times ten to the power of n, if that fits.
+// rescale returns coef·10^n, if it fits.
 func rescale(coef int64, n int32) (int64, bool) {
 	if n == 0 {
 		return coef, true

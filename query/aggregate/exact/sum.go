@@ -7,10 +7,10 @@ import (
 	"math/bits"
 )
 
-// Sum is an exact sum of Numbers; its zero value is 0. Copies share what they refer to: use only one.
+// Sum is an exact sum of Numbers. The zero value is 0. Copies may share memory: after copying, modify only one of them.
 type Sum struct {
-	// hi and lo are a whole number of 128 bits in two's complement, scale its number of decimal
-	// places; if wide is set, it has the number in their place.
+	// hi and lo are an integer of 128 bits in two's complement, scale is its number of decimal places. If wide is set, it
+	// has the integer instead.
 	hi, lo uint64
 	scale  int32
 	wide   *big.Int
@@ -19,16 +19,16 @@ type Sum struct {
 // SumWords is the number of 64-bit words of [Sum.Words].
 const SumWords = 3
 
-// Words are the sum as words, if it is not Wide.
+// Words returns the sum as words. The sum must not be Wide.
 func (s *Sum) Words() (w [SumWords]uint64) { return [SumWords]uint64{s.hi, s.lo, uint64(s.scale)} }
 
-// FromWords is the sum of which w are the words.
+// FromWords returns the sum with these [Sum.Words].
 func FromWords(hi, lo, scale uint64) Sum { return Sum{hi: hi, lo: lo, scale: int32(scale)} }
 
-// Wide reports whether the sum needs more than 128 bits, and therefore memory of its own.
+// Wide reports whether the sum needs more than 128 bits, which are allocated separately.
 func (s *Sum) Wide() bool { return s.wide != nil }
 
-// WideSize is about the maximum memory of a Wide sum in bytes.
+// WideSize is the approximate maximum memory of a Wide sum in bytes.
 const WideSize = 512
 
 // Add adds a number.
@@ -63,7 +63,8 @@ func (n Number) magnitude() (negative bool, magnitude uint64) {
 	return false, uint64(n.coef)
 }
 
-// addShort adds a number of 128 bits times ten to the power of exp, if the sum stays that short.
+// addShort adds an integer of 128 bits times 10^exp, and reports whether the sum still fits 128 bits; otherwise its value does
+// not change.
 func (s *Sum) addShort(negative bool, hi, lo uint64, exp int32) bool {
 	if -exp > s.scale {
 		down, sumHi, sumLo := absolute(s.hi, s.lo)
@@ -81,7 +82,7 @@ func (s *Sum) addShort(negative bool, hi, lo uint64, exp int32) bool {
 	hi, lo = sign(negative, hi, lo)
 	sumLo, carry := bits.Add64(s.lo, lo, 0)
 	sumHi, _ := bits.Add64(s.hi, hi, carry)
-	if int64(s.hi^sumHi)&int64(hi^sumHi) < 0 { // both have the other sign than the sum
+	if int64(s.hi^sumHi)&int64(hi^sumHi) < 0 { // overflow: both terms have another sign than the sum
 		return false
 	}
 	s.hi, s.lo = sumHi, sumLo
@@ -96,7 +97,7 @@ func absolute(hi, lo uint64) (negative bool, ahi, alo uint64) {
 	return true, hi, lo
 }
 
-// sign is the number with a minus sign if negative is set.
+// sign negates an integer of 128 bits if negative is set.
 func sign(negative bool, hi, lo uint64) (shi, slo uint64) {
 	if !negative {
 		return hi, lo
@@ -105,7 +106,7 @@ func sign(negative bool, hi, lo uint64) (shi, slo uint64) {
 	return ^hi + carry, lo
 }
 
-// multiply is the number times ten to the power of n, if that has at most 127 bits.
+// multiply returns an integer times 10^n; not ok if the result has more than 127 bits.
 func multiply(hi, lo uint64, n int32) (mhi, mlo uint64, ok bool) {
 	if n == 0 || hi|lo == 0 {
 		return hi, lo, hi <= math.MaxInt64
@@ -120,7 +121,7 @@ func multiply(hi, lo uint64, n int32) (mhi, mlo uint64, ok bool) {
 	return mhi, mlo, over == 0 && carry == 0 && mhi <= math.MaxInt64
 }
 
-// addBig adds coef times ten to the power of exp, and makes the sum Wide. It changes coef.
+// addBig adds coef·10^exp, and makes the sum Wide. It modifies coef.
 func (s *Sum) addBig(coef *big.Int, exp int32) {
 	s.wide = s.bigInt()
 	if -exp > s.scale {
@@ -133,7 +134,7 @@ func (s *Sum) addBig(coef *big.Int, exp int32) {
 	s.wide.Add(s.wide, coef)
 }
 
-// bigInt is the sum as a whole number of 10^-scale.
+// bigInt returns the sum as an integer, in units of 10^-scale.
 func (s *Sum) bigInt() *big.Int {
 	if s.wide != nil {
 		return s.wide
@@ -160,8 +161,8 @@ func (s *Sum) Merge(o *Sum) {
 	s.addBig(new(big.Int).Set(o.bigInt()), -o.scale)
 }
 
-// Encode appends the sum: its scale (uvarint), its sign (1 byte: 0 or 1), and its magnitude as a
-// whole number of 10^-scale: number of bytes (uvarint), bytes, the most significant first.
+// Encode appends the sum: its scale (uvarint), its sign (1 byte: 0 or 1), and its magnitude in units of 10^-scale: the number
+// of bytes (uvarint) and the bytes in big-endian order.
 func (s *Sum) Encode(dst []byte) []byte {
 	var magnitude []byte
 	var scratch [16]byte
@@ -192,11 +193,11 @@ func (s *Sum) Encode(dst []byte) []byte {
 const (
 	// maxScale is the scale of the square of a number of MaxFraction decimal places.
 	maxScale = 2 * MaxFraction
-	// maxMagnitude is the number of bytes of 2^64 squares of the greatest number, with maxScale.
+	// maxMagnitude is the maximum number of bytes of the magnitude: that of 2^64 squares of the greatest number with maxScale.
 	maxMagnitude = (2*MaxPoint+maxScale)*10/3/8 + 9
 )
 
-// DecodeSum reads a sum that src starts with, and returns the rest.
+// DecodeSum reads a sum at the start of src, and returns the rest.
 func DecodeSum(src []byte) (s Sum, rest []byte, err error) {
 	scale, width := binary.Uvarint(src)
 	if width <= 0 || scale > maxScale || len(src) <= width || src[width] > 1 {

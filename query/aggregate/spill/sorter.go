@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Runs are sorted runs that stay few: when there are too many, they are merged.
+// Runs is a list of sorted runs. When there are too many, it merges them into one.
 type Runs struct {
 	dir  string
 	runs []*Run
@@ -71,7 +71,7 @@ func Each(c Cursor, f func(key, payload []byte) error) error {
 	}
 }
 
-// Cursors read every run from its start.
+// Cursors returns a cursor at the start of each run.
 func (r *Runs) Cursors() []Cursor {
 	var cursors []Cursor
 	for _, run := range r.runs {
@@ -90,23 +90,23 @@ func (r *Runs) Close() error {
 	return errors.Join(errs...)
 }
 
-// Sorter sorts records of different keys. It is for one goroutine.
+// Sorter sorts records with distinct keys. Not safe for concurrent use.
 type Sorter struct {
 	runs  *Runs
 	limit int // number of records to keep, 0 for all
-	// memory is the number of bytes that buffer and records may take.
+	// memory is the maximum size of buffer and records in bytes.
 	memory  int64
 	buffer  []byte
 	records []extent
 }
 
-// extent is where a record is in the buffer.
+// extent has the offsets of a record in the buffer.
 type extent struct{ key, payload, end int }
 
 const extentSize = 24
 
-// NewSorter makes a Sorter that takes about memory bytes, and spills to dir. It keeps the first
-// limit records, all if that is 0.
+// NewSorter makes a Sorter that uses about memory bytes and spills to temporary files in dir. It keeps only the first limit
+// records, or all if limit is 0.
 func NewSorter(dir string, memory int64, limit int) *Sorter {
 	return &Sorter{runs: NewRuns(dir), limit: limit, memory: memory}
 }
@@ -126,7 +126,7 @@ func (s *Sorter) Put(key, payload []byte) error {
 	return nil
 }
 
-// grow makes room in the buffer, not beyond the memory that is allowed: append would.
+// grow makes space for n bytes in the buffer. Unlike append, it does not exceed the memory limit if it can avoid it.
 func (s *Sorter) grow(n int) {
 	if len(s.buffer)+n <= cap(s.buffer) {
 		return
@@ -144,7 +144,7 @@ func (s *Sorter) makeSpace() error {
 	return s.spill()
 }
 
-// truncate keeps the first records alone.
+// truncate drops all but the first limit records.
 func (s *Sorter) truncate() {
 	s.sort()
 	s.records = s.records[:min(len(s.records), s.limit)]
@@ -190,10 +190,10 @@ func (s *Sorter) Sorted() (Cursor, error) {
 	return &limited{merged, s.limit}, nil
 }
 
-// Dir is that of NewSorter.
+// Dir returns the argument of NewSorter.
 func (s *Sorter) Dir() string { return s.runs.dir }
 
-// Memory is that of NewSorter.
+// Memory returns the argument of NewSorter.
 func (s *Sorter) Memory() int64 { return s.memory }
 
 // Close removes the runs.

@@ -1,5 +1,5 @@
-// Package spill sorts records of bytes that may not fit in memory: by sorted runs in temporary
-// files that are merged. Records are a key and a payload; keys sort bytewise.
+// Package spill sorts records that may not fit in memory, by merging sorted runs in temporary files. A record is a key and a
+// payload; keys sort bytewise.
 package spill
 
 import (
@@ -12,6 +12,7 @@ import (
 	"os"
 
 	"logstow/internal/hint"
+	"logstow/internal/tempfile"
 )
 
 // Cursor reads records in the order of their keys.
@@ -23,7 +24,7 @@ type Cursor interface {
 }
 
 const (
-	// maxRecord is the maximum size of a key and of a payload; larger ones were not written.
+	// maxRecord is the maximum size of a key and of a payload; a larger one is corrupt.
 	maxRecord = 1 << 30
 	// writeBuffer and readBuffer are the buffers of a run that is written and read.
 	writeBuffer = 128 << 10
@@ -36,14 +37,13 @@ type Run struct {
 	file *os.File
 }
 
-// Write makes a run in dir (the system's temporary directory if empty) of what put is called with:
-// keys must not decrease.
+// Write makes a run in dir, or the system's directory if dir is empty, from the records that fill passes to put. Keys must not
+// decrease.
 func Write(dir string, fill func(put func(key, payload []byte) error) error) (*Run, error) {
-	file, err := os.CreateTemp(dir, "logq-*")
+	file, err := tempfile.Create(dir)
 	if err != nil {
-		return nil, hint.Wrap(fmt.Errorf("cannot create temporary file: %w", err), "TMPDIR names the directory")
+		return nil, err
 	}
-	_ = os.Remove(file.Name()) // Close does it on systems that cannot remove an open file
 	r := &Run{file: file}
 	w := bufio.NewWriterSize(file, writeBuffer)
 	e := encoder{w: w}
@@ -60,26 +60,18 @@ func Write(dir string, fill func(put func(key, payload []byte) error) error) (*R
 }
 
 // Close removes the run.
-func (r *Run) Close() error {
-	err := r.file.Close()
-	if removeErr := os.Remove(r.file.Name()); removeErr != nil && !errors.Is(removeErr, os.ErrNotExist) {
-		err = errors.Join(err, removeErr)
-	}
-	return err
-}
+func (r *Run) Close() error { return tempfile.Remove(r.file) }
 
 // Cursor reads the run from its start. Closing it does not close the run.
 func (r *Run) Cursor() Cursor {
 	return newDecoder(io.NewSectionReader(r.file, 0, 1<<62))
 }
 
-// encoder writes a run: records one after the other, each
+// encoder writes a run. Each record is
 //
-//	number of bytes that the key shares with the previous one's start (uvarint)
-//	number of the other bytes of the key (uvarint) | number of bytes of the payload (uvarint)
-//	the other bytes of the key | payload
-//
-// to the end of the file.
+//	length of the common prefix with the previous key (uvarint)
+//	length of the rest of the key (uvarint) | length of the payload (uvarint)
+//	rest of the key | payload
 type encoder struct {
 	w    *bufio.Writer
 	last []byte
@@ -171,8 +163,8 @@ func readError(err error) error {
 	return fmt.Errorf("cannot read temporary file: %w", err)
 }
 
-// Merge reads several cursors as one; of equal keys, those of the first cursor come first. It
-// closes them.
+// Merge reads several cursors as one. Equal keys come in the order of the cursors. The result owns the cursors: closing it, or
+// an error of Merge, closes them.
 func Merge(cursors []Cursor) (Cursor, error) {
 	m := &merger{}
 	for i, c := range cursors {
@@ -186,7 +178,7 @@ func Merge(cursors []Cursor) (Cursor, error) {
 	return m, nil
 }
 
-// head is a cursor with the record that it is at.
+// head is a cursor with its current record.
 type head struct {
 	Cursor
 	number       int
@@ -200,11 +192,11 @@ func (h *head) less(o *head) bool {
 	return h.number < o.number
 }
 
-// merger has the cursors in a heap.
+// merger merges cursors with a binary heap.
 type merger struct {
 	all     []*head
 	heap    []*head
-	started bool // the first of the heap was returned
+	started bool // Next has returned the record of heap[0]
 }
 
 func (m *merger) Close() error {
@@ -216,7 +208,7 @@ func (m *merger) Close() error {
 	return errors.Join(errs...)
 }
 
-// push puts a cursor that is not in the heap at its next record into it.
+// push advances a cursor and adds it to the heap, unless it has ended.
 func (m *merger) push(h *head) (err error) {
 	if h.key, h.payload, err = h.Next(); err != nil {
 		if errors.Is(err, io.EOF) {
@@ -256,7 +248,7 @@ func (m *merger) Next() (key, payload []byte, err error) {
 	return m.heap[0].key, m.heap[0].payload, nil
 }
 
-// down puts the first of the heap where it belongs.
+// down restores the heap after its first cursor has changed.
 func (m *merger) down() {
 	for i := 0; ; {
 		least := i
