@@ -11,6 +11,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/columns"
 	"logstow/internal/crashpoint"
+	"logstow/internal/tempfile"
 	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
@@ -24,7 +25,7 @@ type built struct {
 	size int64
 }
 
-func (b *built) close() error { return b.file.Close() }
+func (b *built) close() error { return tempfile.Remove(b.file) }
 
 // read reads from the file.
 func (b *built) read(_ context.Context, off, n int64) ([]byte, error) {
@@ -45,21 +46,20 @@ type builder struct {
 	budget     int64
 }
 
-// build merges the inputs of a generation into a file and checks it: decoded again, it
-// has the records of each input as they were read, in output order. What is wrong with an input is
-// an [*inputError]; one that is gone is [store.ErrNotFound].
+// build merges the inputs of a generation into a file, decodes the file and checks that it has the records of each input, in
+// output order. A damaged input is an [*inputError], a missing one [store.ErrNotFound].
 func (b *builder) build(ctx context.Context, g Generation) (out *built, err error) {
-	m := newMerge(ctx, b.blobs, g.Inputs, b.tempDir, b.budget)
-	defer func() { err = errors.Join(err, m.close()) }()
-	file, err := temporary(b.tempDir)
+	file, err := tempfile.Create(b.tempDir)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			out, err = nil, errors.Join(err, file.Close())
+			out, err = nil, errors.Join(err, tempfile.Remove(file))
 		}
 	}()
+	m := newMerge(ctx, b.blobs, g.Inputs, b.tempDir, b.budget)
+	defer func() { err = errors.Join(err, m.close()) }()
 	buffered := bufio.NewWriterSize(file, writeBuffer)
 	w := segment.NewWriter(buffered, segment.Options{
 		Service: g.Name.Service, Instance: blobnaming.OutputInstance, Class: g.Inputs[0].Meta.Class, Parse: g.Inputs[0].Meta.Parse,
@@ -93,9 +93,8 @@ func (b *builder) build(ctx context.Context, g Generation) (out *built, err erro
 	return out, nil
 }
 
-// verifyOutput decodes an output and compares its parts with each other and with its
-// metadata, and the records of each input with the input's counts and sum. origins are those
-// that are expected; nil is any.
+// verifyOutput decodes an output. It compares its parts with each other and with its metadata, and the records of each input
+// with the input's counts and sum. Unless origins is nil, the output must have these inputs.
 func verifyOutput(ctx context.Context, read segment.Range, size int64, meta blobnaming.Metadata, origins []segment.Origin) error {
 	f, err := segment.Verify(ctx, read, size)
 	if err == nil {

@@ -12,26 +12,26 @@ import (
 	"logstow/store"
 )
 
-// The headers of an output's blob: those of every segment's.
+// The headers of an output's blob, as of any segment.
 const (
 	contentType     = "text/plain; charset=utf-8"
 	contentEncoding = "zstd"
 )
 
-// outcome is what became of the creation of an output.
+// outcome is the outcome of creating an output.
 type outcome uint8
 
 const (
-	// unknown: the create may have been applied or not.
+	// unknown: the create may or may not have been applied.
 	unknown outcome = iota
-	// committed: the output is there, made by this create, an earlier one or another compaction.
+	// committed: the output exists, made by this create, an earlier one or another compaction.
 	committed
 	// taken: another output has the name.
 	taken
 )
 
-// judge determines the outcome of a create from its error and the blob that then has the name,
-// if any: after a lost response, the same Batch under the name is success. It is pure.
+// judge determines the outcome of a create by its error and the metadata of the blob that has the name afterwards, nil if
+// there is none. A blob with the same Batch is success: the response to an earlier create was lost.
 func judge(created error, found *blobnaming.Metadata, batch blobnaming.Batch) outcome {
 	switch {
 	case created == nil:
@@ -44,8 +44,8 @@ func judge(created error, found *blobnaming.Metadata, batch blobnaming.Batch) ou
 	return taken
 }
 
-// commit creates an output, on condition that its name is free, until the outcome
-// is known. The name is the lock: of all compactions that make this generation, one succeeds.
+// commit creates an output on condition that its name is free. It retries until the outcome is known. The name is the lock: of
+// all compactions that make this generation, one succeeds.
 func (r *run) commit(ctx context.Context, b *built) (outcome, error) {
 	body, err := b.read(ctx, 0, b.size)
 	if err != nil {
@@ -64,7 +64,7 @@ func (r *run) commit(ctx context.Context, b *built) (outcome, error) {
 				return lookErr
 			}
 			if found == nil {
-				// Gone again: retention deletes it. Nothing is to be made here.
+				// The blob is gone again: retention is deleting the hour.
 				return fmt.Errorf("%s: %w", b.name, ErrGap)
 			}
 		}

@@ -8,22 +8,23 @@ import (
 	"io"
 	"os"
 
+	"logstow/internal/tempfile"
 	"logstow/record"
+	"logstow/segment"
 )
 
-// cursor goes through records that are in output order: the rest of a block, or a run
-// in the temporary file.
+// cursor reads records in output order, from a block in memory or from a run in the temporary file.
 type cursor struct {
-	// line is the current record, of a block of an input.
+	// line is the current record; input and block tell where it comes from.
 	line         record.Line
 	input, block uint32
-	// text is what follows of a block in memory, whole its whole buffer; nil of a run.
+	// text is the rest of a block in memory, whole its whole buffer; nil for a run.
 	text, whole []byte
 	run         *bufio.Reader
 	buffer      []byte // the current record of a run
 }
 
-// before is output order: by time, then by input. Blocks of one input may overlap.
+// before reports whether c is before d in output order: by time, then by input. Blocks of one input may overlap.
 func (c *cursor) before(d *cursor) bool {
 	switch {
 	case c.line.Time != d.line.Time:
@@ -34,7 +35,7 @@ func (c *cursor) before(d *cursor) bool {
 	return c.block < d.block
 }
 
-// next goes to the next record; false is the end.
+// next advances to the next record; it returns false at the end.
 func (c *cursor) next() (bool, error) {
 	if c.run != nil {
 		return c.nextOfRun()
@@ -58,6 +59,9 @@ func (c *cursor) nextOfRun() (bool, error) {
 			return false, fmt.Errorf("cannot read temporary file: %w", err)
 		}
 		head[i] = v
+	}
+	if head[2] > segment.MaxBlockRaw {
+		return false, fmt.Errorf("cannot read temporary file: record of %d bytes", head[2])
 	}
 	c.input, c.block = uint32(head[0]), uint32(head[1])
 	if n := int(head[2]); cap(c.buffer) < n {
@@ -88,7 +92,7 @@ func (h *cursors) push(c *cursor) {
 	}
 }
 
-// advance takes the first record off its cursor; done is the cursor if that was its last.
+// advance advances the first cursor, and removes it if it has ended: done is then this cursor.
 func (h *cursors) advance() (done *cursor, err error) {
 	s := *h
 	more, err := s[0].next()
@@ -129,30 +133,17 @@ const (
 	writeBuffer = 256 << 10
 )
 
-// temporary is a file without a name in a directory: nothing of it is left when the
-// process ends, however that happens.
-func temporary(dir string) (*os.File, error) {
-	f, err := os.CreateTemp(dir, "logstow-compact-*")
-	if err != nil {
-		return nil, fmt.Errorf("cannot create temporary file: %w", err)
-	}
-	if err := os.Remove(f.Name()); err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot create temporary file: %w", err), f.Close())
-	}
-	return f, nil
-}
-
-// runs are sorted runs in a temporary file, which is made when it is needed.
+// runs are sorted runs in one temporary file, which the first run creates.
 type runs struct {
 	dir  string
 	file *os.File
 	size int64
 }
 
-// write merges the records of cursors into a run and is a cursor at its start.
+// write merges the records of cursors into a run and returns a cursor at its start.
 func (r *runs) write(in cursors) (c *cursor, err error) {
 	if r.file == nil {
-		if r.file, err = temporary(r.dir); err != nil {
+		if r.file, err = tempfile.Create(r.dir); err != nil {
 			return nil, err
 		}
 	}
@@ -188,5 +179,5 @@ func (r *runs) close() error {
 	if r.file == nil {
 		return nil
 	}
-	return r.file.Close()
+	return tempfile.Remove(r.file)
 }

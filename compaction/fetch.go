@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// wholeSize is up to which size an input is read in one request; of larger ones the
-	// footer is, and then each block when the merge comes to it.
+	// wholeSize is the maximum size of an input that is read in one request. Of larger inputs the footer is read first,
+	// and each block when the merge needs it.
 	wholeSize = 1 << 20
-	// readsAhead and bytesAhead bound the inputs that are read before the merge comes to them.
+	// readsAhead and bytesAhead limit the number and total size of inputs that are prefetched.
 	readsAhead = 64
 	bytesAhead = 12 << 20
 )
 
-// inputError is an input that cannot be merged: it is damaged, or another program's.
+// inputError is the error of an input that cannot be merged because it is damaged, or not a segment.
 type inputError struct {
 	s   containment.Segment
 	err error
@@ -32,17 +32,17 @@ type inputError struct {
 func (e *inputError) Error() string { return fmt.Sprintf("%s is left out: %v", e.s.Name, e.err) }
 func (e *inputError) Unwrap() error { return e.err }
 
-// blobInput is an input whose footer was read.
+// blobInput is an input whose footer has been read.
 type blobInput struct {
 	containment.Segment
 	footer *segment.Footer
-	// body is the whole blob, or nil.
+	// body is the whole blob, nil if only the footer has been read.
 	body []byte
-	// release gives back what was acquired for body.
+	// release releases the memory acquired for body.
 	release func()
 }
 
-// range of a blob of a store, which is tried again where that may help.
+// rangeOf returns a function that reads ranges of a blob, with retries.
 func rangeOf(b store.BlobReader, name string) segment.Range {
 	return func(ctx context.Context, off, n int64) (data []byte, err error) {
 		err = retry.Do(ctx, func() error {
@@ -53,7 +53,7 @@ func rangeOf(b store.BlobReader, name string) segment.Range {
 	}
 }
 
-// fetcher reads inputs in their order, several at once.
+// fetcher prefetches inputs in parallel and returns them in order.
 type fetcher struct {
 	results chan chan fetched
 	cancel  context.CancelFunc
@@ -65,7 +65,7 @@ type fetched struct {
 	err   error
 }
 
-// fetch starts to read inputs. The caller calls next for each, and then close.
+// fetch starts reading inputs. The caller must call next at most once for each, and then close.
 func fetch(ctx context.Context, b store.BlobReader, inputs []containment.Segment) *fetcher {
 	ctx, cancel := context.WithCancel(ctx)
 	f := &fetcher{results: make(chan chan fetched, readsAhead-1), cancel: cancel}
@@ -98,7 +98,7 @@ func fetch(ctx context.Context, b store.BlobReader, inputs []containment.Segment
 	return f
 }
 
-// next is the next input.
+// next returns the next input.
 func (f *fetcher) next(ctx context.Context) (*blobInput, error) {
 	result, ok := <-f.results
 	if !ok {
@@ -108,15 +108,15 @@ func (f *fetcher) next(ctx context.Context) (*blobInput, error) {
 	return got.input, got.err
 }
 
-// close ends what is under way and waits for it.
+// close cancels reads in flight and waits for their goroutines.
 func (f *fetcher) close() {
 	f.cancel()
-	for range f.results { // so that no goroutine stays blocked on a send
+	for range f.results { // unblocks the sender
 	}
 	f.running.Wait()
 }
 
-// readInput reads an input, whole or its footer. What is wrong with it is an [*inputError].
+// readInput reads an input, or only its footer if it is larger than wholeSize. A damaged input is an [*inputError].
 func readInput(ctx context.Context, b store.BlobReader, s containment.Segment) (*blobInput, error) {
 	in := &blobInput{Segment: s}
 	read := rangeOf(b, s.Name.String())
@@ -141,7 +141,7 @@ func readInput(ctx context.Context, b store.BlobReader, s containment.Segment) (
 	return in, nil
 }
 
-// inputFailed is the error of an input: its own where it is damaged, and otherwise storage's.
+// inputFailed returns the error of reading an input: an [*inputError] if the input is damaged, otherwise one of storage.
 func inputFailed(ctx context.Context, s containment.Segment, err error) error {
 	corrupt := (*segment.CorruptError)(nil)
 	switch {
@@ -153,7 +153,7 @@ func inputFailed(ctx context.Context, s containment.Segment, err error) error {
 	return fmt.Errorf("cannot read %s: %w", s.Name, err)
 }
 
-// bodyRange reads from a blob in memory.
+// bodyRange returns a function that reads ranges of a blob in memory.
 func bodyRange(body []byte) segment.Range {
 	return func(_ context.Context, off, n int64) ([]byte, error) {
 		if off < 0 || n <= 0 || off > int64(len(body)) || n > int64(len(body))-off {

@@ -12,8 +12,8 @@ import (
 	"logstow/store"
 )
 
-// openBytes bounds what the merge holds of inputs in memory: texts of open blocks, and
-// stored blocks that wait. Past it, open blocks go to the temporary file as a sorted run.
+// openBytes is the default memory limit of a merge: texts of open blocks, and stored blocks that wait. If it is exceeded, open
+// blocks are written to the temporary file as a sorted run.
 const openBytes = 48 << 20
 
 // merge yields the records of inputs in output order.
@@ -23,27 +23,27 @@ type merge struct {
 	fetch   *fetcher
 	decoder *segment.Decoder
 	budget  int64
-	// index is by the place in inputs that in the order of origins.
+	// index has for each of inputs its index in origins.
 	index []uint32
-	// origins are in their order, tallies what was read of each.
+	// origins are the inputs in the order of segment.CompareOrigins, tallies count the records read of each.
 	origins []segment.Origin
 	tallies []segment.OriginTally
 
-	opened int // of inputs
-	// waiting are blocks of opened inputs that start later, the first at the end.
+	opened int // number of inputs opened
+	// waiting are the blocks of opened inputs that are not open yet, the last to start first.
 	waiting []waitingBlock
 	open    cursors
 	runs    runs
-	// held is the memory of texts and waiting blocks in bytes, spilled that the file took.
+	// held is the memory of texts and waiting blocks in bytes.
 	held int64
 	free [][]byte // texts for reuse
 }
 
-// waitingBlock is a block that was not decoded yet.
+// waitingBlock is a block that is not decoded yet.
 type waitingBlock struct {
-	at     int // in inputs
+	at     int // index into inputs
 	block  segment.Block
-	stored []byte // nil: read it
+	stored []byte // nil if it has to be read
 }
 
 func newMerge(ctx context.Context, b store.BlobReader, inputs []containment.Segment, tempDir string, budget int64) *merge {
@@ -63,14 +63,14 @@ func newMerge(ctx context.Context, b store.BlobReader, inputs []containment.Segm
 	return m
 }
 
-// close ends what is under way.
+// close ends the merge and releases its resources.
 func (m *merge) close() error {
 	m.fetch.close()
 	return m.runs.close()
 }
 
-// each calls f for every record, with the index of its input in origins. Then it
-// compares what was read with the inputs' metadata, and sets the sums of origins.
+// each calls f for every record in output order, with the index of its input in origins. At the end it compares the records
+// with the inputs' metadata, and sets the sums of origins.
 func (m *merge) each(ctx context.Context, f func(line record.Line, input int) error) error {
 	for {
 		if err := m.openNext(ctx); err != nil {
@@ -99,7 +99,7 @@ func (m *merge) each(ctx context.Context, f func(line record.Line, input int) er
 	return nil
 }
 
-// openNext opens all blocks that may have the next record.
+// openNext opens all blocks that may contain the next record.
 func (m *merge) openNext(ctx context.Context) error {
 	for {
 		start, fromWaiting, ok := m.nextStart()
@@ -120,7 +120,8 @@ func (m *merge) openNext(ctx context.Context) error {
 	}
 }
 
-// nextStart is the time of the earliest record that is not open.
+// nextStart returns the start of the earliest block that is not open, and whether it is in waiting. It is not ok if all are
+// open.
 func (m *merge) nextStart() (start int64, fromWaiting, ok bool) {
 	if n := len(m.waiting); n > 0 {
 		start, fromWaiting, ok = m.waiting[n-1].block.Start, true, true
@@ -131,7 +132,7 @@ func (m *merge) nextStart() (start int64, fromWaiting, ok bool) {
 	return start, fromWaiting, ok
 }
 
-// openInput takes the next input from the fetcher; its blocks wait.
+// openInput takes the next input from the fetcher and adds its blocks to waiting.
 func (m *merge) openInput(ctx context.Context) error {
 	in, err := m.fetch.next(ctx)
 	if err != nil {
@@ -142,11 +143,11 @@ func (m *merge) openInput(ctx context.Context) error {
 	m.opened++
 	for _, b := range in.footer.Blocks {
 		w := waitingBlock{at: at, block: b}
-		// Where memory is short, what waits longer is read again.
+		// If memory is short, later blocks are read again when they are needed.
 		if in.body != nil && (b.Index == 0 || m.held < m.budget/2) {
 			w.stored = in.body[b.Offset : b.Offset+b.Stored : b.Offset+b.Stored]
 			if len(in.footer.Blocks) > 1 {
-				w.stored = slices.Clone(w.stored) // does not keep the others
+				w.stored = slices.Clone(w.stored) // does not retain the other blocks
 			}
 			m.held += b.Stored
 		}
@@ -161,7 +162,7 @@ func (m *merge) openInput(ctx context.Context) error {
 	return nil
 }
 
-// openBlock decodes a block and puts it among the open ones.
+// openBlock decodes a block and opens a cursor on it.
 func (m *merge) openBlock(ctx context.Context, w waitingBlock) error {
 	s := m.inputs[w.at]
 	if w.stored == nil {
@@ -195,7 +196,7 @@ func (m *merge) openBlock(ctx context.Context, w waitingBlock) error {
 	return nil
 }
 
-// tally counts the records of a block, and checks what the merge relies on.
+// tally counts the records of a block, and checks their order and the footer's description of the block.
 func (m *merge) tally(text []byte, input uint32, b segment.Block) error {
 	last := b.Start
 	n := uint64(0)
@@ -218,10 +219,10 @@ func (m *merge) tally(text []byte, input uint32, b segment.Block) error {
 	return nil
 }
 
-// maxFree is how many texts are kept for reuse.
+// maxFree is the maximum number of texts kept for reuse.
 const maxFree = 8
 
-// buffer is an empty text for n bytes, of an ended cursor where there is one of that size.
+// buffer returns an empty text of an ended cursor with a suitable capacity for n bytes, or nil.
 func (m *merge) buffer(n int64) []byte {
 	i := slices.IndexFunc(m.free, func(b []byte) bool { return int64(cap(b)) >= n && int64(cap(b)) <= 2*n })
 	if i < 0 {
@@ -232,7 +233,7 @@ func (m *merge) buffer(n int64) []byte {
 	return text[:0]
 }
 
-// closed reuses what an ended cursor held.
+// closed releases the memory of an ended cursor for reuse; c may be nil.
 func (m *merge) closed(c *cursor) {
 	if c == nil || c.whole == nil {
 		return

@@ -17,37 +17,35 @@ import (
 	"logstow/store"
 )
 
-// Limits bound an output and select the segments that are worth merging.
+// Limits bound an output and decide which segments are worth merging.
 type Limits struct {
-	// Target is the stored size of an output in bytes. A segment larger than half of
-	// it is not merged.
+	// Target is the target size of an output in stored bytes. Segments larger than half of it are not merged.
 	Target int64
-	// Inputs, Blocks and Footer (bytes of footer and list of inputs, estimated) end an output too.
+	// Inputs, Blocks and Footer limit an output too. Footer is the estimated size of footer and list of inputs in bytes.
 	Inputs, Blocks, Footer int
-	// Late is how many segments that were stored after the first output make another; fewer, but more than one, do
-	// when one of them was stored before it, so that it did not fit, or LateAge ago. The first is made of two or more.
+	// The first output is made of two or more segments. A later one is made of at least Late segments; of two or more if
+	// one of them was stored before the first output, because it did not fit, or at least LateAge ago.
 	Late    int
 	LateAge time.Duration
 }
 
-// DefaultLimits are those of shipper compact.
+// DefaultLimits returns the limits of shipper compact.
 func DefaultLimits() Limits {
 	return Limits{Target: 64 << 20, Inputs: segment.MaxOrigins, Blocks: 2048, Footer: 2 << 20, Late: 8, LateAge: 24 * time.Hour}
 }
 
-// What an input and a block take at most of footer and list, beside the names of instances.
+// inputBytes and blockBytes are the maximum sizes of an input and a block in footer and list, without instance names.
 const (
 	inputBytes = 128
 	blockBytes = 80
 )
 
-// The reasons for which a scope is left alone.
+// The reasons for which a scope is not compacted.
 var (
-	// ErrGap: a generation is missing between two others: a listing that is not whole, or
-	// retention, which deletes outputs in their order.
+	// ErrGap: a generation is missing before another. The listing is incomplete, or retention is deleting outputs in their
+	// order.
 	ErrGap = errors.New("a generation of outputs is missing")
-	// ErrDamaged: the list of inputs of an output cannot be read, so that what
-	// it contains is unknown.
+	// ErrDamaged: the list of inputs of an output cannot be read, so its contents are unknown.
 	ErrDamaged = errors.New("the inputs of an output are not known")
 	// ErrClassHash: an output of another class has the names of this one's.
 	ErrClassHash = errors.New("another class has the same hash")
@@ -58,7 +56,7 @@ type Hour struct {
 	containment.Scope
 	// Plain are the plain segments, in order of name.
 	Plain []containment.Segment
-	// Outputs have names of the class, in order of generation, whatever they are.
+	// Outputs are the blobs with the name of an output of the class, in order of generation, valid or not.
 	Outputs []containment.Output
 }
 
@@ -77,20 +75,19 @@ func (h *Hour) check() error {
 	return nil
 }
 
-// places returns where each plain segment is contained.
+// places returns, for each plain segment, the output that contains it.
 func (h *Hour) places() []containment.Place { return containment.Contain(h.Plain, h.Outputs) }
 
-// Generation is an output to be made.
+// Generation is an output to make.
 type Generation struct {
 	Name blobnaming.Name
-	// Inputs are in order of Start. They have one parser.
+	// Inputs are in order of Start, and have the same parser.
 	Inputs []containment.Segment
 }
 
-// Plan returns the outputs to make of an hour: the next generations, in their
-// order. Each is made of segments that no other contains, so only the first holds for certain: once
-// it is committed, or its name turns out to be taken, list and plan again. skip
-// excludes segments, for one that are damaged. now is storage's time. It is pure.
+// Plan returns the outputs to make of an hour: the next generations, in order. Each contains segments that no other output
+// contains. Only the first one is final: after committing it, or if its name is taken, the caller must list and plan again. skip
+// excludes segments, such as damaged ones; it may be nil. now is storage's time.
 func (h *Hour) Plan(l Limits, now time.Time, skip func(containment.Segment) bool) ([]Generation, error) {
 	if err := h.check(); err != nil {
 		return nil, err
@@ -132,7 +129,7 @@ func (l Limits) mergeable(s containment.Segment) bool {
 		s.Size <= l.Target/2 && (s.Tier == "" || s.Tier == store.Hot)
 }
 
-// firstOutput is when the first output of a parser was stored, if there is one.
+// firstOutput returns the time at which the first output with a parser was stored, if there is one.
 func (h *Hour) firstOutput(parser string) (created time.Time, ok bool) {
 	i := slices.IndexFunc(h.Outputs, func(o containment.Output) bool { return o.Meta.Parse == parser })
 	if i < 0 {
@@ -141,8 +138,8 @@ func (h *Hour) firstOutput(parser string) (created time.Time, ok bool) {
 	return h.Outputs[i].Created, true
 }
 
-// worthwhile reports whether eligible segments are enough for a generation: the first of their parser, or a
-// later one. The first was stored at a time, which is zero if it is only planned.
+// worthwhile reports whether eligible segments are enough for a generation. later is set unless it is the first of its parser;
+// first is the time at which the first was stored, zero if it is only planned.
 func (l Limits) worthwhile(eligible []containment.Segment, later bool, first, now time.Time) bool {
 	if later && len(eligible) > 0 && len(eligible) >= l.Late {
 		return true
@@ -152,7 +149,7 @@ func (l Limits) worthwhile(eligible []containment.Segment, later bool, first, no
 	}))
 }
 
-// take is how many of the segments fit one output: two at least, if there are two.
+// take returns how many of the segments fit one output: at least two, if there are two.
 func (l Limits) take(eligible []containment.Segment) int {
 	var size int64
 	blocks, footer := 0, 0
@@ -160,7 +157,7 @@ func (l Limits) take(eligible []containment.Segment) int {
 		size += s.Size
 		b := int(s.Meta.RawBytes/segment.DefaultBlockSize) + 1
 		if s.Meta.RawBytes < segment.DefaultBlockSize/8 && i%8 != 0 {
-			b = 0 // small ones share blocks
+			b = 0 // small inputs share blocks
 		}
 		blocks += b
 		footer += inputBytes + len(s.Meta.Instance) + b*blockBytes
@@ -171,12 +168,11 @@ func (l Limits) take(eligible []containment.Segment) int {
 	return len(eligible)
 }
 
-// encoderVersion changes whenever the same inputs would give another output.
+// encoderVersion must change whenever the same inputs give another output.
 const encoderVersion = 2
 
-// batchOf is the Batch of the output of inputs: the first 16 bytes of a SHA-256 of how
-// outputs are made and of the inputs' identities in their order. After a lost response
-// the output is recognized by it; compactions that make the same output at the same time give it the same Batch.
+// batchOf returns the Batch of an output: the first 16 bytes of a SHA-256 of the settings and the sorted identities of its
+// inputs. It identifies the output after a lost response, and is the same for concurrent compactions that make the same output.
 func batchOf(l Limits, c *columns.Options, inputs []containment.Segment) blobnaming.Batch {
 	identities := make([]containment.Identity, len(inputs))
 	for i, s := range inputs {
@@ -187,7 +183,7 @@ func batchOf(l Limits, c *columns.Options, inputs []containment.Segment) blobnam
 	number := func(n uint64) {
 		var b [8]byte
 		binary.BigEndian.PutUint64(b[:], n)
-		_, _ = h.Write(b[:]) // a hash never fails
+		_, _ = h.Write(b[:]) // never fails
 	}
 	number(encoderVersion)
 	number(uint64(l.Target))
@@ -214,7 +210,7 @@ func compareIdentities(a, b containment.Identity) int {
 	return slices.Compare(identityKey(a), identityKey(b))
 }
 
-// identityKey is an identity as numbers that order it.
+// identityKey returns numbers by which identities are ordered.
 func identityKey(i containment.Identity) []uint64 {
 	return []uint64{
 		binary.BigEndian.Uint64(i.Batch[:8]), binary.BigEndian.Uint64(i.Batch[8:]),
@@ -222,9 +218,9 @@ func identityKey(i containment.Identity) []uint64 {
 	}
 }
 
-// Group sorts what a listing of one service found into scopes, in order of hour and
-// class. Outputs have no inputs yet: see [containment.ReadOutput]. A blob with an output's name that is no
-// output counts as one of each scope of its hour whose class has the hash, and its Err is set.
+// Group groups the listed segments of one service by scope, in order of hour and class. The Inputs of outputs are not set: see
+// [containment.ReadOutput]. A blob that has the name of an output and is none belongs to every scope of its hour whose class has
+// the hash in its name, and its Err is set.
 func Group(segments []containment.Segment, rejected []blobnaming.Name) []*Hour {
 	hours := make(map[containment.Scope]*Hour)
 	var named []containment.Output
@@ -238,7 +234,7 @@ func Group(segments []containment.Segment, rejected []blobnaming.Name) []*Hour {
 			continue
 		}
 		if s.Meta.IsOutput() {
-			continue // a copy under a name that no compaction gives
+			continue // a copy of an output under another name
 		}
 		scope := s.Scope()
 		if hours[scope] == nil {

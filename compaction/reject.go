@@ -11,14 +11,12 @@ import (
 	"logstow/tableindex"
 )
 
-// ErrInputsGone is returned by Reject for an output some of whose inputs are nowhere
-// else: to ignore it would lose records.
+// ErrInputsGone is returned by Reject if inputs of the output do not exist any more: ignoring the output would lose records.
 var ErrInputsGone = errors.New("inputs of the output are gone")
 
-// Reject makes readers and compaction ignore an output, by a marker beside it: its inputs
-// are plain segments again. Its name stays taken. It refuses with [ErrInputsGone] where not all of its
-// inputs are listed; of an output whose list cannot be read they are unknown, so the
-// caller must make sure that they exist. No compaction may run meanwhile.
+// Reject makes readers and compaction ignore an output, by creating a marker blob. Readers read its inputs again; its name stays
+// taken. Reject fails with [ErrInputsGone] if not all inputs are listed. If the output's list of inputs cannot be read, they are
+// unknown, and the caller must make sure that they exist. No compaction may run concurrently.
 func Reject(ctx context.Context, s store.Store, output string) error {
 	name, err := blobnaming.Parse(output)
 	if err == nil && name.Output() == 0 {
@@ -37,7 +35,7 @@ func Reject(ctx context.Context, s store.Store, output string) error {
 	if err != nil && !errors.Is(err, store.ErrExists) {
 		return fmt.Errorf("cannot reject %s: %w", output, err)
 	}
-	// A compaction that did not see the marker may have removed some meanwhile.
+	// A compaction that did not see the marker may have removed inputs since.
 	if _, err := r.inputsListed(ctx, name); err != nil {
 		return fmt.Errorf("cannot reject %s: %w", output, errors.Join(err, s.Blobs().Delete(ctx, store.AnyVersion(marker))))
 	}
@@ -49,7 +47,7 @@ func Reject(ctx context.Context, s store.Store, output string) error {
 	return nil
 }
 
-// inputsListed checks that an output is there, and all of its inputs, and returns it as it is listed.
+// inputsListed checks that an output and all its inputs are listed, and returns the output as listed.
 func (r *run) inputsListed(ctx context.Context, name blobnaming.Name) (*containment.Segment, error) {
 	var l listing
 	prefix := blobnaming.Prefixes(name.Service, name.Bucket, name.Bucket.Add(1))[0]
@@ -80,7 +78,7 @@ func (r *run) inputsListed(ctx context.Context, name blobnaming.Name) (*containm
 	return output, nil
 }
 
-// missing is the number of inputs of an output of which no segment is listed.
+// missing returns the number of inputs of an output that are not listed.
 func (l *listing) missing(o containment.Output) int {
 	listed := make(map[containment.Identity]bool)
 	for _, s := range l.segments {

@@ -15,7 +15,7 @@ import (
 	"logstow/tableindex"
 )
 
-// removal is an input to be removed, and its entity.
+// removal is an input to remove, with its entity.
 type removal struct {
 	ref   store.BlobRef
 	size  int64
@@ -23,8 +23,8 @@ type removal struct {
 	key   store.Key
 }
 
-// removable are the plain segments of an hour by the output (an index into h.Outputs)
-// that contains them, if they are older than grace. It is pure.
+// removable returns the plain segments that outputs contain and that are at least as old as grace, by the index of their output
+// in h.Outputs. young is the number of contained segments that are younger.
 func removable(h *Hour, now time.Time, grace time.Duration) (byOutput map[int][]containment.Segment, young int) {
 	byOutput = make(map[int][]containment.Segment)
 	for i, p := range h.places() {
@@ -39,8 +39,8 @@ func removable(h *Hour, now time.Time, grace time.Duration) (byOutput map[int][]
 	return byOutput, young
 }
 
-// remove queues the inputs of an hour's outputs for removal, once each of these outputs
-// was read back whole from storage and has an entity in the index.
+// remove queues the inputs of an hour's outputs for removal, after reading each output back from storage and adding it to the
+// index.
 func (r *run) remove(ctx context.Context, h *Hour) error {
 	for i, p := range h.places() {
 		if p.Differs {
@@ -69,7 +69,7 @@ func (r *run) remove(ctx context.Context, h *Hour) error {
 			r.halt(h.Scope, fmt.Errorf("%s: %w: %w", o.Name, ErrDamaged, err))
 			return nil
 		case errors.Is(err, store.ErrNotFound):
-			return nil // retention deletes the hour
+			return nil // retention is deleting the hour
 		case err != nil:
 			return fmt.Errorf("cannot read %s back: %w", o.Name, err)
 		}
@@ -77,7 +77,7 @@ func (r *run) remove(ctx context.Context, h *Hour) error {
 	}
 	crashpoint.Here("compact.read-back")
 	err := retry.Do(ctx, func() error { return tableindex.Put(ctx, r.store.Tables(), r.store.Container(), entities) })
-	if err != nil && !errors.Is(err, tableindex.ErrInvalidEntity) { // of times before 1970 there is no index
+	if err != nil && !errors.Is(err, tableindex.ErrInvalidEntity) { // times before 1970 cannot be indexed
 		return fmt.Errorf("cannot index outputs of %s: %w", h.Scope, err)
 	}
 	crashpoint.Here("compact.indexed")
@@ -93,7 +93,7 @@ func (r *run) remove(ctx context.Context, h *Hour) error {
 	return nil
 }
 
-// readBack reads a stored output whole and checks everything in it. It returns its entity.
+// readBack reads and verifies a whole stored output. It returns its entity.
 func (r *run) readBack(ctx context.Context, o containment.Output) (tableindex.Entity, error) {
 	read := chunked(rangeOf(r.store.Blobs(), o.Name.String()), o.Size)
 	f, err := segment.Verify(ctx, read, o.Size)
@@ -106,12 +106,12 @@ func (r *run) readBack(ctx context.Context, o containment.Output) (tableindex.En
 	return tableindex.Entity{Name: o.Name, Meta: o.Meta, ETag: o.ETag, Size: o.Size, Minutes: f.Minutes}, nil
 }
 
-// flush removes what is queued.
+// flush removes everything in the queue.
 func (r *run) flush(ctx context.Context) error { return r.deleteQueued(ctx, len(r.queue)) }
 
-// deleteQueued removes the first n of the queue: their entities, then the blobs as they
-// were listed, in full batches. The entities of their outputs are there. A crash between leaves
-// segments that the listing still shows, so that the next run removes them again.
+// deleteQueued removes the first n inputs of the queue: their entities, then the blobs if they have not changed since the
+// listing, in full batches. Their outputs are in the index already. After a crash in between the blobs are still listed, so the
+// next run removes them.
 func (r *run) deleteQueued(ctx context.Context, n int) error {
 	batch := r.queue[:n]
 	r.queue = slices.Clone(r.queue[n:])
@@ -137,7 +137,7 @@ func (r *run) deleteQueued(ctx context.Context, n int) error {
 	return nil
 }
 
-// deleteBatch deletes the blobs of one request. What a policy holds stays, and is hidden.
+// deleteBatch deletes up to store.MaxDelete blobs with one request. Blobs that a policy holds remain; readers ignore them.
 func (r *run) deleteBatch(ctx context.Context, batch []removal) error {
 	if err := r.limit.WaitN(ctx, len(batch)); err != nil {
 		return err
@@ -171,13 +171,14 @@ func sizeOf(segments []containment.Segment) (n int64) {
 }
 
 const (
-	// chunkSize is what one request of a read-back brings, keptChunks how many stay: blocks
-	// and pages are read in turn.
+	// chunkSize is the size of a request of a read-back in bytes. keptChunks is the number of chunks kept in memory,
+	// because blocks and pages are read alternately.
 	chunkSize  = 4 << 20
 	keptChunks = 3
 )
 
-// chunked reads a blob of size bytes in chunks, of which it keeps the latest.
+// chunked returns a function that reads ranges of a blob of size bytes in chunks. It keeps the latest chunks. Not safe for
+// concurrent use.
 func chunked(read segment.Range, size int64) segment.Range {
 	type chunk struct {
 		index int64

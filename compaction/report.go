@@ -11,65 +11,67 @@ import (
 	"logstow/store"
 )
 
-// Report is what a run did, or with DryRun would do. It has a JSON form.
+// Report is the result of a run: what it did, or with DryRun would do. Its JSON form is printed with --json.
 type Report struct {
 	Store  string    `json:"store"`
 	Now    time.Time `json:"now"`
 	DryRun bool      `json:"dry_run"`
-	// From and To are the hours that were looked at: To is excluded.
+	// From and To are the range of hours examined, To excluded.
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
-	// Complete is false where the run ended early.
+	// Complete is false if the run ended early.
 	Complete bool `json:"complete"`
-	// Services were looked at, and Hours of them: hours and classes that have plain segments.
+	// Services is the number of services examined, Hours that of scopes with plain segments.
 	Services int `json:"services"`
 	Hours    int `json:"hours"`
-	// Outputs were created of Inputs with Records; BytesIn and BytesOut are stored sizes.
+	// Outputs is the number of outputs created, Inputs and Records that of their inputs and records. BytesIn and BytesOut
+	// are the stored sizes of inputs and outputs.
 	Outputs  int64 `json:"outputs"`
 	Inputs   int64 `json:"inputs"`
 	Records  int64 `json:"records"`
 	BytesIn  int64 `json:"bytes_in"`
 	BytesOut int64 `json:"bytes_out"`
-	// Removed inputs were deleted; Young ones are contained but not old enough.
+	// Removed is the number of inputs deleted, Young that of inputs too young to be deleted.
 	Removed      int64 `json:"removed"`
 	BytesRemoved int64 `json:"bytes_removed"`
 	Young        int64 `json:"young"`
-	// HeldBatches are requests to delete in which a policy held some blobs.
+	// HeldBatches is the number of delete requests with blobs that a policy holds.
 	HeldBatches int64 `json:"held_batches"`
-	// Conflicts are generations that another compaction made first, Left hours that retention deletes.
+	// Conflicts is the number of generations that another compaction made first, Left that of hours skipped because
+	// retention is deleting them.
 	Conflicts int64 `json:"conflicts"`
 	Left      int64 `json:"left"`
-	// Halted are hours and classes that need an operator, with the reason.
+	// Halted are the scopes that need an operator; Problems has the reasons.
 	Halted []string `json:"halted"`
-	// Damaged inputs were left out. Different segments have the Batch of an input and are
-	// otherwise another.
+	// Damaged are the inputs skipped because they are damaged. Different are the segments that have the Batch of an input
+	// but differ from it.
 	Damaged   []string `json:"damaged"`
 	Different []string `json:"different"`
-	// Problems are what did not work, Halted and Damaged included.
+	// Problems are the errors that did not end the run, including those of Halted and Damaged.
 	Problems []string       `json:"problems"`
 	Requests store.Requests `json:"requests"`
 	CostUSD  float64        `json:"cost_usd"`
-	// SoftDeleteUSD is what the removed bytes cost for each day that soft delete keeps them, if it is on.
+	// SoftDeleteUSD is the cost of the removed bytes per day that soft delete retains them, if it is enabled.
 	SoftDeleteUSD float64 `json:"soft_delete_usd_per_day"`
 
 	problems []error
 }
 
-// maxNamed is how many problems a report keeps.
-const maxNamed = 100
+// maxProblems is the maximum number of problems in a report.
+const maxProblems = 100
 
-// Err joins what did not work, and is nil if all did.
+// Err joins the problems; it is nil if there are none.
 func (r *Report) Err() error { return errors.Join(r.problems...) }
 
-// problem notes what did not work.
+// problem logs and reports an error that does not end the run.
 func (r *run) problem(err error) {
 	r.o.Log.Error("compaction", "error", err)
-	if len(r.report.problems) < maxNamed {
+	if len(r.report.problems) < maxProblems {
 		r.report.problems = append(r.report.problems, err)
 	}
 }
 
-// halt notes a scope that needs an operator.
+// halt reports a scope that needs an operator.
 func (r *run) halt(scope containment.Scope, err error) {
 	err = fmt.Errorf("compaction of %s halted: %w", scope, err)
 	if errors.Is(err, ErrDamaged) {
@@ -79,7 +81,7 @@ func (r *run) halt(scope containment.Scope, err error) {
 	r.problem(err)
 }
 
-// cost is what the requests so far cost in dollars.
+// cost returns the cost of the requests so far in dollars.
 func (r *run) cost() float64 {
 	made := r.counter.Requests()
 	return r.prices.Cost(price.Usage{List: made.List, Read: made.Get + made.Delete, Table: made.Table, Create: made.Create})

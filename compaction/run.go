@@ -23,72 +23,70 @@ import (
 	"logstow/store"
 )
 
-// Options configure Run. DefaultOptions are those of shipper compact.
+// Options configure Run.
 type Options struct {
 	// Services are names or globs ('*', '?', '[…]', '{…,…}') of services; none is all.
 	Services []string
 	// Classes are retention classes, "" the default one; none is all.
 	Classes []string
-	// From and To bound the hours: those that overlap the range. Zero is no bound but MaxAge.
+	// From and To select the hours that overlap the range, in addition to After and MaxAge. Zero is no bound.
 	From, To time.Time
-	// After is how long ago an hour must have ended, MaxAge how long ago it may have begun.
+	// After is the minimum time since the end of an hour, MaxAge the maximum time since its start.
 	After, MaxAge time.Duration
-	// Grace is how old an input must be to be removed: queries that began before its output
-	// was made read it until they end, and read the output where it is gone.
+	// Grace is the minimum age of an input to be removed. Queries that began before its output was made read it until they
+	// end; if it is gone, they read the output.
 	Grace time.Duration
-	// Limits are those of outputs.
+	// Limits are the limits of outputs.
 	Limits Limits
 	// Columns determine the columns of outputs; nil is none.
 	Columns *columns.Options
-	// DryRun finds what would be merged and removed, and changes nothing.
+	// DryRun reports what would be merged and removed, without changing anything.
 	DryRun bool
-	// KeepInputs removes no inputs.
+	// KeepInputs disables the removal of inputs.
 	KeepInputs bool
-	// Rate bounds the blobs deleted a second; 0 is no bound.
+	// Rate is the maximum number of blobs deleted per second; 0 is no limit.
 	Rate float64
-	// MaxCost ends the run before it makes another output when its requests cost so many
-	// dollars; 0 is no limit.
+	// MaxCost is the cost of requests in dollars at which the run ends with [ErrCost] before making another output; 0 is
+	// no limit.
 	MaxCost float64
-	// TempDir is the directory of temporary files, which take up to the text of an
-	// output's inputs; "" is the system's.
+	// TempDir is the directory of temporary files, which may be as large as the text of an output's inputs; "" is the
+	// system's directory.
 	TempDir string
-	// Prices are what requests cost; nil is [price.Default].
+	// Prices are the prices of requests; nil is [price.Default].
 	Prices *price.Table
-	// Progress is kept up to date meanwhile. Nil is none.
+	// Progress is updated during the run. It may be nil.
 	Progress *Progress
 	// Log receives messages for operators. Nil discards them.
 	Log *slog.Logger
 
-	// memory bounds what a merge holds in bytes; 0 is openBytes.
+	// memory is the memory limit of a merge in bytes; 0 is openBytes.
 	memory int64
 }
 
-// DefaultOptions are those of shipper compact without flags.
+// DefaultOptions returns the options of shipper compact without flags.
 func DefaultOptions() Options {
 	return Options{After: time.Hour, MaxAge: 7 * 24 * time.Hour, Grace: 2 * time.Hour, Limits: DefaultLimits(), Columns: &columns.Options{}, Rate: 1000}
 }
 
-// Progress is how far a run is. Its fields may be read at any time.
+// Progress is the progress of a run. Its fields may be read at any time.
 type Progress struct {
-	// Services is their number, Done how many of them are finished.
+	// Services is the number of services, Done that of finished ones.
 	Services, Done atomic.Int64
-	// Merged inputs are in committed outputs, Removed ones were deleted.
+	// Merged is the number of inputs in committed outputs, Removed that of deleted inputs.
 	Merged, Removed atomic.Int64
 }
 
-// ErrCost is returned when the limit of costs is reached: what was done is done, and
-// the next run goes on.
+// ErrCost is returned when the cost limit is reached. The outputs made so far remain, and the next run continues.
 var ErrCost = errors.New("the limit of costs is reached")
 
-// Run compacts a store: for each service, hour and class it makes the outputs that are
-// worth it, and then removes inputs of outputs that it has read back.
+// Run compacts a store: for each service, hour and class it makes outputs of enough small segments, and removes the inputs of
+// outputs after reading these back.
 //
-// It may be ended at any point and run again, and several may run at once. The report is
-// always as full as it can be; the error is the reason if Run ended early. Other failures are in the
-// report: see [Report.Err].
+// It may be interrupted at any point and run again, and several may run at once. The error is the reason for which Run ended
+// early; the report is valid in any case. Other failures are in the report: see [Report.Err].
 func Run(ctx context.Context, s store.Store, o Options) (Report, error) {
 	r := newRun(s, o)
-	err := r.removable(ctx, s)
+	err := r.checkMutable(ctx, s)
 	if err == nil {
 		err = r.run(ctx)
 	}
@@ -98,12 +96,11 @@ func Run(ctx context.Context, s store.Store, o Options) (Report, error) {
 	return r.result(err == nil), err
 }
 
-// ErrImmutable reports that the container has a policy under which nothing can be removed.
+// ErrImmutable is returned if the container has a policy that prevents the removal of inputs.
 var ErrImmutable = errors.New("its container has an immutability policy or a legal hold: inputs could not be removed")
 
-// removable reports [ErrImmutable] if inputs cannot be removed but are to be: then everything would be
-// kept twice.
-func (r *run) removable(ctx context.Context, s store.Store) error {
+// checkMutable returns [ErrImmutable] if the run is to remove inputs and cannot: every record would be stored twice.
+func (r *run) checkMutable(ctx context.Context, s store.Store) error {
 	if r.o.KeepInputs || r.o.DryRun {
 		return nil
 	}
@@ -118,7 +115,7 @@ func (r *run) removable(ctx context.Context, s store.Store) error {
 	return err
 }
 
-// run is one run.
+// run is the state of one Run.
 type run struct {
 	store   store.Store
 	counter *store.Counter
@@ -128,11 +125,11 @@ type run struct {
 	builder builder
 	now     time.Time
 	report  Report
-	// queue are inputs whose outputs were read back: to be removed.
+	// queue are the inputs to remove, whose outputs have been read back.
 	queue []removal
-	// damaged are inputs that cannot be merged, as they were listed.
+	// damaged are inputs that cannot be merged.
 	damaged map[store.BlobRef]bool
-	// merged are the inputs of the outputs that were made of the hour at hand.
+	// merged are the inputs of the outputs made of the current hour.
 	merged map[store.BlobRef]bool
 }
 
@@ -182,7 +179,7 @@ func (r *run) run(ctx context.Context) error {
 	for _, service := range services {
 		if err := r.service(ctx, service); err != nil {
 			if ctx.Err() == nil {
-				err = errors.Join(err, r.flush(ctx)) // what was read back before can go
+				err = errors.Join(err, r.flush(ctx)) // the queued inputs are safe to remove
 			}
 			return err
 		}
@@ -221,7 +218,7 @@ func wanted(patterns []string, service string) bool {
 	})
 }
 
-// bounds are the hours to look at.
+// bounds returns the range of hours to compact.
 func (r *run) bounds() (from, to time.Time) {
 	from, to = r.now.Add(-r.o.MaxAge).Truncate(time.Hour), r.now.Add(-r.o.After).Truncate(time.Hour)
 	if r.o.From.After(from) {
@@ -240,7 +237,7 @@ func (r *run) service(ctx context.Context, service string) error {
 		return nil
 	}
 	var current listing
-	// Whole days are fewer listings than hours.
+	// Listing whole days takes fewer requests than listing hours.
 	for _, prefix := range blobnaming.Prefixes(service, from.Truncate(day), to.Add(-1).Truncate(day).Add(day)) {
 		for page, err := range retry.List(ctx, r.store.Blobs(), prefix) {
 			if err != nil {
@@ -266,14 +263,14 @@ func (r *run) service(ctx context.Context, service string) error {
 
 const day = 24 * time.Hour
 
-// listing is what was listed of one hour of a service.
+// listing has the listed segments and rejections of one hour of a service.
 type listing struct {
 	hour     time.Time
 	segments []containment.Segment
 	rejected []blobnaming.Name
 }
 
-// hourOf is the hour of a segment's name, or of a rejection's.
+// hourOf returns the hour of the name of a segment or a rejection.
 func hourOf(name string) (time.Time, bool) {
 	n, err := blobnaming.Parse(name)
 	if err != nil {
@@ -282,7 +279,7 @@ func hourOf(name string) (time.Time, bool) {
 	return n.Bucket.Truncate(time.Hour), err == nil
 }
 
-// add adds a blob. What is no segment is left out, unless it has the name of an output.
+// add adds a blob. It ignores a blob that is not a segment, unless it has the name of an output.
 func (l *listing) add(b store.Blob) {
 	if of, err := blobnaming.ParseRejection(b.Name); err == nil {
 		l.rejected = append(l.rejected, of)
@@ -298,7 +295,7 @@ func (l *listing) add(b store.Blob) {
 	}
 }
 
-// hours compacts what was listed of an hour, class by class.
+// hours compacts the scopes of a listing, class by class.
 func (r *run) hours(ctx context.Context, l listing) error {
 	for _, h := range Group(l.segments, l.rejected) {
 		if len(r.o.Classes) > 0 && !slices.Contains(r.o.Classes, h.Class) || len(h.Plain) == 0 {
@@ -331,10 +328,10 @@ func (r *run) relist(ctx context.Context, scope containment.Scope) (*Hour, error
 	return &Hour{Scope: scope}, nil
 }
 
-// maxRounds bounds how often an hour is listed again without another output of this run.
+// maxRounds is the maximum number of consecutive listings of an hour without a new output of this run.
 const maxRounds = 5
 
-// hour compacts one scope, and then removes what its outputs contain.
+// hour compacts one scope, and then removes the inputs of its outputs.
 func (r *run) hour(ctx context.Context, h *Hour) error {
 	r.report.Hours++
 	known := make(map[store.BlobRef]containment.Output)
@@ -351,7 +348,7 @@ func (r *run) hour(ctx context.Context, h *Hour) error {
 			}
 			continue
 		case errors.Is(err, ErrGap):
-			r.report.Left++ // retention is at it
+			r.report.Left++ // retention is deleting the hour
 			r.o.Log.Info("hour left to retention", "hour", h.String(), "error", err)
 			return nil
 		case err != nil:
@@ -374,7 +371,7 @@ func (r *run) hour(ctx context.Context, h *Hour) error {
 			return fmt.Errorf("%w: $%.6f of $%.6f", ErrCost, cost, r.o.MaxCost)
 		}
 		done, err := r.make(ctx, plans[0])
-		if errors.Is(err, segment.ErrFull) { // more blocks than expected: records of about half a block
+		if errors.Is(err, segment.ErrFull) { // records of about half a block made more blocks than estimated
 			r.halt(h.Scope, err)
 			return nil
 		}
@@ -391,7 +388,7 @@ func (r *run) hour(ctx context.Context, h *Hour) error {
 	return r.remove(ctx, h)
 }
 
-// readOutputs reads the lists of inputs of an hour's outputs that are not known.
+// readOutputs sets the inputs of an hour's outputs. It reads the lists that are not in known, and adds them.
 func (r *run) readOutputs(ctx context.Context, h *Hour, known map[store.BlobRef]containment.Output) error {
 	for i, o := range h.Outputs {
 		if o.Rejected || o.Err != nil || o.Meta.Class != h.Class {
@@ -403,7 +400,7 @@ func (r *run) readOutputs(ctx context.Context, h *Hour, known map[store.BlobRef]
 			got, err = containment.ReadOutput(ctx, rangeOf(r.store.Blobs(), o.Name.String()), o.Segment)
 			switch {
 			case errors.Is(err, store.ErrNotFound):
-				got = containment.Output{Segment: o.Segment, Err: err} // retention was faster
+				got = containment.Output{Segment: o.Segment, Err: err} // retention deleted it first
 			case err != nil:
 				return fmt.Errorf("cannot read %s: %w", o.Name, err)
 			default:
@@ -415,8 +412,8 @@ func (r *run) readOutputs(ctx context.Context, h *Hour, known map[store.BlobRef]
 	return nil
 }
 
-// make builds and commits a generation; done reports whether the output is there. A
-// damaged input is noted, so that the next plan leaves it out.
+// make builds and commits a generation. done reports progress: the output exists, or an input turned out to be damaged, so that
+// the next plan skips it.
 func (r *run) make(ctx context.Context, g Generation) (done bool, err error) {
 	b, err := r.builder.build(ctx, g)
 	var damaged *inputError
@@ -425,9 +422,9 @@ func (r *run) make(ctx context.Context, g Generation) (done bool, err error) {
 		r.damaged[damaged.s.Ref()] = true
 		r.report.Damaged = append(r.report.Damaged, damaged.s.Name.String())
 		r.problem(damaged)
-		return true, nil // there is one less to merge
+		return true, nil
 	case errors.Is(err, store.ErrNotFound):
-		return false, nil // retention, or another compaction, was faster
+		return false, nil // retention or another compaction removed an input
 	case err != nil:
 		return false, err
 	}
@@ -454,7 +451,7 @@ func (r *run) make(ctx context.Context, g Generation) (done bool, err error) {
 	return true, nil
 }
 
-// plan notes what a dry run would make.
+// plan reports what a dry run would make.
 func (r *run) plan(plans []Generation) {
 	for _, g := range plans {
 		r.report.Outputs++

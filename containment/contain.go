@@ -14,17 +14,16 @@ import (
 // Output is an output of compaction with its list of inputs.
 type Output struct {
 	Segment
-	// Inputs are those of [segment.Origins].
+	// Inputs are in the order of [segment.Origins].
 	Inputs []segment.Origin
-	// Err is why the list of inputs cannot be read: then it is unknown what the output
-	// contains.
+	// Err is set if the list of inputs cannot be read. It is then unknown what the output contains.
 	Err error
 	// Rejected is set if a marker makes readers ignore the output.
 	Rejected bool
 }
 
-// MayContain reports whether an output can contain a plain segment of its scope, by the
-// metadata of both. Where it is false, the list of inputs need not be read for that segment.
+// MayContain reports whether an output may contain a plain segment of its scope, by the metadata of both. If not, the list of
+// inputs need not be read for that segment.
 func MayContain(output, plain blobnaming.Metadata) bool {
 	if plain.Seq > output.Seq || plain.Start < output.Start || plain.End > output.End {
 		return false
@@ -37,9 +36,8 @@ func MayContain(output, plain blobnaming.Metadata) bool {
 	return true
 }
 
-// Undecided are the outputs (indexes, ascending) that may contain one of the plain segments, by the
-// metadata of both: those whose lists of inputs have to be read. Outputs among plain are left
-// out. It is pure.
+// Undecided returns the indexes, ascending, of the outputs that may contain one of the plain segments by the metadata of both.
+// Their lists of inputs must be read. Outputs in plain are ignored.
 func Undecided(outputs, plain []Segment) []int {
 	byScope := make(map[Scope][]blobnaming.Metadata)
 	for _, s := range plain {
@@ -57,25 +55,23 @@ func Undecided(outputs, plain []Segment) []int {
 	return undecided
 }
 
-// Place is where the records of a listed segment are besides in itself.
+// Place tells which output contains a listed segment.
 type Place struct {
-	// Output is an index into the outputs, or -1 where none contains the segment.
+	// Output is an index into the outputs, or -1 if none contains the segment.
 	Output int
-	// Input is the index of the segment among the output's inputs.
+	// Input is the index of the segment in the inputs of the output.
 	Input int
-	// Differs is set if an output has an input with the Batch of this segment that differs
-	// otherwise: the segment is plain, and must be reported.
+	// Differs is set if no output contains the segment, but an output has an input with the same Batch and another
+	// identity. Readers must read and report such a segment.
 	Differs bool
 }
 
-// Contained reports whether an output contains the segment: readers leave it out.
+// Contained reports whether an output contains the segment, so that readers ignore the segment.
 func (p Place) Contained() bool { return p.Output >= 0 }
 
-// Contain returns, for each of the segments of one store, which of the outputs contains it, if
-// any does. Segments and outputs may be of several services, hours and classes: an output
-// contains segments of its own only. An output never contains an output. Outputs whose
-// list cannot be read and those that are rejected contain nothing; of several that contain a
-// segment the one of the lowest generation is named. It is pure.
+// Contain returns, for each of the segments of one store, the output that contains it, if any. Segments and outputs may have
+// several scopes; an output only contains plain segments of its scope. An output that is rejected, or whose list cannot be
+// read, contains nothing. If several outputs contain a segment, Contain returns the one with the lowest generation.
 func Contain(segments []Segment, outputs []Output) []Place {
 	type key struct {
 		Scope
@@ -116,9 +112,9 @@ func Contain(segments []Segment, outputs []Output) []Place {
 	return places
 }
 
-// Shared are the inputs of each output that another one of a lower generation contains
-// too. The protocol excludes it in a day that is kept; a reader that leaves their records out of
-// the later output is right whatever happened. Nil where there are none.
+// Shared returns, by the index of an output, the indexes of its inputs that an output of a lower generation contains too; nil if
+// there are none. The protocol excludes this unless retention is deleting the day. A reader that ignores these inputs in the
+// later output reads each record once in any case.
 func Shared(outputs []Output) map[int][]int {
 	type key struct {
 		Scope
@@ -148,7 +144,7 @@ func Shared(outputs []Output) map[int][]int {
 	return shared
 }
 
-// inputs are those that count.
+// inputs returns the inputs of an output that is neither rejected nor unreadable.
 func (o Output) inputs() []segment.Origin {
 	if o.Err != nil || o.Rejected {
 		return nil
@@ -156,12 +152,11 @@ func (o Output) inputs() []segment.Origin {
 	return o.Inputs
 }
 
-// ErrNoOutput is what is wrong with a blob that has an output's name and is none, or
-// is one of another class.
+// ErrNoOutput is the error of a blob with the name of an output that is no output, or one of another class.
 var ErrNoOutput = errors.New("not an output of its class")
 
-// ReadOutput reads the list of inputs of a listed output, in one request. What is wrong
-// with the list is in Output.Err, as a [*segment.CorruptError]; an error is one of storage.
+// ReadOutput reads the list of inputs of a listed output, in one request. If the list is damaged or unsupported, it sets
+// Output.Err; it returns an error only if storage fails.
 func ReadOutput(ctx context.Context, read segment.Range, s Segment) (Output, error) {
 	o := Output{Segment: s}
 	if !s.Meta.IsOutput() || !s.Name.HasClass(s.Meta.Class) {

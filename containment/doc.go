@@ -1,3 +1,3 @@
-// Package containment decides which plain segments are in outputs of compaction, so that readers leave
-// them out: [Contain], by listings and the outputs' lists of inputs. Package compaction makes the outputs.
+// Package containment decides which plain segments are contained in outputs of compaction, so that readers ignore them. It uses
+// listings and the outputs' lists of inputs: see [Contain]. Package compaction makes the outputs.
 package containment

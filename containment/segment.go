@@ -21,7 +21,7 @@ type Segment struct {
 	Tier    store.Tier
 }
 
-// NewSegment is a listed blob as a segment, or an error if it is none.
+// NewSegment converts a listed blob. It returns an error if the blob is not a segment.
 func NewSegment(b store.Blob) (Segment, error) {
 	name, err := blobnaming.Parse(b.Name)
 	if err != nil {
@@ -34,20 +34,20 @@ func NewSegment(b store.Blob) (Segment, error) {
 	return Segment{Name: name, Meta: meta, Size: b.Size, ETag: b.ETag, Created: b.Created, Tier: b.Tier}, nil
 }
 
-// Scope is what compaction merges: the segments of one service, hour and class.
+// Scope identifies the segments that compaction merges with each other: those of one service, hour and class.
 type Scope struct {
 	Service string
-	// Hour is its start, UTC.
+	// Hour is the start of the hour, UTC.
 	Hour  time.Time
 	Class string
 }
 
-// Scope is the one that a segment belongs to.
+// Scope returns the scope of the segment.
 func (s Segment) Scope() Scope {
 	return Scope{Service: s.Name.Service, Hour: s.Name.Bucket.Truncate(time.Hour), Class: s.Meta.Class}
 }
 
-// String is "service/2026/11/20/15", with the class behind it where there is one.
+// String returns "service/2026/11/20/15", followed by the class if there is one.
 func (s Scope) String() string {
 	text := s.Service + "/" + s.Hour.Format("2006/01/02/15")
 	if s.Class != "" {
@@ -56,8 +56,7 @@ func (s Scope) String() string {
 	return text
 }
 
-// Identity is what segments of one scope have in common only if they hold the same
-// records: a batch that was stored twice.
+// Identity identifies the records of a segment in a scope: two segments with the same Identity are copies of one batch.
 type Identity struct {
 	Batch      blobnaming.Batch
 	Start, End int64
@@ -65,17 +64,17 @@ type Identity struct {
 	Size       int64
 }
 
-// Identity is that of a listed segment.
+// Identity returns the identity of the segment.
 func (s Segment) Identity() Identity {
 	return Identity{s.Meta.Batch, s.Meta.Start, s.Meta.End, s.Meta.Records, s.Size}
 }
 
-// IdentityOf is that of an input.
+// IdentityOf returns the identity of an input.
 func IdentityOf(o segment.Origin) Identity {
 	return Identity{o.Batch, o.Start, o.End, o.Records, o.Size}
 }
 
-// Origin is how an output lists s; the sum of its records is not known yet.
+// Origin returns s as an input of an output, with Sum unset.
 func (s Segment) Origin() segment.Origin {
 	return segment.Origin{
 		Bucket: s.Name.Bucket.Unix(), Number: s.Name.Number,
@@ -84,5 +83,5 @@ func (s Segment) Origin() segment.Origin {
 	}
 }
 
-// Ref is the blob as it was listed.
+// Ref returns the blob with the ETag of the listing.
 func (s Segment) Ref() store.BlobRef { return store.BlobRef{Name: s.Name.String(), ETag: s.ETag} }
