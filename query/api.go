@@ -18,11 +18,11 @@ import (
 	"logstow/store"
 )
 
-// The types of the layers that callers of a [Query] meet.
+// Types of the layers below that are part of the API of a [Query].
 type (
 	// Selection is the conditions of a query.
 	Selection = match.Selection
-	// Hint is a text that wanted messages contain.
+	// Hint is a text that all wanted messages contain.
 	Hint = match.Hint
 	// Store is a place to read from.
 	Store = source.Store
@@ -40,7 +40,7 @@ type (
 	SortOrder = sorting.Order
 	// DistinctValue is a value that [Query.Distinct] found.
 	DistinctValue = distinct.Value
-	// DistinctSummary is what [Query.Distinct] found beside the values.
+	// DistinctSummary has the totals of [Query.Distinct].
 	DistinctSummary = distinct.Summary
 	// FieldStats are the fields of some records.
 	FieldStats = fieldstats.Stats
@@ -52,7 +52,7 @@ type (
 	Reason = explain.Reason
 	// Report counts what a query did.
 	Report = source.Report
-	// Progress is how far a query has come.
+	// Progress is the progress of a query.
 	Progress = source.Progress
 )
 
@@ -67,8 +67,8 @@ var (
 	ErrBudget = source.ErrBudget
 )
 
-// Compute compiles what [Query.Stats] computes; relative times in conditions are relative to now.
-// Errors are about the spec and wrap [ErrSelection].
+// Compute compiles a spec for [Query.Stats]. Relative times in conditions are relative to now. A mistake in the spec wraps
+// [ErrSelection].
 func Compute(spec aggregate.Spec, now time.Time) (*Computation, error) {
 	return stats.Compile(spec, now)
 }
@@ -79,19 +79,19 @@ func ParseSort(items []string) (*SortOrder, error) { return sorting.Parse(items)
 // DistinctName parses the name of a field for [Query.Distinct].
 func DistinctName(text string) (field.Name, error) { return distinct.Name(text) }
 
-// ReadOnly is the reading half of a store.
+// ReadOnly returns the reading half of a store.
 func ReadOnly(s store.Store) Store { return source.ReadOnly(s) }
 
-// Services are the services of a store, in order of name.
+// Services returns the services of a store, in order of name.
 func Services(ctx context.Context, s Store) ([]string, error) { return plan.Services(ctx, s) }
 
-// SelectedServices are the services of a store that are selected, in order of name; those that are named without a glob may be
-// missing in the store, and cost no request.
+// SelectedServices returns the selected services of a store, in order of name. If the selection has no globs, it returns its
+// services without a request, and they may not exist in the store.
 func SelectedServices(ctx context.Context, s Store, sel *Selection) ([]string, error) {
 	return plan.SelectedServices(ctx, s, sel)
 }
 
-// StoreEmpty is the reason if no store has a service.
+// StoreEmpty returns the reason for an empty result if no store has a service.
 func StoreEmpty() Reason { return explain.StoreEmpty() }
 
 // Dollars formats an estimated cost for people.

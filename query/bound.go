@@ -6,10 +6,10 @@ import (
 	"logstow/segment"
 )
 
-// Progress is how far the query has come; it may be called while a step is under way.
+// Progress returns the progress of the query. It may be called concurrently with the other methods.
 func (q *Query) Progress() Progress { return q.recorder.Progress() }
 
-// Report is what the query did so far.
+// Report returns the counters and problems of the query so far.
 func (q *Query) Report() Report {
 	r := q.recorder.Report()
 	r.Plan = q.opts.Plan
@@ -17,16 +17,15 @@ func (q *Query) Report() Report {
 	return r
 }
 
-// Bound is the most that reading a plan can take, about: its segments' number and
-// stored size, and the cost.
+// Bound is an approximate upper bound of the effort of reading a plan: the number and stored size of its segments, and the
+// cost.
 type Bound struct {
 	Segments int     `json:"segments"`
 	Bytes    int64   `json:"bytes"`
 	CostUSD  float64 `json:"cost_usd"`
 }
 
-// Bound is what reading a plan may take where nothing can be skipped and nothing
-// is in the cache.
+// Bound returns the bound for a plan, assuming that nothing can be skipped and nothing is cached.
 func (q *Query) Bound(p *Plan) Bound {
 	free := map[string]bool{}
 	for _, s := range q.stores {
@@ -36,7 +35,7 @@ func (q *Query) Bound(p *Plan) Bound {
 	var billed price.Usage
 	for _, s := range p.Segments {
 		b.Bytes += s.Size
-		if !free[s.Store] { // a slice of the filter, the footer, every block on its own
+		if !free[s.Store] { // requests for a slice of the filter, the footer, and each block
 			billed = billed.Plus(source.ReadUsage(s.Tier, 3+max(int64(s.Meta.RawBytes), s.Size)/segment.DefaultBlockSize, s.Size))
 		}
 	}

@@ -13,15 +13,16 @@ import (
 	"logstow/segment"
 )
 
-// EachWorker gets the matches of [Query.EachByColumns], in one goroutine at a time.
+// EachWorker receives matches of [Query.EachByColumns]. It is called by one goroutine at a time.
 type EachWorker interface {
 	// Match adds a match.
 	Match(m Match) error
-	// Block adds the matches of a block by its columns. It returns false, and adds none, if it needs the matches themselves.
+	// Block adds the matches of a block by its columns. If it needs the text, it adds none and returns false; Match is then
+	// called for each match of the block.
 	Block(b *BlockColumns) (bool, error)
 }
 
-// BlockColumns are a block's records that match, by their columns, which are valid until [EachWorker.Block] returns.
+// BlockColumns has the matching records of a block and their columns. It is valid until [EachWorker.Block] returns.
 type BlockColumns struct {
 	Segment  *Segment
 	Block    segment.Block
@@ -29,23 +30,23 @@ type BlockColumns struct {
 	Columns  match.Columns
 }
 
-// Each calls functions with the matches of a plan, each match once, in no order. newWorker makes a function for each
-// worker; a function is called by one goroutine at a time. The limit of the selection does not apply.
+// Each passes each match of a plan once to one of several functions, in no order. newWorker makes a function for each worker; a
+// function is called by one goroutine at a time. The limit of the selection does not apply.
 //
-// If the records of a segment have moved meanwhile, all matches are found again, by new functions: restart is called
-// before, and what the functions until then were called with does not count.
+// If the records of a segment have moved, Each calls restart and starts again with new functions. The caller must discard the
+// matches that the previous functions received.
 //
-// The errors are those of the functions and that of ctx; what cannot be read is in the report instead.
+// Each returns an error of a function or of ctx. Read failures are in the report instead.
 func (q *Query) Each(ctx context.Context, p *Plan, restart func(), newWorker func() func(Match) error) error {
 	return q.each(ctx, p, restart, func() EachWorker { return matchWorker(newWorker()) }, func(s *merge.Scheduler) *merge.Scheduler { return s })
 }
 
-// EachByColumns is Each for workers that need no more of most blocks than these columns.
+// EachByColumns is Each for workers that need only these columns of most blocks.
 func (q *Query) EachByColumns(ctx context.Context, p *Plan, names []columns.Name, restart func(), newWorker func() EachWorker) error {
 	return q.each(ctx, p, restart, newWorker, func(s *merge.Scheduler) *merge.Scheduler { return s.WithColumns(names) })
 }
 
-// matchWorker needs the matches.
+// matchWorker is an EachWorker that needs the text of each match.
 type matchWorker func(Match) error
 
 func (w matchWorker) Match(m Match) error             { return w(m) }
@@ -64,7 +65,7 @@ func (q *Query) each(ctx context.Context, p *Plan, restart func(), newWorker fun
 
 // eachMatch calls a worker with each match of segments.
 func eachMatch(ctx context.Context, s *merge.Scheduler, segments []*source.Segment, newWorker func() EachWorker) error {
-	workers := make(chan EachWorker, s.Workers()) // those that no block is using
+	workers := make(chan EachWorker, s.Workers()) // idle workers
 	for range cap(workers) {
 		workers <- newWorker()
 	}
@@ -79,10 +80,10 @@ func eachMatch(ctx context.Context, s *merge.Scheduler, segments []*source.Segme
 		}) {
 			return failed
 		}
-		var w EachWorker // taken when the block is read
+		var w EachWorker // acquired at the first match, after the block has been read
 		s.Each(ctx, t, true, func(origin *source.Segment, line []byte, columns *record.Columns) error {
 			m, err := merge.NewMatch(origin, line, columns)
-			if err != nil || failed != nil { // an error here is about the line
+			if err != nil || failed != nil { // err is recorded as a problem of the segment
 				return err
 			}
 			if w == nil {

@@ -11,14 +11,13 @@ import (
 	"logstow/record"
 )
 
-// Explain lists the likely reasons why a plan of the query has no match, the likeliest
-// first. Call it after the plan was read. defaulted is set if no range was given.
+// Explain returns the likely reasons why a plan of the query has no match, the likeliest first. Call it after reading the plan.
+// defaulted is set if the user gave no range.
 //
-// It uses what the query listed and read anyway. Only if nothing was listed for a
-// service, or nothing in the range, it lists names: those of services, and the prefixes
-// towards the newest record, as [Query.Newest] does. If a level was selected and there are outputs of
-// compaction or several stores, it plans once more without the level, to count records once. What cannot be listed
-// then is not explained; only the end of ctx is an error.
+// It mainly uses what the query has listed and read. If nothing was listed for a service, or nothing in the range, it lists the
+// names of services, and the newest records as [Query.Newest] does. If a level was selected and there are outputs of compaction
+// or several stores, it plans again without the level, to count each record once. If a listing fails, the reasons that need it
+// are missing; only the end of ctx is an error.
 func (q *Query) Explain(ctx context.Context, p *Plan, defaulted bool) ([]Reason, error) {
 	e := explain.NewEvidence(q.findings, q.matcher, p.Segments)
 	e.Defaulted, e.Indexed = defaulted, q.opts.Plan == PlanIndex
@@ -50,14 +49,13 @@ func (q *Query) Explain(ctx context.Context, p *Plan, defaulted bool) ([]Reason,
 	return explain.Reasons(e), nil
 }
 
-// MissingFields names fields that occur in nothing that the query read, or in no record of a sample of it:
-// of those named, and of those in Selection.Where that are probably misspelled. Call it after the plan was read.
+// MissingFields returns reasons for fields that do not occur in the records that the query read, or in a sample of them: fields
+// in named, and fields in Selection.Where that are probably misspelled. Call it after reading the plan.
 func (q *Query) MissingFields(named []string) []Reason { return q.findings.Missing(q.matcher, named) }
 
-// countLevels counts the records of the segments that overlap the range of a plan by level, those of
-// inputs of compaction once.
+// countLevels counts the records of the segments in the range of a plan by level, each record once.
 func (q *Query) countLevels(ctx context.Context, p *Plan) (levels record.Counts, err error) {
-	if q.matcher.Selection.Levels != 0 { // the plan lacks segments of other levels
+	if q.matcher.Selection.Levels != 0 { // the plan does not have segments without these levels
 		if p, err = q.with(q.matcher.WithoutConditions()).Plan(ctx); err != nil {
 			return levels, err
 		}
@@ -70,11 +68,11 @@ func (q *Query) countLevels(ctx context.Context, p *Plan) (levels record.Counts,
 	return levels, nil
 }
 
-// countRecords is the number of records of a plan's segments.
+// countRecords returns the number of records of a plan's segments.
 func (q *Query) countRecords(ctx context.Context, segments []*Segment) (n uint64) {
 	for _, s := range segments {
-		for _, of := range q.levelsOf(ctx, s) {
-			n += of
+		for _, count := range q.levelsOf(ctx, s) {
+			n += count
 		}
 	}
 	return n
@@ -98,10 +96,10 @@ func (q *Query) levelsOf(ctx context.Context, s *Segment) record.Counts {
 	return levels
 }
 
-// maxNewest is the number of services up to which the newest record is looked for.
+// maxNewest is the maximum number of services of which Explain finds the newest record.
 const maxNewest = 100
 
-// allServices are the services of all stores, if all can be listed.
+// allServices returns the services of all stores; known is set if all stores could be listed.
 func (q *Query) allServices(ctx context.Context) (all []string, known bool) {
 	ctx, done := q.meter.StepContext(ctx)
 	defer done()

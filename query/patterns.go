@@ -12,13 +12,14 @@ import (
 	"logstow/record"
 )
 
-// Patterns counts the records of a plan that match by the shapes of their messages, in a counter of those
-// that newCounter makes, one for each worker. The limit does not apply.
+// Patterns counts the matches of a plan by the shape of their message. newCounter makes a counter for each worker; one of them is
+// returned with all counts. The limit does not apply.
 func (q *Query) Patterns(ctx context.Context, p *Plan, newCounter func() *patterns.Counter) (counted *patterns.Counter, err error) {
 	return q.PatternsOf(ctx, p, nil, newCounter)
 }
 
-// PatternsOf is Patterns of the records for whose instance and source wanted, which is safe for concurrent use, returns true.
+// PatternsOf is Patterns of the matches for whose instance and source wanted returns true; nil is all. wanted must be safe for
+// concurrent use.
 func (q *Query) PatternsOf(ctx context.Context, p *Plan, wanted func(instance string, source []byte) bool, newCounter func() *patterns.Counter) (counted *patterns.Counter, err error) {
 	err = q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
 		counted = countPatterns(ctx, s, segments, wanted, newCounter)
@@ -27,19 +28,19 @@ func (q *Query) PatternsOf(ctx context.Context, p *Plan, wanted func(instance st
 	return counted, err
 }
 
-// maxWorkerShapes is the number of shapes after which a worker's counter is merged into that of all, so that
-// memory does not grow with the number of workers.
+// maxWorkerShapes is the number of shapes above which a worker's counter is merged into the common one, so that memory does not
+// grow with the number of workers.
 const maxWorkerShapes = 1 << 13
 
-// patternWorker counts records, for one goroutine at a time.
+// patternWorker counts records. Not safe for concurrent use.
 type patternWorker struct {
 	*patterns.Counter
 	message []byte
 }
 
-// countPatterns counts the records of segments that match. At the end of ctx only some of them are counted.
+// countPatterns counts the matches of segments. If ctx ends early, the counts are incomplete.
 func countPatterns(ctx context.Context, s *merge.Scheduler, segments []*source.Segment, wanted func(string, []byte) bool, newCounter func() *patterns.Counter) *patterns.Counter {
-	workers := make(chan *patternWorker, s.Workers()) // those that no block is using
+	workers := make(chan *patternWorker, s.Workers()) // idle workers
 	for range cap(workers) {
 		workers <- &patternWorker{Counter: newCounter()}
 	}

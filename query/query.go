@@ -17,7 +17,7 @@ import (
 
 // The ways to find the segments of a range.
 const (
-	// PlanList lists blobs by name prefix: the authority.
+	// PlanList lists blobs by name prefix. Its result is authoritative.
 	PlanList = "list"
 	// PlanIndex queries the table index, which may lag behind.
 	PlanIndex = "index"
@@ -30,31 +30,31 @@ const DefaultGroupMemory = 256 << 20
 type Options struct {
 	// Plan is PlanList or PlanIndex; "" is PlanList.
 	Plan string
-	// Memory is the number of bytes of records that may wait to be merged before
-	// some go through a temporary file; 0 is 24 MiB.
+	// Memory is the maximum size in bytes of the records that wait to be merged; more are written to a temporary file. 0
+	// is 24 MiB.
 	Memory int64
-	// GroupMemory is about the number of bytes that the groups of [Query.Stats] and the records of
-	// [Query.Sort] may take before some go through temporary files; 0 is DefaultGroupMemory.
+	// GroupMemory is the approximate memory in bytes for the groups of [Query.Stats] and the records of [Query.Sort]; more
+	// are written to temporary files. 0 is DefaultGroupMemory.
 	GroupMemory int64
-	// Prices are what requests cost; nil is [price.Default].
+	// Prices are the prices of requests; nil is [price.Default].
 	Prices *price.Table
-	// MaxBytes and MaxCost (dollars) limit what the query reads from its stores, in
-	// all; before a limit is passed, it ends with [ErrBudget]. 0 is no limit.
+	// MaxBytes and MaxCost (dollars) limit the total that the query reads from its stores. It ends with [ErrBudget] before
+	// exceeding a limit. 0 is no limit.
 	MaxBytes int64
 	MaxCost  float64
-	// Tiers has a plan by the index look up in which tier the blobs of each day are, so
-	// that costs are right: the index does not contain it. It takes a listing a day.
+	// Tiers makes a plan by the index look up the tier of each day's blobs, with one listing a day. The index does not have
+	// tiers, and costs depend on them.
 	Tiers bool
-	// Unexplained is set if neither [Query.Explain] nor [Query.MissingFields] is called: no text is read for what they return.
+	// Unexplained declares that neither [Query.Explain] nor [Query.MissingFields] will be called, so that no text is read
+	// for them.
 	Unexplained bool
-	// NoColumns has text read where columns would do.
+	// NoColumns disables the use of columns.
 	NoColumns bool
 	// TempDir is the directory of temporary files; "" is the system's.
 	TempDir string
 }
 
-// Query finds records. Its methods may be called one after the other; the
-// report adds up what they did.
+// Query finds records. Except for Progress, its methods must not be called concurrently. The report covers all calls.
 type Query struct {
 	opts     Options
 	matcher  *match.Matcher
@@ -99,15 +99,14 @@ func newQuery(stores []Store, m *match.Matcher, opts Options) (*Query, error) {
 	return q, nil
 }
 
-// Over is the same query over other stores, with options, a report and limits of its own. An
-// unknown way to plan wraps [ErrSelection].
+// Over returns the same query over other stores, with its own options, report and limits. An unknown Options.Plan wraps
+// [ErrSelection].
 func (q *Query) Over(stores []Store, opts Options) (*Query, error) {
 	return newQuery(stores, q.matcher, opts)
 }
 
-// With is a query for another selection of the same stores, which adds to the same
-// report and has the same limits. A plan of one may be read by the other where it
-// covers what that selects.
+// With returns a query for another selection of the same stores, with the same report and limits. It may read a plan of q that
+// covers its selection.
 func (q *Query) With(sel Selection) (*Query, error) {
 	m, err := q.matcher.With(sel)
 	if err != nil {
@@ -122,25 +121,24 @@ func (q *Query) with(m *match.Matcher) *Query {
 	return &other
 }
 
-// From is the start of the range, in Unix nanoseconds.
+// From returns the start of the range, in Unix nanoseconds.
 func (q *Query) From() int64 { return q.matcher.From }
 
-// Highlight appends the places, as first and past-the-last byte, of what the
-// selection's patterns and regexps find in a message as logged: in order, disjoint,
-// none empty. It is for the program that shows a record; nothing else depends on it.
+// Highlight appends start and end of the places in a message, as logged, that the selection's patterns, identifiers and regular
+// expressions match: in order, disjoint, not empty.
 func (q *Query) Highlight(dst [][2]int, message []byte) [][2]int {
 	return q.matcher.Highlight(dst, message)
 }
 
-// Parser finds the fields of the messages of a segment.
+// Parser returns the parser that finds the fields of the messages of a segment.
 func (q *Query) Parser(s *Segment) *parse.Parser { return q.matcher.FieldsOf(s.Meta.Parse).Parser }
 
-// planner is the layer that finds segments.
+// planner returns the layer that finds segments.
 func (q *Query) planner() *plan.Planner {
 	return &plan.Planner{
 		Matcher: q.matcher, Stores: q.stores, Recorder: q.recorder, Findings: q.findings, Indexed: q.opts.Plan == PlanIndex,
 	}
 }
 
-// order is the output order.
+// order returns the output order.
 func (q *Query) order() merge.Order { return merge.Order{Newest: q.matcher.Selection.Newest} }

@@ -18,14 +18,14 @@ import (
 	"logstow/query/stats"
 )
 
-// Plan is the list of segments that a query has to read. It is complete before the first is opened.
+// Plan is the list of segments that a query has to read.
 type Plan struct {
-	// Segments are in the order of records of equal time.
+	// Segments are in the order of [source.Compare].
 	Segments []*Segment
 }
 
-// Plan finds the segments that may contain matches. What cannot be listed
-// is a problem of the report; only the end of ctx is an error.
+// Plan finds the segments that may contain matches. A listing that fails is a problem in the report; only the end of ctx is an
+// error.
 func (q *Query) Plan(ctx context.Context) (*Plan, error) {
 	ctx, done := q.meter.StepContext(ctx)
 	defer done()
@@ -44,8 +44,8 @@ func (q *Query) Plan(ctx context.Context) (*Plan, error) {
 	return &Plan{Segments: segments}, nil
 }
 
-// StoredSince finds the segments that may contain matches and that storage wrote at a time or later, except outputs of compaction; it
-// also returns the latest time at which storage wrote any of the range. Lists of any length take little memory.
+// StoredSince finds the segments that may contain matches and that were stored at since or later, except outputs of compaction.
+// It also returns the latest time at which a segment of the range was stored. Memory does not grow with the length of listings.
 func (q *Query) StoredSince(ctx context.Context, since time.Time) (found []*Segment, latest time.Time, err error) {
 	ctx, done := q.meter.StepContext(ctx)
 	defer done()
@@ -54,18 +54,16 @@ func (q *Query) StoredSince(ctx context.Context, since time.Time) (found []*Segm
 	return p.FindLatest(ctx)
 }
 
-// Newest finds the last time of which the selected services have a record, in
-// any range, and the service. It walks the names' prefixes from the newest year
-// down to one hour, five requests a service; found is false where there is nothing.
+// Newest finds the time of the newest record of the selected services, regardless of the range, and its service. It lists prefixes
+// from the newest year down to one hour, with five requests for each service. found is false if there are no records.
 func (q *Query) Newest(ctx context.Context) (last time.Time, service string, found bool, err error) {
 	ctx, done := q.meter.StepContext(ctx)
 	defer done()
 	return q.planner().Newest(ctx)
 }
 
-// Run calls emit with the records of a plan in output order, until the limit. It
-// returns emit's error, or that of ctx, or one of the temporary file; what
-// cannot be read is in the report instead.
+// Run calls emit with the matches of a plan in output order, until the limit. It returns an error of emit, of ctx, or of the
+// temporary file. Read failures are in the report instead.
 func (q *Query) Run(ctx context.Context, p *Plan, emit func(Match) error) error {
 	done := merge.NewResumer(q.order(), emit)
 	return q.step(ctx, p, q.matcher.Selection.Limit, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
@@ -73,11 +71,9 @@ func (q *Query) Run(ctx context.Context, p *Plan, emit func(Match) error) error 
 	})
 }
 
-// RunContext is Run, and emits the records around each match too: of the same
-// source of the same instance, inside the range of the selection, and not further
-// from the match than an hour. Matches are in output order. The records around
-// one come right before and after it, so records of several sources are not in the
-// order of time. Each record is emitted once.
+// RunContext is Run, and also emits the records around each match that have the same source and instance, are in the range of the
+// selection, and at most an hour from the match. Matches are in output order. The records around a match come right before and
+// after it, so records of several sources are not in order of time. Each record is emitted once.
 func (q *Query) RunContext(ctx context.Context, p *Plan, lines ContextLines, emit func(Match) error) error {
 	w := merge.NewContextCollector(q.matcher, q.order(), lines, emit)
 	err := q.Run(ctx, p, func(m Match) error {
@@ -88,7 +84,7 @@ func (q *Query) RunContext(ctx context.Context, p *Plan, lines ContextLines, emi
 		return err
 	}
 	every := q.with(q.matcher.WithoutConditions())
-	if q.matcher.Selection.Levels != 0 { // the plan lacks segments of other levels
+	if q.matcher.Selection.Levels != 0 { // the plan does not have segments without these levels
 		if p, err = every.Plan(ctx); err != nil {
 			return err
 		}
@@ -96,8 +92,8 @@ func (q *Query) RunContext(ctx context.Context, p *Plan, lines ContextLines, emi
 	return every.Run(ctx, &Plan{Segments: w.NearSegments(p.Segments)}, w.Add)
 }
 
-// Count is the number of records of a plan that match, regardless of the limit. What metadata
-// and footers answer is not read.
+// Count returns the number of matches of a plan, regardless of the limit. It reads text only if metadata, footers and columns do
+// not suffice.
 func (q *Query) Count(ctx context.Context, p *Plan) (n uint64, err error) {
 	err = q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
 		n = stats.Count(ctx, s, segments)
@@ -106,9 +102,9 @@ func (q *Query) Count(ctx context.Context, p *Plan) (n uint64, err error) {
 	return n, err
 }
 
-// Stats computes functions of groups of the records of a plan that match; the limit of the selection
-// does not apply. What metadata and footers answer is not read. Groups that exceed
-// [Options.GroupMemory] are written to temporary files. Close the table.
+// Stats computes functions of groups of the matches of a plan. The limit of the selection does not apply. It reads text only if
+// metadata, footers and columns do not suffice. Groups that exceed [Options.GroupMemory] are written to temporary files. The caller
+// must close the table.
 func (q *Query) Stats(ctx context.Context, p *Plan, c *Computation) (computed *Table, err error) {
 	err = q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) (err error) {
 		computed, err = c.Run(ctx, s, segments, q.opts.GroupMemory, q.opts.TempDir)
@@ -120,19 +116,18 @@ func (q *Query) Stats(ctx context.Context, p *Plan, c *Computation) (computed *T
 	return computed, err
 }
 
-// Sort calls emit with the records of a plan in an order by their values, until the limit. All that match are
-// read first; what exceeds [Options.GroupMemory] is written to temporary files. With a limit, blocks are left out that
-// have none of the first records by their columns, and memory does not depend on the number of matches. Newest of the
-// selection does not apply.
+// Sort calls emit with the matches of a plan in order of their values, until the limit, after reading all. Records that exceed
+// [Options.GroupMemory] are written to temporary files. With a limit, blocks that cannot have one of the first records according to
+// their columns are skipped, and memory does not depend on the number of matches. Selection.Newest does not apply.
 func (q *Query) Sort(ctx context.Context, p *Plan, o *SortOrder, emit func(Match) error) error {
 	return q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
 		return o.Run(ctx, s, segments, sorting.Options{Limit: q.matcher.Selection.Limit, Memory: q.opts.GroupMemory, Dir: q.opts.TempDir}, emit)
 	})
 }
 
-// Distinct calls emit with the different values of a field of the records of a plan, in the order of their bytes,
-// until the limit. All that match are read first, except for what metadata, footers and columns answer; what exceeds
-// [Options.GroupMemory] is written to temporary files.
+// Distinct calls emit with the distinct values of a field in the matches of a plan, in bytewise order, until the limit, after
+// collecting all. It reads text only if metadata, footers and columns do not suffice. Values that exceed [Options.GroupMemory] are
+// written to temporary files.
 func (q *Query) Distinct(ctx context.Context, p *Plan, name field.Name, emit func(DistinctValue) error) (sum DistinctSummary, err error) {
 	err = q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
 		opts := distinct.Options{Limit: q.matcher.Selection.Limit, Memory: q.opts.GroupMemory, Dir: q.opts.TempDir}
@@ -142,8 +137,8 @@ func (q *Query) Distinct(ctx context.Context, p *Plan, name field.Name, emit fun
 	return sum, err
 }
 
-// Fields finds out which fields the messages of a plan's records have. The limit does not apply. It
-// also returns what was found before an error.
+// Fields collects the fields of the matches of a plan. The limit does not apply. With an error it returns what was collected so
+// far.
 func (q *Query) Fields(ctx context.Context, p *Plan, opts FieldOptions) (found *FieldStats, err error) {
 	err = q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
 		found = fieldstats.Collect(ctx, s, segments, opts)
@@ -152,8 +147,8 @@ func (q *Query) Fields(ctx context.Context, p *Plan, opts FieldOptions) (found *
 	return found, err
 }
 
-// Inputs are the batches of the inputs of a plan's segment that is an output of compaction, in their
-// order. If they cannot be read there are none, and a problem of the report.
+// Inputs returns the batches of the inputs of a segment that is an output of compaction, in their order. If they cannot be read, it
+// returns none, and the report has a problem.
 func (q *Query) Inputs(ctx context.Context, s *Segment) []blobnaming.Batch {
 	ctx, done := q.meter.StepContext(ctx)
 	defer done()
@@ -164,9 +159,8 @@ func (q *Query) Inputs(ctx context.Context, s *Segment) []blobnaming.Batch {
 	return batches
 }
 
-// step calls f with the segments of a plan, and a context that ends when a limit of the options would
-// be passed, and then releases the fetcher's blocks. If the records of a segment have moved meanwhile,
-// it calls f again with the segments that have them now.
+// step calls f with the segments of a plan, and a context that ends before a limit of the options is exceeded. Then it releases the
+// fetcher's blocks. If the records of a segment have moved, it calls f again with the segments that have them now.
 func (q *Query) step(ctx context.Context, p *Plan, limit int, f func(context.Context, *merge.Scheduler, []*Segment) error) error {
 	ctx, done := q.meter.StepContext(ctx)
 	defer done()

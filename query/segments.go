@@ -13,8 +13,8 @@ import (
 	"logstow/segment"
 )
 
-// Services are the services of the query's stores, in order of name, whether they are selected or not. What cannot be listed
-// is a problem of the report; only the end of ctx is an error.
+// Services returns all services of the query's stores, selected or not, in order of name. A listing that fails is a problem in the
+// report; only the end of ctx is an error.
 func (q *Query) Services(ctx context.Context) ([]string, error) {
 	ctx, done := q.meter.StepContext(ctx)
 	defer done()
@@ -33,8 +33,8 @@ func (q *Query) Services(ctx context.Context) ([]string, error) {
 	return slices.Compact(all), nil
 }
 
-// Written are the segments of a plan as they were written: in place of an output of compaction those of its inputs that it is read
-// for. What cannot be read is a problem of the report; only the end of ctx is an error.
+// Written returns the segments of a plan as shippers wrote them: an output of compaction is replaced by its inputs, except excluded
+// ones. A read failure is a problem in the report; only the end of ctx is an error.
 func (q *Query) Written(ctx context.Context, p *Plan) ([]Segment, error) {
 	ctx, done := q.meter.StepContext(ctx)
 	defer done()
@@ -56,21 +56,21 @@ func (q *Query) Written(ctx context.Context, p *Plan) ([]Segment, error) {
 	return all, nil
 }
 
-// columnBytes is the least that a record's text has beside its message: time, level, source.
+// columnBytes is the minimum length of a record's text without its message: time, level and source.
 const columnBytes = int64(record.TimeLen + len("\t-\t-\t\n"))
 
-// maxServiceSamples is the number of segments of a service from which Text takes its average.
+// maxServiceSamples is the maximum number of segments of a service that Text samples.
 const maxServiceSamples = 8
 
-// TextSize is about the bytes of messages, as logged, with the number of their records.
+// TextSize is the approximate size in bytes of the messages of a number of records, as logged.
 type TextSize struct {
 	Bytes   int64
 	Records uint64
 }
 
-// Text is the size of the messages of some of a plan's segments by service: averages for estimates. It reads footers of at most
-// samples segments, of the services with the most segments first; none of them is text of another program. What cannot be read is a
-// problem of the report; only the end of ctx is an error.
+// Text returns the size of the messages in a sample of a plan's segments by service, for estimates. It reads the footers of at most
+// samples segments, preferring services with the most segments, and no foreign segments. A read failure is a problem in the report;
+// only the end of ctx is an error.
 func (q *Query) Text(ctx context.Context, p *Plan, samples int) (map[string]TextSize, error) {
 	ctx, done := q.meter.StepContext(ctx)
 	defer done()

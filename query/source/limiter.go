@@ -11,21 +11,21 @@ import (
 const (
 	// MaxInFlight is the maximum number of requests in flight to one store.
 	MaxInFlight = 64
-	// firstInFlight is the number with which a query starts.
+	// firstInFlight is the initial limit of a query.
 	firstInFlight = 16
 )
 
-// limiter limits the requests in flight to one store: the limit grows by one with every answer until
-// storage throttles, is halved then, and from there on grows by one with every round of answers. It is
-// safe for concurrent use. A nil limiter has no limit.
+// limiter limits the requests in flight to one store by additive increase and multiplicative decrease. The limit grows by one with
+// every response until storage throttles. Then it is halved, and afterwards grows by one with every round of responses. Safe for
+// concurrent use. A nil limiter has no limit.
 type limiter struct {
 	slots chan struct{}
 
-	mu       sync.Mutex
-	limit    int
-	excess   int // slots in use that are not given back: the limit was lowered
-	answers  int // since the limit changed
-	throttle int // how often storage throttled
+	mu        sync.Mutex
+	limit     int
+	excess    int // slots in use to drop at release, because the limit was lowered
+	responses int // since the limit changed
+	throttle  int // number of times that storage has throttled
 }
 
 func newLimiter() *limiter {
@@ -36,7 +36,7 @@ func newLimiter() *limiter {
 	return l
 }
 
-// acquire waits until a request may be made. round is to be passed to release.
+// acquire waits until a request may be made. The caller must pass round to release.
 func (l *limiter) acquire(ctx context.Context) (round int, err error) {
 	if l == nil {
 		return 0, nil
@@ -51,15 +51,14 @@ func (l *limiter) acquire(ctx context.Context) (round int, err error) {
 	return l.throttle, nil
 }
 
-// release takes the result of a request. All requests that are in flight when storage throttles
-// lower the limit once together.
+// release ends a request with a result. Requests that are in flight when storage throttles lower the limit once in total.
 func (l *limiter) release(round int, result error) {
 	if l == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.answers++
+	l.responses++
 	switch {
 	case errors.Is(result, store.ErrThrottled):
 		if round == l.throttle {
@@ -67,17 +66,17 @@ func (l *limiter) release(round int, result error) {
 			l.limit -= lowered
 			l.excess += lowered
 			l.throttle++
-			l.answers = 0
+			l.responses = 0
 		}
-	case l.limit < MaxInFlight && (l.throttle == 0 || l.answers >= l.limit):
-		l.answers = 0
+	case l.limit < MaxInFlight && (l.throttle == 0 || l.responses >= l.limit):
+		l.responses = 0
 		l.limit++
 		l.free()
 	}
 	l.free()
 }
 
-// free gives a slot back.
+// free frees a slot, or drops it if the limit was lowered.
 func (l *limiter) free() {
 	if l.excess > 0 {
 		l.excess--

@@ -13,20 +13,20 @@ import (
 // ErrBudget ends a query that would read more, or cost more, than its options allow.
 var ErrBudget = errors.New("the query would exceed its limit of bytes or cost")
 
-// Meter counts what is read, and stops a query before its limits are passed.
+// Meter counts the usage of a query, and stops the query before a limit is exceeded.
 type Meter struct {
 	prices   price.Table
 	maxBytes int64   // 0 is no limit
 	maxCost  float64 // 0 is no limit
 
 	mu     sync.Mutex
-	bytes  int64       // read, of all stores
-	billed price.Usage // of stores that cost something
+	bytes  int64       // read from all stores
+	billed price.Usage // of stores that are not free
 	stop   context.CancelCauseFunc
 	over   bool
 }
 
-// NewMeter makes a meter; prices nil is [price.Default], a limit of 0 is none.
+// NewMeter makes a meter. Nil prices are [price.Default]; a limit of 0 is none.
 func NewMeter(prices *price.Table, maxBytes int64, maxCost float64) *Meter {
 	m := &Meter{prices: price.Default(), maxBytes: maxBytes, maxCost: maxCost}
 	if prices != nil {
@@ -35,8 +35,8 @@ func NewMeter(prices *price.Table, maxBytes int64, maxCost float64) *Meter {
 	return m
 }
 
-// Store is a store whose requests are counted before they are made. If they cost something, there are at
-// most [MaxInFlight] at a time, fewer when storage throttles.
+// Store wraps a store so that requests are counted before they are made. Unless the store is free, at most [MaxInFlight] requests
+// are in flight, fewer if storage throttles.
 func (m *Meter) Store(s Store) Store {
 	gate := gate{m: m, free: s.Free}
 	if !s.Free {
@@ -46,14 +46,14 @@ func (m *Meter) Store(s Store) Store {
 	return s
 }
 
-// gate is what each request to a store passes.
+// gate admits each request to a store.
 type gate struct {
 	m     *Meter
 	limit *limiter
 	free  bool
 }
 
-// enter waits until a request may be made, and charges it. What entered leaves with its result.
+// enter waits until a request may be made, and charges it. After the request, the caller must call leave with its result.
 func (g gate) enter(ctx context.Context, u price.Usage) (round int, err error) {
 	if round, err = g.limit.acquire(ctx); err != nil {
 		return 0, err
@@ -66,11 +66,11 @@ func (g gate) enter(ctx context.Context, u price.Usage) (round int, err error) {
 
 func (g gate) leave(round int, result error) { g.limit.release(round, result) }
 
-// Cost is what usage costs by the meter's prices, in dollars.
+// Cost returns the cost of usage by the meter's prices, in dollars.
 func (m *Meter) Cost(u price.Usage) float64 { return m.prices.Cost(u) }
 
-// charge counts usage before the request. Past a limit it counts nothing, stops the
-// query and returns [ErrBudget], as do all later calls.
+// charge counts usage before the request. If that exceeds a limit, it counts nothing, stops the query and returns [ErrBudget], as do
+// all later calls.
 func (m *Meter) charge(free bool, u price.Usage) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -91,7 +91,7 @@ func (m *Meter) charge(free bool, u price.Usage) error {
 	return nil
 }
 
-// refund uncounts a request for a page that was not made.
+// refund subtracts a request for a page that was charged but not made.
 func (m *Meter) refund(free bool, request price.Usage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,15 +100,15 @@ func (m *Meter) refund(free bool, request price.Usage) {
 	}
 }
 
-// Spent is what the query has cost, and the bytes among it that came from cooler tiers.
+// Spent returns the cost of the query so far, and the bytes read from the cool and cold tiers.
 func (m *Meter) Spent() (dollars float64, retrieved int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.prices.Cost(m.billed), m.billed.Cool.Bytes + m.billed.Cold.Bytes
 }
 
-// StepContext is a context for one step of the query. It ends with [ErrBudget] when a
-// limit would be passed. done must be called.
+// StepContext returns a context for one step of the query. It ends with [ErrBudget] before a limit is exceeded. The caller must call
+// done.
 func (m *Meter) StepContext(ctx context.Context) (limited context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	m.mu.Lock()
@@ -130,7 +130,7 @@ func (m *Meter) StepContext(ctx context.Context) (limited context.Context, done 
 type meteredBlobs struct {
 	store.BlobReader
 	gate
-	// tier is that of the blobs that are read.
+	// tier is the tier of the blobs that are read.
 	tier store.Tier
 }
 
@@ -140,7 +140,7 @@ func IsPriced(r store.BlobReader) bool {
 	return ok && !metered.free
 }
 
-// InTier is r for blobs of a tier, whose reads may cost more.
+// InTier returns r for blobs of a tier, whose reads may cost more.
 func InTier(r store.BlobReader, tier store.Tier) store.BlobReader {
 	metered, ok := r.(meteredBlobs)
 	if !ok || tier == "" || tier == store.Hot {
@@ -150,7 +150,7 @@ func InTier(r store.BlobReader, tier store.Tier) store.BlobReader {
 	return metered
 }
 
-// ReadUsage is the usage of a number of requests that read bytes of a tier.
+// ReadUsage returns the usage of a number of requests that read bytes from a tier.
 func ReadUsage(tier store.Tier, requests, bytes int64) price.Usage {
 	switch tier {
 	case store.Cool:
@@ -193,8 +193,8 @@ func (r meteredTables) Query(ctx context.Context, table string, q store.Query) i
 	return meterPages(ctx, r.gate, price.Usage{Table: 1}, r.TableReader.Query(ctx, table, q))
 }
 
-// meterPages counts a request before each page is requested. Which page is the last is known
-// only after it: the request counted for another is refunded. While a page is used, none is under way.
+// meterPages charges a request before each page. Because the last page is only known afterwards, one request too many is charged, and
+// refunded at the end. While the caller uses a page, no request is in flight.
 func meterPages[T any](ctx context.Context, g gate, request price.Usage, pages iter.Seq2[[]T, error]) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		round, err := g.enter(ctx, request)

@@ -10,17 +10,17 @@ import (
 	"logstow/store"
 )
 
-// Recorder adds up what a query does. Safe for concurrent use.
+// Recorder counts the work of a query. Safe for concurrent use.
 type Recorder struct {
 	// Requests counts the requests to storage.
 	Requests store.Counter
-	// The others are the counters of the same names in [Report].
+	// Counters of the same names as in [Report].
 	Prefixes, SegmentsListed, SegmentsPruned, SegmentsRepeated, SegmentsFiltered, SegmentsRead atomic.Int64
 	BlocksTotal, BlocksFiltered, BlocksExcluded, BlocksColumns, BlocksRead                     atomic.Int64
 	BytesStoredRead, BytesScanned, BytesDecoded, LinesDecoded, BytesCached, BytesSpilled       atomic.Int64
 
 	processed atomic.Int64
-	// qualify is set if problems name their store: the query reads several.
+	// qualify makes problems name their store, because the query reads several.
 	qualify bool
 
 	mu       sync.Mutex
@@ -38,7 +38,7 @@ func (r *Recorder) Problem(p *Problem) {
 	r.problems = append(r.problems, p)
 }
 
-// SegmentProblem adds a problem: a segment, or a part of it, cannot be read.
+// SegmentProblem adds a failure to read a segment, or a part of it.
 func (r *Recorder) SegmentProblem(s *Segment, err error) {
 	object := s.String()
 	if r.qualify {
@@ -54,8 +54,8 @@ func (r *Recorder) Note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
-// Processed counts stored bytes of a segment as done, for [Progress]. Those of a
-// foreign one are counted by [Recorder.ProcessedBytes] when they are read.
+// Processed counts stored bytes of a segment as done, for [Progress]. It ignores foreign segments, whose bytes
+// [Recorder.ProcessedBytes] counts as they are read.
 func (r *Recorder) Processed(s *Segment, n int64) {
 	if !s.Foreign {
 		r.processed.Add(n)
@@ -65,7 +65,7 @@ func (r *Recorder) Processed(s *Segment, n int64) {
 // ProcessedBytes counts stored bytes as done, for [Progress].
 func (r *Recorder) ProcessedBytes(n int64) { r.processed.Add(n) }
 
-// Progress is how far the query has come.
+// Progress returns the progress of the query.
 func (r *Recorder) Progress() Progress {
 	return Progress{
 		Listed: r.SegmentsListed.Load(), Segments: r.SegmentsRead.Load(), Bytes: r.processed.Load(),
@@ -73,7 +73,7 @@ func (r *Recorder) Progress() Progress {
 	}
 }
 
-// Report is what was recorded so far; Plan, CostUSD and BytesRetrieved are not set.
+// Report returns the report so far, without Plan, CostUSD and BytesRetrieved.
 func (r *Recorder) Report() Report {
 	n := r.Requests.Requests()
 	r.mu.Lock()

@@ -10,30 +10,29 @@ import (
 	"logstow/store"
 )
 
-// Retryable reports whether a segment, or a part of it, could not be read, but may be
-// readable later.
+// Retryable reports whether a segment, or a part of it, could not be read and a retry may help.
 func (r *Report) Retryable(s *Segment) bool {
 	return slices.ContainsFunc(r.Problems, func(p *Problem) bool {
 		return p.segment != nil && (p.segment.Blob() == s || slices.Contains(p.segment.Blob().Replaces, s)) && store.Retryable(p)
 	})
 }
 
-// Problem is something that could not be read, so that the answer may be incomplete.
+// Problem is a failure to read something, so that the result may be incomplete.
 type Problem struct {
-	// Store and Object name it: a blob, or a prefix that could not be listed.
+	// Store and Object name a blob, or a prefix that could not be listed.
 	Store, Object string
 	Err           error
 
-	segment *Segment // nil where it is not one
+	segment *Segment // nil if the object is not a segment
 }
 
 // Error reads "<object>: <cause>".
 func (p *Problem) Error() string { return p.Object + ": " + p.Err.Error() }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (p *Problem) Unwrap() error { return p.Err }
 
-// Advice is the hint for a segment that is damaged or truncated; "" for other problems.
+// Advice returns the hint for a damaged or truncated segment; "" for other problems.
 func (p *Problem) Advice() string {
 	var corrupt *segment.CorruptError
 	if p.segment != nil && (errors.As(p.Err, &corrupt) || errors.Is(p.Err, segment.ErrNoFooter) ||
@@ -43,58 +42,56 @@ func (p *Problem) Advice() string {
 	return ""
 }
 
-// Report counts what a query did. Its JSON form is printed by --explain with -o json.
+// Report counts the work of a query. Its JSON form is printed by --explain with -o json.
 type Report struct {
-	// Plan is how segments were found.
+	// Plan is the way in which segments were found: "list" or "index".
 	Plan string `json:"plan"`
 	// Prefixes is the number of name prefixes listed, or of services queried in the index.
 	Prefixes int64 `json:"prefixes"`
-	// SegmentsListed were found under them, SegmentsPruned left out by their
-	// metadata, SegmentsRepeated left out as copies or as contained in others,
-	// SegmentsFiltered left out by their token filter, SegmentsRead opened.
+	// SegmentsListed is the number of segments found there: SegmentsPruned were excluded by their metadata,
+	// SegmentsRepeated as copies or as contained in others, SegmentsFiltered by their token filter; SegmentsRead were opened.
 	SegmentsListed   int64 `json:"segments_listed"`
 	SegmentsPruned   int64 `json:"segments_pruned"`
 	SegmentsRepeated int64 `json:"segments_repeated"`
 	SegmentsFiltered int64 `json:"segments_filtered"`
 	SegmentsRead     int64 `json:"segments_read"`
-	// BlocksTotal are in the segments opened, BlocksFiltered were left out by the token
-	// filter, BlocksExcluded by columns; BlocksColumns were answered by columns alone, BlocksRead were fetched and
-	// their text searched.
+	// BlocksTotal is the number of blocks in opened segments: BlocksFiltered were excluded by the token filter,
+	// BlocksExcluded by columns, BlocksColumns were answered by columns alone; of BlocksRead the text was searched.
 	BlocksTotal    int64 `json:"blocks_total"`
 	BlocksFiltered int64 `json:"blocks_filtered"`
 	BlocksExcluded int64 `json:"blocks_excluded"`
 	BlocksColumns  int64 `json:"blocks_columns"`
 	BlocksRead     int64 `json:"blocks_read"`
-	// BytesStoredRead came from storage; BytesScanned is the text searched.
+	// BytesStoredRead is the number of bytes read from storage, BytesScanned that of the text searched.
 	BytesStoredRead int64 `json:"bytes_stored_read"`
 	BytesScanned    int64 `json:"bytes_scanned"`
-	// BytesDecoded and LinesDecoded are the text of other programs that was read,
-	// decompressed; BytesScanned has only the records of it that match.
+	// BytesDecoded and LinesDecoded are the decompressed size and the lines of foreign segments. BytesScanned has only
+	// their matching records.
 	BytesDecoded int64 `json:"bytes_decoded"`
 	LinesDecoded int64 `json:"lines_decoded"`
-	// BytesCached came from the cache.
+	// BytesCached is the number of bytes read from the cache.
 	BytesCached int64 `json:"bytes_cached"`
-	// BytesRetrieved is the part of BytesStoredRead that came from cooler tiers, which bill it.
+	// BytesRetrieved is the part of BytesStoredRead from the cool and cold tiers, which bill retrieval.
 	BytesRetrieved int64 `json:"bytes_retrieved"`
-	// BytesSpilled went through the temporary file.
+	// BytesSpilled is the number of bytes written to the temporary file.
 	BytesSpilled int64 `json:"bytes_spilled"`
-	// Requests by kind, and their cost by the prices of the options; stores
-	// that are directories cost nothing.
+	// Requests are the requests by kind, CostUSD is their cost by the prices of the options. Requests to directories are
+	// free.
 	Requests Requests `json:"requests"`
 	CostUSD  float64  `json:"cost_usd"`
-	// Problems are what could not be read, Notes other remarks for the user; both are sorted.
+	// Problems are failures to read, Notes other remarks for the user; both are sorted.
 	Problems []*Problem `json:"-"`
 	Notes    []string   `json:"-"`
 }
 
-// Requests are numbers of requests to storage.
+// Requests counts requests to storage.
 type Requests struct {
 	List  int64 `json:"list"`
 	Get   int64 `json:"get"`
 	Table int64 `json:"table"`
 }
 
-// String is the report for people, in some lines.
+// String formats the report for people, in several lines.
 func (r Report) String() string {
 	var retrieved string
 	if r.BytesRetrieved > 0 {
@@ -123,16 +120,15 @@ func Dollars(amount float64) string {
 	return fmt.Sprintf("about $%.6f", amount)
 }
 
-// Progress is how far a query has come.
+// Progress is the progress of a query.
 type Progress struct {
-	// Listed blobs were found under the prefixes listed so far.
+	// Listed is the number of blobs listed so far.
 	Listed int64
-	// Segments were opened.
+	// Segments is the number of segments opened.
 	Segments int64
-	// Bytes is the stored size of the parts of a plan's segments that were read or skipped.
-	// A query for context lines reads the segments near matches a second time.
+	// Bytes is the stored size of the parts of a plan's segments that were read or skipped. A query with context lines
+	// reads segments near matches twice.
 	Bytes int64
-	// Decoded and Lines are the bytes and lines of other programs' text that were read,
-	// decompressed.
+	// Decoded and Lines are the decompressed size and the lines read of foreign segments.
 	Decoded, Lines int64
 }

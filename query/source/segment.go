@@ -21,41 +21,39 @@ type Segment struct {
 	Meta  blobnaming.Metadata
 	// Size is its stored size in bytes.
 	Size int64
-	// Tier is where it is stored, "" if unknown.
+	// Tier is its access tier, "" if unknown.
 	Tier store.Tier
-	// Created is when storage wrote it; zero if a plan by the index found it.
+	// Created is the time at which it was stored; zero if the plan is by the index.
 	Created time.Time
-	// Foreign is set if another program wrote it: of Meta, only Start and End (bounds of
-	// its records' times), Batch (made of name, ETag and size) and Instance ("-") are set.
+	// Foreign is set if another program wrote it. Of Meta, only Start and End (bounds of the records' times), Batch (a hash
+	// of name, ETag and size) and Instance ("-") are then set.
 	Foreign bool
 
-	// Blobs is where it is read from; each request is metered.
+	// Blobs reads the blob; requests are metered.
 	Blobs store.BlobReader
-	// Cache is that of its store; nil is none.
+	// Cache is the cache of its store, or nil.
 	Cache *cache.Cache
-	// Copies are other blobs of the same content.
+	// Copies are other blobs with the same content.
 	Copies []*Segment
-	// Excluded are the inputs of an output of compaction, by their index, whose records are
-	// read elsewhere; nil is none.
+
+	// The following fields are set on outputs of compaction only. Maps are by the index of an input, and may be nil.
+
+	// Excluded are the inputs whose records are read from another segment.
 	Excluded map[int]bool
-	// Hidden are segments that the plan leaves out because the output contains them, by the index
-	// of the input.
+	// Hidden are the segments that the plan omits because the output contains them.
 	Hidden map[int]*Segment
-	// Elsewhere is an output of compaction of another store that contains the same batch and excludes
-	// it; nil if there is none.
-	Elsewhere *Segment
-	// StoreOf are the stores of the segments that an output of another store is read for, by the index
-	// of the input.
+	// StoreOf are the stores of inputs that the plan would have read from a segment in another store.
 	StoreOf map[int]string
-	// Replaces are the segments that an output of compaction is read for, because their records have moved to it.
+	// Replaces are segments whose records have moved to the output during the query.
 	Replaces []*Segment
-	// Output is the output of compaction that the records are read from, of a Segment that
-	// stands for one of its inputs; see [Segment.Inputs].
+
+	// Elsewhere is an output of compaction in another store that contains the same batch and excludes it, or nil.
+	Elsewhere *Segment
+	// Output is set on a Segment that stands for an input of this output of compaction; see [Segment.Inputs].
 	Output *Segment
 }
 
-// Inputs are the inputs of an output of compaction as segments: what their records have of
-// them. They cannot be read.
+// Inputs returns the inputs of an output of compaction as segments. They describe the origin of records and cannot be read.
 func (s *Segment) Inputs(origins []segment.Origin) []Segment {
 	inputs := make([]Segment, len(origins))
 	for i, o := range origins {
@@ -66,14 +64,14 @@ func (s *Segment) Inputs(origins []segment.Origin) []Segment {
 				Instance: o.Instance, Seq: o.Seq, Class: s.Meta.Class, Parse: s.Meta.Parse,
 			},
 		}
-		if of, ok := s.StoreOf[i]; ok {
-			inputs[i].Store = of
+		if name, ok := s.StoreOf[i]; ok {
+			inputs[i].Store = name
 		}
 	}
 	return inputs
 }
 
-// Without is an output of compaction without more of its inputs, by their index.
+// Without returns a copy of an output of compaction that excludes more of its inputs.
 func (s *Segment) Without(inputs map[int]bool) *Segment {
 	other := *s
 	other.Excluded = maps.Clone(inputs)
@@ -81,7 +79,7 @@ func (s *Segment) Without(inputs map[int]bool) *Segment {
 	return &other
 }
 
-// Blob is the segment that is read for the records of s: the output if s is an input of one.
+// Blob returns the segment from which the records of s are read: the output if s is an input of one, otherwise s.
 func (s *Segment) Blob() *Segment {
 	if s.Output != nil {
 		return s.Output
@@ -89,10 +87,10 @@ func (s *Segment) Blob() *Segment {
 	return s
 }
 
-// String is the name of the segment's blob.
+// String returns the name of the segment's blob.
 func (s *Segment) String() string { return s.Name.String() }
 
-// cacheKey identifies a range of a segment: a name may be used again by another batch.
+// cacheKey identifies a range of a segment. It includes the batch, because a name may be used again.
 func (s *Segment) cacheKey(off, n int64) string {
 	return fmt.Sprintf("%s %s %s %d %d %d", s.Store, s, s.Meta.Batch, s.Size, off, n)
 }
@@ -104,7 +102,7 @@ func (s *Segment) PutCache(off int64, data []byte) {
 	}
 }
 
-// FromCache is a range of a segment's blob from the cache.
+// FromCache returns a range of a segment's blob from the cache.
 func (s *Segment) FromCache(off, n int64) ([]byte, bool) {
 	if s.Cache == nil {
 		return nil, false
@@ -120,8 +118,7 @@ func (s *Segment) DropCached() {
 	}
 }
 
-// Compare is the order of segments for records of equal time. Records of an output of compaction
-// are in the order of its inputs.
+// Compare orders the segments of records of equal time. Records of an output of compaction are in the order of its inputs.
 func Compare(a, b *Segment) int {
 	if a == b {
 		return 0
