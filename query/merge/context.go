@@ -13,28 +13,28 @@ import (
 // ContextReach is the maximum time between a match and the records around it.
 const ContextReach = time.Hour
 
-// ContextLines are the numbers of records of a match's source to emit before and after it.
+// ContextLines are the numbers of records to emit before and after each match, from the source of the match.
 type ContextLines struct {
 	Before, After int
 }
 
-// instance is an instance of a service in a store.
+// instance identifies an instance of a service in a store.
 type instance struct{ store, service, name string }
 
 func instanceOf(m *Match) instance {
 	return instance{m.Store, m.Segment.Name.Service, m.Instance}
 }
 
-// sourceID is a source in it.
+// sourceID identifies a source of an instance.
 type sourceID struct {
 	instance
 	source string
 }
 
-// intervals are intervals of time, in order and disjoint.
+// intervals is a set of times as disjoint intervals, in order.
 type intervals struct{ all [][2]int64 }
 
-// add adds one.
+// add adds the interval [from, to].
 func (v *intervals) add(from, to int64) {
 	i, _ := slices.BinarySearchFunc(v.all, from, func(one [2]int64, from int64) int {
 		if one[1] < from {
@@ -50,25 +50,25 @@ func (v *intervals) add(from, to int64) {
 	v.all = slices.Replace(v.all, i, j, [2]int64{from, to})
 }
 
-// overlaps reports whether one of them overlaps [from, to]; a nil *intervals has none.
+// overlaps reports whether any interval overlaps [from, to]; nil has no intervals.
 func (v *intervals) overlaps(from, to int64) bool {
 	return v != nil && slices.ContainsFunc(v.all, func(one [2]int64) bool { return one[0] <= to && one[1] >= from })
 }
 
-// ContextCollector emits the matches of a query and the records around them. It is given
-// the matches first, with AddMatch, then every record near one, with Add.
+// ContextCollector emits the matches of a query and the records around them. The caller passes all matches to AddMatch first, and
+// then all records near a match to Add.
 type ContextCollector struct {
 	matcher    *match.Matcher
 	scanner    *match.Scanner
 	lines      ContextLines
 	emit       func(Match) error
-	left       int // matches to come
+	left       int // number of matches that Add has not seen
 	windows    map[instance]*intervals
 	sources    map[sourceID]*sourceContext
-	lastSource *sourceContext // the source of the record emitted last
+	lastSource *sourceContext // the source of the last record emitted
 }
 
-// NewContextCollector makes a collector for a query's matches in an order.
+// NewContextCollector makes a collector for the matches of a query in order o.
 func NewContextCollector(m *match.Matcher, o Order, lines ContextLines, emit func(Match) error) *ContextCollector {
 	if o.Newest { // later records come first
 		lines.Before, lines.After = lines.After, lines.Before
@@ -80,16 +80,16 @@ func NewContextCollector(m *match.Matcher, o Order, lines ContextLines, emit fun
 
 // sourceContext is the state of a source.
 type sourceContext struct {
-	// before are the last records that were not emitted, oldest first.
+	// before are the latest records that were not emitted, in output order.
 	before []Match
-	// after is how many are still wanted, and matchTime the time of the match they follow.
+	// after is the number of records to emit after the last match, which was at matchTime.
 	after     int
 	matchTime int64
-	// gap is set if a record was left out since the last one emitted.
+	// gap is set if a record was omitted since the last one emitted.
 	gap bool
 }
 
-// AddMatch takes a match: records near it will be wanted.
+// AddMatch adds a match.
 func (w *ContextCollector) AddMatch(m *Match) {
 	w.left++
 	at := instanceOf(m)
@@ -102,7 +102,7 @@ func (w *ContextCollector) AddMatch(m *Match) {
 // HasMatches reports whether there was a match.
 func (w *ContextCollector) HasMatches() bool { return w.left > 0 }
 
-// NearSegments are those that may contain records around a match.
+// NearSegments returns the segments that may contain records around a match.
 func (w *ContextCollector) NearSegments(segments []*source.Segment) []*source.Segment {
 	var near []*source.Segment
 	for _, s := range segments {
@@ -127,8 +127,8 @@ func (w *ContextCollector) isNear(s *source.Segment) bool {
 	return false
 }
 
-// Add takes the next record, in output order. It returns emit's error, or one that
-// ends [Run] when no other record is wanted.
+// Add adds the next record, in output order. It returns an error of emit, or one that ends [Run] because no more records are
+// wanted.
 func (w *ContextCollector) Add(m Match) error {
 	at := instanceOf(&m)
 	if !w.windows[at].overlaps(m.Time, m.Time) {
@@ -202,7 +202,7 @@ func (w *ContextCollector) emitRecord(s *sourceContext, m Match) error {
 	return w.emit(m)
 }
 
-// buffer keeps a record, for a match that may follow.
+// buffer keeps a record in case a match follows.
 func (w *ContextCollector) buffer(s *sourceContext, m Match) {
 	if w.lines.Before == 0 || w.left == 0 {
 		s.gap = true

@@ -6,13 +6,13 @@ import (
 
 // cursor iterates over records in output order.
 type cursor interface {
-	// key is the current record's.
+	// key returns the key of the current record.
 	key() key
-	// match is the current record; its Line is valid until next.
+	// match returns the current record; its Line is valid until next.
 	match() Match
-	// next goes to the next record; false at the end or with an error.
+	// next advances to the next record; it returns false at the end or with an error.
 	next() (bool, error)
-	// size is the memory in use, in bytes.
+	// size returns the memory of the records in bytes.
 	size() int64
 }
 
@@ -49,7 +49,7 @@ func (c *blockCursor) next() (bool, error) {
 	return c.at < len(c.matches.Spans), nil
 }
 
-// spanSize is the memory that a [fetch.Span] takes.
+// spanSize is the size of a [fetch.Span] in bytes.
 const spanSize = 32
 
 func (c *blockCursor) size() int64 {

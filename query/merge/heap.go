@@ -1,6 +1,6 @@
 package merge
 
-// heap is a binary heap: the item before all others is at index 0.
+// heap is a binary heap. The first item by before is at index 0.
 type heap[T any] struct {
 	items  []T
 	before func(a, b T) bool

@@ -1,8 +1,8 @@
-// Package merge puts the matches of many segments into one order: (time, instance, sequence of
-// the segment, block, position), or its reverse.
+// Package merge merges the matches of many segments into one order: (time, instance, sequence of the segment, block, position), or
+// its reverse.
 //
-// Every step is lazy, so that a query that needs few records reads little, and bounded: blocks in
-// flight, records waiting to be merged. What waits beyond its bound goes through a temporary file.
+// Every step is lazy, so that a query for few records reads little. The blocks in flight and the records waiting to be merged are
+// bounded; more records are written to a temporary file.
 package merge
 
 import (
@@ -13,13 +13,12 @@ import (
 	"logstow/query/source"
 )
 
-// errLimitReached ends a run that has emitted as many records as were wanted.
+// errLimitReached ends a run that has emitted all records wanted.
 var errLimitReached = errors.New("limit reached")
 
-// Run reads the segments of a plan and emits their matches in output order, until the limit.
-// memory is the number of bytes of records that may wait to be merged before some go through a
-// temporary file in tempDir ("" is the system's). It returns emit's error, or that of ctx, or
-// one of the temporary file; what cannot be read is in the report instead.
+// Run reads segments and emits their matches in output order, until the limit. memory is the maximum size in bytes of the records
+// that wait to be merged; more are written to a temporary file in tempDir ("" is the system's directory). Run returns an error of
+// emit, of ctx, or of the temporary file. Read failures are in the report instead.
 func Run(ctx context.Context, s *Scheduler, segments []*source.Segment, memory int64, tempDir string, emit func(Match) error) (err error) {
 	spill := &spillFile{dir: tempDir}
 	defer func() { err = errors.Join(err, spill.close()) }()
@@ -40,7 +39,7 @@ func Run(ctx context.Context, s *Scheduler, segments []*source.Segment, memory i
 	find := func(ctx context.Context, t *fetch.Task) found { return found{s.Find(ctx, t), s.Order.start(t)} }
 	for f := range fetch.OrderedParallel(ctx, s.BlockWindow(), s.Blocks(ctx, segments), (*fetch.Task).Weight, find) {
 		if ctx.Err() != nil {
-			break // f may be what follows records that could not be read
+			break // records before f may be missing
 		}
 		if err = merged.add(f.matches, f.start); err != nil {
 			break

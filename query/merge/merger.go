@@ -4,12 +4,10 @@ import (
 	"logstow/query/fetch"
 )
 
-// maxRuns is the maximum number of runs in the temporary file that are merged at once;
-// then all become one.
+// maxRuns is the maximum number of runs in the temporary file. When it is reached, they are merged into one.
 const maxRuns = 256
 
-// merger merges the records of blocks, which are added in the order of their
-// start, into output order.
+// merger merges the records of blocks into output order. Blocks are added in order of their start.
 type merger struct {
 	order  Order
 	emit   func(Match) error
@@ -27,8 +25,7 @@ func newMerger(o Order, budget int64, spill *spillFile, emit func(Match) error) 
 	return m
 }
 
-// add takes the matches of the next block, of which none is before start. All records before
-// start are emitted.
+// add adds the matches of the next block, none of which is before start. It emits all records before start.
 func (m *merger) add(found *fetch.Matches, start key) error {
 	if err := m.advance(func(k key) bool { return m.order.before(k, start) }, m.put); err != nil {
 		return err
@@ -52,7 +49,7 @@ func (m *merger) finish() error {
 // put emits one record.
 func (m *merger) put(_ key, c cursor) error { return m.emit(c.match()) }
 
-// advance calls put with the records in order, while may is true for their keys.
+// advance removes records in order and calls put with each, while may is true for the key.
 func (m *merger) advance(may func(key) bool, put func(key, cursor) error) error {
 	for len(m.cursors.items) > 0 {
 		c := m.cursors.items[0]
@@ -80,8 +77,8 @@ func (m *merger) advance(may func(key) bool, put func(key, cursor) error) error 
 	return nil
 }
 
-// toFile moves the records in memory into one run of the temporary file, together with
-// the runs that are already there if they are maxRuns.
+// toFile moves the records in memory into one run of the temporary file. If there are maxRuns runs, it merges them into the same
+// run.
 func (m *merger) toFile() error {
 	all := m.cursors.items
 	m.cursors.items = nil

@@ -10,14 +10,14 @@ import (
 	"logstow/query/source"
 )
 
-// key places a record in the output: by time, then by the segment that it was written in, and
-// block. The records of one block come in their own order.
+// key is the position of a record in the output: time, segment in which it was written, block. Records of one block keep their
+// order.
 type key struct {
 	time int64
-	// edge is -1 before all records of a time, 1 after them, and 0 of a record.
+	// edge is 0 for a record, -1 for the position before all records of the time, 1 for the position after them.
 	edge   int
-	origin *source.Segment // nil at an edge
-	block  int             // of the segment that is read
+	origin *source.Segment // nil unless edge is 0
+	block  int             // index of the block in the segment that is read
 }
 
 func (k key) compare(o key) int {
@@ -27,8 +27,8 @@ func (k key) compare(o key) int {
 	return cmp.Or(source.Compare(k.origin, o.origin), cmp.Compare(k.block, o.block))
 }
 
-// AppendPosition appends bytes that order records of the same time as the output does, the oldest first: those
-// of the position-th record of a block, which was written in origin.
+// AppendPosition appends a sort key for a record: bytes that order records of equal time as the output does, the oldest first. The
+// record was written in origin and has an index, position, in its block.
 func AppendPosition(dst []byte, origin *source.Segment, block int, position uint64) []byte {
 	dst = append(append(dst, origin.Meta.Instance...), 0)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(origin.Meta.Seq)^1<<63)
@@ -54,7 +54,7 @@ func (o Order) before(a, b key) bool {
 	return a.compare(b) < 0
 }
 
-// start is a key that no record of a task's block is before.
+// start returns a key that is not after any record of a task's block, in output order.
 func (o Order) start(t *fetch.Task) key {
 	if o.Newest {
 		return last(t.Block.End, t.Segment, t.Block.Index)
@@ -62,7 +62,7 @@ func (o Order) start(t *fetch.Task) key {
 	return first(t.Block.Start, t.Segment, t.Block.Index)
 }
 
-// segmentStart is a key that no record of a segment is before.
+// segmentStart returns a key that is not after any record of a segment, in output order.
 func (o Order) segmentStart(s *source.Segment) key {
 	if o.Newest {
 		return last(s.Meta.End, s, math.MaxInt)
@@ -70,7 +70,7 @@ func (o Order) segmentStart(s *source.Segment) key {
 	return first(s.Meta.Start, s, 0)
 }
 
-// segmentEnd is a key that no record of a segment is after.
+// segmentEnd returns a key that is not before any record of a segment, in output order.
 func (o Order) segmentEnd(s *source.Segment) key {
 	if o.Newest {
 		return first(s.Meta.Start, s, 0)
@@ -78,8 +78,8 @@ func (o Order) segmentEnd(s *source.Segment) key {
 	return last(s.Meta.End, s, math.MaxInt)
 }
 
-// first is a key that no record of a block that starts at a time is before. The inputs of an
-// output are anywhere in the order of segments.
+// first returns a key that is not after any record of a block that starts at a time. For an output of compaction it is an edge,
+// because its inputs may be anywhere in the order of segments.
 func first(time int64, s *source.Segment, block int) key {
 	if s.Meta.IsOutput() {
 		return key{time: time, edge: -1}
@@ -87,7 +87,7 @@ func first(time int64, s *source.Segment, block int) key {
 	return key{time: time, origin: s, block: block}
 }
 
-// last is a key that no record of a block that ends at a time is after.
+// last returns a key that is not before any record of a block that ends at a time.
 func last(time int64, s *source.Segment, block int) key {
 	if s.Meta.IsOutput() {
 		return key{time: time, edge: 1}
@@ -95,7 +95,7 @@ func last(time int64, s *source.Segment, block int) key {
 	return key{time: time, origin: s, block: block}
 }
 
-// sort sorts segments by a key of theirs.
+// sort sorts segments by their key, in output order.
 func (o Order) sort(segments []*source.Segment, by func(*source.Segment) key) {
 	slices.SortStableFunc(segments, func(a, b *source.Segment) int {
 		c := by(a).compare(by(b))

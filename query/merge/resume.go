@@ -1,21 +1,20 @@
 package merge
 
-// A Resumer emits records in output order once, although they are found several times: from the
-// start, or a later point, each time.
+// A Resumer emits each record once, in output order, across several runs that find the same records again.
 type Resumer struct {
 	order Order
 	emit  func(Match) error
-	// time is that of the last record, of which emitted have come.
+	// time is the time of the last record emitted, emitted the number of records of this time.
 	time    int64
 	emitted int
-	skip    int // of time, in this run
+	skip    int // number of records of this time to skip in the current run
 }
 
 // NewResumer makes a Resumer for records in an order.
 func NewResumer(o Order, emit func(Match) error) *Resumer { return &Resumer{order: o, emit: emit} }
 
-// Resume is the function that takes the records of the next run, which has all that were not
-// emitted and all of the last time.
+// Resume returns the function that receives the records of the next run. The run must have all records that were not emitted, and
+// all records of the last time.
 func (r *Resumer) Resume() func(Match) error {
 	r.skip = r.emitted
 	return r.add

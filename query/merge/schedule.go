@@ -12,10 +12,10 @@ import (
 	"logstow/columns"
 )
 
-// maxHeldBytes limits, about, the stored bytes of open segments in memory.
+// maxHeldBytes is the approximate maximum of the stored bytes of open segments in memory.
 const maxHeldBytes = 16 << 20
 
-// Scheduler decides which blocks are read when.
+// Scheduler decides when segments are opened and blocks are read.
 type Scheduler struct {
 	*fetch.Fetcher
 	Order Order
@@ -23,15 +23,14 @@ type Scheduler struct {
 	Limit int
 }
 
-// WithColumns is the scheduler of a step that columns may answer: see [fetch.Fetcher.WithColumns].
+// WithColumns returns a scheduler for a step that columns may answer: see [fetch.Fetcher.WithColumns].
 func (s *Scheduler) WithColumns(names []columns.Name) *Scheduler {
 	other := *s
 	other.Fetcher = s.Fetcher.WithColumns(names)
 	return &other
 }
 
-// BlockWindow bounds the blocks in flight: in number, for the requests, and in
-// bytes of text.
+// BlockWindow returns the limits of the blocks in flight, in number and in bytes.
 func (s *Scheduler) BlockWindow() fetch.Window {
 	w := fetch.Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: 16 << 20}
 	if s.Limit > 0 {
@@ -67,7 +66,7 @@ func (s *Scheduler) Blocks(ctx context.Context, segments []*source.Segment) iter
 				for _, t := range o.Tasks {
 					tasks.push(t)
 				}
-				clear(o.Tasks) // the iterator keeps o: it must not keep what the tasks read
+				clear(o.Tasks) // the iterator retains o, which must not retain the tasks' blocks
 				i++
 			}
 			if len(tasks.items) == 0 || !yield(tasks.pop()) {
@@ -77,9 +76,8 @@ func (s *Scheduler) Blocks(ctx context.Context, segments []*source.Segment) iter
 	}
 }
 
-// pruneByLimit leaves out the segments, which are in the order of their start, that a
-// query with a limit does not reach: if only time and level are selected,
-// metadata show when enough records have been found.
+// pruneByLimit drops the segments that a query with a limit does not reach, if metadata suffice to count matches. segments are in
+// order of their start.
 func (s *Scheduler) pruneByLimit(segments []*source.Segment) []*source.Segment {
 	if s.Limit == 0 {
 		return segments
@@ -106,8 +104,8 @@ func (s *Scheduler) pruneByLimit(segments []*source.Segment) []*source.Segment {
 	return segments
 }
 
-// heldPerSegment is the number of stored bytes of a segment that may be in memory while a
-// number of segments is open. A query with a limit may need few blocks, so it reads few at once.
+// heldPerSegment returns the maximum number of stored bytes of a segment in memory while a number of segments is open. A query with
+// a limit may need few blocks, so it reads few at once.
 func (s *Scheduler) heldPerSegment(open int) int64 {
 	share := int64(maxHeldBytes / max(1, open))
 	if s.Limit > 0 {

@@ -14,24 +14,23 @@ import (
 )
 
 const (
-	// runBuffer is the buffer of each run that is read back.
+	// runBuffer is the size of the read buffer of each run.
 	runBuffer = 16 << 10
-	// headSize is the size of what precedes a record in a run: time, origin, block, length.
+	// headSize is the size of the header of a record in a run: time, origin, block, length.
 	headSize = 20
 )
 
-// spillFile is a temporary file of sorted runs of records. Its name is removed as soon as it is open.
+// spillFile is a temporary file of sorted runs of records.
 type spillFile struct {
 	dir  string
-	file *os.File
+	file *os.File // nil until the first run
 	size int64
-	// origins are the segments of the records, in the order in which they were met; numbers are
-	// their indexes.
+	// origins are the origins of the records; numbers has their indexes.
 	origins []*source.Segment
 	numbers map[*source.Segment]uint32
 }
 
-// number is the number of a segment in the file.
+// number returns the index of a segment in origins, to which it is added if it is new.
 func (s *spillFile) number(origin *source.Segment) uint32 {
 	n, ok := s.numbers[origin]
 	if !ok {
@@ -92,7 +91,7 @@ func (s *spillFile) close() error {
 	return tempfile.Remove(s.file)
 }
 
-// runCursor reads a run back.
+// runCursor iterates over the records of a run.
 type runCursor struct {
 	spill *spillFile
 	r     *bufio.Reader
@@ -104,7 +103,7 @@ func (c *runCursor) key() key { return c.at }
 func (c *runCursor) match() Match {
 	return Match{Segment: c.at.origin.Blob(), Store: c.at.origin.Store, Instance: c.at.origin.Meta.Instance, Time: c.at.time, Line: c.text}
 }
-func (c *runCursor) size() int64 { return 0 } // its buffers are not the records' memory
+func (c *runCursor) size() int64 { return 0 } // the records are in the file
 
 func (c *runCursor) next() (bool, error) {
 	var head [headSize]byte

@@ -8,7 +8,7 @@ import (
 	"logstow/blobnaming"
 )
 
-// copyKey is what copies of a segment have in common.
+// copyKey identifies copies of a segment.
 type copyKey struct {
 	batch      blobnaming.Batch
 	start, end int64
@@ -16,7 +16,7 @@ type copyKey struct {
 	size       int64
 }
 
-// Dedupe keeps one of each segment's copies; the others become its Copies.
+// Dedupe keeps one of the copies of each segment and adds the others to its Copies. It reuses the memory of found.
 func Dedupe(rec *source.Recorder, found []*source.Segment) []*source.Segment {
 	first := make(map[copyKey]*source.Segment, len(found))
 	batches := make(map[blobnaming.Batch]*source.Segment, len(found))

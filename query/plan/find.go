@@ -9,15 +9,15 @@ import (
 	"logstow/query/source"
 )
 
-// Find finds the segments of all stores, in no order, with their copies. What cannot be
-// listed is a problem of the report; only the end of ctx is an error.
+// Find finds the segments of all stores, in no order, copies included. A listing that fails is a problem in the report; only the end
+// of ctx is an error.
 func (p *Planner) Find(ctx context.Context) ([]*source.Segment, error) {
 	all, _, err := p.FindLatest(ctx)
 	return all, err
 }
 
-// FindLatest is Find, and returns the latest time at which storage wrote a blob of the range; zero if there is none, or by the
-// index.
+// FindLatest is Find, and also returns the latest time at which a listed blob of the range was stored; zero if there is none, or if
+// the plan is by the index.
 func (p *Planner) FindLatest(ctx context.Context) ([]*source.Segment, time.Time, error) {
 	found := &segments{}
 	group, gctx := errgroup.WithContext(ctx)
@@ -61,7 +61,7 @@ func (p *Planner) store(ctx context.Context, s *source.Store, found *segments) e
 	return group.Wait()
 }
 
-// listAll lists a prefix, or the narrower ones that it consists of, in parallel where group allows.
+// listAll lists a prefix, or the narrower prefixes that list returns for it, in parallel as far as group allows.
 func (p *Planner) listAll(ctx context.Context, group *errgroup.Group, l *listing, prefix string) error {
 	narrower, err := p.list(ctx, l, prefix)
 	for _, prefix := range narrower {

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// analyticsContainer is where Azure Storage Analytics writes its logs, under
-	// names as segments have.
+	// analyticsContainer is the container of the logs of Azure Storage Analytics, whose blob names look like those of
+	// segments.
 	analyticsContainer = "$logs"
-	// analyticsSlack is how far one of its records may be from the times in its blob's
-	// metadata: those are whole seconds, and a late record is under a later hour.
+	// analyticsSlack is the maximum distance of a record of Storage Analytics from the times in its blob's metadata. These
+	// are whole seconds, and late records are in the blob of a later hour.
 	analyticsSlack = time.Hour
 )
 
-// slackOf is how far the records of a store's blobs may lie from the hour of their name.
+// slackOf returns the maximum distance of a record from the hour in its blob's name.
 func slackOf(s *source.Store) time.Duration {
 	if s.Container == analyticsContainer || path.Base(s.Name) == analyticsContainer { // a copy in a directory
 		return analyticsSlack
@@ -31,7 +31,7 @@ func slackOf(s *source.Store) time.Duration {
 	return 0
 }
 
-// listingRange is the range of hours to list for records of the selection in a store.
+// listingRange returns the range of hours to list in a store.
 func (p *Planner) listingRange(s *source.Store) (from, to time.Time) {
 	from, to = p.Matcher.Selection.From, p.Matcher.Selection.To
 	if slack := slackOf(s); slack > 0 && from.Year() > 1 && to.Year() < 9999 {
@@ -40,7 +40,7 @@ func (p *Planner) listingRange(s *source.Store) (from, to time.Time) {
 	return from, to
 }
 
-// parseName parses a blob's name. Storage Analytics counts from 000000, segments from 000001.
+// parseName parses the name of a segment or of a blob of Storage Analytics, whose numbers start at 000000 instead of 000001.
 func parseName(s string) (blobnaming.Name, error) {
 	const first = "/000000" + blobnaming.Suffix
 	hour, ok := strings.CutSuffix(s, first)
@@ -62,8 +62,7 @@ func isForeign(metadata map[string]string) bool {
 	return true
 }
 
-// foreignMetadata is made for a blob that another program wrote: bounds of its records' times
-// and an identity.
+// foreignMetadata makes metadata for a blob that another program wrote: bounds of its records' times, and an identity.
 func foreignMetadata(s *source.Store, name blobnaming.Name, b *store.Blob) blobnaming.Metadata {
 	hour := name.Bucket.Truncate(time.Hour)
 	slack := slackOf(s)
@@ -77,7 +76,7 @@ func foreignMetadata(s *source.Store, name blobnaming.Name, b *store.Blob) blobn
 	return meta
 }
 
-// analyticsTimes are the times in the metadata of a blob of Storage Analytics.
+// analyticsTimes returns the times in the metadata of a blob of Storage Analytics.
 func analyticsTimes(metadata map[string]string) (start, end time.Time, ok bool) {
 	var startErr, endErr error
 	logs := false
@@ -95,7 +94,7 @@ func analyticsTimes(metadata map[string]string) (start, end time.Time, ok bool) 
 	return start.UTC(), end.UTC(), ok
 }
 
-// foreign adds a blob that another program wrote, unless its times are out of the range.
+// foreign adds a blob that another program wrote, unless it is empty or out of the range.
 func (p *Planner) foreign(h *listResult, s *source.Store, name blobnaming.Name, b *store.Blob) {
 	meta := foreignMetadata(s, name, b)
 	if !p.Matcher.InRange(meta.Start, meta.End) || b.Size == 0 {

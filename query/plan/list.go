@@ -15,20 +15,19 @@ import (
 	"logstow/tableindex"
 )
 
-// ErrForeign is the cause of a problem with a blob of a version of Logstow
-// that this program cannot read.
+// ErrForeign is the cause of a problem with a blob that a version of Logstow wrote and this one cannot read.
 var ErrForeign = errors.New("not a segment that this program reads; its records are missing here")
 
-// fullPage is the number of blobs in a page of a listing that has more pages, as a rule.
+// fullPage is the usual number of blobs in a full page of a listing.
 const fullPage = 5000
 
-// list adds the segments under a prefix. If there are pages of them, and the prefix is not that of an
-// hour, it adds none, and returns the narrower prefixes to list instead: in parallel that takes less time.
+// list adds the segments under a prefix. If there is more than one page of them, and the prefix is not that of an hour, it adds none
+// and returns narrower prefixes, which the caller can list in parallel.
 func (p *Planner) list(ctx context.Context, l *listing, prefix string) (narrower []string, err error) {
 	if l.down.Load() {
 		return nil, nil
 	}
-	if !l.store.Free { // a directory gains nothing
+	if !l.store.Free { // listing a directory in parallel gains nothing
 		narrower = blobnaming.Narrower(prefix)
 	}
 	many := false
@@ -55,7 +54,7 @@ func (p *Planner) list(ctx context.Context, l *listing, prefix string) (narrower
 		return narrower, nil
 	}
 	if err == nil {
-		err = p.secondLook(ctx, l, &h, watch.lookAgain(l.service, prefix))
+		err = p.relistOutputs(ctx, l, &h, watch.relistPrefixes(l.service, prefix))
 	}
 	h.dropRejected()
 	if h.otherBlobs > 0 {
@@ -64,9 +63,9 @@ func (p *Planner) list(ctx context.Context, l *listing, prefix string) (narrower
 	return nil, p.addResult(ctx, l, &h, err)
 }
 
-// secondLook lists prefixes again, and adds the outputs of compaction that the first listing missed. Its listings must begin after
-// that one has ended.
-func (p *Planner) secondLook(ctx context.Context, l *listing, h *listResult, prefixes []string) error {
+// relistOutputs lists prefixes again, and adds the outputs of compaction that the first listing missed. It bypasses listing caches,
+// because its listings must start after the first one has ended.
+func (p *Planner) relistOutputs(ctx context.Context, l *listing, h *listResult, prefixes []string) error {
 	ctx = store.WithFreshListings(ctx)
 	for _, prefix := range prefixes {
 		err := source.Pages(ctx, func() iter.Seq2[[]store.Blob, error] { return l.store.Blobs.List(ctx, prefix) }, func(page []store.Blob) {
@@ -83,7 +82,7 @@ func (p *Planner) secondLook(ctx context.Context, l *listing, h *listResult, pre
 	return nil
 }
 
-// isOutput reports whether a name is one of an output of compaction, or of its rejection.
+// isOutput reports whether a name is that of an output of compaction, or of the rejection of one.
 func isOutput(blob string) bool {
 	if _, err := blobnaming.ParseRejection(blob); err == nil {
 		return true
@@ -115,7 +114,7 @@ func (p *Planner) index(ctx context.Context, l *listing) error {
 	return p.addResult(ctx, l, &h, err)
 }
 
-// addResult adds what a listing found before it ended, or failed with err.
+// addResult adds the result of a listing that ended with err, which may be nil.
 func (p *Planner) addResult(ctx context.Context, l *listing, h *listResult, err error) error {
 	p.Recorder.Prefixes.Add(1)
 	p.Recorder.SegmentsListed.Add(h.listed)
@@ -172,7 +171,7 @@ func (p *Planner) blob(h *listResult, s *source.Store, b *store.Blob) {
 	p.add(h, s, name, meta, b.Size, b.Tier, b.Created)
 }
 
-// add adds a segment, unless its metadata show that it has no matches.
+// add adds a segment, unless its metadata exclude matches.
 func (p *Planner) add(h *listResult, s *source.Store, name blobnaming.Name, meta blobnaming.Metadata, size int64, tier store.Tier, created time.Time) {
 	if p.Matcher.InRange(meta.Start, meta.End) {
 		h.findings.Segments++
@@ -188,7 +187,7 @@ func (p *Planner) add(h *listResult, s *source.Store, name blobnaming.Name, meta
 		h.pruned++
 		return
 	}
-	// Many segments share these strings, and they must not keep a listing's page in memory.
+	// Many segments share these strings, and they must not retain the page of a listing.
 	name.Service, meta.Instance = unique.Make(name.Service).Value(), unique.Make(meta.Instance).Value()
 	h.segments = append(h.segments, &source.Segment{Store: s.Name, Name: name, Meta: meta, Size: size, Tier: tier, Created: created, Blobs: source.InTier(s.Blobs, tier), Cache: s.Cache})
 }

@@ -15,9 +15,8 @@ import (
 	"logstow/store"
 )
 
-// Newest finds the last time of which the selected services have a record, in
-// any range, and the service. It walks the names' prefixes from the newest year
-// down to one hour, five requests a service; found is false where there is nothing.
+// Newest finds the time of the newest record of the selected services, regardless of the range, and its service. It lists prefixes
+// from the newest year down to one hour, with five requests for each service. found is false if there are no records.
 func (p *Planner) Newest(ctx context.Context) (last time.Time, service string, found bool, err error) {
 	services := make([][]string, len(p.Stores))
 	for i := range p.Stores {
@@ -45,7 +44,7 @@ func (p *Planner) Newest(ctx context.Context) (last time.Time, service string, f
 	return last, service, found, err
 }
 
-// newestOf is the end of a service's newest segment in a store.
+// newestOf returns the end of a service's newest segment in a store.
 func newestOf(ctx context.Context, s *source.Store, service string) (last time.Time, found bool, err error) {
 	prefix := service + "/"
 	for range []string{"year", "month", "day", "time"} {
@@ -64,8 +63,7 @@ func newestOf(ctx context.Context, s *source.Store, service string) (last time.T
 	return last, found, err
 }
 
-// endOf is the time of a blob's last record; of a foreign one, the latest possible by its
-// metadata or the hour of its name.
+// endOf returns the time of a blob's last record; for a foreign blob, an upper bound by its metadata or the hour of its name.
 func endOf(b *store.Blob) (time.Time, bool) {
 	meta, err := blobnaming.ParseMetadata(b.Metadata)
 	if err == nil {

@@ -7,19 +7,18 @@ import (
 	"logstow/store"
 )
 
-// A pageWatch finds the hours of a service that a listing did not show at one instant. A page of a
-// listing is one; between two pages, compaction may have created an output where the listing was
-// already, and removed its inputs where it was not yet.
+// A pageWatch finds the hours of a service whose listing is not consistent because it spans two pages. Each page is a snapshot.
+// Between two pages, compaction may have created an output behind the position of the listing, and removed its inputs ahead of it:
+// the listing then has neither.
 type pageWatch struct {
-	// at is the hour of the last name, at first the first hour that is listed; end is that after
-	// the last one.
+	// at is the hour of the last name, initially the first hour of the listing. end is the end of the listing.
 	at, end time.Time
 	pages   int
-	between bool // no name was listed since a page ended at the hour
+	between bool // the last page ended at this hour, and no name has followed
 	hours   []time.Time
 }
 
-// page notes a page.
+// page adds a page.
 func (w *pageWatch) page(page []store.Blob) {
 	w.between = w.pages > 0
 	w.pages++
@@ -30,7 +29,7 @@ func (w *pageWatch) page(page []store.Blob) {
 	}
 }
 
-// reach goes on to the hour of the next name.
+// reach advances to the hour of the next name.
 func (w *pageWatch) reach(hour time.Time) {
 	for at := w.at; w.between && !at.After(hour); at = at.Add(time.Hour) {
 		if n := len(w.hours); n == 0 || at.After(w.hours[n-1]) {
@@ -40,7 +39,7 @@ func (w *pageWatch) reach(hour time.Time) {
 	w.at, w.between = hour, false
 }
 
-// torn are the hours, when the listing has ended.
+// torn ends the listing and returns the inconsistent hours.
 func (w *pageWatch) torn() []time.Time {
 	if w.between && w.at.Before(w.end) {
 		w.reach(w.end.Add(-time.Hour))
@@ -48,9 +47,9 @@ func (w *pageWatch) torn() []time.Time {
 	return w.hours
 }
 
-// lookAgain are the prefixes to list again, when the listing of a prefix of a service has ended: those of
-// the outputs of the hours that were not shown at one instant, or the whole if that has fewer pages.
-func (w *pageWatch) lookAgain(service, prefix string) []string {
+// relistPrefixes ends the listing of a prefix of a service. It returns the prefixes to list again: those of the outputs of
+// inconsistent hours, or the whole prefix if that has fewer pages.
+func (w *pageWatch) relistPrefixes(service, prefix string) []string {
 	hours := w.torn()
 	if len(hours) > w.pages {
 		return []string{prefix}
@@ -62,7 +61,7 @@ func (w *pageWatch) lookAgain(service, prefix string) []string {
 	return prefixes
 }
 
-// newPageWatch is for a listing of a prefix of a service, of which the hours in [from, to) are wanted.
+// newPageWatch makes a pageWatch for the listing of a prefix of a service, of which the hours in [from, to) are wanted.
 func newPageWatch(service, prefix string, from, to time.Time) pageWatch {
 	period := prefix[len(service)+1:]
 	for layout, next := range map[string]func(time.Time) time.Time{

@@ -1,9 +1,8 @@
-// Package plan finds the segments that a query has to read, by listing blobs by name
-// prefix or from the table index, pruned by their metadata.
+// Package plan finds the segments that a query has to read, by listing blobs by name prefix or from the table index, and prunes them
+// by their metadata.
 //
-// A segment stored twice is read once: segments whose Batch, times, number of records
-// and length are all equal are copies. Segments of which only the Batch is equal are both
-// read, and the report notes it.
+// Copies of a segment are read once: segments with the same Batch, times, number of records and size. If segments have the same Batch
+// but differ otherwise, both are read, with a note in the report.
 package plan
 
 import (
@@ -20,8 +19,7 @@ import (
 	"logstow/store"
 )
 
-// Planner finds the segments that may contain matches. Its fields do not change; it is safe
-// for concurrent use.
+// Planner finds the segments that may contain matches. Safe for concurrent use.
 type Planner struct {
 	Matcher  *match.Matcher
 	Stores   []source.Store
@@ -29,11 +27,11 @@ type Planner struct {
 	Findings *explain.Findings
 	// Indexed plans by the table index; otherwise blobs are listed.
 	Indexed bool
-	// Since leaves out outputs of compaction, and segments that storage wrote earlier; nil leaves out none.
+	// Since excludes outputs of compaction, and segments stored earlier; nil excludes none.
 	Since *time.Time
 }
 
-// segments are those found so far; safe for concurrent use.
+// segments collects the segments found. Safe for concurrent use.
 type segments struct {
 	mu  sync.Mutex
 	all []*source.Segment
@@ -48,12 +46,12 @@ type listing struct {
 	service  string
 	prefixes []string
 
-	down     atomic.Bool // storage is unavailable: the rest is not tried
+	down     atomic.Bool // storage is unavailable, so other prefixes are not tried
 	mu       sync.Mutex
 	failures []error
 }
 
-// fail notes a failure, unless ctx ended.
+// fail adds a failure. It returns an error only if ctx has ended.
 func (l *listing) fail(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -67,7 +65,7 @@ func (l *listing) fail(ctx context.Context, err error) error {
 	return nil
 }
 
-// report makes the failures problems. If everything failed, only the first is reported.
+// report records the failures as problems. If storage is unavailable or every prefix failed, it records only the first.
 func (l *listing) report(rec *source.Recorder) {
 	failures := l.failures
 	if len(failures) > 1 && (l.down.Load() || len(failures) == len(l.prefixes)) {
@@ -85,11 +83,11 @@ type listResult struct {
 	listed, pruned int64
 	findings       explain.Listed
 	problems       []*source.Problem
-	otherBlobs     int    // blobs that are not named as segments
-	otherBlob      string // the first of them
-	// outputs are the names of outputs and rejections that were listed.
+	otherBlobs     int    // number of blobs that are not named like segments
+	otherBlob      string // the name of the first one
+	// outputs are the names of listed outputs and rejections.
 	outputs map[string]bool
-	// rejected are outputs that readers ignore.
+	// rejected are the outputs that readers ignore.
 	rejected map[blobnaming.Name]bool
 }
 

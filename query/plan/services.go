@@ -17,13 +17,13 @@ import (
 // manyPrefixes is the number of prefixes above which the existing years are listed first.
 const manyPrefixes = 8
 
-// services are the services of a store that are selected.
+// services returns the selected services of a store.
 func (p *Planner) services(ctx context.Context, s *source.Store) ([]string, error) {
 	return SelectedServices(ctx, *s, p.Matcher.Selection)
 }
 
-// SelectedServices are the services of a store that are selected, in order of name; those that are named without a glob may be
-// missing in the store, and cost no request.
+// SelectedServices returns the selected services of a store, in order of name. If the selection has no globs, it returns its
+// services without a request, and they may not exist in the store.
 func SelectedServices(ctx context.Context, s source.Store, sel *match.Selection) ([]string, error) {
 	if len(sel.Services) > 0 && !slices.ContainsFunc(sel.Services, match.IsGlob) {
 		return slices.Compact(slices.Sorted(slices.Values(sel.Services))), nil
@@ -32,7 +32,7 @@ func SelectedServices(ctx context.Context, s source.Store, sel *match.Selection)
 	return slices.DeleteFunc(all, func(name string) bool { return !sel.MatchesService(name) }), err
 }
 
-// Services are the services of a store, in order of name.
+// Services returns the services of a store, in order of name.
 func Services(ctx context.Context, s source.Store) ([]string, error) {
 	names, err := source.Collect(ctx, func() iter.Seq2[[]string, error] { return s.Blobs.ListPrefixes(ctx, "") })
 	services := make([]string, 0, len(names))
@@ -44,8 +44,8 @@ func Services(ctx context.Context, s source.Store) ([]string, error) {
 	return services, err
 }
 
-// prefixes are those to list for a service. If there are many, the existing years are
-// listed first, so that a range of a century does not cost a hundred requests.
+// prefixes returns the prefixes to list for a service. If there are many, it lists the existing years first, so that a range of a
+// century does not cost a hundred requests.
 func (p *Planner) prefixes(ctx context.Context, s *source.Store, service string) ([]string, error) {
 	from, to := p.listingRange(s)
 	prefixes := blobnaming.Prefixes(service, from, to)
@@ -64,7 +64,7 @@ func (p *Planner) prefixes(ctx context.Context, s *source.Store, service string)
 	}), nil
 }
 
-// numericChildren are the parts of names directly under prefix that are numbers, in order.
+// numericChildren returns the parts of names directly under prefix that are numbers of two to four digits, in order.
 func numericChildren(ctx context.Context, s *source.Store, prefix string) ([]string, error) {
 	names, err := source.Collect(ctx, func() iter.Seq2[[]string, error] { return s.Blobs.ListPrefixes(ctx, prefix) })
 	var numbers []string

@@ -12,13 +12,11 @@ import (
 	"logstow/store"
 )
 
-// hotFor is how long blobs stay in the tier that they were written to: retention moves
-// whole days of the past.
+// hotFor is the minimum time that blobs stay in the hot tier: retention moves whole days of the past.
 const hotFor = 24 * time.Hour
 
-// FindTiers looks up the tiers of segments from the index. Retention moves whole days, so one
-// blob of each day and store is looked up. If that fails, the hot tier is assumed: only the cost
-// depends on it.
+// FindTiers looks up the tiers of segments that the index returned. Because retention moves whole days, it looks up one blob of each
+// day and store. If that fails, it assumes the hot tier, which affects only the estimated cost.
 func FindTiers(ctx context.Context, segments []*source.Segment) {
 	type storeDay struct {
 		store string
@@ -45,7 +43,7 @@ func FindTiers(ctx context.Context, segments []*source.Segment) {
 	_ = group.Wait() // unknown tiers are assumed to be hot
 }
 
-// tierOf is the tier of a segment's blob, "" if unknown.
+// tierOf returns the tier of a segment's blob, "" if unknown.
 func tierOf(ctx context.Context, s *source.Segment) store.Tier {
 	blobs, err := source.Collect(ctx, func() iter.Seq2[[]store.Blob, error] { return s.Blobs.List(ctx, s.String()) })
 	if err != nil {
