@@ -7,13 +7,12 @@ import (
 	"logstow/internal/jsontext"
 )
 
-// maxDepth is how many objects deep All looks for fields.
+// maxDepth is the maximum nesting of objects in which All finds fields.
 const maxDepth = 8
 
-// All yields the fields of a message in their order, each with the name by which [Finder.Find]
-// finds it: a field of an object inside a field has the names of both, joined by a dot. A name
-// that occurs several times is yielded several times; Find finds the first. A value's text is
-// valid until the next is yielded.
+// All yields the fields of a message in their order, each with the name by which [Finder.Find] finds it. The name of a field of a
+// nested object is that of the outer field, a dot, and its own. A name that occurs several times is yielded several times; Find
+// finds the first. The text of a value is valid until the next one is yielded.
 func All(message []byte) iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		f := &Finder{}
@@ -25,7 +24,7 @@ func All(message []byte) iter.Seq2[string, Value] {
 	}
 }
 
-// members yields the fields of the object that b starts with; it reports whether to go on.
+// members yields the fields of the object that b starts with, and reports whether to continue.
 func (f *Finder) members(b []byte, prefix string, depth int, yield func(string, Value) bool) bool {
 	for members := jsontext.Object(b); ; {
 		key, value, ok := members.Next()
@@ -58,7 +57,7 @@ func (f *Finder) pairs(b []byte, yield func(string, Value) bool) {
 				return
 			}
 		}
-		if at = i + 1; at < len(b) && b[at] == '"' { // what is in quotes is no pair
+		if at = i + 1; at < len(b) && b[at] == '"' { // skip text in quotes
 			at += quoted(b[at:])
 		}
 	}

@@ -2,7 +2,7 @@ package field
 
 import "bytes"
 
-// Order is how one value compares with another.
+// Order is the result of comparing two values.
 type Order uint8
 
 // The orders.
@@ -11,19 +11,18 @@ const (
 	Less Order = iota
 	Equal
 	Greater
-	// Same and Different are those of true and false, of which neither is less.
+	// Same and Different are the results for truth values, which have no order.
 	Same
 	Different
-	// Incomparable is that of values of which it is unknown whether they are equal.
+	// Incomparable is the result for values of which it is unknown whether they are equal.
 	Incomparable
 	// Orders is the number of orders.
 	Orders
 )
 
-// Compare compares two values: numbers by their value, exactly; strings by their bytes; true and
-// false with each other. A [Bare] value is a string, and also a number, true or false if it reads as
-// one: two that read as numbers compare as numbers. Anything else is Incomparable: values of different
-// kinds, and those that are missing, null, an array or an object.
+// Compare compares two values: numbers exactly, strings by their bytes, and truth values for equality. A [Bare] value is a string,
+// and also a number or truth value if it reads as one; if both values are numbers, they compare as numbers. Values of different
+// kinds are Incomparable, and so are missing values, null, arrays and objects.
 func Compare(a, b Value) Order {
 	if x, ok := a.Decimal(); ok {
 		if y, ok := b.Decimal(); ok {

@@ -7,18 +7,17 @@ import (
 	"strconv"
 )
 
-// A Decimal is a decimal number as written, of any length. It is valid as long as the text
-// that it was made of.
+// A Decimal is a decimal number as written, of any length. It may refer to the text that it was parsed from.
 type Decimal struct {
-	// magnitude is the absolute value if the number is whole: written with digits alone, in 64 bits.
+	// whole is set if the number is written with digits only and fits 64 bits; magnitude is then its absolute value.
 	magnitude uint64
 	whole     bool
 	negative  bool
-	text      []byte // the number without its sign if it is not whole
+	text      []byte // the number without its sign if whole is not set
 }
 
-// ParseDecimal reads what JSON writes for a number, leading zeros allowed. It is not ok for other
-// text, and for an exponent beyond [MaxExponent].
+// ParseDecimal parses a number in the syntax of JSON, with leading zeros allowed. It is not ok for other text, and for an
+// exponent beyond [MaxExponent].
 func ParseDecimal(text []byte) (n Decimal, ok bool) {
 	if len(text) > 0 && text[0] == '-' {
 		n.negative, text = true, text[1:]
@@ -31,7 +30,7 @@ func ParseDecimal(text []byte) (n Decimal, ok bool) {
 	return n, len(text) > 0 && text[0] != '-' && isNumber(text) && exponentFits(text)
 }
 
-// whole reads digits alone.
+// whole parses digits, up to 64 bits.
 func whole(text []byte) (n uint64, ok bool) {
 	if len(text) == 0 || len(text) > 20 {
 		return 0, false
@@ -46,7 +45,7 @@ func whole(text []byte) (n uint64, ok bool) {
 	return n, true
 }
 
-// MaxExponent is the largest exponent, positive or negative, of what counts as a number.
+// MaxExponent is the maximum magnitude of the exponent of a number.
 const MaxExponent = 999_999_999
 
 // exponentFits reports whether the exponent of a number is at most MaxExponent.
@@ -55,7 +54,7 @@ func exponentFits(text []byte) bool {
 	return e < 0 || len(bytes.TrimLeft(text[e+1:], "+-0")) <= len(strconv.Itoa(MaxExponent))
 }
 
-// exponentAt is the offset of the letter before the exponent, -1 if there is none. Numbers are short.
+// exponentAt returns the offset of the letter before the exponent, -1 if there is none.
 func exponentAt(text []byte) int {
 	for i, b := range text {
 		if b|0x20 == 'e' {
@@ -65,18 +64,18 @@ func exponentAt(text []byte) int {
 	return -1
 }
 
-// Negate is the number with the other sign.
+// Negate returns the number with the opposite sign.
 func (n Decimal) Negate() Decimal {
 	n.negative = !n.negative && (!n.whole || n.magnitude > 0)
 	return n
 }
 
-// Whole reports whether the number is written as a whole one, and fits 64 bits with or without a sign.
+// Whole reports whether the number is written as an integer, and fits int64 or uint64.
 func (n Decimal) Whole() bool {
 	return n.whole && (!n.negative || n.magnitude <= -math.MinInt64)
 }
 
-// Int64 is the number if it is Whole and fits.
+// Int64 returns the number if it is Whole and fits.
 func (n Decimal) Int64() (int64, bool) {
 	i := int64(n.magnitude)
 	if n.negative {
@@ -85,7 +84,7 @@ func (n Decimal) Int64() (int64, bool) {
 	return i, n.Whole() && (i < 0) == n.negative
 }
 
-// IsInteger reports whether the number has no fraction, however it is written: 20e-1 has none.
+// IsInteger reports whether the value of the number is an integer, however it is written, as 20e-1.
 func (n Decimal) IsInteger() bool {
 	if n.whole {
 		return true
@@ -105,13 +104,13 @@ func (n Decimal) Append(dst []byte) []byte {
 	return append(dst, n.text...)
 }
 
-// Float is the number nearest to it that a float64 holds; infinite for one that is too large.
+// Float returns the nearest float64, or an infinity if the number is too large.
 func (n Decimal) Float() float64 {
 	var x float64
 	if n.whole {
 		x = float64(n.magnitude)
 	} else {
-		x, _ = strconv.ParseFloat(string(n.text), 64) // an error of the range comes with the infinity
+		x, _ = strconv.ParseFloat(string(n.text), 64) // infinite if out of range
 	}
 	if n.negative {
 		return -x
@@ -130,7 +129,7 @@ func (n Decimal) Compare(m Decimal) int {
 		}
 		return 0
 	}
-	// Rounding keeps the order, so different floats decide; equal ones do not.
+	// Rounding is monotonic, so different floats decide the order. Equal floats do not.
 	if x, y := n.Float(), m.Float(); x != y {
 		return sign(x > y)
 	}
@@ -145,10 +144,9 @@ func sign(positive bool) int {
 	return -1
 }
 
-// AppendSortKey appends bytes that compare as numbers do; those of equal numbers are equal, and none begin
-// with those of another number.
+// AppendSortKey appends bytes that order like the numbers. Equal numbers have equal bytes, and no key is a prefix of another.
 func (n Decimal) AppendSortKey(dst []byte) []byte {
-	// The sign (0 is negative, 1 zero, 2 positive); then the point, the digits and a zero, inverted if the
+	// A key is the sign (0 is negative, 1 zero, 2 positive), then the point, the digits and a zero byte, inverted if the
 	// number is negative.
 	var scratch [64]byte
 	d := n.expand(scratch[:0])
@@ -171,15 +169,14 @@ func (n Decimal) AppendSortKey(dst []byte) []byte {
 	return dst
 }
 
-// expanded is the number 0.digits times ten to the power of point. Digits neither begin nor end with
-// a zero; zero has none, and the point 0.
+// expanded is the number 0.digits·10^point with a sign. digits have no zeros at either end. Zero has no digits and point 0.
 type expanded struct {
 	negative bool
 	digits   []byte
 	point    int64
 }
 
-// expand takes a number apart, its digits in scratch if they fit.
+// expand converts a number; its digits are in scratch if they fit.
 func (n Decimal) expand(scratch []byte) expanded {
 	mantissa := n.text
 	var whole [20]byte
@@ -188,7 +185,7 @@ func (n Decimal) expand(scratch []byte) expanded {
 	}
 	d := expanded{negative: n.negative, digits: scratch[:0]}
 	if e := exponentAt(mantissa); e >= 0 {
-		d.point, _ = strconv.ParseInt(string(mantissa[e+1:]), 10, 64) // ParseDecimal saw that it fits
+		d.point, _ = strconv.ParseInt(string(mantissa[e+1:]), 10, 64) // ParseDecimal has checked that it fits
 		mantissa = mantissa[:e]
 	}
 	integer, fraction, _ := bytes.Cut(mantissa, []byte("."))

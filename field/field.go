@@ -2,9 +2,9 @@
 // object, or logfmt pairs. Only what is requested is parsed.
 //
 // A message is JSON if it starts with an object (which may be truncated), or ends with one after
-// other text; otherwise it is treated as logfmt. A name with dots means a member of an object
-// inside a member, or one whose name contains the dots: "http.status" finds {"http":{"status":…}}
-// and {"http.status":…}. The first one in the message counts.
+// other text; otherwise it is treated as logfmt. A name with dots finds a member of a nested object, or a member whose name
+// contains the dots: "http.status" finds {"http":{"status":…}} and {"http.status":…}. If there are several, the first one is
+// returned.
 package field
 
 import (
@@ -14,14 +14,14 @@ import (
 	"logstow/internal/jsontext"
 )
 
-// Kind is what a value is.
+// Kind is the type of a value.
 type Kind uint8
 
 // The kinds of value.
 const (
 	// Missing is no value.
 	Missing Kind = iota
-	// Null is JSON's.
+	// Null is null in JSON.
 	Null
 	// Bool is true or false.
 	Bool
@@ -36,28 +36,28 @@ const (
 	Composite
 )
 
-// Value is the value of a field. Text is valid as long as the message is and the
-// Finder is not used again.
+// Value is the value of a field. Text is valid until the message changes or the Finder is used again.
 type Value struct {
 	Kind Kind
-	// Text is the value as written, a string without quotes and escapes.
+	// Text is the value as written; a string is without quotes and escapes.
 	Text []byte
 }
 
-// Finder finds one field. It is for one goroutine.
+// Finder finds one field. Not safe for concurrent use.
 type Finder struct {
-	name   string
-	key    []byte // the name in quotes
+	name string
+	key  []byte // the name in quotes
+	// dotted is set if the name contains dots, or characters that JSON may escape.
 	dotted bool
-	space  []byte
+	space  []byte // memory for text without escapes
 }
 
-// New makes a Finder of the field of a name.
+// New makes a Finder of the field with a name.
 func New(name string) *Finder {
 	return &Finder{name: name, key: []byte(`"` + name + `"`), dotted: strings.ContainsAny(name, ".\"\\/\b\f\n\r\t")}
 }
 
-// Name is the name that New was given.
+// Name returns the argument of New.
 func (f *Finder) Name() string { return f.name }
 
 // Find returns the field's value in a message.
@@ -75,8 +75,8 @@ func (f *Finder) Find(message []byte) Value {
 	return f.pair(message)
 }
 
-// quick finds the field in JSON if nothing before it is nested or escaped, and the name first
-// occurs in quotes followed by a colon: that is the first member of the name.
+// quick finds the field in JSON without parsing the members before it. It is ok only if the first occurrence of the name in quotes
+// is followed by a colon, and nothing before it is nested or escaped. i is the offset of that occurrence.
 func (f *Finder) quick(message []byte, i int) (value []byte, ok bool) {
 	if i < 1 || message[0] != '{' {
 		return nil, false
@@ -92,7 +92,7 @@ func (f *Finder) quick(message []byte, i int) (value []byte, ok bool) {
 	return jsontext.Value(rest[1:])
 }
 
-// jsonPart is the message from where a JSON object starts; nil where none does.
+// jsonPart returns the JSON object that a message is or ends with; nil if there is none.
 func jsonPart(message []byte) []byte {
 	message = bytes.Trim(message, " \t\r\n")
 	if len(message) == 0 {
@@ -143,7 +143,7 @@ func (f *Finder) member(b []byte, name string) Value {
 	}
 }
 
-// json is a JSON value as written.
+// json converts a JSON value as written.
 func (f *Finder) json(b []byte) Value {
 	switch b[0] {
 	case '"':
@@ -168,10 +168,10 @@ func (f *Finder) json(b []byte) Value {
 			return Value{Number, b}
 		}
 	}
-	return Value{Bare, b} // not JSON, but that is what was logged
+	return Value{Bare, b} // not valid JSON
 }
 
-// pair finds name=value among pairs that are set off by blanks.
+// pair finds name=value among logfmt pairs, which are separated by blanks.
 func (f *Finder) pair(b []byte) Value {
 	if !isPairName(f.name) {
 		return Value{}
@@ -185,14 +185,14 @@ func (f *Finder) pair(b []byte) Value {
 		if start := i - len(f.name); start >= at && string(b[start:i]) == f.name && (start == 0 || isBlank(b[start-1])) {
 			return f.bare(b[i+1:])
 		}
-		if at = i + 1; at < len(b) && b[at] == '"' { // text in quotes is no pair
+		if at = i + 1; at < len(b) && b[at] == '"' { // skip text in quotes
 			at += quoted(b[at:])
 		}
 	}
 }
 
-// isPairName reports whether a text before a "=" is the name of a pair: letters, digits and _ - . / : @ $ #,
-// the first of which is none of - . / : #. In texts much else stands there: (uid=0), /a?b=1, [thread=2].
+// isPairName reports whether a text before a "=" is the name of a pair: letters, digits and _ - . / : @ $ #, not starting with
+// one of - . / : #. Prose has other texts before a "=": (uid=0), /a?b=1, [thread=2].
 func isPairName[T string | []byte](name T) bool {
 	for i := range len(name) {
 		switch c := name[i]; {
@@ -205,7 +205,7 @@ func isPairName[T string | []byte](name T) bool {
 	return len(name) > 0
 }
 
-// bare is the logfmt value that b starts with.
+// bare returns the logfmt value that b starts with.
 func (f *Finder) bare(b []byte) Value {
 	if len(b) > 0 && b[0] == '"' {
 		if n := quoted(b); n >= 2 && b[n-1] == '"' {
@@ -219,7 +219,7 @@ func (f *Finder) bare(b []byte) Value {
 	return Value{Bare, b[:end]}
 }
 
-// quoted is the length of the string in quotes that b starts with, all of b where it does not end.
+// quoted returns the length of the string in quotes that b starts with, or that of b if the string does not end.
 func quoted(b []byte) int {
 	for i := 1; i < len(b); i++ {
 		switch b[i] {
@@ -234,8 +234,7 @@ func quoted(b []byte) int {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// Integer is the value as a whole number if it is written as one of at most 18 digits, as
-// most numbers are: it is quicker than [Value.Decimal].
+// Integer returns the value if it is written as an integer of at most 18 digits. It is faster than [Value.Decimal].
 func (v Value) Integer() (n int64, ok bool) {
 	if v.Kind != Number && v.Kind != Bare {
 		return 0, false
@@ -260,7 +259,7 @@ func (v Value) Integer() (n int64, ok bool) {
 	return n, true
 }
 
-// Decimal is the value as a number, if it is one.
+// Decimal returns the value if it is a number.
 func (v Value) Decimal() (Decimal, bool) {
 	if v.Kind != Number && v.Kind != Bare {
 		return Decimal{}, false
@@ -268,7 +267,7 @@ func (v Value) Decimal() (Decimal, bool) {
 	return ParseDecimal(v.Text)
 }
 
-// Truth is the value as true or false, where it is one of them.
+// Truth returns the value if it is true or false.
 func (v Value) Truth() (value, ok bool) {
 	if v.Kind != Bool && v.Kind != Bare {
 		return false, false
@@ -276,7 +275,7 @@ func (v Value) Truth() (value, ok bool) {
 	return truth(v.Text)
 }
 
-// IsText reports whether the value is a string: a bare one is, too.
+// IsText reports whether the value is a string, quoted or bare.
 func (v Value) IsText() bool { return v.Kind == String || v.Kind == Bare }
 
 func truth(b []byte) (value, ok bool) {

@@ -7,8 +7,8 @@ import (
 	"logstow/internal/jsontext"
 )
 
-// LabelName is the label that a name becomes in LogQL: without blanks around it, other characters than ASCII letters, digits and
-// _ replaced by _; first adds a _ in front of a digit that comes first.
+// LabelName returns the LogQL label for the name of a field: it removes blanks at both ends, and replaces characters other than
+// ASCII letters, digits and _ by _. If first is set, it adds a _ before a leading digit.
 func LabelName(name string, first bool) string {
 	name = strings.TrimSpace(name)
 	if first && name != "" && name[0]-'0' < 10 {
@@ -22,24 +22,23 @@ func LabelName(name string, first bool) string {
 	}, name)
 }
 
-// Form is how a message is written such that all parsers of that form find the same fields, for the names of a [Set]. The values are
-// those of the format of columns.
+// Form is a syntax of messages in which this package and the parsers of LogQL find the same values for the names of a [Set], so that
+// columns can replace either. The numbers are part of the format of columns.
 type Form uint8
 
 const (
-	// NoForm is any other message, and one of which that is not known.
+	// NoForm is any other syntax, or an unknown one.
 	NoForm Form = iota
-	// ObjectForm is a JSON object of at most 1,000 members in all, without mistakes, nested at most 64 deep, apart from what is inside
-	// of arrays. For each name of the set, no other member than the one found becomes the label of the name if all members become
-	// labels: those of nested objects under labels joined by _, see [LabelName].
+	// ObjectForm is a valid JSON object with at most 1,000 members in total, nested at most 64 deep; the contents of arrays do
+	// not count. For each name of the set, no other member has the same label. Labels of members of nested objects are joined
+	// by _; see [LabelName].
 	ObjectForm
-	// PairsForm is text of words and at most 1,000 logfmt pairs, between blanks. A value is in quotes, or has neither quotes nor an
-	// equals sign; words have none of both. For each name of the set, no other pair than the one found becomes the label of the name
-	// if all pairs become labels whose value is not empty.
+	// PairsForm is text of words and at most 1,000 logfmt pairs, separated by blanks. A value is in quotes, or has neither
+	// quotes nor an equals sign; a word has neither. For each name of the set, no other pair with a value has the same label.
 	PairsForm
 )
 
-// CheckForm has Find find out what [Set.Form] returns.
+// CheckForm makes Find determine the result of [Set.Form].
 func (s *Set) CheckForm() {
 	s.checks, s.steps, s.seen = true, nil, make([]int, len(s.index))
 	s.labels = make(map[string]int, len(s.index))
@@ -52,29 +51,30 @@ func (s *Set) CheckForm() {
 	}
 }
 
-// ambiguous is in place of the fields of several names with one label.
+// ambiguous replaces the index of a field if several names have the same label.
 const ambiguous = -2
 
-// maxMembers is the number of members, or pairs, of a message that has a [Form].
+// maxMembers is the maximum number of members, or pairs, of a message that has a [Form].
 const maxMembers = 1000
 
-// Form is that of the message that was searched last. It is NoForm without [Set.CheckForm].
+// Form returns the form of the last message searched. It is NoForm without [Set.CheckForm].
 func (s *Set) Form() Form { return s.form }
 
-// A node is a member by the names of the objects around it and its own, or a pair.
+// A node caches the properties of a member, by its name and those of the objects around it, or of a pair.
 type node struct {
 	path, label string
-	// field is that of the path, -1 if it is none of the set.
+	// field is the index of the field with this path, -1 if it is not in the set.
 	field int
-	// alias is set if the label is not only that of the field, around if labels of members of an object of this path may be those of fields.
+	// alias is set if the label is that of another field. around is set if a member of an object with this path may have
+	// the label of a field.
 	alias, around bool
 	children      map[string]*node
 }
 
-// maxNodes is the number of nodes that are remembered from message to message.
+// maxNodes is the number of nodes above which the cache is cleared.
 const maxNodes = 10_000
 
-// node is the node of a member of the object of another one, nil for a message.
+// node returns the node of a member of parent; a nil parent is the message.
 func (s *Set) node(parent *node, name []byte) *node {
 	if parent == nil {
 		parent = &s.root
@@ -100,13 +100,13 @@ func (s *Set) node(parent *node, name []byte) *node {
 	return n
 }
 
-// direct checks a member of a message before its value is added.
+// direct checks a top-level member, before its value is added, and reports whether the message may still have a form.
 func (s *Set) direct(n *node, value []byte) bool {
 	s.count++
 	return s.count <= maxMembers && s.once(n) && (value[0] != '{' || s.inner(n, value, 2))
 }
 
-// once reports whether a member becomes the label of no other field than its own, and is the first that becomes it.
+// once reports whether the label of a member is not that of another field, and no earlier member had it.
 func (s *Set) once(n *node) bool {
 	if n.alias || n.field >= 0 && s.seen[n.field] == s.messages {
 		return false
@@ -117,11 +117,11 @@ func (s *Set) once(n *node) bool {
 	return true
 }
 
-// deepest is how deep objects may be nested in an [ObjectForm].
+// deepest is the maximum nesting of objects in an [ObjectForm].
 const deepest = 64
 
-// inner reports whether b, the value of a member, is an object at a depth without mistakes, apart from what is inside of arrays, and none of
-// its members becomes the label of another field. of is nil if none can.
+// inner reports whether b, an object at a depth, is valid apart from the contents of arrays, and none of its members has the label of
+// another field. of is the node of the object, nil if no member can have the label of a field.
 func (s *Set) inner(of *node, b []byte, depth int) bool {
 	if depth > deepest {
 		return false
@@ -157,7 +157,7 @@ func (s *Set) inner(of *node, b []byte, depth int) bool {
 	}
 }
 
-// isValue reports whether b, which is not empty, is a value; of objects and arrays it looks at the first byte only.
+// isValue reports whether b, which is not empty, is a JSON value. It does not check the contents of objects and arrays.
 func isValue(b []byte) bool {
 	switch b[0] {
 	case '"', '[', '{':
@@ -171,7 +171,8 @@ func isValue(b []byte) bool {
 	return isNumber(b)
 }
 
-// formedPairs adds the pairs of a message, and reports whether it has a [PairsForm]. If not, values are undefined.
+// formedPairs sets values from the pairs of a message, and reports whether the message has a [PairsForm]. If not, values are
+// undefined.
 func (s *Set) formedPairs(b []byte, values []Value) bool {
 	for i, n := 0, 0; ; {
 		for i < len(b) && isBlank(b[i]) {
@@ -207,7 +208,7 @@ func (s *Set) formedPairs(b []byte, values []Value) bool {
 		}
 		if of.field >= 0 && (len(value.Text) > 0 || values[of.field].Kind == Missing) {
 			if values[of.field].Kind != Missing {
-				return false // the first of the name is empty
+				return false // an earlier pair with this name is empty
 			}
 			values[of.field] = value
 		}
@@ -215,7 +216,7 @@ func (s *Set) formedPairs(b []byte, values []Value) bool {
 	}
 }
 
-// wordLen is the length of the text that b starts with and that has neither blanks and other control characters nor quotes nor an equals sign.
+// wordLen returns the length of the longest prefix of b without blanks, control characters, quotes and equals signs.
 func wordLen(b []byte) int {
 	for i, c := range b {
 		if c <= ' ' || c == '=' || c == '"' {

@@ -31,7 +31,7 @@ func AllFixed() []Fixed { return []Fixed{Time, Level, Service, Source, Instance,
 // IsFixed reports whether a name without more is that of a fixed field.
 func IsFixed(name string) bool { return slices.Contains(AllFixed(), Fixed(name)) }
 
-// Name is what one name in a list denotes: a fixed field, a time step or a field of the message.
+// Name is a name in a list: a fixed field, a time step or a field of the message.
 //
 //	time level service source instance message   a fixed field
 //	5m, minute, hour, day                         a time step: a number and ms, s, m, h, d or w
@@ -52,8 +52,8 @@ type Name struct {
 // IsField reports whether the name is that of a field of the message.
 func (n Name) IsField() bool { return n.Fixed == "" && n.Step.IsZero() }
 
-// WriteName writes the name of a field of the message so that [ParseName] denotes it: as short as
-// possible. That of a fixed one is written message.NAME.
+// WriteName writes the name of a field of the message in the shortest form that [ParseName] parses as that field. If the name is that
+// of a fixed field, the form is message.NAME.
 func WriteName(name string) string {
 	if IsFixed(name) {
 		return string(Message) + "." + name
@@ -66,11 +66,11 @@ func WriteName(name string) string {
 
 func unprintable(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
 
-// NameError is a fault in a name.
+// NameError is a syntax error in a name.
 type NameError struct {
 	// Name is the name as written.
 	Name, Problem string
-	// Offset is where in the name the fault is, in bytes.
+	// Offset is the position of the error in Name, in bytes.
 	Offset int
 }
 
@@ -79,7 +79,7 @@ func (e *NameError) Error() string {
 	return fmt.Sprintf("%s: %s (at character %d)", e.Name, e.Problem, utf8.RuneCountInString(e.Name[:e.Offset])+1)
 }
 
-// ParseName parses one name. Faults in it are [*NameError].
+// ParseName parses one name. A syntax error is a [*NameError].
 func ParseName(text string) (Name, error) {
 	n := Name{Text: text}
 	if IsFixed(text) {
@@ -116,7 +116,7 @@ func firstRune(s string) string {
 	return s[:n]
 }
 
-// unquoteField is the name in the rest of field("NAME") after the bracket.
+// unquoteField parses the rest of field("NAME") after the bracket.
 func unquoteField(rest string) (string, error) {
 	const before = len("field(")
 	fail := func(at int, problem string) (string, error) {
@@ -155,8 +155,8 @@ func unquoteField(rest string) (string, error) {
 	}
 }
 
-// denotes is what a name denotes, for comparison: two texts may denote the same.
-func (n Name) denotes() Name {
+// canonical returns a form in which names of the same thing are equal.
+func (n Name) canonical() Name {
 	n.Text = ""
 	if own, ok := strings.CutPrefix(n.Field, string(Message)+"."); ok && IsFixed(own) {
 		n.Field = own
@@ -164,13 +164,12 @@ func (n Name) denotes() Name {
 	return n
 }
 
-// Conflict is the error of a name that cannot follow another one in a list: it denotes the same, or both are time
-// steps.
+// Conflict returns an error if n cannot follow other in a list: they are the same, or both are time steps.
 func (n Name) Conflict(other Name) error {
 	switch {
-	case n.denotes() == other.denotes() && n.Text == other.Text:
+	case n.canonical() == other.canonical() && n.Text == other.Text:
 		return fmt.Errorf("%s is named twice", n.Text)
-	case n.denotes() == other.denotes():
+	case n.canonical() == other.canonical():
 		return fmt.Errorf("%s and %s are the same", other.Text, n.Text)
 	case !n.Step.IsZero() && !other.Step.IsZero():
 		return adviseField(fmt.Errorf("%s and %s: a query has one time step", other.Text, n.Text), n.Text)
@@ -178,7 +177,7 @@ func (n Name) Conflict(other Name) error {
 	return nil
 }
 
-// ParseRecordNames is [ParseNames] for names of what a record has: a time step is an error.
+// ParseRecordNames is [ParseNames] without time steps.
 func ParseRecordNames(texts []string) ([]Name, error) {
 	names, err := ParseNames(texts)
 	if err != nil {
@@ -192,13 +191,12 @@ func ParseRecordNames(texts []string) ([]Name, error) {
 	return names, nil
 }
 
-// adviseField adds how the field of the message is written that has the name of a time step.
+// adviseField adds a hint how to write a field of the message that has the name of a time step.
 func adviseField(err error, name string) error {
 	return hint.Wrap(err, "a field of the message that is called so is field(%q)", name)
 }
 
-// ParseNames parses the names of a list. Two that denote the same are an error, and so is more than
-// one time step.
+// ParseNames parses the names of a list. Duplicates and more than one time step are errors.
 func ParseNames(texts []string) ([]Name, error) {
 	names := make([]Name, 0, len(texts))
 	for _, text := range texts {

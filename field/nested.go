@@ -7,7 +7,7 @@ import (
 	"logstow/internal/jsontext"
 )
 
-// ParseJSON is a JSON value as written, without blanks around it.
+// ParseJSON converts a JSON value as written, without blanks around it. It is not ok for empty text.
 func ParseJSON(text []byte) (Value, bool) {
 	if len(text) == 0 {
 		return Value{}, false
@@ -15,9 +15,8 @@ func ParseJSON(text []byte) (Value, bool) {
 	return new(Finder).json(text), true
 }
 
-// SplitJSON splits a message into the text before the JSON object that it is or ends with, and that
-// object, without blanks behind it. It is not ok if there is none; the object may be truncated or
-// otherwise invalid.
+// SplitJSON splits a message into the JSON object that it is or ends with, without trailing blanks, and the text before it. It is not
+// ok if there is none. The object may be truncated or otherwise invalid.
 func SplitJSON(message []byte) (before, object []byte, ok bool) {
 	object = jsonPart(message)
 	if object == nil {
@@ -57,7 +56,7 @@ func (v Value) Members() iter.Seq2[string, Value] {
 	}
 }
 
-// Member finds a field of an object by its name, in which dots mean what they do for a [Finder].
+// Member returns a field of an object by its name, which may have dots as for a [Finder].
 func (v Value) Member(name string) Value {
 	if !v.IsObject() {
 		return Value{}

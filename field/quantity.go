@@ -5,27 +5,26 @@ import (
 	"math/bits"
 )
 
-// A Dimension is what a number with a unit measures.
+// A Dimension is the dimension of a number with a unit.
 type Dimension uint8
 
 // The dimensions.
 const (
-	// NoDimension is that of a number without a unit.
+	// NoDimension is the dimension of a number without a unit.
 	NoDimension Dimension = iota
-	// Duration is counted in nanoseconds. Units: ns us µs ms s m h d w; several may follow each
-	// other: 1h30m.
+	// Duration is in nanoseconds. Units: ns us µs ms s m h d w; several may follow each other: 1h30m.
 	Duration
-	// Size is counted in bytes. Units: B, kB MB GB TB (powers of 1,000), KiB MiB GiB TiB (powers of 1,024).
+	// Size is in bytes. Units: B, kB MB GB TB (powers of 1,000), KiB MiB GiB TiB (powers of 1,024).
 	Size
 )
 
-// String is the dimension with its article.
+// String returns the name of the dimension with its article.
 func (d Dimension) String() string {
 	return [...]string{"a number", "a duration", "a size"}[d]
 }
 
-// Quantity is the value as a number with a unit of a dimension: 1.5s, -20ms, 1h30m, 2MiB. It is
-// not ok without a unit, with one of another dimension, and for more than 64 bits.
+// Quantity parses the value as a number with a unit of a dimension: 1.5s, -20ms, 1h30m, 2MiB. It is not ok without a unit, with a
+// unit of another dimension, and if the result does not fit 64 bits.
 func (v Value) Quantity(d Dimension) (Decimal, bool) {
 	if !v.IsText() {
 		return Decimal{}, false
@@ -34,8 +33,8 @@ func (v Value) Quantity(d Dimension) (Decimal, bool) {
 	return n, ok && found == d
 }
 
-// ParseQuantity reads a number with a unit, between which one blank is allowed, and several of them
-// if they are durations.
+// ParseQuantity parses a number and a unit, with an optional blank between them, or a sequence of them if they are durations. The
+// result is in nanoseconds or bytes.
 func ParseQuantity(text []byte) (n Decimal, d Dimension, ok bool) {
 	rest, negative := bytes.CutPrefix(text, []byte("-"))
 	var total amount
@@ -56,13 +55,13 @@ func ParseQuantity(text []byte) (n Decimal, d Dimension, ok bool) {
 	return n, d, true
 }
 
-// An amount is value / 10^places.
+// An amount is value·10^-places.
 type amount struct {
 	value  uint64
 	places int
 }
 
-// scale multiplies by ten until there are so many places.
+// scale increases places without changing the amount, and reports whether it fits.
 func (a *amount) scale(places int) bool {
 	for ; a.places < places; a.places++ {
 		high, low := bits.Mul64(a.value, 10)
@@ -99,7 +98,7 @@ func (a amount) decimal() Decimal {
 // maxDigits is the maximum number of digits of a number with a unit.
 const maxDigits = 18
 
-// component reads the number with a unit that b starts with; its size is 0 if there is none.
+// component parses the number with a unit that b starts with. size is its length in bytes, 0 if there is none.
 func component(b []byte) (a amount, d Dimension, size int) {
 	i, digits := 0, 0
 	read := func() bool {
@@ -139,13 +138,13 @@ func component(b []byte) (a amount, d Dimension, size int) {
 	return a, d, i
 }
 
-// unit is a unit's size in nanoseconds or bytes.
+// unit returns the size of a unit in nanoseconds or bytes.
 func unit(name string) (factor uint64, d Dimension) {
 	const second = 1_000_000_000
 	switch name {
 	case "ns":
 		return 1, Duration
-	case "us", "µs", "μs": // the sign and the letter
+	case "us", "µs", "μs": // micro sign and Greek letter
 		return second / 1_000_000, Duration
 	case "ms":
 		return second / 1000, Duration

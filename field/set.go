@@ -7,29 +7,30 @@ import (
 	"logstow/internal/jsontext"
 )
 
-// A Set finds several fields in one pass over a message. It is for one goroutine.
+// A Set finds several fields in one pass over a message. Not safe for concurrent use.
 type Set struct {
-	index  map[string]int
-	dotted bool
-	// steps are the members, or pairs, of the last message in their order: the next one usually has the same.
+	index  map[string]int // of fields, by name
+	dotted bool           // a name contains a dot
+	// steps caches the lookups of the members, or pairs, of the last message, in their order. The next message usually has
+	// the same names.
 	steps []step
 	path  []byte // the names of the objects around a member, each with a dot
-	space []byte // texts without escapes
+	space []byte // memory for texts without escapes
 
-	// checks is set if [Set.Form] is wanted.
+	// checks is set if [Set.Form] is wanted. The following fields are only used then.
 	checks bool
 	form   Form
-	count  int // of members
-	// labels are the fields by the labels of their names; root has the nodes of members by their names.
+	count  int // number of members of the message
+	// labels has the index of each field by its label, root has the nodes of members.
 	labels map[string]int
 	root   node
-	nodes  int
-	// seen is, for each field, the number of the message whose member of the name was seen, of all messages.
+	nodes  int // number of nodes
+	// seen has, for each field, the number of the last message in which it was seen; messages is the number of messages.
 	seen     []int
 	messages int
 }
 
-// step is a member's name and the index of its field, -1 if it is none of the set.
+// step is the name of a member and the index of its field, -1 if it is not in the set.
 type step struct {
 	name  []byte
 	field int
@@ -37,7 +38,7 @@ type step struct {
 	node *node
 }
 
-// NewSet makes a Set of the fields of these names, which are all different.
+// NewSet makes a Set of the fields with these names, which must be distinct.
 func NewSet(names []string) *Set {
 	s := &Set{index: make(map[string]int, len(names))}
 	for i, name := range names {
@@ -47,9 +48,8 @@ func NewSet(names []string) *Set {
 	return s
 }
 
-// Find sets values, one for each name, to what a [Finder] of the name returns. It is not ok, and values are
-// undefined, if the message is or ends with JSON, except for a well-formed object whose names have no escapes. Texts are valid as
-// long as the message is and Find is not used again.
+// Find sets values to the result of a [Finder] for each name. If the message is or ends with JSON other than a well-formed object
+// without escapes in names, it is not ok and values are undefined. Texts are valid until the message changes or Find is called again.
 func (s *Set) Find(message []byte, values []Value) (ok bool) {
 	clear(values)
 	s.path, s.space, s.form, s.count = s.path[:0], s.space[:0], NoForm, 0
@@ -99,7 +99,8 @@ func (s *Set) Find(message []byte, values []Value) (ok bool) {
 	}
 }
 
-// ends notes the form of a message that ends as an object does, if it is ok; direct is set if all of its members were.
+// ends sets the form of a message that is a valid object if ok is set; direct is set if all its members satisfy the form. It returns
+// ok.
 func (s *Set) ends(ok, direct bool) bool {
 	if ok && direct {
 		s.form = ObjectForm
@@ -107,7 +108,7 @@ func (s *Set) ends(ok, direct bool) bool {
 	return ok
 }
 
-// learn remembers the name of member n.
+// learn caches the lookup of the name of member n.
 func (s *Set) learn(n int, name []byte) {
 	if n == len(s.steps) {
 		s.steps = append(s.steps, step{})
@@ -120,7 +121,7 @@ func (s *Set) learn(n int, name []byte) {
 	}
 }
 
-// lookup is the index of a name, -1 if it is none of the set.
+// lookup returns the index of a name, -1 if it is not in the set.
 func (s *Set) lookup(name []byte) int {
 	if i, ok := s.index[string(name)]; ok {
 		return i
@@ -128,7 +129,7 @@ func (s *Set) lookup(name []byte) int {
 	return -1
 }
 
-// nested adds the members of an object, whose own path is set.
+// nested adds the members of a nested object, whose path is set.
 func (s *Set) nested(object []byte, values []Value, depth int) bool {
 	own := len(s.path)
 	members := jsontext.Object(object)
@@ -186,7 +187,7 @@ func (s *Set) add(i int, b []byte, values []Value) bool {
 	return true
 }
 
-// unescape is the text of a string.
+// unescape returns the text of a string without escapes.
 func (s *Set) unescape(text []byte) []byte {
 	if bytes.IndexByte(text, '\\') < 0 {
 		return text
@@ -213,13 +214,13 @@ func (s *Set) pairs(b []byte, values []Value) {
 				values[k] = s.bare(b[i+1:])
 			}
 		}
-		if at = i + 1; at < len(b) && b[at] == '"' { // text in quotes is no pair
+		if at = i + 1; at < len(b) && b[at] == '"' { // skip text in quotes
 			at += quoted(b[at:])
 		}
 	}
 }
 
-// bare is the logfmt value that b starts with.
+// bare returns the logfmt value that b starts with.
 func (s *Set) bare(b []byte) Value {
 	if len(b) > 0 && b[0] == '"' {
 		if n := quoted(b); n >= 2 && b[n-1] == '"' {

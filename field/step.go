@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// Step is the length of a time step. Steps of whole days are calendar days, of 23 to 25 hours: several
-// are counted from 1970-01-01, weeks from Mondays. Shorter ones start at midnight of the zone and at
-// multiples of their length after it by the clock on the wall: a step is longer or shorter where clocks
-// change or a day ends, and of an hour that occurs twice each is a step of its own where that is a
-// multiple of the length. The zero value is none.
+// Step is the length of a time step. Steps of whole days are calendar days of 23 to 25 hours; steps of several days are counted from
+// 1970-01-01, weeks start on Monday. Shorter steps start at midnight local time and at multiples of their length after it, by the
+// clock. Where clocks change or a day ends, a step may be longer or shorter. If an hour occurs twice and is a multiple of the length, its occurrences are in separate steps. The
+// zero value is no step.
 type Step struct {
 	part time.Duration // less than a day
 	days int64
@@ -21,25 +20,24 @@ type Step struct {
 
 const (
 	day = 24 * time.Hour
-	// maxStepDays is the longest step.
+	// maxStepDays is the maximum length of a step in days.
 	maxStepDays = 36_500
 )
 
-// IsZero reports whether the step is none.
+// IsZero reports whether this is no step.
 func (s Step) IsZero() bool { return s == Step{} }
 
-// Count is about the number of steps between two times in Unix nanoseconds.
+// Count is the approximate number of steps between two times in Unix nanoseconds.
 func (s Step) Count(from, to int64) int64 { return (to - from) / (int64(s.part) + s.days*int64(day)) }
 
-// Minutes reports whether steps start at whole minutes, in zones whose offset is one of whole minutes:
-// all have had such since 1972.
+// Minutes reports whether steps start at whole minutes, if the zone's offset is in whole minutes, as all have been since 1972.
 func (s Step) Minutes() bool { return s.part%time.Minute == 0 }
 
-// Seconds reports whether steps start at whole seconds, in zones whose offset is one of whole seconds: all are.
+// Seconds reports whether steps start at whole seconds.
 func (s Step) Seconds() bool { return s.part%time.Second == 0 }
 
-// Layout is how the start of a step is printed: as RFC 3339 has it, with milliseconds if steps begin
-// at some.
+// Layout returns the layout of [time.Time.Format] for the start of a step: RFC 3339, with milliseconds if steps may start between
+// seconds.
 func (s Step) Layout() string {
 	if !s.Seconds() {
 		return "2006-01-02T15:04:05.000Z07:00"
@@ -47,7 +45,7 @@ func (s Step) Layout() string {
 	return time.RFC3339
 }
 
-// parseStep parses a number and a unit, or the word for one. An error is returned only for such a text.
+// parseStep parses a number and a unit, or a word such as "hour". It is not ok for other text; an error is an invalid number.
 func parseStep(text string) (s Step, ok bool, err error) {
 	switch text {
 	case "minute":
@@ -78,7 +76,7 @@ func parseStep(text string) (s Step, ok bool, err error) {
 	return Step{part: length}, true, nil
 }
 
-// Start is the start of the step around t, both in Unix nanoseconds.
+// Start returns the start of the step that contains t, both in Unix nanoseconds.
 func (s Step) Start(t int64, zone *time.Location) int64 {
 	at := time.Unix(0, t).In(zone)
 	if s.days > 0 {
@@ -92,8 +90,8 @@ func (s Step) Start(t int64, zone *time.Location) int64 {
 	if before == offset {
 		return start
 	}
-	// Clocks changed since then: the step started by the clock before the change, or with the change
-	// if that skipped its start or came after its end.
+	// Clocks changed since then. The step started by the clock before the change; or with the change, if that skipped its
+	// start or came after its end.
 	change := start + int64(sort.Search(int(t-start), func(d int) bool { return offsetAt(start+int64(d), zone) == offset }))
 	byClock := start + int64(offset-before)*int64(time.Second)
 	if offsetAt(byClock, zone) == before && byClock <= t && byClock+int64(s.part) >= change {
@@ -116,7 +114,7 @@ func (s Step) dayStart(at time.Time, zone *time.Location) int64 {
 	return midnight(year, month, date-int(into), zone)
 }
 
-// midnight is the first instant of a day: midnight, unless clocks skip it.
+// midnight returns the first instant of a day in Unix nanoseconds: midnight, unless clocks skip it.
 func midnight(year int, month time.Month, date int, zone *time.Location) int64 {
 	first := time.Date(year, month, date, 12, 0, 0, 0, zone).Add(-18 * time.Hour) // of the day before
 	want := time.Date(year, month, date, 0, 0, 0, 0, time.UTC)
@@ -127,7 +125,7 @@ func midnight(year int, month time.Month, date int, zone *time.Location) int64 {
 	return first.Add(time.Duration(seconds) * time.Second).UnixNano()
 }
 
-// End is the start of the step after the one that starts at start.
+// End returns the start of the step after the one that starts at start.
 func (s Step) End(start int64, zone *time.Location) int64 {
 	length := int64(s.part)
 	if s.days > 0 {
@@ -137,7 +135,7 @@ func (s Step) End(start int64, zone *time.Location) int64 {
 	if s.Start(next, zone) == next && offsetAt(start-1, zone) == offsetAt(next, zone) {
 		return next
 	}
-	// Clocks change, or the day ends before: no step is longer by more than a day.
+	// Clocks change, or the day ends earlier. No step is longer by more than a day.
 	most := int(length + int64(day))
 	return start + int64(sort.Search(most, func(d int) bool { return s.Start(start+int64(d), zone) > start }))
 }

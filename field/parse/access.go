@@ -2,9 +2,8 @@ package parse
 
 import "bytes"
 
-// client adds what stands before the time of an access log, which starts at text[end]: ip, ident and
-// user, before them perhaps a virtual host and its port. Before an address may also be the header of
-// syslog or of a container's log.
+// client adds the fields before the time of an access log, which starts at text[end]: ip, ident and user, optionally preceded by a
+// virtual host and its port. The header of syslog or of a container's log may precede the address.
 func (l *line) client(end int) {
 	if end > 0 {
 		end-- // the space
@@ -14,7 +13,7 @@ func (l *line) client(end int) {
 	switch {
 	case before == 1 && l.text[w[0].end-1] != ':',
 		before == 0 && n == 4 && isAddress(l.text[w[1].start:w[1].end]),
-		before < 0 && n == 4 && string(l.text[w[2].start:w[2].end]) == "-": // client's name, no identity
+		before < 0 && n == 4 && string(l.text[w[2].start:w[2].end]) == "-": // a host name instead of an address, without ident
 		l.address([]id{idVhost, idPort}, w[0].start, w[0].end, true)
 		w, n = l.words(w[1].start, end)
 	case before > 0:
@@ -33,8 +32,8 @@ func (l *line) client(end int) {
 	}
 }
 
-// firstAddress is where the first word of text[:end] that is an IP address starts, and how many
-// words are before it; -1 if there is none.
+// firstAddress returns the start of the first word of text[:end] that is an IP address, and the number of words before it, -1 if there
+// is none.
 func (l *line) firstAddress(end int) (start, before int) {
 	for start < end {
 		stop := wordEnd(l.text[:end], start)
@@ -49,7 +48,7 @@ func (l *line) firstAddress(end int) (start, before int) {
 	return 0, -1
 }
 
-// words are the first three words of text[start:end], and a fourth one that is all that follows.
+// words returns the first three words of text[start:end], and the rest as a fourth.
 func (l *line) words(start, end int) (w [4]span, n int) {
 	for start < end && n < len(w) {
 		stop := end
@@ -82,10 +81,9 @@ func isAddress(b []byte) bool {
 	return dots == 3 || colons == 7 || gap
 }
 
-// extras adds columns at text[i] that the combined log format does not have: what comes as
-// name=value has its name. Behind the user agent nginx's packages write the addresses that the
-// request was forwarded for. A number with a fraction or a unit, or the only number, is the
-// duration; two whole numbers and nothing else are Apache's combinedio.
+// extras adds columns at text[i] after those of the combined log format. A column name=value is a field with that name. nginx's
+// packages write the addresses for which the request was forwarded after the user agent. A number with a fraction or a unit, or the
+// only number, is the duration. Two integers and nothing else are Apache's combinedio.
 func (l *line) extras(i int) {
 	b := l.text
 	var whole [2]span
@@ -140,7 +138,7 @@ func (l *line) extras(i int) {
 	}
 }
 
-// lastWord is where the last word of b starts, which may be, or end with, a string in quotes.
+// lastWord returns the start of the last word of b. A string in quotes is a word or a part of one.
 func lastWord(b []byte) int {
 	last, quoted := 0, false
 	for i, c := range b {
@@ -172,7 +170,7 @@ const (
 	certainDuration
 )
 
-// durationKind reports whether a word may be a duration: 0.005, 12ms, or a whole number.
+// durationKind reports whether a word is a duration: 0.005 and 12ms are certain, an integer is possible.
 func durationKind(b []byte) int {
 	i, kind := 0, possibleDuration
 	for i < len(b) && isDigit(b[i]) {
@@ -195,7 +193,7 @@ func durationKind(b []byte) int {
 	return noDuration
 }
 
-// klog adds the fields of the header, and the message behind it, which may contain further ones.
+// klog adds the fields of the header and the message, which may contain further fields.
 func (l *line) klog() {
 	b, _ := withoutMark(l.text)
 	l.rest = nil

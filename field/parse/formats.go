@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// format is a text format that is recognized.
+// format is a recognized text format.
 type format uint8
 
 const (
 	plain     format = iota // JSON, logfmt, or no fields
-	access                  // common and combined log format, and what extends them
+	access                  // common and combined log format, with extensions
 	envoy                   // Envoy's default
 	haproxy                 // HAProxy's HTTP format
 	alb                     // AWS application load balancer
@@ -19,12 +19,12 @@ const (
 	formatEnd               // their number
 )
 
-// The columns of the formats, as the documentation of each project lists them, with the shared
-// names where they have one. That of access begins behind the addresses and names.
+// The columns of the formats as the documentation of each project lists them, with the names that formats share. The columns of access
+// start after the addresses and names.
 const (
 	accessLayout = `[time] "request" #status$ #bytes$`
-	// agentsLayout is what the combined log format has behind it, ingressLayout what ingress-nginx
-	// writes behind that.
+	// agentsLayout has the columns that the combined log format adds, ingressLayout those that ingress-nginx adds after
+	// them.
 	agentsLayout  = `"referer" "user_agent"`
 	ingressLayout = `#request_length #duration [proxy_upstream_name] [proxy_alternative_upstream_name] ` +
 		`upstream_addr, upstream_response_length, upstream_response_time, upstream_status, req_id`
@@ -86,11 +86,11 @@ type formats struct {
 	all     depths // for all fields
 }
 
-// depths are how much of a line is read.
+// depths are the parts of a line that must be read.
 type depths struct {
-	columns [formatEnd]int // how many columns of each format
-	client  bool           // of access: what is in front of them
-	tail    bool           // of access: what is behind them
+	columns [formatEnd]int // number of columns, by format
+	client  bool           // the fields before the columns of access
+	tail    bool           // the fields after the columns of access
 }
 
 func newFormats() *formats {
@@ -111,7 +111,7 @@ func newFormats() *formats {
 	return f
 }
 
-// id is that of a name.
+// id returns the id of a name, which is added if it is new.
 func (f *formats) id(name string) id {
 	n, ok := f.ids[name]
 	if !ok {
@@ -122,7 +122,7 @@ func (f *formats) id(name string) id {
 	return n
 }
 
-// need raises depths to what has to be read to find a field; 0 is the name of none.
+// need extends d so that a field is found; 0 is no field.
 func (f *formats) need(name id, d *depths) {
 	for format, columns := range f.columns {
 		for i, c := range columns {
@@ -142,7 +142,7 @@ func (f *formats) need(name id, d *depths) {
 	}
 }
 
-// split reads the fields of a message as deep as d has it.
+// split reads the fields of a message that d selects.
 func (f *formats) split(l *line, message []byte, d *depths) {
 	l.reset(message)
 	format, start := recognize(message)
@@ -172,7 +172,7 @@ func (f *formats) split(l *line, message []byte, d *depths) {
 		l.escape = 0
 		status := f.status.columns[envoy]
 		next := l.walk(f.columns[envoy][:status], start)
-		if next == mismatch { // "text" behind a time is common
+		if next == mismatch { // other logs have text in quotes after a time, too
 			l.reset(message)
 			return
 		}
@@ -185,7 +185,7 @@ func (f *formats) split(l *line, message []byte, d *depths) {
 	}
 }
 
-// tail reads what follows the columns of the common log format at text[i].
+// tail reads the fields after the columns of the common log format, at text[i].
 func (f *formats) tail(l *line, i int) {
 	if i >= 0 && i < len(l.text) && l.text[i] == '"' {
 		i = l.walk(f.agents, i)

@@ -13,15 +13,15 @@ import (
 //	[name]        text in brackets; the column may be missing
 //	{name}        text in braces; the column may be missing
 //	a/b/c         text without spaces with as many slashes
-//	ip:port       an address; the port is behind the last colon
+//	ip:port       an address; the port follows the last colon
 //	name,         a list whose elements are separated by ", " or " : ", as nginx writes them
 //
-// The last column, and one with a "$" behind it, may end the line without a space.
+// The last column, and a column followed by "$", may end the line without a space.
 
-// id is a name of a field of a format; 0 is none.
+// id is the number of a field name of a format; 0 is none.
 type id uint8
 
-// maxIDs is more than there are names in all layouts, maxFields more than in any.
+// maxIDs exceeds the number of names in all layouts, maxFields the number of names in any layout.
 const (
 	maxIDs    = 128
 	maxFields = 48
@@ -94,19 +94,19 @@ type span struct {
 // line is a message of a format, split.
 type line struct {
 	text []byte
-	// cut is set if text is not the whole of what was logged, so that its end ends no column.
+	// cut is set if text was truncated when it was logged, so that the last column may be incomplete.
 	cut bool
 	// escape is the byte that escapes others in this format.
 	escape byte
-	// n fields were found, in their order.
+	// n is the number of fields found, which are in order of the text.
 	n      int
 	fields [maxFields]span
-	at     [maxIDs]uint8 // 1 + the place in fields, by id
-	// rest is text that may contain further fields: all of a message that is of no format.
+	at     [maxIDs]uint8 // by id: one more than the index in fields, 0 if there is none
+	// rest is text that may contain further fields; the whole message if it has no format.
 	rest []byte
 }
 
-// reset makes l a message of no format.
+// reset makes l a message without a format.
 func (l *line) reset(message []byte) {
 	l.text, l.rest = message, message
 	l.cut, l.escape, l.n = false, 0, 0
@@ -130,7 +130,7 @@ func (l *line) set(name id, start, end int, quoted bool) {
 	l.at[name] = uint8(l.n)
 }
 
-// get is the text of a field as logged; nil if it is missing.
+// get returns the text of a field as logged; nil if it is missing.
 func (l *line) get(name id) []byte {
 	if at := l.at[name]; at > 0 {
 		return l.text[l.fields[at-1].start:l.fields[at-1].end]
@@ -138,11 +138,10 @@ func (l *line) get(name id) []byte {
 	return nil
 }
 
-// mismatch is returned by walk if a column is not that of the layout.
+// mismatch is returned if a column does not fit the layout.
 const mismatch = -1
 
-// walk reads columns from text[i] on and returns where the next one starts: len(text) where there
-// is none, mismatch if a column is another.
+// walk reads columns at text[i] and returns the start of the next one: len(text) if there is none, or mismatch.
 func (l *line) walk(columns []column, i int) int {
 	for k := range columns {
 		c := &columns[k]
@@ -164,7 +163,7 @@ func (l *line) walk(columns []column, i int) int {
 	return min(i, len(l.text))
 }
 
-// column reads the column at text[i] and returns its end, or mismatch.
+// column reads the column at text[i] and returns its end, or mismatch. The end is i if an optional column is missing.
 func (l *line) column(c *column, i int) int {
 	b := l.text
 	switch c.kind {
@@ -252,7 +251,7 @@ func (l *line) slashes(ids []id, start, end int, complete bool) {
 	}
 }
 
-// plus is 1 if HAProxy marked a value, logged before the end of the request, as a minimum: +15.
+// plus returns 1 if b has a plus sign, with which HAProxy marks a value as a minimum, logged before the end of the request: +15.
 func plus(b []byte) int {
 	if len(b) > 1 && b[0] == '+' {
 		return 1
@@ -260,7 +259,7 @@ func plus(b []byte) int {
 	return 0
 }
 
-// address adds an address and its port, which is behind the last colon.
+// address adds an address and its port, which follows the last colon.
 func (l *line) address(ids []id, start, end int, complete bool) {
 	if !complete {
 		return
@@ -280,7 +279,7 @@ func (l *line) address(ids []id, start, end int, complete bool) {
 	l.add(ids[1], colon+1, end, false)
 }
 
-// listEnd is the end of a list whose first element ends at b[end].
+// listEnd returns the end of a list whose first element ends at b[end].
 func listEnd(b []byte, end int) int {
 	for end < len(b) {
 		switch {
@@ -295,7 +294,7 @@ func listEnd(b []byte, end int) int {
 	return len(b)
 }
 
-// wordEnd is the offset of the next space from b[i] on, or the length of b.
+// wordEnd returns the offset of the first space at b[i] or later, or the length of b.
 func wordEnd(b []byte, i int) int {
 	for k := i; k < len(b); k++ {
 		if b[k] == ' ' {
@@ -305,9 +304,8 @@ func wordEnd(b []byte, i int) int {
 	return len(b)
 }
 
-// closingQuote is the offset of the quote that closes the string whose content starts at b[i], or
-// -1: one that is not escaped by a backslash, if that is the escape, and stands before a space or at
-// the end.
+// closingQuote returns the offset of the quote that closes the string whose content starts at b[i], or -1. It is followed by a space or
+// the end of b, and not escaped by a backslash, if that is the escape.
 func closingQuote(b []byte, i int, escape byte) int {
 	for k := i; ; k++ {
 		n := bytes.IndexByte(b[k:], '"')
@@ -333,7 +331,7 @@ func closingQuote(b []byte, i int, escape byte) int {
 
 func isDigit(c byte) bool { return c-'0' <= 9 }
 
-// isNumeric reports whether b consists of what numbers are written with, as "-" does.
+// isNumeric reports whether b consists of digits, points and signs only, as "-" does.
 func isNumeric(b []byte) bool {
 	for _, c := range b {
 		if !isDigit(c) && c != '.' && c != '-' && c != '+' {

@@ -5,11 +5,10 @@ import (
 	"logstow/record"
 )
 
-// Level is the level of a message by its fields: the status of an access log (see [StatusLevel]),
-// klog's letter, or the number in the member "level" of a JSON message, which is a syslog severity
-// in a message of GELF, and otherwise pino's and bunyan's, 10 to 69. With a pattern or a regular
-// expression it is that of the capture "level", by its usual names, otherwise of "status". It is
-// not ok if there is none: levels in other fields and places are for package recognize.
+// Level returns the level of a message by its fields: the status of an access log (see [StatusLevel]), klog's letter, or the number in
+// the member "level" of a JSON message. The number is a syslog severity in a GELF message, otherwise a level of pino or bunyan, 10 to
+// 69. With a pattern or a regular expression it is the name of a level in the capture "level", otherwise the status in the capture
+// "status". It is not ok if there is none. Package recognize finds levels in other places.
 func (p *Parser) Level(message []byte) (level record.Level, ok bool) {
 	switch {
 	case p.formats != nil:
@@ -49,7 +48,7 @@ func (p *Parser) capturedLevel(message []byte) (record.Level, bool) {
 	return StatusLevel(text(nameStatus))
 }
 
-// level is that of a message of a text format.
+// level returns the level of a message of a text format.
 func (f *formats) level(message []byte) (record.Level, bool) {
 	if format, _ := recognize(message); format == plain {
 		return record.None, false
@@ -116,7 +115,7 @@ func jsonLevel(object []byte) (record.Level, bool) {
 	return level, level != record.None
 }
 
-// smallNumber is a number of one or two digits; -1 if b is none.
+// smallNumber parses a number of one or two digits; it returns -1 for other text.
 func smallNumber(b []byte) int {
 	if len(b) == 0 || len(b) > 2 {
 		return -1

@@ -1,9 +1,7 @@
-// Package parse finds the fields of messages with the parser of a service: JSON and logfmt as
-// package field does, well-known text formats by recognition (access logs, klog), or those of a
-// pattern or a regular expression.
+// Package parse finds the fields of messages with the parser of a service. The parser auto finds the fields of JSON and logfmt, as
+// package field does, and recognizes well-known text formats (access logs, klog). Other parsers use a pattern or a regular expression.
 //
-// A [Parser] is compiled once. A [Splitter] splits message after message and returns the values of
-// the fields that it was made for, or all of them.
+// A [Parser] is compiled once. A [Splitter] splits message after message and returns the values of some fields, or all fields.
 package parse
 
 import (
@@ -16,15 +14,13 @@ import (
 	"unicode/utf8"
 )
 
-// ErrUnknownVersion is what [CompileStored] returns for an unknown parser or version of
-// one: a newer program stored it.
+// ErrUnknownVersion is returned by [CompileStored] for an unknown parser or version, which a newer program stored.
 var ErrUnknownVersion = errors.New("unknown parser or version")
 
-// version is that of all parsers so far. A parser's version changes if the fields of any message
-// change.
+// version is the current version of all parsers. A parser's version must change if it finds other fields in any message.
 const version = "1"
 
-// storedDefault is the parser of a footer that has none.
+// storedDefault is the parser of a footer without one.
 const storedDefault = "auto/1"
 
 // MaxExpression is the maximum length of an expression in bytes.
@@ -52,7 +48,7 @@ type Parser struct {
 	captures []string
 }
 
-// Compile compiles a parser as users write it:
+// Compile compiles a parser in the syntax of users:
 //
 //	auto
 //	none
@@ -60,19 +56,18 @@ type Parser struct {
 //	regexp '(?P<status>\d{3})'
 //	w3c 'date time c-ip cs-method cs-uri-stem sc-status'
 //
-// Quotes around an expression are ' or `; they may be omitted. An error names the character at
-// which the mistake is, counted from 1.
+// Quotes around an expression are ' or `; they may be omitted. An error names the position of the mistake, in characters from 1.
 func Compile(text string) (*Parser, error) {
 	name, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	expression, start := unquoted(text, strings.TrimSpace(rest))
 	return compile(name, expression, start)
 }
 
-// Auto is the parser "auto", which is the default.
+// Auto returns the parser "auto", which is the default.
 func Auto() *Parser { return &Parser{name: nameAuto, formats: newFormats()} }
 
-// CompileStored reads what [Parser.String] or [Parser.Stored] wrote. The error is an [ErrUnknownVersion] if a newer
-// program wrote it.
+// CompileStored parses the result of [Parser.String] or [Parser.Stored]. The error wraps [ErrUnknownVersion] if a newer program wrote
+// it.
 func CompileStored(stored string) (*Parser, error) {
 	if stored == "" {
 		stored = storedDefault
@@ -93,7 +88,7 @@ func CompileStored(stored string) (*Parser, error) {
 	return p, nil
 }
 
-// unquoted is an expression without its quotes, and the character of text at which it starts.
+// unquoted returns an expression without its quotes, and its position in text, in characters from 1.
 func unquoted(text, expression string) (string, int) {
 	before := len(text) - len(strings.TrimRight(text, " \t\r\n"))
 	start := len(text) - before - len(expression)
@@ -104,7 +99,7 @@ func unquoted(text, expression string) (string, int) {
 	return expression, utf8.RuneCountInString(text[:start]) + 1
 }
 
-// compile makes a parser; its expression starts at a character of what was typed.
+// compile makes a parser; start is the position of its expression for errors, in characters.
 func compile(name, expression string, start int) (*Parser, error) {
 	p := &Parser{name: name, expression: expression}
 	switch name {
@@ -165,8 +160,7 @@ func (p *Parser) compileRegexp(start int) error {
 	return nil
 }
 
-// Stored is what a segment's footer has of the parser, and [CompileStored] reads: its String, but ""
-// for auto/1.
+// Stored returns the parser as in the metadata of a segment: its String, or "" for auto/1.
 func (p *Parser) Stored() string {
 	if s := p.String(); s != storedDefault {
 		return s
@@ -174,8 +168,8 @@ func (p *Parser) Stored() string {
 	return ""
 }
 
-// String is the canonical form of the parser, with its version: auto/1. It is one line, and
-// [CompileStored] reads it. Parsers with the same one find the same fields.
+// String returns the canonical form of the parser with its version, as auto/1, in one line. Parsers with the same String find the same
+// fields.
 func (p *Parser) String() string {
 	s := p.name + "/" + version
 	if p.expression != "" {
@@ -184,8 +178,7 @@ func (p *Parser) String() string {
 	return s
 }
 
-// NameInMessage reports whether each message that has a field of this name contains the name: as
-// the last of the names that its dots separate.
+// NameInMessage reports whether each message that has a field with this name contains the part of the name after the last dot.
 func (p *Parser) NameInMessage(name string) bool {
 	for {
 		if p.formats != nil && p.formats.ids[name] != 0 || p.formats == nil && p.index(name) >= 0 {
@@ -193,14 +186,14 @@ func (p *Parser) NameInMessage(name string) bool {
 		}
 		own, ok := strings.CutPrefix(name, messagePrefix)
 		if !ok {
-			return true // without formats no message has it
+			return true
 		}
 		name = own
 	}
 }
 
-// TextInMessage reports whether each message in which the value of the field of this name contains text
-// contains it too, unless escaped in a string in JSON or logfmt.
+// TextInMessage reports whether a message contains text if the value of its field with this name does, except for escapes in strings of
+// JSON and logfmt.
 func (p *Parser) TextInMessage(name, text string) bool {
 	for own, ok := strings.CutPrefix(name, messagePrefix); ok; own, ok = strings.CutPrefix(name, messagePrefix) {
 		name = own
@@ -216,14 +209,14 @@ func (p *Parser) TextInMessage(name, text string) bool {
 	return true
 }
 
-// Recognizes reports whether the parser recognizes JSON, logfmt and the named formats: that of auto does.
+// Recognizes reports whether the parser recognizes JSON, logfmt and text formats, as auto does.
 func (p *Parser) Recognizes() bool { return p.formats != nil }
 
-// WholeInMessage reports whether a value begins and ends where a letter or digit cannot go on in the
-// message: captures may be parts of words.
+// WholeInMessage reports whether values consist of whole words of the message. The captures of a pattern or a regular expression may be
+// parts of words.
 func (p *Parser) WholeInMessage() bool { return p.pattern == nil && p.regexp == nil }
 
-// index is the capture of a name, -1 if there is none.
+// index returns the capture with a name, -1 if there is none.
 func (p *Parser) index(name string) int {
 	if name == "" {
 		return -1
@@ -235,7 +228,7 @@ func (p *Parser) index(name string) int {
 	return i
 }
 
-// match finds the captures in a message: out has a place for each of them.
+// match finds the captures in a message; out must have an element for each.
 func (p *Parser) match(message []byte, out []span) {
 	clear(out)
 	switch {

@@ -10,17 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// pattern is a compiled pattern: literal text, with captures between it.
+// pattern is a compiled pattern: literal texts separated by captures.
 //
-// A message has to begin with the text before the first capture. A capture ends before the next
-// occurrence of the text behind it; if that does not occur, or there is none, it ends with the
-// message, and the captures after it are missing.
+// A message must start with the literal before the first capture. A capture ends at the next occurrence of the literal after it. If
+// that does not occur, or there is none, the capture ends at the end of the message, and later captures are missing.
 type pattern struct {
 	prefix []byte
 	steps  []step
 }
 
-// step is a capture and the text behind it.
+// step is a capture and the literal after it.
 type step struct {
 	capture int // index of its name; -1 for <_>
 	literal []byte
@@ -29,8 +28,7 @@ type step struct {
 // unnamed is the capture that is not a field.
 const unnamed = "_"
 
-// compilePattern compiles a pattern, which starts at a character of what was typed. Names are
-// those of its captures.
+// compilePattern compiles a pattern; start is its position for errors, in characters. It returns the names of the captures.
 func compilePattern(text string, start int) (p *pattern, names []string, err error) {
 	p = &pattern{}
 	literal := &p.prefix
@@ -63,8 +61,8 @@ func compilePattern(text string, start int) (p *pattern, names []string, err err
 	return p, names, nil
 }
 
-// captureAt is the name of the capture that text starts with, "" if it starts with none. A name
-// consists of letters, digits, underscores and dots, and does not start with a digit or dot.
+// captureAt returns the name of the capture that text starts with, "" if there is none. A name consists of letters, digits,
+// underscores and dots, and does not start with a digit or dot.
 func captureAt(text string) string {
 	inner, ok := strings.CutPrefix(text, "<")
 	if !ok {
@@ -107,7 +105,7 @@ func (p *pattern) match(message []byte, out []span) {
 	}
 }
 
-// regexpError is an error of an expression that starts at a character of what was typed.
+// regexpError adds the position to an error of an expression, which starts at a character.
 func regexpError(err error, expression string, start int) error {
 	var at *syntax.Error
 	if !errors.As(err, &at) {

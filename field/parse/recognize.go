@@ -2,13 +2,13 @@ package parse
 
 import "bytes"
 
-// Bounds of the search for the time of an access log, so that other lines cost little.
+// Bounds of the search for the time of an access log, to limit its cost for other lines.
 const (
-	maxBefore   = 256 // bytes before it
-	maxBrackets = 6
+	maxBefore   = 256 // bytes before the time
+	maxBrackets = 6   // opening brackets before and at the time
 )
 
-// Where the parts of [20/Nov/2026:15:04:05 +0000] and [20/Nov/2026:15:04:05.123] are.
+// Offsets in [20/Nov/2026:15:04:05 +0000] and [20/Nov/2026:15:04:05.123].
 const (
 	secondsEnd   = len("[20/Nov/2026:15:04:05")
 	accessTime   = len("[20/Nov/2026:15:04:05 +0000]")
@@ -16,8 +16,7 @@ const (
 	shortestTime = haproxyTime
 )
 
-// recognize returns the format of a message and where it is recognized: at the time of access and
-// haproxy, otherwise at 0.
+// recognize returns the format of a message, and for access and haproxy the offset of the time, otherwise 0.
 func recognize(b []byte) (format, int) {
 	if len(b) < shortestTime || b[0] == '{' {
 		return plain, 0
@@ -65,8 +64,8 @@ func isAccess(t []byte) bool {
 	return len(t) > end && t[end] == ']' && (len(t) <= end+2 || t[end+1] == ' ' && t[end+2] == '"')
 }
 
-// isHAProxy reports whether t, at a time, continues as a log of HAProxy: with a fraction, and
-// behind the time "frontend backend/server".
+// isHAProxy reports whether t, at a time, continues as a log of HAProxy: with a fraction, and "frontend backend/server" after the
+// time.
 func isHAProxy(t []byte) bool {
 	if t[secondsEnd] != '.' || t[haproxyTime-1] != ']' || len(t) > haproxyTime && t[haproxyTime] != ' ' {
 		return false
@@ -110,7 +109,7 @@ func isALB(b []byte) bool {
 // klogTime is the length of klog's severity, month, day and time: I1120 15:04:05.123456.
 const klogTime = len("I1120 15:04:05.123456")
 
-// isKlog reports whether b begins so.
+// isKlog reports whether b begins with a header of klog.
 func isKlog(b []byte) bool {
 	if b[5] != ' ' || b[8] != ':' || b[11] != ':' || b[14] != '.' || b[klogTime] != ' ' {
 		return false
@@ -123,8 +122,7 @@ func isKlog(b []byte) bool {
 	return true
 }
 
-// firstLine is the first line of a message, and whether it was cut when it was logged: then
-// without the mark.
+// firstLine returns the first line of a message without the mark of truncation, and whether it was truncated.
 func firstLine(message []byte) (text []byte, cut bool) {
 	if n := bytes.IndexByte(message, '\n'); n >= 0 {
 		message = message[:n]
@@ -132,7 +130,7 @@ func firstLine(message []byte) (text []byte, cut bool) {
 	return withoutMark(bytes.TrimSuffix(message, []byte{'\r'}))
 }
 
-// withoutMark is text without the mark with which the shipper cuts it: …[logstow: cut 9 bytes].
+// withoutMark removes the mark of a record that the shipper has truncated: …[logstow: cut 9 bytes].
 func withoutMark(text []byte) (_ []byte, cut bool) {
 	if n := len(text); n > 0 && text[n-1] == ']' {
 		if at := bytes.LastIndex(text, []byte(" …[logstow: ")); at >= 0 {

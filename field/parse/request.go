@@ -2,9 +2,8 @@ package parse
 
 import "bytes"
 
-// request adds the parts of the request line text[start:end], METHOD TARGET PROTOCOL. One that
-// is none, because it is binary for example, is the field "request" as a whole. If the line was cut
-// off inside of it, end is negative, and only complete parts are added.
+// request adds the parts of the request line text[start:end], METHOD TARGET PROTOCOL. If it is malformed, for example binary, it is the
+// field "request". If the line was truncated inside the request, end is negative, and only complete parts are added.
 func (l *line) request(start, end int) {
 	b, closed := l.text, end >= 0
 	if !closed {
@@ -33,8 +32,8 @@ func (l *line) request(start, end int) {
 	}
 }
 
-// target adds the parts of a request's target: the host of http://HOST/path, the path, and the
-// query without the question mark. Unless it is complete only those in front of others are added.
+// target adds the parts of a request's target: the host of http://HOST/path, the path, and the query without the question mark. Unless
+// the target is complete, its last part is omitted.
 func (l *line) target(start, end int, complete bool) {
 	b := l.text[:end]
 	scheme := start
@@ -64,7 +63,7 @@ func (l *line) target(start, end int, complete bool) {
 	}
 }
 
-// methodEnd is the length of the method that a request line begins with; 0 if there is none.
+// methodEnd returns the length of the method that a request line begins with, 0 if there is none.
 func methodEnd(b []byte) int {
 	for i, c := range b {
 		switch {
@@ -78,9 +77,8 @@ func methodEnd(b []byte) int {
 	return 0
 }
 
-// unescape appends text to b and undoes its escapes: after a backslash those of nginx and Apache
-// (\" \\ \n \t \xHH), after a # those of HAProxy (#HH). Others remain as they are, so that what
-// [isPlain] stands in the value only where it stands in the message.
+// unescape appends text without escapes to b: after a backslash those of nginx and Apache (\" \\ \n \t \xHH), after a # those of HAProxy
+// (#HH). Escapes of bytes that [isPlain] accepts are kept, so that these bytes occur in the value only if they occur in the message.
 func unescape(b, text []byte, escape byte) []byte {
 	for i := 0; i < len(text); i++ {
 		c := text[i]
@@ -113,13 +111,13 @@ func unescape(b, text []byte, escape byte) []byte {
 	return b
 }
 
-// isPlain reports whether c is a byte that no program escapes: printable ASCII, but for quotes, the
-// backslash, and what separates headers in HAProxy's logs.
+// isPlain reports whether no program escapes c: it is printable ASCII other than quotes, backslash, slash, and the separators of headers
+// in HAProxy's logs.
 func isPlain(c byte) bool {
 	return c >= ' ' && c < 0x7f && bytes.IndexByte([]byte(`"'\\/#{|}`), c) < 0
 }
 
-// escaped is the byte that a letter behind a backslash stands for; 0 if it is no escape.
+// escaped returns the byte that c stands for after a backslash; 0 if that is no escape.
 func escaped(c byte) byte {
 	switch c {
 	case '"', '\\', '/', '\'':
@@ -140,7 +138,7 @@ func escaped(c byte) byte {
 	return 0
 }
 
-// hexByte is the byte whose two hexadecimal digits b begins with.
+// hexByte parses the two hexadecimal digits that b begins with.
 func hexByte(b []byte) (byte, bool) {
 	if len(b) < 2 {
 		return 0, false

@@ -9,32 +9,32 @@ import (
 	"logstow/field"
 )
 
-// Splitter splits messages into their fields, one after the other. It is for one goroutine.
+// Splitter splits messages into their fields, one after the other. Not safe for concurrent use.
 //
-// Values and their texts are valid until the next Split. Apart from messages that are larger than
-// all before them, only regular expressions allocate memory: once a match.
+// Values and their texts are valid until the next Split. Only regular expressions, once per match, and messages larger than all before
+// allocate memory.
 type Splitter struct {
 	parser  *Parser
 	message []byte
 	values  []field.Value // by index
-	known   []bool        // which are known already
-	space   []byte        // texts without escapes
+	known   []bool        // whether values is set
+	space   []byte        // memory for texts without escapes
 
-	// For auto: values are searched only when they are requested.
+	// For auto: values are found when they are requested.
 	lookups []lookup
 	set     *field.Set // nil if a name needs more than one lookup, or occurs twice
 	depth   depths
 	line    line
-	whole   line // as line, with all fields
+	whole   line // like line, with all fields
 	wrapped wrappedLine
 	members []field.Value // scratch of Form
 
-	// For pattern and regexp: captures by name, and which of them each value is, or -1.
+	// For other parsers: the captures, and the index of the capture of each value, or -1.
 	captures []span
 	indexes  []int
 }
 
-// A lookup is how a field is found; own is that of the name without [messagePrefix], nil without it.
+// A lookup finds a field. own is the lookup of the name without [messagePrefix]; nil if the name does not have it.
 type lookup struct {
 	id     id
 	finder *field.Finder
@@ -51,8 +51,7 @@ func (p *Parser) lookup(name string, d *depths) lookup {
 	return l
 }
 
-// Splitter makes a Splitter that returns the fields of these names by index. With none of them it
-// serves to iterate over all fields.
+// Splitter makes a Splitter that returns the fields with these names by index. Without names it only iterates over all fields.
 func (p *Parser) Splitter(names ...string) *Splitter {
 	s := &Splitter{parser: p, values: make([]field.Value, len(names)), known: make([]bool, len(names)), captures: make([]span, len(p.captures))}
 	for _, name := range names {
@@ -80,8 +79,8 @@ func (s *Splitter) Split(message []byte) {
 	}
 }
 
-// Values are the values of all names, in their order. It is quicker than [Splitter.Value] of each if most of them
-// are in the message.
+// Values returns the values of all names, in their order. If most of them are in the message, it is faster than [Splitter.Value] for
+// each.
 func (s *Splitter) Values() []field.Value {
 	if noFormat := len(s.line.rest) == len(s.message); noFormat && s.set != nil && !s.inner() && s.set.Find(s.message, s.values) {
 		return s.values
@@ -92,15 +91,15 @@ func (s *Splitter) Values() []field.Value {
 	return s.values
 }
 
-// CheckForm has Values find out what [Splitter.Form] returns.
+// CheckForm makes Values determine the result of [Splitter.Form].
 func (s *Splitter) CheckForm() {
 	if s.set != nil {
 		s.set.CheckForm()
 	}
 }
 
-// Form is, after Values, the form of the message if these are what all parsers of the form find. It is [field.NoForm] without
-// [Splitter.CheckForm].
+// Form returns the form of the message, after a call of Values, if all parsers of the form find these values; otherwise
+// [field.NoForm]. It requires [Splitter.CheckForm].
 func (s *Splitter) Form() field.Form {
 	if s.set == nil || len(s.line.rest) != len(s.message) {
 		return field.NoForm
@@ -115,7 +114,7 @@ func (s *Splitter) Form() field.Form {
 	return s.set.Form()
 }
 
-// Value is the value of the field of the i-th name in the current message.
+// Value returns the value of the i-th name in the current message.
 func (s *Splitter) Value(i int) field.Value {
 	if !s.known[i] {
 		s.values[i], s.known[i] = s.find(i), true
@@ -159,7 +158,7 @@ func (s *Splitter) findIn(in *line, l *lookup) field.Value {
 	return l.finder.Find(in.rest)
 }
 
-// capture is the value of a capture.
+// capture returns the value of a capture.
 func (s *Splitter) capture(k int) field.Value {
 	c := &s.captures[k]
 	if !c.set {
@@ -168,7 +167,7 @@ func (s *Splitter) capture(k int) field.Value {
 	return field.Value{Kind: field.Bare, Text: s.message[c.start:c.end:c.end]}
 }
 
-// value is that of a field of a line.
+// value returns the value of a field of a line.
 func (s *Splitter) value(l *line, i int) field.Value {
 	f := &l.fields[i]
 	v := field.Value{Kind: field.Bare, Text: l.text[f.start:f.end:f.end]}
@@ -183,9 +182,8 @@ func (s *Splitter) value(l *line, i int) field.Value {
 	return v
 }
 
-// All yields all fields of the current message, in their order in it; those in an object behind it, and
-// those of a line that it wraps in front of its own.
-// A name may occur several times: the first one is that of [Splitter.Value].
+// All yields all fields of the current message: those of a line that it wraps first, then its own in their order. A name may occur
+// several times: [Splitter.Value] returns the first one.
 func (s *Splitter) All() iter.Seq2[string, field.Value] {
 	return func(yield func(string, field.Value) bool) {
 		if s.parser.formats == nil {
@@ -200,7 +198,7 @@ func (s *Splitter) All() iter.Seq2[string, field.Value] {
 	}
 }
 
-// allOf yields all fields of a line; it reports whether to go on.
+// allOf yields all fields of a line, and reports whether to continue.
 func (s *Splitter) allOf(l *line, yield func(string, field.Value) bool) bool {
 	for i := range l.n {
 		if !yield(s.parser.formats.names[l.fields[i].id], s.value(l, i)) {
@@ -218,8 +216,8 @@ func (s *Splitter) allOf(l *line, yield func(string, field.Value) bool) bool {
 	return true
 }
 
-// Text yields the fields of the current message if it is text with fields: of a format, or of an expression. A message that is JSON or
-// logfmt has none, also if it wraps a line. A value is valid until the next one.
+// Text yields the fields of the current message if it has a text format, or the parser has an expression. It yields none for a message
+// that is JSON or logfmt, even if it wraps a line. A value is valid until the next one.
 func (s *Splitter) Text() iter.Seq2[string, field.Value] {
 	return func(yield func(string, field.Value) bool) {
 		if s.parser.formats == nil {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// w3cDirective is the beginning of the line that names the columns of the lines behind it.
+// w3cDirective is the start of a line that names the columns of the lines after it.
 const w3cDirective = "#Fields:"
 
 // IsW3CDirective reports whether a line names the columns of the lines that follow it in a file in
@@ -15,9 +15,8 @@ func IsW3CDirective(line []byte) bool {
 	return len(line) > 0 && line[0] == '#' && bytes.HasPrefix(line, []byte(w3cDirective))
 }
 
-// W3C is the parser of the lines that follow a directive in a file in W3C's extended log format, as IIS
-// writes it. It is not ok for another line, for one that is cut off, without columns, or longer than
-// [MaxExpression].
+// W3C returns the parser of the lines after a directive in a file in W3C's extended log format, as IIS writes it. It is not ok if the
+// line is not a directive, truncated, without columns, or longer than [MaxExpression].
 func W3C(directive []byte) (p *Parser, ok bool) {
 	text, cut := firstLine(directive)
 	if cut || !IsW3CDirective(directive) || !utf8.Valid(text) {
@@ -28,7 +27,7 @@ func W3C(directive []byte) (p *Parser, ok bool) {
 	return p, err == nil
 }
 
-// matchW3C finds the columns of a line: none of a directive; "-" is missing.
+// matchW3C finds the columns of a line. "-" is a missing value. A directive has no columns.
 func matchW3C(line []byte, out []span) {
 	if len(line) > 0 && line[0] == '#' {
 		return
@@ -53,8 +52,7 @@ func matchW3C(line []byte, out []span) {
 	}
 }
 
-// w3cName is the name of the field in a column: the shared one, otherwise the column's in lower
-// case with underscores.
+// w3cName returns the name of the field in a column: the name that formats share, or that of the column in lower case with underscores.
 func w3cName(column string) string {
 	column = strings.ToLower(column)
 	switch column {

@@ -8,17 +8,17 @@ import (
 	"logstow/internal/jsontext"
 )
 
-// messagePrefix in front of a name means the field of the message itself; that of the line it wraps counts
-// only if the message has none.
+// messagePrefix before a name selects the field of the message itself. The field of a wrapped line is only used if the message has
+// none.
 const messagePrefix = "message."
 
-// A wrappedLine is the line that a JSON message wraps: agents put what an application logged into a
-// member. It is searched when a value is requested.
+// A wrappedLine is the line that a JSON message wraps: some agents put the line that an application logged into a member. It is found
+// when the first value is requested.
 type wrappedLine struct {
 	known, found bool
 	text         []byte // without escapes
 	line         line
-	whole        line // as line, with all fields
+	whole        line // like line, with all fields
 }
 
 // inner reports whether the current message wraps a line.
@@ -39,20 +39,20 @@ func (s *Splitter) inner() bool {
 	return w.found
 }
 
-// allInner yields the fields of the wrapped line; it reports whether to go on.
+// allInner yields the fields of the wrapped line, and reports whether to continue.
 func (s *Splitter) allInner(yield func(string, field.Value) bool) bool {
 	s.parser.formats.split(&s.wrapped.whole, s.wrapped.text, &s.parser.formats.all)
 	return s.allOf(&s.wrapped.whole, yield)
 }
 
-// LineInside is the line that a JSON message wraps, a part of the message with JSON's escapes: the first
-// text named log, message or, if it is the first member, body, if it is JSON, of a format, or logfmt: two
-// pairs at its start, or one alone. It is nil if there is none.
+// LineInside returns the line that a JSON message wraps, with JSON's escapes; nil if there is none. It is the first member named log,
+// message, or body (only as the first member of the message), provided that it is a string in JSON, in a text format, or in logfmt: it
+// starts with two pairs, or is one pair.
 func LineInside(message []byte) []byte {
 	if len(message) == 0 || message[0] != '{' {
 		return nil
 	}
-	// Most messages are excluded by a few quick searches: a line in JSON has an escape, a pair or a bracket.
+	// A few fast searches exclude most messages: a wrapped line has an escape, a pair or a bracket.
 	if bytes.IndexByte(message, '\\') < 0 && bytes.IndexByte(message, '=') < 0 && bytes.IndexByte(message, ']') < 0 {
 		return nil
 	}
@@ -83,7 +83,7 @@ func LineInside(message []byte) []byte {
 	}
 }
 
-// isLine reports whether text, which may have JSON's escapes, has fields as a line.
+// isLine reports whether text, which may have JSON's escapes, is a line with fields.
 func isLine(text []byte) bool {
 	var space [2 * maxBefore]byte
 	cut := len(text) > len(space)
@@ -101,8 +101,8 @@ func isLine(text []byte) bool {
 
 const blanks = " \t\r\n"
 
-// isLogfmt reports whether text begins with two logfmt pairs, or is one. "status=ok so far" is prose, whose
-// status would hide that of the message. What follows text that is cut is unknown.
+// isLogfmt reports whether text begins with two logfmt pairs, or is one. "status=ok so far" is prose, whose status would hide that of
+// the message. If text is cut, a second word without an end may be a pair.
 func isLogfmt(text []byte, cut bool) bool {
 	first := pairEnd(text)
 	if first == 0 {
@@ -112,7 +112,7 @@ func isLogfmt(text []byte, cut bool) bool {
 	return len(rest) == 0 || pairEnd(rest) > 0 || cut && !bytes.ContainsAny(rest, blanks)
 }
 
-// pairEnd is the end of the logfmt pair that b begins with; 0 if it begins with none.
+// pairEnd returns the end of the logfmt pair that b begins with, 0 if there is none.
 func pairEnd(b []byte) int {
 	i := 0
 	for i < len(b) && (isDigit(b[i]) || b[i]|0x20-'a' < 26 || strings.IndexByte("_.-", b[i]) >= 0) {

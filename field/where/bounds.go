@@ -6,7 +6,7 @@ import (
 	"logstow/field"
 )
 
-// Bound is a comparison of a field with a number that has to be true of every record that matches.
+// Bound is a comparison of a field with a number that must be true for every match.
 type Bound struct {
 	// Field is the index of the field in [Program.Fields].
 	Field  int
@@ -14,10 +14,10 @@ type Bound struct {
 	number field.Decimal
 }
 
-// Bounds are the comparisons of fields with numbers that are joined by "and".
+// Bounds returns the comparisons of fields with numbers that the expression joins by "and".
 func (p *Program) Bounds() []Bound { return p.bounds }
 
-// Comparison is the comparison that the expression is; it is not ok if it is more than one.
+// Comparison returns the expression as a comparison; not ok unless it is a single one.
 func (p *Program) Comparison() (b Bound, ok bool) {
 	n, ok := p.tree.Node.(*ast.BinaryNode)
 	if !ok || mirror(n.Operator) == "" || len(p.bounds) != 1 {
@@ -26,13 +26,13 @@ func (p *Program) Comparison() (b Bound, ok bool) {
 	return p.bounds[0], true
 }
 
-// Compare returns the sign of a number less the one of the comparison, exactly.
+// Compare returns the sign of n minus the constant of the comparison.
 func (b Bound) Compare(n field.Decimal) int { return n.Compare(b.number) }
 
-// Holds reports whether the comparison is true of a number for which Compare returns this sign.
+// Holds reports whether the comparison is true for a number for which Compare returns this sign.
 func (b Bound) Holds(sign int) bool { return b.wants[sign+int(field.Equal)] == yes }
 
-// MayHold reports whether the comparison can be true of a number from least to greatest.
+// MayHold reports whether the comparison is true for any number from least to greatest.
 func (b Bound) MayHold(least, greatest field.Decimal) bool {
 	low, high := least.Compare(b.number), greatest.Compare(b.number)
 	return b.wants[field.Less] == yes && low < 0 ||
@@ -40,7 +40,7 @@ func (b Bound) MayHold(least, greatest field.Decimal) bool {
 		b.wants[field.Greater] == yes && high > 0
 }
 
-// bounds are those of a node that has to be true.
+// bounds returns the bounds of a node that must be true.
 func (c *compiler) bounds(node ast.Node) []Bound {
 	n, ok := node.(*ast.BinaryNode)
 	if !ok {

@@ -55,7 +55,7 @@ func (c *compiler) relate(n *ast.BinaryNode) condition {
 	}
 }
 
-// noteBoth counts the values of an operation that is unknown: the missing one, else both.
+// noteBoth counts the operands of an operation that is unknown: those that are missing, or both if none is.
 func noteBoth(a, b *operand, x, y value) {
 	if x.Kind == field.Missing || y.Kind != field.Missing {
 		a.note(x.Value)
@@ -81,7 +81,7 @@ func relateConstant(a, b operand, wants relation, compare comparison) condition 
 		}
 	}
 	switch {
-	case isNumber && a.isField: // the usual comparison, so without detours
+	case isNumber && a.isField: // the most frequent comparison, optimized
 		integer, isInteger := number.Int64()
 		return func(r *Record) truth {
 			v := r.Fields.Value(r.First + a.index)
@@ -126,8 +126,7 @@ func relateConstant(a, b operand, wants relation, compare comparison) condition 
 // A comparison compares two values.
 type comparison func(a, b value) field.Order
 
-// comparer is the comparison of two operands. It is field.Compare, what the expression makes being compared
-// like what a message has, unless one is a constant with a unit: then both have to have one.
+// comparer returns the comparison of two operands: field.Compare, or if one is a constant with a unit, a comparison of quantities.
 func comparer(a, b operand) comparison {
 	d := max(a.class.dimension(), b.class.dimension())
 	if d == field.NoDimension {
@@ -178,8 +177,8 @@ func (c *compiler) isNull(n *ast.BinaryNode, node ast.Node) condition {
 	}
 }
 
-// relateColumn compiles the comparison of the level or the time with a string, which stands
-// for one; it is not ok for other comparisons.
+// relateColumn compiles the comparison of the level or the time with a string that denotes a level or a time. It is not ok for other
+// comparisons.
 func (c *compiler) relateColumn(column, other ast.Node, wants relation) (condition, bool) {
 	name, ok := c.fieldOf(column)
 	text, isText := other.(*ast.StringNode)
@@ -217,7 +216,7 @@ func order(a, b int64) field.Order {
 	return field.Equal
 }
 
-// search compiles the operators that look into a string.
+// search compiles contains, startsWith, endsWith and matches.
 func (c *compiler) search(n *ast.BinaryNode) condition {
 	text, pattern := c.value(n.Left), c.value(n.Right)
 	for _, o := range []operand{text, pattern} {
@@ -239,7 +238,7 @@ func (c *compiler) search(n *ast.BinaryNode) condition {
 	}
 }
 
-// searcher is the test of an operator; an error is one of a constant pattern.
+// searcher returns the test of an operator. It fails if a constant pattern is invalid.
 func searcher(operator string, pattern operand) (func(text, pattern []byte) truth, error) {
 	switch operator {
 	case "contains":
@@ -308,7 +307,7 @@ func (c *compiler) in(n *ast.BinaryNode) condition {
 // inList compiles "value in [list]".
 func (c *compiler) inList(n *ast.BinaryNode, array *ast.ArrayNode) condition {
 	left, equal := c.value(n.Left), relationOf("==")
-	elements := make([]operand, len(array.Nodes)) // without get for nil
+	elements := make([]operand, len(array.Nodes)) // get is unset for nil
 	compare := make([]comparison, len(array.Nodes))
 	for i, node := range array.Nodes {
 		if _, ok := node.(*ast.NilNode); ok {
@@ -343,7 +342,7 @@ func (c *compiler) inList(n *ast.BinaryNode, array *ast.ArrayNode) condition {
 	}
 }
 
-// inColumn compiles in for the level and the time: each constant is one of them.
+// inColumn compiles in for the level and the time. Each element denotes a level or a time.
 func (c *compiler) inColumn(n *ast.BinaryNode, array *ast.ArrayNode) condition {
 	var tests []condition
 	for _, node := range array.Nodes {
@@ -382,7 +381,7 @@ func (c *compiler) nullIn(n *ast.BinaryNode) condition {
 	}
 }
 
-// inRange compiles "number in from..to": it is an integer from one to the other.
+// inRange compiles "number in from..to": the number is an integer in the range, ends included.
 func (c *compiler) inRange(n, span *ast.BinaryNode) condition {
 	var all [3]operand
 	for i, node := range []ast.Node{n.Left, span.Left, span.Right} {

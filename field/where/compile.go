@@ -13,10 +13,10 @@ import (
 	"logstow/record"
 )
 
-// columnMark is in front of the names of columns, so that none is that of a field.
+// columnMark precedes the names of columns, to distinguish them from fields.
 const columnMark = "\x00"
 
-// The names of columns, and messageName, which is one if the message has no such field.
+// The names of columns. messageName is the field of that name, or the whole message if there is none.
 const (
 	timeName     = columnMark + "time"
 	levelName    = columnMark + "level"
@@ -26,7 +26,7 @@ const (
 	messageName  = "message"
 )
 
-// bareName is the name of what a word without quotes stands for.
+// bareName returns the name of the column or field that a word without quotes denotes.
 func bareName(word string) string {
 	if column := columnMark + word; isColumn(column) {
 		return column
@@ -42,23 +42,23 @@ func isColumn(name string) bool {
 	return false
 }
 
-// columnSet are names of columns.
+// columnSet is a set of names of columns.
 type columnSet []string
 
 func (s *columnSet) add(name string)     { *s = append(*s, name) }
 func (s columnSet) has(name string) bool { return slices.Contains(s, name) }
 
-// compiler makes functions of nodes. Its first error stays; what it returns then is not to be called.
+// compiler compiles nodes to functions. The first error is sticky; the functions must not be called after an error.
 type compiler struct {
 	now      time.Time
 	literals map[int]string
 	err      error
-	// columns are those that are used.
+	// columns are the columns used.
 	columns columnSet
-	// variables are those declared by let around a node, pointers what # is in the predicates around it.
+	// variables are declared by let around the current node; pointers are the values of # in the predicates around it.
 	variables map[string]*variable
 	pointers  []*pointer
-	// unknown counts by field; the first one is for operands that are not a field.
+	// unknown has the counts of each field. The first element is for operands that are not fields.
 	unknown []*Unknown
 }
 
@@ -71,16 +71,16 @@ type (
 type operand struct {
 	get   getter
 	class class
-	// isField is set for a field of the message, which is at an index in the fields of the program.
+	// isField is set for a field of the message; index is its index in the fields of the program.
 	isField bool
 	index   int
-	// unknown counts the operations that were unknown because of it.
+	// unknown counts the operations that were unknown because of the operand.
 	unknown *Unknown
-	// constant is set if it is the same for all records.
+	// constant is set if the value is the same for all records.
 	constant bool
 }
 
-// note counts a value of the operand with which an operation is unknown.
+// note counts a value that makes an operation unknown.
 func (o *operand) note(v field.Value) {
 	if v.Kind == field.Missing {
 		o.unknown.Missing++
@@ -104,7 +104,7 @@ func (c *compiler) failWith(advice string, node ast.Node, format string, args ..
 	}
 }
 
-// condition compiles what is true, false or unknown.
+// condition compiles a node to a function that returns whether it is true, false or unknown.
 func (c *compiler) condition(node ast.Node) condition {
 	if !isCondition(node) {
 		return c.truthOfValue(node)
@@ -141,10 +141,10 @@ func (c *compiler) condition(node ast.Node) condition {
 			return body(r)
 		}
 	}
-	return nil // isCondition accepts no other
+	return nil // cannot happen: isCondition accepts no other node
 }
 
-// binary compiles an operator with two sides that makes a condition.
+// binary compiles a binary operator that is a condition.
 func (c *compiler) binary(n *ast.BinaryNode) condition {
 	switch n.Operator {
 	case "and", "&&":
@@ -215,8 +215,8 @@ func (c *compiler) truthOfValue(node ast.Node) condition {
 	}
 }
 
-// fieldName is the name of the column or field that a node stands for, unless a variable has the name.
-// field("level") is the field of the message.
+// fieldName returns the name of the column or field that a node denotes, ignoring variables. field("level") is the field of the
+// message.
 func fieldName(node ast.Node) (string, bool) {
 	switch n := node.(type) {
 	case *ast.IdentifierNode:
@@ -246,7 +246,7 @@ func fieldName(node ast.Node) (string, bool) {
 	return "", false
 }
 
-// callee is the name of the function that is called.
+// callee returns the name of the function that is called.
 func callee(n *ast.CallNode) (string, bool) {
 	id, ok := n.Callee.(*ast.IdentifierNode)
 	if !ok {
@@ -255,7 +255,7 @@ func callee(n *ast.CallNode) (string, bool) {
 	return id.Value, true
 }
 
-// fieldOf is fieldName inside the variables that are declared.
+// fieldOf is fieldName, but not ok if the name is that of a declared variable.
 func (c *compiler) fieldOf(node ast.Node) (string, bool) {
 	if id, ok := root(node).(*ast.IdentifierNode); ok && c.variables[id.Value] != nil {
 		return "", false
@@ -263,7 +263,7 @@ func (c *compiler) fieldOf(node ast.Node) (string, bool) {
 	return fieldName(node)
 }
 
-// root is what a node is a member of.
+// root returns the innermost node of which a node is a member.
 func root(node ast.Node) ast.Node {
 	for {
 		switch n := node.(type) {
@@ -313,7 +313,7 @@ func (c *compiler) field(name string) operand {
 	return o
 }
 
-// counts are those of a field, and its index in the fields of the program.
+// counts returns the index of a field in the fields of the program, and its counts. The field is added if it is new.
 func (c *compiler) counts(name string) (int, *Unknown) {
 	for i, u := range c.unknown[1:] {
 		if u.Field == name {

@@ -13,24 +13,21 @@ import (
 type Use struct {
 	// Field is its name.
 	Field string
-	// Kind is the kind that the expression needs: field.String, field.Number or field.Bool
-	// where the field is compared with such a constant, field.Missing where any kind may do.
+	// Kind is the kind that the expression expects: field.String, field.Number or field.Bool if the field is compared with
+	// such a constant, field.Missing if any kind may do.
 	Kind field.Kind
-	// Dimension is that of the constants with units with which the field is compared; then Kind is
-	// field.String.
+	// Dimension is the dimension of constants with units with which the field is compared; Kind is then field.String.
 	Dimension field.Dimension
-	// Equal are the strings one of which the field has to be equal to, if it is compared
-	// with == or in.
+	// Equal are the strings with which the field is compared by == or in.
 	Equal []string
 }
 
-// Uses are the fields that the expression reads, in the order in which they occur,
-// once for each occurrence. Columns are none, and message, which every record has, is none.
+// Uses returns the fields that the expression reads, in order of occurrence, with repetitions. It omits columns and message.
 func (p *Program) Uses() []Use {
 	return slices.DeleteFunc(p.uses(), func(use Use) bool { return use.Field == messageName || isColumn(use.Field) })
 }
 
-// uses are those of columns and of message too.
+// uses is Uses with columns and message.
 func (p *Program) uses() []Use {
 	u := &uses{literals: p.literals, names: map[ast.Node]int{}, declared: map[string]bool{}}
 	node := p.tree.Node
@@ -40,17 +37,17 @@ func (p *Program) uses() []Use {
 	})
 }
 
-// uses gathers them; children are visited before their parents.
+// uses collects the uses of fields; children are visited before their parents.
 type uses struct {
 	literals map[int]string
 	all      []Use
-	names    map[ast.Node]int // places in all
+	names    map[ast.Node]int // indexes into all
 	declared map[string]bool
 }
 
 func (u *uses) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
-	case *ast.MemberNode: // what it is a member of is no field by itself
+	case *ast.MemberNode: // the object itself is not used as a field
 		if _, ok := fieldName(n); ok {
 			u.drop(n.Node)
 		}
@@ -74,7 +71,7 @@ func (u *uses) drop(node ast.Node) {
 	}
 }
 
-// compare notes what "left operator right" needs, where left is a field.
+// compare records the constants with which "left operator right" compares a field left.
 func (u *uses) compare(operator string, left, right ast.Node) {
 	i, ok := u.names[left]
 	if !ok || !slices.Contains([]string{"==", "!=", "<", "<=", ">", ">=", "in", "contains", "startsWith", "endsWith", "matches"}, operator) {
@@ -101,7 +98,7 @@ func (u *uses) compare(operator string, left, right ast.Node) {
 	}
 }
 
-// constant is the kind of a constant, its dimension if it has a unit, and its text if it is a string.
+// constant returns the kind of a constant, its dimension if it has a unit, and its text if it is a string.
 func (u *uses) constant(node ast.Node) (field.Kind, field.Dimension, string) {
 	switch n := node.(type) {
 	case *ast.StringNode:

@@ -13,16 +13,16 @@ import (
 	"logstow/internal/suggest"
 )
 
-// A function has no value if an argument has none, or is not of the class that it is for.
+// A function returns no value if an argument has no value, or another class than its parameter.
 type function struct {
 	params   []class
-	optional int  // number of the last params that may be left out
-	repeats  bool // the last argument may stand several times
+	optional int  // number of optional parameters at the end
+	repeats  bool // the last parameter is variadic
 	result   class
 	call     func(args []value) value
 }
 
-// functions are those that take no predicate.
+// functions returns the functions without a predicate, by name.
 func functions() map[string]function {
 	text := []class{stringClass}
 	texts := []class{stringClass, stringClass}
@@ -57,7 +57,7 @@ func functions() map[string]function {
 	}
 }
 
-// call compiles the call of a function that is not one of the parser's.
+// call compiles the call of a function that is not a builtin of the parser.
 func (c *compiler) call(n *ast.CallNode) operand {
 	name, ok := callee(n)
 	switch {
@@ -109,7 +109,7 @@ func (c *compiler) function(n ast.Node, name string, arguments []ast.Node) opera
 
 func (f *function) param(i int) class { return f.params[min(i, len(f.params)-1)] }
 
-// takes is the number of arguments of a function, in words.
+// takes describes the number of arguments of a function in words.
 func (f *function) takes() string {
 	least, most := len(f.params)-f.optional, len(f.params)
 	words := []string{"no argument", "1 argument", "2 arguments", "3 arguments"}
@@ -122,7 +122,7 @@ func (f *function) takes() string {
 	return words[most]
 }
 
-// is reports whether there is a value, and one of a class.
+// is reports whether v is a value of a class.
 func (v value) is(want class) bool {
 	switch want {
 	case stringClass:
@@ -204,7 +204,7 @@ func join(args []value) value {
 	return stringValue(bytes.Join(parts, separator))
 }
 
-// toString is a value as it stands in the message.
+// toString returns a value as written in the message.
 func toString(args []value) value {
 	v := args[0]
 	if v.Kind == field.Null || v.Kind == field.Composite && v.Text == nil {
@@ -241,7 +241,7 @@ func typeName(args []value) value {
 	return stringValue([]byte(name))
 }
 
-// parsed is the number that a value is, or that a string reads as.
+// parsed returns a value as a number; a string is parsed.
 func parsed(v value) (field.Decimal, bool) {
 	if v.IsText() {
 		return field.ParseDecimal(v.Text)
@@ -249,7 +249,7 @@ func parsed(v value) (field.Decimal, bool) {
 	return v.Decimal()
 }
 
-// toInt is a number without its fraction.
+// toInt returns a number without its fraction.
 func toInt(args []value) value {
 	n, ok := parsed(args[0])
 	switch {
@@ -287,7 +287,7 @@ func round(f func(float64) float64) func([]value) value {
 	}
 }
 
-// extreme is the least or the greatest of numbers, or of the numbers in an array.
+// extreme returns the least or the greatest of its arguments, or of the elements of one array.
 func extreme(sign int) func([]value) value {
 	return func(args []value) value {
 		if len(args) == 1 && args[0].isArray() {

@@ -13,9 +13,9 @@ import (
 	"logstow/field"
 )
 
-// hideLiterals returns the source with every number written in a way that the parser takes, and of the
-// same length, so that places stay what they are; and the numbers by their place, in characters. The
-// parser refuses whole numbers of more than 63 bits and rounds decimals.
+// hideLiterals replaces each number in source by a placeholder of the same length, so that positions do not change. It returns the
+// numbers by position, in characters. This is needed because the parser rejects integers of more than 63 bits, rounds decimals, and
+// has no units.
 func hideLiterals(source string) (parsed string, literals map[int]string) {
 	text, literals := hideQuantities([]rune(source))
 	tokens, err := lexer.Lex(file.NewSource(string(text)))
@@ -33,7 +33,7 @@ func hideLiterals(source string) (parsed string, literals map[int]string) {
 		}
 		if _, ok := parseLiteral(literal); ok {
 			literals[from] = literal
-			copy(text[from:to], []rune(standIn(to-from)))
+			copy(text[from:to], []rune(placeholder(to-from)))
 		}
 	}
 	return string(text), literals
@@ -53,14 +53,14 @@ func hideQuantities(text []rune) (parsed []rune, literals map[int]string) {
 		literal := string(text[i : i+n])
 		if _, _, ok := field.ParseQuantity([]byte(literal)); ok && (i == 0 || text[i-1] != '.' || i > 1 && text[i-2] == '.') {
 			literals[i] = literal
-			copy(text[i:], []rune(standIn(n)))
+			copy(text[i:], []rune(placeholder(n)))
 		}
 		i += n
 	}
 	return text, literals
 }
 
-// skipped is the length of the string or comment that text starts with; 0 if it starts with neither.
+// skipped returns the length of the string or comment that text starts with, 0 if there is none.
 func skipped(text []rune) int {
 	end := func(start int, found func(i int) bool) int {
 		for i := start; i < len(text); i++ {
@@ -93,8 +93,8 @@ func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 // isWord reports whether a character can be a part of a name or a number.
 func isWord(r rune) bool { return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// standIn is a number of n characters that the parser takes: 1, 10, 1.0, 1.00, …
-func standIn(n int) string {
+// placeholder returns a number of n characters that the parser accepts: 1, 10, 1.0, 1.00, …
+func placeholder(n int) string {
 	switch n {
 	case 1:
 		return "1"
@@ -105,7 +105,7 @@ func standIn(n int) string {
 	}
 }
 
-// parseLiteral reads a number of an expression: also .5, 5., 1_000, 0x1f, 0b1 and 0o7.
+// parseLiteral parses a number in an expression, including .5, 5., 1_000, 0x1f, 0b1 and 0o7.
 func parseLiteral(text string) (field.Decimal, bool) {
 	text = strings.ReplaceAll(text, "_", "")
 	if len(text) > 2 && text[0] == '0' && strings.ContainsAny(text[1:2], "xXbBoO") {
@@ -124,18 +124,18 @@ func parseLiteral(text string) (field.Decimal, bool) {
 	return field.ParseDecimal([]byte(text))
 }
 
-// quantity is the operand of a number with a unit: its value is the text.
+// quantity returns the operand of a number with a unit, whose value is its text.
 func (c *compiler) quantity(node ast.Node) (operand, bool) {
 	text := c.literals[node.Location().From]
 	_, d, ok := field.ParseQuantity([]byte(text))
 	return c.constant(stringValue([]byte(text)), classOf(d)), ok
 }
 
-// literal is the number that a node of one stands for.
+// literal returns the number at a node of a placeholder.
 func (c *compiler) literal(node ast.Node) field.Decimal {
 	text, ok := c.literals[node.Location().From]
 	if !ok {
-		switch n := node.(type) { // it has no place
+		switch n := node.(type) { // the parser made the node without a position
 		case *ast.IntegerNode:
 			text = strconv.Itoa(n.Value)
 		case *ast.FloatNode:

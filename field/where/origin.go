@@ -2,8 +2,8 @@ package where
 
 import "github.com/expr-lang/expr/ast"
 
-// OfOrigins returns a function that reports whether the expression can be true of a record of an instance of a
-// service; nil if it can be true of some record of each. The function is for one goroutine at a time.
+// OfOrigins returns a function that reports whether the expression may be true for a record of an instance of a service; nil if it may
+// be true for every instance. The function is not safe for concurrent use.
 func (p *Program) OfOrigins() func(service, instance string) bool {
 	holds := p.ofOrigins(p.tree.Node)
 	if holds == nil {
@@ -12,8 +12,8 @@ func (p *Program) OfOrigins() func(service, instance string) bool {
 	return func(service, instance string) bool { return holds(&Record{Service: service, Instance: instance}) }
 }
 
-// ofOrigins is that of a node: of "and" and "or" that of their sides, of others the condition, if it uses
-// nothing but instances and services.
+// ofOrigins is OfOrigins for a node. It combines the sides of "and" and "or"; other nodes are evaluated if they use only instances and
+// services.
 func (p *Program) ofOrigins(node ast.Node) func(*Record) bool {
 	if b, ok := node.(*ast.BinaryNode); ok {
 		switch b.Operator {
@@ -39,7 +39,7 @@ func (p *Program) ofOrigins(node ast.Node) func(*Record) bool {
 	return holds
 }
 
-// oneOf is the one of two functions that is not nil, if one is.
+// oneOf returns the function that is not nil, if any.
 func oneOf(a, b func(*Record) bool) func(*Record) bool {
 	if a != nil {
 		return a
@@ -47,7 +47,7 @@ func oneOf(a, b func(*Record) bool) func(*Record) bool {
 	return b
 }
 
-// Instances are the strings with which the instance is compared by == and in, in the order in which they occur.
+// Instances returns the strings with which the instance is compared by == and in, in order of occurrence.
 func (p *Program) Instances() []string {
 	var all []string
 	for _, use := range p.uses() {

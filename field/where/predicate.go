@@ -11,9 +11,8 @@ func isQuantifier(name string) bool {
 	return name == "all" || name == "any" || name == "none" || name == "one"
 }
 
-// predicate compiles a function of an array and a predicate, of which body compiles the condition on each
-// element. each calls f for the elements of the array, # being one after the other, until it returns
-// false; it is not ok if there is no array.
+// predicate compiles a function of an array and a predicate; body compiles the predicate. each sets # to each element of the array in
+// turn and calls f, until f returns false. It returns false if the value is not an array.
 func (c *compiler) predicate(n *ast.BuiltinNode, body func(ast.Node)) (each func(r *Record, f func(value) bool) bool) {
 	array := c.value(n.Arguments[0])
 	if !array.class.fits(arrayClass) {
@@ -42,7 +41,7 @@ func (c *compiler) predicate(n *ast.BuiltinNode, body func(ast.Node)) (each func
 	}
 }
 
-// quantifier compiles all, any, none and one: "and" and "or" of what the predicate is for the elements.
+// quantifier compiles all, any, none and one, with the three-valued logic of "and" and "or".
 func (c *compiler) quantifier(n *ast.BuiltinNode) condition {
 	var holds condition
 	each := c.predicate(n, func(node ast.Node) { holds = c.condition(node) })
@@ -146,7 +145,7 @@ func (c *compiler) countTrue(n *ast.BuiltinNode) operand {
 	})
 }
 
-// sum compiles sum: no value if an element is no number.
+// sum compiles sum. It has no value if an element is not a number.
 func (c *compiler) sum(n *ast.BuiltinNode) operand {
 	var of operand
 	each := c.predicate(n, func(node ast.Node) { of = c.plain(node) })

@@ -9,16 +9,16 @@ import (
 	"logstow/field/parse"
 )
 
-// Required are texts that the message of every record which matches contains, unless it contains a \u
-// escape of JSON; its fields are found by a parser.
+// Required returns texts that the message of every match contains, unless it has a \u escape of JSON. fields is the parser of the
+// messages.
 func (p *Program) Required(fields *parse.Parser) []string {
 	return (&inMessage{fields}).required(p.tree.Node)
 }
 
-// inMessage finds texts that messages contain whose fields are found by a parser.
+// inMessage derives texts that messages contain from conditions on their fields.
 type inMessage struct{ parser *parse.Parser }
 
-// required are the texts that the message contains if a node is true.
+// required returns the texts that a message contains if a node is true.
 func (m *inMessage) required(node ast.Node) []string {
 	switch n := node.(type) {
 	case *ast.CallNode:
@@ -26,7 +26,7 @@ func (m *inMessage) required(node ast.Node) []string {
 			return m.name(n.Arguments[0])
 		}
 	case *ast.UnaryNode:
-		// "not" of an operation is unknown if the operation is, so its fields have to be there too.
+		// "not" of an unknown operation is unknown, so the fields must exist in this case, too.
 		if b, ok := n.Node.(*ast.BinaryNode); ok && (n.Operator == "not" || n.Operator == "!") {
 			return m.names(b)
 		}
@@ -47,7 +47,7 @@ func (m *inMessage) required(node ast.Node) []string {
 	return nil
 }
 
-// names are the names of the fields that an operation compares or looks into: it is unknown if one is missing.
+// names returns the names of the fields that an operation uses. The operation is unknown if one is missing.
 func (m *inMessage) names(b *ast.BinaryNode) []string {
 	switch b.Operator {
 	case "==", "!=", "<", "<=", ">", ">=", "in", "contains", "startsWith", "endsWith", "matches":
@@ -56,7 +56,7 @@ func (m *inMessage) names(b *ast.BinaryNode) []string {
 	return nil
 }
 
-// name is what stands in a message that has the field which a node stands for, if it does.
+// name returns the text that a message contains if it has the field that a node denotes; none if there is no such text.
 func (m *inMessage) name(node ast.Node) []string {
 	name, ok := fieldName(node)
 	if !ok || isColumn(name) || name == messageName || !m.parser.NameInMessage(name) {
@@ -68,33 +68,31 @@ func (m *inMessage) name(node ast.Node) []string {
 	return nil
 }
 
-// verbatim reports whether a message with text in the value of a field contains it as it is, unless with
-// \u escapes.
+// verbatim reports whether a message contains text verbatim if the value of a field does, except for \u escapes.
 func (m *inMessage) verbatim(name, text string) bool {
 	return verbatim(text) && m.parser.TextInMessage(name, text)
 }
 
 const (
-	// maxTexts is the number of texts in a group, maxGroups that of groups on one side of an "or".
+	// maxTexts is the maximum number of texts in a group, maxGroups that of groups on one side of an "or".
 	maxTexts  = 16
 	maxGroups = 4
 )
 
-// Text is a text that a message holds.
+// Text is a text that a message contains.
 type Text struct {
 	Value string
-	// Whole is set if a field is equal to it, not only contains it, and nothing that could belong to it
-	// stands beside it.
+	// Whole is set if the text is a whole token of the message.
 	Whole bool
 }
 
-// Groups are groups of texts: the message of every record that matches contains one at least of each
-// group, unless it contains a \u escape of JSON; its fields are found by a parser.
+// Groups returns groups of texts: the message of every match contains at least one text of each group, unless it has a \u escape of
+// JSON. fields is the parser of the messages.
 func (p *Program) Groups(fields *parse.Parser) [][]Text {
 	return (&inMessage{fields}).groups(p.tree.Node)
 }
 
-// groups are those of a node that has to be true.
+// groups returns the groups of a node that must be true.
 func (m *inMessage) groups(node ast.Node) [][]Text {
 	b, ok := node.(*ast.BinaryNode)
 	if !ok {
@@ -139,7 +137,7 @@ func (m *inMessage) groups(node ast.Node) [][]Text {
 	return [][]Text{texts}
 }
 
-// either are the groups of "a or b": one of a's or one of b's texts is there.
+// either returns the groups of "a or b": each is the union of a group of a and one of b.
 func either(a, b [][]Text) (all [][]Text) {
 	for _, left := range a[:min(len(a), maxGroups)] {
 		for _, right := range b[:min(len(b), maxGroups)] {
@@ -151,7 +149,7 @@ func either(a, b [][]Text) (all [][]Text) {
 	return all
 }
 
-// fieldAndConstant are the two sides of a comparison of a field of the message.
+// fieldAndConstant returns the two sides of a comparison with a field of the message.
 func fieldAndConstant(b *ast.BinaryNode) (name string, constant ast.Node, ok bool) {
 	name, ok = fieldName(b.Left)
 	constant = b.Right
@@ -167,7 +165,7 @@ func fieldIs(node ast.Node, name string) bool {
 	return ok && found == name
 }
 
-// textOf is the text of a constant, "" if it is none.
+// textOf returns the text of a string constant, "" for other nodes.
 func textOf(node ast.Node, whole bool) Text {
 	s, ok := node.(*ast.StringNode)
 	if !ok {
@@ -176,8 +174,7 @@ func textOf(node ast.Node, whole bool) Text {
 	return Text{s.Value, whole}
 }
 
-// verbatim reports whether text stands in a message as it is, whatever writes it
-// as a string, unless with \u escapes.
+// verbatim reports whether no encoder escapes text in a string, except by \u escapes.
 func verbatim(text string) bool {
 	return text != "" && bytes.IndexFunc([]byte(text), func(r rune) bool {
 		return r < ' ' || r == '"' || r == '\\' || r == '/' || r == 0x7f || r == '\uFFFD'

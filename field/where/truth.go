@@ -2,7 +2,7 @@ package where
 
 import "logstow/field"
 
-// truth is that of Kleene's logic: "and" is the smaller one, "or" the larger one.
+// truth is a truth value of Kleene's three-valued logic: "and" is the minimum, "or" the maximum.
 type truth uint8
 
 const (
@@ -20,7 +20,7 @@ func truthOf(b bool) truth {
 	return no
 }
 
-// value is the truth as a value; unknown is none.
+// value converts t; unknown is no value.
 func (t truth) value() value {
 	switch t {
 	case yes:
@@ -34,7 +34,7 @@ func (t truth) value() value {
 // A relation is the truth of a comparison for each order of its sides.
 type relation [field.Orders]truth
 
-// relationOf is the relation of an operator.
+// relationOf returns the relation of an operator.
 func relationOf(operator string) relation {
 	r := relation{field.Same: unknown, field.Different: unknown, field.Incomparable: unknown}
 	switch operator {
@@ -54,8 +54,7 @@ func relationOf(operator string) relation {
 	return r
 }
 
-// mirror is the operator that means the same with its sides exchanged; "" for
-// operators that are not comparisons.
+// mirror returns the operator that has the same meaning with its sides exchanged; "" for operators that are not comparisons.
 func mirror(operator string) string {
 	switch operator {
 	case "==", "!=":

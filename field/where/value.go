@@ -10,10 +10,10 @@ import (
 	"logstow/field"
 )
 
-// A value is one of a message, or one that the expression makes. What has no value is field.Missing.
+// A value is a value of the message or a computed one. No value is field.Missing.
 type value struct {
 	field.Value
-	// items are the elements of an array that the expression makes: its kind is Composite, its Text is nil.
+	// items are the elements of a computed array, whose kind is Composite and whose Text is nil.
 	items []value
 }
 
@@ -35,10 +35,10 @@ func arrayValue(items []value) value {
 
 func (v value) isArray() bool { return v.Kind == field.Composite && (v.Text == nil || v.IsArray()) }
 
-// isObject is IsObject for values that may be made by the expression.
+// isObject is IsObject, also for computed values.
 func (v value) isObject() bool { return v.Kind == field.Composite && !v.isArray() }
 
-// elements are those of an array, or the names in an object.
+// elements yields the elements of an array, or the names of the members of an object.
 func (v value) elements() iter.Seq[value] {
 	return func(yield func(value) bool) {
 		for _, item := range v.items {
@@ -62,7 +62,7 @@ func (v value) elements() iter.Seq[value] {
 	}
 }
 
-// class is what is known of a value before there is one.
+// class is the static type of a value, known at compile time.
 type class uint8
 
 const (
@@ -76,12 +76,12 @@ const (
 	sizeClass
 )
 
-// String is the class with its article.
+// String returns the name of the class with its article.
 func (c class) String() string {
 	return [...]string{"a value", "a boolean", "a number", "a string", "an array", "nil", "a duration", "a size"}[c]
 }
 
-// fits reports whether a value of the class may be of another.
+// fits reports whether a value of class c may have class other.
 func (c class) fits(other class) bool { return c == other || c == anyClass || other == anyClass }
 
 // compares reports whether values of two classes may be comparable.
@@ -92,7 +92,7 @@ func (c class) compares(other class) bool {
 	return c.fits(other) && c != arrayClass && other != arrayClass && c != nilClass && other != nilClass
 }
 
-// dimension is that of a class of constants with a unit.
+// dimension returns the dimension of a class of constants with a unit.
 func (c class) dimension() field.Dimension {
 	switch c {
 	case durationClass:
@@ -110,12 +110,12 @@ func classOf(d field.Dimension) class {
 	return durationClass
 }
 
-// constant is the operand of a value that does not depend on the record.
+// constant returns an operand with a constant value.
 func (c *compiler) constant(v value, class class) operand {
 	return operand{get: func(*Record) value { return v }, class: class, unknown: c.unknown[0], constant: true}
 }
 
-// computed is the operand of a value that is made.
+// computed returns an operand with a computed value.
 func (c *compiler) computed(class class, get getter) operand {
 	return operand{get: get, class: class, unknown: c.unknown[0]}
 }
@@ -204,7 +204,7 @@ func (c *compiler) choose(n *ast.ConditionalNode) operand {
 	})
 }
 
-// common is the class of what is one of two operands.
+// common returns the class of a value that is one of two operands.
 func (c *compiler) common(n ast.Node, a, b operand) class {
 	if a.class == b.class {
 		return a.class
@@ -221,7 +221,7 @@ func (c *compiler) common(n ast.Node, a, b operand) class {
 	return a.class
 }
 
-// plain compiles a value that is no constant with a unit: such a one can only be compared.
+// plain compiles a value that must not be a constant with a unit, since these can only be compared.
 func (c *compiler) plain(node ast.Node) operand {
 	o := c.value(node)
 	if o.class.dimension() != field.NoDimension {
@@ -230,13 +230,13 @@ func (c *compiler) plain(node ast.Node) operand {
 	return o
 }
 
-// A variable is one that let declares: its operand's get is that of its value now.
+// A variable is declared by let; now is its current value.
 type variable struct {
 	now value
 	operand
 }
 
-// declare compiles "let name = value" and, inside of it, the body; the function returned sets the variable.
+// declare compiles "let name = value", and the body in its scope. The function returned sets the variable.
 func (c *compiler) declare(n *ast.VariableDeclaratorNode, body func()) (set func(*Record)) {
 	o := c.value(n.Value)
 	v := &variable{operand: operand{class: o.class, unknown: o.unknown}}
@@ -257,7 +257,7 @@ func (c *compiler) variable(n *ast.IdentifierNode) operand {
 	return v.operand
 }
 
-// A pointer is what # is in a predicate.
+// A pointer is the current element of a predicate, #.
 type pointer struct {
 	item  value
 	index int
@@ -295,7 +295,7 @@ func (c *compiler) member(n *ast.MemberNode) operand {
 	})
 }
 
-// at is an element of an array.
+// at returns an element of an array.
 func (v value) at(i int) value {
 	if i < 0 {
 		i += v.count()
@@ -317,7 +317,7 @@ func (v value) count() (n int) {
 	return n
 }
 
-// smallInt is an integer that can be an index.
+// smallInt converts an integer to an index, clamped to ±2^30.
 func smallInt(v value) (int, bool) {
 	n, ok := v.Decimal()
 	if !ok || !n.IsInteger() {
@@ -374,7 +374,7 @@ func (c *compiler) slice(n *ast.SliceNode) operand {
 	})
 }
 
-// characters are those from one place to another.
+// characters returns the characters of text from one index to another.
 func characters(text []byte, from, to int) []byte {
 	at := func(n int) (offset int) {
 		for ; n > 0; n-- {

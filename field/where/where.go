@@ -1,15 +1,13 @@
 // Package where compiles --where: an expression over the fields of a record, in the syntax of
 // github.com/expr-lang/expr, with the semantics in docs/where.md.
 //
-// A name is a field of the message (see package field/parse), or one of the columns: time, level, service,
-// source, instance. Names with other characters than letters, digits, _ and dots are written
-// field("http-status"); that of a column means the field of the message then. message is the field of that name or, if there is none, the whole message.
+// A name is a field of the message (see package field/parse), or one of the columns time, level, service, source and instance. A field
+// whose name has other characters than letters, digits, _ and dots, or is that of a column, is written field("http-status"). message is
+// the field of that name, or the whole message if there is none.
 //
-// Logic is three-valued, as in SQL: an operation on a field that is missing, or of
-// a type that the operation is not for, is unknown; so is "not" of it. A record
-// matches if the expression is true, not if it is unknown. Numbers compare exactly,
-// whatever their length (see [field.Compare]). level compares by severity
-// (level >= "warn"), time as a time.
+// Logic is three-valued, as in SQL: an operation on a field that is missing, or has a type that the operation does not support, is
+// unknown; so is "not" of it. A record matches if the expression is true, not if it is unknown. Numbers of any length compare exactly
+// (see [field.Compare]). level compares by severity (level >= "warn"), time by time.
 package where
 
 import (
@@ -39,13 +37,13 @@ type Record struct {
 	Source   []byte
 	Instance string
 	Message  []byte
-	// Fields are the values of the fields of Message, at First that of the first field of the
-	// [Program]; nil are those of [parse.Auto].
+	// Fields are the values of the fields of Message; First is the index of the first field of the [Program]. Nil Fields are
+	// found by [parse.Auto].
 	Fields Fields
 	First  int
 }
 
-// Fields are values of fields by index. A value is valid as long as the record.
+// Fields returns values of fields by index. A value is valid as long as the record.
 type Fields interface {
 	Value(i int) field.Value
 }
@@ -54,7 +52,7 @@ type Fields interface {
 type Program struct {
 	now      time.Time
 	tree     *parser.Tree
-	literals map[int]string // see literals
+	literals map[int]string // see hideLiterals
 	fields   []string       // see Fields
 	bounds   []Bound
 	columns  columnSet
@@ -90,7 +88,7 @@ func explain(err error, literals map[int]string) error {
 	}
 	message := strings.TrimSpace(at.Message)
 	for _, literal := range literals {
-		message = strings.ReplaceAll(message, standIn(utf8.RuneCountInString(literal)), literal)
+		message = strings.ReplaceAll(message, placeholder(utf8.RuneCountInString(literal)), literal)
 	}
 	message = strings.Replace(message, "unexpected token EOF", "unexpected end", 1)
 	message = regexp.MustCompile(`^unexpected token \w+\((".*")\)`).ReplaceAllString(message, "unexpected $1")
@@ -101,15 +99,15 @@ func explain(err error, literals map[int]string) error {
 	return err
 }
 
-// Evaluator evaluates a Program. It is for one goroutine.
+// Evaluator evaluates a Program. Not safe for concurrent use.
 type Evaluator struct {
 	matches func(*Record) bool
 	unknown []*Unknown
 	fields  []string
-	auto    *parse.Splitter // of records without one
+	auto    *parse.Splitter // for records without Fields
 }
 
-// Evaluator makes one. Its errors are those of Compile.
+// Evaluator makes an Evaluator. Its errors are those of Compile.
 func (p *Program) Evaluator() (*Evaluator, error) {
 	c := p.compiler()
 	matches := c.match(p.tree.Node)
@@ -119,7 +117,7 @@ func (p *Program) Evaluator() (*Evaluator, error) {
 	return &Evaluator{matches: matches, unknown: c.unknown[1:], fields: p.fields}, nil
 }
 
-// Holds reports whether a record matches: the expression is true of it.
+// Holds reports whether the expression is true for a record.
 func (e *Evaluator) Holds(r *Record) bool {
 	if r.Fields != nil {
 		return e.matches(r)
@@ -136,35 +134,34 @@ func (e *Evaluator) Holds(r *Record) bool {
 // Timed reports whether the expression uses records' times; otherwise Record.Time may be omitted.
 func (p *Program) Timed() bool { return p.columns.has(timeName) }
 
-// Sourced reports whether the expression uses records' sources, Leveled whether it uses their levels, Instanced
-// whether it uses their instances.
+// Sourced reports whether the expression uses records' sources.
 func (p *Program) Sourced() bool { return p.columns.has(sourceName) }
 
-// Leveled is described at Sourced.
+// Leveled reports whether the expression uses records' levels.
 func (p *Program) Leveled() bool { return p.columns.has(levelName) }
 
-// Instanced is described at Sourced.
+// Instanced reports whether the expression uses records' instances.
 func (p *Program) Instanced() bool { return p.columns.has(instanceName) }
 
-// FieldsOnly reports whether the expression uses nothing of a message but its fields: not the message itself.
+// FieldsOnly reports whether the expression uses only fields of the message, not the message itself.
 func (p *Program) FieldsOnly() bool { return !slices.Contains(p.fields, messageName) }
 
-// LevelOnly reports whether the expression uses nothing of a record but its level, service and instance.
+// LevelOnly reports whether the expression uses only level, service and instance of a record.
 func (p *Program) LevelOnly() bool { return len(p.fields) == 0 && !p.Timed() && !p.Sourced() }
 
-// Fields are the names of the message fields that the expression uses, each once.
+// Fields returns the distinct names of the message fields that the expression uses.
 func (p *Program) Fields() []string { return slices.Clone(p.fields) }
 
-// Unknown counts how often a field of the message made an operation of an [Evaluator] unknown. A
-// field that was not evaluated is not counted.
+// Unknown counts the operations of an [Evaluator] that were unknown because of a field of the message. Operations that were not
+// evaluated do not count.
 type Unknown struct {
 	Field string
-	// Missing is how often the field was not there, Incomparable how often it was null or of a
-	// type that the operation is not for.
+	// Missing counts operations in which the field was missing, Incomparable those in which it was null or had a type that
+	// the operation does not support.
 	Missing, Incomparable uint64
 }
 
-// Unknown are the counts of all [Program.Fields], in their order.
+// Unknown returns the counts of all [Program.Fields], in their order.
 func (e *Evaluator) Unknown() []Unknown {
 	all := make([]Unknown, len(e.unknown))
 	for i, u := range e.unknown {
@@ -177,8 +174,8 @@ func (p *Program) compiler() *compiler {
 	return &compiler{now: p.now, literals: p.literals, variables: map[string]*variable{}, unknown: []*Unknown{{}}}
 }
 
-// match compiles a condition of which only the truth matters, not whether it is false or unknown:
-// "and" need not evaluate its right side if the left one is unknown.
+// match compiles a condition for which false and unknown need not be distinguished: "and" need not evaluate its right side if the left
+// one is unknown.
 func (c *compiler) match(node ast.Node) func(*Record) bool {
 	if b, ok := node.(*ast.BinaryNode); ok {
 		switch b.Operator {
