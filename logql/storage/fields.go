@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"logstow/field"
 	"logstow/internal/units"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
@@ -39,7 +40,7 @@ type Field struct {
 }
 
 // Fields are those of the newest records that match, of at most lines, in the order of names. Messages are read as json, and as
-// logfmt if they are none. values is the maximum number of values of each field. About 32 MiB of different values are kept: what
+// logfmt if they are none: pairs whose names [field.All] accepts. values is the maximum number of values of each field. About 32 MiB of different values are kept: what
 // exceeds that is left out.
 func (v *View) Fields(ctx context.Context, log *syntax.LogExpr, from, to int64, lines, values int) ([]Field, error) {
 	asJSON, err := pipeline.Compile([]syntax.Stage{&syntax.JSONParser{}}, nil, nil)
@@ -108,6 +109,9 @@ func (c *fieldCollector) parse(e *engine.Entry) labels.Labels {
 		return nil
 	}
 	_, _, parsed := processor.Labels()
+	if parser == "logfmt" {
+		parsed = withoutAccidents(parsed, line)
+	}
 	var paths map[string][]string
 	for _, l := range parsed {
 		if e.Fields.Get(l.Name) != "" { // no parser is needed for it
@@ -123,6 +127,17 @@ func (c *fieldCollector) parse(e *engine.Entry) labels.Labels {
 		c.count(l, parser, path)
 	}
 	return parsed
+}
+
+// withoutAccidents leaves out labels that logfmt makes of other text, such as /cart?page of "GET /cart?page=2".
+func withoutAccidents(parsed labels.Labels, line []byte) labels.Labels {
+	names := map[string]bool{}
+	for name := range field.All(line) {
+		names[pipeline.LabelName(name)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(parsed), func(l labels.Label) bool {
+		return !names[l.Name] && !names[strings.TrimSuffix(l.Name, "_extracted")]
+	})
 }
 
 // count counts a value.
