@@ -121,7 +121,7 @@ func (a *accumulator[T, C]) Add(r *Record) error {
 }
 
 func (a *accumulator[T, C]) create(key []byte, ls labels.Labels) (*cellSeries[T], error) {
-	if err := checkSeries(len(a.series)+1, a.ev.engine.Limits.Series); err != nil {
+	if err := checkSeries(len(a.series)+1, a.ev.maxSeries); err != nil {
 		return nil, err
 	}
 	s := &cellSeries[T]{labels: ls}
@@ -170,7 +170,7 @@ func (a *accumulator[T, C]) merge(others []*accumulator[T, C]) ([]*cellSeries[T]
 			}
 		}
 	}
-	if err := checkSeries(len(all), a.ev.engine.Limits.Series); err != nil {
+	if err := checkSeries(len(all), a.ev.maxSeries); err != nil {
 		return nil, err
 	}
 	return slices.SortedFunc(maps.Values(all), func(x, y *cellSeries[T]) int { return labels.Compare(x.labels, y.labels) }), nil

@@ -65,7 +65,8 @@ type Source interface {
 
 // Limits of a query; 0 is no limit.
 type Limits struct {
-	// Series is the maximum number of series of the result and between operators, as Loki's max_query_series.
+	// Series is the maximum number of series of the result, as Loki's max_query_series. Between operators there may be more, of
+	// Series * Points points.
 	Series int
 	// Points is the maximum number of steps of a range query.
 	Points int

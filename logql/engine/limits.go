@@ -9,6 +9,14 @@ import (
 	"logstow/logql/syntax"
 )
 
+// maxInner is the maximum number of series between operators, also of few steps.
+const maxInner = 100_000
+
+// inner is the maximum number of series between operators: as many as have no more points than the largest result.
+func (l Limits) inner(steps int) int {
+	return max(l.Series, min(l.Series*l.Points/max(steps, 1), maxInner))
+}
+
 func checkSeries(n, limit int) error {
 	if limit > 0 && n > limit {
 		return fmt.Errorf("%w: the query has more than %d series (maximum number of series); narrow the selector, or aggregate with sum by (…) of fewer labels", ErrLimit, limit)

@@ -23,8 +23,15 @@ func (e *Engine) Metric(ctx context.Context, query syntax.SampleExpr, p MetricPa
 	ev := &evaluation{
 		engine: e, params: p, steps: steps, memory: memory{limit: e.Limits.Memory},
 		hidden: names.hiddenMetadata(), fields: names.fields(), ranges: map[string]*vector{}, ticker: ticker{ctx: ctx},
+		maxSeries: e.Limits.inner(steps),
+	}
+	if isRange(query) { // it fails before everything is read
+		ev.maxSeries = e.Limits.Series
 	}
 	v, err := ev.eval(ctx, query)
+	if err == nil {
+		err = checkSeries(len(v.series), e.Limits.Series)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +63,8 @@ type evaluation struct {
 	hidden []string
 	// fields are the labels that are read as fields of text: those that the query names.
 	fields []string
+	// maxSeries is the maximum number of series of each operator.
+	maxSeries int
 	// ranges are the results of range aggregations.
 	ranges map[string]*vector
 }
@@ -71,7 +80,19 @@ func (ev *evaluation) eval(ctx context.Context, expr syntax.SampleExpr) (*vector
 	if err != nil {
 		return nil, err
 	}
-	return v, checkSeries(len(v.series), ev.engine.Limits.Series)
+	return v, checkSeries(len(v.series), ev.maxSeries)
+}
+
+// isRange reports whether a query is one range aggregation.
+func isRange(query syntax.SampleExpr) bool {
+	switch x := query.(type) {
+	case *syntax.RangeAggregation:
+		return true
+	case *syntax.VectorAggregation:
+		inner, ok := x.Inner.(*syntax.RangeAggregation)
+		return ok && mergeable(x.Op, inner)
+	}
+	return false
 }
 
 func (ev *evaluation) operator(ctx context.Context, expr syntax.SampleExpr) (*vector, error) {
