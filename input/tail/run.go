@@ -267,11 +267,11 @@ func (t *Tailer) readAll(ctx context.Context) error {
 		}
 		present[c.id] = true
 		c.discovery = discovery{fromEnd: t.opts.FromEnd, includeCompressed: true}
-		if err := c.openPipe(ctx); err != nil && ctx.Err() == nil {
+		if err := c.openPipe(ctx); ctx.Err() != nil {
+			return context.Cause(ctx)
+		} else if err != nil {
 			failed = append(failed, explain(err))
 			continue
-		} else if ctx.Err() != nil {
-			return context.Cause(ctx)
 		}
 		f, decided, err := t.admit(c)
 		if f != nil && t.opts.FromEnd { // otherwise the next run would not know the file

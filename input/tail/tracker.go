@@ -94,18 +94,20 @@ func (t *tracker) admit(c *candidate) (f *file, decided bool, err error) {
 	return t.execute(c, a), a.verb != wait, nil
 }
 
-// openPipe opens a pipe, and does nothing for other files. The writer of a named pipe is waited for until ctx is done.
+// openPipe opens a pipe; it does nothing for other files. Opening a named pipe blocks until it has a writer, or until ctx
+// is done, which is the error.
 func (c *candidate) openPipe(ctx context.Context) error {
 	if !c.pipe {
 		return nil
 	}
+	path := cmp.Or(c.configuredPath, c.path)
 	type result struct {
 		f   *os.File
 		err error
 	}
 	opened := make(chan result, 1)
 	go func() {
-		f, err := os.Open(cmp.Or(c.configuredPath, c.path))
+		f, err := os.Open(path)
 		opened <- result{f, err}
 	}()
 	select {
@@ -114,9 +116,17 @@ func (c *candidate) openPipe(ctx context.Context) error {
 			c.content = r.f
 		}
 		return r.err
-	case <-ctx.Done(): // without a writer the goroutine waits until the process ends
-		return ctx.Err()
+	case <-ctx.Done():
 	}
+	// Opening for both directions does not block, and is a writer. It fails without the permission to write: the
+	// goroutine then ends with the process.
+	if writer, err := os.OpenFile(path, os.O_RDWR, 0); err == nil {
+		if r := <-opened; r.err == nil {
+			_ = r.f.Close() // nothing was read
+		}
+		_ = writer.Close() // nothing was written
+	}
+	return ctx.Err()
 }
 
 // openCandidate opens a file unless it is open. renamed reports that another file is at its path now.
