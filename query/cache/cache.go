@@ -1,10 +1,7 @@
-// Package cache keeps what was read from storage in files, so that the same
-// question is answered again without reading it again. What it holds never
-// changes where it came from: the key identifies it completely.
+// Package cache caches immutable data from storage in files. A key must identify the data completely.
 //
-// An entry is a file of its own: the bytes and their CRC-32C. Several processes
-// may use one directory at a time. What cannot be read or written is as if it
-// were not there.
+// Each entry is a file with the bytes and their CRC-32C. Several processes may use the same directory. Failures to read or write an
+// entry are cache misses.
 package cache
 
 import (
@@ -26,19 +23,19 @@ import (
 	"time"
 )
 
-// DefaultSize is the size in bytes of all entries where no other is given.
+// DefaultSize is the default maximum size of all entries in bytes.
 const DefaultSize = 1 << 30
 
 const (
-	// maxEntry is the size of an entry that is kept at most.
+	// maxEntry is the maximum size of an entry in bytes.
 	maxEntry = 16 << 20
 	// trailer is the size of an entry's checksum.
 	trailer = 4
-	// touchAfter is how old an entry's last use may look.
+	// touchAfter is the resolution of the time of last use: the modification time is only updated if it is older.
 	touchAfter = time.Hour
-	// staleTemp is the age of an abandoned temporary file.
+	// staleTemp is the age at which a temporary file is abandoned.
 	staleTemp = time.Hour
-	// shrinkTo is the share of the size, in per cent, that is left when it was exceeded.
+	// shrinkTo is the percentage of the maximum size to which the cache shrinks when it is exceeded.
 	shrinkTo = 90
 )
 
@@ -48,14 +45,14 @@ const tempPrefix = "new-"
 type Cache struct {
 	dir  string
 	size int64
-	// written counts bytes since the sizes were last added up.
+	// written is the number of bytes written since the last shrink.
 	written atomic.Int64
-	// shrinking is held while they are.
+	// shrinking is held by shrink.
 	shrinking sync.Mutex
 }
 
-// Open makes the directory where it is missing, for this user alone. size bounds
-// the bytes of all entries; 0 is DefaultSize. Close must be called.
+// Open opens a cache directory. If it does not exist, Open creates it with access for this user only. size is the maximum size of all
+// entries in bytes; 0 is DefaultSize. The caller must call Close.
 func Open(dir string, size int64) (*Cache, error) {
 	if size == 0 {
 		size = DefaultSize
@@ -73,7 +70,7 @@ func (c *Cache) path(key string) string {
 	return filepath.Join(c.dir, name[:2], name[2:])
 }
 
-// Get returns the bytes of a key, if they are there and whole.
+// Get returns the bytes of a key; not ok if there is no intact entry.
 func (c *Cache) Get(key string) ([]byte, bool) {
 	path := c.path(key)
 	data, err := os.ReadFile(path)
@@ -87,16 +84,15 @@ func (c *Cache) Get(key string) ([]byte, bool) {
 	}
 	if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > touchAfter {
 		now := time.Now()
-		_ = os.Chtimes(path, now, now) // only the order of removal suffers
+		_ = os.Chtimes(path, now, now) // a failure only affects the order of removal
 	}
 	return data, true
 }
 
-// Remove forgets the bytes of a key: they are not what they should be.
+// Remove removes the entry of a key, whose bytes are wrong.
 func (c *Cache) Remove(key string) { _ = os.Remove(c.path(key)) }
 
-// Put keeps the bytes of a key. It is a loss of time alone if that fails. While the cache is open, which that of a server is for
-// months, it grows beyond its size by a quarter at most.
+// Put stores the bytes of a key. It ignores failures. An open cache exceeds its maximum size by at most a quarter.
 func (c *Cache) Put(key string, data []byte) {
 	if len(data) > maxEntry || int64(len(data)) > c.size/4 {
 		return
@@ -108,7 +104,7 @@ func (c *Cache) Put(key string, data []byte) {
 	}
 	if c.written.Add(int64(len(data)+trailer)) > c.size/4 && c.shrinking.TryLock() {
 		defer c.shrinking.Unlock()
-		_ = c.shrink(func() error { return nil }) // the next one tries again
+		_ = c.shrink(func() error { return nil }) // a later Put tries again
 	}
 }
 
@@ -130,7 +126,7 @@ func (c *Cache) put(path string, parts ...[]byte) (err error) {
 		}
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path) //nolint:forbidigo // what a crash leaves of it has a wrong checksum
+		err = os.Rename(f.Name(), path) //nolint:forbidigo // need not be durable: the checksum detects a crash
 	}
 	if err != nil {
 		err = errors.Join(err, os.Remove(f.Name()))
@@ -145,15 +141,14 @@ type entry struct {
 	used time.Time
 }
 
-// Close removes what was not used for longest, as far as the cache has become too
-// large. It checks that only when something was written.
+// Close removes the least recently used entries if the cache exceeds its maximum size. It checks the size only if something was written.
 func (c *Cache) Close(ctx context.Context) error {
 	c.shrinking.Lock()
 	defer c.shrinking.Unlock()
 	return c.shrink(func() error { return context.Cause(ctx) })
 }
 
-// shrink is Close; stopped is why it should end before.
+// shrink is Close without the lock. It ends early if stopped returns an error.
 func (c *Cache) shrink(stopped func() error) error {
 	if c.written.Swap(0) == 0 {
 		return nil

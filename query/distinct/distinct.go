@@ -1,4 +1,4 @@
-// Package distinct finds the different values of a field of the records that a query selects.
+// Package distinct finds the distinct values of a field of the records that a query selects.
 package distinct
 
 import (
@@ -20,21 +20,20 @@ import (
 
 // Value is a value of a field.
 type Value struct {
-	// Text is the value as written, a string without quotes and escapes; it is valid until the function
-	// that got it returns.
+	// Text is the value as written; a string is without quotes and escapes. It is valid until the function that received it
+	// returns.
 	Text []byte
-	// Bare is set for a number, true and false: their text is JSON.
+	// Bare is set for a number or truth value, whose text is JSON.
 	Bare bool
 	// Count is the number of records that have the value.
 	Count uint64
 }
 
-// Summary is what was found beside the values.
+// Summary has totals of [Run].
 type Summary struct {
-	// Records is the number of records that match, Missing that of those in which the field is
-	// missing or null.
+	// Records is the number of matches, Missing that of matches in which the field is missing or null.
 	Records, Missing uint64
-	// Unseen is set if the field is one of the message and no record has it.
+	// Unseen is set if the field is a field of the message that no match has.
 	Unseen bool
 }
 
@@ -42,7 +41,7 @@ type Summary struct {
 type Options struct {
 	// Limit is the number of values wanted; 0 is all.
 	Limit int
-	// Memory is about the number of bytes that the values may take before some go through temporary files.
+	// Memory is the approximate memory for values in bytes; more are written to temporary files.
 	Memory int64
 	// Dir is the directory of temporary files; "" is the system's.
 	Dir string
@@ -57,9 +56,9 @@ func Name(text string) (field.Name, error) {
 	return names[0], nil
 }
 
-// Run calls emit with the different values of a field of all records of segments that match, in the order of
-// their bytes. Equal texts are one value. What metadata, footers and columns answer is not read. It returns emit's
-// error, that of ctx, or one of the temporary files; what cannot be read is in the report instead.
+// Run calls emit with the distinct values of a field in the matches of segments, in bytewise order. Equal texts are one value. It reads
+// text only if metadata, footers and columns do not suffice. It returns an error of emit, of ctx, or of the temporary files. Read failures
+// are in the report instead.
 func Run(ctx context.Context, s *merge.Scheduler, segments []*source.Segment, name field.Name, opts Options, emit func(Value) error) (sum Summary, err error) {
 	spec := aggregate.Spec{Pivot: -1}
 	if spec.By, err = aggregate.ParseBy([]string{name.Text}); err == nil {
@@ -77,7 +76,7 @@ func Run(ctx context.Context, s *merge.Scheduler, segments []*source.Segment, na
 		return sum, err
 	}
 	defer func() { err = errors.Join(err, table.Close()) }()
-	const sorterPart = 8 // of the memory: that of the groups is used no more
+	const sorterPart = 8 // the groups still have memory
 	sorter := spill.NewSorter(opts.Dir, max(opts.Memory/sorterPart, 64<<10), opts.Limit)
 	defer func() { err = errors.Join(err, sorter.Close()) }()
 	sum.Records, sum.Unseen = table.Total, len(table.Unseen) > 0
@@ -90,7 +89,7 @@ func Run(ctx context.Context, s *merge.Scheduler, segments []*source.Segment, na
 	return sum, emitAll(ctx, sorter, emit)
 }
 
-// sortRows puts the rows of a table into a sorter, except that of records without a value, whose number it returns.
+// sortRows puts the rows of a table into a sorter, and returns the number of records without a value.
 func sortRows(table *stats.Table, sorter *spill.Sorter) (missing uint64, err error) {
 	var text, payload []byte
 	for row, err := range table.Rows() {

@@ -11,41 +11,41 @@ import (
 	"logstow/record"
 )
 
-// Evidence is what is known about a query that found nothing.
+// Evidence has the facts about a query that found nothing.
 type Evidence struct {
 	sel *match.Selection
 	// Defaulted is set if no range was given, so that the default was searched.
 	Defaulted bool
 	// Indexed is set if the segments were planned by the index.
 	Indexed bool
-	// Services are those of the stores, if ServicesKnown.
+	// Services are the services of the stores; they are complete if ServicesKnown is set.
 	Services      []string
 	ServicesKnown bool
 	// Newest is the time of the last record of the selected services, and NewestOf its
 	// service; "" if unknown.
 	Newest   time.Time
 	NewestOf string
-	// Segments is the number of segments that overlap the range, with records of these levels;
-	// Foreign that of foreign ones, whose levels are unknown.
+	// Segments is the number of segments that overlap the range, levels counts their records. Foreign is the number of
+	// foreign segments, whose levels are unknown.
 	Segments, Foreign uint64
 	levels            record.Counts
-	// planned are the services of the segments that may hold matches; their stored size is
-	// bytes, and records the number of their records, if recordsKnown.
+	// planned are the services of the planned segments, bytes is their stored size, and records the number of their records
+	// if recordsKnown is set.
 	planned      []string
 	bytes        int64
 	records      uint64
 	recordsKnown bool
-	// otherInstances are those of the segments of the range, if no record of them can match because of its instance, and
-	// wantedInstances those that expressions name.
+	// If no segment of the range can match because of its instance, otherInstances are the instances of these segments, and
+	// wantedInstances those named in expressions.
 	otherInstances, wantedInstances []string
-	// sources are those of the segments that were opened, all if sourcesKnown.
+	// sources are the sources of the opened segments; they are complete if sourcesKnown is set.
 	sources      []string
 	sourcesKnown bool
 	rejected     match.Rejections
 	sample       sampled
 }
 
-// NewEvidence is the evidence in a query's findings and its plan. It makes no requests.
+// NewEvidence collects the evidence in a query's findings and its plan. It makes no requests.
 func NewEvidence(f *Findings, m *match.Matcher, planned []*source.Segment) *Evidence {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -73,7 +73,7 @@ func NewEvidence(f *Findings, m *match.Matcher, planned []*source.Segment) *Evid
 	return e
 }
 
-// setInstances finds out whether records of none of the origins can match.
+// setInstances sets otherInstances and wantedInstances if no origin can match.
 func (e *Evidence) setInstances(origins map[origin]bool, m *match.Matcher) {
 	var others []string
 	for o := range origins {
@@ -89,8 +89,8 @@ func (e *Evidence) setInstances(origins map[origin]bool, m *match.Matcher) {
 	}
 }
 
-// SetCounts replaces what was counted of listed and planned segments: levels are the records of the
-// segments that overlap the range, records the number of those planned.
+// SetCounts replaces the counts by more exact ones: levels counts the records of the segments that overlap the range, records is the
+// number of records of the planned segments.
 func (e *Evidence) SetCounts(levels record.Counts, records uint64) {
 	e.levels, e.records = levels, records
 }

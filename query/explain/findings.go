@@ -13,12 +13,12 @@ import (
 	"logstow/segment"
 )
 
-// Findings are collected from what a query reads anyway, and explain why it found
-// nothing. Safe for concurrent use.
+// Findings collects evidence from the data that a query reads, to explain an empty result. Safe for concurrent use.
 type Findings struct {
 	rejected [match.Stages]atomic.Uint64
 	sample   sample
-	// sampled is set if the sample has records, or a block was chosen for it, or none is wanted.
+	// sampled is set if the sample needs no further block: it has records, or a block was chosen for it, or no sample is
+	// wanted.
 	sampled atomic.Bool
 
 	mu sync.Mutex
@@ -28,17 +28,16 @@ type Findings struct {
 	// foreign that of foreign ones, whose levels are unknown.
 	segments, foreign uint64
 	levels            record.Counts
-	// outputs is set if outputs of compaction are among them: then levels may have records twice.
+	// outputs is set if these include outputs of compaction, so that levels may count records twice.
 	outputs bool
-	// origins are the instances of services that segments of the range were written by, as far as they are known; there are
-	// at most maxOrigins.
+	// origins are the instances that wrote the segments of the range, at most maxOrigins.
 	origins map[origin]bool
-	// sources are those of the segments that were opened; many is set if there are more.
+	// sources are the sources of the opened segments; many is set if there are more.
 	sources map[string]bool
 	many    bool
 }
 
-// NewFindings makes findings. Without a sample no text is wanted for it.
+// NewFindings makes findings. Unless sample is set, WantsSample is always false.
 func NewFindings(sample bool) *Findings {
 	f := &Findings{}
 	f.sampled.Store(!sample)
@@ -48,13 +47,13 @@ func NewFindings(sample bool) *Findings {
 // origin is an instance of a service.
 type origin struct{ service, instance string }
 
-// maxOrigins is the number of origins that findings keep.
+// maxOrigins is the maximum number of origins kept.
 const maxOrigins = 1000
 
-// maxSources is the number of sources that findings keep.
+// maxSources is the number of sources above which no more are added.
 const maxSources = 4 * segment.MaxSources
 
-// AddRejections adds what a scanner rejected.
+// AddRejections adds the rejections of a scanner.
 func (f *Findings) AddRejections(rejected match.Rejections) {
 	for i, n := range rejected {
 		if n > 0 {
@@ -63,23 +62,23 @@ func (f *Findings) AddRejections(rejected match.Rejections) {
 	}
 }
 
-// AddSample adds records to the sample, while it is small: whole records from the beginning of a text of
-// a segment whose metadata has a parser.
+// AddSample adds whole records from the beginning of text to the sample, until it is large enough. parser is that of the segment's
+// metadata.
 func (f *Findings) AddSample(text []byte, parser string) {
 	f.sampled.Store(true)
 	f.sample.add(text, parser)
 }
 
-// WantsSample reports whether the text of a block without matches, which columns answer, is to be read for the
-// sample: that of the first one.
+// WantsSample reports whether a block that columns exclude should be read for the sample. It returns true once, if there is no sample
+// yet.
 func (f *Findings) WantsSample() bool { return !f.sampled.Load() && !f.sampled.Swap(true) }
 
-// Listed is what a listing for a service brought.
+// Listed is the evidence in a listing for a service.
 type Listed struct {
 	// Some is set if a blob was listed.
 	Some bool
-	// Segments is the number of segments whose times overlap the range, with records of these
-	// levels; Foreign that of blobs of other programs.
+	// Segments is the number of segments whose times overlap the range, Levels counts their records. Foreign is the number
+	// of foreign segments.
 	Segments, Foreign uint64
 	Levels            record.Counts
 	// Outputs is set if some of the Segments are outputs of compaction, which may contain others.
@@ -87,7 +86,7 @@ type Listed struct {
 	origins map[origin]bool
 }
 
-// AddOrigin adds the instance of a service that a segment of the range was written by.
+// AddOrigin adds the instance of a service that wrote a segment of the range.
 func (l *Listed) AddOrigin(service, instance string) {
 	addOrigin(&l.origins, origin{service, instance})
 }
@@ -101,7 +100,7 @@ func addOrigin(all *map[origin]bool, o origin) {
 	}
 }
 
-// AddListed adds what a listing for a service brought.
+// AddListed adds the evidence in a listing for a service.
 func (f *Findings) AddListed(service string, l *Listed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -144,7 +143,7 @@ func (f *Findings) ListedAll(selected []string) bool {
 	return true
 }
 
-// AddOrigins adds what the inputs of an output of compaction were written by.
+// AddOrigins adds the instances that wrote the inputs of an output of compaction.
 func (f *Findings) AddOrigins(inputs []source.Segment) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

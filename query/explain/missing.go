@@ -7,9 +7,9 @@ import (
 	"logstow/query/match"
 )
 
-// Missing are the fields that occur in none of the records of the sample: of those named, and of those in
-// the expression that are near to a name that occurs, and so probably misspelled. Without a sample, where columns had
-// all that was needed, it is those named, which no record that matches may have.
+// Missing returns reasons for fields that no record of the sample has: fields in named, and fields of the expression that are similar to
+// an existing name, and so probably misspelled. There is no sample if columns had everything: then it returns reasons for all fields in
+// named, which must be those that no matching record has.
 func (f *Findings) Missing(m *match.Matcher, named []string) (all []Reason) {
 	x := &explanation{Evidence: &Evidence{sel: m.Selection, sample: f.sample.show(m, named...)}}
 	if x.sample.records == 0 {

@@ -1,5 +1,5 @@
-// Package explain lists likely reasons why a query found nothing. [Findings] are collected by the
-// layers that list and read, without further requests; [Reasons] are made of them.
+// Package explain lists likely reasons why a query found nothing. The layers that list and read collect [Findings], without further
+// requests; [Reasons] derives the reasons from them.
 package explain
 
 import (
@@ -28,9 +28,9 @@ type Reason struct {
 	Text string `json:"text"`
 }
 
-// Reasons lists the likely reasons why a query found nothing, the likeliest first. Conditions
-// that nothing in the stores can meet come first. Of the others it is the one that rejected the
-// candidates that passed most checks: without it there are matches.
+// Reasons returns the likely reasons why a query found nothing, the likeliest first. Conditions that nothing in the stores can satisfy
+// come first. Of other conditions it returns the last one, in the order of checks, that rejected candidates: without it there would be
+// matches.
 func Reasons(e *Evidence) []Reason {
 	x := &explanation{Evidence: e}
 	if x.services() && x.within() {
@@ -44,13 +44,12 @@ func Reasons(e *Evidence) []Reason {
 	return x.reasons
 }
 
-// rangeMayHelp reports whether a longer range may contain matches: not if the likeliest
-// reason is a mistake.
+// rangeMayHelp reports whether a longer range may contain matches. It does not if the likeliest reason is a mistake in the query.
 func (x *explanation) rangeMayHelp() bool {
 	return len(x.reasons) == 0 || slices.Contains([]string{"range-empty", "level", "pattern", "regexp", "template", "where"}, x.reasons[0].Code)
 }
 
-// StoreEmpty is the reason if no store has a service.
+// StoreEmpty returns the reason if no store has a service.
 func StoreEmpty() Reason {
 	return Reason{"store-empty", "the store holds no logs: nothing was shipped to it yet, or --store names the wrong store"}
 }
@@ -183,15 +182,14 @@ func (x *explanation) missing(name string) {
 // minValue is the minimum length in bytes of a value for which similar ones are suggested.
 const minValue = 4
 
-// nearValues are values that were probably meant: in another case, or with a similar spelling
-// if the value itself does not occur.
+// nearValues returns values that the user may have meant: they differ in case, or if the sample is complete, in spelling.
 func (x *explanation) nearValues(value string, values []string) []string {
 	return slices.DeleteFunc(suggest.Names(value, values, maxNamed), func(near string) bool {
 		return !strings.EqualFold(near, value) && (!x.sample.all || len(value) < minValue)
 	})
 }
 
-// fits reports whether values of most's kind may be compared with what the use needs.
+// fits reports whether the use can compare some values of the field, whose most frequent kind is most.
 func fits(use sampledUse, most field.Kind) bool {
 	if use.Kind == field.Missing || most == field.Bare {
 		return true
@@ -214,7 +212,7 @@ func kindName(k field.Kind) string {
 	}
 }
 
-// asKind is advice on how to write the value that a field is compared with.
+// asKind returns advice how to write the comparison with a field.
 func asKind(use sampledUse, most field.Kind) string {
 	switch {
 	case most == field.String:
@@ -227,7 +225,7 @@ func asKind(use sampledUse, most field.Kind) string {
 	return ""
 }
 
-// conditions explains the condition that rejected the candidates that passed most checks.
+// conditions explains the last condition, in the order of checks, that rejected candidates.
 func (x *explanation) conditions() {
 	n := &x.rejected
 	searched := "no record of the range"
@@ -294,7 +292,7 @@ func (x *explanation) conditions() {
 	}
 }
 
-// patterns explains patterns that were probably meant as something else.
+// patterns explains patterns by which the user may have meant a service, a level or a part of an identifier.
 func (x *explanation) patterns() {
 	for _, p := range x.sel.Patterns {
 		if slices.Contains(x.planned, p) {
@@ -314,7 +312,7 @@ func (x *explanation) patterns() {
 	}
 }
 
-// anySources are sources that occur: of segments if they were opened, else of the sample.
+// anySources returns existing sources: of opened segments, or of the sample if there are none.
 func (x *explanation) anySources() []string {
 	if len(x.sources) > 0 {
 		return x.sources
@@ -322,7 +320,7 @@ func (x *explanation) anySources() []string {
 	return x.sample.sources
 }
 
-// candidates reads "all 3 records with ..." if it is known what made them candidates.
+// candidates describes n candidates: "all 3 records with ..." if a pattern selected them.
 func (x *explanation) candidates(n uint64) string {
 	switch {
 	case len(x.sel.Regexps)+len(x.sel.Templates)+len(x.sel.Where) > 0 || len(x.sel.Patterns) > 1:

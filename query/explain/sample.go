@@ -17,25 +17,25 @@ import (
 )
 
 const (
-	// sampleBytes is the size of the sample.
+	// sampleBytes is the maximum size of the sample.
 	sampleBytes = 256 << 10
-	// SamplePart is the number of bytes that [Findings.AddSample] takes of one block at most.
+	// SamplePart is the maximum number of bytes that [Findings.AddSample] takes from one block.
 	SamplePart = 32 << 10
 )
 
-// A sample is the beginning of the first blocks that were read, as stored.
+// A sample has the stored text of the first records of the first blocks that were read.
 type sample struct {
 	full atomic.Bool
 
 	mu   sync.Mutex
 	text []byte
-	// parts are where the records of each parser start, in order.
+	// parts are the parts of text by parser, in order.
 	parts []samplePart
-	// part is set if records were read that are not in the sample.
+	// part is set if not all records that were read are in the sample.
 	part bool
 }
 
-// samplePart is a part of a sample: the records from start on are of a parser.
+// samplePart is a part of a sample: the records from offset start to the next part have a parser.
 type samplePart struct {
 	start  int
 	parser string
@@ -63,7 +63,7 @@ func (s *sample) add(text []byte, parser string) {
 	}
 }
 
-// wholeRecords is the length of the records that are whole in the first n bytes of text.
+// wholeRecords returns the length of the complete records in the first n bytes of text.
 func wholeRecords(text []byte, n int) int {
 	for n > 0 {
 		n = bytes.LastIndexByte(text[:n], '\n') + 1
@@ -75,7 +75,8 @@ func wholeRecords(text []byte, n int) int {
 	return 0
 }
 
-// records yields the records of the sample, with their parsers in use; a message is valid until the next.
+// records yields the columns and messages of the records. Before the records of a parser it calls use. A message is valid until the next
+// one.
 func (s *sample) records(use func(parser string)) iter.Seq2[record.Columns, []byte] {
 	return func(yield func(record.Columns, []byte) bool) {
 		var message []byte
@@ -102,13 +103,12 @@ func (s *sample) records(use func(parser string)) iter.Seq2[record.Columns, []by
 type sampled struct {
 	records int
 	all     bool // no other records were read
-	// names are the fields that occur; uses has an element for each use of a field in the
-	// expression.
+	// names are the names of existing fields; uses has an element for each use of a field in the expression.
 	names []string
 	uses  []sampledUse
-	// sources are those of the records.
+	// sources are the sources of the records.
 	sources []string
-	// otherCase are the patterns that occur in another case only.
+	// otherCase are the patterns that occur only in another case.
 	otherCase []string
 }
 
@@ -117,10 +117,10 @@ type sampledUse struct {
 	where.Use
 	// kinds are the numbers of records that have the field, by the kind of its value.
 	kinds map[field.Kind]int
-	// numbers is how many of its values are numbers without a unit, suitable how many have one of
-	// the dimension that the use needs.
+	// numbers is the number of its values that are numbers without a unit, suitable that of values with the dimension of the
+	// use.
 	numbers, suitable int
-	// values are some of its strings.
+	// values are some of its values that are strings.
 	values []string
 }
 
@@ -130,7 +130,7 @@ const (
 	maxValues = 1000
 )
 
-// show examines a sample with a query's patterns and expression. Further fields are at the end of uses.
+// show examines the sample with a query's patterns and expression. Fields in further are added at the end of uses.
 func (s *sample) show(m *match.Matcher, further ...string) sampled {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +150,7 @@ func (s *sample) show(m *match.Matcher, further ...string) sampled {
 	}
 	var fields *parse.Splitter
 	use := func(parser string) { fields = m.FieldsOf(parser).Parser.Splitter(used...) }
-	occurs := make([]match.Occurrence, len(m.Required)) // present: as it is written; inside: in another case
+	occurs := make([]match.Occurrence, len(m.Required)) // Present: verbatim, Inside: in another case
 	folded := make([]match.Literal, len(m.Required))
 	for i, p := range m.Selection.Patterns {
 		folded[i] = match.NewLiteral([]byte(p), true, false)

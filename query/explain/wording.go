@@ -10,7 +10,7 @@ import (
 	"logstow/record"
 )
 
-// maxNamed is the number of names that a reason lists.
+// maxNamed is the maximum number of names that a reason lists.
 const maxNamed = 5
 
 // count reads "1 record" or "3 records".

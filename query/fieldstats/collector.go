@@ -13,20 +13,20 @@ import (
 	"logstow/record"
 )
 
-// limits bound what a collector keeps.
+// limits bound the memory of a collector.
 type limits struct {
-	// names is the number of fields, values that of values of each, bytes about the memory of all.
+	// names is the maximum number of fields, values that of values of each field, bytes the approximate memory of all.
 	names, values, bytes int
 }
 
-// globalLimits are those of all records, blockLimits those of a block's.
+// globalLimits returns the limits of the collector of all records, blockLimits those of the collector of a block.
 func globalLimits() limits { return limits{2000, 1000, 32 << 20} }
 func blockLimits() limits  { return limits{4000, 1000, 4 << 20} }
 
 const (
-	// fewestValues is the number of values of a field that are kept however little memory there is.
+	// fewestValues is the minimum number of values of a field that are kept, regardless of the memory.
 	fewestValues = 16
-	// valueOverhead is about what a value takes beside its text.
+	// valueOverhead is the approximate memory of a value in addition to its text.
 	valueOverhead = 64
 )
 
@@ -35,7 +35,7 @@ type collector struct {
 	limits
 	fields  map[string]*fieldCount
 	records uint64
-	// used is about the memory of the values.
+	// used is the approximate memory of names and values in bytes.
 	used    int
 	leftOut bool
 
@@ -43,18 +43,18 @@ type collector struct {
 	message  []byte
 }
 
-// fieldCount is what was found of a field so far.
+// fieldCount has the counts of a field so far.
 type fieldCount struct {
 	records uint64
 	types   [types]uint64
-	// values are counts by type, text and, of a long text, a hash.
+	// values are counts by the keys of values: see valueKey.
 	values map[string]uint64
-	// distinct is how many values there are at least, more whether there may be others.
+	// distinct is the minimum number of distinct values; more is set if there may be others.
 	distinct int
 	more     bool
-	// lost is how much greater than in values a count may be.
+	// lost is the maximum by which true counts exceed those in values.
 	lost uint64
-	// last is the number of the last record that has it.
+	// last is the number of the last record that has the field.
 	last uint64
 }
 
@@ -62,7 +62,7 @@ func newCollector(l limits) *collector {
 	return &collector{limits: l, fields: map[string]*fieldCount{}}
 }
 
-// use has a parser find the fields of the records that follow.
+// use sets the parser of the following records.
 func (c *collector) use(parser *parse.Parser) { c.splitter = parser.Splitter() }
 
 // add adds a record with a message as stored.
@@ -72,13 +72,13 @@ func (c *collector) add(raw []byte) {
 	c.splitter.Split(c.message)
 	for name, v := range c.splitter.All() {
 		if f := c.field(name); f != nil && f.last != c.records {
-			f.last = c.records // of repeated names the first counts
+			f.last = c.records // only the first field of a name counts
 			f.add(c, v)
 		}
 	}
 }
 
-// field is a field, nil if there are too many.
+// field returns the counts of a field, nil if there are too many fields.
 func (c *collector) field(name string) *fieldCount {
 	f := c.fields[name]
 	if f == nil {
@@ -103,7 +103,7 @@ func (f *fieldCount) add(c *collector, v field.Value) {
 	}
 }
 
-// valueKey is the key of a value.
+// valueKey returns the key of a value: type, text and, if the text is truncated to MaxText bytes, a hash.
 func valueKey(t Type, text []byte) string {
 	key := make([]byte, 1, 1+min(len(text), MaxText)+8)
 	key[0] = byte(t)
@@ -111,7 +111,7 @@ func valueKey(t Type, text []byte) string {
 		return string(append(key, text...))
 	}
 	h := fnv.New64a()
-	_, _ = h.Write(text) // it cannot fail
+	_, _ = h.Write(text) // never fails
 	key = append(key, text[:MaxText]...)
 	return string(binary.BigEndian.AppendUint64(key, h.Sum64()))
 }
@@ -139,8 +139,8 @@ func (f *fieldCount) count(c *collector, key string, n uint64) {
 	}
 }
 
-// prune keeps the most frequent values, as the summaries of Misra and Gries do: what is subtracted from
-// their counts bounds what the counts of the others were.
+// prune keeps the most frequent values, as in a Misra-Gries summary: it subtracts from all counts an upper bound of the counts that it
+// removes.
 func (f *fieldCount) prune(c *collector) {
 	f.distinct = max(f.distinct, min(len(f.values), c.values))
 	if len(f.values) <= c.values {
@@ -159,7 +159,7 @@ func (f *fieldCount) prune(c *collector) {
 	f.more, f.lost = true, f.lost+subtract
 }
 
-// merge adds what another collector found.
+// merge adds the counts of another collector.
 func (c *collector) merge(other *collector) {
 	c.records += other.records
 	c.leftOut = c.leftOut || other.leftOut
@@ -197,14 +197,14 @@ func (c *collector) dropRare() {
 	}
 }
 
-// sorted are the names in the order of the records that have them, the greatest number first.
+// sorted returns the names by the number of records that have them, the greatest first.
 func (c *collector) sorted() []string {
 	return slices.SortedFunc(maps.Keys(c.fields), func(a, b string) int {
 		return cmp.Or(cmp.Compare(c.fields[b].records, c.fields[a].records), strings.Compare(a, b))
 	})
 }
 
-// result are the fields, with the most frequent values of each.
+// result returns the fields, with up to top of the most frequent values of each.
 func (c *collector) result(top int) []Field {
 	fields := make([]Field, 0, len(c.fields))
 	for _, name := range c.sorted() {
@@ -218,7 +218,7 @@ func (c *collector) result(top int) []Field {
 		})
 		for _, key := range keys {
 			if len(one.Top) == top || f.values[key] <= f.lost {
-				break // by chance among those that are left
+				break // may be less frequent than a removed value
 			}
 			v := Value{Type: Type(key[0]), Text: key[1:], Count: f.values[key]}
 			if v.Cut = len(v.Text) > MaxText; v.Cut {

@@ -1,10 +1,9 @@
-// Package fieldstats finds out which fields the messages of a query's records have: their names,
-// types, how many records have them, and their values.
+// Package fieldstats collects the fields of the messages of a query's records: names, types, numbers of records and values.
 //
-// It reads a sample that is spread over the records, or all of them. Memory is bounded whatever the
-// messages are: rare names are left out, and of a field with many values only the frequent ones are kept.
+// It reads all records, or a sample that is spread over them. Memory is bounded for any messages: rare names are dropped, and of a field
+// with many values only the frequent ones are kept.
 //
-// It reads text: columns have some of the fields only, and not which others there are. They exclude blocks.
+// It reads text, because columns do not have all fields. Columns are only used to exclude blocks.
 package fieldstats
 
 import (
@@ -20,33 +19,32 @@ import (
 type Stats struct {
 	// Fields are in the order of Records, the greatest first, then of their names.
 	Fields []Field
-	// Records and Blocks were read; Records match.
+	// Records is the number of matches read, Blocks that of blocks read.
 	Records, Blocks uint64
-	// Sampled is set if there are more records, of a plan of about AllBlocks blocks.
+	// Sampled is set if not all matches were read; AllBlocks is the approximate number of blocks of the plan.
 	Sampled   bool
 	AllBlocks uint64
-	// LeftOut is set if there are more names than are kept: those of the fewest records are missing, and
-	// counts of others that are rare may be too low.
+	// LeftOut is set if names were dropped: those with the fewest records are missing, and counts of other rare names may be
+	// too low.
 	LeftOut bool
 }
 
-// MaxTop is the greatest number of values of a field in [Stats].
+// MaxTop is the maximum number of values of a field in [Stats].
 const MaxTop = 1000
 
 // Options are the settings of [Collect].
 type Options struct {
-	// Records is about the number of matching records after which to stop; 0 reads all.
+	// Records is the approximate number of matches after which to stop; 0 reads all.
 	Records uint64
 	// Top is the number of values of each field, at most MaxTop.
 	Top int
 }
 
-// Collect finds out the fields of the records of segments that match. What was found when ctx ended is
-// returned too.
+// Collect collects the fields of the matches of segments. If ctx ends, it returns what it has collected so far.
 func Collect(ctx context.Context, s *merge.Scheduler, segments []*source.Segment, opts Options) *Stats {
 	tasks, all := s.Blocks(ctx, segments), blocksOf(segments)
 	window := s.BlockWindow()
-	window.Bytes = 4 << 20 // what is found in a block may take more memory than its text
+	window.Bytes = 4 << 20 // the collector of a block may take more memory than its text
 	if opts.Records > 0 && !atMost(segments, opts.Records) {
 		tasks = spread(ctx, s, segments)
 		window.First, window.Max = 4, 16

@@ -13,16 +13,16 @@ import (
 	"logstow/segment"
 )
 
-// minStored is less than what a block takes in a blob: metadata that claim more blocks are damaged.
+// minStored is a lower bound of the stored size of a block. Metadata that imply smaller blocks are damaged.
 const minStored = 16
 
-// blocksIn is about the number of blocks of a segment, by its metadata.
+// blocksIn estimates the number of blocks of a segment by its metadata.
 func blocksIn(seg *source.Segment) uint64 {
 	n := (seg.Meta.RawBytes + segment.DefaultBlockSize - 1) / segment.DefaultBlockSize
 	return max(1, min(n, uint64(max(0, seg.Size))/minStored))
 }
 
-// blocksOf is about the number of blocks of segments.
+// blocksOf estimates the number of blocks of segments.
 func blocksOf(segments []*source.Segment) (n uint64) {
 	for _, seg := range segments {
 		n += blocksIn(seg)
@@ -30,7 +30,7 @@ func blocksOf(segments []*source.Segment) (n uint64) {
 	return n
 }
 
-// part is a part of a segment, of about a block: number from 0 of parts.
+// part is a part of a segment of about one block: part number, from 0, of a total.
 type part struct {
 	*opened
 	number, of uint64
@@ -40,10 +40,10 @@ type part struct {
 type opened struct {
 	segment *source.Segment
 	once    sync.Once
-	tasks   [][]*fetch.Task // of each part that was not taken yet
+	tasks   [][]*fetch.Task // by part, nil after take
 }
 
-// divide divides the tasks of a segment of so many blocks, in their order, among a number of parts.
+// divide divides the tasks of a segment with a number of blocks among parts, in order.
 func (o *opened) divide(tasks []*fetch.Task, blocks, parts uint64) {
 	o.tasks = make([][]*fetch.Task, parts)
 	for i := range parts {
@@ -55,15 +55,14 @@ func (o *opened) divide(tasks []*fetch.Task, blocks, parts uint64) {
 	}
 }
 
-// take returns the tasks of a part, and drops them: a task holds what was read for it.
+// take returns the tasks of a part, and drops them because they retain their blocks.
 func (o *opened) take(part uint64) []*fetch.Task {
 	tasks := o.tasks[part]
 	o.tasks[part] = nil
 	return tasks
 }
 
-// reversed yields the numbers below n, ordered by their bits in reverse: every beginning of that is spread
-// over all of them.
+// reversed yields the numbers below n in bit-reversed order, so that every prefix of the sequence is spread over all of them.
 func reversed(n int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		width := bits.Len(uint(n))
@@ -75,8 +74,7 @@ func reversed(n int) iter.Seq[int] {
 	}
 }
 
-// spread yields the blocks of segments that may contain matches, in an order of which every beginning is
-// spread over all of them.
+// spread yields the blocks of segments that may contain matches, in an order of which every prefix is spread over all of them.
 func spread(ctx context.Context, s *merge.Scheduler, segments []*source.Segment) iter.Seq[*fetch.Task] {
 	var parts []part
 	for _, seg := range segments {

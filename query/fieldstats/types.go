@@ -2,7 +2,7 @@ package fieldstats
 
 import "logstow/field"
 
-// MaxText is the number of bytes of a value that are kept.
+// MaxText is the maximum number of bytes of a value that are kept.
 const MaxText = 128
 
 // Type is the type of a value.
@@ -49,27 +49,25 @@ func typeOf(v field.Value) Type {
 	return String
 }
 
-// Field is what was found of a field.
+// Field describes a field.
 type Field struct {
 	// Name is its name in the message.
 	Name string
 	// Records is the number of records that have it, Types that of its values by their type.
 	Records uint64
 	Types   [types]uint64
-	// Distinct is the number of different values, which are not null and no objects; with More there
-	// are more.
+	// Distinct is the number of distinct values, without null and objects; if More is set, it is a lower bound.
 	Distinct int
 	More     bool
-	// Top are the most frequent ones, the most frequent first. With More, their counts are lower bounds,
-	// and values may be missing that less than one in 8 records has, others only where the memory for
-	// values is exceeded.
+	// Top are the most frequent of these, in descending order. If More is set, their counts are lower bounds, and values that
+	// less than one in 8 records has may be missing; if the memory for values is exceeded, also others.
 	Top []Value
 }
 
 // Value is a value of a field.
 type Value struct {
 	Type Type
-	// Text is its beginning, of at most [MaxText] bytes; Cut is set if there is more of it.
+	// Text is the first [MaxText] bytes of the value; Cut is set if it is longer.
 	Text  string
 	Cut   bool
 	Count uint64

@@ -1,6 +1,6 @@
-// Package follow finds what is new in storage, poll by poll: the segments that were not read yet.
+// Package follow polls storage for new segments: those that earlier polls have not read.
 //
-// Segments are identified by their batch. An output of compaction is read without the inputs that were read before.
+// Segments are identified by their batch. An output of compaction is read without the inputs that earlier polls have read.
 package follow
 
 import (
@@ -18,35 +18,37 @@ const (
 	WatchedInterval = time.Second
 	// MinInterval is the minimum interval between polls.
 	MinInterval = 100 * time.Millisecond
-	// DefaultWindow is the default age up to which a poll looks for new segments: records that arrive later are not found.
+	// DefaultWindow is the default age of the oldest records that a poll finds. Records that are stored later than that are
+	// missed.
 	DefaultWindow = 2 * time.Hour
 )
 
-// End is the end of the range of a poll at now: at least an hour ahead, for clocks that are ahead, and the end of an hour, which
-// no segment crosses. A wider range would cost each poll many more requests.
+// End returns the end of the range of a poll at now. It is at least an hour ahead, for clocks that are ahead, and the end of an hour,
+// which no segment crosses. A wider range would take many more requests for each poll.
 func End(now time.Time) time.Time { return now.Truncate(time.Hour).Add(2 * time.Hour) }
 
-// Follower is what was read by earlier polls, whose ranges do not begin earlier from poll to poll. The zero value has read nothing.
-// It is for one goroutine.
+// Follower tracks the segments that earlier polls have read. The start of the range must not decrease from poll to poll. The zero value
+// has read nothing. Not safe for concurrent use.
 type Follower struct {
-	// Keep is how much longer batches are remembered than polls may find them.
+	// Keep is the additional time for which batches are remembered after the range has passed them.
 	Keep time.Duration
-	// seen are the batches that were read, with the last time of their records.
+	// seen are the batches that have been read, with the time of their last record.
 	seen map[blobnaming.Batch]int64
-	// inputs are the batches that each output of compaction contains, by the output's.
+	// inputs are the inputs of each output of compaction, by its batch.
 	inputs map[blobnaming.Batch]inputs
-	// fresh are the segments to read of the poll under way, emitted the batches of which it emitted records.
+	// fresh are the segments that the current poll reads, emitted the batches of which it has emitted records.
 	fresh   []*query.Segment
 	emitted map[blobnaming.Batch]bool
 }
 
-// inputs are those of an output of compaction.
+// inputs are the inputs of an output of compaction.
 type inputs struct {
 	batches []blobnaming.Batch
 	end     int64
 }
 
-// Unread begins a poll with the plan of a query, and returns what of it was not read yet.
+// Unread starts a poll with the plan of a query, and returns the part of the plan that has not been read. The caller reads it and then
+// calls Done.
 func (f *Follower) Unread(ctx context.Context, q *query.Query, p *query.Plan) *query.Plan {
 	f.forget(q.From() - int64(f.Keep))
 	f.fresh, f.emitted = nil, map[blobnaming.Batch]bool{}
@@ -58,8 +60,8 @@ func (f *Follower) Unread(ctx context.Context, q *query.Query, p *query.Plan) *q
 	return &query.Plan{Segments: f.fresh}
 }
 
-// forget removes what no later poll finds: segments that end before the range. A segment in the range may be missing from a listing
-// and be in the next.
+// forget removes the segments that end before from, which no later poll finds. It keeps all others, because a segment may be missing
+// from one listing and present in the next.
 func (f *Follower) forget(from int64) {
 	for batch, end := range f.seen {
 		if end < from {
@@ -73,17 +75,17 @@ func (f *Follower) forget(from int64) {
 	}
 }
 
-// Seen reports whether a segment was read, or is known to need no reading, as long as it is remembered.
+// Seen reports whether a segment is remembered as read.
 func (f *Follower) Seen(s *query.Segment) bool {
 	_, seen := f.seen[s.Meta.Batch]
 	return seen
 }
 
-// Emitted notes that a record of a segment was emitted: the segment of a [query.Match].
+// Emitted records that a record of a segment, that of a [query.Match], was emitted.
 func (f *Follower) Emitted(s *query.Segment) { f.emitted[s.Meta.Batch] = true }
 
-// Done ends a poll: what Unread returned was read, with the given report. A segment that could not be read, but may be later, is read by
-// the next poll, except for the batches of which records were emitted.
+// Done ends a poll after the caller has read the result of Unread, with the given report. The next poll reads segments again that failed
+// and may be readable later, except for batches of which records were emitted.
 func (f *Follower) Done(report *query.Report) {
 	if f.seen == nil {
 		f.seen = map[blobnaming.Batch]int64{}
@@ -99,11 +101,11 @@ func (f *Follower) Done(report *query.Report) {
 	f.fresh, f.emitted = nil, nil
 }
 
-// unread is what of a segment was not read yet, nil if that is nothing.
+// unread returns the part of a segment that has not been read, nil if there is none.
 func (f *Follower) unread(ctx context.Context, q *query.Query, s *query.Segment) *query.Segment {
 	if _, known := f.inputs[s.Meta.Batch]; s.Meta.IsOutput() && !known {
 		batches := q.Inputs(ctx, s)
-		if len(batches) == 0 { // a problem of the report; the next poll tries again
+		if len(batches) == 0 { // the report has a problem, and the next poll tries again
 			return nil
 		}
 		if f.inputs == nil {
@@ -127,7 +129,7 @@ func (f *Follower) unread(ctx context.Context, q *query.Query, s *query.Segment)
 	return s
 }
 
-// batches are those that identify what a segment contains: its inputs' if it is an output of compaction.
+// batches returns the batches that a segment contains: those of its inputs if it is an output of compaction, otherwise its own.
 func (f *Follower) batches(s *query.Segment) []blobnaming.Batch {
 	if s.Meta.IsOutput() {
 		return f.inputs[s.Meta.Batch].batches

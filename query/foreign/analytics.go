@@ -10,8 +10,7 @@ import (
 	"logstow/record"
 )
 
-// fields are the fields of a Storage Analytics log entry, in order. Version 1.0
-// ends with client-request-id.
+// fields returns the fields of a Storage Analytics log entry, in order. Version 1.0 ends with client-request-id.
 // https://learn.microsoft.com/rest/api/storageservices/storage-analytics-log-format
 func fields() []string {
 	return []string{
@@ -32,7 +31,7 @@ const (
 	statusField = 4
 	// minFields is the number of fields of version 1.0.
 	minFields = 30
-	// detailField is the one that holds JSON.
+	// detailField is the field that contains JSON.
 	detailField = 37
 )
 
@@ -45,9 +44,8 @@ func isNumber(i int) bool {
 	return false
 }
 
-// analytics is the record that a line of Storage Analytics is, if it is one: an
-// object of the fields that are not empty. Errors of the server are ERROR, refusals
-// WARN, the rest INFO.
+// analytics converts a line of Storage Analytics to a record whose message is a JSON object of the fields that are not empty; not ok for
+// other lines. The level is ERROR for a status of 500 or more, WARN from 400, otherwise INFO.
 func (s *scanner) analytics(line []byte) (r record.Record, ok bool) {
 	if !bytes.HasPrefix(line, []byte("1.0;")) && !bytes.HasPrefix(line, []byte("2.0;")) {
 		return r, false
@@ -71,11 +69,11 @@ func (s *scanner) analytics(line []byte) (r record.Record, ok bool) {
 	return r, true
 }
 
-// maxFields is more than any version has.
+// maxFields exceeds the number of fields of any version.
 const maxFields = 100
 
-// cutField takes the first field off a line; rest is nil after the last. A field in
-// quotes ends at a quote before a semicolon or the end.
+// cutField splits off the first field of a line; rest is nil after the last. A field in quotes ends at a quote before a semicolon or the
+// end of the line.
 func cutField(line []byte) (value, rest []byte) {
 	if len(line) > 1 && line[0] == '"' {
 		if end := bytes.Index(line[1:], []byte(`";`)); end >= 0 {
@@ -126,7 +124,7 @@ func (s *scanner) appendObject(dst []byte, values [][]byte) []byte {
 			dst = append(dst, text...)
 		case i == detailField && json.Valid([]byte(text)):
 			var compact bytes.Buffer
-			_ = json.Compact(&compact, []byte(text)) // it is valid
+			_ = json.Compact(&compact, []byte(text)) // cannot fail: text is valid
 			dst = append(dst, compact.Bytes()...)
 		default:
 			dst = appendString(dst, text)
@@ -135,7 +133,7 @@ func (s *scanner) appendObject(dst []byte, values [][]byte) []byte {
 	return append(dst, '}')
 }
 
-// unquote is a field's text: in quotes it is encoded as in HTML.
+// unquote returns the text of a field. In quotes it has HTML escapes.
 func unquote(value []byte) string {
 	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
 		return string(value)
@@ -147,6 +145,6 @@ func appendString(dst []byte, s string) []byte {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always can be
+	_ = e.Encode(s) // cannot fail for a string
 	return append(dst, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
 }

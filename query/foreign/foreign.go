@@ -1,11 +1,9 @@
-// Package foreign reads records from text that other programs stored under
-// names as segments have: lines, plain or compressed with gzip or zstd.
+// Package foreign reads records from foreign segments: lines of text that other programs stored under names like those of segments, plain
+// or compressed with gzip or zstd.
 //
-// A line in the form in which segments hold records is that record, its
-// continuation lines included; a line of Azure Storage Analytics, version 1.0 or
-// 2.0, is a JSON object of its fields by their documented names; any other line is a
-// message, in which time and level are found as in the lines of files (package
-// [logstow/record/recognize]). Empty lines are none.
+// A line in the stored form of a record is that record, continuation lines included. A line of Azure Storage Analytics, version 1.0 or
+// 2.0, becomes a JSON object of its fields by their documented names. Any other line is a message, whose time and level are recognized as
+// in log files (package [logstow/record/recognize]). Empty lines are ignored.
 package foreign
 
 import (
@@ -22,18 +20,17 @@ import (
 	"logstow/record/recognize"
 )
 
-// ErrLine is wrapped by the error for a line that is left out; what follows is read.
+// ErrLine is wrapped by the error for a line that is skipped. The following lines are read.
 var ErrLine = errors.New("line left out")
 
 // readBuffer is the size of the buffer for lines; longer ones take more.
 const readBuffer = 64 << 10
 
-// Records yields the records of a text. A line without a time has that of the one
-// before it, at the beginning start. A record's message is valid until the next is
-// yielded. An error that does not wrap [ErrLine] is the last thing yielded.
+// Records yields the records of a text. A line without a time has the time of the previous line, initially start. A message is valid until
+// the next record. After an error that does not wrap [ErrLine], the sequence ends.
 //
-// watch is called with each piece of the text, decompressed, before its lines are read;
-// its error ends reading, however many lines without a record the text has.
+// watch is called with each piece of decompressed text before its lines are read. If it returns an error, reading ends, even inside a
+// record.
 func Records(r io.Reader, start time.Time, watch func(text []byte) error) iter.Seq2[record.Record, error] {
 	return func(yield func(record.Record, error) bool) {
 		text, done, err := decompress.Reader(r)
@@ -47,7 +44,7 @@ func Records(r io.Reader, start time.Time, watch func(text []byte) error) iter.S
 	}
 }
 
-// watched shows what is read of a text.
+// watched calls watch with everything that is read.
 type watched struct {
 	text  io.Reader
 	watch func(text []byte) error
@@ -69,10 +66,10 @@ type scanner struct {
 	recognizer *recognize.Recognizer
 	start      int64
 	long       []byte // scratch: a line longer than the buffer
-	// stored is a record in stored form that may go on, without its last newline.
+	// stored is a record in stored form without its last newline; continuation lines may follow.
 	stored []byte
-	names  []string // of the fields of Storage Analytics
-	object []byte   // scratch: a line of it as an object
+	names  []string // the fields of Storage Analytics
+	object []byte   // scratch: a line of Storage Analytics as an object
 }
 
 func (s *scanner) scan(yield func(record.Record, error) bool) {
@@ -108,8 +105,7 @@ func (s *scanner) scan(yield func(record.Record, error) bool) {
 	}
 }
 
-// next is the next line without its newline, valid until the next call. A line that
-// is too long is [ErrLine].
+// next returns the next line without its newline, valid until the next call. A line that is too long is [ErrLine].
 func (s *scanner) next() ([]byte, error) {
 	s.long = s.long[:0]
 	tooLong := false
@@ -124,7 +120,7 @@ func (s *scanner) next() ([]byte, error) {
 			return part, nil
 		}
 		if tooLong = tooLong || len(s.long)+len(part) > record.MaxSize; tooLong {
-			s.long = nil // do not hold what is of no use
+			s.long = nil // free the memory
 		} else {
 			s.long = append(s.long, part...)
 		}
@@ -147,7 +143,7 @@ func isStored(line []byte) bool {
 	return err == nil && len(rest) == 0
 }
 
-// flush yields the stored record that was kept, if any; it reports whether to go on.
+// flush yields the record in stored, if any, and reports whether to continue.
 func (s *scanner) flush(yield func(record.Record, error) bool) bool {
 	if len(s.stored) == 0 {
 		return true
@@ -162,7 +158,7 @@ func (s *scanner) flush(yield func(record.Record, error) bool) bool {
 	return yield(r, err)
 }
 
-// record is the record that a line is.
+// record converts a line to a record.
 func (s *scanner) record(line []byte) record.Record {
 	if r, ok := s.analytics(line); ok {
 		return r

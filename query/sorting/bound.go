@@ -5,26 +5,26 @@ import (
 	"sync/atomic"
 )
 
-// bound drops the records behind as many others as are wanted, by the starts of their keys. Safe for concurrent use.
+// bound drops records that cannot be among the first limit records, by prefixes of their keys. Safe for concurrent use.
 type bound struct {
-	// limit is the number of records wanted, 0 if none are dropped.
+	// limit is the number of records wanted; 0 drops none.
 	limit int
-	// worst is the last of first once these are as many as are wanted.
+	// worst is the greatest of first, once first has limit elements.
 	worst atomic.Pointer[string]
 
 	mu sync.Mutex
-	// first are the starts of the first keys so far as a heap: the last of them is the first item.
+	// first are the prefixes of the least keys so far, as a heap with the greatest at index 0.
 	first []string
 }
 
 const (
-	// maxBounded is the largest limit for which the keys are kept.
+	// maxBounded is the maximum limit for which keys are kept.
 	maxBounded = 10_000
-	// boundBytes is the number of bytes of a key that are kept.
+	// boundBytes is the maximum length of a prefix of a key that is kept.
 	boundBytes = 64
 )
 
-// newBound makes a bound for a limit; 0 and those beyond maxBounded drop nothing.
+// newBound makes a bound for a limit. A limit of 0 or more than maxBounded drops nothing.
 func newBound(limit int) *bound {
 	if limit > maxBounded {
 		limit = 0
@@ -32,7 +32,7 @@ func newBound(limit int) *bound {
 	return &bound{limit: limit}
 }
 
-// behind reports whether all records whose keys begin with start come after as many others as are wanted.
+// behind reports whether records whose keys begin with start cannot be among those wanted.
 func (b *bound) behind(start []byte) bool {
 	worst := b.worst.Load()
 	return worst != nil && string(start[:min(len(start), boundBytes)]) > *worst
@@ -66,7 +66,7 @@ func (b *bound) admit(key []byte) bool {
 	return true
 }
 
-// up puts the last item of the heap where it belongs.
+// up restores the heap after an item was appended.
 func (b *bound) up() {
 	for i := len(b.first) - 1; i > 0; {
 		parent := (i - 1) / 2
@@ -78,7 +78,7 @@ func (b *bound) up() {
 	}
 }
 
-// down puts the first item of the heap where it belongs.
+// down restores the heap after its first item has changed.
 func (b *bound) down() {
 	for i := 0; ; {
 		child := 2*i + 1

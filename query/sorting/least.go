@@ -12,7 +12,7 @@ import (
 	"logstow/segment"
 )
 
-// columnNames are those of the columns that have the start of the keys; it is not ok if columns have nothing of them.
+// columnNames returns the columns from which prefixes of the keys can be computed; not ok if there are none.
 func (o *Order) columnNames() (names []columns.Name, ok bool) {
 	for i := range o.items {
 		switch it := &o.items[i]; it.fixed {
@@ -28,7 +28,7 @@ func (o *Order) columnNames() (names []columns.Name, ok bool) {
 	return append(names, columns.Name{Fixed: field.Time}), true
 }
 
-// columnName is the column that the values of an item are in.
+// columnName returns the column of the values of an item.
 func (o *Order) columnName(it *item) columns.Name {
 	if it.fixed != "" {
 		return columns.Name{Fixed: it.fixed}
@@ -36,16 +36,16 @@ func (o *Order) columnName(it *item) columns.Name {
 	return columns.Name{Field: o.fields[it.index]}
 }
 
-// candidates are records of a block that may be the first one in an order, by their columns.
+// candidates are the records of a block that may have its least key, by their columns.
 type candidates struct {
 	*Order
 	block   *segment.Block
 	columns match.Columns
-	// records are their numbers in the block, which ascend; there is at least one.
+	// records are their indexes in the block, ascending; there is at least one.
 	records []uint32
 }
 
-// newCandidates are the selected records of a block.
+// newCandidates returns the selected records of a block.
 func newCandidates(o *Order, b *segment.Block, sel match.Selected, cols match.Columns) *candidates {
 	c := &candidates{Order: o, block: b, columns: cols, records: make([]uint32, 0, sel.Count)}
 	for i := range b.Records {
@@ -56,8 +56,7 @@ func newCandidates(o *Order, b *segment.Block, sel match.Selected, cols match.Co
 	return c
 }
 
-// appendLeast appends the start of the least key of the candidates, as much of it as columns have: no record has
-// a key that is less.
+// appendLeast appends a prefix of the least key of the candidates, as long as columns allow. No record has a lesser key.
 func (c *candidates) appendLeast(dst []byte, service string) []byte {
 	for i := range c.items {
 		switch it := &c.items[i]; it.fixed {
@@ -83,7 +82,7 @@ func (c *candidates) appendLeast(dst []byte, service string) []byte {
 	return c.appendSecond(dst, c.records[0])
 }
 
-// appendSecond appends the start of the time of a record: its second; nothing if the block has no column of times.
+// appendSecond appends a prefix of the time of a record, up to its second; nothing if the block has no column of times.
 func (c *candidates) appendSecond(dst []byte, record uint32) []byte {
 	for _, run := range c.columns.Seconds() {
 		if int(record) < run.End {
@@ -94,10 +93,10 @@ func (c *candidates) appendSecond(dst []byte, record uint32) []byte {
 	return dst
 }
 
-// appendFirst appends the key of the first value, and leaves the candidates that have it.
+// appendFirst appends the key of the first value in the order, and keeps only the candidates that have it.
 func (c *candidates) appendFirst(dst []byte, it *item, page *columns.Page) []byte {
 	var occurs, first [columns.MaxEntries]bool
-	var number int64 // the first of the planes
+	var number int64 // the first of Numbers
 	for _, r := range c.records {
 		id := page.ID(int(r))
 		if id == page.Plane {

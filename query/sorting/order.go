@@ -1,9 +1,8 @@
-// Package sorting puts the records that a query selects into an order by their values.
+// Package sorting sorts the records that a query selects by their values.
 //
-// Every worker sorts the records of the blocks that it searches, by keys of bytes (see [Order]), and
-// writes what exceeds its memory to temporary files as sorted runs; at the end all runs are merged. The key
-// ends with the record's place in the output, so that the result does not depend on workers. With
-// a limit, records behind as many others are dropped at once.
+// Every worker sorts the records of the blocks that it searches by keys of bytes (see [Order]), and writes records that exceed its memory
+// to temporary files as sorted runs. At the end all runs are merged. The key ends with the record's position in the output, so that the
+// result does not depend on the workers. With a limit, records that cannot be among the first are dropped early.
 package sorting
 
 import (
@@ -14,11 +13,10 @@ import (
 	"logstow/record"
 )
 
-// Order is an order of records by one or more of their values. It is immutable.
+// Order is an order of records by one or more of their values. Immutable.
 //
-// Numbers come before text, and records without the value last, in both directions; null is no value.
-// Numbers compare by their value, exactly, levels by their severity, times as times and all else by its bytes.
-// Records of equal values are in the order of the output, the oldest first.
+// In both directions, numbers come before text, and records without the value (or with null) last. Numbers compare exactly, levels by
+// severity, times by time and other values by their bytes. Records with equal values are in output order, the oldest first.
 type Order struct {
 	items []item
 	// fields are the names of the items that are fields of the message.
@@ -28,12 +26,12 @@ type Order struct {
 // item is a part of an order.
 type item struct {
 	fixed field.Fixed // "" is a field of the message
-	// index is that of a field of the message among all.
+	// index is the index in fields of a field of the message.
 	index      int
 	descending bool
 }
 
-// Field is the field of the message that comes first in the order; not ok if what comes first is none.
+// Field returns the name of the first item if it is a field of the message; otherwise not ok.
 func (o *Order) Field() (name string, ok bool) {
 	if first := o.items[0]; first.fixed == "" {
 		return o.fields[first.index], true
@@ -64,7 +62,7 @@ func Parse(texts []string) (*Order, error) {
 	return o, nil
 }
 
-// cutDirection splits a direction off, which stands behind a blank.
+// cutDirection splits off a direction, which follows a blank.
 func cutDirection(text string) (name string, descending bool) {
 	text = strings.TrimSpace(text)
 	if i := strings.LastIndexAny(text, " \t"); i >= 0 {
@@ -97,7 +95,7 @@ func (i *item) appendValue(dst []byte, v field.Value) []byte {
 	return i.appendText(dst, v.Text)
 }
 
-// appendText appends the key of a text, with an end that is before all other bytes.
+// appendText appends the key of a text, with a terminator that sorts before any continuation.
 func (i *item) appendText(dst, text []byte) []byte {
 	dst = append(dst, textKey)
 	start := len(dst)
@@ -122,7 +120,7 @@ func (i *item) directed(dst []byte, start int) []byte {
 	return dst
 }
 
-// appendLevel appends the key of a level, by its severity; none is a missing one.
+// appendLevel appends the key of a level, by its severity. No level is a missing value.
 func (i *item) appendLevel(dst []byte, l record.Level) []byte {
 	if l == record.None {
 		return append(dst, missingKey)

@@ -10,16 +10,15 @@ import (
 	"logstow/record"
 )
 
-// place is where a record was found: in a segment, and written in origin.
+// place is the place of a record: it was read from segment and written in origin.
 type place struct {
 	segment, origin *source.Segment
-	number          int // of the segment
+	number          int // index of the segment
 }
 
 var errCorrupt = errors.New("cannot read temporary file: invalid record")
 
-// append appends what the file has of a record: number of the segment (uvarint), store and
-// instance of its origin (length as uvarint, text), stored text.
+// append encodes a record: number of the segment (uvarint), store and instance of its origin (length as uvarint, text), stored text.
 func (p *place) append(dst, line []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(p.number))
 	for _, text := range [...]string{p.origin.Store, p.origin.Meta.Instance} {
@@ -28,7 +27,7 @@ func (p *place) append(dst, line []byte) []byte {
 	return append(dst, line...)
 }
 
-// decode is the record of a payload, whose segment is one of segments.
+// decode decodes a record that append encoded.
 func decode(payload []byte, segments []*source.Segment) (m merge.Match, err error) {
 	next := func() int {
 		v, n := binary.Uvarint(payload)

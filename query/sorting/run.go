@@ -19,21 +19,20 @@ import (
 type Options struct {
 	// Limit is the number of records wanted; 0 is all.
 	Limit int
-	// Memory is about the number of bytes that the process may take for sorting.
+	// Memory is the approximate memory for sorting in bytes.
 	Memory int64
 	// Dir is the directory of temporary files; "" is the system's.
 	Dir string
 }
 
 const (
-	// sortersPart of the memory is for the records: buffers that grow, and what the garbage collector
-	// leaves, take as much.
+	// sortersPart is the ratio of the memory to that for records. The other half is for growing buffers and garbage.
 	sortersPart = 2
-	// limitedMemory is enough where few records are wanted.
+	// limitedMemory is the memory of a worker if few records are wanted, minMemory its minimum.
 	limitedMemory, minMemory = 4 << 20, 64 << 10
 )
 
-// run is a sort at work.
+// run is the state of a sort.
 type run struct {
 	*Order
 	*merge.Scheduler
@@ -41,13 +40,12 @@ type run struct {
 	segments []*source.Segment
 	numbers  map[*source.Segment]int
 	all      []*worker
-	// workers are those that no block is using.
+	// workers are the idle workers.
 	workers chan *worker
 }
 
-// Run reads the segments of a plan and emits their matches in the order, until the limit. With a limit, blocks are
-// skipped whose columns show that none of their records is among the first. It returns emit's
-// error, that of ctx, or one of the temporary files; what cannot be read is in the report instead.
+// Run reads segments and emits their matches in the order, until the limit. With a limit, it skips blocks of which no record can be among
+// the first according to columns. It returns an error of emit, of ctx, or of the temporary files. Read failures are in the report instead.
 func (o *Order) Run(ctx context.Context, s *merge.Scheduler, segments []*source.Segment, opts Options, emit func(merge.Match) error) (err error) {
 	bound := newBound(opts.Limit)
 	if names, ok := o.columnNames(); ok && bound.limit > 0 {
@@ -78,17 +76,17 @@ func (o *Order) Run(ctx context.Context, s *merge.Scheduler, segments []*source.
 	return r.emit(ctx, opts.Limit, emit)
 }
 
-// collect sorts the records of all blocks that may have one of those wanted.
+// collect sorts the records of all blocks that may have wanted records.
 func (r *run) collect(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var waiting []waitingBlock
-	for looked := range fetch.OrderedParallel(ctx, r.BlockWindow(), r.Blocks(ctx, r.segments), (*fetch.Task).Weight, r.look) {
-		if looked.err != nil {
-			cancel(looked.err)
+	for result := range fetch.OrderedParallel(ctx, r.BlockWindow(), r.Blocks(ctx, r.segments), (*fetch.Task).Weight, r.inspect) {
+		if result.err != nil {
+			cancel(result.err)
 		}
-		if looked.waits != nil {
-			waiting = append(waiting, *looked.waits)
+		if result.waits != nil {
+			waiting = append(waiting, *result.waits)
 		}
 		if len(waiting) == maxWaiting {
 			r.collectWaiting(ctx, cancel, waiting)
@@ -99,42 +97,41 @@ func (r *run) collect(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// waitingBlock is a block that waits to be read until those are read that come first by their columns.
+// waitingBlock is a block that waits until blocks with lesser keys, by their columns, have been read.
 type waitingBlock struct {
 	task *fetch.Task
-	// least is the start of the least key of its records.
+	// least is a prefix of the least key of its records.
 	least []byte
 }
 
-// maxWaiting is the number of blocks that wait; each takes some 500 bytes.
+// maxWaiting is the maximum number of waiting blocks. Each takes about 500 bytes.
 const maxWaiting = 1024
 
-// looked is what became of a block: it was searched, or skipped, or waits.
-type looked struct {
+// inspected is the result of inspecting a block: it was searched or skipped, or it waits.
+type inspected struct {
 	waits *waitingBlock
 	err   error
 }
 
-// look adds the records of a block whose columns have nothing of the keys, and has others wait.
-func (r *run) look(ctx context.Context, t *fetch.Task) looked {
+// inspect computes the least key of a block by its columns. It searches the block at once if columns do not have the key.
+func (r *run) inspect(ctx context.Context, t *fetch.Task) inspected {
 	var least []byte
 	if !r.Inspect(ctx, t, func(sel match.Selected, cols match.Columns) {
 		least = newCandidates(r.Order, &t.Block, sel, cols).appendLeast(nil, t.Segment.Name.Service)
 	}) {
-		return looked{}
+		return inspected{}
 	}
 	switch {
 	case least == nil:
-		return looked{err: r.block(ctx, t, nil)}
+		return inspected{err: r.block(ctx, t, nil)}
 	case r.bound.behind(least):
 		r.Skip(t)
-		return looked{}
+		return inspected{}
 	}
-	return looked{waits: &waitingBlock{task: t.Alone(), least: least}}
+	return inspected{waits: &waitingBlock{task: t.Alone(), least: least}}
 }
 
-// collectWaiting sorts the records of waiting blocks, those of the least keys first, until the others are behind the
-// records that are wanted.
+// collectWaiting sorts the records of waiting blocks in order of their least keys, until the other blocks have no wanted records.
 func (r *run) collectWaiting(ctx context.Context, cancel context.CancelCauseFunc, waiting []waitingBlock) {
 	slices.SortFunc(waiting, func(a, b waitingBlock) int { return bytes.Compare(a.least, b.least) })
 	w := r.BlockWindow()
@@ -142,7 +139,7 @@ func (r *run) collectWaiting(ctx context.Context, cancel context.CancelCauseFunc
 	weigh := func(b waitingBlock) int64 { return b.task.Weight() }
 	blocks := func(yield func(waitingBlock) bool) {
 		for i, b := range waiting {
-			waiting[i] = waitingBlock{} // it must not keep what the task reads
+			waiting[i] = waitingBlock{} // do not retain the block of the task
 			if !yield(b) {
 				return
 			}
@@ -157,8 +154,8 @@ func (r *run) collectWaiting(ctx context.Context, cancel context.CancelCauseFunc
 	}
 }
 
-// block adds the records of a block, unless all are behind those wanted: least is the start of their least key, if
-// it is known. The error is one of writing temporary files.
+// block adds the records of a block, unless none is wanted. least is a prefix of their least key, nil if unknown. It returns an error of
+// writing temporary files.
 func (r *run) block(ctx context.Context, t *fetch.Task, least []byte) (failed error) {
 	if r.bound.behind(least) {
 		r.Skip(t)
@@ -188,7 +185,7 @@ func (r *run) block(ctx context.Context, t *fetch.Task, least []byte) (failed er
 	return failed
 }
 
-// emit merges what the workers have.
+// emit merges and emits the records of the workers.
 func (r *run) emit(ctx context.Context, limit int, emit func(merge.Match) error) error {
 	var cursors []spill.Cursor
 	for _, w := range r.all {
@@ -222,5 +219,5 @@ func (r *run) emit(ctx context.Context, limit int, emit func(merge.Match) error)
 	return errors.Join(err, merged.Close())
 }
 
-// errEnough ends the merging when as many records were emitted as are wanted.
+// errEnough ends the merge after limit records.
 var errEnough = errors.New("limit reached")

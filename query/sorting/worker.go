@@ -9,7 +9,7 @@ import (
 	"logstow/record"
 )
 
-// worker sorts records, for one goroutine at a time.
+// worker sorts records. Not safe for concurrent use.
 type worker struct {
 	*Order
 	sorter   *spill.Sorter
@@ -21,14 +21,14 @@ type worker struct {
 	payload  []byte
 }
 
-// use has a parser find the fields of the records that follow.
+// use sets the parser of the following records.
 func (w *worker) use(parser *parse.Parser) {
 	if w.parser != parser && len(w.fields) > 0 {
 		w.parser, w.splitter = parser, parser.Splitter(w.fields...)
 	}
 }
 
-// add adds the position-th record of a block, unless enough others come before it.
+// add adds a record of a block, at a position, unless it cannot be among those wanted.
 func (w *worker) add(from *place, block int, position uint64, line []byte, f *record.Columns) error {
 	w.key = w.appendKey(w.key[:0], from, line, f)
 	if !w.bound.admit(w.key) {
@@ -39,7 +39,7 @@ func (w *worker) add(from *place, block int, position uint64, line []byte, f *re
 	return w.sorter.Put(w.key, w.payload)
 }
 
-// appendKey appends the key of a record, except for its position among those of the same time.
+// appendKey appends the key of a record without its position among records of the same time.
 func (w *worker) appendKey(dst []byte, from *place, line []byte, f *record.Columns) []byte {
 	if len(w.fields) > 0 {
 		w.message = record.AppendMessage(w.message[:0], f.Raw)
@@ -49,7 +49,7 @@ func (w *worker) appendKey(dst []byte, from *place, line []byte, f *record.Colum
 		it := &w.items[i]
 		switch it.fixed {
 		case field.Time:
-			dst = it.appendText(dst, line[:record.TimeLen]) // of one length: texts compare as times
+			dst = it.appendText(dst, line[:record.TimeLen]) // all have the same length, so texts compare like times
 		case field.Level:
 			dst = it.appendLevel(dst, f.Level)
 		case field.Service:

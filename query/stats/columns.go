@@ -13,8 +13,7 @@ import (
 	"logstow/segment"
 )
 
-// columnNames are the names of the columns that have what is computed; they are not ok if columns cannot have
-// it.
+// columnNames returns the names of the columns that the computation needs; not ok if columns cannot suffice.
 func (c *Computation) columnNames() (names []columns.Name, ok bool) {
 	if c.ordered || slices.ContainsFunc(c.conditions, func(p *where.Program) bool { return !match.Columnar(p) }) {
 		return nil, false
@@ -54,7 +53,7 @@ func (c *Computation) columnNames() (names []columns.Name, ok bool) {
 	return names, true
 }
 
-// columnName is the column that a value is in.
+// columnName returns the column of a value.
 func (c *Computation) columnName(v value) columns.Name {
 	switch v.kind {
 	case levelValue:
@@ -65,7 +64,7 @@ func (c *Computation) columnName(v value) columns.Name {
 	return columns.Name{Field: c.names[v.index]}
 }
 
-// fromColumns adds the records of a block by its columns; it is not ok if the text has to be read.
+// fromColumns adds the selected records of a block by its columns; not ok if the text has to be read instead.
 func (w *worker) fromColumns(t *fetch.Task, sel match.Selected, cols match.Columns) (ok bool, err error) {
 	if w.timed && t.Block.End >= w.spec.To {
 		return false, nil
@@ -111,7 +110,7 @@ func (w *worker) fromColumns(t *fetch.Task, sel match.Selected, cols match.Colum
 	return true, w.batcher.AddBatch(&b)
 }
 
-// constant is a page of one text.
+// constant returns a page in which all records have the same text.
 func constant(text string, b segment.Block) *columns.Page {
 	return columns.Constant(field.Value{Kind: field.String, Text: []byte(text)}, int(b.Records))
 }

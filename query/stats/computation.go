@@ -13,22 +13,21 @@ import (
 	"logstow/field/where"
 )
 
-// Computation is what to compute of the records that a query selects. It is immutable.
+// Computation computes functions of the records that a query selects. Immutable.
 type Computation struct {
 	spec       aggregate.Spec
 	conditions []*where.Program
-	// names are the fields of the message: those of the aggregation, then those of the conditions, of
-	// which each starts at one of offsets.
+	// names are the fields of the message, first of the aggregation, then of each condition; offsets has the index of the
+	// first field of each condition.
 	names   []string
 	offsets []int
 	// values are the fields of the aggregation, in its order.
 	values []value
-	// timed and ordered are set if times and the order of records matter.
+	// timed is set if the times of records are needed, ordered if their order is.
 	timed, ordered bool
 }
 
-// Compile compiles a spec; relative times in conditions are relative to now. Errors are about the spec
-// and wrap [match.ErrSelection].
+// Compile compiles a spec. Relative times in conditions are relative to now. A mistake in the spec wraps [match.ErrSelection].
 func Compile(spec aggregate.Spec, now time.Time) (*Computation, error) {
 	a, err := aggregate.New(spec, aggregate.Options{})
 	if err != nil {
@@ -51,7 +50,7 @@ func Compile(spec aggregate.Spec, now time.Time) (*Computation, error) {
 	return c, errors.Join(err, a.Close())
 }
 
-// valueKind is where a value of the aggregation is from.
+// valueKind is the origin of a value of the aggregation.
 type valueKind uint8
 
 const (
@@ -67,11 +66,11 @@ const (
 // value is a field of the aggregation.
 type value struct {
 	kind valueKind
-	// index is that of a field of the message among all names.
+	// index is the index in names of a field of the message.
 	index int
 }
 
-// value is that of a field, whose name is added to the names if it is one of the message.
+// value returns the value of a field. It adds the name of a field of the message to names.
 func (c *Computation) value(f field.Name) value {
 	kinds := map[field.Fixed]valueKind{
 		field.Time: timeValue, field.Level: levelValue, field.Service: serviceValue,
@@ -85,7 +84,7 @@ func (c *Computation) value(f field.Name) value {
 	return value{kind: fieldValue, index: len(c.names) - 1}
 }
 
-// needsOrigin reports whether the segment that a record was written in matters.
+// needsOrigin reports whether the segment in which a record was written is needed.
 func (c *Computation) needsOrigin() bool {
 	if c.ordered {
 		return true

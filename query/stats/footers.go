@@ -16,8 +16,7 @@ import (
 	"logstow/record"
 )
 
-// fromFooters counts records by metadata and footers, which have their numbers by level, and by minute
-// and level.
+// fromFooters counts records by metadata, which have counts by level, and by footers, which have counts by level and minute.
 type fromFooters struct {
 	*Computation
 	*merge.Scheduler
@@ -27,7 +26,7 @@ type fromFooters struct {
 	err  error
 }
 
-// newFromFooters returns nil unless footers have all that is computed.
+// newFromFooters returns nil unless footers suffice for the computation.
 func newFromFooters(c *Computation, s *merge.Scheduler, all *aggregate.Aggregation) *fromFooters {
 	if !all.CountsOnly() || !s.Matcher.TimeAndLevelOnly() || c.ratesRecords() ||
 		slices.ContainsFunc(c.conditions, func(p *where.Program) bool { return !p.LevelOnly() }) {
@@ -49,12 +48,12 @@ func newFromFooters(c *Computation, s *merge.Scheduler, all *aggregate.Aggregati
 	return f
 }
 
-// ratesRecords reports whether the range of a rate is that of the records.
+// ratesRecords reports whether there is a rate whose range depends on the times of the records.
 func (c *Computation) ratesRecords() bool {
 	return c.spec.From == 0 && c.spec.To == 0 && slices.ContainsFunc(c.spec.Compute, func(f aggregate.Function) bool { return f.Kind == aggregate.Rate })
 }
 
-// samePeriod reports whether two times, and all between them, are in the same time step.
+// samePeriod reports whether two times are in the same time step.
 func (f *fromFooters) samePeriod(from, to int64) bool {
 	return f.step.IsZero() || f.step.Start(from, f.zone()) == f.step.Start(to, f.zone())
 }
@@ -66,7 +65,7 @@ func (f *fromFooters) zone() *time.Location {
 	return f.spec.Zone
 }
 
-// add counts records of a segment by metadata.
+// add adds counts of records of a segment, at a time.
 func (f *fromFooters) add(seg *source.Segment, at int64, levels record.Counts) {
 	for l, n := range levels {
 		if n == 0 || !f.Matcher.Levels.Has(record.Level(l)) || f.err != nil {
@@ -77,14 +76,13 @@ func (f *fromFooters) add(seg *source.Segment, at int64, levels record.Counts) {
 		for _, v := range f.values {
 			w.record.Values = append(w.record.Values, w.fixed(v.kind, seg, seg.Name.Service, at, &record.Columns{Level: record.Level(l)}))
 		}
-		if f.err = w.hold(&where.Record{Level: record.Level(l), Service: seg.Name.Service, Instance: seg.Meta.Instance}); f.err == nil {
+		if f.err = w.evaluate(&where.Record{Level: record.Level(l), Service: seg.Name.Service, Instance: seg.Meta.Instance}); f.err == nil {
 			f.err = w.AddCount(&w.record, n)
 		}
 	}
 }
 
-// unanswered counts what metadata and footers answer, and yields the blocks that have to be read for the
-// rest.
+// unanswered counts the records that metadata and footers answer, and yields the blocks that must be read for the other records.
 func (f *fromFooters) unanswered(ctx context.Context, segments []*source.Segment) iter.Seq[*fetch.Task] {
 	return func(yield func(*fetch.Task) bool) {
 		var unknown []*source.Segment
@@ -122,13 +120,13 @@ func (f *fromFooters) unanswered(ctx context.Context, segments []*source.Segment
 	}
 }
 
-// answers reports whether a segment's metadata and footer have what is counted by: not an output of
-// compaction by instance, or without some of its inputs.
+// answers reports whether a segment's metadata and footer may suffice. They do not for an output of compaction with excluded inputs, or
+// if instances are needed.
 func (f *fromFooters) answers(seg *source.Segment) bool {
 	return seg.Excluded == nil && (!seg.Meta.IsOutput() || !f.needsOrigin())
 }
 
-// countedByInputs counts an opened output of compaction by its list of inputs, if that is enough.
+// countedByInputs counts an opened output of compaction by its list of inputs, if that suffices.
 func (f *fromFooters) countedByInputs(o fetch.Opened) bool {
 	if o.Inputs == nil || f.answers(o.Segment) || !f.samePeriod(o.Segment.Meta.Start, o.Segment.Meta.End) ||
 		!f.Matcher.LevelsSuffice(o.Segment.Meta.Start, o.Segment.Meta.End) {
@@ -145,24 +143,24 @@ func (f *fromFooters) countedByInputs(o fetch.Opened) bool {
 	return true
 }
 
-// minuteInRange reports whether all of a minute, in Unix seconds, is in the range.
+// minuteInRange reports whether a whole minute, which starts at Unix seconds, is in the range.
 func (f *fromFooters) minuteInRange(minute int64) bool {
 	m := f.Matcher
 	return minute*int64(time.Second) >= m.From && (minute+60)*int64(time.Second) <= m.To
 }
 
-// countedMinute reports whether a record of a segment that footers answer was counted with its minute.
+// countedMinute reports whether a record at a time was counted with its minute, in a segment that answers accepts.
 func (f *fromFooters) countedMinute(at int64) bool {
 	return !f.step.IsZero() && f.minuteInRange(record.MinuteOf(at))
 }
 
-// countedByFooter counts a block whose footer is enough, or reports whether the segment's minutes did.
+// countedByFooter reports whether a block need not be read: its minutes were counted, or it counts the block by the footer.
 func (f *fromFooters) countedByFooter(t *fetch.Task) bool {
 	if !f.answers(t.Segment) {
 		return false
 	}
 	if !f.step.IsZero() {
-		// Only the minutes at the ends of the range may be cut.
+		// Only the minutes at the ends of the range may be partly in it.
 		m := f.Matcher
 		first, last := max(t.Block.Start, m.From), min(t.Block.End, m.To-1)
 		return f.minuteInRange(record.MinuteOf(first)) && f.minuteInRange(record.MinuteOf(last))

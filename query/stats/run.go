@@ -23,10 +23,9 @@ type Table struct {
 // Close removes the temporary files of the table.
 func (t *Table) Close() error { return t.all.Close() }
 
-// Run computes over the records of segments that match. What metadata and footers answer is not read.
-// memory is about the number of bytes that the groups may take; what exceeds it is written to temporary
-// files in dir ("" is the system's). The errors are that of ctx and those of these files; what cannot be
-// read is in the report instead.
+// Run computes the table for the matches of segments. It reads text only if metadata, footers and columns do not suffice. memory is the
+// approximate memory for groups in bytes; more are written to temporary files in dir ("" is the system's directory). Run returns an
+// error of ctx or of these files. Read failures are in the report instead.
 func (c *Computation) Run(ctx context.Context, s *merge.Scheduler, segments []*source.Segment, memory int64, dir string) (*Table, error) {
 	if names, ok := c.columnNames(); ok {
 		s = s.WithColumns(names)
@@ -40,7 +39,7 @@ func (c *Computation) Run(ctx context.Context, s *merge.Scheduler, segments []*s
 	for range n {
 		r.workers <- &worker{Computation: c, Worker: all.Worker()}
 	}
-	ctx, cancel := context.WithCancelCause(ctx) // also of the tasks: after an error no other segment is opened
+	ctx, cancel := context.WithCancelCause(ctx) // also ends the opening of segments after an error
 	defer cancel(nil)
 	tasks := s.Blocks(ctx, segments)
 	if f := newFromFooters(c, s, all); f != nil {
@@ -65,17 +64,17 @@ func (c *Computation) Run(ctx context.Context, s *merge.Scheduler, segments []*s
 	return &Table{result, all}, nil
 }
 
-// run is a Computation at work.
+// run is the state of a run of a Computation.
 type run struct {
 	*Computation
 	*merge.Scheduler
-	// workers are those that no block is using.
+	// workers are the idle workers.
 	workers chan *worker
-	// footers count what metadata and footers answer; nil if these do not have it.
+	// footers counts by metadata and footers; nil if these do not suffice.
 	footers *fromFooters
 }
 
-// block adds the records of a block. The error is one of writing temporary files.
+// block adds the records of a block. It returns an error of writing temporary files.
 func (r *run) block(ctx context.Context, t *fetch.Task) (failed error) {
 	if r.fromColumns(ctx, t, &failed) {
 		return failed
@@ -110,8 +109,8 @@ func (r *run) block(ctx context.Context, t *fetch.Task) (failed error) {
 	return failed
 }
 
-// fromColumns adds the records of a block by its columns; it returns false if the text has to be read. failed is
-// set to the error of writing temporary files.
+// fromColumns adds the records of a block by its columns; it returns false if the text has to be read instead. It sets failed to an error
+// of writing temporary files.
 func (r *run) fromColumns(ctx context.Context, t *fetch.Task, failed *error) bool {
 	if r.footers != nil && r.footers.answers(t.Segment) && !r.footers.step.IsZero() {
 		return false // some of the minutes of the block were counted

@@ -1,5 +1,5 @@
-// Package stats counts the records that a query selects, and computes functions of groups of them (package
-// aggregate). What metadata and footers answer is not read.
+// Package stats counts the records that a query selects, and computes functions of groups of them (package aggregate). It reads text only
+// if metadata, footers and columns do not suffice.
 package stats
 
 import (
@@ -10,7 +10,7 @@ import (
 	"logstow/query/source"
 )
 
-// Count is the number of records of segments that match. What metadata and footers answer is not read.
+// Count returns the number of matches of segments. It reads text only if metadata, footers and columns do not suffice.
 func Count(ctx context.Context, s *merge.Scheduler, segments []*source.Segment) (n uint64) {
 	s = s.WithColumns(nil)
 	unread := make([]*source.Segment, 0, len(segments))

@@ -11,7 +11,7 @@ import (
 	"logstow/record"
 )
 
-// worker adds records, for one goroutine at a time.
+// worker adds records to an aggregation. Not safe for concurrent use.
 type worker struct {
 	*Computation
 	*aggregate.Worker
@@ -21,21 +21,21 @@ type worker struct {
 	parser     *parse.Parser
 	splitter   *parse.Splitter
 	evaluators []*where.Evaluator
-	// held is the record, as the conditions read it.
-	held where.Record
-	// holds and batcher are those of columns.
+	// input is the current record as the input of the conditions.
+	input where.Record
+	// holds and batcher evaluate columns.
 	holds   []match.Expression
 	batcher *aggregate.Batcher
 }
 
-// use has a parser find the fields of the records that follow.
+// use sets the parser of the following records.
 func (w *worker) use(parser *parse.Parser) {
 	if w.parser != parser && len(w.names) > 0 {
 		w.parser, w.splitter = parser, parser.Splitter(w.names...)
 	}
 }
 
-// time is the time of a stored record, if it matters.
+// time returns the time of a stored record, or 0 if times are not needed.
 func (w *worker) time(line []byte) (int64, error) {
 	if !w.timed {
 		return 0, nil
@@ -64,19 +64,19 @@ func (w *worker) add(origin *source.Segment, service string, at int64, f *record
 	}
 	if len(w.conditions) > 0 {
 		decode()
-		w.held = where.Record{Time: at, Level: f.Level, Service: service, Source: f.Source, Instance: origin.Meta.Instance, Message: w.message}
+		w.input = where.Record{Time: at, Level: f.Level, Service: service, Source: f.Source, Instance: origin.Meta.Instance, Message: w.message}
 		if w.splitter != nil {
-			w.held.Fields = w.splitter
+			w.input.Fields = w.splitter
 		}
-		if err := w.hold(&w.held); err != nil {
+		if err := w.evaluate(&w.input); err != nil {
 			return err
 		}
 	}
 	return w.Add(&w.record)
 }
 
-// hold evaluates the conditions on a record.
-func (w *worker) hold(r *where.Record) error {
+// evaluate evaluates the conditions on a record and sets the results in w.record.
+func (w *worker) evaluate(r *where.Record) error {
 	if err := w.makeEvaluators(); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (w *worker) hold(r *where.Record) error {
 	return nil
 }
 
-// makeEvaluators makes those of the conditions, once.
+// makeEvaluators makes the evaluators of the conditions on the first call.
 func (w *worker) makeEvaluators() error {
 	for _, program := range w.conditions[len(w.evaluators):] {
 		e, err := program.Evaluator()
@@ -100,7 +100,7 @@ func (w *worker) makeEvaluators() error {
 	return nil
 }
 
-// fixed is the value of one of a record's own fields. No level is a missing one.
+// fixed returns the value of a fixed field of a record. A record without a level has no value.
 func (w *worker) fixed(kind valueKind, origin *source.Segment, service string, at int64, f *record.Columns) field.Value {
 	text := func(b []byte) field.Value { return field.Value{Kind: field.String, Text: b} }
 	switch kind {
