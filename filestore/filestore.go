@@ -1,12 +1,10 @@
-// Package filestore makes a store of plain log files, so that they are queried as what a shipper
-// stored of them.
+// Package filestore makes a store of plain log files, so that they can be queried as if a shipper had stored them.
 //
-// The lines become records as in the shipper's inputs (package input): the wrapping of container
-// runtimes is removed, stack traces are joined, times and levels are recognized. Records are gathered
-// to runs of up to 16 MiB, put into the order of time, and written as segments of an hour each to a temporary
-// file. Runs of many hours go through a second temporary file and are merged, so that a file whose times have no
-// order has one segment for each hour too. Memory is bounded however long a file is, apart from about 300 bytes for
-// each segment.
+// The lines become records as in the shipper's inputs (package input): the wrapping of container runtimes is removed, stack
+// traces are joined, times and levels are recognized. Records are collected in runs of up to 16 MiB, sorted by time, and
+// written as segments of an hour each to a temporary file. Runs of many hours are written to a second temporary file first
+// and merged, so that a file without order has one segment for each hour, too. Apart from about 300 bytes for each segment,
+// memory is bounded regardless of the length of a file.
 package filestore
 
 import (
@@ -46,8 +44,8 @@ type Options struct {
 	RunSize int
 }
 
-// Store is a store of the records of files; its blobs are segments. First the files are added, by
-// one goroutine; then it is read, by any number of them.
+// Store is a store of the records of files, as segments. Files must be added by one goroutine before the store is read.
+// Reading is safe for concurrent use.
 type Store struct {
 	opts  Options
 	stats input.Stats
@@ -180,7 +178,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob,
 	}
 }
 
-// blobs are those whose names begin with a prefix.
+// blobs returns the blobs whose names have a prefix.
 func (s *Store) blobs(prefix string) []blob {
 	all := s.runs.segments.blobs
 	from, _ := slices.BinarySearchFunc(all, prefix, compareName)

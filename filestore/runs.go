@@ -17,10 +17,10 @@ import (
 const (
 	// defaultRunSize is the number of bytes of a run.
 	defaultRunSize = 16 << 20
-	// recordOverhead is about what a record takes beside its message.
+	// recordOverhead is the approximate memory of a record in addition to its message.
 	recordOverhead = 96
-	// maxRunHours is the number of hours up to which the segments of a run are written at once. A run of
-	// more hours is merged with those that follow: each would have small segments of the same hours.
+	// maxRunHours is the maximum number of hours of a run whose segments are written at once. A run of more hours is merged
+	// with later ones, because each would have small segments of the same hours.
 	maxRunHours = 16
 	// maxSpilled is the number of runs that are merged at once.
 	maxSpilled = 256
@@ -30,7 +30,7 @@ const (
 type runs struct {
 	segments segments
 	limit    int
-	// records are those of the current run, messages their messages, size about the memory of both.
+	// records are the records of the current run, messages their messages, size the approximate memory of both.
 	records  []record.Record
 	messages []byte
 	size     int
@@ -61,8 +61,8 @@ func (r *runs) add(one *record.Record) error {
 	return nil
 }
 
-// flush writes the run: as segments, or to be merged with other runs. Records of the same time are
-// read in the order of their segments, so a run behind one that waits has to wait too.
+// flush writes the run as segments, or to the spill file to be merged with other runs. Records of equal time are read in
+// the order of their segments, so a run after one that waits must wait, too.
 func (r *runs) flush() error {
 	slices.SortStableFunc(r.records, func(a, b record.Record) int { return cmp.Compare(a.Time, b.Time) })
 	var err error
@@ -96,7 +96,7 @@ func (r *runs) merge() error {
 	return r.segments.end()
 }
 
-// end writes what is not written yet.
+// end writes all remaining records.
 func (r *runs) end() error {
 	if err := r.flush(); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"logstow/store"
 )
 
-// instance is that of all records.
+// instance is the instance of all records.
 const instance = "-"
 
 // segments writes records as segments to a file.
@@ -25,7 +25,7 @@ type segments struct {
 	blobs  []blob
 	offset int64
 
-	// writer is that of the open segment, of the hour at start, which writes to out; nil if none is open.
+	// writer is the writer of the open segment, of the hour at start, to out; nil if none is open.
 	writer *segment.Writer
 	hour   time.Time
 	start  int64
@@ -90,7 +90,7 @@ func (s *segments) open(t int64) {
 	})
 }
 
-// end closes the open segment, if there is one.
+// end closes the open segment, if any.
 func (s *segments) end() error {
 	if s.writer == nil {
 		return nil

@@ -14,7 +14,7 @@ import (
 const (
 	// spillBuffer is the buffer of each run that is read back.
 	spillBuffer = 16 << 10
-	// spillHead is the size of what precedes a message in a run: time, level, source, length.
+	// spillHead is the size of the header of a record in a run: time, level, source, length of the message.
 	spillHead = 17
 )
 
@@ -25,7 +25,7 @@ type spillFile struct {
 	size int64
 	// runs are the ends of the runs in the file.
 	runs []int64
-	// sources are those of the records, numbers their indexes.
+	// sources are the sources of the records, numbers has their indexes.
 	sources []string
 	numbers map[string]uint32
 }
@@ -70,8 +70,8 @@ func (s *spillFile) write(records []record.Record) (err error) {
 	return nil
 }
 
-// merge calls put with the records of all runs in the order of time, those of the same time in the order in which
-// they were written, and removes the runs. A record is valid until put returns.
+// merge calls put with the records of all runs in order of time, then of writing, and removes the runs. A record is valid
+// until put returns.
 func (s *spillFile) merge(put func(record.Record) error) error {
 	if len(s.runs) == 0 {
 		return nil

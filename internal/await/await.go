@@ -1,4 +1,4 @@
-// Package await waits in tests for what has no event.
+// Package await polls for conditions in tests.
 package await
 
 import (
@@ -9,7 +9,7 @@ import (
 // maxInterval is the longest interval between two polls.
 const maxInterval = 20 * time.Millisecond
 
-// Until polls a condition until it is true. The test fails if it is not within a duration.
+// Until polls a condition until it is true. The test fails if that takes longer than within.
 func Until(t testing.TB, within time.Duration, what string, condition func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(within)

@@ -10,7 +10,7 @@ import (
 	"logstow/internal/hint"
 )
 
-// Error is the error of listening on an address, with a hint where there is one. It wraps the cause.
+// Error returns the error of listening on an address, with a hint if possible. It wraps the cause.
 func Error(address string, err error) error {
 	cause := err
 	if op := (*net.OpError)(nil); errors.As(err, &op) { // its text names the address too

@@ -1,5 +1,5 @@
-// Package cli contains what Logstow's commands share of their command line: flags in any position,
-// help and exit statuses.
+// Package cli has the parts of the command line that Logstow's programs share: flags in any position, help and exit
+// statuses.
 package cli
 
 import (
@@ -88,7 +88,7 @@ type Variable struct {
 	Name string
 	// Usage is a noun phrase for the help.
 	Usage string
-	// Commands are the commands that read it; none stands for all.
+	// Commands are the commands that read it; none is all.
 	Commands []string
 }
 
@@ -100,7 +100,7 @@ func Run(ctx context.Context, p Program, args []string) int {
 	if len(args) > 1 && args[1] == "help" {
 		args = append([]string{args[0]}, append(args[2:], "--help")...)
 	}
-	app := *p.App // the caller's stays as it is
+	app := *p.App // do not modify the caller's
 	p.App = &app
 	p.ExitErrHandler = func(*ucli.Context, error) {}
 	usage := func(_ *ucli.Context, err error, _ bool) error { return Usagef("%w", err) }
@@ -167,7 +167,7 @@ func run(ctx context.Context, p Program, args []string) error {
 	return p.RunContext(ctx, append([]string{args[0], name}, permuted...))
 }
 
-// unknownCommand suggests the command that an unknown word stands for.
+// unknownCommand suggests a command for an unknown word.
 func (p Program) unknownCommand(word string, args []string) error {
 	if slices.ContainsFunc(args, func(a string) bool { return p.Command(a) != nil }) {
 		return hint.Wrap(Usagef("the command comes first"), "%s COMMAND [flags]", p.Name)
@@ -194,7 +194,7 @@ func (p Program) commandNames() (names []string) {
 	return names
 }
 
-// commandName is the first argument where it names a command, "" otherwise.
+// commandName returns the first argument if it names a command, otherwise "".
 func commandName(p Program, args []string) string {
 	if len(args) > 1 && p.Command(args[1]) != nil {
 		return args[1]

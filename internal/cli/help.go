@@ -13,7 +13,7 @@ import (
 const (
 	// helpWidth is the number of columns that help fits into.
 	helpWidth = 80
-	// textColumn is where the text beside a flag, command or variable begins.
+	// textColumn is the column of the text next to a flag, command or variable.
 	textColumn = 26
 )
 
@@ -77,7 +77,7 @@ func (h *help) command(p Program, c *ucli.Command) {
 	h.manual(p)
 }
 
-// title writes what something is, and examples.
+// title writes the title of a help text and examples.
 func (h *help) title(name, usage, examples string) {
 	fmt.Fprintf(h, "%s - %s\n", name, usage)
 	if examples == "" {
@@ -89,7 +89,7 @@ func (h *help) title(name, usage, examples string) {
 	}
 }
 
-// text writes paragraphs; those with an indented line are kept as they are.
+// text writes paragraphs. It does not wrap those with an indented line.
 func (h *help) text(text string) {
 	if text == "" {
 		return
@@ -216,7 +216,7 @@ func Categorize(category string, flags ...ucli.Flag) []ucli.Flag {
 	return flags
 }
 
-// Default is the text of a flag's default, "" if there is none.
+// Default returns the text of a flag's default, "" if there is none.
 func Default(f ucli.DocGenerationFlag) string {
 	value := strings.Trim(f.GetDefaultText(), `"`)
 	if !f.TakesValue() || value == "0" {
@@ -225,8 +225,8 @@ func Default(f ucli.DocGenerationFlag) string {
 	return value
 }
 
-// Placeholder takes the placeholder out of a flag's usage: of "`SIZE`: maximum of something" it is
-// SIZE, and the text the rest. Inside a text, as in "at most this `SIZE`", it is part of the text.
+// Placeholder splits the placeholder off a flag's usage: for "`SIZE`: maximum of something" it is SIZE. In the middle of
+// the text, as in "at most this `SIZE`", the placeholder remains in the text.
 func Placeholder(usage string) (placeholder, text string) {
 	before, rest, ok := strings.Cut(usage, "`")
 	name, after, closed := strings.Cut(rest, "`")

@@ -52,13 +52,13 @@ func (f *ListFlag) GetUsage() string { return f.Usage }
 // GetCategory is the heading under which the help shows the flag.
 func (f *ListFlag) GetCategory() string { return f.Category }
 
-// GetValue is the default's text, which is none.
+// GetValue returns the text of the default, which is empty.
 func (f *ListFlag) GetValue() string { return "" }
 
 // GetDefaultText describes the default, "" if the usage does.
 func (f *ListFlag) GetDefaultText() string { return f.DefaultText }
 
-// GetEnvVars are the environment variables that stand for a value.
+// GetEnvVars returns the environment variables of the flag.
 func (f *ListFlag) GetEnvVars() []string { return f.EnvVars }
 
 // Apply adds the flag to a set under its name alone: [Permute] replaces aliases.

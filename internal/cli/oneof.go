@@ -8,7 +8,7 @@ import (
 	"logstow/internal/suggest"
 )
 
-// OneOf is a usage error unless a flag's value is one of several words.
+// OneOf returns a usage error unless a flag's value is one of several words.
 func OneOf(flag, value string, words ...string) error {
 	if slices.Contains(words, value) {
 		return nil

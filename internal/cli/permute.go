@@ -47,7 +47,7 @@ func Permute(flags []ucli.Flag, args []string) ([]string, error) {
 // permuter is the state of Permute.
 type permuter struct {
 	flags           []ucli.Flag
-	args            []string // what is left
+	args            []string // unprocessed arguments
 	out, positional []string
 	seen            map[string]string // the flags of out that are no lists, with their values
 }

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// maxWindow is the largest window of a zstd stream, in bytes: what segments may have.
+	// maxWindow is the maximum window of a zstd stream in bytes, the same as in segments.
 	maxWindow = 8 << 20
 	// bufferSize is the size of the buffer for compressed bytes.
 	bufferSize = 64 << 10
 )
 
-// Reader finds out by its first bytes how a text is compressed, and decompresses it. done must be called.
+// Reader detects the compression of a text by its first bytes and decompresses it. The caller must call done.
 func Reader(r io.Reader) (text io.Reader, done func(), err error) {
 	head := bufio.NewReaderSize(r, bufferSize)
 	magic, err := head.Peek(4)

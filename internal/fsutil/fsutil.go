@@ -17,8 +17,8 @@ import (
 // tempMark is part of the names of files that were never published.
 const tempMark = ".tmp"
 
-// writeSize is the most that one system call writes. Linux puts what a call writes into pages as large as
-// possible. On a virtual machine free pages of 2 MiB and more are not in memory, but fetched from the host.
+// writeSize is the maximum size of a write in one system call. Linux stores what a call writes in the largest pages
+// possible; on a virtual machine, free pages of 2 MiB and more may first have to be fetched from the host.
 const writeSize = 512 << 10
 
 // mkdirTries bounds how often a directory that others prune is recreated.

@@ -11,7 +11,7 @@ import (
 type Error struct {
 	// Err is the failure.
 	Err error
-	// Hint is what to do about it: an imperative without a full stop.
+	// Hint tells the user what to do: an imperative without a full stop.
 	Hint string
 }
 
@@ -32,8 +32,8 @@ func Wrap(err error, format string, args ...any) error {
 // Advice returns the hint.
 func (e *Error) Advice() string { return e.Hint }
 
-// Of is the outermost hint of an error, the first of several joined ones; "" if there is none. An
-// error provides a hint by a method Advice() string.
+// Of returns the outermost hint of an error, the first of several joined ones; "" if there is none. An error provides a
+// hint by a method Advice() string.
 func Of(err error) string {
 	if all := All(err); len(all) > 0 {
 		return all[0]

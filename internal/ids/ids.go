@@ -13,13 +13,12 @@ import (
 // Form is how ids are encoded.
 type Form byte
 
-// The forms, of which [Encoder.Append] takes the shortest.
+// The forms. [Encoder.Append] uses the shortest.
 const (
-	// Packed ids take as many bits as n - 1 does each, the lowest bit first; unused bits of the last byte are
-	// 0.
+	// Packed ids each take the number of bits of n-1, the lowest bit first. Unused bits of the last byte are 0.
 	Packed Form = iota
-	// Huffman is one byte an id, compressed by huff0 as one stream behind its table. n is at most
-	// 256, and there are at most [huff0.BlockSizeMax] ids.
+	// Huffman has one byte for each id, compressed by huff0 as one stream after its table. n is at most 256, and there are
+	// at most [huff0.BlockSizeMax] ids.
 	Huffman
 	// Runs are pairs of an id and how often it comes again, as unsigned varints.
 	Runs
@@ -94,7 +93,7 @@ func (e *Encoder) huffman() ([]byte, Form) {
 // width is the number of bits of an id below n.
 func width(n int) int { return bits.Len(uint(n - 1)) }
 
-// appendRuns appends runs of ids if they are shorter than limit; else nothing.
+// appendRuns appends runs of ids if they are shorter than limit, otherwise nothing.
 func appendRuns[N Number](dst []byte, ids []N, limit int) []byte {
 	from := len(dst)
 	for i := 0; i < len(ids); {
@@ -133,7 +132,7 @@ type Decoder struct {
 	huff huff0.Scratch
 }
 
-// Decode decodes all of data into ids, all of which are then less than n. Errors wrap [ErrMalformed].
+// Decode decodes data, which must contain exactly len(ids) ids less than n. Errors wrap [ErrMalformed].
 func Decode[N Number](d *Decoder, ids []N, form Form, data []byte, n int) error {
 	if err := decode(d, ids, form, data, n); err != nil {
 		return err
@@ -196,8 +195,8 @@ func decodeHuffman[N Number](d *Decoder, ids []N, form Form, data []byte, n int)
 	return nil
 }
 
-// AppendBytes compresses at most [huff0.BlockSizeMax] bytes as Huffman or Huffman4; it is not ok if
-// they do not become shorter.
+// AppendBytes compresses at most [huff0.BlockSizeMax] bytes as Huffman or Huffman4. It is not ok if the result is not
+// shorter.
 func AppendBytes(e *Encoder, dst, b []byte) (out []byte, form Form, ok bool) {
 	if len(b) > huff0.BlockSizeMax {
 		return dst, 0, false
@@ -210,8 +209,7 @@ func AppendBytes(e *Encoder, dst, b []byte) (out []byte, form Form, ok bool) {
 	return append(dst, compressed...), form, true
 }
 
-// DecodeBytes fills out with what data, of the form Huffman or Huffman4, is decompressed to. Errors wrap
-// [ErrMalformed].
+// DecodeBytes decompresses data, of the form Huffman or Huffman4, into out, which it must fill. Errors wrap [ErrMalformed].
 func DecodeBytes(d *Decoder, out []byte, form Form, data []byte) error {
 	if len(out) > huff0.BlockSizeMax {
 		return fmt.Errorf("%w: huff0 of %d bytes", ErrMalformed, len(out))
@@ -260,7 +258,7 @@ func decodeRuns[N Number](ids []N, data []byte, n int) error {
 	return nil
 }
 
-// Uvarint takes an unsigned varint off data.
+// Uvarint splits an unsigned varint off data.
 func Uvarint(data *[]byte) (uint64, bool) {
 	v, n := binary.Uvarint(*data)
 	if n <= 0 {

@@ -48,7 +48,7 @@ func (m *Members) Next() (name, value []byte, ok bool) {
 	return name, b[i:end], true
 }
 
-// Rest is what follows the last member that Next returned, without leading blanks.
+// Rest returns the text after the last member that Next returned, without leading blanks.
 func (m *Members) Rest() []byte { return m.b[skipBlank(m.b, m.i):] }
 
 // Elements iterates over the elements of a JSON array.
@@ -91,8 +91,7 @@ func skipBlank(b []byte, i int) int {
 	return i
 }
 
-// StringEnd is the offset of the quote that closes the string whose content
-// starts at b[i], or -1.
+// StringEnd returns the offset of the quote that closes the string whose content starts at b[i], or -1.
 func StringEnd(b []byte, i int) int {
 	for k := i; ; k++ {
 		n := bytes.IndexByte(b[k:], '"')

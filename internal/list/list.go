@@ -18,11 +18,11 @@ type Item struct {
 // Error is a fault in a list.
 type Error struct {
 	Problem string
-	// Character is where it is in the list, from 1.
+	// Character is its position in the list, from 1.
 	Character int
 }
 
-// Error is the problem and where it is.
+// Error returns the problem and its position.
 func (e *Error) Error() string { return fmt.Sprintf("%s (at character %d)", e.Problem, e.Character) }
 
 // Errorf is an [*Error] at an offset in the item, in bytes.
@@ -46,7 +46,7 @@ func (i Item) Slice(from, to int) Item {
 
 const blanks = " \t\n"
 
-// Split splits a list into items, of which none is empty.
+// Split splits a list into items. An empty item is an error.
 func Split(list string) ([]Item, error) {
 	items, err := Item{List: list, Text: list}.Split()
 	if err != nil {

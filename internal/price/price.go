@@ -1,6 +1,6 @@
-// Package price contains the cost of storage requests: list prices in US dollars of Azure Blob
-// Storage (LRS) and Azure Tables, or those of a file. Prices differ by region, tier and contract;
-// the built-in ones are for comparing queries, not for predicting a bill.
+// Package price computes the cost of storage requests, with list prices in US dollars of Azure Blob Storage (LRS) and Azure
+// Tables, or prices from a file. Prices differ by region, tier and contract; the built-in ones are for comparing queries,
+// not for predicting a bill.
 package price
 
 import (
@@ -18,13 +18,12 @@ type Table struct {
 	List   float64 `json:"list_per_10k"`
 	Read   float64 `json:"read_per_10k"`
 	Tables float64 `json:"table_per_10k"`
-	// Gigabyte is for 10^9 bytes read, of any tier: transfer out of a region. Within a region it is
-	// free.
+	// Gigabyte is the price of 10^9 bytes read from any tier, for transfer out of a region. Within a region it is free.
 	Gigabyte float64 `json:"read_per_gb"`
 	// Create is for ten thousand blobs written, Month for 10^9 bytes stored for a month.
 	Create float64 `json:"create_per_10k"`
 	Month  float64 `json:"keep_per_gb_month"`
-	// Cool and Cold are those of blobs that were moved there; the other fields are of the hot tier.
+	// Cool and Cold are prices of blobs that were moved there; the other fields are prices of the hot tier.
 	Cool Tier `json:"cool"`
 	Cold Tier `json:"cold"`
 }
@@ -76,8 +75,7 @@ type Usage struct {
 	Cool, Cold TierUsage
 }
 
-// TierUsage is what was used of a cooler tier: requests to read, bytes read, and blobs
-// moved there.
+// TierUsage is the usage of a cooler tier: read requests, bytes read, and blobs moved there.
 type TierUsage struct {
 	Read, Bytes, Move int64
 }

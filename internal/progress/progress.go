@@ -135,7 +135,7 @@ func Bar(done, all int64) string {
 	return fmt.Sprintf("[%s%s] %3.0f%%", strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), share*100)
 }
 
-// Screen is the size of the terminal that a stream is, 0 and 0 if it is none.
+// Screen returns the size of the terminal that a stream is, 0 and 0 if it is not a terminal.
 func Screen(w any) (rows, columns int) {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

@@ -27,8 +27,8 @@ type File[T any] struct {
 	any  bool // good contains a value
 }
 
-// New is the file at path, whose content is parsed by parse. Nothing is read yet. The error of
-// parse should not quote its input.
+// New makes a File for the file at path, whose content parse parses. It reads nothing yet. Errors of parse should not quote
+// the content.
 func New[T any](path string, parse func([]byte) (T, error)) *File[T] {
 	return &File[T]{path: path, parse: parse}
 }

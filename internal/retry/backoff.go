@@ -16,7 +16,7 @@ type Backoff struct {
 	Random func(n uint64) uint64
 }
 
-// Delay is the delay after a number of consecutive failures, at least 1, the last of which was err.
+// Delay returns the delay after a number of consecutive failures, at least 1; err is the last one.
 func (b Backoff) Delay(err error, failures int) time.Duration {
 	d := min(b.Min, b.Max)
 	for n := 1; n < failures && d < b.Max; n++ {

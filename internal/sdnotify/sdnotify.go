@@ -29,12 +29,12 @@ const sendTimeout = 10 * time.Second
 // is safe for concurrent use.
 type Notifier struct {
 	address string
-	// interval is the watchdog's interval; 0 is none.
+	// interval is the interval of the watchdog; 0 if there is none.
 	interval time.Duration
 }
 
-// FromEnv finds the service manager by NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID; it is nil if
-// there is none. pid is the process's own.
+// FromEnv finds the service manager by NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID; nil if there is none. pid is that of
+// this process.
 func FromEnv(getenv func(string) string, pid int) *Notifier {
 	address := getenv("NOTIFY_SOCKET")
 	if !strings.HasPrefix(address, "/") && !strings.HasPrefix(address, "@") {

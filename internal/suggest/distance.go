@@ -2,9 +2,8 @@ package suggest
 
 import "slices"
 
-// distance is the number of letters inserted, removed, replaced or swapped with their neighbour
-// that turn a into b, where no letter is changed twice. It is at most 1 if b has the letters of a,
-// three or more, in another order.
+// distance returns the number of letters inserted, removed, replaced or swapped with their neighbour that turn a into b,
+// changing no letter twice. If b has the same letters as a, three or more, in another order, it is at most 1.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	d := edits(x, y)

@@ -14,9 +14,8 @@ const minPart = 3
 // slow and mean little.
 const maxName = 128
 
-// Names are the candidates nearest to name, the nearest first, at most most: those at a [distance]
-// of at most a third of their letters, rounded, without regard to case, and those that contain
-// name, or that name contains. Each is returned once; name itself is omitted.
+// Names returns the candidates nearest to name, the nearest first, at most most. They have a [distance] of at most a third
+// of their letters, rounded, ignoring case, or contain name, or name contains them. Duplicates and name itself are omitted.
 func Names(name string, candidates []string, most int) []string {
 	type near struct {
 		name             string

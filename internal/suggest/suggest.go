@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Nearest is the candidate that a word most likely stands for: the only one that begins with it,
-// otherwise the one at the least [distance], at most about a third of the word's letters. It is ""
-// if none is near. Case is ignored.
+// Nearest returns the candidate that a word most likely means: the only one that begins with it, otherwise the one with the
+// least [distance], at most about a third of the word's letters. It is "" if none is near. It ignores case.
 func Nearest(word string, candidates []string) string {
 	word = strings.ToLower(word)
 	prefixed, count := "", 0

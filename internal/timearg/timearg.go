@@ -108,7 +108,7 @@ func relative(s string, now time.Time) (time.Time, bool) {
 	return now.Add(d), true
 }
 
-// ago parses "2h ago" and "2 days 3 hours ago"; months and years are those of the calendar.
+// ago parses "2h ago" and "2 days 3 hours ago". Months and years are calendar months and years.
 func ago(s string, now time.Time) (time.Time, bool) {
 	text, ok := strings.CutSuffix(strings.ToLower(s), " ago")
 	if !ok {

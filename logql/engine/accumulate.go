@@ -44,7 +44,7 @@ func (s *cellSeries[T]) grow(interval int) (*T, int) {
 	return &s.pages[page][interval%pageCells], size
 }
 
-// accumulator makes cells of records. It is for one goroutine.
+// accumulator makes cells from records. Not safe for concurrent use.
 type accumulator[T any, C cell[T]] struct {
 	ev        *evaluation
 	plan      *rangePlan

@@ -6,7 +6,7 @@ import (
 	"logstow/logql/labels"
 )
 
-// outcome is what the stages make of records with the same fields.
+// outcome is the result of the stages for records with the same fields.
 type outcome[T any] struct {
 	known  bool
 	number bool // the sample is the number that the record has in the unwrapped column

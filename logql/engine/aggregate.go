@@ -20,7 +20,7 @@ func (ev *evaluation) vectorAggregation(ctx context.Context, agg *syntax.VectorA
 	}
 	switch agg.Op {
 	case syntax.Sort, syntax.SortDesc:
-		return v, nil // the order of the result is that of the outermost operator only
+		return v, nil // only the order of the outermost operator is visible
 	case syntax.TopK:
 		return ev.selectK(v, agg, compareDescending)
 	case syntax.BottomK:
@@ -82,7 +82,7 @@ func groups(v *vector, by *syntax.Grouping) []*group {
 	return all
 }
 
-// aggregateStep is the function of the values at a step, false if there are none.
+// aggregateStep aggregates the values at a step; false if there are none.
 func aggregateStep(op syntax.VectorOp, members []*series, k int) (float64, bool) {
 	var all varianceCell
 	var extremes extremeCell
@@ -124,7 +124,7 @@ func aggregateStep(op syntax.VectorOp, members []*series, k int) (float64, bool)
 	return math.NaN(), true
 }
 
-// selectK keeps, at each step, the first k values of each group in an order; of equal values those of the first labels.
+// selectK keeps, at each step, the first k values of each group in an order. Equal values are ordered by labels.
 func (ev *evaluation) selectK(v *vector, agg *syntax.VectorAggregation, order func(a, b float64) int) (*vector, error) {
 	out := newCollector(ev.steps)
 	for _, g := range groups(v, agg.Grouping) {

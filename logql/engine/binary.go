@@ -39,7 +39,7 @@ func (ev *evaluation) binary(ctx context.Context, b *syntax.Binary) (*vector, er
 		return ev.mapSeries(right, func(k int, v float64) (float64, bool) {
 			value, ok := operate(b.Op, b.Bool, left.series[0].values[k], v)
 			if b.Op.IsComparison() && !b.Bool {
-				value = v // a filter keeps the value of the vector, on whatever side it is
+				value = v // a filter returns the value of the vector, on either side
 			}
 			return value, ok
 		})
@@ -70,7 +70,7 @@ func (ev *evaluation) mapSeries(v *vector, f func(k int, v float64) (float64, bo
 	return out, nil
 }
 
-// operate is the value of an operation. Without asBool a comparison is x where it is true, and nothing elsewhere.
+// operate returns the value of an operation. A comparison without asBool returns x if it is true, otherwise no value.
 func operate(op syntax.BinaryOp, asBool bool, x, y float64) (float64, bool) {
 	value, _ := op.Apply(x, y)
 	if op.IsComparison() && !asBool {

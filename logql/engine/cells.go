@@ -10,7 +10,7 @@ import (
 type sample struct {
 	at    int64
 	value float64
-	// n is the number of records that it stands for, value is 0 if it is more than one.
+	// n is the number of records that the sample stands for; if it is more than one, value is 0.
 	n uint64
 }
 
@@ -29,15 +29,15 @@ func b2i(b bool) int {
 	return 0
 }
 
-// cell is what is kept of the samples of an interval. Its zero value is of no samples. The same samples give the same cell in any
-// order, and merged from any parts.
+// cell is the aggregate of the samples of an interval. The zero value has no samples. The result does not depend on the
+// order of samples or on how cells are merged.
 type cell[T any] interface {
 	*T
 	add(s sample)
 	// merge adds the samples of another cell, which does not change and shares no memory.
 	merge(o *T)
 	empty() bool
-	// size is the memory beside that of T, in bytes.
+	// size returns the memory in bytes in addition to that of T.
 	size() int
 }
 
@@ -96,7 +96,7 @@ func (c *varianceCell) size() int          { return 8 * (cap(c.sum.rest) + cap(c
 func (c *varianceCell) variance() float64  { return variance(&c.sum, &c.squares, c.n) }
 func (c *varianceCell) deviation() float64 { return math.Sqrt(c.variance()) }
 
-// extremeCell has the least and the greatest value. NaN is ignored unless there is nothing else.
+// extremeCell has the least and the greatest value. It ignores NaN unless all values are NaN.
 type extremeCell struct {
 	some     bool
 	min, max float64
@@ -185,7 +185,8 @@ func (c *samplesCell) counter() counterCell {
 	return all
 }
 
-// counterCell is the increase of a counter: a value less than the one before it is a reset to 0. Cells are merged in the order of time.
+// counterCell is the increase of a counter. A value less than the previous one is a reset to 0. Cells must be merged in
+// order of time.
 type counterCell struct {
 	n           int
 	first, last timedValue

@@ -13,7 +13,7 @@ import (
 // maxOutcomes is the number of combinations of values up to which each is processed once for a block.
 const maxOutcomes = 1 << 12
 
-// combiner numbers the combinations of values that the records of a block have, for one goroutine.
+// combiner numbers the distinct combinations of values in the records of a block. Not safe for concurrent use.
 type combiner struct {
 	ids    []int32 // of each record: its combination
 	fields []pipeline.Field
@@ -22,8 +22,8 @@ type combiner struct {
 	unwrapped *columns.Page
 }
 
-// combine gives records with the same combination of values the same number, or each record its own if there are too many, and
-// returns how many numbers there may be. uses are what the fields are for.
+// combine gives records with the same combination of values the same number, or each record its own number if there are too
+// many combinations. It returns an upper bound of the numbers. uses has the use of each field.
 func (x *combiner) combine(b *FieldBlock, uses []numberUse) int {
 	n, few := len(b.Streams), true
 	x.unwrapped = nil
@@ -77,7 +77,7 @@ func (x *combiner) combinePage(page *columns.Page, use *numberUse) {
 	}
 }
 
-// setFields makes a record's fields those of the combiner; names are those of the pages.
+// setFields sets the fields of the combiner to those of a record; names are the names of the pages.
 func (x *combiner) setFields(b *FieldBlock, names []string, record int) {
 	x.fields, x.text = x.fields[:0], x.text[:0]
 	for i, page := range b.Pages {
@@ -98,7 +98,7 @@ func labelled(name string, v field.Value) pipeline.Field {
 	return f
 }
 
-// stream is that of a record.
+// stream returns the stream of a record.
 func (b *FieldBlock) stream(record int) *pipeline.Stream {
 	if b.StreamIDs == nil {
 		return b.Streams[0]
@@ -111,9 +111,9 @@ func (x *combiner) number(page *columns.Page, v int64) float64 {
 	const exact = 1 << 53
 	n := &page.Numbers
 	if -exact <= v && v <= exact {
-		return float64(v) / math.Pow10(n.Scale) // both are exact: it is rounded once, as a parser does
+		return float64(v) / math.Pow10(n.Scale) // both are exact, so the result is rounded once, like a parsed number
 	}
 	x.text = n.AppendText(x.text[:0], v)
-	f, _ := strconv.ParseFloat(string(x.text), 64) // it is a number of at most 19 digits
+	f, _ := strconv.ParseFloat(string(x.text), 64) // always a number of at most 19 digits
 	return f
 }

@@ -1,5 +1,5 @@
 // Package engine answers LogQL queries from a [Source] of records: log queries with [Engine.Logs], metric queries with
-// [Engine.Metric]. Its rules are those that Grafana documents for Loki, with the differences in docs/logql.md.
+// [Engine.Metric]. It follows Grafana's documentation of Loki, with the differences in docs/logql.md.
 package engine
 
 import (
@@ -12,31 +12,32 @@ import (
 	"logstow/logql/syntax"
 )
 
-// Record is a record as a [Source] has it.
+// Record is a record of a [Source].
 type Record struct {
 	// Time is Unix nanoseconds.
 	Time int64
 	// Line is the message as logged, valid until the function that got it returns.
 	Line []byte
-	// Stream is one value for all records of a stream that a worker gets, where possible.
+	// Stream should be the same pointer for all records of a stream that a worker receives.
 	Stream *pipeline.Stream
 }
 
-// Selection is what a Source is asked for: the records of the range [From, To), in Unix nanoseconds, that match Log. The
-// source may leave out records that Log's stages reject; it need not, except for the first [Source.Applied] of them.
+// Selection is a request to a Source: the records in the range [From, To), in Unix nanoseconds, that match Log. The source
+// must apply the first [Source.Applied] of Log's stages; it may also omit records that later stages reject.
 type Selection struct {
 	Log      *syntax.LogExpr
 	From, To int64
-	// Newest reverses the order of [Source.InOrder]. Limit is the number of records after which it stops, if it leaves out all that
-	// Log's stages reject: those that the first [Source.Applied] and Records reject; 0 is no limit.
+	// Newest reverses the order of [Source.InOrder]. Limit is the number of records after which it stops, not counting
+	// records that the first [Source.Applied] stages or Records reject; 0 is no limit.
 	Newest bool
 	Limit  int
-	// Records is the stages behind the first [Source.Applied] that reject records, as far as they are independent of times. It is nil if there is none.
+	// Records has the stages after the first [Source.Applied] that reject records, if they do not depend on times. It is
+	// nil if there are none.
 	Records *pipeline.Filter
-	// Fields is what suffices of records in place of their lines, if the workers are each a [FieldWorker]; nil if lines are needed.
+	// Fields are the fields that suffice instead of lines, if each worker is a [FieldWorker]; nil if lines are needed.
 	Fields *Fields
-	// Filter is a part of Log's stages that records without their lines suffice for: blocks of which it keeps none may be left out. It is
-	// nil if there is none.
+	// Filter has the stages of Log that can be decided without lines. The source may omit blocks in which it keeps no
+	// record. It is nil if there are none.
 	Filter *FieldFilter
 }
 
@@ -50,16 +51,17 @@ type Worker interface {
 type Source interface {
 	// Applied is the number of first stages that the source applies exactly: records that they reject are not returned.
 	Applied(log *syntax.LogExpr) int
-	// InOrder calls emit with records in the order of time, or its reverse. An error of emit ends it and is returned; if that
-	// is [ErrEnough], an error about records missing among those emitted may be returned instead.
+	// InOrder calls emit with records in order of time, or in reverse. It ends with an error of emit and returns it;
+	// instead of [ErrEnough], it may return an error about records that are missing among those emitted.
 	InOrder(ctx context.Context, sel Selection, emit func(*Record) error) error
 	// Each adds each record once to one of the workers that newWorker makes, one for each goroutine, in no order. newWorker is
 	// called by one goroutine at a time. The workers are done when Each returns. If records moved in storage meanwhile, restart is
 	// called: the workers until then do not count, and all records are added to new ones.
 	Each(ctx context.Context, sel Selection, restart func(), newWorker func() Worker) error
-	// Counts calls emit with numbers of records by some of the labels of their stream (service_name, level, instance,
-	// detected_level, source; those of by) and the interval that they are in: its start is a multiple of width since 1970. Width 0 is one interval, the whole range: its start is From. All stages
-	// must be applied. It returns false, without a call of emit, if it is no faster than Each.
+	// Counts calls emit with numbers of records by the labels of their stream that are in by (service_name, level,
+	// instance, detected_level or source) and by interval. The start of an interval is a multiple of width since 1970; with
+	// width 0 there is one interval, which starts at From. The source must apply all stages. It returns false, without
+	// calling emit, if it is no faster than Each.
 	Counts(ctx context.Context, sel Selection, by []string, width time.Duration, emit func(ls labels.Labels, start int64, n uint64) error) (bool, error)
 }
 
@@ -70,15 +72,15 @@ type Limits struct {
 	Series int
 	// Points is the maximum number of steps of a range query.
 	Points int
-	// Memory is about the maximum number of bytes of samples held.
+	// Memory is the approximate maximum memory of samples in bytes.
 	Memory int64
 }
 
 // DefaultLimits are Loki's: 500 series, 11,000 points; and 256 MiB.
 func DefaultLimits() Limits { return Limits{Series: 500, Points: 11_000, Memory: 256 << 20} }
 
-// ErrLimit is wrapped by the errors of queries that exceed [Limits], ErrQuery by those of queries that have no answer, such as
-// a many-to-many match, or a sample with __error__.
+// ErrLimit is wrapped by errors of queries that exceed [Limits], ErrQuery by errors of queries that cannot be answered,
+// such as a many-to-many match, or a sample with __error__.
 var (
 	ErrLimit = errors.New("limit exceeded")
 	ErrQuery = errors.New("invalid query")
@@ -96,7 +98,7 @@ type Entry struct {
 	Line []byte // valid until emit returns
 	// Stream, Metadata and Parsed are its labels by category; see [pipeline.Processor.Labels].
 	Stream, Metadata, Parsed labels.Labels
-	// Fields are those of [pipeline.Processor.Fields], if LogParams.Fields is set.
+	// Fields is the result of [pipeline.Processor.Fields], if LogParams.Fields is set.
 	Fields labels.Labels
 }
 
@@ -124,14 +126,14 @@ type Point struct {
 	Value float64
 }
 
-// Series is the points of labels in the order of time. Steps without a value are left out.
+// Series has labels and points in order of time. Steps without a value are omitted.
 type Series struct {
 	Labels labels.Labels
 	Points []Point
 }
 
-// Value is the result of a metric query. Series are in the order of their labels, except for an instant query whose outermost
-// operator is sort, sort_desc, topk or bottomk: by value then. An instant query has one point in each.
+// Value is the result of a metric query. Series are in order of their labels; for an instant query whose outermost operator
+// is sort, sort_desc, topk or bottomk, by value. In an instant query each has one point.
 type Value struct {
 	// Scalar is set if the result is a number without labels: the query is a literal, or an operation on such.
 	Scalar bool

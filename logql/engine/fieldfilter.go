@@ -14,7 +14,7 @@ type FieldFilter struct {
 	numbers []numberUse
 }
 
-// FieldMatcher matches the records of blocks, for one goroutine.
+// FieldMatcher matches the records of blocks. Not safe for concurrent use.
 type FieldMatcher struct {
 	filter    *FieldFilter
 	processor *pipeline.Processor
@@ -22,13 +22,13 @@ type FieldMatcher struct {
 	known []bool
 }
 
-// fieldFilter is the filter of the stages up to the first that processes more than labels, apart from json or logfmt; nil if none behind that rejects records, or
-// fields do not suffice.
+// fieldFilter returns the filter of the leading stages that process only labels, apart from json or logfmt. It is nil if
+// none of them rejects records, or if fields do not suffice.
 func fieldFilter(stages []syntax.Stage) *FieldFilter {
 	var first []syntax.Stage
 	form, filters := field.NoForm, false
 	for _, s := range stages {
-		if _, ok := s.(*syntax.LineFilter); ok { // what it rejects makes no difference to other records
+		if _, ok := s.(*syntax.LineFilter); ok { // does not affect the records that it keeps
 			continue
 		}
 		if parsed := parsedForm(s); form == field.NoForm && parsed != field.NoForm {
@@ -58,7 +58,7 @@ func fieldFilter(stages []syntax.Stage) *FieldFilter {
 	return f
 }
 
-// Matcher makes a matcher for one goroutine.
+// Matcher makes a matcher, which is not safe for concurrent use.
 func (f *FieldFilter) Matcher() *FieldMatcher {
 	return &FieldMatcher{filter: f, processor: f.pipe.Processor()}
 }
@@ -66,8 +66,8 @@ func (f *FieldFilter) Matcher() *FieldMatcher {
 // maxTried is the number of combinations of values that MayMatch tries.
 const maxTried = 256
 
-// MayMatch reports whether the stages may keep a record of one of the streams that are not nil, whose fields are each one of these values, in the order of
-// Fields.Names. It is quick where they are few.
+// MayMatch reports whether the stages may keep a record of any of the streams that are not nil. values has the distinct
+// values of each field, in the order of Fields.Names. It is fast if there are few.
 func (m *FieldMatcher) MayMatch(values []*columns.Values, streams []*pipeline.Stream) bool {
 	n := len(streams)
 	for i, v := range values {

@@ -12,21 +12,22 @@ import (
 	"logstow/logql/syntax"
 )
 
-// Fields are what a worker needs of records: fields of lines of a form, under the names of their labels; labels of their
-// streams, where Level, Source and Instance are set, beside service_name; and the second of the time, if Seconds is set.
+// Fields are the parts of records that a worker needs: fields of lines of a form, by their labels; labels of their streams,
+// service_name and where set Level, Source and Instance; and the second of the time, if Seconds is set.
 type Fields struct {
 	Form                             field.Form
 	Names                            []string
 	Level, Source, Instance, Seconds bool
 }
 
-// FieldBlock is records of one service by what [Fields] request.
+// FieldBlock has the parts of records of one service that [Fields] requests.
 type FieldBlock struct {
 	Records int
 	// Selected is set for each record that is selected; nil if all are.
 	Selected []bool
-	// Streams are those of the records, each by its number in StreamIDs, which is nil if there is one. Their labels are right for
-	// service_name and, where [Fields] request them, level with detected_level, source and instance. Those of no selected record may be nil.
+	// Streams are the streams of the records. StreamIDs has the index of each record's stream; it is nil if there is one
+	// stream. Only the labels that [Fields] requests are valid: service_name, level with detected_level, source and
+	// instance. Streams without selected records may be nil.
 	Streams   []*pipeline.Stream
 	StreamIDs []uint8
 	// Pages are of Fields.Names.
@@ -43,8 +44,9 @@ type FieldWorker interface {
 	AddFields(b *FieldBlock) (bool, error)
 }
 
-// requiredFields are those that the range aggregation can be computed of in place of lines: nil unless json or logfmt is the only parser,
-// no stage but it reads the line, and series and filters are about labels that it cannot find under several names.
+// requiredFields returns the fields from which the range aggregation can be computed without lines. It is nil unless json
+// or logfmt is the only parser, no other stage reads the line, and series and filters use only labels that it cannot find
+// under several names.
 func (p *rangePlan) requiredFields() *Fields {
 	switch p.agg.Op {
 	case syntax.CountOver, syntax.Rate, syntax.AbsentOver, syntax.SumOver, syntax.AvgOver, syntax.MinOver, syntax.MaxOver,
@@ -83,12 +85,13 @@ func (f *Fields) addNames(names []string) bool {
 	return true
 }
 
-// fieldsOnly reports whether stages are json or logfmt, and what processes labels.
+// fieldsOnly reports whether all stages are json or logfmt, or process labels only.
 func fieldsOnly(stages []syntax.Stage) bool {
 	return len(stages) > 0 && parsedForm(stages[0]) != field.NoForm && !slices.ContainsFunc(stages[1:], func(s syntax.Stage) bool { return !labelsOnly(s) })
 }
 
-// parsedForm is the form of the lines of which a stage, json or logfmt without expressions and flags, makes labels of all fields.
+// parsedForm returns the form of the lines from which a stage, json or logfmt without expressions and flags, extracts all
+// fields.
 func parsedForm(s syntax.Stage) field.Form {
 	switch x := s.(type) {
 	case *syntax.JSONParser:
@@ -117,7 +120,7 @@ func labelsOnly(s syntax.Stage) bool {
 // maxConditions is the number of conditions on the numbers of one label that [numberUse] has.
 const maxConditions = 4
 
-// numberUse is what a query does with a label that is a number.
+// numberUse describes how a query uses a label whose value is a number.
 type numberUse struct {
 	// only is set if the number matters for conditions and as the unwrapped sample only, not as a text.
 	only, unwrapped bool
@@ -147,7 +150,7 @@ func (u *numberUse) same(v *columns.Values) bool {
 	})
 }
 
-// numberUse finds out what the range aggregation does with a label.
+// numberUse determines how the range aggregation uses a label.
 func (p *rangePlan) numberUse(label string) numberUse {
 	if slices.Contains(p.group.names, label) || slices.Contains(p.group.aliased, label) {
 		return numberUse{}
@@ -155,7 +158,7 @@ func (p *rangePlan) numberUse(label string) numberUse {
 	return useOf(label, p.stages, p.agg.Range.Unwrap)
 }
 
-// useOf finds out what stages and unwrap do with a label.
+// useOf determines how stages and unwrap use a label.
 func useOf(label string, stages []syntax.Stage, u *syntax.Unwrap) numberUse {
 	use := numberUse{only: true}
 	for _, s := range stages {

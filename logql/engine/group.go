@@ -16,8 +16,8 @@ type grouper struct {
 	// aliased are names with labels.Service in place of its alias, nil if that is not among them; both is set if names have both.
 	aliased []string
 	both    bool
-	// metadata are the names of structured metadata that without leaves, sorted: a processor has it in such a group only where it is
-	// asked for.
+	// metadata are the names of structured metadata that without removes, sorted. A processor only includes metadata in
+	// such a group if they are requested.
 	metadata []string
 }
 
@@ -37,7 +37,7 @@ func sortedSet(names []string) []string {
 	return slices.Compact(names)
 }
 
-// grouperOf is that of a vector aggregation: no grouping is one group without labels.
+// grouperOf returns the grouper of a vector aggregation. Without a grouping there is one group without labels.
 func grouperOf(g *syntax.Grouping) *grouper {
 	if g == nil {
 		return newGrouper(false)
@@ -77,7 +77,7 @@ func (g *grouper) rename(ls labels.Labels, alias bool) labels.Labels {
 	return ls.With(labels.Label{Name: labels.ServiceAlias, Value: service})
 }
 
-// appendKey appends a key of the group that the processor's record is in; labels are those of the group.
+// appendKey appends the key of the group of the processor's record; labels are the labels of the group.
 func (g *grouper) appendKey(dst []byte, p *pipeline.Processor) []byte {
 	names, alias := g.ofRecord(p)
 	dst = p.AppendGroup(append(dst, byte(b2i(alias))), g.without, names)

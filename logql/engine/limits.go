@@ -31,7 +31,7 @@ func checkPoints(n, limit int64) error {
 	return nil
 }
 
-// memory is what a query holds of its limit. It is safe for concurrent use.
+// memory counts the memory of a query against its limit. Safe for concurrent use.
 type memory struct {
 	held  atomic.Int64
 	limit int64
@@ -46,7 +46,7 @@ func (m *memory) take(n int64) error {
 
 func (m *memory) release(n int64) { m.held.Add(-n) }
 
-// ticker checks a context once in a while. It is for one goroutine.
+// ticker checks a context from time to time. Not safe for concurrent use.
 type ticker struct {
 	ctx context.Context //nolint:containedctx // the interface of workers has none
 	n   int

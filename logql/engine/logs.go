@@ -11,7 +11,7 @@ import (
 	"logstow/logql/syntax"
 )
 
-// ErrEnough is what an emit function of [Source.InOrder] returns at the limit of a query.
+// ErrEnough is returned by an emit function of [Source.InOrder] when the limit of a query is reached.
 var ErrEnough = errors.New("limit of entries reached")
 
 // Logs calls emit with the records that a query finds, in order, until the limit.

@@ -7,7 +7,7 @@ import (
 	"logstow/logql/syntax"
 )
 
-// matcher finds which series of two vectors belong together: those with equal labels as on or ignoring define them.
+// matcher matches series of two vectors: those with equal labels according to on or ignoring.
 type matcher struct{ group *grouper }
 
 func newMatcher(m *syntax.Matching) *matcher {
@@ -110,7 +110,7 @@ func (j *join) run() (*vector, error) {
 	return j.out.vector(), nil
 }
 
-// checkUnique checks that there is one value for each key and step on the side of one, at the steps where the other side has values.
+// checkUnique checks that the one side has at most one value for each key, at the steps where the other side has values.
 func (j *join) checkUnique(candidates map[string][]*series) error {
 	var steps []bool
 	for _, s := range j.one.series {
@@ -170,7 +170,8 @@ func (j *join) pair(many, one *series) error {
 	return nil
 }
 
-// labels are those of a result: what matched; or those of the many side, and the included ones of the other.
+// labels returns the labels of a result: the matching labels, or those of the many side with the included labels of the one
+// side.
 func (j *join) labels(many, one labels.Labels) labels.Labels {
 	if !j.grouped {
 		return j.matcher.of(many)

@@ -61,7 +61,7 @@ type evaluation struct {
 	ticker ticker
 	// hidden are the names of structured metadata that the query does not name: series do not have these labels.
 	hidden []string
-	// fields are the labels that are read as fields of text: those that the query names.
+	// fields are the labels that the query names, which may be fields of text.
 	fields []string
 	// maxSeries is the maximum number of series of each operator.
 	maxSeries int

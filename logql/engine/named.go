@@ -12,7 +12,7 @@ import (
 // named are the labels that a query names in groupings, matchings, filters, formats, unwrap or label_replace.
 type named []string
 
-// namedLabels are those of a query.
+// namedLabels returns the labels that a query names.
 func namedLabels(query syntax.SampleExpr) named {
 	var n named
 	n.addExpr(query)
@@ -24,7 +24,7 @@ func (n named) hiddenMetadata() []string {
 	return slices.DeleteFunc([]string{labels.DetectedLevel, labels.Source}, func(name string) bool { return slices.Contains(n, name) })
 }
 
-// fields are the names of those that may be fields of text: see [pipeline.Processor.ReadFields].
+// fields returns the names that may be fields of text: see [pipeline.Processor.ReadFields].
 func (n named) fields() []string {
 	return slices.DeleteFunc(slices.Clone(n), func(name string) bool { return !pipeline.MayBeField(name) })
 }
@@ -84,7 +84,7 @@ func (n *named) addStages(stages []syntax.Stage) {
 	}
 }
 
-// addTemplate adds what a template has behind dots.
+// addTemplate adds the names that follow a dot in a template.
 func (n *named) addTemplate(text string) {
 	for _, found := range regexp.MustCompile(`\.([A-Za-z_]\w*)`).FindAllStringSubmatch(text, -1) {
 		n.add(found[1])

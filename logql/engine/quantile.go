@@ -45,7 +45,7 @@ func evalQuantiles(ctx context.Context, ev *evaluation, p *rangePlan) (*vector, 
 	})
 }
 
-// numberOfValues is that of all cells.
+// numberOfValues returns the number of values in all cells.
 func numberOfValues(s *cellSeries[valuesCell]) int {
 	n := 0
 	for i := range len(s.pages) * pageCells {
@@ -76,7 +76,7 @@ func quantile(q float64, n int, value func(i int) float64) float64 {
 // ranker selects values by their rank. It puts them into another order.
 type ranker struct {
 	values []float64
-	// sorted is the number of first values that are not greater than those behind them; 0 if it is not known.
+	// sorted is the number of leading values that are known not to exceed any later value.
 	sorted int
 }
 
@@ -117,7 +117,7 @@ func least(values []float64) float64 {
 	return first
 }
 
-// divide puts values that are less than the pivot in front of [a, b), and those that are greater behind it.
+// divide partitions values: those less than the pivot come before [a, b), those greater after it.
 func divide(values []float64, pivot float64) (a, b int) {
 	b = len(values)
 	for k := 0; k < b; {
@@ -140,13 +140,14 @@ func divide(values []float64, pivot float64) (a, b int) {
 	return a, b
 }
 
-// pivotSample is the number of values of which a pivot is chosen, pivotMargin the distance of its rank among them.
+// pivotSample is the number of values from which a pivot is chosen, pivotMargin the distance of its rank from the wanted
+// rank in the sample.
 const (
 	pivotSample = 31
 	pivotMargin = 2
 )
 
-// pivot is a value of about the rank i: there are likely few between both, so that most values are on its other side.
+// pivot returns a value near rank i, such that few values are likely between both.
 func pivot(values []float64, i int) float64 {
 	if len(values) < 10*pivotSample {
 		return values[len(values)/2]

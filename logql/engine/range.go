@@ -15,13 +15,13 @@ import (
 type rangePlan struct {
 	agg     *syntax.RangeAggregation
 	log     *syntax.LogExpr
-	stages  []syntax.Stage // those that the source does not apply
+	stages  []syntax.Stage // that the source does not apply
 	pipe    *pipeline.Pipeline
 	group   *grouper
 	windows windows
 	bytes   bool // samples of lines are their lengths
 	errors  bool // samples with __error__ count
-	// fields are what can be read in place of lines, nil if lines are needed; numbers are what each of them is for.
+	// fields are the fields that replace lines, nil if lines are needed; numbers has the use of each.
 	fields  *Fields
 	numbers []numberUse
 }
@@ -46,8 +46,8 @@ func (ev *evaluation) rangeAggregation(ctx context.Context, agg *syntax.RangeAgg
 	return v, nil
 }
 
-// rangeGroup is the grouping of the series of a range aggregation. Without one, series have all labels but those of errors (unless
-// a filter selects them), the unwrapped label and metadata that the query does not name.
+// rangeGroup returns the grouping of the series of a range aggregation. Without one, series have all labels except error
+// labels (unless a filter selects them), the unwrapped label, and metadata that the query does not name.
 func (ev *evaluation) rangeGroup(agg *syntax.RangeAggregation, outer *grouper) *grouper {
 	g := ev.rangeLabels(agg, outer)
 	if g.without {

@@ -8,7 +8,8 @@ import (
 	"logstow/logql/syntax"
 )
 
-// labelReplace sets a label of series to a text made of another one, where that matches.
+// labelReplace evaluates label_replace: it sets a label to a text derived from another label, for series whose label
+// matches.
 func (ev *evaluation) labelReplace(ctx context.Context, r *syntax.LabelReplace) (*vector, error) {
 	v, err := ev.instantVector(ctx, r.Inner, "label_replace")
 	if err != nil {

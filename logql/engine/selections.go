@@ -2,7 +2,8 @@ package engine
 
 import "logstow/logql/syntax"
 
-// Selections are what an expression reads, evaluated from from to to (Unix nanoseconds): of a metric query the ranges of its windows.
+// Selections returns the selections that the evaluation of an expression from from to to (Unix nanoseconds) reads; for a
+// metric query, the ranges of its windows.
 func Selections(expr syntax.Expr, from, to int64) []Selection {
 	switch e := expr.(type) {
 	case *syntax.LogExpr:

@@ -7,8 +7,9 @@ import (
 	"logstow/logql/syntax"
 )
 
-// Simplify makes of a log query an equal one that a source applies more of: a condition on a label of streams is a matcher, up to the first
-// stage that changes labels; parsers do not change those that all streams have. Before the first parser there is no error to filter or to drop.
+// Simplify rewrites a log query to an equivalent one of which a source can apply more. Up to the first stage that changes
+// labels, a condition on a stream label becomes a matcher, since parsers do not change labels that all streams have. Before
+// the first parser, stages that filter or drop errors are removed.
 func Simplify(log *syntax.LogExpr) *syntax.LogExpr {
 	simple := &simplified{syntax.LogExpr{Matchers: slices.Clone(log.Matchers)}}
 	for i, stage := range log.Stages {
@@ -102,7 +103,7 @@ func sourceLabels() []string {
 	return []string{labels.DetectedLevel, labels.Instance, labels.Level, labels.Service, labels.Source}
 }
 
-// changesLabels reports whether a record's labels can be others than those of its stream behind the stages.
+// changesLabels reports whether the stages may make the labels of a record differ from those of its stream.
 func changesLabels(stages []syntax.Stage) bool {
 	return slices.ContainsFunc(stages, func(s syntax.Stage) bool {
 		switch x := s.(type) {

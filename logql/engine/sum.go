@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// exactSum is the exact sum of floats; it is rounded once, by float. Equal values give equal sums in any order and
-// however they are split. Its zero value is 0. A copy shares memory: use only one.
+// exactSum is an exact sum of floats, which float rounds once. The sum does not depend on the order of values or on how
+// they are split. The zero value is 0. Copies share memory: after copying, modify only one of them.
 //
-// The sum is kept as floats whose mantissas do not overlap, as Shewchuk's adaptive arithmetic does: adding two floats gives
+// The sum is kept as floats with non-overlapping mantissas, as in Shewchuk's adaptive arithmetic: adding two floats gives
 // their rounded sum and the error, which is a float.
 type exactSum struct {
 	// top is the greatest part, rest are the others in ascending order of magnitude.
@@ -28,7 +28,7 @@ const (
 	hugeScale = 0x1p-100
 	// exactBits is the precision of a big.Float that has room for sums of all floats and products of two sums.
 	exactBits = 4608
-	// quotientBits is that of a quotient that is rounded to a float.
+	// quotientBits is the precision in bits of a quotient before it is rounded to a float.
 	quotientBits = 192
 )
 
@@ -92,11 +92,11 @@ func (s *exactSum) addValues(values []float64) {
 	}
 }
 
-// addChunk adds at most chunkSize values, unless one of them is too large or none is large enough; then it returns false.
+// addChunk adds up to chunkSize values. It returns false, without adding, if a value is too large or all are too small.
 //
-// Each value is split at the bits 2^43 and 2^87 below the greatest magnitude, by adding and subtracting a constant of which these
-// are the last bits. Sums of either part are exact: 2^10 parts of at most 2^43 units have 53 bits. What is left, of values that are much
-// less than the greatest, is added by itself.
+// It splits each value at the bits 2^43 and 2^87 below the greatest magnitude, by adding and subtracting a constant whose
+// last bit is there. The sums of either part are exact: 2^10 parts of at most 2^43 units have 53 bits. The rest of a value,
+// if it is much less than the greatest, is added separately.
 func (s *exactSum) addChunk(values []float64) bool {
 	const (
 		sign     = 1 << 63
@@ -215,7 +215,7 @@ func (s *exactSum) big() *big.Float {
 	return x.Add(x, big.NewFloat(s.top))
 }
 
-// variance is that of a population of n values with the sums of values and squares.
+// variance returns the variance of a population of n values by their sum and sum of squares.
 func variance(sum, squares *exactSum, n uint64) float64 {
 	if _, bad := sum.notFinite(); bad {
 		return math.NaN()

@@ -7,7 +7,7 @@ import (
 	"logstow/logql/labels"
 )
 
-// missing stands for no value at a step. It is a NaN that neither arithmetic nor parsing makes.
+// missing is the bit pattern of no value at a step: a NaN that neither arithmetic nor parsing produces.
 const missing = 0x7ff8_0000_1065_7040
 
 // present reports whether there is a value.
@@ -25,7 +25,8 @@ func newSeries(ls labels.Labels, steps int) *series {
 
 func (s *series) empty() bool { return !slices.ContainsFunc(s.values, present) }
 
-// vector is the result of an expression: series of different labels, or a number if scalar is set, which is one series without labels.
+// vector is the result of an expression: series with distinct labels. If scalar is set it is a number: one series without
+// labels.
 type vector struct {
 	scalar bool
 	series []*series

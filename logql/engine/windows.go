@@ -1,11 +1,11 @@
 package engine
 
-// windows are the windows of a range aggregation and the intervals that their boundaries cut time into. Window k is
+// windows are the windows of a range aggregation, and the intervals into which their boundaries divide time. Window k is
 // [start + k·step, start + k·step + length). Interval 0 begins at start. There are at most four times as many intervals as windows.
 //
-// Where all windows have a time in common, that is one interval; each other one is as long as a step. Otherwise, where length is a
-// multiple of step, intervals are as long as a step, and where it is not, a step is two of them: a window that ends in the step
-// divides it. Windows shorter than a step leave gaps, which are intervals of no window.
+// If all windows overlap, the common time is one interval, and each other interval is as long as a step. Otherwise intervals are as
+// long as a step if length is a multiple of step; if not, each step is divided into two intervals by the end of a window. If windows are
+// shorter than a step, the gaps between them are intervals without a window.
 type windows struct {
 	start, step, length int64
 	n                   int
@@ -22,10 +22,10 @@ func newWindows(start, step, length int64, n int) windows {
 	return w
 }
 
-// end is that of the last window.
+// end returns the end of the last window.
 func (w *windows) end() int64 { return w.start + int64(w.n-1)*w.step + w.length }
 
-// bounds are those of window k.
+// bounds returns start and end of window k.
 func (w *windows) bounds(k int) (from, to int64) {
 	from = w.start + int64(k)*w.step
 	return from, from + w.length
@@ -64,7 +64,7 @@ func (w *windows) of(k int) (from, to int) {
 	return 2 * k, 2*(k+int(w.whole)) + 1
 }
 
-// commonWidth is the greatest width of which all boundaries are multiples.
+// commonWidth returns the greatest width of which all boundaries are multiples.
 func (w *windows) commonWidth() int64 {
 	width := gcd(w.start, w.length)
 	if w.n > 1 {
@@ -80,11 +80,11 @@ func gcd(a, b int64) int64 {
 	return max(a, -a)
 }
 
-// slide computes the cell of each window that has samples. Two stacks avoid merging a cell once for each window that it is in: back
-// is the merged cells of the newest intervals; front has, for each of the older ones, the merged cells from there to the beginning
-// of back.
+// slide computes the cell of each window that has samples, with the two-stack algorithm of sliding-window aggregation, so that each
+// cell is merged a constant number of times. back has the merged cells of the newest intervals; front has, for each older interval, the
+// merged cells from there to the beginning of back.
 func slide[T any, C cell[T]](w *windows, at func(interval int) *T, emit func(k int, c *T)) {
-	var front []T // the last is that of the oldest interval
+	var front []T // the oldest interval is the last element
 	var back T
 	begin, backBegin, end := 0, 0, 0 // the intervals of front are [begin, backBegin), those of back [backBegin, end)
 	for k := range w.n {

@@ -14,7 +14,8 @@ const (
 	Service  = "service_name"
 	Level    = "level"
 	Instance = "instance"
-	// ServiceAlias is another name of Service in selectors and groupings, where there is no label of this name, and in requests.
+	// ServiceAlias is an alias of Service in requests, and in selectors and groupings unless there is a label with this
+	// name.
 	ServiceAlias = "service"
 	// DetectedLevel is Level under the name that Grafana reads, Source where in the instance a record came
 	// from: both are structured metadata.
@@ -28,24 +29,24 @@ const (
 // Label is a name with its value, which is empty in [Labels] of logfmt --keep-empty only.
 type Label struct{ Name, Value string }
 
-// Labels are labels in the order of their names, each name once. Labels do not change: what is derived is a copy.
+// Labels are labels in order of their names, without duplicates. Immutable: methods return copies.
 type Labels []Label
 
-// New sorts labels, and leaves out those without a value. Of several with one name it keeps the first.
+// New sorts labels and drops those without a value. If several have the same name, it keeps the first.
 func New(all ...Label) Labels {
 	all = slices.DeleteFunc(slices.Clone(all), func(l Label) bool { return l.Value == "" })
 	slices.SortStableFunc(all, func(a, b Label) int { return strings.Compare(a.Name, b.Name) })
 	return slices.CompactFunc(all, func(a, b Label) bool { return a.Name == b.Name })
 }
 
-// Join is labels of several categories, of which none has a name of another one. Those without a value stay.
+// Join merges labels of several categories, whose names must be disjoint. It keeps labels without a value.
 func Join(sets ...Labels) Labels {
 	all := slices.Concat(sets...)
 	slices.SortFunc(all, func(a, b Label) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 
-// Get is the value of a label, "" if there is none.
+// Get returns the value of a label, "" if there is none.
 func (ls Labels) Get(name string) string {
 	for i := range ls {
 		if ls[i].Name == name {
@@ -65,7 +66,7 @@ func (ls Labels) Without(names ...string) Labels {
 	return slices.DeleteFunc(slices.Clone(ls), func(l Label) bool { return slices.Contains(names, l.Name) })
 }
 
-// With is the labels and those of set, which replace those of the same name; one with an empty value removes it.
+// With returns the labels with those of set, which replace labels of the same name. An empty value in set removes a label.
 func (ls Labels) With(set ...Label) Labels {
 	return New(append(slices.Clone(set), without(ls, set)...)...)
 }
@@ -86,7 +87,7 @@ func Compare(a, b Labels) int {
 	})
 }
 
-// AppendKey appends bytes that are equal for equal labels only: each name and value behind its length.
+// AppendKey appends a key that identifies the labels: each name and value, preceded by its length.
 func (ls Labels) AppendKey(dst []byte) []byte {
 	for i := range ls {
 		dst = appendText(appendText(dst, ls[i].Name), ls[i].Value)

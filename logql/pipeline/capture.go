@@ -40,8 +40,8 @@ func (p *Processor) capture(s *symbol, value []byte) {
 	}
 }
 
-// compilePattern makes a stage of a pattern: it starts where the line starts, a capture ends where the literal behind it first occurs. Where that
-// does not occur, the capture is the rest of the line, and those behind it are missing.
+// compilePattern compiles a pattern. It must match at the start of the line. A capture ends at the first occurrence of the
+// next literal; if there is none, the capture is the rest of the line, and later captures are missing.
 func compilePattern(s *syntax.PatternParser) stage {
 	var extracts []string
 	for _, part := range s.Parts {

@@ -96,7 +96,7 @@ func Holds(n float64, c *syntax.NumberCondition) bool { return compare(n, c.Op, 
 // maxRemembered is the number of values for which the result of an expression is remembered.
 const maxRemembered = 1024
 
-// newMatcher makes a matcher's condition, for one goroutine.
+// newMatcher makes the condition of a matcher, which is not safe for concurrent use.
 func newMatcher(m *syntax.Matcher) func(p *Processor, s *symbol) bool {
 	switch m.Op {
 	case syntax.MatchEqual:

@@ -134,7 +134,7 @@ func (it *item) applies(p *Processor) bool {
 	return p.has(it.sym) && (it.matches == nil || it.matches(p, it.sym))
 }
 
-// itemNames are the labels whose values items depend on.
+// itemNames returns the labels that the values of items depend on.
 func itemNames(items []syntax.LabelItem) []string {
 	var names []string
 	for _, it := range items {

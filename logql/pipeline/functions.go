@@ -22,8 +22,8 @@ const (
 	timestampFunc = "__timestamp__"
 )
 
-// functions are the functions of templates, with the names and the order of parameters that Grafana documents for Loki. b bounds
-// what they do. p is nil to check a template.
+// functions returns the functions of templates, with the names and parameter order that Grafana documents for Loki. b
+// limits their work. p is nil if a template is only checked.
 func functions(b *budget, p *Processor) map[string]any {
 	regexps := &regexpFunctions{b: b}
 	f := map[string]any{
@@ -209,7 +209,7 @@ func (b *budget) align(n int, s string, left bool) (string, error) {
 }
 
 func printFunctions(f map[string]any, b *budget) {
-	// checked checks the arguments of a function whose result is at most factor times as long.
+	// checked limits the arguments of a function whose result is at most factor times as long.
 	checked := func(factor int, do func(args ...any) string) func(args ...any) (string, error) {
 		return func(args ...any) (string, error) {
 			size := 0
@@ -249,7 +249,7 @@ func printFunctions(f map[string]any, b *budget) {
 	}
 }
 
-// printedSize is about the length of a value as text.
+// printedSize estimates the length of a value as text.
 func printedSize(v any) int {
 	switch v := v.(type) {
 	case string:
@@ -334,7 +334,7 @@ func foldInt(vs []any, do func(a, b int64) int64) int64 {
 	return result
 }
 
-// toInt is a value as a whole number, 0 if it is none.
+// toInt converts a value to an integer, 0 if it is not a number.
 func toInt(v any) int64 {
 	if s, ok := v.(string); ok {
 		if n, err := strconv.ParseInt(s, 0, 64); err == nil {
@@ -356,7 +356,7 @@ func toInt(v any) int64 {
 	return int64(f)
 }
 
-// toFloat is a value as a number, 0 if it is none.
+// toFloat converts a value to a float, 0 if it is not a number.
 func toFloat(v any) float64 {
 	switch r := reflect.ValueOf(v); {
 	case !r.IsValid():

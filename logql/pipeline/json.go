@@ -40,8 +40,8 @@ type jsonParser struct {
 	last *key
 	left int        // wanted labels not found yet, -1 is no limit
 	keys []quickKey // of wanted labels
-	// shapes are those of the lines so far. shape is how far that of the current line is known, nil if it is not to be known; behind is
-	// the offset behind its last value.
+	// shapes is the tree of shapes of the lines so far. shape is the node of the current line, nil if its shape is not
+	// followed; behind is the offset after its last value.
 	shapes shape
 	shape  *shape
 	behind int
@@ -88,7 +88,8 @@ type members struct {
 	first bool
 }
 
-// next is the next member's name and the offset of its value; done at the object's end, where i is behind it.
+// next returns the name of the next member and advances i to its value; at the end of the object it is done, and i is after
+// the object.
 func (m *members) next() (name []byte, done bool, err error) {
 	i := skipBlanks(m.b, m.i)
 	if i == len(m.b) {
@@ -127,7 +128,7 @@ func (m *members) next() (name []byte, done bool, err error) {
 	return name, false, nil
 }
 
-// value is the raw value at i, which is moved behind it.
+// value returns the raw value at i and advances i after it.
 func (m *members) value() ([]byte, error) {
 	value, err := rawValue(m.b[m.i:])
 	m.i += len(value)
@@ -166,7 +167,7 @@ func skipBlanks(b []byte, i int) int {
 	return i
 }
 
-// object sets the labels of the object of b whose first member is at i, and returns the offset behind it.
+// object sets the labels of an object in b whose first member is at i, and returns the offset after the object.
 func (j *jsonParser) object(b []byte, i int, parent *key, depth int) (int, error) {
 	if depth > maxDepth {
 		return 0, errDepth

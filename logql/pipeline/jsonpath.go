@@ -23,7 +23,7 @@ func bindJSONPaths(p *Processor, paths []syntax.Extraction) step {
 	for i, path := range paths {
 		syms[i] = p.symbol(path.Label)
 	}
-	// If no label of it is wanted, all that matters are mistakes.
+	// If none of its labels is wanted, only errors matter.
 	exact := p.exact || !slices.ContainsFunc(syms, func(s *symbol) bool { return slices.Contains(p.wanted, s) })
 	return func(p *Processor) bool {
 		p.replaceFields(syms)
@@ -76,7 +76,7 @@ func checkJSON(line []byte) error {
 	}
 }
 
-// findPath is the raw value at a path, nil if there is none.
+// findPath returns the raw value at a path, nil if there is none.
 func findPath(p *Processor, b []byte, path []syntax.PathStep) ([]byte, error) {
 	if len(b) == 0 || b[0] != '{' && b[0] != '[' {
 		return nil, errNotObject

@@ -5,7 +5,8 @@ import (
 	"logstow/logql/syntax"
 )
 
-// Filter is stages of which only matters whether they keep a record, and its line. It does not change, and is safe for concurrent use.
+// Filter has stages of which only the decision to keep a record, and its line, are needed. Immutable, and safe for
+// concurrent use.
 type Filter struct {
 	// some extracts the labels that stages read, all extracts all labels.
 	some, all *Pipeline
@@ -42,7 +43,7 @@ func CompileFilter(stages []syntax.Stage) (*Filter, error) {
 // Reads reports whether a stage reads a label.
 func (f *Filter) Reads(label string) bool { return f.some.all || f.some.named[label] }
 
-// Keeper makes a keeper for one goroutine.
+// Keeper makes a keeper, which is not safe for concurrent use.
 func (f *Filter) Keeper() *Keeper {
 	k := &Keeper{filter: f, some: f.some.Processor()}
 	k.some.readNamedFields()
@@ -50,8 +51,8 @@ func (f *Filter) Keeper() *Keeper {
 	return k
 }
 
-// Keeper applies a filter to records one after the other, for one goroutine. The processor is that of the record processed last; its
-// labels that parsers add may be some of all.
+// Keeper applies a filter to records one after the other. Not safe for concurrent use. Its processor has the state of the
+// last record, but parsers may have added only some labels.
 type Keeper struct {
 	*Processor
 	filter    *Filter

@@ -32,7 +32,7 @@ func lineFilter(f *syntax.LineFilter) (step, error) {
 	}, nil
 }
 
-// lineMatch is the condition of one text of a line filter, before it is negated.
+// lineMatch returns the condition of one text of a line filter, before negation.
 func lineMatch(op syntax.LineOp, t *syntax.LineText) (func(line []byte) bool, error) {
 	switch {
 	case t.IP:

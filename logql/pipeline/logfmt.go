@@ -128,7 +128,8 @@ func (l *logfmtParser) scan(line []byte, emit func(name, value []byte) error) {
 	}
 }
 
-// pairAt is the pair of a line at i, where no blank is, and the offset behind it. If it is none, end is that of the word at i.
+// pairAt returns the pair at i, which is not a blank, and its end. If there is no pair it is not ok, and end is the end of
+// the word at i.
 func pairAt(line []byte, i int) (name, value []byte, end int, ok bool) {
 	start := i
 	for i < len(line) && line[i] > ' ' && line[i] != '=' && line[i] != '"' {

@@ -6,17 +6,17 @@ import (
 	"logstow/field"
 )
 
-// names are the keys that parsers have found, with the labels that they become. Lines repeat the keys of those before them, in the same
-// order: the next key is compared with the one that followed last time.
-type names struct{ size int } // about the bytes that they take
+// names caches the keys that parsers have found, with their labels. Lines usually repeat the keys of the previous lines in
+// the same order, so the next key is first compared with the one that followed last time.
+type names struct{ size int } // approximate memory in bytes
 
-// keySize is about the memory of a key and its symbol, besides their texts.
+// keySize is the approximate memory of a key and its symbol without their texts.
 const keySize = 512
 
 // A key is a key of a parser's input.
 type key struct {
 	raw string // as written
-	// name is that of its label, "" if it has none. sym is the label's symbol, nil if no parser adds it.
+	// name is the name of its label, "" if it has none. sym is the label's symbol, nil if no parser adds it.
 	name string
 	sym  *symbol
 	// inner is set if the members of its object may be wanted.

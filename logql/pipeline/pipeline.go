@@ -1,8 +1,8 @@
-// Package pipeline processes records by the stages of a LogQL log query: line filters, parsers, label filters,
-// formatting. What each stage does is documented at https://grafana.com/docs/loki/latest/query/log_queries/.
+// Package pipeline processes records by the stages of a LogQL log query: line filters, parsers, label filters, formatting.
+// The stages are documented at https://grafana.com/docs/loki/latest/query/log_queries/.
 //
-// A label that a parser finds does not replace one of the stream: it is named with the suffix "_extracted". Of several with
-// one name the first counts, also where they come from different parsers.
+// A label that a parser finds does not replace a label of the stream: it gets the suffix "_extracted". If parsers find
+// several labels with the same name, the first one is used.
 package pipeline
 
 import (
@@ -13,9 +13,9 @@ import (
 	"logstow/logql/syntax"
 )
 
-// Stream is what a record has besides its line, before the first stage. Records of one stream share a Stream.
+// Stream has the properties of a record other than its line, before the first stage. Records of one stream share a Stream.
 type Stream struct {
-	// Labels are those of the stream: service_name, level, instance. Metadata is its structured metadata:
+	// Labels are the labels of the stream: service_name, level, instance. Metadata is its structured metadata:
 	// detected_level, source.
 	Labels, Metadata labels.Labels
 	// Parser finds further structured metadata in each line: see [Processor.ReadFields]. nil finds none.
@@ -25,8 +25,8 @@ type Stream struct {
 // A step is a stage of a processor. It reports whether the record is kept.
 type step func(p *Processor) bool
 
-// A stage is compiled: bind makes it a step of a processor, names are the labels that it reads (all of them if all is set), extracts those
-// of which it replaces the fields.
+// A stage is a compiled stage. bind makes a step of a processor. names are the labels that the stage reads (all labels if
+// all is set), extracts those whose fields it replaces.
 type stage struct {
 	bind     func(p *Processor) step
 	names    []string
@@ -39,22 +39,22 @@ type Pipeline struct {
 	lead   []step // line filters before all other stages: they need no labels
 	stages []stage
 	unwrap *unwrap
-	// wanted are the labels that parsers extract, all of them if all is set. named are those that the query names, and that
-	// are therefore read even if they are structured metadata.
+	// wanted are the labels that parsers extract (all labels if all is set). named are the labels that the query names,
+	// which are read even if they are structured metadata.
 	wanted []string
 	all    bool
 	named  map[string]bool
-	// replaced are labels of which a stage replaces the fields before another one reads them.
+	// replaced are the labels whose fields a stage replaces before another stage reads them.
 	replaced []string
 	// exact is set if parsers read each line to its end, to find all mistakes.
 	exact bool
 }
 
-// Compile compiles stages. Errors are about templates and IP ranges, which package syntax does not check.
+// Compile compiles stages. It returns an error for invalid templates and IP ranges, which package syntax does not check.
 //
-// needed are the labels that the result is read for, beside those that the stages themselves read: parsers
-// may leave out all others. nil is all labels. A parser that has found all labels stops, as Loki's, and does not notice mistakes
-// elsewhere in the line, unless needed is nil or has [labels.Error], or a stage reads it.
+// needed are the labels that the caller reads, in addition to those that the stages read; nil is all labels. Parsers may
+// omit other labels. Like in Loki, a parser stops when it has found all labels, and does not detect errors in the rest of
+// the line, unless needed is nil or has [labels.Error], or a stage reads it.
 func Compile(stages []syntax.Stage, unwrap *syntax.Unwrap, needed []string) (*Pipeline, error) {
 	p := &Pipeline{all: needed == nil, named: map[string]bool{}}
 	p.name(needed...)
@@ -95,7 +95,7 @@ func (p *Pipeline) add(s syntax.Stage) error {
 	return nil
 }
 
-// name notes labels that are read.
+// name adds labels to those that are read.
 func (p *Pipeline) name(names ...string) {
 	for _, name := range names {
 		if !p.named[name] {
@@ -136,14 +136,14 @@ func compileStage(s syntax.Stage) (stage, error) {
 	return stage{}, fmt.Errorf("cannot process the stage %s", s)
 }
 
-// Processor makes a processor for one goroutine.
+// Processor makes a processor, which is not safe for concurrent use.
 func (p *Pipeline) Processor() *Processor {
 	proc := &Processor{pipeline: p}
 	proc.init()
 	return proc
 }
 
-// Processor processes records one after the other, for one goroutine.
+// Processor processes records one after the other. Not safe for concurrent use.
 type Processor struct {
 	pipeline *Pipeline
 	steps    []step
@@ -151,7 +151,7 @@ type Processor struct {
 
 	at   int64
 	line []byte
-	// given are what json or logfmt finds instead of the fields of the line, if givenFields is set.
+	// given are the fields that json or logfmt uses instead of parsing the line, if givenFields is set.
 	given       []Field
 	givenFields bool
 	// arena is texts made of the current record, which others point into: it only grows, until the next record.
@@ -177,8 +177,8 @@ func (p *Processor) init() {
 // maxArena is the largest arena kept for the next record.
 const maxArena = 1 << 20
 
-// Process runs the stages over a record, at in Unix nanoseconds, and reports whether it is kept. What the other methods
-// return is of the record processed last.
+// Process runs the stages on a record, at in Unix nanoseconds, and reports whether it is kept. The other methods return
+// results for the record processed last.
 func (p *Processor) Process(at int64, line []byte, stream *Stream) bool {
 	p.at, p.line = at, line
 	for _, filter := range p.pipeline.lead {
@@ -211,10 +211,12 @@ type Field struct {
 	Text []byte
 }
 
-// Fields are the names of the labels that parsers extract, and those of streams among them; not ok if they extract all.
+// Fields returns the names of the labels that parsers extract, including names of stream labels; not ok if they extract
+// all.
 func (p *Pipeline) Fields() (names []string, ok bool) { return p.wanted, !p.all }
 
-// ProcessFields is Process for a record of which no stage but json or logfmt needs the line: its fields, each of another name, are what that finds.
+// ProcessFields is Process for a record of which only json or logfmt needs the line: fields, with distinct names, are the
+// result of that parser.
 func (p *Processor) ProcessFields(fields []Field, stream *Stream) bool {
 	p.given, p.givenFields = fields, true
 	keep := p.Process(0, nil, stream)
@@ -235,12 +237,12 @@ func (p *Processor) setGiven() {
 	}
 }
 
-// Line is the line behind the last stage, valid until the next record is processed.
+// Line returns the line after the last stage, valid until the next record is processed.
 func (p *Processor) Line() []byte { return p.line }
 
-// Sample is the number of the unwrapped label, if the pipeline has an unwrap: keep is false where the label is missing (the record
-// has no sample) or a filter behind unwrap rejects it. Where it is no number, __error__ is SampleExtractionErr and the
-// sample is 0, as in Loki. It is called once for a record, before its labels are read.
+// Sample returns the number in the unwrapped label, if the pipeline has an unwrap. keep is false if the label is missing,
+// so that the record has no sample, or if a filter after unwrap rejects it. If the value is not a number, __error__ is
+// SampleExtractionErr and the sample is 0, as in Loki. It must be called once for a record, before reading its labels.
 func (p *Processor) Sample() (value float64, keep bool) {
 	if p.unwrap == nil {
 		return 0, false

@@ -14,7 +14,7 @@ type quickKey struct {
 	// run is the longest part of the name without _, at the offset at of key: all keys that become the label contain it.
 	run   []byte
 	at    int
-	value []byte // in the current record, nil if it is not to be set
+	value []byte // in the current record, nil if it is not set
 }
 
 func newQuickKey(s *symbol) quickKey {

@@ -6,8 +6,9 @@ import (
 	"logstow/internal/jsontext"
 )
 
-// A shape is what follows a value in lines that are JSON objects: the text up to the next value, and its key. Lines of one writer have few shapes.
-// Those of lines that were parsed are a tree, along which others are scanned without looking at each byte of names.
+// A shape is a node of a tree of the syntax of JSON lines: the text from a value to the next value, and the key in it. The
+// lines of one program have few shapes. The tree is built from parsed lines; following it avoids looking at each byte of
+// names.
 type shape struct {
 	// text ends with the quote where the value is a string.
 	text  []byte
@@ -19,7 +20,7 @@ type shape struct {
 const (
 	// maxShapes is the number of texts that are known to follow a value.
 	maxShapes = 8
-	// shapeSize is about the memory of a shape, besides its text.
+	// shapeSize is the approximate memory of a shape without its text.
 	shapeSize = 128
 )
 
@@ -50,7 +51,7 @@ func (j *jsonParser) values(b []byte) (known bool, err error) {
 	}
 }
 
-// valueLen is the length of the value that b starts with; 0 if it is malformed.
+// valueLen returns the length of the value that b starts with; 0 if it is malformed.
 func valueLen(b []byte) int {
 	n := 0
 	for n < len(b) && (b[n]-'0' < 10 || b[n] == '.' && n > 0) {
@@ -66,7 +67,7 @@ func valueLen(b []byte) int {
 	return len(value)
 }
 
-// follow is the next shape of a line that goes on with b; nil if it is not known.
+// follow returns the child shape that b starts with; nil if there is none.
 func (s *shape) follow(b []byte) *shape {
 	for _, next := range s.next {
 		if bytes.HasPrefix(b, next.text) && (next.key == nil || next.quote || next.precedes(b[len(next.text):])) {
@@ -76,7 +77,8 @@ func (s *shape) follow(b []byte) *shape {
 	return nil
 }
 
-// precedes reports whether b starts with a value as that of the shape: neither a string nor an object whose members are wanted.
+// precedes reports whether b starts with a value that this shape can follow: neither a string nor an object with wanted
+// members.
 func (s *shape) precedes(b []byte) bool {
 	return len(b) > 0 && b[0] > ' ' && b[0] != '"' && (b[0] != '{' || !s.key.inner)
 }

@@ -20,7 +20,7 @@ const (
 type symbol struct {
 	name   string
 	wanted bool
-	// reserved names are never those of parsed labels.
+	// reserved is set for names that parsed labels cannot have.
 	reserved  bool
 	extracted *symbol // of the name with the suffix _extracted; nil until needed
 
@@ -61,7 +61,7 @@ const (
 	maxNames = 8 << 20
 	// maxInternedSize is the length of the longest value that is interned.
 	maxInternedSize = 64
-	// maxKeptSize is the length of the longest value that is kept behind its record.
+	// maxKeptSize is the maximum length of a value that is kept after its record.
 	maxKeptSize = 1 << 10
 	// maxParsed is the maximum number of labels that parsers add to a record.
 	maxParsed = 1000
@@ -115,7 +115,7 @@ func newSymbols(pipeline *Pipeline) symbols {
 	return p
 }
 
-// symbol is that of a name.
+// symbol returns the symbol of a name.
 func (p *symbols) symbol(name string) *symbol {
 	s := p.byName[name]
 	if s == nil {
@@ -172,7 +172,7 @@ func (p *symbols) has(s *symbol) bool {
 	return p.inBase(s)
 }
 
-// touch makes the record's value of a symbol different from that of the stream.
+// touch marks a symbol as different from the stream in the current record.
 func (p *symbols) touch(s *symbol) {
 	if s.record != p.recordID {
 		s.record = p.recordID
@@ -195,8 +195,8 @@ func (p *symbols) remove(s *symbol) {
 	s.removed = true
 }
 
-// target is the symbol under which a parser's label of a symbol's name is found, nil if it is not wanted or the record has it from a
-// parser already.
+// target returns the symbol to which a parser assigns a label with a symbol's name; nil if it is not wanted, or a parser
+// has already set it in this record.
 func (p *symbols) target(s *symbol) *symbol {
 	if s.reserved || p.inBase(s) {
 		s = p.extracted(s)
@@ -262,7 +262,7 @@ func (p *symbols) missing() int {
 	return n
 }
 
-// value is the value of a label, "" if there is none; it stays valid.
+// value returns the value of a label, "" if there is none. The string remains valid.
 func (p *symbols) value(s *symbol) string {
 	if s.record != p.recordID {
 		if p.inBase(s) {
@@ -311,7 +311,7 @@ func (p *symbols) intern(s *symbol, text []byte) string {
 	return str
 }
 
-// Get is the value of a label, "" if there is none.
+// Get returns the value of a label, "" if there is none.
 func (p *Processor) Get(name string) string {
 	if s := p.byName[name]; s != nil {
 		return p.value(s)
@@ -319,20 +319,20 @@ func (p *Processor) Get(name string) string {
 	return ""
 }
 
-// output is what the labels were made into last.
+// output caches the last result made of the labels.
 type output struct {
 	parsed   labels.Labels
 	fields   labels.Labels
 	lastBase [2]labels.Labels
 	scratch  labels.Labels
-	// names are those that by was resolved for.
+	// names are the names for which by was resolved.
 	names []string
 	by    []*symbol
 }
 
-// Labels are all labels by category, and stay valid: the stream's, the structured metadata, and those that stages made or
-// changed (among them __error__). A label is in one of them, or in Fields. Equal labels of successive records may be one slice. Values are not
-// empty, except those that logfmt --keep-empty found.
+// Labels returns all labels by category: those of the stream, structured metadata, and those that stages made or changed
+// (including __error__). They remain valid. Each label is in one category, or in Fields. Successive records with equal
+// labels may share a slice. Values are not empty, except those of logfmt --keep-empty.
 func (p *Processor) Labels() (stream, metadata, parsed labels.Labels) {
 	if p.current == nil {
 		return nil, nil, nil
@@ -359,7 +359,8 @@ func (p *Processor) unchanged(i int, ls labels.Labels) labels.Labels {
 	return p.out.lastBase[i]
 }
 
-// touchedLabels are the labels of the record besides those of its stream that are of a kind; last are those of the record before.
+// touchedLabels returns the labels of a kind that differ from those of the record's stream; last are those of the previous
+// record.
 func (p *Processor) touchedLabels(last *labels.Labels, is func(s *symbol) bool) labels.Labels {
 	scratch := p.out.scratch[:0]
 	for _, s := range p.touched {
@@ -391,14 +392,14 @@ func sortLabels(ls labels.Labels) {
 	}
 }
 
-// AppendGroup appends the key (see [labels.Labels.AppendKey]) of the labels with one of the names, which are sorted, or of all
-// others if without is set; Group is these labels. Of structured metadata, the others are those that a stage reads, or
-// that are needed (see [Compile]).
+// AppendGroup appends the key (see [labels.Labels.AppendKey]) of the labels with one of the names, which are sorted, or of
+// all others if without is set; Group returns these labels. Structured metadata are only among the others if a stage reads
+// them, or if they are needed (see [Compile]).
 func (p *Processor) AppendGroup(dst []byte, without bool, names []string) []byte {
 	return p.group(without, names).AppendKey(dst)
 }
 
-// Group is the labels whose key AppendGroup appends; they stay valid.
+// Group returns the labels whose key AppendGroup appends. They remain valid.
 func (p *Processor) Group(without bool, names []string) labels.Labels {
 	return slices.Clone(p.group(without, names))
 }

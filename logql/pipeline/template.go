@@ -16,8 +16,9 @@ const (
 	maxText = 4 << 20
 	// maxWork is the number of bytes that the functions of an execution take and make altogether.
 	maxWork = 64 << 20
-	// maxLoops is the number of iterations of all loops of an execution, maxTime how long they may take. Each counts for maxIteration at
-	// most: no answer may depend on whether the process was stopped for a while; maxWork bounds what one does.
+	// maxLoops is the maximum number of iterations of all loops of an execution, maxTime their maximum total time. An
+	// iteration counts for at most maxIteration, so that the result does not depend on pauses of the process; maxWork
+	// bounds the work of one.
 	maxLoops     = 100_000
 	maxTime      = time.Second
 	maxIteration = maxTime / 20
@@ -105,7 +106,7 @@ func simpleParts(root *parse.ListNode) []formatPart {
 	return parts
 }
 
-// walk notes the labels that a node reads, and puts loop into the loops.
+// walk collects the labels that a node reads, and adds loop to the loops.
 func (f *format) walk(n parse.Node, loop parse.Node) error {
 	children := func(nodes ...parse.Node) error {
 		for _, c := range nodes {
@@ -161,7 +162,7 @@ func (f *format) walk(n parse.Node, loop parse.Node) error {
 	return nil
 }
 
-// budget is what the execution of a template may still do.
+// budget is the remaining budget of the execution of a template.
 type budget struct {
 	work, loops int
 	last        time.Time // start of the last iteration
@@ -187,7 +188,7 @@ func (b *budget) text(t string) (string, error) {
 	return t, b.charge(t)
 }
 
-// fits checks the length of a text before it is made: n times size.
+// fits checks the length n·size of a text before it is made.
 func (b *budget) fits(n, size int) error {
 	if n > 0 && size > 0 && n > maxText/size {
 		return errText
@@ -211,7 +212,7 @@ func (b *budget) loop() (string, error) {
 	return "", nil
 }
 
-// arenaWriter appends what a template writes to the arena.
+// arenaWriter appends the output of a template to the arena.
 type arenaWriter struct {
 	p     *Processor
 	start int

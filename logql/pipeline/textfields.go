@@ -19,10 +19,10 @@ type textFields struct {
 // maxSplitters is the number of parsers for which splitters are kept.
 const maxSplitters = 64
 
-// ReadFields makes labels of the fields that the parser of a stream finds in text (see [parse.Splitter.Text]): columns of access logs,
-// captures of a configured pattern. They are structured metadata that no parser stage is needed for. A label that a stage makes replaces the field
-// of its name; a stage that names the labels it extracts replaces their fields also where it finds none. Without names
-// all are read.
+// ReadFields makes labels of the fields that the parser of a stream finds in text (see [parse.Splitter.Text]), such as
+// columns of access logs and captures of a configured pattern. They are structured metadata that need no parser stage. A
+// label that a stage makes replaces the field with its name. A stage that names the labels it extracts replaces their
+// fields even if it does not find them. Without names all fields are read.
 func (p *Processor) ReadFields(names ...string) {
 	p.fields = textFields{}
 	if len(names) == 0 {
@@ -56,7 +56,7 @@ func (p *Processor) readNamedFields() {
 	}
 }
 
-// replacedFields are the labels of which a stage replaces the fields before another one reads them.
+// replacedFields returns the labels whose fields a stage replaces before another stage reads them.
 func replacedFields(stages []stage) []string {
 	var replaced, read []string
 	for _, s := range stages {
@@ -105,7 +105,7 @@ func (p *Processor) copyText(text []byte) []byte {
 	return slices.Clip(p.arena[start:])
 }
 
-// fieldSymbol is the symbol of a field, nil if it is not read.
+// fieldSymbol returns the symbol of a field, nil if the field is not read.
 func (p *Processor) fieldSymbol(name string) *symbol {
 	s := p.fields.symbols[name]
 	if s == nil {

@@ -91,7 +91,7 @@ func unixToTime(s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("unixToTime: %q has %d digits, expected 5, 10, 13, 16 or 19", s, len(s))
 }
 
-// regexpFunctions are the functions that take regular expressions, for one goroutine.
+// regexpFunctions are the functions with regular expressions. Not safe for concurrent use.
 type regexpFunctions struct {
 	b     *budget
 	known map[string]*regexp.Regexp

@@ -26,7 +26,7 @@ func columnNames(f *engine.Fields) (names []columns.Name) {
 	return names
 }
 
-// fieldWorker adds blocks by their columns where these have what the parser finds, and matches otherwise.
+// fieldWorker adds blocks by their columns if these have the values that the parser would find, otherwise by matches.
 type fieldWorker struct {
 	matchWorker
 	fields *engine.Fields
@@ -45,7 +45,7 @@ func (w *fieldWorker) Block(b *query.BlockColumns) (bool, error) {
 	return worker.AddFields(fields)
 }
 
-// blockFilter leaves out blocks of which a filter and matchers of sources keep no record.
+// blockFilter rejects blocks in which a filter and matchers of sources keep no record.
 func blockFilter(filter *engine.FieldFilter, s *selector) *match.BlockFilter {
 	ofSource := &selector{ofSource: s.ofSource}
 	fields := ofSource.withMatchers(&filter.Fields)

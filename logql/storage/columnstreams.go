@@ -54,8 +54,8 @@ func (v *streamValues) text(k, i int) string {
 	return string(v[k][i].Text)
 }
 
-// combinations are the streams of a service with each combination of values, those of the last label next to each other, nil where a
-// matcher rejects it; not ok if they are too many.
+// combinations returns the streams of a service for each combination of values, in the order in which the last label varies
+// fastest; nil for one that a matcher rejects. It is not ok if there are too many.
 func (s *streams) combinations(service string, v *streamValues) (all []*pipeline.Stream, ok bool) {
 	if v.size(levelValues)*v.size(sourceValues)*v.size(instanceValues) > maxBlockStreams {
 		return nil, false
@@ -75,8 +75,8 @@ func (s *streams) combinations(service string, v *streamValues) (all []*pipeline
 	return all, true
 }
 
-// setStreams sets the streams of a block's records, and selects those that matchers match; it returns false if columns do not have
-// the labels.
+// setStreams sets the streams of a block's records, and selects the records that matchers accept. It returns false if
+// columns do not have the labels.
 func (s *streams) setStreams(b *engine.FieldBlock, service string, cols match.Columns, f *engine.Fields) (ok bool) {
 	var values streamValues
 	var pages []*columns.Page
@@ -130,7 +130,8 @@ func selectStreams(b *engine.FieldBlock) []bool {
 	return selected
 }
 
-// unread is the stream of records of which some labels are not read, one value for each key; nil if a matcher rejects it.
+// unread returns the stream of records of which some labels are not read, the same for each key; nil if a matcher rejects
+// it.
 func (s *streams) unread(key streamKey) *pipeline.Stream {
 	stream, known := s.partial[key]
 	if !known {

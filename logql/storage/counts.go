@@ -82,7 +82,7 @@ func divisor(a, b time.Duration) time.Duration {
 	return a
 }
 
-// countedBy are the fields to count by: those of labels, and those that matchers are about.
+// countedBy returns the fields to count by: those of the labels, and those that matchers use.
 func countedBy(by []string, s *selector) []string {
 	var fields []string
 	for _, label := range by {
@@ -98,7 +98,7 @@ func countedBy(by []string, s *selector) []string {
 	return fields
 }
 
-// countComputation counts by fields and steps; step 0 is none.
+// countComputation makes a computation that counts by fields and time steps; step 0 is no steps.
 func countComputation(sel engine.Selection, fields []string, step time.Duration) (*query.Computation, error) {
 	if step > 0 {
 		fields = append(slices.Clone(fields), fmt.Sprintf("%dms", step.Milliseconds()))

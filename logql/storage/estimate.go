@@ -6,10 +6,11 @@ import (
 	"logstow/logql/engine"
 )
 
-// Estimate is what reading selections takes at most, where nothing can be skipped and nothing is in the cache.
+// Estimate is an upper bound of the effort of reading selections, if nothing can be skipped and nothing is cached.
 type Estimate struct {
 	Segments int
-	// Records are those of the segments, also those outside of the range; segments of other programs count none.
+	// Records is the number of records of the segments, including records outside of the range. Foreign segments count as
+	// none.
 	Records uint64
 	Bytes   int64 // stored
 	CostUSD float64
@@ -17,7 +18,7 @@ type Estimate struct {
 	Free bool
 }
 
-// Estimate adds up what the selections of a query take. No segment is read.
+// Estimate sums up the effort for the selections of a query. It reads no segment.
 func (v *View) Estimate(ctx context.Context, selections []engine.Selection) (Estimate, error) {
 	sum := Estimate{Free: true}
 	for i := range v.storage.stores {

@@ -31,17 +31,17 @@ type Field struct {
 	// Label is its name as a label, Path the keys that lead to it in JSON, nil for other formats.
 	Label string
 	Path  []string
-	// Type is string, int, float, boolean, duration or bytes: that of all values found. Parser is json or logfmt, "" for labels that
-	// need none: of the stages of the query, and of fields of text.
+	// Type is string, int, float, boolean, duration or bytes, and applies to all values found. Parser is json or logfmt; ""
+	// for labels that need none: labels made by stages of the query, and fields of text.
 	Type, Parser string
 	// Cardinality is the number of its different values, at most 10,000; Values are the most frequent, in that order.
 	Cardinality uint64
 	Values      []string
 }
 
-// Fields are those of the newest records that match, of at most lines, in the order of names. Messages are read as json, and as
-// logfmt if they are none: pairs whose names [field.All] accepts. values is the maximum number of values of each field. About 32 MiB of different values are kept: what
-// exceeds that is left out.
+// Fields returns the fields of the newest matches, at most lines of them, in order of names. Messages are parsed as json,
+// or as logfmt if they are not JSON, without pairs whose names [field.All] rejects. values is the maximum number of values of
+// each field. It keeps about 32 MiB of distinct values and drops others.
 func (v *View) Fields(ctx context.Context, log *syntax.LogExpr, from, to int64, lines, values int) ([]Field, error) {
 	asJSON, err := pipeline.Compile([]syntax.Stage{&syntax.JSONParser{}}, nil, nil)
 	if err != nil {
@@ -75,7 +75,7 @@ type fieldCollector struct {
 	bytes        int // of names and values
 }
 
-// fieldCounts is what is known of a field.
+// fieldCounts has the counts of a field.
 type fieldCounts struct {
 	parser string
 	path   []string

@@ -16,7 +16,7 @@ func (v *View) Applied(log *syntax.LogExpr) int {
 	return f.applied
 }
 
-// filters are the conditions of stages as those of a selection. Some reject less than the stages do.
+// filters are the conditions of a selection that correspond to stages. Some reject fewer records than the stages.
 type filters struct {
 	query.Selection
 	// applied is the number of first stages that are applied exactly.
@@ -24,11 +24,11 @@ type filters struct {
 
 	// whole is set if the values of all parsers so far are whole tokens of the line.
 	whole bool
-	// relabelled is set behind stages that make labels of other things than the line.
+	// relabelled is set after stages that make labels from anything but the line.
 	relabelled bool
 }
 
-// add adds stages, up to one behind which there is another line.
+// add adds stages, up to one that changes the line.
 func (f *filters) add(stages []syntax.Stage) {
 	exact := true
 	f.whole = true
@@ -123,7 +123,7 @@ func (f *filters) addLabel(c syntax.Condition) {
 	case *syntax.StringCondition:
 		switch c.Matcher.Name {
 		case labels.Service, labels.Level, labels.DetectedLevel, labels.Instance, labels.Source:
-			return // the line need not have it
+			return // the line may not contain it
 		}
 		if c.Matcher.Op == syntax.MatchEqual && !strings.HasPrefix(c.Matcher.Name, "__") {
 			f.addValue(c.Matcher.Value)

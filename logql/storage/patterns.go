@@ -14,7 +14,7 @@ import (
 	"logstow/record"
 )
 
-// Pattern is a shape of messages: text with <_> for what differs.
+// Pattern is a template of messages: text with <_> for variable parts.
 type Pattern struct {
 	Pattern string
 	Level   string
@@ -22,8 +22,8 @@ type Pattern struct {
 	Counts []engine.Point
 }
 
-// Patterns are the shapes of the messages that match, at most limit, the most frequent first. Intervals are width long, and start
-// at multiples of it since 1970. The records are read twice: patterns are those of all of them.
+// Patterns returns the templates of the matching messages, at most limit, the most frequent first. Intervals have length
+// width and start at multiples of it since 1970. It reads the records twice, because templates depend on all of them.
 func (v *View) Patterns(ctx context.Context, matchers []*syntax.Matcher, from, to int64, width time.Duration, limit int) ([]Pattern, error) {
 	s, err := v.plan(ctx, engine.Selection{Log: &syntax.LogExpr{Matchers: matchers}, From: from, To: to})
 	if s == nil || err != nil {

@@ -25,7 +25,7 @@ func (v *View) run(ctx context.Context, s *selected, emit func(*query.Segment, *
 		}
 		return nil
 	})
-	if errors.Is(err, engine.ErrEnough) { // what could not be read may be missing before the last record
+	if errors.Is(err, engine.ErrEnough) { // records that could not be read may be missing before the last one
 		err = nil
 	}
 	return v.complete(err)

@@ -8,7 +8,7 @@ import (
 	"logstow/record"
 )
 
-// recordFilter leaves out records that a filter or matchers reject.
+// recordFilter rejects the records that a filter or matchers reject.
 func recordFilter(filter *pipeline.Filter, s *selector) *match.RecordFilter {
 	instanced := len(s.instances) > 0 || filter.Reads(labels.Instance)
 	return &match.RecordFilter{Instanced: instanced, New: func() match.RecordMatcher {

@@ -77,7 +77,7 @@ func (v *View) selector(ctx context.Context, matchers []*logql.Matcher) (*select
 	return s, nil
 }
 
-// services are those that matchers select and the request may read.
+// services returns the services that matchers select and the request may read.
 func (v *View) services(ctx context.Context, matchers []*logql.Matcher) ([]string, error) {
 	candidates, ok := namedServices(matchers)
 	if !ok {

@@ -1,8 +1,8 @@
-// Package storage answers LogQL queries from segments: it is the [engine.Source] over the stores that logq reads, and what the
-// endpoints for labels, volumes, fields and patterns need of them.
+// Package storage answers LogQL queries from segments. It is the [engine.Source] over the stores that logq reads, and
+// provides the data for the endpoints of labels, volumes, fields and patterns.
 //
-// Selectors become name prefixes and levels, line filters literals and regular expressions, windows counts of footers; fields that json finds
-// are read from columns.
+// Selectors become name prefixes and levels, line filters become literals and regular expressions, and windows are counted
+// by footers. Fields that json finds are read from columns.
 package storage
 
 import (
@@ -29,17 +29,18 @@ type Storage struct {
 	now    func() time.Time
 }
 
-// New makes a storage. opts apply to each request; its limits are the defaults of those of [Storage.View]. now is the clock.
+// New makes a storage. opts apply to each request; [Storage.View] may override its limits. now is the clock.
 func New(stores []query.Store, opts query.Options, now func() time.Time) *Storage {
 	opts.Unexplained = true
 	return &Storage{stores: stores, opts: opts, now: now}
 }
 
-// Access is what a request may read.
+// Access limits what a request may read.
 type Access struct {
 	// Services are globs of the services that exist for the request; nil is all.
 	Services []string
-	// MaxBytes and MaxCost (dollars) limit what the request reads; past them it ends with [query.ErrBudget]. 0 is no limit.
+	// MaxBytes and MaxCost (dollars) limit the reads of the request, which ends with [query.ErrBudget] before exceeding
+	// them. 0 is no limit.
 	MaxBytes int64
 	MaxCost  float64
 }
@@ -49,22 +50,22 @@ func (a *Access) allows(service string) bool {
 	return a.Services == nil || slices.ContainsFunc(a.Services, func(glob string) bool { return doublestar.MatchUnvalidated(glob, service) })
 }
 
-// View is the storage as one request sees it: what it may read, and what it read. Its methods may be called by one goroutine
-// at a time. What could not be read is an error that wraps [ErrIncomplete] at the end of a method, never a silent gap.
+// View is the storage for one request, with its access and its report. Not safe for concurrent use. If something could not
+// be read, a method returns an error that wraps [ErrIncomplete] at its end.
 //
-// The labels of a stream are service_name, level and instance; matchers may also name service (the same as service_name),
+// The labels of a stream are service_name, level and instance. Matchers may also name service (the same as service_name),
 // detected_level (the same as level) and source.
 type View struct {
 	storage *Storage
 	access  Access
-	// queries are those of the request: the first has its limits, the others share them.
+	// first is the first query of the request and has its limits, which later queries share.
 	first *query.Query
 	err   error
-	// problems is the number of those that were reported.
+	// problems is the number of problems that have been returned.
 	problems int
-	// polls is what the polls of Tail read.
+	// polls is the report of the polls of Tail.
 	polls query.Report
-	// watching is that of Tail; nil is none.
+	// watching creates watches for Tail; it may be nil.
 	watching Watching
 }
 
@@ -80,7 +81,7 @@ func (s *Storage) View(a Access) *View {
 	return v
 }
 
-// Report is what the request has read so far.
+// Report returns the report of the request so far.
 func (v *View) Report() query.Report {
 	if v.first == nil {
 		return query.Report{}

@@ -29,7 +29,7 @@ type recentStream struct {
 	stream *pipeline.Stream
 }
 
-// streamKey is what determines a stream.
+// streamKey identifies a stream.
 type streamKey struct {
 	service, instance, source string
 	level                     record.Level

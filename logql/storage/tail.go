@@ -31,9 +31,9 @@ type unwatched struct{}
 func (unwatched) Watch([]string)                              {}
 func (unwatched) Interval(normal time.Duration) time.Duration { return normal }
 
-// Tail calls emit with the newest limit records from the time from on that match, in the order of time, then with those of new
-// segments, in the order of time within each poll, until ctx ends or emit or idle returns an error. idle is called after each poll. Records are
-// found up to [follow.DefaultWindow] after their time.
+// Tail calls emit with the newest limit matches since from, in order of time, and then polls for new segments and calls
+// emit with their matches, in order of time within each poll. It ends when ctx ends, or emit or idle returns an error. idle
+// is called after each poll. Records are found if they are stored up to [follow.DefaultWindow] after their time.
 //
 // Limits of bytes and cost apply to each poll.
 func (v *View) Tail(ctx context.Context, log *syntax.LogExpr, from int64, limit int, interval time.Duration, emit func(*engine.Entry) error, idle func() error) error {
@@ -97,14 +97,14 @@ func (v *View) poll(ctx context.Context, follower *follow.Follower, sel engine.S
 	if err != nil && !errors.Is(err, ErrIncomplete) {
 		return true, err
 	}
-	report := s.Report() // what could not be read is read by a later poll, or reported by the query that shows the range
+	report := s.Report() // failures are retried by a later poll, or reported by a query of the range
 	follower.Done(&report)
 	return true, nil
 }
 
 // newestInOrder emits the newest records in the order of time. They are emitted if others could not be read, too.
 func newestInOrder(ctx context.Context, source *polled, log *syntax.LogExpr, p engine.LogParams, emit func(*engine.Entry) error) error {
-	if p.Limit == 0 { // only what comes
+	if p.Limit == 0 { // only new records
 		return nil
 	}
 	type entry struct {

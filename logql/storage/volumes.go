@@ -15,24 +15,25 @@ import (
 )
 
 const (
-	// textSamples is the number of segments whose footers tell the size of messages.
+	// textSamples is the number of segments whose footers are read to estimate the size of messages.
 	textSamples = 32
-	// foreignSize is about the size of a record where no footer tells it: there is text of other programs only.
+	// foreignSize is the assumed size of a record if there are only foreign segments.
 	foreignSize = 100
 )
 
 // StreamInfo is a stream of records in a range.
 type StreamInfo struct {
 	Labels labels.Labels
-	// Records is about the number of its records, Bytes that of their text, Segments that of the segments that have some.
+	// Records is the approximate number of its records, Bytes that of bytes of their text, Segments that of segments with
+	// its records.
 	Records  uint64
 	Bytes    int64
 	Segments int
 }
 
-// Streams are the streams that match all matchers of at least one selector; no selector is all streams. They are in the order of
-// their labels, and those of the segments that overlap [from, to), Unix nanoseconds. Numbers are shares of those of segments.
-// No text is read.
+// Streams returns the streams that match all matchers of at least one selector, in order of their labels; no selectors is
+// all streams. It considers the segments that overlap [from, to), in Unix nanoseconds. Numbers are estimates by metadata.
+// It reads no text.
 func (v *View) Streams(ctx context.Context, selectors [][]*syntax.Matcher, from, to int64) ([]StreamInfo, error) {
 	type sum struct {
 		part
@@ -61,15 +62,15 @@ func (v *View) Streams(ctx context.Context, selectors [][]*syntax.Matcher, from,
 	return all, nil
 }
 
-// Volume is about the bytes of text that a stream has in an interval.
+// Volume is the approximate size in bytes of the text of a stream in an interval.
 type Volume struct {
 	Labels labels.Labels
 	Start  int64 // of the interval, Unix nanoseconds
 	Bytes  int64
 }
 
-// Volumes are the volumes of streams by interval, in the order of labels and start: intervals are width long and start at
-// multiples of it since 1970; width 0 is one interval. They are estimates as those of [View.Streams].
+// Volumes returns the volumes of streams by interval, in order of labels and start. Intervals have length width and start
+// at multiples of it since 1970; width 0 is one interval. They are estimates like those of [View.Streams].
 func (v *View) Volumes(ctx context.Context, matchers []*syntax.Matcher, from, to int64, width time.Duration) ([]Volume, error) {
 	type cell struct {
 		stream string
@@ -166,7 +167,7 @@ func (v *View) eachPart(ctx context.Context, selectors [][]*syntax.Matcher, from
 	return v.complete(nil)
 }
 
-// averages is the mean size of a record of a service, that of all where a service has no sizes.
+// averages returns a function for the mean size of a record of a service, or of all services if its size is unknown.
 func averages(sizes map[string]query.TextSize) func(service string) float64 {
 	var all query.TextSize
 	for _, size := range sizes {

@@ -1,7 +1,7 @@
 // Package syntax parses LogQL, the query language of Grafana Loki, into a tree, and prints it.
 //
-// The language is that of https://grafana.com/docs/loki/latest/query/. Packages pipeline (log stages) and engine (metric
-// queries) evaluate the tree. A construct that Loki has and this package lacks is an error that names it.
+// The language is documented at https://grafana.com/docs/loki/latest/query/. Packages pipeline (log stages) and engine
+// (metric queries) evaluate the tree. For a construct of Loki that is not supported, the error names the construct.
 package syntax
 
 import (
@@ -70,8 +70,8 @@ const (
 	LineNotPattern               // !>
 )
 
-// LineFilter keeps the lines that one of the texts is found in, or none of them for the negated operators:
-// |= "a" or "b". An IP filter, |= ip("10.0.0.0/8"), is one of the texts with IP set.
+// LineFilter keeps the lines that contain at least one of the texts, or for the negated operators, none of them: |= "a" or
+// "b". An IP filter, |= ip("10.0.0.0/8"), is a text with IP set.
 type LineFilter struct {
 	Op    LineOp
 	Texts []LineText
@@ -80,11 +80,11 @@ type LineFilter struct {
 // LineText is an alternative of a [LineFilter].
 type LineText struct {
 	Text string
-	// IP is set for ip("…"): an address, a range a-b or a CIDR. Only |= and != have it.
+	// IP is set for ip("…"): an address, a range a-b or a CIDR. Only |= and != support it.
 	IP bool
 	// Regexp is Text compiled, not anchored, with a dot that matches newlines too, for the operators of regular expressions.
 	Regexp *regexp.Regexp
-	// Parts are those of Text for the operators of patterns: literals and the capture "_" in turn.
+	// Parts are the parts of Text for the pattern operators: literals and the capture "_", alternating.
 	Parts []PatternPart
 }
 
@@ -97,7 +97,7 @@ type LogfmtParser struct {
 	Extractions       []Extraction
 }
 
-// Extraction names a label and the expression that it is extracted by; both are the same for a name alone.
+// Extraction is a label and the expression that extracts it; for a name alone, both are the same.
 type Extraction struct {
 	Label, Expr string
 	// Path is Expr parsed, for a [JSONParser].
@@ -165,7 +165,7 @@ type Condition interface {
 // And is two conditions that both have to hold; a comma is And.
 type And struct{ Left, Right Condition }
 
-// Or is two conditions one of which has to hold.
+// Or is true if at least one of two conditions is.
 type Or struct{ Left, Right Condition }
 
 // StringCondition compares a label as a text.
@@ -220,8 +220,7 @@ const (
 	ConvertBytes               // bytes(x)
 )
 
-// Unwrap is | unwrap x: the label that samples are made of. Filters are the label filters behind it,
-// such as | __error__="".
+// Unwrap is | unwrap x: samples are made from label x. Filters are the label filters after it, such as | __error__="".
 type Unwrap struct {
 	Label      string
 	Conversion Conversion
@@ -239,7 +238,7 @@ type LogRange struct {
 // RangeOp is the name of a [RangeAggregation], such as "rate".
 type RangeOp string
 
-// The range aggregations. Those of lines first, then those of unwrapped samples; Rate and AbsentOver have both.
+// The range aggregations, first those of lines, then those of unwrapped samples. Rate and AbsentOver accept both.
 const (
 	Rate       RangeOp = "rate"
 	CountOver  RangeOp = "count_over_time"
@@ -271,7 +270,7 @@ type RangeAggregation struct {
 	// Param is the quantile of [QuantileOver], otherwise 0.
 	Param float64
 	Range *LogRange
-	// Grouping is nil if there is none. Only the functions of unwrapped samples that documentation lists have one.
+	// Grouping is nil if there is none. Only functions of unwrapped samples that Loki documents with a grouping have one.
 	Grouping *Grouping
 }
 

@@ -15,7 +15,7 @@ func binaryOp(t token) (BinaryOp, bool) {
 	return op, op.precedence() > 0
 }
 
-// precedence is how tight an operator binds, 0 for what is none. All but ^ group from the left.
+// precedence returns the precedence of an operator, 0 for other tokens. All operators but ^ are left-associative.
 func (op BinaryOp) precedence() int {
 	switch op {
 	case OpOr:

@@ -36,7 +36,7 @@ func lineOp(t token) (LineOp, bool) {
 	return 0, false
 }
 
-// lineFilter takes a line filter. As in Loki, "or" behind ip() is valid once, in the first of consecutive line filters.
+// lineFilter parses a line filter. As in Loki, "or" after ip() is valid once, in the first of consecutive line filters.
 func (p *parser) lineFilter(first bool) *LineFilter {
 	op, _ := lineOp(p.take())
 	f := &LineFilter{Op: op}

@@ -45,7 +45,7 @@ type lexer struct {
 	symbols []string
 }
 
-// tokenize returns all tokens of a query, the last of which is a tokenEnd.
+// tokenize returns all tokens of a query, followed by a tokenEnd.
 func tokenize(query string) ([]token, error) {
 	l := &lexer{query: query, symbols: symbols()}
 	var tokens []token

@@ -136,7 +136,7 @@ func isRangeOp(name string) bool {
 	return ok
 }
 
-// takesUnwrap and takesLines report what the samples of a range aggregation can be made of.
+// takesUnwrap reports whether a range aggregation accepts unwrapped samples, takesLines whether it accepts lines.
 func (op RangeOp) takesUnwrap() bool {
 	return op != CountOver && op != BytesRate && op != BytesOver
 }
@@ -237,7 +237,7 @@ func (p *parser) logRangeOrQuery() (r *LogRange, ranged bool) {
 	return r, true
 }
 
-// plainRange takes a selector with its pipeline and its range in front of it or behind it.
+// plainRange parses a selector with its pipeline, and the range before or after the pipeline.
 func (p *parser) plainRange() (r *LogRange, ranged bool) {
 	at := p.peek()
 	if !at.is("{") {

@@ -32,7 +32,7 @@ func errorAt(query string, pos int, format string, args ...any) *Error {
 	}
 }
 
-// Parse parses a query. Errors are an [*Error]: also for what Loki has and Logstow lacks.
+// Parse parses a query. Errors are an [*Error], also for constructs of Loki that Logstow does not support.
 func Parse(query string) (Expr, error) {
 	p, err := newParser(query)
 	if err != nil {
@@ -46,7 +46,8 @@ func Parse(query string) (Expr, error) {
 	return e, nil
 }
 
-// ParseMatchers parses a stream selector alone, {a="b"}, as the parameters match[] of Loki's API have it. {} selects everything.
+// ParseMatchers parses a stream selector without stages, {a="b"}, as in the parameters match[] of Loki's API. {} selects
+// everything.
 func ParseMatchers(selector string) ([]*Matcher, error) {
 	p, err := newParser(selector)
 	if err != nil {
@@ -85,7 +86,7 @@ func newParser(query string) (*parser, error) {
 
 func (p *parser) peek() token { return p.tokens[p.next] }
 
-// following is the token behind the next one.
+// following returns the token after the next one.
 func (p *parser) following() token { return p.tokens[min(p.next+1, len(p.tokens)-1)] }
 
 func (p *parser) take() token {
@@ -124,7 +125,7 @@ func (p *parser) describe(t token) string {
 	return fmt.Sprintf("%q", p.query[t.start:t.end])
 }
 
-// accept takes the next token if it is this symbol.
+// accept consumes the next token if it is this symbol.
 func (p *parser) accept(symbol string) bool {
 	if !p.peek().is(symbol) {
 		return false
@@ -160,7 +161,7 @@ func isWord(t token, word string) bool {
 	return t.kind == tokenName && strings.EqualFold(t.text, word)
 }
 
-// acceptWord takes the next token if it is this keyword.
+// acceptWord consumes the next token if it is this keyword.
 func (p *parser) acceptWord(word string) bool {
 	if !isWord(p.peek(), word) {
 		return false

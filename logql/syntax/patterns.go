@@ -102,7 +102,7 @@ func patternParts(s string) []PatternPart {
 	return parts
 }
 
-// jsonPath reads a.b[0]["c d"], as the expression at t has it.
+// jsonPath parses a path such as a.b[0]["c d"], the expression at t.
 func (p *parser) jsonPath(t token, expr string) []PathStep {
 	path, ok := parsePath(expr)
 	if !ok {
@@ -140,7 +140,7 @@ func parsePath(s string) ([]PathStep, bool) {
 	return path, len(path) > 0
 }
 
-// parseSubscript reads what follows a [.
+// parseSubscript parses a subscript after its [.
 func parseSubscript(s string) (step PathStep, rest string, ok bool) {
 	if strings.HasPrefix(s, `"`) {
 		quoted, err := strconv.QuotedPrefix(s)

@@ -10,8 +10,8 @@ import (
 // prettyWidth is the number of characters of a line that an expression is not split within.
 const prettyWidth = 100
 
-// Pretty is a query for people to read: what is too long for one line is on several, indented by its depth. It parses to an
-// equal tree.
+// Pretty formats a query for people. An expression that does not fit one line is on several lines, indented by depth. The
+// result parses to an equal tree.
 func Pretty(e Expr) string {
 	p := &prettyPrinter{}
 	p.expr(0, e, "")
@@ -25,7 +25,7 @@ func (p *prettyPrinter) line(depth int, text string) {
 	p.dst = append(append(p.dst, text...), '\n')
 }
 
-// expr prints an expression with what is right behind it.
+// expr prints an expression followed by behind, the text that has to be on the same line.
 func (p *prettyPrinter) expr(depth int, e Expr, behind string) {
 	if line := e.String(); 2*depth+utf8.RuneCountInString(line) <= prettyWidth {
 		p.line(depth, line+behind)

@@ -34,7 +34,7 @@ func appendSelector(dst []byte, matchers []*Matcher) []byte {
 	return append(dst, '}')
 }
 
-// appendComma appends what is between the elements of a list.
+// appendComma appends a separator before element i of a list, unless it is the first.
 func appendComma(dst []byte, i int) []byte {
 	if i == 0 {
 		return dst
@@ -135,7 +135,7 @@ func (a *VectorAggregation) appendTo(dst []byte) []byte {
 	return append(a.Inner.appendTo(a.appendHead(dst)), ')')
 }
 
-// appendHead appends what is in front of the inner expression, with its parenthesis.
+// appendHead appends the text before the inner expression, with its parenthesis.
 func (a *VectorAggregation) appendHead(dst []byte) []byte {
 	dst = append(dst, a.Op...)
 	if a.Grouping != nil {
@@ -163,7 +163,7 @@ func (b *Binary) appendOp(dst []byte) []byte {
 	if m := b.Matching; m != nil {
 		dst = m.appendTo(append(dst, ' '))
 		if (m.GroupLeft || m.GroupRight) && len(m.Include) == 0 && b.opensParenthesis(b.Right, true) {
-			// Otherwise the parenthesis of the operand is taken for that of labels.
+			// Otherwise the parenthesis of the operand would be parsed as that of labels.
 			dst = append(dst, " ()"...)
 		}
 	}

@@ -154,7 +154,7 @@ func parseBytes(s string) (float64, error) {
 	return n * factor, nil
 }
 
-// appendDuration appends a duration as parseDuration reads it, with a sign if it is negative.
+// appendDuration appends a duration in the syntax of parseDuration, with a sign if it is negative.
 func appendDuration(dst []byte, d time.Duration) []byte {
 	rest := uint64(d)
 	if d < 0 {
@@ -174,8 +174,8 @@ func appendDuration(dst []byte, d time.Duration) []byte {
 	return dst
 }
 
-// appendNumber appends a literal. A parser of LogQL has no form for infinity and what is not a number: these are operations,
-// which are folded when they are parsed.
+// appendNumber appends a literal. LogQL has no literals for infinities and NaN; they are written as operations, which are
+// folded when parsed.
 func appendNumber(dst []byte, n float64) []byte {
 	switch {
 	case math.IsNaN(n):

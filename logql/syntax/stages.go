@@ -8,7 +8,7 @@ import (
 	"logstow/internal/suggest"
 )
 
-// pipeline takes stages, and an unwrap with the label filters behind it: at is its keyword.
+// pipeline parses stages, and an unwrap with its label filters; at is the keyword of unwrap.
 func (p *parser) pipeline() (stages []Stage, unwrap *Unwrap, at token) {
 	for p.err == nil {
 		t := p.peek()
@@ -76,7 +76,7 @@ func stageNames() []string {
 	return []string{"json", "logfmt", "regexp", "pattern", "unpack", "decolorize", "line_format", "label_format", "drop", "keep", "unwrap"}
 }
 
-// stage takes a stage, the | in front of which is taken.
+// stage parses a stage after its |.
 func (p *parser) stage() Stage {
 	t := p.peek()
 	if t.kind == tokenName {

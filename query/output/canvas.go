@@ -12,26 +12,26 @@ import (
 )
 
 const (
-	// cutMark stands at the end of a line that was cut.
+	// cutMark ends a truncated line.
 	cutMark = "…"
 	// tabStop is the distance of a terminal's tab stops.
 	tabStop = 8
 )
 
-// canvas writes text for a terminal: with colours, whatever would steer the terminal written as
-// escapes, what was found standing out, and lines cut at the terminal's width.
+// canvas writes text for a terminal: with colours and highlights, control sequences escaped, and lines truncated at the
+// terminal's width.
 type canvas struct {
 	dst   []byte
 	limit int  // columns of a line; 0 is no limit
-	color bool // without it styles are left out
+	color bool // enables styles
 
 	column int
-	// style is that of what comes next, shown that of the terminal.
+	// style is the style of the following text, shown the style that the terminal has.
 	style, shown string
-	// fits is the end of what leaves a column for the mark, fitsStyle the style there.
+	// fits is the end of the output that leaves a column for the mark, fitsStyle the style there.
 	fits      int
 	fitsStyle string
-	full      bool // the line was cut: the rest of it is not written
+	full      bool // the line was truncated, and its rest is not written
 	missed    bool // something that was found is in that rest
 
 	indent  int    // columns before a line that continues
@@ -46,10 +46,10 @@ type source struct {
 	places [][2]int
 }
 
-// offset is that of a part of the text, which must be sliced from it.
+// offset returns the offset of a part of the text. The part must be a slice of the text.
 func (s *source) offset(part []byte) int { return cap(s.text) - cap(part) }
 
-// found reports whether one of the places is in a range; next is the first one that ends behind it start.
+// found reports whether a range overlaps one of the places. next is the index of the first place that ends after start.
 func (s *source) found(start, end int) (next int, ok bool) {
 	next, _ = slices.BinarySearchFunc(s.places, start, func(place [2]int, start int) int {
 		if place[1] > start {
@@ -138,7 +138,7 @@ func (c *canvas) put(text string, columns int) {
 	c.mayEnd()
 }
 
-// mayEnd notes that the line may be cut here.
+// mayEnd records that the line may be truncated here.
 func (c *canvas) mayEnd() {
 	if c.column < c.limit {
 		c.fits, c.fitsStyle = len(c.dst), c.shown
@@ -176,7 +176,7 @@ func (c *canvas) ascii(text []byte) {
 	}
 }
 
-// text writes a part of a source as it is.
+// text writes a part of a source verbatim.
 func (c *canvas) text(s *source, part []byte) {
 	at := s.offset(part)
 	next, ok := s.found(at, at+len(part))
@@ -235,7 +235,7 @@ func escapeLen(b []byte) int {
 	return long
 }
 
-// plain writes text with what would steer the terminal written as escapes. CRLF is a newline.
+// plain writes text with control sequences escaped. CRLF is a newline.
 func (c *canvas) plain(text []byte) {
 	for len(text) > 0 {
 		if c.full { // only another line matters
@@ -291,8 +291,8 @@ func (c *canvas) rune(r rune, text []byte) {
 	}
 }
 
-// runeWidth is the number of columns of a rune outside ASCII, at least: those of a sequence that
-// terminals join, such as a family of emoji, add up.
+// runeWidth returns the number of terminal columns of a rune outside ASCII. It may be too large for sequences that
+// terminals join, such as a family of emoji.
 func runeWidth(r rune) int {
 	const emojiStyle = 0xfe0f // makes the character before it wide
 	switch kind := width.LookupRune(r).Kind(); {
@@ -304,7 +304,7 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// Columns is the number of columns of a line that [Visible] made: those of East Asian characters are two.
+// Columns returns the number of terminal columns of a line that [Visible] made. East Asian characters take two.
 func Columns(line string) (n int) {
 	for _, r := range line {
 		n += runeColumns(r)

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Check reports whether a format is one.
+// Check returns an error unless this package has the format.
 func Check(format string) error {
 	if !slices.Contains([]string{Raw, Text, JSON, Flat, CSV, Parquet, Pretty, Template}, format) {
 		return fmt.Errorf("%q is not an output format (raw, text, json, flat, csv, parquet, pretty or template)", format)

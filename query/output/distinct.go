@@ -59,5 +59,5 @@ func (d *DistinctWriter) Write(v query.DistinctValue) error {
 	return err
 }
 
-// Close writes what waits.
+// Close writes buffered output.
 func (d *DistinctWriter) Close() error { return d.w.Flush() }

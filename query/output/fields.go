@@ -13,18 +13,18 @@ import (
 	"logstow/record"
 )
 
-// column is one of the values printed of a record.
+// column is a column of the output.
 type column struct {
-	// name is its header, fixed the fixed field that it is; "" is a field of the message.
+	// name is its header. fixed is its fixed field, "" for a field of the message.
 	name  string
 	fixed field.Fixed
-	// index is that of a field of the message among all.
+	// index is the index of a field of the message in Writer.fields.
 	index int
-	// found is set once a record has it.
+	// found is set once a record has the field.
 	found bool
 }
 
-// allColumns are those of the CSV format where none are named.
+// allColumns returns the default columns of the CSV format.
 func allColumns() []string { return []string{"time", "level", "service", "source", "message"} }
 
 // CheckFields reports names that cannot be columns.
@@ -33,7 +33,7 @@ func CheckFields(names []string) error {
 	return err
 }
 
-// newColumns are the columns of names, and the names of those that are fields of the message.
+// newColumns returns the columns with these names, and the names of those that are fields of the message.
 func newColumns(texts []string) (columns []column, fields []string, err error) {
 	names, err := field.ParseRecordNames(texts)
 	if err != nil {
@@ -50,7 +50,7 @@ func newColumns(texts []string) (columns []column, fields []string, err error) {
 	return columns, fields, nil
 }
 
-// EmptyFields are the fields of the message, among those of the options or of the template, that no record printed so far has.
+// EmptyFields returns the fields of the message, named in the options or the template, that no record printed so far has.
 func (o *Writer) EmptyFields() (names []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -87,7 +87,7 @@ func (o *Writer) splitFields(m *query.Match) {
 	o.splitter.Split(o.message)
 }
 
-// parser is that of a record.
+// parser returns the parser of a record's fields.
 func (o *Writer) parser(m *query.Match) *parse.Parser {
 	if o.opts.Parser != nil {
 		return o.opts.Parser(m.Segment)
@@ -116,7 +116,7 @@ func (o *Writer) time(m *query.Match) []byte {
 	return o.scratch
 }
 
-// value is what a record has in a column; its message is the current one.
+// value returns the value of a record, whose message is the current one, in a column.
 func (o *Writer) value(c *column, m *query.Match) field.Value {
 	text := func(s []byte) field.Value { return field.Value{Kind: field.String, Text: s} }
 	switch c.fixed {
@@ -167,7 +167,7 @@ func appendFlat(dst, s []byte) []byte {
 	return dst
 }
 
-// objects appends a record's values as a JSON object; a field that is missing is left out.
+// objects appends a record's values as a JSON object. It omits missing fields.
 func (o *Writer) objects(dst []byte, m *query.Match) []byte {
 	o.split(m)
 	dst = append(dst, '{')
@@ -229,13 +229,13 @@ func (o *Writer) isMarked(mark string, m *query.Match) bool {
 	return mark == contextMark && m.Context || mark == lateMark && o.late
 }
 
-// The columns of CSV and Parquet for what only some records are.
+// The columns of CSV and Parquet that mark some records.
 const (
 	contextMark = "context"
 	lateMark    = "late"
 )
 
-// marks are those that some records may need.
+// marks returns the marks that records may need with these options.
 func marks(opts Options) (all []string) {
 	if opts.Around {
 		all = append(all, contextMark)

@@ -13,7 +13,7 @@ type flatNames struct {
 	name []byte          // scratch
 }
 
-// isKey reports whether a name is that of a key of the format itself.
+// isKey reports whether the format itself has a key with this name.
 func isKey(name string) bool {
 	return field.IsFixed(name) || name == "message_base64" || name == contextMark || name == lateMark
 }
@@ -27,7 +27,7 @@ func (o *Writer) appendFlatObject(dst []byte, m *query.Match) []byte {
 		f.seen = map[string]bool{}
 	}
 	clear(f.seen)
-	// The members of an object come right behind it: then they are printed, and it is not.
+	// If the members of an object follow it, they are printed instead of the object.
 	var object field.Value
 	var objectName string
 	for name, v := range o.splitter.All() {

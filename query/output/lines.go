@@ -36,8 +36,7 @@ func (o *Writer) shown(dst []byte, at int) []byte {
 	return appendVisible(dst[:at], message)
 }
 
-// highlighted appends a record's message with what was found standing out, and
-// newline in the place of its newlines. It is for a terminal.
+// highlighted appends a record's message for a terminal, with matches highlighted and newlines replaced by newline.
 func (o *Writer) highlighted(dst []byte, m *query.Match, newline string) []byte {
 	o.message = record.AppendMessage(o.message[:0], m.Message())
 	o.places = o.opts.Highlight(o.places[:0], o.message)

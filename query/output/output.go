@@ -3,28 +3,25 @@
 //   - raw: the message as logged and a newline, nothing else
 //   - text: the stored line, four columns separated by TABs
 //   - json: one object per line with the keys time (RFC 3339, nine digits, UTC),
-//     level ("-" where there is none), service, source, instance and message, and
-//     message_base64 too where the message is not UTF-8
-//   - flat: as json, and the fields of the message beside these keys; see [Flat]
-//   - csv: a line of names, then a line a record: time, level, service, source and message
+//     level ("-" if there is none), service, source, instance and message, and
+//     also message_base64 if the message is not UTF-8
+//   - flat: as json, followed by the fields of the message; see [Flat]
+//   - csv: a line of names, then a line for each record: time, level, service, source and message
 //   - parquet: a file of Apache Parquet; see [Parquet]
-//   - pretty: short local time, level, service, source and message, for people; what is JSON or
-//     logfmt as its text and fields, see [Pretty]
-//   - template: what a template makes of the record, and a newline; see [CompileTemplate]
+//   - pretty: short local time, level, service, source and message, for people; JSON and logfmt are printed as text and
+//     fields, see [Pretty]
+//   - template: the result of a template for the record, and a newline; see [CompileTemplate]
 //
-// Where columns or fields of the message are named, only those are printed: as a
-// JSON object, as CSV, and in the other formats with TABs between them. Parquet has them beside its own.
+// If columns or fields of the message are named, only those are printed: as a JSON object, as CSV, and in the other formats
+// separated by TABs. Parquet has them in addition to its own.
 //
-// On a terminal, and with colours, control bytes in a message are shown and not
-// sent, in every format: \x1b stands for an escape, \r for a carriage return. So
-// the only colours are those of this package.
+// On a terminal, and with colours, control bytes in a message are escaped in every format: \x1b is an escape, \r a carriage return.
+// So only this package can set colours.
 //
-// Where records around matches are printed too, a line of "--" stands between
-// records that do not follow on each other in their source (all formats but json, flat, csv and parquet),
-// and those that are no match themselves are marked: a "-" in the place of the ":"
-// before the message (pretty), "context":true (json), true in a last column context,
-// which is false for matches (csv, parquet). Late records of a followed query are marked alike:
-// "(late)", "late":true, a column late.
+// If records around matches are printed too, a line "--" separates records that are not adjacent in their source (all formats but
+// json, flat, csv and parquet), and records that are not matches are marked: "-" instead of ":" before the message (pretty),
+// "context":true (json), or true in an additional column context, which is false for matches (csv, parquet). Late records of a
+// followed query are marked in the same way: "(late)", "late":true, a column late.
 package output
 
 import (
@@ -49,52 +46,51 @@ const (
 	Text = "text"
 	JSON = "json"
 	CSV  = "csv"
-	// Flat is a JSON object as that of JSON, followed by the fields of the message: those of objects in
-	// objects by names with dots, arrays and what is nested deeper as JSON. Of equal names the first counts. A field that has
-	// the name of another key of the format has "message." before it.
+	// Flat is the JSON object of the format JSON, followed by the fields of the message. Fields of nested objects have names
+	// with dots; arrays and deeper objects are JSON. If names are equal, the first field is printed. A field with the name of
+	// a key of the format gets the prefix "message.".
 	Flat = "flat"
-	// Pretty prints a message that is a JSON object, or ends with one behind a blank, or consists of
-	// logfmt pairs, as its text, the first of the members message, msg, short_message, log, body, event and
-	// @m that there is, and then name=value of the others in their order. A line of JSON or logfmt that
-	// it wraps, as [parse.LineInside] finds it, is taken apart, too; what that wraps is text. Members that only
-	// repeat the time or the level of the record are left out. Values of several lines, and what continues a
-	// text, stand indented on the next lines. Other messages are printed as logged, all of them if the parser
-	// of the segment is not auto. Newlines at the end of a text, and carriage returns at the ends of lines,
-	// are left out.
+	// Pretty prints a message that is a JSON object, ends with one after a blank, or consists of logfmt pairs, as its text
+	// followed by name=value of the other members in their order. The text is the first existing member of message, msg,
+	// short_message, log, body, event and @m. A line of JSON or logfmt that the message wraps, as [parse.LineInside] finds
+	// it, is split too, but not a line that this one wraps. Members that only repeat the time or the level of the record are
+	// omitted. Values of several lines, and the other lines of a text, are indented on the next lines. Other messages are
+	// printed as logged, and so are all messages if the parser of the segment is not auto. Newlines at the end of a text, and
+	// carriage returns at the ends of lines, are omitted.
 	Pretty   = "pretty"
 	Template = "template"
-	// Parquet is a file, which can be read once the Writer is closed. Its columns are those that the options name, or
-	// else the six fixed fields: time is a TIMESTAMP in nanoseconds, the others are STRING. No level and a
-	// field that is missing or null are NULL, bytes that are not UTF-8 are U+FFFD.
+	// Parquet is a file, which can be read after the Writer is closed. Its columns are named in the options, by default the
+	// six fixed fields. time is a TIMESTAMP in nanoseconds, the others are STRING. No level, and a field that is missing or
+	// null, are NULL; bytes that are not UTF-8 are U+FFFD.
 	Parquet = "parquet"
 )
 
 // Options are the settings of a [Writer].
 type Options struct {
-	// Format is one of the formats of this package.
+	// Format is a format of this package.
 	Format string
-	// Fields are what to print: time, level, service, source, instance, message, or
-	// names of fields of the message; none is all that the format has.
+	// Fields are the columns to print: time, level, service, source, instance, message, or names of fields of the message;
+	// none is the default of the format.
 	Fields []string
 	// Parser finds the fields of messages of a segment; nil is auto for all.
 	Parser func(*query.Segment) *parse.Parser
 	// Terminal is set if the output is shown by a terminal.
 	Terminal bool
-	// Color colours levels in the pretty format, and what Highlight finds in the
-	// messages of the raw, text and pretty formats.
+	// Color enables colours of levels in the pretty format, and highlighting in the messages of the raw, text and pretty
+	// formats.
 	Color bool
-	// Highlight appends the places in a message as logged that are to stand out, in
-	// order and apart; see [query.Query.Highlight]. Nil is none.
+	// Highlight appends the places to highlight in a message as logged, in order and disjoint; see [query.Query.Highlight].
+	// It may be nil.
 	Highlight func(dst [][2]int, message []byte) [][2]int
 	// Around is set if records around matches are printed too, and Late if WriteLate is
 	// used: CSV has columns for that then.
 	Around, Late bool
-	// Location is the zone of times in the pretty format, Zone that of the others; nil is UTC.
+	// Location is the time zone of the pretty format, Zone that of other formats; nil is UTC.
 	Location, Zone *time.Location
 	// Width is the number of columns at which lines of the pretty format are cut, with a mark; 0 prints
 	// them whole.
 	Width int
-	// Template is that of the format of this name.
+	// Template is the template of the template format.
 	Template *RecordTemplate
 	// Dates writes the dates of all records in the pretty format. Without it, dates are
 	// written from the first record on that is not of the day of Today; a zero Today is
@@ -103,8 +99,8 @@ type Options struct {
 	Today time.Time
 }
 
-// Writer prints records. It buffers, and flushes what waits every 200 ms. Safe
-// for concurrent use; Close must be called.
+// Writer prints records. It buffers output and flushes it every 200 ms. Safe for concurrent use. The caller must call
+// Close.
 type Writer struct {
 	opts   Options
 	append func(dst []byte, m *query.Match) []byte
@@ -116,18 +112,18 @@ type Writer struct {
 
 	day     [2]time.Time // the start and end of Today; records in it have no date
 	match   query.Match  // the record being printed, which would be allocated otherwise
-	late    bool         // it is late
+	late    bool         // the record is late
 	written bool         // one was printed
 	columns []column
-	// fields are the names of the columns that are fields, auto their parser if the options have none,
-	// splitter what finds them in the current message.
+	// fields are the names of the columns that are fields of the message. auto is their parser if the options have none.
+	// splitter finds them in the current message.
 	fields    []string
 	auto      *parse.Parser
 	splitters map[*parse.Parser]*parse.Splitter
 	splitter  *parse.Splitter
-	marked    []string // columns of CSV and Parquet for what only some records are
+	marked    []string // columns of CSV and Parquet that mark some records
 	message   []byte   // scratch: the message as logged
-	places    [][2]int // scratch: what stands out in it
+	places    [][2]int // scratch: the places to highlight
 	scratch   []byte
 	compact   bytes.Buffer
 
@@ -143,7 +139,7 @@ type Writer struct {
 	done sync.WaitGroup
 }
 
-// flushInterval is how long a record waits for others before it is written.
+// flushInterval is the maximum time for which a record is buffered.
 const flushInterval = 200 * time.Millisecond
 
 // New starts a Writer to w. An unknown format is an error, and so are names that are no columns.
@@ -222,8 +218,8 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 // Write prints a record. An error of the output is returned from then on.
 func (o *Writer) Write(m query.Match) error { return o.write(m, false) }
 
-// WriteLate prints a record that belongs well before what was printed already: it
-// is marked "(late)" in the pretty format and "late":true in JSON.
+// WriteLate prints a record that should have been printed earlier. It is marked "(late)" in the pretty format and
+// "late":true in JSON.
 func (o *Writer) WriteLate(m query.Match) error { return o.write(m, true) }
 
 func (o *Writer) write(m query.Match, late bool) error {
@@ -243,7 +239,7 @@ func (o *Writer) write(m query.Match, late bool) error {
 	return o.err
 }
 
-// Flush writes what waits.
+// Flush writes buffered output.
 func (o *Writer) Flush() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -253,7 +249,7 @@ func (o *Writer) Flush() error {
 	return o.err
 }
 
-// Close writes what waits and ends the Writer.
+// Close writes buffered output and ends the Writer.
 func (o *Writer) Close() error {
 	close(o.stop)
 	o.done.Wait()
@@ -263,7 +259,7 @@ func (o *Writer) Close() error {
 	return o.Flush()
 }
 
-// flush writes what waits, again and again until the Writer is closed.
+// flush flushes periodically until the Writer is closed.
 func (o *Writer) flush() {
 	ticker := time.NewTicker(flushInterval)
 	defer ticker.Stop()

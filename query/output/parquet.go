@@ -12,7 +12,7 @@ import (
 	"logstow/record"
 )
 
-// fixedColumns are those of the format Parquet unless columns are named.
+// fixedColumns returns the default columns of the Parquet format.
 func fixedColumns() []column {
 	return []column{
 		{name: "time", fixed: field.Time},
@@ -57,7 +57,7 @@ func (o *Writer) row(dst []byte, m *query.Match) []byte {
 	return dst
 }
 
-// cell is what a record has in a column.
+// cell returns the value of a record in a column.
 func (o *Writer) cell(c *column, m *query.Match) aggregate.Value {
 	switch {
 	case c.fixed == field.Time:

@@ -50,7 +50,7 @@ type part struct {
 type partKind uint8
 
 const (
-	plainPart  partKind = iota // text as it is, and numbers
+	plainPart  partKind = iota // text and numbers, verbatim
 	stringPart                 // a string in JSON
 	nestedPart                 // an object or array
 )
@@ -98,7 +98,7 @@ func (p *parts) structured(depth int) bool {
 	return true
 }
 
-// object adds the members of an object; around are the names of those around it.
+// object adds the members of an object; around is the path of names of the objects around it.
 func (p *parts) object(s *source, object, around []byte, depth int) {
 	members := jsontext.Object(object)
 	for name, value, ok := members.Next(); ok; name, value, ok = members.Next() {
@@ -156,7 +156,7 @@ func (p *parts) logfmt(depth int) bool {
 	return true
 }
 
-// logfmtPair is the pair name=value that b starts with, and what follows.
+// logfmtPair splits off the pair name=value that b starts with.
 func logfmtPair(b []byte) (name, value, rest []byte, ok bool) {
 	equals := bytes.IndexByte(b, '=')
 	if equals < 1 || bytes.ContainsAny(b[:equals], " \t\r\n\"{}[]()<>,;&?") {
@@ -177,8 +177,8 @@ func logfmtPair(b []byte) (name, value, rest []byte, ok bool) {
 	return name, rest[:end], rest[end:], true
 }
 
-// takeText makes the member that is the text of the message one of the texts, or takes it apart if it is
-// a wrapped line: the one whose fields are those of the message.
+// takeText moves the member that is the text of the message to the texts. If it is a wrapped line whose fields are those of
+// the message, takeText splits it, too.
 func (p *parts) takeText(depth, first int) {
 	var line []byte
 	if depth+1 < maxWrapped {
@@ -220,7 +220,7 @@ func (p *parts) takeText(depth, first int) {
 	}
 }
 
-// rotate moves the first n parts behind the others.
+// rotate moves the first n parts to the end.
 func rotate(all []part, n int) {
 	moved := append([]part(nil), all[:n]...)
 	copy(all[copy(all, all[n:]):], moved)
@@ -268,7 +268,7 @@ func withoutEscapedNewlines(text []byte) []byte {
 	return text
 }
 
-// endsEscaped reports whether a string in JSON ends with an escape of two characters, the second of which is c.
+// endsEscaped reports whether a JSON string ends with the escape of a backslash and c.
 func endsEscaped(text []byte, c byte) bool {
 	n := len(text) - 1
 	return n > 0 && text[n] == c && (n-len(bytes.TrimRight(text[:n], `\`)))%2 == 1

@@ -17,8 +17,8 @@ const (
 	minSource   = 12
 )
 
-// pretty appends a record for people: time, level, service, source and the message, of which what is
-// JSON or logfmt is the text followed by its fields. Lines that continue are indented.
+// pretty appends a record for people: time, level, service, source and message. The JSON or logfmt in a message is printed
+// as its text followed by its fields. Continuation lines are indented.
 func (o *Writer) pretty(dst []byte, m *query.Match) []byte {
 	c := &o.canvas
 	c.reset(dst)
@@ -35,7 +35,7 @@ func (o *Writer) pretty(dst []byte, m *query.Match) []byte {
 	return append(c.dst, '\n')
 }
 
-// prettyHead writes what stands before the message.
+// prettyHead writes the columns before the message.
 func (o *Writer) prettyHead(c *canvas, m *query.Match) {
 	at := time.Unix(0, m.Time).In(o.opts.Location)
 	if !o.day[0].IsZero() && (at.Before(o.day[0]) || !at.Before(o.day[1])) {
@@ -104,7 +104,7 @@ func (o *Writer) shortSource(source string) string {
 	return cutMark + source[start:]
 }
 
-// runeColumns is the number of columns of a rune as it is printed.
+// runeColumns returns the number of terminal columns of a rune.
 func runeColumns(r rune) int {
 	if r < 0x7f && r >= 0x20 {
 		return 1

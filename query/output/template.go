@@ -31,7 +31,7 @@ type RecordTemplate struct {
 	parsed *template.Template
 	values map[string]string // of the current record, by name
 	names  []string          // of the fields of the message that the template has
-	found  []bool            // by index in names: set once a record has it
+	found  []bool            // by index in names: whether a record has the field
 	match  *query.Match
 	writer *Writer
 	out    bytes.Buffer
@@ -169,21 +169,21 @@ func (t *RecordTemplate) call(n *parse.CommandNode) {
 	}
 }
 
-// name adds what {{.name}} is to the fields to find.
+// name adds the field that {{.name}} refers to.
 func (t *RecordTemplate) name(name string) {
 	if !field.IsFixed(name) {
 		t.add(name)
 	}
 }
 
-// add adds a field of the message to those to find.
+// add adds a field of the message to the fields to find.
 func (t *RecordTemplate) add(name string) {
 	if !slices.Contains(t.names, name) {
 		t.names, t.found = append(t.names, name), append(t.found, false)
 	}
 }
 
-// begin makes the template that of a Writer.
+// begin binds the template to a Writer.
 func (t *RecordTemplate) begin(o *Writer) {
 	t.writer, o.fields = o, t.names
 }
@@ -214,7 +214,7 @@ func (t *RecordTemplate) time(format string) string {
 	return timefmt.Format(time.Unix(0, t.match.Time).In(zone), format)
 }
 
-// visible is a value as it is printed.
+// visible returns a value as printed.
 func (t *RecordTemplate) visible(value []byte) string {
 	if t.writer.opts.Terminal && !plain(value) {
 		return string(appendVisible(nil, value))
@@ -228,7 +228,7 @@ func (t *RecordTemplate) run() error {
 	return t.parsed.Execute(&t.out, t.values)
 }
 
-// template appends what the template makes of a record.
+// template appends the result of the template for a record.
 func (o *Writer) template(dst []byte, m *query.Match) []byte {
 	t := o.opts.Template
 	t.match = m

@@ -10,7 +10,7 @@ import (
 // Colours are of the 256 fixed ones, and have a contrast of at least 3 to black and to white: they read
 // on dark and light backgrounds. The exception is standOut, which follows the terminal's theme.
 const (
-	standOut = "\x1b[1;31m" // what a pattern found, as grep shows it
+	standOut = "\x1b[1;31m" // matches of a pattern, as in grep
 	plainly  = "\x1b[0m"
 
 	grey      = "\x1b[38;5;244m" // time, source, names of fields, marks
@@ -36,13 +36,13 @@ func levelColor(l record.Level) string {
 	return grey
 }
 
-// serviceColors are those of services: none is that of a level.
+// serviceColors returns the colours of services, which differ from those of levels.
 func serviceColors() []int {
 	return []int{30, 33, 62, 64, 94, 98, 132, 133, 136, 31, 29, 169}
 }
 
-// serviceColor is the escape sequence for a service that is new, and takes it: by its name, so that it is the same in each run, unless
-// another service has that and some are free.
+// serviceColor returns the escape sequence for a new service and adds it to taken. It depends on the name, so that it is
+// the same in each run, unless another service has it and others are free.
 func serviceColor(name string, taken map[int]bool) string {
 	const stride = 5 // neighbours are alike
 	hash := fnv.New32a()

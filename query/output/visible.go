@@ -17,7 +17,7 @@ func plain(text []byte) bool {
 	return true
 }
 
-// Visible is one line of text for people, with what a terminal would execute written as escapes.
+// Visible returns a line of text for people, with control sequences of terminals escaped.
 func Visible(line string) string {
 	if s := []byte(line); !plain(s) || bytes.ContainsRune(s, '\n') {
 		return string(bytes.ReplaceAll(appendVisible(nil, s), []byte("\n"), []byte("; ")))
@@ -25,8 +25,8 @@ func Visible(line string) string {
 	return line
 }
 
-// VisibleWriter writes text without colours to a terminal, with what that would execute written as escapes. What
-// is written ends with a whole character. It is for one goroutine.
+// VisibleWriter writes text without colours to a terminal, with control sequences escaped. Each write to the terminal ends
+// with a complete character. Not safe for concurrent use.
 type VisibleWriter struct {
 	to   io.Writer
 	rest []byte // the start of a character
@@ -54,8 +54,8 @@ func (v *VisibleWriter) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// appendVisible appends text with what a terminal would execute, and bytes that
-// are not UTF-8, written as escapes. TABs and newlines stay.
+// appendVisible appends text in which control sequences and bytes that are not UTF-8 are escaped. TABs and newlines are
+// kept.
 func appendVisible(dst, text []byte) []byte {
 	for len(text) > 0 {
 		r, n := utf8.DecodeRune(text)

@@ -66,7 +66,7 @@ type group struct {
 
 func (g group) Fields() []pq.Field { return g.fields }
 
-// GoType is none: rows are written as values.
+// GoType returns a placeholder: rows are written as values.
 func (g group) GoType() reflect.Type { return reflect.TypeFor[struct{}]() }
 
 // member is a field of a group.

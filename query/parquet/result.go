@@ -44,7 +44,7 @@ func Write(w io.Writer, r *aggregate.Result, zone *time.Location) error {
 	return out.Close()
 }
 
-// columnsOf are the columns of keys, then those of values. It reads all rows.
+// columnsOf returns the columns of keys, then those of values. It reads all rows.
 func columnsOf(r *aggregate.Result) ([]Column, error) {
 	var all []Column
 	for _, k := range r.Keys {

@@ -18,9 +18,9 @@ const (
 	batch = 256
 )
 
-// Writer writes rows as a file, in row groups of about 8 MiB, compressed with Snappy. In memory are a row group and
-// what the end of the file has of those before: places, and the least and the greatest value of each column. It is
-// for one goroutine.
+// Writer writes rows to a file, in row groups of about 8 MiB, compressed with Snappy. It keeps one row group in memory, and
+// for each earlier one the metadata for the end of the file: places, and the least and the greatest value of each column.
+// Not safe for concurrent use.
 type Writer struct {
 	out      *pq.GenericWriter[any]
 	columns  []Column

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// absorb merges drafts, all of the same number of words, into more general ones: those with the same
-// words but for variable ones, of which they have more. Of several the most general counts.
+// absorb merges drafts, which have the same number of words, into more general ones: those with the same words and more
+// variable ones. It prefers the most general.
 func absorb(drafts []*draft) {
 	drafts = slices.DeleteFunc(drafts, func(d *draft) bool { return d.into != nil })
-	// The words that vary in drafts, those of many first.
+	// The sets of variable words, those with many words first.
 	var wilds []uint64
 	known := map[wilder]*draft{}
 	for _, d := range drafts {
@@ -42,7 +42,7 @@ func absorb(drafts []*draft) {
 	}
 }
 
-// wilder is what identifies drafts but for their words at some positions.
+// wilder identifies drafts that are equal except for words at some positions.
 type wilder struct{ wild, others uint64 }
 
 // without identifies a draft but for its words at the positions wild.
@@ -54,7 +54,7 @@ func (d *draft) without(wild uint64) wilder {
 	return wilder{wild, others}
 }
 
-// covers reports whether the variable words of a draft can be those of another.
+// covers reports whether a draft has a wildcard, or the same word, at each word of another.
 func (d *draft) covers(o *draft) bool {
 	for rest := d.wild; rest != 0; rest &= rest - 1 {
 		i := bits.TrailingZeros64(rest)

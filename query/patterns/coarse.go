@@ -10,10 +10,10 @@ const (
 	// a hash of the first words.
 	groupCount = (maxWords + 1) * hashGroups
 	hashGroups = 16
-	// groupLimit is how many shapes a group has at most, of more than MaxShapes, before it is coarse.
+	// groupLimit is the maximum number of shapes of a group, if there are more than MaxShapes, before it is made coarse.
 	groupLimit = 64
-	// manyValues is the number of bits of 64, set by the values of a word, from which on the word is a
-	// wildcard: about as many values.
+	// manyValues is the number of bits of 64, set by the hashes of the values of a word, from which on the word becomes a
+	// wildcard. It is about the number of values.
 	manyValues = 12
 	// keptColumns is how many words of a coarse group's shapes, from the first, may vary and be kept.
 	keptColumns = 3
@@ -142,7 +142,7 @@ func (g *group) adopt(s *shapeSet, o *group) {
 	}
 }
 
-// project notes the words of a shape and replaces those at wildcards.
+// project counts the words of a shape and replaces words at wildcards.
 func (g *group) project(s *shapeSet, shape []byte) []byte {
 	if g.note(shape) && g.settle() {
 		g.merge(s)

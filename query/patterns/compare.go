@@ -16,9 +16,9 @@ const (
 	New ChangeKind = iota
 	// Gone templates have no record in the second range.
 	Gone
-	// Up is a rate at least twice that of the first range, with minChanged records in the second.
+	// Up is a rate at least twice as high as in the first range, with minChanged records in the second.
 	Up
-	// Down is a rate at most half that of the first range, with minChanged records in the first.
+	// Down is a rate at most half as high as in the first range, with minChanged records in the first.
 	Down
 )
 
@@ -30,7 +30,7 @@ func (k ChangeKind) String() string {
 	return [...]string{"new", "gone", "up", "down"}[k]
 }
 
-// Change is a template whose rate is not the same in two ranges.
+// Change is a template whose rates in two ranges differ.
 type Change struct {
 	Template
 	Kind ChangeKind
@@ -38,10 +38,9 @@ type Change struct {
 	Rates [2]float64
 }
 
-// Changes are the templates whose rate changed from the first to the second range of
-// [NewComparison]: new ones, those that are gone, and those at least doubled or halved with at least
-// 10 records in the range with the higher rate. Within a kind, those whose rate changed most come first,
-// in records per second, equally much in the order of [Result].Templates.
+// Changes returns the templates whose rate changed from the first to the second range of [NewComparison]: new ones, gone
+// ones, and those at least doubled or halved with at least 10 records in the range with the higher rate. Within a kind they
+// are ordered by the change of the rate in records per second, the greatest first, then as in [Result].Templates.
 func (r *Result) Changes() []Change {
 	var changes []Change
 	for _, t := range r.Templates {

@@ -6,8 +6,8 @@ import (
 	"logstow/record"
 )
 
-// MaxShapes is how many shapes a [Counter] keeps before it groups them; it never keeps more than
-// twice as many. A shape takes up to 3 KiB of memory, usually less than 500 bytes.
+// MaxShapes is the number of shapes above which a [Counter] groups them. It never keeps more than twice as many. A shape
+// takes up to 3 KiB of memory, usually less than 500 bytes.
 const MaxShapes = 1 << 16
 
 // Range is the time from From, included, to To, excluded, in Unix nanoseconds.
@@ -19,7 +19,7 @@ func (r Range) contains(t int64) bool { return r.From <= t && t < r.To }
 // seconds is the length of the range.
 func (r Range) seconds() float64 { return float64(r.nanos()) / 1e9 }
 
-// nanos is the length of the range, 0 if it is empty.
+// nanos returns the length of the range, 0 if it is empty.
 func (r Range) nanos() uint64 {
 	if r.To <= r.From {
 		return 0
@@ -30,8 +30,8 @@ func (r Range) nanos() uint64 {
 // Always is the range of all times.
 func Always() Range { return Range{From: math.MinInt64, To: math.MaxInt64} }
 
-// Counter counts records by the shapes of their messages. It is for one goroutine: several workers
-// have one each and merge them.
+// Counter counts records by the shapes of their messages. Not safe for concurrent use: each worker has its own, and they
+// are merged.
 type Counter struct {
 	ranges [2]Range
 	masker *masker
@@ -82,7 +82,7 @@ func (c *Counter) Add(service string, r record.Record) {
 	t.addService(service)
 }
 
-// Merge adds what another Counter of the same ranges counted. It must not be used afterwards.
+// Merge adds the counts of another Counter of the same ranges, which must not be used afterwards.
 func (c *Counter) Merge(o *Counter) {
 	if o.set.coarse {
 		c.set.coarsen()

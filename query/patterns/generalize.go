@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// wordValues is how many values of one word, all else being equal, make it variable.
+	// wordValues is the minimum number of values that make a word variable, if all other words are equal.
 	wordValues = 5
 	// maxRounds is how often variable words are looked for: two that vary together are found one
 	// after the other.
@@ -17,7 +17,7 @@ const (
 // draft is a template in the making.
 type draft struct {
 	words []string
-	// hashes are those of the words at their positions, sum is their sum.
+	// hashes are the hashes of the words at their positions, sum is their sum.
 	hashes []uint64
 	sum    uint64
 	// literals is how many words are not only wildcards.
@@ -68,7 +68,7 @@ func isLiteral(word string) bool {
 	return false
 }
 
-// place is a position in drafts whose other words have a sum of hashes.
+// place is a position in the drafts whose other words have a sum of hashes.
 type place struct {
 	position int
 	others   uint64
@@ -85,13 +85,13 @@ type variants struct {
 	shortest int
 }
 
-// newVariants are those of one value.
+// newVariants makes variants with one value.
 func newVariants(word string) *variants {
 	return &variants{seen: [wordValues]string{word}, n: 1, prefix: len(word), suffix: len(word), shortest: len(word)}
 }
 
-// generalize replaces variable words of drafts, all of the same number of words, by wildcards and
-// merges those that become equal. It returns those that remain.
+// generalize replaces variable words of drafts, which have the same number of words, by wildcards, and merges drafts that
+// become equal. It returns the remaining drafts.
 func generalize(drafts []*draft) []*draft {
 	for range maxRounds {
 		varying := variable(drafts)
@@ -117,8 +117,7 @@ func (d *draft) replace(varying map[place]string) {
 	}
 }
 
-// variable finds the places of variable words in drafts, all of the same number of words, and what replaces
-// them.
+// variable returns the places of variable words in drafts, which have the same number of words, and their replacements.
 func variable(drafts []*draft) map[place]string {
 	varying := map[place]string{}
 	if len(drafts) == 0 {
@@ -161,7 +160,7 @@ func (d *draft) sustains(i int) bool {
 	return others >= 2
 }
 
-// add notes a value.
+// add adds a value.
 func (v *variants) add(word string) {
 	first := v.seen[0]
 	v.shortest = min(v.shortest, len(word))
@@ -179,8 +178,8 @@ func (v *variants) add(word string) {
 	}
 }
 
-// generalized is what replaces the values, if they are variable: what is common to all, up to
-// punctuation, around a wildcard.
+// generalized returns the replacement of the values: their common prefix and suffix, up to punctuation, around a wildcard.
+// It is not ok if the values are not variable.
 func (v *variants) generalized() (word string, ok bool) {
 	if v.n == 1 {
 		return "", false
@@ -206,8 +205,8 @@ func (v *variants) generalized() (word string, ok bool) {
 	return first[:prefix] + Wildcard + first[len(first)-suffix:], variable
 }
 
-// isBoundary reports whether what is common to values may end or start at punctuation c, which
-// text ends with: not within a wildcard, nor beside one.
+// isBoundary reports whether a common prefix or suffix may end at punctuation c, with which text ends: not inside a
+// wildcard or next to one.
 func isBoundary(text string, c byte) bool {
 	return !isAlnum(c) && c < utf8.RuneSelf && c != '<' && c != '>' && (c != '_' || !strings.HasSuffix(text, "<_"))
 }

@@ -114,8 +114,7 @@ func (m *masker) dropCutWord() {
 	}
 }
 
-// control writes a wildcard for the control bytes, or bytes that are no UTF-8, at i. A terminal's
-// colour is one with them.
+// control writes a wildcard for the control bytes, or the invalid UTF-8, at i. It includes the escape sequence of a colour.
 func (m *masker) control(i int) int {
 	for i < len(m.text) && m.classes[m.text[i]] == control {
 		escape := m.text[i] == 0x1b
@@ -131,7 +130,7 @@ func (m *masker) control(i int) int {
 	return i
 }
 
-// mark writes the punctuation at i, and what it introduces: a path, a value, a quoted string.
+// mark writes the punctuation at i and the path, value or quoted string that it introduces.
 func (m *masker) mark(i int, c byte) int {
 	next := byte(' ')
 	if i+1 < len(m.text) {
@@ -185,7 +184,7 @@ func (m *masker) pairValue(i int) int {
 		return end
 	}
 	m.wild()
-	if end < len(m.text) && m.text[end] == '{' { // an object as many programs print it
+	if end < len(m.text) && m.text[end] == '{' { // an object in the syntax of many programs
 		for k := end + 1; k < len(m.text) && (m.value[m.text[k]] || m.text[k] == '}'); k++ {
 			if m.text[k] == '}' {
 				return k + 1
@@ -213,7 +212,7 @@ func isState(value []byte) bool {
 	return false
 }
 
-// quoted writes the quoted string at i with its quotes; it returns 0 if there is none.
+// quoted writes the quoted string at i with its quotes. It returns 0 if there is none.
 func (m *masker) quoted(i int, quote byte) int {
 	if m.unclosed[quote] || i > 0 && m.classes[m.text[i-1]] != blank && bytes.IndexByte([]byte("=:([{,<\\"), m.text[i-1]) < 0 {
 		return 0
@@ -263,8 +262,7 @@ func (m *masker) isKey(i, end int) bool {
 	return i >= 0 && (m.text[i] == '{' || m.text[i] == ',')
 }
 
-// isRequest reports whether a string in quotes starts as a request in an access log does: it is
-// read word by word.
+// isRequest reports whether a string in quotes starts like a request in an access log, which is read word by word.
 func (m *masker) isRequest(inside []byte) bool {
 	method, _, found := bytes.Cut(inside, []byte(" "))
 	if !found {

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Wildcard stands for the variable parts of a template. It matches any text, also none and spaces.
+// Wildcard is the variable part of a template. It matches any text, including the empty text and spaces.
 const Wildcard = "<_>"
 
 const (
@@ -17,7 +17,7 @@ const (
 	maxWord = 64
 )
 
-// class is what a byte may be part of.
+// class is the set of tokens that a byte may belong to.
 type class uint8
 
 const (
@@ -29,7 +29,7 @@ const (
 	connector // joins numbers: times, addresses, versions
 )
 
-// masker turns texts into shapes. It is for one goroutine.
+// masker turns texts into shapes. Not safe for concurrent use.
 type masker struct {
 	classes [256]class
 	// path and value are set for the bytes that are part of a path, and of the value of a pair.
@@ -38,7 +38,7 @@ type masker struct {
 	text  []byte
 	out   []byte
 	word  int // where the last word of out starts
-	prev  int // where the word before it starts, -1 if there is none
+	prev  int // start of the previous word, -1 if there is none
 	words int
 	// unclosed are the quotes that are known not to be closed in the rest of the text.
 	unclosed [256]bool

@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// Matcher matches messages with a template. It is for one goroutine.
+// Matcher matches messages with a template. Not safe for concurrent use.
 type Matcher struct {
-	// parts are what is constant, in order: [Wildcard] is between them.
+	// parts are the constant parts, in order, with a [Wildcard] between them.
 	parts [][]byte
 	texts texts
 	text  []byte
 }
 
-// NewMatcher makes a Matcher of a template. Blanks in a row are one space, those at its ends do not count.
+// NewMatcher makes a Matcher of a template. It collapses blanks and ignores those at the ends.
 func NewMatcher(template string) *Matcher {
 	template = strings.Join(strings.FieldsFunc(template, isBlank), " ")
 	return &Matcher{parts: bytes.Split([]byte(template), []byte(Wildcard))}
 }
 
-// Matches reports whether the template matches a message: its [Text] is that of the template, with
-// any text for wildcards. Blanks in a row are one space.
+// Matches reports whether the [Text] of a message is the template with any text for wildcards. Sequences of blanks count as
+// one space.
 func (m *Matcher) Matches(message []byte) bool {
 	m.text = appendSpaced(m.text[:0], m.texts.text(message))
 	text, last := m.text, len(m.parts)-1

@@ -1,13 +1,11 @@
 package patterns
 
-// partitionValues is how many values each of several words, all else being equal, has if they are
-// variable.
+// partitionValues is the minimum number of values of each of several variable words, if all other words are equal.
 const partitionValues = 2 * wordValues
 
-// partition merges drafts, all of the same number of words, of which several words vary: too many
-// together for [generalize] to find drafts that differ in one only. Drafts are divided by the word
-// with the fewest values, again and again, until all words that vary have many values and no
-// more vary than are constant.
+// partition merges drafts, which have the same number of words, in which several words vary, so that [generalize] finds no
+// drafts that differ in only one word. It repeatedly divides the drafts by the word with the fewest values, until all words
+// that vary have many values, and not more words vary than are constant.
 func partition(drafts []*draft) {
 	if len(drafts) < partitionValues {
 		return

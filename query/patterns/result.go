@@ -10,11 +10,11 @@ import (
 	"logstow/record"
 )
 
-// Template is what many messages have in common.
+// Template is a template that many messages match.
 type Template struct {
-	// Text is the template: [Wildcard] stands for what varies. It is empty for messages without text.
+	// Text is the template, with [Wildcard] for variable parts. It is empty for messages without text.
 	Text string
-	// Counts are the numbers of records in the two ranges; that of a missing second is 0.
+	// Counts are the numbers of records in the two ranges. Without a second range, its count is 0.
 	Counts [2]uint64
 	// Share is the part of all records counted, from 0 to 1.
 	Share float64
@@ -22,8 +22,8 @@ type Template struct {
 	Levels record.Counts
 	// First and Last are the times of the first and the last record, in Unix nanoseconds.
 	First, Last int64
-	// Example is the text of the first record, up to 1 KiB of it, as logged: it may contain any byte
-	// but newlines. Of several at that time it is the bytewise least.
+	// Example is the text of the first record as logged, up to 1 KiB. It may contain any byte but newlines. Of several
+	// records at that time it is the bytewise least.
 	Example string
 	// Services are the services with such records, sorted, up to [MaxServices].
 	Services []string
@@ -36,12 +36,12 @@ func (t *Template) Count() uint64 { return t.Counts[0] + t.Counts[1] }
 
 // Result are the templates of the records counted.
 type Result struct {
-	// Templates are sorted: those with the most records first, equally many bytewise.
+	// Templates are sorted by number of records, the greatest first, then bytewise.
 	Templates []Template
 	// Records are the numbers of records in the two ranges.
 	Records [2]uint64
-	// Ungrouped are the numbers of records that are in no template because there were too many shapes.
-	// Where it is not 0, Templates may depend on the order of records.
+	// Ungrouped are the numbers of records without a template, because there were too many shapes. If they are not 0,
+	// Templates may depend on the order of records.
 	Ungrouped [2]uint64
 	// Coarse is set if there were more than [MaxShapes] shapes: words at positions with many values
 	// are wildcards.
@@ -50,7 +50,7 @@ type Result struct {
 	ranges [2]Range
 }
 
-// Result makes templates of what was counted. The Counter must not be used afterwards.
+// Result makes templates of the counts. The Counter must not be used afterwards.
 func (c *Counter) Result() *Result {
 	templates := map[string]*tally{}
 	for _, d := range c.drafts() {
@@ -69,7 +69,7 @@ func (c *Counter) Result() *Result {
 	return r
 }
 
-// drafts are those of all shapes, generalized and merged, in the order of the shapes.
+// drafts returns the drafts of all shapes, generalized and merged, in the order of the shapes.
 func (c *Counter) drafts() []*draft {
 	shapes := map[string]*tally{}
 	for _, g := range c.set.groups {
@@ -103,7 +103,7 @@ func addTally(to map[string]*tally, text string, t *tally) {
 	}
 }
 
-// text is the draft's template: wildcards of which only a space is between are one.
+// text returns the draft's template. Wildcards separated only by a space are merged.
 func (d *draft) text() string {
 	text := make([]byte, 0, len(d.shape))
 	for i, word := range d.words {

@@ -11,12 +11,12 @@ import (
 // MaxServices is how many services a template names.
 const MaxServices = 8
 
-// tally is what is known of the records of a shape or template.
+// tally has the counts and the example of the records of a shape or template.
 type tally struct {
 	counts      [2]uint64
 	levels      record.Counts
 	first, last int64
-	// example is from the first of the records, the bytewise least of those of that time.
+	// example is from the first record, the bytewise least of those at that time.
 	example []byte
 	// services are the bytewise first MaxServices+1 of their names.
 	services []string
@@ -37,7 +37,7 @@ func (t *tally) see(at int64, example []byte) {
 	}
 }
 
-// addService notes a service.
+// addService adds a service.
 func (t *tally) addService(name string) {
 	if len(t.services) == 1 && t.services[0] == name {
 		return

@@ -9,9 +9,9 @@ import (
 // blanks are the bytes that separate words.
 const blanks = " \t\n\v\f\r"
 
-// texts finds the texts of messages. It is for one goroutine.
+// texts finds the texts of messages. Not safe for concurrent use.
 type texts struct {
-	// spaces are those of texts without escapes: of a message, and of the line that it wraps.
+	// spaces are memory for texts without escapes: of a message, and of the line that it wraps.
 	spaces [2][]byte
 }
 
@@ -35,7 +35,7 @@ func (t *texts) text(message []byte) []byte {
 	return text
 }
 
-// textOf is the text of a line that wraps none; isMember is set if it is that of a JSON object.
+// textOf returns the text of a line that wraps no other. isMember is set if it is a member of a JSON object.
 func textOf(message []byte, space *[]byte) (text []byte, isMember bool) {
 	line := firstLine(message)
 	if object := objectOf(bytes.Trim(message, blanks), line); object != nil {
@@ -70,8 +70,8 @@ func firstLine(b []byte) []byte {
 // maxObjects is at how many places of a line the start of an object is looked for.
 const maxObjects = 8
 
-// objectOf is the JSON object that a message, whose first line is given, starts with, or that its
-// first line ends with; nil if there is none.
+// objectOf returns the JSON object that a message starts with, or that its first line, line, ends with; nil if there is
+// none.
 func objectOf(message, line []byte) []byte {
 	if len(line) == 0 {
 		return nil

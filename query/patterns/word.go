@@ -75,7 +75,7 @@ func (m *masker) letters(i, end int, hex bool) int {
 	return end
 }
 
-// skipURL writes a wildcard for what follows the scheme of a URL.
+// skipURL writes a wildcard for the part of a URL after its scheme.
 func (m *masker) skipURL(i int) int {
 	for ; i < len(m.text); i++ {
 		c := m.text[i]
@@ -119,8 +119,8 @@ func (m *masker) userName(i int) int {
 	return i
 }
 
-// isUnit reports whether a word is a unit of size or time behind a number: numbers of different
-// sizes have different ones.
+// isUnit reports whether a word is a unit of size or time after a number. Units are masked because they depend on the
+// number.
 func (m *masker) isUnit(word []byte) bool {
 	if m.word != len(m.out) || m.prev < 0 || !bytes.HasSuffix(m.out[:m.word-1], []byte(Wildcard)) {
 		return false

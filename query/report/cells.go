@@ -13,7 +13,7 @@ import (
 // maxCell is the maximum number of characters of a key in a table.
 const maxCell = 120
 
-// keyText is a key; what looks like none is in quotes.
+// keyText formats a key. A text that looks like a key of another type is in quotes.
 func keyText(v aggregate.Value, times times) string {
 	switch v.Kind {
 	case aggregate.Missing:
@@ -89,7 +89,7 @@ func rounded(x float64) string {
 	}
 }
 
-// approximately marks a value, or a header, of which that is so.
+// approximately returns the mark of an approximate value or header, "" if it is not.
 func approximately(is bool) string {
 	if is {
 		return "~"

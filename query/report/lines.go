@@ -11,7 +11,7 @@ import (
 	"logstow/query/aggregate"
 )
 
-// cell is a value as CSV has it.
+// cell formats a value for CSV.
 func cell(v aggregate.Value, times times) string {
 	if v.Kind == aggregate.Time {
 		return times.text(v)

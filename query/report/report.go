@@ -8,11 +8,11 @@ const (
 	// Table is aligned columns for people. A missing value is "-", a share and a ratio are in percent,
 	// fractions are rounded.
 	Table = "table"
-	// JSON is an object a line: numbers exact, times in RFC 3339, a missing value null. If a value of the
-	// row is approximate, the member "approximate" has the headers of those that are.
+	// JSON is a JSON object per line. Numbers are exact, times are in RFC 3339, a missing value is null. If values of the
+	// row are approximate, the member "approximate" has their headers.
 	JSON = "json"
-	// CSV follows RFC 4180; the first line has the headers, with "~" before those of functions of which a
-	// value is approximate. A missing value is empty.
+	// CSV follows RFC 4180. The first line has the headers, with "~" before those of functions with approximate values. A
+	// missing value is empty.
 	CSV = "csv"
 	// Parquet is a file of Apache Parquet, with a type for each column: see package parquet.
 	Parquet = "parquet"
@@ -24,8 +24,8 @@ func Formats() []string { return []string{Table, JSON, CSV, Parquet} }
 // Options are how to write.
 type Options struct {
 	Format string
-	// Zone is that of times; nil is UTC.
+	// Zone is the time zone; nil is UTC.
 	Zone *time.Location
-	// Bars are drawn in a table: behind rows, and as sparklines of groups over time.
+	// Bars are drawn in a table: after rows, and as sparklines of groups over time.
 	Bars bool
 }

@@ -12,7 +12,7 @@ import (
 // barWidth is the length of the longest bar in characters.
 const barWidth = 40
 
-// table writes aligned columns. It reads the rows twice: first their widths, then what they have.
+// table writes aligned columns. It reads the rows twice: first for their widths, then for their text.
 type table struct {
 	*aggregate.Result
 	Options

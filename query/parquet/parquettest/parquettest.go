@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// File is what a file has.
+// File is the content of a file.
 type File struct {
-	// Types are, for each column, its name, its physical and its logical type, and whether it is optional.
+	// Types has, for each column, its name, its physical and its logical type, and whether it is optional.
 	Types []string
 	// Groups is the number of row groups.
 	Groups   int
