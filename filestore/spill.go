@@ -2,11 +2,11 @@ package filestore
 
 import (
 	"bufio"
-	"container/heap"
 	"encoding/binary"
 	"io"
 	"os"
 
+	"logstow/internal/heap"
 	"logstow/internal/tempfile"
 	"logstow/record"
 )
@@ -76,7 +76,7 @@ func (s *spillFile) merge(put func(record.Record) error) error {
 	if len(s.runs) == 0 {
 		return nil
 	}
-	var h spillHeap
+	h := heap.Heap[*spillRun]{Before: (*spillRun).before}
 	var start int64
 	for i, end := range s.runs {
 		run := &spillRun{file: s, index: i, r: bufio.NewReaderSize(io.NewSectionReader(s.file, start, end-start), spillBuffer)}
@@ -86,22 +86,22 @@ func (s *spillFile) merge(put func(record.Record) error) error {
 			return err
 		}
 		if more {
-			h = append(h, run)
+			h.Push(run)
 		}
 	}
-	heap.Init(&h)
-	for len(h) > 0 {
-		if err := put(h[0].at); err != nil {
+	for len(h.Items) > 0 {
+		first := h.Items[0]
+		if err := put(first.at); err != nil {
 			return err
 		}
-		more, err := h[0].next()
+		more, err := first.next()
 		switch {
 		case err != nil:
 			return err
 		case more:
-			heap.Fix(&h, 0)
+			h.Fix()
 		default:
-			heap.Pop(&h)
+			h.Pop()
 		}
 	}
 	s.size, s.runs = 0, nil
@@ -151,24 +151,10 @@ func (r *spillRun) next() (bool, error) {
 	return true, nil
 }
 
-// spillHeap are runs, the one with the first record first.
-type spillHeap []*spillRun
-
-func (h spillHeap) Len() int { return len(h) }
-func (h spillHeap) Less(i, j int) bool {
-	if h[i].at.Time != h[j].at.Time {
-		return h[i].at.Time < h[j].at.Time
+// before orders runs by their current record: by time, then by run.
+func (r *spillRun) before(o *spillRun) bool {
+	if r.at.Time != o.at.Time {
+		return r.at.Time < o.at.Time
 	}
-	return h[i].index < h[j].index
-}
-func (h spillHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-
-// Push implements [heap.Interface].
-func (h *spillHeap) Push(x any) { *h = append(*h, x.(*spillRun)) }
-
-// Pop implements [heap.Interface].
-func (h *spillHeap) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
+	return r.index < o.index
 }

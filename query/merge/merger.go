@@ -2,6 +2,8 @@ package merge
 
 import (
 	"logstow/query/fetch"
+
+	"logstow/internal/heap"
 )
 
 // maxRuns is the maximum number of runs in the temporary file. When it is reached, they are merged into one.
@@ -14,14 +16,14 @@ type merger struct {
 	budget int64 // bytes of records in memory
 	spill  *spillFile
 
-	cursors heap[cursor]
+	cursors heap.Heap[cursor]
 	size    int64
 	runs    int
 }
 
 func newMerger(o Order, budget int64, spill *spillFile, emit func(Match) error) *merger {
 	m := &merger{order: o, emit: emit, budget: budget, spill: spill}
-	m.cursors.before = func(a, b cursor) bool { return o.before(a.key(), b.key()) }
+	m.cursors.Before = func(a, b cursor) bool { return o.before(a.key(), b.key()) }
 	return m
 }
 
@@ -34,7 +36,7 @@ func (m *merger) add(found *fetch.Matches, start key) error {
 		return nil
 	}
 	c := &blockCursor{matches: found, newest: m.order.Newest}
-	m.cursors.push(c)
+	m.cursors.Push(c)
 	if m.size += c.size(); m.size <= m.budget {
 		return nil
 	}
@@ -51,8 +53,8 @@ func (m *merger) put(_ key, c cursor) error { return m.emit(c.match()) }
 
 // advance removes records in order and calls put with each, while may is true for the key.
 func (m *merger) advance(may func(key) bool, put func(key, cursor) error) error {
-	for len(m.cursors.items) > 0 {
-		c := m.cursors.items[0]
+	for len(m.cursors.Items) > 0 {
+		c := m.cursors.Items[0]
 		k := c.key()
 		if !may(k) {
 			return nil
@@ -65,10 +67,10 @@ func (m *merger) advance(may func(key) bool, put func(key, cursor) error) error 
 			return err
 		}
 		if more {
-			m.cursors.fix()
+			m.cursors.Fix()
 			continue
 		}
-		m.cursors.pop()
+		m.cursors.Pop()
 		m.size -= c.size()
 		if _, ok := c.(*blockCursor); !ok {
 			m.runs--
@@ -80,12 +82,12 @@ func (m *merger) advance(may func(key) bool, put func(key, cursor) error) error 
 // toFile moves the records in memory into one run of the temporary file. If there are maxRuns runs, it merges them into the same
 // run.
 func (m *merger) toFile() error {
-	all := m.cursors.items
-	m.cursors.items = nil
+	all := m.cursors.Items
+	m.cursors.Items = nil
 	var runs []cursor
 	for _, c := range all {
 		if _, ok := c.(*blockCursor); ok || m.runs >= maxRuns {
-			m.cursors.push(c)
+			m.cursors.Push(c)
 		} else {
 			runs = append(runs, c)
 		}
@@ -99,7 +101,7 @@ func (m *merger) toFile() error {
 	m.runs++
 	m.size += run.size()
 	for _, c := range append(runs, run) {
-		m.cursors.push(c)
+		m.cursors.Push(c)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"logstow/query/source"
 
 	"logstow/columns"
+	"logstow/internal/heap"
 )
 
 // maxHeldBytes is the approximate maximum of the stored bytes of open segments in memory.
@@ -56,20 +57,20 @@ func (s *Scheduler) Blocks(ctx context.Context, segments []*source.Segment) iter
 				return s.Open(ctx, seg, s.heldPerSegment(overlapping(seg)))
 			}))
 		defer stop()
-		tasks := &heap[*fetch.Task]{before: func(a, b *fetch.Task) bool { return s.Order.before(s.Order.start(a), s.Order.start(b)) }}
+		tasks := &heap.Heap[*fetch.Task]{Before: func(a, b *fetch.Task) bool { return s.Order.before(s.Order.start(a), s.Order.start(b)) }}
 		for i := 0; ; {
-			for i < len(segments) && (len(tasks.items) == 0 || s.Order.before(s.Order.segmentStart(segments[i]), s.Order.start(tasks.items[0]))) {
+			for i < len(segments) && (len(tasks.Items) == 0 || s.Order.before(s.Order.segmentStart(segments[i]), s.Order.start(tasks.Items[0]))) {
 				o, ok := next()
 				if !ok {
 					return
 				}
 				for _, t := range o.Tasks {
-					tasks.push(t)
+					tasks.Push(t)
 				}
 				clear(o.Tasks) // the iterator retains o, which must not retain the tasks' blocks
 				i++
 			}
-			if len(tasks.items) == 0 || !yield(tasks.pop()) {
+			if len(tasks.Items) == 0 || !yield(tasks.Pop()) {
 				return
 			}
 		}

@@ -15,12 +15,10 @@ type texts struct {
 	spaces [2][]byte
 }
 
-// Text is the part of a message whose pattern counts: the first line, without blanks at its ends,
-// of the first string that is a member msg, message, log, event, text, body, short_message or
-// MESSAGE of the JSON object that the message is or ends with, or of the logfmt pair msg or message;
-// msg, message, log and MESSAGE go before the others. If there is none, it is the first line of the
-// message itself. Where the member is a line that an agent wrapped, a JSON object or one that starts with
-// a logfmt pair, it is the text of that line. It may be a view into the message.
+// Text returns the text of a message whose pattern is counted: a first line without blanks at its ends. It is that of the first string
+// among the members msg, message, log, event, text, body, short_message and MESSAGE of the JSON object that the message is or ends with,
+// where msg, message, log and MESSAGE precede the others; or of the logfmt pair msg or message; or of the message itself. If the member is
+// a wrapped line, a JSON object or one that starts with a logfmt pair, it is the text of that line. The result may refer to the message.
 func Text(message []byte) []byte {
 	var t texts
 	return t.text(message)

@@ -3,6 +3,8 @@ package sorting
 import (
 	"sync"
 	"sync/atomic"
+
+	"logstow/internal/heap"
 )
 
 // bound drops records that cannot be among the first limit records, by prefixes of their keys. Safe for concurrent use.
@@ -13,8 +15,8 @@ type bound struct {
 	worst atomic.Pointer[string]
 
 	mu sync.Mutex
-	// first are the prefixes of the least keys so far, as a heap with the greatest at index 0.
-	first []string
+	// first are the prefixes of the least keys so far, the greatest first.
+	first heap.Heap[string]
 }
 
 const (
@@ -29,7 +31,7 @@ func newBound(limit int) *bound {
 	if limit > maxBounded {
 		limit = 0
 	}
-	return &bound{limit: limit}
+	return &bound{limit: limit, first: heap.Heap[string]{Before: func(a, b string) bool { return a > b }}}
 }
 
 // behind reports whether records whose keys begin with start cannot be among those wanted.
@@ -49,49 +51,18 @@ func (b *bound) admit(key []byte) bool {
 	start := string(key[:min(len(key), boundBytes)])
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.first) < b.limit {
-		b.first = append(b.first, start)
-		b.up()
+	if len(b.first.Items) < b.limit {
+		b.first.Push(start)
 	} else {
-		if start > b.first[0] {
+		if start > b.first.Items[0] {
 			return false
 		}
-		b.first[0] = start
-		b.down()
+		b.first.Items[0] = start
+		b.first.Fix()
 	}
-	if len(b.first) == b.limit {
-		worst := b.first[0]
+	if len(b.first.Items) == b.limit {
+		worst := b.first.Items[0]
 		b.worst.Store(&worst)
 	}
 	return true
-}
-
-// up restores the heap after an item was appended.
-func (b *bound) up() {
-	for i := len(b.first) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if b.first[parent] >= b.first[i] {
-			return
-		}
-		b.first[parent], b.first[i] = b.first[i], b.first[parent]
-		i = parent
-	}
-}
-
-// down restores the heap after its first item has changed.
-func (b *bound) down() {
-	for i := 0; ; {
-		child := 2*i + 1
-		if child >= len(b.first) {
-			return
-		}
-		if child+1 < len(b.first) && b.first[child+1] > b.first[child] {
-			child++
-		}
-		if b.first[child] <= b.first[i] {
-			return
-		}
-		b.first[i], b.first[child] = b.first[child], b.first[i]
-		i = child
-	}
 }

@@ -36,7 +36,7 @@ func TestBound(t *testing.T) {
 	for _, limit := range []int{0, maxBounded + 1} {
 		b := newBound(limit)
 		for i := range 100 {
-			if !b.admit(fmt.Append(nil, i)) || b.first != nil {
+			if !b.admit(fmt.Append(nil, i)) || b.first.Items != nil {
 				t.Fatalf("limit %d: %d is dropped, or kept in memory", limit, i)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 
+	"logstow/internal/heap"
 	"logstow/internal/hint"
 	"logstow/internal/tempfile"
 )
@@ -166,7 +167,7 @@ func readError(err error) error {
 // Merge reads several cursors as one. Equal keys come in the order of the cursors. The result owns the cursors: closing it, or
 // an error of Merge, closes them.
 func Merge(cursors []Cursor) (Cursor, error) {
-	m := &merger{}
+	m := &merger{heap: heap.Heap[*head]{Before: (*head).before}}
 	for i, c := range cursors {
 		m.all = append(m.all, &head{Cursor: c, number: i})
 	}
@@ -185,7 +186,7 @@ type head struct {
 	key, payload []byte
 }
 
-func (h *head) less(o *head) bool {
+func (h *head) before(o *head) bool {
 	if c := bytes.Compare(h.key, o.key); c != 0 {
 		return c < 0
 	}
@@ -195,8 +196,8 @@ func (h *head) less(o *head) bool {
 // merger merges cursors with a binary heap.
 type merger struct {
 	all     []*head
-	heap    []*head
-	started bool // Next has returned the record of heap[0]
+	heap    heap.Heap[*head]
+	started bool // Next has returned the record of the first cursor
 }
 
 func (m *merger) Close() error {
@@ -204,7 +205,7 @@ func (m *merger) Close() error {
 	for _, h := range m.all {
 		errs = append(errs, h.Close())
 	}
-	m.all, m.heap = nil, nil
+	m.all, m.heap.Items = nil, nil
 	return errors.Join(errs...)
 }
 
@@ -216,51 +217,25 @@ func (m *merger) push(h *head) (err error) {
 		}
 		return err
 	}
-	m.heap = append(m.heap, h)
-	for i := len(m.heap) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if !m.heap[i].less(m.heap[parent]) {
-			break
-		}
-		m.heap[i], m.heap[parent] = m.heap[parent], m.heap[i]
-		i = parent
-	}
+	m.heap.Push(h)
 	return nil
 }
 
 func (m *merger) Next() (key, payload []byte, err error) {
-	if m.started && len(m.heap) > 0 {
-		first := m.heap[0]
-		if first.key, first.payload, err = first.Next(); err != nil {
-			if !errors.Is(err, io.EOF) {
-				return nil, nil, err
-			}
-			last := len(m.heap) - 1
-			m.heap[0] = m.heap[last]
-			m.heap = m.heap[:last]
+	if m.started && len(m.heap.Items) > 0 {
+		first := m.heap.Items[0]
+		switch first.key, first.payload, err = first.Next(); {
+		case errors.Is(err, io.EOF):
+			m.heap.Pop()
+		case err != nil:
+			return nil, nil, err
+		default:
+			m.heap.Fix()
 		}
-		m.down()
 	}
 	m.started = true
-	if len(m.heap) == 0 {
+	if len(m.heap.Items) == 0 {
 		return nil, nil, io.EOF
 	}
-	return m.heap[0].key, m.heap[0].payload, nil
-}
-
-// down restores the heap after its first cursor has changed.
-func (m *merger) down() {
-	for i := 0; ; {
-		least := i
-		for _, child := range [...]int{2*i + 1, 2*i + 2} {
-			if child < len(m.heap) && m.heap[child].less(m.heap[least]) {
-				least = child
-			}
-		}
-		if least == i {
-			return
-		}
-		m.heap[i], m.heap[least] = m.heap[least], m.heap[i]
-		i = least
-	}
+	return m.heap.Items[0].key, m.heap.Items[0].payload, nil
 }
