@@ -23,7 +23,7 @@ import (
 	"logstow/store/azure"
 )
 
-// version is that of the file's format.
+// version is the version of the file format.
 const version = 1
 
 // Kind is the purpose of a grant.
@@ -33,8 +33,8 @@ type Kind string
 const (
 	// Read allows queries of the service.
 	Read Kind = "read"
-	// Create allows shipping: adding segments, which it can neither read nor change, and writing
-	// their index entities, which it cannot read.
+	// Create allows shipping: it adds segments and writes their index entities. It allows neither
+	// reading them nor changing segments.
 	Create Kind = "create"
 )
 
@@ -44,15 +44,16 @@ type Grant struct {
 	Service string
 	// Account, BlobEndpoint, TableEndpoint and Container identify the store.
 	Account, BlobEndpoint, TableEndpoint, Container string
-	// Directory is the prefix of blob names, up to a slash: the service's, or that of a year, month
-	// or day of it.
+	// Directory is the directory of blobs, without a slash at its end: the service's directory, or
+	// one of its years, months or days.
 	Directory string
 	// Exact is set if Blobs is limited to Directory; otherwise it covers the whole container.
 	Exact bool
-	// Delegated is set if an identity has signed, not the account key.
+	// Delegated is set if an identity signed instead of the account key.
 	Delegated bool
 	Expires   time.Time
-	// From and To bound the days of the tables, To excluded; zero if the file does not contain them.
+	// From and To are the range of the tables' days, To excluded. They are zero if the file does not
+	// contain them.
 	From, To time.Time
 	// Blobs is the signature for blobs, Tables the signatures by table name.
 	Blobs  azure.Secret
@@ -99,7 +100,7 @@ func (g *Grant) Encode() ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// Parse reads the text of a grant file. Its errors quote nothing of it but the service.
+// Parse reads the text of a grant file. Its errors contain no secrets: they quote only the service.
 func Parse(text []byte) (*Grant, error) {
 	var f file
 	if err := json.Unmarshal(text, &f); err != nil {
@@ -150,18 +151,19 @@ func (g *Grant) check() error {
 	return nil
 }
 
-// target describes what a grant is for: a renewed grant has the same.
+// target identifies what a grant gives access to. A renewed grant has the same target.
 func (g *Grant) target() string {
 	return fmt.Sprintf("%s of service %s in container %s of account %s at %s and %s",
 		g.Kind, g.Service, g.Container, g.Account, g.BlobEndpoint, g.TableEndpoint)
 }
 
+// signature reports whether a shared access signature contains a signature.
 func signature(sas azure.Secret) bool {
 	values, err := url.ParseQuery(sas.Reveal())
 	return err == nil && values.Get("sig") != ""
 }
 
-// Limits describes, in lines for people, what the grant allows and what it does not prevent.
+// Limits describes what the grant allows and what it does not prevent, as lines of text for an operator.
 func (g *Grant) Limits() []string {
 	verb := "reads"
 	if g.Kind == Create {

@@ -16,10 +16,10 @@ import (
 
 const (
 	day = 24 * time.Hour
-	// MaxLifetime is the longest lifetime of a grant: that of a delegation key. A signature made
-	// with the account key could live longer, but could not be revoked on its own.
+	// MaxLifetime is the longest lifetime of a grant. A delegation key lives no longer. A signature
+	// made with the account key could, but it cannot be revoked alone.
 	MaxLifetime = 7 * day
-	// maxTables bounds the tables of a grant.
+	// maxTables is the maximum number of tables in a grant.
 	maxTables = 2000
 )
 
@@ -28,12 +28,12 @@ type Issuer interface {
 	store.Store
 	// Address returns the location of the store.
 	Address() (account, blobs, tables string)
-	// Delegates reports whether an identity signs, not the account key.
+	// Delegates reports whether an identity signs instead of the account key.
 	Delegates() bool
 	// Hierarchical reports whether the account has a hierarchical namespace.
 	Hierarchical(ctx context.Context) (bool, error)
-	// OtherContent is something else in the container, outside a directory, up to its first slash;
-	// "" is nothing. A missing container is [store.ErrNoContainer].
+	// OtherContent returns a name that the container holds outside of a directory, cut at its first
+	// slash, or "" if there is none. The error for a missing container is [store.ErrNoContainer].
 	OtherContent(ctx context.Context, directory string) (string, error)
 	// CreateContainer creates the container; an existing one is no error.
 	CreateContainer(ctx context.Context) error
@@ -52,7 +52,7 @@ type Request struct {
 	From, To time.Time
 	// Expires is when the grant ends, at most [MaxLifetime] from now.
 	Expires time.Time
-	// Classes are those of a shipper's tables; a reader gets all existing classes.
+	// Classes are the classes of a shipper's tables. A reader gets all existing classes.
 	Classes []string
 	// Hierarchical is whether the account has a hierarchical namespace; nil detects it.
 	Hierarchical *bool
@@ -79,8 +79,8 @@ func (r *Request) check(now time.Time) error {
 	return nil
 }
 
-// ensureContainer creates a missing container, which a shipper with a grant cannot. If the
-// credential may not list, that is no error.
+// ensureContainer creates the container if it is missing, since a shipper with a grant cannot. A
+// credential without permission to list is no error.
 func ensureContainer(ctx context.Context, s Issuer) error {
 	_, err := s.Now(ctx)
 	switch {
@@ -144,8 +144,8 @@ func Make(ctx context.Context, s Issuer, r Request) (*Grant, error) {
 	return g, nil
 }
 
-// directory is the deepest directory that has all records of a service in a range: that of the
-// service, or of a year, month or day.
+// directory returns the deepest directory that contains all records of a service in a range: the
+// service's directory, or one of its years, months or days.
 func directory(service string, from, to time.Time) string {
 	first, last := from.UTC(), to.Add(-1).UTC()
 	found := service
@@ -186,8 +186,8 @@ func signTables(ctx context.Context, s Issuer, r Request, expiry time.Time) (map
 	return signed, nil
 }
 
-// tableNames are those of a request: for a reader the existing ones and those that may be created
-// during the grant; for a shipper all of the range.
+// tableNames returns the tables of a request. A reader gets the tables that exist and those that may
+// be created during the grant; a shipper gets all tables of the range.
 func tableNames(ctx context.Context, s Issuer, r Request) ([]string, error) {
 	found := map[string]bool{}
 	classes := r.Classes
@@ -221,7 +221,7 @@ func tableNames(ctx context.Context, s Issuer, r Request) ([]string, error) {
 // TooWideError reports that access cannot be limited to one service's blobs.
 type TooWideError struct {
 	Service, Account, Container string
-	// Other is what else is in the container: a service, or a blob that is no log.
+	// Other is another service in the container, or a blob that is not a log.
 	Other string
 }
 
@@ -236,10 +236,11 @@ or let the service log to a container of its own, or to an account with a hierar
 		e.Service, e.Container, e.Other, e.Account, e.Service, e.Command())
 }
 
-// Unwrap gives errors.Is the class.
+// Unwrap returns the class of the error, for [errors.Is].
 func (e *TooWideError) Unwrap() error { return store.ErrAccessDenied }
 
-// Command assigns a role with a condition on the blob's path, and on a listing's prefix.
+// Command returns a command line that assigns the reader a role with a condition on the path of a
+// blob and on the prefix of a listing.
 // https://learn.microsoft.com/azure/storage/blobs/storage-auth-abac-examples
 func (e *TooWideError) Command() string {
 	const blobs = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"

@@ -12,28 +12,29 @@ import (
 	"logstow/store/azure"
 )
 
-// rereadEvery is how often the file of a grant near its end is read again.
-const rereadEvery = 5 * time.Second
-
-// nearEnd is how long before its end a grant is near it.
-const nearEnd = 5 * time.Minute
+// nearExpiry is the remaining lifetime below which the file is read again, every rereadInterval, to
+// find a renewed grant.
+const (
+	nearExpiry     = 5 * time.Minute
+	rereadInterval = 5 * time.Second
+)
 
 // Scheme is the scheme of store names that are opened by a grant: grant://FILE.
 const Scheme = "grant"
 
-// Options are further options for opening. All fields are optional.
+// Options are the options of [Open]. All fields are optional.
 type Options struct {
-	// Log and CAFile are those of [azure.Options].
+	// Log and CAFile are passed on to [azure.Open].
 	Log    *slog.Logger
 	CAFile string
 	// Transport sends the requests.
 	Transport http.RoundTripper
 }
 
-// Store is the part of a store that a grant gives access to. Anything else is
-// [store.ErrAccessDenied], and for entities of tables that it does not name [store.ErrInvalid]. The
-// file may be replaced by a newer grant for the same service and place; with one for another, every
-// request is [store.ErrAccessDenied].
+// Store is the part of a store that a grant gives access to. Requests outside of the grant fail with
+// [store.ErrAccessDenied]; writes to tables that the grant does not name fail with
+// [store.ErrInvalid]. A newer grant for the same service and container may replace the file. After a
+// grant for another target has replaced it, every request fails with [store.ErrAccessDenied].
 type Store struct {
 	*azure.Store
 	name   string
@@ -67,31 +68,31 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	}, nil
 }
 
-// Blobs are those of the grant's directory.
+// Blobs returns the blobs, limited to the grant's directory.
 func (s *Store) Blobs() store.Blobs { return s.blobs }
 
-// Tables are those that the grant names.
+// Tables returns the tables, limited to those that the grant names.
 func (s *Store) Tables() store.Tables { return s.tables }
 
-// Grant is the current content of the file.
+// Grant returns the current content of the file.
 func (s *Store) Grant() (*Grant, error) { return s.blobs.of() }
 
-// String is grant://FILE.
+// String returns grant://FILE.
 func (s *Store) String() string { return s.name }
 
-// signatures are those of a grant file.
+// signatures supplies the signatures of a grant file.
 type signatures struct {
 	file *reread.File[*Grant]
 	// opened is the grant with which the store was opened.
 	opened *Grant
 }
 
-// grant is the current grant. A grant for another target is an error: its signatures are not for
-// the place that requests go to.
+// grant returns the current grant. A grant for another target than the opened one is an error:
+// requests still go to the old target, for which its signatures are not valid.
 func (s *signatures) grant() (*Grant, error) {
 	g, err := s.file.Get(0)
-	if err == nil && time.Until(g.Expires) < nearEnd {
-		g, err = s.file.Get(rereadEvery)
+	if err == nil && time.Until(g.Expires) < nearExpiry {
+		g, err = s.file.Get(rereadInterval)
 	}
 	if err == nil && s.opened != nil && g.target() != s.opened.target() {
 		return nil, &store.Error{

@@ -23,7 +23,7 @@ func outsideError(op, object, name string, class error, g *Grant) error {
 	}
 }
 
-// expiredError is the error for an expired grant; no request is sent.
+// expiredError is the error for an expired grant.
 func expiredError(op, object, name string, g *Grant) error {
 	return &store.Error{
 		Op: op, Object: object, Class: store.ErrAccessDenied,
@@ -31,11 +31,13 @@ func expiredError(op, object, name string, g *Grant) error {
 	}
 }
 
-// blobs are those of a grant.
+// blobs restricts a store's blobs to a grant.
 type blobs struct {
 	store.Blobs
+	// name is the store's name, for errors.
 	name string
-	of   func() (*Grant, error)
+	// of returns the current grant.
+	of func() (*Grant, error)
 }
 
 // Read implements store.BlobReader.
@@ -55,13 +57,13 @@ func (b *blobs) Create(ctx context.Context, name string, body []byte, opts store
 }
 
 // Delete implements store.Blobs.
-func (b *blobs) Delete(ctx context.Context, versions []store.BlobRef) error {
-	for _, v := range versions {
-		if err := b.check("delete", "blob "+v.Name, v.Name); err != nil {
+func (b *blobs) Delete(ctx context.Context, refs []store.BlobRef) error {
+	for _, ref := range refs {
+		if err := b.check("delete", "blob "+ref.Name, ref.Name); err != nil {
 			return err
 		}
 	}
-	return b.Blobs.Delete(ctx, versions)
+	return b.Blobs.Delete(ctx, refs)
 }
 
 // RemoveDirectories implements store.Blobs.
@@ -82,8 +84,8 @@ func (b *blobs) check(op, object, name string) error {
 }
 
 // List implements store.BlobReader. A prefix that covers more than the grant is rejected, so that a
-// partial listing is not taken for a complete one. Exception: for a prefix that names no service,
-// the grant's service is all there is.
+// partial listing is not taken for a complete one. The exception is a prefix that does not name a
+// whole service: its listing contains the grant's service alone.
 func (b *blobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
 	return func(yield func([]store.Blob, error) bool) {
 		g, err := b.of()
@@ -102,8 +104,8 @@ func (b *blobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob,
 	}
 }
 
-// ListPrefixes implements store.BlobReader. Levels above the grant's directory are not requested
-// from storage: they hold one name.
+// ListPrefixes implements store.BlobReader. Each level above the grant's directory consists of one
+// name, without a request to storage.
 func (b *blobs) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		g, err := b.of()
@@ -126,7 +128,7 @@ func (b *blobs) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]str
 	}
 }
 
-// tables are those of a grant.
+// tables restricts a store's tables to a grant.
 type tables struct {
 	inner store.Tables
 	name  string
@@ -151,9 +153,9 @@ func (t *tables) check(op, table, partition string) error {
 	return err
 }
 
-// Covers reports, as [store.ErrAccessDenied], that the tables do not cover a range: they are those
-// of the days for which the grant was made, and days without a table would look like days without
-// logs. The future does not count.
+// Covers returns [store.ErrAccessDenied] if the tables do not cover a range. The grant has tables
+// only for the days for which it was made, and other days would look like days without logs. The
+// part of the range in the future is ignored.
 func (t *tables) Covers(from, to time.Time) error {
 	g, err := t.of()
 	if err != nil || g.From.IsZero() {
@@ -173,7 +175,7 @@ func (t *tables) Covers(from, to time.Time) error {
 	}
 }
 
-// Remove implements store.Tables. No grant allows it, so storage denies it.
+// Remove implements store.Tables. Storage denies it: no grant allows it.
 func (t *tables) Remove(ctx context.Context, table string, keys []store.Key) error {
 	return t.inner.Remove(ctx, table, keys)
 }
@@ -209,13 +211,13 @@ func (t *tables) Tables(ctx context.Context, prefix string) iter.Seq2[[]string, 
 // maxNames is the maximum number of names in a page of [store.TableReader].
 const maxNames = 1000
 
-// CreateTable implements store.Tables: a grant does not allow it. The tables that it names were
-// created with it; segments of other days stay unindexed.
+// CreateTable implements store.Tables. It always fails: the tables that a grant names were created
+// when the grant was made, and segments of other days stay unindexed.
 func (t *tables) CreateTable(_ context.Context, table string) error {
 	return t.invalid("create", table)
 }
 
-// DropTable implements store.Tables: a grant does not allow it.
+// DropTable implements store.Tables. It always fails.
 func (t *tables) DropTable(_ context.Context, table string) error {
 	return &store.Error{Op: "drop", Object: "table " + table, Class: store.ErrAccessDenied, Err: errors.New(t.name + " does not allow it")}
 }
@@ -237,7 +239,7 @@ func (t *tables) Upsert(ctx context.Context, table string, entities []store.Enti
 	return t.inner.Upsert(ctx, table, entities)
 }
 
-// invalid is the error for a table that no retry will make writable.
+// invalid returns the error for a table that the grant does not allow to write. It is not retried.
 func (t *tables) invalid(op, table string) error {
 	return &store.Error{
 		Op: op, Object: "table " + table, Class: store.ErrInvalid, Err: errors.New(t.name + " does not allow it"),
