@@ -16,14 +16,14 @@ import (
 const (
 	// DefaultInterval is the default interval at which a shipper polls for watches.
 	DefaultInterval = 5 * time.Second
-	// DefaultMaxFlushes is the default maximum of segments a service and day that a shipper flushes early.
+	// DefaultMaxFlushes is the default of [Settings.MaxFlushes].
 	DefaultMaxFlushes = 5000
-	// deniedInterval is the interval at which a store is polled that denies access to its watches.
+	// deniedInterval is the polling interval for a store that denies access to its watches.
 	deniedInterval = 10 * time.Minute
-	// storeTimeout limits how long a flush is waited for until the shipper reports that it is still there.
+	// storeTimeout limits the wait for an upload: the shipper must report every Renewal that it runs.
 	storeTimeout = Renewal
-	// requestTimeout limits a request of a shipper, and the requests of a step of a watcher: three steps are less than the lifetime of
-	// a watch.
+	// requestTimeout limits a request of a shipper, and all requests of one step of a watcher. Three steps take less than the
+	// lifetime of a watch.
 	requestTimeout = 10 * time.Second
 )
 
@@ -36,21 +36,21 @@ type Buffer interface {
 
 // FlusherOptions configure a [Flusher].
 type FlusherOptions struct {
-	// Instance is the shipper's.
+	// Instance is the instance ID of the shipper.
 	Instance string
-	// Stores returns the stores that new segments are written to; those that cannot be opened are left out.
+	// Stores returns the stores that new segments are written to, except those that cannot be opened.
 	Stores func(ctx context.Context) []store.Store
-	// Settings are the initial ones.
+	// Settings are the initial settings.
 	Settings Settings
-	// Log receives what happens; nil discards it.
+	// Log may be nil.
 	Log *slog.Logger
 }
 
-// Settings are those of a [Flusher] that may change while it runs.
+// Settings are the settings of a [Flusher] that may change while it runs.
 type Settings struct {
 	// Interval is the interval between polls; 0 disables watches.
 	Interval time.Duration
-	// MaxFlushes limits the segments that are flushed early, a service and UTC day; a restart begins again.
+	// MaxFlushes limits the segments that are flushed early per service and UTC day. A restart resets the count.
 	MaxFlushes int
 }
 
@@ -58,7 +58,7 @@ type Settings struct {
 type FlusherStats struct {
 	// Watched is the number of services that are being watched.
 	Watched int
-	// Flushes is the number of segments flushed early, Limited that of flushes left out at the limit of a day.
+	// Flushes is the number of segments flushed early, Limited the number of flushes skipped because of MaxFlushes.
 	Flushes, Limited uint64
 	// Failures is the number of polls and reports that failed.
 	Failures uint64
@@ -68,7 +68,7 @@ type FlusherStats struct {
 // concurrent use.
 type Flusher struct {
 	opts FlusherOptions
-	// buffer is that of Run.
+	// buffer is the argument of Run.
 	buffer Buffer
 	// changed wakes the poll loop after Configure.
 	changed chan struct{}
@@ -76,14 +76,14 @@ type Flusher struct {
 	mu       sync.Mutex
 	settings Settings
 	stats    FlusherStats
-	// flushing are the services that are being watched.
+	// flushing holds the watched services, by name.
 	flushing map[string]*flushing
-	// spent are the segments flushed early on a day, by service, limited the services at the limit of it.
+	// flushed counts the segments flushed early on day, by service; limited holds the services at MaxFlushes.
 	day     string
-	spent   map[string]int
+	flushed map[string]int
 	limited map[string]bool
-	// denied are the stores that deny access to their watches, by when they are polled again; logged are those of which that
-	// was logged.
+	// denied holds the stores that deny access to their watches, with the time of the next poll; logged holds those for which
+	// this was logged.
 	denied map[string]time.Time
 	logged map[string]bool
 }
@@ -95,7 +95,7 @@ func NewFlusher(opts FlusherOptions) *Flusher {
 	}
 	return &Flusher{
 		opts: opts, settings: opts.Settings, changed: make(chan struct{}, 1),
-		flushing: map[string]*flushing{}, spent: map[string]int{}, limited: map[string]bool{}, denied: map[string]time.Time{}, logged: map[string]bool{},
+		flushing: map[string]*flushing{}, flushed: map[string]int{}, limited: map[string]bool{}, denied: map[string]time.Time{}, logged: map[string]bool{},
 	}
 }
 
@@ -119,12 +119,12 @@ func (f *Flusher) Stats() FlusherStats {
 	return s
 }
 
-// Run polls, and flushes the services of a buffer, until ctx ends. It may be called once. The first poll is after a random part of the interval, so that shippers that start
-// together do not poll together.
+// Run polls for watches and flushes the watched services of a buffer until ctx ends. It may be called once. It waits a random
+// part of the interval before the first poll, so that shippers that start together do not poll together.
 func (f *Flusher) Run(ctx context.Context, b Buffer) {
 	f.buffer = b
-	var services sync.WaitGroup
-	defer services.Wait()
+	var loops sync.WaitGroup
+	defer loops.Wait()
 	timer := time.NewTimer(rand.N(max(1, f.interval())))
 	defer timer.Stop()
 	for {
@@ -136,7 +136,7 @@ func (f *Flusher) Run(ctx context.Context, b Buffer) {
 		}
 		began := time.Now()
 		if interval := f.interval(); interval > 0 {
-			f.poll(ctx, &services)
+			f.poll(ctx, &loops)
 			timer.Reset(max(0, interval-time.Since(began)))
 		} else {
 			timer.Stop()
@@ -150,10 +150,10 @@ func (f *Flusher) interval() time.Duration {
 	return f.settings.Interval
 }
 
-// poll reads the watches on the buffer's services in each store, and begins to flush what is newly watched.
-func (f *Flusher) poll(ctx context.Context, services *sync.WaitGroup) {
-	own := f.buffer.Services()
-	if len(own) == 0 {
+// poll reads the watches on the buffer's services in each store, and starts to flush the newly watched services.
+func (f *Flusher) poll(ctx context.Context, loops *sync.WaitGroup) {
+	services := f.buffer.Services()
+	if len(services) == 0 {
 		return
 	}
 	for _, s := range f.opts.Stores(ctx) {
@@ -161,21 +161,21 @@ func (f *Flusher) poll(ctx context.Context, services *sync.WaitGroup) {
 			continue
 		}
 		requesting, cancel := context.WithTimeout(ctx, requestTimeout)
-		all, err := readWatches(requesting, s.Tables(), Table(s.Container()), own[0], own[len(own)-1])
+		all, err := readWatches(requesting, s.Tables(), Table(s.Container()), services[0], services[len(services)-1])
 		cancel()
 		if err != nil {
 			f.failed(ctx, s, err)
 			continue
 		}
 		for _, w := range all {
-			if _, ok := slices.BinarySearch(own, w.service); ok {
-				f.see(ctx, services, s, w)
+			if _, ok := slices.BinarySearch(services, w.service); ok {
+				f.noteWatch(ctx, loops, s, w)
 			}
 		}
 	}
 }
 
-// allowed reports whether a store is to be polled.
+// allowed reports whether a store may be polled now.
 func (f *Flusher) allowed(s store.Store) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -186,7 +186,7 @@ func (f *Flusher) allowed(s store.Store) bool {
 	return true
 }
 
-// failed counts a failure. Access that is denied is logged once; other failures are those of uploads too, which log them.
+// failed counts a failure. It logs denied access once per store. Other failures affect uploads too, and uploads log them.
 func (f *Flusher) failed(ctx context.Context, s store.Store, err error) {
 	if ctx.Err() != nil {
 		return
@@ -205,8 +205,8 @@ func (f *Flusher) failed(ctx context.Context, s store.Store, err error) {
 	f.denied[s.String()] = time.Now().Add(deniedInterval)
 }
 
-// see takes notice of a watch: of a live one, the service is flushed until it expires.
-func (f *Flusher) see(ctx context.Context, services *sync.WaitGroup, s store.Store, w watched) {
+// noteWatch records a watch that was read. If the watch is live, its service is flushed until the watch expires.
+func (f *Flusher) noteWatch(ctx context.Context, loops *sync.WaitGroup, s store.Store, w watched) {
 	left, ok := w.live()
 	if !ok {
 		return
@@ -218,42 +218,44 @@ func (f *Flusher) see(ctx context.Context, services *sync.WaitGroup, s store.Sto
 	if g == nil {
 		g = &flushing{service: w.service, store: s, count: new(sync.Once), counted: make(chan struct{})}
 		f.flushing[w.service] = g
-		services.Go(func() { f.flushLoop(ctx, g) })
+		loops.Go(func() { f.flushLoop(ctx, g) })
 	}
 	if g.polls++; g.polls == 2 || g.polls == 1 && w.shippers > 0 {
 		g.count.Do(func() { close(g.counted) })
 	}
 	g.until, g.interval, g.written = now.Add(left), FlushInterval(w.shippers), w.written
-	// Storage's clock is at least at both; the date of a response may be rounded down.
+	// Both are past times of storage's clock. The response's date may be rounded down, so take the later one.
 	if g.clock = w.read; w.written.After(g.clock) {
 		g.clock = w.written
 	}
-	g.at = now
+	g.localClock = now
 }
 
-// flushing is a service that is being watched. The lock of the Flusher guards the second half.
+// flushing is a service that is being watched. The lock of the Flusher guards the fields from polls on.
 type flushing struct {
 	service string
 	store   store.Store
-	// counted is closed when the number of shippers that respond is known: at the second poll at the latest, before which the
-	// watcher has counted those that began before.
+	// counted is closed when the number of shippers that respond is known. That is at the second poll at the latest: by then
+	// the watcher has counted the shippers that responded at the first.
 	counted chan struct{}
 	count   *sync.Once
 
+	// polls is the number of polls that found the watch live.
 	polls int
 	// until is when the watch expires, by this process's clock.
 	until    time.Time
 	interval time.Duration
-	// written is when the watch was renewed, clock a time of storage, which it had reached at the time at of this process.
-	written, clock, at time.Time
+	// written is when the watch was renewed. clock was the time by storage's clock when this process's clock was at localClock.
+	written, clock, localClock time.Time
 }
 
-// flushLoop flushes a service until the watch on it has expired, and reports what is in storage. Before the first flush it
-// reports that this shipper responds, so that the watch counts it: without such a report nothing is flushed.
+// flushLoop flushes a service until the watch on it has expired, and reports up to which time the records are in storage.
+// Before the first flush it reports that this shipper responds, so that the watch counts it. It flushes nothing without such
+// a report.
 func (f *Flusher) flushLoop(ctx context.Context, g *flushing) {
 	var began, reported, tried time.Time // the last flush, report, and attempt to report; zero before the first
 	var flushed time.Time                // by storage's clock
-	share := 1.0                         // of the interval until the next flush: shippers that began together do not go on together
+	share := 1.0                         // part of the interval before the next flush; random once, to spread the shippers
 	report := func() {
 		tried = time.Now()
 		if f.report(ctx, g, flushed) == nil {
@@ -280,9 +282,9 @@ func (f *Flusher) flushLoop(ctx context.Context, g *flushing) {
 		began, share = time.Now(), 1
 		batches, stored := f.flush(ctx, g.service, began)
 		if stored {
-			answered := !flushed.Before(now.written)
-			flushed = now.clock.Add(began.Sub(now.at))
-			if batches > 0 || !answered {
+			responded := !flushed.Before(now.written)
+			flushed = now.clock.Add(began.Sub(now.localClock))
+			if batches > 0 || !responded {
 				report()
 			}
 		}
@@ -293,7 +295,7 @@ func (f *Flusher) flushLoop(ctx context.Context, g *flushing) {
 	}
 }
 
-// awaitCount waits until a watch was read that counts this shipper, so that the second flush is not before the interval is known.
+// awaitCount waits until a watch that counts this shipper was read, so that the interval before the second flush is known.
 func (g *flushing) awaitCount(ctx context.Context) {
 	expired := time.NewTimer(Lifetime)
 	defer expired.Stop()
@@ -304,7 +306,7 @@ func (g *flushing) awaitCount(ctx context.Context) {
 	}
 }
 
-// sleep waits until a time, or ctx ends.
+// sleep waits until a time or until ctx ends.
 func sleep(ctx context.Context, until time.Time) {
 	_ = retry.Sleep(ctx, time.Until(until))
 }
@@ -323,7 +325,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// current returns a copy of what is known of a service's watch; after false it is not watched any more.
+// current returns a copy of g. If ok is false, the service is no longer watched and g was removed.
 func (f *Flusher) current(ctx context.Context, g *flushing) (now flushing, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -335,15 +337,15 @@ func (f *Flusher) current(ctx context.Context, g *flushing) (now flushing, ok bo
 	return flushing{}, false
 }
 
-// flush flushes a service and waits until what was appended before began is in storage, for a time; stored reports that it is.
-// At the limit of the day it does nothing.
+// flush flushes a service and waits, at most storeTimeout, until the records appended before began are in storage; stored
+// reports whether they are. It does nothing once the service has reached MaxFlushes.
 func (f *Flusher) flush(ctx context.Context, service string, began time.Time) (batches int, stored bool) {
 	if !f.mayFlush(service) {
 		return 0, false
 	}
 	batches = f.buffer.FlushService(ctx, service)
 	f.mu.Lock()
-	f.spent[service] += batches
+	f.flushed[service] += batches
 	f.stats.Flushes += uint64(batches)
 	f.mu.Unlock()
 	storing, cancel := context.WithTimeout(ctx, storeTimeout)
@@ -351,16 +353,16 @@ func (f *Flusher) flush(ctx context.Context, service string, began time.Time) (b
 	return batches, f.buffer.WaitStored(storing, service, began) == nil
 }
 
-// mayFlush reports whether the limit of the day is not reached; the first time that it is, it logs that.
+// mayFlush reports whether the service is below MaxFlushes today. It logs the first refusal of a day.
 func (f *Flusher) mayFlush(service string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if day := time.Now().UTC().Format(time.DateOnly); day != f.day {
 		f.day = day
-		clear(f.spent)
+		clear(f.flushed)
 		clear(f.limited)
 	}
-	if f.spent[service] < f.settings.MaxFlushes {
+	if f.flushed[service] < f.settings.MaxFlushes {
 		return true
 	}
 	f.stats.Limited++

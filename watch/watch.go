@@ -1,9 +1,9 @@
 // Package watch makes logs visible sooner while they are read: a [Watcher] creates watches on services, and shippers
 // ([Flusher]) flush the services that are watched early, until the watches expire.
 //
-// Watches and the shippers that respond to them are entities of a table of their own, which docs/format/watches.md describes.
-// Ages of entities are by storage's clock alone: how long before a response storage wrote the entity. So no writer can create
-// a watch that outlives [Lifetime], and clocks need not agree.
+// Watches and the shippers that respond to them are entities of a separate table, which docs/format/watches.md describes. The
+// age of an entity is measured by storage's clock alone: the time from its last write to the response that contains it. So no
+// writer can create a watch that outlives [Lifetime], and clocks need not agree.
 package watch
 
 import (
@@ -24,31 +24,31 @@ const (
 	Renewal = 15 * time.Second
 	// MinFlushInterval is the minimum time between two early flushes of a service by a shipper.
 	MinFlushInterval = 2 * time.Second
-	// flushShare is the time between two early flushes of a service by all its shippers together, above 20 of them.
-	flushShare = 100 * time.Millisecond
+	// flushSpacing is the time between two early flushes of a service by any of its shippers, if there are more than 20.
+	flushSpacing = 100 * time.Millisecond
 	// garbageAge is the age from which a watcher removes the entity of a shipper.
 	garbageAge = 24 * time.Hour
 )
 
-// FlushInterval is the time between two early flushes of a service by one of its shippers, of which n respond to the watch.
+// FlushInterval returns the time between two early flushes of a service by one shipper, when n shippers respond to the watch.
 func FlushInterval(n int) time.Duration {
-	return max(MinFlushInterval, time.Duration(n)*flushShare)
+	return max(MinFlushInterval, time.Duration(n)*flushSpacing)
 }
 
-// Table is the name of the table of a container's watches.
+// Table returns the name of the table that holds a container's watches.
 func Table(container string) string { return "watches" + tableindex.ContainerHash(container) }
 
 // The keys and properties of entities.
 const (
 	watchRow      = "watch"
 	shipperPrefix = "shipper|"
-	// after ends a range of keys at a name: it comes before all characters that may continue a service or a row.
+	// after is appended to a key as the exclusive end of a range that includes the key: it sorts before all characters of names.
 	after = "!"
 
 	propVersion  = "V"
 	propShippers = "Shippers"
 	propFlushed  = "Flushed"
-	// version is the V of entities of this form; readers ignore others.
+	// version is the value of V; readers ignore entities with another value.
 	version = 1
 )
 
@@ -61,7 +61,7 @@ type watched struct {
 	written, read time.Time
 }
 
-// live reports whether the watch has not expired, for how long it will not.
+// live reports whether the watch is live, and how long it remains so.
 func (w watched) live() (left time.Duration, ok bool) {
 	left = Lifetime - w.read.Sub(w.written)
 	return left, !w.written.IsZero() && left > 0
@@ -70,10 +70,10 @@ func (w watched) live() (left time.Duration, ok bool) {
 // Shipper is a shipper that responds to watches on a service.
 type Shipper struct {
 	Service, Instance string
-	// Flushed is a time by storage's clock: what the shipper had read of the service by then is in storage. It is zero if the
-	// shipper has not reported any.
+	// Flushed is a time by storage's clock: all records of the service that the shipper had read by then are in storage. It is
+	// zero if the shipper has not flushed yet.
 	Flushed time.Time
-	// age is that of its report.
+	// age is the age of its last report.
 	age time.Duration
 }
 
@@ -96,8 +96,8 @@ func shipperEntity(s Shipper) store.Entity {
 	}}
 }
 
-// readWatches reads the watches, live or expired, on services from the first to the last in order of name. One request, unless
-// there are more than a thousand.
+// readWatches reads the watches, live or expired, on the services from first to last in order of name. It needs one request per
+// thousand watches.
 func readWatches(ctx context.Context, t store.TableReader, table, first, last string) (all []watched, err error) {
 	q := store.Query{
 		Partition: first, RowFrom: watchRow, RowTo: watchRow + after, Times: true,
@@ -132,13 +132,13 @@ func readShippers(ctx context.Context, t store.TableReader, table, service strin
 	return all, err
 }
 
-// Denied reports whether a store allows no watches until an operator acts. Other failures are temporary: so is a missing table, which
-// the next watcher creates.
+// Denied reports whether err means that the store allows no watches until an operator acts. Other failures are temporary; a
+// missing table is created by the next watcher.
 func Denied(err error) bool {
 	return errors.Is(err, store.ErrAccessDenied) || errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrUnusable)
 }
 
-// query calls each with the entities of the known version. A missing table has none.
+// query calls each with the entities that have the current version. A missing table is the same as an empty one.
 func query(ctx context.Context, t store.TableReader, table string, q store.Query, each func(store.Entity)) error {
 	for page, err := range t.Query(ctx, table, q) {
 		switch {

@@ -22,11 +22,11 @@ const (
 	MaxServices = 100
 	// countInterval is the interval at which a watcher counts the shippers that respond.
 	countInterval = 4 * time.Second
-	// expandInterval is the interval at which it looks for new services, if it has any; otherwise it is countInterval.
+	// expandInterval is the interval at which a watcher looks for new services. Without any service it is countInterval.
 	expandInterval = time.Minute
 	// FreshTimeout limits [Watcher.AwaitFlush].
 	FreshTimeout = 15 * time.Second
-	// responseTime is how long AwaitFlush waits for shippers to respond: a poll at the default interval, and a flush.
+	// responseTime is how long AwaitFlush waits at least, so that shippers can respond: a polling interval and a flush.
 	responseTime = DefaultInterval + 2*time.Second
 	// freshInterval is the interval at which AwaitFlush polls.
 	freshInterval = time.Second
@@ -36,35 +36,35 @@ const (
 
 // Watcher is the reader's side: it keeps watches on services of a store. Its methods are safe for concurrent use.
 type Watcher struct {
-	// Tables and Container are those of the store.
+	// Tables and Container are the tables and the container of the store.
 	Tables    store.Tables
 	Container string
-	// Services returns the services to watch, in order of name; those after [MaxServices] are left out. It is called once a
-	// minute, more often while there are none, and may take ten seconds.
+	// Services returns the services to watch, in order of name; the watcher ignores those after the first [MaxServices]. It is
+	// called once a minute, more often while there are none. Its ctx ends after ten seconds.
 	Services func(ctx context.Context) ([]string, error)
 
 	mu sync.Mutex
-	// services are those of the last call of Services, shippers the number that respond, by service.
+	// services is the last result of Services, shippers the number of shippers that respond, by service.
 	services []string
 	shippers map[string]int
 	// unwatched is the number of services beyond [MaxServices].
 	unwatched int
-	// written are the numbers in the watches, by service.
+	// written holds the number of shippers that each watch contains, by service.
 	written map[string]int
 }
 
-// Status is what is known of a watcher's watches.
+// Status describes a watcher's watches.
 type Status struct {
-	// Services is the number of services that are watched, Unwatched that of services beyond [MaxServices], Shippers that of
-	// shippers that respond, each counted for each of its services.
+	// Services is the number of watched services, Unwatched the number of services beyond [MaxServices]. Shippers is the number
+	// of shippers that respond; a shipper counts once for each of its services.
 	Services, Unwatched, Shippers int
 	// FlushInterval is the longest time between two early flushes of a service by one of its shippers; 0 if none responds.
 	FlushInterval time.Duration
-	// Usage is the maximum usage of an hour that the watches cause: of the watcher, and of early flushes.
+	// Usage is the maximum usage per hour that the watches cause, including the early flushes.
 	Usage price.Usage
 }
 
-// FlushUsage is the usage of n early flushes: a segment and its entity, and the report of the shipper.
+// FlushUsage returns the usage of n early flushes: for each, a segment, its entity, and the report of the shipper.
 func FlushUsage(n int) price.Usage { return price.Usage{Create: int64(n), Table: 2 * int64(n)} }
 
 // Status returns the current state.
@@ -87,8 +87,8 @@ func (w *Watcher) Status() Status {
 }
 
 // Run creates the watches and renews them until ctx ends; then they expire by themselves. It returns an error at once if the
-// store does not allow watches; other failures are retried, and are its error if ctx ends first. counted is called whenever
-// the shippers that respond were counted.
+// store does not allow watches. It retries after other failures, and returns the last one if ctx ends before a retry succeeds.
+// It calls counted each time after it has counted the shippers that respond.
 func (w *Watcher) Run(ctx context.Context, counted func()) error {
 	var expanded, renewed time.Time
 	var failure error
@@ -123,11 +123,11 @@ func (w *Watcher) Run(ctx context.Context, counted func()) error {
 	}
 }
 
-// expand asks for the services.
+// expand updates the services to watch.
 func (w *Watcher) expand(ctx context.Context) error {
-	requesting, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	services, err := w.Services(requesting)
+	services, err := w.Services(ctx)
 	if err != nil {
 		return err
 	}
@@ -138,14 +138,14 @@ func (w *Watcher) expand(ctx context.Context) error {
 	if w.shippers == nil {
 		w.shippers, w.written = map[string]int{}, map[string]int{}
 	}
-	gone := func(service string, _ int) bool { return !slices.Contains(w.services, service) }
-	maps.DeleteFunc(w.shippers, gone)
-	maps.DeleteFunc(w.written, gone)
+	unwatched := func(service string, _ int) bool { return !slices.Contains(w.services, service) }
+	maps.DeleteFunc(w.shippers, unwatched)
+	maps.DeleteFunc(w.written, unwatched)
 	return nil
 }
 
-// each calls f with each service, several at once, and returns the first error. It takes requestTimeout at most: a request that hangs
-// must not let the watches expire.
+// each calls f with each service, concurrently, and returns the first error. It takes at most requestTimeout: the watches must
+// not expire because a request hangs.
 func (w *Watcher) each(ctx context.Context, f func(ctx context.Context, service string) error) error {
 	w.mu.Lock()
 	services := w.services
@@ -160,7 +160,7 @@ func (w *Watcher) each(ctx context.Context, f func(ctx context.Context, service 
 	return group.Wait()
 }
 
-// count counts the shippers that respond, and removes those that are long gone.
+// count counts the shippers that respond, and removes the entities of those that stopped a day ago.
 func (w *Watcher) count(ctx context.Context) error { return w.each(ctx, w.countService) }
 
 func (w *Watcher) countService(ctx context.Context, service string) error {
@@ -169,26 +169,27 @@ func (w *Watcher) countService(ctx context.Context, service string) error {
 		return err
 	}
 	n := 0
-	var gone []store.Key
+	var garbage []store.Key
 	for _, s := range all {
 		switch {
 		case s.live():
 			n++
-		case s.age >= garbageAge && len(gone) < store.MaxTransaction:
-			gone = append(gone, shipperEntity(s).Key)
+		case s.age >= garbageAge && len(garbage) < store.MaxTransaction:
+			garbage = append(garbage, shipperEntity(s).Key)
 		}
 	}
 	w.mu.Lock()
 	w.shippers[service] = n
 	w.mu.Unlock()
-	if len(gone) > 0 {
-		_ = w.Tables.Remove(ctx, Table(w.Container), gone) // best effort: the permission may be missing
+	if len(garbage) > 0 {
+		_ = w.Tables.Remove(ctx, Table(w.Container), garbage) // best effort: the permission may be missing
 	}
 	return nil
 }
 
-// renew writes all watches, or those that are new or whose number of shippers has grown so much that they flush too often. No watch is
-// written before its shippers were counted: those that respond to another watcher already would all flush as often as a few.
+// renew writes all watches if all is set. Otherwise it writes the new watches, and those whose number of shippers has grown so
+// much that the shippers flush too often. It counts a service's shippers before the first write: shippers that already respond
+// to another watcher would all flush at the interval of a single one.
 func (w *Watcher) renew(ctx context.Context, all bool) error {
 	return w.each(ctx, func(ctx context.Context, service string) error {
 		if _, counted := w.counted(service); !counted {
@@ -213,7 +214,7 @@ func (w *Watcher) renew(ctx context.Context, all bool) error {
 	})
 }
 
-// counted is the number of shippers that respond; ok is false before they were counted.
+// counted returns the number of shippers that respond; ok is false until they are counted.
 func (w *Watcher) counted(service string) (n int, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -236,9 +237,9 @@ func (w *Watcher) put(ctx context.Context, e store.Entity) error {
 	return nil
 }
 
-// AwaitFlush creates watches and waits until the shippers that respond have flushed what they had read by then, at most
-// [FreshTimeout]. late are those that have not, live the number of all. Shippers that poll less often than by default may not
-// be waited for.
+// AwaitFlush creates watches and waits, at most [FreshTimeout], until all shippers that respond have flushed the records that
+// they had read before. It returns the shippers that have not flushed, and the number of all that respond. It may miss shippers
+// that poll less often than the default.
 func (w *Watcher) AwaitFlush(ctx context.Context) (late []Shipper, live int, err error) {
 	deadline := time.Now().Add(FreshTimeout)
 	responded := time.Now().Add(responseTime)
@@ -262,7 +263,7 @@ func (w *Watcher) AwaitFlush(ctx context.Context) (late []Shipper, live int, err
 		if late, live, err = w.late(ctx, created); err != nil {
 			return nil, 0, err
 		}
-		if err := w.renew(ctx, false); err != nil { // many shippers must not go on to flush as often as a few
+		if err := w.renew(ctx, false); err != nil { // the more shippers respond, the less often each may flush
 			return nil, 0, err
 		}
 		now := time.Now()
@@ -275,7 +276,7 @@ func (w *Watcher) AwaitFlush(ctx context.Context) (late []Shipper, live int, err
 	}
 }
 
-// created are the times of the watches by storage's clock, by service.
+// created returns when the watches were written, by storage's clock, by service.
 func (w *Watcher) created(ctx context.Context) (map[string]time.Time, error) {
 	var mu sync.Mutex
 	created := map[string]time.Time{}
@@ -294,7 +295,8 @@ func (w *Watcher) created(ctx context.Context) (map[string]time.Time, error) {
 	return created, err
 }
 
-// late are the shippers that respond and have not flushed since the watches were created, in order; live is the number of all.
+// late returns the shippers that respond but have not flushed since the watches were created, sorted, and the number of all
+// shippers that respond.
 func (w *Watcher) late(ctx context.Context, created map[string]time.Time) (late []Shipper, live int, err error) {
 	var mu sync.Mutex
 	err = w.each(ctx, func(ctx context.Context, service string) error {
