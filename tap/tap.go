@@ -4,10 +4,10 @@
 // # Cost
 //
 // Observing must not slow the shipper. Without a client it costs one atomic load per record. With
-// clients, a record is copied into the memory of each, which never waits: a record is skipped, and
-// counted, if that memory is full, or if copying has taken more than its share of time. Filters and
-// output are the client's work. Time is saved up, also without a client, so that the first records of
-// a shipper that does little are all seen.
+// clients, each record is copied into a memory buffer per client. This never blocks: a record is
+// skipped and counted if the buffer is full, or if copying has used up its time budget. Filters and
+// output are the client's work. The budget grows up to a limit, also without a client, so that the
+// first records of a shipper with little traffic are not skipped.
 package tap
 
 import (
@@ -34,36 +34,37 @@ const (
 	Socket = "tap.sock"
 	// MaxClients is the maximum number of clients at a time.
 	MaxClients = 4
-	// MaxMessage is the length in bytes past which a message is truncated.
+	// MaxMessage is the length in bytes to which a message is truncated.
 	MaxMessage = 64 << 10
 
-	// share is the part of the process's CPU time that observing may take, as a divisor: 2%. If the
-	// process uses little, it may take idleShare of the time of one core: 0.1%.
-	share, idleShare = 50, 1000
-	// interval is how often time is granted and clients are sent what waits for them.
+	// cpuDivisor and wallDivisor determine the time budget of observing: 1/cpuDivisor (2%) of the
+	// process's CPU time, or 1/wallDivisor (0.1%) of the elapsed time if that is more.
+	cpuDivisor, wallDivisor = 50, 1000
+	// interval is how often the budget is increased and the buffers of clients are sent.
 	interval = 20 * time.Millisecond
-	// maxGrant is the most time that is saved up.
-	maxGrant = 5 * time.Millisecond
-	// maxCharge is the most that one record is charged: more is the time of other processes.
+	// maxBudget limits the budget.
+	maxBudget = 5 * time.Millisecond
+	// maxCharge limits the measured time that one record is charged: anything longer was not spent
+	// in this process.
 	maxCharge = 50 * time.Microsecond
-	// sendCost is the time that sending a record takes in addition to its bytes, and byteCost that of
-	// 16 of them.
-	sendCost, byteCost = 50 * time.Nanosecond, 2 * time.Nanosecond
-	// maxWaiting is how many bytes wait for a client.
-	maxWaiting = 512 << 10
-	// writeTimeout is how long a client may take for what is sent at once.
+	// recordCost and bytesCost estimate the time to send a record: recordCost, and bytesCost for
+	// every 16 bytes.
+	recordCost, bytesCost = 50 * time.Nanosecond, 2 * time.Nanosecond
+	// maxPending is the size in bytes of a client's buffer.
+	maxPending = 512 << 10
+	// writeTimeout limits one write to a client.
 	writeTimeout = time.Minute
-	// endTimeout is how long it may take for the rest at the shipper's end.
+	// endTimeout limits the last write to a client after the shipper has ended.
 	endTimeout = time.Second
 )
 
-// Record is a record as it passes.
+// Record is a record that passes through the shipper.
 type Record struct {
 	record.Record
 	Service string
-	// Parser is that of the message's fields, as [parse.CompileStored] takes it.
+	// Parser is the parser of the message's fields, in the form that [parse.CompileStored] reads.
 	Parser string
-	// Size is the length of the message, which is truncated past [MaxMessage].
+	// Size is the length in bytes of the message before its truncation to [MaxMessage].
 	Size int
 	// Redacted are the kinds of secrets that were redacted. Dropped is the reason why the record is
 	// dropped; "" means that it is kept.
@@ -71,21 +72,21 @@ type Record struct {
 	Dropped  string
 }
 
-// Tap passes records to clients. Safe for concurrent use.
+// Tap passes records to clients. It is safe for concurrent use.
 type Tap struct {
 	log      *slog.Logger
 	instance string
-	// listening are the clients; nil without any, so that a record costs one load.
-	listening atomic.Pointer[[]*client]
-	// left is the time that may be spent, in nanoseconds; skipped counts the records for which there
-	// was none.
-	left    atomic.Int64
+	// clients is nil if there are none, so that a record then costs one atomic load.
+	clients atomic.Pointer[[]*client]
+	// budget is the time that observing may take, in nanoseconds; skipped counts the records that
+	// were skipped because it was used up.
+	budget  atomic.Int64
 	skipped atomic.Uint64
 
 	mu sync.Mutex
-	// granted is until when time was granted, used the process's CPU time then.
+	// granted is when the budget was last increased, cpuUsed the process's CPU time at that moment.
 	granted time.Time
-	used    time.Duration
+	cpuUsed time.Duration
 }
 
 // client is a connection.
@@ -93,20 +94,21 @@ type client struct {
 	conn net.Conn
 
 	mu sync.Mutex
-	// waiting is what is to be sent, sent the memory of what was.
-	waiting, sent []byte
-	// skipped counts the records that found no space, reported those that the client was sent, and of
-	// which Tap.skipped was counted at since.
-	skipped, reported, since uint64
+	// pending holds the frames to send. sent holds the frames sent last; its memory is reused.
+	pending, sent []byte
+	// skipped counts the records that did not fit into pending, reported the skipped records that
+	// the client was told of. skippedBefore was Tap.skipped when the client connected.
+	skipped, reported, skippedBefore uint64
 }
 
-// New makes a Tap of a shipper of an instance.
+// New returns a Tap of the shipper with an instance ID.
 func New(instance string, log *slog.Logger) *Tap { return &Tap{instance: instance, log: log} }
 
-// Observer makes the [process.Observer] of an input whose messages have a parser, as [Record] has it.
+// Observer returns the [process.Observer] for an input whose messages have a parser, see
+// [Record.Parser].
 func (t *Tap) Observer(parser string) *Observer { return &Observer{t, parser} }
 
-// Observer passes the records of an input to a Tap. Safe for concurrent use.
+// Observer passes the records of an input to a Tap. It is safe for concurrent use.
 type Observer struct {
 	tap    *Tap
 	parser string
@@ -120,22 +122,23 @@ func (o *Observer) Observe(service string, r *record.Record, redacted []string, 
 	o.tap.observe(&Record{Record: *r, Service: service, Parser: o.parser, Redacted: redacted, Dropped: dropped})
 }
 
-// enabled reports whether a record is to be observed now. If not although there are clients, it is counted.
+// enabled reports whether the next record is to be observed. If there are clients but no budget, it
+// counts the record as skipped.
 func (t *Tap) enabled() bool {
-	if t.listening.Load() == nil {
+	if t.clients.Load() == nil {
 		return false
 	}
-	if t.left.Load() > 0 {
+	if t.budget.Load() > 0 {
 		return true
 	}
 	t.skipped.Add(1)
 	return false
 }
 
-// observe passes a record on. It does not retain it.
+// observe passes a record to all clients. It does not retain the record.
 func (t *Tap) observe(r *Record) {
-	begun := time.Now()
-	clients := t.listening.Load()
+	start := time.Now()
+	clients := t.clients.Load()
 	if clients == nil {
 		return
 	}
@@ -144,23 +147,23 @@ func (t *Tap) observe(r *Record) {
 	for _, c := range *clients {
 		c.add(r)
 	}
-	sending := time.Duration(len(*clients)) * (sendCost + byteCost*time.Duration(len(r.Message)/16))
-	t.left.Add(-int64(min(time.Since(begun), maxCharge) + sending))
+	sending := time.Duration(len(*clients)) * (recordCost + bytesCost*time.Duration(len(r.Message)/16))
+	t.budget.Add(-int64(min(time.Since(start), maxCharge) + sending))
 }
 
-// add appends a record, unless the client's memory is full.
+// add appends a record to pending if it fits.
 func (c *client) add(r *Record) {
-	c.mu.Lock() // for a copy at most
+	c.mu.Lock() // held only while bytes are copied
 	defer c.mu.Unlock()
-	if len(c.waiting)+len(r.Message) > maxWaiting {
+	if len(c.pending)+len(r.Message) > maxPending {
 		c.skipped++
 		return
 	}
-	c.waiting = appendRecord(c.waiting, r)
+	c.pending = appendRecord(c.pending, r)
 }
 
-// Listen listens in a buffer's directory: clients can connect from then on. serve, which must be called, serves them until
-// its ctx ends.
+// Listen listens in a buffer's directory, so that clients can connect. The caller must call serve, which serves the clients until
+// its ctx ends and then closes the socket.
 func (t *Tap) Listen(ctx context.Context, dir string) (serve func(ctx context.Context) error, err error) {
 	path, release, err := socketPath(dir)
 	if err != nil {
@@ -178,25 +181,26 @@ func (t *Tap) Listen(ctx context.Context, dir string) (serve func(ctx context.Co
 	}
 	return func(ctx context.Context) error {
 		defer release()
-		return listen.Serve(ctx, l, 2*MaxClients, t.serve) // more than MaxClients, to tell them
+		return listen.Serve(ctx, l, 2*MaxClients, t.serve) // accepts more than MaxClients to tell them that too many are connected
 	}, nil
 }
 
-// serve sends records to one client until it leaves or ctx ends, then the rest.
+// serve sends records to a client until it disconnects or ctx ends. When ctx ends, it first sends what
+// is pending.
 func (t *Tap) serve(ctx context.Context, conn net.Conn) {
-	c := &client{conn: conn, since: t.skipped.Load(), waiting: appendText([]byte(magic), t.instance)} // magic confirms the connection
+	c := &client{conn: conn, skippedBefore: t.skipped.Load(), pending: appendText([]byte(magic), t.instance)}
 	if !t.add(c) {
 		_ = c.send(ctx, []byte(full))
 		return
 	}
 	defer t.remove(c)
-	defer context.AfterFunc(ctx, c.limitEnd)() // the shipper's end does not wait for one that does not read
-	gone := make(chan struct{})
+	defer context.AfterFunc(ctx, c.limitEnd)() // a client that does not read must not delay the shipper's end
+	disconnected := make(chan struct{})
 	go func() {
-		defer close(gone)
-		_, _ = io.Copy(io.Discard, conn) // a client sends nothing: it ends when the client does
+		defer close(disconnected)
+		_, _ = io.Copy(io.Discard, conn) // a client sends nothing, so this ends when it disconnects
 	}()
-	defer func() { _ = conn.Close(); <-gone }()
+	defer func() { _ = conn.Close(); <-disconnected }()
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
@@ -204,7 +208,7 @@ func (t *Tap) serve(ctx context.Context, conn net.Conn) {
 		case <-ctx.Done():
 			c.flush(ctx, t.skipped.Load(), true)
 			return
-		case <-gone:
+		case <-disconnected:
 			return
 		case <-ticker.C:
 			t.mu.Lock()
@@ -217,17 +221,18 @@ func (t *Tap) serve(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// flush sends what waits; skipped is the current Tap.skipped, end is set if nothing more comes.
+// flush sends what is pending; skipped is the current Tap.skipped. If end is set, it sends the end
+// frame too. It reports whether the write succeeded.
 func (c *client) flush(ctx context.Context, skipped uint64, end bool) bool {
 	c.mu.Lock()
-	if all := c.skipped + skipped - c.since; all > c.reported {
-		c.waiting = appendSkipped(c.waiting, all-c.reported)
+	if all := c.skipped + skipped - c.skippedBefore; all > c.reported {
+		c.pending = appendSkipped(c.pending, all-c.reported)
 		c.reported = all
 	}
 	if end {
-		c.waiting = appendEnd(c.waiting)
+		c.pending = appendEnd(c.pending)
 	}
-	c.waiting, c.sent = c.sent[:0], c.waiting
+	c.pending, c.sent = c.sent[:0], c.pending
 	c.mu.Unlock()
 	return len(c.sent) == 0 || c.send(ctx, c.sent)
 }
@@ -241,25 +246,25 @@ func (c *client) send(ctx context.Context, b []byte) bool {
 	return err == nil
 }
 
-// limitEnd limits the time for what is being sent when the shipper ends.
+// limitEnd limits the current write, after the shipper has ended.
 func (c *client) limitEnd() { _ = c.conn.SetWriteDeadline(time.Now().Add(endTimeout)) }
 
-// add adds a client, unless there are as many as may be.
+// add adds a client and reports true, unless MaxClients are connected.
 func (t *Tap) add(c *client) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var all []*client
-	if now := t.listening.Load(); now != nil {
-		all = slices.Clone(*now)
+	if current := t.clients.Load(); current != nil {
+		all = slices.Clone(*current)
 	}
 	if len(all) == MaxClients {
 		return false
 	}
 	if len(all) == 0 {
-		t.grant() // for the time without clients
+		t.grant() // grants the time since the last client left
 	}
 	all = append(all, c)
-	t.listening.Store(&all)
+	t.clients.Store(&all)
 	t.log.Info("tap connected", "connections", len(all))
 	return true
 }
@@ -267,25 +272,26 @@ func (t *Tap) add(c *client) bool {
 func (t *Tap) remove(c *client) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all := slices.DeleteFunc(slices.Clone(*t.listening.Load()), func(other *client) bool { return other == c })
+	all := slices.DeleteFunc(slices.Clone(*t.clients.Load()), func(other *client) bool { return other == c })
 	if len(all) == 0 {
-		t.listening.Store(nil)
+		t.clients.Store(nil)
 	} else {
-		t.listening.Store(&all)
+		t.clients.Store(&all)
 	}
 	t.log.Info("tap disconnected", "connections", len(all))
 }
 
-// grant grants the time since the last grant; the first grants the most. t.mu is held.
+// grant increases the budget for the time since its last call; the first call sets it to maxBudget.
+// t.mu must be held.
 func (t *Tap) grant() {
 	now, used := time.Now(), cpuTime()
-	more := max((used-t.used)/share, now.Sub(t.granted)/idleShare)
-	t.granted, t.used = now, used
-	// Observing may only take some meanwhile, so that the limit is kept.
-	t.left.Add(min(int64(more), int64(maxGrant)-t.left.Load()))
+	more := max((used-t.cpuUsed)/cpuDivisor, now.Sub(t.granted)/wallDivisor)
+	t.granted, t.cpuUsed = now, used
+	// The budget may shrink between Load and Add but not grow, so it stays within the limit.
+	t.budget.Add(min(int64(more), int64(maxBudget)-t.budget.Load()))
 }
 
-// cpuTime is the CPU time that this process has used.
+// cpuTime returns the CPU time that this process has used.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -294,11 +300,11 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// socketPath is the path of the socket in a directory, which is as short as addresses of sockets must
-// be until release is called.
+// socketPath returns a path of the socket in a directory that is short enough for a socket address.
+// The path is valid until release is called.
 func socketPath(dir string) (path string, release func(), err error) {
-	const most = 100
-	if path = filepath.Join(dir, Socket); len(path) <= most {
+	const maxPath = 100 // addresses are limited to about 108 bytes
+	if path = filepath.Join(dir, Socket); len(path) <= maxPath {
 		return path, func() {}, nil
 	}
 	f, err := os.Open(dir)

@@ -14,25 +14,26 @@ import (
 	"logstow/record"
 )
 
-// What a client receives is magic, the instance of the shipper and then frames: the length of the rest in four bytes,
-// a kind, and its content. Numbers are big-endian or unsigned varints, texts have their length before them.
+// A client receives magic, the instance ID of the shipper, and then frames. A frame consists of the length of the rest in four
+// bytes (big-endian), its kind in one byte, and its content. Numbers of unspecified length are unsigned varints; a text is its
+// length and its bytes.
 //
 //	skipped  number of records
 //	record   time (8 bytes), level (1 byte), service, source, parser, dropped, number of kinds, kinds,
 //	         length of the message, message
-//	end      nothing: the shipper has ended, and all was sent
+//	end      empty; the shipper has ended, and all records were sent
 //
-// One client too many receives full alone.
+// If [MaxClients] are connected already, a client receives full and nothing else.
 const (
 	magic = "logstow tap 2\n"
 	full  = "logstow tap -\n"
 
 	frameRecord, frameSkipped, frameEnd = 1, 2, 3
-	// maxFrame is the maximum length of a frame: that of a message and all texts.
+	// maxFrame is the maximum length of a frame: of a message and all texts.
 	maxFrame = MaxMessage + 64<<10
 	// maxKinds is the maximum number of kinds of secrets.
 	maxKinds = 256
-	// connectTimeout is how long a client waits for a shipper that is short of CPU time.
+	// connectTimeout is how long a client waits for the shipper to respond. It may be short of CPU time.
 	connectTimeout = 30 * time.Second
 )
 
@@ -90,19 +91,21 @@ func readText(in *bufio.Reader) (string, error) {
 	return string(text), err
 }
 
-// Client receives the records of a shipper. It is for one goroutine.
+// Client receives the records of a shipper. It is not safe for concurrent use.
 type Client struct {
 	conn  net.Conn
 	in    *bufio.Reader
 	frame []byte
 	stop  func() bool
+	// known holds the texts received, so that each is allocated once.
 	known map[string]string
 
 	instance string
 }
 
-// Connect connects to the shipper that has a buffer's directory open. The end of ctx ends the client,
-// which must be closed. The error is [fs.ErrNotExist] or [syscall.ECONNREFUSED] if none has, or [ErrFull].
+// Connect connects to the shipper that has a buffer's directory open. The caller must close the client;
+// the end of ctx disconnects it. The error is [fs.ErrNotExist] or [syscall.ECONNREFUSED] if no shipper
+// has the directory open, and [ErrFull] if too many clients are connected.
 func Connect(ctx context.Context, dir string) (*Client, error) {
 	path, release, err := socketPath(dir)
 	if err != nil {
@@ -147,15 +150,15 @@ func (c *Client) Close() error {
 	return c.conn.Close()
 }
 
-// Instance is that of the shipper.
+// Instance returns the instance ID of the shipper.
 func (c *Client) Instance() string { return c.instance }
 
-// Waits reports whether Next would wait for the shipper.
+// Waits reports whether Next would have to wait for the shipper.
 func (c *Client) Waits() bool { return c.in.Buffered() == 0 }
 
-// Next waits for a record, which is valid until the next call, or for a number of records that were
-// skipped; then the record is nil. The error is [io.EOF] when the shipper has ended and all was received,
-// [io.ErrUnexpectedEOF] when the connection ended before that.
+// Next waits for a record, or for a number of skipped records; then the record is nil. The record's
+// message is valid until the next call. The error is [io.EOF] when the shipper has ended and all records
+// were received, and [io.ErrUnexpectedEOF] when the connection ended before that.
 func (c *Client) Next() (r *Record, skipped uint64, err error) {
 	var head [4]byte
 	if _, err := io.ReadFull(c.in, head[:]); err != nil {
@@ -189,7 +192,7 @@ func (c *Client) Next() (r *Record, skipped uint64, err error) {
 	return r, skipped, nil
 }
 
-// unexpected is err, for the end of a connection [io.ErrUnexpectedEOF].
+// unexpected returns [io.ErrUnexpectedEOF] if err is the end of a connection, otherwise err.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
 		return io.ErrUnexpectedEOF
@@ -197,7 +200,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// decoder decodes a frame.
+// decoder decodes the content of a frame. bad is set if it is malformed.
 type decoder struct {
 	b     []byte
 	bad   bool
@@ -237,7 +240,7 @@ func (d *decoder) number() uint64 {
 	return n
 }
 
-// text is a text; the few different ones are allocated once.
+// text reads a text. There are few different texts, so each is allocated once.
 func (d *decoder) text() string {
 	n := d.number()
 	if n > uint64(len(d.b)) {

@@ -40,12 +40,12 @@ func TestBounded(t *testing.T) {
 	t.Parallel()
 	c := &client{}
 	r := &Record{Record: record.Record{Message: make([]byte, 1000)}}
-	const n = 2 * maxWaiting / 1000
+	const n = 2 * maxPending / 1000
 	for range n {
 		c.add(r)
 	}
-	if len(c.waiting) > maxWaiting+2000 || c.skipped < n/3 || c.skipped > 2*n/3 {
-		t.Errorf("%d bytes wait, %d of %d skipped", len(c.waiting), c.skipped, n)
+	if len(c.pending) > maxPending+2000 || c.skipped < n/3 || c.skipped > 2*n/3 {
+		t.Errorf("%d bytes wait, %d of %d skipped", len(c.pending), c.skipped, n)
 	}
 }
 
