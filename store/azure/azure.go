@@ -20,7 +20,7 @@ import (
 	"logstow/store"
 )
 
-// tryTimeout bounds one attempt of one request with its body; generous, for 8 MiB on a slow line.
+// tryTimeout limits one attempt of a request with its body: 8 MiB may take long on a slow line.
 const tryTimeout = 5 * time.Minute
 
 // Options configure the container to open.
@@ -33,9 +33,9 @@ type Options struct {
 	Credential Credential
 	// Log receives operational messages: a created container, a fallback. Nil discards them.
 	Log *slog.Logger
-	// Transport sends the requests; nil is a transport of the store's own, which reuses
-	// connections, honours the usual proxy variables and never requests compression. Another one
-	// must not decompress either.
+	// Transport sends the requests. If it is nil, the store makes one that reuses connections,
+	// honours the usual proxy variables and never requests compression. A given one must not
+	// decompress responses either.
 	Transport http.RoundTripper
 	// CAFile names a PEM file of certificate authorities, which the store's own transport trusts in
 	// addition to the system's; "" is none.
@@ -50,14 +50,14 @@ type Store struct {
 	tables    *tables
 	transport http.RoundTripper
 	owned     bool
-	// client are the options of all clients.
+	// client has the options of all clients.
 	client *policy.ClientOptions
 	// expiry is when the credential expires, if known.
 	expiry func() (time.Time, bool)
 }
 
-// Open checks options and credential and makes clients; it sends nothing. A wrong container name is
-// [store.ErrInvalid], a wrong credential [store.ErrAccessDenied].
+// Open checks options and credential and makes clients; it sends nothing. The error is
+// [store.ErrInvalid] for an invalid container name, and [store.ErrAccessDenied] for an invalid credential.
 func Open(ctx context.Context, opts Options) (*Store, error) {
 	if opts.Name == "" {
 		opts.Name = "azblob://" + opts.Container
@@ -178,9 +178,8 @@ func (s *Store) Container() string { return s.container }
 // Now implements store.Store by the date of a response.
 func (s *Store) Now(ctx context.Context) (time.Time, error) { return s.blobs.now(ctx) }
 
-// Expires is when the credential expires, for a SAS or the last token; false if unknown: for a key,
-// and before the first token. Tokens and SAS files are renewed before they expire, if their issuer
-// does so.
+// Expires returns when the credential, a SAS or the last token, expires. It returns false for a key, and
+// before the first token. Tokens are renewed before they expire, SAS files if their issuer renews them.
 func (s *Store) Expires() (time.Time, bool) { return s.expiry() }
 
 // String is the name from [Options]; default azblob://CONTAINER.

@@ -24,14 +24,14 @@ import (
 	"logstow/store"
 )
 
-// crcPolynomial is that of the CRC-64 with which Azure verifies an upload.
+// crcPolynomial is the polynomial of the CRC-64 with which Azure verifies an upload.
 // https://learn.microsoft.com/rest/api/storageservices/put-blob
 const crcPolynomial = 0x9A6C9329AC4BC9B5
 
 // blobs implements store.Blobs.
 type blobs struct {
 	container *container.Client
-	// signatures sign the requests; nil if a key or a token does.
+	// signatures sign the requests; nil if a key or a token is used.
 	signatures Signatures
 	name       string
 	fail       *failures
@@ -132,7 +132,7 @@ func (b *blobs) Read(ctx context.Context, name string, off, n int64) ([]byte, er
 	buf, err := b.get(ctx, name, off, n)
 	var cut *cutError
 	if errors.As(err, &cut) && ctx.Err() == nil {
-		buf, err = b.get(ctx, name, off, n) // once more, whole
+		buf, err = b.get(ctx, name, off, n) // retried once, from the beginning
 	}
 	var e *store.Error
 	if err != nil && !errors.As(err, &e) {
@@ -159,8 +159,7 @@ func (b *blobs) get(ctx context.Context, name string, off, n int64) ([]byte, err
 	return buf, nil
 }
 
-// cutError reports a truncated response. The SDK retries a request, but not a failure after its
-// response began.
+// cutError reports a truncated response. The SDK does not retry a request whose response has begun.
 type cutError struct {
 	err error
 }
@@ -168,8 +167,8 @@ type cutError struct {
 func (e *cutError) Error() string { return "response truncated: " + e.err.Error() }
 func (e *cutError) Unwrap() error { return e.err }
 
-// checkRange compares the range in the response with the requested one: past its end a blob returns
-// less.
+// checkRange compares the range in the response with the requested one: storage returns less if the
+// range exceeds the blob.
 func checkRange(got *string, length *int64, off, n int64) error {
 	if got == nil || length == nil {
 		return errors.New("response without Content-Range")
@@ -181,7 +180,7 @@ func checkRange(got *string, length *int64, off, n int64) error {
 	return nil
 }
 
-// etag is an ETag as in store.Blob: without quotes, which headers have and listings lack.
+// etag returns an ETag as in store.Blob: without the quotes that it has in headers, but not in listings.
 func etag(e *azcore.ETag) string {
 	if e == nil {
 		return ""
@@ -191,7 +190,7 @@ func etag(e *azcore.ETag) string {
 
 func blobObject(name string) string { return "blob " + name }
 
-// value is what p points to, or the zero value.
+// value returns what p points to, or the zero value if p is nil.
 func value[T any](p *T) T {
 	if p == nil {
 		var zero T

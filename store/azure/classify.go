@@ -6,7 +6,7 @@ import (
 	"logstow/store"
 )
 
-// An action is one kind of request, by its permissions and the meaning of its responses.
+// An action is a kind of request. It determines the required permission and the meaning of a response.
 type action uint8
 
 const (
@@ -38,7 +38,7 @@ func (a action) writes() bool {
 	}
 }
 
-// permission is the permission that a SAS needs: the letter in sp=, and its word.
+// permission returns the permission that a SAS needs: the letter in sp=, and its name.
 func (a action) permission() string {
 	switch a {
 	case createBlob, createContainer, createTable:
@@ -56,7 +56,7 @@ func (a action) permission() string {
 	}
 }
 
-// verb is the operation as in store.Error.
+// verb returns the operation for store.Error.
 func (a action) verb() string {
 	switch a {
 	case createBlob, createContainer, createTable:
@@ -82,8 +82,8 @@ func (a action) verb() string {
 	}
 }
 
-// classOf is the class of a response: by its code if that decides, otherwise by its HTTP status.
-// Nothing else in this package judges errors by codes.
+// classOf returns the class of a response: by its code, or by its HTTP status if the code does not decide.
+// No other part of this package derives a class from a code.
 //
 // https://learn.microsoft.com/rest/api/storageservices/blob-service-error-codes
 // https://learn.microsoft.com/rest/api/storageservices/table-service-error-codes
@@ -154,8 +154,8 @@ func classOfCode(a action, code string) error {
 	return nil
 }
 
-// missing is the meaning of a 404 without a specific code: the object that the request addresses is
-// missing.
+// missing returns the class of a 404 response without a specific code: the object that the request
+// addresses is missing.
 func missing(a action) error {
 	switch a {
 	case readBlob:

@@ -57,8 +57,8 @@ type endpoints struct {
 	protocol, suffix string
 }
 
-// withEndpoints completes the addresses: given ones are kept; the table service's is derived from a
-// blob address of the usual form, otherwise from the account.
+// withEndpoints completes the addresses. It keeps given ones. It derives the address of the table service
+// from a blob address of the usual form, otherwise from the account.
 func (c Credential) withEndpoints(e endpoints) (Credential, error) {
 	for i := range len(c.Account) {
 		if !isLowerOrDigit(c.Account[i]) {

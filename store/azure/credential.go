@@ -13,8 +13,8 @@ import (
 	"logstow/store"
 )
 
-// Credential identifies the account and the caller: by the first that is set of Key, Signatures,
-// SASFile, SAS and Token; if none is, by a token of the kind in Auth.
+// Credential identifies the account and the caller. The first of Key, Signatures, SASFile, SAS and Token
+// that is set is used; if none is set, a token of the kind in Auth.
 type Credential struct {
 	// Account is the storage account's name.
 	Account string
@@ -27,14 +27,14 @@ type Credential struct {
 	Key Secret
 	// SAS is a shared access signature as a query string, without '?'.
 	SAS Secret
-	// SASFile is a file that contains a SAS. It is reread when it changes, and often near the
+	// SASFile is a file that contains a SAS. It is reread when it changes, and regularly near the
 	// expiry of its SAS.
 	SASFile string
 	// Signatures are another source of shared access signatures.
 	Signatures Signatures
 	// Identity configures how tokens are obtained.
 	Identity Identity
-	// Token is another source of tokens than those of Auth.
+	// Token is a source of tokens that is used instead of Auth.
 	Token azcore.TokenCredential
 }
 
@@ -95,7 +95,7 @@ func fromEnv(getenv func(string) string) (Credential, error) {
 	return cred, err
 }
 
-// addEnv adds what a connection string lacks.
+// addEnv adds what is missing in a connection string.
 func (c *Credential) addEnv(getenv func(string) string) {
 	c.Account = or(c.Account, getenv("AZURE_STORAGE_ACCOUNT"))
 	if !c.Key.Set() {
@@ -108,7 +108,7 @@ func (c *Credential) addEnv(getenv func(string) string) {
 	c.Identity = identityFromEnv(getenv)
 }
 
-// choose keeps only the credential that is to be used.
+// choose removes all credentials except the one to use.
 func (c *Credential) choose(auth Auth) error {
 	c.Auth = auth
 	switch {

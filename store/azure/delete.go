@@ -23,32 +23,32 @@ import (
 )
 
 // Delete implements store.Blobs with Blob Batch requests, or blob by blob if storage does not
-// support them. A blob that has been replaced does not match.
+// support them. The ETag of a replaced blob does not match.
 // https://learn.microsoft.com/rest/api/storageservices/specifying-conditional-headers-for-blob-service-operations
-func (b *blobs) Delete(ctx context.Context, versions []store.BlobRef) error {
-	options := func(v store.BlobRef) blob.DeleteOptions {
+func (b *blobs) Delete(ctx context.Context, refs []store.BlobRef) error {
+	options := func(ref store.BlobRef) blob.DeleteOptions {
 		o := blob.DeleteOptions{DeleteSnapshots: to.Ptr(blob.DeleteSnapshotsOptionTypeInclude)}
-		if v.ETag != "" {
+		if ref.ETag != "" {
 			o.AccessConditions = &blob.AccessConditions{
-				ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfMatch: to.Ptr(azcore.ETag(`"` + v.ETag + `"`))},
+				ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfMatch: to.Ptr(azcore.ETag(`"` + ref.ETag + `"`))},
 			}
 		}
 		return o
 	}
-	return b.change(ctx, versions, change{
+	return b.change(ctx, refs, change{
 		action: deleteBlobs,
-		add: func(batch *container.BatchBuilder, v store.BlobRef) error {
-			return batch.Delete(v.Name, &container.BatchDeleteOptions{DeleteOptions: options(v)})
+		add: func(batch *container.BatchBuilder, ref store.BlobRef) error {
+			return batch.Delete(ref.Name, &container.BatchDeleteOptions{DeleteOptions: options(ref)})
 		},
-		one: func(ctx context.Context, v store.BlobRef) error {
-			_, err := b.container.NewBlobClient(v.Name).Delete(ctx, to.Ptr(options(v)))
+		one: func(ctx context.Context, ref store.BlobRef) error {
+			_, err := b.container.NewBlobClient(ref.Name).Delete(ctx, to.Ptr(options(ref)))
 			return err
 		},
 	})
 }
 
-// RemoveDirectories implements store.Blobs: the deepest first, in batches. Storage rejects
-// deletions of directories that are not empty, and requests for the snapshots of a directory.
+// RemoveDirectories implements store.Blobs in batches, the deepest directories first. Storage rejects the
+// deletion of a directory that is not empty, and of a directory with its snapshots.
 func (b *blobs) RemoveDirectories(ctx context.Context, prefix, before string) error {
 	if !b.hierarchical.Load() {
 		return nil
@@ -83,11 +83,11 @@ func (b *blobs) RemoveDirectories(ctx context.Context, prefix, before string) er
 	for depth := deepest; depth >= 0; depth-- {
 		err := b.change(ctx, depths[depth], change{
 			action: deleteBlobs,
-			add: func(batch *container.BatchBuilder, v store.BlobRef) error {
-				return batch.Delete(v.Name, nil)
+			add: func(batch *container.BatchBuilder, ref store.BlobRef) error {
+				return batch.Delete(ref.Name, nil)
 			},
-			one: func(ctx context.Context, v store.BlobRef) error {
-				_, err := b.container.NewBlobClient(v.Name).Delete(ctx, nil)
+			one: func(ctx context.Context, ref store.BlobRef) error {
+				_, err := b.container.NewBlobClient(ref.Name).Delete(ctx, nil)
 				return err
 			},
 			skipCode: directoryIsNotEmpty,
@@ -109,11 +109,11 @@ func (b *blobs) SetTier(ctx context.Context, names []string, tier store.Tier) er
 	}
 	return b.change(ctx, store.AnyVersion(names...), change{
 		action: setTier,
-		add: func(batch *container.BatchBuilder, v store.BlobRef) error {
-			return batch.SetTier(v.Name, blob.AccessTier(tier), nil)
+		add: func(batch *container.BatchBuilder, ref store.BlobRef) error {
+			return batch.SetTier(ref.Name, blob.AccessTier(tier), nil)
 		},
-		one: func(ctx context.Context, v store.BlobRef) error {
-			_, err := b.container.NewBlobClient(v.Name).SetTier(ctx, blob.AccessTier(tier), nil)
+		one: func(ctx context.Context, ref store.BlobRef) error {
+			_, err := b.container.NewBlobClient(ref.Name).SetTier(ctx, blob.AccessTier(tier), nil)
 			return err
 		},
 	})
@@ -122,23 +122,23 @@ func (b *blobs) SetTier(ctx context.Context, names []string, tier store.Tier) er
 // change is an operation on many blobs.
 type change struct {
 	action action
-	// add adds it to a batch for one blob, one sends it for one.
-	add func(batch *container.BatchBuilder, v store.BlobRef) error
-	one func(ctx context.Context, v store.BlobRef) error
-	// skipCode is the code for a blob to skip.
+	// add adds the operation on a blob to a batch, one sends it in a single request.
+	add func(batch *container.BatchBuilder, ref store.BlobRef) error
+	one func(ctx context.Context, ref store.BlobRef) error
+	// skipCode is the error code that is not a failure; "" if there is none.
 	skipCode bloberror.Code
 }
 
 // change changes many blobs in as few requests as possible.
-func (b *blobs) change(ctx context.Context, versions []store.BlobRef, c change) error {
+func (b *blobs) change(ctx context.Context, refs []store.BlobRef, c change) error {
 	var failed firstPerClass
-	valid := make([]store.BlobRef, 0, len(versions))
-	for _, v := range versions {
-		if err := store.CheckName(v.Name); err != nil {
-			failed.add(b.fail.invalid(c.action, blobObject(v.Name), err))
+	valid := make([]store.BlobRef, 0, len(refs))
+	for _, ref := range refs {
+		if err := store.CheckName(ref.Name); err != nil {
+			failed.add(b.fail.invalid(c.action, blobObject(ref.Name), err))
 			continue
 		}
-		valid = append(valid, v)
+		valid = append(valid, ref)
 	}
 	for chunk := range slices.Chunk(valid, store.MaxDelete) {
 		if b.ended(ctx, c, &failed) {
@@ -149,7 +149,7 @@ func (b *blobs) change(ctx context.Context, versions []store.BlobRef, c change) 
 	return failed.join()
 }
 
-// ended reports whether the context ended, which is a failure: some blobs are not changed.
+// ended reports whether the context ended. It adds that as a failure, because some blobs are not changed.
 func (b *blobs) ended(ctx context.Context, c change, failed *firstPerClass) bool {
 	if ctx.Err() == nil {
 		return false
@@ -158,10 +158,10 @@ func (b *blobs) ended(ctx context.Context, c change, failed *firstPerClass) bool
 	return true
 }
 
-// changeBatch changes as many as fit into one request.
-func (b *blobs) changeBatch(ctx context.Context, versions []store.BlobRef, c change, failed *firstPerClass) {
+// changeBatch changes at most store.MaxDelete blobs in one request.
+func (b *blobs) changeBatch(ctx context.Context, refs []store.BlobRef, c change, failed *firstPerClass) {
 	if b.noBatches.Load() {
-		b.changeEach(ctx, versions, c, failed)
+		b.changeEach(ctx, refs, c, failed)
 		return
 	}
 	object := "blobs of container " + b.name
@@ -170,21 +170,21 @@ func (b *blobs) changeBatch(ctx context.Context, versions []store.BlobRef, c cha
 		failed.add(b.fail.wrap(ctx, c.action, object, err))
 		return
 	}
-	for _, v := range versions {
-		if err := c.add(batch, v); err != nil {
-			failed.add(b.fail.invalid(c.action, blobObject(v.Name), err))
+	for _, ref := range refs {
+		if err := c.add(batch, ref); err != nil {
+			failed.add(b.fail.invalid(c.action, blobObject(ref.Name), err))
 			return
 		}
 	}
 	resp, err := b.container.SubmitBatch(ctx, batch, nil)
 	if err != nil {
-		garbled := isUndecodable(ctx, err)
+		undecodable := isUndecodable(ctx, err)
 		err = b.fail.wrap(ctx, c.action, object, err)
-		if refused := noBatches(err); garbled || refused {
-			if refused && !b.noBatches.Swap(true) {
+		if unsupported := noBatches(err); undecodable || unsupported {
+			if unsupported && !b.noBatches.Swap(true) {
 				b.log.Warn("storage does not support batch requests: sending single requests", slog.Any("error", err))
 			}
-			b.changeEach(ctx, versions, c, failed)
+			b.changeEach(ctx, refs, c, failed)
 			return
 		}
 		failed.add(err)
@@ -195,15 +195,15 @@ func (b *blobs) changeBatch(ctx context.Context, versions []store.BlobRef, c cha
 			continue
 		}
 		name := value(item.BlobName)
-		if id := value(item.ContentID); item.ContentID != nil && id >= 0 && id < len(versions) {
-			name = versions[id].Name // without the account that a path-style address begins with
+		if id := value(item.ContentID); item.ContentID != nil && id >= 0 && id < len(refs) {
+			name = refs[id].Name // without the account that a path-style address begins with
 		}
 		_ = b.addFailed(ctx, name, c, item.Error, failed) // each has its own result
 	}
 }
 
-// newBatch makes an empty batch. Each of its parts is signed separately, with the signature in the
-// address of the client that makes it.
+// newBatch makes an empty batch. Each of its parts has a signature of its own, which is taken from the
+// address of the client that makes the batch.
 func (b *blobs) newBatch() (*container.BatchBuilder, error) {
 	if b.signatures == nil {
 		return b.container.NewBatchBuilder()
@@ -221,15 +221,15 @@ func (b *blobs) newBatch() (*container.BatchBuilder, error) {
 
 // isUndecodable reports whether the SDK cannot decode the response to a batch.
 func isUndecodable(ctx context.Context, err error) bool {
-	var answer *azcore.ResponseError
+	var response *azcore.ResponseError
 	var network net.Error
 	var token *tokenError
 	var signature *signatureError
-	return ctx.Err() == nil && !errors.As(err, &answer) && !errors.As(err, &network) && !errors.As(err, &token) && !errors.As(err, &signature)
+	return ctx.Err() == nil && !errors.As(err, &response) && !errors.As(err, &network) && !errors.As(err, &token) && !errors.As(err, &signature)
 }
 
-// noBatches reports whether a response means that batches are not supported: an invalid request, or
-// a failure without one of storage's own codes, as a proxy sends it, other than a timeout.
+// noBatches reports whether an error means that batches are not supported: the request is invalid, or the
+// failure, which is not a timeout, has no code of storage, because a proxy sent it.
 func noBatches(err error) bool {
 	var e *store.Error
 	switch {
@@ -246,16 +246,16 @@ func noBatches(err error) bool {
 const concurrentChanges = 16
 
 // changeEach changes blob by blob, until storage is unavailable.
-func (b *blobs) changeEach(ctx context.Context, versions []store.BlobRef, c change, failed *firstPerClass) {
+func (b *blobs) changeEach(ctx context.Context, refs []store.BlobRef, c change, failed *firstPerClass) {
 	var group errgroup.Group
 	group.SetLimit(concurrentChanges)
 	var down atomic.Bool
-	for _, v := range versions {
+	for _, ref := range refs {
 		if down.Load() || b.ended(ctx, c, failed) {
 			break
 		}
 		group.Go(func() error {
-			if err := c.one(ctx, v); err != nil && store.Retryable(b.addFailed(ctx, v.Name, c, err, failed)) {
+			if err := c.one(ctx, ref); err != nil && store.Retryable(b.addFailed(ctx, ref.Name, c, err, failed)) {
 				down.Store(true)
 			}
 			return nil
@@ -264,8 +264,8 @@ func (b *blobs) changeEach(ctx context.Context, versions []store.BlobRef, c chan
 	_ = group.Wait() // failures are in failed
 }
 
-// addFailed adds and returns the error for one blob, nil if the blob, or the requested version,
-// does not exist.
+// addFailed adds the error for one blob and returns it; nil if the blob with the requested ETag does not
+// exist.
 func (b *blobs) addFailed(ctx context.Context, name string, c change, cause error, failed *firstPerClass) error {
 	err := b.fail.wrap(ctx, c.action, blobObject(name), cause)
 	if errors.Is(err, store.ErrNotFound) || bloberror.HasCode(cause, bloberror.ConditionNotMet) || c.skipCode != "" && bloberror.HasCode(cause, c.skipCode) {

@@ -27,11 +27,11 @@ func (f *failures) invalid(a action, object string, err error) error {
 	return &store.Error{Op: a.verb(), Object: object, Class: store.ErrInvalid, Err: err}
 }
 
-// wrap is the error for err, which ended an action on an object.
+// wrap returns the store's error for err, with which an action on an object failed.
 func (f *failures) wrap(ctx context.Context, a action, object string, err error) error {
-	var answer *azcore.ResponseError
-	if errors.As(err, &answer) {
-		return f.wrapResponse(a, object, answer)
+	var response *azcore.ResponseError
+	if errors.As(err, &response) {
+		return f.wrapResponse(a, object, response)
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("%s %s: %w", a.verb(), object, cause)
@@ -41,7 +41,7 @@ func (f *failures) wrap(ctx context.Context, a action, object string, err error)
 	var signature *signatureError
 	switch {
 	case errors.As(err, &token):
-		if token.refused() {
+		if token.permanent() {
 			e.Class = store.ErrAccessDenied
 		}
 		e.Err = errors.New(f.scrub.text(flat(token.Error())))
@@ -58,8 +58,8 @@ func (f *failures) wrap(ctx context.Context, a action, object string, err error)
 	return e
 }
 
-func (f *failures) wrapResponse(a action, object string, answer *azcore.ResponseError) error {
-	parsed := readServiceError(answer)
+func (f *failures) wrapResponse(a action, object string, response *azcore.ResponseError) error {
+	parsed := readServiceError(response)
 	e := &store.Error{
 		Op: a.verb(), Object: object, Class: classOf(a, parsed.status, parsed.code),
 		Status: parsed.status, Code: parsed.code,
@@ -67,8 +67,8 @@ func (f *failures) wrapResponse(a action, object string, answer *azcore.Response
 	if parsed.message != "" {
 		e.Err = errors.New(f.scrub.text(parsed.message))
 	}
-	if answer.RawResponse != nil {
-		header := answer.RawResponse.Header
+	if response.RawResponse != nil {
+		header := response.RawResponse.Header
 		e.RequestID = header.Get("x-ms-request-id")
 		e.RetryAfter = retryAfter(header, time.Now())
 		e.Hint = f.responseHint(a, e, header, time.Now())

@@ -23,7 +23,7 @@ func (b *blobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob,
 	}
 }
 
-// enumerate yields the pages of a listing with all that is on them.
+// enumerate yields the pages of a listing, with blobs and directories.
 func (b *blobs) enumerate(ctx context.Context, prefix string) iter.Seq2[enumerated, error] {
 	return func(yield func(enumerated, error) bool) {
 		pager := b.container.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{
@@ -48,8 +48,7 @@ func (b *blobs) enumerate(ctx context.Context, prefix string) iter.Seq2[enumerat
 	}
 }
 
-// now is the date of the response to a listing, which is the one request that needs only the
-// permission to list.
+// now returns the date of the response to a listing, because a listing only needs the permission to list.
 func (b *blobs) now(ctx context.Context) (time.Time, error) {
 	pager := b.container.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{MaxResults: to.Ptr[int32](1)})
 	page, err := pager.NextPage(ctx)
@@ -85,7 +84,7 @@ func (b *blobs) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]str
 	}
 }
 
-// listedPage is a page that the SDK decoded.
+// listedPage converts a page that the SDK decoded.
 func listedPage(page container.ListBlobsFlatResponse) (items enumerated) {
 	if page.Segment == nil {
 		return items
@@ -96,7 +95,7 @@ func listedPage(page container.ListBlobsFlatResponse) (items enumerated) {
 	return items
 }
 
-// listed is a blob of a listing.
+// listed converts a blob that the SDK decoded.
 func listed(item *container.BlobItem) store.Blob {
 	blob := store.Blob{Name: value(item.Name), Metadata: make(map[string]string, len(item.Metadata))}
 	for key, v := range item.Metadata {

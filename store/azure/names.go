@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// LogsContainer is where Azure Storage Analytics writes; it can be read, not written.
+// LogsContainer is the container of Azure Storage Analytics. It is read-only.
 const LogsContainer = "$logs"
 
 // CheckContainer reports why a container name is invalid: 3 to 63 lower-case letters, digits and

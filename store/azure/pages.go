@@ -11,12 +11,11 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 )
 
-// A pageReader intercepts pages of listings, since the SDK would spend more time on decoding them
-// than the rest of a query costs. Pages that [decodeEnumeration] does not support are left to the
-// SDK.
+// A pageReader decodes pages of listings in place of the SDK, whose decoder would take longer than the
+// rest of a query. It leaves pages that [decodeEnumeration] does not support to the SDK.
 type pageReader struct{}
 
-// A capturedPage is put into the context of its request.
+// A capturedPage is the result of a pageReader. The context of the request has a pointer to it.
 type capturedPage struct {
 	enumerated
 	ok bool
@@ -24,7 +23,7 @@ type capturedPage struct {
 
 type capturedPageKey struct{}
 
-// capturePage is a context in which a listing's page is put into t.
+// capturePage returns a context for a listing whose pages are stored in t, one after the other.
 func capturePage(ctx context.Context, t *capturedPage) context.Context {
 	return context.WithValue(ctx, capturedPageKey{}, t)
 }

@@ -100,8 +100,8 @@ func selectOf(q store.Query) string {
 // timestamp is the property that storage sets to the time of the write.
 const timestamp = "Timestamp"
 
-// decodeEntity decodes an entity of a query's response, which was read at a time; the columns give the types, which
-// JSON without metadata lacks. A missing property comes as null.
+// decodeEntity decodes an entity of a query's response. The columns of q have the types of the properties, which are
+// missing in JSON without metadata. read is the time of the response. A missing property is null.
 func decodeEntity(encoded []byte, q store.Query, read time.Time) (store.Entity, error) {
 	var m map[string]any
 	if err := json.Unmarshal(encoded, &m); err != nil {

@@ -14,7 +14,7 @@ import (
 const redacted = "[redacted]"
 
 // Secret is a string that prints as "[redacted]" in every format; only [Secret.Reveal] returns it.
-// The zero value is no secret.
+// The zero value has no secret.
 type Secret struct {
 	value *string // a pointer, so that %v of a struct around it shows no text either
 }
@@ -59,7 +59,7 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 type scrubber struct {
 	// known returns the credential's current secrets.
 	known func() []string
-	// named matches a value after the name of a secret, token what looks like a token.
+	// named matches the name of a secret with its value, token matches text with the form of a token.
 	named, token *regexp.Regexp
 }
 
@@ -103,8 +103,8 @@ func (s scrubber) text(t string) string {
 	return s.token.ReplaceAllString(s.named.ReplaceAllString(t, "$1$2"+redacted), redacted)
 }
 
-// err is e if its text contains no secret, otherwise an error with the redacted text alone. The
-// address in a *url.Error is dropped: it contains the SAS.
+// err returns e if its text contains no secret, otherwise an error with only the redacted text. It drops the
+// address of a *url.Error, which contains the SAS.
 func (s scrubber) err(e error) error {
 	var u *url.Error
 	if errors.As(e, &u) {

@@ -15,7 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 )
 
-// maxMessage bounds how much of a response's text an error quotes, in bytes.
+// maxMessage is the maximum length in bytes of a response's text in an error.
 const maxMessage = 300
 
 // serviceError is the error in a response of the service.
@@ -48,7 +48,7 @@ func readServiceError(e *azcore.ResponseError) serviceError {
 	return parsed
 }
 
-// failedPart finds the first failed response in that of a transaction: an HTTP response of its own,
+// failedPart finds the first failed response inside the response to a transaction: it is an HTTP response
 // inside two layers of multipart.
 func failedPart(body []byte) (status int, part []byte, ok bool) {
 	start := regexp.MustCompile(`HTTP/1\.1 [45]\d\d `).FindIndex(body)
@@ -101,7 +101,7 @@ func parseServiceError(body []byte) (code, message string) {
 	return "", ""
 }
 
-// oneLine is the first line of a message, truncated to maxMessage: the service's further lines
+// oneLine returns the first line of a message, truncated to maxMessage. Further lines of the service only
 // repeat the request's id and time.
 func oneLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")

@@ -21,7 +21,7 @@ import (
 const (
 	// tableSASVersion is the version of storage's protocol for signatures of tables.
 	tableSASVersion = "2019-02-02"
-	// clockSlack is how much earlier than now a delegation key begins, to tolerate clock skew.
+	// clockSlack is how long before the current time a delegation key begins, to tolerate clock skew.
 	clockSlack = 15 * time.Minute
 )
 
@@ -51,9 +51,9 @@ func (s *Store) Hierarchical(ctx context.Context) (bool, error) {
 // CreateContainer creates the container; an existing one is no error.
 func (s *Store) CreateContainer(ctx context.Context) error { return s.blobs.createContainer(ctx) }
 
-// OtherContent finds something in the container that is outside a directory: it returns the name of
-// another directory, or of a blob in none, and "" if there is nothing. It stops at the first page
-// that has some; a page is a request and up to 5,000 names.
+// OtherContent returns the name of a directory other than the given one, or of a blob in no directory; "" if
+// the container has neither. It stops at the first page with one; a page is a request and up to 5,000
+// names.
 func (s *Store) OtherContent(ctx context.Context, directory string) (other string, err error) {
 	b := s.blobs
 	pager := b.container.NewListBlobsHierarchyPager("/", &container.ListBlobsHierarchyOptions{MaxResults: to.Ptr[int32](maxPage)})
@@ -78,10 +78,10 @@ func (s *Store) OtherContent(ctx context.Context, directory string) (other strin
 	return other, err
 }
 
-// SignBlobs makes a shared access signature with some permissions, as Azure's letters of sp=, for a
-// directory of the container (without final slash; it requires a hierarchical namespace), or if
-// that is "" for the whole container. An identity signs with a delegation key, which it requests
-// and which lasts seven days at most.
+// SignBlobs makes a shared access signature with permissions, which are Azure's letters of sp=. It is for a
+// directory of the container, without final slash, which requires a hierarchical namespace; if directory is
+// "", for the whole container. An identity signs with a delegation key, which is requested, and which is
+// valid for at most seven days.
 func (s *Store) SignBlobs(ctx context.Context, directory, permissions string, expiry time.Time) (Secret, error) {
 	f := s.blobs.fail
 	values := sas.BlobSignatureValues{

@@ -13,8 +13,8 @@ import (
 	"logstow/internal/reread"
 )
 
-// nearExpiry is how long before a SAS expires its file is reread regularly, whatever its
-// modification time; rereadEvery is how often.
+// From nearExpiry before a SAS expires, its file is reread every rereadEvery, even if its modification time
+// is the same.
 const (
 	nearExpiry  = 5 * time.Minute
 	rereadEvery = 5 * time.Second
@@ -25,9 +25,9 @@ const (
 type Signatures interface {
 	// Blobs is the signature for the container.
 	Blobs() (Secret, error)
-	// Table is the signature for a table, or if the name is "" for the table service.
+	// Table is the signature for a table; if the name is "", for the table service.
 	Table(name string) (Secret, error)
-	// String names them in errors: "the SAS in FILE".
+	// String describes the signatures in errors: "the SAS in FILE".
 	String() string
 }
 

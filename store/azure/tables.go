@@ -128,8 +128,8 @@ func (t *tables) Remove(ctx context.Context, table string, keys []store.Key) err
 	return nil
 }
 
-// failedIndex is the position in a transaction at which it failed: the message starts with it,
-// before a colon.
+// failedIndex returns the index of the operation that failed in a transaction: the message starts with it
+// and a colon.
 // https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
 func failedIndex(err error) (int, bool) {
 	var e *store.Error
@@ -141,8 +141,8 @@ func failedIndex(err error) (int, bool) {
 	return int(i), err == nil
 }
 
-// encodeEntity is an entity as JSON with the types that JSON lacks. Quotes in keys are doubled, as
-// aztables does in its own EDMEntity: it inserts the keys into addresses unchanged.
+// encodeEntity encodes an entity as JSON with type annotations. Quotes in keys are doubled, as in aztables'
+// EDMEntity, because aztables inserts the keys into addresses unchanged.
 // https://learn.microsoft.com/rest/api/storageservices/payload-format-for-table-service-operations
 func encodeEntity(e store.Entity) ([]byte, error) {
 	m := make(map[string]any, 2+2*len(e.Properties))

@@ -40,7 +40,7 @@ func (s *tokenSource) GetToken(ctx context.Context, opts policy.TokenRequestOpti
 	return token, nil
 }
 
-// facts are those of the last token.
+// facts returns the facts of the last token; zero if there is none.
 func (s *tokenSource) facts() tokenFacts {
 	if s != nil {
 		if f := s.last.Load(); f != nil {
@@ -50,7 +50,8 @@ func (s *tokenSource) facts() tokenFacts {
 	return tokenFacts{}
 }
 
-// principalOf is the object id in a token, a JWT, whose signature only storage verifies.
+// principalOf returns the object id in a token, which is a JWT; "" if there is none. It does not verify the
+// token's signature.
 func principalOf(token string) string {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -82,9 +83,9 @@ type tokenError struct {
 func (e *tokenError) Error() string { return "no token: " + e.err.Error() }
 func (e *tokenError) Unwrap() error { return e.err }
 
-// refused reports whether a retry is pointless: there is no login, or the authority rejected the
+// permanent reports whether a retry is pointless: there is no login, or the authority rejected the
 // request. It is false if the authority did not respond.
-func (e *tokenError) refused() bool {
+func (e *tokenError) permanent() bool {
 	var failed *azidentity.AuthenticationFailedError
 	if errors.As(e.err, &failed) && failed.RawResponse != nil {
 		status := failed.RawResponse.StatusCode

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// idlePerHost is the number of idle connections kept to each of the two services: the maximum
+// idlePerHost is the maximum number of idle connections to each of the two services. It is the maximum
 // number of requests that logq has in flight, so that none of them needs a new connection.
 const idlePerHost = 64
 
@@ -40,8 +40,8 @@ func newTransport(caFile string) (*http.Transport, error) {
 	}, nil
 }
 
-// proxy is the one from the environment (HTTPS_PROXY, NO_PROXY), except for link-local addresses: a
-// managed identity's tokens come from one, which no proxy can reach.
+// proxy returns the proxy from the environment (HTTPS_PROXY, NO_PROXY), except for link-local addresses: a
+// managed identity's tokens come from such an address, which no proxy can reach.
 func proxy(r *http.Request) (*url.URL, error) {
 	if ip := net.ParseIP(r.URL.Hostname()); ip != nil && ip.IsLinkLocalUnicast() {
 		return nil, nil //nolint:nilnil // no proxy and no error is what net/http expects
@@ -65,8 +65,8 @@ func withAuthorities(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// newHTTPClient follows no redirects: storage sends none, and a signed address must not be sent to
-// another host.
+// newHTTPClient returns a client that follows no redirects: storage sends none, and a signed address must not
+// be sent to another host.
 func newHTTPClient(transport http.RoundTripper) *http.Client {
 	return &http.Client{
 		Transport:     transport,

@@ -1,9 +1,9 @@
 // Package listcache shares listings of a store between the requests of a server, for a short time.
 //
-// Names contain the hour, so what is listed of a past hour changes rarely: compaction, retention, a shipper that catches up. A listing
-// of the current hour is kept for seconds only. When a blob is read that is gone, all listings are dropped.
-// A listing is made at once, not page by page as its first reader goes on: others wait for it, perhaps with all requests that the first one may make.
-// One that is too large to be kept is made by each reader for itself.
+// Names contain the hour, so listings of past hours change rarely: by compaction, retention, or a shipper that catches up. A listing of
+// the current hour is kept for seconds only. All listings are dropped when a blob that is read does not exist.
+// A new listing is read to its end before its pages are yielded, because other readers wait for it. If it is too large to be kept, each
+// reader lists for itself.
 //
 // A query that lists again because compaction may have moved records between two pages gets a fresh listing.
 package listcache
@@ -21,15 +21,15 @@ import (
 )
 
 const (
-	// Recent is how long a listing is used that may contain records of now.
+	// Recent is how long a listing is used that may contain current records.
 	Recent = 5 * time.Second
 	// Past is how long a listing of earlier hours is used.
 	Past = 2 * time.Minute
-	// settle is the time after the end of a period from which its listing is one of the past.
+	// settle is how long after the end of a period its listing counts as one of earlier hours.
 	settle = time.Hour
-	// boundary is how long before and after an hour it counts as the current one, too.
+	// boundary is how long before its start and after its end an hour counts as the current one.
 	boundary = time.Minute
-	// maxItems is the number of blobs that are kept at most, about 1 KiB each, and of prefixes; each listing counts as one more.
+	// maxItems is the maximum number of blobs, of about 1 KiB each, that are kept, and of prefixes; each listing counts as one item.
 	maxItems = 64 << 10
 )
 
@@ -61,13 +61,13 @@ func (r *Reader) Read(ctx context.Context, name string, off, n int64) ([]byte, e
 
 type contextKey struct{}
 
-// NewContext returns a context in which blobs of the current hour are listed again if they were listed longer ago than maxAge, which is
-// called at each listing.
+// NewContext returns a context in which listings of the current hour are used up to the age that maxAge returns; it is called for each
+// listing.
 func NewContext(ctx context.Context, maxAge func() time.Duration) context.Context {
 	return context.WithValue(ctx, contextKey{}, maxAge)
 }
 
-// maxAge is that of a context for a prefix.
+// maxAge returns the maximum age of a listing of a prefix in a context.
 func maxAge(ctx context.Context, prefix string, now time.Time) time.Duration {
 	age, ok := ctx.Value(contextKey{}).(func() time.Duration)
 	if !ok {
@@ -100,17 +100,17 @@ type listings[T any] struct {
 	items int
 }
 
-// listing is a listing that is kept, or under way.
+// listing is a listing that is kept or in progress.
 type listing[T any] struct {
-	// done is closed at its end. The others are set before that.
+	// done is closed when the listing has ended, after all other fields are set.
 	done  chan struct{}
 	valid bool
-	// large is set if it has more than maxItems.
+	// large is set if the listing has more than maxItems items and is not kept.
 	large bool
 	pages [][]T
-	items int // those of the pages, and one for the listing itself: most hours of a service may be empty
+	items int // the items of the pages, and one for the listing itself: most hours of a service may be empty
 	began time.Time
-	// life is how long it is used; one of Recent is not used longer than the context allows.
+	// life is how long the listing is used. If it is Recent, the context may limit it further.
 	life time.Duration
 }
 
@@ -123,7 +123,7 @@ func (l *listing[T]) fresh(now time.Time, recent time.Duration) bool {
 	return l.valid && now.Before(l.began.Add(life))
 }
 
-// pages yields the pages of a listing that is kept, after waiting for one under way, or of a new one.
+// pages yields the pages of a listing: of one that is kept, of one in progress after waiting for it, or of a new one.
 func (ls *listings[T]) pages(ctx context.Context, prefix string, recent time.Duration, now func() time.Time, list func() iter.Seq2[[]T, error]) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		for {
@@ -151,7 +151,7 @@ func (ls *listings[T]) pages(ctx context.Context, prefix string, recent time.Dur
 	}
 }
 
-// find is the listing of a prefix; mine is set if it is a new one, which the caller has to fetch.
+// find returns the listing of a prefix. mine is set if it is a new one, which the caller must fetch.
 func (ls *listings[T]) find(prefix string, now time.Time, recent time.Duration) (l *listing[T], mine bool) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
@@ -171,7 +171,8 @@ func (ls *listings[T]) find(prefix string, now time.Time, recent time.Duration) 
 	return l, true
 }
 
-// fetch fetches the pages of a new listing, keeps them and yields them; one that is too large it yields as it goes on.
+// fetch fetches the pages of a new listing, keeps them and yields them. If the listing is too large, it does not keep the pages, and
+// yields the further ones as they come.
 func (ls *listings[T]) fetch(prefix string, l *listing[T], now func() time.Time, list iter.Seq2[[]T, error], yield func([]T, error) bool) {
 	l.began = now()
 	l.life = lifetime(prefix, l.began)
@@ -208,7 +209,7 @@ func (ls *listings[T]) fetch(prefix string, l *listing[T], now func() time.Time,
 	}
 }
 
-// yieldAll yields pages, and reports whether yield did not end it.
+// yieldAll yields pages. It returns false if yield does.
 func yieldAll[T any](pages [][]T, yield func([]T, error) bool) bool {
 	for _, page := range pages {
 		if !yield(page, nil) {
@@ -218,7 +219,7 @@ func yieldAll[T any](pages [][]T, yield func([]T, error) bool) bool {
 	return true
 }
 
-// finish ends a listing; one that is not complete is removed.
+// finish ends a listing. It removes one that is not complete, and others if there are too many items.
 func (ls *listings[T]) finish(prefix string, l *listing[T], complete bool) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
@@ -241,7 +242,7 @@ func (ls *listings[T]) finish(prefix string, l *listing[T], complete bool) {
 	close(l.done)
 }
 
-// remove removes a listing; one under way continues for the requests that wait for it.
+// remove removes a listing. One in progress continues for the requests that wait for it.
 func (ls *listings[T]) remove(prefix string) {
 	l := ls.all[prefix]
 	delete(ls.all, prefix)
@@ -259,7 +260,7 @@ func (ls *listings[T]) drop() {
 	}
 }
 
-// lifetime is how long a listing of a prefix that began at now is used.
+// lifetime returns how long a listing of a prefix that began at now is used.
 func lifetime(prefix string, now time.Time) time.Duration {
 	if end, ok := periodEnd(prefix); ok && now.Sub(end) > settle {
 		return Past
@@ -267,7 +268,7 @@ func lifetime(prefix string, now time.Time) time.Duration {
 	return Recent
 }
 
-// periodEnd is the end of the year, month, day, hour or minute that a prefix names: service/2006/01/02/1504/.
+// periodEnd returns the end of the year, month, day or hour of a prefix: service/2006/01/02/1504/ or a part of it.
 func periodEnd(prefix string) (time.Time, bool) {
 	parts := strings.Split(strings.TrimSuffix(prefix, "/"), "/")
 	if len(parts) < 2 || len(parts) > 5 {

@@ -28,9 +28,9 @@ func parseContainer(rest string) (container, account string, err error) {
 const perAccount = " AZURE_STORAGE_CONNECTION_STRING AZURE_STORAGE_KEY AZURE_STORAGE_SAS_TOKEN AZURE_STORAGE_SAS_TOKEN_FILE" +
 	" AZURE_STORAGE_BLOB_ENDPOINT AZURE_STORAGE_TABLE_ENDPOINT "
 
-// credential finds the credential for an account; "" is the one in the environment. For any other
-// account, variables that belong to one account count only with its name as a suffix
-// (AZURE_STORAGE_KEY_MYLOGS), so that no account's secret is sent to another.
+// credential finds the credential for an account; "" means the account in the environment. For any other
+// account, the variables that belong to one account are used only with its name as a suffix
+// (AZURE_STORAGE_KEY_MYLOGS), so that the secret of an account is never sent to another.
 func credential(getenv func(string) string, account string) (azure.Credential, error) {
 	if account == "" {
 		return azure.FromEnv(getenv)

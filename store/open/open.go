@@ -26,19 +26,21 @@ type Options struct {
 	Auth string
 	// Log receives operational messages. Nil discards them.
 	Log *slog.Logger
-	// Repair moves the damaged database of a directory aside, to be recreated: for commands that
-	// then rebuild its index (see audit.Reindex). Check checks the database for damage. Notice is
-	// called, at most once per store, with the reason if the database of a directory is not used
-	// but not required; it may be nil.
-	Repair, Check bool
-	Notice        func(error)
+	// Repair moves the damaged database of a directory aside, so that it is recreated. It is for
+	// commands that then rebuild the index (see audit.Reindex).
+	Repair bool
+	// Check checks the database of a directory for damage.
+	Check bool
+	// Notice is called, at most once per store, with the reason if the database of a directory cannot
+	// be used; the store then works without it. It may be nil.
+	Notice func(error)
 }
 
 // CAFileEnv is the variable with the name of a PEM file of certificate authorities, trusted in
 // addition to the system's.
 const CAFileEnv = "LOGSTOW_CA_FILE"
 
-// WithAuth is an environment in which auth, if it is not "", overrides LOGSTOW_AUTH. A nil getenv
+// WithAuth returns an environment in which auth, if it is not "", overrides LOGSTOW_AUTH. A nil getenv
 // is an empty environment.
 func WithAuth(getenv func(string) string, auth string) func(string) string {
 	return func(name string) string {
@@ -55,13 +57,13 @@ func WithAuth(getenv func(string) string, auth string) func(string) string {
 
 // Store opens the store named by spec:
 //
-//   - azblob://CONTAINER, with a credential as [azure.FromEnv] finds it;
-//     azblob://CONTAINER?account=NAME for one of several accounts, docs/credentials.md
-//   - grant://FILE, with what a file of package grant allows
-//   - file:///DIR or DIR, a directory, which the first write makes where it is missing
+//   - azblob://CONTAINER, with a credential of [azure.FromEnv];
+//     azblob://CONTAINER?account=NAME for one of several accounts, see docs/credentials.md
+//   - grant://FILE, with the access that a file of package grant allows
+//   - file:///DIR or DIR, a directory, which the first write makes if it is missing
 //
-// Nothing is read, created or requested yet. An invalid name is [store.ErrInvalid], a missing
-// credential [store.ErrAccessDenied].
+// It reads, creates and requests nothing yet. The error is [store.ErrInvalid] for an invalid name, and
+// [store.ErrAccessDenied] for a missing credential.
 func Store(ctx context.Context, spec string, opts Options) (store.Store, error) {
 	n, err := parse(spec)
 	if err != nil {
@@ -84,7 +86,7 @@ func Check(spec string) error {
 	return err
 }
 
-// Dir is the directory of a store in a directory.
+// Dir returns the directory of a store; ok is false if the store is not in a directory.
 func Dir(spec string) (dir string, ok bool) {
 	n, err := parse(spec)
 	return n.dir, err == nil && n.dir != ""
