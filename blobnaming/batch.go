@@ -7,11 +7,10 @@ import (
 	"io"
 )
 
-// Batch identifies a sealed segment: 128 random bits drawn at sealing, never a
-// counter, name or clock.
+// Batch identifies a sealed segment by 128 random bits.
 type Batch [16]byte
 
-// NewBatch draws a batch id from random, which is [crypto/rand.Reader] outside tests.
+// NewBatch reads a batch id from random, which is [crypto/rand.Reader] outside tests.
 func NewBatch(random io.Reader) (Batch, error) {
 	var b Batch
 	if _, err := io.ReadFull(random, b[:]); err != nil {

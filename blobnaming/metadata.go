@@ -38,16 +38,16 @@ type Metadata struct {
 	Seq int64
 	// Class is the retention class, "" for the default; see [ValidClass].
 	Class string
-	// Parse is the parser of the messages, as package field/parse writes it, "" for auto/1; see
+	// Parse is the parser of the messages, in the form of package field/parse; "" for auto/1. See
 	// [ValidParse].
 	Parse string
 	// Footer is the offset of the footer's frame in the blob. It is not negative.
 	Footer int64
-	// Filter locates the slices of the token filter; the zero value is no filter.
+	// Filter locates the slices of the token filter; the zero value means that there is none.
 	Filter Filter
-	// Origins is the offset in the blob of the list of the segments that an output of
-	// compaction was made of; 0 in a plain segment. Of an output, Instance is
-	// [OutputInstance], Seq the greatest of its inputs and Batch a hash of what they are.
+	// Origins is, for an output of compaction, the offset in the blob of the list of its
+	// inputs; 0 in a plain segment. An output has [OutputInstance] as Instance, the greatest
+	// Seq of its inputs as Seq, and a hash of its inputs as Batch.
 	Origins int64
 }
 
@@ -58,8 +58,8 @@ const OutputInstance = "-"
 func (m Metadata) IsOutput() bool { return m.Origins != 0 }
 
 // Filter locates a segment's token filter: Partitions slices of SliceLength
-// bytes each, one after the other from Offset on. All three are positive, or all
-// are 0 where there is no filter.
+// bytes each, one after the other from Offset on. All three are positive; all are 0
+// if there is no filter.
 type Filter struct {
 	Offset, Partitions, SliceLength int64
 }
@@ -114,7 +114,7 @@ func (m Metadata) Encode() map[string]string {
 
 // ParseMetadata parses the output of [Metadata.Encode]. Keys are matched without case and unknown
 // keys are ignored; values are parsed strictly, so that encoding the result reproduces them. Errors
-// name the key. Metadata of another version is [ErrVersion], whatever its other keys.
+// name the key. For metadata of another version the error is [ErrVersion], independent of other keys.
 func ParseMetadata(blob map[string]string) (Metadata, error) {
 	v, err := collect(blob)
 	if err != nil {

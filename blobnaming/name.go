@@ -17,7 +17,7 @@ const Suffix = ".log"
 // bucketLayout is the part of a name between the service and the number.
 const bucketLayout = "2006/01/02/1504"
 
-// minDigits is the number of digits to which a name's number is padded.
+// minDigits is the minimum number of digits of a name's number, which is padded with zeros.
 const minDigits = 6
 
 // Name is a segment's blob name, <service>/<YYYY>/<MM>/<DD>/<HHmm>/<NNNNNN>.log,
@@ -54,9 +54,9 @@ func appendNumber(b []byte, number uint64) []byte {
 	return strconv.AppendUint(b, number, 10)
 }
 
-// Parse reads a blob name. It accepts exactly what [Name.String] writes for a
-// name whose fields are as documented; anything else is an error. The bucket may
-// start at any minute: readers do not assume a bucket width.
+// Parse parses a blob name. It accepts exactly the output of [Name.String] for valid
+// fields. The bucket may start at any minute, because readers do not assume a bucket
+// width.
 func Parse(s string) (Name, error) {
 	n, err := parse(s)
 	if err != nil {
@@ -92,10 +92,9 @@ func parse(s string) (Name, error) {
 	return n, nil
 }
 
-// Overlaps reports whether the hour in which n's bucket starts overlaps
-// [from, to): whether n starts with one of [Prefixes] for that range. No bucket
-// is wider than an hour or crosses one, so a segment for which Overlaps is false
-// holds no record of the range.
+// Overlaps reports whether the hour of n's bucket overlaps [from, to), which is
+// whether n starts with one of [Prefixes] of that range. A bucket is within one hour,
+// so a segment for which Overlaps is false has no record of the range.
 func (n Name) Overlaps(from, to time.Time) bool {
 	hour := n.Bucket.Truncate(time.Hour)
 	return from.Before(to) && hour.Before(to) && hour.Add(time.Hour).After(from)

@@ -7,37 +7,37 @@ import (
 )
 
 const (
-	// runLength is the number of consecutive numbers per draw: a writer uses the first runLength-1
-	// of them, one after the other, and then draws again.
+	// runLength is the length of a run of consecutive numbers. A writer draws a run, uses its first
+	// runLength-1 numbers, and then draws another.
 	runLength = 50
-	// runs is the number of runs to draw from, so that names keep to six digits.
+	// runs is the number of runs to draw from: their numbers have at most six digits.
 	runs = 1_000_000/runLength - 1
-	// maxRuns bounds the number of runs drawn from: their numbers are below those of outputs.
+	// maxRuns is the maximum number of runs to draw from: their numbers are less than those of outputs.
 	maxRuns = firstOutput/runLength - 1
-	// maxBuckets is how many buckets a Numberer remembers.
+	// maxBuckets is the maximum number of buckets that a Numberer remembers.
 	maxBuckets = 4096
 )
 
-// Numberer draws the numbers that one writer tries, so that a single writer counts 1, 2, 3, … and
-// several writers of one service rarely try the same. A number belongs to the writer whose
+// Numberer returns the numbers that one writer tries, so that a single writer counts 1, 2, 3, … and
+// several writers of one service rarely try the same number. A number belongs to the writer whose
 // conditional create succeeds; a Numberer only remembers the results:
 //
-//   - In an unknown bucket it starts at 1 while it has met no other writer of the service,
-//     and at a random number otherwise.
+//   - In a new bucket it starts at 1 if it has not detected another writer of the service,
+//     otherwise at a random number.
 //   - After a conflict, and after 49 numbers in a row from one draw, it draws
 //     again: s x 50 + 1, s from 1 to 19,999, and from ten times as many after
 //     every second conflict in a row.
 //
 // It remembers the 4,096 buckets used last. Safe for concurrent use.
 //
-// Next never returns a number twice, so several creates in one bucket may be in flight. But before
-// the first one has succeeded in a bucket, each would run into the same conflict: it is best to
-// wait for the result of the first.
+// Next never returns a number twice, so several creates in one bucket may be in flight. But until the
+// first one in a bucket has succeeded, all of them may try taken numbers: it is best to wait for the
+// result of the first.
 type Numberer struct {
 	random func(n uint64) uint64
 
 	mu      sync.Mutex
-	clock   uint64 // counts uses, to find the bucket longest unused
+	clock   uint64 // counts uses, to find the least recently used bucket
 	buckets map[bucketKey]*run
 	// services has an entry for each service of buckets.
 	services map[string]*otherWriters
@@ -49,8 +49,8 @@ type bucketKey struct {
 	start   int64
 }
 
-// run is a writer's range in one bucket: numbers from first on, of which next is the one to try
-// next and end the first beyond the range.
+// run is a writer's range of numbers in one bucket, from first to end (excluded); next is the one to try
+// next.
 type run struct {
 	first, next, end uint64
 	// conflicts is the number of conflicts since the last free number.
@@ -58,10 +58,10 @@ type run struct {
 	used      uint64
 }
 
-// otherWriters is what a writer has seen of the other writers of a service.
+// otherWriters records whether a service has other writers.
 type otherWriters struct {
-	// seen is set once a number was taken. It stays set: a writer that starts at random numbers
-	// cannot learn that the others are gone.
+	// seen is set when a number was taken. It stays set: a writer that starts at random numbers
+	// cannot detect that the others have ended.
 	seen    bool
 	buckets int
 }

@@ -18,8 +18,8 @@ const (
 	classHashes   = 1_000_000_000
 )
 
-// OutputName is the name of the output that compaction makes of a service, an
-// hour (UTC, the start of it) and a class as its generation, from 1 to [MaxGeneration].
+// OutputName returns the name of compaction's output for a service, an hour (its
+// start, UTC), a class and a generation from 1 to [MaxGeneration].
 func OutputName(service string, hour time.Time, class string, generation int) Name {
 	return Name{
 		Service: service,
@@ -28,8 +28,8 @@ func OutputName(service string, hour time.Time, class string, generation int) Na
 	}
 }
 
-// Output is the generation of n if n is the name of a compaction output, and 0
-// otherwise: which class it is of is in its metadata. No shipper writes under such a name.
+// Output returns the generation if n is the name of a compaction output, otherwise
+// 0. Shippers never write such names. The class is in the output's metadata.
 func (n Name) Output() (generation int) {
 	if n.Number < firstOutput || n.Number >= endOutput || !n.Bucket.Equal(n.Bucket.Truncate(time.Hour)) {
 		return 0
@@ -37,8 +37,8 @@ func (n Name) Output() (generation int) {
 	return int(n.Number % generations)
 }
 
-// HasClass reports whether an output's name is one of a class: whether its number
-// has the hash of the class. Other classes may share it.
+// HasClass reports whether the number of an output's name has the hash of a class.
+// Other classes may have the same hash.
 func (n Name) HasClass(class string) bool {
 	return n.Output() > 0 && (n.Number-firstOutput)/generations == classHash(class)
 }
@@ -56,17 +56,17 @@ func classHash(class string) uint64 {
 	return binary.BigEndian.Uint64(sum[:8]) % classHashes
 }
 
-// Rejected is the name of the marker that makes readers ignore the output n: its
-// name with this suffix in place of [Suffix]. The marker is an empty blob.
+// Rejected is the suffix, in place of [Suffix], of the marker that makes readers
+// ignore an output. The marker is an empty blob.
 const Rejected = ".rejected"
 
-// RejectionOf is the name of the marker that rejects an output.
+// RejectionOf returns the name of the marker that rejects an output.
 func RejectionOf(n Name) string {
 	name := n.String()
 	return name[:len(name)-len(Suffix)] + Rejected
 }
 
-// ParseRejection is the output that a blob of a name rejects.
+// ParseRejection returns the name of the output that the marker with a name rejects.
 func ParseRejection(s string) (Name, error) {
 	if len(s) > len(Rejected) && s[len(s)-len(Rejected):] == Rejected {
 		n, err := Parse(s[:len(s)-len(Rejected)] + Suffix)

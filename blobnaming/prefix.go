@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// The periods for which a name has an aligned prefix, widest first, with the
-// layout of the prefix. An hour's prefix ends before the minutes: buckets of any
-// width that start in it are meant.
+// The layouts of the prefixes of names for a year, month, day and hour. An hour's
+// prefix ends before the minutes, so it covers all buckets that start in the hour.
 const (
 	yearLayout  = "2006/"
 	monthLayout = "2006/01/"
@@ -15,10 +14,11 @@ const (
 	hourLayout  = "2006/01/02/15"
 )
 
-// Prefixes are the fewest aligned name prefixes ("queue/2014/", "queue/2014/07/",
-// "queue/2014/07/31/", "queue/2014/07/31/18") that cover exactly the hours which
-// overlap [from, to), in time order, which is byte order. A range that is empty
-// has none. Names exist for the years 1 to 9999 only, so a range is cut to them.
+// Prefixes returns the fewest name prefixes of years, months, days and hours
+// ("queue/2014/", "queue/2014/07/", "queue/2014/07/31/", "queue/2014/07/31/18") that
+// cover exactly the hours that overlap [from, to), in time order, which is byte order.
+// An empty range has none. Names exist only for the years 1 to 9999: a range is limited
+// to these.
 func Prefixes(service string, from, to time.Time) []string {
 	if !from.Before(to) {
 		return nil
@@ -45,8 +45,8 @@ func Prefixes(service string, from, to time.Time) []string {
 	return prefixes
 }
 
-// widest is the layout and the end of the widest aligned period that starts at
-// the hour at and ends by end.
+// widest returns the layout and the end of the longest year, month, day or hour that
+// starts at the hour at and ends at or before end.
 func widest(at, end time.Time) (layout string, next time.Time) {
 	year, month, day := at.Date()
 	if at.Hour() == 0 {
@@ -72,8 +72,8 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// Narrower are the prefixes of the next narrower periods that cover what a prefix of [Prefixes] covers:
-// months of a year, days of a month, hours of a day, in byte order. An hour has none.
+// Narrower returns the prefixes of the next shorter periods that cover the same as a prefix of [Prefixes]: the months
+// of a year, the days of a month, the hours of a day, in byte order. An hour has none.
 func Narrower(prefix string) []string {
 	service, period, _ := strings.Cut(prefix, "/")
 	for _, wide := range []struct{ layout, narrow string }{{yearLayout, monthLayout}, {monthLayout, dayLayout}, {dayLayout, hourLayout}} {

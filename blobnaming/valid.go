@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// The lengths in bytes up to which names are valid.
+// The maximum lengths in bytes.
 const (
 	MaxService  = 63
 	MaxInstance = 128
@@ -41,9 +41,9 @@ func ValidInstance(s string) bool {
 	return true
 }
 
-// CleanInstance makes an instance name of any text, such as a host name: bytes
-// that are not allowed become '_', bytes past [MaxInstance] are cut off, and an
-// empty text becomes "_". A valid name is returned as it is.
+// CleanInstance makes an instance name of any text, such as a host name: it replaces
+// invalid bytes by '_', truncates to [MaxInstance] bytes, and returns "_" for an empty
+// text. A valid name is returned unchanged.
 func CleanInstance(s string) string {
 	if ValidInstance(s) {
 		return s
@@ -75,8 +75,7 @@ func ValidClass(s string) bool {
 }
 
 // ValidParse reports whether s may be the parser of a segment: one line of at most [MaxParse] bytes without
-// control characters but tabs, where the empty text is the default. Which parsers there are is for package
-// field/parse.
+// control characters except tabs; the empty text is the default. Package field/parse defines the parsers.
 func ValidParse(s string) bool {
 	return len(s) <= MaxParse && utf8.ValidString(s) &&
 		strings.IndexFunc(s, func(r rune) bool { return r != '\t' && unicode.IsControl(r) }) < 0

@@ -17,8 +17,8 @@ func FormatTime(t int64) string {
 	return string(record.AppendTime(nil, t))
 }
 
-// FormatLevels is the number of records of each level, in order of severity,
-// without those that are 0: "-=4,INFO=12,ERROR=3". Counts that are all 0 are "".
+// FormatLevels formats the number of records of each level, in order of severity:
+// "-=4,INFO=12,ERROR=3". It omits counts of 0; if all are 0, the result is "".
 func FormatLevels(c record.Counts) string {
 	var b []byte
 	for i, n := range c {
@@ -60,8 +60,8 @@ func (f Filter) String() string {
 	return fmt.Sprintf("%d,%d,%d", f.Offset, f.Partitions, f.SliceLength)
 }
 
-// ParseFilter reads what [Filter.String] wrote for a filter that is there;
-// anything else is an error.
+// ParseFilter parses the output of [Filter.String] for a filter that is not the zero
+// value; anything else is an error.
 func ParseFilter(s string) (Filter, error) {
 	wrong := errors.New("not offset,partitions,slicelength as three positive numbers")
 	parts := strings.SplitN(s, ",", 4)
@@ -92,13 +92,13 @@ func parseInt(s string) (int64, error) {
 	return n, nil
 }
 
-// parseUint reads what parseInt does.
+// parseUint is parseInt with an unsigned result.
 func parseUint(s string) (uint64, error) {
 	n, err := parseInt(s)
 	return uint64(n), err
 }
 
-// parseClass reads a class other than the default, which is left out.
+// parseClass parses a class. The default class is invalid, because it is omitted in metadata.
 func parseClass(s string) (string, error) {
 	if s == "" {
 		return "", errors.New("the default class is left out, not written")
@@ -106,8 +106,8 @@ func parseClass(s string) (string, error) {
 	return s, nil
 }
 
-// escapeParse writes a parser as a value of metadata, which is a header: each byte that is not a
-// letter, a digit or one of / . _ - as % and two hexadecimal digits.
+// escapeParse encodes a parser as a value of metadata, which is sent as a header: it writes each byte that
+// is not a letter, a digit or one of / . _ - as % and two hexadecimal digits.
 func escapeParse(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -120,7 +120,7 @@ func escapeParse(s string) string {
 	return b.String()
 }
 
-// parseParse reads a parser other than the default, which is left out.
+// parseParse parses a parser. The default parser is invalid, because it is omitted in metadata.
 func parseParse(s string) (string, error) {
 	parse, err := url.PathUnescape(s)
 	if err != nil || s == "" || escapeParse(parse) != s {

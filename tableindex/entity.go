@@ -10,7 +10,7 @@ import (
 	"logstow/store"
 )
 
-// The properties in addition to those of the metadata.
+// The properties that are not metadata, and StartTime.
 const (
 	propType    = "Type"
 	propVersion = "V"
@@ -18,19 +18,19 @@ const (
 	propETag    = "ETag"
 	propSize    = "Size"
 	propMinutes = "Minutes"
-	// propStart is one of the metadata's, used to filter a range.
+	// propStart is a property of the metadata that filters a range.
 	propStart = "StartTime"
 )
 
 const (
 	// typeSegment is the Type of a segment's entity.
 	typeSegment = "segment"
-	// version is the V of entities of this form.
+	// version is the V of entities in this format.
 	version = 1
 )
 
-// metaColumns are the properties from the metadata, under the metadata's keys. Numbers there are
-// numbers here.
+// metaColumns returns the properties from the metadata, which have the metadata's keys as names. Numbers are
+// of kind Int64.
 func metaColumns() []store.Column {
 	return []store.Column{
 		{Name: propStart, Kind: store.String},
@@ -50,7 +50,7 @@ func metaColumns() []store.Column {
 	}
 }
 
-// columns are the properties from which an entity is decoded.
+// columns returns the properties from which an entity is decoded.
 func columns() []store.Column {
 	return append(metaColumns(),
 		store.Column{Name: propVersion, Kind: store.Int64},
@@ -137,7 +137,7 @@ func (e *EntityError) Error() string {
 // Unwrap returns the cause.
 func (e *EntityError) Unwrap() error { return e.Err }
 
-// decode decodes an entity made by encode, found in a table of a container. An error is an
+// decode decodes the output of encode, which was found in a table of a container. The error is an
 // [*EntityError].
 func decode(container, table string, e store.Entity) (Entity, error) {
 	r, err := decodeSegment(e.Properties)

@@ -10,8 +10,8 @@ func TableName(container, class string, at time.Time) string {
 	return tablePrefix(container) + class + at.UTC().Format(dayLayout)
 }
 
-// Partitions are the first and the last partition of a service: no other service has one between
-// them, so that access can be limited to them.
+// Partitions returns the first and the last partition of a service. No other service has a partition
+// between them, so access can be limited to this range.
 func Partitions(service string) (first, last string) {
 	return partition(service, 0), partition(service, outputs)
 }

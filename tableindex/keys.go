@@ -18,13 +18,13 @@ const (
 	tableNamePrefix = "segments"
 	// dayLayout ends every table's name.
 	dayLayout = "20060102"
-	// separator ends the service in a partition's name; afterSeparator is the next character, which
-	// no such name has there.
+	// separator ends the service in a partition's name; afterSeparator is a greater character that no
+	// such name has at that place.
 	separator, afterSeparator = "|", "}"
 	// shards is the number of partitions over which a service's entities are spread.
 	shards = 16
-	// outputs is the partition of compaction's outputs. It is read after the others: an
-	// output has its entity before those of its inputs go.
+	// outputs is the shard of compaction's outputs. It is read last, because an output gets its entity
+	// before the entities of its inputs are removed.
 	outputs = shards
 	// partitions is the number of a service's partitions.
 	partitions = shards + 1
@@ -36,8 +36,8 @@ const (
 // tablePrefix starts the names of a container's tables.
 func tablePrefix(container string) string { return tableNamePrefix + ContainerHash(container) }
 
-// ContainerHash is the part of the names of a container's tables that distinguishes them: tables belong to an account, which
-// may have several containers.
+// ContainerHash returns the part of the names of a container's tables that distinguishes them from those of the account's other
+// containers.
 func ContainerHash(container string) string {
 	sum := sha256.Sum256([]byte(container))
 	return hex.EncodeToString(sum[:4])
@@ -61,7 +61,7 @@ func shardOf(instance string) int {
 	return int(h.Sum32() % shards)
 }
 
-// partitionOf is the partition of an entity's service in which the entity is.
+// partitionOf returns the partition of an entity.
 func partitionOf(e Entity) string {
 	if e.Meta.IsOutput() {
 		return partition(e.Name.Service, outputs)
@@ -71,7 +71,7 @@ func partitionOf(e Entity) string {
 
 // keyOf is the key of an entity in its table.
 func keyOf(r Entity) store.Key {
-	// The name ends in <HHmm>/<NNNNNN>.log, whose two parts are the key's.
+	// The name ends in <HHmm>/<NNNNNN>.log; the key has these two parts.
 	name := strings.TrimSuffix(r.Name.String(), blobnaming.Suffix)
 	slash := strings.LastIndexByte(name, '/')
 	return store.Key{
@@ -80,14 +80,14 @@ func keyOf(r Entity) store.Key {
 	}
 }
 
-// inverted is a time in Unix nanoseconds, -1 or later, encoded such that later times sort first.
+// inverted encodes a time in Unix nanoseconds, at least -1, such that later times sort first.
 func inverted(t int64) string {
 	return fmt.Sprintf("%019d", uint64(math.MaxInt64)-uint64(t))
 }
 
-// rowRange bounds the row keys of segments that may contain records of [from, to), which is not
-// empty. A segment that starts before to may end later, but not after the hour of its bucket. ok is
-// false if there are none.
+// rowRange returns the range of the row keys of segments that may contain records of [from, to), which is
+// not empty. A segment that starts before to may end later, but not after the hour of its bucket. ok is
+// false if there are no such keys.
 func rowRange(from, to time.Time) (rowFrom, rowTo string, ok bool) {
 	last := to.Add(-1).Truncate(time.Hour).Add(time.Hour - 1)
 	if last.Before(minTime()) || from.After(maxTime()) {
@@ -104,6 +104,6 @@ func rowRange(from, to time.Time) (rowFrom, rowTo string, ok bool) {
 	return inverted(newest), inverted(oldest - 1), true
 }
 
-// minTime and maxTime are the first and the last time that a row key can hold.
+// minTime and maxTime are the first and the last time that a row key can encode.
 func minTime() time.Time { return time.Unix(0, 0) }
 func maxTime() time.Time { return time.Unix(0, math.MaxInt64) }

@@ -12,9 +12,9 @@ import (
 // minutesInHour is the number of minutes that a bucket can have.
 const minutesInHour = 60
 
-// encodeMinutes writes nothing for no minutes, and for each minute in order: a byte, the minute
-// relative to the bucket's start; a byte, the set of levels with records (bit 0 is "-", bit 6
-// FATAL); and for each of those levels, in order, the number of records as an unsigned varint.
+// encodeMinutes encodes for each minute, in order: a byte with the minute relative to the bucket's start; a
+// byte with the set of levels that have records (bit 0 is "-", bit 6 FATAL); and for each of those levels,
+// in order, the number of records as an unsigned varint. The result for no minutes is empty.
 func encodeMinutes(bucket time.Time, minutes []record.Minute) ([]byte, error) {
 	var b []byte
 	next := 0
@@ -81,7 +81,7 @@ func decodeMinutes(bucket time.Time, b []byte) ([]record.Minute, error) {
 	return minutes, nil
 }
 
-// checkSums reports whether the minutes' counts sum to those of the levels.
+// checkSums returns an error if the counts of the minutes do not sum to levels.
 func checkSums(minutes []record.Minute, levels record.Counts) error {
 	var sum record.Counts
 	for _, m := range minutes {

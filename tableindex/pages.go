@@ -16,9 +16,9 @@ type queryPage struct {
 	err       error
 }
 
-// queryPages yields the results of a query. One entity with a property of another type makes
-// storage's response undecodable: the page is then read in ever smaller pieces, to get the other
-// entities and to identify it.
+// queryPages yields the results of a query. An entity with a property of the wrong type makes a page
+// undecodable: the page is then read in smaller and smaller parts, which yields the other entities and
+// identifies the malformed one.
 func queryPages(ctx context.Context, t store.TableReader, table string, q store.Query) iter.Seq[queryPage] {
 	return func(yield func(queryPage) bool) {
 		var last store.Key
@@ -37,7 +37,7 @@ func queryPages(ctx context.Context, t store.TableReader, table string, q store.
 	}
 }
 
-// salvage yields the results of a query after a key whose page cannot be decoded as a whole.
+// salvage yields the results of a query after the key last, without the malformed entities.
 func salvage(ctx context.Context, t store.TableReader, table string, q store.Query, last store.Key, yield func(queryPage) bool) {
 	keysOnly := q
 	keysOnly.Columns = nil
@@ -62,7 +62,7 @@ func salvage(ctx context.Context, t store.TableReader, table string, q store.Que
 	}
 }
 
-// bisect yields adjacent entities of a partition, whose keys are known; false means stop.
+// bisect yields the entities of adjacent keys of a partition. It returns false if the caller must stop.
 func bisect(ctx context.Context, t store.TableReader, table string, q store.Query, keys []store.Entity, yield func(queryPage) bool) bool {
 	q.Partition, q.PartitionTo = keys[0].Partition, ""
 	q.RowFrom, q.RowTo = keys[0].Row, keys[len(keys)-1].Row+" " // no byte allowed in a key sorts before a space

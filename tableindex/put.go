@@ -17,18 +17,18 @@ import (
 const (
 	// concurrentTables is how many tables one Put writes concurrently.
 	concurrentTables = 8
-	// createTries is how often a missing table is created before one transaction fails: it may be
-	// dropped again right after its creation.
+	// createTries is how often a missing table is created for one transaction: it may be dropped again
+	// right after its creation.
 	createTries = 2
 )
 
 // Put inserts or replaces entities: those of one day, class and partition together, in transactions
-// of at most [store.MaxTransaction] entities and [store.MaxTransactionSize]. Of entities with the
-// same key the last one counts. A table is created when storage reports it missing, never before.
+// of at most [store.MaxTransaction] entities and [store.MaxTransactionSize]. If several entities have
+// the same key, the last one counts. A table is created only when storage reports it missing.
 //
-// Put is idempotent. It writes as much as it can: the error joins one for each table that failed,
-// which names it, and one for each invalid entity, which is [store.ErrInvalid] and
-// [ErrInvalidEntity] and names the blob. Entities of a failed table may have been written.
+// Put is idempotent. It writes as much as it can. The error joins one error for each table that failed,
+// with its name, and one for each invalid entity, which is [store.ErrInvalid] and [ErrInvalidEntity] and
+// has the blob's name. Entities of a failed table may have been written.
 func Put(ctx context.Context, t store.Tables, container string, entities []Entity) error {
 	var failed []error
 	tables := make(map[string]tableEntities)
@@ -58,7 +58,7 @@ func Put(ctx context.Context, t store.Tables, container string, entities []Entit
 	return errors.Join(append(failed, results...)...)
 }
 
-// ErrInvalidEntity reports an entity that is invalid independent of storage.
+// ErrInvalidEntity reports an entity that Put rejects before it sends anything.
 var ErrInvalidEntity = errors.New("not a valid index entity")
 
 type invalidEntityError struct{ err error }
@@ -66,7 +66,7 @@ type invalidEntityError struct{ err error }
 func (e invalidEntityError) Error() string   { return e.err.Error() }
 func (e invalidEntityError) Unwrap() []error { return []error{ErrInvalidEntity, e.err} }
 
-// tableEntities are those of one table.
+// tableEntities are the entities of one table by key.
 type tableEntities map[store.Key]store.Entity
 
 // putTable writes entities to a table.

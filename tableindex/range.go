@@ -14,15 +14,15 @@ import (
 // concurrentPartitions is how many partitions are read concurrently: those of one table.
 const concurrentPartitions = shards
 
-// Range yields the entities of a service whose records may lie in [from, to), of all classes, in no
-// particular order: those that end at from or later and start before to. It lists the container's
-// tables, and then reads each of the 16 partitions of those in the range by a range of row keys,
-// several concurrently, following pages; then that of compaction's outputs. So a segment whose
-// entity compaction removed meanwhile is in an output that is yielded.
+// Range yields the entities of a service, of all classes, whose segments end at from or later and start
+// before to, in no particular order. It lists the container's tables and reads the service's 16 partitions
+// in each table of the range, several concurrently; then it reads the partitions of compaction's outputs.
+// So if compaction removes the entity of a segment meanwhile, the output that contains the segment is
+// yielded.
 //
 // An undecodable entity yields an [*EntityError], and the others are still yielded. Any other error
-// is yielded last. A table that is deleted meanwhile has expired: it is no error. When the loop
-// ends early, Range cancels its requests and waits for them.
+// is yielded last. A table that is deleted meanwhile has expired and is not an error. If the loop ends
+// early, Range cancels its requests and waits for them.
 func Range(ctx context.Context, t store.TableReader, container, service string, from, to time.Time) iter.Seq2[[]Entity, error] {
 	return func(yield func([]Entity, error) bool) {
 		r := reader{tables: t, container: container, service: service, from: from, to: to, pages: make(chan segmentPage)}
@@ -68,12 +68,12 @@ type reader struct {
 	tables             store.TableReader
 	container, service string
 	from, to           time.Time
-	// query is that of every partition, except for the partition.
+	// query is the query of every partition, without the partition.
 	query store.Query
 	pages chan segmentPage
 }
 
-// plan fills in the query; false means that nothing can match it.
+// plan sets the query. It returns false if nothing can match.
 func (r *reader) plan() bool {
 	rowFrom, rowTo, ok := rowRange(r.from, r.to)
 	r.query = store.Query{

@@ -20,7 +20,7 @@ type Table struct {
 	Day time.Time
 }
 
-// Tables are a container's tables, in order of name. Other tables of the account are skipped.
+// Tables returns a container's tables, in order of name. It skips other tables of the account.
 func Tables(ctx context.Context, t store.TableReader, container string) ([]Table, error) {
 	prefix := tablePrefix(container)
 	var all []Table
@@ -37,8 +37,8 @@ func Tables(ctx context.Context, t store.TableReader, container string) ([]Table
 	return all, nil
 }
 
-// parseTable parses the name of a container's table, which starts with prefix. It is false for
-// other tables.
+// parseTable parses the name of a container's table, which starts with prefix. It returns false for other
+// tables.
 func parseTable(prefix, name string) (Table, bool) {
 	rest, ok := strings.CutPrefix(name, prefix)
 	if !ok || len(rest) < len(dayLayout) {
@@ -49,9 +49,8 @@ func parseTable(prefix, name string) (Table, bool) {
 	return Table{Name: name, Class: class, Day: start}, err == nil && blobnaming.ValidClass(class)
 }
 
-// NewEntity is the entity that the index must have for a listed segment, without minutes, which
-// only its footer has. A blob that is not a segment, or cannot have an entity, is an error that
-// names the blob.
+// NewEntity returns the entity that the index must have for a listed segment, without Minutes, which are
+// only in the segment's footer. The error reports a blob that is not a segment or cannot have an entity.
 func NewEntity(b store.Blob) (Entity, error) {
 	name, err := blobnaming.Parse(b.Name)
 	if err != nil {
@@ -83,9 +82,9 @@ func Entities(ctx context.Context, t store.TableReader, container, table, servic
 	}
 }
 
-// Hours is Entities for one service and the hours from first to last (excluded) of the table's day:
-// the segments of those hours. With 0 and 24 entities with any key are included. It reads each of
-// the service's 17 partitions separately, that of outputs last, unless the hours are the whole day.
+// Hours is Entities for the segments of one service and the hours from first (included) to last (excluded)
+// of the table's day. For the whole day, 0 to 24, it includes entities with invalid row keys. Otherwise it
+// reads each of the service's 17 partitions separately, that of outputs last.
 func Hours(ctx context.Context, t store.TableReader, container string, table Table, service string, first, last int) iter.Seq2[[]Entity, error] {
 	if first <= 0 && last >= hoursInDay {
 		return Entities(ctx, t, container, table.Name, service)
@@ -112,7 +111,7 @@ func Hours(ctx context.Context, t store.TableReader, container string, table Tab
 	}
 }
 
-// yieldEntities yields the results of a query; false means stop.
+// yieldEntities yields the results of a query. It returns false if the caller must stop.
 func yieldEntities(ctx context.Context, t store.TableReader, container, table string, q store.Query, yield func([]Entity, error) bool) bool {
 	for p := range queryPages(ctx, t, table, q) {
 		if p.err != nil {
@@ -134,15 +133,15 @@ func yieldEntities(ctx context.Context, t store.TableReader, container, table st
 	return true
 }
 
-// Services are the services that have entities in a table, in order. Entities with other keys than
-// a service's are skipped; a missing table has none.
+// Services returns the services that have entities in a table, in order. It skips entities in partitions of
+// no service. A missing table has no services.
 func Services(ctx context.Context, t store.TableReader, table string) ([]string, error) {
 	services, _, err := Survey(ctx, t, table)
 	return services, err
 }
 
-// Survey is Services, and the keys of entities in no service's partitions. It reads all keys.
-func Survey(ctx context.Context, t store.TableReader, table string) (services []string, lost []store.Key, err error) {
+// Survey is Services, and returns also the keys of entities in partitions of no service. It reads all keys.
+func Survey(ctx context.Context, t store.TableReader, table string) (services []string, orphans []store.Key, err error) {
 	for entities, err := range t.Query(ctx, table, scan("")) {
 		switch {
 		case isMissing(err):
@@ -154,17 +153,17 @@ func Survey(ctx context.Context, t store.TableReader, table string) (services []
 			service, ok := serviceOf(e.Partition)
 			switch {
 			case !ok:
-				lost = append(lost, e.Key)
+				orphans = append(orphans, e.Key)
 			case len(services) == 0 || services[len(services)-1] != service:
 				services = append(services, service)
 			}
 		}
 	}
 	slices.Sort(services) // partitions "a-b|00" come before "a|00"
-	return slices.Compact(services), lost, nil
+	return slices.Compact(services), orphans, nil
 }
 
-// serviceOf is the service of a partition.
+// serviceOf returns the service of a partition.
 func serviceOf(name string) (service string, ok bool) {
 	service, shard, _ := strings.Cut(name, separator)
 	n, err := strconv.ParseUint(shard, 16, 8)
