@@ -27,8 +27,8 @@ func totalBytes(batch []entry) (bytes int64) {
 	return bytes
 }
 
-// batches applies an operation to the incoming blobs, in full batches, until the channel is closed.
-// Access denied ends the run; other failures are in the report.
+// batches applies an operation to the incoming blobs, in batches of store.MaxDelete, until the channel is
+// closed. Access denied ends the run; other failures are in the report.
 func (r *run) batches(ctx context.Context, stop context.CancelCauseFunc, blobs <-chan entry, do func(context.Context, []entry) error) {
 	var group errgroup.Group
 	group.SetLimit(deleters)
@@ -54,17 +54,17 @@ func (r *run) batches(ctx context.Context, stop context.CancelCauseFunc, blobs <
 	submit(batch)
 }
 
-// deleteBatch deletes the blobs of one request, as listed: a new blob under the same name may be of
-// a class that is kept. The listing afterwards shows what remains.
+// deleteBatch deletes the blobs of one request. It does not delete a blob that was replaced after it was
+// listed, because that may be of a class that is kept. A later listing shows which blobs remain.
 func (r *run) deleteBatch(ctx context.Context, batch []entry) error {
 	if err := r.limit.WaitN(ctx, len(batch)); err != nil {
 		return err
 	}
-	versions := make([]store.BlobRef, len(batch))
+	refs := make([]store.BlobRef, len(batch))
 	for i, e := range batch {
-		versions[i] = e.BlobRef
+		refs[i] = e.BlobRef
 	}
-	err := retry.Do(ctx, func() error { return r.store.Blobs().Delete(ctx, versions) })
+	err := retry.Do(ctx, func() error { return r.store.Blobs().Delete(ctx, refs) })
 	switch {
 	case err == nil:
 		r.o.Progress.Deleted.Add(int64(len(batch)))
@@ -99,7 +99,7 @@ func (r *run) moveBatch(tier store.Tier) func(context.Context, []entry) error {
 	}
 }
 
-// movedTo counts what was moved to a tier, or with DryRun would be.
+// movedTo counts blobs that were moved to a tier, or with DryRun would be moved.
 func (r *run) movedTo(tier store.Tier, blobs, bytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,8 +134,8 @@ func (r *run) batchFailed(err error) {
 	}
 }
 
-// verify lists again where blobs were deleted: one listing of everything if that takes fewer
-// requests than one per service.
+// verify lists the services again from which blobs were deleted; everything at once if that takes fewer
+// requests.
 func (r *run) verify(ctx context.Context) error {
 	services := r.touched
 	if r.listAllIsCheaper() {
@@ -156,8 +156,8 @@ func (r *run) verify(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// removeEmptyDirectories removes the directories that deletions left empty, where storage keeps
-// them: otherwise each would appear in every later listing.
+// removeEmptyDirectories removes the directories that deletions left empty, if storage has directories:
+// otherwise each would appear in every later listing.
 func (r *run) removeEmptyDirectories(ctx context.Context) error {
 	r.eachService(ctx, r.touched, func(service string) {
 		before := strings.TrimSuffix(blobnaming.Prefixes(service, r.cut.End(), r.cut.End().Add(day))[0], "/")
@@ -175,8 +175,8 @@ func (r *run) listAllIsCheaper() bool {
 	return r.totalKnown && r.totalRemaining/pageSize+1 < int64(len(r.touched))
 }
 
-// noteRemaining records a blob that was to be deleted and still exists. One written too late to be
-// found is deleted by the next run.
+// noteRemaining records an expired blob that still exists. If it was written too late to be found, the next
+// run deletes it.
 func (r *run) noteRemaining(b store.Blob) bool {
 	key, ok := keyOf(b)
 	if !ok {

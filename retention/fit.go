@@ -13,8 +13,8 @@ import (
 	"logstow/store"
 )
 
-// fit lists everything and moves the cutoffs until what is kept fits. Segments that outputs of
-// compaction contain do not count: compaction removes them.
+// fit lists everything and moves the cutoffs until the kept blobs fit into MaxBytes. Segments that outputs
+// of compaction contain do not count, because compaction removes them.
 func (r *run) fit(ctx context.Context, p Policy, services []string) error {
 	all := make(map[classDay]*Usage)
 	var failures []error
@@ -58,15 +58,17 @@ func (r *run) fit(ctx context.Context, p Policy, services []string) error {
 	return nil
 }
 
-// usage adds up what a service stores.
+// usage sums the usage of a service.
 type usage struct {
 	r    *run
 	days map[classDay]*Usage
-	// The segments of an hour, and its outputs and those that are rejected.
+	// hour is the hour that is being listed; plain are its plain segments, outputs its outputs, rejected
+	// the names of its rejected outputs.
 	hour           time.Time
 	plain, outputs []containment.Segment
 	rejected       []blobnaming.Name
-	err            error // of a list of inputs that cannot be read
+	// err is set if the inputs of an output could not be read.
+	err error
 }
 
 // add adds a listed segment.
@@ -91,7 +93,7 @@ func (u *usage) add(ctx context.Context, key classDay, b store.Blob) {
 	}
 }
 
-// endHour leaves out the segments of the last hour that its outputs contain.
+// endHour subtracts the segments of the last hour that its outputs contain.
 func (u *usage) endHour(ctx context.Context) {
 	if len(u.outputs) > 0 && u.err == nil {
 		var contained []containment.Segment
@@ -105,7 +107,7 @@ func (u *usage) endHour(ctx context.Context) {
 	u.plain, u.outputs, u.rejected = nil, nil, nil
 }
 
-// contained are the plain segments of an hour that its outputs contain.
+// contained returns the plain segments of the hour that its outputs contain.
 func (u *usage) contained(ctx context.Context) (all []containment.Segment, err error) {
 	outputs := slices.DeleteFunc(u.outputs, func(s containment.Segment) bool { return slices.Contains(u.rejected, s.Name) })
 	var lists []containment.Output

@@ -14,9 +14,10 @@ import (
 	"logstow/store"
 )
 
-// Outputs of compaction are deleted after the segments that they may contain, and in ascending order:
-// compaction leaves an hour in which a generation is missing. The name of the highest one is not freed
-// as long as compaction may make another of what is left of the hour.
+// Outputs of compaction are deleted after the segments that they may contain, and in ascending order of
+// their generation, because compaction skips an hour in which a generation is missing. The highest one is
+// deleted last, when nothing else of the hour is left: until then compaction may make another output, which
+// must not get the same name.
 
 // output is an expired output of compaction.
 type output struct {
@@ -24,7 +25,7 @@ type output struct {
 	scope containment.Scope
 }
 
-// outputOf is a listed blob as an output, if it is one.
+// outputOf returns a listed blob as an output; false if it is not one.
 func outputOf(b store.Blob) (output, bool) {
 	s, err := containment.NewSegment(b)
 	return output{entry{b.Ref(), b.Size}, s.Scope()}, err == nil && s.Meta.IsOutput()
@@ -61,8 +62,8 @@ func (r *run) deleteOutputs(ctx context.Context, outputs []output) error {
 	return r.deleteInBatches(ctx, highest)
 }
 
-// highest are the highest outputs of scopes of which a new listing shows nothing else. The others
-// wait for the next run.
+// highest returns the highest outputs of the scopes of which a new listing shows no other blob. The highest
+// outputs of the other scopes wait for the next run.
 func (r *run) highest(ctx context.Context, scopes map[containment.Scope][]entry) ([]entry, error) {
 	left := make(map[containment.Scope][]string)
 	var group errgroup.Group
@@ -99,7 +100,7 @@ func (r *run) highest(ctx context.Context, scopes map[containment.Scope][]entry)
 	return highest, nil
 }
 
-// daysOf are the prefixes of the days of scopes.
+// daysOf returns the prefixes of the days of scopes.
 func daysOf(scopes map[containment.Scope][]entry) (prefixes []string) {
 	for scope := range scopes {
 		start := scope.Hour.Truncate(day)
@@ -109,8 +110,8 @@ func daysOf(scopes map[containment.Scope][]entry) (prefixes []string) {
 	return slices.Compact(prefixes)
 }
 
-// deleteInBatches deletes blobs in full batches. Access denied is the only error: others are in the
-// report.
+// deleteInBatches deletes blobs in batches of store.MaxDelete. Its only errors are access denied and the end
+// of ctx; other failures are in the report.
 func (r *run) deleteInBatches(ctx context.Context, blobs []entry) error {
 	var group errgroup.Group
 	group.SetLimit(deleters)

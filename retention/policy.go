@@ -1,11 +1,10 @@
 // Package retention deletes logs past their retention.
 //
 // [Policy] is pure: it decides for a class and a day whether logs have expired, and why. The day is
-// the UTC day of the bucket, which is that of the records' own timestamps, never that of the
+// the UTC day of the bucket, which is the day of the records' own timestamps, never that of the
 // upload. [Run] applies the policy: it deletes blobs in batches, verifies by listing again, and
-// drops the day's index table in one request. It opens no blob, except that a limit of size reads which
-// segments outputs of compaction contain, and it deletes nothing of a class that the policy does not
-// name.
+// drops the day's index table in one request. It deletes nothing of a class that the policy does not
+// name. It reads no blob, except, with a limit of the size, the lists of inputs of compaction's outputs.
 package retention
 
 import (
@@ -41,7 +40,7 @@ const (
 // ErrPolicy is returned for a policy that is rejected before anything is read.
 var ErrPolicy = errors.New("invalid retention policy")
 
-// Policy is how long logs are kept.
+// Policy determines how long logs are kept.
 type Policy struct {
 	// Keep is how long the logs of a class are kept, counted from the end of their day; "" is the
 	// default class. Logs of classes that are not named are kept.
@@ -58,40 +57,40 @@ type Policy struct {
 // is allowed.
 func (p Policy) Check(force bool) error {
 	var wrong []error
-	refuse := func(format string, args ...any) {
+	reject := func(format string, args ...any) {
 		wrong = append(wrong, fmt.Errorf("%w: "+format, append([]any{ErrPolicy}, args...)...))
 	}
 	if len(p.Keep) == 0 && p.CoolAfter == 0 && p.ColdAfter == 0 {
-		refuse("neither a class nor a retention is given: nothing would be deleted")
+		reject("neither a class nor a retention is given: nothing would be deleted")
 	}
 	if p.MaxBytes < 0 {
-		refuse("a maximum size of %d bytes: want more than 0", p.MaxBytes)
+		reject("a maximum size of %d bytes: want more than 0", p.MaxBytes)
 	}
 	for _, after := range []time.Duration{p.CoolAfter, p.ColdAfter} {
 		if after != 0 && (after < MinKeep || after > MaxKeep) {
-			refuse("moving to a cooler tier after %v: want 1 day to 100 years", after)
+			reject("moving to a cooler tier after %v: want 1 day to 100 years", after)
 		}
 	}
 	if p.ColdAfter != 0 && p.CoolAfter >= p.ColdAfter {
-		refuse("cold after %s is not later than cool after %s", span(p.ColdAfter), span(p.CoolAfter))
+		reject("cold after %s is not later than cool after %s", span(p.ColdAfter), span(p.CoolAfter))
 	}
 	for _, class := range slices.Sorted(maps.Keys(p.Keep)) {
 		keep := p.Keep[class]
 		switch {
 		case !blobnaming.ValidClass(class):
-			refuse("%q is not a class: at most %d of a-z and 0-9", class, blobnaming.MaxClass)
+			reject("%q is not a class: at most %d of a-z and 0-9", class, blobnaming.MaxClass)
 		case keep <= 0:
-			refuse("%s would be kept for %v: want more than 0", className(class), keep)
+			reject("%s would be kept for %v: want more than 0", className(class), keep)
 		case keep < MinKeep && !force:
-			refuse("%s would be kept for %s, less than a day: --force allows this", className(class), span(keep))
+			reject("%s would be kept for %s, less than a day: --force allows this", className(class), span(keep))
 		case keep > MaxKeep && keep != Forever:
-			refuse("%s would be kept for %s, more than 100 years", className(class), span(keep))
+			reject("%s would be kept for %s, more than 100 years", className(class), span(keep))
 		}
 	}
 	return errors.Join(wrong...)
 }
 
-// Early describes, one sentence each, what leaves a cooler tier before the minimum time that the
+// Early describes, in one sentence each, which logs leave a cooler tier before the minimum time that the
 // tier charges.
 func (p Policy) Early() (all []string) {
 	add := func(what, tier string, stays, charged time.Duration) {
@@ -118,13 +117,13 @@ type Verdict uint8
 
 // The verdicts.
 const (
-	// Unnamed: the policy does not name the class.
+	// Unnamed means that the policy does not name the class.
 	Unnamed Verdict = iota
-	// Young: the retention of the class has not passed.
+	// Young means that the retention of the class has not passed.
 	Young
-	// Expired: it has passed.
+	// Expired means that the retention has passed.
 	Expired
-	// Oversize: it has not passed, but the store exceeds its size limit.
+	// Oversize means that the retention has not passed, but the store exceeds its size limit.
 	Oversize
 )
 
@@ -137,13 +136,13 @@ type Cutoffs struct {
 	now    time.Time
 	// first is the first day that each class keeps.
 	first map[string]time.Time
-	// cool and cold are the first days that are not moved there; zero if none is moved.
+	// cool and cold are the first days that are not moved to these tiers; zero if no day is.
 	cool, cold time.Time
 	// size is the first day that the size limit keeps; zero if there is no limit.
 	size time.Time
 }
 
-// Cutoffs is the policy at a point in time.
+// Cutoffs returns the policy at a point in time.
 func (p Policy) Cutoffs(now time.Time) Cutoffs {
 	c := Cutoffs{policy: p, now: now.UTC(), first: make(map[string]time.Time, len(p.Keep))}
 	for class, keep := range p.Keep {
@@ -159,8 +158,8 @@ func (p Policy) Cutoffs(now time.Time) Cutoffs {
 	return c
 }
 
-// Tier is the tier for logs of the UTC day of t that are in a tier now: cooler or the same, never
-// warmer.
+// Tier returns the tier for logs of the UTC day of t; now is their current tier. The result is never a
+// warmer tier.
 func (c Cutoffs) Tier(t time.Time, now store.Tier) store.Tier {
 	switch d := t.UTC().Truncate(day); {
 	case now != store.Hot && now != store.Cool:
@@ -173,7 +172,7 @@ func (c Cutoffs) Tier(t time.Time, now store.Tier) store.Tier {
 	return now
 }
 
-// Judge decides about a class's logs of the UTC day of t.
+// Judge returns the decision for a class's logs of the UTC day of t.
 func (c Cutoffs) Judge(class string, t time.Time) Verdict {
 	first, named := c.first[class]
 	switch d := t.UTC().Truncate(day); {
@@ -187,7 +186,8 @@ func (c Cutoffs) Judge(class string, t time.Time) Verdict {
 	return Young
 }
 
-// classOf is the class that the policy names of which an output of compaction has the name.
+// classOf returns the class of an output of compaction by its name; named is false if the policy names no such
+// class.
 func (c Cutoffs) classOf(output blobnaming.Name) (class string, named bool) {
 	for class := range c.first {
 		if output.HasClass(class) {
@@ -216,8 +216,8 @@ func (c Cutoffs) Why(class string, t time.Time) string {
 	}
 }
 
-// End is the first day of which nothing is deleted in any class: a walk over days in order may stop
-// there.
+// End returns the first day from which on nothing is deleted in any class: a walk over days in order may
+// stop there.
 func (c Cutoffs) End() time.Time {
 	end := c.size
 	for _, first := range c.first {
@@ -228,12 +228,12 @@ func (c Cutoffs) End() time.Time {
 	return end
 }
 
-// last is the first day of which nothing is deleted or moved.
-func (c Cutoffs) last() time.Time {
+// end returns the first day from which on nothing is deleted or moved.
+func (c Cutoffs) end() time.Time {
 	return slices.MaxFunc([]time.Time{c.End(), c.cool, c.cold}, time.Time.Compare)
 }
 
-// Usage is what a class stores of one day.
+// Usage is the number and size of a class's blobs of one day.
 type Usage struct {
 	Class string
 	// Day is the day's start, UTC.
@@ -241,12 +241,11 @@ type Usage struct {
 	Blobs, Bytes int64
 }
 
-// Fit moves the cutoffs to the day from which everything kept has at most the policy's MaxBytes.
-// left is the remaining size; it exceeds MaxBytes if today, or the classes that are not named,
-// exceed it.
+// Fit moves the cutoffs so that the blobs that are kept have at most the policy's MaxBytes. left is their
+// size; it exceeds MaxBytes if the blobs of today and of classes that are not named exceed it.
 func (c Cutoffs) Fit(usage []Usage) (fitted Cutoffs, left int64) {
 	today := c.now.Truncate(day)
-	var mayGo []Usage
+	var deletable []Usage
 	for _, u := range usage {
 		verdict := c.Judge(u.Class, u.Day)
 		if verdict.Deletes() {
@@ -254,25 +253,25 @@ func (c Cutoffs) Fit(usage []Usage) (fitted Cutoffs, left int64) {
 		}
 		left += u.Bytes
 		if verdict != Unnamed && u.Day.Before(today) {
-			mayGo = append(mayGo, u)
+			deletable = append(deletable, u)
 		}
 	}
 	if c.policy.MaxBytes == 0 {
 		return c, left
 	}
-	slices.SortFunc(mayGo, func(a, b Usage) int { return a.Day.Compare(b.Day) })
-	for len(mayGo) > 0 && left > c.policy.MaxBytes {
-		d := mayGo[0].Day
-		for len(mayGo) > 0 && mayGo[0].Day.Equal(d) {
-			left -= mayGo[0].Bytes
-			mayGo = mayGo[1:]
+	slices.SortFunc(deletable, func(a, b Usage) int { return a.Day.Compare(b.Day) })
+	for len(deletable) > 0 && left > c.policy.MaxBytes {
+		d := deletable[0].Day
+		for len(deletable) > 0 && deletable[0].Day.Equal(d) {
+			left -= deletable[0].Bytes
+			deletable = deletable[1:]
 		}
 		c.size = d.Add(day)
 	}
 	return c, left
 }
 
-// span is a duration, in days if it is whole days.
+// span formats a duration, in days if it is a whole number of days.
 func span(d time.Duration) string {
 	if d%day == 0 {
 		return fmt.Sprintf("%dd", d/day)
@@ -280,7 +279,7 @@ func span(d time.Duration) string {
 	return d.String()
 }
 
-// className names a class in a message.
+// className returns the name of a class for messages.
 func className(class string) string {
 	return cmp.Or(class, "the default class")
 }

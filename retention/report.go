@@ -11,63 +11,63 @@ import (
 	"logstow/store"
 )
 
-// maxNamed is how many blobs and problems a report names; it counts all.
+// maxNamed is the maximum number of blobs and of problems that a report lists; its counts include all.
 const maxNamed = 100
 
 // The reasons of [Kept].
 const (
-	// NotNamed: the policy does not name the class.
+	// NotNamed means that the policy does not name the class.
 	NotNamed = "class not in the policy"
-	// Unreadable: the class is unknown.
+	// Unreadable means that the class is unknown.
 	Unreadable = "unreadable metadata, class unknown"
 )
 
-// Report is the result of a run, or with DryRun what it would be. It has a JSON form.
+// Report is the result of a run; with DryRun the expected result. It has a JSON form.
 type Report struct {
 	Store  string `json:"store"`
 	DryRun bool   `json:"dry_run"`
-	// Now is the time by which days were judged.
+	// Now is the time that the policy was applied to.
 	Now time.Time `json:"now,omitzero"`
-	// Services were listed; Listed blobs were examined.
+	// Services is the number of listed services, Listed that of examined blobs.
 	Services int   `json:"services"`
 	Listed   int64 `json:"listed"`
 	// Complete is set if the run reached its end.
 	Complete bool `json:"complete"`
-	// Blobs and Bytes were deleted, of the Days, which are in order. If the run did not reach its
-	// end, or not everything could be listed, Days is what was found, and Blobs and Bytes what is
-	// known to be deleted.
+	// Blobs and Bytes are the number and size of deleted blobs, Days are the days that they belong to, in
+	// order. If the run did not reach its end, or not everything could be listed, Days has the expired
+	// blobs that were found, and Blobs and Bytes count those that are known to be deleted.
 	Blobs int64 `json:"blobs"`
 	Bytes int64 `json:"bytes"`
 	Days  []Day `json:"days"`
-	// Kept are blobs as old as deleted ones, which the policy does not judge.
+	// Kept are blobs as old as deleted ones that were kept because the policy does not apply to them.
 	Kept []Kept `json:"kept"`
 	// Moved are blobs that are known to have been moved to another tier.
 	Moved []Moved `json:"moved"`
-	// Notes are about tiers that are left early: see [Policy.Early].
+	// Notes has the result of [Policy.Early].
 	Notes []string `json:"notes"`
-	// Stayed blobs were to be deleted and still exist, because of one of the Problems; the first
-	// are named.
+	// Stayed is the number of expired blobs that still exist because of one of the Problems; StayedNames are
+	// the names of the first of them.
 	Stayed      int64    `json:"stayed"`
 	StayedNames []string `json:"stayed_names,omitempty"`
-	// Late blobs of past days were written during the run, or are outputs of compaction that wait for
-	// what else is left of their hour; the next run finds them.
+	// Late is the number of expired blobs that are left for the next run: those written during the run, and
+	// outputs of compaction that are deleted after the other blobs of their hour.
 	Late int64 `json:"late"`
-	// Requests made, or with DryRun needed, by kind, and their cost at the given prices.
+	// Requests are the requests made, with DryRun those needed; CostUSD is their cost at the given prices.
 	Requests Requests `json:"requests"`
 	CostUSD  float64  `json:"cost_usd"`
-	// Problems are the failures; the first hundred.
+	// Problems are the first hundred failures.
 	Problems []string `json:"problems"`
 
 	problems []error
 }
 
-// Day is what was deleted of a class and a day.
+// Day counts the deleted blobs of a class and a day.
 type Day struct {
 	Day   string `json:"day"`
 	Class string `json:"class"`
 	Blobs int64  `json:"blobs"`
 	Bytes int64  `json:"bytes"`
-	// Stayed of the Blobs still exist.
+	// Stayed is how many of the Blobs still exist.
 	Stayed int64 `json:"stayed,omitempty"`
 
 	stayedBytes int64
@@ -103,7 +103,7 @@ type Requests struct {
 	Tier   int64 `json:"tier"`
 }
 
-// Err is nil if everything to be deleted was; otherwise it joins the failures.
+// Err joins the failures; it is nil if all expired blobs were deleted.
 func (r *Report) Err() error {
 	return errors.Join(append([]error{r.remainingError()}, r.problems...)...)
 }

@@ -22,25 +22,25 @@ import (
 const (
 	// maxSkew is the largest allowed difference between this machine's clock and storage's.
 	maxSkew = time.Hour
-	// walkers is how many services are listed concurrently: each holds a page.
+	// walkers is how many services are listed concurrently; each has a page in memory.
 	walkers = 3
 	// deleters is how many batches are deleted concurrently, droppers how many tables are processed
 	// concurrently.
 	deleters, droppers = 4, 8
 )
 
-// ErrClock is returned if this machine's clock and storage's differ too much: then it is unknown
-// which days are past.
+// ErrClock is returned if this machine's clock and storage's differ so much that it is unknown which days
+// have passed.
 var ErrClock = errors.New("clock differs from that of storage")
 
 // Options configure Run. The zero value is ready to use.
 type Options struct {
-	// DryRun finds what would be deleted, and deletes nothing.
+	// DryRun reports what would be deleted and deletes nothing.
 	DryRun bool
-	// Force allows what [Policy.Check] and the comparison of clocks reject without it.
+	// Force overrides [Policy.Check] for short retention, and the comparison of clocks.
 	Force bool
-	// Rate bounds the blobs deleted per second, so that writers keep their share of the account; 0
-	// is unbounded.
+	// Rate limits the blobs deleted per second, which leaves a part of the account's request rate to
+	// writers; 0 is unlimited.
 	Rate float64
 	// Now is this machine's clock; nil is [time.Now].
 	Now func() time.Time
@@ -54,18 +54,18 @@ type Options struct {
 
 // Progress is the state of a run. Its fields may be read at any time.
 type Progress struct {
-	// Services is their number, Walked how many of them were listed.
+	// Services is the number of services, Walked how many of them were listed.
 	Services, Walked atomic.Int64
-	// Listed blobs were examined, Found of them are to be deleted, and Deleted were.
+	// Listed is the number of examined blobs, Found of expired ones, Deleted of deleted ones.
 	Listed, Found, Deleted atomic.Int64
 }
 
 // Run deletes from a store what the policy does not keep.
 //
-// Services are listed one by one in order of name, which is order of day; each listing stops at the
-// first day that every class keeps. Blobs are deleted in batches across services; then everything
-// is listed again; then the tables of the past days are dropped. A table is kept if a blob of its
-// day and class remains, without the entities of deleted blobs.
+// Each service is listed in order of name, which is order of day, up to the first day that every class
+// keeps. Blobs are deleted in batches across services; then everything is listed again; then the tables of
+// the expired days are dropped. If a blob of a table's day and class remains, the table is kept, and the
+// entities of deleted blobs are removed from it.
 //
 // Run may be interrupted at any point and repeated, and several may run concurrently with shippers:
 // every step is idempotent, and late blobs are deleted by the next run. The report is always as
@@ -91,8 +91,8 @@ type run struct {
 	o       Options
 	cut     Cutoffs
 	limit   *rate.Limiter
-	// began is the start by storage's clock, or up to a second before: storage reports times, also
-	// those of writes, in whole seconds.
+	// began is the start of the run by storage's clock, less a second, because storage reports times in
+	// whole seconds.
 	began time.Time
 
 	mu     sync.Mutex
@@ -104,18 +104,18 @@ type run struct {
 	moved     map[store.Tier]*Moved
 	// unknownClassDays are days with blobs of unknown class.
 	unknownClassDays map[time.Time]bool
-	// deleted is what is known to be deleted.
+	// deleted counts the blobs that are known to be deleted.
 	deleted struct{ blobs, bytes int64 }
-	// touched are the services from which blobs are deleted.
+	// touched are the services with expired blobs.
 	touched []string
-	// attempted are deleted blobs, or blobs to be deleted, that are new.
+	// attempted has the expired blobs that were found although they may have been written during the run.
 	attempted map[store.BlobRef]bool
-	// outputs of compaction have expired; waiting are those that are left for the next run.
+	// outputs are the expired outputs of compaction, waiting has those that are left for the next run.
 	outputs []output
 	waiting map[store.BlobRef]bool
-	// remaining are blobs that still existed when everything was listed again.
+	// remaining counts the expired blobs that still existed when everything was listed again.
 	remaining map[classDay]int64
-	// failed are the first deletion failures of each class.
+	// failed has the classes of errors of which a failure was recorded.
 	failed map[error]bool
 	// totalKnown is set if the number of all blobs is known, up to a page; then totalRemaining
 	// blobs remain.
@@ -193,29 +193,30 @@ func (r *run) run(ctx context.Context, p Policy) error {
 	return r.expireTables(ctx, tables)
 }
 
-// now is the earlier of the two clocks, which must agree.
+// now returns the earlier of the times of this machine and of storage, which must not differ by more than
+// maxSkew.
 func (r *run) now(ctx context.Context) (time.Time, error) {
-	var theirs time.Time
+	var remote time.Time
 	err := retry.First(ctx, func() (err error) {
-		theirs, err = r.store.Now(ctx)
+		remote, err = r.store.Now(ctx)
 		return err
 	})
 	if err != nil {
 		return time.Time{}, fmt.Errorf("cannot get the time of %s: %w", r.store, err)
 	}
-	r.began = theirs.Add(-time.Second)
-	ours := r.o.Now().UTC()
-	if skew := ours.Sub(theirs); skew.Abs() > maxSkew && !r.o.Force {
+	r.began = remote.Add(-time.Second)
+	local := r.o.Now().UTC()
+	if skew := local.Sub(remote); skew.Abs() > maxSkew && !r.o.Force {
 		return time.Time{}, fmt.Errorf("%w by %v: set this machine's clock (%s; storage: %s)", ErrClock,
-			skew.Abs().Round(time.Second), ours.Format(time.RFC3339), theirs.Format(time.RFC3339))
+			skew.Abs().Round(time.Second), local.Format(time.RFC3339), remote.Format(time.RFC3339))
 	}
-	if theirs.Before(ours) {
-		return theirs, nil
+	if remote.Before(local) {
+		return remote, nil
 	}
-	return ours, nil
+	return local, nil
 }
 
-// services are those that have blobs.
+// services returns the services that have blobs.
 func (r *run) services(ctx context.Context) (all []string, err error) {
 	err = retry.Do(ctx, func() error {
 		all = nil
@@ -236,7 +237,7 @@ func (r *run) services(ctx context.Context) (all []string, err error) {
 	return all, err
 }
 
-// tables are those of expired days and classes.
+// tables returns all tables of the container's index.
 func (r *run) tables(ctx context.Context) (all []tableindex.Table, err error) {
 	err = retry.First(ctx, func() (err error) {
 		all, err = tableindex.Tables(ctx, r.store.Tables(), r.store.Container())
@@ -268,7 +269,7 @@ func (r *run) deleteBlobs(ctx context.Context, services []string) error {
 	r.eachService(ctx, services, func(service string) {
 		var outputs []output
 		w := walk{
-			r: r, stopAt: r.cut.last(),
+			r: r, stopAt: r.cut.end(),
 			onExpired: func(b store.Blob) bool {
 				if o, ok := outputOf(b); ok {
 					outputs = append(outputs, o)
@@ -304,7 +305,7 @@ func (r *run) deleteBlobs(ctx context.Context, services []string) error {
 // isNew reports whether a blob may have been written since the run began.
 func (r *run) isNew(b store.Blob) bool { return !b.Created.Before(r.began) }
 
-// noteAttempt records a blob to be deleted if its age does not show that.
+// noteAttempt records an expired blob that was found although it is new.
 func (r *run) noteAttempt(b store.Blob) {
 	if r.isNew(b) {
 		r.mu.Lock()

@@ -17,11 +17,11 @@ import (
 // The results for a day's table.
 const (
 	tableDropped = "dropped"
-	tablePruned  = "pruned" // it is kept, without the entities of deleted blobs
-	tableKept    = "kept"   // not everything could be listed, or it failed
+	tablePruned  = "pruned" // the table is kept, the entities of deleted blobs are removed
+	tableKept    = "kept"   // not everything could be listed, or dropping or pruning failed
 )
 
-// keyOf is the table to which a blob's entity belongs.
+// keyOf returns the table of a blob's entity.
 func keyOf(b store.Blob) (classDay, bool) {
 	name, err := blobnaming.Parse(b.Name)
 	if err != nil {
@@ -57,7 +57,7 @@ func (r *run) expireTables(ctx context.Context, tables []tableindex.Table) error
 	return context.Cause(ctx)
 }
 
-// dayOf is a table's day in the report.
+// dayOf returns a table's day in the report, and adds it if it is missing.
 func (r *run) dayOf(t tableindex.Table) *Day {
 	key := classDay{t.Class, t.Day}
 	if r.days[key] == nil {
@@ -106,8 +106,8 @@ func (r *run) prune(ctx context.Context, t tableindex.Table) error {
 	return nil
 }
 
-// pruneService reads entities before it lists blobs: an entity is written after its blob, so an
-// entity whose blob is not listed then is stale.
+// pruneService is prune for one service. It reads the entities before it lists the blobs: an entity is
+// written after its blob, so an entity whose blob is not listed is stale.
 func (r *run) pruneService(ctx context.Context, t tableindex.Table, service string) error {
 	var entities map[string][]store.Key
 	err := retry.Do(ctx, func() error {
@@ -139,18 +139,18 @@ func (r *run) pruneService(ctx context.Context, t tableindex.Table, service stri
 			delete(entities, b.Name)
 		}
 	}
-	var gone []store.Key
+	var stale []store.Key
 	for _, keys := range entities {
-		gone = append(gone, keys...)
+		stale = append(stale, keys...)
 	}
 	if r.o.DryRun {
-		r.estimateTable(transactions(gone))
+		r.estimateTable(transactions(stale))
 		return nil
 	}
-	return retry.Do(ctx, func() error { return tableindex.Remove(ctx, r.store.Tables(), t.Name, gone) })
+	return retry.Do(ctx, func() error { return tableindex.Remove(ctx, r.store.Tables(), t.Name, stale) })
 }
 
-// estimate counts the requests that a deleting run would add, except for tables.
+// estimate counts the further requests of a run without DryRun, except those for tables.
 func (r *run) estimate() {
 	r.estimated.Delete = (r.o.Progress.Found.Load() + store.MaxDelete - 1) / store.MaxDelete
 	r.estimated.List = int64(len(r.touched))
@@ -169,7 +169,7 @@ func (r *run) estimateTable(requests int64) {
 	r.estimated.Table += requests
 }
 
-// transactions is how many requests it takes to remove entities.
+// transactions returns how many requests are needed to remove entities.
 func transactions(keys []store.Key) (n int64) {
 	partitions := make(map[string]int64)
 	for _, k := range keys {

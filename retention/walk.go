@@ -19,11 +19,11 @@ const unknownClass = "?"
 // walk lists the blobs of one service, or of all, and judges them.
 type walk struct {
 	r *run
-	// stopAt is the day at which the listing of a service stops; zero is never.
+	// stopAt is the day at which the listing of a service stops; zero means never.
 	stopAt time.Time
 	// onExpired receives each expired blob; false ends the walk.
 	onExpired func(store.Blob) bool
-	// onTierChange receives each blob that belongs into another tier, if set; false ends the walk.
+	// onTierChange receives each blob to move to another tier, if set; false ends the walk.
 	onTierChange func(store.Blob, store.Tier) bool
 	// onSegment receives each segment with its class, if set.
 	onSegment func(key classDay, b store.Blob)
@@ -33,12 +33,12 @@ type walk struct {
 	days             map[classDay]*Day
 	kept             map[keptKey]*Kept
 	unknownClassDays map[time.Time]bool
-	// listed blobs were examined; found of them have expired.
+	// listed is the number of examined blobs, found how many of them have expired.
 	listed, found int64
-	// lastOutput is the output listed last.
+	// lastOutput is the last output that was listed.
 	lastOutput blobnaming.Name
-	// remaining blobs follow on the page where the listing stopped; more is set if there may be
-	// further pages.
+	// remaining is how many blobs follow on the page at which the listing stopped; more is set if there
+	// may be further pages.
 	remaining int
 	more      bool
 	err       error
@@ -107,7 +107,7 @@ func (w *walk) judge(b store.Blob) bool {
 	return w.expired(key, b)
 }
 
-// expired counts a blob that is to be deleted.
+// expired counts an expired blob and passes it on.
 func (w *walk) expired(key classDay, b store.Blob) bool {
 	d := w.days[key]
 	if d == nil {
@@ -121,8 +121,8 @@ func (w *walk) expired(key classDay, b store.Blob) bool {
 	return w.onExpired(b)
 }
 
-// judgeMarker judges a blob that is not a segment: only the marker that rejects an output can expire,
-// and it does after its output, which is listed before it.
+// judgeMarker judges a blob that is not a segment. Only the marker that rejects an output can expire: when
+// its output, which is listed just before it, does not exist any more.
 func (w *walk) judgeMarker(b store.Blob) bool {
 	output, err := blobnaming.ParseRejection(b.Name)
 	if err != nil {
@@ -138,7 +138,7 @@ func (w *walk) judgeMarker(b store.Blob) bool {
 	return w.expired(classDay{class, output.Bucket.Truncate(day)}, b)
 }
 
-// keptKey groups what is kept though it is old.
+// keptKey groups old blobs that are kept.
 type keptKey struct{ reason, class string }
 
 // changeTier moves a blob to the tier of its day.
@@ -147,7 +147,7 @@ func (w *walk) changeTier(day time.Time, b store.Blob) bool {
 	return tier == b.Tier || w.onTierChange == nil || w.onTierChange(b, tier)
 }
 
-// keep counts a blob that is kept though it is of a day on which others are deleted.
+// keep counts a blob that is kept although it is of a day of which others are deleted.
 func (w *walk) keep(k keptKey, day time.Time, b store.Blob) {
 	if !day.Before(w.r.cut.End()) {
 		return
