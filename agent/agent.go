@@ -1,6 +1,6 @@
 // Package agent runs a shipper: it reads inputs, processes and buffers their records, and
-// uploads the batches. It reloads its settings, takes over the buffers of instances that
-// are gone, and writes a note about itself into its buffer's directory.
+// uploads the batches. It reloads its settings, takes over abandoned buffers of other instances,
+// and keeps a status note in its buffer's directory.
 package agent
 
 import (
@@ -31,16 +31,15 @@ import (
 )
 
 const (
-	// maxUnindexed limits the segments that wait for the index with a buffer in memory.
+	// maxUnindexed limits the stored segments that wait for their index entity, with a buffer in memory.
 	maxUnindexed = 4096
 	// indexWait is the maximum time that an entity waits for others of its batch request.
 	indexWait = 5 * time.Second
-	// noteEvery is the interval at which the status note is updated.
-	noteEvery = 2 * time.Second
+	// noteInterval is the interval at which the status note is updated.
+	noteInterval = 2 * time.Second
+	// largeBuffers is the number of inputs of files that may use a large read buffer at the same time.
+	largeBuffers = 4
 )
-
-// largeBuffers is how many inputs may read much at once at a time.
-const largeBuffers = 4
 
 // pipeline is a run: inputs, buffer, and upload to stores.
 type pipeline struct {
@@ -51,63 +50,65 @@ type pipeline struct {
 	began      time.Time
 	requests   *metrics.Requests
 	inputStats metrics.Inputs
-	// receiving is the memory that all network inputs share.
+	// receiving limits the memory of all network inputs together.
 	receiving *listen.Budget
-	// large are the buffers that all inputs of files share.
+	// large holds the large read buffers, which all inputs of files share.
 	large *input.LargeBuffers
-	lost  lost
+	// lost counts records that inputs lost.
+	lost lost
 	// keys recognizes repeated requests to network inputs.
 	keys *dedupe.Keys
 	// processed counts what processing changed and dropped.
 	processed process.Stats
 	// tap shows records to shipper tap; nil without a buffer on disk.
 	tap *tap.Tap
-	// logMetrics are computed from the records in the buffer.
+	// logMetrics computes metrics from the records.
 	logMetrics *logmetrics.Set
 	buffer     *buffer.Buffer
 	uploader   *upload.Uploader
 	// flusher responds to watches.
 	flusher *watch.Flusher
-	opened  *stores
-	note    *noteWriter
-	// restoration is the state of lost positions.
+	// opened holds the open stores.
+	opened *stores
+	note   *noteWriter
+	// restoration ends the policy for lost positions.
 	restoration *restoration
-	// running are the inputs that are read, ended receives those that have ended, failed
-	// are those that ended with an error, reloads receives the settings to change to.
+	// running holds the started inputs that have not ended, failed those that ended with an error.
+	// ended receives inputs as they end, reloads new settings.
 	running []*running
 	ended   chan *running
 	failed  []*running
 	reloads chan Settings
 }
 
-// Options are what a run gets from its process.
+// Options are what a run needs from its process.
 type Options struct {
-	// Version is the program's, for the log and the metrics.
+	// Version is the version of the program, for the log and the metrics.
 	Version string
 	Log     *slog.Logger
-	// Getenv is the environment, with the credentials of the stores.
+	// Getenv looks up environment variables, among them the credentials of the stores.
 	Getenv func(string) string
-	// Reload reads the settings again, at every SIGHUP; it is called only if the settings are Reloadable.
+	// Reload reads the settings again. It is called at every SIGHUP if the settings are Reloadable.
 	Reload func() (Settings, error)
 }
 
-// ErrStopped is the cause ([context.Cause]) of a context that stops a run in order:
-// what was read is uploaded within the drain timeout.
+// ErrStopped is the cause ([context.Cause]) of a context that stops a run in order: the records
+// that were read are uploaded within the drain timeout.
 var ErrStopped = errors.New("stop requested") //nolint:gochecknoglobals // a sentinel
 
 // ErrInterrupted is the error of a run with Once that was stopped before every
 // input was read to its end.
 var ErrInterrupted = errors.New("stop requested") //nolint:gochecknoglobals // a sentinel
 
-// SettingsError is an error in the settings: a store, a route, an address or an input
-// that cannot be opened as it is given.
+// SettingsError is an error in the settings: a store, a route, an address or an input is invalid
+// and cannot be opened.
 type SettingsError struct{ Err error }
 
 func (e *SettingsError) Error() string { return e.Err.Error() }
 func (e *SettingsError) Unwrap() error { return e.Err }
 
-// openError is the error of an input or address that cannot be opened. That another program uses the address is no
-// error in the settings.
+// openError wraps the error of an input or address that cannot be opened as a [SettingsError],
+// unless another program uses the address.
 func openError(err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return err
@@ -118,19 +119,20 @@ func openError(err error) error {
 // IncompleteError is the error of a run that ended before everything was stored and indexed.
 type IncompleteError struct {
 	Err error
-	// Denied reports whether the reason is that storage denies access.
+	// Denied is set if storage denied access.
 	Denied bool
 }
 
 func (e *IncompleteError) Error() string { return e.Err.Error() }
 func (e *IncompleteError) Unwrap() error { return e.Err }
 
-// Run reads the inputs into the buffer and uploads its batches until the inputs end or ctx
-// does, and everything is stored. Its error is a [*SettingsError], an [*IncompleteError],
-// [ErrInterrupted], or that of an input or of the buffer.
+// Run reads the inputs into the buffer and uploads its batches. It returns when the inputs or ctx
+// have ended and everything is stored, or the drain timeout has passed. Its error is a
+// [*SettingsError], an [*IncompleteError], [ErrInterrupted], or an error of an input or of the
+// buffer.
 func Run(ctx context.Context, s Settings, opts Options) error {
 	p := newPipeline(s, opts)
-	if s.Reloadable { // before anything else: the signal's default is the end
+	if s.Reloadable { // before anything else: without a handler SIGHUP ends the process
 		stop := p.awaitReload(ctx, opts.Reload)
 		defer stop()
 	}
@@ -212,7 +214,8 @@ func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 	return nil
 }
 
-// maxKeys is the maximum number of keys of requests: every log file of the buffer begins with all of them.
+// maxKeys is the maximum number of request keys to remember. It is limited by the size of the
+// buffer, because every log file of the buffer begins with all keys.
 func (p *pipeline) maxKeys() int {
 	const bytesPerKey = 1 << 10
 	if p.BufferDir == "" || p.BufferSize == 0 {
@@ -247,7 +250,8 @@ func (p *pipeline) openOther(ctx context.Context, name string) (store.Store, err
 	return p.requests.Store(st), nil
 }
 
-// watchedStores are the stores of new segments. Those that cannot be opened are left out: uploads report them.
+// watchedStores returns the stores of new segments, except those that cannot be opened: uploads
+// report them.
 func (p *pipeline) watchedStores(ctx context.Context) (all []store.Store) {
 	for _, spec := range p.opened.specs() {
 		if st, err := p.openOther(ctx, spec); err == nil {
@@ -257,7 +261,7 @@ func (p *pipeline) watchedStores(ctx context.Context) (all []store.Store) {
 	return all
 }
 
-// ownDirs are the directories that shippers write to: files in them are never read as logs.
+// ownDirs returns the directories that shippers write to. Inputs never read files in them as logs.
 func (p *pipeline) ownDirs() []string {
 	var dirs []string
 	if p.BufferDir != "" {
@@ -274,7 +278,7 @@ func (p *pipeline) ownDirs() []string {
 	return dirs
 }
 
-// run reads and uploads. Errors of upload take precedence over those of reading.
+// run reads and uploads. An upload error takes precedence over a read error.
 func (p *pipeline) run(ctx context.Context) error {
 	drain, cancel := input.Grace(ctx, p.DrainTimeout)
 	defer cancel()
@@ -290,14 +294,14 @@ func (p *pipeline) run(ctx context.Context) error {
 		return openError(err)
 	}
 	p.restoration.release()
-	// On a full disk sealing waits for delivery; it must not wait once delivery has ended.
+	// On a full disk sealing waits for uploads, so it must not continue to wait once uploading has ended.
 	uploading, endUploading := context.WithCancel(drain)
 	defer endUploading()
 	uploaded := make(chan error, 1)
 	go func() {
 		err := p.uploader.Run(drain)
 		endUploading()
-		if err != nil { // nothing more can be delivered
+		if err != nil { // nothing more can be uploaded
 			p.buffer.Drain(uploading)
 			stopReading()
 		}
@@ -311,7 +315,7 @@ func (p *pipeline) run(ctx context.Context) error {
 	defer endWatch()
 	readErr := p.read(reading)
 	endTap()
-	if readErr == nil { // the positions of all inputs are in the buffer
+	if readErr == nil { // all inputs have positions in the buffer
 		readErr = p.buffer.PositionsRestored(uploading)
 	}
 	p.buffer.Drain(uploading)
@@ -327,7 +331,7 @@ func (p *pipeline) run(ctx context.Context) error {
 	return err
 }
 
-// startBackground starts the tasks that run until ctx ends; wait waits for them.
+// startBackground starts the tasks that run until ctx ends. wait waits for their ends.
 func (p *pipeline) startBackground(ctx context.Context) (wait func()) {
 	var all sync.WaitGroup
 	if p.BufferDir != "" {
@@ -345,9 +349,9 @@ func (p *pipeline) startBackground(ctx context.Context) (wait func()) {
 	return all.Wait
 }
 
-// updateNote writes the current failure of delivery into the status note, for shipper status.
+// updateNote writes the current upload error into the status note, for shipper status, until ctx ends.
 func (p *pipeline) updateNote(ctx context.Context) {
-	ticker := time.NewTicker(noteEvery)
+	ticker := time.NewTicker(noteInterval)
 	defer ticker.Stop()
 	var written error
 	for {
@@ -373,7 +377,7 @@ func (p *pipeline) noteEnd(uploadErr error) {
 	})
 }
 
-// outcome is the error of the whole run.
+// outcome returns the error of the whole run.
 func (p *pipeline) outcome(uploadErr, readErr error) error {
 	held := p.buffer.Stats()
 	stats := p.uploader.Stats()
@@ -401,7 +405,8 @@ func (p *pipeline) outcome(uploadErr, readErr error) error {
 	return readErr
 }
 
-// left is the error that names what is not delivered and what happens to it.
+// left returns the error that says how many segments are not stored or not indexed, and what happens
+// to them.
 func (p *pipeline) left(held buffer.Stats, err error) error {
 	fate := "they stay in " + p.BufferDir + ", and the next start continues"
 	if p.BufferDir == "" {

@@ -17,13 +17,13 @@ import (
 	"logstow/internal/hint"
 )
 
-// Check opens what [Run] reads, listens on and keeps records in, and closes it again.
-// report gets what was opened, one line each. The error joins all errors that [Run] would
-// return for that; it is a [*SettingsError] if any of them is.
+// Check opens the inputs, the metrics address and the buffer's directory as [Run] would, and closes
+// them again. It calls report with one line per thing that it opened. The error joins all errors
+// that [Run] would return; it is a [*SettingsError] if any of them is.
 func Check(ctx context.Context, s Settings, getenv func(string) string, report func(topic, text string)) (err error) {
 	quiet := slog.New(slog.DiscardHandler)
 	p := &pipeline{Settings: s, getenv: getenv, log: quiet}
-	// In memory: a buffer on disk may be in use.
+	// The inputs use a buffer in memory, because the buffer on disk may be in use.
 	p.buffer, err = buffer.Open(ctx, buffer.Options{Instance: s.Instance, Width: s.Width, FlushSize: s.FlushSize, FlushInterval: s.FlushInterval, Log: quiet})
 	if err != nil {
 		return &SettingsError{err}
@@ -77,8 +77,8 @@ func Check(ctx context.Context, s Settings, getenv func(string) string, report f
 	return errors.Join(failed...)
 }
 
-// checkOpened closes what was opened. An address that is in use is no error: the
-// shipper that is to be replaced by this configuration may use it.
+// checkOpened closes opened, or returns err. An address that is in use is no error, since the running
+// shipper may use it; it is reported instead.
 func checkOpened(report func(topic, text string), opened any, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		report("address", err.Error()+"; this is expected while the shipper to be replaced runs")
@@ -90,8 +90,9 @@ func checkOpened(report func(topic, text string), opened any, err error) error {
 	return err
 }
 
-// checkBuffer reports why a buffer cannot be opened in a directory, or made there: it cannot
-// be read or written, its disk is too small, or its positions are lost and onLost is [buffer.StopLost].
+// checkBuffer returns an error if a buffer cannot be opened or created in a directory: the directory
+// cannot be read or written, its disk is too small, or the positions are lost and onLost is
+// [buffer.StopLost].
 func checkBuffer(ctx context.Context, dir string, onLost buffer.LostPositions) error {
 	held, err := buffer.Inspect(ctx, dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -114,7 +115,7 @@ func checkBuffer(ctx context.Context, dir string, onLost buffer.LostPositions) e
 	}
 }
 
-// atLine adds to an error the line of the configuration in which the input is.
+// atLine prefixes an error with the line of the input in the configuration file.
 func atLine(in *config.Input, err error) error {
 	if in.Line > 0 {
 		return fmt.Errorf("the input in line %d: %w", in.Line, err)

@@ -38,8 +38,9 @@ type stdinReader struct{ opts input.Options }
 
 func (r stdinReader) Run(ctx context.Context) error { return stdin.Run(ctx, os.Stdin, r.opts) }
 
-// openInput opens an input; it reads nothing yet, but a listener is bound. The reader
-// must be run or, if it has a Close, closed. Its records pass the processor, which may be nil, on their way to the sink.
+// openInput opens an input. A listener is bound, but nothing is read yet. The caller must run the
+// reader or, if it is an [io.Closer], close it. The reader passes its records through rules, which may
+// be nil, to the sink.
 func (p *pipeline) openInput(ctx context.Context, in *config.Input, rules input.Processor, sink input.Sink) (reader, error) {
 	opts, err := p.inputOptions(in, rules, sink)
 	if err != nil {
@@ -126,7 +127,7 @@ func (p *pipeline) inputOptions(in *config.Input, rules input.Processor, sink in
 	}, nil
 }
 
-// timeFrom is the time that a network input prefers.
+// timeFrom returns the configured origin of a network input's times.
 func timeFrom(in *config.Input) input.TimeFrom {
 	switch in.Kind {
 	case config.KindSyslog:

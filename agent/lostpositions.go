@@ -10,11 +10,12 @@ import (
 	"logstow/input"
 )
 
-// restoration waits, after the positions of inputs were lost, until the inputs have positions
-// again. Then the policy for lost positions no longer applies: not to inputs that are added later,
-// and not to the next run. Safe for concurrent use.
+// restoration waits, after the positions of inputs were lost, until all inputs have positions again.
+// The policy for lost positions ends then: it applies neither to inputs that are added later nor to
+// the next run. It is safe for concurrent use.
 type restoration struct {
-	// waiting counts the inputs without new positions, those that have failed included, and one until all inputs are open.
+	// waiting is the number of inputs without new positions, including failed ones. It is one more
+	// until all inputs are open, so that it does not reach 0 before.
 	waiting atomic.Int64
 	done    chan struct{}
 	finish  func()
@@ -27,15 +28,16 @@ func newRestoration() *restoration {
 	return r
 }
 
+// release ends the wait for one input.
 func (r *restoration) release() {
 	if r.waiting.Add(-1) == 0 {
 		r.finish()
 	}
 }
 
-// sink returns the sink of an input. While positions are lost, the restoration waits until the
-// input has committed positions, or release is called since the input is gone: a second call does
-// nothing. With Once that takes until the end of the run.
+// sink returns the sink of an input. While positions are lost, the restoration waits until the input
+// has committed positions or release is called, because the input was removed. Further calls of
+// release do nothing. With Once there is no wait: the policy applies until the end of the run.
 func (p *pipeline) sink(kind config.Kind) (sink input.Sink, release func()) {
 	keepsPositions := kind == config.KindFiles || kind == config.KindJournald
 	if p.Once || !keepsPositions || p.buffer.LostPositions() == buffer.UndecidedLost {
@@ -46,8 +48,8 @@ func (p *pipeline) sink(kind config.Kind) (sink input.Sink, release func()) {
 	return committingSink{p.buffer, release}, release
 }
 
-// committingSink calls committed when positions were committed. The first that an input of
-// files commits are those of all its files.
+// committingSink calls committed after each commit of positions. An input of files commits the
+// positions of all its files at once first.
 type committingSink struct {
 	input.Sink
 	committed func()
@@ -61,8 +63,8 @@ func (s committingSink) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN,
 	return lsn, err
 }
 
-// restorePositions ends the policy for lost positions once all inputs have positions, unless ctx
-// ends before.
+// restorePositions ends the policy for lost positions as soon as all inputs have positions. It does
+// nothing if ctx ends first.
 func (p *pipeline) restorePositions(ctx context.Context) {
 	select {
 	case <-p.restoration.done:

@@ -18,17 +18,17 @@ import (
 // status and for instances that take the buffer over.
 const noteFile = "shipper.json"
 
-// Note is the content of shipper.json. A buffer without one may hold anything.
+// Note is the content of shipper.json. A buffer without a note may hold undelivered records.
 type Note struct {
-	// Service is whose records the buffer holds.
+	// Service is the owner of the buffer, see [Settings.Service].
 	Service string `json:"service"`
-	// Store is where batches go.
+	// Store lists the stores that batches are uploaded to.
 	Store string `json:"store"`
-	// Error is the current failure of delivery; "" if there is none.
+	// Error is the current upload error, or "".
 	Error string `json:"error,omitempty"`
 	// Hint is what to do about it.
 	Hint string `json:"hint,omitempty"`
-	// Damaged counts the files of the buffer that were damaged or missing when it was opened, or since.
+	// Damaged counts the files of the buffer that were found damaged or missing.
 	Damaged uint64 `json:"damaged,omitempty"`
 	// Drained reports that nothing was left to deliver when the shipper ended.
 	Drained bool      `json:"drained"`
@@ -53,7 +53,7 @@ func (n Note) write(dir string) error {
 	return fsutil.Replace(dir, filepath.Join(dir, noteFile), append(data, '\n'))
 }
 
-// setError sets the current failure of delivery; nil is none.
+// setError sets the current upload error; nil clears it.
 func (n *Note) setError(err error) {
 	n.Error, n.Hint = "", ""
 	if err != nil {
@@ -61,9 +61,9 @@ func (n *Note) setError(err error) {
 	}
 }
 
-// noteWriter keeps the note of a shipper's own buffer up to date. Safe for concurrent use.
+// noteWriter keeps the note of a shipper's own buffer up to date. It is safe for concurrent use.
 type noteWriter struct {
-	// dir is the buffer's directory; without one nothing is written.
+	// dir is the buffer's directory. If it is "", nothing is written.
 	dir     string
 	log     *slog.Logger
 	damaged func() uint64
@@ -86,7 +86,7 @@ func (w *noteWriter) update(change func(*Note)) {
 	}
 }
 
-// removeNote removes the note of a directory: that works on a full disk too.
+// removeNote removes the note of a directory. Unlike an update, that works on a full disk too.
 func removeNote(dir string) error {
 	if err := os.Remove(filepath.Join(dir, noteFile)); !errors.Is(err, fs.ErrNotExist) {
 		return err

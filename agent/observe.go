@@ -14,8 +14,8 @@ import (
 	"logstow/metrics"
 )
 
-// serveMetrics serves metrics, if there is an address for them, until end is called:
-// also during the drain.
+// serveMetrics serves metrics, if an address is set, until end is called. They remain available
+// after ctx ends, during the drain.
 func (p *pipeline) serveMetrics(ctx context.Context) (end func(), err error) {
 	if p.MetricsAddress == "" {
 		return func() {}, nil
@@ -24,7 +24,7 @@ func (p *pipeline) serveMetrics(ctx context.Context) (end func(), err error) {
 		Version: p.version, Buffer: p.buffer, Uploader: p.uploader,
 		Inputs: &p.inputStats, Requests: p.requests, Expiries: p.opened.expiries, Processed: p.processed.Counts, FromLogs: p.logMetrics, Watches: p.flusher.Stats,
 		Lost: map[string]func() uint64{
-			"udp-no-room": p.lost.noRoom, "udp-kernel": p.lost.byKernel,
+			"udp-no-room": p.lost.dropped, "udp-kernel": p.lost.byKernel,
 			"gelf-incomplete": p.lost.incomplete, "gelf-invalid": p.lost.invalid,
 		},
 	}
@@ -47,13 +47,14 @@ func (p *pipeline) serveMetrics(ctx context.Context) (end func(), err error) {
 	return func() { cancel(); <-ended }, nil
 }
 
-// serveTap serves shipper tap, which the shipper works without, until end is called: when the last record has passed.
+// serveTap serves shipper tap until end is called, which must be after the last record has passed.
+// The shipper works without it, so errors are only logged.
 func (p *pipeline) serveTap(ctx context.Context) (end func()) {
 	if p.tap == nil {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	serve, err := p.tap.Listen(ctx, p.BufferDir) // before the shipper says that it has started
+	serve, err := p.tap.Listen(ctx, p.BufferDir) // before the shipper logs that it has started
 	if err != nil {
 		p.log.Warn("cannot serve shipper tap", "error", err)
 		return cancel
@@ -68,8 +69,8 @@ func (p *pipeline) serveTap(ctx context.Context) (end func()) {
 	return func() { cancel(); <-ended }
 }
 
-// notifyManager notifies systemd, if it started this process, that the shipper is ready,
-// alive, and stopping when ctx ends; end ends that.
+// notifyManager notifies systemd, if it started this process, that the shipper is ready, that it is
+// alive, and, when ctx ends, that it is stopping. end ends the notifications.
 func (p *pipeline) notifyManager(ctx context.Context) (end func()) {
 	manager := sdnotify.FromEnv(p.getenv, os.Getpid())
 	if manager == nil {
@@ -104,7 +105,7 @@ func (p *pipeline) paid() bool {
 	return false
 }
 
-// logStarted logs the inputs, stores and settings, and what the requests will cost.
+// logStarted logs the inputs, stores and settings, and the expected cost of requests.
 func (p *pipeline) logStarted() {
 	if p.Once {
 		return
@@ -130,20 +131,20 @@ func (p *pipeline) logStarted() {
 	p.log.Info("started", attrs...)
 }
 
-// lost counts records that inputs lost. Safe for concurrent use.
+// lost counts records that inputs lost. It is safe for concurrent use.
 type lost struct {
 	mu      sync.Mutex
 	servers []*socket.Server
 }
 
-// add adds a server, whose counts stay after it has ended.
+// add adds a server. Its counts remain part of the totals after it has ended.
 func (l *lost) add(s *socket.Server) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.servers = append(l.servers, s)
 }
 
-func (l *lost) noRoom() uint64   { return l.sum(func(s socket.Stats) int64 { return s.Dropped }) }
+func (l *lost) dropped() uint64  { return l.sum(func(s socket.Stats) int64 { return s.Dropped }) }
 func (l *lost) byKernel() uint64 { return l.sum(func(s socket.Stats) int64 { return s.LostByKernel }) }
 
 func (l *lost) incomplete() uint64 { return l.sum(func(s socket.Stats) int64 { return s.Incomplete }) }

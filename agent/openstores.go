@@ -20,8 +20,8 @@ import (
 // accountKey is the parameter that names the account in a store's absolute name.
 const accountKey = "?account="
 
-// absoluteName is the name of a store that is saved with batches: it names the same
-// store from every working directory and, for Azure, with every credential.
+// absoluteName returns the name of a store that is saved with batches. It identifies the store
+// independently of the working directory and, for Azure, of the credential.
 func absoluteName(spec string, getenv func(string) string) (string, error) {
 	if err := open.Check(spec); err != nil {
 		return "", err
@@ -42,7 +42,7 @@ func absoluteName(spec string, getenv func(string) string) (string, error) {
 	return spec, nil
 }
 
-// stores opens stores, each once. Safe for concurrent use.
+// stores opens stores, each once, and keeps them open. It is safe for concurrent use.
 type stores struct {
 	log    *slog.Logger
 	getenv func(string) string
@@ -51,7 +51,7 @@ type stores struct {
 	opening sync.Mutex
 
 	mu sync.Mutex
-	// opened are the open stores by their absolute names.
+	// opened holds the open stores by absolute name.
 	opened map[string]store.Store
 	// configured are the stores of new segments.
 	configured Stores
@@ -61,7 +61,8 @@ func newStores(log *slog.Logger, getenv func(string) string) *stores {
 	return &stores{log: log, getenv: getenv, opened: map[string]store.Store{}}
 }
 
-// open returns a store to write to. When a store is first opened, its damaged database is repaired.
+// open returns the store that spec names, for writing. It opens the store if it is not open, and then
+// repairs a damaged database.
 func (s *stores) open(ctx context.Context, spec string) (store.Store, error) {
 	name, err := absoluteName(spec, s.getenv)
 	if err != nil {
@@ -96,15 +97,15 @@ func (s *stores) configure(configured Stores) {
 	s.configured = configured
 }
 
-// specs are the stores of new segments, as they were given.
+// specs returns the stores of new segments, as they were configured.
 func (s *stores) specs() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.configured.Every()
 }
 
-// expiries returns when the credentials of the configured stores expire, where known, by store.
-// Stores that are only open for batches of an earlier configuration have none.
+// expiries returns when the credentials of the configured stores expire, where known, by store. It
+// does not contain stores that are only open for batches of an earlier configuration.
 func (s *stores) expiries() map[string]time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +123,7 @@ func (s *stores) expiries() map[string]time.Time {
 	return ends
 }
 
-// all are the stores that are open, in order of name.
+// all returns the open stores, in order of name.
 func (s *stores) all() (all []store.Store) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

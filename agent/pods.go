@@ -13,10 +13,10 @@ import (
 	"logstow/input/tail"
 )
 
-// serviceAccount is where a pod has the credentials of its service account.
+// serviceAccount is the directory of a pod's service account credentials.
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/"
 
-// podReader reads files of pods and watches these.
+// podReader reads files of pods while it watches the pods' metadata.
 type podReader struct {
 	*tail.Tailer
 	pods *podmeta.Watcher
@@ -32,7 +32,7 @@ func (r podReader) Run(ctx context.Context) error {
 	return r.Tailer.Run(ctx)
 }
 
-// podServer is the URL of the Kubernetes API as pods find it.
+// podServer returns the URL of the Kubernetes API for a process in a pod.
 func podServer(getenv func(string) string) (string, error) {
 	host, port := getenv("KUBERNETES_SERVICE_HOST"), getenv("KUBERNETES_SERVICE_PORT")
 	if host == "" {
@@ -41,7 +41,7 @@ func podServer(getenv func(string) string) (string, error) {
 	return "https://" + net.JoinHostPort(host, cmp.Or(port, "443")), nil
 }
 
-// openPods makes the watcher of an input's pods, and adds it to the processing of its records.
+// openPods returns the watcher of an input's pods, and adds its processor to opts.
 func (p *pipeline) openPods(in *config.PodMetadata, opts *input.Options) (*podmeta.Watcher, error) {
 	server, token, ca := in.Server, in.TokenFile, in.CAFile
 	if server == "" {

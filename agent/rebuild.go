@@ -11,11 +11,11 @@ import (
 	"logstow/store"
 )
 
-// rebuildEvery is the interval between checks for an incomplete index. A check costs one
-// stat, in stores in directories only.
-const rebuildEvery = 10 * time.Second
+// rebuildInterval is the interval between checks for an incomplete index. A check costs one stat
+// for a store in a directory, and nothing for others.
+const rebuildInterval = 10 * time.Second
 
-// errNotRebuilt is the error of a rebuild: the index is still incomplete.
+// errNotRebuilt reports that an index is still incomplete after a rebuild.
 type errNotRebuilt struct{ err error }
 
 func (e errNotRebuilt) Error() string { return e.err.Error() }
@@ -23,7 +23,7 @@ func (e errNotRebuilt) Unwrap() error { return e.err }
 
 // rebuildLoop rebuilds indexes whose databases were replaced, until ctx ends.
 func (p *pipeline) rebuildLoop(ctx context.Context) {
-	ticker := time.NewTicker(rebuildEvery)
+	ticker := time.NewTicker(rebuildInterval)
 	defer ticker.Stop()
 	for logged := ""; ; {
 		err := p.rebuildIndexes(ctx)
@@ -42,8 +42,8 @@ func (p *pipeline) rebuildLoop(ctx context.Context) {
 	}
 }
 
-// rebuildIndexes rebuilds, from the blobs, the indexes of all open stores that are
-// known to be incomplete. Its error is an [errNotRebuilt].
+// rebuildIndexes rebuilds the incomplete indexes of all open stores from their blobs. Its error is an
+// [errNotRebuilt].
 func (p *pipeline) rebuildIndexes(ctx context.Context) error {
 	var errs []error
 	for _, s := range p.opened.all() {

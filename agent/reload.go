@@ -18,8 +18,8 @@ import (
 	"logstow/store"
 )
 
-// awaitReload reads the settings at every SIGHUP and sends them to pipeline.reloads;
-// stop ends that and waits for it.
+// awaitReload reads the settings at every SIGHUP and sends them to pipeline.reloads, until ctx ends
+// or stop is called. stop returns when it has ended.
 func (p *pipeline) awaitReload(ctx context.Context, read func() (Settings, error)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	received := make(chan os.Signal, 1)
@@ -51,51 +51,51 @@ func (p *pipeline) awaitReload(ctx context.Context, read func() (Settings, error
 	}
 }
 
-// reload applies new settings. If they cannot be applied, the old ones stay.
-func (p *pipeline) reload(ctx context.Context, again Settings) {
+// reload applies new settings. If they cannot be applied, the old settings remain in use.
+func (p *pipeline) reload(ctx context.Context, next Settings) {
 	if ctx.Err() != nil {
 		return
 	}
-	if err := p.apply(ctx, again); err != nil {
+	if err := p.apply(ctx, next); err != nil {
 		if ctx.Err() == nil {
 			p.log.Error("reload rejected; keeping the old configuration", "error", err)
 		}
 		return
 	}
-	p.warnFixed(again)
+	p.warnFixed(next)
 }
 
-// apply changes inputs, stores, processing, metrics from logs and the flush interval: unchanged inputs keep running,
-// also if only their processing changes; others stop, and new ones start at their saved positions. After an error
-// everything is as before, and the stopped inputs run again.
-func (p *pipeline) apply(ctx context.Context, again Settings) error {
-	if !again.Stores.equal(p.Stores) {
-		if err := again.Stores.try(ctx, p.getenv); err != nil { // before an input is stopped
+// apply changes inputs, stores, processing, metrics from logs and the flush interval. Inputs of which at most the
+// processing changes keep running. Other inputs are stopped, and new inputs start at their saved positions. After an
+// error the old settings are in use, and the stopped inputs run again.
+func (p *pipeline) apply(ctx context.Context, next Settings) error {
+	if !next.Stores.equal(p.Stores) {
+		if err := next.Stores.try(ctx, p.getenv); err != nil { // before an input is stopped
 			return err
 		}
 	}
-	applyMetrics, err := p.logMetrics.Prepare(again.LogMetrics)
+	applyMetrics, err := p.logMetrics.Prepare(next.LogMetrics)
 	if err != nil {
 		return err
 	}
-	before, skipped := p.Stores, p.ownDirs()
-	p.Stores = again.Stores
-	leave, kept, wanted := p.compareInputs(again.Inputs, slices.Equal(p.ownDirs(), skipped))
+	oldStores, oldDirs := p.Stores, p.ownDirs()
+	p.Stores = next.Stores
+	stopping, kept, added := p.compareInputs(next.Inputs, slices.Equal(p.ownDirs(), oldDirs))
 	if err := p.prepareRules(kept); err != nil {
-		p.Stores = before
+		p.Stores = oldStores
 		return err
 	}
-	gone := slices.Concat(leave, p.failed) // what the new configuration still has of these is opened again
-	p.stop(leave)
-	stay := len(p.running)
-	opened, err := p.open(ctx, wanted)
+	replaced := slices.Concat(stopping, p.failed) // added has those that are still configured
+	p.stop(stopping)
+	stillRunning := len(p.running)
+	opened, err := p.open(ctx, added)
 	if err == nil {
-		err = p.changeStores(ctx, before)
+		err = p.changeStores(ctx, oldStores)
 	}
 	if err != nil {
-		p.Stores = before
+		p.Stores = oldStores
 		err = errors.Join(err, closeInputs(opened))
-		p.reopen(ctx, leave)
+		p.reopen(ctx, stopping)
 		return err
 	}
 	changed := 0
@@ -105,19 +105,19 @@ func (p *pipeline) apply(ctx context.Context, again Settings) error {
 		}
 	}
 	applyMetrics()
-	p.LogMetrics = again.LogMetrics
-	p.setFlushInterval(again.FlushInterval)
-	for _, r := range gone {
+	p.LogMetrics = next.LogMetrics
+	p.setFlushInterval(next.FlushInterval)
+	for _, r := range replaced {
 		r.release()
 	}
 	p.start(ctx, opened)
-	p.Inputs, p.Watch = again.Inputs, again.Watch
+	p.Inputs, p.Watch = next.Inputs, next.Watch
 	p.flusher.Configure(p.Watch)
-	p.log.Info("configuration reloaded", "inputs_kept", stay, "inputs_stopped", len(leave), "inputs_started", len(opened), "inputs_reprocessed", changed)
+	p.log.Info("configuration reloaded", "inputs_kept", stillRunning, "inputs_stopped", len(stopping), "inputs_started", len(opened), "inputs_reprocessed", changed)
 	return nil
 }
 
-// setFlushInterval changes the flush interval, also of the records that wait for it.
+// setFlushInterval changes the flush interval. It applies to records in the buffer too.
 func (p *pipeline) setFlushInterval(d time.Duration) {
 	if d == p.FlushInterval {
 		return
@@ -128,61 +128,62 @@ func (p *pipeline) setFlushInterval(d time.Duration) {
 	p.uploader.SetIndexWait(min(indexWait, d))
 }
 
-// keptInput is an input that keeps running, with its new settings: only the processing of its records may differ.
+// keptInput is an input that keeps running. Its next settings differ at most in the processing of records; changed is
+// set if they do, and then processor is the new one.
 type keptInput struct {
 	*running
-	again     config.Input
+	next      config.Input
 	changed   bool
 	processor input.Processor
 }
 
-// apply changes the settings; it reports whether the processing changes.
+// apply changes the settings of the input and reports whether its processing has changed.
 func (k *keptInput) apply() bool {
-	k.spec = k.again
+	k.spec = k.next
 	if k.changed {
 		k.rules.Set(k.processor)
 	}
 	return k.changed
 }
 
-// prepareRules makes the processors of inputs whose processing changes.
+// prepareRules creates the processors of the inputs whose processing changes.
 func (p *pipeline) prepareRules(kept []keptInput) (err error) {
 	for i := range kept {
 		k := &kept[i]
-		if k.changed = !reflect.DeepEqual(k.again.Process, k.spec.Process); !k.changed {
+		if k.changed = !reflect.DeepEqual(k.next.Process, k.spec.Process); !k.changed {
 			continue
 		}
-		if k.processor, err = p.processor(&k.again); err != nil {
-			return atLine(&k.again, err)
+		if k.processor, err = p.processor(&k.next); err != nil {
+			return atLine(&k.next, err)
 		}
 	}
 	return nil
 }
 
-// compareInputs returns the running inputs that leave, those that are kept, and those that are to be started. Inputs of
-// files are started again if the directories that they skip, of stores and buffers, change.
-func (p *pipeline) compareInputs(again []config.Input, sameDirs bool) (leave []*running, kept []keptInput, wanted []config.Input) {
-	wanted = slices.Clone(again)
+// compareInputs returns the running inputs to stop, those to keep, and the settings of those to start. Unless sameDirs
+// is set, the directories to skip have changed, and inputs of files are stopped and started again.
+func (p *pipeline) compareInputs(next []config.Input, sameDirs bool) (stopping []*running, kept []keptInput, added []config.Input) {
+	added = slices.Clone(next)
 	for _, r := range p.running {
-		i := slices.IndexFunc(wanted, func(in config.Input) bool { return sameReading(in, r.spec) })
+		i := slices.IndexFunc(added, func(in config.Input) bool { return sameReading(in, r.spec) })
 		if i >= 0 && (sameDirs || r.spec.Kind != config.KindFiles) {
-			kept = append(kept, keptInput{running: r, again: wanted[i]})
-			wanted = slices.Delete(wanted, i, i+1)
+			kept = append(kept, keptInput{running: r, next: added[i]})
+			added = slices.Delete(added, i, i+1)
 		} else {
-			leave = append(leave, r)
+			stopping = append(stopping, r)
 		}
 	}
-	return leave, kept, wanted
+	return stopping, kept, added
 }
 
-// sameReading reports whether two inputs are read in the same way: at most the processing of their records differs.
+// sameReading reports whether two inputs differ at most in their line and in the processing of records.
 func sameReading(a, b config.Input) bool {
 	a.Line, b.Line = 0, 0
 	a.Process, b.Process = process.Options{}, process.Options{}
 	return reflect.DeepEqual(a, b)
 }
 
-// reopen starts inputs again that were stopped. One that cannot be opened has failed.
+// reopen opens and starts stopped inputs again. Inputs that cannot be opened are added to pipeline.failed.
 func (p *pipeline) reopen(ctx context.Context, stopped []*running) {
 	for _, r := range stopped {
 		opened, err := p.open(ctx, []config.Input{r.spec})
@@ -200,18 +201,18 @@ func (p *pipeline) reopen(ctx context.Context, stopped []*running) {
 	}
 }
 
-// changeStores routes new batches to the stores of the settings, which were others before. Batches
-// that may already have been sent to one of those stay with it.
-func (p *pipeline) changeStores(ctx context.Context, before Stores) error {
-	again := p.Stores
-	if again.equal(before) {
+// changeStores routes new batches to the stores of the settings, if they differ from the old ones.
+// Batches that may already have been sent to an old store remain assigned to it.
+func (p *pipeline) changeStores(ctx context.Context, old Stores) error {
+	next := p.Stores
+	if next.equal(old) {
 		return nil
 	}
-	route, err := again.route(p.getenv)
+	route, err := next.route(p.getenv)
 	if err != nil {
 		return err
 	}
-	first := again.All[0]
+	first := next.All[0]
 	name, err := absoluteName(first, p.getenv)
 	var st store.Store
 	if err == nil {
@@ -221,28 +222,28 @@ func (p *pipeline) changeStores(ctx context.Context, before Stores) error {
 		return fmt.Errorf("store %s: %w", first, err)
 	}
 	p.uploader.SetStore(p.requests.Store(st), name, route)
-	p.opened.configure(again)
-	p.note.update(func(n *Note) { n.Store = again.String() })
-	p.log.Info("store changed for new segments", "store", again.String(), "previous_store", before.String())
+	p.opened.configure(next)
+	p.note.update(func(n *Note) { n.Store = next.String() })
+	p.log.Info("store changed for new segments", "store", next.String(), "previous_store", old.String())
 	return nil
 }
 
 // warnFixed logs the changed settings that require a restart.
-func (p *pipeline) warnFixed(again Settings) {
+func (p *pipeline) warnFixed(next Settings) {
 	for _, f := range []struct {
 		name string
 		same bool
 	}{
-		{"instance", again.Instance == p.Instance},
-		{"buffer", again.BufferDir == p.BufferDir && again.BufferSize == p.BufferSize && again.Sync == p.Sync && again.OnFull == p.OnFull && again.OnLostPositions == p.OnLostPositions},
-		{"bucket", again.Width == p.Width},
-		{"filter", again.NoFilter == p.NoFilter},
-		{"columns", slices.Equal(again.Columns, p.Columns)},
-		{"metrics", again.MetricsAddress == p.MetricsAddress},
-		{"flush-size", again.FlushSize == p.FlushSize},
-		{"max-lateness", again.MaxLateness == p.MaxLateness},
-		{"open-buckets", again.MaxOpen == p.MaxOpen},
-		{"drain-timeout", again.DrainTimeout == p.DrainTimeout},
+		{"instance", next.Instance == p.Instance},
+		{"buffer", next.BufferDir == p.BufferDir && next.BufferSize == p.BufferSize && next.Sync == p.Sync && next.OnFull == p.OnFull && next.OnLostPositions == p.OnLostPositions},
+		{"bucket", next.Width == p.Width},
+		{"filter", next.NoFilter == p.NoFilter},
+		{"columns", slices.Equal(next.Columns, p.Columns)},
+		{"metrics", next.MetricsAddress == p.MetricsAddress},
+		{"flush-size", next.FlushSize == p.FlushSize},
+		{"max-lateness", next.MaxLateness == p.MaxLateness},
+		{"open-buckets", next.MaxOpen == p.MaxOpen},
+		{"drain-timeout", next.DrainTimeout == p.DrainTimeout},
 	} {
 		if !f.same {
 			p.log.Warn("requires a restart", "setting", f.name)

@@ -13,15 +13,15 @@ import (
 	"logstow/store/open"
 )
 
-// Stores are the stores that segments are written to, as they were given.
+// Stores are the stores that segments are written to, as they were configured.
 type Stores struct {
-	// All are those of every service that has none of its own.
+	// All are the stores of the services that are not in Own.
 	All []string
-	// Own are those of single services.
+	// Own are the stores of single services.
 	Own map[string][]string
 }
 
-// Every returns each store once.
+// Every returns each store of All and Own once.
 func (s Stores) Every() []string {
 	every := slices.Clone(s.All)
 	for _, service := range slices.Sorted(maps.Keys(s.Own)) {
@@ -34,8 +34,8 @@ func (s Stores) Every() []string {
 	})
 }
 
-// try opens every store, without any request: a missing credential is reported at the
-// start, not when the first segment is uploaded.
+// try opens and closes every store, without any request. So a missing credential is reported at the
+// start and not when the first segment is uploaded.
 func (s Stores) try(ctx context.Context, getenv func(string) string) error {
 	var errs []error
 	for _, spec := range s.Every() {
@@ -55,7 +55,8 @@ func (s Stores) equal(other Stores) bool {
 	return slices.Equal(s.All, other.All) && (len(s.Own)+len(other.Own) == 0 || reflect.DeepEqual(s.Own, other.Own))
 }
 
-// route picks the store of a new segment by its absolute name; nil is the only one there is.
+// route returns the function that picks the store of a new segment, by absolute name. It is nil if
+// there is only one store.
 func (s Stores) route(getenv func(string) string) (func(service, instance string) string, error) {
 	absolute := map[string]string{}
 	for _, spec := range s.Every() {
@@ -69,27 +70,26 @@ func (s Stores) route(getenv func(string) string) (func(service, instance string
 		return nil, nil //nolint:nilnil // documented
 	}
 	return func(service, instance string) string {
-		of, ok := s.Own[service]
+		stores, ok := s.Own[service]
 		if !ok {
-			of = s.All
+			stores = s.All
 		}
-		return absolute[choice(of, service, instance)]
+		return absolute[choice(stores, service, instance)]
 	}, nil
 }
 
-// choice picks one of several stores by rendezvous hashing: always the same one for a
-// service and instance. A store that is added takes its share from the others, and moves
-// nothing between these.
+// choice picks one of several stores by rendezvous hashing: always the same one for a service and
+// instance. Adding a store reassigns some services and instances to it, and none between the others.
 func choice(stores []string, service, instance string) (chosen string) {
-	var most uint64
+	var highest uint64
 	for _, name := range stores {
 		h := fnv.New64a()
 		fmt.Fprintf(h, "%s\x00%s\x00%s", service, instance, name)
 		weight := h.Sum64() * 0x9e3779b97f4a7c15 // mix: FNV's last bytes hardly change its first bits
 		weight ^= weight >> 32
 		weight *= 0xd6e8feb86659fd93
-		if chosen == "" || weight > most {
-			chosen, most = name, weight
+		if chosen == "" || weight > highest {
+			chosen, highest = name, weight
 		}
 	}
 	return chosen

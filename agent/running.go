@@ -11,19 +11,20 @@ import (
 	"logstow/process"
 )
 
-// running is an input that is open or read.
+// running is an input that is open or being read.
 type running struct {
 	spec   config.Input
 	reader reader
 	// rules process its records.
 	rules *process.Switch
-	// release ends the waiting for its positions if they were lost.
+	// release ends the wait of the restoration for its positions.
 	release func()
 	cancel  context.CancelFunc
-	err     error // set when it has ended
+	// err is set when the input has ended.
+	err error
 }
 
-// open opens inputs, which read nothing yet. After an error none is left open.
+// open opens inputs, which read nothing yet. After an error none of them is open.
 func (p *pipeline) open(ctx context.Context, specs []config.Input) (opened []*running, err error) {
 	for i := range specs {
 		one, err := p.openOne(ctx, specs[i])
@@ -50,7 +51,7 @@ func (p *pipeline) openOne(ctx context.Context, spec config.Input) (*running, er
 	return &running{spec: spec, reader: reader, rules: rules, release: release}, nil
 }
 
-// closeInputs closes inputs that were opened and not started.
+// closeInputs closes inputs that were opened but not started.
 func closeInputs(opened []*running) error {
 	var errs []error
 	for _, r := range opened {
@@ -62,12 +63,13 @@ func closeInputs(opened []*running) error {
 	return errors.Join(errs...)
 }
 
-// startTimeout limits how long start waits for inputs: while the buffer is full no positions are stored, and the start of a service
-// should not wait for that.
+// startTimeout limits how long start waits for inputs. While the buffer is full they cannot store positions, and the start of the
+// system service should not wait for that.
 const startTimeout = 10 * time.Second
 
-// start reads inputs until they end or ctx does; then they are sent to pipeline.ended. It returns when what is written to files from then
-// on is new to them; but see startTimeout. The uploader must run already: it may be what makes space for their positions.
+// start starts inputs, which run until they or ctx end and are then sent to pipeline.ended. It waits, at most startTimeout, until the
+// inputs of files have stored where the existing files end, so that everything appended later is read. The uploader must already
+// run: uploads may be needed to make space for the positions.
 func (p *pipeline) start(ctx context.Context, opened []*running) {
 	for _, r := range opened {
 		var reading context.Context
@@ -92,7 +94,7 @@ func (p *pipeline) start(ctx context.Context, opened []*running) {
 		case <-files.Started():
 		case <-timeout.C:
 			select {
-			case <-files.Started(): // at the same time
+			case <-files.Started(): // it was ready too: continue with the next input
 				timeout.Reset(0)
 				continue
 			default:
@@ -116,8 +118,8 @@ func (p *pipeline) read(ctx context.Context) error {
 				p.log.Error("input failed; the others continue, and a reload or a restart starts it again",
 					"input", r.spec.Kind, "service", r.spec.Service, "address", r.spec.Address(), "error", r.err)
 			}
-		case again := <-p.reloads:
-			p.reload(ctx, again)
+		case next := <-p.reloads:
+			p.reload(ctx, next)
 		}
 	}
 	if p.Once && errors.Is(context.Cause(ctx), ErrStopped) {
@@ -131,7 +133,7 @@ func (p *pipeline) read(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// remove removes an input that has ended. Its failure does not end the others.
+// remove removes an input that has ended. If it failed, the other inputs continue.
 func (p *pipeline) remove(r *running) {
 	p.running = slices.DeleteFunc(p.running, func(other *running) bool { return other == r })
 	r.cancel()
@@ -140,7 +142,7 @@ func (p *pipeline) remove(r *running) {
 	}
 }
 
-// stop stops inputs and waits for them. Others that end meanwhile are removed too.
+// stop stops inputs and waits for their ends. It also removes other inputs that end meanwhile.
 func (p *pipeline) stop(inputs []*running) {
 	for _, r := range inputs {
 		r.cancel()

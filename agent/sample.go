@@ -17,30 +17,30 @@ import (
 	"logstow/record/recognize"
 )
 
-// TimeOrigin is where the time of a sampled record is from.
+// TimeOrigin is the origin of a sampled record's time.
 type TimeOrigin string
 
 // The origins of times.
 const (
 	TimeOfLine     TimeOrigin = "line"
-	TimeOfRuntime  TimeOrigin = "runtime"  // a container runtime's
-	TimeOfPrevious TimeOrigin = "previous" // of the record before
+	TimeOfRuntime  TimeOrigin = "runtime"  // of the container runtime
+	TimeOfPrevious TimeOrigin = "previous" // of the previous record
 	TimeOfReading  TimeOrigin = "reading"
 )
 
-// SampledRecord is what [Run] makes of lines of a file.
+// SampledRecord is a record that [Run] would make of lines of a file.
 type SampledRecord struct {
-	// Line is the number of its first line, from 1; Lines is how many lines were joined.
+	// Line is the number of its first line, from 1; Lines is the number of its lines.
 	Line, Lines int
 	Time        time.Time
 	TimeFrom    TimeOrigin
-	// Rejected is why the line's time was rejected.
+	// Rejected is the reason why the line's time was rejected.
 	Rejected recognize.Reason
 	Level    record.Level
-	// Parse is the parser of its fields, as a segment's footer has it.
+	// Parse is the parser of its fields, in the form that a segment's footer contains.
 	Parse string
-	// Message is the message as stored, Fields are its fields in their order, without objects, whose
-	// members are fields.
+	// Message is the message as stored. Fields are its fields in their order. Objects are not among
+	// them, but their members are.
 	Message string
 	Fields  []SampledField
 	// Dropped is set if processing drops the record.
@@ -54,8 +54,8 @@ type SampledField struct {
 	Text string
 }
 
-// Sample makes records of lines as an input of files does, and stores nothing. now is the time of
-// reading, ref the reference for times without a year.
+// Sample returns the records that an input of files makes of lines. It stores nothing. now is the time
+// of reading, ref the reference for times without a year.
 func Sample(ctx context.Context, in *config.Input, lines io.Reader, now, ref time.Time) ([]SampledRecord, error) {
 	p := &pipeline{Settings: Settings{Once: true}, log: slog.New(slog.DiscardHandler)}
 	rules, err := p.processor(in)
@@ -71,7 +71,7 @@ func Sample(ctx context.Context, in *config.Input, lines io.Reader, now, ref tim
 		return nil, &SettingsError{err}
 	}
 	s := &sampler{
-		inner: opts.Process, recognizer: recognize.New(opts.Recognize), splitter: opts.Recognize.Parser.Splitter(), stored: opts.Parse, parse: opts.Parse,
+		inner: opts.Process, recognizer: recognize.New(opts.Recognize), splitter: opts.Recognize.Parser.Splitter(), configured: opts.Parse, parse: opts.Parse,
 		now: now.UnixNano(), ref: ref.UnixNano(), next: 1,
 	}
 	opts.Process = s
@@ -86,7 +86,8 @@ func Sample(ctx context.Context, in *config.Input, lines io.Reader, now, ref tim
 	return s.records, feed.End(ctx, src, ref)
 }
 
-// SampleMetrics computes metrics from the records of a sample that are not dropped, of a service and source.
+// SampleMetrics computes metrics from the records of a sample that are not dropped, as records of a
+// service and source.
 func SampleMetrics(specs []logmetrics.Spec, service, source, instance string, records []SampledRecord) ([]logmetrics.Summary, error) {
 	set := logmetrics.New(instance)
 	apply, err := set.Prepare(specs)
@@ -107,11 +108,13 @@ type sampler struct {
 	inner      input.Processor
 	recognizer *recognize.Recognizer
 	splitter   *parse.Splitter
-	stored     string // the configured parser
-	parse      string // the current one
-	now, ref   int64
-	next       int // line
-	records    []SampledRecord
+	// configured is the input's parser; parse is the current one.
+	configured, parse string
+	// now and ref are Unix times in nanoseconds.
+	now, ref int64
+	// next is the number of the next line.
+	next    int
+	records []SampledRecord
 }
 
 func (s *sampler) Process(service string, r *record.Record) bool {
@@ -131,14 +134,14 @@ func (s *sampler) Process(service string, r *record.Record) bool {
 	}
 	one.Dropped = s.inner != nil && !s.inner.Process(service, r)
 	one.Message = string(r.Message)
-	if parser, ok := parse.W3C(r.Message); ok && s.stored == "" {
+	if parser, ok := parse.W3C(r.Message); ok && s.configured == "" {
 		s.splitter, s.parse = parser.Splitter(), parser.Stored()
 	}
 	one.Parse = s.parse
 	s.splitter.Split(r.Message)
 	for name, v := range s.splitter.All() {
 		if v.IsObject() {
-			continue // its members follow
+			continue // the loop returns its members too
 		}
 		one.Fields = append(one.Fields, SampledField{name, v.Kind, string(v.Text)})
 	}

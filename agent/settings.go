@@ -9,14 +9,14 @@ import (
 	"logstow/watch"
 )
 
-// Settings are the settings of a run, complete and valid: flags and the configuration
-// file are read and checked by the caller.
+// Settings are the settings of a run. The caller has read them from flags and the configuration file,
+// validated them and applied defaults.
 type Settings struct {
-	// Instance is the name of this shipper among those of its services.
+	// Instance is the instance ID of this shipper, unique among the shippers of its services.
 	Instance string
 	// Stores are the stores that segments are written to.
 	Stores Stores
-	// Service is the owner of the buffer: the service of all inputs, else [SeveralServices].
+	// Service is the owner of the buffer: the service of all inputs, or [SeveralServices] if they differ.
 	Service string
 	// Inputs are the inputs to read.
 	Inputs []config.Input
@@ -25,8 +25,8 @@ type Settings struct {
 	// Reloadable makes SIGHUP read the settings again.
 	Reloadable bool
 
-	// FlushInterval, FlushSize (bytes), Width, MaxLateness, MaxOpen, NoFilter and Columns are
-	// those of [buffer.Options].
+	// FlushInterval, FlushSize (bytes), Width, MaxLateness, MaxOpen, NoFilter and Columns are options
+	// of the buffer, see [buffer.Options].
 	FlushInterval time.Duration
 	FlushSize     int64
 	Width         time.Duration
@@ -35,12 +35,12 @@ type Settings struct {
 	NoFilter      bool
 	Columns       []string
 
-	// Watch is the response to watches.
+	// Watch determines how the shipper responds to watches.
 	Watch watch.Settings
 
-	// RetryFor limits, with Once, the time without a response from storage.
+	// RetryFor is how long a run with Once waits for a response from storage before it fails.
 	RetryFor time.Duration
-	// DrainTimeout limits the time to upload what was read after the run is stopped.
+	// DrainTimeout limits the time to upload the remaining records after the run is stopped.
 	DrainTimeout time.Duration
 
 	// BufferDir is the directory of the buffer; "" keeps it in memory.
@@ -49,14 +49,14 @@ type Settings struct {
 	BufferSize int64
 	Sync       buffer.Sync
 	OnFull     buffer.OnFull
-	// OnLostPositions is what to do if damage of the buffer lost the positions of inputs.
+	// OnLostPositions is the policy for positions of inputs that are lost because the buffer was damaged.
 	OnLostPositions buffer.LostPositions
 
-	// LogMetrics are the metrics that are computed from the records.
+	// LogMetrics are the metrics to compute from the records.
 	LogMetrics []logmetrics.Spec
 	// MetricsAddress is the address to serve metrics at; "" serves none.
 	MetricsAddress string
 }
 
-// SeveralServices is the [Settings.Service] of a buffer whose inputs have several.
+// SeveralServices is the [Settings.Service] of a buffer for inputs of several services.
 const SeveralServices = "_several"

@@ -8,7 +8,8 @@ import (
 	"logstow/internal/hint"
 )
 
-// BufferRoot is the default directory of all buffers: SERVICE/INSTANCE below it.
+// BufferRoot returns the default parent directory of all buffers, which are in SERVICE/INSTANCE
+// below it.
 func BufferRoot(getenv func(string) string, uid int) (string, error) {
 	state, home := getenv("XDG_STATE_HOME"), getenv("HOME")
 	switch {
@@ -23,7 +24,7 @@ func BufferRoot(getenv func(string) string, uid int) (string, error) {
 	return filepath.Join(state, "logstow"), nil
 }
 
-// DefaultBufferDir is the default buffer directory of a service and instance.
+// DefaultBufferDir returns the default buffer directory of a service and instance.
 func DefaultBufferDir(service, instance string, getenv func(string) string) (string, error) {
 	if instance == "." || instance == ".." {
 		return "", hint.Wrap(errors.New("the instance name cannot be a directory"), "give --buffer-dir")

@@ -16,23 +16,23 @@ import (
 )
 
 const (
-	// takeoverEvery is the interval between searches for abandoned buffers.
-	takeoverEvery = time.Minute
-	// keepEmpty is how long an abandoned empty buffer is kept for its positions: its
-	// instance may come back and resume its files.
+	// takeoverInterval is the interval between searches for abandoned buffers.
+	takeoverInterval = time.Minute
+	// keepEmpty is how long an abandoned empty buffer is kept for its positions. Its instance may
+	// start again and resume its files.
 	keepEmpty = 7 * 24 * time.Hour
-	// takeoverMemory is the memory of a buffer that is only drained.
+	// takeoverMemory is the memory limit of a buffer that is only drained.
 	takeoverMemory = 16 << 20
 
-	// wantedFile is created in a buffer's directory by its own shipper to get it back
-	// from an instance that took it over; it is valid for wantedFor.
-	wantedFile  = "wanted"
-	wantedFor   = time.Minute
-	wantedEvery = 200 * time.Millisecond
+	// wantedFile is created in a buffer's directory by its own shipper to get it back from the
+	// instance that took it over. It is valid for wantedFor; both poll at wantedInterval.
+	wantedFile     = "wanted"
+	wantedFor      = time.Minute
+	wantedInterval = 200 * time.Millisecond
 )
 
-// takeover drains abandoned buffers of other instances of the service in the same
-// directory: those of replaced pods on a shared volume.
+// takeover drains abandoned buffers of other instances of the service in the same directory, for
+// example of replaced pods on a shared volume.
 type takeover struct {
 	dir, service string
 	instance     string
@@ -42,7 +42,7 @@ type takeover struct {
 
 // run looks for abandoned buffers at once and then every minute until ctx ends.
 func (t *takeover) run(ctx context.Context) {
-	ticker := time.NewTicker(takeoverEvery)
+	ticker := time.NewTicker(takeoverInterval)
 	defer ticker.Stop()
 	logged := make(map[string]string)
 	for {
@@ -55,8 +55,7 @@ func (t *takeover) run(ctx context.Context) {
 	}
 }
 
-// scan looks once at every directory. logged holds the last error of each, which is
-// logged once.
+// scan tries every directory once. logged holds the last error that was logged for each directory.
 func (t *takeover) scan(ctx context.Context, logged map[string]string) {
 	entries, err := os.ReadDir(filepath.Dir(t.dir))
 	if err != nil {
@@ -64,7 +63,7 @@ func (t *takeover) scan(ctx context.Context, logged map[string]string) {
 		return
 	}
 	for _, e := range entries {
-		if t.uploader.CurrentError() != nil { // nothing can be delivered: leave the buffer to its own shipper
+		if t.uploader.CurrentError() != nil { // nothing can be uploaded: leave the buffer to its own shipper
 			return
 		}
 		dir := filepath.Join(filepath.Dir(t.dir), e.Name())
@@ -101,7 +100,7 @@ func (t *takeover) try(ctx context.Context, dir string) error {
 		return nil
 	}
 	n, noted := ReadNote(dir)
-	if !noted { // as below BufferRoot
+	if !noted { // assume the directories of DefaultBufferDir
 		n.Service = filepath.Base(filepath.Dir(dir))
 	}
 	if n.Service != t.service {
@@ -117,15 +116,16 @@ func (t *takeover) try(ctx context.Context, dir string) error {
 	if err := buffer.Remove(ctx, dir); !errors.Is(err, buffer.ErrLocked) {
 		return err
 	}
-	return nil // its shipper is back
+	return nil // its shipper runs again
 }
 
-// drain delivers everything in a buffer under its own instance. The positions stay, and so does
-// damaged, the number of damaged files that its note has, unless more are found.
+// drain uploads everything in a buffer under the buffer's own instance ID. The buffer keeps its
+// positions. damaged is the number of damaged files in its note, which drain keeps unless it finds
+// more.
 func (t *takeover) drain(ctx context.Context, dir string, status buffer.Status, damaged uint64) (err error) {
 	instance := status.Instance
 	b, err := buffer.Open(ctx, buffer.Options{Dir: dir, Instance: instance, TakenOverBy: t.instance, Memory: takeoverMemory, Log: t.log.With("taken_over", instance)})
-	if errors.Is(err, buffer.ErrLocked) { // its shipper is back
+	if errors.Is(err, buffer.ErrLocked) { // its shipper runs again
 		return nil
 	}
 	if err != nil {
@@ -140,17 +140,17 @@ func (t *takeover) drain(ctx context.Context, dir string, status buffer.Status, 
 		t.log.Info("taking over an abandoned buffer", "dir", dir, "instance", instance, "batches", status.Sealed, "log_bytes", status.LogBytes)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	var watch sync.WaitGroup
-	defer watch.Wait()
+	var tasks sync.WaitGroup
+	defer tasks.Wait()
 	defer cancel()
-	watch.Go(func() { b.Drain(ctx) }) // on a full disk it waits for delivery
-	watch.Go(func() {
+	tasks.Go(func() { b.Drain(ctx) }) // concurrently: on a full disk it waits for uploads
+	tasks.Go(func() {
 		awaitWanted(ctx, dir)
 		cancel()
 	})
 	if err := t.uploader.RunOther(ctx, b); err != nil {
 		if wanted(dir) {
-			return nil // its own shipper delivers the rest
+			return nil // its own shipper uploads the rest
 		}
 		return err
 	}
@@ -170,7 +170,7 @@ func wanted(dir string) bool {
 
 // awaitWanted waits until a buffer's own shipper requests it back, or ctx ends.
 func awaitWanted(ctx context.Context, dir string) {
-	ticker := time.NewTicker(wantedEvery)
+	ticker := time.NewTicker(wantedInterval)
 	defer ticker.Stop()
 	for !wanted(dir) {
 		select {
@@ -181,15 +181,15 @@ func awaitWanted(ctx context.Context, dir string) {
 	}
 }
 
-// takenOver reports whether a locked buffer is being drained by another instance, which
-// writes that into the lock file a moment after it locked it: two seconds at most.
+// takenOver reports whether a locked buffer is being drained by another instance. That instance notes
+// this in the lock file shortly after it has locked it, so takenOver waits for up to two seconds.
 func takenOver(ctx context.Context, dir string) bool {
 	for range 40 {
 		if s, err := buffer.Inspect(ctx, dir); err == nil && s.TakenOverBy != "" {
 			return true
 		}
 		select {
-		case <-time.After(wantedEvery / 4):
+		case <-time.After(wantedInterval / 4):
 		case <-ctx.Done():
 			return false
 		}
@@ -197,20 +197,21 @@ func takenOver(ctx context.Context, dir string) bool {
 	return false
 }
 
-// openOwn opens a shipper's own buffer, and requests its return if another instance has taken it over.
+// openOwn opens a shipper's own buffer. If another instance has taken it over, it requests the buffer
+// back and waits for it.
 func openOwn(ctx context.Context, opts buffer.Options) (*buffer.Buffer, error) {
 	b, err := buffer.Open(ctx, opts)
 	if !errors.Is(err, buffer.ErrLocked) || !takenOver(ctx, opts.Dir) {
 		return b, err
 	}
 	path := filepath.Join(opts.Dir, wantedFile)
-	if err := os.WriteFile(path, nil, 0o600); err != nil { //nolint:forbidigo // it is empty
+	if err := os.WriteFile(path, nil, 0o600); err != nil { //nolint:forbidigo // an empty file needs no atomic write
 		return nil, err
 	}
-	defer func() { _ = os.Remove(path) }() // it expires
+	defer func() { _ = os.Remove(path) }() // a file that remains expires
 	for deadline := time.Now().Add(wantedFor / 2); errors.Is(err, buffer.ErrLocked) && time.Now().Before(deadline); {
 		select {
-		case <-time.After(wantedEvery):
+		case <-time.After(wantedInterval):
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
