@@ -30,20 +30,21 @@ import (
 const day = 24 * time.Hour
 
 const (
-	// concurrentServices are listed, and concurrentParts of their days compared, concurrently.
+	// concurrentServices is how many services are listed concurrently, concurrentParts how many parts are
+	// compared.
 	concurrentServices, concurrentParts = 4, 4
-	// concurrentTables are scanned for services concurrently.
+	// concurrentTables is how many tables are searched for services concurrently.
 	concurrentTables = 8
-	// concurrentFooters and concurrentSegments are read concurrently.
+	// concurrentFooters and concurrentSegments are how many footers or whole segments are read concurrently.
 	concurrentFooters, concurrentSegments = 32, 2
 	// maxProblems is how many problems a report lists.
 	maxProblems = 100
-	// defaultSettle is how long a difference must last to count; freshSettle applies if a segment
-	// was stored less than fresh ago: shippers collect index entities for five seconds.
+	// defaultSettle is how long a difference must last to be reported. freshSettle applies if a segment
+	// without an entity was stored less than fresh ago, because shippers collect entities for five seconds.
 	defaultSettle, freshSettle, fresh = 2 * time.Second, 10 * time.Second, time.Minute
 )
 
-// Depth is how much of each blob is read.
+// Depth determines how much of each blob is read.
 type Depth uint8
 
 // The depths, each of which includes the one before it.
@@ -60,28 +61,28 @@ const (
 type Options struct {
 	// Services are names or globs ('*', '?', '[…]') of services; empty is all.
 	Services []string
-	// From and To bound the UTC days compared: those that overlap the range. Zero is unbounded.
+	// From and To limit the comparison to the UTC days that overlap the range. Zero is unlimited.
 	From, To time.Time
 	// Depth is how much is read. Reindex reads the footers of segments that it writes at any depth;
 	// with Footers and more it also compares the minutes of all entities with them.
 	Depth Depth
-	// Settle is how long to wait before a difference is rechecked; 0 is two seconds, or ten if a
-	// segment stored in the last minute is not indexed: shippers collect entities for some seconds.
+	// Settle is how long to wait before a difference is rechecked. 0 means two seconds, or ten if a segment
+	// stored in the last minute is not indexed, because shippers collect entities for some seconds.
 	Settle time.Duration
-	// OnDifference receives each lasting difference (with Reindex: each that it cannot repair) once,
-	// one at a time. It may be nil.
+	// OnDifference receives each lasting difference once; with Reindex only those that cannot be repaired.
+	// It is not called concurrently. It may be nil.
 	OnDifference func(Difference)
 	// Progress is updated during the run. It may be nil.
 	Progress *Progress
 
-	// partBlobs and partEntities bound what is held in memory; 0 are the constants.
+	// partBlobs and partEntities limit the blobs and entities in memory; 0 means the constants.
 	partBlobs, partEntities int
 }
 
-// Progress is the state of a run, or of the latest one if Reindex compares all again. Its fields may
+// Progress is the state of a run; of the latest round if Reindex compares everything again. Its fields may
 // be read at any time.
 type Progress struct {
-	// Services is their number, Compared how many are done, Blobs the number of their listed blobs.
+	// Services is the number of services, Compared how many are done, Blobs the number of listed blobs.
 	Services, Compared, Blobs atomic.Int64
 }
 
@@ -94,9 +95,9 @@ func (p *Progress) reset() {
 // Report is the result of a run. It has a JSON form.
 type Report struct {
 	Store string `json:"store"`
-	// Services have segments or entities.
+	// Services is the number of services that have segments or entities.
 	Services int `json:"services"`
-	// Blobs and Entities were compared; Foreign blobs are not segments.
+	// Blobs and Entities are the numbers of compared ones, Foreign that of blobs that are not segments.
 	Blobs    int64 `json:"blobs"`
 	Foreign  int64 `json:"foreign"`
 	Entities int64 `json:"entities"`
@@ -115,19 +116,19 @@ type Report struct {
 // Err joins the failed reads and writes; it is nil if there are none.
 func (r *Report) Err() error { return errors.Join(r.problems...) }
 
-// Verify compares and changes nothing. The error is the reason if it ended early; failed reads are in the
-// report: see [Report.Err].
+// Verify compares blobs and index and changes nothing. The error is why it ended early; failed reads are in
+// the report: see [Report.Err].
 func Verify(ctx context.Context, s store.Store, o Options) (Report, error) {
 	return run(ctx, s, o, false)
 }
 
-// Reindex makes the index match the blobs. It is incremental, since matching entities are not
-// written, and idempotent. Entities of missing tables are written too, and the tables created:
-// retention drops them again. Errors are as with [Verify].
+// Reindex makes the index match the blobs. It is idempotent, and incremental: it does not write matching
+// entities. It creates missing tables, also those that retention has dropped and will drop again. Errors
+// are as with [Verify].
 //
-// A store whose database was rebuilt (see [store.PendingReindex]) is marked as having a complete index after a
-// Reindex of everything without problems. If it is rebuilt during the Reindex, all is compared
-// again; if that happens each time, an error reports it.
+// After a Reindex of everything without problems, the index of a store whose database was rebuilt (see
+// [store.PendingReindex]) is marked as complete. If the database is rebuilt during the Reindex, everything
+// is compared again, up to three times; then the error reports it.
 func Reindex(ctx context.Context, s store.Store, o Options) (Report, error) {
 	r, ok := s.(store.Rebuilder)
 	if !ok || !o.isUnrestricted() {
@@ -167,7 +168,7 @@ func Reindex(ctx context.Context, s store.Store, o Options) (Report, error) {
 	}
 }
 
-// clearPending clears the state with an id, if that is not "", and returns the id of a later one.
+// clearPending clears the incomplete state with an id, if that is not "". It returns the id of a later one.
 func clearPending(r store.Rebuilder, id string) (later string, err error) {
 	if id != "" {
 		if err := r.Reindexed(id); err != nil {
@@ -177,7 +178,7 @@ func clearPending(r store.Rebuilder, id string) (later string, err error) {
 	return r.PendingReindex()
 }
 
-// reindexRounds is how often all is compared if the database is rebuilt meanwhile.
+// reindexRounds is how often everything is compared if the database is rebuilt meanwhile.
 const reindexRounds = 3
 
 // isUnrestricted reports whether the options select the whole store.
@@ -208,7 +209,7 @@ func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, er
 	s = counter.Store(s)
 	a := &auditor{
 		o: o, repair: repair, container: s.Container(), blobs: s.Blobs(), tables: s.Tables(),
-		reading: make(chan struct{}, concurrentFooters), seed: maphash.MakeSeed(), now: s.Now, orphans: make(map[entityKey]bool), of: make(map[string]bool),
+		reading: make(chan struct{}, concurrentFooters), seed: maphash.MakeSeed(), now: s.Now, orphans: make(map[entityKey]bool), found: make(map[string]bool),
 	}
 	a.comparisons.SetLimit(concurrentParts)
 	if o.Depth == Blocks {
@@ -225,13 +226,13 @@ func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, er
 	for _, problem := range a.report.problems {
 		a.report.Problems = append(a.report.Problems, hint.Text(problem))
 	}
-	a.report.Services = len(a.of)
+	a.report.Services = len(a.found)
 	a.report.Blobs, a.report.Foreign = o.Progress.Blobs.Load(), a.foreign.Load()
 	a.report.Requests = counter.Requests()
 	return a.report, err
 }
 
-// days widens a range to whole days; zero times become the first and the last that names can have.
+// days widens a range to whole days. A zero from remains zero; a zero to becomes the end of the year 9999.
 func days(from, to time.Time) (time.Time, time.Time) {
 	if !from.IsZero() {
 		from = from.UTC().Truncate(day)
@@ -253,12 +254,12 @@ type auditor struct {
 	container string
 	blobs     store.BlobReader
 	tables    store.Tables
-	// reading bounds the segments read concurrently.
+	// reading limits the segments read concurrently.
 	reading chan struct{}
 
 	// comparisons are the first comparisons of parts.
 	comparisons errgroup.Group
-	// seed is that of the hashes of names.
+	// seed is the seed of the hashes of names.
 	seed maphash.Seed
 	// now is storage's clock.
 	now func(ctx context.Context) (time.Time, error)
@@ -270,14 +271,14 @@ type auditor struct {
 
 	mu     sync.Mutex
 	report Report
-	// of are the services that have segments or entities.
-	of map[string]bool
+	// found has the services that have segments or entities.
+	found map[string]bool
 	// orphans are entities of no service.
 	orphans map[entityKey]bool
 	// unlisted is the number of problems that the report does not list.
 	unlisted int
-	// suspects are parts that differed at the first comparison, newest the last time at which an
-	// unindexed segment was stored.
+	// suspects are the parts that differed at the first comparison, newest is when the newest segment
+	// without an entity was stored.
 	suspects []part
 	newest   time.Time
 }
@@ -317,7 +318,7 @@ func (a *auditor) run(ctx context.Context) error {
 	return a.recheck(ctx)
 }
 
-// services are the selected ones that have blobs.
+// services returns the selected services that have blobs.
 func (a *auditor) services(ctx context.Context) (map[string]bool, error) {
 	all := make(map[string]bool)
 	err := retry.First(ctx, func() error {
@@ -344,8 +345,8 @@ func (a *auditor) selects(service string) bool {
 	})
 }
 
-// index returns, by service, the tables of the range that have entities of it. Services that are
-// selected by name are not searched for: every table may have them.
+// index returns, by service, the tables of the range that have entities of the service. If all services are
+// selected by name, it does not search the tables, and returns all tables for each.
 func (a *auditor) index(ctx context.Context) (map[string][]tableindex.Table, error) {
 	tables, err := a.listTables(ctx)
 	if err != nil {
@@ -359,13 +360,13 @@ func (a *auditor) index(ctx context.Context) (map[string][]tableindex.Table, err
 		}
 		return index, nil
 	}
-	holds, lost := make([][]string, len(tables)), make([][]store.Key, len(tables))
+	found, orphans := make([][]string, len(tables)), make([][]store.Key, len(tables))
 	var group errgroup.Group
 	group.SetLimit(concurrentTables)
 	for i, t := range tables {
 		group.Go(func() error {
 			return retry.Do(ctx, func() (err error) {
-				holds[i], lost[i], err = tableindex.Survey(ctx, a.tables, t.Name)
+				found[i], orphans[i], err = tableindex.Survey(ctx, a.tables, t.Name)
 				return err
 			})
 		})
@@ -374,12 +375,12 @@ func (a *auditor) index(ctx context.Context) (map[string][]tableindex.Table, err
 		return nil, err
 	}
 	for i, t := range tables {
-		for _, key := range lost[i] {
+		for _, key := range orphans[i] {
 			if len(a.o.Services) == 0 {
 				a.orphans[entityKey{t.Name, key}] = true
 			}
 		}
-		for _, service := range holds[i] {
+		for _, service := range found[i] {
 			if a.selects(service) {
 				index[service] = append(index[service], t)
 			}
@@ -388,8 +389,8 @@ func (a *auditor) index(ctx context.Context) (map[string][]tableindex.Table, err
 	return index, nil
 }
 
-// handleOrphans removes or reports entities of no service. No program writes such entities, so they
-// are not rechecked.
+// handleOrphans reports the entities of no service, or removes them. They are not rechecked, because no
+// program writes such entities.
 func (a *auditor) handleOrphans(ctx context.Context) (err error) {
 	a.report.Entities += int64(len(a.orphans))
 	left := make([]Difference, 0, len(a.orphans))
@@ -400,11 +401,11 @@ func (a *auditor) handleOrphans(ctx context.Context) (err error) {
 	if a.repair {
 		left, err = a.repairAll(ctx, left, func(Difference) bool { return true })
 	}
-	a.found(left)
+	a.reportAll(left)
 	return err
 }
 
-// listTables are the tables of the range.
+// listTables returns the tables of the range.
 func (a *auditor) listTables(ctx context.Context) (tables []tableindex.Table, err error) {
 	err = retry.First(ctx, func() (err error) {
 		tables, err = tableindex.Tables(ctx, a.tables, a.container)
@@ -413,8 +414,8 @@ func (a *auditor) listTables(ctx context.Context) (tables []tableindex.Table, er
 	return slices.DeleteFunc(tables, func(t tableindex.Table) bool { return t.Day.Before(a.o.From) || !t.Day.Before(a.o.To) }), err
 }
 
-// problem records a failure, unless the run has ended. If storage cannot be reached for long, or
-// not be used at all, it ends the run: the rest would fail in the same way for each day.
+// problem records a failure, unless the run has ended. If storage is unavailable or unusable, it ends the
+// run, because all further requests would fail in the same way.
 func (a *auditor) problem(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
@@ -434,8 +435,8 @@ func (a *auditor) problem(ctx context.Context, err error) {
 	a.unlisted++
 }
 
-// found reports differences.
-func (a *auditor) found(differences []Difference) {
+// reportAll counts and reports lasting differences.
+func (a *auditor) reportAll(differences []Difference) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.report.Differences += int64(len(differences))

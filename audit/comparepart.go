@@ -13,8 +13,8 @@ import (
 	"logstow/tableindex"
 )
 
-// comparePart compares a part for the first time. A difference is repaired if that was requested
-// and is safe; otherwise the part is rechecked later, since shippers and retention may be active.
+// comparePart compares a part for the first time. It repairs a difference if that was requested and is
+// safe. Otherwise the part is rechecked later, because shippers and retention may be active.
 func (a *auditor) comparePart(ctx context.Context, p part, blobs []listedBlob) error {
 	index, err := a.read(ctx, p, blobs)
 	if errors.Is(err, errTooMany) {
@@ -26,7 +26,7 @@ func (a *auditor) comparePart(ctx context.Context, p part, blobs []listedBlob) e
 	a.mu.Lock()
 	a.report.Entities += index.count
 	if len(blobs) > 0 || index.count > 0 {
-		a.of[p.service] = true
+		a.found[p.service] = true
 	}
 	a.mu.Unlock()
 	differences, err := a.examine(ctx, blobs, index, func(string) bool { return true })
@@ -115,8 +115,8 @@ func (a *auditor) wait(ctx context.Context) (time.Duration, error) {
 	return defaultSettle, err
 }
 
-// recheckPart compares a part once more and repairs or reports the remaining differences. An object
-// that matched, or did not exist, at the first comparison was written or deleted meanwhile.
+// recheckPart compares a part again, and repairs or reports the remaining differences. It ignores objects
+// that did not differ at the first comparison: they were written or deleted meanwhile.
 func (a *auditor) recheckPart(ctx context.Context, p part) error {
 	blobs, err := a.list(ctx, p)
 	if err != nil {
@@ -140,6 +140,6 @@ func (a *auditor) recheckPart(ctx context.Context, p part) error {
 		differences, err = a.repairAll(ctx, differences, func(d Difference) bool { return d.put != nil || len(d.remove) > 0 })
 	}
 	slices.SortFunc(differences, compareDifferences)
-	a.found(differences)
+	a.reportAll(differences)
 	return err
 }

@@ -11,7 +11,7 @@ import (
 	"logstow/store"
 )
 
-// segment is the blob as it was listed.
+// segment returns the blob as a segment.
 func (e *listedBlob) segment() containment.Segment {
 	return containment.Segment{Name: e.entity.Name, Meta: e.entity.Meta, Size: e.entity.Size, ETag: e.entity.ETag, Created: e.created}
 }
@@ -28,7 +28,7 @@ func (e *listedBlob) misnamed() string {
 	return ""
 }
 
-// noteRejection marks the output that a marker rejects, which is listed just before its marker.
+// noteRejection marks the output that a marker rejects. The output is listed just before the marker.
 func noteRejection(blobs []listedBlob, marker string) {
 	output, err := blobnaming.ParseRejection(marker)
 	if err != nil {
@@ -41,9 +41,9 @@ func noteRejection(blobs []listedBlob, marker string) {
 	}
 }
 
-// withoutContained removes the differences that compaction leaves between its steps. A segment needs
-// no entity if an output contains it: then the output needs one. An output needs none while all of its
-// inputs have theirs.
+// withoutContained removes the differences that compaction causes between its steps. A segment needs no
+// entity if an output contains it; then the output needs one. An output needs no entity while all of its
+// inputs have one.
 func (a *auditor) withoutContained(ctx context.Context, blobs []listedBlob, differences []Difference) ([]Difference, error) {
 	missing := make(map[string]bool)
 	for _, d := range differences {
@@ -71,10 +71,10 @@ func (a *auditor) withoutContained(ctx context.Context, blobs []listedBlob, diff
 			indexed[key{s.Scope(), s.Identity()}] = true
 		}
 	}
-	fine := make(map[string]bool)
+	unneeded := make(map[string]bool)
 	for i, place := range containment.Contain(plain, outputs) {
 		if place.Contained() {
-			fine[plain[i].Name.String()] = true
+			unneeded[plain[i].Name.String()] = true
 		}
 	}
 	for _, o := range outputs {
@@ -83,15 +83,15 @@ func (a *auditor) withoutContained(ctx context.Context, blobs []listedBlob, diff
 			needed = needed || !indexed[key{o.Scope(), containment.IdentityOf(input)}]
 		}
 		if !needed {
-			fine[o.Name.String()] = true
+			unneeded[o.Name.String()] = true
 		}
 	}
-	differences = slices.DeleteFunc(differences, func(d Difference) bool { return d.Kind == MissingEntity && fine[d.Object] })
+	differences = slices.DeleteFunc(differences, func(d Difference) bool { return d.Kind == MissingEntity && unneeded[d.Object] })
 	return append(differences, damage...), nil
 }
 
-// undecided are the outputs that have no entity or may contain segments that have none, with their
-// inputs. Lists that cannot be read are differences, which deeper comparisons find anyway.
+// undecided returns, with their inputs, the outputs that have no entity or may contain segments without an
+// entity. Damaged lists of inputs are differences; at greater depths other comparisons report them.
 func (a *auditor) undecided(ctx context.Context, blobs []listedBlob, missing map[string]bool) (outputs []containment.Output, damage []Difference, err error) {
 	if len(missing) == 0 {
 		return nil, nil, nil
@@ -129,7 +129,7 @@ func (a *auditor) undecided(ctx context.Context, blobs []listedBlob, missing map
 	return outputs, damage, nil
 }
 
-// rangeOf reads ranges of a blob, with retries.
+// rangeOf returns a function that reads ranges of a blob, with retries.
 func (a *auditor) rangeOf(name string) func(ctx context.Context, off, n int64) ([]byte, error) {
 	return func(ctx context.Context, off, n int64) (b []byte, err error) {
 		err = retry.Do(ctx, func() error {

@@ -21,17 +21,17 @@ type Kind string
 
 // The kinds of difference.
 const (
-	// MissingEntity: a segment is not indexed.
+	// MissingEntity means that a segment is not indexed.
 	MissingEntity Kind = "missing-entity"
-	// StrayEntity: the blob of an entity is gone, or it is the blob's second entity.
+	// StrayEntity means that the blob of an entity does not exist, or that the blob has a second entity.
 	StrayEntity Kind = "stray-entity"
-	// WrongEntity: an entity differs from its blob's metadata or footer.
+	// WrongEntity means that an entity differs from its blob's metadata or footer.
 	WrongEntity Kind = "wrong-entity"
-	// BadMetadata: a blob with a segment's name has unreadable metadata.
+	// BadMetadata means that a blob with a segment's name has unreadable metadata.
 	BadMetadata Kind = "bad-metadata"
-	// WrongMetadata: a blob's name or metadata differs from its footer.
+	// WrongMetadata means that a blob's name or metadata differs from its footer.
 	WrongMetadata Kind = "wrong-metadata"
-	// BadSegment: a segment's bytes are damaged.
+	// BadSegment means that a segment's bytes are damaged.
 	BadSegment Kind = "bad-segment"
 )
 
@@ -43,7 +43,7 @@ type Difference struct {
 	// Text describes the difference.
 	Text string `json:"text"`
 
-	// To repair it, the entity of put is written, and those of remove are removed.
+	// A repair writes the entity of put and removes those of remove.
 	put    *listedBlob
 	remove []entityKey
 }
@@ -61,7 +61,7 @@ func (p entityKey) String() string {
 	return fmt.Sprintf("table %s, entity %q %q", p.table, p.key.Partition, p.key.Row)
 }
 
-// quoteKey is part of a key, which may hold any bytes, escaped for a terminal.
+// quoteKey escapes a part of a key, which may have any bytes, for a terminal.
 func quoteKey(s string) string {
 	if quoted := strconv.QuoteToASCII(s); len(quoted) != len(s)+len(`""`) || s == "" {
 		return quoted
@@ -72,15 +72,15 @@ func quoteKey(s string) string {
 // listedBlob is a listed blob with a segment's name.
 type listedBlob struct {
 	name string
-	// hour is that in its name.
+	// hour is the hour in its name.
 	hour, created time.Time
-	// entity is the entity that it should have, without minutes, unless it cannot have one:
-	// then bad is the reason.
+	// entity is the entity that the blob must have, without minutes. If it cannot have one, bad is the
+	// reason.
 	entity tableindex.Entity
 	bad    error
-	// rejected is set for an output of compaction that a marker rejects: it has no entity.
+	// rejected is set for an output of compaction that a marker rejects: it must not have an entity.
 	rejected bool
-	// agrees is set if its entity exists and matches; minutes identifies the entity's minutes.
+	// agrees is set if the blob's entity exists and matches; minutes is the hash of the entity's minutes.
 	agrees  bool
 	minutes [16]byte
 }
@@ -89,11 +89,11 @@ type listedBlob struct {
 type indexPart struct {
 	entities  map[entityKey]tableindex.Entity
 	malformed map[entityKey]*tableindex.EntityError
-	// count is the number of all.
+	// count is the number of all entities, including those that match.
 	count int64
 }
 
-// minutesHash identifies minutes; only the hash is held in memory.
+// minutesHash returns a hash of minutes, which takes less memory.
 func minutesHash(minutes []record.Minute) (id [16]byte) {
 	h := fnv.New128a()
 	_ = binary.Write(h, binary.LittleEndian, minutes) // a hash never fails
@@ -186,7 +186,7 @@ func differ(blob, entity tableindex.Entity) string {
 	return ""
 }
 
-// properties are those that both a listing and an entity have.
+// properties returns the properties that both a listing and an entity have.
 func properties(r tableindex.Entity) map[string]string {
 	m := r.Meta.Encode()
 	m["ETag"], m["Size"] = r.ETag, fmt.Sprint(r.Size)

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// partBlobs are listed before they are compared, and the rest of their hour with them: the
-	// entities of an hour, and no others, lie between two row keys.
+	// partBlobs is the number of blobs that are compared at a time, with all others of their last hour: a
+	// range of row keys has the entities of whole hours.
 	partBlobs = 5_000
-	// maxPartEntities is how many differing entities are held in memory for more than an hour.
+	// maxPartEntities is the maximum number of differing entities in memory, unless a part is one hour.
 	maxPartEntities = 10_000
-	// hours are those of a day.
+	// hours is the number of hours of a day.
 	hours = 24
 )
 
@@ -23,19 +23,19 @@ const (
 type part struct {
 	service string
 	day     time.Time
-	// first is the first hour, last the one after the last.
+	// first is the first hour, last the hour after the last one.
 	first, last int
 	tables      []tableindex.Table
-	// seen are the objects that differed in the last comparison, in order.
+	// seen has the objects that differed in the first comparison.
 	seen nameSet
 }
 
-// prefixes cover the part's blobs.
+// prefixes returns the prefixes of the part's blobs.
 func (p part) prefixes() []string {
 	return blobnaming.Prefixes(p.service, p.day.Add(time.Duration(p.first)*time.Hour), p.day.Add(time.Duration(p.last)*time.Hour))
 }
 
-// split divides a part of more than an hour, and its blobs, which are in order.
+// split splits a part of more than an hour, and its blobs, which are in order, into halves.
 func (p part) split(blobs []listedBlob) (parts [2]part, of [2][]listedBlob) {
 	middle := (p.first + p.last) / 2
 	at, _ := slices.BinarySearchFunc(blobs, middle, func(e listedBlob, hour int) int { return hourOf(e.hour) - hour })
@@ -47,10 +47,10 @@ func (p part) split(blobs []listedBlob) (parts [2]part, of [2][]listedBlob) {
 // hourOf is an hour's number in its day.
 func hourOf(hour time.Time) int { return int(hour.Sub(hour.Truncate(day)) / time.Hour) }
 
-// nameSet is a set of names, as sorted hashes: every blob of a store may differ.
+// nameSet is a set of names as sorted hashes, which take less memory: every blob of a store may differ.
 type nameSet []uint64
 
-// hashNames is the set of the differing objects.
+// hashNames returns the set of the differing objects.
 func (a *auditor) hashNames(differences []Difference) nameSet {
 	s := make(nameSet, len(differences))
 	for i, d := range differences {

@@ -12,29 +12,29 @@ import (
 	"logstow/tableindex"
 )
 
-// repairBatch is how many repairs are held with their minutes and written together.
+// repairBatch is how many repairs are in memory with their minutes and written together.
 const repairBatch = 1000
 
-// repairAll repairs differences, and returns those that it could not repair.
-func (a *auditor) repairAll(ctx context.Context, differences []Difference, may func(Difference) bool) (left []Difference, err error) {
-	for some := range slices.Chunk(differences, repairBatch) {
-		remain, err := a.repairSome(ctx, some, may)
+// repairAll repairs the allowed differences. It returns those that it did not repair.
+func (a *auditor) repairAll(ctx context.Context, differences []Difference, allowed func(Difference) bool) (left []Difference, err error) {
+	for batch := range slices.Chunk(differences, repairBatch) {
+		remaining, err := a.repairBatch(ctx, batch, allowed)
 		if err != nil {
 			return nil, err
 		}
-		left = append(left, remain...)
+		left = append(left, remaining...)
 	}
 	return left, nil
 }
 
-// repairSome is repairAll for as many as fit into memory.
-func (a *auditor) repairSome(ctx context.Context, differences []Difference, may func(Difference) bool) (left []Difference, err error) {
+// repairBatch is repairAll for at most repairBatch differences.
+func (a *auditor) repairBatch(ctx context.Context, differences []Difference, allowed func(Difference) bool) (left []Difference, err error) {
 	entities := make([]*tableindex.Entity, len(differences))
 	damage, unread := make([]*Difference, len(differences)), make([]bool, len(differences))
 	var group errgroup.Group
 	group.SetLimit(concurrentFooters)
 	for i, d := range differences {
-		if d.put == nil || !may(d) {
+		if d.put == nil || !allowed(d) {
 			continue
 		}
 		group.Go(func() error {
@@ -61,11 +61,11 @@ func (a *auditor) repairSome(ctx context.Context, differences []Difference, may 
 	remove := make(map[string][]store.Key)
 	for i, d := range differences {
 		switch {
-		case !may(d), unread[i]:
+		case !allowed(d), unread[i]:
 			left = append(left, d)
 		case damage[i] != nil && a.o.Depth == Listing:
 			left = append(left, *damage[i])
-		case damage[i] != nil: // which is among the differences
+		case damage[i] != nil: // the damage is a difference of its own
 			left = append(left, d)
 		default:
 			if entities[i] != nil {

@@ -16,7 +16,7 @@ import (
 // errDeleted reports that a blob was deleted after it was listed.
 var errDeleted = errors.New("the blob is gone")
 
-// examine compares a part at the requested depth. Only the wanted blobs are read.
+// examine compares a part at the requested depth. It reads only the wanted blobs.
 func (a *auditor) examine(ctx context.Context, blobs []listedBlob, index indexPart, wanted func(name string) bool) ([]Difference, error) {
 	differences, err := a.withoutContained(ctx, blobs, compare(a.container, blobs, index))
 	if err != nil || a.o.Depth == Listing {
@@ -59,7 +59,7 @@ func (a *auditor) examine(ctx context.Context, blobs []listedBlob, index indexPa
 			damaged[blobs[i].name] = true
 		}
 	}
-	// An entity that differs from damaged metadata is no second difference.
+	// An entity that differs from a damaged segment is not another difference.
 	differences = slices.DeleteFunc(differences, func(d Difference) bool { return d.Kind == WrongEntity && damaged[d.Object] })
 	for _, r := range results {
 		if r.damage != nil {
@@ -72,8 +72,8 @@ func (a *auditor) examine(ctx context.Context, blobs []listedBlob, index indexPa
 	return differences, nil
 }
 
-// open reads a segment's footer, and with Blocks all of it, and compares it with name and metadata.
-// damage is the first mismatch.
+// open reads a segment's footer, with Blocks the whole segment, and compares it with name and metadata. damage
+// is the first mismatch; errDeleted reports that the blob does not exist any more.
 func (a *auditor) open(ctx context.Context, e *listedBlob) (f *segment.Footer, damage *Difference, err error) {
 	select {
 	case a.reading <- struct{}{}:
@@ -90,7 +90,7 @@ func (a *auditor) open(ctx context.Context, e *listedBlob) (f *segment.Footer, d
 	default:
 		f, err = segment.ReadFooter(ctx, read, e.entity.Size, e.entity.Meta.Footer)
 		var corrupt *segment.CorruptError
-		if errors.As(err, &corrupt) { // except for metadata that points elsewhere
+		if errors.As(err, &corrupt) { // the metadata may have a wrong offset
 			if elsewhere, errElsewhere := segment.ReadFooter(ctx, read, e.entity.Size, -1); errElsewhere == nil {
 				f, err = elsewhere, nil
 			}
@@ -128,8 +128,7 @@ func mismatch(e *listedBlob, f *segment.Footer) *Difference {
 	return d
 }
 
-// noteUnreadable records a segment that cannot be read while others may be; any other error is
-// returned.
+// noteUnreadable records an error that only concerns one segment. It returns any other error.
 func (a *auditor) noteUnreadable(ctx context.Context, err error) error {
 	if store.Retryable(err) || ctx.Err() != nil {
 		return err

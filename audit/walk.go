@@ -13,8 +13,8 @@ import (
 	"logstow/tableindex"
 )
 
-// walk lists a service's blobs and passes its days to a.comparisons, including days that only the
-// index has. It ends early if a comparison fails.
+// walk lists a service's blobs and starts the comparison of its days, including days that are only in the
+// index. It ends early if a comparison fails.
 func (a *auditor) walk(ctx context.Context, service string, tables []tableindex.Table) error {
 	var failed atomic.Bool
 	ofDay, left := make(map[time.Time][]tableindex.Table), make(map[time.Time]bool)
@@ -22,7 +22,7 @@ func (a *auditor) walk(ctx context.Context, service string, tables []tableindex.
 		ofDay[t.Day] = append(ofDay[t.Day], t)
 		left[t.Day] = true
 	}
-	look := func(d time.Time, first, last int, blobs []listedBlob) {
+	compareHours := func(d time.Time, first, last int, blobs []listedBlob) {
 		delete(left, d)
 		p := part{service: service, day: d, first: first, last: last, tables: ofDay[d]}
 		a.comparisons.Go(func() error { // waits while others are compared
@@ -34,8 +34,8 @@ func (a *auditor) walk(ctx context.Context, service string, tables []tableindex.
 		})
 	}
 	var blobs []listedBlob
-	var current time.Time // the hour of the last of them
-	first := 0            // hour of the day to compare
+	var current time.Time // the hour of the last of these blobs
+	first := 0            // the first hour of the day that is not compared yet
 	for _, prefix := range a.prefixes(service) {
 		for page, err := range retry.List(ctx, a.blobs, prefix) {
 			if err != nil {
@@ -53,10 +53,10 @@ func (a *auditor) walk(ctx context.Context, service string, tables []tableindex.
 				switch d := current.Truncate(day); {
 				case len(blobs) == 0:
 				case !d.Equal(hour.Truncate(day)):
-					look(d, first, hours, blobs)
+					compareHours(d, first, hours, blobs)
 					first, blobs = 0, nil
 				case !hour.Equal(current) && len(blobs) >= a.o.partBlobs:
-					look(d, first, hourOf(hour), blobs)
+					compareHours(d, first, hourOf(hour), blobs)
 					first, blobs = hourOf(hour), nil
 				}
 				current = hour
@@ -65,15 +65,16 @@ func (a *auditor) walk(ctx context.Context, service string, tables []tableindex.
 		}
 	}
 	if len(blobs) > 0 {
-		look(current.Truncate(day), first, hours, blobs)
+		compareHours(current.Truncate(day), first, hours, blobs)
 	}
 	for d := range left {
-		look(d, 0, hours, nil)
+		compareHours(d, 0, hours, nil)
 	}
 	return nil
 }
 
-// prefixes cover a service's blobs of the range; more if the range is unbounded.
+// prefixes returns prefixes that cover a service's blobs of the range, or all of its blobs if the range is
+// unlimited.
 func (a *auditor) prefixes(service string) []string {
 	if a.o.From.IsZero() || a.o.To.Year() == 10000 {
 		return []string{service + "/"}
@@ -81,7 +82,8 @@ func (a *auditor) prefixes(service string) []string {
 	return blobnaming.Prefixes(service, a.o.From, a.o.To)
 }
 
-// hourOf is the hour of a segment's name; false if the name is no segment's or out of range.
+// hourOf returns the hour of a segment's name; false if the name is not that of a segment, or out of range. It
+// counts the blob.
 func (a *auditor) hourOf(name string) (time.Time, bool) {
 	n, err := blobnaming.Parse(name)
 	if err != nil {
@@ -120,7 +122,7 @@ func newListedBlob(b store.Blob, hour time.Time) listedBlob {
 	entity, err := tableindex.NewEntity(b)
 	var e *store.Error
 	if errors.As(err, &e) {
-		err = e.Err // the blob is named anyway
+		err = e.Err // the difference has the blob's name
 	}
 	return listedBlob{name: b.Name, hour: hour, created: b.Created, entity: entity, bad: err}
 }
@@ -170,5 +172,5 @@ func (a *auditor) read(ctx context.Context, p part, blobs []listedBlob) (index i
 	return index, err
 }
 
-// errTooMany reports that a part must be divided.
+// errTooMany reports that a part must be split.
 var errTooMany = errors.New("too many entities at once")
