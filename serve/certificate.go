@@ -9,18 +9,19 @@ import (
 	"time"
 )
 
-// certificateInterval is the interval between looks at the files.
+// certificateInterval is the minimum interval between checks of the files.
 const certificateInterval = time.Second
 
-// certificate is a certificate in files, read again when they change. A pair that cannot be read leaves the one before.
+// certificate is a certificate that is read from files, again after they change. If they cannot be read, the previous
+// certificate remains in use. It is safe for concurrent use.
 type certificate struct {
 	cert, key string
 	log       *slog.Logger
 
 	mu      sync.Mutex
 	current *tls.Certificate
-	looked  time.Time
-	seen    [2]os.FileInfo // the files that were read or rejected last
+	checked time.Time
+	seen    [2]os.FileInfo // of the files when they were last read
 }
 
 func newCertificate(cert, key string, log *slog.Logger) (*certificate, error) {
@@ -28,7 +29,7 @@ func newCertificate(cert, key string, log *slog.Logger) (*certificate, error) {
 	return c, c.reload()
 }
 
-// config is the TLS configuration of the server.
+// config returns the TLS configuration of the server.
 func (c *certificate) config() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
 }
@@ -36,8 +37,8 @@ func (c *certificate) config() *tls.Config {
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now := time.Now(); now.Sub(c.looked) >= certificateInterval {
-		if c.looked = now; c.changed() {
+	if now := time.Now(); now.Sub(c.checked) >= certificateInterval {
+		if c.checked = now; c.changed() {
 			if err := c.read(); err != nil {
 				c.log.Error("reload rejected; keeping the old certificate", "error", err)
 			}
@@ -53,6 +54,7 @@ func (c *certificate) reload() error {
 	return c.read()
 }
 
+// read is reload with the lock held.
 func (c *certificate) read() error {
 	c.seen = c.files()
 	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
@@ -63,8 +65,8 @@ func (c *certificate) read() error {
 	return nil
 }
 
-// changed reports whether the files are others than those seen. The time alone does not tell: the clock of a file system may tick so
-// slowly that a file that was seen half written has the same when it is complete.
+// changed reports whether the files differ from those seen. It does not compare modification times alone: a file system may have
+// such coarse times that a half-written file has the same time when it is complete.
 func (c *certificate) changed() bool {
 	for i, now := range c.files() {
 		seen := c.seen[i]
@@ -77,7 +79,7 @@ func (c *certificate) changed() bool {
 	return false
 }
 
-// files are the files as they are now; nil for one that is not there.
+// files returns information about the files; nil for a file that cannot be read.
 func (c *certificate) files() (all [2]os.FileInfo) {
 	for i, name := range []string{c.cert, c.key} {
 		if info, err := os.Stat(name); err == nil {

@@ -2,25 +2,25 @@ package serve
 
 import "strings"
 
-// class is how the limits treat a request.
+// class determines which limits apply to a request.
 type class int
 
 const (
-	// query holds a slot until it is answered. Unknown paths are queries.
+	// query holds a slot until its response is complete. Unknown paths are queries.
 	query class = iota
-	// tail follows new records, and holds no slot.
+	// tail follows new records. It holds a slot of tails, not of queries.
 	tail
-	// light reads nothing.
+	// light reads nothing from storage and has no limit.
 	light
 )
 
-// prefix is that of the paths of Loki's API, ownPrefix that of what Loki does not have.
+// prefix is the prefix of the paths of Loki's API, ownPrefix of the paths that Loki does not have.
 const (
 	prefix    = "/loki/api/v1/"
 	ownPrefix = "/logstow/api/v1/"
 )
 
-// isPage reports whether a path is of the page: files that are the same for everyone.
+// isPage reports whether a path is a file of the page. The files are the same for everyone.
 func isPage(path string) bool { return path == "/" || strings.HasPrefix(path, "/assets/") }
 
 func classOf(path string) class {
@@ -33,7 +33,7 @@ func classOf(path string) class {
 	return query
 }
 
-// endpointOf is the name of a path in metrics: one of a fixed set.
+// endpointOf returns the name of a path in metrics, one of a fixed set.
 func endpointOf(path string) string {
 	name, ok := strings.CutPrefix(path, prefix)
 	if !ok {

@@ -18,16 +18,16 @@ import (
 	"logstow/serve/limits"
 )
 
-// statusClosed is the status in the log of a request whose client was gone.
+// statusClosed is the status in the log of a request whose client disconnected.
 const statusClosed = 499
 
-// request is a request while it is served.
+// request is a request that is being served.
 type request struct {
 	*http.Request
 	w        *response
 	began    time.Time
 	identity access.Identity
-	used     *limits.Query // nil if it did not get to the API
+	used     *limits.Query // nil unless the API handles it and limits apply
 }
 
 // elapsed is the time since the request began.
@@ -48,7 +48,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.route(q)        //nolint:contextcheck // the request has it
 }
 
-// finish logs a request. A panic becomes status 500, or the end of the connection if the response has begun.
+// finish ends a request and logs it. After a panic it responds with status 500, or closes the connection if the response has
+// begun.
 func (s *Server) finish(q *request) {
 	failure := recover() //nolint:revive // it is deferred itself
 	w := q.w
@@ -63,12 +64,12 @@ func (s *Server) finish(q *request) {
 		s.fail(q, http.StatusGatewayTimeout, limits.ErrDuration.Error())
 	}
 	if w.status == 0 && q.Context().Err() != nil {
-		failure = http.ErrAbortHandler // else the response is 200 without a body
+		failure = http.ErrAbortHandler // otherwise net/http responds with 200 and no body
 	}
 	if w.hijacked != nil {
 		_ = w.hijacked.Close() // handlers may leave it open
 	} else {
-		w.extend() // for what is buffered
+		w.extend() // for the bytes that net/http has buffered
 	}
 	status := w.status
 	switch {
@@ -84,7 +85,8 @@ func (s *Server) finish(q *request) {
 	}
 }
 
-// logPanic logs a panic and returns its id. The value may have text of a query in it and is logged only if it is the runtime's.
+// logPanic logs a panic and returns an ID for it. It logs the value only if it is an error of the Go runtime: other values may
+// contain text of a query.
 func (s *Server) logPanic(failure any) string {
 	var random [6]byte
 	_, _ = rand.Read(random[:]) // never fails
@@ -97,7 +99,7 @@ func (s *Server) logPanic(failure any) string {
 	return id
 }
 
-// fail answers with an error.
+// fail responds with an error as plain text.
 func (s *Server) fail(q *request, status int, text string) {
 	h := q.w.Header()
 	h.Del("Content-Length")
@@ -106,7 +108,7 @@ func (s *Server) fail(q *request, status int, text string) {
 	_, _ = io.WriteString(q.w, text+"\n") // the client may be gone
 }
 
-// route finds who answers a request.
+// route passes a request on to its handler, after the checks that the handler requires.
 func (s *Server) route(q *request) {
 	if why := s.reject(q.Request); why != "" {
 		s.measured.rejected(string(why))
@@ -134,11 +136,11 @@ func (s *Server) route(q *request) {
 		access.ClearCookie(q.w, s.opts.secure())
 		q.w.WriteHeader(http.StatusNoContent)
 	default:
-		s.answer(q)
+		s.serveAPI(q)
 	}
 }
 
-// ready answers whether requests are accepted.
+// ready responds whether requests are accepted.
 func (s *Server) ready(q *request) {
 	if s.draining.Err() != nil {
 		s.fail(q, http.StatusServiceUnavailable, errDraining.Error())
@@ -148,7 +150,7 @@ func (s *Server) ready(q *request) {
 	_, _ = io.WriteString(q.w, "ready\n")
 }
 
-// identify finds the identity of a request; without one it answers 401.
+// identify sets the identity of a request. Without a valid token it responds with 401 and returns false.
 func (s *Server) identify(q *request) bool {
 	if s.opts.Tokens == nil {
 		q.identity = access.Identity{Unrestricted: true}
@@ -158,14 +160,15 @@ func (s *Server) identify(q *request) bool {
 	return s.accept(q, secret)
 }
 
-// accept gives a request the identity of a secret. The answer to a missing one is that to an unknown one.
+// accept sets the identity of a request to that of a secret. If the secret is missing or unknown, it responds with 401, the
+// same for both, and returns false.
 func (s *Server) accept(q *request, secret string) bool {
 	identity, ok := s.opts.Tokens.Identify(secret)
 	if !ok {
 		s.measured.rejected("token")
 		challenges := []string{`Bearer realm="logstow"`, `Basic realm="logstow", charset="UTF-8"`}
 		if q.Header.Get("Sec-Fetch-Site") == "same-origin" {
-			challenges = challenges[:1] // the page asks for the token; for Basic the browser would, and hold up the request
+			challenges = challenges[:1] // the page asks for the token; for Basic the browser would ask, and block the request
 		}
 		q.w.Header()["Www-Authenticate"] = challenges
 		s.fail(q, http.StatusUnauthorized, "a valid token is required")
@@ -175,7 +178,7 @@ func (s *Server) accept(q *request, secret string) bool {
 	return true
 }
 
-// login makes a browser present the token of the form.
+// login sets a cookie with the token of the form, if it is valid.
 func (s *Server) login(q *request) {
 	if !s.readBody(q, maxLogin) {
 		return
@@ -187,7 +190,8 @@ func (s *Server) login(q *request) {
 	}
 }
 
-// readBody reads the body and parses the form, which is there for those who ask for it again.
+// readBody reads the body into memory and parses the form; handlers can do both again. If that fails, it responds with an error
+// and returns false.
 func (s *Server) readBody(q *request, limit int64) bool {
 	body, err := io.ReadAll(http.MaxBytesReader(q.w.ResponseWriter, q.Body, limit))
 	var long *http.MaxBytesError
@@ -200,7 +204,7 @@ func (s *Server) readBody(q *request, limit int64) bool {
 		s.fail(q, http.StatusBadRequest, "the body cannot be read")
 		return false
 	}
-	// From here on the connection is only watched for its end, which cancels the request.
+	// From here on net/http reads from the connection only to detect its end, which cancels the request.
 	s.readDeadline(q.w, 0)
 	q.Body = io.NopCloser(bytes.NewReader(body))
 	if err := q.ParseForm(); err != nil {
@@ -210,14 +214,14 @@ func (s *Server) readBody(q *request, limit int64) bool {
 	return true
 }
 
-// answer lets the API answer within the limits.
-func (s *Server) answer(q *request) {
+// serveAPI passes a request on to the API, within the limits.
+func (s *Server) serveAPI(q *request) {
 	if !s.readBody(q, maxBody) {
 		return
 	}
 	ctx, done, err := s.limit(q)
 	if err != nil {
-		s.refuse(q, err)
+		s.rejectLimited(q, err)
 		return
 	}
 	defer done()
@@ -225,7 +229,7 @@ func (s *Server) answer(q *request) {
 	s.opts.API.ServeHTTP(q.w, q.WithContext(access.NewContext(ctx, q.identity)))
 }
 
-// limit waits until a request may run.
+// limit waits until a request may run. The caller must call done at its end.
 func (s *Server) limit(q *request) (ctx context.Context, done func(), err error) {
 	switch classOf(q.URL.Path) {
 	case light:
@@ -249,14 +253,14 @@ func (s *Server) limit(q *request) (ctx context.Context, done func(), err error)
 	}
 }
 
-// refuse answers a request that may not run.
-func (s *Server) refuse(q *request, err error) {
+// rejectLimited responds to a request that limit rejected with err.
+func (s *Server) rejectLimited(q *request, err error) {
 	switch {
 	case errors.Is(err, limits.ErrDay), errors.Is(err, limits.ErrReserved):
 		s.measured.rejected("cost")
 	case errors.Is(err, limits.ErrQueue), errors.Is(err, limits.ErrTails):
 		s.measured.rejected("queue")
-	case q.Context().Err() != nil: // the client is gone
+	case q.Context().Err() != nil: // the client has disconnected
 		return
 	default:
 		s.fail(q, http.StatusServiceUnavailable, errDraining.Error())

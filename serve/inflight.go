@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// inflight counts the requests that are served.
+// inflight counts the requests that are being served. It is safe for concurrent use.
 type inflight struct {
 	mu   sync.Mutex
 	n    int
-	idle chan struct{} // closed when n is 0; nil if nothing waits for that
+	idle chan struct{} // closed when n becomes 0; nil if nothing waits for it
 }
 
 func (f *inflight) begin() {
@@ -27,7 +27,7 @@ func (f *inflight) end() {
 	}
 }
 
-// wait waits for a moment without requests, until a context ends, and reports whether there was one.
+// wait waits until no request is being served, or ctx ends, and reports whether it is the former.
 func (f *inflight) wait(ctx context.Context) bool {
 	f.mu.Lock()
 	if f.n == 0 {

@@ -9,8 +9,7 @@ import (
 // maxLoggedPath is the maximum length of a path in the log, in bytes.
 const maxLoggedPath = 256
 
-// logRequest logs a request: who asked how much, of what range, and what it took. The text of a query is never logged, nor
-// anything that a client presents as a secret.
+// logRequest logs a request: its token, path, range, size, cost and duration. It never logs the text of a query or a secret.
 func (s *Server) logRequest(q *request, status int, aborted bool) {
 	level := slog.LevelInfo
 	switch endpointOf(q.URL.Path) {
@@ -45,7 +44,7 @@ func (s *Server) logRequest(q *request, status int, aborted bool) {
 	s.opts.Log.LogAttrs(q.Context(), level, "request", attrs...)
 }
 
-// services are those that a request may read.
+// services returns the globs of the services that a request may read.
 func services(q *request) string {
 	if q.identity.Unrestricted {
 		return "*"

@@ -12,7 +12,8 @@ import (
 	"logstow/serve/tailwatch"
 )
 
-// measured are the metrics of a server. No label is a service or a token: a client that may read metrics may not read all of them.
+// measured holds the metrics of a server. No label is a service or a token: clients that may read metrics may not be allowed to
+// see all of these.
 type measured struct {
 	requests   *prometheus.CounterVec
 	seconds    *prometheus.HistogramVec
@@ -65,10 +66,10 @@ func (m *measured) rejected(reason string) { m.rejections.WithLabelValues(reason
 // stateCollector collects the state of the limits and of watches at a scrape.
 type stateCollector struct {
 	limiter *limits.Limiter
-	watches *tailwatch.Watches // nil for none
+	watches *tailwatch.Watches // may be nil
 }
 
-// Describe sends nothing, which makes it an unchecked collector.
+// Describe implements [prometheus.Collector]. It sends nothing, so the collector is unchecked.
 func (stateCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements [prometheus.Collector].

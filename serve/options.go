@@ -1,5 +1,5 @@
-// Package serve is the HTTP server of logq: it listens, identifies requests, limits them, logs them and hands them to the API
-// that answers them.
+// Package serve is the HTTP server of logq: it listens, identifies, limits and logs requests, and passes them on to the handler of
+// the API.
 package serve
 
 import (
@@ -20,30 +20,30 @@ import (
 
 // Options configure a [Server].
 type Options struct {
-	// Listen is HOST:PORT; binds to loopback if no host is given. Other addresses need Tokens.
+	// Listen is HOST:PORT. Without a host the server listens on loopback. Other addresses require Tokens.
 	Listen string
 	// Cert and Key are PEM files, both or none. They are read again when they change.
 	Cert, Key string
-	// BehindProxy states that clients use HTTPS up to a proxy. Its headers are not read.
+	// BehindProxy is set if clients use HTTPS to a proxy in front of the server. The proxy's headers are ignored.
 	BehindProxy bool
-	// Tokens are those that requests need; nil is none.
+	// Tokens are the valid tokens. If it is nil, requests need no token.
 	Tokens *access.Tokens
-	// Hosts are names that requests may use for the server, beside those of loopback.
+	// Hosts are the names of the server that requests may use, in addition to those of loopback.
 	Hosts []string
-	// API answers all requests that the server does not. Their contexts have an [access.Identity] and a [limits.Query]; their
-	// bodies are in memory and their forms parsed. It may panic with [http.ErrAbortHandler] to end a response unfinished.
+	// API handles all other requests. Their contexts contain an [access.Identity] and, if limits apply, a [limits.Query]. Their
+	// bodies are in memory and their forms are parsed. It may panic with [http.ErrAbortHandler] to abort a response.
 	API http.Handler
-	// Page serves / and /assets/, without a token: it must have nothing that is not public. nil is none.
+	// Page serves / and /assets/. Requests for it need no token, so it must be public. It may be nil.
 	Page http.Handler
-	// Limits are those of queries; [New] sets their OtherCost.
+	// Limits are the limits of queries. [New] sets OtherCost if there are Watches.
 	Limits limits.Options
-	// Metrics serves /metrics; Requests are the requests to storage, nil omits them. Version is that of the program.
+	// Metrics enables /metrics. Requests are the requests to storage; nil omits them. Version is the version of the program.
 	Metrics  bool
 	Requests *metrics.Requests
 	Version  string
-	// Watches are those of live tails, for metrics and the limit of a day; nil is none.
+	// Watches are the watches of live tails, for metrics and the daily cost limit. It may be nil.
 	Watches *tailwatch.Watches
-	// Log receives operational messages and a line for each request; nil discards them.
+	// Log receives operational messages and one message per request. It may be nil.
 	Log *slog.Logger
 
 	// times are shorter in tests.
@@ -52,11 +52,13 @@ type Options struct {
 
 // times are the timeouts of a server.
 type times struct {
-	// header bounds reading a request's header, read that and its body, idle the pause between requests.
+	// header limits reading the header of a request, read reading the header and the body, idle the time between requests of a
+	// connection.
 	header, read, idle time.Duration
-	// write bounds writing up to 32 KiB of a response.
+	// write limits writing writeChunk bytes of a response.
 	write time.Duration
-	// drain is the time for requests to end after the server stops accepting them; then they are canceled and have closing.
+	// drain is how long running requests may continue after the server has stopped accepting others. Then they are canceled, and
+	// closing limits the wait for their ends.
 	drain, closing time.Duration
 }
 
@@ -67,7 +69,7 @@ func defaultTimes() times {
 	}
 }
 
-// Check completes options and reports what is wrong with them. [New] calls it.
+// Check validates options and sets defaults. [New] calls it.
 func (o *Options) Check() error {
 	if err := o.check(); err != nil {
 		return fmt.Errorf("cannot listen on %s: %w", o.Listen, err)

@@ -9,7 +9,7 @@ import (
 	"logstow/serve/access"
 )
 
-// isLoopback reports whether a host, without a port, is this machine for certain. Other names than localhost depend on DNS.
+// isLoopback reports whether a host without a port is a loopback address or localhost. Other names depend on DNS.
 func isLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -18,7 +18,7 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// hostname is a host without port, brackets and the dot of the root.
+// hostname returns a host without its port, brackets and trailing dot.
 func hostname(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
@@ -26,7 +26,7 @@ func hostname(host string) string {
 	return strings.TrimSuffix(strings.Trim(host, "[]"), ".")
 }
 
-// A rejection is the reason why a request is rejected, as a label of a metric; "" is none.
+// rejection is the reason why a request is rejected, as a label of a metric. "" is no rejection.
 type rejection string
 
 const (
@@ -35,7 +35,7 @@ const (
 	badOrigin rejection = "origin"
 )
 
-// text is what the client gets.
+// text returns the message for the client.
 func (r rejection) text() string {
 	switch r {
 	case badHost:
@@ -47,17 +47,17 @@ func (r rejection) text() string {
 	}
 }
 
-// reject decides whether a request may be one that a browser sends for a page of another site.
+// reject rejects requests that a browser may have sent on behalf of a page of another site.
 //
-// Without tokens, everything that reaches the server is answered, so that the name by which it was reached must be one of its
-// own (a page may give its own name the address 127.0.0.1). With tokens, such a page has none: cookies belong to a name. A
-// token in a header cannot be added by a page of another site either, so that the Origin does not matter then.
+// Without tokens, the server serves every client that reaches it, so the Host must be one of its own names: the page's site may
+// have a DNS name with the address 127.0.0.1. With tokens, such a page has no token, because a cookie belongs to a host name. A
+// page of another site cannot add a token in a header either, so the Origin is not checked if there is one.
 func (s *Server) reject(r *http.Request) rejection {
 	if s.opts.Tokens == nil && !s.isOwn(hostname(r.Host)) {
 		return badHost
 	}
 	if s.isPage(r) {
-		return "" // a link of another site may lead to it
+		return "" // other sites may link to the page
 	}
 	if strings.EqualFold(r.Header.Get("Sec-Fetch-Site"), "cross-site") {
 		return crossSite
@@ -78,11 +78,11 @@ func (s *Server) isPage(r *http.Request) bool {
 	return s.opts.Page != nil && isPage(r.URL.Path) && (r.Method == http.MethodGet || r.Method == http.MethodHead)
 }
 
-// isOwn reports whether a name is this server's without tokens.
-func (s *Server) isOwn(host string) bool { return isLoopback(host) || s.isGiven(host) }
+// isOwn reports whether a name may be the Host of a request without tokens.
+func (s *Server) isOwn(host string) bool { return isLoopback(host) || s.isConfigured(host) }
 
-// isGiven reports whether a name is one of Options.Hosts.
-func (s *Server) isGiven(host string) bool {
+// isConfigured reports whether a name is one of Options.Hosts.
+func (s *Server) isConfigured(host string) bool {
 	for _, own := range s.opts.Hosts {
 		if strings.EqualFold(hostname(own), host) {
 			return true
@@ -91,12 +91,12 @@ func (s *Server) isGiven(host string) bool {
 	return false
 }
 
-// sameOrigin reports whether an Origin is the host that a request is for, or has one of the server's names, which a proxy may
-// replace.
+// sameOrigin reports whether the host of an Origin is the Host of the request or one of Options.Hosts: a proxy may replace the
+// Host.
 func (s *Server) sameOrigin(origin, host string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return false
 	}
-	return strings.EqualFold(u.Host, host) || s.isGiven(hostname(u.Host))
+	return strings.EqualFold(u.Host, host) || s.isConfigured(hostname(u.Host))
 }

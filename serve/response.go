@@ -15,12 +15,13 @@ import (
 // writeChunk is the number of bytes that a client must take within the write timeout.
 const writeChunk = 32 << 10
 
-// response counts what is written and ends the connection of a client that does not read.
+// response counts the bytes written, and closes the connection of a client that does not read.
 type response struct {
 	http.ResponseWriter
 	control *http.ResponseController
-	stall   time.Duration
-	// ctx is that of the query, whose end by its limit is status 504.
+	// stall is how long the client may take to read writeChunk bytes.
+	stall time.Duration
+	// ctx is the context of the query. If it ended by the maximum duration, the status is 504.
 	ctx      context.Context
 	status   int // 0 before the header is written
 	bytes    atomic.Int64
@@ -45,7 +46,7 @@ func (w *response) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// timedOut reports whether a query ended by its limit.
+// timedOut reports whether the context of a query ended by the maximum duration.
 func timedOut(ctx context.Context) bool { return errors.Is(context.Cause(ctx), limits.ErrDuration) }
 
 // Write implements [http.ResponseWriter].
@@ -64,10 +65,10 @@ func (w *response) Write(p []byte) (written int, err error) {
 	}
 }
 
-// extend gives the client time for the next write.
+// extend sets the deadline of the next write.
 func (w *response) extend() {
 	if w.hijacked == nil {
-		_ = w.control.SetWriteDeadline(time.Now().Add(w.stall)) // a writer without deadlines is one of a test
+		_ = w.control.SetWriteDeadline(time.Now().Add(w.stall)) // fails only in tests, whose writers have no deadlines
 	}
 }
 
@@ -94,7 +95,7 @@ func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return own, bufio.NewReadWriter(rw.Reader, bufio.NewWriter(own)), nil
 }
 
-// hijackedConn is a connection that a handler took over, with the response's count and timeout.
+// hijackedConn is a connection that a handler took over. It counts bytes and sets deadlines as the response does.
 type hijackedConn struct {
 	net.Conn
 	w *response

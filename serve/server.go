@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// maxHeader is the maximum size of the header of a request, in bytes: queries are in it.
+	// maxHeader is the maximum size of the header of a request, in bytes. It contains queries.
 	maxHeader = 128 << 10
-	// maxBody is the maximum size of the body of a request, in bytes, maxLogin that of a login, which needs no token.
+	// maxBody is the maximum size of the body of a request, in bytes; maxLogin of a login, which needs no token.
 	maxBody  = 1 << 20
 	maxLogin = 8 << 10
 )
 
-// errDraining is the cause of the end of requests that follow new records.
+// errDraining is the cause of contexts that end because the server shuts down.
 var errDraining = errors.New("the server is shutting down")
 
 // Server serves an API. Make it with [New].
@@ -58,7 +58,7 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	if s.listener, err = listening.Listen(ctx, "tcp", opts.Listen); err != nil {
 		return nil, bind.Error(opts.Listen, err)
 	}
-	if at, ok := s.listener.Addr().(*net.TCPAddr); opts.Tokens == nil && (!ok || !at.IP.IsLoopback()) { // localhost is what the system resolves it to
+	if at, ok := s.listener.Addr().(*net.TCPAddr); opts.Tokens == nil && (!ok || !at.IP.IsLoopback()) { // the system may resolve localhost to another address
 		_ = s.listener.Close()
 		return nil, fmt.Errorf("cannot listen on %s: its address %v is not loopback", opts.Listen, s.listener.Addr())
 	}
@@ -70,13 +70,14 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	return s, nil
 }
 
-// Addr is the bound address.
+// Addr returns the bound address.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Close closes the socket of a server that is not running.
 func (s *Server) Close() error { return s.listener.Close() }
 
-// Reload reads the tokens and the certificate again. Those that cannot be read stay as they are; that is logged and returned.
+// Reload reads the tokens and the certificate again. If they cannot be read, it keeps the previous ones, and logs and returns
+// the error.
 func (s *Server) Reload() error {
 	var tokens, certificate error
 	if s.opts.Tokens != nil {
@@ -94,21 +95,21 @@ func (s *Server) Reload() error {
 	return errors.Join(tokens, certificate)
 }
 
-// Run serves until ctx ends. Then it accepts no requests, ends those that follow new records, gives others ten seconds, cancels
-// them, closes all connections and waits for their handlers.
+// Run serves until ctx ends. Then it stops accepting requests, ends those that follow new records, and cancels the others after
+// ten seconds. It closes all connections and waits for the handlers before it returns.
 func (s *Server) Run(ctx context.Context) error {
-	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	requests, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	server := s.server(late)
+	server := s.server(requests)
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(stopped)
 		s.opts.Log.Info("shutting down")
 		s.drain(errDraining)
-		drain, done := context.WithTimeout(late, s.opts.times.drain)
+		drain, done := context.WithTimeout(requests, s.opts.times.drain)
 		defer done()
-		_ = server.Shutdown(drain) // what it does not end is closed below
-		s.serving.wait(drain)      // Shutdown does not wait for connections that handlers took over
+		_ = server.Shutdown(drain) // connections that remain are closed below
+		s.serving.wait(drain)      // Shutdown does not wait for hijacked connections
 	})
 	var err error
 	if s.certificate != nil {
@@ -133,15 +134,15 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// server is an http.Server whose requests may continue until late ends.
-func (s *Server) server(late context.Context) *http.Server {
+// server returns an http.Server whose requests have contexts derived from requests.
+func (s *Server) server(requests context.Context) *http.Server {
 	server := &http.Server{
 		Handler:           http.HandlerFunc(s.serve),
 		ReadHeaderTimeout: s.opts.times.header,
 		IdleTimeout:       s.opts.times.idle,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelDebug),
-		BaseContext:       func(net.Listener) context.Context { return late },
+		BaseContext:       func(net.Listener) context.Context { return requests },
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 100, WriteByteTimeout: s.opts.times.write},
 	}
 	if s.certificate != nil {
@@ -150,11 +151,11 @@ func (s *Server) server(late context.Context) *http.Server {
 	return server
 }
 
-// readDeadline bounds reading of a request.
+// readDeadline limits the time to read the request; 0 removes the limit.
 func (s *Server) readDeadline(w *response, d time.Duration) {
 	var at time.Time
 	if d > 0 {
 		at = time.Now().Add(d)
 	}
-	_ = w.control.SetReadDeadline(at) // a connection without deadlines is one of a test
+	_ = w.control.SetReadDeadline(at) // fails only in tests, whose connections have no deadlines
 }

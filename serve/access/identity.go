@@ -1,8 +1,8 @@
-// Package access decides who may read what through the HTTP server: tokens, how requests present them, and the identity that
-// a request has for the packages that answer it.
+// Package access determines which services a request to the HTTP server may read: it reads the tokens, finds the token of a
+// request, and passes its identity on to the handlers in the context.
 //
-// A service that an identity may not read must behave exactly as one that does not exist: ask [FromContext] where services are
-// selected, not where results are shown.
+// A service that an identity may not read must behave exactly as one that does not exist. So handlers must call [FromContext]
+// where they select services, not where they show results.
 package access
 
 import (
@@ -11,17 +11,17 @@ import (
 	"slices"
 )
 
-// Identity is what a request may read. The zero value may read nothing.
+// Identity determines the services that a request may read. The zero value may read nothing.
 type Identity struct {
-	// Token is the name of the token, "" without tokens.
+	// Token is the name of the token, or "" if the server has no tokens.
 	Token string
-	// Unrestricted is set if it may read all services.
+	// Unrestricted is set if the request may read all services.
 	Unrestricted bool
-	// Services are globs, as of logq --service, of the services that it may read if it is not unrestricted.
+	// Services are globs of the services that the request may read, in the syntax of logq --service, if Unrestricted is not set.
 	Services []string
 }
 
-// Globs are the globs of the services that it may read: nil if unrestricted, otherwise not nil.
+// Globs returns the globs of the services that the request may read. It is nil if and only if the identity is unrestricted.
 func (i Identity) Globs() []string {
 	if i.Unrestricted {
 		return nil
@@ -29,7 +29,7 @@ func (i Identity) Globs() []string {
 	return append([]string{}, i.Services...)
 }
 
-// Scope is the same text for identities that may read the same, and differs for others.
+// Scope returns a key for results: equal scopes mean that the identities may read the same services.
 func (i Identity) Scope() string {
 	if i.Unrestricted {
 		return "*"
@@ -44,7 +44,7 @@ func NewContext(ctx context.Context, i Identity) context.Context {
 	return context.WithValue(ctx, contextKey{}, i)
 }
 
-// FromContext is the identity of the request of a context. A context without one may read nothing.
+// FromContext returns the identity of the request of a context, or the zero value if there is none.
 func FromContext(ctx context.Context) Identity {
 	i, _ := ctx.Value(contextKey{}).(Identity)
 	return i

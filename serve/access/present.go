@@ -6,23 +6,24 @@ import (
 	"strings"
 )
 
-// Cookies of a login: the second is sent over HTTPS only, and browsers take it from this host only.
+// The names of the cookie of a login. Browsers send the second over HTTPS only, and accept it only from the host itself.
 const (
 	plainCookie  = "logstow"
 	secureCookie = "__Host-logstow"
 )
 
-// maxSecret is the maximum length of what a request presents, in bytes.
+// maxSecret is the maximum length of a secret in a request, in bytes.
 const maxSecret = 1024
 
-// Presented is the secret of a request, "" if it has none: that of "Authorization: Bearer", the password of "Basic", or that of
-// the cookie of a login. header reports whether it is in a header that a page of another site cannot add.
+// Presented returns the secret of a request, or "" if there is none: the token of "Authorization: Bearer", the password of
+// "Authorization: Basic", or the value of the login cookie. header reports whether the request has an Authorization header, which
+// a page of another site cannot add.
 func Presented(r *http.Request) (secret string, header bool) {
 	if values := r.Header.Values("Authorization"); len(values) > 0 {
 		if len(values) > 1 {
 			return "", true
 		}
-		return ofHeader(r, values[0]), true
+		return headerSecret(r, values[0]), true
 	}
 	for _, name := range []string{secureCookie, plainCookie} {
 		if c, err := r.Cookie(name); err == nil {
@@ -36,7 +37,8 @@ func Presented(r *http.Request) (secret string, header bool) {
 	return "", false
 }
 
-func ofHeader(r *http.Request, value string) (secret string) {
+// headerSecret returns the secret of the Authorization header with a value.
+func headerSecret(r *http.Request, value string) (secret string) {
 	if scheme, rest, _ := strings.Cut(value, " "); strings.EqualFold(scheme, "Bearer") {
 		secret = strings.TrimSpace(rest)
 	} else if _, password, ok := r.BasicAuth(); ok {
@@ -48,12 +50,12 @@ func ofHeader(r *http.Request, value string) (secret string) {
 	return secret
 }
 
-// SetCookie makes a browser present a secret until it is closed. secure is for connections by HTTPS.
+// SetCookie sets the login cookie to a secret, until the browser is closed. secure is set if clients use HTTPS.
 func SetCookie(w http.ResponseWriter, secret string, secure bool) {
 	http.SetCookie(w, cookie(base64.RawURLEncoding.EncodeToString([]byte(secret)), secure, 0))
 }
 
-// ClearCookie makes a browser delete the cookie of the secret.
+// ClearCookie deletes the login cookie.
 func ClearCookie(w http.ResponseWriter, secure bool) {
 	http.SetCookie(w, cookie("", secure, -1))
 }

@@ -27,28 +27,28 @@ type Tokens struct {
 	list atomic.Pointer[[]token]
 }
 
-// token is a token of the file: the digest of its secret, and what it may read.
+// token is a token of the file: the digest of its secret, and its identity.
 type token struct {
 	digest   [sha256.Size]byte
 	identity Identity
 }
 
-// entry is a token as the file has it.
+// entry is the form of a token in the file.
 type entry struct {
 	Name     string   `yaml:"name"`
 	SHA256   string   `yaml:"sha256"`
 	Services []string `yaml:"services"`
 }
 
-// Open reads a file of tokens: a YAML list of name, sha256 (that of the secret, in hexadecimal) and services (names or
-// globs). Only its owner may have access to it, except that the group may read a file of root, which is how Kubernetes and
-// systemd mount secrets for programs without privileges.
+// Open reads a file of tokens: a YAML list of name, sha256 (the digest of the secret in hexadecimal) and services (names or
+// globs). The file's mode may give access to its owner only. Exception: the group may read a file that root owns, because
+// Kubernetes and systemd mount secrets for unprivileged programs that way.
 func Open(file string) (*Tokens, error) {
 	t := &Tokens{file: file}
 	return t, t.Reload()
 }
 
-// Reload reads the file again. After an error the tokens are those as before.
+// Reload reads the file again. After an error the previous tokens remain valid.
 func (t *Tokens) Reload() error {
 	list, err := readFile(t.file)
 	if err != nil {
@@ -58,17 +58,18 @@ func (t *Tokens) Reload() error {
 	return nil
 }
 
-// Len is the number of tokens.
+// Len returns the number of tokens.
 func (t *Tokens) Len() int { return len(*t.list.Load()) }
 
-// Identify is the identity of a secret. It compares it with all tokens, in constant time.
-func (t *Tokens) Identify(secret string) (Identity, bool) {
+// Identify returns the identity of the token with a secret; ok is false if there is none. It compares the secret with all
+// tokens in constant time.
+func (t *Tokens) Identify(secret string) (i Identity, ok bool) {
 	digest := sha256.Sum256([]byte(secret))
 	found := -1
 	list := *t.list.Load()
-	for i := range list {
-		equal := subtle.ConstantTimeCompare(digest[:], list[i].digest[:])
-		found = subtle.ConstantTimeSelect(equal, i, found)
+	for n := range list {
+		equal := subtle.ConstantTimeCompare(digest[:], list[n].digest[:])
+		found = subtle.ConstantTimeSelect(equal, n, found)
 	}
 	if found < 0 {
 		return Identity{}, false
@@ -102,7 +103,7 @@ func readFile(name string) ([]token, error) {
 	return parse(text)
 }
 
-// checkMode reports access for others than the owner; the group may read a mounted secret.
+// checkMode returns an error if a mode gives access to others than the owner. The group may read a mounted secret.
 func checkMode(mode os.FileMode, mounted bool) error {
 	forbidden := os.FileMode(0o077)
 	if mounted {
@@ -114,7 +115,7 @@ func checkMode(mode os.FileMode, mounted bool) error {
 	return nil
 }
 
-// bareError is an error without the path, which the caller names.
+// bareError removes the path from an error, because the caller adds it.
 func bareError(err error) error {
 	var p *os.PathError
 	if errors.As(err, &p) {
@@ -123,7 +124,8 @@ func bareError(err error) error {
 	return err
 }
 
-// parse reads the text of a file. Its errors name tokens, never a line of the file: a secret may be in it by mistake.
+// parse parses the text of a file. Its errors contain names of tokens but no other text of the file, which may contain a secret
+// by mistake.
 func parse(text []byte) ([]token, error) {
 	const advice = "write a list of name, sha256 and services; docs/serve.md has an example"
 	var entries []entry

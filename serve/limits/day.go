@@ -5,37 +5,37 @@ import (
 	"time"
 )
 
-// spentShare is the share of a day's budget below which what is left counts as nothing.
-const spentShare = 1.0 / 1000
+// minShare is the share of a day's budget at which the remaining budget counts as nothing.
+const minShare = 1.0 / 1000
 
-// dayBudget is what a process may cost in a day, in UTC. It is safe for concurrent use.
+// dayBudget limits the cost of a process per day in UTC. It is safe for concurrent use.
 //
-// A query reserves at most half of what is left, so that several at once stay within the budget.
+// A query reserves at most half of the remaining budget, so that concurrent queries together do not exceed it.
 type dayBudget struct {
 	budget float64 // dollars; 0 is no limit
 	now    func() time.Time
-	other  func() float64 // of [Options.OtherCost]
+	other  func() float64 // see [Options.OtherCost]
 
 	mu              sync.Mutex
 	day             int64 // days since 1970
 	spent, reserved float64
-	counted         float64 // of other
+	counted         float64 // the part of other that spent contains
 }
 
 // spentToday is today's cost so far, in dollars.
 func (d *dayBudget) spentToday() float64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.turn()
+	d.update()
 	return d.spent
 }
 
-// reserve takes a part of what is left for a query: wanted, or all that it may take if that is 0. The part is not 0, which would
-// be no limit, unless there is no budget.
+// reserve reserves a part of the remaining budget for a query: at most half of it, and at most wanted unless that is 0. The part is
+// greater than 0, which would mean no limit. If there is no budget, reserve returns wanted.
 func (d *dayBudget) reserve(wanted float64) (float64, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.turn()
+	d.update()
 	switch {
 	case d.budget == 0:
 		return wanted, nil
@@ -43,7 +43,7 @@ func (d *dayBudget) reserve(wanted float64) (float64, error) {
 		return 0, ErrDay
 	}
 	left := d.budget - d.spent - d.reserved
-	if left <= d.budget*spentShare { // also below 0, since requests that follow new records reserve nothing
+	if left <= d.budget*minShare { // also below 0, since requests that follow new records reserve nothing
 		return 0, ErrReserved
 	}
 	part := left / 2
@@ -54,11 +54,11 @@ func (d *dayBudget) reserve(wanted float64) (float64, error) {
 	return part, nil
 }
 
-// use turns a part of a reservation into cost.
+// use adds a cost and reduces the reservations by reserved. It returns [ErrDay] if the budget is spent.
 func (d *dayBudget) use(cost, reserved float64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.turn()
+	d.update()
 	d.spent += cost
 	d.reserved = max(0, d.reserved-reserved)
 	if d.isSpent() {
@@ -67,18 +67,18 @@ func (d *dayBudget) use(cost, reserved float64) error {
 	return nil
 }
 
-// over reports whether the budget is spent.
-func (d *dayBudget) over() bool {
+// exhausted reports whether the budget is spent.
+func (d *dayBudget) exhausted() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.turn()
+	d.update()
 	return d.isSpent()
 }
 
-func (d *dayBudget) isSpent() bool { return d.budget > 0 && d.budget-d.spent <= d.budget*spentShare }
+func (d *dayBudget) isSpent() bool { return d.budget > 0 && d.budget-d.spent <= d.budget*minShare }
 
-// turn begins a new day if it is one, and adds what other cost there was since the last call.
-func (d *dayBudget) turn() {
+// update resets the cost at the start of a new day, and adds the other cost since the last call. The lock is held.
+func (d *dayBudget) update() {
 	if day := d.now().Unix() / 86400; day != d.day {
 		d.day, d.spent = day, 0
 	}
@@ -87,7 +87,7 @@ func (d *dayBudget) turn() {
 	d.counted = total
 }
 
-// untilMidnight is the time until the next day.
+// untilMidnight returns the time until the next day in UTC.
 func (d *dayBudget) untilMidnight() time.Duration {
 	now := d.now().UTC()
 	return now.Truncate(24 * time.Hour).Add(24 * time.Hour).Sub(now)

@@ -5,31 +5,31 @@ import (
 	"time"
 )
 
-// tailDuration is the maximum duration of a request that follows new records. Clients connect again.
+// tailDuration is the maximum duration of a request that follows new records. Clients then connect again.
 const tailDuration = time.Hour
 
-// queueWait is the time after which a query that was refused is worth another try.
+// queueWait is the time after which a client may retry a query that was rejected because of the queue.
 const queueWait = 2 * time.Second
 
 // Options are the limits of a server; see [New].
 type Options struct {
-	// MaxBytes, MaxCost (dollars) and MaxDuration limit a query; 0 is no limit. The duration does not include waiting for a
-	// slot, which is limited to the same.
+	// MaxBytes, MaxCost (dollars) and MaxDuration limit a query; 0 is no limit. MaxDuration applies once to the wait for a slot
+	// and once to the query.
 	MaxBytes    int64
 	MaxCost     float64
 	MaxDuration time.Duration
-	// MaxCostPerDay is the maximum cost of all queries of a day (UTC) and of OtherCost, in dollars; 0 is no limit.
+	// MaxCostPerDay limits the cost of all queries of a day (UTC), plus OtherCost, in dollars; 0 is no limit.
 	MaxCostPerDay float64
-	// OtherCost is the total of other costs since the start, in dollars, which never falls; nil is none.
+	// OtherCost returns the total of other costs since the start, in dollars. It must not decrease. It may be nil.
 	OtherCost func() float64
-	// MaxQueries is the number of maximum number of concurrent queries; MaxQueued the number of those that wait for it, and of the requests
-	// that follow new records, which hold no slot.
+	// MaxQueries is the maximum number of queries that run at the same time. MaxQueued is the maximum number of queries that wait
+	// to run, and of requests that follow new records.
 	MaxQueries, MaxQueued int
 	// Now is the clock; nil is [time.Now].
 	Now func() time.Time
 }
 
-// Limiter applies limits. It is safe for concurrent use.
+// Limiter applies the limits of a server. It is safe for concurrent use.
 type Limiter struct {
 	opts    Options
 	day     *dayBudget
@@ -37,7 +37,7 @@ type Limiter struct {
 	tails   queue
 }
 
-// New makes a limiter.
+// New returns a limiter.
 func New(opts Options) *Limiter {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -51,8 +51,8 @@ func New(opts Options) *Limiter {
 	}
 }
 
-// Query waits until a query of a token may run. The context that it returns has the query's limits ([FromContext]) and
-// ends, with the cause [ErrDuration], when it takes too long. done ends the query. Errors are [ErrQueue], [ErrDay],
+// Query waits until a query of a token may run. The returned context contains the query's limits, see [FromContext], and ends with
+// the cause [ErrDuration] after MaxDuration. The caller must call done at the end of the query. Errors are [ErrQueue], [ErrDay],
 // [ErrReserved] and the cause of ctx.
 func (l *Limiter) Query(ctx context.Context, token string) (limited context.Context, done func(), err error) {
 	wait, cancel := timeout(ctx, l.opts.MaxDuration, ErrQueue)
@@ -70,13 +70,13 @@ func (l *Limiter) Query(ctx context.Context, token string) (limited context.Cont
 	return limited, done, nil
 }
 
-// Tail is [Limiter.Query] for a request that follows new records: it does not wait, and may take an hour. Errors are
-// [ErrTails] and [ErrDay].
+// Tail is [Limiter.Query] for a request that follows new records. It does not wait for a slot, and the request may take an hour.
+// Errors are [ErrTails] and [ErrDay].
 func (l *Limiter) Tail(ctx context.Context) (limited context.Context, done func(), err error) {
 	if err := l.tails.acquire(ctx, ""); err != nil {
-		return nil, nil, ErrTails // the only error, as none may wait
+		return nil, nil, ErrTails // the only possible error, because the queue has no places to wait
 	}
-	if l.day.over() {
+	if l.day.exhausted() {
 		l.tails.release()
 		return nil, nil, ErrDay
 	}
@@ -84,7 +84,7 @@ func (l *Limiter) Tail(ctx context.Context) (limited context.Context, done func(
 	return limited, done, nil
 }
 
-// begin begins a request that holds one of slots.
+// begin begins a request that holds a slot of a queue. done releases the slot.
 func (l *Limiter) begin(ctx context.Context, slots *queue, q *Query, d time.Duration) (limited context.Context, done func()) {
 	limited, cancel := timeout(NewContext(ctx, q), d, ErrDuration)
 	return limited, func() {
@@ -94,7 +94,7 @@ func (l *Limiter) begin(ctx context.Context, slots *queue, q *Query, d time.Dura
 	}
 }
 
-// timeout is a context that ends after d; 0 is never.
+// timeout returns a context that ends after d with a cause. It has no timeout if d is 0.
 func timeout(ctx context.Context, d time.Duration, cause error) (context.Context, context.CancelFunc) {
 	if d == 0 {
 		return context.WithCancel(ctx)
@@ -102,7 +102,7 @@ func timeout(ctx context.Context, d time.Duration, cause error) (context.Context
 	return context.WithTimeoutCause(ctx, d, cause)
 }
 
-// RetryAfter is the time after which a request that was refused with an error is worth another try.
+// RetryAfter returns the time after which a client may retry a request that was rejected with err.
 func (l *Limiter) RetryAfter(err error) time.Duration {
 	if err == ErrDay { //nolint:errorlint // as returned by this package
 		return l.day.untilMidnight()
@@ -110,15 +110,16 @@ func (l *Limiter) RetryAfter(err error) time.Duration {
 	return queueWait
 }
 
-// State is what a limiter does at a moment.
+// State is the current state of a limiter.
 type State struct {
-	// Running, Waiting and Tails are numbers of queries that run and wait, and of requests that follow new records.
+	// Running and Waiting are the numbers of queries that run and that wait. Tails is the number of requests that follow new
+	// records.
 	Running, Waiting, Tails int
-	// SpentToday is the cost of the day so far, in dollars: of queries, and [Options.OtherCost].
+	// SpentToday is the cost of the current day so far, in dollars, including [Options.OtherCost].
 	SpentToday float64
 }
 
-// State is what the limiter does now.
+// State returns the current state.
 func (l *Limiter) State() (s State) {
 	s.Running, s.Waiting = l.queries.counts()
 	s.Tails, _ = l.tails.counts()

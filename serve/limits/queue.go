@@ -6,19 +6,19 @@ import (
 	"sync"
 )
 
-// queue lets a number of queries run at once and others wait, a bounded number. Those that wait run in turns of their keys,
-// so that many queries of one do not delay the single query of another.
+// queue limits how many queries run (slots) and how many wait to run (places). Queries that wait are served round-robin by key, so
+// that many queries of one key do not delay the single query of another. It is safe for concurrent use.
 type queue struct {
 	slots, places int
 
 	mu      sync.Mutex
 	running int
 	waiting int
-	lines   map[string][]chan struct{} // by key, in the order of arrival
-	turns   []string                   // the keys of lines, the next first
+	lines   map[string][]chan struct{} // the queries that wait, by key, in the order of arrival
+	turns   []string                   // the keys of lines; the first is served next
 }
 
-// acquire waits for a slot. It returns [ErrQueue] at once if too many wait, and the context's cause if that ends before.
+// acquire waits for a slot. It returns [ErrQueue] at once if all places are taken, and the cause of ctx if ctx ends first.
 func (q *queue) acquire(ctx context.Context, key string) error {
 	q.mu.Lock()
 	if q.running < q.slots {
@@ -49,20 +49,20 @@ func (q *queue) acquire(ctx context.Context, key string) error {
 	defer q.mu.Unlock()
 	if i := slices.Index(q.lines[key], granted); i >= 0 {
 		q.remove(key, i)
-	} else { // granted meanwhile
+	} else { // the slot was granted at the same time
 		q.releaseLocked()
 	}
 	return context.Cause(ctx)
 }
 
-// release ends a query.
+// release releases a slot.
 func (q *queue) release() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.releaseLocked()
 }
 
-// releaseLocked gives the slot to the next query.
+// releaseLocked is release with the lock held. The next query that waits gets the slot.
 func (q *queue) releaseLocked() {
 	if len(q.turns) == 0 {
 		q.running--
@@ -76,7 +76,7 @@ func (q *queue) releaseLocked() {
 	}
 }
 
-// remove removes a query that waits; a key without any has no turn.
+// remove removes the query at index i of a key's line, and the key if the line is empty.
 func (q *queue) remove(key string, i int) {
 	q.waiting--
 	q.lines[key] = slices.Delete(q.lines[key], i, i+1)
@@ -86,7 +86,7 @@ func (q *queue) remove(key string, i int) {
 	}
 }
 
-// counts are the numbers of queries that run and wait.
+// counts returns the numbers of queries that run and that wait.
 func (q *queue) counts() (running, waiting int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

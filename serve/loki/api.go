@@ -1,8 +1,8 @@
-// Package loki answers Loki's read API from stores: the endpoints that Grafana's data source, Logs Drilldown, alert rules and
-// logcli use. Shapes, defaults, orders and statuses are those of Grafana's documentation of Loki's HTTP API; docs/serve-api.md
+// Package loki implements Loki's read API on stores: the endpoints that Grafana's data source, Logs Drilldown, alert rules and
+// logcli use. Grafana's documentation of Loki's HTTP API specifies the shapes, defaults, orders and statuses; docs/serve-api.md
 // lists the differences.
 //
-// Who may ask is decided before a request arrives here: the handler checks no token, host or origin.
+// The handler checks no token, host or origin: its caller must do so before.
 package loki
 
 import (
@@ -17,13 +17,13 @@ import (
 	"logstow/query"
 )
 
-// Backend is the storage as one request sees it: what it may read, and what it read so far. [storage.View] is one. It is used by
-// one goroutine at a time, apart from the methods of [engine.Source].
+// Backend is the part of storage that one request may read. It counts what the request reads. [storage.View] implements it. Except
+// for the methods of [engine.Source], it is used by one goroutine at a time.
 type Backend interface {
 	engine.Source
-	// Report is what the request has read so far.
+	// Report returns what the request has read so far.
 	Report() query.Report
-	// Streams, Volumes, Fields, Patterns, Estimate and Tail are as those of [storage.View].
+	// Streams, Volumes, Fields, Patterns, Estimate and Tail behave like the methods of [storage.View].
 	Streams(ctx context.Context, selectors [][]*syntax.Matcher, from, to int64) ([]storage.StreamInfo, error)
 	Volumes(ctx context.Context, matchers []*syntax.Matcher, from, to int64, width time.Duration) ([]storage.Volume, error)
 	Fields(ctx context.Context, log *syntax.LogExpr, from, to int64, lines, values int) ([]storage.Field, error)
@@ -32,45 +32,46 @@ type Backend interface {
 	Tail(ctx context.Context, log *syntax.LogExpr, from int64, limit int, poll time.Duration, emit func(*engine.Entry) error, idle func() error) error
 }
 
-// watcher is a [Backend] that may make shippers flush early for Tail. It is called by Tail's idle.
+// watcher is implemented by a [Backend] that may make shippers flush early during Tail. Watched reports whether they do; Tail's
+// idle calls it.
 type watcher interface{ Watched() bool }
 
 var _ Backend = (*storage.View)(nil)
 
-// Limits of a request. A request past one of them ends with status 400.
+// Limits are the limits of a request. A request that exceeds one fails with status 400.
 type Limits struct {
 	// Engine limits metric queries.
 	Engine engine.Limits
-	// Entries is the maximum of the parameter limit of log queries, as Loki's max_entries_limit_per_query.
+	// Entries is the maximum of the parameter limit of log queries, like Loki's max_entries_limit_per_query.
 	Entries int
 	// Bytes is the maximum size of the encoded records of a log query, which are held in memory until it ends.
 	Bytes int64
-	// Series is the maximum number of series of a volume, as Loki's volume_max_series.
+	// Series is the maximum number of series of a volume, like Loki's volume_max_series.
 	Series int
-	// Duration is the maximum duration of a request for drilldown-limits, 0 if there is none: who passes requests on ends
-	// their contexts.
+	// Duration is the maximum duration that drilldown-limits reports; 0 is none. The API does not enforce it: the contexts of
+	// requests do.
 	Duration time.Duration
 }
 
-// DefaultLimits are Loki's where it has them: 5,000 entries, 1,000 series of a volume, those of [engine.DefaultLimits]; and 64 MiB of
-// records.
+// DefaultLimits returns Loki's defaults, where Loki has the limit: 5,000 entries, 1,000 series of a volume, and
+// [engine.DefaultLimits]. The limit of records is 64 MiB.
 func DefaultLimits() Limits {
 	return Limits{Engine: engine.DefaultLimits(), Entries: 5000, Bytes: 64 << 20, Series: 1000}
 }
 
-// Use is what a request used, for access logs and metrics. It contains no part of the query.
+// Use describes what a request has read, for access logs and metrics. It contains no text of the query.
 type Use struct {
-	// From and To are its range in Unix nanoseconds.
+	// From and To are the range of the request in Unix nanoseconds.
 	From, To int64
 	Report   query.Report
 }
 
 // Options configure an [API].
 type Options struct {
-	// View begins a request: it returns what the caller, known from the context, may read. Required.
+	// View returns the Backend of a new request: what the caller that the context identifies may read. It is required.
 	View func(context.Context) Backend
-	// Scope names what the caller, known from the context, may read: callers of one scope may have the results of each other's metric
-	// queries, for seconds, or minutes if the range is one of the past. Nil keeps no results.
+	// Scope returns a key for what the caller that the context identifies may read. Callers with equal keys share the results of
+	// metric queries, for seconds, or for minutes if the range is in the past. If it is nil, no results are kept.
 	Scope func(context.Context) string
 	// Limits of each request; the zero value is [DefaultLimits].
 	Limits Limits
@@ -78,11 +79,12 @@ type Options struct {
 	Now func() time.Time
 	// Version is the version of the program, for status/buildinfo.
 	Version string
-	// Logger gets failures of storage; nil is none.
+	// Logger receives failures of storage. It may be nil.
 	Logger *slog.Logger
-	// Observe is called at the end of each request that read from storage; nil is not.
+	// Observe is called at the end of each request that has read from storage. It may be nil.
 	Observe func(context.Context, Use)
-	// Poll is how often tail lists storage, Ping how often it checks that the client is there; 0 is 5 s and 15 s.
+	// Poll is the interval at which tail lists storage, Ping the interval at which it checks the connection. The defaults are 5 s
+	// and 15 s.
 	Poll, Ping time.Duration
 }
 
@@ -93,7 +95,7 @@ type API struct {
 	results results
 }
 
-// New makes an API.
+// New returns an API.
 func New(opts Options) *API {
 	if opts.Limits == (Limits{}) {
 		opts.Limits = DefaultLimits()
@@ -137,7 +139,7 @@ func New(opts Options) *API {
 	return a
 }
 
-// ServeHTTP answers a request. Its context is that of all reads: they end with it.
+// ServeHTTP implements [http.Handler]. The context of the request ends its reads.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.ServeHTTP(w, r) }
 
 func (a *API) route(path string, handle func(*request) error, methods ...string) {
@@ -158,7 +160,7 @@ func (a *API) serve(path string, handle func(*request) error, w http.ResponseWri
 	}
 }
 
-// request is a request while it is answered.
+// request is a request that is being served.
 type request struct {
 	api      *API
 	w        http.ResponseWriter
@@ -168,10 +170,10 @@ type request struct {
 	now      time.Time
 	opened   Backend
 	from, to int64
-	started  bool // the answer's first byte may have been sent
+	started  bool // the first byte of the response may have been sent
 }
 
-// view is what the request may read.
+// view returns the Backend of the request, which the first call creates.
 func (q *request) view() Backend {
 	if q.opened == nil {
 		q.opened = q.api.opts.View(q.ctx)
@@ -185,7 +187,7 @@ func (q *request) observe(ctx context.Context) {
 	}
 }
 
-// engine answers queries from the view.
+// engine returns an engine for queries of the view.
 func (q *request) engine() *engine.Engine {
 	return &engine.Engine{Source: q.view(), Limits: q.api.opts.Limits.Engine}
 }

@@ -93,7 +93,7 @@ func (q *request) detectedFieldValues() error {
 	}{found[:min(len(found), limit)], limit})
 }
 
-// fields are those of the log query of the parameters, with as many values each.
+// fields returns the fields of the newest records of the parameter query, each with at most as many values.
 func (q *request) fields(values int) ([]storage.Field, error) {
 	if err := q.ordered(querySince); err != nil {
 		return nil, err
@@ -102,8 +102,8 @@ func (q *request) fields(values int) ([]storage.Field, error) {
 	if err != nil {
 		return nil, err
 	}
-	if most := q.api.opts.Limits.Entries; most > 0 {
-		lines = min(lines, most)
+	if maximum := q.api.opts.Limits.Entries; maximum > 0 {
+		lines = min(lines, maximum)
 	}
 	log, err := q.logQuery()
 	if err != nil {

@@ -10,28 +10,28 @@ import (
 	"logstow/query"
 )
 
-// Encoder writes the answer to a query as the API does, for other programs than its clients. Records are held in memory until
-// they are written.
+// Encoder writes the response to a query in the API's format, for programs other than the server. It holds records in memory until
+// it writes them.
 type Encoder struct {
 	w       io.Writer
 	began   time.Time
 	streams *streams
 }
 
-// NewEncoder makes an encoder that writes to w. Statistics count the time from now on.
+// NewEncoder returns an encoder that writes to w. The duration in the statistics begins now.
 func NewEncoder(w io.Writer) *Encoder {
 	return &Encoder{w: w, began: time.Now(), streams: newStreams(false, 0)}
 }
 
-// Entry adds a record to the answer to a log query.
+// Entry adds a record to the response to a log query.
 func (e *Encoder) Entry(entry *engine.Entry) error { return e.streams.add(entry) }
 
-// Streams writes the answer to a log query: the records that were added. report has what was read.
+// Streams writes the response to a log query: the records that were added, and statistics from a report.
 func (e *Encoder) Streams(report *query.Report) error {
 	return e.write(report, e.streams.entries, e.streams.answer)
 }
 
-// Value writes the answer to a metric query: over a range, or at one time.
+// Value writes the response to a metric query, over a range if ranged is set, otherwise at one time.
 func (e *Encoder) Value(v *engine.Value, ranged bool, report *query.Report) error {
 	return e.write(report, len(v.Series), func(w writer, stats []byte) { w.allSeries(kindOf(v, ranged), v.Series, stats) })
 }

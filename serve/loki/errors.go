@@ -13,11 +13,11 @@ import (
 	"logstow/store"
 )
 
-// statusClosed is nginx' status of a request whose client is gone, for logs and metrics.
+// statusClosed is the status of nginx for a request whose client has disconnected, for logs and metrics.
 const statusClosed = 499
 
-// statusOf is the status of an error: 400 if the query, a parameter or a limit is the cause, 413 for a form that is too
-// large, 504 past a deadline, 503 if storage may answer later, otherwise 500.
+// statusOf returns the status for an error: 400 if the query, a parameter or a limit is the cause, 413 for a form that is too
+// large, 504 after a deadline, 503 if storage is temporarily unavailable, otherwise 500.
 func statusOf(err error) int {
 	var client *clientError
 	var parse *syntax.Error
@@ -46,12 +46,12 @@ func statusOf(err error) int {
 	}
 }
 
-// fail answers with an error: its text and hints, as plain text.
+// fail responds with an error and its hints as plain text.
 func (q *request) fail(err error) {
 	if q.started {
 		abort()
 	}
-	if q.ctx.Err() != nil { // the server or the client ended the request, whatever failed for it
+	if q.ctx.Err() != nil { // the server or the client ended the request, and err is a consequence
 		err = context.Cause(q.ctx)
 	}
 	status, text := statusOf(err), err.Error()
@@ -64,7 +64,7 @@ func (q *request) fail(err error) {
 	http.Error(q.w, text, status)
 }
 
-// abort closes the connection, so that an answer that was begun is seen to be incomplete.
+// abort closes the connection, so that the client sees that the response is incomplete.
 func abort() {
 	panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to close a connection in a handler
 }

@@ -5,8 +5,8 @@ import (
 	"logstow/logql/syntax"
 )
 
-// estimate is /logstow/api/v1/estimate: what a query reads at most, before it runs. Loki's index/stats has no cost, and does not
-// take metric queries.
+// estimate is /logstow/api/v1/estimate: the maximum that a query would read, and its cost. Loki's index/stats contains no cost and
+// does not accept metric queries.
 func (q *request) estimate() error {
 	if err := q.bounds(querySince); err != nil {
 		return err

@@ -27,7 +27,7 @@ func (q *request) labelValues() error {
 	})
 }
 
-// labelSet answers with the set that add makes of the labels of all streams.
+// labelSet responds with a sorted set, to which add adds elements for the labels of each stream.
 func (q *request) labelSet(add func(map[string]bool, labels.Labels)) error {
 	if err := q.ordered(labelsSince); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (q *request) series() error {
 	return q.success(found)
 }
 
-// canonical is the name that a stream has a label under: service is an alias, detected_level the level again.
+// canonical returns the name of a label in streams: service and detected_level are aliases.
 func canonical(name string) string {
 	switch name {
 	case labels.ServiceAlias:

@@ -14,7 +14,7 @@ const (
 	typeScalar = "scalar"
 )
 
-// respondSeries answers with series: those of a vector have one point each, a scalar is one point.
+// respondSeries responds with series. Each series of a vector has one point; a scalar is one series of one point.
 func (q *request) respondSeries(kind string, series []engine.Series) error {
 	stats, err := json.Marshal(q.stats(len(series)))
 	if err != nil {
@@ -23,7 +23,7 @@ func (q *request) respondSeries(kind string, series []engine.Series) error {
 	return q.respond(func(w writer) { w.allSeries(kind, series, stats) })
 }
 
-// allSeries writes the answer with series.
+// allSeries writes the response with series.
 func (w writer) allSeries(kind string, series []engine.Series, stats []byte) {
 	w.text(`{"status":"success","data":{"resultType":"` + kind + `","result":`)
 	if kind == typeScalar {
@@ -42,14 +42,14 @@ func (w writer) allSeries(kind string, series []engine.Series, stats []byte) {
 	w.stats(stats)
 }
 
-// stats writes the end of an answer.
+// stats writes the statistics and the end of a response.
 func (w writer) stats(stats []byte) {
 	w.text(`,"stats":`)
 	w.bytes(stats)
 	w.text("}}\n")
 }
 
-// series writes a series. It returns scratch for the next one.
+// series writes a series. It returns scratch for reuse.
 func (w writer) series(scratch []byte, kind string, s *engine.Series) []byte {
 	scratch = appendLabels(append(scratch[:0], `{"metric":`...), s.Labels)
 	if kind == typeVector {

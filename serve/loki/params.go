@@ -12,7 +12,7 @@ import (
 	"logstow/logql/syntax"
 )
 
-// Defaults of Loki's parameters.
+// Defaults and limits of parameters. The defaults are Loki's.
 const (
 	maxForm         = 1 << 20 // bytes of a form
 	defaultLimit    = 100
@@ -36,10 +36,10 @@ func (q *request) parseForm() error {
 	return badRequest("cannot parse the parameters: %v", err)
 }
 
-// get is a parameter's value, "" if it is missing.
+// get returns the value of a parameter, or "" if it is missing.
 func (q *request) get(name string) string { return q.http.Form.Get(name) }
 
-// number is a positive parameter.
+// number returns the value of a parameter that must be a positive integer, or missing if there is none.
 func (q *request) number(name string, missing int) (int, error) {
 	text := q.get(name)
 	if text == "" {
@@ -55,7 +55,7 @@ func (q *request) number(name string, missing int) (int, error) {
 	return int(n), nil
 }
 
-// backward reports the direction of a log query.
+// backward reports whether a log query returns the newest records first.
 func (q *request) backward() (bool, error) {
 	switch text := q.get("direction"); strings.ToLower(text) {
 	case "", "backward":
@@ -91,7 +91,7 @@ func (q *request) duration(name string, missing time.Duration) (time.Duration, e
 	return d, nil
 }
 
-// bounds sets from and to by start, end and since. An end before the start is not an error here.
+// bounds sets q.from and q.to from the parameters start, end and since. It accepts an end before the start.
 func (q *request) bounds(since time.Duration) error {
 	now := q.now.UnixNano()
 	end, err := q.time("end", now)
@@ -112,7 +112,7 @@ func (q *request) bounds(since time.Duration) error {
 	return nil
 }
 
-// ordered is bounds for endpoints where an end before the start is an error.
+// ordered is bounds, but returns an error if the end is before the start.
 func (q *request) ordered(since time.Duration) error {
 	if err := q.bounds(since); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (q *request) ordered(since time.Duration) error {
 	return nil
 }
 
-// step is the step of from and to: at least a millisecond, and at most points steps.
+// step returns the parameter step. It must be at least a millisecond, and must divide the range into at most points steps.
 func (q *request) step(points int) (time.Duration, error) {
 	step, err := q.duration("step", defaultStep(q.from, q.to))
 	if err != nil {
@@ -140,10 +140,10 @@ func (q *request) step(points int) (time.Duration, error) {
 	return step, nil
 }
 
-// matchers are those of the parameter query, which must be a stream selector alone.
+// matchers returns the matchers of the parameter query, which must be a stream selector without stages.
 func (q *request) matchers() ([]*syntax.Matcher, error) { return syntax.ParseMatchers(q.get("query")) }
 
-// selectors is the parameter query of endpoints where it may be missing: no selector is all streams.
+// selectors returns the selector of the parameter query, which may be missing. No selector selects all streams.
 func (q *request) selectors() ([][]*syntax.Matcher, error) {
 	if q.get("query") == "" {
 		return nil, nil
@@ -152,7 +152,7 @@ func (q *request) selectors() ([][]*syntax.Matcher, error) {
 	return [][]*syntax.Matcher{one}, err
 }
 
-// logQuery is the parameter query, which must be a log query.
+// logQuery returns the parameter query, which must be a log query.
 func (q *request) logQuery() (*syntax.LogExpr, error) {
 	expr, err := syntax.Parse(q.get("query"))
 	if err != nil {
@@ -168,8 +168,8 @@ func (q *request) logQuery() (*syntax.LogExpr, error) {
 	return log, nil
 }
 
-// categorize reports whether the client asks for the labels of records by category: with a header, or a parameter, as browsers send no
-// headers with a websocket.
+// categorize reports whether the client requests the labels of records by category. It does so with a header, or with a parameter,
+// since browsers cannot set headers for a websocket.
 func (q *request) categorize() bool {
 	if q.get("categorize") == "1" {
 		return true
@@ -187,7 +187,7 @@ func (q *request) categorize() bool {
 // categorizeLabels is the encoding flag of [request.categorize].
 const categorizeLabels = "categorize-labels"
 
-// badRequest is an error of the client.
+// badRequest returns an error that the client caused.
 func badRequest(format string, args ...any) error { return &clientError{fmt.Sprintf(format, args...)} }
 
 type clientError struct{ text string }

@@ -27,7 +27,7 @@ func (q *request) queryRange() error {
 	if err != nil {
 		return err
 	}
-	// As Loki's align_queries_with_step, so that the steps of a dashboard's refreshes coincide.
+	// Align the range like Loki's align_queries_with_step, so that refreshes of a dashboard have the same steps.
 	p := engine.MetricParams{Start: q.from - q.from%int64(step), End: q.to - q.to%int64(step), Step: step}
 	value, err := q.metric(q.ctx, expr.(syntax.SampleExpr), p)
 	if err != nil {
@@ -58,7 +58,7 @@ func (q *request) query() error {
 	return q.respondSeries(kindOf(value, false), value.Series)
 }
 
-// kindOf is the type of the result of a metric query: over a range, or at one time.
+// kindOf returns the type of the result of a metric query, over a range if ranged is set, otherwise at one time.
 func kindOf(value *engine.Value, ranged bool) string {
 	switch {
 	case ranged:
@@ -70,10 +70,10 @@ func kindOf(value *engine.Value, ranged bool) string {
 	}
 }
 
-// errDone ends a log query that has found enough.
+// errDone ends a log query that has found as many records as requested.
 var errDone = errors.New("limit reached") //nolint:gochecknoglobals // never changes
 
-// logs answers a log query. A range that ends at or before its start is empty: the last page of a client that pages has such.
+// logs responds to a log query. A range that ends at or before its start is empty: clients that page request such a range last.
 func (q *request) logs(log *syntax.LogExpr) error {
 	limit, err := q.entries()
 	if err != nil {
@@ -102,20 +102,20 @@ func (q *request) logs(log *syntax.LogExpr) error {
 			return err
 		}
 	}
-	q.view() // also an empty page has statistics
+	q.view() // so that an empty range has statistics too
 	return found.respond(q)
 }
 
-// entries is the parameter limit of records.
+// entries returns the parameter limit of log queries.
 func (q *request) entries() (int, error) {
 	limit, err := q.number("limit", defaultLimit)
-	if most := q.api.opts.Limits.Entries; err == nil && most > 0 && limit > most {
-		return 0, badRequest("max entries limit per query exceeded, limit > max_entries_limit_per_query (%d > %d)", limit, most)
+	if maximum := q.api.opts.Limits.Entries; err == nil && maximum > 0 && limit > maximum {
+		return 0, badRequest("max entries limit per query exceeded, limit > max_entries_limit_per_query (%d > %d)", limit, maximum)
 	}
 	return limit, err
 }
 
-// every passes on records that are an interval apart, at most limit.
+// every returns a function that emits records that are at least an interval apart. It returns [errDone] after limit records.
 func every(interval time.Duration, limit int, emit func(*engine.Entry) error) func(*engine.Entry) error {
 	var last int64
 	passed := 0

@@ -17,8 +17,8 @@ const (
 	formatRaw    = "raw"
 )
 
-// records is /logstow/api/v1/records: the records of a log query in their order, one a line, without a maximum. They are sent as they
-// are found. Loki's query_range groups them by stream, has at most 5,000, and no bytes that are not UTF-8.
+// records is /logstow/api/v1/records: the records of a log query in order of time, one per line, without a maximum. They are sent as
+// they are found. In contrast, Loki's query_range groups records by stream, returns at most 5,000, and replaces invalid UTF-8.
 func (q *request) records() error {
 	if err := q.ordered(querySince); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (q *request) records() error {
 	return out.close()
 }
 
-// recordWriter is what the parameters format, max_line and download ask for.
+// recordWriter returns the writer that the parameters format, max_line and download specify.
 func (q *request) recordWriter() (*recordWriter, error) {
 	w := &recordWriter{q: q, format: q.get("format")}
 	kind, extension := "application/x-ndjson", ".ndjson"
@@ -75,16 +75,16 @@ func (q *request) recordWriter() (*recordWriter, error) {
 	return w, nil
 }
 
-// flushEvery is the time after which records that were found are sent, though there are few.
-const flushEvery = 200 * time.Millisecond
+// flushInterval is the time after which buffered records are sent.
+const flushInterval = 200 * time.Millisecond
 
-// recordWriter writes records as lines. Its first line begins the answer, so that an error before it has a status.
+// recordWriter writes records as lines. The first line begins the response, so an earlier error can still set the status.
 type recordWriter struct {
 	q       *request
 	format  string
 	maxLine int // bytes; 0 is no limit
 	begin   func()
-	to      *bufio.Writer // nil before the answer begins
+	to      *bufio.Writer // nil before the response begins
 	sent    time.Time
 	buf     []byte
 }
@@ -103,7 +103,7 @@ func (w *recordWriter) add(e *engine.Entry) error {
 	if _, err := w.to.Write(w.buf); err != nil {
 		return err
 	}
-	if now := w.q.api.opts.Now(); now.Sub(w.sent) > flushEvery {
+	if now := w.q.api.opts.Now(); now.Sub(w.sent) > flushInterval {
 		w.sent = now
 		if err := w.to.Flush(); err != nil {
 			return err
@@ -113,8 +113,8 @@ func (w *recordWriter) add(e *engine.Entry) error {
 	return nil
 }
 
-// appendRecord appends a record as an object with a newline. A line longer than the maximum is cut, and "bytes" is its length;
-// "invalid" is set if it has bytes that are not UTF-8, which are U+FFFD.
+// appendRecord appends a record as a JSON object with a newline. If the line is longer than maxLine, it is truncated and "bytes" is
+// its length. If it contains invalid UTF-8, which is replaced by U+FFFD, "invalid" is true.
 func (w *recordWriter) appendRecord(dst []byte, e *engine.Entry) []byte {
 	dst = append(dst, `{"time":"`...)
 	dst = time.Unix(0, e.Time).UTC().AppendFormat(dst, "2006-01-02T15:04:05.000000000Z07:00")
@@ -140,7 +140,7 @@ func (w *recordWriter) appendRecord(dst []byte, e *engine.Entry) []byte {
 	return append(appendString(append(dst, `,"line":`...), line), '}', '\n')
 }
 
-// cutUTF8 is at most n bytes of a line, and no part of a character.
+// cutUTF8 truncates a line to at most n bytes, at the start of a character.
 func cutUTF8(line []byte, n int) []byte {
 	for i := n; i > n-utf8.UTFMax && i > 0; i-- {
 		if utf8.RuneStart(line[i]) {
@@ -150,7 +150,7 @@ func cutUTF8(line []byte, n int) []byte {
 	return line[:n]
 }
 
-// close sends what is left.
+// close sends the buffered records and begins the response if there were none.
 func (w *recordWriter) close() error {
 	if w.to == nil {
 		w.begin()

@@ -13,15 +13,15 @@ import (
 	"logstow/logql/labels"
 )
 
-// writer writes JSON. What fails to be written is the error of the flush at the end.
+// writer writes JSON. Its methods return no errors: the flush at the end returns the first one.
 type writer struct{ to *bufio.Writer }
 
 func (w writer) text(s string) { _, _ = w.to.WriteString(s) }
 
 func (w writer) bytes(b []byte) { _, _ = w.to.Write(b) }
 
-// respond writes an answer of JSON, compressed if the client accepts it. A connection to which it cannot be written is closed
-// unfinished.
+// respond writes a JSON response, compressed if the client accepts it. After an error the caller must abort the response, which
+// may be incomplete.
 func (q *request) respond(write func(writer)) error {
 	header := q.w.Header()
 	header.Set("Content-Type", "application/json; charset=UTF-8")
@@ -45,7 +45,7 @@ func (q *request) respond(write func(writer)) error {
 	return finish()
 }
 
-// json answers with a value.
+// json responds with a value as JSON.
 func (q *request) json(v any) error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
@@ -56,7 +56,7 @@ func (q *request) json(v any) error {
 	return q.respond(func(w writer) { w.bytes(text.Bytes()) })
 }
 
-// success answers with data in the frame that most endpoints have.
+// success responds with data in the object that most endpoints use.
 func (q *request) success(data any) error {
 	return q.json(struct {
 		Status string `json:"status"`
@@ -64,7 +64,7 @@ func (q *request) success(data any) error {
 	}{"success", data})
 }
 
-// acceptsGzip reports whether Accept-Encoding has gzip, with a quality other than 0.
+// acceptsGzip reports whether Accept-Encoding contains gzip with a quality other than 0.
 func acceptsGzip(r *http.Request) bool {
 	for _, header := range r.Header.Values("Accept-Encoding") {
 		for item := range strings.SplitSeq(header, ",") {
@@ -78,7 +78,7 @@ func acceptsGzip(r *http.Request) bool {
 	return false
 }
 
-// appendString appends a string of JSON. Bytes that are not UTF-8 become U+FFFD.
+// appendString appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func appendString[T string | []byte](dst []byte, s T) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -122,7 +122,7 @@ func decodeRune[T string | []byte](s T) (rune, int) {
 	return utf8.DecodeRune(head[:copy(head[:], s)])
 }
 
-// appendLabels appends labels as an object.
+// appendLabels appends labels as a JSON object.
 func appendLabels(dst []byte, ls labels.Labels) []byte {
 	dst = append(dst, '{')
 	for i := range ls {

@@ -10,38 +10,38 @@ import (
 )
 
 const (
-	// recentResult is how long a result is used that may contain records of now, pastResult how long another.
+	// recentResult is how long a result of recent records is kept, pastResult how long a result of the past.
 	recentResult = 5 * time.Second
 	pastResult   = 2 * time.Minute
-	// settledResult is the time after the end of what a query reads from which its result is one of the past.
-	settledResult = time.Hour
+	// pastAge is the age of the end of a query's range from which on the result is one of the past.
+	pastAge = time.Hour
 	// maxResults and maxResult are the maximum sizes of all results and of one, in bytes.
 	maxResults = 16 << 20
 	maxResult  = 1 << 20
 )
 
-// results keeps the results of metric queries for a short time: panels that several people look at are computed once. It is safe
-// for concurrent use.
+// results keeps the results of metric queries for a short time, so that panels that several people look at are computed once. It is
+// safe for concurrent use.
 type results struct {
 	mu   sync.Mutex
 	all  map[resultKey]*result
 	size int64
 }
 
-// resultKey is what determines a result: the query, its range, and what the caller may read.
+// resultKey identifies a result: the query, its range, and what the caller may read.
 type resultKey struct {
 	scope, query string
 	params       engine.MetricParams
 }
 
-// result is a result that does not change.
+// result is a result that is kept. Its value must not be changed.
 type result struct {
 	value *engine.Value
 	size  int64
 	until time.Time
 }
 
-// find is the result of a key; nil if none is kept.
+// find returns the result of a key, or nil if none is kept.
 func (r *results) find(key *resultKey, now time.Time) *engine.Value {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,7 +51,7 @@ func (r *results) find(key *resultKey, now time.Time) *engine.Value {
 	return nil
 }
 
-// keep keeps a result of a query that began at a time, for its lifetime.
+// keep keeps the result of a query until its lifetime after began, when the query began.
 func (r *results) keep(key *resultKey, value *engine.Value, began time.Time, lifetime time.Duration) {
 	one := &result{value: value, size: resultSize(key, value), until: began.Add(lifetime)}
 	if one.size > maxResult {
@@ -82,17 +82,17 @@ func (r *results) remove(key resultKey) {
 	}
 }
 
-// lifetimeOf is how long a result is used that was computed at a time. An offset moves what the query reads.
+// lifetimeOf returns how long the result of a query is kept. An offset in the query shifts the range that it reads.
 func lifetimeOf(expr syntax.SampleExpr, params engine.MetricParams, now time.Time) time.Duration {
 	for _, read := range engine.Selections(expr, params.Start, params.End) {
-		if now.Sub(time.Unix(0, read.To)) <= settledResult {
+		if now.Sub(time.Unix(0, read.To)) <= pastAge {
 			return recentResult
 		}
 	}
 	return pastResult
 }
 
-// resultSize is about the memory of a result, in bytes.
+// resultSize estimates the memory of a result, in bytes.
 func resultSize(key *resultKey, value *engine.Value) int64 {
 	size := 500 + len(key.scope) + len(key.query)
 	for i := range value.Series {
@@ -105,7 +105,7 @@ func resultSize(key *resultKey, value *engine.Value) int64 {
 	return int64(size)
 }
 
-// metric answers a metric query, from a result that is kept if there is one.
+// metric returns the result of a metric query: the one that is kept, or a new one.
 func (q *request) metric(ctx context.Context, expr syntax.SampleExpr, params engine.MetricParams) (*engine.Value, error) {
 	if q.api.opts.Scope == nil {
 		return q.engine().Metric(ctx, expr, params)

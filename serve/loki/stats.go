@@ -6,7 +6,7 @@ import (
 	"logstow/query"
 )
 
-// queryStats has the shape of Loki's statistics of a query. What Logstow does not have is 0.
+// queryStats has the shape of Loki's statistics of a query. Values that do not apply to Logstow are 0.
 type queryStats struct {
 	Summary  summaryStats  `json:"summary"`
 	Querier  querierStats  `json:"querier"`
@@ -94,13 +94,13 @@ type indexStats struct {
 	UsedBloom  bool  `json:"usedBloomFilters"`
 }
 
-// stats are those of the request so far. entries is the number of records or series found.
+// stats returns the statistics of the request so far. entries is the number of records or series found.
 func (q *request) stats(entries int) *queryStats {
 	report := q.view().Report()
 	return newStats(&report, q.api.opts.Now().Sub(q.now), entries)
 }
 
-// newStats are the statistics of a report; segments are Loki's chunks.
+// newStats returns the statistics of a report. Segments correspond to Loki's chunks.
 func newStats(r *query.Report, took time.Duration, entries int) *queryStats {
 	seconds := took.Seconds()
 	var s queryStats

@@ -7,7 +7,7 @@ import (
 	"logstow/logql/syntax"
 )
 
-// apiVersion is the version of Loki whose API this is: clients choose by it what to ask.
+// apiVersion is the version of Loki whose API is implemented. Clients choose requests by it.
 const apiVersion = "3.5.0"
 
 // buildInfo is /loki/api/v1/status/buildinfo.
@@ -22,7 +22,7 @@ func (q *request) buildInfo() error {
 	}{Version: apiVersion, Revision: q.api.opts.Version, Branch: "logstow", GoVersion: runtime.Version()})
 }
 
-// drilldownLimits is /loki/api/v1/drilldown-limits: what Logs Drilldown shows depends on it.
+// drilldownLimits is /loki/api/v1/drilldown-limits. Logs Drilldown enables features by it.
 func (q *request) drilldownLimits() error {
 	type limits struct {
 		LogLevels          bool     `json:"discover_log_levels"`
@@ -55,7 +55,7 @@ func (q *request) drilldownLimits() error {
 	}, true, apiVersion})
 }
 
-// formatQuery is /loki/api/v1/format_query: a query laid out for reading.
+// formatQuery is /loki/api/v1/format_query: it formats a query for reading.
 func (q *request) formatQuery() error {
 	expr, err := syntax.Parse(q.get("query"))
 	if err != nil {

@@ -11,20 +11,20 @@ import (
 	"logstow/logql/labels"
 )
 
-// streams collects the records of a log query by their labels, already encoded, because JSON has a stream's labels before its
-// records.
+// streams collects the records of a log query by stream, because in the response the labels of a stream precede its records. It
+// holds the records encoded.
 type streams struct {
 	categorize bool
 	limit      int64 // bytes; 0 is no limit
 	size       int64 // bytes collected
-	entries    int
+	entries    int   // records collected
 	all        map[string]*stream
-	last       *stream
+	last       *stream // of the last record, whose labels are lastLabels
 	lastLabels [3]labels.Labels
 	key        []byte
 }
 
-// stream is the records of equal labels: values are their elements of JSON with a comma behind each.
+// stream holds the records with equal labels. values are the JSON elements of records, each with a comma after it.
 type stream struct {
 	labels labels.Labels
 	values []byte
@@ -68,7 +68,7 @@ func (s *streams) add(e *engine.Entry) error {
 	return nil
 }
 
-// of is the stream of a record.
+// of returns the stream of a record.
 func (s *streams) of(e *engine.Entry) *stream {
 	now := [3]labels.Labels{e.Stream, e.Metadata, e.Parsed}
 	if s.last != nil && identical(now[0], s.lastLabels[0]) && (s.categorize || identical(now[1], s.lastLabels[1]) && identical(now[2], s.lastLabels[2])) {
@@ -91,7 +91,7 @@ func (s *streams) of(e *engine.Entry) *stream {
 	return to
 }
 
-// identical reports whether two label sets are one slice.
+// identical reports whether two label sets are the same slice.
 func identical(a, b labels.Labels) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
@@ -113,14 +113,14 @@ func (s *streams) write(w writer) {
 	w.text("]")
 }
 
-// writeFlags writes the member of JSON with the encoding flags, if there are any.
+// writeFlags writes the JSON member with the encoding flags, if there are any.
 func (s *streams) writeFlags(w writer) {
 	if s.categorize {
 		w.text(`"encodingFlags":["` + categorizeLabels + `"],`)
 	}
 }
 
-// respond answers with the streams.
+// respond writes the response to a request.
 func (s *streams) respond(q *request) error {
 	stats, err := json.Marshal(q.stats(s.entries))
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *streams) respond(q *request) error {
 	return q.respond(func(w writer) { s.answer(w, stats) })
 }
 
-// answer writes the answer with the streams. Clients that decode on the fly need resultType and encodingFlags before the result.
+// answer writes the body of the response. Clients that decode while they read need resultType and encodingFlags before result.
 func (s *streams) answer(w writer, stats []byte) {
 	w.text(`{"status":"success","data":{"resultType":"streams",`)
 	s.writeFlags(w)

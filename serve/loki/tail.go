@@ -17,18 +17,16 @@ import (
 	"logstow/logql/engine"
 )
 
-// Bounds of tail.
+// Limits of tail.
 const (
 	writeTimeout = 10 * time.Second
-	endTimeout   = 2 * time.Second // of a message that is being sent when the server ends the request
+	endTimeout   = 2 * time.Second // for a message that is being sent when the server ends the request
 	frameEntries = 1000
 	frameBytes   = 1 << 20
-	maxReason    = 120 // bytes of a close frame's reason; the protocol allows 123
+	maxReason    = 120 // bytes of the reason in a close frame; the protocol allows 123
 )
 
-// tail is /loki/api/v1/tail: records over a websocket as they arrive in storage. It ends when the client is gone.
-//
-// The origin is checked before a request arrives here.
+// tail is /loki/api/v1/tail: it sends records over a websocket as they arrive in storage, until the client disconnects.
 func (q *request) tail() error {
 	log, err := q.logQuery()
 	if err != nil {
@@ -46,38 +44,39 @@ func (q *request) tail() error {
 		return err
 	}
 	q.to = now
+	// The caller of the API has checked the origin.
 	conn, err := websocket.Accept(q.w, q.http, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
-		return nil //nolint:nilerr // Accept has answered
+		return nil //nolint:nilerr // Accept has sent the error
 	}
-	// gone ends when the connection is closed, by either side, or breaks. It is not the request's context: one that ends while a
-	// message or a ping is being sent breaks the connection, and the reason could not be sent.
-	gone := conn.CloseRead(context.WithoutCancel(q.ctx))
+	// connected ends when either side closes the connection or it breaks. Sending does not use the request's context: its end during a
+	// write would break the connection, so that the reason could not be sent.
+	connected := conn.CloseRead(context.WithoutCancel(q.ctx))
 	ctx, cancel := context.WithCancel(q.ctx)
 	defer cancel()
-	defer context.AfterFunc(gone, cancel)()
+	defer context.AfterFunc(connected, cancel)()
 	var pings sync.WaitGroup
 	defer pings.Wait()
-	defer func() { _ = conn.CloseNow() }() // ends gone, if hangUp has not
+	defer func() { _ = conn.CloseNow() }() // ends connected if hangUp has not
 	pings.Go(func() {
-		if ping(gone, conn, q.api.opts.Ping) != nil {
+		if ping(connected, conn, q.api.opts.Ping) != nil {
 			_ = conn.CloseNow()
 		}
 	})
-	frame := &frame{ctx: ctx, gone: gone, conn: conn, categorize: q.categorize()}
+	frame := &frame{ctx: ctx, connected: connected, conn: conn, categorize: q.categorize()}
 	frame.reset()
 	idle := frame.flush
 	if w, ok := q.view().(watcher); ok && q.get("watched") == "1" {
 		idle = func() error { return frame.flushStatus(w.Watched()) }
 	}
 	err = q.view().Tail(ctx, log, q.from, limit, q.api.opts.Poll, frame.add, idle)
-	if gone.Err() == nil {
+	if connected.Err() == nil {
 		q.hangUp(conn, err)
 	}
 	return nil
 }
 
-// hangUp closes a connection with the reason why the reading ended.
+// hangUp closes a connection with the reason why the tail ended.
 func (q *request) hangUp(conn *websocket.Conn, err error) {
 	status := websocket.StatusInternalError
 	switch {
@@ -90,11 +89,11 @@ func (q *request) hangUp(conn *websocket.Conn, err error) {
 		q.api.opts.Logger.LogAttrs(q.ctx, slog.LevelError, "cannot follow records", slog.String("endpoint", q.endpoint), slog.Any("error", err))
 	}
 	reason := err.Error()
-	_ = conn.Close(status, strings.ToValidUTF8(reason[:min(len(reason), maxReason)], "")) // the client may be gone by now
+	_ = conn.Close(status, strings.ToValidUTF8(reason[:min(len(reason), maxReason)], "")) // the client may have disconnected
 }
 
-// delayFor checks the parameter delay_for. It has no effect: records become visible when their segment is stored, all at once, and
-// are sent in order then.
+// delayFor validates the parameter delay_for, which has no effect. Loki delays records to sort them; here all records of a segment
+// become visible at once and are sent in order.
 func (q *request) delayFor() error {
 	if q.get("delay_for") == "0" {
 		return nil
@@ -106,34 +105,34 @@ func (q *request) delayFor() error {
 	return err
 }
 
-// ping checks that the client is there until gone ends; the error is that it is not.
-func ping(gone context.Context, conn *websocket.Conn, every time.Duration) error {
+// ping pings the client until connected ends. It returns an error if the client does not respond.
+func ping(connected context.Context, conn *websocket.Conn, every time.Duration) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
 		select {
-		case <-gone.Done():
+		case <-connected.Done():
 			return nil
 		case <-ticker.C:
 		}
-		ctx, cancel := context.WithTimeout(gone, every)
+		ctx, cancel := context.WithTimeout(connected, every)
 		err := conn.Ping(ctx)
 		cancel()
-		if err != nil && gone.Err() == nil {
+		if err != nil && connected.Err() == nil {
 			return err
 		}
 	}
 }
 
-// frame collects records and sends them as messages. A client that does not read holds up the reading; past writeTimeout the
-// connection is closed: no record is dropped.
+// frame collects records and sends them as messages. It never drops records: if the client does not read, sending blocks, and fails
+// after writeTimeout.
 type frame struct {
-	// ctx is the request's, gone ends with the connection.
-	ctx, gone  context.Context
-	conn       *websocket.Conn
-	categorize bool
-	streams    *streams
-	// watched is what the client was sent last.
+	// ctx is the context of the request, connected ends with the connection.
+	ctx, connected context.Context
+	conn           *websocket.Conn
+	categorize     bool
+	streams        *streams
+	// watched is the last status that the client was sent.
 	watched bool
 }
 
@@ -149,7 +148,7 @@ func (f *frame) add(e *engine.Entry) error {
 	return f.flush()
 }
 
-// flush sends what was collected, if anything was.
+// flush sends the collected records, if there are any.
 func (f *frame) flush() error {
 	if f.streams.entries == 0 {
 		return nil
@@ -157,7 +156,7 @@ func (f *frame) flush() error {
 	return f.send("")
 }
 
-// flushStatus is flush, and sends whether the tail is watched if that has changed.
+// flushStatus is flush, but also sends whether the tail is watched, if that has changed.
 func (f *frame) flushStatus(watched bool) error {
 	if watched == f.watched {
 		return f.flush()
@@ -166,7 +165,7 @@ func (f *frame) flushStatus(watched bool) error {
 	return f.send(fmt.Sprintf(`,"watched":%t`, watched))
 }
 
-// send sends what was collected, with further members of JSON.
+// send sends the collected records, with additional JSON members.
 func (f *frame) send(more string) error {
 	var message bytes.Buffer
 	w := writer{bufio.NewWriter(&message)}
@@ -179,7 +178,7 @@ func (f *frame) send(more string) error {
 		return err
 	}
 	f.reset()
-	ctx, cancel := context.WithTimeout(f.gone, writeTimeout)
+	ctx, cancel := context.WithTimeout(f.connected, writeTimeout)
 	defer cancel()
 	defer context.AfterFunc(f.ctx, func() { time.AfterFunc(endTimeout, cancel) })()
 	err := f.conn.Write(ctx, websocket.MessageText, message.Bytes())

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// parseTime parses a point in time as Loki's API has it: a Unix time as an integer in nanoseconds, in seconds if it has at most ten
-// digits; a number with a decimal point in seconds; RFC 3339 with an optional fraction. The result is in Unix nanoseconds;
-// times before 1970 and after April 2262, which have none, are errors.
+// parseTime parses a point in time in the forms of Loki's API: an integer is a Unix time in seconds if it has at most ten digits,
+// otherwise in nanoseconds; a number with a decimal point is in seconds; otherwise the form is RFC 3339 with an optional fraction.
+// The result is in Unix nanoseconds. Times before 1970 or in or after 2262 are errors.
 func parseTime(s string) (int64, error) {
 	ns, ok := unixTime(s)
 	if !ok {
@@ -29,13 +29,13 @@ func parseTime(s string) (int64, error) {
 	return ns, nil
 }
 
-// unixTime reports false if s is no number. A time out of range is negative.
+// unixTime parses a Unix time. ok is false if s is not a number; ns is negative if the time is out of range.
 func unixTime(s string) (ns int64, ok bool) {
 	const maxSeconds = math.MaxInt64 / int64(time.Second)
 	seconds, fraction, point := strings.Cut(s, ".")
 	n, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil || point && strings.Trim(fraction, "0123456789") != "" {
-		// An exponent, or no number. Float64 is exact enough for those.
+		// It has an exponent or is not a number. A float64 is exact enough.
 		f, err := parseFloat(s)
 		if err != nil || !point {
 			return 0, false
@@ -55,7 +55,7 @@ func unixTime(s string) (ns int64, ok bool) {
 	return n*int64(time.Second) + digits, true
 }
 
-// parseDuration parses a duration as Loki's API has it: a float in seconds, or Prometheus' form 1h30m, 10s, 500ms.
+// parseDuration parses a duration in the forms of Loki's API: a number of seconds, or as in Prometheus, such as 1h30m or 500ms.
 func parseDuration(s string) (time.Duration, error) {
 	if f, err := parseFloat(s); err == nil {
 		if ns := f * 1e9; ns > -math.MaxInt64 && ns < math.MaxInt64 {
@@ -107,7 +107,7 @@ func notADuration(s string) error {
 	return fmt.Errorf("cannot parse %q as a duration: it is neither a number of seconds nor of the form 1h30m", s)
 }
 
-// parseFloat parses a decimal number: not Go's other forms of literals.
+// parseFloat parses a decimal number. It rejects Go's hexadecimal literals and underscores.
 func parseFloat(s string) (float64, error) {
 	if strings.ContainsAny(s, "_xX") {
 		return 0, strconv.ErrSyntax
@@ -115,7 +115,7 @@ func parseFloat(s string) (float64, error) {
 	return strconv.ParseFloat(s, 64)
 }
 
-// defaultStep is a 250th of the range in whole seconds, rounded up, at least a second.
+// defaultStep returns a 250th of the range, rounded up to whole seconds, at least one.
 func defaultStep(from, to int64) time.Duration {
 	const part = 250 * int64(time.Second)
 	n := max(to-from, 0) / part
@@ -125,7 +125,7 @@ func defaultStep(from, to int64) time.Duration {
 	return time.Duration(max(n, 1)) * time.Second
 }
 
-// appendSeconds appends a time as float seconds, to the millisecond.
+// appendSeconds appends a time as a decimal number of seconds, with milliseconds.
 func appendSeconds(dst []byte, ns int64) []byte {
 	return strconv.AppendFloat(dst, float64(ns/int64(time.Millisecond))/1000, 'f', -1, 64)
 }

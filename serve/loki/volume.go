@@ -41,7 +41,8 @@ func (q *request) indexStats() error {
 	return q.json(sum)
 }
 
-// volume is /loki/api/v1/index/volume: the bytes of the range by labels, the most first, at its end.
+// volume is /loki/api/v1/index/volume: the bytes of the range by labels, sorted by bytes in descending order. The time of the points is
+// the end of the range.
 func (q *request) volume() error {
 	if err := q.ordered(querySince); err != nil {
 		return err
@@ -53,8 +54,8 @@ func (q *request) volume() error {
 	return q.respondSeries(typeVector, series)
 }
 
-// volumeRange is /loki/api/v1/index/volume_range: the bytes of each step. The time of a step is the last millisecond of it, or the end
-// of the range in the last step, as Loki's.
+// volumeRange is /loki/api/v1/index/volume_range: the bytes of each step. As in Loki, the time of a step is its last millisecond, and of
+// the last step the end of the range.
 func (q *request) volumeRange() error {
 	if err := q.ordered(querySince); err != nil {
 		return err
@@ -75,14 +76,15 @@ func (q *request) volumeRange() error {
 	return q.respondSeries(typeMatrix, series)
 }
 
-// volumes are the volumes by the labels that the parameters name, those with the most bytes first, as many as the parameter limit.
+// volumes returns the volumes by the labels that the parameters name, sorted by bytes in descending order, at most as many as the
+// parameter limit. at returns the time of the point for a step that begins at start.
 func (q *request) volumes(width time.Duration, at func(start int64) int64) ([]engine.Series, error) {
 	limit, err := q.number("limit", defaultLimit)
 	if err != nil {
 		return nil, err
 	}
-	if most := q.api.opts.Limits.Series; most > 0 && limit > most {
-		return nil, badRequest("limit %d exceeds volume_max_series %d", limit, most)
+	if maximum := q.api.opts.Limits.Series; maximum > 0 && limit > maximum {
+		return nil, badRequest("limit %d exceeds volume_max_series %d", limit, maximum)
 	}
 	matchers, err := q.matchers()
 	if err != nil {
@@ -99,7 +101,7 @@ func (q *request) volumes(width time.Duration, at func(start int64) int64) ([]en
 	return largest(volumes, groups, at, limit), nil
 }
 
-// grouping is how volumes are summed: a volume counts for each of the label sets.
+// grouping returns the function that maps the labels of a volume to the label sets that the volume is added to.
 func (q *request) grouping(matchers []*syntax.Matcher) (func(labels.Labels) []labels.Labels, error) {
 	var names []string
 	if text := q.get("targetLabels"); text != "" {
@@ -122,7 +124,7 @@ func (q *request) grouping(matchers []*syntax.Matcher) (func(labels.Labels) []la
 	}
 }
 
-// bySeries is the labels with the names, if there are all of them; no name is all labels.
+// bySeries returns the labels with the names as one label set, or nothing if one is missing. Without names it returns all labels.
 func bySeries(ls labels.Labels, names []string) []labels.Labels {
 	if len(names) == 0 {
 		return []labels.Labels{ls}
@@ -138,7 +140,8 @@ func bySeries(ls labels.Labels, names []string) []labels.Labels {
 	return []labels.Labels{labels.New(kept...)}
 }
 
-// byLabels is a label set of each label alone, without its value.
+// byLabels returns one label set for each label with one of the names, or for all labels if there are no names. The values are
+// empty.
 func byLabels(ls labels.Labels, names []string) []labels.Labels {
 	if len(names) == 0 {
 		for _, l := range ls {
@@ -148,13 +151,13 @@ func byLabels(ls labels.Labels, names []string) []labels.Labels {
 	var sets []labels.Labels
 	for _, name := range names {
 		if ls.Get(canonical(name)) != "" {
-			sets = append(sets, labels.Labels{{Name: shown(name)}}) // as documented, with an empty value
+			sets = append(sets, labels.Labels{{Name: shown(name)}}) // Loki documents the empty value
 		}
 	}
 	return sets
 }
 
-// shown is the name of a label in answers: the alias service is not one.
+// shown returns the name of a label in responses, which do not contain the alias service.
 func shown(name string) string {
 	if name == labels.ServiceAlias {
 		return labels.Service
@@ -162,7 +165,7 @@ func shown(name string) string {
 	return name
 }
 
-// largest sums volumes by group and time.
+// largest sums volumes by group and time, and returns the largest groups, at most limit.
 func largest(volumes []storage.Volume, groups func(labels.Labels) []labels.Labels, at func(int64) int64, limit int) []engine.Series {
 	type group struct {
 		labels labels.Labels

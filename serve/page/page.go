@@ -1,5 +1,5 @@
-// Package page is the page of logq serve: files that a browser runs over the API. They are the same for everyone and contain no
-// logs; what the page shows, it asks the API for.
+// Package page serves the web page of logq serve. Its files are the same for everyone and contain no logs: the page in the browser
+// requests them from the API.
 package page
 
 import (
@@ -18,25 +18,25 @@ import (
 	"strings"
 )
 
-// static has index.html, which names assets by the placeholder of their folder, and the assets.
+// static contains the assets, and index.html, which refers to them as {assets}NAME.
 //
 //go:embed static
 var static embed.FS
 
-// policy allows nothing but the files and the API of the server itself: no inline script or style, no other host.
+// policy allows only the files and the API of the server: no inline scripts or styles, and no other hosts.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// file is a file as it is sent.
+// file is a file to send, with its media type.
 type file struct {
-	kind        string
+	mediaType   string
 	plain, gzip []byte
 }
 
 // Page is the handler of / and of /assets/. It is safe for concurrent use.
 type Page struct {
 	index  file
-	prefix string // of the assets: /assets/ with a hash of all of them
+	prefix string // of the paths of assets: /assets/HASH/, with a hash of all assets
 	assets map[string]file
 }
 
@@ -82,7 +82,7 @@ func newPage(files fs.FS) (*Page, error) {
 	return p, err
 }
 
-// preloads are links to the modules that the page does not name, so that a browser asks for all at once.
+// preloads returns links to the modules that index does not name, so that a browser requests all modules at once.
 func (p *Page) preloads(index string) string {
 	var links strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(p.assets)) {
@@ -94,12 +94,12 @@ func (p *Page) preloads(index string) string {
 }
 
 func newFile(name string, data []byte) (file, error) {
-	f := file{kind: mime.TypeByExtension(path.Ext(name)), plain: data}
-	switch path.Ext(name) { // the system's list of types may differ
+	f := file{mediaType: mime.TypeByExtension(path.Ext(name)), plain: data}
+	switch path.Ext(name) { // the media types of the system may differ
 	case ".js":
-		f.kind = "text/javascript; charset=utf-8"
+		f.mediaType = "text/javascript; charset=utf-8"
 	case ".md":
-		f.kind = "text/plain; charset=utf-8"
+		f.mediaType = "text/plain; charset=utf-8"
 	}
 	var zipped bytes.Buffer
 	w, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
@@ -116,7 +116,7 @@ func newFile(name string, data []byte) (file, error) {
 	return f, nil
 }
 
-// ServeHTTP answers a request for the page.
+// ServeHTTP implements [http.Handler].
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Content-Security-Policy", policy)
@@ -139,16 +139,16 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.send(w, r)
 }
 
-// send answers with a file, compressed if the client accepts it.
+// send responds with a file, compressed if the client accepts gzip.
 func (f *file) send(w http.ResponseWriter, r *http.Request) {
 	header, body := w.Header(), f.plain
-	header.Set("Content-Type", f.kind)
+	header.Set("Content-Type", f.mediaType)
 	header.Add("Vary", "Accept-Encoding")
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		header.Set("Content-Encoding", "gzip")
 		body = f.gzip
 	}
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // the client may be gone
+		_, _ = w.Write(body) // the client may have disconnected
 	}
 }

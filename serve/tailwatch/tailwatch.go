@@ -1,5 +1,5 @@
-// Package tailwatch keeps the watches of a server's live tails: on each service one for each store, whatever the number of tails that
-// follow it, from the first of them until the last ends.
+// Package tailwatch keeps watches for the live tails of a server. Each followed service has one watch per store, from the start of
+// the first tail that follows it to the end of the last.
 package tailwatch
 
 import (
@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	// Interval is the maximum interval between polls of a tail to whose watches shippers respond.
+	// Interval is the maximum interval between polls of a tail while shippers respond to its watches.
 	Interval = time.Second
-	// responseTime is the time for shippers to respond: until then, tails poll as if they had.
+	// responseTime is the time for shippers to respond. Until it has passed, tails poll as if shippers responded.
 	responseTime = 15 * time.Second
-	// deniedInterval is the interval at which a store is tried again that denied a watch.
+	// deniedInterval is the time after which a watch is retried in a store that denied it.
 	deniedInterval = 10 * time.Minute
 	// checkTimeout limits the check of a store at the start.
 	checkTimeout = 10 * time.Second
-	// maxServices limits the services that a server watches; those of a tail are limited to [watch.MaxServices].
+	// maxServices limits the services that a server watches. [watch.MaxServices] limits those of a tail.
 	maxServices = 500
-	// minDuration is the minimum duration of a watch, in which the shippers that respond are counted twice: they flush until it
-	// expires, however short the tail.
+	// minDuration is the minimum duration of a watch, so that the shippers that respond are counted at least twice. They flush until
+	// the watch expires, even if the tail is shorter.
 	minDuration = 10 * time.Second
 )
 
@@ -36,22 +36,22 @@ const (
 type Store struct {
 	Name, Container string
 	Tables          store.Tables
-	// Prices are those of its requests; nil is that they are free.
+	// Prices are the prices of its requests; nil means that they are free.
 	Prices *price.Table
-	// Exists reports whether the store exists: a watch would create a directory that does not. Nil is that it does.
+	// Exists reports whether the store exists, because a watch would create a missing directory. Nil means that it exists.
 	Exists func(context.Context) (bool, error)
 }
 
 // Status is the state of watches.
 type Status struct {
-	// Services is the number of services that are watched, Shippers that of shippers that respond, each counted for each of its
-	// services.
+	// Services is the number of watched services. Shippers is the number of shippers that respond; a shipper counts once for each
+	// of its services.
 	Services, Shippers int
 }
 
-// Watches are those of a server. It is safe for concurrent use.
+// Watches are the watches of a server. They are safe for concurrent use.
 type Watches struct {
-	stores  []*place
+	stores  []*watchedStore
 	log     *slog.Logger
 	ctx     context.Context //nolint:containedctx // the lifetime of the goroutines
 	cancel  context.CancelFunc
@@ -60,25 +60,26 @@ type Watches struct {
 	mu       sync.Mutex
 	services map[string]*service
 	closed   bool
-	// cost is in dollars.
+	// cost is the total cost in dollars, see [Watches.Cost].
 	cost float64
-	// limited is set once it was logged that some services are not watched.
+	// limited is set after it was logged that some services are not watched.
 	limited bool
 }
 
-// place is a store, and what was logged of it.
-type place struct {
+// watchedStore is a store that may have watches, with its logger and its costs.
+type watchedStore struct {
 	Store
-	log           *slog.Logger
+	log *slog.Logger
+	// works and denied log each state once.
 	works, denied sync.Once
-	// bills are those of watches that have not expired, and of some others, by service.
+	// bills are the bills of watches, by service. Bills of expired watches may remain for a while.
 	bills map[string]*bill
 }
 
 // service is a service that is watched.
 type service struct {
-	tails    int // 0 for a while after the last has ended
-	ending   bool
+	tails    int  // may be 0 until minDuration has passed
+	ending   bool // a goroutine waits for minDuration
 	began    time.Time
 	cancel   context.CancelFunc
 	watchers []*watcher
@@ -92,24 +93,24 @@ type watcher struct {
 	denied atomic.Bool
 }
 
-// New makes watches in stores, none of which there is yet. The caller must Close them.
+// New returns Watches for stores. There are none until a [Tail] needs them. The caller must Close it.
 func New(ctx context.Context, stores []Store, log *slog.Logger) *Watches {
 	w := &Watches{log: log, services: map[string]*service{}}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	for _, s := range stores {
-		w.stores = append(w.stores, &place{Store: s, log: log.With("store", s.Name), bills: map[string]*bill{}})
+		w.stores = append(w.stores, &watchedStore{Store: s, log: log.With("store", s.Name), bills: map[string]*bill{}})
 	}
 	return w
 }
 
-// Check begins to check whether the stores allow watches, and logs that. It must not be called after Close.
+// Check starts to check whether the stores allow watches, and logs the results. It must not be called after Close.
 func (w *Watches) Check() {
 	for _, p := range w.stores {
 		w.running.Go(func() { p.check(w.ctx) })
 	}
 }
 
-// Close ends all watches and waits for their requests. Watches expire by themselves then.
+// Close stops to renew the watches, which then expire, and waits for running requests.
 func (w *Watches) Close() {
 	w.mu.Lock()
 	w.closed = true
@@ -134,12 +135,12 @@ func (w *Watches) Status() (status Status) {
 	return status
 }
 
-// allowed reports whether a store allows the watch.
+// allowed reports whether any store allows the watch.
 func (s *service) allowed() bool {
 	return slices.ContainsFunc(s.watchers, func(w *watcher) bool { return !w.denied.Load() })
 }
 
-// shippers is the number of shippers that respond.
+// shippers returns the number of shippers that respond.
 func (s *service) shippers() (n int) {
 	for _, w := range s.watchers {
 		if !w.denied.Load() {
@@ -149,8 +150,8 @@ func (s *service) shippers() (n int) {
 	return n
 }
 
-// check finds whether a store allows watches, by creating their table.
-func (p *place) check(ctx context.Context) {
+// check finds out whether a store allows watches, by creating their table.
+func (p *watchedStore) check(ctx context.Context) {
 	requesting, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	exists, err := p.exists(requesting)
@@ -168,25 +169,25 @@ func (p *place) check(ctx context.Context) {
 	}
 }
 
-func (p *place) exists(ctx context.Context) (bool, error) {
+func (p *watchedStore) exists(ctx context.Context) (bool, error) {
 	if p.Exists == nil {
 		return true, nil
 	}
 	return p.Exists(ctx)
 }
 
-func (p *place) logWorks() {
+func (p *watchedStore) logWorks() {
 	p.works.Do(func() { p.log.Info("live tails are watched: shippers flush followed services early") })
 }
 
-func (p *place) logDenied(err error) {
+func (p *watchedStore) logDenied(err error) {
 	p.denied.Do(func() {
 		p.log.Warn("live tails are not watched: records come after the flush interval of their shipper", "error", err)
 	})
 }
 
-// keep keeps a watch until ctx ends. A store that denies it is tried again later.
-func (w *Watches) keep(ctx context.Context, p *place, one *watcher) {
+// keep keeps a watch until ctx ends. If the store denies it, keep retries after deniedInterval.
+func (w *Watches) keep(ctx context.Context, p *watchedStore, one *watcher) {
 	for {
 		err := one.Run(ctx, func() {
 			one.denied.Store(false)
@@ -206,7 +207,7 @@ func (w *Watches) keep(ctx context.Context, p *place, one *watcher) {
 	}
 }
 
-// begin begins to watch a service. The lock is held.
+// begin starts to watch a service. The lock is held.
 func (w *Watches) begin(name string) *service {
 	ctx, cancel := context.WithCancel(w.ctx)
 	s := &service{began: time.Now(), cancel: cancel}
@@ -229,13 +230,13 @@ func (w *Watches) begin(name string) *service {
 // Tail is a live tail, with the services that it follows.
 type Tail struct {
 	w        *Watches
-	services map[string]*service // under the lock of w
+	services map[string]*service // guarded by the lock of w
 }
 
 // Tail begins a live tail. The caller must Close it.
 func (w *Watches) Tail() *Tail { return &Tail{w: w, services: map[string]*service{}} }
 
-// Watch watches services until the tail is closed, those of earlier calls too.
+// Watch watches services until the tail is closed, in addition to those of earlier calls.
 func (t *Tail) Watch(services []string) {
 	t.w.mu.Lock()
 	defer t.w.mu.Unlock()
@@ -260,7 +261,7 @@ func (t *Tail) Watch(services []string) {
 	}
 }
 
-// logLimited logs once that there are more services than are watched. The lock is held.
+// logLimited logs once that some services are not watched. The lock is held.
 func (w *Watches) logLimited() {
 	if !w.limited {
 		w.limited = true
@@ -280,7 +281,8 @@ func (t *Tail) Watched() bool {
 	return false
 }
 
-// Interval is the interval between polls: normal, or shorter while shippers respond to the watches, or may be about to.
+// Interval returns the interval between polls: [Interval], if it is shorter than normal, while shippers respond to the watches or
+// still have time to respond, otherwise normal.
 func (t *Tail) Interval(normal time.Duration) time.Duration {
 	t.w.mu.Lock()
 	defer t.w.mu.Unlock()
