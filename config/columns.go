@@ -12,14 +12,15 @@ import (
 	splitting "logstow/internal/list"
 )
 
-// The values of columns that are no list of names.
+// The values of columns that are not lists of names.
 const (
 	ColumnsAuto = "auto"
 	ColumnsOff  = "off"
 )
 
-// ParseColumns returns the fields of the message that a setting names: auto and off name none, a list
-// of names separated by commas names at most [columns.MaxNamed], each in the grammar of [field.ParseNames].
+// ParseColumns returns the fields of the message that a value of columns names: none for auto and off,
+// otherwise a list of at most [columns.MaxNamed] names, separated by commas, in the syntax of
+// [field.ParseNames].
 func ParseColumns(v string) ([]string, error) {
 	if v == ColumnsAuto || v == ColumnsOff {
 		return nil, nil

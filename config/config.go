@@ -1,5 +1,5 @@
-// Package config reads the shipper's configuration file: YAML, validated as a whole, so that all
-// problems are reported at once, each with its position. docs/configuration.md describes the keys.
+// Package config reads and validates the shipper's configuration file, which is YAML. It reports all
+// problems at once, each with its position. docs/configuration.md describes the keys.
 package config
 
 import (
@@ -27,23 +27,24 @@ import (
 	"logstow/record/recognize"
 )
 
-// Config is the content of a file; a zero field was not given.
+// Config is the content of a file. Fields whose keys are missing are zero.
 type Config struct {
-	// Stores are the destinations of segments, Instance the name of this shipper. One of several
-	// stores is chosen for each new segment.
+	// Stores are the stores that segments are written to. If there are several, one is chosen for each new
+	// segment. Instance is the instance ID of this shipper.
 	Stores   []string
 	Instance string
 	// Bucket is the width of buckets; FlushInterval and FlushSize determine when batches are
 	// sealed.
 	Bucket, FlushInterval time.Duration
 	FlushSize             int64
-	// MaxLateness is how old a record may be when read to keep its time, OpenBuckets the number of
-	// open buckets per service.
+	// MaxLateness is the maximum age at which a record that is read keeps its time. OpenBuckets is the
+	// maximum number of open buckets per service.
 	MaxLateness time.Duration
 	OpenBuckets int
-	// RetryFor and DrainTimeout are as on the command line.
+	// RetryFor and DrainTimeout are the values of the flags of these names.
 	RetryFor, DrainTimeout time.Duration
-	// WatchInterval is a text that [ParseWatchInterval] accepts, MaxWatchFlushes as on the command line.
+	// WatchInterval is a text that [ParseWatchInterval] accepts. MaxWatchFlushes is the value of the flag of
+	// this name.
 	WatchInterval   string
 	MaxWatchFlushes int
 	// Filter is on or off.
@@ -64,18 +65,18 @@ type Buffer struct {
 	Mode string
 	Dir  string
 	Size int64
-	// Sync, OnFull and OnLostPositions are as on the command line.
+	// Sync, OnFull and OnLostPositions are the values of the flags of these names.
 	Sync, OnFull, OnLostPositions string
 }
 
 // Input configures one input.
 type Input struct {
 	Common
-	// Stores are the destinations of this input's service; empty means Config.Stores.
+	// Stores are the stores for this input's service. If it is empty, they are Config.Stores.
 	Stores []string
 	// Line is its line in the file.
 	Line int
-	// Kind is the key that selects the input; of the fields below, the one of that kind is set.
+	// Kind is the key that selects the input. Only the field below that corresponds to it is set.
 	Kind Kind
 
 	Files    Files
@@ -104,16 +105,16 @@ func kinds() []Kind {
 	return []Kind{KindFiles, KindStdin, KindSyslog, KindForward, KindGELF, KindHTTP, KindJournald}
 }
 
-// Common are the keys of every input; at the top of the file they are defaults for all inputs.
+// Common holds the keys that all inputs have. At the top of the file they are the defaults for all inputs.
 type Common struct {
 	// Service is a name or, for files, a pattern such as {namespace}.{container}.
 	Service, Class, SourcePrefix string
-	// Parse is the parser of the messages, as [ParseParser] returns it.
+	// Parse is the parser of the messages, in the form that [ParseParser] returns.
 	Parse     string
 	MaxRecord int64
 	MaxAhead  time.Duration
 	Zone      *time.Location
-	// Rules find timestamps and levels that are not recognized without them.
+	// Rules find timestamps and levels that are not recognized automatically.
 	Rules     recognize.RuleOptions
 	Format    container.Format
 	Multiline *multiline.Options
@@ -128,17 +129,18 @@ type Files struct {
 	FromStart      bool
 	Polling        bool
 	MaxOpen        int
-	// Pods adds metadata of pods to the sources of their records, if not nil.
+	// Pods configures the metadata of pods that is added to the sources of their records. It may be nil.
 	Pods *PodMetadata
 }
 
-// PodMetadata selects labels and annotations of pods. Without a server it is that of the cluster.
+// PodMetadata selects labels and annotations of pods. Server is the URL of the Kubernetes API, or "" for the cluster
+// that the shipper runs in.
 type PodMetadata struct {
 	Labels, Annotations             []string
 	Server, TokenFile, CAFile, Node string
 }
 
-// Server is what listening inputs have in common.
+// Server holds the keys that all listening inputs have.
 type Server struct {
 	TLS            listen.TLS
 	MaxConnections int
@@ -157,7 +159,7 @@ type Forward struct {
 	Server
 	Address, SharedKey, MessageKey string
 	Users                          map[string]string
-	// KeepRepeated is dedupe-chunks: off.
+	// KeepRepeated is set by dedupe-chunks: off.
 	KeepRepeated bool
 }
 
@@ -173,7 +175,7 @@ type HTTP struct {
 	Login               httpserver.Login
 	Address             string
 	ServiceFromResource bool
-	// ConfiguredService is service-from-labels: false, and an own store.
+	// ConfiguredService is set by service-from-labels: false. It is the default for an input with its own stores.
 	ConfiguredService bool
 }
 
@@ -192,7 +194,7 @@ type Problem struct {
 	Text         string
 }
 
-// Error is FILE:LINE:COLUMN: TEXT.
+// Error returns FILE:LINE:COLUMN: TEXT, or FILE: TEXT if the position is unknown.
 func (p Problem) Error() string {
 	if p.Line == 0 {
 		return p.File + ": " + p.Text
@@ -200,8 +202,8 @@ func (p Problem) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Text)
 }
 
-// Read reads a file. Variables are looked up with lookup, which is [os.LookupEnv]. The error lists
-// all problems, one per line.
+// Read reads a file. lookup looks up environment variables, like [os.LookupEnv]. The error lists all
+// problems, one per line.
 func Read(path string, lookup func(string) (string, bool)) (*Config, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -213,7 +215,8 @@ func Read(path string, lookup func(string) (string, bool)) (*Config, error) {
 	return Parse(path, data, lookup, os.ReadFile)
 }
 
-// Parse parses the content of a file with a name. ${file:PATH} is read by readFile.
+// Parse parses the content of a file. name is the name of the file in errors. readFile reads the files that
+// ${file:PATH} names.
 func Parse(name string, data []byte, lookup func(string) (string, bool), readFile func(string) ([]byte, error)) (*Config, error) {
 	d := &decoder{file: name, getenv: lookup, readFile: readFile, anchors: map[string]ast.Node{}}
 	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
@@ -258,7 +261,7 @@ func Parse(name string, data []byte, lookup func(string) (string, bool), readFil
 	return nil, errors.Join(errs...)
 }
 
-// isIndentedByTab reports whether a tab is before the text of a line, of which the first is 1.
+// isIndentedByTab reports whether the indentation of a line contains a tab. The number of the first line is 1.
 func isIndentedByTab(data []byte, line int) bool {
 	lines := bytes.Split(data, []byte("\n"))
 	if line < 1 || line > len(lines) {

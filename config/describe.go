@@ -2,7 +2,7 @@ package config
 
 import "strings"
 
-// String names an input in a few words: its kind and its files or address.
+// String describes an input by its kind and its files or address.
 func (in *Input) String() string {
 	if in.Kind == KindFiles {
 		return "files " + strings.Join(in.Files.Paths, " ")
@@ -18,7 +18,7 @@ func (in *Input) ServiceFromRecords() bool {
 	return in.Kind == KindGELF || in.Kind == KindHTTP && (in.HTTP.ServiceFromResource || !in.HTTP.ConfiguredService)
 }
 
-// Address is the address that an input listens on; "" if it does not listen.
+// Address returns the address that an input listens on, or "" if it does not listen.
 func (in *Input) Address() string {
 	if address := in.address(); address != nil {
 		return *address
@@ -26,7 +26,7 @@ func (in *Input) Address() string {
 	return ""
 }
 
-// address is where the address of an input is; nil if it does not listen.
+// address returns a pointer to the address of an input, or nil if it does not listen.
 func (in *Input) address() *string {
 	switch in.Kind {
 	case KindSyslog:

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// expand expands variables: ${NAME}, ${NAME:-default}, ${file:PATH} for the content of a file
-// (without a newline at its end), and $$ for $.
+// expand replaces ${NAME} and ${NAME:-default} by variables, ${file:PATH} by the content of a file
+// without newlines at its end, and $$ by $.
 func (d *decoder) expand(text string) (string, error) {
 	var out strings.Builder
 	for {
@@ -39,7 +39,7 @@ func (d *decoder) expand(text string) (string, error) {
 	}
 }
 
-// variable is the value of the text between ${ and }.
+// variable returns the value for the text between ${ and }.
 func (d *decoder) variable(name string) (string, error) {
 	if path, ok := strings.CutPrefix(name, "file:"); ok {
 		data, err := d.readFile(path)
@@ -58,6 +58,7 @@ func (d *decoder) variable(name string) (string, error) {
 	return fallback, nil
 }
 
+// list returns words, sorted and without duplicates, as a text.
 func list(words []string) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(words))), ", ")
 }

@@ -11,7 +11,7 @@ import (
 	"logstow/input/syslog"
 )
 
-// input reads one element of inputs: one input for each of its addresses.
+// input reads one element of inputs. It returns one input for each address.
 func (d *decoder) input(s *section, defaults Common) (all []Input) {
 	in := Input{Common: defaults.clone()}
 	if s.node != nil && s.node.GetToken() != nil {
@@ -23,7 +23,7 @@ func (d *decoder) input(s *section, defaults Common) (all []Input) {
 		}
 		if in.Kind != "" {
 			d.fail(s.values[string(kind)], "an input has one kind: %s or %s; make an input of each", in.Kind, kind)
-			return nil // which other keys are valid is unknown
+			return nil // the valid keys depend on the kind
 		}
 		in.Kind = kind
 	}
@@ -78,7 +78,7 @@ func kindNames() (names []string) {
 	return names
 }
 
-// clone is a copy that shares nothing that an input may modify.
+// clone returns a copy that shares no slice that reading an input appends to.
 func (c Common) clone() Common {
 	p := &c.Process
 	p.Redact = slices.Clone(p.Redact)

@@ -56,7 +56,7 @@ func (d *decoder) config(s *section) *Config {
 	return c
 }
 
-// columns reads auto, off or names, each an element of a list or separated by commas.
+// columns reads auto, off or names. Names are elements of a list or separated by commas.
 func (d *decoder) columns(s *section, to *string) {
 	var names []string
 	s.stringList("columns", &names)
@@ -78,8 +78,8 @@ func (d *decoder) buffer(s *section, b *Buffer) {
 	s.done()
 }
 
-// ParseParser compiles a parser of messages, such as pattern '<ip> <_>', and returns what a segment's
-// footer has of it: "" for auto. An error names the character of the mistake.
+// ParseParser compiles a parser of messages, such as pattern '<ip> <_>', and returns it in the form that a
+// segment's footer contains, which is "" for auto. Errors contain the position of the mistake.
 func ParseParser(v string) (string, error) {
 	p, err := parse.Compile(v)
 	if err != nil {
@@ -88,7 +88,7 @@ func ParseParser(v string) (string, error) {
 	return p.Stored(), nil
 }
 
-// common reads the keys of every input, over the existing values.
+// common reads the keys that all inputs have. It keeps the existing values of missing keys.
 func (d *decoder) common(s *section, c *Common) {
 	read(s, "service", &c.Service, func(v string) (string, error) {
 		if !strings.Contains(v, "{") {
@@ -114,7 +114,7 @@ func (d *decoder) common(s *section, c *Common) {
 	d.processing(s, &c.Process)
 }
 
-// rules reads the rules for timestamps and levels that are not recognized without them.
+// rules reads the rules for timestamps and levels that are not recognized automatically.
 func (d *decoder) rules(s *section, r *recognize.RuleOptions) {
 	s.text("time-format", &r.TimeFormat)
 	s.text("time-regexp", &r.TimeRegexp)
@@ -129,7 +129,7 @@ func (d *decoder) rules(s *section, r *recognize.RuleOptions) {
 			}
 		}
 	}
-	// Each on its own, so that problems are reported at their positions.
+	// Compile each rule separately, so that problems are reported at its position.
 	for _, one := range []struct {
 		key  string
 		opts recognize.RuleOptions
@@ -145,7 +145,7 @@ func (d *decoder) rules(s *section, r *recognize.RuleOptions) {
 	}
 }
 
-// multiline reads off, auto, an expression, or a mapping.
+// multiline reads off, auto, a regular expression, or a mapping.
 func (d *decoder) multiline(s *section, c *Common) {
 	node := s.get("multiline")
 	if node == nil {
@@ -171,7 +171,7 @@ func (d *decoder) multiline(s *section, c *Common) {
 	m.done()
 }
 
-// ParseMultiline parses off, auto, or the expression that matches the first lines of records.
+// ParseMultiline parses off, auto, or the regular expression that matches the first lines of records.
 func ParseMultiline(v string) (*multiline.Options, error) {
 	opts := &multiline.Options{}
 	return opts, multilineMode(v, opts)
@@ -246,7 +246,7 @@ func (d *decoder) rule(s *section, r *process.Rule) {
 	read(s, "regexp", &r.Regexp, regexp.Compile)
 }
 
-// missing reports a missing required key, unless another key in its place is invalid.
+// missing reports a required key if it is missing.
 func (d *decoder) missing(s *section, key string) {
 	if s.node != nil && !s.has(key) {
 		d.fail(s.node, "%s is missing", key)

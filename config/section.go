@@ -30,7 +30,7 @@ func (d *decoder) fail(at ast.Node, format string, args ...any) {
 	d.problems = append(d.problems, p)
 }
 
-// resolveAlias is a node without its anchor, or the target of its alias.
+// resolveAlias returns a node without its anchor and tag, or the target of its alias.
 func (d *decoder) resolveAlias(node ast.Node) ast.Node {
 	switch n := node.(type) {
 	case *ast.AnchorNode:
@@ -49,12 +49,12 @@ func (d *decoder) resolveAlias(node ast.Node) ast.Node {
 	return node
 }
 
-// section is a mapping being read: each accessor names a valid key, done reports all others.
+// section is a mapping that is being read. Each accessor makes its key known; done reports all other keys.
 type section struct {
 	d      *decoder
 	node   ast.Node
 	values map[string]ast.Node
-	keys   []*ast.MappingValueNode
+	keys   []*ast.MappingValueNode // in the order of the file
 	known  []string
 }
 
@@ -77,7 +77,7 @@ func (d *decoder) section(node ast.Node) *section {
 			continue
 		}
 		key := e.Key.GetToken().Value
-		if _, again := s.values[key]; again {
+		if _, duplicate := s.values[key]; duplicate {
 			d.fail(e.Key, "duplicate key %s", key)
 			continue
 		}
@@ -87,7 +87,7 @@ func (d *decoder) section(node ast.Node) *section {
 	return s
 }
 
-// otherNames are names that other programs have for keys.
+// otherNames maps the names of keys in other programs to keys.
 func otherNames() map[string]string {
 	files := string(KindFiles)
 	return map[string]string{"path": files, "paths": files, "glob": files, "include": files}
@@ -112,7 +112,7 @@ func (s *section) done() {
 	}
 }
 
-// get is the value of a key; nil if it is missing.
+// get returns the value of a key, or nil if it is missing or null.
 func (s *section) get(key string) ast.Node {
 	s.known = append(s.known, key)
 	node, ok := s.values[key]
@@ -132,7 +132,7 @@ func (s *section) has(key string) bool {
 	return ok && !null
 }
 
-// scalar is a value as text, with variables expanded.
+// scalar returns the value of a key as text, with variables expanded.
 func (s *section) scalar(key string) (text string, node ast.Node, ok bool) {
 	node = s.get(key)
 	if node == nil {
@@ -142,6 +142,7 @@ func (s *section) scalar(key string) (text string, node ast.Node, ok bool) {
 	return text, node, ok
 }
 
+// scalar returns a value as text, with variables expanded.
 func (d *decoder) scalar(node ast.Node) (string, bool) {
 	text, ok := d.rawScalar(node)
 	if !ok {
@@ -155,7 +156,7 @@ func (d *decoder) scalar(node ast.Node) (string, bool) {
 	return expanded, true
 }
 
-// rawScalar is a value as written in the file.
+// rawScalar returns a value as it is written in the file.
 func (d *decoder) rawScalar(node ast.Node) (string, bool) {
 	switch n := d.resolveAlias(node).(type) {
 	case *ast.LiteralNode:
@@ -171,7 +172,7 @@ func (d *decoder) rawScalar(node ast.Node) (string, bool) {
 	return "", false
 }
 
-// read reads a value with parse, which reports invalid values.
+// read parses the value of a key into to. It keeps to if the key is missing, and reports errors of parse.
 func read[T any](s *section, key string, to *T, parse func(string) (T, error)) {
 	text, node, ok := s.scalar(key)
 	if !ok {
@@ -185,9 +186,9 @@ func read[T any](s *section, key string, to *T, parse func(string) (T, error)) {
 	*to = v
 }
 
-// invalid reports an invalid value of a key.
+// invalid reports an invalid value of a key. It omits the value of a variable, which may be a secret.
 func (s *section) invalid(key string, node ast.Node, text string, err error) {
-	if written, _ := s.d.rawScalar(node); written != text { // the value of a variable may be a secret
+	if written, _ := s.d.rawScalar(node); written != text {
 		s.d.fail(node, "%s: invalid value of %s", key, written)
 		return
 	}
@@ -210,22 +211,23 @@ func (s *section) size(key string, to *int64) {
 	})
 }
 
-func (s *section) number(key string, least int, to *int) {
+// number reads a whole number of at least minimum.
+func (s *section) number(key string, minimum int, to *int) {
 	read(s, key, to, func(v string) (int, error) {
 		n, err := strconv.Atoi(v)
-		if err != nil || n < least {
-			return 0, fmt.Errorf("%q: want a number from %d", v, least)
+		if err != nil || n < minimum {
+			return 0, fmt.Errorf("%q: want a number from %d", v, minimum)
 		}
 		return n, nil
 	})
 }
 
-// wholeNumber reads a number in a range.
-func wholeNumber(least, most int) func(string) (int, error) {
+// wholeNumber returns a function that parses a whole number in a range.
+func wholeNumber(minimum, maximum int) func(string) (int, error) {
 	return func(v string) (int, error) {
 		n, err := strconv.Atoi(v)
-		if err != nil || n < least || n > most {
-			return 0, fmt.Errorf("%q: want a number from %d to %d", v, least, most)
+		if err != nil || n < minimum || n > maximum {
+			return 0, fmt.Errorf("%q: want a number from %d to %d", v, minimum, maximum)
 		}
 		return n, nil
 	}
@@ -287,7 +289,7 @@ func (s *section) stringList(key string, to *[]string) {
 	}
 }
 
-// items are the elements of a list; any other value is its own list.
+// items returns the elements of a list. Any other value is the only element.
 func (s *section) items(key string) []ast.Node {
 	node := s.get(key)
 	if node == nil {
@@ -299,7 +301,7 @@ func (s *section) items(key string) []ast.Node {
 	return []ast.Node{node}
 }
 
-// sections are the elements of a list of mappings.
+// sections returns the elements of a list of mappings.
 func (s *section) sections(key string) (all []*section) {
 	for _, node := range s.items(key) {
 		all = append(all, s.d.section(node))
@@ -307,7 +309,7 @@ func (s *section) sections(key string) (all []*section) {
 	return all
 }
 
-// section is the mapping of a key, empty if it is missing.
+// section returns the mapping of a key, which is empty if the key is missing.
 func (s *section) section(key string) *section {
 	node := s.get(key)
 	if node == nil {

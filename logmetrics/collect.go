@@ -6,10 +6,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Describe sends nothing, which makes this an unchecked collector: the metrics depend on the configuration.
+// Describe implements [prometheus.Collector]. It sends nothing, so the collector is unchecked: the metrics depend on the configuration.
 func (s *Set) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends the current values.
+// Collect implements [prometheus.Collector].
 func (s *Set) Collect(ch chan<- prometheus.Metric) {
 	const (
 		seriesName, seriesHelp   = "logstow_log_metric_series", "Series of a metric that is computed from logs."
@@ -28,14 +28,14 @@ func (s *Set) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// counts are the numbers of series and of skipped records.
+// counts returns the numbers of series and of skipped records.
 func (m *metric) counts() (series int, skipped [reasons]uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.series), m.skipped
 }
 
-// collect are the current values of a metric.
+// collect returns the current values of a metric.
 func (m *metric) collect() []prometheus.Metric {
 	names := make([]string, 0, len(m.labels))
 	for _, l := range m.labels {
@@ -51,7 +51,7 @@ func (m *metric) collect() []prometheus.Metric {
 	return all
 }
 
-// sample is the current value of a series.
+// sample returns the current value of a series.
 func (m *metric) sample(desc *prometheus.Desc, s *series) prometheus.Metric {
 	switch m.spec.Type {
 	case Gauge:
@@ -72,7 +72,7 @@ func (m *metric) sample(desc *prometheus.Desc, s *series) prometheus.Metric {
 	return constant(desc, prometheus.CounterValue, m.scale.apply(s.total()), s.labels...)
 }
 
-// help describes a metric by its definition.
+// help returns the help text of a metric, which describes its definition.
 func (m *metric) help() string {
 	of := "records"
 	if m.value != "" {

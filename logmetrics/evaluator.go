@@ -10,73 +10,74 @@ import (
 	"logstow/record"
 )
 
-// evaluator evaluates the metrics of a program for records with one parser. It is for one goroutine.
+// evaluator evaluates the metrics of a program for records with one parser. It is not safe for concurrent use.
 type evaluator struct {
 	instance string
 	splitter *parse.Splitter
 	metrics  []evaluated
-	// split: the splitter has the current message.
+	// split is set if values are the fields of the current message.
 	split  bool
 	values []field.Value
 	record where.Record
-	source string // that record.Source has
-	// key is made of the labels of the current record.
+	source string // the value of record.Source, as a string
+	// key consists of the labels of the current record.
 	key []byte
 }
 
-// evaluated is a metric with its condition, and the numbers of its fields in the splitter.
+// evaluated is a metric with the evaluator of its condition. value and labels are indexes of program.fields; they are -1 if
+// there is no such field.
 type evaluated struct {
 	*metric
-	holds  *where.Evaluator // nil is true
-	fields *view
-	value  int
-	labels []int
+	condition *where.Evaluator // nil matches all records
+	fields    *view
+	value     int
+	labels    []int
 }
 
-// view has the fields of a condition by their numbers in it.
+// view maps the indexes of a condition's fields to those of program.fields.
 type view struct {
 	of      *evaluator
-	numbers []int
+	indexes []int
 }
 
 // Value implements [where.Fields].
-func (v *view) Value(i int) field.Value { return v.of.field(v.numbers[i]) }
+func (v *view) Value(i int) field.Value { return v.of.field(v.indexes[i]) }
 
 func newEvaluator(p *program, parser string) *evaluator {
 	compiled, err := parse.CompileStored(parser)
-	if err != nil { // as logq does with the segments of it
+	if err != nil { // logq does the same for segments with such a parser
 		compiled = parse.Auto()
 	}
 	e := &evaluator{instance: p.instance, splitter: compiled.Splitter(p.fields...)}
-	numbers := map[string]int{}
+	indexes := map[string]int{}
 	for i, name := range p.fields {
-		numbers[name] = i
+		indexes[name] = i
 	}
 	for _, m := range p.metrics {
 		one := evaluated{metric: m, value: -1}
 		if m.where != nil {
-			one.holds, _ = m.where.Evaluator() // its errors are those of compiling it
+			one.condition, _ = m.where.Evaluator() // cannot fail after the condition was compiled
 			one.fields = &view{of: e}
 			for _, name := range m.where.Fields() {
-				one.fields.numbers = append(one.fields.numbers, numbers[name])
+				one.fields.indexes = append(one.fields.indexes, indexes[name])
 			}
 		}
 		if m.value != "" {
-			one.value = numbers[m.value]
+			one.value = indexes[m.value]
 		}
 		for _, l := range m.labels {
-			number := -1
+			index := -1
 			if l.fixed == "" {
-				number = numbers[l.field]
+				index = indexes[l.field]
 			}
-			one.labels = append(one.labels, number)
+			one.labels = append(one.labels, index)
 		}
 		e.metrics = append(e.metrics, one)
 	}
 	return e
 }
 
-// field is a field of the current message, which is split when the first one is requested.
+// field returns a field of the current message by its index. The message is split at the first call.
 func (e *evaluator) field(i int) field.Value {
 	if !e.split {
 		e.splitter.Split(e.record.Message)
@@ -104,9 +105,9 @@ func (e *evaluator) observe(service string, records []record.Record) {
 
 // count counts the current record in a metric, if it matches.
 func (e *evaluator) count(m *evaluated) {
-	if m.holds != nil {
+	if m.condition != nil {
 		e.record.Fields = m.fields
-		if !m.holds.Holds(&e.record) {
+		if !m.condition.Holds(&e.record) {
 			return
 		}
 	}
@@ -119,9 +120,9 @@ func (e *evaluator) count(m *evaluated) {
 		}
 	}
 	e.key = e.key[:0]
-	for i, number := range m.labels {
+	for i, index := range m.labels {
 		start := len(e.key)
-		e.key = e.appendLabel(e.key, &m.metric.labels[i], number)
+		e.key = e.appendLabel(e.key, &m.metric.labels[i], index)
 		text := e.key[start:]
 		if len(text) > MaxLabelSize {
 			m.skip(longLabel)
@@ -135,17 +136,17 @@ func (e *evaluator) count(m *evaluated) {
 	m.add(e.key, n)
 }
 
-// labelEnd ends each label in a key: no byte of UTF-8.
+// labelEnd ends each label in a key. It does not occur in UTF-8.
 const labelEnd = 0xff
 
-// splitKey are the labels of a key.
+// splitKey returns the labels of a key.
 func splitKey(key string) []string {
 	all := strings.Split(key, string([]byte{labelEnd}))
 	return all[:len(all)-1]
 }
 
-// appendLabel appends the value of a label: nothing if the field is missing.
-func (e *evaluator) appendLabel(dst []byte, l *label, number int) []byte {
+// appendLabel appends the value of a label, or nothing if the field is missing. index is the index of its field.
+func (e *evaluator) appendLabel(dst []byte, l *label, index int) []byte {
 	switch l.fixed {
 	case field.Level:
 		return append(dst, e.record.Level.String()...)
@@ -156,7 +157,7 @@ func (e *evaluator) appendLabel(dst []byte, l *label, number int) []byte {
 	case field.Instance:
 		return append(dst, e.instance...)
 	}
-	if v := e.field(number); v.Kind != field.Null {
+	if v := e.field(index); v.Kind != field.Null {
 		dst = append(dst, v.Text...)
 	}
 	return dst

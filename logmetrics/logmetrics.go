@@ -1,9 +1,9 @@
 // Package logmetrics computes Prometheus metrics from the records of a shipper: counters, gauges and
-// histograms over the records that match a condition, by labels from their fields.
+// histograms over the records that match a condition, with labels from their fields.
 //
-// A record is counted once, when it is in the buffer: after processing, and with the time, level and
-// fields with which it is stored. So the values are those that logq stats computes from the same records.
-// Values are kept in memory and begin at 0 with the process, as Prometheus expects.
+// A record is counted once, when it has been appended to the buffer: after processing, and with the time,
+// level and fields with which it is stored. So logq stats computes the same values from the stored records.
+// The values are kept in memory and begin at 0 when the process starts, as Prometheus expects.
 // docs/log-metrics.md describes the configuration.
 package logmetrics
 
@@ -23,16 +23,16 @@ type Set struct {
 	current  atomic.Pointer[program]
 }
 
-// New makes a Set without metrics for a shipper of a name.
+// New returns a Set without metrics, for the shipper with an instance ID.
 func New(instance string) *Set {
 	s := &Set{instance: instance}
 	s.current.Store(newProgram(nil, instance))
 	return s
 }
 
-// Prepare returns a function that replaces the definitions. A metric whose definition is the same but for the
-// limit keeps its values; others begin at 0. Until the function is called nothing is changed; one of an earlier
-// Prepare must not be called any more.
+// Prepare compiles definitions and returns a function that replaces the current ones by them. A metric whose
+// definition differs at most in MaxSeries keeps its values; others begin at 0. Nothing changes before apply is
+// called. After a call of Prepare, the functions of earlier calls must not be used.
 func (s *Set) Prepare(specs []Spec) (apply func(), err error) {
 	before := s.current.Load().metrics
 	if len(specs) > MaxMetrics {
@@ -65,8 +65,8 @@ func (s *Set) Prepare(specs []Spec) (apply func(), err error) {
 	}, nil
 }
 
-// Observe counts records of a service whose fields are found by a parser, as a segment's footer has it. It
-// retains nothing of them.
+// Observe adds records of a service. parser is the parser of their fields, in the form that a segment's footer
+// contains. Observe does not retain the records.
 func (s *Set) Observe(service, parser string, records []record.Record) {
 	p := s.current.Load()
 	if len(p.metrics) == 0 || len(records) == 0 {
@@ -77,10 +77,11 @@ func (s *Set) Observe(service, parser string, records []record.Record) {
 	p.put(parser, e)
 }
 
-// maxParsers is the number of parsers whose evaluators are kept. W3C logs have one for each set of columns.
+// maxParsers is the number of parsers for which evaluators are kept. W3C logs have a parser for each set of
+// columns.
 const maxParsers = 64
 
-// program is what is derived from the definitions.
+// program is the compiled form of all definitions.
 type program struct {
 	instance string
 	metrics  []*metric
@@ -88,7 +89,7 @@ type program struct {
 	fields []string
 
 	mu sync.Mutex
-	// free are the evaluators that are not in use, by parser.
+	// free holds the evaluators that are not in use, by parser.
 	free map[string][]*evaluator
 }
 
@@ -104,7 +105,7 @@ func newProgram(metrics []*metric, instance string) *program {
 	return p
 }
 
-// fields are the fields of the message that a metric uses.
+// fields returns the names of the fields of the message that a metric uses.
 func (m *metric) fields() (names []string) {
 	if m.where != nil {
 		names = m.where.Fields()
@@ -120,7 +121,7 @@ func (m *metric) fields() (names []string) {
 	return names
 }
 
-// get returns an evaluator for exclusive use until put.
+// get returns an evaluator for a parser, for exclusive use until put.
 func (p *program) get(parser string) *evaluator {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,46 +14,46 @@ import (
 // metric is a compiled definition and its values. It is safe for concurrent use.
 type metric struct {
 	spec   Spec
-	where  *where.Program // nil is true of all records
-	value  string         // field; "" counts records
+	where  *where.Program // nil matches all records
+	value  string         // the field; "" counts records
 	labels []label
 	scale  scale
-	// bounds are the upper bounds of buckets as served, thresholds those of the values before scaling.
+	// bounds are the upper bounds of buckets as served, thresholds the same bounds before scaling.
 	bounds, thresholds []float64
 
 	mu     sync.Mutex
 	limit  int
 	series map[string]*series
-	// skipped counts the records that match and are not in a series, by reason.
+	// skipped counts the records that match but are not in a series, by reason.
 	skipped [reasons]uint64
 }
 
-// reason is why a record that matches is in no series.
+// reason is the reason why a record that matches is not in a series.
 type reason int
 
 const (
 	overLimit reason = iota
 	longLabel
 	noNumber
-	reasons
+	reasons // the number of reasons
 )
 
-// String is the value of the label.
+// String returns the value of the label reason.
 func (r reason) String() string { return [...]string{"max-series", "label-size", "no-number"}[r] }
 
-// series has the values of one combination of labels.
+// series holds the values for one combination of labels.
 type series struct {
 	labels []string
 	count  uint64
-	// whole and rest add up to the sum of the values, before scaling: as long as values and sum are whole
-	// it is exact, as that of logq stats.
+	// The sum of the values before scaling is whole + rest + lost. whole is the exact sum of the whole numbers,
+	// as in logq stats, unless it overflows; rest is the sum of the others, and lost its rounding error.
 	whole      int64
 	rest, lost float64
 	last       float64
-	buckets    []uint64 // not cumulative; values above all bounds are only in count
+	buckets    []uint64 // not cumulative; values above all bounds are in no bucket
 }
 
-// compile makes a metric of a checked definition.
+// compile validates and compiles a definition.
 func compile(s Spec) (m *metric, err error) {
 	defer func() {
 		if err != nil {
@@ -91,8 +91,8 @@ func compile(s Spec) (m *metric, err error) {
 		}
 		factor, _ = number(s.Scale)
 	}
-	m.scale.times, _ = new(big.Float).SetInt(factor.Num()).Float64()
-	m.scale.by, _ = new(big.Float).SetInt(factor.Denom()).Float64()
+	m.scale.numerator, _ = new(big.Float).SetInt(factor.Num()).Float64()
+	m.scale.denominator, _ = new(big.Float).SetInt(factor.Denom()).Float64()
 	if s.Type == Histogram {
 		if len(s.Buckets) == 0 {
 			s.Buckets = DefaultBuckets()
@@ -104,7 +104,7 @@ func compile(s Spec) (m *metric, err error) {
 			return nil, err
 		}
 	}
-	if len(m.labels) == 0 && s.Type != Gauge { // its only series is there from the start
+	if len(m.labels) == 0 && s.Type != Gauge { // its only series exists from the start
 		m.newSeries("")
 	}
 	return m, nil
@@ -119,14 +119,14 @@ func (m *metric) setLimit(n int) {
 	}
 }
 
-// value is a number, whole if it is exact as such.
+// value is a number. If isWhole is set, whole is its exact value; float is always set.
 type value struct {
 	whole   int64
 	float   float64
 	isWhole bool
 }
 
-// numberOf is the number of a field; ok is false if it has none, or none that the type of the metric takes.
+// numberOf returns the number of a field. ok is false if it is not a finite number, or negative for a counter.
 func (m *metric) numberOf(v field.Value) (n value, ok bool) {
 	if n.whole, n.isWhole = v.Integer(); n.isWhole {
 		n.float = float64(n.whole)
@@ -143,14 +143,14 @@ func (m *metric) numberOf(v field.Value) (n value, ok bool) {
 	return n, m.spec.Type != Counter || n.float >= 0
 }
 
-// skip counts a record that is in no series.
+// skip counts a record that is not added to a series.
 func (m *metric) skip(why reason) {
 	m.mu.Lock()
 	m.skipped[why]++
 	m.mu.Unlock()
 }
 
-// add adds a record to the series of a key, which it does not retain.
+// add adds a record to the series of a key. It does not retain key.
 func (m *metric) add(key []byte, n value) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -170,10 +170,10 @@ func (m *metric) add(key []byte, n value) {
 		if i, _ := slices.BinarySearch(m.thresholds, n.float); i < len(s.buckets) {
 			s.buckets[i]++
 		}
-		s.sum(n)
+		s.addSum(n)
 	default:
 		if m.value != "" {
-			s.sum(n)
+			s.addSum(n)
 		}
 	}
 }
@@ -185,13 +185,13 @@ func (m *metric) newSeries(key string) *series {
 	return s
 }
 
-// sum adds a value to the sum.
-func (s *series) sum(n value) {
+// addSum adds a value to the sum.
+func (s *series) addSum(n value) {
 	if total := s.whole + n.whole; n.isWhole && (total >= s.whole) == (n.whole >= 0) {
 		s.whole = total
 		return
 	}
-	// Neumaier's summation: the error of each addition is kept.
+	// Neumaier summation: keep the rounding error of each addition.
 	total := s.rest + n.float
 	if math.Abs(s.rest) >= math.Abs(n.float) {
 		s.lost += s.rest - total + n.float
@@ -201,5 +201,5 @@ func (s *series) sum(n value) {
 	s.rest = total
 }
 
-// total is the sum, before scaling.
+// total returns the sum before scaling.
 func (s *series) total() float64 { return float64(s.whole) + (s.rest + s.lost) }

@@ -24,7 +24,7 @@ const (
 	// DefaultMaxSeries is the default of [Spec.MaxSeries], MaxSeries its maximum.
 	DefaultMaxSeries = 1000
 	MaxSeries        = 100_000
-	// MaxLabels is the maximum number of labels of a metric, MaxBuckets that of buckets.
+	// MaxLabels is the maximum number of labels of a metric, MaxBuckets the maximum number of buckets.
 	MaxLabels  = 10
 	MaxBuckets = 100
 	// MaxLabelSize is the maximum size of a label's value in bytes.
@@ -41,41 +41,41 @@ const (
 	Histogram Type = "histogram"
 )
 
-// Types are all types.
+// Types returns the names of all types.
 func Types() []string { return []string{string(Counter), string(Gauge), string(Histogram)} }
 
 // Spec is the definition of a metric.
 type Spec struct {
 	Name string
 	Type Type
-	// Where is a condition in the language of [where]; "" is true of all records.
+	// Where is a condition in the language of package where; "" matches all records.
 	Where string
-	// Value is a field of the message, as [field.ParseName] reads it. "" is only for counters, which then count records.
+	// Value names a field of the message, in the syntax of [field.ParseName]. It may be "" for a counter, which then counts records.
 	Value string
-	// Scale is a decimal number by which values are multiplied; "" is 1.
+	// Scale is a decimal number that values are multiplied by; "" is 1.
 	Scale string
-	// Labels are names of fields of a record, as [field.ParseRecordNames] reads them.
+	// Labels name fields of a record, in the syntax of [field.ParseRecordNames].
 	Labels []string
-	// Buckets are the upper bounds of a histogram as decimal numbers, ascending, after scaling; none are [DefaultBuckets].
+	// Buckets are the upper bounds of a histogram after scaling, as ascending decimal numbers. The default is [DefaultBuckets].
 	Buckets []string
 	// MaxSeries is the maximum number of series, each a combination of label values; 0 is DefaultMaxSeries.
 	MaxSeries int
-	// Line is its line in the configuration, if it has one.
+	// Line is its line in the configuration file, or 0.
 	Line int
 }
 
-// DefaultBuckets are those of Prometheus' client libraries, for seconds.
+// DefaultBuckets returns the default buckets of Prometheus' client libraries, for durations in seconds.
 func DefaultBuckets() []string {
 	return []string{"0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1", "2.5", "5", "10"}
 }
 
-// same reports whether two definitions have the same values: all but the limit and the line are equal.
+// same reports whether two definitions compute the same values: they are equal except for MaxSeries and Line.
 func (s *Spec) same(o *Spec) bool {
 	return s.Name == o.Name && s.Type == o.Type && s.Where == o.Where && s.Value == o.Value && s.Scale == o.Scale &&
 		slices.Equal(s.Labels, o.Labels) && slices.Equal(s.Buckets, o.Buckets)
 }
 
-// names are the names of the series that a metric is served as.
+// names returns the names of the series that a metric is exposed as.
 func (s *Spec) names() []string {
 	if s.Type == Histogram {
 		return []string{s.Name, s.Name + "_bucket", s.Name + "_count", s.Name + "_sum"}
@@ -94,7 +94,8 @@ func ParseType(text string) (Type, error) {
 	return "", fmt.Errorf("%q: want %s", text, strings.Join(Types(), ", "))
 }
 
-// CheckName checks the name of a metric: letters, digits and _, not that of a metric that the shipper or Prometheus has.
+// CheckName validates the name of a metric. It must consist of letters, digits and _, and must not be the name of a metric of the
+// shipper or of Prometheus.
 func CheckName(name string) error {
 	if !regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`).MatchString(name) {
 		return fmt.Errorf("%q: want letters, digits and _, not beginning with a digit", name)
@@ -110,7 +111,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// number reads a decimal number, whose exponent is small.
+// number parses a decimal number. The lengths of its parts are limited, so that the result is small.
 func number(text string) (*big.Rat, error) {
 	if !regexp.MustCompile(`^-?[0-9]{1,20}(\.[0-9]{1,20})?([eE][-+]?[0-9]{1,2})?$`).MatchString(text) {
 		return nil, fmt.Errorf("%q is not a number", text)
@@ -122,7 +123,7 @@ func number(text string) (*big.Rat, error) {
 	return n, nil
 }
 
-// CheckScale checks a scale: a number above 0.
+// CheckScale validates a scale, which must be a number above 0.
 func CheckScale(text string) error {
 	n, err := number(text)
 	if err == nil && n.Sign() <= 0 {
@@ -131,7 +132,7 @@ func CheckScale(text string) error {
 	return err
 }
 
-// CheckBuckets checks upper bounds: ascending numbers.
+// CheckBuckets validates upper bounds, which must be ascending numbers.
 func CheckBuckets(texts []string) error {
 	if len(texts) > MaxBuckets {
 		return fmt.Errorf("%d buckets, at most %d allowed", len(texts), MaxBuckets)
@@ -153,7 +154,7 @@ func CheckBuckets(texts []string) error {
 	return nil
 }
 
-// CheckValue checks the name of the field that has the value.
+// CheckValue validates the name of a value's field.
 func CheckValue(text string) error {
 	_, err := valueField(text)
 	return err
@@ -172,14 +173,14 @@ func valueField(text string) (string, error) {
 	return n.Field, nil
 }
 
-// label is a label and what it gets its value from.
+// label is a label. Its value is a fixed field of records, or else a field of the message.
 type label struct {
 	name  string
 	fixed field.Fixed
 	field string
 }
 
-// CheckLabels checks the labels of a metric of a type.
+// CheckLabels validates the labels of a metric of a type.
 func CheckLabels(texts []string, of Type) error {
 	_, err := labels(texts, of)
 	return err
@@ -217,7 +218,7 @@ func labels(texts []string, of Type) ([]label, error) {
 	return all, nil
 }
 
-// labelName is the label of a field: other characters than letters, digits and _ are replaced by _.
+// labelName returns the label for a field of the message. Characters other than letters, digits and _ are replaced by _.
 func labelName(name string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -231,7 +232,7 @@ func labelName(name string) string {
 	return clean
 }
 
-// CheckWhere checks a condition.
+// CheckWhere validates a condition.
 func CheckWhere(text string) error {
 	_, err := compileWhere(text)
 	return err
@@ -245,7 +246,7 @@ func compileWhere(text string) (*where.Program, error) {
 	return p, err
 }
 
-// Check checks a definition as a whole; the other functions check each part.
+// Check validates the combination of the parts of a definition. The other functions validate each part.
 func (s *Spec) Check() error {
 	switch {
 	case s.Value == "" && s.Type != Counter:
@@ -258,7 +259,7 @@ func (s *Spec) Check() error {
 	return nil
 }
 
-// Clash is the error of a definition that follows others: a series of one of them has the same name.
+// Clash returns an error if a series of the metric has the name of a series of one of the others.
 func (s *Spec) Clash(others []Spec) error {
 	for i := range others {
 		for _, name := range others[i].names() {
@@ -270,13 +271,12 @@ func (s *Spec) Clash(others []Spec) error {
 	return nil
 }
 
-// scale multiplies by a decimal number.
-type scale struct{ times, by float64 }
+// scale is a factor as a fraction, so that a scale such as 0.001 rounds only once.
+type scale struct{ numerator, denominator float64 }
 
-// apply multiplies and divides, so that a scale such as 0.001 rounds once.
-func (s scale) apply(v float64) float64 { return v * s.times / s.by }
+func (s scale) apply(v float64) float64 { return v * s.numerator / s.denominator }
 
-// thresholds are the bounds of buckets in the unit of the values: before scaling.
+// thresholds parses the bounds of buckets. unscaled are the bounds in the unit of the values before scaling.
 func thresholds(bounds []string, factor *big.Rat) (scaled, unscaled []float64, err error) {
 	for _, text := range bounds {
 		n, err := number(text)

@@ -1,19 +1,19 @@
 package logmetrics
 
-// Summary is what a metric has counted.
+// Summary describes the records that a metric has counted.
 type Summary struct {
 	Name string
 	Type Type
-	// Records are those in its series.
+	// Records is the number of records in its series, Series the number of series.
 	Records uint64
 	Series  int
-	// Skipped are the records that match and are in no series, by reason; reasons without any are omitted.
+	// Skipped counts the records that match but are not in a series, by reason. Reasons with no records are omitted.
 	Skipped map[string]uint64
-	// Fields are the fields of messages that its definition names.
+	// Fields are the names of the fields of messages that its definition uses.
 	Fields []string
 }
 
-// Summaries are those of all metrics, in the order of their definitions.
+// Summaries returns a summary of each metric, in the order of the definitions.
 func (s *Set) Summaries() []Summary {
 	metrics := s.current.Load().metrics
 	all := make([]Summary, 0, len(metrics))

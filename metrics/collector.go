@@ -16,20 +16,20 @@ import (
 // month is the period of the cost estimate.
 const month = 30 * 24 * time.Hour
 
-// redacted is the prefix of reasons in process.Stats.Counts for changed records.
+// redacted is the prefix of the reasons in process.Stats.Counts that count redacted records.
 const redacted = "redact:"
 
-// collector reads the pipeline's counters at a scrape. It describes nothing: the metrics depend on
-// services and reasons.
+// collector reads the counters of the pipeline at each scrape.
 type collector struct {
 	opts  *Options
 	began time.Time
 }
 
-// Describe sends nothing, which makes this an unchecked collector.
+// Describe implements [prometheus.Collector]. It sends nothing, so the collector is unchecked: the metrics depend on
+// services and reasons.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends the current values.
+// Collect implements [prometheus.Collector].
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	s := scrape{ch}
 	c.inputs(s)
@@ -178,7 +178,7 @@ func (c *collector) cost(s scrape) {
 	s.gauge(name, help, stored/1e9*c.opts.Prices.Month*share, "part", "storage")
 }
 
-// usage are the requests to storage, as they are billed: deletions are free.
+// usage returns the requests to storage that are billed. Deletions are free.
 func usage(r store.Requests) price.Usage {
 	return price.Usage{List: r.List, Read: r.Get, Create: r.Create, Table: r.Table}
 }
@@ -194,7 +194,7 @@ func (s scrape) gauge(name, help string, v float64, labels ...string) {
 	s.send(prometheus.GaugeValue, name, help, v, labels)
 }
 
-// send takes labels as pairs of name and value.
+// send sends a metric. pairs are alternately names and values of labels.
 func (s scrape) send(kind prometheus.ValueType, name, help string, v float64, pairs []string) {
 	var names, values []string
 	for pair := range slices.Chunk(pairs, 2) {

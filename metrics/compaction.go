@@ -8,9 +8,9 @@ import (
 	"logstow/compaction"
 )
 
-// WriteCompaction writes the metrics of a run of compaction, one report a store, to a file in
+// WriteCompaction writes the metrics of a compaction run, with one report per store, to a file in
 // Prometheus' text format, for the textfile collector of node_exporter
-// (https://github.com/prometheus/node_exporter#textfile-collector). The file is replaced at once; its
+// (https://github.com/prometheus/node_exporter#textfile-collector). It replaces the file atomically. The
 // directory must exist.
 func WriteCompaction(path string, reports []compaction.Report) error {
 	registry := prometheus.NewPedanticRegistry()
@@ -23,7 +23,7 @@ func WriteCompaction(path string, reports []compaction.Report) error {
 
 type compactionCollector []compaction.Report
 
-// Describe sends nothing: which metrics there are depends on the reports.
+// Describe implements [prometheus.Collector]. It sends nothing: the metrics depend on the reports.
 func (c compactionCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements [prometheus.Collector].

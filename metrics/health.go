@@ -9,17 +9,18 @@ import (
 )
 
 const (
-	// recentWrite is how long a successful write counts as evidence that storage works.
+	// recentWrite is the age up to which a successful write shows that storage works.
 	recentWrite = 5 * time.Minute
-	// fullRatio is the share of its size at which a buffer counts as full: it never fills to the
-	// last byte.
+	// fullRatio is the share of its maximum size at which a buffer counts as full. It never fills
+	// completely.
 	fullRatio = 0.95
 )
 
 // ErrFull reports that the buffer has no space.
 var ErrFull = errors.New("the buffer is full")
 
-// Healthy is nil as long as the shipper can continue by itself; otherwise a restart may help.
+// Healthy returns an error if the buffer has failed, so that the shipper cannot continue and a restart may
+// help.
 func (m *Metrics) Healthy() error {
 	if err := m.opts.Buffer.Err(); err != nil {
 		return fmt.Errorf("the buffer failed: %w", err)
@@ -27,8 +28,8 @@ func (m *Metrics) Healthy() error {
 	return nil
 }
 
-// Ready is nil while records can be accepted: the buffer has space, or storage accepted a write in
-// the last five minutes. It is [ErrFull] otherwise.
+// Ready returns nil while records can be accepted: the buffer has space, or storage accepted a write in
+// the last five minutes. Otherwise it returns [ErrFull] or the error of [Metrics.Healthy].
 func (m *Metrics) Ready() error {
 	if err := m.Healthy(); err != nil {
 		return err
@@ -42,9 +43,9 @@ func (m *Metrics) Ready() error {
 	return ErrFull
 }
 
-// Storing is nil while records can be accepted and stored: the buffer has space, and the last
-// attempt to store a batch did not fail. Otherwise it is the error of that attempt, or that of
-// [Metrics.Ready].
+// Storing returns nil while records can be accepted and stored: the buffer has space, and the last
+// attempt to store a batch succeeded. Otherwise it returns the error of that attempt, [ErrFull], or the error
+// of [Metrics.Healthy].
 func (m *Metrics) Storing() error {
 	if err := m.Healthy(); err != nil {
 		return err
@@ -64,7 +65,7 @@ func (m *Metrics) full() bool {
 	return s.Full || s.Limit > 0 && float64(max(s.Disk, s.Bytes)) >= fullRatio*float64(s.Limit)
 }
 
-// respond responds 200 and "ok", or 503 and the error.
+// respond returns a handler that responds with 200 and "ok", or with 503 and the error of check.
 func respond(check func() error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -73,6 +74,6 @@ func respond(check func() error) http.Handler {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			text = err.Error() + "\n"
 		}
-		_, _ = io.WriteString(w, text) // the client may be gone
+		_, _ = io.WriteString(w, text) // the client may have disconnected
 	})
 }

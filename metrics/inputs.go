@@ -6,8 +6,8 @@ import (
 	"logstow/input"
 )
 
-// Inputs holds the counters of inputs by kind, service and address, so that a restarted input continues
-// them. The zero value is ready to use; it is safe for concurrent use.
+// Inputs holds the counters of inputs by kind, service and address. An input that is opened again continues
+// its counters. The zero value is ready to use. It is safe for concurrent use.
 type Inputs struct {
 	mu    sync.Mutex
 	stats map[inputLabels]*input.Stats
@@ -15,8 +15,8 @@ type Inputs struct {
 
 type inputLabels struct{ kind, service, address string }
 
-// For returns the counters of inputs of a kind (files, syslog, …) for a service, or for the pattern
-// that determines its services; address is the one that it listens on, or "".
+// For returns the counters of the inputs of a kind (files, syslog, …). service is a service or the pattern that
+// determines the services. address is the address that the input listens on, or "".
 func (i *Inputs) For(kind, service, address string) *input.Stats {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -32,7 +32,7 @@ func (i *Inputs) For(kind, service, address string) *input.Stats {
 	return s
 }
 
-// each calls yield for all of them.
+// each calls yield with the counters of each input.
 func (i *Inputs) each(yield func(l inputLabels, s *input.Stats)) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -41,7 +41,7 @@ func (i *Inputs) each(yield func(l inputLabels, s *input.Stats)) {
 	}
 }
 
-// Total adds up the numbers of all inputs.
+// Total returns the sums over all inputs.
 func (i *Inputs) Total() (total InputTotal) {
 	i.each(func(_ inputLabels, s *input.Stats) {
 		total.Records += s.Records.Load()
@@ -55,7 +55,7 @@ func (i *Inputs) Total() (total InputTotal) {
 	return total
 }
 
-// InputTotal are totals as in [input.Stats].
+// InputTotal holds sums of counters of [input.Stats].
 type InputTotal struct {
 	Records, Bytes, Cut, Split, TimesRejected, Ahead, TimesNotFound int64
 }

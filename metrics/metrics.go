@@ -1,8 +1,8 @@
 // Package metrics exposes a running shipper to Prometheus and to health checks: /metrics, /healthz
 // and /readyz.
 //
-// Counters of the pipeline are read at each scrape; only requests to storage, which are few, are
-// observed as they happen. Names follow https://prometheus.io/docs/practices/naming;
+// Counters of the pipeline are read at each scrape. Only the requests to storage, which are few, are
+// observed as they happen. The names follow https://prometheus.io/docs/practices/naming, and
 // docs/reference.md lists them.
 package metrics
 
@@ -32,31 +32,31 @@ type Buffer interface {
 type Uploader interface {
 	Stats() upload.Stats
 	Services() map[string]upload.Delivered
-	// Outage is the error of the last attempt to store a batch, nil if it succeeded.
+	// Outage returns the error of the last attempt to store a batch, or nil.
 	Outage() error
 }
 
-// Options are the sources of the metrics. A nil or zero field is omitted, except for Buffer and
-// Uploader, which are required. All are called at scrapes, from several goroutines.
+// Options are the sources of the metrics. Buffer and Uploader are required; metrics of other fields that are
+// nil or zero are omitted. The sources are called at scrapes and must be safe for concurrent use.
 type Options struct {
-	// Version is that of the program.
+	// Version is the version of the program.
 	Version  string
 	Buffer   Buffer
 	Uploader Uploader
-	// Inputs are the counters of inputs, Requests those of storage requests.
+	// Inputs holds the counters of inputs, Requests the counters of requests to storage.
 	Inputs   *Inputs
 	Requests *Requests
-	// Expiries are the expiries of the credentials of stores, where known, by store.
+	// Expiries returns when the credentials of stores expire, where known, by store.
 	Expiries func() map[string]time.Time
-	// Processed is process.Stats.Counts: records dropped and changed by rules, by reason.
+	// Processed is process.Stats.Counts: the numbers of records that rules dropped or changed, by reason.
 	Processed func() map[string]int64
-	// FromLogs are metrics computed from records.
+	// FromLogs collects metrics that are computed from records.
 	FromLogs prometheus.Collector
-	// Lost are further counts of lost records, by reason.
+	// Lost returns further counts of lost records, by reason.
 	Lost map[string]func() uint64
-	// Watches is [watch.Flusher.Stats]; nil omits it.
+	// Watches is [watch.Flusher.Stats].
 	Watches func() watch.FlusherStats
-	// Prices are those of the estimated cost, which is omitted for a store without costs.
+	// Prices are the prices for the estimated cost.
 	Prices price.Table
 	// Now is the clock; nil is [time.Now].
 	Now func() time.Time
@@ -69,7 +69,7 @@ type Metrics struct {
 	registry *prometheus.Registry
 }
 
-// New makes the metrics of a shipper that starts now.
+// New returns the metrics of a shipper that starts now.
 func New(opts Options) *Metrics {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -79,7 +79,7 @@ func New(opts Options) *Metrics {
 	return m
 }
 
-// NewRegistry makes a registry with what every program has: its version, and the metrics of Go and of the process.
+// NewRegistry returns a registry with the metrics of every program: its version, the Go runtime and the process.
 func NewRegistry(version string) *prometheus.Registry {
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "logstow_build_info", Help: "Always 1; the labels give the versions.",
@@ -91,11 +91,11 @@ func NewRegistry(version string) *prometheus.Registry {
 	return registry
 }
 
-// Collector collects the metrics of the pipeline, without those of the process.
+// Collector returns a collector of the metrics of the pipeline, without those of the process.
 func (m *Metrics) Collector() prometheus.Collector { return &collector{opts: &m.opts, began: m.began} }
 
-// Register adds /metrics, /healthz and /readyz to a mux; this makes Metrics the routes of an
-// [logstow/input/httpserver.Server].
+// Register adds /metrics, /healthz and /readyz to a mux, as [logstow/input/httpserver.New] requires of its
+// routes.
 func (m *Metrics) Register(mux *http.ServeMux) {
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
 	ready, storing := respond(m.Ready), respond(m.Storing)

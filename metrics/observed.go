@@ -8,6 +8,7 @@ import (
 	"logstow/store"
 )
 
+// observedStore is a store whose requests are observed.
 type observedStore struct {
 	store.Store
 	r *Requests
@@ -47,9 +48,9 @@ func (b observedBlobs) Create(ctx context.Context, name string, body []byte, opt
 	return etag, err
 }
 
-func (b observedBlobs) Delete(ctx context.Context, versions []store.BlobRef) error {
+func (b observedBlobs) Delete(ctx context.Context, refs []store.BlobRef) error {
 	began := time.Now()
-	err := b.Blobs.Delete(ctx, versions)
+	err := b.Blobs.Delete(ctx, refs)
 	b.r.observeWrite("delete", began, err)
 	return err
 }

@@ -24,7 +24,7 @@ type Requests struct {
 	lastCreate atomic.Int64
 }
 
-// NewRequests makes a Requests.
+// NewRequests returns a Requests that has observed nothing.
 func NewRequests() *Requests {
 	const kib = 1 << 10
 	return &Requests{
@@ -45,16 +45,16 @@ func NewRequests() *Requests {
 	}
 }
 
-// LastCreate is when storage last accepted a segment; the epoch if it never did.
+// LastCreate returns when storage last accepted a segment, or the Unix epoch if it has not.
 func (r *Requests) LastCreate() time.Time { return time.Unix(0, r.lastCreate.Load()) }
 
-// Counts are the requests so far by kind.
+// Counts returns the numbers of requests so far.
 func (r *Requests) Counts() store.Requests { return r.counter.Requests() }
 
-// Store observes the requests made through s.
+// Store returns a store that sends requests to s and observes them.
 func (r *Requests) Store(s store.Store) store.Store { return observedStore{r.counter.Store(s), r} }
 
-// Reading are the collectors of a program that only reads.
+// Reading returns the collectors for a program that only reads.
 func (r *Requests) Reading() []prometheus.Collector {
 	return []prometheus.Collector{r.requests, r.seconds}
 }
@@ -63,13 +63,13 @@ func (r *Requests) collectors() []prometheus.Collector {
 	return []prometheus.Collector{r.requests, r.seconds, r.sizes, r.retries}
 }
 
-// observe records a request that began at a time and ended now.
+// observe records a request that began at began and has ended now.
 func (r *Requests) observe(operation string, began time.Time, err error) {
 	r.requests.WithLabelValues(operation, status(err)).Inc()
 	r.seconds.WithLabelValues(operation).Observe(time.Since(began).Seconds())
 }
 
-// observeWrite is observe for writes, which are retried if that may help.
+// observeWrite is observe for writes. It also counts failures that are retried.
 func (r *Requests) observeWrite(operation string, began time.Time, err error) {
 	r.observe(operation, began, err)
 	if store.Retryable(err) {
@@ -77,7 +77,7 @@ func (r *Requests) observeWrite(operation string, began time.Time, err error) {
 	}
 }
 
-// status is the status label of a request.
+// status returns the status label of a request.
 func status(err error) string {
 	if err == nil {
 		return "ok"
@@ -107,7 +107,7 @@ func status(err error) string {
 	return "failed"
 }
 
-// pages observes each page as a request, without the time that its consumer takes.
+// pages observes each page as a request. The duration does not include the time of the consumer.
 func pages[T any](r *Requests, operation string, pages iter.Seq2[[]T, error]) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		began := time.Now()
