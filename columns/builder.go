@@ -51,7 +51,7 @@ func (o *Options) limits() (unnamed, withNamed float64) {
 
 // Builder collects the columns of a segment, block by block. Not safe for concurrent use.
 type Builder struct {
-	// limit and limitNamed are those of [Options.limits].
+	// limit and limitNamed are the results of [Options.limits].
 	limit, limitNamed float64
 
 	named    []string
@@ -281,7 +281,7 @@ func (b *Builder) giveUp() {
 	}
 }
 
-// A Column is a column as it is stored.
+// A Column is a column to store.
 type Column struct {
 	Name Name
 	// Pages has a page for each block; nil if the block has none, so that its text must be read.

@@ -11,7 +11,7 @@ import (
 	"logstow/store"
 )
 
-// Report is the result of a run: what it did, or with DryRun would do. Its JSON form is printed with --json.
+// Report is the result of a run: what it did, or with DryRun would do. It has a JSON form.
 type Report struct {
 	Store  string    `json:"store"`
 	Now    time.Time `json:"now"`
@@ -47,7 +47,7 @@ type Report struct {
 	// but differ from it.
 	Damaged   []string `json:"damaged"`
 	Different []string `json:"different"`
-	// Problems are the errors that did not end the run, including those of Halted and Damaged.
+	// Problems are all errors, including those of Halted and Damaged.
 	Problems []string       `json:"problems"`
 	Requests store.Requests `json:"requests"`
 	CostUSD  float64        `json:"cost_usd"`

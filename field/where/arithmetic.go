@@ -76,8 +76,8 @@ func (c *compiler) arithmetic(n *ast.BinaryNode) operand {
 	})
 }
 
-// calculate is exact for whole numbers of 64 bits of which the result is one, else it calculates with
-// floats. An infinite result and NaN are no value.
+// calculate returns the result of an operation: exact if the operands and the result are integers of 64 bits, otherwise computed
+// with floats. Infinities and NaN are no value.
 func calculate(operator string, a, b field.Decimal) value {
 	if a.Whole() && b.Whole() {
 		if n, ok := calculateWhole(operator, a, b); ok {
@@ -128,7 +128,7 @@ func calculateWhole(operator string, a, b field.Decimal) (value, bool) {
 			return value{}, false
 		}
 	default:
-		const most = 64 // bits: a larger exponent of what is not 0, 1 or -1 gives a larger number
+		const most = 64 // with a larger exponent, the result does not fit 64 bits unless x is 0, 1 or -1
 		if y.Sign() < 0 || x.BitLen() > 1 && y.Cmp(big.NewInt(most)) > 0 {
 			return value{}, false
 		}
@@ -143,7 +143,7 @@ func calculateWhole(operator string, a, b field.Decimal) (value, bool) {
 	return value{Value: field.Value{Kind: field.Number, Text: x.Append(nil, 10)}}, true
 }
 
-// calculateSmall is ok for most numbers: the result fits 64 bits for sure.
+// calculateSmall calculates with operands so small that the result fits 64 bits. It is ok for most numbers.
 func calculateSmall(operator string, a, b field.Decimal) (int, bool) {
 	const most = 1 << 31
 	x, ok := a.Int64()
@@ -171,7 +171,7 @@ func bigInt(n field.Decimal) *big.Int {
 	return x
 }
 
-// floatValue is the shortest decimal that stands for a float; no value for NaN and infinities.
+// floatValue returns the shortest decimal that parses to x; no value for NaN and infinities.
 func floatValue(x float64) value {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return value{}

@@ -51,7 +51,7 @@ func (q *quickKey) find(object []byte, end int) ([]byte, bool) {
 	return value, true
 }
 
-// flatEnd is the offset behind which an object may have ended, or has nested values or escapes.
+// flatEnd returns the offset up to which an object is flat: after it, the object may end or have nested values or escapes.
 func flatEnd(object []byte) int {
 	end := len(object)
 	for _, c := range [...]byte{'{', '[', '\\', '}'} {

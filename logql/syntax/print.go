@@ -49,7 +49,7 @@ func appendStages(dst []byte, stages []Stage) []byte {
 	return dst
 }
 
-// Stages behind a range are the only form of a range, an offset and stages with unwrap that Grafana's editor parses.
+// rangeFirst reports whether the range is printed before the stages. With an offset and unwrap, Grafana's editor parses no other form.
 func (r *LogRange) rangeFirst() bool {
 	return r.Offset != 0 && r.Unwrap != nil && len(r.Log.Stages) > 0
 }

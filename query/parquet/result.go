@@ -8,17 +8,16 @@ import (
 	"logstow/query/aggregate"
 )
 
-// Write writes a result of stats. Columns have the headers of the result, in their order, and the type that all
-// their values have:
+// Write writes a result of stats. Columns have the headers of the result, in their order, and a type by their values:
 //
-//	time steps                       TIMESTAMP in milliseconds, UTC
-//	whole numbers of 64 bits         INT64
-//	numbers of which one is no such  DOUBLE
-//	truth values                     BOOLEAN
-//	others                           STRING
+//	time steps           TIMESTAMP in milliseconds, UTC
+//	integers of 64 bits  INT64
+//	other numbers        DOUBLE
+//	truth values         BOOLEAN
+//	other values         STRING
 //
-// The metadata have the zone of the steps (logstow.zone) and, separated by newlines, the headers of
-// functions of which a value is approximate (logstow.approximate). Rows are read twice.
+// The metadata have the zone of the steps (logstow.zone) and the headers of functions with approximate values, separated by newlines
+// (logstow.approximate). Rows are read twice.
 func Write(w io.Writer, r *aggregate.Result, zone *time.Location) error {
 	columns, err := columnsOf(r)
 	if err != nil {
