@@ -19,7 +19,7 @@ func (r *request) explainNone(ctx context.Context, q *query.Query, p *query.Plan
 	}
 	reasons, err := q.Explain(ctx, p, !r.ranged && !r.files)
 	if r.files {
-		reasons = fileReasons(reasons)
+		reasons = fileReasons(reasons, r.sel.Patterns)
 	}
 	r.reasons = append([]query.Reason{}, reasons...)
 	return err

@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"syscall"
@@ -24,7 +26,7 @@ import (
 // fileFlag is the flag that names files to read instead of a store.
 func fileFlag() []ucli.Flag {
 	return cli.Categorize(categoryStore,
-		&cli.ListFlag{Name: "file", Usage: "`FILE`: log file to read instead of a store, plain, gzip or zstd; - is standard input; repeatable"},
+		&cli.ListFlag{Name: "file", Usage: "`FILE`: log file or glob to read instead of a store, plain, gzip or zstd; - is standard input; repeatable"},
 	)
 }
 
@@ -74,7 +76,7 @@ func (e *environment) openFiles(ctx context.Context, c *ucli.Context) (stores []
 		return nil, nil, err
 	}
 	files := query.Store{Name: "files", Blobs: all, Tables: all, Free: true}
-	for _, path := range cli.List(c, "file") {
+	for _, path := range expandGlobs(cli.List(c, "file")) {
 		err := e.readFile(ctx, all, path)
 		var readErr *filestore.ReadError
 		var pathErr *fs.PathError
@@ -93,6 +95,24 @@ func (e *environment) openFiles(ctx context.Context, c *ucli.Context) (stores []
 		e.printf("%d lines are longer than %s and truncated", n, units.FormatSize(record.MaxSize))
 	}
 	return []query.Store{files}, all.Close, nil
+}
+
+// expandGlobs replaces a path where no file is by the files that it matches as a glob, each once.
+func expandGlobs(paths []string) (files []string) {
+	for _, path := range paths {
+		found := []string{path}
+		if _, err := os.Lstat(path); path != "-" && errors.Is(err, fs.ErrNotExist) {
+			if matches, err := filepath.Glob(path); err == nil && len(matches) > 0 {
+				found = matches
+			}
+		}
+		for _, file := range found {
+			if !slices.Contains(files, file) {
+				files = append(files, file)
+			}
+		}
+	}
+	return files
 }
 
 // withHint adds what to do about the cause of a problem with a file, if that is known.
@@ -141,12 +161,18 @@ func (e *environment) readFile(ctx context.Context, to *filestore.Store, path st
 	return to.Add(ctx, name, read, ref)
 }
 
-// fileReasons are reasons why nothing in files matched.
-func fileReasons(reasons []query.Reason) []query.Reason {
+// fileReasons are reasons why nothing in files matched. The shell expands --file *.log to one file and patterns.
+func fileReasons(reasons []query.Reason, patterns []string) []query.Reason {
 	reasons = slices.DeleteFunc(reasons, func(r query.Reason) bool { return r.Code == "service-name" })
 	for i := range reasons {
 		if reasons[i].Code == query.StoreEmpty().Code {
 			reasons[i].Text = "the files contain no lines"
+		}
+	}
+	for _, p := range patterns {
+		if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() {
+			name := query.Reason{Code: "file-name", Text: fmt.Sprintf("%q is a pattern here, and a file: each file needs its own --file, or quote a glob: --file '*.log'", p)}
+			return slices.Insert(reasons, 0, name)
 		}
 	}
 	return reasons
