@@ -1,19 +1,20 @@
-// Package dedupe recognizes requests that senders repeat because they missed the response: a request
-// has a key, and what is stored of it is committed to the buffer in the same write as its records. After
-// a kill at any instant both are there or neither is.
+// Package dedupe recognizes requests that senders repeat because they did not receive the response. A request
+// has a key. The buffer stores the key, and how much of the request is stored, in the same write as the
+// records. If the process is killed at any instant, the buffer contains both or neither.
 //
 // # How keys are kept
 //
-// Keys are kept for an hour, at most 100,000 of them, in pages of 16. A page is the value of a position of
-// the buffer, named [buffer.KeyPrefix] and its number, which makes it part of the log entry that appends the
-// records. A request has a page for itself while it commits, so a page never has the key of a request whose
-// records are not in the log. A page is a version byte (1) and 28 bytes for each key, big-endian:
+// Keys are kept for an hour, at most 100,000 of them, in pages of 16. A page is the value of a position in
+// the buffer, whose name is [buffer.KeyPrefix] and the number of the page. So it is part of the log entry
+// that appends the records. A request uses a page exclusively while it commits, so a page never contains the
+// key of a request whose records are not in the log. A page is a version byte (1) and 28 bytes per key,
+// big-endian:
 //
 //	id 16 | print 4 | parts 4 | Unix seconds 4
 //
-// id is the beginning of the SHA-256 of the key, print that of the content of the request, parts how many of
-// its parts are stored. If an id is in several pages, the last time counts, and of equal ones the most parts; the time
-// of an id never decreases.
+// id is the beginning of the SHA-256 of the key, print the beginning of the SHA-256 of the request's content,
+// and parts the number of its parts that are stored. If several pages contain an id, the entry with the latest
+// time is valid, and among equal times the one with the most parts. The time of an id never decreases.
 package dedupe
 
 import (
@@ -33,7 +34,7 @@ const (
 	Limit = 100_000
 	// Lifetime is how long a key is kept.
 	Lifetime = time.Hour
-	// forgotten is the number of parts of a request that was not to be recognized after its end.
+	// forgotten is the value of parts for a transient key after its request was stored completely.
 	forgotten = math.MaxUint32
 )
 
@@ -44,12 +45,12 @@ var ErrReused = errors.New("the Idempotency-Key was used for another request")
 type Key struct {
 	id    [16]byte
 	print uint32
-	// transient keys are forgotten when the request is stored as a whole.
+	// transient is set if the key is forgotten as soon as the request is stored completely.
 	transient bool
 }
 
-// NewKey is the key with a name that a sender gave, among those of a scope: an input and its service. content
-// is that of the request: another request with the same name is [ErrReused].
+// NewKey returns the key for a name that a sender chose. Names are unique within a scope, which is an input and
+// its service. If a request with the same name and other content exists, [Keys.Begin] returns [ErrReused].
 func NewKey(scope, name string, content []byte) Key {
 	sum := sha256.Sum256(content)
 	key := ContentKey(scope, []byte(name))
@@ -57,7 +58,7 @@ func NewKey(scope, name string, content []byte) Key {
 	return key
 }
 
-// ContentKey is the key of a request that is recognized by its content.
+// ContentKey returns the key of a request that is recognized by its content.
 func ContentKey(scope string, content []byte) (key Key) {
 	sum := sha256.New()
 	sum.Write([]byte(scope))
@@ -67,33 +68,34 @@ func ContentKey(scope string, content []byte) (key Key) {
 	return key
 }
 
-// PartsKey is the key of a request without one: its parts are stored one by one, and those that are stored
-// are recognized by the request's content until all of them are.
+// PartsKey returns the key of a request for which the sender gave none. The request is recognized by its
+// content until all of its parts are stored.
 func PartsKey(scope string, content []byte) Key {
 	key := ContentKey(scope, content)
 	key.transient = true
 	return key
 }
 
-// Keys are the keys of a buffer; there must be only one for each buffer. Safe for concurrent use.
+// Keys holds the keys of a buffer. There must be only one Keys per buffer. It is safe for concurrent use.
 type Keys struct {
 	limit int
 	now   func() time.Time
 
 	mu sync.Mutex
-	// known are the keys, by id: the page's number and the place in it.
+	// known maps ids to entries.
 	known map[[16]byte]ref
-	// held are the requests under way, each with a channel that is closed at its end.
+	// held maps the ids of current requests to channels that are closed at their ends.
 	held  map[[16]byte]chan struct{}
 	pages pages
 }
 
-// Source has the positions that were committed before; [*buffer.Buffer] is one.
+// Source returns the positions that were committed before. [*buffer.Buffer] implements it.
 type Source interface {
 	Positions(prefix string) []buffer.Position
 }
 
-// New returns the keys of a buffer, of which at most limit are kept; 0, and any larger value, is [Limit].
+// New returns the keys of a buffer. At most limit keys are kept. If limit is 0 or greater than [Limit], it is
+// [Limit].
 func New(from Source, limit int, now func() time.Time) *Keys {
 	if limit <= 0 || limit > Limit {
 		limit = Limit
@@ -103,8 +105,8 @@ func New(from Source, limit int, now func() time.Time) *Keys {
 	return k
 }
 
-// Begin begins a request once no other with the same key is under way. The error is [ErrReused], or the cause
-// of ctx's end. End must be called.
+// Begin begins a request. It waits while another request with the same key is being received. The error is
+// [ErrReused] or the cause of ctx. The caller must call [Request.End].
 func (k *Keys) Begin(ctx context.Context, key Key) (*Request, error) {
 	for {
 		r, wait, err := k.begin(key)
@@ -119,7 +121,7 @@ func (k *Keys) Begin(ctx context.Context, key Key) (*Request, error) {
 	}
 }
 
-// begin is Begin without waiting: if another request has the key, wait is closed at its end.
+// begin is Begin without waiting. If another request holds the key, wait is closed at its end.
 func (k *Keys) begin(key Key) (r *Request, wait <-chan struct{}, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -148,28 +150,30 @@ func (k *Keys) expired(e *entry) bool {
 	return k.now().Unix()-int64(e.at) > int64(Lifetime/time.Second)
 }
 
-// Request is a request with a key, for one goroutine.
+// Request is a request with a key. It is not safe for concurrent use.
 type Request struct {
 	keys   *Keys
 	key    Key
 	stored int
 	lsn    buffer.LSN
-	// resumed: another page has its key. since is the least time of its own one, in Unix seconds: then that counts.
+	// resumed is set if another page contains the key. since is then the minimum time in Unix seconds of the entry in
+	// this request's page, so that this entry is the valid one.
 	resumed bool
 	since   uint32
-	// page is the one of this request from the first Commit on, slot its place in it.
+	// page is the page of this request from the first Commit on, slot the index of its entry.
 	page *page
 	slot int
 }
 
-// Stored is how many parts of the request are in the buffer, up to LSN.
+// Stored returns the number of parts of the request that are in the buffer.
 func (r *Request) Stored() int { return r.stored }
 
-// LSN is that of the last part in the buffer; what an earlier process stored is durable.
+// LSN returns the LSN of the last part in the buffer, or 0 if it was stored by an earlier process and is durable.
 func (r *Request) LSN() buffer.LSN { return r.lsn }
 
-// Commit stores further parts: store appends their records and the given positions to the buffer. With that
-// there are parts of them, and with last set these are all. After an error nothing was committed.
+// Commit stores further parts. It calls store, which must append their records and the positions to the buffer in
+// one write. parts is the number of parts that are stored then, and last is set if these are all. If Commit
+// returns an error, nothing was committed.
 func (r *Request) Commit(parts int, last bool, store func([]buffer.Position) (buffer.LSN, error)) error {
 	k := r.keys
 	k.mu.Lock()
@@ -187,21 +191,21 @@ func (r *Request) Commit(parts int, last bool, store func([]buffer.Position) (bu
 	if keep {
 		entries = append(entries, e)
 	}
-	leaving := k.evict()
+	evicted := k.evict()
 	k.mu.Unlock()
 
-	positions := make([]buffer.Position, 0, len(leaving)+1)
-	for _, p := range leaving {
+	positions := make([]buffer.Position, 0, len(evicted)+1)
+	for _, p := range evicted {
 		positions = append(positions, buffer.Position{Input: p.name()})
 	}
 	lsn, err := store(append(positions, buffer.Position{Input: r.page.name(), Value: encode(entries)}))
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err != nil {
-		k.pages.stale = append(k.pages.stale, leaving...)
+		k.pages.stale = append(k.pages.stale, evicted...)
 		return err
 	}
-	for _, p := range leaving {
+	for _, p := range evicted {
 		k.pages.free(p)
 	}
 	r.page.entries, r.page.lsn = entries, lsn
@@ -214,7 +218,7 @@ func (r *Request) Commit(parts int, last bool, store func([]buffer.Position) (bu
 	return nil
 }
 
-// End ends the request. What is not committed by then may be stored by a repeated one.
+// End ends the request. Parts that are not committed may be stored by a repeated request.
 func (r *Request) End() {
 	k := r.keys
 	k.mu.Lock()
@@ -226,10 +230,11 @@ func (r *Request) End() {
 	delete(k.held, r.key.id)
 }
 
-// evict takes away pages whose keys have expired or are too many: a few at a time. mu is held.
+// evict forgets the keys of the oldest pages if they have expired or there are too many keys, and returns a few stale
+// pages to delete from the buffer. mu is held.
 func (k *Keys) evict() []*page {
-	const most = 4
-	for len(k.pages.stale) < most {
+	const maxPages = 4
+	for len(k.pages.stale) < maxPages {
 		p := k.pages.oldest()
 		if p == nil || len(k.known) < k.limit && len(p.entries) > 0 && !k.expired(&p.entries[len(p.entries)-1]) {
 			break
@@ -243,8 +248,8 @@ func (k *Keys) evict() []*page {
 		}
 		k.pages.stale = append(k.pages.stale, p)
 	}
-	n := max(0, len(k.pages.stale)-most)
-	leaving := k.pages.stale[n:]
+	n := max(0, len(k.pages.stale)-maxPages)
+	evicted := k.pages.stale[n:]
 	k.pages.stale = k.pages.stale[:n:n]
-	return leaving
+	return evicted
 }

@@ -20,8 +20,8 @@ const (
 	version = 1
 )
 
-// entry is a key in a page: how many parts of its request are stored, and when the last of them was, in Unix
-// seconds.
+// entry is a key in a page. parts is the number of parts of its request that are stored; the last was stored at
+// at, in Unix seconds.
 type entry struct {
 	id               [16]byte
 	print, parts, at uint32
@@ -31,16 +31,16 @@ type entry struct {
 type page struct {
 	number  uint32
 	entries []entry
-	// lsn is that of the last append.
+	// lsn is the LSN of the last append with this page.
 	lsn buffer.LSN
 }
 
-// ref is the place of a key.
+// ref identifies an entry by the number of its page and its index.
 type ref struct{ page, slot uint32 }
 
 func (p *page) name() string { return buffer.KeyPrefix + strconv.FormatUint(uint64(p.number), 16) }
 
-// encode encodes a page; one without keys is empty, which deletes the position.
+// encode encodes a page. Without entries the result is empty, which deletes the position.
 func encode(entries []entry) []byte {
 	if len(entries) == 0 {
 		return nil
@@ -70,19 +70,19 @@ func decode(b []byte) ([]entry, error) {
 	return entries, nil
 }
 
-// pages are all pages; they are not safe for concurrent use.
+// pages holds all pages. It is not safe for concurrent use.
 type pages struct {
-	// all are the pages by number; nil if there is none.
-	all []*page
-	// unused are the numbers without a page.
+	// all holds the pages by number. Unused numbers have no page.
+	all    []*page
 	unused []uint32
-	// full are full pages, the oldest first. open have space; the last is taken first.
+	// full holds the full pages, the oldest first, and open those with space, of which the last is taken first.
+	// Pages that a request uses are in neither.
 	full, open []*page
-	// stale are pages whose keys are no longer known, and that the buffer still has.
+	// stale holds pages whose keys are no longer known but that the buffer still contains.
 	stale []*page
 }
 
-// take takes a page with space.
+// take returns a page with space, for exclusive use until put.
 func (s *pages) take() *page {
 	if n := len(s.open); n > 0 {
 		p := s.open[n-1]
@@ -100,7 +100,7 @@ func (s *pages) take() *page {
 	return p
 }
 
-// put puts a page back.
+// put ends the exclusive use of a page.
 func (s *pages) put(p *page) {
 	if len(p.entries) >= pageSize {
 		s.full = append(s.full, p)
@@ -109,7 +109,7 @@ func (s *pages) put(p *page) {
 	}
 }
 
-// oldest is the page that was not used for the longest time; nil if all are in use.
+// oldest returns the least recently used page, or nil if all are in use.
 func (s *pages) oldest() *page {
 	switch {
 	case len(s.full) == 0 && len(s.open) == 0:
@@ -120,7 +120,7 @@ func (s *pages) oldest() *page {
 	return s.full[0]
 }
 
-// at is the time of the last key, in Unix seconds.
+// at returns the time of the last key, in Unix seconds.
 func (p *page) at() uint32 {
 	if len(p.entries) == 0 {
 		return 0
@@ -128,7 +128,7 @@ func (p *page) at() uint32 {
 	return p.entries[len(p.entries)-1].at
 }
 
-// remove removes the oldest page from those that are used.
+// remove removes the oldest page from full or open.
 func (s *pages) remove(p *page) {
 	if len(s.full) > 0 && s.full[0] == p {
 		s.full = s.full[1:]
@@ -137,13 +137,13 @@ func (s *pages) remove(p *page) {
 	s.open = slices.Delete(s.open, 0, 1)
 }
 
-// free releases the number of a page that the buffer no longer has.
+// free releases the number of a page that the buffer no longer contains.
 func (s *pages) free(p *page) {
 	s.all[p.number] = nil
 	s.unused = append(s.unused, p.number)
 }
 
-// load reads the pages that are in the buffer. Invalid ones are deleted with later commits.
+// load reads the pages that are in the buffer. Invalid pages become stale, so later commits delete them.
 func (k *Keys) load(positions []buffer.Position) {
 	s := &k.pages
 	for _, position := range positions {
@@ -175,7 +175,7 @@ func (k *Keys) load(positions []buffer.Position) {
 	slices.SortStableFunc(s.open, byTime)
 }
 
-// learn adds a key of an earlier process, unless another page has a later state of its request.
+// learn adds a key of an earlier process, unless the entry of another page is the valid one.
 func (k *Keys) learn(at ref) {
 	e := &k.pages.all[at.page].entries[at.slot]
 	if before, ok := k.known[e.id]; ok {

@@ -29,7 +29,8 @@ var (
 const (
 	// maxWindow is the largest zstd window accepted, the same as in segments.
 	maxWindow = 8 << 20
-	// firstBuffer is the initial size of a body's buffer; the Content-Length is not trusted.
+	// firstBuffer is the initial size of a body's buffer. It does not depend on the Content-Length, which
+	// may be wrong.
 	firstBuffer = 16 << 10
 )
 
@@ -64,7 +65,7 @@ func Body(body io.Reader, encoding string, limit int, lease *Lease) ([]byte, err
 	return nil, fmt.Errorf("%w (not %.40q)", ErrEncoding, encoding)
 }
 
-// readAll reads to the end, within limit.
+// readAll reads to the end, at most limit bytes.
 func readAll(r io.Reader, limit int, lease *Lease) ([]byte, error) {
 	var buf []byte
 	for {
@@ -103,15 +104,15 @@ func bodyError(err error) error {
 	return fmt.Errorf("%w: %w", ErrBody, err)
 }
 
-// KeyHeader names the header with the key of a request: a repeated request with the same key is not stored
-// again. See package dedupe.
+// KeyHeader is the name of the header with the key of a request. A repeated request with the same key is not
+// stored again, see package dedupe.
 const KeyHeader = "Idempotency-Key"
 
 // RetryAfter is the number of seconds after which a sender should retry.
 const RetryAfter = 5
 
-// Status is the HTTP status for a request that failed with err. Errors that are not the sender's
-// fault are 503: it should retry.
+// Status returns the HTTP status for a request that failed with err. It is 503, so that the sender retries,
+// if the sender did not cause the error.
 func Status(err error) int {
 	switch {
 	case errors.Is(err, input.ErrTooLarge):
@@ -138,7 +139,7 @@ func Head(h http.Header, status int) {
 	}
 }
 
-// Public is the error text sent to clients: it reveals nothing about the inside of the shipper.
+// Public returns the text of an error for clients. It contains no internal details of the shipper.
 func Public(err error) string {
 	if Status(err) == http.StatusServiceUnavailable && !errors.Is(err, input.ErrBusy) {
 		return "temporarily unavailable: retry"

@@ -12,26 +12,26 @@ import (
 )
 
 const (
-	// drainBytes, drainTime and drainIdle bound what is read and discarded of a body after an early
-	// response: in bytes, in total time, and between reads.
+	// drainBytes, drainTime and drainIdle limit how much of a body is read and discarded after an early
+	// response: the bytes, the total time, and the time between reads.
 	drainBytes = 256 << 20
 	drainTime  = 10 * time.Second
 	drainIdle  = 2 * time.Second
-	// drainBuffer is how much is read at a time.
+	// drainBuffer is the size of a read in bytes.
 	drainBuffer = 32 << 10
-	// shutdownReadTimeout is how long bodies may still take to arrive after shutdown begins. It
-	// leaves time for a response within grace.
+	// shutdownReadTimeout is how long a body may take to arrive after shutdown has begun. It is short
+	// enough for a response within grace.
 	shutdownReadTimeout = 2 * time.Second
 )
 
 // errShutdown reports that a body had not arrived when shutdown began.
 var errShutdown = errors.New("the server is shutting down")
 
-// drainBodies ensures that every sender receives its response. Many send the whole body before they
-// read: if the connection were closed meanwhile, the system would reset it, and the sender would
-// see a broken connection instead of the response. So the rest of the body is read and discarded
-// behind the response, within limits. ctx is that of the server: when it ends, bodies that do not
-// arrive are abandoned while a response can still be sent.
+// drainBodies ensures that every sender receives its response. Many senders send the whole body before
+// they read. If the server closed the connection meanwhile, the system would reset it, and the sender
+// would see a broken connection instead of the response. So drainBodies reads and discards the rest of
+// the body after the response, within limits. When ctx, the server's context, ends, it stops to wait for
+// bodies while responses can still be sent.
 func drainBodies(ctx context.Context, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
@@ -49,7 +49,7 @@ func drainBodies(ctx context.Context, next http.Handler) http.Handler {
 		})
 		defer func() {
 			if !stop() {
-				<-limited // the writer of HTTP/2 may not be used once the request has ended: that panics
+				<-limited // use of the HTTP/2 writer after the end of the request would panic
 			}
 		}()
 		r.Body = body
@@ -67,7 +67,7 @@ func drainBodies(ctx context.Context, next http.Handler) http.Handler {
 // trackedBody is a request body that tracks how far it was read.
 type trackedBody struct {
 	io.ReadCloser
-	// begun and ended are for the reading goroutine.
+	// begun and ended are used by the reading goroutine only.
 	begun, ended bool
 	ending       atomic.Bool
 }
@@ -99,15 +99,15 @@ func (b *trackedBody) drain(control *http.ResponseController) {
 	}
 }
 
-// response is the response to a request. An HTTP/1 connection on which a body is still being sent
-// is closed after it.
+// response is the response to a request. An HTTP/1 connection is closed after it if the body of the
+// request has not been read completely.
 type response struct {
 	http.ResponseWriter
 	body               *trackedBody
 	http1, wroteHeader bool
 }
 
-// WriteHeader sends the status and the headers.
+// WriteHeader implements [http.ResponseWriter].
 func (a *response) WriteHeader(status int) {
 	a.wroteHeader = true
 	if a.http1 && !a.body.ended {
@@ -116,7 +116,7 @@ func (a *response) WriteHeader(status int) {
 	a.ResponseWriter.WriteHeader(status)
 }
 
-// Write sends more of the response body.
+// Write implements [http.ResponseWriter].
 func (a *response) Write(p []byte) (int, error) {
 	if !a.wroteHeader {
 		a.WriteHeader(http.StatusOK)

@@ -9,22 +9,22 @@ import (
 
 // Limits are the limits of an [Intake].
 type Limits struct {
-	// MaxServices is the maximum number of services that records name; records of further ones get the configured
-	// one. 0 is [input.DefaultMaxServices].
+	// MaxServices is the maximum number of services that records may name. Records of further services get the
+	// configured service. 0 is [input.DefaultMaxServices].
 	MaxServices int
-	// MaxBody is the maximum decompressed size of a request in bytes; 0, and any larger value, is
-	// [input.MaxReceive].
+	// MaxBody is the maximum decompressed size of a request in bytes. If it is 0 or larger than
+	// [input.MaxReceive], it is [input.MaxReceive].
 	MaxBody int
 	// MaxMemory is the memory limit of all requests together; 0 is [DefaultMemory].
 	MaxMemory int64
 }
 
-// Intake receives the records of one protocol. Safe for concurrent use.
+// Intake receives the records of one protocol. It is safe for concurrent use.
 type Intake struct {
-	// Options and Limits are complete.
+	// Options and Limits have their defaults filled in.
 	Options input.Options
 	Limits  Limits
-	// Services are those that records name.
+	// Services holds the services that records have named.
 	Services *input.Services
 
 	receiver *input.Receiver
@@ -32,7 +32,7 @@ type Intake struct {
 	scope    string
 }
 
-// NewIntake makes an Intake. protocol names it: requests with the same key over another one differ.
+// NewIntake returns an Intake. Keys of requests are unique per protocol, which is its name.
 func NewIntake(protocol string, opts input.Options, limits Limits) (*Intake, error) {
 	opts, err := opts.WithDefaults()
 	if err != nil {
@@ -51,16 +51,16 @@ func NewIntake(protocol string, opts input.Options, limits Limits) (*Intake, err
 	}, nil
 }
 
-// Lease begins a request.
+// Lease returns the lease for the memory of a request.
 func (i *Intake) Lease() *Lease { return i.memory.Lease() }
 
-// Body is [Body] with the encoding of a request.
+// Body reads the body of a request, see [Body].
 func (i *Intake) Body(r *http.Request, lease *Lease) ([]byte, error) {
 	return Body(r.Body, r.Header.Get("Content-Encoding"), i.Limits.MaxBody, lease)
 }
 
-// Store stores the records of a request with a content: after nil they are durable. If the request has a key,
-// what is stored of one with the same key is not stored again, see [KeyHeader].
+// Store stores the records of a request. They are durable if it returns nil. content is the body of the request. If
+// the request has a key, Store skips the records that an earlier request with the key has stored, see [KeyHeader].
 func (i *Intake) Store(r *http.Request, content []byte, batches []input.Batch) error {
 	if key := r.Header.Get(KeyHeader); key != "" {
 		return i.receiver.ReceiveOnce(r.Context(), dedupe.NewKey(i.scope, key, content), batches)
@@ -68,7 +68,7 @@ func (i *Intake) Store(r *http.Request, content []byte, batches []input.Batch) e
 	return i.StoreParts(r, content, batches)
 }
 
-// StoreParts is Store for protocols whose requests have no keys.
+// StoreParts is [Intake.Store] for protocols whose requests have no keys.
 func (i *Intake) StoreParts(r *http.Request, content []byte, batches []input.Batch) error {
 	return i.receiver.ReceiveBatches(r.Context(), i.scope, content, batches)
 }

@@ -10,12 +10,12 @@ import (
 	"logstow/input"
 )
 
-// maxExtra is how many connections past the limit are accepted at a time, to respond that there are
-// too many.
+// maxExtra is the maximum number of connections above the limit that are accepted to respond that there
+// are too many.
 const maxExtra = 64
 
-// limitedListener is a listener with a limited number of open connections, plus some that only
-// receive an error response.
+// limitedListener is a listener with a limited number of open connections, plus maxExtra connections that
+// only receive an error response.
 type limitedListener struct {
 	net.Listener
 	slots, extra chan struct{}
@@ -30,13 +30,13 @@ func newLimitedListener(l net.Listener, limit int) *limitedListener {
 	}
 }
 
-// stop makes Accept return, also while it waits for a slot.
+// stop closes the listener. Accept returns, even if it waits for a slot.
 func (l *limitedListener) stop() {
 	l.once.Do(func() { close(l.stopped) })
 	_ = l.Close()
 }
 
-// wait returns when all connections are closed. No Accept may be under way.
+// wait waits until all connections are closed. It must not be called concurrently with Accept.
 func (l *limitedListener) wait() { l.open.Wait() }
 
 // Accept waits for a slot, then for a connection.
@@ -85,7 +85,8 @@ func (c *conn) Close() error {
 	return err
 }
 
-// admit reports whether the connection is within the limit, also if only by now.
+// admit reports whether the connection is within the limit. A connection above the limit gets a slot that has
+// become free.
 func (c *conn) admit() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,7 +106,7 @@ func (c *conn) admit() bool {
 // connKey is the context key of a request's connection.
 type connKey struct{}
 
-// withConn is a http.Server's ConnContext.
+// withConn is the ConnContext of the [http.Server].
 func withConn(ctx context.Context, c net.Conn) context.Context {
 	if secured, ok := c.(interface{ NetConn() net.Conn }); ok {
 		c = secured.NetConn()

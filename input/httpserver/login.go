@@ -10,23 +10,23 @@ import (
 	"logstow/input/listen"
 )
 
-// Login are the accepted credentials. The zero value accepts all requests.
+// Login holds the accepted credentials. The zero value accepts all requests.
 type Login struct {
-	// Users are the passwords of users, for Basic.
+	// Users maps users to passwords, for the scheme Basic.
 	Users map[string]string
-	// Tokens are for Bearer, and for the ApiKey of Elasticsearch's clients.
+	// Tokens are for the scheme Bearer, and for ApiKey of Elasticsearch's clients.
 	Tokens []string
 }
 
-// String does not contain the secrets.
+// String returns a text without the secrets.
 func (l Login) String() string {
 	return fmt.Sprintf("%d users, %d tokens", len(l.Users), len(l.Tokens))
 }
 
-// GoString is String.
+// GoString is like String.
 func (l Login) GoString() string { return l.String() }
 
-// credentials are digests of what a Login accepts, which all have the same length.
+// credentials holds digests of the credentials of a Login. All have the same length.
 type credentials [][sha256.Size]byte
 
 func (l Login) credentials() (all credentials) {
@@ -43,7 +43,7 @@ func digest(kind, user, secret string) [sha256.Size]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "%s %d %s %s", kind, len(user), user, secret))
 }
 
-// accept reports whether a request has one of the credentials. How long that takes does not depend on them.
+// accept reports whether a request has one of the credentials, in constant time.
 func (c credentials) accept(r *http.Request) bool {
 	header := r.Header.Get("Authorization")
 	var sent [sha256.Size]byte

@@ -11,28 +11,28 @@ import (
 // DefaultMemory is the default size in bytes of a [Memory].
 const DefaultMemory = listen.ReceiveMemory
 
-// Memory bounds the memory of all requests to an input: bodies, and the data derived from them.
-// Safe for concurrent use.
+// Memory limits the memory of all requests to an input: bodies, and the data derived from them. It is safe for
+// concurrent use.
 type Memory struct{ budget *listen.Budget }
 
-// NewMemory makes a Memory of a size in bytes; 0 is [DefaultMemory]. within is the budget shared
-// with other inputs, or nil.
+// NewMemory returns a Memory of a size in bytes; 0 is [DefaultMemory]. within is the budget that is shared with
+// other inputs, or nil.
 func NewMemory(limit int64, within *listen.Budget) *Memory {
 	return &Memory{listen.NewBudget(cmp.Or(max(limit, 0), DefaultMemory), within)}
 }
 
-// Lease is the memory of one request, part of a [Memory]. It is for one goroutine, which must
-// Release it.
+// Lease is the memory that one request has reserved from a [Memory]. It is not safe for concurrent use. The
+// caller must call Release.
 type Lease struct {
 	memory *Memory
 	held   int64
 }
 
-// Lease begins a request.
+// Lease returns an empty Lease for a request.
 func (m *Memory) Lease() *Lease { return &Lease{memory: m} }
 
-// Take adds n bytes. It never waits: if other requests hold too much, the error is [input.ErrBusy],
-// if this request alone does, [input.ErrTooLarge].
+// Take reserves n bytes. It never waits: the error is [input.ErrTooLarge] if this request needs more than the
+// size of the Memory, and [input.ErrBusy] if other requests hold too much.
 func (l *Lease) Take(n int64) error {
 	if limit := l.memory.budget.Size(); l.held+n > limit {
 		return fmt.Errorf("%w: a request may take %d bytes of memory", input.ErrTooLarge, limit)
@@ -44,17 +44,17 @@ func (l *Lease) Take(n int64) error {
 	return nil
 }
 
-// Give returns n of the bytes taken.
+// Give returns n of the reserved bytes.
 func (l *Lease) Give(n int64) {
 	l.memory.budget.Give(n)
 	l.held -= n
 }
 
-// Release returns all bytes.
+// Release returns all reserved bytes.
 func (l *Lease) Release() { l.Give(l.held) }
 
-// Grow returns a buffer with a capacity of size bytes and the content of b. During the copy both
-// are charged, then b is returned: nothing else may use its memory.
+// Grow returns a buffer with a capacity of size bytes and the content of b. The memory of both is reserved during
+// the copy; then that of b is returned, so b must not be used any more.
 func (l *Lease) Grow(b []byte, size int) ([]byte, error) {
 	if err := l.Take(int64(size)); err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
-// Package httpserver is the HTTP server of the inputs that speak HTTP: it limits connections,
-// headers, bodies and their memory.
+// Package httpserver is the HTTP server of the inputs over HTTP. It limits connections, headers, bodies and
+// their memory.
 package httpserver
 
 import (
@@ -20,36 +20,36 @@ import (
 
 const (
 	headerTimeout = 10 * time.Second
-	// readTimeout bounds a whole request, including a body sent byte by byte.
+	// readTimeout limits the time to receive a whole request, including a body that is sent slowly.
 	readTimeout = time.Minute
-	// writeTimeout bounds a request and its response. It leaves time for the buffer's fsync.
+	// writeTimeout limits the time of a request and its response. It leaves time for the buffer's fsync.
 	writeTimeout = 2 * time.Minute
 	idleTimeout  = 2 * time.Minute
-	// grace is how long requests in flight may take after shutdown begins.
+	// grace is how long current requests may take after shutdown has begun.
 	grace = 5 * time.Second
 
 	maxHeader = 64 << 10
 	// maxStreams is the number of concurrent requests of one HTTP/2 connection.
 	maxStreams = 64
-	// connectionWindow and streamWindow bound what HTTP/2 clients send before it is read.
+	// connectionWindow and streamWindow limit the bytes that HTTP/2 clients send before they are read.
 	connectionWindow = 1 << 20
 	streamWindow     = 256 << 10
 )
 
 // Options configure a [Server].
 type Options struct {
-	// Address is HOST:PORT; binds to loopback if no host is given. Required.
+	// Address is HOST:PORT. The default host is loopback. It is required.
 	Address string
-	// TLS makes it HTTPS. Without it HTTP/1 and cleartext HTTP/2 are served.
+	// TLS enables HTTPS. Without it the server serves HTTP/1 and cleartext HTTP/2.
 	TLS listen.TLS
-	// Login is who may send.
+	// Login holds the accepted credentials.
 	Login Login
 	// Denied counts requests with a failed login; it may be nil.
 	Denied *atomic.Int64
-	// MaxConnections is the number of concurrent connections; requests on further ones are answered
-	// with 503. 0 is [listen.DefaultMaxConnections].
+	// MaxConnections is the maximum number of concurrent connections. Requests on further connections get
+	// status 503. 0 is [listen.DefaultMaxConnections].
 	MaxConnections int
-	// Log receives operational messages; nil discards them.
+	// Log receives operational messages. It may be nil.
 	Log *slog.Logger
 }
 
@@ -67,7 +67,7 @@ type Server struct {
 	logLimit listen.Limiter
 }
 
-// New binds the address; the caller must Run the server, or it stays bound.
+// New binds the address. The caller must call Run or Close.
 func New(ctx context.Context, opts Options, routes ...Routes) (*Server, error) {
 	if opts.Address == "" {
 		return nil, errors.New("an HTTP input needs an address, for example 127.0.0.1:4318")
@@ -90,26 +90,26 @@ func New(ctx context.Context, opts Options, routes ...Routes) (*Server, error) {
 	return s, err
 }
 
-// Addr is the bound address.
+// Addr returns the bound address.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Close closes the socket of a server that is not running.
 func (s *Server) Close() error { return s.listener.Close() }
 
-// Run serves until ctx ends. Then it gives requests in flight a few seconds, closes all connections
-// and waits for their goroutines.
+// Run serves until ctx ends. Then it waits a few seconds for current requests, closes all connections and waits
+// for their goroutines.
 func (s *Server) Run(ctx context.Context) error {
-	late, cancel := input.Grace(ctx, grace)
+	flushing, cancel := input.Grace(ctx, grace)
 	defer cancel()
 	var serving sync.WaitGroup
-	server := s.server(ctx, late, &serving)
+	server := s.server(ctx, flushing, &serving)
 	limited := newLimitedListener(s.listener, s.opts.MaxConnections)
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		limited.stop()
-		patience, done := context.WithTimeout(late, grace)
+		patience, done := context.WithTimeout(flushing, grace)
 		defer done()
-		_ = server.Shutdown(patience) // Close ends what this does not
+		_ = server.Shutdown(patience) // Close ends the remaining requests
 		_ = server.Close()
 		close(stopped)
 	})
@@ -135,9 +135,9 @@ func (s *Server) serve(server *http.Server, l net.Listener) error {
 	return server.Serve(l)
 }
 
-// server is an http.Server whose requests may continue until late ends, shortly after ctx.
-func (s *Server) server(ctx, late context.Context, serving *sync.WaitGroup) *http.Server {
-	// Web pages that a browser shows on this machine can reach loopback addresses too.
+// server returns an http.Server. Its requests may continue after ctx has ended, until flushing ends.
+func (s *Server) server(ctx, flushing context.Context, serving *sync.WaitGroup) *http.Server {
+	// Reject cross-origin requests: web pages in a browser on this machine can reach loopback addresses.
 	guarded := drainBodies(ctx, s.rejectExcess(http.NewCrossOriginProtection().Handler(s.login(s.mux))))
 	server := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -152,7 +152,7 @@ func (s *Server) server(ctx, late context.Context, serving *sync.WaitGroup) *htt
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelDebug),
-		BaseContext:       func(net.Listener) context.Context { return late },
+		BaseContext:       func(net.Listener) context.Context { return flushing },
 		ConnContext:       withConn,
 		Protocols:         new(http.Protocols),
 		HTTP2: &http.HTTP2Config{

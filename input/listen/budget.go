@@ -9,38 +9,38 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// ReceiveMemory is the size in bytes of the [Budget] that all network inputs of a process share: enough for the longest
-// compressed message of Fluent Forward and its events, 16 and 39 MiB.
+// ReceiveMemory is the size in bytes of the [Budget] that all network inputs of a process share. It is enough for the longest
+// compressed message of Fluent Forward (16 MiB) and its events (39 MiB).
 const ReceiveMemory = 56 << 20
 
-// maxGarbage is how many bytes beyond the size of a [Budget] may be reserved, or returned and not yet collected.
+// maxGarbage is how far the sum of reserved bytes, and of returned bytes that are not yet collected, may exceed the size of a [Budget].
 const maxGarbage = 16 << 20
 
-// Budget bounds the memory of all connections of an input. Safe for concurrent use.
+// Budget limits the memory of all connections of an input. It is safe for concurrent use.
 //
-// Memory that was returned is garbage, and may be reserved again before it is collected. On a busy machine the runtime's collector
-// falls behind several senders of large requests, because what is allocated while it runs survives: they took twice the size. A
-// reservation after which more than [maxGarbage] beyond the size is not collected therefore waits for a collection.
+// Returned memory is garbage, and may be reserved again before it is collected. On a busy machine with several senders of large
+// requests, the runtime's collector falls behind, because memory that is allocated during a collection survives it: the process
+// then used twice the size. So a reservation that would exceed the size by more than [maxGarbage] waits for a collection.
 type Budget struct {
 	size   int64
 	free   *semaphore.Weighted
 	within *Budget
 
-	// taken, returned and collected are how many bytes have ever been reserved, returned, and collected after that. They are used if
-	// within is nil.
+	// taken, returned and collected are totals since the start, in bytes: reserved, returned, and known to be collected after their
+	// return. They are used only if within is nil.
 	taken, returned, collected atomic.Int64
-	// collecting is held during a collection, watching is set while watch waits for one of the runtime.
+	// collecting is held during a forced collection. watching is set while watch waits for a collection of the runtime.
 	collecting sync.Mutex
 	watching   atomic.Bool
 }
 
-// NewBudget makes a Budget of a size in bytes. Reservations also count against within, the budget
-// of several inputs; nil is none.
+// NewBudget returns a Budget of a size in bytes. Reservations also count against within, the budget of several
+// inputs, which may be nil.
 func NewBudget(size int64, within *Budget) *Budget {
 	return &Budget{size: size, free: semaphore.NewWeighted(size), within: within}
 }
 
-// Size is the maximum reservation of one holder, in bytes.
+// Size returns the maximum of one reservation, in bytes.
 func (b *Budget) Size() int64 {
 	if b.within == nil {
 		return b.size
@@ -48,7 +48,7 @@ func (b *Budget) Size() int64 {
 	return min(b.size, b.within.Size())
 }
 
-// Take reserves n bytes without waiting for others to return some, or reports that they are not available.
+// Take reserves n bytes if they are available, and reports whether they were. It does not wait for others to return memory.
 func (b *Budget) Take(n int64) bool {
 	if !b.free.TryAcquire(n) {
 		return false
@@ -64,7 +64,7 @@ func (b *Budget) Take(n int64) bool {
 	return true
 }
 
-// Wait reserves n bytes when they are available; an error is that of ctx, or n exceeds the size.
+// Wait waits until n bytes are available and reserves them. The error is that of ctx, or [ErrBudget] if n exceeds the size.
 func (b *Budget) Wait(ctx context.Context, n int64) error {
 	if n > b.Size() {
 		return ErrBudget
@@ -94,15 +94,15 @@ func (b *Budget) Give(n int64) {
 	b.free.Release(n)
 }
 
-// reserved counts n bytes, and collects garbage if there may be too much.
+// reserved counts n reserved bytes, and collects garbage if there may be too much.
 func (b *Budget) reserved(n int64) {
-	most := b.size + maxGarbage
-	if b.taken.Add(n)-b.collected.Load() <= most {
+	limit := b.size + maxGarbage
+	if b.taken.Add(n)-b.collected.Load() <= limit {
 		return
 	}
 	b.collecting.Lock()
 	defer b.collecting.Unlock()
-	if b.taken.Load()-b.collected.Load() <= most { // another one did
+	if b.taken.Load()-b.collected.Load() <= limit { // another goroutine has collected it
 		return
 	}
 	returned := b.returned.Load()
@@ -110,7 +110,8 @@ func (b *Budget) reserved(n int64) {
 	b.isCollected(returned)
 }
 
-// watch counts the next collection that the runtime begins: with all that has been returned it collects an object allocated after it.
+// watch waits for the next collection of the runtime. It allocates an object: when the object is collected, so is all memory that was
+// returned before.
 func (b *Budget) watch() {
 	if b.watching.Load() || !b.watching.CompareAndSwap(false, true) {
 		return
@@ -122,7 +123,7 @@ func (b *Budget) watch() {
 	}, returned)
 }
 
-// isCollected is called when the first n bytes that were returned are collected.
+// isCollected notes that the first n bytes that were returned are collected.
 func (b *Budget) isCollected(n int64) {
 	for {
 		before := b.collected.Load()

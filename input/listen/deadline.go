@@ -13,24 +13,25 @@ import (
 )
 
 const (
-	// drainTime is how long reading continues after the end, for data that senders sent before it.
+	// drainTime is how long reading continues after the context has ended, for data that was sent before.
 	drainTime = 100 * time.Millisecond
-	// maxDrain and maxDrainTime bound what is read and accepted after that, because it waits already: a sender may go on for ever.
+	// maxDrain and maxDrainTime limit the data and connections that wait in the kernel then and are still received: a sender may
+	// never stop sending.
 	maxDrain     = 4 << 20
 	maxDrainTime = 2 * time.Second
 	// maxWaiting is the default of net.core.somaxconn, the number of connections that wait to be accepted.
 	maxWaiting = 4096
 )
 
-// ReadDeadline is a connection's read deadline, which the end of a context shortens
-// to a tenth of a second. Safe for concurrent use.
+// ReadDeadline is a connection's read deadline. When a context ends, it becomes a tenth of a second.
+// It is safe for concurrent use.
 type ReadDeadline struct {
 	mu     sync.Mutex
 	conn   deadliner
 	ending bool
 	cancel func() bool
-	// drained is what was read after the deadline of the end, which passed at since; over is set when nothing
-	// more is read.
+	// After the last deadline has passed at since, drained counts the bytes read. over is set when nothing more
+	// is to be read.
 	since   time.Time
 	drained int
 	over    bool
@@ -40,7 +41,7 @@ type deadliner interface {
 	SetReadDeadline(at time.Time) error
 }
 
-// NewReadDeadline makes a ReadDeadline of a connection; Stop ends it.
+// NewReadDeadline returns a ReadDeadline for a connection. The caller must call Stop.
 func NewReadDeadline(ctx context.Context, conn deadliner) *ReadDeadline {
 	a := &ReadDeadline{conn: conn}
 	a.cancel = context.AfterFunc(ctx, func() {
@@ -61,8 +62,8 @@ func (a *ReadDeadline) Set(t time.Time) {
 	}
 }
 
-// Read calls read, which reads from the connection. What waits in the socket when the deadline of the end
-// passes is still read: on a busy machine it may pass before the first read.
+// Read calls read, which reads from the connection. Data that waits in the socket when the last deadline passes
+// is still read: on a busy machine the deadline may pass before the first read.
 func (a *ReadDeadline) Read(read func() (int, error)) (n int, err error) {
 	n, err = read()
 	for n == 0 && errors.Is(err, os.ErrDeadlineExceeded) && a.drain() {
@@ -78,7 +79,7 @@ func (a *ReadDeadline) Read(read func() (int, error)) (n int, err error) {
 	return n, err
 }
 
-// drain reports whether what waits in the socket is read though the deadline has passed.
+// drain reports whether data waits in the socket that is still to be read after the deadline.
 func (a *ReadDeadline) drain() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -92,7 +93,7 @@ func (a *ReadDeadline) drain() bool {
 	return true
 }
 
-// setDrain sets the deadline of a read that need not wait, or ends reading.
+// setDrain sets the deadline so that a read of waiting data succeeds, or so that reading ends.
 func (a *ReadDeadline) setDrain() {
 	at := time.Now()
 	if !a.over {

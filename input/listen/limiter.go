@@ -9,7 +9,7 @@ import (
 const logInterval = 10 * time.Second
 
 // Limiter rate-limits log lines, so that a sender cannot flood the log. The zero value is ready to
-// use. Safe for concurrent use.
+// use. It is safe for concurrent use.
 type Limiter struct {
 	mu   sync.Mutex
 	next time.Time

@@ -1,5 +1,5 @@
-// Package listen contains what all network inputs share: addresses, TLS, and serving connections
-// within limits.
+// Package listen contains the common parts of all network inputs: addresses, TLS, memory budgets, and
+// serving connections within limits.
 package listen
 
 import (
@@ -19,18 +19,18 @@ import (
 	"logstow/internal/bind"
 )
 
-// DefaultMaxConnections is the default number of concurrent connections of an input. Further ones
+// DefaultMaxConnections is the default maximum of concurrent connections of an input. Further connections
 // wait to be accepted.
 const DefaultMaxConnections = 512
 
-// ErrBudget reports that more bytes were requested than a [Budget] has.
+// ErrBudget reports that more bytes were requested than the size of a [Budget].
 var ErrBudget = errors.New("over the memory limit of all connections")
 
 // handshakeTimeout is how long a client may take for its part of a TLS handshake.
 const handshakeTimeout = 10 * time.Second
 
-// Handshake performs the handshake of a TLS connection, within ten seconds; other connections need
-// none.
+// Handshake performs the handshake of a TLS connection, within ten seconds. It does nothing for other
+// connections.
 func Handshake(ctx context.Context, c net.Conn) error {
 	t, ok := c.(*tls.Conn)
 	if !ok {
@@ -53,7 +53,7 @@ type TLS struct {
 	ClientCA string
 }
 
-// Config loads the files; nil means no TLS.
+// Config loads the files. It returns nil if t is the zero value.
 func (t TLS) Config() (*tls.Config, error) {
 	if t == (TLS{}) {
 		return nil, nil //nolint:nilnil // nil is a configuration too
@@ -80,9 +80,8 @@ func (t TLS) Config() (*tls.Config, error) {
 	return config, nil
 }
 
-// Stream opens a listener on a TCP address (HOST:PORT; binds to loopback if the host is empty,
-// 0.0.0.0 is all interfaces) or, if network is "unix", on a socket file, which replaces one without
-// a listener. config may be nil.
+// Stream opens a listener. The address is HOST:PORT, with loopback as the default host, or a socket file
+// if network is "unix". A socket file without a listener is replaced. config may be nil.
 func Stream(ctx context.Context, network, address string, config *tls.Config) (net.Listener, error) {
 	if network == "unix" {
 		if err := removeStale(ctx, network, address); err != nil {
@@ -138,7 +137,7 @@ func CheckAddress(address string) error {
 	return nil
 }
 
-// Loopback is an address with the loopback interface if it names no host.
+// Loopback returns an address with 127.0.0.1 as the host if it contains no host.
 func Loopback(address string) string {
 	if host, port, err := net.SplitHostPort(address); err == nil && host == "" {
 		return net.JoinHostPort("127.0.0.1", port)
@@ -166,11 +165,12 @@ func removeStale(ctx context.Context, network, path string) error {
 	return os.Remove(path)
 }
 
-// Serve accepts connections until ctx ends and passes each to handle in its own goroutine, at most
-// limit at a time (0 is [DefaultMaxConnections]). Connections that wait to be accepted by then are
-// passed on, too, 4,096 of them or for two seconds, unless they are TLS, over which nothing was sent before.
-// It closes the listener then, and every connection after its handle returns, which must happen soon
-// after ctx has ended; it waits for all of them. An error other than that of ctx's end is one of the listener.
+// Serve accepts connections until ctx ends and calls handle for each in its own goroutine, for at most
+// limit at a time; 0 is [DefaultMaxConnections]. After ctx has ended, it also passes on the connections that
+// wait to be accepted: 4,096 of them, and more for two seconds. It does not do so with TLS, where nothing was
+// sent before the handshake. Then it closes the listener. It closes each connection after its handle has
+// returned, which must be soon after the end of ctx, and waits for all of them. An error is one of the
+// listener.
 func Serve(ctx context.Context, l net.Listener, limit int, handle func(context.Context, net.Conn)) error {
 	if limit <= 0 {
 		limit = DefaultMaxConnections
@@ -193,7 +193,7 @@ type server struct {
 	all      sync.WaitGroup
 }
 
-// interruptible is a listener that can go on after its end was noticed.
+// interruptible is a listener whose Accept can be interrupted without closing it.
 type interruptible interface {
 	SetDeadline(at time.Time) error
 }
@@ -233,7 +233,7 @@ func (s *server) serve(ctx context.Context) error {
 	}
 }
 
-// start handles a connection, which has a slot.
+// start handles a connection, which has a slot, in a new goroutine.
 func (s *server) start(ctx context.Context, c net.Conn) {
 	s.all.Go(func() {
 		defer func() {
@@ -244,7 +244,7 @@ func (s *server) start(ctx context.Context, c net.Conn) {
 	})
 }
 
-// drain handles the connections that wait to be accepted after the end: their senders may have written all that they had to.
+// drain handles the connections that wait to be accepted after ctx has ended. Their senders may already have sent all records.
 func (s *server) drain(ctx context.Context) {
 	l, ok := s.listener.(interruptible)
 	if !ok {
@@ -253,7 +253,7 @@ func (s *server) drain(ctx context.Context) {
 	end := time.Now().Add(maxDrainTime)
 	late := time.NewTimer(maxDrainTime)
 	defer late.Stop()
-	// Those that wait already are served even if this process was stopped for longer than maxDrainTime.
+	// Connections that already wait are accepted even if this process was suspended for longer than maxDrainTime.
 	for n := 0; isReadable(s.listener) && (n < maxWaiting || time.Now().Before(end)) && l.SetDeadline(time.Now().Add(maxDrainTime)) == nil; n++ {
 		select {
 		case s.slots <- struct{}{}:
@@ -270,13 +270,13 @@ func (s *server) drain(ctx context.Context) {
 			continue
 		}
 		<-s.slots
-		if !errors.Is(err, os.ErrDeadlineExceeded) { // which interrupt sets, perhaps only now
+		if !errors.Is(err, os.ErrDeadlineExceeded) { // interrupt may set the deadline only now
 			return
 		}
 	}
 }
 
-// isTemporary reports whether accepting may work again.
+// isTemporary reports whether Accept may succeed later.
 func isTemporary(err error) bool { return !errors.Is(err, net.ErrClosed) }
 
 func wait(ctx context.Context, d time.Duration) {

@@ -8,18 +8,18 @@ import (
 )
 
 const (
-	// maxNames bounds how many strings are cached by [Names] and hosts.
+	// maxNames is the maximum number of strings in the caches of [Names] and hosts.
 	maxNames = 128
-	// maxEvents bounds how many messages are passed on at once.
+	// maxEvents is the maximum number of messages in a batch.
 	maxEvents = 1024
 )
 
-// batch collects messages. Not safe for concurrent use.
+// batch collects messages. It is not safe for concurrent use.
 type batch struct {
 	parser Parser
 	// len is the number of messages, size the length of all of them.
 	len, size int
-	// groups are the messages of each service; last is the group of the last one.
+	// groups holds the messages by service; last is the index of the group of the last message.
 	groups []group
 	last   int
 }
@@ -37,8 +37,8 @@ func (b *batch) fits(n int) bool {
 	return b.len == 0 || b.len < maxEvents && b.size+n <= input.MaxReceive
 }
 
-// add appends a message as received, whose bytes must stay until reset; sender is its host if
-// known.
+// add parses and appends a message as received, whose bytes must not change until reset. sender is the
+// address of its host, or "". read is when it was read, in Unix nanoseconds.
 func (b *batch) add(message []byte, sender string, read int64) {
 	service, event := b.parser.Parse(message, sender, read)
 	b.len++
@@ -47,7 +47,7 @@ func (b *batch) add(message []byte, sender string, read int64) {
 	g.events = append(g.events, event)
 }
 
-// group is the group of a service.
+// group returns the group of a service.
 func (b *batch) group(service string) *group {
 	if b.last < len(b.groups) && b.groups[b.last].service == service {
 		return &b.groups[b.last]
@@ -62,7 +62,7 @@ func (b *batch) group(service string) *group {
 	return &b.groups[b.last]
 }
 
-// all are the services with their messages.
+// all yields the services with their messages.
 func (b *batch) all() iter.Seq2[string, []input.Event] {
 	return func(yield func(string, []input.Event) bool) {
 		for i := range b.groups {
@@ -83,11 +83,11 @@ func (b *batch) reset() {
 	}
 }
 
-// Names caches strings, so that each is allocated once. The zero value is ready to use. Not safe for
-// concurrent use.
+// Names caches strings, so that each is allocated once. The zero value is ready to use. It is not safe
+// for concurrent use.
 type Names struct{ known map[string]string }
 
-// Get is text as a string.
+// Get returns text as a string.
 func (n *Names) Get(text []byte) string {
 	if name, ok := n.known[string(text)]; ok {
 		return name
@@ -106,7 +106,7 @@ func (n *Names) Get(text []byte) string {
 // hosts caches the names of senders.
 type hosts map[netip.Addr]string
 
-// name is an address as a host name.
+// name returns an address as text, see host.
 func (h hosts) name(a netip.Addr) string {
 	if name, ok := h[a]; ok {
 		return name
@@ -119,7 +119,7 @@ func (h hosts) name(a netip.Addr) string {
 	return name
 }
 
-// host is an address, empty for this machine.
+// host returns an address as text, or "" for a sender on a Unix socket.
 func host(a netip.Addr) string {
 	if !a.IsValid() {
 		return ""

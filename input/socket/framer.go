@@ -6,31 +6,31 @@ import (
 )
 
 const (
-	// maxCount is the maximum accepted octet count, and maxCountDigits its number of digits: other
-	// numbers are text.
+	// maxCount is the maximum octet count, and maxCountDigits its number of digits. A larger number is
+	// part of a message.
 	maxCount       = 64 << 20
 	maxCountDigits = 8
 )
 
-// Framing is how a stream is split into messages.
+// Framing determines how a stream is split into messages.
 type Framing struct {
-	// Ends are one or two bytes, each of which ends a message.
+	// Ends consists of one or two bytes, each of which ends a message.
 	Ends string
-	// OctetCounts also accepts messages as in RFC 6587, detected for each: a number, a space and that
-	// many bytes starting with "<".
+	// OctetCounts also accepts messages with octet counts of RFC 6587: a number, a space and that many
+	// bytes, which start with "<". The form is detected for each message.
 	OctetCounts bool
 }
 
-// framer splits a stream into messages. In the comments a line is what an end ends.
+// framer splits a stream into messages. A line is a message that is ended by one of Ends.
 type framer struct {
 	Framing
-	// limit is the length in bytes past which a message is truncated.
+	// limit is the length in bytes to which a message is truncated.
 	limit int
 
-	// scanned is how much of the buffer has no end of the line that it starts with.
+	// scanned is the length of the beginning of the buffer that contains no end of a line.
 	scanned int
-	// kept is the beginning of a message over the limit while the rest is skipped: left bytes of
-	// it, or up to the end of the line if that is -1. size counts all.
+	// kept is the beginning of a message over the limit while its rest is skipped. left is the number of
+	// bytes to skip, or -1 to skip to the end of the line. size is the number of bytes so far.
 	kept []byte
 	left int64
 	size int64
@@ -39,13 +39,13 @@ type framer struct {
 // frame is a message of a stream.
 type frame struct {
 	text []byte
-	// size is the size that the sender sent: more than the text if it was truncated.
+	// size is the size of the message before truncation.
 	size int64
 }
 
-// next takes the next message off the front of buf, the unprocessed bytes: used of them are
-// consumed, with a message or (text is nil) without. used is 0 with no message if more must be read
-// first. end means that nothing more will come: then the rest is a message.
+// next consumes the first used bytes of buf, which holds the unprocessed bytes. If they complete a
+// message, it returns the message, otherwise its text is nil. If used is 0 too, more bytes are needed.
+// end is set if no more bytes will come: the rest is a message then.
 func (f *framer) next(buf []byte, end bool) (m frame, used int) {
 	if f.kept != nil {
 		return f.skip(buf, end)
@@ -66,8 +66,8 @@ func (f *framer) next(buf []byte, end bool) (m frame, used int) {
 	return f.line(buf, end)
 }
 
-// octetCount parses "123 <": the message starts at start and is count bytes long. If start is 0
-// there is none, and maybe means that there may be one with more bytes.
+// octetCount parses "123 <". The message starts at start and is count bytes long. If start is 0, buf
+// does not start with an octet count; maybe is set if more bytes could complete one.
 func (f *framer) octetCount(buf []byte) (start, count int, maybe bool) {
 	if !f.OctetCounts {
 		return 0, 0, false
@@ -127,7 +127,7 @@ func (f *framer) line(buf []byte, end bool) (frame, int) {
 	return frame{}, 0
 }
 
-// lineEnd is the offset of the first byte that ends a line, -1 where there is none.
+// lineEnd returns the offset of the first byte that ends a line, or -1.
 func (f *framer) lineEnd(s []byte) int {
 	first := -1
 	for i := range len(f.Ends) {
@@ -138,8 +138,8 @@ func (f *framer) lineEnd(s []byte) int {
 	return first
 }
 
-// overflow truncates the unfinished message in buf because there is no memory for more of it: next
-// skips the rest.
+// overflow truncates the unfinished message in buf because there is no memory for more of it. next then
+// skips its rest.
 func (f *framer) overflow(buf []byte) {
 	start, count, _ := f.octetCount(buf)
 	f.scanned = 0
@@ -182,7 +182,7 @@ func (f *framer) skip(buf []byte, end bool) (frame, int) {
 	return m, used
 }
 
-// unfinished reports whether a message has begun, of which buf is the unprocessed part.
+// unfinished reports whether a message has begun. buf holds the unprocessed bytes.
 func (f *framer) unfinished(buf []byte) bool { return len(buf) > 0 || f.kept != nil }
 
 func whole(text []byte) frame { return frame{text: text, size: int64(len(text))} }
@@ -195,7 +195,7 @@ func trimEnd(text []byte) []byte {
 	return text
 }
 
-// digits is how many digits s starts with.
+// digits returns the number of digits at the start of s.
 func digits(s []byte) int {
 	for i, c := range s {
 		if c < '0' || c > '9' {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// receiveBuffer requests a receive buffer of a size, past the system's limit if this process may,
-// and the count of dropped datagrams. It returns the actual size, 0 if unknown.
+// receiveBuffer requests a receive buffer of a size, above the system's limit if this process has the
+// permission, and enables kernelDrops. It returns the actual size, or 0 if it is unknown.
 func receiveBuffer(c net.PacketConn, size int) (got int) {
 	sc, ok := c.(syscall.Conn)
 	if !ok {

@@ -4,7 +4,7 @@ package socket
 
 import "net"
 
-// receiveBuffer requests a receive buffer of a size; the actual size is unknown: 0.
+// receiveBuffer requests a receive buffer of a size. It returns 0, because the actual size is unknown.
 func receiveBuffer(c net.PacketConn, size int) (got int) {
 	if b, ok := c.(interface{ SetReadBuffer(bytes int) error }); ok {
 		_ = b.SetReadBuffer(size)

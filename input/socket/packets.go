@@ -12,17 +12,17 @@ import (
 	"logstow/input/listen"
 )
 
-// maxReadErrors is after how many consecutive errors reading ends.
+// maxReadErrors is the number of consecutive errors after which reading ends.
 const maxReadErrors = 100
 
-// maxDatagram is the maximum size of a datagram that is read completely: UDP has at most 64 KiB, a
-// Unix socket its sender's buffer, 208 KiB by default.
+// maxDatagram is the maximum size of a datagram that is read completely. A datagram has at most 64 KiB
+// over UDP, and the size of the sender's buffer over a Unix socket, by default 208 KiB.
 const maxDatagram = 512 << 10
 
 // runPackets reads datagrams and passes them on concurrently.
 func (s *Server) runPackets(ctx context.Context) error {
 	defer func() { _ = s.Close() }()
-	// Half of the memory is for waiting datagrams, half for those being passed on.
+	// Half of the memory is for datagrams that wait, half for those that are being passed on.
 	q := newQueue(int(s.opts.MaxMemory/2), s.budget)
 	reading, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -48,7 +48,7 @@ func (s *Server) runPackets(ctx context.Context) error {
 	return errors.Join(err, <-handed)
 }
 
-// readPackets reads until the socket fails, as it does after its deadline.
+// readPackets reads datagrams into the queue until the socket fails or its deadline passes.
 func (s *Server) readPackets(q *queue, deadline *listen.ReadDeadline) error {
 	buf := make([]byte, maxDatagram)
 	oob := make([]byte, 64)
@@ -109,7 +109,7 @@ func (s *Server) readPacket(buf, oob []byte) (int, netip.Addr, error) {
 
 // handPackets passes on waiting datagrams until the queue is closed and empty.
 func (s *Server) handPackets(ctx context.Context, q *queue) error {
-	late, cancel := input.Grace(ctx, grace)
+	flushing, cancel := input.Grace(ctx, grace)
 	defer cancel()
 	collected := newBatch(s.protocol.Parser(&s.opts, s.network == "unixgram"))
 	unpacked := s.newUnpacker()
@@ -120,7 +120,7 @@ func (s *Server) handPackets(ctx context.Context, q *queue) error {
 		read := s.opts.Now().UnixNano()
 		for datagram, from := range waiting.all() {
 			if unpacked.Held() > keepSize {
-				if err := s.receive(late, collected); err != nil {
+				if err := s.receive(flushing, collected); err != nil {
 					return err
 				}
 				unpacked.Recycle()
@@ -133,13 +133,13 @@ func (s *Server) handPackets(ctx context.Context, q *queue) error {
 				continue
 			}
 			if !collected.fits(len(message)) {
-				if err := s.receive(late, collected); err != nil {
+				if err := s.receive(flushing, collected); err != nil {
 					return err
 				}
 			}
 			collected.add(message, senders.name(from), read)
 		}
-		if err := s.receive(late, collected); err != nil {
+		if err := s.receive(flushing, collected); err != nil {
 			return err
 		}
 		unpacked.Recycle()
@@ -152,7 +152,7 @@ func (s *Server) handPackets(ctx context.Context, q *queue) error {
 	return nil
 }
 
-// newUnpacker makes the protocol's unpacker.
+// newUnpacker returns the protocol's unpacker.
 func (s *Server) newUnpacker() Unpacker {
 	if s.protocol.Unpacker == nil {
 		return datagrams{}
@@ -175,7 +175,7 @@ func (s *Server) countInvalid(err error) {
 	}
 }
 
-// datagrams are messages as they are.
+// datagrams is the [Unpacker] for protocols in which each datagram is a message.
 type datagrams struct{}
 
 // Unpack implements [Unpacker].

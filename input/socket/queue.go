@@ -8,30 +8,30 @@ import (
 	"logstow/input/listen"
 )
 
-// packetOverhead is the cost of a waiting datagram in addition to its bytes.
+// packetOverhead is the memory of a datagram in the queue in addition to its bytes.
 const packetOverhead = 48
 
-// keepSize is how large a batch's memory may stay while little comes, and how large it may be
-// without using the budget. It is the unit of reservations.
+// keepSize is the size up to which the memory of a batch is kept for reuse and does not count against the
+// budget. Reservations are multiples of it.
 const keepSize = 1 << 20
 
-// queue holds datagrams between the reading goroutine and the one that passes them on, which takes
-// all waiting ones at once.
+// queue passes datagrams from the goroutine that reads them to the one that passes them on. The latter
+// takes all waiting datagrams at once.
 type queue struct {
 	mu     sync.Mutex
 	change *sync.Cond
 	limit  int
 	budget *listen.Budget
 	closed bool
-	// filling is the batch being filled, spare the memory of the other batch.
+	// filling is the batch that is being filled, spare the unused memory of another one.
 	filling, spare packets
 }
 
-// packets are consecutive datagrams in one piece of memory.
+// packets is a batch of datagrams in one piece of memory.
 type packets struct {
 	bytes []byte
 	ends  []packet
-	// charged is the batch's share of the budget.
+	// charged is the memory that is reserved from the budget.
 	charged int
 }
 
@@ -40,22 +40,22 @@ type packet struct {
 	from netip.Addr
 }
 
-// newQueue makes a queue whose batches hold limit bytes each; beyond a small size they need the
-// budget.
+// newQueue returns a queue whose batches hold up to limit bytes each. Their memory above keepSize is
+// reserved from the budget.
 func newQueue(limit int, budget *listen.Budget) *queue {
 	q := &queue{limit: max(limit, maxDatagram+packetOverhead), budget: budget}
 	q.change = sync.NewCond(&q.mu)
 	return q
 }
 
-// put copies a datagram, or reports that there is no space or the queue was closed.
+// put copies a datagram into the queue. It returns false if there is no space or the queue is closed.
 func (q *queue) put(text []byte, from netip.Addr) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return !q.closed && q.add(text, from)
 }
 
-// wait is put that waits for space; it reports whether the queue was closed.
+// wait is put, but waits for space. It returns false if the queue is closed.
 func (q *queue) wait(text []byte, from netip.Addr) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -85,7 +85,7 @@ func (q *queue) add(text []byte, from netip.Addr) bool {
 	return true
 }
 
-// close ends the queue after the waiting datagrams.
+// close closes the queue. The datagrams in it are still passed on.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -93,7 +93,7 @@ func (q *queue) close() {
 	q.change.Broadcast()
 }
 
-// all yields batches until the queue is closed and empty; each is valid during its iteration.
+// all yields batches until the queue is closed and empty. Each is valid during its iteration.
 func (q *queue) all() iter.Seq[*packets] {
 	return func(yield func(*packets) bool) {
 		for {
@@ -136,7 +136,7 @@ func (q *queue) recycle(b packets) {
 	q.spare = packets{bytes: b.bytes[:0], ends: b.ends[:0]}
 }
 
-// all are the datagrams of a batch.
+// all yields the datagrams of a batch.
 func (b *packets) all() iter.Seq2[[]byte, netip.Addr] {
 	return func(yield func([]byte, netip.Addr) bool) {
 		start := 0

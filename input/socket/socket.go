@@ -1,9 +1,8 @@
 // Package socket receives messages over UDP, TCP, TLS and Unix sockets, for protocols without
 // acknowledgement.
 //
-// On a stream or a Unix socket senders wait while the buffer has no space; datagrams of UDP that
-// arrive meanwhile are dropped, counted and logged. Messages that were read when Run ends are
-// flushed first.
+// On a stream or a Unix socket, senders wait while the buffer has no space. UDP datagrams that arrive
+// meanwhile are dropped, counted and logged. At its end, Run flushes the messages that it has read.
 package socket
 
 import (
@@ -41,12 +40,12 @@ const (
 
 // Options configure a [Server].
 type Options struct {
-	// Options: the time that the protocol has is preferred unless TimeFrom is set.
+	// TimeFrom is [input.TimeProtocol] by default.
 	input.Options
 	// Address is udp://HOST:PORT, tcp://HOST:PORT, unix:///PATH (a stream) or unixgram:///PATH
-	// (datagrams), as far as the protocol has them. Binds to loopback if no host is given. Required.
+	// (datagrams), if the protocol supports it. The default host is loopback. It is required.
 	Address string
-	// TLS is for tcp.
+	// TLS is allowed for tcp only.
 	TLS listen.TLS
 	// MaxConnections is the maximum number of concurrent connections; 0 is
 	// [listen.DefaultMaxConnections].
@@ -54,13 +53,13 @@ type Options struct {
 	// IdleTimeout is how long a connection may be silent before it is closed. 0 is
 	// [DefaultIdleTimeout].
 	IdleTimeout time.Duration
-	// MessageTimeout is how long a message on a stream may take from its first byte to its last:
-	// then the received part becomes a record and the connection is closed. 0 is
+	// MessageTimeout is how long a message on a stream may take from its first byte to its last. After
+	// that, the received part becomes a record and the connection is closed. 0 is
 	// [DefaultMessageTimeout].
 	MessageTimeout time.Duration
-	// MaxMemory bounds in bytes the memory of long messages on all connections, and of datagrams
-	// that wait to be passed on; a message that gets no memory for five seconds is truncated. 0 is
-	// [DefaultMaxMemory].
+	// MaxMemory limits, in bytes, the memory of long messages on all connections together, and of
+	// datagrams that wait to be passed on. A message for which no memory is available for five seconds
+	// is truncated. 0 is [DefaultMaxMemory].
 	MaxMemory int64
 	// ReceiveBuffer is the requested size of the kernel's receive buffer for datagrams, in bytes; 0
 	// is [DefaultReceiveBuffer].
@@ -82,41 +81,41 @@ type Stats struct {
 	Connections, Rejected, Slow int64
 }
 
-// Protocol is what distinguishes the protocols.
+// Protocol describes a protocol.
 type Protocol struct {
 	// Name is its name in errors and logs.
 	Name string
 	// Port is its usual port, for examples.
 	Port int
-	// Networks are those of udp, tcp, unix and unixgram that it is received on.
+	// Networks are the supported ones of udp, tcp, unix and unixgram.
 	Networks []string
-	// Framing is how a stream is split into messages; local is set if it is a Unix socket.
+	// Framing returns how a stream is split into messages; local is set for a Unix socket.
 	Framing func(local bool) Framing
-	// Parser makes the parser of a connection or a datagram socket, with the server's options.
+	// Parser returns the parser for a connection or a datagram socket.
 	Parser func(opts *Options, local bool) Parser
-	// Unpacker makes the unpacker of a datagram socket; nil means that each datagram is a message,
-	// at the end of which a newline or NUL is removed. The unpacker takes memory from budget, and
-	// reports messages that stayed incomplete to incomplete, which is safe for concurrent use.
+	// Unpacker returns the unpacker for a datagram socket. If it is nil, each datagram is a message, and a
+	// newline or NUL at its end is removed. The unpacker reserves memory from budget, and calls
+	// incomplete, which is safe for concurrent use, with the number of messages that remained incomplete.
 	Unpacker func(opts *Options, budget *listen.Budget, incomplete func(messages int)) Unpacker
 }
 
-// Parser makes events of messages. It is used by one goroutine.
+// Parser converts messages to events. It is used by one goroutine.
 type Parser interface {
-	// Parse makes an event of a message as received, which may point into it and change its bytes;
-	// service is "" for the configured one. sender is the address of its host, "" if it is on a Unix
-	// socket, and read when it was read, in Unix nanoseconds.
+	// Parse converts a message as received to an event. The event may point into the message, and Parse
+	// may change the message. service is "" for the configured service. sender is the address of the
+	// host, or "" on a Unix socket. read is when the message was read, in Unix nanoseconds.
 	Parse(message []byte, sender string, read int64) (service string, e input.Event)
 }
 
-// Unpacker makes messages of datagrams. It is used by one goroutine.
+// Unpacker extracts messages from datagrams. It is used by one goroutine.
 type Unpacker interface {
-	// Unpack returns the message that is in a datagram, or is complete with it; nil if more datagrams
-	// are needed. It is valid until Recycle, or as long as the datagram. Errors are [ErrNoMemory] and
-	// those of malformed datagrams.
+	// Unpack returns the message that a datagram contains or completes, or nil if more datagrams are
+	// needed. The message is valid until Recycle, and as long as the datagram. The error is [ErrNoMemory],
+	// or the datagram is malformed.
 	Unpack(datagram []byte, from netip.Addr) (message []byte, err error)
-	// Held is the memory of the messages since Recycle, in bytes.
+	// Held returns the memory of the messages since the last Recycle, in bytes.
 	Held() int
-	// Recycle ends the use of these messages.
+	// Recycle invalidates these messages and reuses their memory.
 	Recycle()
 	// Close releases all memory.
 	Close()
@@ -131,8 +130,8 @@ type Server struct {
 	protocol Protocol
 	network  string
 	receiver *input.Receiver
-	listener net.Listener   // of a stream
-	packets  net.PacketConn // or this
+	listener net.Listener   // for streams, otherwise nil
+	packets  net.PacketConn // for datagrams, otherwise nil
 	budget   *listen.Budget
 	counts   counts
 	logLimit listen.Limiter
@@ -140,14 +139,15 @@ type Server struct {
 	open atomic.Int64
 }
 
-// counts are the current Stats.
+// counts holds the current Stats.
 type counts struct {
 	dropped, lostByKernel       atomic.Int64
 	incomplete, invalid         atomic.Int64
 	connections, rejected, slow atomic.Int64
 }
 
-// New binds the socket of a protocol. ctx is for binding only.
+// New binds the socket of a protocol. It does not use ctx after it has returned. The caller must call Run or
+// Close.
 func New(ctx context.Context, opts Options, protocol Protocol) (*Server, error) {
 	network, address, err := protocol.ParseAddress(opts.Address)
 	if err != nil {
@@ -239,7 +239,7 @@ func (p *Protocol) schemes() string {
 	return strings.Join(schemes[:last], ", ") + " or " + schemes[last]
 }
 
-// Addr is the bound address.
+// Addr returns the bound address.
 func (s *Server) Addr() net.Addr {
 	if s.listener != nil {
 		return s.listener.Addr()
@@ -268,8 +268,8 @@ func (s *Server) Close() error {
 	return err
 }
 
-// Run serves until ctx ends; then it flushes what it has read, for at most five seconds, and closes
-// the socket. An error is one of the socket or of the sink.
+// Run serves until ctx ends. Then it flushes the messages that it has read, for at most five seconds, and
+// closes the socket. An error is one of the socket or of the sink.
 func (s *Server) Run(ctx context.Context) error {
 	if s.listener != nil {
 		return s.runStream(ctx)
@@ -277,10 +277,10 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.runPackets(ctx)
 }
 
-// grace is how long received data is flushed after the end.
+// grace limits the time to flush received messages after ctx has ended.
 const grace = 5 * time.Second
 
-// receive passes the collected messages on, retrying while the sink has no space.
+// receive passes the collected messages on to the sink. It retries while the sink has no space.
 func (s *Server) receive(ctx context.Context, b *batch) error {
 	defer b.reset()
 	for service, events := range b.all() {
@@ -291,8 +291,8 @@ func (s *Server) receive(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// take passes messages on. What the sink can never hold is divided; a single such message is dropped: what a sender
-// sends does not end the input.
+// take passes messages on to the sink. Messages that are too large for the sink together are divided. A single message that is
+// too large is dropped, because no data of a sender may end the input.
 func (s *Server) take(ctx context.Context, service string, events []input.Event) error {
 	_, err := s.receiver.Take(ctx, service, events)
 	for errors.Is(err, input.ErrBusy) && ctx.Err() == nil {

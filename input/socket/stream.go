@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// firstBuffer is the initial read buffer of every connection; long messages and high rates grow
+	// firstBuffer is the initial size of a connection's read buffer. Long messages and high rates enlarge
 	// it, within the budget of all connections.
 	firstBuffer = 16 << 10
-	// batchBuffer is its size at high rates.
+	// batchBuffer is the maximum size of the read buffer because of high rates.
 	batchBuffer = 256 << 10
-	// memoryTimeout is how long a long message waits for memory.
+	// memoryTimeout is how long a connection waits for memory for a long message.
 	memoryTimeout = 5 * time.Second
 )
 
@@ -48,7 +48,7 @@ func (s *Server) runStream(ctx context.Context) error {
 		conn := s.newConn(ctx, c)
 		defer conn.close()
 		if err := conn.serve(ctx); err != nil {
-			// The sink failed: continuing is pointless.
+			// The sink failed, so the other connections cannot continue either.
 			once.Do(func() { broken = err })
 			fail(err)
 		}
@@ -63,12 +63,12 @@ type conn struct {
 	sender string
 	batch  *batch
 	framer framer
-	// buf[start:end] was read and not processed.
+	// buf[start:end] holds the bytes that were read but not processed.
 	buf        []byte
 	start, end int
-	// begun is when the message at start began.
+	// begun is when the message at start began; zero before its first byte.
 	begun time.Time
-	// kept is the framer's memory, as far as it is reserved from the budget.
+	// kept is the memory reserved from the budget for framer.kept.
 	kept     int64
 	deadline *listen.ReadDeadline
 }
@@ -94,16 +94,17 @@ func (c *conn) close() {
 	c.server.budget.Give(c.kept)
 }
 
-// serve reads until the sender, a timeout or ctx ends the connection. An error is one of the sink.
+// serve receives messages until the sender, a timeout or ctx ends the connection. An error is one of the
+// sink.
 func (c *conn) serve(ctx context.Context) error {
-	late, cancel := input.Grace(ctx, grace)
+	flushing, cancel := input.Grace(ctx, grace)
 	defer cancel()
 	for {
 		c.wait()
 		n, err := c.deadline.Read(func() (int, error) { return c.net.Read(c.buf[c.end:]) })
 		c.end += n
 		slow := !c.begun.IsZero()
-		if err := c.receiveAll(late, err != nil); err != nil {
+		if err := c.receiveAll(flushing, err != nil); err != nil {
 			return err
 		}
 		if err != nil {
@@ -128,7 +129,7 @@ func (c *conn) wait() {
 	c.deadline.Set(time.Now().Add(c.server.opts.IdleTimeout))
 }
 
-// receiveAll passes on all received messages; at the end the unfinished one too.
+// receiveAll passes on all complete messages, and the unfinished one if end is set.
 func (c *conn) receiveAll(ctx context.Context, end bool) error {
 	read := c.server.opts.Now().UnixNano()
 	for {
@@ -174,8 +175,8 @@ func (c *conn) makeSpace(ctx context.Context, n int) {
 	}
 }
 
-// reserveKept reserves the memory for the kept beginning of a message over the limit, or shortens
-// it.
+// reserveKept reserves the memory for the kept beginning of a message over the limit. If the budget has
+// none, it shortens the beginning.
 func (c *conn) reserveKept() {
 	need := int64(len(c.framer.kept))
 	switch {
@@ -189,7 +190,7 @@ func (c *conn) reserveKept() {
 	}
 }
 
-// grow grows the buffer for a message that fills it, or truncates that.
+// grow enlarges the buffer, which a message fills. If that is not possible, it truncates the message.
 func (c *conn) grow(ctx context.Context) {
 	size := min(2*len(c.buf), c.server.opts.MaxRecord+firstBuffer)
 	if size <= len(c.buf) || !c.resize(size) && !c.resizeWaiting(ctx, size) {
@@ -211,8 +212,8 @@ func (c *conn) resizeWaiting(ctx context.Context, size int) bool {
 	return c.resize(size)
 }
 
-// resize resizes the buffer to size bytes, if the budget of all connections allows, keeping its
-// content.
+// resize resizes the buffer to size bytes and keeps its content. It returns false if the budget has too
+// little memory.
 func (c *conn) resize(size int) bool {
 	more := int64(size - len(c.buf))
 	if more > 0 && !c.server.budget.Take(more) {
@@ -227,7 +228,7 @@ func (c *conn) resize(size int) bool {
 	return true
 }
 
-// logClosed logs why a connection ended if that concerns an operator; slow means that it was within
+// logClosed logs why a connection ended, if that is relevant for an operator. slow is set if it ended within
 // a message.
 func (c *conn) logClosed(ctx context.Context, err error, slow bool) {
 	switch {
