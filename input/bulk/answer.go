@@ -10,13 +10,13 @@ import (
 
 const typeJSON = "application/json"
 
-// setHead sets the headers of all responses: clients reject a server without the first.
+// setHead sets the headers of all responses. Clients reject a server without the first one.
 func setHead(h http.Header) {
 	h.Set("X-Elastic-Product", "Elasticsearch")
 	h.Set("Content-Type", typeJSON)
 }
 
-// writeItems writes the response for the items of a request, one by one: they may be many.
+// writeItems writes the response for the items of a request. It writes one at a time, because there may be many.
 func writeItems(w http.ResponseWriter, items items) {
 	setHead(w.Header())
 	out := bufio.NewWriter(w) // the error is that of a closed connection

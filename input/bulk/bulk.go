@@ -1,13 +1,13 @@
-// Package bulk is the input of Elasticsearch's bulk API, POST /_bulk and /{index}/_bulk, with the answers that
-// clients expect before they send. The message of a record is the document, byte for byte.
+// Package bulk is the input of Elasticsearch's bulk API, POST /_bulk and /{index}/_bulk. It also responds to the
+// requests that clients send before. The message of a record is the document, byte for byte.
 //
 // https://www.elastic.co/docs/api/doc/elasticsearch/operation/operation-bulk
 //
 // # Content of a record
 //
-// The time is that in the document's member @timestamp, timestamp or time, in this order, else as recognized in
-// the document, see [input.TimeFrom]. The service is that of the member service_name, service (a text or an
-// object with a name), service.name or app, see [Options.ConfiguredService]. The source is the index.
+// The time is the value of the first of the members @timestamp, timestamp and time. Without them it is recognized
+// in the document, see [input.TimeFrom]. The service is the value of the member service_name, service (a text or
+// an object with a name), service.name or app, see [Options.ConfiguredService]. The source is the index.
 package bulk
 
 import (
@@ -30,8 +30,8 @@ const (
 type Options struct {
 	input.Options
 	httpserver.Limits
-	// ConfiguredService gives all records the configured service. Without it, that is for documents without
-	// a member that names one.
+	// ConfiguredService gives all records the configured service. If it is not set, only documents without a
+	// member that names a service get it.
 	ConfiguredService bool
 }
 
@@ -41,7 +41,7 @@ type Handler struct {
 	configuredService bool
 }
 
-// NewHandler makes a Handler.
+// NewHandler returns a Handler.
 func NewHandler(opts Options) (*Handler, error) {
 	opts.TimeFrom = cmp.Or(opts.TimeFrom, input.TimeProtocol)
 	intake, err := httpserver.NewIntake("bulk", opts.Options, opts.Limits)
@@ -51,7 +51,7 @@ func NewHandler(opts Options) (*Handler, error) {
 	return &Handler{intake, opts.ConfiguredService}, nil
 }
 
-// Register makes mux serve [Path], [IndexPath] and the requests that clients send first.
+// Register registers the handlers of [Path], [IndexPath] and the requests that clients send first.
 func (h *Handler) Register(mux *http.ServeMux) {
 	mux.HandleFunc("POST "+Path, h.bulk)
 	mux.HandleFunc("PUT "+Path, h.bulk)

@@ -11,18 +11,18 @@ import (
 	"logstow/record/recognize"
 )
 
-// itemCost is about how many bytes of memory an item takes besides the texts of its action.
+// itemCost is the approximate memory of an item in bytes, in addition to the texts of its action.
 const itemCost = 224
 
 // item is an action of a request, for the response.
 type item struct {
 	action, index, id string
-	// rejected is why the action was rejected; "" if its document is stored.
+	// rejected is the reason why the action was rejected, or "".
 	rejected string
 }
 
-// items are the actions of a request. They are in chunks: those of a slice that grows are copied again and again, which under load
-// leaves more garbage than the collector of the runtime frees in time.
+// items holds the actions of a request in chunks. A growing slice would be copied repeatedly, and under load the garbage would
+// accumulate faster than the runtime collects it.
 type items [][]item
 
 // chunkItems is the number of items in a chunk, 64 KiB of them.
@@ -70,7 +70,7 @@ type collector struct {
 
 	items   items
 	batches input.Batches
-	// last is the index of the last action, which is mostly the next one's too; lastRaw is it as written.
+	// last is the index of the last action, decoded, and lastRaw its encoded form. The next action usually has the same index.
 	last, lastRaw string
 }
 
@@ -167,7 +167,7 @@ func (c *collector) action(line []byte) (it item, err error) {
 	}
 }
 
-// actionName is a name that keeps nothing of the request alive.
+// actionName returns the name of an action as a constant, which does not keep the request in memory.
 func actionName(name []byte) string {
 	for _, known := range []string{"create", "index", "delete"} {
 		if string(name) == known {
@@ -190,7 +190,7 @@ func (c *collector) document(document []byte, index string) error {
 	return nil
 }
 
-// members returns the name of the service and the time that a document has, as written; "" and nil are none.
+// members returns the name of the service and the encoded time in a document, or "" and nil.
 func (c *collector) members(document []byte) (service string, when []byte) {
 	const none = 4
 	object, _ := jsontext.Value(document)
@@ -226,7 +226,7 @@ func (c *collector) members(document []byte) (service string, when []byte) {
 	return service, when
 }
 
-// serviceRank orders the members that name a service.
+// serviceRank returns the precedence of a member that names a service.
 func serviceRank(name []byte) int {
 	switch string(name) {
 	case "service_name":
@@ -239,7 +239,7 @@ func serviceRank(name []byte) int {
 	return 3
 }
 
-// serviceName is a text, or the member name of an object.
+// serviceName returns a text, or the member name of an object.
 func serviceName(value []byte) string {
 	if text, ok := unquoted(value); ok {
 		return string(jsontext.Unescape(nil, text))
@@ -259,8 +259,8 @@ func serviceName(value []byte) string {
 	}
 }
 
-// time is the time of a member in Unix nanoseconds; 0 if it is none, or rejected: then it is recognized in the
-// document.
+// time returns the time of a member in Unix nanoseconds. It is 0 if the member is not a time or the time is
+// rejected; then it is recognized in the document.
 func (c *collector) time(value []byte) int64 {
 	if value == nil {
 		return 0
@@ -273,7 +273,7 @@ func (c *collector) time(value []byte) int64 {
 	return stamp.Time
 }
 
-// unquoted is the inside of a string.
+// unquoted returns the content of an encoded string.
 func unquoted(value []byte) ([]byte, bool) {
 	if len(value) < 2 || value[0] != '"' {
 		return nil, false

@@ -2,7 +2,7 @@ package bulk
 
 import "net/http"
 
-// Version is the version of Elasticsearch that clients get.
+// Version is the version of Elasticsearch in responses.
 const Version = "8.19.0"
 
 const (
@@ -17,8 +17,8 @@ const (
 	acknowledged = `{"acknowledged":true}`
 )
 
-// registerProbes serves the requests that clients send first. Templates, policies, pipelines and data streams
-// exist, and what is put is acknowledged and ignored.
+// registerProbes registers the handlers of the requests that clients send first. They respond that templates,
+// policies, pipelines and data streams exist, and acknowledge and ignore new ones.
 func registerProbes(mux *http.ServeMux) {
 	answer := func(pattern, body string) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, _ *http.Request) {

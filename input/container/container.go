@@ -15,14 +15,14 @@ import (
 	"strings"
 )
 
-// Format is how the lines of a file are wrapped.
+// Format is the format in which the lines of a file are wrapped.
 type Format uint8
 
 // The formats. Their numbers are stored in positions and never change.
 const (
 	// Auto detects the format from a file's first lines; see [Detect].
 	Auto Format = iota
-	// None is no wrapping: a line is the application's output.
+	// None is the format of lines that are not wrapped.
 	None
 	// CRI is the format of the Kubernetes container runtime interface.
 	CRI
@@ -32,7 +32,7 @@ const (
 
 var formatNames = [...]string{Auto: "auto", None: "none", CRI: "cri", Docker: "docker"} //nolint:gochecknoglobals // a constant table
 
-// String is the format's name as [ParseFormat] takes it.
+// String returns the name of the format, which [ParseFormat] accepts.
 func (f Format) String() string {
 	if int(f) < len(formatNames) {
 		return formatNames[f]
@@ -53,7 +53,7 @@ func ParseFormat(s string) (Format, error) {
 	return Auto, fmt.Errorf("container format %q: it must be one of %s", s, strings.Join(formatNames[:], ", "))
 }
 
-// Stream is the output of an application that a line comes from.
+// Stream is the stream of an application that a line was written to.
 type Stream uint8
 
 // The streams. Their numbers are stored in positions and never change.
@@ -64,7 +64,7 @@ const (
 	Stderr
 )
 
-// String is "stdout", "stderr" or "".
+// String returns "stdout", "stderr" or "".
 func (s Stream) String() string {
 	switch s {
 	case Stdout:
@@ -88,16 +88,16 @@ func parseStream(s []byte) Stream {
 // Line is a wrapped line without its wrapping.
 type Line struct {
 	Stream Stream
-	// Time is when the runtime received it, as written: RFC 3339; see [Clock].
+	// Time is when the runtime received the line, in RFC 3339; see [Clock].
 	Time []byte
 	// Text is the application's output, without the newline at its end.
 	Text []byte
-	// Partial is set if the application's line continues in the stream's next one.
+	// Partial is set if the application's line continues in the next line of the stream.
 	Partial bool
 }
 
-// Decode decodes a line, without its newline, of a format. It returns parts of line, some of whose
-// bytes may be changed. A malformed line is left as it is, and the result is false.
+// Decode decodes a line of a format, without its newline. The result points into line, which Decode may change.
+// If the line is malformed, Decode returns false and does not change it.
 func Decode(f Format, line []byte) (Line, bool) {
 	switch f {
 	case CRI:
@@ -108,8 +108,7 @@ func Decode(f Format, line []byte) (Line, bool) {
 	return Line{}, false
 }
 
-// Detect detects the format of a line, without changing it: None if it is not wrapped in a known
-// format.
+// Detect detects the format of a line, without changing it. It returns None if it recognizes no format.
 func Detect(line []byte) Format {
 	if _, ok := decodeCRI(line); ok {
 		return CRI

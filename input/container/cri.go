@@ -2,9 +2,9 @@ package container
 
 import "bytes"
 
-// decodeCRI decodes "<time> <stdout|stderr> <tags> <text>". The first tag is P for a partial line,
-// F for the last or only part; other tags follow behind colons. The blank before an empty text may
-// be missing.
+// decodeCRI decodes "<time> <stdout|stderr> <tags> <text>". The first tag is P for a partial line, and
+// F for the last or only part. Further tags follow after colons. The space before an empty text may be
+// missing.
 func decodeCRI(line []byte) (Line, bool) {
 	// The shortest time is 2006-01-02T15:04:05Z: most other lines end here.
 	if len(line) < 20 || line[10] != 'T' || line[4] != '-' {

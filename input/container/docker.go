@@ -6,20 +6,20 @@ import (
 	"logstow/internal/jsontext"
 )
 
-// docker holds the values of the fields, as written between their quotes.
+// docker holds the values of the fields, as they are written between the quotes.
 type docker struct {
 	log, time []byte
 	stream    Stream
 }
 
-// decodeDocker decodes {"log":…,"stream":…,"time":…}: log is unescaped in place.
+// decodeDocker decodes {"log":…,"stream":…,"time":…}. It unescapes log in place.
 func decodeDocker(line []byte) (Line, bool) {
 	d, ok := scanDocker(line)
 	if !ok {
 		return Line{}, false
 	}
 	l := Line{Stream: d.stream, Time: d.time, Text: jsontext.UnescapeInPlace(d.log)}
-	// Docker cuts lines at newlines: a text without one is a partial line.
+	// Docker splits output at newlines, so a text without a newline is a partial line.
 	if n := len(l.Text); n > 0 && l.Text[n-1] == '\n' {
 		l.Text = l.Text[:n-1]
 	} else {
@@ -28,8 +28,8 @@ func decodeDocker(line []byte) (Line, bool) {
 	return l, true
 }
 
-// scanDocker finds the fields of an object that has all three, in any order and among others, with
-// nothing after it. It changes nothing.
+// scanDocker finds the three fields of an object, in any order and among others. All must exist, and nothing may
+// follow the object. scanDocker changes nothing.
 func scanDocker(line []byte) (docker, bool) {
 	var d docker
 	if len(line) == 0 || line[0] != '{' {
@@ -78,8 +78,8 @@ func scanDocker(line []byte) (docker, bool) {
 	}
 }
 
-// scanString reads a string that s begins with: the text between its quotes, still escaped, and the
-// rest.
+// scanString reads the string at the beginning of s. It returns the text between its quotes, still escaped, and
+// the rest of s.
 func scanString(s []byte) (text, rest []byte, ok bool) {
 	if len(s) == 0 || s[0] != '"' {
 		return nil, nil, false

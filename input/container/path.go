@@ -17,8 +17,8 @@ type Pod struct {
 //	…/containers/<pod>_<namespace>_<container>-<id>.log
 //	…/pods/<namespace>_<pod>_<uid>/<container>/<N>.log
 //
-// Of the second form, names of rotated files (1.log.20261120-150405.gz) are accepted too.
-// Names of namespaces, pods and containers hold no '_'.
+// In the second form it also accepts names of rotated files (1.log.20261120-150405.gz). Names of namespaces,
+// pods and containers do not contain '_'.
 func ParsePath(path string) (Pod, bool) {
 	parts := strings.Split(path, "/")
 	n := len(parts)
@@ -74,8 +74,8 @@ func ParsePattern(text string) (Pattern, error) {
 	return Pattern{text}, nil
 }
 
-// Service is the expanded pattern. It is always a valid service name: invalid characters become
-// '-', and too long names are truncated.
+// Service returns the pattern with the names of a pod filled in. It is always a valid service name: invalid
+// characters become '-', and names that are too long are truncated.
 func (p Pattern) Service(pod Pod) string {
 	name := strings.NewReplacer("{namespace}", pod.Namespace, "{pod}", pod.Pod, "{container}", pod.Container).Replace(p.text)
 	clean := []byte(strings.ToLower(name))
@@ -93,8 +93,8 @@ func (p Pattern) Service(pod Pod) string {
 	return name
 }
 
-// Of returns the service for the path of a container's log file, and namespace/pod/container as the
-// source of its records. It is false for other paths; see [ParsePath].
+// Of returns the service for the path of a container's log file, and namespace/pod/container as the source of
+// its records. It returns false for other paths, see [ParsePath].
 func (p Pattern) Of(path string) (service, source string, ok bool) {
 	pod, ok := ParsePath(path)
 	if !ok {
@@ -103,5 +103,5 @@ func (p Pattern) Of(path string) (service, source string, ok bool) {
 	return p.Service(pod), pod.Namespace + "/" + pod.Pod + "/" + pod.Container, true
 }
 
-// String is the pattern as given.
+// String returns the pattern as it was parsed.
 func (p Pattern) String() string { return p.text }

@@ -37,15 +37,15 @@ func isTime(s []byte) bool {
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // Clock parses the times of lines. It caches the last second, which most lines share with the
-// previous one. The zero value is ready to use. Not safe for concurrent use.
+// previous one. The zero value is ready to use. It is not safe for concurrent use.
 type Clock struct {
 	// second is the last parsed time without its fraction, in UTC, and unix its value.
 	second [19]byte
 	unix   int64
 }
 
-// Unix is a line's time in Unix nanoseconds; 0 if it is malformed, or outside of the years 1678 to
-// 2261.
+// Unix returns a line's time in Unix nanoseconds. It is 0 if the time is malformed, or outside of the years 1678
+// to 2261.
 func (c *Clock) Unix(s []byte) int64 {
 	if !isTime(s) {
 		return 0
@@ -64,7 +64,7 @@ func (c *Clock) Unix(s []byte) int64 {
 	return t.UnixNano()
 }
 
-// fraction is a fraction of a second, ".1" to ".123456789" or nothing, in nanoseconds.
+// fraction parses a fraction of a second, ".1" to ".123456789" or nothing, as nanoseconds.
 func fraction(s []byte) int64 {
 	var n int64
 	for i := 1; i < 10; i++ {

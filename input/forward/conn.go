@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// firstBuffer is the initial read buffer of every connection; longer messages grow it, within
-	// the budget of all connections.
+	// firstBuffer is the initial size of a connection's read buffer. Longer messages enlarge it, within the
+	// budget of all connections.
 	firstBuffer = 16 << 10
 	// batchBuffer is its size while many short messages come.
 	batchBuffer = 64 << 10
 	// maxAcks is how many bytes of acknowledgements are batched.
 	maxAcks = 64 << 10
-	// maxPing is the maximum length of the response to a HELO in bytes: the sender is not
-	// authenticated yet.
+	// maxPing is the maximum length of the response to a HELO in bytes. It is short because the sender is
+	// not authenticated yet.
 	maxPing = 4 << 10
 	// memoryTimeout is how long a connection waits for memory that others hold.
 	memoryTimeout = 5 * time.Second
@@ -47,7 +47,7 @@ type conn struct {
 	net      net.Conn
 	deadline *listen.ReadDeadline
 	scan     scanner
-	// buf[start:end] was read and not processed.
+	// buf[start:end] holds the bytes that were read but not processed.
 	buf        []byte
 	start, end int
 	// last is the size of the last read.

@@ -1,7 +1,7 @@
 package forward
 
-// cursor walks over consecutive msgpack values. Results point into them; nothing is allocated by a
-// length that they contain.
+// cursor reads consecutive msgpack values. Results point into them. It never allocates memory according to
+// a length in the data.
 type cursor struct{ b []byte }
 
 // next reads the head of the next value and, for a text or an extension, its content.

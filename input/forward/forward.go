@@ -3,17 +3,18 @@
 //
 // All four forms of messages are supported, with or without gzip, with times in seconds or as
 // EventTime. A message with a chunk option is acknowledged when its records are durable; if the
-// buffer has no space it is not, and the connection is closed, so that the sender retries. A
-// repeated message, whose acknowledgement was lost, is acknowledged and not accepted twice, also after
-// a restart: see package dedupe. It is recognized by its bytes, of which the chunk option is a part. A sender that requests no acknowledgement waits while there is no
-// space: nothing more is read from it.
+// buffer has no space, it is not acknowledged and the connection is closed, so that the sender retries.
+// A repeated message, whose acknowledgement was lost, is acknowledged again but stored only once, also
+// after a restart, see package dedupe. It is recognized by its bytes, which include the chunk option. A
+// sender that requests no acknowledgement is not read from while the buffer has no space, so it waits.
 //
 // # Content of a record
 //
-// The time is the event's or that in its line, see [input.TimeFrom]; the source is the tag. The message is the record as a compact JSON object,
-// its members in order; a record with nothing but a text named log, message or body is that
-// text, without a newline at its end; see [Options.MessageKey]. Binary values that are not text become U+FFFD in
-// texts, base64 elsewhere. A rejected timestamp is kept in the member refused_time.
+// The time is the time of the event or the time in its line, see [input.TimeFrom]. The source is the tag. The
+// message is the record as a compact JSON object with its members in order. If a record consists of a text named
+// log, message or body only, the message is that text without a newline at its end, see [Options.MessageKey].
+// Bytes that are not UTF-8 become U+FFFD in texts, and binary values become base64. A rejected timestamp is kept
+// in the member refused_time.
 package forward
 
 import (
@@ -33,8 +34,8 @@ import (
 )
 
 const (
-	// DefaultHostname is the server's name in the handshake. Fluentd rejects a server that has its
-	// own name.
+	// DefaultHostname is the server's name in the handshake. It differs from usual host names, because
+	// Fluentd rejects a server with its own name.
 	DefaultHostname = "logstow"
 	// DefaultIdleTimeout is how long a connection may be silent by default.
 	DefaultIdleTimeout = time.Hour
@@ -43,8 +44,8 @@ const (
 	// DefaultMaxMemory is the memory limit of all connections together, in bytes: enough for the
 	// largest message and its events.
 	DefaultMaxMemory = readMemory + parseMemory
-	// readMemory is the memory for reading the longest message: its buffer, and the smaller one
-	// that it is copied from.
+	// readMemory is the memory for reading the longest message: its buffer, and the smaller buffer that
+	// is copied into it.
 	readMemory = 25 << 20
 	// parseMemory is the memory for parsing it: the same for decompressed data, and the events and
 	// messages of one batch.
@@ -56,26 +57,26 @@ const (
 // Options configure a [Server].
 type Options struct {
 	input.Options
-	// Address is HOST:PORT; binds to loopback if no host is given. Required.
+	// Address is HOST:PORT. The default host is loopback. It is required.
 	Address string
-	// TLS makes the listener speak TLS.
+	// TLS enables TLS.
 	TLS listen.TLS
 	// MaxConnections is the maximum number of concurrent connections; 0 is
 	// [listen.DefaultMaxConnections].
 	MaxConnections int
-	// SharedKey is the key that senders and server prove to each other before anything is accepted.
-	// "" is no handshake.
+	// SharedKey is the key that senders and the server must prove to each other in a handshake. ""
+	// disables the handshake.
 	SharedKey string
-	// Users are names with their passwords: a sender must be one of them. Empty disables the check.
-	// Requires a SharedKey.
+	// Users maps the names of the allowed users to passwords. If it is empty, senders need no user. It
+	// requires a SharedKey.
 	Users map[string]string
 	// Hostname is the server's name in the handshake; "" is [DefaultHostname].
 	Hostname string
-	// MessageKey names the member whose text is the whole message of a record; the other members
-	// are dropped, and a record without that text is kept whole. "" uses a text named log,
+	// MessageKey is the name of a member. If it is a text, it is the whole message of a record, and the
+	// other members are dropped; otherwise the record is kept as a whole. "" uses a text named log,
 	// message or body if a record has no other member.
 	MessageKey string
-	// KeepRepeated accepts repeated messages too.
+	// KeepRepeated stores repeated messages again.
 	KeepRepeated bool
 	// IdleTimeout is how long a connection may be silent before it is closed. 0 is
 	// [DefaultIdleTimeout].
@@ -83,9 +84,9 @@ type Options struct {
 	// MessageTimeout is how long a message may take from its first byte to its last before the
 	// connection is closed. 0 is [DefaultMessageTimeout].
 	MessageTimeout time.Duration
-	// MaxMemory bounds in bytes the memory for long messages on all connections: 25 MiB of it while
-	// they are read, the rest while they are parsed. A connection that gets no memory for five
-	// seconds is closed. 0 is [DefaultMaxMemory], 64 MiB, which is the minimum.
+	// MaxMemory limits, in bytes, the memory for long messages on all connections together: 25 MiB while
+	// they are read, the rest while they are parsed. A connection for which no memory is available for
+	// five seconds is closed. 0 is [DefaultMaxMemory], 64 MiB, which is the minimum.
 	MaxMemory int64
 }
 
@@ -95,8 +96,8 @@ type Stats struct {
 	// Slow for a message that did not end in time, Malformed for a protocol error or an exceeded
 	// limit.
 	Connections, Rejected, Slow, Malformed int64
-	// Busy messages were not acknowledged for lack of space; Repeated ones were retried after all
-	// or some of their events were accepted.
+	// Busy messages were not acknowledged because the buffer had no space. Repeated messages were sent
+	// again after all or some of their events had been stored.
 	Busy, Repeated int64
 }
 
@@ -106,8 +107,8 @@ type Server struct {
 	receiver *input.Receiver
 	listener net.Listener
 	keys     *dedupe.Keys
-	// readBudget is for messages, parseBudget for the data made from them: parsing a read message
-	// does not wait for readers.
+	// readBudget is for messages, parseBudget for the data made from them. They are separate so that
+	// parsing a message does not wait for memory of messages that are being read.
 	readBudget, parseBudget *listen.Budget
 	logLimit                listen.Limiter
 	counts                  struct{ connections, rejected, slow, malformed, busy, repeated atomic.Int64 }
@@ -115,7 +116,7 @@ type Server struct {
 	open atomic.Int64
 }
 
-// New binds the socket. ctx is for binding only.
+// New binds the socket. It does not use ctx after it has returned.
 func New(ctx context.Context, opts Options) (*Server, error) {
 	fail := func(err error) (*Server, error) { return nil, fmt.Errorf("forward input %s: %w", opts.Address, err) }
 	var err error
@@ -154,7 +155,7 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	}, nil
 }
 
-// Addr is the bound address.
+// Addr returns the bound address.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Close closes the socket of a server that is not running.
@@ -169,8 +170,8 @@ func (s *Server) Stats() Stats {
 	}
 }
 
-// Run serves until ctx ends; then it flushes what it has read, for at most five seconds, and closes
-// the socket. An error is one of the socket or of the sink.
+// Run serves until ctx ends. Then it flushes the messages that it has read, for at most five seconds, and
+// closes the socket. An error is one of the socket or of the sink.
 func (s *Server) Run(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)

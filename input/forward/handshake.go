@@ -62,8 +62,8 @@ func parsePing(message []byte) (p ping, err error) {
 	return p, nil
 }
 
-// pong is the response to a PING. The error is why the sender is rejected; the response, if there is one,
-// contains it.
+// pong returns the response to a PING. The error is the reason why the sender is rejected; the response, if
+// there is one, contains it.
 func (h *handshake) pong(message []byte) ([]byte, error) {
 	p, err := parsePing(message)
 	if err != nil {
@@ -77,7 +77,7 @@ func (h *handshake) pong(message []byte) ([]byte, error) {
 	return msgpack.Marshal([]any{"PONG", true, "", h.opts.Hostname, h.digest(p.salt, []byte(h.opts.Hostname))})
 }
 
-// check returns why a sender is rejected, "" if it is not.
+// check returns the reason why a sender is rejected, or "".
 func (h *handshake) check(p *ping) string {
 	if !same(h.digest(p.salt, p.host), p.digest) {
 		return "shared_key mismatch"
@@ -106,5 +106,5 @@ func digest(parts ...[]byte) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// same compares in constant time.
+// same compares two texts in constant time.
 func same(want string, got []byte) bool { return subtle.ConstantTimeCompare([]byte(want), got) == 1 }

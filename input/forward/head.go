@@ -20,7 +20,7 @@ const (
 	kindMap   // head.n pairs of values follow
 )
 
-// head is the start of a msgpack value: all of it, except for the content that follows.
+// head is the start of a msgpack value, without the content that follows.
 type head struct {
 	kind kind
 	// size is how many bytes the head itself takes.

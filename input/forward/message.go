@@ -24,7 +24,7 @@ type message struct {
 	chunk []byte
 }
 
-// parseMessage parses a complete value; nil is no message, as some senders send it to keep a
+// parseMessage parses a complete value. The result is nil for the value nil, which some senders send to keep a
 // connection alive.
 func parseMessage(b []byte) (*message, error) {
 	c := cursor{b}

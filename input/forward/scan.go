@@ -19,11 +19,10 @@ var (
 	errTooLong = errors.New("message too long")
 )
 
-// scanner finds the end of a msgpack value that is read incrementally. It only tracks lengths,
-// visits each byte of a head once, and holds nothing but counts. The zero value is at the start of
-// a value.
+// scanner finds the end of a msgpack value that is read incrementally. It tracks lengths only, and reads
+// each byte of a head once. The zero value is at the start of a value.
 type scanner struct {
-	// pos is how far the value was scanned; it may lie beyond the read data.
+	// pos is the offset up to which the value was scanned. It may be beyond the data read so far.
 	pos int
 	// open are the remaining values of each array or map around pos.
 	open  [maxDepth]int
@@ -31,8 +30,8 @@ type scanner struct {
 	ended bool
 }
 
-// next returns the size of the value at the start of b, 0 if b is incomplete: then next is to be
-// called again with more data. After a size or an error it starts with a new value.
+// next returns the size of the value at the start of b. If it is 0, b is incomplete, and next must be called
+// again with more data. After a size or an error, the next call starts with a new value.
 func (s *scanner) next(b []byte, limit int) (int, error) {
 	size, err := s.scan(b, limit)
 	if size > 0 || err != nil {

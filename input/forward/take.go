@@ -13,7 +13,7 @@ import (
 	"logstow/input/dedupe"
 )
 
-// sinkError is an error of the sink: continuing is pointless.
+// sinkError is an error of the sink, which ends the input.
 type sinkError struct{ error }
 
 func (e sinkError) Unwrap() error { return e.error }
@@ -155,7 +155,7 @@ func (c *conn) receiveAcknowledged(late context.Context, list []input.Event, pos
 	switch {
 	case err == nil || errors.Is(err, input.ErrBusy):
 		return err
-	case errors.Is(err, input.ErrTooLarge): // what a sender sends does not end the input
+	case errors.Is(err, input.ErrTooLarge): // no data of a sender may end the input
 		return fmt.Errorf("%w: %w", errTooLong, err)
 	}
 	return c.failed(late, "hand over", err)
@@ -171,7 +171,7 @@ func (c *conn) receiveBlocking(ctx, late context.Context, list []input.Event) er
 			return nil
 		case errors.Is(err, input.ErrBusy) && ctx.Err() == nil:
 			continue
-		case errors.Is(err, input.ErrTooLarge): // what a sender sends does not end the input
+		case errors.Is(err, input.ErrTooLarge): // no data of a sender may end the input
 			return fmt.Errorf("%w: %w", errTooLong, err)
 		}
 		return sinkError{fmt.Errorf("hand over %d events of the forward protocol: %w", len(list), err)}

@@ -35,7 +35,7 @@ type chunkKey struct {
 	id   uint64
 }
 
-// partial is a message of which chunks are missing.
+// partial is a message whose chunks have not all arrived.
 type partial struct {
 	key    chunkKey
 	began  time.Time
@@ -45,8 +45,8 @@ type partial struct {
 	charged int64
 }
 
-// assembler joins chunks. Its memory is bounded: beyond the limit the oldest incomplete messages are
-// dropped. Safe for concurrent use, which its timer needs.
+// assembler joins chunks. Its memory is limited: if it needs more, it drops the oldest incomplete messages. It
+// is safe for concurrent use, which its timer requires.
 type assembler struct {
 	limit      int64
 	budget     *listen.Budget
@@ -54,7 +54,7 @@ type assembler struct {
 
 	mu       sync.Mutex
 	partials map[chunkKey]*list.Element
-	// order are the partials from the oldest on; charged is the memory of all.
+	// order holds the partials, the oldest first. charged is the memory of all.
 	order   list.List
 	charged int64
 	// timer is set while there are partials.
@@ -126,7 +126,7 @@ func (a *assembler) partial(key chunkKey) *partial {
 	return nil
 }
 
-// take reserves memory for a message, if necessary by dropping older ones.
+// take reserves memory for a message. If necessary, it drops older messages.
 func (a *assembler) take(n int64, keep *partial) bool {
 	for a.charged+n > a.limit || !a.budget.Take(n) {
 		oldest := a.order.Front()
@@ -146,7 +146,7 @@ func (a *assembler) give(p *partial) {
 	p.charged = 0
 }
 
-// forget removes a message that has all its chunks from those that wait for more.
+// forget removes a complete message from the partials.
 func (a *assembler) forget(p *partial) {
 	if e := a.partials[p.key]; e != nil {
 		a.order.Remove(e)

@@ -5,17 +5,16 @@
 // # Content of a record
 //
 // The message is the JSON document as received, decompressed, without one newline or NUL at its end.
-// The time is its timestamp, in decimal arithmetic to the nanosecond; the level that of the severity.
-// The source is HOST/FACILITY as far as known, with the sender's address if no host is named; a
-// message of Docker's driver has the container's name in place of the facility. The service is the
-// first of the additional fields _service_name, _service and _app that is a text. What is no JSON
-// object is kept as received.
+// The time is its timestamp, exact to the nanosecond. The level is derived from the severity. The source is
+// HOST/FACILITY, without unknown parts; the sender's address is the default host, and in a message of Docker's
+// driver the container's name replaces the facility. The service is the first of the additional fields
+// _service_name, _service and _app that is a text. A message that is not a JSON object is kept as received.
 //
 // # Loss
 //
-// A GELF sender gets no acknowledgement. In addition to what package socket describes, a chunked
-// message is dropped and counted if not all of its chunks arrive within five seconds, or if newer
-// ones need its memory, and a datagram that cannot be decompressed is.
+// A GELF sender gets no acknowledgement. In addition to the losses that package socket describes, a chunked
+// message is dropped and counted if not all of its chunks arrive within five seconds, or if newer messages need
+// its memory. A datagram that cannot be decompressed is dropped and counted too.
 package gelf
 
 import (
@@ -28,14 +27,14 @@ import (
 
 // Options configure a server.
 type Options struct {
-	// Options: Address is udp://HOST:PORT or tcp://HOST:PORT.
+	// Address is udp://HOST:PORT or tcp://HOST:PORT.
 	socket.Options
-	// MaxServices is the maximum number of services that senders can name; messages of further ones
-	// get the configured one. 0 is [input.DefaultMaxServices].
+	// MaxServices is the maximum number of services that senders may name. Messages of further services get
+	// the configured service. 0 is [input.DefaultMaxServices].
 	MaxServices int
 }
 
-// New binds the socket. ctx is for binding only.
+// New binds the socket. It does not use ctx after it has returned.
 func New(ctx context.Context, opts Options) (*socket.Server, error) {
 	return socket.New(ctx, opts.Options, protocol(input.NewServices(opts.MaxServices, opts.Log)))
 }

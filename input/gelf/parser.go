@@ -14,7 +14,7 @@ import (
 // maxServiceNames bounds how many names of services are cached.
 const maxServiceNames = 128
 
-// parser makes events of documents. Not safe for concurrent use.
+// parser converts documents to events. It is not safe for concurrent use.
 type parser struct {
 	services *input.Services
 	sources  socket.Names
@@ -23,7 +23,7 @@ type parser struct {
 	admitted map[string]string
 }
 
-// document is what is read of a document: raw values, nil if they are missing.
+// document holds the encoded values of a document's members; they are nil if the members are missing.
 type document struct {
 	host, time, level []byte
 	// facilities and services are by preference.
@@ -48,7 +48,7 @@ func (p *parser) Parse(message []byte, sender string, _ int64) (service string, 
 	return p.service(first(d.services[:])), e
 }
 
-// scan reads the members of a document; of members of one name the first counts.
+// scan reads the members of a document. If several members have the same name, the first one is used.
 func scan(text []byte) (d document) {
 	members := jsontext.Object(text)
 	for {
@@ -85,7 +85,7 @@ func scan(text []byte) (d document) {
 	}
 }
 
-// source is HOST/FACILITY, without unknown parts.
+// source returns HOST/FACILITY, without unknown parts.
 func (p *parser) source(d *document, sender string) string {
 	s := p.scratch[:0]
 	if s = appendText(s, d.host); len(s) == 0 {
@@ -148,8 +148,8 @@ func unquote(value []byte) []byte {
 	return value
 }
 
-// parseSeconds reads a decimal number of seconds since 1970 as nanoseconds, exactly; what is smaller
-// is cut off. It is not ok for other text, negative numbers and those past 64 bits.
+// parseSeconds parses a decimal number of seconds since 1970 as nanoseconds. Fractions of nanoseconds are cut
+// off. ok is false for other texts, negative numbers and numbers that exceed 64 bits.
 func parseSeconds(text []byte) (nanoseconds int64, ok bool) {
 	const most = math.MaxUint64/10 - 1 // another digit fits
 	var n uint64

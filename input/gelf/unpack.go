@@ -24,7 +24,7 @@ const (
 	skipSize = 8 << 10
 )
 
-// unpacker joins chunks and decompresses.
+// unpacker joins chunks and decompresses messages.
 type unpacker struct {
 	opts   *socket.Options
 	chunks *assembler

@@ -14,7 +14,7 @@ import (
 // maxStderr is how much of journalctl's stderr is kept.
 const maxStderr = 4 << 10
 
-// format are the arguments for the location of the journal and the output format.
+// format returns the arguments for the location of the journal and the output format.
 func (o *Options) format() []string {
 	args := []string{"--output=export", "--no-pager", "--output-fields=" + strings.Join(fields(), ",")}
 	if o.Directory != "" {
@@ -23,7 +23,7 @@ func (o *Options) format() []string {
 	return args
 }
 
-// filter are the arguments that select entries, the last ones.
+// filter returns the arguments that select entries. They must be the last ones.
 func (o *Options) filter() (args []string) {
 	for _, unit := range o.Units {
 		args = append(args, "--unit="+unit)
@@ -48,7 +48,7 @@ func (in *Input) run(ctx context.Context, args []string, take func(*parser) erro
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", in.command, err)
 	}
-	stop := context.AfterFunc(ctx, func() { _ = out.Close() }) // also if others hold its end
+	stop := context.AfterFunc(ctx, func() { _ = out.Close() }) // the read then ends even if another process holds the other end
 	defer stop()
 	taken := take(newParser(out, in.opts.MaxRecord))
 	if taken != nil && !errors.Is(taken, io.ErrUnexpectedEOF) {

@@ -6,10 +6,10 @@
 // # What a record holds
 //
 // The message is the field MESSAGE, byte for byte, including newlines and non-text bytes; an entry
-// without one is no record. The time is the one at which the journal received it. The source is
+// without that field is skipped. The time is when the journal received the entry. The source is
 // UNIT/IDENTIFIER: _SYSTEMD_UNIT and SYSLOG_IDENTIFIER, or _COMM if there is none, without unknown
-// parts. The level is that of PRIORITY; but the output of services always has priority info, so
-// there a level in the message takes precedence.
+// parts. The level is derived from PRIORITY. The output of services always has the priority info, so a
+// level in its message takes precedence.
 package journald
 
 import (
@@ -36,7 +36,7 @@ const (
 	stopTimeout = 5 * time.Second
 )
 
-// Options select what is read of the journal.
+// Options configure an [Input] and select entries of the journal.
 type Options struct {
 	input.Options
 	// Name distinguishes several journal inputs of one buffer: letters, digits and . _ -, or "".
@@ -64,14 +64,14 @@ type Options struct {
 type Input struct {
 	opts    Options
 	command string
-	// cursor is that of the last entry passed to the sink.
+	// cursor is the cursor of the last entry that was passed to the sink.
 	cursor string
-	// known is set if cursor is where to start.
+	// known is set if reading starts after cursor.
 	known bool
 	batch *batch
 }
 
-// New makes an Input. A missing journalctl is an error.
+// New returns an Input. It returns an error if journalctl does not exist.
 func New(opts Options) (*Input, error) {
 	fail := func(err error) (*Input, error) { return nil, fmt.Errorf("journald input: %w", err) }
 	var err error
@@ -102,15 +102,15 @@ func New(opts Options) (*Input, error) {
 	return in, nil
 }
 
-// sinkError is an error of the sink: continuing is pointless.
+// sinkError is an error of the sink, which ends the input.
 type sinkError struct{ error }
 
 func (e sinkError) Unwrap() error { return e.error }
 
-// Run reads until ctx ends, which is no error; entries read but not passed to the sink by then are
-// read again next time. If journalctl exits it is restarted, with a backoff from a second to a
-// minute. With Once it reads the existing entries; an error then means that some were not read,
-// also if ctx ended. Other errors are those of the sink. It is called once.
+// Run reads until ctx ends, which is no error. Entries that are not passed to the sink by then are read again by
+// the next Run. If journalctl exits, it is restarted after a delay of a second to a minute. With Once, Run reads
+// the existing entries and returns an error if some were not read, also because ctx has ended. Other errors are
+// those of the sink. Run must be called only once.
 func (in *Input) Run(ctx context.Context) error {
 	for pause := minBackoff; ; pause = min(2*pause, maxBackoff) {
 		before := in.cursor
@@ -133,7 +133,7 @@ func (in *Input) Run(ctx context.Context) error {
 	}
 }
 
-// stopped is the result of Run after ctx ended.
+// stopped returns the result of Run after ctx has ended.
 func (in *Input) stopped(ctx context.Context) error {
 	if in.opts.Once {
 		return context.Cause(ctx)

@@ -187,7 +187,7 @@ func (p *parser) binary(v *value) error {
 	return unexpected(err)
 }
 
-// unexpected makes the end of the input an error.
+// unexpected replaces [io.EOF] by [io.ErrUnexpectedEOF].
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

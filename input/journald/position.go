@@ -10,14 +10,14 @@ import (
 // positionVersion is the first byte of a position; the cursor follows.
 const positionVersion = 1
 
-// input is the name under which the buffer keeps the position.
+// input returns the name under which the buffer keeps the position.
 func (o *Options) input() string { return "journald:" + o.Name }
 
 func (o *Options) position(cursor string) buffer.Position {
 	return buffer.Position{Input: o.input(), Value: append([]byte{positionVersion}, cursor...)}
 }
 
-// cursor is the stored position; "" if there is none.
+// cursor returns the cursor in the stored position, or "".
 func (o *Options) cursor() (string, error) {
 	v, ok := o.Sink.Position(o.input())
 	if !ok {

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxRecords and maxBytes bound what is collected before it is flushed.
+	// maxRecords and maxBytes limit the records that are collected before they are flushed.
 	maxRecords, maxBytes = 1024, 1 << 20
 	// info is the priority of all output of services.
 	info = 6
@@ -26,7 +26,7 @@ type batch struct {
 	ends       []int
 	// size is how many bytes the messages had.
 	size int64
-	// cursor is that of the last entry, also of one without a record.
+	// cursor is the cursor of the last entry, which may have no record.
 	cursor string
 	// names are known sources, so that each is allocated once.
 	names map[string]string
@@ -70,7 +70,7 @@ func nanos(micros int64) int64 {
 	return min(max(micros, -most), most) * 1000
 }
 
-// level is the entry's; if it is no more than the default of a service's output, or missing, a
+// level returns the level of an entry. If its priority is missing or is the default for the output of a service, a
 // level in the message takes precedence.
 func (b *batch) level(e *entry, message []byte) record.Level {
 	level := record.LevelFromSyslog(e.priority)
@@ -83,7 +83,7 @@ func (b *batch) level(e *entry, message []byte) record.Level {
 	return level
 }
 
-// source is UNIT/IDENTIFIER, without unknown parts.
+// source returns UNIT/IDENTIFIER, without unknown parts.
 func (b *batch) source(e *entry) string {
 	name := append([]byte(b.opts.SourcePrefix), e.unit...)
 	identifier := e.identifier
@@ -105,7 +105,7 @@ func (b *batch) source(e *entry) string {
 	return s
 }
 
-// chunk is the collected data. It is valid until reset.
+// chunk returns the collected data. It is valid until reset.
 func (b *batch) chunk(read int64) buffer.Chunk {
 	start := 0
 	for i, end := range b.ends {

@@ -1,5 +1,5 @@
-// Package lines is the input for text lines and NDJSON over HTTP, POST /v1/lines:
-// every line is a record.
+// Package lines is the input for text lines and NDJSON over HTTP, POST /v1/lines.
+// Every line is a record.
 package lines
 
 import (
@@ -20,14 +20,14 @@ const SourceHeader = "Logstow-Source"
 // Options configure a [Handler].
 type Options struct {
 	input.Options
-	// Limits are those of requests; there are no services in records.
+	// Limits are the limits of requests. MaxServices is not used, because lines do not name services.
 	httpserver.Limits
 }
 
 // Handler receives lines. It is an [httpserver.Routes].
 type Handler struct{ *httpserver.Intake }
 
-// NewHandler makes a Handler.
+// NewHandler returns a Handler.
 func NewHandler(opts Options) (*Handler, error) {
 	intake, err := httpserver.NewIntake("lines", opts.Options, opts.Limits)
 	if err != nil {
@@ -36,7 +36,7 @@ func NewHandler(opts Options) (*Handler, error) {
 	return &Handler{intake}, nil
 }
 
-// Register makes mux serve [Path].
+// Register registers the handler of [Path].
 func (h *Handler) Register(mux *http.ServeMux) { mux.HandleFunc("POST "+Path, h.post) }
 
 // post responds 204 when all lines are durable.

@@ -14,7 +14,7 @@ func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// word is the length of the name or path that a line begins with.
+// word returns the length of the name or path at the beginning of a line.
 func word(line []byte) int {
 	for i, c := range line {
 		if !isLetter(c) && !isDigit(c) && c != '.' && c != '$' && c != '/' && c != '-' {
@@ -29,7 +29,7 @@ func isErrorName(name []byte) bool {
 	return hasSuffix(name, "Exception") || hasSuffix(name, "Error") || hasSuffix(name, "Throwable")
 }
 
-// isObject reports whether a line begins as a JSON object: it is complete by itself.
+// isObject reports whether a line begins like a JSON object, which is complete in one line.
 func isObject(line []byte) bool { return len(line) > 0 && line[0] == '{' }
 
 // mentionsError reports whether a line is a message about a failure, such as one followed by a

@@ -28,7 +28,7 @@ const (
 type Options struct {
 	// Auto joins by the built-in rules.
 	Auto bool
-	// Start matches the first lines of events: all others join. Excludes Auto.
+	// Start matches the first lines of events; all other lines join. It excludes Auto.
 	Start *regexp.Regexp
 	// Timeout is how long an event waits for its next line; 0 is [DefaultTimeout]. It is for the
 	// caller of [Joiner.Flush]; [Joiner] ignores it.
@@ -81,13 +81,13 @@ type Event struct {
 	More bool
 }
 
-// Joiner joins the lines of one stream. Not safe for concurrent use.
+// Joiner joins the lines of one stream. It is not safe for concurrent use.
 type Joiner struct {
 	opts Options
 	emit func(Event)
-	// held is the event that may continue; it has no lines if there is none.
+	// held is the event that may continue. It has no lines if there is none.
 	held Event
-	// owned is set if held.Text is a buffer of the Joiner's.
+	// owned is set if held.Text is a buffer of the Joiner.
 	owned bool
 	// begun is the state in which held began, state that after its last line.
 	begun, state state
@@ -98,12 +98,12 @@ type Joiner struct {
 	next       state
 	// resume is the state in which the next event begins; see Resume.
 	resume state
-	// last is when a line was added last.
+	// last is when the last line was added.
 	last int64
 }
 
-// New makes a Joiner. It passes events to emit, in order, from within its other methods; emit must
-// not call these.
+// New returns a Joiner. Its other methods call emit with events, in order. emit must not call methods of the
+// Joiner.
 func New(opts Options, emit func(Event)) (*Joiner, error) {
 	opts, err := opts.WithDefaults()
 	if err != nil {
@@ -112,7 +112,7 @@ func New(opts Options, emit func(Event)) (*Joiner, error) {
 	return &Joiner{opts: opts, emit: emit}, nil
 }
 
-// Add adds the stream's next line, read at now, in any unit shared with [Joiner.Flush].
+// Add adds the next line of the stream. now is when it was read, in the unit of [Joiner.Flush].
 func (j *Joiner) Add(l Line, now int64) {
 	j.last = now
 	if j.held.Lines == 0 {
@@ -164,7 +164,7 @@ func (j *Joiner) begin(l Line, s state) {
 	j.held, j.owned = Event{Line: l, Lines: 1}, false
 	j.begun, j.state = s, s
 	if j.opts.Auto && s == plain && isObject(l.Text) {
-		j.emitHeld(false) // no line joins it: it need not wait
+		j.emitHeld(false) // no line can join it
 	}
 }
 
@@ -183,7 +183,7 @@ func (j *Joiner) join(l Line, s state) {
 	j.state = s
 }
 
-// copyHeld copies the held text to a buffer of the Joiner's, of at least a size.
+// copyHeld copies the held text to a buffer of the Joiner of at least the given size.
 func (j *Joiner) copyHeld(size int) {
 	if j.owned || j.held.Lines == 0 {
 		return
@@ -204,7 +204,7 @@ func (j *Joiner) emitHeld(more bool) {
 	j.emit(e)
 }
 
-// Own copies the held lines, so that their texts may be overwritten.
+// Own copies the held lines, so that the caller may overwrite their texts.
 func (j *Joiner) Own() {
 	j.copyHeld(0)
 	if j.hasPending {
@@ -230,13 +230,14 @@ func (j *Joiner) Flush(before int64) {
 	}
 }
 
-// Held returns the start of the held event and a state: adding the lines from there on, after
-// [Joiner.Resume] with the state, reproduces this state. Without an event ok is false.
+// Held returns the start of the held event and the state in which it began. A Joiner to which the state is passed
+// with [Joiner.Resume] and then the lines from start on are added holds the same event. ok is false if no event is
+// held.
 func (j *Joiner) Held() (start int64, state byte, ok bool) {
 	return j.held.Start, byte(j.begun), j.held.Lines > 0
 }
 
-// Resume sets the state in which the next event begins, as [Joiner.Held] returned it.
+// Resume sets the state in which the next event begins, which [Joiner.Held] has returned.
 func (j *Joiner) Resume(s byte) {
 	if state(s) < states {
 		j.resume = state(s)

@@ -90,7 +90,7 @@ func opening(line []byte) state {
 	return plain
 }
 
-// trimmed is a line without the carriage return that may end it.
+// trimmed returns a line without a carriage return at its end.
 func trimmed(line []byte) []byte {
 	if n := len(line); n > 0 && line[n-1] == '\r' {
 		return line[:n-1]

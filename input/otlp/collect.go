@@ -17,7 +17,8 @@ type collector struct {
 	guard   *recognize.Recognizer
 	read    int64
 
-	// out has the records, resource and scope what those of one have in common.
+	// out contains the records, resource the common part of the records of a resource, and scope the common part of
+	// those of a scope.
 	out, resource, scope object
 
 	batches input.Batches

@@ -9,8 +9,8 @@ import (
 	"logstow/input/httpserver"
 )
 
-// export processes an ExportLogsServiceRequest: after nil all of it is durable, except for the
-// records that the response counts as rejected.
+// export processes an ExportLogsServiceRequest. If it returns nil, all records are durable, except for those that
+// the response counts as rejected.
 func (h *Handler) export(r *http.Request, request []byte, lease *httpserver.Lease) (*collector1.ExportLogsServiceResponse, error) {
 	c, err := h.collect(request, lease)
 	if err != nil {

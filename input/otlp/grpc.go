@@ -44,7 +44,7 @@ func (h *Handler) serveGRPC(w http.ResponseWriter, r *http.Request) {
 
 // readFrame reads the only message of a unary call.
 func readFrame(r io.Reader, encoding string, limit int, lease *httpserver.Lease) ([]byte, error) {
-	head, err := httpserver.Body(io.LimitReader(r, frameHead), "", frameHead, lease) // for its errors: a slow sender is to retry
+	head, err := httpserver.Body(io.LimitReader(r, frameHead), "", frameHead, lease) // Body returns the error that makes a slow sender retry
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +83,8 @@ func writeFrame(w http.ResponseWriter, kind string, answer proto.Message) {
 	h.Set("Grpc-Status", "0")
 }
 
-// rpcError is the gRPC error for a failed export. If it is not the sender's fault it contains when to
-// retry; without that a sender must not.
+// rpcError returns the gRPC error for a failed export. If the sender did not cause the error, it contains when to
+// retry. A sender must not retry otherwise.
 func rpcError(err error) *connect.Error {
 	status := httpserver.Status(err)
 	e := connect.NewError(connect.Code(rpcCode(status)), errors.New(httpserver.Public(err))) //nolint:gosec // a small constant

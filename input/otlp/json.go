@@ -45,7 +45,7 @@ func fromJSON(body []byte, lease *httpserver.Lease) ([]byte, error) {
 	return encoded, nil
 }
 
-// fromHex is an id that was written in hexadecimal, as in OTLP, and read as base64, as in
+// fromHex returns an ID that OTLP's JSON contains in hexadecimal, but that was decoded as base64 according to
 // protobuf's JSON.
 func fromHex(read []byte) ([]byte, error) {
 	written := base64.RawStdEncoding.EncodeToString(read)

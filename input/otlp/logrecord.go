@@ -60,7 +60,7 @@ func parseLogRecord(message []byte) (logRecord, error) {
 	return r, nil
 }
 
-// timestamp is the record's time in Unix nanoseconds, 0 if it has none.
+// timestamp returns the record's time in Unix nanoseconds, or 0 if it has none.
 func (r *logRecord) timestamp() int64 {
 	t := r.time
 	if t == 0 {
@@ -69,7 +69,7 @@ func (r *logRecord) timestamp() int64 {
 	return int64(min(t, math.MaxInt64)) //nolint:gosec // bounded
 }
 
-// level is that of the number, if there is none that of the text.
+// level returns the level of the severity number, or of the severity text if there is no number.
 func (r *logRecord) level() record.Level {
 	if l := record.LevelFromOTel(r.severity); l != record.None {
 		return l
@@ -139,7 +139,7 @@ func (o *object) member(name string, value []byte) error {
 	return o.text(value)
 }
 
-// id writes an id in hexadecimal, if there is one: all zeros is none.
+// id writes an ID in hexadecimal. It writes nothing if the ID is empty or all zeros.
 func (o *object) id(name string, id []byte) {
 	if zeros(id) {
 		return

@@ -81,10 +81,10 @@ func (o *object) finish() []byte {
 	return made
 }
 
-// discard forgets the object that is being written.
+// discard discards the object that is being written.
 func (o *object) discard() { o.b = o.b[:o.start] }
 
-// reset discards all objects, and keeps no more of their memory than the last piece.
+// reset discards all objects, and keeps only the last piece of their memory.
 func (o *object) reset() {
 	o.lease.Give(int64(o.held - cap(o.b)))
 	*o = object{lease: o.lease, limit: o.limit, b: o.b[:0], held: cap(o.b)}

@@ -1,6 +1,6 @@
 // Package otlp is the input for OpenTelemetry logs: OTLP over HTTP, as protobuf
-// or JSON, and over gRPC. A log record that holds nothing but a text becomes that text, any other
-// one compact JSON object.
+// or JSON, and over gRPC. A log record that consists of a text only becomes that text. Any other log
+// record becomes a compact JSON object.
 //
 // https://github.com/open-telemetry/opentelemetry-proto/blob/main/docs/specification.md
 package otlp
@@ -26,8 +26,8 @@ const (
 type Options struct {
 	input.Options
 	httpserver.Limits
-	// ServiceFromResource takes a record's service from its resource's service.name, cleaned to a
-	// valid name. The configured service is for records without one.
+	// ServiceFromResource sets the service of a record to the service.name of its resource, converted to a
+	// valid name. Records without a service.name get the configured service.
 	ServiceFromResource bool
 }
 
@@ -38,7 +38,7 @@ type Handler struct {
 	grpc                *connect.ErrorWriter
 }
 
-// NewHandler makes a Handler.
+// NewHandler returns a Handler.
 func NewHandler(opts Options) (*Handler, error) {
 	intake, err := httpserver.NewIntake("otlp", opts.Options, opts.Limits)
 	if err != nil {
@@ -47,7 +47,7 @@ func NewHandler(opts Options) (*Handler, error) {
 	return &Handler{intake, opts.ServiceFromResource, connect.NewErrorWriter()}, nil
 }
 
-// Register makes mux serve [Path] and [Procedure].
+// Register registers the handlers of [Path] and [Procedure].
 func (h *Handler) Register(mux *http.ServeMux) {
 	mux.HandleFunc("POST "+Path, h.serveHTTP)
 	mux.HandleFunc("POST "+Procedure, h.serveGRPC)

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// resource is what the records of one ResourceLogs have in common.
+// resource is the common part of the records of one ResourceLogs.
 type resource struct {
 	// suffix is the end of the records' objects. It is written once, however many scopes there are.
 	suffix []byte

@@ -53,7 +53,7 @@ func (o *object) value(any []byte, depth int) error {
 	return o.err
 }
 
-// oneOf is the field of an AnyValue that counts: the last.
+// oneOf returns the last field of an AnyValue, which is its value.
 func oneOf(any []byte) (last field, err error) {
 	for len(any) > 0 {
 		f, rest, err := next(any)
@@ -68,13 +68,13 @@ func oneOf(any []byte) (last field, err error) {
 	return last, nil
 }
 
-// plainText is the content of an AnyValue that is a string.
+// plainText returns the content of an AnyValue that is a string.
 func plainText(any []byte) ([]byte, bool) {
 	f, err := oneOf(any)
 	return f.bytes, err == nil && f.is(1, protowire.BytesType)
 }
 
-// memberText is the text in an AnyValue that is an object with nothing but a line.
+// memberText returns the text of an AnyValue that is an object whose only member is a line.
 func memberText(any []byte) (text []byte, ok bool) {
 	list, err := oneOf(any)
 	if err != nil || !list.is(6, protowire.BytesType) {

@@ -18,7 +18,7 @@ type field struct {
 	value uint64
 }
 
-// next takes the first field off b, which is not empty.
+// next reads the first field of b, which must not be empty.
 func next(b []byte) (field, []byte, error) {
 	number, kind, n := protowire.ConsumeTag(b)
 	if n < 0 {

@@ -16,7 +16,7 @@ type collector struct {
 	handler *Handler
 	lease   *httpserver.Lease
 	batches input.Batches
-	// rejected counts malformed entries; reason is that of the first.
+	// rejected counts malformed entries; reason is the reason for the first.
 	rejected int
 	reason   string
 	metadata []label
@@ -25,29 +25,29 @@ type collector struct {
 // label is a label or a member of structured metadata.
 type label struct{ name, value string }
 
-// labelCost is about how many bytes of memory a label takes besides its text.
+// labelCost is the approximate memory of a label in bytes, in addition to its text.
 const labelCost = 192
 
-// fewLabels are searched one by one.
+// fewLabels is the number of labels up to which they are searched linearly.
 const fewLabels = 16
 
-// charge charges the memory of labels as text or JSON, whose texts are copied.
+// charge reserves the memory for labels in text or JSON form, whose texts are copied.
 func (c *collector) charge(labels []byte) error {
 	return c.lease.Take(int64(bytes.Count(labels, []byte{','})+1)*labelCost + 3*int64(len(labels)))
 }
 
-// stream is what the entries of a stream have in common.
+// stream holds the common properties of the entries of a stream.
 type stream struct {
 	service, source string
 	level           record.Level
 	labels          []label
-	// known are the labels if they are many.
+	// known contains the labels if there are more than fewLabels.
 	known map[label]bool
-	// invalid is why the labels are malformed.
+	// invalid is the reason why the labels are malformed, or "".
 	invalid string
 }
 
-// serviceLabels name the service; the first valid one counts.
+// serviceLabels are the labels that name the service. The first valid one is used.
 func serviceLabels() []string { return []string{"service_name", "service", "app"} }
 
 // levelLabels name the level.
@@ -85,7 +85,7 @@ func (c *collector) stream(labels []label) (s stream) {
 	return s
 }
 
-// has reports whether a label is one of the stream's.
+// has reports whether the stream has a label.
 func (s *stream) has(l label) bool {
 	if s.known != nil {
 		return s.known[l]
@@ -102,7 +102,7 @@ func appendLabel(to *strings.Builder, l label) {
 	to.WriteString(strconv.Quote(l.value))
 }
 
-// level is the first valid level that labels name.
+// level returns the first valid level that labels name.
 func level(labels []label) record.Level {
 	for _, name := range levelLabels() {
 		for _, l := range labels {

@@ -83,7 +83,7 @@ func (c *collector) jsonEntry(s *stream, value []byte) error {
 	return c.entry(s, nanos, line)
 }
 
-// members sets two members of an object; those that are missing or null stay nil.
+// members reads two members of an object. Members that are missing or null remain nil.
 func members(object []byte, name1 string, value1 *[]byte, name2 string, value2 *[]byte) error {
 	if len(object) == 0 || object[0] != '{' {
 		return fmt.Errorf("%w: want an object with the member %q", httpserver.ErrBody, name1)
@@ -120,7 +120,7 @@ func elements(array []byte, name string, yield func([]byte) error) error {
 	}
 }
 
-// pairs appends the members of an object, which must be texts. null is an object without members.
+// pairs appends the members of an object, which must be texts. null counts as an object without members.
 func pairs(to []label, object []byte) ([]label, bool) {
 	if len(object) == 0 || string(object) == "null" {
 		return to, true
@@ -143,7 +143,7 @@ func pairs(to []label, object []byte) ([]label, bool) {
 	}
 }
 
-// unquote is the text of a quoted string, which it changes.
+// unquote returns the text of a quoted string. It may change the string.
 func unquote(value []byte) ([]byte, bool) {
 	if len(value) < 2 || value[0] != '"' {
 		return nil, false

@@ -37,6 +37,6 @@ func parseLabels(text string) (labels []label, err error) {
 
 func skipBlank(s string) string { return strings.TrimLeft(s, " \t\r\n") }
 
-// validName reports whether a label has a valid name. Characters that Loki does not allow in names are, but for
-// those that would make the source ambiguous.
+// validName reports whether the name of a label is valid. It allows all characters, also those that Loki does not
+// allow, except for those that would make the source ambiguous.
 func validName(name string) bool { return name != "" && !strings.ContainsAny(name, "{}\",= \t\r\n`") }

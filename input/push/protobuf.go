@@ -19,7 +19,7 @@ import (
 //	Timestamp { int64 seconds = 1; int32 nanos = 2 }
 //	LabelPair { string name = 1; string value = 2 }
 
-// maxRatio is more than snappy can compress: a copy of 64 bytes takes 3.
+// maxRatio is above the maximum compression ratio of snappy, in which a copy of 64 bytes takes 3 bytes.
 const maxRatio = 22
 
 // uncompress decompresses a snappy block.

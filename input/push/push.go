@@ -5,10 +5,11 @@
 //
 // # Content of a record
 //
-// The time is the entry's or that in its line, see [input.TimeFrom]. The service is that of the label
-// service_name, service or app, see [Options.ConfiguredService]. The other labels, sorted by name, and then what
-// the entry's structured metadata has besides the labels, sorted likewise, form the source: env="prod",host="a". The level is the first
-// valid one of detected_level, level and severity, in the metadata, then in the labels.
+// The time is the time of the entry or the time in its line, see [input.TimeFrom]. The service is the value of the
+// label service_name, service or app, see [Options.ConfiguredService]. The source consists of the other labels
+// and then of the entry's structured metadata that is not among the labels, each sorted by name:
+// env="prod",host="a". The level is the first valid value of detected_level, level and severity, first in the
+// metadata and then in the labels.
 package push
 
 import (
@@ -36,18 +37,18 @@ const (
 type Options struct {
 	input.Options
 	httpserver.Limits
-	// ConfiguredService gives all records the configured service. Without it, that is for streams without
-	// a label that names one.
+	// ConfiguredService gives all records the configured service. If it is not set, only streams without a label
+	// that names a service get it.
 	ConfiguredService bool
 }
 
-// Handler receives what is pushed. It is an [httpserver.Routes].
+// Handler receives push requests. It is an [httpserver.Routes].
 type Handler struct {
 	*httpserver.Intake
 	configuredService bool
 }
 
-// NewHandler makes a Handler.
+// NewHandler returns a Handler.
 func NewHandler(opts Options) (*Handler, error) {
 	intake, err := httpserver.NewIntake("push", opts.Options, opts.Limits)
 	if err != nil {
@@ -56,7 +57,7 @@ func NewHandler(opts Options) (*Handler, error) {
 	return &Handler{intake, opts.ConfiguredService}, nil
 }
 
-// Register makes mux serve [Path] and [ReadyPath].
+// Register registers the handlers of [Path] and [ReadyPath].
 func (h *Handler) Register(mux *http.ServeMux) {
 	mux.HandleFunc("POST "+Path, h.post)
 	mux.HandleFunc("GET "+ReadyPath, func(w http.ResponseWriter, _ *http.Request) {
@@ -64,7 +65,7 @@ func (h *Handler) Register(mux *http.ServeMux) {
 	})
 }
 
-// errEntries reports that entries are malformed: the others of the request are stored.
+// errEntries reports that some entries of a request are malformed. The other entries are stored.
 var errEntries = errors.New("entries rejected")
 
 // post responds 204 when all entries are durable.
@@ -91,8 +92,8 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, public, status)
 }
 
-// receive receives a request: after nil all of it is durable, after errEntries the entries that are not
-// malformed.
+// receive receives a request. If it returns nil, all entries are durable; if it returns errEntries, those that are
+// not malformed.
 func (h *Handler) receive(r *http.Request, kind string) error {
 	lease := h.Lease()
 	defer lease.Release()

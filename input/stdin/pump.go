@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	// pumpSize is how much is read at once: less than a feed reads, so that it takes all of it behind the beginning
-	// of a line. Otherwise every other chunk would have what was left over, a line or two.
+	// pumpSize is the maximum size of a read in bytes. It is less than a feed reads, so that a feed that holds the
+	// beginning of a line can take all of it. Otherwise every other chunk would consist of the rest, a line or two.
 	pumpSize = 224 << 10
 	// stopTimeout is how long a read may take to return its data after stop.
 	stopTimeout = 100 * time.Millisecond
-	// idleTimeout is how long to wait for bytes while held lines wait.
+	// idleTimeout is how long to wait for bytes while lines are held for their continuation.
 	idleTimeout = 200 * time.Millisecond
 )
 
@@ -22,11 +22,11 @@ type pump struct {
 	full  chan piece
 	empty chan []byte
 	done  chan struct{}
-	// stopped is closed when reading is to end; ended is set when that was noticed.
+	// stopped is closed to end reading. ended is set when Read has noticed it.
 	stopped <-chan struct{}
 	ended   bool
-	// waiting is whether held lines wait: then a read without bytes for a while ends in io.EOF,
-	// and paused is set.
+	// waiting reports whether lines are held. Then Read returns io.EOF and sets paused if no bytes arrive for
+	// idleTimeout.
 	waiting func() bool
 	paused  bool
 	// buf is the buffer being read from, rest its unread part.
@@ -49,7 +49,7 @@ func startPump(ctx context.Context, r io.Reader) *pump {
 	return p
 }
 
-// stop lets the goroutine end after its current read.
+// stop makes the goroutine end after its current read.
 func (p *pump) stop() { close(p.done) }
 
 func (p *pump) run(r io.Reader) {
@@ -93,8 +93,8 @@ func (p *pump) Read(to []byte) (int, error) {
 	return n, nil
 }
 
-// next waits for a piece. After stop it takes one more, if one comes at once: the bytes of a read
-// that is just returning must not be lost.
+// next waits for a piece. After stop it takes one more piece if it arrives within stopTimeout: the bytes of a
+// read that is just returning must not be lost.
 func (p *pump) next() (piece, bool) {
 	if p.ended {
 		return piece{}, false
@@ -122,7 +122,7 @@ func (p *pump) next() (piece, bool) {
 	case <-moment.C:
 	}
 	select {
-	case got := <-p.full: // it came while this process was stopped
+	case got := <-p.full: // it arrived while this process was suspended
 		return got, true
 	default:
 		return piece{}, false

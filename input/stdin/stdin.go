@@ -12,12 +12,12 @@ import (
 // Source is the source of the records read from standard input.
 const Source = "stdin"
 
-// StopWait is how long flushing may take after stop.
+// StopWait limits the time to flush after ctx has ended.
 const StopWait = 10 * time.Second
 
-// Run reads r to its end and flushes its lines, the last one also without a newline. When ctx ends
-// first it stops reading, flushes what it has and returns nil. A blocked read cannot be cancelled:
-// its goroutine may remain until the process ends or r is closed.
+// Run reads r to its end and flushes its lines, including a last line without a newline. If ctx ends first, it
+// stops reading, flushes the lines that it has read and returns nil. A blocked read cannot be canceled: its
+// goroutine may remain until the process ends or r is closed.
 func Run(ctx context.Context, r io.Reader, opts input.Options) error {
 	feed, err := input.NewFeed(opts)
 	if err != nil {

@@ -2,13 +2,12 @@ package syslog
 
 import "bytes"
 
-// maxTag is the maximum length of a program name; RFC 3164 has 32.
+// maxTag is the maximum length of a program name. RFC 3164 specifies 32.
 const maxTag = 128
 
-// parse3164 parses the part after the priority as in RFC 3164, which describes existing practice
-// rather than prescribing a format: TIMESTAMP [HOSTNAME] [TAG[PID]:] text, also with an RFC 3339
-// time as modern senders write. Without a time all of it is text, except for a tag with a process
-// number.
+// parse3164 parses the part after the priority according to RFC 3164, which describes existing practice
+// and prescribes no format: TIMESTAMP [HOSTNAME] [TAG[PID]:] text. It also accepts an RFC 3339 time, which
+// modern senders write. Without a time, everything is text, except for a tag with a process number.
 func parse3164(s []byte, local bool) header {
 	h := header{bom: -1}
 	n := bsdTime(s)
@@ -79,8 +78,8 @@ func tag(s []byte) (app, proc, rest []byte, ok bool) {
 	return app, proc, rest, true
 }
 
-// bsdTime is the length of a time at the start of s: "Jan _2 15:04:05", also with a year after the
-// day or a fraction after the second as some devices write it. It is 0 if there is none.
+// bsdTime returns the length of a time at the start of s, or 0: "Jan _2 15:04:05", also with a year after
+// the day or a fraction after the second, which some devices write.
 func bsdTime(s []byte) int {
 	if len(s) < len("Jan 2 15:04:05") || s[3] != ' ' || !bytes.Contains(months, s[:3]) {
 		return 0
@@ -106,7 +105,7 @@ func bsdTime(s []byte) int {
 
 var months = []byte("Jan,Feb,Mar,Apr,May,Jun,Jul,Aug,Sep,Oct,Nov,Dec") //nolint:gochecknoglobals // a constant that is bytes
 
-// isoTime is the length of a time of RFC 3339 at the start of s; 0 where there is none.
+// isoTime returns the length of an RFC 3339 time at the start of s, or 0.
 func isoTime(s []byte) int {
 	i := matchLen(s, "0000-00-00T00:00:00")
 	if i == 0 {
@@ -125,7 +124,7 @@ func isoTime(s []byte) int {
 	return i
 }
 
-// fraction is the length of a point and digits.
+// fraction returns the length of a point and digits at the start of s.
 func fraction(s []byte) int {
 	if len(s) < 2 || s[0] != '.' || !isDigit(s[1]) {
 		return 0
@@ -133,8 +132,8 @@ func fraction(s []byte) int {
 	return 1 + digits(s[1:])
 }
 
-// matchLen is the length of a pattern at the start of s, in which a 0 stands for any digit; 0 if it
-// does not match.
+// matchLen returns the length of a pattern, in which a 0 matches any digit, if s starts with it, otherwise
+// 0.
 func matchLen(s []byte, pattern string) int {
 	if len(s) < len(pattern) {
 		return 0

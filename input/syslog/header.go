@@ -5,7 +5,7 @@ import "bytes"
 // header is the parsed header of a syslog message. All parts point into the line; a missing part is
 // nil.
 type header struct {
-	// severity is from 0 (emergency) to 7 (debug), -1 where the line has no priority.
+	// severity is from 0 (emergency) to 7 (debug), or -1 if the line has no priority.
 	severity int
 	// time as written.
 	time            []byte
@@ -13,15 +13,15 @@ type header struct {
 	// rest is the message after the header; in RFC 5424 it starts with the message id or the
 	// structured data if they are not nil.
 	rest []byte
-	// bom is the offset in rest of a UTF-8 byte order mark before the text, -1 without.
+	// bom is the offset in rest of a UTF-8 byte order mark before the text, or -1.
 	bom int
 }
 
-// maxVersion is how many digits RFC 5424 gives a version.
+// maxVersion is the maximum number of digits of a version in RFC 5424.
 const maxVersion = 3
 
-// parseHeader parses a line: RFC 5424, RFC 3164 as senders write it in practice, otherwise a line
-// that is all text. local means that it came over a Unix socket, where applications write no host.
+// parseHeader parses a line of RFC 5424, or of RFC 3164 as senders write it in practice. Any other line is text
+// only. local is set if it was received on a Unix socket, where applications write no host.
 func parseHeader(line []byte, local bool) header {
 	severity, rest, ok := priority(line)
 	if !ok {
@@ -35,7 +35,7 @@ func parseHeader(line []byte, local bool) header {
 	return h
 }
 
-// priority reads <0> to <191>.
+// priority parses <0> to <191>.
 func priority(line []byte) (severity int, rest []byte, ok bool) {
 	if len(line) == 0 || line[0] != '<' {
 		return 0, nil, false
@@ -50,7 +50,7 @@ func priority(line []byte) (severity int, rest []byte, ok bool) {
 	return value & 7, line[i+1:], true
 }
 
-// parse5424 reads what follows the priority: VERSION TIMESTAMP HOSTNAME
+// parse5424 parses the part after the priority: VERSION TIMESTAMP HOSTNAME
 // APP-NAME PROCID MSGID STRUCTURED-DATA [MSG].
 func parse5424(s []byte) (header, bool) {
 	h := header{bom: -1}
@@ -98,8 +98,8 @@ func parse5424(s []byte) (header, bool) {
 
 var bom = []byte("\ufeff") //nolint:gochecknoglobals // a constant that is bytes
 
-// afterData returns the part after the structured data: nothing, or a space and the text. It is not
-// ok if the structured data is malformed.
+// afterData returns the part after the structured data: nothing, or a space and the text. ok is false if the
+// structured data is malformed.
 func afterData(s []byte) (text []byte, ok bool) {
 	i := 0
 	switch {
@@ -136,8 +136,8 @@ func isTransportData(data []byte) bool {
 	return true
 }
 
-// element is the length of the structured data element that s starts with: 0 if it has no end. In
-// quotes a backslash escapes the next byte.
+// element returns the length of the structured data element at the start of s, or 0 if it has no end. In
+// quotes, a backslash escapes the next byte.
 func element(s []byte) int {
 	quoted := false
 	for i := 1; i < len(s); i++ {
@@ -164,7 +164,7 @@ func word(s []byte) (w, rest []byte) {
 // isNil reports whether a part of an RFC 5424 header is nil.
 func isNil(part []byte) bool { return len(part) == 0 || len(part) == 1 && part[0] == '-' }
 
-// digits is how many digits s starts with.
+// digits returns the number of digits at the start of s.
 func digits(s []byte) int {
 	for i, c := range s {
 		if !isDigit(c) {

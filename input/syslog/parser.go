@@ -7,7 +7,7 @@ import (
 	"logstow/record/recognize"
 )
 
-// parser makes events of messages. Not safe for concurrent use.
+// parser converts messages to events. It is not safe for concurrent use.
 type parser struct {
 	raw        bool
 	recognizer *recognize.Recognizer
@@ -21,14 +21,13 @@ func newParser(opts *Options, local bool) *parser {
 	return &parser{raw: opts.Raw, recognizer: recognize.New(opts.Recognize), local: local}
 }
 
-// Parse makes an event of a message: time, level and source are those of its header, and the
-// message is the rest. Anything that cannot be parsed, or represented in these, stays in the
-// message.
+// Parse converts a message to an event. Time, level and source are taken from the header, and the message is
+// the rest. Any part that cannot be parsed or represented in these remains in the message.
 func (p *parser) Parse(line []byte, sender string, read int64) (service string, event input.Event) {
 	h := parseHeader(line, p.local)
 	event = input.Event{Level: record.LevelFromSyslog(h.severity), Message: h.rest}
 	if len(h.host)+len(h.app)+len(h.proc) > record.MaxSource-2 {
-		// Truncated in the source, complete in the message.
+		// The source is truncated, so keep the header in the message.
 		event.Message, h.bom = line, -1
 	}
 	event.Source = p.source(&h, sender)
@@ -51,7 +50,7 @@ func (p *parser) Parse(line []byte, sender string, read int64) (service string, 
 	return "", event
 }
 
-// source is HOST/APP/PROCID, without unknown parts.
+// source returns HOST/APP/PROCID, without unknown parts.
 func (p *parser) source(h *header, sender string) string {
 	s := p.scratch[:0]
 	if len(h.host) > 0 {

@@ -3,14 +3,13 @@
 //
 // # Content of a record
 //
-// Time and level are those of the header (a time without a zone is in Options.Recognize.Zone), the
-// source is HOST/APP/PROCID as far as known, with the sender's address if a network message names
-// no host. The message is the rest, byte for byte: the text, or in RFC 5424 everything from the
-// message id or the structured data on if a message has one. Structured data that only describes
-// the transport (timeQuality, meta), and the byte order mark before the text of RFC 5424, are
-// removed. A message without a readable header, with a rejected timestamp, or with nothing after
-// its header is kept as received. Options.Raw keeps all as received: facility, exact severity and
-// the time as written are kept nowhere else.
+// Time and level are taken from the header; a time without a zone is in Options.Recognize.Zone. The source is
+// HOST/APP/PROCID without unknown parts; the sender's address is the default host of a network message. The
+// message is the rest, byte for byte: the text, or in RFC 5424 everything from the message ID or the
+// structured data on, if there is one. Structured data that only describes the transport (timeQuality, meta)
+// and the byte order mark before the text of RFC 5424 are removed. A message without a readable header, with a
+// rejected timestamp, or with nothing after its header is kept as received. Options.Raw keeps all messages as
+// received; otherwise facility, exact severity and the original form of the time are lost.
 package syslog
 
 import (
@@ -26,7 +25,7 @@ type Options struct {
 	Raw bool
 }
 
-// New binds the socket. ctx is for binding only.
+// New binds the socket. It does not use ctx after it has returned.
 func New(ctx context.Context, opts Options) (*socket.Server, error) {
 	return socket.New(ctx, opts.Options, protocol(opts.Raw))
 }
@@ -48,7 +47,7 @@ func protocol(raw bool) socket.Protocol {
 	}
 }
 
-// framing is that of RFC 6587. The C library ends messages on Unix stream sockets with a NUL.
+// framing returns the framing of RFC 6587. On Unix stream sockets, the C library ends messages with a NUL.
 func framing(local bool) socket.Framing {
 	if local {
 		return socket.Framing{Ends: "\n\x00", OctetCounts: true}

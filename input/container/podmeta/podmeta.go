@@ -1,9 +1,9 @@
-// Package podmeta adds labels and annotations of pods to the sources of their records, by a watch on
-// the Kubernetes API server.
+// Package podmeta adds labels and annotations of pods to the sources of their records. It watches pods with
+// the Kubernetes API.
 //
-// Selected labels and annotations are kept in memory for the pods of one node. They stay while the API
-// server cannot be reached, and for some minutes after a pod was deleted. The record of a pod that is not
-// known yet waits a moment for it, once for each pod, if the watch works.
+// Selected labels and annotations are kept in memory for the pods of one node. They are kept while the API
+// server cannot be reached, and for some minutes after a pod was deleted. If a record's pod is unknown and the
+// watch works, the record waits a moment for the pod. That happens once per pod.
 package podmeta
 
 import (
@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	// MaxPods is the maximum number of pods that are kept. Records of further ones stay as they are.
+	// MaxPods is the maximum number of pods that are kept. Records of further pods are not changed.
 	MaxPods = 2000
-	// maxValue is the length in bytes at which the value of a label or annotation is cut.
+	// maxValue is the length in bytes to which the value of a label or annotation is truncated.
 	maxValue = 128
-	// keepDeleted is how long a deleted pod is kept: its last lines may still be read.
+	// keepDeleted is how long a deleted pod is kept, because its last lines may not have been read.
 	keepDeleted = 10 * time.Minute
 	// podWait is how long a record waits for an unknown pod, and firstWait for the first list.
 	podWait, firstWait = 2 * time.Second, 10 * time.Second
@@ -35,31 +35,33 @@ const (
 type Options struct {
 	// Server is the URL of the API server. Required.
 	Server string
-	// TokenFile is read before each request, CAFile has the authorities of the server; both are optional.
+	// TokenFile contains the token of requests; it is read before each request. CAFile contains the certificate
+	// authorities of the server. Both are optional.
 	TokenFile, CAFile string
 	// Node is the name of the node whose pods are watched; "" is all nodes.
 	Node string
-	// Labels and Annotations are the names of what is added, in this order. At least one is required.
+	// Labels and Annotations are the names of the labels and annotations to add, in this order. At least one is
+	// required.
 	Labels, Annotations []string
-	// SourcePrefix is what stands before the names of pods in sources.
+	// SourcePrefix precedes the names of pods in sources.
 	SourcePrefix string
-	// Log receives operational messages; nil discards them.
+	// Log receives operational messages. It may be nil.
 	Log *slog.Logger
 }
 
-// Watcher keeps the metadata of the pods of a node. Safe for concurrent use.
+// Watcher keeps the metadata of the pods of a node. It is safe for concurrent use.
 type Watcher struct {
 	opts  Options
 	api   *api
 	began time.Time
 
 	mu sync.RWMutex
-	// podWait and firstWait are the constants, but for tests.
+	// podWait and firstWait are the constants, except in tests.
 	podWait, firstWait time.Duration
 	pods               map[string]*pod
-	// missing are pods for which a record waited in vain.
+	// missing holds the pods for which a record has waited without success.
 	missing map[string]bool
-	// healthy is set while the watch works, listed once all pods were listed.
+	// healthy is set while the watch works. listed is set after all pods were listed once.
 	healthy, listed bool
 	// changed is closed at the next change, ended when Run has ended.
 	changed, ended chan struct{}
@@ -67,15 +69,15 @@ type Watcher struct {
 
 // pod is the metadata of a pod.
 type pod struct {
-	// added is what is added to sources.
+	// added is the text that is added to sources.
 	added string
-	// deleted is when it was deleted, zero if it was not.
+	// deleted is when the pod was deleted, or zero.
 	deleted time.Time
-	// sources caches the complete sources by those without what is added.
+	// sources caches the sources with added, by the original sources.
 	sources map[string]string
 }
 
-// New makes a Watcher; it does nothing until it runs.
+// New returns a Watcher. It sends no requests before Run.
 func New(opts Options) (*Watcher, error) {
 	if len(opts.Labels)+len(opts.Annotations) == 0 {
 		return nil, errors.New("pod metadata: name labels or annotations")
@@ -93,7 +95,8 @@ func New(opts Options) (*Watcher, error) {
 	}, nil
 }
 
-// Processor adds the metadata to the source of each record and passes it to next, which may be nil.
+// Processor returns a processor that adds the metadata to the source of each record and passes the record on to
+// next, which may be nil.
 func (w *Watcher) Processor(next input.Processor) input.Processor { return &processor{w, next} }
 
 type processor struct {
@@ -107,7 +110,7 @@ func (p *processor) Process(service string, r *record.Record) bool {
 	return p.next == nil || p.next.Process(service, r)
 }
 
-// source is a source with the metadata of its pod, NAMESPACE/POD/….
+// source returns a source NAMESPACE/POD/… with the metadata of its pod.
 func (w *Watcher) source(source string) string {
 	key := podKey(strings.TrimPrefix(source, w.opts.SourcePrefix))
 	if key == "" {
@@ -130,7 +133,7 @@ func (w *Watcher) source(source string) string {
 	return source
 }
 
-// cache makes the complete source of a known pod.
+// cache returns a source with the metadata of a known pod, and caches it.
 func (w *Watcher) cache(key, source string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -149,7 +152,7 @@ func (w *Watcher) cache(key, source string) string {
 	return full
 }
 
-// wait waits for a pod; false if it does not become known.
+// wait waits for a pod and reports whether it is known.
 func (w *Watcher) wait(key string) bool {
 	w.mu.RLock()
 	podWait, firstWait := w.podWait, w.firstWait
@@ -168,9 +171,9 @@ func (w *Watcher) wait(key string) bool {
 		case !listed && time.Since(w.began) < firstWait:
 			timer.Reset(firstWait - time.Since(w.began))
 		case !healthy:
-			return false // without an entry: it is looked up again once the watch works
+			return false // no entry in missing, so that a record waits for the pod once the watch works
 		case full:
-			return false // there can be no entry: each of its records would wait
+			return false // missing is full, so each record of the pod would wait
 		}
 		select {
 		case <-changed:
@@ -193,7 +196,7 @@ func (w *Watcher) wait(key string) bool {
 	}
 }
 
-// podKey is NAMESPACE/POD, the first two parts of a source; "" if it has not as many.
+// podKey returns NAMESPACE/POD, the first two parts of a source, or "" if it has fewer parts.
 func podKey(source string) string {
 	first := strings.IndexByte(source, '/')
 	if first < 0 {
@@ -219,7 +222,7 @@ type object struct {
 
 func (o *object) key() string { return o.Metadata.Namespace + "/" + o.Metadata.Name }
 
-// added is NAME=VALUE of the selected labels and annotations that a pod has, with commas.
+// added returns NAME=VALUE of the selected labels and annotations of a pod, separated by commas.
 func (w *Watcher) added(o *object) string {
 	var parts []string
 	add := func(names []string, values map[string]string) {
@@ -234,7 +237,7 @@ func (w *Watcher) added(o *object) string {
 	return strings.Join(parts, ",")
 }
 
-// set stores a pod as it is now.
+// set adds or updates a pod.
 func (w *Watcher) set(o *object) {
 	key, added := o.key(), w.added(o)
 	w.mu.Lock()
@@ -264,7 +267,7 @@ func (w *Watcher) remove(key string) {
 	}
 }
 
-// finishList notes which pods there are; the others were deleted.
+// finishList notes that all pods but the listed ones were deleted.
 func (w *Watcher) finishList(there map[string]bool) {
 	w.mu.Lock()
 	gone := slices.DeleteFunc(keys(w.pods), func(key string) bool { return there[key] })
@@ -294,7 +297,7 @@ func (w *Watcher) setHealthy(healthy bool) {
 	}
 }
 
-// signal wakes those that wait.
+// signal wakes all calls of wait.
 func (w *Watcher) signal() {
 	close(w.changed)
 	w.changed = make(chan struct{})
@@ -302,7 +305,7 @@ func (w *Watcher) signal() {
 
 // dropDeleted removes pods that were deleted a while ago.
 func (w *Watcher) dropDeleted(now time.Time) {
-	if len(w.pods) < MaxPods/4 { // few cost nothing
+	if len(w.pods) < MaxPods/4 { // there is enough space
 		return
 	}
 	for key, p := range w.pods {

@@ -20,22 +20,22 @@ import (
 )
 
 const (
-	// pageSize is how many pods are listed by one request.
+	// pageSize is the maximum number of pods in a page of the list.
 	pageSize = 100
 	// maxPage and maxEvent are the maximum sizes of a page of the list and of an event, in bytes.
 	maxPage, maxEvent = 16 << 20, 2 << 20
-	// watchTime is how long the server keeps a watch; watchGrace later it is given up.
+	// watchTime is how long the server keeps a watch. It is canceled watchGrace later.
 	watchTime, watchGrace = 5 * time.Minute, 30 * time.Second
-	// minBackoff and maxBackoff are the pauses after failures.
+	// minBackoff and maxBackoff limit the delay after a failure.
 	minBackoff, maxBackoff = 200 * time.Millisecond, 30 * time.Second
-	// requestTimeout is how long a page may take, and the beginning of a watch.
+	// requestTimeout limits the request of a page, and the time until a watch begins.
 	requestTimeout = 30 * time.Second
 	// maxToken is the maximum size of a token.
 	maxToken = 64 << 10
 )
 
 var (
-	// errExpired reports that the watch must begin with another list.
+	// errExpired reports that the version is too old for a watch, so that the pods must be listed again.
 	errExpired = errors.New("resource version expired") //nolint:gochecknoglobals // a sentinel
 	errLarge   = errors.New("response too large")       //nolint:gochecknoglobals // a sentinel
 )
@@ -114,7 +114,7 @@ func readToken(path string) (string, error) {
 	return strings.TrimSpace(string(token)), err
 }
 
-// limited reads at most left bytes.
+// limited reads at most left bytes, and then returns errLarge.
 type limited struct {
 	r    io.Reader
 	left int
@@ -169,7 +169,7 @@ func (w *Watcher) Run(ctx context.Context) {
 	}
 }
 
-// list reads all pods; it returns the version at which a watch continues.
+// list reads all pods. It returns the version from which a watch continues.
 func (w *Watcher) list(ctx context.Context) (version string, err error) {
 	there := map[string]bool{}
 	for next := ""; ; {
@@ -219,9 +219,9 @@ func (w *Watcher) page(ctx context.Context, from string, there map[string]bool) 
 	return page.Metadata.ResourceVersion, page.Metadata.Continue, nil
 }
 
-// watch applies changes after a version until the server ends the watch; it returns the version at
-// which the next one continues, with an error too. worked reports that it worked before it failed: watches that
-// break now and then do not add up to an outage.
+// watch applies the changes after a version until the server ends the watch. It always returns the version from
+// which the next watch continues. worked reports whether the watch worked before it failed: then the failure does
+// not count towards an outage.
 func (w *Watcher) watch(ctx context.Context, from string) (version string, worked bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, watchTime+watchGrace)
 	defer cancel()
