@@ -46,10 +46,10 @@ func ParseColumns(v string) ([]string, error) {
 			return nil, hint.Wrap(fmt.Errorf("%s: auto and off stand alone, in lower case", n.Text),
 				"a field of the message that is called so is field(%s)", strconv.Quote(n.Text))
 		case n.Fixed != "":
-			return nil, hint.Wrap(fmt.Errorf("%s is no field of the message", n.Text),
-				"level, source and time are columns without being named; a field of the message that is called %s is %s", n.Text, field.WriteName(n.Text))
+			return nil, hint.Wrap(fmt.Errorf("%s is not a field of the message", n.Text),
+				"level, source and time always have columns; for a field of the message named %s write %s", n.Text, field.WriteName(n.Text))
 		case !n.Step.IsZero():
-			return nil, hint.Wrap(fmt.Errorf("%s is a time step", n.Text), "a field of the message that is called so is field(%s)", strconv.Quote(n.Text))
+			return nil, hint.Wrap(fmt.Errorf("%s is a time step", n.Text), "for a field of the message with this name write field(%s)", strconv.Quote(n.Text))
 		case len(n.Field) > columns.MaxName:
 			return nil, fmt.Errorf("a name of %d bytes, at most %d allowed", len(n.Field), columns.MaxName)
 		}

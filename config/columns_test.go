@@ -36,8 +36,8 @@ func TestParseColumns(t *testing.T) {
 		"a,":                                {"empty item", ""},
 		"a,a":                               {"named twice", ""},
 		"a b":                               {"cannot contain", `field("a b")`},
-		"status,level":                      {"level is no field of the message", "message.level"},
-		"instance":                          {"instance is no field of the message", "message.instance"},
+		"status,level":                      {"level is not a field of the message", "message.level"},
+		"instance":                          {"instance is not a field of the message", "message.instance"},
 		"off,status":                        {"off: auto and off stand alone", `field("off")`},
 		"status,auto":                       {"auto: auto and off stand alone", `field("auto")`},
 		"OFF":                               {"stand alone, in lower case", `field("OFF")`},
@@ -68,7 +68,7 @@ func TestColumnsOfFile(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"columns: [took_ms, level]": "shipper.yaml:1:10: columns: level is no field of the message",
+		"columns: [took_ms, level]": "shipper.yaml:1:10: columns: level is not a field of the message",
 		"columns: []":               "columns: want auto, off or names",
 		"columns: {a: b}":           "shipper.yaml:1:",
 	} {

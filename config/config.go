@@ -237,7 +237,7 @@ func Parse(name string, data []byte, lookup func(string) (string, bool), readFil
 	var body ast.Node
 	for i, doc := range file.Docs {
 		if i > 0 && doc.Body != nil {
-			d.fail(doc.Body, "only one document may be in the file")
+			d.fail(doc.Body, "the file may have only one document")
 		}
 		if i == 0 {
 			body = doc.Body

@@ -205,7 +205,7 @@ shipper.yaml:7:9: mode: "tape": want disk, memory
 shipper.yaml:8:3: unknown key sise; did you mean size?
 shipper.yaml:9:12: time-zone: unknown time zone Nowhere/Land
 shipper.yaml:10:8: class: "A": want at most 24 of a-z and 0-9
-shipper.yaml:11:8: parse: no text between the captures before and at <b> (at character 13)
+shipper.yaml:11:8: parse: no text between capture <b> and the capture before it (at character 13)
 shipper.yaml:12:1: duplicate key store`
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%v\nwant\n%s", err, want)
@@ -213,7 +213,7 @@ shipper.yaml:12:1: duplicate key store`
 	for _, want := range []string{
 		"an input has one kind: files or syslog", "an input needs one of files, forward, gelf, http, journald, stdin, syslog", "missing closing )",
 		"must start with udp:// or tcp://", "labels or annotations is missing", "pod-metadata: it needs a service of paths",
-		"one-in is missing", "level, contains or regexp is missing", "the variable MISSING is not set", "TLS needs a certificate and a key",
+		"one-in is missing", "level, contains or regexp is missing", "the variable MISSING is not set", "TLS requires a certificate and a key",
 		"/nowhere: file does not exist", "a pattern of paths is for files", "want keys and values here", "ftp",
 		`time-from: "header": want auto, line or protocol`,
 	} {

@@ -28,7 +28,7 @@ func (d *decoder) expand(text string) (string, error) {
 		}
 		name, rest, closed := strings.Cut(after[1:], "}")
 		if !closed {
-			return "", fmt.Errorf("${%s is not closed; a dollar sign before a brace is written $$", after[1:min(len(after), 20)])
+			return "", fmt.Errorf("${%s is not closed; write a dollar sign before a brace as $$", after[1:min(len(after), 20)])
 		}
 		value, err := d.variable(name)
 		if err != nil {
@@ -53,7 +53,7 @@ func (d *decoder) variable(name string) (string, error) {
 		return value, nil
 	}
 	if !hasFallback {
-		return "", fmt.Errorf("the variable %s is not set; ${%s:-…} gives a default", name, name)
+		return "", fmt.Errorf("the variable %s is not set; write ${%s:-DEFAULT} for a default", name, name)
 	}
 	return fallback, nil
 }

@@ -22,7 +22,7 @@ func (d *decoder) input(s *section, defaults Common) (all []Input) {
 			continue
 		}
 		if in.Kind != "" {
-			d.fail(s.values[string(kind)], "an input has one kind: %s or %s; make an input of each", in.Kind, kind)
+			d.fail(s.values[string(kind)], "an input has exactly one kind, not %s and %s; write one input for each", in.Kind, kind)
 			return nil // the valid keys depend on the kind
 		}
 		in.Kind = kind
@@ -47,18 +47,18 @@ func (d *decoder) input(s *section, defaults Common) (all []Input) {
 		d.journald(s, &in.Journald)
 	default:
 		if s.node != nil {
-			d.fail(s.node, "an input needs one of %s", list(kindNames()))
+			d.fail(s.node, "an input requires one of %s", list(kindNames()))
 		}
 		s.known = append(s.known, kindNames()...)
 	}
 	if in.Kind != "" && in.Kind != KindFiles && in.Service != "" && !blobnaming.ValidService(in.Service) {
-		d.fail(s.node, "service %s: a pattern of paths is for files", in.Service)
+		d.fail(s.node, "service %s: a pattern of paths requires a files input", in.Service)
 	}
 	if in.Files.Pods != nil && !strings.Contains(in.Service, "{") {
-		d.fail(s.get("pod-metadata"), "pod-metadata: it needs a service of paths, such as {namespace}.{container}")
+		d.fail(s.get("pod-metadata"), "pod-metadata requires a service pattern, such as {namespace}.{container}")
 	}
 	if len(in.Stores) > 0 && (strings.Contains(in.Service, "{") || in.ServiceFromRecords()) {
-		d.fail(s.get("store"), "store: an input that takes the service from its records cannot have its own store")
+		d.fail(s.get("store"), "store: an input with service-from-labels or service-from-resource cannot have its own store")
 	}
 	s.done()
 	if len(addresses) == 0 {

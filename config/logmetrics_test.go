@@ -61,17 +61,17 @@ func TestLogMetricProblems(t *testing.T) {
 	want := `shipper.yaml:2:5: unknown key nme; did you mean name?
 shipper.yaml:2:8: name is missing
 shipper.yaml:2:8: type is missing
-shipper.yaml:3:11: name: "logstow_x": names that begin with logstow_ are taken
+shipper.yaml:3:11: name: "logstow_x": names that begin with logstow_ are reserved
 shipper.yaml:4:11: type: "countr": did you mean counter?
 shipper.yaml:5:12: where: unexpected "and" (at character 11)
 shipper.yaml:6:13: labels: time cannot be a label
 shipper.yaml:7:17: max-series: "100001": want a number from 1 to 100000
 shipper.yaml:11:5: unknown key bucket; did you mean buckets?
 shipper.yaml:12:14: buckets: 0.5: want ascending bounds
-shipper.yaml:13:5: a gauge needs a value
-shipper.yaml:15:5: scale is for a value
-shipper.yaml:16:12: name: h_count: histogram h is served under that name too
-shipper.yaml:17:12: name: h: histogram h is served under that name too`
+shipper.yaml:13:5: a gauge requires a value
+shipper.yaml:15:5: scale requires a value
+shipper.yaml:16:12: name: h_count: histogram h has the same name
+shipper.yaml:17:12: name: h: histogram h has the same name`
 	if err == nil {
 		t.Fatal("accepted")
 	}

@@ -131,10 +131,10 @@ func unquoteField(rest string) (string, error) {
 	for at := 1; ; {
 		switch {
 		case at == len(rest):
-			return fail(at, "the quote is left open")
+			return fail(at, "the quote is not closed")
 		case rest[at] == quote:
 			if rest[at+1:] != ")" {
-				return fail(at+1, "want ) and nothing more")
+				return fail(at+1, "want ) at the end")
 			}
 			return string(name), nil
 		case rest[at] != '\\':
@@ -185,7 +185,7 @@ func ParseRecordNames(texts []string) ([]Name, error) {
 	}
 	for _, n := range names {
 		if !n.Step.IsZero() {
-			return nil, adviseField(fmt.Errorf("%s is a time step, which a record does not have", n.Text), n.Text)
+			return nil, adviseField(fmt.Errorf("%s is a time step, not a field of a record", n.Text), n.Text)
 		}
 	}
 	return names, nil
@@ -193,7 +193,7 @@ func ParseRecordNames(texts []string) ([]Name, error) {
 
 // adviseField adds a hint how to write a field of the message that has the name of a time step.
 func adviseField(err error, name string) error {
-	return hint.Wrap(err, "a field of the message that is called so is field(%q)", name)
+	return hint.Wrap(err, "for a field of the message with this name write field(%q)", name)
 }
 
 // ParseNames parses the names of a list. Duplicates and more than one time step are errors.

@@ -56,18 +56,18 @@ func TestParseName(t *testing.T) {
 		"len(x)":         `len(x): a name cannot contain "(" (at character 4); write field("len(x)")`,
 		"field(":         "field(: want a name in quotes (at character 7)",
 		"field(x)":       "field(x): want a name in quotes (at character 7)",
-		`field("éa`:      `field("éa: the quote is left open (at character 10)`,
-		`field("a\")`:    `field("a\"): the quote is left open (at character 12)`,
-		`field("a"`:      `field("a": want ) and nothing more (at character 10)`,
-		`field("a") `:    `field("a") : want ) and nothing more (at character 10)`,
-		`field("a").b`:   `field("a").b: want ) and nothing more (at character 10)`,
+		`field("éa`:      `field("éa: the quote is not closed (at character 10)`,
+		`field("a\")`:    `field("a\"): the quote is not closed (at character 12)`,
+		`field("a"`:      `field("a": want ) at the end (at character 10)`,
+		`field("a") `:    `field("a") : want ) at the end (at character 10)`,
+		`field("a").b`:   `field("a").b: want ) at the end (at character 10)`,
 		`field("é\q")`:   `field("é\q"): unknown escape (at character 9)`,
 		`field("\'")`:    `field("\'"): unknown escape (at character 8)`,
-		"0m":             `0m: a time step is not 0; a field of the message that is called so is field("0m")`,
-		"36501d":         `36501d: a time step is at most 36500 days; a field of the message that is called so is field("36501d")`,
-		"5215w":          `5215w: a time step is at most 36500 days; a field of the message that is called so is field("5215w")`,
-		"9999999999999h": `9999999999999h: a time step is at most 36500 days; a field of the message that is called so is field("9999999999999h")`,
-		"36h":            `36h: a time step of more than a day is of whole days; a field of the message that is called so is field("36h")`,
+		"0m":             `0m: a time step cannot be 0; for a field of the message with this name write field("0m")`,
+		"36501d":         `36501d: a time step is at most 36500 days; for a field of the message with this name write field("36501d")`,
+		"5215w":          `5215w: a time step is at most 36500 days; for a field of the message with this name write field("5215w")`,
+		"9999999999999h": `9999999999999h: a time step is at most 36500 days; for a field of the message with this name write field("9999999999999h")`,
+		"36h":            `36h: a time step of more than a day must be whole days; for a field of the message with this name write field("36h")`,
 	} {
 		_, err := field.ParseName(text)
 		if err == nil {
@@ -105,8 +105,8 @@ func TestParseRecordNames(t *testing.T) {
 	t.Parallel()
 	for list, want := range map[string]string{
 		`time field("5m") message.level a`: "",
-		"a 5m":                             "5m is a time step, which a record does not have; a field of the message that is called so is field(\"5m\")",
-		"day":                              "day is a time step, which a record does not have; a field of the message that is called so is field(\"day\")",
+		"a 5m":                             "5m is a time step, not a field of a record; for a field of the message with this name write field(\"5m\")",
+		"day":                              "day is a time step, not a field of a record; for a field of the message with this name write field(\"day\")",
 		"a a":                              "a is named twice; ",
 	} {
 		names, err := field.ParseRecordNames(strings.Fields(list))

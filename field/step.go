@@ -67,11 +67,11 @@ func parseStep(text string) (s Step, ok bool, err error) {
 	length := time.Duration(n) * unit
 	switch {
 	case n == 0:
-		return s, true, adviseField(fmt.Errorf("%s: a time step is not 0", text), text)
+		return s, true, adviseField(fmt.Errorf("%s: a time step cannot be 0", text), text)
 	case length%day == 0:
 		return Step{days: int64(length / day), week: unit == 7*day}, true, nil
 	case length > day:
-		return s, true, adviseField(fmt.Errorf("%s: a time step of more than a day is of whole days", text), text)
+		return s, true, adviseField(fmt.Errorf("%s: a time step of more than a day must be whole days", text), text)
 	}
 	return Step{part: length}, true, nil
 }

@@ -249,29 +249,29 @@ func TestMistakes(t *testing.T) {
 	t.Parallel()
 	good := logmetrics.Spec{Name: "a_seconds", Type: logmetrics.Histogram, Value: "v"}
 	for wanted, change := range map[string]func(*logmetrics.Spec){
-		`"1a": want letters`:                     func(s *logmetrics.Spec) { s.Name = "1a" },
-		`"a:b": want letters`:                    func(s *logmetrics.Spec) { s.Name = "a:b" },
-		`"logstow_x": names that begin`:          func(s *logmetrics.Spec) { s.Name = "logstow_x" },
-		`"go_x": names that begin`:               func(s *logmetrics.Spec) { s.Name = "go_x" },
-		`"gage": did you mean gauge?`:            func(s *logmetrics.Spec) { s.Type = "gage" },
-		`"x": want counter, gauge, histogram`:    func(s *logmetrics.Spec) { s.Type = "x" },
-		"a histogram needs a value":              func(s *logmetrics.Spec) { s.Value = "" },
-		"level is no field of the message":       func(s *logmetrics.Spec) { s.Value = "level" },
-		"5m is a time step":                      func(s *logmetrics.Spec) { s.Value = "5m" },
-		"buckets are for a histogram":            func(s *logmetrics.Spec) { s.Type, s.Buckets = logmetrics.Gauge, []string{"1"} },
-		`"0x1" is not a number`:                  func(s *logmetrics.Spec) { s.Buckets = []string{"0x1"} },
-		"want ascending bounds":                  func(s *logmetrics.Spec) { s.Buckets = []string{"1", "1.0"} },
-		"101 buckets":                            func(s *logmetrics.Spec) { s.Buckets = make([]string, 101) },
-		`"-1": want a number above 0`:            func(s *logmetrics.Spec) { s.Scale = "-1" },
-		`"1/0" is not a number`:                  func(s *logmetrics.Spec) { s.Scale = "1/0" },
-		"time cannot be used":                    func(s *logmetrics.Spec) { s.Where = `time > "2026-11-20"` },
-		"at character":                           func(s *logmetrics.Spec) { s.Where = `a >` },
-		"time cannot be a label":                 func(s *logmetrics.Spec) { s.Labels = []string{"time"} },
-		"le is the label":                        func(s *logmetrics.Spec) { s.Labels = []string{"le"} },
-		"labels that begin with __":              func(s *logmetrics.Spec) { s.Labels = []string{"__a"} },
-		"a.b and a-b are both label a_b":         func(s *logmetrics.Spec) { s.Labels = []string{"a.b", "a-b"} },
-		"level and message.level are both label": func(s *logmetrics.Spec) { s.Labels = []string{"level", "message.level"} },
-		"11 labels, at most 10 allowed":          func(s *logmetrics.Spec) { s.Labels = make([]string, 11) },
+		`"1a": want letters`:                               func(s *logmetrics.Spec) { s.Name = "1a" },
+		`"a:b": want letters`:                              func(s *logmetrics.Spec) { s.Name = "a:b" },
+		`"logstow_x": names that begin`:                    func(s *logmetrics.Spec) { s.Name = "logstow_x" },
+		`"go_x": names that begin`:                         func(s *logmetrics.Spec) { s.Name = "go_x" },
+		`"gage": did you mean gauge?`:                      func(s *logmetrics.Spec) { s.Type = "gage" },
+		`"x": want counter, gauge, histogram`:              func(s *logmetrics.Spec) { s.Type = "x" },
+		"a histogram requires a value":                     func(s *logmetrics.Spec) { s.Value = "" },
+		"level is not a field of the message":              func(s *logmetrics.Spec) { s.Value = "level" },
+		"5m is a time step":                                func(s *logmetrics.Spec) { s.Value = "5m" },
+		"buckets require a histogram":                      func(s *logmetrics.Spec) { s.Type, s.Buckets = logmetrics.Gauge, []string{"1"} },
+		`"0x1" is not a number`:                            func(s *logmetrics.Spec) { s.Buckets = []string{"0x1"} },
+		"want ascending bounds":                            func(s *logmetrics.Spec) { s.Buckets = []string{"1", "1.0"} },
+		"101 buckets":                                      func(s *logmetrics.Spec) { s.Buckets = make([]string, 101) },
+		`"-1": want a number above 0`:                      func(s *logmetrics.Spec) { s.Scale = "-1" },
+		`"1/0" is not a number`:                            func(s *logmetrics.Spec) { s.Scale = "1/0" },
+		"time cannot be used":                              func(s *logmetrics.Spec) { s.Where = `time > "2026-11-20"` },
+		"at character":                                     func(s *logmetrics.Spec) { s.Where = `a >` },
+		"time cannot be a label":                           func(s *logmetrics.Spec) { s.Labels = []string{"time"} },
+		"le is reserved":                                   func(s *logmetrics.Spec) { s.Labels = []string{"le"} },
+		"labels that begin with __":                        func(s *logmetrics.Spec) { s.Labels = []string{"__a"} },
+		"a.b and a-b have the same label name a_b":         func(s *logmetrics.Spec) { s.Labels = []string{"a.b", "a-b"} },
+		"level and message.level have the same label name": func(s *logmetrics.Spec) { s.Labels = []string{"level", "message.level"} },
+		"11 labels, at most 10 allowed":                    func(s *logmetrics.Spec) { s.Labels = make([]string, 11) },
 	} {
 		bad := good
 		change(&bad)
@@ -280,7 +280,7 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 	clash := logmetrics.Spec{Name: "a_seconds_count", Type: logmetrics.Counter}
-	if _, err := logmetrics.New("i").Prepare([]logmetrics.Spec{good, clash}); err == nil || !strings.Contains(err.Error(), "is served under that name too") {
+	if _, err := logmetrics.New("i").Prepare([]logmetrics.Spec{good, clash}); err == nil || !strings.Contains(err.Error(), "has the same name") {
 		t.Errorf("got %v", err)
 	}
 }

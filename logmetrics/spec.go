@@ -102,11 +102,11 @@ func CheckName(name string) error {
 	}
 	for _, prefix := range []string{"logstow_", "go_", "process_", "promhttp_", "scrape_"} {
 		if strings.HasPrefix(name, prefix) {
-			return fmt.Errorf("%q: names that begin with %s are taken", name, prefix)
+			return fmt.Errorf("%q: names that begin with %s are reserved", name, prefix)
 		}
 	}
 	if name == "up" || name == "ALERTS" || name == "ALERTS_FOR_STATE" || strings.HasPrefix(name, "__") {
-		return fmt.Errorf("%q is a name of Prometheus", name)
+		return fmt.Errorf("%q is reserved by Prometheus", name)
 	}
 	return nil
 }
@@ -166,9 +166,9 @@ func valueField(text string) (string, error) {
 	case err != nil:
 		return "", err
 	case n.Fixed != "":
-		return "", hint.Wrap(fmt.Errorf("%s is no field of the message", text), "a field of the message that is called %s is %s", text, field.WriteName(text))
+		return "", hint.Wrap(fmt.Errorf("%s is not a field of the message", text), "for a field of the message named %s write %s", text, field.WriteName(text))
 	case !n.Step.IsZero():
-		return "", hint.Wrap(fmt.Errorf("%s is a time step", text), "a field of the message that is called so is field(%s)", strconv.Quote(text))
+		return "", hint.Wrap(fmt.Errorf("%s is a time step", text), "for a field of the message with this name write field(%s)", strconv.Quote(text))
 	}
 	return n.Field, nil
 }
@@ -199,18 +199,18 @@ func labels(texts []string, of Type) ([]label, error) {
 	for _, n := range names {
 		l := label{fixed: n.Fixed, field: n.Field, name: string(n.Fixed)}
 		if n.Fixed == field.Time || n.Fixed == field.Message {
-			return nil, hint.Wrap(fmt.Errorf("%s cannot be a label", n.Text), "a field of the message that is called %s is %s", n.Text, field.WriteName(n.Text))
+			return nil, hint.Wrap(fmt.Errorf("%s cannot be a label", n.Text), "for a field of the message named %s write %s", n.Text, field.WriteName(n.Text))
 		}
 		if n.IsField() {
 			l.name = labelName(n.Field)
 		}
 		switch {
 		case l.name == "le" && of == Histogram:
-			return nil, errors.New("le is the label of a histogram's buckets")
+			return nil, errors.New("le is reserved for the buckets of histograms")
 		case strings.HasPrefix(l.name, "__"):
-			return nil, fmt.Errorf("%s: labels that begin with __ are Prometheus' own", n.Text)
+			return nil, fmt.Errorf("%s: labels that begin with __ are reserved by Prometheus", n.Text)
 		case taken[l.name] != "":
-			return nil, fmt.Errorf("%s and %s are both label %s", taken[l.name], n.Text, l.name)
+			return nil, fmt.Errorf("%s and %s have the same label name %s", taken[l.name], n.Text, l.name)
 		}
 		taken[l.name] = n.Text
 		all = append(all, l)
@@ -241,7 +241,7 @@ func CheckWhere(text string) error {
 func compileWhere(text string) (*where.Program, error) {
 	p, err := where.Compile(text, time.Time{})
 	if err == nil && p.Timed() {
-		return nil, hint.Wrap(errors.New("time cannot be used"), "a field of the message that is called time is message.time; ranges of time are chosen in Prometheus")
+		return nil, hint.Wrap(errors.New("time cannot be used"), "for a field of the message named time write message.time; choose ranges of time in Prometheus")
 	}
 	return p, err
 }
@@ -250,11 +250,11 @@ func compileWhere(text string) (*where.Program, error) {
 func (s *Spec) Check() error {
 	switch {
 	case s.Value == "" && s.Type != Counter:
-		return fmt.Errorf("a %s needs a value", s.Type)
+		return fmt.Errorf("a %s requires a value", s.Type)
 	case s.Value == "" && s.Scale != "":
-		return errors.New("scale is for a value")
+		return errors.New("scale requires a value")
 	case len(s.Buckets) > 0 && s.Type != Histogram:
-		return errors.New("buckets are for a histogram")
+		return errors.New("buckets require a histogram")
 	}
 	return nil
 }
@@ -264,7 +264,7 @@ func (s *Spec) Clash(others []Spec) error {
 	for i := range others {
 		for _, name := range others[i].names() {
 			if slices.Contains(s.names(), name) {
-				return fmt.Errorf("%s: %s %s is served under that name too", name, others[i].Type, others[i].Name)
+				return fmt.Errorf("%s: %s %s has the same name", name, others[i].Type, others[i].Name)
 			}
 		}
 	}

@@ -323,7 +323,7 @@ func TestSortEnds(t *testing.T) {
 func TestParseSort(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"5m": "5m is a time step, which a record does not have", "a up": `a up: a name cannot contain " " (at character 2)`, "": "a name is empty",
+		"5m": "5m is a time step, not a field of a record", "a up": `a up: a name cannot contain " " (at character 2)`, "": "a name is empty",
 		"a|a": "a is named twice", "a desc|a": "a is named twice", "(a)": "a name cannot contain",
 	} {
 		if _, err := ParseSort(strings.Split(text, "|")); want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

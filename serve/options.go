@@ -92,7 +92,7 @@ func (o *Options) check() error {
 		return hint.Wrap(errors.New("an address that is not loopback needs tokens"), "give --tokens FILE, or listen on 127.0.0.1")
 	}
 	if (o.Cert == "") != (o.Key == "") {
-		return hint.Wrap(errors.New("TLS needs a certificate and its key"), "give both --tls-cert and --tls-key")
+		return hint.Wrap(errors.New("TLS requires a certificate and its key"), "give both --tls-cert and --tls-key")
 	}
 	o.Listen = net.JoinHostPort(host, port)
 	if o.Log == nil {

@@ -78,7 +78,7 @@ func readSettings(c *ucli.Context) (agent.Settings, error) {
 	errs.check(s.FlushSize > 0 || len(errs) > 0, "--flush-size: want more than 0")
 	errs.advise(s.Once || !c.IsSet("retry-for"), "--retry-for requires --once", "omit it: without --once, retries are unlimited")
 	errs.check(s.BufferSize == 0 || s.BufferSize >= minBufferSize, "--buffer-size %s: want at least 1MiB", c.String("buffer-size"))
-	errs.advise(len(s.LogMetrics) == 0 || s.MetricsAddress != "", "log-metrics are not served", "give the address of the metrics with metrics: or --metrics")
+	errs.advise(len(s.LogMetrics) == 0 || s.MetricsAddress != "", "log-metrics require an address of the metrics", "set metrics in the file, or give --metrics")
 	s.Inputs = readInputs(&errs, c, file)
 	s.Stores = readStores(&errs, c, file, s.Inputs)
 	s.Service = oneService(s.Inputs)

@@ -105,7 +105,7 @@ func compile(name, expression string, start int) (*Parser, error) {
 	switch name {
 	case nameAuto, nameNone:
 		if expression != "" {
-			return nil, fmt.Errorf("parser %q takes no expression (at character %d)", name, start)
+			return nil, fmt.Errorf("parser %q does not support an expression (at character %d)", name, start)
 		}
 		if name == nameAuto {
 			return Auto(), nil
@@ -113,7 +113,7 @@ func compile(name, expression string, start int) (*Parser, error) {
 		return p, nil
 	case namePattern, nameRegexp, nameW3C:
 		if expression == "" {
-			return nil, fmt.Errorf("parser %q needs an expression (at character %d)", name, start)
+			return nil, fmt.Errorf("parser %q requires an expression (at character %d)", name, start)
 		}
 	default:
 		return nil, fmt.Errorf("unknown parser %q: want auto, none, pattern '…', regexp '…' or w3c '…'", name)

@@ -41,7 +41,7 @@ func compilePattern(text string, start int) (p *pattern, names []string, err err
 		}
 		at := start + utf8.RuneCountInString(text[:i])
 		if len(p.steps) > 0 && len(*literal) == 0 {
-			return nil, nil, fmt.Errorf("no text between the captures before and at <%s> (at character %d)", name, at)
+			return nil, nil, fmt.Errorf("no text between capture <%s> and the capture before it (at character %d)", name, at)
 		}
 		capture := -1
 		if name != unnamed {
@@ -56,7 +56,7 @@ func compilePattern(text string, start int) (p *pattern, names []string, err err
 		i += len(name) + len("<>")
 	}
 	if len(names) == 0 {
-		return nil, nil, fmt.Errorf("no capture: write <name> (at character %d)", start)
+		return nil, nil, fmt.Errorf("no capture: write at least one <name> (at character %d)", start)
 	}
 	return p, names, nil
 }

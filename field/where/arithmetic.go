@@ -24,7 +24,7 @@ func (c *compiler) signed(n *ast.UnaryNode) operand {
 		}
 	}
 	if !o.class.fits(numberClass) {
-		c.fail(n, "%s is for numbers, not for %s", n.Operator, o.class)
+		c.fail(n, "%s requires numbers, not %s", n.Operator, o.class)
 	}
 	get := func(r *Record) value {
 		v := o.get(r)
@@ -51,7 +51,7 @@ func (c *compiler) arithmetic(n *ast.BinaryNode) operand {
 	strings := n.Operator == "+" && a.class.fits(stringClass) && b.class.fits(stringClass)
 	switch {
 	case n.Operator == "..":
-		c.fail(n, "a range can stand behind \"in\" only")
+		c.fail(n, "a range is allowed only after \"in\"")
 	case !slices.Contains([]string{"+", "-", "*", "/", "%", "**", "^"}, n.Operator):
 		c.fail(n, "unknown operator %s", n.Operator)
 	case strings && (a.class == stringClass || b.class == stringClass):

@@ -39,7 +39,7 @@ func (c *compiler) relate(n *ast.BinaryNode) condition {
 		}
 		c.failWith(advice, n, "cannot compare %s with %s", a.class, b.class)
 	case wants[field.Different] == unknown && (a.class == boolClass || b.class == boolClass):
-		c.fail(n, "%s is for numbers and strings", n.Operator)
+		c.fail(n, "%s requires numbers or strings", n.Operator)
 	}
 	compare := comparer(a, b)
 	if b.constant && a.class.dimension() == field.NoDimension {
@@ -155,7 +155,7 @@ func isConstant(node ast.Node) bool {
 // isNull compiles the comparison of a value with nil: unknown for a missing one.
 func (c *compiler) isNull(n *ast.BinaryNode, node ast.Node) condition {
 	if n.Operator != "==" && n.Operator != "!=" {
-		c.fail(n, "nil can be compared by == and != only")
+		c.fail(n, "nil can only be compared with == and !=")
 	}
 	if _, ok := node.(*ast.NilNode); ok {
 		return c.condition(&ast.BoolNode{Value: n.Operator == "=="})
@@ -221,7 +221,7 @@ func (c *compiler) search(n *ast.BinaryNode) condition {
 	text, pattern := c.value(n.Left), c.value(n.Right)
 	for _, o := range []operand{text, pattern} {
 		if !o.class.fits(stringClass) {
-			c.fail(n, "%s is for strings, not for %s", n.Operator, o.class)
+			c.fail(n, "%s requires a string, not %s", n.Operator, o.class)
 		}
 	}
 	holds, err := searcher(n.Operator, pattern)
@@ -285,7 +285,7 @@ func (c *compiler) in(n *ast.BinaryNode) condition {
 	}
 	left, right, equal := c.value(n.Left), c.value(n.Right), relationOf("==")
 	if !right.class.fits(arrayClass) {
-		c.fail(n, "in is for an array or an object, not for %s", right.class)
+		c.fail(n, "in requires an array or an object, not %s", right.class)
 	}
 	compare := comparer(left, operand{})
 	return func(r *Record) truth {
@@ -387,7 +387,7 @@ func (c *compiler) inRange(n, span *ast.BinaryNode) condition {
 	for i, node := range []ast.Node{n.Left, span.Left, span.Right} {
 		all[i] = c.value(node)
 		if !all[i].class.fits(numberClass) {
-			c.fail(span, "a range is for numbers, not for %s", all[i].class)
+			c.fail(span, "a range requires numbers, not %s", all[i].class)
 		}
 	}
 	return func(r *Record) truth {

@@ -64,7 +64,7 @@ func (c *compiler) call(n *ast.CallNode) operand {
 	case !ok:
 		c.fail(n, "methods are not supported")
 	case name == "field":
-		c.fail(n, "field takes the name of one field in quotes")
+		c.fail(n, "field requires the name of one field in quotes")
 	default:
 		return c.function(n, name, n.Arguments)
 	}
@@ -85,14 +85,14 @@ func (c *compiler) function(n ast.Node, name string, arguments []ast.Node) opera
 		return c.constant(value{}, anyClass)
 	}
 	if len(arguments) < len(f.params)-f.optional || len(arguments) > len(f.params) && !f.repeats {
-		c.fail(n, "%s takes %s, not %d", name, f.takes(), len(arguments))
+		c.fail(n, "%s requires %s, not %d", name, f.takes(), len(arguments))
 		return c.constant(value{}, anyClass)
 	}
 	operands := make([]operand, len(arguments))
 	for i, node := range arguments {
 		operands[i] = c.plain(node)
 		if want := f.param(i); !operands[i].class.fits(want) {
-			c.fail(node, "%s takes %s, not %s", name, want, operands[i].class)
+			c.fail(node, "%s requires %s, not %s", name, want, operands[i].class)
 		}
 	}
 	return c.computed(f.result, func(r *Record) value {

@@ -16,7 +16,7 @@ func isQuantifier(name string) bool {
 func (c *compiler) predicate(n *ast.BuiltinNode, body func(ast.Node)) (each func(r *Record, f func(value) bool) bool) {
 	array := c.value(n.Arguments[0])
 	if !array.class.fits(arrayClass) {
-		c.fail(n, "%s is for arrays, not for %s", n.Name, array.class)
+		c.fail(n, "%s requires an array, not %s", n.Name, array.class)
 	}
 	p := &pointer{}
 	if len(n.Arguments) > 1 {
@@ -171,13 +171,13 @@ func (c *compiler) sum(n *ast.BuiltinNode) operand {
 // has compiles has(f): whether a field is present.
 func (c *compiler) has(n *ast.CallNode) condition {
 	if len(n.Arguments) != 1 {
-		c.fail(n, "has takes the name of one field")
+		c.fail(n, "has requires the name of one field")
 		return nil
 	}
 	switch argument := n.Arguments[0].(type) {
 	case *ast.IdentifierNode, *ast.MemberNode, *ast.ChainNode, *ast.CallNode, *ast.PointerNode:
 	default:
-		c.fail(argument, "has takes the name of one field")
+		c.fail(argument, "has requires the name of one field")
 	}
 	o := c.value(n.Arguments[0])
 	return func(r *Record) truth { return truthOf(o.get(r).Kind != field.Missing) }

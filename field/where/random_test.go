@@ -31,7 +31,7 @@ func TestLongAgreesWithReference(t *testing.T) {
 		source := n.source()
 		p, err := where.Compile(source, now)
 		if err != nil {
-			if !strings.Contains(err.Error(), "cannot ") && !strings.Contains(err.Error(), " is for ") && !strings.Contains(err.Error(), " takes ") &&
+			if !strings.Contains(err.Error(), "cannot ") && !strings.Contains(err.Error(), " requires ") &&
 				!strings.Contains(err.Error(), "is not ") && !strings.Contains(err.Error(), " has no ") {
 				t.Fatalf("%s: %v", source, err)
 			}

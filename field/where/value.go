@@ -265,7 +265,7 @@ type pointer struct {
 
 func (c *compiler) pointer(n *ast.PointerNode) operand {
 	if len(c.pointers) == 0 || n.Name != "" && n.Name != "index" {
-		c.fail(n, "there is no #%s here", n.Name)
+		c.fail(n, "#%s is not available here", n.Name)
 		return c.constant(value{}, anyClass)
 	}
 	p := c.pointers[len(c.pointers)-1]
@@ -280,7 +280,7 @@ func (c *compiler) pointer(n *ast.PointerNode) operand {
 func (c *compiler) member(n *ast.MemberNode) operand {
 	of, by := c.value(n.Node), c.value(n.Property)
 	if !of.class.fits(arrayClass) || !by.class.fits(numberClass) && !by.class.fits(stringClass) {
-		c.fail(n, "%s has no member by %s", of.class, by.class)
+		c.fail(n, "%s cannot be indexed by %s", of.class, by.class)
 	}
 	return c.computed(anyClass, func(r *Record) value {
 		v, name := of.get(r), by.get(r)

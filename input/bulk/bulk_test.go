@@ -137,8 +137,8 @@ func TestBulk(t *testing.T) {
 				`{"create":{}}` + "\n" + `{"ts":1795000000}` + "\n",
 			[]string{`web ` + at + ` - [-] {"ts":1795000000}`},
 			[]string{
-				"delete x 400 delete is not supported: records do not change", "update x 400 update is not supported: records do not change",
-				"create  400 the document is no JSON object", "create  201",
+				"delete x 400 delete is not supported: records cannot be changed", "update x 400 update is not supported: records cannot be changed",
+				"create  400 the document is not a JSON object", "create  201",
 			},
 		},
 		"nothing": {address, "/_bulk", "\n", nil, nil},
@@ -163,12 +163,12 @@ func TestRejected(t *testing.T) {
 		encoding, body, reason string
 		status                 int
 	}{
-		"no action":       {"", good + "{}\n{}\n", `line 3: \"{}\" is no action`, 400},
+		"no action":       {"", good + "{}\n{}\n", `line 3: \"{}\" is not an action`, 400},
 		"unknown action":  {"", good + `{"get":{}}` + "\n{}\n", `unknown action \"get\"`, 400},
-		"text":            {"", "hello\n", "is no action", 400},
-		"action no list":  {"", `{"create":1}` + "\n{}\n", "is no action", 400},
+		"text":            {"", "hello\n", "is not an action", 400},
+		"action no list":  {"", `{"create":1}` + "\n{}\n", "is not an action", 400},
 		"no document":     {"", good + `{"create":{}}`, "line 3: no document follows the action", 400},
-		"pretty document": {"", good + `{"create":{}}` + "\n{\n\"a\": 1\n}\n", "is no action", 400},
+		"pretty document": {"", good + `{"create":{}}` + "\n{\n\"a\": 1\n}\n", "is not an action", 400},
 		"oversized":       {"", strings.Repeat(" ", 1<<20+1), "too large", 413},
 		"many items":      {"", strings.Repeat("{\"delete\":{}}\n", 70000), "", 200},
 		"cut gzip":        {"gzip", string(inputtest.Gzip(t, good)[:20]), "bad request body", 400},

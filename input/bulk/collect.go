@@ -108,18 +108,18 @@ func (c *collector) collect(body []byte) error {
 		}
 		switch it.action {
 		case "delete":
-			it.rejected = "delete is not supported: records do not change"
+			it.rejected = "delete is not supported: records cannot be changed"
 		default:
 			document, ok := next()
 			if !ok {
 				return fmt.Errorf("%w: line %d: no document follows the action", httpserver.ErrBody, number)
 			}
 			if it.action == "update" {
-				it.rejected = "update is not supported: records do not change"
+				it.rejected = "update is not supported: records cannot be changed"
 				break
 			}
 			if trimmed := bytes.TrimSpace(document); len(trimmed) < 2 || trimmed[0] != '{' || trimmed[len(trimmed)-1] != '}' {
-				it.rejected = "the document is no JSON object"
+				it.rejected = "the document is not a JSON object"
 				break
 			}
 			if err := c.document(document, it.index); err != nil {
@@ -134,12 +134,12 @@ func (c *collector) collect(body []byte) error {
 func (c *collector) action(line []byte) (it item, err error) {
 	value, ok := jsontext.Value(line)
 	if !ok || value[0] != '{' {
-		return it, fmt.Errorf("%.100q is no action", line)
+		return it, fmt.Errorf("%.100q is not an action", line)
 	}
 	in := jsontext.Object(value)
 	name, meta, ok := in.Next()
 	if !ok || len(meta) == 0 || meta[0] != '{' {
-		return it, fmt.Errorf("%.100q is no action", line)
+		return it, fmt.Errorf("%.100q is not an action", line)
 	}
 	switch string(name) {
 	case "create", "index", "delete", "update":

@@ -50,7 +50,7 @@ func ParseFormat(s string) (Format, error) {
 			return Format(f), nil
 		}
 	}
-	return Auto, fmt.Errorf("container format %q: it must be one of %s", s, strings.Join(formatNames[:], ", "))
+	return Auto, fmt.Errorf("container format %q: want one of %s", s, strings.Join(formatNames[:], ", "))
 }
 
 // Stream is the stream of an application that a line was written to.

@@ -62,12 +62,12 @@ func ParsePattern(text string) (Pattern, error) {
 		}
 		name, after, ok := strings.Cut(after, "}")
 		if !ok {
-			return Pattern{}, fmt.Errorf("service pattern %q: a { has no }", text)
+			return Pattern{}, fmt.Errorf("service pattern %q: { is not closed", text)
 		}
 		switch name {
 		case "namespace", "pod", "container":
 		default:
-			return Pattern{}, fmt.Errorf("service pattern %q: {%s} is not known: use {namespace}, {pod} or {container}", text, name)
+			return Pattern{}, fmt.Errorf("service pattern %q: unknown {%s}: want {namespace}, {pod} or {container}", text, name)
 		}
 		rest = after
 	}

@@ -132,7 +132,7 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	case opts.MaxMemory < DefaultMaxMemory:
 		return fail(fmt.Errorf("%d bytes for all connections: it must be at least %d", opts.MaxMemory, DefaultMaxMemory))
 	case len(opts.Users) > 0 && opts.SharedKey == "":
-		return fail(errors.New("users need a shared key too: it begins the handshake"))
+		return fail(errors.New("users require a shared key, which begins the handshake"))
 	}
 	if opts.Keys == nil {
 		opts.Keys = dedupe.New(opts.Sink, 0, opts.Now)

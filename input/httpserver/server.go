@@ -70,7 +70,7 @@ type Server struct {
 // New binds the address. The caller must call Run or Close.
 func New(ctx context.Context, opts Options, routes ...Routes) (*Server, error) {
 	if opts.Address == "" {
-		return nil, errors.New("an HTTP input needs an address, for example 127.0.0.1:4318")
+		return nil, errors.New("an HTTP input requires an address, such as 127.0.0.1:4318")
 	}
 	if opts.MaxConnections <= 0 {
 		opts.MaxConnections = listen.DefaultMaxConnections

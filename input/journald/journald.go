@@ -92,7 +92,7 @@ func New(opts Options) (*Input, error) {
 	}
 	in := &Input{opts: opts}
 	if in.command, err = exec.LookPath(cmp.Or(opts.Command, DefaultCommand)); err != nil {
-		return fail(fmt.Errorf("the journal is read with journalctl, which is not on this machine (it comes with systemd): %w", err))
+		return fail(fmt.Errorf("journalctl, which reads the journal and is part of systemd, is not on this machine: %w", err))
 	}
 	if in.cursor, err = in.opts.cursor(); err != nil {
 		return fail(err)

@@ -59,7 +59,7 @@ func (t TLS) Config() (*tls.Config, error) {
 		return nil, nil //nolint:nilnil // nil is a configuration too
 	}
 	if t.Cert == "" || t.Key == "" {
-		return nil, errors.New("TLS needs a certificate and a key")
+		return nil, errors.New("TLS requires a certificate and a key")
 	}
 	pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
 	if err != nil {
@@ -155,7 +155,7 @@ func removeStale(ctx context.Context, network, path string) error {
 		return bind.Error(path, err)
 	}
 	if info.Mode()&fs.ModeSocket == 0 {
-		return fmt.Errorf("cannot listen on %s: a file of this name is there and is no socket", path)
+		return fmt.Errorf("cannot listen on %s: a file with this name exists and is not a socket", path)
 	}
 	var d net.Dialer
 	if c, err := d.DialContext(ctx, network, path); err == nil {

@@ -95,7 +95,7 @@ func TestUnixSocket(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := listen.Packets(t.Context(), "unixgram", path); err == nil || !strings.Contains(err.Error(), "no socket") {
+	if _, err := listen.Packets(t.Context(), "unixgram", path); err == nil || !strings.Contains(err.Error(), "not a socket") {
 		t.Error(err)
 	}
 }

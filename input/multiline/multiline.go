@@ -45,7 +45,7 @@ func (o Options) Enabled() bool { return o.Auto || o.Start != nil }
 // WithDefaults fills in defaults and validates the options.
 func (o Options) WithDefaults() (Options, error) {
 	if o.Auto && o.Start != nil {
-		return o, errors.New("multi-line: either auto or a start expression, not both")
+		return o, errors.New("multi-line: auto cannot be used together with a start expression")
 	}
 	if o.Timeout < 0 {
 		return o, fmt.Errorf("multi-line timeout %v: it must not be negative", o.Timeout)

@@ -15,7 +15,7 @@ import (
 //	{"streams":[{"stream":{NAME:VALUE,…},"values":[[NANOSECONDS,LINE,{NAME:VALUE,…}],…]},…]}
 func (c *collector) json(request []byte) error {
 	if !json.Valid(request) {
-		return fmt.Errorf("%w: no valid JSON", httpserver.ErrBody)
+		return fmt.Errorf("%w: not valid JSON", httpserver.ErrBody)
 	}
 	var streams, unused []byte
 	if err := members(bytes.TrimSpace(request), "streams", &streams, "", &unused); err != nil {
@@ -44,14 +44,14 @@ func (c *collector) jsonStream(value []byte) stream {
 	}
 	labels, ok := pairs(nil, value)
 	if !ok {
-		return stream{invalid: fmt.Sprintf("the labels %.100q are malformed: want an object of texts", value)}
+		return stream{invalid: fmt.Sprintf("the labels %.100q are malformed: want an object of strings", value)}
 	}
 	return c.stream(labels)
 }
 
 func (c *collector) jsonEntry(s *stream, value []byte) error {
 	if len(value) == 0 || value[0] != '[' {
-		c.reject(fmt.Sprintf("the entry %.100q is no array", value))
+		c.reject(fmt.Sprintf("the entry %.100q is not an array", value))
 		return nil
 	}
 	in := jsontext.Array(value)
@@ -62,12 +62,12 @@ func (c *collector) jsonEntry(s *stream, value []byte) error {
 	}
 	nanos, err := strconv.ParseInt(string(when), 10, 64)
 	if err != nil {
-		c.reject(fmt.Sprintf("the timestamp %.100q is no number of nanoseconds", when))
+		c.reject(fmt.Sprintf("the timestamp %.100q is not a number of nanoseconds", when))
 		return nil //nolint:nilerr // the entry is rejected, not the request
 	}
 	line, isText := unquote(quoted)
 	if !ok || !isText {
-		c.reject(fmt.Sprintf("the line %.100q is no text", quoted))
+		c.reject(fmt.Sprintf("the line %.100q is not a string", quoted))
 		return nil
 	}
 	c.metadata = c.metadata[:0]
@@ -76,7 +76,7 @@ func (c *collector) jsonEntry(s *stream, value []byte) error {
 			return err
 		}
 		if c.metadata, ok = pairs(c.metadata, metadata); !ok {
-			c.reject(fmt.Sprintf("the structured metadata %.100q is no object of texts", metadata))
+			c.reject(fmt.Sprintf("the structured metadata %.100q is not an object of strings", metadata))
 			return nil
 		}
 	}
@@ -106,7 +106,7 @@ func members(object []byte, name1 string, value1 *[]byte, name2 string, value2 *
 // elements calls yield with each element of an array.
 func elements(array []byte, name string, yield func([]byte) error) error {
 	if array[0] != '[' {
-		return fmt.Errorf("%w: %q is no array", httpserver.ErrBody, name)
+		return fmt.Errorf("%w: %q is not an array", httpserver.ErrBody, name)
 	}
 	in := jsontext.Array(array)
 	for {

@@ -176,11 +176,11 @@ func TestRejectedEntries(t *testing.T) {
 		body   []byte
 		reason string
 	}{
-		"time":          {asJSON, []byte(`{"streams":[{"stream":{},"values":[["yesterday","x"]]},` + good + `]}`), `1 entries rejected, the others are stored: the timestamp "yesterday" is no number of nanoseconds`},
-		"line":          {asJSON, []byte(`{"streams":[{"stream":{},"values":[["1",2],["1"]]},` + good + `]}`), `2 entries rejected, the others are stored: the line "2" is no text`},
-		"entry":         {asJSON, []byte(`{"streams":[{"stream":{},"values":["x"]},` + good + `]}`), `the entry "\"x\"" is no array`},
-		"metadata":      {asJSON, []byte(`{"streams":[{"stream":{},"values":[["1","x",{"a":1}]]},` + good + `]}`), `the structured metadata "{\"a\":1}" is no object of texts`},
-		"labels":        {asJSON, []byte(`{"streams":[{"stream":{"a":{}},"values":[["1","x"],["2","y"]]},` + good + `]}`), `2 entries rejected, the others are stored: the labels "{\"a\":{}}" are malformed: want an object of texts`},
+		"time":          {asJSON, []byte(`{"streams":[{"stream":{},"values":[["yesterday","x"]]},` + good + `]}`), `1 entries rejected, the others are stored: the timestamp "yesterday" is not a number of nanoseconds`},
+		"line":          {asJSON, []byte(`{"streams":[{"stream":{},"values":[["1",2],["1"]]},` + good + `]}`), `2 entries rejected, the others are stored: the line "2" is not a string`},
+		"entry":         {asJSON, []byte(`{"streams":[{"stream":{},"values":["x"]},` + good + `]}`), `the entry "\"x\"" is not an array`},
+		"metadata":      {asJSON, []byte(`{"streams":[{"stream":{},"values":[["1","x",{"a":1}]]},` + good + `]}`), `the structured metadata "{\"a\":1}" is not an object of strings`},
+		"labels":        {asJSON, []byte(`{"streams":[{"stream":{"a":{}},"values":[["1","x"],["2","y"]]},` + good + `]}`), `2 entries rejected, the others are stored: the labels "{\"a\":{}}" are malformed: want an object of strings`},
 		"labels text":   {asProtobuf, request(stream(`{a=1}`, entry(1, 0, "x")), stream(`{a="1"}`, entry(1795000000, 0, "good"))), `1 entries rejected, the others are stored: the labels "{a=1}" are malformed`},
 		"unclosed":      {asProtobuf, request(stream(`{a="1"`, entry(1, 0, "x")), stream(`{a="1"}`, entry(1795000000, 0, "good"))), `the labels "{a=\"1\"" are malformed`},
 		"protobuf time": {asProtobuf, request(stream(`{}`, entry(1<<62, 0, "x")), stream(`{a="1"}`, entry(1795000000, 0, "good"))), `the timestamp 4611686018427387904 s is out of range`},

@@ -217,7 +217,7 @@ func (p *Protocol) ParseAddress(address string) (network, rest string, err error
 	case !ok || !slices.Contains(p.Networks, network):
 	case network == "udp" || network == "tcp":
 		if err := listen.CheckAddress(rest); err != nil {
-			return "", "", fmt.Errorf("%s address %q: what follows %s:// is %w", p.Name, address, network, err)
+			return "", "", fmt.Errorf("%s address %q: after %s://: %w", p.Name, address, network, err)
 		}
 		return network, rest, nil
 	default:

@@ -375,9 +375,9 @@ func TestNew(t *testing.T) {
 		{socket.Options{Address: "tcp://127.0.0.1"}, "HOST:PORT"},
 		{socket.Options{Address: "unix://"}, "a path must follow"},
 		{socket.Options{Address: "tcp://" + s.Addr().String()}, "address already in use"},
-		{socket.Options{Address: "udp://:0", TLS: listen.TLS{Cert: "a"}}, "TLS needs a certificate and a key"},
+		{socket.Options{Address: "udp://:0", TLS: listen.TLS{Cert: "a"}}, "TLS requires a certificate and a key"},
 		{socket.Options{Address: "tcp://:0", TLS: listen.TLS{Cert: dir + "/a", Key: dir + "/b"}}, "no such file"},
-		{socket.Options{Address: "unix://" + dir}, "is no socket"},
+		{socket.Options{Address: "unix://" + dir}, "is not a socket"},
 		{socket.Options{Address: "tcp://:0", Options: input.Options{MaxRecord: 1}}, "record limit"},
 	} {
 		c.opts.Sink = newSink()

@@ -94,7 +94,7 @@ func (i Item) Walk(f func(at int)) error {
 		case '"', '\'', '`':
 			end := QuotedEnd(i.Text[at:])
 			if end < 0 {
-				return i.Errorf(at, "quote %c without its end", c)
+				return i.Errorf(at, "quote %c is not closed", c)
 			}
 			if len(open) == 0 {
 				f(at)
@@ -104,7 +104,7 @@ func (i Item) Walk(f func(at int)) error {
 			open = append(open, at)
 		case ')', ']', '}':
 			if len(open) == 0 || !matches(i.Text[open[len(open)-1]], c) {
-				return i.Errorf(at, "%c without its start", c)
+				return i.Errorf(at, "%c was not opened", c)
 			}
 			open = open[:len(open)-1]
 		default:
@@ -115,7 +115,7 @@ func (i Item) Walk(f func(at int)) error {
 	}
 	if len(open) > 0 {
 		at := open[len(open)-1]
-		return i.Errorf(at, "%c without its end", i.Text[at])
+		return i.Errorf(at, "%c is not closed", i.Text[at])
 	}
 	return nil
 }

@@ -34,12 +34,12 @@ func TestSplit(t *testing.T) {
 		"":          "empty item (at character 1)",
 		"a,":        "empty item (at character 3)",
 		"é, ,b":     "empty item (at character 4)",
-		"é(":        "( without its end (at character 2)",
-		"a, (b]":    "] without its start (at character 6)",
-		"é)":        ") without its start (at character 2)",
-		`a, "b`:     `quote " without its end (at character 4)`,
-		`a, 'b\'`:   "quote ' without its end (at character 4)",
-		"[({a}), b": "[ without its end (at character 1)",
+		"é(":        "( is not closed (at character 2)",
+		"a, (b]":    "] was not opened (at character 6)",
+		"é)":        ") was not opened (at character 2)",
+		`a, "b`:     `quote " is not closed (at character 4)`,
+		`a, 'b\'`:   "quote ' is not closed (at character 4)",
+		"[({a}), b": "[ is not closed (at character 1)",
 	} {
 		if items, err := list.Texts(text); err == nil || err.Error() != want {
 			t.Errorf("%s: %q, %v, want %s", text, items, err, want)

@@ -52,7 +52,7 @@ func (p *parser) expr(min int) Expr {
 		case log && ok:
 			p.noOperand(t, op)
 		case !log && !ok && startsStage(t):
-			p.fail(t, "stages are allowed behind a stream selector only, not behind a metric query")
+			p.fail(t, "stages are allowed only after a stream selector, not after a metric query")
 		case t.is("="):
 			p.fail(t, "results are compared with ==, not with =")
 		}
@@ -81,13 +81,13 @@ func (p *parser) modifiers(b *Binary) {
 	if t := p.peek(); p.acceptWord("bool") {
 		b.Bool = true
 		if !b.Op.IsComparison() {
-			p.fail(t, "bool is allowed behind comparisons only, not behind %s", b.Op)
+			p.fail(t, "bool is allowed only after comparisons, not after %s", b.Op)
 		}
 	}
 	on, ignoring := isWord(p.peek(), "on"), isWord(p.peek(), "ignoring")
 	if !on && !ignoring {
 		if t := p.peek(); isWord(t, "group_left") || isWord(t, "group_right") {
-			p.fail(t, "%s needs on (…) or ignoring (…) in front of it", strings.ToLower(t.text))
+			p.fail(t, "%s needs on (…) or ignoring (…) before it", strings.ToLower(t.text))
 		}
 		return
 	}
@@ -104,7 +104,7 @@ func (p *parser) modifiers(b *Binary) {
 		return
 	}
 	if b.Op.IsSet() {
-		p.fail(t, "%s is not allowed with %s, which always matches many with many", t.text, b.Op)
+		p.fail(t, "%s is not allowed with %s, which is always many-to-many", t.text, b.Op)
 	}
 	if p.peek().is("(") {
 		m.Include = p.labels(true)
@@ -135,7 +135,7 @@ func (p *parser) combine(b *Binary, opAt, rightAt token, left, right Expr) Expr 
 	case b.Op.IsSet() && (leftNumber || rightNumber):
 		p.fail(opAt, "a number cannot be an operand of %s", b.Op)
 	case b.Matching != nil && (leftNumber || rightNumber):
-		p.fail(opAt, "on and ignoring are allowed between two vectors only, not with a number")
+		p.fail(opAt, "on and ignoring are allowed only between two vectors, not with a number")
 	case leftNumber && rightNumber:
 		value, _ := b.Op.Apply(l.Value, r.Value)
 		return &Literal{value}

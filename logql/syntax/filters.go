@@ -49,7 +49,7 @@ func (p *parser) lineFilter(first bool) *LineFilter {
 		}
 		if text.IP {
 			if !first {
-				p.fail(or, "\"or\" is not supported behind ip() here: write ip() as the last alternative")
+				p.fail(or, "\"or\" is not supported after ip() here: write ip() as the last alternative")
 			}
 			first = false
 		}
@@ -59,7 +59,7 @@ func (p *parser) lineFilter(first bool) *LineFilter {
 func (p *parser) lineText(op LineOp) LineText {
 	if at := p.peek(); p.call("ip") {
 		if op != LineContains && op != LineNotContain {
-			p.fail(at, "ip() is allowed behind |= and != only")
+			p.fail(at, "ip() is allowed only after |= and !=")
 		}
 		return LineText{Text: p.ip(), IP: true}
 	}
@@ -79,7 +79,7 @@ func (p *parser) ip() string {
 	p.take()
 	p.expect("(", "and an address range")
 	t := p.stringOf("address, range or CIDR")
-	p.expect(")", "behind the address range")
+	p.expect(")", "after the address range")
 	return t.text
 }
 
@@ -112,13 +112,13 @@ func (p *parser) conditionOperand() Condition {
 		p.enter()
 		defer p.leave()
 		c := p.condition()
-		p.expect(")", "behind a condition")
+		p.expect(")", "after a condition")
 		return c
 	}
 	name := p.label(labelName)
 	t := p.peek()
 	if t.kind != tokenSymbol || !strings.Contains(" = == != =~ !~ > >= < <= ", " "+t.text+" ") {
-		p.unexpected("a comparison behind label " + name)
+		p.unexpected("a comparison after label " + name)
 	}
 	op := p.take()
 	switch value := p.peek(); {
@@ -155,7 +155,7 @@ func (p *parser) numberCondition(name string, op token) Condition {
 	case t.kind == tokenBytes && sign.text == "":
 		c.Unit = UnitBytes
 	case t.kind == tokenBytes || t.kind == tokenDuration:
-		p.fail(sign, "%q cannot stand in front of %s", sign.text, t.text)
+		p.fail(sign, "%q cannot precede %s", sign.text, t.text)
 	default:
 		p.unexpected("a string, a number, a duration, a size or ip()")
 	}

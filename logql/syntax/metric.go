@@ -26,9 +26,9 @@ func (p *parser) operand() Expr {
 	case t.is("("):
 		p.take()
 		e := p.expr(0)
-		p.expect(")", "behind an expression")
+		p.expect(")", "after an expression")
 		if next := p.peek(); isLog(e) && startsStage(next) {
-			p.fail(next, "no stage is allowed behind a log query in parentheses")
+			p.fail(next, "no stage is allowed after a log query in parentheses")
 		}
 		return e
 	case t.is("-"), t.is("+"), t.kind == tokenNumber:
@@ -77,19 +77,19 @@ func (p *parser) function() Expr {
 		return p.labelReplace()
 	case isWord(t, "vector"):
 		p.take()
-		p.expect("(", "behind vector")
+		p.expect("(", "after vector")
 		if sign := p.peek(); sign.is("-") || sign.is("+") {
-			p.fail(sign, "the number of vector has no sign")
+			p.fail(sign, "the number of vector cannot have a sign")
 		}
 		v := &Vector{p.number("a number")}
-		p.expect(")", "behind the number")
+		p.expect(")", "after the number")
 		return v
 	}
 	switch name := strings.ToLower(t.text); {
 	case isUnsupported(name):
 		p.fail(t, "%s is not supported", name)
 	case name == "nan" || name == "inf":
-		p.fail(t, "LogQL has no literal %s: 0 / 0 is not a number, 1 / 0 is infinite", t.text)
+		p.fail(t, "LogQL has no literal %s: write 0 / 0 for not a number, 1 / 0 for infinity", t.text)
 	case isRangeOp(name):
 		p.fail(t, "unknown function %s: write %s", t.text, name)
 	case isKeyword(name) || isOperatorWord(name):
@@ -161,22 +161,22 @@ func (op RangeOp) takesGrouping() bool {
 func (p *parser) rangeAggregation(op RangeOp) Expr {
 	at := p.take()
 	a := &RangeAggregation{Op: op}
-	p.expect("(", "behind "+string(op))
+	p.expect("(", "after "+string(op))
 	first := p.peek()
 	if first.is("-") || first.is("+") {
-		p.fail(first, "the parameter of %s has no sign", op)
+		p.fail(first, "the parameter of %s cannot have a sign", op)
 	}
 	switch {
 	case first.kind == tokenNumber && op != QuantileOver && p.following().is(","):
 		p.fail(first, "%s has no parameter", op)
 	case first.kind == tokenNumber && op == QuantileOver:
 		a.Param = p.take().value
-		p.expect(",", "behind the quantile")
+		p.expect(",", "after the quantile")
 	case op == QuantileOver:
 		p.fail(first, "quantile_over_time needs a quantile as its first parameter: quantile_over_time(0.95, …)")
 	}
 	a.Range = p.logRange(op)
-	p.expect(")", "behind the range")
+	p.expect(")", "after the range")
 	switch {
 	case p.err != nil:
 		return a
@@ -187,7 +187,7 @@ func (p *parser) rangeAggregation(op RangeOp) Expr {
 	}
 	if g := p.peek(); isGrouping(g) {
 		if !op.takesGrouping() {
-			p.fail(g, "grouping is not allowed for %s: group outside of it, as in sum by (…) (%s(…))", op, op)
+			p.fail(g, "grouping is not allowed for %s: group outside it, as in sum by (…) (%s(…))", op, op)
 		}
 		a.Grouping = p.grouping()
 	}
@@ -222,7 +222,7 @@ func (p *parser) logRangeOrQuery() (r *LogRange, ranged bool) {
 	if nested && !ranged {
 		p.unexpected("a range, such as [5m]")
 	}
-	p.expect(")", "behind a log query")
+	p.expect(")", "after a log query")
 	if ranged || !p.peek().is("[") {
 		return r, ranged
 	}
@@ -231,7 +231,7 @@ func (p *parser) logRangeOrQuery() (r *LogRange, ranged bool) {
 		at := p.peek()
 		r.Log.Stages, r.Unwrap, _ = p.pipeline()
 		if len(r.Log.Stages) > 0 {
-			p.fail(at, "no stage is allowed behind a selector in parentheses")
+			p.fail(at, "no stage is allowed after a selector in parentheses")
 		}
 	}
 	return r, true
@@ -258,7 +258,7 @@ func (p *parser) plainRange() (r *LogRange, ranged bool) {
 	}
 	p.rangeAndOffset(r)
 	if t := p.peek(); startsStage(t) {
-		p.fail(t, "no stage is allowed behind the range: it is the end of a pipeline, or in front of all stages")
+		p.fail(t, "no stage is allowed after the range: the range ends a pipeline or precedes all stages")
 	}
 	return r, true
 }
@@ -280,7 +280,7 @@ func (p *parser) rangeAndOffset(r *LogRange) {
 	if colon := p.peek(); colon.is(":") {
 		p.fail(colon, "subqueries are not supported")
 	}
-	p.expect("]", "behind the range")
+	p.expect("]", "after the range")
 	if at := p.peek(); at.is("@") {
 		p.fail(at, "the modifier @ is not supported")
 	}
@@ -290,7 +290,7 @@ func (p *parser) rangeAndOffset(r *LogRange) {
 	minus := p.peek()
 	negative := p.accept("-")
 	if negative && minus.end != p.peek().start {
-		p.unexpected("a duration right behind -")
+		p.unexpected("a duration right after -")
 	}
 	r.Offset = p.duration("a duration, such as 1h")
 	if negative {
@@ -334,10 +334,10 @@ func (p *parser) vectorAggregation(op VectorOp) Expr {
 	if isGrouping(at) {
 		a.Grouping = p.grouping()
 	}
-	p.expect("(", "behind "+string(op))
+	p.expect("(", "after "+string(op))
 	p.vectorParam(a)
 	a.Inner = p.sampleExpr(string(op))
-	p.expect(")", "behind the expression")
+	p.expect(")", "after the expression")
 	if t := p.peek(); isGrouping(t) {
 		if a.Grouping != nil {
 			p.fail(t, "%s has two groupings", op)
@@ -356,7 +356,7 @@ func (p *parser) vectorParam(a *VectorAggregation) {
 	number := t.kind == tokenNumber && p.following().is(",")
 	switch takes := a.Op == TopK || a.Op == BottomK; {
 	case takes && !number && (t.is("-") || t.is("+")):
-		p.fail(t, "the parameter of %s has no sign", a.Op)
+		p.fail(t, "the parameter of %s cannot have a sign", a.Op)
 	case takes && !number:
 		p.fail(t, "%s needs the number of series as its first parameter: %s(5, …)", a.Op, a.Op)
 	case !takes && number:
@@ -372,14 +372,14 @@ func (p *parser) vectorParam(a *VectorAggregation) {
 
 func (p *parser) labelReplace() Expr {
 	p.take()
-	p.expect("(", "behind label_replace")
+	p.expect("(", "after label_replace")
 	r := &LabelReplace{Inner: p.sampleExpr("label_replace")}
 	var args [4]token
 	for i, what := range [...]string{"destination label", "replacement", "source label", "regular expression"} {
 		p.expect(",", "and "+what)
 		args[i] = p.stringOf(what)
 	}
-	p.expect(")", "behind label_replace")
+	p.expect(")", "after label_replace")
 	for _, i := range [...]int{0, 2} {
 		if !isLabelName(args[i].text) {
 			p.fail(args[i], "%q is not a label name", args[i].text)

@@ -148,9 +148,9 @@ func (p *parser) expectEnd() {
 	case t.is("@"):
 		p.fail(t, "the modifier @ is not supported")
 	case t.is("["):
-		p.fail(t, "a range is allowed inside of a range aggregation only, such as count_over_time")
+		p.fail(t, "a range is allowed only inside a range aggregation, such as count_over_time")
 	case isWord(t, "offset"):
-		p.fail(t, "offset is allowed behind the range of a range aggregation only: rate({…}[5m] offset 1h)")
+		p.fail(t, "offset is allowed only after the range of a range aggregation: rate({…}[5m] offset 1h)")
 	default:
 		p.unexpected("end of query")
 	}

@@ -54,7 +54,7 @@ func (p *parser) linePattern(t token) []PatternPart {
 	parts := p.pattern(t)
 	for _, part := range parts {
 		if part.Capture != "" && part.Capture != "_" {
-			p.fail(t, "a pattern of a line filter has <_> only, not <%s>", part.Capture)
+			p.fail(t, "a pattern of a line filter can contain only <_>, not <%s>", part.Capture)
 		}
 	}
 	return parts

@@ -13,7 +13,7 @@ func (p *parser) logExpr() *LogExpr {
 	e := &LogExpr{Matchers: p.querySelector()}
 	stages, unwrap, at := p.pipeline()
 	if unwrap != nil {
-		p.fail(at, "unwrap is allowed inside of a range aggregation only, such as sum_over_time")
+		p.fail(at, "unwrap is allowed only inside a range aggregation, such as sum_over_time")
 	}
 	e.Stages = stages
 	return e
@@ -56,7 +56,7 @@ func (p *parser) matcher() *Matcher {
 	switch t := p.peek(); {
 	case t.is("="), t.is("!="), t.is("=~"), t.is("!~"):
 	default:
-		p.unexpected("=, !=, =~ or !~ behind label " + name)
+		p.unexpected("=, !=, =~ or !~ after label " + name)
 	}
 	op := p.take()
 	return p.newMatcher(name, op, p.stringOf("value of label "+name))

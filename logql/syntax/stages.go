@@ -14,7 +14,7 @@ func (p *parser) pipeline() (stages []Stage, unwrap *Unwrap, at token) {
 		t := p.peek()
 		if _, ok := lineOp(t); ok {
 			if unwrap != nil {
-				p.fail(t, "only label filters are allowed behind unwrap")
+				p.fail(t, "only label filters are allowed after unwrap")
 			}
 			stages = append(stages, p.lineFilter(len(stages) == 0 || !isLineFilter(stages[len(stages)-1])))
 			continue
@@ -25,7 +25,7 @@ func (p *parser) pipeline() (stages []Stage, unwrap *Unwrap, at token) {
 		word := p.peek()
 		if isWord(word, "unwrap") {
 			if unwrap != nil {
-				p.fail(word, "a query has one unwrap only")
+				p.fail(word, "a query can have only one unwrap")
 			}
 			at, unwrap = word, p.unwrap()
 			continue
@@ -37,7 +37,7 @@ func (p *parser) pipeline() (stages []Stage, unwrap *Unwrap, at token) {
 		}
 		filter, ok := stage.(*LabelFilter)
 		if !ok {
-			p.fail(word, "only label filters are allowed behind unwrap")
+			p.fail(word, "only label filters are allowed after unwrap")
 		}
 		unwrap.Filters = append(unwrap.Filters, filter)
 	}
@@ -59,12 +59,12 @@ func (p *parser) unwrap() *Unwrap {
 		case "bytes":
 			u.Conversion = ConvertBytes
 		default:
-			p.fail(name, "unknown conversion %s: duration, duration_seconds and bytes exist", name.text)
+			p.fail(name, "unknown conversion %s: want duration, duration_seconds or bytes", name.text)
 		}
 		p.take()
 		p.expect("(", "of a conversion")
 		u.Label = p.label(labelName)
-		p.expect(")", "behind the label")
+		p.expect(")", "after the label")
 		return u
 	}
 	u.Label = p.label(labelName)
@@ -140,7 +140,7 @@ func (p *parser) logfmt() *LogfmtParser {
 		case "--keep-empty":
 			l.KeepEmpty = true
 		default:
-			p.fail(flag, "unknown flag %s: --strict and --keep-empty exist", flag.text)
+			p.fail(flag, "unknown flag %s: want --strict or --keep-empty", flag.text)
 		}
 	}
 	l.Extractions = p.extractions(false)
@@ -188,7 +188,7 @@ func (p *parser) labelFormat() *LabelFormat {
 		if slices.ContainsFunc(f.Items, func(o LabelFormatItem) bool { return o.Label == item.Label }) {
 			p.fail(at, "label %s is set twice by one label_format", item.Label)
 		}
-		p.expect("=", "behind label "+item.Label)
+		p.expect("=", "after label "+item.Label)
 		if p.peek().kind == tokenString {
 			item.Template = p.take().text
 		} else {

@@ -105,7 +105,7 @@ func (t *RecordTemplate) placed(text string, err error) error {
 	}
 	err = fmt.Errorf("%s (at character %d)", err.Error()[len(place[0]):], at)
 	if unknown := regexp.MustCompile(`^function "(\w+)" not defined`).FindStringSubmatch(err.Error()); unknown != nil {
-		return hint.Wrap(err, "%s", cmp.Or(suggest.DidYouMean(unknown[1], functionNames()), "a field is written {{."+unknown[1]+"}}"))
+		return hint.Wrap(err, "%s", cmp.Or(suggest.DidYouMean(unknown[1], functionNames()), "write a field as {{."+unknown[1]+"}}"))
 	}
 	return err
 }

@@ -106,7 +106,7 @@ func TestUnknownFunction(t *testing.T) {
 	for text, want := range map[string]string{
 		`{{tme "%H"}}`:    "did you mean time?",
 		`{{feild "a-b"}}`: "did you mean field?",
-		"{{status}}":      "a field is written {{.status}}",
+		"{{status}}":      "write a field as {{.status}}",
 		"{{.time":         "",
 	} {
 		if _, err := output.CompileTemplate(text); err == nil || hint.Of(err) != want {

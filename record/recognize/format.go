@@ -63,7 +63,7 @@ func newTimeFormat(format string) (*timeFormat, error) {
 		}
 		directive := strings.TrimPrefix(rest[1:], ":")
 		if directive == "" {
-			return nil, errors.New("a % at its end; a per cent sign is written %%")
+			return nil, errors.New("it ends in %; write a percent sign as %%")
 		}
 		c := directive[0]
 		whole := rest[:len(rest)-len(directive)+1]
@@ -83,7 +83,7 @@ func newTimeFormat(format string) (*timeFormat, error) {
 		rest = directive[1:]
 	}
 	if !t.day || !t.month {
-		return nil, errors.New("it names no day: a time needs %d and %m or %b, or %j, or %s")
+		return nil, errors.New("it has no day: want %d and %m or %b, or %j, or %s")
 	}
 	t.format = plain.String()
 	if !t.year {
@@ -109,7 +109,7 @@ func newTimeFormat(format string) (*timeFormat, error) {
 // directive returns the regular expression for a directive.
 func (t *timeFormat) directive(c byte, whole string) (pattern string, err error) {
 	if len(whole) > 2 && c != 'z' {
-		return "", fmt.Errorf("%s is not known", whole)
+		return "", fmt.Errorf("%s is not supported", whole)
 	}
 	switch c {
 	case 'Y':
@@ -158,7 +158,7 @@ func (t *timeFormat) directive(c byte, whole string) (pattern string, err error)
 	case '%':
 		return `%`, nil
 	}
-	return "", fmt.Errorf("%s is not known: see strptime", whole)
+	return "", fmt.Errorf("%s is not supported: see strptime", whole)
 }
 
 // find reads the first time of the format in text that is not a part of a longer number.

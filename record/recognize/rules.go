@@ -60,7 +60,7 @@ func Compile(opts RuleOptions) (*Rules, error) {
 		}
 	}
 	if r.level == nil && len(opts.Levels) > 0 {
-		return nil, errors.New("names of levels need a level regexp that finds them")
+		return nil, errors.New("levels requires level-regexp")
 	}
 	r.levels = make(map[string]record.Level, len(opts.Levels))
 	for word, name := range opts.Levels {

@@ -75,17 +75,17 @@ func TestCompile(t *testing.T) {
 		t.Errorf("%v, %v", r, err)
 	}
 	for want, opts := range map[string]recognize.RuleOptions{
-		"it names no day":       {TimeFormat: "%H:%M:%S"},
-		"%Q is not known":       {TimeFormat: "%d.%m.%Q"},
-		"a % at its end":        {TimeFormat: "%d.%m.%Y %"},
+		"it has no day":         {TimeFormat: "%H:%M:%S"},
+		"%Q is not supported":   {TimeFormat: "%d.%m.%Q"},
+		"it ends in %":          {TimeFormat: "%d.%m.%Y %"},
 		"%f twice":              {TimeFormat: "%F %f %f"},
 		"%S twice":              {TimeFormat: "%F %T %S"},
 		"time regexp: ":         {TimeRegexp: "("},
 		"level regexp: ":        {LevelRegexp: "["},
-		"need a level regexp":   {Levels: map[string]string{"3": "error"}},
+		"requires level-regexp": {Levels: map[string]string{"3": "error"}},
 		`level "loud" for "3"`:  {LevelRegexp: `(\d)`, Levels: map[string]string{"3": "loud"}},
-		"%:H is not known":      {TimeFormat: "%d.%m.%Y %:H"},
-		"it names no day: a ti": {TimeFormat: "plain"},
+		"%:H is not supported":  {TimeFormat: "%d.%m.%Y %:H"},
+		"it has no day: want":   {TimeFormat: "plain"},
 	} {
 		if _, err := recognize.Compile(opts); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

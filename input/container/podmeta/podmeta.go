@@ -80,7 +80,7 @@ type pod struct {
 // New returns a Watcher. It sends no requests before Run.
 func New(opts Options) (*Watcher, error) {
 	if len(opts.Labels)+len(opts.Annotations) == 0 {
-		return nil, errors.New("pod metadata: name labels or annotations")
+		return nil, errors.New("pod metadata requires labels or annotations")
 	}
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)

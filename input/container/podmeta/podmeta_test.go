@@ -419,9 +419,9 @@ func TestAllocations(t *testing.T) {
 func TestNew(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]podmeta.Options{
-		"name labels or annotations": {Server: "https://x"},
-		"want a URL":                 {Server: "x", Labels: []string{"a"}},
-		"no such file":               {Server: "https://x", Labels: []string{"a"}, CAFile: "none"},
+		"requires labels or annotations": {Server: "https://x"},
+		"want a URL":                     {Server: "x", Labels: []string{"a"}},
+		"no such file":                   {Server: "https://x", Labels: []string{"a"}, CAFile: "none"},
 	} {
 		if _, err := podmeta.New(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
