@@ -26,7 +26,7 @@ func queryCommand(env environment) *ucli.Command {
 		&ucli.IntFlag{Name: "context", Aliases: []string{"C"}, Usage: "`N`: both -A and -B, which override it"},
 		&cli.ListFlag{Name: "sort", Commas: true, Usage: "`ITEM`: print in the order of a field's values: NAME, or NAME desc for the largest first; with -n, the first N; a list, repeatable"},
 		&ucli.StringFlag{Name: "distinct", Usage: "`NAME`: print only the different values of a field, with their counts in json and csv"},
-		&ucli.BoolFlag{Name: "count", Usage: "print only the number of matching records"},
+		&ucli.BoolFlag{Name: "count", Aliases: []string{"c"}, Usage: "print only the number of matching records"},
 		&ucli.StringFlag{Name: "color", Value: "auto", Usage: "`MODE`: colour levels, services and matches: auto (on a terminal), always or never"},
 		&ucli.BoolFlag{Name: "wrap", Usage: "in pretty, wrap long lines instead of cutting them at the terminal's width"},
 		&ucli.BoolFlag{Name: "explain", Usage: "also report the plan, bytes read and estimated cost on standard error; as JSON with -o json"},

@@ -256,7 +256,7 @@ func (x *explanation) conditions() {
 	case n[match.StageExclude] > 0:
 		x.add("exclude", "--exclude removed %s", x.candidates(n[match.StageExclude]))
 	case n[match.StageRegexp] > 0:
-		x.add("regexp", "--regexp removed %s", x.candidates(n[match.StageRegexp]))
+		x.add("regexp", "--regexp removed %s%s", x.candidates(n[match.StageRegexp]), x.lineEnd())
 	case n[match.StageIDs] > 0 && len(x.sel.Patterns) > 0:
 		x.add("pattern", "--ids-from removed %s: they contain none of its identifiers", x.candidates(n[match.StageIDs]))
 	case n[match.StageInside] > 0:
@@ -280,7 +280,7 @@ func (x *explanation) conditions() {
 	case len(x.sel.IDs) > 0:
 		x.add("pattern", "%s contains one of the %s of --ids-from", searched, count(uint64(len(x.sel.IDs)), "identifier"))
 	case len(x.sel.Regexps) > 0:
-		x.add("regexp", "--regexp matches %s", searched)
+		x.add("regexp", "--regexp matches %s%s", searched, x.lineEnd())
 	case len(x.sel.Templates) > 0:
 		x.add("template", "--pattern matches %s", searched)
 	case len(x.sel.Where) > 0 && len(x.reasons) == 0:
@@ -290,6 +290,15 @@ func (x *explanation) conditions() {
 	case len(x.sel.Where) == 0:
 		x.add("range-empty", "the segments of the range have records only before and after it")
 	}
+}
+
+// lineEnd is advice if an expression ends at the end of lines, and lines with a carriage return.
+func (x *explanation) lineEnd() string {
+	atEnd := func(expr string) bool { return strings.HasSuffix(expr, "$") && !strings.HasSuffix(expr, `\$`) }
+	if x.sample.returns && slices.ContainsFunc(x.sel.Regexps, atEnd) {
+		return `; lines end with a carriage return: \r?$ matches before it`
+	}
+	return ""
 }
 
 // patterns explains patterns by which the user may have meant a service, a level or a part of an identifier.
