@@ -67,7 +67,7 @@ func (c *collector) watches(s scrape) {
 	w := c.opts.Watches()
 	s.gauge("logstow_watched_services", "Services that are flushed early because they are being followed.", float64(w.Watched))
 	s.counter("logstow_watch_flushes_total", "Segments flushed early because of watches.", float64(w.Flushes))
-	s.counter("logstow_watch_limited_flushes_total", "Early flushes left out because a service reached its limit of the day.", float64(w.Limited))
+	s.counter("logstow_watch_limited_flushes_total", "Early flushes skipped because a service reached its daily limit.", float64(w.Limited))
 	s.counter("logstow_watch_failures_total", "Polls for watches and responses to them that failed.", float64(w.Failures))
 }
 
@@ -79,7 +79,7 @@ func (c *collector) inputs(s scrape) {
 		labels := []string{"input", l.kind, "service", l.service}
 		if l.address != "" {
 			labels = append(labels, "address", l.address)
-			s.counter("logstow_input_repeated_requests_total", "Requests of which an earlier one had stored all or a part.", float64(in.Repeated.Load()), labels...)
+			s.counter("logstow_input_repeated_requests_total", "Requests whose records an earlier request had stored in whole or in part.", float64(in.Repeated.Load()), labels...)
 			s.counter("logstow_input_denied_requests_total", "HTTP requests rejected for a failed login.", float64(in.Denied.Load()), labels...)
 		}
 		for _, n := range []struct {

@@ -43,14 +43,14 @@ func (c compactionCollector) Collect(ch chan<- prometheus.Metric) {
 			value      float64
 		}{
 			{"last_run_timestamp_seconds", "Start of the last run, in Unix time.", began},
-			{"success", "Whether the last run did all there was to do.", success},
-			{"groups", "Hours, each of a service and class, with plain segments that the last run looked at.", float64(r.Hours)},
+			{"success", "1 if the last run completed all work.", success},
+			{"groups", "Hours, each of a service and class, with plain segments that the last run examined.", float64(r.Hours)},
 			{"halted_groups", "Hours, each of a service and class, that are not compacted until an operator acts.", float64(len(r.Halted))},
 			{"damaged_segments", "Segments that the last run left out because they are damaged.", float64(len(r.Damaged))},
 			{"merged_segments", "Segments merged by the last run.", float64(r.Inputs)},
-			{"merged_bytes", "Their stored size.", float64(r.BytesIn)},
+			{"merged_bytes", "Stored size of the merged segments.", float64(r.BytesIn)},
 			{"outputs", "Segments created by the last run.", float64(r.Outputs)},
-			{"output_bytes", "Their stored size.", float64(r.BytesOut)},
+			{"output_bytes", "Stored size of the created segments.", float64(r.BytesOut)},
 			{"removed_segments", "Merged segments removed by the last run.", float64(r.Removed)},
 			{"requests", "Requests of the last run.", float64(r.Requests.Total())},
 			{"cost_dollars", "Estimated cost of the last run, in dollars.", r.CostUSD},

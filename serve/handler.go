@@ -56,7 +56,7 @@ func (s *Server) finish(q *request) {
 	if failure != nil && failure != http.ErrAbortHandler { //nolint:errorlint // the value that net/http compares with
 		id := s.logPanic(failure)
 		if w.status == 0 && w.hijacked == nil {
-			s.fail(q, http.StatusInternalServerError, "internal error "+id+"; the server's log has more")
+			s.fail(q, http.StatusInternalServerError, "internal error "+id+"; see the server's log")
 			failure = nil
 		}
 	}

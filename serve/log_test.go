@@ -107,7 +107,7 @@ func TestPanic(t *testing.T) {
 	s := start(t)
 	for _, do := range []string{"panic", "fault"} {
 		resp, body := s.ask(t, http.MethodGet, prefix+"query?do="+do)
-		id := strings.TrimSuffix(strings.TrimPrefix(body, "internal error "), "; the server's log has more\n")
+		id := strings.TrimSuffix(strings.TrimPrefix(body, "internal error "), "; see the server's log\n")
 		if resp.StatusCode != http.StatusInternalServerError || len(id) != 12 || strings.Contains(body, ".go") {
 			t.Errorf("%d %s", resp.StatusCode, body)
 		}

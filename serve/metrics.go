@@ -29,11 +29,11 @@ func newMeasured(opts *Options, limiter *limits.Limiter) *measured {
 			Name: "logstow_http_requests_total", Help: "HTTP requests by endpoint and status code.",
 		}, []string{"endpoint", "code"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "logstow_http_request_duration_seconds", Help: "Duration of HTTP requests, waiting included, without those that follow new records.",
+			Name: "logstow_http_request_duration_seconds", Help: "Duration of HTTP requests, including the time in the queue, excluding live tails.",
 			Buckets: []float64{0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100},
 		}, []string{"endpoint"}),
 		rejections: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "logstow_http_rejected_requests_total", Help: "HTTP requests that were rejected before they were answered, by reason.",
+			Name: "logstow_http_rejected_requests_total", Help: "HTTP requests rejected before they were processed, by reason.",
 		}, []string{"reason"}),
 		read: prometheus.NewCounter(prometheus.CounterOpts{Name: "logstow_query_read_bytes_total", Help: "Bytes that queries read from storage."}),
 		cost: prometheus.NewCounter(prometheus.CounterOpts{Name: "logstow_query_cost_dollars_total", Help: "Estimated cost of the requests of queries."}),
@@ -80,15 +80,15 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 		value      float64
 	}
 	gauges := []gauge{
-		{"logstow_queries_running", "Queries that run.", float64(state.Running)},
-		{"logstow_queries_waiting", "Queries that wait for a slot.", float64(state.Waiting)},
-		{"logstow_tails", "Requests that follow new records.", float64(state.Tails)},
+		{"logstow_queries_running", "Running queries.", float64(state.Running)},
+		{"logstow_queries_waiting", "Queries waiting for a slot.", float64(state.Waiting)},
+		{"logstow_tails", "Open live tails.", float64(state.Tails)},
 		{"logstow_query_cost_today_dollars", "Estimated cost of the queries and watches of this process since midnight UTC.", state.SpentToday},
 	}
 	if c.watches != nil {
 		status := c.watches.Status()
 		gauges = append(gauges,
-			gauge{"logstow_watched_services", "Services that are watched for requests that follow new records.", float64(status.Services)},
+			gauge{"logstow_watched_services", "Services watched for live tails.", float64(status.Services)},
 			gauge{"logstow_watch_shippers", "Shippers that respond to watches, each counted for each of its services.", float64(status.Shippers)},
 		)
 	}
@@ -96,7 +96,7 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(prometheus.NewDesc(g.name, g.help, nil, nil), prometheus.GaugeValue, g.value)
 	}
 	if c.watches != nil {
-		cost := prometheus.NewDesc("logstow_watch_cost_dollars_total", "Maximum cost of watches: of their requests, and of what shippers flush early.", nil, nil)
+		cost := prometheus.NewDesc("logstow_watch_cost_dollars_total", "Maximum cost of watches: their requests and the early flushes of shippers.", nil, nil)
 		ch <- prometheus.MustNewConstMetric(cost, prometheus.CounterValue, c.watches.Cost())
 	}
 }

@@ -177,7 +177,7 @@ func TestServeUsage(t *testing.T) {
 		{"--listen [::]:3100 --tls-cert a --tls-key b --host logs.example", "needs tokens"},
 		{"--listen 3100", "want HOST:PORT"},
 		{"--listen :80000", "logq: cannot listen on :80000: want a port from 0 to 65535\n"},
-		{"--tokens " + open, "its mode is 0644, which gives access to others than its owner\nhint: chmod 600 " + open},
+		{"--tokens " + open, "its mode 0644 gives access to users other than its owner\nhint: chmod 600 " + open},
 		{"--tokens " + dir + "/none", "no such file"},
 		{"--tls-cert a", "hint: give both --tls-cert and --tls-key"},
 		{"--max-bytes x", "--max-bytes \"x\":"},

@@ -97,9 +97,9 @@ func TestOpen(t *testing.T) {
 	}{
 		"owner":           {good, 0o600, "", ""},
 		"owner reads":     {good, 0o400, "", ""},
-		"group reads":     {good, 0o640, "its mode is 0640", "chmod 600 "},
-		"all read":        {good, 0o644, "its mode is 0644", "chmod 600 "},
-		"others write":    {good, 0o602, "its mode is 0602", "chmod 600 "},
+		"group reads":     {good, 0o640, "its mode 0640", "chmod 600 "},
+		"all read":        {good, 0o644, "its mode 0644", "chmod 600 "},
+		"others write":    {good, 0o602, "its mode 0602", "chmod 600 "},
 		"empty":           {"", 0o600, "no tokens", "name, sha256 and services"},
 		"a map":           {"tokens: []", 0o600, "not a YAML list", "name, sha256 and services"},
 		"unknown key":     {"- {name: a, secret: hunter2}", 0o600, "not a YAML list", "docs/serve.md"},
@@ -111,7 +111,7 @@ func TestOpen(t *testing.T) {
 		"no services":     {entry("a", "x", "[]"), 0o600, "token a: no services", "['*']"},
 		"glob":            {entry("a", "x", "['[']"), 0o600, `token a: "[" is not`, ""},
 		"empty glob":      {entry("a", "x", "['']"), 0o600, `token a: "" is not`, ""},
-		"same name":       {good + entry("a", "s2", "[a]"), 0o600, "token a: the name is there twice", ""},
+		"same name":       {good + entry("a", "s2", "[a]"), 0o600, "token a: the name is used twice", ""},
 		"same secret":     {good + entry("b", "s1", "[a]"), 0o600, "token b: token a has the same sha256", ""},
 		"longer than all": {strings.Repeat("#", 5<<20), 0o600, "larger than", ""},
 	} {

@@ -110,7 +110,7 @@ func checkMode(mode os.FileMode, mounted bool) error {
 		forbidden = 0o037
 	}
 	if mode&forbidden != 0 {
-		return fmt.Errorf("its mode is %04o, which gives access to others than its owner", mode)
+		return fmt.Errorf("its mode %04o gives access to users other than its owner", mode)
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func parse(text []byte) ([]token, error) {
 		for _, other := range list {
 			switch {
 			case other.identity.Token == e.Name:
-				return nil, fmt.Errorf("token %s: the name is there twice", e.Name)
+				return nil, fmt.Errorf("token %s: the name is used twice", e.Name)
 			case other.digest == t.digest:
 				return nil, fmt.Errorf("token %s: token %s has the same sha256", e.Name, other.identity.Token)
 			}
@@ -168,7 +168,7 @@ func newToken(e entry) (t token, err error) {
 		return t, errors.New("sha256 is that of an empty text")
 	}
 	if len(e.Services) == 0 {
-		return t, hint.Wrap(errors.New("no services"), "services: ['*'] is all")
+		return t, hint.Wrap(errors.New("no services"), "services: ['*'] allows all")
 	}
 	for _, glob := range e.Services {
 		if glob == "" || !doublestar.ValidatePattern(glob) {

@@ -13,7 +13,7 @@ import (
 var (
 	ErrDuration = error(durationError{})
 	ErrDay      = errors.New("the server's budget for today is spent; it is renewed at midnight UTC")
-	ErrReserved = errors.New("what is left of the server's budget for today is reserved for queries that run")
+	ErrReserved = errors.New("the rest of the server's budget for today is reserved for running queries")
 	ErrQueue    = errors.New("too many queries are waiting: --max-queued is the limit")
 	ErrTails    = errors.New("too many live tails are open: --max-queued is the limit")
 )

@@ -52,7 +52,7 @@ test('the page', { timeout: 480_000 }, async (t) => {
     await shot(page, 'words');
     await ask(page, '{service_name="shop"} | nothing');
     await page.waitForSelector('.failure');
-    assert.match(await textOf(page, '.failure'), /The query has a mistake.*line 1, col/);
+    assert.match(await textOf(page, '.failure'), /Invalid query.*line 1, col/);
     await checkAccessibility(page, 'mistake');
     await shot(page, 'mistake');
   });

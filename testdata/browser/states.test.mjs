@@ -59,7 +59,7 @@ test('states', { timeout: 300_000 }, async (t) => {
     await page.waitForSelector('.rows .row');
     await page.evaluate(() => document.dispatchEvent(new Event('break-off')));
     await page.waitForSelector('.failure');
-    assert.match(await textOf(page, '.failure'), /Incomplete: 40 records came before it failed/);
+    assert.match(await textOf(page, '.failure'), /Incomplete: 40 records arrived before it failed/);
     assert.equal((await rowsOf(page))[0], logged.at(-1));
     await checkAccessibility(page, 'partial');
     await shot(page, 'partial');

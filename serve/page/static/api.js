@@ -50,7 +50,7 @@ export async function getJSON(path, params = {}, signal = undefined) {
     return await response.json();
   } catch (err) {
     if (err.name === 'AbortError') throw err;
-    throw new ApiError(0, 'the answer is incomplete: the connection ended before it did');
+    throw new ApiError(0, 'the response is incomplete: the connection closed early');
   }
 }
 
@@ -81,7 +81,7 @@ export async function records(params, signal, onBatch) {
       chunk = await reader.read();
     } catch (err) {
       if (err.name === 'AbortError') throw err;
-      throw new ApiError(0, 'the answer is incomplete: the connection ended before it did');
+      throw new ApiError(0, 'the response is incomplete: the connection closed early');
     }
     if (chunk.done) return;
     const end = chunk.value.lastIndexOf('\n');

@@ -60,7 +60,7 @@ export function Header({ state, found, text, setText, estimate, actions, complet
 
 function summary(found, state, live) {
   if (state.live) {
-    const text = { open: 'Following', watched: 'Following · shippers flush early', connecting: 'Connecting …', closed: `Connecting again: ${live.text}` }[live.name] || 'Connecting …';
+    const text = { open: 'Following', watched: 'Following · shippers flush early', connecting: 'Connecting …', closed: `Reconnecting: ${live.text}` }[live.name] || 'Connecting …';
     const missing = ['open', 'watched'].includes(live.name) && live.text ? ` · ${live.text}` : '';
     return html`${text} · <b>${count(found.records.length)}</b> records${missing}`;
   }

@@ -42,7 +42,7 @@ function Message({ record, query, marks }) {
     setWhole({ busy: true });
     try {
       const found = await wholeOf(record, query);
-      setWhole(found ? { line: found.line } : { error: new Error('the record is not found any more') });
+      setWhole(found ? { line: found.line } : { error: new Error('the record no longer exists') });
     } catch (error) {
       setWhole({ error });
     }
@@ -130,8 +130,8 @@ function Context({ record, zone, marks }) {
     );
     return () => controller.abort();
   }, [record, size, again]);
-  if (found.error) return html`<${Failure} title="Cannot read the records around" error=${found.error} onRetry=${() => setAgain(again + 1)} />`;
-  if (!found.before) return html`<p class="remark working" role="status">Reading the records around …</p>`;
+  if (found.error) return html`<${Failure} title="Cannot read the context" error=${found.error} onRetry=${() => setAgain(again + 1)} />`;
+  if (!found.before) return html`<p class="remark working" role="status">Reading the context …</p>`;
   const start = record.line.slice(0, 1500);
   const line = (one) => {
     const own = one.time === record.time && one.line.startsWith(start.slice(0, Math.min(start.length, one.line.length)));
@@ -139,7 +139,7 @@ function Context({ record, zone, marks }) {
       <span class="time">${formatTime(one.ms, zone, 3).slice(11)}</span><span class="message"><bdi dir="ltr"><${Text} text=${cut(one.line, 1000)} marks=${marks} oneLine /></bdi></span>
     </li>`;
   };
-  const more = html`<button type="button" class="link" disabled=${Boolean(found.busy)} onClick=${() => setSize(size * 3)}>More records around</button>`;
+  const more = html`<button type="button" class="link" disabled=${Boolean(found.busy)} onClick=${() => setSize(size * 3)}>More context</button>`;
   return html`<section class="context" aria-label="Records around">
     <p class="remark">${record.service} · ${record.instance}${record.source ? ` · ${record.source}` : ''} ${more}</p>
     <ol tabindex="0" aria-label="Records around">${[...found.before, ...found.same, ...found.after].map(line)}</ol>

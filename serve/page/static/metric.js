@@ -59,7 +59,7 @@ export function Chart({ result, range, zone }) {
     </div>
     <p class="remark">${over === null ? `${all.length} series${all.length > maxLines ? `, the ${maxLines} largest are drawn` : ''}` : formatTime(over, zone)}</p>
     <table>
-      <thead><tr><th scope="col">Series</th><th scope="col" class="number">${over === null ? 'Last' : 'Here'}</th><th scope="col" class="number">Mean</th><th scope="col" class="number">Least</th><th scope="col" class="number">Greatest</th></tr></thead>
+      <thead><tr><th scope="col">Series</th><th scope="col" class="number">${over === null ? 'Last' : 'Here'}</th><th scope="col" class="number">Mean</th><th scope="col" class="number">Min</th><th scope="col" class="number">Max</th></tr></thead>
       <tbody>
         ${all.map((one) => {
           const here = over === null ? one.last : at(one);

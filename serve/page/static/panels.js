@@ -54,8 +54,8 @@ export function Download({ search, estimate, total }) {
               ${estimate && !estimate.error && html` Reads at most ${bytes(estimate.bytes)}${estimate.free ? '' : `, ${dollars(estimate.cost_usd)}`}.`}</p>
             <a class="button" id="download-raw" href=${url('raw')} download onClick=${close}>Text, as logged</a>
             <a class="button" id="download-ndjson" href=${url('ndjson')} download onClick=${close}>NDJSON, with labels</a>
-            <p class="remark">The browser writes the file as it comes. If the connection breaks, it reports the download as failed.</p>`
-        : html`<p>Log queries can be downloaded.</p>`}
+            <p class="remark">The file is written while the query runs. If the connection breaks, the browser reports the download as failed.</p>`
+        : html`<p>Only log queries can be downloaded.</p>`}
   <//>`;
 }
 
@@ -97,13 +97,13 @@ export function Help({ onClose }) {
       <section>
         <h3>Queries</h3>
         <dl>
-          <dt><code>timeout "connection reset" -health</code></dt><dd>Records that contain the words, each of them, in any place; without those behind <code>-</code>. Upper and lower case differ.</dd>
+          <dt><code>timeout "connection reset" -health</code></dt><dd>Records that contain all the words, in any place, and none of those after <code>-</code>. Case matters.</dd>
           <dt><code>{service_name="web", level=~"error|fatal"}</code></dt><dd>Labels: <code>service_name level instance source</code></dd>
           <dt><code>{…} |= "text" != "other" |~ "expr.*"</code></dt><dd>Line filters</dd>
           <dt><code>{…} | json | status >= 500</code></dt><dd>Fields of JSON; <code>| logfmt</code> those of <code>name=value</code></dd>
           <dt><code>sum by (level) (rate({…}[5m]))</code></dt><dd>A metric query is drawn as a chart</dd>
         </dl>
-        <p class="remark">The address of the page has all that it shows: copy it to share it.</p>
+        <p class="remark">The address of the page contains everything that it shows: copy the address to share it.</p>
       </section>
     </div>
   <//>`;
@@ -128,7 +128,7 @@ export function Login({ onDone }) {
   return html`<main class="login">
     <form onSubmit=${submit}>
       <h1>Logstow</h1>
-      <p>This server needs a token.</p>
+      <p>This server requires a token.</p>
       <label>Token<input type="password" id="token" autocomplete="current-password" value=${token} onInput=${(e) => setToken(e.target.value)} aria-invalid=${String(Boolean(error))} autofocus /></label>
       ${error && html`<p class="bad" role="alert">${error}</p>`}
       <button class="button primary" disabled=${busy || !token.trim()}>Log in</button>

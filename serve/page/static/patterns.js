@@ -43,7 +43,7 @@ export function Patterns({ search, state, onQuery }) {
     );
     return () => controller.abort();
   }, [selector, range?.from, range?.to, again]);
-  if (!selector) return html`<div class="empty"><p>Patterns are of log queries.</p></div>`;
+  if (!selector) return html`<div class="empty"><p>Patterns require a log query.</p></div>`;
   if (found.error) return html`<${Failure} title="Patterns failed" error=${found.error} onRetry=${() => setAgain(again + 1)} />`;
   if (found.busy) return html`<div class="empty" role="status"><p class="working">Reading messages …</p></div>`;
   const total = found.patterns.reduce((sum, one) => sum + one.total, 0);

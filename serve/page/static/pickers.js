@@ -77,7 +77,7 @@ function ServicePanel({ state, query, onFilter }) {
     );
     return () => controller.abort();
   }, []);
-  if (found.error) return html`<${Failure} title="Services cannot be listed" error=${found.error} />`;
+  if (found.error) return html`<${Failure} title="Cannot list services" error=${found.error} />`;
   const values = (found.values || []).filter((name) => name.toLowerCase().includes(find.toLowerCase()));
   return html`<div class="service-panel">
     <input type="search" autofocus placeholder="Find a service" aria-label="Find a service" value=${find} onInput=${(e) => setFind(e.target.value)} />
@@ -102,7 +102,7 @@ export function ServicePicker({ state, query, services, onFilter }) {
 
 /** RefreshPicker chooses how often the query runs again. */
 export function RefreshPicker({ value, onChange }) {
-  return html`<label class="refresh" title="Run again by itself"><span class="sr">Refresh every</span>
+  return html`<label class="refresh" title="Run again automatically"><span class="sr">Refresh every</span>
     <select id="refresh" value=${value} onChange=${(e) => onChange(e.target.value)}>
       <option value="">Refresh: off</option>
       ${['5s', '10s', '30s', '1m', '5m'].map((d) => html`<option value=${d}>every ${d}</option>`)}

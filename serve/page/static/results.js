@@ -47,7 +47,7 @@ export function Results({ state, found, columns, marks, selected, onSelect, onOp
   if (status === 'confirm') return html`<${Confirm} estimate=${found.estimate} onRun=${actions.confirm} />`;
   if (state.live && !records.length) {
     return html`<div class="empty" role="status">
-      ${live.name === 'closed' ? html`<h2>Not connected</h2><p>${live.text}. Connecting again.</p>` : html`<h2 class="working">Waiting for records</h2><p>A record comes when its shipper has stored it: ${live.name === 'watched' ? 'within seconds' : 'by default within a minute'} of being logged.</p>`}
+      ${live.name === 'closed' ? html`<h2>Not connected</h2><p>${live.text}. Reconnecting.</p>` : html`<h2 class="working">Waiting for records</h2><p>Records arrive when their shipper has stored them: ${live.name === 'watched' ? 'within seconds' : 'by default within a minute'} of being logged.</p>`}
     </div>`;
   }
   if (state.view === 'patterns' && kind !== 'metric') return html`<${Patterns} search=${found} state=${state} onQuery=${actions.onQuery} />`;
@@ -68,7 +68,7 @@ export function Results({ state, found, columns, marks, selected, onSelect, onOp
     if (status === 'idle') return html`<div class="empty"><h2>Stopped</h2><${Button} icon="play" label="Run again" onClick=${actions.again} /></div>`;
     return html`<${Empty} ...${{ state, found, actions }} />`;
   }
-  const partial = failed && html`<${Failure} title=${`Incomplete: ${count(records.length)} records came before it failed`} error=${error} onRetry=${actions.again} />`;
+  const partial = failed && html`<${Failure} title=${`Incomplete: ${count(records.length)} records arrived before it failed`} error=${error} onRetry=${actions.again} />`;
   return html`${partial}
     <${List}
       ...${{ records, selected, layout, marks, onSelect, onOpen }} busy=${['loading', 'paging'].includes(status)} follow=${Boolean(state.live)}
@@ -78,15 +78,15 @@ export function Results({ state, found, columns, marks, selected, onSelect, onOp
 function endOf(found, state) {
   if (state.live) return '';
   if (found.status === 'paging' || found.status === 'loading') return html`<span class="working">Reading more …</span>`;
-  if (found.limited) return html`The list ends at ${count(found.records.length)} records. A shorter range has the rest, a download has all.`;
+  if (found.limited) return html`The list ends at ${count(found.records.length)} records. A shorter range shows the rest, a download contains all.`;
   return found.more || found.status === 'error' ? '' : `End: ${found.records.length === 1 ? 'one record' : `all ${count(found.records.length)} records`} of the range`;
 }
 
 /** titleOf is what an error means. */
 function titleOf(error) {
-  if (/limit|budget|maximum|more than is allowed/i.test(error.message) && error.status === 400) return 'Over a limit';
-  if (/would be incomplete/.test(error.message)) return 'Not all could be read';
-  return { 0: 'No connection', 400: 'The query has a mistake', 403: 'Not allowed', 429: 'Too many queries', 503: 'Storage is unavailable', 504: 'The query took too long' }[error.status] || 'The query failed';
+  if (/limit|budget|maximum/i.test(error.message) && error.status === 400) return 'Over a limit';
+  if (/would be incomplete/.test(error.message)) return 'Some data could not be read';
+  return { 0: 'No connection', 400: 'Invalid query', 403: 'Not allowed', 429: 'Too many queries', 503: 'Storage is unavailable', 504: 'The query took too long' }[error.status] || 'The query failed';
 }
 
 function Confirm({ estimate, onRun }) {
@@ -124,9 +124,9 @@ function Empty({ state, found, actions }) {
       ${longer.map(([value, label]) => html`<${Button} icon="clock" label=${label} onClick=${() => actions.onChange({ from: value, to: 'now' })} />`)}
       ${found.kind !== 'metric' && html`<${Button} icon="search" id="find-newest" label="Find the newest records" disabled=${Boolean(newest?.busy)} onClick=${find} />`}
     </p>
-    ${newest?.busy && html`<p class="working">Looking back a year …</p>`}
+    ${newest?.busy && html`<p class="working">Searching the last year …</p>`}
     ${newest?.none && html`<p>There are none in the last year.</p>`}
-    ${newest?.error && html`<${Failure} title="Cannot look back" error=${newest.error} />`}
-    ${newest?.ms && html`<p>The newest is of ${formatDate(newest.ms, state.tz)}. <button type="button" class="link" id="show-newest" onClick=${() => show(newest.ms)}>Show the hours before it</button></p>`}
+    ${newest?.error && html`<${Failure} title="Cannot search the last year" error=${newest.error} />`}
+    ${newest?.ms && html`<p>The newest is from ${formatDate(newest.ms, state.tz)}. <button type="button" class="link" id="show-newest" onClick=${() => show(newest.ms)}>Show the hours before it</button></p>`}
   </div>`;
 }
