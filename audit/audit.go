@@ -395,7 +395,7 @@ func (a *auditor) handleOrphans(ctx context.Context) (err error) {
 	a.report.Entities += int64(len(a.orphans))
 	left := make([]Difference, 0, len(a.orphans))
 	for p := range a.orphans {
-		left = append(left, Difference{Kind: StrayEntity, Object: quoteKey(p.key.Partition), Text: "no service's partition: " + p.String(), remove: []entityKey{p}})
+		left = append(left, Difference{Kind: StrayEntity, Object: quoteKey(p.key.Partition), Text: "partition of no service: " + p.String(), remove: []entityKey{p}})
 	}
 	slices.SortFunc(left, compareDifferences)
 	if a.repair {

@@ -23,7 +23,7 @@ func (e *listedBlob) misnamed() string {
 	case meta.IsOutput() && !name.HasClass(meta.Class):
 		return "an output of compaction whose name is not one of its class"
 	case !meta.IsOutput() && name.Output() > 0:
-		return "the name is that of an output of compaction, which this is not"
+		return "the name is that of an output of compaction, but the blob is not one"
 	}
 	return ""
 }

@@ -109,7 +109,7 @@ func verifyOutput(ctx context.Context, read segment.Range, size int64, meta blob
 	}
 	for i, o := range list.Inputs {
 		if i >= len(origins) || o != origins[i] {
-			return fmt.Errorf("input %d of its list is not that which was read", i)
+			return fmt.Errorf("input %d of its list is not the one that was read", i)
 		}
 	}
 	if len(list.Inputs) != len(origins) {

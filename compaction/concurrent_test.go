@@ -25,7 +25,7 @@ var errFault = errors.New("connection lost")
 // overtaken reports whether an error only says that other compactions were faster several times, as those are
 // beside one that is stopped again and again: the next run goes on.
 func overtaken(err error) bool {
-	return strings.HasSuffix(err.Error(), "others change it all the time") && !strings.Contains(err.Error(), "\n")
+	return strings.HasSuffix(err.Error(), "it keeps changing concurrently") && !strings.Contains(err.Error(), "\n")
 }
 
 // Compactions that fail at random requests, and lose responses, run beside shippers of late and

@@ -75,7 +75,7 @@ func (r *run) problem(err error) {
 func (r *run) halt(scope containment.Scope, err error) {
 	err = fmt.Errorf("compaction of %s halted: %w", scope, err)
 	if errors.Is(err, ErrDamaged) {
-		err = hint.Wrap(err, "if its inputs are all there, shipper compact --reject NAME makes readers and compaction ignore it")
+		err = hint.Wrap(err, "if all its inputs exist, shipper compact --reject NAME makes readers and compaction ignore it")
 	}
 	r.report.Halted = append(r.report.Halted, scope.String())
 	r.problem(err)

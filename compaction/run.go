@@ -77,7 +77,7 @@ type Progress struct {
 }
 
 // ErrCost is returned when the cost limit is reached. The outputs made so far remain, and the next run continues.
-var ErrCost = errors.New("the limit of costs is reached")
+var ErrCost = errors.New("the cost limit is reached")
 
 // Run compacts a store: for each service, hour and class it makes outputs of enough small segments, and removes the inputs of
 // outputs after reading these back.
@@ -110,7 +110,7 @@ func (r *run) checkMutable(ctx context.Context, s store.Store) error {
 		return err
 	})
 	if err == nil && immutable {
-		err = hint.Wrap(fmt.Errorf("cannot compact %s: %w", s, ErrImmutable), "with --keep-inputs outputs are made and everything is kept twice")
+		err = hint.Wrap(fmt.Errorf("cannot compact %s: %w", s, ErrImmutable), "with --keep-inputs outputs are created, and everything is stored twice")
 	}
 	return err
 }
@@ -364,7 +364,7 @@ func (r *run) hour(ctx context.Context, h *Hour) error {
 			return nil
 		}
 		if rounds >= maxRounds {
-			r.problem(fmt.Errorf("cannot compact %s: others change it all the time", h.Scope))
+			r.problem(fmt.Errorf("cannot compact %s: it keeps changing concurrently", h.Scope))
 			return nil
 		}
 		if cost := r.cost(); r.o.MaxCost > 0 && cost >= r.o.MaxCost {

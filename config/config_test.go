@@ -151,7 +151,7 @@ inputs:
 		t.Errorf("%v %+v", err, c)
 	}
 	_, err = parse("service: web\ninputs: [{http: ':1', store: x, service-from-labels: on}]")
-	if err == nil || !strings.Contains(err.Error(), "an input that takes the service from its records cannot have its own store") {
+	if err == nil || !strings.Contains(err.Error(), "an input with service-from-labels or service-from-resource cannot have its own store") {
 		t.Error(err)
 	}
 	_, err = parse("service: web\ninputs: [{http: []}, {http: [x, ':1'], users: {ann: ''}, tokens: ['']}, {forward: ':1', users: {bob: ''}}]")
@@ -211,10 +211,10 @@ shipper.yaml:12:1: duplicate key store`
 		t.Errorf("%v\nwant\n%s", err, want)
 	}
 	for _, want := range []string{
-		"an input has one kind: files or syslog", "an input needs one of files, forward, gelf, http, journald, stdin, syslog", "missing closing )",
-		"must start with udp:// or tcp://", "labels or annotations is missing", "pod-metadata: it needs a service of paths",
+		"an input has exactly one kind, not files and syslog", "an input requires one of files, forward, gelf, http, journald, stdin, syslog", "missing closing )",
+		"must start with udp:// or tcp://", "labels or annotations is missing", "pod-metadata requires a service pattern",
 		"one-in is missing", "level, contains or regexp is missing", "the variable MISSING is not set", "TLS requires a certificate and a key",
-		"/nowhere: file does not exist", "a pattern of paths is for files", "want keys and values here", "ftp",
+		"/nowhere: file does not exist", "a pattern of paths requires a files input", "want keys and values here", "ftp",
 		`time-from: "header": want auto, line or protocol`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -266,7 +266,7 @@ func TestSyntax(t *testing.T) {
 func TestTwoKinds(t *testing.T) {
 	t.Parallel()
 	_, err := parse("service: x\ninputs:\n  - files: /a\n    gelf: udp://:1\n    polling: yes\n    tls: {cert: x}\n  - http: nowhere\n")
-	want := `shipper.yaml:4:11: an input has one kind: files or gelf; make an input of each
+	want := `shipper.yaml:4:11: an input has exactly one kind, not files and gelf; write one input for each
 shipper.yaml:7:11: http: "nowhere": want HOST:PORT, or :PORT for the loopback interface`
 	if err == nil || err.Error() != want {
 		t.Errorf("%v\nwant\n%s", err, want)

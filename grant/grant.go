@@ -173,7 +173,7 @@ func (g *Grant) Limits() []string {
 		verb, g.Directory, g.Container, g.Account, g.Expires.UTC().Format(time.RFC3339))}
 	switch {
 	case g.Exact:
-		lines = append(lines, "storage itself keeps to that directory")
+		lines = append(lines, "storage enforces the directory")
 	case g.Kind == Read:
 		lines = append(lines, "the signature is for the whole container, which holds this service alone now: a service that begins to log there can be read too")
 	default:
@@ -190,7 +190,7 @@ func (g *Grant) Limits() []string {
 	if g.Delegated {
 		lines = append(lines, "it ends early when the delegation keys of the account are revoked, or the identity that signed loses its role")
 	} else {
-		lines = append(lines, "it can be ended early only by renewing the account's key")
+		lines = append(lines, "it can be revoked early only by regenerating the account's key")
 	}
 	return lines
 }

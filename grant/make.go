@@ -67,7 +67,7 @@ func (r *Request) check(now time.Time) error {
 	case !r.Expires.Truncate(time.Second).After(now): // as it is signed
 		return fmt.Errorf("it would have expired at %s", r.Expires.UTC().Format(time.RFC3339))
 	case r.Expires.Sub(now) > MaxLifetime:
-		return fmt.Errorf("a grant lasts %d days at most", MaxLifetime/day)
+		return fmt.Errorf("a grant can last at most %d days", MaxLifetime/day)
 	case !r.From.Before(r.To):
 		return errors.New("the range is empty")
 	}

@@ -94,15 +94,15 @@ func TestPolicyRejected(t *testing.T) {
 		force  bool
 		says   string
 	}{
-		"empty":         {retention.Policy{}, true, "neither a class"},
-		"only size":     {retention.Policy{MaxBytes: 5}, true, "neither a class"},
-		"zero":          {retention.Policy{Keep: map[string]time.Duration{"": 0}}, true, "0s"},
-		"negative":      {retention.Policy{Keep: map[string]time.Duration{"a": -day}}, true, "a would be kept"},
-		"short":         {retention.Policy{Keep: map[string]time.Duration{"": day - 1}}, false, "less than a day"},
-		"very long":     {retention.Policy{Keep: map[string]time.Duration{"": 40000 * day}}, true, "100 years"},
-		"neither a class":      {retention.Policy{Keep: map[string]time.Duration{"A b": 40 * day}}, true, `"A b"`},
-		"negative size": {retention.Policy{Keep: map[string]time.Duration{"": 40 * day}, MaxBytes: -1}, true, "-1 bytes"},
-		"all of them":   {retention.Policy{Keep: map[string]time.Duration{"": 0, "b": -1}}, true, "b would"},
+		"empty":           {retention.Policy{}, true, "neither a class"},
+		"only size":       {retention.Policy{MaxBytes: 5}, true, "neither a class"},
+		"zero":            {retention.Policy{Keep: map[string]time.Duration{"": 0}}, true, "0s"},
+		"negative":        {retention.Policy{Keep: map[string]time.Duration{"a": -day}}, true, "a would be kept"},
+		"short":           {retention.Policy{Keep: map[string]time.Duration{"": day - 1}}, false, "less than a day"},
+		"very long":       {retention.Policy{Keep: map[string]time.Duration{"": 40000 * day}}, true, "100 years"},
+		"neither a class": {retention.Policy{Keep: map[string]time.Duration{"A b": 40 * day}}, true, `"A b"`},
+		"negative size":   {retention.Policy{Keep: map[string]time.Duration{"": 40 * day}, MaxBytes: -1}, true, "-1 bytes"},
+		"all of them":     {retention.Policy{Keep: map[string]time.Duration{"": 0, "b": -1}}, true, "b would"},
 	} {
 		err := c.policy.Check(c.force)
 		if !errors.Is(err, retention.ErrPolicy) || !strings.Contains(err.Error(), c.says) {

@@ -261,7 +261,7 @@ func TestHints(t *testing.T) {
 		{list, 403, "AuthorizationSourceIPMismatch", "", "excludes this address"},
 		{list, 403, "KeyBasedAuthenticationNotPermitted", "", "managed identity"},
 		{list, 404, "ContainerNotFound", "", "create the container logs"},
-		{read, 403, "AuthenticationFailed", "", "SAS is whole"},
+		{read, 403, "AuthenticationFailed", "", "SAS is complete"},
 		{read, 403, "AuthenticationFailed", "Sat, 01 Jan 2000 01:00:00 GMT", "clock is off by -1h0m0s"},
 		{read, 409, "BlobArchived", "", "archive tier"},
 	}

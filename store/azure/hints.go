@@ -71,7 +71,7 @@ func (f *failures) authenticationHint(a action, header http.Header, now time.Tim
 	case f.cred.Key.Set():
 		return f.keyHint()
 	case f.cred.signed():
-		return "check that the SAS is whole and of this account and container, and that the key or policy behind it was not changed"
+		return "check that the SAS is complete and for this account and container, and that its key or policy was not changed"
 	default:
 		return "check that the identity belongs to the tenant of account " + f.cred.AccountName() + ", and has " + f.roleHint(a)
 	}
@@ -188,7 +188,7 @@ func (f *failures) networkHint(a action, err error) string {
 	case errors.As(err, &dns):
 		return "check the account's name: no address for " + endpoint
 	case errors.As(err, &verify):
-		return "the certificate of " + endpoint + " is not trusted here: is there a proxy between, or are root certificates missing? LOGSTOW_CA_FILE adds some"
+		return "the certificate of " + endpoint + " is not trusted: check for a proxy in between or missing root certificates; LOGSTOW_CA_FILE adds certificates"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "nothing listens at " + endpoint
 	default:

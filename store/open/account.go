@@ -48,7 +48,7 @@ func credential(getenv func(string) string, account string) (azure.Credential, e
 	if static := usual.Key.Set() || usual.SAS.Set() || usual.SASFile != ""; err == nil && static && auth == azure.AuthAuto && !named {
 		return azure.Credential{}, &store.Error{
 			Op: "find", Object: "Azure credential", Class: store.ErrAccessDenied,
-			Err: fmt.Errorf("what is set is for account %s, not for %s", usual.AccountName(), account),
+			Err: fmt.Errorf("the credential that is set is for account %s, not for %s", usual.AccountName(), account),
 			Hint: fmt.Sprintf("set AZURE_STORAGE_KEY_%[1]s, AZURE_STORAGE_SAS_TOKEN_FILE_%[1]s or AZURE_STORAGE_CONNECTION_STRING_%[1]s, or use an identity: auth msi, workload or cli",
 				strings.ToUpper(account)),
 		}
