@@ -160,6 +160,9 @@ func (r *request) printFound(ctx context.Context, q *query.Query, out *output.Wr
 		if limit := uint64(r.sel.Limit); limit > 0 {
 			n = min(n, limit)
 		}
+		if report := q.Report(); report.SegmentsListed == 0 && len(report.Problems) > 0 {
+			return n, p, nil // no store could be read: the number of records is unknown
+		}
 		return n, p, output.WriteCount(r.env.stdout, r.output.Format, n)
 	}
 	emit := func(m query.Match) error {
