@@ -418,16 +418,16 @@ func (p *pipeline) left(held buffer.Stats, err error) error {
 
 // summarize logs the totals of the run.
 func (p *pipeline) summarize(err error) {
-	message := "done"
+	message, log := "done", p.log.Info
 	if err != nil {
-		message = "incomplete"
+		message, log = "incomplete", p.log.Warn
 	}
 	if n := p.buffer.InQuarantine(); n > 0 {
 		p.log.Error("the quarantine is not empty", "dir", p.BufferDir, "files", n)
 	}
 	read := p.inputStats.Total()
 	s, held, requests := p.uploader.Stats(), p.buffer.Stats(), p.requests.Counts()
-	p.log.Info(message,
+	log(message,
 		"records", s.Records, "input_bytes", read.Bytes, "raw_bytes", s.RawBytes,
 		"segments", s.Segments, "stored_bytes", s.StoredBytes,
 		"creates", s.Creates, "conflicts", s.Conflicts, "requests", requests.Total(),
