@@ -44,6 +44,7 @@ func classify(ctx context.Context, op, object string, err error) error {
 
 const (
 	hintPermission = "let this user write (to read: read and search) the store's directory, or run as its owner"
+	hintReadOnly   = "the store's file system is mounted read-only: remount it, or choose another directory"
 	hintPath       = "the store's path does not lead to a directory: correct it, or move away what is in its place"
 	hintSpace      = "free space on the store's file system, or drop old days with shipper retain"
 )
@@ -54,7 +55,9 @@ func classOfFile(err error) (hint string, class error) {
 		return "", store.ErrExists
 	case errors.Is(err, fs.ErrNotExist):
 		return "", store.ErrNotFound
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+	case errors.Is(err, syscall.EROFS):
+		return hintReadOnly, store.ErrAccessDenied
+	case errors.Is(err, fs.ErrPermission):
 		return hintPermission, store.ErrAccessDenied
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return hintSpace, store.ErrUnavailable
