@@ -72,7 +72,7 @@ func TestUndecidedLostPositions(t *testing.T) {
 		t.Errorf("stop: %v", err)
 	}
 	b, log := reopen(buffer.SkipLost)
-	if b.LostPositions() != buffer.SkipLost || b.Stats().DamageLoss() == "" || !strings.Contains(log, "files are read on from their ends") {
+	if b.LostPositions() != buffer.SkipLost || b.Stats().DamageLoss() == "" || !strings.Contains(log, "files are read from their ends on") {
 		t.Errorf("skip: %v, %q\n%s", b.LostPositions(), b.Stats().DamageLoss(), log)
 	}
 	if b, log := reopen(buffer.RereadLost); b.LostPositions() != buffer.SkipLost || b.Stats().LostPositions || strings.Contains(log, "are lost") {

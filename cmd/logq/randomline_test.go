@@ -347,7 +347,7 @@ func (l *commandLine) randomMistake() {
 			l.flag("level", oneOf(l.rnd, "warn,", ",", "warn,,error"))
 			l.mistake = "empty item"
 		},
-		func() { l.flag("fields", oneOf(l.rnd, `field("a`, "a[", "a,'b")); l.mistake = "without its end" },
+		func() { l.flag("fields", oneOf(l.rnd, `field("a`, "a[", "a,'b")); l.mistake = "is not closed" },
 		func() {
 			l.flag("fields", oneOf(l.rnd, "a b", "len(a)", `"a"`, "field(a)", `field("a").b`))
 			l.mistake = "at character"
