@@ -20,7 +20,7 @@ import (
 const (
 	// Lifetime is the age from which a watch has expired, and a shipper counts as gone.
 	Lifetime = 45 * time.Second
-	// Renewal is the interval at which a watcher renews its watches, and shippers report that they respond.
+	// Renewal is the maximum interval at which a watcher renews its watches, and shippers report that they respond.
 	Renewal = 15 * time.Second
 	// MinFlushInterval is the minimum time between two early flushes of a service by a shipper.
 	MinFlushInterval = 2 * time.Second

@@ -81,6 +81,8 @@ func (w *Watcher) Status() Status {
 		s.Usage = s.Usage.Plus(FlushUsage(n * int(time.Hour/FlushInterval(n))))
 		s.Usage.Table += int64(n) * int64(time.Hour/Renewal)
 	}
+	// A watch is renewed at the last tick before Renewal, that is every 12 seconds, and once a minute services are listed instead of
+	// counting shippers. The additional renewals and the missing counts are equally many.
 	s.Usage.Table += int64(s.Services) * int64(time.Hour/Renewal+time.Hour/countInterval)
 	s.Usage.List += int64(time.Hour / expandInterval)
 	return s

@@ -54,7 +54,7 @@ func instead() map[string]string {
 		follow   = "logq query --follow prints new records, logq query --tail N the last N"
 		count    = "logq stats counts records"
 		services = "logq services lists the services, logq segments what is stored"
-		server   = "logq serve serves a web page, and Grafana and logcli"
+		server   = "logq serve serves a web UI, and Loki's API for Grafana and logcli"
 		shipper  = "that is a command of shipper"
 	)
 	words := map[string]string{"version": "logq --version prints the version"}

@@ -33,11 +33,11 @@ const serveMemory = 768 << 20
 func serveCommand(env environment) *ucli.Command {
 	return &ucli.Command{
 		Name:  "serve",
-		Usage: "serve a web page, and Loki's HTTP API for Grafana and logcli",
+		Usage: "serve a web UI, and Loki's HTTP API for Grafana and logcli",
 		UsageText: `logq serve --store ./logs
 logq serve --listen :3100 --max-cost-per-day 2 --metrics
 logq serve --listen 0.0.0.0:3100 --behind-proxy --tokens tokens.yaml`,
-		Description: `Serves a web page that shows logs (docs/page.md), and the reading part of Loki's HTTP
+		Description: `Serves a web UI to browse logs (docs/page.md), and the read part of Loki's HTTP
 API for Grafana's data source and logcli, until it is interrupted. It keeps no state,
 so that any number of copies may run. docs/serve.md describes how to run it.
 

@@ -212,7 +212,7 @@ func (t *tapping) run(ctx context.Context, client *tap.Client) error {
 		return err
 	}
 	t.reportSkipped(time.Time{})
-	fmt.Fprintf(t.notes, "shipper: %d records shown, %d that do not match, %d skipped\n", t.shown, t.others, t.skipped)
+	fmt.Fprintf(t.notes, "shipper: %d shown, %d not matching, %d skipped\n", t.shown, t.others, t.skipped)
 	return nil
 }
 

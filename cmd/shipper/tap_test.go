@@ -123,7 +123,7 @@ func TestTap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all.until(t, "shipper: 3 records shown, 0 that do not match, 0 skipped")
+	all.until(t, "shipper: 3 shown, 0 not matching, 0 skipped")
 	all.wait(t, 0)
 	if want := `{"time":"2026-11-22T22:00:00.000000000Z","level":"INFO","service":"web","source":"stdin","redacted":["bearer"],"message":"2026-11-22T22:00:00Z INFO {\"status\":200,\"auth\":\"Bearer [redacted:bearer]\"}","fields":{"auth":"Bearer [redacted:bearer]","status":200}}
 {"time":"2026-11-22T22:00:01.000000000Z","level":"INFO","service":"web","source":"stdin","dropped":"drop","message":"2026-11-22T22:00:01Z INFO GET /healthz","fields":{}}
@@ -131,7 +131,7 @@ func TestTap(t *testing.T) {
 `; all.output(t) != want {
 		t.Errorf("%s, want %s", all.output(t), want)
 	}
-	some.until(t, "shipper: 1 records shown, 2 that do not match, 0 skipped")
+	some.until(t, "shipper: 1 shown, 2 not matching, 0 skipped")
 	some.wait(t, 0)
 	if want := `2026-11-22T22:00:02.000Z  ERROR  web  stdin  2026-11-22T22:00:02Z ERROR {"status":503,"took":1.50}
     status=503  took=1.50
@@ -146,7 +146,7 @@ func TestTap(t *testing.T) {
 	if err := stopped.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	stopped.until(t, "shipper: 3 records shown")
+	stopped.until(t, "shipper: 3 shown")
 	stopped.wait(t, 0)
 	if text := stopped.output(t); !strings.Contains(text, "\n    dropped: drop\n") || !strings.Contains(text, "\n    redacted: bearer\n") {
 		t.Error(text)
