@@ -132,6 +132,9 @@ func (c *fieldCollector) parse(e *engine.Entry) labels.Labels {
 // withoutAccidents leaves out labels that logfmt makes of other text, such as /cart?page of "GET /cart?page=2".
 func withoutAccidents(parsed labels.Labels, line []byte) labels.Labels {
 	names := map[string]bool{}
+	if before, _, ok := field.SplitJSON(line); ok { // field.All finds only the members of an object at the end
+		line = before
+	}
 	for name := range field.All(line) {
 		names[pipeline.LabelName(name)] = true
 	}

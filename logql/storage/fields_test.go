@@ -63,6 +63,7 @@ func TestFieldsOfText(t *testing.T) {
 	w := newWorld(t, testrand.New(t))
 	shipLines(w, `192.0.2.7 - ann [06/May/2024:22:00:00 +0000] "GET /cart?page=2 HTTP/1.1" 200 17`, `I0506 22:00:00.000001 1 a.go:7] "x" pod=dns`)
 	w.ship("api", "b", record.Record{Time: origin().UnixNano() + 100, Message: []byte(`status=503`)})
+	w.ship("api", "c", record.Record{Time: origin().UnixNano() + 102, Message: []byte(`retries=3 sent {"a":1}`)})
 	w.parse = "pattern/1 '<_> took <took> of <user>'"
 	w.ship("jobs", "a", record.Record{Time: origin().UnixNano() + 101, Message: []byte("job-1 took 12ms of bob x=1")})
 	fields, err := w.view(storage.Access{}).Fields(t.Context(), parse(t, `{service_name=~".+"}`), origin().UnixNano(), origin().Add(time.Hour).UnixNano(), 100, 9)
@@ -85,7 +86,7 @@ func TestFieldsOfText(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"status": "logfmt", "x": "logfmt",
+		"status": "logfmt", "x": "logfmt", "retries": "logfmt",
 		"ip": "", "user": "", "time": "", "method": "", "path": "", "query": "", "protocol": "", "bytes": "", "severity": "", "thread": "", "file": "", "line": "", "message": "", "pod": "", "took": "",
 	}
 	for name := range parsers { // logfmt takes words for names without values, of which it makes no labels
