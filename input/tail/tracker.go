@@ -118,11 +118,15 @@ func (c *candidate) openPipe(ctx context.Context) error {
 		return r.err
 	case <-ctx.Done():
 	}
-	// Opening for both directions does not block, and is a writer. It fails without the permission to write: the
-	// goroutine then ends with the process.
+	// Opening for both directions does not block, and is a writer. If this process may not write, or another file has
+	// the path now, the goroutine ends with the process.
 	if writer, err := os.OpenFile(path, os.O_RDWR, 0); err == nil {
-		if r := <-opened; r.err == nil {
-			_ = r.f.Close() // nothing was read
+		select {
+		case r := <-opened:
+			if r.err == nil {
+				_ = r.f.Close() // nothing was read
+			}
+		case <-time.After(time.Second):
 		}
 		_ = writer.Close() // nothing was written
 	}
