@@ -67,8 +67,8 @@ type Source interface {
 
 // Limits of a query; 0 is no limit.
 type Limits struct {
-	// Series is the maximum number of series of the result, as Loki's max_query_series. Between operators there may be more, of
-	// Series * Points points.
+	// Series is the maximum number of series of the result, as Loki's max_query_series. Between operators there may be more:
+	// as many as have Series * Points points in total, but at most 100,000.
 	Series int
 	// Points is the maximum number of steps of a range query.
 	Points int

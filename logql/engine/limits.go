@@ -9,10 +9,10 @@ import (
 	"logstow/logql/syntax"
 )
 
-// maxInner is the maximum number of series between operators, also of few steps.
+// maxInner is the maximum number of series between operators if there are few steps, unless Limits.Series is greater.
 const maxInner = 100_000
 
-// inner is the maximum number of series between operators: as many as have no more points than the largest result.
+// inner returns the maximum number of series between operators: these may have as many points as the largest result.
 func (l Limits) inner(steps int) int {
 	return max(l.Series, min(l.Series*l.Points/max(steps, 1), maxInner))
 }

@@ -25,7 +25,7 @@ func (e *Engine) Metric(ctx context.Context, query syntax.SampleExpr, p MetricPa
 		hidden: names.hiddenMetadata(), fields: names.fields(), ranges: map[string]*vector{}, ticker: ticker{ctx: ctx},
 		maxSeries: e.Limits.inner(steps),
 	}
-	if isRange(query) { // it fails before everything is read
+	if isRange(query) { // its series are the result: fail before everything is read
 		ev.maxSeries = e.Limits.Series
 	}
 	v, err := ev.eval(ctx, query)
