@@ -44,7 +44,7 @@ func ParseColumns(v string) ([]string, error) {
 		switch {
 		case strings.EqualFold(n.Text, ColumnsAuto) || strings.EqualFold(n.Text, ColumnsOff):
 			return nil, hint.Wrap(fmt.Errorf("%s: auto and off stand alone, in lower case", n.Text),
-				"a field of the message that is called so is field(%s)", strconv.Quote(n.Text))
+				"for a field of the message with this name write field(%s)", strconv.Quote(n.Text))
 		case n.Fixed != "":
 			return nil, hint.Wrap(fmt.Errorf("%s is not a field of the message", n.Text),
 				"level, source and time always have columns; for a field of the message named %s write %s", n.Text, field.WriteName(n.Text))

@@ -213,10 +213,10 @@ func TestSpecErrors(t *testing.T) {
 		"invalid --pivot: not one of the keys of --by other than the time step":   {By: by[1:], Pivot: 0},
 		"invalid --pivot: not one of the keys of --by other than the time step ":  {By: by, Pivot: 2},
 		"invalid --pivot: not one of the keys of --by other than the time step  ": {By: by, Pivot: -2},
-		"invalid range or limit":                          {From: 2, To: 1, Pivot: -1},
-		"invalid range or limit ":                         {Limit: -1, Pivot: -1},
-		"invalid --by: more than 32 keys":                 {By: many, Pivot: -1},
-		"invalid --sort: the key of --pivot is no column": {By: many[:1], Pivot: 0, Sort: []Order{{Key: 0, Function: -1}}},
+		"invalid range or limit":                             {From: 2, To: 1, Pivot: -1},
+		"invalid range or limit ":                            {Limit: -1, Pivot: -1},
+		"invalid --by: more than 32 keys":                    {By: many, Pivot: -1},
+		"invalid --sort: the key of --pivot is not a column": {By: many[:1], Pivot: 0, Sort: []Order{{Key: 0, Function: -1}}},
 	} {
 		if _, err := New(s, Options{}); err == nil || err.Error() != strings.TrimRight(want, " ") {
 			t.Errorf("%v, want %s", err, want)

@@ -123,7 +123,7 @@ func newPlan(spec Spec) (*plan, error) {
 	}
 	for _, o := range p.Sort {
 		if o.Key >= 0 && o.Key == p.Pivot {
-			return nil, errors.New("invalid --sort: the key of --pivot is no column")
+			return nil, errors.New("invalid --sort: the key of --pivot is not a column")
 		}
 	}
 	p.width = 8 // the number of records
