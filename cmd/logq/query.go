@@ -161,7 +161,7 @@ func (r *request) printFound(ctx context.Context, q *query.Query, out *output.Wr
 			n = min(n, limit)
 		}
 		if report := q.Report(); report.SegmentsListed == 0 && len(report.Problems) > 0 {
-			return n, p, nil // no store could be read: the number of records is unknown
+			return n, p, nil // nothing was found, and a store could not be read: the number of records is unknown
 		}
 		return n, p, output.WriteCount(r.env.stdout, r.output.Format, n)
 	}

@@ -292,10 +292,10 @@ func (x *explanation) conditions() {
 	}
 }
 
-// lineEnd is advice if an expression ends at the end of lines, and lines with a carriage return.
+// lineEnd returns advice if a regular expression ends with $ and lines of the sample end with a carriage return.
 func (x *explanation) lineEnd() string {
 	atEnd := func(expr string) bool { return strings.HasSuffix(expr, "$") && !strings.HasSuffix(expr, `\$`) }
-	if x.sample.returns && slices.ContainsFunc(x.sel.Regexps, atEnd) {
+	if x.sample.carriageReturns && slices.ContainsFunc(x.sel.Regexps, atEnd) {
 		return `; lines end with a carriage return: \r?$ matches before it`
 	}
 	return ""

@@ -110,8 +110,8 @@ type sampled struct {
 	sources []string
 	// otherCase are the patterns that occur only in another case.
 	otherCase []string
-	// returns is set if messages end with a carriage return.
-	returns bool
+	// carriageReturns is set if messages end with a carriage return.
+	carriageReturns bool
 }
 
 // sampledUse is a use of a field in an expression, and the field's values in a sample.
@@ -160,7 +160,7 @@ func (s *sample) show(m *match.Matcher, further ...string) sampled {
 	sources := map[string]bool{}
 	for f, message := range s.records(use) {
 		out.records++
-		out.returns = out.returns || bytes.HasSuffix(message, []byte{'\r'})
+		out.carriageReturns = out.carriageReturns || bytes.HasSuffix(message, []byte{'\r'})
 		fields.Split(message)
 		sources[string(f.Source)] = true
 		for i := range used {

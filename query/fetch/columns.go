@@ -93,7 +93,8 @@ func (f *Fetcher) exclude(s *segmentColumns, b segment.Block) bool {
 	return true
 }
 
-// addRejected records what columns rejected. If the text decides, too, it may reject what they did by an expression.
+// addRejected records what columns rejected. Unless columns decide all conditions, records that an expression rejects are
+// counted as unread, because conditions on the text may reject them, too.
 func (f *Fetcher) addRejected(rejected match.Rejections) {
 	if !f.Matcher.ColumnsSuffice() {
 		rejected[match.StageUnread] += rejected[match.StageWhere]
@@ -102,7 +103,8 @@ func (f *Fetcher) addRejected(rejected match.Rejections) {
 	f.findings.AddRejections(rejected)
 }
 
-// isSample reports whether the text of a block without matches is to be read for the sample. Once it is, it stays so.
+// isSample reports whether the text of a block without matches is to be read for the sample. For the chosen block it is
+// true in every call.
 func (f *Fetcher) isSample(s *segmentColumns, b segment.Block) bool {
 	if f.findings.WantsSample() {
 		s.sample.Store(int64(b.Index) + 1)

@@ -26,7 +26,7 @@ type Options struct {
 }
 
 const (
-	// sortersPart is the ratio of the memory to that for records. The other half is for growing buffers and garbage.
+	// Records get the memory divided by sortersPart. The rest is for growing buffers and garbage.
 	sortersPart = 2
 	// limitedMemory is the memory of a worker if few records are wanted, minMemory its minimum.
 	limitedMemory, minMemory = 4 << 20, 64 << 10

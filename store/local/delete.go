@@ -84,8 +84,8 @@ func (b blobs) deleteChunk(ctx context.Context, db *sql.DB, refs []store.BlobRef
 	return err
 }
 
-// removeFile removes a blob's file, which may be missing. It keeps other objects, such as a symbolic link,
-// and a file that was recreated since was was read.
+// removeFile removes a blob's file, which may be missing; was is the file when its row was marked, nil if there was none.
+// It keeps other objects, such as a symbolic link, and a file that was recreated since, which it reports.
 func removeFile(path string, was fs.FileInfo) (recreated bool, err error) {
 	now, err := os.Lstat(path)
 	switch {
