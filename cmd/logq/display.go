@@ -25,7 +25,7 @@ func (s screen) terminal() bool { return s.columns > 0 }
 // a screenful, and starts a pager for more.
 type display struct {
 	to     io.Writer
-	screen screen // the zero value: nothing is held back
+	screen screen // the zero value: nothing is buffered
 	// before is called before the first byte is written.
 	before func()
 	// start starts the pager; ended is called when it has ended.
@@ -34,7 +34,7 @@ type display struct {
 
 	mu   sync.Mutex
 	held []byte
-	// counted is how much of held is counted in lines, those of the screen.
+	// counted is the number of bytes of held that lines includes; lines is the number of lines on the screen.
 	counted, lines int
 	begun          bool
 	pager          *running // nil while none runs
@@ -131,7 +131,7 @@ func (d *display) Close() error {
 }
 
 // display returns the standard output of a command, paged or not. left is called when the
-// pager has ended, before before the first output. Close must be called.
+// pager has ended; before, if not nil, is called before the first output. The caller must call Close.
 func (e *environment) display(ctx context.Context, paged bool, before func(), left context.CancelCauseFunc) *display {
 	// Leaving the pager is a success, as closing a pipe is.
 	d := &display{to: e.stdout, ended: func() { left(syscall.EPIPE) }}
@@ -182,7 +182,7 @@ func (e *environment) pager(ctx context.Context) func(ended func()) (*running, e
 			return nil
 		}
 	}
-	stdout := e.stdout // that of now: it may be replaced by what feeds the pager
+	stdout := e.stdout // the current one: it may be replaced by the input of the pager
 	return func(ended func()) (*running, error) {
 		// The pager handles interrupts itself.
 		//nolint:gosec // the user's own command, as the shell would run it
@@ -205,7 +205,7 @@ func (e *environment) pager(ctx context.Context) func(ended func()) (*running, e
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_ = cmd.Wait() // how a pager ends is its user's affair
+			_ = cmd.Wait() // the exit status of a pager does not matter
 			release()
 			ended()
 		}()

@@ -25,7 +25,7 @@ type environment struct {
 	// line shows progress below what is written to stderr; set by withMessages.
 	line     *progress.Line
 	out, err screen // where those two end
-	piped    bool   // stdout is a pipe: something else may be shown by what reads it
+	piped    bool   // stdout is a pipe, whose reader may write to the same terminal
 	now      func() time.Time
 	tempDir  string
 	// completeTime limits what completion reads of the stores; 0 is [completeTime].

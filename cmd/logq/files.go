@@ -69,7 +69,7 @@ func everything() (from, to time.Time) {
 	return time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 }
 
-// openFiles reads files to a store. That one cannot be read to its end is a problem of the store.
+// openFiles reads files into a store. If a file cannot be read to its end, the store has a problem.
 func (e *environment) openFiles(ctx context.Context, c *ucli.Context) (stores []query.Store, closeAll func() error, err error) {
 	all, err := filestore.New(filestore.Options{Zone: location(c), Now: e.now, TempDir: e.tempDir})
 	if err != nil {
@@ -97,7 +97,7 @@ func (e *environment) openFiles(ctx context.Context, c *ucli.Context) (stores []
 	return []query.Store{files}, all.Close, nil
 }
 
-// expandGlobs replaces a path where no file is by the files that it matches as a glob, each once.
+// expandGlobs replaces each path at which no file exists by the files that match it as a glob. It removes duplicates.
 func expandGlobs(paths []string) (files []string) {
 	for _, path := range paths {
 		found := []string{path}
@@ -161,7 +161,8 @@ func (e *environment) readFile(ctx context.Context, to *filestore.Store, path st
 	return to.Add(ctx, name, read, ref)
 }
 
-// fileReasons are reasons why nothing in files matched. The shell expands --file *.log to one file and patterns.
+// fileReasons adapts the reasons for an empty result to files. The shell expands --file *.log to one file and patterns,
+// so a pattern that is the name of a file is probably a mistake.
 func fileReasons(reasons []query.Reason, patterns []string) []query.Reason {
 	reasons = slices.DeleteFunc(reasons, func(r query.Reason) bool { return r.Code == "service-name" })
 	for i := range reasons {

@@ -130,7 +130,7 @@ func (f *following) poll(ctx context.Context, q *query.Query, first bool) error 
 	return nil
 }
 
-// since is what of a plan has records since the start, which were stored before the first listing ended.
+// since returns the segments of a plan that may have records since following began; the first listing had them.
 func (f *following) since(p *query.Plan) *query.Plan {
 	newer := &query.Plan{}
 	for _, s := range p.Segments {

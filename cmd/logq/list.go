@@ -96,7 +96,7 @@ failed, 4 access denied, 130 interrupted.`,
 	}
 }
 
-// segmentRow is what is printed of a segment.
+// segmentRow has the printed properties of a segment.
 type segmentRow struct {
 	Store       string            `json:"store"`
 	Name        string            `json:"name"`
@@ -112,7 +112,7 @@ type segmentRow struct {
 	Batch       string            `json:"batch"`
 	Seq         int64             `json:"seq"`
 	Foreign     bool              `json:"foreign,omitempty"`
-	// Generation is that of an output of compaction, and Contained how many listed segments are
+	// Generation is the generation of an output of compaction, Contained the number of listed segments that are
 	// not printed because it contains them.
 	Generation int `json:"generation,omitempty"`
 	Contained  int `json:"contained,omitempty"`

@@ -25,8 +25,8 @@ var version = "dev" //nolint:gochecknoglobals // the linker writes it
 // process stays below 128 MiB.
 const memoryLimit = 96 << 20
 
-// gcPercent is how much the heap grows between collections, unless GOGC is set: the limit bounds it, and with Go's 100
-// collections take a fifth of a query of 20 ms.
+// gcPercent is the growth of the heap between collections unless GOGC is set. memoryLimit bounds the heap; with Go's default of
+// 100, collections take a fifth of the time of a query of 20 ms.
 const gcPercent = 400
 
 func main() {
@@ -37,7 +37,7 @@ func main() {
 		debug.SetGCPercent(gcPercent)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second signal ends the program at once, whatever it waits for.
+	// A second signal ends the program at once.
 	context.AfterFunc(ctx, stop)
 	// A closed pipe is an error of the write, which ends the program quietly.
 	signal.Ignore(syscall.SIGPIPE)

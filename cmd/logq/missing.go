@@ -6,16 +6,16 @@ import (
 	"logstow/record"
 )
 
-// noteMissing notes fields that occur in nothing that was read: of those named, whose columns are empty, and
-// of --where.
+// noteMissing notes fields that do not occur in the records read: fields in named, whose columns are empty, and
+// fields of --where.
 func (r *request) noteMissing(q *query.Query, named []string) {
 	for _, reason := range q.MissingFields(named) {
 		r.notes = append(r.notes, reason.Text)
 	}
 }
 
-// missingOrder is the field that records are sorted by, if the first of them does not have it: then none
-// has, as those without it are last.
+// missingOrder returns the field that records are sorted by if the first one does not have it: then none has, because
+// records without the field are last.
 func (r *request) missingOrder(q *query.Query, first *query.Match) []string {
 	name, ok := r.sort.Field()
 	if !ok {
@@ -29,7 +29,7 @@ func (r *request) missingOrder(q *query.Query, first *query.Match) []string {
 	return []string{name}
 }
 
-// unseen are the fields of the message that no record of a table has.
+// unseen returns the fields of the message that no record of a table has.
 func unseen(t *query.Table) (names []string) {
 	for _, f := range t.Unseen {
 		names = append(names, f.Field)

@@ -75,7 +75,7 @@ func (f *following) lookForOverdue(ctx context.Context, stores []query.Store, q 
 	if err == nil {
 		q, err = q.With(sel)
 	}
-	if err != nil { // no such selection or plan was accepted before
+	if err != nil { // cannot happen: the selection and the plan were accepted before
 		return
 	}
 	o.began, o.running = now, true

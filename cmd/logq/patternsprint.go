@@ -16,7 +16,7 @@ import (
 	"logstow/record"
 )
 
-// patternsOutput is how templates are printed.
+// patternsOutput prints templates.
 type patternsOutput struct {
 	format string
 	// compare is set if two ranges are compared.
@@ -149,7 +149,7 @@ func round(x float64) float64 {
 // perHour is a rate per hour of one per second, with six digits behind the point.
 func perHour(rate float64) float64 { return round(rate * 3600) }
 
-// minTemplate is the number of characters of a terminal beside the other columns from which on templates are there.
+// minTemplate is the minimum width for templates in a terminal, next to the other columns.
 const minTemplate = 40
 
 // printTable prints aligned columns, of which the last is the template. On a terminal it is wrapped at spaces:
@@ -216,7 +216,7 @@ func templateLines(t *patterns.Template, width int) []string {
 	return append(lines, example)
 }
 
-// timeLayout is that of the times of templates: with dates, if one is not of today.
+// timeLayout returns the layout of the times of templates. It has the date if any time is not today.
 func (o *patternsOutput) timeLayout(changes []patterns.Change) string {
 	date := func(t time.Time) string { return t.In(o.zone).Format(time.DateOnly) }
 	today := date(o.now)

@@ -126,7 +126,7 @@ func readDollars(c *ucli.Context, name string) (float64, error) {
 	return limit, nil
 }
 
-// prices are those of the file of --prices, else of $LOGSTOW_PRICES; nil if neither is given.
+// prices returns the prices in the file of --prices, otherwise of $LOGSTOW_PRICES; nil if neither is given.
 func prices(c *ucli.Context, env environment) (*price.Table, error) {
 	from, name := "--prices", c.String("prices")
 	if name == "" {

@@ -91,7 +91,7 @@ type backend struct {
 // Watched reports whether shippers flush early for Tail.
 func (b *backend) Watched() bool { return b.tail != nil && b.tail.Watched() }
 
-// Tail is that of the view, until the day's budget is spent; the services that it reads are watched until it ends.
+// Tail is Tail of the view, but ends when the budget of the day is spent. The services that it reads are watched until then.
 func (b *backend) Tail(ctx context.Context, log *syntax.LogExpr, from int64, limit int, poll time.Duration, emit func(*engine.Entry) error, idle func() error) error {
 	if b.watching != nil {
 		b.tail = b.watching.Tail()

@@ -14,7 +14,7 @@ import (
 const (
 	// maxTail limits the memory of the records that --tail keeps, in bytes.
 	maxTail = 32 << 20
-	// keptSize is the approximate memory of a record beside its text.
+	// keptSize is the approximate memory of a record in addition to its text.
 	keptSize = 128
 )
 

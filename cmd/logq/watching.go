@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// responseTimeout is how long a response to a watch is waited for until following reports that there is none.
+	// responseTimeout is the time without a response to a watch after which following reports that there is none.
 	responseTimeout = 15 * time.Second
 	// maxNamedShippers is the maximum number of shippers that a message names.
 	maxNamedShippers = 5
@@ -106,8 +106,8 @@ func (s *watchedStore) failure() error {
 	return s.err
 }
 
-// status is the sum over the stores that are watched. counted is set once the shippers of all were counted, and usage is that of
-// the stores that cost something.
+// status returns the sum over the watched stores. counted is set after the shippers of all were counted; usage is the usage of
+// the stores that are not free.
 func (w *watchSet) status() (sum watch.Status, counted, some bool, usage price.Usage) {
 	counted = true
 	for _, s := range w.stores {
@@ -203,7 +203,7 @@ func plural(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// prices are those of the options.
+// prices returns the prices of the options.
 func (r *request) prices() price.Table {
 	if r.opts.Prices != nil {
 		return *r.opts.Prices

@@ -31,13 +31,13 @@ import (
 )
 
 const (
-	// sampleLines and sampleBytes are how much of a file is sampled.
+	// sampleLines and sampleBytes are the maximum size of a sample.
 	sampleLines = 300
 	sampleBytes = 8 << 20
 	// farFromNow is the distance of a time that is reported.
 	farFromNow = 24 * time.Hour
-	// maxSampleText is how many characters of a message or field are printed, and about how many
-	// of fields in a line.
+	// maxSampleText is the maximum number of characters printed of a message or field, and the approximate maximum
+	// of all fields in a line.
 	maxSampleText = 120
 )
 
@@ -75,9 +75,9 @@ func sample(c *ucli.Context, path string) error {
 	return writeSample(c.App.Writer, judged)
 }
 
-// sampleInput is the input whose settings apply to a file: in the configuration that of its paths,
-// else the one of --service, else the only one. Without a configuration the flags apply. metrics are those that the
-// configuration computes from records.
+// sampleInput returns the input whose settings apply to a file: in the configuration the one whose paths match, otherwise
+// the one of --service, otherwise the only one. Without a configuration the flags apply. metrics are the configured
+// metrics from logs.
 func sampleInput(c *ucli.Context, path string) (in config.Input, metrics []logmetrics.Spec, err error) {
 	var errs problems
 	common := commonFlags(&errs, c)
@@ -149,7 +149,7 @@ func readSample(path string, now time.Time) (text []byte, modified time.Time, er
 	return text, modified, nil
 }
 
-// problem is what is wrong with a sampled record, the worst first.
+// problem is a mistake in a sampled record. The worst come first.
 type problem string
 
 const (
