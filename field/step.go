@@ -10,8 +10,8 @@ import (
 
 // Step is the length of a time step. Steps of whole days are calendar days of 23 to 25 hours; steps of several days are counted from
 // 1970-01-01, weeks start on Monday. Shorter steps start at midnight local time and at multiples of their length after it, by the
-// clock. Where clocks change or a day ends, a step may be longer or shorter. If an hour occurs twice and is a multiple of the length, its occurrences are in separate steps. The
-// zero value is no step.
+// clock. Where clocks change or a day ends, a step may be longer or shorter. If an hour occurs twice and is a multiple of the
+// length, its occurrences are in separate steps. The zero value is no step.
 type Step struct {
 	part time.Duration // less than a day
 	days int64

@@ -185,7 +185,8 @@ func substr(start, end int, s string) string {
 	return s[start:end]
 }
 
-// align makes a text n characters long: blanks are added, or characters removed, at its right end if left is set, otherwise at its left one.
+// align makes a text n characters long: it adds blanks, or removes characters, at the right end if left is set, otherwise at
+// the left end.
 func (b *budget) align(n int, s string, left bool) (string, error) {
 	length := utf8.RuneCountInString(s)
 	if n < 0 || n == length {
