@@ -36,7 +36,7 @@ func TestUnreachable(t *testing.T) {
 	t.Cleanup(untrusted.Close)
 	for _, tt := range []struct{ name, endpoint, says string }{
 		{"nothing listens", closed, "nothing listens at " + closed},
-		{"certificate", untrusted.URL, "is not trusted here"},
+		{"certificate", untrusted.URL, "is not trusted: "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

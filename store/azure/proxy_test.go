@@ -141,7 +141,7 @@ func TestProxy(t *testing.T) {
 		t.Parallel()
 		p := newConnectProxy(t, storage.Listener.Addr().String())
 		out := child(t, "HTTPS_PROXY=http://user:CANARY@"+p.Listener.Addr().String())
-		if !strings.Contains(out, "LOGSTOW_CA_FILE") || !strings.Contains(out, "is not trusted here") {
+		if !strings.Contains(out, "LOGSTOW_CA_FILE") || !strings.Contains(out, "is not trusted: ") {
 			t.Errorf("output: %s", out)
 		}
 	})
