@@ -1,11 +1,13 @@
 package aggregate
 
+import "slices"
+
 // arena allocates memory that is freed all at once, in slabs without pointers, which the garbage collector does not scan.
 type arena struct {
 	slabs    [][]byte
 	slab     int // index of the current slab
 	free     int // offset of free memory in it
-	slabSize int
+	slabSize int // of all slabs but the first ones, which are smaller, and those of large allocations
 	// bytes is the size of the slabs up to the current one.
 	bytes int64
 }
@@ -27,19 +29,13 @@ func newArena(limit int64) *arena {
 	return a
 }
 
-// reset frees all memory. It keeps slabs of the usual size for reuse.
+// reset frees all memory. It keeps slabs for reuse, but for those of large allocations.
 func (a *arena) reset() {
-	kept := a.slabs[:0]
-	for _, slab := range a.slabs {
-		if len(slab) == a.slabSize {
-			kept = append(kept, slab)
-		}
+	a.slabs = slices.DeleteFunc(a.slabs, func(slab []byte) bool { return len(slab) > a.slabSize })
+	if len(a.slabs) == 0 {
+		a.slabs = append(a.slabs, make([]byte, minSlabSize))
 	}
-	clear(a.slabs[len(kept):])
-	if len(kept) == 0 {
-		kept = append(kept, make([]byte, a.slabSize))
-	}
-	a.slabs, a.slab, a.bytes = kept, 0, int64(a.slabSize)
+	a.slab, a.bytes = 0, int64(len(a.slabs[0]))
 	a.free = 8 // ref 0 is nil
 }
 
@@ -55,18 +51,13 @@ func (a *arena) alloc(n int) ref {
 	return r
 }
 
-// next makes a slab of at least n bytes the current one.
+// next makes a slab of at least n bytes the current one. The size doubles up to the usual one, so that few groups take little.
 func (a *arena) next(n int) {
 	a.slab++
 	a.free = 0
-	if n > a.slabSize || a.slab == len(a.slabs) {
-		slab := make([]byte, max(n, a.slabSize))
-		if a.slab == len(a.slabs) {
-			a.slabs = append(a.slabs, slab)
-		} else { // keep the slab of the usual size for later
-			a.slabs = append(a.slabs, a.slabs[a.slab])
-			a.slabs[a.slab] = slab
-		}
+	if a.slab == len(a.slabs) || n > len(a.slabs[a.slab]) {
+		slab := make([]byte, max(n, int(min(a.bytes, int64(a.slabSize)))))
+		a.slabs = slices.Insert(a.slabs, a.slab, slab)
 	}
 	a.bytes += int64(len(a.slabs[a.slab]))
 }
