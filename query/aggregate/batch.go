@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dgryski/go-metro"
-
 	"logstow/columns"
 	"logstow/field"
 	"logstow/query/aggregate/exact"
@@ -371,21 +369,14 @@ func (x *Batcher) count(page *columns.Page, input int, records []uint32) {
 
 // addDistinct adds the distinct values of the records that were counted.
 func (x *Batcher) addDistinct(page *columns.Page, state []byte, counts []uint32) {
-	add := func(text []byte) {
-		hi, lo := metro.Hash128(text, hashSeed)
-		if hi|lo == 0 {
-			lo = 1 // zero is a free slot
-		}
-		x.table.addHash(state, hi, lo)
-	}
 	for id, n := range counts {
 		if v := page.Entries[id]; n > 0 && id != page.Plane && isPresent(v) {
-			add(v.Text)
+			x.table.addDistinct(state, v.Text)
 		}
 	}
 	for _, i := range x.inPlane {
 		x.text = page.Numbers.AppendText(x.text[:0], page.Numbers.Values[i])
-		add(x.text)
+		x.table.addDistinct(state, x.text)
 	}
 }
 

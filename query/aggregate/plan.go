@@ -65,7 +65,7 @@ const valuesSize = 16
 
 // distinctSize is the size of the distinct values of a field in a state: the ref of a hash table and its number of values, of 4
 // bytes each. If the number is sketched, the ref is an index into table.counters instead, from 1. A hash table is its number of
-// slots (8 bytes), then for each slot a hash of 128 bits, zero if free.
+// slots (8 bytes), then for each slot a hash of 64 bits, zero if free.
 const distinctSize = 8
 
 // plan is a compiled Spec. Immutable.

@@ -22,7 +22,7 @@ import (
 //	first, last            length (uvarint) | the slot's bytes
 //	values                 number of values (uvarint) | length (uvarint) | encoded numbers;
 //	                       of a sketch: ExactValues + 1 (uvarint) | the sketch
-//	distinct               number of values (uvarint) | hashes (16 bytes each);
+//	distinct               number of values (uvarint) | hashes (8 bytes each);
 //	                       of a sketch: ExactDistinct + 1 (uvarint) | length (uvarint) | its binary form
 func (t *table) encode(dst []byte, r ref) []byte {
 	dst = binary.AppendUvarint(dst, uint64(t.flags(r)))
@@ -84,9 +84,8 @@ func (t *table) encodeDistinct(dst, b []byte) []byte {
 		return append(dst, binaryForm...)
 	}
 	dst = binary.AppendUvarint(dst, uint64(count))
-	for hi, lo := range hashes(t.hashTable(b)) {
-		dst = binary.LittleEndian.AppendUint64(dst, hi)
-		dst = binary.LittleEndian.AppendUint64(dst, lo)
+	for hash := range hashes(t.hashTable(b)) {
+		dst = binary.LittleEndian.AppendUint64(dst, hash)
 	}
 	return dst
 }
@@ -181,8 +180,8 @@ func (t *table) mergeDistinct(b []byte, r *reader) {
 		return
 	}
 	for ; count > 0 && !r.bad; count-- {
-		if hi, lo := r.uint64(), r.uint64(); hi|lo != 0 {
-			t.addHash(b, hi, lo)
+		if hash := r.uint64(); hash != 0 {
+			t.addHash(b, hash)
 		}
 	}
 }

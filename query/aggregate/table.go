@@ -3,6 +3,7 @@ package aggregate
 import (
 	"bytes"
 	"encoding/binary"
+	"iter"
 	"slices"
 
 	"github.com/axiomhq/hyperloglog"
@@ -304,18 +305,23 @@ const ExactDistinct = 10_000
 
 const (
 	sketched   = 1<<32 - 1 // instead of the number of values: a counter replaces them
-	hashSize   = 16
+	hashSize   = 8
 	firstSlots = 4
 	// counterPrecision is the precision of HyperLogLog. Its standard error is 1.04 / sqrt(2^16), 0.4%.
 	counterPrecision = 16
 	counterSize      = 1<<counterPrecision + 128
 )
 
+// addDistinct adds a value to the distinct values at b.
+func (t *table) addDistinct(b, value []byte) {
+	t.addHash(b, max(xxhash.Sum64(value), 1)) // zero is a free slot
+}
+
 // addHash adds a hash, which must not be zero, to the distinct values at b.
-func (t *table) addHash(b []byte, hi, lo uint64) {
+func (t *table) addHash(b []byte, hash uint64) {
 	r, count := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
 	if count == sketched {
-		t.counters[r-1].InsertHash(hi)
+		t.counters[r-1].InsertHash(hash)
 		return
 	}
 	if r == 0 {
@@ -323,7 +329,7 @@ func (t *table) addHash(b []byte, hi, lo uint64) {
 	}
 	m := t.arena.at(ref(r))
 	slots := binary.LittleEndian.Uint64(m)
-	if !insertHash(m[8:8+slots*hashSize], hi, lo) {
+	if !insertHash(m[8:8+slots*hashSize], hash) {
 		return
 	}
 	count++
@@ -345,34 +351,31 @@ func (t *table) newHashes(b []byte, slots uint64) uint32 {
 func (t *table) growHashes(b, old []byte) {
 	slots := uint64(len(old)/hashSize) * 2
 	m := t.arena.at(ref(t.newHashes(b, slots)))
-	for hi, lo := range hashes(old) {
-		insertHash(m[8:8+slots*hashSize], hi, lo)
+	for hash := range hashes(old) {
+		insertHash(m[8:8+slots*hashSize], hash)
 	}
 }
 
 // insertHash adds a hash to a table, which must have a free slot, and reports whether it is new.
-func insertHash(table []byte, hi, lo uint64) bool {
+func insertHash(table []byte, hash uint64) bool {
 	mask := uint64(len(table)/hashSize - 1)
-	for i := lo & mask; ; i = (i + 1) & mask {
+	for i := hash & mask; ; i = (i + 1) & mask {
 		slot := table[i*hashSize : (i+1)*hashSize]
-		h, l := binary.LittleEndian.Uint64(slot), binary.LittleEndian.Uint64(slot[8:])
-		switch {
-		case h == hi && l == lo:
+		switch binary.LittleEndian.Uint64(slot) {
+		case hash:
 			return false
-		case h|l == 0:
-			binary.LittleEndian.PutUint64(slot, hi)
-			binary.LittleEndian.PutUint64(slot[8:], lo)
+		case 0:
+			binary.LittleEndian.PutUint64(slot, hash)
 			return true
 		}
 	}
 }
 
 // hashes yields the hashes of a table.
-func hashes(table []byte) func(yield func(hi, lo uint64) bool) {
-	return func(yield func(hi, lo uint64) bool) {
+func hashes(table []byte) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
 		for ; len(table) >= hashSize; table = table[hashSize:] {
-			hi, lo := binary.LittleEndian.Uint64(table), binary.LittleEndian.Uint64(table[8:])
-			if hi|lo != 0 && !yield(hi, lo) {
+			if hash := binary.LittleEndian.Uint64(table); hash != 0 && !yield(hash) {
 				return
 			}
 		}
@@ -392,8 +395,8 @@ func (t *table) hashTable(b []byte) []byte {
 // toCounter replaces hashes by a HyperLogLog sketch.
 func (t *table) toCounter(b []byte) {
 	h := newCounter()
-	for hi := range hashes(t.hashTable(b)) {
-		h.InsertHash(hi)
+	for hash := range hashes(t.hashTable(b)) {
+		h.InsertHash(hash)
 	}
 	t.putCounter(b, h)
 }

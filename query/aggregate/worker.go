@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/dgryski/go-metro"
-
 	"logstow/field"
 	"logstow/query/aggregate/exact"
 	"logstow/query/aggregate/spill"
@@ -180,11 +178,7 @@ func (w *Worker) addStat(s *stat, state []byte, rec *Record, n uint64) {
 		}
 	case distinct:
 		if v := rec.Values[s.input]; v.Kind != field.Missing && v.Kind != field.Null {
-			hi, lo := metro.Hash128(v.Text, hashSeed)
-			if hi|lo == 0 {
-				lo = 1 // zero is a free slot
-			}
-			w.table.addHash(b, hi, lo)
+			w.table.addDistinct(b, v.Text)
 		}
 	case first, last:
 		w.addMoment(s, b, rec)
@@ -194,9 +188,6 @@ func (w *Worker) addStat(s *stat, state []byte, rec *Record, n uint64) {
 		}
 	}
 }
-
-// hashSeed is the seed of the hashes of distinct. It is fixed, so that results are reproducible.
-const hashSeed = 0x6c6f6773746f7731
 
 func (w *Worker) addNumber(s *stat, b []byte, n exact.Number) {
 	switch s.kind {
