@@ -1,4 +1,4 @@
-# What to run. "make demo" shows Logstow at work, "make test" proves it; both need Go, make and Node only.
+# What to run. "make demo" shows Logstow at work, "make test" tests it; both need Go, make and Node only.
 
 GO       ?= go
 TOOL      = $(GO) tool -modfile=internal/tools/go.mod
@@ -6,7 +6,7 @@ PKG      ?= ./...
 FUZZTIME ?= 30s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build demo test test-browser test-report test-large long short race race-short random crash soak lint fmt fuzz faults golden conformance bench man release vuln docs-check deploy-check cover tidy check clean
+.PHONY: build demo test full test-times test-browser full-report test-large long short race race-short random crash soak lint fmt fuzz faults golden conformance bench man release vuln docs-check deploy-check cover tidy check clean
 
 build: ## the two binaries, in bin/
 	CGO_ENABLED=0 $(GO) build -tags urfave_cli_no_docs -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
@@ -22,8 +22,18 @@ testdata/lezer/node_modules: testdata/lezer/package-lock.json
 	cd testdata/lezer && npm ci --no-audit --no-fund --loglevel=error
 	touch $@
 
-test: testdata/azurite/node_modules testdata/lezer/node_modules ## everything, the real storage service included
-	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_REQUIRE_LEZER=1 $(GO) test -timeout 30m $(PKG)
+# Vet is a stage of "make lint". Three packages at a time: tests that wait leave a core to others.
+REQUIRED = LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_REQUIRE_LEZER=1
+GOTEST   = $(GO) test -vet=off -p 3 -timeout 30m
+
+test: testdata/azurite/node_modules testdata/lezer/node_modules ## what a change is likely to break, the real storage service included: three minutes
+	$(REQUIRED) $(GOTEST) $(PKG)
+
+full: testdata/azurite/node_modules testdata/lezer/node_modules ## all steps of fault injection, more random cases, more data
+	LOGSTOW_EFFORT=full $(REQUIRED) $(GOTEST) $(PKG)
+
+test-times: testdata/azurite/node_modules testdata/lezer/node_modules ## "make test", with CPU seconds by package and the slowest tests
+	$(REQUIRED) $(GO) run ./internal/test/times -vet=off -p 3 -timeout 30m $(PKG)
 
 testdata/browser/node_modules: testdata/browser/package-lock.json
 	cd testdata/browser && npm ci --no-audit --no-fund --loglevel=error
@@ -34,23 +44,23 @@ test-browser: build testdata/browser/node_modules ## the page of logq serve in C
 	node --test --test-concurrency=1 --test-reporter=spec testdata/browser/*.test.mjs
 
 REPORT   ?= test.json
-test-report: testdata/azurite/node_modules testdata/lezer/node_modules ## the same; failures are printed last, and REPORT gets all as test2json writes it
-	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_REQUIRE_LEZER=1 $(TOOL) gotestsum --format pkgname --jsonfile $(REPORT) -- -timeout 30m $(PKG)
+full-report: testdata/azurite/node_modules testdata/lezer/node_modules ## "make full"; failures are printed last, and REPORT gets all as test2json writes it
+	LOGSTOW_EFFORT=full $(REQUIRED) $(TOOL) gotestsum --format pkgname --jsonfile $(REPORT) -- -vet=off -p 3 -timeout 30m $(PKG)
 
 test-large: testdata/azurite/node_modules ## retention of 24,000 blobs, and killed 40 times
-	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_LARGE=1 $(GO) test -count=1 -timeout 30m -v -run "TestLarge|TestRetainKilled|TestMemory" ./retention ./audit ./cmd/shipper
+	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_EFFORT=long $(GO) test -count=1 -timeout 30m -v -run "TestLarge|TestRetainKilled|TestMemory" ./retention ./audit ./cmd/shipper
 
 # New data in each run, or those of one seed.
 long random crash soak: export LOGSTOW_SEED ?= random
-long: testdata/azurite/node_modules ## the full forms of tests that "make test" runs in short, over an hour
-	LOGSTOW_LONG=1 LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -count=1 -timeout 90m -v -run 'TestLong' $(PKG)
+long: testdata/azurite/node_modules ## the longest forms of tests named TestLong, over an hour
+	LOGSTOW_EFFORT=long LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -count=1 -timeout 90m -v -run 'TestLong' $(PKG)
 
 COUNT ?= 10
 random: testdata/azurite/node_modules ## everything COUNT times, with new random data: make random COUNT=20 PKG=./field/...
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -count=$(COUNT) -timeout 0 $(PKG)
 
-short: ## what needs no service, under half a minute
-	$(GO) test -short $(PKG)
+short: ## what needs no service, well under a minute
+	$(GOTEST) -short $(PKG)
 
 race: testdata/azurite/node_modules ## everything under the race detector
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -race -timeout 30m $(PKG)
@@ -93,17 +103,17 @@ fuzz: ## every fuzz target for FUZZTIME
 
 N        ?= 40
 faults: testdata/azurite/node_modules ## N deliberate faults that tests must catch: make faults PKG=./field/where SEED=7 N=40 TESTS=./query
-	LOGSTOW_REQUIRE_AZURITE=1 $(GO) run ./internal/mutate/cmd/faults -n $(N) $(if $(SEED),-seed $(SEED)) $(if $(TESTS),-tests "$(TESTS)") $(if $(FILES),-files '$(FILES)') $(PKG)
+	LOGSTOW_REQUIRE_AZURITE=1 $(GO) run ./internal/test/mutate/cmd/faults -n $(N) $(if $(SEED),-seed $(SEED)) $(if $(TESTS),-tests "$(TESTS)") $(if $(FILES),-files '$(FILES)') $(PKG)
 
 golden: testdata/azurite/node_modules ## rewrites golden files and transcripts, but no old version of a format, and shows what changed
 	$(GO) test -run Golden ./query/output ./segment ./tableindex ./watch ./buffer/wal ./buffer/sealed ./retention ./store/local ./metrics ./input/multiline -update
-	$(GO) test -run '^(TestAnswers|TestAnalytics|TestFind|TestRequests)$$' ./cmd/logq ./query/foreign ./internal/mutate ./serve/loki -update
+	$(GO) test -run '^(TestAnswers|TestAnalytics|TestFind|TestRequests)$$' ./cmd/logq ./query/foreign ./internal/test/mutate ./serve/loki -update
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test ./e2e -run '^(TestTranscripts|TestEntities|TestEarlierBuffer)$$' -update
 	git diff --stat -- testdata "*/testdata/*"
 
 bench: testdata/azurite/node_modules ## the speed tables: whole processes, as ratios; and queries before and after compaction
-	$(GO) run ./internal/bench
-	$(GO) run ./internal/azurite/cmd/azurite-run $(GO) run ./internal/bench -fleet 2550
+	$(GO) run ./internal/test/bench
+	$(GO) run ./internal/test/azurite/cmd/azurite-run $(GO) run ./internal/test/bench -fleet 2550
 
 man: build ## manual pages, in bin/
 	bin/shipper man > bin/shipper.1
@@ -117,7 +127,7 @@ vuln: ## known vulnerabilities in what the programs call (needs vuln.go.dev, or 
 	$(TOOL) govulncheck $(if $(VULNDB),-db $(VULNDB)) ./...
 
 docs-check: ## every command, link and number of the docs that can be checked offline
-	$(GO) test -count=1 ./internal/docscheck
+	$(GO) test -count=1 ./internal/test/docscheck
 
 deploy-check: ## manifests, units, alert rules, dashboard and data source
 	cd deploy/check && $(GO) test -count=1 ./...

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"logstow/config"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/logmetrics"
 	"logstow/process"
 )

@@ -10,7 +10,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/config"
-	"logstow/internal/await"
+	"logstow/internal/test/await"
 )
 
 // losePositions leaves a buffer that has the position of a file and whose log is damaged.

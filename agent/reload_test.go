@@ -16,11 +16,11 @@ import (
 	"logstow/buffer"
 	"logstow/config"
 	"logstow/input/multiline"
-	"logstow/internal/await"
+	"logstow/internal/test/await"
+	"logstow/internal/test/storetest"
 	"logstow/logmetrics"
 	"logstow/store"
 	"logstow/store/local"
-	"logstow/store/storetest"
 )
 
 // patience is how long tests wait for what takes moments, unless the machine is busy with other things.

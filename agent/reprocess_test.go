@@ -9,7 +9,7 @@ import (
 
 	"logstow/config"
 	"logstow/input/multiline"
-	"logstow/internal/await"
+	"logstow/internal/test/await"
 	"logstow/process"
 )
 

@@ -13,10 +13,10 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/buffer"
-	"logstow/internal/await"
+	"logstow/internal/test/await"
+	"logstow/internal/test/storetest"
 	"logstow/record"
 	"logstow/store"
-	"logstow/store/storetest"
 	"logstow/upload"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"logstow/audit"
 	"logstow/blobnaming"
+	"logstow/internal/test/storetest"
 	"logstow/record"
 	"logstow/store"
-	"logstow/store/storetest"
 	"logstow/tableindex"
 )
 

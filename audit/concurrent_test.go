@@ -12,9 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/audit"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/storetest"
 	"logstow/retention"
 	"logstow/store"
-	"logstow/store/storetest"
 )
 
 // settled is a store of which a listing waits for the changes under way: a test may be stopped for longer than
@@ -101,7 +102,7 @@ func TestConcurrentWriters(t *testing.T) {
 				t.Error(err, r.Err())
 			}
 		})
-		for range 4 {
+		for range (effort.Cases{Test: 1, Full: 4}).N() {
 			for _, run := range []runner{audit.Verify, audit.Reindex} {
 				o := audit.Options{Settle: 2 * time.Second, OnDifference: func(d audit.Difference) {
 					if _, wrote := audited.wrote.Load(d.Object); !wrote || d.Kind != audit.StrayEntity { // reindex wrote it while the segment was deleted

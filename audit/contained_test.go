@@ -10,10 +10,10 @@ import (
 	"logstow/audit"
 	"logstow/blobnaming"
 	"logstow/compaction"
+	"logstow/internal/test/storetest"
 	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
-	"logstow/store/storetest"
 	"logstow/tableindex"
 )
 

@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/audit"
+	"logstow/internal/test/storetest"
 	"logstow/retention"
 	"logstow/segment"
 	"logstow/store"
-	"logstow/store/storetest"
 	"logstow/tableindex"
 )
 

@@ -12,12 +12,12 @@ import (
 
 	"logstow/audit"
 	"logstow/blobnaming"
-	"logstow/internal/azurite"
+	"logstow/internal/test/azurite"
+	"logstow/internal/test/storetest"
 	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
 	"logstow/store/azure"
-	"logstow/store/storetest"
 	"logstow/tableindex"
 )
 
@@ -32,9 +32,6 @@ func backends(t *testing.T, f func(t *testing.T, s store.Store)) {
 	})
 	t.Run("azurite", func(t *testing.T) {
 		t.Parallel()
-		if testing.Short() {
-			t.Skip("needs Azurite")
-		}
 		f(t, openAzure(t))
 	})
 }

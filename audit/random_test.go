@@ -12,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/audit"
-	"logstow/internal/testrand"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/testrand"
 	"logstow/store"
 	"logstow/tableindex"
 )
@@ -146,7 +147,7 @@ func lines(t *testing.T, s store.Store, run runner, o audit.Options) (all []stri
 func TestRandomDamage(t *testing.T) {
 	t.Parallel()
 	seed := testrand.Seed(t)
-	rounds := map[string]int{"local": 6, "azurite": 1}
+	rounds := map[string]int{"local": effort.Cases{Test: 2, Full: 6}.N(), "azurite": 1}
 	backends(t, func(t *testing.T, s store.Store) {
 		_, name, _ := strings.Cut(t.Name(), "/")
 		for round := range rounds[name] {

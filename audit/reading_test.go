@@ -8,8 +8,8 @@ import (
 
 	"logstow/audit"
 	"logstow/blobnaming"
+	"logstow/internal/test/storetest"
 	"logstow/store"
-	"logstow/store/storetest"
 )
 
 // watched records what is read of blobs.

@@ -14,9 +14,9 @@ import (
 
 	"logstow/audit"
 	"logstow/internal/hint"
+	"logstow/internal/test/storetest"
 	"logstow/store"
 	"logstow/store/open"
-	"logstow/store/storetest"
 )
 
 // damagedStore puts two segments and a blob without metadata into a store.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -13,9 +12,10 @@ import (
 
 	"logstow/audit"
 	"logstow/blobnaming"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/storetest"
 	"logstow/record"
 	"logstow/store"
-	"logstow/store/storetest"
 	"logstow/tableindex"
 )
 
@@ -206,12 +206,10 @@ func (e *encoder) Upsert(_ context.Context, _ string, entities []store.Entity) e
 	return nil
 }
 
-// A day of 100,000 segments (with LOGSTOW_LARGE=1 200,000) is compared in bounded memory, whatever differs. Not
+// A day of 100,000 segments (with make long 200,000) is compared in bounded memory, whatever differs. Not
 // parallel: it measures the whole heap.
 func TestMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow")
-	}
+	effort.Need(t, effort.Full, "100,000 segments")
 	for name, c := range map[string]struct {
 		services, perHour int
 		blobless, bare    bool
@@ -222,7 +220,7 @@ func TestMemory(t *testing.T) {
 		"without an index":     {4, 2100, false, true, func(n int64) int64 { return n }},
 		"without any blob":     {1, 1050, true, false, func(n int64) int64 { return n }},
 	} {
-		if os.Getenv("LOGSTOW_LARGE") != "1" {
+		if effort.Of() < effort.Long {
 			c.perHour /= 2
 		}
 		s := newSynthetic(t, c.services, c.perHour)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 func TestNumbererAlone(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 func TestPrefixes(t *testing.T) {

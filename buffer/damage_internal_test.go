@@ -8,12 +8,12 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/testrand"
 )
 
 // moments are the steps of a scripted buffer, after each of which its process may be killed.
@@ -119,7 +119,7 @@ func killed(t *testing.T, n int, durable bool) *scenario {
 
 // TestLongSingleDamage flips bits in, truncates and removes each file of a buffer after each
 // moment. No record may be stored twice. A record may only be lost if it is in the damaged
-// file alone, and then the log names the file and counts the records. Without LOGSTOW_LONG
+// file alone, and then the log names the file and counts the records. Without make long
 // one bit of some bytes is flipped.
 func TestLongSingleDamage(t *testing.T) {
 	t.Parallel()
@@ -133,9 +133,9 @@ func TestLongSingleDamage(t *testing.T) {
 				for _, path := range base.fs.Paths("") {
 					var size int
 					base.fs.Change(path, func(b []byte) []byte { size = len(b); return b })
-					stride, bits := 16, []int{rnd.IntN(8)}
-					if os.Getenv("LOGSTOW_LONG") != "" {
-						stride, bits = 1, []int{0, 1, 2, 3, 4, 5, 6, 7}
+					stride, bits := effort.Cases{Test: 128, Full: 16, Long: 1}.N(), []int{rnd.IntN(8)}
+					if effort.Of() == effort.Long {
+						bits = []int{0, 1, 2, 3, 4, 5, 6, 7}
 					}
 					if filepath.Base(path) == reserveFile { // large, and all its bytes are alike
 						stride, bits = size/2+1, bits[:1]
@@ -239,10 +239,7 @@ func TestLongDamageWithoutCopy(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				stride := 16
-				if os.Getenv("LOGSTOW_LONG") != "" {
-					stride = 1
-				}
+				stride := effort.Cases{Test: 128, Full: 16, Long: 1}.N()
 				for _, path := range base.fs.Paths(".log") {
 					var size int
 					base.fs.Change(path, func(b []byte) []byte { size = len(b); return b })

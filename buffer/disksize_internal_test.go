@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -16,8 +15,9 @@ import (
 	"time"
 
 	"logstow/blobnaming"
-	"logstow/buffer/internal/disktest"
-	"logstow/internal/testrand"
+	"logstow/internal/test/disktest"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/testrand"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -29,10 +29,10 @@ func TestLongDiskSizes(t *testing.T) {
 	t.Parallel()
 	seed := testrand.Seed(t)
 	sizes := []int64{MinDisk, 12 << 20, 16 << 20, 24 << 20}
-	if testing.Short() { // as under the race detector
+	if effort.Of() < effort.Full {
 		sizes = sizes[:1]
 	}
-	if os.Getenv("LOGSTOW_LONG") != "" {
+	if effort.Of() == effort.Long {
 		for size := int64(MinDisk); size <= 64<<20; size += 1 << 20 {
 			sizes = append(sizes, size)
 		}

@@ -17,9 +17,10 @@ import (
 	"time"
 
 	"logstow/blobnaming"
-	"logstow/buffer/internal/disktest"
 	"logstow/buffer/sealed"
-	"logstow/internal/testrand"
+	"logstow/internal/test/disktest"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/testrand"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -343,13 +344,11 @@ func TestFaultAtEveryStep(t *testing.T) {
 	}
 }
 
-// everyStep runs f with n = 1, 2, 3, … until step n is not reached.
+// everyStep runs f with steps n = 1, 2, 3, …, or a sample of them, until step n is not reached.
 func everyStep(t *testing.T, f func(t *testing.T, n int) (reached bool)) {
-	stride := 1
-	if testing.Short() {
-		stride = 7
-	}
-	for n := 1; ; n += stride {
+	t.Helper()
+	sample := effort.NewSample(t, 10)
+	for n := sample.Next(0); ; n = sample.Next(n) {
 		reached := false
 		ok := t.Run(strconv.Itoa(n), func(t *testing.T) { reached = f(t, n) })
 		if !ok || !reached {

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/buffer"
+	"logstow/internal/test/effort"
 )
 
 func durable(t testing.TB, dir string, change func(*buffer.Options)) *buffer.Buffer {
@@ -307,9 +308,7 @@ func TestDropOldest(t *testing.T) {
 
 // A buffer with ten thousand waiting batches opens fast.
 func TestManyWaiting(t *testing.T) {
-	if testing.Short() {
-		t.Skip("makes 10,000 batches")
-	}
+	effort.Need(t, effort.Full, "makes 10,000 batches")
 	t.Parallel()
 	dir := t.TempDir()
 	b := durable(t, dir, nil)

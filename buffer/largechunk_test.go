@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"logstow/buffer"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/record"
 )
 

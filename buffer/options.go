@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
-	"logstow/buffer/internal/disk"
+	"logstow/buffer/disk"
 	"logstow/columns"
 	"logstow/record"
 )

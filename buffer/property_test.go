@@ -16,7 +16,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/buffer"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/record"
 )
 

@@ -13,10 +13,11 @@ import (
 	"time"
 
 	"logstow/blobnaming"
-	"logstow/buffer/internal/disktest"
 	"logstow/buffer/spool"
-	"logstow/internal/await"
 	"logstow/internal/hint"
+	"logstow/internal/test/await"
+	"logstow/internal/test/disktest"
+	"logstow/internal/test/effort"
 	"logstow/record"
 )
 
@@ -249,7 +250,7 @@ func TestLogAloneFillsDisk(t *testing.T) {
 func TestManyServicesOnSmallDisk(t *testing.T) {
 	t.Parallel()
 	intervals := []time.Duration{-1, 20 * time.Millisecond}
-	if testing.Short() { // as under the race detector
+	if effort.Of() < effort.Full {
 		intervals = intervals[1:]
 	}
 	for _, interval := range intervals {

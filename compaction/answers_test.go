@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +11,8 @@ import (
 
 	"logstow/compaction"
 	"logstow/containment"
-	"logstow/internal/testrand"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/testrand"
 	"logstow/query/cache"
 	"logstow/record"
 	"logstow/store"
@@ -30,10 +30,7 @@ func TestLongAnswers(t *testing.T) {
 	audited.class, audited.number = "audit", 5000
 	parsed := newFleet(t, s, rnd, "web")
 	parsed.parse, parsed.number = "pattern/1 '<who> line <number> <_>'", 6000
-	segments := 60
-	if os.Getenv("LOGSTOW_LONG") == "1" {
-		segments = 1000
-	}
+	segments := effort.Cases{Test: 60, Long: 1000}.N()
 	web.fill(hour(), 50, segments)
 	web.fill(hour().Add(time.Hour), 50, segments/2)
 	audited.fill(hour(), 5, 20)
@@ -66,7 +63,7 @@ func TestLongAnswers(t *testing.T) {
 		o.KeepInputs = false
 		run(t, s, o)
 		a.compare(when+" without inputs", want)
-		if generation > 0 || testing.Short() {
+		if generation > 0 || effort.Of() < effort.Full {
 			break
 		}
 		web.store(copied) // once more, after it was merged

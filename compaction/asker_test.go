@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"logstow/internal/test/aggregatetest"
+	"logstow/internal/test/effort"
 	"logstow/query"
 	"logstow/query/aggregate"
-	"logstow/query/aggregate/aggregatetest"
 	"logstow/query/cache"
 	"logstow/query/output"
 	"logstow/query/patterns"
@@ -141,7 +142,7 @@ func (a *asker) ask(sel query.Selection, o query.Options) map[string]string {
 	}
 	counts := []string{"level", "minute", "hour", "day", "90s", "service", "instance", "source", "line", "instance level", "minute instance", "who"}
 	computed := []string{"", "service", "instance", "hour,level", "bucket(number)"}
-	if testing.Short() { // as under the race detector
+	if effort.Of() < effort.Full {
 		counts, computed = []string{"level", "minute instance", "who"}, []string{"instance"}
 	}
 	for _, by := range counts {

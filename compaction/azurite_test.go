@@ -5,17 +5,14 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"logstow/internal/azurite"
-	"logstow/internal/testrand"
+	"logstow/internal/test/azurite"
+	"logstow/internal/test/testrand"
 	"logstow/store/open"
 )
 
 // Azure's protocol: conditional creates, batches of deletions, entities.
 func TestCompactAzurite(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("needs Azurite")
-	}
 	a := azurite.Start(t)
 	s, err := open.Store(t.Context(), "azblob://"+a.Container(), open.Options{Getenv: func(name string) string {
 		if name == "AZURE_STORAGE_CONNECTION_STRING" {

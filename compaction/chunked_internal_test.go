@@ -6,7 +6,7 @@ import (
 	"errors"
 	"testing"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/store"
 )
 

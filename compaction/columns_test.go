@@ -9,7 +9,7 @@ import (
 
 	"logstow/columns"
 	"logstow/compaction"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/segment"
 )
 

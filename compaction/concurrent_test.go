@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,7 +13,8 @@ import (
 	"logstow/blobnaming"
 	"logstow/compaction"
 	"logstow/containment"
-	"logstow/internal/testrand"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/testrand"
 	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
@@ -33,10 +33,7 @@ func overtaken(err error) bool {
 // has one twice.
 func TestLongConcurrent(t *testing.T) {
 	t.Parallel()
-	rounds := 12
-	if os.Getenv("LOGSTOW_LONG") == "1" {
-		rounds = 300
-	}
+	rounds := effort.Cases{Test: 4, Full: 12, Long: 300}.N()
 	rnd := testrand.New(t)
 	s := openStore(t)
 	f := newFleet(t, s, rnd, "web")

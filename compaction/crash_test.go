@@ -20,7 +20,9 @@ import (
 	"logstow/audit"
 	"logstow/blobnaming"
 	"logstow/internal/crashpoint"
-	"logstow/internal/testrand"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/programs"
+	"logstow/internal/test/testrand"
 	"logstow/store"
 	"logstow/store/open"
 )
@@ -61,11 +63,12 @@ type crashWorld struct {
 
 func newCrashWorld(t *testing.T) *crashWorld {
 	t.Helper()
-	w := &crashWorld{t: t, rnd: testrand.New(t), dir: filepath.Join(t.TempDir(), "store"), bin: filepath.Join(t.TempDir(), "compactor")}
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", "crashpoints", "-o", w.bin, "./testdata/compactor").CombinedOutput()
+	w := &crashWorld{t: t, rnd: testrand.New(t), dir: filepath.Join(t.TempDir(), "store")}
+	bin, err := programs.Build(programs.Crashpoints, "logstow/compaction/testdata/compactor")
 	if err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+		t.Fatal(err)
 	}
+	w.bin = filepath.Join(bin, "compactor")
 	if w.s, err = open.Store(t.Context(), w.dir, open.Options{Getenv: os.Getenv}); err != nil {
 		t.Fatal(err)
 	}
@@ -129,10 +132,7 @@ func (w *crashWorld) verify(what string) {
 // outputs and single late segments.
 func TestLongKill(t *testing.T) {
 	t.Parallel()
-	random, rounds := 6, 1
-	if os.Getenv("LOGSTOW_LONG") == "1" {
-		random, rounds = 200, 4
-	}
+	random, rounds := effort.Cases{Test: 2, Full: 6, Long: 200}.N(), effort.Cases{Test: 1, Long: 4}.N()
 	w := newCrashWorld(t)
 	w.grow(30)
 	check := func(what string, want []string) {

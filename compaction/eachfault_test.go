@@ -3,14 +3,14 @@ package compaction_test
 import (
 	"errors"
 	"fmt"
-	"os"
 	"sync/atomic"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"logstow/compaction"
-	"logstow/internal/testrand"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/testrand"
 	"logstow/store"
 )
 
@@ -49,9 +49,9 @@ func TestLongFaultAtEachRequest(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
 	s := openStore(t)
-	segments, step := 4, int64(1+rnd.IntN(3))
-	if os.Getenv("LOGSTOW_LONG") == "1" {
-		segments, step = 12, 1
+	segments, step := 4, 1+rnd.Int64N(int64(effort.Cases{Test: 8, Full: 3, Long: 1}.N()))
+	if effort.Of() == effort.Long {
+		segments = 12
 	}
 	failed := 0
 	for _, applied := range []bool{false, true} {
@@ -85,7 +85,7 @@ func TestLongFaultAtEachRequest(t *testing.T) {
 		}
 	}
 	t.Logf("%d faults", failed)
-	if failed < 10 {
+	if failed < 5 {
 		t.Errorf("only %d faults", failed)
 	}
 }

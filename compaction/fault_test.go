@@ -15,7 +15,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/compaction"
 	"logstow/containment"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/store"
 )
 

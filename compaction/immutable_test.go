@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"logstow/compaction"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/store"
 )
 

@@ -18,6 +18,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/compaction"
 	"logstow/containment"
+	"logstow/internal/test/effort"
 	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
@@ -25,7 +26,10 @@ import (
 	"logstow/tableindex"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	effort.FewCollections()
+	goleak.VerifyTestMain(m)
+}
 
 // began is when the tests began.
 //

@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"fmt"
 	"hash/maphash"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/containment"
+	"logstow/internal/test/effort"
 	"logstow/store"
 )
 
@@ -360,7 +360,7 @@ func scenes(long bool) map[string]scene {
 
 func TestLongModel(t *testing.T) {
 	t.Parallel()
-	for name, scene := range scenes(os.Getenv("LOGSTOW_LONG") == "1") {
+	for name, scene := range scenes(effort.Of() == effort.Long) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newModel(scene, rules{})

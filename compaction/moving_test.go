@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -14,7 +13,8 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/compaction"
-	"logstow/internal/testrand"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/testrand"
 	"logstow/query"
 	"logstow/query/source"
 	"logstow/store"
@@ -160,13 +160,7 @@ func TestLongOvertaken(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
 	_, inputs, ask := movingStore(t, rnd)
-	trials := 4
-	if testing.Short() { // as under the race detector
-		trials = 1
-	}
-	if os.Getenv("LOGSTOW_LONG") == "1" {
-		trials = 200
-	}
+	trials := effort.Cases{Short: 1, Test: 2, Full: 4, Long: 200}.N()
 	for _, sel := range movingSelections() {
 		for _, plan := range []string{query.PlanList, query.PlanIndex} {
 			m := &moving{created: 1 << 60, removed: 1 << 60, pageSize: 1 + rnd.IntN(20), contained: inputs}
@@ -190,13 +184,7 @@ func TestLongDamagedOutput(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
 	s, inputs, ask := movingStore(t, rnd)
-	flips := 8
-	if testing.Short() { // as under the race detector
-		flips = 1
-	}
-	if os.Getenv("LOGSTOW_LONG") == "1" {
-		flips = 1000
-	}
+	flips := effort.Cases{Short: 1, Test: 3, Full: 8, Long: 1000}.N()
 	var outputs []string
 	for _, name := range names(t, s) {
 		if !inputs[name] {

@@ -11,7 +11,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/columns"
 	"logstow/containment"
-	"logstow/containment/containmenttest"
+	"logstow/internal/test/containmenttest"
 	"logstow/segment"
 	"logstow/store"
 )

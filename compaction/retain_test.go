@@ -3,7 +3,6 @@ package compaction_test
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,7 +11,8 @@ import (
 
 	"logstow/audit"
 	"logstow/compaction"
-	"logstow/internal/testrand"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/testrand"
 	"logstow/query"
 	"logstow/retention"
 	"logstow/store"
@@ -26,10 +26,7 @@ const keptFrom = 1_000_000
 // end the class is gone, and the index has the other.
 func TestLongRetainBeside(t *testing.T) {
 	t.Parallel()
-	rounds := 15
-	if os.Getenv("LOGSTOW_LONG") == "1" {
-		rounds = 400
-	}
+	rounds := effort.Cases{Test: 5, Full: 15, Long: 400}.N()
 	rnd := testrand.New(t)
 	s := openStore(t)
 	past := time.Now().UTC().Add(-50 * time.Hour).Truncate(time.Hour)

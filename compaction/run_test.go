@@ -12,7 +12,7 @@ import (
 	"logstow/audit"
 	"logstow/compaction"
 	"logstow/containment"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 // A fleet's hours become an output each, and read the same: before, with the inputs, without them,

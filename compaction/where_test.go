@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +12,8 @@ import (
 
 	"logstow/field/parse"
 	"logstow/field/where"
-	"logstow/internal/testrand"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/testrand"
 	"logstow/query"
 	"logstow/query/output"
 	"logstow/record"
@@ -95,13 +95,7 @@ func TestLongWhere(t *testing.T) {
 	rnd := testrand.New(t)
 	s := openStore(t)
 	lines := &whereLines{Rand: rnd, all: map[logged][]string{}}
-	expressions := 20
-	if testing.Short() { // as under the race detector
-		expressions = 5
-	}
-	if os.Getenv("LOGSTOW_LONG") != "" {
-		expressions = 400
-	}
+	expressions := effort.Cases{Short: 5, Test: 8, Full: 20, Long: 400}.N()
 	for i, parser := range []string{"", "pattern/1 '<ip> - <user> [<_>] \"<_> <path> <_>\" <status> <_>'", `regexp/1 'user=(?P<user>\S+)|(?P<status>\d{3})'`, "none/1"} {
 		f := newFleet(t, s, rnd, "web")
 		f.parse, f.number, f.message = parser, uint64(1000*i), lines.message(parser)

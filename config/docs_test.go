@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"logstow/config"
-	"logstow/internal/testpki"
+	"logstow/internal/test/testpki"
 	"logstow/process"
 	"logstow/record"
 )

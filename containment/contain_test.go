@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"logstow/containment"
-	"logstow/containment/containmenttest"
-	"logstow/internal/testrand"
+	"logstow/internal/test/containmenttest"
+	"logstow/internal/test/testrand"
 	"logstow/record"
 )
 

@@ -8,14 +8,16 @@ import (
 	"syscall"
 	"testing"
 
-	"logstow/internal/await"
-	"logstow/internal/azurite"
+	"logstow/internal/test/await"
+	"logstow/internal/test/azurite"
+	"logstow/internal/test/effort"
 )
 
 // TestCanaryRunning lets a shipper that is at work meet faults, an outage and a wrong
 // configuration, with a credential that storage takes: the account's key, and the
 // signatures of a grant. Neither is in its log, metrics, status or files.
 func TestCanaryRunning(t *testing.T) {
+	effort.Need(t, effort.Full, "two outages")
 	t.Parallel()
 	r := newRig(t, true)
 	r.must(t, "shipper", "run", "--once", "--service", "crash", "--buffer", "memory", r.line("first.log")) // makes the container

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"logstow/internal/azurite"
+	"logstow/internal/test/azurite"
 )
 
 // TestCanary gives every kind of credential as a secret that is easily found again,

@@ -21,7 +21,7 @@ func TestCrashLargeReads(t *testing.T) {
 	choose := func(values ...string) string { return values[r.rnd.IntN(len(values))] }
 	want, lines := map[string]bool{}, 0
 	files := []string{filepath.Join(r.logs, "a.log"), filepath.Join(r.logs, "b.log")}
-	for i := 0; r.kills < max(12, crashKills(t)/5); i++ {
+	for i := 0; r.kills < max(4, crashKills(t)/4); i++ {
 		for _, file := range files {
 			var b strings.Builder
 			for size := r.rnd.IntN(4 << 20); b.Len() < size; lines++ {

@@ -8,17 +8,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"logstow/internal/crashpoint"
 )
-
-// acknowledger is testdata/acknowledger, built once with crash points.
-var acknowledger = sync.OnceValues(func() (string, error) {
-	return buildArmed("acknowledger", "./testdata/acknowledger")
-})
 
 // TestCrashAcknowledged kills a program that acknowledges what it has taken, as
 // an input from the network does: what was acknowledged is there exactly once,
@@ -29,14 +23,10 @@ func TestCrashAcknowledged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, name == "Azurite")
-			bin, err := acknowledger()
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := senders{rig: r, bin: bin, acked: map[string]bool{}, last: map[string]int{}}
+			s := senders{rig: r, bin: armed(t, "logstow/e2e/testdata/acknowledger"), acked: map[string]bool{}, last: map[string]int{}}
 			points := pointNames(t)
 			next := len(points) * i / 2
-			for run, late := 1, time.Now().Add(5*time.Minute); r.kills < max(6, crashKills(t)/10) || len(s.acked) == 0 && time.Now().Before(late); run++ {
+			for run, late := 1, time.Now().Add(5*time.Minute); r.kills < max(3, crashKills(t)/8) || len(s.acked) == 0 && time.Now().Before(late); run++ {
 				r.faults(r.rnd.Float64() * 0.3)
 				point := ""
 				if run%3 != 0 && len(points) > 0 {

@@ -81,7 +81,7 @@ func TestCrashRepeated(t *testing.T) {
 		return r.args("--sync", sync, "--forward", addresses[0], "--http", addresses[1], "--http", addresses[2])
 	}
 	points := pointNames(t)
-	for life, next := 1, 0; r.kills < max(12, crashKills(t)/4); life++ {
+	for life, next := 1, 0; r.kills < max(4, crashKills(t)/4); life++ {
 		point := ""
 		var env []string
 		if life%2 == 0 {

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,10 +19,12 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/await"
-	"logstow/internal/azurite"
-	"logstow/internal/faultproxy"
-	"logstow/internal/testrand"
+	"logstow/internal/test/await"
+	"logstow/internal/test/azurite"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/faultproxy"
+	"logstow/internal/test/programs"
+	"logstow/internal/test/testrand"
 )
 
 // rig is a place where shippers are killed: log files that are written, a buffer
@@ -48,9 +51,7 @@ type rig struct {
 // newRig makes a rig on the local store or, with azure, on a new container of Azurite.
 func newRig(t *testing.T, azure bool) *rig {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("takes long")
-	}
+	effort.Need(t, effort.Test, "takes long")
 	seed := testrand.Seed(t)
 	root, err := os.MkdirTemp("", "logstow-crash-")
 	if err != nil {
@@ -171,29 +172,20 @@ func (r *rig) quarantined() []string {
 // plain is the shipper as people get it.
 func plain() string { return filepath.Join(shared.bin, "shipper") }
 
-// armed is the shipper that can be killed at named points, built once.
-var armed = sync.OnceValues(func() (string, error) {
-	return buildArmed("shipper", "logstow/cmd/shipper")
-})
-
-// buildArmed builds a program with the tag crashpoints.
-func buildArmed(name, pkg string) (string, error) {
-	path := filepath.Join(shared.bin, "armed", name)
-	out, err := exec.Command("go", "build", "-tags", "crashpoints", "-o", path, pkg).CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("build %s: %w\n%s", pkg, err, out)
-	}
-	return path, nil
-}
-
-// armedShipper is armed, or the test's end.
+// armedShipper is the shipper that can be killed at named points.
 func armedShipper(t *testing.T) string {
 	t.Helper()
-	path, err := armed()
+	return armed(t, "logstow/cmd/shipper")
+}
+
+// armed builds a program that can be killed at named points.
+func armed(t *testing.T, pkg string) string {
+	t.Helper()
+	dir, err := programs.Build(programs.Crashpoints, pkg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return path
+	return filepath.Join(dir, path.Base(pkg))
 }
 
 // patience is how long tests wait for what takes moments, unless the machine is busy with other things.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/await"
+	"logstow/internal/test/await"
 )
 
 // TestCrashTakeover kills a pod, whose files go with it, and then again and again the
@@ -51,7 +51,7 @@ func TestCrashTakeover(t *testing.T) {
 			r.buffer = filepath.Join(r.root, "buffers", "new")
 			bin, points := armedShipper(t), pointNames(t)
 			next := i * len(points) / 2
-			for life := range max(6, crashKills(t)/10) {
+			for life := range max(3, crashKills(t)/8) {
 				r.lossy(0.2)
 				write(2, life*100, life*100+100)
 				args := r.args(append(r.draw(), "--instance", "pod-2", r.glob())...)

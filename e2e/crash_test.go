@@ -16,7 +16,8 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/internal/crashpoint"
-	"logstow/internal/faultproxy"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/faultproxy"
 	"logstow/store/open"
 )
 
@@ -25,7 +26,7 @@ func crashKills(t *testing.T) int {
 	t.Helper()
 	v := os.Getenv("LOGSTOW_CRASH_KILLS")
 	if v == "" {
-		return 50
+		return effort.Cases{Test: 15, Full: 50}.N()
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/azurite"
+	"logstow/internal/test/azurite"
 )
 
 // TestCrashCreateOnly ships with a credential that cannot look at what it
@@ -30,7 +30,7 @@ func TestCrashCreateOnly(t *testing.T) {
 	stop := r.write()
 	bin := armedShipper(t)
 	points := pointNames(t)
-	for i := range max(4, crashKills(t)/10) {
+	for i := range max(2, crashKills(t)/10) {
 		r.lossy(0.3)
 		args := append(r.args(r.draw()...), r.glob())
 		if i%2 == 0 {
@@ -81,7 +81,7 @@ func TestCrashConfigurationChanges(t *testing.T) {
 					"--store", choose(stores...),
 				}
 			}
-			r.crash(max(6, crashKills(t)/10), pointNames(t), i, change)
+			r.crash(max(3, crashKills(t)/8), pointNames(t), i, change)
 			want := stop()
 			r.settle(append(change(), r.glob())...)
 			for i, s := range stores { // neither is missing
@@ -112,7 +112,7 @@ func TestCrashCopiedBuffer(t *testing.T) {
 		appendFile(t, filepath.Join(r.logs, "app.log"), b.String())
 	}
 	logs(0, 3000, sealed)
-	p := r.start(plain(), nil, r.args("--drain-timeout", "20s", r.glob())...)
+	p := r.start(plain(), nil, r.args("--drain-timeout", "2s", r.glob())...)
 	r.read(p, filepath.Join(r.logs, "app.log"))
 	p.signal(t, os.Interrupt) // which seals everything, also what it has still to read
 	p.end(t, patience)

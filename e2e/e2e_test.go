@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -18,7 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/azurite"
+	"logstow/internal/test/azurite"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/programs"
 )
 
 // world is what the tests share, made by TestMain: the folder of the binaries.
@@ -29,7 +30,9 @@ type world struct {
 var shared world
 
 func TestMain(m *testing.M) {
-	flag.Parse()
+	if err := effort.Parallel(3); err != nil {
+		panic(err)
+	}
 	if signal.Ignored(os.Interrupt) { // as in the background of a script: the programs would inherit it, and miss a signal until they ask for it
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	}
@@ -37,15 +40,9 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "logstow-e2e-")
+	dir, err := programs.Build("", "logstow/cmd/shipper", "logstow/cmd/logq")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	build := exec.Command("go", "build", "-o", dir+"/", "logstow/cmd/shipper", "logstow/cmd/logq")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
 		return 1
 	}
 	shared.bin = dir

@@ -20,7 +20,8 @@ import (
 
 	"logstow/buffer"
 	"logstow/buffer/wal"
-	"logstow/internal/await"
+	"logstow/internal/test/await"
+	"logstow/internal/test/effort"
 )
 
 // earlierStore is one that cannot be written: there is a file in its way.
@@ -43,9 +44,7 @@ inputs:
 // is delivered once, and the files are read on from their positions. With -update a buffer
 // of the log's present version is added, if there is none.
 func TestEarlierBuffer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long")
-	}
+	effort.Need(t, effort.Test, "takes long")
 	t.Parallel()
 	if *update {
 		file := filepath.Join("..", "testdata", "buffer", fmt.Sprintf("v%d", wal.Version), "directory.txt")

@@ -16,7 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/azurite"
+	"logstow/internal/test/azurite"
+	"logstow/internal/test/effort"
 )
 
 // TestWindowEdges writes lines a second apart around the turn of an hour, day,
@@ -283,9 +284,7 @@ func TestTwoContainersAzurite(t *testing.T) {
 
 // TestOddInput sends random bytes and a huge line and wants them back, within memory bounds.
 func TestOddInput(t *testing.T) {
-	if testing.Short() {
-		t.Skip("150 MB")
-	}
+	effort.Need(t, effort.Test, "150 MB")
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, s target) {
 		const limit = 128 << 20

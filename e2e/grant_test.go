@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/azurite"
+	"logstow/internal/test/azurite"
 )
 
 // TestGrant ships, grants the service to a reader that has nothing else, and queries with it.
@@ -48,7 +48,7 @@ func TestGrant(t *testing.T) {
 		}
 	}
 	// Ended: what was true until then is not reported for then.
-	if r := s.command(t, nil, "shipper", "grant", "--service", "api", "--expires", "15s", "--out", file+"3"); r.status != 0 {
+	if r := s.command(t, nil, "shipper", "grant", "--service", "api", "--expires", "5s", "--out", file+"3"); r.status != 0 {
 		t.Fatalf("status %d, standard error:\n%s", r.status, r.errs)
 	}
 	var ended struct{ Expires time.Time }
@@ -105,7 +105,7 @@ func TestGrantCreateOnly(t *testing.T) {
 		t.Errorf("check of another service: status %d, output %q, standard error:\n%s", got.status, got.out, got.errs)
 	}
 	line := time.Now().UTC().Format(time.RFC3339) + " INFO shipped with a grant\n"
-	r = shipper.command(t, strings.NewReader(line), "shipper", "run", "--once", "--service", "api", "-")
+	r = shipper.command(t, strings.NewReader(line), "shipper", "run", "--once", "--retry-for", "3s", "--service", "api", "-")
 	if !strings.Contains(r.errs, "found by listing") || strings.Contains(r.errs, "sig=") {
 		t.Errorf("status %d, standard error:\n%s", r.status, r.errs)
 	}

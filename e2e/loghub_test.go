@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"logstow/internal/test/effort"
 )
 
 // realLog is the position of the time in the lines of one of the real files, by
@@ -86,6 +88,7 @@ func joined(lines []line, from, to time.Time) string {
 // TestRealLogs sends each of the real files through both stores, in few and in
 // many segments, and wants every line back, whole and by windows.
 func TestRealLogs(t *testing.T) {
+	effort.Need(t, effort.Full, "real logs through both stores")
 	t.Parallel()
 	dir := loghub(t)
 	for _, l := range realLogs() {

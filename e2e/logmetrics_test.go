@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/await"
+	"logstow/internal/test/await"
 )
 
 // logMetricsConfig is a shipper's configuration; %s are flush interval, condition of the changing metric, rules, store and buffer.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"logstow/internal/await"
+	"logstow/internal/test/await"
 )
 
 // address waits until a shipper logged where it listens.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/faultproxy"
+	"logstow/internal/test/faultproxy"
 )
 
 // log writes some lines to the rig's only file.

@@ -17,9 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/await"
-	"logstow/internal/faultproxy"
-	"logstow/internal/loggen"
+	"logstow/internal/test/await"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/faultproxy"
+	"logstow/internal/test/loggen"
 )
 
 // maxMemory is what a shipper may use at most, whatever waits.
@@ -176,10 +177,10 @@ func (r *rig) digest() digest {
 	return d
 }
 
-// TestManyWaitingBatches starts with 10,000 batches waiting: soon, and in little memory.
+// TestManyWaitingBatches starts with thousands of batches waiting: soon, and in little memory.
 func TestManyWaitingBatches(t *testing.T) {
 	t.Parallel()
-	const batches = 10_000
+	batches := effort.Cases{Test: 1000, Full: 10_000}.N()
 	r := newRig(t, true)
 	path := filepath.Join(r.logs, "app.log")
 	var b strings.Builder

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/internal/loggen"
+	"logstow/internal/test/loggen"
 )
 
 // Among 100,000 lines before and after a deployment, a message that is new, one that vanished and one that

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"logstow/internal/await"
+	"logstow/internal/test/await"
 )
 
 // In an outage of storage a shipper is ready, for it takes records, and reports with

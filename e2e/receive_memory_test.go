@@ -19,7 +19,8 @@ import (
 	"github.com/klauspost/compress/snappy"
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/testrand"
 )
 
 // promised is the memory that docs/deployment.md states for a shipper, promisedIncompressible for one that several senders
@@ -148,7 +149,8 @@ func TestLongReceiveMemory(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("peak memory is read from /proc")
 	}
-	long := os.Getenv("LOGSTOW_LONG") == "1"
+	effort.Need(t, effort.Full, "hundreds of MiB for each input")
+	long := effort.Of() == effort.Long
 	senders := 4
 	if long {
 		senders = 8

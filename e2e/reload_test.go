@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/await"
+	"logstow/internal/test/await"
 )
 
 // TestReload changes the configuration of a shipper that is running, again and again

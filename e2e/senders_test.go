@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/await"
-	"logstow/internal/testpki"
+	"logstow/internal/test/await"
+	"logstow/internal/test/testpki"
 )
 
 // sent is how many records each sender sends.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/internal/loggen"
+	"logstow/internal/test/loggen"
 )
 
 // The range of what fillShop stores.

@@ -14,10 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/await"
-	"logstow/internal/azurite"
-	"logstow/internal/faultproxy"
-	"logstow/internal/testrand"
+	"logstow/internal/test/await"
+	"logstow/internal/test/azurite"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/faultproxy"
+	"logstow/internal/test/testrand"
 )
 
 const (
@@ -31,8 +32,8 @@ const (
 // bounded.
 func TestLongServeClients(t *testing.T) {
 	t.Parallel()
-	lasting, size := 8*time.Second, int64(shopBytes)
-	if os.Getenv("LOGSTOW_LONG") != "" {
+	lasting, size := time.Duration(effort.Cases{Test: 2, Full: 8}.N())*time.Second, int64(shopBytes)
+	if effort.Of() == effort.Long {
 		lasting, size = time.Minute, 50*shopBytes
 	}
 	seed := testrand.Seed(t)
@@ -103,9 +104,6 @@ func TestLongServeClients(t *testing.T) {
 // slowAzurite is a filled store on Azurite behind a proxy, whose slow requests take up to a delay.
 func slowAzurite(t *testing.T, delay time.Duration) (target, *faultproxy.Proxy) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs Azurite")
-	}
 	a := azurite.Start(t)
 	proxy, err := faultproxy.Start(faultproxy.Options{Blob: a.BlobEndpoint, Table: a.TableEndpoint, Delay: delay})
 	if err != nil {

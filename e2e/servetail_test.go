@@ -10,7 +10,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"logstow/internal/await"
+	"logstow/internal/test/await"
 )
 
 // follow opens a websocket to tail; it ends with the test. headers are names and values in turns.

@@ -18,9 +18,9 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/internal/await"
-	"logstow/internal/azurite"
-	"logstow/internal/faultproxy"
+	"logstow/internal/test/await"
+	"logstow/internal/test/azurite"
+	"logstow/internal/test/faultproxy"
 )
 
 // everyEndpoint are requests to all endpoints that read, about services that a matcher selects.
@@ -105,9 +105,6 @@ func tokenFile(t *testing.T, services map[string][]string) string {
 // storage. Without a token, or with one that is unknown, all answers are one.
 func TestServeTokens(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("needs Azurite")
-	}
 	a := azurite.Start(t)
 	proxy, err := faultproxy.Start(faultproxy.Options{Blob: a.BlobEndpoint, Table: a.TableEndpoint})
 	if err != nil {

@@ -11,10 +11,11 @@ import (
 
 	"github.com/coder/websocket"
 
-	"logstow/internal/await"
+	"logstow/internal/test/await"
+	"logstow/internal/test/effort"
 )
 
-// A live tail of logq serve --watch has the records of a shipper that flushes once an hour, each once. With LOGSTOW_LONG=1 the first
+// A live tail of logq serve --watch has the records of a shipper that flushes once an hour, each once. With make long the first
 // within 15 seconds, and, once the shippers were counted, each later one within 5 seconds of being written.
 func TestLongServeWatch(t *testing.T) {
 	t.Parallel()
@@ -41,7 +42,7 @@ func TestLongServeWatch(t *testing.T) {
 			next := 0
 			read := func(within time.Duration) {
 				t.Helper()
-				if os.Getenv("LOGSTOW_LONG") != "1" {
+				if effort.Of() < effort.Long {
 					within = patience // other tests share the machine
 				}
 				began := time.Now()

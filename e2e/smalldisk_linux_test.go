@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/await"
+	"logstow/internal/test/await"
+	"logstow/internal/test/effort"
 )
 
 // TestLongSmallDisk ships more than its buffer's disk holds, through an outage of
@@ -21,8 +22,11 @@ func TestLongSmallDisk(t *testing.T) {
 		t.Skip("only root may mount a small file system")
 	}
 	t.Parallel()
-	sizes := []int{8, 16}
-	if os.Getenv("LOGSTOW_LONG") != "" {
+	sizes := []int{8}
+	if effort.Of() >= effort.Full {
+		sizes = append(sizes, 16)
+	}
+	if effort.Of() == effort.Long {
 		sizes = append(sizes, 12, 24, 32, 64)
 	}
 	for _, size := range sizes {

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/await"
+	"logstow/internal/test/await"
 )
 
 // soakTime is how long TestSoak runs.

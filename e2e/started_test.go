@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"logstow/internal/await"
+	"logstow/internal/test/await"
 )
 
 // What is written after a shipper says that it has started is new, in files that exist and in others: without --from-start it is

@@ -18,6 +18,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"logstow/internal/test/effort"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 )
@@ -132,15 +134,13 @@ const minimumLines = 300
 //
 //	LOGSTOW_REQUIRE_AZURITE=1 go test ./e2e -run TestTranscripts -update
 func TestTranscripts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long")
-	}
+	effort.Need(t, effort.Test, "takes long")
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/transcripts/*.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := 0
+	lines, sample := 0, effort.NewSample(t, 4)
 	for _, path := range paths {
 		tr := readTranscript(t, path)
 		for _, b := range tr.blocks {
@@ -149,6 +149,7 @@ func TestTranscripts(t *testing.T) {
 			}
 		}
 		name := strings.TrimSuffix(filepath.Base(path), ".txt")
+		chosen := sample.Has() || *update // on the other store too
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if *update {
@@ -156,6 +157,9 @@ func TestTranscripts(t *testing.T) {
 				t.Cleanup(func() { tr.write(t) })
 			}
 			for _, kind := range tr.on {
+				if kind == "Azurite" && len(tr.on) > 1 && !chosen {
+					continue
+				}
 				t.Run(kind, func(t *testing.T) {
 					t.Parallel()
 					newSession(t, kind, tr.files).run(t, tr)

@@ -12,7 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/await"
+	"logstow/internal/test/await"
+	"logstow/internal/test/effort"
 )
 
 // watchedRun is what TestLongWatch does, and for how long.
@@ -32,13 +33,13 @@ type watchedRun struct {
 
 // TestLongWatch follows services whose shippers have a flush interval of an hour, while shippers are killed, segments compacted
 // and the hour changes that lines are dated in: every line is printed once. Nothing is flushed early before a query follows.
-// LOGSTOW_LONG=1 has 20 shippers with a flush interval of a minute for half an hour, or for LOGSTOW_WATCH, such as 10m: the first
+// make long has 20 shippers with a flush interval of a minute for half an hour, or for LOGSTOW_WATCH, such as 10m: the first
 // line is printed within 15 s, 95% of the others within 5 s of being written. Other tests, which are beside the short form, delay it.
 func TestLongWatch(t *testing.T) {
 	t.Parallel()
 	run := watchedRun{shippers: 4, poll: time.Second, unwatched: 3 * time.Second, lasts: 7 * time.Second, write: 50 * time.Millisecond, kill: 3 * time.Second, compact: 5 * time.Second}
 	run.flush, run.firstWithin, run.lineWithin, run.mostWithin = time.Hour, patience, patience, patience
-	if os.Getenv("LOGSTOW_LONG") == "1" {
+	if effort.Of() == effort.Long {
 		run = watchedRun{shippers: 20, poll: 5 * time.Second, unwatched: 20 * time.Second, lasts: 30 * time.Minute, write: 50 * time.Millisecond, kill: 20 * time.Second, compact: 2 * time.Minute}
 		run.flush, run.firstWithin, run.lineWithin, run.mostWithin = time.Minute, 15*time.Second, 5*time.Second, 75*time.Second
 		if text := os.Getenv("LOGSTOW_WATCH"); text != "" {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"logstow/field"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 func TestAll(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"logstow/field"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 func bare(text string) field.Value { return field.Value{Kind: field.Bare, Text: []byte(text)} }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"logstow/field"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 func TestFind(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 
 	"logstow/field"
 	"logstow/internal/hint"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 // denoted is what a name denotes, in words.

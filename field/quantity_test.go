@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"logstow/field"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 // A number with a unit is exactly what math/big makes of it.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"logstow/field"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 // Keys compare as the numbers do, and none begins with another.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 func mustStep(t testing.TB, text string) Step {

@@ -16,7 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"logstow/filestore"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/query"
 	"logstow/record"
 	"logstow/store"

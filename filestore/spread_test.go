@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"logstow/filestore"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 // Lines whose times are spread over many hours without an order have one segment for each hour, however many

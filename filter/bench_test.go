@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"logstow/filter"
-	"logstow/internal/loggen"
+	"logstow/internal/test/loggen"
 	"logstow/record"
 	"logstow/segment"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 // Keys are written as their format says, however they are spread: a partition's keys that are close to each other leave

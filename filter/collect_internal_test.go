@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"logstow/filter/token"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 // The keys of a text are exactly those of the tokens of its messages, wherever these are in the words of the mask,

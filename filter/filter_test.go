@@ -10,7 +10,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/filter"
 	"logstow/filter/token"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 // layout is a filter as it is in a blob, from offset 1 on.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"logstow/filter/token"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 // The mask of every text has the bits that token.IsByte gives, and none behind its end, however a text is divided

@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/grant"
-	"logstow/internal/azurite"
-	"logstow/internal/testpki"
+	"logstow/internal/test/azurite"
+	"logstow/internal/test/testpki"
 	"logstow/store"
 	"logstow/store/azure"
 )

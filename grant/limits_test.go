@@ -12,7 +12,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/grant"
 	"logstow/internal/hint"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/store"
 	"logstow/store/azure"
 	"logstow/tableindex"

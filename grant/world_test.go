@@ -13,7 +13,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/grant"
-	"logstow/internal/azurite"
+	"logstow/internal/test/azurite"
 	"logstow/query"
 	"logstow/record"
 	"logstow/segment"

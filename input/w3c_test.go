@@ -17,7 +17,7 @@ import (
 	"logstow/input"
 	"logstow/input/container"
 	"logstow/input/multiline"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 // iis is a log of IIS: the columns change in mid-file, as at a restart with other settings.

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"logstow/logql/syntax"
 )
@@ -102,7 +103,7 @@ func (w *row) flatten(prefix string, object []byte) {
 
 // follow finds what an expression such as a.b[0]["c d"] names.
 func follow(value json.RawMessage, expr string) (json.RawMessage, bool) {
-	step := regexp.MustCompile(`^(?:\.?([A-Za-z_][A-Za-z0-9_]*)|\["([^"]*)"\]|\[([0-9]+)\])`)
+	step := compiled(`^(?:\.?([A-Za-z_][A-Za-z0-9_]*)|\["([^"]*)"\]|\[([0-9]+)\])`)
 	for expr != "" {
 		parts := step.FindStringSubmatch(expr)
 		if parts == nil {
@@ -184,20 +185,20 @@ func (w *row) logfmt(s *syntax.LogfmtParser) {
 
 // pair scans key=value; what is no such pair ends at the next space.
 func pair(s string) (key, value, rest string, ok bool) {
-	if m := regexp.MustCompile(`^([^\s="]+)="((?:[^"\\]|\\.)*)"(\s|$)`).FindStringSubmatch(s); m != nil {
+	if m := compiled(`^([^\s="]+)="((?:[^"\\]|\\.)*)"(\s|$)`).FindStringSubmatch(s); m != nil {
 		value, err := strconv.Unquote(`"` + m[2] + `"`)
 		return m[1], value, s[len(m[0]):], err == nil
 	}
-	word := regexp.MustCompile(`^\S+`).FindString(s)
+	word := compiled(`^\S+`).FindString(s)
 	rest = s[len(word):]
-	if m := regexp.MustCompile(`^([^="]+)(?:=([^="]*))?$`).FindStringSubmatch(word); m != nil {
+	if m := compiled(`^([^="]+)(?:=([^="]*))?$`).FindStringSubmatch(word); m != nil {
 		return m[1], m[2], rest, true
 	}
 	return "", "", rest, false
 }
 
 func (w *row) regexp(s *syntax.RegexpParser) {
-	re := regexp.MustCompile(s.Expr)
+	re := compiled(s.Expr)
 	m := re.FindStringSubmatch(w.line)
 	for _, name := range re.SubexpNames() {
 		delete(w.fields, name)
@@ -214,7 +215,7 @@ func (w *row) regexp(s *syntax.RegexpParser) {
 
 // pattern: a capture ends where the next literal begins, or at the end of the line, and then the parser stops.
 func (w *row) pattern(s *syntax.PatternParser) {
-	tokens := regexp.MustCompile(`<[A-Za-z_][A-Za-z0-9_]*>`)
+	tokens := compiled(`<[A-Za-z_][A-Za-z0-9_]*>`)
 	names := tokens.FindAllString(s.Expr, -1)
 	literals := tokens.Split(s.Expr, -1)
 	for _, name := range names {
@@ -237,4 +238,17 @@ func (w *row) pattern(s *syntax.PatternParser) {
 		}
 		rest = behind
 	}
+}
+
+// compiledExpressions are those that compiled has compiled.
+var compiledExpressions sync.Map
+
+// compiled compiles an expression once.
+func compiled(expr string) *regexp.Regexp {
+	if re, ok := compiledExpressions.Load(expr); ok {
+		return re.(*regexp.Regexp)
+	}
+	re := regexp.MustCompile(expr)
+	compiledExpressions.Store(expr, re)
+	return re
 }

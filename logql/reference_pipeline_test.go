@@ -77,7 +77,7 @@ func (w *row) remove(name string) {
 // refFields are the fields of an access log in the combined format.
 func refFields(line string) map[string]string {
 	fields := map[string]string{}
-	expr := regexp.MustCompile(`^(?P<ip>\S+) - (?:-|(?P<user>\S+)) \[(?P<time>[^\]]+)\] "(?P<method>\S+) (?P<path>[^ ?]+)(?:\?(?P<query>\S+))? (?P<protocol>\S+)" (?P<status>\d+) (?P<bytes>\d+) "(?:-|(?P<referer>[^"]+))" "(?:-|(?P<user_agent>[^"]+))"$`)
+	expr := compiled(`^(?P<ip>\S+) - (?:-|(?P<user>\S+)) \[(?P<time>[^\]]+)\] "(?P<method>\S+) (?P<path>[^ ?]+)(?:\?(?P<query>\S+))? (?P<protocol>\S+)" (?P<status>\d+) (?P<bytes>\d+) "(?:-|(?P<referer>[^"]+))" "(?:-|(?P<user_agent>[^"]+))"$`)
 	found := expr.FindStringSubmatch(line)
 	for i, name := range expr.SubexpNames() {
 		if found != nil && name != "" && found[i] != "" {
@@ -115,7 +115,7 @@ func (w *row) extract(name, value string) {
 
 // refMatches reports whether a value meets a matcher.
 func refMatches(m *syntax.Matcher, value string) bool {
-	whole := func() bool { return regexp.MustCompile("^(?s:" + m.Value + ")$").MatchString(value) }
+	whole := func() bool { return compiled("^(?s:" + m.Value + ")$").MatchString(value) }
 	switch m.Op {
 	case syntax.MatchEqual:
 		return value == m.Value
@@ -169,7 +169,7 @@ func (w *row) stage(stage syntax.Stage) bool {
 	case *syntax.UnpackParser:
 		w.unpack()
 	case *syntax.Decolorize:
-		w.line = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]").ReplaceAllString(w.line, "")
+		w.line = compiled("\x1b\\[[0-9;]*[A-Za-z]").ReplaceAllString(w.line, "")
 	case *syntax.LineFormat:
 		if out, err := w.template(s.Template, w.all()); err != nil {
 			w.fail("TemplateFormatErr")
@@ -237,13 +237,13 @@ func (w *row) lineFilter(s *syntax.LineFilter) bool {
 		case s.Op == syntax.LineContains || s.Op == syntax.LineNotContain:
 			found = found || strings.Contains(w.line, text.Text)
 		case s.Op == syntax.LineRegexp || s.Op == syntax.LineNotRegexp:
-			found = found || regexp.MustCompile("(?s)"+text.Text).MatchString(w.line)
+			found = found || compiled("(?s)"+text.Text).MatchString(w.line)
 		default:
 			literals := strings.Split(text.Text, "<_>")
 			for i := range literals {
 				literals[i] = regexp.QuoteMeta(literals[i])
 			}
-			found = found || regexp.MustCompile("(?s)^"+strings.Join(literals, ".+")+"$").MatchString(w.line)
+			found = found || compiled("(?s)^"+strings.Join(literals, ".+")+"$").MatchString(w.line)
 		}
 	}
 	switch s.Op {
@@ -324,7 +324,7 @@ func refSeconds(s string) (float64, error) {
 }
 
 func refBytes(s string) (float64, error) {
-	parts := regexp.MustCompile(`^([0-9.]+) ?([a-zA-Z]*)$`).FindStringSubmatch(s)
+	parts := compiled(`^([0-9.]+) ?([a-zA-Z]*)$`).FindStringSubmatch(s)
 	if parts == nil {
 		return 0, fmt.Errorf("no number of bytes: %q", s)
 	}
@@ -347,7 +347,7 @@ func refBytes(s string) (float64, error) {
 
 // anyAddress reports whether a text contains an address of a range: one, from-to or a CIDR.
 func anyAddress(text, of string) bool {
-	for _, word := range regexp.MustCompile(`[0-9]+(\.[0-9]+){3}|[0-9a-fA-F]*:[0-9a-fA-F:]+`).FindAllString(text, -1) {
+	for _, word := range compiled(`[0-9]+(\.[0-9]+){3}|[0-9a-fA-F]*:[0-9a-fA-F:]+`).FindAllString(text, -1) {
 		addr, err := netip.ParseAddr(word)
 		if err != nil {
 			continue

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -12,18 +11,16 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/testrand"
 	"logstow/logql/engine"
 	"logstow/logql/syntax"
 )
 
-// Random queries have the results of the slow evaluator. LOGSTOW_LONG makes it fifty times as many.
+// Random queries have the results of the slow evaluator.
 func TestLongRandomLogQL(t *testing.T) {
 	t.Parallel()
-	n := 200
-	if os.Getenv("LOGSTOW_LONG") != "" {
-		n *= 50
-	}
+	n := effort.Cases{Test: 80, Full: 200, Long: 10_000}.N()
 	data := datasets()
 	g := &queries{Rand: testrand.New(t)}
 	kinds := map[string]int{}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -139,7 +138,7 @@ func names(e any, found map[string]bool) {
 }
 
 func templateNames(text string, found map[string]bool) {
-	for _, field := range regexp.MustCompile(`\.([A-Za-z_][A-Za-z0-9_]*)`).FindAllStringSubmatch(text, -1) {
+	for _, field := range compiled(`\.([A-Za-z_][A-Za-z0-9_]*)`).FindAllStringSubmatch(text, -1) {
 		found[field[1]] = true
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"text/template"
@@ -61,9 +60,9 @@ func (w *row) functions() template.FuncMap {
 			}
 			return s
 		},
-		"regexReplaceAll":        func(re, s, with string) string { return regexp.MustCompile(re).ReplaceAllString(s, with) },
-		"regexReplaceAllLiteral": func(re, s, with string) string { return regexp.MustCompile(re).ReplaceAllLiteralString(s, with) },
-		"count":                  func(re, s string) int { return len(regexp.MustCompile(re).FindAllString(s, -1)) },
+		"regexReplaceAll":        func(re, s, with string) string { return compiled(re).ReplaceAllString(s, with) },
+		"regexReplaceAllLiteral": func(re, s, with string) string { return compiled(re).ReplaceAllLiteralString(s, with) },
+		"count":                  func(re, s string) int { return len(compiled(re).FindAllString(s, -1)) },
 		"b64enc":                 func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
 		"b64dec": func(s string) (string, error) {
 			out, err := base64.StdEncoding.DecodeString(s)

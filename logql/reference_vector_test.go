@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 
 	"logstow/logql/syntax"
@@ -59,7 +58,7 @@ func (e *evaluator) at(expr syntax.SampleExpr, at int64, outer map[string]bool) 
 }
 
 func replaceLabels(x *syntax.LabelReplace, elements []element) (result []element) {
-	re := regexp.MustCompile("^(?s:" + x.Expr + ")$")
+	re := compiled("^(?s:" + x.Expr + ")$")
 	for _, el := range elements {
 		labels := maps.Clone(el.labels)
 		source := labels[x.Src]

@@ -12,7 +12,8 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/compaction"
-	"logstow/internal/azurite"
+	"logstow/internal/test/azurite"
+	"logstow/internal/test/effort"
 	"logstow/logql/engine"
 	"logstow/logql/storage"
 	logs "logstow/query"
@@ -24,7 +25,10 @@ import (
 	"logstow/tableindex"
 )
 
-func TestMain(m *testing.M) { os.Exit(azurite.Main(m)) }
+func TestMain(m *testing.M) {
+	effort.FewCollections()
+	os.Exit(azurite.Main(m))
+}
 
 // The table over segments of the embedded store: a segment for each instance, with blocks of few records.
 func TestLongQueriesOverSegments(t *testing.T) {
@@ -55,9 +59,6 @@ func TestLongQueriesOverCompaction(t *testing.T) {
 
 // A part of the table over Azurite.
 func TestQueriesOverAzurite(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs Azurite")
-	}
 	t.Parallel()
 	some := every(25, slices.Concat(logQueries(), metricQueries()))
 	checkQueries(t, func(t testing.TB, records []*refRecord) engine.Source {
@@ -74,13 +75,8 @@ func TestQueriesOverAzurite(t *testing.T) {
 	}, some)
 }
 
-// shorter is n, and 1 in the long form of the tests.
-func shorter(n int) int {
-	if os.Getenv("LOGSTOW_LONG") != "" {
-		return 1
-	}
-	return n
-}
+// shorter is 2n for what make test tests, n, and 1 in the long form of the tests.
+func shorter(n int) int { return effort.Cases{Test: 2 * n, Full: n, Long: 1}.N() }
 
 // every is each n-th query, from a place that differs from day to day.
 func every(n int, queries []query) (some []query) {

@@ -24,11 +24,11 @@ import (
 	"logstow/buffer"
 	"logstow/input/httpserver"
 	"logstow/internal/price"
+	"logstow/internal/test/storetest"
 	"logstow/logmetrics"
 	"logstow/metrics"
 	"logstow/record"
 	"logstow/store"
-	"logstow/store/storetest"
 	"logstow/upload"
 	"logstow/watch"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/process"
 	"logstow/record"
 )

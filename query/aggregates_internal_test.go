@@ -14,7 +14,7 @@ import (
 	"logstow/query/cache"
 
 	"logstow/field"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/record"
 )
 

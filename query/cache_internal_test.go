@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"logstow/query/internal/querytest"
+	"logstow/internal/test/querytest"
 
 	"github.com/google/go-cmp/cmp"
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,8 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/field/parse"
-	"logstow/internal/testrand"
-	"logstow/query/internal/querytest"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/querytest"
+	"logstow/internal/test/testrand"
 	"logstow/record"
 )
 
@@ -45,10 +45,7 @@ func columnsMessage(rnd *rand.Rand) string {
 func TestLongColumns(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
-	rounds := max(2, rounds(6))
-	if os.Getenv("LOGSTOW_LONG") != "" {
-		rounds = 300
-	}
+	rounds := effort.Cases{Test: 2, Full: 6, Long: 300}.N()
 	var fromColumns, excluded, fromText int64
 	covered := func() bool { return fromColumns > 0 && excluded > 0 && fromText > 0 }
 	for round := 0; round < rounds || !covered() && round < 10*rounds; round++ {

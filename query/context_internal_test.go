@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"logstow/query/internal/querytest"
+	"logstow/internal/test/querytest"
 	"logstow/query/merge"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/record"
 )
 

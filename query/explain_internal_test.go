@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"logstow/query/internal/querytest"
+	"logstow/internal/test/querytest"
 	"logstow/record"
 )
 

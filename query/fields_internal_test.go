@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"logstow/internal/test/querytest"
 	"logstow/query/fieldstats"
-	"logstow/query/internal/querytest"
 
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/field/parse"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/record"
 )
 

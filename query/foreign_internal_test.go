@@ -10,15 +10,15 @@ import (
 	"testing"
 	"time"
 
-	"logstow/query/aggregate/aggregatetest"
-	"logstow/query/internal/querytest"
+	"logstow/internal/test/aggregatetest"
+	"logstow/internal/test/querytest"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
 	"logstow/blobnaming"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/record"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"logstow/query/aggregate/aggregatetest"
-	"logstow/query/internal/querytest"
+	"logstow/internal/test/aggregatetest"
+	"logstow/internal/test/querytest"
 
 	"logstow/record"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/query"
 )
 

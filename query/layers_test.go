@@ -3,7 +3,7 @@ package query_test
 import (
 	"testing"
 
-	"logstow/internal/layers"
+	"logstow/internal/test/layers"
 )
 
 // The files of each layer refer to each other in one direction. That packages do, the compiler

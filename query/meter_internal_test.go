@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"logstow/internal/price"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 // A query with a limit of bytes or cost reads and costs no more than that, and

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math/big"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -22,8 +21,9 @@ import (
 
 	"logstow/field"
 	"logstow/field/parse"
-	"logstow/internal/testrand"
-	"logstow/query/internal/querytest"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/querytest"
+	"logstow/internal/test/testrand"
 	"logstow/record"
 )
 
@@ -305,10 +305,7 @@ func (g *lines) duration() condition {
 // each segment or one for all; and counts by a field.
 func TestLongParsers(t *testing.T) {
 	t.Parallel()
-	rounds := 6
-	if os.Getenv("LOGSTOW_LONG") != "" {
-		rounds *= 30
-	}
+	rounds := effort.Cases{Test: 2, Full: 6, Long: 180}.N()
 	rnd := testrand.New(t)
 	matched, filtered := 0, int64(0)
 	for range rounds {

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"testing"
 
-	"logstow/query/internal/querytest"
+	"logstow/internal/test/querytest"
 	"logstow/query/match"
 	"logstow/query/patterns"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/record"
 )
 

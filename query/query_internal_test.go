@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"logstow/query/internal/querytest"
+	"logstow/internal/test/querytest"
 	"logstow/query/plan"
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/record"
 	"logstow/store"
 )

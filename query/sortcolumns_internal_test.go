@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"logstow/query/internal/querytest"
+	"logstow/internal/test/querytest"
 
 	"logstow/columns"
 	"logstow/record"

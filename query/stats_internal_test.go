@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"logstow/internal/test/querytest"
 	"logstow/query/aggregate"
-	"logstow/query/internal/querytest"
 
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/field"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/record"
 )
 

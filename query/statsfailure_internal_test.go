@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"logstow/query/aggregate/aggregatetest"
-	"logstow/query/internal/querytest"
+	"logstow/internal/test/aggregatetest"
+	"logstow/internal/test/querytest"
 	"logstow/record"
 )
 

@@ -12,7 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"logstow/query/internal/querytest"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/querytest"
 
 	"go.uber.org/goleak"
 
@@ -26,7 +27,10 @@ import (
 	"logstow/tableindex"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	effort.FewCollections()
+	goleak.VerifyTestMain(m)
+}
 
 // memory is a container of blobs in memory.
 type memory struct {
@@ -140,7 +144,7 @@ type built struct {
 
 // rounds is the number of rounds of a random test: n, or a quarter of it in the short form, which runs under the race detector.
 func rounds(n int) int {
-	if testing.Short() {
+	if effort.Of() < effort.Full {
 		return n / 4
 	}
 	return n

@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/blobnaming"
+	"logstow/internal/test/storetest"
 	"logstow/retention"
 	"logstow/store"
-	"logstow/store/storetest"
 )
 
 // A service is left at the first day that no class has passed: the pages after it are

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/blobnaming"
-	"logstow/internal/azurite"
-	"logstow/internal/faultproxy"
+	"logstow/internal/test/azurite"
+	"logstow/internal/test/faultproxy"
 	"logstow/retention"
 	"logstow/store"
 	"logstow/store/azure"
@@ -23,9 +23,6 @@ import (
 // network is a container of Azurite, which a test looks at without what is in between.
 func network(t *testing.T) (a *azurite.Azurite, s store.Store) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs Azurite")
-	}
 	a = azurite.Start(t)
 	return a, openAs(t, a.ConnectionString(), azure.Options{Container: a.Container()})
 }
@@ -34,9 +31,6 @@ func network(t *testing.T) (a *azurite.Azurite, s store.Store) {
 // the same result.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("needs Azurite")
-	}
 	for _, fault := range []faultproxy.Fault{
 		faultproxy.Busy, faultproxy.TooMany, faultproxy.InternalError, faultproxy.Timeout,
 		faultproxy.LoseResponse, faultproxy.LateError, faultproxy.Truncate, faultproxy.Reset,

@@ -14,12 +14,12 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/compaction"
-	"logstow/internal/testrand"
+	"logstow/internal/test/storetest"
+	"logstow/internal/test/testrand"
 	"logstow/record"
 	"logstow/retention"
 	"logstow/segment"
 	"logstow/store"
-	"logstow/store/storetest"
 	"logstow/tableindex"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/retention"
 )
 

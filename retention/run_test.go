@@ -14,10 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/blobnaming"
-	"logstow/internal/testrand"
+	"logstow/internal/test/storetest"
+	"logstow/internal/test/testrand"
 	"logstow/retention"
 	"logstow/store"
-	"logstow/store/storetest"
 	"logstow/tableindex"
 )
 

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"logstow/blobnaming"
+	"logstow/internal/test/effort"
 	"logstow/record"
 	"logstow/retention"
 	"logstow/store"
@@ -33,9 +34,7 @@ func TestRequests(t *testing.T) {
 
 // TestLarge takes a minute, with an emulator that looks blobs up by name: make test-large.
 func TestLarge(t *testing.T) {
-	if os.Getenv("LOGSTOW_LARGE") != "1" {
-		t.Skip("LOGSTOW_LARGE is not 1")
-	}
+	effort.Need(t, effort.Long, "24,000 blobs")
 	services := 200
 	if n, err := strconv.Atoi(os.Getenv("LOGSTOW_SERVICES")); err == nil {
 		services = n
@@ -207,9 +206,7 @@ func (syntheticTables) Tables(context.Context, string) iter.Seq2[[]string, error
 
 // A million blobs are listed in bounded memory. Not parallel: it measures the whole heap.
 func TestMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow")
-	}
+	effort.Need(t, effort.Full, "a million blobs")
 	s := &synthetic{services: 20, perService: 50_000, today: firstDay()}
 	policy := retention.Policy{Keep: map[string]time.Duration{"": 1 * day, "other": 100 * day}}
 	report, err := retain(t.Context(), s, policy, retention.Options{DryRun: true})

@@ -15,9 +15,6 @@ import (
 // What is kept moves to cooler tiers by its day, whatever its class, and never back.
 func TestTiers(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("needs Azurite")
-	}
 	s := openAzure(t)
 	today := world(t, s)
 	cold := blobnaming.Name{Service: "api", Bucket: today, Number: 1}.String()

@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/test/storetest"
 	"logstow/retention"
 	"logstow/store"
-	"logstow/store/storetest"
 	"logstow/tableindex"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"logstow/columns"
-	"logstow/internal/loggen"
+	"logstow/internal/test/loggen"
 	"logstow/record"
 	"logstow/segment"
 )

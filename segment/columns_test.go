@@ -13,7 +13,7 @@ import (
 	"logstow/columns"
 	"logstow/field"
 	fieldparse "logstow/field/parse"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/record"
 	"logstow/segment"
 )

@@ -18,8 +18,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"logstow/internal/await"
 	"logstow/internal/price"
+	"logstow/internal/test/await"
 	"logstow/serve/limits"
 	"logstow/serve/tailwatch"
 	"logstow/store"

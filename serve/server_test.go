@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/await"
 	"logstow/internal/hint"
-	"logstow/internal/testpki"
+	"logstow/internal/test/await"
+	"logstow/internal/test/testpki"
 	"logstow/serve/access"
 )
 

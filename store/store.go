@@ -1,6 +1,6 @@
 // Package store defines the storage interfaces of Logstow: blobs, which are the source of truth, and
 // tables, which hold the derived index. There are two backends (store/azure and store/local), and one
-// conformance suite (store/storetest) with a case for every sentence of these comments.
+// conformance suite (internal/test/storetest) with a case for every sentence of these comments.
 package store
 
 import (

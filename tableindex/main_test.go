@@ -7,9 +7,9 @@ import (
 	"go.uber.org/goleak"
 
 	"logstow/blobnaming"
+	"logstow/internal/test/storetest"
 	"logstow/record"
 	"logstow/store"
-	"logstow/store/storetest"
 	"logstow/tableindex"
 )
 

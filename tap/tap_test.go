@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"logstow/internal/await"
+	"logstow/internal/test/await"
 	"logstow/record"
 	"logstow/tap"
 )

@@ -13,8 +13,8 @@ say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 show() { say "\$ $*"; "$@"; }
 
 say "# half an hour of logs: a web service's JSON lines, a data node's text"
-go run ./internal/loggen/cmd/loggen -size 20MB -start 2026-11-20T15:00:00Z >"$dir/api.log"
-go run ./internal/loggen/cmd/loggen -kind hdfs -size 10MB -start 2026-11-20T15:00:00Z >"$dir/datanode.log"
+go run ./internal/test/loggen/cmd/loggen -size 20MB -start 2026-11-20T15:00:00Z >"$dir/api.log"
+go run ./internal/test/loggen/cmd/loggen -kind hdfs -size 10MB -start 2026-11-20T15:00:00Z >"$dir/datanode.log"
 ls -l "$dir" | awk 'NR > 1 { print $5, $9 }'
 
 show shipper run --once --service api "$dir/api.log"
@@ -37,7 +37,7 @@ logq query -s datanode --from 2026-11-20 --to 2026-11-21 --utc -o raw | cmp - "$
 
 say "# twenty instances leave twenty small segments; compaction merges them, and the answer stays"
 for i in $(seq 20); do
-	go run ./internal/loggen/cmd/loggen -seed "$i" -size 200kB -start "2026-11-20T15:0$((i % 10)):00Z" |
+	go run ./internal/test/loggen/cmd/loggen -seed "$i" -size 200kB -start "2026-11-20T15:0$((i % 10)):00Z" |
 		shipper run --once --service web --instance "web-$i" - 2>/dev/null
 done
 count() { echo "$(find "$LOGSTOW_STORE/web" -name '*.log' | wc -l) segments, $(logq query -s web --from 2026-11-20 --to 2026-11-21 --utc -l error+ --count 2>/dev/null) errors"; }
@@ -52,8 +52,8 @@ say "# no lock-in: a segment is zstd of plain text, under its name"
 say "# the page: an hour of logs that ends now"
 rm -rf "$kept"
 export LOGSTOW_STORE="$kept"
-go run ./internal/loggen/cmd/loggen -size 5MB -span 1h | shipper run --once --service api - 2>/dev/null
-go run ./internal/loggen/cmd/loggen -seed 2 -size 1MB -span 1h | shipper run --once --service checkout - 2>/dev/null
-go run ./internal/loggen/cmd/loggen -kind hdfs -size 2MB -span 1h | shipper run --once --service datanode - 2>/dev/null
+go run ./internal/test/loggen/cmd/loggen -size 5MB -span 1h | shipper run --once --service api - 2>/dev/null
+go run ./internal/test/loggen/cmd/loggen -seed 2 -size 1MB -span 1h | shipper run --once --service checkout - 2>/dev/null
+go run ./internal/test/loggen/cmd/loggen -kind hdfs -size 2MB -span 1h | shipper run --once --service datanode - 2>/dev/null
 echo "open it with this command, then http://127.0.0.1:3100 in a browser:"
 say "bin/logq serve --store ./demo-store"

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"logstow/buffer"
-	"logstow/internal/await"
+	"logstow/internal/test/await"
 	"logstow/store"
 	"logstow/upload"
 )

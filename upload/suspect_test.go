@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"logstow/buffer"
-	"logstow/internal/await"
+	"logstow/internal/test/await"
 	"logstow/store"
 	"logstow/store/local"
 	"logstow/upload"

@@ -10,10 +10,10 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/buffer"
+	"logstow/internal/test/storetest"
 	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
-	"logstow/store/storetest"
 	"logstow/tableindex"
 	"logstow/upload"
 )

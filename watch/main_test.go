@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"logstow/internal/test/effort"
 	"logstow/store"
 	"logstow/watch"
 )
@@ -247,7 +248,7 @@ var defaults = watch.Settings{Interval: watch.DefaultInterval, MaxFlushes: watch
 
 // many is the number of shippers of a large service.
 func many() int {
-	if testing.Short() {
+	if effort.Of() < effort.Full {
 		return 200
 	}
 	return 1000

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"logstow/buffer/internal/disktest"
 	"logstow/buffer/internal/wait"
 	"logstow/buffer/queue"
 	"logstow/buffer/spool"
 	"logstow/buffer/wal"
+	"logstow/internal/test/disktest"
 	"logstow/record"
 )
 

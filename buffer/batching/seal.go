@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
-	"logstow/buffer/internal/disk"
+	"logstow/buffer/disk"
 	"logstow/buffer/internal/wait"
 	"logstow/buffer/queue"
 	"logstow/buffer/sealed"

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/blobnaming"
-	"logstow/buffer/internal/disktest"
+	"logstow/internal/test/disktest"
 	"logstow/record"
 )
 

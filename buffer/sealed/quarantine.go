@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"logstow/buffer/internal/disk"
+	"logstow/buffer/disk"
 	"logstow/internal/crashpoint"
 	"logstow/segment"
 )

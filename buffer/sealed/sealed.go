@@ -11,7 +11,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"logstow/buffer/internal/disk"
+	"logstow/buffer/disk"
 	"logstow/internal/crashpoint"
 )
 

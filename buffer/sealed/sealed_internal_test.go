@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/blobnaming"
-	"logstow/buffer/internal/disktest"
 	"logstow/buffer/wal"
+	"logstow/internal/test/disktest"
 	"logstow/record"
 	"logstow/segment"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"syscall"
 
-	"logstow/buffer/internal/disk"
+	"logstow/buffer/disk"
 	"logstow/buffer/sealed"
 )
 

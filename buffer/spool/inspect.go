@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"logstow/buffer/internal/disk"
+	"logstow/buffer/disk"
 	"logstow/buffer/wal"
 )
 

@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"time"
 
-	"logstow/buffer/internal/disk"
+	"logstow/buffer/disk"
 	"logstow/buffer/internal/wait"
 	"logstow/buffer/wal"
 )

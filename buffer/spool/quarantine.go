@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"logstow/buffer/internal/disk"
+	"logstow/buffer/disk"
 	"logstow/buffer/sealed"
 )
 

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"sync"
 
-	"logstow/buffer/internal/disk"
+	"logstow/buffer/disk"
 )
 
 // reserveFile is the name of the reserve. The file holds no data.

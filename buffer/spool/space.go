@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"logstow/buffer/internal/disk"
+	"logstow/buffer/disk"
 	"logstow/buffer/wal"
 	"logstow/internal/hint"
 	"logstow/segment"

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"logstow/blobnaming"
-	"logstow/buffer/internal/disk"
-	"logstow/buffer/internal/disktest"
+	"logstow/buffer/disk"
 	"logstow/buffer/internal/wait"
 	"logstow/buffer/sealed"
 	"logstow/buffer/wal"
+	"logstow/internal/test/disktest"
 	"logstow/record"
 )
 

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"logstow/buffer/internal/disk"
+	"logstow/buffer/disk"
 	"logstow/internal/crashpoint"
 )
 

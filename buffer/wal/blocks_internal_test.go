@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/buffer/internal/disktest"
+	"logstow/internal/test/disktest"
 	"logstow/record"
 	"logstow/segment"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 
-	"logstow/buffer/internal/disk"
+	"logstow/buffer/disk"
 )
 
 // Each log file has a copy: the same entries in the same order, each with its offset in the

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"logstow/buffer/internal/disk"
+	"logstow/buffer/disk"
 )
 
 // directory is the directory of a log.

@@ -3,7 +3,7 @@ package wal
 import (
 	"testing"
 
-	"logstow/buffer/internal/disktest"
+	"logstow/internal/test/disktest"
 )
 
 // Behind a damaged entry every kind of entry is found again, without the copy too.

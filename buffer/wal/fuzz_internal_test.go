@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/buffer/internal/disktest"
+	"logstow/internal/test/disktest"
 )
 
 // FuzzDecode asserts that decoding fails or that the entry is the same after encoding it again.

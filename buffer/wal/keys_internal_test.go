@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"testing"
 
-	"logstow/buffer/internal/disktest"
+	"logstow/internal/test/disktest"
 	"logstow/record"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/buffer/internal/disktest"
-	"logstow/internal/testrand"
+	"logstow/internal/test/disktest"
+	"logstow/internal/test/testrand"
 	"logstow/record"
 )
 

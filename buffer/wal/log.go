@@ -12,7 +12,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"logstow/buffer/internal/disk"
+	"logstow/buffer/disk"
 )
 
 // DefaultFileSize is the size in bytes at which a log file is full.

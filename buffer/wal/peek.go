@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"logstow/buffer/internal/disk"
+	"logstow/buffer/disk"
 )
 
 // Summary describes the content of a log.

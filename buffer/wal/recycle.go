@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"logstow/buffer/internal/disk"
+	"logstow/buffer/disk"
 )
 
 // maxRecycled is how many recycled log files are kept.

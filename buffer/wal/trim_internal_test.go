@@ -3,7 +3,7 @@ package wal
 import (
 	"testing"
 
-	"logstow/buffer/internal/disktest"
+	"logstow/internal/test/disktest"
 )
 
 // Trim reports whichever step of beginning a file and removing the oldest fails.

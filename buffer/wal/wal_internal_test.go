@@ -16,8 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/buffer/internal/disk"
-	"logstow/buffer/internal/disktest"
+	"logstow/buffer/disk"
+	"logstow/internal/test/disktest"
 	"logstow/record"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"      //nolint:depguard // store/azure does not write to $logs
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob" //nolint:depguard // as above
 
-	"logstow/internal/azurite"
+	"logstow/internal/test/azurite"
 )
 
 // The logs of Azure Storage Analytics are queried as any other store.

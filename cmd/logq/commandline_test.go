@@ -3,7 +3,6 @@ package main
 import (
 	"io"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +14,8 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
-	"logstow/internal/testrand"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/testrand"
 	"logstow/query"
 	"logstow/record"
 )
@@ -71,16 +71,10 @@ func (c *typed) line(patterns []string) []string {
 }
 
 // What a query selects is what was typed, in whatever spelling; and a mistake in it is a
-// usage error. LOGSTOW_LONG=1 tries more.
+// usage error. make long tries more.
 func TestLongCommandLines(t *testing.T) {
 	t.Parallel()
-	n := 500
-	if testing.Short() { // as under the race detector
-		n = 100
-	}
-	if os.Getenv("LOGSTOW_LONG") != "" {
-		n = 100_000
-	}
+	n := effort.Cases{Short: 100, Test: 200, Full: 500, Long: 100_000}.N()
 	rnd := testrand.New(t)
 	now := time.Date(2026, 11, 20, 15, 4, 5, 0, time.UTC)
 	for range n {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/query"
 	"logstow/record"
 	"logstow/segment"

@@ -6,14 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"logstow/internal/progress"
-	"logstow/internal/testrand"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/testrand"
 	"logstow/query"
 	"logstow/query/follow"
 	"logstow/query/output"
@@ -26,13 +26,7 @@ import (
 // five polls after it was stored and storage answers.
 func TestLongFollowHistory(t *testing.T) {
 	t.Parallel()
-	histories := 3
-	if testing.Short() {
-		histories = 1
-	}
-	if os.Getenv("LOGSTOW_LONG") == "1" {
-		histories = 60
-	}
+	histories := effort.Cases{Test: 1, Full: 3, Long: 60}.N()
 	seed := testrand.Seed(t)
 	for i := range histories {
 		synctest.Test(t, func(t *testing.T) {

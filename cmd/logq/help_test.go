@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"logstow/internal/cli"
-	"logstow/internal/cli/clitest"
+	"logstow/internal/test/clitest"
 	"logstow/store/local"
 )
 

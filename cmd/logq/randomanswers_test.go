@@ -2,25 +2,19 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"strings"
 	"testing"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/testrand"
 )
 
 // Random command lines print the reference's answer and have its exit status, or end with the
-// usage error of their mistake. LOGSTOW_LONG=1 runs 6,000 of them.
+// usage error of their mistake. make long runs 6,000 of them.
 func TestLongRandomAnswers(t *testing.T) {
 	t.Parallel()
-	worlds := 1
-	if os.Getenv("LOGSTOW_LONG") != "" {
-		worlds = 12
-	}
-	lines := 500         // of each world
-	if testing.Short() { // as under the race detector
-		lines = 100
-	}
+	worlds := effort.Cases{Test: 1, Long: 12}.N()
+	lines := effort.Cases{Short: 100, Test: 200, Full: 500}.N() // of each world
 	rnd := testrand.New(t)
 	statuses := map[int]int{}
 	for range worlds {
@@ -31,7 +25,7 @@ func TestLongRandomAnswers(t *testing.T) {
 	}
 	t.Logf("by status: %v", statuses)
 	least := worlds * lines / 20
-	if testing.Short() { // of a hundred, about twelve are mistakes, and five or fewer now and then
+	if effort.Of() < effort.Full { // of a hundred, about twelve are mistakes, and five or fewer now and then
 		least = 1
 	}
 	for _, status := range []int{0, 1, 2} {

@@ -25,9 +25,9 @@ import (
 
 	"github.com/coder/websocket"
 
-	"logstow/internal/await"
 	"logstow/internal/cli"
 	"logstow/internal/price"
+	"logstow/internal/test/await"
 	"logstow/logql/engine"
 	"logstow/logql/storage"
 	"logstow/logql/syntax"

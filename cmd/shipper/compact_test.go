@@ -18,7 +18,8 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/compaction"
-	"logstow/internal/azurite"
+	"logstow/internal/test/azurite"
+	"logstow/internal/test/effort"
 	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
@@ -94,7 +95,7 @@ func compactDay(ctx context.Context, t *testing.T, env []string, spec string, da
 // requests. Killed in between, the next run goes on behind the hours that were committed.
 func TestLongCompactDay(t *testing.T) {
 	t.Parallel()
-	long := os.Getenv("LOGSTOW_LONG") == "1"
+	long := effort.Of() == effort.Long
 	t.Run("directory", func(t *testing.T) {
 		t.Parallel()
 		segments := 2400
@@ -105,9 +106,6 @@ func TestLongCompactDay(t *testing.T) {
 	})
 	t.Run("Azurite", func(t *testing.T) {
 		t.Parallel()
-		if testing.Short() {
-			t.Skip("needs Azurite")
-		}
 		segments := 720
 		if long {
 			segments = 10_000

@@ -7,7 +7,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
-	"logstow/internal/cli/clitest"
+	"logstow/internal/test/clitest"
 )
 
 func TestHelp(t *testing.T) {

@@ -18,9 +18,9 @@ import (
 
 	"logstow/buffer"
 	"logstow/containment"
+	"logstow/internal/test/storetest"
 	"logstow/record"
 	"logstow/store/local"
-	"logstow/store/storetest"
 )
 
 func TestMain(m *testing.M) {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
-	wait "logstow/internal/await"
+	wait "logstow/internal/test/await"
 	"logstow/record"
 	"logstow/retention"
 	"logstow/store"

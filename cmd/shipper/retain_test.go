@@ -16,8 +16,9 @@ import (
 
 	"logstow/audit"
 	"logstow/blobnaming"
-	"logstow/internal/azurite"
-	"logstow/internal/testrand"
+	"logstow/internal/test/azurite"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/testrand"
 	"logstow/record"
 	"logstow/store"
 	"logstow/store/open"
@@ -31,7 +32,7 @@ func shipperCommand(ctx context.Context, t testing.TB, env []string, args ...str
 	if err != nil {
 		t.Fatal(err)
 	}
-	if os.Getenv("LOGSTOW_LARGE") == "" && os.Getenv("LOGSTOW_LONG") == "" { // those take long
+	if effort.Of() < effort.Long { // it takes long
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, 2*childTimeout) // so that a test that waits for it in vain fails
 		t.Cleanup(cancel)
@@ -88,11 +89,8 @@ func TestRetainRate(t *testing.T) {
 // end: what is past is gone, nothing else is, and the index is right.
 func TestRetainKilled(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("needs Azurite")
-	}
 	services, days, kills, most := 12, 12, 8, 700*time.Millisecond
-	if os.Getenv("LOGSTOW_LARGE") == "1" {
+	if effort.Of() == effort.Long {
 		services, days, kills, most = 40, 30, 40, 3*time.Second
 	}
 	a := azurite.Start(t)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/internal/azurite"
+	"logstow/internal/test/azurite"
 	"logstow/store"
 	"logstow/store/open"
 	"logstow/tableindex"
@@ -54,9 +54,6 @@ func TestReindexWritesWhatShippersWrote(t *testing.T) {
 	})
 	t.Run("azurite", func(t *testing.T) {
 		t.Parallel()
-		if testing.Short() {
-			t.Skip("needs Azurite")
-		}
 		a := azurite.Start(t)
 		testRewritten(t, "azblob://"+a.Container(), []string{"AZURE_STORAGE_CONNECTION_STRING=" + a.ConnectionString()})
 	})

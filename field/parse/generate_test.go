@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/field/parse"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 // writer writes a line of a format from random fields, and notes what fields they are.

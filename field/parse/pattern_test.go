@@ -11,7 +11,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/field"
 	"logstow/field/parse"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 func TestPattern(t *testing.T) {

@@ -3,7 +3,6 @@ package where_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,17 +10,15 @@ import (
 
 	"logstow/field/parse"
 	"logstow/field/where"
-	"logstow/internal/testrand"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/testrand"
 )
 
 // Random expressions give the result of the reference for random records, and the texts of
-// Required and Groups are in those that match. LOGSTOW_LONG makes it fifty times as many.
+// Required and Groups are in those that match.
 func TestLongAgreesWithReference(t *testing.T) {
 	t.Parallel()
-	expressions := 20_000
-	if os.Getenv("LOGSTOW_LONG") != "" {
-		expressions *= 50
-	}
+	expressions := effort.Cases{Test: 5000, Full: 20_000, Long: 1_000_000}.N()
 	seed := testrand.Seed(t)
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 4))}
 	compiled, matched, unknown := 0, 0, 0

@@ -18,7 +18,7 @@ import (
 	"logstow/input"
 	"logstow/input/bulk"
 	"logstow/input/httpserver"
-	"logstow/input/inputtest"
+	"logstow/internal/test/inputtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

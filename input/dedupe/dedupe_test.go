@@ -15,7 +15,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/input/dedupe"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/record"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/input/forward"
-	"logstow/input/inputtest"
+	"logstow/internal/test/inputtest"
 )
 
 // BenchmarkPacked is one connection that waits for the acknowledgement of each

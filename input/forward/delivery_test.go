@@ -16,7 +16,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/input/forward"
-	"logstow/input/inputtest"
+	"logstow/internal/test/inputtest"
 )
 
 // While the buffer has no room nothing is acknowledged and the connection ends;

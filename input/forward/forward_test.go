@@ -14,7 +14,7 @@ import (
 
 	"logstow/input"
 	"logstow/input/forward"
-	"logstow/input/inputtest"
+	"logstow/internal/test/inputtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -11,7 +11,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"logstow/input/forward"
-	"logstow/input/inputtest"
+	"logstow/internal/test/inputtest"
 )
 
 func sha(parts ...string) string {

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"logstow/input/forward"
-	"logstow/input/inputtest"
 	"logstow/input/listen"
+	"logstow/internal/test/inputtest"
 )
 
 // closed reads until the server closes the connection, and returns what came.

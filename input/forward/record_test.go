@@ -8,7 +8,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"logstow/input/forward"
-	"logstow/input/inputtest"
+	"logstow/internal/test/inputtest"
 )
 
 // ordered is a map whose members keep their order.

@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/input/forward"
-	"logstow/input/inputtest"
 	"logstow/input/listen"
-	"logstow/internal/testpki"
+	"logstow/internal/test/inputtest"
+	"logstow/internal/test/testpki"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"logstow/buffer"
 	"logstow/input"
 	"logstow/input/forward"
-	"logstow/input/inputtest"
+	"logstow/internal/test/inputtest"
 )
 
 // What the buffer can never hold ends the connection that sent it, not the input.

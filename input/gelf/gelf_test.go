@@ -19,9 +19,9 @@ import (
 
 	"logstow/input"
 	"logstow/input/gelf"
-	"logstow/input/inputtest"
 	"logstow/input/socket"
-	"logstow/internal/await"
+	"logstow/internal/test/await"
+	"logstow/internal/test/inputtest"
 	"logstow/record"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"logstow/input/inputtest"
+	"logstow/internal/test/inputtest"
 	"logstow/record"
 )
 

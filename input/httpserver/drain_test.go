@@ -15,7 +15,7 @@ import (
 
 	"logstow/input/httpserver"
 	"logstow/input/listen"
-	"logstow/internal/testpki"
+	"logstow/internal/test/testpki"
 )
 
 func dial(t *testing.T, address string) net.Conn {

@@ -19,7 +19,7 @@ import (
 	"logstow/input"
 	"logstow/input/httpserver"
 	"logstow/input/listen"
-	"logstow/internal/testpki"
+	"logstow/internal/test/testpki"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

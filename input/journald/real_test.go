@@ -19,7 +19,7 @@ import (
 	"logstow/buffer"
 	"logstow/input"
 	"logstow/input/journald"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 // journal writes real files of a journal.

@@ -16,8 +16,8 @@ import (
 
 	"logstow/input"
 	"logstow/input/httpserver"
-	"logstow/input/inputtest"
 	"logstow/input/lines"
+	"logstow/internal/test/inputtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"logstow/input/listen"
-	"logstow/internal/await"
-	"logstow/internal/testpki"
+	"logstow/internal/test/await"
+	"logstow/internal/test/testpki"
 )
 
 // pair is a connection over TCP, and its other end.

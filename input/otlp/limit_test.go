@@ -16,9 +16,9 @@ import (
 
 	"logstow/input"
 	"logstow/input/httpserver"
-	"logstow/input/inputtest"
 	"logstow/input/otlp"
-	"logstow/internal/await"
+	"logstow/internal/test/await"
+	"logstow/internal/test/inputtest"
 )
 
 // exporter is a gRPC client on connections of its own.

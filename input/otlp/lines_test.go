@@ -13,8 +13,8 @@ import (
 	resource1 "go.opentelemetry.io/proto/slim/otlp/resource/v1"
 
 	"logstow/input"
-	"logstow/input/inputtest"
 	"logstow/input/otlp"
+	"logstow/internal/test/inputtest"
 )
 
 // An application's lines are stored as they were logged, with their own time and level; beside

@@ -24,8 +24,8 @@ import (
 
 	"logstow/input"
 	"logstow/input/httpserver"
-	"logstow/input/inputtest"
 	"logstow/input/otlp"
+	"logstow/internal/test/inputtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

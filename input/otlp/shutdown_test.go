@@ -8,8 +8,8 @@ import (
 
 	"logstow/input"
 	"logstow/input/httpserver"
-	"logstow/input/inputtest"
 	"logstow/input/otlp"
+	"logstow/internal/test/inputtest"
 )
 
 // announced are routes that announce a request when it has begun.

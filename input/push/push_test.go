@@ -19,8 +19,8 @@ import (
 
 	"logstow/input"
 	"logstow/input/httpserver"
-	"logstow/input/inputtest"
 	"logstow/input/push"
+	"logstow/internal/test/inputtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

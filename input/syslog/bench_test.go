@@ -8,8 +8,8 @@ import (
 
 	"logstow/buffer"
 	"logstow/input"
-	"logstow/input/inputtest"
 	"logstow/input/socket"
+	"logstow/internal/test/inputtest"
 )
 
 // BenchmarkStream is one TCP connection to a durable buffer.

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"logstow/input/inputtest"
 	"logstow/input/socket"
 	"logstow/input/syslog"
-	"logstow/internal/await"
+	"logstow/internal/test/await"
+	"logstow/internal/test/inputtest"
 )
 
 func TestPackets(t *testing.T) {

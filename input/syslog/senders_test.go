@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"logstow/input/inputtest"
 	"logstow/input/listen"
 	"logstow/input/socket"
-	"logstow/internal/testpki"
+	"logstow/internal/test/inputtest"
+	"logstow/internal/test/testpki"
 	"logstow/record"
 )
 

@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"logstow/input"
-	"logstow/input/inputtest"
 	"logstow/input/listen"
 	"logstow/input/socket"
 	"logstow/input/syslog"
-	"logstow/internal/testpki"
+	"logstow/internal/test/inputtest"
+	"logstow/internal/test/testpki"
 	"logstow/record"
 )
 

@@ -6,9 +6,9 @@ import (
 	"go.uber.org/goleak"
 
 	"logstow/input"
-	"logstow/input/inputtest"
 	"logstow/input/socket"
 	"logstow/input/syslog"
+	"logstow/internal/test/inputtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

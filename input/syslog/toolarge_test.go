@@ -8,9 +8,9 @@ import (
 
 	"logstow/buffer"
 	"logstow/input"
-	"logstow/input/inputtest"
 	"logstow/input/socket"
 	"logstow/input/syslog"
+	"logstow/internal/test/inputtest"
 )
 
 // small is a buffer on a small disk, which never holds more than 1 MiB at once.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"logstow/input/tail"
-	"logstow/internal/await"
+	"logstow/internal/test/await"
 )
 
 // What a program writes between copying and truncating is in no file. Everything else is

@@ -5,13 +5,13 @@ import (
 	"compress/gzip"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/testrand"
 )
 
 // history is a random history of a log, its rotation and its reader.
@@ -182,13 +182,9 @@ func (h *history) step(name string) {
 }
 
 // Every line is read once after random histories of a log, its rotation and restarts.
-// LOGSTOW_LONG=1 runs more of them.
 func TestLongIdentityHistories(t *testing.T) {
 	t.Parallel()
-	rounds := uint64(500)
-	if os.Getenv("LOGSTOW_LONG") != "" {
-		rounds = 20_000
-	}
+	rounds := uint64(effort.Cases{Test: 200, Full: 500, Long: 20_000}.N())
 	first := testrand.Seed(t)
 	for i := range rounds {
 		seed := first + i

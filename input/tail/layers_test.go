@@ -3,7 +3,7 @@ package tail_test
 import (
 	"testing"
 
-	"logstow/internal/layers"
+	"logstow/internal/test/layers"
 )
 
 // The files refer to each other in one direction: identity of files first, what executes it last.

@@ -8,22 +8,22 @@ import (
 	"testing"
 
 	"logstow/internal/crashpoint"
+	"logstow/internal/test/programs"
 )
 
 // build makes the program in testdata.
 func build(t *testing.T, tags string) string {
 	t.Helper()
-	bin := filepath.Join(t.TempDir(), "passes")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", tags, "-o", bin, "./testdata/passes").CombinedOutput()
+	dir, err := programs.Build(tags, "logstow/internal/crashpoint/testdata/passes")
 	if err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+		t.Fatal(err)
 	}
-	return bin
+	return filepath.Join(dir, "passes")
 }
 
 func TestHereKillsAtTheNthPassing(t *testing.T) {
 	t.Parallel()
-	armed, plain := build(t, "crashpoints"), build(t, "")
+	armed, plain := build(t, programs.Crashpoints), build(t, "")
 	for _, test := range []struct {
 		name, bin, at string
 		lines         int
@@ -54,7 +54,7 @@ func TestHereKillsAtTheNthPassing(t *testing.T) {
 
 func TestWrongCountIsReported(t *testing.T) {
 	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), build(t, "crashpoints"))
+	cmd := exec.CommandContext(t.Context(), build(t, programs.Crashpoints))
 	cmd.Env = []string{crashpoint.Env + "=one:0"}
 	out, err := cmd.CombinedOutput()
 	if err == nil || !bytes.Contains(out, []byte(crashpoint.Env)) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"logstow/internal/heap"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 // Items come out in order, however pushes, pops and changes of the first item alternate.

@@ -9,7 +9,7 @@ import (
 	"github.com/klauspost/compress/huff0"
 
 	"logstow/internal/ids"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 // roundTrip encodes ids and decodes them again.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/logql/engine"
 	"logstow/logql/syntax"
 )

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
 	"logstow/logql/syntax"

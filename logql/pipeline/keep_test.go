@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	fields "logstow/field/parse"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/logql/pipeline"
 )
 

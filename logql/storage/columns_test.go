@@ -3,7 +3,6 @@ package storage_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +13,8 @@ import (
 
 	"logstow/field"
 	fields "logstow/field/parse"
-	"logstow/internal/testrand"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/testrand"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
@@ -28,10 +28,7 @@ import (
 func TestLongColumns(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
-	rounds, queries := 8, 60
-	if os.Getenv("LOGSTOW_LONG") != "" {
-		rounds = 600
-	}
+	rounds, queries := effort.Cases{Test: 3, Full: 8, Long: 600}.N(), 60
 	var fromColumns, fromText, failed, found int64
 	ofForm := map[field.Form]int64{}
 	for round := range rounds {
@@ -84,10 +81,7 @@ func TestLongColumns(t *testing.T) {
 func TestLongColumnsPrune(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
-	rounds, queries := 6, 60
-	if os.Getenv("LOGSTOW_LONG") != "" {
-		rounds = 600
-	}
+	rounds, queries := effort.Cases{Test: 2, Full: 6, Long: 600}.N(), 60
 	var excluded, read int64
 	found := 0
 	for round := range rounds {
@@ -220,10 +214,7 @@ func TestLongForms(t *testing.T) {
 func testForm(t *testing.T, form field.Form, parser syntax.Stage, names []string) {
 	t.Helper()
 	rnd := testrand.New(t)
-	rounds := 30_000
-	if os.Getenv("LOGSTOW_LONG") != "" {
-		rounds = 3_000_000
-	}
+	rounds := effort.Cases{Test: 10_000, Full: 30_000, Long: 3_000_000}.N()
 	all := make([]string, len(names))
 	for i, name := range names {
 		all[i] = field.LabelName(name, true)

@@ -3,7 +3,6 @@ package storage_test
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/blobnaming"
-	"logstow/internal/testrand"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/testrand"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/storage"
@@ -25,10 +25,7 @@ func TestLongCounts(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
 	worlds := pushdownWorlds(t, rnd)
-	tries := 150
-	if os.Getenv("LOGSTOW_LONG") != "" {
-		tries = 10_000
-	}
+	tries := effort.Cases{Test: 50, Full: 150, Long: 10_000}.N()
 	counted := 0
 	for range tries {
 		name := pick(rnd, []string{"plain", "compacted", "late"})

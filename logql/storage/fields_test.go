@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/logql/engine"
 	"logstow/logql/storage"
 	"logstow/record"

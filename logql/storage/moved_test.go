@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/storage"

@@ -3,7 +3,6 @@ package storage_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/testrand"
 	"logstow/logql/engine"
 	"logstow/logql/storage"
 	"logstow/logql/syntax"
@@ -22,10 +22,7 @@ import (
 func TestLongPushdown(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
-	queries := 800
-	if os.Getenv("LOGSTOW_LONG") != "" {
-		queries = 30_000
-	}
+	queries := effort.Cases{Test: 200, Full: 800, Long: 30_000}.N()
 	worlds := pushdownWorlds(t, rnd)
 	found := 0
 	for range queries {
@@ -61,10 +58,7 @@ func TestLongPushdown(t *testing.T) {
 func TestLongPushdownMetrics(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
-	queries := 200
-	if os.Getenv("LOGSTOW_LONG") != "" {
-		queries = 10_000
-	}
+	queries := effort.Cases{Test: 60, Full: 200, Long: 10_000}.N()
 	worlds := pushdownWorlds(t, rnd)
 	for range queries {
 		name := pick(rnd, []string{"plain", "compacted", "late"})

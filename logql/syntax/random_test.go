@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 // generator makes random trees that a query can have.

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"logstow/field"
+	"logstow/internal/test/effort"
 )
 
 // groupsVariable makes the test process the child of TestLongMemory.
@@ -115,10 +116,7 @@ func TestLongMemory(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("reads /proc")
 	}
-	n := 500_000
-	if os.Getenv("LOGSTOW_LONG") != "" {
-		n = 5_000_000
-	}
+	n := effort.Cases{Test: 500_000, Long: 5_000_000}.N()
 	child := exec.CommandContext(t.Context(), os.Args[0])
 	child.Env = append(os.Environ(), groupsVariable+"="+strconv.Itoa(n), "TMPDIR="+t.TempDir())
 	out, err := child.CombinedOutput()

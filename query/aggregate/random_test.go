@@ -13,7 +13,8 @@ import (
 	_ "time/tzdata" // the zones of the tests
 
 	"logstow/field"
-	"logstow/internal/testrand"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/testrand"
 )
 
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
@@ -236,10 +237,7 @@ func aggregate(t *testing.T, r *rand.Rand, s Spec, records []*refRecord, workers
 // with and without spilling.
 func TestLongRandom(t *testing.T) {
 	r := testrand.New(t)
-	rounds := 150
-	if os.Getenv("LOGSTOW_LONG") != "" {
-		rounds = 20_000
-	}
+	rounds := effort.Cases{Test: 50, Full: 150, Long: 20_000}.N()
 	for round := range rounds {
 		s := randomSpec(t, r)
 		records := randomRecords(r, &s, pick(r, 0, 1, 10, 200, 500))

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"logstow/field"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 // distributions are those that sketches are bad at, each of any number of values.

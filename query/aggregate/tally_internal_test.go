@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 func TestTally(t *testing.T) {

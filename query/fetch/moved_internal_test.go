@@ -8,7 +8,7 @@ import (
 	"logstow/query/source"
 
 	"logstow/containment"
-	"logstow/containment/containmenttest"
+	"logstow/internal/test/containmenttest"
 )
 
 // An output takes the place of an input that vanished and of the others that are still to be read. If it

@@ -10,7 +10,7 @@ import (
 
 	"logstow/field"
 	"logstow/field/parse"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/query/fetch"
 	"logstow/query/source"
 	"logstow/segment"

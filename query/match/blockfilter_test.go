@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"logstow/field/parse"
-	"logstow/query/internal/querytest"
+	"logstow/internal/test/querytest"
 	"logstow/query/match"
 	"logstow/record"
 )

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/testrand"
-	"logstow/query/internal/querytest"
+	"logstow/internal/test/querytest"
+	"logstow/internal/test/testrand"
 	"logstow/query/match"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"logstow/internal/testrand"
-	"logstow/query/internal/querytest"
+	"logstow/internal/test/querytest"
+	"logstow/internal/test/testrand"
 	"logstow/query/match"
 	"logstow/record"
 )

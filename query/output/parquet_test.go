@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/test/aggregatetest"
+	"logstow/internal/test/parquettest"
 	"logstow/query"
-	"logstow/query/aggregate/aggregatetest"
 	"logstow/query/output"
-	"logstow/query/parquet/parquettest"
 	"logstow/record"
 )
 

@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/test/aggregatetest"
+	"logstow/internal/test/parquettest"
 	"logstow/query/aggregate"
-	"logstow/query/aggregate/aggregatetest"
 	"logstow/query/parquet"
-	"logstow/query/parquet/parquettest"
 )
 
 // compute computes functions of messages, a minute apart.

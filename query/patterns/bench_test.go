@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/loggen"
+	"logstow/internal/test/loggen"
 	"logstow/query/patterns"
 	"logstow/record"
 )

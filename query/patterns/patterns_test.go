@@ -3,7 +3,6 @@ package patterns_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -11,7 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/testrand"
 	"logstow/query/patterns"
 	"logstow/record"
 )
@@ -186,10 +186,7 @@ func randomLine(r *rand.Rand, words int, names []string) string {
 // are merged; also when there are more shapes than a counter keeps as they are.
 func TestLongSameResult(t *testing.T) {
 	t.Parallel()
-	rounds := 24
-	if os.Getenv("LOGSTOW_LONG") != "" {
-		rounds = 2000
-	}
+	rounds := effort.Cases{Test: 8, Full: 24, Long: 2000}.N()
 	seed := testrand.Seed(t)
 	coarse, names := 0, strings.Split(named(300), " ")
 	for round := range rounds {

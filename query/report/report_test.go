@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/test/aggregatetest"
 	"logstow/query/aggregate"
-	"logstow/query/aggregate/aggregatetest"
 	"logstow/query/report"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/field"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 // A bound admits what is among the first, equal starts of keys included, and drops all that is behind them.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"logstow/field/parse"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/record/recognize"
 )
 

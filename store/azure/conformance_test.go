@@ -3,9 +3,9 @@ package azure_test
 import (
 	"testing"
 
+	"logstow/internal/test/storetest"
 	"logstow/store"
 	"logstow/store/azure"
-	"logstow/store/storetest"
 )
 
 func TestConformanceOnAzurite(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"logstow/internal/azurite"
+	"logstow/internal/test/azurite"
 	"logstow/store"
 	"logstow/store/azure"
 )

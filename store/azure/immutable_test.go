@@ -36,9 +36,6 @@ func TestImmutable(t *testing.T) {
 // Azurite's containers have no policies.
 func TestImmutableAzurite(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("needs Azurite")
-	}
 	_, cred := server(t)
 	s := openStore(t, azure.Options{Container: "immutable", Credential: cred})
 	if _, err := s.Blobs().Create(t.Context(), "x", []byte("x"), store.CreateOptions{}); err != nil {

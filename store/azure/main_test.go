@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"logstow/internal/azurite"
+	"logstow/internal/test/azurite"
 	"logstow/store"
 	"logstow/store/azure"
 )

@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"logstow/internal/hint"
-	"logstow/internal/testpki"
+	"logstow/internal/test/testpki"
 
 	"logstow/store/azure"
 )

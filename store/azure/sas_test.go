@@ -13,8 +13,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/sas"
 
-	"logstow/internal/azurite"
 	"logstow/internal/hint"
+	"logstow/internal/test/azurite"
 	"logstow/store"
 	"logstow/store/azure"
 )

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/azurite"
 	"logstow/internal/hint"
+	"logstow/internal/test/azurite"
 	"logstow/store"
 	"logstow/store/azure"
 )

@@ -25,8 +25,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
-	"logstow/internal/azurite"
 	"logstow/internal/hint"
+	"logstow/internal/test/azurite"
 	"logstow/store"
 	"logstow/store/azure"
 )

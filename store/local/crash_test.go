@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/store"
 	"logstow/store/local"
 )

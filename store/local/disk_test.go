@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/test/effort"
 	"logstow/store"
 	"logstow/store/local"
 )
@@ -165,7 +166,8 @@ func TestFileCallsFail(t *testing.T) {
 			t.Run(fmt.Sprintf("%v, %d times, damaged %t", errno, length, damaged), func(t *testing.T) {
 				t.Parallel()
 				steps := map[string]int{}
-				for n := 0; ; n++ {
+				sample := effort.NewSample(t, 4)
+				for n := sample.Next(-1); ; n = sample.Next(n) {
 					dir := filepath.Join(t.TempDir(), "deep", "store")
 					if damaged {
 						write(t, dir, ".logstow/store.db", []byte("no database"))
@@ -215,7 +217,7 @@ func TestFileCallsFail(t *testing.T) {
 					want = append(want, "rename")
 				}
 				for _, step := range want {
-					if steps[step] == 0 {
+					if steps[step] == 0 && effort.Of() >= effort.Full {
 						t.Errorf("%s never failed", step)
 					}
 				}

@@ -4,9 +4,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"logstow/internal/test/effort"
+	"logstow/internal/test/storetest"
 	"logstow/store"
 	"logstow/store/local"
-	"logstow/store/storetest"
 )
 
 func openStore(t testing.TB, dir string, opts ...local.Option) *local.Store {
@@ -32,6 +33,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestConformanceCounted(t *testing.T) {
+	effort.Need(t, effort.Full, "the cases of TestConformance")
 	t.Parallel()
 	dir := t.TempDir()
 	var counter store.Counter

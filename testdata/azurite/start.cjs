@@ -2,7 +2,7 @@
 // the starter is gone, even if it was killed. Arguments are Azurite's own.
 process.stdin.resume();
 process.stdin.on("close", () => process.exit(0));
-if (process.env.LOGSTOW_LARGE === "1" || process.env.LOGSTOW_LONG === "1") quicken(require("lokijs"));
+quicken(require("lokijs"));
 require("azurite/dist/src/azurite.js");
 
 // Azurite looks at every blob of the account to find one, and sorts all of them

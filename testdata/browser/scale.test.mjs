@@ -9,7 +9,7 @@ import test from 'node:test';
 import { browse, found, lines, logq, newStore, open, serve, ship, shot, until } from './lib.mjs';
 
 const scrolled = 100_000;
-const downloaded = process.env.LOGSTOW_LONG ? 5_000_000 : 1_000_000;
+const downloaded = process.env.LOGSTOW_EFFORT === "long" ? 5_000_000 : 1_000_000;
 const longestFrame = 50; // ms
 const slowest = 1.5; // times the commands
 

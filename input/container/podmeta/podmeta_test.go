@@ -19,7 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"logstow/input/container/podmeta"
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/record"
 )
 

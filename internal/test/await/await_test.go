@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"logstow/internal/await"
+	"logstow/internal/test/await"
 )
 
 // failure is a test that is expected to fail.

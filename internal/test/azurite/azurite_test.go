@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"logstow/internal/azurite"
+	"logstow/internal/test/azurite"
 )
 
 // get requests url and returns which server responded.

@@ -7,23 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"logstow/internal/test/module"
 )
 
-// packageDir finds testdata/azurite of the module around the working directory.
+// packageDir is testdata/azurite of the module around the working directory.
 func packageDir() (string, error) {
-	wd, err := os.Getwd()
-	if err != nil {
-		return "", fmt.Errorf("find testdata/azurite: %w", err)
-	}
-	for dir := wd; ; dir = filepath.Dir(dir) {
-		home := filepath.Join(dir, "testdata", "azurite")
-		if _, err := os.Stat(filepath.Join(home, "package-lock.json")); err == nil {
-			return home, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("no testdata/azurite above %s: run this inside Logstow's source tree", wd)
-		}
-	}
+	root, err := module.Root()
+	return filepath.Join(root, "testdata", "azurite"), err
 }
 
 // install runs npm ci in home unless it was done. Several processes may call it concurrently: one
@@ -37,7 +28,7 @@ func install(ctx context.Context, home string) error {
 	if installed(home) {
 		return nil
 	}
-	unlock, err := lock(filepath.Join(home, ".install.lock"))
+	unlock, err := module.Lock(filepath.Join(home, ".install.lock"))
 	if err != nil {
 		return fmt.Errorf("install azurite: %w", err)
 	}

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"logstow/blobnaming"
-	"logstow/internal/loggen"
+	"logstow/internal/test/loggen"
 	"logstow/query"
 	"logstow/record"
 	"logstow/record/recognize"
@@ -44,7 +44,7 @@ const (
 func benchFleet(ctx context.Context, segments, runs int) (err error) {
 	connection := os.Getenv("AZURE_STORAGE_CONNECTION_STRING")
 	if connection == "" {
-		return errors.New("-fleet needs AZURE_STORAGE_CONNECTION_STRING: go run ./internal/azurite/cmd/azurite-run go run ./internal/bench -fleet 2550")
+		return errors.New("-fleet needs AZURE_STORAGE_CONNECTION_STRING: go run ./internal/test/azurite/cmd/azurite-run go run ./internal/test/bench -fleet 2550")
 	}
 	dir, err := os.MkdirTemp("", "logstow-bench-")
 	if err != nil {

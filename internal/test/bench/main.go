@@ -2,12 +2,12 @@
 // and peak memory as counted by the operating system, each figure next to its baseline, measured
 // alternately in the same run.
 //
-//	go run ./internal/bench [-size 500MB] [-runs 3] [-kind json]
+//	go run ./internal/test/bench [-size 500MB] [-runs 3] [-kind json]
 //
 // With AZURE_STORAGE_CONNECTION_STRING set it ships there too; for Azurite:
 //
-//	go run ./internal/azurite/cmd/azurite-run go run ./internal/bench
-//	go run ./internal/azurite/cmd/azurite-run go run ./internal/bench -fleet 2550
+//	go run ./internal/test/azurite/cmd/azurite-run go run ./internal/test/bench
+//	go run ./internal/test/azurite/cmd/azurite-run go run ./internal/test/bench -fleet 2550
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 	"strings"
 	"time"
 
-	"logstow/internal/loggen"
+	"logstow/internal/test/loggen"
 	"logstow/internal/units"
 )
 
@@ -115,7 +115,7 @@ type suite struct {
 
 // build builds the binaries.
 func (b *suite) build() error {
-	build := exec.CommandContext(b.ctx, "go", "build", "-o", b.dir+"/", "./cmd/shipper", "./cmd/logq", "./internal/bench")
+	build := exec.CommandContext(b.ctx, "go", "build", "-o", b.dir+"/", "./cmd/shipper", "./cmd/logq", "./internal/test/bench")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build: %w\n%s", err, out)
 	}

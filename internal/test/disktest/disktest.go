@@ -13,7 +13,7 @@ import (
 	"sync"
 	"syscall"
 
-	"logstow/buffer/internal/disk"
+	"logstow/buffer/disk"
 )
 
 // ErrDead is the error of every step after Die.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"syscall"
 
-	"logstow/buffer/internal/disk"
+	"logstow/buffer/disk"
 )
 
 // file is an open file.

@@ -7,39 +7,18 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"logstow/internal/price"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/programs"
 )
 
-// programs builds shipper and logq once.
-var programs = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "docscheck")
-	if err != nil {
-		return "", err
-	}
-	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./cmd/shipper", "./cmd/logq")
-	build.Dir, build.Stderr = root, os.Stderr
-	return dir, build.Run()
-})
-
-func TestMain(m *testing.M) {
-	status := m.Run()
-	if !testing.Short() { // else nothing was built
-		if dir, err := programs(); err == nil {
-			os.RemoveAll(dir)
-		}
-	}
-	os.Exit(status)
-}
-
+// bin is the directory of shipper and logq.
 func bin(t *testing.T) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("builds the programs")
-	}
-	dir, err := programs()
+	effort.Need(t, effort.Test, "builds the programs")
+	dir, err := programs.Build("", "logstow/cmd/shipper", "logstow/cmd/logq")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const root = "../.."
+const root = "../../.."
 
 func read(t *testing.T, path ...string) string {
 	t.Helper()

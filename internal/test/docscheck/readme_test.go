@@ -33,7 +33,7 @@ func TestReadmeExample(t *testing.T) {
 		}
 		return string(out)
 	}
-	run(root, "go run ./internal/loggen/cmd/loggen -size 5MB -start 2026-11-20T15:00:00Z > "+home+"/api.log")
+	run(root, "go run ./internal/test/loggen/cmd/loggen -size 5MB -start 2026-11-20T15:00:00Z > "+home+"/api.log")
 	run(home, "shipper run --once --service api api.log")
 	bar := regexp.MustCompile(`(?m) +(█+)$`)
 	var want strings.Builder

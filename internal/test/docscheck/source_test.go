@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"logstow/internal/test/effort"
 )
 
 // sources are the packages that the two programs are made of, by directory.
@@ -49,9 +51,7 @@ var parsed = sync.OnceValues(func() (*sources, error) {
 
 func source(t *testing.T) *sources {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("parses all of the source")
-	}
+	effort.Need(t, effort.Test, "parses all of the source")
 	s, err := parsed()
 	if err != nil {
 		t.Fatal(err)

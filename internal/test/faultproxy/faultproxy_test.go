@@ -17,8 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/internal/azurite"
-	"logstow/internal/faultproxy"
+	"logstow/internal/test/azurite"
+	"logstow/internal/test/faultproxy"
 	"logstow/store"
 	"logstow/store/azure"
 )

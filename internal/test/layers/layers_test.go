@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"logstow/internal/layers"
+	"logstow/internal/test/layers"
 )
 
 func TestCycle(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"logstow/field"
 	"logstow/field/parse"
-	"logstow/internal/loggen"
+	"logstow/internal/test/loggen"
 )
 
 func TestWrite(t *testing.T) {

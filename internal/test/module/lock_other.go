@@ -1,6 +1,6 @@
 //go:build !unix
 
-package azurite
+package module
 
-// lock does nothing here: run one test package first where file locks differ.
-func lock(string) (unlock func(), err error) { return func() {}, nil }
+// Lock does nothing here: run one test package first where file locks differ.
+func Lock(string) (unlock func(), err error) { return func() {}, nil }

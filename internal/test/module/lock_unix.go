@@ -1,6 +1,6 @@
 //go:build unix
 
-package azurite
+package module
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock waits for the exclusive lock on a file, which ends with the process at the latest.
-func lock(path string) (unlock func(), err error) {
+// Lock waits for the exclusive lock on a file, which ends with the process at the latest.
+func Lock(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err

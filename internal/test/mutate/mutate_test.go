@@ -12,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"logstow/internal/mutate"
+	"logstow/internal/test/effort"
+	"logstow/internal/test/mutate"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/faults.txt")
@@ -70,9 +71,7 @@ func TestFind(t *testing.T) {
 // Each outcome is reported, the files stay as they are, and tests that fail without a
 // fault are an error.
 func TestRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	effort.Need(t, effort.Full, "takes seconds")
 	dir := module(t, "run.txt")
 	before := map[string][]byte{}
 	for _, name := range []string{"run.go", "more.go"} {

@@ -40,7 +40,7 @@ func Read(tb testing.TB, root string, file []byte) (f File) {
 	if err := os.WriteFile(path, file, 0o600); err != nil { //nolint:forbidigo // a test's own file
 		tb.Fatal(err)
 	}
-	script := filepath.Join(root, "query/parquet/parquettest/read.mjs")
+	script := filepath.Join(root, "internal/test/parquettest/read.mjs")
 	out, err := exec.CommandContext(tb.Context(), "node", script, modules, path).CombinedOutput() //nolint:gosec // of the repository
 	if err != nil {
 		tb.Fatalf("%v: %s", err, out)

@@ -37,25 +37,27 @@ func MatchesSlowly(t testing.TB, sel *match.Selection, instance string, r record
 		if !sel.IgnoreCase {
 			return s
 		}
-		return strings.Map(func(c rune) rune {
+		folded := []byte(s)
+		for i, c := range folded {
 			if 'A' <= c && c <= 'Z' {
-				return c + 'a' - 'A'
+				folded[i] = c + 'a' - 'A'
 			}
-			return c
-		}, toRunes(s))
+		}
+		return string(folded)
 	}
+	message := fold(string(r.Message))
 	holds := func(pattern string) bool {
-		message := string(r.Message)
+		pattern = fold(pattern)
 		if !sel.Substring && token.Whole([]byte(pattern)) {
 			for start := range len(message) {
 				end := start + len(pattern)
-				if end <= len(message) && fold(message[start:end]) == fold(pattern) && token.Bounded(r.Message, start, end) {
+				if end <= len(message) && message[start:end] == pattern && token.Bounded(r.Message, start, end) {
 					return true
 				}
 			}
 			return false
 		}
-		return strings.Contains(fold(message), fold(pattern))
+		return strings.Contains(message, pattern)
 	}
 	for _, p := range sel.Patterns {
 		if !holds(p) {
@@ -102,15 +104,6 @@ func MatchesSlowly(t testing.TB, sel *match.Selection, instance string, r record
 		}
 	}
 	return true
-}
-
-// toRunes makes every byte a rune of its own, so that strings.Map keeps odd bytes.
-func toRunes(s string) string {
-	r := make([]rune, len(s))
-	for i := range len(s) {
-		r[i] = rune(s[i])
-	}
-	return string(r)
 }
 
 // Messages are records of messages, a nanosecond apart.

@@ -1,7 +1,7 @@
 // Command scaling prints the load of a fleet of shippers on storage, from 10 to 1,000,000 of them,
 // by the limits and list prices of Azure: docs/scaling.md explains it.
 //
-//	go run ./internal/scaling [-flush 1m] [-rate 2000] [-keep 720h]
+//	go run ./internal/test/scaling [-flush 1m] [-rate 2000] [-keep 720h]
 package main
 
 import (

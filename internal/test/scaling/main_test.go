@@ -18,7 +18,7 @@ import (
 // The tables of docs/scaling.md are what this program prints.
 func TestDocumented(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/scaling.md")
+	page, err := os.ReadFile("../../../docs/scaling.md")
 	if err != nil {
 		t.Fatal(err)
 	}

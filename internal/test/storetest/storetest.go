@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/internal/test/effort"
 	"logstow/store"
 )
 
@@ -25,8 +26,8 @@ func Run(t *testing.T, open Opener) {
 	for _, c := range cases() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if c.slow && testing.Short() {
-				t.Skip("slow")
+			if c.slow {
+				effort.Need(t, effort.Full, "slow")
 			}
 			c.run(t, open)
 		})
@@ -36,7 +37,7 @@ func Run(t *testing.T, open Opener) {
 type testCase struct {
 	name string
 	run  func(t *testing.T, open Opener)
-	// slow cases are left out of short runs.
+	// slow cases are for make full.
 	slow bool
 }
 
@@ -68,7 +69,7 @@ func cases() []testCase {
 		{name: "create/invalid metadata", run: createInvalidMetadata},
 		{name: "create/an empty blob", run: createEmpty},
 		{name: "delete/missing counts as removed", run: deleteMissing},
-		{name: "delete/more than one request's names", run: deleteMany},
+		{name: "delete/more than one request's names", run: deleteMany, slow: true},
 		{name: "delete/tries all names", run: deleteTriesAll},
 		{name: "delete/the name is free again", run: deleteThenCreate},
 		{name: "delete/only the version listed", run: deleteVersion},

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 // test is a test of a name that keeps what it logs.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 	"logstow/query/aggregate/exact"
 )
 

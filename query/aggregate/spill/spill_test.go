@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"testing"
 
-	"logstow/internal/testrand"
+	"logstow/internal/test/testrand"
 )
 
 func randomRecords(r *rand.Rand, n int) map[string]string {

@@ -3,7 +3,7 @@
 // exit status; without one it prints the connection string and runs until
 // standard input closes.
 //
-//	go run ./internal/azurite/cmd/azurite-run go test ./...
+//	go run ./internal/test/azurite/cmd/azurite-run go test ./...
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"logstow/internal/azurite"
+	"logstow/internal/test/azurite"
 )
 
 func main() {

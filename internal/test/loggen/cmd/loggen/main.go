@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"logstow/internal/loggen"
+	"logstow/internal/test/loggen"
 	"logstow/internal/units"
 )
 

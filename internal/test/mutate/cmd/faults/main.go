@@ -1,7 +1,7 @@
 // Command faults places deliberate faults in packages, chosen by a seed, and reports which
 // of them the tests catch. Its exit status is 1 where one survives.
 //
-//	go run ./internal/mutate/cmd/faults -n 40 -seed 7 ./query/... ./buffer
+//	go run ./internal/test/mutate/cmd/faults -n 40 -seed 7 ./query/... ./buffer
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 	"strings"
 	"time"
 
-	"logstow/internal/mutate"
+	"logstow/internal/test/mutate"
 )
 
 func main() {

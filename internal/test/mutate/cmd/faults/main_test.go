@@ -7,15 +7,15 @@ import (
 	"strings"
 	"testing"
 
+	"logstow/internal/test/effort"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // A seed chooses the same faults each time, and one that survives is an error.
 func TestRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	effort.Need(t, effort.Full, "takes seconds")
 	archive, err := txtar.ParseFile(filepath.Join("..", "..", "testdata", "run.txt"))
 	if err != nil {
 		t.Fatal(err)
