@@ -114,6 +114,8 @@ type Common struct {
 	MaxRecord int64
 	MaxAhead  time.Duration
 	Zone      *time.Location
+	// DateOrder is [MonthFirst], [DayFirst], or empty for the flag's.
+	DateOrder string
 	// Rules find timestamps and levels that are not recognized automatically.
 	Rules     recognize.RuleOptions
 	Format    container.Format

@@ -108,6 +108,7 @@ func (d *decoder) common(s *section, c *Common) {
 	}
 	s.duration("max-ahead", &c.MaxAhead)
 	read(s, "time-zone", &c.Zone, time.LoadLocation)
+	read(s, "date-order", &c.DateOrder, ParseDateOrder)
 	d.rules(s, &c.Rules)
 	read(s, "format", &c.Format, container.ParseFormat)
 	d.multiline(s, c)
@@ -169,6 +170,17 @@ func (d *decoder) multiline(s *section, c *Common) {
 	m.duration("timeout", &opts.Timeout)
 	m.number("max-lines", 2, &opts.MaxLines)
 	m.done()
+}
+
+// The orders of day and month in dates such as 10/11/2026.
+const (
+	MonthFirst = "mdy"
+	DayFirst   = "dmy"
+)
+
+// ParseDateOrder parses [MonthFirst] or [DayFirst].
+func ParseDateOrder(v string) (string, error) {
+	return v, valid(v == MonthFirst || v == DayFirst, "%q: want %s or %s", v, MonthFirst, DayFirst)
 }
 
 // ParseMultiline parses off, auto, or the regular expression that matches the first lines of records.

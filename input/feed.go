@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -218,6 +219,10 @@ func (f *Feed) add(s *stream, message []byte, logged int64) {
 	if !stamp.Found && f.opts.Recognize.Rules.Times() {
 		f.noteMissingTime(s.src, r.Message)
 	}
+	if stamp.ZoneAssumed && !s.src.zoneLogged {
+		s.src.zoneLogged = true
+		logAssumedZone(f.opts.Log, s.src.name, r.Message)
+	}
 }
 
 // detectSkew counts how many of the collected records are ahead of the clock.
@@ -250,6 +255,12 @@ func (f *Feed) noteMissingTime(src *Source, message []byte) {
 		f.opts.Log.Warn("no timestamp found by time-format, time-regexp or recognition (logged once per source)",
 			"source", src.name, "line", excerpt(message))
 	}
+}
+
+// logAssumedZone logs that a time has the name of a zone that is unknown or has several meanings.
+func logAssumedZone(log *slog.Logger, source string, message []byte) {
+	log.Warn("time zone is unknown or has several meanings, using the configured one (logged once per source)",
+		"source", source, "line", excerpt(message), "hint", "set --time-zone to the zone of these times")
 }
 
 // noteTruncated counts a truncated line, and logs it once per source.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"logstow/buffer"
@@ -52,6 +53,8 @@ type Event struct {
 type Receiver struct {
 	opts     Options
 	aheadLog skewLog
+	// zoneLogged is set after a time of an unknown zone was logged.
+	zoneLogged atomic.Bool
 
 	mu sync.Mutex
 	// ahead has the detectors of the services that have sent times ahead of the clock.
@@ -145,8 +148,9 @@ func (r *Receiver) Take(ctx context.Context, service string, events []Event, pos
 	source := ""
 	for i := range events {
 		if i > 0 && events[i].Source != events[i-1].Source {
-			recognizer = recognize.New(r.opts.Recognize) // times are not carried over from another source
+			recognizer = recognize.New(r.opts.Recognize) // another source may have another order of dates
 		}
+		recognizer.Forget() // an event without a time gets that of receiving
 		rec := r.record(recognizer, &events[i], chunk.Read)
 		if ahead.add(rec.Time, chunk.Read) {
 			source = rec.Source
@@ -201,6 +205,9 @@ func (r *Receiver) record(recognizer *recognize.Recognizer, e *Event, read int64
 	}
 	if stamp.Rejected != recognize.Accepted {
 		r.opts.Stats.TimesRejected.Add(1)
+	}
+	if stamp.ZoneAssumed && !r.zoneLogged.Swap(true) {
+		logAssumedZone(r.opts.Log, e.Source, message)
 	}
 	if e.Time == 0 && !stamp.Found && r.opts.Recognize.Rules.Times() {
 		r.opts.Stats.TimesNotFound.Add(1)

@@ -37,7 +37,7 @@ func TestReceive(t *testing.T) {
 	err := r.Receive(t.Context(), "", []input.Event{
 		{Time: hour(9), Level: record.Warn, Source: "a", Message: []byte("2026-11-20T10:00:00Z ERROR its own word goes first")},
 		{Source: "a", Message: []byte("2026-11-20T10:00:00Z ERROR found")},
-		{Source: "a", Message: []byte("of the time before")},
+		{Source: "a", Message: []byte("not of the time before")},
 		{Source: "b\n", Message: []byte("of the time read")},
 		{Time: hour(9), Source: "b", Message: []byte("2026-11-20T10:00:00Z ERROR level found")},
 		{Level: record.Info, Source: "b", Message: []byte("2026-11-20T10:00:00Z ERROR time found")},
@@ -52,7 +52,7 @@ func TestReceive(t *testing.T) {
 	want := []got{
 		{"p/a", "09:00:00", "WARN", "2026-11-20T10:00:00Z ERROR its own word goes first"},
 		{"p/a", "10:00:00", "ERROR", "2026-11-20T10:00:00Z ERROR found"},
-		{"p/a", "10:00:00", "-", "of the time before"},
+		{"p/a", "12:00:00", "-", "not of the time before"},
 		{"p/b_", "12:00:00", "-", "of the time read"},
 		{"p/b", "09:00:00", "ERROR", "2026-11-20T10:00:00Z ERROR level found"},
 		{"p/b", "10:00:00", "INFO", "2026-11-20T10:00:00Z ERROR time found"},

@@ -38,8 +38,8 @@ type Source struct {
 	// parser is the parser that a W3C directive determined; nil means that of the [Feed].
 	parser *parse.Parser
 	// These are set after the event was logged.
-	truncatedLogged, splitLogged, rejectedLogged, notFoundLogged bool
-	ahead                                                        skewDetector
+	truncatedLogged, splitLogged, rejectedLogged, notFoundLogged, zoneLogged bool
+	ahead                                                                    skewDetector
 }
 
 // Point is a position in a source at which reading can resume.

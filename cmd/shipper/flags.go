@@ -108,6 +108,7 @@ func runFlags() []ucli.Flag {
 		&ucli.StringFlag{Name: "format", Value: "auto", Usage: "`FORMAT`: container log format of files: auto (detected), cri, docker or none"},
 		&ucli.StringFlag{Name: "multiline", Value: "off", Usage: "`REGEXP`: join lines into records: off, auto (stack traces), or a regular expression that matches first lines"},
 		&ucli.StringFlag{Name: "parse", Value: "auto", Usage: "`PARSER`: how to find the fields of messages, as one argument: auto, none, \"pattern '<ip> <_>'\" or \"regexp '(?P<ip>[0-9.]+)'\""},
+		&ucli.StringFlag{Name: "date-order", Value: "mdy", Usage: "`FORMAT`: order of dates such as 10/11/2026: mdy or dmy"},
 		&ucli.StringFlag{Name: "time-zone", Value: "UTC", Usage: "`ZONE`: time zone of timestamps without one, such as Europe/Berlin"},
 		&ucli.StringFlag{Name: "max-record", Value: "1MiB", Usage: "`SIZE`: truncate longer lines and mark them, and split longer multi-line records; 1KiB to 16MiB"},
 		&cli.ListFlag{Name: "redact", Usage: "`KIND`: secrets to redact: bearer, sas, azure-key, connection-string, url-password, jwt, card or all; repeatable (default: none)"},

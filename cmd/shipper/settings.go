@@ -157,6 +157,7 @@ func commonFlags(errs *problems, c *ucli.Context) config.Common {
 		Service: c.String("service"), Class: c.String("class"),
 		MaxRecord: parse(errs, c, "max-record", units.ParseSize),
 		Zone:      parse(errs, c, "time-zone", time.LoadLocation),
+		DateOrder: parse(errs, c, "date-order", config.ParseDateOrder),
 		Parse:     parse(errs, c, "parse", config.ParseParser),
 		Format:    parse(errs, c, "format", container.ParseFormat),
 		Multiline: parse(errs, c, "multiline", config.ParseMultiline),
@@ -185,6 +186,9 @@ func fill(in, flags *config.Common, c *ucli.Context) {
 	}
 	if in.Zone == nil || c.IsSet("time-zone") {
 		in.Zone = flags.Zone
+	}
+	if in.DateOrder == "" || c.IsSet("date-order") {
+		in.DateOrder = flags.DateOrder
 	}
 	if c.IsSet("format") {
 		in.Format = flags.Format

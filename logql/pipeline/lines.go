@@ -3,6 +3,7 @@ package pipeline
 import (
 	"bytes"
 
+	"logstow/internal/ansi"
 	"logstow/logql/syntax"
 	"logstow/query/match"
 )
@@ -91,44 +92,11 @@ func linePattern(parts []syntax.PatternPart) func(line []byte) bool {
 
 // decolorize removes the escape sequences of terminals from the line.
 func decolorize(p *Processor) bool {
-	const escape = 0x1b
-	next := bytes.IndexByte(p.line, escape)
-	if next < 0 {
+	if bytes.IndexByte(p.line, ansi.Escape) < 0 {
 		return true
 	}
-	start, rest := len(p.arena), p.line
-	for next >= 0 {
-		p.arena = append(p.arena, rest[:next]...)
-		rest = rest[next+sequence(rest[next:]):]
-		next = bytes.IndexByte(rest, escape)
-	}
-	p.arena = append(p.arena, rest...)
+	start := len(p.arena)
+	p.arena = ansi.Strip(p.arena, p.line)
 	p.line = p.arena[start:len(p.arena):len(p.arena)]
 	return true
-}
-
-// sequence is the length of the escape sequence that b starts with: ESC [ parameters letter, ESC ] text BEL, or ESC and one byte.
-func sequence(b []byte) int {
-	if len(b) < 2 {
-		return len(b)
-	}
-	switch b[1] {
-	case '[':
-		for i := 2; i < len(b); i++ {
-			if c := b[i]; c >= 0x40 && c <= 0x7e {
-				return i + 1
-			} else if c < 0x20 || c > 0x7e {
-				return i
-			}
-		}
-		return len(b)
-	case ']':
-		if end := bytes.IndexByte(b, 0x07); end >= 0 {
-			return end + 1
-		}
-	}
-	if b[1] >= 0x80 {
-		return 1
-	}
-	return 2
 }

@@ -45,16 +45,6 @@ func onDayLoose(b []byte, i int, year, month, day uint) (moment, int) {
 			i++
 		}
 	}
-	if len(b) >= i+3 && b[i] == ' ' && b[i+2] == 'M' && (b[i+1] == 'A' || b[i+1] == 'P') {
-		if part[0] == 0 || part[0] > 12 {
-			return moment{}, 0
-		}
-		part[0] %= 12
-		if b[i+1] == 'P' {
-			part[0] += 12
-		}
-		i += 3
-	}
 	second, nano, ok := ofDay(part[0], part[1], part[2])
 	if !ok {
 		return moment{}, 0
@@ -80,6 +70,7 @@ func onDayAt(b []byte, i int, year, month, day uint, second int64, nano int32) (
 	if i == 0 || year >= invalidNumber || !civil.Valid(int(year), int(month), int(day)) {
 		return moment{}, 0
 	}
+	second, i = halfDay(b, i, second)
 	m := moment{second: daySecond(year, month, day) + second, nano: nano}
 	return m, m.zone(b, i)
 }
@@ -96,7 +87,13 @@ func withoutYearAt(b []byte, i int, month, day uint, second int64, nano int32) (
 	if i == 0 || !civil.Valid(leapYear, int(month), int(day)) {
 		return moment{}, 0
 	}
+	second, i = halfDay(b, i, second)
 	m := moment{second: second, nano: nano, month: uint8(month), day: uint8(day)}
+	if i+1 < len(b) && b[i] == ' ' && b[i+1]-'A' < 26 { // a host may have the name of a zone
+		end := skipUTC(b, i)
+		m.utc = end > i
+		return m, end
+	}
 	return m, m.zone(b, i)
 }
 
@@ -144,71 +141,29 @@ func fraction(b []byte, i int, nano int32) (int32, int) {
 	return max(nano, n), i
 }
 
-// zone reads an optional zone at b[i], right behind the clock, and converts m to UTC if
-// there is one. It returns the end of the time, or 0 if the next byte cannot follow a time.
-func (m *moment) zone(b []byte, i int) int {
-	if i >= len(b) {
-		return i
+// halfDay reads an optional AM or PM at b[i] behind a clock, and returns the second of the day and the end.
+func halfDay(b []byte, i int, second int64) (int64, int) {
+	k := i
+	if k < len(b) && b[k] == ' ' {
+		k++
 	}
-	switch b[i] {
-	case 'Z', 'z':
-		i++
-		m.utc = true
-	case '+', '-':
-		return m.offset(b, i, true)
-	case ' ':
-		if i+1 < len(b) {
-			switch b[i+1] {
-			case '+', '-':
-				if end := m.offset(b, i+1, false); end > 0 {
-					return skipUTC(b, end) // Go writes +0000 UTC
-				}
-			case 'U', 'G':
-				if end := skipUTC(b, i); end > i {
-					m.utc = true
-					return end
-				}
-			}
-		}
-		return i
+	if k+2 > len(b) || b[k]|0x20 != 'a' && b[k]|0x20 != 'p' {
+		return second, i
 	}
-	if !ends(b, i) {
-		return 0
+	n := k + 2 // AM, or a.m.
+	if b[k+1] == '.' && len(b) >= k+4 && b[k+3] == '.' {
+		n = k + 4
 	}
-	return i
-}
-
-// skipUTC returns the end of " UTC" or " GMT" at b[i], or i if there is neither.
-func skipUTC(b []byte, i int) int {
-	if len(b) >= i+4 && b[i] == ' ' && isUTC(b[i+1:i+4]) && ends(b, i+4) {
-		return i + 4
+	if b[n-1]|0x20 != 'm' && (n == k+2 || b[k+2]|0x20 != 'm') || !ends(b, n) {
+		return second, i
 	}
-	return i
-}
-
-// offset reads an offset from UTC at b[i]: +hh:mm, +hhmm or, if short is set, +hh. It
-// returns the end, or 0 if there is no offset.
-func (m *moment) offset(b []byte, i int, short bool) int {
-	if len(b) < i+3 {
-		return 0
+	const half = 12 * 3600
+	switch hour := second / 3600; {
+	case hour == 0 || hour > 12: // of a clock of 24 hours
+	case b[k]|0x20 == 'p' && hour < 12:
+		second += half
+	case b[k]|0x20 == 'a' && hour == 12:
+		second -= half
 	}
-	hour, minute, end := two(b, i+1), uint(0), i+3
-	switch {
-	case len(b) >= i+6 && b[i+3] == ':':
-		minute, end = two(b, i+4), i+6
-	case len(b) >= i+5 && b[i+3]-'0' <= 9:
-		minute, end = two(b, i+3), i+5
-	case !short:
-		return 0
-	}
-	if hour > 15 || minute > 59 || !ends(b, end) {
-		return 0
-	}
-	ahead := int64(hour*3600 + minute*60)
-	if b[i] == '-' {
-		ahead = -ahead
-	}
-	m.second -= ahead
-	m.utc = true
-	return end
+	return second, n
 }

@@ -11,16 +11,18 @@ import (
 type field uint8
 
 const (
-	fieldOther    field = iota
-	fieldTime           // a time in any layout, or an epoch number
-	fieldLevel          // a level's name, or pino's and bunyan's number, 10 to 60
-	fieldSyslog         // a syslog severity, 0 to 7
-	fieldOTel           // an OpenTelemetry severity number, 1 to 24
-	fieldPython         // Python's level number, 10 to 50
-	fieldMessage        // may hold auditd's time
-	fieldSeverity       // MongoDB's severity letter
-	fieldNested         // may be an object that holds the level, or a wrapped line
-	fieldWrapped        // may be a wrapped line
+	fieldOther      field = iota
+	fieldTime             // a time in any layout, or an epoch number
+	fieldLevel            // a level's name, or pino's and bunyan's number, 10 to 60
+	fieldSyslog           // a syslog severity, 0 to 7
+	fieldOTel             // an OpenTelemetry severity number, 1 to 24
+	fieldPython           // Python's level number, 10 to 50
+	fieldMessage          // may hold auditd's time
+	fieldSeverity         // MongoDB's severity letter
+	fieldNested           // may be an object that holds the level, or a wrapped line
+	fieldWrapped          // may be a wrapped line
+	fieldCategory         // of a resource log of Azure
+	fieldProperties       // of such a log
 )
 
 // fieldOf returns the meaning of a field with one of the usual names.
@@ -31,11 +33,11 @@ func fieldOf(name []byte) field {
 		"eventTime", "event_time", "EventTime", "eventtime", "asctime", "logtime", "log_time", "logTime",
 		"TimeGenerated", "timeGenerated", "TimeCreated", "time_unix_nano", "timeUnixNano", "timeMillis",
 		"timestamp_ms", "timestampMs", "epochMillis", "epoch", "instant", "_time", "__REALTIME_TIMESTAMP",
-		"time_iso8601", "written_at":
+		"time_iso8601", "written_at", "stageTimestamp", "requestReceivedTimestamp":
 		return fieldTime
 	case "level", "Level", "LEVEL", "lvl", "@l", "severity", "Severity", "SEVERITY", "log.level", "loglevel",
 		"logLevel", "LogLevel", "log_level", "levelname", "levelName", "level_name", "severityText",
-		"severity_text", "SeverityText", "priorityName":
+		"severity_text", "SeverityText", "priorityName", "error_severity":
 		return fieldLevel
 	case "PRIORITY", "syslog_severity", "severity_code", "syslog.severity", "log.syslog.severity.code":
 		return fieldSyslog
@@ -45,6 +47,10 @@ func fieldOf(name []byte) field {
 		return fieldPython
 	case "msg":
 		return fieldMessage
+	case "category":
+		return fieldCategory
+	case "properties":
+		return fieldProperties
 	case "s":
 		return fieldSeverity
 	case "log":
@@ -69,6 +75,16 @@ func (f *finding) field(kind field, name, value []byte) {
 	if kind == fieldMessage {
 		if !f.found {
 			f.audit(value)
+		}
+		return
+	}
+	switch kind {
+	case fieldCategory:
+		f.gateway = isGatewayLog(unquoted(value))
+		return
+	case fieldProperties:
+		if value[0] == '{' {
+			f.properties = value
 		}
 		return
 	}
@@ -122,7 +138,7 @@ const maxEscaped = 64
 
 // wholeTime reads the whole of a field's text as a time, into m.
 func (f *finding) wholeTime(m *moment, text []byte) (ok bool) {
-	if n := f.minute.moment(m, text, true); n > 0 && n == len(text) {
+	if n := f.minute.moment(m, text, true); n > 0 && n == len(text) && m.layout != layoutClock { // that may be a duration
 		return true
 	}
 	*m, ok = epochNumber(text)
@@ -177,6 +193,18 @@ func levelValue(kind field, text []byte, mongo bool) record.Level {
 	if len(text) == 0 {
 		return record.None
 	}
+	if text[0] == '\\' { // "\u001b[31merror\u001b[39m"
+		text = withoutEscapedColors(text)
+	}
+	if n := len(text); n > 2 && text[0]-'0' > 9 && text[n-1]-'0' <= 9 { // slog writes ERROR+2
+		word := wordEnd(text, 0)
+		if word < n && (text[word] == '+' || text[word] == '-') && digitsEnd(text, word+1) == n {
+			text = text[:word]
+		}
+	}
+	if len(text) == 0 {
+		return record.None
+	}
 	if text[0]-'0' > 9 {
 		switch {
 		case kind == fieldSeverity && !mongo || kind == fieldOTel || kind == fieldPython:
@@ -213,4 +241,44 @@ func (f *finding) audit(value []byte) {
 			f.setTime(m)
 		}
 	}
+}
+
+// withoutEscapedColors removes the colours around a word of a JSON string, as winston writes them.
+func withoutEscapedColors(text []byte) []byte {
+	const escape = `\u001b[`
+	if start := bytes.IndexByte(text, 'm'); bytes.HasPrefix(text, []byte(escape)) && start > 0 {
+		text = text[start+1:]
+		return text[:wordEnd(text, 0)]
+	}
+	return text
+}
+
+// isGatewayLog reports whether a category of Azure's resource logs has requests of a gateway.
+func isGatewayLog(category []byte) bool {
+	switch string(category) {
+	case "ApplicationGatewayAccessLog", "FrontDoorAccessLog", "FrontdoorAccessLog", "AzureCdnAccessLog", "AppServiceHTTPLogs":
+		return true
+	}
+	return false
+}
+
+// statusLevel returns the level for the HTTP status in the properties of a gateway's log: ERROR from 500, WARN from 400.
+func statusLevel(properties []byte) record.Level {
+	m := jsontext.Object(properties)
+	for name, value, ok := m.Next(); ok; name, value, ok = m.Next() {
+		switch string(name) {
+		case "httpStatus", "httpStatusCode", "httpStatusDetails", "HttpStatus", "HttpStatusCode", "ScStatus", "scStatus":
+		default:
+			continue
+		}
+		if text := unquoted(value); len(text) == 3 {
+			switch text[0] {
+			case '5':
+				return record.Error
+			case '4':
+				return record.Warn
+			}
+		}
+	}
+	return record.None
 }

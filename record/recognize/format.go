@@ -188,7 +188,7 @@ func (t *timeFormat) read(text []byte, at []int) (moment, bool) {
 	if !t.year {
 		found = append(found, "2000 "...) // it has all days
 	}
-	copied := at[0]
+	copied, ahead := at[0], int64(0) // of the zone
 	// Replace the parts that timefmt would not read as intended.
 	for group := 1; 2*group < len(at); group++ {
 		value := text[at[2*group]:at[2*group+1]]
@@ -200,7 +200,14 @@ func (t *timeFormat) read(text []byte, at []int) (moment, bool) {
 			replacement, m.nano = "0", max(m.nano, nanos(value))
 		case group == t.zoneName:
 			replacement = "UTC"
-			m.utc = m.utc || isUTC(value) || string(value) == "UT" || string(value) == "Z"
+			switch minutes := zoneNamed(value); {
+			case t.zone || string(value) == "Z": // an offset takes precedence over the name
+				m.utc = true
+			case minutes == zoneUnknown || minutes == zoneAmbiguous:
+				m.named = zoneAssumed
+			default:
+				m.utc, ahead = true, int64(minutes)*60
+			}
 		default:
 			continue
 		}
@@ -212,11 +219,11 @@ func (t *timeFormat) read(text []byte, at []int) (moment, bool) {
 	if err != nil {
 		return moment{}, false
 	}
-	m.second = parsed.Unix()
+	m.second = parsed.Unix() - ahead
 	if !t.year {
 		parsed = parsed.In(time.UTC)
 		m.month, m.day = uint8(parsed.Month()), uint8(parsed.Day())
-		m.second = int64(parsed.Hour()*3600 + parsed.Minute()*60 + parsed.Second())
+		m.second = int64(parsed.Hour()*3600+parsed.Minute()*60+parsed.Second()) - ahead
 	}
 	return m, true
 }

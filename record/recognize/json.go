@@ -32,6 +32,9 @@ func (f *finding) object(b []byte) {
 		}
 	}
 	f.shape.learn(b, timeAt, levelAt)
+	if f.level == record.None && f.gateway {
+		f.level = statusLevel(f.properties)
+	}
 	if f.level == record.None {
 		f.level = f.impliedLevel
 	}

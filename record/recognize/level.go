@@ -24,15 +24,19 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 	ok, nouns := t.upper, false // with nouns set, aliases that are also common words count
 	switch next {
 	case ' ', ',', ';', '\r', '\x1b':
-		if fenced(b, t.word, fence) {
+		// App Service writes PID[1234] Error       message.
+		padded := next == ' ' && t.start > 1 && b[t.start-2] == ']' && t.word+1 < len(b) && b[t.word+1] == ' '
+		if padded || fenced(b, t.word, fence) {
 			ok, nouns = true, true
 		}
 	case '\t', '|':
 		ok, nouns = t.upper || fence == next, true
 	case ':':
 		ok, nouns = true, t.upper
-	case ']':
-		ok, nouns = true, true // [2026-11-20 15:04:05 error]
+	case ']', '"', '\'', '}':
+		ok, nouns = true, true // [2026-11-20 15:04:05 error], "error"
+	case '+', '-':
+		ok = ok && t.word+1 < len(b) && ends(b, digitsEnd(b, t.word+1)) // slog writes ERROR+2
 	case '/', '[': // INFO/MainProcess, logrus' INFO[0000]
 	default:
 		ok = false
@@ -42,10 +46,44 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 	}
 	word := b[t.start:t.word]
 	level := record.LevelFromAlias(word)
+	nouns = nouns || t.upper && isPadded(b, t.start)
 	if level == record.None || !nouns && isNoun(word) && string(word) != "fail" {
 		return record.None, 0
 	}
+	if next == '+' || next == '-' {
+		return level, digitsEnd(b, t.word+1)
+	}
 	return level, t.word
+}
+
+// isPadded reports whether two blanks stand before b[i], as between columns.
+func isPadded(b []byte, i int) bool { return i >= 2 && b[i-1] == ' ' && b[i-2] == ' ' }
+
+// digitsEnd returns the end of the digits at b[i].
+func digitsEnd(b []byte, i int) int {
+	for i < len(b) && b[i]-'0' <= 9 {
+		i++
+	}
+	return i
+}
+
+// joinedLevel returns the level that stands between colons, or before one and behind a point, in a column:
+// db:[1234]:ERROR:, local.ERROR:.
+func joinedLevel(column []byte) record.Level {
+	end := bytes.LastIndexByte(column, ':')
+	for end > 0 {
+		start := end
+		for start > 0 && column[start-1]-'A' < 26 {
+			start--
+		}
+		if start > 0 && end-start >= 3 && (column[start-1] == ':' || column[start-1] == '.') {
+			if level := record.LevelFromAlias(column[start:end]); level != record.None {
+				return level
+			}
+		}
+		end = bytes.LastIndexByte(column[:end], ':')
+	}
+	return record.None
 }
 
 // fenced reports whether the word that ends at b[end] stands between two separators of

@@ -1,6 +1,10 @@
 package recognize
 
-import "logstow/record"
+import (
+	"bytes"
+
+	"logstow/record"
+)
 
 // The limits of the search: a line without a time must not cost much.
 const (
@@ -21,6 +25,9 @@ type finding struct {
 	impliedLevel record.Level
 	// mongo is set if the time was found in MongoDB's form, numeric if a level of one digit was found.
 	mongo, numeric bool
+	// gateway is set for a request of a gateway in Azure's resource logs, whose properties have its status.
+	gateway    bool
+	properties []byte
 	// wrapped is the text of a member that may be a line of its own, still escaped; nil if there is
 	// none.
 	wrapped []byte
@@ -53,6 +60,10 @@ func (f *finding) line(b []byte) {
 	}
 	if i < len(b) && b[i] == '<' {
 		i = f.priority(b, i)
+	}
+	const slowLog = "# Time: " // of MySQL
+	if i < len(b) && b[i] == '#' && bytes.HasPrefix(b[i:], []byte(slowLog)) {
+		i += len(slowLog)
 	}
 	f.columns(b, i)
 	f.spellings(b)
@@ -101,8 +112,24 @@ func (f *finding) columns(b []byte, i int) {
 		}
 		switch b[i] {
 		case '{':
+			if end := wordEnd(b, i+1); end > i+1 && end < len(b) && b[end] == '}' { // {ERROR}
+				if f.level == record.None {
+					f.level = groupWord(b[i+1 : end])
+				}
+				i = end + 1
+				break
+			}
 			f.object(b[i:])
 			return
+		case '"', '\'':
+			end := quotedEnd(b, i)
+			if end == 0 {
+				return
+			}
+			if end > i+1 && f.level == record.None {
+				f.level = groupWord(b[i+1 : end-1])
+			}
+			i, bare = end, false
 		case '[', '(', '<':
 			end := groupEnd(b, i)
 			if end < 0 {
@@ -125,6 +152,9 @@ func (f *finding) columns(b []byte, i int) {
 				f.pairs(b[i:])
 				return
 			}
+			if t.kind == tokenMixed && f.level == record.None && (f.found || n == 0) {
+				f.level = joinedLevel(b[t.start:t.end])
+			}
 			if !f.isColumn(b, &t, n, fence) {
 				return
 			}
@@ -146,7 +176,7 @@ func (f *finding) timeAt(b []byte, i int, bare bool) int {
 		// Tornado writes [I 201120 15:04:05 web:2063].
 		if len(b) > i+2 && b[i+1] == ' ' {
 			if level := letterLevel(b[i]); level != record.None {
-				if m, n := parseMoment(b[i+2:], bare); n > 0 {
+				if m, n := parseMoment(b[i+2:], bare, f.minute.order); n > 0 {
 					m.level = level
 					f.setTime(m)
 					return i + 2 + n
@@ -180,6 +210,8 @@ func (f *finding) isColumn(b []byte, t *token, n int, fence byte) bool {
 		return true // docker compose: web | …
 	case next != 0 && next == fence && next != ',':
 		return true // … - name - INFO - …
+	case f.found && n <= 1 && paddedLevelFollows(b, t.end):
+		return true // Python's %(name)-12s %(levelname)-8s
 	}
 	word := string(b[t.start:t.end])
 	if f.found {
@@ -192,8 +224,38 @@ func (f *finding) isColumn(b []byte, t *token, n int, fence byte) bool {
 	}
 	if n > 0 && len(b) > t.end+1 && b[t.end] == ' ' && b[t.end+1] == '[' {
 		// The user's name in an access log.
-		m, k := parseMoment(b[t.end+2:], false)
+		m, k := parseMoment(b[t.end+2:], false, orderUnknown)
 		return k > 0 && m.layout == layoutAccess
 	}
 	return false
+}
+
+// paddedLevelFollows reports whether behind the word that ends at b[i] a level in upper case stands in a column of its own, as two
+// blanks before or behind it show.
+func paddedLevelFollows(b []byte, i int) bool {
+	start, _ := skipSeparators(b, i)
+	end := wordEnd(b, start)
+	if end == start || b[start]-'A' >= 26 || b[end-1]-'A' >= 26 || record.LevelFromAlias(b[start:end]) == record.None {
+		return false
+	}
+	return isPadded(b, start) || end+1 < len(b) && b[end] == ' ' && b[end+1] == ' '
+}
+
+// quotedEnd returns the end of a quoted column at b[i], which has no blanks, or of a quote that closes one; 0 if there is none.
+func quotedEnd(b []byte, i int) int {
+	if i > 0 && b[i-1] != ' ' && b[i-1] != ',' && b[i-1] != ';' && b[i-1] != '\t' { // behind a time
+		return i + 1
+	}
+	for k := i + 1; k < min(len(b), i+maxColumn); k++ {
+		switch b[k] {
+		case ' ', '\t':
+			return 0
+		case b[i]:
+			if k == i+1 || !ends(b, k+1) {
+				return 0
+			}
+			return k + 1
+		}
+	}
+	return 0
 }

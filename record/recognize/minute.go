@@ -4,23 +4,25 @@ package recognize
 // the seconds of the next line in the same minute are parsed. The results are those of parseMoment.
 type minute struct {
 	text [len("2015-07-29 17:41:")]byte
-	// second is the minute's start on the clock of the line's zone.
-	second int64
+	// day is the day's start and ofDay the minute's second of the day, on the clock of the line's zone.
+	day, ofDay int64
+	regions    regions
+	// order is that of the dates before, or the configured one.
+	order dateOrder
 }
 
 // moment is parseMoment into m.
 func (c *minute) moment(m *moment, b []byte, bare bool) (n int) {
 	const length = len(c.text)
 	if len(b) < length+2 {
-		*m, n = parseMoment(b, bare)
-		return n
+		return c.parse(m, b, bare)
 	}
 	const words = length - 1 // without the colon behind the minute, a comparison of two words
 	if [words]byte(b) != [words]byte(c.text[:]) || b[words] != c.text[words] {
-		*m, n = parseMoment(b, bare)
+		n = c.parse(m, b, bare)
 		if n > 0 && m.layout == layoutISO {
 			c.text = [length]byte(b)
-			c.second = daySecond(four(b, 0), two(b, 5), two(b, 8)) + int64(two(b, 11)*3600+two(b, 14)*60)
+			c.day, c.ofDay = daySecond(four(b, 0), two(b, 5), two(b, 8)), int64(two(b, 11)*3600+two(b, 14)*60)
 		}
 		return n
 	}
@@ -29,6 +31,23 @@ func (c *minute) moment(m *moment, b []byte, bare bool) (n int) {
 		return 0
 	}
 	nano, end := fraction(b, length+2, nano)
-	*m = moment{second: c.second + second, nano: nano, layout: layoutISO}
-	return m.zone(b, end)
+	ofDay, end := halfDay(b, end, c.ofDay+second)
+	*m = moment{second: c.day + ofDay, nano: nano, layout: layoutISO}
+	n = m.zone(b, end)
+	if n > 0 && m.named == zoneRegion {
+		c.regions.resolve(m, b[:n])
+	}
+	return n
+}
+
+// parse is parseMoment into m, with regions resolved.
+func (c *minute) parse(m *moment, b []byte, bare bool) (n int) {
+	*m, n = parseMoment(b, bare, c.order)
+	if n > 0 && m.order != orderUnknown && m.order != orderEither {
+		c.order = m.order
+	}
+	if n > 0 && m.named == zoneRegion {
+		c.regions.resolve(m, b[:n])
+	}
+	return n
 }

@@ -12,6 +12,10 @@ type moment struct {
 	second int64
 	nano   int32
 	utc    bool
+	// order is set for a date of the form 11/20/2026.
+	order dateOrder
+	// named is set for a zone that is not an offset.
+	named zoneKind
 	// month and day are set for a time without a year.
 	month, day uint8
 	layout     layout
@@ -27,12 +31,13 @@ const (
 	layoutISO           // 2015-07-29 17:41:41,536
 	layoutSyslog        // Jun 14 15:16:01: a host follows
 	layoutLogcat        // 03-17 16:13:38.811: numbers and a level's letter follow
+	layoutClock         // 15:04:05.123, without a date
 	layoutAccess        // 10/Oct/2000:13:55:36 -0700: client columns stand before it
 )
 
 // parseMoment reads the time at the start of b. It returns the time and its length, which is 0
 // if there is none. bare allows the layouts without separators.
-func parseMoment(b []byte, bare bool) (moment, int) {
+func parseMoment(b []byte, bare bool, order dateOrder) (moment, int) {
 	if len(b) < 10 {
 		return moment{}, 0
 	}
@@ -44,8 +49,15 @@ func parseMoment(b []byte, bare bool) (moment, int) {
 		return moment{}, 0
 	}
 	switch {
+	case b[1] == '/' && b[2]-'0' <= 9, b[2] == '/' && b[1]-'0' <= 9 && b[3]-'0' <= 9:
+		return slashes(b, order)
 	case b[1]-'0' > 9:
 		return dayFirst(b, 1)
+	case b[2] == ':':
+		if bare {
+			return clockAlone(b)
+		}
+		return moment{}, 0
 	case b[2]-'0' > 9:
 		return twoDigits(b)
 	case b[3]-'0' > 9:
@@ -86,15 +98,82 @@ func parseLettered(b []byte) (moment, int) {
 	return moment{}, 0
 }
 
+// dateOrder is the order of day and month in a date of the form 11/20/2026.
+type dateOrder uint8
+
+const (
+	orderUnknown    dateOrder = iota
+	orderMonthFirst           // as in the US
+	orderDayFirst
+	orderEither // both are possible; read as month first
+)
+
+// slashes reads 11/20/2026 15:04:05, 1/2/2026, 3:04:05 PM, and Spark's 17/06/09 20:10:40, whose year comes first. A value above 12
+// decides the order of day and month, otherwise order.
+func slashes(b []byte, order dateOrder) (moment, int) {
+	var part [3]uint
+	i := 0
+	for k := range part {
+		n := digitsEnd(b, i)
+		if digits := n - i; digits == 0 || digits > 2 && (k < 2 || digits != 4) || k < 2 && (n == len(b) || b[n] != '/') {
+			return moment{}, 0
+		}
+		if n-i == 4 {
+			part[k] = four(b, i)
+		} else {
+			part[k] = number(b[i:n])
+		}
+		if i = n; k < 2 {
+			i++
+		}
+	}
+	if i < len(b) && b[i] == ',' {
+		i++
+	}
+	if len(b) < i+len(" 3:04:05") || b[i] != ' ' {
+		return moment{}, 0
+	}
+	if i++; part[2] < 100 { // 17/06/09, but for 11/20/26
+		if b[1] == '/' || b[4] == '/' {
+			return moment{}, 0
+		}
+		if m, n := onDayLoose(b, i, shortYear(part[0]), part[1], part[2]); n > 0 || part[1] <= 12 {
+			return m, n
+		}
+		part[2] = shortYear(part[2])
+	}
+	month, day := part[0], part[1]
+	found := orderEither
+	switch {
+	case month > 12:
+		found = orderDayFirst
+	case day > 12:
+		found = orderMonthFirst
+	}
+	if found == orderDayFirst || found == orderEither && order == orderDayFirst {
+		month, day = day, month
+	}
+	m, n := onDayLoose(b, i, part[2], month, day)
+	m.order = found
+	return m, n
+}
+
+// clockAlone reads 15:04:05.123, whose date is not in the line: of a clock alone only one with milliseconds is a time.
+func clockAlone(b []byte) (moment, int) {
+	second, nano, end := clockAt(b, 0)
+	const millis = len("15:04:05.123")
+	if end < millis || b[8] != '.' && b[8] != ',' || !ends(b, end) {
+		return moment{}, 0
+	}
+	return moment{second: second, nano: nano, layout: layoutClock}, end
+}
+
 // twoDigits reads layouts that begin with two digits and something else.
 func twoDigits(b []byte) (moment, int) {
 	if b[3]-'0' > 9 || len(b) < 14 {
 		return dayFirst(b, 2)
 	}
 	switch sep := b[2]; {
-	case sep == '/' && b[5] == '/' && b[8] == ' ':
-		// 17/06/09 20:10:40: Spark's, year first.
-		return onDay(b, 9, shortYear(two(b, 0)), two(b, 3), two(b, 6))
 	case sep == '.' && b[5] == '.' && b[10] == ' ':
 		// 20.11.2026 15:04:05
 		return onDay(b, 11, four(b, 6), two(b, 3), two(b, 0))
@@ -217,19 +296,19 @@ func monthFirst(b []byte, i int) (moment, int) {
 	if end == 0 {
 		return moment{}, 0
 	}
-	utc := false
-	j := end
-	// A zone's name counts only before a year.
-	if w := wordEnd(b, j+1); j < len(b) && b[j] == ' ' && w-j >= 4 && w-j <= 5 && w < len(b) && b[w] == ' ' {
-		utc, j = isUTC(b[j+1:w]), w
+	// Before a year stand AM or PM, and a zone.
+	var m moment
+	ofDay, j := halfDay(b, end, second)
+	if j < len(b) && b[j] == ' ' {
+		j = m.zoneColumn(b, j)
 	}
 	if len(b) >= j+5 && b[j] == ' ' {
 		if year := four(b, j+1); year >= 1970 && year < 2100 && ends(b, j+5) && civil.Valid(int(year), int(month), int(day)) {
-			m := moment{second: second + daySecond(year, month, day), nano: nano, utc: utc}
+			m.second, m.nano = m.second+ofDay+daySecond(year, month, day), nano
 			return m, j + 5
 		}
 	}
-	m, n := withoutYearAt(b, end, month, day, second, nano)
+	m, n = withoutYearAt(b, end, month, day, second, nano)
 	m.layout = layoutSyslog
 	return m, n
 }

@@ -36,6 +36,7 @@ import (
 	"time"
 
 	"logstow/field/parse"
+	"logstow/internal/ansi"
 	"logstow/internal/jsontext"
 	"logstow/record"
 	"logstow/record/internal/civil"
@@ -53,6 +54,8 @@ const nanosPerSecond = 1_000_000_000
 type Options struct {
 	// Zone is the zone of lines that name none; nil is UTC.
 	Zone *time.Location
+	// DayFirst reads dates such as 10/11/2026 as 10 November until a value above 12 shows their order; otherwise as October 11.
+	DayFirst bool
 	// MaxAhead is how far a logged time may be after the read time; zero means
 	// DefaultMaxAhead.
 	MaxAhead time.Duration
@@ -72,6 +75,9 @@ type Stamp struct {
 	// Found is set if the line contains a time, accepted or rejected. If it is false, Time is the
 	// last one of this Recognizer, or the read time.
 	Found bool
+	// ZoneAssumed is set if the time has the name of a zone that is unknown or has several meanings, such as CST: it was read
+	// in the zone of the options.
+	ZoneAssumed bool
 	// Rejected is the reason why the line's time was rejected and Time is the read time.
 	Rejected Reason
 }
@@ -110,6 +116,8 @@ type Recognizer struct {
 	parser   *parse.Parser
 	// unwrapped is reused for wrapped lines.
 	unwrapped []byte
+	// plain is reused for lines without their colours.
+	plain []byte
 	// last is the time of the last record whose line contained one.
 	last    int64
 	hasLast bool
@@ -120,7 +128,11 @@ func New(opts Options) *Recognizer {
 	if opts.MaxAhead == 0 {
 		opts.MaxAhead = DefaultMaxAhead
 	}
-	return &Recognizer{clock: newClock(opts.Zone), maxAhead: int64(opts.MaxAhead), rules: opts.Rules, parser: opts.Parser}
+	r := &Recognizer{clock: newClock(opts.Zone), maxAhead: int64(opts.MaxAhead), rules: opts.Rules, parser: opts.Parser}
+	if opts.DayFirst {
+		r.minute.order = orderDayFirst
+	}
+	return r
 }
 
 // Stamp finds the time and the level of a line, which it does not retain. All times are Unix
@@ -129,6 +141,10 @@ func New(opts Options) *Recognizer {
 // before ref, or up to a day after it because of clock skew.
 func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 	f := finding{minute: &r.minute, shape: &r.shape}
+	if bytes.IndexByte(line, ansi.Escape) >= 0 {
+		r.plain = ansi.Strip(r.plain[:0], line)
+		line = r.plain
+	}
 	r.find(&f, line)
 	if f.wrapped != nil && (!f.found || f.level == record.None) {
 		r.unwrap(&f)
@@ -136,7 +152,7 @@ func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 	if r.rules != nil {
 		r.rules.apply(&f, line)
 	}
-	s := Stamp{Level: f.level, Found: f.found, Time: read}
+	s := Stamp{Level: f.level, Found: f.found, ZoneAssumed: f.found && f.named == zoneAssumed, Time: read}
 	switch {
 	case f.found:
 		s.Time, s.Rejected = r.checkTime(r.clock.unix(&f.moment, ref), int64(f.nano), read)
@@ -146,6 +162,9 @@ func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 	}
 	return s
 }
+
+// Forget forgets the times of earlier lines, which a line without a time would get.
+func (r *Recognizer) Forget() { r.hasLast = false }
 
 // find sets time, level and wrapped line in f, which is empty, from the line itself.
 func (r *Recognizer) find(f *finding, line []byte) {
@@ -234,6 +253,9 @@ func newClock(zone *time.Location) clock {
 // unix returns m in Unix seconds. A moment without a year gets the latest year with which it is before
 // ref, in Unix nanoseconds, or up to a day after it.
 func (c *clock) unix(m *moment, ref int64) int64 {
+	if m.layout == layoutClock {
+		return c.onDayOf(m.second, ref/nanosPerSecond)
+	}
 	if m.month == 0 {
 		if m.utc {
 			return m.second
@@ -258,6 +280,17 @@ func (c *clock) unix(m *moment, ref int64) int64 {
 			}
 		}
 		year--
+	}
+}
+
+// onDayOf returns the last time before ref, or up to an hour after it, at which the zone's clock shows a second of the day.
+func (c *clock) onDayOf(second, ref int64) int64 {
+	const slack = 3600
+	latest := ref + slack
+	for day := latest/civil.SecondsPerDay + 1; ; day-- {
+		if t := c.utc(day*civil.SecondsPerDay + second); t <= latest {
+			return t
+		}
 	}
 }
 

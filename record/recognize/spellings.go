@@ -16,7 +16,33 @@ func (f *finding) spellings(line []byte) {
 		f.level = record.Error
 		return
 	}
-	f.bgl(line)
+	if bytes.HasPrefix(line, []byte("thread '")) && bytes.Contains(line[:min(len(line), maxColumn)], []byte("' panicked at ")) { // Rust
+		f.level = record.Error
+		return
+	}
+	if f.php(line); f.level == record.None {
+		f.bgl(line)
+	}
+}
+
+// php takes the level from what PHP writes to its error log: [20-Nov-2026 15:04:05 UTC] PHP Fatal error:  Uncaught …
+func (f *finding) php(line []byte) {
+	at := bytes.Index(line[:min(len(line), maxColumn)], []byte("PHP "))
+	if at < 0 || at > 0 && line[at-1] != ' ' {
+		return
+	}
+	kind, _, found := bytes.Cut(line[at+len("PHP "):min(len(line), at+maxColumn)], []byte(":"))
+	if !found {
+		return
+	}
+	switch string(kind) {
+	case "Fatal error", "Parse error", "Recoverable fatal error", "Core error", "Compile error":
+		f.level = record.Error
+	case "Warning", "Core warning", "Compile warning", "Deprecated", "User Warning":
+		f.level = record.Warn
+	case "Notice", "Strict Standards":
+		f.level = record.Info
+	}
 }
 
 // clockLevel returns the level in brackets with a clock and a level, as of Serilog: [15:04:05 ERR].
