@@ -76,8 +76,44 @@ type world struct {
 	names   map[string]blobnaming.Batch
 	batches map[blobnaming.Batch]int64
 	counts  map[int]int
-	// away is set while storage is unavailable.
-	away atomic.Bool
+	away    outage
+}
+
+// outage is whether storage is unavailable.
+type outage struct {
+	mu sync.Mutex
+	// over is closed when storage is back; it is nil while it is available.
+	over chan struct{}
+}
+
+// set begins or ends an outage.
+func (o *outage) set(away bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case away && o.over == nil:
+		o.over = make(chan struct{})
+	case !away && o.over != nil:
+		close(o.over)
+		o.over = nil
+	}
+}
+
+// wait waits until there is no outage, or the context ends.
+func (o *outage) wait(ctx context.Context) error {
+	for {
+		o.mu.Lock()
+		over := o.over
+		o.mu.Unlock()
+		if over == nil {
+			return nil
+		}
+		select {
+		case <-over:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // logBuffer collects a log and may be read concurrently.
@@ -139,7 +175,7 @@ func (w *world) record(n int) record.Record {
 // lifetime runs one process; it reports whether another one is needed.
 func (w *world) lifetime(lines int) (more bool) {
 	last := w.process >= 8
-	w.away.Store(!last && w.rnd.IntN(2) == 0)
+	w.away.set(!last && w.rnd.IntN(2) == 0)
 	w.fs.Occupy(w.size)
 	if !last && w.rnd.IntN(3) == 0 { // another program uses a part of the free space
 		w.fs.Occupy(w.rnd.Int64N(w.size / 2))
@@ -151,7 +187,7 @@ func (w *world) lifetime(lines int) (more bool) {
 	}
 	l.standstill(w.rnd.Int64N(int64(lines / 1000)))
 	if w.rnd.IntN(3) == 0 { // storage is back
-		w.away.Store(false)
+		w.away.set(false)
 		l.standstill(l.moves.Load() + w.rnd.Int64N(10))
 	}
 	select {
@@ -243,11 +279,8 @@ func (p *process) send(ctx context.Context) {
 
 func (p *process) deliver(ctx context.Context, batch *Batch) error {
 	w := p.w
-	for w.away.Load() {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		time.Sleep(time.Millisecond)
+	if err := w.away.wait(ctx); err != nil {
+		return err
 	}
 	if err := batch.Load(ctx); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"logstow/blobnaming"
@@ -29,33 +30,39 @@ func TestLastingFaultAtEveryStep(t *testing.T) {
 	for name, fault := range map[string]disktest.Fault{"fail": disktest.Fail, "full": disktest.Full} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			everyStep(t, func(t *testing.T, n int) bool {
-				s := newScenario(t, SyncNever)
-				s.fs.ArmFrom(n, fault)
-				reached := false
-				if b, err := s.open(); err == nil {
-					lift := s.liftWhenWaiting(b)
-					err := s.work(b, records)
-					if err == nil {
-						err = s.drain(b)
-					}
-					lifted := lift()
-					reached = lifted || s.fs.Steps() >= n
-					if st := b.Stats(); errors.Is(err, io.EOF) && st.Unsealed+uint64(st.Waiting+st.Open) > 0 {
-						t.Errorf("drained, and not all is delivered: %+v", st)
-					}
-					s.fs.Arm(0, fault)
-					_ = b.Close()
-				} else {
-					reached = true
-				}
-				s.fs.Arm(0, fault)
-				s.settle(records + 10)
-				s.check(records + 10)
+			everyStep(t, func(t *testing.T, n int) (reached bool) {
+				synctest.Test(t, func(t *testing.T) { reached = lastingFault(t, n, fault) })
 				return reached
 			})
 		})
 	}
+}
+
+// lastingFault makes all steps from the nth on fail, and reports whether any did. It runs in a synctest bubble.
+func lastingFault(t *testing.T, n int, fault disktest.Fault) (reached bool) {
+	t.Helper()
+	s := newScenario(t, SyncNever)
+	s.fs.ArmFrom(n, fault)
+	if b, err := s.open(); err == nil {
+		lift := s.liftWhenWaiting(b)
+		err := s.work(b, records)
+		if err == nil {
+			err = s.drain(b)
+		}
+		lifted := lift()
+		reached = lifted || s.fs.Steps() >= n
+		if st := b.Stats(); errors.Is(err, io.EOF) && st.Unsealed+uint64(st.Waiting+st.Open) > 0 {
+			t.Errorf("drained, and not all is delivered: %+v", st)
+		}
+		s.fs.Arm(0, fault)
+		_ = b.Close()
+	} else {
+		reached = true
+	}
+	s.fs.Arm(0, fault)
+	s.settle(records + 10)
+	s.check(records + 10)
+	return reached
 }
 
 // liftWhenWaiting ends the fault when the buffer waits for space. stop ends the watch and
@@ -101,7 +108,7 @@ func TestFullDisk(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, MinDisk, 1)
 				w.words, w.services, w.flushInterval = 14, 3, -1
-				w.away.Store(true)
+				w.away.set(true)
 				const lines = 100000
 				l := w.start(lines)
 				l.standstill(math.MaxInt64)
@@ -118,7 +125,7 @@ func TestFullDisk(t *testing.T) {
 					l.b.spool.ReleaseReserve(math.MaxInt64)
 					w.fs.Occupy(4 * disktest.Block)
 				}
-				w.away.Store(false)
+				w.away.set(false)
 				l.end()
 				w.check(lines)
 			})
@@ -143,7 +150,7 @@ func TestFullDiskEnds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, MinDisk, 1)
 	w.words, w.services, w.flushInterval = 14, 3, -1
-	w.away.Store(true)
+	w.away.set(true)
 	l := w.start(100000)
 	l.standstill(math.MaxInt64)
 	l.kill()
@@ -171,7 +178,7 @@ func TestFullDiskEnds(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Error(err)
 	}
-	w.away.Store(false)
+	w.away.set(false)
 	w.fs.Occupy(w.size)
 	l = w.start(100000)
 	l.end()
@@ -256,13 +263,13 @@ func TestManyServicesOnSmallDisk(t *testing.T) {
 	for _, interval := range intervals {
 		w := newWorld(t, MinDisk, 1)
 		w.words, w.services, w.flushInterval = 14, 300, interval
-		w.away.Store(true)
+		w.away.set(true)
 		const lines = 60000
 		l := w.start(lines)
 		l.standstill(math.MaxInt64)
 		w.fs.Occupy(0)
 		l.standstill(math.MaxInt64)
-		w.away.Store(false)
+		w.away.set(false)
 		l.end()
 		w.check(lines)
 	}

@@ -37,6 +37,9 @@ func (a *asker) answers() map[string]string {
 	all := make(map[string]string)
 	for _, plan := range []string{query.PlanList, query.PlanIndex} {
 		for name, sel := range a.selections() {
+			if plan == query.PlanIndex && effort.Of() < effort.Full && name != "everything" && name != "ids" {
+				continue // which segments there are does not depend on the selection
+			}
 			for kind, text := range a.ask(sel, query.Options{Plan: plan, Memory: 64 << 10, TempDir: a.tb.TempDir()}) {
 				all[plan+" "+name+" "+kind] = text
 			}

@@ -18,7 +18,6 @@ import (
 	"logstow/blobnaming"
 	"logstow/compaction"
 	"logstow/containment"
-	"logstow/internal/test/effort"
 	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
@@ -26,10 +25,7 @@ import (
 	"logstow/tableindex"
 )
 
-func TestMain(m *testing.M) {
-	effort.FewCollections()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // began is when the tests began.
 //

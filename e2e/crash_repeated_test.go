@@ -63,7 +63,7 @@ func TestCrashRepeated(t *testing.T) {
 						if err == nil {
 							break
 						}
-						time.Sleep(5 * time.Millisecond)
+						time.Sleep(5 * time.Millisecond) // as a sender does before it repeats
 					}
 					mu.Lock()
 					for _, l := range lines {

@@ -238,7 +238,7 @@ func (r *rig) died(p *process, point string, args []string) {
 func (r *rig) stopOne(bin string, args []string) {
 	r.t.Helper()
 	p := r.start(bin, nil, args...)
-	time.Sleep(r.instant())
+	time.Sleep(r.instant()) // it is interrupted at any moment
 	p.signal(r.t, os.Interrupt)
 	p.end(r.t, patience)
 	if s := p.status(); s != 0 && s != 3 && s != 130 && s != -1 {

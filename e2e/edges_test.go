@@ -228,7 +228,7 @@ func TestEightShippers(t *testing.T) {
 				rnd := rand.New(rand.NewPCG(uint64(shipper), 7))
 				var text strings.Builder
 				at := time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
-				for i := range 12000 {
+				for i := range (effort.Cases{Test: 2000, Full: 12_000}).N() {
 					at = at.Add(250 * time.Millisecond)
 					l := fmt.Sprintf("%s INFO shipper %d line %d %x%x", at.Format(time.RFC3339Nano), shipper, i, rnd.Uint64(), rnd.Uint64())
 					mu.Lock()
@@ -284,11 +284,10 @@ func TestTwoContainersAzurite(t *testing.T) {
 
 // TestOddInput sends random bytes and a huge line and wants them back, within memory bounds.
 func TestOddInput(t *testing.T) {
-	effort.Need(t, effort.Test, "150 MB")
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, s target) {
 		const limit = 128 << 20
-		random := make([]byte, 100<<20)
+		random := make([]byte, effort.Cases{Test: 12, Full: 100}.N()<<20)
 		rnd := rand.NewChaCha8([32]byte{1})
 		_, _ = rnd.Read(random)
 		random = append(random, '\n')
@@ -303,7 +302,7 @@ func TestOddInput(t *testing.T) {
 		if !bytes.Equal(r.out, random) {
 			t.Errorf("random bytes came back as %d bytes, want %d", len(r.out), len(random))
 		}
-		huge := bytes.Repeat([]byte("x"), 50<<20)
+		huge := bytes.Repeat([]byte("x"), effort.Cases{Test: 6, Full: 50}.N()<<20)
 		copy(huge, "2026-11-20T15:04:05Z INFO ")
 		r = s.command(t, bytes.NewReader(append(huge, "\n2026-11-20T15:04:06Z after\n"...)), "shipper", "run", "--once", "--service", "huge", "-")
 		if r.status != 0 || r.maxRSS > limit {

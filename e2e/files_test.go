@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"logstow/internal/test/effort"
 )
 
 // logq query --file prints what it prints after a shipper stored the file: the same records in the same
@@ -49,6 +51,7 @@ without a time
 	}
 	for _, l := range realLogs() {
 		t.Run(l.file, func(t *testing.T) {
+			effort.Need(t, effort.Full, "a real log")
 			t.Parallel()
 			sameAsShipped(t, []string{filepath.Join(loghub(t), l.file)})
 		})

@@ -6,14 +6,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"logstow/internal/test/effort"
 )
 
-// TestNeedle looks for one identifier in 500 segments: at most one request for each
+// TestNeedle looks for one identifier in hundreds of segments: at most one request for each
 // that does not hold it, and none again when it is queried a second time.
 func TestNeedle(t *testing.T) {
 	t.Parallel()
 	// So many lines that a segment is too large to be read as a whole.
-	const segments, lines = 500, 250
+	segments, lines := effort.Cases{Test: 150, Full: 500}.N(), 250
 	trace := func(n uint64) string { return fmt.Sprintf("%016x%016x", n*0x9e3779b97f4a7c15, n*0xd6e8feb86659fd93) }
 	onBothStores(t, func(t *testing.T, s target) {
 		var b strings.Builder

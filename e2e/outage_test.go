@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -210,14 +209,13 @@ func TestManyWaitingBatches(t *testing.T) {
 
 	// Storage answers, but takes nothing yet.
 	asked := make(chan time.Duration, 1) // the CPU time of the shipper by then
-	var pid atomic.Int64
+	var pid int
+	started := make(chan struct{}) // closed once pid is set
 	r.proxy.SetRules(faultproxy.Rule{Match: func(k faultproxy.Kind, _ *http.Request) bool {
 		if k == faultproxy.CreateBlob {
-			for pid.Load() == 0 {
-				time.Sleep(time.Millisecond) // this test has not been told yet
-			}
+			<-started
 			select {
-			case asked <- cpuTime(int(pid.Load())):
+			case asked <- cpuTime(pid):
 			default:
 			}
 		}
@@ -228,7 +226,8 @@ func TestManyWaitingBatches(t *testing.T) {
 	}
 	began := time.Now()
 	p = r.start(plain(), nil, append(r.args("--drain-timeout", "5m"), r.glob())...)
-	pid.Store(int64(p.cmd.Process.Pid))
+	pid = p.cmd.Process.Pid
+	close(started)
 	var used time.Duration
 	select {
 	case used = <-asked:

@@ -45,7 +45,7 @@ func TestReload(t *testing.T) {
 	p := start()
 	kills, taken, refused := 0, 0, 0
 	for range 20 {
-		time.Sleep(r.instant())
+		time.Sleep(r.instant()) // it is reloaded, or killed, at any moment
 		var want string
 		switch r.rnd.IntN(5) {
 		case 0:

@@ -223,7 +223,7 @@ func TestRotationStorms(t *testing.T) {
 			for i := range turns {
 				began := time.Now()
 				w.write(4)
-				time.Sleep(2 * time.Millisecond)
+				time.Sleep(2 * time.Millisecond) // a program does not write all its lines at once
 				w.write(3)
 				c.turn(w)
 				switch at := i % c.every; at {
@@ -238,23 +238,22 @@ func TestRotationStorms(t *testing.T) {
 					p = r.follow(glob)
 					w.reader = p
 				}
-				time.Sleep(10*time.Millisecond - time.Since(began))
+				time.Sleep(10*time.Millisecond - time.Since(began)) // a hundred rotations a second
 			}
 			if c.every == turns {
 				await.Until(t, patience, "a file is removed", func() bool { w.write(1); w.remove(); return w.removed > 0 })
 			}
 			w.write(1)
-			deadline := time.Now().Add(patience)
-			for r.found() < w.lines && time.Now().Before(deadline) {
-				time.Sleep(200 * time.Millisecond)
-			}
+			defer func() { // also if not all is found in time: this tells what is lost
+				r.check(w.all())
+				r.stored(w.lines)
+			}()
+			await.Until(t, patience, "all is found", func() bool { return r.found() >= w.lines })
 			p.signal(t, syscall.SIGTERM)
 			p.end(t, patience)
 			if p.status() != 0 {
 				t.Errorf("ended with status %d, output:\n%s", p.status(), p.tail())
 			}
-			r.check(w.all())
-			r.stored(w.lines)
 		})
 	}
 }
@@ -285,7 +284,7 @@ func TestCopyTruncateWindow(t *testing.T) {
 	rotate := &rotor{t: t, path: w.path}
 	const turns = 50
 	for range turns {
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond) // the pace of the rotations: lines are written, and read, in between
 		rotate.truncate()
 	}
 	close(stop)

@@ -224,15 +224,16 @@ func TestSenders(t *testing.T) {
 				s.file, _ = s.configured(lines.String())
 				c.send(s, addresses[i])
 				var got result
-				deadline := time.Now().Add(patience)
-				for bytes.Count(got.out, []byte("\n")) < sent && time.Now().Before(deadline) {
-					time.Sleep(100 * time.Millisecond)
+				defer func() { // also if not all is found in time: this tells what is lost
+					if unique(t, want, got.out); t.Failed() {
+						t.Logf("logq ended with status %d, standard error:\n%s", got.status, got.errs)
+					}
+				}()
+				await.Until(t, patience, "all is found", func() bool {
 					// Until something is stored there is nothing to query.
 					got = r.command(t, nil, "logq", "query", "-s", c.name, "--from", "2020-01-01", "--to", "2100-01-01", "-o", "raw", "--no-cache")
-				}
-				if unique(t, want, got.out); t.Failed() {
-					t.Logf("logq ended with status %d, standard error:\n%s", got.status, got.errs)
-				}
+					return bytes.Count(got.out, []byte("\n")) >= sent
+				})
 			})
 		}
 	})

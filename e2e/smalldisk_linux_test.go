@@ -53,7 +53,7 @@ func TestLongSmallDisk(t *testing.T) {
 			r.faults(0)
 			for range 3 {
 				p := r.start(plain(), nil, follow...)
-				time.Sleep(time.Duration(r.rnd.IntN(800)) * time.Millisecond)
+				time.Sleep(time.Duration(r.rnd.IntN(800)) * time.Millisecond) // it is killed at any moment
 				p.kill(t)
 			}
 			p := r.start(plain(), nil, append(run, "--once", "--retry-for", "60s", r.glob())...)

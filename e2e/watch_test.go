@@ -172,7 +172,7 @@ func (w *watched) run() {
 		w.write(i)
 		w.processes = append(w.processes, w.launch(i))
 	}
-	time.Sleep(w.unwatched)
+	time.Sleep(w.unwatched) // some polls: nothing is flushed before there is a watch
 	if r := w.command(t, nil, "logq", "segments"); strings.Contains(string(r.out), "watched-") {
 		t.Errorf("flushed without a watch:\n%s", r.out)
 	}
@@ -191,12 +191,13 @@ func (w *watched) run() {
 	})
 	time.Sleep(2 * w.poll) // until each knows how many they are
 	w.writeAll()
-	await.Until(t, patience, "all lines", func() bool {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		return len(w.printed) >= len(w.lines)
-	})
-	time.Sleep(2 * time.Second) // more polls
+	w.awaitAll()
+	for range 2 { // so that logq polls again: it prints no line again
+		for i := range w.shippers {
+			w.write(i)
+		}
+		w.awaitAll()
+	}
 	stop()
 	for i, p := range w.processes {
 		p.signal(t, syscall.SIGTERM)
@@ -206,6 +207,16 @@ func (w *watched) run() {
 		}
 	}
 	w.check()
+}
+
+// awaitAll waits until all lines are printed.
+func (w *watched) awaitAll() {
+	w.t.Helper()
+	await.Until(w.t, patience, "all lines", func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.printed) >= len(w.lines)
+	})
 }
 
 // writeAll writes lines, kills shippers and compacts.
@@ -237,7 +248,7 @@ func (w *watched) writeAll() {
 				}
 			})
 		}
-		time.Sleep(w.watchedRun.write)
+		time.Sleep(w.watchedRun.write) // the pace of the program
 	}
 }
 

@@ -27,10 +27,7 @@ import (
 	"logstow/tableindex"
 )
 
-func TestMain(m *testing.M) {
-	effort.FewCollections()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // memory is a container of blobs in memory.
 type memory struct {

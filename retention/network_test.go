@@ -14,6 +14,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/internal/test/azurite"
+	"logstow/internal/test/effort"
 	"logstow/internal/test/faultproxy"
 	"logstow/retention"
 	"logstow/store"
@@ -31,10 +32,14 @@ func network(t *testing.T) (a *azurite.Azurite, s store.Store) {
 // the same result.
 func TestFaults(t *testing.T) {
 	t.Parallel()
+	sample := effort.NewSample(t, 3)
 	for _, fault := range []faultproxy.Fault{
 		faultproxy.Busy, faultproxy.TooMany, faultproxy.InternalError, faultproxy.Timeout,
 		faultproxy.LoseResponse, faultproxy.LateError, faultproxy.Truncate, faultproxy.Reset,
 	} {
+		if !sample.Has() {
+			continue
+		}
 		t.Run(fault.String(), func(t *testing.T) {
 			t.Parallel()
 			a, s := network(t)

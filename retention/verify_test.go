@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/test/await"
 	"logstow/internal/test/storetest"
 	"logstow/retention"
 	"logstow/store"
@@ -130,6 +131,7 @@ func TestInterruptedReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	var batches atomic.Int64
 	first := make(chan struct{})
 	h := hooked{Store: s, delete: func(ctx context.Context, _ []store.BlobRef) error {
@@ -142,14 +144,17 @@ func TestInterruptedReport(t *testing.T) {
 		return context.Cause(ctx)
 	}}
 	o := retention.Options{Progress: new(retention.Progress)}
+	var report retention.Report
+	var err error
+	ended := make(chan struct{})
 	go func() {
-		for o.Progress.Deleted.Load() == 0 { // the first deletion is not announced
-			time.Sleep(time.Millisecond)
-		}
-		cancel()
+		defer close(ended)
+		policy := retention.Policy{Keep: map[string]time.Duration{"": day}}
+		report, err = retain(ctx, h, policy, o)
 	}()
-	policy := retention.Policy{Keep: map[string]time.Duration{"": day}}
-	report, err := retain(ctx, h, policy, o)
+	await.Until(t, time.Minute, "the first batch is counted", func() bool { return o.Progress.Deleted.Load() > 0 })
+	cancel()
+	<-ended
 	if !errors.Is(err, context.Canceled) || !errors.Is(report.Err(), context.Canceled) || report.Complete {
 		t.Errorf("%v, %v, complete %v", err, report.Err(), report.Complete)
 	}

@@ -66,27 +66,23 @@ func TestUploadKeepsTheStore(t *testing.T) {
 // While that store cannot be opened, the batch waits, and others are delivered.
 func TestUploadWithoutTheStore(t *testing.T) {
 	t.Parallel()
-	before, now := openStore(t), openStore(t)
-	b := lostBatch(t, before)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	go func() {
-		for b.Stats().Done == 0 && ctx.Err() == nil {
-			time.Sleep(time.Millisecond)
+	synctest.Test(t, func(t *testing.T) {
+		before, now := openStore(t), openStore(t)
+		b := lostBatch(t, before)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := run(ctx, upload.Options{Buffer: b, Store: now, StoreName: "now", IndexGroup: 1}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v", err)
 		}
-		cancel()
-	}()
-	if _, err := run(ctx, upload.Options{Buffer: b, Store: now, StoreName: "now", IndexGroup: 1}); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
-	exactlyOnce(t, now, 1)
-	if st := b.Stats(); st.Waiting != 1 || st.Done != 1 {
-		t.Errorf("buffer: %+v", st)
-	}
-	_, err := run(t.Context(), upload.Options{Buffer: b, Store: now, StoreName: "now", RetryFor: time.Hour})
-	if err == nil || b.Stats().Waiting != 1 {
-		t.Errorf("error %v, buffer %+v", err, b.Stats())
-	}
+		exactlyOnce(t, now, 1)
+		if st := b.Stats(); st.Waiting != 1 || st.Done != 1 {
+			t.Errorf("buffer: %+v", st)
+		}
+		_, err := run(t.Context(), upload.Options{Buffer: b, Store: now, StoreName: "now", RetryFor: time.Hour})
+		if err == nil || b.Stats().Waiting != 1 {
+			t.Errorf("error %v, buffer %+v", err, b.Stats())
+		}
+	})
 }
 
 // A slow index does not stop the upload of blobs; Memory bounds how many are in flight.

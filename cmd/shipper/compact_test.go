@@ -95,21 +95,14 @@ func compactDay(ctx context.Context, t *testing.T, env []string, spec string, da
 // requests. Killed in between, the next run goes on behind the hours that were committed.
 func TestLongCompactDay(t *testing.T) {
 	t.Parallel()
-	long := effort.Of() == effort.Long
 	t.Run("directory", func(t *testing.T) {
 		t.Parallel()
-		segments := 2400
-		if long {
-			segments = 100_000
-		}
+		segments := effort.Cases{Test: 800, Full: 2400, Long: 100_000}.N()
 		compactSmallSegments(t, os.Environ(), filepath.Join(t.TempDir(), "store"), segments)
 	})
 	t.Run("Azurite", func(t *testing.T) {
 		t.Parallel()
-		segments := 720
-		if long {
-			segments = 10_000
-		}
+		segments := effort.Cases{Test: 240, Full: 720, Long: 10_000}.N()
 		env := append(os.Environ(), "AZURE_STORAGE_CONNECTION_STRING="+azurite.Start(t).ConnectionString())
 		compactSmallSegments(t, env, "azblob://compactday", segments)
 	})
@@ -164,13 +157,16 @@ func compactSmallSegments(t *testing.T, env []string, spec string, segments int)
 	}
 }
 
+// memoryInterval is the interval at which the memory of a process is read: the system does not say when it grows.
+const memoryInterval = 20 * time.Millisecond
+
 // watchMemory follows the memory of a process in bytes until it ends; most is the peak, 0 where the system
 // does not report it. (The figure of wait includes the memory of this process, from which it was forked.)
 func watchMemory(pid int) (most func() int64) {
 	done := make(chan int64, 1)
 	go func() {
 		peak := int64(0)
-		for {
+		for ; ; <-time.After(memoryInterval) {
 			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 			_, after, found := strings.Cut(string(status), "VmHWM:")
 			var kib int64
@@ -182,7 +178,6 @@ func watchMemory(pid int) (most func() int64) {
 				return
 			}
 			peak = kib << 10
-			time.Sleep(20 * time.Millisecond)
 		}
 	}()
 	return func() int64 { return <-done }

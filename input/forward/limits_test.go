@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"logstow/input/forward"
@@ -105,35 +106,74 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// The time for a message does not begin again with each of its bytes.
 func TestSlow(t *testing.T) {
 	t.Parallel()
-	s := inputtest.NewSink()
-	server, _ := serve(t, forward.Options{Options: options(s), MessageTimeout: 200 * time.Millisecond})
-	b := pack(t, []any{"app", second, text(strings.Repeat("x", 1000)), chunk("a")})
-	c := dial(t, server)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for _, one := range b { // a byte now and then does not help
-			time.Sleep(10 * time.Millisecond)
-			if _, err := c.Write([]byte{one}); err != nil {
-				return
+	synctest.Test(t, func(t *testing.T) {
+		server, dial := servePipes(t, forward.Options{MessageTimeout: 200 * time.Millisecond})
+		b := pack(t, []any{"app", second, text(strings.Repeat("x", 1000)), chunk("a")})
+		c, began := dial(), time.Now()
+		var took time.Duration
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for _, one := range b { // a byte now and then does not help
+				time.Sleep(10 * time.Millisecond)
+				if _, err := c.Write([]byte{one}); err != nil {
+					took = time.Since(began)
+					return
+				}
 			}
+		}()
+		if rest := closed(t, c); len(rest) > 0 {
+			t.Errorf("%q", rest)
 		}
-	}()
-	if rest := closed(t, c); len(rest) > 0 {
-		t.Errorf("%q", rest)
+		<-ended
+		if took == 0 || took > 300*time.Millisecond {
+			t.Errorf("it ended after %v", took)
+		}
+		if got := server.Stats(); got.Slow != 1 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// A connection on which nothing is sent ends, and is not a slow one.
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server, dial := servePipes(t, forward.Options{IdleTimeout: 100 * time.Millisecond})
+		began := time.Now()
+		if got := closed(t, dial()); len(got) > 0 {
+			t.Errorf("%q", got)
+		}
+		if took := time.Since(began); took != 100*time.Millisecond {
+			t.Errorf("it ended after %v", took)
+		}
+		if got := server.Stats(); got.Slow != 0 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// servePipes runs a server in a synctest bubble.
+func servePipes(t *testing.T, opts forward.Options) (s *forward.Server, dial func() net.Conn) {
+	t.Helper()
+	opts.Options, opts.Address = options(inputtest.NewSink()), ":0"
+	s, err := forward.New(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
 	}
-	<-ended
-	if got := server.Stats(); got.Slow != 1 {
-		t.Errorf("%+v", got)
-	}
-	server, _ = serve(t, forward.Options{Options: options(s), IdleTimeout: 100 * time.Millisecond})
-	if got := closed(t, dial(t, server)); len(got) > 0 { // sends nothing
-		t.Errorf("%q", got)
-	}
-	if got := server.Stats(); got.Slow != 0 {
-		t.Errorf("%+v", got)
+	pipes := inputtest.NewPipes()
+	s.Listen(pipes)
+	inputtest.Run(t, s)
+	return s, func() net.Conn {
+		t.Helper()
+		c, err := pipes.Dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"logstow/input"
 	"logstow/input/httpserver"
 	"logstow/input/listen"
+	"logstow/internal/test/await"
 	"logstow/internal/test/testpki"
 )
 
@@ -219,17 +220,10 @@ func TestMaxConnections(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.Now().Add(time.Minute)
-	for {
-		status, text := post(t, c, "http://"+address+"/echo", "", []byte("line"))
-		if status == http.StatusOK {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("status %d after the first connection ended: %s", status, text)
-		}
-		time.Sleep(time.Millisecond) // until the server notices that it ended
-	}
+	await.Until(t, time.Minute, "the server notices that the first connection ended", func() bool {
+		status, _ := post(t, c, "http://"+address+"/echo", "", []byte("line"))
+		return status == http.StatusOK
+	})
 }
 
 // What a browser sends from another site's page is refused.

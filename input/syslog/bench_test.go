@@ -9,6 +9,7 @@ import (
 	"logstow/buffer"
 	"logstow/input"
 	"logstow/input/socket"
+	"logstow/internal/test/await"
 	"logstow/internal/test/inputtest"
 )
 
@@ -35,9 +36,7 @@ func BenchmarkStream(b *testing.B) {
 				n += 1000
 			}
 			_ = c.Close()
-			for opts.Stats.Records.Load() < n {
-				time.Sleep(time.Millisecond)
-			}
+			await.Until(b, 2*time.Minute, "all is read", func() bool { return opts.Stats.Records.Load() >= n })
 			b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "records/s")
 			if err := stop(); err != nil {
 				b.Error(err)

@@ -34,13 +34,13 @@ func TestCopyTruncateWindow(t *testing.T) {
 				return
 			default:
 				w.write(1)
-				time.Sleep(50 * time.Microsecond)
+				time.Sleep(50 * time.Microsecond) // the pace of the program
 			}
 		}
 	})
 	rotator := &writer{t: t, path: path}
 	for range rotations {
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond) // the pace of the rotations: lines are written, and read, in between
 		rotator.copyTruncate()
 	}
 	close(stop)
@@ -70,7 +70,7 @@ func TestCopyTruncateWindow(t *testing.T) {
 		}
 		return true
 	})
-	time.Sleep(time.Second)
+	time.Sleep(time.Second) // the polls and searches of this time find nothing that was read already
 	r.stop()
 	lost, doubled := r.ledger.compare(w.lines)
 	keptLost := 0

@@ -184,7 +184,7 @@ func (h *history) step(name string) {
 // Every line is read once after random histories of a log, its rotation and restarts.
 func TestLongIdentityHistories(t *testing.T) {
 	t.Parallel()
-	rounds := uint64(effort.Cases{Test: 200, Full: 500, Long: 20_000}.N())
+	rounds := uint64(effort.Cases{Test: 100, Full: 500, Long: 20_000}.N())
 	first := testrand.Seed(t)
 	for i := range rounds {
 		seed := first + i

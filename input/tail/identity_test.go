@@ -87,9 +87,9 @@ func TestRotatedWhileStopped(t *testing.T) {
 				read(0)
 				w.write(2)
 				for range 3 {
-					time.Sleep(10 * time.Millisecond) // so that the clock of the files moves on
+					w.tick()
 					c.rotate(w)
-					time.Sleep(10 * time.Millisecond)
+					w.tick()
 					w.write(2)
 				}
 				read(5)

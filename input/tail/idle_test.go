@@ -14,6 +14,7 @@ import (
 	"logstow/buffer"
 	"logstow/input"
 	"logstow/input/tail"
+	"logstow/internal/test/await"
 )
 
 // cpuTime is the CPU time of this process.
@@ -66,13 +67,12 @@ func TestIdleFiles(t *testing.T) {
 			Options: input.Options{Service: "x", Sink: s}, Paths: []string{filepath.Join(dir, "**", "*.log")},
 			Polling: polling, Resume: true, FromStart: true,
 		})
-		for read := 0; read < 40*files; read += len(s.take()) {
-			time.Sleep(100 * time.Millisecond)
-		}
+		read := 0
+		await.Until(t, 5*time.Minute, "all is read", func() bool { read += len(s.take()); return read >= 40*files })
 		time.Sleep(12 * time.Second) // until no file is active
 		open := openBelow(t, dir)
 		began := cpuTime(t)
-		time.Sleep(span)
+		time.Sleep(span) // the time that is measured
 		percent := 100 * float64(cpuTime(t)-began) / float64(span)
 		runtime.GC()
 		runtime.ReadMemStats(&after)
@@ -118,7 +118,7 @@ func benchmark(b *testing.B, once bool) {
 					}
 					n += w
 				}
-				time.Sleep(pause)
+				time.Sleep(pause) // the pace of the program
 			}
 			return int64(n)
 		}
@@ -138,9 +138,7 @@ func benchmark(b *testing.B, once bool) {
 			began := cpuTime(b)
 			stop := startTail(b, opts)
 			n := write(1, 2*time.Millisecond) // some 50 MB a second
-			for stats.Bytes.Load() < n {
-				time.Sleep(10 * time.Millisecond)
-			}
+			await.Until(b, longest, "all is read", func() bool { return stats.Bytes.Load() >= n })
 			stop()
 			b.SetBytes(n)
 			cpu += cpuTime(b) - began

@@ -76,7 +76,7 @@ func soak(t *testing.T, seed uint64) {
 			cut := 1 + random.IntN(len(text)-1)
 			_, err := w.f.WriteString(text[:cut])
 			w.check(err)
-			time.Sleep(time.Duration(random.IntN(200)) * time.Millisecond)
+			time.Sleep(time.Duration(random.IntN(200)) * time.Millisecond) // the first piece is read alone, or not
 			_, err = w.f.WriteString(text[cut:])
 			w.check(err)
 			w.lines++
@@ -97,7 +97,7 @@ func soak(t *testing.T, seed uint64) {
 		case "restart":
 			restart()
 		case "wait":
-			time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)
+			time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond) // the reader may or may not catch up, and scan
 		}
 	}
 	if !running {
@@ -105,7 +105,7 @@ func soak(t *testing.T, seed uint64) {
 	}
 	w.write(1)
 	r.await(w.lines, longest)
-	time.Sleep(500 * time.Millisecond)
+	time.Sleep(500 * time.Millisecond) // two scans find nothing that was read already
 	r.stop()
 	lost, doubled := r.ledger.compare(w.lines)
 	if len(lost)+len(doubled) > 0 {

@@ -118,7 +118,7 @@ func TestLongMemory(t *testing.T) {
 	}
 	n := effort.Cases{Test: 500_000, Long: 5_000_000}.N()
 	child := exec.CommandContext(t.Context(), os.Args[0])
-	child.Env = append(os.Environ(), groupsVariable+"="+strconv.Itoa(n), "TMPDIR="+t.TempDir())
+	child.Env = append(os.Environ(), groupsVariable+"="+strconv.Itoa(n), "TMPDIR="+t.TempDir(), "GOGC=100")
 	out, err := child.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)

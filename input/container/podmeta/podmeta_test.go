@@ -14,11 +14,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"logstow/input/container/podmeta"
+	"logstow/internal/test/await"
+	"logstow/internal/test/inputtest"
 	"logstow/internal/test/testrand"
 	"logstow/record"
 )
@@ -29,6 +32,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fakeAPI struct {
 	t testing.TB
 	*httptest.Server
+	pipes *inputtest.Pipes // nil if it has a socket
 
 	mu      sync.Mutex
 	version int
@@ -50,8 +54,18 @@ type event struct {
 }
 
 func newFakeAPI(t testing.TB) *fakeAPI {
-	f := &fakeAPI{t: t, version: 10, pods: map[string]map[string]string{}, changed: make(chan struct{}), drop: make(chan struct{})}
-	f.Server = httptest.NewServer(f)
+	return startFakeAPI(t, nil)
+}
+
+// startFakeAPI starts a server that watchers reach through pipes, or through a socket if they are nil.
+func startFakeAPI(t testing.TB, pipes *inputtest.Pipes) *fakeAPI {
+	f := &fakeAPI{t: t, pipes: pipes, version: 10, pods: map[string]map[string]string{}, changed: make(chan struct{}), drop: make(chan struct{})}
+	f.Server = httptest.NewUnstartedServer(f)
+	if pipes != nil {
+		_ = f.Listener.Close()
+		f.Listener = pipes
+	}
+	f.Start()
 	t.Cleanup(func() {
 		f.change(func() { close(f.drop); f.drop = make(chan struct{}) })
 		f.CloseClientConnections()
@@ -209,6 +223,9 @@ func watch(t testing.TB, f *fakeAPI, change func(*podmeta.Options)) (w *podmeta.
 		t.Fatal(err)
 	}
 	w.SetWaits(long, long)
+	if f.pipes != nil {
+		w.SetDial(f.pipes.Dial)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); w.Run(ctx) }()
@@ -226,15 +243,7 @@ func watch(t testing.TB, f *fakeAPI, change func(*podmeta.Options)) (w *podmeta.
 // becomes waits until a source becomes what it should.
 func becomes(t testing.TB, source func(string) string, from, want string) {
 	t.Helper()
-	for late := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		got := source(from)
-		if got == want {
-			return
-		}
-		if time.Now().After(late) {
-			t.Fatalf("%s is %s, want %s", from, got, want)
-		}
-	}
+	await.Until(t, patience, from+" is "+want, func() bool { return source(from) == want })
 }
 
 // soon calls a function that must not wait for a pod.
@@ -311,7 +320,11 @@ func TestSource(t *testing.T) {
 // Watches that are dropped or expired, errors and lags: what is known stays, and every change arrives.
 func TestOutages(t *testing.T) {
 	t.Parallel()
-	f := newFakeAPI(t)
+	synctest.Test(t, testOutages)
+}
+
+func testOutages(t *testing.T) {
+	f := startFakeAPI(t, inputtest.NewPipes())
 	f.set("shop/a", labels("v0"))
 	source := run(t, f, nil)
 	becomes(t, source, "shop/a/c", "shop/a/c/app=v0,tier=web,note=n of a")

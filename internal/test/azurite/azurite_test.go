@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"logstow/internal/test/azurite"
+	"logstow/internal/test/effort"
 )
 
 // get requests url and returns which server responded.
@@ -47,6 +48,7 @@ func TestStartAnswers(t *testing.T) {
 }
 
 func TestCloseEnds(t *testing.T) {
+	effort.Need(t, effort.Full, "an Azurite of its own")
 	t.Parallel()
 	azurite.Start(t) // skips where Azurite cannot run
 	a, err := azurite.Run(t.Context())
@@ -62,6 +64,7 @@ func TestCloseEnds(t *testing.T) {
 }
 
 func TestRunReportsWhyItFailed(t *testing.T) {
+	effort.Need(t, effort.Full, "an Azurite of its own")
 	t.Parallel()
 	azurite.Start(t)
 	_, err := azurite.Run(t.Context(), "--cert", "/no-such-file.pem", "--key", "/no-such-file.key")

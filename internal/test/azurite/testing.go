@@ -3,9 +3,12 @@ package azurite
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"testing"
+
+	"logstow/internal/test/effort"
 )
 
 // RequireEnv is the environment variable that makes tests fail, not skip, where
@@ -13,10 +16,11 @@ import (
 const RequireEnv = "LOGSTOW_REQUIRE_AZURITE"
 
 // Start returns an Azurite for a test: the one named by [Env], which [Main] sets, otherwise one of
-// its own that ends with the test. With args it is always its own. Without node the test is
-// skipped, unless [RequireEnv] is 1.
+// its own that ends with the test. With args it is always its own. The test is skipped with go test -short, and without node
+// unless [RequireEnv] is 1.
 func Start(tb testing.TB, args ...string) *Azurite {
 	tb.Helper()
+	effort.Need(tb, effort.Test, "needs Azurite")
 	if connection := os.Getenv(Env); connection != "" && len(args) == 0 {
 		a, err := attach(connection)
 		if err != nil {
@@ -46,7 +50,8 @@ func Start(tb testing.TB, args ...string) *Azurite {
 //
 // Where Azurite cannot run, each call of Start reports it.
 func Main(m *testing.M) int {
-	if os.Getenv(Env) != "" {
+	flag.Parse()
+	if os.Getenv(Env) != "" || effort.Of() < effort.Test {
 		return m.Run()
 	}
 	a, err := Run(context.Background())

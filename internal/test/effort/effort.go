@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"testing"
 
@@ -71,10 +70,6 @@ func Parallel(times int) error {
 	}
 	return flag.Set("test.parallel", strconv.Itoa(times*runtime.GOMAXPROCS(0)))
 }
-
-// FewCollections makes garbage collections of a test binary rare, for those whose tests allocate much and keep little: it costs
-// memory and saves up to a third of the CPU time. Call it in TestMain.
-func FewCollections() { debug.SetGCPercent(400) }
 
 // Cases are the numbers of cases at each level. Without a number, Short has those of Test, Full has too, and Long has those of
 // Full.

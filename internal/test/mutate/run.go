@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -33,8 +35,28 @@ type Runner struct {
 	Dir string
 	// Tests are the packages whose tests run beside those of the fault's own package.
 	Tests []string
+	// Env is added to the environment of the tests.
+	Env []string
 	// Timeout is how long the tests of a fault may take; 0 is two minutes.
 	Timeout time.Duration
+}
+
+// Dependents are the packages of the module whose tests are built from a package, without the package itself.
+func (r *Runner) Dependents(ctx context.Context, pkg string) (all []string, err error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-test", "-f", `{{if .ForTest}}{{.ForTest}} {{join .Deps " "}}{{end}}`, "./...")
+	cmd.Dir = r.Dir
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("cannot list packages: %w", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		test, deps, _ := strings.Cut(strings.TrimSpace(line), " ")
+		// A package that is built for the test of another is listed as "p [other.test]".
+		if test != pkg && slices.Contains(strings.Fields(deps), pkg) && !slices.Contains(all, test) {
+			all = append(all, test)
+		}
+	}
+	return all, nil
 }
 
 // Check runs the tests without a fault: they must pass.
@@ -94,6 +116,6 @@ func (r *Runner) test(ctx context.Context, args ...string) ([]byte, error) {
 		timeout = 2 * time.Minute
 	}
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-vet=off", "-count=1", "-failfast", "-timeout", timeout.String()}, args...)...)
-	cmd.Dir, cmd.WaitDelay = r.Dir, 10*time.Second
+	cmd.Dir, cmd.WaitDelay, cmd.Env = r.Dir, 10*time.Second, append(os.Environ(), r.Env...)
 	return cmd.CombinedOutput()
 }

@@ -1,6 +1,9 @@
 // Command faults places deliberate faults in packages, chosen by a seed, and reports which
 // of them the tests catch. Its exit status is 1 where one survives.
 //
+// With -levels it tells what "make test" catches from what only "make full" does: the tests of the fault's package run, then
+// those of the packages that use it, then those of its package with LOGSTOW_EFFORT=full.
+//
 //	go run ./internal/test/mutate/cmd/faults -n 40 -seed 7 ./query/... ./buffer
 package main
 
@@ -10,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -41,6 +45,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	seed := flags.Uint64("seed", uint64(time.Now().UnixNano()), "seed of the choice; the same seed chooses the same faults in the same code")
 	tests := flags.String("tests", "", "further packages whose tests run, separated by blanks")
 	files := flags.String("files", "", "regular expression that the path of the file matches")
+	levels := flags.Bool("levels", false, "tell what only make full catches")
 	timeout := flags.Duration("timeout", 2*time.Minute, "maximum duration of the tests of one fault")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -62,6 +67,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	rnd := rand.New(rand.NewPCG(*seed, 0))
 	rnd.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	runner := &mutate.Runner{Dir: dir, Tests: strings.Fields(*tests), Timeout: *timeout}
+	if *levels {
+		return runLevels(ctx, runner, all, *number, out)
+	}
 	if err := runner.Check(ctx, flags.Args()...); err != nil {
 		return err
 	}
@@ -88,6 +96,54 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	fmt.Fprintf(out, "\n%d caught, %d survived\n", caught, survived)
 	if survived > 0 {
 		return fmt.Errorf("%d %w", survived, errSurvived)
+	}
+	return nil
+}
+
+// runLevels places faults until a number of them are caught, and lists them by what catches them.
+func runLevels(ctx context.Context, runner *mutate.Runner, all []mutate.Fault, number int, out io.Writer) error {
+	full := *runner
+	full.Env = []string{"LOGSTOW_EFFORT=full"}
+	lists := map[string][]string{}
+	caught := 0
+	for _, f := range all {
+		if caught == number {
+			break
+		}
+		by := "make test"
+		outcome, err := runner.Run(ctx, f)
+		if err == nil && outcome == mutate.Survived {
+			users := *runner
+			if users.Tests, err = runner.Dependents(ctx, f.Package); err == nil && len(users.Tests) > 0 {
+				by = "make test, by a package that uses it"
+				outcome, err = users.Run(ctx, f)
+			}
+		}
+		if err == nil && outcome == mutate.Survived {
+			by = "make full only"
+			outcome, err = full.Run(ctx, f)
+		}
+		switch {
+		case err != nil:
+			return err
+		case outcome == mutate.Invalid:
+			continue
+		case outcome == mutate.Survived:
+			by = "nothing"
+		default:
+			caught++
+		}
+		if err := report(out, runner.Dir, f, caught, mutate.Outcome("caught by "+by)); err != nil {
+			return err
+		}
+		path, err := filepath.Rel(runner.Dir, f.File)
+		if err != nil {
+			path = f.File
+		}
+		lists[by] = append(lists[by], fmt.Sprintf("%s:%d %s", path, f.Line, f.Kind))
+	}
+	for _, by := range slices.Sorted(maps.Keys(lists)) {
+		fmt.Fprintf(out, "\n%d caught by %s:\n%s\n", len(lists[by]), by, strings.Join(lists[by], "\n"))
 	}
 	return nil
 }
