@@ -57,9 +57,8 @@ func (f *Feed) Read(ctx context.Context, src *Source, r io.Reader, ref time.Time
 	f.split.restore(src.partial)
 	defer f.split.giveBack()
 	for {
-		n, err := r.Read(f.split.space())
-		f.split.filled(n)
-		if n > 0 {
+		n, err := f.fill(src, r)
+		if n > 0 && f.detected(src, false) {
 			if err := f.processLines(ctx, src, ref, false); err != nil {
 				return err
 			}
@@ -80,6 +79,10 @@ func (f *Feed) End(ctx context.Context, src *Source, ref time.Time) error {
 	f.split.restore(src.partial)
 	defer f.split.giveBack()
 	src.partial = partialLine{}
+	f.detected(src, true)
+	if src.converter != nil {
+		f.split.filled(len(src.converter.end(f.split.space()[:0])))
+	}
 	return f.processLines(ctx, src, ref, true)
 }
 
@@ -116,9 +119,20 @@ func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, las
 		l, size, ok := f.split.next()
 		if !ok && last {
 			l, size, ok = f.split.rest()
+			if src.converter != nil {
+				size = src.converter.next()
+			}
+			if !ok && size > 0 {
+				src.offset += size
+				bytes += size
+				f.dropped = true // the next run need not read them again
+			}
 		}
 		if !ok {
 			break
+		}
+		if src.converter != nil && !atEnd {
+			size = src.converter.next()
 		}
 		if src.direct != nil && l.whole == 0 && len(l.text) <= f.opts.MaxRecord && !mayBeDirective(l.text) {
 			f.add(src.direct, l.text, 0)
@@ -140,6 +154,10 @@ func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, las
 			}
 			bytes = 0
 		}
+	}
+	if f.split.skipped > 0 {
+		f.noteNULs(src, f.split.skipped)
+		f.split.skipped = 0
 	}
 	for _, s := range src.streams {
 		if s != nil {
@@ -219,7 +237,7 @@ func (f *Feed) add(s *stream, message []byte, logged int64) {
 	if !stamp.Found && f.opts.Recognize.Rules.Times() {
 		f.noteMissingTime(s.src, r.Message)
 	}
-	if stamp.ZoneAssumed && !s.src.zoneLogged {
+	if s.recognizer.ZoneAssumed() && !s.src.zoneLogged {
 		s.src.zoneLogged = true
 		logAssumedZone(f.opts.Log, s.src.name, r.Message)
 	}
@@ -270,6 +288,16 @@ func (f *Feed) noteTruncated(src *Source, size int64) {
 		src.truncatedLogged = true
 		f.opts.Log.Warn("line truncated at the record limit (logged once per source)",
 			"source", src.name, "bytes", size, "limit", f.opts.MaxRecord)
+	}
+}
+
+// noteNULs counts skipped NUL bytes, and logs them once per source.
+func (f *Feed) noteNULs(src *Source, bytes int64) {
+	f.opts.Stats.NULs.Add(bytes)
+	if !src.nulsLogged {
+		src.nulsLogged = true
+		f.opts.Log.Warn("skipped NUL bytes at the start of a line: the file was probably truncated while a program wrote to it (logged once per source)",
+			"source", src.name, "bytes", bytes, "hint", "let the program open the file for appending, or rotate it by renaming")
 	}
 }
 

@@ -206,7 +206,7 @@ func (r *Receiver) record(recognizer *recognize.Recognizer, e *Event, read int64
 	if stamp.Rejected != recognize.Accepted {
 		r.opts.Stats.TimesRejected.Add(1)
 	}
-	if stamp.ZoneAssumed && !r.zoneLogged.Swap(true) {
+	if e.Time == 0 && recognizer.ZoneAssumed() && !r.zoneLogged.Swap(true) {
 		logAssumedZone(r.opts.Log, e.Source, message)
 	}
 	if e.Time == 0 && !stamp.Found && r.opts.Recognize.Rules.Times() {

@@ -70,7 +70,9 @@ func onDayAt(b []byte, i int, year, month, day uint, second int64, nano int32) (
 	if i == 0 || year >= invalidNumber || !civil.Valid(int(year), int(month), int(day)) {
 		return moment{}, 0
 	}
-	second, i = halfDay(b, i, second)
+	if mayBeHalfDay(b, i) {
+		second, i = halfDay(b, i, second)
+	}
 	m := moment{second: daySecond(year, month, day) + second, nano: nano}
 	return m, m.zone(b, i)
 }
@@ -87,7 +89,9 @@ func withoutYearAt(b []byte, i int, month, day uint, second int64, nano int32) (
 	if i == 0 || !civil.Valid(leapYear, int(month), int(day)) {
 		return moment{}, 0
 	}
-	second, i = halfDay(b, i, second)
+	if mayBeHalfDay(b, i) {
+		second, i = halfDay(b, i, second)
+	}
 	m := moment{second: second, nano: nano, month: uint8(month), day: uint8(day)}
 	if i+1 < len(b) && b[i] == ' ' && b[i+1]-'A' < 26 { // a host may have the name of a zone
 		end := skipUTC(b, i)
@@ -139,6 +143,18 @@ func fraction(b []byte, i int, nano int32) (int32, int) {
 		i++
 	}
 	return max(nano, n), i
+}
+
+// mayBeHalfDay reports whether AM or PM could stand at b[i].
+func mayBeHalfDay(b []byte, i int) bool {
+	if i+1 >= len(b) {
+		return false
+	}
+	c := b[i]
+	if c == ' ' {
+		c = b[i+1]
+	}
+	return c|0x20 == 'a' || c|0x20 == 'p'
 }
 
 // halfDay reads an optional AM or PM at b[i] behind a clock, and returns the second of the day and the end.

@@ -72,9 +72,10 @@ func TestAssumedZones(t *testing.T) {
 		"2026-10-25 02:30:00 +0200 CEST x":                   {"2026-10-25T00:30:00Z", false},
 		"[20-Nov-2026 16:04:05 Europe/Berlin] PHP Notice: x": {"2026-11-20T15:04:05Z", false},
 	} {
-		s := recognize.New(recognize.Options{Zone: berlin}).Stamp([]byte(line), at, at)
-		if got := time.Unix(0, s.Time).UTC().Format(time.RFC3339Nano); got != want.time || s.ZoneAssumed != want.assumed || !s.Found {
-			t.Errorf("%s: %s, assumed %v", line, got, s.ZoneAssumed)
+		r := recognize.New(recognize.Options{Zone: berlin})
+		s := r.Stamp([]byte(line), at, at)
+		if got := time.Unix(0, s.Time).UTC().Format(time.RFC3339Nano); got != want.time || r.ZoneAssumed() != want.assumed || !s.Found {
+			t.Errorf("%s: %s, assumed %v", line, got, r.ZoneAssumed())
 		}
 	}
 }

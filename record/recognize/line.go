@@ -152,7 +152,7 @@ func (f *finding) columns(b []byte, i int) {
 				f.pairs(b[i:])
 				return
 			}
-			if t.kind == tokenMixed && f.level == record.None && (f.found || n == 0) {
+			if t.kind == tokenMixed && b[t.end-1] == ':' && f.level == record.None && (f.found || n == 0) {
 				f.level = joinedLevel(b[t.start:t.end])
 			}
 			if !f.isColumn(b, &t, n, fence) {
@@ -233,6 +233,9 @@ func (f *finding) isColumn(b []byte, t *token, n int, fence byte) bool {
 // paddedLevelFollows reports whether behind the word that ends at b[i] a level in upper case stands in a column of its own, as two
 // blanks before or behind it show.
 func paddedLevelFollows(b []byte, i int) bool {
+	if i+1 >= len(b) || b[i+1] != ' ' && b[i+1]-'A' >= 26 {
+		return false
+	}
 	start, _ := skipSeparators(b, i)
 	end := wordEnd(b, start)
 	if end == start || b[start]-'A' >= 26 || b[end-1]-'A' >= 26 || record.LevelFromAlias(b[start:end]) == record.None {

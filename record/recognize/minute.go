@@ -31,8 +31,11 @@ func (c *minute) moment(m *moment, b []byte, bare bool) (n int) {
 		return 0
 	}
 	nano, end := fraction(b, length+2, nano)
-	ofDay, end := halfDay(b, end, c.ofDay+second)
-	*m = moment{second: c.day + ofDay, nano: nano, layout: layoutISO}
+	second += c.ofDay
+	if mayBeHalfDay(b, end) {
+		second, end = halfDay(b, end, second)
+	}
+	*m = moment{second: c.day + second, nano: nano, layout: layoutISO}
 	n = m.zone(b, end)
 	if n > 0 && m.named == zoneRegion {
 		c.regions.resolve(m, b[:n])

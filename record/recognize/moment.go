@@ -111,6 +111,11 @@ const (
 // slashes reads 11/20/2026 15:04:05, 1/2/2026, 3:04:05 PM, and Spark's 17/06/09 20:10:40, whose year comes first. A value above 12
 // decides the order of day and month, otherwise order.
 func slashes(b []byte, order dateOrder) (moment, int) {
+	if b[5] == '/' && b[8] == ' ' { // Spark's
+		if m, n := onDay(b, 9, shortYear(two(b, 0)), two(b, 3), two(b, 6)); n > 0 {
+			return m, n
+		}
+	}
 	var part [3]uint
 	i := 0
 	for k := range part {

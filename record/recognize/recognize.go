@@ -75,9 +75,6 @@ type Stamp struct {
 	// Found is set if the line contains a time, accepted or rejected. If it is false, Time is the
 	// last one of this Recognizer, or the read time.
 	Found bool
-	// ZoneAssumed is set if the time has the name of a zone that is unknown or has several meanings, such as CST: it was read
-	// in the zone of the options.
-	ZoneAssumed bool
 	// Rejected is the reason why the line's time was rejected and Time is the read time.
 	Rejected Reason
 }
@@ -118,6 +115,7 @@ type Recognizer struct {
 	unwrapped []byte
 	// plain is reused for lines without their colours.
 	plain []byte
+	zoneAssumed bool
 	// last is the time of the last record whose line contained one.
 	last    int64
 	hasLast bool
@@ -141,18 +139,18 @@ func New(opts Options) *Recognizer {
 // before ref, or up to a day after it because of clock skew.
 func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 	f := finding{minute: &r.minute, shape: &r.shape}
-	if bytes.IndexByte(line, ansi.Escape) >= 0 {
-		r.plain = ansi.Strip(r.plain[:0], line)
-		line = r.plain
-	}
 	r.find(&f, line)
+	if (!f.found || f.level == record.None) && bytes.IndexByte(line, ansi.Escape) >= 0 {
+		line = r.withoutColors(&f, line)
+	}
 	if f.wrapped != nil && (!f.found || f.level == record.None) {
 		r.unwrap(&f)
 	}
 	if r.rules != nil {
 		r.rules.apply(&f, line)
 	}
-	s := Stamp{Level: f.level, Found: f.found, ZoneAssumed: f.found && f.named == zoneAssumed, Time: read}
+	r.zoneAssumed = f.found && f.named == zoneAssumed
+	s := Stamp{Level: f.level, Found: f.found, Time: read}
 	switch {
 	case f.found:
 		s.Time, s.Rejected = r.checkTime(r.clock.unix(&f.moment, ref), int64(f.nano), read)
@@ -161,6 +159,18 @@ func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 		s.Time = r.last
 	}
 	return s
+}
+
+// ZoneAssumed reports whether the time of the last line has the name of a zone that is unknown or has several meanings, such
+// as CST: it was read in the zone of the options.
+func (r *Recognizer) ZoneAssumed() bool { return r.zoneAssumed }
+
+// withoutColors reads a line anew without its escape sequences, and returns it.
+func (r *Recognizer) withoutColors(f *finding, line []byte) []byte {
+	r.plain = ansi.Strip(r.plain[:0], line)
+	*f = finding{minute: f.minute, shape: f.shape}
+	r.find(f, r.plain)
+	return r.plain
 }
 
 // Forget forgets the times of earlier lines, which a line without a time would get.

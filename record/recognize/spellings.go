@@ -20,15 +20,20 @@ func (f *finding) spellings(line []byte) {
 		f.level = record.Error
 		return
 	}
-	if f.php(line); f.level == record.None {
-		f.bgl(line)
+	if len(line) > 0 && (line[0] == '[' || line[0] == 'P') {
+		f.php(line)
+		return
 	}
+	f.bgl(line)
 }
 
 // php takes the level from what PHP writes to its error log: [20-Nov-2026 15:04:05 UTC] PHP Fatal error:  Uncaught …
 func (f *finding) php(line []byte) {
-	at := bytes.Index(line[:min(len(line), maxColumn)], []byte("PHP "))
-	if at < 0 || at > 0 && line[at-1] != ' ' {
+	at := 0
+	if line[0] == '[' {
+		at = bytes.IndexByte(line[:min(len(line), maxColumn)], ']') + len("] ")
+	}
+	if len(line) < at+len("PHP ") || string(line[at:at+len("PHP ")]) != "PHP " {
 		return
 	}
 	kind, _, found := bytes.Cut(line[at+len("PHP "):min(len(line), at+maxColumn)], []byte(":"))

@@ -22,12 +22,36 @@ func (m *moment) zone(b []byte, i int) int {
 	case '+', '-':
 		return m.offset(b, i)
 	case ' ':
+		if !mayBeZoneColumn(b, i) {
+			return i
+		}
 		return m.zoneColumn(b, i)
 	}
 	if !ends(b, i) {
 		return 0
 	}
 	return i
+}
+
+// mayBeZoneColumn reports whether a zone could stand behind the blank at b[i]. It is false for levels and most other words.
+func mayBeZoneColumn(b []byte, i int) bool {
+	if len(b) < i+3 {
+		return false
+	}
+	switch c := b[i+1]; {
+	case c == '+' || c == '-':
+		return true
+	case c-'A' >= 26:
+		return false
+	case b[i+2]-'a' < 26 || len(b) < i+6:
+		return true
+	}
+	// Abbreviations end with T, but for UTC, MSK, MSD, WIB and WITA.
+	switch b[i+3] {
+	case 'T', 'C', 'K', 'D', 'B':
+		return true
+	}
+	return b[i+4] == 'T' || b[i+4] == 'A' || b[i+5] == 'T' || b[i+3] == ' '
 }
 
 // zoneColumn reads an optional zone behind the blank at b[i]: an offset, a name, both, or a region. It returns
