@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"logstow/filter/token"
+	"logstow/internal/ansi"
 )
 
 const (
@@ -48,7 +49,8 @@ func (c *Collector) Collect(text []byte, hidden iter.Seq2[int, int]) Set {
 	}
 	c.runs(text)
 	c.addresses(text)
-	c.escapes(text)
+	c.escapes(text, '\\')
+	c.escapes(text, ansi.Escape)
 	return c.take()
 }
 
@@ -89,16 +91,16 @@ func (c *Collector) addresses(text []byte) {
 	}
 }
 
-// escapes collects the tokens that remain after removing an escape from the start of a run. If an escape stands for a
+// escapes collects the tokens that remain after removing an escape, which begins with a byte, from the start of a run. If an escape stands for a
 // byte of a run, the block may contain any token, because fields are compared unescaped.
-func (c *Collector) escapes(text []byte) {
+func (c *Collector) escapes(text []byte, begin byte) {
 	for from := 0; ; {
-		i := bytes.IndexByte(text[from:], '\\')
+		i := bytes.IndexByte(text[from:], begin)
 		if i < 0 {
 			return
 		}
 		from += i + 1
-		c.anyToken = c.anyToken || token.EscapesByte(text, from) && c.mask.has(from)
+		c.anyToken = c.anyToken || begin == '\\' && token.EscapesByte(text, from) && c.mask.has(from)
 		for at := range token.EscapeEnds(text, from) {
 			if !c.mask.has(at) {
 				continue

@@ -19,7 +19,7 @@ func TestCollectKeys(t *testing.T) {
 		{'.'},
 		{':'},
 		{'\\'},
-		[]byte(`\n`), []byte(`\u003c`), []byte(`\u00e9`),
+		[]byte(`\n`), []byte(`\u003c`), []byte(`\u00e9`), []byte("\x1b[31m"), []byte(`\u001b[m`), []byte("\x1b"),
 		{'\n'},
 		{0},
 		{0x80},

@@ -60,7 +60,7 @@ func (l *layout) find(text []byte) filter.Blocks {
 // randomMessage is made of parts that make tokens, and break them.
 func randomMessage(rnd *rand.Rand) []byte {
 	parts := []string{
-		" ", ".", "-", ":", "\\", "\\n", "\\u003c", "\n", "\t", "é", "\xff", "_", "0", "7", "12", "123", "255", "a", "bc", "DEF",
+		" ", ".", "-", ":", "\\", "\\n", "\\u003c", "\x1b[31m", "\\u001b[1;3m", "\x1b[", "\n", "\t", "é", "\xff", "_", "0", "7", "12", "123", "255", "a", "bc", "DEF",
 		"abcdef", "1234567", "00112233", "4455", "6677", "8899", "aabbccddeeff", "de:ad:be:ef:00:01", "10.20.30.40", `","id":"`,
 		strings.Repeat("x", 70),
 	}

@@ -203,3 +203,27 @@ func TestSplitAllocatesNothing(t *testing.T) {
 		}
 	}
 }
+
+// Colours of the terminal around names and values are ignored, and the result is no form of the message.
+func TestColors(t *testing.T) {
+	t.Parallel()
+	for _, message := range []string{
+		"\x1b[2m2026-11-20T15:04:07Z\x1b[0m \x1b[31mERR\x1b[0m msg \x1b[36muser=\x1b[0mbob \x1b[36mstatus=\x1b[0m503",
+		"done \x1b[3muser\x1b[0m\x1b[2m=\x1b[0m\"bob\" \x1b[3mstatus\x1b[0m\x1b[2m=\x1b[0m503",
+		"{\"user\":\x1b[32m\"bob\"\x1b[0m,\"status\":\x1b[33m503\x1b[0m}",
+	} {
+		s := parse.Auto().Splitter("user", "status")
+		s.CheckForm()
+		s.Split([]byte(message))
+		if v := s.Values(); string(v[0].Text) != "bob" || string(v[1].Text) != "503" || s.Form() != field.NoForm {
+			t.Errorf("%q: %q %q, form %v", message, v[0].Text, v[1].Text, s.Form())
+		}
+		all := map[string]string{}
+		for name, v := range s.All() {
+			all[name] = string(v.Text)
+		}
+		if all["user"] != "bob" || all["status"] != "503" {
+			t.Errorf("%q: %v", message, all)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"logstow/field"
+	"logstow/internal/ansi"
 )
 
 // Splitter splits messages into their fields, one after the other. Not safe for concurrent use.
@@ -19,6 +20,8 @@ type Splitter struct {
 	values  []field.Value // by index
 	known   []bool        // whether values is set
 	space   []byte        // memory for texts without escapes
+	plain   []byte        // memory for messages without colours
+	colored bool          // the current message is in plain
 
 	// For auto: values are found when they are requested.
 	lookups []lookup
@@ -68,8 +71,12 @@ func (p *Parser) Splitter(names ...string) *Splitter {
 	return s
 }
 
-// Split makes a message the current one.
+// Split makes a message the current one. Colours in it are ignored: see package [ansi].
 func (s *Splitter) Split(message []byte) {
+	if s.colored = bytes.IndexByte(message, ansi.Escape) >= 0; s.colored {
+		s.plain = ansi.Strip(s.plain[:0], message)
+		message = s.plain
+	}
 	s.message, s.space, s.wrapped.known = message, s.space[:0], false
 	clear(s.known)
 	if p := s.parser; p.formats != nil {
@@ -101,7 +108,7 @@ func (s *Splitter) CheckForm() {
 // Form returns the form of the message, after a call of Values, if all parsers of the form find these values; otherwise
 // [field.NoForm]. It requires [Splitter.CheckForm].
 func (s *Splitter) Form() field.Form {
-	if s.set == nil || len(s.line.rest) != len(s.message) {
+	if s.set == nil || s.colored || len(s.line.rest) != len(s.message) {
 		return field.NoForm
 	}
 	if s.inner() { // Values are those of a wrapped line

@@ -1,6 +1,9 @@
 package token
 
-import "iter"
+import (
+	"bytes"
+	"iter"
+)
 
 // MinIndexed is the minimum length in bytes of an indexed run.
 const MinIndexed = 6
@@ -34,11 +37,52 @@ func Required(pattern []byte, whole bool) iter.Seq2[int, int] {
 	}
 }
 
-// EscapeEnds yields the positions in text at which a backslash escape may end and a run begin; from is the position after
-// the backslash.
+// maxColor is the length limit of the numbers of a colour's sequence.
+const maxColor = 32
+
+// ColorEnd returns the position behind the sequence of a terminal's colour whose last number, or letter, is at a position in
+// text: ESC [ numbers m, where ESC may be \u001b. It returns 0 if there is none.
+func ColorEnd(text []byte, at int) int {
+	end := at
+	for end < len(text) && isDigit(text[end]) {
+		end++
+	}
+	if end == len(text) || text[end] != 'm' {
+		return 0
+	}
+	start := at
+	for start > 0 && at-start < maxColor && (isDigit(text[start-1]) || text[start-1] == ';') {
+		start--
+	}
+	const escape, escaped = 0x1b, `\u001b`
+	switch before := start - len("["); {
+	case before < 1 || text[before] != '[':
+	case text[before-1] == escape, before >= len(escaped) && string(text[before-len(escaped):before]) == escaped:
+		return end + 1
+	}
+	return 0
+}
+
+// EscapeEnds yields the positions in text at which a backslash escape, or the sequence of a colour, may end and a run begin; from
+// is the position after the backslash or ESC.
 func EscapeEnds(text []byte, from int) iter.Seq[int] {
 	return func(yield func(at int) bool) {
-		if from >= len(text) || !isLetter(text[from]) {
+		color := from
+		if backslash := from > 0 && text[from-1] == '\\'; backslash && bytes.HasPrefix(text[from:], []byte("u001b")) {
+			color += len("u001b")
+		} else if backslash {
+			color = len(text)
+		}
+		if color < len(text) && text[color] == '[' {
+			at := color + 1
+			for at < len(text) && at-color < maxColor && (isDigit(text[at]) || text[at] == ';') {
+				at++
+			}
+			if at+1 < len(text) && text[at] == 'm' && IsByte(text[at+1]) && !yield(at+1) {
+				return
+			}
+		}
+		if from >= len(text) || !isLetter(text[from]) || from > 0 && text[from-1] != '\\' {
 			return
 		}
 		if at := from + 1; at < len(text) && IsByte(text[at]) && !yield(at) {

@@ -3,7 +3,8 @@
 //
 // A run is a maximal sequence of ASCII letters and digits, '_' and bytes from 0x80 on. Every run is a token. If a run may
 // start with part of a backslash escape (\n, \u003c), both the whole run and the rest after the escape are tokens: the
-// text alone does not tell whether the backslash escapes anything.
+// text alone does not tell whether the backslash escapes anything. The same applies to the sequence of a terminal's colour
+// (ESC [ 3 1 m), whose last number and letter begin the run of the word behind it.
 //
 // A compound is a sequence of runs, joined by single bytes, of a fixed shape: an IPv4 address, a UUID or a hardware
 // address (aa:bb:cc:dd:ee:ff). A compound is a token in addition to its runs, regardless of the text around it:
@@ -59,8 +60,17 @@ func Bounded(text []byte, start, end int) bool {
 }
 
 // escapeEnds reports whether a backslash escape may end right before i: a backslash and a letter, or \u and four
-// hexadecimal digits.
+// hexadecimal digits; or the sequence of a terminal's colour: see [ColorEnd].
 func escapeEnds(text []byte, i int) bool {
+	if text[i-1] == 'm' {
+		at := i - 1
+		for at > 0 && isDigit(text[at-1]) {
+			at--
+		}
+		if ColorEnd(text, at) == i {
+			return true
+		}
+	}
 	if i >= 2 && text[i-2] == '\\' && isLetter(text[i-1]) {
 		return true
 	}

@@ -200,6 +200,13 @@ func (s *idSearch) nextWhole(from int) place {
 				}
 			}
 		}
+		if at > 0 && (s.text[at-1] == '[' || s.text[at-1] == ';') {
+			if start := token.ColorEnd(s.text, at); start >= max(from, 1) && start < end {
+				if e := s.wholeFrom(start, end); e > 0 {
+					return place{start, e}
+				}
+			}
+		}
 		at = end
 	}
 }
