@@ -159,9 +159,7 @@ func (x *Batcher) readEntries(b *Batch) {
 			if id == page.Plane {
 				continue
 			}
-			if v.Kind == field.Number || v.Kind == field.Bare {
-				e.number[id], e.is[id] = exact.Parse(v.Text)
-			}
+			e.number[id], e.is[id] = exact.Of(v)
 			ignored = ignored || !e.is[id] && isPresent(v)
 		}
 		if !ignored {

@@ -99,10 +99,8 @@ func (w *Worker) spillIfFull() error {
 func (w *Worker) readNumbers(rec *Record) {
 	for _, i := range w.numeric {
 		v := rec.Values[i]
-		ok := v.Kind == field.Number || v.Kind == field.Bare
-		if ok {
-			w.numbers[i], ok = exact.Parse(v.Text)
-		}
+		var ok bool
+		w.numbers[i], ok = exact.Of(v)
 		w.isNum[i] = ok
 		if !ok && v.Kind != field.Missing && v.Kind != field.Null {
 			w.ignored[i]++

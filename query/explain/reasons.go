@@ -140,6 +140,9 @@ func (x *explanation) fields() {
 			continue
 		case total == 0:
 			x.missing(use.Field)
+		case use.measured != "" && use.numbers == 0:
+			x.add("field-unit", "field %q is %s in %s, such as %s: write the number with a unit, such as 100%s", use.Field, use.dimension, read,
+				use.measured, map[field.Dimension]string{field.Duration: "ms", field.Size: "KiB"}[use.dimension])
 		case use.Dimension != field.NoDimension && use.suitable > 0:
 			continue
 		case use.Dimension != field.NoDimension && use.numbers > 0:

@@ -78,6 +78,7 @@ func TestExplain(t *testing.T) {
 		"null for string":             {match.Selection{Where: []string{"a > 1"}}, sampleOf(some, use("a", field.String, map[field.Kind]int{field.Null: 1})), "field-type"},
 		"bare for number":             {match.Selection{Where: []string{"a > 1"}}, sampleOf(some, use("a", field.Number, map[field.Kind]int{field.Bare: 3})), "where"},
 		"number for duration":         {match.Selection{Where: []string{"a > 1s"}}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: field.String, Dimension: field.Duration}, kinds: map[field.Kind]int{field.Number: 3}, numbers: 3}), "field-type"},
+		"duration for number":         {match.Selection{Where: []string{"a > 1"}}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: field.Number}, kinds: map[field.Kind]int{field.Bare: 3}, measured: "154ms", dimension: field.Duration}), "field-unit"},
 		"string for duration":         {match.Selection{Where: []string{"a > 1s"}}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: field.String, Dimension: field.Duration}, kinds: map[field.Kind]int{field.String: 3}}), "field-type"},
 		"duration for duration":       {match.Selection{Where: []string{"a > 1s"}}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: field.String, Dimension: field.Duration}, kinds: map[field.Kind]int{field.String: 3}, numbers: 2, suitable: 1}), "where"},
 		"some of the kind":            {match.Selection{Where: []string{"a > 1"}}, sampleOf(some, use("a", field.Number, map[field.Kind]int{field.String: 3, field.Number: 1})), "where"},

@@ -122,6 +122,9 @@ type sampledUse struct {
 	// numbers is the number of its values that are numbers without a unit, suitable that of values with the dimension of the
 	// use.
 	numbers, suitable int
+	// measured is one of its values that has a unit, and dimension that unit's, if the expression has a number without one.
+	measured  string
+	dimension field.Dimension
 	// values are some of its values that are strings.
 	values []string
 }
@@ -173,6 +176,7 @@ func (s *sample) show(m *match.Matcher, further ...string) sampled {
 				if _, ok := v.Quantity(out.uses[i].Dimension); ok {
 					out.uses[i].suitable++
 				}
+				out.uses[i].measure(v)
 			}
 			if v.IsText() && len(values[i]) < maxValues {
 				values[i][string(v.Text)] = true
@@ -201,4 +205,14 @@ func (s *sample) show(m *match.Matcher, further ...string) sampled {
 		}
 	}
 	return out
+}
+
+// measure notes a value with a unit if the expression has a number without one.
+func (u *sampledUse) measure(v field.Value) {
+	if u.Kind != field.Number || u.dimension != field.NoDimension || !v.IsText() {
+		return
+	}
+	if _, dimension, ok := field.ParseQuantity(v.Text); ok {
+		u.measured, u.dimension = string(v.Text), dimension
+	}
 }

@@ -58,6 +58,33 @@ func Parse(text []byte) (n Number, ok bool) {
 	return normal(negative, append(append(digits, integer...), fraction...), exp)
 }
 
+// Of returns the number of a field's value: a number, a duration with units in seconds (154ms is 0.154), or a size with a unit in
+// bytes. It is not ok for other values.
+func Of(v field.Value) (n Number, ok bool) {
+	if v.Kind == field.Number || v.Kind == field.Bare {
+		if n, ok = Parse(v.Text); ok {
+			return n, true
+		}
+	}
+	if !v.IsText() {
+		return Number{}, false
+	}
+	quantity, dimension, ok := field.ParseQuantity(v.Text)
+	if !ok {
+		return Number{}, false
+	}
+	n, ok = Parse(quantity.Append(nil))
+	if ok && dimension == field.Duration {
+		const nanos = 9
+		if n.digits == nil {
+			n = narrow(n.coef, n.exp-nanos)
+		} else {
+			n.exp -= nanos
+		}
+	}
+	return n, ok
+}
+
 // FromInt converts an integer.
 func FromInt(n int64) Number {
 	if n == math.MinInt64 {
