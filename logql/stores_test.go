@@ -25,10 +25,7 @@ import (
 	"logstow/tableindex"
 )
 
-func TestMain(m *testing.M) {
-	effort.FewCollections()
-	os.Exit(azurite.Main(m))
-}
+func TestMain(m *testing.M) { os.Exit(azurite.Main(m)) }
 
 // The table over segments of the embedded store: a segment for each instance, with blocks of few records.
 func TestLongQueriesOverSegments(t *testing.T) {

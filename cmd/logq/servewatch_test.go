@@ -49,17 +49,23 @@ type watchWorld struct {
 	stop    func() int
 }
 
-func newWatchWorld(t *testing.T, prepare func(dir string), args ...string) *watchWorld {
+// makeServices makes services in a store, of which prefixes are all that is needed.
+func makeServices(t *testing.T, dir string, services ...string) {
 	t.Helper()
-	w := &watchWorld{t: t, dir: t.TempDir()}
-	for _, service := range []string{"pay", "shop", "web"} { // prefixes are all that is needed of them
-		if err := os.MkdirAll(filepath.Join(w.dir, service, "2020"), 0o755); err != nil {
+	for _, service := range services {
+		if err := os.MkdirAll(filepath.Join(dir, service, "2020"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(w.dir, service, "2020", "x"), nil, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, service, "2020", "x"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+func newWatchWorld(t *testing.T, prepare func(dir string), args ...string) *watchWorld {
+	t.Helper()
+	w := &watchWorld{t: t, dir: t.TempDir()}
+	makeServices(t, w.dir, "pay", "shop", "web")
 	if prepare != nil {
 		prepare(w.dir)
 	}
@@ -76,8 +82,8 @@ func newWatchWorld(t *testing.T, prepare func(dir string), args ...string) *watc
 	return w
 }
 
-// tail opens a live tail with a token, and waits until it is answered. The context ends with the tail; leave ends it.
-func (w *watchWorld) tail(token, query string) (open context.Context, leave func()) {
+// dial opens a live tail with a token.
+func (w *watchWorld) dial(token, query string) *websocket.Conn {
 	w.t.Helper()
 	conn, _, err := websocket.Dial(w.t.Context(), "ws://"+w.address+"/loki/api/v1/tail?"+url.Values{"query": {query}}.Encode(), //nolint:bodyclose // there is none
 		&websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}})
@@ -85,6 +91,30 @@ func (w *watchWorld) tail(token, query string) (open context.Context, leave func
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { _ = conn.CloseNow() })
+	return conn
+}
+
+// tail opens a live tail with a token, and waits until it is answered. The context ends with the tail; leave ends it.
+func (w *watchWorld) tail(token, query string) (open context.Context, leave func()) {
+	w.t.Helper()
+	return w.answered(w.dial(token, query))
+}
+
+// showing is tail for a query that finds a record. It waits for the record, which is sent after the services are watched.
+func (w *watchWorld) showing(token, query string) (open context.Context, leave func()) {
+	w.t.Helper()
+	conn := w.dial(token, query)
+	reading, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	defer cancel()
+	if _, _, err := conn.Read(reading); err != nil {
+		w.t.Fatal(err)
+	}
+	return w.answered(conn)
+}
+
+// answered waits until a tail answers.
+func (w *watchWorld) answered(conn *websocket.Conn) (open context.Context, leave func()) {
+	w.t.Helper()
 	open = conn.CloseRead(w.t.Context())
 	pinging, cancel := context.WithTimeout(open, time.Minute)
 	defer cancel()
@@ -95,6 +125,16 @@ func (w *watchWorld) tail(token, query string) (open context.Context, leave func
 		if err := conn.Close(websocket.StatusNormalClosure, ""); err != nil {
 			w.t.Error(err)
 		}
+	}
+}
+
+// putNow stores a record of the service shop, without a database, which is not needed to read it.
+func putNow(t *testing.T, dir string) {
+	t.Helper()
+	now := time.Now().UTC()
+	put(t, dir, "shop", now, now.Format("15:04:05")+" INFO app.log x")
+	if err := os.RemoveAll(filepath.Join(dir, ".logstow")); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -172,7 +212,6 @@ func TestServeWatch(t *testing.T) {
 	w.await("1")
 	_, second := w.tail("shop", `{service_name=~"shop|pay"} |= "x"`)
 	_, none := w.tail("shop", `{service_name="pay"}`)
-	time.Sleep(200 * time.Millisecond) // for a watch that must not be
 	w.want("1")
 	_, third := w.tail("all", `{service=~"shop|web"}`)
 	w.await("2") // it watches both by now
@@ -187,7 +226,7 @@ func TestServeWatch(t *testing.T) {
 		t.Errorf("watched %q, want %q", got, want)
 	}
 	fourth()
-	w.await("2")
+	w.await("2") // pay was watched by fourth alone
 	none()
 	first()
 	second()
@@ -204,9 +243,8 @@ func TestServeWatch(t *testing.T) {
 // Without --watch a tail writes nothing.
 func TestServeUnwatched(t *testing.T) {
 	t.Parallel()
-	w := newWatchWorld(t, nil)
-	open, _ := w.tail("all", `{service=~".+"}`)
-	time.Sleep(200 * time.Millisecond)
+	w := newWatchWorld(t, func(dir string) { putNow(t, dir) })
+	open, _ := w.showing("all", `{service=~".+"}`)
 	if got := w.metric(); got != "no" {
 		t.Errorf("%s services are watched", got)
 	}
@@ -225,6 +263,7 @@ func TestServeUnwatched(t *testing.T) {
 func TestServeWatchDenied(t *testing.T) {
 	t.Parallel()
 	w := newWatchWorld(t, func(dir string) { // no database can be made, not even by root
+		putNow(t, dir)
 		if err := os.WriteFile(filepath.Join(dir, ".logstow"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -236,9 +275,8 @@ func TestServeWatchDenied(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	for range 3 {
-		open, leave := w.tail("all", `{service=~".+"}`)
-		w.await("0")
-		time.Sleep(100 * time.Millisecond)
+		open, leave := w.showing("all", `{service=~".+"}`)
+		w.await("0") // all watches are denied
 		if open.Err() != nil {
 			t.Error("the tail ended")
 		}
@@ -266,13 +304,45 @@ func TestServeWatchMissingStore(t *testing.T) {
 		}
 	}, "--watch")
 	w.tail("all", `{service="web"}`)
-	time.Sleep(300 * time.Millisecond)
-	if _, err := os.Stat(w.dir); !os.IsNotExist(err) {
-		t.Error("the store was made:", err)
-	}
 	if status := w.stop(); status != cli.OK {
 		t.Errorf("status %d", status)
 	}
+	if _, err := os.Stat(w.dir); !os.IsNotExist(err) {
+		t.Error("the store was made:", err)
+	}
+}
+
+// A directory that does not exist is not made while it is watched either, however long that lasts.
+func TestWatchedTailMissingStore(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "store")
+	synctest.Test(t, func(t *testing.T) {
+		s, err := local.Open(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		opened := query.ReadOnly(s)
+		opened.Free = true
+		watched := newServeWatches(t.Context(), []query.Store{opened}, nil, slog.New(slog.DiscardHandler))
+		defer watched.Close()
+		watched.Check()
+		all := storage.New([]query.Store{opened}, query.Options{TempDir: t.TempDir()}, time.Now)
+		b := &backend{View: all.View(storage.Access{}), limits: limits.FromContext(t.Context()), watching: watched}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		polls := 0
+		err = b.Tail(ctx, parseLog(t, `{service="web"}`), time.Now().UnixNano(), 10, 5*time.Second, func(*engine.Entry) error { return nil }, func() error {
+			polls++
+			return nil
+		})
+		if !errors.Is(err, context.DeadlineExceeded) || polls < 100 {
+			t.Errorf("the tail ended with %v after %d polls", err, polls)
+		}
+		if _, err := os.Stat(dir); !os.IsNotExist(err) {
+			t.Error("the store was made:", err)
+		}
+	})
 }
 
 // responding is tables where a shipper responds to each watch.
@@ -288,6 +358,51 @@ func (responding) Upsert(context.Context, string, []store.Entity) error { return
 func (responding) Query(_ context.Context, _ string, q store.Query) iter.Seq2[[]store.Entity, error] {
 	e := store.Entity{Key: store.Key{Partition: q.Partition, Row: "shipper|a"}, Properties: map[string]any{"V": int64(1)}, Written: time.Now(), Read: time.Now()}
 	return func(yield func([]store.Entity, error) bool) { yield([]store.Entity{e}, nil) }
+}
+
+// parseLog parses a query of records.
+func parseLog(t *testing.T, text string) *syntax.LogExpr {
+	t.Helper()
+	expr, err := syntax.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return expr.(*syntax.LogExpr)
+}
+
+// A tail watches no service that it may not read.
+func TestWatchedTailAccess(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	makeServices(t, dir, "pay", "shop")
+	for text, want := range map[string]int{
+		`{service_name="pay"}`: 0, `{service_name=~"shop|pay"} |= "x"`: 1, `{service=~".+"}`: 1, `{service_name!="shop", service=~".+"}`: 0,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s, err := local.Open(t.Context(), dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			watched := tailwatch.New(t.Context(), []tailwatch.Store{{Name: "a", Container: "a", Tables: responding{}}}, slog.New(slog.DiscardHandler))
+			defer watched.Close()
+			all := storage.New([]query.Store{query.ReadOnly(s)}, query.Options{Plan: query.PlanList, TempDir: dir}, time.Now)
+			b := &backend{View: all.View(storage.Access{Services: []string{"shop", "shop-*"}}), limits: limits.FromContext(t.Context()), watching: watched}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			polls := 0
+			_ = b.Tail(ctx, parseLog(t, text), time.Now().UnixNano(), 10, 5*time.Second, func(*engine.Entry) error { return nil }, func() error {
+				polls++
+				if n := watched.Status().Services; n != want {
+					t.Errorf("%s: %d services are watched, want %d", text, n, want)
+				}
+				return nil
+			})
+			if polls < 5 {
+				t.Errorf("%s: %d polls", text, polls)
+			}
+		})
+	}
 }
 
 // A watched tail polls every second, and lists the current hour then; two tails share listings.
@@ -313,10 +428,7 @@ func TestWatchedTailPolls(t *testing.T) {
 				watched = tailwatch.New(t.Context(), []tailwatch.Store{{Name: "a", Container: "a", Tables: responding{}}}, slog.New(slog.DiscardHandler))
 				defer watched.Close()
 			}
-			expr, err := syntax.Parse(`{service_name="web"}`)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expr := parseLog(t, `{service_name="web"}`)
 			all := storage.New([]query.Store{opened}, query.Options{Plan: query.PlanList, TempDir: dir}, time.Now)
 			time.Sleep(30 * time.Minute)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -327,7 +439,7 @@ func TestWatchedTailPolls(t *testing.T) {
 				running.Go(func() {
 					time.Sleep(time.Duration(i) * 97 * time.Millisecond)
 					b := &backend{View: all.View(storage.Access{}), limits: limits.FromContext(ctx), watching: watched}
-					_ = b.Tail(ctx, expr.(*syntax.LogExpr), time.Now().UnixNano(), 10, 5*time.Second, func(*engine.Entry) error { return nil }, func() error {
+					_ = b.Tail(ctx, expr, time.Now().UnixNano(), 10, 5*time.Second, func(*engine.Entry) error { return nil }, func() error {
 						polls.Add(1)
 						return nil
 					})
@@ -359,10 +471,7 @@ func TestWatchedTailBudget(t *testing.T) {
 		watched := tailwatch.New(t.Context(), []tailwatch.Store{{Name: "a", Container: "a", Tables: responding{}, Prices: &prices}}, slog.New(slog.DiscardHandler))
 		defer watched.Close()
 		limiter := limits.New(limits.Options{MaxQueries: 1, MaxQueued: 10, MaxCostPerDay: 0.005, Now: time.Now, OtherCost: watched.Cost})
-		expr, err := syntax.Parse(`{service_name="web"}`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expr := parseLog(t, `{service_name="web"}`)
 		all := storage.New([]query.Store{opened}, query.Options{Plan: query.PlanList, TempDir: dir}, time.Now)
 		tail := func() error {
 			ctx, done, err := limiter.Tail(t.Context())
@@ -371,7 +480,7 @@ func TestWatchedTailBudget(t *testing.T) {
 			}
 			defer done()
 			b := &backend{View: all.View(storage.Access{}), limits: limits.FromContext(ctx), watching: watched}
-			return b.Tail(ctx, expr.(*syntax.LogExpr), time.Now().UnixNano(), 10, 5*time.Second, func(*engine.Entry) error { return nil }, func() error { return nil })
+			return b.Tail(ctx, expr, time.Now().UnixNano(), 10, 5*time.Second, func(*engine.Entry) error { return nil }, func() error { return nil })
 		}
 		for range 2 { // days; the clock begins at midnight
 			began := time.Now()

@@ -18,6 +18,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/containment"
+	"logstow/internal/test/await"
 	"logstow/internal/test/storetest"
 	"logstow/record"
 	"logstow/store/local"
@@ -69,7 +70,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"messages": messages,
 			"parsers":  parsers,
-			"await":    await,
+			"await":    awaitText,
 			"append":   appendLine,
 			"probe":    probe,
 			"buffered": buffered,
@@ -219,19 +220,42 @@ func parsers(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func await(ts *testscript.TestScript, neg bool, args []string) {
+// script is a script as a test that may fail. Its failures have the last error of what it waits for.
+type script struct {
+	testing.TB
+	ts   *testscript.TestScript
+	last error
+}
+
+func (*script) Helper() {}
+
+func (s *script) Fatalf(format string, args ...any) {
+	s.ts.Fatalf(format+": %v", append(args, s.last)...)
+}
+
+// until polls a condition until it has no error.
+func until(ts *testscript.TestScript, what string, condition func() error) {
+	s := &script{ts: ts}
+	await.Until(s, awaited, what, func() bool {
+		s.last = condition()
+		return s.last == nil
+	})
+}
+
+// holds returns an error unless the store in a directory holds a text.
+func holds(dir, want string) error {
+	text, err := storeText(dir)
+	if bytes.Contains(text, []byte(want)) {
+		return nil
+	}
+	return errors.Join(fmt.Errorf("the store holds %q", text), err)
+}
+
+func awaitText(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: await DIR TEXT")
 	}
-	for deadline := time.Now().Add(awaited); ; time.Sleep(20 * time.Millisecond) {
-		text, err := storeText(ts.MkAbs(args[0]))
-		if bytes.Contains(text, []byte(args[1])) {
-			return
-		}
-		if time.Now().After(deadline) {
-			ts.Fatalf("%q did not come: %q, %v", args[1], text, err)
-		}
-	}
+	until(ts, fmt.Sprintf("%q is in the store", args[1]), func() error { return holds(ts.MkAbs(args[0]), args[1]) })
 }
 
 func appendLine(ts *testscript.TestScript, neg bool, args []string) {
@@ -249,47 +273,39 @@ func probe(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: probe DIR FILE")
 	}
-	for late := time.Now().Add(awaited); time.Now().Before(late); {
+	until(ts, args[1]+" is followed", func() error {
 		appendLine(ts, false, []string{args[1], "probe"})
-		time.Sleep(100 * time.Millisecond)
-		if text, _ := storeText(ts.MkAbs(args[0])); bytes.Contains(text, []byte("probe")) {
-			return
-		}
-	}
-	ts.Fatalf("nothing follows %s", args[1])
+		return holds(ts.MkAbs(args[0]), "probe")
+	})
 }
 
 func buffered(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: buffered DIR TEXT")
 	}
-	for deadline := time.Now().Add(awaited); ; time.Sleep(20 * time.Millisecond) {
+	until(ts, fmt.Sprintf("%q is in the buffer", args[1]), func() error {
 		logs, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), "wal", "*.log"))
 		ts.Check(err)
 		for _, log := range logs {
 			if data, _ := os.ReadFile(log); bytes.Contains(data, []byte(args[1])) {
-				return
+				return nil
 			}
 		}
-		if time.Now().After(deadline) {
-			ts.Fatalf("%q did not come into %q", args[1], logs)
-		}
-	}
+		return fmt.Errorf("it is not in %q", logs)
+	})
 }
 
 func waiting(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: waiting DIR")
 	}
-	for deadline := time.Now().Add(awaited); ; time.Sleep(20 * time.Millisecond) {
+	until(ts, "a batch waits", func() error {
 		s, err := buffer.Inspect(context.Background(), ts.MkAbs(args[0]))
 		if s.Sealed > 0 {
-			return
+			return nil
 		}
-		if time.Now().After(deadline) {
-			ts.Fatalf("no batch waits: %+v, %v", s, err)
-		}
-	}
+		return errors.Join(fmt.Errorf("the buffer has %+v", s), err)
+	})
 }
 
 // send is a command that sends a signal to all that runs in the background.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/internal/test/await"
 	"logstow/tap"
 )
 
@@ -138,11 +139,7 @@ func TestTap(t *testing.T) {
 `; some.output(t) != want {
 		t.Errorf("%s, want %s", some.output(t), want)
 	}
-	for late := time.Now().Add(time.Minute); !strings.Contains(stopped.output(t), "took=1.50"); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(late) {
-			t.Fatalf("%q", stopped.output(t))
-		}
-	}
+	await.Until(t, time.Minute, "the last record is shown", func() bool { return strings.Contains(stopped.output(t), "took=1.50") })
 	if err := stopped.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

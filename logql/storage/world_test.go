@@ -19,7 +19,6 @@ import (
 	"logstow/columns"
 	"logstow/compaction"
 	fields "logstow/field/parse"
-	"logstow/internal/test/effort"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
@@ -32,10 +31,7 @@ import (
 	"logstow/store/open"
 )
 
-func TestMain(m *testing.M) {
-	effort.FewCollections()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // origin is the first hour of the worlds.
 func origin() time.Time { return time.Date(2024, 5, 6, 22, 0, 0, 0, time.UTC) }

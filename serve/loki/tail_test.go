@@ -11,8 +11,10 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
@@ -201,6 +203,33 @@ func TestTailPing(t *testing.T) {
 	}
 }
 
+// memoryListener accepts one connection, in memory.
+type memoryListener struct {
+	accepted chan net.Conn
+	close    func()
+}
+
+// newMemoryListener returns a listener and the client's side of its connection.
+func newMemoryListener() (l memoryListener, client net.Conn) {
+	client, server := net.Pipe()
+	l.accepted = make(chan net.Conn, 1)
+	l.accepted <- server
+	l.close = sync.OnceFunc(func() { close(l.accepted) })
+	return l, client
+}
+
+func (l memoryListener) Accept() (net.Conn, error) {
+	conn, ok := <-l.accepted
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+
+func (l memoryListener) Close() error { l.close(); return nil }
+
+func (memoryListener) Addr() net.Addr { return &net.TCPAddr{} }
+
 // onSend is a response that, once taken over, calls sent for each write before the write returns.
 type onSend struct {
 	http.ResponseWriter
@@ -234,42 +263,48 @@ func TestTailServerEnds(t *testing.T) {
 	for name, opcode := range map[string]byte{"idle": 0, "message": 0x81, "ping": 0x89} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := world()
-			f.arrivals, f.ended = make(chan []line), make(chan error, 1)
-			a := api(f, func(o *loki.Options) {
-				if name == "ping" {
-					o.Ping = 3 * time.Second // also the time for an answer
-				}
-			})
-			ends := make(chan func(), 1)
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				ctx, cancel := context.WithCancelCause(r.Context())
-				end := func() { cancel(errors.New("the server is shutting down")) }
-				ends <- end
-				a.ServeHTTP(onSend{w, func(p []byte) {
-					if p[0] == opcode {
-						end()
-						time.Sleep(5 * time.Millisecond) // the write lasts on
-					}
-				}}, r.WithContext(ctx))
-			}))
-			t.Cleanup(server.Close)
-			conn, _, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(server.URL, "http")+"/loki/api/v1/tail?"+selectAPI, nil) //nolint:bodyclose // there is none
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { conn.CloseNow() })
-			next(t, conn)
-			if end := <-ends; opcode == 0 {
-				end()
-			}
-			if got := closed(t, conn); got.Code != websocket.StatusGoingAway || got.Reason != "the server is shutting down" {
-				t.Errorf("closed with %v", got)
-			}
-			if err := f.wantEnd(t); !errors.Is(err, context.Canceled) {
-				t.Errorf("the read ended with %v", err)
-			}
+			synctest.Test(t, func(t *testing.T) { checkServerEnds(t, opcode) })
 		})
+	}
+}
+
+// checkServerEnds ends a request while its server sends a frame with an opcode; 0 is none. The clock is fake.
+func checkServerEnds(t *testing.T, opcode byte) {
+	t.Helper()
+	f := world()
+	f.arrivals, f.ended = make(chan []line), make(chan error, 1)
+	a := api(f, nil)
+	ends := make(chan func(), 1)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithCancelCause(r.Context())
+		end := func() { cancel(errors.New("the server is shutting down")) }
+		ends <- end
+		a.ServeHTTP(onSend{w, func(p []byte) {
+			if p[0] == opcode {
+				end()
+				time.Sleep(time.Second) // the write lasts on
+			}
+		}}, r.WithContext(ctx))
+	})}
+	l, client := newMemoryListener()
+	t.Cleanup(func() { _ = server.Close() })
+	go func() { _ = server.Serve(l) }()
+	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return client, nil }}
+	conn, _, err := websocket.Dial(t.Context(), "ws://memory/loki/api/v1/tail?"+selectAPI, //nolint:bodyclose // there is none
+		&websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.CloseNow() })
+	next(t, conn)
+	if end := <-ends; opcode == 0 {
+		end()
+	}
+	if got := closed(t, conn); got.Code != websocket.StatusGoingAway || got.Reason != "the server is shutting down" {
+		t.Errorf("closed with %v", got)
+	}
+	if err := f.wantEnd(t); !errors.Is(err, context.Canceled) {
+		t.Errorf("the read ended with %v", err)
 	}
 }
 
