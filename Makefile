@@ -72,10 +72,13 @@ race: testdata/azurite/node_modules ## everything under the race detector
 RACED    = agent audit buffer/... compaction config containment filestore input/... internal/retry logmetrics metrics process \
 	logql/engine logql/storage query query/cache query/fetch query/merge query/source query/sorting segment serve/... store/... tap upload watch
 UNRACED = TestAnswersOfTwoStores TestAnswersOfAnotherStoresOutput TestLongAnswers TestLongEveryBitOfAnOutput TestLongModel \
+	TestLongKill TestRejectedAnswers TestLongOvertaken TestDamagedOutputHalts TestReasons TestLargeInputs \
 	TestCrashAtEveryStep TestFaultAtEveryStep TestLastingFaultAtEveryStep TestLongSingleDamage TestLongDamageWithoutCopy \
-	TestRandomDamage TestLongDamage TestFullFileSystem TestRangeIsAFilter TestRangeFollowsPages TestHours TestWrongTypes \
-	TestBlocks TestLongParsers TestDamagedColumns TestDecodedLimit TestFilterAgreesWithReference TestFunctionsAgreeWithReference \
-	TestForeignAgrees TestPatternsOfManyShapes TestFastRotation TestLongKill TestRejectedAnswers
+	TestFullDisk TestFullDiskEnds TestManyServicesOnSmallDisk TestLongDiskSizes TestBatchOfMuchText TestLogStaysShort TestLogAloneFillsDisk \
+	TestRandomDamage TestBetweenRequests TestLongDamage TestFullFileSystem TestFileCallsFail \
+	TestRangeIsAFilter TestRangeFollowsPages TestHours TestWrongTypes TestBlocks TestEncodedBlocks TestRandomRecordsComeBack \
+	TestLongParsers TestDamagedColumns TestDecodedLimit TestReadBlocksAreFreed TestSortMemory TestStatsEndsWithTemporaryFile \
+	TestDecodingIsCancelled TestFilterAgreesWithReference TestForeignAgrees TestPatternsOfManyShapes TestFastRotation
 empty =
 race-short: testdata/azurite/node_modules ## what may race, in short forms
 	$(REQUIRED) $(GO) test -vet=off -race -timeout 30m ./store/azure
