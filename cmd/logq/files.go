@@ -17,6 +17,7 @@ import (
 
 	"logstow/filestore"
 	"logstow/internal/cli"
+	"logstow/internal/decompress"
 	"logstow/internal/hint"
 	"logstow/internal/units"
 	"logstow/query"
@@ -83,6 +84,8 @@ func (e *environment) openFiles(ctx context.Context, c *ucli.Context) (stores []
 		switch {
 		case ctx.Err() != nil:
 			return nil, nil, errors.Join(context.Cause(ctx), all.Close())
+		case errors.As(err, &readErr) && errors.Is(err, decompress.ErrUnsupported):
+			files.Problems = append(files.Problems, &query.Problem{Store: files.Name, Object: "cannot read " + path, Err: readErr.Err})
 		case errors.As(err, &readErr):
 			files.Problems = append(files.Problems, &query.Problem{Store: files.Name, Object: "cannot read " + path + " to its end", Err: withHint(readErr.Err)})
 		case errors.As(err, &pathErr):
@@ -90,6 +93,9 @@ func (e *environment) openFiles(ctx context.Context, c *ucli.Context) (stores []
 		case err != nil:
 			return nil, nil, errors.Join(err, all.Close())
 		}
+	}
+	for _, note := range all.Notes() {
+		e.printf("%s", note)
 	}
 	if n := all.Truncated(); n > 0 {
 		e.printf("%d lines are longer than %s and truncated", n, units.FormatSize(record.MaxSize))

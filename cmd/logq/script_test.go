@@ -110,7 +110,7 @@ func storeSegment(ts *testscript.TestScript, _ bool, args []string) {
 				BucketStart: name.Bucket.Unix(), BucketWidth: 3600,
 			})
 		}
-		ts.Check(w.Append(record.Record{Time: at.UnixNano(), Level: level, Source: "app.log", Message: []byte(strings.NewReplacer(`\n`, "\n", "ESC", "\x1b").Replace(f[2]))}))
+		ts.Check(w.Append(record.Record{Time: at.UnixNano(), Level: level, Source: "app.log", Message: []byte(strings.NewReplacer(`\n`, "\n", "ESC", "\x1b", "BEL", "\x07").Replace(f[2]))}))
 	}
 	meta, err := w.Close(1)
 	ts.Check(err)

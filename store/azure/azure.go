@@ -82,9 +82,15 @@ func open(opts Options) (*Store, error) {
 	if err := cred.check(); err != nil {
 		return nil, err
 	}
+	if err := cred.checkAddresses(); err != nil {
+		return nil, err
+	}
 	log := opts.Log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
+	}
+	if cred.Quoted != "" {
+		log.Warn("ignored the quotes around a variable's value: remove them", slog.String("variables", cred.Quoted))
 	}
 	s := &Store{container: opts.Container, name: opts.Name, transport: opts.Transport}
 	if s.transport == nil {

@@ -19,7 +19,7 @@ type Credential struct {
 	// Account is the storage account's name.
 	Account string
 	// BlobEndpoint and TableEndpoint are the services' addresses, without query
-	// and final slash, for example https://ACCOUNT.blob.core.windows.net.
+	// and final slash, for example https://ACCOUNT.blob.core.windows.net. The container may follow.
 	BlobEndpoint, TableEndpoint string
 	// Auth is the requested kind of credential; "" is [AuthAuto].
 	Auth Auth
@@ -34,6 +34,8 @@ type Credential struct {
 	Signatures Signatures
 	// Identity configures how tokens are obtained.
 	Identity Identity
+	// Quoted are the variables whose values had quotes around them, which [FromEnv] removed.
+	Quoted string
 	// Token is a source of tokens that is used instead of Auth.
 	Token azcore.TokenCredential
 }
@@ -48,9 +50,17 @@ type Credential struct {
 // [AuthEnv] requests one kind of credential; others that are set are then ignored.
 // AZURE_STORAGE_BLOB_ENDPOINT and AZURE_STORAGE_TABLE_ENDPOINT replace the addresses of any of
 // them, AZURE_STORAGE_ENDPOINT_SUFFIX the domain of those derived from an account's name. getenv is
-// os.Getenv or a substitute. The error is of class [store.ErrAccessDenied] and contains no secret.
+// os.Getenv or a substitute; a pair of quotes around a value is removed. The error is of class [store.ErrAccessDenied] and contains no secret.
 func FromEnv(getenv func(string) string) (Credential, error) {
-	cred, err := fromEnv(func(name string) string { return strings.TrimSpace(getenv(name)) })
+	var quoted []string
+	cred, err := fromEnv(func(name string) string {
+		value, ok := unquote(getenv(name))
+		if ok {
+			quoted = append(quoted, name)
+		}
+		return value
+	})
+	cred.Quoted = strings.Join(quoted, ", ")
 	if err != nil {
 		return Credential{}, &store.Error{
 			Op: "find", Object: "Azure credential", Class: store.ErrAccessDenied, Err: err,
@@ -103,7 +113,7 @@ func (c *Credential) addEnv(getenv func(string) string) {
 	}
 	if !c.SAS.Set() {
 		c.SASFile = getenv("AZURE_STORAGE_SAS_TOKEN_FILE")
-		c.SAS = NewSecret(strings.TrimPrefix(getenv("AZURE_STORAGE_SAS_TOKEN"), "?"))
+		c.SAS = newSAS(getenv("AZURE_STORAGE_SAS_TOKEN"))
 	}
 	c.Identity = identityFromEnv(getenv)
 }

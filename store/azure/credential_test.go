@@ -78,6 +78,31 @@ func TestFromEnv(t *testing.T) {
 			plain{"acct", blob, tables, "", testSAS},
 		},
 		{
+			"connection string in quotes",
+			connection(`"AccountName=acct;AccountKey=` + testKey + `;EndpointSuffix=core.windows.net"`),
+			plain{"acct", blob, tables, testKey, ""},
+		},
+		{
+			"connection string in single quotes",
+			connection("'AccountName=acct;AccountKey=" + testKey + ";EndpointSuffix=core.windows.net'\n"),
+			plain{"acct", blob, tables, testKey, ""},
+		},
+		{
+			"account and SAS in quotes",
+			map[string]string{"AZURE_STORAGE_ACCOUNT": `"acct"`, "AZURE_STORAGE_SAS_TOKEN": "'?" + testSAS + "'"},
+			plain{"acct", blob, tables, "", testSAS},
+		},
+		{
+			"SAS whose signature has a plus sign and a blank",
+			map[string]string{"AZURE_STORAGE_ACCOUNT": "acct", "AZURE_STORAGE_SAS_TOKEN": "sig=a+b c/d%2Be%20f==&sp=rl"},
+			plain{"acct", blob, tables, "", "sig=a%2Bb%2Bc/d%2Be%2Bf==&sp=rl"},
+		},
+		{
+			"connection string of a SAS for one container",
+			connection("BlobEndpoint=https://acct.blob.core.windows.net/logs;SharedAccessSignature=" + testSAS),
+			plain{"", blob + "/logs", tables, "", testSAS},
+		},
+		{
 			"connection string before all else",
 			map[string]string{
 				"AZURE_STORAGE_CONNECTION_STRING": "AccountName=acct;AccountKey=" + testKey,
@@ -132,6 +157,30 @@ func TestFromEnv(t *testing.T) {
 	}
 }
 
+// TestQuotedVariables: ignored quotes are logged when the store is opened.
+func TestQuotedVariables(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, account, key, want string
+	}{
+		{"none", "acct", testKey, ""},
+		{"both kinds", "'acct'", `"` + testKey + `"`, "AZURE_STORAGE_ACCOUNT, AZURE_STORAGE_KEY"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			cred, err := azure.FromEnv(env(map[string]string{"AZURE_STORAGE_ACCOUNT": tt.account, "AZURE_STORAGE_KEY": tt.key}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out bytes.Buffer
+			openStore(t, azure.Options{Container: "logs", Credential: cred, Log: slog.New(slog.NewTextHandler(&out, nil))})
+			if logged := strings.Contains(out.String(), "quotes"); logged != (tt.want != "") || !strings.Contains(out.String(), tt.want) {
+				t.Errorf("logged %q, want the variables %q", &out, tt.want)
+			}
+		})
+	}
+}
+
 func TestFromEnvRejects(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -141,6 +190,9 @@ func TestFromEnvRejects(t *testing.T) {
 	}{
 		{"nothing set", nil, "AZURE_STORAGE_ACCOUNT"},
 		{"no pairs", map[string]string{"AZURE_STORAGE_CONNECTION_STRING": "CANARY"}, "key=value"},
+		{"quote at the start", map[string]string{"AZURE_STORAGE_CONNECTION_STRING": `"AccountName=acct;AccountKey=` + testKey}, "quotes"},
+		{"quote at the end", map[string]string{"AZURE_STORAGE_CONNECTION_STRING": "AccountName=acct;AccountKey=" + testKey + "'"}, "quotes"},
+		{"value in quotes", map[string]string{"AZURE_STORAGE_CONNECTION_STRING": `AccountName="acct";AccountKey=` + testKey}, "quotes"},
 		{"no secret", map[string]string{"AZURE_STORAGE_CONNECTION_STRING": "AccountName=acct"}, "AccountKey"},
 		{"no account", map[string]string{"AZURE_STORAGE_CONNECTION_STRING": "AccountKey=" + testKey}, "account's name"},
 		{
@@ -267,8 +319,11 @@ func FuzzConnectionString(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// What is accepted opens, or is refused in words.
+		// What is accepted opens, or is for another container.
 		s, err := azure.Open(t.Context(), azure.Options{Container: "logs", Credential: cred})
+		if err != nil && strings.Contains(err.Error(), "is not the container logs") {
+			return
+		}
 		if err != nil {
 			t.Fatalf("accepted, but does not open: %v", err)
 		}

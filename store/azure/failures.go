@@ -72,6 +72,9 @@ func (f *failures) wrapResponse(a action, object string, response *azcore.Respon
 		e.RequestID = header.Get("x-ms-request-id")
 		e.RetryAfter = retryAfter(header, time.Now())
 		e.Hint = f.responseHint(a, e, header, time.Now())
+		if parsed.page {
+			e.Hint = f.pageHint(a)
+		}
 	}
 	return e
 }

@@ -28,19 +28,20 @@ func (f *failures) responseHint(a action, e *store.Error, header http.Header, no
 }
 
 func (f *failures) hintOf(a action, e *store.Error, header http.Header, now time.Time) string {
-	if expiry, ok := f.sasExpiry(); ok && now.After(expiry) && errors.Is(e.Class, store.ErrAccessDenied) {
-		return "the SAS expired at " + expiry.UTC().Format(time.RFC3339) + ": make a new one"
+	if hint := f.validityHint(e, serverTime(header, now)); hint != "" {
+		return hint
 	}
 	switch e.Code {
 	case "AuthenticationFailed", "InvalidAuthenticationInfo", "NoAuthenticationInformation":
-		return f.authenticationHint(a, header, now)
+		return f.authenticationHint(a, e, header, now)
 	case "AuthorizationFailure":
 		return f.rightsHint(a) + "; if it has that, the account's network rules exclude this machine"
 	case "KeyBasedAuthenticationNotPermitted":
 		return "the account forbids keys, and SAS signed with them: use a managed identity, a workload identity or az login (AZURE_STORAGE_ACCOUNT alone), " +
 			"which needs " + f.roleHint(a)
 	case "AuthorizationResourceTypeMismatch", "AuthorizationServiceMismatch":
-		return "make an account SAS for the services blob and table (ss=bt) and the resource types service, container and object (srt=sco)"
+		return "make an account SAS for the services blob and table (ss=bt) and the resource types service, container and object (srt=sco)" +
+			f.signedHint(a, "ss", "srt", "sr")
 	case "AuthorizationSourceIPMismatch":
 		return "the SAS excludes this address (sip=)"
 	case "AuthorizationProtocolMismatch":
@@ -61,15 +62,17 @@ func (f *failures) hintOf(a action, e *store.Error, header http.Header, now time
 }
 
 // authenticationHint looks for the usual causes of a failed authentication.
-func (f *failures) authenticationHint(a action, header http.Header, now time.Time) string {
-	if server, err := http.ParseTime(header.Get("Date")); err == nil {
-		if skew := now.Sub(server).Round(time.Second); skew.Abs() > maxSkew {
-			return fmt.Sprintf("this machine's clock is off by %s: set it", skew)
-		}
+func (f *failures) authenticationHint(a action, e *store.Error, header http.Header, now time.Time) string {
+	if skew := now.Sub(serverTime(header, now)).Round(time.Second); skew.Abs() > maxSkew {
+		return fmt.Sprintf("this machine's clock is off by %s: set it", skew)
 	}
 	switch {
+	case reportsClock(e.Err):
+		return fmt.Sprintf("this machine's clock is off by more than %d minutes, or a proxy delayed the request: check both", int(maxSkew.Minutes()))
 	case f.cred.Key.Set():
 		return f.keyHint()
+	case f.cred.signed() && a.onTables() && f.sasFields(a).Has("sr"):
+		return "tables need an account SAS for the services blob and table (ss=bt)" + f.signedHint(a, "sr")
 	case f.cred.signed():
 		return "check that the SAS is complete and for this account and container, and that its key or policy was not changed"
 	default:
@@ -83,7 +86,7 @@ func (f *failures) rightsHint(a action) string {
 	case f.cred.signed() && a == createContainer:
 		return "this SAS may not create the container " + f.container + ": create it first"
 	case f.cred.signed():
-		return fmt.Sprintf("the SAS needs the permission %s for this", a.permission())
+		return fmt.Sprintf("the SAS needs the permission %s for this", a.permission()) + f.signedHint(a, "sp")
 	case f.cred.Key.Set():
 		return f.keyHint()
 	default:

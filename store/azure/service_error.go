@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"io"
 	"net/http"
 	"regexp"
@@ -18,10 +19,15 @@ import (
 // maxMessage is the maximum length in bytes of a response's text in an error.
 const maxMessage = 300
 
+// maxPageStart is how much of an HTML page is searched for its title, in bytes.
+const maxPageStart = 4096
+
 // serviceError is the error in a response of the service.
 type serviceError struct {
 	status        int
 	code, message string
+	// page reports an HTML page, which a proxy sends.
+	page bool
 }
 
 // readServiceError reads code and message of an error response. A failed transaction responds 202,
@@ -39,6 +45,10 @@ func readServiceError(e *azcore.ResponseError) serviceError {
 		if status, part, ok := failedPart(body); ok {
 			parsed.status, body = status, part
 		}
+	}
+	if title, ok := pageTitle(body); ok && parsed.code == "" {
+		parsed.page, parsed.message = true, strings.TrimRight("an HTML page: "+flat(title), ": ")
+		return parsed
 	}
 	code, message := parseServiceError(body)
 	if parsed.code == "" {
@@ -71,6 +81,18 @@ func failedPart(body []byte) (status int, part []byte, ok bool) {
 	return resp.StatusCode, part, true
 }
 
+// pageTitle reports whether the body of a response is an HTML page, and returns its title, "" if it has none.
+func pageTitle(body []byte) (title string, ok bool) {
+	body = body[:min(len(body), maxPageStart)]
+	if !regexp.MustCompile(`(?is)^\s*<(!doctype html|html)\b`).Match(body) {
+		return "", false
+	}
+	if found := regexp.MustCompile(`(?is)<title[^>]*>([^<]*)`).FindSubmatch(body); found != nil {
+		return string(found[1]), true
+	}
+	return "", true
+}
+
 // parseServiceError reads the body of an error response: XML from blobs, JSON from tables.
 func parseServiceError(body []byte) (code, message string) {
 	var x struct {
@@ -80,9 +102,9 @@ func parseServiceError(body []byte) (code, message string) {
 		Detail  string `xml:"AuthenticationErrorDetail"`
 	}
 	if err := xml.Unmarshal(body, &x); err == nil {
-		// The detail distinguishes an expired SAS from a wrong one, but may also quote the whole
-		// signed string, which is of no use.
-		if strings.Contains(x.Detail, "time frame") {
+		// The detail distinguishes an expired SAS and a wrong clock from a wrong signature, but may also quote the
+		// whole signed string, which is of no use.
+		if strings.Contains(x.Detail, "time frame") || reportsClock(errors.New(x.Detail)) {
 			return x.Code, x.Detail
 		}
 		return x.Code, x.Message

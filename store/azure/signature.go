@@ -43,7 +43,7 @@ type sasFile struct{ file *reread.File[Secret] }
 
 func newSASFile(path string) sasFile {
 	return sasFile{reread.New(path, func(content []byte) (Secret, error) {
-		sas := NewSecret(strings.TrimPrefix(strings.TrimSpace(string(content)), "?"))
+		sas := newSAS(strings.TrimSpace(string(content)))
 		return sas, checkSAS(sas)
 	})}
 }
@@ -62,6 +62,18 @@ func (s sasFile) Blobs() (Secret, error) {
 func (s sasFile) Table(string) (Secret, error) { return s.Blobs() }
 func (s sasFile) String() string               { return "the SAS in " + s.file.Path() }
 
+// newSAS makes a SAS of a query string, with or without '?'. A plus sign or a blank in its signature is
+// encoded: base64 has no blanks, and a plus sign in a query is one.
+func newSAS(query string) Secret {
+	parts := strings.Split(strings.TrimPrefix(query, "?"), "&")
+	for i, part := range parts {
+		if sig, ok := strings.CutPrefix(part, "sig="); ok {
+			parts[i] = "sig=" + strings.NewReplacer("+", "%2B", " ", "%2B", "%20", "%2B").Replace(sig)
+		}
+	}
+	return NewSecret(strings.Join(parts, "&"))
+}
+
 // checkSAS validates a SAS, without quoting it.
 func checkSAS(sas Secret) error {
 	values, err := url.ParseQuery(sas.Reveal())
@@ -77,10 +89,15 @@ func sasExpiry(sas Secret) (time.Time, bool) {
 	if err != nil {
 		return time.Time{}, false
 	}
+	return sasTime(values.Get("se"))
+}
+
+// sasTime parses a time in a SAS.
+func sasTime(s string) (time.Time, bool) {
 	// The forms that a SAS may use.
 	// https://learn.microsoft.com/rest/api/storageservices/formatting-datetime-values
 	for _, layout := range [3]string{time.RFC3339, "2006-01-02T15:04Z", time.DateOnly} {
-		if t, err := time.Parse(layout, values.Get("se")); err == nil {
+		if t, err := time.Parse(layout, s); err == nil {
 			return t, true
 		}
 	}
