@@ -95,6 +95,9 @@ func (f *framer) counted(buf []byte, start, count int, end bool) (frame, int) {
 	have := len(buf) - start
 	switch {
 	case have >= count && count <= f.limit:
+		if f.countsOneMore(buf, start+count) {
+			count--
+		}
 		return whole(trimEnd(buf[start : start+count])), start + count
 	case have >= f.limit && count > f.limit:
 		return f.keep(buf[start:start+f.limit], int64(count-f.limit)), start + f.limit
@@ -102,6 +105,31 @@ func (f *framer) counted(buf []byte, start, count int, end bool) (frame, int) {
 		return whole(buf[start:]), len(buf)
 	}
 	return frame{}, 0
+}
+
+// countsOneMore reports whether the count of the message that ends at buf[end] is one too large, as of senders that count a newline
+// that they do not send: its last byte then belongs to the count of the next message, as far as buf shows.
+func (f *framer) countsOneMore(buf []byte, end int) bool {
+	if buf[end-1]-'0' > 9 || end == len(buf) {
+		return false
+	}
+	rest := buf[end:]
+	if start, count, _ := f.octetCount(rest); start > 0 && f.begins(rest, start+count) {
+		return false
+	}
+	rest = buf[end-1:]
+	start, count, _ := f.octetCount(rest)
+	return start > 0 && (f.begins(rest, start+count) || f.begins(rest, start+count-1))
+}
+
+// begins reports whether a message may begin at buf[at].
+func (f *framer) begins(buf []byte, at int) bool {
+	buf = buf[min(at, len(buf)):]
+	if len(buf) == 0 || strings.IndexByte(f.Ends, buf[0]) >= 0 || buf[0] == '<' {
+		return true
+	}
+	start, _, maybe := f.octetCount(buf)
+	return start > 0 || maybe
 }
 
 func (f *framer) line(buf []byte, end bool) (frame, int) {

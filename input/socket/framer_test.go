@@ -57,6 +57,8 @@ func TestFramer(t *testing.T) {
 		{"empty lines", "\n\n<1>a\n\n\r\n<2>b\n", false, []string{"<1>a", "<2>b"}},
 		{"carriage return is a byte", "<1>a\r\n", false, []string{"<1>a\r"}},
 		{"counted", "4 <1>a5 <2>bb", false, []string{"<1>a", "<2>bb"}},
+		{"counted, a newline that is not counted", "4 <1>a\n5 <2>bb\n", false, []string{"<1>a", "<2>bb"}},
+		{"counted, ends with a digit", "5 <1>a15 <2>bb4 <3>c", false, []string{"<1>a1", "<2>bb", "<3>c"}},
 		{"counted, with a newline inside", "7 <1>a\nbc4 <2>d", false, []string{"<1>a\nbc", "<2>d"}},
 		{"counted, newline at the end", "5 <1>a\n5 <2>b\n", false, []string{"<1>a", "<2>b"}},
 		{"counted, newline between", "4 <1>a\n4 <2>b\n", false, []string{"<1>a", "<2>b"}},
@@ -134,4 +136,37 @@ func FuzzFramer(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A sender that counts a newline which it does not send: each message arrives as a whole, or several do.
+func TestFramerCountOneTooLarge(t *testing.T) {
+	t.Parallel()
+	want := []string{"<1>a", "<2>bcdefghi", "<3>jklmno", "<4>p"}
+	for _, writes := range [][]string{
+		{"5 <1>a", "12 <2>bcdefghi", "10 <3>jklmno", "5 <4>p"},
+		{"5 <1>a12 <2>bcdefghi", "10 <3>jklmno5 <4>p"},
+		{"5 <1>a12 <2>bcdefghi10 <3>jklmno5 <4>p"},
+	} {
+		f := &framer{Framing: framing(true), limit: 100}
+		var buf []byte
+		var got []string
+		for i := range len(writes) + 1 {
+			end := i == len(writes)
+			if !end {
+				buf = append(buf, writes[i]...)
+			}
+			for {
+				m, used := f.next(buf, end)
+				if buf = buf[used:]; m.text == nil && used == 0 {
+					break
+				}
+				if len(m.text) > 0 {
+					got = append(got, string(m.text))
+				}
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", writes, got, want)
+		}
+	}
 }

@@ -47,10 +47,6 @@ func protocol(raw bool) socket.Protocol {
 	}
 }
 
-// framing returns the framing of RFC 6587. On Unix stream sockets, the C library ends messages with a NUL.
-func framing(local bool) socket.Framing {
-	if local {
-		return socket.Framing{Ends: "\n\x00", OctetCounts: true}
-	}
-	return socket.Framing{Ends: "\n", OctetCounts: true}
-}
+// framing returns the framing of RFC 6587, which also describes senders that end messages with a NUL, as the C library does on
+// Unix stream sockets.
+func framing(bool) socket.Framing { return socket.Framing{Ends: "\n\x00", OctetCounts: true} }
