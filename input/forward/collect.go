@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"encoding/binary"
 	"math"
 
 	"logstow/input"
@@ -102,6 +103,10 @@ func (c *collector) pair(in *cursor) error {
 	if err != nil {
 		return err
 	}
+	if isGroupMarker(when) {
+		_, err := in.value()
+		return err
+	}
 	e := input.Event{Time: eventNanos(when), Source: c.source}
 	var rejected []byte
 	if e.Time != 0 {
@@ -189,6 +194,27 @@ func (c *collector) isLine(key string) bool {
 		return key == c.opts.MessageKey
 	}
 	return input.IsLineName(key)
+}
+
+// isGroupMarker reports whether an event with this time is not a log record: Fluent Bit marks the begin and the end of records that
+// share the attributes of a resource with the times -1 and -2.
+// (https://docs.fluentbit.io/manual/data-pipeline/processors/opentelemetry-envelope)
+func isGroupMarker(b []byte) bool {
+	in := cursor{b}
+	h, body, err := in.next()
+	if err == nil && h.kind == kindArray && h.n > 0 {
+		h, body, err = in.next()
+	}
+	switch {
+	case err != nil:
+		return false
+	case h.kind == kindInt:
+		return int64(h.n) == -1 || int64(h.n) == -2
+	case h.kind == kindExt && h.ext == 0 && len(body) == 8:
+		seconds := int32(binary.BigEndian.Uint32(body))
+		return seconds == -1 || seconds == -2
+	}
+	return false
 }
 
 // eventNanos is an event's time in Unix nanoseconds: the protocol's own type, or seconds; in an

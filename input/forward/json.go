@@ -221,10 +221,25 @@ func (w *writer) escape(c byte) {
 	}
 }
 
-// eventTime reads the protocol's own type of time.
+// eventTime reads the protocol's own type of time, or the timestamp of MessagePack
+// (https://github.com/msgpack/msgpack/blob/master/spec.md#timestamp-extension-type).
 func eventTime(h head, body []byte) (time.Time, bool) {
-	if h.kind != kindExt || h.ext != 0 || len(body) != 8 {
+	const eventType, timestampType = 0, -1
+	var seconds, nanos int64
+	switch n := len(body); {
+	case h.kind != kindExt:
+		return time.Time{}, false
+	case h.ext == eventType && n == 8:
+		seconds, nanos = int64(binary.BigEndian.Uint32(body)), int64(binary.BigEndian.Uint32(body[4:]))
+	case h.ext == timestampType && n == 4:
+		seconds = int64(binary.BigEndian.Uint32(body))
+	case h.ext == timestampType && n == 8:
+		packed := binary.BigEndian.Uint64(body)
+		seconds, nanos = int64(packed&(1<<34-1)), int64(packed>>34)
+	case h.ext == timestampType && n == 12:
+		seconds, nanos = int64(binary.BigEndian.Uint64(body[4:])), int64(binary.BigEndian.Uint32(body))
+	default:
 		return time.Time{}, false
 	}
-	return time.Unix(int64(binary.BigEndian.Uint32(body)), int64(binary.BigEndian.Uint32(body[4:]))).UTC(), true
+	return time.Unix(seconds, nanos).UTC(), true
 }
