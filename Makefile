@@ -61,8 +61,10 @@ COUNT ?= 10
 random: testdata/azurite/node_modules ## everything COUNT times, with new random data: make random COUNT=20 PKG=./field/...
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -count=$(COUNT) -timeout 0 $(PKG)
 
-short: ## what needs no service, well under a minute
-	GOGC=400 $(GO) test $(TESTARGS) -short $(PKG)
+# Without whole programs, and without what takes long and repeats others.
+UNIT = $$($(GO) list $(PKG) | grep -vE '/(e2e|docscheck|times)$$')
+short: ## what needs no service, under a minute
+	GOGC=400 $(GO) test $(TESTARGS) -short -skip '^(TestLong.*|TestScripts|.*AgreesWithReference|$(subst $(empty) $(empty),|,$(strip $(UNRACED))))$$' $(UNIT)
 
 race: testdata/azurite/node_modules ## everything under the race detector
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -race -timeout 30m $(PKG)

@@ -74,6 +74,7 @@ inputs:
   - journald: true
     units: [ssh.service]
   - stdin: true
+    multiline: { timeout: 3s }
 `)
 	if err != nil {
 		t.Fatal(err)
@@ -98,6 +99,9 @@ inputs:
 	pods := c.Inputs[1]
 	if pods.Service != "{namespace}.{container}" || pods.Format != container.CRI || pods.Parse != "none/1" || app.Parse != "pattern/1 '<ip> <_>'" || pods.Multiline.Start == nil || pods.Multiline.MaxLines != 50 {
 		t.Errorf("%+v", pods)
+	}
+	if m := c.Inputs[6].Multiline; !m.Auto || m.Timeout != 3*time.Second || pods.Multiline.Auto || c.Inputs[2].Multiline != nil {
+		t.Errorf("%+v %+v", m, pods.Multiline)
 	}
 	if diff := cmp.Diff([]string{"bearer"}, pods.Process.Redact); diff != "" {
 		t.Error(diff)

@@ -166,6 +166,7 @@ func (d *decoder) multiline(s *section, c *Common) {
 		return
 	}
 	m := d.section(node)
+	opts.Auto = !m.has("start")
 	read(m, "start", new(string), mode)
 	m.duration("timeout", &opts.Timeout)
 	m.number("max-lines", 2, &opts.MaxLines)

@@ -217,6 +217,7 @@ func checkAzure(t *testing.T, s target, segments int) {
 
 // TestEightShippers runs eight shippers of one service and bucket at once.
 func TestEightShippers(t *testing.T) {
+	effort.Need(t, effort.Full, "96,000 lines")
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, s target) {
 		var wg sync.WaitGroup
@@ -228,7 +229,7 @@ func TestEightShippers(t *testing.T) {
 				rnd := rand.New(rand.NewPCG(uint64(shipper), 7))
 				var text strings.Builder
 				at := time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
-				for i := range (effort.Cases{Test: 2000, Full: 12_000}).N() {
+				for i := range 12000 {
 					at = at.Add(250 * time.Millisecond)
 					l := fmt.Sprintf("%s INFO shipper %d line %d %x%x", at.Format(time.RFC3339Nano), shipper, i, rnd.Uint64(), rnd.Uint64())
 					mu.Lock()

@@ -63,7 +63,7 @@ func sameAsShipped(t *testing.T, paths []string) {
 	t.Helper()
 	store := filepath.Join(t.TempDir(), "store")
 	s := target{name: "local", store: store, dir: store}
-	s.must(t, append([]string{"shipper", "run", "--once", "--service", "file", "--multiline", "auto", "--instance", "-"}, paths...)...)
+	s.must(t, append([]string{"shipper", "run", "--once", "--service", "file", "--instance", "-"}, paths...)...)
 	for _, args := range [][]string{
 		{"query", "-o", "raw"},
 		{"query", "--fields", "time,level,message", "-o", "csv"},

@@ -10,6 +10,7 @@ package filestore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"slices"
@@ -50,6 +51,7 @@ type Store struct {
 	opts  Options
 	stats input.Stats
 	runs  *runs
+	notes []string
 }
 
 // New makes an empty store. Close must be called.
@@ -77,12 +79,19 @@ func (s *Store) Add(ctx context.Context, name string, lines io.Reader, ref time.
 		return err
 	}
 	src := feed.NewSource(record.CleanSource(name))
+	nuls := s.stats.NULs.Load()
 	readErr, err := s.read(ctx, feed, src, lines, ref)
 	if err != nil {
 		return err
 	}
 	if err := feed.End(ctx, src, ref); err != nil {
 		return err
+	}
+	if e := src.Encoding(); e != input.UTF8 {
+		s.notes = append(s.notes, fmt.Sprintf("%s: converted from %s to UTF-8", name, e))
+	}
+	if nuls = s.stats.NULs.Load() - nuls; nuls > 0 {
+		s.notes = append(s.notes, fmt.Sprintf("%s: skipped %d NUL bytes at the start of lines", name, nuls))
 	}
 	if err := s.runs.end(); err != nil {
 		return err
@@ -137,6 +146,9 @@ func (c *cancelReader) Read(p []byte) (n int, err error) {
 
 // Truncated is the number of records that were truncated because they are longer than [record.MaxSize].
 func (s *Store) Truncated() int64 { return s.stats.Cut.Load() }
+
+// Notes are what was changed in the added files: converted encodings, and skipped bytes.
+func (s *Store) Notes() []string { return s.notes }
 
 // Read implements [store.BlobReader].
 func (s *Store) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {

@@ -172,6 +172,22 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
+// What is changed in a file is noted once.
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	add(t, s, "plain", strings.NewReader("2026-11-20T10:00:00Z one\n"))
+	add(t, s, "hole", strings.NewReader(strings.Repeat("\x00", 2_000_000)+"2026-11-20T10:00:01Z WARN two\n"))
+	add(t, s, "utf16", strings.NewReader("\xff\xfea\x00\n\x00b\x00\n\x00"))
+	want := []string{"hole: skipped 2000000 NUL bytes at the start of lines", "utf16: converted from UTF-16LE to UTF-8"}
+	if got := s.Notes(); !slices.Equal(got, want) {
+		t.Errorf("notes %q, want %q", got, want)
+	}
+	if got := found(t, s, "two"); !slices.Equal(got, []string{"11-20T10:00:01 WARN hole 2026-11-20T10:00:01Z WARN two"}) {
+		t.Errorf("found %q", got)
+	}
+}
+
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

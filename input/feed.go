@@ -1,6 +1,7 @@
 package input
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,8 +25,10 @@ const maxChunk = 16384
 // read buffer. Not safe for concurrent use. It has no clock of its own: lines that wait for a
 // continuation are flushed by [Feed.Flush].
 type Feed struct {
-	opts    Options
-	split   splitter
+	opts  Options
+	split splitter
+	// encoded is the buffer for bytes that are converted to UTF-8; nil until it is needed.
+	encoded []byte
 	records []record.Record
 	// dropped is set if a line produced no record.
 	dropped bool
@@ -58,8 +61,8 @@ func (f *Feed) Read(ctx context.Context, src *Source, r io.Reader, ref time.Time
 	defer f.split.giveBack()
 	for {
 		n, err := f.fill(src, r)
-		if n > 0 && f.detected(src, false) {
-			if err := f.processLines(ctx, src, ref, false); err != nil {
+		if n > 0 {
+			if err := f.process(ctx, src, ref, false); err != nil {
 				return err
 			}
 		}
@@ -79,11 +82,57 @@ func (f *Feed) End(ctx context.Context, src *Source, ref time.Time) error {
 	f.split.restore(src.partial)
 	defer f.split.giveBack()
 	src.partial = partialLine{}
-	f.detected(src, true)
-	if src.converter != nil {
+	return f.process(ctx, src, ref, true)
+}
+
+// fill reads the next bytes of a source into the splitter.
+func (f *Feed) fill(src *Source, r io.Reader) (n int, err error) {
+	space := f.split.space()
+	if src.converter == nil {
+		n, err = r.Read(space)
+		f.split.filled(n)
+		return n, err
+	}
+	if f.encoded == nil {
+		f.encoded = make([]byte, encodedSize)
+	}
+	n, err = r.Read(f.encoded)
+	f.split.filled(len(src.converter.convert(space[:0], f.encoded[:n])))
+	return n, err
+}
+
+// process is processLines, after it has detected the encoding of a source. While that takes more bytes, it does nothing.
+func (f *Feed) process(ctx context.Context, src *Source, ref time.Time, last bool) error {
+	if src.undetected {
+		encoding, certain := DetectEncoding(f.split.unread())
+		if !certain && !last {
+			return nil
+		}
+		src.undetected = len(f.split.unread()) == 0
+		if encoding != UTF8 {
+			if err := f.convertRead(ctx, src, ref, encoding); err != nil {
+				return err
+			}
+		}
+	}
+	if last && src.converter != nil {
 		f.split.filled(len(src.converter.end(f.split.space()[:0])))
 	}
-	return f.processLines(ctx, src, ref, true)
+	return f.processLines(ctx, src, ref, last)
+}
+
+// convertRead converts what was read of a source before its encoding was known.
+func (f *Feed) convertRead(ctx context.Context, src *Source, ref time.Time, encoding Encoding) error {
+	src.convert(encoding)
+	encoded := bytes.Clone(f.split.unread())
+	f.split.restore(partialLine{})
+	for part := range slices.Chunk(encoded, encodedSize) {
+		f.split.filled(len(src.converter.convert(f.split.space()[:0], part)))
+		if err := f.processLines(ctx, src, ref, false); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Flush flushes the records and partial lines that waited for their continuation for the time set
@@ -96,6 +145,20 @@ func (f *Feed) Flush(ctx context.Context, src *Source, ref time.Time) error {
 	for _, s := range src.streams {
 		if s != nil {
 			s.flush(now.UnixNano())
+		}
+	}
+	return f.flush(ctx, src, 0, now)
+}
+
+// EndSingle flushes the lines that wait although they are probably records of their own; see EndSingle of package multiline.
+func (f *Feed) EndSingle(ctx context.Context, src *Source, ref time.Time) error {
+	if !src.Waiting() {
+		return nil
+	}
+	now := f.setReadTime(ref)
+	for _, s := range src.streams {
+		if s != nil && s.joiner != nil && !s.part.open {
+			s.joiner.EndSingle()
 		}
 	}
 	return f.flush(ctx, src, 0, now)
@@ -114,45 +177,34 @@ func (f *Feed) setReadTime(ref time.Time) time.Time {
 // processLines processes all complete lines; with last set, also the bytes after the last newline.
 func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, last bool) error {
 	now := f.setReadTime(ref)
-	var bytes int64
+	var covered int64
 	for {
-		l, size, ok := f.split.next()
-		if !ok && last {
-			l, size, ok = f.split.rest()
-			if src.converter != nil {
-				size = src.converter.next()
-			}
-			if !ok && size > 0 {
-				src.offset += size
-				bytes += size
-				f.dropped = true // the next run need not read them again
-			}
-		}
+		l, size, ok := f.next(src, last)
 		if !ok {
+			src.offset += size
+			covered += size
+			f.dropped = f.dropped || size > 0 // the next run need not read them again
 			break
 		}
-		if src.converter != nil && !atEnd {
-			size = src.converter.next()
-		}
-		if src.direct != nil && l.whole == 0 && len(l.text) <= f.opts.MaxRecord && !mayBeDirective(l.text) {
+		if src.direct != nil && l.whole == 0 && len(l.text) <= f.opts.MaxRecord && !mayBeDirective(l.text) && src.direct.isSingle(l.text) {
 			f.add(src.direct, l.text, 0)
 		} else {
 			w, wrapped := src.unwrap(l.text)
 			if parser, ok := src.directive(w); ok && l.whole == 0 && parser.Stored() != src.storedParser() {
-				if err := f.changeParser(ctx, src, parser, bytes, now); err != nil {
+				if err := f.changeParser(ctx, src, parser, covered, now); err != nil {
 					return err
 				}
-				bytes = 0
+				covered = 0
 			}
 			src.line(l, w, wrapped)
 		}
 		src.offset += size
-		bytes += size
+		covered += size
 		if len(f.records) >= maxChunk {
-			if err := f.flush(ctx, src, bytes, now); err != nil {
+			if err := f.flush(ctx, src, covered, now); err != nil {
 				return err
 			}
-			bytes = 0
+			covered = 0
 		}
 	}
 	if f.split.skipped > 0 {
@@ -164,7 +216,20 @@ func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, las
 			s.release(last)
 		}
 	}
-	return f.flush(ctx, src, bytes, now)
+	return f.flush(ctx, src, covered, now)
+}
+
+// next returns the next line of a source, with last set also the bytes after the last newline. size is how many bytes of
+// the source it covers; if ok is false, those are skipped.
+func (f *Feed) next(src *Source, last bool) (l line, size int64, ok bool) {
+	l, size, ok = f.split.next()
+	if !ok && last {
+		l, size, ok = f.split.rest()
+	}
+	if src.converter != nil && (ok || last) {
+		size = src.converter.next()
+	}
+	return l, size, ok
 }
 
 // changeParser flushes the lines before the current one, and sets the parser of those that follow.
@@ -184,6 +249,9 @@ func (f *Feed) changeParser(ctx context.Context, src *Source, parser *parse.Pars
 // flush passes the collected records to the sink. bytes is how many bytes of the source they and the
 // dropped lines took.
 func (f *Feed) flush(ctx context.Context, src *Source, bytes int64, read time.Time) error {
+	if src.carriedEmitted {
+		src.endEmitted()
+	}
 	f.opts.Stats.Bytes.Add(bytes)
 	f.detectSkew(src, len(f.records), read)
 	if len(f.records) == 0 && !f.dropped {
@@ -299,6 +367,11 @@ func (f *Feed) noteNULs(src *Source, bytes int64) {
 		f.opts.Log.Warn("skipped NUL bytes at the start of a line: the file was probably truncated while a program wrote to it (logged once per source)",
 			"source", src.name, "bytes", bytes, "hint", "let the program open the file for appending, or rotate it by renaming")
 	}
+}
+
+// noteEncoding logs that a source is converted.
+func (f *Feed) noteEncoding(src *Source) {
+	f.opts.Log.Info("converting to UTF-8", "source", src.name, "encoding", src.Encoding().String())
 }
 
 // excerpt is the beginning of a line, for the log.

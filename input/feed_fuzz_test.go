@@ -20,6 +20,9 @@ func FuzzFeed(f *testing.F) {
 	f.Add([]byte(`{"log":"a","stream":"stdout","time":"2026-11-20T11:00:01Z"}`+"\n"+`{"log":"b\n","stream":"stdout","time":"2026-11-20T11:00:01Z"}`+"\n"), uint8(50), uint8(3))
 	f.Add([]byte("ERROR x\nTraceback (most recent call last):\n  File \"x\"\nKeyError\n\npanic: x\n\ngoroutine 1 [running]:\nmain.main()\n\tx\n"), uint8(1), uint8(1))
 	f.Add(append(bytes.Repeat([]byte("z"), 3000), "\nlast"...), uint8(255), uint8(0))
+	f.Add([]byte("\x00\x00\x00a\n\x00\x00\nb\x00\n\x00\x00"), uint8(2), uint8(0))
+	f.Add([]byte("\xff\xfea\x00\n\x00\x3d\xd8\x00\xdeb\x00\n\x00\x3d"), uint8(2), uint8(0))
+	f.Add([]byte("\x00\x00\xfe\xff\x00\x00\x00a\x00\x00\x00\n\x00\x01\xf6\x00\x00"), uint8(0), uint8(0))
 	f.Fuzz(func(t *testing.T, text []byte, step, format uint8) {
 		lines := input.Lines{Format: container.Format(format % 4), Multiline: multiline.Options{Auto: format&4 == 0}}
 		// feed reads from a point, step bytes at once and at most some, and ends there if that is set.
@@ -29,6 +32,8 @@ func FuzzFeed(f *testing.F) {
 				t.Fatal(err)
 			}
 			src := fd.Resume("x", at, func(input.Point) []buffer.Position { return nil })
+			encoding, _ := input.DetectEncoding(text[:min(len(text), input.MarkSize)])
+			src.Encoded(encoding)
 			for rest := text[at.Offset:most]; len(rest) > 0; {
 				n := min(step, len(rest))
 				if err := fd.Read(t.Context(), src, bytes.NewReader(rest[:n]), time.Time{}); err != nil {

@@ -44,7 +44,9 @@ func (s *Source) Point() Point {
 		b.from[id] = b.done
 		held := false
 		if st != nil {
-			b.from[id], b.state[id], held = st.held()
+			if b.from[id], b.state[id], held = st.held(); b.from[id] == carried { // it is read again after the former source
+				b.from[id], b.state[id] = 0, 0
+			}
 		}
 		if !held {
 			b.from[id], b.state[id] = s.resumeOffset(container.Stream(id), b.done)

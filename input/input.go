@@ -109,6 +109,8 @@ type Stats struct {
 	Records, Bytes atomic.Int64
 	// Cut counts truncated lines and messages.
 	Cut atomic.Int64
+	// NULs counts NUL bytes at the start of lines, which are skipped.
+	NULs atomic.Int64
 	// Split counts multi-line records that reached a limit: the next record continues them.
 	Split atomic.Int64
 	// TimesRejected counts timestamps before 1990 or too far ahead: such a record gets its read

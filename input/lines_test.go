@@ -295,6 +295,7 @@ func TestFeedRejectsUnknownHeld(t *testing.T) {
 func BenchmarkFeedLines(b *testing.B) {
 	message := `{"time":"2026-11-20T15:04:05.123Z","level":"info","service":"checkout","msg":"order accepted","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","status":200}`
 	const at = "2026-11-20T15:04:05.123456789Z"
+	const text = "2026-11-20 15:04:05,123 INFO  [http-nio-8080-exec-1] c.e.shop.OrderController - order accepted trace_id=4bf92f3577b34da6a3ce929d0e0e4736 status=200"
 	for _, c := range []struct {
 		name, line string
 		lines      input.Lines
@@ -302,6 +303,8 @@ func BenchmarkFeedLines(b *testing.B) {
 		{"plain", message, input.Lines{}},
 		{"plain/auto", message, input.Lines{Multiline: multiline.Options{Auto: true}}},
 		{"plain/start", message, input.Lines{Multiline: multiline.Options{Start: regexp.MustCompile(`^\{`)}}},
+		{"text", text, input.Lines{}},
+		{"text/auto", text, input.Lines{Multiline: multiline.Options{Auto: true}}},
 		{"cri", at + " stdout F " + message, input.Lines{}},
 		{"cri/auto", at + " stdout F " + message, input.Lines{Multiline: multiline.Options{Auto: true}}},
 		{"docker", `{"log":"` + strings.ReplaceAll(message, `"`, `\"`) + `\n","stream":"stdout","time":"` + at + `"}`, input.Lines{}},

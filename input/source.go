@@ -25,21 +25,27 @@ type Source struct {
 	offset int64
 	// partial is the incomplete line at offset.
 	partial partialLine
+	// undetected is set until the encoding of a stream that is read from its start is known. converter converts the
+	// stream to UTF-8; nil if that is not needed.
+	undetected bool
+	converter  *converter
 	// format is how lines are wrapped. While it is Auto, tried counts examined lines that were not wrapped.
 	format  container.Format
 	tried   uint8
 	clock   container.Clock
 	streams [maxStreams]*stream
-	// direct is the stream of unwrapped lines if each line is a record, so that lines need no further
+	// direct is the stream of unwrapped lines if all lines are of it, so that those that are not joined need no further
 	// processing unless they may be W3C directives. It is nil until that is certain.
 	direct *stream
 	// resume says what an earlier run flushed behind the offset at which this one began; nil if nothing.
 	resume *resumeState
+	// carriedEmitted is set if it is set in a stream.
+	carriedEmitted bool
 	// parser is the parser that a W3C directive determined; nil means that of the [Feed].
 	parser *parse.Parser
 	// These are set after the event was logged.
-	truncatedLogged, splitLogged, rejectedLogged, notFoundLogged, zoneLogged bool
-	ahead                                                                    skewDetector
+	truncatedLogged, splitLogged, rejectedLogged, notFoundLogged, zoneLogged, nulsLogged bool
+	ahead                                                                                skewDetector
 }
 
 // Point is a position in a source at which reading can resume.
@@ -65,6 +71,8 @@ func (f *Feed) Resume(name string, at Point, position func(Point) []buffer.Posit
 		position: position,
 		offset:   at.Offset,
 		format:   f.opts.Lines.Format,
+
+		undetected: at.Offset == 0,
 	}
 	b, err := decodeHeld(at)
 	if err != nil {
@@ -91,10 +99,38 @@ func (s *Source) Of(service string) *Source {
 }
 
 // Offset returns the offset of the next byte to read: the bytes before it were flushed or are held.
-func (s *Source) Offset() int64 { return s.offset + s.partial.size() }
+func (s *Source) Offset() int64 { return s.offset + s.Held() }
 
 // Held returns the number of bytes of the incomplete line.
-func (s *Source) Held() int64 { return s.partial.size() }
+func (s *Source) Held() int64 {
+	if s.converter != nil {
+		return s.converter.line
+	}
+	return s.partial.size()
+}
+
+// Encoded sets the encoding of a stream that is not read from its start; [DetectEncoding] finds it. It must be called
+// before the first [Feed.Read].
+func (s *Source) Encoded(e Encoding) *Source {
+	if e != UTF8 && s.offset > 0 {
+		s.convert(e)
+	}
+	return s
+}
+
+// convert makes the stream from the current offset on be converted.
+func (s *Source) convert(e Encoding) {
+	s.converter = newConverter(e, s.offset)
+	s.feed.noteEncoding(s)
+}
+
+// Encoding returns the encoding from which the stream is converted, [UTF8] if it is not converted.
+func (s *Source) Encoding() Encoding {
+	if s.converter == nil {
+		return UTF8
+	}
+	return s.converter.encoding
+}
 
 // Waiting reports whether lines are held that may continue. If they do not, [Feed.Flush] flushes
 // them.
@@ -154,7 +190,7 @@ func (s *Source) line(l line, w container.Line, wrapped bool) {
 	st := s.stream(w.Stream)
 	if !wrapped {
 		st.add(l.text, l.whole, s.offset, 0)
-		if s.format == container.None && s.resume == nil && st.joiner == nil {
+		if s.format == container.None && s.resume == nil {
 			s.direct = st
 		}
 		return

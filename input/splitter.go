@@ -18,12 +18,16 @@ const (
 	// maxCutMark is the maximum length of the mark in bytes.
 	maxCutMark = len(cutMark) + len("9223372036854775807") + len(cutMarkEnd)
 
+	// minHole is the minimum number of NUL bytes at the start of a line that are a hole. Fewer are bytes of the line.
+	minHole = 16
+
 	// readSize is the usual size in bytes of a read; a read has space for at least half of it. See also LargeRead.
 	readSize = 256 << 10
 )
 
 // splitter splits a stream of bytes into lines of at most max bytes. A longer line is truncated and
-// ends with a mark that gives the number of missing bytes. It holds max + readSize bytes at most, and a large buffer.
+// ends with a mark that gives the number of missing bytes. A hole of NUL bytes at the start of a line is left out. It holds max +
+// readSize bytes at most, and a large buffer.
 type splitter struct {
 	max int
 	// buf[start:end] was read and not yet returned; no newline is in buf[start:scan].
@@ -31,6 +35,9 @@ type splitter struct {
 	start, scan, end int
 	// lost counts the discarded bytes of the line at start.
 	lost int64
+	// nuls counts the NUL bytes at the start of the line at start, which are skipped: a hole, where a program wrote on at
+	// its offset after the file was truncated. skipped counts those of returned lines.
+	nuls, skipped int64
 	// large has the buffers for large reads. Until giveBack, borrowed is one of them, and own the splitter's own
 	// buffer.
 	large         *LargeBuffers
@@ -84,6 +91,9 @@ func (s *splitter) giveBack() {
 	}
 }
 
+// unread returns the bytes of which no line was returned, without discarded ones.
+func (s *splitter) unread() []byte { return s.buf[s.start:s.end] }
+
 // filled reports that n bytes were read into space.
 func (s *splitter) filled(n int) {
 	s.end += n
@@ -104,13 +114,16 @@ type line struct {
 // next returns the next complete line, and how many bytes of the stream it covers, its newline
 // included.
 func (s *splitter) next() (l line, size int64, ok bool) {
+	if s.scan == s.start && s.start < s.end && s.buf[s.start] == 0 && !s.skipNULs() {
+		return line{}, 0, false
+	}
 	i := bytes.IndexByte(s.buf[s.scan:s.end], '\n')
 	if i < 0 {
 		s.scan = s.end
 		return line{}, 0, false
 	}
 	end := s.scan + i
-	if s.lost == 0 && end-s.start <= s.max { // the common case
+	if s.lost|s.nuls == 0 && end-s.start <= s.max { // the common case
 		text := s.buf[s.start:end]
 		s.start, s.scan = end+1, end+1
 		return line{text: text}, int64(len(text)) + 1, true
@@ -121,56 +134,72 @@ func (s *splitter) next() (l line, size int64, ok bool) {
 	return l, size + 1, true
 }
 
-// rest returns the bytes after the last newline, if any.
-func (s *splitter) rest() (l line, size int64, ok bool) {
-	if s.held() == 0 {
-		return line{}, 0, false
+// skipNULs skips the NUL bytes at the start of a line, as far as they were read, if they are a hole. It reports whether that is
+// known.
+func (s *splitter) skipNULs() (known bool) {
+	read := s.end - s.start
+	n := read - len(bytes.TrimLeft(s.buf[s.start:s.end], "\x00"))
+	if s.nuls == 0 && n < minHole {
+		return n < read
 	}
+	s.nuls += int64(n)
+	s.start += n
+	s.scan = s.start
+	return true
+}
+
+// rest returns the bytes after the last newline, if any. ok is false if all of them are skipped NUL bytes, which are no line.
+func (s *splitter) rest() (l line, size int64, ok bool) {
+	ok = s.end > s.start
 	l, size = s.consume(s.end)
-	return l, size, true
+	return l, size, ok
 }
 
 // detach takes the held bytes out of the splitter, for restore to put back.
 func (s *splitter) detach() partialLine {
 	var p partialLine
 	if s.held() > 0 {
-		p = partialLine{bytes.Clone(s.buf[s.start:s.end]), s.lost}
+		p = partialLine{bytes.Clone(s.buf[s.start:s.end]), s.lost, s.nuls}
 	}
 	s.bulk = s.bulk && s.maxRead >= readSize/2
-	s.start, s.scan, s.end, s.lost = 0, 0, 0, 0
+	s.start, s.scan, s.end, s.lost, s.nuls = 0, 0, 0, 0, 0
 	return p
 }
 
 // restore continues with the bytes that detach of this or another splitter returned.
 func (s *splitter) restore(p partialLine) {
-	s.start, s.scan, s.end, s.lost = 0, 0, 0, p.lost
+	s.start, s.scan, s.end, s.lost, s.nuls = 0, 0, 0, p.lost, p.nuls
 	for rest := p.text; len(rest) > 0; {
 		n := copy(s.space(), rest)
 		s.filled(n)
 		rest = rest[n:]
 	}
-	s.scan = s.end
+	if s.end > 0 && s.buf[0] != 0 { // NUL bytes may have to be skipped
+		s.scan = s.end
+	}
 	s.maxRead, s.lastRead = 0, 0
 }
 
 // partialLine is the beginning of a line whose end has not been read yet.
 type partialLine struct {
-	text []byte
-	lost int64
+	text       []byte
+	lost, nuls int64
 }
 
-func (p partialLine) size() int64 { return int64(len(p.text)) + p.lost }
+func (p partialLine) size() int64 { return int64(len(p.text)) + p.lost + p.nuls }
 
 // held is the number of bytes that are not yet part of a returned line.
-func (s *splitter) held() int64 { return int64(s.end-s.start) + s.lost }
+func (s *splitter) held() int64 { return int64(s.end-s.start) + s.lost + s.nuls }
 
 // consume removes the line that ends before buf[end].
 func (s *splitter) consume(end int) (l line, size int64) {
 	l, size = line{text: s.buf[s.start:end]}, int64(end-s.start)+s.lost
-	s.start, s.scan, s.lost = end, end, 0
 	if size > int64(s.max) {
 		l.text, l.whole = cut(l.text, s.max, size), size
 	}
+	size += s.nuls
+	s.skipped += s.nuls
+	s.start, s.scan, s.lost, s.nuls = end, end, 0, 0
 	return l, size
 }
 

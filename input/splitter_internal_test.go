@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -20,10 +21,13 @@ func split(text []byte, limit, step int) (lines []string, sizes []int64) {
 	take := func(next func() (line, int64, bool)) {
 		for {
 			l, size, ok := next()
-			if !ok {
+			if ok {
+				lines = append(lines, string(l.text))
+			}
+			if size == 0 {
 				return
 			}
-			lines, sizes = append(lines, string(l.text)), append(sizes, size)
+			sizes = append(sizes, size)
 		}
 	}
 	for len(text) > 0 {
@@ -47,7 +51,7 @@ func TestSplitterKeepsEveryByte(t *testing.T) {
 			text[i] = "ab\r\n\xff\x00"[r.IntN(6)]
 		}
 		lines, sizes := split(text, DefaultMaxRecord, 1+r.IntN(4*readSize))
-		want := strings.TrimSuffix(string(text), "\n")
+		want := strings.TrimSuffix(regexp.MustCompile("(^|\n)\x00{16,}").ReplaceAllString(string(text), "$1"), "\n")
 		if len(text) > 0 && strings.Join(lines, "\n") != want {
 			t.Fatalf("seed %d: lines do not add up to the text", seed)
 		}

@@ -15,6 +15,8 @@ type stream struct {
 	// joiner joins multi-line records; nil if lines are not joined.
 	joiner *multiline.Joiner
 	part   part
+	// carriedEmitted is set if records with lines of a former source are in the feed, see [Source.Continue].
+	carriedEmitted bool
 }
 
 // part is a line that a container runtime split and whose last part is missing.
@@ -40,10 +42,14 @@ func (s *Source) newStream(id container.Stream) *stream {
 		st.name = record.CleanSource(s.name[:min(len(s.name), record.MaxSource-len(suffix))] + suffix)
 	}
 	if m := s.feed.opts.Lines.Multiline; m.Enabled() {
+		m.HasTime = st.recognizer.HasTime
 		st.joiner, _ = multiline.New(m, st.joined) // the options were checked by WithDefaults
 	}
 	return st
 }
+
+// isSingle reports whether a line is a record of its own if it is added now.
+func (s *stream) isSingle(text []byte) bool { return s.joiner == nil || s.joiner.Single(text) }
 
 // add adds a line that starts at an offset. whole is its length before it was truncated, 0 if it was
 // not truncated.
@@ -57,6 +63,7 @@ func (s *stream) add(text []byte, whole, start, logged int64) {
 		f.noteTruncated(s.src, whole)
 	}
 	if s.joiner == nil {
+		s.noteEmitted(start)
 		f.add(s, text, logged)
 		return
 	}
@@ -101,6 +108,7 @@ func (s *stream) joined(e multiline.Event) {
 				"source", s.src.name, "lines", e.Lines, "bytes", len(e.Text))
 		}
 	}
+	s.noteEmitted(e.Start)
 	f.add(s, e.Text, e.Time)
 }
 

@@ -89,7 +89,7 @@ func TestTailResumesMixedStreams(t *testing.T) {
 						t.Fatalf("%v, seed %d: no end", format, seed)
 					}
 					tailer, err := tail.New(tail.Options{
-						Options: input.Options{Service: "x", Sink: k, Lines: input.Lines{Multiline: multiline.Options{Start: regexp.MustCompile("^S")}}},
+						Options: input.Options{Service: "x", Sink: k, Lines: input.Lines{Multiline: multiline.Options{Start: regexp.MustCompile("^S"), Timeout: time.Hour}}},
 						Paths:   []string{path}, FromStart: true, Resume: true, Polling: true, Once: last,
 					})
 					if err != nil {

@@ -89,6 +89,7 @@ func (c *collector) inputs(s scrape) {
 			{"records_total", "Records appended to the buffer.", in.Records.Load()},
 			{"bytes_total", "Bytes read.", in.Bytes.Load()},
 			{"truncated_records_total", "Records truncated at the size limit.", in.Cut.Load()},
+			{"nul_bytes_total", "NUL bytes at the start of lines, skipped.", in.NULs.Load()},
 			{"split_records_total", "Multi-line records split at a limit.", in.Split.Load()},
 			{"rejected_times_total", "Records whose timestamp was rejected.", in.TimesRejected.Load()},
 			{"ahead_records_total", "Records whose timestamp is at least 55 minutes ahead of the clock.", in.Ahead.Load()},

@@ -47,6 +47,7 @@ func (i *Inputs) Total() (total InputTotal) {
 		total.Records += s.Records.Load()
 		total.Bytes += s.Bytes.Load()
 		total.Cut += s.Cut.Load()
+		total.NULs += s.NULs.Load()
 		total.Split += s.Split.Load()
 		total.TimesRejected += s.TimesRejected.Load()
 		total.Ahead += s.Ahead.Load()
@@ -57,5 +58,5 @@ func (i *Inputs) Total() (total InputTotal) {
 
 // InputTotal holds sums of counters of [input.Stats].
 type InputTotal struct {
-	Records, Bytes, Cut, Split, TimesRejected, Ahead, TimesNotFound int64
+	Records, Bytes, Cut, NULs, Split, TimesRejected, Ahead, TimesNotFound int64
 }

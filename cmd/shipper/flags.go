@@ -106,7 +106,7 @@ func runFlags() []ucli.Flag {
 		&ucli.BoolFlag{Name: "journald", Usage: "read the systemd journal"},
 	), cli.Categorize(categoryRecords,
 		&ucli.StringFlag{Name: "format", Value: "auto", Usage: "`FORMAT`: container log format of files: auto (detected), cri, docker or none"},
-		&ucli.StringFlag{Name: "multiline", Value: "off", Usage: "`REGEXP`: join lines into records: off, auto (stack traces), or a regular expression that matches first lines"},
+		&ucli.StringFlag{Name: "multiline", Value: "auto", Usage: "`REGEXP`: join lines of files and standard input into records: auto (stack traces and the like), off, or a regular expression that matches first lines"},
 		&ucli.StringFlag{Name: "parse", Value: "auto", Usage: "`PARSER`: how to find the fields of messages, as one argument: auto, none, \"pattern '<ip> <_>'\" or \"regexp '(?P<ip>[0-9.]+)'\""},
 		&ucli.StringFlag{Name: "date-order", Value: "mdy", Usage: "`FORMAT`: order of dates such as 10/11/2026: mdy or dmy"},
 		&ucli.StringFlag{Name: "time-zone", Value: "UTC", Usage: "`ZONE`: time zone of timestamps without one, such as Europe/Berlin"},

@@ -38,7 +38,7 @@ func TestDocumentedSample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	example := regexp.MustCompile("(?s)```\n\\$ shipper check --sample app.log --multiline auto\napp.log: 5 lines, 3 records\n(.*?)```").FindSubmatch(page)
+	example := regexp.MustCompile("(?s)```\n\\$ shipper check --sample app.log\napp.log: 5 lines, 3 records\n(.*?)```").FindSubmatch(page)
 	if example == nil {
 		t.Fatal("no example")
 	}

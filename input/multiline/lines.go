@@ -29,8 +29,35 @@ func isErrorName(name []byte) bool {
 	return hasSuffix(name, "Exception") || hasSuffix(name, "Error") || hasSuffix(name, "Throwable")
 }
 
+// isHeader reports whether a line, which begins with a word, is "package.SomeError: text".
+func isHeader(line []byte, word int) bool {
+	return isErrorName(line[:word]) && (word == len(line) || line[word] == ':')
+}
+
+// sharesStart reports whether a line begins with the same characters as the text, such as the year of a time.
+func sharesStart(text, line []byte) bool {
+	return len(text) > 2 && len(line) > 2 && text[0] == line[0] && text[1] == line[1] && text[2] == line[2]
+}
+
+// namesException reports whether a text has the name of an exception with a message, which may have more lines.
+func namesException(text []byte) bool {
+	if isObject(text) {
+		return false
+	}
+	text = text[:min(len(text), 1024)]
+	for _, name := range [...]string{"xception:", "Error:", "Throwable:", "[object] ("} {
+		if bytes.Contains(text, []byte(name)) {
+			return true
+		}
+	}
+	return false
+}
+
 // isObject reports whether a line begins like a JSON object, which is complete in one line.
 func isObject(line []byte) bool { return len(line) > 0 && line[0] == '{' }
+
+// isRecord reports whether a line is a JSON object with members, not text in braces.
+func isRecord(line []byte) bool { return hasPrefix(line, `{"`) || hasPrefix(line, `{ "`) }
 
 // mentionsError reports whether a line is a message about a failure, such as one followed by a
 // trace.
@@ -112,6 +139,24 @@ func endsInPlace(text []byte) bool {
 
 func isTraceback(line []byte) bool { return hasPrefix(line, "Traceback (most recent call last):") }
 
+// isSQLAlchemy reports whether a line is of those that SQLAlchemy appends to the message of an exception.
+func isSQLAlchemy(line []byte) bool {
+	return hasPrefix(line, "[SQL: ") || hasPrefix(line, "[parameters: ") || hasPrefix(line, "(Background on this error at: ")
+}
+
+// isLeveled reports whether a line begins with a level, as records without a time do.
+func isLeveled(line []byte) bool {
+	end := 0
+	for end < len(line) && 'A' <= line[end] && line[end] <= 'Z' {
+		end++
+	}
+	switch string(line[:end]) {
+	case "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL":
+		return true
+	}
+	return false
+}
+
 func isGroup(line []byte) bool {
 	return hasPrefix(line, "  + Exception Group Traceback (most recent call last):")
 }
@@ -158,15 +203,6 @@ func isRubyFrame(line []byte) bool {
 		return false
 	}
 	return bytes.Contains(line, []byte(":in ")) && hasSuffix(line, "'")
-}
-
-func isPHPHeader(line []byte) bool {
-	return string(line) == "Stack trace:" || string(line) == "PHP Stack trace:"
-}
-
-// isPHPFrame reports whether a line is "#0 file(1): call()", "  thrown in …" or "PHP   1. call() …".
-func isPHPFrame(line []byte) bool {
-	return len(line) > 1 && line[0] == '#' && isDigit(line[1]) || hasPrefix(line, "  thrown in ") || hasPrefix(line, "PHP   ")
 }
 
 // consoleIndent begins the lines after the first of .NET's console logger.

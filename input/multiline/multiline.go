@@ -2,17 +2,22 @@
 // event. A [Joiner] is a pure state machine for the lines of one stream: it has no clock and no
 // goroutine.
 //
-// With [Options].Auto it recognizes the stack traces of Java, .NET, Node, Python, Go, Ruby and PHP,
-// and the indented output of .NET's console logger. A line joins only if both it and the preceding
-// text match; if only the next line decides, one line waits for it. Everything else stays an event
-// of one line. With [Options].Start a line joins unless the expression matches it.
+// With [Options].Auto it recognizes the stack traces of Java, .NET, Node, Python, Go, Ruby, Rust and PHP, the
+// indented output of .NET's console logger, the messages of PostgreSQL, the slow log of MySQL, the history of apt
+// and indented JSON. A line joins only if both it and the preceding text match; if only a later line decides, up to
+// 50 lines wait for it. Everything else stays an event of one line, and a line with a time of its own is never joined.
+// With [Options].Start a line joins unless the expression matches it.
 package multiline
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
+
+	"logstow/record/recognize"
 )
 
 const (
@@ -22,6 +27,9 @@ const (
 	DefaultMaxLines = 1000
 	// Mark ends the text of an event that reached a limit: the next event continues it.
 	Mark = " …[logstow: goes on in the next record]"
+
+	// maxPending and maxPendingBytes limit the lines that wait for a later one to decide.
+	maxPending, maxPendingBytes = 50, 128 << 10
 )
 
 // Options configure joining. The zero value joins nothing.
@@ -37,6 +45,9 @@ type Options struct {
 	MaxLines int
 	// MaxBytes is the limit on an event's text, [Mark] included; 0 is none.
 	MaxBytes int
+	// HasTime reports whether a line has a time of its own, so that Auto does not join it; nil is
+	// [recognize.Recognizer.HasTime].
+	HasTime func(line []byte) bool
 }
 
 // Enabled reports whether anything may be joined.
@@ -58,6 +69,9 @@ func (o Options) WithDefaults() (Options, error) {
 	}
 	if o.MaxLines == 0 {
 		o.MaxLines = DefaultMaxLines
+	}
+	if o.Auto && o.HasTime == nil {
+		o.HasTime = recognize.New(recognize.Options{}).HasTime
 	}
 	return o, nil
 }
@@ -91,15 +105,20 @@ type Joiner struct {
 	owned bool
 	// begun is the state in which held began, state that after its last line.
 	begun, state state
-	// pending is a line after held that joins only if the next one does; next is the state it leads
-	// to.
-	pending    Line
-	hasPending bool
-	next       state
+	// pending are lines after held that join only if a later one does; pendingSize is their length. The texts of
+	// the first pendingOwned are copies.
+	pending                   []pendingLine
+	pendingSize, pendingOwned int
 	// resume is the state in which the next event begins; see Resume.
 	resume state
 	// last is when the last line was added.
 	last int64
+}
+
+// pendingLine is a line that waits, and the state that it leads to.
+type pendingLine struct {
+	Line
+	state state
 }
 
 // New returns a Joiner. Its other methods call emit with events, in order. emit must not call methods of the
@@ -115,32 +134,34 @@ func New(opts Options, emit func(Event)) (*Joiner, error) {
 // Add adds the next line of the stream. now is when it was read, in the unit of [Joiner.Flush].
 func (j *Joiner) Add(l Line, now int64) {
 	j.last = now
+	j.add(l)
+}
+
+func (j *Joiner) add(l Line) {
 	if j.held.Lines == 0 {
 		j.begin(l, opening(l.Text))
 		return
 	}
-	switch v, s := j.classify(l.Text); v {
-	case joins:
-		if j.hasPending {
-			j.hasPending = false
-			j.join(j.pending, j.next)
-		}
+	switch v, s := j.classify(l.Text); {
+	case v == joins:
+		j.joinPending(len(j.pending))
 		j.join(l, s)
-	case undecided:
-		j.pending, j.next, j.hasPending = l, s, true
+	case v == undecided && len(j.pending) < maxPending && j.pendingSize+len(l.Text) <= maxPendingBytes:
+		j.pending = append(j.pending, pendingLine{l, s})
+		j.pendingSize += len(l.Text)
 	default:
-		j.emitHeld(false)
-		if j.hasPending {
-			j.hasPending = false
-			j.begin(j.pending, opening(j.pending.Text))
-			j.Add(l, now)
-			return
-		}
-		j.begin(l, opening(l.Text))
+		j.joinPending(j.complete(l.Text))
+		j.release()
+		j.add(l)
 	}
 }
 
-// classify decides about the line after the held event.
+// Single reports whether a line is an event of its own if it is added now, so that it need not be added.
+func (j *Joiner) Single(line []byte) bool {
+	return j.held.Lines == 0 && len(line) > 2 && line[0] == '{' && j.opts.Auto && j.resume == plain
+}
+
+// classify decides about the line after the held event and the pending lines.
 func (j *Joiner) classify(line []byte) (action, state) {
 	switch {
 	case j.opts.Start != nil:
@@ -150,10 +171,51 @@ func (j *Joiner) classify(line []byte) (action, state) {
 		return joins, plain
 	case !j.opts.Auto:
 		return begins, plain
-	case j.hasPending:
-		return j.next.next(j.held.Text, line)
 	}
-	return j.state.next(j.held.Text, line)
+	from := j.state
+	if n := len(j.pending); n > 0 {
+		from = j.pending[n-1].state
+	}
+	v, s := from.next(j.held.Text, line)
+	if v != begins && s.mayHaveTime(line) && j.opts.HasTime(line) {
+		return begins, plain
+	}
+	return v, s
+}
+
+// complete returns how many of the pending lines join the held event if the next line does not: the lines between a
+// Python exception and a line with a time.
+func (j *Joiner) complete(next []byte) int {
+	n := len(j.pending)
+	for n > 0 && j.pending[n-1].state == pyBlank {
+		n--
+	}
+	if n > 0 && j.pending[n-1].state == pyMessage && j.opts.HasTime(next) {
+		return n
+	}
+	return 0
+}
+
+// joinPending joins the first n pending lines.
+func (j *Joiner) joinPending(n int) {
+	if n == 0 {
+		return
+	}
+	for _, p := range j.pending[:n] {
+		j.join(p.Line, p.state)
+		j.pendingSize -= len(p.Text)
+	}
+	j.pending, j.pendingOwned = slices.Delete(j.pending, 0, n), max(0, j.pendingOwned-n) // it keeps the capacity
+}
+
+// release emits the held event, and adds the pending lines again.
+func (j *Joiner) release() {
+	pending := j.pending
+	j.pending, j.pendingSize, j.pendingOwned = nil, 0, 0
+	j.emitHeld(false)
+	for _, p := range pending {
+		j.add(p.Line)
+	}
 }
 
 // begin holds a line as the first of an event.
@@ -163,7 +225,7 @@ func (j *Joiner) begin(l Line, s state) {
 	}
 	j.held, j.owned = Event{Line: l, Lines: 1}, false
 	j.begun, j.state = s, s
-	if j.opts.Auto && s == plain && isObject(l.Text) {
+	if j.opts.Auto && (s == closed || s == plain && isObject(l.Text)) {
 		j.emitHeld(false) // no line can join it
 	}
 }
@@ -180,7 +242,9 @@ func (j *Joiner) join(l Line, s state) {
 	j.copyHeld(max(size, 1024))
 	j.held.Text = append(append(j.held.Text, '\n'), l.Text...)
 	j.held.Lines++
-	j.state = s
+	if j.state = s; s == closed {
+		j.emitHeld(false)
+	}
 }
 
 // copyHeld copies the held text to a buffer of the Joiner of at least the given size.
@@ -207,19 +271,23 @@ func (j *Joiner) emitHeld(more bool) {
 // Own copies the held lines, so that the caller may overwrite their texts.
 func (j *Joiner) Own() {
 	j.copyHeld(0)
-	if j.hasPending {
-		j.pending.Text = append([]byte(nil), j.pending.Text...)
+	for i := j.pendingOwned; i < len(j.pending); i++ {
+		j.pending[i].Text = bytes.Clone(j.pending[i].Text)
 	}
+	j.pendingOwned = len(j.pending)
 }
 
 // End emits everything held.
 func (j *Joiner) End() {
-	if j.held.Lines > 0 {
-		j.emitHeld(false)
+	for j.held.Lines > 0 {
+		j.release()
 	}
-	if j.hasPending {
-		j.hasPending = false
-		j.emit(Event{Line: j.pending, Lines: 1})
+}
+
+// EndSingle emits the held event if Auto knows nothing that joins it: a line after which none is expected.
+func (j *Joiner) EndSingle() {
+	if j.opts.Auto && j.held.Lines == 1 && j.state == plain && len(j.pending) == 0 {
+		j.emitHeld(false)
 	}
 }
 
@@ -242,4 +310,16 @@ func (j *Joiner) Resume(s byte) {
 	if state(s) < states {
 		j.resume = state(s)
 	}
+}
+
+// Continue makes a Joiner without lines hold what another one holds, in copies. start replaces the start of the lines.
+func (j *Joiner) Continue(from *Joiner, start int64) {
+	j.held, j.owned = from.held, false
+	j.held.Start = start
+	j.begun, j.state, j.last = from.begun, from.state, from.last
+	j.pending, j.pendingSize, j.pendingOwned = slices.Clone(from.pending), from.pendingSize, 0
+	for i := range j.pending {
+		j.pending[i].Start = start
+	}
+	j.Own()
 }

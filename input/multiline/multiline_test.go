@@ -124,6 +124,49 @@ func TestFlush(t *testing.T) {
 	}
 }
 
+func TestEndSingle(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		opts  multiline.Options
+		lines []string
+		held  bool
+	}{
+		{multiline.Options{Auto: true}, []string{"a line"}, false},
+		{multiline.Options{Auto: true}, []string{"ERROR x", "java.lang.Error: y"}, true},
+		{multiline.Options{Auto: true}, []string{"x", "\tat a.b.C(D.java:1)"}, true},
+		{multiline.Options{Auto: true}, []string{"Traceback (most recent call last):"}, true},
+		{multiline.Options{Start: regexp.MustCompile("^-")}, []string{"- x"}, true},
+	} {
+		j, err := multiline.New(c.opts, func(multiline.Event) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range c.lines {
+			j.Add(multiline.Line{Text: []byte(line)}, 0)
+		}
+		j.EndSingle()
+		if _, _, held := j.Held(); held != c.held {
+			t.Errorf("%q: held %v", c.lines, held)
+		}
+	}
+}
+
+// A line is single if nothing is held, and no line can join it.
+func TestSingle(t *testing.T) {
+	t.Parallel()
+	j, err := multiline.New(multiline.Options{Auto: true}, func(multiline.Event) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !j.Single([]byte(`{"a":1}`)) || j.Single([]byte("{")) || j.Single([]byte("{\r")) || j.Single([]byte("text")) {
+		t.Error("only an object is single")
+	}
+	j.Add(multiline.Line{Text: []byte("text")}, 0)
+	if j.Single([]byte(`{"a":1}`)) {
+		t.Error("a line is held")
+	}
+}
+
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	for _, opts := range []multiline.Options{

@@ -21,7 +21,8 @@ type state uint8
 const (
 	// plain is an unclassified line.
 	plain state = iota
-	// header is "package.SomeError: text" after a line that reports an error; it waits for a frame.
+	// header is "package.SomeError: text" after a line that reports an error, or a later line of its message; it waits
+	// for a frame.
 	header
 	// frames are lines "  at …" of Java, .NET and Node.
 	frames
@@ -31,7 +32,7 @@ const (
 	pyHead
 	// pyBody are its indented lines.
 	pyBody
-	// pyEnd is the line with the exception.
+	// pyEnd is the line with the exception, or one that ends its message.
 	pyEnd
 	// pyBlank is an empty line after it, waiting.
 	pyBlank
@@ -53,8 +54,55 @@ const (
 	php
 	// console is what .NET's console logger indents.
 	console
+	// closed is the last line of an event: no line can join it.
+	closed
+	// blank is an empty line after one that reports an error, waiting for a header.
+	blank
+	// pyMessage is a line after a Python exception, waiting.
+	pyMessage
+	// phpBlank is an empty line after a stack trace of PHP, waiting.
+	phpBlank
+	// phpNext is "Next Exception: …" of PHP, or a later line of its message; it waits for a stack trace.
+	phpNext
+	// laravel is inside of "[stacktrace]" of Monolog.
+	laravel
+	// postgres is a line of PostgreSQL after the first one of a message.
+	postgres
+	// rustHead is "thread 'main' panicked at src/main.rs:2:5:", which the message follows.
+	rustHead
+	// rustMessage is a line of the message.
+	rustMessage
+	// rustFrames is inside of "stack backtrace:".
+	rustFrames
+	// slowTime is "# Time: …" of MySQL's slow log.
+	slowTime
+	// slowHead are the other lines of the head of an entry.
+	slowHead
+	// slowStatement is inside of its statements.
+	slowStatement
+	// object is inside of an indented JSON object.
+	object
+	// apt is inside of an entry of apt's history.
+	apt
 	states
 )
+
+// mayHaveTime reports whether a line that leads to the state may have a time of its own. The other states are those of
+// lines whose beginning rules that out.
+func (s state) mayHaveTime(line []byte) bool {
+	switch s {
+	case header, props, pyBody, pyMessage, pyEnd, phpNext, console, rustMessage, slowStatement:
+		return len(line) > 0
+	case closed:
+		return !hasPrefix(line, "End-Date: ")
+	case postgres, goPanic, goFrames:
+		return line[0] == '\t'
+	case object: // values may be times, but in quotes or without '-'
+		rest := bytes.TrimLeft(line, " \t")
+		return len(rest) > 4 && isDigit(rest[0]) && rest[4] == '-'
+	}
+	return false
+}
 
 // opening is the state after the first line of an event.
 func opening(line []byte) state {
@@ -66,6 +114,23 @@ func opening(line []byte) state {
 	case 'T':
 		if isTraceback(line) {
 			return pyHead
+		}
+	case '{':
+		if len(bytes.TrimRight(line, " ")) == 1 {
+			return object
+		}
+	case '#':
+		if hasPrefix(line, "# Time: ") {
+			return slowTime
+		}
+		if hasPrefix(line, "# User@Host: ") {
+			return slowHead
+		}
+	case 't':
+		return rustPanic(line)
+	case 'S':
+		if hasPrefix(line, "Start-Date: ") {
+			return apt
 		}
 	case 'p':
 		if hasPrefix(line, "panic: ") {
@@ -106,9 +171,7 @@ func (s state) next(text, line []byte) (action, state) {
 	case plain:
 		return afterPlain(text, line)
 	case header:
-		if f := frame(line); f != plain {
-			return joins, f
-		}
+		return afterHeader(line)
 	case frames:
 		return afterFrames(line)
 	case props:
@@ -118,7 +181,7 @@ func (s state) next(text, line []byte) (action, state) {
 		if string(line) == "}" {
 			return joins, frames
 		}
-	case pyHead, pyBody, pyEnd, pyBlank, pyChain, pyGroup:
+	case pyHead, pyBody, pyEnd, pyBlank, pyChain, pyGroup, pyMessage:
 		return s.afterPython(line)
 	case goPanic, goBlank, goFrames, goCall:
 		return s.afterGo(line)
@@ -126,21 +189,46 @@ func (s state) next(text, line []byte) (action, state) {
 		if isRubyFrom(line) || isRubyFrame(line) {
 			return joins, ruby
 		}
-	case php:
-		if isPHPFrame(line) {
-			return joins, php
-		}
+	case php, phpBlank, phpNext, laravel:
+		return s.afterPHP(line)
 	case console:
 		if hasPrefix(line, consoleIndent) {
 			return joins, console
 		}
+	case blank:
+		if len(line) == 0 {
+			return undecided, blank
+		}
+		if isHeader(line, word(line)) {
+			return undecided, header
+		}
+	case postgres:
+		if hasPrefix(line, "\t") || isPostgresField(text, line) {
+			return joins, postgres
+		}
+	case rustHead, rustMessage, rustFrames:
+		return s.afterRust(line)
+	case slowTime, slowHead, slowStatement:
+		return s.afterSlow(line)
+	case object:
+		if hasPrefix(line, " ") || hasPrefix(line, "\t") {
+			return joins, object
+		}
+		if string(line) == "}" {
+			return joins, closed
+		}
+	case apt:
+		return afterApt(line)
 	}
 	return begins, plain
 }
 
-// afterPlain decides by the first byte for nearly all lines.
+// afterPlain decides by the first bytes for nearly all lines.
 func afterPlain(text, line []byte) (action, state) {
 	if len(line) == 0 {
+		if mentionsError(text) {
+			return undecided, blank
+		}
 		return begins, plain
 	}
 	c := line[0]
@@ -153,18 +241,47 @@ func afterPlain(text, line []byte) (action, state) {
 		return joinsError(text, goFrames)
 	case (c == 'S' || c == 'P') && isPHPHeader(line):
 		return joinsError(text, php)
+	case c == '[' && isLaravelHeader(line):
+		return joinsError(text, laravel)
 	case isLetter(c) || c == '/' || c == '.':
 		end := word(line)
 		switch {
 		case end < len(line) && line[end] == ':' && isRubyFrame(line):
 			return joinsError(text, ruby)
-		case isErrorName(line[:end]) && (end == len(line) || line[end] == ':') && mentionsError(text):
+		case isHeader(line, end) && mentionsError(text):
 			return undecided, header
 		case isGoCall(line, end) && mentionsError(text):
 			return undecided, goCall
 		}
 	}
-	return begins, plain
+	if isPostgresField(text, line) {
+		return joins, postgres
+	}
+	return afterException(text, line)
+}
+
+// afterException decides about a line that may be of the message of an exception that the text names.
+func afterException(text, line []byte) (action, state) {
+	if isRecord(line) || sharesStart(text, line) || !namesException(text) {
+		return begins, plain
+	}
+	return undecided, header
+}
+
+// afterHeader decides about a line after "package.SomeError: text".
+func afterHeader(line []byte) (action, state) {
+	if v, s := afterFrames(line); v == joins {
+		return v, s
+	}
+	switch {
+	case isPHPHeader(line):
+		return joins, php
+	case isLaravelHeader(line):
+		return joins, laravel
+	case isRecord(line):
+		return begins, plain
+	}
+	return undecided, header
 }
 
 // joinsError joins only the unambiguous beginning of a trace to a line that mentions an error.
@@ -186,6 +303,10 @@ func afterPlainIndented(text, line []byte) (action, state) {
 		return joinsError(text, pyGroup)
 	case hasPrefix(line, consoleIndent) && isConsoleHeader(text):
 		return joins, console
+	case line[0] == '\t' && isPostgres(text):
+		return joins, postgres
+	default:
+		return afterException(text, line)
 	}
 	return begins, plain
 }
@@ -195,8 +316,9 @@ func afterFrames(line []byte) (action, state) {
 		return joins, f
 	}
 	switch rest := bytes.TrimLeft(line, " \t"); {
-	case hasPrefix(rest, "Caused by: "), hasPrefix(rest, "Suppressed: "), hasPrefix(rest, "Wrapped by: "),
-		hasPrefix(rest, "--- End of "):
+	case hasPrefix(rest, "Caused by: "), hasPrefix(rest, "Suppressed: "), hasPrefix(rest, "Wrapped by: "):
+		return joins, header
+	case hasPrefix(rest, "--- End of "):
 		return joins, frames
 	case len(rest) == len(line):
 	case hasPrefix(rest, "... ") && (hasSuffix(line, " more") || hasSuffix(line, " omitted") || hasSuffix(line, " ...")):
@@ -218,13 +340,16 @@ func (s state) afterPython(line []byte) (action, state) {
 		if end := word(line); end > 0 && (end == len(line) || line[end] == ':') {
 			return joins, pyEnd
 		}
-	case pyEnd:
-		if len(line) == 0 {
+	case pyEnd, pyMessage, pyBlank:
+		switch {
+		case len(line) == 0:
 			return undecided, pyBlank
-		}
-	case pyBlank:
-		if hasPrefix(line, "During handling of the above exception") || hasPrefix(line, "The above exception was the direct cause") {
+		case s == pyBlank && (hasPrefix(line, "During handling of the above exception") || hasPrefix(line, "The above exception was the direct cause")):
 			return joins, pyChain
+		case isSQLAlchemy(line):
+			return joins, pyEnd
+		case !isRecord(line) && !isLeveled(line):
+			return undecided, pyMessage
 		}
 	case pyChain:
 		switch {

@@ -2,10 +2,12 @@ package tail
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"io"
 	"strings"
+
+	"logstow/input"
+	"logstow/internal/decompress"
 )
 
 // gzipMagic is the start of gzip files.
@@ -23,7 +25,12 @@ func readPrefix(r io.ReaderAt, n int64) string {
 
 // unpack returns a reader of the decompressed content of a file.
 func unpack(r io.ReaderAt) (io.Reader, error) {
-	return gzip.NewReader(io.NewSectionReader(r, 0, 1<<62))
+	return decompress.Gzip(io.NewSectionReader(r, 0, 1<<62))
+}
+
+// checkCompression returns an error if a file has a compression that is not read.
+func checkCompression(r io.ReaderAt) error {
+	return decompress.Unsupported([]byte(readPrefix(r, decompress.HeadSize)))
 }
 
 // readHead returns the first bytes of the (decompressed) content, at most [maxFingerprint].
@@ -41,6 +48,16 @@ func readHead(handle io.ReaderAt, kind kind) ([]byte, error) {
 		err = nil
 	}
 	return b[:n], err
+}
+
+// encodingOf returns the encoding of a file's (decompressed) content, by its first bytes.
+func encodingOf(r io.ReaderAt, kind kind) input.Encoding {
+	head, err := readHead(r, kind)
+	if err != nil {
+		return input.UTF8
+	}
+	encoding, _ := input.DetectEncoding(head)
+	return encoding
 }
 
 // startsLike reports whether p's file and b have the same first bytes, as far as both are known.
@@ -68,6 +85,17 @@ func (p position) matchesHead(r io.ReaderAt) (bool, error) {
 		return false, nil
 	}
 	return err == nil && now == p.print, err
+}
+
+// isHole reports whether the last byte that was read of p's file is a NUL byte now: the file was truncated, and a program
+// that did not open it for appending wrote on at its offset. The first bytes do not show that if they were a hole already.
+func (p position) isHole(r io.ReaderAt) bool {
+	if p.last == 0 {
+		return false
+	}
+	var b [1]byte
+	n, _ := r.ReadAt(b[:], p.lastAt)
+	return n == 1 && b[0] == 0
 }
 
 // matchesContent reports whether a file has p's fingerprint and at least its size.

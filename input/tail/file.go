@@ -1,11 +1,14 @@
 package tail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
+	"slices"
 	"time"
 
 	"logstow/input"
@@ -32,6 +35,10 @@ type file struct {
 	order int
 	// lastRead is when bytes were last read.
 	lastRead time.Time
+	// formers are the files whose last lines this one continues; continuedBy is the file that continues the lines that this
+	// one holds, nil if there is none. Their records are not stored yet.
+	formers     []*file
+	continuedBy *file
 	// previousID is the identity of the stored position that this file continues; zero if there is none.
 	previousID fileID
 }
@@ -47,6 +54,30 @@ func (f *file) positionAt(at input.Point) position {
 	p := f.position
 	p.offset, p.state = at.Offset, string(at.Held)
 	return p
+}
+
+// compareFiles orders files: displaced ones first, then by modification time.
+func compareFiles(a, b *file) int {
+	if a.displaced() != b.displaced() {
+		if a.displaced() {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(a.modified, b.modified), cmp.Compare(a.order, b.order))
+}
+
+// inOrder sorts files in the order in which they are read.
+func inOrder(files iter.Seq[*file]) []*file { return slices.SortedFunc(files, compareFiles) }
+
+// leaveFormers ends continuing the lines of other files, and returns these.
+func (f *file) leaveFormers() []*file {
+	formers := f.formers
+	for _, former := range formers {
+		former.continuedBy = nil
+	}
+	f.formers = nil
+	return formers
 }
 
 // content implements [live].
@@ -192,7 +223,9 @@ func (s *section) Read(p []byte) (int, error) {
 	if known := len(s.f.head); s.at == int64(known) && known < maxFingerprint {
 		s.f.head += string(p[:min(n, maxFingerprint-known)])
 	}
-	s.at += int64(n)
+	if s.at += int64(n); n > 0 {
+		s.f.last, s.f.lastAt = p[n-1], s.at-1
+	}
 	if n > 0 && errors.Is(err, io.EOF) {
 		err = nil
 	}

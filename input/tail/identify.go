@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"logstow/internal/decompress"
 )
 
 const (
@@ -329,6 +331,7 @@ func (v view) compare(o original, c *candidate, kind kind, head []byte) (a actio
 	unchanged := true
 	if err == nil && o.live != nil && o.kind == plain {
 		unchanged, err = o.matchesHead(r)
+		unchanged = unchanged && !o.isHole(r)
 	}
 	switch {
 	case o.kind == plain && err != nil: // it cannot be read now
@@ -388,6 +391,9 @@ func (c *candidate) position(kind kind) position {
 
 // mayBeCompressed reports whether the file has the name of a compressed one, but is still too short to tell.
 func (c *candidate) mayBeCompressed() bool {
+	if c.size < decompress.HeadSize && decompress.HasUnsupportedSuffix(c.path) {
+		return true
+	}
 	return c.size < int64(len(gzipMagic)) && strings.HasSuffix(c.path, compressedSuffix) && strings.HasPrefix(gzipMagic, readPrefix(c, c.size))
 }
 

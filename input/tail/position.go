@@ -79,7 +79,11 @@ const (
 // position says how far a file was read, and identifies the file.
 type position struct {
 	// head has the first bytes of the file if they were read by this process; it is not encoded.
-	head   string
+	head string
+	// last is the last byte that this process read of the file, at the offset lastAt; 0 if it read none. They are not
+	// encoded.
+	last   byte
+	lastAt int64
 	id     fileID
 	kind   kind
 	offset int64

@@ -1,13 +1,10 @@
 package tail
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
-	"iter"
 	"maps"
-	"slices"
 	"time"
 
 	"logstow/input"
@@ -52,19 +49,6 @@ func (r *reader) readDue(ctx context.Context) (more bool, err error) {
 	return more, r.flush(ctx)
 }
 
-// inOrder sorts files: displaced ones first, then by modification time.
-func inOrder(files iter.Seq[*file]) []*file {
-	return slices.SortedFunc(files, func(a, b *file) int {
-		if a.displaced() != b.displaced() {
-			if a.displaced() {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(a.modified, b.modified), cmp.Compare(a.order, b.order))
-	})
-}
-
 // isActive reports whether a file must be polled.
 func (r *reader) isActive(f *file) bool {
 	return !f.goneSince.IsZero() || f.lines.Held() > 0 || r.opts.Now().Sub(f.lastRead) <= activePolls*r.opts.PollInterval
@@ -77,12 +61,16 @@ func (r *reader) follow(ctx context.Context, f *file) (more bool, err error) {
 	if fileErr == nil && f.kind == plain && e.size == f.lines.Offset() && e.modified == f.modified {
 		return false, r.idle(ctx, f)
 	}
+	if err := r.settle(ctx, f); err != nil {
+		return false, err
+	}
 	if fileErr == nil {
 		fileErr = f.reopen()
 	}
 	unchanged := true
 	if fileErr == nil && f.kind == plain {
 		unchanged, fileErr = f.matchesHead(f.opened)
+		unchanged = unchanged && !f.isHole(f.opened)
 	}
 	switch {
 	case errors.Is(fileErr, errTooManyOpen):
@@ -101,6 +89,9 @@ func (r *reader) follow(ctx context.Context, f *file) (more bool, err error) {
 	case f.kind == plain && f.size == f.lines.Offset():
 		return false, r.idle(ctx, f)
 	}
+	if err := r.carry(ctx, f); err != nil {
+		return false, err
+	}
 	f.lastRead = r.opts.Now()
 	if more, fileErr, err = f.read(ctx, r.feed, f.lastRead); err != nil {
 		return false, err
@@ -117,12 +108,18 @@ func (r *reader) follow(ctx context.Context, f *file) (more bool, err error) {
 
 // end flushes what is held of a file; an incomplete line counts as a line.
 func (r *reader) end(ctx context.Context, f *file) error {
+	if err := r.settle(ctx, f); err != nil {
+		return err
+	}
 	return r.feed.End(ctx, f.lines, f.reference(r.opts.Now()))
 }
 
 // idle handles a file without new data: partial lines, and the end of displaced files.
 func (r *reader) idle(ctx context.Context, f *file) error {
 	f.hasMore = false
+	if f.continuedBy != nil || r.mayContinue(f) {
+		return nil
+	}
 	now := r.opts.Now()
 	if f.lines.Held() > 0 && now.Sub(f.lastRead) >= r.opts.PartialWait {
 		if err := r.end(ctx, f); err != nil {
@@ -160,6 +157,9 @@ func (r *reader) complete(ctx context.Context, f *file) error {
 // from a copy, if there is one.
 func (r *reader) truncated(ctx context.Context, f *file) error {
 	r.opts.Log.Info("file was truncated: reading it from the start", "file", f.location)
+	if err := r.feed.EndCarried(ctx, f.lines, f.reference(r.opts.Now())); err != nil {
+		return err
+	}
 	r.dirs = newListing(system{})
 	former := f.current()
 	orphan := r.orphan(former)
@@ -174,6 +174,7 @@ func (r *reader) truncated(ctx context.Context, f *file) error {
 		r.orphan(f.current())
 		f.print = fingerprint{}
 	}
+	f.last = 0
 	r.readFrom(f, input.Point{})
 	r.storeFile(f)
 	return r.flush(ctx)

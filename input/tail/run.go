@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"logstow/input"
@@ -120,10 +121,35 @@ func (t *Tailer) finish(ctx context.Context, w *watcher) error {
 		}
 	}
 	if t.opts.Resume {
-		return nil
+		return t.flushWaiting(ctx, w)
 	}
 	for _, f := range inOrder(maps.Values(t.files)) {
 		if err := t.end(ctx, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flushWaiting waits for the lines that multi-line records wait for, so that the last records of a file are stored now and
+// not when the next run reads them again. If there is no time for that, it flushes those that are probably complete.
+func (t *Tailer) flushWaiting(ctx context.Context, w *watcher) error {
+	isWaiting := func(f *file) bool { return f.lines.Waiting() }
+	if timeout := t.opts.Lines.Multiline.Timeout; timeout <= t.opts.StopWait {
+		waiting, cancel := context.WithTimeout(ctx, 2*timeout)
+		defer cancel()
+		for waiting.Err() == nil && slices.ContainsFunc(slices.Collect(maps.Keys(t.due)), isWaiting) {
+			t.wait(waiting, w)
+			if _, err := t.readDue(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	for _, f := range inOrder(maps.Values(t.files)) {
+		if f.continuedBy != nil {
+			continue
+		}
+		if err := t.feed.EndSingle(ctx, f.lines, f.reference(t.opts.Now())); err != nil {
 			return err
 		}
 	}

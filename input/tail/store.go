@@ -54,6 +54,18 @@ func (s *positions) of(f *file, at input.Point) []buffer.Position {
 		all = append(all, s.deletion(f.previousID))
 	}
 	f.previousID = fileID{}
+	for _, former := range f.formers {
+		if former.lines.Forget(f.lines) && s.known.byID[former.id] != nil { // otherwise it was removed
+			p := former.current()
+			if _, past := s.known.past(p.id); past {
+				s.known.add(p)
+			}
+			all = append(all, s.encoded(p))
+		}
+	}
+	if len(f.formers) > 0 && !f.lines.Carries() {
+		f.leaveFormers()
+	}
 	return all
 }
 

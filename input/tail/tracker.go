@@ -44,8 +44,9 @@ type tracker struct {
 	starting bool
 	// watchingSince is when the watcher started; zero if it did not.
 	watchingSince time.Time
-	// loggedNoService reports that a file without service was logged.
-	loggedNoService bool
+	// loggedNoService reports that a file without service was logged, loggedUnsupported that one with a compression
+	// that is not read was.
+	loggedNoService, loggedUnsupported bool
 }
 
 func newTracker(opts Options, feed *input.Feed, s selection) tracker {
@@ -82,6 +83,13 @@ func (t *tracker) admit(c *candidate) (f *file, decided bool, err error) {
 	case c.pipe:
 		return t.startReading(c, action{verb: start}), true, nil
 	case t.known.isLive(c.id):
+		return nil, true, nil
+	}
+	if err := checkCompression(c); err != nil {
+		if err = fmt.Errorf("cannot read %s: %w", c.path, err); t.opts.Once && !c.unmatched {
+			return nil, false, err
+		}
+		t.logUnsupported(c.path, err)
 		return nil, true, nil
 	}
 	a := t.view().identify(c)
@@ -196,7 +204,9 @@ func (t *tracker) startReading(c *candidate, a action) *file {
 	if a.verb != start {
 		at, f.print, f.previousID = input.Point{Offset: a.from.offset, Held: []byte(a.from.state)}, a.from.print, a.from.id
 	}
-	t.readFrom(f, at)
+	if t.readFrom(f, at); at.Offset > 0 {
+		f.lines.Encoded(encodingOf(c, a.kind))
+	}
 	t.files[f.id] = f
 	t.known.addLive(f.id, f.resolvedPath(), f)
 	if f.previousID != (fileID{}) && f.previousID != f.id {
@@ -226,6 +236,14 @@ func (t *tracker) logNoService(f *file) {
 	if !t.loggedNoService {
 		t.loggedNoService = true
 		t.opts.Log.Warn("file skipped: its path gives no service (logged once); exclude it, or match only files of containers", "file", f.path)
+	}
+}
+
+// logUnsupported logs once that a file has a compression that is not read.
+func (t *tracker) logUnsupported(path string, err error) {
+	if !t.loggedUnsupported {
+		t.loggedUnsupported = true
+		t.opts.Log.Warn("file skipped (logged once)", "file", path, "error", err)
 	}
 }
 
@@ -294,6 +312,11 @@ func (t *tracker) removePaths(f *file) {
 func (t *tracker) stop(f *file) {
 	p := f.current()
 	p.at = t.opts.Now().Unix()
+	for _, former := range f.leaveFormers() { // their lines were not stored
+		if t.files[former.id] == former {
+			t.due[former] = true
+		}
+	}
 	t.open.close(&f.handle)
 	t.removePaths(f)
 	delete(t.files, f.id)

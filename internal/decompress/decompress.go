@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
-	"github.com/klauspost/compress/gzip" //nolint:depguard // what others compressed is no segment
-	"github.com/klauspost/compress/zstd" //nolint:depguard // as above
+	"github.com/klauspost/compress/zstd" //nolint:depguard // what others compressed is no segment
+
+	"logstow/internal/hint"
 )
 
 const (
@@ -17,28 +19,106 @@ const (
 	maxWindow = 8 << 20
 	// bufferSize is the size of the buffer for compressed bytes.
 	bufferSize = 64 << 10
+
+	gzipMagic = "\x1f\x8b"
+	zstdMagic = "\x28\xb5\x2f\xfd"
+	// skippableMagic follows the first byte of a skippable zstd frame, which is from 0x50 to 0x5f.
+	skippableMagic = "\x2a\x4d\x18"
 )
 
-// Reader detects the compression of a text by its first bytes and decompresses it. The caller must call done.
+// ErrUnsupported is wrapped by the error for a compression that is recognized but not read.
+var ErrUnsupported = errors.New("not supported")
+
+// HeadSize is the number of first bytes by which a compression is recognized.
+const HeadSize = 10
+
+// Reader detects the compression of a text by its first bytes and decompresses it. The caller must call done. The error
+// for a compression that is not supported is that of [Unsupported].
 func Reader(r io.Reader) (text io.Reader, done func(), err error) {
 	head := bufio.NewReaderSize(r, bufferSize)
-	magic, err := head.Peek(4)
-	if err != nil && !errors.Is(err, io.EOF) {
+	magic, err := head.Peek(HeadSize)
+	switch {
+	case err == nil || errors.Is(err, io.EOF):
+	case len(magic) == 0:
 		return nil, nil, err
+	default: // too little was read to recognize a compression
+		return io.MultiReader(bytes.NewReader(bytes.Clone(magic)), failed{err}), func() {}, nil
 	}
 	switch {
-	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
-		z, err := gzip.NewReader(head)
+	case bytes.HasPrefix(magic, []byte(gzipMagic)):
+		z, err := Gzip(head)
 		if err != nil {
 			return nil, nil, fmt.Errorf("decompress gzip: %w", err)
 		}
-		return z, func() { _ = z.Close() }, nil // it only reads
-	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}), len(magic) == 4 && magic[0]&0xf0 == 0x50 && bytes.Equal(magic[1:], []byte{0x2a, 0x4d, 0x18}):
+		return z, func() {}, nil
+	case isZstd(magic):
 		z, err := zstd.NewReader(head, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, nil, fmt.Errorf("decompress zstd: %w", err)
 		}
 		return z, z.Close, nil
 	}
+	if err := Unsupported(magic); err != nil {
+		return nil, nil, err
+	}
 	return head, func() {}, nil
+}
+
+// failed is a reader that returns an error.
+type failed struct{ err error }
+
+func (f failed) Read([]byte) (int, error) { return 0, f.err }
+
+func isZstd(head []byte) bool {
+	return bytes.HasPrefix(head, []byte(zstdMagic)) ||
+		len(head) >= 4 && head[0]&0xf0 == 0x50 && bytes.HasPrefix(head[1:], []byte(skippableMagic))
+}
+
+// format is a compression that is recognized but not read.
+type format struct {
+	name, suffix, command string
+	// matches reports whether a file with these first bytes has the format.
+	matches func(head []byte) bool
+}
+
+// formats are the recognized compressions, apart from gzip.
+func formats() []format {
+	magic := func(magic string) func([]byte) bool {
+		return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
+	}
+	return []format{
+		{"zstd", ".zst", "zstd -dc", isZstd},
+		{"bzip2", ".bz2", "bzip2 -dc", isBzip2},
+		{"xz", ".xz", "xz -dc", magic("\xfd7zXZ\x00")},
+		{"lz4", ".lz4", "lz4 -dc", magic("\x04\x22\x4d\x18")},
+		{"zip", ".zip", "unzip -p", magic("PK\x03\x04")},
+	}
+}
+
+// isBzip2 recognizes the header of a stream and that of its first block, or its end if it has none: a text may start with BZh1.
+func isBzip2(head []byte) bool {
+	block, ok := bytes.CutPrefix(head, []byte("BZh"))
+	return ok && len(block) >= 7 && block[0] >= '1' && block[0] <= '9' &&
+		(bytes.HasPrefix(block[1:], []byte("\x31\x41\x59\x26\x53\x59")) || bytes.HasPrefix(block[1:], []byte("\x17\x72\x45\x38\x50\x90")))
+}
+
+// Unsupported returns an error with a hint if the first bytes of a file, [HeadSize] or all, are those of another
+// compression than gzip.
+func Unsupported(head []byte) error {
+	for _, f := range formats() {
+		if f.matches(head) {
+			return hint.Wrap(fmt.Errorf("compressed with %s, which is %w", f.name, ErrUnsupported), "decompress it first: %s", f.command)
+		}
+	}
+	return nil
+}
+
+// HasUnsupportedSuffix reports whether a file has the name of one that [Unsupported] rejects. It may be too short to tell.
+func HasUnsupportedSuffix(name string) bool {
+	for _, f := range formats() {
+		if strings.HasSuffix(name, f.suffix) {
+			return true
+		}
+	}
+	return false
 }

@@ -98,9 +98,9 @@ func TestFromEnv(t *testing.T) {
 			plain{"acct", blob, tables, "", "sig=a%2Bb%2Bc/d%2Be%2Bf==&sp=rl"},
 		},
 		{
-			"connection string of a SAS for one container",
-			connection("BlobEndpoint=https://acct.blob.core.windows.net/logs;SharedAccessSignature=" + testSAS),
-			plain{"", blob + "/logs", tables, "", testSAS},
+			"connection string of a SAS",
+			connection("BlobEndpoint=https://acct.blob.core.windows.net;SharedAccessSignature=" + testSAS),
+			plain{"", blob, tables, "", testSAS},
 		},
 		{
 			"connection string before all else",
