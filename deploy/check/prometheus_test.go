@@ -38,9 +38,11 @@ func logMetrics(t *testing.T) []logMetric {
 // kube-state-metrics beside them.
 func known(t *testing.T) map[string]bool {
 	t.Helper()
-	names := map[string]bool{"up": true, "process_start_time_seconds": true, "process_resident_memory_bytes": true,
+	names := map[string]bool{
+		"up": true, "process_start_time_seconds": true, "process_resident_memory_bytes": true,
 		"process_cpu_seconds_total": true, "process_open_fds": true, "go_goroutines": true,
-		"kube_cronjob_status_last_successful_time": true}
+		"kube_cronjob_status_last_successful_time": true,
+	}
 	golden := slices.Concat(read(t, "..", "..", "metrics", "testdata", "metrics.txt"), read(t, "..", "..", "metrics", "testdata", "compaction.txt"))
 	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)`).FindAllSubmatch(golden, -1) {
 		name := string(m[1])

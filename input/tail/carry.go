@@ -13,7 +13,7 @@ func (t *tracker) carry(ctx context.Context, f *file) error {
 		return nil
 	}
 	if e, err := former.stat(); err != nil || e.size != former.lines.Offset() || !f.lines.Continue(former.lines) {
-		return nil
+		return nil //nolint:nilerr // a file that is gone is not continued
 	}
 	f.formers = append(former.leaveFormers(), former)
 	for _, g := range f.formers {

@@ -33,9 +33,9 @@ type snapshot struct {
 
 func (s *snapshots) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
 	lsn, err := s.sink.Append(ctx, c)
-	s.sink.mu.Lock()
-	defer s.sink.mu.Unlock()
-	s.all = append(s.all, snapshot{slices.Clone(s.sink.lines), maps.Clone(s.sink.positions)})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, snapshot{slices.Clone(s.lines), maps.Clone(s.positions)})
 	return lsn, err
 }
 
@@ -59,7 +59,8 @@ func rotations() []rotation {
 			[]string{
 				"x: 2026-11-20 15:04:04 INFO start", "x: 2026-11-20 15:04:05 ERROR boom\njava.lang.Error: y\n\tat a.b.C.d(C.java:1)\n\tat a.b.C.e(C.java:2)",
 				"x: 2026-11-20 15:04:06 INFO next", "x: 2026-11-20 15:04:07 INFO last",
-			}, false,
+			},
+			false,
 		},
 		{
 			"waiting lines", "2026-11-20 15:04:04 INFO start\n", "2026-11-20 15:04:05 ERROR boom\njava.lang.Error: y\nsecond line\n",
@@ -67,26 +68,32 @@ func rotations() []rotation {
 			[]string{
 				"x: 2026-11-20 15:04:04 INFO start", "x: 2026-11-20 15:04:05 ERROR boom\njava.lang.Error: y\nsecond line\n\tat a.b.C.e(C.java:2)",
 				"x: 2026-11-20 15:04:06 INFO next",
-			}, false,
+			},
+			false,
 		},
 		{
-			"end of a record", "2026-11-20 15:04:04 INFO start\n", "2026-11-20 15:04:05 ERROR boom\n", []string{"2026-11-20 15:04:06 INFO next\n"},
-			[]string{"x: 2026-11-20 15:04:04 INFO start", "x: 2026-11-20 15:04:05 ERROR boom", "x: 2026-11-20 15:04:06 INFO next"}, false,
+			"end of a record", "2026-11-20 15:04:04 INFO start\n", "2026-11-20 15:04:05 ERROR boom\n",
+			[]string{"2026-11-20 15:04:06 INFO next\n"},
+			[]string{"x: 2026-11-20 15:04:04 INFO start", "x: 2026-11-20 15:04:05 ERROR boom", "x: 2026-11-20 15:04:06 INFO next"},
+			false,
 		},
 		{
 			"parts of two streams", at + "stdout F start\n", at + "stdout P one, \n" + at + "stderr F first\n",
 			[]string{at + "stderr F second\n", at + "stderr F third\n" + at + "stdout P two, \n", at + "stdout F three\n" + at + "stdout F {}\n"},
-			[]string{"x/stderr: first", "x/stderr: second", "x/stderr: third", "x/stdout: one, two, three", "x/stdout: start", "x/stdout: {}"}, false,
+			[]string{"x/stderr: first", "x/stderr: second", "x/stderr: third", "x/stdout: one, two, three", "x/stdout: start", "x/stdout: {}"},
+			false,
 		},
 		{
 			"parts of both streams", at + "stdout F start\n", at + "stdout P one, \n" + at + "stderr P first, \n",
 			[]string{at + "stderr F second\n" + at + "stdout F two\n"},
-			[]string{"x/stderr: first, second", "x/stdout: one, two", "x/stdout: start"}, false,
+			[]string{"x/stderr: first, second", "x/stdout: one, two", "x/stdout: start"},
+			false,
 		},
 		{
 			"Docker", `{"log":"start\n","stream":"stdout","time":"2026-11-20T15:04:05.1Z"}` + "\n", `{"log":"{\"a\":\"one, ","stream":"stdout","time":"2026-11-20T15:04:05.1Z"}` + "\n",
 			[]string{`{"log":"two\"}\n","stream":"stdout","time":"2026-11-20T15:04:05.1Z"}` + "\n"},
-			[]string{"x/stdout: start", `x/stdout: {"a":"one, two"}`}, false,
+			[]string{"x/stdout: start", `x/stdout: {"a":"one, two"}`},
+			false,
 		},
 		{
 			"nothing follows", at + "stdout F start\n", at + "stdout P one\n", []string{""}, []string{"x/stdout: one", "x/stdout: start"}, false,
@@ -94,7 +101,8 @@ func rotations() []rotation {
 		{
 			"rotated again", at + "stdout F start\n", at + "stdout P one, \n" + at + "stderr P first, \n",
 			[]string{at + "stdout P two, \n", at + "stderr F second\n" + at + "stdout P three, \n", at + "stdout F four\n"},
-			[]string{"x/stderr: first, second", "x/stdout: one, two, three, four", "x/stdout: start"}, true,
+			[]string{"x/stderr: first, second", "x/stdout: one, two, three, four", "x/stdout: start"},
+			true,
 		},
 	}
 }

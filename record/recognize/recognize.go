@@ -114,7 +114,7 @@ type Recognizer struct {
 	// unwrapped is reused for wrapped lines.
 	unwrapped []byte
 	// plain is reused for lines without their colours.
-	plain []byte
+	plain       []byte
 	zoneAssumed bool
 	// last is the time of the last record whose line contained one.
 	last    int64

@@ -244,7 +244,7 @@ func zoneNamed(name []byte) int {
 		return -540
 	case "HST":
 		return -600
-	case "CST", "IST", "GST", "AMT", "AMST", "ECT", "SST", "ACT", "WST", "ALMT":
+	case "CST", "IST", "GST", "AMT", "AMST", "SST", "ACT", "WST", "ALMT":
 		return zoneAmbiguous
 	}
 	return zoneUnknown
