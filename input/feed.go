@@ -186,7 +186,7 @@ func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, las
 			f.dropped = f.dropped || size > 0 // the next run need not read them again
 			break
 		}
-		if src.direct != nil && l.whole == 0 && len(l.text) <= f.opts.MaxRecord && !mayBeDirective(l.text) && src.direct.isSingle(l.text) {
+		if src.direct != nil && l.whole == 0 && len(l.text) <= f.opts.MaxRecord && !mayBeDirective(l.text) && src.direct.isSingle(l.text, f.following(src)) {
 			f.add(src.direct, l.text, 0)
 		} else {
 			w, wrapped := src.unwrap(l.text)
@@ -230,6 +230,14 @@ func (f *Feed) next(src *Source, last bool) (l line, size int64, ok bool) {
 		size = src.converter.next()
 	}
 	return l, size, ok
+}
+
+// following is what was read after the current line, nil if it is in another encoding.
+func (f *Feed) following(src *Source) []byte {
+	if src.converter != nil {
+		return nil
+	}
+	return f.split.buf[f.split.start:f.split.end]
 }
 
 // changeParser flushes the lines before the current one, and sets the parser of those that follow.

@@ -49,7 +49,9 @@ func (s *Source) newStream(id container.Stream) *stream {
 }
 
 // isSingle reports whether a line is a record of its own if it is added now.
-func (s *stream) isSingle(text []byte) bool { return s.joiner == nil || s.joiner.Single(text) }
+func (s *stream) isSingle(text, next []byte) bool {
+	return s.joiner == nil || s.joiner.Single(text, next)
+}
 
 // add adds a line that starts at an offset. whole is its length before it was truncated, 0 if it was
 // not truncated.

@@ -158,11 +158,32 @@ func TestSingle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !j.Single([]byte(`{"a":1}`)) || j.Single([]byte("{")) || j.Single([]byte("{\r")) || j.Single([]byte("text")) {
-		t.Error("only an object is single")
+	const at, then = "2026-11-20 15:04:05 ", "2026-11-20 15:04:06 "
+	for _, c := range []struct {
+		line, next string
+		single     bool
+	}{
+		{`{"a":1}`, "", true},
+		{`{"a":1}`, "\tat a.B", true},
+		{"{", "", false},
+		{"{\r", "", false},
+		{"text", "text", false},
+		{at + "a", "", false},
+		{at + "a", then + "b\n", true},
+		{at + "a", at + "b\n", true},
+		{at + "java.lang.Error: a", then + "b\n", true},
+		{at + "java.lang.Error: a", "12 is not a number\n\tat a.B\n", false},
+		{at + "a", "\tat a.B\n", false},
+		{at + "[1] ERROR:  a", at + "[1] DETAIL:  b\n", false},
+		{at + "[1] ERROR:  a", then + "[1] DETAIL:  b\n", true},
+		{"10.0.0.1 - - [20/Nov/2026:15:04:05 +0000] a", "10.0.0.1 - - [20/Nov/2026:15:04:05 +0000] b\n", true},
+	} {
+		if got := j.Single([]byte(c.line), []byte(c.next)); got != c.single {
+			t.Errorf("%q before %q: %v", c.line, c.next, got)
+		}
 	}
 	j.Add(multiline.Line{Text: []byte("text")}, 0)
-	if j.Single([]byte(`{"a":1}`)) {
+	if j.Single([]byte(`{"a":1}`), nil) {
 		t.Error("a line is held")
 	}
 }
