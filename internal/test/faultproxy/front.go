@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -43,7 +44,7 @@ func (f *front) up() error {
 	if f.server != nil {
 		return nil
 	}
-	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", f.address)
+	l, err := f.listen()
 	if err != nil {
 		return err
 	}
@@ -58,6 +59,20 @@ func (f *front) up() error {
 		_ = s.Serve(l) // ends with the server's Close
 	}(f.server, f.done)
 	return nil
+}
+
+// listenTimeout is how long listen waits for the port.
+const listenTimeout = 10 * time.Second
+
+// listen listens at the reserved port. A process that another test has forked has the listener of before until it executes its
+// program, so that the port may be in use for a moment.
+func (f *front) listen() (net.Listener, error) {
+	for deadline := time.Now().Add(listenTimeout); ; time.Sleep(time.Millisecond) {
+		l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", f.address)
+		if !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(deadline) {
+			return l, err
+		}
+	}
 }
 
 func (f *front) down() error {
