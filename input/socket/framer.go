@@ -34,6 +34,8 @@ type framer struct {
 	kept []byte
 	left int64
 	size int64
+	// repaired counts the messages whose octet count was one too large. That is known only if the next message has arrived too.
+	repaired int
 }
 
 // frame is a message of a stream.
@@ -97,6 +99,7 @@ func (f *framer) counted(buf []byte, start, count int, end bool) (frame, int) {
 	case have >= count && count <= f.limit:
 		if f.countsOneMore(buf, start+count) {
 			count--
+			f.repaired++
 		}
 		return whole(trimEnd(buf[start : start+count])), start + count
 	case have >= f.limit && count > f.limit:
