@@ -28,7 +28,7 @@ REQUIRED = LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_REQUIRE_LEZER=1
 TESTENV  = GOGC=400 $(REQUIRED)
 TESTARGS = -vet=off -p 3 -timeout 30m
 
-test: testdata/azurite/node_modules testdata/lezer/node_modules ## what a change is likely to break, the real storage service included: three minutes
+test: testdata/azurite/node_modules testdata/lezer/node_modules ## what a change is likely to break, the real storage service included
 	$(TESTENV) $(GO) test $(TESTARGS) $(PKG)
 
 full: testdata/azurite/node_modules testdata/lezer/node_modules ## all steps of fault injection, more random cases, more data
@@ -63,7 +63,7 @@ random: testdata/azurite/node_modules ## everything COUNT times, with new random
 
 # Without whole programs, and without what takes long and repeats others.
 UNIT = $$($(GO) list $(PKG) | grep -vE '/(e2e|docscheck|times)$$')
-short: ## what needs no service, under a minute
+short: ## what needs no service
 	GOGC=400 $(GO) test $(TESTARGS) -short -skip '^(TestLong.*|TestScripts|.*AgreesWithReference|$(subst $(empty) $(empty),|,$(strip $(UNRACED))))$$' $(UNIT)
 
 race: testdata/azurite/node_modules ## everything under the race detector
