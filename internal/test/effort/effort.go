@@ -33,7 +33,7 @@ const (
 	Long
 )
 
-// Of is the level of this run. It panics if the environment has another level, since a run at a level that nobody asked for
+// Of is the level of this run. It panics if the environment has another level, since a run at an unintended level
 // proves less than it seems to.
 func Of() Level {
 	if testing.Short() {
