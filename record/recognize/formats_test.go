@@ -199,6 +199,7 @@ func TestLevelSpellings(t *testing.T) {
 		{"2026-11-20 15:04:05 INFO x\nTraceback (most recent call last):", when, record.Info},
 		// Blue Gene/L
 		{"- 1795187045 2026.11.20 R02-M1-N0-C:J12-U11 2026-11-20-15.04.05.363779 R02-M1-N0-C:J12-U11 RAS KERNEL INFO instruction cache parity error corrected", when, record.Info},
+		{"PATTERN 1795187045 2026.11.20 R04-M1-N4-I:J18-U11 2026-11-20-15.04.05.363779 R04-M1-N4-I:J18-U11 RAS APP FATAL ciod: failed", when, record.Fatal},
 		{"APPREAD 1795187045 2026.11.20 R04-M1-N4-I:J18-U11 2026-11-20-15.04.05.363779 R04-M1-N4-I:J18-U11 RAS APP FATAL ciod: failed", when, record.Fatal},
 		{"- 1795187045 2026.11.20 NULL 2026-11-20-15.04.05.363779 NULL RAS BGLMASTER FAILURE ciodb exited", when, record.Fatal},
 		{"- 1795187045 2026.11.20 R30-M0-L2-U01 2026-11-20-15.04.05.363779 R30-M0-L2-U01 RAS LINKCARD SEVERE x", when, record.Error},

@@ -22,9 +22,10 @@ func (f *finding) spellings(line []byte) {
 	}
 	if len(line) > 0 && (line[0] == '[' || line[0] == 'P') {
 		f.php(line)
-		return
 	}
-	f.bgl(line)
+	if f.level == record.None {
+		f.bgl(line)
+	}
 }
 
 // php takes the level from what PHP writes to its error log: [20-Nov-2026 15:04:05 UTC] PHP Fatal error:  Uncaught …

@@ -6,7 +6,7 @@ import (
 	"logstow/record"
 )
 
-// maxOffset is the largest offset of a zone from UTC in hours.
+// maxOffsetHours is the largest offset of a zone from UTC in hours.
 const maxOffsetHours = 15
 
 // zone reads an optional zone at b[i], right behind the clock, and converts m to UTC if
