@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"logstow/buffer"
-	"logstow/field/parse"
+	"logstow/message/parse"
 	"logstow/record"
 	"logstow/record/recognize"
 )

@@ -7,7 +7,7 @@ import (
 
 	"logstow/input"
 	"logstow/input/socket"
-	"logstow/internal/jsontext"
+	"logstow/message"
 	"logstow/record"
 )
 
@@ -50,7 +50,7 @@ func (p *parser) Parse(message []byte, sender string, _ int64) (service string, 
 
 // scan reads the members of a document. If several members have the same name, the first one is used.
 func scan(text []byte) (d document) {
-	members := jsontext.Object(text)
+	members := message.Object(text)
 	for {
 		name, value, ok := members.Next()
 		if !ok {
@@ -137,7 +137,7 @@ func appendText(dst, value []byte) []byte {
 	if len(value) < 2 || value[0] != '"' {
 		return dst
 	}
-	return jsontext.Unescape(dst, value[1:min(len(value)-1, most)])
+	return message.Unescape(dst, value[1:min(len(value)-1, most)])
 }
 
 // unquote is a raw value without quotes: some senders write numbers as texts.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 
-	"logstow/internal/jsontext"
+	"logstow/message"
 	"logstow/logql/syntax"
 )
 
@@ -114,7 +114,7 @@ func (m *members) next() (name []byte, done bool, err error) {
 		end++
 	}
 	if end == len(m.b) || m.b[end] != '"' {
-		if end = jsontext.StringEnd(m.b, i+1); end < 0 {
+		if end = message.StringEnd(m.b, i+1); end < 0 {
 			return nil, false, errMalformed
 		}
 	}
@@ -137,7 +137,7 @@ func (m *members) value() ([]byte, error) {
 
 // rawValue is the value that b starts with. Arrays and objects are not checked.
 func rawValue(b []byte) ([]byte, error) {
-	value, ok := jsontext.Value(b)
+	value, ok := message.RawValue(b)
 	if !ok || !isScalar(value) && value[0] != '{' && value[0] != '[' {
 		return nil, errMalformed
 	}
@@ -235,7 +235,7 @@ func unescapeJSON(p *Processor, raw []byte) []byte {
 		return raw
 	}
 	start := len(p.arena)
-	p.arena = jsontext.Unescape(p.arena, raw)
+	p.arena = message.Unescape(p.arena, raw)
 	return p.arena[start:len(p.arena):len(p.arena)]
 }
 

@@ -3,7 +3,7 @@ package pipeline
 import (
 	"slices"
 
-	"logstow/internal/jsontext"
+	"logstow/message"
 	"logstow/logql/syntax"
 )
 
@@ -116,7 +116,7 @@ func findMember(p *Processor, b []byte, want string) ([]byte, error) {
 
 // findElement is an element of an array.
 func findElement(b []byte, index int) ([]byte, error) {
-	elements := jsontext.Array(b)
+	elements := message.Array(b)
 	for i := 0; ; i++ {
 		value, ok := elements.Next()
 		if !ok {

@@ -3,7 +3,7 @@ package pipeline
 import (
 	"errors"
 
-	"logstow/internal/jsontext"
+	"logstow/message"
 	"logstow/logql/syntax"
 )
 
@@ -143,7 +143,7 @@ func pairAt(line []byte, i int) (name, value []byte, end int, ok bool) {
 		return name, nil, i, true
 	}
 	if i++; i < len(line) && line[i] == '"' {
-		end := jsontext.StringEnd(line, i+1) + 1
+		end := message.StringEnd(line, i+1) + 1
 		if end == 0 || end < len(line) && line[end] > ' ' {
 			return nil, nil, wordEnd(line, max(i, end)), false
 		}

@@ -3,7 +3,7 @@ package patterns
 import (
 	"bytes"
 
-	"logstow/internal/jsontext"
+	"logstow/message"
 )
 
 // blanks are the bytes that separate words.
@@ -70,12 +70,12 @@ const maxObjects = 8
 
 // objectOf returns the JSON object that a message starts with, or that its first line, line, ends with; nil if there is
 // none.
-func objectOf(message, line []byte) []byte {
+func objectOf(msg, line []byte) []byte {
 	if len(line) == 0 {
 		return nil
 	}
 	if line[0] == '{' {
-		return message
+		return msg
 	}
 	if line[len(line)-1] != '}' {
 		return nil
@@ -87,7 +87,7 @@ func objectOf(message, line []byte) []byte {
 			return nil
 		}
 		start += next
-		object := jsontext.Object(line[start:])
+		object := message.Object(line[start:])
 		if _, _, ok := object.Next(); ok {
 			return line[start:]
 		}
@@ -99,7 +99,7 @@ func objectOf(message, line []byte) []byte {
 // member is the text of the message member of an object.
 func member(object []byte, space *[]byte) []byte {
 	var second []byte
-	for members := jsontext.Object(object); ; {
+	for members := message.Object(object); ; {
 		name, value, ok := members.Next()
 		if !ok {
 			return unquote(second, space)
@@ -127,7 +127,7 @@ func unquote(value []byte, space *[]byte) []byte {
 	}
 	text := value[1 : len(value)-1]
 	if bytes.IndexByte(text, '\\') >= 0 {
-		*space = jsontext.Unescape((*space)[:0], text)
+		*space = message.Unescape((*space)[:0], text)
 		text = *space
 	}
 	return firstLine(text)
@@ -148,7 +148,7 @@ func pair(line []byte, space *[]byte) []byte {
 			}
 			value := line[at:]
 			if len(value) > 0 && value[0] == '"' {
-				if end := jsontext.StringEnd(value, 1); end > 0 {
+				if end := message.StringEnd(value, 1); end > 0 {
 					return unquote(value[:end+1], space)
 				}
 			}

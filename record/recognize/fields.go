@@ -3,7 +3,7 @@ package recognize
 import (
 	"bytes"
 
-	"logstow/internal/jsontext"
+	"logstow/message"
 	"logstow/record"
 )
 
@@ -151,7 +151,7 @@ func (f *finding) nestedTime(object []byte) {
 	var seconds moment
 	var nanos uint64
 	known := false
-	m := jsontext.Object(object)
+	m := message.Object(object)
 	for name, value, ok := m.Next(); ok; name, value, ok = m.Next() {
 		text := unquoted(value)
 		switch string(name) {
@@ -179,7 +179,7 @@ func (f *finding) nestedTime(object []byte) {
 
 // nestedLevel returns the level in the object of a field "log".
 func nestedLevel(object []byte) record.Level {
-	m := jsontext.Object(object)
+	m := message.Object(object)
 	for name, value, ok := m.Next(); ok; name, value, ok = m.Next() {
 		if fieldOf(name) == fieldLevel {
 			return levelValue(fieldLevel, trimSpace(unquoted(value)), false)
@@ -264,7 +264,7 @@ func isGatewayLog(category []byte) bool {
 
 // statusLevel returns the level for the HTTP status in the properties of a gateway's log: ERROR from 500, WARN from 400.
 func statusLevel(properties []byte) record.Level {
-	m := jsontext.Object(properties)
+	m := message.Object(properties)
 	for name, value, ok := m.Next(); ok; name, value, ok = m.Next() {
 		switch string(name) {
 		case "httpStatus", "httpStatusCode", "httpStatusDetails", "HttpStatus", "HttpStatusCode", "ScStatus", "scStatus":

@@ -1,7 +1,7 @@
 package recognize
 
 import (
-	"logstow/internal/jsontext"
+	"logstow/message"
 	"logstow/record"
 )
 
@@ -9,7 +9,7 @@ import (
 // and level are found.
 func (f *finding) object(b []byte) {
 	var timeAt, levelAt int // offsets of the values from which time and level were taken
-	m := jsontext.Object(b)
+	m := message.Object(b)
 	for first := true; !f.found || f.level == record.None; first = false {
 		name, value, ok := m.Next()
 		if !ok {

@@ -3,7 +3,7 @@ package recognize
 import (
 	"bytes"
 
-	"logstow/internal/jsontext"
+	"logstow/message"
 	"logstow/record"
 )
 
@@ -49,7 +49,7 @@ func (f *finding) pairs(b []byte) {
 // pairEnd is the end of the logfmt value at b[i], which may be empty.
 func pairEnd(b []byte, i int) int {
 	if i < len(b) && b[i] == '"' {
-		if end := jsontext.StringEnd(b, i+1); end >= 0 {
+		if end := message.StringEnd(b, i+1); end >= 0 {
 			return end + 1
 		}
 		return len(b)
