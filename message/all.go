@@ -44,19 +44,10 @@ func (f *Finder) members(b []byte, prefix string, depth int, yield func(string, 
 
 // pairs yields the logfmt pairs of a message.
 func (f *Finder) pairs(b []byte, yield func(string, Value) bool) {
-	for at := 0; ; {
-		i := bytes.IndexByte(b[at:], '=')
-		if i < 0 {
+	pairs := PairsIn(b)
+	for pair, ok := pairs.Next(); ok; pair, ok = pairs.Next() {
+		if IsPairName(pair.Name) && !yield(string(pair.Name), f.bare(&pair)) {
 			return
-		}
-		i += at
-		if start := at + bytes.LastIndexAny(b[at:i], " \t\r\n") + 1; start < i && (start > at || at == 0 || isBlank(b[at-1])) && isPairName(b[start:i]) {
-			if !yield(string(b[start:i]), f.bare(b[i+1:])) {
-				return
-			}
-		}
-		if at = i + 1; at < len(b) && b[at] == '"' { // skip text in quotes
-			at += quoted(b[at:])
 		}
 	}
 }

@@ -106,17 +106,11 @@ func hex4(s []byte) (rune, bool) {
 	}
 	var r rune
 	for _, c := range s[2:6] {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
+		digit := hexDigit(c)
+		if digit > 15 {
 			return 0, false
 		}
-		r = r<<4 | rune(c)
+		r = r<<4 | rune(digit)
 	}
 	return r, true
 }

@@ -83,6 +83,9 @@ func (f *Finder) quick(message []byte, i int) (value []byte, ok bool) {
 	return RawValue(rest[1:])
 }
 
+// maxStarts is at how many places of a message the start of an object after other text is looked for.
+const maxStarts = 64
+
 // jsonPart returns the JSON object that a message is or ends with; nil if there is none.
 func jsonPart(message []byte) []byte {
 	message = bytes.Trim(message, " \t\r\n")
@@ -96,9 +99,9 @@ func jsonPart(message []byte) []byte {
 	if start != 0 && message[len(message)-1] != '}' {
 		return nil
 	}
-	for start >= 0 {
+	for n := 0; start >= 0 && n < maxStarts; n++ {
 		object := Object(message[start:])
-		if _, _, ok := object.Next(); ok || len(bytes.TrimLeft(message[start+1:], " \t\r\n")) == 1 {
+		if _, _, ok := object.Next(); ok || len(TrimBlank(message[start+1:])) == 1 {
 			return message[start:]
 		}
 		next := bytes.IndexByte(message[start+1:], '{')
@@ -162,68 +165,27 @@ func (f *Finder) json(b []byte) Value {
 	return Value{Bare, b} // not valid JSON
 }
 
-// pair finds name=value among logfmt pairs, which are separated by blanks.
+// pair finds name=value among logfmt pairs.
 func (f *Finder) pair(b []byte) Value {
-	if !isPairName(f.name) {
+	if !IsPairName(f.name) {
 		return Value{}
 	}
-	for at := 0; ; {
-		i := bytes.IndexByte(b[at:], '=')
-		if i < 0 {
-			return Value{}
-		}
-		i += at
-		if start := i - len(f.name); start >= at && string(b[start:i]) == f.name && (start == 0 || isBlank(b[start-1])) {
-			return f.bare(b[i+1:])
-		}
-		if at = i + 1; at < len(b) && b[at] == '"' { // skip text in quotes
-			at += quoted(b[at:])
+	pairs := PairsIn(b)
+	for pair, ok := pairs.Next(); ok; pair, ok = pairs.Next() {
+		if string(pair.Name) == f.name {
+			return f.bare(&pair)
 		}
 	}
+	return Value{}
 }
 
-// isPairName reports whether a text before a "=" is the name of a pair: letters, digits and _ - . / : @ $ #, not starting with
-// one of - . / : #. Prose has other texts before a "=": (uid=0), /a?b=1, [thread=2].
-func isPairName[T string | []byte](name T) bool {
-	for i := range len(name) {
-		switch c := name[i]; {
-		case c|0x20-'a' < 26 || c-'0' < 10 || c >= 0x80 || c == '_' || c == '@' || c == '$':
-		case i > 0 && (c == '-' || c == '.' || c == '/' || c == ':' || c == '#'):
-		default:
-			return false
-		}
+// bare returns the value of a pair.
+func (f *Finder) bare(p *Pair) Value {
+	if p.Quoted {
+		return f.json(p.Value)
 	}
-	return len(name) > 0
+	return Value{Bare, p.Text()}
 }
-
-// bare returns the logfmt value that b starts with.
-func (f *Finder) bare(b []byte) Value {
-	if len(b) > 0 && b[0] == '"' {
-		if n := quoted(b); n >= 2 && b[n-1] == '"' {
-			return Value{String, f.json(b[:n]).Text}
-		}
-	}
-	end := bytes.IndexAny(b, " \t\n\r")
-	if end < 0 {
-		end = len(b)
-	}
-	return Value{Bare, b[:end]}
-}
-
-// quoted returns the length of the string in quotes that b starts with, or that of b if the string does not end.
-func quoted(b []byte) int {
-	for i := 1; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(b)
-}
-
-func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
 // Integer returns the value if it is written as an integer of at most 18 digits. It is faster than [Value.Decimal].
 func (v Value) Integer() (n int64, ok bool) {

@@ -31,8 +31,8 @@ const (
 	// not count. For each name of the set, no other member has the same label. Labels of members of nested objects are joined
 	// by _; see [LabelName].
 	ObjectForm
-	// PairsForm is text of words and at most 1,000 logfmt pairs, separated by blanks. A value is in quotes, or has neither
-	// quotes nor an equals sign; a word has neither. For each name of the set, no other pair with a value has the same label.
+	// PairsForm is text of words and at most 1,000 logfmt pairs, separated by blanks, all of them strict (see [Pair]) and without
+	// brackets and punctuation that [Pair.Text] omits. For each name of the set, no other pair with a value has the same label.
 	PairsForm
 )
 
@@ -128,17 +128,10 @@ func (s *Set) inner(of *node, b []byte, depth int) bool {
 		of = nil
 	}
 	members := Object(b)
-	for n := 0; ; n++ {
-		rest := members.Rest()
-		if n > 0 && !bytes.HasPrefix(rest, []byte{','}) {
-			return string(rest) == "}"
-		}
-		if n == 0 && bytes.HasPrefix(rest, []byte{','}) {
-			return false
-		}
+	for {
 		name, value, more := members.Next()
 		if !more {
-			return n == 0 && string(members.Rest()) == "}"
+			return closes(&members, b)
 		}
 		var member *node
 		if of != nil {
@@ -173,35 +166,28 @@ func isValue(b []byte) bool {
 // undefined.
 func (s *Set) formedPairs(b []byte, values []Value) bool {
 	for i, n := 0, 0; ; {
-		for i < len(b) && isBlank(b[i]) {
+		for i < len(b) && b[i] <= ' ' {
 			i++
 		}
 		if i == len(b) {
 			return true
 		}
-		start := i
-		i += wordLen(b[i:])
-		if i == len(b) || isBlank(b[i]) {
+		pair := PairAt(b, i)
+		if i = pair.End; !pair.Strict {
+			return false
+		}
+		if pair.Value == nil {
 			continue // a word
 		}
-		if i == start || b[i] != '=' {
+		value := s.bare(&pair)
+		if !pair.Quoted && len(value.Text) < len(pair.Value) || bytes.ContainsAny(pair.Name, openingBrackets) {
 			return false
 		}
-		value := s.bare(b[i+1:])
-		end := i + 1 + len(value.Text)
-		if i+1 < len(b) && b[i+1] == '"' {
-			end = StringEnd(b, i+2) + 1
-		}
-		switch {
-		case end == 0:
-			return false
-		case value.Kind == Bare && wordLen(value.Text) < len(value.Text), end < len(b) && !isBlank(b[end]):
-			return false
-		case n == len(s.steps) || !bytes.Equal(s.steps[n].name, b[start:i]):
-			s.learn(n, b[start:i])
+		if n == len(s.steps) || !bytes.Equal(s.steps[n].name, pair.Name) {
+			s.learn(n, pair.Name)
 		}
 		of := &s.steps[n]
-		if n++; n > maxMembers || of.field >= 0 && !isPairName(of.name) || len(value.Text) > 0 && !s.once(of.node) {
+		if n++; n > maxMembers || of.field >= 0 && !IsPairName(of.name) || len(value.Text) > 0 && !s.once(of.node) {
 			return false
 		}
 		if of.field >= 0 && (len(value.Text) > 0 || values[of.field].Kind == Missing) {
@@ -210,16 +196,5 @@ func (s *Set) formedPairs(b []byte, values []Value) bool {
 			}
 			values[of.field] = value
 		}
-		i = end
 	}
-}
-
-// wordLen returns the length of the longest prefix of b without blanks, control characters, quotes and equals signs.
-func wordLen(b []byte) int {
-	for i, c := range b {
-		if c <= ' ' || c == '=' || c == '"' {
-			return i
-		}
-	}
-	return len(b)
 }

@@ -12,28 +12,47 @@ package message
 
 import "bytes"
 
-// Members iterates over the members of a JSON object.
+// Members iterates over the members of a JSON object. It is lenient: commas may be missing, or before the first member; [Members.Loose]
+// tells. Logs have truncated and slightly wrong objects.
 type Members struct {
-	b []byte
-	i int
+	b     []byte
+	i     int
+	begun bool
+	// loose is set if a comma was missing or superfluous, or a value was not read.
+	loose bool
 }
 
 // Object returns the members of the object that b starts with, at its opening brace.
-func Object(b []byte) Members { return Members{b: b, i: 1} }
+func Object(b []byte) Members { return ObjectAt(b, 0) }
 
-// Offset is where in the object's text the value that Next returned last ends.
+// ObjectAt returns the members of the object at b[i]. Offsets are those in b.
+func ObjectAt(b []byte, i int) Members { return Members{b: b, i: i + 1} }
+
+// Offset is where in the text the value that Next returned last ends. After Name it is where the value starts.
 func (m *Members) Offset() int { return m.i }
+
+// Loose reports whether a comma was missing or superfluous so far.
+func (m *Members) Loose() bool { return m.loose }
 
 // Next returns the next member's name without quotes, still escaped, and its raw value. It is not
 // ok at the object's end, and if b is not JSON.
 func (m *Members) Next() (name, value []byte, ok bool) {
+	if name, ok = m.Name(); ok {
+		value, ok = m.Value()
+	}
+	return name, value, ok
+}
+
+// Name returns the next member's name. Its value must be read with [Members.Value], or skipped with [Members.Skip].
+func (m *Members) Name() (name []byte, ok bool) {
 	b := m.b
 	i := skipBlank(b, m.i)
-	if i < len(b) && b[i] == ',' {
+	comma := i < len(b) && b[i] == ','
+	if comma {
 		i = skipBlank(b, i+1)
 	}
 	if i >= len(b) || b[i] != '"' {
-		return nil, nil, false
+		return nil, false
 	}
 	end := i + 1 // names are short and rarely hold escapes
 	for end < len(b) && b[end] != '"' && b[end] != '\\' {
@@ -41,23 +60,39 @@ func (m *Members) Next() (name, value []byte, ok bool) {
 	}
 	if end == len(b) || b[end] != '"' {
 		if end = StringEnd(b, i+1); end < 0 {
-			return nil, nil, false
+			return nil, false
 		}
 	}
 	name = b[i+1 : end]
 	if i = skipBlank(b, end+1); i >= len(b) || b[i] != ':' {
-		return nil, nil, false
+		return nil, false
 	}
-	i = skipBlank(b, i+1)
-	if end = valueEnd(b, i); end < 0 {
-		return nil, nil, false
-	}
-	m.i = end
-	return name, b[i:end], true
+	m.i = skipBlank(b, i+1)
+	m.loose = m.loose || comma != m.begun
+	m.begun = true
+	return name, true
 }
 
-// Rest returns the text after the last member that Next returned, without leading blanks.
-func (m *Members) Rest() []byte { return m.b[skipBlank(m.b, m.i):] }
+// Value returns the raw value of the member whose name was read.
+func (m *Members) Value() (value []byte, ok bool) {
+	end := valueEnd(m.b, m.i)
+	if end < 0 {
+		m.loose = true
+		return nil, false
+	}
+	value, m.i = m.b[m.i:end], end
+	return value, true
+}
+
+// Skip continues after the value of the member whose name was read, which ends at an offset in the text.
+func (m *Members) Skip(end int) { m.i = end }
+
+// End returns the offset after the object, once Next or Name is not ok. It is not ok if the text does not end as an object does, or a
+// comma was missing or superfluous.
+func (m *Members) End() (end int, ok bool) {
+	i := skipBlank(m.b, m.i)
+	return i + 1, !m.loose && i < len(m.b) && m.b[i] == '}'
+}
 
 // Elements iterates over the elements of a JSON array.
 type Elements struct {
@@ -92,8 +127,22 @@ func RawValue(b []byte) (value []byte, ok bool) {
 	return b[i:end], true
 }
 
+// IsBlank reports whether c is one of JSON's blanks.
+func IsBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+
+// Unquoted returns the content of a raw string, still escaped; another value as written.
+func Unquoted(value []byte) []byte {
+	if n := len(value); n > 1 && value[0] == '"' && value[n-1] == '"' {
+		return value[1 : n-1]
+	}
+	return value
+}
+
+// TrimBlank returns b without JSON's blanks at its start.
+func TrimBlank(b []byte) []byte { return b[skipBlank(b, 0):] }
+
 func skipBlank(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r') {
+	for i < len(b) && IsBlank(b[i]) {
 		i++
 	}
 	return i

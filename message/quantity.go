@@ -14,7 +14,7 @@ const (
 	NoDimension Dimension = iota
 	// Duration is in nanoseconds. Units: ns us µs ms s m h d w; several may follow each other: 1h30m.
 	Duration
-	// Size is in bytes. Units: B, kB MB GB TB (powers of 1,000), KiB MiB GiB TiB (powers of 1,024).
+	// Size is in bytes. Units: B, kB MB GB TB PB EB (powers of 1,000), KiB MiB GiB TiB PiB EiB (powers of 1,024).
 	Size
 )
 
@@ -127,7 +127,7 @@ func component(b []byte) (a amount, d Dimension, size int) {
 	for i < len(b) && (b[i]|0x20-'a' < 26 || b[i] >= 0x80) {
 		i++
 	}
-	factor, d := unit(string(b[start:i]))
+	factor, d := UnitOf(string(b[start:i]))
 	for a.places > 0 && factor%10 == 0 && factor > 0 {
 		factor, a.places = factor/10, a.places-1
 	}
@@ -136,46 +136,4 @@ func component(b []byte) (a amount, d Dimension, size int) {
 		return a, d, 0
 	}
 	return a, d, i
-}
-
-// unit returns the size of a unit in nanoseconds or bytes.
-func unit(name string) (factor uint64, d Dimension) {
-	const second = 1_000_000_000
-	switch name {
-	case "ns":
-		return 1, Duration
-	case "us", "µs", "μs": // micro sign and Greek letter
-		return second / 1_000_000, Duration
-	case "ms":
-		return second / 1000, Duration
-	case "s":
-		return second, Duration
-	case "m":
-		return 60 * second, Duration
-	case "h":
-		return 3600 * second, Duration
-	case "d":
-		return 24 * 3600 * second, Duration
-	case "w":
-		return 7 * 24 * 3600 * second, Duration
-	case "B":
-		return 1, Size
-	case "kB", "KB":
-		return 1000, Size
-	case "MB":
-		return 1_000_000, Size
-	case "GB":
-		return 1_000_000_000, Size
-	case "TB":
-		return 1_000_000_000_000, Size
-	case "KiB":
-		return 1 << 10, Size
-	case "MiB":
-		return 1 << 20, Size
-	case "GiB":
-		return 1 << 30, Size
-	case "TiB":
-		return 1 << 40, Size
-	}
-	return 0, NoDimension
 }

@@ -69,14 +69,11 @@ func (s *Set) Find(message []byte, values []Value) (ok bool) {
 		return true
 	}
 	members := Object(message)
-	direct := s.checks && !bytes.HasPrefix(members.Rest(), []byte{','})
+	direct := s.checks
 	for n := 0; ; n++ {
-		if rest := members.Rest(); n > 0 && (len(rest) == 0 || rest[0] != ',') {
-			return s.ends(string(rest) == "}", direct)
-		}
 		name, value, more := members.Next()
 		if !more {
-			return s.ends(n == 0 && string(members.Rest()) == "}", direct)
+			return s.ends(closes(&members, message), direct)
 		}
 		if n == len(s.steps) || !bytes.Equal(s.steps[n].name, name) {
 			if bytes.IndexByte(name, '\\') >= 0 {
@@ -106,6 +103,12 @@ func (s *Set) ends(ok, direct bool) bool {
 	return ok
 }
 
+// closes reports whether all members of an object were read, and nothing follows it.
+func closes(m *Members, object []byte) bool {
+	end, ok := m.End()
+	return ok && end == len(object)
+}
+
 // learn caches the lookup of the name of member n.
 func (s *Set) learn(n int, name []byte) {
 	if n == len(s.steps) {
@@ -131,13 +134,10 @@ func (s *Set) lookup(name []byte) int {
 func (s *Set) nested(object []byte, values []Value, depth int) bool {
 	own := len(s.path)
 	members := Object(object)
-	for n := 0; ; n++ {
-		if rest := members.Rest(); n > 0 && (len(rest) == 0 || rest[0] != ',') {
-			return string(rest) == "}"
-		}
+	for {
 		name, value, more := members.Next()
 		if !more {
-			return n == 0 && string(members.Rest()) == "}"
+			return closes(&members, object)
 		}
 		s.path = append(s.path[:own], name...)
 		if bytes.IndexByte(name, '\\') >= 0 || !s.add(s.lookup(s.path), value, values) {
@@ -197,37 +197,18 @@ func (s *Set) unescape(text []byte) []byte {
 
 // pairs adds the logfmt pairs of a message.
 func (s *Set) pairs(b []byte, values []Value) {
-	for at := 0; ; {
-		i := bytes.IndexByte(b[at:], '=')
-		if i < 0 {
-			return
-		}
-		i += at
-		start := i
-		for start > at && !isBlank(b[start-1]) {
-			start--
-		}
-		if start > at || at == 0 || isBlank(b[at-1]) {
-			if k := s.lookup(b[start:i]); k >= 0 && values[k].Kind == Missing && isPairName(b[start:i]) {
-				values[k] = s.bare(b[i+1:])
-			}
-		}
-		if at = i + 1; at < len(b) && b[at] == '"' { // skip text in quotes
-			at += quoted(b[at:])
+	pairs := PairsIn(b)
+	for pair, ok := pairs.Next(); ok; pair, ok = pairs.Next() {
+		if k := s.lookup(pair.Name); k >= 0 && values[k].Kind == Missing && IsPairName(pair.Name) {
+			values[k] = s.bare(&pair)
 		}
 	}
 }
 
-// bare returns the logfmt value that b starts with.
-func (s *Set) bare(b []byte) Value {
-	if len(b) > 0 && b[0] == '"' {
-		if n := quoted(b); n >= 2 && b[n-1] == '"' {
-			return Value{String, s.unescape(b[1 : n-1])}
-		}
+// bare returns the value of a pair.
+func (s *Set) bare(p *Pair) Value {
+	if p.Quoted {
+		return Value{String, s.unescape(p.Text())}
 	}
-	end := bytes.IndexAny(b, " \t\n\r")
-	if end < 0 {
-		end = len(b)
-	}
-	return Value{Bare, b[:end]}
+	return Value{Bare, p.Text()}
 }

@@ -3,8 +3,8 @@ package pipeline
 import (
 	"slices"
 
-	"logstow/message"
 	"logstow/logql/syntax"
+	"logstow/message"
 )
 
 func compileJSONPaths(extractions []syntax.Extraction) stage {
@@ -27,7 +27,7 @@ func bindJSONPaths(p *Processor, paths []syntax.Extraction) step {
 	exact := p.exact || !slices.ContainsFunc(syms, func(s *symbol) bool { return slices.Contains(p.wanted, s) })
 	return func(p *Processor) bool {
 		p.replaceFields(syms)
-		line := p.line[skipBlanks(p.line, 0):]
+		line := message.TrimBlank(p.line)
 		if exact {
 			if err := checkJSON(line); err != nil {
 				p.fail(jsonError, err.Error())
@@ -65,12 +65,12 @@ func checkJSON(line []byte) error {
 	if len(line) == 0 || line[0] != '{' {
 		return errNotObject
 	}
-	for m := (members{b: line, i: 1, first: true}); ; {
-		_, done, err := m.next()
+	for m := message.Object(line); ; {
+		_, done, err := nextName(&m)
 		if err != nil || done {
 			return err
 		}
-		if _, err := m.value(); err != nil {
+		if _, err := nextValue(&m); err != nil {
 			return err
 		}
 	}
@@ -100,15 +100,15 @@ func findPath(p *Processor, b []byte, path []syntax.PathStep) ([]byte, error) {
 
 // findMember is b from the value of an object's member on.
 func findMember(p *Processor, b []byte, want string) ([]byte, error) {
-	for m := (members{b: b, i: 1, first: true}); ; {
-		name, done, err := m.next()
+	for m := message.Object(b); ; {
+		name, done, err := nextName(&m)
 		if err != nil || done {
 			return nil, err
 		}
 		if string(unescapeJSON(p, name)) == want {
-			return b[m.i:], nil
+			return b[m.Offset():], nil
 		}
-		if _, err := m.value(); err != nil {
+		if _, err := nextValue(&m); err != nil {
 			return nil, err
 		}
 	}

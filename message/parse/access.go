@@ -1,6 +1,11 @@
 package parse
 
-import "bytes"
+import (
+	"bytes"
+	"time"
+
+	"logstow/message"
+)
 
 // client adds the fields before the time of an access log, which starts at text[end]: ip, ident and user, optionally preceded by a
 // virtual host and its port. The header of syslog or of a container's log may precede the address.
@@ -184,10 +189,10 @@ func durationKind(b []byte) int {
 		for i++; i < len(b) && isDigit(b[i]); i++ {
 		}
 	}
-	switch string(b[i:]) {
-	case "":
+	if i == len(b) {
 		return kind
-	case "s", "ms", "us", "µs", "ns":
+	}
+	if size, d := message.UnitOf(string(b[i:])); d == message.Duration && size <= uint64(time.Second) {
 		return certainDuration
 	}
 	return noDuration

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"logstow/message"
 )
 
 // ErrUnknownVersion is returned by [CompileStored] for an unknown parser or version, which a newer program stored.
@@ -202,7 +204,7 @@ func (p *Parser) TextInMessage(name, text string) bool {
 		return true // klog escapes nothing
 	}
 	for i := range len(text) {
-		if !isPlain(text[i]) {
+		if !message.IsPlain(text[i]) {
 			return false
 		}
 	}

@@ -183,7 +183,7 @@ func (s *Splitter) value(l *line, i int) message.Value {
 	}
 	if l.escape != 0 && bytes.IndexByte(v.Text, l.escape) >= 0 {
 		start := len(s.space)
-		s.space = unescape(s.space, v.Text, l.escape)
+		s.space = message.UnescapeText(s.space, v.Text, l.escape)
 		v.Text = s.space[start:len(s.space):len(s.space)]
 	}
 	return v

@@ -2,7 +2,6 @@ package parse
 
 import (
 	"bytes"
-	"strings"
 
 	"logstow/message"
 )
@@ -103,31 +102,19 @@ const blanks = " \t\r\n"
 // isLogfmt reports whether text begins with two logfmt pairs, or is one. "status=ok so far" is prose, whose status would hide that of
 // the message. If text is cut, a second word without an end may be a pair.
 func isLogfmt(text []byte, cut bool) bool {
-	first := pairEnd(text)
-	if first == 0 {
+	first := message.PairAt(text, 0)
+	if !isPair(&first) {
 		return false
 	}
-	rest := bytes.TrimLeft(text[first:], blanks)
-	return len(rest) == 0 || pairEnd(rest) > 0 || cut && !bytes.ContainsAny(rest, blanks)
+	if cut && !first.Quoted && bytes.HasPrefix(first.Value, []byte{'"'}) {
+		return true // the end of the string is missing
+	}
+	rest := bytes.TrimLeft(text[first.End:], blanks)
+	if len(rest) == 0 {
+		return true
+	}
+	second := message.PairAt(rest, 0)
+	return isPair(&second) || cut && second.Value == nil && second.End == len(rest)
 }
 
-// pairEnd returns the end of the logfmt pair that b begins with, 0 if there is none.
-func pairEnd(b []byte) int {
-	i := 0
-	for i < len(b) && (isDigit(b[i]) || b[i]|0x20-'a' < 26 || strings.IndexByte("_.-", b[i]) >= 0) {
-		i++
-	}
-	if i == 0 || i == len(b) || b[i] != '=' {
-		return 0
-	}
-	if i++; i < len(b) && b[i] == '"' {
-		if end := closingQuote(b, i+1, '\\'); end >= 0 {
-			return end + 1
-		}
-		return len(b)
-	}
-	if end := bytes.IndexAny(b[i:], blanks); end >= 0 {
-		return i + end
-	}
-	return len(b)
-}
+func isPair(p *message.Pair) bool { return p.Value != nil && message.IsPairName(p.Name) }

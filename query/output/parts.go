@@ -134,20 +134,24 @@ func isEmpty(object []byte) bool {
 func (p *parts) logfmt(depth int) bool {
 	s := &p.sources[depth]
 	first := len(p.members)
-	for rest := bytes.Trim(s.text, " \r\n"); ; {
-		name, value, next, ok := logfmtPair(rest)
-		if !ok {
+	text := bytes.Trim(s.text, " \r\n")
+	for i := 0; ; i++ {
+		for i < len(text) && text[i] == ' ' {
+			i++
+		}
+		pair := logfmtPair(text, i)
+		if pair.Value == nil {
 			p.members = p.members[:first]
 			return false
 		}
-		if !p.recognizer.Repeats(name, value, p.match.Time, p.match.Level()) {
-			one := part{source: s, name: name, value: value}
-			if len(value) > 0 && value[0] == '"' {
-				one.value, one.kind = value[1:len(value)-1], stringPart
+		if !p.recognizer.Repeats(pair.Name, pair.Value, p.match.Time, p.match.Level()) {
+			one := part{source: s, name: pair.Name, value: pair.Value}
+			if pair.Quoted {
+				one.value, one.kind = pair.Text(), stringPart
 			}
 			p.members = append(p.members, one)
 		}
-		if rest = bytes.TrimLeft(next, " "); len(rest) == 0 {
+		if i = pair.End; i == len(text) {
 			break
 		}
 	}
@@ -155,25 +159,14 @@ func (p *parts) logfmt(depth int) bool {
 	return true
 }
 
-// logfmtPair splits off the pair name=value that b starts with.
-func logfmtPair(b []byte) (name, value, rest []byte, ok bool) {
-	equals := bytes.IndexByte(b, '=')
-	if equals < 1 || bytes.ContainsAny(b[:equals], " \t\r\n\"{}[]()<>,;&?") {
-		return nil, nil, nil, false
+// logfmtPair returns the pair at text[i], without a value if it is none, or a control character follows it.
+func logfmtPair(text []byte, i int) message.Pair {
+	pair := message.PairAt(text, i)
+	if !message.IsPairName(pair.Name) || !pair.Quoted && bytes.HasPrefix(pair.Value, []byte{'"'}) ||
+		pair.Quoted && !pair.Strict || pair.End < len(text) && text[pair.End] != ' ' {
+		return message.Pair{}
 	}
-	name, rest = b[:equals], b[equals+1:]
-	end := bytes.IndexByte(rest, ' ')
-	if end < 0 {
-		end = len(rest)
-	}
-	if len(rest) > 0 && rest[0] == '"' {
-		if end = message.StringEnd(rest, 1) + 1; end == 0 || end < len(rest) && rest[end] != ' ' {
-			return nil, nil, nil, false
-		}
-	} else if bytes.ContainsAny(rest[:end], "\t\r\n") {
-		return nil, nil, nil, false
-	}
-	return name, rest[:end], rest[end:], true
+	return pair
 }
 
 // takeText moves the member that is the text of the message to the texts. If it is a wrapped line whose fields are those of
