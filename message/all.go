@@ -45,8 +45,8 @@ func (f *Finder) members(b []byte, prefix string, depth int, yield func(string, 
 // pairs yields the logfmt pairs of a message.
 func (f *Finder) pairs(b []byte, yield func(string, Value) bool) {
 	pairs := PairsIn(b)
-	for pair, ok := pairs.Next(); ok; pair, ok = pairs.Next() {
-		if IsPairName(pair.Name) && !yield(string(pair.Name), f.bare(&pair)) {
+	for pairs.Next() {
+		if name := pairs.Name(); IsPairName(name) && !yield(string(name), f.bare(&pairs)) {
 			return
 		}
 	}

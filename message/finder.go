@@ -171,20 +171,25 @@ func (f *Finder) pair(b []byte) Value {
 		return Value{}
 	}
 	pairs := PairsIn(b)
-	for pair, ok := pairs.Next(); ok; pair, ok = pairs.Next() {
-		if string(pair.Name) == f.name {
-			return f.bare(&pair)
+	for pairs.Next() {
+		if string(pairs.Name()) == f.name {
+			return f.bare(&pairs)
 		}
 	}
 	return Value{}
 }
 
 // bare returns the value of a pair.
-func (f *Finder) bare(p *Pair) Value {
-	if p.Quoted {
-		return f.json(p.Value)
+func (f *Finder) bare(p *Pairs) Value {
+	text, quoted := p.Value()
+	if !quoted {
+		return Value{Bare, text}
 	}
-	return Value{Bare, p.Text()}
+	if bytes.IndexByte(text, '\\') >= 0 {
+		f.space = Unescape(f.space[:0], text)
+		text = f.space
+	}
+	return Value{String, text}
 }
 
 // Integer returns the value if it is written as an integer of at most 18 digits. It is faster than [Value.Decimal].

@@ -2,6 +2,7 @@ package message
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -129,7 +130,7 @@ func (s *Set) inner(of *node, b []byte, depth int) bool {
 	}
 	members := Object(b)
 	for {
-		name, value, more := members.Next()
+		name, value, more := members.NextStrict()
 		if !more {
 			return closes(&members, b)
 		}
@@ -179,8 +180,8 @@ func (s *Set) formedPairs(b []byte, values []Value) bool {
 		if pair.Value == nil {
 			continue // a word
 		}
-		value := s.bare(&pair)
-		if !pair.Quoted && len(value.Text) < len(pair.Value) || bytes.ContainsAny(pair.Name, openingBrackets) {
+		value := s.bare(pair.Text(), pair.Quoted)
+		if !pair.Quoted && len(value.Text) < len(pair.Value) || slices.ContainsFunc(pair.Name, isOpening) {
 			return false
 		}
 		if n == len(s.steps) || !bytes.Equal(s.steps[n].name, pair.Name) {

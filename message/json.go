@@ -12,47 +12,34 @@ package message
 
 import "bytes"
 
-// Members iterates over the members of a JSON object. It is lenient: commas may be missing, or before the first member; [Members.Loose]
-// tells. Logs have truncated and slightly wrong objects.
+// Members iterates over the members of a JSON object. It is lenient: commas may be missing, or precede the first member. Logs have
+// truncated and slightly wrong objects. [Members.NextStrict] and
+// [Members.End] are for those who are strict.
 type Members struct {
 	b     []byte
+	start int
 	i     int
-	begun bool
-	// loose is set if a comma was missing or superfluous, or a value was not read.
-	loose bool
 }
 
 // Object returns the members of the object that b starts with, at its opening brace.
 func Object(b []byte) Members { return ObjectAt(b, 0) }
 
 // ObjectAt returns the members of the object at b[i]. Offsets are those in b.
-func ObjectAt(b []byte, i int) Members { return Members{b: b, i: i + 1} }
+func ObjectAt(b []byte, i int) Members { return Members{b: b, start: i + 1, i: i + 1} }
 
-// Offset is where in the text the value that Next returned last ends. After Name it is where the value starts.
+// Offset is where in the text the value that Next returned last ends.
 func (m *Members) Offset() int { return m.i }
-
-// Loose reports whether a comma was missing or superfluous so far.
-func (m *Members) Loose() bool { return m.loose }
 
 // Next returns the next member's name without quotes, still escaped, and its raw value. It is not
 // ok at the object's end, and if b is not JSON.
 func (m *Members) Next() (name, value []byte, ok bool) {
-	if name, ok = m.Name(); ok {
-		value, ok = m.Value()
-	}
-	return name, value, ok
-}
-
-// Name returns the next member's name. Its value must be read with [Members.Value], or skipped with [Members.Skip].
-func (m *Members) Name() (name []byte, ok bool) {
 	b := m.b
 	i := skipBlank(b, m.i)
-	comma := i < len(b) && b[i] == ','
-	if comma {
+	if i < len(b) && b[i] == ',' {
 		i = skipBlank(b, i+1)
 	}
 	if i >= len(b) || b[i] != '"' {
-		return nil, false
+		return nil, nil, false
 	}
 	end := i + 1 // names are short and rarely hold escapes
 	for end < len(b) && b[end] != '"' && b[end] != '\\' {
@@ -60,38 +47,34 @@ func (m *Members) Name() (name []byte, ok bool) {
 	}
 	if end == len(b) || b[end] != '"' {
 		if end = StringEnd(b, i+1); end < 0 {
-			return nil, false
+			return nil, nil, false
 		}
 	}
 	name = b[i+1 : end]
 	if i = skipBlank(b, end+1); i >= len(b) || b[i] != ':' {
-		return nil, false
+		return nil, nil, false
 	}
-	m.i = skipBlank(b, i+1)
-	m.loose = m.loose || comma != m.begun
-	m.begun = true
-	return name, true
+	i = skipBlank(b, i+1)
+	if end = valueEnd(b, i); end < 0 {
+		return nil, nil, false
+	}
+	m.i = end
+	return name, b[i:end], true
 }
 
-// Value returns the raw value of the member whose name was read.
-func (m *Members) Value() (value []byte, ok bool) {
-	end := valueEnd(m.b, m.i)
-	if end < 0 {
-		m.loose = true
-		return nil, false
+// NextStrict is Next, but it is not ok where a comma is missing, or precedes the first member.
+func (m *Members) NextStrict() (name, value []byte, ok bool) {
+	i := skipBlank(m.b, m.i)
+	if comma := i < len(m.b) && m.b[i] == ','; comma != (m.i > m.start) {
+		return nil, nil, false
 	}
-	value, m.i = m.b[m.i:end], end
-	return value, true
+	return m.Next()
 }
 
-// Skip continues after the value of the member whose name was read, which ends at an offset in the text.
-func (m *Members) Skip(end int) { m.i = end }
-
-// End returns the offset after the object, once Next or Name is not ok. It is not ok if the text does not end as an object does, or a
-// comma was missing or superfluous.
+// End returns the offset after the object, if the text ends it after the last member that Next returned.
 func (m *Members) End() (end int, ok bool) {
 	i := skipBlank(m.b, m.i)
-	return i + 1, !m.loose && i < len(m.b) && m.b[i] == '}'
+	return i + 1, i < len(m.b) && m.b[i] == '}'
 }
 
 // Elements iterates over the elements of a JSON array.
@@ -127,9 +110,6 @@ func RawValue(b []byte) (value []byte, ok bool) {
 	return b[i:end], true
 }
 
-// IsBlank reports whether c is one of JSON's blanks.
-func IsBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
-
 // Unquoted returns the content of a raw string, still escaped; another value as written.
 func Unquoted(value []byte) []byte {
 	if n := len(value); n > 1 && value[0] == '"' && value[n-1] == '"' {
@@ -142,7 +122,7 @@ func Unquoted(value []byte) []byte {
 func TrimBlank(b []byte) []byte { return b[skipBlank(b, 0):] }
 
 func skipBlank(b []byte, i int) int {
-	for i < len(b) && IsBlank(b[i]) {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r') {
 		i++
 	}
 	return i

@@ -25,10 +25,10 @@ func PairAt(b []byte, i int) Pair {
 		i++
 	}
 	name := b[start:i]
-	if i == start || i < len(b) && b[i] == '"' {
+	switch {
+	case i == start || i < len(b) && b[i] == '"':
 		return Pair{Name: name, End: wordEnd(b, i)}
-	}
-	if i == len(b) || b[i] != '=' {
+	case i == len(b) || b[i] != '=':
 		return Pair{Name: name, Strict: true, End: i}
 	}
 	i++
@@ -38,8 +38,12 @@ func PairAt(b []byte, i int) Pair {
 			return Pair{Name: name, Value: b[i:end], Quoted: true, Strict: strict, End: wordEnd(b, end)}
 		}
 	}
-	end := wordEnd(b, i)
-	strict := bytes.IndexByte(b[i:end], '=') < 0 && bytes.IndexByte(b[i:end], '"') < 0
+	end := i
+	for end < len(b) && b[end] > ' ' && b[end] != '=' && b[end] != '"' {
+		end++
+	}
+	strict := end == len(b) || b[end] <= ' '
+	end = wordEnd(b, end)
 	return Pair{Name: name, Value: b[i:end], Strict: strict, End: end}
 }
 
@@ -57,70 +61,92 @@ func (p *Pair) Text() []byte {
 	if p.Quoted {
 		return p.Value[1 : len(p.Value)-1]
 	}
-	text := p.Value
-	if bytes.IndexByte(text, '"') < 0 {
-		text = text[:enclosedEnd(text)]
-	}
-	for n := len(text); n > 0 && (text[n-1] == ',' || text[n-1] == ';'); n-- {
-		text = text[:n-1]
-	}
-	return text
+	return bareText(p.Value)
 }
 
-// enclosedEnd returns the offset of the first closing bracket of b without an opening one in it, or the length of b.
-func enclosedEnd(b []byte) int {
-	depth := 0
-	for i, c := range b {
-		switch c {
+// bareText returns the value that b starts with, up to a blank or a closing bracket without an opening one, and without punctuation at
+// its end. Brackets in JSON, which has quotes, do not count.
+func bareText(b []byte) []byte {
+	depth, close, end := 0, -1, 0
+	quotes := false
+	for ; end < len(b) && b[end] > ' '; end++ {
+		switch b[end] {
 		case '(', '[', '{':
 			depth++
 		case ')', ']', '}':
-			if depth--; depth < 0 {
-				return i
+			if depth--; depth < 0 && close < 0 {
+				close = end
 			}
+		case '"':
+			quotes = true
 		}
 	}
-	return len(b)
+	if close >= 0 && !quotes {
+		end = close
+	}
+	for end > 0 && (b[end-1] == ',' || b[end-1] == ';') {
+		end--
+	}
+	return b[:end]
 }
 
-// openingBrackets may precede the name of a pair.
-const openingBrackets = "([{"
-
-// Pairs iterates over the pairs in a text, which may have other words between them, as prose has.
+// Pairs iterates over the pairs in a text, which may have other words between them, as prose has. Values are only read if they are
+// requested.
 type Pairs struct {
-	b []byte
-	i int
+	b    []byte
+	name int // start of the name of the current pair
+	at   int // after its equals sign
+	i    int // where to look for the next equals sign
 }
 
 // PairsIn returns the pairs in b.
 func PairsIn(b []byte) Pairs { return Pairs{b: b} }
 
-// Next returns the next pair with a value. An opening bracket before a name is not part of it: the name is id in request{id=5 and in
-// (id=5. The name may still be none by [IsPairName].
-func (p *Pairs) Next() (pair Pair, ok bool) {
+// Next advances to the next pair, if there is one.
+func (p *Pairs) Next() bool {
 	for {
 		n := bytes.IndexByte(p.b[p.i:], '=')
 		if n < 0 {
-			return Pair{}, false
+			return false
 		}
-		start := p.i + n
-		for start > p.i && p.b[start-1] > ' ' {
+		equals := p.i + n
+		start := equals
+		for start > p.at && p.b[start-1] > ' ' && !isOpening(p.b[start-1]) {
 			start--
 		}
-		inWord := start > 0 && p.b[start-1] > ' '
-		pair = PairAt(p.b, start)
-		p.i = pair.End
-		bracket := bytes.LastIndexAny(pair.Name, openingBrackets)
-		if pair.Value == nil || inWord && bracket < 0 {
-			continue
+		begins := start == 0 || p.b[start-1] <= ' ' || start > p.at && p.opens(start-1)
+		p.at, p.i = equals+1, equals+1
+		if p.i < len(p.b) && p.b[p.i] == '"' {
+			if end := StringEnd(p.b, p.i+1); end > 0 {
+				p.i = end + 1
+			}
 		}
-		pair.Name = pair.Name[bracket+1:]
-		if !pair.Quoted {
-			p.i = pair.End - len(pair.Value) + len(pair.Text())
+		if begins {
+			p.name = start
+			return true
 		}
-		return pair, true
 	}
 }
+
+// opens reports whether the opening bracket at an offset is not part of the value before it.
+func (p *Pairs) opens(bracket int) bool {
+	between := p.b[p.at:bracket]
+	return p.at == 0 || len(bareText(between)) < len(between)
+}
+
+// Name returns the name of the current pair. An opening bracket before it is not part of it: the name is id in request{id=5 and in
+// (id=5. It may still be none by [IsPairName].
+func (p *Pairs) Name() []byte { return p.b[p.name : p.at-1] }
+
+// Value returns the value of the current pair as [Pair.Text] does, and whether it was in quotes.
+func (p *Pairs) Value() (text []byte, quoted bool) {
+	if p.i > p.at { // behind the quotes
+		return p.b[p.at+1 : p.i-1], true
+	}
+	return bareText(p.b[p.at:]), false
+}
+
+func isOpening(c byte) bool { return c == '(' || c == '[' || c == '{' }
 
 // IsPairName reports whether a text before an equals sign is the name of a pair: letters, digits and _ - . / : @ $ #, not starting with
 // one of - . / : #. Prose has other texts there: /a?b=1, x<=2.

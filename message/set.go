@@ -71,7 +71,7 @@ func (s *Set) Find(message []byte, values []Value) (ok bool) {
 	members := Object(message)
 	direct := s.checks
 	for n := 0; ; n++ {
-		name, value, more := members.Next()
+		name, value, more := members.NextStrict()
 		if !more {
 			return s.ends(closes(&members, message), direct)
 		}
@@ -135,7 +135,7 @@ func (s *Set) nested(object []byte, values []Value, depth int) bool {
 	own := len(s.path)
 	members := Object(object)
 	for {
-		name, value, more := members.Next()
+		name, value, more := members.NextStrict()
 		if !more {
 			return closes(&members, object)
 		}
@@ -198,17 +198,18 @@ func (s *Set) unescape(text []byte) []byte {
 // pairs adds the logfmt pairs of a message.
 func (s *Set) pairs(b []byte, values []Value) {
 	pairs := PairsIn(b)
-	for pair, ok := pairs.Next(); ok; pair, ok = pairs.Next() {
-		if k := s.lookup(pair.Name); k >= 0 && values[k].Kind == Missing && IsPairName(pair.Name) {
-			values[k] = s.bare(&pair)
+	for pairs.Next() {
+		name := pairs.Name()
+		if k := s.lookup(name); k >= 0 && values[k].Kind == Missing && IsPairName(name) {
+			values[k] = s.bare(pairs.Value())
 		}
 	}
 }
 
 // bare returns the value of a pair.
-func (s *Set) bare(p *Pair) Value {
-	if p.Quoted {
-		return Value{String, s.unescape(p.Text())}
+func (s *Set) bare(text []byte, quoted bool) Value {
+	if quoted {
+		return Value{String, s.unescape(text)}
 	}
-	return Value{Bare, p.Text()}
+	return Value{Bare, text}
 }

@@ -81,25 +81,16 @@ func bindJSON(p *Processor) step {
 	}
 }
 
-// nextName returns the name of the next member; at the end of the object it is done.
-func nextName(m *message.Members) (name []byte, done bool, err error) {
-	name, ok := m.Name()
-	if ok && !m.Loose() {
-		return name, false, nil
+// nextMember returns the next member; at the end of the object it is done.
+func nextMember(m *message.Members) (name, value []byte, done bool, err error) {
+	name, value, ok := m.NextStrict()
+	if ok && isAccepted(value) {
+		return name, value, false, nil
 	}
-	if _, ends := m.End(); ok || !ends {
-		return nil, false, errMalformed
+	if _, done = m.End(); ok || !done {
+		return nil, nil, false, errMalformed
 	}
-	return nil, true, nil
-}
-
-// nextValue returns the raw value of the member whose name was read.
-func nextValue(m *message.Members) ([]byte, error) {
-	value, ok := m.Value()
-	if !ok || !isAccepted(value) {
-		return nil, errMalformed
-	}
-	return value, nil
+	return nil, nil, true, nil
 }
 
 // rawValue is the value that b starts with. Arrays and objects are not checked.
@@ -131,17 +122,17 @@ func isScalar(value []byte) bool {
 }
 
 // object sets the labels of the object at b[i], and returns the offset after it.
-func (j *jsonParser) object(b []byte, i int, parent *key, depth int) (int, error) {
+func (j *jsonParser) object(b []byte, i int, parent *key, depth int) (end int, err error) {
 	if depth > maxDepth {
 		return 0, errDepth
 	}
 	for m := message.ObjectAt(b, i); ; {
-		name, done, err := nextName(&m)
+		name, value, done, err := nextMember(&m)
 		if err != nil {
 			return 0, err
 		}
 		if done {
-			end, _ := m.End()
+			end, _ = m.End()
 			if depth == 1 {
 				j.learn(b, end, end, nil)
 			}
@@ -149,18 +140,12 @@ func (j *jsonParser) object(b []byte, i int, parent *key, depth int) (int, error
 		}
 		k := j.p.child(parent, j.last, name, unescapeJSON)
 		j.last = k
-		start := m.Offset()
-		if start < len(b) && b[start] == '{' && k.inner {
-			end, err := j.object(b, start, k, depth+1)
-			if err != nil {
+		start := m.Offset() - len(value)
+		if value[0] == '{' && k.inner {
+			if _, err := j.object(b, start, k, depth+1); err != nil {
 				return 0, err
 			}
-			m.Skip(end)
 			continue
-		}
-		value, err := nextValue(&m)
-		if err != nil {
-			return 0, err
 		}
 		j.learn(b, start, m.Offset(), k)
 		if err := j.set(k, value); err != nil {
@@ -229,13 +214,9 @@ func bindUnpack(p *Processor) step {
 		pairs = pairs[:0]
 		last := root
 		for m := message.Object(b); ; {
-			name, done, err := nextName(&m)
+			name, value, done, err := nextMember(&m)
 			if done {
 				break
-			}
-			var value []byte
-			if err == nil {
-				value, err = nextValue(&m)
 			}
 			if err != nil {
 				p.fail(jsonError, err.Error())

@@ -66,11 +66,7 @@ func checkJSON(line []byte) error {
 		return errNotObject
 	}
 	for m := message.Object(line); ; {
-		_, done, err := nextName(&m)
-		if err != nil || done {
-			return err
-		}
-		if _, err := nextValue(&m); err != nil {
+		if _, _, done, err := nextMember(&m); err != nil || done {
 			return err
 		}
 	}
@@ -98,18 +94,15 @@ func findPath(p *Processor, b []byte, path []syntax.PathStep) ([]byte, error) {
 	return rawValue(b)
 }
 
-// findMember is b from the value of an object's member on.
+// findMember is the raw value of an object's member.
 func findMember(p *Processor, b []byte, want string) ([]byte, error) {
 	for m := message.Object(b); ; {
-		name, done, err := nextName(&m)
+		name, value, done, err := nextMember(&m)
 		if err != nil || done {
 			return nil, err
 		}
 		if string(unescapeJSON(p, name)) == want {
-			return b[m.Offset():], nil
-		}
-		if _, err := nextValue(&m); err != nil {
-			return nil, err
+			return value, nil
 		}
 	}
 }

@@ -100,7 +100,11 @@ func unquote(value []byte, space *[]byte) []byte {
 	if len(value) < 2 {
 		return nil
 	}
-	text := value[1 : len(value)-1]
+	return unescaped(value[1:len(value)-1], space)
+}
+
+// unescaped is the first line of the content of a string.
+func unescaped(text []byte, space *[]byte) []byte {
 	if bytes.IndexByte(text, '\\') >= 0 {
 		*space = message.Unescape((*space)[:0], text)
 		text = *space
@@ -108,27 +112,32 @@ func unquote(value []byte, space *[]byte) []byte {
 	return firstLine(text)
 }
 
-// pair is the value of the logfmt pair msg, or else message.
+// pair is the first line of the value of the logfmt pair msg, or else message.
 func pair(line []byte, space *[]byte) []byte {
-	var second message.Pair
+	var second message.Pairs
+	found := false
 	pairs := message.PairsIn(line)
-	for pair, ok := pairs.Next(); ok; pair, ok = pairs.Next() {
-		switch string(pair.Name) {
+	for pairs.Next() {
+		switch string(pairs.Name()) {
 		case "msg":
-			return pairText(&pair, space)
+			return pairText(&pairs, space)
 		case "message":
-			if second.Value == nil {
-				second = pair
+			if !found {
+				second, found = pairs, true
 			}
 		}
+	}
+	if !found {
+		return nil
 	}
 	return pairText(&second, space)
 }
 
 // pairText is the first line of the value of a pair.
-func pairText(p *message.Pair, space *[]byte) []byte {
-	if p.Quoted {
-		return unquote(p.Value, space)
+func pairText(p *message.Pairs, space *[]byte) []byte {
+	text, quoted := p.Value()
+	if quoted {
+		return unescaped(text, space)
 	}
-	return p.Text()
+	return text
 }
