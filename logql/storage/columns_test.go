@@ -28,7 +28,7 @@ import (
 func TestLongColumns(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
-	rounds, queries := effort.Cases{Test: 3, Full: 8, Long: 600}.N(), effort.Cases{Test: 40, Full: 60}.N()
+	rounds, queries := effort.Cases{Test: 3, Full: 8, Long: 600}.N(), 60 // fewer miss a way
 	var fromColumns, fromText, failed, found int64
 	ofForm := map[message.Form]int64{}
 	for round := range rounds {

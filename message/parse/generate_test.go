@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
 	"logstow/message/parse"
 )
@@ -358,6 +359,7 @@ func (w *writer) klog() {
 
 // Lines of each format from random fields: exactly these are found in them.
 func TestRandomLines(t *testing.T) {
+	effort.Need(t, effort.Test, "many random lines")
 	t.Parallel()
 	seed := testrand.Seed(t)
 	p := parse.Auto() // for all at the same time
