@@ -43,6 +43,8 @@ type Event struct {
 	Time int64
 	// Level is recognized in Message if it is record.None.
 	Level record.Level
+	// Fallback is the level if Message has none either.
+	Fallback record.Level
 	// Source need not be valid: record.CleanSource is applied to it.
 	Source  string
 	Message []byte

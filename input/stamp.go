@@ -48,8 +48,11 @@ func (s *stamper) add(o *origin, e *Event, read, ref int64) {
 	} else {
 		stamp, read, recognized = s.sent(o.recognizer, e, message, read)
 	}
-	if e.Level != record.None {
+	switch {
+	case e.Level != record.None:
 		stamp.Level = e.Level
+	case stamp.Level == record.None:
+		stamp.Level = e.Fallback
 	}
 	n := len(s.records)
 	s.records = slices.Grow(s.records, 1)[:n+1]
@@ -95,4 +98,35 @@ func (s *stamper) sent(recognizer *recognize.Recognizer, e *Event, message []byt
 		stamp.Time = sent
 	}
 	return stamp, earlier, recognized
+}
+
+// Stamper makes records for an input that passes them to the sink itself and whose events have a time, which counts. Not
+// safe for concurrent use.
+type Stamper struct {
+	stamper stamper
+	origin  origin
+	noted   noted
+}
+
+// NewStamper makes a Stamper. The options must have their defaults.
+func NewStamper(opts *Options) *Stamper {
+	s := &Stamper{stamper: stamper{opts: opts, from: TimeProtocol}, noted: noted{of: "input"}}
+	s.origin = origin{service: opts.Service, recognizer: recognize.New(opts.Recognize), noted: &s.noted}
+	return s
+}
+
+// Add collects the record of an event unless processing drops it. The event's source must be valid, and is used as it is. read
+// is the read time in Unix nanoseconds.
+func (s *Stamper) Add(e *Event, read int64) {
+	s.origin.name, s.origin.label = e.Source, e.Source
+	s.stamper.add(&s.origin, e, read, read)
+}
+
+// Records returns the collected records, which are valid until Reset. Their messages are those of the events.
+func (s *Stamper) Records() []record.Record { return s.stamper.records }
+
+// Reset discards the records.
+func (s *Stamper) Reset() {
+	clear(s.stamper.records)
+	s.stamper.records = s.stamper.records[:0]
 }
