@@ -19,6 +19,7 @@ const (
 	fieldPython           // Python's level number, 10 to 50
 	fieldMessage          // may hold auditd's time
 	fieldSeverity         // MongoDB's severity letter
+	fieldZone             // the zone of a date and a clock in fields of their own
 	fieldNested           // may be an object that holds the level, or a wrapped line
 	fieldWrapped          // may be a wrapped line
 	fieldCategory         // of a resource log of Azure
@@ -33,11 +34,11 @@ func fieldOf(name []byte) field {
 		"eventTime", "event_time", "EventTime", "eventtime", "asctime", "logtime", "log_time", "logTime",
 		"TimeGenerated", "timeGenerated", "TimeCreated", "time_unix_nano", "timeUnixNano", "timeMillis",
 		"timestamp_ms", "timestampMs", "epochMillis", "epoch", "instant", "_time", "__REALTIME_TIMESTAMP",
-		"time_iso8601", "written_at", "stageTimestamp", "requestReceivedTimestamp":
+		"time_iso8601", "written_at", "query_timestamp", "eventTimestamp", "event_timestamp", "EdgeStartTimestamp", "stageTimestamp", "requestReceivedTimestamp":
 		return fieldTime
 	case "level", "Level", "LEVEL", "lvl", "@l", "severity", "Severity", "SEVERITY", "log.level", "loglevel",
 		"logLevel", "LogLevel", "log_level", "levelname", "levelName", "level_name", "severityText",
-		"severity_text", "SeverityText", "priorityName", "error_severity":
+		"severity_text", "SeverityText", "severityLevel", "priorityName", "error_severity", "@level":
 		return fieldLevel
 	case "PRIORITY", "syslog_severity", "severity_code", "syslog.severity", "log.syslog.severity.code":
 		return fieldSyslog
@@ -45,6 +46,8 @@ func fieldOf(name []byte) field {
 		return fieldOTel
 	case "levelno":
 		return fieldPython
+	case "tz":
+		return fieldZone
 	case "msg":
 		return fieldMessage
 	case "category":
@@ -79,6 +82,9 @@ func (f *finding) field(kind field, name, value []byte) {
 		return
 	}
 	switch kind {
+	case fieldZone:
+		f.zone = unquoted(value)
+		return
 	case fieldCategory:
 		f.gateway = isGatewayLog(unquoted(value))
 		return
@@ -125,12 +131,42 @@ func (f *finding) timeValue(name, value []byte) {
 		ok = f.wholeTime(&f.moment, unescape(text, space[:]))
 	}
 	if !ok {
+		f.apart(text)
 		return
 	}
 	f.timeSet()
 	if string(name) == "@t" {
 		f.impliedLevel = record.Info // compact log event format: no @l means information
 	}
+}
+
+// apart keeps a date or a clock that is a field of its own.
+func (f *finding) apart(text []byte) {
+	switch {
+	case len(text) == len("2026-11-20") && text[4] == text[7] && (text[4] == '-' || text[4] == '/'):
+		f.date = text
+	case len(text) >= len("15:04:05") && text[2] == ':' && text[5] == ':':
+		f.clock = text
+	}
+}
+
+// timeOfDay sets the time from a date and a clock in fields of their own, as of Fortinet: date=2026-11-20 time=15:04:05 tz="+0100".
+func (f *finding) timeOfDay() {
+	if f.found || len(f.date) == 0 || len(f.clock) == 0 {
+		return
+	}
+	second, nano, end := clockAt(f.clock, 0)
+	if end != len(f.clock) {
+		return
+	}
+	m, n := onDayAt(f.clock, end, four(f.date, 0), two(f.date, 5), two(f.date, 8), second, nano)
+	if n == 0 {
+		return
+	}
+	if len(f.zone) > 1 && (f.zone[0] == '+' || f.zone[0] == '-') {
+		m.offset(f.zone, 0)
+	}
+	f.setTime(m)
 }
 
 // maxEscaped is the maximum length in bytes of a time with escapes.

@@ -31,6 +31,7 @@ func (f *finding) object(b []byte) {
 			levelAt = m.Offset() - len(value)
 		}
 	}
+	f.timeOfDay()
 	f.shape.learn(b, timeAt, levelAt)
 	if f.level == record.None && f.gateway {
 		f.level = statusLevel(f.properties)

@@ -28,6 +28,8 @@ type finding struct {
 	// gateway is set for a request of a gateway in Azure's resource logs, whose properties have its status.
 	gateway    bool
 	properties []byte
+	// date, clock and zone are fields that have only a part of a time.
+	date, clock, zone []byte
 	// wrapped is the text of a member that may be a line of its own, still escaped; nil if there is
 	// none.
 	wrapped []byte
@@ -61,12 +63,42 @@ func (f *finding) line(b []byte) {
 	if i < len(b) && b[i] == '<' {
 		i = f.priority(b, i)
 	}
-	const slowLog = "# Time: " // of MySQL
-	if i < len(b) && b[i] == '#' && bytes.HasPrefix(b[i:], []byte(slowLog)) {
-		i += len(slowLog)
+	if i < len(b) {
+		i += titleEnd(b[i:])
 	}
 	f.columns(b, i)
+	if !f.found {
+		f.unusual(b)
+	}
 	f.spellings(b)
+}
+
+// titleEnd returns the length of the words with which some programs introduce a time.
+func titleEnd(b []byte) int {
+	switch b[0] {
+	case '#':
+		if bytes.HasPrefix(b, []byte("####<")) { // WebLogic
+			return len("####")
+		}
+		return titleOf(b, "# Time: ") // MySQL's slow log
+	case '=': // =ERROR REPORT==== 20-Nov-2026::15:04:05 === of Erlang
+		const report = " REPORT==== "
+		if i := bytes.Index(b[:min(len(b), maxColumn)], []byte(report)); i > 0 {
+			return i + len(report)
+		}
+	case 'S':
+		return titleOf(b, "Start-Date: ") // apt
+	case 'L':
+		return titleOf(b, "Log started: ") + titleOf(b, "Log ended: ")
+	}
+	return 0
+}
+
+func titleOf(b []byte, title string) int {
+	if len(b) > len(title) && string(b[:len(title)]) == title {
+		return len(title)
+	}
+	return 0
 }
 
 // priority reads a syslog priority and an optional version of RFC 5424 at b[i]. It returns
@@ -112,15 +144,15 @@ func (f *finding) columns(b []byte, i int) {
 		}
 		switch b[i] {
 		case '{':
-			if end := wordEnd(b, i+1); end > i+1 && end < len(b) && b[end] == '}' { // {ERROR}
-				if f.level == record.None {
-					f.level = groupWord(b[i+1 : end])
-				}
-				i = end + 1
-				break
+			end := bracesEnd(b, i)
+			if end < 0 {
+				f.object(b[i:])
+				return
 			}
-			f.object(b[i:])
-			return
+			if f.level == record.None {
+				f.level = groupWord(b[i+1 : end-1]) // {ERROR}
+			}
+			i = end
 		case '"', '\'':
 			end := quotedEnd(b, i)
 			if end == 0 {
@@ -137,6 +169,9 @@ func (f *finding) columns(b []byte, i int) {
 			}
 			if f.level == record.None {
 				f.level = levelInGroup(b[i+1 : end-1])
+				if b[i] == '[' && bytes.HasPrefix(b[end:], []byte(" [MY-")) && string(b[i:end]) == "[System]" { // MySQL
+					f.level = record.Info
+				}
 			}
 			i = end
 		default:
@@ -149,8 +184,14 @@ func (f *finding) columns(b []byte, i int) {
 				break
 			}
 			if t.kind == tokenPair {
-				f.pairs(b[i:])
-				return
+				i += f.pairs(b[i:])
+				n = max(n, 1)
+				break
+			}
+			if !f.found && n == 0 && t.word-t.start == 1 && cupsTime(b, t.word) {
+				f.level = cupsLevel(b[t.start])
+				i = t.end
+				break
 			}
 			if t.kind == tokenMixed && b[t.end-1] == ':' && f.level == record.None && (f.found || n == 0) {
 				f.level = joinedLevel(b[t.start:t.end])
@@ -169,7 +210,11 @@ func (f *finding) columns(b []byte, i int) {
 // timeAt reads a time at b[i], or after one opening byte there, and returns its end, or 0.
 func (f *finding) timeAt(b []byte, i int, bare bool) int {
 	switch b[i] {
-	case '[', '(', '"', '*':
+	case '.': // of Cisco, as '*': the clock is not synchronized
+		if i++; i == len(b) || b[i]-'A' >= 26 {
+			return 0
+		}
+	case '[', '(', '"', '*', '<':
 		if i++; i < len(b) && b[i] == ' ' {
 			i++
 		}
@@ -197,8 +242,8 @@ func (f *finding) timeAt(b []byte, i int, bare bool) int {
 func (f *finding) isColumn(b []byte, t *token, n int, fence byte) bool {
 	switch t.kind {
 	case tokenMixed:
-		// Name: is a label; app[12]: and 12: are columns.
-		return f.found || b[t.end-1] != ':' || hasDigit(b[t.start:t.end])
+		// Name: is a label; app[12]: and 12: are columns, and behind a priority the name of Cisco's device.
+		return f.found || b[t.end-1] != ':' || hasDigit(b[t.start:t.end]) || f.level != record.None && n <= 1 && b[0] == '<'
 	case tokenWord:
 	default:
 		return false
@@ -219,7 +264,7 @@ func (f *finding) isColumn(b []byte, t *token, n int, fence byte) bool {
 			n == 0 && (f.layout == layoutSyslog || f.layout == layoutISO && tagFollows(b, t.end)) // the host
 	}
 	switch word {
-	case "localhost", "http", "https", "ws", "wss": // the last four begin load balancers' lines
+	case "localhost", "http", "https", "h2", "ws", "wss", "grpcs", "tls": // all but the first begin load balancers' lines
 		return true
 	}
 	if n > 0 && len(b) > t.end+1 && b[t.end] == ' ' && b[t.end+1] == '[' {

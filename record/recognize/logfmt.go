@@ -27,9 +27,8 @@ func nameEnd(b []byte, i int) int {
 	return i
 }
 
-// pairs reads the logfmt pairs at the start of b until time and level are found.
-func (f *finding) pairs(b []byte) {
-	i := 0
+// pairs reads the logfmt pairs at the start of b until time and level are found, and returns their end.
+func (f *finding) pairs(b []byte) (i int) {
 	for !f.found || f.level == record.None {
 		for i < len(b) && b[i] == ' ' {
 			i++
@@ -44,6 +43,8 @@ func (f *finding) pairs(b []byte) {
 		i = end
 	}
 	f.wrapped = nil // only JSON wraps lines
+	f.timeOfDay()
+	return i
 }
 
 // pairEnd is the end of the logfmt value at b[i], which may be empty.

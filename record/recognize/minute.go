@@ -20,7 +20,7 @@ func (c *minute) moment(m *moment, b []byte, bare bool) (n int) {
 	const words = length - 1 // without the colon behind the minute, a comparison of two words
 	if [words]byte(b) != [words]byte(c.text[:]) || b[words] != c.text[words] {
 		n = c.parse(m, b, bare)
-		if n > 0 && m.layout == layoutISO {
+		if n > 0 && m.layout == layoutISO && b[11]-'0' <= 9 {
 			c.text = [length]byte(b)
 			c.day, c.ofDay = daySecond(four(b, 0), two(b, 5), two(b, 8)), int64(two(b, 11)*3600+two(b, 14)*60)
 		}

@@ -13,7 +13,11 @@
 //
 //	field NAME: VALUE    a field of the first record
 //	fields: later        the fields are not found yet
+//	level: later         the level is not found yet, because it is that of a field
 //	network: no fields   records from the network have no fields, because other lines determine them
+//	one per log record   a record of a file is a part of a line, or of several
+//	wrapped              a container runtime has wrapped the lines
+//	syslog               the lines are syslog messages with a priority
 //	quoted               the lines have escapes of Go, such as \x1b
 //	zone: NAME           the configured zone
 //
@@ -50,8 +54,16 @@ type Format struct {
 	Fields []Field
 	// FieldsLater is set if Fields are not found yet.
 	FieldsLater bool
-	// NoNetworkFields is set if records from the network do not have Fields.
+	// LevelLater is set if the levels of Records are not found yet.
+	LevelLater bool
+	// NoNetworkFields is set if records from the network do not have Fields, nor levels that depend on them.
 	NoNetworkFields bool
+	// Parts is set if a record of a file is a part of a line, or of several.
+	Parts bool
+	// Wrapped is set if a container runtime has wrapped the lines.
+	Wrapped bool
+	// Syslog is set if the lines are syslog messages with a priority.
+	Syslog bool
 	// Zone is the configured zone.
 	Zone *time.Location
 }
@@ -146,8 +158,20 @@ func (p *parser) headLine(f *Format, line string) error {
 	case "fields: later":
 		f.FieldsLater = true
 		return nil
+	case "level: later":
+		f.LevelLater = true
+		return nil
 	case "network: no fields":
 		f.NoNetworkFields = true
+		return nil
+	case "one per log record":
+		f.Parts = true
+		return nil
+	case "wrapped":
+		f.Wrapped = true
+		return nil
+	case "syslog":
+		f.Syslog = true
 		return nil
 	}
 	var err error

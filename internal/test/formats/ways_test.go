@@ -99,9 +99,8 @@ func asFiles(t *testing.T, zone *time.Location, format container.Format, logs []
 	}
 	all := make([][]got, len(logs))
 	for i, path := range paths {
-		all[i] = s.bySource[filepath.Base(path)]
-		if format != container.None {
-			all[i] = s.bySource[filepath.Base(path)+"/stdout"]
+		for _, stream := range []string{"", "/stdout", "/stderr"} {
+			all[i] = append(all[i], s.bySource[filepath.Base(path)+stream]...)
 		}
 	}
 	return all
@@ -112,7 +111,7 @@ const runtimeTime = "2026-11-20T15:29:59.5Z"
 
 func files(t *testing.T, zone *time.Location, logs []log) [][]got {
 	t.Helper()
-	return asFiles(t, zone, container.None, logs, func(line string) string { return line })
+	return asFiles(t, zone, container.Auto, logs, func(line string) string { return line })
 }
 
 func criFiles(t *testing.T, zone *time.Location, logs []log) [][]got {
@@ -166,7 +165,8 @@ func queried(t *testing.T, zone *time.Location, logs []log) [][]got {
 	}
 	all := make([][]got, len(logs))
 	if err := q.Run(t.Context(), p, func(m query.Match) error {
-		i, err := strconv.Atoi(string(m.Source()))
+		name, _, _ := strings.Cut(string(m.Source()), "/") // without the stream
+		i, err := strconv.Atoi(name)
 		if err == nil {
 			all[i] = append(all[i], got{m.Time, m.Level(), string(record.AppendMessage(nil, m.Message())), ""})
 		}
