@@ -5,6 +5,7 @@ import (
 
 	"logstow/internal/jsontext"
 	"logstow/record"
+	"logstow/record/internal/civil"
 )
 
 // field is the meaning of a field's value, by its name.
@@ -83,7 +84,7 @@ func (f *finding) field(kind field, name, value []byte) {
 	}
 	switch kind {
 	case fieldZone:
-		f.zone = unquoted(value)
+		f.minute.apart.zone(unquoted(value))
 		return
 	case fieldCategory:
 		f.gateway = isGatewayLog(unquoted(value))
@@ -131,7 +132,7 @@ func (f *finding) timeValue(name, value []byte) {
 		ok = f.wholeTime(&f.moment, unescape(text, space[:]))
 	}
 	if !ok {
-		f.apart(text)
+		f.minute.apart.part(text)
 		return
 	}
 	f.timeSet()
@@ -140,33 +141,40 @@ func (f *finding) timeValue(name, value []byte) {
 	}
 }
 
-// apart keeps a date or a clock that is a field of its own.
-func (f *finding) apart(text []byte) {
+// apart is a time whose parts are fields of their own, as of Fortinet: date=2026-11-20 time=15:04:05 tz="+0100".
+type apart struct {
+	// days count from 1970; second, nano and east, the offset from UTC in seconds, are small.
+	days, second, nano, east  int32
+	hasDay, hasClock, hasZone bool
+}
+
+// part takes a date or a clock from a field's text.
+func (a *apart) part(text []byte) {
 	switch {
 	case len(text) == len("2026-11-20") && text[4] == text[7] && (text[4] == '-' || text[4] == '/'):
-		f.date = text
-	case len(text) >= len("15:04:05") && text[2] == ':' && text[5] == ':':
-		f.clock = text
+		if year, month, day := four(text, 0), two(text, 5), two(text, 8); year < invalidNumber && civil.Valid(int(year), int(month), int(day)) {
+			a.days, a.hasDay = int32(civil.Days(int(year), int(month), int(day))), true
+		}
+	case len(text) >= len("15:04:05"):
+		if second, nano, end := clockAt(text, 0); end == len(text) {
+			a.second, a.nano, a.hasClock = int32(second), nano, true
+		}
 	}
 }
 
-// timeOfDay sets the time from a date and a clock in fields of their own, as of Fortinet: date=2026-11-20 time=15:04:05 tz="+0100".
-func (f *finding) timeOfDay() {
-	if f.found || len(f.date) == 0 || len(f.clock) == 0 {
-		return
+// zone takes the offset from UTC.
+func (a *apart) zone(text []byte) {
+	var m moment
+	if len(text) > 1 && (text[0] == '+' || text[0] == '-') && m.offset(text, 0) == len(text) {
+		a.east, a.hasZone = int32(-m.second), true
 	}
-	second, nano, end := clockAt(f.clock, 0)
-	if end != len(f.clock) {
-		return
+}
+
+// timeOfParts sets the time from its parts if it was not found.
+func (f *finding) timeOfParts() {
+	if a := &f.minute.apart; !f.found && a.hasDay && a.hasClock {
+		f.setTime(moment{second: int64(a.days)*civil.SecondsPerDay + int64(a.second-a.east), nano: a.nano, utc: a.hasZone})
 	}
-	m, n := onDayAt(f.clock, end, four(f.date, 0), two(f.date, 5), two(f.date, 8), second, nano)
-	if n == 0 {
-		return
-	}
-	if len(f.zone) > 1 && (f.zone[0] == '+' || f.zone[0] == '-') {
-		m.offset(f.zone, 0)
-	}
-	f.setTime(m)
 }
 
 // maxEscaped is the maximum length in bytes of a time with escapes.

@@ -28,7 +28,7 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 		padded := next == ' ' && t.start > 1 && t.word+1 < len(b) && b[t.word+1] == ' ' && (b[t.start-2] == ']' || f.found && isCapitalized(b, t) && isPadded(b, t.start))
 		if padded || fenced(b, t.word, fence) {
 			ok, nouns = true, true
-		} else if !ok && f.found && n <= 1 && next == ' ' && b[t.start] >= 'a' {
+		} else if !ok && f.found && n <= 1 && next == ' ' && inSet(b[t.start], 0, lowerLevels) && isLowerLevel(b[t.start:t.word]) {
 			ok = nameFollows(b, t.word+1)
 		}
 	case '\t', '|':
@@ -67,6 +67,18 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 
 // isCapitalized reports whether the word of a token is written like Error.
 func isCapitalized(b []byte, t *token) bool { return b[t.start]-'A' < 26 && b[t.start+1]-'a' < 26 }
+
+// lowerLevels are the letters with which isLowerLevel's words begin.
+const lowerLevels = 1<<('t'-64) | 1<<('d'-64) | 1<<('v'-64) | 1<<('i'-64) | 1<<('n'-64) | 1<<('w'-64) | 1<<('e'-64) | 1<<('c'-64) | 1<<('f'-64) | 1<<('p'-64)
+
+// isLowerLevel reports whether a word is a level in lower case.
+func isLowerLevel(word []byte) bool {
+	switch string(word) {
+	case "trace", "debug", "verbose", "info", "notice", "warn", "warning", "error", "critical", "fatal", "panic":
+		return true
+	}
+	return false
+}
 
 // nameFollows reports whether behind a level in lower case the name of a process or logger stands at b[i], as of ESXi and Swift:
 // info hostd[2099123] [Originator@6876], error shop.orders : failed.
@@ -181,19 +193,26 @@ func levelInGroup(b []byte) record.Level {
 			return level
 		}
 	}
-	if thread := bytes.LastIndexByte(b, '/'); thread > 0 && thread+3 < len(b) && b[thread+1]-'A' < 26 && b[thread+2]-'A' < 26 { // [Server thread/INFO]
-		if level := groupWord(b[thread+1:]); level != record.None {
-			return level
-		}
-	}
-	if len(b) == 2 && (string(b) == "EE" || string(b) == "WW") { // of X.org
-		return letterLevel(b[0])
-	}
 	end := wordEnd(b, 0)
 	if end < len(b) && (b[end] != ' ' && b[end] != '/' && b[end] != ':' || b[0] > 'Z') {
+		return threadLevel(b)
+	}
+	if level := groupWord(b[:end]); level != record.None {
+		return level
+	}
+	if string(b) == "EE" || string(b) == "WW" { // of X.org
+		return letterLevel(b[0])
+	}
+	return threadLevel(b)
+}
+
+// threadLevel returns the level in capitals behind a thread: Server thread/INFO.
+func threadLevel(b []byte) record.Level {
+	i := bytes.LastIndexByte(b, '/') + 1
+	if i == 0 || i+3 > len(b) || b[i]-'A' >= 26 || b[i+1]-'A' >= 26 {
 		return record.None
 	}
-	return groupWord(b[:end])
+	return groupWord(b[i:])
 }
 
 func groupWord(b []byte) record.Level {

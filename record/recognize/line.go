@@ -28,8 +28,6 @@ type finding struct {
 	// gateway is set for a request of a gateway in Azure's resource logs, whose properties have its status.
 	gateway    bool
 	properties []byte
-	// date, clock and zone are fields that have only a part of a time.
-	date, clock, zone []byte
 	// wrapped is the text of a member that may be a line of its own, still escaped; nil if there is
 	// none.
 	wrapped []byte
@@ -63,15 +61,18 @@ func (f *finding) line(b []byte) {
 	if i < len(b) && b[i] == '<' {
 		i = f.priority(b, i)
 	}
-	if i < len(b) {
+	if i < len(b) && mayBeTitle(b[i]) {
 		i += titleEnd(b[i:])
 	}
 	f.columns(b, i)
-	if !f.found {
+	if !f.found && len(b) >= minUnusual && mayBeUnusual(b[0]) {
 		f.unusual(b)
 	}
 	f.spellings(b)
 }
+
+// mayBeTitle reports whether what titleEnd knows begins with a byte.
+func mayBeTitle(c byte) bool { return c == '#' || c == '=' || c == 'S' || c == 'L' }
 
 // titleEnd returns the length of the words with which some programs introduce a time.
 func titleEnd(b []byte) int {
@@ -169,7 +170,7 @@ func (f *finding) columns(b []byte, i int) {
 			}
 			if f.level == record.None {
 				f.level = levelInGroup(b[i+1 : end-1])
-				if b[i] == '[' && bytes.HasPrefix(b[end:], []byte(" [MY-")) && string(b[i:end]) == "[System]" { // MySQL
+				if f.level == record.None && b[i+1] == 'S' && bytes.HasPrefix(b[end:], []byte(" [MY-")) && string(b[i:end]) == "[System]" { // MySQL
 					f.level = record.Info
 				}
 			}
@@ -209,22 +210,24 @@ func (f *finding) columns(b []byte, i int) {
 
 // timeAt reads a time at b[i], or after one opening byte there, and returns its end, or 0.
 func (f *finding) timeAt(b []byte, i int, bare bool) int {
-	switch b[i] {
-	case '.': // of Cisco, as '*': the clock is not synchronized
-		if i++; i == len(b) || b[i]-'A' >= 26 {
-			return 0
-		}
-	case '[', '(', '"', '*', '<':
-		if i++; i < len(b) && b[i] == ' ' {
-			i++
-		}
-		// Tornado writes [I 201120 15:04:05 web:2063].
-		if len(b) > i+2 && b[i+1] == ' ' {
-			if level := letterLevel(b[i]); level != record.None {
-				if m, n := parseMoment(b[i+2:], bare, f.minute.order); n > 0 {
-					m.level = level
-					f.setTime(m)
-					return i + 2 + n
+	if b[i]-'0' > 9 {
+		switch b[i] {
+		case '.': // of Cisco, as '*': the clock is not synchronized
+			if i++; i == len(b) || b[i]-'A' >= 26 {
+				return 0
+			}
+		case '[', '(', '"', '*', '<':
+			if i++; i < len(b) && b[i] == ' ' {
+				i++
+			}
+			// Tornado writes [I 201120 15:04:05 web:2063].
+			if len(b) > i+2 && b[i+1] == ' ' {
+				if level := letterLevel(b[i]); level != record.None {
+					if m, n := parseMoment(b[i+2:], bare, f.minute.order); n > 0 {
+						m.level = level
+						f.setTime(m)
+						return i + 2 + n
+					}
 				}
 			}
 		}

@@ -29,6 +29,7 @@ func nameEnd(b []byte, i int) int {
 
 // pairs reads the logfmt pairs at the start of b until time and level are found, and returns their end.
 func (f *finding) pairs(b []byte) (i int) {
+	f.minute.apart = apart{}
 	for !f.found || f.level == record.None {
 		for i < len(b) && b[i] == ' ' {
 			i++
@@ -43,7 +44,7 @@ func (f *finding) pairs(b []byte) (i int) {
 		i = end
 	}
 	f.wrapped = nil // only JSON wraps lines
-	f.timeOfDay()
+	f.timeOfParts()
 	return i
 }
 

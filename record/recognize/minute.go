@@ -9,6 +9,8 @@ type minute struct {
 	regions    regions
 	// order is that of the dates before, or the configured one.
 	order dateOrder
+	// apart has the parts of a time that are fields of their own, of the current object or pairs.
+	apart apart
 }
 
 // moment is parseMoment into m.

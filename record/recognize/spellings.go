@@ -20,26 +20,38 @@ func (f *finding) spellings(line []byte) {
 		f.level = record.Error
 		return
 	}
-	if len(line) == 0 {
-		return
+	if len(line) > 0 && (line[0]-'0' > 9 || len(line) > 23 && (line[23] == ' ' || line[10] == '-')) {
+		f.byFirst(line)
 	}
+	if f.level == record.None {
+		f.bgl(line)
+	}
+}
+
+// byFirst finds the level in formats that the first byte tells apart. A line that begins with a digit has a time like
+// "2026-11-20 15:04:05.123 UTC" or "2026-11-20-15.04.05".
+func (f *finding) byFirst(line []byte) {
 	switch c := line[0]; {
 	case c == '[':
 		f.php(line)
-		f.webSphere(line)
-		f.hana(line)
+		switch {
+		case !f.found || f.level != record.None:
+		case f.order != orderUnknown:
+			f.webSphere(line)
+		case line[1]-'0' <= 9 && len(line) > len("[4242]{") && line[5] != '-' && line[5] != '/':
+			f.hana(line)
+		}
 	case c == 'P':
 		f.php(line)
 	case c == '=':
 		f.level = groupWord(line[1:wordEnd(line, 1)])
-	case f.found && c-'A' < 26:
+	case !f.found:
+	case c-'A' < 26:
 		f.secondLine(line)
-	case f.found && c-'0' <= 9:
-		f.postgresColumn(line)
+	case c-'0' <= 9 && line[10] == '-':
 		f.db2(line)
-	}
-	if f.level == record.None {
-		f.bgl(line)
+	case c-'0' <= 9:
+		f.postgresColumn(line)
 	}
 }
 
@@ -58,7 +70,7 @@ func (f *finding) secondLine(line []byte) {
 func (f *finding) webSphere(line []byte) {
 	const thread = len("] 0000000a ")
 	i := bytes.IndexByte(line[:min(len(line), maxColumn)], ']')
-	if f.level != record.None || !f.found || i < 0 || len(line) < i+thread+4 || line[i+1] != ' ' || line[i+thread-1] != ' ' {
+	if i < 0 || len(line) < i+thread+4 || line[i+1] != ' ' || line[i+thread-1] != ' ' {
 		return
 	}
 	for _, c := range line[i+2 : i+thread-1] {
@@ -87,7 +99,7 @@ func (f *finding) webSphere(line []byte) {
 // db2 takes the level from the head of a record of DB2: 2026-11-20-15.04.05.123456+060 I1234E567  LEVEL: Error.
 func (f *finding) db2(line []byte) {
 	const time, label = len("2026-11-20-15.04.05"), " LEVEL: "
-	if f.level != record.None || len(line) < time || line[10] != '-' || line[13] != '.' {
+	if line[13] != '.' {
 		return
 	}
 	line = line[time:min(len(line), maxColumn)]
@@ -100,7 +112,7 @@ func (f *finding) db2(line []byte) {
 // hana takes the level from the letter of SAP HANA: [4242]{-1}[-1/-1] 2026-11-20 15:04:05.123456 e Basis  Timer.cpp(00123) : text.
 func (f *finding) hana(line []byte) {
 	const behind = "] 2026-11-20 15:04:05.123456 e "
-	if f.level != record.None || !f.found || !bytes.Contains(line[:min(len(line), 16)], []byte("]{")) {
+	if !bytes.Contains(line[:min(len(line), 16)], []byte("]{")) {
 		return
 	}
 	i := bytes.Index(line[:min(len(line), maxColumn)], []byte("] "))
@@ -112,7 +124,7 @@ func (f *finding) hana(line []byte) {
 // postgresColumn takes the level from the twelfth column of PostgreSQL's csvlog.
 func (f *finding) postgresColumn(line []byte) {
 	const clock, column = len("2026-11-20 15:04:05.123"), 11
-	if len(line) < clock+40 || line[clock] != ' ' || line[4] != '-' || bytes.IndexByte(line[clock+1:clock+8], ',') < 0 {
+	if len(line) < clock+40 || line[4] != '-' || bytes.IndexByte(line[clock+1:clock+8], ',') < 0 {
 		return
 	}
 	i := 0

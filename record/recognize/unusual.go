@@ -6,11 +6,16 @@ import (
 	"logstow/record"
 )
 
+// minUnusual is the length of the shortest line in which unusual finds a time.
+const minUnusual = len("1,2026/11/20 15:04:05")
+
+// mayBeUnusual reports whether lines in which unusual finds a time begin with a byte: a number, a level, a bracket, or a blank.
+func mayBeUnusual(c byte) bool {
+	return c-'0' <= 9 || c == '[' || c == ' ' || c == 'I' || c == 'W' || c == 'E' || c == 'C'
+}
+
 // unusual finds the time behind columns that no blank ends. It is for lines in which no other is found.
 func (f *finding) unusual(b []byte) {
-	if len(b) < len("1,2026/11/20 15:04:05") {
-		return
-	}
 	if b[0] == '[' && b[1]-'0' <= 9 {
 		f.chromium(b)
 		return
