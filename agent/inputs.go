@@ -8,7 +8,6 @@ import (
 	"logstow/blobnaming"
 	"logstow/buffer"
 	"logstow/config"
-	"logstow/field/parse"
 	"logstow/input"
 	"logstow/input/bulk"
 	"logstow/input/container"
@@ -24,6 +23,7 @@ import (
 	"logstow/input/stdin"
 	"logstow/input/syslog"
 	"logstow/input/tail"
+	"logstow/message/parse"
 	"logstow/process"
 	"logstow/record/recognize"
 )

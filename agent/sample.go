@@ -9,10 +9,10 @@ import (
 
 	"logstow/buffer"
 	"logstow/config"
-	"logstow/field"
-	"logstow/field/parse"
 	"logstow/input"
 	"logstow/logmetrics"
+	"logstow/message"
+	"logstow/message/parse"
 	"logstow/record"
 	"logstow/record/recognize"
 )
@@ -50,7 +50,7 @@ type SampledRecord struct {
 // SampledField is a field of a message.
 type SampledField struct {
 	Name string
-	Kind field.Kind
+	Kind message.Kind
 	Text string
 }
 

@@ -38,7 +38,7 @@ type Metadata struct {
 	Seq int64
 	// Class is the retention class, "" for the default; see [ValidClass].
 	Class string
-	// Parse is the parser of the messages, in the form of package field/parse; "" for auto/1. See
+	// Parse is the parser of the messages, in the form of package message/parse; "" for auto/1. See
 	// [ValidParse].
 	Parse string
 	// Footer is the offset of the footer's frame in the blob. It is not negative.

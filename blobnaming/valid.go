@@ -75,7 +75,7 @@ func ValidClass(s string) bool {
 }
 
 // ValidParse reports whether s may be the parser of a segment: one line of at most [MaxParse] bytes without
-// control characters except tabs; the empty text is the default. Package field/parse defines the parsers.
+// control characters except tabs; the empty text is the default. Package message/parse defines the parsers.
 func ValidParse(s string) bool {
 	return len(s) <= MaxParse && utf8.ValidString(s) &&
 		strings.IndexFunc(s, func(r rune) bool { return r != '\t' && unicode.IsControl(r) }) < 0

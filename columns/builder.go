@@ -7,7 +7,8 @@ import (
 	"slices"
 
 	"logstow/field"
-	"logstow/field/parse"
+	"logstow/message"
+	"logstow/message/parse"
 	"logstow/record"
 )
 
@@ -63,7 +64,7 @@ type Builder struct {
 	seed     maphash.Seed
 	blocks   int
 	stored   int64
-	forms    []field.Form // of each block
+	forms    []message.Form // of each block
 }
 
 // Scratch is memory for encoding the pages of one block, about 1 MiB. The zero value is ready to use. Several Builders
@@ -125,7 +126,7 @@ func (b *Builder) AddBlock(s *Scratch, text []byte, records int, start, stored i
 	s.offsets = s.offsets[:0]
 	form, ok := b.collect(s, text, start)
 	if ok = ok && len(s.offsets) == records; !ok {
-		form = field.NoForm
+		form = message.NoForm
 	}
 	b.forms = append(b.forms, form)
 	b.blocks++
@@ -155,17 +156,17 @@ func (b *Builder) all() []*column {
 
 // collect adds the records of a block and returns the form that all its messages have. It is not ok if a line is not a
 // record.
-func (b *Builder) collect(s *Scratch, text []byte, start int64) (form field.Form, ok bool) {
+func (b *Builder) collect(s *Scratch, text []byte, start int64) (form message.Form, ok bool) {
 	base := FloorSecond(start)
 	first := len(b.columns) > 0
 	for len(text) > 0 {
 		line, rest, err := record.Next(text)
 		if err != nil {
-			return field.NoForm, false
+			return message.NoForm, false
 		}
 		text = rest
 		s.offsets = append(s.offsets, uint32(FloorSecond(line.Time)-base))
-		level, source := LevelValue(line.Level), field.Value{Kind: field.String, Text: line.Source}
+		level, source := LevelValue(line.Level), message.Value{Kind: message.String, Text: line.Source}
 		b.fixed[0].add(&level, b.seed)
 		b.fixed[1].add(&source, b.seed)
 		if len(b.columns) == 0 {
@@ -181,7 +182,7 @@ func (b *Builder) collect(s *Scratch, text []byte, start int64) (form field.Form
 		if of := b.splitter.Form(); first {
 			form, first = of, false
 		} else if of != form {
-			form = field.NoForm
+			form = message.NoForm
 		}
 	}
 	return form, true
@@ -203,11 +204,11 @@ func FloorSecond(t int64) int64 {
 }
 
 // LevelValue is the value of a level in its column: a record without a level has none.
-func LevelValue(l record.Level) field.Value {
+func LevelValue(l record.Level) message.Value {
 	if l == record.None {
-		return field.Value{}
+		return message.Value{}
 	}
-	return field.Value{Kind: field.String, Text: []byte(l.String())}
+	return message.Value{Kind: message.String, Text: []byte(l.String())}
 }
 
 // choose picks the candidates by the first block.
@@ -237,7 +238,7 @@ func (b *Builder) frequent(s *Scratch, text []byte) []string {
 		b.split(s, line.Raw)
 		seen := make(map[string]bool)
 		for name, v := range b.splitter.All() {
-			if v.Kind != field.Composite && len(name) <= MaxName && !seen[name] {
+			if v.Kind != message.Composite && len(name) <= MaxName && !seen[name] {
 				seen[name] = true
 				counts[name]++
 			}
@@ -310,9 +311,9 @@ func (b *Builder) Columns() []Column {
 	return columns
 }
 
-// Forms returns the form that all messages of a block have, for each block, or [field.NoForm]. Parsers of that form find
+// Forms returns the form that all messages of a block have, for each block, or [message.NoForm]. Parsers of that form find
 // the values that the columns have.
-func (b *Builder) Forms() []field.Form { return b.forms }
+func (b *Builder) Forms() []message.Form { return b.forms }
 
 // chosen returns the columns that the segment would get if it ended now, with limits multiplied by factor: fixed fields
 // first, then the smallest.

@@ -3,7 +3,7 @@ package columns
 import (
 	"hash/maphash"
 
-	"logstow/field"
+	"logstow/message"
 )
 
 // collector collects the values of a column in one block. Its memory is bounded by the text of the block: about 32 bytes
@@ -29,7 +29,7 @@ const tableSize = 4 * MaxEntries
 // entry is a value of a collector.
 type entry struct {
 	from, to uint32 // in texts
-	kind     field.Kind
+	kind     message.Kind
 	// number is set if decimalPlaces accepts the text; places are its decimal places.
 	number bool
 	places uint8
@@ -45,16 +45,18 @@ func (c *collector) reset() {
 func (c *collector) text(e *entry) []byte { return c.texts[e.from:e.to:e.to] }
 
 // value is the value of an entry.
-func (c *collector) value(e *entry) field.Value { return field.Value{Kind: e.kind, Text: c.text(e)} }
+func (c *collector) value(e *entry) message.Value {
+	return message.Value{Kind: e.kind, Text: c.text(e)}
+}
 
 // equals reports whether an entry has a value.
-func (c *collector) equals(id uint32, v *field.Value) bool {
+func (c *collector) equals(id uint32, v *message.Value) bool {
 	e := &c.entries[id]
 	return e.kind == v.Kind && string(c.text(e)) == string(v.Text)
 }
 
 // add adds the value of the next record.
-func (c *collector) add(v *field.Value, seed maphash.Seed) {
+func (c *collector) add(v *message.Value, seed maphash.Seed) {
 	if c.failed {
 		return
 	}
@@ -62,7 +64,7 @@ func (c *collector) add(v *field.Value, seed maphash.Seed) {
 		c.ids = append(c.ids, c.ids[n-1])
 		return
 	}
-	if v.Kind > field.Bare || len(v.Text) > MaxText {
+	if v.Kind > message.Bare || len(v.Text) > MaxText {
 		c.failed = true
 		return
 	}
@@ -81,10 +83,10 @@ func (c *collector) add(v *field.Value, seed maphash.Seed) {
 
 // put makes an entry for a value that is not in the table; at is its free slot. More than MaxEntries values that are not
 // numbers do not fit a page.
-func (c *collector) put(v *field.Value, at uint64) {
+func (c *collector) put(v *message.Value, at uint64) {
 	id := uint32(len(c.entries))
 	e := entry{kind: v.Kind, from: uint32(len(c.texts))}
-	if v.Kind == field.Number || v.Kind == field.Bare {
+	if v.Kind == message.Number || v.Kind == message.Bare {
 		places, ok := decimalPlaces(v.Text)
 		e.places, e.number = uint8(places), ok
 	}

@@ -13,6 +13,7 @@ import (
 	"errors"
 
 	"logstow/field"
+	"logstow/message"
 )
 
 // Limits.
@@ -42,7 +43,7 @@ type Name struct {
 	Fixed field.Fixed
 	// Field is the name of the field of the message if Fixed is "".
 	Field string
-	// Label selects the only field with this label, if Fixed and Field are "": see [field.LabelName].
+	// Label selects the only field with this label, if Fixed and Field are "": see [message.LabelName].
 	Label string
 }
 
@@ -57,7 +58,7 @@ func (n Name) String() string {
 // Page has the values of a field in the records of a block.
 type Page struct {
 	// Entries are the different values. The entry Plane has no value: it stands for Numbers.
-	Entries []field.Value
+	Entries []message.Value
 	// IDs has an index into Entries for each record; nil if there is one entry.
 	IDs []uint8
 	// Plane is the index of the entry of records whose value is in Numbers; -1 if there is none.
@@ -69,8 +70,8 @@ type Page struct {
 
 // Numbers are numbers of one form, as integers.
 type Numbers struct {
-	// Kind is the kind of the values, field.Number or field.Bare.
-	Kind field.Kind
+	// Kind is the kind of the values, message.Number or message.Bare.
+	Kind message.Kind
 	// Scale is the number of decimal places of Values: with a Scale of 2, 1234 stands for 12.34.
 	Scale int
 	// Trimmed is set if the texts omit trailing zeros of the fraction; otherwise each has Scale decimal places.
@@ -82,19 +83,19 @@ type Numbers struct {
 // Values are the different values of a page; see [DecodeEntries].
 type Values struct {
 	// Entries and Plane are those of [Page].
-	Entries []field.Value
+	Entries []message.Value
 	Plane   int
 	// Least and Greatest are the bounds of the numbers among the values, as written; empty if there are no numbers.
 	Least, Greatest string
 }
 
 // Constant returns a page of records that all have one value.
-func Constant(v field.Value, records int) *Page {
-	return &Page{Entries: []field.Value{v}, Plane: -1, records: records}
+func Constant(v message.Value, records int) *Page {
+	return &Page{Entries: []message.Value{v}, Plane: -1, records: records}
 }
 
 // Dictionary returns a page in which record i has the value entries[ids[i]]. The entries must be distinct.
-func Dictionary(entries []field.Value, ids []uint8) *Page {
+func Dictionary(entries []message.Value, ids []uint8) *Page {
 	if len(entries) == 1 {
 		return Constant(entries[0], len(ids))
 	}
@@ -137,12 +138,12 @@ func (p *Page) ID(record int) int {
 
 // Value returns the value of a record. The text of a value in Numbers is appended to scratch, which is returned; any
 // other text is valid as long as the page.
-func (p *Page) Value(record int, scratch []byte) (field.Value, []byte) {
+func (p *Page) Value(record int, scratch []byte) (message.Value, []byte) {
 	id := p.ID(record)
 	if id != p.Plane {
 		return p.Entries[id], scratch
 	}
 	from := len(scratch)
 	scratch = p.Numbers.AppendText(scratch, p.Numbers.Values[record])
-	return field.Value{Kind: p.Numbers.Kind, Text: scratch[from:len(scratch):len(scratch)]}, scratch
+	return message.Value{Kind: p.Numbers.Kind, Text: scratch[from:len(scratch):len(scratch)]}, scratch
 }

@@ -9,7 +9,8 @@ import (
 
 	"logstow/columns"
 	"logstow/field"
-	"logstow/field/parse"
+	"logstow/message"
+	"logstow/message/parse"
 	"logstow/record"
 )
 
@@ -34,13 +35,13 @@ func TestColumns(t *testing.T) {
 		messages := make([]string, 1+rnd.IntN(3000))
 		shape := rnd.IntN(4)
 		for i := range messages {
-			messages[i] = message(rnd, shape)
+			messages[i] = randomMessage(rnd, shape)
 		}
 		check(t, parser, messages, int64(rnd.IntN(3))*rnd.Int64N(2e9), rnd.Int64N(4e9))
 	}
 }
 
-func message(rnd *rand.Rand, shape int) string {
+func randomMessage(rnd *rand.Rand, shape int) string {
 	number := func() string {
 		switch rnd.IntN(9) {
 		case 0:
@@ -153,9 +154,9 @@ func checkPage(t *testing.T, p *parse.Parser, c columns.Column, k int, messages 
 		case field.Level:
 			want = columns.LevelValue(record.Level(i % record.Levels))
 		case field.Source:
-			want = field.Value{Kind: field.String, Text: []byte(fmt.Sprint("app-", i%3))}
+			want = message.Value{Kind: message.String, Text: []byte(fmt.Sprint("app-", i%3))}
 		}
-		var got field.Value
+		var got message.Value
 		got, scratch = page.Value(i, scratch[:0])
 		if got.Kind != want.Kind || !bytes.Equal(got.Text, want.Text) {
 			t.Fatalf("%s of %q is %d %q, want %d %q", c.Name, m, got.Kind, got.Text, want.Kind, want.Text)
@@ -165,23 +166,23 @@ func checkPage(t *testing.T, p *parse.Parser, c columns.Column, k int, messages 
 }
 
 // bounds checks that a number is not outside the bounds of its page.
-func bounds(t *testing.T, v field.Value, least, greatest string) {
+func bounds(t *testing.T, v message.Value, least, greatest string) {
 	t.Helper()
 	n, ok := v.Decimal()
 	if !ok {
 		return
 	}
-	low, first := field.ParseDecimal([]byte(least))
-	high, last := field.ParseDecimal([]byte(greatest))
+	low, first := message.ParseDecimal([]byte(least))
+	high, last := message.ParseDecimal([]byte(greatest))
 	if !first || !last || n.Compare(low) < 0 || n.Compare(high) > 0 {
 		t.Fatalf("%s is outside %q to %q", v.Text, least, greatest)
 	}
 }
 
 // differentNumbers are numbers of a format of an integer.
-func differentNumbers(n int, format string) (values []field.Value) {
+func differentNumbers(n int, format string) (values []message.Value) {
 	for i := range n {
-		values = append(values, field.Value{Kind: field.Number, Text: fmt.Appendf(nil, format, i)})
+		values = append(values, message.Value{Kind: message.Number, Text: fmt.Appendf(nil, format, i)})
 	}
 	return values
 }

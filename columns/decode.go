@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"logstow/field"
 	"logstow/internal/ids"
+	"logstow/message"
 )
 
 // Decoder decodes pages. The zero value is ready to use. Not safe for concurrent use.
@@ -82,7 +82,7 @@ func (d *Decoder) Page(page []byte, records int) (*Page, error) {
 
 // DecodeEntries decodes only Entries and Plane of a [Page]. The entries refer to the stored page. Errors wrap
 // [ErrMalformed].
-func DecodeEntries(page []byte) (entries []field.Value, plane int, err error) {
+func DecodeEntries(page []byte) (entries []message.Value, plane int, err error) {
 	r := &reader{rest: page}
 	if entries, plane, err = r.entries(); err == nil && r.bad {
 		err = fmt.Errorf("%w: truncated", ErrMalformed)
@@ -91,21 +91,21 @@ func DecodeEntries(page []byte) (entries []field.Value, plane int, err error) {
 }
 
 // entries reads the entries of a page.
-func (r *reader) entries() (entries []field.Value, plane int, err error) {
+func (r *reader) entries() (entries []message.Value, plane int, err error) {
 	n := r.uvarint()
 	if n == 0 || n > MaxEntries {
 		return nil, 0, fmt.Errorf("%w: %d entries", ErrMalformed, n)
 	}
-	entries, plane = make([]field.Value, n), -1
+	entries, plane = make([]message.Value, n), -1
 	for i := range entries {
 		kind := r.byte()
 		switch {
 		case kind == planeEntry && plane < 0:
 			plane = i
-		case kind > byte(field.Bare):
+		case kind > byte(message.Bare):
 			return nil, 0, fmt.Errorf("%w: an entry of kind %d", ErrMalformed, kind)
-		case kind != byte(field.Missing):
-			entries[i] = field.Value{Kind: field.Kind(kind), Text: r.text(MaxText)}
+		case kind != byte(message.Missing):
+			entries[i] = message.Value{Kind: message.Kind(kind), Text: r.text(MaxText)}
 		}
 	}
 	return entries, plane, nil
@@ -128,9 +128,9 @@ func (d *Decoder) numbers(p *Page, r *reader, count int) error {
 		return fmt.Errorf("%w: numbers of an unknown form", ErrMalformed)
 	}
 	n := &p.Numbers
-	n.Kind, n.Scale, n.Trimmed = field.Number, int(scale), form&formTrimmed != 0
+	n.Kind, n.Scale, n.Trimmed = message.Number, int(scale), form&formTrimmed != 0
 	if form&formBare != 0 {
-		n.Kind = field.Bare
+		n.Kind = message.Bare
 	}
 	dense := d.takeValues(count)
 	for i := range dense {

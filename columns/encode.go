@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"logstow/field"
 	"logstow/internal/ids"
+	"logstow/message"
 )
 
 // The first byte of an entry is the kind of its value, or planeEntry for the entry of the numbers, which follow the ids.
@@ -13,7 +13,7 @@ const planeEntry = 7
 
 // Bits of the form of numbers.
 const (
-	formBare    = 1 << iota // the values are field.Bare, not field.Number
+	formBare    = 1 << iota // the values are message.Bare, not message.Number
 	formTrimmed             // as Numbers.Trimmed
 )
 
@@ -31,7 +31,7 @@ type encoder struct {
 	plane, packed []byte
 
 	// values are the entries of a page; indexes has the index into values for each record.
-	values  []field.Value
+	values  []message.Value
 	indexes []uint8
 	// entryOf and numberOf have, for each entry of a collector, its entry in the page and its number.
 	entryOf  []uint8
@@ -49,7 +49,7 @@ func (e *encoder) appendPage(dst []byte, n *Numbers) []byte {
 			continue
 		}
 		dst = append(dst, byte(v.Kind))
-		if v.Kind != field.Missing {
+		if v.Kind != message.Missing {
 			dst = binary.AppendUvarint(dst, uint64(len(v.Text)))
 			dst = append(dst, v.Text...)
 		}
@@ -74,7 +74,7 @@ func (e *encoder) appendPage(dst []byte, n *Numbers) []byte {
 // bytes, the lowest bytes first.
 func (e *encoder) appendNumbers(dst []byte, n *Numbers) []byte {
 	form := byte(0)
-	if n.Kind == field.Bare {
+	if n.Kind == message.Bare {
 		form |= formBare
 	}
 	if n.Trimmed {

@@ -3,11 +3,11 @@ package columns
 import (
 	"hash/maphash"
 
-	"logstow/field"
+	"logstow/message"
 )
 
 // EncodePage is the page of the values of a block's records; nil if they do not fit.
-func EncodePage(values []field.Value) (page []byte, least, greatest string) {
+func EncodePage(values []message.Value) (page []byte, least, greatest string) {
 	var c collector
 	seed := maphash.MakeSeed()
 	for i := range values {

@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"logstow/columns"
-	"logstow/field"
+	"logstow/message"
 )
 
 // valuesOf are the values of a page's records.
-func valuesOf(p *columns.Page) []field.Value {
-	values := make([]field.Value, p.Records())
+func valuesOf(p *columns.Page) []message.Value {
+	values := make([]message.Value, p.Records())
 	for i := range values {
 		values[i], _ = p.Value(i, nil)
 	}
@@ -20,9 +20,9 @@ func valuesOf(p *columns.Page) []field.Value {
 }
 
 // numbers are n values of a kind, of a form.
-func numbers(kind field.Kind, texts ...string) (values []field.Value) {
+func numbers(kind message.Kind, texts ...string) (values []message.Value) {
 	for _, text := range texts {
-		values = append(values, field.Value{Kind: kind, Text: []byte(text)})
+		values = append(values, message.Value{Kind: kind, Text: []byte(text)})
 	}
 	return values
 }
@@ -31,15 +31,15 @@ func numbers(kind field.Kind, texts ...string) (values []field.Value) {
 // encoded again.
 func FuzzDecodePage(f *testing.F) {
 	const many = 1100
-	for _, values := range [][]field.Value{
+	for _, values := range [][]message.Value{
 		{{}},
-		numbers(field.String, "a", "b", "a", "a"),
-		append(numbers(field.Bare, "1", "x"), field.Value{}, field.Value{Kind: field.Null, Text: []byte("null")}),
-		append(differentNumbers(many, "%d"), numbers(field.Number, "1e3", "-0")...),
+		numbers(message.String, "a", "b", "a", "a"),
+		append(numbers(message.Bare, "1", "x"), message.Value{}, message.Value{Kind: message.Null, Text: []byte("null")}),
+		append(differentNumbers(many, "%d"), numbers(message.Number, "1e3", "-0")...),
 		differentNumbers(many, "-%d.50"),
 		differentNumbers(many, "1%017d"),
 		differentNumbers(20, "%d"),
-		append(differentNumbers(many, "0.%d5"), make([]field.Value, many)...),
+		append(differentNumbers(many, "0.%d5"), make([]message.Value, many)...),
 	} {
 		page, _, _ := columns.EncodePage(values)
 		if page == nil {
@@ -59,7 +59,7 @@ func FuzzDecodePage(f *testing.F) {
 			}
 			return
 		}
-		same := func(a, b field.Value) bool { return a.Kind == b.Kind && bytes.Equal(a.Text, b.Text) }
+		same := func(a, b message.Value) bool { return a.Kind == b.Kind && bytes.Equal(a.Text, b.Text) }
 		if entriesErr != nil || plane != p.Plane || !slices.EqualFunc(entries, p.Entries, same) {
 			t.Fatalf("entries %v, %d, error %v, those of the page are %v, %d", entries, plane, entriesErr, p.Entries, p.Plane)
 		}

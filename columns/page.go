@@ -1,8 +1,6 @@
 package columns
 
-import (
-	"logstow/field"
-)
+import "logstow/message"
 
 // encoded is a stored page with the least and the greatest number in it as written; empty if it has no numbers.
 type encoded struct {
@@ -55,7 +53,7 @@ func (c *collector) dictionaryPage(e *encoder) (p encoded, ok bool) {
 func (c *collector) numberPage(e *encoder) (p encoded, ok bool) {
 	n := c.form()
 	var b bounds
-	e.values, e.indexes, e.entryOf, e.numberOf, e.numbers = append(e.values[:0], field.Value{}), e.indexes[:0], e.entryOf[:0], e.numberOf[:0], e.numbers[:0]
+	e.values, e.indexes, e.entryOf, e.numberOf, e.numbers = append(e.values[:0], message.Value{}), e.indexes[:0], e.entryOf[:0], e.numberOf[:0], e.numbers[:0]
 	for i := range c.entries {
 		en := &c.entries[i]
 		number, fits := int64(0), false
@@ -110,9 +108,9 @@ func (c *collector) form() Numbers {
 			kinds[c.entries[i].kind]++
 		}
 	}
-	n := Numbers{Kind: field.Number}
-	if kinds[field.Bare] > kinds[field.Number] {
-		n.Kind = field.Bare
+	n := Numbers{Kind: message.Number}
+	if kinds[message.Bare] > kinds[message.Number] {
+		n.Kind = message.Bare
 	}
 	most, trimmed := 0, 0
 	var places [MaxScale + 1]int // the numbers by their decimal places
@@ -140,12 +138,12 @@ func (c *collector) form() Numbers {
 
 // bounds are the least and the greatest number among values.
 type bounds struct {
-	low, high       field.Decimal
+	low, high       message.Decimal
 	least, greatest []byte
 }
 
 // add adds a value; one that is not a number is ignored.
-func (b *bounds) add(v field.Value) {
+func (b *bounds) add(v message.Value) {
 	d, ok := v.Decimal()
 	if !ok {
 		return
@@ -160,7 +158,7 @@ func (b *bounds) add(v field.Value) {
 
 // addNumber adds a number of a form.
 func (b *bounds) addNumber(n *Numbers, v int64) {
-	b.add(field.Value{Kind: n.Kind, Text: n.AppendText(nil, v)})
+	b.add(message.Value{Kind: n.Kind, Text: n.AppendText(nil, v)})
 }
 
 // texts returns the bounds as written; not ok if they are too long.

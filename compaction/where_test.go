@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"logstow/field/parse"
 	"logstow/field/where"
 	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
+	"logstow/message/parse"
 	"logstow/query"
 	"logstow/query/output"
 	"logstow/record"

@@ -11,10 +11,10 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"logstow/blobnaming"
-	"logstow/field/parse"
 	"logstow/input"
 	"logstow/input/container"
 	"logstow/input/multiline"
+	"logstow/message/parse"
 	"logstow/process"
 	"logstow/record"
 	"logstow/record/recognize"

@@ -1,3 +1,5 @@
+// Package field has the names of fields as users write them in lists: fixed fields of a record, fields of its message, and time
+// steps. Package where compiles conditions on them.
 package field
 
 import (

@@ -216,22 +216,3 @@ func FuzzWriteName(f *testing.F) {
 		}
 	})
 }
-
-// What stands before a "=" in texts is not always a name.
-func TestPairNames(t *testing.T) {
-	t.Parallel()
-	message := []byte("(uid=0) /a?b=1 [thread=2 GET /x=1 =3 k8s.io/app=web http-status=4 @t=5 $x=6 -v=7 a,b=8 \"c=9 é=10 5m=11 x#1=12 #2=13")
-	var all []string
-	for name, v := range field.All(message) {
-		all = append(all, name+"="+string(v.Text))
-	}
-	want := "k8s.io/app=web http-status=4 @t=5 $x=6 é=10 5m=11 x#1=12"
-	if got := strings.Join(all, " "); got != want {
-		t.Errorf("fields are %s, want %s", got, want)
-	}
-	for _, name := range []string{"(uid", "/a?b", "[thread", "/x", "", "-v", "a,b", `"c`, "#2"} {
-		if v := field.New(name).Find(message); v.Kind != field.Missing {
-			t.Errorf("%q is %q", name, v.Text)
-		}
-	}
-}

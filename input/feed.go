@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"logstow/buffer"
-	"logstow/field/parse"
+	"logstow/message/parse"
 )
 
 // maxChunk is about the number of records passed to the sink at a time.

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"logstow/field/parse"
 	"logstow/input/container"
+	"logstow/message/parse"
 )
 
 // resumeState says which lines behind the offset at which reading resumes were flushed by an earlier

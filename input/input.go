@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"logstow/buffer"
-	"logstow/field/parse"
 	"logstow/input/dedupe"
 	"logstow/input/listen"
+	"logstow/message/parse"
 	"logstow/record"
 	"logstow/record/recognize"
 )

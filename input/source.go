@@ -2,8 +2,8 @@ package input
 
 import (
 	"logstow/buffer"
-	"logstow/field/parse"
 	"logstow/input/container"
+	"logstow/message/parse"
 	"logstow/record"
 )
 

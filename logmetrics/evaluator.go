@@ -5,8 +5,9 @@ import (
 	"unicode/utf8"
 
 	"logstow/field"
-	"logstow/field/parse"
 	"logstow/field/where"
+	"logstow/message"
+	"logstow/message/parse"
 	"logstow/record"
 )
 
@@ -17,7 +18,7 @@ type evaluator struct {
 	metrics  []evaluated
 	// split is set if values are the fields of the current message.
 	split  bool
-	values []field.Value
+	values []message.Value
 	record where.Record
 	source string // the value of record.Source, as a string
 	// key consists of the labels of the current record.
@@ -41,7 +42,7 @@ type view struct {
 }
 
 // Value implements [where.Fields].
-func (v *view) Value(i int) field.Value { return v.of.field(v.indexes[i]) }
+func (v *view) Value(i int) message.Value { return v.of.field(v.indexes[i]) }
 
 func newEvaluator(p *program, parser string) *evaluator {
 	compiled, err := parse.CompileStored(parser)
@@ -78,7 +79,7 @@ func newEvaluator(p *program, parser string) *evaluator {
 }
 
 // field returns a field of the current message by its index. The message is split at the first call.
-func (e *evaluator) field(i int) field.Value {
+func (e *evaluator) field(i int) message.Value {
 	if !e.split {
 		e.splitter.Split(e.record.Message)
 		e.split = true
@@ -157,7 +158,7 @@ func (e *evaluator) appendLabel(dst []byte, l *label, index int) []byte {
 	case field.Instance:
 		return append(dst, e.instance...)
 	}
-	if v := e.field(index); v.Kind != field.Null {
+	if v := e.field(index); v.Kind != message.Null {
 		dst = append(dst, v.Text...)
 	}
 	return dst

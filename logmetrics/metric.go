@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sync"
 
-	"logstow/field"
 	"logstow/field/where"
+	"logstow/message"
 )
 
 // metric is a compiled definition and its values. It is safe for concurrent use.
@@ -127,7 +127,7 @@ type value struct {
 }
 
 // numberOf returns the number of a field. ok is false if it is not a finite number, or negative for a counter.
-func (m *metric) numberOf(v field.Value) (n value, ok bool) {
+func (m *metric) numberOf(v message.Value) (n value, ok bool) {
 	if n.whole, n.isWhole = v.Integer(); n.isWhole {
 		n.float = float64(n.whole)
 	} else {

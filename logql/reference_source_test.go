@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"logstow/field/parse"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
 	"logstow/logql/syntax"
+	"logstow/message/parse"
 )
 
 // opener makes a source of a dataset. The table can be evaluated over every store that has an opener.

@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/message"
 	"logstow/query/aggregate"
 	"logstow/query/cache"
 
-	"logstow/field"
 	"logstow/internal/test/testrand"
 	"logstow/record"
 )
@@ -144,12 +144,12 @@ func (w *world) wantFunctions(sel *Selection, by, compute []string) map[string]s
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		message := record.AppendMessage(nil, f.Raw)
+		msg := record.AppendMessage(nil, f.Raw)
 		var key []string
 		for _, name := range by {
 			if name == "n.ab" {
-				v := field.New(name).Find(message)
-				if v.Kind == field.Missing || v.Kind == field.Null {
+				v := message.NewFinder(name).Find(msg)
+				if v.Kind == message.Missing || v.Kind == message.Null {
 					v.Text = []byte("-")
 				}
 				key = append(key, string(v.Text))
@@ -158,7 +158,7 @@ func (w *world) wantFunctions(sel *Selection, by, compute []string) map[string]s
 			}
 		}
 		joined := strings.Join(key, "|")
-		groups[joined] = append(groups[joined], refLine{at, f.Level, message})
+		groups[joined] = append(groups[joined], refLine{at, f.Level, msg})
 		total++
 	}
 	want := map[string]string{}
@@ -212,9 +212,9 @@ type refLines struct {
 	duration time.Duration
 }
 
-func (l refLines) values(name string) (present []field.Value) {
+func (l refLines) values(name string) (present []message.Value) {
 	for _, one := range l.lines {
-		if v := field.New(name).Find(one.message); v.Kind != field.Missing && v.Kind != field.Null {
+		if v := message.NewFinder(name).Find(one.message); v.Kind != message.Missing && v.Kind != message.Null {
 			present = append(present, v)
 		}
 	}
@@ -223,7 +223,7 @@ func (l refLines) values(name string) (present []field.Value) {
 
 func (l refLines) numbers(name string) (sorted []*big.Rat) {
 	for _, v := range l.values(name) {
-		if v.Kind == field.Number || v.Kind == field.Bare {
+		if v.Kind == message.Number || v.Kind == message.Bare {
 			if n, ok := new(big.Rat).SetString(string(v.Text)); ok && !strings.ContainsAny(string(v.Text), "/_xX") {
 				sorted = append(sorted, n)
 			}
@@ -271,7 +271,7 @@ type refFunction struct {
 
 func functions() []refFunction {
 	severe := func(one refLine) bool { return one.level >= record.Warn }
-	known := func(one refLine) bool { return field.New("ab").Find(one.message).Kind != field.Missing }
+	known := func(one refLine) bool { return message.NewFinder("ab").Find(one.message).Kind != message.Missing }
 	ofNumbers := func(name string, f func(l refLines, sorted []*big.Rat) string) func(refLines) string {
 		return func(l refLines) string {
 			if sorted := l.numbers(name); len(sorted) > 0 {
@@ -321,10 +321,10 @@ func functions() []refFunction {
 			return fmt.Sprint(len(different))
 		}},
 		{"first(ab)", func(l refLines) string {
-			return string(slices.Concat(l.values("ab"), []field.Value{{}})[0].Text)
+			return string(slices.Concat(l.values("ab"), []message.Value{{}})[0].Text)
 		}},
 		{"last(n.ab)", func(l refLines) string {
-			values := slices.Concat([]field.Value{{}}, l.values("n.ab"))
+			values := slices.Concat([]message.Value{{}}, l.values("n.ab"))
 			return string(values[len(values)-1].Text)
 		}},
 	}

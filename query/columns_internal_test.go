@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/field/parse"
 	"logstow/internal/test/effort"
 	"logstow/internal/test/querytest"
 	"logstow/internal/test/testrand"
+	"logstow/message/parse"
 	"logstow/record"
 )
 

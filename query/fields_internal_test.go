@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/field/parse"
 	"logstow/internal/test/testrand"
+	"logstow/message/parse"
 	"logstow/record"
 )
 

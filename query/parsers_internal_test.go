@@ -19,11 +19,11 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"logstow/field"
-	"logstow/field/parse"
 	"logstow/internal/test/effort"
 	"logstow/internal/test/querytest"
 	"logstow/internal/test/testrand"
+	"logstow/message"
+	"logstow/message/parse"
 	"logstow/record"
 )
 
@@ -60,7 +60,7 @@ func (g *lines) renew() {
 }
 
 // remember adds values of fields to those that conditions use.
-func (g *lines) remember(fields map[string]field.Value) {
+func (g *lines) remember(fields map[string]message.Value) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if text := string(fields[name].Text); utf8.ValidString(text) && strings.IndexFunc(text, unicode.IsControl) < 0 && regexp.MustCompile(`^[a-z_.]+$`).MatchString(name) && !slices.Contains([]string{"time", "message", "noise", "bytes", "thread"}, name) {
 			g.values = append(g.values, namedValue{name, text})
@@ -144,20 +144,20 @@ func (g *lines) line() string {
 }
 
 // fieldsOf are all fields of a message, in a map.
-func fieldsOf(parser *parse.Parser, message []byte) map[string]field.Value {
-	s, all := parser.Splitter(), map[string]field.Value{}
-	s.Split(message)
+func fieldsOf(parser *parse.Parser, msg []byte) map[string]message.Value {
+	s, all := parser.Splitter(), map[string]message.Value{}
+	s.Split(msg)
 	for name, v := range s.All() {
 		if _, again := all[name]; !again {
-			all[name] = field.Value{Kind: v.Kind, Text: bytes.Clone(v.Text)}
+			all[name] = message.Value{Kind: v.Kind, Text: bytes.Clone(v.Text)}
 		}
 	}
 	// The message's own fields are in front of those of the line that it wraps.
-	own := map[string]field.Value{}
-	if strings.HasPrefix(parser.String(), "auto") && len(message) > 0 && message[0] == '{' {
-		for name, v := range field.All(message) {
+	own := map[string]message.Value{}
+	if strings.HasPrefix(parser.String(), "auto") && len(msg) > 0 && msg[0] == '{' {
+		for name, v := range message.All(msg) {
 			if _, again := own["message."+name]; !again {
-				own["message."+name] = field.Value{Kind: v.Kind, Text: bytes.Clone(v.Text)}
+				own["message."+name] = message.Value{Kind: v.Kind, Text: bytes.Clone(v.Text)}
 			}
 		}
 	}
@@ -173,7 +173,7 @@ func fieldsOf(parser *parse.Parser, message []byte) map[string]field.Value {
 // condition is an expression and its meaning: -1 false, 0 unknown, 1 true.
 type condition struct {
 	text string
-	of   func(fields map[string]field.Value) int
+	of   func(fields map[string]message.Value) int
 }
 
 func truthOf(b bool) int {
@@ -188,15 +188,15 @@ func (g *lines) condition(depth int) condition {
 		a, b := g.condition(depth-1), g.condition(depth-1)
 		switch g.IntN(4) {
 		case 0:
-			return condition{"not (" + a.text + ")", func(f map[string]field.Value) int { return -a.of(f) }}
+			return condition{"not (" + a.text + ")", func(f map[string]message.Value) int { return -a.of(f) }}
 		case 1:
-			return condition{"(" + a.text + " or " + b.text + ")", func(f map[string]field.Value) int { return max(a.of(f), b.of(f)) }}
+			return condition{"(" + a.text + " or " + b.text + ")", func(f map[string]message.Value) int { return max(a.of(f), b.of(f)) }}
 		}
-		return condition{"(" + a.text + " and " + b.text + ")", func(f map[string]field.Value) int { return min(a.of(f), b.of(f)) }}
+		return condition{"(" + a.text + " and " + b.text + ")", func(f map[string]message.Value) int { return min(a.of(f), b.of(f)) }}
 	}
 	name := g.one("user", "user", "status", "path", "query", "bytes", "ip", "referer", "user_agent", "duration", "trace", "http.status", "captured_request_headers", "rt", "thread", "id", "message.status", "message.user", "took")
 	if g.IntN(10) == 0 {
-		return condition{"has(" + name + ")", func(f map[string]field.Value) int { _, ok := f[name]; return truthOf(ok) }}
+		return condition{"has(" + name + ")", func(f map[string]message.Value) int { _, ok := f[name]; return truthOf(ok) }}
 	}
 	if name == "took" {
 		return g.duration()
@@ -212,8 +212,8 @@ func (g *lines) condition(depth int) condition {
 		known := g.values[g.IntN(len(g.values))]
 		name, text = known.name, known.text
 	}
-	ofText := func(holds func(s string) bool) func(map[string]field.Value) int {
-		return func(f map[string]field.Value) int {
+	ofText := func(holds func(s string) bool) func(map[string]message.Value) int {
+		return func(f map[string]message.Value) int {
 			if v := f[name]; v.IsText() {
 				return truthOf(holds(string(v.Text)))
 			}
@@ -243,10 +243,10 @@ func (g *lines) condition(depth int) condition {
 func (g *lines) comparison(name string) condition {
 	n := int64(g.IntN(700))
 	operator := g.one(">=", "<", "==", "!=")
-	return condition{fmt.Sprint(name, " ", operator, " ", n), func(f map[string]field.Value) int {
+	return condition{fmt.Sprint(name, " ", operator, " ", n), func(f map[string]message.Value) int {
 		v := f[name]
 		x, ok := rational(string(v.Text))
-		if v.Kind != field.Number && v.Kind != field.Bare || !ok {
+		if v.Kind != message.Number && v.Kind != message.Bare || !ok {
 			return 0
 		}
 		c := x.Cmp(new(big.Rat).SetInt64(n))
@@ -262,7 +262,7 @@ func rational(text string) (*big.Rat, bool) {
 		return nil, false
 	}
 	exponent, err := strconv.Atoi(cmp.Or(number[2], "0"))
-	if err != nil || max(exponent, -exponent) > field.MaxExponent {
+	if err != nil || max(exponent, -exponent) > message.MaxExponent {
 		return nil, false
 	}
 	return new(big.Rat).SetString(fmt.Sprintf("%se%d", number[1], min(max(exponent, -1000), 1000)))
@@ -290,7 +290,7 @@ func TestGreatExponents(t *testing.T) {
 func (g *lines) duration() condition {
 	operator, n := g.one(">=", "<", "==", "!="), g.IntN(300)
 	text := g.one(fmt.Sprintf("%dms", n), fmt.Sprintf("0.%03ds", n), fmt.Sprintf("%d000µs", n))
-	return condition{"took " + operator + " " + text, func(f map[string]field.Value) int {
+	return condition{"took " + operator + " " + text, func(f map[string]message.Value) int {
 		d, err := time.ParseDuration(string(f["took"].Text))
 		if err != nil || !f["took"].IsText() || string(f["took"].Text) == "0" { // which has no unit
 			return 0
@@ -338,7 +338,7 @@ func TestLongParsers(t *testing.T) {
 				more := g.condition(0)
 				first := c.of
 				sel.Where = append(sel.Where, more.text)
-				c.of = func(f map[string]field.Value) int { return min(first(f), more.of(f)) }
+				c.of = func(f map[string]message.Value) int { return min(first(f), more.of(f)) }
 			}
 			if rnd.IntN(4) == 0 {
 				text := storedParsers()[rnd.IntN(len(storedParsers()))]

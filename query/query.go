@@ -11,8 +11,8 @@ import (
 	"logstow/query/plan"
 	"logstow/query/source"
 
-	"logstow/field/parse"
 	"logstow/internal/price"
+	"logstow/message/parse"
 )
 
 // The ways to find the segments of a range.

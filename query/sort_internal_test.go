@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"logstow/internal/test/querytest"
+	"logstow/message"
 
-	"logstow/field"
 	"logstow/internal/test/testrand"
 	"logstow/record"
 )
@@ -54,7 +54,7 @@ type ranked struct {
 func rankOf(line, name string) ranked {
 	service, line, _ := strings.Cut(line, " ")
 	c, _ := record.Split([]byte(line))
-	message := record.AppendMessage(nil, c.Raw)
+	msg := record.AppendMessage(nil, c.Raw)
 	switch name {
 	case "time":
 		return ranked{class: 1, text: line[:record.TimeLen]}
@@ -68,11 +68,11 @@ func rankOf(line, name string) ranked {
 	case "source":
 		return ranked{class: 1, text: string(c.Source)}
 	case "message":
-		return ranked{class: 1, text: string(message)}
+		return ranked{class: 1, text: string(msg)}
 	}
 	own := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(name, "message."), `field("`), `")`)
-	v := field.New(own).Find(message)
-	if v.Kind == field.Missing || v.Kind == field.Null {
+	v := message.NewFinder(own).Find(msg)
+	if v.Kind == message.Missing || v.Kind == message.Null {
 		return ranked{class: 2}
 	}
 	if _, ok := v.Decimal(); ok {

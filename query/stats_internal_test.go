@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"logstow/internal/test/querytest"
+	"logstow/message"
 	"logstow/query/aggregate"
 
 	"github.com/google/go-cmp/cmp"
@@ -112,8 +113,8 @@ func keyOf(t testing.TB, line string, by []string, zone *time.Location) (key []s
 			key = append(key, at.Format("2006-01-02T00:00:00Z07:00"))
 		default:
 			own := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(name, "message."), `field("`), `")`)
-			v := field.New(own).Find(record.AppendMessage(nil, f.Raw))
-			if v.Kind == field.Missing || v.Kind == field.Null {
+			v := message.NewFinder(own).Find(record.AppendMessage(nil, f.Raw))
+			if v.Kind == message.Missing || v.Kind == message.Null {
 				v.Text = []byte("-")
 			}
 			key = append(key, string(v.Text))

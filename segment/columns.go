@@ -9,6 +9,7 @@ import (
 
 	"logstow/columns"
 	"logstow/field"
+	"logstow/message"
 )
 
 // columnsSection is the name of the section of columns.
@@ -21,7 +22,7 @@ const MaxDirectory = 8 << 20
 type Columns struct {
 	Columns []Column
 	// Forms has the form of the messages of each block: see [columns.Builder.Forms].
-	Forms []field.Form
+	Forms []message.Form
 }
 
 // Column is a column of a segment: the values of one field.
@@ -56,7 +57,7 @@ func (c *Columns) Find(name columns.Name) *Column {
 // labelled returns the only column with a label, or nil if there are none or several.
 func (c *Columns) labelled(label string) (found *Column) {
 	for i := range c.Columns {
-		if name := c.Columns[i].Name; name.Fixed == "" && field.LabelName(name.Field, true) == label {
+		if name := c.Columns[i].Name; name.Fixed == "" && message.LabelName(name.Field, true) == label {
 			if found != nil {
 				return nil
 			}
@@ -120,7 +121,7 @@ func fixedColumns() []field.Fixed { return []field.Fixed{field.Level, field.Sour
 
 // encodeColumns encodes the section of columns as a frame and adds it to f. It is nil if the directory is too long. forms
 // are those of [Columns].
-func encodeColumns(all []columns.Column, forms []field.Form, f *Footer) ([]byte, error) {
+func encodeColumns(all []columns.Column, forms []message.Form, f *Footer) ([]byte, error) {
 	frame := newFrame()
 	var crcs, fixed, lengths []uint64
 	var names, least, greatest []string
@@ -155,7 +156,7 @@ func encodeColumns(all []columns.Column, forms []field.Form, f *Footer) ([]byte,
 	return frame, nil
 }
 
-func formNumbers(forms []field.Form) []uint64 {
+func formNumbers(forms []message.Form) []uint64 {
 	numbers := make([]uint64, len(forms))
 	for i, form := range forms {
 		numbers[i] = uint64(form)
@@ -180,11 +181,11 @@ func decodeColumns(directory []byte, f *Footer) (*Columns, error) {
 	case len(names) != n || len(least) != pages || len(greatest) != pages:
 		return nil, errors.New("its lists are not of the same length")
 	}
-	c := &Columns{Columns: make([]Column, n), Forms: make([]field.Form, len(f.Blocks))}
+	c := &Columns{Columns: make([]Column, n), Forms: make([]message.Form, len(f.Blocks))}
 	if r.has(keyMembers) { // the first versions did not write them
 		for i, m := range r.exactly(keyMembers, len(f.Blocks)) {
-			if m <= uint64(field.PairsForm) { // later versions may write others
-				c.Forms[i] = field.Form(m)
+			if m <= uint64(message.PairsForm) { // later versions may write others
+				c.Forms[i] = message.Form(m)
 			}
 		}
 		if r.err != nil {

@@ -12,8 +12,9 @@ import (
 
 	"logstow/columns"
 	"logstow/field"
-	fieldparse "logstow/field/parse"
 	"logstow/internal/test/testrand"
+	"logstow/message"
+	fieldparse "logstow/message/parse"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -199,7 +200,7 @@ func TestColumnsWithoutForms(t *testing.T) {
 	}
 	_, list := readColumns(t, blob)
 	_, want := readColumns(t, now)
-	if !slices.Equal(list.Forms, make([]field.Form, 2)) || !slices.Equal(want.Forms, []field.Form{field.ObjectForm, field.ObjectForm}) {
+	if !slices.Equal(list.Forms, make([]message.Form, 2)) || !slices.Equal(want.Forms, []message.Form{message.ObjectForm, message.ObjectForm}) {
 		t.Errorf("forms %v, of the same records now %v", list.Forms, want.Forms)
 	}
 	if !slices.Equal(list.Columns[3].Pages, want.Columns[3].Pages) {
@@ -274,7 +275,7 @@ func TestWrongColumnsAreFound(t *testing.T) {
 	right := records(func(*record.Record) {})
 	blob, _ := write(t, opts, right...)
 	f, _ := readColumns(t, blob)
-	of := func(records []record.Record) ([]columns.Column, []field.Form) {
+	of := func(records []record.Record) ([]columns.Column, []message.Form) {
 		b := columns.NewBuilder("", *opts.Columns)
 		var text []byte
 		for _, r := range records {

@@ -2,7 +2,7 @@ package segment
 
 import (
 	"logstow/columns"
-	"logstow/field"
+	"logstow/message"
 )
 
 // What the tests of the package's formats need of its insides.
@@ -34,7 +34,7 @@ func EncodePages(inputs int, blocks ...[]uint32) [][]byte {
 }
 
 // ReplaceColumns is a plain segment with other columns, right or wrong; forms are those of [Columns].
-func ReplaceColumns(blob []byte, f *Footer, all []columns.Column, forms []field.Form) ([]byte, error) {
+func ReplaceColumns(blob []byte, f *Footer, all []columns.Column, forms []message.Form) ([]byte, error) {
 	changed := *f
 	at := changed.Footer
 	for i, s := range f.Sections {

@@ -7,7 +7,8 @@ import (
 
 	"logstow/columns"
 	"logstow/field"
-	"logstow/field/parse"
+	"logstow/message"
+	"logstow/message/parse"
 	"logstow/record"
 )
 
@@ -95,8 +96,8 @@ func sameNumber(a, b string) bool {
 	if a == b {
 		return true
 	}
-	x, ok := field.ParseDecimal([]byte(a))
-	y, also := field.ParseDecimal([]byte(b))
+	x, ok := message.ParseDecimal([]byte(a))
+	y, also := message.ParseDecimal([]byte(b))
 	return ok && also && x.Compare(y) == 0
 }
 
@@ -111,12 +112,12 @@ func (v *columnVerifier) add(line record.Line, n uint64, b Block) error {
 	if len(v.runs) > 0 && int64(v.runs[0].Second) != columns.FloorSecond(line.Time)-columns.FloorSecond(b.Start) {
 		return corruptColumns(b.Offset, "record %d of block %d is not of the second that its column has", n, b.Index)
 	}
-	var values []field.Value
+	var values []message.Value
 	if v.splitter != nil {
 		v.message = record.AppendMessage(v.message[:0], line.Raw)
 		v.splitter.Split(v.message)
 		values = v.splitter.Values()
-		if form := v.list.Forms[b.Index]; form != field.NoForm && v.splitter.Form() != form {
+		if form := v.list.Forms[b.Index]; form != message.NoForm && v.splitter.Form() != form {
 			return corruptColumns(b.Offset, "record %d of block %d does not have the form %d that the directory has", n, b.Index, form)
 		}
 	}
@@ -124,18 +125,18 @@ func (v *columnVerifier) add(line record.Line, n uint64, b Block) error {
 		if p == nil {
 			continue
 		}
-		var want field.Value
+		var want message.Value
 		switch name := v.list.Columns[i].Name; {
 		case name.Fixed == field.Level:
 			want = columns.LevelValue(line.Level)
 		case name.Fixed == field.Source:
-			want = field.Value{Kind: field.String, Text: line.Source}
+			want = message.Value{Kind: message.String, Text: line.Source}
 		case v.splitter == nil:
 			continue
 		default:
 			want = values[v.index[i]]
 		}
-		var got field.Value
+		var got message.Value
 		got, v.scratch = p.Value(int(n), v.scratch[:0])
 		if got.Kind != want.Kind || !bytes.Equal(got.Text, want.Text) {
 			return corruptColumns(v.list.Columns[i].Pages[b.Index].Offset, "column %s has another value than record %d of block %d",

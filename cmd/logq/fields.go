@@ -16,6 +16,7 @@ import (
 
 	"logstow/field"
 	"logstow/internal/cli"
+	"logstow/message"
 	"logstow/query"
 	"logstow/query/fieldstats"
 	"logstow/query/output"
@@ -305,7 +306,7 @@ func topOf(f *fieldstats.Field) []string {
 
 // ambiguous reports whether a string needs quotes to be seen as one.
 func ambiguous(text string) bool {
-	_, number := field.ParseDecimal([]byte(text))
+	_, number := message.ParseDecimal([]byte(text))
 	return number || text == "" || text == "true" || text == "false" || strings.ContainsAny(text, " ,\"\t\n")
 }
 

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"logstow/field"
+	"logstow/message"
 	"logstow/query"
 	"logstow/record"
 )
@@ -23,7 +23,7 @@ func (r *request) missingOrder(q *query.Query, first *query.Match) []string {
 	}
 	splitter := q.Parser(first.Segment).Splitter(name)
 	splitter.Split(record.AppendMessage(nil, first.Message()))
-	if k := splitter.Value(0).Kind; k != field.Missing {
+	if k := splitter.Value(0).Kind; k != message.Missing {
 		return nil
 	}
 	return []string{name}

@@ -9,12 +9,12 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
-	"logstow/field/parse"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/price"
 	"logstow/internal/suggest"
 	"logstow/internal/units"
+	"logstow/message/parse"
 	"logstow/query"
 	"logstow/record"
 	"logstow/store"

@@ -22,10 +22,10 @@ import (
 	"logstow/agent"
 	"logstow/blobnaming"
 	"logstow/config"
-	"logstow/field"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/logmetrics"
+	"logstow/message"
 	"logstow/record"
 	"logstow/record/recognize"
 )
@@ -346,7 +346,7 @@ func writeSampleJSON(w io.Writer, records []judgedRecord) error {
 // jsonValue is the value of a field: a string unless the message is JSON.
 func jsonValue(f agent.SampledField) any {
 	switch f.Kind {
-	case field.Null, field.Bool, field.Number, field.Composite:
+	case message.Null, message.Bool, message.Number, message.Composite:
 		if json.Valid([]byte(f.Text)) {
 			return json.RawMessage(f.Text)
 		}

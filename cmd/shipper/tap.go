@@ -15,10 +15,10 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/agent"
-	fieldparse "logstow/field/parse"
 	"logstow/field/where"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	fieldparse "logstow/message/parse"
 	"logstow/record"
 	"logstow/tap"
 )

@@ -6,20 +6,20 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/expr-lang/expr/ast"
+	"logstow/message"
 
-	"logstow/field"
+	"github.com/expr-lang/expr/ast"
 )
 
 // signed compiles "-x" and "+x".
 func (c *compiler) signed(n *ast.UnaryNode) operand {
 	o := c.value(n.Node)
-	if d := o.class.dimension(); d != field.NoDimension && o.constant {
+	if d := o.class.dimension(); d != message.NoDimension && o.constant {
 		text := o.get(nil).Text
 		if n.Operator == "-" {
 			text = append([]byte("-"), text...)
 		}
-		if _, _, ok := field.ParseQuantity(text); ok { // not --5s
+		if _, _, ok := message.ParseQuantity(text); ok { // not --5s
 			return c.constant(stringValue(text), o.class)
 		}
 	}
@@ -78,7 +78,7 @@ func (c *compiler) arithmetic(n *ast.BinaryNode) operand {
 
 // calculate returns the result of an operation: exact if the operands and the result are integers of 64 bits, otherwise computed
 // with floats. Infinities and NaN are no value.
-func calculate(operator string, a, b field.Decimal) value {
+func calculate(operator string, a, b message.Decimal) value {
 	if a.Whole() && b.Whole() {
 		if n, ok := calculateWhole(operator, a, b); ok {
 			return n
@@ -104,7 +104,7 @@ func calculate(operator string, a, b field.Decimal) value {
 }
 
 // calculateWhole is not ok if the result is no whole number of 64 bits.
-func calculateWhole(operator string, a, b field.Decimal) (value, bool) {
+func calculateWhole(operator string, a, b message.Decimal) (value, bool) {
 	if n, ok := calculateSmall(operator, a, b); ok {
 		return intValue(n), true
 	}
@@ -140,11 +140,11 @@ func calculateWhole(operator string, a, b field.Decimal) (value, bool) {
 	if !x.IsInt64() && !x.IsUint64() {
 		return value{}, false
 	}
-	return value{Value: field.Value{Kind: field.Number, Text: x.Append(nil, 10)}}, true
+	return value{Value: message.Value{Kind: message.Number, Text: x.Append(nil, 10)}}, true
 }
 
 // calculateSmall calculates with operands so small that the result fits 64 bits. It is ok for most numbers.
-func calculateSmall(operator string, a, b field.Decimal) (int, bool) {
+func calculateSmall(operator string, a, b message.Decimal) (int, bool) {
 	const most = 1 << 31
 	x, ok := a.Int64()
 	y, too := b.Int64()
@@ -166,7 +166,7 @@ func calculateSmall(operator string, a, b field.Decimal) (int, bool) {
 	return 0, false
 }
 
-func bigInt(n field.Decimal) *big.Int {
+func bigInt(n message.Decimal) *big.Int {
 	x, _ := new(big.Int).SetString(string(n.Append(nil)), 10)
 	return x
 }
@@ -176,5 +176,5 @@ func floatValue(x float64) value {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return value{}
 	}
-	return value{Value: field.Value{Kind: field.Number, Text: strconv.AppendFloat(nil, x, 'g', -1, 64)}}
+	return value{Value: message.Value{Kind: message.Number, Text: strconv.AppendFloat(nil, x, 'g', -1, 64)}}
 }

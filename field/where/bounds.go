@@ -3,7 +3,7 @@ package where
 import (
 	"github.com/expr-lang/expr/ast"
 
-	"logstow/field"
+	"logstow/message"
 )
 
 // Bound is a comparison of a field with a number that must be true for every match.
@@ -11,7 +11,7 @@ type Bound struct {
 	// Field is the index of the field in [Program.Fields].
 	Field  int
 	wants  relation
-	number field.Decimal
+	number message.Decimal
 }
 
 // Bounds returns the comparisons of fields with numbers that the expression joins by "and".
@@ -27,17 +27,17 @@ func (p *Program) Comparison() (b Bound, ok bool) {
 }
 
 // Compare returns the sign of n minus the constant of the comparison.
-func (b Bound) Compare(n field.Decimal) int { return n.Compare(b.number) }
+func (b Bound) Compare(n message.Decimal) int { return n.Compare(b.number) }
 
 // Holds reports whether the comparison is true for a number for which Compare returns this sign.
-func (b Bound) Holds(sign int) bool { return b.wants[sign+int(field.Equal)] == yes }
+func (b Bound) Holds(sign int) bool { return b.wants[sign+int(message.Equal)] == yes }
 
 // MayHold reports whether the comparison is true for any number from least to greatest.
-func (b Bound) MayHold(least, greatest field.Decimal) bool {
+func (b Bound) MayHold(least, greatest message.Decimal) bool {
 	low, high := least.Compare(b.number), greatest.Compare(b.number)
-	return b.wants[field.Less] == yes && low < 0 ||
-		b.wants[field.Equal] == yes && low <= 0 && high >= 0 ||
-		b.wants[field.Greater] == yes && high > 0
+	return b.wants[message.Less] == yes && low < 0 ||
+		b.wants[message.Equal] == yes && low <= 0 && high >= 0 ||
+		b.wants[message.Greater] == yes && high > 0
 }
 
 // bounds returns the bounds of a node that must be true.
@@ -60,7 +60,7 @@ func (c *compiler) bounds(node ast.Node) []Bound {
 		return nil
 	}
 	a, b := c.value(left), c.value(right)
-	if !a.isField || b.class.dimension() != field.NoDimension {
+	if !a.isField || b.class.dimension() != message.NoDimension {
 		return nil
 	}
 	if number, ok := b.get(nil).Decimal(); ok {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
-	"logstow/field"
 	"logstow/internal/timearg"
+	"logstow/message"
 	"logstow/record"
 )
 
@@ -38,11 +38,11 @@ func (c *compiler) relate(n *ast.BinaryNode) condition {
 			advice = "write parentheses: not (a == b)"
 		}
 		c.failWith(advice, n, "cannot compare %s with %s", a.class, b.class)
-	case wants[field.Different] == unknown && (a.class == boolClass || b.class == boolClass):
+	case wants[message.Different] == unknown && (a.class == boolClass || b.class == boolClass):
 		c.fail(n, "%s requires numbers or strings", n.Operator)
 	}
 	compare := comparer(a, b)
-	if b.constant && a.class.dimension() == field.NoDimension {
+	if b.constant && a.class.dimension() == message.NoDimension {
 		return relateConstant(a, b, wants, compare)
 	}
 	return func(r *Record) truth {
@@ -57,10 +57,10 @@ func (c *compiler) relate(n *ast.BinaryNode) condition {
 
 // noteBoth counts the operands of an operation that is unknown: those that are missing, or both if none is.
 func noteBoth(a, b *operand, x, y value) {
-	if x.Kind == field.Missing || y.Kind != field.Missing {
+	if x.Kind == message.Missing || y.Kind != message.Missing {
 		a.note(x.Value)
 	}
-	if y.Kind == field.Missing || x.Kind != field.Missing {
+	if y.Kind == message.Missing || x.Kind != message.Missing {
 		b.note(y.Value)
 	}
 }
@@ -69,12 +69,12 @@ func noteBoth(a, b *operand, x, y value) {
 func relateConstant(a, b operand, wants relation, compare comparison) condition {
 	constant := b.get(nil)
 	number, isNumber := constant.Decimal()
-	if d := b.class.dimension(); d != field.NoDimension {
+	if d := b.class.dimension(); d != message.NoDimension {
 		number, _ = constant.Quantity(d)
 		return func(r *Record) truth {
 			v := a.get(r)
 			if n, ok := v.Quantity(d); ok {
-				return wants[n.Compare(number)+int(field.Equal)]
+				return wants[n.Compare(number)+int(message.Equal)]
 			}
 			a.note(v.Value)
 			return unknown
@@ -89,7 +89,7 @@ func relateConstant(a, b operand, wants relation, compare comparison) condition 
 				return wants[order(n, integer)]
 			}
 			if n, ok := v.Decimal(); ok {
-				return wants[n.Compare(number)+int(field.Equal)]
+				return wants[n.Compare(number)+int(message.Equal)]
 			}
 			a.note(v)
 			return unknown
@@ -98,16 +98,16 @@ func relateConstant(a, b operand, wants relation, compare comparison) condition 
 		return func(r *Record) truth {
 			v := a.get(r)
 			if n, ok := v.Decimal(); ok {
-				return wants[n.Compare(number)+int(field.Equal)]
+				return wants[n.Compare(number)+int(message.Equal)]
 			}
 			a.note(v.Value)
 			return unknown
 		}
-	case constant.Kind == field.String:
+	case constant.Kind == message.String:
 		return func(r *Record) truth {
 			v := a.get(r)
 			if v.IsText() {
-				return wants[bytes.Compare(v.Text, constant.Text)+int(field.Equal)]
+				return wants[bytes.Compare(v.Text, constant.Text)+int(message.Equal)]
 			}
 			a.note(v.Value)
 			return unknown
@@ -124,20 +124,20 @@ func relateConstant(a, b operand, wants relation, compare comparison) condition 
 }
 
 // A comparison compares two values.
-type comparison func(a, b value) field.Order
+type comparison func(a, b value) message.Order
 
-// comparer returns the comparison of two operands: field.Compare, or if one is a constant with a unit, a comparison of quantities.
+// comparer returns the comparison of two operands: message.Compare, or if one is a constant with a unit, a comparison of quantities.
 func comparer(a, b operand) comparison {
 	d := max(a.class.dimension(), b.class.dimension())
-	if d == field.NoDimension {
-		return func(a, b value) field.Order { return field.Compare(a.Value, b.Value) }
+	if d == message.NoDimension {
+		return func(a, b value) message.Order { return message.Compare(a.Value, b.Value) }
 	}
-	return func(a, b value) field.Order {
+	return func(a, b value) message.Order {
 		x, ok := a.Quantity(d)
 		if y, too := b.Quantity(d); ok && too {
-			return field.Order(x.Compare(y) + int(field.Equal))
+			return message.Order(x.Compare(y) + int(message.Equal))
 		}
-		return field.Incomparable
+		return message.Incomparable
 	}
 }
 
@@ -167,9 +167,9 @@ func (c *compiler) isNull(n *ast.BinaryNode, node ast.Node) condition {
 	}
 	return func(r *Record) truth {
 		switch v := o.get(r); v.Kind {
-		case field.Null:
+		case message.Null:
 			return null
-		case field.Missing:
+		case message.Missing:
 			o.note(v.Value)
 			return unknown
 		}
@@ -206,14 +206,14 @@ func (c *compiler) relateColumn(column, other ast.Node, wants relation) (conditi
 	return nil, false
 }
 
-func order(a, b int64) field.Order {
+func order(a, b int64) message.Order {
 	switch {
 	case a < b:
-		return field.Less
+		return message.Less
 	case a > b:
-		return field.Greater
+		return message.Greater
 	}
-	return field.Equal
+	return message.Equal
 }
 
 // search compiles contains, startsWith, endsWith and matches.
@@ -290,7 +290,7 @@ func (c *compiler) in(n *ast.BinaryNode) condition {
 	compare := comparer(left, operand{})
 	return func(r *Record) truth {
 		v, all := left.get(r), right.get(r)
-		if v.Kind == field.Missing || all.Kind != field.Composite {
+		if v.Kind == message.Missing || all.Kind != message.Composite {
 			noteBoth(&left, &right, v, all)
 			return unknown
 		}
@@ -320,14 +320,14 @@ func (c *compiler) inList(n *ast.BinaryNode, array *ast.ArrayNode) condition {
 	}
 	return func(r *Record) truth {
 		v := left.get(r)
-		if v.Kind == field.Missing {
+		if v.Kind == message.Missing {
 			left.note(v.Value)
 			return unknown
 		}
 		t := no
 		for i := range elements {
 			if e := &elements[i]; e.get == nil {
-				t = max(t, truthOf(v.Kind == field.Null))
+				t = max(t, truthOf(v.Kind == message.Null))
 			} else {
 				t = max(t, equal[compare[i](v, e.get(r))])
 			}
@@ -371,9 +371,9 @@ func (c *compiler) nullIn(n *ast.BinaryNode) condition {
 		t := no
 		for element := range all.elements() {
 			switch element.Kind {
-			case field.Null:
+			case message.Null:
 				return yes
-			case field.Missing:
+			case message.Missing:
 				t = unknown
 			}
 		}
@@ -391,7 +391,7 @@ func (c *compiler) inRange(n, span *ast.BinaryNode) condition {
 		}
 	}
 	return func(r *Record) truth {
-		var x [3]field.Decimal
+		var x [3]message.Decimal
 		for i := range all {
 			v := all[i].get(r)
 			var ok bool

@@ -8,8 +8,8 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
-	"logstow/field"
 	"logstow/internal/hint"
+	"logstow/message"
 	"logstow/record"
 )
 
@@ -81,8 +81,8 @@ type operand struct {
 }
 
 // note counts a value that makes an operation unknown.
-func (o *operand) note(v field.Value) {
-	if v.Kind == field.Missing {
+func (o *operand) note(v message.Value) {
+	if v.Kind == message.Missing {
 		o.unknown.Missing++
 	} else {
 		o.unknown.Incomparable++
@@ -281,7 +281,7 @@ func root(node ast.Node) ast.Node {
 func (c *compiler) field(name string) operand {
 	text := func(get func(*Record) []byte) operand {
 		return operand{class: stringClass, unknown: c.unknown[0], get: func(r *Record) value {
-			return value{Value: field.Value{Kind: field.String, Text: get(r)}}
+			return value{Value: message.Value{Kind: message.String, Text: get(r)}}
 		}}
 	}
 	if isColumn(name) {
@@ -304,10 +304,10 @@ func (c *compiler) field(name string) operand {
 	if name == messageName {
 		o.isField = false
 		o.get = func(r *Record) value {
-			if v := r.Fields.Value(r.First + i); v.Kind != field.Missing {
+			if v := r.Fields.Value(r.First + i); v.Kind != message.Missing {
 				return value{Value: v}
 			}
-			return value{Value: field.Value{Kind: field.String, Text: r.Message}}
+			return value{Value: message.Value{Kind: message.String, Text: r.Message}}
 		}
 	}
 	return o

@@ -4,20 +4,20 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/expr-lang/expr/ast"
+	"logstow/message"
 
-	"logstow/field"
+	"github.com/expr-lang/expr/ast"
 )
 
 // Use is a field of the message that an expression reads.
 type Use struct {
 	// Field is its name.
 	Field string
-	// Kind is the kind that the expression expects: field.String, field.Number or field.Bool if the field is compared with
-	// such a constant, field.Missing if any kind may do.
-	Kind field.Kind
-	// Dimension is the dimension of constants with units with which the field is compared; Kind is then field.String.
-	Dimension field.Dimension
+	// Kind is the kind that the expression expects: message.String, message.Number or message.Bool if the field is compared with
+	// such a constant, message.Missing if any kind may do.
+	Kind message.Kind
+	// Dimension is the dimension of constants with units with which the field is compared; Kind is then message.String.
+	Dimension message.Dimension
 	// Equal are the strings with which the field is compared by == or in.
 	Equal []string
 }
@@ -85,35 +85,35 @@ func (u *uses) compare(operator string, left, right ast.Node) {
 	for i, node := range constants {
 		kind, dimension, text := u.constant(node)
 		if i > 0 && (kind != use.Kind || dimension != use.Dimension) {
-			kind, dimension = field.Missing, field.NoDimension
+			kind, dimension = message.Missing, message.NoDimension
 		}
 		use.Kind, use.Dimension = kind, dimension
-		if kind == field.Missing {
+		if kind == message.Missing {
 			use.Equal = nil
 			return
 		}
-		if kind == field.String && dimension == field.NoDimension && (operator == "==" || operator == "in") {
+		if kind == message.String && dimension == message.NoDimension && (operator == "==" || operator == "in") {
 			use.Equal = append(use.Equal, text)
 		}
 	}
 }
 
 // constant returns the kind of a constant, its dimension if it has a unit, and its text if it is a string.
-func (u *uses) constant(node ast.Node) (field.Kind, field.Dimension, string) {
+func (u *uses) constant(node ast.Node) (message.Kind, message.Dimension, string) {
 	switch n := node.(type) {
 	case *ast.StringNode:
-		return field.String, field.NoDimension, n.Value
+		return message.String, message.NoDimension, n.Value
 	case *ast.BoolNode:
-		return field.Bool, field.NoDimension, ""
+		return message.Bool, message.NoDimension, ""
 	case *ast.IntegerNode, *ast.FloatNode:
-		if _, d, ok := field.ParseQuantity([]byte(u.literals[n.Location().From])); ok {
-			return field.String, d, ""
+		if _, d, ok := message.ParseQuantity([]byte(u.literals[n.Location().From])); ok {
+			return message.String, d, ""
 		}
-		return field.Number, field.NoDimension, ""
+		return message.Number, message.NoDimension, ""
 	case *ast.UnaryNode:
 		if n.Operator == "-" || n.Operator == "+" {
 			return u.constant(n.Node)
 		}
 	}
-	return field.Missing, field.NoDimension, ""
+	return message.Missing, message.NoDimension, ""
 }

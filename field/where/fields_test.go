@@ -6,33 +6,33 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/field"
 	"logstow/field/where"
+	"logstow/message"
 )
 
 func TestUses(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string][]where.Use{
-		`status >= 500 and user.name == "ann"`:     {{"status", field.Number, 0, nil}, {"user.name", field.String, 0, []string{"ann"}}},
-		`-1.5 < a.b.c`:                             {{"a.b.c", field.Number, 0, nil}},
-		`field("http-status") == 500`:              {{"http-status", field.Number, 0, nil}},
-		`level >= "warn" and time > "-1h" and ok`:  {{"ok", field.Missing, 0, nil}},
-		`user in ["ann", "bob"]`:                   {{"user", field.String, 0, []string{"ann", "bob"}}},
-		`n in [1, "x"]`:                            {{"n", field.Missing, 0, nil}},
-		`"ann" in users`:                           {{"users", field.Missing, 0, nil}},
-		`path startsWith "/p" or not (ok == true)`: {{"path", field.String, 0, nil}, {"ok", field.Bool, 0, nil}},
-		`"b" == a`:               {{"a", field.String, 0, []string{"b"}}},
-		`a == b`:                 {{"a", field.Missing, 0, nil}, {"b", field.Missing, 0, nil}},
-		`a == nil`:               {{"a", field.Missing, 0, nil}},
-		`a > 100ms and 1h > b`:   {{"a", field.String, field.Duration, nil}, {"b", field.String, field.Duration, nil}},
-		`a in [-1MiB, 2kB]`:      {{"a", field.String, field.Size, nil}},
-		`a in [1MiB, 2]`:         {{"a", field.Missing, 0, nil}},
-		`a in [1MiB, "x"]`:       {{"a", field.Missing, 0, nil}},
-		`a in [1MiB, 2s]`:        {{"a", field.Missing, 0, nil}},
-		`len(name) > 3`:          {{"name", field.Missing, 0, nil}},
-		`let x = took; x > 3`:    {{"took", field.Missing, 0, nil}},
-		`any(list, # > took.ms)`: {{"list", field.Missing, 0, nil}, {"took.ms", field.Missing, 0, nil}},
-		`(a.b ?? "x") == "y"`:    {{"a.b", field.Missing, 0, nil}},
+		`status >= 500 and user.name == "ann"`:     {{"status", message.Number, 0, nil}, {"user.name", message.String, 0, []string{"ann"}}},
+		`-1.5 < a.b.c`:                             {{"a.b.c", message.Number, 0, nil}},
+		`field("http-status") == 500`:              {{"http-status", message.Number, 0, nil}},
+		`level >= "warn" and time > "-1h" and ok`:  {{"ok", message.Missing, 0, nil}},
+		`user in ["ann", "bob"]`:                   {{"user", message.String, 0, []string{"ann", "bob"}}},
+		`n in [1, "x"]`:                            {{"n", message.Missing, 0, nil}},
+		`"ann" in users`:                           {{"users", message.Missing, 0, nil}},
+		`path startsWith "/p" or not (ok == true)`: {{"path", message.String, 0, nil}, {"ok", message.Bool, 0, nil}},
+		`"b" == a`:               {{"a", message.String, 0, []string{"b"}}},
+		`a == b`:                 {{"a", message.Missing, 0, nil}, {"b", message.Missing, 0, nil}},
+		`a == nil`:               {{"a", message.Missing, 0, nil}},
+		`a > 100ms and 1h > b`:   {{"a", message.String, message.Duration, nil}, {"b", message.String, message.Duration, nil}},
+		`a in [-1MiB, 2kB]`:      {{"a", message.String, message.Size, nil}},
+		`a in [1MiB, 2]`:         {{"a", message.Missing, 0, nil}},
+		`a in [1MiB, "x"]`:       {{"a", message.Missing, 0, nil}},
+		`a in [1MiB, 2s]`:        {{"a", message.Missing, 0, nil}},
+		`len(name) > 3`:          {{"name", message.Missing, 0, nil}},
+		`let x = took; x > 3`:    {{"took", message.Missing, 0, nil}},
+		`any(list, # > took.ms)`: {{"list", message.Missing, 0, nil}, {"took.ms", message.Missing, 0, nil}},
+		`(a.b ?? "x") == "y"`:    {{"a.b", message.Missing, 0, nil}},
 	} {
 		p, err := where.Compile(source, time.Now())
 		if err != nil {

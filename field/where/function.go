@@ -9,8 +9,8 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
-	"logstow/field"
 	"logstow/internal/suggest"
+	"logstow/message"
 )
 
 // A function returns no value if an argument has no value, or another class than its parameter.
@@ -133,7 +133,7 @@ func (v value) is(want class) bool {
 	case arrayClass:
 		return v.isArray()
 	}
-	return v.Kind != field.Missing
+	return v.Kind != message.Missing
 }
 
 // length is the number of a string's characters, of an array's elements, of an object's members.
@@ -141,7 +141,7 @@ func length(args []value) value {
 	switch v := args[0]; {
 	case v.IsText():
 		return intValue(utf8.RuneCount(v.Text))
-	case v.Kind == field.Composite:
+	case v.Kind == message.Composite:
 		return intValue(v.count())
 	}
 	return value{}
@@ -207,15 +207,15 @@ func join(args []value) value {
 // toString returns a value as written in the message.
 func toString(args []value) value {
 	v := args[0]
-	if v.Kind == field.Null || v.Kind == field.Composite && v.Text == nil {
+	if v.Kind == message.Null || v.Kind == message.Composite && v.Text == nil {
 		return value{}
 	}
 	return stringValue(v.Text)
 }
 
 func fromJSON(args []value) value {
-	v, ok := field.ParseJSON(bytes.TrimSpace(args[0].Text))
-	if !ok || v.Kind == field.Bare {
+	v, ok := message.ParseJSON(bytes.TrimSpace(args[0].Text))
+	if !ok || v.Kind == message.Bare {
 		return value{}
 	}
 	return value{Value: v}
@@ -231,20 +231,20 @@ func typeName(args []value) value {
 		name = "number"
 	case isTruth:
 		name = "bool"
-	case v.Kind == field.Null:
+	case v.Kind == message.Null:
 		name = "nil"
 	case v.isArray():
 		name = "array"
-	case v.Kind == field.Composite:
+	case v.Kind == message.Composite:
 		name = "object"
 	}
 	return stringValue([]byte(name))
 }
 
 // parsed returns a value as a number; a string is parsed.
-func parsed(v value) (field.Decimal, bool) {
+func parsed(v value) (message.Decimal, bool) {
 	if v.IsText() {
-		return field.ParseDecimal(v.Text)
+		return message.ParseDecimal(v.Text)
 	}
 	return v.Decimal()
 }
@@ -271,7 +271,7 @@ func toFloat(args []value) value {
 
 func abs(args []value) value {
 	n, _ := args[0].Decimal()
-	if n.Compare(field.Decimal{}) < 0 {
+	if n.Compare(message.Decimal{}) < 0 {
 		n = n.Negate()
 	}
 	return numberValue(n)

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"unicode"
 
+	"logstow/message"
+
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser/lexer"
-
-	"logstow/field"
 )
 
 // hideLiterals replaces each number in source by a placeholder of the same length, so that positions do not change. It returns the
@@ -51,7 +51,7 @@ func hideQuantities(text []rune) (parsed []rune, literals map[int]string) {
 		for n = 1; isWord(text[i]) && i+n < len(text) && (isWord(text[i+n]) || text[i+n] == '.' && i+n+1 < len(text) && isDigit(text[i+n+1]) && isDigit(text[i])); n++ {
 		}
 		literal := string(text[i : i+n])
-		if _, _, ok := field.ParseQuantity([]byte(literal)); ok && (i == 0 || text[i-1] != '.' || i > 1 && text[i-2] == '.') {
+		if _, _, ok := message.ParseQuantity([]byte(literal)); ok && (i == 0 || text[i-1] != '.' || i > 1 && text[i-2] == '.') {
 			literals[i] = literal
 			copy(text[i:], []rune(placeholder(n)))
 		}
@@ -106,14 +106,14 @@ func placeholder(n int) string {
 }
 
 // parseLiteral parses a number in an expression, including .5, 5., 1_000, 0x1f, 0b1 and 0o7.
-func parseLiteral(text string) (field.Decimal, bool) {
+func parseLiteral(text string) (message.Decimal, bool) {
 	text = strings.ReplaceAll(text, "_", "")
 	if len(text) > 2 && text[0] == '0' && strings.ContainsAny(text[1:2], "xXbBoO") {
 		n, ok := new(big.Int).SetString(text, 0)
 		if !ok {
-			return field.Decimal{}, false
+			return message.Decimal{}, false
 		}
-		return field.ParseDecimal(n.Append(nil, 10))
+		return message.ParseDecimal(n.Append(nil, 10))
 	}
 	if strings.HasPrefix(text, ".") {
 		text = "0" + text
@@ -121,18 +121,18 @@ func parseLiteral(text string) (field.Decimal, bool) {
 	if i := strings.IndexByte(text, '.'); i >= 0 && (i+1 == len(text) || text[i+1] < '0' || text[i+1] > '9') {
 		text = text[:i+1] + "0" + text[i+1:]
 	}
-	return field.ParseDecimal([]byte(text))
+	return message.ParseDecimal([]byte(text))
 }
 
 // quantity returns the operand of a number with a unit, whose value is its text.
 func (c *compiler) quantity(node ast.Node) (operand, bool) {
 	text := c.literals[node.Location().From]
-	_, d, ok := field.ParseQuantity([]byte(text))
+	_, d, ok := message.ParseQuantity([]byte(text))
 	return c.constant(stringValue([]byte(text)), classOf(d)), ok
 }
 
 // literal returns the number at a node of a placeholder.
-func (c *compiler) literal(node ast.Node) field.Decimal {
+func (c *compiler) literal(node ast.Node) message.Decimal {
 	text, ok := c.literals[node.Location().From]
 	if !ok {
 		switch n := node.(type) { // the parser made the node without a position

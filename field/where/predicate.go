@@ -3,7 +3,7 @@ package where
 import (
 	"github.com/expr-lang/expr/ast"
 
-	"logstow/field"
+	"logstow/message"
 )
 
 // isQuantifier reports whether a function is a condition on the number of elements for which something is true.
@@ -160,7 +160,7 @@ func (c *compiler) sum(n *ast.BuiltinNode) operand {
 			if total = (value{}); ok {
 				total = calculate("+", a, b)
 			}
-			return total.Kind != field.Missing
+			return total.Kind != message.Missing
 		}) {
 			return value{}
 		}
@@ -180,5 +180,5 @@ func (c *compiler) has(n *ast.CallNode) condition {
 		c.fail(argument, "has requires the name of one field")
 	}
 	o := c.value(n.Arguments[0])
-	return func(r *Record) truth { return truthOf(o.get(r).Kind != field.Missing) }
+	return func(r *Record) truth { return truthOf(o.get(r).Kind != message.Missing) }
 }

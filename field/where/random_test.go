@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"logstow/field/parse"
 	"logstow/field/where"
 	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
+	"logstow/message/parse"
 )
 
 // Random expressions give the result of the reference for random records, and the texts of

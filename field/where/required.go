@@ -6,7 +6,7 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
-	"logstow/field/parse"
+	"logstow/message/parse"
 )
 
 // Required returns texts that the message of every match contains, unless it has a \u escape of JSON. fields is the parser of the

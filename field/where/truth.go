@@ -1,6 +1,6 @@
 package where
 
-import "logstow/field"
+import "logstow/message"
 
 // truth is a truth value of Kleene's three-valued logic: "and" is the minimum, "or" the maximum.
 type truth uint8
@@ -24,32 +24,32 @@ func truthOf(b bool) truth {
 func (t truth) value() value {
 	switch t {
 	case yes:
-		return value{Value: field.Value{Kind: field.Bool, Text: []byte("true")}}
+		return value{Value: message.Value{Kind: message.Bool, Text: []byte("true")}}
 	case no:
-		return value{Value: field.Value{Kind: field.Bool, Text: []byte("false")}}
+		return value{Value: message.Value{Kind: message.Bool, Text: []byte("false")}}
 	}
 	return value{}
 }
 
 // A relation is the truth of a comparison for each order of its sides.
-type relation [field.Orders]truth
+type relation [message.Orders]truth
 
 // relationOf returns the relation of an operator.
 func relationOf(operator string) relation {
-	r := relation{field.Same: unknown, field.Different: unknown, field.Incomparable: unknown}
+	r := relation{message.Same: unknown, message.Different: unknown, message.Incomparable: unknown}
 	switch operator {
 	case "==":
-		r[field.Equal], r[field.Same], r[field.Different] = yes, yes, no
+		r[message.Equal], r[message.Same], r[message.Different] = yes, yes, no
 	case "!=":
-		r[field.Less], r[field.Greater], r[field.Same], r[field.Different] = yes, yes, no, yes
+		r[message.Less], r[message.Greater], r[message.Same], r[message.Different] = yes, yes, no, yes
 	case "<":
-		r[field.Less] = yes
+		r[message.Less] = yes
 	case "<=":
-		r[field.Less], r[field.Equal] = yes, yes
+		r[message.Less], r[message.Equal] = yes, yes
 	case ">":
-		r[field.Greater] = yes
+		r[message.Greater] = yes
 	case ">=":
-		r[field.Greater], r[field.Equal] = yes, yes
+		r[message.Greater], r[message.Equal] = yes, yes
 	}
 	return r
 }

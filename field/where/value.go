@@ -5,38 +5,38 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/expr-lang/expr/ast"
+	"logstow/message"
 
-	"logstow/field"
+	"github.com/expr-lang/expr/ast"
 )
 
-// A value is a value of the message or a computed one. No value is field.Missing.
+// A value is a value of the message or a computed one. No value is message.Missing.
 type value struct {
-	field.Value
+	message.Value
 	// items are the elements of a computed array, whose kind is Composite and whose Text is nil.
 	items []value
 }
 
 func stringValue(text []byte) value {
-	return value{Value: field.Value{Kind: field.String, Text: text}}
+	return value{Value: message.Value{Kind: message.String, Text: text}}
 }
 
-func numberValue(n field.Decimal) value {
-	return value{Value: field.Value{Kind: field.Number, Text: n.Append(nil)}}
+func numberValue(n message.Decimal) value {
+	return value{Value: message.Value{Kind: message.Number, Text: n.Append(nil)}}
 }
 
 func intValue(n int) value {
-	return value{Value: field.Value{Kind: field.Number, Text: strconv.AppendInt(nil, int64(n), 10)}}
+	return value{Value: message.Value{Kind: message.Number, Text: strconv.AppendInt(nil, int64(n), 10)}}
 }
 
 func arrayValue(items []value) value {
-	return value{Value: field.Value{Kind: field.Composite}, items: items}
+	return value{Value: message.Value{Kind: message.Composite}, items: items}
 }
 
-func (v value) isArray() bool { return v.Kind == field.Composite && (v.Text == nil || v.IsArray()) }
+func (v value) isArray() bool { return v.Kind == message.Composite && (v.Text == nil || v.IsArray()) }
 
 // isObject is IsObject, also for computed values.
-func (v value) isObject() bool { return v.Kind == field.Composite && !v.isArray() }
+func (v value) isObject() bool { return v.Kind == message.Composite && !v.isArray() }
 
 // elements yields the elements of an array, or the names of the members of an object.
 func (v value) elements() iter.Seq[value] {
@@ -86,25 +86,25 @@ func (c class) fits(other class) bool { return c == other || c == anyClass || ot
 
 // compares reports whether values of two classes may be comparable.
 func (c class) compares(other class) bool {
-	if c.dimension() != field.NoDimension && other == stringClass || c == stringClass && other.dimension() != field.NoDimension {
+	if c.dimension() != message.NoDimension && other == stringClass || c == stringClass && other.dimension() != message.NoDimension {
 		return true
 	}
 	return c.fits(other) && c != arrayClass && other != arrayClass && c != nilClass && other != nilClass
 }
 
 // dimension returns the dimension of a class of constants with a unit.
-func (c class) dimension() field.Dimension {
+func (c class) dimension() message.Dimension {
 	switch c {
 	case durationClass:
-		return field.Duration
+		return message.Duration
 	case sizeClass:
-		return field.Size
+		return message.Size
 	}
-	return field.NoDimension
+	return message.NoDimension
 }
 
-func classOf(d field.Dimension) class {
-	if d == field.Size {
+func classOf(d message.Dimension) class {
+	if d == message.Size {
 		return sizeClass
 	}
 	return durationClass
@@ -134,7 +134,7 @@ func (c *compiler) value(node ast.Node) operand {
 	}
 	switch n := node.(type) {
 	case *ast.NilNode:
-		return c.constant(value{Value: field.Value{Kind: field.Null}}, nilClass)
+		return c.constant(value{Value: message.Value{Kind: message.Null}}, nilClass)
 	case *ast.StringNode:
 		return c.constant(stringValue([]byte(n.Value)), stringClass)
 	case *ast.IntegerNode, *ast.FloatNode:
@@ -183,7 +183,7 @@ func (c *compiler) value(node ast.Node) operand {
 func (c *compiler) coalesce(n *ast.BinaryNode) operand {
 	first, second := c.value(n.Left), c.value(n.Right)
 	return c.computed(c.common(n, first, second), func(r *Record) value {
-		if v := first.get(r); v.Kind != field.Missing && v.Kind != field.Null {
+		if v := first.get(r); v.Kind != message.Missing && v.Kind != message.Null {
 			return v
 		}
 		return second.get(r)
@@ -209,10 +209,10 @@ func (c *compiler) common(n ast.Node, a, b operand) class {
 	if a.class == b.class {
 		return a.class
 	}
-	if a.class.dimension() == field.NoDimension {
+	if a.class.dimension() == message.NoDimension {
 		a, b = b, a
 	}
-	if a.class.dimension() == field.NoDimension {
+	if a.class.dimension() == message.NoDimension {
 		return anyClass
 	}
 	if b.class != anyClass && b.class != stringClass {
@@ -224,7 +224,7 @@ func (c *compiler) common(n ast.Node, a, b operand) class {
 // plain compiles a value that must not be a constant with a unit, since these can only be compared.
 func (c *compiler) plain(node ast.Node) operand {
 	o := c.value(node)
-	if o.class.dimension() != field.NoDimension {
+	if o.class.dimension() != message.NoDimension {
 		c.fail(node, "%s can only be compared", o.class)
 	}
 	return o

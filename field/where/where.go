@@ -1,13 +1,13 @@
 // Package where compiles --where: an expression over the fields of a record, in the syntax of
 // github.com/expr-lang/expr, with the semantics in docs/where.md.
 //
-// A name is a field of the message (see package field/parse), or one of the columns time, level, service, source and instance. A field
+// A name is a field of the message (see package message/parse), or one of the columns time, level, service, source and instance. A field
 // whose name has other characters than letters, digits, _ and dots, or is that of a column, is written field("http-status"). message is
 // the field of that name, or the whole message if there is none.
 //
 // Logic is three-valued, as in SQL: an operation on a field that is missing, or has a type that the operation does not support, is
 // unknown; so is "not" of it. A record matches if the expression is true, not if it is unknown. Numbers of any length compare exactly
-// (see [field.Compare]). level compares by severity (level >= "warn"), time by time.
+// (see [message.Compare]). level compares by severity (level >= "warn"), time by time.
 package where
 
 import (
@@ -23,9 +23,9 @@ import (
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser"
 
-	"logstow/field"
-	"logstow/field/parse"
 	"logstow/internal/hint"
+	"logstow/message"
+	"logstow/message/parse"
 	"logstow/record"
 )
 
@@ -45,7 +45,7 @@ type Record struct {
 
 // Fields returns values of fields by index. A value is valid as long as the record.
 type Fields interface {
-	Value(i int) field.Value
+	Value(i int) message.Value
 }
 
 // Program is a compiled expression. It is immutable and may be shared.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/field/parse"
 	"logstow/field/where"
+	"logstow/message/parse"
 	"logstow/record"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"logstow/input"
 	"logstow/input/httpserver"
-	"logstow/internal/jsontext"
+	"logstow/message"
 	"logstow/record/recognize"
 )
 
@@ -132,11 +132,11 @@ func (c *collector) collect(body []byte) error {
 
 // action parses an action: {"create":{"_index":…,"_id":…}}.
 func (c *collector) action(line []byte) (it item, err error) {
-	value, ok := jsontext.Value(line)
+	value, ok := message.RawValue(line)
 	if !ok || value[0] != '{' {
 		return it, fmt.Errorf("%.100q is not an action", line)
 	}
-	in := jsontext.Object(value)
+	in := message.Object(value)
 	name, meta, ok := in.Next()
 	if !ok || len(meta) == 0 || meta[0] != '{' {
 		return it, fmt.Errorf("%.100q is not an action", line)
@@ -148,7 +148,7 @@ func (c *collector) action(line []byte) (it item, err error) {
 		return it, fmt.Errorf("unknown action %.100q: want create or index", name)
 	}
 	it.index = c.index
-	members := jsontext.Object(meta)
+	members := message.Object(meta)
 	for {
 		name, value, ok := members.Next()
 		if !ok {
@@ -158,11 +158,11 @@ func (c *collector) action(line []byte) (it item, err error) {
 		switch {
 		case string(name) == "_index" && isText:
 			if string(text) != c.lastRaw {
-				c.lastRaw, c.last = string(text), string(jsontext.Unescape(nil, text))
+				c.lastRaw, c.last = string(text), string(message.Unescape(nil, text))
 			}
 			it.index = c.last
 		case string(name) == "_id" && isText:
-			it.id = string(jsontext.Unescape(nil, text))
+			it.id = string(message.Unescape(nil, text))
 		}
 	}
 }
@@ -193,12 +193,12 @@ func (c *collector) document(document []byte, index string) error {
 // members returns the name of the service and the encoded time in a document, or "" and nil.
 func (c *collector) members(document []byte) (service string, when []byte) {
 	const none = 4
-	object, _ := jsontext.Value(document)
+	object, _ := message.RawValue(document)
 	rank, timeRank := none, none
 	if c.handler.configuredService {
 		rank = 0
 	}
-	in := jsontext.Object(object)
+	in := message.Object(object)
 	for rank > 0 || timeRank > 0 {
 		name, value, ok := in.Next()
 		if !ok {
@@ -242,19 +242,19 @@ func serviceRank(name []byte) int {
 // serviceName returns a text, or the member name of an object.
 func serviceName(value []byte) string {
 	if text, ok := unquoted(value); ok {
-		return string(jsontext.Unescape(nil, text))
+		return string(message.Unescape(nil, text))
 	}
 	if len(value) == 0 || value[0] != '{' {
 		return ""
 	}
-	in := jsontext.Object(value)
+	in := message.Object(value)
 	for {
 		name, value, ok := in.Next()
 		if !ok {
 			return ""
 		}
 		if text, isText := unquoted(value); isText && string(name) == "name" {
-			return string(jsontext.Unescape(nil, text))
+			return string(message.Unescape(nil, text))
 		}
 	}
 }

@@ -3,7 +3,7 @@ package container
 import (
 	"bytes"
 
-	"logstow/internal/jsontext"
+	"logstow/message"
 )
 
 // docker holds the values of the fields, as they are written between the quotes.
@@ -18,7 +18,7 @@ func decodeDocker(line []byte) (Line, bool) {
 	if !ok {
 		return Line{}, false
 	}
-	l := Line{Stream: d.stream, Time: d.time, Text: jsontext.UnescapeInPlace(d.log)}
+	l := Line{Stream: d.stream, Time: d.time, Text: message.UnescapeInPlace(d.log)}
 	// Docker splits output at newlines, so a text without a newline is a partial line.
 	if n := len(l.Text); n > 0 && l.Text[n-1] == '\n' {
 		l.Text = l.Text[:n-1]

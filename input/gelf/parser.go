@@ -7,7 +7,7 @@ import (
 
 	"logstow/input"
 	"logstow/input/socket"
-	"logstow/internal/jsontext"
+	"logstow/message"
 	"logstow/record"
 )
 
@@ -32,16 +32,16 @@ type document struct {
 }
 
 // Parse implements [socket.Parser].
-func (p *parser) Parse(message []byte, sender string, _ int64) (service string, e input.Event) {
-	message = trimEnd(message)
-	e = input.Event{Source: sender, Message: message}
-	text := bytes.TrimLeft(message, " \t\r\n")
+func (p *parser) Parse(msg []byte, sender string, _ int64) (service string, e input.Event) {
+	msg = trimEnd(msg)
+	e = input.Event{Source: sender, Message: msg}
+	text := bytes.TrimLeft(msg, " \t\r\n")
 	if len(text) == 0 || text[0] != '{' {
 		return "", e
 	}
 	d := scan(text)
-	e.Time, _ = parseSeconds(unquote(d.time))
-	if level := unquote(d.level); len(level) == 1 && level[0] >= '0' && level[0] <= '7' {
+	e.Time, _ = parseSeconds(message.Unquoted(d.time)) // some senders write numbers as texts
+	if level := message.Unquoted(d.level); len(level) == 1 && level[0] >= '0' && level[0] <= '7' {
 		e.Level = record.LevelFromSyslog(int(level[0] - '0'))
 	}
 	e.Source = p.source(&d, sender)
@@ -50,7 +50,7 @@ func (p *parser) Parse(message []byte, sender string, _ int64) (service string, 
 
 // scan reads the members of a document. If several members have the same name, the first one is used.
 func scan(text []byte) (d document) {
-	members := jsontext.Object(text)
+	members := message.Object(text)
 	for {
 		name, value, ok := members.Next()
 		if !ok {
@@ -137,15 +137,7 @@ func appendText(dst, value []byte) []byte {
 	if len(value) < 2 || value[0] != '"' {
 		return dst
 	}
-	return jsontext.Unescape(dst, value[1:min(len(value)-1, most)])
-}
-
-// unquote is a raw value without quotes: some senders write numbers as texts.
-func unquote(value []byte) []byte {
-	if len(value) >= 2 && value[0] == '"' {
-		return value[1 : len(value)-1]
-	}
-	return value
+	return message.Unescape(dst, value[1:min(len(value)-1, most)])
 }
 
 // parseSeconds parses a decimal number of seconds since 1970 as nanoseconds. Fractions of nanoseconds are cut

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"logstow/input/httpserver"
-	"logstow/internal/jsontext"
+	"logstow/message"
 )
 
 // json collects the entries of a request in JSON, which it unescapes in place:
@@ -54,7 +54,7 @@ func (c *collector) jsonEntry(s *stream, value []byte) error {
 		c.reject(fmt.Sprintf("the entry %.100q is not an array", value))
 		return nil
 	}
-	in := jsontext.Array(value)
+	in := message.Array(value)
 	when, _ := in.Next()
 	quoted, ok := in.Next()
 	if text, isText := unquote(when); isText {
@@ -88,7 +88,7 @@ func members(object []byte, name1 string, value1 *[]byte, name2 string, value2 *
 	if len(object) == 0 || object[0] != '{' {
 		return fmt.Errorf("%w: want an object with the member %q", httpserver.ErrBody, name1)
 	}
-	in := jsontext.Object(object)
+	in := message.Object(object)
 	for {
 		name, value, ok := in.Next()
 		switch {
@@ -108,7 +108,7 @@ func elements(array []byte, name string, yield func([]byte) error) error {
 	if array[0] != '[' {
 		return fmt.Errorf("%w: %q is not an array", httpserver.ErrBody, name)
 	}
-	in := jsontext.Array(array)
+	in := message.Array(array)
 	for {
 		value, ok := in.Next()
 		if !ok {
@@ -128,14 +128,14 @@ func pairs(to []label, object []byte) ([]label, bool) {
 	if object[0] != '{' {
 		return to, false
 	}
-	in := jsontext.Object(object)
+	in := message.Object(object)
 	for {
 		name, value, ok := in.Next()
 		if !ok {
 			return to, true
 		}
 		text, ok := unquote(value)
-		name = jsontext.Unescape(nil, name)
+		name = message.Unescape(nil, name)
 		if !ok || !validName(string(name)) {
 			return to, false
 		}
@@ -148,5 +148,5 @@ func unquote(value []byte) ([]byte, bool) {
 	if len(value) < 2 || value[0] != '"' {
 		return nil, false
 	}
-	return jsontext.UnescapeInPlace(value[1 : len(value)-1]), true
+	return message.UnescapeInPlace(value[1 : len(value)-1]), true
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"logstow/message"
 )
 
 // ParseDuration reads a duration such as 90s, 15m, 2h, 1h30m, 3d, 1w or 1.5d.
@@ -58,29 +60,11 @@ func ParseSize(s string) (int64, error) {
 		i = len(s)
 	}
 	f, err := strconv.ParseFloat(s[:i], 64)
-	unit, known := sizeUnit(strings.TrimSpace(s[i:]))
-	if err != nil || !known || !(f >= 0) || f*unit >= math.MaxInt64 {
+	unit, known := message.SizeUnit(strings.TrimSpace(s[i:]), "i")
+	if err != nil || !known || !(f >= 0) || f*float64(unit) >= math.MaxInt64 {
 		return 0, fmt.Errorf("%q is not a size (write 8MiB, 500KB or a number of bytes)", s)
 	}
-	return int64(f * unit), nil
-}
-
-func sizeUnit(s string) (float64, bool) {
-	s = strings.ToLower(s)
-	if s == "" || s == "b" {
-		return 1, true
-	}
-	exponent := strings.IndexByte("kmgt", s[0]) + 1
-	if exponent == 0 {
-		return 0, false
-	}
-	switch s[1:] {
-	case "", "ib":
-		return math.Pow(1024, float64(exponent)), true
-	case "b":
-		return math.Pow(1000, float64(exponent)), true
-	}
-	return 0, false
+	return int64(f * float64(unit)), nil
 }
 
 // FormatSize formats a number of bytes with one of the units B, kB, MB, GB, TB, powers of ten.

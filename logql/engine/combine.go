@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"logstow/columns"
-	"logstow/field"
 	"logstow/logql/pipeline"
+	"logstow/message"
 )
 
 // maxOutcomes is the number of combinations of values up to which each is processed once for a block.
@@ -81,16 +81,16 @@ func (x *combiner) combinePage(page *columns.Page, use *numberUse) {
 func (x *combiner) setFields(b *FieldBlock, names []string, record int) {
 	x.fields, x.text = x.fields[:0], x.text[:0]
 	for i, page := range b.Pages {
-		var v field.Value
+		var v message.Value
 		v, x.text = page.Value(record, x.text)
 		x.fields = append(x.fields, labelled(names[i], v))
 	}
 }
 
 // labelled is a value as json or logfmt finds it.
-func labelled(name string, v field.Value) pipeline.Field {
+func labelled(name string, v message.Value) pipeline.Field {
 	f := pipeline.Field{Name: name}
-	if v.Kind != field.Missing && v.Kind != field.Null {
+	if v.Kind != message.Missing && v.Kind != message.Null {
 		if f.Text = v.Text; f.Text == nil {
 			f.Text = []byte{}
 		}

@@ -2,9 +2,9 @@ package engine
 
 import (
 	"logstow/columns"
-	"logstow/field"
 	"logstow/logql/pipeline"
 	"logstow/logql/syntax"
+	"logstow/message"
 )
 
 // FieldFilter are stages of a query that reject records by their fields. It is safe for concurrent use.
@@ -26,18 +26,18 @@ type FieldMatcher struct {
 // none of them rejects records, or if fields do not suffice.
 func fieldFilter(stages []syntax.Stage) *FieldFilter {
 	var first []syntax.Stage
-	form, filters := field.NoForm, false
+	form, filters := message.NoForm, false
 	for _, s := range stages {
 		if _, ok := s.(*syntax.LineFilter); ok { // does not affect the records that it keeps
 			continue
 		}
-		if parsed := parsedForm(s); form == field.NoForm && parsed != field.NoForm {
+		if parsed := parsedForm(s); form == message.NoForm && parsed != message.NoForm {
 			form = parsed
 		} else if !labelsOnly(s) {
 			break
 		}
 		_, isFilter := s.(*syntax.LabelFilter)
-		filters = filters || form != field.NoForm && isFilter
+		filters = filters || form != message.NoForm && isFilter
 		first = append(first, s)
 	}
 	if !filters {
@@ -87,7 +87,7 @@ func (m *FieldMatcher) MayMatch(values []*columns.Values, streams []*pipeline.St
 			rest /= len(v.Entries)
 			value := v.Entries[id]
 			if id == v.Plane {
-				value = field.Value{Kind: field.Number, Text: []byte(v.Greatest)}
+				value = message.Value{Kind: message.Number, Text: []byte(v.Greatest)}
 			}
 			m.fields = append(m.fields, labelled(m.filter.Fields.Names[i], value))
 		}

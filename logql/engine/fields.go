@@ -6,16 +6,16 @@ import (
 	"strings"
 
 	"logstow/columns"
-	"logstow/field"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
 	"logstow/logql/syntax"
+	"logstow/message"
 )
 
 // Fields are the parts of records that a worker needs: fields of lines of a form, by their labels; labels of their streams,
 // service_name and where set Level, Source and Instance; and the second of the time, if Seconds is set.
 type Fields struct {
-	Form                             field.Form
+	Form                             message.Form
 	Names                            []string
 	Level, Source, Instance, Seconds bool
 }
@@ -76,7 +76,7 @@ func (f *Fields) addNames(names []string) bool {
 			f.Source = true
 		case name == labels.Instance:
 			f.Instance = true
-		case strings.HasSuffix(name, "_extracted"), field.LabelName(name, true) != name:
+		case strings.HasSuffix(name, "_extracted"), message.LabelName(name, true) != name:
 			return false
 		default:
 			f.Names = append(f.Names, name)
@@ -87,23 +87,23 @@ func (f *Fields) addNames(names []string) bool {
 
 // fieldsOnly reports whether all stages are json or logfmt, or process labels only.
 func fieldsOnly(stages []syntax.Stage) bool {
-	return len(stages) > 0 && parsedForm(stages[0]) != field.NoForm && !slices.ContainsFunc(stages[1:], func(s syntax.Stage) bool { return !labelsOnly(s) })
+	return len(stages) > 0 && parsedForm(stages[0]) != message.NoForm && !slices.ContainsFunc(stages[1:], func(s syntax.Stage) bool { return !labelsOnly(s) })
 }
 
 // parsedForm returns the form of the lines from which a stage, json or logfmt without expressions and flags, extracts all
 // fields.
-func parsedForm(s syntax.Stage) field.Form {
+func parsedForm(s syntax.Stage) message.Form {
 	switch x := s.(type) {
 	case *syntax.JSONParser:
 		if len(x.Extractions) == 0 {
-			return field.ObjectForm
+			return message.ObjectForm
 		}
 	case *syntax.LogfmtParser:
 		if len(x.Extractions) == 0 && !x.Strict && !x.KeepEmpty {
-			return field.PairsForm
+			return message.PairsForm
 		}
 	}
-	return field.NoForm
+	return message.NoForm
 }
 
 // labelsOnly reports whether a stage processes labels, and does not read the line, as templates may.

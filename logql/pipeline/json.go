@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"errors"
 
-	"logstow/internal/jsontext"
 	"logstow/logql/syntax"
+	"logstow/message"
 )
 
 // Values of __error__ that parsers set.
@@ -61,7 +61,7 @@ func bindJSON(p *Processor) step {
 		if j.left = p.missing(); j.left == 0 && !p.exact {
 			return true
 		}
-		object := p.line[skipBlanks(p.line, 0):]
+		object := message.TrimBlank(p.line)
 		if len(object) == 0 || object[0] != '{' {
 			p.fail(jsonError, errNotObject.Error())
 			return true
@@ -72,7 +72,7 @@ func bindJSON(p *Processor) step {
 		known, err := j.values(object)
 		if !known {
 			j.last, j.shape, j.behind = &j.root, &j.shapes, 0
-			_, err = j.object(object, 1, &j.root, 1)
+			_, err = j.object(object, 0, &j.root, 1)
 		}
 		if err != nil && err != errFound { //nolint:errorlint // no error wraps it
 			p.fail(jsonError, err.Error())
@@ -81,68 +81,29 @@ func bindJSON(p *Processor) step {
 	}
 }
 
-// members scans the members of an object of b from its first byte at i to its end, which is returned.
-type members struct {
-	b     []byte
-	i     int
-	first bool
-}
-
-// next returns the name of the next member and advances i to its value; at the end of the object it is done, and i is after
-// the object.
-func (m *members) next() (name []byte, done bool, err error) {
-	i := skipBlanks(m.b, m.i)
-	if i == len(m.b) {
-		return nil, false, errMalformed
+// nextMember returns the next member; at the end of the object it is done.
+func nextMember(m *message.Members) (name, value []byte, done bool, err error) {
+	name, value, ok := m.NextStrict()
+	if ok && isAccepted(value) {
+		return name, value, false, nil
 	}
-	if m.b[i] == '}' {
-		m.i = i + 1
-		return nil, true, nil
+	if _, done = m.End(); ok || !done {
+		return nil, nil, false, errMalformed
 	}
-	if !m.first {
-		if m.b[i] != ',' {
-			return nil, false, errMalformed
-		}
-		i = skipBlanks(m.b, i+1)
-	}
-	m.first = false
-	if i == len(m.b) || m.b[i] != '"' {
-		return nil, false, errMalformed
-	}
-	end := i + 1 // names are short and rarely have escapes
-	for end < len(m.b) && m.b[end] != '"' && m.b[end] != '\\' {
-		end++
-	}
-	if end == len(m.b) || m.b[end] != '"' {
-		if end = jsontext.StringEnd(m.b, i+1); end < 0 {
-			return nil, false, errMalformed
-		}
-	}
-	name = m.b[i+1 : end]
-	if i = skipBlanks(m.b, end+1); i == len(m.b) || m.b[i] != ':' {
-		return nil, false, errMalformed
-	}
-	if m.i = skipBlanks(m.b, i+1); m.i == len(m.b) {
-		return nil, false, errMalformed
-	}
-	return name, false, nil
-}
-
-// value returns the raw value at i and advances i after it.
-func (m *members) value() ([]byte, error) {
-	value, err := rawValue(m.b[m.i:])
-	m.i += len(value)
-	return value, err
+	return nil, nil, true, nil
 }
 
 // rawValue is the value that b starts with. Arrays and objects are not checked.
 func rawValue(b []byte) ([]byte, error) {
-	value, ok := jsontext.Value(b)
-	if !ok || !isScalar(value) && value[0] != '{' && value[0] != '[' {
+	value, ok := message.RawValue(b)
+	if !ok || !isAccepted(value) {
 		return nil, errMalformed
 	}
 	return value, nil
 }
+
+// isAccepted reports whether a raw value is a scalar, an object or an array, whose contents are not checked.
+func isAccepted(value []byte) bool { return value[0] == '{' || value[0] == '[' || isScalar(value) }
 
 // isScalar reports whether a raw value is a string, a number, true, false or null.
 func isScalar(value []byte) bool {
@@ -160,40 +121,33 @@ func isScalar(value []byte) bool {
 	return string(value) == "true" || string(value) == "false" || string(value) == "null"
 }
 
-func skipBlanks(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r') {
-		i++
-	}
-	return i
-}
-
-// object sets the labels of an object in b whose first member is at i, and returns the offset after the object.
-func (j *jsonParser) object(b []byte, i int, parent *key, depth int) (int, error) {
+// object sets the labels of the object at b[i], and returns the offset after it.
+func (j *jsonParser) object(b []byte, i int, parent *key, depth int) (end int, err error) {
 	if depth > maxDepth {
 		return 0, errDepth
 	}
-	for m := (members{b: b, i: i, first: true}); ; {
-		name, done, err := m.next()
-		if err == nil && done && depth == 1 {
-			j.learn(b, m.i, m.i, nil)
+	for m := message.ObjectAt(b, i); ; {
+		name, value, done, err := nextMember(&m)
+		if err != nil {
+			return 0, err
 		}
-		if err != nil || done {
-			return m.i, err
+		if done {
+			end, _ = m.End()
+			if depth == 1 {
+				j.learn(b, end, end, nil)
+			}
+			return end, nil
 		}
 		k := j.p.child(parent, j.last, name, unescapeJSON)
 		j.last = k
-		if b[m.i] == '{' && k.inner {
-			if m.i, err = j.object(b, m.i+1, k, depth+1); err != nil {
+		start := m.Offset() - len(value)
+		if value[0] == '{' && k.inner {
+			if _, err := j.object(b, start, k, depth+1); err != nil {
 				return 0, err
 			}
 			continue
 		}
-		start := m.i
-		value, err := m.value()
-		if err != nil {
-			return 0, err
-		}
-		j.learn(b, start, m.i, k)
+		j.learn(b, start, m.Offset(), k)
 		if err := j.set(k, value); err != nil {
 			return 0, err
 		}
@@ -235,7 +189,7 @@ func unescapeJSON(p *Processor, raw []byte) []byte {
 		return raw
 	}
 	start := len(p.arena)
-	p.arena = jsontext.Unescape(p.arena, raw)
+	p.arena = message.Unescape(p.arena, raw)
 	return p.arena[start:len(p.arena):len(p.arena)]
 }
 
@@ -251,7 +205,7 @@ func bindUnpack(p *Processor) step {
 	}
 	var pairs []pair
 	return func(p *Processor) bool {
-		b := p.line[skipBlanks(p.line, 0):]
+		b := message.TrimBlank(p.line)
 		if len(b) == 0 || b[0] != '{' {
 			p.fail(jsonError, errNotObject.Error())
 			return true
@@ -259,14 +213,10 @@ func bindUnpack(p *Processor) step {
 		var entry []byte
 		pairs = pairs[:0]
 		last := root
-		for m := (members{b: b, i: 1, first: true}); ; {
-			name, done, err := m.next()
+		for m := message.Object(b); ; {
+			name, value, done, err := nextMember(&m)
 			if done {
 				break
-			}
-			var value []byte
-			if err == nil {
-				value, err = m.value()
 			}
 			if err != nil {
 				p.fail(jsonError, err.Error())

@@ -3,8 +3,8 @@ package pipeline
 import (
 	"slices"
 
-	"logstow/internal/jsontext"
 	"logstow/logql/syntax"
+	"logstow/message"
 )
 
 func compileJSONPaths(extractions []syntax.Extraction) stage {
@@ -27,7 +27,7 @@ func bindJSONPaths(p *Processor, paths []syntax.Extraction) step {
 	exact := p.exact || !slices.ContainsFunc(syms, func(s *symbol) bool { return slices.Contains(p.wanted, s) })
 	return func(p *Processor) bool {
 		p.replaceFields(syms)
-		line := p.line[skipBlanks(p.line, 0):]
+		line := message.TrimBlank(p.line)
 		if exact {
 			if err := checkJSON(line); err != nil {
 				p.fail(jsonError, err.Error())
@@ -65,12 +65,8 @@ func checkJSON(line []byte) error {
 	if len(line) == 0 || line[0] != '{' {
 		return errNotObject
 	}
-	for m := (members{b: line, i: 1, first: true}); ; {
-		_, done, err := m.next()
-		if err != nil || done {
-			return err
-		}
-		if _, err := m.value(); err != nil {
+	for m := message.Object(line); ; {
+		if _, _, done, err := nextMember(&m); err != nil || done {
 			return err
 		}
 	}
@@ -98,25 +94,22 @@ func findPath(p *Processor, b []byte, path []syntax.PathStep) ([]byte, error) {
 	return rawValue(b)
 }
 
-// findMember is b from the value of an object's member on.
+// findMember is the raw value of an object's member.
 func findMember(p *Processor, b []byte, want string) ([]byte, error) {
-	for m := (members{b: b, i: 1, first: true}); ; {
-		name, done, err := m.next()
+	for m := message.Object(b); ; {
+		name, value, done, err := nextMember(&m)
 		if err != nil || done {
 			return nil, err
 		}
 		if string(unescapeJSON(p, name)) == want {
-			return b[m.i:], nil
-		}
-		if _, err := m.value(); err != nil {
-			return nil, err
+			return value, nil
 		}
 	}
 }
 
 // findElement is an element of an array.
 func findElement(b []byte, index int) ([]byte, error) {
-	elements := jsontext.Array(b)
+	elements := message.Array(b)
 	for i := 0; ; i++ {
 		value, ok := elements.Next()
 		if !ok {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	fields "logstow/field/parse"
 	"logstow/internal/test/testrand"
 	"logstow/logql/pipeline"
+	fields "logstow/message/parse"
 )
 
 // manyLabels is a line of about 1,000 labels, the most that a record may have.

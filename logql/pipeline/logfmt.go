@@ -3,8 +3,8 @@ package pipeline
 import (
 	"errors"
 
-	"logstow/internal/jsontext"
 	"logstow/logql/syntax"
+	"logstow/message"
 )
 
 var errPair = errors.New("malformed logfmt pair")
@@ -109,58 +109,21 @@ func (l *logfmtParser) scan(line []byte, emit func(name, value []byte) error) {
 		if i == len(line) {
 			return
 		}
-		name, value, end, ok := pairAt(line, i)
-		if !ok {
+		pair := message.PairAt(line, i)
+		if !pair.Strict {
 			if l.strict {
-				l.p.fail(logfmtError, errPair.Error()+": "+string(l.p.validText(line[i:min(end, i+100)])))
+				l.p.fail(logfmtError, errPair.Error()+": "+string(l.p.validText(line[i:min(pair.End, i+100)])))
 				return
 			}
-			i = end
+			i = pair.End
 			continue
 		}
-		i = end
-		if err := emit(name, value); err != nil {
+		i = pair.End
+		if err := emit(pair.Name, pair.Value); err != nil {
 			if errors.Is(err, errTooMany) {
 				l.p.fail(logfmtError, err.Error())
 			}
 			return
 		}
 	}
-}
-
-// pairAt returns the pair at i, which is not a blank, and its end. If there is no pair it is not ok, and end is the end of
-// the word at i.
-func pairAt(line []byte, i int) (name, value []byte, end int, ok bool) {
-	start := i
-	for i < len(line) && line[i] > ' ' && line[i] != '=' && line[i] != '"' {
-		i++
-	}
-	if i == start || i < len(line) && line[i] == '"' {
-		return nil, nil, wordEnd(line, i), false
-	}
-	name = line[start:i]
-	if i == len(line) || line[i] != '=' {
-		return name, nil, i, true
-	}
-	if i++; i < len(line) && line[i] == '"' {
-		end := jsontext.StringEnd(line, i+1) + 1
-		if end == 0 || end < len(line) && line[end] > ' ' {
-			return nil, nil, wordEnd(line, max(i, end)), false
-		}
-		return name, line[i:end], end, true
-	}
-	for end = i; end < len(line) && line[end] > ' '; end++ {
-		if line[end] == '=' || line[end] == '"' {
-			return nil, nil, wordEnd(line, end), false
-		}
-	}
-	return name, line[i:end], end, true
-}
-
-// wordEnd is the offset of the first blank from i on.
-func wordEnd(line []byte, i int) int {
-	for i < len(line) && line[i] > ' ' {
-		i++
-	}
-	return i
 }

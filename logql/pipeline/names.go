@@ -3,7 +3,7 @@ package pipeline
 import (
 	"strings"
 
-	"logstow/field"
+	"logstow/message"
 )
 
 // names caches the keys that parsers have found, with their labels. Lines usually repeat the keys of the previous lines in
@@ -46,7 +46,7 @@ func (p *Processor) newKey(parent *key, raw, text []byte) *key {
 		parent.children = map[string]*key{}
 	}
 	parent.children[k.raw] = k
-	k.name = field.LabelName(string(text), parent.name == "")
+	k.name = message.LabelName(string(text), parent.name == "")
 	if parent.name != "" {
 		k.name = parent.name + "_" + k.name
 	}
@@ -65,4 +65,4 @@ func (p *Processor) newKey(parent *key, raw, text []byte) *key {
 }
 
 // LabelName is the label of a key, or of keys that are joined by _.
-func LabelName(key string) string { return field.LabelName(key, true) }
+func LabelName(key string) string { return message.LabelName(key, true) }

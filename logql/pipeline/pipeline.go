@@ -8,9 +8,9 @@ package pipeline
 import (
 	"fmt"
 
-	"logstow/field/parse"
 	"logstow/logql/labels"
 	"logstow/logql/syntax"
+	"logstow/message/parse"
 )
 
 // Stream has the properties of a record other than its line, before the first stage. Records of one stream share a Stream.

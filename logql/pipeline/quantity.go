@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"logstow/logql/syntax"
+	"logstow/message"
 )
 
 // parseNumber is a text as a number of a unit: floats, durations in seconds, sizes in bytes.
@@ -74,25 +75,11 @@ func parseBytes(text string) (uint64, error) {
 		n = len(text)
 	}
 	f, err := strconv.ParseFloat(strings.ReplaceAll(text[:n], ",", ""), 64)
-	unit, ok := byteUnit(strings.ToLower(strings.TrimSpace(text[n:])))
-	if f *= unit; err != nil || !ok || f >= math.MaxUint64 {
+	unit, ok := message.SizeUnit(strings.TrimSpace(text[n:]), "")
+	if f *= float64(unit); err != nil || !ok || f >= math.MaxUint64 {
 		return 0, fmt.Errorf("%.100q is not a size in bytes", text)
 	}
 	return uint64(f), nil
-}
-
-func byteUnit(s string) (float64, bool) {
-	if s == "" || s == "b" {
-		return 1, true
-	}
-	exponent := float64(strings.IndexByte("kmgtpe", s[0]) + 1)
-	switch s[1:] {
-	case "", "b":
-		return math.Pow(1000, exponent), exponent > 0
-	case "i", "ib":
-		return math.Pow(1024, exponent), exponent > 0
-	}
-	return 0, false
 }
 
 // shortNumber is a number of at most 15 digits, as most are.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"logstow/internal/jsontext"
+	"logstow/message"
 )
 
 // quickKey finds the member of an object that becomes a label, without the members before it.
@@ -44,7 +44,7 @@ func (q *quickKey) find(object []byte, end int) ([]byte, bool) {
 	if i < 1 || !bytes.HasPrefix(object[i:], q.key) {
 		return nil, false
 	}
-	value, ok := jsontext.Value(object[i+len(q.key):])
+	value, ok := message.RawValue(object[i+len(q.key):])
 	if !ok || value[0] == 'n' || !isScalar(value) {
 		return nil, false
 	}

@@ -3,7 +3,7 @@ package pipeline
 import (
 	"bytes"
 
-	"logstow/internal/jsontext"
+	"logstow/message"
 )
 
 // A shape is a node of a tree of the syntax of JSON lines: the text from a value to the next value, and the key in it. The
@@ -39,7 +39,7 @@ func (j *jsonParser) values(b []byte) (known bool, err error) {
 		start := i
 		if s.quote {
 			start--
-			if i = jsontext.StringEnd(b, i) + 1; i == 0 {
+			if i = message.StringEnd(b, i) + 1; i == 0 {
 				return false, nil
 			}
 		} else if i += valueLen(b[i:]); i == start {

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"logstow/field"
-	"logstow/field/parse"
 	"logstow/logql/labels"
+	"logstow/message"
+	"logstow/message/parse"
 )
 
 // textFields finds the fields of text in lines, which the parsers of streams determine.
@@ -85,7 +85,7 @@ func (p *Processor) setFields(parser *parse.Parser) {
 	}
 	splitter.Split(p.line)
 	for name, v := range splitter.Text() {
-		if v.Kind == field.Null || v.Kind == field.Composite || len(v.Text) == 0 {
+		if v.Kind == message.Null || v.Kind == message.Composite || len(v.Text) == 0 {
 			continue
 		}
 		if s := p.fieldSymbol(name); s != nil && s.record != p.recordID {

@@ -3,7 +3,7 @@ package pipeline_test
 import (
 	"testing"
 
-	fields "logstow/field/parse"
+	fields "logstow/message/parse"
 )
 
 const accessLine = `192.0.2.7 - - [20/Nov/2026:15:04:05 +0000] "GET /cart?id=7 HTTP/1.1" 503 17`

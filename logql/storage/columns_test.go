@@ -11,8 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"logstow/field"
-	fields "logstow/field/parse"
 	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
 	"logstow/logql/engine"
@@ -20,6 +18,8 @@ import (
 	"logstow/logql/pipeline"
 	"logstow/logql/storage"
 	"logstow/logql/syntax"
+	"logstow/message"
+	fields "logstow/message/parse"
 	"logstow/query"
 	"logstow/record"
 )
@@ -30,7 +30,7 @@ func TestLongColumns(t *testing.T) {
 	rnd := testrand.New(t)
 	rounds, queries := effort.Cases{Test: 3, Full: 8, Long: 600}.N(), 60
 	var fromColumns, fromText, failed, found int64
-	ofForm := map[field.Form]int64{}
+	ofForm := map[message.Form]int64{}
 	for round := range rounds {
 		w := newWorld(t, rnd)
 		form := forms()[round%2]
@@ -72,7 +72,7 @@ func TestLongColumns(t *testing.T) {
 		}
 	}
 	t.Logf("%d blocks from columns, by form %v, %d from text, %d queries failed, %d series", fromColumns, ofForm, fromText, failed, found)
-	if ofForm[field.ObjectForm] == 0 || ofForm[field.PairsForm] == 0 || fromText == 0 || failed == 0 || found == 0 {
+	if ofForm[message.ObjectForm] == 0 || ofForm[message.PairsForm] == 0 || fromText == 0 || failed == 0 || found == 0 {
 		t.Error("one of the ways was not taken")
 	}
 }
@@ -128,10 +128,10 @@ func TestNothingFoundReadsNoText(t *testing.T) {
 	}
 }
 
-func testNothingFound(t *testing.T, form field.Form) {
+func testNothingFound(t *testing.T, form message.Form) {
 	t.Helper()
 	line, parser := `{"status":%d,"took_ms":%d,"route":"/a","http":{"request":{"method":"GET"},"user.id":7}}`, " | json | "
-	if form == field.PairsForm {
+	if form == message.PairsForm {
 		line, parser = `status=%d took_ms=%d route="/a" http.request.method=GET http.user_id=7 at a word`, " | logfmt | "
 	}
 	w := newWorld(t, testrand.New(t))
@@ -165,10 +165,10 @@ func testNothingFound(t *testing.T, form field.Form) {
 }
 
 // forms are those that messages have.
-func forms() []field.Form { return []field.Form{field.ObjectForm, field.PairsForm} }
+func forms() []message.Form { return []message.Form{message.ObjectForm, message.PairsForm} }
 
 // fillFields ships segments of messages of one form and kind each, with a few of others.
-func (w *world) fillFields(form field.Form) {
+func (w *world) fillFields(form message.Form) {
 	w.t.Helper()
 	used := map[int64]bool{}
 	w.larger = w.rnd.IntN(2) == 0
@@ -199,11 +199,11 @@ func (w *world) fillFields(form field.Form) {
 // Where the splitter reports that messages have a form, its parser finds the same without an error.
 func TestLongForms(t *testing.T) {
 	t.Parallel()
-	for form, parser := range map[field.Form]syntax.Stage{field.ObjectForm: &syntax.JSONParser{}, field.PairsForm: &syntax.LogfmtParser{}} {
+	for form, parser := range map[message.Form]syntax.Stage{message.ObjectForm: &syntax.JSONParser{}, message.PairsForm: &syntax.LogfmtParser{}} {
 		for _, names := range [][]string{
 			{"status", "route", "took_ms", "value", "o_x", "a_b"}, {"status", "value", "o.x", "o.p.q", "a.b", "a.b.c"}, {"status", "o.x", "o-x", "a.b"}, {"o.p", "o", "deep.a", "wait"},
 		} {
-			t.Run(fmt.Sprint(map[field.Form]string{field.ObjectForm: "json", field.PairsForm: "logfmt"}[form], names), func(t *testing.T) {
+			t.Run(fmt.Sprint(map[message.Form]string{message.ObjectForm: "json", message.PairsForm: "logfmt"}[form], names), func(t *testing.T) {
 				t.Parallel()
 				testForm(t, form, parser, names)
 			})
@@ -211,13 +211,13 @@ func TestLongForms(t *testing.T) {
 	}
 }
 
-func testForm(t *testing.T, form field.Form, parser syntax.Stage, names []string) {
+func testForm(t *testing.T, form message.Form, parser syntax.Stage, names []string) {
 	t.Helper()
 	rnd := testrand.New(t)
 	rounds := effort.Cases{Test: 10_000, Full: 30_000, Long: 3_000_000}.N()
 	all := make([]string, len(names))
 	for i, name := range names {
-		all[i] = field.LabelName(name, true)
+		all[i] = message.LabelName(name, true)
 	}
 	compiled, err := pipeline.Compile([]syntax.Stage{parser}, nil, append([]string{labels.Error}, all...))
 	if err != nil {
@@ -232,9 +232,9 @@ func testForm(t *testing.T, form field.Form, parser syntax.Stage, names []string
 		for rnd.IntN(2) == 0 {
 			odd := pick(rnd, oddMembers())
 			switch at := rnd.IntN(2); {
-			case form == field.PairsForm && at == 0:
+			case form == message.PairsForm && at == 0:
 				text += " " + pick(rnd, oddPairs())
-			case form == field.PairsForm:
+			case form == message.PairsForm:
 				text = pick(rnd, oddPairs()) + " " + text
 			case at == 0:
 				text = strings.TrimSuffix(text, "}") + "," + odd + "}"
@@ -258,7 +258,7 @@ func testForm(t *testing.T, form field.Form, parser syntax.Stage, names []string
 		}
 		for i, name := range all {
 			want := strings.ToValidUTF8(string(values[i].Text), "\ufffd")
-			if values[i].Kind == field.Null || values[i].Kind == field.Composite {
+			if values[i].Kind == message.Null || values[i].Kind == message.Composite {
 				want = ""
 			}
 			if got := processor.Get(name); got != want && strings.ToValidUTF8(got, "\ufffd") != want {
@@ -293,10 +293,10 @@ func columnsSelector(rnd *rand.Rand) string {
 }
 
 // columnsStages are a parser and up to n other stages.
-func columnsStages(rnd *rand.Rand, form field.Form, n int) []string {
+func columnsStages(rnd *rand.Rand, form message.Form, n int) []string {
 	condition := func() string { return columnsCondition(rnd) }
 	parsers := []string{"| json", "| json", "| json", "| json", "| json", "| json", "| logfmt", `| json status="status"`, `|= "status" | json`}
-	if form == field.PairsForm {
+	if form == message.PairsForm {
 		parsers = []string{"| logfmt", "| logfmt", "| logfmt", "| logfmt", "| logfmt", "| logfmt", "| json", "| logfmt status", "| logfmt --strict", "| logfmt --keep-empty", `|= "status" | logfmt`}
 	}
 	stages := []string{pick(rnd, parsers)}
@@ -313,7 +313,7 @@ func columnsStages(rnd *rand.Rand, form field.Form, n int) []string {
 }
 
 // columnsQuery is a random metric query, most often one that columns answer.
-func columnsQuery(rnd *rand.Rand, form field.Form) string {
+func columnsQuery(rnd *rand.Rand, form message.Form) string {
 	if rnd.IntN(3) > 0 {
 		return easyQuery(rnd, form)
 	}
@@ -344,8 +344,8 @@ func columnsQuery(rnd *rand.Rand, form field.Form) string {
 }
 
 // easyQuery is a metric query that columns answer, if they have its fields.
-func easyQuery(rnd *rand.Rand, form field.Form) string {
-	parser := map[field.Form]string{field.ObjectForm: " | json", field.PairsForm: " | logfmt"}[form]
+func easyQuery(rnd *rand.Rand, form message.Form) string {
+	parser := map[message.Form]string{message.ObjectForm: " | json", message.PairsForm: " | logfmt"}[form]
 	stages := pick(rnd, []string{`{service_name=~".+"}`, columnsSelector(rnd)}) + parser
 	for range rnd.IntN(3) {
 		stages += " | " + pick(rnd, []string{

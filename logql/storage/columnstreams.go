@@ -8,6 +8,7 @@ import (
 	"logstow/field"
 	"logstow/logql/engine"
 	"logstow/logql/pipeline"
+	"logstow/message"
 	"logstow/query/match"
 	"logstow/record"
 )
@@ -19,7 +20,7 @@ const anyLabel = "-"
 const maxBlockStreams = 256
 
 // streamValues are the values of the columns level, source and instance in a block; nil for labels that are not read.
-type streamValues [3][]field.Value
+type streamValues [3][]message.Value
 
 const (
 	levelValues = iota

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"logstow/field"
 	"logstow/internal/units"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
 	"logstow/logql/syntax"
+	"logstow/message"
 )
 
 const (
@@ -40,7 +40,7 @@ type Field struct {
 }
 
 // Fields returns the fields of the newest matches, at most lines of them, in order of names. Messages are parsed as json,
-// or as logfmt if they are not JSON, without pairs whose names [field.All] rejects. values is the maximum number of values of
+// or as logfmt if they are not JSON, without pairs whose names [message.All] rejects. values is the maximum number of values of
 // each field. It keeps about 32 MiB of distinct values and drops others.
 func (v *View) Fields(ctx context.Context, log *syntax.LogExpr, from, to int64, lines, values int) ([]Field, error) {
 	asJSON, err := pipeline.Compile([]syntax.Stage{&syntax.JSONParser{}}, nil, nil)
@@ -132,10 +132,10 @@ func (c *fieldCollector) parse(e *engine.Entry) labels.Labels {
 // withoutAccidents leaves out labels that logfmt makes of other text, such as /cart?page of "GET /cart?page=2".
 func withoutAccidents(parsed labels.Labels, line []byte) labels.Labels {
 	names := map[string]bool{}
-	if before, _, ok := field.SplitJSON(line); ok { // field.All finds only the members of an object at the end
+	if before, _, ok := message.SplitJSON(line); ok { // message.All finds only the members of an object at the end
 		line = before
 	}
-	for name := range field.All(line) {
+	for name := range message.All(line) {
 		names[pipeline.LabelName(name)] = true
 	}
 	return slices.DeleteFunc(slices.Clone(parsed), func(l labels.Label) bool {

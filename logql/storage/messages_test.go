@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"logstow/field"
+	"logstow/message"
 )
 
 // messageOf is a message of a form.
-func messageOf(rnd *rand.Rand, form field.Form, kind int) string {
-	if form == field.PairsForm {
+func messageOf(rnd *rand.Rand, form message.Form, kind int) string {
+	if form == message.PairsForm {
 		return logfmtMessage(rnd, kind)
 	}
 	return jsonMessage(rnd, kind)

@@ -1,9 +1,9 @@
 package storage
 
 import (
-	"logstow/field/parse"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
+	"logstow/message/parse"
 	"logstow/query/match"
 	"logstow/record"
 )

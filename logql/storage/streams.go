@@ -1,10 +1,10 @@
 package storage
 
 import (
-	"logstow/field/parse"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
+	"logstow/message/parse"
 	"logstow/query"
 	"logstow/record"
 )

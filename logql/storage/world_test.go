@@ -18,12 +18,12 @@ import (
 	"logstow/blobnaming"
 	"logstow/columns"
 	"logstow/compaction"
-	fields "logstow/field/parse"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
 	"logstow/logql/storage"
 	"logstow/logql/syntax"
+	fields "logstow/message/parse"
 	"logstow/query"
 	"logstow/record"
 	"logstow/segment"
@@ -135,7 +135,7 @@ func (w *world) fill(segments, size int) {
 			}
 			used[at.UnixNano()] = true
 			records[i] = record.Record{
-				Time: at.UnixNano(), Level: record.Level(w.rnd.IntN(record.Levels)), Source: pick(w.rnd, sources()), Message: []byte(message(w.rnd)),
+				Time: at.UnixNano(), Level: record.Level(w.rnd.IntN(record.Levels)), Source: pick(w.rnd, sources()), Message: []byte(randomMessage(w.rnd)),
 			}
 		}
 		w.ship(pick(w.rnd, services()), pick(w.rnd, instances()), records...)
@@ -155,8 +155,8 @@ func words() []string {
 	return []string{"error", "timeout", "502", "req-1234567", "a1b2c3d4e5f6", "A1B2C3D4", "10.1.2.3", "größe", "\xff\xfe", "x/y", `back\slash`, "it's", "<b>&amp;", "k", "1234567", "nabcdef", "\t"}
 }
 
-// message is a random message: JSON, logfmt or text, sometimes of several lines.
-func message(rnd *rand.Rand) string {
+// randomMessage is a random message: JSON, logfmt or text, sometimes of several lines.
+func randomMessage(rnd *rand.Rand) string {
 	word := func() string { return pick(rnd, words()) }
 	switch rnd.IntN(8) {
 	case 0, 1, 2:

@@ -12,10 +12,11 @@ import (
 	"testing"
 
 	"logstow/field"
+	"logstow/message"
 )
 
-func text(s string) field.Value   { return field.Value{Kind: field.String, Text: []byte(s)} }
-func number(s string) field.Value { return field.Value{Kind: field.Number, Text: []byte(s)} }
+func text(s string) message.Value   { return message.Value{Kind: message.String, Text: []byte(s)} }
+func number(s string) message.Value { return message.Value{Kind: message.Number, Text: []byte(s)} }
 
 // table is a result as lines: headers, then rows.
 func lines(t *testing.T, r *Result) []string {
@@ -143,9 +144,9 @@ func TestAddCount(t *testing.T) {
 	s.From, s.To = 0, 10e9
 	a, w := start(t, s)
 	if err := errors.Join(
-		w.AddCount(&Record{Values: []field.Value{text("INFO")}, Holds: []bool{false}}, 30),
-		w.AddCount(&Record{Values: []field.Value{text("INFO")}, Holds: []bool{true}}, 10),
-		w.AddCount(&Record{Values: []field.Value{{}}, Holds: []bool{true}}, 1<<62),
+		w.AddCount(&Record{Values: []message.Value{text("INFO")}, Holds: []bool{false}}, 30),
+		w.AddCount(&Record{Values: []message.Value{text("INFO")}, Holds: []bool{true}}, 10),
+		w.AddCount(&Record{Values: []message.Value{{}}, Holds: []bool{true}}, 1<<62),
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -166,9 +167,9 @@ func TestEmptySteps(t *testing.T) {
 	s := spec(t, "1s", "count, rate, sum(f), count(c)")
 	s.From, s.To = 1_500_000_000, 5_250_000_000
 	a, w := start(t, s)
-	add(t, w, Record{Time: 1_600_000_000, Values: []field.Value{number("1")}, Holds: []bool{true}})
-	add(t, w, Record{Time: 3_600_000_000, Values: []field.Value{number("0.5")}, Holds: []bool{true}})
-	add(t, w, Record{Time: 5_200_000_000, Values: []field.Value{{}}, Holds: []bool{false}})
+	add(t, w, Record{Time: 1_600_000_000, Values: []message.Value{number("1")}, Holds: []bool{true}})
+	add(t, w, Record{Time: 3_600_000_000, Values: []message.Value{number("0.5")}, Holds: []bool{true}})
+	add(t, w, Record{Time: 5_200_000_000, Values: []message.Value{{}}, Holds: []bool{false}})
 	if got, want := lines(t, finish(t, a)), []string{
 		"1s|count|rate|sum(f)|count(c)", "1000000000|1|2|1|1", "2000000000|0|missing|missing|0", "3000000000|1|1|0.5|1",
 		"4000000000|0|missing|missing|0", "5000000000|1|4|missing|0",
@@ -202,9 +203,9 @@ func TestPivot(t *testing.T) {
 	a, w := start(t, s)
 	for _, r := range []string{"/a GET 1", "/a GET 2", "/b POST 3", "/b - 4", "/b  5", "/b POST 10"} {
 		parts := strings.Split(r, " ")
-		rec := Record{Values: []field.Value{text(parts[0]), text(parts[1]), number(parts[2])}}
+		rec := Record{Values: []message.Value{text(parts[0]), text(parts[1]), number(parts[2])}}
 		if parts[1] == "" {
-			rec.Values[1] = field.Value{}
+			rec.Values[1] = message.Value{}
 		}
 		add(t, w, rec)
 	}
@@ -218,7 +219,7 @@ func TestPivot(t *testing.T) {
 	for _, n := range []int{MaxColumns, MaxColumns + 1} {
 		a, w = start(t, s)
 		for i := range n {
-			add(t, w, Record{Values: []field.Value{text("/"), number(fmt.Sprint(i))}})
+			add(t, w, Record{Values: []message.Value{text("/"), number(fmt.Sprint(i))}})
 		}
 		r, err := a.Finish(t.Context())
 		if n > MaxColumns {
@@ -239,8 +240,8 @@ func TestPivotHeaders(t *testing.T) {
 	s := spec(t, "path, k", "count")
 	s.Pivot = 1
 	a, w := start(t, s)
-	for _, k := range []field.Value{{}, text("-"), text("path"), text(`"path"`), text("\xfe"), text("\xff"), text("")} {
-		add(t, w, Record{Values: []field.Value{text("/"), k}})
+	for _, k := range []message.Value{{}, text("-"), text("path"), text(`"path"`), text("\xfe"), text("\xff"), text("")} {
+		add(t, w, Record{Values: []message.Value{text("/"), k}})
 	}
 	if got, want := lines(t, finish(t, a))[0], "path|-||\"path\"|\"-\"|\"\"path\"\"|\ufffd|\"\ufffd\""; got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -251,8 +252,8 @@ func TestPivotHeaders(t *testing.T) {
 func TestIgnored(t *testing.T) {
 	t.Parallel()
 	a, w := start(t, spec(t, "bucket(f)", "sum(f), p50(f), max(g), distinct(h)"))
-	for _, v := range []field.Value{number("1"), text("1"), {}, {Kind: field.Null, Text: []byte("null")}, number("1e999"), {Kind: field.Bool, Text: []byte("true")}} {
-		add(t, w, Record{Values: []field.Value{v, number("1"), text("x")}})
+	for _, v := range []message.Value{number("1"), text("1"), {}, {Kind: message.Null, Text: []byte("null")}, number("1e999"), {Kind: message.Bool, Text: []byte("true")}} {
+		add(t, w, Record{Values: []message.Value{v, number("1"), text("x")}})
 	}
 	r := finish(t, a)
 	if !slices.Equal(r.Ignored, []Ignored{{field.Name{Field: "f"}, 3}}) {
@@ -267,8 +268,8 @@ func TestIgnored(t *testing.T) {
 func TestKeyKinds(t *testing.T) {
 	t.Parallel()
 	a, w := start(t, spec(t, "f", "count, first(f)"))
-	for i, v := range []field.Value{number("200"), number("404"), text("404"), {Kind: field.Bare, Text: []byte("1.0")}, {Kind: field.Bool, Text: []byte("true")}, text(""), {}} {
-		add(t, w, Record{Time: int64(i), Values: []field.Value{v}})
+	for i, v := range []message.Value{number("200"), number("404"), text("404"), {Kind: message.Bare, Text: []byte("1.0")}, {Kind: message.Bool, Text: []byte("true")}, text(""), {}} {
+		add(t, w, Record{Time: int64(i), Values: []message.Value{v}})
 	}
 	want := map[string]ValueKind{"404": Text, "": Text, "1.0": Text, "200": Integer, "true": Bool}
 	for row, err := range finish(t, a).Rows() {
@@ -296,7 +297,7 @@ func TestLongKeys(t *testing.T) {
 		}
 		for i := range 200 {
 			v := text(strings.Repeat("x", i%10*20_000) + "end")
-			add(t, w, Record{Time: int64(i), Sequence: []byte{1}, Values: []field.Value{v}})
+			add(t, w, Record{Time: int64(i), Sequence: []byte{1}, Values: []message.Value{v}})
 		}
 		n := 0
 		for row, err := range finish(t, a).Rows() {
@@ -321,7 +322,7 @@ func TestSpillErrors(t *testing.T) {
 	w := a.Worker()
 	w.limit = 1
 	for i := range 1000 {
-		if err = w.Add(&Record{Values: []field.Value{text(fmt.Sprint(i))}}); err != nil {
+		if err = w.Add(&Record{Values: []message.Value{text(fmt.Sprint(i))}}); err != nil {
 			break
 		}
 	}
@@ -336,7 +337,7 @@ func TestSpillErrors(t *testing.T) {
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	a, w := start(t, spec(t, "f", "count"))
-	add(t, w, Record{Values: []field.Value{text("x")}})
+	add(t, w, Record{Values: []message.Value{text("x")}})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("cause")
 	cancel(cause)
@@ -375,7 +376,7 @@ func TestAllocations(t *testing.T) {
 	for i := range records {
 		records[i] = Record{
 			Time: int64(i) * 1e9, Sequence: []byte("sequence"), Holds: []bool{i%2 == 0},
-			Values: []field.Value{text(fmt.Sprint("/", i%7)), number(fmt.Sprintf("%d.5", i%10))},
+			Values: []message.Value{text(fmt.Sprint("/", i%7)), number(fmt.Sprintf("%d.5", i%10))},
 		}
 	}
 	if n := testing.AllocsPerRun(10, func() {

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"logstow/columns"
-	"logstow/field"
+	"logstow/message"
 	"logstow/query/aggregate/exact"
 )
 
@@ -102,7 +102,7 @@ func (x *Batcher) addRows(b *Batch) error {
 		}
 		rec.Values, rec.Holds, x.text = rec.Values[:0], rec.Holds[:0], x.text[:0]
 		for _, page := range b.Fields {
-			var v field.Value
+			var v message.Value
 			v, x.text = page.Value(i, x.text)
 			rec.Values = append(rec.Values, v)
 		}
@@ -177,7 +177,7 @@ func (x *Batcher) readEntries(b *Batch) {
 }
 
 // isPresent reports whether a value is neither missing nor null.
-func isPresent(v field.Value) bool { return v.Kind != field.Missing && v.Kind != field.Null }
+func isPresent(v message.Value) bool { return v.Kind != message.Missing && v.Kind != message.Null }
 
 // addStep adds the records from one index to another, which are in one time step, by code.
 func (x *Batcher) addStep(b *Batch, start int64, from, end int) error {
@@ -281,7 +281,7 @@ func (x *Batcher) addGroup(b *Batch, start int64, code int, n uint64, records []
 		id := code % len(page.Entries)
 		code /= len(page.Entries)
 		rec.Values[input] = page.Entries[id]
-		x.seen[input] = x.seen[input] || page.Entries[id].Kind != field.Missing
+		x.seen[input] = x.seen[input] || page.Entries[id].Kind != message.Missing
 		x.numbers[input], x.isNum[input] = x.entries[input].number[id], x.entries[input].is[id]
 	}
 	x.Worker.total += n
@@ -348,7 +348,7 @@ func (x *Batcher) count(page *columns.Page, input int, records []uint32) {
 		}
 	}
 	for id, n := range counts {
-		x.seen[input] = x.seen[input] || n > 0 && (id == page.Plane || page.Entries[id].Kind != field.Missing)
+		x.seen[input] = x.seen[input] || n > 0 && (id == page.Plane || page.Entries[id].Kind != message.Missing)
 	}
 	switch {
 	case page.Plane < 0 || counts[page.Plane] == 0:

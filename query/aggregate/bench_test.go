@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"testing"
 
-	"logstow/field"
+	"logstow/message"
 )
 
 // benchmarkAdd measures adding a record with a key of a number of values, and a number.
@@ -18,9 +18,9 @@ func benchmarkAdd(b *testing.B, by, compute string, keys int) {
 	records := make([]Record, 1<<16)
 	for i := range records {
 		for _, f := range a.Fields() {
-			v := field.Value{Kind: field.String, Text: fmt.Appendf(nil, "/api/v1/%d", r.IntN(keys))}
+			v := message.Value{Kind: message.String, Text: fmt.Appendf(nil, "/api/v1/%d", r.IntN(keys))}
 			if f.Field == "took" {
-				v = field.Value{Kind: field.Number, Text: strconv.AppendInt(nil, int64(r.ExpFloat64()*100), 10)}
+				v = message.Value{Kind: message.Number, Text: strconv.AppendInt(nil, int64(r.ExpFloat64()*100), 10)}
 			}
 			records[i].Values = append(records[i].Values, v)
 		}
@@ -81,13 +81,13 @@ func BenchmarkGroups(b *testing.B) {
 	for range b.N {
 		a := newAggregation(b, "user", "count, p99(took)")
 		w := a.Worker()
-		rec := Record{Values: make([]field.Value, 2)}
+		rec := Record{Values: make([]message.Value, 2)}
 		var key, number []byte
 		for i := range 2 * groups {
 			key = strconv.AppendInt(append(key[:0], "user-"...), int64(i*7919%groups), 10)
 			number = strconv.AppendInt(number[:0], int64(i%1000), 10)
-			rec.Values[0] = field.Value{Kind: field.String, Text: key}
-			rec.Values[1] = field.Value{Kind: field.Number, Text: number}
+			rec.Values[0] = message.Value{Kind: message.String, Text: key}
+			rec.Values[1] = message.Value{Kind: message.Number, Text: number}
 			if err := w.Add(&rec); err != nil {
 				b.Fatal(err)
 			}

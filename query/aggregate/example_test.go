@@ -6,7 +6,7 @@ import (
 	"log"
 	"os"
 
-	"logstow/field"
+	"logstow/message"
 	"logstow/query/aggregate"
 )
 
@@ -26,10 +26,10 @@ func Example() {
 	defer a.Close()
 
 	w := a.Worker() // one for each goroutine
-	rec := aggregate.Record{Values: make([]field.Value, len(a.Fields()))}
-	for _, message := range []string{`route=/a took=0.1`, `route=/a took=0.2`, `route=/b took=7`} {
+	rec := aggregate.Record{Values: make([]message.Value, len(a.Fields()))}
+	for _, msg := range []string{`route=/a took=0.1`, `route=/a took=0.2`, `route=/b took=7`} {
 		for i, f := range a.Fields() {
-			rec.Values[i] = field.New(f.Field).Find([]byte(message))
+			rec.Values[i] = message.NewFinder(f.Field).Find([]byte(msg))
 		}
 		if err := w.Add(&rec); err != nil {
 			log.Fatal(err)

@@ -18,8 +18,8 @@ import (
 	"sync"
 	"testing"
 
-	"logstow/field"
 	"logstow/internal/test/effort"
+	"logstow/message"
 )
 
 // groupsVariable makes the test process the child of TestLongMemory.
@@ -62,14 +62,14 @@ func manyGroups(n int) error {
 	for worker := range workers {
 		w := a.Worker()
 		group.Go(func() {
-			rec := Record{Values: make([]field.Value, 2)}
+			rec := Record{Values: make([]message.Value, 2)}
 			var key, number []byte
 			for i := worker; i < each*n && errs[worker] == nil; i += workers {
 				of := int(uint64(i) * 2654435761 % uint64(n))
 				key = strconv.AppendInt(append(key[:0], "user-"...), int64(of), 10)
 				number = strconv.AppendInt(number[:0], int64(of+i/n), 10)
-				rec.Values[0] = field.Value{Kind: field.String, Text: key}
-				rec.Values[1] = field.Value{Kind: field.Number, Text: number}
+				rec.Values[0] = message.Value{Kind: message.String, Text: key}
+				rec.Values[1] = message.Value{Kind: message.Number, Text: number}
 				errs[worker] = w.Add(&rec)
 			}
 		})

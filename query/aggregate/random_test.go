@@ -15,28 +15,29 @@ import (
 	"logstow/field"
 	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
+	"logstow/message"
 )
 
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
 // randomValue is a value of one of a few fields.
-func randomValue(r *rand.Rand) field.Value {
-	kind := pick(r, field.Number, field.Number, field.Bare, field.Bare, field.String, field.Missing, field.Null, field.Bool, field.Composite)
+func randomValue(r *rand.Rand) message.Value {
+	kind := pick(r, message.Number, message.Number, message.Bare, message.Bare, message.String, message.Missing, message.Null, message.Bool, message.Composite)
 	text := ""
 	switch kind {
-	case field.Missing:
-	case field.Null:
+	case message.Missing:
+	case message.Null:
 		text = "null"
-	case field.Bool:
+	case message.Bool:
 		text = pick(r, "true", "false")
-	case field.Composite:
+	case message.Composite:
 		text = pick(r, `{"a":1}`, `[1,2]`)
-	case field.Number:
+	case message.Number:
 		text = randomNumber(r)
 	default:
 		text = pick(r, "GET", "POST", "", "-", "a\x00b", "a", "a\x00", "7", "007", "1.0", "true", randomNumber(r), randomNumber(r))
 	}
-	return field.Value{Kind: kind, Text: []byte(text)}
+	return message.Value{Kind: kind, Text: []byte(text)}
 }
 
 func randomNumber(r *rand.Rand) string {
@@ -138,7 +139,7 @@ func randomRecords(r *rand.Rand, s *Spec, n int) []*refRecord {
 			span = length * int64(1+r.IntN(300))
 		}
 	}
-	pool := make([]field.Value, 1+r.IntN(15))
+	pool := make([]message.Value, 1+r.IntN(15))
 	for i := range pool {
 		pool[i] = randomValue(r)
 	}
@@ -146,7 +147,7 @@ func randomRecords(r *rand.Rand, s *Spec, n int) []*refRecord {
 	for range n {
 		records = append(records, &refRecord{
 			time: start + r.Int64N(span), sequence: fmt.Sprintf("%x", len(records)*7919%10007),
-			values: map[string]field.Value{
+			values: map[string]message.Value{
 				name(field.Name{Field: "f0"}): pick(r, pool...), name(field.Name{Field: "f1"}): pick(r, pool...), name(field.Name{Field: "f 2"}): pick(r, pool...),
 			},
 			holds: map[string]bool{"a > 1": r.IntN(2) == 0, "b": r.IntN(9) == 0},

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"logstow/field"
+	"logstow/message"
 )
 
 // refRow is a row of the result; sorting are the functions that it is sorted by.
@@ -129,7 +129,7 @@ func (s *Spec) reference(records []*refRecord) []string {
 	}
 	finish := func(row *refRow, stepped bool) {
 		for i, k := range s.By {
-			isString := slices.ContainsFunc(row.records, func(r *refRecord) bool { return !k.Bucket && r.values[name(k.Field)].Kind == field.String })
+			isString := slices.ContainsFunc(row.records, func(r *refRecord) bool { return !k.Bucket && r.values[name(k.Field)].Kind == message.String })
 			row.typed[i] = refTyped(row.keys[i], isString)
 		}
 		for _, f := range s.Compute {

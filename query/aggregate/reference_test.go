@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"logstow/field"
+	"logstow/message"
 )
 
 // The reference computes what an aggregation should, in the most obvious way: all records of a group in a
@@ -19,7 +20,7 @@ import (
 type refRecord struct {
 	time     int64
 	sequence string
-	values   map[string]field.Value
+	values   map[string]message.Value
 	holds    map[string]bool
 }
 
@@ -71,7 +72,7 @@ func actual(v Value) refValue {
 	return refValue{kind: v.Kind, text: text}
 }
 
-func refNumeric(v field.Value) *big.Rat {
+func refNumeric(v message.Value) *big.Rat {
 	if _, ok := v.Decimal(); !ok {
 		return nil
 	}
@@ -165,7 +166,7 @@ func (s *Spec) refKey(r *refRecord) (g refGroup) {
 				continue
 			}
 			text = plain(refBucket(x, width))
-		case v.Kind == field.Missing || v.Kind == field.Null:
+		case v.Kind == message.Missing || v.Kind == message.Null:
 			g.keys = append(g.keys, nil)
 			continue
 		}
@@ -224,7 +225,7 @@ func (s *Spec) compute(f Function, records []*refRecord, total int, seconds *big
 	case Distinct:
 		set := map[string]bool{}
 		for _, r := range records {
-			if v := r.values[name(f.Field)]; v.Kind != field.Missing && v.Kind != field.Null {
+			if v := r.values[name(f.Field)]; v.Kind != message.Missing && v.Kind != message.Null {
 				set[string(v.Text)] = true
 			}
 		}
@@ -233,7 +234,7 @@ func (s *Spec) compute(f Function, records []*refRecord, total int, seconds *big
 		var best *refRecord
 		for _, r := range records {
 			v := r.values[name(f.Field)]
-			if v.Kind == field.Missing || v.Kind == field.Null {
+			if v.Kind == message.Missing || v.Kind == message.Null {
 				continue
 			}
 			c := 0
@@ -249,7 +250,7 @@ func (s *Spec) compute(f Function, records []*refRecord, total int, seconds *big
 		}
 		v := best.values[name(f.Field)]
 		text := string(v.Text)
-		return refTyped(&text, v.Kind == field.String)
+		return refTyped(&text, v.Kind == message.String)
 	}
 	var numbers []*big.Rat
 	sum, squares := new(big.Rat), new(big.Rat)
@@ -299,7 +300,7 @@ func refTyped(text *string, isString bool) refValue {
 		if *text == "true" || *text == "false" {
 			return refValue{kind: Bool, text: *text}
 		}
-		if x := refNumeric(field.Value{Kind: field.Number, Text: []byte(*text)}); x != nil && plain(x) == *text {
+		if x := refNumeric(message.Value{Kind: message.Number, Text: []byte(*text)}); x != nil && plain(x) == *text {
 			return refNumber(x)
 		}
 	}

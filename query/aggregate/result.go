@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"logstow/field"
+	"logstow/message"
 	"logstow/query/aggregate/exact"
 	"logstow/query/aggregate/spill"
 )
@@ -165,7 +166,7 @@ func (t *table) moment(b []byte) Value {
 		return Value{}
 	}
 	_, _, kind, text := splitMoment(slot)
-	return keyValue(text, field.Kind(kind) == field.String)
+	return keyValue(text, message.Kind(kind) == message.String)
 }
 
 func (t *table) ofSums(kind Kind, b []byte) Value {

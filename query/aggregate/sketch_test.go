@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"testing"
 
-	"logstow/field"
 	"logstow/internal/test/testrand"
+	"logstow/message"
 )
 
 // distributions are those that sketches are bad at, each of any number of values.
@@ -44,7 +44,7 @@ func addAll(t *testing.T, r *rand.Rand, compute string, values [][]byte, workers
 		all = append(all, w)
 	}
 	for _, i := range r.Perm(len(values)) {
-		rec := Record{Values: []field.Value{{Kind: field.Bare, Text: values[i]}}}
+		rec := Record{Values: []message.Value{{Kind: message.Bare, Text: values[i]}}}
 		if err := all[r.IntN(workers)].Add(&rec); err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +173,7 @@ func FuzzMerge(f *testing.F) {
 	for _, n := range []int{1, 5, ExactValues + 1} {
 		for i := range n {
 			text := fmt.Appendf(nil, "%d.25e-%d", i, i%30)
-			if err := w.Add(&Record{Time: int64(i), Sequence: []byte("s"), Values: []field.Value{{Kind: field.Number, Text: text}}, Holds: []bool{true}}); err != nil {
+			if err := w.Add(&Record{Time: int64(i), Sequence: []byte("s"), Values: []message.Value{{Kind: message.Number, Text: text}}, Holds: []bool{true}}); err != nil {
 				f.Fatal(err)
 			}
 			if i == 3 {
@@ -218,7 +218,7 @@ func TestMemoryOfSketches(t *testing.T) {
 	}
 	_, w := start(t, spec(t, "", "p50(f), distinct(f), sum(f)"))
 	for i := range ExactValues + 1 {
-		add(t, w, Record{Values: []field.Value{number(fmt.Sprintf("%d.000000000000000000000000000000000000000001", i))}})
+		add(t, w, Record{Values: []message.Value{number(fmt.Sprintf("%d.000000000000000000000000000000000000000001", i))}})
 	}
 	if want := int64(sketchOverhead + counterSize + 400*binSize); w.table.extra < want {
 		t.Errorf("%d bytes, want at least %d", w.table.extra, want)
@@ -239,7 +239,7 @@ func TestApproximatePrinted(t *testing.T) {
 		s.Pivot, s.Limit = c.pivot, c.limit
 		a, w := start(t, s)
 		for i := range ExactDistinct + 1 {
-			rec := Record{Time: int64(i%2) * 1e9, Values: make([]field.Value, len(a.Fields()))}
+			rec := Record{Time: int64(i%2) * 1e9, Values: make([]message.Value, len(a.Fields()))}
 			for n, f := range a.Fields() {
 				switch f.Field {
 				case "method":

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"logstow/field"
+	"logstow/message"
 	"logstow/query/aggregate/exact"
 	"logstow/query/aggregate/spill"
 )
@@ -17,7 +17,7 @@ type Record struct {
 	// [Aggregation.Ordered].
 	Sequence []byte
 	// Values are the values of [Aggregation.Fields], in that order.
-	Values []field.Value
+	Values []message.Value
 	// Holds reports for each of [Aggregation.Conditions], in that order, whether it is true; false if it is unknown.
 	Holds []bool
 }
@@ -71,7 +71,7 @@ func (w *Worker) AddCount(rec *Record, n uint64) error {
 	w.total += n
 	w.from, w.to = min(w.from, rec.Time), max(w.to, rec.Time)
 	for i := range rec.Values {
-		w.seen[i] = w.seen[i] || rec.Values[i].Kind != field.Missing
+		w.seen[i] = w.seen[i] || rec.Values[i].Kind != message.Missing
 	}
 	w.readNumbers(rec)
 	flags := w.makeKey(rec)
@@ -102,7 +102,7 @@ func (w *Worker) readNumbers(rec *Record) {
 		var ok bool
 		w.numbers[i], ok = exact.Of(v)
 		w.isNum[i] = ok
-		if !ok && v.Kind != field.Missing && v.Kind != field.Null {
+		if !ok && v.Kind != message.Missing && v.Kind != message.Null {
 			w.ignored[i]++
 		}
 	}
@@ -144,13 +144,13 @@ func (w *Worker) appendKey(rec *Record, key int) (flags uint32) {
 		return 0
 	}
 	v := rec.Values[input]
-	if v.Kind == field.Missing || v.Kind == field.Null {
+	if v.Kind == message.Missing || v.Kind == message.Null {
 		w.key = append(w.key, 0)
 		return 0
 	}
 	w.key = binary.AppendUvarint(w.key, uint64(len(v.Text))+1)
 	w.key = append(w.key, v.Text...)
-	if v.Kind == field.String {
+	if v.Kind == message.String {
 		return 1 << key
 	}
 	return 0
@@ -175,7 +175,7 @@ func (w *Worker) addStat(s *stat, state []byte, rec *Record, n uint64) {
 			addUint(b, n)
 		}
 	case distinct:
-		if v := rec.Values[s.input]; v.Kind != field.Missing && v.Kind != field.Null {
+		if v := rec.Values[s.input]; v.Kind != message.Missing && v.Kind != message.Null {
 			w.table.addDistinct(b, v.Text)
 		}
 	case first, last:
@@ -205,7 +205,7 @@ func (w *Worker) addNumber(s *stat, b []byte, n exact.Number) {
 // addMoment stores the record's value if it is the first or last.
 func (w *Worker) addMoment(s *stat, b []byte, rec *Record) {
 	v := rec.Values[s.input]
-	if v.Kind == field.Missing || v.Kind == field.Null {
+	if v.Kind == message.Missing || v.Kind == message.Null {
 		return
 	}
 	if slot := w.table.slot(b); slot != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"logstow/message"
 	"logstow/query/match"
 
 	"logstow/field"
@@ -129,8 +130,8 @@ func (x *explanation) fields() {
 	}
 	explained := map[string]bool{}
 	for _, use := range x.sample.uses {
-		total, most := 0, field.Missing
-		for kind := field.Null; kind <= field.Composite; kind++ {
+		total, most := 0, message.Missing
+		for kind := message.Null; kind <= message.Composite; kind++ {
 			if total += use.kinds[kind]; use.kinds[kind] > use.kinds[most] {
 				most = kind
 			}
@@ -142,12 +143,12 @@ func (x *explanation) fields() {
 			x.missing(use.Field)
 		case use.measured != "" && use.numbers == 0:
 			x.add("field-unit", "field %q is %s in %s, such as %s: write the number with a unit, such as 100%s", use.Field, use.dimension, read,
-				use.measured, map[field.Dimension]string{field.Duration: "ms", field.Size: "KiB"}[use.dimension])
-		case use.Dimension != field.NoDimension && use.suitable > 0:
+				use.measured, map[message.Dimension]string{message.Duration: "ms", message.Size: "KiB"}[use.dimension])
+		case use.Dimension != message.NoDimension && use.suitable > 0:
 			continue
-		case use.Dimension != field.NoDimension && use.numbers > 0:
+		case use.Dimension != message.NoDimension && use.numbers > 0:
 			x.add("field-type", "field %q is a number without a unit in %s, not %s: compare it with a number", use.Field, read, use.Dimension)
-		case use.Dimension != field.NoDimension:
+		case use.Dimension != message.NoDimension:
 			x.add("field-type", "field %q is %s in %s, not %s", use.Field, kindName(most), read, use.Dimension)
 		case !fits(use, most):
 			x.add("field-type", "field %q is %s in %s, not %s%s", use.Field, kindName(most), read, kindName(use.Kind), asKind(use, most))
@@ -193,22 +194,22 @@ func (x *explanation) nearValues(value string, values []string) []string {
 }
 
 // fits reports whether the use can compare some values of the field, whose most frequent kind is most.
-func fits(use sampledUse, most field.Kind) bool {
-	if use.Kind == field.Missing || most == field.Bare {
+func fits(use sampledUse, most message.Kind) bool {
+	if use.Kind == message.Missing || most == message.Bare {
 		return true
 	}
-	return use.kinds[use.Kind]+use.kinds[field.Bare] > 0
+	return use.kinds[use.Kind]+use.kinds[message.Bare] > 0
 }
 
-func kindName(k field.Kind) string {
+func kindName(k message.Kind) string {
 	switch k {
-	case field.Null:
+	case message.Null:
 		return "null"
-	case field.Bool:
+	case message.Bool:
 		return "a boolean"
-	case field.Number:
+	case message.Number:
 		return "a number"
-	case field.Composite:
+	case message.Composite:
 		return "an object or array"
 	default:
 		return "a string"
@@ -216,13 +217,13 @@ func kindName(k field.Kind) string {
 }
 
 // asKind returns advice how to write the comparison with a field.
-func asKind(use sampledUse, most field.Kind) string {
+func asKind(use sampledUse, most message.Kind) string {
 	switch {
-	case most == field.String:
+	case most == message.String:
 		return ": quote the value it is compared with"
-	case use.Kind == field.String && (most == field.Number || most == field.Bool):
+	case use.Kind == message.String && (most == message.Number || most == message.Bool):
 		return fmt.Sprintf(": compare it without quotes, or string(%s)", field.WriteName(use.Field))
-	case most == field.Composite:
+	case most == message.Composite:
 		return ": name a field inside it"
 	}
 	return ""

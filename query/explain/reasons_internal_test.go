@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"logstow/message"
 	"logstow/query/match"
 
-	"logstow/field"
 	"logstow/field/where"
 	"logstow/record"
 )
@@ -22,7 +22,7 @@ func TestExplain(t *testing.T) {
 		}
 		return r
 	}
-	use := func(name string, kind field.Kind, kinds map[field.Kind]int) sampledUse {
+	use := func(name string, kind message.Kind, kinds map[message.Kind]int) sampledUse {
 		return sampledUse{Use: where.Use{Field: name, Kind: kind}, kinds: kinds}
 	}
 	levels := func(l record.Level, n uint64) (c record.Counts) { c[l] = n; return c }
@@ -70,25 +70,25 @@ func TestExplain(t *testing.T) {
 		"outside, unread":             {match.Selection{}, some, "range-empty"},
 		"where":                       {match.Selection{Where: []string{"a > 1"}}, with(some, func(e *Evidence) { e.rejected = rejected(9, 3) }), "where"},
 		"where without candidates":    {match.Selection{Where: []string{"a > 1"}}, some, "where"},
-		"field missing":               {match.Selection{Where: []string{"a > 1"}}, sampleOf(some, use("a", field.Number, nil)), "field-missing"},
-		"field missing in candidates": {match.Selection{Where: []string{"a > 1"}}, with(sampleOf(some, use("a", field.Number, nil)), func(e *Evidence) { e.rejected = rejected(9, 3) }), "field-missing"},
-		"field twice":                 {match.Selection{Where: []string{"a > 1 and a < 2"}}, sampleOf(some, use("a", field.Number, nil), use("a", field.Number, nil)), "field-missing"},
-		"string for number":           {match.Selection{Where: []string{"a > 1"}}, sampleOf(some, use("a", field.Number, map[field.Kind]int{field.String: 3})), "field-type"},
-		"number for string":           {match.Selection{Where: []string{"a > 1"}}, sampleOf(some, use("a", field.String, map[field.Kind]int{field.Number: 3, field.Null: 1})), "field-type"},
-		"null for string":             {match.Selection{Where: []string{"a > 1"}}, sampleOf(some, use("a", field.String, map[field.Kind]int{field.Null: 1})), "field-type"},
-		"bare for number":             {match.Selection{Where: []string{"a > 1"}}, sampleOf(some, use("a", field.Number, map[field.Kind]int{field.Bare: 3})), "where"},
-		"number for duration":         {match.Selection{Where: []string{"a > 1s"}}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: field.String, Dimension: field.Duration}, kinds: map[field.Kind]int{field.Number: 3}, numbers: 3}), "field-type"},
-		"duration for number":         {match.Selection{Where: []string{"a > 1"}}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: field.Number}, kinds: map[field.Kind]int{field.Bare: 3}, measured: "154ms", dimension: field.Duration}), "field-unit"},
-		"string for duration":         {match.Selection{Where: []string{"a > 1s"}}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: field.String, Dimension: field.Duration}, kinds: map[field.Kind]int{field.String: 3}}), "field-type"},
-		"duration for duration":       {match.Selection{Where: []string{"a > 1s"}}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: field.String, Dimension: field.Duration}, kinds: map[field.Kind]int{field.String: 3}, numbers: 2, suitable: 1}), "where"},
-		"some of the kind":            {match.Selection{Where: []string{"a > 1"}}, sampleOf(some, use("a", field.Number, map[field.Kind]int{field.String: 3, field.Number: 1})), "where"},
-		"value in another case":       {match.Selection{Where: []string{"a == 'X'"}}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: field.String, Equal: []string{"X"}}, kinds: map[field.Kind]int{field.String: 3}, values: []string{"x", "y"}}), "value-unknown"},
-		"short value":                 {match.Selection{Where: []string{"a == 'u1'"}}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: field.String, Equal: []string{"u1"}}, kinds: map[field.Kind]int{field.String: 3}, values: []string{"u2", "u3"}}), "where"},
-		"misspelled value":            {match.Selection{Where: []string{"a == 'retyr'"}}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: field.String, Equal: []string{"retyr"}}, kinds: map[field.Kind]int{field.String: 3}, values: []string{"retry"}}), "value-unknown"},
+		"field missing":               {match.Selection{Where: []string{"a > 1"}}, sampleOf(some, use("a", message.Number, nil)), "field-missing"},
+		"field missing in candidates": {match.Selection{Where: []string{"a > 1"}}, with(sampleOf(some, use("a", message.Number, nil)), func(e *Evidence) { e.rejected = rejected(9, 3) }), "field-missing"},
+		"field twice":                 {match.Selection{Where: []string{"a > 1 and a < 2"}}, sampleOf(some, use("a", message.Number, nil), use("a", message.Number, nil)), "field-missing"},
+		"string for number":           {match.Selection{Where: []string{"a > 1"}}, sampleOf(some, use("a", message.Number, map[message.Kind]int{message.String: 3})), "field-type"},
+		"number for string":           {match.Selection{Where: []string{"a > 1"}}, sampleOf(some, use("a", message.String, map[message.Kind]int{message.Number: 3, message.Null: 1})), "field-type"},
+		"null for string":             {match.Selection{Where: []string{"a > 1"}}, sampleOf(some, use("a", message.String, map[message.Kind]int{message.Null: 1})), "field-type"},
+		"bare for number":             {match.Selection{Where: []string{"a > 1"}}, sampleOf(some, use("a", message.Number, map[message.Kind]int{message.Bare: 3})), "where"},
+		"number for duration":         {match.Selection{Where: []string{"a > 1s"}}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: message.String, Dimension: message.Duration}, kinds: map[message.Kind]int{message.Number: 3}, numbers: 3}), "field-type"},
+		"duration for number":         {match.Selection{Where: []string{"a > 1"}}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: message.Number}, kinds: map[message.Kind]int{message.Bare: 3}, measured: "154ms", dimension: message.Duration}), "field-unit"},
+		"string for duration":         {match.Selection{Where: []string{"a > 1s"}}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: message.String, Dimension: message.Duration}, kinds: map[message.Kind]int{message.String: 3}}), "field-type"},
+		"duration for duration":       {match.Selection{Where: []string{"a > 1s"}}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: message.String, Dimension: message.Duration}, kinds: map[message.Kind]int{message.String: 3}, numbers: 2, suitable: 1}), "where"},
+		"some of the kind":            {match.Selection{Where: []string{"a > 1"}}, sampleOf(some, use("a", message.Number, map[message.Kind]int{message.String: 3, message.Number: 1})), "where"},
+		"value in another case":       {match.Selection{Where: []string{"a == 'X'"}}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: message.String, Equal: []string{"X"}}, kinds: map[message.Kind]int{message.String: 3}, values: []string{"x", "y"}}), "value-unknown"},
+		"short value":                 {match.Selection{Where: []string{"a == 'u1'"}}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: message.String, Equal: []string{"u1"}}, kinds: map[message.Kind]int{message.String: 3}, values: []string{"u2", "u3"}}), "where"},
+		"misspelled value":            {match.Selection{Where: []string{"a == 'retyr'"}}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: message.String, Equal: []string{"retyr"}}, kinds: map[message.Kind]int{message.String: 3}, values: []string{"retry"}}), "value-unknown"},
 		"where, unread":               {match.Selection{Where: []string{"a"}, Patterns: []string{"x"}}, with(some, func(e *Evidence) { e.rejected = rejected(3, 2, 10, 7) }), "where"},
 		"where, some unread":          {match.Selection{Where: []string{"a"}}, with(some, func(e *Evidence) { e.rejected = rejected(9, 2, 10, 7) }), "where"},
-		"any kind":                    {match.Selection{Where: []string{"a"}}, sampleOf(some, use("a", field.Missing, map[field.Kind]int{field.Composite: 3})), "where"},
-		"nothing sampled":             {match.Selection{Where: []string{"a > 1"}}, with(sampleOf(some, use("a", field.Number, nil)), func(e *Evidence) { e.sample.records = 0 }), "where"},
+		"any kind":                    {match.Selection{Where: []string{"a"}}, sampleOf(some, use("a", message.Missing, map[message.Kind]int{message.Composite: 3})), "where"},
+		"nothing sampled":             {match.Selection{Where: []string{"a > 1"}}, with(sampleOf(some, use("a", message.Number, nil)), func(e *Evidence) { e.sample.records = 0 }), "where"},
 	} {
 		c.sel.Now, c.sel.From, c.sel.To, c.e.sel = now, now.Add(-time.Hour), now.Add(time.Hour), &c.sel
 		var codes []string

@@ -8,11 +8,11 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"logstow/message"
 	"logstow/query/match"
 
-	"logstow/field"
-	"logstow/field/parse"
 	"logstow/field/where"
+	"logstow/message/parse"
 	"logstow/record"
 )
 
@@ -118,13 +118,13 @@ type sampled struct {
 type sampledUse struct {
 	where.Use
 	// kinds are the numbers of records that have the field, by the kind of its value.
-	kinds map[field.Kind]int
+	kinds map[message.Kind]int
 	// numbers is the number of its values that are numbers without a unit, suitable that of values with the dimension of the
 	// use.
 	numbers, suitable int
 	// measured is one of its values that has a unit, and dimension that unit's, if the expression has a number without one.
 	measured  string
-	dimension field.Dimension
+	dimension message.Dimension
 	// values are some of its values that are strings.
 	values []string
 }
@@ -142,11 +142,11 @@ func (s *sample) show(m *match.Matcher, further ...string) sampled {
 	out := sampled{all: !s.part}
 	for _, program := range m.Where {
 		for _, use := range program.Uses() {
-			out.uses = append(out.uses, sampledUse{Use: use, kinds: map[field.Kind]int{}})
+			out.uses = append(out.uses, sampledUse{Use: use, kinds: map[message.Kind]int{}})
 		}
 	}
 	for _, name := range further {
-		out.uses = append(out.uses, sampledUse{Use: where.Use{Field: name}, kinds: map[field.Kind]int{}})
+		out.uses = append(out.uses, sampledUse{Use: where.Use{Field: name}, kinds: map[message.Kind]int{}})
 	}
 	names, values := map[string]bool{}, make([]map[string]bool, len(out.uses))
 	used := make([]string, len(out.uses))
@@ -161,14 +161,14 @@ func (s *sample) show(m *match.Matcher, further ...string) sampled {
 		folded[i] = match.NewLiteral([]byte(p), true, false)
 	}
 	sources := map[string]bool{}
-	for f, message := range s.records(use) {
+	for f, msg := range s.records(use) {
 		out.records++
-		out.carriageReturns = out.carriageReturns || bytes.HasSuffix(message, []byte{'\r'})
-		fields.Split(message)
+		out.carriageReturns = out.carriageReturns || bytes.HasSuffix(msg, []byte{'\r'})
+		fields.Split(msg)
 		sources[string(f.Source)] = true
 		for i := range used {
 			v := fields.Value(i)
-			if v.Kind != field.Missing {
+			if v.Kind != message.Missing {
 				out.uses[i].kinds[v.Kind]++
 				if _, ok := v.Decimal(); ok {
 					out.uses[i].numbers++
@@ -188,9 +188,9 @@ func (s *sample) show(m *match.Matcher, further ...string) sampled {
 			}
 		}
 		for i := range folded {
-			if m.Required[i].Index(message) >= 0 {
+			if m.Required[i].Index(msg) >= 0 {
 				occurs[i] = match.Present
-			} else if occurs[i] == match.Absent && folded[i].Index(message) >= 0 {
+			} else if occurs[i] == match.Absent && folded[i].Index(msg) >= 0 {
 				occurs[i] = match.Inside
 			}
 		}
@@ -208,11 +208,11 @@ func (s *sample) show(m *match.Matcher, further ...string) sampled {
 }
 
 // measure notes a value with a unit if the expression has a number without one.
-func (u *sampledUse) measure(v field.Value) {
-	if u.Kind != field.Number || u.dimension != field.NoDimension || !v.IsText() {
+func (u *sampledUse) measure(v message.Value) {
+	if u.Kind != message.Number || u.dimension != message.NoDimension || !v.IsText() {
 		return
 	}
-	if _, dimension, ok := field.ParseQuantity(v.Text); ok {
+	if _, dimension, ok := message.ParseQuantity(v.Text); ok {
 		u.measured, u.dimension = string(v.Text), dimension
 	}
 }

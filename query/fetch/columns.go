@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"logstow/message"
 	"logstow/query/match"
 	"logstow/query/source"
 
@@ -326,7 +327,9 @@ func (c *blockColumns) note(name columns.Name, err error) {
 // instances makes the page of the records' instances, for an output of compaction from the instances of its inputs. It is
 // nil if the origins cannot be read, which reading the text reports, or if there are too many instances for a page.
 func (c *blockColumns) instances() *columns.Page {
-	text := func(instance string) field.Value { return field.Value{Kind: field.String, Text: []byte(instance)} }
+	text := func(instance string) message.Value {
+		return message.Value{Kind: message.String, Text: []byte(instance)}
+	}
 	records := int(c.block.Records)
 	output := c.segment.output
 	if output == nil {
@@ -336,7 +339,7 @@ func (c *blockColumns) instances() *columns.Page {
 	if err != nil || len(origins.IDs) != records {
 		return nil
 	}
-	var entries []field.Value
+	var entries []message.Value
 	var instances []string
 	entryOf := make([]uint8, len(origins.Inputs)) // index into entries for each input
 	for i, input := range origins.Inputs {
@@ -373,4 +376,4 @@ func (c *blockColumns) Seconds() []columns.Run {
 }
 
 // Form implements [match.Columns].
-func (c *blockColumns) Form() field.Form { return c.segment.directory.Forms[c.block.Index] }
+func (c *blockColumns) Form() message.Form { return c.segment.directory.Forms[c.block.Index] }

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"logstow/field"
-	"logstow/field/parse"
+	"logstow/message"
+	"logstow/message/parse"
 	"logstow/record"
 )
 
@@ -94,7 +94,7 @@ func (c *collector) field(name string) *fieldCount {
 }
 
 // add adds a value.
-func (f *fieldCount) add(c *collector, v field.Value) {
+func (f *fieldCount) add(c *collector, v message.Value) {
 	f.records++
 	t := typeOf(v)
 	f.types[t]++

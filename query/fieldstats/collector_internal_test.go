@@ -8,9 +8,9 @@ import (
 	"testing"
 	"weak"
 
-	"logstow/field"
-	"logstow/field/parse"
 	"logstow/internal/test/testrand"
+	"logstow/message"
+	"logstow/message/parse"
 	"logstow/query/fetch"
 	"logstow/query/source"
 	"logstow/segment"
@@ -192,7 +192,7 @@ func TestManyValues(t *testing.T) {
 func TestTypeOf(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Type{`{"a":1}`: Number, `{"a":"1"}`: String, `{"a":true}`: Bool, `{"a":null}`: Null, `{"a":[]}`: Array, `{"a":{}}`: Object, "a=1": Number, "a=true": Bool, "a=x": String, `a="1"`: String, "a=": String} {
-		for name, v := range field.All([]byte(text)) {
+		for name, v := range message.All([]byte(text)) {
 			if got := typeOf(v); name == "a" && got != want {
 				t.Errorf("%s: %s, want %s", text, got, want)
 			}

@@ -1,6 +1,6 @@
 package fieldstats
 
-import "logstow/field"
+import "logstow/message"
 
 // MaxText is the maximum number of bytes of a value that are kept.
 const MaxText = 128
@@ -25,20 +25,20 @@ func (t Type) String() string {
 }
 
 // typeOf is the type of a value that is not missing.
-func typeOf(v field.Value) Type {
+func typeOf(v message.Value) Type {
 	switch v.Kind {
-	case field.Null:
+	case message.Null:
 		return Null
-	case field.Bool:
+	case message.Bool:
 		return Bool
-	case field.Number:
+	case message.Number:
 		return Number
-	case field.Composite:
+	case message.Composite:
 		if v.IsObject() {
 			return Object
 		}
 		return Array
-	case field.Bare:
+	case message.Bare:
 		if _, ok := v.Decimal(); ok {
 			return Number
 		}

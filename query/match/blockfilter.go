@@ -2,7 +2,7 @@ package match
 
 import (
 	"logstow/columns"
-	"logstow/field/parse"
+	"logstow/message/parse"
 	"logstow/record"
 	"logstow/segment"
 )

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"logstow/field/parse"
 	"logstow/internal/test/querytest"
+	"logstow/message/parse"
 	"logstow/query/match"
 	"logstow/record"
 )

@@ -6,6 +6,7 @@ import (
 	"logstow/columns"
 	"logstow/field"
 	"logstow/field/where"
+	"logstow/message"
 	"logstow/segment"
 )
 
@@ -68,8 +69,8 @@ func (m *Matcher) Excluded(bounds func(columns.Name) (least, greatest string, ok
 			if !ok {
 				continue
 			}
-			low, first := field.ParseDecimal([]byte(least))
-			high, last := field.ParseDecimal([]byte(greatest))
+			low, first := message.ParseDecimal([]byte(least))
+			high, last := message.ParseDecimal([]byte(greatest))
 			if least == "" || first && last && !b.MayHold(low, high) {
 				return true
 			}
@@ -101,14 +102,14 @@ func (s *ColumnScanner) Select(b *segment.Block, c Checks, cols Columns) (sel Se
 		if page == nil {
 			return sel, false
 		}
-		s.keep(page, StageLevel, &sel, s.evaluate(page, func(v field.Value) bool { return s.m.Levels.Has(LevelOf(v)) }))
+		s.keep(page, StageLevel, &sel, s.evaluate(page, func(v message.Value) bool { return s.m.Levels.Has(LevelOf(v)) }))
 	}
 	if c.Source {
 		page := cols.Page(columns.Name{Fixed: field.Source})
 		if page == nil {
 			return sel, false
 		}
-		s.keep(page, StageSource, &sel, s.evaluate(page, func(v field.Value) bool { return s.m.Selection.matchesSource(string(v.Text)) }))
+		s.keep(page, StageSource, &sel, s.evaluate(page, func(v message.Value) bool { return s.m.Selection.matchesSource(string(v.Text)) }))
 	}
 	for i, p := range s.m.Where {
 		if i == len(s.evaluators) {
@@ -166,7 +167,7 @@ func (s *ColumnScanner) inRange(b *segment.Block, runs []columns.Run, sel *Selec
 }
 
 // evaluate evaluates a condition for each entry of a page.
-func (s *ColumnScanner) evaluate(page *columns.Page, holds func(field.Value) bool) []bool {
+func (s *ColumnScanner) evaluate(page *columns.Page, holds func(message.Value) bool) []bool {
 	for id, v := range page.Entries {
 		s.entries[id] = holds(v)
 	}

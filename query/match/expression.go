@@ -7,6 +7,7 @@ import (
 	"logstow/columns"
 	"logstow/field"
 	"logstow/field/where"
+	"logstow/message"
 	"logstow/record"
 )
 
@@ -21,7 +22,7 @@ type Columns interface {
 	// Seconds returns the runs of the column of times; nil if the block has none.
 	Seconds() []columns.Run
 	// Form returns the form of the messages of the block: see [columns.Builder.Forms].
-	Form() field.Form
+	Form() message.Form
 }
 
 // Columnar reports whether columns can decide an expression: it uses neither times nor the whole message.
@@ -49,10 +50,10 @@ const (
 const maxKnown = 1 << 12
 
 // values are the values of the fields of one program.
-type values []field.Value
+type values []message.Value
 
 // Value implements [where.Fields].
-func (v values) Value(i int) field.Value { return v[i] }
+func (v values) Value(i int) message.Value { return v[i] }
 
 // operands are the pages of the columns that an expression uses: its fields, then level, source and instance.
 type operands struct {
@@ -158,8 +159,8 @@ func (x *Expression) Of(p *where.Program, e *where.Evaluator, service string, co
 }
 
 // LevelOf returns the level that a value of the column of levels stands for.
-func LevelOf(v field.Value) record.Level {
-	if v.Kind == field.Missing {
+func LevelOf(v message.Value) record.Level {
+	if v.Kind == message.Missing {
 		return record.None
 	}
 	return record.LevelFromAlias(string(v.Text))
@@ -227,7 +228,7 @@ func numbersOf(b where.Bound, of *columns.Numbers) numbers {
 	var text []byte
 	compare := func(v int64) int {
 		text = of.AppendText(text[:0], v)
-		d, _ := field.ParseDecimal(text) // always a number
+		d, _ := message.ParseDecimal(text) // always a number
 		return b.Compare(d)
 	}
 	// low + i is the bound. The sums do not overflow, because a page limits the magnitude of its numbers.

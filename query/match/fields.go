@@ -6,9 +6,9 @@ import (
 
 	"logstow/query/patterns"
 
-	"logstow/field/parse"
 	"logstow/field/where"
 	"logstow/filter"
+	"logstow/message/parse"
 )
 
 // Fields is the part of a compiled selection that depends on the parser of the messages: how fields are found, and the texts

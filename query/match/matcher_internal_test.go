@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"logstow/columns"
-	"logstow/field"
+	"logstow/message"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -146,7 +146,7 @@ func (s seconds) Page(columns.Name) *columns.Page { return nil }
 
 func (s seconds) Values(columns.Name) *columns.Values { return nil }
 func (s seconds) Seconds() []columns.Run              { return s }
-func (s seconds) Form() field.Form                    { return field.NoForm }
+func (s seconds) Form() message.Form                  { return message.NoForm }
 
 // Records are selected by their seconds, unless the range begins or ends within one.
 func TestSelectBySeconds(t *testing.T) {

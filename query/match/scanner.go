@@ -7,8 +7,8 @@ import (
 
 	"logstow/query/patterns"
 
-	"logstow/field/parse"
 	"logstow/field/where"
+	"logstow/message/parse"
 	"logstow/record"
 )
 

@@ -16,8 +16,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"logstow/blobnaming"
-	"logstow/field/parse"
 	"logstow/internal/hint"
+	"logstow/message/parse"
 	"logstow/record"
 	"logstow/segment"
 )

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/text/width"
 
-	"logstow/internal/jsontext"
+	"logstow/message"
 )
 
 const (
@@ -211,7 +211,7 @@ func (c *canvas) unescaped(s *source, part []byte) {
 			part = part[len(`\r`):]
 		}
 		n = escapeLen(part)
-		c.scratch = jsontext.Unescape(c.scratch[:0], part[:n])
+		c.scratch = message.Unescape(c.scratch[:0], part[:n])
 		at := s.offset(part)
 		if _, ok := s.found(at, at+n); ok {
 			c.found(c.scratch)

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"logstow/field"
-	"logstow/field/parse"
+	"logstow/message"
+	"logstow/message/parse"
 	"logstow/query"
 	"logstow/record"
 )
@@ -117,8 +118,8 @@ func (o *Writer) time(m *query.Match) []byte {
 }
 
 // value returns the value of a record, whose message is the current one, in a column.
-func (o *Writer) value(c *column, m *query.Match) field.Value {
-	text := func(s []byte) field.Value { return field.Value{Kind: field.String, Text: s} }
+func (o *Writer) value(c *column, m *query.Match) message.Value {
+	text := func(s []byte) message.Value { return message.Value{Kind: message.String, Text: s} }
 	switch c.fixed {
 	case field.Time:
 		return text(o.time(m))
@@ -134,7 +135,7 @@ func (o *Writer) value(c *column, m *query.Match) field.Value {
 		return text(o.message)
 	}
 	v := o.splitter.Value(c.index)
-	c.found = c.found || v.Kind != field.Missing
+	c.found = c.found || v.Kind != message.Missing
 	return v
 }
 
@@ -174,7 +175,7 @@ func (o *Writer) objects(dst []byte, m *query.Match) []byte {
 	first := true
 	for i := range o.columns {
 		v := o.value(&o.columns[i], m)
-		if v.Kind == field.Missing {
+		if v.Kind == message.Missing {
 			continue
 		}
 		if !first {
@@ -192,7 +193,7 @@ func (o *Writer) objects(dst []byte, m *query.Match) []byte {
 }
 
 // appendValue appends a value as JSON: a number, an array and so on as written, on one line and in UTF-8.
-func (o *Writer) appendValue(dst []byte, v field.Value) []byte {
+func (o *Writer) appendValue(dst []byte, v message.Value) []byte {
 	o.compact.Reset()
 	if v.IsText() || json.Compact(&o.compact, v.Text) != nil {
 		return AppendString(dst, v.Text)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"logstow/field"
+	"logstow/message"
 	"logstow/query"
 )
 
@@ -28,27 +29,27 @@ func (o *Writer) appendFlatObject(dst []byte, m *query.Match) []byte {
 	}
 	clear(f.seen)
 	// If the members of an object follow it, they are printed instead of the object.
-	var object field.Value
+	var object message.Value
 	var objectName string
 	for name, v := range o.splitter.All() {
-		if object.Kind != field.Missing && !strings.HasPrefix(name, objectName+".") {
+		if object.Kind != message.Missing && !strings.HasPrefix(name, objectName+".") {
 			dst = o.appendMember(dst, objectName, object)
 		}
-		object = field.Value{}
+		object = message.Value{}
 		if v.IsObject() && !isEmpty(v.Text) {
 			object, objectName = v, name
 			continue
 		}
 		dst = o.appendMember(dst, name, v)
 	}
-	if object.Kind != field.Missing {
+	if object.Kind != message.Missing {
 		dst = o.appendMember(dst, objectName, object)
 	}
 	return append(dst, "}\n"...)
 }
 
 // appendMember appends a field of the message unless there was one of its name.
-func (o *Writer) appendMember(dst []byte, name string, v field.Value) []byte {
+func (o *Writer) appendMember(dst []byte, name string, v message.Value) []byte {
 	if isKey(name) {
 		name = "message." + name
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"logstow/field/parse"
+	"logstow/message/parse"
 	"logstow/query"
 	"logstow/query/output"
 )

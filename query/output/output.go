@@ -33,7 +33,7 @@ import (
 	"sync"
 	"time"
 
-	"logstow/field/parse"
+	"logstow/message/parse"
 	"logstow/query"
 	"logstow/query/aggregate"
 	"logstow/query/parquet"

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"logstow/field"
+	"logstow/message"
 	"logstow/query"
 	"logstow/query/aggregate"
 	"logstow/query/parquet"
@@ -66,7 +67,7 @@ func (o *Writer) cell(c *column, m *query.Match) aggregate.Value {
 		return aggregate.Value{}
 	}
 	v := o.value(c, m)
-	if v.Kind == field.Missing || v.Kind == field.Null {
+	if v.Kind == message.Missing || v.Kind == message.Null {
 		return aggregate.Value{}
 	}
 	return aggregate.Value{Kind: aggregate.Text, Text: v.Text}

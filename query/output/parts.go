@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"logstow/field"
-	"logstow/field/parse"
-	"logstow/internal/jsontext"
+	"logstow/message"
+	"logstow/message/parse"
 	"logstow/query"
 	"logstow/record"
 	"logstow/record/recognize"
@@ -82,7 +81,7 @@ func (p *parts) open(depth int, text []byte) {
 // structured takes apart a source that is or ends with a JSON object, or consists of logfmt pairs.
 func (p *parts) structured(depth int) bool {
 	s := &p.sources[depth]
-	before, object, ok := field.SplitJSON(s.text)
+	before, object, ok := message.SplitJSON(s.text)
 	switch {
 	case !ok:
 		return p.logfmt(depth)
@@ -100,7 +99,7 @@ func (p *parts) structured(depth int) bool {
 
 // object adds the members of an object; around is the path of names of the objects around it.
 func (p *parts) object(s *source, object, around []byte, depth int) {
-	members := jsontext.Object(object)
+	members := message.Object(object)
 	for name, value, ok := members.Next(); ok; name, value, ok = members.Next() {
 		if len(around) == 0 && p.recognizer.Repeats(name, value, p.match.Time, p.match.Level()) {
 			continue
@@ -126,7 +125,7 @@ func (p *parts) object(s *source, object, around []byte, depth int) {
 
 // isEmpty reports whether an object has no members.
 func isEmpty(object []byte) bool {
-	members := jsontext.Object(object)
+	members := message.Object(object)
 	_, _, any := members.Next()
 	return !any
 }
@@ -135,20 +134,24 @@ func isEmpty(object []byte) bool {
 func (p *parts) logfmt(depth int) bool {
 	s := &p.sources[depth]
 	first := len(p.members)
-	for rest := bytes.Trim(s.text, " \r\n"); ; {
-		name, value, next, ok := logfmtPair(rest)
-		if !ok {
+	text := bytes.Trim(s.text, " \r\n")
+	for i := 0; ; i++ {
+		for i < len(text) && text[i] == ' ' {
+			i++
+		}
+		pair := logfmtPair(text, i)
+		if pair.Value == nil {
 			p.members = p.members[:first]
 			return false
 		}
-		if !p.recognizer.Repeats(name, value, p.match.Time, p.match.Level()) {
-			one := part{source: s, name: name, value: value}
-			if len(value) > 0 && value[0] == '"' {
-				one.value, one.kind = value[1:len(value)-1], stringPart
+		if !p.recognizer.Repeats(pair.Name, pair.Value, p.match.Time, p.match.Level()) {
+			one := part{source: s, name: pair.Name, value: pair.Value}
+			if pair.Quoted {
+				one.value, one.kind = pair.Text(), stringPart
 			}
 			p.members = append(p.members, one)
 		}
-		if rest = bytes.TrimLeft(next, " "); len(rest) == 0 {
+		if i = pair.End; i == len(text) {
 			break
 		}
 	}
@@ -156,25 +159,14 @@ func (p *parts) logfmt(depth int) bool {
 	return true
 }
 
-// logfmtPair splits off the pair name=value that b starts with.
-func logfmtPair(b []byte) (name, value, rest []byte, ok bool) {
-	equals := bytes.IndexByte(b, '=')
-	if equals < 1 || bytes.ContainsAny(b[:equals], " \t\r\n\"{}[]()<>,;&?") {
-		return nil, nil, nil, false
+// logfmtPair returns the pair at text[i], without a value if it is none, or a control character follows it.
+func logfmtPair(text []byte, i int) message.Pair {
+	pair := message.PairAt(text, i)
+	if !message.IsPairName(pair.Name) || !pair.Quoted && bytes.HasPrefix(pair.Value, []byte{'"'}) ||
+		pair.Quoted && !pair.Strict || pair.End < len(text) && text[pair.End] != ' ' {
+		return message.Pair{}
 	}
-	name, rest = b[:equals], b[equals+1:]
-	end := bytes.IndexByte(rest, ' ')
-	if end < 0 {
-		end = len(rest)
-	}
-	if len(rest) > 0 && rest[0] == '"' {
-		if end = jsontext.StringEnd(rest, 1) + 1; end == 0 || end < len(rest) && rest[end] != ' ' {
-			return nil, nil, nil, false
-		}
-	} else if bytes.ContainsAny(rest[:end], "\t\r\n") {
-		return nil, nil, nil, false
-	}
-	return name, rest[:end], rest[end:], true
+	return pair
 }
 
 // takeText moves the member that is the text of the message to the texts. If it is a wrapped line whose fields are those of
@@ -204,7 +196,7 @@ func (p *parts) takeText(depth, first int) {
 	one := p.members[best]
 	p.members = append(p.members[:best], p.members[best+1:]...)
 	if wraps {
-		p.unescaped = jsontext.Unescape(p.unescaped[:0], line)
+		p.unescaped = message.Unescape(p.unescaped[:0], line)
 		p.open(depth+1, p.unescaped)
 		outer := len(p.members)
 		if p.structured(depth + 1) { // its fields come first
@@ -333,14 +325,14 @@ func (one *part) isBlock(p *parts) bool {
 	if !bytes.Contains(text, []byte(`\n`)) {
 		return false
 	}
-	p.scratch = jsontext.Unescape(p.scratch[:0], text)
+	p.scratch = message.Unescape(p.scratch[:0], text)
 	return bytes.IndexByte(p.scratch, '\n') >= 0
 }
 
 // name writes the name of a field and =.
 func (p *parts) name(c *canvas, one *part) {
 	c.style = grey
-	p.scratch = jsontext.Unescape(jsontext.Unescape(p.scratch[:0], one.around), one.name)
+	p.scratch = message.Unescape(message.Unescape(p.scratch[:0], one.around), one.name)
 	c.quoted = nameNeedsQuotes(p.scratch)
 	c.quote()
 	c.unescaped(&source{text: one.around}, one.around)
@@ -361,7 +353,7 @@ func (p *parts) value(c *canvas, one *part) {
 	case stringPart:
 		text := one.value
 		if bytes.IndexByte(text, '\\') >= 0 {
-			p.scratch = jsontext.Unescape(p.scratch[:0], text)
+			p.scratch = message.Unescape(p.scratch[:0], text)
 			text = p.scratch
 		}
 		c.quoted = needsQuotes(text)
@@ -394,7 +386,7 @@ func (p *parts) nested(c *canvas, one *part) {
 			start++
 			continue
 		case '"':
-			end = jsontext.StringEnd(value, start+1) + 1
+			end = message.StringEnd(value, start+1) + 1
 		default:
 			for end++; end < len(value) && value[end] > ' ' && value[end] != '"'; {
 				end++

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"logstow/field"
+	"logstow/message"
 	"logstow/query/output"
 )
 
@@ -302,43 +302,43 @@ func FuzzPretty(f *testing.F) {
 			f.Add(r.message, uint8(30))
 		}
 	}
-	f.Fuzz(func(t *testing.T, message string, width uint8) {
-		whole := printed(t, output.Options{Format: output.Pretty, Terminal: true}, message)
+	f.Fuzz(func(t *testing.T, msg string, width uint8) {
+		whole := printed(t, output.Options{Format: output.Pretty, Terminal: true}, msg)
 		flat := strings.NewReplacer("\n", "", " ", "", `\\`, `\`, `\"`, `"`, `\n`, "", `\t`, "", "\t", "", `\r`, "")
 		text := flat.Replace(whole)
 		var valid map[string]json.RawMessage
-		if json.Unmarshal([]byte(message), &valid) == nil {
-			for name, v := range field.All([]byte(message)) {
+		if json.Unmarshal([]byte(msg), &valid) == nil {
+			for name, v := range message.All([]byte(msg)) {
 				switch {
 				case v.IsObject(), strings.Contains(strings.ToLower(name), "time"), name == "level":
 					continue
 				}
 				if want := flat.Replace(output.Visible(string(v.Text))); len(v.Text) < 200 && !strings.Contains(want, "\\") && !strings.Contains(want, `"`) && !strings.Contains(want, ";") && !strings.Contains(text, want) {
-					t.Errorf("%q: no %q of %q in %q", message, want, name, whole)
+					t.Errorf("%q: no %q of %q in %q", msg, want, name, whole)
 				}
 			}
-		} else if !strings.ContainsAny(message, "{=\\") {
-			if want := flat.Replace(strings.ReplaceAll(output.Visible(strings.TrimRight(message, "\r\n")), "; ", "")); !strings.Contains(strings.ReplaceAll(text, ";", ""), strings.ReplaceAll(want, ";", "")) {
+		} else if !strings.ContainsAny(msg, "{=\\") {
+			if want := flat.Replace(strings.ReplaceAll(output.Visible(strings.TrimRight(msg, "\r\n")), "; ", "")); !strings.Contains(strings.ReplaceAll(text, ";", ""), strings.ReplaceAll(want, ";", "")) {
 				t.Errorf("%q is not in %q", want, whole)
 			}
 		}
 		for _, opts := range []output.Options{{Width: int(width)}, {Width: int(width), Color: true, Highlight: places}, {Color: true, Highlight: places}} {
 			opts.Format, opts.Terminal = output.Pretty, true
-			got := printed(t, opts, message)
+			got := printed(t, opts, msg)
 			if opts.Color { // of this package alone
 				got = regexp.MustCompile(`\x1b\[(0|1;31|38;5;\d+)m`).ReplaceAllString(got, "")
 			}
 			for _, r := range got {
-				if r < 0x20 && r != '\n' && r != '\t' || 0x7f <= r && r <= 0x9f || r == utf8.RuneError && !strings.ContainsRune(message, r) && !strings.Contains(message, `\u`) {
-					t.Fatalf("%q prints %q: %q", message, r, got)
+				if r < 0x20 && r != '\n' && r != '\t' || 0x7f <= r && r <= 0x9f || r == utf8.RuneError && !strings.ContainsRune(msg, r) && !strings.Contains(msg, `\u`) {
+					t.Fatalf("%q prints %q: %q", msg, r, got)
 				}
 			}
 			if opts.Width == 0 && got != whole {
-				t.Fatalf("%q: %q in colour, otherwise %q", message, got, whole)
+				t.Fatalf("%q: %q in colour, otherwise %q", msg, got, whole)
 			}
 			for line := range strings.Lines(got) {
 				if ascii := strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "…", "."); opts.Width > 0 && utf8.RuneCountInString(ascii) == len(ascii) && !strings.Contains(ascii, "\t") && len(ascii) > opts.Width {
-					t.Fatalf("%q: %d columns of %d: %q", message, len(ascii), opts.Width, line)
+					t.Fatalf("%q: %d columns of %d: %q", msg, len(ascii), opts.Width, line)
 				}
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/blobnaming"
-	"logstow/field/parse"
+	"logstow/message/parse"
 	"logstow/query"
 	"logstow/query/output"
 	"logstow/record"

@@ -19,6 +19,7 @@ import (
 	"logstow/field"
 	"logstow/internal/hint"
 	"logstow/internal/suggest"
+	"logstow/message"
 	"logstow/query"
 	"logstow/record"
 )
@@ -241,7 +242,7 @@ func (o *Writer) template(dst []byte, m *query.Match) []byte {
 	}
 	o.splitFields(m)
 	for i, name := range t.names {
-		t.found[i] = t.found[i] || o.splitter.Value(i).Kind != field.Missing
+		t.found[i] = t.found[i] || o.splitter.Value(i).Kind != message.Missing
 		if !field.IsFixed(name) { // {{.time}} is the fixed field, whatever {{field "time"}} is
 			t.values[name] = t.visible(o.splitter.Value(i).Text)
 		}

@@ -46,7 +46,7 @@ func TestTemplate(t *testing.T) {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
-	if got := printed(t, output.Options{Format: output.Template, Template: compiled(t, `{{.time}} {{time "%H"}} {{.a}}`)}, "a=\x07", "b"); got != "2026-11-20T15:04:05.123456789Z 15 \x07\n2026-11-20T15:04:05.123456789Z 15 \n" {
+	if got := printed(t, output.Options{Format: output.Template, Template: compiled(t, `{{.time}} {{time "%H"}} {{.a}}`)}, "a=\"\x07\"", "b"); got != "2026-11-20T15:04:05.123456789Z 15 \x07\n2026-11-20T15:04:05.123456789Z 15 \n" {
 		t.Errorf("not on a terminal: %q", got)
 	}
 }

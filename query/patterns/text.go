@@ -3,7 +3,7 @@ package patterns
 import (
 	"bytes"
 
-	"logstow/internal/jsontext"
+	"logstow/message"
 )
 
 // blanks are the bytes that separate words.
@@ -46,14 +46,10 @@ func textOf(message []byte, space *[]byte) (text []byte, isMember bool) {
 	return line, false
 }
 
-// startsWithPair reports whether a line starts with the name of a logfmt pair and =.
+// startsWithPair reports whether a line starts with a logfmt pair.
 func startsWithPair(line []byte) bool {
-	for i, c := range line {
-		if !isAlnum(c) && c != '_' && c != '.' && c != '-' {
-			return c == '=' && i > 0
-		}
-	}
-	return false
+	pair := message.PairAt(line, 0)
+	return pair.Value != nil && message.IsPairName(pair.Name)
 }
 
 // firstLine is the first line of b that is not blank, without blanks at its ends.
@@ -65,41 +61,20 @@ func firstLine(b []byte) []byte {
 	return bytes.TrimRight(b, blanks)
 }
 
-// maxObjects is at how many places of a line the start of an object is looked for.
-const maxObjects = 8
-
 // objectOf returns the JSON object that a message starts with, or that its first line, line, ends with; nil if there is
 // none.
-func objectOf(message, line []byte) []byte {
-	if len(line) == 0 {
-		return nil
+func objectOf(msg, line []byte) []byte {
+	if len(line) > 0 && line[0] == '{' {
+		return msg
 	}
-	if line[0] == '{' {
-		return message
-	}
-	if line[len(line)-1] != '}' {
-		return nil
-	}
-	start := 0
-	for range maxObjects {
-		next := bytes.Index(line[start:], []byte(`{"`))
-		if next < 0 {
-			return nil
-		}
-		start += next
-		object := jsontext.Object(line[start:])
-		if _, _, ok := object.Next(); ok {
-			return line[start:]
-		}
-		start++
-	}
-	return nil
+	_, object, _ := message.SplitJSON(line)
+	return object
 }
 
 // member is the text of the message member of an object.
 func member(object []byte, space *[]byte) []byte {
 	var second []byte
-	for members := jsontext.Object(object); ; {
+	for members := message.Object(object); ; {
 		name, value, ok := members.Next()
 		if !ok {
 			return unquote(second, space)
@@ -125,38 +100,44 @@ func unquote(value []byte, space *[]byte) []byte {
 	if len(value) < 2 {
 		return nil
 	}
-	text := value[1 : len(value)-1]
+	return unescaped(value[1:len(value)-1], space)
+}
+
+// unescaped is the first line of the content of a string.
+func unescaped(text []byte, space *[]byte) []byte {
 	if bytes.IndexByte(text, '\\') >= 0 {
-		*space = jsontext.Unescape((*space)[:0], text)
+		*space = message.Unescape((*space)[:0], text)
 		text = *space
 	}
 	return firstLine(text)
 }
 
-// pair is the value of the logfmt pair msg or message.
+// pair is the first line of the value of the logfmt pair msg, or else message.
 func pair(line []byte, space *[]byte) []byte {
-	for _, key := range []string{"msg=", "message="} {
-		for at := 0; ; {
-			next := bytes.Index(line[at:], []byte(key))
-			if next < 0 {
-				break
+	var second message.Pairs
+	found := false
+	pairs := message.PairsIn(line)
+	for pairs.Next() {
+		switch string(pairs.Name()) {
+		case "msg":
+			return pairText(&pairs, space)
+		case "message":
+			if !found {
+				second, found = pairs, true
 			}
-			start := at + next
-			at = start + len(key)
-			if start > 0 && line[start-1] != ' ' && line[start-1] != '\t' {
-				continue
-			}
-			value := line[at:]
-			if len(value) > 0 && value[0] == '"' {
-				if end := jsontext.StringEnd(value, 1); end > 0 {
-					return unquote(value[:end+1], space)
-				}
-			}
-			if end := bytes.IndexAny(value, " \t"); end >= 0 {
-				value = value[:end]
-			}
-			return value
 		}
 	}
-	return nil
+	if !found {
+		return nil
+	}
+	return pairText(&second, space)
+}
+
+// pairText is the first line of the value of a pair.
+func pairText(p *message.Pairs, space *[]byte) []byte {
+	text, quoted := p.Value()
+	if quoted {
+		return unescaped(text, space)
+	}
+	return text
 }

@@ -1,6 +1,10 @@
 package patterns
 
-import "bytes"
+import (
+	"bytes"
+
+	"logstow/message"
+)
 
 // run writes the letters and digits at i.
 func (m *masker) run(i int) int {
@@ -125,11 +129,8 @@ func (m *masker) isUnit(word []byte) bool {
 	if m.word != len(m.out) || m.prev < 0 || !bytes.HasSuffix(m.out[:m.word-1], []byte(Wildcard)) {
 		return false
 	}
-	switch string(word) {
-	case "B", "kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "ns", "us", "ms", "s", "sec", "min", "h":
-		return true
-	}
-	return false
+	_, d := message.UnitOf(string(word))
+	return d != message.NoDimension || string(word) == "sec" || string(word) == "min"
 }
 
 // isDate reports whether a word is the name of a day or month in a date, which rest follows.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"logstow/message"
 	"logstow/query/match"
 
 	"logstow/columns"
@@ -112,7 +113,7 @@ func (c *candidates) appendFirst(dst []byte, it *item, page *columns.Page) []byt
 			continue
 		}
 		if id == page.Plane {
-			v = field.Value{Kind: page.Numbers.Kind, Text: page.Numbers.AppendText(nil, number)}
+			v = message.Value{Kind: page.Numbers.Kind, Text: page.Numbers.AppendText(nil, number)}
 		}
 		key = it.appendColumn(key[:0], v)
 		if least == nil || bytes.Compare(key, least) < 0 {
@@ -129,7 +130,7 @@ func (c *candidates) appendFirst(dst []byte, it *item, page *columns.Page) []byt
 }
 
 // appendColumn appends the key of a value of the item's column.
-func (i *item) appendColumn(dst []byte, v field.Value) []byte {
+func (i *item) appendColumn(dst []byte, v message.Value) []byte {
 	switch i.fixed {
 	case field.Level:
 		return i.appendLevel(dst, match.LevelOf(v))

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"logstow/field"
+	"logstow/message"
 	"logstow/record"
 )
 
@@ -84,8 +85,8 @@ const (
 )
 
 // appendValue appends the key of a value.
-func (i *item) appendValue(dst []byte, v field.Value) []byte {
-	if v.Kind == field.Missing || v.Kind == field.Null {
+func (i *item) appendValue(dst []byte, v message.Value) []byte {
+	if v.Kind == message.Missing || v.Kind == message.Null {
 		return append(dst, missingKey)
 	}
 	if n, ok := v.Decimal(); ok {

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"logstow/message"
 	"logstow/query/source"
 
 	"logstow/blobnaming"
-	"logstow/field"
 	"logstow/internal/test/testrand"
 )
 
@@ -69,7 +69,7 @@ func TestKeysOfTexts(t *testing.T) {
 				want = -want
 			}
 		}
-		value := func(text []byte) field.Value { return field.Value{Kind: field.String, Text: text} }
+		value := func(text []byte) message.Value { return message.Value{Kind: message.String, Text: text} }
 		k, l := second.appendValue(first.appendValue(nil, value(a)), value(c)), second.appendValue(first.appendValue(nil, value(b)), value(d))
 		if got := bytes.Compare(k, l); got != want {
 			t.Fatalf("%q %q and %q %q compare as %d, want %d", a, c, b, d, got, want)

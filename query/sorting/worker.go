@@ -5,7 +5,7 @@ import (
 	"logstow/query/merge"
 
 	"logstow/field"
-	"logstow/field/parse"
+	"logstow/message/parse"
 	"logstow/record"
 )
 

@@ -3,6 +3,7 @@ package stats
 import (
 	"slices"
 
+	"logstow/message"
 	"logstow/query/aggregate"
 	"logstow/query/fetch"
 	"logstow/query/match"
@@ -112,5 +113,5 @@ func (w *worker) fromColumns(t *fetch.Task, sel match.Selected, cols match.Colum
 
 // constant returns a page in which all records have the same text.
 func constant(text string, b segment.Block) *columns.Page {
-	return columns.Constant(field.Value{Kind: field.String, Text: []byte(text)}, int(b.Records))
+	return columns.Constant(message.Value{Kind: message.String, Text: []byte(text)}, int(b.Records))
 }

@@ -1,13 +1,13 @@
 package stats
 
 import (
+	"logstow/message"
 	"logstow/query/aggregate"
 	"logstow/query/match"
 	"logstow/query/source"
 
-	"logstow/field"
-	"logstow/field/parse"
 	"logstow/field/where"
+	"logstow/message/parse"
 	"logstow/record"
 )
 
@@ -101,15 +101,15 @@ func (w *worker) makeEvaluators() error {
 }
 
 // fixed returns the value of a fixed field of a record. A record without a level has no value.
-func (w *worker) fixed(kind valueKind, origin *source.Segment, service string, at int64, f *record.Columns) field.Value {
-	text := func(b []byte) field.Value { return field.Value{Kind: field.String, Text: b} }
+func (w *worker) fixed(kind valueKind, origin *source.Segment, service string, at int64, f *record.Columns) message.Value {
+	text := func(b []byte) message.Value { return message.Value{Kind: message.String, Text: b} }
 	switch kind {
 	case timeValue:
 		w.times = record.AppendTime(w.times[:0], at)
 		return text(w.times)
 	case levelValue:
 		if f.Level == record.None {
-			return field.Value{}
+			return message.Value{}
 		}
 		return text([]byte(f.Level.String()))
 	case serviceValue:

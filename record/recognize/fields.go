@@ -3,7 +3,8 @@ package recognize
 import (
 	"bytes"
 
-	"logstow/internal/jsontext"
+	"logstow/internal/ansi"
+	"logstow/message"
 	"logstow/record"
 	"logstow/record/internal/civil"
 )
@@ -84,10 +85,10 @@ func (f *finding) field(kind field, name, value []byte) {
 	}
 	switch kind {
 	case fieldZone:
-		f.minute.apart.zone(unquoted(value))
+		f.minute.apart.zone(message.Unquoted(value))
 		return
 	case fieldCategory:
-		f.gateway = isGatewayLog(unquoted(value))
+		f.gateway = isGatewayLog(message.Unquoted(value))
 		return
 	case fieldProperties:
 		if value[0] == '{' {
@@ -108,14 +109,14 @@ func (f *finding) field(kind field, name, value []byte) {
 		}
 		return
 	}
-	f.level = levelValue(kind, trimSpace(unquoted(value)), f.mongo)
+	f.level = levelValue(kind, trimSpace(message.Unquoted(value)), f.mongo)
 	f.numeric = f.numeric || kind == fieldLevel && len(value) == 1
 }
 
 // wrap takes the wrapped line from the value of a member that may have one; the first one counts.
 func (f *finding) wrap(value []byte) {
 	if f.wrapped == nil && len(value) > 2 && value[0] == '"' && value[len(value)-1] == '"' {
-		f.wrapped = unquoted(value)
+		f.wrapped = message.Unquoted(value)
 	}
 }
 
@@ -125,11 +126,11 @@ func (f *finding) timeValue(name, value []byte) {
 		f.nestedTime(value)
 		return
 	}
-	text := trimSpace(unquoted(value))
+	text := trimSpace(message.Unquoted(value))
 	ok := f.wholeTime(&f.moment, text)
 	if !ok && len(text) <= maxEscaped && bytes.IndexByte(text, '\\') >= 0 {
 		var space [maxEscaped]byte // some encoders escape '+' and '/'
-		ok = f.wholeTime(&f.moment, unescape(text, space[:]))
+		ok = f.wholeTime(&f.moment, message.Unescape(space[:0], text))
 	}
 	if !ok {
 		f.minute.apart.part(text)
@@ -177,7 +178,7 @@ func (f *finding) timeOfParts() {
 	}
 }
 
-// maxEscaped is the maximum length in bytes of a time with escapes.
+// maxEscaped is the maximum length in bytes of a time or a level with escapes.
 const maxEscaped = 64
 
 // wholeTime reads the whole of a field's text as a time, into m.
@@ -195,9 +196,9 @@ func (f *finding) nestedTime(object []byte) {
 	var seconds moment
 	var nanos uint64
 	known := false
-	m := jsontext.Object(object)
+	m := message.Object(object)
 	for name, value, ok := m.Next(); ok; name, value, ok = m.Next() {
-		text := unquoted(value)
+		text := message.Unquoted(value)
 		switch string(name) {
 		case "$date":
 			if !f.found && len(value) > 0 && value[0] != '{' {
@@ -223,10 +224,10 @@ func (f *finding) nestedTime(object []byte) {
 
 // nestedLevel returns the level in the object of a field "log".
 func nestedLevel(object []byte) record.Level {
-	m := jsontext.Object(object)
+	m := message.Object(object)
 	for name, value, ok := m.Next(); ok; name, value, ok = m.Next() {
 		if fieldOf(name) == fieldLevel {
-			return levelValue(fieldLevel, trimSpace(unquoted(value)), false)
+			return levelValue(fieldLevel, trimSpace(message.Unquoted(value)), false)
 		}
 	}
 	return record.None
@@ -237,8 +238,9 @@ func levelValue(kind field, text []byte, mongo bool) record.Level {
 	if len(text) == 0 {
 		return record.None
 	}
-	if text[0] == '\\' { // "\u001b[31merror\u001b[39m"
-		text = withoutEscapedColors(text)
+	if text[0] == '\\' && len(text) <= maxEscaped { // "\u001b[31merror\u001b[39m", as winston writes it
+		var space, plain [maxEscaped]byte
+		text = ansi.Strip(plain[:0], message.Unescape(space[:0], text))
 	}
 	if n := len(text); n > 2 && text[0]-'0' > 9 && text[n-1]-'0' <= 9 { // slog writes ERROR+2
 		word := wordEnd(text, 0)
@@ -287,16 +289,6 @@ func (f *finding) audit(value []byte) {
 	}
 }
 
-// withoutEscapedColors removes the colours around a word of a JSON string, as winston writes them.
-func withoutEscapedColors(text []byte) []byte {
-	const escape = `\u001b[`
-	if start := bytes.IndexByte(text, 'm'); bytes.HasPrefix(text, []byte(escape)) && start > 0 {
-		text = text[start+1:]
-		return text[:wordEnd(text, 0)]
-	}
-	return text
-}
-
 // isGatewayLog reports whether a category of Azure's resource logs has requests of a gateway.
 func isGatewayLog(category []byte) bool {
 	switch string(category) {
@@ -308,14 +300,14 @@ func isGatewayLog(category []byte) bool {
 
 // statusLevel returns the level for the HTTP status in the properties of a gateway's log: ERROR from 500, WARN from 400.
 func statusLevel(properties []byte) record.Level {
-	m := jsontext.Object(properties)
+	m := message.Object(properties)
 	for name, value, ok := m.Next(); ok; name, value, ok = m.Next() {
 		switch string(name) {
 		case "httpStatus", "httpStatusCode", "httpStatusDetails", "HttpStatus", "HttpStatusCode", "ScStatus", "scStatus":
 		default:
 			continue
 		}
-		if text := unquoted(value); len(text) == 3 {
+		if text := message.Unquoted(value); len(text) == 3 {
 			switch text[0] {
 			case '5':
 				return record.Error

@@ -3,7 +3,7 @@ package recognize_test
 import (
 	"testing"
 
-	"logstow/field/parse"
+	"logstow/message/parse"
 	"logstow/record"
 	"logstow/record/recognize"
 )

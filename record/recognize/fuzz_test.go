@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"logstow/field/parse"
 	"logstow/internal/test/testrand"
+	"logstow/message/parse"
 	"logstow/record/recognize"
 )
 

@@ -35,9 +35,9 @@ import (
 	"math"
 	"time"
 
-	"logstow/field/parse"
 	"logstow/internal/ansi"
-	"logstow/internal/jsontext"
+	"logstow/message"
+	"logstow/message/parse"
 	"logstow/record"
 	"logstow/record/internal/civil"
 )
@@ -196,7 +196,7 @@ func (r *Recognizer) unwrap(f *finding) {
 	line := f.wrapped
 	line = line[:min(len(line), maxWrapped)]
 	if bytes.IndexByte(line, '\\') >= 0 {
-		r.unwrapped = jsontext.Unescape(r.unwrapped[:0], line)
+		r.unwrapped = message.Unescape(r.unwrapped[:0], line)
 		line = r.unwrapped
 	}
 	inner := finding{minute: &r.minute, shape: &r.shape}

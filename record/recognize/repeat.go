@@ -3,6 +3,7 @@ package recognize
 import (
 	"strings"
 
+	"logstow/message"
 	"logstow/record"
 )
 
@@ -25,7 +26,7 @@ func (r *Recognizer) Repeats(name, value []byte, t int64, level record.Level) bo
 	case fieldTime:
 		return r.repeatsTime(name, value, t)
 	case fieldLevel, fieldPython:
-		text := trimSpace(unquoted(value))
+		text := trimSpace(message.Unquoted(value))
 		if level == record.None || levelValue(kind, text, false) != level {
 			return false
 		}

@@ -3,7 +3,7 @@ package recognize
 import (
 	"bytes"
 
-	"logstow/internal/jsontext"
+	"logstow/message"
 	"logstow/record"
 )
 
@@ -31,7 +31,7 @@ func (s *shape) learn(object []byte, time, level int) {
 		first, second, last = level, time, 0
 	}
 	first, second = first+1, second+1 // behind the quotes
-	end := jsontext.StringEnd(object, first)
+	end := message.StringEnd(object, first)
 	if first+second-end > maxShape {
 		return
 	}

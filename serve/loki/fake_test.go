@@ -10,12 +10,12 @@ import (
 	"sync"
 	"time"
 
-	"logstow/field/parse"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
 	"logstow/logql/storage"
 	"logstow/logql/syntax"
+	"logstow/message/parse"
 	"logstow/query"
 	"logstow/serve/loki"
 )

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"logstow/field"
+	"logstow/message"
 	"logstow/query/aggregate"
 )
 
@@ -100,13 +100,13 @@ func Compute(tb testing.TB, spec aggregate.Spec, interval time.Duration, message
 		}
 	})
 	w := a.Worker()
-	for i, message := range messages {
+	for i, msg := range messages {
 		rec := aggregate.Record{Time: Start().Add(time.Duration(i) * interval).UnixNano(), Sequence: fmt.Appendf(nil, "%09d", i)}
 		for _, f := range a.Fields() {
-			rec.Values = append(rec.Values, field.New(f.Field).Find([]byte(message)))
+			rec.Values = append(rec.Values, message.NewFinder(f.Field).Find([]byte(msg)))
 		}
 		for range a.Conditions() {
-			rec.Holds = append(rec.Holds, string(field.New("ok").Find([]byte(message)).Text) == "true")
+			rec.Holds = append(rec.Holds, string(message.NewFinder("ok").Find([]byte(msg)).Text) == "true")
 		}
 		if err := w.Add(&rec); err != nil {
 			tb.Fatal(err)

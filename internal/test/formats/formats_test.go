@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"logstow/field/parse"
+	"logstow/message/parse"
 	"logstow/internal/test/formats"
 )
 

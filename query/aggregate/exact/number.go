@@ -9,7 +9,7 @@ import (
 	"math/big"
 	"strconv"
 
-	"logstow/field"
+	"logstow/message"
 )
 
 const (
@@ -34,13 +34,13 @@ type Number struct {
 // maxDigits is the maximum number of decimal digits that always fit int64.
 const maxDigits = 18
 
-// Parse parses a number in the syntax of [field.ParseDecimal]. It is not ok for other text, and for numbers beyond MaxPoint
+// Parse parses a number in the syntax of [message.ParseDecimal]. It is not ok for other text, and for numbers beyond MaxPoint
 // or MaxFraction.
 func Parse(text []byte) (n Number, ok bool) {
 	if coef, exp, ok := parseShort(text); ok {
 		return narrow(coef, exp), true
 	}
-	if _, ok := field.ParseDecimal(text); !ok {
+	if _, ok := message.ParseDecimal(text); !ok {
 		return Number{}, false
 	}
 	negative := text[0] == '-'
@@ -60,8 +60,8 @@ func Parse(text []byte) (n Number, ok bool) {
 
 // Of returns the number of a field's value: a number, a duration with units in seconds (154ms is 0.154), or a size with a unit in
 // bytes. It is not ok for other values.
-func Of(v field.Value) (n Number, ok bool) {
-	if v.Kind == field.Number || v.Kind == field.Bare {
+func Of(v message.Value) (n Number, ok bool) {
+	if v.Kind == message.Number || v.Kind == message.Bare {
 		if n, ok = Parse(v.Text); ok {
 			return n, true
 		}
@@ -69,12 +69,12 @@ func Of(v field.Value) (n Number, ok bool) {
 	if !v.IsText() {
 		return Number{}, false
 	}
-	quantity, dimension, ok := field.ParseQuantity(v.Text)
+	quantity, dimension, ok := message.ParseQuantity(v.Text)
 	if !ok {
 		return Number{}, false
 	}
 	n, ok = Parse(quantity.Append(nil))
-	if ok && dimension == field.Duration {
+	if ok && dimension == message.Duration {
 		const nanos = 9
 		if n.digits == nil {
 			n = narrow(n.coef, n.exp-nanos)

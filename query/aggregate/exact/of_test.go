@@ -3,7 +3,7 @@ package exact_test
 import (
 	"testing"
 
-	"logstow/field"
+	"logstow/message"
 	"logstow/query/aggregate/exact"
 )
 
@@ -11,26 +11,26 @@ import (
 func TestOf(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		kind field.Kind
+		kind message.Kind
 		text string
 		want string // "" for no number
 	}{
-		{field.Number, "12.5", "12.5"},
-		{field.Bare, "-3", "-3"},
-		{field.String, "3", ""},
-		{field.String, "154ms", "0.154"},
-		{field.Bare, "1m2.5s", "62.5"},
-		{field.Bare, "-20us", "-0.00002"},
-		{field.Bare, "17ns", "0.000000017"},
-		{field.String, "3KiB", "3072"},
-		{field.String, "1.5 MB", "1500000"},
-		{field.Bare, "200w", "120960000"},
-		{field.Bare, "ms", ""},
-		{field.Bare, "12 apples", ""},
-		{field.Bool, "true", ""},
-		{field.Null, "null", ""},
+		{message.Number, "12.5", "12.5"},
+		{message.Bare, "-3", "-3"},
+		{message.String, "3", ""},
+		{message.String, "154ms", "0.154"},
+		{message.Bare, "1m2.5s", "62.5"},
+		{message.Bare, "-20us", "-0.00002"},
+		{message.Bare, "17ns", "0.000000017"},
+		{message.String, "3KiB", "3072"},
+		{message.String, "1.5 MB", "1500000"},
+		{message.Bare, "200w", "120960000"},
+		{message.Bare, "ms", ""},
+		{message.Bare, "12 apples", ""},
+		{message.Bool, "true", ""},
+		{message.Null, "null", ""},
 	} {
-		n, ok := exact.Of(field.Value{Kind: c.kind, Text: []byte(c.text)})
+		n, ok := exact.Of(message.Value{Kind: c.kind, Text: []byte(c.text)})
 		want, isNumber := exact.Parse([]byte(c.want))
 		if ok != isNumber || ok && n.Compare(want) != 0 {
 			t.Errorf("%v %q: %v %v, want %q", c.kind, c.text, n.Float(), ok, c.want)

@@ -1,0 +1,53 @@
+package message
+
+import (
+	"bytes"
+	"iter"
+)
+
+// maxDepth is the maximum nesting of objects in which All finds fields.
+const maxDepth = 8
+
+// All yields the fields of a message in their order, each with the name by which [Finder.Find] finds it. The name of a field of a
+// nested object is that of the outer field, a dot, and its own. A name that occurs several times is yielded several times; Find
+// finds the first. The text of a value is valid until the next one is yielded.
+func All(message []byte) iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		f := &Finder{}
+		if object := jsonPart(message); object != nil {
+			f.members(object, "", maxDepth, yield)
+			return
+		}
+		f.pairs(message, yield)
+	}
+}
+
+// members yields the fields of the object that b starts with, and reports whether to continue.
+func (f *Finder) members(b []byte, prefix string, depth int, yield func(string, Value) bool) bool {
+	for members := Object(b); ; {
+		key, value, ok := members.Next()
+		if !ok {
+			return true
+		}
+		if bytes.IndexByte(key, '\\') >= 0 {
+			key = Unescape(nil, key)
+		}
+		name := prefix + string(key)
+		if !yield(name, f.json(value)) {
+			return false
+		}
+		if value[0] == '{' && depth > 1 && !f.members(value, name+".", depth-1, yield) {
+			return false
+		}
+	}
+}
+
+// pairs yields the logfmt pairs of a message.
+func (f *Finder) pairs(b []byte, yield func(string, Value) bool) {
+	pairs := PairsIn(b)
+	for pairs.Next() {
+		if name := pairs.Name(); IsPairName(name) && !yield(string(name), f.bare(&pairs)) {
+			return
+		}
+	}
+}
