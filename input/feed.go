@@ -278,8 +278,29 @@ func (f *Feed) flush(ctx context.Context, src *Source, bytes int64, read time.Ti
 
 // add collects a message as a record. logged is the container runtime's time, 0 if there is none.
 func (f *Feed) add(s *stream, message []byte, logged int64) {
+	if p := f.opts.Parts; p != nil && len(message) > len(p.Prefix) && string(message[:len(p.Prefix)]) == p.Prefix && f.addParts(s, message, logged) {
+		return
+	}
 	e := Event{Time: logged, Message: message}
 	f.stamper.add(&s.origin, &e, f.read, f.ref)
+}
+
+// addParts collects the parts of a message as records. It reports whether there are any.
+func (f *Feed) addParts(s *stream, message []byte, logged int64) bool {
+	parts, ok := f.opts.Parts.Events(message)
+	if !ok {
+		return false
+	}
+	from := f.stamper.from
+	f.stamper.from = f.opts.TimeFrom
+	for i := range parts {
+		if s.recognizer.Forget(); parts[i].Time == 0 {
+			parts[i].Time = logged
+		}
+		f.stamper.add(&s.origin, &parts[i], f.read, f.ref)
+	}
+	f.stamper.from = from
+	return true
 }
 
 // detectSkew counts how many of the collected records are ahead of the clock.

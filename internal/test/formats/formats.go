@@ -15,7 +15,8 @@
 //	fields: later        the fields are not found yet
 //	level: later         the level is not found yet, because it is that of a field
 //	network: no fields   records from the network have no fields, because other lines determine them
-//	one per log record   a record of a file is a part of a line, or of several
+//	parts: lines         each line has several records
+//	parts: file          the file is one array of records, which logq alone takes apart
 //	wrapped              a container runtime has wrapped the lines
 //	syslog               the lines are syslog messages with a priority
 //	quoted               the lines have escapes of Go, such as \x1b
@@ -58,8 +59,8 @@ type Format struct {
 	LevelLater bool
 	// NoNetworkFields is set if records from the network do not have Fields, nor levels that depend on them.
 	NoNetworkFields bool
-	// Parts is set if a record of a file is a part of a line, or of several.
-	Parts bool
+	// Parts says what has several records: NoParts, Lines or File.
+	Parts Parts
 	// Wrapped is set if a container runtime has wrapped the lines.
 	Wrapped bool
 	// Syslog is set if the lines are syslog messages with a priority.
@@ -67,6 +68,18 @@ type Format struct {
 	// Zone is the configured zone.
 	Zone *time.Location
 }
+
+// Parts says what of a log has several records.
+type Parts uint8
+
+const (
+	// NoParts is a log of lines of which each is at most one record.
+	NoParts Parts = iota
+	// Lines are lines of several records.
+	Lines
+	// File is an array of records.
+	File
+)
 
 // Record is what is known of a record.
 type Record struct {
@@ -164,8 +177,11 @@ func (p *parser) headLine(f *Format, line string) error {
 	case "network: no fields":
 		f.NoNetworkFields = true
 		return nil
-	case "one per log record":
-		f.Parts = true
+	case "parts: lines":
+		f.Parts = Lines
+		return nil
+	case "parts: file":
+		f.Parts = File
 		return nil
 	case "wrapped":
 		f.Wrapped = true

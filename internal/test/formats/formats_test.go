@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"logstow/message/parse"
 	"logstow/internal/test/formats"
+	"logstow/message/parse"
 )
 
 // way is an input that gets all formats at once.
@@ -28,13 +28,14 @@ type way struct {
 // ways are the inputs; the first one splits texts into the messages of the network.
 func ways() []way {
 	runtime, _ := time.Parse(time.RFC3339Nano, runtimeTime)
-	whole := func(f *formats.Format) bool { return !f.Parts }
-	text := func(f *formats.Format) bool { return !f.Parts && !f.Wrapped }
+	lines := func(f *formats.Format) bool { return f.Parts != formats.File }
+	whole := func(f *formats.Format) bool { return f.Parts == formats.NoParts }
+	unwrapped := func(f *formats.Format) bool { return lines(f) && !f.Wrapped }
 	return []way{
-		{"files", files, whole, false, true, formats.Now()},
-		{"cri", criFiles, text, false, false, runtime},
-		{"docker", dockerFiles, text, false, false, runtime},
-		{"file", queried, whole, false, true, formats.Now()},
+		{"files", files, lines, false, true, formats.Now()},
+		{"cri", criFiles, unwrapped, false, false, runtime},
+		{"docker", dockerFiles, unwrapped, false, false, runtime},
+		{"file", queried, func(*formats.Format) bool { return true }, false, true, formats.Now()},
 		{"push", pushed, whole, true, false, formats.Now()},
 		{"syslog", flat(sendSyslog), func(f *formats.Format) bool { return f.Syslog }, true, false, formats.Now()},
 	}
@@ -143,4 +144,3 @@ func checkFields(t *testing.T, f *formats.Format, records []got) {
 		}
 	}
 }
-

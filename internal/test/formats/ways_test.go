@@ -20,6 +20,7 @@ import (
 	"logstow/input/container"
 	"logstow/input/httpserver"
 	"logstow/input/multiline"
+	"logstow/input/otlp"
 	"logstow/input/push"
 	"logstow/input/tail"
 	"logstow/internal/test/formats"
@@ -89,7 +90,7 @@ func asFiles(t *testing.T, zone *time.Location, format container.Format, logs []
 	}
 	s := newSink()
 	opts := tail.Options{Options: options(s, zone), Paths: []string{filepath.Join(dir, "*.log")}, Once: true, Polling: true}
-	opts.Lines.Format = format
+	opts.Lines.Format, opts.Parts = format, otlp.Parts(opts.Options)
 	in, err := tail.New(opts)
 	if err != nil {
 		t.Fatal(err)
