@@ -50,6 +50,7 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input, rules input.
 	case config.KindFiles:
 		return p.openFiles(in, opts)
 	case config.KindStdin:
+		opts.Parts = otlp.Parts(opts)
 		return stdinReader{opts}, nil
 	case config.KindSyslog:
 		server, err := syslog.New(ctx, syslog.Options{
@@ -150,6 +151,7 @@ func (p *pipeline) openFiles(in *config.Input, opts input.Options) (reader, erro
 			return nil, err
 		}
 	}
+	opts.Parts = otlp.Parts(opts)
 	files := tail.Options{
 		Options: opts, Paths: in.Files.Paths, Exclude: in.Files.Exclude, Name: in.Files.Name,
 		Once: p.Once, FromStart: p.fromStart(in.Files.FromStart), FromEnd: p.fromEnd(), Polling: in.Files.Polling, MaxOpen: in.Files.MaxOpen,

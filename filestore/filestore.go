@@ -20,7 +20,9 @@ import (
 	"logstow/buffer"
 	"logstow/input"
 	"logstow/input/multiline"
+	"logstow/input/otlp"
 	"logstow/internal/decompress"
+	"logstow/internal/jsonlines"
 	"logstow/internal/tempfile"
 	"logstow/record"
 	"logstow/record/recognize"
@@ -67,14 +69,16 @@ func New(opts Options) (*Store, error) {
 func (s *Store) Close() error { return s.runs.close() }
 
 // Add adds the records of lines, which may be compressed with gzip or zstd; name is their source.
-// Times without a year are near ref, which is not after now. What cannot be read to its end is a
+// The objects of a JSON array are lines. Times without a year are near ref, which is not after now. What cannot be read to its end is a
 // [ReadError]; the records before are added. Add returns when ctx ends, but does not interrupt a read.
 func (s *Store) Add(ctx context.Context, name string, lines io.Reader, ref time.Time) error {
-	feed, err := input.NewFeed(input.Options{
+	opts := input.Options{
 		Service: Service, Sink: s.runs, Stats: &s.stats, MaxRecord: record.MaxSize, Now: s.opts.Now,
 		Recognize: recognize.Options{Zone: s.opts.Zone},
 		Lines:     input.Lines{Multiline: multiline.Options{Auto: true}},
-	})
+	}
+	opts.Parts = otlp.Parts(opts)
+	feed, err := input.NewFeed(opts)
 	if err != nil {
 		return err
 	}
@@ -118,7 +122,7 @@ func (s *Store) read(ctx context.Context, feed *input.Feed, src *input.Source, l
 		return readErr, nil
 	}
 	defer done()
-	in := &cancelReader{ctx: ctx, r: text}
+	in := &cancelReader{ctx: ctx, r: jsonlines.Reader(text)}
 	if err := feed.Read(ctx, src, in, ref); in.err == nil {
 		return nil, err
 	}

@@ -6,14 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"slices"
 	"time"
 
 	"logstow/buffer"
 	"logstow/message/parse"
-	"logstow/record"
-	"logstow/record/recognize"
 )
 
 // maxChunk is about the number of records passed to the sink at a time.
@@ -29,15 +26,11 @@ type Feed struct {
 	split splitter
 	// encoded is the buffer for bytes that are converted to UTF-8; nil until it is needed.
 	encoded []byte
-	records []record.Record
-	// dropped is set if a line produced no record.
-	dropped bool
+	stamper stamper
 	// read is the read time, ref the reference for times without a year, of the current lines, in
 	// Unix nanoseconds.
 	read, ref int64
-	// ahead counts the collected records that are ahead of the clock, aheadLog logs the result.
-	ahead    skewBatch
-	aheadLog skewLog
+	aheadLog  skewLog
 }
 
 // NewFeed makes a Feed.
@@ -46,10 +39,12 @@ func NewFeed(opts Options) (*Feed, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Feed{
+	f := &Feed{
 		opts: opts, split: splitter{max: opts.Lines.maxLine(opts.MaxRecord), large: opts.Large},
 		aheadLog: skewLog{log: opts.Log, zone: opts.Recognize.Zone},
-	}, nil
+	}
+	f.stamper = stamper{opts: &f.opts, from: timeRuntime}
+	return f, nil
 }
 
 // Read reads r to its end. It flushes complete records after each read of r, and holds the bytes after
@@ -183,7 +178,7 @@ func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, las
 		if !ok {
 			src.offset += size
 			covered += size
-			f.dropped = f.dropped || size > 0 // the next run need not read them again
+			f.stamper.dropped = f.stamper.dropped || size > 0 // the next run need not read them again
 			break
 		}
 		if src.direct != nil && l.whole == 0 && len(l.text) <= f.opts.MaxRecord && !mayBeDirective(l.text) && src.direct.isSingle(l.text, f.following(src)) {
@@ -200,7 +195,7 @@ func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, las
 		}
 		src.offset += size
 		covered += size
-		if len(f.records) >= maxChunk {
+		if len(f.stamper.records) >= maxChunk {
 			if err := f.flush(ctx, src, covered, now); err != nil {
 				return err
 			}
@@ -261,19 +256,19 @@ func (f *Feed) flush(ctx context.Context, src *Source, bytes int64, read time.Ti
 		src.endEmitted()
 	}
 	f.opts.Stats.Bytes.Add(bytes)
-	f.detectSkew(src, len(f.records), read)
-	if len(f.records) == 0 && !f.dropped {
+	f.detectSkew(src, len(f.stamper.records), read)
+	if len(f.stamper.records) == 0 && !f.stamper.dropped {
 		return nil
 	}
-	f.dropped = false
-	chunk := buffer.Chunk{Service: src.service, Class: f.opts.Class, Parse: src.storedParser(), Read: read.UnixNano(), Records: f.records}
+	f.stamper.dropped = false
+	chunk := buffer.Chunk{Service: src.service, Class: f.opts.Class, Parse: src.storedParser(), Read: read.UnixNano(), Records: f.stamper.records}
 	if src.position != nil {
 		chunk.Positions = src.position(src.Point())
 	}
 	if len(chunk.Records)+len(chunk.Positions) == 0 {
 		return nil
 	}
-	f.records = f.records[:0]
+	f.stamper.records = f.stamper.records[:0]
 	if _, err := f.opts.Sink.Append(ctx, chunk); err != nil {
 		return err
 	}
@@ -281,90 +276,43 @@ func (f *Feed) flush(ctx context.Context, src *Source, bytes int64, read time.Ti
 	return nil
 }
 
-// add collects a message as a record. It does not copy the message, unless it must be truncated to fit into a
-// block. logged is the container runtime's time, 0 if there is none.
+// add collects a message as a record. logged is the container runtime's time, 0 if there is none.
 func (f *Feed) add(s *stream, message []byte, logged int64) {
-	if len(message) > maxText/2 {
-		if text, truncated := truncate(message, f.opts.MaxRecord); truncated {
-			f.noteTruncated(s.src, int64(len(message)))
-			message = text
+	if p := f.opts.Parts; p != nil && len(message) > len(p.Prefix) && string(message[:len(p.Prefix)]) == p.Prefix && f.addParts(s, message, logged) {
+		return
+	}
+	e := Event{Time: logged, Message: message}
+	f.stamper.add(&s.origin, &e, f.read, f.ref)
+}
+
+// addParts collects the parts of a message as records. It reports whether there are any.
+func (f *Feed) addParts(s *stream, message []byte, logged int64) bool {
+	parts, ok := f.opts.Parts.Events(message)
+	if !ok {
+		return false
+	}
+	from := f.stamper.from
+	f.stamper.from = f.opts.TimeFrom
+	for i := range parts {
+		if s.recognizer.Forget(); parts[i].Time == 0 {
+			parts[i].Time = logged
 		}
+		f.stamper.add(&s.origin, &parts[i], f.read, f.ref)
 	}
-	read, ref := f.read, f.ref
-	if logged != 0 {
-		read, _ = s.recognizer.CheckTime(logged, read)
-		ref = read
-	}
-	stamp := s.recognizer.Stamp(message, read, ref)
-	if logged != 0 && !stamp.Found {
-		stamp.Time = read
-	}
-	n := len(f.records)
-	f.records = slices.Grow(f.records, 1)[:n+1]
-	r := &f.records[n] // set in place: to copy it from the stack waits for the stores
-	r.Time, r.Level, r.Source, r.Message = stamp.Time, stamp.Level, s.name, message
-	f.ahead.add(stamp.Time, read)
-	if f.opts.Process != nil && !f.opts.Process.Process(s.src.service, r) {
-		f.records, f.dropped = f.records[:n], true
-	}
-	if stamp.Rejected != recognize.Accepted { // logged with the processed message: processing redacts secrets
-		f.noteRejectedTime(s.src, r.Message, stamp.Rejected)
-	}
-	if !stamp.Found && f.opts.Recognize.Rules.Times() {
-		f.noteMissingTime(s.src, r.Message)
-	}
-	if s.recognizer.ZoneAssumed() && !s.src.zoneLogged {
-		s.src.zoneLogged = true
-		logAssumedZone(f.opts.Log, s.src.name, r.Message)
-	}
+	f.stamper.from = from
+	return true
 }
 
 // detectSkew counts how many of the collected records are ahead of the clock.
 func (f *Feed) detectSkew(src *Source, all int, now time.Time) {
-	if f.ahead.records == 0 {
+	if f.stamper.ahead.records == 0 {
 		return
 	}
-	f.opts.Stats.Ahead.Add(int64(f.ahead.records))
-	if offset, ok := src.ahead.note(f.ahead, all); ok {
+	f.opts.Stats.Ahead.Add(int64(f.stamper.ahead.records))
+	if offset, ok := src.ahead.note(f.stamper.ahead, all); ok {
 		f.aheadLog.warn(&src.ahead, src.service, src.name, offset, now)
 	}
-	f.ahead = skewBatch{}
-}
-
-// noteRejectedTime counts a rejected timestamp, and logs it once per source.
-func (f *Feed) noteRejectedTime(src *Source, message []byte, reason recognize.Reason) {
-	f.opts.Stats.TimesRejected.Add(1)
-	if !src.rejectedLogged {
-		src.rejectedLogged = true
-		f.opts.Log.Warn("timestamp rejected: the record gets the time it was read (logged once per source)",
-			"reason", reason.String(), "source", src.name, "line", excerpt(message))
-	}
-}
-
-// noteMissingTime counts a line in which the rules found no timestamp, and logs it once per source.
-func (f *Feed) noteMissingTime(src *Source, message []byte) {
-	f.opts.Stats.TimesNotFound.Add(1)
-	if !src.notFoundLogged {
-		src.notFoundLogged = true
-		f.opts.Log.Warn("no timestamp found by time-format, time-regexp or recognition (logged once per source)",
-			"source", src.name, "line", excerpt(message))
-	}
-}
-
-// logAssumedZone logs that a time has the name of a zone that is unknown or has several meanings.
-func logAssumedZone(log *slog.Logger, source string, message []byte) {
-	log.Warn("time zone is unknown or has several meanings, using the configured one (logged once per source)",
-		"source", source, "line", excerpt(message), "hint", "set --time-zone to the zone of these times")
-}
-
-// noteTruncated counts a truncated line, and logs it once per source.
-func (f *Feed) noteTruncated(src *Source, size int64) {
-	f.opts.Stats.Cut.Add(1)
-	if !src.truncatedLogged {
-		src.truncatedLogged = true
-		f.opts.Log.Warn("line truncated at the record limit (logged once per source)",
-			"source", src.name, "bytes", size, "limit", f.opts.MaxRecord)
-	}
+	f.stamper.ahead = skewBatch{}
 }
 
 // noteNULs counts skipped NUL bytes, and logs them once per source.
@@ -380,9 +328,4 @@ func (f *Feed) noteNULs(src *Source, bytes int64) {
 // noteEncoding logs that a source is converted.
 func (f *Feed) noteEncoding(src *Source) {
 	f.opts.Log.Info("converting to UTF-8", "source", src.name, "encoding", src.Encoding().String())
-}
-
-// excerpt is the beginning of a line, for the log.
-func excerpt(text []byte) string {
-	return string(text[:min(len(text), 120)])
 }

@@ -53,6 +53,8 @@ type Options struct {
 	TimeFrom TimeFrom
 	// Lines configures how lines become messages; for inputs that read lines.
 	Lines Lines
+	// Parts finds the records of which a line consists, for inputs that read lines; nil is for lines of one record.
+	Parts *Parts
 	// SourcePrefix is prepended to the source of every record.
 	SourcePrefix string
 	// Memory limits the received data that all network inputs together hold; if it is nil, each input
@@ -73,6 +75,16 @@ type Options struct {
 	Now func() time.Time
 	// Log receives operational messages; nil discards them.
 	Log *slog.Logger
+}
+
+// Parts finds the records of which a line consists, such as those of a request that a program wrote to a file. Safe for
+// concurrent use.
+type Parts struct {
+	// Prefix begins the lines that have parts.
+	Prefix string
+	// Events returns the parts of a line, each of which may point into it. It is not ok if the line has none, or cannot be
+	// read.
+	Events func(line []byte) (parts []Event, ok bool)
 }
 
 // WithDefaults fills in defaults and validates the options.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"logstow/buffer"
@@ -44,6 +43,8 @@ type Event struct {
 	Time int64
 	// Level is recognized in Message if it is record.None.
 	Level record.Level
+	// Fallback is the level if Message has none either.
+	Fallback record.Level
 	// Source need not be valid: record.CleanSource is applied to it.
 	Source  string
 	Message []byte
@@ -53,8 +54,7 @@ type Event struct {
 type Receiver struct {
 	opts     Options
 	aheadLog skewLog
-	// zoneLogged is set after a time of an unknown zone was logged.
-	zoneLogged atomic.Bool
+	noted    noted
 
 	mu sync.Mutex
 	// ahead has the detectors of the services that have sent times ahead of the clock.
@@ -71,7 +71,8 @@ func NewReceiver(opts Options) (*Receiver, error) {
 		opts.Keys = dedupe.New(opts.Sink, 0, opts.Now)
 	}
 	return &Receiver{
-		opts: opts, aheadLog: skewLog{log: opts.Log, zone: opts.Recognize.Zone}, ahead: map[string]*skewDetector{},
+		opts: opts, aheadLog: skewLog{log: opts.Log, zone: opts.Recognize.Zone}, noted: noted{of: "input"},
+		ahead: map[string]*skewDetector{},
 	}, nil
 }
 
@@ -142,30 +143,24 @@ func (r *Receiver) Take(ctx context.Context, service string, events []Event, pos
 		return 0, fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLarge, size, MaxReceive)
 	}
 	read := r.opts.Now()
-	chunk := buffer.Chunk{Service: service, Class: r.opts.Class, Parse: r.opts.Parse, Read: read.UnixNano(), Records: make([]record.Record, 0, len(events)), Positions: positions}
-	recognizer := recognize.New(r.opts.Recognize)
-	var ahead skewBatch
-	source := ""
+	made := stamper{opts: &r.opts, from: r.opts.TimeFrom, records: make([]record.Record, 0, len(events))}
+	from := origin{service: service, noted: &r.noted}
 	for i := range events {
-		if i > 0 && events[i].Source != events[i-1].Source {
-			recognizer = recognize.New(r.opts.Recognize) // another source may have another order of dates
+		if e := &events[i]; i == 0 || e.Source != events[i-1].Source {
+			from.name, from.label = record.CleanSource(r.opts.SourcePrefix+e.Source), e.Source
+			from.recognizer = recognize.New(r.opts.Recognize) // another source may have another order of dates
 		}
-		recognizer.Forget() // an event without a time gets that of receiving
-		rec := r.record(recognizer, &events[i], chunk.Read)
-		if ahead.add(rec.Time, chunk.Read) {
-			source = rec.Source
-		}
-		if r.opts.Process == nil || r.opts.Process.Process(service, &rec) {
-			chunk.Records = append(chunk.Records, rec)
-		}
+		from.recognizer.Forget() // an event without a time gets that of receiving
+		made.add(&from, &events[i], read.UnixNano(), read.UnixNano())
 	}
+	chunk := buffer.Chunk{Service: service, Class: r.opts.Class, Parse: r.opts.Parse, Read: read.UnixNano(), Records: made.records, Positions: positions}
 	lsn, err := r.append(ctx, chunk)
 	if err != nil {
 		return 0, err
 	}
 	r.opts.Stats.Records.Add(int64(len(chunk.Records)))
 	r.opts.Stats.Bytes.Add(int64(size))
-	r.detectSkew(service, source, ahead, len(events), read)
+	r.detectSkew(service, made.aheadName, made.ahead, len(events), read)
 	return lsn, nil
 }
 
@@ -185,47 +180,6 @@ func (r *Receiver) detectSkew(service, source string, ahead skewBatch, all int, 
 	if offset, ok := detector.note(ahead, all); ok {
 		r.aheadLog.warn(detector, service, source, offset, now)
 	}
-}
-
-// record makes a record of an event. The event's level takes precedence over the level in its message.
-func (r *Receiver) record(recognizer *recognize.Recognizer, e *Event, read int64) record.Record {
-	message, truncated := truncate(e.Message, r.opts.MaxRecord)
-	if truncated {
-		r.opts.Stats.Cut.Add(1)
-	}
-	var stamp recognize.Stamp
-	if e.Time == 0 || e.Level == record.None || r.opts.TimeFrom != TimeProtocol {
-		stamp = recognizer.Stamp(message, read, read)
-	}
-	if e.Time != 0 {
-		r.chooseTime(recognizer, &stamp, e.Time, read)
-	}
-	if e.Level != record.None {
-		stamp.Level = e.Level
-	}
-	if stamp.Rejected != recognize.Accepted {
-		r.opts.Stats.TimesRejected.Add(1)
-	}
-	if e.Time == 0 && recognizer.ZoneAssumed() && !r.zoneLogged.Swap(true) {
-		logAssumedZone(r.opts.Log, e.Source, message)
-	}
-	if e.Time == 0 && !stamp.Found && r.opts.Recognize.Rules.Times() {
-		r.opts.Stats.TimesNotFound.Add(1)
-	}
-	return record.Record{Time: stamp.Time, Level: stamp.Level, Source: record.CleanSource(r.opts.SourcePrefix + e.Source), Message: message}
-}
-
-// chooseTime replaces the line's time with the sender's, unless TimeFrom prefers the line's.
-func (r *Receiver) chooseTime(recognizer *recognize.Recognizer, stamp *recognize.Stamp, sent, read int64) {
-	own := stamp.Found && stamp.Rejected == recognize.Accepted
-	if own && r.opts.TimeFrom == TimeLine {
-		return
-	}
-	t, rejected := recognizer.CheckTime(sent, read)
-	if own && r.opts.TimeFrom != TimeProtocol && (stamp.Time <= t || rejected != recognize.Accepted) {
-		return
-	}
-	stamp.Time, stamp.Rejected = t, rejected
 }
 
 // append appends a chunk, waiting briefly for space.

@@ -43,9 +43,10 @@ type Source struct {
 	carriedEmitted bool
 	// parser is the parser that a W3C directive determined; nil means that of the [Feed].
 	parser *parse.Parser
-	// These are set after the event was logged.
-	truncatedLogged, splitLogged, rejectedLogged, notFoundLogged, zoneLogged, nulsLogged bool
-	ahead                                                                                skewDetector
+	// noted, splitLogged and nulsLogged are what was logged.
+	noted                   noted
+	splitLogged, nulsLogged bool
+	ahead                   skewDetector
 }
 
 // Point is a position in a source at which reading can resume.
@@ -73,6 +74,7 @@ func (f *Feed) Resume(name string, at Point, position func(Point) []buffer.Posit
 		format:   f.opts.Lines.Format,
 
 		undetected: at.Offset == 0,
+		noted:      noted{of: "source"},
 	}
 	b, err := decodeHeld(at)
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 
 // stream is one of the interleaved outputs of a [Source]. Its lines are in order.
 type stream struct {
-	src        *Source
-	name       string
-	recognizer *recognize.Recognizer
+	origin
+	src *Source
 	// joiner joins multi-line records; nil if lines are not joined.
 	joiner *multiline.Joiner
 	part   part
@@ -36,7 +35,9 @@ func (s *Source) newStream(id container.Stream) *stream {
 	if s.parser != nil {
 		opts.Parser = s.parser
 	}
-	st := &stream{src: s, name: s.name, recognizer: recognize.New(opts)}
+	st := &stream{src: s, origin: origin{
+		service: s.service, name: s.name, label: s.name, recognizer: recognize.New(opts), noted: &s.noted,
+	}}
 	if id != container.NoStream {
 		suffix := "/" + id.String()
 		st.name = record.CleanSource(s.name[:min(len(s.name), record.MaxSource-len(suffix))] + suffix)
@@ -62,7 +63,7 @@ func (s *stream) add(text []byte, whole, start, logged int64) {
 		text = cut(text, limit, whole)
 	}
 	if whole > 0 {
-		f.noteTruncated(s.src, whole)
+		f.stamper.noteTruncated(&s.origin, whole)
 	}
 	if s.joiner == nil {
 		s.noteEmitted(start)

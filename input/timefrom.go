@@ -15,6 +15,9 @@ const (
 	TimeLine
 	// TimeProtocol is the sender's time.
 	TimeProtocol
+	// timeRuntime is the line's time, and the other one is that at which a container runtime read the line, to which
+	// the line's time is compared.
+	timeRuntime
 )
 
 // ParseTimeFrom parses auto, line or protocol.

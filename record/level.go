@@ -69,7 +69,7 @@ const maxAlias = 13
 // the vocabulary itself, the names of syslog (emerg, alert, crit, err, warning,
 // notice), of java.util.logging (severe, config, fine, finer, finest) and of .NET
 // (information, verbose, fail, trce, dbug), and the usual short forms (wrn, inf, dbg,
-// ftl). It returns None for other names and for single letters.
+// ftl; of logrus erro, debu, trac, fata, pani). It returns None for other names and for single letters.
 func LevelFromAlias[T string | []byte](name T) Level {
 	switch string(name) { // the most common names
 	case "info", nameInfo:
@@ -97,13 +97,13 @@ func LevelFromAlias[T string | []byte](name T) Level {
 		return Info
 	case "warn", "warning", "wrn":
 		return Warn
-	case "error", "err", "severe", "fail", "eror":
+	case "error", "err", "severe", "fail", "eror", "erro":
 		return Error
-	case "debug", "dbg", "dbug", "debg", "fine", "config":
+	case "debug", "dbg", "dbug", "debg", "debu", "fine", "config":
 		return Debug
-	case "trace", "trc", "trce", "finer", "finest", "verbose", "vrb":
+	case "trace", "trc", "trce", "trac", "finer", "finest", "verbose", "vrb":
 		return Trace
-	case "fatal", "ftl", "critical", "crit", "crt", "alert", "emerg", "emergency", "panic", "dpanic":
+	case "fatal", "ftl", "critical", "crit", "crt", "alert", "emerg", "emergency", "panic", "dpanic", "fata", "pani":
 		return Fatal
 	}
 	return None

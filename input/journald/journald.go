@@ -194,7 +194,7 @@ func (in *Input) receive(ctx context.Context, p *parser) error {
 		}
 		_, err := in.opts.Sink.Append(ctx, b.chunk(in.opts.Now().UnixNano()))
 		if err == nil {
-			in.opts.Stats.Records.Add(int64(len(b.records)))
+			in.opts.Stats.Records.Add(int64(len(b.made.Records())))
 			in.opts.Stats.Bytes.Add(b.size)
 			in.cursor = b.cursor
 		} else {

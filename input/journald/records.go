@@ -6,7 +6,6 @@ import (
 	"logstow/buffer"
 	"logstow/input"
 	"logstow/record"
-	"logstow/record/recognize"
 )
 
 const (
@@ -19,11 +18,9 @@ const (
 // batch collects records until they are flushed.
 type batch struct {
 	opts *Options
-	// recognizer finds levels; times are the journal's.
-	recognizer *recognize.Recognizer
-	records    []record.Record
-	text       []byte
-	ends       []int
+	made *input.Stamper
+	// text has the messages.
+	text []byte
 	// size is how many bytes the messages had.
 	size int64
 	// cursor is the cursor of the last entry, which may have no record.
@@ -33,10 +30,10 @@ type batch struct {
 }
 
 func newBatch(opts *Options) *batch {
-	return &batch{opts: opts, recognizer: recognize.New(opts.Recognize), names: make(map[string]string)}
+	return &batch{opts: opts, made: input.NewStamper(&opts.Options), names: make(map[string]string)}
 }
 
-func (b *batch) full() bool { return len(b.records) >= maxRecords || len(b.text) >= maxBytes }
+func (b *batch) full() bool { return len(b.made.Records()) >= maxRecords || len(b.text) >= maxBytes }
 
 // add collects an entry.
 func (b *batch) add(e *entry, read int64) {
@@ -50,18 +47,11 @@ func (b *batch) add(e *entry, read int64) {
 		b.opts.Stats.Cut.Add(1)
 		message = input.Cut(message, b.opts.MaxRecord, e.size)
 	}
-	when, reason := b.recognizer.CheckTime(nanos(e.time), read)
-	if reason != recognize.Accepted {
-		b.opts.Stats.TimesRejected.Add(1)
-	}
-	r := record.Record{Time: when, Level: b.level(e, message), Source: b.source(e), Message: message}
-	if b.opts.Process != nil && !b.opts.Process.Process(b.opts.Service, &r) {
-		return
-	}
-	b.text = append(b.text, r.Message...)
-	r.Message = nil
-	b.records = append(b.records, r)
-	b.ends = append(b.ends, len(b.text))
+	start := len(b.text)
+	b.text = append(b.text, message...) // if it moves, earlier records keep the old array
+	event := input.Event{Time: nanos(e.time), Source: b.source(e), Message: b.text[start:len(b.text):len(b.text)]}
+	event.Level, event.Fallback = levels(e)
+	b.made.Add(&event, read)
 }
 
 // nanos is a time of the journal's in nanoseconds.
@@ -70,17 +60,14 @@ func nanos(micros int64) int64 {
 	return min(max(micros, -most), most) * 1000
 }
 
-// level returns the level of an entry. If its priority is missing or is the default for the output of a service, a
-// level in the message takes precedence.
-func (b *batch) level(e *entry, message []byte) record.Level {
-	level := record.LevelFromSyslog(e.priority)
+// levels returns the level of an entry, and the one that it has if its message has none. If its priority is missing or is the
+// default for the output of a service, a level in the message takes precedence.
+func levels(e *entry) (level, fallback record.Level) {
+	level = record.LevelFromSyslog(e.priority)
 	if e.priority >= 0 && (e.priority != info || string(e.transport) != "stdout") {
-		return level
+		return level, record.None
 	}
-	if found := b.recognizer.Stamp(message, 0, 0).Level; found != record.None {
-		return found
-	}
-	return level
+	return record.None, level
 }
 
 // source returns UNIT/IDENTIFIER, without unknown parts.
@@ -107,19 +94,14 @@ func (b *batch) source(e *entry) string {
 
 // chunk returns the collected data. It is valid until reset.
 func (b *batch) chunk(read int64) buffer.Chunk {
-	start := 0
-	for i, end := range b.ends {
-		b.records[i].Message = b.text[start:end:end]
-		start = end
-	}
 	return buffer.Chunk{
-		Service: b.opts.Service, Class: b.opts.Class, Parse: b.opts.Parse, Read: read, Records: b.records,
+		Service: b.opts.Service, Class: b.opts.Class, Parse: b.opts.Parse, Read: read, Records: b.made.Records(),
 		Positions: []buffer.Position{b.opts.position(b.cursor)},
 	}
 }
 
 // reset discards the collected data.
 func (b *batch) reset() {
-	clear(b.records)
-	b.records, b.text, b.ends, b.size, b.cursor = b.records[:0], b.text[:0], b.ends[:0], 0, ""
+	b.made.Reset()
+	b.text, b.size, b.cursor = b.text[:0], 0, ""
 }

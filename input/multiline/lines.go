@@ -1,6 +1,10 @@
 package multiline
 
-import "bytes"
+import (
+	"bytes"
+
+	"logstow/internal/ansi"
+)
 
 func hasPrefix(line []byte, prefix string) bool {
 	return len(line) >= len(prefix) && string(line[:len(prefix)]) == prefix
@@ -107,6 +111,9 @@ func isCall(text []byte) bool {
 		return false
 	}
 	name := text[:open]
+	if name[open-1] == ' ' && bytes.Contains(text[open:], []byte(") [0x")) { // of Mono
+		name = name[:open-1]
+	}
 	return bytes.IndexByte(name, ' ') < 0 && bytes.ContainsAny(name, "._$<")
 }
 
@@ -208,15 +215,18 @@ func isRubyFrame(line []byte) bool {
 // consoleIndent begins the lines after the first of .NET's console logger.
 const consoleIndent = "      "
 
-// isConsoleHeader reports whether a line is "info: Category[14]" or the like.
+// isConsoleHeader reports whether a line is "info: Category[14]" or the like, perhaps coloured or behind a time.
 func isConsoleHeader(line []byte) bool {
-	if len(line) < len("info: x[0]") || line[4] != ':' || line[5] != ' ' {
-		return false
+	const shortest, maxTime = len("info: x[0]"), 48
+	if bytes.IndexByte(line, ansi.Escape) >= 0 {
+		line = ansi.Strip(nil, line)
 	}
-	switch string(line[:4]) {
-	case "trce", "dbug", "info", "warn", "fail", "crit":
-	default:
-		return false
+	at := 0
+	for len(line) < at+shortest || !isConsoleLevel(line[at:]) {
+		blank := bytes.IndexByte(line[at:min(len(line), at+maxTime)], ' ')
+		if at += blank + 1; blank < 0 || at > maxTime {
+			return false
+		}
 	}
 	rest := bytes.TrimRight(line, "\r")
 	if !hasSuffix(rest, "]") {
@@ -228,4 +238,16 @@ func isConsoleHeader(line []byte) bool {
 		n--
 	}
 	return n < len(rest) && n > 0 && rest[n-1] == '['
+}
+
+// isConsoleLevel reports whether a text begins with a level of .NET's console logger.
+func isConsoleLevel(text []byte) bool {
+	if text[4] != ':' || text[5] != ' ' {
+		return false
+	}
+	switch string(text[:4]) {
+	case "trce", "dbug", "info", "warn", "fail", "crit":
+		return true
+	}
+	return false
 }

@@ -84,6 +84,20 @@ const (
 	object
 	// apt is inside of an entry of apt's history.
 	apt
+	// report is inside of a report of Erlang.
+	report
+	// brackets is inside of a record of GlassFish, from "[[" to "]]".
+	brackets
+	// diagnosis is inside of a record of DB2's diagnostic log.
+	diagnosis
+	// nodeHead is "/app/shop.js:3", with which Node begins the report of an uncaught exception.
+	nodeHead
+	// nodeSource is the line of the program that follows, waiting.
+	nodeSource
+	// nodeCaret is the line with "^" below it.
+	nodeCaret
+	// nodeBlank is the empty line behind that, waiting.
+	nodeBlank
 	states
 )
 
@@ -91,7 +105,7 @@ const (
 // lines whose beginning rules that out.
 func (s state) mayHaveTime(line []byte) bool {
 	switch s {
-	case header, props, pyBody, pyMessage, pyEnd, phpNext, console, rustMessage, slowStatement:
+	case header, props, pyBody, pyMessage, pyEnd, phpNext, console, rustMessage, slowStatement, report, brackets, diagnosis:
 		return len(line) > 0
 	case closed:
 		return !hasPrefix(line, "End-Date: ")
@@ -126,6 +140,22 @@ func opening(line []byte) state {
 		if hasPrefix(line, "# User@Host: ") {
 			return slowHead
 		}
+	case '=':
+		if isReport(line) {
+			return report
+		}
+	case '[':
+		if hasSuffix(line, " [[") {
+			return brackets
+		}
+	case '2':
+		if isDiagnosis(line) {
+			return diagnosis
+		}
+	case '/', 'n':
+		if isNodePlace(line) {
+			return nodeHead
+		}
 	case 't':
 		return rustPanic(line)
 	case 'S':
@@ -139,6 +169,9 @@ func opening(line []byte) state {
 	case 'f':
 		if hasPrefix(line, "fatal error: ") {
 			return goPanic
+		}
+		if isNodePlace(line) {
+			return nodeHead
 		}
 	case 'g':
 		if isGoroutine(line) {
@@ -219,6 +252,10 @@ func (s state) next(text, line []byte) (action, state) {
 		}
 	case apt:
 		return afterApt(line)
+	case report, brackets, diagnosis:
+		return s.afterBlock(line)
+	case nodeHead, nodeSource, nodeCaret, nodeBlank:
+		return s.afterNode(line)
 	}
 	return begins, plain
 }
@@ -256,6 +293,9 @@ func afterPlain(text, line []byte) (action, state) {
 	}
 	if isPostgresField(text, line) {
 		return joins, postgres
+	}
+	if c >= 'A' && c <= 'Z' && isJavaLevel(line) && isJavaHeader(text) {
+		return joins, plain
 	}
 	return afterException(text, line)
 }
@@ -305,6 +345,8 @@ func afterPlainIndented(text, line []byte) (action, state) {
 		return joins, console
 	case line[0] == '\t' && isPostgres(text):
 		return joins, postgres
+	case hasPrefix(line, "  ") && isSamba(text):
+		return joins, plain
 	default:
 		return afterException(text, line)
 	}

@@ -7,8 +7,12 @@ const maxTag = 128
 
 // parse3164 parses the part after the priority according to RFC 3164, which describes existing practice
 // and prescribes no format: TIMESTAMP [HOSTNAME] [TAG[PID]:] text. It also accepts an RFC 3339 time, which
-// modern senders write. Without a time, everything is text, except for a tag with a process number.
+// modern senders write, and the headers of Cisco's devices. Without a time, everything is text, except for a tag with a process
+// number.
 func parse3164(s []byte, local bool) header {
+	if h, ok := parseCisco(s); ok {
+		return h
+	}
 	h := header{bom: -1}
 	n := bsdTime(s)
 	if n == 0 {
@@ -24,6 +28,10 @@ func parse3164(s []byte, local bool) header {
 	h.time, s = s[:n], s[min(n+1, len(s)):]
 	h.rest = s
 	var ok bool
+	if h.host, h.app, h.proc, h.rest, ok = forwarded(s); ok {
+		return h
+	}
+	h.rest = s
 	if h.app, h.proc, h.rest, ok = tag(s); ok {
 		return h
 	}
@@ -43,8 +51,12 @@ func parse3164(s []byte, local bool) header {
 	return h
 }
 
-// tag parses "app:", "app[anything]:" or "app[123]" and at most one space after it.
+// tag parses "app:", "app[anything]:" or "app[123]" and at most one space after it. The message identifier of Cisco,
+// "%SYS-5-CONFIG_I:", is no tag.
 func tag(s []byte) (app, proc, rest []byte, ok bool) {
+	if len(s) > 0 && s[0] == '%' {
+		return nil, nil, nil, false
+	}
 	end := -1
 	for i := 0; i < len(s) && i < maxTag; i++ {
 		switch c := s[i]; {
@@ -78,9 +90,15 @@ func tag(s []byte) (app, proc, rest []byte, ok bool) {
 	return app, proc, rest, true
 }
 
-// bsdTime returns the length of a time at the start of s, or 0: "Jan _2 15:04:05", also with a year after
-// the day or a fraction after the second, which some devices write.
+// bsdTime returns the length of a time at the start of s, or 0: "Jan _2 15:04:05", also with a fraction after the second, and with a
+// year before the month, after the day or at the end, which some devices write.
 func bsdTime(s []byte) int {
+	if n := yearLen(s); n > 0 && n < len(s) {
+		if end := bsdTime(s[n+1:]); end > 0 && s[n] == ' ' && s[n+1]-'A' < 26 {
+			return n + 1 + end
+		}
+		return 0
+	}
 	if len(s) < len("Jan 2 15:04:05") || s[3] != ' ' || !bytes.Contains(months, s[:3]) {
 		return 0
 	}
@@ -93,14 +111,28 @@ func bsdTime(s []byte) int {
 		return 0
 	}
 	i += n + 1
-	if n = digits(s[i:]); n == 4 && i+n < len(s) && s[i+n] == ' ' {
+	n = yearLen(s[i:])
+	if n > 0 {
 		i += n + 1
 	}
-	n = matchLen(s[i:], "00:00:00")
-	if n == 0 {
+	clock := matchLen(s[min(i, len(s)):], "00:00:00")
+	if clock == 0 {
 		return 0
 	}
-	return i + n + fraction(s[i+n:])
+	i += clock
+	i += fraction(s[i:])
+	if n == 0 && i < len(s) && s[i] == ' ' && yearLen(s[i+1:]) > 0 { // Junos
+		i += 1 + yearLen(s[i+1:])
+	}
+	return i
+}
+
+// yearLen returns the length of a year before a space at the start of s, or 0.
+func yearLen(s []byte) int {
+	if len(s) > 4 && digits(s[:5]) == 4 && s[4] == ' ' && (s[0] == '2' && s[1] == '0' || s[0] == '1' && s[1] == '9') {
+		return 4
+	}
+	return 0
 }
 
 var months = []byte("Jan,Feb,Mar,Apr,May,Jun,Jul,Aug,Sep,Oct,Nov,Dec") //nolint:gochecknoglobals // a constant that is bytes

@@ -89,6 +89,45 @@ func TestEvent(t *testing.T) {
 		{"3164, JSON", `<13>Nov 21 08:20:49 h app: {"level":"error","a":[1]}`, false, at(11, 21, 8, 20, 49, 0), record.Info, "h/app", `{"level":"error","a":[1]}`},
 		{"3164, empty text", "<13>Nov 21 08:20:49 h app: ", false, at(11, 21, 8, 20, 49, 0), record.Info, "h/app", "<13>Nov 21 08:20:49 h app: "},
 		{"3164, last year", "<13>Dec 31 23:59:59 h app: x", false, at(12, 31, 23, 59, 59, 0) - 365*24*int64(time.Hour), record.Info, "h/app", "x"},
+		{
+			"Cisco with number", "<189>123: *Nov 20 2026 16:04:05.123 CET: %SYS-5-CONFIG_I: Configured", false,
+			at(11, 20, 15, 4, 5, 123e6), record.Info, "192.0.2.9", "123: *Nov 20 2026 16:04:05.123 CET: %SYS-5-CONFIG_I: Configured",
+		},
+		{
+			"Cisco with host", "<187>17: core-1: .Nov 20 16:04:05: %LINK-3-UPDOWN: down", false,
+			at(11, 20, 16, 4, 5, 0), record.Error, "core-1", "17: core-1: .Nov 20 16:04:05: %LINK-3-UPDOWN: down",
+		},
+		{
+			"Cisco, time first", "<187>Nov 20 16:04:05.1 CET: %LINK-3-UPDOWN: down", false,
+			at(11, 20, 15, 4, 5, 1e8), record.Error, "192.0.2.9", "%LINK-3-UPDOWN: down",
+		},
+		{
+			"Cisco NX-OS", "<189>: 2026 Nov 20 16:04:05 CET: %ETHPORT-5-IF_UP: up", false,
+			at(11, 20, 15, 4, 5, 0), record.Info, "192.0.2.9", ": 2026 Nov 20 16:04:05 CET: %ETHPORT-5-IF_UP: up",
+		},
+		{
+			"Cisco by a relay", "<189>Nov 20 16:04:05 core-1 %SYS-5-CONFIG_I: Configured", false,
+			at(11, 20, 16, 4, 5, 0), record.Info, "core-1", "%SYS-5-CONFIG_I: Configured",
+		},
+		{
+			"Cisco ASA", "<166>Nov 20 2026 16:04:05 fw1 : %ASA-6-302013: Built", false,
+			at(11, 20, 16, 4, 5, 0), record.Info, "fw1", ": %ASA-6-302013: Built",
+		},
+		{
+			"Cisco ASA without host", "<166>Nov 20 2026 16:04:05: %ASA-6-302013: Built", false,
+			at(11, 20, 16, 4, 5, 0), record.Info, "192.0.2.9", "%ASA-6-302013: Built",
+		},
+		{
+			"Junos, structured", `<14>1 2026-11-20T16:04:05.123+01:00 mx1 proc 1234 TAG [junos@2636.1.1.1.2.36 key="value"] text`, false,
+			at(11, 20, 15, 4, 5, 123e6), record.Info, "mx1/proc/1234", `TAG [junos@2636.1.1.1.2.36 key="value"] text`,
+		},
+		{"Junos, year behind", "<30>Nov 20 16:04:05 2026  mx1 mgd[1234]: UI_COMMIT: x", false, at(11, 20, 16, 4, 5, 0), record.Info, "mx1/mgd/1234", "UI_COMMIT: x"},
+		{"Junos, year first", "<30>2026 Nov 20 16:04:05 mx1 mgd[1234]: x", false, at(11, 20, 16, 4, 5, 0), record.Info, "mx1/mgd/1234", "x"},
+		{"Junos, year between", "<30>Nov 20 2026 16:04:05.5 mx1 mgd[1234]: x", false, at(11, 20, 16, 4, 5, 5e8), record.Info, "mx1/mgd/1234", "x"},
+		{"AIX", "<13>Nov 20 16:04:05 Message forwarded from aix1: sshd[7]: text", false, at(11, 20, 16, 4, 5, 0), record.Info, "aix1/sshd/7", "text"},
+		{"AIX without process", "<13>Nov 20 16:04:05 Message forwarded from aix1: text of it", false, at(11, 20, 16, 4, 5, 0), record.Info, "aix1", "text of it"},
+		{"not Cisco", "<13>Nov 20 16:04:05 CET: text", false, at(11, 20, 16, 4, 5, 0), record.Info, "192.0.2.9/CET", "text"},
+		{"not a year", "<13>Nov 20 16:04:05 2026: text", false, at(11, 20, 16, 4, 5, 0), record.Info, "192.0.2.9/2026", "text"},
 		{"3164, no time", "<13>app[9]: hello", false, noTime, record.Info, "192.0.2.9/app/9", "hello"},
 		{"3164, no header", "<13>Error: disk full", false, noTime, record.Info, "192.0.2.9", "Error: disk full"},
 		{"3164, bytes", "<13>Nov 21 08:20:49 h app: \xff\x00\t\r\x1b[1m", false, at(11, 21, 8, 20, 49, 0), record.Info, "h/app", "\xff\x00\t\r\x1b[1m"},
@@ -136,7 +175,8 @@ func FuzzHeader(f *testing.F) {
 		`<165>1 2026-10-11T22:14:15Z h evntslog 1 ID47 [a@32473 iut="3" x="\]\"\\"][b@1] text`,
 		"<86>Nov  1 02:03:04 web-1 postfix/smtpd[123]: connect", "<13>Nov 21 08:20:49 root: hello", "<13>", "<1>1 - - - - - -",
 		"<13>2026-11-21T08:20:49.123456+01:00 web-1 app[1]: hello", "<13>Nov 21 2026 08:20:49.5 h x", "<13>a[1", "<0>1 - h a - - [",
-		"<13>1 - h a - - - \ufeff",
+		"<13>1 - h a - - - \ufeff", "<189>1: r1: *Nov 20 2026 16:04:05.123 CET: %SYS-5-X: x", "<30>Nov 20 16:04:05 2026  h a[1]: x",
+		"<189>: 2026 Nov 20 16:04:05 CET: %X-5-Y: x", "<13>Nov 20 16:04:05 Message forwarded from h: a[1]: x",
 	} {
 		f.Add([]byte(s), false)
 	}

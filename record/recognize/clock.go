@@ -94,9 +94,7 @@ func withoutYearAt(b []byte, i int, month, day uint, second int64, nano int32) (
 	}
 	m := moment{second: second, nano: nano, month: uint8(month), day: uint8(day)}
 	if i+1 < len(b) && b[i] == ' ' && b[i+1]-'A' < 26 { // a host may have the name of a zone
-		end := skipUTC(b, i)
-		m.utc = end > i
-		return m, end
+		return m, m.zoneLabel(b, i)
 	}
 	return m, m.zone(b, i)
 }
@@ -139,8 +137,11 @@ func fraction(b []byte, i int, nano int32) (int32, int) {
 	for k := i; k < end; k++ {
 		n *= 10
 	}
-	for i < len(b) && b[i]-'0' <= 9 {
-		i++
+	if i < len(b) && b[i]-'0' <= 9 {
+		if b[end-digits-1] == ',' { // the next column
+			return nano, end - digits - 1
+		}
+		i = digitsEnd(b, i)
 	}
 	return max(nano, n), i
 }

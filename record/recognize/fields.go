@@ -6,6 +6,7 @@ import (
 	"logstow/internal/ansi"
 	"logstow/message"
 	"logstow/record"
+	"logstow/record/internal/civil"
 )
 
 // field is the meaning of a field's value, by its name.
@@ -20,6 +21,7 @@ const (
 	fieldPython           // Python's level number, 10 to 50
 	fieldMessage          // may hold auditd's time
 	fieldSeverity         // MongoDB's severity letter
+	fieldZone             // the zone of a date and a clock in fields of their own
 	fieldNested           // may be an object that holds the level, or a wrapped line
 	fieldWrapped          // may be a wrapped line
 	fieldCategory         // of a resource log of Azure
@@ -34,11 +36,11 @@ func fieldOf(name []byte) field {
 		"eventTime", "event_time", "EventTime", "eventtime", "asctime", "logtime", "log_time", "logTime",
 		"TimeGenerated", "timeGenerated", "TimeCreated", "time_unix_nano", "timeUnixNano", "timeMillis",
 		"timestamp_ms", "timestampMs", "epochMillis", "epoch", "instant", "_time", "__REALTIME_TIMESTAMP",
-		"time_iso8601", "written_at", "stageTimestamp", "requestReceivedTimestamp":
+		"time_iso8601", "written_at", "query_timestamp", "eventTimestamp", "event_timestamp", "EdgeStartTimestamp", "stageTimestamp", "requestReceivedTimestamp":
 		return fieldTime
 	case "level", "Level", "LEVEL", "lvl", "@l", "severity", "Severity", "SEVERITY", "log.level", "loglevel",
 		"logLevel", "LogLevel", "log_level", "levelname", "levelName", "level_name", "severityText",
-		"severity_text", "SeverityText", "priorityName", "error_severity":
+		"severity_text", "SeverityText", "severityLevel", "priorityName", "error_severity", "@level":
 		return fieldLevel
 	case "PRIORITY", "syslog_severity", "severity_code", "syslog.severity", "log.syslog.severity.code":
 		return fieldSyslog
@@ -46,6 +48,8 @@ func fieldOf(name []byte) field {
 		return fieldOTel
 	case "levelno":
 		return fieldPython
+	case "tz":
+		return fieldZone
 	case "msg":
 		return fieldMessage
 	case "category":
@@ -80,6 +84,9 @@ func (f *finding) field(kind field, name, value []byte) {
 		return
 	}
 	switch kind {
+	case fieldZone:
+		f.minute.apart.zone(message.Unquoted(value))
+		return
 	case fieldCategory:
 		f.gateway = isGatewayLog(message.Unquoted(value))
 		return
@@ -126,11 +133,48 @@ func (f *finding) timeValue(name, value []byte) {
 		ok = f.wholeTime(&f.moment, message.Unescape(space[:0], text))
 	}
 	if !ok {
+		f.minute.apart.part(text)
 		return
 	}
 	f.timeSet()
 	if string(name) == "@t" {
 		f.impliedLevel = record.Info // compact log event format: no @l means information
+	}
+}
+
+// apart is a time whose parts are fields of their own, as of Fortinet: date=2026-11-20 time=15:04:05 tz="+0100".
+type apart struct {
+	// days count from 1970; second, nano and east, the offset from UTC in seconds, are small.
+	days, second, nano, east  int32
+	hasDay, hasClock, hasZone bool
+}
+
+// part takes a date or a clock from a field's text.
+func (a *apart) part(text []byte) {
+	switch {
+	case len(text) == len("2026-11-20") && text[4] == text[7] && (text[4] == '-' || text[4] == '/'):
+		if year, month, day := four(text, 0), two(text, 5), two(text, 8); year < invalidNumber && civil.Valid(int(year), int(month), int(day)) {
+			a.days, a.hasDay = int32(civil.Days(int(year), int(month), int(day))), true
+		}
+	case len(text) >= len("15:04:05"):
+		if second, nano, end := clockAt(text, 0); end == len(text) {
+			a.second, a.nano, a.hasClock = int32(second), nano, true
+		}
+	}
+}
+
+// zone takes the offset from UTC.
+func (a *apart) zone(text []byte) {
+	var m moment
+	if len(text) > 1 && (text[0] == '+' || text[0] == '-') && m.offset(text, 0) == len(text) {
+		a.east, a.hasZone = int32(-m.second), true
+	}
+}
+
+// timeOfParts sets the time from its parts if it was not found.
+func (f *finding) timeOfParts() {
+	if a := &f.minute.apart; !f.found && a.hasDay && a.hasClock {
+		f.setTime(moment{second: int64(a.days)*civil.SecondsPerDay + int64(a.second-a.east), nano: a.nano, utc: a.hasZone})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 // object reads the JSON object at the start of b, at its top level, until time
 // and level are found.
 func (f *finding) object(b []byte) {
+	f.minute.apart = apart{}
 	var timeAt, levelAt int // offsets of the values from which time and level were taken
 	m := message.Object(b)
 	for first := true; !f.found || f.level == record.None; first = false {
@@ -31,6 +32,7 @@ func (f *finding) object(b []byte) {
 			levelAt = m.Offset() - len(value)
 		}
 	}
+	f.timeOfParts()
 	f.shape.learn(b, timeAt, levelAt)
 	if f.level == record.None && f.gateway {
 		f.level = statusLevel(f.properties)

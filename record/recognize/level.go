@@ -25,14 +25,23 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 	switch next {
 	case ' ', ',', ';', '\r', '\x1b':
 		// App Service writes PID[1234] Error       message.
-		padded := next == ' ' && t.start > 1 && b[t.start-2] == ']' && t.word+1 < len(b) && b[t.word+1] == ' '
+		padded := next == ' ' && t.start > 1 && t.word+1 < len(b) && b[t.word+1] == ' ' && (b[t.start-2] == ']' || f.found && isCapitalized(b, t) && isPadded(b, t.start))
 		if padded || fenced(b, t.word, fence) {
 			ok, nouns = true, true
+		} else if !ok && f.found && n <= 1 && next == ' ' && inSet(b[t.start], 0, lowerLevels) && isLowerLevel(b[t.start:t.word]) {
+			ok = nameFollows(b, t.word+1)
 		}
 	case '\t', '|':
 		ok, nouns = t.upper || fence == next, true
 	case ':':
 		ok, nouns = true, t.upper
+	case '>': // of Log4perl
+		ok = ok && t.word+1 < len(b) && b[t.word+1] == ' '
+	case '(':
+		if level := f.numberedLevel(b, t, n); level != record.None {
+			return level, t.word
+		}
+		ok = false
 	case ']', '"', '\'', '}':
 		ok, nouns = true, true // [2026-11-20 15:04:05 error], "error"
 	case '+', '-':
@@ -56,6 +65,60 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 	return level, t.word
 }
 
+// isCapitalized reports whether the word of a token is written like Error.
+func isCapitalized(b []byte, t *token) bool { return b[t.start]-'A' < 26 && b[t.start+1]-'a' < 26 }
+
+// lowerLevels are the letters with which isLowerLevel's words begin.
+const lowerLevels = 1<<('t'-64) | 1<<('d'-64) | 1<<('v'-64) | 1<<('i'-64) | 1<<('n'-64) | 1<<('w'-64) | 1<<('e'-64) | 1<<('c'-64) | 1<<('f'-64) | 1<<('p'-64)
+
+// isLowerLevel reports whether a word is a level in lower case.
+func isLowerLevel(word []byte) bool {
+	switch string(word) {
+	case "trace", "debug", "verbose", "info", "notice", "warn", "warning", "error", "critical", "fatal", "panic":
+		return true
+	}
+	return false
+}
+
+// nameFollows reports whether behind a level in lower case the name of a process or logger stands at b[i], as of ESXi and Swift:
+// info hostd[2099123] [Originator@6876], error shop.orders : failed.
+func nameFollows(b []byte, i int) bool {
+	t := scanToken(b, i)
+	if t.kind != tokenMixed && t.kind != tokenWord || t.end+2 >= len(b) {
+		return false
+	}
+	if b[t.end] == ' ' && b[t.end+1] == ':' && b[t.end+2] == ' ' {
+		return true
+	}
+	end := t.end
+	if b[end-1] == ':' {
+		end--
+	} else if b[end] != ' ' || b[end+1] != '[' {
+		return false
+	}
+	if b[end-1] != ']' {
+		return false
+	}
+	k := end - 1
+	for k > i && b[k-1]-'0' <= 9 {
+		k--
+	}
+	return k < end-1 && k > i && b[k-1] == '['
+}
+
+// numberedLevel returns the level of ESXi's abbreviation with a priority behind the time: Er(163).
+func (f *finding) numberedLevel(b []byte, t *token, n int) record.Level {
+	end := digitsEnd(b, t.word+1)
+	if !f.found || n > 0 || t.word-t.start != 2 || end == t.word+1 || end > t.word+4 || end+1 >= len(b) || b[end] != ')' || b[end+1] != ' ' {
+		return record.None
+	}
+	priority := 0
+	for _, c := range b[t.word+1 : end] {
+		priority = priority*10 + int(c-'0')
+	}
+	return record.LevelFromSyslog(priority & 7)
+}
+
 // isPadded reports whether two blanks stand before b[i], as between columns.
 func isPadded(b []byte, i int) bool { return i >= 2 && b[i-1] == ' ' && b[i-2] == ' ' }
 
@@ -75,6 +138,12 @@ func joinedLevel(column []byte) record.Level {
 		start := end
 		for start > 0 && column[start-1]-'A' < 26 {
 			start--
+		}
+		if start == end && end > 0 && column[end-1] == ']' { // cloud-init's util.py[WARNING]:
+			if start = bytes.LastIndexByte(column[:end], '[') + 1; start > 0 {
+				return groupWord(column[start : end-1])
+			}
+			return record.None
 		}
 		if start > 0 && end-start >= 3 && (column[start-1] == ':' || column[start-1] == '.') {
 			if level := record.LevelFromAlias(column[start:end]); level != record.None {
@@ -126,9 +195,24 @@ func levelInGroup(b []byte) record.Level {
 	}
 	end := wordEnd(b, 0)
 	if end < len(b) && (b[end] != ' ' && b[end] != '/' && b[end] != ':' || b[0] > 'Z') {
+		return threadLevel(b)
+	}
+	if level := groupWord(b[:end]); level != record.None {
+		return level
+	}
+	if string(b) == "EE" || string(b) == "WW" { // of X.org
+		return letterLevel(b[0])
+	}
+	return threadLevel(b)
+}
+
+// threadLevel returns the level in capitals behind a thread: Server thread/INFO.
+func threadLevel(b []byte) record.Level {
+	i := bytes.LastIndexByte(b, '/') + 1
+	if i == 0 || i+3 > len(b) || b[i]-'A' >= 26 || b[i+1]-'A' >= 26 {
 		return record.None
 	}
-	return groupWord(b[:end])
+	return groupWord(b[i:])
 }
 
 func groupWord(b []byte) record.Level {
@@ -146,7 +230,7 @@ func letterLevel(c byte) record.Level {
 		return record.Trace
 	case 'D':
 		return record.Debug
-	case 'I':
+	case 'I', 'N':
 		return record.Info
 	case 'W':
 		return record.Warn
@@ -169,7 +253,18 @@ func (f *finding) levelLetter(b []byte, i, n int) record.Level {
 	switch {
 	case !f.found:
 		anchored = n == 0 && next == ',' && after == ' ' && b[i+3] == '[' // Ruby: I, [2026-…
-	case f.layout == layoutLogcat:
+	case next-'0' <= 9: // klog behind another header
+		if n <= 2 {
+			if m, end := klog(b[i:]); end > 0 {
+				return m.level
+			}
+		}
+		return record.None
+	case n == 0 && next == '!' && after == ' ': // Telegraf's E!
+		anchored = true
+	case n == 0 && next == ' ' && after == '|': // etcd's W |
+		anchored = true
+	case f.layout == layoutLogcat || n == 2 && b[i-1] == ' ' && b[i-2]-'0' <= 9:
 		anchored = n == 2 && next == ' ' || n == 0 && next == '/' // 1702 2395 D tag: …; D/tag: …
 	case f.layout == layoutISO:
 		anchored = n == 0 && next == ' ' && (after-'A' < 26 && b[i+3]-'A' < 26 || after == '-') // MongoDB: I NETWORK …

@@ -61,12 +61,45 @@ func (f *finding) line(b []byte) {
 	if i < len(b) && b[i] == '<' {
 		i = f.priority(b, i)
 	}
-	const slowLog = "# Time: " // of MySQL
-	if i < len(b) && b[i] == '#' && bytes.HasPrefix(b[i:], []byte(slowLog)) {
-		i += len(slowLog)
+	if i < len(b) && mayBeTitle(b[i]) {
+		i += titleEnd(b[i:])
 	}
 	f.columns(b, i)
+	if !f.found && len(b) >= minUnusual && mayBeUnusual(b[0]) {
+		f.unusual(b)
+	}
 	f.spellings(b)
+}
+
+// mayBeTitle reports whether what titleEnd knows begins with a byte.
+func mayBeTitle(c byte) bool { return c == '#' || c == '=' || c == 'S' || c == 'L' }
+
+// titleEnd returns the length of the words with which some programs introduce a time.
+func titleEnd(b []byte) int {
+	switch b[0] {
+	case '#':
+		if bytes.HasPrefix(b, []byte("####<")) { // WebLogic
+			return len("####")
+		}
+		return titleOf(b, "# Time: ") // MySQL's slow log
+	case '=': // =ERROR REPORT==== 20-Nov-2026::15:04:05 === of Erlang
+		const report = " REPORT==== "
+		if i := bytes.Index(b[:min(len(b), maxColumn)], []byte(report)); i > 0 {
+			return i + len(report)
+		}
+	case 'S':
+		return titleOf(b, "Start-Date: ") // apt
+	case 'L':
+		return titleOf(b, "Log started: ") + titleOf(b, "Log ended: ")
+	}
+	return 0
+}
+
+func titleOf(b []byte, title string) int {
+	if len(b) > len(title) && string(b[:len(title)]) == title {
+		return len(title)
+	}
+	return 0
 }
 
 // priority reads a syslog priority and an optional version of RFC 5424 at b[i]. It returns
@@ -112,15 +145,15 @@ func (f *finding) columns(b []byte, i int) {
 		}
 		switch b[i] {
 		case '{':
-			if end := wordEnd(b, i+1); end > i+1 && end < len(b) && b[end] == '}' { // {ERROR}
-				if f.level == record.None {
-					f.level = groupWord(b[i+1 : end])
-				}
-				i = end + 1
-				break
+			end := bracesEnd(b, i)
+			if end < 0 {
+				f.object(b[i:])
+				return
 			}
-			f.object(b[i:])
-			return
+			if f.level == record.None {
+				f.level = groupWord(b[i+1 : end-1]) // {ERROR}
+			}
+			i = end
 		case '"', '\'':
 			end := quotedEnd(b, i)
 			if end == 0 {
@@ -137,6 +170,9 @@ func (f *finding) columns(b []byte, i int) {
 			}
 			if f.level == record.None {
 				f.level = levelInGroup(b[i+1 : end-1])
+				if f.level == record.None && b[i+1] == 'S' && bytes.HasPrefix(b[end:], []byte(" [MY-")) && string(b[i:end]) == "[System]" { // MySQL
+					f.level = record.Info
+				}
 			}
 			i = end
 		default:
@@ -149,8 +185,14 @@ func (f *finding) columns(b []byte, i int) {
 				break
 			}
 			if t.kind == tokenPair {
-				f.pairs(b[i:])
-				return
+				i += f.pairs(b[i:])
+				n = max(n, 1)
+				break
+			}
+			if !f.found && n == 0 && t.word-t.start == 1 && cupsTime(b, t.word) {
+				f.level = cupsLevel(b[t.start])
+				i = t.end
+				break
 			}
 			if t.kind == tokenMixed && b[t.end-1] == ':' && f.level == record.None && (f.found || n == 0) {
 				f.level = joinedLevel(b[t.start:t.end])
@@ -168,18 +210,24 @@ func (f *finding) columns(b []byte, i int) {
 
 // timeAt reads a time at b[i], or after one opening byte there, and returns its end, or 0.
 func (f *finding) timeAt(b []byte, i int, bare bool) int {
-	switch b[i] {
-	case '[', '(', '"', '*':
-		if i++; i < len(b) && b[i] == ' ' {
-			i++
-		}
-		// Tornado writes [I 201120 15:04:05 web:2063].
-		if len(b) > i+2 && b[i+1] == ' ' {
-			if level := letterLevel(b[i]); level != record.None {
-				if m, n := parseMoment(b[i+2:], bare, f.minute.order); n > 0 {
-					m.level = level
-					f.setTime(m)
-					return i + 2 + n
+	if b[i]-'0' > 9 {
+		switch b[i] {
+		case '.': // of Cisco, as '*': the clock is not synchronized
+			if i++; i == len(b) || b[i]-'A' >= 26 {
+				return 0
+			}
+		case '[', '(', '"', '*', '<':
+			if i++; i < len(b) && b[i] == ' ' {
+				i++
+			}
+			// Tornado writes [I 201120 15:04:05 web:2063].
+			if len(b) > i+2 && b[i+1] == ' ' {
+				if level := letterLevel(b[i]); level != record.None {
+					if m, n := parseMoment(b[i+2:], bare, f.minute.order); n > 0 {
+						m.level = level
+						f.setTime(m)
+						return i + 2 + n
+					}
 				}
 			}
 		}
@@ -197,8 +245,8 @@ func (f *finding) timeAt(b []byte, i int, bare bool) int {
 func (f *finding) isColumn(b []byte, t *token, n int, fence byte) bool {
 	switch t.kind {
 	case tokenMixed:
-		// Name: is a label; app[12]: and 12: are columns.
-		return f.found || b[t.end-1] != ':' || hasDigit(b[t.start:t.end])
+		// Name: is a label; app[12]: and 12: are columns, and behind a priority the name of Cisco's device.
+		return f.found || b[t.end-1] != ':' || hasDigit(b[t.start:t.end]) || f.level != record.None && n <= 1 && b[0] == '<'
 	case tokenWord:
 	default:
 		return false
@@ -219,7 +267,7 @@ func (f *finding) isColumn(b []byte, t *token, n int, fence byte) bool {
 			n == 0 && (f.layout == layoutSyslog || f.layout == layoutISO && tagFollows(b, t.end)) // the host
 	}
 	switch word {
-	case "localhost", "http", "https", "ws", "wss": // the last four begin load balancers' lines
+	case "localhost", "http", "https", "h2", "ws", "wss", "grpcs", "tls": // all but the first begin load balancers' lines
 		return true
 	}
 	if n > 0 && len(b) > t.end+1 && b[t.end] == ' ' && b[t.end+1] == '[' {

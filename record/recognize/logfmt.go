@@ -5,9 +5,10 @@ import (
 	"logstow/record"
 )
 
-// pairs reads the logfmt pairs at the start of b until time and level are found.
-func (f *finding) pairs(b []byte) {
-	for i := 0; !f.found || f.level == record.None; {
+// pairs reads the logfmt pairs at the start of b until time and level are found, and returns their end.
+func (f *finding) pairs(b []byte) (i int) {
+	f.minute.apart = apart{}
+	for !f.found || f.level == record.None {
 		for i < len(b) && b[i] <= ' ' {
 			i++
 		}
@@ -26,4 +27,6 @@ func (f *finding) pairs(b []byte) {
 		i = pair.End
 	}
 	f.wrapped = nil // only JSON wraps lines
+	f.timeOfParts()
+	return i
 }

@@ -9,6 +9,8 @@ type minute struct {
 	regions    regions
 	// order is that of the dates before, or the configured one.
 	order dateOrder
+	// apart has the parts of a time that are fields of their own, of the current object or pairs.
+	apart apart
 }
 
 // moment is parseMoment into m.
@@ -20,7 +22,7 @@ func (c *minute) moment(m *moment, b []byte, bare bool) (n int) {
 	const words = length - 1 // without the colon behind the minute, a comparison of two words
 	if [words]byte(b) != [words]byte(c.text[:]) || b[words] != c.text[words] {
 		n = c.parse(m, b, bare)
-		if n > 0 && m.layout == layoutISO {
+		if n > 0 && m.layout == layoutISO && b[11]-'0' <= 9 {
 			c.text = [length]byte(b)
 			c.day, c.ofDay = daySecond(four(b, 0), two(b, 5), two(b, 8)), int64(two(b, 11)*3600+two(b, 14)*60)
 		}

@@ -49,6 +49,8 @@ func parseMoment(b []byte, bare bool, order dateOrder) (moment, int) {
 		return moment{}, 0
 	}
 	switch {
+	case b[2] == '/' && b[5] == '-':
+		return snort(b)
 	case b[1] == '/' && b[2]-'0' <= 9, b[2] == '/' && b[1]-'0' <= 9 && b[3]-'0' <= 9:
 		return slashes(b, order)
 	case b[1]-'0' > 9:
@@ -138,7 +140,10 @@ func slashes(b []byte, order dateOrder) (moment, int) {
 	if len(b) < i+len(" 3:04:05") || b[i] != ' ' {
 		return moment{}, 0
 	}
-	if i++; part[2] < 100 { // 17/06/09, but for 11/20/26
+	if i++; b[i] == '-' && b[i+1] == '-' && b[i+2] == ' ' { // Suricata's 20/11/2026 -- 15:04:05
+		i += 3
+	}
+	if part[2] < 100 { // 17/06/09, but for 11/20/26
 		if b[1] == '/' || b[4] == '/' {
 			return moment{}, 0
 		}
@@ -162,6 +167,9 @@ func slashes(b []byte, order dateOrder) (moment, int) {
 	m.order = found
 	return m, n
 }
+
+// snort reads 11/20-15:04:05.123456.
+func snort(b []byte) (moment, int) { return withoutYear(b, 6, two(b, 0), two(b, 3)) }
 
 // clockAlone reads 15:04:05.123, whose date is not in the line: of a clock alone only one with milliseconds is a time.
 func clockAlone(b []byte) (moment, int) {
@@ -191,19 +199,82 @@ func twoDigits(b []byte) (moment, int) {
 	return moment{}, 0
 }
 
-// yearFirst reads 2015-07-29 17:41:41,536 and similar layouts: the date with '-', '/' or '.',
-// then a space, TAB, 'T' or '_'.
+// yearFirst reads 2015-07-29 17:41:41,536 and similar layouts: the date with '-', '/' or '.', then a space, TAB, 'T' or '_';
+// also 2026-11-20  5:04:05, 2026/11/20 - 15:04:05, 2026-11-20-15.04.05.123456+060 and [2026-11-20][15:04:05].
 func yearFirst(b []byte) (moment, int) {
+	if len(b) >= len("2026 Nov 2 15:04:05") && b[4] == ' ' {
+		return yearAndMonth(b)
+	}
 	if len(b) < 19 || b[7] != b[4] || b[4] != '-' && b[4] != '/' && b[4] != '.' {
 		return moment{}, 0
 	}
 	switch b[10] {
 	case 'T', ' ', 't', '\t', '_':
 		m, n := onDay(b, 11, four(b, 0), two(b, 5), two(b, 8))
+		if n == 0 && b[10] == ' ' {
+			m, n = behindGap(b)
+		}
 		m.layout = layoutISO
 		return m, n
+	case '-':
+		return db2(b)
+	case ']':
+		if b[11] == '[' {
+			return onDay(b, 12, four(b, 0), two(b, 5), two(b, 8))
+		}
 	}
 	return moment{}, 0
+}
+
+// behindGap reads a clock behind a date and more than a blank, at b[11]: MariaDB's hour of one digit, apt's, and Gin's.
+func behindGap(b []byte) (moment, int) {
+	switch {
+	case b[11] == ' ':
+		return onDayLoose(b, 12, four(b, 0), two(b, 5), two(b, 8))
+	case b[11] == '-' && b[12] == ' ':
+		return onDay(b, 13, four(b, 0), two(b, 5), two(b, 8))
+	}
+	return moment{}, 0
+}
+
+// db2 reads 2026-11-20-15.04.05.123456+060, whose offset is in minutes.
+func db2(b []byte) (moment, int) {
+	if len(b) < len("2026-11-20-15.04.05.0") || b[13] != '.' || b[16] != '.' || b[19] != '.' {
+		return moment{}, 0
+	}
+	second, nano, ok := ofDay(two(b, 11), two(b, 14), two(b, 17))
+	if !ok {
+		return moment{}, 0
+	}
+	nano, i := fraction(b, 19, nano)
+	minutes := int64(0)
+	if i+4 <= len(b) && (b[i] == '+' || b[i] == '-') && digitsEnd(b, i+1) == i+4 {
+		if minutes = int64(b[i+1]-'0')*100 + int64(two(b, i+2)); b[i] == '-' {
+			minutes = -minutes
+		}
+		second, i = second-minutes*60, i+4
+		m, n := onDayAt(b, i, four(b, 0), two(b, 5), two(b, 8), second, nano)
+		m.utc = true
+		return m, n
+	}
+	return onDayAt(b, i, four(b, 0), two(b, 5), two(b, 8), second, nano)
+}
+
+// yearAndMonth reads 2026 Nov 20 15:04:05, as network devices write it.
+func yearAndMonth(b []byte) (moment, int) {
+	month := monthOf(b[5:])
+	if month == 0 || b[8] != ' ' {
+		return moment{}, 0
+	}
+	i := 9
+	if b[i] == ' ' {
+		i++
+	}
+	n := digitsEnd(b, i)
+	if n == i || n > i+2 || n == len(b) || b[n] != ' ' {
+		return moment{}, 0
+	}
+	return onDay(b, n+1, four(b, 0), month, number(b[i:n]))
 }
 
 // shortCompact reads 081109 203615 and 081109 20:36:15.
@@ -257,10 +328,17 @@ func dayFirstOf(b []byte, i, n int) (moment, int) {
 	i += n
 	sep := b[i]
 	month := monthOf(b[i+1:])
+	if month != 0 && sep == ' ' && b[i+4] == ' ' && b[i+7] == ':' { // 20 Nov 15:04:05: ntpd
+		return withoutYear(b, i+5, month, day)
+	}
 	if month == 0 || b[i+4] != sep || b[i+9] != ' ' && b[i+9] != ':' {
 		return moment{}, 0
 	}
-	m, end := onDay(b, i+10, four(b, i+5), month, day)
+	clock := i + 10
+	if b[i+9] == ':' && b[clock] == ':' { // of Erlang
+		clock++
+	}
+	m, end := onDay(b, clock, four(b, i+5), month, day)
 	switch sep {
 	case '/':
 		m.layout = layoutAccess
@@ -338,6 +416,8 @@ func klog(b []byte) (moment, int) {
 	switch {
 	case len(b) >= 14 && b[5] == ' ':
 		m, n = withoutYear(b, 6, two(b, 1), two(b, 3))
+	case len(b) >= 16 && b[7] == ' ': // CockroachDB's
+		m, n = onDay(b, 8, shortYear(two(b, 1)), two(b, 3), two(b, 5))
 	case len(b) >= 18 && b[9] == ' ':
 		m, n = onDay(b, 10, four(b, 1), two(b, 5), two(b, 7))
 	}

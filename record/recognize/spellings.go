@@ -20,11 +20,126 @@ func (f *finding) spellings(line []byte) {
 		f.level = record.Error
 		return
 	}
-	if len(line) > 0 && (line[0] == '[' || line[0] == 'P') {
-		f.php(line)
+	if len(line) > 0 && (line[0]-'0' > 9 || len(line) > 23 && (line[23] == ' ' || line[10] == '-')) {
+		f.byFirst(line)
 	}
 	if f.level == record.None {
 		f.bgl(line)
+	}
+}
+
+// byFirst finds the level in formats that the first byte tells apart. A line that begins with a digit has a time like
+// "2026-11-20 15:04:05.123 UTC" or "2026-11-20-15.04.05".
+func (f *finding) byFirst(line []byte) {
+	switch c := line[0]; {
+	case c == '[':
+		f.php(line)
+		switch {
+		case !f.found || f.level != record.None:
+		case f.order != orderUnknown:
+			f.webSphere(line)
+		case line[1]-'0' <= 9 && len(line) > len("[4242]{") && line[5] != '-' && line[5] != '/':
+			f.hana(line)
+		}
+	case c == 'P':
+		f.php(line)
+	case c == '=':
+		f.level = groupWord(line[1:wordEnd(line, 1)])
+	case !f.found:
+	case c-'A' < 26:
+		f.secondLine(line)
+	case c-'0' <= 9 && line[10] == '-':
+		f.db2(line)
+	case c-'0' <= 9:
+		f.postgresColumn(line)
+	}
+}
+
+// secondLine takes the level from the second line of a record of java.util.logging:
+//
+//	Nov 20, 2026 3:04:05 PM shop.Orders place
+//	SEVERE: order failed
+func (f *finding) secondLine(line []byte) {
+	start := bytes.IndexByte(line[:min(len(line), 256)], '\n') + 1
+	if end := wordEnd(line, start); start > 0 && end < len(line) && line[end] == ':' && line[start]-'A' < 26 {
+		f.level = record.LevelFromAlias(line[start:end])
+	}
+}
+
+// webSphere takes the level from the letter behind thread and component: [11/20/26 15:04:05:123 CET] 0000000a SystemOut     I   text.
+func (f *finding) webSphere(line []byte) {
+	const thread = len("] 0000000a ")
+	i := bytes.IndexByte(line[:min(len(line), maxColumn)], ']')
+	if i < 0 || len(line) < i+thread+4 || line[i+1] != ' ' || line[i+thread-1] != ' ' {
+		return
+	}
+	for _, c := range line[i+2 : i+thread-1] {
+		if c-'0' > 9 && c-'a' >= 6 {
+			return
+		}
+	}
+	rest := line[i+thread:]
+	gap := bytes.IndexByte(rest[:min(len(rest), maxColumn)], ' ')
+	if gap < 0 {
+		return
+	}
+	if rest = bytes.TrimLeft(rest[gap:], " "); len(rest) < 2 || rest[1] != ' ' {
+		return
+	}
+	switch rest[0] {
+	case 'A', 'O': // audit, standard output
+		f.level = record.Info
+	case 'C': // configuration
+		f.level = record.Debug
+	default:
+		f.level = letterLevel(rest[0])
+	}
+}
+
+// db2 takes the level from the head of a record of DB2: 2026-11-20-15.04.05.123456+060 I1234E567  LEVEL: Error.
+func (f *finding) db2(line []byte) {
+	const time, label = len("2026-11-20-15.04.05"), " LEVEL: "
+	if line[13] != '.' {
+		return
+	}
+	line = line[time:min(len(line), maxColumn)]
+	if i := bytes.Index(line, []byte(label)); i > 0 {
+		i += len(label)
+		f.level = groupWord(line[i:wordEnd(line, i)])
+	}
+}
+
+// hana takes the level from the letter of SAP HANA: [4242]{-1}[-1/-1] 2026-11-20 15:04:05.123456 e Basis  Timer.cpp(00123) : text.
+func (f *finding) hana(line []byte) {
+	const behind = "] 2026-11-20 15:04:05.123456 e "
+	if !bytes.Contains(line[:min(len(line), 16)], []byte("]{")) {
+		return
+	}
+	i := bytes.Index(line[:min(len(line), maxColumn)], []byte("] "))
+	if at := i + len(behind) - 2; i > 0 && len(line) > at+1 && line[at-1] == ' ' && line[at+1] == ' ' {
+		f.level = letterLevel(line[at] &^ 0x20)
+	}
+}
+
+// postgresColumn takes the level from the twelfth column of PostgreSQL's csvlog.
+func (f *finding) postgresColumn(line []byte) {
+	const clock, column = len("2026-11-20 15:04:05.123"), 11
+	if len(line) < clock+40 || line[4] != '-' || bytes.IndexByte(line[clock+1:clock+8], ',') < 0 {
+		return
+	}
+	i := 0
+	for range column {
+		for quoted := false; i < len(line) && (quoted || line[i] != ','); i++ {
+			if line[i] == '"' {
+				quoted = !quoted
+			}
+		}
+		if i++; i >= len(line) {
+			return
+		}
+	}
+	if end := wordEnd(line, i); end < len(line) && line[end] == ',' {
+		f.level = groupWord(line[i:end])
 	}
 }
 

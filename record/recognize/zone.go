@@ -116,12 +116,27 @@ func (m *moment) zoneName(b []byte, i int) int {
 	return w
 }
 
-// skipUTC returns the end of " UTC" or " GMT" at b[i], or i if there is neither.
-func skipUTC(b []byte, i int) int {
-	if len(b) >= i+4 && b[i] == ' ' && isUTC(b[i+1:i+4]) && ends(b, i+4) {
-		return i + 4
+// zoneLabel reads " UTC" or " GMT" at b[i], or another abbreviation that a colon ends, as of Cisco: Nov 20 16:04:05.123 CET: .
+// It returns its end, or i.
+func (m *moment) zoneLabel(b []byte, i int) int {
+	w := wordEnd(b, i+1)
+	switch {
+	case w-i == 4 && isUTC(b[i+1:w]) && ends(b, w):
+		m.utc = true
+		return w
+	case w-i < 4 || w-i > 6 || w+1 >= len(b) || b[w] != ':' || b[w+1] != ' ':
+		return i
 	}
-	return i
+	switch minutes := zoneNamed(b[i+1 : w]); minutes {
+	case zoneUnknown:
+		return i
+	case zoneAmbiguous:
+		m.named = zoneAssumed
+	default:
+		m.second -= int64(minutes) * 60
+		m.utc = true
+	}
+	return w
 }
 
 // offset reads an offset from UTC at b[i]: +hh:mm, +hhmm, +hh or, behind a name, +h. It

@@ -1,0 +1,92 @@
+package multiline
+
+import "bytes"
+
+// isReport reports whether a line begins a report of Erlang: =ERROR REPORT==== 20-Nov-2026::15:04:05 === .
+func isReport(line []byte) bool {
+	return hasSuffix(line, " ===") && bytes.Contains(line, []byte(" REPORT==== "))
+}
+
+// isDiagnosis reports whether a line begins a record of DB2: 2026-11-20-15.04.05.123456+060 I1234E567  LEVEL: Error.
+func isDiagnosis(line []byte) bool {
+	const time = len("2026-11-20-15.04.05")
+	return len(line) > time && line[10] == '-' && line[13] == '.' && bytes.Contains(line[time:], []byte(" LEVEL: "))
+}
+
+// afterBlock decides about a line of a record that ends with an empty line, or of GlassFish with "]]".
+func (s state) afterBlock(line []byte) (action, state) {
+	switch {
+	case s == brackets && hasSuffix(line, "]]"):
+		return joins, closed
+	case isRecord(line) || len(line) == 0 && s != brackets || s == report && line[0] == '=':
+		return begins, plain
+	}
+	return joins, s
+}
+
+// isJavaHeader reports whether a text is the first line of a record of java.util.logging: Nov 20, 2026 3:04:05 PM shop.Orders place.
+func isJavaHeader(text []byte) bool {
+	const shortest = len("Nov 2, 2026 3:04:05 PM")
+	if len(text) < shortest || !isUpper(text[0]) || text[3] != ' ' || bytes.IndexByte(text, '\n') >= 0 {
+		return false
+	}
+	text = text[len("Nov 2,"):min(len(text), len("Nov 20, 2026 12:04:05 PM "))]
+	return bytes.Contains(text, []byte(" AM ")) || bytes.Contains(text, []byte(" PM "))
+}
+
+// isJavaLevel reports whether a line begins with a level of java.util.logging.
+func isJavaLevel(line []byte) bool {
+	end := bytes.IndexByte(line[:min(len(line), len("WARNING:"))], ':')
+	if end < 0 {
+		return false
+	}
+	switch string(line[:end]) {
+	case "SEVERE", "WARNING", "INFO", "CONFIG", "FINE", "FINER", "FINEST":
+		return true
+	}
+	return false
+}
+
+// isSamba reports whether a text begins with the head of a record of Samba: [2026/11/20 15:04:05.123456,  0] server.c:1734(main).
+func isSamba(text []byte) bool {
+	const shortest = len("[2026/11/20 15:04:05,  0] ")
+	if len(text) < shortest || text[0] != '[' || text[5] != '/' || text[8] != '/' {
+		return false
+	}
+	if end := bytes.IndexByte(text, '\n'); end >= 0 {
+		text = text[:end]
+	}
+	return hasSuffix(text, ")") && bytes.Contains(text[shortest:], []byte(".c:"))
+}
+
+// isNodePlace reports whether a line is the place of a program at which Node ended: /app/shop.js:3.
+func isNodePlace(line []byte) bool {
+	n := len(line)
+	for n > 0 && isDigit(line[n-1]) {
+		n--
+	}
+	if n == len(line) || n == 0 || line[n-1] != ':' || bytes.IndexByte(line, ' ') >= 0 {
+		return false
+	}
+	path := line[:n-1]
+	return hasPrefix(path, "node:") || hasSuffix(path, ".js") || hasSuffix(path, ".ts") || hasSuffix(path, ".mjs") || hasSuffix(path, ".cjs")
+}
+
+// afterNode decides about a line of Node's report of an uncaught exception: place, line of the program, "^", empty line, exception.
+func (s state) afterNode(line []byte) (action, state) {
+	switch {
+	case len(line) == 0:
+		if s == nodeCaret {
+			return undecided, nodeBlank
+		}
+	case s == nodeHead:
+		return undecided, nodeSource
+	case s == nodeSource:
+		if rest := bytes.Trim(line, " \t"); len(rest) > 0 && len(bytes.Trim(rest, "^")) == 0 {
+			return joins, nodeCaret
+		}
+	case s == nodeBlank:
+		return undecided, header
+	}
+	return begins, plain
+}

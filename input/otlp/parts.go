@@ -1,0 +1,31 @@
+package otlp
+
+import (
+	"time"
+
+	"logstow/input"
+	"logstow/input/httpserver"
+)
+
+// Parts finds the log records in lines as the file exporter of the Collector writes them: each is a request in OTLP's JSON. The
+// service and the source of the events are those of the file.
+func Parts(opts input.Options) *input.Parts {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	handler := &Handler{Intake: &httpserver.Intake{Options: opts}}
+	memory := httpserver.NewMemory(0, nil)
+	return &input.Parts{Prefix: `{"resourceLogs":[`, Events: func(line []byte) ([]input.Event, bool) {
+		lease := memory.Lease()
+		defer lease.Release()
+		request, err := fromJSON(line, lease)
+		if err != nil {
+			return nil, false
+		}
+		c, err := handler.collect(request, lease)
+		if err != nil || c.rejected > 0 || len(c.batches.All()) == 0 {
+			return nil, false
+		}
+		return c.batches.All()[0].Events, true
+	}}
+}

@@ -1,0 +1,132 @@
+package input
+
+import (
+	"slices"
+
+	"logstow/record"
+	"logstow/record/recognize"
+)
+
+// origin is where consecutive events come from.
+type origin struct {
+	// service is that of the records, name their source, and label its name in the log.
+	service, name, label string
+	// recognizer stamps the messages, in order.
+	recognizer *recognize.Recognizer
+	noted      *noted
+}
+
+// stamper makes records of events and collects them: with time and level, of limited length, and processed. All inputs use
+// it. Not safe for concurrent use.
+type stamper struct {
+	opts *Options
+	// from decides which time counts if an event and its message both have one.
+	from    TimeFrom
+	records []record.Record
+	// dropped is set if an event produced no record.
+	dropped bool
+	// ahead counts the collected records that are ahead of the clock; aheadName is the source of the last one.
+	ahead     skewBatch
+	aheadName string
+}
+
+// add collects the record of an event. It does not copy the message, unless it must be truncated to fit into a block. The
+// event's level takes precedence over the level in its message. read is the read time, ref the reference for times without a
+// year, in Unix nanoseconds.
+func (s *stamper) add(o *origin, e *Event, read, ref int64) {
+	message := e.Message
+	if len(message) > maxText/2 || len(message) > s.opts.MaxRecord {
+		if text, truncated := truncate(message, s.opts.MaxRecord); truncated {
+			s.noteTruncated(o, int64(len(message)))
+			message = text
+		}
+	}
+	var stamp recognize.Stamp
+	recognized := true
+	if e.Time == 0 {
+		stamp = o.recognizer.Stamp(message, read, ref)
+	} else {
+		stamp, read, recognized = s.sent(o.recognizer, e, message, read)
+	}
+	switch {
+	case e.Level != record.None:
+		stamp.Level = e.Level
+	case stamp.Level == record.None:
+		stamp.Level = e.Fallback
+	}
+	n := len(s.records)
+	s.records = slices.Grow(s.records, 1)[:n+1]
+	r := &s.records[n] // set in place: to copy it from the stack waits for the stores
+	r.Time, r.Level, r.Source, r.Message = stamp.Time, stamp.Level, o.name, message
+	if s.ahead.add(stamp.Time, read) {
+		s.aheadName = o.name
+	}
+	if s.opts.Process != nil && !s.opts.Process.Process(o.service, r) {
+		s.records, s.dropped = s.records[:n], true
+	}
+	// What follows logs the processed message: processing redacts secrets.
+	if stamp.Rejected != recognize.Accepted {
+		s.noteRejectedTime(o, r.Message, stamp.Rejected)
+	}
+	if !stamp.Found && recognized && s.opts.Recognize.Rules.Times() {
+		s.noteMissingTime(o, r.Message)
+	}
+	if recognized && o.recognizer.ZoneAssumed() {
+		s.noteAssumedZone(o, r.Message)
+	}
+}
+
+// sent stamps the message of an event that has a time. It also returns the earlier one of that time and the read time, and
+// whether the message's time is considered.
+func (s *stamper) sent(recognizer *recognize.Recognizer, e *Event, message []byte, read int64) (stamp recognize.Stamp, earlier int64, recognized bool) {
+	sent, rejected := recognizer.CheckTime(e.Time, read)
+	earlier = min(sent, read)
+	if s.from == timeRuntime {
+		read = sent
+	}
+	recognized = s.from != TimeProtocol
+	if recognized || e.Level == record.None {
+		stamp = recognizer.Stamp(message, read, read)
+	}
+	switch {
+	case !recognized || !stamp.Found:
+		stamp.Time, stamp.Rejected = sent, rejected
+	case stamp.Rejected != recognize.Accepted:
+		stamp.Time = sent
+	case s.from == TimeLine || s.from == timeRuntime:
+	case stamp.Time > sent && rejected == recognize.Accepted:
+		stamp.Time = sent
+	}
+	return stamp, earlier, recognized
+}
+
+// Stamper makes records for an input that passes them to the sink itself and whose events have a time, which counts. Not
+// safe for concurrent use.
+type Stamper struct {
+	stamper stamper
+	origin  origin
+	noted   noted
+}
+
+// NewStamper makes a Stamper. The options must have their defaults.
+func NewStamper(opts *Options) *Stamper {
+	s := &Stamper{stamper: stamper{opts: opts, from: TimeProtocol}, noted: noted{of: "input"}}
+	s.origin = origin{service: opts.Service, recognizer: recognize.New(opts.Recognize), noted: &s.noted}
+	return s
+}
+
+// Add collects the record of an event unless processing drops it. The event's source must be valid, and is used as it is. read
+// is the read time in Unix nanoseconds.
+func (s *Stamper) Add(e *Event, read int64) {
+	s.origin.name, s.origin.label = e.Source, e.Source
+	s.stamper.add(&s.origin, e, read, read)
+}
+
+// Records returns the collected records, which are valid until Reset. Their messages are those of the events.
+func (s *Stamper) Records() []record.Record { return s.stamper.records }
+
+// Reset discards the records.
+func (s *Stamper) Reset() {
+	clear(s.stamper.records)
+	s.stamper.records = s.stamper.records[:0]
+}
