@@ -18,6 +18,8 @@ const (
 	istio                   // Istio's default, which has more columns than Envoy's
 	s3                      // Amazon S3's server access log
 	squid                   // Squid's native format
+	fpm                     // PHP-FPM's access log
+	gin                     // the access log of Gin, a web framework of Go
 	klog                    // Kubernetes' logger
 	nginxError              // nginx's error log
 	apacheError             // Apache's error log
@@ -47,6 +49,8 @@ const (
 	s3Layout = `bucket_owner bucket [time] ip requester request_id operation key "request" #status error_code #bytes #object_size ` +
 		`#duration #turn_around_time "referer" "user_agent" version_id host_id signature_version cipher_suite ` +
 		`authentication_type host tls_version access_point_arn acl_required$`
+
+	fpmLayout = `date zone "request" #status$`
 
 	squidLayout = `time ~#duration ip result/status #bytes method url user hierarchy/peer content_type`
 
@@ -136,6 +140,7 @@ func newFormats() *formats {
 	f.columns[istio] = f.layout(istioLayout)
 	f.columns[s3] = f.layout(s3Layout)
 	f.columns[squid] = f.layout(squidLayout)
+	f.columns[fpm] = f.layout(fpmLayout)
 	f.agents = f.layout(agentsLayout)
 	f.ingress = f.layout(ingressLayout)
 	f.need(idStatus, &f.status)
@@ -192,10 +197,16 @@ func (f *formats) split(l *line, message []byte, d *depths) {
 	case syslog:
 		l.syslog()
 		return
-	case nginxError, apacheError, appService:
+	case nginxError, apacheError, appService, gin:
 		l.text, l.cut = firstLine(message)
+		if again, _ := recognizeColumns(l.text); again != format { // what makes it that format is not in the first line
+			l.reset(message)
+			return
+		}
 		l.rest = nil
 		switch format {
+		case gin:
+			l.gin()
 		case nginxError:
 			l.nginxError()
 		case apacheError:
@@ -232,6 +243,11 @@ func (f *formats) split(l *line, message []byte, d *depths) {
 			return
 		}
 		l.walk(columns[min(status, len(columns)):], next)
+	case fpm:
+		if d.client {
+			l.client(start)
+		}
+		l.walk(columns, start)
 	case haproxy:
 		l.escape = '#'
 		l.walk(columns, bytes.LastIndexByte(l.text[:start-1], ' ')+1)

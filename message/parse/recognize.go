@@ -44,6 +44,8 @@ func recognizeColumns(b []byte) (format, int) {
 			return envoyOrIstio(b), 0
 		case isApacheError(b):
 			return apacheError, 0
+		case bytes.HasPrefix(b, []byte(ginPrefix)):
+			return gin, 0
 		}
 	case '1', '2':
 		switch {
@@ -63,10 +65,10 @@ func recognizeColumns(b []byte) (format, int) {
 	for range maxBrackets {
 		n := bytes.IndexByte(b[at:min(len(b), maxBefore)], '[')
 		if n < 0 || len(b) < at+n+shortestTime {
-			return plain, 0
+			break
 		}
 		at += n
-		if t := b[at:]; (at == 0 || b[at-1] == ' ') && t[3] == '/' && t[7] == '/' && t[12] == ':' && isDigit(t[1]) && isDigit(t[secondsEnd-1]) {
+		if t := b[at:]; (at == 0 || b[at-1] == ' ') && t[3] == '/' && t[7] == '/' && (t[12] == ':' || t[12] == ' ') && isDigit(t[1]) && isDigit(t[secondsEnd-1]) {
 			switch {
 			case isAccess(t):
 				return access, at
@@ -78,7 +80,28 @@ func recognizeColumns(b []byte) (format, int) {
 		}
 		at++
 	}
+	if start := fpmTime(b); start > 0 {
+		return fpm, start
+	}
 	return plain, 0
+}
+
+// fpmTime returns the offset of the time in a line of PHP-FPM's access log, 192.0.2.7 - user 20/Nov/2026:15:04:05 +0000 "GET /", 0 if
+// it is none.
+func fpmTime(b []byte) int {
+	if !isDigit(b[0]) {
+		return 0
+	}
+	const before, time = " - ", len(`20/Nov/2026:15:04:05 +0000`)
+	i := wordEnd(b, 0)
+	if !bytes.HasPrefix(b[i:], []byte(before)) {
+		return 0
+	}
+	i = wordEnd(b, i+len(before)) + 1
+	if len(b) < i+time+2 || b[i+2] != '/' || b[i+6] != '/' || b[i+11] != ':' || b[i+time] != ' ' || b[i+time+1] != '"' {
+		return 0
+	}
+	return i
 }
 
 // isAccess reports whether t, at a time, continues as an access log does.

@@ -197,3 +197,33 @@ func (l *line) messageAt(start, end int) {
 		l.set(idMessage, start, end, true)
 	}
 }
+
+const ginPrefix = "[GIN] "
+
+// gin adds the fields of `[GIN] 2026/11/20 - 15:04:05 | 200 |     1.2ms |       192.0.2.7 | GET      "/path"`.
+func (l *line) gin() {
+	b := l.text
+	names := [...]id{idTime, idStatus, idDuration, idIP}
+	i := len(ginPrefix)
+	for _, name := range names {
+		n := bytes.IndexByte(b[i:], '|')
+		if n < 0 {
+			return
+		}
+		column := bytes.TrimSpace(b[i : i+n])
+		start := i + bytes.Index(b[i:], column)
+		l.add(name, start, start+len(column), name == idTime)
+		i += n + 1
+	}
+	rest := bytes.TrimSpace(b[i:])
+	method := methodEnd(rest)
+	path := bytes.IndexByte(b[i:], '"')
+	if method == 0 || path < 0 {
+		return
+	}
+	start := i + bytes.Index(b[i:], rest)
+	l.add(idMethod, start, start+method, true)
+	path += i + 1
+	end := closingQuote(b, path, 0)
+	l.target(path, max(end, path), end >= 0)
+}

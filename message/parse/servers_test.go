@@ -69,6 +69,21 @@ func TestServerFormats(t *testing.T) {
 			`time=1795190645.123|duration=60021|ip=192.0.2.7|result=TCP_TUNNEL|status=200|bytes=3901|method=CONNECT|host=a.example:443|hierarchy=HIER_NONE`,
 		},
 		{
+			"PHP-FPM",
+			`192.0.2.7 -  20/Nov/2026:15:04:05 +0000 "GET /index.php?a" 200`,
+			`ip=192.0.2.7|date=20/Nov/2026:15:04:05|zone=+0000|method=GET|path=/index.php|query=a|status=200`,
+		},
+		{
+			"Gin",
+			`[GIN] 2026/11/20 - 15:04:05 | 404 |     123.4µs |       192.0.2.7 | GET      "/ping?x=1"`,
+			`time=2026/11/20 - 15:04:05|status=404|duration=123.4µs|ip=192.0.2.7|method=GET|path=/ping|query=x=1`,
+		},
+		{
+			"Django's server",
+			`[20/Nov/2026 15:04:05] "GET /missing HTTP/1.1" 404 179`,
+			`time=20/Nov/2026 15:04:05|method=GET|path=/missing|protocol=HTTP/1.1|status=404|bytes=179`,
+		},
+		{
 			"App Service",
 			`2026-11-20T16:04:05  PID[1234] Error       The order failed: id=7`,
 			`time=2026-11-20T16:04:05|pid=1234|severity=Error|message=The order failed: id=7|id=7`,
@@ -113,6 +128,10 @@ func TestServerFormatsCut(t *testing.T) {
 		`2026/11/20 16:04:05 [error] 1234#5678: *90 x, client: 192.0.2.7, server: a, request: "GET /a HTTP/1.1", host: "b"`,
 		`[Fri Nov 20 16:04:05.123456 2026] [core:error] [pid 1234:tid 139] [client 192.0.2.7:5678] AH00128: x, referer: y`,
 		`79a5 b [20/Nov/2026:16:04:05 +0000] 192.0.2.3 - 3E REST.GET.OBJECT k "GET /k HTTP/1.1" 200 - 1 1 7 6 "-" "-" -`,
+		`[GIN] 2026/11/20 - 15:04:05 | 404 |     123.4µs |       192.0.2.7 | GET      "/ping?x=1"`,
+		`192.0.2.7 - ann 20/Nov/2026:15:04:05 +0000 "GET /index.php?a" 200`,
+		`[GIN] 2026/11/20 - 15:04:05 | 404 |     123.4µs |       192.0.2.7 | GET      "/ping?x=1"`,
+		`192.0.2.7 - ann 20/Nov/2026:15:04:05 +0000 "GET /index.php?a" 200`,
 		`1795190645.123    180 192.0.2.7 TCP_MISS/200 411 GET http://a.example/p ann HIER_DIRECT/10.0.0.1 text/html`,
 		`2026-11-20T16:04:05  PID[1234] Error       The order failed`,
 		`<165>1 2026-11-20T16:04:05.003Z host1 app 1234 ID47 [ex@32473 iut="3"] text`,
