@@ -13,6 +13,7 @@ import (
 	"logstow/audit"
 	"logstow/blobnaming"
 	"logstow/internal/test/azurite"
+	"logstow/internal/test/effort"
 	"logstow/internal/test/storetest"
 	"logstow/record"
 	"logstow/segment"
@@ -23,17 +24,23 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(azurite.Main(m)) }
 
-// backends runs a test on both.
+// backends runs a test on both stores at [effort.Full], below on one of them.
 func backends(t *testing.T, f func(t *testing.T, s store.Store)) {
 	t.Helper()
-	t.Run("local", func(t *testing.T) {
-		t.Parallel()
-		f(t, storetest.OpenLocal(t))
-	})
-	t.Run("azurite", func(t *testing.T) {
-		t.Parallel()
-		f(t, openAzure(t))
-	})
+	open := map[string]func(testing.TB) store.Store{
+		"local":   storetest.OpenLocal,
+		"azurite": openAzure,
+	}
+	kinds := effort.Some(t, "local", "azurite")
+	if effort.Of() < effort.Test {
+		kinds = []string{"local"}
+	}
+	for _, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			f(t, open[kind](t))
+		})
+	}
 }
 
 func openAzure(t testing.TB) store.Store {

@@ -147,7 +147,7 @@ func lines(t *testing.T, s store.Store, run runner, o audit.Options) (all []stri
 func TestRandomDamage(t *testing.T) {
 	t.Parallel()
 	seed := testrand.Seed(t)
-	rounds := map[string]int{"local": effort.Cases{Test: 2, Full: 6}.N(), "azurite": 1}
+	rounds := map[string]int{"local": effort.Cases{Test: 1, Full: 6}.N(), "azurite": 1}
 	backends(t, func(t *testing.T, s store.Store) {
 		_, name, _ := strings.Cut(t.Name(), "/")
 		for round := range rounds[name] {

@@ -347,7 +347,7 @@ func TestFaultAtEveryStep(t *testing.T) {
 // everyStep runs f with steps n = 1, 2, 3, …, or a sample of them, until step n is not reached.
 func everyStep(t *testing.T, f func(t *testing.T, n int) (reached bool)) {
 	t.Helper()
-	sample := effort.NewSample(t, 15)
+	sample := effort.NewSample(t, 25)
 	for n := sample.Next(0); ; n = sample.Next(n) {
 		reached := false
 		ok := t.Run(strconv.Itoa(n), func(t *testing.T) { reached = f(t, n) })

@@ -107,7 +107,11 @@ func (a *asker) ask(sel query.Selection, o query.Options) map[string]string {
 		}
 		return b.String()
 	}
-	for _, format := range []string{output.Raw, output.Text, output.JSON} {
+	formats, orders := []string{output.Raw, output.Text, output.JSON}, []string{"number desc", "level|number", "instance desc", "who", "time desc"}
+	if effort.Of() < effort.Full { // each of the rest prints or sorts the same records
+		formats, orders = formats[2:], orders[:2]
+	}
+	for _, format := range formats {
 		texts[format] = print(format, false, func(emit func(query.Match) error) error { return q.Run(ctx, p, emit) })
 	}
 	if len(sel.Patterns)+len(sel.Regexps) > 0 || sel.Limit > 0 {
@@ -115,7 +119,7 @@ func (a *asker) ask(sel query.Selection, o query.Options) map[string]string {
 			return q.RunContext(ctx, p, query.ContextLines{Before: 2, After: 3}, emit)
 		})
 	}
-	for _, items := range []string{"number desc", "level|number", "instance desc", "who", "time desc"} {
+	for _, items := range orders {
 		order, err := query.ParseSort(strings.Split(items, "|"))
 		if err != nil {
 			a.tb.Fatal(err)

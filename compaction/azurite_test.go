@@ -6,7 +6,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"logstow/internal/test/azurite"
+	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
+	"logstow/store"
 	"logstow/store/open"
 )
 
@@ -29,18 +31,19 @@ func TestCompactAzurite(t *testing.T) {
 		}
 	}()
 	f := newFleet(t, s, testrand.New(t), "web")
-	f.fill(hour(), 4, 300)
+	n := int64(effort.Cases{Test: 60, Full: 300}.N())
+	f.fill(hour(), 4, int(n))
 	want := readAll(t, s)
 	o := options(t)
 	o.KeepInputs = true
-	if r := run(t, s, o); r.Outputs != 1 || r.Inputs != 300 || r.Requests.Get > 301 {
+	if r := run(t, s, o); r.Outputs != 1 || r.Inputs != n || r.Requests.Get > n+1 {
 		t.Errorf("%+v", r)
 	}
 	if diff := gocmp.Diff(want, readAll(t, s)); diff != "" {
 		t.Fatal(diff)
 	}
 	o.KeepInputs = false
-	if r := run(t, s, o); r.Removed != 300 || r.Requests.Delete != 2 {
+	if r := run(t, s, o); r.Removed != n || r.Requests.Delete != 1+n/store.MaxDelete {
 		t.Errorf("%+v", r)
 	}
 	if diff := gocmp.Diff(want, readAll(t, s)); diff != "" {

@@ -160,7 +160,7 @@ func TestLongOvertaken(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
 	_, inputs, ask := movingStore(t, rnd)
-	trials := effort.Cases{Short: 1, Test: 2, Full: 4, Long: 200}.N()
+	trials := effort.Cases{Test: 1, Full: 4, Long: 200}.N()
 	for _, sel := range movingSelections() {
 		for _, plan := range []string{query.PlanList, query.PlanIndex} {
 			m := &moving{created: 1 << 60, removed: 1 << 60, pageSize: 1 + rnd.IntN(20), contained: inputs}
@@ -184,7 +184,7 @@ func TestLongDamagedOutput(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
 	s, inputs, ask := movingStore(t, rnd)
-	flips := effort.Cases{Short: 1, Test: 3, Full: 8, Long: 1000}.N()
+	flips := effort.Cases{Test: 1, Full: 8, Long: 1000}.N()
 	var outputs []string
 	for _, name := range names(t, s) {
 		if !inputs[name] {

@@ -18,7 +18,7 @@ import (
 // with decides, not the present configuration.
 func TestClasses(t *testing.T) {
 	t.Parallel()
-	onBothStores(t, func(t *testing.T, s target) {
+	onStores(t, func(t *testing.T, s target) {
 		dir := t.TempDir()
 		var lines strings.Builder
 		for _, age := range []int{1, 10, 40} {

@@ -100,7 +100,7 @@ func TestCommandLine(t *testing.T) {
 // TestExplain wants the documented keys.
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	onBothStores(t, func(t *testing.T, s target) {
+	onStores(t, func(t *testing.T, s target) {
 		s.ship(t, "x", sample)
 		r := s.command(t, nil, "logq", "query", "-s", "x", "--from", "2026-11-20", "--to", "2026-11-21", "-o", "json", "--explain", "reset")
 		// An object of what is planned, then one of what was done.

@@ -19,7 +19,7 @@ import (
 // and what was not at most once, as the sender did not send it again.
 func TestCrashAcknowledged(t *testing.T) {
 	t.Parallel()
-	for i, name := range []string{"local", "Azurite"} {
+	for i, name := range someKinds(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, name == "Azurite")

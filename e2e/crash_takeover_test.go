@@ -16,7 +16,7 @@ import (
 // pod that ships what the first one's buffer held.
 func TestCrashTakeover(t *testing.T) {
 	t.Parallel()
-	for i, name := range []string{"local", "Azurite"} {
+	for i, name := range someKinds(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, name == "Azurite")

@@ -67,7 +67,7 @@ func sasToken(t *testing.T, permissions string) string {
 // time zone and store: what is buffered already keeps its own.
 func TestCrashConfigurationChanges(t *testing.T) {
 	t.Parallel()
-	for i, name := range []string{"local", "Azurite"} {
+	for i, name := range someKinds(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, name == "Azurite")

@@ -57,17 +57,37 @@ type target struct {
 	dir   string   // the local store's directory, "" on Azure
 }
 
-// onBothStores runs f on a new store of each kind.
+// onBothStores runs f on a new store of each kind: for tests of what depends on the store.
 func onBothStores(t *testing.T, f func(t *testing.T, s target)) {
-	t.Run("local", func(t *testing.T) {
-		t.Parallel()
-		dir := filepath.Join(t.TempDir(), "store")
-		f(t, target{name: "local", store: dir, dir: dir})
-	})
-	t.Run("Azurite", func(t *testing.T) {
-		t.Parallel()
-		f(t, azuriteTarget(t))
-	})
+	onKinds(t, storeKinds(), f)
+}
+
+// onStores runs f on a new store: of each kind at [effort.Full], below of one that the test's seed chooses.
+func onStores(t *testing.T, f func(t *testing.T, s target)) {
+	onKinds(t, someKinds(t), f)
+}
+
+// storeKinds are the kinds of stores.
+func storeKinds() []string { return []string{"local", "Azurite"} }
+
+// someKinds are all kinds of stores at [effort.Full], below one that the test's seed chooses.
+func someKinds(t *testing.T) []string {
+	t.Helper()
+	return effort.Some(t, storeKinds()...)
+}
+
+func onKinds(t *testing.T, kinds []string, f func(t *testing.T, s target)) {
+	for _, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			if kind == "Azurite" {
+				f(t, azuriteTarget(t))
+				return
+			}
+			dir := filepath.Join(t.TempDir(), "store")
+			f(t, target{name: "local", store: dir, dir: dir})
+		})
+	}
 }
 
 // azuriteTarget is a new container on Azurite.

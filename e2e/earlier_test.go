@@ -58,7 +58,7 @@ func TestEarlierBuffer(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
-			onBothStores(t, func(t *testing.T, s target) {
+			onStores(t, func(t *testing.T, s target) {
 				t.Run("drain", func(t *testing.T) {
 					dir, inputs := readEarlier(t, file)
 					checkEarlier(t, s, dir)
@@ -72,7 +72,7 @@ func TestEarlierBuffer(t *testing.T) {
 					}
 				})
 			})
-			onBothStores(t, func(t *testing.T, s target) {
+			onStores(t, func(t *testing.T, s target) {
 				t.Run("go on", func(t *testing.T) { goOn(t, s, file) })
 			})
 		})

@@ -24,7 +24,7 @@ import (
 // month and year, and compares two-minute windows with a filter over the lines.
 func TestWindowEdges(t *testing.T) {
 	t.Parallel()
-	onBothStores(t, func(t *testing.T, s target) {
+	onStores(t, func(t *testing.T, s target) {
 		var lines []line
 		var edges []time.Time
 		for _, edge := range []string{"2023-12-31T23:00:00Z", "2024-01-01T00:00:00Z", "2024-02-29T00:00:00Z", "2024-03-01T00:00:00Z", "2024-03-15T12:00:00Z"} {
@@ -219,7 +219,7 @@ func checkAzure(t *testing.T, s target, segments int) {
 func TestEightShippers(t *testing.T) {
 	effort.Need(t, effort.Full, "96,000 lines")
 	t.Parallel()
-	onBothStores(t, func(t *testing.T, s target) {
+	onStores(t, func(t *testing.T, s target) {
 		var wg sync.WaitGroup
 		want := map[string]bool{}
 		var created, conflicts, segments int
@@ -286,7 +286,7 @@ func TestTwoContainersAzurite(t *testing.T) {
 // TestOddInput sends random bytes and a huge line and wants them back, within memory bounds.
 func TestOddInput(t *testing.T) {
 	t.Parallel()
-	onBothStores(t, func(t *testing.T, s target) {
+	onStores(t, func(t *testing.T, s target) {
 		const limit = 128 << 20
 		random := make([]byte, effort.Cases{Test: 12, Full: 100}.N()<<20)
 		rnd := rand.NewChaCha8([32]byte{1})

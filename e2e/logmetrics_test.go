@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"logstow/internal/test/await"
+	"logstow/internal/test/effort"
 )
 
 // logMetricsConfig is a shipper's configuration; %s are flush interval, condition of the changing metric, rules, store and buffer.
@@ -196,7 +197,7 @@ func newLogMetricsRig(t *testing.T) *logMetricsRig {
 func TestLogMetrics(t *testing.T) {
 	t.Parallel()
 	r := newLogMetricsRig(t)
-	for life := range 6 {
+	for life := range (effort.Cases{Test: 3, Full: 6}).N() {
 		r.startShipper()
 		for range 3 {
 			r.append(1+r.rnd.IntN(300), "")

@@ -29,7 +29,7 @@ func TestParsers(t *testing.T) {
 	} {
 		t.Run(c.service, func(t *testing.T) {
 			t.Parallel()
-			onBothStores(t, func(t *testing.T, s target) {
+			onStores(t, func(t *testing.T, s target) {
 				dir := t.TempDir()
 				file, config := filepath.Join(dir, "in.log"), filepath.Join(dir, "shipper.yaml")
 				parse := ""
@@ -69,7 +69,7 @@ func TestParsers(t *testing.T) {
 // middle of the file, and to queries without any configuration.
 func TestDirective(t *testing.T) {
 	t.Parallel()
-	onBothStores(t, func(t *testing.T, s target) {
+	onStores(t, func(t *testing.T, s target) {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "u_ex261120.log")
 		for _, text := range []string{

@@ -216,7 +216,7 @@ func served() (logs, metrics []string) {
 // What a running server answers is what the commands print over the same range.
 func TestServe(t *testing.T) {
 	t.Parallel()
-	onBothStores(t, func(t *testing.T, s target) {
+	onStores(t, func(t *testing.T, s target) {
 		fillShop(t, s, shopBytes)
 		server := s.serve(t, "--metrics")
 		t.Run("logs", server.testLogs)

@@ -32,7 +32,7 @@ const (
 // bounded.
 func TestLongServeClients(t *testing.T) {
 	t.Parallel()
-	lasting, size := time.Duration(effort.Cases{Test: 2, Full: 8}.N())*time.Second, int64(shopBytes)
+	lasting, size := time.Duration(effort.Cases{Test: 1, Full: 8}.N())*time.Second, int64(shopBytes)
 	if effort.Of() == effort.Long {
 		lasting, size = time.Minute, 50*shopBytes
 	}

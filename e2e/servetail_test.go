@@ -30,9 +30,10 @@ func (s *server) follow(t *testing.T, params ...string) (*websocket.Conn, error)
 // those that come.
 func TestServeTail(t *testing.T) {
 	t.Parallel()
-	for _, azure := range []bool{false, true} {
-		t.Run(map[bool]string{false: "local", true: "Azurite"}[azure], func(t *testing.T) {
+	for _, kind := range someKinds(t) {
+		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
+			azure := kind == "Azurite"
 			r := newRig(t, azure)
 			path := filepath.Join(r.logs, "app.log")
 			written := ""

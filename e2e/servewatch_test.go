@@ -19,9 +19,10 @@ import (
 // within 15 seconds, and, once the shippers were counted, each later one within 5 seconds of being written.
 func TestLongServeWatch(t *testing.T) {
 	t.Parallel()
-	for _, azure := range []bool{false, true} {
-		t.Run(map[bool]string{false: "local", true: "Azurite"}[azure], func(t *testing.T) {
+	for _, kind := range someKinds(t) {
+		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
+			azure := kind == "Azurite"
 			r := newRig(t, azure)
 			path := filepath.Join(r.logs, "app.log")
 			appendFile(t, path, "line 0\n")

@@ -140,7 +140,7 @@ func TestTranscripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, sample := 0, effort.NewSample(t, 4)
+	lines, sample := 0, effort.NewSample(t, 8)
 	for _, path := range paths {
 		tr := readTranscript(t, path)
 		for _, b := range tr.blocks {

@@ -50,9 +50,10 @@ func TestLongWatch(t *testing.T) {
 			run.lasts = lasts
 		}
 	}
-	for _, azure := range []bool{false, true} {
-		t.Run(map[bool]string{false: "local", true: "Azurite"}[azure], func(t *testing.T) {
+	for _, kind := range someKinds(t) {
+		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
+			azure := kind == "Azurite"
 			newWatched(t, azure, run).run()
 		})
 	}

@@ -16,7 +16,7 @@ import (
 // TestWatchTable runs everything that maintains a store, and looks whether the table of watches is as it was.
 func TestWatchTable(t *testing.T) {
 	t.Parallel()
-	onBothStores(t, func(t *testing.T, s target) {
+	onStores(t, func(t *testing.T, s target) {
 		log := filepath.Join(t.TempDir(), "old.log")
 		if err := os.WriteFile(log, []byte("2024-03-05T16:00:00Z one\n2024-03-06T16:00:00Z two\n"), 0o600); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"logstow/field"
 	"logstow/internal/hint"
+	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
 )
 
@@ -158,6 +159,7 @@ func wantName(text string) string {
 
 // Names equal an obvious reference on random texts.
 func TestParseNameRandom(t *testing.T) {
+	effort.Need(t, effort.Test, "many random names")
 	t.Parallel()
 	rnd := testrand.New(t)
 	pieces := []string{

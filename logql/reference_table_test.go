@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"logstow/internal/test/effort"
 	"logstow/logql/engine"
 	"logstow/logql/syntax"
 )
@@ -22,13 +23,13 @@ func TestTemplateQueries(t *testing.T) {
 
 func TestMetricQueries(t *testing.T) {
 	t.Parallel()
-	checkQueries(t, openMemory, metricQueries())
+	checkQueries(t, openMemory, every(effort.Cases{Short: 4, Test: 1}.N(), metricQueries()))
 }
 
 // The same over a source that applies line filters and counts records, as stores do.
 func TestQueriesOverCounts(t *testing.T) {
 	t.Parallel()
-	checkQueries(t, openCounting, slices.Concat(logQueries(), lineQueries(), binaryQueries()))
+	checkQueries(t, openCounting, every(effort.Cases{Short: 8, Test: 1}.N(), slices.Concat(logQueries(), lineQueries(), binaryQueries())))
 }
 
 // The table is as large as it should be: the number of its queries, and of those with a result by hand.

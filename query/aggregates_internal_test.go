@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/test/effort"
 	"logstow/message"
 	"logstow/query/aggregate"
 	"logstow/query/cache"
@@ -25,7 +26,7 @@ func TestFunctionsAgreeWithReference(t *testing.T) {
 	rnd := testrand.New(t)
 	keys := []string{"level", "service", "source", "minute", "hour", "ab", "k1", "n.ab"}
 	groups := 0
-	for range 12 {
+	for range (effort.Cases{Test: 6, Full: 12}).N() {
 		w := newWorld(t, rnd, true)
 		w.fill(rnd.IntN(30))
 		w.indexed()

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/internal/test/effort"
 	"logstow/internal/test/querytest"
 	"logstow/query/merge"
 
@@ -85,7 +86,7 @@ func (w *world) around(sel *Selection, around ContextLines) (bySource map[string
 func TestContextAgreesWithReference(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
-	for range 20 {
+	for range (effort.Cases{Short: 2, Test: 8, Full: 20}).N() {
 		w := newWorld(t, rnd, false)
 		w.fill(rnd.IntN(25))
 		for range 20 {

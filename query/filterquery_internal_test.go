@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"logstow/internal/test/querytest"
-
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/test/effort"
+	"logstow/internal/test/querytest"
 	"logstow/internal/test/testrand"
 	"logstow/record"
 )
@@ -146,7 +146,7 @@ func TestFilterAgreesWithReference(t *testing.T) {
 			w.indexed()
 			plans = append(plans, PlanIndex)
 		}
-		for range 40 {
+		for range (effort.Cases{Short: 5, Test: 20, Full: 40}).N() {
 			sel := querytest.Everything()
 			sel.From, sel.To = origin(), origin().Add(time.Hour)
 			for range 1 + rnd.IntN(2) {

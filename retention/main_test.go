@@ -11,6 +11,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/internal/test/azurite"
+	"logstow/internal/test/effort"
 	"logstow/internal/test/storetest"
 	"logstow/record"
 	"logstow/retention"
@@ -46,17 +47,23 @@ func retain(ctx context.Context, s store.Store, p retention.Policy, o retention.
 	return retention.Run(ctx, s, p, o)
 }
 
-// backends runs a test on both.
+// backends runs a test on both stores at [effort.Full], below on one of them.
 func backends(t *testing.T, f func(t *testing.T, s store.Store)) {
 	t.Helper()
-	t.Run("local", func(t *testing.T) {
-		t.Parallel()
-		f(t, storetest.OpenLocal(t))
-	})
-	t.Run("azurite", func(t *testing.T) {
-		t.Parallel()
-		f(t, openAzure(t))
-	})
+	open := map[string]func(testing.TB) store.Store{
+		"local":   storetest.OpenLocal,
+		"azurite": openAzure,
+	}
+	kinds := effort.Some(t, "local", "azurite")
+	if effort.Of() < effort.Test {
+		kinds = []string{"local"}
+	}
+	for _, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			f(t, open[kind](t))
+		})
+	}
 }
 
 func openAzure(t testing.TB) store.Store {

@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"logstow/internal/price"
+	"logstow/internal/test/effort"
 )
 
 const page = "../../docs/query.md"
@@ -26,6 +27,7 @@ func readPage(t *testing.T) string {
 
 // Every command of the pages prints what they show.
 func TestDocumentedExamples(t *testing.T) {
+	effort.Need(t, effort.Test, "takes a second")
 	t.Parallel()
 	for name, atLeast := range map[string]int{"query.md": 18, "where.md": 3, "stats.md": 8, "patterns.md": 3} {
 		t.Run(name, func(t *testing.T) {

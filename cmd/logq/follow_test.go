@@ -17,6 +17,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/containment"
+	"logstow/internal/test/effort"
 	"logstow/query"
 	"logstow/query/follow"
 	"logstow/query/output"
@@ -221,6 +222,7 @@ func (s *shelf) merge(t *testing.T, hour time.Time) (inputs []string) {
 // Following prints what is there when a range was given, or its end, then every new
 // segment once, marks what is late, and ends with its context.
 func TestFollow(t *testing.T) {
+	effort.Need(t, effort.Test, "waits for a shipper")
 	t.Parallel()
 	for name, c := range map[string]struct {
 		ranged bool

@@ -14,7 +14,7 @@ import (
 func TestLongRandomAnswers(t *testing.T) {
 	t.Parallel()
 	worlds := effort.Cases{Test: 1, Long: 12}.N()
-	lines := effort.Cases{Test: 100, Full: 500}.N() // of each world
+	lines := effort.Cases{Test: 50, Full: 500}.N() // of each world
 	rnd := testrand.New(t)
 	statuses := map[int]int{}
 	for range worlds {

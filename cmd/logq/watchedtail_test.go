@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"logstow/internal/price"
+	"logstow/internal/test/effort"
 	"logstow/logql/engine"
 	"logstow/logql/storage"
 	"logstow/logql/syntax"
@@ -172,6 +173,7 @@ func TestWatchedTailPolls(t *testing.T) {
 // What shippers flush early counts against the budget of the day: live tails end when it is spent, none begins until midnight, and then
 // they are watched again.
 func TestWatchedTailBudget(t *testing.T) {
+	effort.Need(t, effort.Test, "takes a second")
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 
 	"logstow/internal/hint"
 	"logstow/internal/progress"
+	"logstow/internal/test/effort"
 	"logstow/query"
 	"logstow/query/follow"
 	"logstow/query/output"
@@ -344,6 +345,7 @@ func TestFollowUnwatched(t *testing.T) {
 // Records that are stored later than the window are reported, by the time at which storage wrote them: none of before, none that
 // was printed, each once.
 func TestFollowOverdue(t *testing.T) {
+	effort.Need(t, effort.Test, "takes seconds")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWatchedWorld(t)

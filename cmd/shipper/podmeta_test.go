@@ -8,11 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"logstow/internal/test/effort"
 )
 
 // Labels of pods stand in the sources of their records; without an API server the records are shipped
 // all the same.
 func TestPodMetadata(t *testing.T) {
+	effort.Need(t, effort.Test, "waits for programs")
 	t.Parallel()
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("watch") == "true" {

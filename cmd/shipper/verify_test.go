@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/internal/test/azurite"
+	"logstow/internal/test/effort"
 	"logstow/store"
 	"logstow/store/open"
 	"logstow/tableindex"
@@ -21,6 +22,7 @@ import (
 
 // If nothing listens, jobs fail soon, not after the two minutes and more of other failures.
 func TestNothingListens(t *testing.T) {
+	effort.Need(t, effort.Test, "waits for many programs")
 	t.Parallel()
 	at := "http://" + closedAddress + "/account"
 	env := append(os.Environ(), fmt.Sprintf("AZURE_STORAGE_CONNECTION_STRING="+
@@ -47,6 +49,7 @@ func TestNothingListens(t *testing.T) {
 
 // After all tables are dropped reindex writes the very entities that shippers wrote, to the byte.
 func TestReindexWritesWhatShippersWrote(t *testing.T) {
+	effort.Need(t, effort.Test, "runs programs")
 	t.Parallel()
 	t.Run("local", func(t *testing.T) {
 		t.Parallel()

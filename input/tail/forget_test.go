@@ -23,7 +23,7 @@ func TestForgetsWithDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		f := follow(t, dir, s, tail.Options{Paths: []string{"*/*.log"}, Resume: true})
+		f := follow(t, dir, s, tail.Options{Paths: []string{"*/*.log"}, Resume: true, PollInterval: time.Minute, ScanInterval: time.Minute})
 		for _, c := range []struct {
 			wait time.Duration
 			want int
@@ -43,7 +43,7 @@ func TestKeepsMissingCompressed(t *testing.T) {
 	dir, s := t.TempDir(), newSink()
 	put(t, dir, "a.gz", zipped(t, "1\n"))
 	synctest.Test(t, func(t *testing.T) {
-		f := follow(t, dir, s, tail.Options{Paths: []string{"*"}, FromStart: true, Resume: true})
+		f := follow(t, dir, s, tail.Options{Paths: []string{"*"}, FromStart: true, Resume: true, PollInterval: 20 * time.Second, ScanInterval: 20 * time.Second})
 		f.expect(time.Minute, "a.gz: 1")
 		if err := os.Remove(f.path("a.gz")); err != nil {
 			t.Fatal(err)

@@ -165,7 +165,7 @@ func TestFollowForgets(t *testing.T) {
 	put(t, dir, "a.log", "1\n", "b.log", "1\n", "c.log", "1\n")
 	known := func() int { return len(s.Positions("file:")) }
 	synctest.Test(t, func(t *testing.T) {
-		f := follow(t, dir, s, tail.Options{Paths: []string{"*.log"}, Resume: true})
+		f := follow(t, dir, s, tail.Options{Paths: []string{"*.log"}, Resume: true, PollInterval: 20 * time.Second, ScanInterval: 20 * time.Second})
 		if known() != 3 {
 			t.Errorf("%d positions", known())
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
 	"logstow/logql/pipeline"
 	fields "logstow/message/parse"
@@ -53,6 +54,7 @@ func randomFilter(r *rand.Rand) string {
 // A keeper keeps the records that stages keep, with their lines and the labels of the stream, also those with mistakes. What processors
 // learn of lines makes no difference.
 func TestKeeper(t *testing.T) {
+	effort.Need(t, effort.Test, "takes a second")
 	t.Parallel()
 	r := testrand.New(t)
 	text, err := fields.Compile("pattern '<a>;<level>;<b>'")

@@ -28,7 +28,7 @@ import (
 func TestLongColumns(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
-	rounds, queries := effort.Cases{Test: 3, Full: 8, Long: 600}.N(), 60
+	rounds, queries := effort.Cases{Test: 3, Full: 8, Long: 600}.N(), 60 // fewer miss a way
 	var fromColumns, fromText, failed, found int64
 	ofForm := map[message.Form]int64{}
 	for round := range rounds {
@@ -81,7 +81,7 @@ func TestLongColumns(t *testing.T) {
 func TestLongColumnsPrune(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
-	rounds, queries := effort.Cases{Test: 2, Full: 6, Long: 600}.N(), 60
+	rounds, queries := effort.Cases{Test: 2, Full: 6, Long: 600}.N(), effort.Cases{Short: 10, Test: 30, Full: 60}.N()
 	var excluded, read int64
 	found := 0
 	for round := range rounds {
@@ -214,7 +214,7 @@ func TestLongForms(t *testing.T) {
 func testForm(t *testing.T, form message.Form, parser syntax.Stage, names []string) {
 	t.Helper()
 	rnd := testrand.New(t)
-	rounds := effort.Cases{Test: 10_000, Full: 30_000, Long: 3_000_000}.N()
+	rounds := effort.Cases{Short: 1000, Test: 5000, Full: 30_000, Long: 3_000_000}.N()
 	all := make([]string, len(names))
 	for i, name := range names {
 		all[i] = message.LabelName(name, true)

@@ -25,7 +25,7 @@ func TestLongCounts(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
 	worlds := pushdownWorlds(t, rnd)
-	tries := effort.Cases{Test: 50, Full: 150, Long: 10_000}.N()
+	tries := effort.Cases{Short: 10, Test: 25, Full: 150, Long: 10_000}.N()
 	counted := 0
 	for range tries {
 		name := pick(rnd, []string{"plain", "compacted", "late"})

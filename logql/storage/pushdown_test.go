@@ -22,7 +22,7 @@ import (
 func TestLongPushdown(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
-	queries := effort.Cases{Test: 200, Full: 800, Long: 30_000}.N()
+	queries := effort.Cases{Short: 20, Test: 100, Full: 800, Long: 30_000}.N()
 	worlds := pushdownWorlds(t, rnd)
 	found := 0
 	for range queries {
@@ -58,7 +58,7 @@ func TestLongPushdown(t *testing.T) {
 func TestLongPushdownMetrics(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
-	queries := effort.Cases{Test: 60, Full: 200, Long: 10_000}.N()
+	queries := effort.Cases{Short: 10, Test: 30, Full: 200, Long: 10_000}.N()
 	worlds := pushdownWorlds(t, rnd)
 	for range queries {
 		name := pick(rnd, []string{"plain", "compacted", "late"})

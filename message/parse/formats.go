@@ -15,7 +15,16 @@ const (
 	envoy                   // Envoy's default
 	haproxy                 // HAProxy's HTTP format
 	alb                     // AWS application load balancer
+	istio                   // Istio's default, which has more columns than Envoy's
+	s3                      // Amazon S3's server access log
+	squid                   // Squid's native format
+	fpm                     // PHP-FPM's access log
+	gin                     // the access log of Gin, a web framework of Go
 	klog                    // Kubernetes' logger
+	nginxError              // nginx's error log
+	apacheError             // Apache's error log
+	appService              // Azure App Service's application log
+	syslog                  // the headers of RFC 3164 and RFC 5424, with and without a priority
 	formatEnd               // their number
 )
 
@@ -31,6 +40,19 @@ const (
 
 	envoyLayout = `[start_time] "request" #status response_flags #bytes_received #bytes #duration ` +
 		`x_envoy_upstream_service_time "x_forwarded_for" "user_agent" "x_request_id" "authority" "upstream_host"`
+
+	istioLayout = `[start_time] "request" #status response_flags response_code_details connection_termination_details ` +
+		`"upstream_transport_failure_reason" #bytes_received #bytes #duration x_envoy_upstream_service_time ` +
+		`"x_forwarded_for" "user_agent" "x_request_id" "authority" "upstream_host" upstream_cluster upstream_local_address ` +
+		`downstream_local_address ip:client_port requested_server_name route_name`
+
+	s3Layout = `bucket_owner bucket [time] ip requester request_id operation key "request" #status error_code #bytes #object_size ` +
+		`#duration #turn_around_time "referer" "user_agent" version_id host_id signature_version cipher_suite ` +
+		`authentication_type host tls_version access_point_arn acl_required$`
+
+	fpmLayout = `date zone "request" #status$`
+
+	squidLayout = `time ~#duration ip result/status #bytes method url user hierarchy/peer content_type`
 
 	haproxyLayout = `ip:client_port [request_date] frontend_name backend_name/server_name TR/Tw/Tc/Tr/duration ` +
 		`#status #bytes captured_request_cookie captured_response_cookie termination_state ` +
@@ -70,10 +92,22 @@ const (
 	idFile
 	idLine
 	idMessage
+	idPID
+	idTID
+	idConnection
+	idServer
+	idUpstream
+	idReferer
+	idModule
+	idClientPort
+	idCode
+	idApp
+	idMsgID
 )
 
 const fixedNames = "vhost port ip ident user method host path query protocol request status duration " +
-	"http_x_forwarded_for bytes_received bytes_sent severity time thread file line message"
+	"http_x_forwarded_for bytes_received bytes_sent severity time thread file line message " +
+	"pid tid connection server upstream referer module client_port code app msgid"
 
 // formats are the compiled layouts and the names in them.
 type formats struct {
@@ -91,6 +125,7 @@ type depths struct {
 	columns [formatEnd]int // number of columns, by format
 	client  bool           // the fields before the columns of access
 	tail    bool           // the fields after the columns of access
+	header  bool           // the fields of a header of syslog
 }
 
 func newFormats() *formats {
@@ -102,6 +137,10 @@ func newFormats() *formats {
 	f.columns[envoy] = f.layout(envoyLayout)
 	f.columns[haproxy] = f.layout(haproxyLayout)
 	f.columns[alb] = f.layout(albLayout)
+	f.columns[istio] = f.layout(istioLayout)
+	f.columns[s3] = f.layout(s3Layout)
+	f.columns[squid] = f.layout(squidLayout)
+	f.columns[fpm] = f.layout(fpmLayout)
 	f.agents = f.layout(agentsLayout)
 	f.ingress = f.layout(ingressLayout)
 	f.need(idStatus, &f.status)
@@ -131,9 +170,12 @@ func (f *formats) need(name id, d *depths) {
 			}
 		}
 	}
+	d.header = d.header || name == idHost
 	switch {
 	case slices.Contains([]id{idVhost, idPort, idIP, idIdent, idUser}, name):
 		d.client = true
+	case slices.Contains([]id{idApp, idPID, idMsgID}, name):
+		d.header = true
 	case !slices.ContainsFunc(f.columns[access], func(c column) bool { return slices.Contains(c.ids, name) }):
 		d.tail = true
 	}
@@ -146,11 +188,32 @@ func (f *formats) need(name id, d *depths) {
 func (f *formats) split(l *line, message []byte, d *depths) {
 	l.reset(message)
 	format, start := recognize(message)
-	if format == plain {
+	switch format {
+	case plain:
 		return
-	}
-	if format == klog {
+	case klog:
 		l.klog()
+		return
+	case syslog:
+		l.syslog()
+		return
+	case nginxError, apacheError, appService, gin:
+		l.text, l.cut = firstLine(message)
+		if again, _ := recognizeColumns(l.text); again != format { // what makes it that format is not in the first line
+			l.reset(message)
+			return
+		}
+		l.rest = nil
+		switch format {
+		case gin:
+			l.gin()
+		case nginxError:
+			l.nginxError()
+		case apacheError:
+			l.apacheError()
+		default:
+			l.appService()
+		}
 		return
 	}
 	columns := f.columns[format][:d.columns[format]]
@@ -158,6 +221,9 @@ func (f *formats) split(l *line, message []byte, d *depths) {
 	if start > len(l.text) {
 		l.reset(message)
 		return
+	}
+	if d.header {
+		l.header()
 	}
 	l.rest, l.escape = nil, '\\'
 	switch format {
@@ -168,15 +234,20 @@ func (f *formats) split(l *line, message []byte, d *depths) {
 		if next := l.walk(columns, start); d.tail {
 			f.tail(l, next)
 		}
-	case envoy:
+	case envoy, istio:
 		l.escape = 0
-		status := f.status.columns[envoy]
-		next := l.walk(f.columns[envoy][:status], start)
+		status := f.status.columns[format]
+		next := l.walk(f.columns[format][:status], start)
 		if next == mismatch { // other logs have text in quotes after a time, too
 			l.reset(message)
 			return
 		}
 		l.walk(columns[min(status, len(columns)):], next)
+	case fpm:
+		if d.client {
+			l.client(start)
+		}
+		l.walk(columns, start)
 	case haproxy:
 		l.escape = '#'
 		l.walk(columns, bytes.LastIndexByte(l.text[:start-1], ' ')+1)

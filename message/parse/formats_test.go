@@ -90,12 +90,12 @@ func TestFormats(t *testing.T) {
 		{
 			"behind a syslog header",
 			`<190>Nov 20 15:04:05 web1 nginx: 192.0.2.7 - - [20/Nov/2026:15:04:05 +0000] "GET /a HTTP/1.1" 200 99`,
-			`ip=192.0.2.7|time=20/Nov/2026:15:04:05 +0000|method=GET|path=/a|protocol=HTTP/1.1|status=200|bytes=99`,
+			`host=web1|app=nginx|ip=192.0.2.7|time=20/Nov/2026:15:04:05 +0000|method=GET|path=/a|protocol=HTTP/1.1|status=200|bytes=99`,
 		},
 		{
 			"behind the header of RFC 5424",
 			`<190>1 2026-11-20T15:04:05Z web1 nginx 77 - - ::ffff:192.0.2.7 - ann [20/Nov/2026:15:04:05 +0000] "GET /a HTTP/1.1" 200 99`,
-			`ip=::ffff:192.0.2.7|user=ann|time=20/Nov/2026:15:04:05 +0000|method=GET|path=/a|protocol=HTTP/1.1|status=200|bytes=99`,
+			`host=web1|app=nginx|pid=77|ip=::ffff:192.0.2.7|user=ann|time=20/Nov/2026:15:04:05 +0000|method=GET|path=/a|protocol=HTTP/1.1|status=200|bytes=99`,
 		},
 		{
 			"behind a tag",
@@ -186,12 +186,12 @@ func TestFormats(t *testing.T) {
 		{
 			"HAProxy behind a syslog header, logged as soon as possible, no server, IPv6",
 			`<134>Nov 20 15:04:05 lb1 haproxy[14389]: 2001:db8::7:33317 [20/Nov/2026:15:04:05.655] https~ api/<NOSRV> 0/-1/-1/-1/+2 503 +212 sid=7 - SC-- 9/8/7/0/+3 0/1 "POST /p HTTP/1.1"`,
-			`ip=2001:db8::7|client_port=33317|request_date=20/Nov/2026:15:04:05.655|frontend_name=https~|backend_name=api|server_name=<NOSRV>|TR=0|Tw=-1|Tc=-1|Tr=-1|duration=2|status=503|bytes=212|captured_request_cookie=sid=7|termination_state=SC--|actconn=9|feconn=8|beconn=7|srv_conn=0|retries=3|srv_queue=0|backend_queue=1|method=POST|path=/p|protocol=HTTP/1.1`,
+			`host=lb1|app=haproxy|pid=14389|ip=2001:db8::7|client_port=33317|request_date=20/Nov/2026:15:04:05.655|frontend_name=https~|backend_name=api|server_name=<NOSRV>|TR=0|Tw=-1|Tc=-1|Tr=-1|duration=2|status=503|bytes=212|captured_request_cookie=sid=7|termination_state=SC--|actconn=9|feconn=8|beconn=7|srv_conn=0|retries=3|srv_queue=0|backend_queue=1|method=POST|path=/p|protocol=HTTP/1.1`,
 		},
 		{
 			"HAProxy, RFC 5424, a request that is none",
 			`<134>1 2026-11-20T15:04:05.817934+02:00 - haproxy 266980 - - 10.0.1.2:1 [20/Nov/2026:15:04:05.655] fe fe/<NOSRV> -1/-1/-1/-1/0 400 187 - - PR-- 1/1/0/0/0 0/0 "<BADREQ>"`,
-			`ip=10.0.1.2|client_port=1|request_date=20/Nov/2026:15:04:05.655|frontend_name=fe|backend_name=fe|server_name=<NOSRV>|TR=-1|Tw=-1|Tc=-1|Tr=-1|duration=0|status=400|bytes=187|termination_state=PR--|actconn=1|feconn=1|beconn=0|srv_conn=0|retries=0|srv_queue=0|backend_queue=0|request=<BADREQ>`,
+			`app=haproxy|pid=266980|ip=10.0.1.2|client_port=1|request_date=20/Nov/2026:15:04:05.655|frontend_name=fe|backend_name=fe|server_name=<NOSRV>|TR=-1|Tw=-1|Tc=-1|Tr=-1|duration=0|status=400|bytes=187|termination_state=PR--|actconn=1|feconn=1|beconn=0|srv_conn=0|retries=0|srv_queue=0|backend_queue=0|request=<BADREQ>`,
 		},
 		{
 			"AWS ALB",

@@ -23,7 +23,7 @@ type id uint8
 
 // maxIDs exceeds the number of names in all layouts, maxFields the number of names in any layout.
 const (
-	maxIDs    = 128
+	maxIDs    = 160
 	maxFields = 48
 )
 
@@ -39,11 +39,13 @@ const (
 	kindSlashes
 	kindAddress
 	kindList
+	kindURL
 )
 
 type column struct {
 	kind columnKind
-	ends bool // the line may end here
+	// padded is set if several spaces may precede the column, ends if the line may end after it.
+	padded, ends bool
 	ids  []id
 }
 
@@ -53,11 +55,14 @@ func (f *formats) layout(description string) []column {
 	columns := make([]column, len(words))
 	for i, word := range words {
 		c := column{kind: kindWord}
+		word, c.padded = strings.CutPrefix(word, "~")
 		word, c.ends = strings.CutSuffix(word, "$")
 		c.ends = c.ends || i == len(words)-1
 		switch {
 		case word == `"request"`:
 			c.kind, c.ids = kindRequest, []id{idMethod, idHost, idPath, idQuery, idProtocol, idRequest}
+		case word == "url":
+			c.kind, c.ids = kindURL, []id{idHost, idPath, idQuery}
 		case word[0] == '"':
 			c.kind = kindQuoted
 		case word[0] == '[':
@@ -145,6 +150,9 @@ const mismatch = -1
 func (l *line) walk(columns []column, i int) int {
 	for k := range columns {
 		c := &columns[k]
+		for c.padded && i < len(l.text) && l.text[i] == ' ' {
+			i++
+		}
 		if i >= len(l.text) {
 			return len(l.text)
 		}
@@ -212,6 +220,12 @@ func (l *line) column(c *column, i int) int {
 		l.slashes(c.ids, i, end, complete)
 	case kindAddress:
 		l.address(c.ids, i, end, complete)
+	case kindURL:
+		if bytes.Contains(b[i:end], []byte("://")) {
+			l.target(i, end, complete)
+		} else if complete { // of CONNECT
+			l.add(idHost, i, end, true)
+		}
 	default:
 		if complete {
 			l.add(c.ids[0], i, end, false)

@@ -50,13 +50,18 @@ func (p *Parser) capturedLevel(message []byte) (record.Level, bool) {
 
 // level returns the level of a message of a text format.
 func (f *formats) level(message []byte) (record.Level, bool) {
-	if format, _ := recognize(message); format == plain {
+	switch format, _ := recognizeColumns(message); format {
+	case plain:
 		return record.None, false
-	} else if format == klog {
+	case klog:
 		return klogLevel(message[0]), true
 	}
 	var l line
 	f.split(&l, message, &f.status)
+	if severity := l.get(idSeverity); severity != nil {
+		level := record.LevelFromAlias(severity)
+		return level, level != record.None
+	}
 	return StatusLevel(l.get(idStatus))
 }
 

@@ -18,17 +18,43 @@ const (
 
 // recognize returns the format of a message, and for access and haproxy the offset of the time, otherwise 0.
 func recognize(b []byte) (format, int) {
-	if len(b) < shortestTime || b[0] == '{' {
+	if len(b) == 0 || b[0] == '{' {
 		return plain, 0
 	}
-	switch b[0] {
+	format, at := recognizeColumns(b)
+	if format == plain && isSyslog(b) {
+		return syslog, 0
+	}
+	return format, at
+}
+
+// recognizeColumns is recognize for all formats but syslog's, whose header may precede them.
+func recognizeColumns(b []byte) (format, int) {
+	if len(b) < shortestTime {
+		return plain, 0
+	}
+	switch c := b[0]; c {
 	case 'I', 'W', 'E', 'F':
 		if isKlog(b) {
 			return klog, 0
 		}
 	case '[':
-		if isEnvoy(b) {
-			return envoy, 0
+		switch {
+		case isEnvoy(b):
+			return envoyOrIstio(b), 0
+		case isApacheError(b):
+			return apacheError, 0
+		case bytes.HasPrefix(b, []byte(ginPrefix)):
+			return gin, 0
+		}
+	case '1', '2':
+		switch {
+		case isNginxError(b):
+			return nginxError, 0
+		case isAppService(b):
+			return appService, 0
+		case isSquid(b):
+			return squid, 0
 		}
 	case 'h', 'g', 'w':
 		if isALB(b) {
@@ -39,20 +65,43 @@ func recognize(b []byte) (format, int) {
 	for range maxBrackets {
 		n := bytes.IndexByte(b[at:min(len(b), maxBefore)], '[')
 		if n < 0 || len(b) < at+n+shortestTime {
-			return plain, 0
+			break
 		}
 		at += n
-		if t := b[at:]; (at == 0 || b[at-1] == ' ') && t[3] == '/' && t[7] == '/' && t[12] == ':' && isDigit(t[1]) && isDigit(t[secondsEnd-1]) {
+		if t := b[at:]; (at == 0 || b[at-1] == ' ') && t[3] == '/' && t[7] == '/' && (t[12] == ':' || t[12] == ' ') && isDigit(t[1]) && isDigit(t[secondsEnd-1]) {
 			switch {
 			case isAccess(t):
 				return access, at
+			case isS3(t):
+				return s3, 0
 			case isHAProxy(t) && at > 0:
 				return haproxy, at
 			}
 		}
 		at++
 	}
+	if start := fpmTime(b); start > 0 {
+		return fpm, start
+	}
 	return plain, 0
+}
+
+// fpmTime returns the offset of the time in a line of PHP-FPM's access log, 192.0.2.7 - user 20/Nov/2026:15:04:05 +0000 "GET /", 0 if
+// it is none.
+func fpmTime(b []byte) int {
+	if !isDigit(b[0]) {
+		return 0
+	}
+	const before, time = " - ", len(`20/Nov/2026:15:04:05 +0000`)
+	i := wordEnd(b, 0)
+	if !bytes.HasPrefix(b[i:], []byte(before)) {
+		return 0
+	}
+	i = wordEnd(b, i+len(before)) + 1
+	if len(b) < i+time+2 || b[i+2] != '/' || b[i+6] != '/' || b[i+11] != ':' || b[i+time] != ' ' || b[i+time+1] != '"' {
+		return 0
+	}
+	return i
 }
 
 // isAccess reports whether t, at a time, continues as an access log does.
@@ -86,6 +135,63 @@ func isEnvoy(b []byte) bool {
 		return false
 	}
 	return len(b) <= end+3 || b[end+3] == '-' || b[end+3]-'A' < 26
+}
+
+// envoyOrIstio tells the formats apart: three words and text in quotes after the status are Istio's.
+func envoyOrIstio(b []byte) format {
+	const request = `" `
+	i := bytes.IndexByte(b, '"')
+	if i < 0 {
+		return envoy
+	}
+	end := bytes.Index(b[i+1:], []byte(request))
+	if end < 0 {
+		return envoy
+	}
+	i += 1 + end + len(request)
+	for range 4 { // the status, the flags and two details
+		i = wordEnd(b, min(i, len(b))) + 1
+	}
+	if i < len(b) && b[i] == '"' {
+		return istio
+	}
+	return envoy
+}
+
+// isS3 reports whether t, at a time, continues as an S3 access log does: an address, two words, and an operation such as
+// REST.GET.OBJECT.
+func isS3(t []byte) bool {
+	i := accessTime
+	if len(t) <= i || t[i-1] != ']' || t[i] != ' ' {
+		return false
+	}
+	for range 3 {
+		i = wordEnd(t, min(i+1, len(t)))
+	}
+	operation := t[min(i+1, len(t)):wordEnd(t, min(i+1, len(t)))]
+	for _, prefix := range [...]string{"REST.", "SOAP.", "WEBSITE.", "BATCH.", "S3."} {
+		if bytes.HasPrefix(operation, []byte(prefix)) {
+			return true
+		}
+	}
+	return false
+}
+
+// isSquid reports whether b begins as "1795190645.123    180 192.0.2.7 TCP_MISS/200".
+func isSquid(b []byte) bool {
+	const seconds = len("1795190645")
+	if b[seconds] != '.' || b[seconds+4] != ' ' {
+		return false
+	}
+	i := seconds + 5
+	for i < len(b) && b[i] == ' ' {
+		i++
+	}
+	elapsed := wordEnd(b, i)
+	address := wordEnd(b, min(elapsed+1, len(b)))
+	result := b[min(address+1, len(b)):wordEnd(b, min(address+1, len(b)))]
+	slash := bytes.IndexByte(result, '/')
+	return elapsed > i && isNumeric(b[i:elapsed]) && slash > 0 && result[0]-'A' < 26 && isNumeric(result[slash+1:])
 }
 
 // isALB reports whether b begins as "https 2026-11-20T15:04:05.123456Z app/".

@@ -41,7 +41,7 @@ func TestFormats(t *testing.T) {
 		{"2026-11-20 15:04:05 10.0.0.1 GET /errors - 80 ERROR", when, record.None},
 		{"2026-11-20\t15:04:05\tLAX1\t2390\t192.0.2.100\tGET", when, record.None},
 		{"https 2026-11-20T15:04:05.000000Z app/my-loadbalancer/50dc6c 192.168.131.39:2817 - 0.0", when, record.None},
-		{"1795187045.000    921 192.168.0.1 TCP_MISS/200 1 GET http://error/", when, record.None},
+		{"1795187045.000    921 192.168.0.1 TCP_MISS/200 1 GET http://error/", when, record.Info},
 		// Java
 		{"2026-11-20 15:04:05,000 - INFO  [QuorumPeer[myid=1]/0:0:0:0:0:0:0:0:2181:F@774] - Notification", when, record.Info},
 		{"2026-11-20 15:04:05,000 ERROR [main] com.example.Main: x", when, record.Error},

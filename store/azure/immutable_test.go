@@ -36,8 +36,8 @@ func TestImmutable(t *testing.T) {
 // Azurite's containers have no policies.
 func TestImmutableAzurite(t *testing.T) {
 	t.Parallel()
-	_, cred := server(t)
-	s := openStore(t, azure.Options{Container: "immutable", Credential: cred})
+	a, cred := server(t)
+	s := openStore(t, azure.Options{Container: a.Container(), Credential: cred})
 	if _, err := s.Blobs().Create(t.Context(), "x", []byte("x"), store.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

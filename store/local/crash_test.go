@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
 	"logstow/store"
 	"logstow/store/local"
@@ -25,7 +26,7 @@ func TestKilled(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	done := map[string]string{} // The last that was reported of a name.
 	indexed := map[string]bool{}
-	for round := range 20 {
+	for round := range (effort.Cases{Test: 8, Full: 20}).N() {
 		prefix := "round" + string(rune('a'+round))
 		for _, line := range runUntil(t, helper(t, "churn", dir, prefix), time.Duration(1+random.IntN(150_000))*time.Microsecond) {
 			what, name, _ := strings.Cut(line, " ")

@@ -193,7 +193,7 @@ func TestLongDamage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all, sample := damagings(data, random), effort.NewSample(t, 5)
+			all, sample := damagings(data, random), effort.NewSample(t, 8)
 			for i := sample.Next(-1); i < len(all); i = sample.Next(i) {
 				d := all[i]
 				if strings.Contains(d.name, " of byte 63 ") && file == "store.db" {

@@ -166,7 +166,7 @@ func TestFileCallsFail(t *testing.T) {
 			t.Run(fmt.Sprintf("%v, %d times, damaged %t", errno, length, damaged), func(t *testing.T) {
 				t.Parallel()
 				steps := map[string]int{}
-				sample := effort.NewSample(t, 4)
+				sample := effort.NewSample(t, 8)
 				for n := sample.Next(-1); ; n = sample.Next(n) {
 					dir := filepath.Join(t.TempDir(), "deep", "store")
 					if damaged {

@@ -125,3 +125,14 @@ func (s *Sample) Next(n int) int {
 	}
 	return n
 }
+
+// Some are all of some alternatives at [Full] and above, below one of them, which depends on the test's seed alone: for kinds
+// of stores in tests that are not about what differs between them.
+func Some[T any](tb testing.TB, all ...T) []T {
+	tb.Helper()
+	if Of() >= Full {
+		return all
+	}
+	i := testrand.New(tb).IntN(len(all))
+	return all[i : i+1]
+}

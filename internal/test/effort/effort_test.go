@@ -21,6 +21,9 @@ func TestLevels(t *testing.T) {
 		for n := sample.Next(0); n <= 200; n = sample.Next(n) {
 			chosen++
 		}
+		if some, all := len(effort.Some(t, 1, 2, 3)), 3; some != map[bool]int{false: 1, true: all}[want.level >= effort.Full] {
+			t.Errorf("%q: %d of %d alternatives", text, some, all)
+		}
 		if effort.Of() != want.level || cases.N() != want.n || (effort.Cases{Test: 2}).N() != want.n2 {
 			t.Errorf("%q: level %v, %d cases, %d without others", text, effort.Of(), cases.N(), effort.Cases{Test: 2}.N())
 		}
