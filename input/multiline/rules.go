@@ -145,7 +145,7 @@ func opening(line []byte) state {
 			return report
 		}
 	case '[':
-		if hasSuffix(line, " [[") {
+		if hasSuffix(line, " [[") && len(line) > 5 && isDigit(line[1]) && line[5] == '-' {
 			return brackets
 		}
 	case '2':

@@ -41,7 +41,7 @@ func parseCisco(s []byte) (header, bool) {
 	if !bytes.HasPrefix(s[end:], []byte(": %")) {
 		return h, false
 	}
-	h.time = s[at : end+2]
+	h.time = s[at : end+len(": %")]
 	if h.rest = s; mark == 0 && at == 0 {
 		h.rest = s[end+2:]
 	}

@@ -108,8 +108,13 @@ func nameFollows(b []byte, i int) bool {
 
 // numberedLevel returns the level of ESXi's abbreviation with a priority behind the time: Er(163).
 func (f *finding) numberedLevel(b []byte, t *token, n int) record.Level {
+	switch string(b[t.start:t.word]) {
+	case "Em", "Al", "Cr", "Er", "Wa", "No", "In", "Db":
+	default:
+		return record.None
+	}
 	end := digitsEnd(b, t.word+1)
-	if !f.found || n > 0 || t.word-t.start != 2 || end == t.word+1 || end > t.word+4 || end+1 >= len(b) || b[end] != ')' || b[end+1] != ' ' {
+	if !f.found || n > 0 || end == t.word+1 || end > t.word+4 || end+1 >= len(b) || b[end] != ')' || b[end+1] != ' ' {
 		return record.None
 	}
 	priority := 0
@@ -264,7 +269,9 @@ func (f *finding) levelLetter(b []byte, i, n int) record.Level {
 		anchored = true
 	case n == 0 && next == ' ' && after == '|': // etcd's W |
 		anchored = true
-	case f.layout == layoutLogcat || n == 2 && b[i-1] == ' ' && b[i-2]-'0' <= 9:
+	case f.layout == layoutISO && n == 2: // logcat's with a year
+		anchored = next == ' ' && after != ' ' && twoNumbersBefore(b, i)
+	case f.layout == layoutLogcat:
 		anchored = n == 2 && next == ' ' || n == 0 && next == '/' // 1702 2395 D tag: …; D/tag: …
 	case f.layout == layoutISO:
 		anchored = n == 0 && next == ' ' && (after-'A' < 26 && b[i+3]-'A' < 26 || after == '-') // MongoDB: I NETWORK …
@@ -273,6 +280,26 @@ func (f *finding) levelLetter(b []byte, i, n int) record.Level {
 		return record.None
 	}
 	return letterLevel(b[i])
+}
+
+// twoNumbersBefore reports whether two columns before b[i] are numbers of up to five digits, padded on the left.
+func twoNumbersBefore(b []byte, i int) bool {
+	for range 2 {
+		end := i - 1
+		if end < 1 || b[end] != ' ' {
+			return false
+		}
+		start := end
+		for start > 0 && b[start-1]-'0' <= 9 {
+			start--
+		}
+		for i = start; i > 1 && b[i-2] == ' '; i-- {
+		}
+		if n := end - start; n == 0 || n > 5 || start-i != 5-n {
+			return false
+		}
+	}
+	return true
 }
 
 func trimSpace(b []byte) []byte {

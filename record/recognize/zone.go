@@ -116,15 +116,15 @@ func (m *moment) zoneName(b []byte, i int) int {
 	return w
 }
 
-// zoneLabel reads " UTC" or " GMT" at b[i], or another abbreviation that a colon ends, as of Cisco: Nov 20 16:04:05.123 CET: .
-// It returns its end, or i.
+// zoneLabel reads " UTC" or " GMT" at b[i], or another abbreviation before an identifier, as of Cisco: Nov 20 16:04:05.123
+// CET: %SYS-5-RESTART. It returns its end, or i.
 func (m *moment) zoneLabel(b []byte, i int) int {
 	w := wordEnd(b, i+1)
 	switch {
 	case w-i == 4 && isUTC(b[i+1:w]) && ends(b, w):
 		m.utc = true
 		return w
-	case w-i < 4 || w-i > 6 || w+1 >= len(b) || b[w] != ':' || b[w+1] != ' ':
+	case w-i < 4 || w-i > 6 || w+2 >= len(b) || b[w] != ':' || b[w+1] != ' ' || b[w+2] != '%':
 		return i
 	}
 	switch minutes := zoneNamed(b[i+1 : w]); minutes {
