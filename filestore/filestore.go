@@ -17,7 +17,6 @@ import (
 	"strings"
 	"time"
 
-	"logstow/buffer"
 	"logstow/input"
 	"logstow/input/multiline"
 	"logstow/internal/decompress"
@@ -27,8 +26,11 @@ import (
 	"logstow/store"
 )
 
-// Service is the service of all records.
-const Service = "file"
+// Service is the service of all records, and Instance their instance.
+const (
+	Service  = "file"
+	Instance = "-"
+)
 
 // listPage is the number of blobs or prefixes in a page of a listing.
 const listPage = 5000
@@ -43,6 +45,16 @@ type Options struct {
 	TempDir string
 	// RunSize is the number of bytes of records that are put into order in memory; 0 is 16 MiB.
 	RunSize int
+}
+
+// Input returns the settings of an input that makes records of files as a [Store] does, for a sink. Names of sources are the
+// caller's; stats may be nil.
+func (o Options) Input(sink input.Sink, stats *input.Stats) input.Options {
+	return input.Options{
+		Service: Service, Sink: sink, Stats: stats, MaxRecord: record.MaxSize, Now: o.Now,
+		Recognize: recognize.Options{Zone: o.Zone},
+		Lines:     input.Lines{Multiline: multiline.Options{Auto: true}},
+	}
 }
 
 // Store is a store of the records of files, as segments. Files must be added by one goroutine before the store is read.
@@ -66,15 +78,17 @@ func New(opts Options) (*Store, error) {
 // Close removes the temporary files.
 func (s *Store) Close() error { return s.runs.close() }
 
+// Sink receives the records of inputs with the settings of [Options.Input]. After the last one, End must be called.
+func (s *Store) Sink() input.Sink { return s.runs }
+
+// End writes the records that [Store.Sink] has received. The store can be read then.
+func (s *Store) End() error { return s.runs.end() }
+
 // Add adds the records of lines, which may be compressed with gzip or zstd; name is their source.
 // Times without a year are near ref, which is not after now. What cannot be read to its end is a
 // [ReadError]; the records before are added. Add returns when ctx ends, but does not interrupt a read.
 func (s *Store) Add(ctx context.Context, name string, lines io.Reader, ref time.Time) error {
-	feed, err := input.NewFeed(input.Options{
-		Service: Service, Sink: s.runs, Stats: &s.stats, MaxRecord: record.MaxSize, Now: s.opts.Now,
-		Recognize: recognize.Options{Zone: s.opts.Zone},
-		Lines:     input.Lines{Multiline: multiline.Options{Auto: true}},
-	})
+	feed, err := input.NewFeed(s.opts.Input(s.runs, &s.stats))
 	if err != nil {
 		return err
 	}
@@ -93,7 +107,7 @@ func (s *Store) Add(ctx context.Context, name string, lines io.Reader, ref time.
 	if nuls = s.stats.NULs.Load() - nuls; nuls > 0 {
 		s.notes = append(s.notes, fmt.Sprintf("%s: skipped %d NUL bytes at the start of lines", name, nuls))
 	}
-	if err := s.runs.end(); err != nil {
+	if err := s.End(); err != nil {
 		return err
 	}
 	if readErr != nil && ctx.Err() == nil {
@@ -243,22 +257,3 @@ func pages[T any](ctx context.Context, all []T) iter.Seq2[[]T, error] {
 		}
 	}
 }
-
-// Append implements [input.Sink].
-func (r *runs) Append(_ context.Context, c buffer.Chunk) (buffer.LSN, error) {
-	for i := range c.Records {
-		if err := r.add(&c.Records[i]); err != nil {
-			return 0, err
-		}
-	}
-	return 0, nil
-}
-
-// Position implements [input.Sink]: nothing is resumed.
-func (r *runs) Position(string) ([]byte, bool) { return nil, false }
-
-// Positions implements [input.Sink].
-func (r *runs) Positions(string) []buffer.Position { return nil }
-
-// Synced implements [input.Sink].
-func (r *runs) Synced(context.Context, buffer.LSN) error { return nil }

@@ -41,9 +41,14 @@ func newStore(t *testing.T) *filestore.Store {
 // found are the records of a store as a query prints them: time, source and message.
 func found(t *testing.T, s *filestore.Store, patterns ...string) (lines []string) {
 	t.Helper()
-	q, err := query.New([]query.Store{{Name: "files", Blobs: s, Tables: s, Free: true}}, query.Selection{
-		From: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), To: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), Patterns: patterns,
-	}, query.Options{TempDir: t.TempDir()})
+	return selected(t, s, query.Selection{Patterns: patterns})
+}
+
+// selected are the records of a selection without a range.
+func selected(t *testing.T, s *filestore.Store, sel query.Selection) (lines []string) {
+	t.Helper()
+	sel.From, sel.To = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+	q, err := query.New([]query.Store{{Name: "files", Blobs: s, Tables: s, Free: true}}, sel, query.Options{TempDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
