@@ -102,10 +102,10 @@ func (s *Store) Add(ctx context.Context, name string, lines io.Reader, ref time.
 		return err
 	}
 	if e := src.Encoding(); e != input.UTF8 {
-		s.notes = append(s.notes, fmt.Sprintf("%s: converted from %s to UTF-8", name, e))
+		s.notes = append(s.notes, EncodingNote(name, e.String()))
 	}
 	if nuls = s.stats.NULs.Load() - nuls; nuls > 0 {
-		s.notes = append(s.notes, fmt.Sprintf("%s: skipped %d NUL bytes at the start of lines", name, nuls))
+		s.notes = append(s.notes, NULNote(name, nuls))
 	}
 	if err := s.End(); err != nil {
 		return err
@@ -163,6 +163,16 @@ func (s *Store) Truncated() int64 { return s.stats.Cut.Load() }
 
 // Notes are what was changed in the added files: converted encodings, and skipped bytes.
 func (s *Store) Notes() []string { return s.notes }
+
+// EncodingNote is the note about a file that was converted.
+func EncodingNote(name, encoding string) string {
+	return fmt.Sprintf("%s: converted from %s to UTF-8", name, encoding)
+}
+
+// NULNote is the note about a file of which NUL bytes were skipped.
+func NULNote(name string, n int64) string {
+	return fmt.Sprintf("%s: skipped %d NUL bytes at the start of lines", name, n)
+}
 
 // Read implements [store.BlobReader].
 func (s *Store) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {

@@ -88,7 +88,7 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	r.output.Highlight, r.output.Parser = compiled.Highlight, compiled.Parser
 	looking, cancel := context.WithCancelCause(ctx) // ends when the pager is left
 	defer cancel(nil)
-	shown := env.display(looking, !r.follow && !r.count, r.progress.end, cancel)
+	shown := env.display(looking, !r.follow && !r.count && !r.arriving, r.progress.end, cancel)
 	r.env.stdout = shown
 	var out *output.Writer // nil for a count and for values
 	if r.count || r.distinct != nil {
@@ -111,7 +111,12 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	if err != nil {
 		return err
 	}
-	if r.follow {
+	switch {
+	case r.arriving:
+		return r.answer(ctx, c, compiled, func(q *query.Query) (bool, error) { return r.printArriving(looking, c, q, out, finish) })
+	case r.follow && r.files:
+		return r.followFiles(looking, c, compiled, out)
+	case r.follow:
 		return r.withStores(ctx, c, compiled, func(q *query.Query, stores []query.Store) error {
 			return r.followNew(looking, stores, q, out)
 		})
