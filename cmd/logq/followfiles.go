@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 	ucli "github.com/urfave/cli/v2"
@@ -48,7 +49,7 @@ func (r *request) followFiles(ctx context.Context, c *ucli.Context, compiled *qu
 		})
 	}
 	var stats input.Stats
-	opts := tail.Options{Options: r.fileOptions(c).Input(l, &stats), Paths: paths, ServiceOf: sourceOf(paths), FromStart: true}
+	opts := tail.Options{Options: r.fileOptions(c).Input(l, &stats), Paths: paths, ServiceOf: sourceOf(paths), FromStart: true, ScanInterval: time.Second}
 	opts.Log = slog.New(inputLog{&r.env})
 	stop := r.env.line.Start(func() string { return "reading: " + units.FormatSize(stats.Bytes.Load()) })
 	defer stop()
