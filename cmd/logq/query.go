@@ -31,7 +31,7 @@ func queryCommand(env environment) *ucli.Command {
 		&ucli.BoolFlag{Name: "wrap", Usage: "in pretty, wrap long lines instead of cutting them at the terminal's width"},
 		&ucli.BoolFlag{Name: "explain", Usage: "also report the plan, bytes read and estimated cost on standard error; as JSON with -o json"},
 	), cli.Categorize(categoryFollow,
-		&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "poll for new segments and print their records, until interrupted; with a range or --tail, print those records first"},
+		&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "poll for new segments and print their records, until interrupted; with a range or --tail, print those records first; with --file, follow files as tail -F does"},
 		&ucli.StringFlag{Name: "follow-window", Usage: "`DURATION`: maximum age of records that arrive late and are still printed (default: 2h)"},
 		&ucli.StringFlag{Name: "follow-interval", Usage: "`DURATION`: interval between polls (default: 1s while shippers respond to watches, else 2s)"},
 		&ucli.BoolFlag{Name: "no-watch", Usage: "with -f, do not create watches, which make shippers flush early"},
@@ -41,7 +41,8 @@ func queryCommand(env environment) *ucli.Command {
 		Usage: "print the records that contain every PATTERN",
 		UsageText: `logq query -s shop --since 2h -l error+ timeout
 logq query --since 1d --where 'status >= 500' --sort 'took_ms desc' -n 20
-logq query --from '2026-11-20 15:04' --to '2026-11-20 15:06' -C 3 order-12345`,
+logq query --from '2026-11-20 15:04' --to '2026-11-20 15:06' -C 3 order-12345
+logq query -f --file /var/log/app.log -l error`,
 		ArgsUsage: "[PATTERN...]",
 		Description: `Prints the records of a time range, of all selected services in order of time. A
 record matches when its message contains every PATTERN, matches every REGEXP,
@@ -64,6 +65,10 @@ brackets.
 separated by TABs, json one object per record, flat the same with the fields of the
 message, csv a header and one line per record. A template is a Go template:
 template='{{.time}} {{.message}}'.
+
+--file - prints records as they arrive, not in order of time, unless another flag needs
+all of them. -f --file FILE prints the records of a file, then those that are written to
+it, through rotation.
 
 A pipe that is closed early (logq ... | head) ends the query with status 0.
 
