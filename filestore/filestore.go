@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -45,13 +46,14 @@ type Options struct {
 	TempDir string
 	// RunSize is the number of bytes of records that are put into order in memory; 0 is 16 MiB.
 	RunSize int
+	// Log receives messages about files that are followed, and about times; nil discards them.
+	Log *slog.Logger
 }
 
-// Input returns the settings of an input that makes records of files as a [Store] does, for a sink. Names of sources are the
-// caller's; stats may be nil.
-func (o Options) Input(sink input.Sink, stats *input.Stats) input.Options {
+// input returns the settings of an input that makes records of files, for a sink.
+func (o Options) input(sink input.Sink, stats *input.Stats) input.Options {
 	return input.Options{
-		Service: Service, Sink: sink, Stats: stats, MaxRecord: record.MaxSize, Now: o.Now,
+		Service: Service, Sink: sink, Stats: stats, MaxRecord: record.MaxSize, Now: o.Now, Log: o.Log,
 		Recognize: recognize.Options{Zone: o.Zone},
 		Lines:     input.Lines{Multiline: multiline.Options{Auto: true}},
 	}
@@ -78,17 +80,11 @@ func New(opts Options) (*Store, error) {
 // Close removes the temporary files.
 func (s *Store) Close() error { return s.runs.close() }
 
-// Sink receives the records of inputs with the settings of [Options.Input]. After the last one, End must be called.
-func (s *Store) Sink() input.Sink { return s.runs }
-
-// End writes the records that [Store.Sink] has received. The store can be read then.
-func (s *Store) End() error { return s.runs.end() }
-
 // Add adds the records of lines, which may be compressed with gzip or zstd; name is their source.
 // Times without a year are near ref, which is not after now. What cannot be read to its end is a
 // [ReadError]; the records before are added. Add returns when ctx ends, but does not interrupt a read.
 func (s *Store) Add(ctx context.Context, name string, lines io.Reader, ref time.Time) error {
-	feed, err := input.NewFeed(s.opts.Input(s.runs, &s.stats))
+	feed, err := input.NewFeed(s.opts.input(s.runs, &s.stats))
 	if err != nil {
 		return err
 	}
@@ -102,12 +98,12 @@ func (s *Store) Add(ctx context.Context, name string, lines io.Reader, ref time.
 		return err
 	}
 	if e := src.Encoding(); e != input.UTF8 {
-		s.notes = append(s.notes, EncodingNote(name, e.String()))
+		s.notes = append(s.notes, fmt.Sprintf("%s: converted from %s to UTF-8", name, e))
 	}
 	if nuls = s.stats.NULs.Load() - nuls; nuls > 0 {
-		s.notes = append(s.notes, NULNote(name, nuls))
+		s.notes = append(s.notes, nulNote(name, nuls))
 	}
-	if err := s.End(); err != nil {
+	if err := s.runs.end(); err != nil {
 		return err
 	}
 	if readErr != nil && ctx.Err() == nil {
@@ -158,20 +154,13 @@ func (c *cancelReader) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Truncated is the number of records that were truncated because they are longer than [record.MaxSize].
-func (s *Store) Truncated() int64 { return s.stats.Cut.Load() }
-
-// Notes are what was changed in the added files: converted encodings, and skipped bytes.
-func (s *Store) Notes() []string { return s.notes }
-
-// EncodingNote is the note about a file that was converted.
-func EncodingNote(name, encoding string) string {
-	return fmt.Sprintf("%s: converted from %s to UTF-8", name, encoding)
-}
-
-// NULNote is the note about a file of which NUL bytes were skipped.
-func NULNote(name string, n int64) string {
-	return fmt.Sprintf("%s: skipped %d NUL bytes at the start of lines", name, n)
+// Notes are what was changed in the added files: converted encodings, skipped bytes, and truncated lines.
+func (s *Store) Notes() []string {
+	notes := slices.Clone(s.notes)
+	if n := s.stats.Cut.Load(); n > 0 {
+		notes = append(notes, truncatedNote(n))
+	}
+	return notes
 }
 
 // Read implements [store.BlobReader].

@@ -117,7 +117,7 @@ func (a *Arriving) Explain() []Reason {
 	m, service := a.q.matcher, a.origin.Name.Service
 	listed := &explain.Listed{Some: a.some, Levels: a.levels}
 	var planned []*Segment
-	if all := (record.LevelSet(0)).Count(a.levels); all > 0 {
+	if all := record.LevelSet(0).Count(a.levels); all > 0 {
 		listed.Segments = 1
 		listed.AddOrigin(service, a.origin.Meta.Instance)
 		sources := slices.Sorted(maps.Keys(a.sources))

@@ -75,9 +75,6 @@ func everything() (from, to time.Time) {
 const filesName = "files"
 
 // fileOptions are the settings for reading files.
-func (r *request) fileOptions(c *ucli.Context) filestore.Options { return r.env.fileOptions(c) }
-
-// fileOptions are the settings for reading files.
 func (e *environment) fileOptions(c *ucli.Context) filestore.Options {
 	return filestore.Options{Zone: location(c), Now: e.now, TempDir: e.tempDir}
 }
@@ -108,9 +105,6 @@ func (e *environment) openFiles(ctx context.Context, c *ucli.Context) (stores []
 	}
 	for _, note := range all.Notes() {
 		e.printf("%s", note)
-	}
-	if n := all.Truncated(); n > 0 {
-		e.printf("%s", truncated(n))
 	}
 	return []query.Store{files}, all.Close, nil
 }

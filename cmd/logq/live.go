@@ -3,21 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"sync"
 
 	ucli "github.com/urfave/cli/v2"
 
-	"logstow/buffer"
 	"logstow/filestore"
-	"logstow/input"
-	"logstow/input/stdin"
 	"logstow/internal/cli"
-	"logstow/internal/decompress"
-	"logstow/internal/units"
 	"logstow/query"
 	"logstow/query/output"
 	"logstow/record"
@@ -26,16 +19,13 @@ import (
 // errEnough ends inputs after the records of the limit.
 var errEnough = errors.New("the limit is reached")
 
-// live prints the matching records of inputs as they pass them to it, as their sink. It is safe for concurrent use.
+// live prints the matching records of inputs as they pass them to it. It is safe for concurrent use.
 type live struct {
-	input.Transient
 	r        *request
 	out      *output.Writer
 	arriving *query.Arriving
 
 	mu sync.Mutex
-	// existing takes the records that exist when following begins; nil once they are printed, and if nothing is followed.
-	existing *filestore.Store
 	// printed is the number of records printed, newest the latest time of those printed before the current chunk, and latest
 	// that of all; 0 if there are none.
 	printed        uint64
@@ -47,26 +37,20 @@ func (r *request) newLive(q *query.Query, out *output.Writer) *live {
 	return &live{r: r, out: out, arriving: q.Arriving(filesName, filestore.Service, filestore.Instance)}
 }
 
-// Append implements [input.Sink].
-func (l *live) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
-	if len(c.Records) == 0 {
-		return 0, nil
-	}
+// receive is a [filestore.Receiver].
+func (l *live) receive(parser string, records []record.Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.existing != nil {
-		return l.existing.Sink().Append(ctx, c)
-	}
 	before := l.printed
 	l.newest = l.latest
-	err := l.arriving.Search(c.Parse, c.Records, l.print)
+	err := l.arriving.Search(parser, records, l.print)
 	if l.printed == before {
-		return 0, err
+		return err
 	}
 	if flushErr := l.out.Flush(); flushErr != nil {
 		err = flushErr
 	}
-	return 0, err
+	return err
 }
 
 // print prints a record. With the last one of the limit, and instead of others, it returns errEnough.
@@ -108,8 +92,12 @@ func (r *request) arrive(c *ucli.Context) bool {
 // reports whether there were any.
 func (r *request) printArriving(ctx context.Context, c *ucli.Context, q *query.Query, out *output.Writer, finish func() error) (found bool, err error) {
 	l := r.newLive(q, out)
-	if err := r.readStdin(ctx, c, l); err != nil {
+	problem, err := r.readStdin(ctx, c, l)
+	if err != nil && !errors.Is(err, errEnough) {
 		return false, err
+	}
+	if problem != nil {
+		l.arriving.Problem(problem)
 	}
 	if err := finish(); err != nil {
 		return false, err
@@ -124,50 +112,25 @@ func (r *request) printArriving(ctx context.Context, c *ucli.Context, q *query.Q
 	return false, nil
 }
 
-// readStdin passes the records of standard input to l until its end, or that of ctx, which is an error. If it cannot be read to
-// its end, that is a problem in the report.
-func (r *request) readStdin(ctx context.Context, c *ucli.Context, l *live) error {
-	var stats input.Stats
-	opts := r.fileOptions(c).Input(l, &stats)
+// readStdin passes the records of standard input to l until its end, or that of ctx, which is an error. problem is set if it cannot
+// be read to its end.
+func (r *request) readStdin(ctx context.Context, c *ucli.Context, l *live) (problem *query.Problem, err error) {
+	notes, err := filestore.Stream(ctx, r.env.stdin, r.liveOptions(c), l.receive)
+	r.notes = append(r.notes, notes...)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if problem := fileProblem("-", err); problem != nil {
+		return problem, nil
+	}
+	return nil, err
+}
+
+// liveOptions are the settings for reading records as they arrive.
+func (r *request) liveOptions(c *ucli.Context) filestore.Options {
+	opts := r.env.fileOptions(c)
 	opts.Log = slog.New(inputLog{&r.env})
-	err := stdin.Run(ctx, readErrors{decompress.Stream(r.env.stdin)}, opts)
-	problem := fileProblem("-", err)
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case problem != nil:
-		l.arriving.Problem(problem)
-	case err != nil && !errors.Is(err, errEnough):
-		return err
-	}
-	if n := stats.NULs.Load(); n > 0 {
-		r.notes = append(r.notes, filestore.NULNote(stdin.Source, n))
-	}
-	r.noteTruncated(stats.Cut.Load())
-	return nil
-}
-
-// noteTruncated notes that lines were truncated.
-func (r *request) noteTruncated(lines int64) {
-	if lines > 0 {
-		r.notes = append(r.notes, truncated(lines))
-	}
-}
-
-// truncated is the note about truncated lines.
-func truncated(lines int64) string {
-	return fmt.Sprintf("%d lines are longer than %s and truncated", lines, units.FormatSize(record.MaxSize))
-}
-
-// readErrors marks the errors of a reader: a sink has others.
-type readErrors struct{ r io.Reader }
-
-func (e readErrors) Read(p []byte) (int, error) {
-	n, err := e.r.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		err = &filestore.ReadError{Err: err}
-	}
-	return n, err
+	return opts
 }
 
 // inputLog prints what the inputs of files log, except about times: those of old files are often unlike the current ones.
@@ -188,7 +151,7 @@ func (h inputLog) Handle(_ context.Context, record slog.Record) error {
 	err, failed := values["error"].Any().(error)
 	switch {
 	case converted:
-		h.env.printf("%s", filestore.EncodingNote(values["source"].String(), encoding.String()))
+		h.env.printf("%s: converted from %s to UTF-8", values["source"], encoding)
 	case ofFile && failed:
 		h.env.printf("%s: %v", record.Message, err)
 	case ofFile:

@@ -282,6 +282,30 @@ func TestFollowFilesFrom(t *testing.T) {
 	}
 }
 
+// The limit may be reached by standard input, which is read beside files; that it is damaged ends nothing else.
+func TestFollowFilesAndStdin(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "app.log")
+	appendLines(t, path, `{"n":1}`)
+	l := startLive(t, "-f", "--file", path, "--file", "-", "-o", "raw", "-n", "2")
+	l.expect(`{"n":1}`)
+	in := l.in
+	go func() { _, _ = io.WriteString(in, "{\"n\":2}\n{\"n\":3}\n") }() // its end may not be read
+	l.expect(`{"n":2}`)
+	l.end(cli.OK)
+
+	l = startLive(t, "-f", "--file", path, "--file", "-", "-o", "raw", "-n", "2")
+	l.expect(`{"n":1}`)
+	damaged := l.in
+	go func() { _, _ = io.WriteString(damaged, "PK\x03\x04 is no log") }()
+	await.Until(t, time.Minute, "the message", func() bool {
+		return strings.HasPrefix(l.errs.String(), "logq: cannot read -: compressed with zip, which is not supported\n")
+	})
+	appendLines(t, path, `{"n":4}`)
+	l.expect(`{"n":4}`)
+	l.end(cli.OK)
+}
+
 // A file that cannot be read is named, and read once it can be.
 func TestFollowFilesLater(t *testing.T) {
 	t.Parallel()
