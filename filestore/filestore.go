@@ -1,4 +1,5 @@
-// Package filestore makes a store of plain log files, so that they can be queried as if a shipper had stored them.
+// Package filestore makes a store of plain log files, so that they can be queried as if a shipper had stored them. [Stream] and
+// [Follow] pass the records of standard input and of growing files on as they arrive.
 //
 // The lines become records as in the shipper's inputs (package input): the wrapping of container runtimes is removed, stack
 // traces are joined, times and levels are recognized. Records are collected in runs of up to 16 MiB, sorted by time, and
