@@ -41,8 +41,7 @@ func queryCommand(env environment) *ucli.Command {
 		Usage: "print the records that contain every PATTERN",
 		UsageText: `logq query -s shop --since 2h -l error+ timeout
 logq query --since 1d --where 'status >= 500' --sort 'took_ms desc' -n 20
-logq query --from '2026-11-20 15:04' --to '2026-11-20 15:06' -C 3 order-12345
-logq query -f --file /var/log/app.log -l error`,
+logq query --from '2026-11-20 15:04' --to '2026-11-20 15:06' -C 3 order-12345`,
 		ArgsUsage: "[PATTERN...]",
 		Description: `Prints the records of a time range, of all selected services in order of time. A
 record matches when its message contains every PATTERN, matches every REGEXP,
