@@ -51,9 +51,17 @@ func TestStream(t *testing.T) {
 	s := newStore(t)
 	add(t, s, "stdin", strings.NewReader(text.String()))
 	for _, sel := range []query.Selection{
-		{}, {Patterns: []string{"error"}, IgnoreCase: true}, {Levels: 1 << record.Error}, {Where: []string{"status >= 500"}}, {Regexps: []string{`\d{3} `}, Excludes: []string{"GET"}},
-		{Patterns: []string{"boom\n"}}, {Sources: []string{"std*"}, Levels: 1 << record.Warn}, {Sources: []string{"other"}}, {IDs: []string{"503", "user-1479"}},
-		{Where: []string{`instance == "-" and service == "file"`, `level >= "error"`}}, {Services: []string{"other"}},
+		{},
+		{Patterns: []string{"error"}, IgnoreCase: true},
+		{Levels: 1 << record.Error},
+		{Where: []string{"status >= 500"}},
+		{Regexps: []string{`\d{3} `}, Excludes: []string{"GET"}},
+		{Patterns: []string{"boom\n"}},
+		{Sources: []string{"std*"}, Levels: 1 << record.Warn},
+		{Sources: []string{"other"}},
+		{IDs: []string{"503", "user-1479"}},
+		{Where: []string{`instance == "-" and service == "file"`, `level >= "error"`}},
+		{Services: []string{"other"}},
 	} {
 		for _, in := range []io.Reader{strings.NewReader(text.String()), iotest.HalfReader(strings.NewReader(text.String()))} {
 			got, want := streamed(t, in, sel), selected(t, s, sel)
