@@ -25,6 +25,7 @@ import (
 	"logstow/internal/decompress"
 	"logstow/internal/jsonlines"
 	"logstow/internal/tempfile"
+	"logstow/message/parse"
 	"logstow/record"
 	"logstow/record/recognize"
 	"logstow/store"
@@ -43,6 +44,8 @@ const listPage = 5000
 type Options struct {
 	// Zone is the zone of times that name none; nil is UTC.
 	Zone *time.Location
+	// Parser finds the fields of lines; nil is [parse.Auto].
+	Parser *parse.Parser
 	// Now is the clock; nil is [time.Now].
 	Now func() time.Time
 	// TempDir is the directory of the temporary file; "" is the system's.
@@ -57,8 +60,11 @@ type Options struct {
 func (o Options) input(sink input.Sink, stats *input.Stats) input.Options {
 	opts := input.Options{
 		Service: Service, Sink: sink, Stats: stats, MaxRecord: record.MaxSize, Now: o.Now, Log: o.Log,
-		Recognize: recognize.Options{Zone: o.Zone},
+		Recognize: recognize.Options{Zone: o.Zone, Parser: o.Parser},
 		Lines:     input.Lines{Multiline: multiline.Options{Auto: true}},
+	}
+	if o.Parser != nil {
+		opts.Parse = o.Parser.Stored()
 	}
 	opts.Parts = otlp.Parts(opts)
 	return opts

@@ -81,7 +81,7 @@ func (f *Feed) Resume(name string, at Point, position func(Point) []buffer.Posit
 		f.opts.Log.Warn("cannot decode the state of a position: some lines may be read again", "source", src.name, "error", err)
 		return src
 	}
-	if b.parser != nil && parse.NamesColumns(f.opts.Parse) {
+	if b.parser != nil && b.parser.IsHeaderOf(f.opts.Parse) {
 		src.parser = b.parser
 	}
 	if src.format == container.Auto {

@@ -74,9 +74,10 @@ func everything() (from, to time.Time) {
 // filesName is the name of the store of files.
 const filesName = "files"
 
-// fileOptions are the settings for reading files.
+// fileOptions are the settings for reading files. --parse must be valid, as [selection] checks.
 func (e *environment) fileOptions(c *ucli.Context) filestore.Options {
-	return filestore.Options{Zone: location(c), Now: e.now, TempDir: e.tempDir}
+	parser, _ := fieldParser(c)
+	return filestore.Options{Zone: location(c), Parser: parser, Now: e.now, TempDir: e.tempDir}
 }
 
 // filesOf is a store of files.

@@ -40,8 +40,13 @@ func Header(stored string, line []byte, first bool) (p *Parser, ok bool) {
 	return nil, false
 }
 
-// NamesColumns reports whether lines of a file may name the columns of the lines after them, with a stored parser: see [Header].
-func NamesColumns(stored string) bool { return stored == "" || stored == nameCSV+"/"+version }
+// NeedsHeader reports whether this is the parser csv without columns.
+func (p *Parser) NeedsHeader() bool { return p.name == nameCSV && p.expression == "" }
+
+// IsHeaderOf reports whether the parser may be the result of [Header] with a configured one.
+func (p *Parser) IsHeaderOf(stored string) bool {
+	return stored == "" && p.name == nameW3C || stored == nameCSV+"/"+version && p.name == nameCSV
+}
 
 // csvHeader returns the parser of the lines after a header.
 func csvHeader(line []byte) (p *Parser, ok bool) {
