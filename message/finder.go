@@ -36,8 +36,9 @@ type Value struct {
 
 // Finder finds one field. Not safe for concurrent use.
 type Finder struct {
-	name string
-	key  []byte // the name in quotes
+	name      string
+	key       []byte // the name in quotes
+	pairStart []byte // the name and an equals sign; nil if it is not the name of a pair
 	// dotted is set if the name contains dots, or characters that JSON may escape.
 	dotted bool
 	space  []byte // memory for text without escapes
@@ -45,7 +46,11 @@ type Finder struct {
 
 // NewFinder makes a Finder of the field with a name.
 func NewFinder(name string) *Finder {
-	return &Finder{name: name, key: []byte(`"` + name + `"`), dotted: strings.ContainsAny(name, ".\"\\/\b\f\n\r\t")}
+	f := &Finder{name: name, key: []byte(`"` + name + `"`), dotted: strings.ContainsAny(name, ".\"\\/\b\f\n\r\t")}
+	if IsPairName(name) {
+		f.pairStart = []byte(name + "=")
+	}
+	return f
 }
 
 // Name returns the argument of NewFinder.
@@ -167,10 +172,17 @@ func (f *Finder) json(b []byte) Value {
 
 // pair finds name=value among logfmt pairs.
 func (f *Finder) pair(b []byte) Value {
-	if !IsPairName(f.name) {
+	if f.pairStart == nil {
+		return Value{}
+	}
+	at := bytes.Index(b, f.pairStart)
+	if at < 0 {
 		return Value{}
 	}
 	pairs := PairsIn(b)
+	if (at == 0 || b[at-1] <= ' ') && bytes.IndexByte(b[:at], '"') < 0 { // it is not in quotes
+		pairs.at, pairs.i = at, at
+	}
 	for pairs.Next() {
 		if string(pairs.Name()) == f.name {
 			return f.bare(&pairs)

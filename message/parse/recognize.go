@@ -49,11 +49,11 @@ func recognizeColumns(b []byte) (format, int) {
 		}
 	case '1', '2':
 		switch {
-		case isNginxError(b):
+		case b[4] == '/' && isNginxError(b):
 			return nginxError, 0
-		case isAppService(b):
+		case b[19] == ' ' && isAppService(b):
 			return appService, 0
-		case isSquid(b):
+		case b[10] == '.' && isSquid(b):
 			return squid, 0
 		}
 	case 'h', 'g', 'w':
@@ -80,8 +80,10 @@ func recognizeColumns(b []byte) (format, int) {
 		}
 		at++
 	}
-	if start := fpmTime(b); start > 0 {
-		return fpm, start
+	if b[1] == '.' || b[2] == '.' || b[3] == '.' { // an address
+		if start := fpmTime(b); start > 0 {
+			return fpm, start
+		}
 	}
 	return plain, 0
 }
@@ -180,7 +182,7 @@ func isS3(t []byte) bool {
 // isSquid reports whether b begins as "1795190645.123    180 192.0.2.7 TCP_MISS/200".
 func isSquid(b []byte) bool {
 	const seconds = len("1795190645")
-	if b[seconds] != '.' || b[seconds+4] != ' ' {
+	if b[seconds+4] != ' ' {
 		return false
 	}
 	i := seconds + 5

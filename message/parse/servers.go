@@ -5,7 +5,7 @@ import "bytes"
 // isNginxError reports whether b begins as "2026/11/20 16:04:05 [error] 1234#5678: ".
 func isNginxError(b []byte) bool {
 	const time = len("2026/11/20 16:04:05")
-	if b[4] != '/' || b[7] != '/' || b[10] != ' ' || b[13] != ':' || b[time] != ' ' || b[time+1] != '[' {
+	if b[7] != '/' || b[10] != ' ' || b[13] != ':' || b[time] != ' ' || b[time+1] != '[' {
 		return false
 	}
 	closing := bytes.IndexByte(b, ']')
@@ -171,7 +171,7 @@ func (l *line) apacheGroup(start, end int) {
 // isAppService reports whether b begins as "2026-11-20T16:04:05  PID[1234] Error ".
 func isAppService(b []byte) bool {
 	const time, pid = len("2026-11-20T16:04:05"), "  PID["
-	return b[4] == '-' && b[10] == 'T' && bytes.HasPrefix(b[time:], []byte(pid)) && bytes.IndexByte(b, ']') > time
+	return b[20] == ' ' && b[10] == 'T' && bytes.HasPrefix(b[time:], []byte(pid)) && bytes.IndexByte(b, ']') > time
 }
 
 // appService adds the fields of App Service's application log.
