@@ -26,7 +26,7 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 	case ' ', ',', ';', '\r', '\x1b':
 		// App Service writes PID[1234] Error       message.
 		padded := next == ' ' && t.start > 1 && t.word+1 < len(b) && b[t.word+1] == ' ' && (b[t.start-2] == ']' || f.found && isCapitalized(b, t) && isPadded(b, t.start))
-		if padded || fenced(b, t.word, fence) {
+		if padded || fenced(b, t.word, fence) || f.found && t.word+2 < len(b) && b[t.word+1] == ':' && b[t.word+2] == ' ' { // libvirt's error :
 			ok, nouns = true, true
 		} else if !ok && f.found && n <= 1 && next == ' ' && inSet(b[t.start], 0, lowerLevels) && isLowerLevel(b[t.start:t.word]) {
 			ok = nameFollows(b, t.word+1)
@@ -63,6 +63,39 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 		return level, digitsEnd(b, t.word+1)
 	}
 	return level, t.word
+}
+
+// facilityLevel returns the severity behind a facility of syslog: daemon.err.
+func facilityLevel(column []byte) record.Level {
+	facility, severity, found := bytes.Cut(column[:min(len(column), len("authpriv.warning"))], []byte("."))
+	if !found {
+		return record.None
+	}
+	switch string(facility) {
+	case "kern", "user", "mail", "daemon", "auth", "authpriv", "syslog", "cron", "ftp", "lpr", "news", "uucp",
+		"local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7":
+		return record.LevelFromAlias(severity)
+	}
+	return record.None
+}
+
+// commandLevel returns the level of a command in the log of a build: ##[error]text.
+func commandLevel(b []byte) record.Level {
+	const start = "##["
+	end := wordEnd(b, min(len(start), len(b)))
+	if end == len(b) || b[end] != ']' || string(b[:len(start)]) != start {
+		return record.None
+	}
+	return groupWord(b[len(start):end])
+}
+
+// oneLetter returns the level for a letter in brackets.
+func oneLetter(c byte) record.Level {
+	switch c {
+	case 'T', 'D', 'I', 'W', 'E', 'F', 'C':
+		return letterLevel(c)
+	}
+	return record.None
 }
 
 // isCapitalized reports whether the word of a token is written like Error.
