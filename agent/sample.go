@@ -134,7 +134,7 @@ func (s *sampler) Process(service string, r *record.Record) bool {
 	}
 	one.Dropped = s.inner != nil && !s.inner.Process(service, r)
 	one.Message = string(r.Message)
-	if parser, ok := parse.W3C(r.Message); ok && s.configured == "" {
+	if parser, ok := parse.Header(s.configured, r.Message, len(s.records) == 0); ok {
 		s.splitter, s.parse = parser.Splitter(), parser.Stored()
 	}
 	one.Parse = s.parse

@@ -55,6 +55,7 @@ type target struct {
 	store string   // the --store argument
 	env   []string // the environment it needs
 	dir   string   // the local store's directory, "" on Azure
+	cwd   string   // where commands run; "" is the package's folder
 }
 
 // onBothStores runs f on a new store of each kind: for tests of what depends on the store.
@@ -116,7 +117,7 @@ func (s target) command(t *testing.T, in io.Reader, args ...string) result {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(shared.bin, args[0]), args[1:]...)
 	cmd.Env = append(cleanEnv(t), s.env...)
-	cmd.Env = append(cmd.Env, "LOGSTOW_STORE="+s.store)
+	cmd.Env, cmd.Dir = append(cmd.Env, "LOGSTOW_STORE="+s.store), s.cwd
 	var out, errs bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, &errs
 	err := cmd.Start()

@@ -1,4 +1,5 @@
-// Package filestore makes a store of plain log files, so that they can be queried as if a shipper had stored them.
+// Package filestore makes a store of plain log files, so that they can be queried as if a shipper had stored them. [Stream] and
+// [Follow] pass the records of standard input and of growing files on as they arrive.
 //
 // The lines become records as in the shipper's inputs (package input): the wrapping of container runtimes is removed, stack
 // traces are joined, times and levels are recognized. Records are collected in runs of up to 16 MiB, sorted by time, and
@@ -13,24 +14,28 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
 
-	"logstow/buffer"
 	"logstow/input"
 	"logstow/input/multiline"
 	"logstow/input/otlp"
 	"logstow/internal/decompress"
 	"logstow/internal/jsonlines"
 	"logstow/internal/tempfile"
+	"logstow/message/parse"
 	"logstow/record"
 	"logstow/record/recognize"
 	"logstow/store"
 )
 
-// Service is the service of all records.
-const Service = "file"
+// Service is the service of all records, and Instance their instance.
+const (
+	Service  = "file"
+	Instance = "-"
+)
 
 // listPage is the number of blobs or prefixes in a page of a listing.
 const listPage = 5000
@@ -39,12 +44,30 @@ const listPage = 5000
 type Options struct {
 	// Zone is the zone of times that name none; nil is UTC.
 	Zone *time.Location
+	// Parser finds the fields of lines; nil is [parse.Auto].
+	Parser *parse.Parser
 	// Now is the clock; nil is [time.Now].
 	Now func() time.Time
 	// TempDir is the directory of the temporary file; "" is the system's.
 	TempDir string
 	// RunSize is the number of bytes of records that are put into order in memory; 0 is 16 MiB.
 	RunSize int
+	// Log receives messages about files that are followed, and about times; nil discards them.
+	Log *slog.Logger
+}
+
+// input returns the settings of an input that makes records of files, for a sink.
+func (o Options) input(sink input.Sink, stats *input.Stats) input.Options {
+	opts := input.Options{
+		Service: Service, Sink: sink, Stats: stats, MaxRecord: record.MaxSize, Now: o.Now, Log: o.Log,
+		Recognize: recognize.Options{Zone: o.Zone, Parser: o.Parser},
+		Lines:     input.Lines{Multiline: multiline.Options{Auto: true}},
+	}
+	if o.Parser != nil {
+		opts.Parse = o.Parser.Stored()
+	}
+	opts.Parts = otlp.Parts(opts)
+	return opts
 }
 
 // Store is a store of the records of files, as segments. Files must be added by one goroutine before the store is read.
@@ -72,13 +95,7 @@ func (s *Store) Close() error { return s.runs.close() }
 // The objects of a JSON array are lines. Times without a year are near ref, which is not after now. What cannot be read to its end is a
 // [ReadError]; the records before are added. Add returns when ctx ends, but does not interrupt a read.
 func (s *Store) Add(ctx context.Context, name string, lines io.Reader, ref time.Time) error {
-	opts := input.Options{
-		Service: Service, Sink: s.runs, Stats: &s.stats, MaxRecord: record.MaxSize, Now: s.opts.Now,
-		Recognize: recognize.Options{Zone: s.opts.Zone},
-		Lines:     input.Lines{Multiline: multiline.Options{Auto: true}},
-	}
-	opts.Parts = otlp.Parts(opts)
-	feed, err := input.NewFeed(opts)
+	feed, err := input.NewFeed(s.opts.input(s.runs, &s.stats))
 	if err != nil {
 		return err
 	}
@@ -95,7 +112,7 @@ func (s *Store) Add(ctx context.Context, name string, lines io.Reader, ref time.
 		s.notes = append(s.notes, fmt.Sprintf("%s: converted from %s to UTF-8", name, e))
 	}
 	if nuls = s.stats.NULs.Load() - nuls; nuls > 0 {
-		s.notes = append(s.notes, fmt.Sprintf("%s: skipped %d NUL bytes at the start of lines", name, nuls))
+		s.notes = append(s.notes, nulNote(name, nuls))
 	}
 	if err := s.runs.end(); err != nil {
 		return err
@@ -148,11 +165,14 @@ func (c *cancelReader) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Truncated is the number of records that were truncated because they are longer than [record.MaxSize].
-func (s *Store) Truncated() int64 { return s.stats.Cut.Load() }
-
-// Notes are what was changed in the added files: converted encodings, and skipped bytes.
-func (s *Store) Notes() []string { return s.notes }
+// Notes are what was changed in the added files: converted encodings, skipped bytes, and truncated lines.
+func (s *Store) Notes() []string {
+	notes := slices.Clone(s.notes)
+	if n := s.stats.Cut.Load(); n > 0 {
+		notes = append(notes, truncatedNote(n))
+	}
+	return notes
+}
 
 // Read implements [store.BlobReader].
 func (s *Store) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
@@ -247,22 +267,3 @@ func pages[T any](ctx context.Context, all []T) iter.Seq2[[]T, error] {
 		}
 	}
 }
-
-// Append implements [input.Sink].
-func (r *runs) Append(_ context.Context, c buffer.Chunk) (buffer.LSN, error) {
-	for i := range c.Records {
-		if err := r.add(&c.Records[i]); err != nil {
-			return 0, err
-		}
-	}
-	return 0, nil
-}
-
-// Position implements [input.Sink]: nothing is resumed.
-func (r *runs) Position(string) ([]byte, bool) { return nil, false }
-
-// Positions implements [input.Sink].
-func (r *runs) Positions(string) []buffer.Position { return nil }
-
-// Synced implements [input.Sink].
-func (r *runs) Synced(context.Context, buffer.LSN) error { return nil }

@@ -41,9 +41,14 @@ func newStore(t *testing.T) *filestore.Store {
 // found are the records of a store as a query prints them: time, source and message.
 func found(t *testing.T, s *filestore.Store, patterns ...string) (lines []string) {
 	t.Helper()
-	q, err := query.New([]query.Store{{Name: "files", Blobs: s, Tables: s, Free: true}}, query.Selection{
-		From: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), To: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), Patterns: patterns,
-	}, query.Options{TempDir: t.TempDir()})
+	return selected(t, s, query.Selection{Patterns: patterns})
+}
+
+// selected are the records of a selection without a range.
+func selected(t *testing.T, s *filestore.Store, sel query.Selection) (lines []string) {
+	t.Helper()
+	sel.From, sel.To = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+	q, err := query.New([]query.Store{{Name: "files", Blobs: s, Tables: s, Free: true}}, sel, query.Options{TempDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,12 +201,12 @@ func TestLongLine(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	add(t, s, "x", strings.NewReader("2026-11-20T10:00:00Z "+strings.Repeat("y", record.MaxSize-21)+"\n"))
-	if got := found(t, s); len(got) != 1 || len(got[0]) < record.MaxSize || s.Truncated() != 0 {
-		t.Fatalf("%d records, %d truncated", len(got), s.Truncated())
+	if got := found(t, s); len(got) != 1 || len(got[0]) < record.MaxSize || len(s.Notes()) != 0 {
+		t.Fatalf("%d records, %q", len(got), s.Notes())
 	}
 	add(t, s, "x", strings.NewReader("2026-11-20T11:00:00Z "+strings.Repeat("y", record.MaxSize)+"\n"))
-	if got := found(t, s); len(got) != 2 || !strings.Contains(got[1][len(got[1])-40:], "cut ") || s.Truncated() != 1 {
-		t.Fatalf("%d records, %d truncated", len(got), s.Truncated())
+	if got := found(t, s); len(got) != 2 || !strings.Contains(got[1][len(got[1])-40:], "cut ") || !slices.Equal(s.Notes(), []string{"1 lines are longer than 16.8 MB and truncated"}) {
+		t.Fatalf("%d records, %q", len(got), s.Notes())
 	}
 }
 

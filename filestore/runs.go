@@ -2,6 +2,7 @@ package filestore
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/buffer"
+	"logstow/input"
 	"logstow/internal/tempfile"
 	"logstow/record"
 )
@@ -28,6 +31,7 @@ const (
 
 // runs writes records as segments to a file: gathered to runs, each in the order of time.
 type runs struct {
+	input.Transient
 	segments segments
 	limit    int
 	// records are the records of the current run, messages their messages, size the approximate memory of both.
@@ -45,6 +49,22 @@ func newRuns(file *os.File, tempDir string, limit int) *runs {
 // close removes the temporary files.
 func (r *runs) close() error {
 	return errors.Join(tempfile.Remove(r.segments.file), r.spilled.close())
+}
+
+// Append implements [input.Sink].
+func (r *runs) Append(_ context.Context, c buffer.Chunk) (buffer.LSN, error) {
+	if c.Parse != r.segments.parser { // segments have one parser each
+		if err := r.write(); err != nil {
+			return 0, err
+		}
+		r.segments.parser = c.Parse
+	}
+	for i := range c.Records {
+		if err := r.add(&c.Records[i]); err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
 }
 
 // add adds a record to the run, copying it.
@@ -96,12 +116,17 @@ func (r *runs) merge() error {
 	return r.segments.end()
 }
 
-// end writes all remaining records.
-func (r *runs) end() error {
+// write writes all remaining records.
+func (r *runs) write() error {
 	if err := r.flush(); err != nil {
 		return err
 	}
-	if err := r.merge(); err != nil {
+	return r.merge()
+}
+
+// end writes all remaining records, and sorts the segments by their names.
+func (r *runs) end() error {
+	if err := r.write(); err != nil {
 		return err
 	}
 	slices.SortFunc(r.segments.blobs, func(a, b blob) int { return strings.Compare(a.name, b.name) })

@@ -14,13 +14,12 @@ import (
 	"logstow/store"
 )
 
-// instance is the instance of all records.
-const instance = "-"
-
 // segments writes records as segments to a file.
 type segments struct {
 	file       *os.File
 	compressor *segment.Compressor
+	// parser is the parser of the records, as in metadata. No segment is open when it is changed.
+	parser string
 	// blobs are the segments written.
 	blobs  []blob
 	offset int64
@@ -85,8 +84,8 @@ func (s *segments) open(t int64) {
 	binary.BigEndian.PutUint64(batch[8:], s.number)
 	s.out = counter{w: io.NewOffsetWriter(s.file, s.offset)}
 	s.writer = segment.NewWriter(&s.out, segment.Options{
-		Service: Service, Instance: instance, Batch: batch, BucketStart: s.hour.Unix(), BucketWidth: int64(time.Hour / time.Second),
-		NoFilter: true, Compressor: s.compressor,
+		Service: Service, Instance: Instance, Batch: batch, BucketStart: s.hour.Unix(), BucketWidth: int64(time.Hour / time.Second),
+		Parse: s.parser, NoFilter: true, Compressor: s.compressor,
 	})
 }
 
@@ -100,7 +99,7 @@ func (s *segments) end() error {
 	if err != nil {
 		return fmt.Errorf("cannot write temporary segment: %w", err)
 	}
-	meta.Instance = instance // which the segments share
+	meta.Instance = Instance // which the segments share
 	name := blobnaming.Name{Service: Service, Bucket: s.hour, Number: s.number}
 	s.blobs = append(s.blobs, blob{name: name.String(), meta: meta, offset: s.offset, size: s.out.n})
 	s.offset += s.out.n

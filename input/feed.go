@@ -181,11 +181,11 @@ func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, las
 			f.stamper.dropped = f.stamper.dropped || size > 0 // the next run need not read them again
 			break
 		}
-		if src.direct != nil && l.whole == 0 && len(l.text) <= f.opts.MaxRecord && !mayBeDirective(l.text) && src.direct.isSingle(l.text, f.following(src)) {
+		if src.direct != nil && l.whole == 0 && len(l.text) <= f.opts.MaxRecord && !mayBeHeader(l.text) && src.direct.isSingle(l.text, f.following(src)) {
 			f.add(src.direct, l.text, 0)
 		} else {
 			w, wrapped := src.unwrap(l.text)
-			if parser, ok := src.directive(w); ok && l.whole == 0 && parser.Stored() != src.storedParser() {
+			if parser, ok := src.header(w); ok && l.whole == 0 && parser.Stored() != src.storedParser() {
 				if err := f.changeParser(ctx, src, parser, covered, now); err != nil {
 					return err
 				}

@@ -81,7 +81,7 @@ func (f *Feed) Resume(name string, at Point, position func(Point) []buffer.Posit
 		f.opts.Log.Warn("cannot decode the state of a position: some lines may be read again", "source", src.name, "error", err)
 		return src
 	}
-	if f.opts.Parse == "" {
+	if b.parser != nil && b.parser.IsHeaderOf(f.opts.Parse) {
 		src.parser = b.parser
 	}
 	if src.format == container.Auto {
@@ -148,10 +148,10 @@ func (s *Source) Waiting() bool {
 	return false
 }
 
-// directive returns the parser of the following lines if a line names their columns in W3C's format, as IIS
-// logs it, and no parser is configured. A part of a line is no directive.
-func (s *Source) directive(l container.Line) (*parse.Parser, bool) {
-	if !mayBeDirective(l.Text) || l.Partial || s.feed.opts.Parse != "" {
+// header returns the parser of the following lines if a line names their columns: a directive in W3C's format, as IIS logs it, if no
+// parser is configured, or the first line of a file of CSV. A part of a line is none.
+func (s *Source) header(l container.Line) (*parse.Parser, bool) {
+	if l.Partial || !mayBeHeader(l.Text) && s.offset > 0 {
 		return nil, false
 	}
 	if s.resume != nil && s.resume.flushed(l.Stream, s.offset) { // it may be part of a line whose beginning is not read again
@@ -160,11 +160,11 @@ func (s *Source) directive(l container.Line) (*parse.Parser, bool) {
 	if st := s.streams[l.Stream]; st != nil && st.part.open {
 		return nil, false
 	}
-	return parse.W3C(l.Text)
+	return parse.Header(s.feed.opts.Parse, l.Text, s.offset == 0)
 }
 
-// mayBeDirective reports whether a line begins like a W3C directive.
-func mayBeDirective(text []byte) bool { return len(text) > 0 && text[0] == '#' }
+// mayBeHeader reports whether a line begins like a W3C directive.
+func mayBeHeader(text []byte) bool { return len(text) > 0 && text[0] == '#' }
 
 // use sets the parser of the lines that follow. The caller has flushed what the streams held.
 func (s *Source) use(parser *parse.Parser) {

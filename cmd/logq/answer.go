@@ -37,7 +37,7 @@ func (r *request) answer(ctx context.Context, c *ucli.Context, compiled *query.Q
 
 // withStores opens the stores of the command line, calls use with a compiled query over them, and closes them.
 func (r *request) withStores(ctx context.Context, c *ucli.Context, compiled *query.Query, use func(*query.Query, []query.Store) error) (err error) {
-	stores, closeStores, err := r.env.openStores(ctx, c)
+	stores, closeStores, err := r.openStores(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -50,6 +50,14 @@ func (r *request) withStores(ctx context.Context, c *ucli.Context, compiled *que
 	r.warnIndex()
 	r.printRange()
 	return use(q, stores)
+}
+
+// openStores opens the stores of the command line. What arrives is in none.
+func (r *request) openStores(ctx context.Context, c *ucli.Context) ([]query.Store, func() error, error) {
+	if r.arriving {
+		return nil, func() error { return nil }, nil
+	}
+	return r.env.openStores(ctx, c)
 }
 
 // plan plans, and shows the progress of what follows.

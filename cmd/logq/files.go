@@ -7,12 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
 
+	"github.com/bmatcuk/doublestar/v4"
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/filestore"
@@ -21,7 +21,6 @@ import (
 	"logstow/internal/hint"
 	"logstow/internal/units"
 	"logstow/query"
-	"logstow/record"
 )
 
 // fileFlag is the flag that names files to read instead of a store.
@@ -46,7 +45,9 @@ func checkFiles(c *ucli.Context) error {
 		{"auth", stores},
 		{"no-cache", stores},
 		{"service", "files have no services; --source selects by the path"},
-		{"follow", "files are read once"},
+		{"follow-window", "files are followed as they are written"},
+		{"follow-interval", "files are followed as they are written"},
+		{"no-watch", "no shipper writes to them"},
 		{"fresh", "no shipper writes to them"},
 		{"plan", "files are read whole"},
 		{"max-bytes", "files are read whole"},
@@ -70,26 +71,35 @@ func everything() (from, to time.Time) {
 	return time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 }
 
+// filesName is the name of the store of files.
+const filesName = "files"
+
+// fileOptions are the settings for reading files. --parse must be valid, as [selection] checks.
+func (e *environment) fileOptions(c *ucli.Context) filestore.Options {
+	parser, _ := fieldParser(c)
+	return filestore.Options{Zone: location(c), Parser: parser, Now: e.now, TempDir: e.tempDir}
+}
+
+// filesOf is a store of files.
+func filesOf(all *filestore.Store) query.Store {
+	return query.Store{Name: filesName, Blobs: all, Tables: all, Free: true}
+}
+
 // openFiles reads files into a store. If a file cannot be read to its end, the store has a problem.
 func (e *environment) openFiles(ctx context.Context, c *ucli.Context) (stores []query.Store, closeAll func() error, err error) {
-	all, err := filestore.New(filestore.Options{Zone: location(c), Now: e.now, TempDir: e.tempDir})
+	all, err := filestore.New(e.fileOptions(c))
 	if err != nil {
 		return nil, nil, err
 	}
-	files := query.Store{Name: "files", Blobs: all, Tables: all, Free: true}
+	files := filesOf(all)
 	for _, path := range expandGlobs(cli.List(c, "file")) {
 		err := e.readFile(ctx, all, path)
-		var readErr *filestore.ReadError
-		var pathErr *fs.PathError
+		problem := fileProblem(path, err)
 		switch {
 		case ctx.Err() != nil:
 			return nil, nil, errors.Join(context.Cause(ctx), all.Close())
-		case errors.As(err, &readErr) && errors.Is(err, decompress.ErrUnsupported):
-			files.Problems = append(files.Problems, &query.Problem{Store: files.Name, Object: "cannot read " + path, Err: readErr.Err})
-		case errors.As(err, &readErr):
-			files.Problems = append(files.Problems, &query.Problem{Store: files.Name, Object: "cannot read " + path + " to its end", Err: withHint(readErr.Err)})
-		case errors.As(err, &pathErr):
-			files.Problems = append(files.Problems, &query.Problem{Store: files.Name, Object: "cannot read " + path, Err: withHint(pathErr.Err)})
+		case problem != nil:
+			files.Problems = append(files.Problems, problem)
 		case err != nil:
 			return nil, nil, errors.Join(err, all.Close())
 		}
@@ -97,19 +107,33 @@ func (e *environment) openFiles(ctx context.Context, c *ucli.Context) (stores []
 	for _, note := range all.Notes() {
 		e.printf("%s", note)
 	}
-	if n := all.Truncated(); n > 0 {
-		e.printf("%d lines are longer than %s and truncated", n, units.FormatSize(record.MaxSize))
-	}
 	return []query.Store{files}, all.Close, nil
 }
 
-// expandGlobs replaces each path at which no file exists by the files that match it as a glob. It removes duplicates.
+// fileProblem is the problem of a file that cannot be read, or not to its end; nil if err is no error of a file.
+func fileProblem(path string, err error) *query.Problem {
+	var readErr *filestore.ReadError
+	var pathErr *fs.PathError
+	switch {
+	case errors.As(err, &readErr) && errors.Is(err, decompress.ErrUnsupported):
+		return &query.Problem{Store: filesName, Object: "cannot read " + path, Err: readErr.Err}
+	case errors.As(err, &readErr):
+		return &query.Problem{Store: filesName, Object: "cannot read " + path + " to its end", Err: withHint(readErr.Err)}
+	case errors.As(err, &pathErr):
+		return &query.Problem{Store: filesName, Object: "cannot read " + path, Err: withHint(pathErr.Err)}
+	}
+	return nil
+}
+
+// expandGlobs replaces each path at which no file exists by the files that match it as a glob, as the shipper does, in the order
+// of their names. It removes duplicates.
 func expandGlobs(paths []string) (files []string) {
 	for _, path := range paths {
 		found := []string{path}
 		if _, err := os.Lstat(path); path != "-" && errors.Is(err, fs.ErrNotExist) {
-			if matches, err := filepath.Glob(path); err == nil && len(matches) > 0 {
+			if matches, err := doublestar.FilepathGlob(path, doublestar.WithFilesOnly()); err == nil && len(matches) > 0 {
 				found = matches
+				slices.Sort(found)
 			}
 		}
 		for _, file := range found {

@@ -31,7 +31,7 @@ func queryCommand(env environment) *ucli.Command {
 		&ucli.BoolFlag{Name: "wrap", Usage: "in pretty, wrap long lines instead of cutting them at the terminal's width"},
 		&ucli.BoolFlag{Name: "explain", Usage: "also report the plan, bytes read and estimated cost on standard error; as JSON with -o json"},
 	), cli.Categorize(categoryFollow,
-		&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "poll for new segments and print their records, until interrupted; with a range or --tail, print those records first"},
+		&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "poll for new segments and print their records, until interrupted; with a range or --tail, print those records first; with --file, follow files as tail -F does"},
 		&ucli.StringFlag{Name: "follow-window", Usage: "`DURATION`: maximum age of records that arrive late and are still printed (default: 2h)"},
 		&ucli.StringFlag{Name: "follow-interval", Usage: "`DURATION`: interval between polls (default: 1s while shippers respond to watches, else 2s)"},
 		&ucli.BoolFlag{Name: "no-watch", Usage: "with -f, do not create watches, which make shippers flush early"},
@@ -65,6 +65,10 @@ separated by TABs, json one object per record, flat the same with the fields of 
 message, csv a header and one line per record. A template is a Go template:
 template='{{.time}} {{.message}}'.
 
+--file - prints records as they arrive, not in order of time, unless another flag needs
+all of them. -f --file FILE prints the records of a file, then those that are written to
+it, through rotation.
+
 A pipe that is closed early (logq ... | head) ends the query with status 0.
 
 Exit status: 0 found, 1 nothing matched, 2 wrong command line, 3 incomplete (what
@@ -88,7 +92,7 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	r.output.Highlight, r.output.Parser = compiled.Highlight, compiled.Parser
 	looking, cancel := context.WithCancelCause(ctx) // ends when the pager is left
 	defer cancel(nil)
-	shown := env.display(looking, !r.follow && !r.count, r.progress.end, cancel)
+	shown := env.display(looking, !r.follow && !r.count && !r.arriving, r.progress.end, cancel)
 	r.env.stdout = shown
 	var out *output.Writer // nil for a count and for values
 	if r.count || r.distinct != nil {
@@ -111,7 +115,12 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	if err != nil {
 		return err
 	}
-	if r.follow {
+	switch {
+	case r.arriving:
+		return r.answer(ctx, c, compiled, func(q *query.Query) (bool, error) { return r.printArriving(looking, c, q, out, finish) })
+	case r.follow && r.files:
+		return r.followFiles(looking, c, compiled, out)
+	case r.follow:
 		return r.withStores(ctx, c, compiled, func(q *query.Query, stores []query.Store) error {
 			return r.followNew(looking, stores, q, out)
 		})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +30,7 @@ type request struct {
 	compared []span
 	ranged   bool // a range was given
 	files    bool // files are read, no stores
+	arriving bool // records of standard input are printed as they arrive
 	count    bool
 	explain  bool
 	follow   bool
@@ -77,7 +79,9 @@ func readRequest(c *ucli.Context, env environment) (*request, error) {
 	if err := r.readSort(c); err != nil {
 		return nil, err
 	}
-	return r, r.readOutput(c, now)
+	err = r.readOutput(c, now)
+	r.arriving = r.arrive(c)
+	return r, err
 }
 
 // readSelection reads the selection and the options for reading.
@@ -141,8 +145,13 @@ func (r *request) readFollow(c *ucli.Context, now time.Time) error {
 		return cli.Usagef("--follow cannot be used together with --fresh: it makes shippers flush while it runs")
 	case r.follow && (r.count || r.sel.Newest || c.IsSet("to")):
 		return cli.Usagef("--follow cannot be used together with --count, --newest or --to")
+	case r.follow && r.tail > 0 && slices.Contains(cli.List(c, "file"), "-"):
+		return cli.Usagef("--tail cannot be used together with --follow and --file -: the last records of standard input are known only at its end")
 	}
-	if r.follow {
+	switch {
+	case r.follow && r.files:
+		_, r.sel.To = everything()
+	case r.follow:
 		r.sel.To = follow.End(now)
 		if !r.ranged {
 			r.sel.From = now.Add(-r.window)

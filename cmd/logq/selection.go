@@ -30,7 +30,7 @@ func selectionFlags() []ucli.Flag {
 		&ucli.StringFlag{Name: "ids-from", Usage: "`FILE`: file of at most 100000 identifiers, one per line; the message must contain at least one, matched like PATTERN; - is standard input"},
 		&cli.ListFlag{Name: "pattern", Usage: "`TEMPLATE`: template that the whole message matches, as logq patterns prints it, with <_> for any text; repeatable, all must match"},
 		&cli.ListFlag{Name: "where", Usage: "`EXPR`: condition on fields, such as 'status >= 500'; repeatable, all must be true"},
-		&ucli.StringFlag{Name: "parse", Usage: "`PARSER`: how to find the fields of messages, as one argument: auto, none, \"pattern '<ip> <_>'\" or \"regexp '(?P<ip>[0-9.]+)'\" (default: that of each segment)"},
+		&ucli.StringFlag{Name: "parse", Usage: "`PARSER`: how to find the fields of messages, as one argument: auto, none, csv, \"csv 'time,user'\", \"pattern '<ip> <_>'\" or \"regexp '(?P<ip>[0-9.]+)'\" (default: that of each segment)"},
 		&ucli.BoolFlag{Name: "ignore-case", Aliases: []string{"i"}, Usage: "ignore the case of ASCII letters in PATTERN, --exclude and --ids-from, and add (?i) to --regexp"},
 		&ucli.BoolFlag{Name: "substring", Usage: "find identifiers of PATTERN, --exclude and --ids-from inside longer ones too"},
 	))
@@ -72,10 +72,12 @@ func selection(c *ucli.Context, from, to, now time.Time) (sel query.Selection, e
 	if slices.Contains(sel.Patterns, "") {
 		return sel, hint.Wrap(cli.Usagef("PATTERN is empty"), "omit it to find every record; a shell variable in it may be unset")
 	}
-	if c.IsSet("parse") {
-		if sel.Parser, err = parse.Compile(c.String("parse")); err != nil {
-			return sel, cli.Usagef("--parse: %w", err)
-		}
+	parser, err := fieldParser(c)
+	if err != nil {
+		return sel, err
+	}
+	if len(cli.List(c, "file")) == 0 { // files are read with it
+		sel.Parser = parser
 	}
 	for _, text := range cli.List(c, "level") {
 		levels, err := record.ParseLevels(text)
@@ -85,6 +87,21 @@ func selection(c *ucli.Context, from, to, now time.Time) (sel query.Selection, e
 		sel.Levels |= levels
 	}
 	return sel, nil
+}
+
+// fieldParser reads --parse; nil is that of each segment.
+func fieldParser(c *ucli.Context) (*parse.Parser, error) {
+	if !c.IsSet("parse") {
+		return nil, nil
+	}
+	parser, err := parse.Compile(c.String("parse"))
+	if err != nil {
+		return nil, cli.Usagef("--parse: %w", err)
+	}
+	if parser.NeedsHeader() && len(cli.List(c, "file")) == 0 {
+		return nil, hint.Wrap(cli.Usagef("--parse csv without columns is for --file: the first line of a file names them"), "write csv 'time,level,message'")
+	}
+	return parser, nil
 }
 
 // readOptions reads limitFlags, except --no-cache, and whether --explain needs the tiers of blobs.

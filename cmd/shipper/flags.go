@@ -107,7 +107,7 @@ func runFlags() []ucli.Flag {
 	), cli.Categorize(categoryRecords,
 		&ucli.StringFlag{Name: "format", Value: "auto", Usage: "`FORMAT`: container log format of files: auto (detected), cri, docker or none"},
 		&ucli.StringFlag{Name: "multiline", Value: "auto", Usage: "`REGEXP`: join lines of files and standard input into records: auto (stack traces and the like), off, or a regular expression that matches first lines"},
-		&ucli.StringFlag{Name: "parse", Value: "auto", Usage: "`PARSER`: how to find the fields of messages, as one argument: auto, none, \"pattern '<ip> <_>'\" or \"regexp '(?P<ip>[0-9.]+)'\""},
+		&ucli.StringFlag{Name: "parse", Value: "auto", Usage: "`PARSER`: how to find the fields of messages, as one argument: auto, none, csv, \"csv 'time,user'\", \"pattern '<ip> <_>'\" or \"regexp '(?P<ip>[0-9.]+)'\""},
 		&ucli.StringFlag{Name: "date-order", Value: "mdy", Usage: "`FORMAT`: order of dates such as 10/11/2026: mdy or dmy"},
 		&ucli.StringFlag{Name: "time-zone", Value: "UTC", Usage: "`ZONE`: time zone of timestamps without one, such as Europe/Berlin"},
 		&ucli.StringFlag{Name: "max-record", Value: "1MiB", Usage: "`SIZE`: truncate longer lines and mark them, and split longer multi-line records; 1KiB to 16MiB"},

@@ -1,6 +1,7 @@
 package tail
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"time"
@@ -59,6 +60,9 @@ type Options struct {
 	// Resume states that the sink's positions survive the process: on shutdown, a last
 	// line without newline and data that is not read within StopWait are left for the next run.
 	Resume bool
+	// CaughtUp is called by Run, once, when the sink has the records that the files had at the start; an error ends Run. The last
+	// record of a file comes later if it may go on. With Once it is not called. It may be nil.
+	CaughtUp func(context.Context) error
 	// StopWait is the maximum time on shutdown for reading what the files hold by then;
 	// default ten seconds.
 	StopWait time.Duration

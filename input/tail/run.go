@@ -71,12 +71,40 @@ func (t *Tailer) follow(ctx, grace context.Context, w *watcher) error {
 			return t.finish(grace, w)
 		}
 		if !more {
+			if err := t.catchUp(ctx); err != nil {
+				return err
+			}
 			t.wait(ctx, w)
 		}
 		if err := t.poll(grace, w); err != nil {
 			return err
 		}
 	}
+}
+
+// catchUp passes the lines that are probably complete to the sink, and calls CaughtUp, the first time.
+func (t *Tailer) catchUp(ctx context.Context) error {
+	if t.opts.CaughtUp == nil || t.caughtUp {
+		return nil
+	}
+	t.caughtUp = true
+	if err := t.endSingle(ctx); err != nil {
+		return err
+	}
+	return t.opts.CaughtUp(ctx)
+}
+
+// endSingle passes the lines that wait to the sink if they are probably complete.
+func (t *Tailer) endSingle(ctx context.Context) error {
+	for _, f := range inOrder(maps.Values(t.files)) {
+		if f.continuedBy != nil {
+			continue
+		}
+		if err := t.feed.EndSingle(ctx, f.lines, f.reference(t.opts.Now())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // start opens the files that exist, stores the positions from which they are read, and finds the
@@ -145,15 +173,7 @@ func (t *Tailer) flushWaiting(ctx context.Context, w *watcher) error {
 			}
 		}
 	}
-	for _, f := range inOrder(maps.Values(t.files)) {
-		if f.continuedBy != nil {
-			continue
-		}
-		if err := t.feed.EndSingle(ctx, f.lines, f.reference(t.opts.Now())); err != nil {
-			return err
-		}
-	}
-	return nil
+	return t.endSingle(ctx)
 }
 
 // afterStart is the discovery of files after the first scan.

@@ -25,6 +25,8 @@ type Tailer struct {
 	// the time until the next such search.
 	lastSearchAll  time.Time
 	searchInterval time.Duration
+	// caughtUp is set when CaughtUp was called.
+	caughtUp bool
 	// started is closed by setStarted.
 	started    chan struct{}
 	setStarted func()

@@ -20,8 +20,12 @@ const (
 	// bufferSize is the size of the buffer for compressed bytes.
 	bufferSize = 64 << 10
 
-	gzipMagic = "\x1f\x8b"
-	zstdMagic = "\x28\xb5\x2f\xfd"
+	gzipMagic  = "\x1f\x8b"
+	zstdMagic  = "\x28\xb5\x2f\xfd"
+	bzip2Magic = "BZh"
+	xzMagic    = "\xfd7zXZ\x00"
+	lz4Magic   = "\x04\x22\x4d\x18"
+	zipMagic   = "PK\x03\x04"
 	// skippableMagic follows the first byte of a skippable zstd frame, which is from 0x50 to 0x5f.
 	skippableMagic = "\x2a\x4d\x18"
 )
@@ -89,15 +93,15 @@ func formats() []format {
 	return []format{
 		{"zstd", ".zst", "zstd -dc", isZstd},
 		{"bzip2", ".bz2", "bzip2 -dc", isBzip2},
-		{"xz", ".xz", "xz -dc", magic("\xfd7zXZ\x00")},
-		{"lz4", ".lz4", "lz4 -dc", magic("\x04\x22\x4d\x18")},
-		{"zip", ".zip", "unzip -p", magic("PK\x03\x04")},
+		{"xz", ".xz", "xz -dc", magic(xzMagic)},
+		{"lz4", ".lz4", "lz4 -dc", magic(lz4Magic)},
+		{"zip", ".zip", "unzip -p", magic(zipMagic)},
 	}
 }
 
 // isBzip2 recognizes the header of a stream and that of its first block, or its end if it has none: a text may start with BZh1.
 func isBzip2(head []byte) bool {
-	block, ok := bytes.CutPrefix(head, []byte("BZh"))
+	block, ok := bytes.CutPrefix(head, []byte(bzip2Magic))
 	return ok && len(block) >= 7 && block[0] >= '1' && block[0] <= '9' &&
 		(bytes.HasPrefix(block[1:], []byte("\x31\x41\x59\x26\x53\x59")) || bytes.HasPrefix(block[1:], []byte("\x17\x72\x45\x38\x50\x90")))
 }

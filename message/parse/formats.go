@@ -10,22 +10,22 @@ import (
 type format uint8
 
 const (
-	plain     format = iota // JSON, logfmt, or no fields
-	access                  // common and combined log format, with extensions
-	envoy                   // Envoy's default
-	haproxy                 // HAProxy's HTTP format
-	alb                     // AWS application load balancer
-	istio                   // Istio's default, which has more columns than Envoy's
-	s3                      // Amazon S3's server access log
-	squid                   // Squid's native format
-	fpm                     // PHP-FPM's access log
-	gin                     // the access log of Gin, a web framework of Go
-	klog                    // Kubernetes' logger
-	nginxError              // nginx's error log
-	apacheError             // Apache's error log
-	appService              // Azure App Service's application log
-	syslog                  // the headers of RFC 3164 and RFC 5424, with and without a priority
-	formatEnd               // their number
+	plain       format = iota // JSON, logfmt, or no fields
+	access                    // common and combined log format, with extensions
+	envoy                     // Envoy's default
+	haproxy                   // HAProxy's HTTP format
+	alb                       // AWS application load balancer
+	istio                     // Istio's default, which has more columns than Envoy's
+	s3                        // Amazon S3's server access log
+	squid                     // Squid's native format
+	fpm                       // PHP-FPM's access log
+	gin                       // the access log of Gin, a web framework of Go
+	klog                      // Kubernetes' logger
+	nginxError                // nginx's error log
+	apacheError               // Apache's error log
+	appService                // Azure App Service's application log
+	syslog                    // the headers of RFC 3164 and RFC 5424, with and without a priority
+	formatEnd                 // their number
 )
 
 // The columns of the formats as the documentation of each project lists them, with the names that formats share. The columns of access

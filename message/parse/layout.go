@@ -46,7 +46,7 @@ type column struct {
 	kind columnKind
 	// padded is set if several spaces may precede the column, ends if the line may end after it.
 	padded, ends bool
-	ids  []id
+	ids          []id
 }
 
 // layout compiles the description of a format.

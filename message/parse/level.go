@@ -7,7 +7,7 @@ import (
 
 // Level returns the level of a message by its fields: the status of an access log (see [StatusLevel]), klog's letter, or the number in
 // the member "level" of a JSON message. The number is a syslog severity in a GELF message, otherwise a level of pino or bunyan, 10 to
-// 69. With a pattern or a regular expression it is the name of a level in the capture "level", otherwise the status in the capture
+// 69. With a pattern or a regular expression it is the name of a level in the capture "level" or "severity", otherwise the status in the capture
 // "status". It is not ok if there is none. Package recognize finds levels in other places.
 func (p *Parser) Level(message []byte) (level record.Level, ok bool) {
 	switch {
@@ -16,7 +16,7 @@ func (p *Parser) Level(message []byte) (level record.Level, ok bool) {
 			return jsonLevel(message)
 		}
 		return p.formats.level(message)
-	case p.index(nameLevel) >= 0 || p.index(nameStatus) >= 0:
+	case p.index(nameLevel) >= 0 || p.index(nameSeverity) >= 0 || p.index(nameStatus) >= 0:
 		return p.capturedLevel(message)
 	}
 	return record.None, false
@@ -24,8 +24,9 @@ func (p *Parser) Level(message []byte) (level record.Level, ok bool) {
 
 // The captures that determine the level.
 const (
-	nameLevel  = "level"
-	nameStatus = "status"
+	nameLevel    = "level"
+	nameSeverity = "severity"
+	nameStatus   = "status"
 )
 
 func (p *Parser) capturedLevel(message []byte) (record.Level, bool) {
@@ -42,8 +43,10 @@ func (p *Parser) capturedLevel(message []byte) (record.Level, bool) {
 		}
 		return message[captures[i].start:captures[i].end]
 	}
-	if level := record.LevelFromAlias(text(nameLevel)); level != record.None {
-		return level, true
+	for _, name := range [...]string{nameLevel, nameSeverity} {
+		if level := record.LevelFromAlias(text(name)); level != record.None {
+			return level, true
+		}
 	}
 	return StatusLevel(text(nameStatus))
 }

@@ -35,17 +35,20 @@ const (
 	namePattern = "pattern"
 	nameRegexp  = "regexp"
 	nameW3C     = "w3c"
+	nameCSV     = "csv"
 )
 
 // Parser determines which fields messages have. It is immutable and safe for concurrent use.
 type Parser struct {
 	name       string
-	expression string // of pattern, regexp and w3c
-	// One of these is set, none for the parsers "none" and "w3c".
+	expression string   // of pattern, regexp, w3c and csv
+	separator  byte     // of csv
+	columns    []string // of csv, as in its header
+	// One of these is set, none for the parsers "none", "w3c" and "csv".
 	formats *formats
 	pattern *pattern
 	regexp  *regexp.Regexp
-	// captures are the names of the captures of pattern, of the columns of w3c, or of the groups of regexp,
+	// captures are the names of the captures of pattern, of the columns of w3c and csv, or of the groups of regexp,
 	// where "" is one without a name.
 	captures []string
 }
@@ -57,7 +60,10 @@ type Parser struct {
 //	pattern '<ip> - <user> [<_>] "<method> <path> <_>" <status> <bytes>'
 //	regexp '(?P<status>\d{3})'
 //	w3c 'date time c-ip cs-method cs-uri-stem sc-status'
+//	csv
+//	csv 'time,level,user,message'
 //
+// The columns of csv are separated by commas, semicolons, tabs or bars. Without them, the first line of a file names them: see [Header].
 // Quotes around an expression are ' or `; they may be omitted. An error names the position of the mistake, in characters from 1.
 func Compile(text string) (*Parser, error) {
 	name, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
@@ -76,7 +82,7 @@ func CompileStored(stored string) (*Parser, error) {
 	}
 	head, rest, _ := strings.Cut(stored, " ")
 	name, v, _ := strings.Cut(head, "/")
-	if !slices.Contains([]string{nameAuto, nameNone, namePattern, nameRegexp, nameW3C}, name) || v != version {
+	if !slices.Contains([]string{nameAuto, nameNone, namePattern, nameRegexp, nameW3C, nameCSV}, name) || v != version {
 		return nil, fmt.Errorf("%w: %q", ErrUnknownVersion, head)
 	}
 	expression, start := unquoted(stored, rest)
@@ -113,12 +119,16 @@ func compile(name, expression string, start int) (*Parser, error) {
 			return Auto(), nil
 		}
 		return p, nil
+	case nameCSV:
+		if expression == "" {
+			return p, nil
+		}
 	case namePattern, nameRegexp, nameW3C:
 		if expression == "" {
 			return nil, fmt.Errorf("parser %q requires an expression (at character %d)", name, start)
 		}
 	default:
-		return nil, fmt.Errorf("unknown parser %q: want auto, none, pattern '…', regexp '…' or w3c '…'", name)
+		return nil, fmt.Errorf("unknown parser %q: want auto, none, pattern '…', regexp '…', w3c '…' or csv", name)
 	}
 	if len(expression) > MaxExpression {
 		return nil, fmt.Errorf("expression of %d bytes, at most %d allowed (at character %d)", len(expression), MaxExpression, start)
@@ -133,6 +143,11 @@ func compile(name, expression string, start int) (*Parser, error) {
 		for column := range strings.FieldsSeq(expression) {
 			p.captures = append(p.captures, w3cName(column))
 		}
+		p.captures = distinct(p.captures)
+		return p, nil
+	case nameCSV:
+		p.separator, p.columns = separator(expression), csvColumns(expression)
+		p.captures = distinct(p.columns)
 		return p, nil
 	}
 	return p, p.compileRegexp(start)
@@ -200,6 +215,9 @@ func (p *Parser) TextInMessage(name, text string) bool {
 	for own, ok := strings.CutPrefix(name, messagePrefix); ok; own, ok = strings.CutPrefix(name, messagePrefix) {
 		name = own
 	}
+	if p.name == nameCSV {
+		return strings.IndexByte(text, '"') < 0
+	}
 	if p.formats == nil || p.formats.ids[name] == 0 || p.formats.ids[name] == idMessage {
 		return true // klog escapes nothing
 	}
@@ -238,6 +256,8 @@ func (p *Parser) match(message []byte, out []span) {
 		p.pattern.match(message, out)
 	case p.name == nameW3C:
 		matchW3C(message, out)
+	case p.name == nameCSV:
+		matchCSV(message, p.separator, p.columns, out)
 	}
 	if p.regexp == nil {
 		return

@@ -46,9 +46,9 @@ func TestCompile(t *testing.T) {
 func TestCompileMistakes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":                        `unknown parser "": want auto, none, pattern '…', regexp '…' or w3c '…'`,
-		"json":                    `unknown parser "json": want auto, none, pattern '…', regexp '…' or w3c '…'`,
-		"auto/1":                  `unknown parser "auto/1": want auto, none, pattern '…', regexp '…' or w3c '…'`,
+		"":                        `unknown parser "": want auto, none, pattern '…', regexp '…', w3c '…' or csv`,
+		"json":                    `unknown parser "json": want auto, none, pattern '…', regexp '…', w3c '…' or csv`,
+		"auto/1":                  `unknown parser "auto/1": want auto, none, pattern '…', regexp '…', w3c '…' or csv`,
 		"auto x":                  `parser "auto" does not support an expression (at character 6)`,
 		"pattern":                 `parser "pattern" requires an expression (at character 8)`,
 		"pattern ''":              `parser "pattern" requires an expression (at character 10)`,

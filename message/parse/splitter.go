@@ -171,7 +171,23 @@ func (s *Splitter) capture(k int) message.Value {
 	if !c.set {
 		return message.Value{}
 	}
-	return message.Value{Kind: message.Bare, Text: s.message[c.start:c.end:c.end]}
+	text := s.message[c.start:c.end:c.end]
+	if !c.quoted {
+		return message.Value{Kind: message.Bare, Text: text}
+	}
+	const quotes = `""` // of CSV, stand for one
+	if bytes.Contains(text, []byte(quotes)) {
+		start := len(s.space)
+		for {
+			before, after, more := bytes.Cut(text, []byte(quotes))
+			if s.space = append(s.space, before...); !more {
+				break
+			}
+			s.space, text = append(s.space, '"'), after
+		}
+		text = s.space[start:len(s.space):len(s.space)]
+	}
+	return message.Value{Kind: message.String, Text: text}
 }
 
 // value returns the value of a field of a line.

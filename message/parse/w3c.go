@@ -9,17 +9,13 @@ import (
 // w3cDirective is the start of a line that names the columns of the lines after it.
 const w3cDirective = "#Fields:"
 
-// IsW3CDirective reports whether a line names the columns of the lines that follow it in a file in
-// W3C's extended log format.
-func IsW3CDirective(line []byte) bool {
-	return len(line) > 0 && line[0] == '#' && bytes.HasPrefix(line, []byte(w3cDirective))
-}
-
-// W3C returns the parser of the lines after a directive in a file in W3C's extended log format, as IIS writes it. It is not ok if the
-// line is not a directive, truncated, without columns, or longer than [MaxExpression].
-func W3C(directive []byte) (p *Parser, ok bool) {
+// w3c returns the parser of the lines after a directive in a file in W3C's extended log format, as IIS and CloudFront write it.
+func w3c(directive []byte) (p *Parser, ok bool) {
+	if !bytes.HasPrefix(directive, []byte(w3cDirective)) {
+		return nil, false
+	}
 	text, cut := firstLine(directive)
-	if cut || !IsW3CDirective(directive) || !utf8.Valid(text) {
+	if cut || !utf8.Valid(text) {
 		return nil, false
 	}
 	columns := strings.Join(strings.Fields(string(text[len(w3cDirective):])), " ")
@@ -27,28 +23,36 @@ func W3C(directive []byte) (p *Parser, ok bool) {
 	return p, err == nil
 }
 
-// matchW3C finds the columns of a line. "-" is a missing value. A directive has no columns.
+// matchW3C finds the columns of a line, which are separated by blanks, or by single tabs if there is one. "-" is a missing value. A
+// directive has no columns.
 func matchW3C(line []byte, out []span) {
 	if len(line) > 0 && line[0] == '#' {
 		return
 	}
 	line, cut := firstLine(line)
+	by := byte(' ')
+	if bytes.IndexByte(line, '\t') >= 0 {
+		by = '\t'
+	}
 	at := 0
 	for i := range out {
-		for at < len(line) && (line[at] == ' ' || line[at] == '\t') {
+		for by == ' ' && at < len(line) && line[at] == by {
 			at++
 		}
-		end := at
-		for end < len(line) && line[end] != ' ' && line[end] != '\t' {
-			end++
+		end := len(line)
+		if n := bytes.IndexByte(line[at:], by); n >= 0 {
+			end = at + n
 		}
-		if end == at || end == len(line) && cut {
+		if end == len(line) && cut {
 			return
 		}
-		if string(line[at:end]) != "-" {
+		if end > at && string(line[at:end]) != "-" {
 			out[i] = span{set: true, start: at, end: end}
 		}
-		at = end
+		if end == len(line) {
+			return
+		}
+		at = end + 1
 	}
 }
 

@@ -3,6 +3,7 @@ package patterns
 import (
 	"bytes"
 
+	"logstow/internal/ansi"
 	"logstow/message"
 )
 
@@ -13,9 +14,11 @@ const blanks = " \t\n\v\f\r"
 type texts struct {
 	// spaces are memory for texts without escapes: of a message, and of the line that it wraps.
 	spaces [2][]byte
+	// plain is memory for messages without colours.
+	plain []byte
 }
 
-// Text returns the text of a message whose pattern is counted: a first line without blanks at its ends. It is that of the first string
+// Text returns the text of a message whose pattern is counted: a first line without colours, and without blanks at its ends. It is that of the first string
 // among the members msg, message, log, event, text, body, short_message and MESSAGE of the JSON object that the message is or ends with,
 // where msg, message, log and MESSAGE precede the others; or of the logfmt pair msg or message; or of the message itself. If the member is
 // a wrapped line, a JSON object or one that starts with a logfmt pair, it is the text of that line. The result may refer to the message.
@@ -26,9 +29,17 @@ func Text(message []byte) []byte {
 
 // text is as Text. The result is valid until the next call.
 func (t *texts) text(message []byte) []byte {
+	if bytes.IndexByte(message, ansi.Escape) >= 0 {
+		t.plain = ansi.Strip(t.plain[:0], message)
+		message = t.plain
+	}
 	text, isMember := textOf(message, &t.spaces[0])
 	if isMember && (text[0] == '{' || startsWithPair(text)) {
 		text, _ = textOf(text, &t.spaces[1])
+	}
+	if bytes.IndexByte(text, ansi.Escape) >= 0 { // they were escaped in JSON
+		t.plain = ansi.Strip(t.plain[:0], bytes.Clone(text))
+		text = t.plain
 	}
 	return text
 }
