@@ -2,6 +2,7 @@ package input
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/message/parse"
+	"logstow/record"
 )
 
 // maxChunk is about the number of records passed to the sink at a time.
@@ -26,11 +28,9 @@ type Feed struct {
 	split splitter
 	// encoded is the buffer for bytes that are converted to UTF-8; nil until it is needed.
 	encoded []byte
-	stamper stamper
-	// read is the read time, ref the reference for times without a year, of the current lines, in
-	// Unix nanoseconds.
-	read, ref int64
-	aheadLog  skewLog
+	// stamper has the read time and the reference for times without a year of the current lines.
+	stamper  stamper
+	aheadLog skewLog
 }
 
 // NewFeed makes a Feed.
@@ -165,7 +165,7 @@ func (f *Feed) setReadTime(ref time.Time) time.Time {
 	if ref.IsZero() {
 		ref = now
 	}
-	f.read, f.ref = now.UnixNano(), ref.UnixNano()
+	f.stamper.read, f.stamper.ref = now.UnixNano(), ref.UnixNano()
 	return now
 }
 
@@ -278,26 +278,27 @@ func (f *Feed) flush(ctx context.Context, src *Source, bytes int64, read time.Ti
 
 // add collects a message as a record. logged is the container runtime's time, 0 if there is none.
 func (f *Feed) add(s *stream, message []byte, logged int64) {
-	if p := f.opts.Parts; p != nil && len(message) > len(p.Prefix) && string(message[:len(p.Prefix)]) == p.Prefix && f.addParts(s, message, logged) {
-		return
+	if f.opts.Parts == nil || !f.addParts(s, message, logged) {
+		f.stamper.add(&s.origin, message, logged, record.None, record.None)
 	}
-	e := Event{Time: logged, Message: message}
-	f.stamper.add(&s.origin, &e, f.read, f.ref)
 }
 
 // addParts collects the parts of a message as records. It reports whether there are any.
 func (f *Feed) addParts(s *stream, message []byte, logged int64) bool {
-	parts, ok := f.opts.Parts.Events(message)
+	p := f.opts.Parts
+	if len(message) <= len(p.Prefix) || string(message[:len(p.Prefix)]) != p.Prefix {
+		return false
+	}
+	parts, ok := p.Events(message)
 	if !ok {
 		return false
 	}
 	from := f.stamper.from
 	f.stamper.from = f.opts.TimeFrom
 	for i := range parts {
-		if s.recognizer.Forget(); parts[i].Time == 0 {
-			parts[i].Time = logged
-		}
-		f.stamper.add(&s.origin, &parts[i], f.read, f.ref)
+		s.recognizer.Forget()
+		e := &parts[i]
+		f.stamper.add(&s.origin, e.Message, cmp.Or(e.Time, logged), e.Level, e.Fallback)
 	}
 	f.stamper.from = from
 	return true

@@ -143,15 +143,17 @@ func (r *Receiver) Take(ctx context.Context, service string, events []Event, pos
 		return 0, fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLarge, size, MaxReceive)
 	}
 	read := r.opts.Now()
-	made := stamper{opts: &r.opts, from: r.opts.TimeFrom, records: make([]record.Record, 0, len(events))}
+	now := read.UnixNano()
+	made := stamper{opts: &r.opts, read: now, ref: now, from: r.opts.TimeFrom, records: make([]record.Record, 0, len(events))}
 	from := origin{service: service, noted: &r.noted}
 	for i := range events {
-		if e := &events[i]; i == 0 || e.Source != events[i-1].Source {
+		e := &events[i]
+		if i == 0 || e.Source != events[i-1].Source {
 			from.name, from.label = record.CleanSource(r.opts.SourcePrefix+e.Source), e.Source
 			from.recognizer = recognize.New(r.opts.Recognize) // another source may have another order of dates
 		}
 		from.recognizer.Forget() // an event without a time gets that of receiving
-		made.add(&from, &events[i], read.UnixNano(), read.UnixNano())
+		made.add(&from, e.Message, e.Time, e.Level, e.Fallback)
 	}
 	chunk := buffer.Chunk{Service: service, Class: r.opts.Class, Parse: r.opts.Parse, Read: read.UnixNano(), Records: made.records, Positions: positions}
 	lsn, err := r.append(ctx, chunk)

@@ -20,6 +20,8 @@ type origin struct {
 // it. Not safe for concurrent use.
 type stamper struct {
 	opts *Options
+	// read is the read time of the next events, ref the reference for times without a year, in Unix nanoseconds.
+	read, ref int64
 	// from decides which time counts if an event and its message both have one.
 	from    TimeFrom
 	records []record.Record
@@ -30,29 +32,27 @@ type stamper struct {
 	aheadName string
 }
 
-// add collects the record of an event. It does not copy the message, unless it must be truncated to fit into a block. The
-// event's level takes precedence over the level in its message. read is the read time, ref the reference for times without a
-// year, in Unix nanoseconds.
-func (s *stamper) add(o *origin, e *Event, read, ref int64) {
-	message := e.Message
-	if len(message) > maxText/2 || len(message) > s.opts.MaxRecord {
+// add collects the record of an event, whose parts are those of [Event]. It does not copy the message, unless it must be truncated
+// to fit into a block. level takes precedence over the level in the message.
+func (s *stamper) add(o *origin, message []byte, sent int64, level, fallback record.Level) {
+	if len(message) > MinMaxRecord && (len(message) > maxText/2 || len(message) > s.opts.MaxRecord) {
 		if text, truncated := truncate(message, s.opts.MaxRecord); truncated {
 			s.noteTruncated(o, int64(len(message)))
 			message = text
 		}
 	}
 	var stamp recognize.Stamp
-	recognized := true
-	if e.Time == 0 {
-		stamp = o.recognizer.Stamp(message, read, ref)
+	read, recognized := s.read, true
+	if sent == 0 {
+		stamp = o.recognizer.Stamp(message, read, s.ref)
 	} else {
-		stamp, read, recognized = s.sent(o.recognizer, e, message, read)
+		stamp, read, recognized = s.choose(o.recognizer, message, sent, level)
 	}
 	switch {
-	case e.Level != record.None:
-		stamp.Level = e.Level
+	case level != record.None:
+		stamp.Level = level
 	case stamp.Level == record.None:
-		stamp.Level = e.Fallback
+		stamp.Level = fallback
 	}
 	n := len(s.records)
 	s.records = slices.Grow(s.records, 1)[:n+1]
@@ -76,16 +76,17 @@ func (s *stamper) add(o *origin, e *Event, read, ref int64) {
 	}
 }
 
-// sent stamps the message of an event that has a time. It also returns the earlier one of that time and the read time, and
-// whether the message's time is considered.
-func (s *stamper) sent(recognizer *recognize.Recognizer, e *Event, message []byte, read int64) (stamp recognize.Stamp, earlier int64, recognized bool) {
-	sent, rejected := recognizer.CheckTime(e.Time, read)
+// choose stamps the message of an event that was sent with a time. It also returns the earlier one of that time and the read time,
+// and whether the message's time is considered.
+func (s *stamper) choose(recognizer *recognize.Recognizer, message []byte, sent int64, level record.Level) (stamp recognize.Stamp, earlier int64, recognized bool) {
+	read := s.read
+	sent, rejected := recognizer.CheckTime(sent, read)
 	earlier = min(sent, read)
 	if s.from == timeRuntime {
 		read = sent
 	}
 	recognized = s.from != TimeProtocol
-	if recognized || e.Level == record.None {
+	if recognized || level == record.None {
 		stamp = recognizer.Stamp(message, read, read)
 	}
 	switch {
@@ -119,7 +120,8 @@ func NewStamper(opts *Options) *Stamper {
 // is the read time in Unix nanoseconds.
 func (s *Stamper) Add(e *Event, read int64) {
 	s.origin.name, s.origin.label = e.Source, e.Source
-	s.stamper.add(&s.origin, e, read, read)
+	s.stamper.read, s.stamper.ref = read, read
+	s.stamper.add(&s.origin, e.Message, e.Time, e.Level, e.Fallback)
 }
 
 // Records returns the collected records, which are valid until Reset. Their messages are those of the events.

@@ -70,7 +70,7 @@ func (s *stream) add(text []byte, whole, start, logged int64) {
 		f.add(s, text, logged)
 		return
 	}
-	s.joiner.Add(multiline.Line{Text: text, Start: start, Time: logged}, f.read)
+	s.joiner.Add(multiline.Line{Text: text, Start: start, Time: logged}, f.stamper.read)
 }
 
 // addPart adds a part of a line.
@@ -82,7 +82,7 @@ func (s *stream) addPart(text []byte, start, logged int64, last bool) {
 	keep := min(len(text), f.opts.MaxRecord-len(s.part.text))
 	s.part.text = append(s.part.text, text[:keep]...)
 	s.part.size += int64(len(text))
-	s.part.last = f.read
+	s.part.last = f.stamper.read
 	if last {
 		s.endPart()
 	}

@@ -25,11 +25,11 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 	switch next {
 	case ' ', ',', ';', '\r', '\x1b':
 		// App Service writes PID[1234] Error       message.
-		padded := next == ' ' && t.start > 1 && t.word+1 < len(b) && b[t.word+1] == ' ' && (b[t.start-2] == ']' || f.found && isCapitalized(b, t) && isPadded(b, t.start))
+		padded := next == ' ' && t.start > 1 && b[t.start-2] == ']' && t.word+1 < len(b) && b[t.word+1] == ' '
 		if padded || fenced(b, t.word, fence) {
 			ok, nouns = true, true
-		} else if !ok && f.found && n <= 1 && next == ' ' && inSet(b[t.start], 0, lowerLevels) && isLowerLevel(b[t.start:t.word]) {
-			ok = nameFollows(b, t.word+1)
+		} else if !ok && next == ' ' && f.found {
+			ok, nouns = isSetOff(b, t, n)
 		}
 	case '\t', '|':
 		ok, nouns = t.upper || fence == next, true
@@ -63,6 +63,54 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 		return level, digitsEnd(b, t.word+1)
 	}
 	return level, t.word
+}
+
+// facilityLevel returns the severity behind a facility of syslog: daemon.err.
+func facilityLevel(column []byte) record.Level {
+	facility, severity, found := bytes.Cut(column[:min(len(column), len("authpriv.warning"))], []byte("."))
+	if !found {
+		return record.None
+	}
+	switch string(facility) {
+	case "kern", "user", "mail", "daemon", "auth", "authpriv", "syslog", "cron", "ftp", "lpr", "news", "uucp",
+		"local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7":
+		return record.LevelFromAlias(severity)
+	}
+	return record.None
+}
+
+// commandLevel returns the level of a command in the log of a build: ##[error]text.
+func commandLevel(b []byte) record.Level {
+	const start = "##["
+	end := wordEnd(b, min(len(start), len(b)))
+	if end == len(b) || b[end] != ']' || string(b[:len(start)]) != start {
+		return record.None
+	}
+	return groupWord(b[len(start):end])
+}
+
+// oneLetter returns the level for a letter in brackets.
+func oneLetter(c byte) record.Level {
+	switch c {
+	case 'T', 'D', 'I', 'W', 'E', 'F', 'C':
+		return letterLevel(c)
+	}
+	return record.None
+}
+
+// isSetOff reports whether a word behind the time that is not in capitals is a column: padded as Error of macOS, before a colon as
+// libvirt's "error : text", or before the name of a process. nouns is set if it cannot be another word.
+func isSetOff(b []byte, t *token, n int) (ok, nouns bool) {
+	switch {
+	case t.word+2 >= len(b):
+	case b[t.word+1] == ' ':
+		return isCapitalized(b, t) && isPadded(b, t.start), true
+	case b[t.word+1] == ':' && b[t.word+2] == ' ':
+		return true, true
+	case n <= 1 && inSet(b[t.start], 0, lowerLevels) && isLowerLevel(b[t.start:t.word]):
+		return nameFollows(b, t.word+1), false
+	}
+	return false, false
 }
 
 // isCapitalized reports whether the word of a token is written like Error.

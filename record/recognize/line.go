@@ -170,6 +170,9 @@ func (f *finding) columns(b []byte, i int) {
 			}
 			if f.level == record.None {
 				f.level = levelInGroup(b[i+1 : end-1])
+				if f.found && end == i+3 { // Gitea's [W]
+					f.level = oneLetter(b[i+1])
+				}
 				if f.level == record.None && b[i+1] == 'S' && bytes.HasPrefix(b[end:], []byte(" [MY-")) && string(b[i:end]) == "[System]" { // MySQL
 					f.level = record.Info
 				}
@@ -184,6 +187,9 @@ func (f *finding) columns(b []byte, i int) {
 				i = end
 				break
 			}
+			if b[i] == '#' && f.found && f.level == record.None {
+				f.level = commandLevel(b[i:])
+			}
 			if t.kind == tokenPair {
 				i += f.pairs(b[i:])
 				n = max(n, 1)
@@ -196,6 +202,9 @@ func (f *finding) columns(b []byte, i int) {
 			}
 			if t.kind == tokenMixed && b[t.end-1] == ':' && f.level == record.None && (f.found || n == 0) {
 				f.level = joinedLevel(b[t.start:t.end])
+			}
+			if t.kind == tokenMixed && b[t.word] == '.' && t.word > t.start && f.found && n <= 1 && f.level == record.None {
+				f.level = facilityLevel(b[t.start:t.end])
 			}
 			if !f.isColumn(b, &t, n, fence) {
 				return
@@ -267,7 +276,7 @@ func (f *finding) isColumn(b []byte, t *token, n int, fence byte) bool {
 			n == 0 && (f.layout == layoutSyslog || f.layout == layoutISO && tagFollows(b, t.end)) // the host
 	}
 	switch word {
-	case "localhost", "http", "https", "h2", "ws", "wss", "grpcs", "tls": // all but the first begin load balancers' lines
+	case "localhost", "debug", "http", "https", "h2", "ws", "wss", "grpcs", "tls": // "debug" begins Ceph's lines, the others those of load balancers
 		return true
 	}
 	if n > 0 && len(b) > t.end+1 && b[t.end] == ' ' && b[t.end+1] == '[' {

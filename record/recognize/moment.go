@@ -61,7 +61,7 @@ func parseMoment(b []byte, bare bool, order dateOrder) (moment, int) {
 		}
 		return moment{}, 0
 	case b[2]-'0' > 9:
-		return twoDigits(b)
+		return twoDigits(b, order)
 	case b[3]-'0' > 9:
 		return moment{}, 0
 	case b[4]-'0' > 9:
@@ -152,20 +152,24 @@ func slashes(b []byte, order dateOrder) (moment, int) {
 		}
 		part[2] = shortYear(part[2])
 	}
-	month, day := part[0], part[1]
-	found := orderEither
-	switch {
-	case month > 12:
-		found = orderDayFirst
-	case day > 12:
-		found = orderMonthFirst
-	}
-	if found == orderDayFirst || found == orderEither && order == orderDayFirst {
-		month, day = day, month
-	}
+	month, day, found := inOrder(part[0], part[1], order)
 	m, n := onDayLoose(b, i, part[2], month, day)
 	m.order = found
 	return m, n
+}
+
+// inOrder returns the month and the day of two numbers, and the order that they show.
+func inOrder(first, second uint, order dateOrder) (month, day uint, found dateOrder) {
+	switch found = orderEither; {
+	case first > 12:
+		found = orderDayFirst
+	case second > 12:
+		found = orderMonthFirst
+	}
+	if found == orderDayFirst || found == orderEither && order == orderDayFirst {
+		return second, first, found
+	}
+	return first, second, found
 }
 
 // snort reads 11/20-15:04:05.123456.
@@ -182,7 +186,7 @@ func clockAlone(b []byte) (moment, int) {
 }
 
 // twoDigits reads layouts that begin with two digits and something else.
-func twoDigits(b []byte) (moment, int) {
+func twoDigits(b []byte, order dateOrder) (moment, int) {
 	if b[3]-'0' > 9 || len(b) < 14 {
 		return dayFirst(b, 2)
 	}
@@ -194,6 +198,12 @@ func twoDigits(b []byte) (moment, int) {
 		// 03-17 16:13:38.811: logcat's, no year.
 		m, n := withoutYear(b, 6, two(b, 0), two(b, 3))
 		m.layout = layoutLogcat
+		return m, n
+	case sep == '-' && b[5] == '-' && b[10] == ' ':
+		// 11-20-2026 15:04:05.123: Splunk's
+		month, day, found := inOrder(two(b, 0), two(b, 3), order)
+		m, n := onDay(b, 11, four(b, 6), month, day)
+		m.order = found
 		return m, n
 	}
 	return moment{}, 0
