@@ -156,20 +156,29 @@ func (j *Joiner) add(l Line) {
 	}
 }
 
-// Single reports whether a line is an event of its own if it is added now, so that it need not be added. next is the text that follows
-// the line, as far as it was read. It is true for nearly all lines of JSON, and for those that begin with a digit of their time or
-// address, as the next one does.
+// Single reports whether a line is an event of its own if it is added now, so that it need not be added; it emits the held event before
+// it. next is the text that follows the line, as far as it was read. It is true for nearly all lines of JSON, and for those that begin
+// with a digit of their time or address, as the next one does.
 func (j *Joiner) Single(line, next []byte) bool {
-	switch {
-	case j.held.Lines > 0 || !j.opts.Auto || j.resume != plain || len(line) <= 2:
-		return false
-	case line[0] == '{':
-		return true
-	case !isDigit(line[0]) || len(next) == 0 || !isDigit(next[0]) || opening(line) != plain:
+	if !j.opts.Auto || j.resume != plain || len(line) <= 2 || len(j.pending) > 0 {
 		return false
 	}
-	v, _ := afterPlain(line, next)
-	return v == begins
+	if line[0] == '{' {
+		return j.held.Lines == 0
+	}
+	if !isDigit(line[0]) || len(next) == 0 || !isDigit(next[0]) || opening(line) != plain {
+		return false
+	}
+	if v, _ := afterPlain(line, next); v != begins {
+		return false
+	}
+	if j.held.Lines > 0 {
+		if v, _ := j.classify(line); v != begins {
+			return false
+		}
+		j.emitHeld(false)
+	}
+	return true
 }
 
 // classify decides about the line after the held event and the pending lines.

@@ -41,7 +41,7 @@ func mayBeZoneColumn(b []byte, i int) bool {
 	switch c := b[i+1]; {
 	case c == '+' || c == '-':
 		return true
-	case c-'A' >= 26:
+	case c-'A' >= 26, c == 'I' && b[i+2] == 'N', c == 'E' && b[i+2] == 'R', c == 'D' && b[i+2] == 'E': // INFO, ERROR, DEBUG
 		return false
 	case b[i+2]-'a' < 26 || len(b) < i+6:
 		return true
