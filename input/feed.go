@@ -278,7 +278,7 @@ func (f *Feed) flush(ctx context.Context, src *Source, bytes int64, read time.Ti
 
 // add collects a message as a record. logged is the container runtime's time, 0 if there is none.
 func (f *Feed) add(s *stream, message []byte, logged int64) {
-	if f.opts.Parts == nil || len(message) == 0 || message[0] != '{' || !f.addParts(s, message, logged) {
+	if f.opts.Parts == nil || len(message) == 0 || message[0] != f.opts.Parts.Prefix[0] || !f.addParts(s, message, logged) {
 		f.stamper.add(&s.origin, message, logged, record.None, record.None)
 	}
 }
