@@ -24,6 +24,8 @@ func isSyslog(b []byte) bool {
 //	<34>1 2026-11-20T16:04:05.003Z host app 1234 ID47 [id a="1"] text
 //	Nov 20 16:04:05 host app[1234]: text
 //	Nov 20 16:04:05 app: text
+//	Nov 20 16:04:05 2026  host app[1234]: text                          (Junos)
+//	Nov 20 16:04:05 Message forwarded from host: app[1234]: text        (AIX)
 //	2026-11-20T16:04:05.123456+01:00 host app[1234]: text
 //
 // It is not ok for other messages.
@@ -43,9 +45,42 @@ func (h *syslogHeader) read(b []byte) bool {
 	}
 	switch t := b[i:]; {
 	case t[0]-'A' < 26 && t[3] == ' ' && t[6] == ' ' && t[9] == ':' && t[12] == ':' && t[15] == ' ' && isDigit(t[5]) && isDigit(t[14]):
-		return h.tagged(b, i+stamp, false)
+		i = withoutYear(b, i+stamp)
+		return h.forwarded(b, i) || h.tagged(b, i, false)
 	case isDigit(t[0]) && t[4] == '-' && t[7] == '-' && t[10] == 'T' && t[13] == ':':
 		return h.tagged(b, wordEnd(b, i)+1, true)
+	}
+	return false
+}
+
+// withoutYear returns the offset after a year at b[i], or i.
+func withoutYear(b []byte, i int) int {
+	end := wordEnd(b, i)
+	if end-i != len("2026") || !isNumeric(b[i:end]) {
+		return i
+	}
+	for end < len(b) && b[end] == ' ' {
+		end++
+	}
+	return end
+}
+
+// forwarded reads what AIX writes at b[i], behind the host of a relay or not: Message forwarded from host: app[1234]: text.
+func (h *syslogHeader) forwarded(b []byte, i int) bool {
+	const words = "Message forwarded from "
+	for _, start := range [...]int{i, wordEnd(b, i) + 1} {
+		if start >= len(b) || !bytes.HasPrefix(b[start:], []byte(words)) {
+			continue
+		}
+		start += len(words)
+		end := wordEnd(b, start)
+		if end-start < 2 || b[end-1] != ':' {
+			return false
+		}
+		h.host = span{start: start, end: end - 1}
+		h.rest = min(end+1, len(b))
+		h.tag(b, h.rest) // there may be none
+		return true
 	}
 	return false
 }
@@ -105,13 +140,16 @@ func (h *syslogHeader) tag(b []byte, i int) bool {
 	if n < 1 || word[n] != ':' {
 		return false
 	}
-	h.rest = min(end+1, len(b))
-	h.app, h.pid = span{start: i, end: i + n}, span{}
+	app, pid := span{start: i, end: i + n}, span{}
 	open := bytes.IndexByte(word, '[')
 	if open > 0 && word[n-1] == ']' {
-		h.app.end, h.pid = i+open, span{start: i + open + 1, end: i + n - 1}
+		app.end, pid = i+open, span{start: i + open + 1, end: i + n - 1}
 	}
-	return open != 0 && !bytes.ContainsAny(b[h.app.start:h.app.end], "[]():=\"{}")
+	if open == 0 || bytes.ContainsAny(b[app.start:app.end], "[]():=\"{}") {
+		return false
+	}
+	h.app, h.pid, h.rest = app, pid, min(end+1, len(b))
+	return true
 }
 
 // header adds the fields of the header, if there is one, and returns the offset after it.
