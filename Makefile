@@ -61,9 +61,9 @@ COUNT ?= 10
 random: testdata/azurite/node_modules ## everything COUNT times, with new random data: make random COUNT=20 PKG=./field/...
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -count=$(COUNT) -timeout 0 $(PKG)
 
-# Without whole programs, and without what takes long and repeats others.
-UNIT = $$($(GO) list $(PKG) | grep -vE '/(e2e|docscheck|times)$$')
-short: ## what needs no service
+# Without packages over a whole store or program, which link much, and without what takes long and repeats others.
+UNIT = $$($(GO) list $(PKG) | grep -vE '/(e2e|agent|audit|compaction|containment|grant|retention|tap|upload|watch|cmd/.*|serve(/.*)?|store/azure|store/open|logql|logql/storage|internal/test/.*)$$')
+short: ## units: what needs neither a service nor a whole store
 	GOGC=400 $(GO) test $(TESTARGS) -short -skip '^(TestLong.*|TestScripts|.*Agrees?WithReference|$(subst $(empty) $(empty),|,$(strip $(UNRACED))))$$' $(UNIT)
 
 race: testdata/azurite/node_modules ## everything under the race detector
