@@ -3,9 +3,10 @@ package bulk
 import (
 	"bufio"
 	"crypto/rand"
-	"encoding/json"
 	"net/http"
 	"strconv"
+
+	"logstow/message"
 )
 
 const typeJSON = "application/json"
@@ -45,36 +46,20 @@ func writeItems(w http.ResponseWriter, items items) {
 // append appends the item of a response; id and number are the id of one without.
 func (it *item) append(b []byte, id string, number int) []byte {
 	b = append(append(append(b, `{"`...), it.action...), `":{"_index":`...)
-	b = appendText(b, it.index)
+	b = message.AppendString(b, it.index)
 	b = append(b, `,"_id":`...)
 	if it.id != "" {
-		b = appendText(b, it.id)
+		b = message.AppendString(b, it.id)
 	} else {
 		b = append(append(b, '"'), id...)
 		b = append(strconv.AppendInt(append(b, '-'), int64(number), 10), '"')
 	}
 	if it.rejected != "" {
 		b = append(b, `,"status":400,"error":{"type":"illegal_argument_exception","reason":`...)
-		b = appendText(b, it.rejected)
+		b = message.AppendString(b, it.rejected)
 		return append(b, `}}}`...)
 	}
 	return append(b, `,"_version":1,"result":"created","_shards":{"total":1,"successful":1,"failed":0},"_seq_no":0,"_primary_term":1,"status":201}}`...)
-}
-
-func appendText(b []byte, text string) []byte {
-	plain := true
-	for i := range len(text) {
-		c := text[i]
-		plain = plain && c >= ' ' && c < 0x7f && c != '"' && c != '\\'
-	}
-	if plain {
-		return append(append(append(b, '"'), text...), '"')
-	}
-	quoted, err := json.Marshal(text)
-	if err != nil { // not possible
-		return append(b, `""`...)
-	}
-	return append(b, quoted...)
 }
 
 // writeError writes the response for a request that is rejected as a whole.
@@ -91,6 +76,6 @@ func writeError(w http.ResponseWriter, status int, reason string) {
 	setHead(w.Header())
 	w.WriteHeader(status)
 	b := append([]byte(nil), `{"error":{"root_cause":[{"type":"`+kind+`"}],"type":"`+kind+`","reason":`...)
-	b = appendText(b, reason)
+	b = message.AppendString(b, reason)
 	_, _ = w.Write(append(b, `},"status":`+strconv.Itoa(status)+"}\n"...)) // the error is that of a closed connection
 }

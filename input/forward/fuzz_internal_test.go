@@ -78,7 +78,7 @@ func FuzzMessage(f *testing.F) {
 		if err != nil || size == 0 {
 			return
 		}
-		m, err := parseMessage(b[:size])
+		m, err := parseRequest(b[:size])
 		if m == nil || err != nil {
 			if err != nil && !errors.Is(err, errMalformed) {
 				t.Errorf("%x: %v", b, err)
@@ -112,7 +112,7 @@ func FuzzMessage(f *testing.F) {
 }
 
 // collectAll collects all events of a message.
-func collectAll(c *collector, m *message) error {
+func collectAll(c *collector, m *request) error {
 	if m.one != nil {
 		return c.pair(&cursor{m.one})
 	}

@@ -7,9 +7,9 @@ import (
 	"math"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"logstow/input"
+	"logstow/message"
 )
 
 // writer writes consecutive messages. Of each it keeps at most limit bytes and counts the rest.
@@ -174,51 +174,16 @@ func (w *writer) binary(b []byte) {
 	put(w, `"`)
 }
 
-const hexDigits = "0123456789abcdef"
-
 // text writes a string. Invalid UTF-8 becomes U+FFFD.
 func (w *writer) text(s []byte) {
 	put(w, `"`)
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
-			i++
-			continue
-		}
-		size := 1
-		if c >= utf8.RuneSelf {
-			var r rune
-			if r, size = utf8.DecodeRune(s[i:]); r != utf8.RuneError || size != 1 {
-				i += size
-				continue
-			}
-		}
-		put(w, s[start:i])
-		w.escape(c)
-		i += size
-		start = i
+	for len(s) > 0 {
+		plain, escape, size := message.Escape(s)
+		put(w, s[:plain])
+		put(w, escape)
+		s = s[plain+size:]
 	}
-	put(w, s[start:])
 	put(w, `"`)
-}
-
-// escape writes a byte that must be escaped in a string.
-func (w *writer) escape(c byte) {
-	switch {
-	case c >= utf8.RuneSelf:
-		put(w, "\uFFFD")
-	case c == '"' || c == '\\':
-		put(w, []byte{'\\', c})
-	case c == '\n':
-		put(w, `\n`)
-	case c == '\r':
-		put(w, `\r`)
-	case c == '\t':
-		put(w, `\t`)
-	default:
-		put(w, []byte{'\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15]})
-	}
 }
 
 // eventTime reads the protocol's own type of time, or the timestamp of MessagePack

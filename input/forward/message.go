@@ -14,8 +14,8 @@ const maxInflated = 128 << 20
 // gzipCost is the approximate memory cost of decompression.
 const gzipCost = 64 << 10
 
-// message is one of a sender's messages. Its slices point into the read buffer.
-type message struct {
+// request is one of a sender's messages. Its slices point into the read buffer.
+type request struct {
 	tag []byte
 	// one is a time and a record: the only event. Otherwise events are packed one after the other.
 	one, packed []byte
@@ -24,9 +24,9 @@ type message struct {
 	chunk []byte
 }
 
-// parseMessage parses a complete value. The result is nil for the value nil, which some senders send to keep a
+// parseRequest parses a complete value. The result is nil for the value nil, which some senders send to keep a
 // connection alive.
-func parseMessage(b []byte) (*message, error) {
+func parseRequest(b []byte) (*request, error) {
 	c := cursor{b}
 	if h, ok := readHead(b); ok && h.kind == kindNil {
 		return nil, nil //nolint:nilnil // documented above
@@ -35,7 +35,7 @@ func parseMessage(b []byte) (*message, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := new(message)
+	m := new(request)
 	if m.tag, err = c.text(); err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (c *cursor) elements() ([]byte, error) {
 }
 
 // options reads the map at a message's end; nil is an empty one.
-func (m *message) options(c *cursor) error {
+func (m *request) options(c *cursor) error {
 	h, _, err := c.next()
 	if err != nil || h.kind == kindNil {
 		return err
@@ -108,7 +108,7 @@ func (m *message) options(c *cursor) error {
 	return nil
 }
 
-func (m *message) compressed(how string) error {
+func (m *request) compressed(how string) error {
 	switch how {
 	case "", "text":
 	case "gzip":
@@ -134,7 +134,7 @@ type events struct {
 }
 
 // newEvents reads the packed events of a message.
-func newEvents(m *message, grow func(int) error) (*events, error) {
+func newEvents(m *request, grow func(int) error) (*events, error) {
 	if !m.gzip {
 		return &events{buf: m.packed}, nil
 	}

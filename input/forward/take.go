@@ -22,7 +22,7 @@ func (e sinkError) Unwrap() error { return e.error }
 // late ends shortly after ctx.
 func (c *conn) message(ctx, late context.Context, raw []byte) error {
 	defer c.releaseMessage()
-	m, err := parseMessage(raw)
+	m, err := parseRequest(raw)
 	if m == nil || err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (c *conn) message(ctx, late context.Context, raw []byte) error {
 }
 
 // receiveOnce receives a message, except for those of its events that are stored already.
-func (c *conn) receiveOnce(ctx, late context.Context, m *message, raw []byte) error {
+func (c *conn) receiveOnce(ctx, late context.Context, m *request, raw []byte) error {
 	request, err := c.server.keys.Begin(ctx, dedupe.ContentKey("forward "+c.server.opts.Service, raw))
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (c *conn) acknowledge(late context.Context) error {
 
 // receive passes the events of a message on in batches, except for the first skip. hand also gets how many
 // of the message's events are accepted with the batch.
-func (c *conn) receive(m *message, skip int, hand func(list []input.Event, taken int) error) error {
+func (c *conn) receive(m *request, skip int, hand func(list []input.Event, taken int) error) error {
 	e := &c.events
 	taken := skip
 	e.source, e.read = string(m.tag), c.server.opts.Now().UnixNano()

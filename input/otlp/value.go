@@ -7,11 +7,11 @@ import (
 	"errors"
 	"math"
 	"strconv"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"logstow/input"
+	"logstow/message"
 )
 
 // maxDepth is the maximum nesting of values.
@@ -175,48 +175,18 @@ func (o *object) double(v float64) {
 	}
 }
 
-const hexDigits = "0123456789abcdef"
-
 // text writes a string. Invalid UTF-8, which protobuf does not allow, becomes U+FFFD.
 func (o *object) text(s []byte) error {
 	if !o.reserve(len(s) + len(`""`)) {
 		return o.err
 	}
 	put(o, `"`)
-	start := 0
-	for i := 0; i < len(s) && o.err == nil; {
-		c := s[i]
-		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRune(s[i:])
-			if r == utf8.RuneError && size == 1 {
-				put(o, s[start:i])
-				put(o, "\uFFFD")
-				start = i + 1
-			}
-			i += size
-			continue
-		}
-		put(o, s[start:i])
-		switch c {
-		case '"', '\\':
-			put(o, []byte{'\\', c})
-		case '\n':
-			put(o, `\n`)
-		case '\r':
-			put(o, `\r`)
-		case '\t':
-			put(o, `\t`)
-		default:
-			put(o, []byte{'\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15]})
-		}
-		i++
-		start = i
+	for len(s) > 0 && o.err == nil {
+		plain, escape, size := message.Escape(s)
+		put(o, s[:plain])
+		put(o, escape)
+		s = s[plain+size:]
 	}
-	put(o, s[start:])
 	put(o, `"`)
 	return o.err
 }

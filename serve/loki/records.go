@@ -9,6 +9,7 @@ import (
 
 	"logstow/logql/engine"
 	"logstow/logql/labels"
+	"logstow/message"
 )
 
 // Formats of records.
@@ -121,7 +122,7 @@ func (w *recordWriter) appendRecord(dst []byte, e *engine.Entry) []byte {
 	dst = append(dst, `","labels":`...)
 	dst = appendLabels(dst, e.Stream)
 	if source := e.Metadata.Get(labels.Source); source != "" {
-		dst = appendString(append(dst, `,"source":`...), source)
+		dst = message.AppendString(append(dst, `,"source":`...), source)
 	}
 	if len(e.Fields) > 0 {
 		dst = appendLabels(append(dst, `,"fields":`...), e.Fields)
@@ -137,7 +138,7 @@ func (w *recordWriter) appendRecord(dst []byte, e *engine.Entry) []byte {
 	if !utf8.Valid(line) {
 		dst = append(dst, `,"invalid":true`...)
 	}
-	return append(appendString(append(dst, `,"line":`...), line), '}', '\n')
+	return append(message.AppendString(append(dst, `,"line":`...), line), '}', '\n')
 }
 
 // cutUTF8 truncates a line to at most n bytes, at the start of a character.

@@ -8,9 +8,9 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"logstow/logql/labels"
+	"logstow/message"
 )
 
 // writer writes JSON. Its methods return no errors: the flush at the end returns the first one.
@@ -78,50 +78,6 @@ func acceptsGzip(r *http.Request) bool {
 	return false
 }
 
-// appendString appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
-func appendString[T string | []byte](dst []byte, s T) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
-			r, n := decodeRune(s[i:])
-			if r == utf8.RuneError && n == 1 {
-				dst = append(append(dst, s[start:i]...), "\ufffd"...)
-				start = i + 1
-			}
-			i += n
-			continue
-		}
-		dst = append(append(dst, s[start:i]...), '\\')
-		switch c {
-		case '"', '\\':
-			dst = append(dst, c)
-		case '\n':
-			dst = append(dst, 'n')
-		case '\r':
-			dst = append(dst, 'r')
-		case '\t':
-			dst = append(dst, 't')
-		default:
-			dst = append(dst, 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
-		i++
-		start = i
-	}
-	return append(append(dst, s[start:]...), '"')
-}
-
-func decodeRune[T string | []byte](s T) (rune, int) {
-	var head [utf8.UTFMax]byte
-	return utf8.DecodeRune(head[:copy(head[:], s)])
-}
-
 // appendLabels appends labels as a JSON object.
 func appendLabels(dst []byte, ls labels.Labels) []byte {
 	dst = append(dst, '{')
@@ -129,8 +85,8 @@ func appendLabels(dst []byte, ls labels.Labels) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(appendString(dst, ls[i].Name), ':')
-		dst = appendString(dst, ls[i].Value)
+		dst = append(message.AppendString(dst, ls[i].Name), ':')
+		dst = message.AppendString(dst, ls[i].Value)
 	}
 	return append(dst, '}')
 }

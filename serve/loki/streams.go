@@ -9,6 +9,7 @@ import (
 
 	"logstow/logql/engine"
 	"logstow/logql/labels"
+	"logstow/message"
 )
 
 // streams collects the records of a log query by stream, because in the response the labels of a stream precede its records. It
@@ -41,7 +42,7 @@ func (s *streams) add(e *engine.Entry) error {
 	dst := append(to.values, `["`...)
 	dst = strconv.AppendInt(dst, e.Time, 10)
 	dst = append(dst, `",`...)
-	dst = appendString(dst, e.Line)
+	dst = message.AppendString(dst, e.Line)
 	if s.categorize {
 		dst = append(dst, ",{"...)
 		metadata := e.Metadata

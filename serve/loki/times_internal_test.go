@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"logstow/message"
 )
 
 func TestParseTime(t *testing.T) {
@@ -179,8 +181,8 @@ func FuzzString(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got := appendString([]byte("x"), s)[1:]
-		if string(appendString(nil, []byte(s))) != string(got) {
+		got := message.AppendString([]byte("x"), s)[1:]
+		if string(message.AppendString(nil, []byte(s))) != string(got) {
 			t.Error("bytes and strings differ")
 		}
 		var back, want string
