@@ -115,7 +115,7 @@ func (w *row) extract(name, value string) {
 
 // refMatches reports whether a value meets a matcher.
 func refMatches(m *syntax.Matcher, value string) bool {
-	whole := func() bool { return compiled("^(?s:" + m.Value + ")$").MatchString(value) }
+	whole := func() bool { return compiled("^(?:" + m.Value + ")$").MatchString(value) }
 	switch m.Op {
 	case syntax.MatchEqual:
 		return value == m.Value
@@ -237,7 +237,7 @@ func (w *row) lineFilter(s *syntax.LineFilter) bool {
 		case s.Op == syntax.LineContains || s.Op == syntax.LineNotContain:
 			found = found || strings.Contains(w.line, text.Text)
 		case s.Op == syntax.LineRegexp || s.Op == syntax.LineNotRegexp:
-			found = found || compiled("(?s)"+text.Text).MatchString(w.line)
+			found = found || compiled(text.Text).MatchString(w.line)
 		default:
 			literals := strings.Split(text.Text, "<_>")
 			for i := range literals {

@@ -58,7 +58,7 @@ func (e *evaluator) at(expr syntax.SampleExpr, at int64, outer map[string]bool) 
 }
 
 func replaceLabels(x *syntax.LabelReplace, elements []element) (result []element) {
-	re := compiled("^(?s:" + x.Expr + ")$")
+	re := compiled("^(?:" + x.Expr + ")$")
 	for _, el := range elements {
 		labels := maps.Clone(el.labels)
 		source := labels[x.Src]

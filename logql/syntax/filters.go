@@ -67,7 +67,7 @@ func (p *parser) lineText(op LineOp) LineText {
 	text := LineText{Text: t.text}
 	switch op {
 	case LineRegexp, LineNotRegexp:
-		text.Regexp = p.compileAs(t, "(?s)"+t.text) // the dot matches newlines too
+		text.Regexp = p.compile(t)
 	case LinePattern, LineNotPattern:
 		text.Parts = p.linePattern(t)
 	}

@@ -59,7 +59,7 @@ func (g *generator) matcher() *Matcher {
 	m := &Matcher{Name: g.label(), Op: MatchOp(g.IntN(4)), Value: g.text()}
 	if m.Op == MatchRegexp || m.Op == MatchNotRegexp {
 		m.Value = g.expression()
-		m.Regexp = regexp.MustCompile("^(?s:" + m.Value + ")$")
+		m.Regexp = regexp.MustCompile("^(?:" + m.Value + ")$")
 	}
 	return m
 }
@@ -184,7 +184,7 @@ func (g *generator) lineFilter() *LineFilter {
 		switch text := (LineText{Text: g.text()}); f.Op {
 		case LineRegexp, LineNotRegexp:
 			text.Text = g.expression()
-			text.Regexp = regexp.MustCompile("(?s)" + text.Text)
+			text.Regexp = regexp.MustCompile(text.Text)
 			return text
 		case LinePattern, LineNotPattern:
 			text.Text = oneOf(g, "", "<_>", "<_>b<_>", "< <1> \"", "`<_>")
@@ -273,7 +273,7 @@ func (g *generator) sample(depth int) SampleExpr {
 		return a
 	case 2:
 		r := &LabelReplace{Inner: g.sample(depth - 1), Dst: g.label(), Replacement: g.text(), Src: g.label(), Expr: g.expression()}
-		r.Regexp = regexp.MustCompile("^(?s:" + r.Expr + ")$")
+		r.Regexp = regexp.MustCompile("^(?:" + r.Expr + ")$")
 		return r
 	default:
 		return g.binary(depth)

@@ -93,12 +93,12 @@ func (m *Matcher) Matches(value string) bool {
 	}
 }
 
-// anchored compiles a regular expression that matches whole values, line breaks included.
+// anchored compiles a regular expression that matches whole values.
 func (p *parser) anchored(t token) *regexp.Regexp {
 	if p.compile(t) == nil {
 		return nil
 	}
-	return p.compileAs(t, "^(?s:"+t.text+")$")
+	return p.compileAs(t, "^(?:"+t.text+")$")
 }
 
 func (p *parser) compile(t token) *regexp.Regexp { return p.compileAs(t, t.text) }
