@@ -38,7 +38,7 @@ func logQueries() []query {
 		q("fleet", `{service_name="web"} |= "PATH"`, empty()...),
 		q("web", `{service_name="edge"} |> "<_> caller=http.go:194 level=debug <_> msg=\"POST /push.v1 <_>"`),
 		q("web", `{service_name="edge"} |> "ts=<_> msg=\"GET /ready\""`, `ts=2 caller=http.go:194 level=info traceID=23e6 msg="GET /ready" {detected_level="info", instance="n-1", level="info", service_name="edge", source="stdout"}`),
-		q("web", `{service_name="edge"} |> "caller=<_>"`, empty()...),
+		q("web", `{service_name="edge"} |> "caller="`, empty()...),
 		q("web", `{service_name="edge"} !> "<_>HTTP/1.1<_>"`),
 		q("web", `{service_name="edge"} |> "<_>PUT<_>" or "DELETE<_>"`),
 		q("web", `{service_name="edge"} !> "<_>HTTP<_>" or "POST<_>" or "ts=<_>"`),

@@ -243,7 +243,7 @@ func (w *row) lineFilter(s *syntax.LineFilter) bool {
 			for i := range literals {
 				literals[i] = regexp.QuoteMeta(literals[i])
 			}
-			found = found || compiled("(?s)^"+strings.Join(literals, ".+")+"$").MatchString(w.line)
+			found = found || compiled("(?s)"+strings.Join(literals, ".+")+"$").MatchString(w.line)
 		}
 	}
 	switch s.Op {

@@ -56,7 +56,7 @@ func lineMatch(op syntax.LineOp, t *syntax.LineText) (func(line []byte) bool, er
 	return linePattern(t.Parts), nil
 }
 
-// linePattern is the condition that a whole line is a pattern: captures are any text that is not empty.
+// linePattern is the condition that a line ends with a pattern, which may begin anywhere: captures are any text that is not empty.
 func linePattern(parts []syntax.PatternPart) func(line []byte) bool {
 	var literals [][]byte
 	for _, p := range parts {
@@ -68,13 +68,14 @@ func linePattern(parts []syntax.PatternPart) func(line []byte) bool {
 			switch {
 			case len(literal) == 0:
 				captured = true
-			case !captured:
-				if !bytes.HasPrefix(line, literal) {
+			case i == len(literals)-1:
+				return bytes.HasSuffix(line, literal) && (len(line) > len(literal) || !captured)
+			case !captured: // the first part
+				at := bytes.Index(line, literal)
+				if at < 0 {
 					return false
 				}
-				line = line[len(literal):]
-			case i == len(literals)-1:
-				return len(line) > len(literal) && bytes.HasSuffix(line, literal)
+				line = line[at+len(literal):]
 			default:
 				if len(line) == 0 {
 					return false

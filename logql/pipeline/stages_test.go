@@ -34,7 +34,9 @@ func stageCases() []stageCase {
 		{"|> `<_> frank <_>`", plainLine, plainLine + ` {}`},
 		{"|> `10.<_>26`", plainLine, plainLine + ` {}`},
 		{"|> `10.<_>27`", plainLine, `-`},
-		{"|> `1.<_>26`", plainLine, `-`},
+		{"|> `1.<_>26`", plainLine, plainLine + ` {}`}, // the start is not anchored
+		{"|> `frank`", plainLine, `-`},                 // but the end is
+		{"|> `26`", plainLine, plainLine + ` {}`},
 		{"|> `<_>`", `x`, `x {}`},
 		{"|> `<_>`", ``, `-`},
 		{"|> `a<_>b`", `ab`, `-`},
