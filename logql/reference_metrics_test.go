@@ -75,7 +75,7 @@ func lineQueries() []query {
 		q("app", `sum(count_over_time({service_name=~".+"} | json | __error__=~".*" [1h]))`, `{} 20`),
 		q("app", `sum(count_over_time({service_name=~".+"} | json | __error__="" or instance="a-1" [1h]))`, refFails),
 		q("app", `sum(count_over_time({service_name=~".+"} | json | __error__="" and instance="a-1" [1h]))`, `{} 12`),
-		q("app", `sum(count_over_time({service_name=~".+"} | json | status > 1 [1h]))`, refFails),
+		q("app", `sum(count_over_time({service_name=~".+"} | json | status > 1 [1h]))`, `{} 14`),
 		q("app", `sum(count_over_time({service_name="shop"} | json | __error__="" | took > 1s | __error__="" [1h]))`, `{} 2`),
 		q("app", `sum(count_over_time({service_name="shop"} | json | __error__="" | took > 1s [1h]))`, refFails),
 		q("app", `sum(count_over_time({service_name="shop"} | json | keep level [1h]))`, refFails),

@@ -283,11 +283,8 @@ func (w *row) holds(c syntax.Condition) bool {
 	}
 }
 
-// compare: what cannot be converted stays, with an error; only a condition on texts filters out errors.
+// compare: what cannot be converted stays, with an error; a missing label is filtered out, whatever error the record has.
 func (w *row) compare(c *syntax.NumberCondition) bool {
-	if w.get(refError) != "" {
-		return true
-	}
 	value := w.get(c.Name)
 	if value == "" { // as if it was missing
 		return false

@@ -69,15 +69,12 @@ func compileBoth(left, right syntax.Condition, join func(left, right step) step)
 	return condition{names: names, bind: func(p *Processor) step { return join(l.bind(p), r.bind(p)) }}, nil
 }
 
-// failed reports whether the record has an __error__. Only conditions on texts reject it then.
+// failed reports whether the record has an __error__. A condition on an address keeps it then.
 func (p *Processor) failed() bool { return p.value(p.err) != "" }
 
 func bindNumber(p *Processor, c *syntax.NumberCondition) step {
 	s := p.symbol(c.Name)
 	return func(p *Processor) bool {
-		if p.failed() {
-			return true
-		}
 		if p.is(s, "") {
 			return false
 		}
