@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -138,6 +139,9 @@ func runServe(ctx context.Context, c *ucli.Context, env environment) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, closeStores()) }()
+	if err := checkDirectories(running, stores); err != nil {
+		return err
+	}
 	if opts.Page, err = webpage.New(); err != nil {
 		return err
 	}
@@ -182,6 +186,20 @@ func runServe(ctx context.Context, c *ucli.Context, env environment) (err error)
 		return err
 	}
 	log.Info("done", "duration", time.Since(began))
+	return nil
+}
+
+// checkDirectories returns an error if a store that is a directory cannot be listed, for example because its name is misspelled: the
+// server would have no logs. A container is not listed, since an outage must not prevent the start.
+func checkDirectories(ctx context.Context, stores []query.Store) error {
+	for _, s := range stores {
+		if !s.Free {
+			continue
+		}
+		if _, err := query.Services(ctx, s); err != nil {
+			return fmt.Errorf("cannot serve %s: %w", s.Name, err)
+		}
+	}
 	return nil
 }
 
