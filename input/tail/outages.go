@@ -44,7 +44,7 @@ func (e *emptyGlobs) noteFound(glob string, found, starting bool, now time.Time)
 	due, empty := e.due[glob]
 	switch {
 	case found && e.logged[glob]:
-		e.log.Info("files match", "glob", glob)
+		e.log.Info("files match", "file", glob)
 		fallthrough
 	case found:
 		delete(e.due, glob)
@@ -52,7 +52,7 @@ func (e *emptyGlobs) noteFound(glob string, found, starting bool, now time.Time)
 	case !empty && !starting:
 		e.due[glob] = now.Add(emptyInterval)
 	case !empty || !now.Before(due):
-		e.log.Warn("no file matches", "glob", glob, "hint", "check the path, the permissions of its directories, and exclude")
+		e.log.Warn("no file matches", "file", glob, "hint", "check the path, the permissions of its directories, and exclude")
 		e.due[glob], e.logged[glob] = now.Add(emptyInterval), true
 	}
 }
