@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -22,6 +23,7 @@ import (
 	"logstow/internal/units"
 	"logstow/metrics"
 	"logstow/query"
+	"logstow/query/fetch"
 	"logstow/serve"
 	"logstow/serve/access"
 	"logstow/serve/limits"
@@ -81,7 +83,7 @@ func readServer(c *ucli.Context, env environment) (opts serve.Options, reading q
 	if c.NArg() > 0 {
 		return opts, reading, cli.Usagef("serve takes no arguments")
 	}
-	reading = query.Options{Plan: query.PlanList, TempDir: env.tempDir}
+	reading = query.Options{Plan: query.PlanList, TempDir: env.tempDir, Processors: fetch.NewProcessors(runtime.GOMAXPROCS(0))}
 	if err := readLimits(c, env, &reading); err != nil {
 		return opts, reading, err
 	}
