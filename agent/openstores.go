@@ -47,10 +47,9 @@ type stores struct {
 	log    *slog.Logger
 	getenv func(string) string
 
-	// opening is held while a store is opened.
-	opening sync.Mutex
-
 	mu sync.Mutex
+	// opening has, by absolute name, a lock that is held while the store is opened. Opening may take long; it delays no other store.
+	opening map[string]*sync.Mutex
 	// opened holds the open stores by absolute name.
 	opened map[string]store.Store
 	// configured are the stores of new segments.
@@ -58,7 +57,7 @@ type stores struct {
 }
 
 func newStores(log *slog.Logger, getenv func(string) string) *stores {
-	return &stores{log: log, getenv: getenv, opened: map[string]store.Store{}}
+	return &stores{log: log, getenv: getenv, opening: map[string]*sync.Mutex{}, opened: map[string]store.Store{}}
 }
 
 // open returns the store that spec names, for writing. It opens the store if it is not open, and then
@@ -68,8 +67,9 @@ func (s *stores) open(ctx context.Context, spec string) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.opening.Lock()
-	defer s.opening.Unlock()
+	opening := s.lockOf(name)
+	opening.Lock()
+	defer opening.Unlock()
 	if st := s.get(name); st != nil {
 		return st, nil
 	}
@@ -81,6 +81,16 @@ func (s *stores) open(ctx context.Context, spec string) (store.Store, error) {
 	defer s.mu.Unlock()
 	s.opened[name] = st
 	return st, nil
+}
+
+// lockOf returns the lock for opening a store. There are as many as stores that configurations have named.
+func (s *stores) lockOf(name string) *sync.Mutex {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.opening[name] == nil {
+		s.opening[name] = new(sync.Mutex)
+	}
+	return s.opening[name]
 }
 
 // get returns the open store with an absolute name, nil if there is none.

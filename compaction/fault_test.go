@@ -454,8 +454,17 @@ func TestHeldInputsStay(t *testing.T) {
 	s := openStore(t)
 	newFleet(t, s, testrand.New(t), "web").fill(hour(), 3, 30)
 	want := readAll(t, s)
-	f := &faulty{Store: s, delete: func([]store.BlobRef, func() error) error { return failure(store.ErrHeld) }}
-	if r := run(t, f, options(t)); r.Outputs != 1 || r.Removed != 0 || r.HeldBatches != 1 || len(names(t, s)) != 31 {
+	f := &faulty{Store: s, delete: func(refs []store.BlobRef, _ func() error) error {
+		return &store.Error{Op: "delete", Object: refs[0].Name, Class: store.ErrHeld, Count: len(refs)}
+	}}
+	if r := run(t, f, options(t)); r.Outputs != 1 || r.Removed != 0 || r.Held != 30 || len(names(t, s)) != 31 {
+		t.Errorf("%+v", r)
+	}
+	f.delete = func(refs []store.BlobRef, _ func() error) error {
+		held := &store.Error{Op: "delete", Object: refs[0].Name, Class: store.ErrHeld, Count: 2}
+		return errors.Join(held, s.Blobs().Delete(t.Context(), refs[2:]))
+	}
+	if r := run(t, f, options(t)); r.Outputs != 0 || r.Removed != 28 || r.Held != 2 || len(names(t, s)) != 3 {
 		t.Errorf("%+v", r)
 	}
 	wants(t, s, want)

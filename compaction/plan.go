@@ -125,8 +125,25 @@ func (h *Hour) Plan(l Limits, now time.Time, skip func(containment.Segment) bool
 
 // mergeable reports whether a plain segment may become an input.
 func (l Limits) mergeable(s containment.Segment) bool {
-	return !s.Meta.IsOutput() && s.Name.Output() == 0 &&
-		s.Size <= l.Target/2 && (s.Tier == "" || s.Tier == store.Hot)
+	return l.small(s) && !inOtherTier(s)
+}
+
+// small reports whether a segment is plain and not too large to become an input.
+func (l Limits) small(s containment.Segment) bool {
+	return !s.Meta.IsOutput() && s.Name.Output() == 0 && s.Size <= l.Target/2
+}
+
+// inOtherTier reports whether a segment is in a tier from which it costs more to read.
+func inOtherTier(s containment.Segment) bool { return s.Tier != "" && s.Tier != store.Hot }
+
+// otherTier returns the number of plain segments that are not merged only because of their tier.
+func (h *Hour) otherTier(l Limits) (n int) {
+	for i, p := range h.places() {
+		if s := h.Plain[i]; !p.Contained() && l.small(s) && inOtherTier(s) {
+			n++
+		}
+	}
+	return n
 }
 
 // firstOutput returns the time at which the first output with a parser was stored, if there is one.

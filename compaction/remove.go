@@ -149,17 +149,19 @@ func (r *run) deleteBatch(ctx context.Context, batch []removal) error {
 		size += d.size
 	}
 	err := retry.Do(ctx, func() error { return r.store.Blobs().Delete(ctx, refs) })
+	held := store.Failed(err, store.ErrHeld)
 	switch {
-	case errors.Is(err, store.ErrHeld) && !errors.Is(err, store.ErrAccessDenied):
-		r.report.HeldBatches++
-		r.o.Log.Warn("inputs held by a policy stay", "error", err)
-		return nil
+	case held > 0 && !errors.Is(err, store.ErrAccessDenied) && !store.Retryable(err):
+		r.report.Held += int64(held)
+		r.o.Log.Warn("inputs held by a policy stay", "inputs", held, "error", err)
+		size = size / int64(len(batch)) * int64(len(batch)-held) // it is unknown which
 	case err != nil:
 		return fmt.Errorf("cannot delete inputs: %w", err)
 	}
-	r.report.Removed += int64(len(batch))
+	removed := int64(len(batch) - held)
+	r.report.Removed += removed
 	r.report.BytesRemoved += size
-	r.o.Progress.Removed.Add(int64(len(batch)))
+	r.o.Progress.Removed.Add(removed)
 	return nil
 }
 

@@ -35,8 +35,10 @@ type Report struct {
 	Removed      int64 `json:"removed"`
 	BytesRemoved int64 `json:"bytes_removed"`
 	Young        int64 `json:"young"`
-	// HeldBatches is the number of delete requests with blobs that a policy holds.
-	HeldBatches int64 `json:"held_batches"`
+	// OtherTier is the number of segments that are not merged because of their tier, Held that of inputs that stay because a
+	// policy, a legal hold or a lease keeps them. Damaged has those that are not merged because they are damaged.
+	OtherTier int64 `json:"other_tier"`
+	Held      int64 `json:"held"`
 	// Conflicts is the number of generations that another compaction made first, Left that of hours skipped because
 	// retention is deleting them.
 	Conflicts int64 `json:"conflicts"`

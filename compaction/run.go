@@ -97,7 +97,7 @@ func Run(ctx context.Context, s store.Store, o Options) (Report, error) {
 }
 
 // ErrImmutable is returned if the container has a policy that prevents the removal of inputs.
-var ErrImmutable = errors.New("its container has an immutability policy or a legal hold: inputs could not be removed")
+var ErrImmutable = errors.New("its container has an immutability policy, a legal hold or version-level immutability: inputs could not be removed")
 
 // checkMutable returns [ErrImmutable] if the run is to remove inputs and cannot: every record would be stored twice.
 func (r *run) checkMutable(ctx context.Context, s store.Store) error {
@@ -385,6 +385,7 @@ func (r *run) hour(ctx context.Context, h *Hour) error {
 			return err
 		}
 	}
+	r.report.OtherTier += int64(h.otherTier(r.o.Limits))
 	return r.remove(ctx, h)
 }
 

@@ -52,6 +52,9 @@ type Options struct {
 	NoColumns bool
 	// TempDir is the directory of temporary files; "" is the system's.
 	TempDir string
+	// Processors limits how many blocks are searched at the same time by all queries that share it. Nil is no limit but that of
+	// each query, the number of processors.
+	Processors *fetch.Processors
 }
 
 // Query finds records. Except for Progress, its methods must not be called concurrently. The report covers all calls.
@@ -92,7 +95,7 @@ func newQuery(stores []Store, m *match.Matcher, opts Options) (*Query, error) {
 			q.recorder.Problem(p)
 		}
 	}
-	q.fetcher = fetch.NewFetcher(m, q.recorder, q.findings, opts.Plan == PlanIndex, opts.TempDir)
+	q.fetcher = fetch.NewFetcher(m, q.recorder, q.findings, opts.Plan == PlanIndex, opts.TempDir, opts.Processors)
 	if opts.NoColumns {
 		q.fetcher = q.fetcher.WithoutColumns()
 	}

@@ -8,6 +8,8 @@ type class int
 const (
 	// query holds a slot until its response is complete. Unknown paths are queries.
 	query class = iota
+	// metadata is a query that reads no text: it holds a slot of those, so that it does not wait for queries that do.
+	metadata
 	// tail follows new records. It holds a slot of tails, not of queries.
 	tail
 	// light reads nothing from storage and has no limit.
@@ -27,6 +29,8 @@ func classOf(path string) class {
 	switch endpointOf(path) {
 	case "tail":
 		return tail
+	case "labels", "label", "label/values", "series", "detected_labels", "index/stats", "index/volume", "index/volume_range", "estimate":
+		return metadata
 	case "status/buildinfo", "format_query", "drilldown-limits":
 		return light
 	}

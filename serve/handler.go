@@ -237,7 +237,7 @@ func (s *Server) limit(q *request) (ctx context.Context, done func(), err error)
 	case tail:
 		ctx, cancel := context.WithCancelCause(q.Context())
 		stop := context.AfterFunc(s.draining, func() { cancel(errDraining) })
-		limited, done, err := s.limits.Tail(ctx)
+		limited, done, err := s.limits.Tail(ctx, q.identity.Token)
 		if err != nil {
 			stop()
 			cancel(nil)
@@ -248,8 +248,10 @@ func (s *Server) limit(q *request) (ctx context.Context, done func(), err error)
 			done()
 			cancel(nil)
 		}, nil
+	case metadata:
+		return s.limits.Query(q.Context(), limits.Metadata, q.identity.Token)
 	default:
-		return s.limits.Query(q.Context(), q.identity.Token)
+		return s.limits.Query(q.Context(), limits.Records, q.identity.Token)
 	}
 }
 

@@ -106,7 +106,7 @@ func (a *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // services answers with the services of the selector that exist for the request.
 func (a *fakeAPI) services(w http.ResponseWriter, r *http.Request) {
-	if !strings.HasPrefix(r.URL.Path, prefix) {
+	if !strings.HasPrefix(r.URL.Path, prefix) && !strings.HasPrefix(r.URL.Path, ownPrefix) {
 		http.NotFound(w, r)
 		return
 	}

@@ -49,7 +49,8 @@ func (r *running) waitFor(t *testing.T, what string, is func(limits.State) bool)
 	await.Until(t, time.Minute, what, func() bool { return is(r.limits.State()) })
 }
 
-// As many queries as may run and wait do; the next has status 429 and a time to try again. What reads nothing needs no slot.
+// As many queries as may run and wait do; the next has status 429 and a time to try again. What reads nothing needs no slot, and what
+// reads only metadata has slots of its own.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(o *Options) { o.Limits.MaxQueries, o.Limits.MaxQueued = 2, 3 })
@@ -57,19 +58,19 @@ func TestQueue(t *testing.T) {
 	for range 5 {
 		answers = append(answers, s.wait(t.Context(), ""))
 	}
-	s.waitFor(t, "full", func(l limits.State) bool { return l.Running == 2 && l.Waiting == 3 })
-	for _, path := range []string{"query", "query_range", "labels", "label/x/values", "series", "index/stats", "patterns", "unknown"} {
+	s.waitFor(t, "full", func(l limits.State) bool { return l.Running[limits.Records] == 2 && l.Waiting[limits.Records] == 3 })
+	for _, path := range []string{"query", "query_range", "detected_fields", "detected_field/x/values", "patterns", "unknown"} {
 		resp, body := s.ask(t, http.MethodGet, prefix+path)
 		if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != "2" || !strings.Contains(body, "too many queries") {
 			t.Errorf("%s: %d %s %v", path, resp.StatusCode, body, resp.Header)
 		}
 	}
-	for _, path := range []string{prefix + "status/buildinfo", prefix + "format_query", prefix + "drilldown-limits", "/ready", "/metrics"} {
+	for _, path := range append([]string{prefix + "status/buildinfo", prefix + "format_query", prefix + "drilldown-limits", "/ready", "/metrics"}, ofMetadata()...) {
 		if resp, body := s.ask(t, http.MethodGet, path); resp.StatusCode != http.StatusOK {
 			t.Errorf("%s: %d %s", path, resp.StatusCode, body)
 		}
 	}
-	if _, body := s.ask(t, http.MethodGet, "/metrics"); !strings.Contains(body, "logstow_queries_waiting 3\n") || !strings.Contains(body, `{reason="queue"} 8`) {
+	if _, body := s.ask(t, http.MethodGet, "/metrics"); !strings.Contains(body, "logstow_queries_waiting 3\n") || !strings.Contains(body, `{reason="queue"} 6`) {
 		t.Error("not in the metrics")
 	}
 	close(s.api.release)
@@ -79,6 +80,59 @@ func TestQueue(t *testing.T) {
 		}
 	}
 	s.waitFor(t, "idle", func(l limits.State) bool { return l == limits.State{SpentToday: l.SpentToday} })
+}
+
+// ofMetadata are the paths that are answered without reading text.
+func ofMetadata() (paths []string) {
+	for _, name := range []string{
+		"labels", "label", "label/x/values", "series", "detected_labels", "index/stats", "index/volume", "index/volume_range",
+	} {
+		paths = append(paths, prefix+name)
+	}
+	return append(paths, ownPrefix+"estimate")
+}
+
+// The scans of one token, which never end here and fill every place to wait, delay neither the metadata nor the scans of another.
+func TestScansOfAnother(t *testing.T) {
+	t.Parallel()
+	s := start(t, withTokens(t), func(o *Options) { o.Limits.MaxQueries, o.Limits.MaxQueued = 4, 8 })
+	var scans []<-chan string
+	for range 11 {
+		scans = append(scans, s.wait(t.Context(), allSecret))
+	}
+	s.waitFor(t, "full", func(l limits.State) bool { return l.Running[limits.Records] == 3 && l.Waiting[limits.Records] == 8 })
+	for _, path := range ofMetadata() {
+		for _, secret := range []string{webSecret, allSecret} {
+			if resp, body := s.ask(t, http.MethodGet, path, bearer(secret)); resp.StatusCode != http.StatusOK {
+				t.Errorf("%s: %d %s", path, resp.StatusCode, body)
+			}
+		}
+	}
+	for range 20 {
+		if resp, body := s.ask(t, http.MethodGet, prefix+"query", bearer(webSecret)); resp.StatusCode != http.StatusOK {
+			t.Fatalf("a scan of another token: %d %s", resp.StatusCode, body)
+		}
+	}
+	// A second scan of the other waits, in the place of one of the first token.
+	answers := []<-chan string{s.wait(t.Context(), webSecret), s.wait(t.Context(), webSecret)}
+	s.waitFor(t, "the other runs", func(l limits.State) bool { return l.Running[limits.Records] == 4 && l.Waiting[limits.Records] == 8 })
+	close(s.api.release)
+	for _, a := range answers {
+		if got := receive(t, a, "an answer"); got != "200 released <nil>" {
+			t.Error(got)
+		}
+	}
+	rejected := 0
+	for _, a := range scans {
+		if got := receive(t, a, "an answer"); strings.HasPrefix(got, "429 ") {
+			rejected++
+		} else if got != "200 released <nil>" {
+			t.Error(got)
+		}
+	}
+	if rejected != 1 {
+		t.Errorf("%d of the first token's scans are rejected, want 1", rejected)
+	}
 }
 
 // A query that takes too long has status 504, whether the API answers or not.
@@ -200,15 +254,15 @@ func TestDisconnect(t *testing.T) {
 		receive(t, s.api.began, "the query")
 		waiting, cancel := context.WithCancel(t.Context())
 		answer := s.wait(waiting, "")
-		s.waitFor(t, "waiting", func(l limits.State) bool { return l.Waiting == 1 })
+		s.waitFor(t, "waiting", func(l limits.State) bool { return l.Waiting[limits.Records] == 1 })
 		cancel()
 		receive(t, answer, "the client's end")
-		s.waitFor(t, "left", func(l limits.State) bool { return l.Waiting == 0 && l.Running == 1 })
+		s.waitFor(t, "left", func(l limits.State) bool { return l.Waiting[limits.Records] == 0 && l.Running[limits.Records] == 1 })
 		c.Close()
 		if err := receive(t, s.api.ended, "the end of the query"); !errors.Is(err, context.Canceled) {
 			t.Errorf("%q: %v", request, err)
 		}
-		s.waitFor(t, "idle", func(l limits.State) bool { return l.Running == 0 })
+		s.waitFor(t, "idle", func(l limits.State) bool { return l.Running[limits.Records] == 0 })
 	}
 }
 
@@ -252,7 +306,7 @@ func TestSlowReader(t *testing.T) {
 	if n, err := io.Copy(io.Discard, c); err == nil && n > 1<<29 {
 		t.Errorf("%d bytes, %v", n, err)
 	}
-	s.waitFor(t, "idle", func(l limits.State) bool { return l.Running == 0 })
+	s.waitFor(t, "idle", func(l limits.State) bool { return l.Running[limits.Records] == 0 })
 }
 
 // A client that reads slowly but steadily, and a query that takes longer than a write may, have their whole response.

@@ -80,8 +80,10 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 		value      float64
 	}
 	gauges := []gauge{
-		{"logstow_queries_running", "Running queries.", float64(state.Running)},
-		{"logstow_queries_waiting", "Queries waiting for a slot.", float64(state.Waiting)},
+		{"logstow_queries_running", "Running queries, except those of metadata.", float64(state.Running[limits.Records])},
+		{"logstow_queries_waiting", "Queries waiting for a slot, except those of metadata.", float64(state.Waiting[limits.Records])},
+		{"logstow_metadata_queries_running", "Running queries of metadata.", float64(state.Running[limits.Metadata])},
+		{"logstow_metadata_queries_waiting", "Queries of metadata waiting for a slot.", float64(state.Waiting[limits.Metadata])},
 		{"logstow_tails", "Open live tails.", float64(state.Tails)},
 		{"logstow_query_cost_today_dollars", "Estimated cost of the queries and watches of this process since midnight UTC.", state.SpentToday},
 	}

@@ -45,7 +45,7 @@ func Covers(t TableReader, from, to time.Time) error {
 	return nil
 }
 
-// IsImmutable reports whether a policy of the store's container prevents the deletion of all blobs. It
+// IsImmutable reports whether a policy of the store's container prevents that deleting blobs frees space. It
 // returns false if the credential may not read the policy. s must be a store that package open returned,
 // not a wrapper around it. One request, or none if the store has no such policies.
 func IsImmutable(ctx context.Context, s Store) (bool, error) {

@@ -50,6 +50,8 @@ type Error struct {
 	Object string
 	// Class is one of the Err… classes of this package.
 	Class error
+	// Count is the number of objects that failed with this class, if Op is on several; otherwise 0.
+	Count int
 	// Code is the service's error code and Status its HTTP status, if there was a response.
 	Code   string
 	Status int
@@ -87,6 +89,23 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, ": %v", cause)
 	}
 	return b.String()
+}
+
+// Failed returns how many objects failed with a class, by the error of an operation on several, such as Delete.
+func Failed(err, class error) (n int) {
+	switch e := err.(type) { //nolint:errorlint // unlike errors.As, it looks at all
+	case *Error:
+		if e.Class == class { //nolint:errorlint // a class is not wrapped
+			n = max(1, e.Count)
+		}
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			n += Failed(part, class)
+		}
+	case interface{ Unwrap() error }:
+		n = Failed(e.Unwrap(), class)
+	}
+	return n
 }
 
 // Advice is the hint.

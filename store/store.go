@@ -50,8 +50,8 @@ type Blobs interface {
 
 	// Delete removes blobs, in requests of at most [MaxDelete]. A missing blob counts as removed,
 	// and so does a different blob that now has the same name, which is not touched; a missing
-	// container is [ErrNoContainer]. It tries all and returns the first [*Error] of each class,
-	// joined. Without blobs it makes no request.
+	// container is [ErrNoContainer]. It tries all and returns the first [*Error] of each class, with
+	// its Count, joined. Without blobs it makes no request.
 	Delete(ctx context.Context, refs []BlobRef) error
 
 	// RemoveDirectories removes the empty directories whose names start with prefix, which ends in

@@ -32,6 +32,7 @@ func (r *run) deliver(ctx context.Context, d *destination, b *buffer.Batch) erro
 			return err
 		}
 		r.u.delivered(d, b, attempt)
+		r.progress()
 	}
 	return r.enqueueIndex(ctx, d, b)
 }
@@ -106,7 +107,7 @@ func (u *Uploader) createBlob(ctx context.Context, d *destination, b *buffer.Bat
 // been applied.
 func (u *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, body []byte, name blobnaming.Name, tried bool) (etag string, taken bool, err error) {
 	opts := store.CreateOptions{Metadata: b.Meta.Encode(), ContentType: contentType, ContentEncoding: contentEncoding}
-	err = u.retry(ctx, &d.blobOutage, func() error {
+	err = u.retry(ctx, &d.blobOutage, u.retryFor(b, d.name), func() error {
 		u.count(func(st *Stats) { st.Creates++ })
 		var err error
 		crashpoint.Here("upload.before-create")

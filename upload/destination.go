@@ -105,6 +105,10 @@ type routedQueue struct {
 func (r *run) forward(ctx context.Context, name string, b *buffer.Batch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.failed[name] != nil {
+		r.undelivered = append(r.undelivered, b)
+		return
+	}
 	q := r.routed[name]
 	if q == nil {
 		q = new(routedQueue)
@@ -127,7 +131,7 @@ func (r *run) sendRouted(ctx context.Context, name string) error {
 	opening := outageLogger{log: r.u.opts.Log, what: "opening a store", where: name}
 	for b := r.nextRouted(name); b != nil; b = r.nextRouted(name) {
 		var d *destination
-		err := r.u.retry(ctx, &opening, func() (err error) {
+		err := r.u.retry(ctx, &opening, r.u.retryFor(b, name), func() (err error) {
 			d, err = r.u.destinationOf(ctx, name)
 			return err
 		})
@@ -137,14 +141,18 @@ func (r *run) sendRouted(ctx context.Context, name string) error {
 			err = r.deliver(ctx, d, b)
 		}
 		if err != nil {
+			others := r.giveUp(ctx, name, err)
 			r.abandon(name)
+			if others {
+				return nil
+			}
 			return err
 		}
 	}
 	return nil
 }
 
-// abandon unregisters a sender after an error, which ends the run, and requeues the waiting batches.
+// abandon unregisters a sender after an error, which ends the run or the deliveries to its store, and requeues the waiting batches.
 func (r *run) abandon(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"logstow/buffer"
@@ -90,4 +91,106 @@ func TestUploadReturnsAtTheEnd(t *testing.T) {
 	if st := b.Stats(); st.Waiting != 2 || st.Sending != 0 {
 		t.Errorf("afterwards: %+v", st)
 	}
+}
+
+// routed appends a sealed batch of each of the services, n times.
+func routed(t *testing.T, b *buffer.Buffer, n int, services ...string) {
+	t.Helper()
+	for range n {
+		for _, service := range services {
+			at := start.UnixNano()
+			c := buffer.Chunk{Service: service, Read: at, Records: []record.Record{{Time: at, Source: "s", Message: []byte("line")}}}
+			if _, err := b.Append(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			b.Flush(t.Context())
+		}
+	}
+}
+
+// byService are options of two stores that are named as the services; each request to the one named dead takes a second and fails.
+func byService(t *testing.T, b *buffer.Buffer, err error) upload.Options {
+	t.Helper()
+	dead := &faulty{Store: nowhere{}, create: func(int, string, func() (string, error)) (string, error) {
+		time.Sleep(time.Second)
+		return "", err
+	}}
+	alive := openStore(t)
+	return upload.Options{
+		Buffer: b, Store: dead, StoreName: "dead", RetryFor: 30 * time.Second, Workers: 2,
+		Backoff: upload.Backoff{Min: time.Second, Max: time.Second},
+		Route:   func(service, _ string) string { return service },
+		Stores:  func(context.Context, string) (store.Store, error) { return alive, nil },
+	}
+}
+
+// With several stores and RetryFor, a store that fails keeps no batch of the others back: they are delivered, then the run fails.
+func TestUploadGivesUpOneStore(t *testing.T) {
+	t.Parallel()
+	for _, class := range []error{store.ErrUnavailable, store.ErrUnusable} {
+		synctest.Test(t, func(t *testing.T) {
+			b := openBuffer(t)
+			routed(t, b, 10, "dead", "alive")
+			b.Drain(t.Context())
+			_, err := run(t.Context(), byService(t, b, failure(class)))
+			if !errors.Is(err, class) {
+				t.Errorf("%v: error %v", class, err)
+			}
+			if st := b.Stats(); st.Done != 10 || st.Waiting != 10 || st.Sending != 0 {
+				t.Errorf("%v: buffer %+v", class, st)
+			}
+		})
+	}
+}
+
+// A run that has given up a store ends although its input does not, when no other store gets anything: the buffer may be full.
+func TestUploadEndsAfterGivingUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := openBuffer(t)
+		routed(t, b, 1, "dead", "alive")
+		began := time.Now()
+		opts := byService(t, b, failure(store.ErrUnusable))
+		var more sync.WaitGroup
+		more.Go(func() {
+			for range 4 { // each postpones the end
+				time.Sleep(20 * time.Second)
+				routed(t, b, 1, "alive")
+			}
+		})
+		_, err := run(t.Context(), opts)
+		if took := time.Since(began); !errors.Is(err, store.ErrUnusable) || took < 110*time.Second || took > 115*time.Second {
+			t.Errorf("error %v after %v", err, took)
+		}
+		more.Wait()
+		if st := b.Stats(); st.Done != 5 || st.Waiting != 1 {
+			t.Errorf("buffer: %+v", st)
+		}
+	})
+}
+
+// A batch that an earlier run may have stored elsewhere does not keep a run of another store waiting.
+func TestUploadEarlierStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		before, now := openStore(t), openStore(t)
+		b := lostBatch(t, before)
+		began := time.Now()
+		_, err := run(t.Context(), upload.Options{
+			Buffer: b, Store: now, StoreName: "now", RetryFor: 30 * time.Second, IndexGroup: 1,
+			Backoff: upload.Backoff{Min: 500 * time.Millisecond, Max: time.Minute},
+			Stores: func(context.Context, string) (store.Store, error) {
+				return &faulty{Store: before, create: func(int, string, func() (string, error)) (string, error) {
+					return "", failure(store.ErrUnavailable)
+				}}, nil
+			},
+		})
+		if took := time.Since(began); !errors.Is(err, store.ErrUnavailable) || took > 2*time.Second {
+			t.Errorf("error %v after %v", err, took)
+		}
+		exactlyOnce(t, now, 1)
+		if st := b.Stats(); st.Waiting != 1 || st.Done != 1 {
+			t.Errorf("buffer: %+v", st)
+		}
+	})
 }

@@ -162,9 +162,9 @@ func (x *indexer) failed(err error) error {
 		left := limit - now.Sub(x.began)
 		switch {
 		case needsOperator(err):
-			return fmt.Errorf("cannot index the stored segments: %w", err)
+			return gaveUp{fmt.Errorf("cannot index the stored segments: %w", err)}
 		case left <= 0:
-			return fmt.Errorf("cannot index the stored segments: gave up after %v: %w", limit, err)
+			return gaveUp{fmt.Errorf("cannot index the stored segments: gave up after %v: %w", limit, err)}
 		}
 		wait = min(wait, left)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"logstow/buffer"
 	"logstow/internal/retry"
 	"logstow/store"
 )
@@ -42,10 +43,30 @@ func needsOperator(err error) bool {
 	return errors.Is(err, store.ErrAccessDenied) || errors.Is(err, store.ErrNoContainer) || errors.Is(err, store.ErrUnusable) || errors.As(err, &unopened)
 }
 
+// gaveUp is the error of a store that was retried for long enough.
+type gaveUp struct{ cause error }
+
+func (e gaveUp) Error() string { return e.cause.Error() }
+func (e gaveUp) Unwrap() error { return e.cause }
+
+// earlierRetryFor is RetryFor for a batch that is still bound to a store that the configuration does not send it to any more, because
+// an earlier run may have stored it there: a run of other stores must not wait long for that one.
+const earlierRetryFor = time.Second
+
+// retryFor returns how long a request for a batch to a store is retried; 0 is without a limit.
+func (u *Uploader) retryFor(b *buffer.Batch, name string) time.Duration {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.opts.RetryFor > earlierRetryFor && u.configured(b) != name {
+		return earlierRetryFor
+	}
+	return u.opts.RetryFor
+}
+
 // retry calls try until it succeeds. It gives up when ctx ends, or when storage rejects the request as
-// invalid: then the error is a [suspect]. With RetryFor it also gives up when that time has passed, and
-// at once after an error that an operator must correct.
-func (u *Uploader) retry(ctx context.Context, t *outageLogger, try func() error) error {
+// invalid: then the error is a [suspect]. With a limit (see retryFor) it also gives up when that time has passed, and
+// at once after an error that an operator must correct: then the error is a [gaveUp].
+func (u *Uploader) retry(ctx context.Context, t *outageLogger, limit time.Duration, try func() error) error {
 	var began time.Time
 	for failures := 1; ; failures++ {
 		err := try()
@@ -64,13 +85,13 @@ func (u *Uploader) retry(ctx context.Context, t *outageLogger, try func() error)
 			began = now
 		}
 		wait := u.opts.Backoff.wait(failures, err, u.opts.Random)
-		if limit := u.opts.RetryFor; limit > 0 {
+		if limit > 0 {
 			if needsOperator(err) {
-				return err
+				return gaveUp{err}
 			}
 			left := limit - now.Sub(began)
 			if left <= 0 {
-				return fmt.Errorf("gave up after %v and %d tries: %w", limit, failures, err)
+				return gaveUp{fmt.Errorf("gave up after %v and %d tries: %w", limit, failures, err)}
 			}
 			wait = min(wait, left)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -28,6 +29,11 @@ type run struct {
 	indexes map[*destination]chan *buffer.Batch
 	// suspects counts batches that are retried apart from the senders.
 	suspects int
+	// failed are the errors of the stores that the run has given up, by name. end ends the run; it is set with the first of them,
+	// and called if no batch is delivered for RetryFor.
+	failed map[string]error
+	end    *time.Timer
+	cancel context.CancelCauseFunc
 	// undelivered are the batches to return to the buffer when all goroutines have ended. If they were returned earlier,
 	// a sender that does not know yet that the run ends could take them again.
 	undelivered []*buffer.Batch
@@ -35,10 +41,12 @@ type run struct {
 
 // upload uploads a buffer until it is drained and everything is stored and indexed.
 func (u *Uploader) upload(ctx context.Context, b *buffer.Buffer, workers int) error {
-	g, running := errgroup.WithContext(ctx)
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	g, running := errgroup.WithContext(limited)
 	r := &run{
-		u: u, buffer: b, group: g,
-		routed: make(map[string]*routedQueue), indexes: make(map[*destination]chan *buffer.Batch),
+		u: u, buffer: b, group: g, cancel: cancel,
+		routed: make(map[string]*routedQueue), indexes: make(map[*destination]chan *buffer.Batch), failed: make(map[string]error),
 	}
 	r.senders.Add(workers)
 	for range workers {
@@ -57,6 +65,9 @@ func (u *Uploader) upload(ctx context.Context, b *buffer.Buffer, workers int) er
 		return nil
 	})
 	err := g.Wait()
+	if failed := r.gaveUp(); failed != nil && ctx.Err() == nil && (err == nil || errors.As(err, new(gaveUp))) {
+		err = failed
+	}
 	for _, b := range r.undelivered {
 		b.Return()
 	}
@@ -120,7 +131,16 @@ func (r *run) index(ctx context.Context, d *destination) chan<- *buffer.Batch {
 	if !ok {
 		index = make(chan *buffer.Batch)
 		r.indexes[d] = index
-		r.group.Go(func() error { return r.writeIndex(ctx, d, index) })
+		r.group.Go(func() error {
+			err := r.writeIndex(ctx, d, index)
+			if !r.giveUp(ctx, d.name, err) {
+				return err
+			}
+			for b := range index { // until the senders have ended
+				r.requeue(b)
+			}
+			return nil
+		})
 	}
 	return index
 }

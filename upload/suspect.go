@@ -100,7 +100,11 @@ func (r *run) retrySeparately(ctx context.Context, d *destination, b *buffer.Bat
 			defer r.mu.Unlock()
 			r.suspects--
 		}()
-		return r.retrySuspect(ctx, d, b, first, before)
+		err := r.retrySuspect(ctx, d, b, first, before)
+		if d != nil && r.giveUp(ctx, d.name, err) {
+			return nil
+		}
+		return err
 	})
 	return nil
 }
@@ -117,7 +121,7 @@ func (r *run) retrySuspect(ctx context.Context, d *destination, b *buffer.Batch,
 			left := limit - time.Since(began)
 			if left <= 0 {
 				r.requeue(b)
-				return fmt.Errorf("gave up after %v and %d tries: %w", limit, failures, last.reason)
+				return gaveUp{fmt.Errorf("gave up after %v and %d tries: %w", limit, failures, last.reason)}
 			}
 			wait = min(wait, left)
 		}
@@ -169,6 +173,7 @@ func (r *run) retryOnce(ctx context.Context, d *destination, b *buffer.Batch) (n
 		return nil, err
 	}
 	r.u.delivered(d, b, attempt)
+	r.progress()
 	return func() error { return r.enqueueIndex(ctx, d, b) }, nil
 }
 

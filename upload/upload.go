@@ -50,8 +50,10 @@ type Options struct {
 	// Memory bounds the bytes of the batches in flight to a store, unless a single batch is larger;
 	// default 16 MiB.
 	Memory int64
-	// RetryFor is how long a request is retried before Run gives up. If it is set, an error that an operator
-	// must correct, such as denied access, ends Run at once. 0 retries forever.
+	// RetryFor is how long a request is retried before Run gives up a store. If it is set, Run gives up at once after an error
+	// that an operator must correct, such as denied access, and after a second for a store that only an earlier configuration
+	// names. Run then returns the error, at once if there is only one store. With several it first delivers the batches of the
+	// others, as long as one is delivered in each RetryFor. 0 retries forever.
 	RetryFor time.Duration
 	// Backoff is the delay between attempts.
 	Backoff Backoff
@@ -181,15 +183,21 @@ func (u *Uploader) destinationFor(b *buffer.Batch) (own *destination, name strin
 	switch {
 	case b.Name() != "":
 		name = b.Store() // the name was recorded and may have been created there
-	case u.route != nil:
-		name = u.route(b.Service, b.Meta.Instance)
 	default:
-		name = u.current.name
+		name = u.configured(b)
 	}
 	if u.route == nil && name == u.current.name {
 		return u.current, name
 	}
 	return nil, name // with several stores, none may block the workers of the others
+}
+
+// configured returns the name of the store to which the configuration sends a batch. u.mu must be held.
+func (u *Uploader) configured(b *buffer.Batch) string {
+	if u.route != nil {
+		return u.route(b.Service, b.Meta.Instance)
+	}
+	return u.current.name
 }
 
 // destinations returns all open destinations.

@@ -240,7 +240,9 @@ func TestFollowFiles(t *testing.T) {
 	l.cancel()
 	l.expect("12," + c + ",true")
 	l.end(cli.Interrupted)
-	if errs := l.errs.String(); errs != "logq: "+b+": file was truncated: reading it from the start\n" {
+	glob := filepath.Join(filepath.Dir(b), "c*.log")
+	want := "logq: " + glob + ": no file matches\nlogq: " + b + ": file was truncated: reading it from the start\nlogq: " + glob + ": files match\n"
+	if errs := l.errs.String(); errs != want {
 		t.Errorf("%q", errs)
 	}
 }

@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -21,6 +23,7 @@ import (
 	"logstow/internal/units"
 	"logstow/metrics"
 	"logstow/query"
+	"logstow/query/fetch"
 	"logstow/serve"
 	"logstow/serve/access"
 	"logstow/serve/limits"
@@ -66,7 +69,7 @@ Exit status: 0 ended by a signal, 2 wrong command line or tokens, 3 failed,
 			&ucli.Float64Flag{Name: "max-cost", Usage: "`DOLLARS`: end a query before its requests cost more (default: no limit)"},
 			&ucli.StringFlag{Name: "max-duration", Value: "5m", Usage: "`DURATION`: end a query that takes longer; 0s for no limit"},
 			&ucli.Float64Flag{Name: "max-cost-per-day", Usage: "`DOLLARS`: maximum cost of the queries and watches of this process in a day (UTC) (default: no limit)"},
-			&ucli.IntFlag{Name: "max-queries", Value: 4, Usage: "`N`: maximum number of concurrent queries"},
+			&ucli.IntFlag{Name: "max-queries", Value: 4, Usage: "`N`: maximum number of concurrent queries, and of concurrent queries of metadata"},
 			&ucli.IntFlag{Name: "max-queued", Value: 32, Usage: "`N`: maximum number of waiting queries (more are rejected with status 429), and of live tails"},
 			&ucli.StringFlag{Name: "prices", Usage: "`FILE`: prices of requests, as JSON (default: $LOGSTOW_PRICES, else Azure's list prices)"},
 			&ucli.BoolFlag{Name: "no-cache", Usage: "do not use the local cache of data read from Azure"},
@@ -80,7 +83,7 @@ func readServer(c *ucli.Context, env environment) (opts serve.Options, reading q
 	if c.NArg() > 0 {
 		return opts, reading, cli.Usagef("serve takes no arguments")
 	}
-	reading = query.Options{Plan: query.PlanList, TempDir: env.tempDir}
+	reading = query.Options{Plan: query.PlanList, TempDir: env.tempDir, Processors: fetch.NewProcessors(runtime.GOMAXPROCS(0))}
 	if err := readLimits(c, env, &reading); err != nil {
 		return opts, reading, err
 	}
@@ -138,6 +141,9 @@ func runServe(ctx context.Context, c *ucli.Context, env environment) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, closeStores()) }()
+	if err := checkDirectories(running, stores); err != nil {
+		return err
+	}
 	if opts.Page, err = webpage.New(); err != nil {
 		return err
 	}
@@ -182,6 +188,20 @@ func runServe(ctx context.Context, c *ucli.Context, env environment) (err error)
 		return err
 	}
 	log.Info("done", "duration", time.Since(began))
+	return nil
+}
+
+// checkDirectories returns an error if a store that is a directory cannot be listed, for example because its name is misspelled: the
+// server would have no logs. A container is not listed, since an outage must not prevent the start.
+func checkDirectories(ctx context.Context, stores []query.Store) error {
+	for _, s := range stores {
+		if !s.Free {
+			continue
+		}
+		if _, err := query.Services(ctx, s); err != nil {
+			return fmt.Errorf("cannot serve %s: %w", s.Name, err)
+		}
+	}
 	return nil
 }
 

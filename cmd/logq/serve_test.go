@@ -199,6 +199,40 @@ func TestServeUsage(t *testing.T) {
 	}
 }
 
+// A directory that does not exist, also as one of several stores, is an error at the start, and is not made.
+func TestServeMissingDirectory(t *testing.T) {
+	t.Parallel()
+	there, missing := t.TempDir(), filepath.Join(t.TempDir(), "none")
+	file := filepath.Join(there, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		stores []string
+		want   string
+	}{
+		{[]string{missing}, "logq: cannot serve " + missing + ": cannot open " + missing + ": container not found: no such directory\nhint: check the path; shipper creates"},
+		{[]string{there, missing}, "logq: cannot serve " + missing},
+		{[]string{file}, "container not found: it is a file"},
+	} {
+		args := []string{"logq", "serve", "--listen", "127.0.0.1:0"}
+		for _, s := range c.stores {
+			args = append(args, "--store", s)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		var errs strings.Builder
+		status := run(ctx, args, environment{
+			stdout: io.Discard, stderr: &errs, getenv: func(string) string { return "" }, now: time.Now, tempDir: there,
+		})
+		if cancel(); status != cli.Incomplete || !strings.Contains(errs.String(), c.want) {
+			t.Errorf("%q: status %d, %s", c.stores, status, errs.String())
+		}
+	}
+	if _, err := os.Stat(missing); !os.IsNotExist(err) {
+		t.Error("the store was made:", err)
+	}
+}
+
 // An address that is in use is no error of the command line, one that this machine does not have is one.
 func TestServeAddressInUse(t *testing.T) {
 	t.Parallel()

@@ -191,7 +191,7 @@ func TestWatchedTailBudget(t *testing.T) {
 		expr := parseLog(t, `{service_name="web"}`)
 		all := storage.New([]query.Store{opened}, query.Options{Plan: query.PlanList, TempDir: dir}, time.Now)
 		tail := func() error {
-			ctx, done, err := limiter.Tail(t.Context())
+			ctx, done, err := limiter.Tail(t.Context(), "")
 			if err != nil {
 				return err
 			}

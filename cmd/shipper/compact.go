@@ -267,7 +267,9 @@ func printCompaction(to io.Writer, r *compaction.Report) error {
 		text string
 	}{
 		{r.Young, "inputs are too young to be removed"},
-		{r.HeldBatches, "requests to remove inputs failed because a policy holds the blobs: these inputs stay, and readers ignore them"},
+		{r.OtherTier, "segments are not merged because of their tier: reading them costs more"},
+		{r.Held, "inputs stay because a policy, a legal hold or a lease keeps them; readers ignore them"},
+		{int64(len(r.Damaged)), "segments are not merged because they are damaged"},
 		{r.Conflicts, "outputs had been created by another compaction"},
 		{r.Left, "hours are left to retention"},
 	} {

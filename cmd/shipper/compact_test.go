@@ -233,3 +233,20 @@ func awaitOutputs(t *testing.T, s store.Store, n int) (outputs int) {
 	}
 	return outputs
 }
+
+// What is left out is printed with its reason.
+func TestCompactNotes(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	report := compaction.Report{Store: "logs", Complete: true, Hours: 3, OtherTier: 3, Held: 2, Damaged: []string{"web/a.log"}}
+	if err := printCompaction(&out, &report); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"note: 3 segments are not merged because of their tier", "note: 2 inputs stay because a policy, a legal hold", "note: 1 segments are not merged because they are damaged",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in %s", want, out.String())
+		}
+	}
+}

@@ -192,3 +192,31 @@ func TestTapKilled(t *testing.T) {
 	none.until(t, "shipper: no running shipper has its buffer in the state directory")
 	none.wait(t, 1)
 }
+
+// The command accepts what its help names: each example connects to a shipper whose buffer is in the directory of the help.
+func TestTapExamples(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	shipper := startIn(t, dir, "run", "--service", "web", "--instance", "host-1", "--store", "s")
+	shipper.until(t, `"started"`)
+	examples := strings.Split(tapCommand().UsageText, "\n")
+	for _, format := range []string{textFormat, jsonFormat} {
+		examples = append(examples, "shipper tap --output "+format+" --limit 1 --where 'status >= 500' --where has(status)")
+	}
+	for _, example := range examples {
+		var args []string
+		for i, part := range strings.Split(strings.ReplaceAll(example, "/var/lib", dir), "'") {
+			if i%2 == 1 { // it is quoted
+				args = append(args, part)
+			} else {
+				args = append(args, strings.Fields(part)...)
+			}
+		}
+		p := startIn(t, dir, args[1:]...)
+		p.until(t, "shipper: connected")
+		if err := p.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		p.wait(t, 0)
+	}
+}

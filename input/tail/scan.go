@@ -37,6 +37,7 @@ func (s *scanner) scan(watch func(dir string), discover func(*pattern) discovery
 		s.note(p.text, joinErrors(errs))
 		if p.rest != "" {
 			watch(absolute(p.base))
+			s.empty.noteFound(p.text, len(files)+len(errs) > 0, s.starting, s.opts.Now())
 		}
 		files = slices.DeleteFunc(files, func(c *candidate) bool {
 			watch(filepath.Dir(c.path))

@@ -22,6 +22,7 @@ type tracker struct {
 	selection
 	positions
 	outages
+	empty emptyGlobs
 	// dirs caches directories; it is replaced when they may have changed.
 	dirs listing
 
@@ -54,6 +55,7 @@ func newTracker(opts Options, feed *input.Feed, s selection) tracker {
 		opts: opts, feed: feed, selection: s,
 		positions: positions{sink: opts.Sink, name: opts.Name, known: newCatalog(), now: opts.Now},
 		outages:   outages{opts.Log, make(map[string]bool)},
+		empty:     newEmptyGlobs(opts.Log),
 		dirs:      newListing(system{}), open: handles{limit: opts.MaxOpen - opts.maxEarlyOpen()},
 		files: make(map[fileID]*file), byPath: make(map[string]*file), due: make(map[*file]bool),
 		skipped: make(map[fileID]version), deferred: make(map[string]time.Time), changed: make(map[string]bool),

@@ -59,8 +59,8 @@ func (f *Fetcher) textless() bool { return f.fromColumns && f.Matcher.ColumnsSuf
 
 // noneMatch reports whether the columns of a block show that no record of it matches.
 func (f *Fetcher) noneMatch(ctx context.Context, s *segmentColumns, b segment.Block) bool {
-	w := <-f.workers
-	defer func() { f.workers <- w }()
+	w, release := f.worker(ctx)
+	defer release()
 	cols := f.blockColumns(ctx, w, s, b)
 	if w.filter != nil && !w.filter.MayMatch(s.source.Name.Service, &b, cols) {
 		return true

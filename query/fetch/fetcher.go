@@ -9,6 +9,7 @@
 package fetch
 
 import (
+	"context"
 	"runtime"
 	"sync"
 
@@ -30,8 +31,9 @@ type Fetcher struct {
 	// indexed is set if the segments were planned by the index, which may be stale.
 	indexed bool
 
-	decoder *segment.Decoder
-	workers chan *worker
+	decoder    *segment.Decoder
+	workers    chan *worker
+	processors *Processors // nil is without a limit
 	// scratch keeps the blocks made of foreign segments, which compressor compresses.
 	scratch    *scratchBlocks
 	compressor func() *segment.Compressor
@@ -65,10 +67,10 @@ type worker struct {
 const maxKept = 4 << 20
 
 // NewFetcher makes a fetcher. indexed is set if the segments were planned by the index, which may be stale. Temporary files
-// are created in tempDir; "" is the system's directory.
-func NewFetcher(m *match.Matcher, rec *source.Recorder, found *explain.Findings, indexed bool, tempDir string) *Fetcher {
+// are created in tempDir; "" is the system's directory. processors limit it together with other fetchers; nil is no limit.
+func NewFetcher(m *match.Matcher, rec *source.Recorder, found *explain.Findings, indexed bool, tempDir string, processors *Processors) *Fetcher {
 	f := &Fetcher{
-		Recorder: rec, findings: found, indexed: indexed, decoder: segment.NewStoredDecoder(), scratch: &scratchBlocks{dir: tempDir},
+		Recorder: rec, findings: found, indexed: indexed, processors: processors, decoder: segment.NewStoredDecoder(), scratch: &scratchBlocks{dir: tempDir},
 		compressor: sync.OnceValue(segment.NewCompressor), expired: &expiredDays{}, parsersNoted: &sync.Map{},
 	}
 	return f.With(m)
@@ -87,6 +89,16 @@ func (f *Fetcher) With(m *match.Matcher) *Fetcher {
 		other.workers <- w
 	}
 	return &other
+}
+
+// worker waits for a worker, and for its turn on a processor.
+func (f *Fetcher) worker(ctx context.Context) (w *worker, release func()) {
+	w = <-f.workers
+	end := f.processors.acquire(ctx)
+	return w, func() {
+		end()
+		f.workers <- w
+	}
 }
 
 // Workers is the number of blocks that are searched at the same time.

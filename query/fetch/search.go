@@ -115,8 +115,8 @@ func (f *Fetcher) FromColumns(ctx context.Context, t *Task, use func(sel match.S
 	if !f.textless() || t.columns == nil || t.Segment.Excluded != nil {
 		return false
 	}
-	w := <-f.workers
-	defer func() { f.workers <- w }()
+	w, release := f.worker(ctx)
+	defer release()
 	cols := f.blockColumns(ctx, w, t.columns, t.Block)
 	sel, ok := w.columns.Select(&t.Block, f.checksOf(t.Segment, t.Block), cols)
 	rejected := w.columns.TakeRejections()
@@ -144,8 +144,8 @@ func (f *Fetcher) Inspect(ctx context.Context, t *Task, use func(sel match.Selec
 	if !f.fromColumns || t.columns == nil {
 		return true
 	}
-	w := <-f.workers
-	defer func() { f.workers <- w }()
+	w, release := f.worker(ctx)
+	defer release()
 	cols := f.blockColumns(ctx, w, t.columns, t.Block)
 	sel, ok := w.columns.Select(&t.Block, f.checksOf(t.Segment, t.Block), cols)
 	rejected := w.columns.TakeRejections()
@@ -175,8 +175,8 @@ func (f *Fetcher) search(ctx context.Context, t *Task, origins bool, use func(w 
 	if ctx.Err() != nil {
 		return
 	}
-	w := <-f.workers
-	defer func() { f.workers <- w }()
+	w, release := f.worker(ctx)
+	defer release()
 	var text []byte
 	if err == nil {
 		text, err = f.decoder.DecodeBlock(w.text[:0], stored, t.Block)

@@ -22,19 +22,31 @@ type Options struct {
 	MaxCostPerDay float64
 	// OtherCost returns the total of other costs since the start, in dollars. It must not decrease. It may be nil.
 	OtherCost func() float64
-	// MaxQueries is the maximum number of queries that run at the same time. MaxQueued is the maximum number of queries that wait
-	// to run, and of requests that follow new records.
+	// MaxQueries is the maximum number of queries of a [Lane] that run at the same time. MaxQueued is the maximum number of those
+	// that wait to run, and of requests that follow new records. A token has at most all but one of the former and of the latter.
 	MaxQueries, MaxQueued int
 	// Now is the clock; nil is [time.Now].
 	Now func() time.Time
 }
 
+// Lane separates queries that take long from those that do not. Each lane has slots of its own, so no lane waits for another.
+type Lane int
+
+const (
+	// Records is the lane of queries that may read records.
+	Records Lane = iota
+	// Metadata is the lane of queries that read only listings, and footers of a few segments.
+	Metadata
+
+	lanes
+)
+
 // Limiter applies the limits of a server. It is safe for concurrent use.
 type Limiter struct {
 	opts    Options
 	day     *dayBudget
-	queries queue
-	tails   queue
+	queries [lanes]*queue
+	tails   *queue
 }
 
 // New returns a limiter.
@@ -45,52 +57,58 @@ func New(opts Options) *Limiter {
 	if opts.OtherCost == nil {
 		opts.OtherCost = func() float64 { return 0 }
 	}
-	return &Limiter{
+	l := &Limiter{
 		opts: opts, day: &dayBudget{budget: opts.MaxCostPerDay, now: opts.Now, other: opts.OtherCost, counted: opts.OtherCost()},
-		queries: queue{slots: opts.MaxQueries, places: opts.MaxQueued}, tails: queue{slots: max(1, opts.MaxQueued)},
+		tails: newQueue(max(1, opts.MaxQueued), 0),
 	}
+	for lane := range l.queries {
+		l.queries[lane] = newQueue(opts.MaxQueries, opts.MaxQueued)
+	}
+	return l
 }
 
-// Query waits until a query of a token may run. The returned context contains the query's limits, see [FromContext], and ends with
+// Query waits until a query of a token may run in a lane. Waiting is fair between tokens; "" is the only client of a server without
+// tokens. The returned context contains the query's limits, see [FromContext], and ends with
 // the cause [ErrDuration] after MaxDuration. The caller must call done at the end of the query. Errors are [ErrQueue], [ErrDay],
 // [ErrReserved] and the cause of ctx.
-func (l *Limiter) Query(ctx context.Context, token string) (limited context.Context, done func(), err error) {
+func (l *Limiter) Query(ctx context.Context, lane Lane, token string) (limited context.Context, done func(), err error) {
 	wait, cancel := timeout(ctx, l.opts.MaxDuration, ErrQueue)
 	defer cancel()
-	if err := l.queries.acquire(wait, token); err != nil {
+	slots := l.queries[lane]
+	if err := slots.acquire(wait, token); err != nil {
 		return nil, nil, err
 	}
 	part, err := l.day.reserve(l.opts.MaxCost)
 	if err != nil {
-		l.queries.release()
+		slots.release(token)
 		return nil, nil, err
 	}
 	q := &Query{MaxBytes: l.opts.MaxBytes, MaxCost: part, day: l.day, reserved: part}
-	limited, done = l.begin(ctx, &l.queries, q, l.opts.MaxDuration)
+	limited, done = l.begin(ctx, slots, token, q, l.opts.MaxDuration)
 	return limited, done, nil
 }
 
 // Tail is [Limiter.Query] for a request that follows new records. It does not wait for a slot, and the request may take an hour.
 // Errors are [ErrTails] and [ErrDay].
-func (l *Limiter) Tail(ctx context.Context) (limited context.Context, done func(), err error) {
-	if err := l.tails.acquire(ctx, ""); err != nil {
+func (l *Limiter) Tail(ctx context.Context, token string) (limited context.Context, done func(), err error) {
+	if err := l.tails.acquire(ctx, token); err != nil {
 		return nil, nil, ErrTails // the only possible error, because the queue has no places to wait
 	}
 	if l.day.exhausted() {
-		l.tails.release()
+		l.tails.release(token)
 		return nil, nil, ErrDay
 	}
-	limited, done = l.begin(ctx, &l.tails, &Query{MaxBytes: l.opts.MaxBytes, MaxCost: l.opts.MaxCost, day: l.day}, tailDuration)
+	limited, done = l.begin(ctx, l.tails, token, &Query{MaxBytes: l.opts.MaxBytes, MaxCost: l.opts.MaxCost, day: l.day}, tailDuration)
 	return limited, done, nil
 }
 
-// begin begins a request that holds a slot of a queue. done releases the slot.
-func (l *Limiter) begin(ctx context.Context, slots *queue, q *Query, d time.Duration) (limited context.Context, done func()) {
+// begin begins a request of a token that holds a slot of a queue. done releases the slot.
+func (l *Limiter) begin(ctx context.Context, slots *queue, token string, q *Query, d time.Duration) (limited context.Context, done func()) {
 	limited, cancel := timeout(NewContext(ctx, q), d, ErrDuration)
 	return limited, func() {
 		cancel()
 		q.end()
-		slots.release()
+		slots.release(token)
 	}
 }
 
@@ -112,16 +130,19 @@ func (l *Limiter) RetryAfter(err error) time.Duration {
 
 // State is the current state of a limiter.
 type State struct {
-	// Running and Waiting are the numbers of queries that run and that wait. Tails is the number of requests that follow new
-	// records.
-	Running, Waiting, Tails int
+	// Running and Waiting are the numbers of queries that run and that wait, by [Lane]. Tails is the number of requests that
+	// follow new records.
+	Running, Waiting [lanes]int
+	Tails            int
 	// SpentToday is the cost of the current day so far, in dollars, including [Options.OtherCost].
 	SpentToday float64
 }
 
 // State returns the current state.
 func (l *Limiter) State() (s State) {
-	s.Running, s.Waiting = l.queries.counts()
+	for lane, queries := range l.queries {
+		s.Running[lane], s.Waiting[lane] = queries.counts()
+	}
 	s.Tails, _ = l.tails.counts()
 	s.SpentToday = l.day.spentToday()
 	return s

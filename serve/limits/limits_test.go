@@ -17,7 +17,7 @@ import (
 func begin(t *testing.T, l *limits.Limiter, token string, ran chan<- string, release <-chan struct{}) {
 	t.Helper()
 	go func() {
-		_, done, err := l.Query(context.Background(), token)
+		_, done, err := l.Query(context.Background(), limits.Records, token)
 		if err != nil {
 			ran <- err.Error()
 			return
@@ -38,10 +38,10 @@ func TestQueue(t *testing.T) {
 			begin(t, l, token, ran, release)
 			synctest.Wait()
 		}
-		if s := l.State(); s.Running != 1 || s.Waiting != 5 {
+		if s := l.State(); s.Running[limits.Records] != 1 || s.Waiting[limits.Records] != 5 {
 			t.Errorf("%+v", s)
 		}
-		if _, _, err := l.Query(t.Context(), "d"); !errors.Is(err, limits.ErrQueue) {
+		if _, _, err := l.Query(t.Context(), limits.Records, "a"); !errors.Is(err, limits.ErrQueue) {
 			t.Errorf("a seventh: %v", err)
 		}
 		var order []string
@@ -64,26 +64,148 @@ func TestQueueLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := limits.New(limits.Options{MaxQueries: 1, MaxQueued: 2, MaxDuration: time.Minute})
-		_, done, err := l.Query(t.Context(), "a")
+		_, done, err := l.Query(t.Context(), limits.Records, "a")
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		if _, _, err := l.Query(ctx, "a"); !errors.Is(err, context.Canceled) {
+		if _, _, err := l.Query(ctx, limits.Records, "a"); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 		began := time.Now()
-		if _, _, err := l.Query(t.Context(), "a"); !errors.Is(err, limits.ErrQueue) || time.Since(began) != time.Minute {
+		if _, _, err := l.Query(t.Context(), limits.Records, "a"); !errors.Is(err, limits.ErrQueue) || time.Since(began) != time.Minute {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
-		if s := l.State(); s.Running != 1 || s.Waiting != 0 {
+		if s := l.State(); s.Running[limits.Records] != 1 || s.Waiting[limits.Records] != 0 {
 			t.Errorf("%+v", s)
 		}
 		done()
-		if s := l.State(); s.Running != 0 {
+		if s := l.State(); s.Running[limits.Records] != 0 {
 			t.Errorf("%+v", s)
 		}
+	})
+}
+
+// A token holds all slots but one, so that the query of another runs at once; then it waits although a slot is free. Without tokens
+// all slots are used.
+func TestShare(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := limits.New(limits.Options{MaxQueries: 4, MaxQueued: 10})
+		ran, release := make(chan string, 20), make(chan struct{})
+		want := func(now string, running, waiting int) {
+			t.Helper()
+			synctest.Wait()
+			var got []string
+			for len(ran) > 0 {
+				got = append(got, <-ran)
+			}
+			if s := l.State(); strings.Join(got, " ") != now || s.Running[limits.Records] != running || s.Waiting[limits.Records] != waiting {
+				t.Errorf("ran %q, want %q; %+v", got, now, s)
+			}
+		}
+		for range 8 {
+			begin(t, l, "heavy", ran, release)
+		}
+		want("heavy heavy heavy", 3, 5)
+		begin(t, l, "light", ran, release)
+		want("light", 4, 5)
+		begin(t, l, "light", ran, release)
+		want("", 4, 6)
+		for range 3 { // whichever ends, one slot stays free of heavy
+			release <- struct{}{}
+			synctest.Wait()
+			if s := l.State(); s.Running[limits.Records] < 3 {
+				t.Errorf("slots are unused: %+v", s)
+			}
+		}
+		for len(ran) > 0 {
+			<-ran
+		}
+		for l.State().Running[limits.Records] > 0 {
+			release <- struct{}{}
+			synctest.Wait()
+		}
+		if s := l.State(); s != (limits.State{}) {
+			t.Errorf("%+v", s)
+		}
+		for len(ran) > 0 {
+			<-ran
+		}
+		for range 5 {
+			begin(t, l, "", ran, release)
+		}
+		want("   ", 4, 1)
+		for range 5 {
+			release <- struct{}{}
+			synctest.Wait()
+		}
+	})
+}
+
+// Queries of metadata do not wait for others, nor the others for them.
+func TestLanes(t *testing.T) {
+	t.Parallel()
+	l := limits.New(limits.Options{MaxQueries: 1, MaxQueued: 0})
+	for _, lane := range []limits.Lane{limits.Records, limits.Metadata} {
+		if _, _, err := l.Query(t.Context(), lane, "a"); err != nil {
+			t.Errorf("the first of lane %d: %v", lane, err)
+		}
+	}
+	if _, _, err := l.Query(t.Context(), limits.Metadata, "a"); !errors.Is(err, limits.ErrQueue) {
+		t.Errorf("a second of metadata: %v", err)
+	}
+}
+
+// A token that fills all places to wait keeps none from waiting: the last of the longest line is rejected for it.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := limits.New(limits.Options{MaxQueries: 1, MaxQueued: 4})
+		ran, release := make(chan string, 20), make(chan struct{})
+		come := func(token, rejected string) {
+			t.Helper()
+			before := l.State()
+			begin(t, l, token, ran, release)
+			synctest.Wait()
+			if s := l.State(); rejected != "" && s != before {
+				t.Errorf("after %s: %+v", token, s)
+			}
+			switch {
+			case rejected == "" && len(ran) > 0:
+				t.Errorf("%s: %s", token, <-ran)
+			case rejected != "" && len(ran) == 0:
+				t.Errorf("%s: none is rejected", token)
+			case rejected != "":
+				if got := <-ran; got != rejected {
+					t.Errorf("%s: %s", token, got)
+				}
+			}
+		}
+		full := limits.ErrQueue.Error()
+		begin(t, l, "heavy", ran, release)
+		synctest.Wait()
+		<-ran
+		for range 4 {
+			come("heavy", "")
+		}
+		come("heavy", full)
+		for _, token := range []string{"b", "c", "d"} { // in place of one of heavy each
+			come(token, full)
+		}
+		come("heavy", full)
+		come("e", full) // each has one place
+		var order []string
+		for range 4 {
+			release <- struct{}{}
+			synctest.Wait()
+			order = append(order, <-ran)
+		}
+		if got := strings.Join(order, " "); got != "heavy b c d" {
+			t.Errorf("ran %s", got)
+		}
+		release <- struct{}{}
 	})
 }
 
@@ -96,18 +218,18 @@ func TestQueueConcurrent(t *testing.T) {
 		all.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(i%10)*100*time.Microsecond)
 			defer cancel()
-			_, done, err := l.Query(ctx, string(rune('a'+i%4)))
+			_, done, err := l.Query(ctx, limits.Records, string(rune('a'+i%4)))
 			if err != nil {
 				return
 			}
-			if s := l.State(); s.Running > 3 {
-				t.Errorf("%d run", s.Running)
+			if s := l.State(); s.Running[limits.Records] > 3 {
+				t.Errorf("%d run", s.Running[limits.Records])
 			}
 			done()
 		})
 	}
 	all.Wait()
-	if s := l.State(); s.Running != 0 || s.Waiting != 0 {
+	if s := l.State(); s.Running[limits.Records] != 0 || s.Waiting[limits.Records] != 0 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -117,12 +239,12 @@ func TestDuration(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := limits.New(limits.Options{MaxQueries: 1, MaxQueued: 1, MaxDuration: time.Minute})
-		_, done, err := l.Query(t.Context(), "a")
+		_, done, err := l.Query(t.Context(), limits.Records, "a")
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.AfterFunc(40*time.Second, done)
-		ctx, done, err := l.Query(t.Context(), "a")
+		ctx, done, err := l.Query(t.Context(), limits.Records, "a")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,18 +262,21 @@ func TestTail(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := limits.New(limits.Options{MaxQueries: 1, MaxQueued: 2, MaxDuration: time.Minute})
-		first, done, err := l.Tail(t.Context())
+		first, done, err := l.Tail(t.Context(), "a")
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, second, err := l.Tail(t.Context())
+		if _, _, err := l.Tail(t.Context(), "a"); !errors.Is(err, limits.ErrTails) {
+			t.Errorf("a token has all of them: %v", err)
+		}
+		_, second, err := l.Tail(t.Context(), "b")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := l.Tail(t.Context()); !errors.Is(err, limits.ErrTails) {
+		if _, _, err := l.Tail(t.Context(), "c"); !errors.Is(err, limits.ErrTails) {
 			t.Errorf("a third: %v", err)
 		}
-		_, query, err := l.Query(t.Context(), "a")
+		_, query, err := l.Query(t.Context(), limits.Records, "a")
 		if err != nil {
 			t.Errorf("a query beside them: %v", err)
 		}
@@ -177,7 +302,7 @@ func TestDay(t *testing.T) {
 	var running []func()
 	var sum float64
 	for i := range 20 {
-		ctx, done, err := l.Query(t.Context(), "a")
+		ctx, done, err := l.Query(t.Context(), limits.Records, "a")
 		if errors.Is(err, limits.ErrDay) {
 			break
 		}
@@ -199,17 +324,17 @@ func TestDay(t *testing.T) {
 	if sum > 1 || sum < 0.99 {
 		t.Errorf("%d queries cost %v", len(running), sum)
 	}
-	if _, _, err := l.Query(t.Context(), "a"); !errors.Is(err, limits.ErrDay) || l.RetryAfter(err) != time.Hour {
+	if _, _, err := l.Query(t.Context(), limits.Records, "a"); !errors.Is(err, limits.ErrDay) || l.RetryAfter(err) != time.Hour {
 		t.Errorf("%v, retry after %v", err, l.RetryAfter(err))
 	}
-	if _, _, err := l.Tail(t.Context()); !errors.Is(err, limits.ErrDay) {
+	if _, _, err := l.Tail(t.Context(), "a"); !errors.Is(err, limits.ErrDay) {
 		t.Errorf("tail: %v", err)
 	}
 	for _, done := range running {
 		done()
 	}
 	now = now.Add(time.Hour)
-	ctx, done, err := l.Query(t.Context(), "a")
+	ctx, done, err := l.Query(t.Context(), limits.Records, "a")
 	if err != nil || l.State().SpentToday != 0 {
 		t.Fatalf("the next day: %v, %+v", err, l.State())
 	}
@@ -225,7 +350,7 @@ func TestDayUnused(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	l := limits.New(limits.Options{MaxQueries: 1, MaxQueued: 1, MaxCostPerDay: 1, Now: func() time.Time { return now }})
 	for range 1000 {
-		ctx, done, err := l.Query(t.Context(), "a")
+		ctx, done, err := l.Query(t.Context(), limits.Records, "a")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +359,7 @@ func TestDayUnused(t *testing.T) {
 		}
 		done()
 	}
-	ctx, done, err := l.Tail(t.Context())
+	ctx, done, err := l.Tail(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,14 +384,14 @@ func TestOtherCost(t *testing.T) {
 	l := limits.New(limits.Options{MaxQueries: 1, MaxQueued: 1, MaxCostPerDay: 1, Now: func() time.Time { return now }, OtherCost: func() float64 { return other }})
 	want := func(spent float64, tail, query error) {
 		t.Helper()
-		ctx, done, err := l.Tail(t.Context())
+		ctx, done, err := l.Tail(t.Context(), "a")
 		if !errors.Is(err, tail) || err == nil && !errors.Is(limits.FromContext(ctx).Add(0, 0), tail) {
 			t.Errorf("a tail: %v", err)
 		}
 		if err == nil {
 			done()
 		}
-		if _, done, err := l.Query(t.Context(), "a"); !errors.Is(err, query) {
+		if _, done, err := l.Query(t.Context(), limits.Records, "a"); !errors.Is(err, query) {
 			t.Errorf("a query: %v", err)
 		} else if err == nil {
 			done()
@@ -278,7 +403,7 @@ func TestOtherCost(t *testing.T) {
 	want(0, nil, nil)
 	other += 0.6
 	want(0.6, nil, nil)
-	ctx, done, err := l.Tail(t.Context())
+	ctx, done, err := l.Tail(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,22 +424,22 @@ func TestDayReserved(t *testing.T) {
 	for _, most := range []float64{0, 0.5} {
 		now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 		l := limits.New(limits.Options{MaxQueries: 2, MaxQueued: 1, MaxCost: most, MaxCostPerDay: 1, Now: func() time.Time { return now }})
-		_, running, err := l.Query(t.Context(), "a")
+		_, running, err := l.Query(t.Context(), limits.Records, "a")
 		if err != nil {
 			t.Fatal(err)
 		}
-		following, tail, err := l.Tail(t.Context())
+		following, tail, err := l.Tail(t.Context(), "a")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := limits.FromContext(following).Add(1, 0.6); err != nil {
 			t.Fatal(err)
 		}
-		if ctx, _, err := l.Query(t.Context(), "b"); !errors.Is(err, limits.ErrReserved) || l.RetryAfter(err) > time.Minute {
+		if ctx, _, err := l.Query(t.Context(), limits.Records, "b"); !errors.Is(err, limits.ErrReserved) || l.RetryAfter(err) > time.Minute {
 			t.Fatalf("%v: %+v", err, limits.FromContext(ctx))
 		}
 		running()
-		ctx, done, err := l.Query(t.Context(), "b")
+		ctx, done, err := l.Query(t.Context(), limits.Records, "b")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -323,7 +448,7 @@ func TestDayReserved(t *testing.T) {
 		}
 		done()
 		tail()
-		if s := l.State(); s.Running != 0 || s.Waiting != 0 {
+		if s := l.State(); s.Running[limits.Records] != 0 || s.Waiting[limits.Records] != 0 {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -337,7 +462,7 @@ func TestUnlimited(t *testing.T) {
 		t.Errorf("%v, %+v", err, q)
 	}
 	l := limits.New(limits.Options{MaxQueries: 1})
-	ctx, done, err := l.Query(t.Context(), "a")
+	ctx, done, err := l.Query(t.Context(), limits.Records, "a")
 	if err != nil {
 		t.Fatal(err)
 	}

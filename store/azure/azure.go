@@ -192,14 +192,15 @@ func (s *Store) Expires() (time.Time, bool) { return s.expiry() }
 func (s *Store) String() string { return s.name }
 
 // IsImmutable reports whether the container has a legal hold or a time-based retention policy, under which no
-// blob can be deleted. One request. See
+// blob can be deleted, or version-level immutability, of its own or of the account: then a deleted blob remains as a
+// version. One request. See
 // https://learn.microsoft.com/azure/storage/blobs/immutable-storage-overview.
 func (s *Store) IsImmutable(ctx context.Context) (bool, error) {
 	p, err := s.blobs.container.GetProperties(ctx, nil)
 	if err != nil {
 		return false, s.blobs.fail.wrap(ctx, readBlob, "properties of container "+s.container, err)
 	}
-	return value(p.HasImmutabilityPolicy) || value(p.HasLegalHold), nil
+	return value(p.HasImmutabilityPolicy) || value(p.HasLegalHold) || value(p.IsImmutableStorageWithVersioningEnabled), nil
 }
 
 // Close closes idle connections.

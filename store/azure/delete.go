@@ -275,7 +275,7 @@ func (b *blobs) addFailed(ctx context.Context, name string, c change, cause erro
 	return err
 }
 
-// firstPerClass keeps the first error of each class. Safe for concurrent use.
+// firstPerClass keeps the first error of each class, and counts them. Safe for concurrent use.
 type firstPerClass struct {
 	mu      sync.Mutex
 	errs    []error
@@ -284,14 +284,19 @@ type firstPerClass struct {
 
 func (f *firstPerClass) add(err error) {
 	var class error
-	if e := (*store.Error)(nil); errors.As(err, &e) {
+	var e *store.Error
+	if errors.As(err, &e) {
 		class = e.Class
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !slices.Contains(f.classes, class) {
-		f.classes = append(f.classes, class)
-		f.errs = append(f.errs, err)
+	i := slices.Index(f.classes, class)
+	if i < 0 {
+		i = len(f.classes)
+		f.classes, f.errs = append(f.classes, class), append(f.errs, err)
+	}
+	if errors.As(f.errs[i], &e) {
+		e.Count++
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"logstow/store/azure"
 )
 
-// A container is immutable if it has a legal hold or a retention policy; without permission to read that the result is no.
+// A container is immutable if it has a legal hold, a retention policy or version-level immutability; without permission to read that the result is no.
 func TestImmutable(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -22,6 +22,8 @@ func TestImmutable(t *testing.T) {
 		"neither":          {200, "", http.Header{"X-Ms-Has-Immutability-Policy": {"false"}, "X-Ms-Has-Legal-Hold": {"false"}}, false, nil},
 		"policy":           {200, "", http.Header{"X-Ms-Has-Immutability-Policy": {"true"}}, true, nil},
 		"legal hold":       {200, "", http.Header{"X-Ms-Has-Legal-Hold": {"true"}}, true, nil},
+		"version level":    {200, "", http.Header{"X-Ms-Has-Immutability-Policy": {"false"}, "X-Ms-Has-Legal-Hold": {"false"}, "X-Ms-Immutable-Storage-With-Versioning-Enabled": {"true"}}, true, nil},
+		"no version level": {200, "", http.Header{"X-Ms-Immutable-Storage-With-Versioning-Enabled": {"false"}}, false, nil},
 		"forbidden":        {403, "AuthorizationPermissionMismatch", nil, false, nil},
 		"no container":     {404, "ContainerNotFound", nil, false, nil},
 		"an invalid query": {400, "InvalidQueryParameterValue", nil, false, store.ErrInvalid},

@@ -162,15 +162,19 @@ func (s *Store) prune(dir string) {
 	}
 }
 
-// failures keeps the first error of each class.
+// failures keeps the first error of each class, and counts them.
 type failures struct{ first []*store.Error }
 
 func (f *failures) add(err error) {
 	var e *store.Error
-	if !errors.As(err, &e) || slices.ContainsFunc(f.first, func(o *store.Error) bool { return errors.Is(o, e.Class) }) {
+	if !errors.As(err, &e) {
 		return
 	}
-	f.first = append(f.first, e)
+	i := slices.IndexFunc(f.first, func(o *store.Error) bool { return errors.Is(o, e.Class) })
+	if i < 0 {
+		i, f.first = len(f.first), append(f.first, e)
+	}
+	f.first[i].Count++
 }
 
 func (f *failures) err() error {

@@ -62,6 +62,9 @@ func deleteTriesAll(t *testing.T, open Opener) {
 	if !errors.As(err, &e) {
 		t.Errorf("%v is no *store.Error", err)
 	}
+	if n := store.Failed(err, store.ErrInvalid); n != 2 {
+		t.Errorf("%d have failed, want 2: %v", n, err)
+	}
 	if left := names(t, b, ""); len(left) != 0 {
 		t.Errorf("left: %q", left)
 	}
