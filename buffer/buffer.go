@@ -27,6 +27,7 @@ import (
 	"logstow/buffer/internal/wait"
 	"logstow/buffer/queue"
 	"logstow/buffer/spool"
+	"logstow/buffer/unindexed"
 	"logstow/buffer/wal"
 	"logstow/internal/hint"
 )
@@ -43,6 +44,8 @@ type Buffer struct {
 	spool   *spool.Spool
 	batches *batching.Batches
 	queue   *queue.Queue
+	// entities are the index entities of stored batches.
+	entities *unindexed.Entities
 	// quarantined is how many batches Open quarantined.
 	quarantined uint64
 
@@ -94,7 +97,6 @@ func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
 		replayed:  make(chan struct{}),
 		stop:      make(chan struct{}),
 	}
-	b.queue = queue.New(b.memory, b.failure, opts.Log)
 	var found spool.Recovered
 	if opts.Dir != "" {
 		if b.spool, found, err = spool.Open(ctx, b.spoolOptions()); err != nil {
@@ -105,6 +107,12 @@ func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
 			return nil, err
 		}
 	}
+	if b.spool != nil {
+		b.entities = b.spool.Entities()
+	} else if b.entities, err = unindexed.Open(ctx, unindexed.Options{Limit: opts.MaxUnindexed, Log: opts.Log, Failure: b.failure}); err != nil {
+		return nil, err
+	}
+	b.queue = queue.New(b.memory, b.entities, b.failure, opts.Log)
 	b.quarantined = uint64(found.Quarantined)
 	for _, s := range found.Batches {
 		item := queue.NewItem(s.Key, s.Meta, s.Size, s.First, s, 0)
@@ -121,7 +129,7 @@ func (b *Buffer) spoolOptions() spool.Options {
 	o := &b.opts
 	return spool.Options{
 		Dir: o.Dir, Instance: o.Instance, TakenOverBy: o.TakenOverBy, FS: o.fs, FlushSize: o.FlushSize, MaxSize: o.MaxSize, RetryInterval: o.fullRetryInterval,
-		OnLostPositions: o.OnLostPositions, Now: o.Now, Log: o.Log, Failure: b.failure,
+		OnLostPositions: o.OnLostPositions, MaxUnindexed: o.MaxUnindexed, Now: o.Now, Log: o.Log, Failure: b.failure,
 	}
 }
 
@@ -162,6 +170,17 @@ func (b *Buffer) syncLoop() {
 
 // Batch is a sealed batch on its way to storage.
 type Batch = queue.Batch
+
+// Entity is what the index has about a stored batch, Unindexed are those that wait for the index, and UnindexedGroup
+// are some of them.
+type (
+	Entity         = unindexed.Entity
+	Unindexed      = unindexed.Entities
+	UnindexedGroup = unindexed.Group
+)
+
+// Unindexed returns the index entities of stored batches that wait for the index.
+func (b *Buffer) Unindexed() *Unindexed { return b.entities }
 
 // Next waits for a sealed batch and hands it to the caller, which calls Batch.Load first and
 // Batch.Done, Batch.Return or Batch.Quarantine last. The oldest comes first; in a backlog

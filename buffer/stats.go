@@ -14,8 +14,10 @@ type Stats struct {
 	// Open is the number of open batches, Waiting of sealed ones that wait in the queue,
 	// Sending of those in flight.
 	Open, Waiting, Sending int
-	// Unindexed is how many of Waiting and Sending are stored, but not indexed.
-	Unindexed int
+	// Unindexed is the number of index entities of stored batches that wait for the index, EntitiesDropped of those that
+	// were dropped since Open.
+	Unindexed       int
+	EntitiesDropped uint64
 	// Bytes is how many bytes of Options.Memory are used.
 	Bytes int64
 	// Oldest is when the oldest undelivered record was appended; zero if there is none.
@@ -68,12 +70,13 @@ func (b *Buffer) Stats() Stats {
 	open, queued := b.batches.Stats(), b.queue.Stats()
 	s := Stats{
 		Records: open.Records, Late: open.Late, Replayed: open.Replayed, Failed: open.Failed, Unsealed: open.Unsealed,
-		Open: open.Open, Waiting: queued.Waiting, Sending: queued.Sending, Unindexed: queued.Unindexed, Oldest: queued.Oldest,
+		Open: open.Open, Waiting: queued.Waiting, Sending: queued.Sending, Oldest: queued.Oldest,
 		Done: queued.Done, Quarantined: queued.Quarantined + b.quarantined, Dropped: queued.Dropped, DroppedRecords: queued.DroppedRecords,
 	}
 	if s.Oldest.IsZero() || !open.Oldest.IsZero() && open.Oldest.Before(s.Oldest) {
 		s.Oldest = open.Oldest
 	}
+	s.Unindexed, s.EntitiesDropped = b.entities.Stats()
 	s.Bytes, s.Limit = b.memory.Used()
 	if b.spool != nil {
 		lost := b.spool.Losses()

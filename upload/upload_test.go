@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/buffer"
 	"logstow/store"
 	"logstow/upload"
 )
@@ -300,7 +301,7 @@ func TestUploadGivesUpWithoutIndex(t *testing.T) {
 	if !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(err.Error(), "cannot index the stored segments") {
 		t.Errorf("error %v", err)
 	}
-	if st := b.Stats(); st.Done != 0 || st.Unindexed != 3 {
+	if st := b.Stats(); st.Done != 3 || st.Unindexed != 3 {
 		t.Errorf("buffer: %+v", st)
 	}
 	// The next run has only the index to write.
@@ -318,7 +319,7 @@ func TestUploadGivesUpWithoutIndex(t *testing.T) {
 // While the index fails, blobs are uploaded; the number of batches that wait for it is bounded.
 func TestUploadDropsIndexBacklog(t *testing.T) {
 	t.Parallel()
-	s, b := openStore(t), openBuffer(t)
+	s, b := openStore(t), openBufferWith(t, buffer.Options{MaxUnindexed: 5})
 	failing := true
 	faults := &faulty{Store: s}
 	faults.create = func(n int, _ string, call func() (string, error)) (string, error) {
@@ -338,15 +339,15 @@ func TestUploadDropsIndexBacklog(t *testing.T) {
 		return call()
 	}
 	fillMany(t, b, 20)
-	stats, err := run(t.Context(), upload.Options{Buffer: b, Store: faults, IndexGroup: 1, MaxUnindexed: 5})
+	_, err := run(t.Context(), upload.Options{Buffer: b, Store: faults, IndexGroup: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(stored(t, s)) != 60 {
 		t.Error("not all records are stored")
 	}
-	if entities := indexed(t, s); stats.Unindexed == 0 || uint64(entities)+stats.Unindexed != 20 {
-		t.Errorf("%d entities, %d without", entities, stats.Unindexed)
+	if entities := indexed(t, s); b.Stats().EntitiesDropped == 0 || uint64(entities)+b.Stats().EntitiesDropped != 20 {
+		t.Errorf("%d entities, %d without", entities, b.Stats().EntitiesDropped)
 	}
 }
 
