@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"logstow/buffer/batching"
+	"logstow/buffer/disk"
 	"logstow/buffer/internal/wait"
 	"logstow/buffer/queue"
 	"logstow/buffer/spool"
@@ -41,7 +42,9 @@ type Buffer struct {
 	failure *wait.Failure
 	memory  *wait.Memory
 	// spool is what is on disk; nil in memory mode.
-	spool   *spool.Spool
+	spool *spool.Spool
+	// files is the file system of the spool.
+	files   *disk.Patient
 	batches *batching.Batches
 	queue   *queue.Queue
 	// entities are the index entities of stored batches.
@@ -93,6 +96,7 @@ func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
 		opts:      opts,
 		failure:   wait.NewFailure(),
 		memory:    wait.NewMemory(opts.Memory),
+		files:     disk.NewPatient(opts.fs, opts.Log),
 		positions: wal.Positions{},
 		replayed:  make(chan struct{}),
 		stop:      make(chan struct{}),
@@ -121,6 +125,7 @@ func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
 		b.queue.Put(item)
 	}
 	b.batches = batching.New(b.batchingOptions(found.Seq))
+	b.files.Begin() // before, an error ends Open
 	return b, nil
 }
 
@@ -128,7 +133,7 @@ func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
 func (b *Buffer) spoolOptions() spool.Options {
 	o := &b.opts
 	return spool.Options{
-		Dir: o.Dir, Instance: o.Instance, TakenOverBy: o.TakenOverBy, FS: o.fs, FlushSize: o.FlushSize, MaxSize: o.MaxSize, RetryInterval: o.fullRetryInterval,
+		Dir: o.Dir, Instance: o.Instance, TakenOverBy: o.TakenOverBy, FS: b.files, FlushSize: o.FlushSize, MaxSize: o.MaxSize, RetryInterval: o.fullRetryInterval,
 		OnLostPositions: o.OnLostPositions, MaxUnindexed: o.MaxUnindexed, Now: o.Now, Log: o.Log, Failure: b.failure,
 	}
 }
@@ -239,7 +244,10 @@ func (b *Buffer) InQuarantine() int {
 // not be sealed stay in the log for the next process; Stats.Unsealed counts those batches.
 func (b *Buffer) Drain(ctx context.Context) {
 	b.batches.EndAppends()
-	stop := context.AfterFunc(ctx, b.batches.Quit)
+	stop := context.AfterFunc(ctx, func() {
+		b.batches.Quit()
+		b.files.End()
+	})
 	defer stop()
 
 	<-b.replayed
@@ -259,6 +267,7 @@ func (b *Buffer) Close() error {
 	if !again {
 		close(b.stop)
 	}
+	b.files.End()
 	b.batches.Stop()
 	b.queue.Close()
 	if b.spool != nil {

@@ -43,8 +43,10 @@ type Stats struct {
 	// Limit is how many bytes the buffer may use: in memory Options.Memory, on disk
 	// Options.MaxSize or, if less, what fits on the disk, without the reserve.
 	Limit int64
-	// Full reports that an append or a sealing waits for disk space.
+	// Full reports that an append or a sealing waits for disk space, or for a file descriptor.
 	Full bool
+	// DescriptorWaits is how often the buffer waited for a file descriptor.
+	DescriptorWaits uint64
 }
 
 // DamageLoss describes what was lost by damage of the buffer's files; "" is nothing.
@@ -82,6 +84,8 @@ func (b *Buffer) Stats() Stats {
 		lost := b.spool.Losses()
 		s.Damaged, s.LostRecords, s.Missing, s.LostUnknown, s.LostPositions = lost.Damaged, lost.Records, lost.Missing, lost.Unknown, lost.Positions
 		s.Disk, s.Limit, s.Full = b.spool.Size(), b.spool.Limit(), b.spool.Waiting()
+		waits, waiting := b.files.Waits()
+		s.DescriptorWaits, s.Full = waits, s.Full || waiting
 	}
 	return s
 }
