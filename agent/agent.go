@@ -19,6 +19,7 @@ import (
 	"logstow/input"
 	"logstow/input/dedupe"
 	"logstow/input/listen"
+	"logstow/internal/descriptors"
 	"logstow/internal/hint"
 	"logstow/logmetrics"
 	"logstow/metrics"
@@ -50,6 +51,8 @@ type pipeline struct {
 	inputStats metrics.Inputs
 	// receiving limits the memory of all network inputs together.
 	receiving *listen.Budget
+	// connections and openFiles divide the file descriptors among the listeners and the inputs of files.
+	connections, followed *descriptors.Share
 	// large holds the large read buffers, which all inputs of files share.
 	large *input.LargeBuffers
 	// lost counts records that inputs lost.
@@ -147,6 +150,7 @@ func newPipeline(s Settings, opts Options) *pipeline {
 		logMetrics:  logmetrics.New(s.Instance),
 		ended:       make(chan *running), reloads: make(chan Settings),
 	}
+	p.connections, p.followed = descriptors.Divide(descriptors.Limit())
 	p.flusher = watch.NewFlusher(watch.FlusherOptions{Instance: p.Instance, Stores: p.watchedStores, Settings: p.Watch, Log: p.log})
 	if s.BufferDir != "" {
 		p.tap = tap.New(s.Instance, opts.Log)

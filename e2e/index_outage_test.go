@@ -130,7 +130,10 @@ func TestIndexOff(t *testing.T) {
 	p := r.start(plain(), nil, r.args(r.glob())...)
 	await.Until(t, patience, "an entity waits", func() bool { return p.started() && r.unindexed() > 0 })
 	p.kill(t)
-	requests := func() int { c := r.proxy.Counts().Requests; return c[faultproxy.WriteEntities] + c[faultproxy.ReadEntities] }
+	requests := func() int {
+		c := r.proxy.Counts().Requests
+		return c[faultproxy.WriteEntities] + c[faultproxy.ReadEntities]
+	}
 	before := requests()
 	for line := range r.log(100, 200) {
 		want[line] = true
