@@ -37,8 +37,8 @@ func (p *pipeline) takeDescriptors(in *config.Input, further []config.Input) (gi
 	}
 	*limit = share.Take(want, others)
 	if *limit < want && (configured > 0 || in.Kind != config.KindFiles) {
-		p.log.Warn("the limit of open files allows an input less than configured: raise it (ulimit -n, LimitNOFILE)",
-			"input", in.Kind, "service", in.Service, "address", in.Address(), "what", what, "allowed", *limit, "configured", want, "open_files_limit", descriptors.Limit())
+		p.log.Warn("the limit of open files allows an input fewer "+what+": raise it (ulimit -n, LimitNOFILE)",
+			"input", in.Kind, "service", in.Service, "address", in.Address(), "limit", *limit, "wanted", want)
 	}
 	taken := *limit
 	return func() { share.Give(taken) }

@@ -80,7 +80,7 @@ func TestIdleConnections(t *testing.T) {
 			}
 			p.signal(t, os.Interrupt)
 			p.end(t, patience)
-			if p.status() != 0 || !strings.Contains(p.output(), "limit of open files allows an input less") {
+			if p.status() != 0 || !strings.Contains(p.output(), "limit of open files allows an input fewer connections") {
 				t.Errorf("status %d: %s", p.status(), p.tail())
 			}
 			r.check(want)

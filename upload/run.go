@@ -120,7 +120,7 @@ func (r *run) requeue(b *buffer.Batch) {
 func (u *Uploader) dropEntities(b *buffer.Buffer) error {
 	n, err := b.Unindexed().Clear()
 	if n > 0 {
-		u.opts.Log.Warn("the index is off: entities that waited for it are dropped; shipper reindex adds them", "entities", n)
+		u.opts.Log.Warn("the index is off: entities that waited for it are dropped; shipper reindex adds them", "dropped", n)
 	}
 	return err
 }

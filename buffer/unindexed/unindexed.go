@@ -91,7 +91,7 @@ func Open(ctx context.Context, opts Options) (*Entities, error) {
 		f := parse(data)
 		if f.damaged {
 			opts.Log.Error("a file of index entities is damaged: segments may stay unindexed; they are found by listing, and shipper reindex adds them",
-				"file", path, "intact", len(f.payloads))
+				"file", path, "offset", f.size)
 		}
 		if err := repair(opts.FS, path, f, sizes[i]); err != nil {
 			return nil, fmt.Errorf("cannot repair index entities: %w", err)
