@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/audit"
 	"logstow/buffer"
 	"logstow/store"
 	"logstow/upload"
@@ -316,38 +317,47 @@ func TestUploadGivesUpWithoutIndex(t *testing.T) {
 	}
 }
 
-// While the index fails, blobs are uploaded; the number of batches that wait for it is bounded.
+// While the index fails, blobs are uploaded; the number of entities that wait for it is bounded. The oldest are dropped and
+// counted, and a reindex adds them.
 func TestUploadDropsIndexBacklog(t *testing.T) {
 	t.Parallel()
-	s, b := openStore(t), openBufferWith(t, buffer.Options{MaxUnindexed: 5})
-	failing := true
-	faults := &faulty{Store: s}
-	faults.create = func(n int, _ string, call func() (string, error)) (string, error) {
-		if n == 20 {
+	for name, opts := range map[string]buffer.Options{"memory": {}, "disk": {Dir: t.TempDir(), Sync: buffer.SyncNever}} {
+		opts.MaxUnindexed = 5
+		s, b := openStore(t), openBufferWith(t, opts)
+		failing := true
+		faults := &faulty{Store: s}
+		faults.create = func(n int, _ string, call func() (string, error)) (string, error) {
+			if n == 20 {
+				faults.mu.Lock()
+				failing = false
+				faults.mu.Unlock()
+			}
+			return call()
+		}
+		faults.upsert = func(_ int, _ string, call func() error) error {
 			faults.mu.Lock()
-			failing = false
-			faults.mu.Unlock()
+			defer faults.mu.Unlock()
+			if failing {
+				return failure(store.ErrUnavailable)
+			}
+			return call()
 		}
-		return call()
-	}
-	faults.upsert = func(_ int, _ string, call func() error) error {
-		faults.mu.Lock()
-		defer faults.mu.Unlock()
-		if failing {
-			return failure(store.ErrUnavailable)
+		fillMany(t, b, 20)
+		if _, err := run(t.Context(), upload.Options{Buffer: b, Store: faults, IndexGroup: 1}); err != nil {
+			t.Fatal(err)
 		}
-		return call()
-	}
-	fillMany(t, b, 20)
-	_, err := run(t.Context(), upload.Options{Buffer: b, Store: faults, IndexGroup: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(stored(t, s)) != 60 {
-		t.Error("not all records are stored")
-	}
-	if entities := indexed(t, s); b.Stats().EntitiesDropped == 0 || uint64(entities)+b.Stats().EntitiesDropped != 20 {
-		t.Errorf("%d entities, %d without", entities, b.Stats().EntitiesDropped)
+		if len(stored(t, s)) != 60 {
+			t.Errorf("%s: not all records are stored", name)
+		}
+		entities, dropped := indexed(t, s), b.Stats().EntitiesDropped
+		if dropped < 10 || uint64(entities)+dropped != 20 {
+			t.Errorf("%s: %d entities, %d dropped", name, entities, dropped)
+		}
+		report, err := audit.Reindex(t.Context(), s, audit.Options{})
+		if err := errors.Join(err, report.Err()); err != nil || uint64(report.Written) != dropped {
+			t.Errorf("%s: reindex wrote %d, %v", name, report.Written, err)
+		}
+		exactlyOnce(t, s, 20)
 	}
 }
 
