@@ -176,13 +176,14 @@ func (b *Buffer) syncLoop() {
 // Batch is a sealed batch on its way to storage.
 type Batch = queue.Batch
 
-// Entity is what the index has about a stored batch, Unindexed are those that wait for the index, and UnindexedGroup
-// are some of them.
-type (
-	Entity         = unindexed.Entity
-	Unindexed      = unindexed.Entities
-	UnindexedGroup = unindexed.Group
-)
+// Entity is what the index has about a stored batch.
+type Entity = unindexed.Entity
+
+// Unindexed are the entities that wait for the index.
+type Unindexed = unindexed.Entities
+
+// UnindexedGroup are some of them, which are written together.
+type UnindexedGroup = unindexed.Group
 
 // Unindexed returns the index entities of stored batches that wait for the index.
 func (b *Buffer) Unindexed() *Unindexed { return b.entities }
