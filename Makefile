@@ -115,7 +115,7 @@ faults: testdata/azurite/node_modules ## N deliberate faults that tests must cat
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) run ./internal/test/mutate/cmd/faults -n $(N) $(if $(SEED),-seed $(SEED)) $(if $(TESTS),-tests "$(TESTS)") $(if $(LEVELS),-levels -timeout 6m) $(if $(FILES),-files '$(FILES)') $(PKG)
 
 golden: testdata/azurite/node_modules ## rewrites golden files and transcripts, but no old version of a format, and shows what changed
-	$(GO) test -run Golden ./query/output ./segment ./tableindex ./watch ./buffer/wal ./buffer/sealed ./retention ./store/local ./metrics ./input/multiline -update
+	$(GO) test -run Golden ./query/output ./segment ./tableindex ./watch ./buffer/wal ./buffer/sealed ./buffer/unindexed ./retention ./store/local ./metrics ./input/multiline -update
 	$(GO) test -run '^(TestAnswers|TestAnalytics|TestFind|TestRequests)$$' ./cmd/logq ./query/foreign ./internal/test/mutate ./serve/loki -update
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test ./e2e -run '^(TestTranscripts|TestEntities|TestEarlierBuffer)$$' -update
 	git diff --stat -- testdata "*/testdata/*"

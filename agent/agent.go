@@ -19,6 +19,7 @@ import (
 	"logstow/input"
 	"logstow/input/dedupe"
 	"logstow/input/listen"
+	"logstow/internal/descriptors"
 	"logstow/internal/hint"
 	"logstow/logmetrics"
 	"logstow/metrics"
@@ -31,8 +32,6 @@ import (
 )
 
 const (
-	// maxUnindexed limits the stored segments that wait for their index entity, with a buffer in memory.
-	maxUnindexed = 4096
 	// indexWait is the maximum time that an entity waits for others of its batch request.
 	indexWait = 5 * time.Second
 	// noteInterval is the interval at which the status note is updated.
@@ -52,6 +51,8 @@ type pipeline struct {
 	inputStats metrics.Inputs
 	// receiving limits the memory of all network inputs together.
 	receiving *listen.Budget
+	// connections and openFiles divide the file descriptors among the listeners and the inputs of files.
+	connections, followed *descriptors.Share
 	// large holds the large read buffers, which all inputs of files share.
 	large *input.LargeBuffers
 	// lost counts records that inputs lost.
@@ -149,6 +150,7 @@ func newPipeline(s Settings, opts Options) *pipeline {
 		logMetrics:  logmetrics.New(s.Instance),
 		ended:       make(chan *running), reloads: make(chan Settings),
 	}
+	p.connections, p.followed = descriptors.Divide(descriptors.Limit())
 	p.flusher = watch.NewFlusher(watch.FlusherOptions{Instance: p.Instance, Stores: p.watchedStores, Settings: p.Watch, Log: p.log})
 	if s.BufferDir != "" {
 		p.tap = tap.New(s.Instance, opts.Log)
@@ -234,9 +236,7 @@ func (p *pipeline) openUploader(st store.Store, route func(service, instance str
 	if p.Once {
 		opts.RetryFor = p.RetryFor
 	}
-	if p.BufferDir == "" {
-		opts.MaxUnindexed = maxUnindexed
-	}
+	opts.NoIndex = p.NoIndex
 	p.uploader = upload.New(opts)
 	return nil
 }
@@ -370,7 +370,7 @@ func (p *pipeline) updateNote(ctx context.Context) {
 // noteEnd writes the outcome into the status note.
 func (p *pipeline) noteEnd(uploadErr error) {
 	held := p.buffer.Stats()
-	left := held.Open+held.Waiting+held.Sending > 0 || held.Unsealed+held.Failed > 0
+	left := held.Open+held.Waiting+held.Sending+held.Unindexed > 0 || held.Unsealed+held.Failed > 0
 	p.note.update(func(n *Note) {
 		n.setError(uploadErr)
 		n.Drained = uploadErr == nil && !left && p.buffer.Err() == nil
@@ -399,8 +399,8 @@ func (p *pipeline) outcome(uploadErr, readErr error) error {
 	case p.buffer.InQuarantine() > 0:
 		return hint.Wrap(fmt.Errorf("the quarantine of %s is not empty: %d files", p.BufferDir, p.buffer.InQuarantine()),
 			"run shipper quarantine list --buffer-dir %s", p.BufferDir)
-	case p.Once && stats.Unindexed > 0:
-		return fmt.Errorf("%d segments are stored, but not in the index", stats.Unindexed)
+	case p.Once && stats.Unindexed+held.EntitiesDropped > 0 && !p.NoIndex:
+		return hint.Wrap(fmt.Errorf("%d segments are stored, but not in the index", stats.Unindexed+held.EntitiesDropped), "run shipper reindex on the store")
 	}
 	return readErr
 }
@@ -413,7 +413,7 @@ func (p *pipeline) left(held buffer.Stats, err error) error {
 		fate = "they were buffered in memory only: those not stored are lost"
 	}
 	return fmt.Errorf("%d segments are not stored or not indexed: %w (%d of them are stored; %s)",
-		held.Waiting+held.Sending+int(held.Unsealed), err, held.Unindexed, fate)
+		held.Waiting+held.Sending+int(held.Unsealed)+held.Unindexed, err, held.Unindexed, fate)
 }
 
 // summarize logs the totals of the run.

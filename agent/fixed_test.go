@@ -16,7 +16,7 @@ func TestFixedSettings(t *testing.T) {
 	t.Parallel()
 	named := map[string]string{
 		"Instance": "instance", "FlushSize": "flush-size", "Width": "bucket", "MaxLateness": "max-lateness",
-		"MaxOpen": "open-buckets", "NoFilter": "filter", "Columns": "columns", "DrainTimeout": "drain-timeout", "BufferDir": "buffer", "BufferSize": "buffer",
+		"MaxOpen": "open-buckets", "NoFilter": "filter", "NoIndex": "index", "Columns": "columns", "DrainTimeout": "drain-timeout", "BufferDir": "buffer", "BufferSize": "buffer",
 		"Sync": "buffer", "OnFull": "buffer", "OnLostPositions": "buffer", "MetricsAddress": "metrics",
 	}
 	// Those that a reload applies, and those that the command line alone has.

@@ -82,7 +82,7 @@ func TestSlowStart(t *testing.T) {
 		p := newPipeline(Settings{}, Options{Log: slog.New(slog.NewTextHandler(log, nil)), Getenv: noEnv})
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
-		p.start(ctx, []*running{{spec: config.Input{Common: config.Common{Service: "web"}}, reader: slowInput{}}})
+		p.start(ctx, []*running{{spec: config.Input{Common: config.Common{Service: "web"}}, reader: slowInput{}, give: func() {}}})
 		if took := time.Since(began); took != startTimeout || strings.Count(log.String(), "started before all files were found") != 1 || !strings.Contains(log.String(), "service=web") {
 			t.Errorf("after %v: %s", took, log)
 		}

@@ -31,7 +31,7 @@ func (p *pipeline) serveMetrics(ctx context.Context) (end func(), err error) {
 	if p.paid() {
 		opts.Prices = price.Default()
 	}
-	server, err := httpserver.New(ctx, httpserver.Options{Address: p.MetricsAddress, Log: p.log}, metrics.New(opts))
+	server, err := httpserver.New(ctx, httpserver.Options{Address: p.MetricsAddress, MaxConnections: p.metricsLimit(), Log: p.log}, metrics.New(opts))
 	if err != nil {
 		return nil, err
 	}

@@ -238,6 +238,7 @@ func (p *pipeline) warnFixed(next Settings) {
 		{"buffer", next.BufferDir == p.BufferDir && next.BufferSize == p.BufferSize && next.Sync == p.Sync && next.OnFull == p.OnFull && next.OnLostPositions == p.OnLostPositions},
 		{"bucket", next.Width == p.Width},
 		{"filter", next.NoFilter == p.NoFilter},
+		{"index", next.NoIndex == p.NoIndex},
 		{"columns", slices.Equal(next.Columns, p.Columns)},
 		{"metrics", next.MetricsAddress == p.MetricsAddress},
 		{"flush-size", next.FlushSize == p.FlushSize},

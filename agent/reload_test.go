@@ -277,7 +277,7 @@ func TestReloadSkipsNewStore(t *testing.T) {
 func TestInputEndsDuringReload(t *testing.T) {
 	t.Parallel()
 	failure := errors.New("input failed")
-	stays, leaves := &running{spec: config.Input{Kind: config.KindStdin}, err: failure}, &running{spec: config.Input{Kind: config.KindHTTP}, release: func() {}}
+	stays, leaves := &running{spec: config.Input{Kind: config.KindStdin}, err: failure, give: func() {}}, &running{spec: config.Input{Kind: config.KindHTTP}, release: func() {}, give: func() {}}
 	leaving, cancel := context.WithCancel(t.Context())
 	stays.cancel, leaves.cancel = func() {}, cancel
 	s := Settings{Inputs: []config.Input{stays.spec}}
@@ -301,8 +301,8 @@ func TestInputEndsDuringReload(t *testing.T) {
 func TestInputFails(t *testing.T) {
 	t.Parallel()
 	failure := errors.New("accept on 127.0.0.1:514: closed")
-	fails := &running{spec: config.Input{Kind: config.KindStdin}, err: failure, cancel: func() {}}
-	stays := &running{spec: config.Input{Kind: config.KindHTTP}, cancel: func() {}}
+	fails := &running{spec: config.Input{Kind: config.KindStdin}, err: failure, give: func() {}, cancel: func() {}}
+	stays := &running{spec: config.Input{Kind: config.KindHTTP}, give: func() {}, cancel: func() {}}
 	log := &logBuffer{}
 	p := newPipeline(Settings{}, Options{Log: slog.New(slog.NewTextHandler(log, nil)), Getenv: noEnv})
 	p.running = []*running{stays, fails}

@@ -20,6 +20,8 @@ type running struct {
 	// release ends the wait of the restoration for its positions.
 	release func()
 	cancel  context.CancelFunc
+	// give gives its file descriptors back.
+	give func()
 	// err is set when the input has ended.
 	err error
 }
@@ -27,7 +29,7 @@ type running struct {
 // open opens inputs, which read nothing yet. After an error none of them is open.
 func (p *pipeline) open(ctx context.Context, specs []config.Input) (opened []*running, err error) {
 	for i := range specs {
-		one, err := p.openOne(ctx, specs[i])
+		one, err := p.openOne(ctx, specs[i], specs[i+1:])
 		if err != nil {
 			return nil, errors.Join(atLine(&specs[i], err), closeInputs(opened))
 		}
@@ -36,19 +38,23 @@ func (p *pipeline) open(ctx context.Context, specs []config.Input) (opened []*ru
 	return opened, nil
 }
 
-func (p *pipeline) openOne(ctx context.Context, spec config.Input) (*running, error) {
+// openOne opens an input. further are those that are opened after it.
+func (p *pipeline) openOne(ctx context.Context, spec config.Input, further []config.Input) (*running, error) {
 	processor, err := p.processor(&spec)
 	if err != nil {
 		return nil, err
 	}
 	rules := process.NewSwitch(processor)
 	sink, release := p.sink(spec.Kind)
-	reader, err := p.openInput(ctx, &spec, rules, sink)
+	allowed := spec
+	give := p.takeDescriptors(&allowed, further)
+	reader, err := p.openInput(ctx, &allowed, rules, sink)
 	if err != nil {
 		release()
+		give()
 		return nil, err
 	}
-	return &running{spec: spec, reader: reader, rules: rules, release: release}, nil
+	return &running{spec: spec, reader: reader, rules: rules, release: release, give: give}, nil
 }
 
 // closeInputs closes inputs that were opened but not started.
@@ -56,6 +62,7 @@ func closeInputs(opened []*running) error {
 	var errs []error
 	for _, r := range opened {
 		r.release()
+		r.give()
 		if c, ok := r.reader.(io.Closer); ok {
 			errs = append(errs, c.Close())
 		}
@@ -137,6 +144,7 @@ func (p *pipeline) read(ctx context.Context) error {
 func (p *pipeline) remove(r *running) {
 	p.running = slices.DeleteFunc(p.running, func(other *running) bool { return other == r })
 	r.cancel()
+	r.give()
 	if r.err != nil {
 		p.failed = append(p.failed, r)
 	}

@@ -35,6 +35,9 @@ type Settings struct {
 	NoFilter      bool
 	Columns       []string
 
+	// NoIndex writes nothing to tables: no index, and no responses to watches.
+	NoIndex bool
+
 	// Watch determines how the shipper responds to watches.
 	Watch watch.Settings
 

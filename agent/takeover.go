@@ -106,7 +106,7 @@ func (t *takeover) try(ctx context.Context, dir string) error {
 	if n.Service != t.service {
 		return nil
 	}
-	if !noted || !n.Drained || status.Sealed > 0 {
+	if !noted || !n.Drained || status.Sealed+status.Unindexed > 0 {
 		return t.drain(ctx, dir, status, n.Damaged)
 	}
 	if status.Quarantined > 0 || status.Positions > 0 && time.Since(n.Time) < keepEmpty {
@@ -136,8 +136,8 @@ func (t *takeover) drain(ctx context.Context, dir string, status buffer.Status, 
 	if err := note.write(dir); err != nil {
 		return err
 	}
-	if status.Sealed+len(status.Services) > 0 {
-		t.log.Info("taking over an abandoned buffer", "dir", dir, "instance", instance, "batches", status.Sealed, "log_bytes", status.LogBytes)
+	if status.Sealed+status.Unindexed+len(status.Services) > 0 {
+		t.log.Info("taking over an abandoned buffer", "dir", dir, "instance", instance, "batches", status.Sealed, "unindexed", status.Unindexed, "log_bytes", status.LogBytes)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var tasks sync.WaitGroup
@@ -154,8 +154,8 @@ func (t *takeover) drain(ctx context.Context, dir string, status buffer.Status, 
 		}
 		return err
 	}
-	if held := b.Stats(); held.Waiting+held.Sending > 0 || held.Unsealed > 0 || held.Failed > 0 {
-		return fmt.Errorf("%d batches are not delivered", held.Waiting+held.Sending+int(held.Unsealed+held.Failed))
+	if held := b.Stats(); held.Waiting+held.Sending+held.Unindexed > 0 || held.Unsealed > 0 || held.Failed > 0 {
+		return fmt.Errorf("%d batches are not stored or not indexed", held.Waiting+held.Sending+int(held.Unsealed+held.Failed)+held.Unindexed)
 	}
 	note.Drained = true
 	note.Damaged, note.Time = max(damaged, b.Stats().Damaged), time.Now().UTC()

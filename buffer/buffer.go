@@ -24,9 +24,11 @@ import (
 	"time"
 
 	"logstow/buffer/batching"
+	"logstow/buffer/disk"
 	"logstow/buffer/internal/wait"
 	"logstow/buffer/queue"
 	"logstow/buffer/spool"
+	"logstow/buffer/unindexed"
 	"logstow/buffer/wal"
 	"logstow/internal/hint"
 )
@@ -40,9 +42,13 @@ type Buffer struct {
 	failure *wait.Failure
 	memory  *wait.Memory
 	// spool is what is on disk; nil in memory mode.
-	spool   *spool.Spool
+	spool *spool.Spool
+	// files is the file system of the spool.
+	files   *disk.Patient
 	batches *batching.Batches
 	queue   *queue.Queue
+	// entities are the index entities of stored batches.
+	entities *unindexed.Entities
 	// quarantined is how many batches Open quarantined.
 	quarantined uint64
 
@@ -90,11 +96,11 @@ func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
 		opts:      opts,
 		failure:   wait.NewFailure(),
 		memory:    wait.NewMemory(opts.Memory),
+		files:     disk.NewPatient(opts.fs, opts.Log),
 		positions: wal.Positions{},
 		replayed:  make(chan struct{}),
 		stop:      make(chan struct{}),
 	}
-	b.queue = queue.New(b.memory, b.failure, opts.Log)
 	var found spool.Recovered
 	if opts.Dir != "" {
 		if b.spool, found, err = spool.Open(ctx, b.spoolOptions()); err != nil {
@@ -105,6 +111,12 @@ func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
 			return nil, err
 		}
 	}
+	if b.spool != nil {
+		b.entities = b.spool.Entities()
+	} else if b.entities, err = unindexed.Open(ctx, unindexed.Options{Limit: opts.MaxUnindexed, Log: opts.Log, Failure: b.failure}); err != nil {
+		return nil, err
+	}
+	b.queue = queue.New(b.memory, b.entities, b.failure, opts.Log)
 	b.quarantined = uint64(found.Quarantined)
 	for _, s := range found.Batches {
 		item := queue.NewItem(s.Key, s.Meta, s.Size, s.First, s, 0)
@@ -113,6 +125,7 @@ func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
 		b.queue.Put(item)
 	}
 	b.batches = batching.New(b.batchingOptions(found.Seq))
+	b.files.Begin() // before, an error ends Open
 	return b, nil
 }
 
@@ -120,8 +133,8 @@ func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
 func (b *Buffer) spoolOptions() spool.Options {
 	o := &b.opts
 	return spool.Options{
-		Dir: o.Dir, Instance: o.Instance, TakenOverBy: o.TakenOverBy, FS: o.fs, FlushSize: o.FlushSize, MaxSize: o.MaxSize, RetryInterval: o.fullRetryInterval,
-		OnLostPositions: o.OnLostPositions, Now: o.Now, Log: o.Log, Failure: b.failure,
+		Dir: o.Dir, Instance: o.Instance, TakenOverBy: o.TakenOverBy, FS: b.files, FlushSize: o.FlushSize, MaxSize: o.MaxSize, RetryInterval: o.fullRetryInterval,
+		OnLostPositions: o.OnLostPositions, MaxUnindexed: o.MaxUnindexed, Now: o.Now, Log: o.Log, Failure: b.failure,
 	}
 }
 
@@ -162,6 +175,18 @@ func (b *Buffer) syncLoop() {
 
 // Batch is a sealed batch on its way to storage.
 type Batch = queue.Batch
+
+// Entity is what the index has about a stored batch.
+type Entity = unindexed.Entity
+
+// Unindexed are the entities that wait for the index.
+type Unindexed = unindexed.Entities
+
+// UnindexedGroup are some of them, which are written together.
+type UnindexedGroup = unindexed.Group
+
+// Unindexed returns the index entities of stored batches that wait for the index.
+func (b *Buffer) Unindexed() *Unindexed { return b.entities }
 
 // Next waits for a sealed batch and hands it to the caller, which calls Batch.Load first and
 // Batch.Done, Batch.Return or Batch.Quarantine last. The oldest comes first; in a backlog
@@ -220,7 +245,10 @@ func (b *Buffer) InQuarantine() int {
 // not be sealed stay in the log for the next process; Stats.Unsealed counts those batches.
 func (b *Buffer) Drain(ctx context.Context) {
 	b.batches.EndAppends()
-	stop := context.AfterFunc(ctx, b.batches.Quit)
+	stop := context.AfterFunc(ctx, func() {
+		b.batches.Quit()
+		b.files.End()
+	})
 	defer stop()
 
 	<-b.replayed
@@ -240,6 +268,7 @@ func (b *Buffer) Close() error {
 	if !again {
 		close(b.stop)
 	}
+	b.files.End()
 	b.batches.Stop()
 	b.queue.Close()
 	if b.spool != nil {

@@ -285,29 +285,24 @@ func (p *process) deliver(ctx context.Context, batch *Batch) error {
 	if err := batch.Load(ctx); err != nil {
 		return err
 	}
-	if _, stored := batch.Stored(); !stored {
-		body, err := batch.Body()
-		if err != nil {
-			return err
-		}
-		for stored := false; !stored; {
-			if batch.Name() == "" {
-				if err := batch.SetName("store", fmt.Sprint(p.number, batch.Meta.Seq)); err != nil {
-					return err
-				}
-			}
-			if stored, err = p.create(batch.Name(), batch.Meta.Batch, body); err != nil {
+	body, err := batch.Body()
+	if err != nil {
+		return err
+	}
+	for stored := false; !stored; {
+		if batch.Name() == "" {
+			if err := batch.SetName("store", fmt.Sprint(p.number, batch.Meta.Seq)); err != nil {
 				return err
 			}
-			if !stored {
-				return fmt.Errorf("the name %s is another batch's", batch.Name())
-			}
 		}
-		if err := batch.SetStored("etag"); err != nil {
+		if stored, err = p.create(batch.Name(), batch.Meta.Batch, body); err != nil {
 			return err
 		}
+		if !stored {
+			return fmt.Errorf("the name %s is another batch's", batch.Name())
+		}
 	}
-	return batch.Done()
+	return batch.DoneWithEntity("etag")
 }
 
 var errKilled = errors.New("the process was killed")

@@ -150,29 +150,24 @@ func (s *scenario) deliverOne(ctx context.Context, b *Buffer) error {
 		batch.Return()
 		return err
 	}
-	if _, stored := batch.Stored(); !stored {
-		body, err := batch.Body()
-		if err != nil {
-			batch.Return()
-			return err
-		}
-		if err := verified(ctx, batch, body); err != nil {
-			return batch.Quarantine(err.Error())
-		}
-		if batch.Name() == "" {
-			if err := batch.SetName("store", "name"); err != nil {
-				return err
-			}
-		}
-		if old, ok := s.stored[batch.Meta.Batch]; ok && !bytes.Equal(old, body) {
-			s.t.Errorf("batch %s has other bytes than before", batch.Meta.Batch)
-		}
-		s.stored[batch.Meta.Batch] = body
-		if err := batch.SetStored("etag"); err != nil {
+	body, err := batch.Body()
+	if err != nil {
+		batch.Return()
+		return err
+	}
+	if err := verified(ctx, batch, body); err != nil {
+		return batch.Quarantine(err.Error())
+	}
+	if batch.Name() == "" {
+		if err := batch.SetName("store", "name"); err != nil {
 			return err
 		}
 	}
-	return batch.Done()
+	if old, ok := s.stored[batch.Meta.Batch]; ok && !bytes.Equal(old, body) {
+		s.t.Errorf("batch %s has other bytes than before", batch.Meta.Batch)
+	}
+	s.stored[batch.Meta.Batch] = body
+	return batch.DoneWithEntity("etag")
 }
 
 // verified verifies a batch's bytes as an uploader does before the upload.

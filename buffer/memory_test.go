@@ -46,12 +46,12 @@ func TestMemoryIsBounded(t *testing.T) {
 			t.Error("Append did not go on after Done")
 		}
 		before = appended
-		if err := next(t, b).SetStored("etag"); err != nil {
+		if err := next(t, b).DoneWithEntity("etag"); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		if appended == before {
-			t.Error("Append did not go on after SetStored, which frees the bytes")
+			t.Error("Append did not go on after DoneWithEntity, which frees the bytes")
 		}
 		cancel(errStop)
 		if err := <-done; !errors.Is(err, errStop) {

@@ -22,6 +22,10 @@ const (
 	DefaultMemory = 32 << 20
 	// DefaultMaxSize is the default limit on disk.
 	DefaultMaxSize = 1 << 30
+	// DefaultMaxUnindexed is the default limit of index entities that wait, of a durable buffer; of a buffer in memory it is
+	// DefaultMaxUnindexedMemory.
+	DefaultMaxUnindexed       = 100_000
+	DefaultMaxUnindexedMemory = 4096
 )
 
 // Options configure a Buffer; a zero field means the default given at it.
@@ -64,6 +68,9 @@ type Options struct {
 	MaxSize int64
 	// OnFull is the policy when MaxSize is reached or the disk is full; default Block.
 	OnFull OnFull
+	// MaxUnindexed limits the number of stored batches whose index entities wait for the index. Beyond it, or if they use
+	// more than a quarter of MaxSize, the oldest are dropped and counted. Default 100,000, in memory 4,096.
+	MaxUnindexed int
 	// OnLostPositions is what Open does if the positions of the inputs are lost.
 	OnLostPositions LostPositions
 	// NoFilter writes segments without a token filter.
@@ -135,6 +142,12 @@ func (o Options) withDefaults() (Options, error) {
 	if o.MaxSize == 0 {
 		o.MaxSize = DefaultMaxSize
 	}
+	if o.MaxUnindexed == 0 {
+		o.MaxUnindexed = DefaultMaxUnindexed
+		if o.Dir == "" {
+			o.MaxUnindexed = DefaultMaxUnindexedMemory
+		}
+	}
 	if o.fs == nil {
 		o.fs = disk.OS{}
 	}
@@ -151,6 +164,9 @@ func (o Options) withDefaults() (Options, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	var errs []error
+	if o.MaxUnindexed < 0 {
+		errs = append(errs, fmt.Errorf("unindexed batches %d: want more than 0", o.MaxUnindexed))
+	}
 	if !blobnaming.ValidInstance(o.Instance) {
 		errs = append(errs, fmt.Errorf("instance %q: want 1 to %d of A-Z a-z 0-9 . _ -", o.Instance, blobnaming.MaxInstance))
 	}

@@ -172,12 +172,11 @@ func (p *property) consume(t *testing.T, b *buffer.Buffer, id int) {
 		p.mu.Lock()
 		p.received = append(p.received, got)
 		p.mu.Unlock()
+		done := batch.Done
 		if rnd.IntN(2) == 0 {
-			if err := batch.SetStored("etag"); err != nil {
-				t.Errorf("set stored: %v", err)
-			}
+			done = func() error { return batch.DoneWithEntity("etag") }
 		}
-		if err := batch.Done(); err != nil {
+		if err := done(); err != nil {
 			t.Errorf("done: %v", err)
 		}
 	}

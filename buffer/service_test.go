@@ -96,13 +96,10 @@ func TestWaitStored(t *testing.T) {
 			t.Errorf("ended before the batch was stored: %v", err)
 		default:
 		}
-		if err := batch.SetStored("etag"); err != nil {
+		if err := batch.DoneWithEntity("etag"); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		if err := batch.Done(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -14,8 +14,10 @@ type Stats struct {
 	// Open is the number of open batches, Waiting of sealed ones that wait in the queue,
 	// Sending of those in flight.
 	Open, Waiting, Sending int
-	// Unindexed is how many of Waiting and Sending are stored, but not indexed.
-	Unindexed int
+	// Unindexed is the number of index entities of stored batches that wait for the index, EntitiesDropped of those that
+	// were dropped since Open.
+	Unindexed       int
+	EntitiesDropped uint64
 	// Bytes is how many bytes of Options.Memory are used.
 	Bytes int64
 	// Oldest is when the oldest undelivered record was appended; zero if there is none.
@@ -41,8 +43,10 @@ type Stats struct {
 	// Limit is how many bytes the buffer may use: in memory Options.Memory, on disk
 	// Options.MaxSize or, if less, what fits on the disk, without the reserve.
 	Limit int64
-	// Full reports that an append or a sealing waits for disk space.
+	// Full reports that an append or a sealing waits for disk space, or for a file descriptor.
 	Full bool
+	// DescriptorWaits is how often the buffer waited for a file descriptor.
+	DescriptorWaits uint64
 }
 
 // DamageLoss describes what was lost by damage of the buffer's files; "" is nothing.
@@ -68,17 +72,20 @@ func (b *Buffer) Stats() Stats {
 	open, queued := b.batches.Stats(), b.queue.Stats()
 	s := Stats{
 		Records: open.Records, Late: open.Late, Replayed: open.Replayed, Failed: open.Failed, Unsealed: open.Unsealed,
-		Open: open.Open, Waiting: queued.Waiting, Sending: queued.Sending, Unindexed: queued.Unindexed, Oldest: queued.Oldest,
+		Open: open.Open, Waiting: queued.Waiting, Sending: queued.Sending, Oldest: queued.Oldest,
 		Done: queued.Done, Quarantined: queued.Quarantined + b.quarantined, Dropped: queued.Dropped, DroppedRecords: queued.DroppedRecords,
 	}
 	if s.Oldest.IsZero() || !open.Oldest.IsZero() && open.Oldest.Before(s.Oldest) {
 		s.Oldest = open.Oldest
 	}
+	s.Unindexed, s.EntitiesDropped = b.entities.Stats()
 	s.Bytes, s.Limit = b.memory.Used()
 	if b.spool != nil {
 		lost := b.spool.Losses()
 		s.Damaged, s.LostRecords, s.Missing, s.LostUnknown, s.LostPositions = lost.Damaged, lost.Records, lost.Missing, lost.Unknown, lost.Positions
 		s.Disk, s.Limit, s.Full = b.spool.Size(), b.spool.Limit(), b.spool.Waiting()
+		waits, waiting := b.files.Waits()
+		s.DescriptorWaits, s.Full = waits, s.Full || waiting
 	}
 	return s
 }

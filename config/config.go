@@ -47,8 +47,8 @@ type Config struct {
 	// this name.
 	WatchInterval   string
 	MaxWatchFlushes int
-	// Filter is on or off.
-	Filter string
+	// Filter and Index are on or off.
+	Filter, Index string
 	// Columns is a text that [ParseColumns] accepts.
 	Columns string
 	// Metrics is the address of the metrics server.

@@ -43,6 +43,7 @@ func (d *decoder) config(s *section) *Config {
 	})
 	s.number("max-watch-flushes", 1, &c.MaxWatchFlushes)
 	read(s, "filter", &c.Filter, oneOf("on", "off"))
+	read(s, "index", &c.Index, oneOf("on", "off"))
 	d.columns(s, &c.Columns)
 	s.address("metrics", &c.Metrics)
 	c.LogMetrics = d.logMetrics(s)

@@ -127,15 +127,16 @@ func (c *collector) buffer(s scrape) {
 	if b.Limit > 0 {
 		s.gauge("logstow_buffer_limit_bytes", "Maximum disk usage of the buffer.", float64(b.Limit))
 	}
-	for state, n := range map[string]int{"open": b.Open, "waiting": b.Waiting, "sending": b.Sending, "unindexed": b.Unindexed} {
-		s.gauge("logstow_buffer_batches", "Batches in the buffer by state; unindexed batches are stored and also counted in another state.",
-			float64(n), "state", state)
+	for state, n := range map[string]int{"open": b.Open, "waiting": b.Waiting, "sending": b.Sending} {
+		s.gauge("logstow_buffer_batches", "Batches in the buffer by state.", float64(n), "state", state)
 	}
+	s.counter("logstow_buffer_descriptor_waits_total", "Times the buffer waited because no file descriptor was free.", float64(b.DescriptorWaits))
+	s.gauge("logstow_index_entities_waiting", "Index entities of stored segments that wait in the buffer for the index.", float64(b.Unindexed))
 	lag := 0.0
 	if !b.Oldest.IsZero() {
 		lag = max(0, c.opts.Now().Sub(b.Oldest).Seconds())
 	}
-	s.gauge("logstow_lag_seconds", "Age of the oldest record that is not yet stored and indexed; 0 if there is none.", lag)
+	s.gauge("logstow_lag_seconds", "Age of the oldest record that is not yet stored; 0 if there is none.", lag)
 	s.counter("logstow_late_records_total", "Records older than the maximum lateness, which got the time they were read.", float64(b.Late))
 	s.counter("logstow_replayed_records_total", "Records of an earlier run recovered from the write-ahead log.", float64(b.Replayed))
 	s.counter("logstow_damaged_logs_total", "Files of the buffer that were damaged or missing.", float64(b.Damaged))
@@ -158,7 +159,7 @@ func (c *collector) output(s scrape) {
 	}
 	st := c.opts.Uploader.Stats()
 	s.counter("logstow_output_conflicts_total", "Segment names already taken by another writer.", float64(st.Conflicts))
-	s.counter("logstow_output_unindexed_segments_total", "Segments stored without an index entity.", float64(st.Unindexed))
+	s.counter("logstow_output_unindexed_segments_total", "Segments stored without an index entity.", float64(st.Unindexed+c.opts.Buffer.Stats().EntitiesDropped))
 	if st.Segments > 0 {
 		s.gauge("logstow_segment_mean_size_bytes", "Mean stored size of the segments since the start; many small ones cost requests.",
 			float64(st.StoredBytes)/float64(st.Segments))

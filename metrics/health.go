@@ -65,8 +65,23 @@ func (m *Metrics) full() bool {
 	return s.Full || s.Limit > 0 && float64(max(s.Disk, s.Bytes)) >= fullRatio*float64(s.Limit)
 }
 
-// respond returns a handler that responds with 200 and "ok", or with 503 and the error of check.
-func respond(check func() error) http.Handler {
+// indexState returns a line about the index, which is optional and so never an error: how many entities wait for it, and how
+// many were dropped. It is "" if there are none.
+func (m *Metrics) indexState() string {
+	waiting, dropped := m.opts.Buffer.Stats().Unindexed, m.unindexed()
+	if waiting == 0 && dropped == 0 {
+		return ""
+	}
+	return fmt.Sprintf("index: %d entities wait, %d dropped\n", waiting, dropped)
+}
+
+// unindexed is how many segments were stored without an index entity since the start.
+func (m *Metrics) unindexed() uint64 {
+	return m.opts.Uploader.Stats().Unindexed + m.opts.Buffer.Stats().EntitiesDropped
+}
+
+// respond returns a handler that responds with 200 and "ok", or with 503 and the error of check, and then with more.
+func respond(check func() error, more func() string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		text := "ok\n"
@@ -74,6 +89,6 @@ func respond(check func() error) http.Handler {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			text = err.Error() + "\n"
 		}
-		_, _ = io.WriteString(w, text) // the client may have disconnected
+		_, _ = io.WriteString(w, text+more()) // the client may have disconnected
 	})
 }

@@ -98,8 +98,8 @@ func (m *Metrics) Collector() prometheus.Collector { return &collector{opts: &m.
 // routes.
 func (m *Metrics) Register(mux *http.ServeMux) {
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
-	ready, storing := respond(m.Ready), respond(m.Storing)
-	mux.Handle("GET /healthz", respond(m.Healthy))
+	ready, storing := respond(m.Ready, m.indexState), respond(m.Storing, m.indexState)
+	mux.Handle("GET /healthz", respond(m.Healthy, func() string { return "" }))
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Query().Get("storage") {
 		case "", "0":

@@ -88,7 +88,7 @@ func full(t *testing.T) (*metrics.Metrics, store.Store) {
 	m := metrics.New(metrics.Options{
 		Version: "v1", FromLogs: fromLogs, Uploader: fakeUploader{}, Inputs: inputs, Requests: requests, Now: c.read, Prices: price.Default(),
 		Buffer: &fakeBuffer{stats: buffer.Stats{
-			Open: 1, Waiting: 2, Sending: 3, Unindexed: 1, Disk: 500, Limit: 1000, Oldest: start.Add(9 * time.Minute),
+			Open: 1, Waiting: 2, Sending: 3, Unindexed: 1, EntitiesDropped: 2, Disk: 500, Limit: 1000, Oldest: start.Add(9 * time.Minute),
 			DroppedRecords: 7, LostRecords: 4, Replayed: 8, Damaged: 1, Failed: 1, Unsealed: 1, Quarantined: 5,
 		}},
 		Processed: func() map[string]int64 { return map[string]int64{"sample": 11, "redact:card": 12} },
@@ -320,6 +320,9 @@ func TestHealth(t *testing.T) {
 	expect("/readyz?storage=1", 200, "ok")
 	expect("/readyz?storage=yes", 400, "0 or 1")
 	expect("/metrics", 200, "process_open_fds")
+	b.stats.Unindexed, b.stats.EntitiesDropped = 12, 3
+	expect("/readyz", 200, "ok\nindex: 12 entities wait, 6 dropped")
+	expect("/healthz", 200, "ok\n")
 	s.outage = errors.New("no route to host")
 	expect("/readyz", 200, "ok")
 	expect("/readyz?storage=1", 503, "cannot store batches: no route to host")

@@ -17,57 +17,52 @@ const (
 	contentEncoding = "zstd"
 )
 
-// deliver stores a batch and passes it to the index writer. It takes over the batch, also if it returns
-// an error; an error ends the run.
+// deliver stores a batch and acknowledges it. It takes over the batch, also if it returns an error; an error
+// ends the run.
 func (r *run) deliver(ctx context.Context, d *destination, b *buffer.Batch) error {
-	if _, stored := b.Stored(); !stored {
-		attempt := r.u.beginAttempt()
-		err := r.u.storeBlob(ctx, d, b)
-		var reason suspect
-		switch {
-		case errors.As(err, &reason):
-			return r.retrySeparately(ctx, d, b, reason)
-		case err != nil:
-			r.requeue(b)
-			return err
-		}
-		r.u.delivered(d, b, attempt)
-		r.progress()
-	}
-	return r.enqueueIndex(ctx, d, b)
-}
-
-// enqueueIndex passes a stored batch to the index writer of its store.
-func (r *run) enqueueIndex(ctx context.Context, d *destination, b *buffer.Batch) error {
-	select {
-	case r.index(ctx, d) <- b:
-		return nil
-	case <-ctx.Done():
+	attempt := r.u.beginAttempt()
+	etag, err := r.u.storeBlob(ctx, d, b)
+	var reason suspect
+	switch {
+	case errors.As(err, &reason):
+		return r.retrySeparately(ctx, d, b, reason)
+	case err != nil:
 		r.requeue(b)
-		return context.Cause(ctx)
+		return err
 	}
+	r.u.delivered(d, b, attempt)
+	r.progress()
+	return r.acknowledge(ctx, b, etag)
 }
 
-// storeBlob creates a batch's blob and records its ETag. An error that may be caused by the batch
-// itself is a [suspect].
-func (u *Uploader) storeBlob(ctx context.Context, d *destination, b *buffer.Batch) error {
+// acknowledge acknowledges a stored batch: the buffer removes it, and keeps its entity until the index has it.
+func (r *run) acknowledge(ctx context.Context, b *buffer.Batch, etag string) (err error) {
+	crashpoint.Here("upload.before-done")
+	if r.u.opts.NoIndex {
+		err = b.Done()
+	} else if err = b.DoneWithEntity(etag); err == nil {
+		r.index(ctx, b.Store(), r.u.opts.RetryFor)
+	}
+	crashpoint.Here("upload.after-done")
+	return err
+}
+
+// storeBlob creates a batch's blob and returns its ETag. An error that may be caused by the batch itself is a
+// [suspect].
+func (u *Uploader) storeBlob(ctx context.Context, d *destination, b *buffer.Batch) (etag string, err error) {
 	size := min(b.Size, u.opts.Memory)
 	if err := d.memory.Acquire(ctx, size); err != nil {
-		return context.Cause(ctx)
+		return "", context.Cause(ctx)
 	}
 	defer d.memory.Release(size)
 	body, err := b.Body()
 	if err != nil {
-		return suspectFile(err)
+		return "", suspectFile(err)
 	}
 	if err := verify(ctx, body, b.Meta); err != nil {
-		return suspectFile(err)
+		return "", suspectFile(err)
 	}
-	etag, err := u.createBlob(ctx, d, b, body)
-	if err != nil {
-		return err
-	}
-	return b.SetStored(etag)
+	return u.createBlob(ctx, d, b, body)
 }
 
 // createBlob creates a batch's blob under the first free name.

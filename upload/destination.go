@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -126,15 +127,25 @@ func (r *run) forward(ctx context.Context, name string, b *buffer.Batch) {
 	})
 }
 
+// opening returns the logger of failures to open a store.
+func (u *Uploader) opening(name string) outageLogger {
+	return outageLogger{log: u.opts.Log, what: "opening a store", where: name}
+}
+
+// open returns the destination with a name, and opens its store until that succeeds, or the limit has passed (see retryFor).
+func (r *run) open(ctx context.Context, failures *outageLogger, name string, limit time.Duration) (d *destination, err error) {
+	err = r.u.retry(ctx, failures, limit, func() error {
+		d, err = r.u.destinationOf(ctx, name)
+		return err
+	})
+	return d, err
+}
+
 // sendRouted delivers the batches of a store until none is left.
 func (r *run) sendRouted(ctx context.Context, name string) error {
-	opening := outageLogger{log: r.u.opts.Log, what: "opening a store", where: name}
+	opening := r.u.opening(name)
 	for b := r.nextRouted(name); b != nil; b = r.nextRouted(name) {
-		var d *destination
-		err := r.u.retry(ctx, &opening, r.u.retryFor(b, name), func() (err error) {
-			d, err = r.u.destinationOf(ctx, name)
-			return err
-		})
+		d, err := r.open(ctx, &opening, name, r.u.retryFor(b, name))
 		if err != nil {
 			r.requeue(b)
 		} else {

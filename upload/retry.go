@@ -63,6 +63,14 @@ func (u *Uploader) retryFor(b *buffer.Batch, name string) time.Duration {
 	return u.opts.RetryFor
 }
 
+// earlierLimit is retryFor for the entities of a store that an earlier run left.
+func (u *Uploader) earlierLimit(name string) time.Duration {
+	if name != u.current.name {
+		return min(u.opts.RetryFor, earlierRetryFor)
+	}
+	return u.opts.RetryFor
+}
+
 // retry calls try until it succeeds. It gives up when ctx ends, or when storage rejects the request as
 // invalid: then the error is a [suspect]. With a limit (see retryFor) it also gives up when that time has passed, and
 // at once after an error that an operator must correct: then the error is a [gaveUp].

@@ -17,16 +17,16 @@ type run struct {
 	u      *Uploader
 	buffer *buffer.Buffer
 	group  *errgroup.Group
-	// senders counts the goroutines that deliver batches; when all have ended, the indexes are
-	// closed.
+	// senders counts the goroutines that deliver batches; when all have ended, sending is closed.
 	senders sync.WaitGroup
+	sending chan struct{}
 
 	mu sync.Mutex
 	// routed are batches that wait for stores with their own senders; a store with an entry has at
 	// least one sender.
 	routed map[string]*routedQueue
-	// indexes are the channels to the goroutines that write entities.
-	indexes map[*destination]chan *buffer.Batch
+	// indexed are the stores with a goroutine that writes their entities.
+	indexed map[string]bool
 	// suspects counts batches that are retried apart from the senders.
 	suspects int
 	// failed are the errors of the stores that the run has given up, by name. end ends the run; it is set with the first of them,
@@ -46,7 +46,15 @@ func (u *Uploader) upload(ctx context.Context, b *buffer.Buffer, workers int) er
 	g, running := errgroup.WithContext(limited)
 	r := &run{
 		u: u, buffer: b, group: g, cancel: cancel,
-		routed: make(map[string]*routedQueue), indexes: make(map[*destination]chan *buffer.Batch), failed: make(map[string]error),
+		sending: make(chan struct{}), routed: make(map[string]*routedQueue), indexed: make(map[string]bool), failed: make(map[string]error),
+	}
+	if u.opts.NoIndex {
+		if err := u.dropEntities(b); err != nil {
+			return err
+		}
+	}
+	for _, store := range b.Unindexed().Stores() { // an earlier run left them
+		r.index(running, store, u.earlierLimit(store))
 	}
 	r.senders.Add(workers)
 	for range workers {
@@ -57,11 +65,7 @@ func (u *Uploader) upload(ctx context.Context, b *buffer.Buffer, workers int) er
 	}
 	g.Go(func() error {
 		r.senders.Wait()
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		for _, index := range r.indexes {
-			close(index)
-		}
+		close(r.sending)
 		return nil
 	})
 	err := g.Wait()
@@ -123,24 +127,11 @@ func (r *run) requeue(b *buffer.Batch) {
 	r.undelivered = append(r.undelivered, b)
 }
 
-// index returns the channel to the goroutine that writes the entities of a store, and starts that if there is none.
-func (r *run) index(ctx context.Context, d *destination) chan<- *buffer.Batch {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	index, ok := r.indexes[d]
-	if !ok {
-		index = make(chan *buffer.Batch)
-		r.indexes[d] = index
-		r.group.Go(func() error {
-			err := r.writeIndex(ctx, d, index)
-			if !r.giveUp(ctx, d.name, err) {
-				return err
-			}
-			for b := range index { // until the senders have ended
-				r.requeue(b)
-			}
-			return nil
-		})
+// dropEntities drops the entities that a buffer has from a time when the index was written.
+func (u *Uploader) dropEntities(b *buffer.Buffer) error {
+	n, err := b.Unindexed().Clear()
+	if n > 0 {
+		u.opts.Log.Warn("the index is off: entities that waited for it are dropped; shipper reindex adds them", "dropped", n)
 	}
-	return index
+	return err
 }

@@ -169,12 +169,13 @@ func (r *run) retryOnce(ctx context.Context, d *destination, b *buffer.Batch) (n
 		return func() error { return r.dispatch(ctx, b) }, nil
 	}
 	attempt := r.u.beginAttempt()
-	if err := r.u.storeBlob(ctx, d, b); err != nil {
+	etag, err := r.u.storeBlob(ctx, d, b)
+	if err != nil {
 		return nil, err
 	}
 	r.u.delivered(d, b, attempt)
 	r.progress()
-	return func() error { return r.enqueueIndex(ctx, d, b) }, nil
+	return func() error { return r.acknowledge(ctx, b, etag) }, nil
 }
 
 // beginAttempt returns the number of a new attempt to store a batch. Only the success of an attempt that begins after the

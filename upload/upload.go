@@ -1,5 +1,5 @@
-// Package upload moves sealed batches from the buffer to storage: first the blob, then its entity
-// in the index, then the acknowledgement. It alone owns this order and the retries: the layers
+// Package upload moves sealed batches from the buffer to storage: first the blob, then the acknowledgement, then the
+// entity in the index. It alone owns this order and the retries: the layers
 // below try once.
 //
 // The store and name of a batch are recorded before the create is sent, and kept as long as that create
@@ -11,8 +11,8 @@
 // confirms that the batch itself is the cause: it is damaged, or storage rejects it or its file
 // cannot be read while other batches are delivered.
 //
-// Blobs do not wait for the index: entities are collected, written in groups, and retried until the
-// index accepts them.
+// Blobs do not wait for the index: a stored batch leaves the buffer, and its entity stays there, durable, until
+// the index has it. Entities are written in groups, and retried until the index accepts them.
 package upload
 
 import (
@@ -61,9 +61,8 @@ type Options struct {
 	IndexWait time.Duration
 	// IndexGroup is the number of waiting entities that are written at once; default 100, one transaction.
 	IndexGroup int
-	// MaxUnindexed is the maximum number of batches that wait for the index. If there are more, the oldest
-	// are acknowledged without an entity, which is counted and logged. 0 is unlimited.
-	MaxUnindexed int
+	// NoIndex writes no entities, and drops those that wait in the buffer.
+	NoIndex bool
 	// Random returns a number in [0, n); default [rand.Uint64N].
 	Random func(n uint64) uint64
 	// Log receives operational messages; nil discards them.
@@ -144,7 +143,7 @@ type Stats struct {
 	// Quarantined counts undeliverable batches: rejected by storage while it accepts others,
 	// damaged, or unreadable.
 	Quarantined uint64
-	// Unindexed counts batches acknowledged without an index entity.
+	// Unindexed counts stored batches whose entity the index rejected.
 	Unindexed uint64
 }
 

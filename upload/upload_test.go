@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"logstow/audit"
+	"logstow/buffer"
 	"logstow/store"
 	"logstow/upload"
 )
@@ -300,7 +302,7 @@ func TestUploadGivesUpWithoutIndex(t *testing.T) {
 	if !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(err.Error(), "cannot index the stored segments") {
 		t.Errorf("error %v", err)
 	}
-	if st := b.Stats(); st.Done != 0 || st.Unindexed != 3 {
+	if st := b.Stats(); st.Done != 3 || st.Unindexed != 3 {
 		t.Errorf("buffer: %+v", st)
 	}
 	// The next run has only the index to write.
@@ -315,38 +317,47 @@ func TestUploadGivesUpWithoutIndex(t *testing.T) {
 	}
 }
 
-// While the index fails, blobs are uploaded; the number of batches that wait for it is bounded.
+// While the index fails, blobs are uploaded; the number of entities that wait for it is bounded. The oldest are dropped and
+// counted, and a reindex adds them.
 func TestUploadDropsIndexBacklog(t *testing.T) {
 	t.Parallel()
-	s, b := openStore(t), openBuffer(t)
-	failing := true
-	faults := &faulty{Store: s}
-	faults.create = func(n int, _ string, call func() (string, error)) (string, error) {
-		if n == 20 {
+	for name, opts := range map[string]buffer.Options{"memory": {}, "disk": {Dir: t.TempDir(), Sync: buffer.SyncNever}} {
+		opts.MaxUnindexed = 5
+		s, b := openStore(t), openBufferWith(t, opts)
+		failing := true
+		faults := &faulty{Store: s}
+		faults.create = func(n int, _ string, call func() (string, error)) (string, error) {
+			if n == 20 {
+				faults.mu.Lock()
+				failing = false
+				faults.mu.Unlock()
+			}
+			return call()
+		}
+		faults.upsert = func(_ int, _ string, call func() error) error {
 			faults.mu.Lock()
-			failing = false
-			faults.mu.Unlock()
+			defer faults.mu.Unlock()
+			if failing {
+				return failure(store.ErrUnavailable)
+			}
+			return call()
 		}
-		return call()
-	}
-	faults.upsert = func(_ int, _ string, call func() error) error {
-		faults.mu.Lock()
-		defer faults.mu.Unlock()
-		if failing {
-			return failure(store.ErrUnavailable)
+		fillMany(t, b, 20)
+		if _, err := run(t.Context(), upload.Options{Buffer: b, Store: faults, IndexGroup: 1}); err != nil {
+			t.Fatal(err)
 		}
-		return call()
-	}
-	fillMany(t, b, 20)
-	stats, err := run(t.Context(), upload.Options{Buffer: b, Store: faults, IndexGroup: 1, MaxUnindexed: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(stored(t, s)) != 60 {
-		t.Error("not all records are stored")
-	}
-	if entities := indexed(t, s); stats.Unindexed == 0 || uint64(entities)+stats.Unindexed != 20 {
-		t.Errorf("%d entities, %d without", entities, stats.Unindexed)
+		if len(stored(t, s)) != 60 {
+			t.Errorf("%s: not all records are stored", name)
+		}
+		entities, dropped := indexed(t, s), b.Stats().EntitiesDropped
+		if dropped < 10 || uint64(entities)+dropped != 20 {
+			t.Errorf("%s: %d entities, %d dropped", name, entities, dropped)
+		}
+		report, err := audit.Reindex(t.Context(), s, audit.Options{})
+		if err := errors.Join(err, report.Err()); err != nil || uint64(report.Written) != dropped {
+			t.Errorf("%s: reindex wrote %d, %v", name, report.Written, err)
+		}
+		exactlyOnce(t, s, 20)
 	}
 }
 

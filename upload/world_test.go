@@ -29,10 +29,17 @@ func openStore(t *testing.T) store.Store {
 	return storetest.OpenLocal(t)
 }
 
-// openBuffer opens a buffer whose batches hold one call of fill each.
+// openBuffer opens a buffer in memory whose batches hold one call of fill each.
 func openBuffer(t *testing.T) *buffer.Buffer {
 	t.Helper()
-	b, err := buffer.Open(t.Context(), buffer.Options{Instance: "pod-1", Once: true})
+	return openBufferWith(t, buffer.Options{})
+}
+
+// openBufferWith is openBuffer with options.
+func openBufferWith(t *testing.T, opts buffer.Options) *buffer.Buffer {
+	t.Helper()
+	opts.Instance, opts.Once = "pod-1", true
+	b, err := buffer.Open(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func TestAppendFailsBehindLog(t *testing.T) {
 	log, failure, memory := slog.New(slog.DiscardHandler), wait.NewFailure(), wait.NewMemory(32<<20)
 	b = New(Options{
 		Instance: "i", Width: time.Hour, FlushSize: 8 << 20, FlushInterval: -1, MaxOpen: 64, Now: time.Now, Log: log,
-		Queue: queue.New(memory, failure, log), Memory: memory, Failure: failure,
+		Queue: queue.New(memory, nil, failure, log), Memory: memory, Failure: failure,
 	})
 	if _, err := b.Append(t.Context(), unchecked, spool.ChunkSize{}, 0); err == nil || failure.Err() != nil {
 		t.Errorf("append in memory: %v, failure: %v", err, failure.Err())

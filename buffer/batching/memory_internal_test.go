@@ -21,7 +21,7 @@ func TestOpenBatchesAreCharged(t *testing.T) { //nolint:paralleltest // it measu
 			log, failure, memory := slog.New(slog.DiscardHandler), wait.NewFailure(), wait.NewMemory(1<<40)
 			b := New(Options{
 				Instance: "i", Width: time.Hour, FlushSize: 8 << 20, FlushInterval: -1, MaxOpen: 64, Once: true, Now: time.Now, Log: log,
-				Queue: queue.New(memory, failure, log), Memory: memory, Failure: failure,
+				Queue: queue.New(memory, nil, failure, log), Memory: memory, Failure: failure,
 			})
 			defer func() {
 				b.Stop()

@@ -27,7 +27,7 @@ func open(t *testing.T, dir string, fs *disktest.FS) (*Batches, *spool.Spool) {
 	}
 	return New(Options{
 		Instance: "i", Width: time.Hour, FlushSize: 8 << 20, FlushInterval: -1, MaxOpen: 64, Now: time.Now, Log: log,
-		Spool: s, Queue: queue.New(memory, failure, log), Memory: memory, Failure: failure, Seq: found.Seq,
+		Spool: s, Queue: queue.New(memory, nil, failure, log), Memory: memory, Failure: failure, Seq: found.Seq,
 	}), s
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"logstow/buffer/sealed"
+	"logstow/buffer/unindexed"
 	"logstow/segment"
 )
 
@@ -47,7 +48,7 @@ func (b *Batch) Load(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		b.setState(state)
+		b.state = state
 		b.Recovered = false
 	}
 	if b.Minutes != nil {
@@ -65,21 +66,8 @@ func (b *Batch) Load(ctx context.Context) error {
 	return nil
 }
 
-func (b *Batch) setState(state sealed.State) {
-	b.queue.mu.Lock()
-	defer b.queue.mu.Unlock()
-	b.state = state
-	b.queue.Stored.Notify()
-}
-
 // Body returns the segment's bytes, the same on every call. They must not be changed.
-// After SetStored it returns an error.
-func (b *Batch) Body() ([]byte, error) {
-	if b.state.Stored {
-		return nil, errBodyDropped
-	}
-	return b.source.Read(0, b.Size)
-}
+func (b *Batch) Body() ([]byte, error) { return b.source.Read(0, b.Size) }
 
 // Name returns the blob name that SetName last set, initially "".
 func (b *Batch) Name() string { return b.state.Name }
@@ -91,38 +79,24 @@ func (b *Batch) Store() string { return b.state.Store }
 // called before the create is sent.
 func (b *Batch) SetName(store, name string) error {
 	state := sealed.State{Store: store, Name: name}
-	if err := b.source.SetState(state, true); err != nil {
+	if err := b.source.SetState(state); err != nil {
 		return err
 	}
-	b.setState(state)
+	b.state = state
 	return nil
 }
 
-// Stored returns the ETag that SetStored set; ok is false until then.
-func (b *Batch) Stored() (etag string, ok bool) { return b.state.ETag, b.state.Stored }
-
-// SetStored records that the blob is stored, with its ETag, and only its index entity is
-// missing. Body is not available afterwards.
-func (b *Batch) SetStored(etag string) error {
-	state := b.state
-	state.ETag, state.Stored = etag, true
-	// It need not be durable: without it the next process finds the blob in storage.
-	if err := b.source.SetState(state, false); err != nil {
+// DoneWithEntity is Done for a batch whose index entity is to be written: the buffer keeps the entity, durably, until
+// the index has it. etag is that of the blob, whose name is that of SetName.
+func (b *Batch) DoneWithEntity(etag string) error {
+	err := b.queue.entities.Add(b.state.Store, unindexed.Entity{Name: b.state.Name, ETag: etag, Size: b.Size, Meta: b.Meta, Minutes: b.Minutes})
+	if err != nil {
 		return err
 	}
-	b.setState(state)
-	b.queue.release(b.Item, min(b.charged, storedCharge))
-	return nil
+	return b.Done()
 }
 
-// storedCharge is about how many bytes of memory a batch takes after its segment was dropped.
-const storedCharge = 8 << 10
-
-// Urgent reports whether the buffer waits for disk space, so that the batch should be
-// delivered soon.
-func (b *Batch) Urgent() bool { return b.source.Urgent() }
-
-// Done removes the batch. It is called when storage has acknowledged blob and index entity.
+// Done removes the batch, whose blob is stored.
 func (b *Batch) Done() error { return b.queue.remove(b.Item, func(s *Stats) { s.Done++ }) }
 
 // Return puts an undelivered batch back into the queue, before all newer ones.

@@ -10,25 +10,22 @@ import (
 	"logstow/record"
 )
 
-var errBodyDropped = errors.New("the bytes of a batch in storage are not kept")
+var errRemoved = errors.New("the bytes of a removed batch are not kept")
 
 // Source holds a batch until it is delivered, on disk or in memory. Its methods are called by one
-// goroutine at a time, except Urgent.
+// goroutine at a time.
 type Source interface {
 	// State reads the state of the delivery that an earlier process began.
 	State() (sealed.State, error)
-	// SetState sets the state of the delivery, durably if sync is set.
-	SetState(s sealed.State, sync bool) error
-	// Read returns n bytes of the segment at offset off, which must not be changed. They are not
-	// available after a state with Stored was set.
+	// SetState sets the state of the delivery, durably.
+	SetState(s sealed.State) error
+	// Read returns n bytes of the segment at offset off, which must not be changed.
 	Read(off, n int64) ([]byte, error)
 	// Remove removes the batch.
 	Remove() error
 	// Quarantine moves the batch to the quarantine and returns the name of its file there. A batch in
 	// memory is dropped, and the name is "".
 	Quarantine(reason string) (file string, err error)
-	// Urgent reports whether the batch should be delivered soon.
-	Urgent() bool
 }
 
 // Item is a sealed batch in a Queue.
@@ -45,7 +42,7 @@ type Item struct {
 	Recovered bool
 
 	source Source
-	// state is the state of the delivery; that of a recovered batch is set by Batch.Load. The Queue's lock guards it.
+	// state is the state of the delivery; that of a recovered batch is set by Batch.Load.
 	state sealed.State
 	// first is when the first record was appended.
 	first time.Time
@@ -70,16 +67,11 @@ func InMemory(segment []byte) Source { return &inMemory{segment} }
 
 func (m *inMemory) State() (sealed.State, error) { return sealed.State{}, nil }
 
-func (m *inMemory) SetState(s sealed.State, _ bool) error {
-	if s.Stored {
-		m.segment = nil
-	}
-	return nil
-}
+func (m *inMemory) SetState(sealed.State) error { return nil }
 
 func (m *inMemory) Read(off, n int64) ([]byte, error) {
 	if m.segment == nil {
-		return nil, errBodyDropped
+		return nil, errRemoved
 	}
 	return m.segment[off : off+n], nil
 }
@@ -90,4 +82,3 @@ func (m *inMemory) Remove() error {
 }
 
 func (m *inMemory) Quarantine(string) (file string, err error) { return "", m.Remove() }
-func (m *inMemory) Urgent() bool                               { return false }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"logstow/buffer/internal/wait"
+	"logstow/buffer/unindexed"
 )
 
 var errNotInFlight = errors.New("batch is not in flight")
@@ -25,7 +26,9 @@ type Queue struct {
 	log     *slog.Logger
 	// ready is notified when Next may find a batch.
 	ready wait.Event
-	// Stored is notified when a batch was stored or removed, and by the sealer when one counts as sealed.
+	// entities are the index entities of stored batches.
+	entities *unindexed.Entities
+	// Stored is notified when a batch was removed, and by the sealer when one counts as sealed.
 	Stored wait.Event
 
 	mu       sync.Mutex
@@ -42,17 +45,18 @@ type Queue struct {
 // Stats is a snapshot of a Queue.
 type Stats struct {
 	// Expected is the number of batches that are being sealed, Waiting of those in the queue,
-	// Sending of those in flight; Unindexed is how many of Waiting and Sending are stored, but not indexed.
-	Expected, Waiting, Sending, Unindexed int
+	// Sending of those in flight.
+	Expected, Waiting, Sending int
 	// Oldest is when the oldest record was appended; zero if there is none.
 	Oldest time.Time
 	// Done, Quarantined and Dropped count batches, DroppedRecords the records of Dropped.
 	Done, Quarantined, Dropped, DroppedRecords uint64
 }
 
-// New returns an empty queue. Batches count against memory; a final error in failure ends Next.
-func New(memory *wait.Memory, failure *wait.Failure, log *slog.Logger) *Queue {
-	return &Queue{memory: memory, failure: failure, log: log, inflight: map[*Item]struct{}{}}
+// New returns an empty queue. Batches count against memory; entities keeps the index entities of stored ones; a final
+// error in failure ends Next.
+func New(memory *wait.Memory, entities *unindexed.Entities, failure *wait.Failure, log *slog.Logger) *Queue {
+	return &Queue{memory: memory, entities: entities, failure: failure, log: log, inflight: map[*Item]struct{}{}}
 }
 
 const (
@@ -196,16 +200,10 @@ func (q *Queue) end(item *Item, count func(*Stats)) error {
 		return errNotInFlight
 	}
 	delete(q.inflight, item)
-	q.release(item, 0)
+	q.memory.Release(item.charged, item.charged)
 	count(&q.counts)
 	q.Stored.Notify()
 	return nil
-}
-
-// release reduces the charge of an item to n bytes.
-func (q *Queue) release(item *Item, n int64) {
-	q.memory.Release(item.charged-n, item.charged-n)
-	item.charged = n
 }
 
 // End announces that Expect is not called any more.
@@ -230,7 +228,7 @@ func (q *Queue) OldestUnstored(service string) (oldest time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	consider := func(item *Item) {
-		if item.Service == service && !item.state.Stored && (oldest.IsZero() || item.first.Before(oldest)) {
+		if item.Service == service && (oldest.IsZero() || item.first.Before(oldest)) {
 			oldest = item.first
 		}
 	}
@@ -268,8 +266,5 @@ func (q *Queue) Stats() Stats {
 func (s *Stats) add(item *Item) {
 	if s.Oldest.IsZero() || item.first.Before(s.Oldest) {
 		s.Oldest = item.first
-	}
-	if item.state.Stored {
-		s.Unindexed++
 	}
 }

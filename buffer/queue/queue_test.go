@@ -11,6 +11,7 @@ import (
 	"logstow/buffer/internal/wait"
 	"logstow/buffer/queue"
 	"logstow/buffer/sealed"
+	"logstow/buffer/unindexed"
 	"logstow/buffer/wal"
 	"logstow/record"
 	"logstow/segment"
@@ -37,7 +38,7 @@ func item(t *testing.T, seq int64) *queue.Item {
 // A long queue does not keep the minutes of its batches; Load reads the same ones again.
 func TestMinutesInBacklog(t *testing.T) {
 	t.Parallel()
-	q := queue.New(wait.NewMemory(1<<20), wait.NewFailure(), slog.New(slog.DiscardHandler))
+	q := queue.New(wait.NewMemory(1<<20), entities(t), wait.NewFailure(), slog.New(slog.DiscardHandler))
 	const n = 40
 	want := item(t, 1).Minutes
 	for seq := range int64(n) {
@@ -65,12 +66,11 @@ func TestMinutesInBacklog(t *testing.T) {
 	}
 }
 
-// The memory that batches count against is free again after delivery, in parts once they are
-// stored.
+// The memory that batches count against is free again after delivery.
 func TestMemoryOfBatches(t *testing.T) {
 	t.Parallel()
 	memory := wait.NewMemory(1 << 20)
-	q := queue.New(memory, wait.NewFailure(), slog.New(slog.DiscardHandler))
+	q := queue.New(memory, entities(t), wait.NewFailure(), slog.New(slog.DiscardHandler))
 	key := wal.Key{Service: "web", Start: 3600e9, Width: 3600e9}
 	q.Expect()
 	q.Put(queue.NewItem(key, blobnaming.Metadata{}, 100<<10, time.Unix(5, 6), queue.InMemory(make([]byte, 100<<10)), 108<<10))
@@ -86,45 +86,43 @@ func TestMemoryOfBatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	freed := memory.Freed.Next()
-	if err := b.SetStored("etag"); err != nil {
+	if err := b.DoneWithEntity("etag"); err != nil {
 		t.Fatal(err)
 	}
-	used(8 << 10)
 	<-freed
+	used(0)
 	if _, err := b.Body(); err == nil {
 		t.Error("the bytes of a stored batch are kept")
 	}
-	if s := q.Stats(); s.Unindexed != 1 || s.Sending != 1 {
-		t.Errorf("%+v", s)
-	}
-	if err := b.Done(); err != nil {
-		t.Fatal(err)
-	}
-	used(0)
 	if s := q.Stats(); s.Done != 1 || s.Sending != 0 {
 		t.Errorf("%+v", s)
 	}
 }
 
-// A batch in memory keeps its bytes until it is stored or removed.
+// A batch in memory keeps its bytes until it is removed.
 func TestInMemoryDropsBytes(t *testing.T) {
 	t.Parallel()
-	for name, drop := range map[string]func(queue.Source) error{
-		"stored":  func(s queue.Source) error { return s.SetState(sealed.State{Stored: true}, false) },
-		"removed": func(s queue.Source) error { return s.Remove() },
-	} {
-		s := queue.InMemory([]byte("segment"))
-		if err := s.SetState(sealed.State{Name: "name"}, true); err != nil {
-			t.Fatal(err)
-		}
-		if b, err := s.Read(3, 4); err != nil || string(b) != "ment" {
-			t.Errorf("%s: %q, %v", name, b, err)
-		}
-		if err := drop(s); err != nil {
-			t.Fatal(err)
-		}
-		if b, err := s.Read(0, 1); err == nil {
-			t.Errorf("%s: %q is kept", name, b)
-		}
+	s := queue.InMemory([]byte("segment"))
+	if err := s.SetState(sealed.State{Name: "name"}); err != nil {
+		t.Fatal(err)
 	}
+	if b, err := s.Read(3, 4); err != nil || string(b) != "ment" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if err := s.Remove(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := s.Read(0, 1); err == nil {
+		t.Errorf("%q is kept", b)
+	}
+}
+
+// entities returns entities in memory.
+func entities(t *testing.T) *unindexed.Entities {
+	t.Helper()
+	all, err := unindexed.Open(t.Context(), unindexed.Options{Limit: 10, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }

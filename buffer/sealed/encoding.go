@@ -49,9 +49,6 @@ type Head struct {
 type State struct {
 	// Store and Name are the store and the blob name of the last create, which may not have been sent yet.
 	Store, Name string
-	// ETag is the blob's ETag, set if Stored is.
-	ETag   string
-	Stored bool
 }
 
 // Corrupt reports whether an error is ErrDamaged or ErrTorn: the file was read, but its content is
@@ -144,12 +141,12 @@ func decodeMetadata(dec *msgpack.Decoder) (m blobnaming.Metadata, err error) {
 	return blobnaming.ParseMetadata(all)
 }
 
-// encodeState encodes one frame: [store, name, stored, etag]. The last intact frame of a file counts.
+// encodeState encodes one frame: [store, name]. The last intact frame of a file counts.
 func encodeState(s State) []byte {
 	var buf bytes.Buffer
 	enc := msgpack.NewEncoder(&buf)
 	// Writing to a bytes.Buffer cannot fail.
-	_ = errors.Join(enc.EncodeArrayLen(4), enc.EncodeString(s.Store), enc.EncodeString(s.Name), enc.EncodeBool(s.Stored), enc.EncodeString(s.ETag))
+	_ = errors.Join(enc.EncodeArrayLen(2), enc.EncodeString(s.Store), enc.EncodeString(s.Name))
 	return framed(nil, buf.Bytes())
 }
 
@@ -173,10 +170,10 @@ func decodeState(b []byte) (s State, err error) {
 		}
 		var one State
 		dec := msgpack.NewDecoder(bytes.NewReader(payload))
-		if n, err := dec.DecodeArrayLen(); err != nil || n != 4 {
+		if n, err := dec.DecodeArrayLen(); err != nil || n < 2 {
 			return s, fmt.Errorf("%w: state of %d parts", ErrDamaged, n)
 		}
-		if err := dec.DecodeMulti(&one.Store, &one.Name, &one.Stored, &one.ETag); err != nil {
+		if err := dec.DecodeMulti(&one.Store, &one.Name); err != nil {
 			return s, fmt.Errorf("%w: state: %w", ErrDamaged, err)
 		}
 		s, rest = one, after

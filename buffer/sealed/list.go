@@ -82,8 +82,7 @@ func isReadFailure(err error) bool {
 }
 
 // Known returns the Seqs of all batches with a file: those that wait, those in quarantine, and those
-// whose names Remove kept. Earlier versions left a state file with Stored set instead. It must be
-// called before List, which removes the kept names and those state files.
+// whose names Remove kept. It must be called before List, which removes the kept names.
 func (d *Dir) Known() (map[int64]bool, error) {
 	known := map[int64]bool{}
 	for _, dir := range []string{d.path, d.quarantine} {
@@ -92,21 +91,10 @@ func (d *Dir) Known() (map[int64]bool, error) {
 			return nil, err
 		}
 		for _, f := range files {
-			stem, state := strings.CutSuffix(f.Name, stateSuffix)
-			seq, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSuffix(stem, tempSuffix), suffix), 16, 64)
-			if err != nil {
-				continue // not a file of a batch
+			stem, ours := strings.CutSuffix(strings.TrimSuffix(f.Name, tempSuffix), suffix)
+			if seq, err := strconv.ParseInt(stem, 16, 64); ours && err == nil {
+				known[seq] = true
 			}
-			if state {
-				s, err := d.State(seq)
-				if err != nil && !Corrupt(err) {
-					return nil, err
-				}
-				if !s.Stored {
-					continue
-				}
-			}
-			known[seq] = true
 		}
 	}
 	return known, nil

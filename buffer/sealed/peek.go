@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Peek reads the heads and states of the waiting batches and changes nothing. Batches
+// Peek reads the heads of the waiting batches, and whether their states are intact, and changes nothing. Batches
 // that are removed meanwhile or damaged are left out; damaged has the names of damaged files.
-func (d *Dir) Peek() (heads []Head, states []State, damaged []string, err error) {
+func (d *Dir) Peek() (heads []Head, damaged []string, err error) {
 	files, err := d.fs.List(d.path)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	for _, f := range files {
 		stem, ours := strings.CutSuffix(f.Name, suffix)
@@ -29,9 +29,9 @@ func (d *Dir) Peek() (heads []Head, states []State, damaged []string, err error)
 			continue
 		}
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, nil, err
 		}
-		state, err := d.State(seq)
+		_, err = d.State(seq)
 		if errors.Is(err, ErrDamaged) {
 			damaged = append(damaged, stem+stateSuffix)
 		}
@@ -39,9 +39,9 @@ func (d *Dir) Peek() (heads []Head, states []State, damaged []string, err error)
 			err = nil
 		}
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, nil, err
 		}
-		heads, states = append(heads, h), append(states, state)
+		heads = append(heads, h)
 	}
-	return heads, states, damaged, nil
+	return heads, damaged, nil
 }

@@ -164,8 +164,8 @@ func (d *Dir) State(seq int64) (s State, err error) {
 	return decodeState(data)
 }
 
-// SetState writes the state of a batch, durably if sync is set.
-func (d *Dir) SetState(seq int64, s State, sync bool) (err error) {
+// SetState writes the state of a batch, durably.
+func (d *Dir) SetState(seq int64, s State) (err error) {
 	path := d.file(seq, stateSuffix)
 	crashpoint.Here("state.before-write")
 	file, err := d.fs.Open(path)
@@ -190,7 +190,7 @@ func (d *Dir) SetState(seq int64, s State, sync bool) (err error) {
 	if _, err := file.WriteAt(frame, end); err != nil {
 		return err
 	}
-	if err := file.Truncate(end + int64(len(frame))); err != nil || !sync {
+	if err := file.Truncate(end + int64(len(frame))); err != nil {
 		return err
 	}
 	if err := file.Sync(); err != nil {

@@ -98,9 +98,9 @@ func TestState(t *testing.T) {
 	if s, err := d.State(1); err != nil || s != (State{}) {
 		t.Errorf("%v, %v", s, err)
 	}
-	first, second := State{Store: "a", Name: "n"}, State{Store: "a", Name: "m", Stored: true, ETag: "e"}
+	first, second := State{Store: "a", Name: "n"}, State{Store: "a", Name: "m"}
 	for _, s := range []State{first, second} {
-		if err := d.SetState(1, s, true); err != nil {
+		if err := d.SetState(1, s); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,14 +112,14 @@ func TestState(t *testing.T) {
 	if s, err := d.State(1); !errors.Is(err, ErrTorn) || s != first {
 		t.Errorf("torn: %v, %v", s, err)
 	}
-	if err := d.SetState(1, second, false); err != nil {
+	if err := d.SetState(1, second); err != nil {
 		t.Fatal(err)
 	}
 	if s, err := d.State(1); err != nil || s != second {
 		t.Errorf("over a torn one: %v, %v", s, err)
 	}
 	fs.Change(path, func([]byte) []byte { return nil })
-	if err := d.SetState(1, first, true); err != nil {
+	if err := d.SetState(1, first); err != nil {
 		t.Fatal(err)
 	}
 	if s, err := d.State(1); err != nil || s != first {
@@ -226,7 +226,7 @@ func TestQuarantinedState(t *testing.T) {
 		h.Meta = meta
 		h.Meta.Seq = 1
 		_, err := d.Write(h, [][]byte{data})
-		if err = errors.Join(err, d.SetState(1, State{Store: "s", Name: "a"}, true), d.SetState(1, State{Store: "s", Name: "b"}, true)); err != nil {
+		if err = errors.Join(err, d.SetState(1, State{Store: "s", Name: "a"}), d.SetState(1, State{Store: "s", Name: "b"})); err != nil {
 			t.Fatal(err)
 		}
 		fs.Change(fs.Paths(".state")[0], change)
@@ -263,7 +263,7 @@ func TestQuarantineAndBack(t *testing.T) {
 		if _, err := d.Write(h, [][]byte{data}); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.SetState(1, state, true); err != nil {
+		if err := d.SetState(1, state); err != nil {
 			t.Fatal(err)
 		}
 		fs.Arm(step, fault)
@@ -326,7 +326,7 @@ func FuzzHead(f *testing.F) {
 }
 
 func FuzzState(f *testing.F) {
-	f.Add(append([]byte(stateMagic), encodeState(State{Store: "a", Name: "b", ETag: "c", Stored: true})...))
+	f.Add(append([]byte(stateMagic), encodeState(State{Store: "a", Name: "b"})...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > len(stateMagic)+8 && string(b[:len(stateMagic)]) == stateMagic {
 			b = framed([]byte(stateMagic), b[len(stateMagic)+8:])

@@ -90,12 +90,12 @@ func (b *Batch) State() (sealed.State, error) {
 	return state, err
 }
 
-// SetState writes the state of the batch's delivery, durably if sync is set. If the disk is full, it logs
+// SetState writes the state of the batch's delivery, durably. If the disk is full, it logs
 // that and returns nil, because delivery frees space. The state is then not on disk: if this process
 // ends, the next one may store a second copy, which readers drop. Other errors are final.
-func (b *Batch) SetState(state sealed.State, sync bool) error {
+func (b *Batch) SetState(state sealed.State) error {
 	s := b.spool
-	err := s.withReserve(func() error { return s.dir.SetState(b.Meta.Seq, state, sync) })
+	err := s.withReserve(func() error { return s.dir.SetState(b.Meta.Seq, state) })
 	if disk.Full(err) {
 		s.opts.Log.Warn("cannot write the state of a batch: the disk is full", "name", state.Name, "error", err)
 	} else if err != nil {
@@ -106,9 +106,6 @@ func (b *Batch) SetState(state sealed.State, sync bool) error {
 
 // Read reads n bytes of the segment at offset off.
 func (b *Batch) Read(off, n int64) ([]byte, error) { return b.spool.dir.Read(&b.Head, off, n) }
-
-// Urgent reports whether the buffer waits for disk space.
-func (b *Batch) Urgent() bool { return b.spool.Waiting() }
 
 // Remove removes a delivered batch after making its coverage durable. If the disk has no
 // space for the coverage, Maintain tries again. An error is final.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"logstow/buffer/disk"
+	"logstow/buffer/unindexed"
 	"logstow/buffer/wal"
 )
 
@@ -26,7 +27,7 @@ type Status struct {
 	// sealed ones; Positions is the number of inputs in it.
 	LogBytes  int64
 	Positions int
-	// Sealed is the number of waiting batches; Unindexed how many of them are stored, but not indexed.
+	// Sealed is the number of waiting batches; Unindexed of stored ones whose index entity waits.
 	Sealed, Unindexed int
 	SealedBytes       int64
 	// Quarantined is the number of files in quarantine.
@@ -70,21 +71,21 @@ func inspect(ctx context.Context, dir string) (s Status, err error) {
 	if err != nil {
 		return s, err
 	}
-	heads, states, damaged, err := batches.Peek()
+	heads, damaged, err := batches.Peek()
 	if err != nil {
 		return s, err
 	}
 	services := map[string]bool{}
-	for i, h := range heads {
+	for _, h := range heads {
 		services[h.Key.Service] = true
 		s.Sealed++
 		s.SealedBytes += h.Size
-		if states[i].Stored {
-			s.Unindexed++
-		}
 		if s.Oldest.IsZero() || h.First.Before(s.Oldest) {
 			s.Oldest = h.First
 		}
+	}
+	if s.Unindexed, err = unindexed.Count(disk.OS{}, filepath.Join(dir, unindexedDir)); err != nil {
+		return s, err
 	}
 	summary, err := wal.Peek(ctx, disk.OS{}, filepath.Join(dir, logDir), sealedForLog(heads, known))
 	if err != nil {

@@ -19,6 +19,7 @@ const (
 	logDir        = "wal"
 	sealedDir     = "sealed"
 	quarantineDir = "quarantine"
+	unindexedDir  = "unindexed"
 	lockFile      = "lock"
 )
 

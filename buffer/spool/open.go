@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"logstow/buffer/sealed"
+	"logstow/buffer/unindexed"
 	"logstow/buffer/wal"
 )
 
@@ -78,6 +79,26 @@ func (s *Spool) recover(ctx context.Context) (found Recovered, err error) {
 	return found, nil
 }
 
+// unindexedShare is the share of the limit on disk that index entities may use, as a divisor.
+const unindexedShare = 4
+
+// openEntities opens the index entities of stored batches.
+func (s *Spool) openEntities(ctx context.Context) (*unindexed.Entities, error) {
+	o := &s.opts
+	limit := o.MaxSize
+	space, err := s.space()
+	if err != nil {
+		return nil, err
+	}
+	if space.Total > 0 {
+		limit = min(limit, space.Total)
+	}
+	return unindexed.Open(ctx, unindexed.Options{
+		Dir: s.path(unindexedDir), FS: o.FS, Limit: o.MaxUnindexed, MaxBytes: limit / unindexedShare,
+		Reserve: s.withReserve, Log: o.Log, Failure: o.Failure,
+	})
+}
+
 // openDirs makes the directories and reads the heads of the sealed batches there.
 func (s *Spool) openDirs(ctx context.Context) (found Recovered, batches wal.Sealed, err error) {
 	o := &s.opts
@@ -85,6 +106,12 @@ func (s *Spool) openDirs(ctx context.Context) (found Recovered, batches wal.Seal
 		return found, batches, err
 	}
 	if s.dir, err = sealed.Open(o.FS, s.path(sealedDir), s.path(quarantineDir)); err != nil {
+		return found, batches, err
+	}
+	if err := o.FS.MkdirAll(s.path(unindexedDir)); err != nil {
+		return found, batches, err
+	}
+	if s.entities, err = s.openEntities(ctx); err != nil {
 		return found, batches, err
 	}
 	known, err := s.dir.Known()

@@ -20,8 +20,10 @@ type Options struct {
 	// RetryInterval is the time between retries while the disk is full.
 	RetryInterval   time.Duration
 	OnLostPositions wal.LostPositions
-	Now             func() time.Time
-	Log             *slog.Logger
+	// MaxUnindexed is the maximum number of index entities that wait.
+	MaxUnindexed int
+	Now          func() time.Time
+	Log          *slog.Logger
 	// Failure gets the final error, after which memory and disk may differ.
 	Failure *wait.Failure
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"logstow/buffer/disk"
+	"logstow/buffer/unindexed"
 	"logstow/buffer/wal"
 	"logstow/internal/hint"
 	"logstow/segment"
@@ -45,6 +46,8 @@ type diskSpace struct {
 	opts Options
 	// log is nil while it is not open.
 	log *wal.Log
+	// entities are the index entities of stored batches.
+	entities *unindexed.Entities
 	// bytes is the total size of the sealed batches' segments.
 	bytes atomic.Int64
 	// fullLogged is when it was last logged that the buffer is full, in Unix nanoseconds.
@@ -88,7 +91,9 @@ func (s *diskSpace) Capacity() int64 {
 }
 
 // Size is how many bytes the buffer uses on disk, without the reserve.
-func (s *diskSpace) Size() int64 { return s.log.Size() + s.log.RecycledSize() + s.bytes.Load() }
+func (s *diskSpace) Size() int64 {
+	return s.log.Size() + s.log.RecycledSize() + s.bytes.Load() + s.entities.Bytes()
+}
 
 // allocated is how many bytes the buffer's files occupy on disk.
 func (s *diskSpace) allocated() int64 { return s.Size() + s.log.RecycledRest() + s.reserve.size() }

@@ -13,6 +13,7 @@ import (
 
 	"logstow/buffer/internal/wait"
 	"logstow/buffer/sealed"
+	"logstow/buffer/unindexed"
 	"logstow/buffer/wal"
 	"logstow/internal/hint"
 )
@@ -74,6 +75,9 @@ func (s *Spool) Append(e wal.Records) (first uint64, lsn wal.LSN, err error) {
 	}
 	return first, lsn, err
 }
+
+// Entities are the index entities of stored batches.
+func (s *Spool) Entities() *unindexed.Entities { return s.entities }
 
 // Dir is the directory.
 func (s *Spool) Dir() string { return s.opts.Dir }

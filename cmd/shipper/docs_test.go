@@ -44,7 +44,7 @@ func TestCrashPointsAreDocumented(t *testing.T) {
 	}
 	page = append(page, compaction...)
 	inPage := make(map[string]bool)
-	for _, m := range regexp.MustCompile("`((?:wal|seal|sealed|state|quarantine|upload|compact)\\.[a-z.-]+)`").FindAllSubmatch(page, -1) {
+	for _, m := range regexp.MustCompile("`((?:wal|seal|sealed|state|quarantine|upload|entity|compact)\\.[a-z.-]+)`").FindAllSubmatch(page, -1) {
 		inPage[string(m[1])] = true
 	}
 	if len(inCode) < 20 {

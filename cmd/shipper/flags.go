@@ -119,6 +119,7 @@ func runFlags() []ucli.Flag {
 		&ucli.StringFlag{Name: "flush-size", Value: "8MiB", Usage: "`SIZE`: compressed size at which a segment is uploaded; it is also uploaded at 512 MiB of text"},
 		&ucli.StringFlag{Name: "bucket", Value: "60m", Usage: "`DURATION`: length of time buckets: 5m, 10m, 15m, 20m, 30m or 60m; all records of a segment are of one bucket"},
 		&ucli.StringFlag{Name: "filter", Value: "on", Usage: "`MODE`: write the token filter, which speeds up searches for identifiers: on or off"},
+		&ucli.StringFlag{Name: "index", Value: "on", Usage: "`MODE`: write the index and respond to watches, which need tables: on, or off for accounts without tables"},
 		&ucli.StringFlag{Name: "columns", Value: "auto", Usage: "`LIST`: write columns of these fields and of frequent ones, which speed up conditions and aggregations; auto and off write none (shipper compact adds them)"},
 	), cli.Categorize(categoryBuffer,
 		&ucli.StringFlag{Name: "buffer", Value: "disk", Usage: "`MODE`: where records are buffered: disk, or memory, which excludes the other flags of the buffer"},

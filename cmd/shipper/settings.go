@@ -61,11 +61,17 @@ func readSettings(c *ucli.Context) (agent.Settings, error) {
 	filter := pick(c, "filter", file.Filter)
 	errs.check(filter == "on" || filter == "off", "--filter %q: want on or off", filter)
 	s.NoFilter = filter == "off"
+	index := pick(c, "index", file.Index)
+	errs.check(index == "on" || index == "off", "--index %q: want on or off", index)
+	s.NoIndex = index == "off"
 	var err error
 	s.Columns, err = config.ParseColumns(pick(c, "columns", file.Columns))
 	errs.check(err == nil, "--columns: %w", err)
 	s.Watch.Interval, err = config.ParseWatchInterval(pick(c, "watch-interval", file.WatchInterval))
 	errs.check(err == nil, "--watch-interval: %w", err)
+	if s.NoIndex { // watches are in tables
+		s.Watch.Interval = 0
+	}
 	if s.Watch.MaxFlushes = c.Int("max-watch-flushes"); file.MaxWatchFlushes > 0 && !c.IsSet("max-watch-flushes") {
 		s.Watch.MaxFlushes = file.MaxWatchFlushes
 	}

@@ -33,8 +33,8 @@ shipper status --buffer-dir /var/lib/logstow/web/host-1`,
 and may be used while shippers run.
 
 LOG is the size of the write-ahead log, which has the records that are not in a
-sealed batch yet; SEALED batches, of BYTES in all, wait for storage; UNINDEXED ones
-are in storage and wait for the index. QUARANTINED is the number of files in
+sealed batch yet; SEALED batches, of BYTES in all, wait for storage; UNINDEXED index
+entities, of batches in storage, wait for the index. QUARANTINED is the number of files in
 quarantine: see shipper quarantine. DAMAGED is the number of files that were damaged
 or missing in the last run or are now; the current ones are named below the table.
 OLDEST is the age of the oldest record in a sealed batch.

@@ -11,7 +11,7 @@ import (
 )
 
 // maxExtra is the maximum number of connections above the limit that are accepted to respond that there
-// are too many.
+// are too many. It is at most an eighth of the limit.
 const maxExtra = 64
 
 // limitedListener is a listener with a limited number of open connections, plus maxExtra connections that
@@ -26,7 +26,7 @@ type limitedListener struct {
 
 func newLimitedListener(l net.Listener, limit int) *limitedListener {
 	return &limitedListener{
-		Listener: l, slots: make(chan struct{}, limit), extra: make(chan struct{}, maxExtra), stopped: make(chan struct{}),
+		Listener: l, slots: make(chan struct{}, limit), extra: make(chan struct{}, max(1, min(maxExtra, limit/8))), stopped: make(chan struct{}),
 	}
 }
 

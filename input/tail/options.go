@@ -7,14 +7,11 @@ import (
 	"time"
 
 	"logstow/input"
+	"logstow/internal/descriptors"
 )
 
-const (
-	// maxOpenDefault is the default maximum of open files, if the process may open
-	// four times as many.
-	maxOpenDefault = 1024
-	minOpen        = 8
-)
+// minOpen is the least number of open files.
+const minOpen = descriptors.Minimum
 
 // Options configure a [Tailer]; a zero field takes the default named at it.
 type Options struct {
@@ -83,7 +80,8 @@ func (opts Options) withDefaults() (Options, error) {
 		return opts, fmt.Errorf("name %q: want letters, digits and . _ -", opts.Name)
 	}
 	if opts.MaxOpen == 0 {
-		opts.MaxOpen = int(max(minOpen, min(maxOpenDefault, openLimit()/4))) //nolint:gosec // at most maxOpenDefault
+		_, files := descriptors.Divide(descriptors.Limit())
+		opts.MaxOpen = files.Take(descriptors.MaxFiles, 0)
 	}
 	if opts.MaxOpen < minOpen {
 		return opts, fmt.Errorf("%d open files: want at least %d", opts.MaxOpen, minOpen)

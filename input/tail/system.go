@@ -22,12 +22,3 @@ func idOf(info fs.FileInfo) fileID {
 	}
 	return fileID{uint64(st.Dev), st.Ino} //nolint:unconvert // the type of Dev differs between systems
 }
-
-// openLimit is the process's limit of open files.
-func openLimit() uint64 {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return 1024
-	}
-	return limit.Cur
-}

@@ -103,10 +103,10 @@ func (f *FS) Occupy(left int64) {
 	f.others = max(0, f.capacity-f.used-left)
 }
 
-// FailReads makes every Open fail while on is set, as if too many files were open.
+// FailReads makes every Open fail while on is set, as if the disk could not read.
 func (f *FS) FailReads(on bool) {
 	if on {
-		f.FailOpen("", syscall.EMFILE)
+		f.FailOpen("", syscall.EIO)
 	} else {
 		f.FailOpen("", nil)
 	}
