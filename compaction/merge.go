@@ -198,25 +198,18 @@ func (m *merge) openBlock(ctx context.Context, w waitingBlock) error {
 
 // tally counts the records of a block, and checks their order and the footer's description of the block.
 func (m *merge) tally(text []byte, input uint32, b segment.Block) error {
-	last := b.Start
-	n := uint64(0)
+	var check segment.BlockCheck
+	check.Reset(&b)
 	for len(text) > 0 {
 		line, rest, err := record.Next(text)
 		if err != nil {
 			return fmt.Errorf("block %d: %w", b.Index, err)
 		}
-		if line.Time < last || n == 0 && line.Time != b.Start {
-			return fmt.Errorf("block %d: record %d is out of order", b.Index, n)
-		}
-		last = line.Time
+		check.Add(line.Text, line.Level)
 		m.tallies[input].Add(line)
 		text = rest
-		n++
 	}
-	if n != b.Records || last != b.End {
-		return fmt.Errorf("block %d: its records are not those of the footer", b.Index)
-	}
-	return nil
+	return check.Done(true)
 }
 
 // maxFree is the maximum number of texts kept for reuse.

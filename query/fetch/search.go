@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -34,6 +35,9 @@ func (f *Fetcher) Find(ctx context.Context, t *Task) *Matches {
 		})
 		found.Spans = slices.Clone(w.spans)
 		found.Text = bytes.Clone(gather(text, found.Spans))
+		if scanErr != nil { // readers of the matches rely on the order, without which they would drop records
+			slices.SortStableFunc(found.Spans, func(a, b Span) int { return cmp.Compare(a.Time, b.Time) })
+		}
 		return errors.Join(scanErr, err)
 	})
 	return found
@@ -202,7 +206,9 @@ func (f *Fetcher) search(ctx context.Context, t *Task, origins bool, use func(w 
 		f.Recorder.BlocksRead.Add(1)
 		f.Recorder.BytesScanned.Add(int64(len(text)))
 		f.findings.AddSample(text, t.Segment.Meta.Parse)
-		err = use(w, text, at)
+		if err = use(w, text, at); at.beyond {
+			err = errors.Join(err, t.Block.Corrupt("it has more records than in the footer"))
+		}
 		f.findings.AddRejections(w.scanner.TakeRejections())
 	}
 	if err != nil && ctx.Err() == nil {
