@@ -165,13 +165,7 @@ func (m *merge) openInput(ctx context.Context) error {
 // openBlock decodes a block and opens a cursor on it.
 func (m *merge) openBlock(ctx context.Context, w waitingBlock) error {
 	s := m.inputs[w.at]
-	if w.stored == nil {
-		stored, err := rangeOf(m.blobs, s.Name.String())(ctx, w.block.Offset, w.block.Stored)
-		if err != nil {
-			return inputFailed(ctx, s, err)
-		}
-		w.stored = stored
-	} else {
+	if w.stored != nil {
 		m.held -= w.block.Stored
 	}
 	if m.held+w.block.Raw > m.budget {
@@ -179,7 +173,17 @@ func (m *merge) openBlock(ctx context.Context, w waitingBlock) error {
 			return err
 		}
 	}
-	text, err := m.decoder.DecodeBlock(m.buffer(w.block.Raw), w.stored, w.block)
+	var text []byte
+	err := segment.ReadTwice(ctx, func() (err error) {
+		stored := w.stored
+		if w.stored = nil; stored == nil {
+			if stored, err = rangeOf(m.blobs, s.Name.String())(ctx, w.block.Offset, w.block.Stored); err != nil {
+				return err
+			}
+		}
+		text, err = m.decoder.DecodeBlock(m.buffer(w.block.Raw), stored, w.block)
+		return err
+	})
 	if err != nil {
 		return inputFailed(ctx, s, err)
 	}

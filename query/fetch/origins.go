@@ -45,10 +45,10 @@ func (o *outputReader) page(ctx context.Context, f *Fetcher, b segment.Block) (*
 	}
 	p := o.origins.Pages[b.Index]
 	ids, err := o.origins.DecodePage(o.pages[p.Offset-from.Offset:][:p.Length], b)
-	if err == nil || o.output.Cache == nil {
+	if err == nil || ctx.Err() != nil {
 		return ids, err
 	}
-	stored, readErr := f.readOnly(ctx, o.output, p.Offset, p.Length) // the cached bytes may be damaged
+	stored, readErr := f.readOnly(ctx, o.output, p.Offset, p.Length) // the cached bytes, or those of one response, may be damaged
 	if readErr != nil {
 		return nil, err
 	}

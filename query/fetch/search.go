@@ -11,6 +11,7 @@ import (
 	"logstow/query/source"
 
 	"logstow/record"
+	"logstow/segment"
 )
 
 // Find searches a task's block for its matches.
@@ -185,7 +186,7 @@ func (f *Fetcher) search(ctx context.Context, t *Task, origins bool, use func(w 
 	if err == nil {
 		text, err = f.decoder.DecodeBlock(w.text[:0], stored, t.Block)
 	}
-	if err != nil && t.Segment.Cache != nil && ctx.Err() == nil { // the cached bytes may be damaged
+	if segment.IsDamage(err) && ctx.Err() == nil { // the cached bytes, or those of one response, may be damaged
 		t.Segment.DropCached() // a small segment is cached as a whole
 		if stored, err = f.readStored(ctx, t.Segment, t.Block.Offset, t.Block.Stored); err == nil {
 			text, err = f.decoder.DecodeBlock(w.text[:0], stored, t.Block)
