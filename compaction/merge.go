@@ -80,6 +80,9 @@ func (m *merge) each(ctx context.Context, f func(line record.Line, input int) er
 			break
 		}
 		first := m.open[0]
+		if err := first.load(&m.runs.buffer); err != nil {
+			return err
+		}
 		if err := f(first.line, int(first.input)); err != nil {
 			return err
 		}
