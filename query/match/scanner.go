@@ -42,12 +42,12 @@ type Rejections [Stages]uint64
 type Scanner struct {
 	m           *Matcher
 	checks      Checks
-	message     []byte         // scratch: a message of several lines as logged
-	lower       []byte         // scratch: a block in lower case
-	ids         []byte         // scratch: a message in lower case
-	lastSource  []byte         // the last source checked
-	lastMatches bool           // whether lastSource matches
-	broken      int            // number of lines of the block that are not records
+	message     []byte // scratch: a message of several lines as logged
+	lower       []byte // scratch: a block in lower case
+	ids         []byte // scratch: a message in lower case
+	lastSource  []byte // the last source checked
+	lastMatches bool   // whether lastSource matches
+	broken      int    // number of lines of the block that are not records
 	check       segment.BlockCheck
 	at          int            // offset in the block of the current record
 	columns     record.Columns // of the last match
