@@ -111,7 +111,7 @@ func (h *syslogHeader) tag(b []byte, i int) bool {
 	if open > 0 && word[n-1] == ']' {
 		h.app.end, h.pid = i+open, span{start: i + open + 1, end: i + n - 1}
 	}
-	return open != 0 && bytes.IndexAny(b[h.app.start:h.app.end], "[]():=\"{}") < 0
+	return open != 0 && !bytes.ContainsAny(b[h.app.start:h.app.end], "[]():=\"{}")
 }
 
 // header adds the fields of the header, if there is one, and returns the offset after it.

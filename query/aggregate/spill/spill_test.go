@@ -228,10 +228,7 @@ func FuzzDecoder(f *testing.F) {
 }
 
 // next returns the next record of a cursor.
-func next(c interface {
-	Next() ([]byte, error)
-	Payload(dst []byte) ([]byte, error)
-}) (key, payload []byte, err error) {
+func next(c Cursor) (key, payload []byte, err error) {
 	if key, err = c.Next(); err == nil {
 		payload, err = c.Payload(nil)
 	}
