@@ -82,20 +82,24 @@ func (a *auditor) open(ctx context.Context, e *listedBlob) (f *segment.Footer, d
 		return nil, nil, context.Cause(ctx)
 	}
 	read := a.rangeOf(e.name)
-	switch {
-	case a.o.Depth == Blocks:
-		f, err = segment.Verify(ctx, read, e.entity.Size)
-	case e.entity.Meta.IsOutput():
-		f, _, err = segment.ReadOrigins(ctx, read, e.entity.Size, e.entity.Meta.Origins)
-	default:
-		f, err = segment.ReadFooter(ctx, read, e.entity.Size, e.entity.Meta.Footer)
-		var corrupt *segment.CorruptError
-		if errors.As(err, &corrupt) { // the metadata may have a wrong offset
-			if elsewhere, errElsewhere := segment.ReadFooter(ctx, read, e.entity.Size, -1); errElsewhere == nil {
-				f, err = elsewhere, nil
+	err = segment.ReadTwice(ctx, func() (err error) {
+		switch {
+		case a.o.Depth == Blocks:
+			if f, err = segment.Verify(ctx, read, e.entity.Size); err == nil {
+				err = checkEnd(ctx, read, e.entity.Size)
+			}
+		case e.entity.Meta.IsOutput():
+			f, _, err = segment.ReadOrigins(ctx, read, e.entity.Size, e.entity.Meta.Origins)
+		default:
+			f, err = segment.ReadFooter(ctx, read, e.entity.Size, e.entity.Meta.Footer)
+			if segment.IsDamage(err) { // the metadata may have a wrong offset
+				if elsewhere, errElsewhere := segment.ReadFooter(ctx, read, e.entity.Size, -1); errElsewhere == nil {
+					f, err = elsewhere, nil
+				}
 			}
 		}
-	}
+		return err
+	})
 	if err == nil {
 		damage = mismatch(e, f)
 		return f, damage, nil
@@ -108,6 +112,18 @@ func (a *auditor) open(ctx context.Context, e *listedBlob) (f *segment.Footer, d
 		return nil, &Difference{Kind: BadSegment, Object: e.name, Text: err.Error()}, nil
 	}
 	return nil, nil, fmt.Errorf("%s: %w", e.name, err)
+}
+
+// checkEnd checks that a blob has no bytes after its listed size. A directory lists the size with which it stored the blob.
+func checkEnd(ctx context.Context, read segment.Range, size int64) error {
+	_, err := read(ctx, size, 1)
+	switch {
+	case errors.Is(err, store.ErrRange):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read after the end of segment: %w", err)
+	}
+	return &segment.CorruptError{Part: "trailer", Offset: size, Reason: "bytes follow the end of the segment"}
 }
 
 // mismatch describes how a footer differs from name and metadata.

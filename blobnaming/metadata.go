@@ -3,7 +3,6 @@ package blobnaming
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"logstow/record"
@@ -25,8 +24,8 @@ var ErrVersion = errors.New("unknown log version")
 type Metadata struct {
 	// Start and End are the times of the first and last record, Unix nanoseconds UTC.
 	Start, End int64
-	// Records is the number of records, at least 1; RawBytes the size of their
-	// text form. Both are below 2^63.
+	// Records is the number of records, at least 1; RawBytes the size of their text form, at most
+	// [MaxRawBytes], and at least [record.MinText] for each record.
 	Records, RawBytes uint64
 	// Levels is the number of records of each level; it sums to Records.
 	Levels record.Counts
@@ -161,10 +160,10 @@ func (m Metadata) Validate() error {
 		}
 	}
 	switch {
-	case m.Records == 0 || m.Records > math.MaxInt64:
-		return keyError(keyRecords, fmt.Errorf("%d is not a number of records from 1 to 2^63-1", m.Records))
-	case m.RawBytes > math.MaxInt64:
-		return keyError(keyRawBytes, fmt.Errorf("%d is more than 2^63-1", m.RawBytes))
+	case m.RawBytes > MaxRawBytes:
+		return keyError(keyRawBytes, fmt.Errorf("%d is more than %d, the text of the largest segment", m.RawBytes, int64(MaxRawBytes)))
+	case m.Records == 0 || m.Records > m.RawBytes/record.MinText:
+		return keyError(keyRecords, fmt.Errorf("%d is not a number of records from 1 to %d, for which %s suffices", m.Records, m.RawBytes/record.MinText, keyRawBytes))
 	case sum != m.Records:
 		return keyError(keyLevels, fmt.Errorf("the counts sum to %d, not to the %d of %s", sum, m.Records, keyRecords))
 	case m.End < m.Start:

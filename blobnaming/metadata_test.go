@@ -35,9 +35,9 @@ func metadataCases() map[string]blobnaming.Metadata {
 		"everything": {
 			Start:    math.MinInt64,
 			End:      math.MaxInt64,
-			Records:  math.MaxInt64,
-			RawBytes: math.MaxInt64,
-			Levels:   record.Counts{1, 2, 3, 4, 5, 6, math.MaxInt64 - 21},
+			Records:  blobnaming.MaxRawBytes / record.MinText,
+			RawBytes: blobnaming.MaxRawBytes,
+			Levels:   record.Counts{1, 2, 3, 4, 5, 6, blobnaming.MaxRawBytes/record.MinText - 21},
 			Batch:    blobnaming.Batch(bytes.Repeat([]byte{0xff}, 16)),
 			Instance: "Pod_A.b-c",
 			Seq:      math.MaxInt64,
@@ -60,6 +60,7 @@ func metadataCases() map[string]blobnaming.Metadata {
 		},
 		"least": {
 			Records:  1,
+			RawBytes: record.MinText,
 			Levels:   record.Counts{record.Fatal: 1},
 			Instance: "_",
 		},
@@ -240,8 +241,8 @@ func TestValidateNamesTheField(t *testing.T) {
 	t.Parallel()
 	for key, spoil := range map[string]func(*blobnaming.Metadata){
 		"EndTime":  func(m *blobnaming.Metadata) { m.End = m.Start - 1 },
-		"Records":  func(m *blobnaming.Metadata) { m.Records = 1 << 63 },
-		"RawBytes": func(m *blobnaming.Metadata) { m.RawBytes = 1 << 63 },
+		"Records":  func(m *blobnaming.Metadata) { m.Records = m.RawBytes/record.MinText + 1 },
+		"RawBytes": func(m *blobnaming.Metadata) { m.RawBytes = blobnaming.MaxRawBytes + 1 },
 		"Levels":   func(m *blobnaming.Metadata) { m.Levels = record.Counts{1 << 63, 1 << 63, 19} },
 		"Instance": func(m *blobnaming.Metadata) { m.Instance = "" },
 		"Seq":      func(m *blobnaming.Metadata) { m.Seq = -1 },

@@ -92,6 +92,12 @@ func parse(s string) (Name, error) {
 	return n, nil
 }
 
+// Contains reports whether records from start to end, Unix nanoseconds, can be in n's bucket, whose width is unknown but ends with
+// the hour.
+func (n Name) Contains(start, end int64) bool {
+	return start >= n.Bucket.UnixNano() && end < n.Bucket.Truncate(time.Hour).Add(time.Hour).UnixNano()
+}
+
 // Overlaps reports whether the hour of n's bucket overlaps [from, to), which is
 // whether n starts with one of [Prefixes] of that range. A bucket is within one hour,
 // so a segment for which Overlaps is false has no record of the range.

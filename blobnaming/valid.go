@@ -14,6 +14,13 @@ const (
 	MaxParse    = 1024
 )
 
+// The maximum sizes of a segment: the text of a block and of all blocks in bytes, and the number of blocks.
+const (
+	MaxBlockRaw = 17 << 20
+	MaxBlocks   = 4096
+	MaxRawBytes = MaxBlocks * MaxBlockRaw
+)
+
 // ValidService reports whether s is a service name:
 // [a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?
 func ValidService(s string) bool {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"logstow/internal/tempfile"
 	"logstow/record"
@@ -15,13 +16,15 @@ import (
 
 // cursor reads records in output order, from a block in memory or from a run in the temporary file.
 type cursor struct {
-	// line is the current record; input and block tell where it comes from.
+	// line is the current record; input and block tell where it comes from. Of a run it has only the time until load, because
+	// many runs may be open, and records be large.
 	line         record.Line
 	input, block uint32
 	// text is the rest of a block in memory, whole its whole buffer; nil for a run.
 	text, whole []byte
 	run         *bufio.Reader
-	buffer      []byte // the current record of a run
+	// unread is the length of the current record of a run, 0 after load.
+	unread int
 }
 
 // before reports whether c is before d in output order: by time, then by input. Blocks of one input may overlap.
@@ -49,7 +52,11 @@ func (c *cursor) next() (bool, error) {
 }
 
 func (c *cursor) nextOfRun() (bool, error) {
-	var head [3]uint64
+	if _, err := c.run.Discard(c.unread); err != nil {
+		return false, fmt.Errorf("cannot read temporary file: %w", err)
+	}
+	c.line, c.unread = record.Line{}, 0
+	var head [4]uint64
 	for i := range head {
 		v, err := binary.ReadUvarint(c.run)
 		if i == 0 && errors.Is(err, io.EOF) {
@@ -60,20 +67,26 @@ func (c *cursor) nextOfRun() (bool, error) {
 		}
 		head[i] = v
 	}
-	if head[2] > segment.MaxBlockRaw {
-		return false, fmt.Errorf("cannot read temporary file: record of %d bytes", head[2])
+	if head[3] > segment.MaxBlockRaw {
+		return false, fmt.Errorf("cannot read temporary file: record of %d bytes", head[3])
 	}
-	c.input, c.block = uint32(head[0]), uint32(head[1])
-	if n := int(head[2]); cap(c.buffer) < n {
-		c.buffer = make([]byte, n, n+n/2)
+	c.input, c.block, c.line.Time, c.unread = uint32(head[0]), uint32(head[1]), int64(head[2]), int(head[3])
+	return true, nil
+}
+
+// load reads the current record of a run into buffer, which grows as needed; line is valid until buffer is used again.
+func (c *cursor) load(buffer *[]byte) error {
+	if c.unread == 0 {
+		return nil
 	}
-	c.buffer = c.buffer[:head[2]]
-	if _, err := io.ReadFull(c.run, c.buffer); err != nil {
-		return false, fmt.Errorf("cannot read temporary file: %w", err)
+	*buffer = slices.Grow((*buffer)[:0], c.unread)[:c.unread]
+	if _, err := io.ReadFull(c.run, *buffer); err != nil {
+		return fmt.Errorf("cannot read temporary file: %w", err)
 	}
+	c.unread = 0
 	var err error
-	c.line, _, err = record.Next(c.buffer)
-	return err == nil, err
+	c.line, _, err = record.Next(*buffer)
+	return err
 }
 
 // cursors are a binary heap: the first record is at index 0.
@@ -138,6 +151,8 @@ type runs struct {
 	dir  string
 	file *os.File
 	size int64
+	// buffer has the record that was loaded last.
+	buffer []byte
 }
 
 // write merges the records of cursors into a run and returns a cursor at its start.
@@ -151,9 +166,10 @@ func (r *runs) write(in cursors) (c *cursor, err error) {
 	w := bufio.NewWriterSize(io.NewOffsetWriter(r.file, start), writeBuffer)
 	var head []byte
 	for len(in) > 0 {
-		first := in[0]
+		first := in[0] // in memory
 		head = binary.AppendUvarint(head[:0], uint64(first.input))
 		head = binary.AppendUvarint(head, uint64(first.block))
+		head = binary.AppendUvarint(head, uint64(first.line.Time))
 		head = binary.AppendUvarint(head, uint64(len(first.line.Text)))
 		r.size += int64(len(head) + len(first.line.Text))
 		_, err := w.Write(head)

@@ -87,7 +87,11 @@ func fetch(ctx context.Context, b store.BlobReader, inputs []containment.Segment
 				return
 			}
 			f.running.Go(func() {
-				input, err := readInput(ctx, b, s)
+				var input *blobInput
+				err := segment.ReadTwice(ctx, func() (err error) {
+					input, err = readInput(ctx, b, s)
+					return err
+				})
 				if err == nil {
 					input.release = sync.OnceFunc(func() { memory.Release(size) })
 				}

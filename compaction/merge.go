@@ -80,6 +80,9 @@ func (m *merge) each(ctx context.Context, f func(line record.Line, input int) er
 			break
 		}
 		first := m.open[0]
+		if err := first.load(&m.runs.buffer); err != nil {
+			return err
+		}
 		if err := f(first.line, int(first.input)); err != nil {
 			return err
 		}
@@ -165,13 +168,7 @@ func (m *merge) openInput(ctx context.Context) error {
 // openBlock decodes a block and opens a cursor on it.
 func (m *merge) openBlock(ctx context.Context, w waitingBlock) error {
 	s := m.inputs[w.at]
-	if w.stored == nil {
-		stored, err := rangeOf(m.blobs, s.Name.String())(ctx, w.block.Offset, w.block.Stored)
-		if err != nil {
-			return inputFailed(ctx, s, err)
-		}
-		w.stored = stored
-	} else {
+	if w.stored != nil {
 		m.held -= w.block.Stored
 	}
 	if m.held+w.block.Raw > m.budget {
@@ -179,7 +176,17 @@ func (m *merge) openBlock(ctx context.Context, w waitingBlock) error {
 			return err
 		}
 	}
-	text, err := m.decoder.DecodeBlock(m.buffer(w.block.Raw), w.stored, w.block)
+	var text []byte
+	err := segment.ReadTwice(ctx, func() (err error) {
+		stored := w.stored
+		if w.stored = nil; stored == nil {
+			if stored, err = rangeOf(m.blobs, s.Name.String())(ctx, w.block.Offset, w.block.Stored); err != nil {
+				return err
+			}
+		}
+		text, err = m.decoder.DecodeBlock(m.buffer(w.block.Raw), stored, w.block)
+		return err
+	})
 	if err != nil {
 		return inputFailed(ctx, s, err)
 	}
@@ -198,25 +205,18 @@ func (m *merge) openBlock(ctx context.Context, w waitingBlock) error {
 
 // tally counts the records of a block, and checks their order and the footer's description of the block.
 func (m *merge) tally(text []byte, input uint32, b segment.Block) error {
-	last := b.Start
-	n := uint64(0)
+	var check segment.BlockCheck
+	check.Reset(&b)
 	for len(text) > 0 {
 		line, rest, err := record.Next(text)
 		if err != nil {
 			return fmt.Errorf("block %d: %w", b.Index, err)
 		}
-		if line.Time < last || n == 0 && line.Time != b.Start {
-			return fmt.Errorf("block %d: record %d is out of order", b.Index, n)
-		}
-		last = line.Time
+		check.Add(line.Text, line.Level)
 		m.tallies[input].Add(line)
 		text = rest
-		n++
 	}
-	if n != b.Records || last != b.End {
-		return fmt.Errorf("block %d: its records are not those of the footer", b.Index)
-	}
-	return nil
+	return check.Done(true)
 }
 
 // maxFree is the maximum number of texts kept for reuse.

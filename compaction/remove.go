@@ -95,11 +95,14 @@ func (r *run) remove(ctx context.Context, h *Hour) error {
 
 // readBack reads and verifies a whole stored output. It returns its entity.
 func (r *run) readBack(ctx context.Context, o containment.Output) (tableindex.Entity, error) {
-	read := chunked(rangeOf(r.store.Blobs(), o.Name.String()), o.Size)
-	f, err := segment.Verify(ctx, read, o.Size)
-	if err == nil {
-		err = f.Check(o.Meta)
-	}
+	var f *segment.Footer
+	err := segment.ReadTwice(ctx, func() (err error) {
+		read := chunked(rangeOf(r.store.Blobs(), o.Name.String()), o.Size)
+		if f, err = segment.Verify(ctx, read, o.Size); err == nil {
+			err = f.Check(o.Meta)
+		}
+		return err
+	})
 	if err != nil {
 		return tableindex.Entity{}, err
 	}

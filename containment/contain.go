@@ -163,10 +163,14 @@ func ReadOutput(ctx context.Context, read segment.Range, s Segment) (Output, err
 		o.Err = fmt.Errorf("%s: %w", s.Name, ErrNoOutput)
 		return o, nil
 	}
-	footer, origins, err := segment.ReadOrigins(ctx, read, s.Size, s.Meta.Origins)
-	if err == nil {
-		err = footer.Check(s.Meta)
-	}
+	var footer *segment.Footer
+	var origins *segment.Origins
+	err := segment.ReadTwice(ctx, func() (err error) {
+		if footer, origins, err = segment.ReadOrigins(ctx, read, s.Size, s.Meta.Origins); err == nil {
+			err = footer.Check(s.Meta)
+		}
+		return err
+	})
 	if err == nil && footer.Service != s.Name.Service || err == nil && footer.BucketStart != s.Name.Bucket.Unix() {
 		err = &segment.CorruptError{Part: "footer", Offset: footer.Footer, Reason: "it is that of another name"}
 	}

@@ -9,9 +9,6 @@ import (
 )
 
 const (
-	// minRecord is the minimum length of a record's text: its time, a level and a source of one byte each, three tabs
-	// and a newline.
-	minRecord = 36
 	// maxFrame is the maximum stored size of a block: incompressible text and the overhead of zstd.
 	maxFrame = MaxBlockRaw + MaxBlockRaw/256 + 64
 	// maxSection is the maximum length of a section, which is one skippable frame.
@@ -83,7 +80,7 @@ func (f *Footer) validateBlocks() error {
 			return fmt.Errorf("block %d: %d bytes stored, at most %d allowed", i, b.Stored, maxFrame)
 		case b.Raw <= 0 || b.Raw > MaxBlockRaw:
 			return fmt.Errorf("block %d: %d bytes of text, at most %d allowed", i, b.Raw, MaxBlockRaw)
-		case b.Records == 0 || b.Records > uint64(b.Raw)/minRecord:
+		case b.Records == 0 || b.Records > uint64(b.Raw)/record.MinText:
 			return fmt.Errorf("block %d: %d records in %d bytes", i, b.Records, b.Raw)
 		case b.Records != records:
 			return fmt.Errorf("block %d: %d records, but %d by level", i, b.Records, records)

@@ -86,7 +86,7 @@ func (d *Decoder) DecodeBlock(dst, stored []byte, b Block) ([]byte, error) {
 	}
 	text, err := d.decode(dst[len(dst):], stored, b.Raw)
 	if err != nil {
-		return nil, b.corrupt("%v", err)
+		return nil, b.Corrupt("%v", err)
 	}
 	if len(dst) == 0 {
 		return text, nil
@@ -117,10 +117,10 @@ func DecodeBlock(dst, stored []byte, b Block) ([]byte, error) {
 // checkStored checks the stored bytes of a block by length and checksum.
 func checkStored(stored []byte, b Block) error {
 	if int64(len(stored)) != b.Stored {
-		return b.corrupt("%d bytes stored, %d expected", len(stored), b.Stored)
+		return b.Corrupt("%d bytes stored, %d expected", len(stored), b.Stored)
 	}
 	if got := checksum(stored); got != b.CRC {
-		return b.corrupt("checksum is %08x, %08x expected", got, b.CRC)
+		return b.Corrupt("checksum is %08x, %08x expected", got, b.CRC)
 	}
 	return nil
 }

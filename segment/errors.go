@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -36,4 +37,19 @@ type CorruptError struct {
 
 func (e *CorruptError) Error() string {
 	return fmt.Sprintf("segment is damaged: %s at offset %d: %s", e.Part, e.Offset, e.Reason)
+}
+
+// IsDamage reports whether an error is a [*CorruptError].
+func IsDamage(err error) bool {
+	var corrupt *CorruptError
+	return errors.As(err, &corrupt)
+}
+
+// ReadTwice calls read, and once more if that finds damage: a network may have changed the bytes of one response.
+func ReadTwice(ctx context.Context, read func() error) error {
+	err := read()
+	if IsDamage(err) && ctx.Err() == nil {
+		err = read()
+	}
+	return err
 }

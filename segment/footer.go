@@ -47,7 +47,8 @@ type Block struct {
 	CRC uint32
 }
 
-func (b Block) corrupt(format string, args ...any) error {
+// Corrupt returns a [*CorruptError] about the block.
+func (b Block) Corrupt(format string, args ...any) error {
 	return &CorruptError{Part: fmt.Sprintf("block %d", b.Index), Offset: b.Offset, Reason: fmt.Sprintf(format, args...)}
 }
 

@@ -15,13 +15,13 @@ import (
 // Limits that readers check before allocating anything.
 const (
 	// MaxBlockRaw is the maximum decompressed size of a block in bytes.
-	MaxBlockRaw = 17 << 20
+	MaxBlockRaw = blobnaming.MaxBlockRaw
 	// MaxWindow is the maximum zstd window in bytes.
 	MaxWindow = 8 << 20
 	// MaxFooter is the maximum size of the encoded footer in bytes.
 	MaxFooter = 4 << 20
 	// MaxBlocks is the maximum number of blocks in a segment.
-	MaxBlocks = 4096
+	MaxBlocks = blobnaming.MaxBlocks
 	// MaxSections is the maximum number of sections between blocks and footer.
 	MaxSections = 64
 	// MaxSources is the maximum number of sources that a footer lists.

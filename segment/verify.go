@@ -156,25 +156,20 @@ func (v *verifier) block(stored []byte, b Block) (err error) {
 			return err
 		}
 	}
-	var levels record.Counts
 	var n uint64
-	last, source := b.Start, ""
+	var check BlockCheck
+	check.Reset(&b)
+	source := ""
 	v.prefixBuf = v.prefixBuf[:0]
 	for rest := v.text; len(rest) > 0; n++ {
 		var line record.Line
 		if line, rest, err = record.Next(rest); err != nil {
-			return b.corrupt("record %d: %v", n, err)
+			return b.Corrupt("record %d: %v", n, err)
 		}
-		switch {
-		case !v.all.covers(line.Time):
-			return b.corrupt("record %d is outside the bucket", n)
-		case n == 0 && line.Time != b.Start:
-			return b.corrupt("time of the first record differs from the footer")
-		case line.Time < last:
-			return b.corrupt("record %d is out of order", n)
+		if !v.all.covers(line.Time) {
+			return b.Corrupt("record %d is outside the bucket", n)
 		}
-		last = line.Time
-		levels[line.Level]++
+		check.Add(line.Text, line.Level)
 		if v.origins != nil {
 			if err := v.origins.add(line, n, b); err != nil {
 				return err
@@ -197,13 +192,7 @@ func (v *verifier) block(stored []byte, b Block) (err error) {
 	if v.filtered {
 		v.tokens = append(v.tokens, v.collector.Collect(v.text, v.prefixes()))
 	}
-	switch {
-	case last != b.End:
-		return b.corrupt("time of the last record differs from the footer")
-	case n != b.Records || levels != b.Levels:
-		return b.corrupt("number of records differs from the footer")
-	}
-	return nil
+	return check.Done(true)
 }
 
 // prefixes yields start and end of the text before each message.

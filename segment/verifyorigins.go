@@ -55,7 +55,7 @@ func (v *originVerifier) add(line record.Line, n uint64, b Block) error {
 	}
 	input := v.ids.Input(int(n))
 	if line.Time < v.time || line.Time == v.time && input < v.input {
-		return b.corrupt("record %d is not in the order of its inputs", n)
+		return b.Corrupt("record %d is not in the order of its inputs", n)
 	}
 	v.time, v.input = line.Time, input
 	v.tallies[input].Add(line)

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"time"
 
+	"logstow/internal/httpframing"
 	"logstow/serve/access"
 	"logstow/serve/limits"
 )
@@ -39,6 +40,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	defer s.serving.end()
 	q := &request{Request: r, w: newResponse(w, s.opts.times.write), began: time.Now()}
 	s.readDeadline(q.w, s.opts.times.read)
+	httpframing.CloseAfter(w, r)
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")

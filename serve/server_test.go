@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -264,5 +265,19 @@ func TestUnencrypted(t *testing.T) {
 		if got := strings.Contains(s.log.String(), "sent unencrypted"); got == proxy {
 			t.Errorf("behind a proxy %v: warned %v", proxy, got)
 		}
+	}
+}
+
+// A request with Content-Length and Transfer-Encoding gets one response: what follows its chunks is not another request.
+func TestAmbiguousRequest(t *testing.T) {
+	t.Parallel()
+	conn := start(t).raw(t)
+	if _, err := io.WriteString(conn, "POST /loki/api/v1/labels HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"+
+		"GET /ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	all, err := io.ReadAll(conn)
+	if n := strings.Count(string(all), "HTTP/1.1 "); n != 1 || err != nil {
+		t.Errorf("%d responses, error %v: %q", n, err, all)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"logstow/input"
 	"logstow/input/listen"
+	"logstow/internal/httpframing"
 )
 
 const (
@@ -143,6 +144,7 @@ func (s *Server) server(ctx, flushing context.Context, serving *sync.WaitGroup) 
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			serving.Add(1)
 			defer serving.Done()
+			httpframing.CloseAfter(w, r)
 			guarded.ServeHTTP(w, r)
 		}),
 		TLSConfig:         s.tls,

@@ -48,6 +48,9 @@ func newGroups(p *plan, workers []*Worker) (*groups, error) {
 			return nil, err
 		}
 		w.table = nil
+		if err := w.runs.Fit(w.limit); err != nil {
+			return nil, err
+		}
 	}
 	return g, nil
 }
@@ -89,18 +92,19 @@ func (g *groups) each(ctx context.Context, f func(t *table, group ref) error) er
 type tableCursor struct {
 	table *table
 	refs  []uint64
-	text  []byte
+	at    ref
 }
 
-func (c *tableCursor) Next() (key, payload []byte, err error) {
+func (c *tableCursor) Next() (key []byte, err error) {
 	if len(c.refs) == 0 {
-		return nil, nil, io.EOF
+		return nil, io.EOF
 	}
-	r := ref(c.refs[0])
+	c.at = ref(c.refs[0])
 	c.refs = c.refs[1:]
-	c.text = c.table.encode(c.text[:0], r)
-	return c.table.key(r), c.text, nil
+	return c.table.key(c.at), nil
 }
+
+func (c *tableCursor) Payload(dst []byte) ([]byte, error) { return c.table.encode(dst, c.at), nil }
 
 func (c *tableCursor) Close() error { return nil }
 

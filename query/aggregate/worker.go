@@ -48,8 +48,11 @@ type Worker struct {
 }
 
 // minAdded is the minimum number of records between two spills. Without it, a group larger than the limit would cause a spill
-// for every record.
-const minAdded = 64
+// for every record. Beyond twice the limit, which is then at least minFull bytes, keys are so long that it spills nevertheless.
+const (
+	minAdded = 64
+	minFull  = 1 << 20
+)
 
 func newWorker(p *plan, limit int64, dir string) *Worker {
 	return &Worker{
@@ -89,7 +92,8 @@ func (w *Worker) AddCount(rec *Record, n uint64) error {
 
 // spillIfFull spills the groups if they exceed the memory limit. It is called before each record or batch of a group.
 func (w *Worker) spillIfFull() error {
-	if w.added++; w.added > minAdded && w.table.size() > w.limit {
+	w.added++
+	if size := w.table.size(); size > w.limit && (w.added > minAdded || size > max(2*w.limit, minFull)) {
 		return w.spill()
 	}
 	return nil

@@ -158,7 +158,7 @@ func (f *Fetcher) openColumns(ctx context.Context, s *source.Segment, footer *se
 	if err == nil {
 		sc.directory, err = footer.ParseColumns(stored)
 	}
-	if err != nil && s.Cache != nil && blob == nil && ctx.Err() == nil { // the cached bytes may be damaged
+	if segment.IsDamage(err) && ctx.Err() == nil { // the cached bytes, or those of one response, may be damaged
 		if stored, err = f.readStored(ctx, s, footer.Columns, footer.ColumnsLength); err == nil {
 			sc.directory, err = footer.ParseColumns(stored)
 		}
@@ -255,7 +255,7 @@ func (s *segmentColumns) stored(ctx context.Context, f *Fetcher, name columns.Na
 		if err = p.Check(stored); err == nil {
 			return stored
 		}
-		if s.source.Cache != nil && s.blob == nil { // the cached bytes may be damaged
+		if ctx.Err() == nil { // the cached bytes, or those of one response, may be damaged
 			if stored, readErr := f.readOnly(ctx, s.source, p.Offset, p.Length); readErr == nil {
 				if err = p.Check(stored); err == nil {
 					return stored

@@ -141,7 +141,8 @@ func (f *Fetcher) WithoutColumns() *Fetcher {
 func (f *Fetcher) Release() error { return f.scratch.release() }
 
 // MetadataSuffices reports whether a segment's metadata determine how many of its records match. They do not if they come
-// from the index, because the segment may have been deleted.
+// from the index, because the segment may have been deleted, or if the blob is too short for them: reading it then reports the
+// damage.
 func (f *Fetcher) MetadataSuffices(s *source.Segment) bool {
-	return !s.Foreign && !f.indexed && s.Excluded == nil && f.Matcher.LevelsSuffice(s.Meta.Start, s.Meta.End)
+	return !s.Foreign && !f.indexed && s.Excluded == nil && s.Meta.Footer < s.Size && f.Matcher.LevelsSuffice(s.Meta.Start, s.Meta.End)
 }

@@ -80,7 +80,7 @@ func sliceReads(s *source.Segment, keys []filter.Key) (reads []sliceRead, ok boo
 // blocksOf reads slices of a segment's token filter and looks up their keys.
 func (f *Fetcher) blocksOf(ctx context.Context, s *source.Segment, r sliceRead) (filter.Blocks, error) {
 	blocks, err := readSlices(ctx, s, r, f.read)
-	if s.Cache != nil && errors.Is(err, filter.ErrDamaged) { // the cached bytes may be damaged
+	if errors.Is(err, filter.ErrDamaged) && ctx.Err() == nil { // the cached bytes, or those of one response, may be damaged
 		blocks, err = readSlices(ctx, s, r, f.readStored)
 	}
 	if errors.Is(err, filter.ErrDamaged) {

@@ -61,7 +61,7 @@ func (f *Fetcher) footer(ctx context.Context, s *source.Segment, share int64) (c
 // footerOf reads the footer of one copy of a segment.
 func (f *Fetcher) footerOf(ctx context.Context, s *source.Segment, share int64) (contents, error) {
 	c, err := readFooter(ctx, s, share, f.read)
-	if err != nil && s.Cache != nil && ctx.Err() == nil { // the cached bytes may be damaged
+	if segment.IsDamage(err) && ctx.Err() == nil { // the cached bytes, or those of one response, may be damaged
 		c, err = readFooter(ctx, s, share, f.readStored)
 	}
 	return c, err

@@ -45,10 +45,10 @@ func (o *outputReader) page(ctx context.Context, f *Fetcher, b segment.Block) (*
 	}
 	p := o.origins.Pages[b.Index]
 	ids, err := o.origins.DecodePage(o.pages[p.Offset-from.Offset:][:p.Length], b)
-	if err == nil || o.output.Cache == nil {
+	if err == nil || ctx.Err() != nil {
 		return ids, err
 	}
-	stored, readErr := f.readOnly(ctx, o.output, p.Offset, p.Length) // the cached bytes may be damaged
+	stored, readErr := f.readOnly(ctx, o.output, p.Offset, p.Length) // the cached bytes, or those of one response, may be damaged
 	if readErr != nil {
 		return nil, err
 	}
@@ -64,6 +64,8 @@ type locator struct {
 	text   []byte
 	record int // the index of the last record
 	at     int // its offset in text
+	// beyond is set if a record was not found because the footer has fewer records than the text.
+	beyond bool
 }
 
 // input returns the input of the record that starts at an offset of the text; not ok if the input is excluded. Offsets
@@ -76,7 +78,8 @@ func (l *locator) input(start int) (input int, ok bool) {
 	l.record += bytes.Count(between, []byte("\n")) - bytes.Count(between, []byte("\n\t"))
 	l.at = start
 	if l.record >= len(l.ids.IDs) {
-		return 0, false // the scan reports that there are more records than in the footer
+		l.beyond = true
+		return 0, false
 	}
 	input = l.ids.Input(l.record)
 	return input, !l.skip[input]

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"logstow/query/source"
 
 	"logstow/record"
+	"logstow/segment"
 )
 
 // Find searches a task's block for its matches.
@@ -34,6 +36,9 @@ func (f *Fetcher) Find(ctx context.Context, t *Task) *Matches {
 		})
 		found.Spans = slices.Clone(w.spans)
 		found.Text = bytes.Clone(gather(text, found.Spans))
+		if scanErr != nil { // readers of the matches rely on the order, without which they would drop records
+			slices.SortStableFunc(found.Spans, func(a, b Span) int { return cmp.Compare(a.Time, b.Time) })
+		}
 		return errors.Join(scanErr, err)
 	})
 	return found
@@ -181,7 +186,7 @@ func (f *Fetcher) search(ctx context.Context, t *Task, origins bool, use func(w 
 	if err == nil {
 		text, err = f.decoder.DecodeBlock(w.text[:0], stored, t.Block)
 	}
-	if err != nil && t.Segment.Cache != nil && ctx.Err() == nil { // the cached bytes may be damaged
+	if segment.IsDamage(err) && ctx.Err() == nil { // the cached bytes, or those of one response, may be damaged
 		t.Segment.DropCached() // a small segment is cached as a whole
 		if stored, err = f.readStored(ctx, t.Segment, t.Block.Offset, t.Block.Stored); err == nil {
 			text, err = f.decoder.DecodeBlock(w.text[:0], stored, t.Block)
@@ -202,7 +207,9 @@ func (f *Fetcher) search(ctx context.Context, t *Task, origins bool, use func(w 
 		f.Recorder.BlocksRead.Add(1)
 		f.Recorder.BytesScanned.Add(int64(len(text)))
 		f.findings.AddSample(text, t.Segment.Meta.Parse)
-		err = use(w, text, at)
+		if err = use(w, text, at); at.beyond {
+			err = errors.Join(err, t.Block.Corrupt("it has more records than in the footer"))
+		}
 		f.findings.AddRejections(w.scanner.TakeRejections())
 	}
 	if err != nil && ctx.Err() == nil {

@@ -150,6 +150,8 @@ type Checks struct {
 	InstanceAt func(start int) string
 	// Fields are the conditions for the parser of the block's segment; nil is the parser auto.
 	Fields *Fields
+	// Block is the block as in the footer, with which its records are compared; nil for text without a footer.
+	Block *segment.Block
 }
 
 // ChecksFor returns the checks that a block's metadata do not settle for all its records.
@@ -160,6 +162,7 @@ func (m *Matcher) ChecksFor(b *segment.Block, service, instance string) Checks {
 		Source:   len(m.Selection.Sources) > 0,
 		Service:  service,
 		Instance: instance,
+		Block:    b,
 	}
 }
 

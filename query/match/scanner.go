@@ -10,6 +10,7 @@ import (
 	"logstow/field/where"
 	"logstow/message/parse"
 	"logstow/record"
+	"logstow/segment"
 )
 
 // Stage is a condition that rejects candidates, the records that are checked after the search for the anchor.
@@ -41,12 +42,13 @@ type Rejections [Stages]uint64
 type Scanner struct {
 	m           *Matcher
 	checks      Checks
-	message     []byte         // scratch: a message of several lines as logged
-	lower       []byte         // scratch: a block in lower case
-	ids         []byte         // scratch: a message in lower case
-	lastSource  []byte         // the last source checked
-	lastMatches bool           // whether lastSource matches
-	broken      int            // number of lines of the block that are not records
+	message     []byte // scratch: a message of several lines as logged
+	lower       []byte // scratch: a block in lower case
+	ids         []byte // scratch: a message in lower case
+	lastSource  []byte // the last source checked
+	lastMatches bool   // whether lastSource matches
+	broken      int    // number of lines of the block that are not records
+	check       segment.BlockCheck
 	at          int            // offset in the block of the current record
 	columns     record.Columns // of the last match
 	// rejected counts the candidates that did not match.
@@ -74,11 +76,15 @@ func NewScanner(m *Matcher) *Scanner {
 
 // Scan calls found for every matching record of a block's text, in order, with its start and end in text (without the
 // newline) and its columns, which are valid until found returns. If lines are not records, Scan searches the others and
-// returns an error.
+// returns an error. It also returns an error if a record differs from what the footer says about the block, after all
+// matches.
 func (s *Scanner) Scan(text []byte, c Checks, found func(start, end int, columns *record.Columns)) error {
 	s.broken = 0
 	if err := s.prepare(c); err != nil {
 		return err
+	}
+	if c.Block != nil {
+		s.check.Reset(c.Block)
 	}
 	anchor := s.checks.Fields.unescaped
 	if anchor != s.m.anchor && bytes.Contains(text, []byte(`\u`)) {
@@ -121,6 +127,9 @@ func (s *Scanner) Scan(text []byte, c Checks, found func(start, end int, columns
 	}
 	if s.broken > 0 {
 		return fmt.Errorf("%d lines are not records", s.broken)
+	}
+	if c.Block != nil {
+		return s.check.Done(anchor == nil && !byIDs)
 	}
 	return nil
 }
@@ -180,6 +189,9 @@ func (s *Scanner) matches(line []byte, hit int, continued bool) (f record.Column
 	if !ok {
 		s.broken++
 		return f, false
+	}
+	if s.checks.Block != nil {
+		s.check.Add(line, f.Level)
 	}
 	switch {
 	case s.checks.Time && (string(line[:record.TimeLen]) < m.fromText || string(line[:record.TimeLen]) >= m.toText):

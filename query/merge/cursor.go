@@ -8,8 +8,8 @@ import (
 type cursor interface {
 	// key returns the key of the current record.
 	key() key
-	// match returns the current record; its Line is valid until next.
-	match() Match
+	// match returns the current record; its Line is valid until the next call of next or match of any cursor.
+	match() (Match, error)
 	// next advances to the next record; it returns false at the end or with an error.
 	next() (bool, error)
 	// size returns the memory of the records in bytes.
@@ -35,13 +35,13 @@ func (c *blockCursor) key() key {
 	return key{time: at.Time, origin: c.matches.Origin(&at), block: c.matches.Block}
 }
 
-func (c *blockCursor) match() Match {
+func (c *blockCursor) match() (Match, error) {
 	at := c.span()
 	origin := c.matches.Origin(&at)
 	return Match{
 		Segment: c.matches.Segment, Store: origin.Store, Instance: origin.Meta.Instance, Time: at.Time,
 		Line: c.matches.Text[at.Start:at.End], message: int(at.Message), level: at.Level,
-	}
+	}, nil
 }
 
 func (c *blockCursor) next() (bool, error) {

@@ -49,7 +49,13 @@ func (m *merger) finish() error {
 }
 
 // put emits one record.
-func (m *merger) put(_ key, c cursor) error { return m.emit(c.match()) }
+func (m *merger) put(_ key, c cursor) error {
+	match, err := c.match()
+	if err != nil {
+		return err
+	}
+	return m.emit(match)
+}
 
 // advance removes records in order and calls put with each, while may is true for the key.
 func (m *merger) advance(may func(key) bool, put func(key, cursor) error) error {

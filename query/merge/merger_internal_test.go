@@ -93,3 +93,36 @@ func TestMergeOverlapping(t *testing.T) {
 		}
 	}
 }
+
+// Cursors on runs of large records have them in memory one at a time.
+func TestRunsKeepNoRecords(t *testing.T) {
+	t.Parallel()
+	s := &spillFile{dir: t.TempDir()}
+	t.Cleanup(func() { _ = s.close() })
+	const size = 1 << 20
+	text := record.AppendText(nil, record.Record{Time: 7, Source: "-", Message: bytes.Repeat([]byte("x"), size)})
+	m := &fetch.Matches{Segment: &source.Segment{}, Text: text, Spans: []fetch.Span{{Time: 7, End: uint32(len(text) - 1)}}}
+	var open []cursor
+	for range 40 {
+		c, err := s.write(func(put func(key, cursor) error) error {
+			in := &blockCursor{matches: m}
+			return put(in.key(), in)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, c)
+	}
+	if s.text != nil {
+		t.Errorf("%d bytes of a record are in memory", cap(s.text))
+	}
+	for i, c := range open {
+		found, err := c.match()
+		if err != nil || c.key().time != 7 || !bytes.Equal(found.Line, text[:len(text)-1]) || cap(s.text) > 2*size {
+			t.Fatalf("run %d: %v, time %d, %d bytes, %d in the buffer", i, err, c.key().time, len(found.Line), cap(s.text))
+		}
+		if more, err := c.next(); more || err != nil {
+			t.Fatalf("run %d: %v, %v after its end", i, more, err)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"logstow/query/source"
 
@@ -25,6 +26,8 @@ type spillFile struct {
 	dir  string
 	file *os.File // nil until the first run
 	size int64
+	// text has the record that was read last.
+	text []byte
 	// origins are the origins of the records; numbers has their indexes.
 	origins []*source.Segment
 	numbers map[*source.Segment]uint32
@@ -53,7 +56,11 @@ func (s *spillFile) write(fill func(put func(key, cursor) error) error) (cursor,
 	w := bufio.NewWriterSize(s.file, 256<<10)
 	var head [headSize]byte
 	err := fill(func(k key, c cursor) error {
-		line := c.match().Line
+		match, err := c.match()
+		if err != nil {
+			return err
+		}
+		line := match.Line
 		binary.LittleEndian.PutUint64(head[0:], uint64(k.time))
 		binary.LittleEndian.PutUint32(head[8:], s.number(k.origin))
 		binary.LittleEndian.PutUint32(head[12:], uint32(k.block))
@@ -62,7 +69,7 @@ func (s *spillFile) write(fill func(put func(key, cursor) error) error) (cursor,
 		if _, err := w.Write(head[:]); err != nil {
 			return err
 		}
-		_, err := w.Write(line)
+		_, err = w.Write(line)
 		return err
 	})
 	if err == nil {
@@ -91,22 +98,35 @@ func (s *spillFile) close() error {
 	return tempfile.Remove(s.file)
 }
 
-// runCursor iterates over the records of a run.
+// runCursor iterates over the records of a run. It keeps only their keys in memory, because there may be many runs, and records may be
+// large.
 type runCursor struct {
 	spill *spillFile
 	r     *bufio.Reader
 	at    key
-	text  []byte
+	// unread is the number of bytes of the current record that have not been read.
+	unread int
 }
 
 func (c *runCursor) key() key { return c.at }
-func (c *runCursor) match() Match {
-	return Match{Segment: c.at.origin.Blob(), Store: c.at.origin.Store, Instance: c.at.origin.Meta.Instance, Time: c.at.time, Line: c.text}
+
+// match reads the current record. It must be called once for each.
+func (c *runCursor) match() (Match, error) {
+	s := c.spill
+	s.text = slices.Grow(s.text[:0], c.unread)[:c.unread]
+	if _, err := io.ReadFull(c.r, s.text); err != nil {
+		return Match{}, fmt.Errorf("cannot read temporary file: %w", err)
+	}
+	c.unread = 0
+	return Match{Segment: c.at.origin.Blob(), Store: c.at.origin.Store, Instance: c.at.origin.Meta.Instance, Time: c.at.time, Line: s.text}, nil
 }
 func (c *runCursor) size() int64 { return 0 } // the records are in the file
 
 func (c *runCursor) next() (bool, error) {
 	var head [headSize]byte
+	if _, err := c.r.Discard(c.unread); err != nil {
+		return false, fmt.Errorf("cannot read temporary file: %w", err)
+	}
 	if _, err := io.ReadFull(c.r, head[:]); err != nil {
 		if errors.Is(err, io.EOF) {
 			return false, nil
@@ -118,13 +138,6 @@ func (c *runCursor) next() (bool, error) {
 		origin: c.spill.origins[binary.LittleEndian.Uint32(head[8:])],
 		block:  int(binary.LittleEndian.Uint32(head[12:])),
 	}
-	n := int(binary.LittleEndian.Uint32(head[16:]))
-	if cap(c.text) < n {
-		c.text = make([]byte, n)
-	}
-	c.text = c.text[:n]
-	if _, err := io.ReadFull(c.r, c.text); err != nil {
-		return false, fmt.Errorf("cannot read temporary file: %w", err)
-	}
+	c.unread = int(binary.LittleEndian.Uint32(head[16:]))
 	return true, nil
 }

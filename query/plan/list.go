@@ -173,6 +173,10 @@ func (p *Planner) blob(h *listResult, s *source.Store, b *store.Blob) {
 
 // add adds a segment, unless its metadata exclude matches.
 func (p *Planner) add(h *listResult, s *source.Store, name blobnaming.Name, meta blobnaming.Metadata, size int64, tier store.Tier, created time.Time) {
+	if !name.Contains(meta.Start, meta.End) {
+		h.problems = append(h.problems, &source.Problem{Store: s.Name, Object: name.String(), Err: fmt.Errorf("%w: the times in its metadata are not in the hour of its name; was it renamed?", ErrForeign)})
+		return
+	}
 	if p.Matcher.InRange(meta.Start, meta.End) {
 		h.findings.Segments++
 		h.findings.Outputs = h.findings.Outputs || meta.IsOutput()

@@ -58,7 +58,7 @@ func newRemote(day time.Time, perHour int) *remote {
 		bucket := day.Add(time.Duration(hour) * time.Hour)
 		for i := range perHour {
 			meta := blobnaming.Metadata{
-				Start: bucket.UnixNano(), End: bucket.UnixNano() + 1, Records: 1, RawBytes: 10, Levels: record.Counts{record.Info: 1},
+				Start: bucket.UnixNano(), End: bucket.UnixNano() + 1, Records: 1, RawBytes: 40, Levels: record.Counts{record.Info: 1},
 				Batch: blobnaming.Batch{byte(hour), byte(i), byte(i >> 8)}, Instance: "i", Footer: 10,
 			}
 			name := blobnaming.Name{Service: "web", Bucket: bucket, Number: uint64(i + 1)}

@@ -105,6 +105,9 @@ func open(opts Options) (*Store, error) {
 		Retry:     policy.RetryOptions{MaxRetries: 2, RetryDelay: 200 * time.Millisecond, MaxRetryDelay: 3 * time.Second, TryTimeout: tryTimeout},
 		Telemetry: policy.TelemetryOptions{ApplicationID: "logstow"},
 	}
+	if cred.APIVersion != "" {
+		client.PerCallPolicies = []policy.Policy{versionPolicy(cred.APIVersion)}
+	}
 	s.client = &client
 	f := &failures{container: opts.Container}
 	if cred.Signatures = cred.signatures(); cred.Signatures != nil {
@@ -125,7 +128,7 @@ func open(opts Options) (*Store, error) {
 	f.cred, f.scrub = cred, cred.scrubber()
 	s.expiry = f.expiry
 	listing := client
-	listing.PerCallPolicies = []policy.Policy{pageReader{}}
+	listing.PerCallPolicies = append([]policy.Policy{pageReader{}}, client.PerCallPolicies...)
 	blobClient, err := newContainerClient(cred, opts.Container, listing)
 	if err != nil {
 		return nil, err

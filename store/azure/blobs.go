@@ -3,6 +3,8 @@ package azure
 import (
 	"bytes"
 	"context"
+	"crypto/md5" //nolint:gosec // Azure's checksum of a response
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc64"
@@ -130,9 +132,9 @@ func (b *blobs) Read(ctx context.Context, name string, off, n int64) ([]byte, er
 		return nil, &store.Error{Op: readBlob.verb(), Object: object, Class: store.ErrRange}
 	}
 	buf, err := b.get(ctx, name, off, n)
-	var cut *cutError
-	if errors.As(err, &cut) && ctx.Err() == nil {
-		buf, err = b.get(ctx, name, off, n) // retried once, from the beginning
+	var broken *brokenError
+	if errors.As(err, &broken) && ctx.Err() == nil {
+		buf, err = b.get(ctx, name, off, n) // once more, from the beginning
 	}
 	var e *store.Error
 	if err != nil && !errors.As(err, &e) {
@@ -149,33 +151,61 @@ func (b *blobs) get(ctx context.Context, name string, off, n int64) ([]byte, err
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if err := checkRange(resp.ContentRange, resp.ContentLength, off, n); err != nil {
+	if err := checkRange(value(resp.ContentRange), resp.ContentLength, off, n); err != nil {
+		var broken *brokenError
+		if errors.As(err, &broken) {
+			return nil, err
+		}
 		return nil, &store.Error{Op: readBlob.verb(), Object: blobObject(name), Class: store.ErrRange, Err: err}
 	}
 	buf := make([]byte, n)
 	if _, err := io.ReadFull(resp.Body, buf); err != nil {
-		return nil, &cutError{err}
+		return nil, &brokenError{fmt.Errorf("response truncated: %w", err)}
+	}
+	if err := checkSums(buf, resp.ContentMD5, resp.ContentCRC64); err != nil {
+		return nil, &brokenError{err}
 	}
 	return buf, nil
 }
 
-// cutError reports a truncated response. The SDK does not retry a request whose response has begun.
-type cutError struct {
+// brokenError reports a response that is not what storage sent: truncated, of another range, or changed. The SDK does not retry a
+// request whose response has begun.
+type brokenError struct {
 	err error
 }
 
-func (e *cutError) Error() string { return "response truncated: " + e.err.Error() }
-func (e *cutError) Unwrap() error { return e.err }
+func (e *brokenError) Error() string { return e.err.Error() }
+func (e *brokenError) Unwrap() error { return e.err }
 
-// checkRange compares the range in the response with the requested one: storage returns less if the
-// range exceeds the blob.
-func checkRange(got *string, length *int64, off, n int64) error {
-	if got == nil || length == nil {
-		return errors.New("response without Content-Range")
+// checkRange compares the range in the response with the requested one. Storage returns less if the range exceeds the blob. If it
+// does not exceed it by the size in the response, or if the response has no range, the error is a [*brokenError].
+func checkRange(got string, length *int64, off, n int64) error {
+	var first, last, size int64
+	if _, err := fmt.Sscanf(got, "bytes %d-%d/%d", &first, &last, &size); err != nil {
+		return &brokenError{fmt.Errorf("requested bytes %d-%d, the response has no range", off, off+n-1)}
 	}
-	want := fmt.Sprintf("bytes %d-%d/", off, off+n-1)
-	if !strings.HasPrefix(*got, want) || *length != n {
-		return fmt.Errorf("requested %s…, the response has %s", want, *got)
+	if first == off && last == off+n-1 && (length == nil || *length == n) {
+		return nil
+	}
+	err := fmt.Errorf("requested bytes %d-%d, the response has another length or range: %s", off, off+n-1, got)
+	if size >= off+n {
+		return &brokenError{err}
+	}
+	return err
+}
+
+// checkSums compares a body with the checksums of its response; nil if there is none.
+func checkSums(body, md5Sum, crcSum []byte) error {
+	if len(md5Sum) > 0 {
+		if got := md5.Sum(body); !bytes.Equal(got[:], md5Sum) { //nolint:gosec // Azure's checksum of a response
+			return errors.New("the response differs from its Content-MD5")
+		}
+	}
+	if len(crcSum) > 0 {
+		sum := crc64.Checksum(body, crc64.MakeTable(crcPolynomial))
+		if !bytes.Equal(binary.LittleEndian.AppendUint64(nil, sum), crcSum) {
+			return errors.New("the response differs from its x-ms-content-crc64")
+		}
 	}
 	return nil
 }

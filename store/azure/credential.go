@@ -34,6 +34,9 @@ type Credential struct {
 	Signatures Signatures
 	// Identity configures how tokens are obtained.
 	Identity Identity
+	// APIVersion is the version of the services that requests name (x-ms-version), as YYYY-MM-DD, for clouds and emulators that
+	// support only older ones; "" is that of the SDKs.
+	APIVersion string
 	// Quoted are the variables whose values had quotes around them, which [FromEnv] removed.
 	Quoted string
 	// Token is a source of tokens that is used instead of Auth.
@@ -49,7 +52,8 @@ type Credential struct {
 //
 // [AuthEnv] requests one kind of credential; others that are set are then ignored.
 // AZURE_STORAGE_BLOB_ENDPOINT and AZURE_STORAGE_TABLE_ENDPOINT replace the addresses of any of
-// them, AZURE_STORAGE_ENDPOINT_SUFFIX the domain of those derived from an account's name. getenv is
+// them, AZURE_STORAGE_ENDPOINT_SUFFIX the domain of those derived from an account's name. [APIVersionEnv] sets the version of
+// the services. getenv is
 // os.Getenv or a substitute; a pair of quotes around a value is removed. The error is of class [store.ErrAccessDenied] and contains no secret.
 func FromEnv(getenv func(string) string) (Credential, error) {
 	var quoted []string
@@ -98,6 +102,9 @@ func fromEnv(getenv func(string) string) (Credential, error) {
 	if connection != "" && auth == AuthAuto && cred.anonymous() {
 		return Credential{}, hint.Wrap(errors.New("AZURE_STORAGE_CONNECTION_STRING contains neither AccountKey nor SharedAccessSignature"),
 			"for a managed identity or az login set only AZURE_STORAGE_ACCOUNT")
+	}
+	if cred.APIVersion, err = parseAPIVersion(getenv(APIVersionEnv)); err != nil {
+		return Credential{}, fmt.Errorf("%s: %w", APIVersionEnv, err)
 	}
 	if cred, err = cred.withEndpoints(given); err != nil && connection != "" {
 		err = fmt.Errorf("AZURE_STORAGE_CONNECTION_STRING: %w", err)

@@ -55,6 +55,10 @@ func (f *failures) wrap(ctx context.Context, a action, object string, err error)
 	}
 	e.Err = f.scrub.err(err)
 	e.Hint = f.networkHint(a, err)
+	var broken *brokenError
+	if errors.As(err, &broken) {
+		e.Hint = "read twice from " + f.host(a) + ": a proxy in between may change or cut responses"
+	}
 	return e
 }
 

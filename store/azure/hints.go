@@ -46,6 +46,10 @@ func (f *failures) hintOf(a action, e *store.Error, header http.Header, now time
 		return "the SAS excludes this address (sip=)"
 	case "AuthorizationProtocolMismatch":
 		return "the SAS allows https only"
+	case "InvalidHeaderValue":
+		// Nothing else that requests name in headers depends on the cloud.
+		return "the cloud or emulator may not support this version of the storage services yet: set " + APIVersionEnv + " to one that it supports, such as " + oldestAPIVersion +
+			" (Azurite: start it with --skipApiVersionCheck)"
 	case "AccountIsDisabled":
 		return "enable the storage account"
 	case "BlobArchived", "BlobBeingRehydrated":

@@ -25,7 +25,7 @@ func (r *Runs) Len() int { return len(r.runs) }
 // Add writes a run; see [Write].
 func (r *Runs) Add(fill func(put func(key, payload []byte) error) error) error {
 	if len(r.runs) >= maxRuns {
-		if err := r.compact(); err != nil {
+		if err := r.merge(len(r.runs)); err != nil {
 			return err
 		}
 	}
@@ -36,9 +36,30 @@ func (r *Runs) Add(fill func(put func(key, payload []byte) error) error) error {
 	return err
 }
 
-// compact merges all runs into one.
-func (r *Runs) compact() error {
-	merged, err := Merge(r.Cursors())
+// Fit merges runs until the longest keys of all take at most memory bytes together, or two runs are left: a merge has a key of each in
+// memory.
+func (r *Runs) Fit(memory int64) error {
+	for {
+		var all int64
+		first := 0 // the number of runs whose keys fit
+		for _, run := range r.runs {
+			if all += int64(run.maxKey); all <= memory {
+				first++
+			}
+		}
+		if all <= memory || len(r.runs) <= 2 {
+			return nil
+		}
+		if err := r.merge(max(first, 2)); err != nil {
+			return err
+		}
+	}
+}
+
+// merge merges the first n runs into one, which becomes the last.
+func (r *Runs) merge(n int) error {
+	some := &Runs{dir: r.dir, runs: r.runs[:n:n]}
+	merged, err := Merge(some.Cursors())
 	if err != nil {
 		return err
 	}
@@ -48,19 +69,20 @@ func (r *Runs) compact() error {
 	if err = errors.Join(err, merged.Close()); err != nil {
 		return err
 	}
-	if err := r.Close(); err != nil {
-		return errors.Join(err, run.Close())
-	}
-	r.runs = []*Run{run}
-	return nil
+	r.runs = append(r.runs[n:len(r.runs):len(r.runs)], run)
+	return some.Close()
 }
 
 // Each calls f with every record.
 func Each(c Cursor, f func(key, payload []byte) error) error {
+	var payload []byte
 	for {
-		key, payload, err := c.Next()
+		key, err := c.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
+		}
+		if err == nil {
+			payload, err = c.Payload(payload[:0])
 		}
 		if err == nil {
 			err = f(key, payload)
@@ -183,6 +205,9 @@ func (s *Sorter) spill() error {
 // Sorted reads the records in their order. No record may be added afterwards.
 func (s *Sorter) Sorted() (Cursor, error) {
 	s.sort()
+	if err := s.runs.Fit(s.memory); err != nil {
+		return nil, err
+	}
 	merged, err := Merge(append(s.runs.Cursors(), &bufferCursor{s: s}))
 	if err != nil || s.limit == 0 {
 		return merged, err
@@ -208,13 +233,18 @@ type bufferCursor struct {
 	i int
 }
 
-func (c *bufferCursor) Next() (key, payload []byte, err error) {
+func (c *bufferCursor) Next() (key []byte, err error) {
 	if c.i >= len(c.s.records) {
-		return nil, nil, io.EOF
+		return nil, io.EOF
 	}
 	r := c.s.records[c.i]
 	c.i++
-	return c.s.buffer[r.key:r.payload:r.payload], c.s.buffer[r.payload:r.end:r.end], nil
+	return c.s.buffer[r.key:r.payload:r.payload], nil
+}
+
+func (c *bufferCursor) Payload(dst []byte) ([]byte, error) {
+	r := c.s.records[c.i-1]
+	return append(dst, c.s.buffer[r.payload:r.end]...), nil
 }
 
 func (c *bufferCursor) Close() error { return nil }
@@ -225,9 +255,9 @@ type limited struct {
 	left int
 }
 
-func (l *limited) Next() (key, payload []byte, err error) {
+func (l *limited) Next() (key []byte, err error) {
 	if l.left == 0 {
-		return nil, nil, io.EOF
+		return nil, io.EOF
 	}
 	l.left--
 	return l.Cursor.Next()

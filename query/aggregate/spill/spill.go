@@ -18,8 +18,11 @@ import (
 
 // Cursor reads records in the order of their keys.
 type Cursor interface {
-	// Next returns the next record, io.EOF at the end. Its bytes are valid until the next call.
-	Next() (key, payload []byte, err error)
+	// Next advances to the next record and returns its key, io.EOF at the end. It is valid until the next call.
+	Next() (key []byte, err error)
+	// Payload appends the payload of the record, which may be large, so that a merge keeps only that of one record in
+	// memory. It must be called at most once for each.
+	Payload(dst []byte) ([]byte, error)
 	// Close releases what the cursor holds.
 	Close() error
 }
@@ -36,6 +39,8 @@ const (
 // allow that.
 type Run struct {
 	file *os.File
+	// maxKey is the length of its longest key.
+	maxKey int
 }
 
 // Write makes a run in dir, or the system's directory if dir is empty, from the records that fill passes to put. Keys must not
@@ -57,6 +62,7 @@ func Write(dir string, fill func(put func(key, payload []byte) error) error) (*R
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
+	r.maxKey = e.maxKey
 	return r, nil
 }
 
@@ -76,12 +82,15 @@ func (r *Run) Cursor() Cursor {
 type encoder struct {
 	w    *bufio.Writer
 	last []byte
-	head [3 * binary.MaxVarintLen32]byte
-	err  error // of writing, sticky
+	// maxKey is the length of the longest key.
+	maxKey int
+	head   [3 * binary.MaxVarintLen32]byte
+	err    error // of writing, sticky
 }
 
 func (e *encoder) put(key, payload []byte) error {
 	shared := commonPrefix(e.last, key)
+	e.maxKey = max(e.maxKey, len(key))
 	head := binary.AppendUvarint(e.head[:0], uint64(shared))
 	head = binary.AppendUvarint(head, uint64(len(key)-shared))
 	head = binary.AppendUvarint(head, uint64(len(payload)))
@@ -107,8 +116,10 @@ func commonPrefix(a, b []byte) int {
 
 // decoder reads what an encoder wrote.
 type decoder struct {
-	r            *bufio.Reader
-	key, payload []byte
+	r   *bufio.Reader
+	key []byte
+	// unread is the length of the payload until it is read.
+	unread int
 }
 
 func newDecoder(r io.Reader) *decoder { return &decoder{r: bufio.NewReaderSize(r, readBuffer)} }
@@ -117,27 +128,39 @@ var errCorrupt = errors.New("corrupt run")
 
 func (d *decoder) Close() error { return nil }
 
-func (d *decoder) Next() (key, payload []byte, err error) {
+func (d *decoder) Next() (key []byte, err error) {
+	if _, err := d.r.Discard(d.unread); err != nil {
+		return nil, readError(err)
+	}
+	d.unread = 0
 	if _, err := d.r.Peek(1); errors.Is(err, io.EOF) {
-		return nil, nil, io.EOF
+		return nil, io.EOF
 	}
 	var lengths [3]uint64
 	for i := range lengths {
 		if lengths[i], err = binary.ReadUvarint(d.r); err != nil {
-			return nil, nil, readError(err)
+			return nil, readError(err)
 		}
 	}
 	shared, rest, size := lengths[0], lengths[1], lengths[2]
 	if shared > uint64(len(d.key)) || rest > maxRecord || size > maxRecord {
-		return nil, nil, readError(errCorrupt)
+		return nil, readError(errCorrupt)
 	}
-	if d.key, err = read(d.r, d.key[:shared], int(rest)); err == nil {
-		d.payload, err = read(d.r, d.payload[:0], int(size))
+	if d.key, err = read(d.r, d.key[:shared], int(rest)); err != nil {
+		return nil, readError(err)
 	}
+	d.unread = int(size)
+	return d.key, nil
+}
+
+func (d *decoder) Payload(dst []byte) ([]byte, error) {
+	n := d.unread
+	d.unread = 0
+	dst, err := read(d.r, dst, n)
 	if err != nil {
-		return nil, nil, readError(err)
+		return nil, readError(err)
 	}
-	return d.key, d.payload, nil
+	return dst, nil
 }
 
 // read appends n bytes; memory grows with what is read, not with n.
@@ -182,8 +205,8 @@ func Merge(cursors []Cursor) (Cursor, error) {
 // head is a cursor with its current record.
 type head struct {
 	Cursor
-	number       int
-	key, payload []byte
+	number int
+	key    []byte
 }
 
 func (h *head) before(o *head) bool {
@@ -211,7 +234,7 @@ func (m *merger) Close() error {
 
 // push advances a cursor and adds it to the heap, unless it has ended.
 func (m *merger) push(h *head) (err error) {
-	if h.key, h.payload, err = h.Next(); err != nil {
+	if h.key, err = h.Next(); err != nil {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -221,21 +244,23 @@ func (m *merger) push(h *head) (err error) {
 	return nil
 }
 
-func (m *merger) Next() (key, payload []byte, err error) {
+func (m *merger) Payload(dst []byte) ([]byte, error) { return m.heap.Items[0].Payload(dst) }
+
+func (m *merger) Next() (key []byte, err error) {
 	if m.started && len(m.heap.Items) > 0 {
 		first := m.heap.Items[0]
-		switch first.key, first.payload, err = first.Next(); {
+		switch first.key, err = first.Next(); {
 		case errors.Is(err, io.EOF):
 			m.heap.Pop()
 		case err != nil:
-			return nil, nil, err
+			return nil, err
 		default:
 			m.heap.Fix()
 		}
 	}
 	m.started = true
 	if len(m.heap.Items) == 0 {
-		return nil, nil, io.EOF
+		return nil, io.EOF
 	}
-	return m.heap.Items[0].key, m.heap.Items[0].payload, nil
+	return m.heap.Items[0].key, nil
 }

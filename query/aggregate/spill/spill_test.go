@@ -198,7 +198,7 @@ func FuzzDecoder(f *testing.F) {
 		d := newDecoder(bytes.NewReader(data))
 		var records [][2][]byte
 		for {
-			key, payload, err := d.Next()
+			key, payload, err := next(d)
 			if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 				break
 			}
@@ -219,10 +219,18 @@ func FuzzDecoder(f *testing.F) {
 		w.Flush()
 		d = newDecoder(&b)
 		for _, r := range records {
-			key, payload, err := d.Next()
+			key, payload, err := next(d)
 			if err != nil || !bytes.Equal(key, r[0]) || !bytes.Equal(payload, r[1]) {
 				t.Fatal(r, key, payload, err)
 			}
 		}
 	})
+}
+
+// next returns the next record of a cursor.
+func next(c Cursor) (key, payload []byte, err error) {
+	if key, err = c.Next(); err == nil {
+		payload, err = c.Payload(nil)
+	}
+	return key, payload, err
 }
