@@ -142,7 +142,7 @@ func (s *synthetic) blob(prefix string, i, n int) store.Blob {
 	bucket := s.today.AddDate(0, 0, -20+i*20/n)
 	name := fmt.Sprintf("%s%s/%06d.log", prefix, bucket.Format("2006/01/02/1504"), i+1)
 	meta := blobnaming.Metadata{
-		Start: bucket.UnixNano(), End: bucket.UnixNano(), Records: 1, Levels: record.Counts{record.Info: 1}, Instance: "pod",
+		Start: bucket.UnixNano(), End: bucket.UnixNano(), Records: 1, RawBytes: 40, Levels: record.Counts{record.Info: 1}, Instance: "pod",
 		Filter: blobnaming.Filter{Offset: 1, Partitions: 2, SliceLength: 3},
 	}
 	return store.Blob{Name: name, Size: 1000, ETag: "0x8DC0FFEE", Metadata: meta.Encode()}

@@ -25,7 +25,7 @@ func TestGolden(t *testing.T) {
 	t.Parallel()
 	full := head(1406833200000000001)
 	full.Meta.Instance, full.Meta.Footer = "Web-7F9c_1.example", math.MaxInt64
-	full.Meta.Levels, full.Meta.Records = record.Counts{1, 2, 3, 4, 5, 6, 1007}, 1028
+	full.Meta.Levels, full.Meta.Records, full.Meta.RawBytes = record.Counts{1, 2, 3, 4, 5, 6, 1007}, 1028, 102_800
 	full.Meta.Filter = blobnaming.Filter{Offset: 1 << 20, Partitions: 256, SliceLength: 4096}
 	full.First = time.Unix(1406833200, 5)
 	states := []State{

@@ -23,7 +23,7 @@ import (
 func entity(n int) unindexed.Entity {
 	const minute = int64(29_400_000)
 	meta := blobnaming.Metadata{
-		Start: minute * 60e9, End: minute*60e9 + 5, Records: uint64(n) + 2, RawBytes: 100, Levels: record.Counts{3: uint64(n) + 2},
+		Start: minute * 60e9, End: minute*60e9 + 5, Records: uint64(n) + 2, RawBytes: 100 * (uint64(n) + 2), Levels: record.Counts{3: uint64(n) + 2},
 		Batch: blobnaming.Batch{15: byte(n), 14: byte(n >> 8)}, Instance: "pod-1", Seq: int64(n), Class: "audit", Parse: "auto/1", Footer: 50,
 	}
 	return unindexed.Entity{

@@ -107,7 +107,7 @@ const (
 
 const fixedNames = "vhost port ip ident user method host path query protocol request status duration " +
 	"http_x_forwarded_for bytes_received bytes_sent severity time thread file line message " +
-	"pid tid connection server upstream referer module client_port code app msgid"
+	"pid tid connection server upstream referer module client_port apache_code app msgid"
 
 // formats are the compiled layouts and the names in them.
 type formats struct {

@@ -31,7 +31,7 @@ func TestServerFormats(t *testing.T) {
 		{
 			"Apache 2.4 error",
 			`[Fri Nov 20 16:04:05.123456 2026] [core:error] [pid 1234:tid 139] [client 192.0.2.7:5678] AH00128: File does not exist: /srv/x, referer: http://r.example/a`,
-			`time=Fri Nov 20 16:04:05.123456 2026|module=core|severity=error|pid=1234|tid=139|ip=192.0.2.7|client_port=5678|code=AH00128|message=File does not exist: /srv/x|referer=http://r.example/a`,
+			`time=Fri Nov 20 16:04:05.123456 2026|module=core|severity=error|pid=1234|tid=139|ip=192.0.2.7|client_port=5678|apache_code=AH00128|message=File does not exist: /srv/x|referer=http://r.example/a`,
 		},
 		{
 			"Apache 2.2 error, IPv6",
