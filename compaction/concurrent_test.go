@@ -33,7 +33,7 @@ func overtaken(err error) bool {
 // has one twice.
 func TestLongConcurrent(t *testing.T) {
 	t.Parallel()
-	rounds := effort.Cases{Test: 3, Full: 12, Long: 300}.N()
+	rounds := effort.Cases{Test: 2, Full: 12, Long: 300}.N()
 	rnd := testrand.New(t)
 	s := openStore(t)
 	f := newFleet(t, s, rnd, "web")

@@ -26,7 +26,7 @@ func crashKills(t *testing.T) int {
 	t.Helper()
 	v := os.Getenv("LOGSTOW_CRASH_KILLS")
 	if v == "" {
-		return effort.Cases{Test: 15, Full: 50}.N()
+		return effort.Cases{Test: 10, Full: 50}.N()
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 {

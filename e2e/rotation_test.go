@@ -205,7 +205,7 @@ func TestRotationStorms(t *testing.T) {
 		{"copytruncate and gzip", "a.log", 80, func(w *rotor) { w.compress(w.truncate()) }},
 		{"rename and delete", "a.log", 240, (*rotor).remove},
 	}
-	sample := effort.NewSample(t, 4)
+	sample := effort.NewSample(t, 6)
 	for _, c := range rotations {
 		if !sample.Has() {
 			continue

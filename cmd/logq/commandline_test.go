@@ -74,7 +74,7 @@ func (c *typed) line(patterns []string) []string {
 // usage error. make long tries more.
 func TestLongCommandLines(t *testing.T) {
 	t.Parallel()
-	n := effort.Cases{Short: 30, Test: 100, Full: 500, Long: 100_000}.N()
+	n := effort.Cases{Short: 30, Test: 60, Full: 500, Long: 100_000}.N()
 	rnd := testrand.New(t)
 	now := time.Date(2026, 11, 20, 15, 4, 5, 0, time.UTC)
 	for range n {
