@@ -306,15 +306,16 @@ func quotedEnd(b []byte, i int) int {
 	if i > 0 && b[i-1] != ' ' && b[i-1] != ',' && b[i-1] != ';' && b[i-1] != '\t' { // behind a time
 		return i + 1
 	}
-	for k := i + 1; k < min(len(b), i+maxColumn); k++ {
-		switch b[k] {
-		case ' ', '\t':
+	text := b[i+1 : min(len(b), i+maxColumn)]
+	for k, c := range text {
+		if c == ' ' || c == '\t' {
 			return 0
-		case b[i]:
-			if k == i+1 || !ends(b, k+1) {
+		}
+		if c == b[i] {
+			if k == 0 || !ends(b, i+k+2) {
 				return 0
 			}
-			return k + 1
+			return i + k + 2
 		}
 	}
 	return 0

@@ -22,7 +22,11 @@ func (m *moment) zone(b []byte, i int) int {
 	case '+', '-':
 		return m.offset(b, i)
 	case ' ':
-		if !mayBeZoneColumn(b, i) {
+		switch {
+		case isUTCColumn(b, i):
+			m.utc = true
+			return i + len(utcColumn) - 1
+		case !mayBeZoneColumn(b, i):
 			return i
 		}
 		return m.zoneColumn(b, i)
@@ -31,6 +35,14 @@ func (m *moment) zone(b []byte, i int) int {
 		return 0
 	}
 	return i
+}
+
+// utcColumn is the zone of most access logs.
+const utcColumn = " +0000]"
+
+// isUTCColumn reports whether that zone stands at b[i].
+func isUTCColumn(b []byte, i int) bool {
+	return len(b) >= i+len(utcColumn) && b[i+1] == '+' && string(b[i:i+len(utcColumn)]) == utcColumn
 }
 
 // mayBeZoneColumn reports whether a zone could stand behind the blank at b[i]. It is false for levels and most other words.
