@@ -306,6 +306,9 @@ func quotedEnd(b []byte, i int) int {
 	if i > 0 && b[i-1] != ' ' && b[i-1] != ',' && b[i-1] != ';' && b[i-1] != '\t' { // behind a time
 		return i + 1
 	}
+	if len(b) > i+5 && b[i+1]-'A' < 26 && b[i+3]-'A' < 26 && (b[i+4] == ' ' || b[i+4]-'A' < 26 && b[i+5] == ' ') { // "GET /
+		return 0
+	}
 	text := b[i+1 : min(len(b), i+maxColumn)]
 	for k, c := range text {
 		if c == ' ' || c == '\t' {
