@@ -69,7 +69,7 @@ func (s *synthetic) entity(service string, h, n int) tableindex.Entity {
 		Name: blobnaming.Name{Service: service, Bucket: bucket, Number: uint64(n + 1)},
 		Meta: blobnaming.Metadata{
 			Start: bucket.UnixNano(), End: bucket.Add(time.Hour-time.Second).UnixNano() + int64(n),
-			Records: minutes, Levels: record.Counts{record.Info: minutes}, Instance: fmt.Sprintf("pod-%04d", n%instances),
+			Records: minutes, RawBytes: minutes * 100, Levels: record.Counts{record.Info: minutes}, Instance: fmt.Sprintf("pod-%04d", n%instances),
 			Batch: blobnaming.Batch{byte(h), byte(n), byte(n >> 8)}, Seq: int64(n),
 			Filter: blobnaming.Filter{Offset: 1, Partitions: 2, SliceLength: 3},
 		},
