@@ -21,7 +21,7 @@ func NoDescriptors(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
-// Patient is a file system whose calls wait while no file descriptor is free: nobody is notified when one is, so they
+// Patient is a file system whose calls wait while no file descriptor is free: no notification says when one is, so they
 // retry. It is safe for concurrent use.
 type Patient struct {
 	FS

@@ -185,7 +185,7 @@ func (e *Entities) add(store string, entities []Entity) (n int, err error) {
 	return n, nil
 }
 
-// dropOldest drops the oldest group that nobody has taken, and reports whether there was one. mu is held.
+// dropOldest drops the oldest group that is not taken, and reports whether there was one. mu is held.
 func (e *Entities) dropOldest(reason string) (bool, error) {
 	at := slices.IndexFunc(e.groups, func(g *Group) bool { return !g.taken })
 	if at < 0 {
