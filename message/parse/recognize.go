@@ -53,7 +53,7 @@ func recognizeColumns(b []byte) (format, int) {
 			return nginxError, 0
 		case b[19] == ' ' && isAppService(b):
 			return appService, 0
-		case b[10] == '.' && isSquid(b):
+		case b[10] == '.' && isDigit(b[2]) && isDigit(b[3]) && isSquid(b): // no address
 			return squid, 0
 		}
 	case 'h', 'g', 'w':
