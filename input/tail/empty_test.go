@@ -1,11 +1,11 @@
 package tail_test
 
 import (
-	"bytes"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,7 +20,7 @@ func TestEmptyGlob(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "b/1.log", "line\n")
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer // written while the test sleeps
+		var log lockedText
 		stop := startTail(t, tail.Options{
 			Options: input.Options{Service: "x", Sink: newSink(), Log: slog.New(slog.NewTextHandler(&log, nil))},
 			Paths:   []string{filepath.Join(dir, "a", "*.log"), filepath.Join(dir, "b", "*.log")}, Exclude: []string{"2.log"},
@@ -31,8 +31,7 @@ func TestEmptyGlob(t *testing.T) {
 			t.Helper()
 			time.Sleep(d)
 			synctest.Wait()
-			text := log.String()
-			log.Reset()
+			text := log.take()
 			if w, i := strings.Count(text, `msg="no file matches"`), strings.Count(text, `msg="files match"`); w != warnings || i != infos || strings.Contains(text, "b/") {
 				t.Errorf("%d warnings, %d infos, want %d and %d: %s", w, i, warnings, infos, text)
 			}
@@ -48,4 +47,24 @@ func TestEmptyGlob(t *testing.T) {
 		after(55*time.Minute, 0, 0)
 		after(15*time.Minute, 1, 0)
 	})
+}
+
+// lockedText is a text that several goroutines write.
+type lockedText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// take returns the text and clears it.
+func (l *lockedText) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.text.Reset()
+	return l.text.String()
 }
