@@ -174,15 +174,21 @@ func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, las
 	now := f.setReadTime(ref)
 	var covered int64
 	for {
-		l, size, ok := f.next(src, last)
+		l, size, ok := f.split.next()
+		if !ok && last {
+			l, size, ok = f.split.rest()
+		}
+		if src.converter != nil && (ok || last) {
+			size = src.converter.next()
+		}
 		if !ok {
 			src.offset += size
 			covered += size
 			f.stamper.dropped = f.stamper.dropped || size > 0 // the next run need not read them again
 			break
 		}
-		if src.direct != nil && l.whole == 0 && len(l.text) <= f.opts.MaxRecord && !mayBeHeader(l.text) && src.direct.isSingle(l.text, f.following(src)) {
-			f.add(src.direct, l.text, 0)
+		if src.direct != nil && l.whole == 0 && len(l.text) <= f.opts.MaxRecord && !mayBeHeader(l.text) && !f.opts.Parts.begin(l.text) && src.direct.isSingle(l.text, f.split.unread()) {
+			f.stamper.add(&src.direct.origin, l.text, 0, record.None, record.None)
 		} else {
 			w, wrapped := src.unwrap(l.text)
 			if parser, ok := src.header(w); ok && l.whole == 0 && parser.Stored() != src.storedParser() {
@@ -212,27 +218,6 @@ func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, las
 		}
 	}
 	return f.flush(ctx, src, covered, now)
-}
-
-// next returns the next line of a source, with last set also the bytes after the last newline. size is how many bytes of
-// the source it covers; if ok is false, those are skipped.
-func (f *Feed) next(src *Source, last bool) (l line, size int64, ok bool) {
-	l, size, ok = f.split.next()
-	if !ok && last {
-		l, size, ok = f.split.rest()
-	}
-	if src.converter != nil && (ok || last) {
-		size = src.converter.next()
-	}
-	return l, size, ok
-}
-
-// following is what was read after the current line, nil if it is in another encoding.
-func (f *Feed) following(src *Source) []byte {
-	if src.converter != nil {
-		return nil
-	}
-	return f.split.buf[f.split.start:f.split.end]
 }
 
 // changeParser flushes the lines before the current one, and sets the parser of those that follow.
@@ -278,18 +263,14 @@ func (f *Feed) flush(ctx context.Context, src *Source, bytes int64, read time.Ti
 
 // add collects a message as a record. logged is the container runtime's time, 0 if there is none.
 func (f *Feed) add(s *stream, message []byte, logged int64) {
-	if f.opts.Parts == nil || len(message) == 0 || message[0] != f.opts.Parts.Prefix[0] || !f.addParts(s, message, logged) {
+	if !f.opts.Parts.begin(message) || !f.addParts(s, message, logged) {
 		f.stamper.add(&s.origin, message, logged, record.None, record.None)
 	}
 }
 
 // addParts collects the parts of a message as records. It reports whether there are any.
 func (f *Feed) addParts(s *stream, message []byte, logged int64) bool {
-	p := f.opts.Parts
-	if len(message) <= len(p.Prefix) || string(message[:len(p.Prefix)]) != p.Prefix {
-		return false
-	}
-	parts, ok := p.Events(message)
+	parts, ok := f.opts.Parts.Events(message)
 	if !ok {
 		return false
 	}

@@ -87,6 +87,11 @@ type Parts struct {
 	Events func(line []byte) (parts []Event, ok bool)
 }
 
+// begin reports whether a line begins like those that have parts. p may be nil.
+func (p *Parts) begin(line []byte) bool {
+	return p != nil && len(line) > len(p.Prefix) && line[len(p.Prefix)-1] == p.Prefix[len(p.Prefix)-1] && string(line[:len(p.Prefix)]) == p.Prefix
+}
+
 // WithDefaults fills in defaults and validates the options.
 func (o Options) WithDefaults() (Options, error) {
 	if o.MaxRecord == 0 {

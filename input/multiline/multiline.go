@@ -166,11 +166,13 @@ func (j *Joiner) Single(line, next []byte) bool {
 	if line[0] == '{' {
 		return j.held.Lines == 0
 	}
-	if !isDigit(line[0]) || len(next) == 0 || !isDigit(next[0]) || opening(line) != plain {
+	if !isDigit(line[0]) || len(next) == 0 || !isDigit(next[0]) || mayOpen(line) && opening(line) != plain {
 		return false
 	}
-	if v, _ := afterPlain(line, next); v != begins {
-		return false
+	if !sharesStart(line, next) || isPostgresField(line, next) {
+		if v, _ := afterPlain(line, next); v != begins {
+			return false
+		}
 	}
 	if j.held.Lines > 0 {
 		if v, _ := j.classify(line); v != begins {

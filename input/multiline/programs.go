@@ -63,9 +63,14 @@ func isPostgresField(text, line []byte) bool {
 	if n == len(line) || !isUpper(line[n]) {
 		return false
 	}
+	return isField(line[n:]) && isSeverity(text[n:])
+}
+
+// isField reports whether a text begins with a further field of a message of PostgreSQL.
+func isField(text []byte) bool {
 	for _, field := range [...]string{"DETAIL:  ", "HINT:  ", "STATEMENT:  ", "CONTEXT:  ", "QUERY:  ", "LOCATION:  "} {
-		if hasPrefix(line[n:], field) {
-			return isSeverity(text[n:])
+		if hasPrefix(text, field) {
+			return true
 		}
 	}
 	return false
@@ -109,7 +114,7 @@ func commonPrefix(a, b []byte) int {
 	n := min(len(a), len(b))
 	i := 0
 	for ; i+8 <= n; i += 8 {
-		if diff := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:]); diff != 0 {
+		if diff := binary.LittleEndian.Uint64(a[i:i+8]) ^ binary.LittleEndian.Uint64(b[i:i+8]); diff != 0 {
 			return i + bits.TrailingZeros64(diff)/8
 		}
 	}

@@ -188,6 +188,12 @@ func opening(line []byte) state {
 	return plain
 }
 
+// mayOpen reports whether the state after a line that begins with a digit may be another one than plain.
+func mayOpen(line []byte) bool {
+	last := line[len(line)-1]
+	return last == ':' || last == '\r' || len(line) > 13 && line[10] == '-' && line[13] == '.'
+}
+
 // trimmed returns a line without a carriage return at its end.
 func trimmed(line []byte) []byte {
 	if n := len(line); n > 0 && line[n-1] == '\r' {

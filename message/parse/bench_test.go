@@ -57,10 +57,10 @@ func BenchmarkRecognize(b *testing.B) {
 }
 
 func BenchmarkLevel(b *testing.B) {
-	p := parse.Auto()
+	l := parse.Auto().Leveler()
 	bench(b, func(b *testing.B, message []byte) {
 		for b.Loop() {
-			p.Level(message)
+			l.Level(message)
 		}
 	})
 }

@@ -31,7 +31,7 @@ func ExampleSplitter_All() {
 	for name, value := range s.All() {
 		fmt.Printf("%s=%s ", name, value.Text)
 	}
-	level, _ := p.Level([]byte("warn: ann paid 12.50 €"))
+	level, _ := p.Leveler().Level([]byte("warn: ann paid 12.50 €"))
 	fmt.Println(level)
 	// Output: level=warn user=ann amount=12.50 WARN
 }

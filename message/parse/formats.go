@@ -186,8 +186,13 @@ func (f *formats) need(name id, d *depths) {
 
 // split reads the fields of a message that d selects.
 func (f *formats) split(l *line, message []byte, d *depths) {
-	l.reset(message)
 	format, start := recognize(message)
+	f.splitAs(format, start, l, message, d)
+}
+
+// splitAs is split for a message of which recognize has returned the format and the start.
+func (f *formats) splitAs(format format, start int, l *line, message []byte, d *depths) {
+	l.reset(message)
 	switch format {
 	case plain:
 		return

@@ -66,7 +66,7 @@ func checkSplitter(t *testing.T, p *parse.Parser, msg []byte) {
 		}
 	}
 	checkValues(t, p, msg, names)
-	p.Level(msg)
+	p.Leveler().Level(msg)
 	if !bytes.Equal(original, msg) {
 		t.Fatalf("%q is changed to %q", original, msg)
 	}

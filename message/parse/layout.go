@@ -113,9 +113,11 @@ type line struct {
 
 // reset makes l a message without a format.
 func (l *line) reset(message []byte) {
+	for i := range l.n {
+		l.at[l.fields[i].id] = 0
+	}
 	l.text, l.rest = message, message
 	l.cut, l.escape, l.n = false, 0, 0
-	clear(l.at[:])
 }
 
 // add adds a field. Its value is missing if it is empty or "-".

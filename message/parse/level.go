@@ -5,19 +5,31 @@ import (
 	"logstow/record"
 )
 
+// A Leveler finds the levels of messages by their fields. Not safe for concurrent use.
+type Leveler struct {
+	parser   *Parser
+	line     line // for auto
+	captures []span
+}
+
+// Leveler makes a Leveler.
+func (p *Parser) Leveler() *Leveler {
+	return &Leveler{parser: p, captures: make([]span, len(p.captures))}
+}
+
 // Level returns the level of a message by its fields: the status of an access log (see [StatusLevel]), klog's letter, or the number in
 // the member "level" of a JSON message. The number is a syslog severity in a GELF message, otherwise a level of pino or bunyan, 10 to
 // 69. With a pattern or a regular expression it is the name of a level in the capture "level" or "severity", otherwise the status in the capture
 // "status". It is not ok if there is none. Package recognize finds levels in other places.
-func (p *Parser) Level(message []byte) (level record.Level, ok bool) {
-	switch {
+func (l *Leveler) Level(message []byte) (level record.Level, ok bool) {
+	switch p := l.parser; {
 	case p.formats != nil:
 		if len(message) > 0 && message[0] == '{' {
 			return jsonLevel(message)
 		}
-		return p.formats.level(message)
+		return p.formats.level(&l.line, message)
 	case p.index(nameLevel) >= 0 || p.index(nameSeverity) >= 0 || p.index(nameStatus) >= 0:
-		return p.capturedLevel(message)
+		return l.captured(message)
 	}
 	return record.None, false
 }
@@ -29,19 +41,14 @@ const (
 	nameStatus   = "status"
 )
 
-func (p *Parser) capturedLevel(message []byte) (record.Level, bool) {
-	var space [16]span
-	captures := space[:]
-	if len(p.captures) > len(space) {
-		captures = make([]span, len(p.captures))
-	}
-	p.match(message, captures)
+func (l *Leveler) captured(message []byte) (record.Level, bool) {
+	l.parser.match(message, l.captures)
 	text := func(name string) []byte {
-		i := p.index(name)
+		i := l.parser.index(name)
 		if i < 0 {
 			return nil
 		}
-		return message[captures[i].start:captures[i].end]
+		return message[l.captures[i].start:l.captures[i].end]
 	}
 	for _, name := range [...]string{nameLevel, nameSeverity} {
 		if level := record.LevelFromAlias(text(name)); level != record.None {
@@ -51,21 +58,23 @@ func (p *Parser) capturedLevel(message []byte) (record.Level, bool) {
 	return StatusLevel(text(nameStatus))
 }
 
-// level returns the level of a message of a text format.
-func (f *formats) level(message []byte) (record.Level, bool) {
-	switch format, _ := recognizeColumns(message); format {
+// level returns the level of a message of a text format, which it splits into l.
+func (f *formats) level(l *line, message []byte) (record.Level, bool) {
+	format, start := recognizeColumns(message)
+	switch format {
 	case plain:
 		return record.None, false
 	case klog:
 		return klogLevel(message[0]), true
 	}
-	var l line
-	f.split(&l, message, &f.status)
-	if severity := l.get(idSeverity); severity != nil {
+	f.splitAs(format, start, l, message, &f.status)
+	severity, status := l.get(idSeverity), l.get(idStatus)
+	l.text, l.rest = nil, nil // the caller's
+	if severity != nil {
 		level := record.LevelFromAlias(severity)
 		return level, level != record.None
 	}
-	return StatusLevel(l.get(idStatus))
+	return StatusLevel(status)
 }
 
 func klogLevel(severity byte) record.Level {

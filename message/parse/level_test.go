@@ -78,7 +78,7 @@ func TestLevel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, ok := p.Level([]byte(c.message)); got != c.want || ok != (c.want != record.None) {
+		if got, ok := p.Leveler().Level([]byte(c.message)); got != c.want || ok != (c.want != record.None) {
 			t.Errorf("%s: level of %s is %s, %t; want %s", c.parser, c.message, got, ok, c.want)
 		}
 	}

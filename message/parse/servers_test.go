@@ -143,7 +143,7 @@ func TestServerFormatsCut(t *testing.T) {
 		for n := range line {
 			for _, text := range []string{line[:n], line[:n] + " …[logstow: cut 9 bytes]", "<1>" + line[n:], line[n:]} {
 				allOf(p, text)
-				p.Level([]byte(text))
+				p.Leveler().Level([]byte(text))
 			}
 		}
 	}

@@ -128,6 +128,9 @@ func fraction(b []byte, i int, nano int32) (int32, int) {
 	if i+1 >= len(b) || b[i+1]-'0' > 9 || b[i] != '.' && b[i] != ',' && b[i] != ':' {
 		return nano, i
 	}
+	if i+4 < len(b) && b[i+2]-'0' <= 9 && b[i+3]-'0' <= 9 && b[i+4]-'0' > 9 { // milliseconds
+		return max(nano, int32(uint(b[i+1]-'0')*100+two(b, i+2))*1_000_000), i + 4
+	}
 	i++
 	const digits = 9
 	n, end := int32(0), i+digits

@@ -111,6 +111,7 @@ type Recognizer struct {
 	maxAhead int64
 	rules    *Rules
 	parser   *parse.Parser
+	leveler  *parse.Leveler
 	// unwrapped is reused for wrapped lines.
 	unwrapped []byte
 	// plain is reused for lines without their colours.
@@ -211,10 +212,13 @@ func (r *Recognizer) unwrap(f *finding) {
 
 // fieldLevel returns the level of a line that its parser finds in its fields.
 func (r *Recognizer) fieldLevel(line []byte) record.Level {
-	if r.parser == nil {
-		r.parser = parse.Auto()
+	if r.leveler == nil {
+		if r.parser == nil {
+			r.parser = parse.Auto()
+		}
+		r.leveler = r.parser.Leveler()
 	}
-	level, _ := r.parser.Level(line)
+	level, _ := r.leveler.Level(line)
 	return level
 }
 

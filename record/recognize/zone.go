@@ -47,23 +47,24 @@ func isUTCColumn(b []byte, i int) bool {
 
 // mayBeZoneColumn reports whether a zone could stand behind the blank at b[i]. It is false for levels and most other words.
 func mayBeZoneColumn(b []byte, i int) bool {
-	if len(b) < i+3 {
-		return false
+	if len(b) < i+6 {
+		return len(b) >= i+3 && (b[i+1]-'A' < 26 || b[i+1] == '+' || b[i+1] == '-')
 	}
-	switch c := b[i+1]; {
+	w := b[i+1 : i+6]
+	switch c := w[0]; {
 	case c == '+' || c == '-':
 		return true
-	case c-'A' >= 26, c == 'I' && b[i+2] == 'N', c == 'E' && b[i+2] == 'R', c == 'D' && b[i+2] == 'E': // INFO, ERROR, DEBUG
+	case c-'A' >= 26, c == 'D' && w[1] == 'E': // DEBUG
 		return false
-	case b[i+2]-'a' < 26 || len(b) < i+6:
+	case w[1]-'a' < 26:
 		return true
 	}
 	// Abbreviations end with T, but for UTC, MSK, MSD, WIB and WITA.
-	switch b[i+3] {
-	case 'T', 'C', 'K', 'D', 'B':
+	switch w[2] {
+	case 'T', 'C', 'K', 'D', 'B', ' ':
 		return true
 	}
-	return b[i+4] == 'T' || b[i+4] == 'A' || b[i+5] == 'T' || b[i+3] == ' '
+	return w[3] == 'T' || w[3] == 'A' || w[4] == 'T'
 }
 
 // zoneColumn reads an optional zone behind the blank at b[i]: an offset, a name, both, or a region. It returns
