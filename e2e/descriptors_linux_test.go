@@ -20,7 +20,12 @@ import (
 // startWithin starts a shipper with a limit of open files, as options of ulimit.
 func (r *rig) startWithin(limit string, args ...string) *process {
 	r.t.Helper()
-	return r.start("/bin/sh", []string{"PATH=" + r.root + ":" + os.Getenv("PATH")}, append([]string{"-c", "ulimit " + limit + ` && exec "$0" "$@"`, plain()}, args...)...)
+	return r.start("/bin/sh", []string{"PATH=" + r.root + ":" + os.Getenv("PATH")}, within(limit, plain(), args...)...)
+}
+
+// within are the arguments with which a shell becomes a program with a limit of open files.
+func within(limit, bin string, args ...string) []string {
+	return append([]string{"-c", "ulimit " + limit + ` && exec "$0" "$@"`, bin}, args...)
 }
 
 // listening returns the addresses of n listeners, in the order of their start.

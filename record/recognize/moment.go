@@ -52,7 +52,13 @@ func parseMoment(b []byte, bare bool, order dateOrder) (moment, int) {
 	case b[2] == '/' && b[5] == '-':
 		return snort(b)
 	case b[1] == '/' && b[2]-'0' <= 9, b[2] == '/' && b[1]-'0' <= 9 && b[3]-'0' <= 9:
-		return slashes(b, order)
+		return slashes(b, '/', order)
+	case b[1] == '.' && b[2]-'0' <= 9, b[2] == '.' && b[1]-'0' <= 9 && b[3]-'0' <= 9:
+		m, n := slashes(b, '.', orderDayFirst)
+		m.order = orderUnknown
+		return m, n
+	case bare && b[1] == ':':
+		return clockAlone(b)
 	case b[1]-'0' > 9:
 		return dayFirst(b, 1)
 	case b[2] == ':':
@@ -110,10 +116,10 @@ const (
 	orderEither // both are possible; read as month first
 )
 
-// slashes reads 11/20/2026 15:04:05, 1/2/2026, 3:04:05 PM, and Spark's 17/06/09 20:10:40, whose year comes first. A value above 12
-// decides the order of day and month, otherwise order.
-func slashes(b []byte, order dateOrder) (moment, int) {
-	if b[5] == '/' && b[8] == ' ' { // Spark's
+// slashes reads 11/20/2026 15:04:05, 1/2/2026, 3:04:05 PM, and Spark's 17/06/09 20:10:40, whose year comes first; with a point as the
+// separator 20.11.2026 15:04:05. A value above 12 decides the order of day and month, otherwise order.
+func slashes(b []byte, sep byte, order dateOrder) (moment, int) {
+	if sep == '/' && b[5] == '/' && b[8] == ' ' { // Spark's
 		if m, n := onDay(b, 9, shortYear(two(b, 0)), two(b, 3), two(b, 6)); n > 0 {
 			return m, n
 		}
@@ -122,7 +128,7 @@ func slashes(b []byte, order dateOrder) (moment, int) {
 	i := 0
 	for k := range part {
 		n := digitsEnd(b, i)
-		if digits := n - i; digits == 0 || digits > 2 && (k < 2 || digits != 4) || k < 2 && (n == len(b) || b[n] != '/') {
+		if digits := n - i; digits == 0 || digits > 2 && (k < 2 || digits != 4) || k < 2 && (n == len(b) || b[n] != sep) {
 			return moment{}, 0
 		}
 		if n-i == 4 {
@@ -143,13 +149,15 @@ func slashes(b []byte, order dateOrder) (moment, int) {
 	if i++; b[i] == '-' && b[i+1] == '-' && b[i+2] == ' ' { // Suricata's 20/11/2026 -- 15:04:05
 		i += 3
 	}
-	if part[2] < 100 { // 17/06/09, but for 11/20/26
+	if part[2] < 100 && sep == '/' { // 17/06/09, but for 11/20/26
 		if b[1] == '/' || b[4] == '/' {
 			return moment{}, 0
 		}
 		if m, n := onDayLoose(b, i, shortYear(part[0]), part[1], part[2]); n > 0 || part[1] <= 12 {
 			return m, n
 		}
+	}
+	if part[2] < 100 {
 		part[2] = shortYear(part[2])
 	}
 	month, day, found := inOrder(part[0], part[1], order)
@@ -175,14 +183,25 @@ func inOrder(first, second uint, order dateOrder) (month, day uint, found dateOr
 // snort reads 11/20-15:04:05.123456.
 func snort(b []byte) (moment, int) { return withoutYear(b, 6, two(b, 0), two(b, 3)) }
 
-// clockAlone reads 15:04:05.123, whose date is not in the line: of a clock alone only one with milliseconds is a time.
+// clockAlone reads 15:04:05.123 and 3:04:05 PM, whose date is not in the line: of a clock alone only one with milliseconds, or with AM
+// or PM, is a time.
 func clockAlone(b []byte) (moment, int) {
+	var text [len("03:04:05.123456789 p.m. ")]byte
+	pad := 0
+	if b[1] == ':' {
+		text[0], pad = '0', 1
+		b = text[:1+copy(text[1:], b)]
+	}
 	second, nano, end := clockAt(b, 0)
-	const millis = len("15:04:05.123")
-	if end < millis || b[8] != '.' && b[8] != ',' || !ends(b, end) {
+	if end == 0 {
 		return moment{}, 0
 	}
-	return moment{second: second, nano: nano, layout: layoutClock}, end
+	second, half := halfDay(b, end, second)
+	millis := end >= len("15:04:05.123") && b[8] != ':' && pad == 0
+	if half == end && !millis || !ends(b, half) {
+		return moment{}, 0
+	}
+	return moment{second: second, nano: nano, layout: layoutClock}, half - pad
 }
 
 // twoDigits reads layouts that begin with two digits and something else.
@@ -191,9 +210,6 @@ func twoDigits(b []byte, order dateOrder) (moment, int) {
 		return dayFirst(b, 2)
 	}
 	switch sep := b[2]; {
-	case sep == '.' && b[5] == '.' && b[10] == ' ':
-		// 20.11.2026 15:04:05
-		return onDay(b, 11, four(b, 6), two(b, 3), two(b, 0))
 	case sep == '-' && b[5] == ' ':
 		// 03-17 16:13:38.811: logcat's, no year.
 		m, n := withoutYear(b, 6, two(b, 0), two(b, 3))
@@ -384,6 +400,8 @@ func monthFirst(b []byte, i int) (moment, int) {
 	i++
 	if year := four(b, i); year < 10000 && b[i+4] == ' ' {
 		return onDayLoose(b, i+5, year, month, day)
+	} else if year < 10000 && b[i+4] == ',' && b[i+5] == ' ' { // in a browser's English
+		return onDayLoose(b, i+6, year, month, day)
 	}
 	second, nano, end := clockAt(b, i)
 	if end == 0 {

@@ -16,11 +16,11 @@ func (f *finding) spellings(line []byte) {
 		f.level = record.Error
 		return
 	}
-	if bytes.HasPrefix(line, []byte("thread '")) && bytes.Contains(line[:min(len(line), maxColumn)], []byte("' panicked at ")) { // Rust
+	if bytes.HasPrefix(line, []byte("thread '")) && bytes.Contains(line[:min(len(line), maxColumn)], []byte(" panicked at ")) { // Rust
 		f.level = record.Error
 		return
 	}
-	if len(line) > 0 && (line[0]-'0' > 9 || len(line) > 23 && (line[23] == ' ' || line[10] == '-')) {
+	if len(line) > 0 && (line[0]-'0' > 9 || len(line) > len("2026-11-20 15:04:05.123 ")) {
 		f.byFirst(line)
 	}
 	if f.level == record.None {
@@ -28,8 +28,8 @@ func (f *finding) spellings(line []byte) {
 	}
 }
 
-// byFirst finds the level in formats that the first byte tells apart. A line that begins with a digit has a time like
-// "2026-11-20 15:04:05.123 UTC" or "2026-11-20-15.04.05".
+// byFirst finds the level in formats that the first byte tells apart. A line that begins with a digit is longer than
+// "2026-11-20 15:04:05.123 ".
 func (f *finding) byFirst(line []byte) {
 	switch c := line[0]; {
 	case c == '[':
@@ -41,17 +41,20 @@ func (f *finding) byFirst(line []byte) {
 		case line[1]-'0' <= 9 && len(line) > len("[4242]{") && line[5] != '-' && line[5] != '/':
 			f.hana(line)
 		}
-	case c == 'P':
-		f.php(line)
 	case c == '=':
 		f.level = groupWord(line[1:wordEnd(line, 1)])
 	case !f.found:
+		f.withoutTime(line)
 	case c-'A' < 26:
 		f.secondLine(line)
+		f.puppet(line)
 	case c-'0' <= 9 && line[10] == '-':
 		f.db2(line)
-	case c-'0' <= 9:
-		f.postgresColumn(line)
+	case c-'0' <= 9 && line[4] == '-':
+		f.behindTime(line)
+	}
+	if f.level == record.None && bytes.Contains(line[:min(len(line), maxColumn)], []byte(cefVersion)) {
+		f.cef(line)
 	}
 }
 
@@ -143,17 +146,19 @@ func (f *finding) postgresColumn(line []byte) {
 	}
 }
 
-// php takes the level from what PHP writes to its error log: [20-Nov-2026 15:04:05 UTC] PHP Fatal error:  Uncaught …
+// php takes the level from what PHP writes to its error log, [20-Nov-2026 15:04:05 UTC] PHP Fatal error:  Uncaught …, and to
+// standard output: Fatal error: Uncaught ….
 func (f *finding) php(line []byte) {
 	at := 0
 	if line[0] == '[' {
 		at = bytes.IndexByte(line[:min(len(line), maxColumn)], ']') + len("] ")
 	}
-	if len(line) < at+len("PHP ") || string(line[at:at+len("PHP ")]) != "PHP " {
+	if len(line) <= at {
 		return
 	}
-	kind, _, found := bytes.Cut(line[at+len("PHP "):min(len(line), at+maxColumn)], []byte(":"))
-	if !found {
+	rest, ok := bytes.CutPrefix(line[at:min(len(line), at+maxColumn)], []byte("PHP "))
+	kind, _, found := bytes.Cut(rest, []byte(": "))
+	if !found || !ok && at > 0 { // without PHP on standard output
 		return
 	}
 	switch string(kind) {

@@ -1,0 +1,125 @@
+package recognize
+
+import (
+	"bytes"
+
+	"logstow/record"
+)
+
+// withoutTime finds the level in a line of a program that writes no time.
+func (f *finding) withoutTime(line []byte) {
+	switch line[0] {
+	case 'P', 'F', 'R', 'C', 'D', 'N', 'S':
+		f.php(line)
+	case 'n':
+		f.npm(line)
+	}
+}
+
+// npm takes the level from the second word: npm ERR! code E404, npm warn deprecated.
+func (f *finding) npm(line []byte) {
+	rest, found := bytes.CutPrefix(line, []byte("npm "))
+	if !found {
+		return
+	}
+	switch word := string(rest[:wordEnd(rest, 0)]); word {
+	case "ERR", "error":
+		f.level = record.Error
+	case "WARN", "warn":
+		f.level = record.Warn
+	case "notice", "info", "http":
+		f.level = record.Info
+	}
+}
+
+// puppet takes the level from the brackets behind the program: Fri Nov 20 15:04:05 +0000 2026 Puppet (err): text.
+func (f *finding) puppet(line []byte) {
+	const program, start = " Puppet (", len("Fri Nov 20 15:04:05 2026")
+	line = line[:min(len(line), maxColumn)]
+	i := bytes.Index(line, []byte(program))
+	if i < start {
+		return
+	}
+	i += len(program)
+	if end := wordEnd(line, i); end < len(line) && line[end] == ')' {
+		f.level = groupWord(line[i:end])
+	}
+}
+
+// behindTime finds the level in lines that begin with a time like 2026-11-20 15:04:05.123 and a zone.
+func (f *finding) behindTime(line []byte) {
+	const time = len("2026-11-20 15:04:05.123")
+	rest := line[time:min(len(line), maxColumn)]
+	switch line[time] {
+	case ' ':
+		if f.postgresColumn(line); f.level == record.None && bytes.Contains(rest, []byte("] LOG ")) { // PgBouncer
+			f.level = record.Info
+		}
+	case 'Z':
+		f.sidekiq(rest)
+	case '+', '-':
+		f.ceph(rest)
+	default:
+		f.heroku(rest)
+	}
+}
+
+// sidekiq takes the level from the word before the message of Sidekiq: 4711 TID-oxo2k HardWorker JID-b4a57 INFO: start.
+func (f *finding) sidekiq(rest []byte) {
+	const thread = " TID-"
+	i := bytes.Index(rest, []byte(thread))
+	if i < 0 {
+		return
+	}
+	if end := bytes.Index(rest[i:], []byte(": ")); end > 0 {
+		start := bytes.LastIndexByte(rest[:i+end], ' ') + 1
+		f.level = groupWord(rest[start : i+end])
+	}
+}
+
+// ceph takes an error from the level -1 behind zone and thread: +0000 7f1c2b3d4700 -1 osd.0.
+func (f *finding) ceph(rest []byte) {
+	const thread = len("+0000 7f1c2b3d4700")
+	if len(rest) > thread+4 && string(rest[thread:thread+4]) == " -1 " {
+		f.level = record.Error
+	}
+}
+
+// heroku takes the level from the field "at" of Heroku's router: heroku[router]: at=error code=H12.
+func (f *finding) heroku(rest []byte) {
+	const router = " heroku[router]: at="
+	if i := bytes.Index(rest, []byte(router)); i >= 0 {
+		i += len(router)
+		f.level = groupWord(rest[i:wordEnd(rest, i)])
+	}
+}
+
+// cefVersion begins a message of ArcSight's Common Event Format, which may follow a header of syslog.
+const cefVersion = "CEF:0|"
+
+// cef takes the level from the severity, the seventh column: a number from 0 to 10, or a word.
+func (f *finding) cef(line []byte) {
+	const columns = 6
+	rest := line[bytes.Index(line, []byte(cefVersion)):]
+	for range columns {
+		i := 0
+		for i < len(rest) && (rest[i] != '|' || i > 0 && rest[i-1] == '\\') {
+			i++
+		}
+		if i == len(rest) {
+			return
+		}
+		rest = rest[i+1:]
+	}
+	severity, _, _ := bytes.Cut(rest[:min(len(rest), len("Very-High|"))], []byte("|"))
+	switch string(severity) {
+	case "0", "1", "2", "3", "Low", "Unknown":
+		f.level = record.Info
+	case "4", "5", "6", "Medium":
+		f.level = record.Warn
+	case "7", "8", "High":
+		f.level = record.Error
+	case "9", "10", "Very-High":
+		f.level = record.Fatal
+	}
+}
