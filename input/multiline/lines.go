@@ -33,9 +33,13 @@ func isErrorName(name []byte) bool {
 	return hasSuffix(name, "Exception") || hasSuffix(name, "Error") || hasSuffix(name, "Throwable")
 }
 
-// isHeader reports whether a line, which begins with a word, is "package.SomeError: text".
+// isHeader reports whether a line, which begins with a word, is "package.SomeError: text", or "SomeError [CODE]: text" of Node.
 func isHeader(line []byte, word int) bool {
-	return isErrorName(line[:word]) && (word == len(line) || line[word] == ':')
+	if !isErrorName(line[:word]) {
+		return false
+	}
+	rest := line[word:]
+	return len(rest) == 0 || rest[0] == ':' || hasPrefix(rest, " [") && bytes.Contains(rest, []byte("]: "))
 }
 
 // sharesStart reports whether a line begins with the same characters as the text, such as the year of a time.

@@ -98,6 +98,18 @@ const (
 	nodeCaret
 	// nodeBlank is the empty line behind that, waiting.
 	nodeBlank
+	// indented is inside of lines that only their indent tells: "stack traceback:" of Lua, "Caused by:" of Rust's anyhow, frames of Perl.
+	indented
+	// powerShell is inside of the place of an error of PowerShell.
+	powerShell
+	// elixir is inside of "** (RuntimeError) text".
+	elixir
+	// springHead is the line of asterisks before a report of Spring Boot, waiting, spring the report.
+	springHead
+	spring
+	// dartHead is "Unhandled exception:", or a line of its message, waiting for a frame, dart a frame.
+	dartHead
+	dart
 	states
 )
 
@@ -105,7 +117,7 @@ const (
 // lines whose beginning rules that out.
 func (s state) mayHaveTime(line []byte) bool {
 	switch s {
-	case header, props, pyBody, pyMessage, pyEnd, phpNext, console, rustMessage, slowStatement, report, brackets, diagnosis:
+	case header, props, pyBody, pyMessage, pyEnd, phpNext, console, rustMessage, slowStatement, report, brackets, diagnosis, spring, dartHead:
 		return len(line) > 0
 	case closed:
 		return !hasPrefix(line, "End-Date: ")
@@ -177,6 +189,10 @@ func opening(line []byte) state {
 		if isGoroutine(line) {
 			return goFrames
 		}
+	case 'U':
+		if string(line) == unhandled {
+			return dartHead
+		}
 	case ' ':
 		if isGroup(line) {
 			return pyGroup
@@ -235,12 +251,7 @@ func (s state) next(text, line []byte) (action, state) {
 			return joins, console
 		}
 	case blank:
-		if len(line) == 0 {
-			return undecided, blank
-		}
-		if isHeader(line, word(line)) {
-			return undecided, header
-		}
+		return afterBlank(line)
 	case postgres:
 		if hasPrefix(line, "\t") || isPostgresField(text, line) {
 			return joins, postgres
@@ -262,6 +273,8 @@ func (s state) next(text, line []byte) (action, state) {
 		return s.afterBlock(line)
 	case nodeHead, nodeSource, nodeCaret, nodeBlank:
 		return s.afterNode(line)
+	case indented, powerShell, elixir, springHead, spring, dartHead, dart:
+		return s.afterTrace(line)
 	}
 	return begins, plain
 }
@@ -286,6 +299,8 @@ func afterPlain(text, line []byte) (action, state) {
 		return joinsError(text, php)
 	case c == '[' && isLaravelHeader(line):
 		return joinsError(text, laravel)
+	case isTrace(line) != plain:
+		return joinsError(text, isTrace(line))
 	case isLetter(c) || c == '/' || c == '.':
 		end := word(line)
 		switch {
@@ -345,6 +360,8 @@ func afterPlainIndented(text, line []byte) (action, state) {
 		return joins, frame(line)
 	case isRubyFrom(line):
 		return joins, ruby
+	case isPerlFrame(line):
+		return joins, indented
 	case isGroup(line):
 		return joinsError(text, pyGroup)
 	case hasPrefix(line, consoleIndent) && isConsoleHeader(text):
