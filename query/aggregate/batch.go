@@ -16,12 +16,18 @@ type Batch struct {
 	Selected []bool
 	// Fields are the pages of [Aggregation.Fields], in that order.
 	Fields []*columns.Page
-	// Runs are the times of the records in seconds since Base, which is in Unix seconds; nil if times are not needed. Time
-	// steps must be whole seconds.
+	// Runs are the times of the records from Base on, which is in Unix seconds; nil if times are not needed. Time steps must be
+	// whole seconds.
 	Runs []columns.Run
 	Base int64
 	// Holds report, for each of [Aggregation.Conditions], whether it is true for a record.
 	Holds []func(record int) bool
+}
+
+// time returns a time that is in the time steps of the records of a run.
+func (b *Batch) time(run int) int64 {
+	first, _ := b.Runs[run].Times(b.Base)
+	return first
 }
 
 // maxCodes is the maximum number of combinations of keys with which the records of a batch are added by group.
@@ -79,9 +85,9 @@ func (x *Batcher) AddBatch(b *Batch) error {
 	}
 	step := x.By[x.step].Step
 	for from, run := 0, 0; from < b.Records; {
-		start := step.Start((b.Base+int64(b.Runs[run].Second))*1e9, x.Zone)
+		start := step.Start(x.StepTime(b.time(run)), x.Zone)
 		next := step.End(start, x.Zone)
-		for run < len(b.Runs) && (b.Base+int64(b.Runs[run].Second))*1e9 < next {
+		for run < len(b.Runs) && x.StepTime(b.time(run)) < next {
 			run++
 		}
 		end := b.Runs[run-1].End
@@ -113,7 +119,7 @@ func (x *Batcher) addRows(b *Batch) error {
 			for i >= b.Runs[run].End {
 				run++
 			}
-			rec.Time = (b.Base + int64(b.Runs[run].Second)) * 1e9
+			rec.Time = b.time(run)
 		}
 		if err := x.Add(rec); err != nil {
 			return err
