@@ -223,7 +223,7 @@ func (e *evaluator) aggregateRange(a *syntax.RangeAggregation, at int64, outer m
 	from := to - int64(a.Range.Range)
 	groups := map[string][]sample{}
 	for _, s := range e.samples(a.Range, a.Op == syntax.BytesRate || a.Op == syntax.BytesOver, outer) {
-		if s.time < from || s.time >= to {
+		if s.time <= from || s.time > to {
 			continue
 		}
 		if s.failed {
@@ -341,10 +341,10 @@ func quantile(q float64, values []float64) float64 {
 	return sorted[low]*(1-share) + sorted[high]*share
 }
 
-// counterRate is Prometheus' rate: the increase, resets added, extrapolated to the ends of the window if samples come near them.
+// counterRate is 0 for one sample, otherwise Prometheus' rate: the increase, resets added, extrapolated to the ends of the window if samples come near them.
 func counterRate(window []sample, from, to int64) (float64, bool) {
 	if len(window) < 2 {
-		return 0, false
+		return 0, true
 	}
 	first, last := window[0], window[len(window)-1]
 	increase := last.value - first.value

@@ -85,13 +85,13 @@ func (x *Batcher) AddBatch(b *Batch) error {
 	}
 	step := x.By[x.step].Step
 	for from, run := 0, 0; from < b.Records; {
-		start := step.Start(x.StepTime(b.time(run)), x.Zone)
-		next := step.End(start, x.Zone)
+		at := b.time(run)
+		next := step.End(step.Start(x.StepTime(at), x.Zone), x.Zone)
 		for run < len(b.Runs) && x.StepTime(b.time(run)) < next {
 			run++
 		}
 		end := b.Runs[run-1].End
-		if err := x.addStep(b, start, from, end); err != nil {
+		if err := x.addStep(b, at, from, end); err != nil {
 			return err
 		}
 		from = end
@@ -185,11 +185,11 @@ func (x *Batcher) readEntries(b *Batch) {
 // isPresent reports whether a value is neither missing nor null.
 func isPresent(v message.Value) bool { return v.Kind != message.Missing && v.Kind != message.Null }
 
-// addStep adds the records from one index to another, which are in one time step, by code.
-func (x *Batcher) addStep(b *Batch, start int64, from, end int) error {
+// addStep adds the records from one index to another, which are in the time step of at, by code.
+func (x *Batcher) addStep(b *Batch, at int64, from, end int) error {
 	rows := x.rows[from:end]
 	if len(x.stats) == 0 {
-		return x.addCounts(b, start, from, end)
+		return x.addCounts(b, at, from, end)
 	}
 	if b.Selected != nil {
 		x.order = x.order[:0]
@@ -204,7 +204,7 @@ func (x *Batcher) addStep(b *Batch, start int64, from, end int) error {
 		return nil
 	}
 	if len(x.codes) == 0 {
-		return x.addGroup(b, start, 0, uint64(len(rows)), rows)
+		return x.addGroup(b, at, 0, uint64(len(rows)), rows)
 	}
 	x.ends = slices.Grow(x.ends[:0], x.total)[:x.total]
 	clear(x.ends)
@@ -221,14 +221,14 @@ func (x *Batcher) addStep(b *Batch, start int64, from, end int) error {
 	}
 	x.sorted = slices.Grow(x.sorted[:0], len(rows))[:len(rows)]
 	for _, i := range rows {
-		at := &x.ends[x.codes[i]]
-		x.sorted[*at] = i
-		*at++
+		next := &x.ends[x.codes[i]]
+		x.sorted[*next] = i
+		*next++
 	}
 	before := uint32(0)
 	for code, end := range x.ends {
 		if end > before {
-			if err := x.addGroup(b, start, code, uint64(end-before), x.sorted[before:end]); err != nil {
+			if err := x.addGroup(b, at, code, uint64(end-before), x.sorted[before:end]); err != nil {
 				return err
 			}
 		}
@@ -238,7 +238,7 @@ func (x *Batcher) addStep(b *Batch, start int64, from, end int) error {
 }
 
 // addCounts is addStep for functions that only count records.
-func (x *Batcher) addCounts(b *Batch, start int64, from, end int) error {
+func (x *Batcher) addCounts(b *Batch, at int64, from, end int) error {
 	x.ends = slices.Grow(x.ends[:0], x.total)[:x.total]
 	clear(x.ends)
 	switch {
@@ -261,7 +261,7 @@ func (x *Batcher) addCounts(b *Batch, start int64, from, end int) error {
 	}
 	for code, n := range x.ends {
 		if n > 0 {
-			if err := x.addGroup(b, start, code, uint64(n), nil); err != nil {
+			if err := x.addGroup(b, at, code, uint64(n), nil); err != nil {
 				return err
 			}
 		}
@@ -270,12 +270,12 @@ func (x *Batcher) addCounts(b *Batch, start int64, from, end int) error {
 }
 
 // addGroup adds the n records of one step and code. records are their indexes, nil if there are no stats.
-func (x *Batcher) addGroup(b *Batch, start int64, code int, n uint64, records []uint32) error {
+func (x *Batcher) addGroup(b *Batch, at int64, code int, n uint64, records []uint32) error {
 	if err := x.spillIfFull(); err != nil {
 		return err
 	}
 	rec := &x.record
-	rec.Time = start
+	rec.Time = at
 	rec.Values = slices.Grow(rec.Values[:0], len(b.Fields))[:len(b.Fields)]
 	clear(rec.Values)
 	for k := len(x.By) - 1; k >= 0; k-- {
@@ -291,7 +291,7 @@ func (x *Batcher) addGroup(b *Batch, start int64, code int, n uint64, records []
 		x.numbers[input], x.isNum[input] = x.entries[input].number[id], x.entries[input].is[id]
 	}
 	x.Worker.total += n
-	x.from, x.to = min(x.from, start), max(x.to, start)
+	x.from, x.to = min(x.from, at), max(x.to, at)
 	flags := x.makeKey(rec)
 	group := x.table.group(x.key)
 	if flags != 0 {
