@@ -163,7 +163,7 @@ func metricTimes() []engine.MetricParams {
 }
 
 func checkMetric(e *engine.Engine, records []*refRecord, expr syntax.SampleExpr, want []string) error {
-	reference := &evaluator{records: records, known: map[*syntax.LogRange][]sample{}}
+	reference := &evaluator{records: records, known: map[*syntax.LogRange][]sample{}, sums: map[*syntax.RangeAggregation]*syntax.VectorAggregation{}}
 	for _, p := range metricTimes() {
 		got, err := e.Metric(context.Background(), expr, p)
 		expected, refErr := reference.metric(expr, p)

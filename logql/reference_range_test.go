@@ -37,6 +37,8 @@ type evaluator struct {
 	records []*refRecord
 	// known are the samples of all records by range, which the windows are cut of.
 	known map[*syntax.LogRange][]sample
+	// sums are the sums around range aggregations, which group their samples.
+	sums map[*syntax.RangeAggregation]*syntax.VectorAggregation
 }
 
 type sample struct {
@@ -143,11 +145,66 @@ func templateNames(text string, found map[string]bool) {
 	}
 }
 
+// grouping is what groups the samples of a range aggregation: its own grouping or that of a sum; ok is false if all their labels
+// are kept.
+func (e *evaluator) grouping(a *syntax.RangeAggregation) (g *syntax.Grouping, ok bool) {
+	sum := e.sums[a]
+	switch {
+	case a.Op == syntax.AbsentOver:
+		return nil, true
+	case a.Grouping != nil:
+		return a.Grouping, true
+	case sum != nil:
+		return sum.Grouping, true
+	}
+	return nil, false
+}
+
+// isSum reports whether a vector aggregation groups the samples of its range aggregation.
+func isSum(x *syntax.VectorAggregation) (*syntax.RangeAggregation, bool) {
+	inner, ok := x.Inner.(*syntax.RangeAggregation)
+	if !ok || x.Op != syntax.Sum {
+		return nil, false
+	}
+	return inner, slices.Contains([]syntax.RangeOp{syntax.CountOver, syntax.Rate, syntax.BytesOver, syntax.BytesRate, syntax.SumOver}, inner.Op)
+}
+
+// neededStages are those of a range aggregation without the parsers whose labels nothing behind them reads.
+func (e *evaluator) neededStages(a *syntax.RangeAggregation) (needed []syntax.Stage) {
+	g, grouped := e.grouping(a)
+	read := a.Range.Unwrap != nil || !grouped || g != nil && (g.Without || len(g.Labels) > 0)
+	lineRead := false
+	for _, stage := range slices.Backward(a.Range.Log.Stages) {
+		switch stage.(type) {
+		case *syntax.JSONParser, *syntax.LogfmtParser, *syntax.RegexpParser, *syntax.PatternParser:
+			if !read {
+				continue
+			}
+		case *syntax.UnpackParser:
+			if !read && !lineRead {
+				continue
+			}
+		case *syntax.LineFilter:
+			lineRead = true
+		case *syntax.LabelFilter, *syntax.LineFormat, *syntax.LabelFormat:
+			found := map[string]bool{}
+			names(stage, found)
+			delete(found, "")
+			read = read || len(found) > 0
+		}
+		needed = append(needed, stage)
+	}
+	slices.Reverse(needed)
+	return needed
+}
+
 // samples are those of all records. outer are the labels that groupings around the range name.
-func (e *evaluator) samples(r *syntax.LogRange, bytes bool, outer map[string]bool) []sample {
+func (e *evaluator) samples(a *syntax.RangeAggregation, outer map[string]bool) []sample {
+	r := a.Range
 	if all, ok := e.known[r]; ok {
 		return all
 	}
+	stages := e.neededStages(a)
 	named := maps.Clone(outer)
 	names(r.Log, named)
 	if r.Unwrap != nil {
@@ -158,11 +215,11 @@ func (e *evaluator) samples(r *syntax.LogRange, bytes bool, outer map[string]boo
 	all := []sample{}
 	for _, record := range e.records {
 		w := newRow(record)
-		if !refSelects(r.Log.Matchers, record) || !w.process(r.Log.Stages) {
+		if !refSelects(r.Log.Matchers, record) || !w.process(stages) {
 			continue
 		}
 		value := 1.0
-		if bytes {
+		if a.Op == syntax.BytesRate || a.Op == syntax.BytesOver {
 			value = float64(len(w.line))
 		}
 		if u := r.Unwrap; u != nil {
@@ -219,10 +276,14 @@ func (e *evaluator) aggregateRange(a *syntax.RangeAggregation, at int64, outer m
 			outer[name] = true
 		}
 	}
+	by, isGrouped := e.grouping(a)
+	named := func(label string) bool {
+		return isGrouped && by != nil && !by.Without && slices.Contains(by.Labels, label)
+	}
 	to := at - int64(a.Range.Offset)
 	from := to - int64(a.Range.Range)
 	groups := map[string][]sample{}
-	for _, s := range e.samples(a.Range, a.Op == syntax.BytesRate || a.Op == syntax.BytesOver, outer) {
+	for _, s := range e.samples(a, outer) {
 		if s.time <= from || s.time > to {
 			continue
 		}
@@ -231,7 +292,7 @@ func (e *evaluator) aggregateRange(a *syntax.RangeAggregation, at int64, outer m
 		}
 		// The unwrapped label became the value, and is a label only where the grouping names it.
 		plain := s.labels
-		if u := a.Range.Unwrap; u != nil && (a.Grouping == nil || a.Grouping.Without) {
+		if u := a.Range.Unwrap; u != nil && !named(u.Label) {
 			s.labels = withoutNames(s.labels, []string{u.Label})
 		}
 		if g := a.Grouping; g != nil {
