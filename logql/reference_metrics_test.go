@@ -83,6 +83,17 @@ func lineQueries() []query {
 		q("misc", `sum(bytes_over_time({service_name="job"} |= "_entry" | unpack [1h])) == sum(bytes_over_time({service_name="job"} |= "_entry" [1h]))`, `{} 255`),
 		q("misc", `sum by (x) (bytes_over_time({service_name="job"} |= "user=ann" | unpack [1h]))`, `{} 21`),
 
+		// Empty values are labels. Parsers stop at the last label that the query needs.
+		q("odd", `sum by (user) (count_over_time({service_name="odd"} | json | __error__="" [1h]))`,
+			`{} 3`, `{user=""} 2`, `{user="ann"} 1`),
+		q("odd", `count_over_time({service_name="odd"} | json user | __error__="" | keep user [1h])`),
+		q("odd", `sum without (user) (count_over_time({service_name="odd"} | logfmt --keep-empty user | keep user, level [1h]))`),
+		q("odd", `sum by (status) (count_over_time({instance="o-1"} |= "{" | json [1h]))`),
+		q("odd", `sum by (status) (count_over_time({instance="o-1"} |= "{" | json | __error__="" [1h]))`),
+		q("odd", `sum by (status) (count_over_time({instance="o-2"} |= "{" | json [1h]))`, refFails),
+		q("odd", `sum by (status, user) (count_over_time({service_name="odd"} | logfmt [1h]))`),
+		q("odd", `sum by (user) (sum_over_time({service_name="odd"} | json status, user | unwrap status | __error__="" [1h]))`),
+
 		// A sample with __error__ fails a query, unless a filter asks for it or it is dropped.
 		q("app", `count_over_time({service_name="shop"} | json [5m])`),
 		q("app", `sum by (level) (count_over_time({service_name="shop"} | json [1h]))`, refFails),

@@ -25,7 +25,7 @@ func refLogs(records []*refRecord, log *syntax.LogExpr, from, to int64) (found [
 	for _, r := range records {
 		w := newRow(r)
 		if r.time() >= from && r.time() < to && refSelects(log.Matchers, r) && w.process(log.Stages) {
-			maps.DeleteFunc(w.fields, func(name, _ string) bool { return w.parsed[name] != "" })
+			maps.DeleteFunc(w.fields, func(name, _ string) bool { _, parsed := w.parsed[name]; return parsed })
 			found = append(found, refEntry{w.time, w.line, w.stream, w.metadata, w.parsed, w.fields})
 		}
 	}
@@ -60,9 +60,7 @@ var errReference = errors.New("the query has no result")
 func key(labels map[string]string) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
-		if labels[name] != "" {
-			fmt.Fprintf(&b, "%q=%q,", name, labels[name])
-		}
+		fmt.Fprintf(&b, "%q=%q,", name, labels[name])
 	}
 	return b.String()
 }
@@ -71,11 +69,11 @@ func key(labels map[string]string) string {
 func keepNames(labels map[string]string, names []string) map[string]string {
 	kept := map[string]string{}
 	for _, name := range names {
-		value := labels[name]
+		value, ok := labels[name]
 		if name == "service" && value == "" { // an alias, under which the result has it
-			value = labels["service_name"]
+			value, ok = labels["service_name"]
 		}
-		if value != "" {
+		if ok {
 			kept[name] = value
 		}
 	}
@@ -145,59 +143,6 @@ func templateNames(text string, found map[string]bool) {
 	}
 }
 
-// grouping is what groups the samples of a range aggregation: its own grouping or that of a sum; ok is false if all their labels
-// are kept.
-func (e *evaluator) grouping(a *syntax.RangeAggregation) (g *syntax.Grouping, ok bool) {
-	sum := e.sums[a]
-	switch {
-	case a.Op == syntax.AbsentOver:
-		return nil, true
-	case a.Grouping != nil:
-		return a.Grouping, true
-	case sum != nil:
-		return sum.Grouping, true
-	}
-	return nil, false
-}
-
-// isSum reports whether a vector aggregation groups the samples of its range aggregation.
-func isSum(x *syntax.VectorAggregation) (*syntax.RangeAggregation, bool) {
-	inner, ok := x.Inner.(*syntax.RangeAggregation)
-	if !ok || x.Op != syntax.Sum {
-		return nil, false
-	}
-	return inner, slices.Contains([]syntax.RangeOp{syntax.CountOver, syntax.Rate, syntax.BytesOver, syntax.BytesRate, syntax.SumOver}, inner.Op)
-}
-
-// neededStages are those of a range aggregation without the parsers whose labels nothing behind them reads.
-func (e *evaluator) neededStages(a *syntax.RangeAggregation) (needed []syntax.Stage) {
-	g, grouped := e.grouping(a)
-	read := a.Range.Unwrap != nil || !grouped || g != nil && (g.Without || len(g.Labels) > 0)
-	lineRead := false
-	for _, stage := range slices.Backward(a.Range.Log.Stages) {
-		switch stage.(type) {
-		case *syntax.JSONParser, *syntax.LogfmtParser, *syntax.RegexpParser, *syntax.PatternParser:
-			if !read {
-				continue
-			}
-		case *syntax.UnpackParser:
-			if !read && !lineRead {
-				continue
-			}
-		case *syntax.LineFilter:
-			lineRead = true
-		case *syntax.LabelFilter, *syntax.LineFormat, *syntax.LabelFormat:
-			found := map[string]bool{}
-			names(stage, found)
-			delete(found, "")
-			read = read || len(found) > 0
-		}
-		needed = append(needed, stage)
-	}
-	slices.Reverse(needed)
-	return needed
-}
-
 // samples are those of all records. outer are the labels that groupings around the range name.
 func (e *evaluator) samples(a *syntax.RangeAggregation, outer map[string]bool) []sample {
 	r := a.Range
@@ -205,6 +150,7 @@ func (e *evaluator) samples(a *syntax.RangeAggregation, outer map[string]bool) [
 		return all
 	}
 	stages := e.neededStages(a)
+	wanted := e.wanted(a, stages)
 	named := maps.Clone(outer)
 	names(r.Log, named)
 	if r.Unwrap != nil {
@@ -215,6 +161,7 @@ func (e *evaluator) samples(a *syntax.RangeAggregation, outer map[string]bool) [
 	all := []sample{}
 	for _, record := range e.records {
 		w := newRow(record)
+		w.wanted = wanted
 		if !refSelects(r.Log.Matchers, record) || !w.process(stages) {
 			continue
 		}
