@@ -165,7 +165,7 @@ func (b *Builder) collect(s *Scratch, text []byte, start int64) (form message.Fo
 			return message.NoForm, false
 		}
 		text = rest
-		s.offsets = append(s.offsets, uint32(FloorSecond(line.Time)-base))
+		s.offsets = append(s.offsets, TickOf(line.Time, base))
 		level, source := LevelValue(line.Level), message.Value{Kind: message.String, Text: line.Source}
 		b.fixed[0].add(&level, b.seed)
 		b.fixed[1].add(&source, b.seed)

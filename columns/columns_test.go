@@ -132,8 +132,9 @@ func checkPage(t *testing.T, p *parse.Parser, c columns.Column, k int, messages 
 			if i >= runs[0].End {
 				runs = runs[1:]
 			}
-			if want := (start+int64(i)*step)/1e9 - start/1e9; int64(runs[0].Second) != want {
-				t.Fatalf("record %d is of second %d, want %d", i, runs[0].Second, want)
+			at := start + int64(i)*step
+			if first, last := runs[0].Times(start / 1e9); at < first || at > last || (at%1e9 == 0) != (first == last) {
+				t.Fatalf("record %d at %d is between %d and %d", i, at, first, last)
 			}
 		}
 		return

@@ -21,7 +21,7 @@ func EncodePage(values []message.Value) (page []byte, least, greatest string) {
 }
 
 // AppendSeconds is appendSeconds.
-func AppendSeconds(seconds []uint32) []byte { return new(encoder).appendSeconds(nil, seconds) }
+func AppendSeconds(ticks []uint32) []byte { return new(encoder).appendSeconds(nil, ticks) }
 
 // Kept is the length in bytes of the pages in memory.
 func (b *Builder) Kept() (n int64) {

@@ -97,7 +97,7 @@ func FuzzDecodeSeconds(f *testing.F) {
 		var seconds []uint32
 		for _, run := range runs {
 			for len(seconds) < run.End {
-				seconds = append(seconds, run.Second)
+				seconds = append(seconds, run.Tick)
 			}
 		}
 		if len(seconds) != int(records) || !slices.IsSorted(seconds) {

@@ -163,7 +163,7 @@ func metricTimes() []engine.MetricParams {
 }
 
 func checkMetric(e *engine.Engine, records []*refRecord, expr syntax.SampleExpr, want []string) error {
-	reference := &evaluator{records: records, known: map[*syntax.LogRange][]sample{}}
+	reference := &evaluator{records: records, known: map[*syntax.LogRange][]sample{}, sums: map[*syntax.RangeAggregation]*syntax.VectorAggregation{}}
 	for _, p := range metricTimes() {
 		got, err := e.Metric(context.Background(), expr, p)
 		expected, refErr := reference.metric(expr, p)
@@ -218,7 +218,7 @@ func (e *evaluator) metric(expr syntax.SampleExpr, p engine.MetricParams) (*engi
 				for name, value := range el.labels {
 					all = append(all, labels.Label{Name: name, Value: value})
 				}
-				result.Series = append(result.Series, engine.Series{Labels: labels.New(all...)})
+				result.Series = append(result.Series, engine.Series{Labels: labels.Join(all)})
 			}
 			s := &result.Series[series[k]]
 			s.Points = append(s.Points, engine.Point{Time: t, Value: el.value})

@@ -22,6 +22,7 @@ func (r *refRecord) time() int64 { return refStart().Add(r.At).UnixNano() }
 func datasets() map[string][]*refRecord {
 	return map[string][]*refRecord{
 		"app": lines(appLines), "kv": lines(kvLines), "web": lines(webLines), "misc": lines(miscLines), "fleet": fleetRecords(),
+		"odd": lines(oddLines),
 	}
 }
 
@@ -129,6 +130,24 @@ const miscLines = `00:01 job/j-1 info \E[32mgreen\E[0m plain \E[1;31mred\E[0m
 00:20 job/j-1 info name=Ann n=7 f=2.5 when=1714996800 url="a b&c=d" b64="aGVsbG8=" list="a,b,a" json={}
 00:30 job/j-1 info name=bob n=-3 f=-0.25 when=1714996801 url=x%20y b64="eA==" list="" pad="  in  "
 00:40 job/j-1 info name=Zoë n=0 f=1e3 list=aaa
+`
+
+// oddLines are JSON and logfmt with mistakes, duplicates and empty values.
+const oddLines = `00:00 odd/o-1 info {"msg":"cut","status":200,"took":"2s","o":{"x":1,"l":[{"y":"a"},{"y":"b
+00:30 odd/o-1 info {"msg":"comma","status":201,"o":{"x":2,},"l":[1,2],}
+01:00 odd/o-1 warn {"msg":"","status":500,"user":"","none":null,"took":"3s"}
+01:30 odd/o-2 info {"msg":"cut","status":
+02:00 odd/o-2 error {"msg":"mixed","status":503} trailing
+02:30 odd/o-2 info [{"status":204},{"status":205
+03:00 odd/o-2 info {"status":"","status":202,"user":"ann"}
+03:30 odd/o-1 info plain text
+04:00 odd/o-1 info msg="open status=200 user=bob
+04:30 odd/o-1 info status=301 msg="a"user=eve took=4s
+05:00 odd/o-2 warn status=302 status=303 user=x user=
+05:30 odd/o-2 info msg="" status=304 flag user=""
+06:00 odd/o-2 error a=b=c status=404 "q"=1 =x user=zoe
+06:30 odd/o-2 info {"_entry":"status=206 user=\"\"","user":"","pod":"p-1"}
+10:00 odd/o-1 info {"msg":"end","status":200,"o":{"x":3},"l":[7],"took":"1s"}
 `
 
 // fleetRecords are plain lines of several services, instances and levels, some at the edges of minutes.

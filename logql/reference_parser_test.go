@@ -3,7 +3,9 @@ package logql_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,24 +36,66 @@ func sanitize(key string) string {
 type member struct {
 	key   string
 	value json.RawMessage
+	open  []byte // the text from the value on, if the value does not end
 }
 
-// members are those of an object in their order; ok is false if the text is no object.
+// members are those of an object in their order, up to the first mistake; ok is false if there is one. A comma may follow the last.
 func members(text []byte) (all []member, ok bool) {
-	if !json.Valid(text) || bytes.TrimSpace(text)[0] != '{' {
+	text = bytes.TrimLeft(text, " \t\r\n")
+	if len(text) == 0 || text[0] != '{' {
 		return nil, false
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	_, _ = d.Token()
-	for d.More() {
-		key, _ := d.Token()
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return nil, false
+	text = text[1:]
+	for {
+		text = bytes.TrimLeft(text, " \t\r\n")
+		if len(all) > 0 && len(text) > 0 && text[0] == ',' {
+			text = bytes.TrimLeft(text[1:], " \t\r\n")
+		} else if len(all) > 0 && (len(text) == 0 || text[0] != '}') {
+			return all, false
 		}
-		all = append(all, member{key.(string), value})
+		if len(text) > 0 && text[0] == '}' {
+			return all, true
+		}
+		found := compiled(`^("(?:[^"\\]|\\.)*")\s*:\s*`).FindSubmatch(text)
+		if found == nil {
+			return all, false
+		}
+		text = text[len(found[0]):]
+		m := member{value: valueOf(text)}
+		if _ = json.Unmarshal(found[1], &m.key); m.value == nil {
+			m.open = text
+			return append(all, m), false
+		}
+		all, text = append(all, m), text[len(m.value):]
 	}
-	return all, true
+}
+
+// valueOf is the JSON value that a text starts with, nil if it does not end.
+func valueOf(text []byte) []byte {
+	depth := 0
+	for i := 0; i < len(text); {
+		token := compiled(`^(?:[{}\[\]]|"(?:[^"\\]|\\.)*"|[^"{}\[\]]?)`).Find(text[i:])
+		if depth == 0 {
+			if word := compiled(`^(?:-?[0-9][-+.0-9eE]*|true|false|null|"(?:[^"\\]|\\.)*")`).Find(text); word != nil {
+				return word
+			}
+		}
+		switch string(token) {
+		case "":
+			return nil
+		case "{", "[":
+			depth++
+		case "}", "]":
+			depth--
+		}
+		if i += len(token); depth == 0 {
+			if i == 1 {
+				return nil
+			}
+			return text[:i]
+		}
+	}
+	return nil
 }
 
 // scalar is the text of a JSON value: null is nothing, objects and arrays are as written.
@@ -71,38 +115,50 @@ func (w *row) json(s *syntax.JSONParser) {
 	for _, e := range s.Extractions {
 		delete(w.fields, e.Label)
 	}
-	// An array is a document that expressions may find nothing in.
-	_, ok := members([]byte(w.line))
-	if !ok && (len(s.Extractions) == 0 || !json.Valid([]byte(w.line))) {
+	if len(s.Extractions) == 0 {
+		if !w.flatten("", []byte(w.line)) {
+			w.fail("JSONParserErr")
+		}
+		return
+	}
+	// An array is a document that expressions may find nothing in. What follows the start of the line may be wrong.
+	if !compiled(`^\s*[{\[]`).MatchString(w.line) {
 		w.fail("JSONParserErr")
 		return
 	}
-	if len(s.Extractions) == 0 {
-		w.flatten("", []byte(w.line))
-		return
-	}
 	for _, e := range s.Extractions {
-		if value, ok := follow([]byte(w.line), e.Expr); ok {
-			w.extract(e.Label, scalar(value))
+		value := follow([]byte(strings.TrimLeft(w.line, " \t\r\n")), e.Expr)
+		if value == nil {
+			value = []byte("null")
 		}
+		w.extract(e.Label, scalar(value))
 	}
 }
 
-func (w *row) flatten(prefix string, object []byte) {
-	all, _ := members(object)
+// flatten makes labels of an object; it returns false if it is not valid up to the last label that is wanted.
+func (w *row) flatten(prefix string, object []byte) bool {
+	all, ok := members(object)
 	for _, m := range all {
-		switch m.value[0] {
-		case '{':
-			w.flatten(prefix+m.key+"_", m.value)
-		case '[':
+		switch {
+		case m.value == nil:
+			return false
+		case m.value[0] == '{':
+			if !w.flatten(prefix+m.key+"_", m.value) {
+				return false
+			}
+		case m.value[0] == '[', m.value[0] == 'n':
 		default:
 			w.extract(sanitize(prefix+m.key), scalar(m.value))
 		}
+		if w.foundAll() {
+			return true
+		}
 	}
+	return ok
 }
 
-// follow finds what an expression such as a.b[0]["c d"] names.
-func follow(value json.RawMessage, expr string) (json.RawMessage, bool) {
+// follow finds what an expression such as a.b[0]["c d"] names, nil if there is nothing or it does not end.
+func follow(value []byte, expr string) []byte {
 	step := compiled(`^(?:\.?([A-Za-z_][A-Za-z0-9_]*)|\["([^"]*)"\]|\[([0-9]+)\])`)
 	for expr != "" {
 		parts := step.FindStringSubmatch(expr)
@@ -110,27 +166,36 @@ func follow(value json.RawMessage, expr string) (json.RawMessage, bool) {
 			panic("expression not understood: " + expr)
 		}
 		expr = expr[len(parts[0]):]
-		if parts[3] != "" {
-			var list []json.RawMessage
-			n, _ := strconv.Atoi(parts[3])
-			if json.Unmarshal(value, &list) != nil || n >= len(list) {
-				return nil, false
+		if parts[3] != "" { // as the n-th member of an object
+			if len(value) == 0 || value[0] != '[' {
+				return nil
 			}
-			value = list[n]
-			continue
+			parts[1], value = parts[3], numbered(value)
 		}
 		all, _ := members(value)
-		found := false
-		for _, m := range all {
-			if m.key == parts[1]+parts[2] && !found {
-				found, value = true, m.value
-			}
+		i := slices.IndexFunc(all, func(m member) bool { return m.key == parts[1]+parts[2] })
+		if i < 0 {
+			return nil
 		}
-		if !found {
-			return nil, false
+		if value = all[i].value; value == nil {
+			value = all[i].open
 		}
 	}
-	return value, true
+	return valueOf(value)
+}
+
+// numbered is an array as an object whose keys are the indexes.
+func numbered(array []byte) []byte {
+	object, rest := []byte("{"), array[1:]
+	for i := 0; ; i++ {
+		rest = bytes.TrimLeft(rest, " ,\t\r\n")
+		value := valueOf(rest)
+		object = fmt.Appendf(object, `"%d":`, i)
+		if value == nil {
+			return append(object, rest...)
+		}
+		object, rest = append(append(object, value...), ','), rest[len(value):]
+	}
 }
 
 func (w *row) unpack() {
@@ -151,50 +216,65 @@ func (w *row) unpack() {
 }
 
 func (w *row) logfmt(s *syntax.LogfmtParser) {
-	w.keepEmpty = s.KeepEmpty || len(s.Extractions) > 0
 	for _, e := range s.Extractions {
 		delete(w.fields, e.Label)
 	}
-	defer func() { w.keepEmpty = false }()
+	last := map[string]string{} // of the values of duplicates
+	defer func() {
+		for _, e := range s.Extractions {
+			if value, ok := last[e.Expr]; ok {
+				w.extract(e.Label, value)
+			}
+		}
+	}()
 	rest := w.line
 	for {
 		rest = strings.TrimLeft(rest, " \t\n")
 		if rest == "" {
 			return
 		}
-		key, value, behind, ok := pair(rest)
-		rest = behind
-		if !ok {
-			if s.Strict {
-				w.fail("LogfmtParserErr")
-				return
+		p := pair(rest)
+		rest = p.rest
+		switch {
+		case p.wrong && s.Strict:
+			w.fail("LogfmtParserErr")
+			return
+		case p.wrong:
+		case len(s.Extractions) > 0:
+			if p.value != "" || p.alone || s.KeepEmpty {
+				last[p.key] = p.value
 			}
-			continue
+		case p.value != "" || s.KeepEmpty:
+			w.extract(sanitize(p.key), p.value)
 		}
-		if len(s.Extractions) == 0 {
-			w.extract(sanitize(key), value)
-			continue
-		}
-		for _, e := range s.Extractions {
-			if e.Expr == key {
-				w.extract(e.Label, value)
-			}
+		if len(s.Extractions) == 0 && w.foundAll() {
+			return
 		}
 	}
 }
 
-// pair scans key=value; what is no such pair ends at the next space.
-func pair(s string) (key, value, rest string, ok bool) {
-	if m := compiled(`^([^\s="]+)="((?:[^"\\]|\\.)*)"(\s|$)`).FindStringSubmatch(s); m != nil {
+// logfmtPair is key=value, or a key alone, and the rest of the line.
+type logfmtPair struct {
+	key, value, rest string
+	alone, wrong     bool
+}
+
+// pair scans a pair; what is none ends at the next space, or with the line if it is a quote that does not end.
+func pair(s string) logfmtPair {
+	if m := compiled(`^([^\s="]+)="((?:[^"\\]|\\.)*)"`).FindStringSubmatch(s); m != nil {
 		value, err := strconv.Unquote(`"` + m[2] + `"`)
-		return m[1], value, s[len(m[0]):], err == nil
+		return logfmtPair{key: m[1], value: value, rest: s[len(m[0]):], wrong: err != nil}
+	}
+	if compiled(`^[^\s="]+="`).MatchString(s) {
+		return logfmtPair{wrong: true}
 	}
 	word := compiled(`^\S+`).FindString(s)
-	rest = s[len(word):]
-	if m := compiled(`^([^="]+)(?:=([^="]*))?$`).FindStringSubmatch(word); m != nil {
-		return m[1], m[2], rest, true
+	p := logfmtPair{rest: s[len(word):]}
+	m := compiled(`^([^="]+)(=[^="]*)?$`).FindStringSubmatch(word)
+	if p.wrong = m == nil; !p.wrong {
+		p.key, p.value, p.alone = m[1], strings.TrimPrefix(m[2], "="), m[2] == ""
 	}
-	return "", "", rest, false
+	return p
 }
 
 func (w *row) regexp(s *syntax.RegexpParser) {

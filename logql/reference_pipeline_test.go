@@ -26,8 +26,8 @@ type row struct {
 	fields map[string]string
 	// extracted are the names that parsers made, of which the first value is kept.
 	extracted map[string]bool
-	// keepEmpty: labels without a value are made as well.
-	keepEmpty bool
+	// wanted are the labels that a metric query reads, at the last of which parsers stop; nil is all.
+	wanted map[string]bool
 	// counted: a filter selects records with __error__, so a metric query counts them.
 	counted bool
 }
@@ -89,9 +89,7 @@ func refFields(line string) map[string]string {
 
 func (w *row) set(name, value string) {
 	w.remove(name)
-	if value != "" {
-		w.parsed[name] = value
-	}
+	w.parsed[name] = value
 }
 
 func (w *row) fail(kind string) {
@@ -108,9 +106,25 @@ func (w *row) extract(name, value string) {
 		return
 	}
 	w.extracted[name] = true
-	if value != "" || w.keepEmpty {
-		w.parsed[name] = value
+	w.parsed[name] = value
+}
+
+// foundAll reports whether parsers have found all labels that are wanted. A query that reads the error wants the whole line.
+func (w *row) foundAll() bool {
+	missing := func(name string) bool {
+		return name == refError || name == refDetails || !w.base[name] && !w.extracted[name]
 	}
+	if w.wanted == nil {
+		return false
+	}
+	parsed := false
+	for name := range w.wanted {
+		if missing(name) {
+			return false
+		}
+		parsed = parsed || !w.base[name]
+	}
+	return parsed
 }
 
 // refMatches reports whether a value meets a matcher.
@@ -211,7 +225,7 @@ func (w *row) labelFormat(s *syntax.LabelFormat) {
 	var before map[string]string
 	for _, item := range s.Items {
 		if item.Rename != "" {
-			if value := w.get(item.Rename); value != "" {
+			if value, ok := w.all()[item.Rename]; ok {
 				w.remove(item.Rename)
 				w.set(item.Label, value)
 			}

@@ -25,7 +25,7 @@ func refLogs(records []*refRecord, log *syntax.LogExpr, from, to int64) (found [
 	for _, r := range records {
 		w := newRow(r)
 		if r.time() >= from && r.time() < to && refSelects(log.Matchers, r) && w.process(log.Stages) {
-			maps.DeleteFunc(w.fields, func(name, _ string) bool { return w.parsed[name] != "" })
+			maps.DeleteFunc(w.fields, func(name, _ string) bool { _, parsed := w.parsed[name]; return parsed })
 			found = append(found, refEntry{w.time, w.line, w.stream, w.metadata, w.parsed, w.fields})
 		}
 	}
@@ -37,6 +37,8 @@ type evaluator struct {
 	records []*refRecord
 	// known are the samples of all records by range, which the windows are cut of.
 	known map[*syntax.LogRange][]sample
+	// sums are the sums around range aggregations, which group their samples.
+	sums map[*syntax.RangeAggregation]*syntax.VectorAggregation
 }
 
 type sample struct {
@@ -58,9 +60,7 @@ var errReference = errors.New("the query has no result")
 func key(labels map[string]string) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
-		if labels[name] != "" {
-			fmt.Fprintf(&b, "%q=%q,", name, labels[name])
-		}
+		fmt.Fprintf(&b, "%q=%q,", name, labels[name])
 	}
 	return b.String()
 }
@@ -69,11 +69,11 @@ func key(labels map[string]string) string {
 func keepNames(labels map[string]string, names []string) map[string]string {
 	kept := map[string]string{}
 	for _, name := range names {
-		value := labels[name]
+		value, ok := labels[name]
 		if name == "service" && value == "" { // an alias, under which the result has it
-			value = labels["service_name"]
+			value, ok = labels["service_name"]
 		}
-		if value != "" {
+		if ok {
 			kept[name] = value
 		}
 	}
@@ -144,10 +144,13 @@ func templateNames(text string, found map[string]bool) {
 }
 
 // samples are those of all records. outer are the labels that groupings around the range name.
-func (e *evaluator) samples(r *syntax.LogRange, bytes bool, outer map[string]bool) []sample {
+func (e *evaluator) samples(a *syntax.RangeAggregation, outer map[string]bool) []sample {
+	r := a.Range
 	if all, ok := e.known[r]; ok {
 		return all
 	}
+	stages := e.neededStages(a)
+	wanted := e.wanted(a, stages)
 	named := maps.Clone(outer)
 	names(r.Log, named)
 	if r.Unwrap != nil {
@@ -158,11 +161,12 @@ func (e *evaluator) samples(r *syntax.LogRange, bytes bool, outer map[string]boo
 	all := []sample{}
 	for _, record := range e.records {
 		w := newRow(record)
-		if !refSelects(r.Log.Matchers, record) || !w.process(r.Log.Stages) {
+		w.wanted = wanted
+		if !refSelects(r.Log.Matchers, record) || !w.process(stages) {
 			continue
 		}
 		value := 1.0
-		if bytes {
+		if a.Op == syntax.BytesRate || a.Op == syntax.BytesOver {
 			value = float64(len(w.line))
 		}
 		if u := r.Unwrap; u != nil {
@@ -219,11 +223,15 @@ func (e *evaluator) aggregateRange(a *syntax.RangeAggregation, at int64, outer m
 			outer[name] = true
 		}
 	}
+	by, isGrouped := e.grouping(a)
+	named := func(label string) bool {
+		return isGrouped && by != nil && !by.Without && slices.Contains(by.Labels, label)
+	}
 	to := at - int64(a.Range.Offset)
 	from := to - int64(a.Range.Range)
 	groups := map[string][]sample{}
-	for _, s := range e.samples(a.Range, a.Op == syntax.BytesRate || a.Op == syntax.BytesOver, outer) {
-		if s.time < from || s.time >= to {
+	for _, s := range e.samples(a, outer) {
+		if s.time <= from || s.time > to {
 			continue
 		}
 		if s.failed {
@@ -231,7 +239,7 @@ func (e *evaluator) aggregateRange(a *syntax.RangeAggregation, at int64, outer m
 		}
 		// The unwrapped label became the value, and is a label only where the grouping names it.
 		plain := s.labels
-		if u := a.Range.Unwrap; u != nil && (a.Grouping == nil || a.Grouping.Without) {
+		if u := a.Range.Unwrap; u != nil && !named(u.Label) {
 			s.labels = withoutNames(s.labels, []string{u.Label})
 		}
 		if g := a.Grouping; g != nil {
@@ -341,10 +349,10 @@ func quantile(q float64, values []float64) float64 {
 	return sorted[low]*(1-share) + sorted[high]*share
 }
 
-// counterRate is Prometheus' rate: the increase, resets added, extrapolated to the ends of the window if samples come near them.
+// counterRate is 0 for one sample, otherwise Prometheus' rate: the increase, resets added, extrapolated to the ends of the window if samples come near them.
 func counterRate(window []sample, from, to int64) (float64, bool) {
 	if len(window) < 2 {
-		return 0, false
+		return 0, true
 	}
 	first, last := window[0], window[len(window)-1]
 	increase := last.value - first.value

@@ -131,11 +131,11 @@ func (m memory) Counts(_ context.Context, sel engine.Selection, by []string, wid
 	}
 	for _, r := range m.selected(sel) {
 		s := m.streams[streamKey(r)]
-		start := sel.From
+		end := sel.To - 1
 		if width > 0 {
-			start = r.time() - r.time()%int64(width)
+			end = r.time() + (int64(width)-r.time()%int64(width))%int64(width)
 		}
-		if err := emit(labels.New(append(slices.Clone(s.Labels), s.Metadata...)...).Keep(by...), start, 1); err != nil {
+		if err := emit(labels.New(append(slices.Clone(s.Labels), s.Metadata...)...).Keep(by...), end, 1); err != nil {
 			return true, err
 		}
 	}

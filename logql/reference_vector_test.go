@@ -32,6 +32,9 @@ func (e *evaluator) at(expr syntax.SampleExpr, at int64, outer map[string]bool) 
 				outer[name] = true
 			}
 		}
+		if ranged, ok := isSum(x); ok {
+			e.sums[ranged] = x
+		}
 		inner, err := e.at(x.Inner, at, outer)
 		if err != nil {
 			return vectorValue{}, err

@@ -19,6 +19,7 @@ type Members struct {
 	b     []byte
 	start int
 	i     int
+	open  int // where the value without an end begins, 0 if there is none
 }
 
 // Object returns the members of the object that b starts with, at its opening brace.
@@ -31,7 +32,7 @@ func ObjectAt(b []byte, i int) Members { return Members{b: b, start: i + 1, i: i
 func (m *Members) Offset() int { return m.i }
 
 // Next returns the next member's name without quotes, still escaped, and its raw value. It is not
-// ok at the object's end, and if b is not JSON.
+// ok at the object's end, and if b is not JSON; if only the end of the value is missing, it returns the name.
 func (m *Members) Next() (name, value []byte, ok bool) {
 	b := m.b
 	i := skipBlank(b, m.i)
@@ -56,10 +57,19 @@ func (m *Members) Next() (name, value []byte, ok bool) {
 	}
 	i = skipBlank(b, i+1)
 	if end = valueEnd(b, i); end < 0 {
-		return nil, nil, false
+		m.open = i
+		return name, nil, false
 	}
 	m.i = end
 	return name, b[i:end], true
+}
+
+// Open returns the text from the value of the next member on if Next found its name, but no end of its value.
+func (m *Members) Open() []byte {
+	if m.open == 0 {
+		return nil
+	}
+	return m.b[m.open:]
 }
 
 // NextStrict is Next, but it is not ok where a comma is missing, or precedes the first member.
@@ -77,10 +87,20 @@ func (m *Members) End() (end int, ok bool) {
 	return i + 1, i < len(m.b) && m.b[i] == '}'
 }
 
+// Close is End, but a comma may follow the last member.
+func (m *Members) Close() (end int, ok bool) {
+	i := skipBlank(m.b, m.i)
+	if i < len(m.b) && m.b[i] == ',' && m.i > m.start {
+		i = skipBlank(m.b, i+1)
+	}
+	return i + 1, i < len(m.b) && m.b[i] == '}'
+}
+
 // Elements iterates over the elements of a JSON array.
 type Elements struct {
-	b []byte
-	i int
+	b    []byte
+	i    int
+	open int // where the element without an end begins, 0 if there is none
 }
 
 // Array returns the elements of the array that b starts with, at its opening bracket.
@@ -94,10 +114,19 @@ func (e *Elements) Next() (value []byte, ok bool) {
 	}
 	end := valueEnd(e.b, i)
 	if end < 0 {
+		e.open = i
 		return nil, false
 	}
 	e.i = end
 	return e.b[i:end], true
+}
+
+// Open returns the text from the next element on if Next found no end of it; nil behind the last one.
+func (e *Elements) Open() []byte {
+	if e.open == 0 || e.open >= len(e.b) || e.b[e.open] == ']' {
+		return nil
+	}
+	return e.b[e.open:]
 }
 
 // RawValue returns the raw value that b starts with, without leading blanks; not ok if there is none.

@@ -164,6 +164,24 @@ func (f *Footer) validateMinutes() error {
 	if !inMinute(f.Start, f.Minutes[0]) || !inMinute(f.End, f.Minutes[len(f.Minutes)-1]) {
 		return fmt.Errorf("the minutes are not those of first and last record")
 	}
+	return f.validateOnMinute()
+}
+
+func (f *Footer) validateOnMinute() error {
+	if f.OnMinute == nil {
+		return nil
+	}
+	some := false
+	for i, counts := range f.OnMinute {
+		for l, n := range counts {
+			if some = some || n > 0; n > f.Minutes[i].Levels[l] {
+				return fmt.Errorf("a minute has fewer records than its start")
+			}
+		}
+	}
+	if !some || len(f.OnMinute) != len(f.Minutes) {
+		return fmt.Errorf("the records at the start of minutes are not those of the minutes")
+	}
 	return nil
 }
 

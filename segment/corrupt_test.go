@@ -264,6 +264,9 @@ func TestLies(t *testing.T) {
 		"minutes out of order":    set("Minutes", "Minute", 1, 0),
 		"minute levels":           set("Minutes", "Levels", 0, 1),
 		"minute levels overflow":  set("Minutes", "Levels", 0, huge),
+		"on minute": func(m map[string]any) {
+			m["Minutes"].(map[string]any)["OnMinute"] = slices.Repeat([]any{int8(0), int8(0), int8(0), int8(1), int8(0), int8(0), int8(0)}, 2)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -359,7 +362,7 @@ func TestTextsRejected(t *testing.T) {
 		return map[string]any{
 			"Batch": make([]byte, 16), "Bucket": []int64{hour, 3600}, "Instance": "i", "Service": "s",
 			"Start": at(0), "End": at(time.Second), "Levels": []int{0, 0, 0, 2, 0, 0, 0}, "Records": 2, "Seq": 1,
-			"Sources": []string{"a"}, "Minutes": map[string]any{"Minute": []int{0}, "Levels": []int{0, 0, 0, 2, 0, 0, 0}},
+			"Sources": []string{"a"}, "Minutes": map[string]any{"Minute": []int{0}, "Levels": []int{0, 0, 0, 2, 0, 0, 0}, "OnMinute": []int{0, 0, 0, 1, 0, 0, 0}},
 		}
 	}
 	for name, text := range map[string]string{

@@ -3,6 +3,7 @@ package segment
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/vmihailenco/msgpack/v5"
 
@@ -146,6 +147,12 @@ func decodeMinutes(r *fieldReader, f *Footer) {
 		f.Minutes[i] = record.Minute{
 			Start:  f.BucketStart + int64(minute)*60,
 			Levels: record.Counts(levels[i*record.Levels:]),
+		}
+	}
+	if c.has(keyOnMinute) {
+		onMinute := c.exactly(keyOnMinute, len(minutes)*record.Levels)
+		for counts := range slices.Chunk(onMinute, record.Levels) {
+			f.OnMinute = append(f.OnMinute, record.Counts(counts))
 		}
 	}
 	r.done(keyMinutes, c)

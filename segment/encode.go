@@ -46,11 +46,12 @@ const (
 	keyStart    = "Start"
 
 	// Inside Blocks, Minutes and Sections, besides some of the above.
-	keyCRC    = "CRC"
-	keyLength = "Length"
-	keyName   = "Name"
-	keyMinute = "Minute"
-	keyStored = "Stored"
+	keyCRC      = "CRC"
+	keyLength   = "Length"
+	keyName     = "Name"
+	keyMinute   = "Minute"
+	keyOnMinute = "OnMinute"
+	keyStored   = "Stored"
 )
 
 // appendFooter appends the footer's frame to dst.
@@ -132,16 +133,22 @@ func blockFields(f *Footer) *fields {
 	return m
 }
 
-// minuteFields has a column of minutes since the bucket's start and one of levels.
+// minuteFields has a column of minutes since the bucket's start, one of levels, and one of levels of the records on minutes.
 func minuteFields(f *Footer) *fields {
-	var levels, minutes []uint64
+	var levels, minutes, onMinute []uint64
 	for _, c := range f.Minutes {
 		levels = append(levels, c.Levels[:]...)
 		minutes = append(minutes, uint64(c.Start-f.BucketStart)/60)
 	}
+	for _, c := range f.OnMinute {
+		onMinute = append(onMinute, c[:]...)
+	}
 	m := newFields()
 	m.add(keyLevels, levels)
 	m.add(keyMinute, minutes)
+	if onMinute != nil {
+		m.add(keyOnMinute, onMinute)
+	}
 	return m
 }
 

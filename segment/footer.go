@@ -18,6 +18,8 @@ type Footer struct {
 	Sources []string
 	// Minutes are the minutes that have records, in order.
 	Minutes []record.Minute
+	// OnMinute are the numbers of records of each minute whose time is exactly its start; nil if there are none.
+	OnMinute []record.Counts
 	// Blocks are the blocks in the order of the blob, the first at offset 0.
 	Blocks []Block
 	// Sections follow the last block.

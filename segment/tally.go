@@ -15,6 +15,8 @@ type tally struct {
 	// keeps segments of few records small: a shipper has thousands of them open.
 	minutes []uint8
 	counts  []record.Counts
+	// onMinute has the counts of records whose time is exactly the start of a minute, by minute; nil if there are none.
+	onMinute map[int64]record.Counts
 	// last is the source of the last record, sources are all sources.
 	last    string
 	sources map[string]struct{}
@@ -33,12 +35,25 @@ func (t *tally) covers(time int64) bool {
 
 // add counts a record in the bucket, whose source [record.CleanSource] has cleaned.
 func (t *tally) add(time int64, level record.Level, source string) {
-	t.minute((time - t.start) / 60e9)[level]++
+	into := time - t.start
+	t.minute(into / 60e9)[level]++
+	if into%60e9 == 0 {
+		t.addOnMinute(into/60e9, level)
+	}
 	if source == t.last || len(t.sources) > MaxSources {
 		return
 	}
 	t.last = source
 	t.sources[source] = struct{}{}
+}
+
+func (t *tally) addOnMinute(minute int64, level record.Level) {
+	if t.onMinute == nil {
+		t.onMinute = map[int64]record.Counts{}
+	}
+	counts := t.onMinute[minute]
+	counts[level]++
+	t.onMinute[minute] = counts
 }
 
 // minute returns the counts of a minute of the bucket.
@@ -66,6 +81,19 @@ func (t *tally) listMinutes() []record.Minute {
 	for i, at := range t.minutes {
 		if at > 0 {
 			list = append(list, record.Minute{Start: t.start/1e9 + int64(i)*60, Levels: t.counts[at-1]})
+		}
+	}
+	return list
+}
+
+// listOnMinute returns the counts of records at the start of each minute that has records; nil if there are none.
+func (t *tally) listOnMinute() (list []record.Counts) {
+	if t.onMinute == nil {
+		return nil
+	}
+	for i, at := range t.minutes {
+		if at > 0 {
+			list = append(list, t.onMinute[int64(i)])
 		}
 	}
 	return list

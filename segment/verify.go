@@ -46,7 +46,7 @@ func Verify(ctx context.Context, read Range, size int64) (*Footer, error) {
 	if err := verifyFilter(ctx, read, f, v.tokens); err != nil {
 		return nil, err
 	}
-	if !slices.Equal(v.all.listMinutes(), f.Minutes) {
+	if !slices.Equal(v.all.listMinutes(), f.Minutes) || !slices.Equal(v.all.listOnMinute(), f.OnMinute) {
 		return nil, corruptFooter(f.Footer, "its minutes are not those of the records")
 	}
 	if !slices.Equal(v.all.listSources(), f.Sources) {

@@ -109,7 +109,7 @@ func (v *columnVerifier) add(line record.Line, n uint64, b Block) error {
 	for len(v.runs) > 0 && n >= uint64(v.runs[0].End) {
 		v.runs = v.runs[1:]
 	}
-	if len(v.runs) > 0 && int64(v.runs[0].Second) != columns.FloorSecond(line.Time)-columns.FloorSecond(b.Start) {
+	if len(v.runs) > 0 && v.runs[0].Tick != columns.TickOf(line.Time, columns.FloorSecond(b.Start)) {
 		return corruptColumns(b.Offset, "record %d of block %d is not of the second that its column has", n, b.Index)
 	}
 	var values []message.Value

@@ -354,6 +354,7 @@ func (w *Writer) footer(seq int64) *Footer {
 		BucketWidth: w.opts.BucketWidth,
 		Sources:     w.tally.listSources(),
 		Minutes:     w.tally.listMinutes(),
+		OnMinute:    w.tally.listOnMinute(),
 		Blocks:      w.blocks,
 	}
 	for _, b := range w.blocks {

@@ -51,6 +51,7 @@ func TestRoundTrip(t *testing.T) {
 			{Start: hour + 60, Levels: record.Counts{record.Fatal: 1}},
 			{Start: hour + 59*60, Levels: record.Counts{record.Info: 1}},
 		},
+		OnMinute: []record.Counts{{record.Info: 1}, {}, {}},
 		Blocks: []segment.Block{{
 			Stored: f.Blocks[0].Stored, Raw: f.Blocks[0].Raw, CRC: f.Blocks[0].CRC,
 			Records: 5, Levels: m.Levels, Start: at(0), End: at(time.Hour - 1),

@@ -31,8 +31,9 @@ docs/logql.md lists what is supported and what differs from Loki.
 
 A log query prints the records of the range, the oldest first. A metric query is
 evaluated at the end of the range, --to or now; with --step it is evaluated at every
-multiple of the step in the range. A window [5m] at a time t contains the records
-from 5 minutes before t up to t, t excluded.
+multiple of the step from that before the start of the range to that after its end.
+A window [5m] at a time t contains the records from 5 minutes before t, excluded, up
+to t, included.
 
 The labels of records are service_name, level and instance; a selector may also use
 source. | json and | logfmt turn the fields of messages into labels.
@@ -181,7 +182,7 @@ func (r *qlRequest) print(ctx context.Context, view *storage.View, out *qlWriter
 		}
 		params := engine.MetricParams{Start: to, End: to}
 		if r.step > 0 {
-			params = engine.MetricParams{Start: from - from%int64(r.step), End: to - to%int64(r.step), Step: r.step}
+			params = engine.Align(from, to, r.step)
 		}
 		var value *engine.Value
 		if value, err = e.Metric(ctx, expr, params); err == nil {

@@ -217,7 +217,8 @@ func readSpan[T any, C cell[T]](ctx context.Context, ev *evaluation, p *rangePla
 		}
 		workers = nil
 	}
-	sel := Selection{Log: p.log, From: s.from, To: s.to, Fields: p.fields, Filter: fieldFilter(p.log.Stages)}
+	sel := s.selection(p.log)
+	sel.Fields, sel.Filter = p.fields, fieldFilter(p.log.Stages)
 	err := ev.engine.Source.Each(ctx, sel, restart, func() Worker {
 		workers = append(workers, newAccumulator[T, C](ctx, ev, p))
 		return workers[len(workers)-1]
@@ -269,9 +270,7 @@ func evalCounters(ctx context.Context, ev *evaluation, p *rangePlan) (*vector, e
 	return slideAll(ctx, ev, all, func(s *cellSeries[samplesCell], out []float64) error {
 		counters := counterSeries(s)
 		slide(&p.windows, counters.at, func(k int, c *counterCell) {
-			if rate, ok := c.rate(p.windows.bounds(k)); ok {
-				out[k] = rate
-			}
+			out[k] = c.rate(p.windows.bounds(k))
 		})
 		return nil
 	})
@@ -327,12 +326,12 @@ func sourceCounts(ctx context.Context, ev *evaluation, p *rangePlan) ([]*cellSer
 	counts := newAccumulator[countCell](ctx, ev, p)
 	by := slices.DeleteFunc(sourceLabels(), func(name string) bool { return !p.group.uses(name) })
 	var key []byte
-	sel := Selection{Log: p.log, From: w.start, To: w.end()}
-	ok, err := ev.engine.Source.Counts(ctx, sel, by, time.Duration(width), func(ls labels.Labels, start int64, n uint64) error {
+	sel := span{w.start, w.end()}.selection(p.log)
+	ok, err := ev.engine.Source.Counts(ctx, sel, by, time.Duration(width), func(ls labels.Labels, end int64, n uint64) error {
 		if err := counts.ticker.tick(); err != nil {
 			return err
 		}
-		interval, ok := w.interval(start)
+		interval, ok := w.interval(end)
 		if !ok || n == 0 {
 			return nil
 		}
@@ -345,7 +344,7 @@ func sourceCounts(ctx context.Context, ev *evaluation, p *rangePlan) ([]*cellSer
 				return err
 			}
 		}
-		return counts.add(found, interval, sample{at: start, n: n})
+		return counts.add(found, interval, sample{at: end, n: n})
 	})
 	if err != nil || !ok {
 		return nil, false, err

@@ -43,14 +43,15 @@ func (a *accumulator[T, C]) AddFields(b *FieldBlock) (bool, error) {
 		}
 	}
 	if a.plan.fields.Seconds {
-		at := 0
+		from := 0
 		for _, run := range b.Runs {
-			if interval, ok := a.plan.windows.interval((b.Base + int64(run.Second)) * 1e9); ok {
-				if err := a.addOutcomes(b, at, run.End, interval); err != nil {
+			at, _ := run.Times(b.Base)
+			if interval, ok := a.plan.windows.interval(at); ok {
+				if err := a.addOutcomes(b, from, run.End, interval); err != nil {
 					return true, err
 				}
 			}
-			at = run.End
+			from = run.End
 		}
 		return true, nil
 	}

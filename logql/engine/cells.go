@@ -220,13 +220,13 @@ func (c *counterCell) increase() float64 {
 	return total.float()
 }
 
-// rate is the increase per second in the window [from, to), extrapolated as Prometheus documents for its rate: to the
+// rate is the increase per second in the window (from, to], extrapolated as Prometheus documents for its rate: to the
 // boundaries if samples are near them, otherwise by half of the mean distance of samples, and not to where the counter was below 0.
-// It needs samples of two times.
-func (c *counterCell) rate(from, to int64) (rate float64, ok bool) {
+// It is 0 for samples of one time, as in Loki.
+func (c *counterCell) rate(from, to int64) float64 {
 	sampled := float64(c.last.at - c.first.at)
 	if sampled == 0 {
-		return 0, false
+		return 0
 	}
 	increase := c.increase()
 	mean := sampled / float64(c.n-1)
@@ -241,5 +241,5 @@ func (c *counterCell) rate(from, to int64) (rate float64, ok bool) {
 		before = min(before, sampled*(c.first.value/increase))
 	}
 	after := margin(float64(to - c.last.at))
-	return increase * ((sampled + before + after) / sampled) / (float64(to-from) / 1e9), true
+	return increase * ((sampled + before + after) / sampled) / (float64(to-from) / 1e9)
 }

@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"logstow/logql/labels"
@@ -59,10 +60,10 @@ type Source interface {
 	// called: the workers until then do not count, and all records are added to new ones.
 	Each(ctx context.Context, sel Selection, restart func(), newWorker func() Worker) error
 	// Counts calls emit with numbers of records by the labels of their stream that are in by (service_name, level,
-	// instance, detected_level or source) and by interval. The start of an interval is a multiple of width since 1970; with
-	// width 0 there is one interval, which starts at From. The source must apply all stages. It returns false, without
-	// calling emit, if it is no faster than Each.
-	Counts(ctx context.Context, sel Selection, by []string, width time.Duration, emit func(ls labels.Labels, start int64, n uint64) error) (bool, error)
+	// instance, detected_level or source) and by interval. Intervals exclude their start and include their end, which is a
+	// multiple of width since 1970; with width 0 there is one interval, whose end is the last time of the selection. The source
+	// must apply all stages. It returns false, without calling emit, if it is no faster than Each.
+	Counts(ctx context.Context, sel Selection, by []string, width time.Duration, emit func(ls labels.Labels, end int64, n uint64) error) (bool, error)
 }
 
 // Limits of a query; 0 is no limit.
@@ -70,7 +71,7 @@ type Limits struct {
 	// Series is the maximum number of series of the result, as Loki's max_query_series. Between operators there may be more:
 	// as many as have Series * Points points in total, but at most 100,000.
 	Series int
-	// Points is the maximum number of steps of a range query.
+	// Points is the maximum length of the range of a range query, in steps.
 	Points int
 	// Memory is the approximate maximum memory of samples in bytes.
 	Memory int64
@@ -114,10 +115,20 @@ type LogParams struct {
 }
 
 // MetricParams are the times of a metric query, in Unix nanoseconds: Start, Start+Step, … up to End. An instant query has
-// Step 0 and Start = End. The window of a range aggregation at t is [t-range, t), shifted by the offset.
+// Step 0 and Start = End. The window of a range aggregation at t is (t-range, t], shifted by the offset.
 type MetricParams struct {
 	Start, End int64
 	Step       time.Duration
+}
+
+// Align returns the parameters of a range query from from to to: like Loki, it rounds the start down and the end up to a
+// multiple of the step, so that the result has a point for the newest records and refreshes of a dashboard have the same steps.
+func Align(from, to int64, step time.Duration) MetricParams {
+	p := MetricParams{Start: from - from%int64(step), End: to - to%int64(step), Step: step}
+	if p.End < to && p.End <= math.MaxInt64-int64(step) {
+		p.End += int64(step)
+	}
+	return p
 }
 
 // Point is a value at a time, in Unix nanoseconds.

@@ -91,7 +91,7 @@ func (g *grouper) labels(p *pipeline.Processor) labels.Labels {
 	names, alias := g.ofRecord(p)
 	ls := g.rename(p.Group(g.without, names), alias)
 	if len(g.metadata) > 0 {
-		ls = ls.With(p.Group(false, g.metadata)...)
+		ls = labels.Join(ls.Without(g.metadata...), p.Group(false, g.metadata))
 	}
 	return ls
 }

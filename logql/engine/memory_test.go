@@ -167,12 +167,12 @@ func (m *memory) Counts(_ context.Context, sel engine.Selection, by []string, wi
 		if !m.match(sel, r) {
 			continue
 		}
-		start := sel.From
+		end := sel.To - 1
 		if width > 0 {
-			start = r.Time - (r.Time%int64(width)+int64(width))%int64(width)
+			end = r.Time + (int64(width)-r.Time%int64(width))%int64(width)
 		}
 		ls := labels.New(slices.Concat(r.Stream.Labels, r.Stream.Metadata)...).Keep(by...)
-		if err := emit(ls, start, 1); err != nil {
+		if err := emit(ls, end, 1); err != nil {
 			return true, err
 		}
 	}

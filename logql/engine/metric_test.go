@@ -30,19 +30,19 @@ const all = `{service_name=~".+"}`
 func TestMetric(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ query, when, want string }{
-		// Windows begin at their start and end before their end.
-		{`sum(count_over_time(` + all + `[20s]))`, "20 60 20", "{} 20:3 40:3 60:3\n"},
-		{`sum(count_over_time({service_name="web"}[20s]))`, "0 60 10", "{} 10:1 20:2 30:2 40:2 50:2 60:2\n"},
-		{`sum(count_over_time({service_name="web"}[20s] offset 10s))`, "0 60 20", "{} 20:1 40:2 60:2\n"},
-		{`sum(count_over_time({service_name="web"}[20s] offset -10s))`, "0 60 20", "{} 0:1 20:2 40:2 60:1\n"},
-		{`sum(count_over_time({service_name="web"}[5s]))`, "0 60 15", "{} 15:1 45:1\n"},
+		// Windows begin behind their start and end at their end.
+		{`sum(count_over_time(` + all + `[20s]))`, "20 60 20", "{} 20:3 40:3 60:2\n"},
+		{`sum(count_over_time({service_name="web"}[20s]))`, "0 60 10", "{} 0:1 10:2 20:2 30:2 40:2 50:2 60:1\n"},
+		{`sum(count_over_time({service_name="web"}[20s] offset 10s))`, "0 60 20", "{} 20:2 40:2 60:2\n"},
+		{`sum(count_over_time({service_name="web"}[20s] offset -10s))`, "0 60 20", "{} 0:2 20:2 40:2\n"},
+		{`sum(count_over_time({service_name="web"}[5s]))`, "0 60 15", "{} 0:1 30:1\n"},
 		{`sum(rate({service_name="web"}[20s]))`, "40", "{} 40:0.1\n"},
-		{`sum by (service_name) (rate(` + all + `[1m]))`, "60", "{service_name=\"db\"} 60:0.05\n{service_name=\"web\"} 60:0.1\n"},
-		{`sum by (service) (rate(` + all + `[1m]))`, "60", "{service=\"db\"} 60:0.05\n{service=\"web\"} 60:0.1\n"},
+		{`sum by (service_name) (rate(` + all + `[1m]))`, "59", "{service_name=\"db\"} 59:0.05\n{service_name=\"web\"} 59:0.1\n"},
+		{`sum by (service) (rate(` + all + `[1m]))`, "59", "{service=\"db\"} 59:0.05\n{service=\"web\"} 59:0.1\n"},
 		{`sum by (service, service_name) (rate({service_name="db"}[1m]))`, "60", "{service=\"db\", service_name=\"db\"} 60:0.05\n"},
 		{`sum(bytes_over_time({service_name="web"}[1m]))`, "60", "{} 60:15\n"},
 		{`sum(bytes_rate({service_name="web"}[1m]))`, "60", "{} 60:0.25\n"},
-		{`sum(bytes_over_time({service_name="web"}[10s]))`, "10", "{} 10:0\n"},
+		{`sum(bytes_over_time({service_name="web"}[10s]))`, "10", "{} 10:1\n"},
 		{`absent_over_time({service_name="web", level!="x", level="y"}[10s])`, "10 30 10", "{service_name=\"web\"} 10:1 20:1 30:1\n"},
 		{`absent_over_time({service_name="web"}[20s])`, "20 100 20", "{service_name=\"web\"} 80:1 100:1\n"},
 		{`absent_over_time({service_name=~"web"}[20s])`, "100", "{} 100:1\n"},
@@ -58,8 +58,8 @@ func TestUnwrapped(t *testing.T) {
 	t.Parallel()
 	web, db := `({service_name="web"} | unwrap v [1m])`, `({service_name="db"} | unwrap v [1m]) by (service_name)`
 	for _, c := range []struct{ query, want string }{
-		{`sum(sum_over_time` + web + `)`, "{} 60:21\n"},
-		{`sum(rate` + web + `)`, "{} 60:0.35\n"},
+		{`sum(sum_over_time` + web + `)`, "{} 60:20\n"},
+		{`sum(rate` + web + `)`, "{} 60:0.3333333333333333\n"},
 		{`max_over_time` + db, "{service_name=\"db\"} 60:40\n"},
 		{`min_over_time` + db, "{service_name=\"db\"} 60:10\n"},
 		{`first_over_time` + db, "{service_name=\"db\"} 60:10\n"},
@@ -77,7 +77,7 @@ func TestUnwrapped(t *testing.T) {
 		{`max(min_over_time({service_name="db"} | unwrap v [1m]))`, "{} 60:20\n"},
 		{`avg_over_time({service_name="db"} | unwrap v [1m]) without (service_name)`, "{level=\"error\"} 60:25\n{level=\"info\"} 60:20\n"},
 		{`last_over_time({service_name="db"} | unwrap v [1m])`, "{level=\"error\", service_name=\"db\"} 60:40\n{level=\"info\", service_name=\"db\"} 60:20\n"},
-		{`sum by (source) (sum_over_time({service_name="web"} | unwrap v [1m]))`, "{source=\"s0\"} 60:9\n{source=\"s1\"} 60:12\n"},
+		{`sum by (source) (sum_over_time({service_name="web"} | unwrap v [1m]))`, "{source=\"s0\"} 60:8\n{source=\"s1\"} 60:12\n"},
 		{`absent_over_time({service_name="db"} | unwrap none [1m])`, "{service_name=\"db\"} 60:1\n"},
 	} {
 		if got := metric(t, example(), engine.DefaultLimits(), c.query, "60"); got != c.want {
@@ -94,13 +94,13 @@ func TestRateCounter(t *testing.T) {
 		m.add(float64(10*i), fmt.Sprintf("s=a,v=%d", v), "")
 	}
 	for when, want := range map[string]string{
-		// Increase 80 in 30 s of samples. The window ends 10 s behind the last one, and begins at the first one.
-		"40": "{s=\"a\"} 40:2.6666666666666665\n",
+		// Increase 50 in 20 s of samples. The window begins at the first one, which it excludes, and ends 10 s behind the last one.
+		"40": "{s=\"a\"} 40:2.5\n",
 		// 30 in 10 s; 5 s at the end, and no more than 3.33 s at the beginning, where the counter was 0.
 		"15": "{s=\"a\"} 15:1.375\n",
 		// 30 in 10 s; the window ends far behind: half of the distance of samples on that side, and 5 s at the beginning.
 		"55": "{s=\"a\"} 55:1.5\n",
-		"10": "", // one sample
+		"5": "{s=\"a\"} 5:0\n", // one sample
 	} {
 		if got := metric(t, m, engine.DefaultLimits(), `rate_counter({s="a"} | unwrap v [40s])`, when); got != want {
 			t.Errorf("%s: %s, want %s", when, got, want)
@@ -227,7 +227,7 @@ func TestPipelines(t *testing.T) {
 		{m, `count by (service) (count_over_time(` + web + ` | json [1m]))`, "{service=\"web\"} 60:1\n{service=\"x\"} 60:1\n"},
 		{m, `sum without (service, level) (count_over_time(` + web + ` | json | keep level [1m]))`, "{} 60:2\n"},
 		{m, `sum by (route) (sum_over_time(` + web + ` | json | unwrap took [1m]))`, "{route=\"/a\"} 60:3\n{route=\"/b\"} 60:5\n"},
-		{m, `sum by (took) (sum_over_time(` + web + ` | json | unwrap took [1m]))`, "{} 60:8\n"},
+		{m, `sum by (took) (sum_over_time(` + web + ` | json | unwrap took [1m]))`, "{took=\"3\"} 60:3\n{took=\"5\"} 60:5\n"},
 		{m, `max_over_time(` + web + ` | json | unwrap took [1m]) by (service_name, source)`, "{service_name=\"web\", source=\"f\"} 60:5\n"},
 		{m, `sum_over_time(` + web + ` | json s="size" | unwrap bytes(s) [1m])`, "{level=\"info\", service_name=\"web\"} 60:3000\n"},
 		{m, `count_over_time(` + web + ` | source="f" [1m])`, "{level=\"info\", service_name=\"web\", source=\"f\"} 60:2\n"},
@@ -241,7 +241,7 @@ func TestPipelines(t *testing.T) {
 		{bad, `sum by (__error__) (count_over_time(` + web + ` | json | __error__=~".*" [1m]))`, "{} 60:2\n{__error__=\"JSONParserErr\"} 60:1\n"},
 		{bad, `sum by (level) (count_over_time(` + web + ` | json | __error__="" or level="warn" [1m]))`, "error: invalid query: pipeline error JSONParserErr in series {"},
 		{bad, `sum by (level) (count_over_time(` + web + ` | json | __error__!="" | drop __error__ [1m]))`, "{level=\"warn\"} 60:1\n"},
-		{bad, `sum(count_over_time(` + web + ` | json [1m]))`, "error: invalid query: pipeline error JSONParserErr in series {"},
+		{bad, `sum(count_over_time(` + web + ` | json [1m]))`, "{} 60:3\n"},
 		{bad, `sum by (level) (count_over_time(` + web + ` | json [1m]))`, "error: invalid query: pipeline error JSONParserErr in series {"},
 		{m, `sum(sum_over_time(` + web + ` | json | unwrap route [1m]))`, "error: invalid query: pipeline error SampleExtractionErr in series {"},
 		{m, `sum(sum_over_time(` + web + ` | json | unwrap route | __error__="" [1m]))`, ""},
@@ -399,7 +399,7 @@ func TestLimits(t *testing.T) {
 	t.Parallel()
 	m := &memory{}
 	for i := range 1000 {
-		m.add(float64(i), fmt.Sprintf("s=a,x=%d,v=%d", i, i), "")
+		m.add(float64(i+1), fmt.Sprintf("s=a,x=%d,v=%d", i, i), "")
 	}
 	for _, c := range []struct {
 		query, when string
@@ -414,8 +414,8 @@ func TestLimits(t *testing.T) {
 		{`count(sum by (x) (count_over_time({s="a"}[1000s])))`, "0 1000 1000", engine.Limits{Series: 1, Points: 2000}, ""},
 		{`count(sum by (x) (count_over_time({s="a"}[1000s])))`, "0 1000 1000", engine.Limits{Series: 1, Points: 1998}, "more than 999 series"},
 		{`sum by (x) (count_over_time({s="a"}[1000s])) + 1`, "1000", engine.Limits{Series: 999, Points: 11000}, "more than 999 series"},
-		{`vector(1)`, "0 10 1", engine.Limits{Points: 10}, "11 steps, more than 10"},
-		{`vector(1)`, "0 9 1", engine.Limits{Points: 10}, ""},
+		{`vector(1)`, "0 12 1", engine.Limits{Points: 10}, "13 steps, more than 10"},
+		{`vector(1)`, "0 11 1", engine.Limits{Points: 10}, ""}, // a range of 10 steps, after it was aligned
 		{`quantile_over_time(0.5, {s="a"} | unwrap v [1000s]) by ()`, "1000", engine.Limits{Memory: 4096}, "maximum memory"},
 		{`quantile_over_time(0.5, {s="a"} | unwrap v [1000s]) by ()`, "1000", engine.Limits{Memory: 1 << 20}, ""},
 		{`bytes_over_time({s="a"}[1000s])`, "1000", engine.Limits{Memory: 1 << 16}, "maximum memory"},

@@ -77,7 +77,11 @@ func (ev *evaluation) rangeLabels(agg *syntax.RangeAggregation, outer *grouper) 
 	case outer.without:
 		return newGrouper(true, append(excluded, outer.names...)...)
 	}
-	return newGrouper(false, slices.DeleteFunc(slices.Clone(outer.names), func(n string) bool { return slices.Contains(excluded, n) })...)
+	names := outer.names
+	if u := agg.Range.Unwrap; u != nil && (agg.Op == syntax.MinOver || agg.Op == syntax.MaxOver) { // Loki only groups within a sum
+		names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == u.Label })
+	}
+	return newGrouper(false, names...)
 }
 
 // maxRange is the maximum length of a range, and of an offset: times in Unix nanoseconds have 292 years each way.
@@ -97,7 +101,8 @@ func (ev *evaluation) plan(agg *syntax.RangeAggregation, group *grouper) (*range
 	if err := checkOperands(agg); err != nil {
 		return nil, err
 	}
-	log := Simplify(r.Log)
+	reads := r.Unwrap != nil || group.without || len(group.names) > 0
+	log := Simplify(&syntax.LogExpr{Matchers: r.Log.Matchers, Stages: pipeline.Needed(r.Log.Stages, reads)})
 	p := &rangePlan{agg: agg, log: log, stages: log.Stages[ev.engine.Source.Applied(log):], group: group}
 	p.bytes = agg.Op == syntax.BytesOver || agg.Op == syntax.BytesRate
 	p.errors = selectsErrors(r)

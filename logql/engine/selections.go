@@ -10,7 +10,7 @@ func Selections(expr syntax.Expr, from, to int64) []Selection {
 		return []Selection{{Log: e, From: from, To: to}}
 	case *syntax.RangeAggregation:
 		r := e.Range
-		return []Selection{{Log: r.Log, From: from - int64(r.Range) - int64(r.Offset), To: to - int64(r.Offset)}}
+		return []Selection{span{from - int64(r.Range) - int64(r.Offset), to - int64(r.Offset)}.selection(r.Log)}
 	case *syntax.VectorAggregation:
 		return Selections(e.Inner, from, to)
 	case *syntax.LabelReplace:

@@ -1,7 +1,10 @@
 package engine
 
+import "logstow/logql/syntax"
+
 // windows are the windows of a range aggregation, and the intervals into which their boundaries divide time. Window k is
-// [start + k·step, start + k·step + length). Interval 0 begins at start. There are at most four times as many intervals as windows.
+// (start + k·step, start + k·step + length]; intervals exclude their start and include their end, too. Interval 0 begins at start.
+// There are at most four times as many intervals as windows.
 //
 // If all windows overlap, the common time is one interval, and each other interval is as long as a step. Otherwise intervals are as
 // long as a step if length is a multiple of step; if not, each step is divided into two intervals by the end of a window. If windows are
@@ -33,10 +36,10 @@ func (w *windows) bounds(k int) (from, to int64) {
 
 // interval is the number of the interval that a time is in; false if that is in no window.
 func (w *windows) interval(at int64) (int, bool) {
-	if at < w.start || at >= w.end() {
+	if at <= w.start || at > w.end() {
 		return 0, false
 	}
-	at -= w.start
+	at -= w.start + 1
 	q, rest := at/w.step, at%w.step
 	switch {
 	case w.common && q < int64(w.n-1):
@@ -134,8 +137,13 @@ func restack[T any, C cell[T]](stack []T, at func(interval int) *T, from, to int
 	return stack
 }
 
-// span is a range of time.
+// span is the range of time (from, to].
 type span struct{ from, to int64 }
+
+// selection is the selection of the records of log in a span.
+func (s span) selection(log *syntax.LogExpr) Selection {
+	return Selection{Log: log, From: s.from + 1, To: s.to + 1}
+}
 
 // Windows with gaps of at least gapLengths times their length are read one by one, if there are at most gapSpans.
 const (

@@ -39,7 +39,7 @@ func windowOf(w *windows, all []sample, k int) []sample {
 	from := w.start + int64(k)*w.step
 	var in []sample
 	for _, s := range all {
-		if s.at >= from && s.at < from+w.length {
+		if s.at > from && s.at <= from+w.length {
 			in = append(in, s)
 		}
 	}
@@ -206,7 +206,7 @@ func TestIntervals(t *testing.T) {
 		if r.IntN(4) == 0 {
 			w = newWindows(0, int64(1+r.IntN(20)), 1<<55, 1+r.IntN(30))
 		}
-		last, ok := w.interval(w.end() - 1)
+		last, ok := w.interval(w.end())
 		if _, to := w.of(w.n - 1); !ok || last != to-1 || to > 4*w.n {
 			t.Fatalf("%+v: last interval %d, %v; the last window ends with %d", w, last, ok, to)
 		}

@@ -26,7 +26,7 @@ const (
 	ErrorDetails = "__error_details__"
 )
 
-// Label is a name with its value, which is empty in [Labels] of logfmt --keep-empty only.
+// Label is a name with its value, which is empty only if a stage of a query made it.
 type Label struct{ Name, Value string }
 
 // Labels are labels in order of their names, without duplicates. Immutable: methods return copies.
@@ -68,7 +68,7 @@ func (ls Labels) Without(names ...string) Labels {
 
 // With returns the labels with those of set, which replace labels of the same name. An empty value in set removes a label.
 func (ls Labels) With(set ...Label) Labels {
-	return New(append(slices.Clone(set), without(ls, set)...)...)
+	return Join(New(set...), without(ls, set))
 }
 
 func without(ls Labels, set []Label) Labels {

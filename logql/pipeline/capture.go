@@ -21,7 +21,11 @@ func compileRegexp(s *syntax.RegexpParser) stage {
 			}
 			at := s.Regexp.FindSubmatchIndex(p.line)
 			for i := range len(at) / 2 {
-				if start := at[2*i]; start >= 0 && syms[i] != nil {
+				switch start := at[2*i]; {
+				case syms[i] == nil:
+				case start < 0: // of an alternative that does not match
+					p.capture(syms[i], nil)
+				default:
 					p.capture(syms[i], p.line[start:at[2*i+1]])
 				}
 			}
@@ -33,9 +37,9 @@ func compileRegexp(s *syntax.RegexpParser) stage {
 // limitError is the value of __error__ of a record that has too many labels for a capture.
 const limitError = "LabelLimitErr"
 
-// capture sets a label unless it is empty.
+// capture sets a label, which may be empty.
 func (p *Processor) capture(s *symbol, value []byte) {
-	if target := p.target(s); target != nil && len(value) > 0 && !p.parsed(target, value) {
+	if target := p.target(s); target != nil && !p.parsed(target, value) {
 		p.fail(limitError, parseLimit)
 	}
 }

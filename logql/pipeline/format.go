@@ -108,13 +108,12 @@ func (p *Processor) rename(from, to *symbol) {
 	if from == to || !p.has(from) {
 		return
 	}
-	text, isText, empty := from.text, from.record == p.recordID && !from.isStr, from.empty
+	text, isText := from.text, from.record == p.recordID && !from.isStr
 	if isText {
 		p.setText(to, text)
 	} else {
 		p.set(to, p.value(from))
 	}
-	to.empty = empty && from.record == p.recordID
 	p.remove(from)
 }
 

@@ -188,7 +188,7 @@ func slowJSON(t *testing.T, line string, taken map[string]bool) map[string]strin
 			if value[0] == '"' {
 				_ = json.Unmarshal(value, &text)
 			}
-			if !seen[name] && text != "" {
+			if !seen[name] {
 				found[name] = text
 			}
 			seen[name] = true
@@ -221,13 +221,13 @@ func TestGroups(t *testing.T) {
 		names   []string
 		want    string
 	}{
-		{`| json`, nil, false, []string{"a", "empty", "level", "nowhere", "source"}, `{a="1", level="info", source="stdout"}`},
+		{`| json`, nil, false, []string{"a", "empty", "level", "nowhere", "source"}, `{a="1", empty="", level="info", source="stdout"}`},
 		{`| json`, nil, false, nil, `{}`},
-		{`| json`, nil, true, nil, `{a="1", instance="i-1", level="info", level_extracted="w", service_name="web"}`},
-		{`| json`, nil, true, []string{"a", "level"}, `{instance="i-1", level_extracted="w", service_name="web"}`},
-		{`| json | source = "stdout"`, nil, true, []string{"a", "level"}, `{instance="i-1", level_extracted="w", service_name="web", source="stdout"}`},
+		{`| json`, nil, true, nil, `{a="1", empty="", instance="i-1", level="info", level_extracted="w", service_name="web"}`},
+		{`| json`, nil, true, []string{"a", "level"}, `{empty="", instance="i-1", level_extracted="w", service_name="web"}`},
+		{`| json | source = "stdout"`, nil, true, []string{"a", "level"}, `{empty="", instance="i-1", level_extracted="w", service_name="web", source="stdout"}`},
 		{`| json`, []string{"detected_level"}, true, []string{"a", "level"}, `{detected_level="info", instance="i-1", service_name="web"}`},
-		{`| json | drop instance | label_format level="x", source="y"`, nil, true, nil, `{a="1", level="x", level_extracted="w", service_name="web", source="y"}`},
+		{`| json | drop instance | label_format level="x", source="y"`, nil, true, nil, `{a="1", empty="", level="x", level_extracted="w", service_name="web", source="y"}`},
 		{`| json | keep a`, nil, true, nil, `{a="1"}`},
 		{`| logfmt`, nil, true, []string{"instance"}, `{level="info", service_name="web"}`},
 	} {

@@ -55,7 +55,7 @@ func bindJSON(p *Processor) step {
 	}
 	return func(p *Processor) bool {
 		if p.givenFields {
-			p.setGiven()
+			p.setGiven(func(f *Field) bool { return f.Text != nil })
 			return true
 		}
 		if j.left = p.missing(); j.left == 0 && !p.exact {
@@ -87,7 +87,7 @@ func nextMember(m *message.Members) (name, value []byte, done bool, err error) {
 	if ok && isAccepted(value) {
 		return name, value, false, nil
 	}
-	if _, done = m.End(); ok || !done {
+	if _, done = m.Close(); ok || !done {
 		return nil, nil, false, errMalformed
 	}
 	return nil, nil, true, nil
@@ -132,7 +132,7 @@ func (j *jsonParser) object(b []byte, i int, parent *key, depth int) (end int, e
 			return 0, err
 		}
 		if done {
-			end, _ = m.End()
+			end, _ = m.Close()
 			if depth == 1 {
 				j.learn(b, end, end, nil)
 			}

@@ -1,8 +1,6 @@
 package pipeline
 
 import (
-	"slices"
-
 	"logstow/logql/syntax"
 	"logstow/message"
 )
@@ -18,36 +16,33 @@ func extractedLabels(extractions []syntax.Extraction) (names []string) {
 	return names
 }
 
+// bindJSONPaths makes the step that finds values at paths: it reads a line only up to them, so the rest may be truncated. A label
+// without a value is empty.
 func bindJSONPaths(p *Processor, paths []syntax.Extraction) step {
 	syms := make([]*symbol, len(paths))
 	for i, path := range paths {
 		syms[i] = p.symbol(path.Label)
 	}
-	// If none of its labels is wanted, only errors matter.
-	exact := p.exact || !slices.ContainsFunc(syms, func(s *symbol) bool { return slices.Contains(p.wanted, s) })
 	return func(p *Processor) bool {
 		p.replaceFields(syms)
 		line := message.TrimBlank(p.line)
-		if exact {
-			if err := checkJSON(line); err != nil {
-				p.fail(jsonError, err.Error())
-				return true
-			}
+		if len(line) == 0 || line[0] != '{' && line[0] != '[' {
+			p.fail(jsonError, errNotObject.Error())
+			return true
 		}
 		for i := range paths {
 			target := p.target(syms[i])
-			if target == nil && !exact {
+			if target == nil {
 				continue
 			}
-			value, err := findPath(p, line, paths[i].Path)
-			if err != nil {
-				p.fail(jsonError, err.Error())
-				return true
+			value := findPath(p, line, paths[i].Path)
+			if value != nil && value[0] == 'n' {
+				value = nil
 			}
-			if value == nil || value[0] == 'n' || target == nil {
-				continue
+			if value != nil {
+				value = p.jsonText(value)
 			}
-			if !p.parsed(target, p.jsonText(value)) {
+			if !p.parsed(target, value) {
 				p.fail(jsonError, errTooMany.Error())
 				return true
 			}
@@ -56,67 +51,58 @@ func bindJSONPaths(p *Processor, paths []syntax.Extraction) step {
 	}
 }
 
-// checkJSON checks the members of an object, or that an array ends.
-func checkJSON(line []byte) error {
-	if len(line) > 0 && line[0] == '[' {
-		_, err := rawValue(line)
-		return err
-	}
-	if len(line) == 0 || line[0] != '{' {
-		return errNotObject
-	}
-	for m := message.Object(line); ; {
-		if _, _, done, err := nextMember(&m); err != nil || done {
-			return err
-		}
-	}
-}
-
-// findPath returns the raw value at a path, nil if there is none.
-func findPath(p *Processor, b []byte, path []syntax.PathStep) ([]byte, error) {
-	if len(b) == 0 || b[0] != '{' && b[0] != '[' {
-		return nil, errNotObject
-	}
+// findPath returns the raw value at a path, nil if there is none, or if it does not end. Objects and arrays on the way need not end.
+func findPath(p *Processor, b []byte, path []syntax.PathStep) []byte {
 	for _, s := range path {
-		var err error
 		switch {
 		case b[0] == '{' && s.Index < 0:
-			b, err = findMember(p, b, s.Key)
+			b = findMember(p, b, s.Key)
 		case b[0] == '[' && s.Index >= 0:
-			b, err = findElement(b, s.Index)
+			b = findElement(b, s.Index)
 		default:
-			return nil, nil
+			return nil
 		}
-		if b == nil || err != nil {
-			return nil, err
+		if len(b) == 0 {
+			return nil
 		}
 	}
-	return rawValue(b)
+	value, err := rawValue(b)
+	if err != nil {
+		return nil
+	}
+	return value
 }
 
-// findMember is the raw value of an object's member.
-func findMember(p *Processor, b []byte, want string) ([]byte, error) {
+// findMember is the raw value of an object's member, or what there is of it.
+func findMember(p *Processor, b []byte, want string) []byte {
 	for m := message.Object(b); ; {
-		name, value, done, err := nextMember(&m)
-		if err != nil || done {
-			return nil, err
+		name, value, ok := m.NextStrict()
+		if !ok {
+			if value = m.Open(); value == nil {
+				return nil
+			}
 		}
 		if string(unescapeJSON(p, name)) == want {
-			return value, nil
+			return value
+		}
+		if !ok || !isAccepted(value) {
+			return nil
 		}
 	}
 }
 
-// findElement is an element of an array.
-func findElement(b []byte, index int) ([]byte, error) {
+// findElement is the raw value of an element of an array, or what there is of it.
+func findElement(b []byte, index int) []byte {
 	elements := message.Array(b)
 	for i := 0; ; i++ {
 		value, ok := elements.Next()
-		if !ok {
-			return nil, nil
-		}
-		if i == index {
-			return value, nil
+		switch {
+		case !ok && i == index:
+			return elements.Open()
+		case !ok:
+			return nil
+		case i == index:
+			return value
 		}
 	}
 }

@@ -26,7 +26,7 @@ func compileLogfmt(s *syntax.LogfmtParser) stage {
 		}
 		return func(p *Processor) bool {
 			if p.givenFields {
-				p.setGiven()
+				p.setGiven(func(f *Field) bool { return len(f.Text) > 0 })
 				return true
 			}
 			if l.left = p.missing(); l.left == 0 && !l.exact() {
@@ -36,7 +36,10 @@ func compileLogfmt(s *syntax.LogfmtParser) stage {
 			last := &l.root
 			l.scan(p.line, func(name, value []byte) error {
 				last = p.child(&l.root, last, name, plainText)
-				return l.set(last.sym, value, l.keepEmpty)
+				if !l.keepEmpty && isEmptyValue(value) {
+					return nil
+				}
+				return l.set(last.sym, value)
 			})
 			return true
 		}
@@ -48,38 +51,51 @@ func (l *logfmtParser) exact() bool { return l.p.exact && l.strict }
 
 func plainText(_ *Processor, raw []byte) []byte { return raw }
 
-// bindExtractions makes a step that finds the pairs with given names only.
+// bindExtractions makes a step that finds the pairs with given names only, the last of several with one name.
 func (l *logfmtParser) bindExtractions(extractions []syntax.Extraction) step {
-	syms, all := map[string][]*symbol{}, make([]*symbol, len(extractions))
+	places, all := map[string][]int{}, make([]*symbol, len(extractions))
 	for i, e := range extractions {
 		all[i] = l.p.symbol(e.Label)
-		syms[e.Expr] = append(syms[e.Expr], all[i])
+		places[e.Expr] = append(places[e.Expr], i)
 	}
+	type pair struct {
+		found bool
+		value []byte
+	}
+	last := make([]pair, len(extractions))
 	return func(p *Processor) bool {
 		p.replaceFields(all)
-		if l.left = p.missing(); l.left == 0 && !l.exact() {
+		if p.missing() == 0 && !l.exact() {
 			p.skipped += len(p.line)
 			return true
 		}
+		clear(last)
+		l.left = -1
 		l.scan(p.line, func(name, value []byte) error {
-			for _, s := range syms[string(name)] {
-				if err := l.set(s, value, l.keepEmpty || value == nil); err != nil {
-					return err
+			if l.keepEmpty || value == nil || !isEmptyValue(value) {
+				for _, i := range places[string(name)] {
+					last[i] = pair{true, value}
 				}
 			}
 			return nil
 		})
+		for i, pair := range last {
+			if pair.found && l.set(all[i], pair.value) == errTooMany { //nolint:errorlint // no error wraps it
+				p.fail(logfmtError, errTooMany.Error())
+				break
+			}
+		}
 		return true
 	}
 }
 
-// set makes a label of a raw value, of an empty one only if keepEmpty is set.
-func (l *logfmtParser) set(s *symbol, value []byte, keepEmpty bool) error {
+// isEmptyValue reports whether a raw value is empty.
+func isEmptyValue(value []byte) bool { return len(value) == 0 || string(value) == `""` }
+
+// set makes a label of a raw value.
+func (l *logfmtParser) set(s *symbol, value []byte) error {
 	if s == nil {
 		l.p.skipped++
-		return nil
-	}
-	if !keepEmpty && (len(value) == 0 || string(value) == `""`) {
 		return nil
 	}
 	target := l.p.target(s)
@@ -92,7 +108,6 @@ func (l *logfmtParser) set(s *symbol, value []byte, keepEmpty bool) error {
 	if !l.p.parsed(target, value) {
 		return errTooMany
 	}
-	target.empty = keepEmpty
 	if l.left--; l.left == 0 && !l.exact() {
 		l.p.skipped += len(l.p.line)
 		return errFound
@@ -110,15 +125,20 @@ func (l *logfmtParser) scan(line []byte, emit func(name, value []byte) error) {
 			return
 		}
 		pair := message.PairAt(line, i)
-		if !pair.Strict {
-			if l.strict {
-				l.p.fail(logfmtError, errPair.Error()+": "+string(l.p.validText(line[i:min(pair.End, i+100)])))
-				return
-			}
-			i = pair.End
+		start := i
+		i = pair.End
+		switch {
+		case pair.Strict:
+		case pair.Quoted: // a pair follows without a blank
+			i = start + len(pair.Name) + 1 + len(pair.Value)
+		case l.strict:
+			l.p.fail(logfmtError, errPair.Error()+": "+string(l.p.validText(line[start:min(pair.End, start+100)])))
+			return
+		case len(pair.Value) > 0 && pair.Value[0] == '"': // the rest of the line is in quotes
+			return
+		default:
 			continue
 		}
-		i = pair.End
 		if err := emit(pair.Name, pair.Value); err != nil {
 			if errors.Is(err, errTooMany) {
 				l.p.fail(logfmtError, err.Error())

@@ -224,11 +224,11 @@ func (p *Processor) ProcessFields(fields []Field, stream *Stream) bool {
 	return keep
 }
 
-// setGiven sets the labels of the fields given.
-func (p *Processor) setGiven() {
+// setGiven sets the labels of the fields given that have a value.
+func (p *Processor) setGiven(has func(f *Field) bool) {
 	for i := range p.given {
 		f := &p.given[i]
-		if f.Text == nil {
+		if !has(f) {
 			continue
 		}
 		if target := p.target(p.symbol(f.Name)); target != nil {

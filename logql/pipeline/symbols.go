@@ -34,7 +34,6 @@ type symbol struct {
 	removed bool
 	parsed  bool // by a parser
 	field   bool // by the parser of the stream
-	empty   bool // an empty value is shown
 	text    []byte
 	str     string
 	isStr   bool
@@ -179,7 +178,7 @@ func (p *symbols) touch(s *symbol) {
 		p.touched = append(p.touched, s)
 		p.changedBase = p.changedBase || p.inBase(s)
 	}
-	s.removed, s.parsed, s.field, s.empty = false, false, false, false
+	s.removed, s.parsed, s.field = false, false, false
 }
 
 func (p *symbols) set(s *symbol, value string) {
@@ -332,7 +331,7 @@ type output struct {
 
 // Labels returns all labels by category: those of the stream, structured metadata, and those that stages made or changed
 // (including __error__). They remain valid. Each label is in one category, or in Fields. Successive records with equal
-// labels may share a slice. Values are not empty, except those of logfmt --keep-empty.
+// labels may share a slice. Values that stages found may be empty.
 func (p *Processor) Labels() (stream, metadata, parsed labels.Labels) {
 	if p.current == nil {
 		return nil, nil, nil
@@ -364,7 +363,7 @@ func (p *Processor) unchanged(i int, ls labels.Labels) labels.Labels {
 func (p *Processor) touchedLabels(last *labels.Labels, is func(s *symbol) bool) labels.Labels {
 	scratch := p.out.scratch[:0]
 	for _, s := range p.touched {
-		if is(s) && !s.removed && (s.empty || p.value(s) != "") {
+		if is(s) && !s.removed {
 			scratch = append(scratch, labels.Label{Name: s.name, Value: p.value(s)})
 		}
 	}
@@ -411,8 +410,8 @@ func (p *Processor) group(without bool, names []string) labels.Labels {
 		return ls
 	}
 	add := func(s *symbol) {
-		if v := p.value(s); v != "" {
-			ls = append(ls, labels.Label{Name: s.name, Value: v})
+		if p.has(s) {
+			ls = append(ls, labels.Label{Name: s.name, Value: p.value(s)})
 		}
 	}
 	if !without {

@@ -37,7 +37,7 @@ func columnOf(label string) (string, bool) {
 }
 
 // Counts counts records by metadata and footers where they suffice, otherwise without processing each record.
-func (v *View) Counts(ctx context.Context, sel engine.Selection, by []string, width time.Duration, emit func(ls labels.Labels, start int64, n uint64) error) (ok bool, err error) {
+func (v *View) Counts(ctx context.Context, sel engine.Selection, by []string, width time.Duration, emit func(ls labels.Labels, end int64, n uint64) error) (ok bool, err error) {
 	if v.Applied(sel.Log) < len(sel.Log.Stages) {
 		return false, nil
 	}
@@ -62,7 +62,7 @@ func (v *View) Counts(ctx context.Context, sel engine.Selection, by []string, wi
 		return true, err
 	}
 	defer func() { err = errors.Join(err, table.Close()) }()
-	counts := counts{by: by, fields: fields, selector: s.streams.selector, from: sel.From, width: int64(width), emit: emit}
+	counts := counts{by: by, fields: fields, selector: s.streams.selector, last: sel.To - 1, width: int64(width), emit: emit}
 	for row, rowErr := range table.Rows() {
 		if rowErr != nil {
 			return true, rowErr
@@ -98,7 +98,7 @@ func countedBy(by []string, s *selector) []string {
 	return fields
 }
 
-// countComputation makes a computation that counts by fields and time steps; step 0 is no steps.
+// countComputation makes a computation that counts by fields and time steps, which include their end; step 0 is no steps.
 func countComputation(sel engine.Selection, fields []string, step time.Duration) (*query.Computation, error) {
 	if step > 0 {
 		fields = append(slices.Clone(fields), fmt.Sprintf("%dms", step.Milliseconds()))
@@ -107,15 +107,15 @@ func countComputation(sel engine.Selection, fields []string, step time.Duration)
 	if err != nil {
 		return nil, err
 	}
-	return query.Compute(aggregate.Spec{By: by, Pivot: -1, From: sel.From, To: sel.To, Zone: time.UTC}, time.Unix(0, sel.To))
+	return query.Compute(aggregate.Spec{By: by, Pivot: -1, From: sel.From, To: sel.To, Zone: time.UTC, Until: true}, time.Unix(0, sel.To))
 }
 
 // counts turn rows of a table into counts by labels.
 type counts struct {
 	by, fields  []string
 	selector    *selector
-	from, width int64
-	emit        func(ls labels.Labels, start int64, n uint64) error
+	last, width int64
+	emit        func(ls labels.Labels, end int64, n uint64) error
 }
 
 // add emits a row, unless a matcher rejects it.
@@ -145,10 +145,10 @@ func (c *counts) add(row *aggregate.Row) error {
 			ls = append(ls, labels.Label{Name: label, Value: value(field)})
 		}
 	}
-	start := c.from
+	end := c.last
 	if c.width > 0 {
-		start = row.Keys[len(c.fields)].Int
-		start -= (start%c.width + c.width) % c.width
+		start := row.Keys[len(c.fields)].Int
+		end = start - (start%c.width+c.width)%c.width + c.width
 	}
-	return c.emit(labels.New(ls...), start, n)
+	return c.emit(labels.New(ls...), end, n)
 }

@@ -43,9 +43,9 @@ func TestLongCounts(t *testing.T) {
 		log := parse(t, text)
 		want := map[string]uint64{}
 		err := w.reference().Logs(t.Context(), log, engine.LogParams{From: from, To: to}, func(e *engine.Entry) error {
-			at := from
+			at := to - 1
 			if width > 0 {
-				at = e.Time - e.Time%int64(width)
+				at = intervalEnd(e.Time, width)
 			}
 			want[fmt.Sprint(labels.New(slices.Concat(e.Stream, e.Metadata)...).Keep(by...), at)]++
 			return nil
@@ -54,8 +54,8 @@ func TestLongCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := map[string]uint64{}
-		ok, err := w.view(storage.Access{}).Counts(t.Context(), engine.Selection{Log: log, From: from, To: to}, by, width, func(ls labels.Labels, start int64, n uint64) error {
-			got[fmt.Sprint(ls, start)] += n
+		ok, err := w.view(storage.Access{}).Counts(t.Context(), engine.Selection{Log: log, From: from, To: to}, by, width, func(ls labels.Labels, end int64, n uint64) error {
+			got[fmt.Sprint(ls, end)] += n
 			return nil
 		})
 		if err != nil {
@@ -77,6 +77,9 @@ func TestLongCounts(t *testing.T) {
 	}
 }
 
+// intervalEnd is the end of the interval (end - width, end] that a time is in.
+func intervalEnd(at int64, width time.Duration) int64 { return at + (int64(width)-at%int64(width))%int64(width) }
+
 // A rate over whole hours reads no block: of segments footers have the answer, of outputs of compaction columns.
 func TestCountsReadNoText(t *testing.T) {
 	t.Parallel()
@@ -92,15 +95,15 @@ func TestCountsReadNoText(t *testing.T) {
 	}
 	want := map[string]uint64{}
 	for _, r := range w.all {
-		want[fmt.Sprint(r.labels().Keep("level", "instance"), r.Time-r.Time%int64(time.Minute))]++
+		want[fmt.Sprint(r.labels().Keep("level", "instance"), intervalEnd(r.Time, time.Minute))]++
 	}
 	check := func(what string, columns bool) {
 		for _, text := range []string{`{service_name=~".+"}`, `{service_name="api",instance="a-0"}`, `{service_name="api",level="error"}`} {
 			v := w.view(storage.Access{})
 			got := map[string]uint64{}
 			ok, err := v.Counts(t.Context(), engine.Selection{Log: parse(t, text), From: origin().UnixNano(), To: origin().Add(4 * time.Hour).UnixNano()},
-				[]string{"level", "instance"}, time.Minute, func(ls labels.Labels, start int64, n uint64) error {
-					got[fmt.Sprint(ls, start)] += n
+				[]string{"level", "instance"}, time.Minute, func(ls labels.Labels, end int64, n uint64) error {
+					got[fmt.Sprint(ls, end)] += n
 					return nil
 				})
 			if diff := cmp.Diff(want, got); diff != "" && !strings.Contains(text, ",") {

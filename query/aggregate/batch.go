@@ -16,12 +16,18 @@ type Batch struct {
 	Selected []bool
 	// Fields are the pages of [Aggregation.Fields], in that order.
 	Fields []*columns.Page
-	// Runs are the times of the records in seconds since Base, which is in Unix seconds; nil if times are not needed. Time
-	// steps must be whole seconds.
+	// Runs are the times of the records from Base on, which is in Unix seconds; nil if times are not needed. Time steps must be
+	// whole seconds.
 	Runs []columns.Run
 	Base int64
 	// Holds report, for each of [Aggregation.Conditions], whether it is true for a record.
 	Holds []func(record int) bool
+}
+
+// time returns a time that is in the time steps of the records of a run.
+func (b *Batch) time(run int) int64 {
+	first, _ := b.Runs[run].Times(b.Base)
+	return first
 }
 
 // maxCodes is the maximum number of combinations of keys with which the records of a batch are added by group.
@@ -79,13 +85,13 @@ func (x *Batcher) AddBatch(b *Batch) error {
 	}
 	step := x.By[x.step].Step
 	for from, run := 0, 0; from < b.Records; {
-		start := step.Start((b.Base+int64(b.Runs[run].Second))*1e9, x.Zone)
-		next := step.End(start, x.Zone)
-		for run < len(b.Runs) && (b.Base+int64(b.Runs[run].Second))*1e9 < next {
+		at := b.time(run)
+		next := step.End(step.Start(x.StepTime(at), x.Zone), x.Zone)
+		for run < len(b.Runs) && x.StepTime(b.time(run)) < next {
 			run++
 		}
 		end := b.Runs[run-1].End
-		if err := x.addStep(b, start, from, end); err != nil {
+		if err := x.addStep(b, at, from, end); err != nil {
 			return err
 		}
 		from = end
@@ -113,7 +119,7 @@ func (x *Batcher) addRows(b *Batch) error {
 			for i >= b.Runs[run].End {
 				run++
 			}
-			rec.Time = (b.Base + int64(b.Runs[run].Second)) * 1e9
+			rec.Time = b.time(run)
 		}
 		if err := x.Add(rec); err != nil {
 			return err
@@ -179,11 +185,11 @@ func (x *Batcher) readEntries(b *Batch) {
 // isPresent reports whether a value is neither missing nor null.
 func isPresent(v message.Value) bool { return v.Kind != message.Missing && v.Kind != message.Null }
 
-// addStep adds the records from one index to another, which are in one time step, by code.
-func (x *Batcher) addStep(b *Batch, start int64, from, end int) error {
+// addStep adds the records from one index to another, which are in the time step of at, by code.
+func (x *Batcher) addStep(b *Batch, at int64, from, end int) error {
 	rows := x.rows[from:end]
 	if len(x.stats) == 0 {
-		return x.addCounts(b, start, from, end)
+		return x.addCounts(b, at, from, end)
 	}
 	if b.Selected != nil {
 		x.order = x.order[:0]
@@ -198,7 +204,7 @@ func (x *Batcher) addStep(b *Batch, start int64, from, end int) error {
 		return nil
 	}
 	if len(x.codes) == 0 {
-		return x.addGroup(b, start, 0, uint64(len(rows)), rows)
+		return x.addGroup(b, at, 0, uint64(len(rows)), rows)
 	}
 	x.ends = slices.Grow(x.ends[:0], x.total)[:x.total]
 	clear(x.ends)
@@ -215,14 +221,14 @@ func (x *Batcher) addStep(b *Batch, start int64, from, end int) error {
 	}
 	x.sorted = slices.Grow(x.sorted[:0], len(rows))[:len(rows)]
 	for _, i := range rows {
-		at := &x.ends[x.codes[i]]
-		x.sorted[*at] = i
-		*at++
+		next := &x.ends[x.codes[i]]
+		x.sorted[*next] = i
+		*next++
 	}
 	before := uint32(0)
 	for code, end := range x.ends {
 		if end > before {
-			if err := x.addGroup(b, start, code, uint64(end-before), x.sorted[before:end]); err != nil {
+			if err := x.addGroup(b, at, code, uint64(end-before), x.sorted[before:end]); err != nil {
 				return err
 			}
 		}
@@ -232,7 +238,7 @@ func (x *Batcher) addStep(b *Batch, start int64, from, end int) error {
 }
 
 // addCounts is addStep for functions that only count records.
-func (x *Batcher) addCounts(b *Batch, start int64, from, end int) error {
+func (x *Batcher) addCounts(b *Batch, at int64, from, end int) error {
 	x.ends = slices.Grow(x.ends[:0], x.total)[:x.total]
 	clear(x.ends)
 	switch {
@@ -255,7 +261,7 @@ func (x *Batcher) addCounts(b *Batch, start int64, from, end int) error {
 	}
 	for code, n := range x.ends {
 		if n > 0 {
-			if err := x.addGroup(b, start, code, uint64(n), nil); err != nil {
+			if err := x.addGroup(b, at, code, uint64(n), nil); err != nil {
 				return err
 			}
 		}
@@ -264,12 +270,12 @@ func (x *Batcher) addCounts(b *Batch, start int64, from, end int) error {
 }
 
 // addGroup adds the n records of one step and code. records are their indexes, nil if there are no stats.
-func (x *Batcher) addGroup(b *Batch, start int64, code int, n uint64, records []uint32) error {
+func (x *Batcher) addGroup(b *Batch, at int64, code int, n uint64, records []uint32) error {
 	if err := x.spillIfFull(); err != nil {
 		return err
 	}
 	rec := &x.record
-	rec.Time = start
+	rec.Time = at
 	rec.Values = slices.Grow(rec.Values[:0], len(b.Fields))[:len(b.Fields)]
 	clear(rec.Values)
 	for k := len(x.By) - 1; k >= 0; k-- {
@@ -285,7 +291,7 @@ func (x *Batcher) addGroup(b *Batch, start int64, code int, n uint64, records []
 		x.numbers[input], x.isNum[input] = x.entries[input].number[id], x.entries[input].is[id]
 	}
 	x.Worker.total += n
-	x.from, x.to = min(x.from, start), max(x.to, start)
+	x.from, x.to = min(x.from, at), max(x.to, at)
 	flags := x.makeKey(rec)
 	group := x.table.group(x.key)
 	if flags != 0 {

@@ -27,6 +27,16 @@ type Spec struct {
 	From, To int64
 	// Zone is the time zone of the time steps; nil is UTC.
 	Zone *time.Location
+	// Until is set if time steps exclude their start and include their end, as windows of LogQL do.
+	Until bool
+}
+
+// StepTime returns the time that determines the time step of a record at a time.
+func (s *Spec) StepTime(at int64) int64 {
+	if s.Until {
+		return at - 1
+	}
+	return at
 }
 
 // stat is a part of a group's state from which one or several functions are computed.

@@ -121,9 +121,9 @@ func (w *Worker) makeKey(rec *Record) (flags uint32) {
 		flags |= w.appendKey(rec, i)
 	}
 	if w.step >= 0 {
-		if rec.Time < w.stepFrom || rec.Time >= w.stepTo {
+		if at := w.StepTime(rec.Time); at < w.stepFrom || at >= w.stepTo {
 			step := w.By[w.step].Step
-			w.stepFrom = step.Start(rec.Time, w.Zone)
+			w.stepFrom = step.Start(at, w.Zone)
 			w.stepTo = step.End(w.stepFrom, w.Zone)
 		}
 		w.key = binary.BigEndian.AppendUint64(w.key, uint64(w.stepFrom)^1<<63)

@@ -150,8 +150,7 @@ func (s *ColumnScanner) inRange(b *segment.Block, runs []columns.Run, sel *Selec
 	}
 	base, at := columns.FloorSecond(b.Start), 0
 	for _, run := range runs {
-		second := base + int64(run.Second)
-		first, last := second*1e9, second*1e9+1e9-1
+		first, last := run.Times(base)
 		switch {
 		case first >= s.m.From && last < s.m.To:
 		case last < s.m.From, first >= s.m.To:

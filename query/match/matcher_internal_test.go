@@ -152,7 +152,7 @@ func (s seconds) Form() message.Form                  { return message.NoForm }
 func TestSelectBySeconds(t *testing.T) {
 	t.Parallel()
 	block := &segment.Block{Records: 4, Start: 1000e9}
-	runs := seconds{{Second: 0, End: 2}, {Second: 5, End: 3}, {Second: 9, End: 4}}
+	runs := seconds{{Tick: 1, End: 2}, {Tick: 10, End: 3}, {Tick: 19, End: 4}}
 	for _, c := range []struct {
 		name     string
 		from, to time.Time
@@ -161,8 +161,10 @@ func TestSelectBySeconds(t *testing.T) {
 	}{
 		{"all", time.Unix(1000, 0), time.Unix(1010, 0), nil, true},
 		{"whole seconds", time.Unix(1005, 0), time.Unix(1006, 0), []bool{false, false, true, false}, true},
-		{"the range ends within a second", time.Unix(1005, 0), time.Unix(1005, 5e8), nil, false},
-		{"the range begins within a second", time.Unix(1005, 5e8), time.Unix(1010, 0), nil, false},
+		{"the range ends within a second", time.Unix(1005, 0), time.Unix(1009, 5e8), nil, false},
+		{"the range begins within a second", time.Unix(1000, 5e8), time.Unix(1010, 0), nil, false},
+		{"the range begins and ends behind whole seconds", time.Unix(1000, 1), time.Unix(1005, 1), []bool{true, true, true, false}, true},
+		{"the range begins behind a record", time.Unix(1005, 1), time.Unix(1010, 0), []bool{false, false, false, true}, true},
 		{"the last nanosecond of a second", time.Unix(1000, 1e9-1), time.Unix(1010, 0), nil, false},
 		{"between seconds", time.Unix(1001, 5e8), time.Unix(1004, 5e8), []bool{false, false, false, false}, true},
 	} {

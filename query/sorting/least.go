@@ -87,7 +87,7 @@ func (c *candidates) appendLeast(dst []byte, service string) []byte {
 func (c *candidates) appendSecond(dst []byte, record uint32) []byte {
 	for _, run := range c.columns.Seconds() {
 		if int(record) < run.End {
-			second := columns.FloorSecond(c.block.Start) + int64(run.Second)
+			second := columns.FloorSecond(c.block.Start) + run.Second()
 			return time.Unix(second, 0).UTC().AppendFormat(dst, "2006-01-02T15:04:05")
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"logstow/field"
 	"logstow/field/where"
 	"logstow/record"
+	"logstow/segment"
 )
 
 // fromFooters counts records by metadata, which have counts by level, and by footers, which have counts by level and minute.
@@ -55,7 +56,8 @@ func (c *Computation) ratesRecords() bool {
 
 // samePeriod reports whether two times are in the same time step.
 func (f *fromFooters) samePeriod(from, to int64) bool {
-	return f.step.IsZero() || f.step.Start(from, f.zone()) == f.step.Start(to, f.zone())
+	start := func(at int64) int64 { return f.step.Start(f.spec.StepTime(at), f.zone()) }
+	return f.step.IsZero() || start(from) == start(to)
 }
 
 func (f *fromFooters) zone() *time.Location {
@@ -101,11 +103,7 @@ func (f *fromFooters) unanswered(ctx context.Context, segments []*source.Segment
 				continue
 			}
 			if o.Footer != nil && !f.step.IsZero() && f.answers(o.Segment) {
-				for _, m := range o.Footer.Minutes {
-					if f.minuteInRange(m.Start) {
-						f.add(o.Segment, m.Start*int64(time.Second), m.Levels)
-					}
-				}
+				f.addMinutes(o.Segment, o.Footer)
 			}
 			for _, t := range o.Tasks {
 				if f.countedByFooter(t) {
@@ -143,15 +141,36 @@ func (f *fromFooters) countedByInputs(o fetch.Opened) bool {
 	return true
 }
 
-// minuteInRange reports whether a whole minute, which starts at Unix seconds, is in the range.
-func (f *fromFooters) minuteInRange(minute int64) bool {
-	m := f.Matcher
-	return minute*int64(time.Second) >= m.From && (minute+60)*int64(time.Second) <= m.To
+// addMinutes adds the records of a footer's minutes: those at the start of a minute, and the others, may be in different steps.
+func (f *fromFooters) addMinutes(seg *source.Segment, footer *segment.Footer) {
+	for i, m := range footer.Minutes {
+		start := m.Start * int64(time.Second)
+		if footer.OnMinute != nil {
+			if f.minuteInRange(start) {
+				f.add(seg, start, footer.OnMinute[i])
+			}
+			for l, n := range footer.OnMinute[i] {
+				m.Levels[l] -= n
+			}
+		}
+		if f.minuteInRange(start + 1) {
+			f.add(seg, start+1, m.Levels)
+		}
+	}
+}
+
+// minuteInRange reports whether a minute of a footer is in the range: its start, if a time is exactly that, otherwise the rest.
+func (f *fromFooters) minuteInRange(at int64) bool {
+	first, last := at, at
+	if start := record.MinuteOf(at) * int64(time.Second); at != start {
+		first, last = start+1, start+int64(time.Minute)-1
+	}
+	return first >= f.Matcher.From && last < f.Matcher.To
 }
 
 // countedMinute reports whether a record at a time was counted with its minute, in a segment that answers accepts.
 func (f *fromFooters) countedMinute(at int64) bool {
-	return !f.step.IsZero() && f.minuteInRange(record.MinuteOf(at))
+	return !f.step.IsZero() && f.minuteInRange(at)
 }
 
 // countedByFooter reports whether a block need not be read: its minutes were counted, or it counts the block by the footer.
@@ -163,7 +182,7 @@ func (f *fromFooters) countedByFooter(t *fetch.Task) bool {
 		// Only the minutes at the ends of the range may be partly in it.
 		m := f.Matcher
 		first, last := max(t.Block.Start, m.From), min(t.Block.End, m.To-1)
-		return f.minuteInRange(record.MinuteOf(first)) && f.minuteInRange(record.MinuteOf(last))
+		return f.minuteInRange(first) && f.minuteInRange(last)
 	}
 	if !f.Matcher.LevelsSuffice(t.Block.Start, t.Block.End) {
 		return false

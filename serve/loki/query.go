@@ -27,9 +27,7 @@ func (q *request) queryRange() error {
 	if err != nil {
 		return err
 	}
-	// Align the range like Loki's align_queries_with_step, so that refreshes of a dashboard have the same steps.
-	p := engine.MetricParams{Start: q.from - q.from%int64(step), End: q.to - q.to%int64(step), Step: step}
-	value, err := q.metric(q.ctx, expr.(syntax.SampleExpr), p)
+	value, err := q.metric(q.ctx, expr.(syntax.SampleExpr), engine.Align(q.from, q.to, step))
 	if err != nil {
 		return err
 	}
