@@ -131,7 +131,7 @@ func (ev *evaluation) value(query syntax.SampleExpr, v *vector) *Value {
 		switch a.Op {
 		case syntax.Sort, syntax.BottomK:
 			slices.SortStableFunc(all, func(a, b *series) int { return compareNaNLast(a.values[0], b.values[0]) })
-		case syntax.SortDesc, syntax.TopK:
+		case syntax.SortDesc, syntax.TopK, syntax.ApproxTopK:
 			slices.SortStableFunc(all, func(a, b *series) int { return compareDescending(a.values[0], b.values[0]) })
 		}
 	}

@@ -478,7 +478,7 @@ func TestNumbers(t *testing.T) {
 		{&syntax.Binary{Op: syntax.OpPow, Left: number, Right: vector}, "{} 0:25\n"},
 		{&syntax.Binary{Op: syntax.OpAnd, Left: number, Right: vector}, "invalid query: the operands of and must be vectors, not numbers"},
 		{&syntax.VectorAggregation{Op: syntax.Sum, Inner: number}, "invalid query: sum needs a vector, not a number; use vector(…)"},
-		{&syntax.Binary{Op: syntax.OpOr, Left: vector, Right: vector, Matching: &syntax.Matching{GroupLeft: true}}, "invalid query: or has no group_left or group_right"},
+		{&syntax.Binary{Op: syntax.OpOr, Left: vector, Right: vector, Matching: &syntax.Matching{GroupLeft: true}}, "{} 0:2\n"},
 	} {
 		v, err := e.Metric(t.Context(), c.expr, engine.MetricParams{})
 		got := fmt.Sprint(err)

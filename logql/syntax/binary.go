@@ -103,9 +103,6 @@ func (p *parser) modifiers(b *Binary) {
 	default:
 		return
 	}
-	if b.Op.IsSet() {
-		p.fail(t, "%s is not allowed with %s, which is always many-to-many", t.text, b.Op)
-	}
 	if p.peek().is("(") {
 		m.Include = p.labels(true)
 	}
