@@ -64,6 +64,9 @@ func logQueries() []query {
 		q("web", `{service_name="edge"} |> "ts=<_>2 caller<_>"`, empty()...),
 		q("web", `{service_name="edge"} |> "ts=2<_> caller<_>"`, empty()...),
 		q("web", `{service_name="edge"} |> "ready\"<_>"`, empty()...),
+		q("web", `{service_name="edge"} |> "=<_>\""`, empty()...), // captures end where the next literal occurs first
+		q("web", `{service_name="edge"} |> "G<_>/re<_>y\"" or "DELETE <_>" or "Bad<_>"`),
+		q("web", `{service_name="edge"} |> ""`, empty()...),
 		q("web", `{service_name="edge"} |> "s=2 <_>ready<_>" | keep traceID`, `ts=2 caller=http.go:194 level=info traceID=23e6 msg="GET /ready" {}`),
 
 		// JSON.
