@@ -445,7 +445,7 @@ func (s *server) testFields(t *testing.T) {
 	for _, f := range fields {
 		got = append(got, strings.TrimSuffix(f.Label, "_extracted"))
 	}
-	var want []string
+	want := []string{"detected_level", "source"}
 	for line := range strings.Lines(string(s.must(t, "logq", "fields", "-s", "shop", "--from", shopFrom, "--to", shopTo, "-o", "csv", "--top", "0"))) {
 		if name, _, _ := strings.Cut(line, ","); name != "name" {
 			want = append(want, strings.TrimPrefix(name, "message."))
@@ -460,6 +460,10 @@ func (s *server) testFields(t *testing.T) {
 	slices.Sort(values)
 	if diff := cmp.Diff([]string{"DELETE", "GET", "POST", "PUT"}, values); diff != "" {
 		t.Errorf("values: %s", diff)
+	}
+	levels := decode[struct{ Values []string }](t, s.ask(t, "detected_field/detected_level/values", inShop("query", `{service_name="shop"}`, "line_limit", "5000")...)).Values
+	if !slices.Contains(levels, "info") {
+		t.Errorf("values of detected_level: %v", levels)
 	}
 
 	counts := map[string]int64{}
