@@ -24,7 +24,7 @@ func checkSeries(n, limit int) error {
 	return nil
 }
 
-func checkPoints(n, limit int64) error {
+func checkSteps(n, limit int64) error {
 	if limit > 0 && n > limit {
 		return fmt.Errorf("%w: the query has %d steps, more than %d (maximum number of points); increase the step or shorten the range", ErrLimit, n, limit)
 	}

@@ -45,11 +45,11 @@ func (e *Engine) steps(p MetricParams) (int, error) {
 	if p.End < p.Start {
 		return 0, nil
 	}
-	n := int64(1)
+	steps := int64(0)
 	if p.Step > 0 {
-		n += (p.End - p.Start) / int64(p.Step)
+		steps = (p.End - p.Start) / int64(p.Step)
 	}
-	return int(n), checkPoints(n, int64(e.Limits.Points))
+	return int(steps + 1), checkSteps(steps, int64(e.Limits.Points))
 }
 
 // evaluation is of one query.

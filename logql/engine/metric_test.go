@@ -414,8 +414,8 @@ func TestLimits(t *testing.T) {
 		{`count(sum by (x) (count_over_time({s="a"}[1000s])))`, "0 1000 1000", engine.Limits{Series: 1, Points: 2000}, ""},
 		{`count(sum by (x) (count_over_time({s="a"}[1000s])))`, "0 1000 1000", engine.Limits{Series: 1, Points: 1998}, "more than 999 series"},
 		{`sum by (x) (count_over_time({s="a"}[1000s])) + 1`, "1000", engine.Limits{Series: 999, Points: 11000}, "more than 999 series"},
-		{`vector(1)`, "0 10 1", engine.Limits{Points: 10}, "11 steps, more than 10"},
-		{`vector(1)`, "0 9 1", engine.Limits{Points: 10}, ""},
+		{`vector(1)`, "0 11 1", engine.Limits{Points: 10}, "11 steps, more than 10"},
+		{`vector(1)`, "0 10 1", engine.Limits{Points: 10}, ""}, // 11 points
 		{`quantile_over_time(0.5, {s="a"} | unwrap v [1000s]) by ()`, "1000", engine.Limits{Memory: 4096}, "maximum memory"},
 		{`quantile_over_time(0.5, {s="a"} | unwrap v [1000s]) by ()`, "1000", engine.Limits{Memory: 1 << 20}, ""},
 		{`bytes_over_time({s="a"}[1000s])`, "1000", engine.Limits{Memory: 1 << 16}, "maximum memory"},
