@@ -42,9 +42,7 @@ func functions(b *budget, p *Processor) map[string]any {
 			if err := b.charge(s); err != nil {
 				return nil, err
 			}
-			if json.Unmarshal([]byte(s), &v) != nil {
-				return nil, nil //nolint:nilnil // as in Loki, printed as <no value>
-			}
+			_ = json.Unmarshal([]byte(s), &v) // as in Loki, it is nothing then, printed as <no value>
 			return v, nil
 		},
 		"default": func(fallback any, given ...any) any {
