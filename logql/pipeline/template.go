@@ -162,12 +162,12 @@ func (f *format) walk(n parse.Node, loop parse.Node) error {
 		}
 		n.List.Nodes = slices.Insert(n.List.Nodes, 0, loop)
 	case *parse.FieldNode:
-		f.names = append(f.names, n.Ident[0])
+		f.reads(n.Ident[0])
 	case *parse.VariableNode:
 		switch {
 		case n.Ident[0] != "$":
 		case len(n.Ident) > 1:
-			f.names = append(f.names, n.Ident[1])
+			f.reads(n.Ident[1])
 		default:
 			f.all = true
 		}
@@ -186,6 +186,13 @@ func (f *format) walk(n parse.Node, loop parse.Node) error {
 		}
 	}
 	return nil
+}
+
+// reads notes that the template reads a label.
+func (f *format) reads(label string) {
+	if !isError(label) {
+		f.names = append(f.names, label)
+	}
 }
 
 // isError reports whether a label is one of those of errors, which templates do not see.
@@ -301,7 +308,7 @@ func (f *format) bind(p *Processor) func(p *Processor) ([]byte, error) {
 			delete(data, labels.ErrorDetails)
 		} else {
 			for _, s := range syms {
-				if v := p.value(s); v != "" && !isError(s.name) {
+				if v := p.value(s); v != "" {
 					data[s.name] = v
 				} else {
 					delete(data, s.name)
