@@ -445,7 +445,7 @@ func (s *server) testFields(t *testing.T) {
 	for _, f := range fields {
 		got = append(got, strings.TrimSuffix(f.Label, "_extracted"))
 	}
-	var want []string
+	want := []string{"detected_level", "source"}
 	for line := range strings.Lines(string(s.must(t, "logq", "fields", "-s", "shop", "--from", shopFrom, "--to", shopTo, "-o", "csv", "--top", "0"))) {
 		if name, _, _ := strings.Cut(line, ","); name != "name" {
 			want = append(want, strings.TrimPrefix(name, "message."))
@@ -461,6 +461,10 @@ func (s *server) testFields(t *testing.T) {
 	if diff := cmp.Diff([]string{"DELETE", "GET", "POST", "PUT"}, values); diff != "" {
 		t.Errorf("values: %s", diff)
 	}
+	levels := decode[struct{ Values []string }](t, s.ask(t, "detected_field/detected_level/values", inShop("query", `{service_name="shop"}`, "line_limit", "5000")...)).Values
+	if !slices.Contains(levels, "info") {
+		t.Errorf("values of detected_level: %v", levels)
+	}
 
 	counts := map[string]int64{}
 	for _, p := range decode[struct {
@@ -473,15 +477,23 @@ func (s *server) testFields(t *testing.T) {
 			counts[p.Pattern] += sample[1]
 		}
 	}
-	expected := map[string]int64{}
-	for line := range strings.Lines(string(s.must(t, "logq", "patterns", "-s", "shop", "--from", shopFrom, "--to", shopTo, "-o", "json"))) {
-		p := decode[struct {
-			Template string
-			Count    int64
-		}](t, []byte(line))
-		expected[p.Template] = p.Count
+	var counted, expected int64
+	for pattern, n := range counts {
+		counted += n
+		query := fmt.Sprintf(`sum(count_over_time({service_name="shop"} |> %q [1d]))`, pattern)
+		a := decode[answer](t, s.ask(t, "query", "query", query, "time", shopTo))
+		found := decode[[]struct{ Value []any }](t, a.Data.Result)
+		if len(found) != 1 {
+			t.Fatalf("%s: %s", query, a.Data.Result)
+		}
+		if m, err := strconv.ParseInt(fmt.Sprint(found[0].Value[1]), 10, 64); err != nil || m < n {
+			t.Errorf("%s is %v, the pattern counts %d; error %v", query, found[0].Value, n, err)
+		}
 	}
-	if diff := cmp.Diff(expected, counts); diff != "" || len(expected) < 3 {
-		t.Errorf("logq patterns: %s", diff)
+	for line := range strings.Lines(string(s.must(t, "logq", "patterns", "-s", "shop", "--from", shopFrom, "--to", shopTo, "-o", "json"))) {
+		expected += decode[struct{ Count int64 }](t, []byte(line)).Count
+	}
+	if counted != expected || len(counts) < 3 {
+		t.Errorf("%d patterns of %d records, logq patterns counts %d", len(counts), counted, expected)
 	}
 }

@@ -226,8 +226,7 @@ func (e *evaluator) metric(expr syntax.SampleExpr, p engine.MetricParams) (*engi
 	}
 	if p.Step == 0 {
 		if outermost, ok := expr.(*syntax.VectorAggregation); ok {
-			switch outermost.Op {
-			case syntax.Sort, syntax.SortDesc, syntax.TopK, syntax.BottomK:
+			if selects(outermost.Op) || outermost.Op == syntax.Sort || outermost.Op == syntax.SortDesc {
 				return result, nil
 			}
 		}

@@ -55,6 +55,19 @@ func logQueries() []query {
 		q("misc", `{service_name="job"} != ip("10.0.0.0/8")`),
 		q("misc", `{service_name="job"} |= ip("2001:db8::/32") | keep instance`, `v6 fe80::1 and 2001:db8:0:1::9 {instance="j-2"}`),
 		q("misc", `{service_name="job"} |= "from" |= ip("8.8.8.8") | keep level`, `from 10.11.12.13 to 8.8.8.8 {level="info"}`),
+		q("misc", `{service_name="job"} |= ip("8.8.8.8") or "Straße" or ip("192.168.4.0/24")`),
+		q("misc", `{service_name="job"} |= "from" or "v6" |= ip("2001:db8::/32") or ip("8.8.8.8") | keep level | line_format "-"`, `- {level="info"}`, `- {level="info"}`),
+		q("misc", `{service_name="job"} != ip("8.8.8.8") or ip("192.168.4.0/24") or "v6" |~ ip("10.0.0.0/8")`),
+		q("misc", `{service_name="job"} |~ ip("8.8.8.8") or "v[6]" | keep level | line_format "-"`, `- {level="info"}`, `- {level="info"}`),
+		q("misc", `{service_name="job"} !~ IP("10.0.0.0/8") or "[a-z]=" | logfmt | n > 1_0`),
+		q("web", `{service_name="edge"} |> "<_>ts=2<_>"`, empty()...), // captures are not empty
+		q("web", `{service_name="edge"} |> "ts=<_>2 caller<_>"`, empty()...),
+		q("web", `{service_name="edge"} |> "ts=2<_> caller<_>"`, empty()...),
+		q("web", `{service_name="edge"} |> "ready\"<_>"`, empty()...),
+		q("web", `{service_name="edge"} |> "=<_>\""`, empty()...), // captures end where the next literal occurs first
+		q("web", `{service_name="edge"} |> "G<_>/re<_>y\"" or "DELETE <_>" or "Bad<_>"`),
+		q("web", `{service_name="edge"} |> ""`, empty()...),
+		q("web", `{service_name="edge"} |> "s=2 <_>ready<_>" | keep traceID`, `ts=2 caller=http.go:194 level=info traceID=23e6 msg="GET /ready" {}`),
 
 		// JSON and logfmt with mistakes.
 		q("odd", `{service_name="odd"} | json`),

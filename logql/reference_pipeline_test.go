@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -253,11 +252,7 @@ func (w *row) lineFilter(s *syntax.LineFilter) bool {
 		case s.Op == syntax.LineRegexp || s.Op == syntax.LineNotRegexp:
 			found = found || compiled(text.Text).MatchString(w.line)
 		default:
-			literals := strings.Split(text.Text, "<_>")
-			for i := range literals {
-				literals[i] = regexp.QuoteMeta(literals[i])
-			}
-			found = found || compiled("(?s)"+strings.Join(literals, ".+")+"$").MatchString(w.line)
+			found = found || refPattern(w.line, strings.Split(text.Text, "<_>"))
 		}
 	}
 	switch s.Op {
@@ -265,6 +260,23 @@ func (w *row) lineFilter(s *syntax.LineFilter) bool {
 		return !found
 	}
 	return found
+}
+
+// refPattern: as of the parser pattern, a capture ends where the next literal occurs first, but the pattern may begin anywhere, has to
+// end with the line, and no capture is empty.
+func refPattern(line string, literals []string) bool {
+	rest := line
+	for i, literal := range literals {
+		captured, behind, found := strings.Cut(rest, literal)
+		if i > 0 && i == len(literals)-1 && literal == "" {
+			captured, behind = rest, ""
+		}
+		if !found || i > 0 && captured == "" {
+			return false
+		}
+		rest = behind
+	}
+	return rest == ""
 }
 
 // holds reports whether a condition on labels is met.

@@ -100,7 +100,8 @@ const invalidQueries = `{}
 {a="b"} | (x > 5
 {a="b"} | x = ip("nonsense")
 {a="b"} |= ip("300.1.2.3")
-{a="b"} |~ ip("10.0.0.1")
+{a="b"} |> ip("10.0.0.1")
+{a="b"} |= "x" or ip("300.1.2.3") or "y"
 {a="b"} | logfmt --unknown
 {a="b"} | unwrap x
 {a="b"} | nosuchstage
@@ -125,11 +126,12 @@ sum(2, rate({a="b"}[5m]))
 sum({a="b"})
 sum(rate({a="b"}[5m])) by
 nosuch(rate({a="b"}[5m]))
-approx_topk(2, rate({a="b"}[5m]))
+approx_topk by (a) (2, rate({a="b"}[5m]))
+approx_topk(rate({a="b"}[5m]))
 rate({a="b"}[5m]) and 1
 1 or rate({a="b"}[5m])
 rate({a="b"}[5m]) and bool rate({a="b"}[5m])
-rate({a="b"}[5m]) and on (a) group_left rate({a="b"}[5m])
+rate({a="b"}[5m]) and group_left rate({a="b"}[5m])
 rate({a="b"}[5m]) group_left rate({a="b"}[5m])
 rate({a="b"}[5m]) +
 rate({a="b"}[5m]) + {a="b"}

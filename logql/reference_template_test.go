@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/big"
 	"net/url"
 	"strconv"
 	"strings"
@@ -19,6 +20,7 @@ func (w *row) template(text string, labels map[string]string) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
+	labels = withoutNames(labels, []string{refError, refDetails})
 	err = t.Execute(&b, labels)
 	return b.String(), err
 }
@@ -69,9 +71,9 @@ func (w *row) functions() template.FuncMap {
 			return string(out), err
 		},
 		"urlencode": url.QueryEscape, "urldecode": url.QueryUnescape,
-		"fromJson": func(s string) (out any, err error) {
-			err = json.Unmarshal([]byte(s), &out)
-			return out, err
+		"fromJson": func(s string) (out any) {
+			_ = json.Unmarshal([]byte(s), &out)
+			return out
 		},
 
 		"add":  func(a, b any) int64 { return whole(a) + whole(b) },
@@ -81,10 +83,13 @@ func (w *row) functions() template.FuncMap {
 		"mod":  func(a, b any) int64 { return whole(a) % whole(b) },
 		"max":  func(a, b any) int64 { return max(whole(a), whole(b)) },
 		"min":  func(a, b any) int64 { return min(whole(a), whole(b)) },
-		"addf": func(a, b any) float64 { return real64(a) + real64(b) },
-		"subf": func(a, b any) float64 { return real64(a) - real64(b) },
-		"mulf": func(a, b any) float64 { return real64(a) * real64(b) },
-		"divf": func(a, b any) float64 { return real64(a) / real64(b) },
+		"addf": func(a, b any) float64 { return nearest(new(big.Rat).Add(ratio(a), ratio(b))) },
+		"subf": func(a, b any) float64 { return nearest(new(big.Rat).Sub(ratio(a), ratio(b))) },
+		"mulf": func(a, b any) float64 { return nearest(new(big.Rat).Mul(ratio(a), ratio(b))) },
+		"divf": func(a, b any) float64 {
+			quotient, _ := new(big.Rat).SetString(new(big.Rat).Quo(ratio(a), ratio(b)).FloatString(16))
+			return nearest(quotient)
+		},
 		"maxf": func(a, b any) float64 { return max(real64(a), real64(b)) },
 		"minf": func(a, b any) float64 { return min(real64(a), real64(b)) },
 
@@ -92,11 +97,20 @@ func (w *row) functions() template.FuncMap {
 		"ceil": func(a any) float64 { return math.Ceil(real64(a)) }, "floor": func(a any) float64 { return math.Floor(real64(a)) },
 		"round": func(a any, places int) float64 {
 			power := math.Pow(10, float64(places))
-			return math.Round(real64(a)*power) / power
+			if fraction := math.Mod(real64(a)*power, 1); fraction >= 0.5 {
+				return math.Ceil(real64(a)*power) / power
+			}
+			return math.Floor(real64(a)*power) / power
 		},
 
-		"bytes": refBytes, "duration": refSeconds, "duration_seconds": refSeconds,
-		"date":            func(layout string, t time.Time) string { return t.UTC().Format(layout) },
+		"bytes": refBytes, "duration": goSeconds, "duration_seconds": goSeconds,
+		"date": func(layout string, v any) string {
+			t, ok := v.(time.Time)
+			if !ok {
+				t = time.Now()
+			}
+			return t.UTC().Format(layout)
+		},
 		"toDate":          time.Parse,
 		"unixEpoch":       func(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) },
 		"unixEpochMillis": func(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) },
@@ -137,4 +151,29 @@ func real64(a any) float64 {
 	return n
 }
 
-func whole(a any) int64 { return int64(real64(a)) }
+// whole is a number without its fraction; text with an exponent is no number.
+func whole(a any) int64 {
+	if s, ok := a.(string); ok && !compiled(`^[-+]?[0-9]*(\.[0-9]*)?$`).MatchString(s) {
+		return 0
+	}
+	return int64(real64(a))
+}
+
+// ratio is the decimal that a float is written as.
+func ratio(a any) *big.Rat {
+	r, ok := new(big.Rat).SetString(strconv.FormatFloat(real64(a), 'g', -1, 64))
+	if !ok {
+		panic("no decimal")
+	}
+	return r
+}
+
+func nearest(r *big.Rat) float64 {
+	f, _ := r.Float64()
+	return f
+}
+
+func goSeconds(s string) (float64, error) {
+	d, err := time.ParseDuration(s)
+	return d.Seconds(), err
+}

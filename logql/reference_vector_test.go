@@ -107,8 +107,8 @@ func aggregateVector(x *syntax.VectorAggregation, elements []element) (result []
 		groups[group] = append(groups[group], el)
 	}
 	for _, group := range groups {
-		if x.Op == syntax.TopK || x.Op == syntax.BottomK {
-			sorted := byValue(group, x.Op == syntax.TopK)
+		if selects(x.Op) {
+			sorted := byValue(group, x.Op != syntax.BottomK)
 			result = append(result, sorted[:min(max(x.Param, 0), len(sorted))]...)
 			continue
 		}
@@ -137,10 +137,14 @@ func aggregateVector(x *syntax.VectorAggregation, elements []element) (result []
 		}
 		result = append(result, element{grouped(group[0].labels, x.Grouping), value})
 	}
-	if x.Op == syntax.TopK || x.Op == syntax.BottomK {
-		return byValue(result, x.Op == syntax.TopK)
+	if selects(x.Op) {
+		return byValue(result, x.Op != syntax.BottomK)
 	}
 	return result
+}
+
+func selects(op syntax.VectorOp) bool {
+	return op == syntax.TopK || op == syntax.BottomK || op == syntax.ApproxTopK
 }
 
 func isComparison(op syntax.BinaryOp) bool {

@@ -71,7 +71,7 @@ func (c *collector) stream(labels []label) (s stream) {
 	}
 	var source strings.Builder
 	for _, l := range labels {
-		if l.name != service {
+		if l.name != service && !namesLevel(l) {
 			appendLabel(&source, l)
 		}
 	}
@@ -100,6 +100,11 @@ func appendLabel(to *strings.Builder, l label) {
 	to.WriteString(l.name)
 	to.WriteByte('=')
 	to.WriteString(strconv.Quote(l.value))
+}
+
+// namesLevel reports whether a label is a valid level. It is not part of the source, so that a source has records of all levels.
+func namesLevel(l label) bool {
+	return slices.Contains(levelLabels(), l.name) && record.LevelFromAlias(l.value) != record.None
 }
 
 // level returns the first valid level that labels name.
@@ -131,7 +136,9 @@ func (c *collector) entry(s *stream, nanos int64, line []byte) error {
 		var source strings.Builder
 		source.WriteString(s.source)
 		for _, l := range c.metadata {
-			appendLabel(&source, l)
+			if !namesLevel(l) {
+				appendLabel(&source, l)
+			}
 		}
 		e.Source = source.String()
 		cost += int64(source.Cap())

@@ -124,10 +124,15 @@ func TestPush(t *testing.T) {
 			),
 			[]string{
 				`web ` + at + `.000000005Z - [a="1",b="2"] ` + "one\r",
-				`web ` + at + `.000000006Z WARN [a="1",b="2",detected_level="warn",k="v"] ` + "two \xff",
+				`web ` + at + `.000000006Z WARN [a="1",b="2",k="v"] ` + "two \xff",
 				`web 2026-11-18T11:06:42Z - [-] `,
-				`s1 2026-11-18T11:06:41Z ERROR [app="x",level="error"] WARN three`,
+				`s1 2026-11-18T11:06:41Z ERROR [app="x"] WARN three`,
 			},
+		},
+		"levels": {
+			address, asJSON,
+			[]byte(`{"streams":[{"stream":{"app":"cart","level":"warning","severity":"odd"},"values":[["1795000000000000000","a",{"level":"error"}],["1795000000000000000","b"]]},{"stream":{"app":"cart","severity":"fatal"},"values":[["1795000000000000000","c"]]}]}`),
+			[]string{`cart ` + at + `Z ERROR [severity="odd"] a`, `cart ` + at + `Z WARN [severity="odd"] b`, `cart ` + at + `Z FATAL [-] c`},
 		},
 		"no content type":  {address, nil, request(stream(`{a="1"}`, entry(1795000000, 0, "x"))), []string{`web ` + at + `Z - [a="1"] x`}},
 		"content encoding": {address, http.Header{"Content-Type": {"application/x-protobuf"}, "Content-Encoding": {"snappy"}}, request(stream(`{a="1"}`, entry(1795000000, 0, "x"))), []string{`web ` + at + `Z - [a="1"] x`}},

@@ -21,7 +21,7 @@ func (ev *evaluation) vectorAggregation(ctx context.Context, agg *syntax.VectorA
 	switch agg.Op {
 	case syntax.Sort, syntax.SortDesc:
 		return v, nil // only the order of the outermost operator is visible
-	case syntax.TopK:
+	case syntax.TopK, syntax.ApproxTopK:
 		return ev.selectK(v, agg, compareDescending)
 	case syntax.BottomK:
 		return ev.selectK(v, agg, compareNaNLast)

@@ -21,8 +21,6 @@ func (ev *evaluation) binary(ctx context.Context, b *syntax.Binary) (*vector, er
 	switch {
 	case set && (left.scalar || right.scalar):
 		return nil, fmt.Errorf("%w: the operands of %s must be vectors, not numbers", ErrQuery, b.Op)
-	case set && b.Matching != nil && (b.Matching.GroupLeft || b.Matching.GroupRight):
-		return nil, fmt.Errorf("%w: %s has no group_left or group_right", ErrQuery, b.Op)
 	case set:
 		return ev.setOperation(b, left, right)
 	case left.scalar && right.scalar:

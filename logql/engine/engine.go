@@ -71,7 +71,7 @@ type Limits struct {
 	// Series is the maximum number of series of the result, as Loki's max_query_series. Between operators there may be more:
 	// as many as have Series * Points points in total, but at most 100,000.
 	Series int
-	// Points is the maximum length of the range of a range query, in steps.
+	// Points is the maximum number of steps of a range query: of a range of an hour by 15 minutes 4, with 5 points.
 	Points int
 	// Memory is the approximate maximum memory of samples in bytes.
 	Memory int64

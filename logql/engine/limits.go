@@ -24,9 +24,8 @@ func checkSeries(n, limit int) error {
 	return nil
 }
 
-// checkPoints checks a number of steps: a range as long as limit steps has up to two more after [Align].
-func checkPoints(n, limit int64) error {
-	if limit > 0 && n > limit+2 {
+func checkSteps(n, limit int64) error {
+	if limit > 0 && n > limit {
 		return fmt.Errorf("%w: the query has %d steps, more than %d (maximum number of points); increase the step or shorten the range", ErrLimit, n, limit)
 	}
 	return nil

@@ -45,11 +45,11 @@ func (e *Engine) steps(p MetricParams) (int, error) {
 	if p.End < p.Start {
 		return 0, nil
 	}
-	n := int64(1)
+	steps := int64(0)
 	if p.Step > 0 {
-		n += (p.End - p.Start) / int64(p.Step)
+		steps = (p.End - p.Start) / int64(p.Step)
 	}
-	return int(n), checkPoints(n, int64(e.Limits.Points))
+	return int(steps + 1), checkSteps(steps, int64(e.Limits.Points))
 }
 
 // evaluation is of one query.
@@ -131,7 +131,7 @@ func (ev *evaluation) value(query syntax.SampleExpr, v *vector) *Value {
 		switch a.Op {
 		case syntax.Sort, syntax.BottomK:
 			slices.SortStableFunc(all, func(a, b *series) int { return compareNaNLast(a.values[0], b.values[0]) })
-		case syntax.SortDesc, syntax.TopK:
+		case syntax.SortDesc, syntax.TopK, syntax.ApproxTopK:
 			slices.SortStableFunc(all, func(a, b *series) int { return compareDescending(a.values[0], b.values[0]) })
 		}
 	}

@@ -29,6 +29,9 @@ type rangePlan struct {
 // rangeAggregation computes a range aggregation. outer is the grouping of an aggregation around it that can be computed
 // along with it, otherwise nil. Equal range aggregations are computed once.
 func (ev *evaluation) rangeAggregation(ctx context.Context, agg *syntax.RangeAggregation, outer *grouper) (*vector, error) {
+	if agg.Range.Range == 0 { // no record is in a window
+		return ev.emptyRange(agg), nil
+	}
 	group := ev.rangeGroup(agg, outer)
 	key := group.key() + " " + agg.String()
 	if v := ev.ranges[key]; v != nil {
@@ -44,6 +47,14 @@ func (ev *evaluation) rangeAggregation(ctx context.Context, agg *syntax.RangeAgg
 	}
 	ev.ranges[key] = v
 	return v, nil
+}
+
+// emptyRange is the result of a range aggregation over no records.
+func (ev *evaluation) emptyRange(agg *syntax.RangeAggregation) *vector {
+	if agg.Op == syntax.AbsentOver {
+		return absent(agg.Range.Log.Matchers, &vector{}, ev.steps)
+	}
+	return &vector{}
 }
 
 // rangeGroup returns the grouping of the series of a range aggregation. Without one, series have all labels except error

@@ -28,6 +28,8 @@ func functions(b *budget, p *Processor) map[string]any {
 	regexps := &regexpFunctions{b: b}
 	f := map[string]any{
 		loopFunc:      b.loop,
+		callFunc:      b.call,
+		returnFunc:    b.returns,
 		lineFunc:      func() (string, error) { return b.text(string(p.line)) },
 		timestampFunc: func() time.Time { return time.Unix(0, p.at).UTC() },
 
@@ -40,11 +42,11 @@ func functions(b *budget, p *Processor) map[string]any {
 			if err := b.charge(s); err != nil {
 				return nil, err
 			}
-			err := json.Unmarshal([]byte(s), &v)
-			return v, err
+			_ = json.Unmarshal([]byte(s), &v) // as in Loki, it is nothing then, printed as <no value>
+			return v, nil
 		},
 		"default": func(fallback any, given ...any) any {
-			if len(given) == 0 || given[0] == nil || reflect.ValueOf(given[0]).IsZero() || isEmpty(given[0]) {
+			if len(given) == 0 || isEmpty(given[0]) {
 				return fallback
 			}
 			return given[0]
@@ -52,18 +54,24 @@ func functions(b *budget, p *Processor) map[string]any {
 	}
 	textFunctions(f, b)
 	numberFunctions(f)
+	decimalFunctions(f, b)
 	timeFunctions(f, b)
 	printFunctions(f, b)
 	return f
 }
 
-// isEmpty reports whether a value is a list or map without elements.
+// isEmpty reports whether a value is nothing, zero, or a list or map without elements. A time is never empty.
 func isEmpty(v any) bool {
 	switch r := reflect.ValueOf(v); r.Kind() {
+	case reflect.Invalid:
+		return true
 	case reflect.Slice, reflect.Map:
 		return r.Len() == 0
+	case reflect.Struct:
+		return false
+	default:
+		return r.IsZero()
 	}
-	return false
 }
 
 func textFunctions(f map[string]any, b *budget) {
@@ -134,17 +142,17 @@ func textFunctions(f map[string]any, b *budget) {
 	f["Replace"] = replace
 	f["replace"] = func(old, text, s string) (string, error) { return replace(s, old, text, -1) }
 	repeat := func(n int, s string) (string, error) {
-		if err := b.fits(n, len(s)); err != nil {
+		if err := errors.Join(notNegative(n), b.fits(n, len(s))); err != nil {
 			return "", err
 		}
-		return b.text(strings.Repeat(s, max(n, 0)))
+		return b.text(strings.Repeat(s, n))
 	}
 	f["repeat"] = repeat
 	indent := func(n int, s string) (string, error) {
-		if err := b.fits(strings.Count(s, "\n")+1, n); err != nil {
+		if err := errors.Join(notNegative(n), b.fits(strings.Count(s, "\n")+1, n)); err != nil {
 			return "", err
 		}
-		blanks := strings.Repeat(" ", max(n, 0))
+		blanks := strings.Repeat(" ", n)
 		return b.text(blanks + strings.ReplaceAll(s, "\n", "\n"+blanks))
 	}
 	f["indent"] = indent
@@ -152,7 +160,13 @@ func textFunctions(f map[string]any, b *budget) {
 		text, err := indent(n, s)
 		return "\n" + text, err
 	}
-	f["substr"] = func(start, end int, s string) (string, error) { return b.text(substr(start, end, s)) }
+	f["substr"] = func(start, end int, s string) (string, error) {
+		part, err := substr(start, end, s)
+		if err != nil {
+			return "", err
+		}
+		return b.text(part)
+	}
 	f["trunc"] = func(n int, s string) (string, error) {
 		if n < 0 {
 			return b.text(s[max(0, len(s)+n):])
@@ -176,13 +190,23 @@ func titleCase(s string) string {
 	}, s)
 }
 
-// substr is s[start:end] by bytes; a negative start is the text's, and a negative or too large end its end.
-func substr(start, end int, s string) string {
-	if end < 0 || end > len(s) {
+func notNegative(n int) error {
+	if n < 0 {
+		return fmt.Errorf("negative count %d", n)
+	}
+	return nil
+}
+
+// substr is s[start:end] by bytes; a negative start is the text's, and after a start that is not, a negative or too large end is the
+// text's.
+func substr(start, end int, s string) (string, error) {
+	if start >= 0 && (end < 0 || end > len(s)) {
 		end = len(s)
 	}
-	start = min(max(start, 0), end)
-	return s[start:end]
+	if start = max(start, 0); start > end || end > len(s) {
+		return "", fmt.Errorf("no substring from %d to %d in a text of %d bytes", start, end, len(s))
+	}
+	return s[start:end], nil
 }
 
 // align makes a text n characters long: it adds blanks, or removes characters, at the right end if left is set, otherwise at
@@ -296,10 +320,6 @@ func numberFunctions(f map[string]any) {
 			return result
 		}
 	}
-	float("addf", func(a, b float64) float64 { return a + b })
-	float("subf", func(a, b float64) float64 { return a - b })
-	float("mulf", func(a, b float64) float64 { return a * b })
-	float("divf", func(a, b float64) float64 { return a / b })
 	float("maxf", math.Max)
 	float("minf", math.Min)
 	f["ceil"] = func(v any) float64 { return math.Ceil(toFloat(v)) }
@@ -310,13 +330,11 @@ func numberFunctions(f map[string]any) {
 			roundUp = half[0]
 		}
 		scale := math.Pow(10, float64(places))
-		whole, rest := math.Modf(toFloat(v) * scale)
-		if rest >= roundUp {
-			whole = math.Ceil(toFloat(v) * scale)
-		} else if rest < 0 && -rest >= roundUp {
-			whole = math.Floor(toFloat(v) * scale)
+		scaled := toFloat(v) * scale
+		if _, rest := math.Modf(scaled); rest >= roundUp {
+			return math.Ceil(scaled) / scale
 		}
-		return whole / scale
+		return math.Floor(scaled) / scale // so -1.2 is -2, as in Loki
 	}
 	f["bytes"] = func(s string) (float64, error) {
 		n, err := parseBytes(s)
@@ -335,24 +353,27 @@ func foldInt(vs []any, do func(a, b int64) int64) int64 {
 	return result
 }
 
-// toInt converts a value to an integer, 0 if it is not a number.
+// toInt converts a value to an integer, 0 if it is not a number with up to 64 bits. Fractions are cut off.
 func toInt(v any) int64 {
 	if s, ok := v.(string); ok {
-		if n, err := strconv.ParseInt(s, 0, 64); err == nil {
-			return n
+		if whole, fraction, found := strings.Cut(s, "."); found && strings.Trim(fraction, "0123456789") == "" {
+			s = whole
+			if strings.Trim(s, "+-") == "" {
+				s += "0"
+			}
 		}
+		n, err := strconv.ParseInt(s, 0, 64)
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+	if r := reflect.ValueOf(v); r.IsValid() && r.CanInt() {
+		return r.Int()
 	}
 	f := toFloat(v)
-	if math.IsNaN(f) {
+	if !(f >= math.MinInt64 && f < math.MaxInt64) { // also NaN
 		return 0
-	}
-	switch r := reflect.ValueOf(v); {
-	case r.IsValid() && r.CanInt():
-		return r.Int()
-	case f >= math.MaxInt64:
-		return math.MaxInt64
-	case f <= math.MinInt64:
-		return math.MinInt64
 	}
 	return int64(f)
 }
@@ -369,7 +390,7 @@ func toFloat(v any) float64 {
 	case r.CanFloat():
 		return r.Float()
 	case r.Kind() == reflect.String:
-		f, err := strconv.ParseFloat(strings.TrimSpace(r.String()), 64)
+		f, err := strconv.ParseFloat(r.String(), 64)
 		if err != nil {
 			return 0
 		}

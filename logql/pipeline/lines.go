@@ -56,38 +56,27 @@ func lineMatch(op syntax.LineOp, t *syntax.LineText) (func(line []byte) bool, er
 	return linePattern(t.Parts), nil
 }
 
-// linePattern is the condition that a line ends with a pattern, which may begin anywhere: captures are any text that is not empty.
+// linePattern is the condition that a line ends with a pattern, which may begin anywhere. As of the parser pattern, a capture ends where
+// the next literal occurs first; none is empty.
 func linePattern(parts []syntax.PatternPart) func(line []byte) bool {
 	var literals [][]byte
 	for _, p := range parts {
 		literals = append(literals, []byte(p.Literal)) // nil for a capture
 	}
 	return func(line []byte) bool {
-		captured := false
+		captures := false
 		for i, literal := range literals {
-			switch {
-			case len(literal) == 0:
-				captured = true
-			case i == len(literals)-1:
-				return bytes.HasSuffix(line, literal) && (len(line) > len(literal) || !captured)
-			case !captured: // the first part
-				at := bytes.Index(line, literal)
-				if at < 0 {
-					return false
-				}
-				line = line[at+len(literal):]
-			default:
-				if len(line) == 0 {
-					return false
-				}
-				at := bytes.Index(line[1:], literal)
-				if at < 0 {
-					return false
-				}
-				line, captured = line[1+at+len(literal):], false
+			if len(literal) == 0 {
+				captures = true
+				continue
 			}
+			at := bytes.Index(line, literal)
+			if at < 0 || at == 0 && i > 0 {
+				return false
+			}
+			line, captures = line[at+len(literal):], false
 		}
-		return captured == (len(line) > 0)
+		return captures == (len(line) > 0)
 	}
 }
 

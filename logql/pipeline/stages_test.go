@@ -41,7 +41,13 @@ func stageCases() []stageCase {
 		{"|> `<_>`", ``, `-`},
 		{"|> `a<_>b`", `ab`, `-`},
 		{"|> `a<_>b<_>`", `axb`, `-`},
-		{"|> `a<_>b`", `abb`, `abb {}`},
+		{"|> `a<_>b`", `abb`, `-`}, // the capture ends at the first b
+		{"|> `a<_>b`", `axbxb`, `-`},
+		{"|> `a<_>b`", `aab`, `aab {}`},
+		{"|> `<_>a`", `a`, `-`},
+		{"|> `a<_>`", `a`, `-`},
+		{"|> ``", ``, ` {}`},
+		{"|> ``", `x`, `-`},
 		{"|> `abc`", `abc`, `abc {}`},
 		{"|> `abc`", `abcd`, `-`},
 		{"|> `<_>a<_>a`", `xaya`, `xaya {}`},
@@ -264,17 +270,17 @@ func TestNestingOf64(t *testing.T) {
 
 func TestCompileErrors(t *testing.T) {
 	for stages, want := range map[string]string{
-		`|= ip("x")`:                                                  `ip("x")`,
-		`| a = ip("10.0.0.9-10.0.0.1")`:                               `ip("10.0.0.9-10.0.0.1")`,
-		`| a = "x" or b != ip("10.0.0.0/33")`:                         `ip("10.0.0.0/33")`,
-		`| line_format "{{.a"`:                                        `line_format`,
-		`| line_format "{{nothing .a}}"`:                              `nothing`,
-		`| label_format a="{{"`:                                       `label a`,
-		"| line_format `{{define \"x\"}}{{end}}`":                     `define`,
-		"| line_format `{{template \"template\"}}`":                   `template is not supported`,
-		"| line_format `{{if .a}}{{template \"template\"}}{{end}}`":   `template is not supported`,
-		"| line_format `{{range .}}{{template \"template\"}}{{end}}`": `template is not supported`,
-		"| label_format __error_details__=`x`":                        `__error_details__`,
+		`|= ip("x")`:                                                `ip("x")`,
+		`| a = ip("10.0.0.9-10.0.0.1")`:                             `ip("10.0.0.9-10.0.0.1")`,
+		`| a = "x" or b != ip("10.0.0.0/33")`:                       `ip("10.0.0.0/33")`,
+		`| line_format "{{.a"`:                                      `line_format`,
+		`| line_format "{{nothing .a}}"`:                            `nothing`,
+		`| label_format a="{{"`:                                     `label a`,
+		"| line_format `{{define \"x\"}}`":                          `unexpected EOF`,
+		"| line_format `{{__loop__}}`":                              `function "__loop__" not defined`,
+		"| line_format `{{if .a}}{{print __return__}}{{end}}`":      `function "__return__" not defined`,
+		"| line_format `{{define \"x\"}}{{__call__ | len}}{{end}}`": `function "__call__" not defined`,
+		"| label_format __error_details__=`x`":                      `__error_details__`,
 	} {
 		parsed, unwrap := parse(t, stages)
 		if _, err := pipeline.Compile(parsed, unwrap, nil); err == nil || !strings.Contains(err.Error(), want) {

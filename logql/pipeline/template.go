@@ -8,6 +8,8 @@ import (
 	"text/template"
 	"text/template/parse"
 	"time"
+
+	"logstow/logql/labels"
 )
 
 // Bounds of the execution of a template.
@@ -22,6 +24,8 @@ const (
 	maxLoops     = 100_000
 	maxTime      = time.Second
 	maxIteration = maxTime / 20
+	// maxCalls is how deep templates call each other.
+	maxCalls = 1000
 )
 
 var (
@@ -29,10 +33,16 @@ var (
 	errWork = errors.New("the template processes more than 64 MiB of text")
 	errLoop = errors.New("the template iterates more than 100000 times")
 	errTime = errors.New("the loops of the template take more than a second")
+	errCall = errors.New("the template calls templates more than 1000 deep")
 )
 
-// loopFunc is called at the start of each iteration.
-const loopFunc = "__loop__"
+// Functions that count: loopFunc is called at the start of each iteration, callFunc at the start of a defined template and
+// returnFunc at its end. Templates cannot call them themselves.
+const (
+	loopFunc   = "__loop__"
+	callFunc   = "__call__"
+	returnFunc = "__return__"
+)
 
 // A format is a parsed template.
 type format struct {
@@ -41,6 +51,7 @@ type format struct {
 	// names are the labels that it reads; all is set if it may read all.
 	names []string
 	all   bool
+	calls bool // it executes defined templates
 }
 
 // A formatPart is a text, a label or the line.
@@ -49,27 +60,32 @@ type formatPart struct {
 	line        bool
 }
 
-// parseFormat parses a template, in which definitions of other templates are not allowed.
+// parseFormat parses a template, which may define others.
 func parseFormat(text string) (*format, error) {
 	t, err := template.New("template").Option("missingkey=zero").Funcs(functions(&budget{}, nil)).Parse(text)
 	if err != nil {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "template: "))
 	}
 	f := &format{template: t}
-	if len(t.Templates()) > 1 {
-		return nil, errors.New("define and block are not supported")
-	}
-	if t.Tree == nil { // nothing but comments
+	if t.Tree == nil { // nothing but comments and definitions
 		return &format{parts: []formatPart{{}}}, nil
 	}
-	loop, err := template.New("loop").Funcs(functions(&budget{}, nil)).Parse("{{" + loopFunc + "}}")
+	counters, err := template.New("counters").Funcs(functions(&budget{}, nil)).Parse("{{" + loopFunc + "}}{{" + callFunc + "}}{{" + returnFunc + "}}")
 	if err != nil {
 		return nil, err
 	}
-	if err := f.walk(t.Root, loop.Root.Nodes[0]); err != nil {
-		return nil, err
+	loop, call, ret := counters.Root.Nodes[:1], counters.Root.Nodes[1:2], counters.Root.Nodes[2:]
+	for _, defined := range t.Templates() {
+		if err := f.walk(defined.Root, loop[0]); err != nil {
+			return nil, err
+		}
 	}
 	f.parts = simpleParts(t.Root)
+	for _, defined := range t.Templates() {
+		if f.calls {
+			defined.Root.Nodes = slices.Concat(call, defined.Root.Nodes, ret)
+		}
+	}
 	return f, nil
 }
 
@@ -89,6 +105,9 @@ func simpleParts(root *parse.ListNode) []formatPart {
 			case *parse.FieldNode:
 				if len(arg.Ident) != 1 {
 					return nil
+				}
+				if isError(arg.Ident[0]) {
+					continue
 				}
 				parts = append(parts, formatPart{label: arg.Ident[0]})
 			case *parse.IdentifierNode:
@@ -143,12 +162,12 @@ func (f *format) walk(n parse.Node, loop parse.Node) error {
 		}
 		n.List.Nodes = slices.Insert(n.List.Nodes, 0, loop)
 	case *parse.FieldNode:
-		f.names = append(f.names, n.Ident[0])
+		f.reads(n.Ident[0])
 	case *parse.VariableNode:
 		switch {
 		case n.Ident[0] != "$":
 		case len(n.Ident) > 1:
-			f.names = append(f.names, n.Ident[1])
+			f.reads(n.Ident[1])
 		default:
 			f.all = true
 		}
@@ -157,14 +176,32 @@ func (f *format) walk(n parse.Node, loop parse.Node) error {
 	case *parse.DotNode:
 		f.all = true
 	case *parse.TemplateNode:
-		return errors.New("template is not supported")
+		f.calls = true
+		if n.Pipe != nil {
+			return children(n.Pipe)
+		}
+	case *parse.IdentifierNode:
+		if n.Ident == loopFunc || n.Ident == callFunc || n.Ident == returnFunc {
+			return fmt.Errorf("function %q not defined", n.Ident)
+		}
 	}
 	return nil
 }
 
+// reads notes that the template reads a label.
+func (f *format) reads(label string) {
+	if !isError(label) {
+		f.names = append(f.names, label)
+	}
+}
+
+// isError reports whether a label is one of those of errors, which templates do not see.
+func isError(label string) bool { return label == labels.Error || label == labels.ErrorDetails }
+
 // budget is the remaining budget of the execution of a template.
 type budget struct {
 	work, loops int
+	calls       int       // how deep templates call each other
 	last        time.Time // start of the last iteration
 	took        time.Duration
 }
@@ -212,6 +249,19 @@ func (b *budget) loop() (string, error) {
 	return "", nil
 }
 
+// call counts as an iteration, so that the number of calls is limited as well.
+func (b *budget) call() (string, error) {
+	if b.calls++; b.calls > maxCalls {
+		return "", errCall
+	}
+	return b.loop()
+}
+
+func (b *budget) returns() string {
+	b.calls--
+	return ""
+}
+
 // arenaWriter appends the output of a template to the arena.
 type arenaWriter struct {
 	p     *Processor
@@ -254,6 +304,8 @@ func (f *format) bind(p *Processor) func(p *Processor) ([]byte, error) {
 					delete(data, s.name)
 				}
 			}
+			delete(data, labels.Error)
+			delete(data, labels.ErrorDetails)
 		} else {
 			for _, s := range syms {
 				if v := p.value(s); v != "" {

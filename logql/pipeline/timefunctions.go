@@ -13,14 +13,10 @@ import (
 func timeFunctions(f map[string]any, b *budget) {
 	f["now"] = func() time.Time { return time.Now().UTC() }
 	f["date"] = func(layout string, v any) (string, error) {
-		t, err := toTime(v)
-		if err != nil {
-			return "", err
-		}
 		if err := b.fits(len(layout), 16); err != nil {
 			return "", err
 		}
-		return b.text(t.UTC().Format(layout))
+		return b.text(toTime(v).UTC().Format(layout))
 	}
 	f["toDate"] = func(layout, s string) (time.Time, error) { return parseTime(layout, s, time.UTC) }
 	name, location := "", time.UTC // of the last zone
@@ -34,8 +30,12 @@ func timeFunctions(f map[string]any, b *budget) {
 		}
 		return parseTime(layout, s, location)
 	}
-	f["duration"] = parseDuration
-	f["duration_seconds"] = parseDuration
+	seconds := func(s string) (float64, error) {
+		d, err := time.ParseDuration(s)
+		return d.Seconds(), err
+	}
+	f["duration"] = seconds
+	f["duration_seconds"] = seconds
 	f["unixEpoch"] = func(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
 	f["unixEpochMillis"] = func(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
 	f["unixEpochNanos"] = func(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
@@ -54,19 +54,17 @@ func parseTime(layout, s string, location *time.Location) (time.Time, error) {
 	return t, nil
 }
 
-// toTime is a time, or a number of seconds since 1970.
-func toTime(v any) (time.Time, error) {
+// toTime is a time, or a whole number of seconds since 1970. As in Loki, other values are now.
+func toTime(v any) time.Time {
 	switch v := v.(type) {
 	case time.Time:
-		return v, nil
+		return v
 	case int64:
-		return time.Unix(v, 0).UTC(), nil
+		return time.Unix(v, 0)
 	case int:
-		return time.Unix(int64(v), 0).UTC(), nil
-	case float64:
-		return time.Unix(int64(v), 0).UTC(), nil
+		return time.Unix(int64(v), 0)
 	}
-	return time.Time{}, fmt.Errorf("date: %T is not a time", v)
+	return time.Now()
 }
 
 // unixToTime is a time of its number of days (up to 5 digits), seconds (10), milliseconds (13), microseconds (16) or nanoseconds (19)

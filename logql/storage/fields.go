@@ -32,14 +32,14 @@ type Field struct {
 	Label string
 	Path  []string
 	// Type is string, int, float, boolean, duration or bytes, and applies to all values found. Parser is json or logfmt; ""
-	// for labels that need none: labels made by stages of the query, and fields of text.
+	// for labels that need none: structured metadata, labels made by stages of the query, and fields of text.
 	Type, Parser string
 	// Cardinality is the number of its different values, at most 10,000; Values are the most frequent, in that order.
 	Cardinality uint64
 	Values      []string
 }
 
-// Fields returns the fields of the newest matches, at most lines of them, in order of names. Messages are parsed as json,
+// Fields returns the fields and the structured metadata of the newest matches, at most lines of them, in order of names. Messages are parsed as json,
 // or as logfmt if they are not JSON, without pairs whose names [message.All] rejects. values is the maximum number of values of
 // each field. It keeps about 32 MiB of distinct values and drops others.
 func (v *View) Fields(ctx context.Context, log *syntax.LogExpr, from, to int64, lines, values int) ([]Field, error) {
@@ -84,8 +84,10 @@ type fieldCounts struct {
 
 // add adds the fields of a record.
 func (c *fieldCollector) add(e *engine.Entry) {
-	for _, l := range e.Fields {
-		c.count(l, "", nil)
+	for _, metadata := range []labels.Labels{e.Metadata, e.Fields} {
+		for _, l := range metadata {
+			c.count(l, "", nil)
+		}
 	}
 	found := c.parse(e)
 	for _, l := range e.Parsed {

@@ -43,6 +43,8 @@ func TestFields(t *testing.T) {
 			}
 		}
 		want := map[string]string{
+			"detected_level":  "string  [] 1 [unknown]",
+			"source":          "string  [] 2 [app -]",
 			"level_extracted": "string json [level] 1 [x]",
 			"msg":             "string logfmt [] 1 [a b]",
 			"ok":              "string logfmt [] 2 [true yes]",
@@ -88,6 +90,7 @@ func TestFieldsOfText(t *testing.T) {
 	want := map[string]string{
 		"status": "logfmt", "x": "logfmt", "retries": "logfmt",
 		"ip": "", "user": "", "time": "", "method": "", "path": "", "query": "", "protocol": "", "bytes": "", "severity": "", "thread": "", "file": "", "line": "", "message": "", "pod": "", "took": "",
+		"detected_level": "", "source": "",
 	}
 	for name := range parsers { // logfmt takes words for names without values, of which it makes no labels
 		if _, ok := want[name]; !ok {
@@ -119,7 +122,7 @@ func TestFieldsOfLargeValues(t *testing.T) {
 			size += len(v)
 		}
 	}
-	if len(fields) != 2 || size > 33<<20 || size < 20<<20 {
+	if len(fields) != 4 || size > 33<<20 || size < 20<<20 {
 		t.Errorf("%d fields with %d bytes", len(fields), size)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"logstow/logql/engine"
@@ -22,8 +23,9 @@ type Pattern struct {
 	Counts []engine.Point
 }
 
-// Patterns returns the templates of the matching messages, at most limit, the most frequent first. Intervals have length
-// width and start at multiples of it since 1970. It reads the records twice, because templates depend on all of them.
+// Patterns returns the templates of the matching messages, at most limit, the most frequent first. Each is a pattern of a line filter,
+// |>, that matches at least the lines that it counts; lines without constant text have none. Intervals have length width and start at
+// multiples of it since 1970. It reads the records twice, because templates depend on all of them.
 func (v *View) Patterns(ctx context.Context, matchers []*syntax.Matcher, from, to int64, width time.Duration, limit int) ([]Pattern, error) {
 	s, err := v.plan(ctx, engine.Selection{Log: &syntax.LogExpr{Matchers: matchers}, From: from, To: to})
 	if s == nil || err != nil {
@@ -33,15 +35,13 @@ func (v *View) Patterns(ctx context.Context, matchers []*syntax.Matcher, from, t
 	if err != nil {
 		return nil, v.complete(err)
 	}
-	templates := counter.Result().Templates
-	templates = slices.DeleteFunc(templates, func(t patterns.Template) bool { return t.Text == "" })
+	templates := slices.DeleteFunc(counter.Result().Templates, func(t patterns.Template) bool { return t.Text == "" })
 	templates = templates[:min(limit, len(templates))]
 	var workers []*patternWorker
 	err = s.Each(ctx, s.Plan, func() { workers = nil }, func() func(query.Match) error {
-		w := &patternWorker{streams: s.streams.newStreams(), width: int64(width), counts: make([]map[int64]uint64, len(templates))}
-		for i, t := range templates {
-			w.matchers = append(w.matchers, patterns.NewMatcher(t.Text))
-			w.counts[i] = map[int64]uint64{}
+		w := &patternWorker{
+			streams: s.streams.newStreams(), width: int64(width),
+			classifier: patterns.NewClassifier(templates), found: make([]map[string]*patternCounts, len(templates)),
 		}
 		workers = append(workers, w)
 		return w.add
@@ -49,21 +49,27 @@ func (v *View) Patterns(ctx context.Context, matchers []*syntax.Matcher, from, t
 	if err = v.complete(err); err != nil {
 		return nil, err
 	}
-	found := make([]Pattern, 0, len(templates))
-	for i, t := range templates {
-		counts := map[int64]uint64{}
-		for _, w := range workers {
-			for at, n := range w.counts[i] {
-				counts[at] += n
+	all := map[string]*patternCounts{}
+	for _, w := range workers {
+		for _, found := range w.found {
+			for text, counts := range found {
+				if all[text] == nil {
+					all[text] = &patternCounts{times: map[int64]uint64{}}
+				}
+				all[text].merge(counts)
 			}
 		}
-		p := Pattern{Pattern: t.Text, Level: levelLabel(mostFrequent(t.Levels))}
-		for _, at := range slices.Sorted(maps.Keys(counts)) {
-			p.Counts = append(p.Counts, engine.Point{Time: at, Value: float64(counts[at])})
+	}
+	order := slices.SortedFunc(maps.Keys(all), func(a, b string) int {
+		return cmp.Or(cmp.Compare(all[b].total, all[a].total), strings.Compare(a, b))
+	})
+	found := make([]Pattern, 0, min(limit, len(order)))
+	for _, text := range order[:min(limit, len(order))] {
+		p := Pattern{Pattern: text, Level: levelLabel(mostFrequent(all[text].levels))}
+		for _, at := range slices.Sorted(maps.Keys(all[text].times)) {
+			p.Counts = append(p.Counts, engine.Point{Time: at, Value: float64(all[text].times[at])})
 		}
-		if len(p.Counts) > 0 {
-			found = append(found, p)
-		}
+		found = append(found, p)
 	}
 	return found, nil
 }
@@ -79,12 +85,33 @@ func mostFrequent(levels record.Counts) record.Level {
 	return most
 }
 
+// maxForms is the number of patterns of a template: its lines may differ in what surrounds the message, and in parts that are empty.
+const maxForms = 64
+
 // patternWorker counts records by pattern and interval.
 type patternWorker struct {
-	streams  *streams
-	width    int64
-	matchers []*patterns.Matcher
-	counts   []map[int64]uint64
+	streams    *streams
+	width      int64
+	classifier *patterns.Classifier
+	found      []map[string]*patternCounts // by template
+	text       []byte
+}
+
+// patternCounts are the records of a pattern by level, and by the start of their interval.
+type patternCounts struct {
+	total  uint64
+	levels record.Counts
+	times  map[int64]uint64
+}
+
+func (c *patternCounts) merge(o *patternCounts) {
+	c.total += o.total
+	for level, n := range o.levels {
+		c.levels[level] += n
+	}
+	for at, n := range o.times {
+		c.times[at] += n
+	}
 }
 
 func (w *patternWorker) add(m query.Match) error {
@@ -92,11 +119,26 @@ func (w *patternWorker) add(m query.Match) error {
 	if r == nil {
 		return nil
 	}
-	for i, matcher := range w.matchers {
-		if matcher.Matches(r.Line) {
-			w.counts[i][r.Time-(r.Time%w.width+w.width)%w.width]++
-			break
-		}
+	template := 0
+	template, w.text = w.classifier.AppendLine(w.text[:0], r.Line)
+	if len(w.text) == 0 {
+		return nil
 	}
+	found := w.found[template]
+	if found == nil {
+		found = map[string]*patternCounts{}
+		w.found[template] = found
+	}
+	counts := found[string(w.text)]
+	if counts == nil {
+		if len(found) == maxForms {
+			return nil
+		}
+		counts = &patternCounts{times: map[int64]uint64{}}
+		found[string(w.text)] = counts
+	}
+	counts.total++
+	counts.levels[m.Level()]++
+	counts.times[r.Time-(r.Time%w.width+w.width)%w.width]++
 	return nil
 }

@@ -2,13 +2,18 @@ package storage_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/internal/test/testrand"
+	"logstow/logql/engine"
 	"logstow/logql/storage"
+	"logstow/query/patterns"
 	"logstow/record"
 )
 
@@ -62,5 +67,81 @@ func TestPatterns(t *testing.T) {
 			}
 		}
 		w.compact()
+	}
+}
+
+// Each pattern, used as a line filter, finds at least the records that it counts, whatever the lines are.
+func TestPatternsAreLineFilters(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, testrand.New(t))
+	kinds := map[string][]string{
+		"json": {
+			`{"time":"2024-05-06T22:00:%02dZ","level":"info","msg":"request served in %dms","status":200}`,
+			`{"msg": "said \"no\" %d times to C:\\x","n":%d}`,
+			`{"level":"warn","request":"request","message":"größe of request %d: %d"}`,
+			`{"a":%d,"b":{"c":"text %d"},"d":[1,2]}`,
+			`{"msg":"%d %d"}`,
+			`{"msg":"wrapped\n  in lines %d","x":%d}`,
+			`{"log":"level=info msg=\"inner %d done\" n=%d"}`,
+			`2024-05-06 INFO {"event":"shipped order %d","n":"%d"}`,
+		},
+		"logfmt": {
+			`ts=%d level=info msg="cache miss for key %d" took=5ms`,
+			`ts=%d level=info took=%dms msg=started`,
+			`level=info msg="say \"hi\" to %d" n=%d`,
+			`level=debug took=%dms path=/cart/%d`,
+		},
+		"text": {
+			"Connection from 10.0.0.%d closed by <user> after %d s",
+			"   indented   with   blanks %d %d",
+			"panic: runtime error %d\n\tat main.go:%d",
+			"%d %d",
+			"<_> and <name> and <9> of %d <%d>",
+			"-> <tag><tag> %d <%d",
+			"\x1b[31mred\x1b[0m line %d of %d",
+			"bad \xff byte %d %d",
+			"quoted \"text %d\" and `back %d`",
+			"Jun  %d combo sshd[%d]: session opened for user root",
+			"a<_%d a<b%d>",
+			"tail %d %d  ",
+		},
+	}
+	lines := map[string]int{}
+	minute := 0
+	for _, service := range slices.Sorted(maps.Keys(kinds)) {
+		for _, layout := range kinds[service] {
+			var records []record.Record
+			for i := range 20 {
+				at := origin().Add(time.Duration(minute)*time.Minute + time.Duration(i)*time.Second)
+				records = append(records, record.Record{Time: at.UnixNano(), Level: record.Info, Source: "app", Message: fmt.Appendf(nil, layout, i+1, 100*i+17)})
+			}
+			lines[service] += len(records)
+			minute++
+			w.ship(service, "a", records...)
+		}
+	}
+	from, to := origin().UnixNano(), origin().Add(time.Hour).UnixNano()
+	for service := range kinds {
+		selector := fmt.Sprintf(`{service_name=%q}`, service)
+		found, err := w.view(storage.Access{}).Patterns(t.Context(), parse(t, selector).Matchers, from, to, time.Hour, 300)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counted := 0
+		for _, p := range found {
+			t.Log(service, p.Counts[0].Value, p.Pattern)
+			want := int(p.Counts[0].Value)
+			counted += want
+			if p.Pattern == patterns.Wildcard {
+				t.Errorf("%s: a pattern that matches every line", service)
+			}
+			got, err := answer(t.Context(), w.view(storage.Access{}), parse(t, selector+" |> "+strconv.Quote(p.Pattern)), engine.LogParams{From: from, To: to})
+			if err != nil || len(got) < want {
+				t.Errorf("%s |> %q finds %d records, %d were counted; error %v", selector, p.Pattern, len(got), want, err)
+			}
+		}
+		if most := lines[service] * 9 / 10; counted < most {
+			t.Errorf("%s: the patterns count %d records, want at least %d of %d", service, counted, most, lines[service])
+		}
 	}
 }

@@ -80,7 +80,7 @@ type LineFilter struct {
 // LineText is an alternative of a [LineFilter].
 type LineText struct {
 	Text string
-	// IP is set for ip("…"): an address, a range a-b or a CIDR. Only |= and != support it.
+	// IP is set for ip("…"): an address, a range a-b or a CIDR. |~ and !~ have it too, with the meaning of |= and !=.
 	IP bool
 	// Regexp is Text compiled, not anchored, with a dot that matches newlines too, for the operators of regular expressions.
 	Regexp *regexp.Regexp
@@ -290,12 +290,17 @@ const (
 	BottomK  VectorOp = "bottomk"
 	Sort     VectorOp = "sort"
 	SortDesc VectorOp = "sort_desc"
+	// ApproxTopK is Loki's approximation of topk, here the exact result.
+	ApproxTopK VectorOp = "approx_topk"
 )
+
+// Selects reports whether an aggregation selects a number of series: topk, bottomk and approx_topk.
+func (op VectorOp) Selects() bool { return op == TopK || op == BottomK || op == ApproxTopK }
 
 // VectorAggregation is a function of the series of a vector.
 type VectorAggregation struct {
 	Op       VectorOp
-	Param    int // k of topk and bottomk, otherwise 0
+	Param    int // k of those that select series, otherwise 0
 	Inner    SampleExpr
 	Grouping *Grouping // nil if there is none
 }

@@ -40,10 +40,12 @@ func (op BinaryOp) IsComparison() bool { return op.precedence() == 3 }
 // IsSet reports whether the operator is one of and, or, unless.
 func (op BinaryOp) IsSet() bool { return op.precedence() == 1 || op.precedence() == 2 }
 
-// expr takes operands with operators that bind tighter than min.
+// expr takes operands with operators that bind tighter than min: 0 is for all of a function's argument, or of parentheses.
 func (p *parser) expr(min int) Expr {
-	p.enter()
-	defer p.leave()
+	if min == 0 {
+		p.enter()
+		defer p.leave()
+	}
 	left := p.operand()
 	for p.err == nil {
 		t := p.peek()
@@ -64,10 +66,14 @@ func (p *parser) expr(min int) Expr {
 		p.modifiers(b)
 		at := p.peek()
 		tighter := op.precedence()
-		if op == OpPow {
+		if op == OpPow { // which is right-associative
 			tighter--
+			p.enter()
 		}
 		right := p.expr(tighter)
+		if op == OpPow {
+			p.leave()
+		}
 		if p.err != nil {
 			break
 		}
@@ -102,9 +108,6 @@ func (p *parser) modifiers(b *Binary) {
 		m.GroupRight = true
 	default:
 		return
-	}
-	if b.Op.IsSet() {
-		p.fail(t, "%s is not allowed with %s, which is always many-to-many", t.text, b.Op)
 	}
 	if p.peek().is("(") {
 		m.Include = p.labels(true)

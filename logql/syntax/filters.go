@@ -36,30 +36,22 @@ func lineOp(t token) (LineOp, bool) {
 	return 0, false
 }
 
-// lineFilter parses a line filter. As in Loki, "or" after ip() is valid once, in the first of consecutive line filters.
-func (p *parser) lineFilter(first bool) *LineFilter {
+// lineFilter parses a line filter.
+func (p *parser) lineFilter() *LineFilter {
 	op, _ := lineOp(p.take())
 	f := &LineFilter{Op: op}
 	for {
-		text := p.lineText(op)
-		f.Texts = append(f.Texts, text)
-		or := p.peek()
+		f.Texts = append(f.Texts, p.lineText(op))
 		if p.err != nil || !p.acceptWord("or") {
 			return f
-		}
-		if text.IP {
-			if !first {
-				p.fail(or, "\"or\" is not supported after ip() here: write ip() as the last alternative")
-			}
-			first = false
 		}
 	}
 }
 
 func (p *parser) lineText(op LineOp) LineText {
 	if at := p.peek(); p.call("ip") {
-		if op != LineContains && op != LineNotContain {
-			p.fail(at, "ip() is allowed only after |= and !=")
+		if op == LinePattern || op == LineNotPattern {
+			p.fail(at, "ip() is not allowed after |> and !>")
 		}
 		return LineText{Text: p.ip(), IP: true}
 	}
@@ -161,6 +153,9 @@ func (p *parser) numberCondition(name string, op token) Condition {
 	}
 	p.take()
 	c.Value, c.Text = t.value, sign.text+t.text
+	if t.kind == tokenNumber && strings.ContainsAny(t.text, "_pP") { // Grafana's editor has no such numbers
+		c.Text = string(appendNumber([]byte(sign.text), t.value))
+	}
 	if sign.text == "-" {
 		c.Value = -c.Value
 	}

@@ -166,8 +166,7 @@ func (l *lexer) quoted() (token, error) {
 func (l *lexer) quantity() (token, error) {
 	start := l.pos
 	end := l.run(func(c byte) bool { return isNamePart(c) || c == '.' || c >= utf8.RuneSelf })
-	if c := l.query[end-1] | 0x20; c == 'e' && end < len(l.query) && (l.query[end] == '+' || l.query[end] == '-') && l.digitAt(end+1) &&
-		isDecimal(l.query[start:end-1]) {
+	if end < len(l.query) && (l.query[end] == '+' || l.query[end] == '-') && l.digitAt(end+1) && endsWithExponent(l.query[start:end]) {
 		for end++; l.digitAt(end); end++ {
 		}
 	}
@@ -197,8 +196,13 @@ func isDigit(c byte) bool     { return '0' <= c && c <= '9' }
 func isNameStart(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' }
 func isNamePart(c byte) bool  { return isNameStart(c) || isDigit(c) }
 
-func isDecimal(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789.") == ""
+// endsWithExponent reports whether a number ends with the letter of an exponent: e, of a hexadecimal number p.
+func endsWithExponent(s string) bool {
+	number, letter := strings.ToLower(s[:len(s)-1]), s[len(s)-1]|0x20
+	if digits, ok := strings.CutPrefix(number, "0x"); ok {
+		return letter == 'p' && digits != "" && strings.Trim(digits, "0123456789abcdef._") == ""
+	}
+	return letter == 'e' && number != "" && strings.Trim(number, "0123456789._") == ""
 }
 
 // isLabelName reports whether s can be the name of a label.

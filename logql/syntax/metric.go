@@ -90,8 +90,6 @@ func (p *parser) function() Expr {
 		p.fail(t, "%s is not supported", name)
 	case name == "nan" || name == "inf":
 		p.fail(t, "LogQL has no literal %s: write 0 / 0 for not a number, 1 / 0 for infinity", t.text)
-	case isRangeOp(name):
-		p.fail(t, "unknown function %s: write %s", t.text, name)
 	case isKeyword(name) || isOperatorWord(name):
 		p.unexpected("a selector, a function or a number")
 	case p.following().is("("):
@@ -113,7 +111,7 @@ func isOperatorWord(name string) bool {
 // isUnsupported reports whether Loki or Prometheus has a function that this package lacks.
 func isUnsupported(name string) bool {
 	switch name {
-	case "approx_topk", "count_values", "variants", "quantile", "group", "limitk", "limit_ratio",
+	case "count_values", "variants", "quantile", "group", "limitk", "limit_ratio",
 		"label_join", "absent", "scalar", "time", "timestamp", "histogram_quantile",
 		"increase", "delta", "deriv", "irate", "idelta", "changes", "resets", "present_over_time", "mad_over_time",
 		"abs", "ceil", "floor", "round", "clamp", "clamp_min", "clamp_max", "exp", "ln", "log2", "log10", "sqrt", "sgn", "sort_by_label":
@@ -123,7 +121,7 @@ func isUnsupported(name string) bool {
 }
 
 func rangeOp(name string) (RangeOp, bool) {
-	switch op := RangeOp(name); op {
+	switch op := RangeOp(strings.ToLower(name)); op {
 	case Rate, CountOver, BytesRate, BytesOver, AbsentOver, RateCounter, SumOver, AvgOver, MaxOver, MinOver,
 		FirstOver, LastOver, StdvarOver, StddevOver, QuantileOver:
 		return op, true
@@ -272,11 +270,7 @@ func (p *parser) notARange(at token) {
 
 func (p *parser) rangeAndOffset(r *LogRange) {
 	p.take()
-	t := p.peek()
 	r.Range = p.duration("a duration, such as 5m")
-	if p.err == nil && r.Range <= 0 {
-		p.fail(t, "range is empty")
-	}
 	if colon := p.peek(); colon.is(":") {
 		p.fail(colon, "subqueries are not supported")
 	}
@@ -316,7 +310,7 @@ func (p *parser) duration(what string) time.Duration {
 
 func vectorOp(name string) (VectorOp, bool) {
 	switch op := VectorOp(strings.ToLower(name)); op {
-	case Sum, Avg, Max, Min, Count, Stddev, Stdvar, TopK, BottomK, Sort, SortDesc:
+	case Sum, Avg, Max, Min, Count, Stddev, Stdvar, TopK, BottomK, Sort, SortDesc, ApproxTopK:
 		return op, true
 	}
 	return "", false
@@ -344,17 +338,17 @@ func (p *parser) vectorAggregation(op VectorOp) Expr {
 		}
 		at, a.Grouping = t, p.grouping()
 	}
-	if a.Grouping != nil && (op == Sort || op == SortDesc) {
+	if a.Grouping != nil && (op == Sort || op == SortDesc || op == ApproxTopK) {
 		p.fail(at, "grouping is not allowed for %s", op)
 	}
 	return a
 }
 
-// vectorParam takes the k of topk and bottomk.
+// vectorParam takes the k of aggregations that select series.
 func (p *parser) vectorParam(a *VectorAggregation) {
 	t := p.peek()
 	number := t.kind == tokenNumber && p.following().is(",")
-	switch takes := a.Op == TopK || a.Op == BottomK; {
+	switch takes := a.Op.Selects(); {
 	case takes && !number && (t.is("-") || t.is("+")):
 		p.fail(t, "the parameter of %s cannot have a sign", a.Op)
 	case takes && !number:
@@ -380,10 +374,8 @@ func (p *parser) labelReplace() Expr {
 		args[i] = p.stringOf(what)
 	}
 	p.expect(")", "after label_replace")
-	for _, i := range [...]int{0, 2} {
-		if !isLabelName(args[i].text) {
-			p.fail(args[i], "%q is not a label name", args[i].text)
-		}
+	if dst := args[0]; !isLabelName(dst.text) {
+		p.fail(dst, "%q is not a label name", dst.text)
 	}
 	r.Dst, r.Replacement, r.Src, r.Expr = args[0].text, args[1].text, args[2].text, args[3].text
 	if p.err == nil {

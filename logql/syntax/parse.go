@@ -9,7 +9,7 @@ import (
 // Limits of queries: the length in bytes, and how deep parentheses, functions and powers are nested.
 const (
 	maxLength = 128 << 10
-	maxDepth  = 100
+	maxDepth  = 500
 )
 
 // Error is a mistake in a query, at a line and a column (in characters), from 1.
@@ -170,10 +170,8 @@ func (p *parser) acceptWord(word string) bool {
 	return true
 }
 
-// call reports whether the next tokens are a name and a parenthesis.
-func (p *parser) call(name string) bool {
-	return p.peek().kind == tokenName && p.peek().text == name && p.following().is("(")
-}
+// call reports whether the next tokens are a name, in any case, and a parenthesis.
+func (p *parser) call(name string) bool { return isWord(p.peek(), name) && p.following().is("(") }
 
 func (p *parser) stringOf(what string) token {
 	if p.peek().kind != tokenString {

@@ -62,6 +62,8 @@ func TestNesting(t *testing.T) {
 		{`(`, `1`, `)`},
 		{`(`, `{a="b"}`, `)`},
 		{`sum(`, `vector(1)`, `)`},
+		{`vector(1) + (`, `1`, `)`},
+		{`1 < bool (`, `vector(1)`, `)`},
 		{`vector(1) ^ `, `1`, ``},
 		{`label_replace(`, `vector(1)`, `, "a", "b", "c", "d")`},
 	} {

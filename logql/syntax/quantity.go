@@ -13,13 +13,14 @@ var (
 	errRange = errors.New("out of range")
 )
 
-// parseNumber reads a number without a sign: 5, 5., .5, 1e-3 or 0x1f.
+// parseNumber reads a number without a sign: 5, 5., .5, 1e-3, 1_000, 0x1f or 0x1p3.
 func parseNumber(s string) (float64, error) {
-	if digits, ok := strings.CutPrefix(s, "0x"); ok {
-		n, err := strconv.ParseUint(digits, 16, 64)
+	hexadecimal := strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0X")
+	if hexadecimal && !strings.ContainsAny(s, ".pP") {
+		n, err := strconv.ParseUint(s, 0, 64)
 		return float64(n), numberError(err)
 	}
-	if strings.Trim(s, "0123456789.eE+-") != "" {
+	if !hexadecimal && strings.Trim(s, "0123456789._eE+-") != "" {
 		return 0, errForm
 	}
 	n, err := strconv.ParseFloat(s, 64)

@@ -10,7 +10,7 @@ import (
 
 func TestQuantities(t *testing.T) {
 	for text, want := range map[string]float64{
-		"0": 0, "5": 5, "5.": 5, ".5": 0.5, "5.25": 5.25, "1e3": 1000, "1E+3": 1000, "1e-3": 0.001, "0x1f": 31, "0xFF": 255,
+		"0": 0, "5": 5, "5.": 5, ".5": 0.5, "5.25": 5.25, "1e3": 1000, "1E+3": 1000, "1e-3": 0.001, "0x1f": 31, "0xFF": 255, "0X1F": 31, "0x_ff": 255, "1_000": 1000, "0x1p4": 16, "0x1P-1": 0.5, "0x1.8p0": 1.5,
 	} {
 		if got, err := parseNumber(text); err != nil || got != want {
 			t.Errorf("number %s is %g, %v", text, got, err)
@@ -50,7 +50,7 @@ func TestQuantities(t *testing.T) {
 			t.Errorf("size %q is %g", text, got)
 		}
 	}
-	for _, text := range []string{"", "x", "0x", "0xg", "1e", "1_000", "inf", "nan", "0x1p4", "1.2.3", "0X1F"} {
+	for _, text := range []string{"", "x", "0x", "0xg", "1e", "1__0", "1_", "inf", "nan", "0x1p", "0x1.8", "1.2.3"} {
 		if got, err := parseNumber(text); !errors.Is(err, errForm) {
 			t.Errorf("number %q is %g, %v", text, got, err)
 		}

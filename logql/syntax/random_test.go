@@ -89,11 +89,16 @@ func (g *generator) stages() []Stage {
 			all = append(all, &UnpackParser{})
 		}
 		if i := slices.IndexFunc(f.Texts, func(text LineText) bool { return text.IP }); i >= 0 && isLineFilter(last) {
-			f.Texts = f.Texts[:i+1] // ip() is the last alternative
+			f.Texts = f.Texts[:i+1] // Grafana's editor has ip() as the last alternative
 		}
 		all = append(all, s)
 	}
 	return all
+}
+
+func isLineFilter(s Stage) bool {
+	_, ok := s.(*LineFilter)
+	return ok
 }
 
 // endsWithLabel reports whether != behind a stage is a condition of its last label: no query has a line filter there.
@@ -194,7 +199,7 @@ func (g *generator) lineFilter() *LineFilter {
 			return text
 		}
 	})
-	if f.Op == LineContains || f.Op == LineNotContain {
+	if f.Op != LinePattern && f.Op != LineNotPattern {
 		if i := g.IntN(4); i < len(f.Texts) {
 			f.Texts[i] = LineText{Text: "10.0.0.0/8", IP: true}
 		}
@@ -261,13 +266,13 @@ func (g *generator) sample(depth int) SampleExpr {
 	switch g.IntN(6) {
 	case 0, 1:
 		a := &VectorAggregation{
-			Op:    oneOf(g, Sum, Avg, Max, Min, Count, Stddev, Stdvar, TopK, BottomK, Sort, SortDesc),
+			Op:    oneOf(g, Sum, Avg, Max, Min, Count, Stddev, Stdvar, TopK, BottomK, Sort, SortDesc, ApproxTopK),
 			Inner: g.sample(depth - 1),
 		}
-		if a.Op == TopK || a.Op == BottomK {
+		if a.Op.Selects() {
 			a.Param = 1 + g.IntN(1000)
 		}
-		if a.Op != Sort && a.Op != SortDesc {
+		if a.Op != Sort && a.Op != SortDesc && a.Op != ApproxTopK {
 			a.Grouping = g.grouping()
 		}
 		return a
@@ -303,7 +308,7 @@ func (g *generator) binary(depth int) SampleExpr {
 		return b
 	}
 	b.Matching = &Matching{On: g.maybe(), Labels: g.labels(0, 2)}
-	if b.Op.IsSet() || g.maybe() {
+	if g.maybe() {
 		return b
 	}
 	b.Matching.GroupLeft = g.maybe()

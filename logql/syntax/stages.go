@@ -16,7 +16,7 @@ func (p *parser) pipeline() (stages []Stage, unwrap *Unwrap, at token) {
 			if unwrap != nil {
 				p.fail(t, "only label filters are allowed after unwrap")
 			}
-			stages = append(stages, p.lineFilter(len(stages) == 0 || !isLineFilter(stages[len(stages)-1])))
+			stages = append(stages, p.lineFilter())
 			continue
 		}
 		if !p.accept("|") {
@@ -44,16 +44,11 @@ func (p *parser) pipeline() (stages []Stage, unwrap *Unwrap, at token) {
 	return stages, unwrap, at
 }
 
-func isLineFilter(s Stage) bool {
-	_, ok := s.(*LineFilter)
-	return ok
-}
-
 func (p *parser) unwrap() *Unwrap {
 	p.take()
 	u := &Unwrap{}
 	if name := p.peek(); name.kind == tokenName && p.following().is("(") {
-		switch name.text {
+		switch strings.ToLower(name.text) {
 		case "duration", "duration_seconds":
 			u.Conversion = ConvertDuration
 		case "bytes":

@@ -1,7 +1,7 @@
 package syntax
 
 // validQueries are queries with their canonical form, "" where that is the query itself. Those in relaxed are valid in Loki, but
-// not in the grammar of Grafana's editor; their canonical forms are.
+// not in the grammar of Grafana's editor; their canonical forms are, but for ip() with further alternatives.
 func validQueries() [][2]string {
 	return [][2]string{
 		// Selectors.
@@ -32,6 +32,7 @@ func validQueries() [][2]string {
 		{`{a="b"} |~ "c+" OR "d"`, `{a="b"} |~ "c+" or "d"`},
 		{`{a="b"} |= ip("10.0.0.0/8") != ip("::1")`, ``},
 		{`{a="b"} |= ip("10.0.0.1-10.0.0.9") or "x" or ip("10.1.0.0/16")`, ``},
+		{`{a="b"} |= ip("10.0.0.0/8") or "x" or ip("::1") |~ "y" or ip("::1")`, ``},
 		{`{a="b"} |= ""`, ``},
 		{`{a="b"} |> "<_>"`, ``},
 		{`{a="b"} |> "<_>, <1> < <_>"`, ``},
@@ -84,6 +85,7 @@ func validQueries() [][2]string {
 		{`bytes_rate(({a="b"} |= "x")[5m])`, `bytes_rate({a="b"} |= "x" [5m])`},
 		{`bytes_over_time(({a="b"} |= "x" [5m]))`, `bytes_over_time({a="b"} |= "x" [5m])`},
 		{`absent_over_time(({a="b"})[5m])`, `absent_over_time({a="b"}[5m])`},
+		{`rate({a="b"}[0s])`, ``},
 		{`rate({a="b"}[5m] offset 1h)`, ``},
 		{`rate({a="b"}[5m] offset -90m |= "x")`, `rate({a="b"} |= "x" [5m] offset -1h30m)`},
 		{`rate({a="b"}[5m] offset 0s)`, `rate({a="b"}[5m])`},
@@ -116,6 +118,7 @@ func validQueries() [][2]string {
 		{`avg(max(min(count(stddev(stdvar(rate({a="b"}[5m])))))))`, ``},
 		{`topk(5, rate({a="b"}[5m]))`, ``},
 		{`bottomk(1e1, rate({a="b"}[5m])) by (x)`, `bottomk by (x) (10, rate({a="b"}[5m]))`},
+		{`approx_topk(5, rate({a="b"}[5m]))`, ``},
 		{`sort(rate({a="b"}[5m]))`, ``},
 		{`sort_desc(rate({a="b"}[5m]))`, ``},
 		{`sum(1)`, ``},
@@ -145,6 +148,11 @@ func validQueries() [][2]string {
 		{`label_replace(rate({a="b"}[5m]), "dst", "$1", "src", "(.*)")`, ``},
 		{`rate({a="b"}[5m]) != 5`, ``},
 
+		{`vector(1) and on (a) group_left vector(2)`, ``},
+		{`vector(1) unless ignoring (a) group_right (b) vector(2)`, ``},
+		{`label_replace(vector(1), "a", "b", "", "")`, ``},
+		{`label_replace(vector(1), "a", "b", "c d", "d")`, ``},
+
 		// Numbers.
 		{`1`, ``},
 		{`-1.5e3`, `-1500`},
@@ -166,6 +174,13 @@ func validQueries() [][2]string {
 
 func relaxedQueries() [][2]string {
 	return [][2]string{
+		{`{a="b"} |= "y" |= ip("::1") or ip("::2")`, ``},
+		{`{a="b"} |~ ip("10.0.0.0/8") or "x.*" !~ IP("::1")`, `{a="b"} |~ ip("10.0.0.0/8") or "x.*" !~ ip("::1")`},
+		{`{a="b"} | c > 1_000 | d > -0x1p3 | e > 0x1.8p+1 | f > 0x_f`, `{a="b"} | c > 1000 | d > -8 | e > 3 | f > 15`},
+		{`Count_Over_Time({a="b"}[5m])`, `count_over_time({a="b"}[5m])`},
+		{`SUM_over_time({a="b"} | Unwrap Duration(x) [5m])`, `sum_over_time({a="b"} | unwrap duration(x) [5m])`},
+		{`1_000 + 0x1p3`, `1008`},
+		{`0x1P-1 + 0X_1F + 1_0e+10`, `1.000000000315e+11`},
 		{`sum_over_time({a="b"} | json | unwrap x [5m] offset 1h)`, `sum_over_time({a="b"} [5m] offset 1h | json | unwrap x)`},
 		{`sum_over_time(({a="b"} | json | unwrap x)[5m])`, `sum_over_time({a="b"} | json | unwrap x [5m])`},
 		{`{a="b"} | c=1 d="2"`, `{a="b"} | c == 1 and d="2"`},

@@ -23,7 +23,12 @@ func NewMatcher(template string) *Matcher {
 // one space.
 func (m *Matcher) Matches(message []byte) bool {
 	m.text = appendSpaced(m.text[:0], m.texts.text(message))
-	text, last := m.text, len(m.parts)-1
+	return m.matches(m.text)
+}
+
+// matches is Matches for a text with one space for blanks in a row.
+func (m *Matcher) matches(text []byte) bool {
+	last := len(m.parts) - 1
 	if last == 0 {
 		return bytes.Equal(text, m.parts[0])
 	}

@@ -187,7 +187,15 @@ func (q *request) observe(ctx context.Context) {
 	}
 }
 
+// alignedSteps is the number of steps that the alignment of a range to multiples of its step may add. The limit of steps is that of
+// the range before, which [request.step] checks.
+const alignedSteps = 2
+
 // engine returns an engine for queries of the view.
 func (q *request) engine() *engine.Engine {
-	return &engine.Engine{Source: q.view(), Limits: q.api.opts.Limits.Engine}
+	limits := q.api.opts.Limits.Engine
+	if limits.Points > 0 {
+		limits.Points += alignedSteps
+	}
+	return &engine.Engine{Source: q.view(), Limits: limits}
 }

@@ -301,6 +301,26 @@ func TestFieldLines(t *testing.T) {
 	}
 }
 
+// A range may have 11,000 steps, which are 11,001 points, before it is aligned.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	for params, want := range map[string]int{
+		"start=0&end=11000&step=1":           http.StatusOK,
+		"start=0.9&end=11001.8&step=1":       http.StatusOK,
+		"start=0&end=11001&step=1":           http.StatusBadRequest,
+		"start=0&end=11000.999&step=1":       http.StatusOK,
+		"start=60&end=660060&step=1m":        http.StatusOK,
+		"start=60&end=660120&step=1m":        http.StatusBadRequest,
+		"start=1000&end=1011.001&step=0.001": http.StatusBadRequest,
+	} {
+		w := httptest.NewRecorder()
+		api(world(), nil).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/loki/api/v1/query_range?"+params+"&query=vector(1)", nil))
+		if w.Code != want {
+			t.Errorf("%s: status %d, want %d: %.200s", params, w.Code, want, w.Body)
+		}
+	}
+}
+
 // Wrong requests read nothing.
 func TestMistakesReadNothing(t *testing.T) {
 	t.Parallel()

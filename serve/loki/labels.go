@@ -47,16 +47,13 @@ func (q *request) labelSet(add func(map[string]bool, labels.Labels)) error {
 	return q.success(slices.AppendSeq([]string{}, slices.Values(slices.Sorted(maps.Keys(found)))))
 }
 
-// series is /loki/api/v1/series: the labels of the streams that match at least one selector.
+// series is /loki/api/v1/series: the labels of the streams that match at least one selector; without selectors, of all streams.
 func (q *request) series() error {
 	if err := q.ordered(querySince); err != nil {
 		return err
 	}
 	given := slices.Concat(q.http.Form["match[]"], q.http.Form["match"])
-	if len(given) == 0 {
-		return badRequest("at least one match[] parameter is needed, such as match[]={}")
-	}
-	selectors := make([][]*syntax.Matcher, 0, len(given))
+	var selectors [][]*syntax.Matcher
 	for _, text := range given {
 		one, err := syntax.ParseMatchers(text)
 		if err != nil {

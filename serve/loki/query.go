@@ -13,12 +13,23 @@ func (q *request) queryRange() error {
 	if err := q.bounds(querySince); err != nil {
 		return err
 	}
+	limit, backward, err := q.order()
+	if err != nil {
+		return err
+	}
+	interval, err := q.duration("interval", 0)
+	if err != nil {
+		return err
+	}
+	if interval < 0 {
+		return badRequest("interval must be >= 0")
+	}
 	expr, err := syntax.Parse(q.get("query"))
 	if err != nil {
 		return err
 	}
 	if log, ok := expr.(*syntax.LogExpr); ok {
-		return q.logs(log)
+		return q.logs(log, limit, backward, interval)
 	}
 	if q.to < q.from {
 		return errEndBeforeStart
@@ -41,6 +52,9 @@ func (q *request) query() error {
 		return err
 	}
 	q.from, q.to = at, at
+	if _, _, err := q.order(); err != nil {
+		return err
+	}
 	expr, err := syntax.Parse(q.get("query"))
 	if err != nil {
 		return err
@@ -72,21 +86,9 @@ func kindOf(value *engine.Value, ranged bool) string {
 var errDone = errors.New("limit reached") //nolint:gochecknoglobals // never changes
 
 // logs responds to a log query. A range that ends at or before its start is empty: clients that page request such a range last.
-func (q *request) logs(log *syntax.LogExpr) error {
-	limit, err := q.entries()
-	if err != nil {
+func (q *request) logs(log *syntax.LogExpr, limit int, backward bool, interval time.Duration) error {
+	if err := q.checkEntries(limit); err != nil {
 		return err
-	}
-	backward, err := q.backward()
-	if err != nil {
-		return err
-	}
-	interval, err := q.duration("interval", 0)
-	if err != nil {
-		return err
-	}
-	if interval < 0 {
-		return badRequest("interval must be >= 0")
 	}
 	categorize := q.categorize()
 	found := newStreams(categorize, q.api.opts.Limits.Bytes)
@@ -104,13 +106,30 @@ func (q *request) logs(log *syntax.LogExpr) error {
 	return found.respond(q)
 }
 
+// order returns the parameters limit and direction, which must be valid also for metric queries, which do not use them.
+func (q *request) order() (limit int, backward bool, err error) {
+	if limit, err = q.number("limit", defaultLimit); err != nil {
+		return 0, false, err
+	}
+	backward, err = q.backward()
+	return limit, backward, err
+}
+
 // entries returns the parameter limit of log queries.
 func (q *request) entries() (int, error) {
 	limit, err := q.number("limit", defaultLimit)
-	if maximum := q.api.opts.Limits.Entries; err == nil && maximum > 0 && limit > maximum {
-		return 0, badRequest("max entries limit per query exceeded, limit > max_entries_limit_per_query (%d > %d)", limit, maximum)
+	if err != nil {
+		return 0, err
 	}
-	return limit, err
+	return limit, q.checkEntries(limit)
+}
+
+// checkEntries checks the parameter limit of log queries.
+func (q *request) checkEntries(limit int) error {
+	if maximum := q.api.opts.Limits.Entries; maximum > 0 && limit > maximum {
+		return badRequest("max entries limit per query exceeded, limit > max_entries_limit_per_query (%d > %d)", limit, maximum)
+	}
+	return nil
 }
 
 // every returns a function that emits records that are at least an interval apart. It returns [errDone] after limit records.

@@ -115,14 +115,9 @@ func parseFloat(s string) (float64, error) {
 	return strconv.ParseFloat(s, 64)
 }
 
-// defaultStep returns a 250th of the range, rounded up to whole seconds, at least one.
+// defaultStep returns a 250th of the range, rounded down to whole seconds, at least one.
 func defaultStep(from, to int64) time.Duration {
-	const part = 250 * int64(time.Second)
-	n := max(to-from, 0) / part
-	if n*part < to-from {
-		n++
-	}
-	return time.Duration(max(n, 1)) * time.Second
+	return time.Duration(max((to-from)/(250*int64(time.Second)), 1)) * time.Second
 }
 
 // appendSeconds appends a time as a decimal number of seconds, with milliseconds.

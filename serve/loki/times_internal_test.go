@@ -95,10 +95,11 @@ func TestDefaultStep(t *testing.T) {
 	for _, c := range []struct{ from, length, want time.Duration }{
 		{0, 0, time.Second},
 		{0, 250 * time.Second, time.Second},
-		{5, 250*time.Second + 1, 2 * time.Second},
-		{0, time.Hour, 15 * time.Second},
-		{0, 24 * time.Hour, 346 * time.Second},
-		{0, math.MaxInt64, 36893489 * time.Second},
+		{5, 500*time.Second - 1, time.Second},
+		{5, 500 * time.Second, 2 * time.Second},
+		{0, time.Hour, 14 * time.Second},
+		{0, 24 * time.Hour, 345 * time.Second},
+		{0, math.MaxInt64, 36893488 * time.Second},
 	} {
 		if got := defaultStep(int64(c.from), int64(c.from)+int64(c.length)); got != c.want {
 			t.Errorf("a range of %v has the step %v, want %v", c.length, got, c.want)

@@ -64,6 +64,9 @@ func (q *request) volumeRange() error {
 	if err != nil {
 		return err
 	}
+	if q.to-q.from <= int64(step) { // one step
+		return q.volume()
+	}
 	series, err := q.volumes(step, func(start int64) int64 {
 		if end := start + int64(step); end < q.to {
 			return end - int64(time.Millisecond)
@@ -79,9 +82,12 @@ func (q *request) volumeRange() error {
 // volumes returns the volumes by the labels that the parameters name, sorted by bytes in descending order, at most as many as the
 // parameter limit. at returns the time of the point for a step that begins at start.
 func (q *request) volumes(width time.Duration, at func(start int64) int64) ([]engine.Series, error) {
-	limit, err := q.number("limit", defaultLimit)
-	if err != nil {
-		return nil, err
+	limit := defaultLimit
+	if q.get("limit") != "0" {
+		var err error
+		if limit, err = q.number("limit", defaultLimit); err != nil {
+			return nil, err
+		}
 	}
 	if maximum := q.api.opts.Limits.Series; maximum > 0 && limit > maximum {
 		return nil, badRequest("limit %d exceeds volume_max_series %d", limit, maximum)

@@ -18,14 +18,6 @@ export function Sparkline({ values, class: className = '' }) {
 
 const buckets = 40;
 
-/** matching are the patterns of lines for one of messages: other text may stand around it, and <_> is at least one character. */
-function matching(pattern) {
-  const any = '<_>';
-  const before = pattern.startsWith(any) ? [''] : ['', any];
-  const behind = pattern.endsWith(any) ? [''] : ['', any];
-  return before.flatMap((b) => behind.map((e) => quote(b + pattern + e))).join(' or ');
-}
-
 /** Patterns asks for the patterns of the selector of a query. */
 export function Patterns({ search, state, onQuery }) {
   const { query, range, kind } = search;
@@ -61,8 +53,8 @@ export function Patterns({ search, state, onQuery }) {
             <td><span class=${`badge level-${one.level || 'unknown'}`}>${one.level || '–'}</span></td>
             <td class="pattern"><bdi dir="ltr">${printable(one.pattern).split('<_>').flatMap((part, i) => (i ? [html`<i class="wild" title="anything">‹…›</i>`, part] : [part]))}</bdi></td>
             <td class="actions">
-              <${Button} icon="plus" iconOnly label="Only records of this pattern" onClick=${() => onQuery(withStage(state.q, `|> ${matching(one.pattern)}`))} />
-              <${Button} icon="minus" iconOnly label="Exclude records of this pattern" onClick=${() => onQuery(withStage(state.q, `!> ${matching(one.pattern)}`))} />
+              <${Button} icon="plus" iconOnly label="Only records of this pattern" onClick=${() => onQuery(withStage(state.q, `|> ${quote(one.pattern)}`))} />
+              <${Button} icon="minus" iconOnly label="Exclude records of this pattern" onClick=${() => onQuery(withStage(state.q, `!> ${quote(one.pattern)}`))} />
             </td>
           </tr>`,
         )}
