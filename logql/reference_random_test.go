@@ -93,9 +93,9 @@ func (g *queries) lineFilter() string {
 	case 0:
 		return g.one("|=", "!=") + " " + text() + " or " + text()
 	case 1:
-		return g.one("|~", "!~") + " " + g.one(`"[0-9]{3}"`, "`\\d+$`", `"(?i)MSG|get"`, `"^.[a-z]"`, `"a.*b"`)
+		return g.one("|~", "!~") + " " + g.one(`"[0-9]{3}"`, "`\\d+$`", `"(?i)MSG|get"`, `"^.[a-z]"`, `"a.*b"`, `ip("10.0.0.0/8") or "zzz"`, `"zzz" or ip("192.0.0.0/4")`)
 	case 2:
-		return g.one("|>", "!>") + " " + g.one(`"<_>status<_>"`, `"id=<_> shard=<_>"`, `"{<_>}"`, `"<_>GET /<_>" or "ts=<_>"`)
+		return g.one("|>", "!>") + " " + g.one(`"<_>status<_>"`, `"id=<_> shard=<_>"`, `"{<_>}"`, `"<_>GET /<_>" or "ts=<_>"`, `"s<_>s<_>"`, `"=<_> <_>"`, `"<_>1<_>1"`, `"a<_>\""`)
 	default:
 		return g.one("|=", "|=", "!=") + " " + text()
 	}
@@ -175,9 +175,11 @@ func (g *queries) metric(depth int) string {
 		return g.ranged()
 	}
 	inner := func() string { return g.metric(depth - 1) }
-	switch g.IntN(9) {
+	switch g.IntN(10) {
 	case 0:
 		return fmt.Sprintf("%s(%d, %s)%s", g.one("topk", "bottomk"), 1+g.IntN(4), g.counted(), g.grouping())
+	case 7:
+		return fmt.Sprintf("approx_topk(%d, %s)", 1+g.IntN(4), g.counted())
 	case 1:
 		return g.one("sort", "sort_desc") + "(" + g.counted() + ")"
 	case 2:
@@ -188,7 +190,7 @@ func (g *queries) metric(depth int) string {
 		return "sum by (service_name, level) (" + g.counted() + ") " + g.one("+", "*", "-", ">", "<= bool") + g.one(" on (service_name) group_left ", " ignoring (level) group_left ", " ignoring (level) ", " on (service_name) ") +
 			"sum by (service_name) (" + g.counted() + ")"
 	case 5:
-		return "sum by (service_name, level) (" + g.counted() + ") " + g.one("and", "or", "unless") + g.one("", " on (level)", " ignoring (service_name)", " on ()") + " sum by (level) (" + g.counted() + ")"
+		return "sum by (service_name, level) (" + g.counted() + ") " + g.one("and", "or", "unless") + g.one("", " on (level)", " ignoring (service_name)", " on ()", " on (level) group_left ") + " sum by (level) (" + g.counted() + ")"
 	case 6:
 		return g.one("stddev", "stdvar") + "(" + g.counted() + ")" + g.grouping()
 	default:

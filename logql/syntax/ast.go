@@ -294,8 +294,8 @@ const (
 	ApproxTopK VectorOp = "approx_topk"
 )
 
-// Selects reports whether an aggregation selects a number of series: topk, bottomk and approx_topk.
-func (op VectorOp) Selects() bool { return op == TopK || op == BottomK || op == ApproxTopK }
+// selects reports whether an aggregation selects a number of series: topk, bottomk and approx_topk.
+func (op VectorOp) selects() bool { return op == TopK || op == BottomK || op == ApproxTopK }
 
 // VectorAggregation is a function of the series of a vector.
 type VectorAggregation struct {

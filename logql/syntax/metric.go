@@ -348,7 +348,7 @@ func (p *parser) vectorAggregation(op VectorOp) Expr {
 func (p *parser) vectorParam(a *VectorAggregation) {
 	t := p.peek()
 	number := t.kind == tokenNumber && p.following().is(",")
-	switch takes := a.Op.Selects(); {
+	switch takes := a.Op.selects(); {
 	case takes && !number && (t.is("-") || t.is("+")):
 		p.fail(t, "the parameter of %s cannot have a sign", a.Op)
 	case takes && !number:

@@ -142,7 +142,7 @@ func (a *VectorAggregation) appendHead(dst []byte) []byte {
 		dst = append(a.Grouping.appendTo(append(dst, ' ')), ' ')
 	}
 	dst = append(dst, '(')
-	if a.Op.Selects() {
+	if a.Op.selects() {
 		dst = append(strconv.AppendInt(dst, int64(a.Param), 10), ", "...)
 	}
 	return dst

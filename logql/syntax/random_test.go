@@ -269,7 +269,7 @@ func (g *generator) sample(depth int) SampleExpr {
 			Op:    oneOf(g, Sum, Avg, Max, Min, Count, Stddev, Stdvar, TopK, BottomK, Sort, SortDesc, ApproxTopK),
 			Inner: g.sample(depth - 1),
 		}
-		if a.Op.Selects() {
+		if a.Op.selects() {
 			a.Param = 1 + g.IntN(1000)
 		}
 		if a.Op != Sort && a.Op != SortDesc && a.Op != ApproxTopK {
