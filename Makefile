@@ -25,7 +25,7 @@ testdata/lezer/node_modules: testdata/lezer/package-lock.json
 # Vet is a stage of "make lint". Three packages at a time: tests that wait leave a core to others. Rare garbage collections save
 # a fifth of the CPU time; tests of memory set GOGC themselves.
 REQUIRED = LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_REQUIRE_LEZER=1
-TESTENV  = GOGC=400 $(REQUIRED)
+TESTENV  = GOGC=1000 $(REQUIRED)
 TESTARGS = -vet=off -p 3 -timeout 30m
 
 test: testdata/azurite/node_modules testdata/lezer/node_modules ## what a change is likely to break, the real storage service included
@@ -64,7 +64,7 @@ random: testdata/azurite/node_modules ## everything COUNT times, with new random
 # Without packages over a whole store or program, which link much, and without what takes long and repeats others.
 UNIT = $$($(GO) list $(PKG) | grep -vE '/(e2e|agent|audit|compaction|containment|grant|retention|tap|upload|watch|cmd/.*|serve(/.*)?|store/azure|store/open|logql|logql/storage|internal/test/.*)$$')
 short: ## units: what needs neither a service nor a whole store
-	GOGC=400 $(GO) test $(TESTARGS) -short -skip '^(TestLong.*|TestScripts|.*Agrees?WithReference|$(subst $(empty) $(empty),|,$(strip $(UNRACED))))$$' $(UNIT)
+	GOGC=1000 $(GO) test $(TESTARGS) -short -skip '^(TestLong.*|TestScripts|.*Agrees?WithReference|$(subst $(empty) $(empty),|,$(strip $(UNRACED))))$$' $(UNIT)
 
 race: testdata/azurite/node_modules ## everything under the race detector
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -race -timeout 30m $(PKG)
