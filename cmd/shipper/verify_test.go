@@ -51,15 +51,17 @@ func TestNothingListens(t *testing.T) {
 func TestReindexWritesWhatShippersWrote(t *testing.T) {
 	effort.Need(t, effort.Test, "runs programs")
 	t.Parallel()
-	t.Run("local", func(t *testing.T) {
-		t.Parallel()
-		testRewritten(t, filepath.Join(t.TempDir(), "store"), nil)
-	})
-	t.Run("azurite", func(t *testing.T) {
-		t.Parallel()
-		a := azurite.Start(t)
-		testRewritten(t, "azblob://"+a.Container(), []string{"AZURE_STORAGE_CONNECTION_STRING=" + a.ConnectionString()})
-	})
+	for _, kind := range effort.Some(t, "local", "azurite") {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			if kind == "local" {
+				testRewritten(t, filepath.Join(t.TempDir(), "store"), nil)
+				return
+			}
+			a := azurite.Start(t)
+			testRewritten(t, "azblob://"+a.Container(), []string{"AZURE_STORAGE_CONNECTION_STRING=" + a.ConnectionString()})
+		})
+	}
 }
 
 func testRewritten(t *testing.T, spec string, env []string) {
