@@ -19,6 +19,7 @@ const (
 	fieldSyslog           // a syslog severity, 0 to 7
 	fieldOTel             // an OpenTelemetry severity number, 1 to 24
 	fieldPython           // Python's level number, 10 to 50
+	fieldInsights         // a level's name, or the number of Application Insights, 0 to 4
 	fieldMessage          // may hold auditd's time
 	fieldSeverity         // MongoDB's severity letter
 	fieldZone             // the zone of a date and a clock in fields of their own
@@ -40,7 +41,7 @@ func fieldOf(name []byte) field {
 		return fieldTime
 	case "level", "Level", "LEVEL", "lvl", "@l", "severity", "Severity", "SEVERITY", "log.level", "loglevel",
 		"logLevel", "LogLevel", "log_level", "levelname", "levelName", "level_name", "severityText",
-		"severity_text", "SeverityText", "severityLevel", "priorityName", "error_severity", "@level":
+		"severity_text", "SeverityText", "priorityName", "error_severity", "@level":
 		return fieldLevel
 	case "PRIORITY", "syslog_severity", "severity_code", "syslog.severity", "log.syslog.severity.code":
 		return fieldSyslog
@@ -48,6 +49,8 @@ func fieldOf(name []byte) field {
 		return fieldOTel
 	case "levelno":
 		return fieldPython
+	case "severityLevel", "SeverityLevel":
+		return fieldInsights
 	case "tz":
 		return fieldZone
 	case "msg":
@@ -271,6 +274,8 @@ func levelValue(kind field, text []byte, mongo bool) record.Level {
 		return record.LevelFromSyslog(int(n))
 	case kind == fieldOTel:
 		return record.LevelFromOTel(int(n))
+	case kind == fieldInsights && n < 5:
+		return [...]record.Level{record.Trace, record.Info, record.Warn, record.Error, record.Fatal}[n]
 	case kind == fieldPython && n >= 10 && n < 60:
 		return record.Debug + record.Level(n/10-1)
 	case kind == fieldLevel && n >= 10 && n < 70:

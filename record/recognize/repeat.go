@@ -25,13 +25,13 @@ func (r *Recognizer) Repeats(name, value []byte, t int64, level record.Level) bo
 	switch kind := fieldOf(name); kind {
 	case fieldTime:
 		return r.repeatsTime(name, value, t)
-	case fieldLevel, fieldPython:
+	case fieldLevel, fieldPython, fieldInsights:
 		text := trimSpace(message.Unquoted(value))
 		if level == record.None || levelValue(kind, text, false) != level {
 			return false
 		}
 		if text[0]-'0' <= 9 {
-			return text[len(text)-1] == '0' // 30; 35 is another level
+			return kind == fieldInsights || text[len(text)-1] == '0' // 30; 35 is another level
 		}
 		return isShortFor(strings.ToUpper(string(text)), level.String())
 	}
