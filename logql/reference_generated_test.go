@@ -25,23 +25,29 @@ func kitchen() map[string]ingredients {
 		"app": {
 			[]string{`{service_name="shop"}`, `{service_name="pay"}`, `{service_name=~".+"}`, `{level=~"info|warn"}`, `{service_name="shop"} |= "{"`},
 			[]string{``, `| json`, `| json status, msg`, `| json status, id="user.id", took`, `| json x="card.x[0].y", status`, `| logfmt`, `| logfmt --strict`, `| unpack`, `| json | json v`},
-			nil, []string{"status", "v", "amount", "duration(took)", "bytes(size)"},
+			nil,
+			[]string{"status", "v", "amount", "duration(took)", "bytes(size)"},
 		},
 		"kv": {
 			[]string{`{service_name="gate"}`, `{instance="g-1"}`, `{instance="g-2", level!="error"}`, `{service_name="gate"} |= "status"`},
 			[]string{``, `| logfmt`, `| logfmt --strict`, `| logfmt --keep-empty`, `| logfmt status, msg, q`, `| logfmt --strict status, took`, `| json`, `| regexp "status=(?P<status>\\d+)"`, `| pattern "msg=<msg> <_>"`},
-			nil, []string{"q", "total", "temp", "status", "duration(took)", "bytes(bytes)"},
+			nil,
+			[]string{"q", "total", "temp", "status", "duration(took)", "bytes(bytes)"},
 		},
 		"web": {
 			[]string{`{service_name="edge"}`, `{instance="n-1"}`, `{level=~"info|error"}`, `{service_name="edge"} |= "HTTP"`},
 			[]string{``, `| logfmt`, `| json`, "| pattern `<_> \"<method> <path> <_>\" <status> <size> <_>`", "| regexp `(?P<method>[A-Z]{3,}) (?P<path>/\\S*)`", "| pattern `<method> <path> (<status>) <took>`"},
-			nil, []string{"status", "size", "duration(took)", "bytes"},
+			nil,
+			[]string{"status", "size", "duration(took)", "bytes"},
 		},
 		"odd": {
 			[]string{`{service_name="odd"}`, `{instance="o-1"}`, `{instance="o-2"} |= "{"`, `{level!="info", service_name="odd"}`, `{service_name="odd"} |= "status="`},
-			[]string{``, `| json`, `| json status, user, msg`, `| json x="o.x", y="o.l[1].y", took`, `| json n="[1].status", l="l[0]"`, `| logfmt`, `| logfmt --strict`, `| logfmt --keep-empty`, `| logfmt status, user`,
-				`| logfmt --strict --keep-empty user, took`, `| unpack`, `| unpack | logfmt`, `| logfmt | json`},
-			nil, []string{"status", "o_x", "x", "duration(took)", "l"},
+			[]string{
+				``, `| json`, `| json status, user, msg`, `| json x="o.x", y="o.l[1].y", took`, `| json n="[1].status", l="l[0]"`, `| logfmt`, `| logfmt --strict`, `| logfmt --keep-empty`, `| logfmt status, user`,
+				`| logfmt --strict --keep-empty user, took`, `| unpack`, `| unpack | logfmt`, `| logfmt | json`,
+			},
+			nil,
+			[]string{"status", "o_x", "x", "duration(took)", "l"},
 		},
 	}
 }
