@@ -116,7 +116,7 @@ func (w *row) json(s *syntax.JSONParser) {
 		delete(w.fields, e.Label)
 	}
 	if len(s.Extractions) == 0 {
-		if !w.flatten("", []byte(w.line)) {
+		if !w.foundAll() && !w.flatten("", []byte(w.line)) {
 			w.fail("JSONParserErr")
 		}
 		return
@@ -204,6 +204,9 @@ func (w *row) unpack() {
 		w.fail("JSONParserErr")
 		return
 	}
+	if !slices.ContainsFunc(all, func(m member) bool { return m.key == "_entry" && m.value[0] == '"' }) {
+		return // not packed
+	}
 	for _, m := range all {
 		switch {
 		case m.value[0] != '"':
@@ -230,7 +233,7 @@ func (w *row) logfmt(s *syntax.LogfmtParser) {
 	rest := w.line
 	for {
 		rest = strings.TrimLeft(rest, " \t\n")
-		if rest == "" {
+		if rest == "" || w.foundAll() {
 			return
 		}
 		p := pair(rest)
@@ -246,9 +249,6 @@ func (w *row) logfmt(s *syntax.LogfmtParser) {
 			}
 		case p.value != "" || s.KeepEmpty:
 			w.extract(sanitize(p.key), p.value)
-		}
-		if len(s.Extractions) == 0 && w.foundAll() {
-			return
 		}
 	}
 }

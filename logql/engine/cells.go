@@ -221,7 +221,7 @@ func (c *counterCell) increase() float64 {
 }
 
 // rate is the increase per second in the window (from, to], extrapolated as Prometheus documents for its rate: to the
-// boundaries if samples are near them, otherwise by half of the mean distance of samples, and not to where the counter was below 0.
+// boundaries, or to where the counter was 0, if samples are near them, otherwise by half of the mean distance of samples.
 // It is 0 for samples of one time, as in Loki.
 func (c *counterCell) rate(from, to int64) float64 {
 	sampled := float64(c.last.at - c.first.at)
@@ -236,10 +236,11 @@ func (c *counterCell) rate(from, to int64) float64 {
 		}
 		return distance
 	}
-	before := margin(float64(c.first.at - from))
+	before := float64(c.first.at - from)
 	if increase > 0 && c.first.value >= 0 {
 		before = min(before, sampled*(c.first.value/increase))
 	}
+	before = margin(before)
 	after := margin(float64(to - c.last.at))
 	return increase * ((sampled + before + after) / sampled) / (float64(to-from) / 1e9)
 }

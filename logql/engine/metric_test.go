@@ -100,7 +100,7 @@ func TestRateCounter(t *testing.T) {
 		"15": "{s=\"a\"} 15:1.375\n",
 		// 30 in 10 s; the window ends far behind: half of the distance of samples on that side, and 5 s at the beginning.
 		"55": "{s=\"a\"} 55:1.5\n",
-		"5": "{s=\"a\"} 5:0\n", // one sample
+		"5":  "{s=\"a\"} 5:0\n", // one sample
 	} {
 		if got := metric(t, m, engine.DefaultLimits(), `rate_counter({s="a"} | unwrap v [40s])`, when); got != want {
 			t.Errorf("%s: %s, want %s", when, got, want)

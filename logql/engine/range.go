@@ -150,15 +150,15 @@ func (ev *evaluation) checkTimes(r *syntax.LogRange) error {
 	return nil
 }
 
-// readsParsed reports whether a label matters that parsers may find: one of needed, of a filter or of unwrap.
+// readsParsed reports whether a label matters that parsers may find: one of needed, of a stage or of unwrap.
 func readsParsed(stages []syntax.Stage, unwrap *syntax.Unwrap, needed []string) bool {
 	isParsed := func(name string) bool { return !slices.Contains(sourceLabels(), name) && !isErrorLabel(name) }
 	if unwrap != nil || slices.ContainsFunc(needed, isParsed) {
 		return true
 	}
 	return slices.ContainsFunc(stages, func(s syntax.Stage) bool {
-		f, ok := s.(*syntax.LabelFilter)
-		return ok && slices.ContainsFunc(conditionLabels(f.Condition), isParsed)
+		names, all := pipeline.Reads(s)
+		return all || slices.ContainsFunc(names, isParsed)
 	})
 }
 

@@ -36,10 +36,7 @@ func compileLogfmt(s *syntax.LogfmtParser) stage {
 			last := &l.root
 			l.scan(p.line, func(name, value []byte) error {
 				last = p.child(&l.root, last, name, plainText)
-				if !l.keepEmpty && isEmptyValue(value) {
-					return nil
-				}
-				return l.set(last.sym, value)
+				return l.set(last.sym, value, l.keepEmpty)
 			})
 			return true
 		}
@@ -80,7 +77,7 @@ func (l *logfmtParser) bindExtractions(extractions []syntax.Extraction) step {
 			return nil
 		})
 		for i, pair := range last {
-			if pair.found && l.set(all[i], pair.value) == errTooMany { //nolint:errorlint // no error wraps it
+			if pair.found && l.set(all[i], pair.value, true) == errTooMany { //nolint:errorlint // no error wraps it
 				p.fail(logfmtError, errTooMany.Error())
 				break
 			}
@@ -92,10 +89,13 @@ func (l *logfmtParser) bindExtractions(extractions []syntax.Extraction) step {
 // isEmptyValue reports whether a raw value is empty.
 func isEmptyValue(value []byte) bool { return len(value) == 0 || string(value) == `""` }
 
-// set makes a label of a raw value.
-func (l *logfmtParser) set(s *symbol, value []byte) error {
+// set makes a label of a raw value, of an empty one only if keepEmpty is set.
+func (l *logfmtParser) set(s *symbol, value []byte, keepEmpty bool) error {
 	if s == nil {
 		l.p.skipped++
+		return nil
+	}
+	if !keepEmpty && isEmptyValue(value) {
 		return nil
 	}
 	target := l.p.target(s)
@@ -125,20 +125,21 @@ func (l *logfmtParser) scan(line []byte, emit func(name, value []byte) error) {
 			return
 		}
 		pair := message.PairAt(line, i)
-		start := i
-		i = pair.End
-		switch {
-		case pair.Strict:
-		case pair.Quoted: // a pair follows without a blank
-			i = start + len(pair.Name) + 1 + len(pair.Value)
-		case l.strict:
-			l.p.fail(logfmtError, errPair.Error()+": "+string(l.p.validText(line[start:min(pair.End, start+100)])))
-			return
-		case len(pair.Value) > 0 && pair.Value[0] == '"': // the rest of the line is in quotes
-			return
-		default:
-			continue
+		if !pair.Strict {
+			switch {
+			case pair.Quoted: // another pair follows without a blank
+				pair.End = i + len(pair.Name) + 1 + len(pair.Value)
+			case l.strict:
+				l.p.fail(logfmtError, errPair.Error()+": "+string(l.p.validText(line[i:min(pair.End, i+100)])))
+				return
+			case len(pair.Value) > 0 && pair.Value[0] == '"': // the rest of the line is in quotes
+				return
+			default:
+				i = pair.End
+				continue
+			}
 		}
+		i = pair.End
 		if err := emit(pair.Name, pair.Value); err != nil {
 			if errors.Is(err, errTooMany) {
 				l.p.fail(logfmtError, err.Error())

@@ -24,11 +24,17 @@ func Needed(stages []syntax.Stage, read bool) []syntax.Stage {
 		case *syntax.LineFilter:
 			readsLine = true
 		case *syntax.LabelFilter, *syntax.LineFormat, *syntax.LabelFormat:
-			compiled, err := compileStage(s)
-			read = read || err != nil || compiled.all || len(compiled.names) > 0
+			names, all := Reads(s)
+			read = read || all || len(names) > 0
 		}
 		needed = append(needed, s)
 	}
 	slices.Reverse(needed)
 	return needed
+}
+
+// Reads returns the labels that a stage reads; all is set if it reads all, or if it cannot be compiled.
+func Reads(s syntax.Stage) (names []string, all bool) {
+	compiled, err := compileStage(s)
+	return compiled.names, compiled.all || err != nil
 }

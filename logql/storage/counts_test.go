@@ -78,7 +78,9 @@ func TestLongCounts(t *testing.T) {
 }
 
 // intervalEnd is the end of the interval (end - width, end] that a time is in.
-func intervalEnd(at int64, width time.Duration) int64 { return at + (int64(width)-at%int64(width))%int64(width) }
+func intervalEnd(at int64, width time.Duration) int64 {
+	return at + (int64(width)-at%int64(width))%int64(width)
+}
 
 // A rate over whole hours reads no block: of segments footers have the answer, of outputs of compaction columns.
 func TestCountsReadNoText(t *testing.T) {
