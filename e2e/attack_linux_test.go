@@ -107,8 +107,10 @@ func (a *attack) bufferOf(id int) string { return filepath.Join(a.buffer, fmt.Sp
 
 // ship are the arguments of a shipper.
 func (a *attack) ship(id int, more ...string) []string {
-	args := append([]string{"run", "--store", a.store, "--from-start", "--buffer-dir", a.bufferOf(id), "--instance", fmt.Sprint("pod-", id),
-		"--flush-interval", "300ms", "--flush-size", "32KiB", "--bucket", "5m"}, more...)
+	args := append([]string{
+		"run", "--store", a.store, "--from-start", "--buffer-dir", a.bufferOf(id), "--instance", fmt.Sprint("pod-", id),
+		"--flush-interval", "300ms", "--flush-size", "32KiB", "--bucket", "5m",
+	}, more...)
 	if id == attackers-1 {
 		return append(args, "--service", "short", "--class", "debug", filepath.Join(a.logsOf(id), "*.log*"))
 	}
