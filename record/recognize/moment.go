@@ -53,7 +53,7 @@ func parseMoment(b []byte, bare bool, order dateOrder) (moment, int) {
 		return snort(b)
 	case b[1] == '/' && b[2]-'0' <= 9, b[2] == '/' && b[1]-'0' <= 9 && b[3]-'0' <= 9:
 		return slashes(b, '/', order)
-	case b[1] == '.' && b[2]-'0' <= 9, b[2] == '.' && b[1]-'0' <= 9 && b[3]-'0' <= 9:
+	case (b[1] == '.' || b[2] == '.') && isPointDate(b):
 		m, n := slashes(b, '.', orderDayFirst)
 		m.order = orderUnknown
 		return m, n
@@ -164,6 +164,22 @@ func slashes(b []byte, sep byte, order dateOrder) (moment, int) {
 	m, n := onDayLoose(b, i, part[2], month, day)
 	m.order = found
 	return m, n
+}
+
+// isPointDate reports whether b, which is longer than 9 bytes and has a point behind its first or second byte, begins like 20.11.2026
+// or 2.1.26, and not like an address.
+func isPointDate(b []byte) bool {
+	k := 3
+	if b[1] != '.' {
+		k++
+	}
+	if b[k] != '.' {
+		k++
+	}
+	if b[k] != '.' || len(b) <= k+5 {
+		return false
+	}
+	return b[k+5] == ' ' || b[k+5] == ',' || b[k+3] == ' ' || b[k+3] == ','
 }
 
 // inOrder returns the month and the day of two numbers, and the order that they show.

@@ -20,7 +20,7 @@ func (f *finding) spellings(line []byte) {
 		f.level = record.Error
 		return
 	}
-	if len(line) > 0 && (line[0]-'0' > 9 || len(line) > len("2026-11-20 15:04:05.123 ")) {
+	if len(line) > 0 && (line[0]-'0' > 9 || len(line) > len("2026-11-20 15:04:05.123 ") && line[4] == '-') {
 		f.byFirst(line)
 	}
 	if f.level == record.None {
@@ -29,7 +29,7 @@ func (f *finding) spellings(line []byte) {
 }
 
 // byFirst finds the level in formats that the first byte tells apart. A line that begins with a digit is longer than
-// "2026-11-20 15:04:05.123 ".
+// "2026-11-20 15:04:05.123 ", and probably begins with such a time.
 func (f *finding) byFirst(line []byte) {
 	switch c := line[0]; {
 	case c == '[':
@@ -50,7 +50,7 @@ func (f *finding) byFirst(line []byte) {
 		f.puppet(line)
 	case c-'0' <= 9 && line[10] == '-':
 		f.db2(line)
-	case c-'0' <= 9 && line[4] == '-':
+	case c-'0' <= 9:
 		f.behindTime(line)
 	}
 	if f.level == record.None && bytes.Contains(line[:min(len(line), maxColumn)], []byte(cefVersion)) {
