@@ -36,9 +36,10 @@ func (t *tally) covers(time int64) bool {
 // add counts a record in the bucket, whose source [record.CleanSource] has cleaned.
 func (t *tally) add(time int64, level record.Level, source string) {
 	into := time - t.start
-	t.minute(into / 60e9)[level]++
-	if into%60e9 == 0 {
-		t.addOnMinute(into/60e9, level)
+	minute := into / 60e9
+	t.minute(minute)[level]++
+	if into == minute*60e9 {
+		t.addOnMinute(minute, level)
 	}
 	if source == t.last || len(t.sources) > MaxSources {
 		return
