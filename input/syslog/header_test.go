@@ -124,6 +124,7 @@ func TestEvent(t *testing.T) {
 		{"Junos, year behind", "<30>Nov 20 16:04:05 2026  mx1 mgd[1234]: UI_COMMIT: x", false, at(11, 20, 16, 4, 5, 0), record.Info, "mx1/mgd/1234", "UI_COMMIT: x"},
 		{"Junos, year first", "<30>2026 Nov 20 16:04:05 mx1 mgd[1234]: x", false, at(11, 20, 16, 4, 5, 0), record.Info, "mx1/mgd/1234", "x"},
 		{"Junos, year between", "<30>Nov 20 2026 16:04:05.5 mx1 mgd[1234]: x", false, at(11, 20, 16, 4, 5, 5e8), record.Info, "mx1/mgd/1234", "x"},
+		{"a host that is no year", "<30>Nov 20 16:04:05 1234 app[7]: x", false, at(11, 20, 16, 4, 5, 0), record.Info, "1234/app/7", "x"},
 		{"AIX", "<13>Nov 20 16:04:05 Message forwarded from aix1: sshd[7]: text", false, at(11, 20, 16, 4, 5, 0), record.Info, "aix1/sshd/7", "text"},
 		{"AIX without process", "<13>Nov 20 16:04:05 Message forwarded from aix1: text of it", false, at(11, 20, 16, 4, 5, 0), record.Info, "aix1", "text of it"},
 		{"not Cisco", "<13>Nov 20 16:04:05 CET: text", false, at(11, 20, 16, 4, 5, 0), record.Info, "192.0.2.9/CET", "text"},
