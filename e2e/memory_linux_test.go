@@ -149,8 +149,12 @@ func TestServeMetadataMemory(t *testing.T) {
 	server := s.serve(t)
 	day := []string{"start", start.Format(time.RFC3339), "end", start.AddDate(0, 0, 1).Format(time.RFC3339)}
 	requests := [][]string{
-		{"labels"}, {"label/service_name/values"}, {"label/instance/values"}, {"series", "match[]", "{}"},
-		{"index/stats", "query", `{service_name=~".+"}`}, {"index/volume", "query", `{service_name=~".+"}`},
+		{"labels"},
+		{"label/service_name/values"},
+		{"label/instance/values"},
+		{"series", "match[]", "{}"},
+		{"index/stats", "query", `{service_name=~".+"}`},
+		{"index/volume", "query", `{service_name=~".+"}`},
 		{"index/volume_range", "query", `{service_name=~".+"}`, "step", "3600"},
 		{"query_range", "query", `sum by (level) (count_over_time({service_name=~".+"}[1h]))`, "step", "3600"},
 		{"query", "query", `sum by (service_name) (count_over_time({service_name=~".+"}[1d]))`, "time", day[3]},
