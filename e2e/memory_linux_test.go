@@ -32,6 +32,8 @@ const (
 	// metadataMemory is that of a server that answers from the metadata of many segments, metadataMemoryFour that of four such answers
 	// at a time.
 	metadataMemory, metadataMemoryFour = 256 << 20, 384 << 20
+	// planMemory is that of a query with as many segments in its range.
+	planMemory = 192 << 20
 )
 
 // Sorting, distinct values and groups of usual records stay within --memory and the memory that is stated.
@@ -146,6 +148,11 @@ func TestServeMetadataMemory(t *testing.T) {
 	const services, perService = 100, 24 * 60
 	start := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	fillSegments(t, dir, start, services, perService)
+	r := s.command(t, nil, "logq", "query", "--from", "2026-11-20", "--to", "2026-11-21", "--count")
+	if want := strconv.Itoa(3 * services * perService); r.status != 0 || strings.TrimSpace(string(r.out)) != want {
+		t.Fatalf("status %d, %s records, want %s: %s", r.status, r.out, want, r.errs)
+	}
+	checkPeak(t, "logq query", r.maxRSS, planMemory)
 	server := s.serve(t)
 	day := []string{"start", start.Format(time.RFC3339), "end", start.AddDate(0, 0, 1).Format(time.RFC3339)}
 	requests := [][]string{
@@ -159,8 +166,11 @@ func TestServeMetadataMemory(t *testing.T) {
 		{"query_range", "query", `sum by (level) (count_over_time({service_name=~".+"}[1h]))`, "step", "3600"},
 		{"query", "query", `sum by (service_name) (count_over_time({service_name=~".+"}[1d]))`, "time", day[3]},
 	}
-	for parallel, stated := range map[int]int64{1: metadataMemory, 4: metadataMemoryFour} {
-		resetPeak(t, server.process)
+	for _, parallel := range []int{1, 4} {
+		stated := int64(metadataMemory)
+		if parallel > 1 {
+			stated = metadataMemoryFour
+		}
 		var all sync.WaitGroup
 		turns := make(chan struct{}, parallel)
 		for _, r := range requests {
