@@ -53,8 +53,8 @@ type pipeline struct {
 	receiving *listen.Budget
 	// connections and openFiles divide the file descriptors among the listeners and the inputs of files.
 	connections, followed *descriptors.Share
-	// large holds the large read buffers, which all inputs of files share.
-	large *input.LargeBuffers
+	// buffers are the read buffers, which all inputs of files share.
+	buffers *input.ReadBuffers
 	// lost counts records that inputs lost.
 	lost lost
 	// keys recognizes repeated requests to network inputs.
@@ -144,7 +144,7 @@ func newPipeline(s Settings, opts Options) *pipeline {
 	p := &pipeline{
 		Settings: s, version: opts.Version, getenv: opts.Getenv, log: opts.Log, began: time.Now(), requests: metrics.NewRequests(),
 		receiving:   listen.NewBudget(listen.ReceiveMemory, nil),
-		large:       input.NewLargeBuffers(largeBuffers),
+		buffers:     input.NewReadBuffers(largeBuffers),
 		opened:      newStores(opts.Log, opts.Getenv),
 		restoration: newRestoration(),
 		logMetrics:  logmetrics.New(s.Instance),

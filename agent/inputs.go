@@ -124,7 +124,7 @@ func (p *pipeline) inputOptions(in *config.Input, rules input.Processor, sink in
 		Lines:     input.Lines{Format: in.Format, Multiline: *in.Multiline},
 		Recognize: recognize.Options{Zone: in.Zone, DayFirst: in.DateOrder == config.DayFirst, MaxAhead: in.MaxAhead, Rules: find, Parser: parser},
 		Sink:      sink, Stats: p.inputStats.For(string(in.Kind), in.Service, in.Address()), Log: p.log, Memory: p.receiving,
-		Large: p.large, Keys: p.keys, Process: rules,
+		Buffers: p.buffers, Keys: p.keys, Process: rules,
 	}, nil
 }
 

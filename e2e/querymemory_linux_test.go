@@ -21,6 +21,7 @@ const (
 	compactMemory = 224 << 20
 	queryMemory   = 192 << 20
 	sortMemory    = 192 << 20
+	verifyMemory  = 192 << 20
 )
 
 // Compaction and queries of records of 16 MiB, all of one time, so that every block is open at once, stay within the memory that is stated.
@@ -61,6 +62,7 @@ func TestQueryMemory(t *testing.T) {
 	}
 	run(compactMemory, io.Discard, "shipper", "compact", "--after", "1s", "--max-age", "3650d")
 	run(queryMemory, io.Discard, "logq", in...)
+	run(verifyMemory, io.Discard, "shipper", "verify", "--full", "--from", "2026-11-20", "--to", "2026-11-21")
 	const memory = 128 << 20
 	budget := []string{"--memory", strconv.Itoa(memory>>20) + "MiB", "--sort"}
 	run(memory+sortMemory, io.Discard, "logq", append(in, append(budget, "level")...)...)

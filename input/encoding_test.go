@@ -225,7 +225,7 @@ func TestEncodingOfManyAndLongLines(t *testing.T) {
 		text := encode(e, strings.Repeat("line 長\n", 200_000)+long+"\nend\n")
 		var s sink
 		var stats input.Stats
-		f := newFeed(t, input.Options{Sink: &s, Stats: &stats, Large: input.NewLargeBuffers(1)})
+		f := newFeed(t, input.Options{Sink: &s, Stats: &stats, Buffers: input.NewReadBuffers(1)})
 		src := f.Resume("x", input.Point{}, at)
 		if err := f.Read(t.Context(), src, bytes.NewReader(text), time.Time{}); err != nil {
 			t.Fatal(err)

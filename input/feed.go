@@ -26,6 +26,8 @@ const maxChunk = 16384
 type Feed struct {
 	opts  Options
 	split splitter
+	// usual are the buffers of split and stamper while the feed reads, if it shares them with others.
+	usual *usualBuffers
 	// encoded is the buffer for bytes that are converted to UTF-8; nil until it is needed.
 	encoded []byte
 	// stamper has the read time and the reference for times without a year of the current lines.
@@ -40,7 +42,7 @@ func NewFeed(opts Options) (*Feed, error) {
 		return nil, err
 	}
 	f := &Feed{
-		opts: opts, split: splitter{max: opts.Lines.maxLine(opts.MaxRecord), large: opts.Large},
+		opts: opts, split: splitter{max: opts.Lines.maxLine(opts.MaxRecord), buffers: opts.Buffers},
 		aheadLog: skewLog{log: opts.Log, zone: opts.Recognize.Zone},
 	}
 	f.stamper = stamper{opts: &f.opts, from: timeRuntime}
@@ -52,8 +54,9 @@ func NewFeed(opts Options) (*Feed, error) {
 // means the clock at each read. After an error the source must not be used again, unless it is an
 // error of r.
 func (f *Feed) Read(ctx context.Context, src *Source, r io.Reader, ref time.Time) error {
+	f.takeBuffers()
+	defer f.giveBuffers()
 	f.split.restore(src.partial)
-	defer f.split.giveBack()
 	for {
 		n, err := f.fill(src, r)
 		if n > 0 {
@@ -72,10 +75,45 @@ func (f *Feed) Read(ctx context.Context, src *Source, r io.Reader, ref time.Time
 	}
 }
 
+// ReadFile is Read for an r that does not wait. Of all feeds that share buffers, few do so at a time, and the others wait for their
+// turn.
+func (f *Feed) ReadFile(ctx context.Context, src *Source, r io.Reader, ref time.Time) error {
+	if f.opts.Buffers != nil {
+		end, err := f.opts.Buffers.turn(ctx)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
+	return f.Read(ctx, src, r, ref)
+}
+
+// takeBuffers takes shared buffers, if there are any.
+func (f *Feed) takeBuffers() {
+	if f.opts.Buffers != nil {
+		f.usual = f.opts.Buffers.takeUsual()
+		f.split.buf, f.stamper.records = f.usual.read, f.usual.records
+	}
+}
+
+// giveBuffers returns the shared buffers. A larger one, for a long line, is not kept.
+func (f *Feed) giveBuffers() {
+	if f.usual != nil && f.split.borrowed != nil {
+		clear(f.stamper.records[:cap(f.stamper.records)]) // they must not retain the large buffer
+	}
+	f.split.giveBack()
+	if f.usual != nil {
+		f.usual.records = f.stamper.records[:0]
+		f.opts.Buffers.giveUsual(f.usual)
+		f.usual, f.split.buf, f.stamper.records = nil, nil, nil
+	}
+}
+
 // End flushes everything held; an incomplete line counts as a line.
 func (f *Feed) End(ctx context.Context, src *Source, ref time.Time) error {
+	f.takeBuffers()
+	defer f.giveBuffers()
 	f.split.restore(src.partial)
-	defer f.split.giveBack()
 	src.partial = partialLine{}
 	return f.process(ctx, src, ref, true)
 }

@@ -60,8 +60,8 @@ type Options struct {
 	// Memory limits the received data that all network inputs together hold; if it is nil, each input
 	// has its own limit.
 	Memory *listen.Budget
-	// Large has the buffers for large reads; if it is nil, inputs read in smaller pieces.
-	Large *LargeBuffers
+	// Buffers has the buffers of inputs that read lines. If it is nil, each has its own, and reads in smaller pieces.
+	Buffers *ReadBuffers
 	// Keys recognizes repeated requests; network inputs with the same sink share it. If it is nil, each input makes its
 	// own.
 	Keys *dedupe.Keys

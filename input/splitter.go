@@ -38,9 +38,9 @@ type splitter struct {
 	// nuls counts the NUL bytes at the start of the line at start, which are skipped: a hole, where a program wrote on at
 	// its offset after the file was truncated. skipped counts those of returned lines.
 	nuls, skipped int64
-	// large has the buffers for large reads. Until giveBack, borrowed is one of them, and own the splitter's own
+	// buffers has the buffers for large reads. Until giveBack, borrowed is one of them, and own the splitter's own
 	// buffer.
-	large         *LargeBuffers
+	buffers       *ReadBuffers
 	borrowed, own []byte
 	// bulk is set after the stream has filled a buffer. maxRead and lastRead are the sizes of the largest and of the
 	// last read since restore; 0 if there was none.
@@ -77,7 +77,7 @@ func (s *splitter) space() []byte {
 
 // borrow makes a large buffer the current one, if one is free.
 func (s *splitter) borrow() {
-	if b := s.large.take(); b != nil {
+	if b := s.buffers.takeLarge(); b != nil {
 		copy(b, s.buf[:s.end])
 		s.borrowed, s.own, s.buf = b, s.buf, b
 	}
@@ -86,7 +86,7 @@ func (s *splitter) borrow() {
 // giveBack makes the splitter's own buffer the current one.
 func (s *splitter) giveBack() {
 	if s.borrowed != nil {
-		s.large.give(s.borrowed)
+		s.buffers.giveLarge(s.borrowed)
 		s.borrowed, s.own, s.buf = nil, nil, s.own
 	}
 }
@@ -169,6 +169,9 @@ func (s *splitter) detach() partialLine {
 // restore continues with the bytes that detach of this or another splitter returned.
 func (s *splitter) restore(p partialLine) {
 	s.start, s.scan, s.end, s.lost, s.nuls = 0, 0, 0, p.lost, p.nuls
+	if len(p.text) > len(s.buf) && s.borrowed == nil {
+		s.buf = make([]byte, min(max(readSize, 2*len(p.text)), s.max+readSize))
+	}
 	for rest := p.text; len(rest) > 0; {
 		n := copy(s.space(), rest)
 		s.filled(n)

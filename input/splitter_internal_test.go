@@ -17,7 +17,7 @@ import (
 
 // split runs text through a splitter in pieces of at most step bytes.
 func split(text []byte, limit, step int) (lines []string, sizes []int64) {
-	s := splitter{max: limit, large: NewLargeBuffers(1)}
+	s := splitter{max: limit, buffers: NewReadBuffers(1)}
 	defer s.giveBack()
 	take := func(next func() (line, int64, bool)) {
 		for {
@@ -163,8 +163,8 @@ func TestSplitterReadsMuchAtOnce(t *testing.T) {
 		s.detach()
 		return most
 	}
-	large := NewLargeBuffers(1)
-	a, b := splitter{max: DefaultMaxRecord, large: large}, splitter{max: DefaultMaxRecord, large: large}
+	large := NewReadBuffers(1)
+	a, b := splitter{max: DefaultMaxRecord, buffers: large}, splitter{max: DefaultMaxRecord, buffers: large}
 	for _, step := range []struct {
 		name     string
 		s        *splitter
@@ -191,7 +191,7 @@ func TestSplitterReadsMuchAtOnce(t *testing.T) {
 			}
 		}
 	}
-	if len(large.free) > 0 {
+	if len(large.large) > 0 {
 		t.Error("a large buffer is not returned")
 	}
 	turn(&a, LargeRead)
@@ -202,17 +202,17 @@ func TestSplitterReadsMuchAtOnce(t *testing.T) {
 		}
 	}
 	held := string(a.buf[a.start:a.end])
-	if a.space(); a.borrowed != nil || string(a.buf[a.start:a.end]) != held || len(large.free) > 0 {
+	if a.space(); a.borrowed != nil || string(a.buf[a.start:a.end]) != held || len(large.large) > 0 {
 		t.Error("a stream that pauses keeps a large buffer, or loses what it held")
 	}
-	long := splitter{max: DefaultMaxRecord, large: large, bulk: true}
+	long := splitter{max: DefaultMaxRecord, buffers: large, bulk: true}
 	for range 5 * LargeRead / 100 { // one line, cut
 		long.filled(copy(long.space(), line[:99]))
 	}
 	if l, size, ok := long.rest(); !ok || len(l.text) > DefaultMaxRecord || size != 5*LargeRead/100*99 {
 		t.Errorf("a long line: %d bytes of %d", len(l.text), size)
 	}
-	if long.giveBack(); len(large.free) > 0 {
+	if long.giveBack(); len(large.large) > 0 {
 		t.Error("behind a long line a large buffer is not returned")
 	}
 }
@@ -227,8 +227,8 @@ func (failingSink) Append(context.Context, buffer.Chunk) (buffer.LSN, error) {
 // A Feed keeps no large buffer, whatever ends the reading.
 func TestFeedReturnsLargeBuffers(t *testing.T) {
 	t.Parallel()
-	large := NewLargeBuffers(1)
-	f, err := NewFeed(Options{Service: "web", Sink: failingSink{}, Large: large})
+	large := NewReadBuffers(1)
+	f, err := NewFeed(Options{Service: "web", Sink: failingSink{}, Buffers: large})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestFeedReturnsLargeBuffers(t *testing.T) {
 	if err := f.End(t.Context(), src, time.Time{}); err == nil {
 		t.Error("the sink's error is lost")
 	}
-	if len(large.free) > 0 {
+	if len(large.large) > 0 {
 		t.Error("a large buffer is not returned")
 	}
 }

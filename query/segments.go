@@ -33,27 +33,27 @@ func (q *Query) Services(ctx context.Context) ([]string, error) {
 	return slices.Compact(all), nil
 }
 
-// Written returns the segments of a plan as shippers wrote them: an output of compaction is replaced by its inputs, except excluded
-// ones. A read failure is a problem in the report; only the end of ctx is an error.
-func (q *Query) Written(ctx context.Context, p *Plan) ([]Segment, error) {
+// EachWritten calls f with the segments of a plan as shippers wrote them: an output of compaction is replaced by its inputs, except
+// excluded ones. A read failure is a problem in the report; only the end of ctx is an error.
+func (q *Query) EachWritten(ctx context.Context, p *Plan, f func(*Segment)) error {
 	ctx, done := q.meter.StepContext(ctx)
 	defer done()
-	var all []Segment
 	for _, s := range p.Segments {
 		if !s.Meta.IsOutput() {
-			all = append(all, *s)
+			f(s)
 			continue
 		}
-		for i, input := range s.Inputs(q.fetcher.Inputs(ctx, s)) {
+		inputs := s.Inputs(q.fetcher.Inputs(ctx, s))
+		for i := range inputs {
 			if !s.Excluded[i] {
-				all = append(all, input)
+				f(&inputs[i])
 			}
 		}
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
-	return all, nil
+	return nil
 }
 
 // columnBytes is the minimum length of a record's text without its message: time, level and source.

@@ -38,7 +38,7 @@ func (r *request) readSort(c *ucli.Context) (err error) {
 	if r.opts.GroupMemory, err = groupMemory(c); err != nil {
 		return err
 	}
-	r.env.limitMemory(memoryLimit + r.opts.GroupMemory)
+	r.env.limitGroups(r.opts.GroupMemory)
 	return nil
 }
 

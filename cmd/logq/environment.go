@@ -52,6 +52,12 @@ func (e *environment) limitMemory(limit int64) {
 	}
 }
 
+// limitGroups sets the soft memory limit for a command that keeps up to memory bytes of groups or records. About half of these bytes
+// are live, and the heap would otherwise grow to the limit with garbage.
+func (e *environment) limitGroups(memory int64) {
+	e.limitMemory(max(memoryLimit, memory+groupsLimit))
+}
+
 // quietPipe makes a pipe that is closed early a success.
 func quietPipe(action ucli.ActionFunc) ucli.ActionFunc {
 	return func(c *ucli.Context) error {

@@ -25,6 +25,10 @@ var version = "dev" //nolint:gochecknoglobals // the linker writes it
 // process stays below 128 MiB.
 const memoryLimit = 96 << 20
 
+// groupsLimit is the soft memory limit in addition to --memory: with what it does not count, and large buffers that are allocated
+// while memory is collected, the process stays below --memory and 96 MiB.
+const groupsLimit = 32 << 20
+
 // gcPercent is the growth of the heap between collections unless GOGC is set. memoryLimit bounds the heap; with Go's default of
 // 100, collections take a fifth of the time of a query of 20 ms.
 const gcPercent = 400

@@ -80,7 +80,7 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) error {
 	if r.opts.GroupMemory, err = groupMemory(c); err != nil {
 		return err
 	}
-	env.limitMemory(memoryLimit + r.opts.GroupMemory)
+	env.limitGroups(r.opts.GroupMemory)
 	compiled, err := newQuery(nil, r.sel, r.opts)
 	if err != nil {
 		return err

@@ -158,7 +158,11 @@ func (f *file) read(ctx context.Context, feed *input.Feed, now time.Time) (more 
 	r, fileErr := f.rest()
 	if fileErr == nil {
 		tracked := &errorReader{r: io.LimitReader(r, readQuota)}
-		if err = feed.Read(ctx, f.lines, tracked, f.reference(now)); tracked.err != nil {
+		read := feed.ReadFile
+		if f.pipe { // which may wait
+			read = feed.Read
+		}
+		if err = read(ctx, f.lines, tracked, f.reference(now)); tracked.err != nil {
 			fileErr, err = fmt.Errorf("cannot read %s: %w", f.location, tracked.err), nil
 		}
 	}

@@ -48,30 +48,28 @@ func (v *View) Counts(ctx context.Context, sel engine.Selection, by []string, wi
 	if width == 0 {
 		step = 0
 	}
-	s, err := v.plan(ctx, sel)
-	if s == nil || err != nil {
-		return true, v.complete(err)
-	}
-	fields := countedBy(by, s.streams.selector)
-	computation, err := countComputation(sel, fields, step)
-	if err != nil {
-		return true, err
-	}
-	table, err := s.Stats(ctx, s.Plan, computation)
-	if err != nil {
-		return true, err
-	}
-	defer func() { err = errors.Join(err, table.Close()) }()
-	counts := counts{by: by, fields: fields, selector: s.streams.selector, last: sel.To - 1, width: int64(width), emit: emit}
-	for row, rowErr := range table.Rows() {
-		if rowErr != nil {
-			return true, rowErr
+	return true, v.complete(v.eachPlan(ctx, sel, func(s *selected, _ float64) (err error) {
+		fields := countedBy(by, s.streams.selector)
+		computation, err := countComputation(sel, fields, step)
+		if err != nil {
+			return err
 		}
-		if err = counts.add(&row); err != nil {
-			return true, err
+		table, err := s.Stats(ctx, s.Plan, computation)
+		if err != nil {
+			return err
 		}
-	}
-	return true, v.complete(err)
+		defer func() { err = errors.Join(err, table.Close()) }()
+		counts := counts{by: by, fields: fields, selector: s.streams.selector, last: sel.To - 1, width: int64(width), emit: emit}
+		for row, err := range table.Rows() {
+			if err != nil {
+				return err
+			}
+			if err = counts.add(&row); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 }
 
 // divisor is the greatest common divisor of two durations.

@@ -16,6 +16,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"logstow/logql/engine"
+	"logstow/logql/syntax"
 	"logstow/query"
 )
 
@@ -122,12 +123,45 @@ func (v *View) plan(ctx context.Context, sel engine.Selection) (*selected, error
 	if sel.From >= sel.To {
 		return nil, nil //nolint:nilnil // nothing is selected
 	}
-	log, f := engine.Simplify(sel.Log), filters{}
-	f.add(log.Stages)
+	log := engine.Simplify(sel.Log)
 	s, err := v.selector(ctx, log.Matchers)
 	if s == nil || err != nil {
 		return nil, err
 	}
+	return v.planFor(ctx, sel, log, s)
+}
+
+// servicesPerPlan is the number of services whose segments eachPlan has in memory at a time.
+const servicesPerPlan = 16
+
+// eachPlan calls f with plans of a selection by metadata, each of some of its services; share is their part of all services.
+func (v *View) eachPlan(ctx context.Context, sel engine.Selection, f func(s *selected, share float64) error) error {
+	if v.err != nil || sel.From >= sel.To {
+		return v.err
+	}
+	log := engine.Simplify(sel.Log)
+	all, err := v.selector(ctx, log.Matchers)
+	if all == nil || err != nil {
+		return err
+	}
+	for services := range slices.Chunk(all.services, servicesPerPlan) {
+		some := *all
+		some.services = services
+		s, err := v.planFor(ctx, sel, log, &some)
+		if err == nil {
+			err = f(s, float64(len(services))/float64(len(all.services)))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// planFor finds the segments of a selection of a log query, whose matchers are sorted in s.
+func (v *View) planFor(ctx context.Context, sel engine.Selection, log *syntax.LogExpr, s *selector) (*selected, error) {
+	f := filters{}
+	f.add(log.Stages)
 	conditions := f.Selection
 	conditions.Services, conditions.Levels = s.services, s.levels
 	conditions.From, conditions.To, conditions.Newest = time.Unix(0, sel.From), time.Unix(0, sel.To), sel.Newest

@@ -115,56 +115,55 @@ func (v *View) eachPart(ctx context.Context, selectors [][]*syntax.Matcher, from
 	if len(selectors) == 0 {
 		selectors = [][]*syntax.Matcher{nil}
 	}
-	var all []*selected
+	seen := map[string]bool{} // used if there are several selectors
 	for _, matchers := range selectors {
-		s, err := v.plan(ctx, engine.Selection{Log: &syntax.LogExpr{Matchers: matchers}, From: from, To: to})
-		if err != nil {
-			return v.complete(err)
-		}
-		if s != nil {
-			all = append(all, s)
-		}
-	}
-	seen := map[string]bool{}
-	for _, s := range all {
-		written, err := s.Written(ctx, s.Plan)
-		if err != nil {
-			return v.complete(err)
-		}
-		sizes, err := s.Text(ctx, s.Plan, textSamples)
-		if err != nil {
-			return v.complete(err)
-		}
-		recordSize := averages(sizes)
-		for i := range written {
-			seg := &written[i]
-			start, end := max(seg.Meta.Start, from), min(seg.Meta.End+1, to)
-			if start >= end || !s.streams.instance(seg.Meta.Instance) {
-				continue
+		sel := engine.Selection{Log: &syntax.LogExpr{Matchers: matchers}, From: from, To: to}
+		err := v.eachPlan(ctx, sel, func(s *selected, share float64) error {
+			sizes, err := s.Text(ctx, s.Plan, max(1, int(textSamples*share)))
+			if err != nil {
+				return err
 			}
-			share := float64(end-start) / float64(seg.Meta.End+1-seg.Meta.Start)
-			size := recordSize(seg.Name.Service)
-			levels := seg.Meta.Levels
-			if seg.Foreign {
-				levels[record.None] = max(1, uint64(float64(seg.Size)/size))
-			}
-			for l, n := range levels {
-				level := record.Level(l)
-				if n == 0 || !s.streams.levels.Has(level) {
-					continue
+			recordSize := averages(sizes)
+			return s.EachWritten(ctx, s.Plan, func(seg *query.Segment) {
+				if len(selectors) > 1 {
+					id := seg.Store + " " + seg.String()
+					s.eachLevel(seg, from, to, recordSize, func(level record.Level, p part) {
+						if id := id + " " + level.String(); !seen[id] {
+							seen[id] = true
+							f(p)
+						}
+					})
+					return
 				}
-				if len(all) > 1 {
-					id := seg.Store + " " + seg.String() + " " + level.String()
-					if seen[id] {
-						continue
-					}
-					seen[id] = true
-				}
-				f(part{streamLabels(seg.Name.Service, seg.Meta.Instance, levelLabel(level)), start, end, float64(n) * share, float64(n) * share * size})
-			}
+				s.eachLevel(seg, from, to, recordSize, func(_ record.Level, p part) { f(p) })
+			})
+		})
+		if err != nil {
+			return v.complete(err)
 		}
 	}
 	return v.complete(nil)
+}
+
+// eachLevel calls f with the parts of a segment, one for each selected level that its records have.
+func (s *selected) eachLevel(seg *query.Segment, from, to int64, recordSize func(service string) float64, f func(record.Level, part)) {
+	start, end := max(seg.Meta.Start, from), min(seg.Meta.End+1, to)
+	if start >= end || !s.streams.instance(seg.Meta.Instance) {
+		return
+	}
+	share := float64(end-start) / float64(seg.Meta.End+1-seg.Meta.Start)
+	size := recordSize(seg.Name.Service)
+	levels := seg.Meta.Levels
+	if seg.Foreign {
+		levels[record.None] = max(1, uint64(float64(seg.Size)/size))
+	}
+	for l, n := range levels {
+		level := record.Level(l)
+		if n == 0 || !s.streams.levels.Has(level) {
+			continue
+		}
+		f(level, part{streamLabels(seg.Name.Service, seg.Meta.Instance, levelLabel(level)), start, end, float64(n) * share, float64(n) * share * size})
+	}
 }
 
 // averages returns a function for the mean size of a record of a service, or of all services if its size is unknown.

@@ -17,10 +17,19 @@ import (
 // The list of an output is read only if it may contain one of the segments according to its metadata, or if several stores
 // have outputs of the same hour.
 func (f *Fetcher) HideContained(ctx context.Context, segments []*source.Segment) []*source.Segment {
+	scopes := make(map[containment.Scope]bool) // of outputs: segments of the others are contained in none
+	for _, s := range segments {
+		if s.Meta.IsOutput() {
+			scopes[scopeOf(s)] = true
+		}
+	}
+	if len(scopes) == 0 {
+		return segments
+	}
 	c := contained{hidden: make(map[*source.Segment]bool)}
 	stores := make(map[string]bool)
 	for _, s := range segments {
-		if s.Foreign {
+		if s.Foreign || !scopes[scopeOf(s)] {
 			continue
 		}
 		stores[s.Store] = true
@@ -30,9 +39,6 @@ func (f *Fetcher) HideContained(ctx context.Context, segments []*source.Segment)
 		} else {
 			c.listed, c.plain = append(c.listed, listed), append(c.plain, s)
 		}
-	}
-	if len(c.outputs) == 0 {
-		return segments
 	}
 	f.readLists(ctx, &c)
 	if ctx.Err() != nil {
@@ -53,6 +59,11 @@ func (f *Fetcher) HideContained(ctx context.Context, segments []*source.Segment)
 		}
 	}
 	return kept
+}
+
+// scopeOf returns the scope of a segment.
+func scopeOf(s *source.Segment) containment.Scope {
+	return (&containment.Segment{Name: s.Name, Meta: s.Meta}).Scope()
 }
 
 // contained is the state of HideContained.

@@ -101,6 +101,14 @@ func (f *Fetcher) worker(ctx context.Context) (w *worker, release func()) {
 	}
 }
 
+// InFlight is the budget of the blocks in flight that it shares with other fetchers, nil if there is none.
+func (f *Fetcher) InFlight() *Budget {
+	if f.processors == nil {
+		return nil
+	}
+	return f.processors.inFlight
+}
+
 // Workers is the number of blocks that are searched at the same time.
 func (f *Fetcher) Workers() int { return cap(f.workers) }
 

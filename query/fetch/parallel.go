@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"sync"
+	"sync/atomic"
 )
 
 // Window limits the work in flight.
@@ -13,6 +14,27 @@ type Window struct {
 	First, Max int
 	// Bytes limits the sum of the weights of items in flight; one item is always allowed.
 	Bytes int64
+	// Shared limits the weights together with those of other windows; one item of each is always allowed. Nil is no limit.
+	Shared *Budget
+}
+
+// Budget limits the sum of the weights of several windows. Safe for concurrent use.
+type Budget struct {
+	limit int64
+	used  atomic.Int64
+}
+
+// NewBudget makes a Budget of a number of bytes.
+func NewBudget(limit int64) *Budget { return &Budget{limit: limit} }
+
+// left reports whether a window may have more than one item in flight.
+func (b *Budget) left() bool { return b == nil || b.used.Load() < b.limit }
+
+// add adds to what is used.
+func (b *Budget) add(n int64) {
+	if b != nil {
+		b.used.Add(n)
+	}
 }
 
 // OrderedParallel calls f on items in parallel, and yields the results in the order
@@ -49,8 +71,9 @@ func OrderedParallel[T, R any](ctx context.Context, w Window, items iter.Seq[T],
 		defer stop()
 		var queue []slot
 		var bytes int64
+		defer func() { w.Shared.add(-bytes) }()
 		for more, width := true, w.First; ; width = min(width+1, w.Max) {
-			for more && len(queue) < width && (len(queue) == 0 || bytes < w.Bytes) {
+			for more && len(queue) < width && (len(queue) == 0 || bytes < w.Bytes && w.Shared.left()) {
 				item, ok := next()
 				if !ok {
 					more = false
@@ -60,12 +83,14 @@ func OrderedParallel[T, R any](ctx context.Context, w Window, items iter.Seq[T],
 				start(call{item, s.result})
 				queue = append(queue, s)
 				bytes += s.weight
+				w.Shared.add(s.weight)
 			}
 			if len(queue) == 0 {
 				return
 			}
 			result := <-queue[0].result
 			bytes -= queue[0].weight
+			w.Shared.add(-queue[0].weight)
 			queue = queue[1:]
 			if !yield(result) {
 				return

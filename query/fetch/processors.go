@@ -10,12 +10,19 @@ import (
 const longestTurn = time.Second
 
 // Processors limits how many blocks all queries of a process search at the same time. Otherwise each query searches as many as there
-// are processors, and work that takes little time waits for all of these. It is safe for concurrent use.
-type Processors struct{ free chan struct{} }
+// are processors, and work that takes little time waits for all of these. It also limits the blocks of all these queries that are in
+// flight, in bytes after decompression. It is safe for concurrent use.
+type Processors struct {
+	free     chan struct{}
+	inFlight *Budget
+}
+
+// sharedBytes is the maximum size of the blocks in flight of all queries that share processors, in addition to one of each query.
+const sharedBytes = 32 << 20
 
 // NewProcessors returns Processors for n blocks at a time.
 func NewProcessors(n int) *Processors {
-	p := &Processors{make(chan struct{}, n)}
+	p := &Processors{make(chan struct{}, n), NewBudget(sharedBytes)}
 	for range n {
 		p.free <- struct{}{}
 	}

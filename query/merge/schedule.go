@@ -33,7 +33,7 @@ func (s *Scheduler) WithColumns(names []columns.Name) *Scheduler {
 
 // BlockWindow returns the limits of the blocks in flight, in number and in bytes.
 func (s *Scheduler) BlockWindow() fetch.Window {
-	w := fetch.Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: 16 << 20}
+	w := fetch.Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: 16 << 20, Shared: s.InFlight()}
 	if s.Limit > 0 {
 		w.First = 1
 	}

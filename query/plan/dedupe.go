@@ -1,38 +1,44 @@
 package plan
 
 import (
-	"cmp"
+	"slices"
 
 	"logstow/query/source"
 
 	"logstow/blobnaming"
 )
 
-// copyKey identifies copies of a segment.
-type copyKey struct {
-	batch      blobnaming.Batch
-	start, end int64
-	records    uint64
-	size       int64
+// isCopy reports whether two segments of a batch are copies.
+func isCopy(a, b *source.Segment) bool {
+	return a.Meta.Start == b.Meta.Start && a.Meta.End == b.Meta.End && a.Meta.Records == b.Meta.Records && a.Size == b.Size
 }
 
 // Dedupe keeps one of the copies of each segment and adds the others to its Copies. It reuses the memory of found.
 func Dedupe(rec *source.Recorder, found []*source.Segment) []*source.Segment {
-	first := make(map[copyKey]*source.Segment, len(found))
 	batches := make(map[blobnaming.Batch]*source.Segment, len(found))
+	differing := make(map[blobnaming.Batch][]*source.Segment) // from the first one that they differ from
 	kept := found[:0]
 	for _, s := range found {
-		key := copyKey{s.Meta.Batch, s.Meta.Start, s.Meta.End, s.Meta.Records, s.Size}
-		if original := first[key]; original != nil {
+		batch := s.Meta.Batch
+		first := batches[batch]
+		original := first
+		if first != nil && !isCopy(first, s) {
+			original = nil
+			if i := slices.IndexFunc(differing[batch], func(other *source.Segment) bool { return isCopy(other, s) }); i >= 0 {
+				original = differing[batch][i]
+			}
+		}
+		switch {
+		case original != nil:
 			original.Copies = append(original.Copies, s)
 			rec.SegmentsRepeated.Add(1)
 			continue
+		case first != nil:
+			rec.Note("%s and %s have the same batch but differ; both are read", first, s)
+			differing[batch] = append(differing[batch], s)
+		default:
+			batches[batch] = s
 		}
-		if other := batches[s.Meta.Batch]; other != nil {
-			rec.Note("%s and %s have the same batch but differ; both are read", other, s)
-		}
-		first[key] = s
-		batches[s.Meta.Batch] = cmp.Or(batches[s.Meta.Batch], s)
 		kept = append(kept, s)
 	}
 	return kept

@@ -30,7 +30,7 @@ const (
 	// boundary is how long before its start and after its end an hour counts as the current one.
 	boundary = time.Minute
 	// maxItems is the maximum number of blobs, of about 1 KiB each, that are kept, and of prefixes; each listing counts as one item.
-	maxItems = 64 << 10
+	maxItems = 32 << 10
 )
 
 // Reader is a store's blobs with shared listings. It is safe for concurrent use.
