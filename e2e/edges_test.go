@@ -288,7 +288,7 @@ func TestOddInput(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(t *testing.T, s target) {
 		const limit = 128 << 20
-		random := make([]byte, effort.Cases{Test: 12, Full: 100}.N()<<20)
+		random := make([]byte, effort.Cases{Test: 6, Full: 100}.N()<<20)
 		rnd := rand.NewChaCha8([32]byte{1})
 		_, _ = rnd.Read(random)
 		random = append(random, '\n')

@@ -73,7 +73,7 @@ func metric(t *testing.T, address, name string) float64 {
 func TestIndexOutage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, true)
-	lines := effort.Cases{Test: 30_000, Full: 100_000}.N()
+	lines := effort.Cases{Test: 20_000, Full: 100_000}.N()
 	want := r.logRandom(lines)
 	raw := size(t, r.logs)
 	args := r.args("--buffer-size", "1MiB", "--flush-size", "64KiB", "--flush-interval", "1s", "--bucket", "60m", "--metrics", "127.0.0.1:0", r.glob())

@@ -197,7 +197,7 @@ func newLogMetricsRig(t *testing.T) *logMetricsRig {
 func TestLogMetrics(t *testing.T) {
 	t.Parallel()
 	r := newLogMetricsRig(t)
-	for life := range (effort.Cases{Test: 3, Full: 6}).N() {
+	for life := range (effort.Cases{Test: 2, Full: 6}).N() {
 		r.startShipper()
 		for range 3 {
 			r.append(1+r.rnd.IntN(300), "")

@@ -82,7 +82,7 @@ func TestLongColumnsPrune(t *testing.T) {
 	t.Parallel()
 	effort.Need(t, effort.Test, "needs many queries to take each way")
 	rnd := testrand.New(t)
-	rounds, queries := effort.Cases{Test: 2, Full: 6, Long: 600}.N(), effort.Cases{Test: 30, Full: 60}.N()
+	rounds, queries := effort.Cases{Test: 1, Full: 6, Long: 600}.N(), effort.Cases{Test: 30, Full: 60}.N()
 	var excluded, read int64
 	found := 0
 	for round := range rounds {

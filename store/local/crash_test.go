@@ -26,7 +26,7 @@ func TestKilled(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	done := map[string]string{} // The last that was reported of a name.
 	indexed := map[string]bool{}
-	for round := range (effort.Cases{Test: 8, Full: 20}).N() {
+	for round := range (effort.Cases{Test: 5, Full: 20}).N() {
 		prefix := "round" + string(rune('a'+round))
 		for _, line := range runUntil(t, helper(t, "churn", dir, prefix), time.Duration(1+random.IntN(150_000))*time.Microsecond) {
 			what, name, _ := strings.Cut(line, " ")
