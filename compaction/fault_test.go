@@ -233,7 +233,7 @@ func TestDamagedInputIsLeftAndNamed(t *testing.T) {
 	// Anywhere in the blocks: the token filter of an input is not read.
 	flip(t, s, damaged, func(int64) int64 { return rnd.Int64N((segments[7].Meta.Filter.Offset - 8) * 8) })
 	report, err := compaction.Run(t.Context(), s, options(t))
-	if err != nil || report.Err() == nil || !strings.Contains(report.Err().Error(), damaged) {
+	if err != nil || report.Err() != nil {
 		t.Errorf("error %v, problems %v", err, report.Err())
 	}
 	if report.Outputs != 1 || report.Inputs != 29 || report.Removed != 29 || !slices.Equal(report.Damaged, []string{damaged}) {

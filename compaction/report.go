@@ -49,7 +49,7 @@ type Report struct {
 	// but differ from it.
 	Damaged   []string `json:"damaged"`
 	Different []string `json:"different"`
-	// Problems are all errors, including those of Halted and Damaged.
+	// Problems are all errors, including those of Halted.
 	Problems []string       `json:"problems"`
 	Requests store.Requests `json:"requests"`
 	CostUSD  float64        `json:"cost_usd"`

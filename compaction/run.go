@@ -422,7 +422,7 @@ func (r *run) make(ctx context.Context, g Generation) (done bool, err error) {
 	case errors.As(err, &damaged) && ctx.Err() == nil:
 		r.damaged[damaged.s.Ref()] = true
 		r.report.Damaged = append(r.report.Damaged, damaged.s.Name.String())
-		r.problem(damaged)
+		r.o.Log.Warn("segment left out of compaction: it is damaged", "error", damaged)
 		return true, nil
 	case errors.Is(err, store.ErrNotFound):
 		return false, nil // retention or another compaction removed an input

@@ -46,14 +46,16 @@ after.
 Every output is checked before it is created, and read back from storage before its
 inputs are removed. Segments that are stored after their hour was merged are merged
 into another output when there are eight of them, or two of which one is a day old.
-Damaged segments are reported and left unchanged. docs/compaction.md describes the
+Damaged segments are reported and left unchanged, and so are segments in colder tiers
+and inputs under a hold or policy: the status is 0. docs/compaction.md describes the
 protocol.
 
 It may be interrupted and repeated, and may run in parallel with itself and with
 shippers.
 
-Exit status: 0 all eligible segments are merged, 2 wrong command line, 3 something is
-damaged or failed, or --max-cost is reached, 4 access denied, 130 interrupted.`,
+Exit status: 0 all eligible segments are merged, 2 wrong command line, 3 something
+failed, an output is damaged, or --max-cost is reached, 4 access denied, 130
+interrupted.`,
 		Flags: slices.Concat(cli.Categorize(categoryStore, storesFlag(), authFlag()),
 			cli.Categorize(categoryRange,
 				&cli.ListFlag{Name: "service", Aliases: []string{"s"}, Usage: "`GLOB`: service name or glob; repeatable (default: all)"},
@@ -269,13 +271,15 @@ func printCompaction(to io.Writer, r *compaction.Report) error {
 		{r.Young, "inputs are too young to be removed"},
 		{r.OtherTier, "segments are not merged because of their tier: reading them costs more"},
 		{r.Held, "inputs stay because a policy, a legal hold or a lease keeps them; readers ignore them"},
-		{int64(len(r.Damaged)), "segments are not merged because they are damaged"},
 		{r.Conflicts, "outputs had been created by another compaction"},
 		{r.Left, "hours are left to retention"},
 	} {
 		if note.n > 0 {
 			fmt.Fprintf(to, "note: %d %s\n", note.n, note.text)
 		}
+	}
+	if len(r.Damaged) > 0 {
+		fmt.Fprintf(to, "note: %d segments are not merged because they are damaged: %s\n", len(r.Damaged), strings.Join(r.Damaged, " "))
 	}
 	if len(r.Different) > 0 {
 		fmt.Fprintf(to, "note: these segments have the batch of an input but differ from it, and stay: %s\n", strings.Join(r.Different, " "))
