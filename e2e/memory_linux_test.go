@@ -82,7 +82,7 @@ func TestCatchUpMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := startProcess(t, filepath.Join(shared.bin, "shipper"), nil, append(cleanEnv(t), s.env...),
-			"run", "--config", file, "--store", s.store, "--buffer-dir", filepath.Join(dir, "buffer"))
+			"run", "--config", file, "--store", s.store, "--buffer-dir", filepath.Join(dir, "buffer"), "--drain-timeout", patience.String())
 		await.Until(t, patience, "all files are read", func() bool { return p.bytesRead() > services*size })
 		p.signal(t, syscall.SIGTERM)
 		p.end(t, patience)
