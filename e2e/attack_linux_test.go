@@ -59,8 +59,7 @@ func TestLongAttack(t *testing.T) {
 			}
 			a.maintain()
 			a.query()
-			time.Sleep(duration)
-			close(a.stop)
+			time.AfterFunc(duration, func() { close(a.stop) })
 			a.workers.Wait()
 			t.Logf("ended: %v; killed: %v", a.ended, a.killed)
 			a.faults(0)
@@ -69,13 +68,13 @@ func TestLongAttack(t *testing.T) {
 	}
 }
 
-// stopped reports whether the attack is over.
+// stopped reports whether the attack is over, or has found a fault.
 func (a *attack) stopped() bool {
 	select {
 	case <-a.stop:
 		return true
 	default:
-		return false
+		return a.t.Failed()
 	}
 }
 

@@ -98,8 +98,8 @@ func (f *Feed) takeBuffers() {
 
 // giveBuffers returns the shared buffers. A larger one, for a long line, is not kept.
 func (f *Feed) giveBuffers() {
-	if f.usual != nil && f.split.borrowed != nil {
-		clear(f.stamper.records[:cap(f.stamper.records)]) // they must not retain the large buffer
+	if f.usual != nil && (f.split.borrowed != nil || len(f.split.buf) != len(f.usual.read)) {
+		clear(f.stamper.records[:cap(f.stamper.records)]) // they must not retain a large buffer, or that of a long line
 	}
 	f.split.giveBack()
 	if f.usual != nil {

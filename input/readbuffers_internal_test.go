@@ -71,3 +71,38 @@ func TestFilesInTurn(t *testing.T) {
 		}
 	})
 }
+
+// discardingSink accepts everything.
+type discardingSink struct{ Sink }
+
+func (discardingSink) Append(context.Context, buffer.Chunk) (buffer.LSN, error) { return 0, nil }
+
+// A feed that returns its shared buffers retains no line in them that was longer than they are.
+func TestLongLineIsNotRetained(t *testing.T) {
+	t.Parallel()
+	f, err := NewFeed(Options{Service: "web", Sink: discardingSink{}, Buffers: NewReadBuffers(0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.takeBuffers()
+	usual := f.usual
+	f.split.filled(copy(f.split.space(), "short\n"))
+	for f.split.end <= readSize {
+		n := len(f.split.space())
+		f.split.filled(copy(f.split.space(), strings.Repeat("x", n)))
+	}
+	f.split.buf[f.split.end-1] = '\n'
+	if err := f.processLines(t.Context(), f.NewSource("a"), time.Time{}, true); err != nil {
+		t.Fatal(err)
+	}
+	f.giveBuffers()
+	records := usual.records[:cap(usual.records)]
+	for i := range records {
+		if records[i].Message != nil {
+			t.Fatalf("record %d of %d retains a line of %d bytes", i, len(records), len(records[i].Message))
+		}
+	}
+	if len(records) < 2 {
+		t.Errorf("%d records", len(records))
+	}
+}

@@ -188,6 +188,49 @@ func TestSingle(t *testing.T) {
 	}
 }
 
+// A line of which Single says that it is an event of its own is one if it is added.
+func TestSingleAgreesWithAdd(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := [][]byte{
+		[]byte("2026-11-20-15.04.05.123456+060 I1234E567  LEVEL: Error"), []byte("10 goroutine 7 [running]:"), []byte("10 goroutine 7 [running]:\r"),
+		[]byte("2026-11-20 15:04:05 [1] ERROR:  a"), []byte("2026-11-20 15:04:05 [1] HINT:  b"), []byte("2026-11-20 15:04:05 java.lang.Error: a"), []byte("7: x"),
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, bytes.Split(text, []byte("\n"))...)
+	}
+	single := 0
+	for _, line := range lines {
+		for _, next := range lines {
+			var events []string
+			emit := func(e multiline.Event) { events = append(events, string(e.Text)) }
+			j, err := multiline.New(multiline.Options{Auto: true}, emit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(line) == 0 || line[0] > '9' || !j.Single(line, next) {
+				continue
+			}
+			single++
+			j.Add(multiline.Line{Text: line}, 0)
+			j.Add(multiline.Line{Text: next}, 0)
+			if j.End(); events[0] != string(line) {
+				t.Errorf("%q before %q is in %q", line, next, events[0])
+			}
+		}
+	}
+	if single < 1000 {
+		t.Errorf("%d lines are single", single)
+	}
+}
+
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	for _, opts := range []multiline.Options{

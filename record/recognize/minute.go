@@ -32,14 +32,14 @@ func (c *minute) moment(m *moment, b []byte, bare bool) (n int) {
 	}
 	nano, end := fraction(b, i+2, nano)
 	second += c.ofDay
-	if isLevelBehind(b, end) {
-		*m = moment{second: c.day + second, nano: nano, layout: c.layout}
-		return end
-	}
-	if mayBeHalfDay(b, end) {
+	level := isLevelBehind(b, end)
+	if !level && mayBeHalfDay(b, end) {
 		second, end = halfDay(b, end, second)
 	}
 	*m = moment{second: c.day + second, nano: nano, layout: c.layout}
+	if level {
+		return end
+	}
 	n = m.zone(b, end)
 	if n > 0 && m.named == zoneRegion {
 		c.regions.resolve(m, b[:n])
