@@ -178,7 +178,8 @@ func damageLogs(t *testing.T, dir string) (logs []string) {
 // down is a store that does not answer.
 type down struct{ store.Store }
 
-func (d down) Blobs() store.Blobs { return downBlobs{d.Store.Blobs()} }
+func (d down) Blobs() store.Blobs     { return downBlobs{d.Store.Blobs()} }
+func (d down) Compacted() store.Blobs { return downBlobs{d.Store.Compacted()} }
 
 type downBlobs struct{ store.Blobs }
 

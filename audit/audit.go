@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"logstow/blobnaming"
+	"logstow/catalog"
 	"logstow/internal/hint"
 	"logstow/internal/retry"
 	"logstow/store"
@@ -101,6 +101,10 @@ type Report struct {
 	Blobs    int64 `json:"blobs"`
 	Foreign  int64 `json:"foreign"`
 	Entities int64 `json:"entities"`
+	// Misplaced is the number of blobs in the raw container that claim to be outputs of compaction or rejections: they are ignored.
+	// MisplacedNames are the names of the first of them.
+	Misplaced      int64    `json:"misplaced"`
+	MisplacedNames []string `json:"misplaced_names,omitempty"`
 	// Differences is the number of differences that remain.
 	Differences int64 `json:"differences"`
 	// Written and Removed count entities that Reindex wrote and removed.
@@ -208,7 +212,8 @@ func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, er
 	counter := new(store.Counter)
 	s = counter.Store(s)
 	a := &auditor{
-		o: o, repair: repair, container: s.Container(), blobs: s.Blobs(), tables: s.Tables(),
+		o: o, repair: repair, container: s.Container(), blobs: s.Blobs(), compacted: s.Compacted(), tables: s.Tables(),
+		catalog: &catalog.Catalog{Blobs: s.Blobs(), Compacted: s.Compacted(), Retry: retry.Jobs(), Sequential: true},
 		reading: make(chan struct{}, concurrentFooters), seed: maphash.MakeSeed(), now: s.Now, orphans: make(map[entityKey]bool), found: make(map[string]bool),
 	}
 	a.comparisons.SetLimit(concurrentParts)
@@ -252,8 +257,10 @@ type auditor struct {
 	o         Options
 	repair    bool
 	container string
-	blobs     store.BlobReader
-	tables    store.Tables
+	catalog   *catalog.Catalog
+	// blobs is the raw container, compacted the one with outputs of compaction.
+	blobs, compacted store.BlobReader
+	tables           store.Tables
 	// reading limits the segments read concurrently.
 	reading chan struct{}
 
@@ -281,6 +288,8 @@ type auditor struct {
 	// without an entity was stored.
 	suspects []part
 	newest   time.Time
+	// twins are segments that have the Batch of another one and differ from it, and these others.
+	twins []string
 }
 
 func (a *auditor) run(ctx context.Context) error {
@@ -315,25 +324,27 @@ func (a *auditor) run(ctx context.Context) error {
 	}
 	_ = group.Wait() // failures are in the report
 	_ = a.comparisons.Wait()
-	return a.recheck(ctx)
+	if err := a.recheck(ctx); err != nil {
+		return err
+	}
+	return a.checkTwins(ctx)
 }
 
 // services returns the selected services that have blobs.
 func (a *auditor) services(ctx context.Context) (map[string]bool, error) {
-	all := make(map[string]bool)
-	err := retry.First(ctx, func() error {
-		for prefixes, err := range a.blobs.ListPrefixes(ctx, "") {
-			if err != nil {
-				return err
-			}
-			for _, prefix := range prefixes {
-				if service := strings.TrimSuffix(prefix, "/"); blobnaming.ValidService(service) && a.selects(service) {
-					all[service] = true
-				}
-			}
-		}
-		return nil
+	var names []string
+	once := *a.catalog
+	once.Retry = retry.Policy{MaxAttempts: 1}
+	err := retry.First(ctx, func() (err error) {
+		names, err = once.Services(ctx)
+		return err
 	})
+	all := make(map[string]bool)
+	for _, service := range names {
+		if a.selects(service) {
+			all[service] = true
+		}
+	}
 	return all, err
 }
 

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"logstow/internal/retry"
-	"logstow/tableindex"
 )
 
 // comparePart compares a part for the first time. It repairs a difference if that was requested and is
@@ -29,7 +28,7 @@ func (a *auditor) comparePart(ctx context.Context, p part, blobs []listedBlob) e
 		a.found[p.service] = true
 	}
 	a.mu.Unlock()
-	differences, err := a.examine(ctx, blobs, index, func(string) bool { return true })
+	differences, err := a.examine(ctx, p, blobs, index, func(string) bool { return true })
 	if err != nil || len(differences) == 0 {
 		return err
 	}
@@ -84,7 +83,7 @@ func (a *auditor) recheck(ctx context.Context) error {
 		if ctx.Err() != nil {
 			break
 		}
-		p.tables = slices.DeleteFunc(slices.Clone(tables), func(t tableindex.Table) bool { return !t.Day.Equal(p.day) })
+		p.tables = tablesOf(tables, p.day, p.outputs)
 		group.Go(func() error {
 			if err := a.recheckPart(ctx, p); err != nil {
 				a.problem(ctx, fmt.Errorf("service %s, %s: %w", p.service, p.day.Format(time.DateOnly), err))
@@ -131,7 +130,7 @@ func (a *auditor) recheckPart(ctx context.Context, p part) error {
 		return err
 	}
 	wanted := func(name string) bool { return a.has(p.seen, name) }
-	differences, err := a.examine(ctx, blobs, index, wanted)
+	differences, err := a.examine(ctx, p, blobs, index, wanted)
 	if err != nil {
 		return err
 	}

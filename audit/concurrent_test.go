@@ -26,8 +26,9 @@ type settled struct {
 	wrote   *sync.Map     // the names of segments whose entities were written
 }
 
-func (s settled) Blobs() store.Blobs   { return settledBlobs{s.Store.Blobs(), s} }
-func (s settled) Tables() store.Tables { return settledTables{s.Store.Tables(), s} }
+func (s settled) Blobs() store.Blobs     { return settledBlobs{s.Store.Blobs(), s} }
+func (s settled) Compacted() store.Blobs { return settledBlobs{s.Store.Compacted(), s} }
+func (s settled) Tables() store.Tables   { return settledTables{s.Store.Tables(), s} }
 
 type settledBlobs struct {
 	store.Blobs

@@ -5,135 +5,139 @@ import (
 	"errors"
 	"slices"
 
-	"logstow/blobnaming"
-	"logstow/containment"
+	"logstow/catalog"
 	"logstow/internal/retry"
 	"logstow/store"
 )
 
 // segment returns the blob as a segment.
-func (e *listedBlob) segment() containment.Segment {
-	return containment.Segment{Name: e.entity.Name, Meta: e.entity.Meta, Size: e.entity.Size, ETag: e.entity.ETag, Created: e.created}
+func (e *listedBlob) segment() catalog.Segment {
+	return catalog.Segment{Name: e.entity.Name, Meta: e.entity.Meta, Size: e.entity.Size, ETag: e.entity.ETag, Created: e.created}
 }
 
-// misnamed describes how an output of compaction differs from its name; "" if it does not.
-func (e *listedBlob) misnamed() string {
-	name, meta := e.entity.Name, e.entity.Meta
-	switch {
-	case meta.IsOutput() && !name.HasClass(meta.Class):
-		return "an output of compaction whose name is not one of its class"
-	case !meta.IsOutput() && name.Output() > 0:
-		return "the name is that of an output of compaction, but the blob is not one"
-	}
-	return ""
-}
-
-// noteRejection marks the output that a marker rejects. The output is listed just before the marker.
-func noteRejection(blobs []listedBlob, marker string) {
-	output, err := blobnaming.ParseRejection(marker)
-	if err != nil {
-		return
-	}
-	for i := len(blobs) - 1; i >= 0 && blobs[i].hour.Equal(output.Bucket); i-- {
-		if blobs[i].name == output.String() {
-			blobs[i].rejected = true
-		}
-	}
-}
-
-// withoutContained removes the differences that compaction causes between its steps. A segment needs no
-// entity if an output contains it; then the output needs one. An output needs no entity while all of its
-// inputs have one.
-func (a *auditor) withoutContained(ctx context.Context, blobs []listedBlob, differences []Difference) ([]Difference, error) {
-	missing := make(map[string]bool)
+// withoutContained removes the differences that compaction causes between its steps: a segment needs no entity if an output with an
+// entity contains it, and an output needs none while all of its inputs exist.
+func (a *auditor) withoutContained(ctx context.Context, p part, blobs []listedBlob, differences []Difference) ([]Difference, error) {
+	var missing []catalog.Segment
 	for _, d := range differences {
 		if d.Kind == MissingEntity {
-			missing[d.Object] = true
+			missing = append(missing, d.put.segment())
 		}
 	}
-	outputs, damage, err := a.undecided(ctx, blobs, missing)
-	if err != nil || len(outputs) == 0 {
-		return append(differences, damage...), err
+	if len(missing) == 0 {
+		return differences, nil
 	}
-	type key struct {
-		containment.Scope
-		containment.Identity
+	unneeded, damage, err := make(map[string]bool), []Difference(nil), error(nil)
+	if p.outputs {
+		damage, err = a.outputsInBoth(ctx, p, missing, unneeded)
+	} else {
+		damage, err = a.containedIn(ctx, p, missing, unneeded)
 	}
-	indexed := make(map[key]bool)
-	var plain []containment.Segment // those that are missing
-	for i := range blobs {
-		e := &blobs[i]
-		switch s := e.segment(); {
-		case e.bad != nil || s.Meta.IsOutput():
-		case missing[e.name]:
-			plain = append(plain, s)
-		default:
-			indexed[key{s.Scope(), s.Identity()}] = true
+	differences = slices.DeleteFunc(differences, func(d Difference) bool { return d.Kind == MissingEntity && unneeded[d.Object] })
+	return append(differences, damage...), err
+}
+
+// containedIn adds the names of the plain segments to unneeded that an output with an entity contains.
+func (a *auditor) containedIn(ctx context.Context, p part, plain []catalog.Segment, unneeded map[string]bool) (damage []Difference, err error) {
+	tables, err := a.listTables(ctx) // some may be new
+	if err != nil {
+		return nil, err
+	}
+	of := part{service: p.service, day: p.day, outputs: true, last: hours, tables: tablesOf(tables, p.day, true)}
+	listed, err := a.list(ctx, of)
+	if err != nil || len(listed) == 0 {
+		return nil, err
+	}
+	if _, err := a.read(ctx, of, listed); err != nil {
+		return nil, err
+	}
+	var indexed []catalog.Segment
+	for i := range listed {
+		if e := &listed[i]; e.bad == nil && !e.rejected && e.agrees {
+			indexed = append(indexed, e.segment())
 		}
 	}
-	unneeded := make(map[string]bool)
-	for i, place := range containment.Contain(plain, outputs) {
+	var outputs []catalog.Output
+	for _, i := range catalog.Undecided(indexed, plain) {
+		o, found, err := a.readOutput(ctx, indexed[i])
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			outputs = append(outputs, o)
+		}
+	}
+	for i, place := range catalog.Contain(plain, outputs) {
 		if place.Contained() {
 			unneeded[plain[i].Name.String()] = true
 		}
 	}
-	for _, o := range outputs {
-		needed := o.Err != nil
-		for _, input := range o.Inputs {
-			needed = needed || !indexed[key{o.Scope(), containment.IdentityOf(input)}]
-		}
-		if !needed {
-			unneeded[o.Name.String()] = true
-		}
-	}
-	differences = slices.DeleteFunc(differences, func(d Difference) bool { return d.Kind == MissingEntity && unneeded[d.Object] })
-	return append(differences, damage...), nil
+	return nil, nil
 }
 
-// undecided returns, with their inputs, the outputs that have no entity or may contain segments without an
-// entity. Damaged lists of inputs are differences; at greater depths other comparisons report them.
-func (a *auditor) undecided(ctx context.Context, blobs []listedBlob, missing map[string]bool) (outputs []containment.Output, damage []Difference, err error) {
-	if len(missing) == 0 {
-		return nil, nil, nil
-	}
-	var listed, plain []containment.Segment
-	for i := range blobs {
-		e := &blobs[i]
+// outputsInBoth adds the names of the outputs to unneeded all of whose inputs exist. A damaged list of inputs is a difference; at greater
+// depths other comparisons report it.
+func (a *auditor) outputsInBoth(ctx context.Context, p part, outputs []catalog.Segment, unneeded map[string]bool) (damage []Difference, err error) {
+	inputs := make(map[string]map[catalog.Identity]bool)
+	for _, s := range outputs {
+		o, found, err := a.readOutput(ctx, s)
 		switch {
-		case e.bad != nil || e.rejected || e.misnamed() != "":
-		case e.entity.Meta.IsOutput():
-			listed = append(listed, e.segment())
-		case missing[e.name]:
-			plain = append(plain, e.segment())
-		}
-	}
-	undecided := containment.Undecided(listed, plain)
-	for i, s := range listed {
-		if _, needed := slices.BinarySearch(undecided, i); !needed && !missing[s.Name.String()] {
-			continue
-		}
-		o, err := containment.ReadOutput(ctx, a.rangeOf(s.Name.String()), s)
-		switch {
-		case errors.Is(err, store.ErrNotFound):
-			continue // deleted since
 		case err != nil:
-			if err := a.noteUnreadable(ctx, err); err != nil {
-				return nil, nil, err
-			}
+			return nil, err
+		case !found:
 			continue
 		case o.Err != nil && a.o.Depth == Listing:
 			damage = append(damage, Difference{Kind: BadSegment, Object: s.Name.String(), Text: o.Err.Error()})
 		}
-		outputs = append(outputs, o)
+		if o.Err != nil {
+			continue
+		}
+		of := make(map[catalog.Identity]bool, len(o.Inputs))
+		for _, input := range o.Inputs {
+			of[catalog.IdentityOf(input)] = true
+		}
+		inputs[s.Name.String()] = of
 	}
-	return outputs, damage, nil
+	if len(inputs) == 0 {
+		return damage, nil
+	}
+	for page, err := range a.catalog.Raw(ctx, p.service, p.day, p.day.Add(day)) {
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page {
+			if e.Kind == catalog.KindPlain {
+				for _, of := range inputs {
+					delete(of, e.Identity())
+				}
+			}
+		}
+	}
+	for name, left := range inputs {
+		if len(left) == 0 {
+			unneeded[name] = true
+		}
+	}
+	return damage, nil
+}
+
+// readOutput reads the list of inputs of an output; found is false if the output was deleted, or could not be read, which is a problem.
+func (a *auditor) readOutput(ctx context.Context, s catalog.Segment) (o catalog.Output, found bool, err error) {
+	o, err = catalog.ReadOutput(ctx, a.rangeOf(a.compacted, s.Ref()), s)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return o, false, nil
+	case err != nil:
+		return o, false, a.noteUnreadable(ctx, err)
+	}
+	return o, true, nil
 }
 
 // rangeOf returns a function that reads ranges of a blob, with retries.
-func (a *auditor) rangeOf(name string) func(ctx context.Context, off, n int64) ([]byte, error) {
+func (a *auditor) rangeOf(blobs store.BlobReader, ref store.BlobRef) func(ctx context.Context, off, n int64) ([]byte, error) {
 	return func(ctx context.Context, off, n int64) (b []byte, err error) {
 		err = retry.Do(ctx, func() error {
-			b, err = a.blobs.Read(ctx, name, off, n)
+			b, err = blobs.Read(ctx, ref, off, n)
 			return err
 		})
 		return b, err

@@ -78,6 +78,8 @@ type listedBlob struct {
 	// reason.
 	entity tableindex.Entity
 	bad    error
+	// outputs is set for a blob of the compacted container.
+	outputs bool
 	// rejected is set for an output of compaction that a marker rejects: it must not have an entity.
 	rejected bool
 	// agrees is set if the blob's entity exists and matches; minutes is the hash of the entity's minutes.
@@ -123,9 +125,6 @@ func compare(container string, blobs []listedBlob, index indexPart) []Difference
 		if e.bad != nil {
 			all = append(all, Difference{Kind: BadMetadata, Object: e.name, Text: e.bad.Error()})
 			continue
-		}
-		if text := e.misnamed(); text != "" {
-			all = append(all, Difference{Kind: WrongMetadata, Object: e.name, Text: text})
 		}
 		at := entityKey{e.entity.Table(container), e.entity.Key()}
 		own, ok := index.entities[at]

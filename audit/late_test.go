@@ -106,18 +106,19 @@ type unreadable struct {
 	errs map[string]error
 }
 
-func (u unreadable) Blobs() store.Blobs { return unreadableBlobs{u.Store.Blobs(), u.errs} }
+func (u unreadable) Blobs() store.Blobs     { return unreadableBlobs{u.Store.Blobs(), u.errs} }
+func (u unreadable) Compacted() store.Blobs { return unreadableBlobs{u.Store.Compacted(), u.errs} }
 
 type unreadableBlobs struct {
 	store.Blobs
 	errs map[string]error
 }
 
-func (u unreadableBlobs) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
-	if err := u.errs[name]; err != nil {
-		return nil, &store.Error{Op: "read blob", Object: name, Class: err}
+func (u unreadableBlobs) Read(ctx context.Context, ref store.BlobRef, off, n int64) ([]byte, error) {
+	if err := u.errs[ref.Name]; err != nil {
+		return nil, &store.Error{Op: "read blob", Object: ref.Name, Class: err}
 	}
-	return u.Blobs.Read(ctx, name, off, n)
+	return u.Blobs.Read(ctx, ref, off, n)
 }
 
 // What cannot be read is reported, by name and a bounded number of times, and hides nothing else; storage that

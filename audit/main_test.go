@@ -13,6 +13,7 @@ import (
 	"logstow/audit"
 	"logstow/blobnaming"
 	"logstow/internal/test/azurite"
+	"logstow/internal/test/catalogtest"
 	"logstow/internal/test/effort"
 	"logstow/internal/test/storetest"
 	"logstow/record"
@@ -78,7 +79,7 @@ func newSegment(t testing.TB, service, class string, bucket time.Time, number ui
 	var b bytes.Buffer
 	w := segment.NewWriter(&b, segment.Options{
 		Service: service, Instance: fmt.Sprintf("pod-%d", number), Class: class,
-		Batch:       blobnaming.Batch{byte(number), byte(records), byte(len(service)), service[0]},
+		Salt:        [16]byte{byte(number), byte(records), byte(len(service)), service[0]},
 		BucketStart: bucket.Unix(), BucketWidth: int64(bucket.Truncate(time.Hour).Add(time.Hour).Sub(bucket) / time.Second),
 	})
 	for i := range records {
@@ -112,7 +113,7 @@ func newSegment(t testing.TB, service, class string, bucket time.Time, number ui
 // create stores a blob with metadata and sets its entity's ETag and size.
 func create(t testing.TB, s store.Store, m *made, metadata map[string]string) {
 	t.Helper()
-	etag, err := s.Blobs().Create(t.Context(), m.entity.Name.String(), m.body, store.CreateOptions{Metadata: metadata})
+	etag, err := catalogtest.Container(s, m.entity.Name.String()).Create(t.Context(), m.entity.Name.String(), m.body, store.CreateOptions{Metadata: metadata})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +175,7 @@ func unindex(t testing.TB, s store.Store, entity tableindex.Entity) {
 // remove deletes a blob.
 func remove(t testing.TB, s store.Store, name string) {
 	t.Helper()
-	if err := s.Blobs().Delete(t.Context(), store.AnyVersion(name)); err != nil {
+	if err := catalogtest.Container(s, name).Delete(t.Context(), store.AnyVersion(name)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"logstow/blobnaming"
 	"logstow/tableindex"
 )
 
@@ -19,10 +18,11 @@ const (
 	hours = 24
 )
 
-// part is the unit of comparison: hours of a service's day.
+// part is the unit of comparison: hours of a service's day, or all outputs of compaction of the day.
 type part struct {
 	service string
 	day     time.Time
+	outputs bool
 	// first is the first hour, last the hour after the last one.
 	first, last int
 	tables      []tableindex.Table
@@ -30,9 +30,19 @@ type part struct {
 	seen nameSet
 }
 
-// prefixes returns the prefixes of the part's blobs.
-func (p part) prefixes() []string {
-	return blobnaming.Prefixes(p.service, p.day.Add(time.Duration(p.first)*time.Hour), p.day.Add(time.Duration(p.last)*time.Hour))
+// period returns the hours of the part.
+func (p part) period() (from, to time.Time) {
+	return p.day.Add(time.Duration(p.first) * time.Hour), p.day.Add(time.Duration(p.last) * time.Hour)
+}
+
+// tablesOf returns the tables of a day: those of its segments, or of its outputs.
+func tablesOf(tables []tableindex.Table, day time.Time, outputs bool) (of []tableindex.Table) {
+	for _, t := range tables {
+		if t.Day.Equal(day) && t.Outputs == outputs {
+			of = append(of, t)
+		}
+	}
+	return of
 }
 
 // split splits a part of more than an hour, and its blobs, which are in order, into halves.

@@ -18,16 +18,17 @@ type watched struct {
 	read func(name string, off int64)
 }
 
-func (w watched) Blobs() store.Blobs { return watchedBlobs{w.Store.Blobs(), w.read} }
+func (w watched) Blobs() store.Blobs     { return watchedBlobs{w.Store.Blobs(), w.read} }
+func (w watched) Compacted() store.Blobs { return watchedBlobs{w.Store.Compacted(), w.read} }
 
 type watchedBlobs struct {
 	store.Blobs
 	read func(name string, off int64)
 }
 
-func (w watchedBlobs) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
-	w.read(name, off)
-	return w.Blobs.Read(ctx, name, off, n)
+func (w watchedBlobs) Read(ctx context.Context, ref store.BlobRef, off, n int64) ([]byte, error) {
+	w.read(ref.Name, off)
+	return w.Blobs.Read(ctx, ref, off, n)
 }
 
 // Days of one service are written at the same time, of each segment its footer is read, once, and a

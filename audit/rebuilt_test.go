@@ -112,7 +112,7 @@ func TestReindexNeverComplete(t *testing.T) {
 			if report.Blobs != 3 || o.Progress.Compared.Load() != 2 {
 				t.Errorf("%+v, %d services compared", report, o.Progress.Compared.Load())
 			}
-			const perRound = 4 // the services, each of two, and one again
+			const perRound = 7 // of both containers the services and each of two, and one raw one again
 			if want := int64(min(times, 2)+1) * perRound; report.Requests.List != want {
 				t.Errorf("%d listings, want %d", report.Requests.List, want)
 			}

@@ -17,8 +17,8 @@ import (
 var errDeleted = errors.New("the blob is gone")
 
 // examine compares a part at the requested depth. It reads only the wanted blobs.
-func (a *auditor) examine(ctx context.Context, blobs []listedBlob, index indexPart, wanted func(name string) bool) ([]Difference, error) {
-	differences, err := a.withoutContained(ctx, blobs, compare(a.container, blobs, index))
+func (a *auditor) examine(ctx context.Context, p part, blobs []listedBlob, index indexPart, wanted func(name string) bool) ([]Difference, error) {
+	differences, err := a.withoutContained(ctx, p, blobs, compare(a.container, blobs, index))
 	if err != nil || a.o.Depth == Listing {
 		return differences, err
 	}
@@ -81,7 +81,11 @@ func (a *auditor) open(ctx context.Context, e *listedBlob) (f *segment.Footer, d
 	case <-ctx.Done():
 		return nil, nil, context.Cause(ctx)
 	}
-	read := a.rangeOf(e.name)
+	container := a.blobs
+	if e.outputs {
+		container = a.compacted
+	}
+	read := a.rangeOf(container, store.BlobRef{Name: e.name, ETag: e.entity.ETag})
 	err = segment.ReadTwice(ctx, func() (err error) {
 		switch {
 		case a.o.Depth == Blocks:

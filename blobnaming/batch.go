@@ -3,21 +3,11 @@ package blobnaming
 import (
 	"encoding/hex"
 	"errors"
-	"fmt"
-	"io"
 )
 
-// Batch identifies a sealed segment by 128 random bits.
+// Batch identifies a sealed segment: it is the first half of a SHA-256 of the encoded footer, which has hashes of everything
+// before it.
 type Batch [16]byte
-
-// NewBatch reads a batch id from random, which is [crypto/rand.Reader] outside tests.
-func NewBatch(random io.Reader) (Batch, error) {
-	var b Batch
-	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return Batch{}, fmt.Errorf("draw a batch id: %w", err)
-	}
-	return b, nil
-}
 
 // String is the id as 32 lower-case hexadecimal digits.
 func (b Batch) String() string {

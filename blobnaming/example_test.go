@@ -27,8 +27,6 @@ func ExamplePrefixes() {
 		fmt.Println(p)
 	}
 	// Output:
-	// queue/2014/07/30/22
-	// queue/2014/07/30/23
-	// queue/2014/07/31/
+	// queue/2014/07/3
 	// queue/2014/08/01/00
 }

@@ -29,7 +29,7 @@ type Metadata struct {
 	Records, RawBytes uint64
 	// Levels is the number of records of each level; it sums to Records.
 	Levels record.Counts
-	// Batch is the segment's identity: 128 random bits drawn at sealing.
+	// Batch is the segment's identity, which certifies its content.
 	Batch Batch
 	// Instance is the shipper that wrote it; see [ValidInstance].
 	Instance string
@@ -45,8 +45,8 @@ type Metadata struct {
 	// Filter locates the slices of the token filter; the zero value means that there is none.
 	Filter Filter
 	// Origins is, for an output of compaction, the offset in the blob of the list of its
-	// inputs; 0 in a plain segment. An output has [OutputInstance] as Instance, the greatest
-	// Seq of its inputs as Seq, and a hash of its inputs as Batch.
+	// inputs; 0 in a plain segment. An output has [OutputInstance] as Instance, and the greatest
+	// Seq of its inputs as Seq.
 	Origins int64
 }
 

@@ -20,15 +20,17 @@ const bucketLayout = "2006/01/02/1504"
 // minDigits is the minimum number of digits of a name's number, which is padded with zeros.
 const minDigits = 6
 
-// Name is a segment's blob name, <service>/<YYYY>/<MM>/<DD>/<HHmm>/<NNNNNN>.log,
-// for example "queue/2014/07/31/1800/000001.log".
+// Name is a segment's blob name, <service>/<YYYY>/<MM>/<DD>/<HHmm>/<NNNNNN>.log in the raw container, for example
+// "queue/2014/07/31/1800/000001.log"; that of an output of compaction is as [OutputName] makes it.
 type Name struct {
 	// Service is the name of the service; see [ValidService].
 	Service string
-	// Bucket is the bucket's start, UTC, a whole minute of the years 1 to 9999.
+	// Bucket is the bucket's start, UTC, a whole minute of the years 1 to 9999; the day of an output.
 	Bucket time.Time
-	// Number is at least 1.
+	// Number is at least 1. The number of an output is its generation.
 	Number uint64
+	// Chain is the class of an output, or "-" for the default class; "" for a plain segment.
+	Chain string
 }
 
 // String is the blob name.
@@ -36,7 +38,12 @@ func (n Name) String() string {
 	b := make([]byte, 0, len(n.Service)+len(bucketLayout)+16)
 	b = append(b, n.Service...)
 	b = append(b, '/')
-	b = n.Bucket.UTC().AppendFormat(b, bucketLayout)
+	if n.Chain != "" {
+		b = n.Bucket.UTC().AppendFormat(b, dayLayout)
+		b = append(b, n.Chain...)
+	} else {
+		b = n.Bucket.UTC().AppendFormat(b, bucketLayout)
+	}
 	b = append(b, '/')
 	b = appendNumber(b, n.Number)
 	return string(append(b, Suffix...))
@@ -54,7 +61,7 @@ func appendNumber(b []byte, number uint64) []byte {
 	return strconv.AppendUint(b, number, 10)
 }
 
-// Parse parses a blob name. It accepts exactly the output of [Name.String] for valid
+// Parse parses the name of a plain segment. It accepts exactly the output of [Name.String] for valid
 // fields. The bucket may start at any minute, because readers do not assume a bucket
 // width.
 func Parse(s string) (Name, error) {
@@ -92,16 +99,25 @@ func parse(s string) (Name, error) {
 	return n, nil
 }
 
-// Contains reports whether records from start to end, Unix nanoseconds, can be in n's bucket, whose width is unknown but ends with
-// the hour.
-func (n Name) Contains(start, end int64) bool {
-	return start >= n.Bucket.UnixNano() && end < n.Bucket.Truncate(time.Hour).Add(time.Hour).UnixNano()
+// Period returns the hours that the bucket may have: its hour; of an output its day.
+func (n Name) Period() (from, to time.Time) {
+	if n.Chain != "" {
+		return n.Bucket, n.Bucket.Add(day)
+	}
+	from = n.Bucket.Truncate(time.Hour)
+	return from, from.Add(time.Hour)
 }
 
-// Overlaps reports whether the hour of n's bucket overlaps [from, to), which is
-// whether n starts with one of [Prefixes] of that range. A bucket is within one hour,
-// so a segment for which Overlaps is false has no record of the range.
+// Contains reports whether records from start to end, Unix nanoseconds, can be in n's bucket, whose width is unknown but ends with
+// its [Name.Period].
+func (n Name) Contains(start, end int64) bool {
+	_, to := n.Period()
+	return !time.Unix(0, start).Before(n.Bucket) && time.Unix(0, end).Before(to)
+}
+
+// Overlaps reports whether n's [Name.Period] overlaps [from, to). A segment for which Overlaps is false has no record of the
+// range.
 func (n Name) Overlaps(from, to time.Time) bool {
-	hour := n.Bucket.Truncate(time.Hour)
-	return from.Before(to) && hour.Before(to) && hour.Add(time.Hour).After(from)
+	first, end := n.Period()
+	return from.Before(to) && first.Before(to) && end.After(from)
 }

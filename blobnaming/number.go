@@ -12,8 +12,8 @@ const (
 	runLength = 50
 	// runs is the number of runs to draw from: their numbers have at most six digits.
 	runs = 1_000_000/runLength - 1
-	// maxRuns is the maximum number of runs to draw from: their numbers are less than those of outputs.
-	maxRuns = firstOutput/runLength - 1
+	// maxRuns is the maximum number of runs to draw from: their numbers have at most 16 digits.
+	maxRuns = 9_000_000_000_000_000/runLength - 1
 	// maxBuckets is the maximum number of buckets that a Numberer remembers.
 	maxBuckets = 4096
 )
@@ -128,7 +128,7 @@ func (n *Numberer) run(service string, bucket time.Time) *run {
 			n.services[service] = s
 		}
 		s.buckets++
-		r = &run{first: 1, next: 1, end: firstOutput}
+		r = &run{first: 1, next: 1, end: (maxRuns + 1) * runLength}
 		if s.seen {
 			n.draw(r)
 		}

@@ -1,59 +1,93 @@
 package blobnaming
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
-// A compaction output has a number of 16 digits: 9, nine digits of a hash of the
-// class, six digits of the generation. Shippers draw smaller numbers only.
 const (
-	firstOutput = 9_000_000_000_000_000
-	endOutput   = 10_000_000_000_000_000
-	// MaxGeneration is the last generation of a service, hour and class.
+	// MaxGeneration is the last generation of a service, day and class.
 	MaxGeneration = 999_999
-	generations   = MaxGeneration + 1
-	classHashes   = 1_000_000_000
+	// defaultChain stands for the default class in the name of an output.
+	defaultChain = "-"
+	day          = 24 * time.Hour
 )
 
-// OutputName returns the name of compaction's output for a service, an hour (its
-// start, UTC), a class and a generation from 1 to [MaxGeneration].
-func OutputName(service string, hour time.Time, class string, generation int) Name {
-	return Name{
-		Service: service,
-		Bucket:  hour.UTC().Truncate(time.Hour),
-		Number:  firstOutput + classHash(class)*generations + uint64(generation),
+// OutputName returns the name of compaction's output for a service, a UTC day, a class and a generation from 1 to
+// [MaxGeneration]: "queue/2014/07/31/-/000001.log" in the compacted container.
+func OutputName(service string, at time.Time, class string, generation int) Name {
+	if class == "" {
+		class = defaultChain
 	}
+	return Name{Service: service, Bucket: at.UTC().Truncate(day), Number: uint64(generation), Chain: class}
 }
 
-// Output returns the generation if n is the name of a compaction output, otherwise
-// 0. Shippers never write such names. The class is in the output's metadata.
+// ParseOutput parses the name of an output. It accepts exactly the output of [Name.String] for an [OutputName].
+func ParseOutput(s string) (Name, error) {
+	n, err := parseOutput(s)
+	if err != nil {
+		return Name{}, fmt.Errorf("blob name %q: %w", s, err)
+	}
+	return n, nil
+}
+
+func parseOutput(s string) (Name, error) {
+	service, rest, ok := strings.Cut(s, "/")
+	if !ok || !ValidService(service) {
+		return Name{}, errors.New("does not start with a service name and a slash")
+	}
+	if len(rest) < len(dayLayout) {
+		return Name{}, errors.New("the service is not followed by YYYY/MM/DD/")
+	}
+	at, err := time.Parse(dayLayout, rest[:len(dayLayout)])
+	if err != nil || at.Year() < 1 {
+		return Name{}, errors.New("the service is not followed by a date YYYY/MM/DD/")
+	}
+	chain, digits, _ := strings.Cut(rest[len(dayLayout):], "/")
+	if chain != defaultChain && (chain == "" || !ValidClass(chain)) {
+		return Name{}, errors.New("the date is not followed by a class, or - for the default one")
+	}
+	digits, ok = strings.CutSuffix(digits, Suffix)
+	generation, err := strconv.ParseUint(digits, 10, 64)
+	if !ok || err != nil || len(digits) != minDigits || generation == 0 {
+		return Name{}, errors.New("the class is not followed by a generation of six digits and " + Suffix)
+	}
+	return Name{Service: service, Bucket: at, Number: generation, Chain: chain}, nil
+}
+
+// Output returns the generation if n is the name of an output of compaction, otherwise 0.
 func (n Name) Output() (generation int) {
-	if n.Number < firstOutput || n.Number >= endOutput || !n.Bucket.Equal(n.Bucket.Truncate(time.Hour)) {
+	if n.Chain == "" {
 		return 0
 	}
-	return int(n.Number % generations)
+	return int(n.Number)
 }
 
-// HasClass reports whether the number of an output's name has the hash of a class.
-// Other classes may have the same hash.
+// Class returns the class of an output.
+func (n Name) Class() string {
+	if n.Chain == defaultChain {
+		return ""
+	}
+	return n.Chain
+}
+
+// HasClass reports whether n is the name of an output of a class.
 func (n Name) HasClass(class string) bool {
-	return n.Output() > 0 && (n.Number-firstOutput)/generations == classHash(class)
+	return n.Chain != "" && n.Class() == class
 }
 
-// OutputPrefix starts the names of all outputs of a service and hour. Names of
-// plain segments may start with it too.
-func OutputPrefix(service string, hour time.Time) string {
-	return service + "/" + hour.UTC().Truncate(time.Hour).Format(bucketLayout) + "/9"
+// ChainPrefix starts the names of all outputs, and of their rejections, of a service, day and class.
+func ChainPrefix(service string, at time.Time, class string) string {
+	return path(OutputName(service, at, class, 1))
 }
 
-// classHash is the hash of a class in an output's number, below classHashes: the
-// first eight bytes of its SHA-256, big-endian, modulo 10^9.
-func classHash(class string) uint64 {
-	sum := sha256.Sum256([]byte(class))
-	return binary.BigEndian.Uint64(sum[:8]) % classHashes
+// path returns the part of a name before the generation.
+func path(n Name) string {
+	name := n.String()
+	return name[:strings.LastIndexByte(name, '/')+1]
 }
 
 // Rejected is the suffix, in place of [Suffix], of the marker that makes readers
@@ -62,15 +96,13 @@ const Rejected = ".rejected"
 
 // RejectionOf returns the name of the marker that rejects an output.
 func RejectionOf(n Name) string {
-	name := n.String()
-	return name[:len(name)-len(Suffix)] + Rejected
+	return strings.TrimSuffix(n.String(), Suffix) + Rejected
 }
 
 // ParseRejection returns the name of the output that the marker with a name rejects.
 func ParseRejection(s string) (Name, error) {
-	if len(s) > len(Rejected) && s[len(s)-len(Rejected):] == Rejected {
-		n, err := Parse(s[:len(s)-len(Rejected)] + Suffix)
-		if err == nil && n.Output() > 0 {
+	if output, ok := strings.CutSuffix(s, Rejected); ok {
+		if n, err := ParseOutput(output + Suffix); err == nil {
 			return n, nil
 		}
 	}

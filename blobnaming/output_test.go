@@ -3,7 +3,6 @@ package blobnaming_test
 import (
 	"math/rand/v2"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 func TestOutputNames(t *testing.T) {
 	t.Parallel()
 	for _, line := range golden(t, "output") {
-		hour, err := time.Parse(time.RFC3339, line[1])
+		day, err := time.Parse(time.RFC3339, line[1])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -21,51 +20,44 @@ func TestOutputNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Any time of the hour will do.
-		name := blobnaming.OutputName(line[0], hour.Add(59*time.Minute), line[2], generation)
+		// Any time of the day will do.
+		name := blobnaming.OutputName(line[0], day.Add(23*time.Hour+59*time.Minute), line[2], generation)
 		if name.String() != line[4] {
 			t.Errorf("%q: %s", line, name)
 		}
-		got, err := blobnaming.Parse(line[4])
-		if err != nil || got != name || got.Output() != generation || !got.HasClass(line[2]) || got.HasClass("other") {
+		got, err := blobnaming.ParseOutput(line[4])
+		if err != nil || got != name || got.Output() != generation || got.Class() != line[2] || !got.HasClass(line[2]) || got.HasClass("other") {
 			t.Errorf("%s: read as %+v of generation %d, error %v", line[4], got, got.Output(), err)
 		}
-		if prefix := blobnaming.OutputPrefix(line[0], hour); !strings.HasPrefix(line[4], prefix) {
-			t.Errorf("%s does not start with %s", line[4], prefix)
+		if from, to := name.Period(); !from.Equal(day) || !to.Equal(day.AddDate(0, 0, 1)) {
+			t.Errorf("%s has the period %s to %s", name, from, to)
 		}
 		rejection := blobnaming.RejectionOf(name)
 		if of, err := blobnaming.ParseRejection(rejection); err != nil || of != name {
 			t.Errorf("%s rejects %v, error %v", rejection, of, err)
 		}
-		if _, err := blobnaming.Parse(rejection); err == nil {
-			t.Errorf("%s is a segment's name", rejection)
+		if _, err := blobnaming.ParseOutput(rejection); err == nil {
+			t.Errorf("%s is an output's name", rejection)
 		}
 	}
 }
 
 func TestNoOutput(t *testing.T) {
 	t.Parallel()
-	hour := time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
-	for _, n := range []blobnaming.Name{
-		{Service: "x", Bucket: hour, Number: 1},
-		{Service: "x", Bucket: hour, Number: 900_001},
-		{Service: "x", Bucket: hour, Number: 8_999_999_999_999_999},
-		{Service: "x", Bucket: hour, Number: 10_000_000_000_000_001},
-		{Service: "x", Bucket: hour, Number: 9_000_000_001_000_000}, // generation 0
-		{Service: "x", Bucket: hour.Add(5 * time.Minute), Number: 9_000_000_001_000_001},
-	} {
-		if n.Output() != 0 || n.HasClass("") {
-			t.Errorf("%s is an output", n)
+	for _, line := range golden(t, "not-an-output") {
+		if n, err := blobnaming.ParseOutput(line[0]); err == nil {
+			t.Errorf("%s is an output: %+v", line[0], n)
 		}
-		if _, err := blobnaming.ParseRejection(blobnaming.RejectionOf(n)); err == nil {
-			t.Errorf("%s can be rejected", n)
-		}
+	}
+	plain := blobnaming.Name{Service: "x", Bucket: time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC), Number: 1}
+	if plain.Output() != 0 || plain.HasClass("") {
+		t.Errorf("%s is an output", plain)
 	}
 }
 
-// A shipper never draws a number of an output, however many conflicts it meets and
+// A number has at most 16 digits, however many conflicts it meets and
 // whatever it draws.
-func TestNumbererDrawsNoOutput(t *testing.T) {
+func TestNumbersAreBounded(t *testing.T) {
 	t.Parallel()
 	bucket := time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
 	for name, random := range map[string]func(uint64) uint64{

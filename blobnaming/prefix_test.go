@@ -24,7 +24,11 @@ func TestPrefixes(t *testing.T) {
 		{"over an hour's edge", "2014-07-31T17:59:59.9Z", "2014-07-31T18:00:00.1Z", []string{"x/2014/07/31/17", "x/2014/07/31/18"}},
 		{"to is excluded", "2014-07-31T17:00:00Z", "2014-07-31T18:00:00Z", []string{"x/2014/07/31/17"}},
 		{"a day", "2014-07-31T00:00:00Z", "2014-08-01T00:00:00Z", []string{"x/2014/07/31/"}},
-		{"all but a day's last hour", "2014-07-31T22:00:00Z", "2014-08-01T23:00:00Z", append([]string{"x/2014/07/31/22", "x/2014/07/31/23"}, hours("x/2014/08/01/", 23)...)},
+		{"two hours and a part of a day", "2014-07-31T22:00:00Z", "2014-08-01T23:00:00Z", []string{"x/2014/07/31/2", "x/2014/08/01/"}},
+		{"three hours", "2014-07-31T15:00:00Z", "2014-07-31T18:00:00Z", []string{"x/2014/07/31/1"}},
+		{"over noon", "2014-07-31T08:00:00Z", "2014-07-31T18:00:00Z", []string{"x/2014/07/31/"}},
+		{"days of equal tens", "2014-07-20T08:00:00Z", "2014-07-29T18:00:00Z", []string{"x/2014/07/2"}},
+		{"thirty days of two months", "2014-07-15T00:00:00Z", "2014-08-14T00:00:00Z", []string{"x/2014/07/", "x/2014/08/"}},
 		{"its last hour in part", "2014-07-31T00:00:00Z", "2014-07-31T23:00:00.000000001Z", []string{"x/2014/07/31/"}},
 		{"a leap February", "2016-02-01T00:00:00Z", "2016-03-01T00:00:00Z", []string{"x/2016/02/"}},
 		{"a common February and a day", "2015-02-01T00:00:00Z", "2015-03-02T00:00:00Z", []string{"x/2015/02/", "x/2015/03/01/"}},
@@ -42,15 +46,6 @@ func TestPrefixes(t *testing.T) {
 			}
 		})
 	}
-}
-
-// hours are the prefixes of the first n hours of a day.
-func hours(day string, n int) []string {
-	var h []string
-	for i := range n {
-		h = append(h, day+string([]byte{'0' + byte(i/10), '0' + byte(i%10)}))
-	}
-	return h
 }
 
 func TestPrefixesOutsideYears(t *testing.T) {
@@ -72,9 +67,9 @@ func TestPrefixesOutsideYears(t *testing.T) {
 	}
 }
 
-// TestPrefixesCoverExactly compares prefixes with what they mean: a segment is
-// covered, once, just when its hour overlaps the range.
-func TestPrefixesCoverExactly(t *testing.T) {
+// TestPrefixesCover: a segment whose hour overlaps the range is covered once, one of another month not at all. One prefix of each month is
+// the longest that covers its hours, except that two hours have one each.
+func TestPrefixesCover(t *testing.T) {
 	t.Parallel()
 	random := testrand.New(t)
 	for range 3000 {
@@ -92,23 +87,21 @@ func TestPrefixesCoverExactly(t *testing.T) {
 				}
 			}
 			hour := time.Date(n.Bucket.Year(), n.Bucket.Month(), n.Bucket.Day(), n.Bucket.Hour(), 0, 0, 0, time.UTC)
-			want := 0
-			if from.Before(to) && hour.Before(to) && from.Before(hour.Add(time.Hour)) {
-				want = 1
+			overlaps := from.Before(to) && hour.Before(to) && from.Before(hour.Add(time.Hour))
+			month := time.Date(n.Bucket.Year(), n.Bucket.Month(), 1, 0, 0, 0, 0, time.UTC)
+			sameMonth := from.Before(to) && month.Before(to) && from.Before(month.AddDate(0, 1, 0))
+			if covered > 1 || overlaps && covered != 1 || !sameMonth && covered != 0 {
+				t.Fatalf("[%v, %v): %s is covered %d times by %v", from, to, n, covered, prefixes)
 			}
-			if covered != want {
-				t.Fatalf("[%v, %v): %s is covered %d times, want %d, by %v", from, to, n, covered, want, prefixes)
-			}
-			if n.Overlaps(from, to) != (want == 1) {
-				t.Fatalf("[%v, %v): Overlaps of %s is %v", from, to, n, want != 1)
+			if n.Overlaps(from, to) != overlaps {
+				t.Fatalf("[%v, %v): Overlaps of %s is %v", from, to, n, !overlaps)
 			}
 		}
 	}
 }
 
-// TestPrefixesAreFewest compares with the hours of the range, merged as long as
-// all parts of a day, a month or a year are there.
-func TestPrefixesAreFewest(t *testing.T) {
+// Prefixes are as narrow as one prefix for each month can be.
+func TestPrefixesAreNarrow(t *testing.T) {
 	t.Parallel()
 	random := testrand.New(t)
 	for range 300 {
@@ -116,45 +109,43 @@ func TestPrefixesAreFewest(t *testing.T) {
 		if to.Sub(from) > 3*366*24*time.Hour {
 			to = from.Add(time.Duration(random.Int64N(int64(3 * 366 * 24 * time.Hour))))
 		}
-		if diff := cmp.Diff(merged(from, to), blobnaming.Prefixes("x", from, to)); diff != "" {
+		if diff := cmp.Diff(narrowest(from, to), blobnaming.Prefixes("x", from, to)); diff != "" {
 			t.Fatalf("[%v, %v): %s", from, to, diff)
 		}
 	}
 }
 
-// merged is the brute force that Prefixes is compared with.
-func merged(from, to time.Time) []string {
-	var prefixes []string
+// narrowest is the slow reference of Prefixes.
+func narrowest(from, to time.Time) []string {
+	months := map[string][]string{} // their hours
 	for at := from.UTC().Truncate(time.Hour); from.Before(to) && at.Before(to); at = at.Add(time.Hour) {
-		prefixes = append(prefixes, at.Format("x/2006/01/02/15"))
+		month := at.Format("x/2006/01/")
+		months[month] = append(months[month], at.Format("x/2006/01/02/15"))
 	}
-	// Each step merges runs of a full parent: 24 hours, all days, 12 months.
-	prefixes = merge(prefixes, len("x/2006/01/02/"), func(string) int { return 24 })
-	prefixes = merge(prefixes, len("x/2006/01/"), func(month string) int {
-		first, _ := time.Parse("x/2006/01/", month)
-		return first.AddDate(0, 1, -1).Day()
-	})
-	return merge(prefixes, len("x/2006/"), func(string) int { return 12 })
-}
-
-// merge replaces neighbours that share a parent, the first n bytes, by it where
-// there are as many as it has children. Only children one level down count.
-func merge(prefixes []string, n int, children func(parent string) int) []string {
-	var out []string
-	for len(prefixes) > 0 {
-		first := prefixes[0]
-		same := 1
-		for len(first) > n && same < len(prefixes) && len(prefixes[same]) == len(first) && prefixes[same][:n] == first[:n] {
-			same++
+	var prefixes []string
+	for month, hours := range months {
+		if len(hours) <= 2 {
+			prefixes = append(prefixes, hours...)
+			continue
 		}
-		if len(first) > n && len(first) <= n+3 && same == children(first[:n]) {
-			out = append(out, first[:n])
-		} else {
-			out = append(out, prefixes[:same]...)
+		prefix := hours[0]
+		for !strings.HasPrefix(hours[len(hours)-1], prefix) {
+			prefix = prefix[:len(prefix)-1]
 		}
-		prefixes = prefixes[same:]
+		year := month[:len("x/2006/")]
+		whole := true
+		for m := 1; m <= 12; m++ {
+			y, _ := time.Parse("x/2006/", year)
+			first := time.Date(y.Year(), time.Month(m), 1, 0, 0, 0, 0, time.UTC)
+			whole = whole && len(months[first.Format("x/2006/01/")]) == int(first.AddDate(0, 1, 0).Sub(first)/time.Hour)
+		}
+		if whole {
+			prefix = year
+		}
+		prefixes = append(prefixes, prefix)
 	}
-	return out
+	slices.Sort(prefixes)
+	return slices.Compact(prefixes)
 }
 
 // randomRange is a range of minutes up to years whose ends often lie on edges.
@@ -198,41 +189,55 @@ func randomBucket(random *rand.Rand, from, to time.Time) time.Time {
 	return blobnaming.BucketStart(at.UnixNano(), widths[random.IntN(len(widths))]*time.Minute)
 }
 
-// The narrower prefixes of a prefix are those of its parts: no more, no less, in order.
+// The narrower prefixes of a prefix are those of its parts, in order: each name that starts with a prefix starts with one of them, and the
+// span of a prefix is that of its names.
 func TestNarrower(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ prefix, from, to string }{
-		{"x/2016/", "2016-01-01T00:00:00Z", "2017-01-01T00:00:00Z"},
-		{"x/2016/02/", "2016-02-01T00:00:00Z", "2016-03-01T00:00:00Z"},
-		{"x/2014/12/", "2014-12-01T00:00:00Z", "2015-01-01T00:00:00Z"},
-		{"x/2014/12/31/", "2014-12-31T00:00:00Z", "2015-01-01T00:00:00Z"},
-		{"x/9999/", "9999-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z"},
-	} {
-		narrow := blobnaming.Narrower(c.prefix)
-		var want []string
-		for _, part := range narrow { // each hour of it
-			if deeper := blobnaming.Narrower(part); deeper != nil {
-				for _, p := range deeper {
-					if hours := blobnaming.Narrower(p); hours != nil {
-						want = append(want, hours...)
-					} else {
-						want = append(want, p)
-					}
-				}
-			} else {
-				want = append(want, part)
+	random := testrand.New(t)
+	for range 3000 {
+		n := blobnaming.Name{Service: "x", Bucket: blobnaming.BucketStart(random.Int64N(4e18), time.Hour).Add(time.Duration(random.IntN(12)*5) * time.Minute), Number: 1 + random.Uint64N(1e7)}
+		name := n.String()
+		for prefix := name[:len("x/2006/")]; ; {
+			from, to, ok := blobnaming.Span(prefix)
+			if !ok || n.Bucket.Before(from) || !n.Bucket.Before(to) {
+				t.Fatalf("%s: span of %s to %s for %s", prefix, from, to, name)
 			}
-		}
-		from, to := parseTime(t, c.from), parseTime(t, c.to)
-		var got []string
-		for at := from; at.Before(to); at = at.Add(time.Hour) {
-			got = append(got, blobnaming.Prefixes("x", at, at.Add(time.Minute))...)
-		}
-		if diff := cmp.Diff(got, want); diff != "" || len(narrow) < 12 || !slices.IsSorted(narrow) {
-			t.Errorf("%s: %q: %s", c.prefix, narrow, diff)
+			narrow := blobnaming.Narrower(prefix)
+			if len(narrow) == 0 {
+				if len(prefix) != len("x/2006/01/02/1504/1") {
+					t.Fatalf("%s has no narrower prefixes", prefix)
+				}
+				break
+			}
+			if !slices.IsSorted(narrow) {
+				t.Fatalf("%s: %q", prefix, narrow)
+			}
+			at := slices.IndexFunc(narrow, func(p string) bool { return strings.HasPrefix(name, p) })
+			if at < 0 || !strings.HasPrefix(narrow[at], prefix) {
+				t.Fatalf("%s: %s is in none of %q", prefix, name, narrow)
+			}
+			first, _, _ := blobnaming.Span(narrow[0])
+			_, last, _ := blobnaming.Span(narrow[len(narrow)-1])
+			if !first.Equal(from) || !last.Equal(to) {
+				t.Fatalf("%s: %s to %s are covered, not %s to %s", prefix, first, last, from, to)
+			}
+			prefix = narrow[at]
 		}
 	}
-	for _, prefix := range []string{"x/2014/12/31/15", "x/", "x", "", "x/y/", "x/2014/13/"} {
+	for prefix, want := range map[string][2]string{
+		"x/2016/02/":      {"2016-02-01T00:00:00Z", "2016-03-01T00:00:00Z"},
+		"x/2016/02/2":     {"2016-02-20T00:00:00Z", "2016-03-01T00:00:00Z"},
+		"x/2016/02/0":     {"2016-02-01T00:00:00Z", "2016-02-10T00:00:00Z"},
+		"x/2014/12/3":     {"2014-12-30T00:00:00Z", "2015-01-01T00:00:00Z"},
+		"x/2014/12/31/2":  {"2014-12-31T20:00:00Z", "2015-01-01T00:00:00Z"},
+		"x/2014/12/31/-/": {"2014-12-31T00:00:00Z", "2015-01-01T00:00:00Z"},
+	} {
+		from, to, ok := blobnaming.Span(prefix)
+		if !ok || !from.Equal(parseTime(t, want[0])) || !to.Equal(parseTime(t, want[1])) {
+			t.Errorf("%s: %s to %s, %v", prefix, from, to, ok)
+		}
+	}
+	for _, prefix := range []string{"x/", "x", "", "x/y/", "x/20"} {
 		if got := blobnaming.Narrower(prefix); got != nil {
 			t.Errorf("%s: %q", prefix, got)
 		}

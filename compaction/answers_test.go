@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"logstow/catalog"
 	"logstow/compaction"
-	"logstow/containment"
 	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
 	"logstow/query/cache"
@@ -177,16 +177,16 @@ func TestRejectedAnswers(t *testing.T) {
 	if made := run(t, s, o); made.Outputs != 1 {
 		t.Fatalf("%+v", made)
 	}
-	segments, _ := list(t, s.Blobs())
-	output := segments[slices.IndexFunc(segments, func(s containment.Segment) bool { return s.Meta.IsOutput() })]
+	segments, _ := list(t, s)
+	output := segments[slices.IndexFunc(segments, func(s catalog.Segment) bool { return s.Meta.IsOutput() })]
 	entity := tableindex.Entity{Name: output.Name, Meta: output.Meta, ETag: output.ETag, Size: output.Size}
 	if err := tableindex.Put(t.Context(), s.Tables(), s.Container(), []tableindex.Entity{entity}); err != nil {
 		t.Fatal(err)
 	}
 	name := output.Name.String()
-	err := s.Blobs().Delete(t.Context(), anyVersion(output))
+	err := deleteAll(t.Context(), s, output.Name.String())
 	if err == nil {
-		_, err = s.Blobs().Create(t.Context(), name, make([]byte, output.Size), store.CreateOptions{Metadata: output.Meta.Encode()})
+		_, err = s.Compacted().Create(t.Context(), name, make([]byte, output.Size), store.CreateOptions{Metadata: output.Meta.Encode()})
 	}
 	if err == nil {
 		err = compaction.Reject(t.Context(), s, name)
@@ -201,12 +201,11 @@ func TestRejectedAnswers(t *testing.T) {
 // that is killed.
 func removeSome(t *testing.T, s store.Store, rnd *rand.Rand) {
 	t.Helper()
-	segments, rejected := list(t, s.Blobs())
-	for _, h := range compaction.Group(segments, rejected) {
+	for _, h := range chains(t, s) {
 		outputs := h.Outputs
 		for i, o := range outputs {
 			var err error
-			if outputs[i], err = containment.ReadOutput(t.Context(), rangeOf(s, o.Segment), o.Segment); err != nil {
+			if outputs[i], err = catalog.ReadOutput(t.Context(), rangeOf(s, o.Segment), o.Segment); err != nil {
 				t.Fatal(err)
 			}
 			entity := tableindex.Entity{Name: o.Name, Meta: o.Meta, ETag: o.ETag, Size: o.Size}
@@ -214,7 +213,7 @@ func removeSome(t *testing.T, s store.Store, rnd *rand.Rand) {
 				t.Fatal(err)
 			}
 		}
-		for i, place := range containment.Contain(h.Plain, outputs) {
+		for i, place := range catalog.Contain(h.Plain, outputs) {
 			p := h.Plain[i]
 			if !place.Contained() || rnd.IntN(2) == 0 {
 				continue
@@ -226,7 +225,7 @@ func removeSome(t *testing.T, s store.Store, rnd *rand.Rand) {
 			if rnd.IntN(2) == 0 {
 				continue
 			}
-			if err := s.Blobs().Delete(t.Context(), anyVersion(p)); err != nil {
+			if err := deleteAll(t.Context(), s, p.Name.String()); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -113,12 +113,12 @@ func minute(tb testing.TB, rnd *rand.Rand, c *segment.Compressor, instance strin
 	tb.Helper()
 	var body bytes.Buffer
 	bucket := hour()
-	batch := blobnaming.Batch{}
-	for i := range batch {
-		batch[i] = byte(rnd.Uint32())
+	salt := [16]byte{}
+	for i := range salt {
+		salt[i] = byte(rnd.Uint32())
 	}
 	w := segment.NewWriter(&body, segment.Options{
-		Service: "web", Instance: instance, Batch: batch, BucketStart: bucket.Unix(), BucketWidth: 3600, Compressor: c,
+		Service: "web", Instance: instance, Salt: salt, BucketStart: bucket.Unix(), BucketWidth: 3600, Compressor: c,
 	})
 	at := bucket.Add(time.Duration(minute) * time.Minute).UnixNano()
 	for range 300 {

@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"logstow/containment"
+	"logstow/blobnaming"
+	"logstow/catalog"
 	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
 	"logstow/query"
@@ -24,26 +25,37 @@ type copied struct {
 	bodies map[string][]byte
 }
 
-func copyBlobs(t *testing.T, b store.BlobReader) *copied {
+func copyBlobs(t *testing.T, s store.Store) *copied {
 	t.Helper()
 	c := &copied{bodies: make(map[string][]byte)}
-	for page, err := range b.List(t.Context(), "") {
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, blob := range page {
-			body, err := b.Read(t.Context(), blob.Name, 0, blob.Size)
+	for _, b := range []store.BlobReader{s.Blobs(), s.Compacted()} {
+		for page, err := range b.List(t.Context(), "") {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.blobs, c.bodies[blob.Name] = append(c.blobs, blob), body
+			for _, blob := range page {
+				body, err := b.Read(t.Context(), blob.Ref(), 0, blob.Size)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.blobs, c.bodies[blob.Name] = append(c.blobs, blob), body
+			}
 		}
 	}
 	return c
 }
 
-func (c *copied) Read(_ context.Context, name string, off, n int64) ([]byte, error) {
-	return slices.Clone(c.bodies[name][off : off+n]), nil
+// half is one of the containers.
+func (c *copied) half(compacted bool) *copied {
+	of := func(b store.Blob) bool {
+		_, err := blobnaming.Parse(b.Name)
+		return (err == nil) == compacted
+	}
+	return &copied{bodies: c.bodies, blobs: slices.DeleteFunc(slices.Clone(c.blobs), of)}
+}
+
+func (c *copied) Read(_ context.Context, ref store.BlobRef, off, n int64) ([]byte, error) {
+	return slices.Clone(c.bodies[ref.Name][off : off+n]), nil
 }
 
 func (c *copied) List(_ context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
@@ -70,7 +82,7 @@ func (c *copied) ListPrefixes(_ context.Context, prefix string) iter.Seq2[[]stri
 func (c *copied) ask(t *testing.T) (answers string, notes []string, problems []error) {
 	t.Helper()
 	var b strings.Builder
-	q, err := query.New([]query.Store{{Name: "copied", Blobs: c}}, query.Selection{From: hour(), To: hour().Add(time.Hour)}, query.Options{})
+	q, err := query.New([]query.Store{{Name: "copied", Blobs: c.half(false), Compacted: c.half(true)}}, query.Selection{From: hour(), To: hour().Add(time.Hour)}, query.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,13 +118,13 @@ func TestLongEveryBitOfAnOutput(t *testing.T) {
 	o := options(t)
 	o.KeepInputs = true
 	run(t, s, o)
-	whole := copyBlobs(t, s.Blobs())
+	whole := copyBlobs(t, s)
 	want, notes, problems := whole.ask(t)
 	if len(notes)+len(problems) > 0 {
 		t.Fatalf("notes %q, problems %v", notes, problems)
 	}
-	segments, _ := list(t, s.Blobs())
-	output := segments[slices.IndexFunc(segments, func(s containment.Segment) bool { return s.Meta.IsOutput() })]
+	segments, _ := list(t, s)
+	output := segments[slices.IndexFunc(segments, func(s catalog.Segment) bool { return s.Meta.IsOutput() })]
 	name := output.Name.String()
 	alone := &copied{bodies: whole.bodies, blobs: slices.DeleteFunc(slices.Clone(whole.blobs), func(b store.Blob) bool { return b.Name != name })}
 	if got, notes, problems := alone.ask(t); got != want || len(notes)+len(problems) > 0 {

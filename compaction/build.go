@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"logstow/blobnaming"
 	"logstow/columns"
@@ -39,7 +40,6 @@ func (b *built) read(_ context.Context, off, n int64) ([]byte, error) {
 // builder makes outputs.
 type builder struct {
 	blobs      store.BlobReader
-	limits     Limits
 	columns    *columns.Options
 	compressor *segment.Compressor
 	tempDir    string
@@ -63,7 +63,7 @@ func (b *builder) build(ctx context.Context, g Generation) (out *built, err erro
 	buffered := bufio.NewWriterSize(file, writeBuffer)
 	w := segment.NewWriter(buffered, segment.Options{
 		Service: g.Name.Service, Instance: blobnaming.OutputInstance, Class: g.Inputs[0].Meta.Class, Parse: g.Inputs[0].Meta.Parse,
-		Batch: batchOf(b.limits, b.columns, g.Inputs), BucketStart: g.Name.Bucket.Unix(), BucketWidth: 3600,
+		BucketStart: g.Name.Bucket.Unix(), BucketWidth: int64(day / time.Second),
 		Inputs: m.origins, Columns: b.columns, Compressor: b.compressor,
 	})
 	defer w.Discard()

@@ -42,12 +42,14 @@ func TestColumnsOfOutputs(t *testing.T) {
 				t.Fatalf("%d inputs into %d outputs", report.Inputs, report.Outputs)
 			}
 			var got []string
-			for page, err := range s.Blobs().List(t.Context(), "") {
+			for page, err := range s.Compacted().List(t.Context(), "") {
 				if err != nil {
 					t.Fatal(err)
 				}
 				for _, b := range page {
-					read := func(ctx context.Context, off, n int64) ([]byte, error) { return s.Blobs().Read(ctx, b.Name, off, n) }
+					read := func(ctx context.Context, off, n int64) ([]byte, error) {
+						return s.Compacted().Read(ctx, b.Ref(), off, n)
+					}
 					footer, err := segment.Verify(t.Context(), read, b.Size)
 					if err != nil {
 						t.Fatal(err)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"logstow/blobnaming"
+	"logstow/catalog"
 	"logstow/internal/crashpoint"
 	"logstow/internal/retry"
 	"logstow/store"
@@ -44,18 +44,33 @@ func judge(created error, found *blobnaming.Metadata, batch blobnaming.Batch) ou
 	return taken
 }
 
-// commit creates an output on condition that its name is free. It retries until the outcome is known. The name is the lock: of
-// all compactions that make this generation, one succeeds.
-func (r *run) commit(ctx context.Context, b *built) (outcome, error) {
+// commit creates an output on condition that its name is free. The name is the lock: of all compactions that make a generation, one
+// succeeds. If it is taken, the finished output becomes the next free generation, unless one of the new ones shares an input with it:
+// then the outcome is taken. The error is [ErrGap] if a name is free again, and [ErrDamaged] if a list cannot be read.
+func (r *run) commit(ctx context.Context, scope catalog.Scope, b *built, inputs []catalog.Segment) (outcome, error) {
+	known := make(map[store.BlobRef]catalog.Output)
+	for {
+		result, err := r.create(ctx, b)
+		if err != nil || result != taken {
+			return result, err
+		}
+		if result, err = r.next(ctx, scope, b, inputs, known); err != nil || result == taken {
+			return result, err
+		}
+	}
+}
+
+// create creates an output. It retries until the outcome is known.
+func (r *run) create(ctx context.Context, b *built) (outcome, error) {
 	body, err := b.read(ctx, 0, b.size)
 	if err != nil {
 		return unknown, err
 	}
-	opts := store.CreateOptions{Metadata: b.meta.Encode(), ContentType: contentType, ContentEncoding: contentEncoding}
+	opts := store.CreateOptions{Metadata: b.meta.Encode(), ContentType: contentType, ContentEncoding: contentEncoding, Tier: store.Hot}
 	result := unknown
 	err = retry.Do(ctx, func() error {
 		crashpoint.Here("compact.before-create")
-		_, err := r.store.Blobs().Create(ctx, b.name.String(), body, opts)
+		_, err := r.store.Compacted().Create(ctx, b.name.String(), body, opts)
 		crashpoint.Here("compact.after-create")
 		var found *blobnaming.Metadata
 		if errors.Is(err, store.ErrExists) {
@@ -64,8 +79,7 @@ func (r *run) commit(ctx context.Context, b *built) (outcome, error) {
 				return lookErr
 			}
 			if found == nil {
-				// The blob is gone again: retention is deleting the hour.
-				return fmt.Errorf("%s: %w", b.name, ErrGap)
+				return fmt.Errorf("%s is free again: %w", b.name, ErrGap) // retention is deleting the day
 			}
 		}
 		if result = judge(err, found, b.meta.Batch); result != unknown {
@@ -79,20 +93,56 @@ func (r *run) commit(ctx context.Context, b *built) (outcome, error) {
 	return result, nil
 }
 
-// metadata returns the metadata of the blob with a name, empty if it cannot be read;
-// nil if there is no such blob.
+// metadata returns the metadata of the output with a name, empty if it cannot be read; nil if there is no such blob.
 func (r *run) metadata(ctx context.Context, name string) (*blobnaming.Metadata, error) {
-	for page, err := range r.store.Blobs().List(ctx, name) {
+	b, found, err := catalog.Lookup(ctx, r.store.Compacted(), name)
+	if err != nil || !found {
+		return nil, err
+	}
+	m, err := blobnaming.ParseMetadata(b.Metadata)
+	if err != nil {
+		m = blobnaming.Metadata{}
+	}
+	return &m, nil
+}
+
+// next gives an output whose name is taken the name of the next generation. The outcome is taken if another output shares an input.
+func (r *run) next(ctx context.Context, scope catalog.Scope, b *built, inputs []catalog.Segment, known map[store.BlobRef]catalog.Output) (outcome, error) {
+	chain := &Chain{Scope: scope}
+	d := catalog.Day{Service: scope.Service, Day: scope.Day}
+	for page, err := range r.catalog.Outputs(ctx, scope.Service, scope.Day, scope.Day.Add(day)) {
 		if err != nil {
-			return nil, err
+			return unknown, fmt.Errorf("cannot list outputs of %s: %w", scope, err)
 		}
-		if i := slices.IndexFunc(page, func(b store.Blob) bool { return b.Name == name }); i >= 0 {
-			m, err := blobnaming.ParseMetadata(page[i].Metadata)
-			if err != nil {
-				m = blobnaming.Metadata{}
-			}
-			return &m, nil
+		d.Compacted = append(d.Compacted, page...)
+	}
+	for _, c := range Chains(&d) {
+		if c.Scope == scope {
+			chain = c
 		}
 	}
-	return nil, nil
+	if err := r.readOutputs(ctx, chain.Outputs, known); err != nil {
+		return unknown, err
+	}
+	return rename(chain, b, inputs)
+}
+
+// rename decides by the outputs of a chain, whose lists have been read, whether a finished output can be the next generation.
+func rename(chain *Chain, b *built, inputs []catalog.Segment) (outcome, error) {
+	generation := len(chain.Outputs) + 1
+	switch err := chain.check(); {
+	case err != nil:
+		return unknown, err
+	case generation <= b.name.Output():
+		return unknown, fmt.Errorf("%s is free again: %w", b.name, ErrGap)
+	case generation > blobnaming.MaxGeneration:
+		return unknown, fmt.Errorf("%s has %d generations", chain.Scope, generation-1)
+	}
+	for _, p := range catalog.Contain(inputs, chain.Outputs) {
+		if p.Contained() {
+			return taken, nil
+		}
+	}
+	b.name = blobnaming.OutputName(chain.Service, chain.Day, chain.Class, generation)
+	return unknown, nil
 }

@@ -11,8 +11,9 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/catalog"
 	"logstow/compaction"
-	"logstow/containment"
+	"logstow/internal/test/catalogtest"
 	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
 	"logstow/record"
@@ -153,34 +154,37 @@ func TestLongConcurrent(t *testing.T) {
 	}
 }
 
-// readOnce is how often each line is in the answer of a reader that follows the rules: it lists, looks at
-// outputs a second time, hides what they contain, and looks for vanished inputs in outputs.
+// readOnce is how often each line is in the answer of a reader that follows the rules: it lists the raw container, then the compacted
+// one, hides what outputs contain, and looks for vanished inputs in outputs.
 func readOnce(ctx context.Context, s store.Store) (map[int64]int, error) {
-	var segments []containment.Segment
-	outputs := make(map[blobnaming.Name]containment.Output)
-	look := func(prefix string, plain bool) error {
-		for page, err := range s.Blobs().List(ctx, prefix) {
+	var segments []catalog.Segment
+	outputs := make(map[blobnaming.Name]catalog.Output)
+	look := func(blobs store.BlobReader) error {
+		for page, err := range blobs.List(ctx, "web/") {
+			if errors.Is(err, store.ErrNoContainer) {
+				return nil
+			}
 			if err != nil {
 				return err
 			}
 			for _, b := range page {
-				segment, err := containment.NewSegment(b)
+				segment, err := catalogtest.NewSegment(b)
 				if err != nil {
 					return err
 				}
 				if segment.Meta.IsOutput() {
-					outputs[segment.Name] = containment.Output{Segment: segment}
-				} else if plain {
+					outputs[segment.Name] = catalog.Output{Segment: segment}
+				} else {
 					segments = append(segments, segment)
 				}
 			}
 		}
 		return nil
 	}
-	read := func() (all []containment.Output, err error) {
+	read := func() (all []catalog.Output, err error) {
 		for name, o := range outputs {
 			if o.Inputs == nil {
-				if o, err = containment.ReadOutput(ctx, rangeOf(s, o.Segment), o.Segment); err != nil || o.Err != nil {
+				if o, err = catalog.ReadOutput(ctx, rangeOf(s, o.Segment), o.Segment); err != nil || o.Err != nil {
 					return nil, errors.Join(err, o.Err)
 				}
 				outputs[name] = o
@@ -189,15 +193,14 @@ func readOnce(ctx context.Context, s store.Store) (map[int64]int, error) {
 		}
 		return all, nil
 	}
-	prefix := blobnaming.OutputPrefix("web", hour())
-	if err := errors.Join(look("web/", true), look(prefix, false)); err != nil {
+	if err := errors.Join(look(s.Blobs()), look(s.Compacted())); err != nil {
 		return nil, err
 	}
 	known, err := read()
 	if err != nil {
 		return nil, err
 	}
-	if shared := containment.Shared(known); shared != nil {
+	if shared := catalog.Shared(known); shared != nil {
 		return nil, fmt.Errorf("outputs share inputs: %v", shared)
 	}
 	lines := make(map[int64]int)
@@ -206,8 +209,8 @@ func readOnce(ctx context.Context, s store.Store) (map[int64]int, error) {
 			return nil, err
 		}
 	}
-	seen := make(map[containment.Identity]bool)
-	for i, place := range containment.Contain(segments, known) {
+	seen := make(map[catalog.Identity]bool)
+	for i, place := range catalog.Contain(segments, known) {
 		plain := segments[i]
 		if place.Contained() || seen[plain.Identity()] {
 			continue
@@ -220,14 +223,14 @@ func readOnce(ctx context.Context, s store.Store) (map[int64]int, error) {
 			}
 			continue
 		}
-		if err := look(prefix, false); err != nil {
+		if err := look(s.Compacted()); err != nil {
 			return nil, err
 		}
 		now, err := read()
 		if err != nil {
 			return nil, err
 		}
-		place := containment.Contain([]containment.Segment{plain}, now)[0]
+		place := catalog.Contain([]catalog.Segment{plain}, now)[0]
 		if !place.Contained() {
 			return nil, fmt.Errorf("%s is nowhere", plain.Name)
 		}
@@ -239,8 +242,8 @@ func readOnce(ctx context.Context, s store.Store) (map[int64]int, error) {
 }
 
 // count counts the lines of a segment, or those of one input of an output.
-func count(ctx context.Context, s store.Store, of containment.Segment, lines map[int64]int, input *int) error {
-	body, err := s.Blobs().Read(ctx, of.Name.String(), 0, of.Size)
+func count(ctx context.Context, s store.Store, of catalog.Segment, lines map[int64]int, input *int) error {
+	body, err := half(s, of).Read(ctx, of.Ref(), 0, of.Size)
 	if err != nil {
 		return err
 	}

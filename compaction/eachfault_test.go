@@ -75,7 +75,7 @@ func TestLongFaultAtEachRequest(t *testing.T) {
 			if len(all) != 1 {
 				t.Fatalf("%s: %q remain", what, all)
 			}
-			if err := s.Blobs().Delete(t.Context(), store.AnyVersion(all...)); err != nil {
+			if err := deleteAll(t.Context(), s, all...); err != nil {
 				t.Fatal(err)
 			}
 			if requests.Load() < n {

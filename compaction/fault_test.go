@@ -13,8 +13,10 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"logstow/blobnaming"
+	"logstow/catalog"
+	"logstow/columns"
 	"logstow/compaction"
-	"logstow/containment"
+	"logstow/internal/test/catalogtest"
 	"logstow/internal/test/testrand"
 	"logstow/store"
 )
@@ -31,8 +33,9 @@ type faulty struct {
 	remove func(do func() error) error
 }
 
-func (f *faulty) Blobs() store.Blobs   { return faultyBlobs{f.Store.Blobs(), f} }
-func (f *faulty) Tables() store.Tables { return faultyTables{f.Store.Tables(), f} }
+func (f *faulty) Blobs() store.Blobs     { return faultyBlobs{f.Store.Blobs(), f} }
+func (f *faulty) Compacted() store.Blobs { return faultyBlobs{f.Store.Compacted(), f} }
+func (f *faulty) Tables() store.Tables   { return faultyTables{f.Store.Tables(), f} }
 
 // tables is store.Tables under a name that is none of its methods.
 type tables = store.Tables
@@ -71,12 +74,12 @@ func (b faultyBlobs) Create(ctx context.Context, name string, body []byte, opts 
 	return b.f.create(name, do)
 }
 
-func (b faultyBlobs) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
-	do := func() ([]byte, error) { return b.Blobs.Read(ctx, name, off, n) }
+func (b faultyBlobs) Read(ctx context.Context, ref store.BlobRef, off, n int64) ([]byte, error) {
+	do := func() ([]byte, error) { return b.Blobs.Read(ctx, ref, off, n) }
 	if b.f.read == nil {
 		return do()
 	}
-	return b.f.read(name, do)
+	return b.f.read(ref.Name, do)
 }
 
 func (b faultyBlobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
@@ -142,7 +145,7 @@ func TestConflict(t *testing.T) {
 		outputs, conflicts int64
 	}{
 		"the same output":       {func(*compaction.Options) {}, 1, 0},
-		"another output":        {func(o *compaction.Options) { o.Limits.Target = 32 << 20 }, 0, 1},
+		"another output":        {func(o *compaction.Options) { o.Columns = &columns.Options{Share: 10} }, 0, 1},
 		"other inputs":          {func(o *compaction.Options) { o.Limits.Inputs = 10 }, 0, 1},
 		"inputs that are there": {func(o *compaction.Options) { o.Limits.Inputs = 10; o.KeepInputs = true }, 0, 1},
 	} {
@@ -167,11 +170,42 @@ func TestConflict(t *testing.T) {
 			}
 			wants(t, s, want)
 			for _, name := range names(t, s) {
-				if n, err := blobnaming.Parse(name); err != nil || n.Output() == 0 {
+				if _, err := blobnaming.Parse(name); err == nil {
 					t.Errorf("%s remains", name)
 				}
 			}
 		})
+	}
+}
+
+// If another compaction takes the name for other segments, the finished output becomes the next generation.
+func TestDisjointConflict(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	web := newFleet(t, s, testrand.New(t), "web")
+	web.fill(hour(), 3, 30)
+	until := func(end time.Time) compaction.Options {
+		o := options(t)
+		o.To, o.Limits.Pending = end, 1
+		return o
+	}
+	var want []string
+	f := &faulty{Store: s, create: func(_ string, do func() (string, error)) (string, error) {
+		if want == nil {
+			web.fill(hour().Add(-2*time.Hour), 3, 10)
+			want = readAll(t, s)
+			if r := run(t, s, until(hour())); r.Outputs != 1 || r.Inputs != 10 {
+				t.Errorf("%+v", r)
+			}
+		}
+		return do()
+	}}
+	if r := run(t, f, until(hour().Add(time.Hour))); r.Outputs != 1 || r.Inputs != 30 || r.Conflicts != 0 || r.Removed != 30 {
+		t.Errorf("%+v", r)
+	}
+	wants(t, s, want)
+	if all := names(t, s); len(all) != 2 {
+		t.Errorf("%q remain", all)
 	}
 }
 
@@ -183,7 +217,7 @@ func TestVanishingInputs(t *testing.T) {
 	var reads atomic.Int64
 	f := &faulty{Store: s, read: func(name string, do func() ([]byte, error)) ([]byte, error) {
 		if n := reads.Add(1); n%10 == 9 && n < 40 {
-			if err := s.Blobs().Delete(t.Context(), store.AnyVersion(name)); err != nil {
+			if err := deleteAll(t.Context(), s, name); err != nil {
 				t.Error(err)
 			}
 		}
@@ -200,21 +234,21 @@ func TestVanishingInputs(t *testing.T) {
 // flip changes a bit of a stored blob.
 func flip(t *testing.T, s store.Store, name string, bit func(size int64) int64) {
 	t.Helper()
-	for page, err := range s.Blobs().List(t.Context(), name) {
+	for page, err := range catalogtest.Container(s, name).List(t.Context(), name) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, b := range page {
-			body, err := s.Blobs().Read(t.Context(), b.Name, 0, b.Size)
+			body, err := catalogtest.Container(s, name).Read(t.Context(), b.Ref(), 0, b.Size)
 			if err != nil {
 				t.Fatal(err)
 			}
 			at := bit(b.Size)
 			body[at/8] ^= 1 << (at % 8)
-			if err := s.Blobs().Delete(t.Context(), []store.BlobRef{b.Ref()}); err != nil {
+			if err := catalogtest.Container(s, name).Delete(t.Context(), []store.BlobRef{b.Ref()}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.Blobs().Create(t.Context(), b.Name, body, store.CreateOptions{Metadata: b.Metadata}); err != nil {
+			if _, err := catalogtest.Container(s, name).Create(t.Context(), b.Name, body, store.CreateOptions{Metadata: b.Metadata}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -228,7 +262,7 @@ func TestDamagedInputIsLeftAndNamed(t *testing.T) {
 	rnd := testrand.New(t)
 	s := openStore(t)
 	newFleet(t, s, rnd, "web").fill(hour(), 3, 30)
-	segments, _ := list(t, s.Blobs())
+	segments, _ := list(t, s)
 	damaged := segments[7].Name.String()
 	// Anywhere in the blocks: the token filter of an input is not read.
 	flip(t, s, damaged, func(int64) int64 { return rnd.Int64N((segments[7].Meta.Filter.Offset - 8) * 8) })
@@ -270,8 +304,8 @@ func TestDamagedOutputHalts(t *testing.T) {
 			o := options(t)
 			o.KeepInputs = true
 			run(t, s, o)
-			segments, _ := list(t, s.Blobs())
-			i := slices.IndexFunc(segments, func(s containment.Segment) bool { return s.Meta.IsOutput() && s.Name.Service == "web" })
+			segments, _ := list(t, s)
+			i := slices.IndexFunc(segments, func(s catalog.Segment) bool { return s.Meta.IsOutput() && s.Name.Service == "web" })
 			output := segments[i]
 			first, last := region(output.Meta, output.Size)
 			flip(t, s, output.Name.String(), func(int64) int64 { return first*8 + int64(from*float64((last-first)*8)) })
@@ -293,7 +327,7 @@ func TestDamagedOutputHalts(t *testing.T) {
 			if all := names(t, s); len(all) != 4 { // other's output, web's second, the rejected one and its marker
 				t.Errorf("%q remain", all)
 			}
-			if err := s.Blobs().Delete(t.Context(), anyVersion(output)); err != nil { // it cannot be read
+			if err := deleteAll(t.Context(), s, output.Name.String()); err != nil { // it cannot be read
 				t.Fatal(err)
 			}
 			wants(t, s, want)
@@ -368,7 +402,7 @@ func TestNameInTheWay(t *testing.T) {
 			p.meta.Origins = 1
 			m := p.meta.Encode()
 			metadata(m)
-			if _, err := s.Blobs().Create(t.Context(), name.String(), p.body, store.CreateOptions{Metadata: m}); err != nil {
+			if _, err := catalogtest.Container(s, name.String()).Create(t.Context(), name.String(), p.body, store.CreateOptions{Metadata: m}); err != nil {
 				t.Fatal(err)
 			}
 			report, err := compaction.Run(t.Context(), s, options(t))
@@ -394,7 +428,7 @@ func TestGapIsLeft(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	f.fill(hour(), 3, 30)
-	if err := s.Blobs().Delete(t.Context(), store.AnyVersion(blobnaming.OutputName("web", hour(), "", 1).String())); err != nil {
+	if err := deleteAll(t.Context(), s, blobnaming.OutputName("web", hour(), "", 1).String()); err != nil {
 		t.Fatal(err)
 	}
 	if r := run(t, s, o); r.Left != 1 || r.Outputs+r.Removed != 0 || len(names(t, s)) != 32 {
@@ -418,8 +452,8 @@ func TestDifferentBlobOfABatch(t *testing.T) {
 	if report.Outputs+report.Removed != 0 || !slices.Equal(report.Different, []string{other.name.String()}) {
 		t.Errorf("%+v", report)
 	}
-	segments, _ := list(t, s.Blobs())
-	if !slices.ContainsFunc(segments, func(s containment.Segment) bool { return s.Name == other.name }) {
+	segments, _ := list(t, s)
+	if !slices.ContainsFunc(segments, func(s catalog.Segment) bool { return s.Name == other.name }) {
 		t.Error("it is gone")
 	}
 }
@@ -437,7 +471,7 @@ func TestRemovalIsOfWhatWasListed(t *testing.T) {
 			t.Error(err)
 		}
 		other.name = name
-		if err := s.Blobs().Delete(t.Context(), store.AnyVersion(refs[3].Name)); err != nil {
+		if err := deleteAll(t.Context(), s, refs[3].Name); err != nil {
 			t.Error(err)
 		}
 		f.store(other)
@@ -491,7 +525,7 @@ func TestForgottenOutputEndsTheHour(t *testing.T) {
 	newFleet(t, s, testrand.New(t), "web").fill(hour(), 3, 30)
 	f := &faulty{Store: s, create: func(name string, do func() (string, error)) (string, error) {
 		etag, err := do()
-		return etag, errors.Join(err, s.Blobs().Delete(t.Context(), store.AnyVersion(name)))
+		return etag, errors.Join(err, deleteAll(t.Context(), s, name))
 	}}
 	report, err := compaction.Run(t.Context(), f, options(t))
 	if err != nil || report.Err() == nil || report.Outputs != 1 || report.Removed != 0 || len(names(t, s)) != 30 {

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"logstow/containment"
+	"logstow/catalog"
 	"logstow/internal/retry"
 	"logstow/segment"
 	"logstow/store"
@@ -25,7 +25,7 @@ const (
 
 // inputError is the error of an input that cannot be merged because it is damaged, or not a segment.
 type inputError struct {
-	s   containment.Segment
+	s   catalog.Segment
 	err error
 }
 
@@ -34,7 +34,7 @@ func (e *inputError) Unwrap() error { return e.err }
 
 // blobInput is an input whose footer has been read.
 type blobInput struct {
-	containment.Segment
+	catalog.Segment
 	footer *segment.Footer
 	// body is the whole blob, nil if only the footer has been read.
 	body []byte
@@ -42,11 +42,11 @@ type blobInput struct {
 	release func()
 }
 
-// rangeOf returns a function that reads ranges of a blob, with retries.
-func rangeOf(b store.BlobReader, name string) segment.Range {
+// rangeOf returns a function that reads ranges of a blob in its listed version, with retries.
+func rangeOf(b store.BlobReader, ref store.BlobRef) segment.Range {
 	return func(ctx context.Context, off, n int64) (data []byte, err error) {
 		err = retry.Do(ctx, func() error {
-			data, err = b.Read(ctx, name, off, n)
+			data, err = b.Read(ctx, ref, off, n)
 			return err
 		})
 		return data, err
@@ -66,7 +66,7 @@ type fetched struct {
 }
 
 // fetch starts reading inputs. The caller must call next at most once for each, and then close.
-func fetch(ctx context.Context, b store.BlobReader, inputs []containment.Segment) *fetcher {
+func fetch(ctx context.Context, b store.BlobReader, inputs []catalog.Segment) *fetcher {
 	ctx, cancel := context.WithCancel(ctx)
 	f := &fetcher{results: make(chan chan fetched, readsAhead-1), cancel: cancel}
 	memory := semaphore.NewWeighted(bytesAhead)
@@ -121,9 +121,9 @@ func (f *fetcher) close() {
 }
 
 // readInput reads an input, or only its footer if it is larger than wholeSize. A damaged input is an [*inputError].
-func readInput(ctx context.Context, b store.BlobReader, s containment.Segment) (*blobInput, error) {
+func readInput(ctx context.Context, b store.BlobReader, s catalog.Segment) (*blobInput, error) {
 	in := &blobInput{Segment: s}
-	read := rangeOf(b, s.Name.String())
+	read := rangeOf(b, s.Ref())
 	if s.Size <= wholeSize {
 		body, err := read(ctx, 0, s.Size)
 		if err != nil {
@@ -146,7 +146,7 @@ func readInput(ctx context.Context, b store.BlobReader, s containment.Segment) (
 }
 
 // inputFailed returns the error of reading an input: an [*inputError] if the input is damaged, otherwise one of storage.
-func inputFailed(ctx context.Context, s containment.Segment, err error) error {
+func inputFailed(ctx context.Context, s catalog.Segment, err error) error {
 	corrupt := (*segment.CorruptError)(nil)
 	switch {
 	case ctx.Err() != nil:

@@ -50,7 +50,8 @@ type cooled struct {
 	tiers map[string]store.Tier
 }
 
-func (c cooled) Blobs() store.Blobs { return cooledBlobs{c.Store.Blobs(), c.tiers} }
+func (c cooled) Blobs() store.Blobs     { return cooledBlobs{c.Store.Blobs(), c.tiers} }
+func (c cooled) Compacted() store.Blobs { return cooledBlobs{c.Store.Compacted(), c.tiers} }
 
 type cooledBlobs struct {
 	store.Blobs

@@ -16,8 +16,9 @@ import (
 	"go.uber.org/goleak"
 
 	"logstow/blobnaming"
+	"logstow/catalog"
 	"logstow/compaction"
-	"logstow/containment"
+	"logstow/internal/test/catalogtest"
 	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
@@ -32,8 +33,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 //nolint:gochecknoglobals // the same in all tests, also when an hour ends during one
 var began = time.Now().UTC()
 
-// hour is an hour that ended long enough ago, and is of a day that is kept.
-func hour() time.Time { return began.Add(-5 * time.Hour).Truncate(time.Hour) }
+// hour is an hour of a day that has ended and is kept.
+func hour() time.Time { return began.Truncate(24 * time.Hour).Add(-9 * time.Hour) }
 
 // openStore is an embedded store in a directory of the test's own.
 func openStore(tb testing.TB) store.Store {
@@ -91,12 +92,12 @@ type plain struct {
 func (f *fleet) segment(instance string, bucket time.Time, width time.Duration, n int) plain {
 	f.tb.Helper()
 	var b bytes.Buffer
-	batch := blobnaming.Batch{}
-	for i := range batch {
-		batch[i] = byte(f.rnd.Uint32())
+	salt := [16]byte{}
+	for i := range salt {
+		salt[i] = byte(f.rnd.Uint32())
 	}
 	w := segment.NewWriter(&b, segment.Options{
-		Service: f.service, Instance: instance, Class: f.class, Parse: f.parse, Batch: batch, BlockSize: 2000,
+		Service: f.service, Instance: instance, Class: f.class, Parse: f.parse, Salt: salt, BlockSize: 2000,
 		BucketStart: bucket.Unix(), BucketWidth: int64(width / time.Second),
 	})
 	for range n {
@@ -157,24 +158,23 @@ func (f *fleet) fill(hour time.Time, instances, segments int) {
 	}
 }
 
-// list are the segments of a store and the outputs it rejects.
-func list(tb testing.TB, b store.BlobReader) (segments []containment.Segment, rejected []blobnaming.Name) {
+// list lists both containers: the segments, outputs last, and the outputs that markers reject.
+func list(tb testing.TB, s store.Store) (segments []catalog.Segment, rejected []blobnaming.Name) {
 	tb.Helper()
-	for page, err := range b.List(tb.Context(), "") {
+	for _, name := range names(tb, s) {
+		if n, err := blobnaming.ParseRejection(name); err == nil {
+			rejected = append(rejected, n)
+		}
+	}
+	for _, blob := range catalogtest.List(tb, s) {
+		if _, err := blobnaming.ParseRejection(blob.Name); err == nil {
+			continue
+		}
+		listed, err := catalogtest.NewSegment(blob)
 		if err != nil {
 			tb.Fatal(err)
 		}
-		for _, blob := range page {
-			if n, err := blobnaming.ParseRejection(blob.Name); err == nil {
-				rejected = append(rejected, n)
-				continue
-			}
-			s, err := containment.NewSegment(blob)
-			if err != nil {
-				tb.Fatal(err)
-			}
-			segments = append(segments, s)
-		}
+		segments = append(segments, listed)
 	}
 	return segments, rejected
 }
@@ -190,24 +190,25 @@ type owned struct {
 // readAll is what a reader gets of a store, in output order: it hides what is contained.
 func readAll(tb testing.TB, s store.Store) []string {
 	tb.Helper()
-	segments, rejected := list(tb, s.Blobs())
-	var outputs []containment.Output
-	for _, h := range compaction.Group(segments, rejected) {
-		for _, o := range h.Outputs {
-			got, err := containment.ReadOutput(tb.Context(), rangeOf(s, o.Segment), o.Segment)
-			if err != nil || got.Err != nil {
-				tb.Fatal(err, got.Err)
-			}
-			got.Rejected = o.Rejected
-			outputs = append(outputs, got)
+	segments, rejected := list(tb, s)
+	var outputs []catalog.Output
+	for _, o := range segments {
+		if !o.Meta.IsOutput() {
+			continue
 		}
+		got, err := catalog.ReadOutput(tb.Context(), rangeOf(s, o), o)
+		if err != nil || got.Err != nil {
+			tb.Fatal(err, got.Err)
+		}
+		got.Rejected = slices.Contains(rejected, o.Name)
+		outputs = append(outputs, got)
 	}
-	if shared := containment.Shared(outputs); shared != nil {
+	if shared := catalog.Shared(outputs); shared != nil {
 		tb.Fatalf("outputs share inputs: %v", shared)
 	}
 	var all []owned
-	seen := make(map[containment.Identity]bool) // copies of a batch
-	for i, place := range containment.Contain(segments, outputs) {
+	seen := make(map[catalog.Identity]bool) // copies of a batch
+	for i, place := range catalog.Contain(segments, outputs) {
 		segment := segments[i]
 		if segment.Meta.IsOutput() || place.Contained() || seen[segment.Identity()] {
 			continue
@@ -238,15 +239,23 @@ func inOrder(all []owned) []string {
 	return lines
 }
 
+// half is the container of a segment.
+func half(s store.Store, of catalog.Segment) store.Blobs {
+	if of.Meta.IsOutput() {
+		return s.Compacted()
+	}
+	return s.Blobs()
+}
+
 // rangeOf reads a segment of a store.
-func rangeOf(s store.Store, of containment.Segment) segment.Range {
+func rangeOf(s store.Store, of catalog.Segment) segment.Range {
 	return func(ctx context.Context, off, n int64) ([]byte, error) {
-		return s.Blobs().Read(ctx, of.Name.String(), off, n)
+		return half(s, of).Read(ctx, of.Ref(), off, n)
 	}
 }
 
 // records are those of a segment; inputs are those of an output.
-func records(tb testing.TB, s store.Store, of containment.Segment, inputs []segment.Origin) (all []owned) {
+func records(tb testing.TB, s store.Store, of catalog.Segment, inputs []segment.Origin) (all []owned) {
 	tb.Helper()
 	read := rangeOf(s, of)
 	f, err := segment.ReadFooter(tb.Context(), read, of.Size, of.Meta.Footer)
@@ -309,20 +318,33 @@ func run(tb testing.TB, s store.Store, o compaction.Options) compaction.Report {
 // names are all that a store holds, in order.
 func names(tb testing.TB, s store.Store) (all []string) {
 	tb.Helper()
-	for page, err := range s.Blobs().List(tb.Context(), "") {
-		if err != nil {
-			tb.Fatal(err)
-		}
-		for _, b := range page {
-			all = append(all, b.Name)
-		}
+	for _, b := range catalogtest.List(tb, s) {
+		all = append(all, b.Name)
 	}
 	return all
 }
 
-func anyVersion(segments ...containment.Segment) (refs []store.BlobRef) {
-	for _, s := range segments {
-		refs = append(refs, store.BlobRef{Name: s.Name.String()})
+// deleteAll deletes blobs of both containers.
+func deleteAll(ctx context.Context, s store.Store, names ...string) (err error) {
+	for _, name := range names {
+		err = errors.Join(err, catalogtest.Container(s, name).Delete(ctx, store.AnyVersion(name)))
 	}
-	return refs
+	return err
+}
+
+// chains are the chains of a store, without the inputs of outputs.
+func chains(tb testing.TB, s store.Store) (all []*compaction.Chain) {
+	tb.Helper()
+	c := catalog.Catalog{Blobs: s.Blobs(), Compacted: s.Compacted(), Sequential: true}
+	services, err := c.Services(tb.Context())
+	for _, service := range services {
+		err = errors.Join(err, c.Walk(tb.Context(), service, began.AddDate(0, 0, -400), began.AddDate(0, 0, 1), nil, func(d *catalog.Day) error {
+			all = append(all, compaction.Chains(d)...)
+			return nil
+		}))
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return all
 }

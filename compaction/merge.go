@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"logstow/containment"
+	"logstow/catalog"
 	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
@@ -19,7 +19,7 @@ const openBytes = 48 << 20
 // merge yields the records of inputs in output order.
 type merge struct {
 	blobs   store.BlobReader
-	inputs  []containment.Segment // in order of Start
+	inputs  []catalog.Segment // in order of Start
 	fetch   *fetcher
 	decoder *segment.Decoder
 	budget  int64
@@ -46,7 +46,7 @@ type waitingBlock struct {
 	stored []byte // nil if it has to be read
 }
 
-func newMerge(ctx context.Context, b store.BlobReader, inputs []containment.Segment, tempDir string, budget int64) *merge {
+func newMerge(ctx context.Context, b store.BlobReader, inputs []catalog.Segment, tempDir string, budget int64) *merge {
 	m := &merge{
 		blobs: b, inputs: inputs, fetch: fetch(ctx, b, inputs), decoder: segment.NewDecoder(), budget: budget,
 		index: make([]uint32, len(inputs)), tallies: make([]segment.OriginTally, len(inputs)), runs: runs{dir: tempDir},
@@ -180,7 +180,7 @@ func (m *merge) openBlock(ctx context.Context, w waitingBlock) error {
 	err := segment.ReadTwice(ctx, func() (err error) {
 		stored := w.stored
 		if w.stored = nil; stored == nil {
-			if stored, err = rangeOf(m.blobs, s.Name.String())(ctx, w.block.Offset, w.block.Stored); err != nil {
+			if stored, err = rangeOf(m.blobs, s.Ref())(ctx, w.block.Offset, w.block.Stored); err != nil {
 				return err
 			}
 		}

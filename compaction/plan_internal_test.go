@@ -3,28 +3,28 @@ package compaction
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
 	"logstow/blobnaming"
-	"logstow/columns"
-	"logstow/containment"
-	"logstow/internal/test/containmenttest"
+	"logstow/catalog"
+	"logstow/internal/test/catalogtest"
 	"logstow/segment"
 	"logstow/store"
 )
 
+// afterDay is an hour after the end of the day of the segments.
+func afterDay() time.Time { return catalogtest.Hour().Truncate(day).Add(day + time.Hour) }
+
 // planned are the numbers of the inputs of each generation.
-func planned(t *testing.T, h Hour, l Limits) (all [][]uint64) {
+func planned(t *testing.T, c Chain, l Limits, now time.Time) (all [][]uint64) {
 	t.Helper()
-	plans, err := h.Plan(l, containmenttest.Hour().Add(3*time.Hour), nil)
+	plans, err := c.Plan(l, now, now.Add(-time.Hour), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, g := range plans {
-		if g.Name != blobnaming.OutputName("web", containmenttest.Hour(), "", len(h.Outputs)+i+1) {
+		if g.Name != blobnaming.OutputName("web", catalogtest.Hour(), "", len(c.Outputs)+i+1) {
 			t.Errorf("generation %d is called %s", i, g.Name)
 		}
 		var numbers []uint64
@@ -37,57 +37,87 @@ func planned(t *testing.T, h Hour, l Limits) (all [][]uint64) {
 }
 
 // parsed are plain segments of the parser "none".
-func parsed(first, last int) (all []containment.Segment) {
+func parsed(first, last int) (all []catalog.Segment) {
 	for i := first; i <= last; i++ {
-		all = append(all, containmenttest.Plain(i, func(s *containment.Segment) { s.Meta.Parse = "none/1" }))
+		all = append(all, catalogtest.Plain(i, func(s *catalog.Segment) { s.Meta.Parse = "none/1" }))
 	}
 	return all
 }
 
+// chainOf is the chain of a listing of the day.
+func chainOf(plain []catalog.Segment, outputs []catalog.Output) Chain {
+	d := catalog.Day{Service: "web", Day: catalogtest.Hour().Truncate(day)}
+	for _, s := range plain {
+		d.Raw = append(d.Raw, catalog.Entry{Kind: catalog.KindPlain, Segment: s})
+	}
+	c := Chain{Scope: catalog.Scope{Service: "web", Day: d.Day}, Outputs: outputs}
+	for _, listed := range Chains(&d) {
+		if listed.Scope == c.Scope {
+			c.Plain, c.Twins = listed.Plain, listed.Twins
+		}
+	}
+	return c
+}
+
 func TestPlan(t *testing.T) {
 	t.Parallel()
-	change := func(f func(*containment.Segment)) []containment.Segment {
-		return append(containmenttest.Plains(1, 2), containmenttest.Plain(3, f))
+	change := func(f func(*catalog.Segment)) []catalog.Segment {
+		return append(catalogtest.Plains(1, 2), catalogtest.Plain(3, f))
 	}
-	first := containmenttest.OutputOf(1, containmenttest.Plains(1, 3))
-	second := first
-	second.Created = containmenttest.Plain(1, nil).Created.Add(time.Second)
+	// An output that was made before the day ended, and one made later.
+	early := catalogtest.OutputOf(1, catalogtest.Plains(1, 3))
+	early.Created = catalogtest.Hour().Add(3 * time.Hour)
+	late := early
+	late.Created = afterDay()
+	twin := func(n, of int, change func(*catalog.Segment)) catalog.Segment {
+		return catalogtest.Plain(n, func(s *catalog.Segment) {
+			s.Meta = catalogtest.Plain(of, nil).Meta
+			change(s)
+		})
+	}
+	inDay := catalogtest.Hour().Add(3 * time.Hour)
+	stored := catalogtest.Plain(1, nil).Created
 	for name, c := range map[string]struct {
-		plain   []containment.Segment
-		outputs []containment.Output
+		plain   []catalog.Segment
+		outputs []catalog.Output
 		limits  func(*Limits)
+		now     time.Time // zero is after the day
 		want    string
 	}{
-		"nothing":                  {nil, nil, nil, "[]"},
-		"one":                      {containmenttest.Plains(1, 1), nil, nil, "[]"},
-		"two":                      {containmenttest.Plains(1, 2), nil, nil, "[[1 2]]"},
-		"in order of start":        {[]containment.Segment{containmenttest.Plain(1, func(s *containment.Segment) { s.Meta.Start += 5e9; s.Meta.End += 5e9 }), containmenttest.Plain(2, nil)}, nil, nil, "[[2 1]]"},
-		"contained":                {containmenttest.Plains(1, 3), []containment.Output{first}, nil, "[]"},
-		"a late one":               {containmenttest.Plains(1, 4), []containment.Output{first}, nil, "[]"},
-		"seven late ones":          {containmenttest.Plains(1, 10), []containment.Output{first}, nil, "[]"},
-		"eight late ones":          {containmenttest.Plains(1, 11), []containment.Output{first}, nil, "[[4 5 6 7 8 9 10 11]]"},
-		"two old late ones":        {containmenttest.Plains(1, 5), []containment.Output{first}, func(l *Limits) { l.LateAge = time.Hour }, "[[4 5]]"},
-		"two late ones, not a day": {containmenttest.Plains(1, 5), []containment.Output{first}, func(l *Limits) { l.LateAge = time.Hour + 1 }, "[]"},
-		"two that did not fit":     {containmenttest.Plains(1, 5), []containment.Output{second}, nil, "[[4 5]]"},
-		"one that did not fit":     {containmenttest.Plains(1, 4), []containment.Output{second}, nil, "[]"},
-		"of two parsers":           {append(containmenttest.Plains(1, 2), parsed(3, 5)...), nil, nil, "[[1 2] [3 4 5]]"},
-		"first of its parser":      {append(containmenttest.Plains(1, 4), parsed(5, 6)...), []containment.Output{first}, nil, "[[5 6]]"},
-		"late ones of a parser":    {append(containmenttest.Plains(1, 10), parsed(11, 11)...), []containment.Output{first}, nil, "[]"},
-		"one old late one":         {containmenttest.Plains(1, 4), []containment.Output{first}, func(l *Limits) { l.LateAge = 0 }, "[]"},
-		"a rejected output":        {containmenttest.Plains(1, 3), []containment.Output{{Segment: first.Segment, Inputs: first.Inputs, Rejected: true}}, func(l *Limits) { l.Late = 3 }, "[[1 2 3]]"},
-		"copies": {append(containmenttest.Plains(1, 3), containmenttest.Plain(9, func(s *containment.Segment) {
-			s.Meta.Batch, s.Meta.Start, s.Meta.End = containmenttest.Plain(2, nil).Meta.Batch, containmenttest.Plain(2, nil).Meta.Start, containmenttest.Plain(2, nil).Meta.End
-		})), nil, nil, "[[1 2 3]]"},
-		"large":           {change(func(s *containment.Segment) { s.Size = 32<<20 + 1 }), nil, nil, "[[1 2]]"},
-		"half the target": {change(func(s *containment.Segment) { s.Size = 32 << 20 }), nil, nil, "[[1 2 3]]"},
-		"cool":            {change(func(s *containment.Segment) { s.Tier = store.Cool }), nil, nil, "[[1 2]]"},
-		"hot":             {change(func(s *containment.Segment) { s.Tier = store.Hot }), nil, nil, "[[1 2 3]]"},
-		"target":          {containmenttest.Plains(1, 5), nil, func(l *Limits) { l.Target = 2500; l.Late = 2 }, "[[1 2] [3 4]]"},
-		"inputs":          {containmenttest.Plains(1, 7), nil, func(l *Limits) { l.Inputs = 3; l.Late = 1 }, "[[1 2 3] [4 5 6] [7]]"},
-		"footer":          {containmenttest.Plains(1, 7), nil, func(l *Limits) { l.Footer = 700; l.Late = 3 }, "[[1 2 3 4] [5 6 7]]"},
+		"nothing":                     {nil, nil, nil, time.Time{}, "[]"},
+		"one":                         {catalogtest.Plains(1, 1), nil, nil, time.Time{}, "[[1]]"},
+		"two":                         {catalogtest.Plains(1, 2), nil, nil, time.Time{}, "[[1 2]]"},
+		"in order of start":           {[]catalog.Segment{catalogtest.Plain(1, func(s *catalog.Segment) { s.Meta.Start += 5e9; s.Meta.End += 5e9 }), catalogtest.Plain(2, nil)}, nil, nil, time.Time{}, "[[2 1]]"},
+		"contained":                   {catalogtest.Plains(1, 3), []catalog.Output{early}, nil, time.Time{}, "[]"},
+		"rest of the day":             {catalogtest.Plains(1, 4), []catalog.Output{early}, nil, time.Time{}, "[[4]]"},
+		"a late one":                  {catalogtest.Plains(1, 4), []catalog.Output{late}, nil, time.Time{}, "[]"},
+		"seven late ones":             {catalogtest.Plains(1, 10), []catalog.Output{late}, nil, time.Time{}, "[]"},
+		"eight late ones":             {catalogtest.Plains(1, 11), []catalog.Output{late}, nil, time.Time{}, "[[4 5 6 7 8 9 10 11]]"},
+		"an old late one":             {catalogtest.Plains(1, 4), []catalog.Output{late}, nil, stored.Add(24 * time.Hour), "[[4]]"},
+		"a late one, not a day":       {catalogtest.Plains(1, 4), []catalog.Output{late}, nil, stored.Add(24*time.Hour - 1), "[]"},
+		"of two parsers":              {append(catalogtest.Plains(1, 2), parsed(3, 5)...), nil, nil, time.Time{}, "[[1 2] [3 4 5]]"},
+		"first of its parser":         {append(catalogtest.Plains(1, 4), parsed(5, 6)...), []catalog.Output{late}, nil, time.Time{}, "[[5 6]]"},
+		"a rejected output":           {catalogtest.Plains(1, 3), []catalog.Output{{Segment: late.Segment, Inputs: late.Inputs, Rejected: true}}, func(l *Limits) { l.Late = 3 }, time.Time{}, "[[1 2 3]]"},
+		"few of a day that goes on":   {catalogtest.Plains(1, 239), nil, nil, inDay, "[]"},
+		"many of a day that goes on":  {catalogtest.Plains(1, 240), nil, func(l *Limits) { l.Pending = 240; l.Inputs = 2; l.Target = 1 }, inDay, ""},
+		"large ones of a day":         {change(func(s *catalog.Segment) { s.Size = 8 << 20 }), nil, nil, inDay, "[[1 2 3]]"},
+		"their hour has not ended":    {change(func(s *catalog.Segment) { s.Size = 8 << 20 }), nil, nil, catalogtest.Hour().Add(2*time.Hour - 1), "[]"},
+		"an hour of it has not ended": {append(catalogtest.Plains(1, 2), catalogtest.Plain(3, func(s *catalog.Segment) { s.Name.Bucket = s.Name.Bucket.Add(time.Hour) })), nil, func(l *Limits) { l.Pending = 2 }, catalogtest.Hour().Add(2 * time.Hour), "[[1 2]]"},
+		"copies":                      {append(catalogtest.Plains(1, 3), twin(9, 2, func(*catalog.Segment) {})), nil, nil, time.Time{}, "[[1 2 3]]"},
+		"an earlier copy":             {append(catalogtest.Plains(1, 3), twin(9, 2, func(s *catalog.Segment) { s.Created = s.Created.Add(-1) })), nil, nil, time.Time{}, "[[1 9 3]]"},
+		"a twin of another parser":    {append(catalogtest.Plains(1, 3), twin(9, 2, func(s *catalog.Segment) { s.Meta.Parse = "none/1" })), nil, nil, time.Time{}, "[[1 2 3]]"},
+		"a twin of another class":     {append(catalogtest.Plains(1, 3), twin(9, 2, func(s *catalog.Segment) { s.Meta.Class, s.Created = "x", s.Created.Add(1) })), nil, nil, time.Time{}, "[[1 2 3]]"},
+		"a twin of what is contained": {append(catalogtest.Plains(1, 3), twin(9, 2, func(s *catalog.Segment) { s.Meta.Records = 7 })), []catalog.Output{early}, nil, time.Time{}, "[]"},
+		"large":                       {change(func(s *catalog.Segment) { s.Size = 200 << 20 }), nil, nil, time.Time{}, "[[1 2] [3]]"},
+		"cool":                        {change(func(s *catalog.Segment) { s.Tier = store.Cool }), nil, nil, time.Time{}, "[[1 2]]"},
+		"cool by default":             {change(func(s *catalog.Segment) { s.Tier, s.TierInferred = store.Cool, true }), nil, nil, time.Time{}, "[[1 2 3]]"},
+		"hot":                         {change(func(s *catalog.Segment) { s.Tier = store.Hot }), nil, nil, time.Time{}, "[[1 2 3]]"},
+		"target":                      {catalogtest.Plains(1, 5), nil, func(l *Limits) { l.Target = 2500 }, time.Time{}, "[[1 2] [3 4] [5]]"},
+		"inputs":                      {catalogtest.Plains(1, 7), nil, func(l *Limits) { l.Inputs = 3 }, time.Time{}, "[[1 2 3] [4 5 6] [7]]"},
+		"footer":                      {catalogtest.Plains(1, 7), nil, func(l *Limits) { l.Footer = 700 }, time.Time{}, "[[1 2 3 4] [5 6 7]]"},
 		"blocks": {
-			[]containment.Segment{containmenttest.Plain(1, func(s *containment.Segment) { s.Meta.RawBytes = 3 << 20 }), containmenttest.Plain(2, nil), containmenttest.Plain(3, func(s *containment.Segment) { s.Meta.RawBytes = 3 << 20 })},
-			nil, func(l *Limits) { l.Blocks = 5 }, "[[1 2]]",
+			[]catalog.Segment{catalogtest.Plain(1, func(s *catalog.Segment) { s.Meta.RawBytes = 3 << 20 }), catalogtest.Plain(2, nil), catalogtest.Plain(3, func(s *catalog.Segment) { s.Meta.RawBytes = 3 << 20 })},
+			nil, func(l *Limits) { l.Blocks = 5 }, time.Time{}, "[[1 2] [3]]",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,73 +126,82 @@ func TestPlan(t *testing.T) {
 			if c.limits != nil {
 				c.limits(&l)
 			}
-			h := Hour{Scope: containment.Scope{Service: "web", Hour: containmenttest.Hour()}, Plain: c.plain, Outputs: c.outputs}
-			if got := fmt.Sprint(planned(t, h, l)); got != c.want {
-				t.Errorf("%s, want %s", got, c.want)
+			now := c.now
+			if now.IsZero() {
+				now = afterDay()
+			}
+			got := planned(t, chainOf(c.plain, c.outputs), l, now)
+			if shown := fmt.Sprint(got); shown != c.want && (c.want != "" || len(got) == 0) {
+				t.Errorf("%s, want %s", shown, c.want)
 			}
 		})
 	}
 }
 
-func TestPlanLeavesHours(t *testing.T) {
+// If a segment turns out to be damaged, its twin is tried.
+func TestPlanSkips(t *testing.T) {
 	t.Parallel()
-	one, two := containmenttest.OutputOf(1, containmenttest.Plains(1, 1)), containmenttest.OutputOf(2, containmenttest.Plains(2, 1))
-	unread, gone, audit := one, one, one
+	plain := append(catalogtest.Plains(1, 2), catalogtest.Plain(9, func(s *catalog.Segment) {
+		s.Meta, s.Created = catalogtest.Plain(2, nil).Meta, s.Created.Add(time.Second)
+	}))
+	c := chainOf(plain, nil)
+	plans, err := c.Plan(DefaultLimits(), afterDay(), afterDay(), func(s catalog.Segment) bool { return s.Name.Number == 2 })
+	if err != nil || len(plans) != 1 || len(plans[0].Inputs) != 2 || plans[0].Inputs[1].Name.Number != 9 {
+		t.Errorf("%+v, error %v", plans, err)
+	}
+}
+
+func TestPlanLeavesChains(t *testing.T) {
+	t.Parallel()
+	one, two := catalogtest.OutputOf(1, catalogtest.Plains(1, 1)), catalogtest.OutputOf(2, catalogtest.Plains(2, 1))
+	unread, gone := one, one
 	unread.Inputs, unread.Err = nil, &segment.CorruptError{Part: "section origins"}
 	gone.Inputs, gone.Err = nil, store.ErrNotFound
-	audit.Meta.Class = "audit"
 	for name, c := range map[string]struct {
-		outputs []containment.Output
+		outputs []catalog.Output
 		want    error
 	}{
-		"first missing":       {[]containment.Output{two}, ErrGap},
-		"one twice":           {[]containment.Output{one, one}, ErrGap},
-		"list damaged":        {[]containment.Output{unread, two}, ErrDamaged},
-		"gone since":          {[]containment.Output{gone, two}, ErrGap},
-		"of another class":    {[]containment.Output{audit}, ErrClassHash},
-		"damaged, a gap then": {[]containment.Output{unread, containmenttest.OutputOf(3, containmenttest.Plains(3, 1))}, ErrDamaged},
+		"first missing":       {[]catalog.Output{two}, ErrGap},
+		"one twice":           {[]catalog.Output{one, one}, ErrGap},
+		"list damaged":        {[]catalog.Output{unread, two}, ErrDamaged},
+		"gone since":          {[]catalog.Output{gone, two}, ErrGap},
+		"damaged, a gap then": {[]catalog.Output{unread, catalogtest.OutputOf(3, catalogtest.Plains(3, 1))}, ErrDamaged},
 	} {
-		h := Hour{Scope: containment.Scope{Service: "web", Hour: containmenttest.Hour()}, Plain: containmenttest.Plains(10, 20), Outputs: c.outputs}
-		if plans, err := h.Plan(DefaultLimits(), containmenttest.Hour(), nil); !errors.Is(err, c.want) {
+		chain := chainOf(catalogtest.Plains(10, 20), c.outputs)
+		if plans, err := chain.Plan(DefaultLimits(), afterDay(), afterDay(), nil); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, error %v", name, plans, err)
 		}
 	}
 }
 
-// The Batch of an output depends on the identities of its inputs and on nothing else.
-func TestBatchOf(t *testing.T) {
+// A finished output whose name is taken becomes the next generation, unless one of the new outputs shares an input with it.
+func TestRename(t *testing.T) {
 	t.Parallel()
-	l := DefaultLimits()
-	all := containmenttest.Plains(1, 5)
-	want := batchOf(l, nil, all)
-	shuffled := slices.Clone(all)
-	rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-	shuffled[2].ETag, shuffled[3].Name.Number = "x", 99
-	if batchOf(l, nil, shuffled) != want {
-		t.Error("order, ETag or name change it")
-	}
-	for name, f := range map[string]func(s *containment.Segment){
-		"batch": func(s *containment.Segment) { s.Meta.Batch[15]++ }, "start": func(s *containment.Segment) { s.Meta.Start++ }, "end": func(s *containment.Segment) { s.Meta.End++ },
-		"records": func(s *containment.Segment) { s.Meta.Records++ }, "size": func(s *containment.Segment) { s.Size++ },
+	one, two, three := catalogtest.OutputOf(1, catalogtest.Plains(1, 2)), catalogtest.OutputOf(2, catalogtest.Plains(3, 2)), catalogtest.OutputOf(3, catalogtest.Plains(5, 2))
+	unread := two
+	unread.Inputs, unread.Err = nil, &segment.CorruptError{Part: "section origins"}
+	for name, c := range map[string]struct {
+		outputs []catalog.Output
+		inputs  []catalog.Segment
+		want    outcome
+		name    int
+		err     error
+	}{
+		"disjoint":        {[]catalog.Output{one, two}, catalogtest.Plains(7, 2), unknown, 3, nil},
+		"of two new ones": {[]catalog.Output{one, two, three}, catalogtest.Plains(7, 2), unknown, 4, nil},
+		"shared":          {[]catalog.Output{one, two}, catalogtest.Plains(4, 2), taken, 2, nil},
+		"shared, later":   {[]catalog.Output{one, two, three}, catalogtest.Plains(6, 2), taken, 2, nil},
+		"free again":      {[]catalog.Output{one}, catalogtest.Plains(7, 2), unknown, 2, ErrGap},
+		"all free again":  {nil, catalogtest.Plains(7, 2), unknown, 2, ErrGap},
+		"a lower one is":  {[]catalog.Output{two, three}, catalogtest.Plains(7, 2), unknown, 2, ErrGap},
+		"list damaged":    {[]catalog.Output{one, unread}, catalogtest.Plains(7, 2), unknown, 2, ErrDamaged},
 	} {
-		changed := slices.Clone(all)
-		f(&changed[2])
-		if batchOf(l, nil, changed) == want {
-			t.Errorf("%s does not change it", name)
+		chain := chainOf(nil, c.outputs)
+		b := &built{name: blobnaming.OutputName("web", catalogtest.Hour(), "", 2)}
+		got, err := rename(&chain, b, c.inputs)
+		if got != c.want || b.name.Output() != c.name || !errors.Is(err, c.err) {
+			t.Errorf("%s: outcome %d, %s, error %v", name, got, b.name, err)
 		}
-	}
-	if batchOf(l, nil, all[:4]) == want {
-		t.Error("the inputs do not change it")
-	}
-	seen := map[blobnaming.Batch]string{want: "no columns"}
-	for name, c := range map[string]*columns.Options{
-		"columns": {}, "a": {Named: []string{"a"}}, "b": {Named: []string{"b"}}, "a and b": {Named: []string{"a", "b"}}, "ab": {Named: []string{"ab"}},
-	} {
-		batch := batchOf(l, c, all)
-		if other, ok := seen[batch]; ok {
-			t.Errorf("%s give the same as %s", name, other)
-		}
-		seen[batch] = name
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"logstow/containment"
+	"logstow/catalog"
 	"logstow/internal/crashpoint"
 	"logstow/internal/retry"
 	"logstow/segment"
@@ -23,14 +23,19 @@ type removal struct {
 	key   store.Key
 }
 
-// removable returns the plain segments that outputs contain and that are at least as old as grace, by the index of their output
-// in h.Outputs. young is the number of contained segments that are younger.
-func removable(h *Hour, now time.Time, grace time.Duration) (byOutput map[int][]containment.Segment, young int) {
-	byOutput = make(map[int][]containment.Segment)
-	for i, p := range h.places() {
-		switch s := h.Plain[i]; {
+// ages are the times before which a segment and its output must have been stored for the segment to be removed.
+type ages struct {
+	inputs, outputs time.Time
+}
+
+// removable returns the plain segments that outputs contain, by the index of their output in c.Outputs. young is the number of contained
+// segments that are too young, or whose output is.
+func removable(c *Chain, before ages) (byOutput map[int][]catalog.Segment, young int) {
+	byOutput = make(map[int][]catalog.Segment)
+	for i, p := range c.places() {
+		switch s := c.Plain[i]; {
 		case !p.Contained():
-		case now.Sub(s.Created) < grace:
+		case s.Created.After(before.inputs), c.Outputs[p.Output].Created.After(before.outputs):
 			young++
 		default:
 			byOutput[p.Output] = append(byOutput[p.Output], s)
@@ -39,16 +44,30 @@ func removable(h *Hour, now time.Time, grace time.Duration) (byOutput map[int][]
 	return byOutput, young
 }
 
-// remove queues the inputs of an hour's outputs for removal, after reading each output back from storage and adding it to the
+// removeBefore returns the ages by grace, 0 of which allows for outputs of this run, and by what is replicated: an input is removed only
+// when its output is in the second location of the account too.
+func (r *run) removeBefore() ages {
+	before := r.now.Add(-r.o.Grace)
+	if r.o.Grace == 0 {
+		before = r.now.Add(day)
+	}
+	a := ages{before, before}
+	if r.replicated && r.synced.Before(before) {
+		a.outputs = r.synced
+	}
+	return a
+}
+
+// remove queues the inputs of a chain's outputs for removal, after reading each output back from storage and adding it to the
 // index.
-func (r *run) remove(ctx context.Context, h *Hour) error {
-	for i, p := range h.places() {
+func (r *run) remove(ctx context.Context, c *Chain) error {
+	for i, p := range c.places() {
 		if p.Differs {
-			r.report.Different = append(r.report.Different, h.Plain[i].Name.String())
-			r.o.Log.Warn("segment has the batch of an input but differs", "segment", h.Plain[i].Name.String())
+			r.report.Different = append(r.report.Different, c.Plain[i].Name.String())
+			r.o.Log.Warn("segment has the batch of an input but differs", "segment", c.Plain[i].Name.String())
 		}
 	}
-	byOutput, young := removable(h, r.now, r.o.Grace)
+	byOutput, young := removable(c, r.removeBefore())
 	r.report.Young += int64(young)
 	if r.o.KeepInputs || len(byOutput) == 0 {
 		return nil
@@ -62,14 +81,14 @@ func (r *run) remove(ctx context.Context, h *Hour) error {
 	}
 	entities := make([]tableindex.Entity, 0, len(byOutput))
 	for i := range byOutput {
-		o := h.Outputs[i]
+		o := c.Outputs[i]
 		entity, err := r.readBack(ctx, o)
 		switch corrupt := (*segment.CorruptError)(nil); {
 		case errors.As(err, &corrupt), errors.Is(err, store.ErrRange):
-			r.halt(h.Scope, fmt.Errorf("%s: %w: %w", o.Name, ErrDamaged, err))
+			r.halt(c.Scope, fmt.Errorf("%s: %w: %w", o.Name, ErrDamaged, err))
 			return nil
 		case errors.Is(err, store.ErrNotFound):
-			return nil // retention is deleting the hour
+			return nil // retention is deleting the day
 		case err != nil:
 			return fmt.Errorf("cannot read %s back: %w", o.Name, err)
 		}
@@ -78,7 +97,7 @@ func (r *run) remove(ctx context.Context, h *Hour) error {
 	crashpoint.Here("compact.read-back")
 	err := retry.Do(ctx, func() error { return tableindex.Put(ctx, r.store.Tables(), r.store.Container(), entities) })
 	if err != nil && !errors.Is(err, tableindex.ErrInvalidEntity) { // times before 1970 cannot be indexed
-		return fmt.Errorf("cannot index outputs of %s: %w", h.Scope, err)
+		return fmt.Errorf("cannot index outputs of %s: %w", c.Scope, err)
 	}
 	crashpoint.Here("compact.indexed")
 	for _, inputs := range byOutput {
@@ -94,19 +113,26 @@ func (r *run) remove(ctx context.Context, h *Hour) error {
 }
 
 // readBack reads and verifies a whole stored output. It returns its entity.
-func (r *run) readBack(ctx context.Context, o containment.Output) (tableindex.Entity, error) {
-	var f *segment.Footer
-	err := segment.ReadTwice(ctx, func() (err error) {
-		read := chunked(rangeOf(r.store.Blobs(), o.Name.String()), o.Size)
-		if f, err = segment.Verify(ctx, read, o.Size); err == nil {
-			err = f.Check(o.Meta)
-		}
-		return err
-	})
+func (r *run) readBack(ctx context.Context, o catalog.Output) (tableindex.Entity, error) {
+	f, err := verifyStored(ctx, rangeOf(r.store.Compacted(), o.Ref()), o.Segment)
 	if err != nil {
 		return tableindex.Entity{}, err
 	}
 	return tableindex.Entity{Name: o.Name, Meta: o.Meta, ETag: o.ETag, Size: o.Size, Minutes: f.Minutes}, nil
+}
+
+// verifyStored reads and verifies a whole stored segment.
+func verifyStored(ctx context.Context, read segment.Range, s catalog.Segment) (f *segment.Footer, err error) {
+	err = segment.ReadTwice(ctx, func() (err error) {
+		if f, err = segment.Verify(ctx, chunked(read, s.Size), s.Size); err == nil {
+			err = f.Check(s.Meta)
+		}
+		return err
+	})
+	if err == nil && (f.Service != s.Name.Service || f.BucketStart != s.Name.Bucket.Unix()) {
+		err = &segment.CorruptError{Part: "footer", Offset: f.Footer, Reason: "it is that of another name"}
+	}
+	return f, err
 }
 
 // flush removes everything in the queue.
@@ -168,7 +194,7 @@ func (r *run) deleteBatch(ctx context.Context, batch []removal) error {
 	return nil
 }
 
-func sizeOf(segments []containment.Segment) (n int64) {
+func sizeOf(segments []catalog.Segment) (n int64) {
 	for _, s := range segments {
 		n += s.Size
 	}

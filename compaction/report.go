@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"logstow/containment"
+	"logstow/catalog"
 	"logstow/internal/hint"
 	"logstow/internal/price"
 	"logstow/store"
@@ -16,14 +16,14 @@ type Report struct {
 	Store  string    `json:"store"`
 	Now    time.Time `json:"now"`
 	DryRun bool      `json:"dry_run"`
-	// From and To are the range of hours examined, To excluded.
+	// From and To are the range examined, To excluded.
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
 	// Complete is false if the run ended early.
 	Complete bool `json:"complete"`
-	// Services is the number of services examined, Hours that of scopes with plain segments.
+	// Services is the number of services examined, Chains that of their days and classes with plain segments.
 	Services int `json:"services"`
-	Hours    int `json:"hours"`
+	Chains   int `json:"chains"`
 	// Outputs is the number of outputs created, Inputs and Records that of their inputs and records. BytesIn and BytesOut
 	// are the stored sizes of inputs and outputs.
 	Outputs  int64 `json:"outputs"`
@@ -31,7 +31,7 @@ type Report struct {
 	Records  int64 `json:"records"`
 	BytesIn  int64 `json:"bytes_in"`
 	BytesOut int64 `json:"bytes_out"`
-	// Removed is the number of inputs deleted, Young that of inputs too young to be deleted.
+	// Removed is the number of inputs deleted, Young that of inputs that are too young, or whose output is.
 	Removed      int64 `json:"removed"`
 	BytesRemoved int64 `json:"bytes_removed"`
 	Young        int64 `json:"young"`
@@ -39,7 +39,7 @@ type Report struct {
 	// policy, a legal hold or a lease keeps them. Damaged has those that are not merged because they are damaged.
 	OtherTier int64 `json:"other_tier"`
 	Held      int64 `json:"held"`
-	// Conflicts is the number of generations that another compaction made first, Left that of hours skipped because
+	// Conflicts is the number of outputs discarded because another compaction merged an input first, Left that of days skipped because
 	// retention is deleting them.
 	Conflicts int64 `json:"conflicts"`
 	Left      int64 `json:"left"`
@@ -74,7 +74,7 @@ func (r *run) problem(err error) {
 }
 
 // halt reports a scope that needs an operator.
-func (r *run) halt(scope containment.Scope, err error) {
+func (r *run) halt(scope catalog.Scope, err error) {
 	err = fmt.Errorf("compaction of %s halted: %w", scope, err)
 	if errors.Is(err, ErrDamaged) {
 		err = hint.Wrap(err, "if all its inputs exist, shipper compact --reject NAME makes readers and compaction ignore it")

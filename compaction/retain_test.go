@@ -138,7 +138,7 @@ func TestLongRetainBeside(t *testing.T) {
 	if want := kept.lines - keptFrom; err != nil || len(lines) != want {
 		t.Errorf("%d lines remain of %d: %v", len(lines), want, err)
 	}
-	segments, _ := list(t, s.Blobs())
+	segments, _ := list(t, s)
 	for _, left := range segments {
 		if left.Meta.Class == "" {
 			t.Errorf("%s remains", left.Name)

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"logstow/blobnaming"
+	"logstow/catalog"
 	"logstow/columns"
-	"logstow/containment"
 	"logstow/internal/crashpoint"
 	"logstow/internal/hint"
 	"logstow/internal/price"
@@ -29,12 +29,12 @@ type Options struct {
 	Services []string
 	// Classes are retention classes, "" the default one; none is all.
 	Classes []string
-	// From and To select the hours that overlap the range, in addition to After and MaxAge. Zero is no bound.
+	// From and To select the days that overlap the range, in addition to After and MaxAge. Zero is no bound.
 	From, To time.Time
-	// After is the minimum time since the end of an hour, MaxAge the maximum time since its start.
+	// After is the minimum time since the end of an hour, MaxAge the maximum time since the end of a day.
 	After, MaxAge time.Duration
-	// Grace is the minimum age of an input to be removed. Queries that began before its output was made read it until they
-	// end; if it is gone, they read the output.
+	// Grace is the minimum age of an input, and of its output, for the input to be removed. Queries that began before its output was
+	// made read the input until they end; if it is gone, they read the output.
 	Grace time.Duration
 	// Limits are the limits of outputs.
 	Limits Limits
@@ -79,14 +79,17 @@ type Progress struct {
 // ErrCost is returned when the cost limit is reached. The outputs made so far remain, and the next run continues.
 var ErrCost = errors.New("the cost limit is reached")
 
-// Run compacts a store: for each service, hour and class it makes outputs of enough small segments, and removes the inputs of
-// outputs after reading these back.
+// Run compacts a store: for each service, day and class it makes outputs of the segments, and removes the inputs of outputs after
+// reading these back.
 //
 // It may be interrupted at any point and run again, and several may run at once. The error is the reason for which Run ended
 // early; the report is valid in any case. Other failures are in the report: see [Report.Err].
 func Run(ctx context.Context, s store.Store, o Options) (Report, error) {
 	r := newRun(s, o)
 	err := r.checkMutable(ctx, s)
+	if err == nil {
+		err = r.readSync(ctx, s)
+	}
 	if err == nil {
 		err = r.run(ctx)
 	}
@@ -115,6 +118,21 @@ func (r *run) checkMutable(ctx context.Context, s store.Store) error {
 	return err
 }
 
+// readSync reads up to when the store is replicated, if inputs may be removed.
+func (r *run) readSync(ctx context.Context, s store.Store) error {
+	if r.o.KeepInputs || r.o.DryRun {
+		return nil
+	}
+	err := retry.Do(ctx, func() (err error) {
+		r.synced, r.replicated, err = store.LastSync(ctx, s)
+		return err
+	})
+	if err != nil {
+		return hint.Wrap(fmt.Errorf("cannot find out whether outputs of %s are replicated, before which inputs are not removed: %w", s, err), "with --keep-inputs nothing is removed")
+	}
+	return nil
+}
+
 // run is the state of one Run.
 type run struct {
 	store   store.Store
@@ -129,8 +147,12 @@ type run struct {
 	queue []removal
 	// damaged are inputs that cannot be merged.
 	damaged map[store.BlobRef]bool
-	// merged are the inputs of the outputs made of the current hour.
-	merged map[store.BlobRef]bool
+	// merged are the inputs of the outputs made of the current chain.
+	merged  map[store.BlobRef]bool
+	catalog *catalog.Catalog
+	// replicated is set if the store is replicated to a second location, which has what was written before synced.
+	replicated bool
+	synced     time.Time
 }
 
 func newRun(s store.Store, o Options) *run {
@@ -155,7 +177,8 @@ func newRun(s store.Store, o Options) *run {
 	s = counter.Store(s)
 	return &run{
 		store: s, counter: counter, o: o, prices: prices, limit: rate.NewLimiter(limit, store.MaxDelete),
-		builder: builder{blobs: s.Blobs(), limits: o.Limits, columns: o.Columns, compressor: segment.NewCompressor(), tempDir: o.TempDir, budget: o.memory},
+		catalog: &catalog.Catalog{Blobs: s.Blobs(), Compacted: s.Compacted(), Retry: retry.Jobs(), Sequential: true},
+		builder: builder{blobs: s.Blobs(), columns: o.Columns, compressor: segment.NewCompressor(), tempDir: o.TempDir, budget: o.memory},
 		report:  Report{Store: s.String(), DryRun: o.DryRun}, damaged: make(map[store.BlobRef]bool),
 	}
 }
@@ -189,25 +212,12 @@ func (r *run) run(ctx context.Context) error {
 }
 
 // services returns the selected services.
-func (r *run) services(ctx context.Context) (all []string, err error) {
-	err = retry.Do(ctx, func() error {
-		all = nil
-		for prefixes, err := range r.store.Blobs().ListPrefixes(ctx, "") {
-			if err != nil {
-				return err
-			}
-			for _, prefix := range prefixes {
-				if service := prefix[:len(prefix)-1]; blobnaming.ValidService(service) && wanted(r.o.Services, service) {
-					all = append(all, service)
-				}
-			}
-		}
-		return nil
-	})
+func (r *run) services(ctx context.Context) ([]string, error) {
+	all, err := r.catalog.Services(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list services: %w", err)
 	}
-	return all, nil
+	return slices.DeleteFunc(all, func(service string) bool { return !wanted(r.o.Services, service) }), nil
 }
 
 // wanted reports whether a service matches one of the patterns, or there are none.
@@ -218,11 +228,11 @@ func wanted(patterns []string, service string) bool {
 	})
 }
 
-// bounds returns the range of hours to compact.
+// bounds returns the range to compact: from the start of a day to the end of an hour.
 func (r *run) bounds() (from, to time.Time) {
-	from, to = r.now.Add(-r.o.MaxAge).Truncate(time.Hour), r.now.Add(-r.o.After).Truncate(time.Hour)
-	if r.o.From.After(from) {
-		from = r.o.From
+	from, to = r.now.Add(-r.o.MaxAge).Truncate(day), r.now.Add(-r.o.After).Truncate(time.Hour)
+	if at := r.o.From.Truncate(day); at.After(from) {
+		from = at
 	}
 	if !r.o.To.IsZero() && r.o.To.Before(to) {
 		to = r.o.To
@@ -230,199 +240,171 @@ func (r *run) bounds() (from, to time.Time) {
 	return from, to
 }
 
-// service compacts the hours of a service, in their order.
+// service compacts the days of a service, in their order.
 func (r *run) service(ctx context.Context, service string) error {
 	from, to := r.bounds()
 	if !from.Before(to) {
 		return nil
 	}
-	var current listing
-	// Listing whole days takes fewer requests than listing hours.
-	for _, prefix := range blobnaming.Prefixes(service, from.Truncate(day), to.Add(-1).Truncate(day).Add(day)) {
-		for page, err := range retry.List(ctx, r.store.Blobs(), prefix) {
-			if err != nil {
-				return fmt.Errorf("cannot list %s*: %w", prefix, err)
-			}
-			for _, b := range page {
-				hour, ok := hourOf(b.Name)
-				if !ok || !hour.Before(to) || !hour.Add(time.Hour).After(from) {
-					continue
-				}
-				if !hour.Equal(current.hour) {
-					if err := r.hours(ctx, current); err != nil {
-						return err
-					}
-					current = listing{hour: hour}
-				}
-				current.add(b)
-			}
+	err := r.catalog.Walk(ctx, service, from, to.Add(-1).Truncate(day).Add(day), isPart, func(d *catalog.Day) error { return r.day(ctx, d) })
+	if err != nil {
+		return fmt.Errorf("cannot compact service %s: %w", service, err)
+	}
+	return nil
+}
+
+// isPart reports whether a blob matters for compaction.
+func isPart(e *catalog.Entry) bool {
+	switch e.Kind {
+	case catalog.KindPlain, catalog.KindOutput, catalog.KindRejection:
+		return true
+	case catalog.KindUnreadable:
+		return e.Name.Output() > 0
+	}
+	return false
+}
+
+// day compacts the chains of a day.
+func (r *run) day(ctx context.Context, d *catalog.Day) error {
+	chains := Chains(d)
+	if len(chains) > 0 {
+		if err := r.certify(ctx, chains[0].Twins); err != nil {
+			return err
 		}
 	}
-	return r.hours(ctx, current)
-}
-
-const day = 24 * time.Hour
-
-// listing has the listed segments and rejections of one hour of a service.
-type listing struct {
-	hour     time.Time
-	segments []containment.Segment
-	rejected []blobnaming.Name
-}
-
-// hourOf returns the hour of the name of a segment or a rejection.
-func hourOf(name string) (time.Time, bool) {
-	n, err := blobnaming.Parse(name)
-	if err != nil {
-		n, err = blobnaming.ParseRejection(name)
-	}
-	return n.Bucket.Truncate(time.Hour), err == nil
-}
-
-// add adds a blob. It ignores a blob that is not a segment, unless it has the name of an output.
-func (l *listing) add(b store.Blob) {
-	if of, err := blobnaming.ParseRejection(b.Name); err == nil {
-		l.rejected = append(l.rejected, of)
-		return
-	}
-	s, err := containment.NewSegment(b)
-	if err == nil {
-		l.segments = append(l.segments, s)
-		return
-	}
-	if name, err := blobnaming.Parse(b.Name); err == nil && name.Output() > 0 {
-		l.segments = append(l.segments, containment.Segment{Name: name, Size: b.Size, ETag: b.ETag, Created: b.Created})
-	}
-}
-
-// hours compacts the scopes of a listing, class by class.
-func (r *run) hours(ctx context.Context, l listing) error {
-	for _, h := range Group(l.segments, l.rejected) {
-		if len(r.o.Classes) > 0 && !slices.Contains(r.o.Classes, h.Class) || len(h.Plain) == 0 {
+	for _, c := range chains {
+		if len(r.o.Classes) > 0 && !slices.Contains(r.o.Classes, c.Class) || len(c.Plain) == 0 {
 			continue
 		}
-		if err := r.hour(ctx, h); err != nil {
+		if err := r.chain(ctx, c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// relist lists an hour again.
-func (r *run) relist(ctx context.Context, scope containment.Scope) (*Hour, error) {
-	var l listing
-	prefix := blobnaming.Prefixes(scope.Service, scope.Hour, scope.Hour.Add(time.Hour))[0]
-	for page, err := range retry.List(ctx, r.store.Blobs(), prefix) {
-		if err != nil {
-			return nil, fmt.Errorf("cannot list %s*: %w", prefix, err)
+// relist lists the day of a chain again.
+func (r *run) relist(ctx context.Context, scope catalog.Scope) (*Chain, error) {
+	found := &Chain{Scope: scope}
+	err := r.catalog.Walk(ctx, scope.Service, scope.Day, scope.Day.Add(day), isPart, func(d *catalog.Day) error {
+		for _, c := range Chains(d) {
+			if c.Scope == scope {
+				found = c
+			}
 		}
-		for _, b := range page {
-			l.add(b)
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot list %s again: %w", scope, err)
 	}
-	for _, h := range Group(l.segments, l.rejected) {
-		if h.Scope == scope {
-			return h, nil
-		}
-	}
-	return &Hour{Scope: scope}, nil
+	return found, nil
 }
 
-// maxRounds is the maximum number of consecutive listings of an hour without a new output of this run.
+// maxRounds is the maximum number of consecutive listings of a chain without a new output of this run.
 const maxRounds = 5
 
-// hour compacts one scope, and then removes the inputs of its outputs.
-func (r *run) hour(ctx context.Context, h *Hour) error {
-	r.report.Hours++
-	known := make(map[store.BlobRef]containment.Output)
+// chain compacts one chain, and then removes the inputs of its outputs.
+func (r *run) chain(ctx context.Context, c *Chain) error {
+	r.report.Chains++
+	known := make(map[store.BlobRef]catalog.Output)
 	r.merged = make(map[store.BlobRef]bool)
+	_, to := r.bounds()
 	for rounds := 0; ; rounds++ {
-		if err := r.readOutputs(ctx, h, known); err != nil {
+		if err := r.readOutputs(ctx, c.Outputs, known); err != nil {
 			return err
 		}
-		plans, err := h.Plan(r.o.Limits, r.now, func(s containment.Segment) bool { return r.damaged[s.Ref()] })
+		plans, err := c.Plan(r.o.Limits, r.now, to, func(s catalog.Segment) bool { return r.damaged[s.Ref()] })
 		switch {
 		case errors.Is(err, ErrGap) && rounds < maxRounds:
-			if h, err = r.relist(ctx, h.Scope); err != nil {
+			if c, err = r.relist(ctx, c.Scope); err != nil {
 				return err
 			}
 			continue
 		case errors.Is(err, ErrGap):
-			r.report.Left++ // retention is deleting the hour
-			r.o.Log.Info("hour left to retention", "hour", h.String(), "error", err)
+			r.left(c.Scope, err)
 			return nil
 		case err != nil:
-			r.halt(h.Scope, err)
+			r.halt(c.Scope, err)
 			return nil
 		}
 		if r.o.DryRun || len(plans) == 0 {
 			r.plan(plans)
 			break
 		}
-		if again := slices.IndexFunc(plans[0].Inputs, func(s containment.Segment) bool { return r.merged[s.Ref()] }); again >= 0 {
-			r.problem(fmt.Errorf("cannot compact %s: the output that contains %s is gone again", h.Scope, plans[0].Inputs[again].Name))
+		if again := slices.IndexFunc(plans[0].Inputs, func(s catalog.Segment) bool { return r.merged[s.Ref()] }); again >= 0 {
+			r.problem(fmt.Errorf("cannot compact %s: the output that contains %s is gone again", c.Scope, plans[0].Inputs[again].Name))
 			return nil
 		}
 		if rounds >= maxRounds {
-			r.problem(fmt.Errorf("cannot compact %s: it keeps changing concurrently", h.Scope))
+			r.problem(fmt.Errorf("cannot compact %s: it keeps changing concurrently", c.Scope))
 			return nil
 		}
 		if cost := r.cost(); r.o.MaxCost > 0 && cost >= r.o.MaxCost {
 			return fmt.Errorf("%w: $%.6f of $%.6f", ErrCost, cost, r.o.MaxCost)
 		}
-		done, err := r.make(ctx, plans[0])
-		if errors.Is(err, segment.ErrFull) { // records of about half a block made more blocks than estimated
-			r.halt(h.Scope, err)
+		done, err := r.make(ctx, c.Scope, plans[0])
+		switch {
+		case errors.Is(err, segment.ErrFull): // records of about half a block made more blocks than estimated
+			r.halt(c.Scope, err)
 			return nil
-		}
-		if err != nil {
+		case errors.Is(err, ErrDamaged):
+			r.halt(c.Scope, err)
+			return nil
+		case errors.Is(err, ErrGap):
+			r.left(c.Scope, err)
+			return nil
+		case err != nil:
 			return err
 		}
 		if done {
 			rounds = -1
 		}
-		if h, err = r.relist(ctx, h.Scope); err != nil {
+		if c, err = r.relist(ctx, c.Scope); err != nil {
 			return err
 		}
 	}
-	r.report.OtherTier += int64(h.otherTier(r.o.Limits))
-	return r.remove(ctx, h)
+	r.report.OtherTier += int64(c.otherTier(to))
+	return r.remove(ctx, c)
 }
 
-// readOutputs sets the inputs of an hour's outputs. It reads the lists that are not in known, and adds them.
-func (r *run) readOutputs(ctx context.Context, h *Hour, known map[store.BlobRef]containment.Output) error {
-	for i, o := range h.Outputs {
-		if o.Rejected || o.Err != nil || o.Meta.Class != h.Class {
+// left reports a chain that retention is deleting.
+func (r *run) left(scope catalog.Scope, err error) {
+	r.report.Left++
+	r.o.Log.Info("day left to retention", "day", scope.String(), "error", err)
+}
+
+// readOutputs sets the inputs of outputs. It reads the lists that are not in known, and adds them.
+func (r *run) readOutputs(ctx context.Context, outputs []catalog.Output, known map[store.BlobRef]catalog.Output) error {
+	for i, o := range outputs {
+		if o.Rejected || o.Err != nil {
 			continue
 		}
 		got, ok := known[o.Ref()]
 		if !ok {
 			var err error
-			got, err = containment.ReadOutput(ctx, rangeOf(r.store.Blobs(), o.Name.String()), o.Segment)
+			got, err = catalog.ReadOutput(ctx, rangeOf(r.store.Compacted(), o.Ref()), o.Segment)
 			switch {
 			case errors.Is(err, store.ErrNotFound):
-				got = containment.Output{Segment: o.Segment, Err: err} // retention deleted it first
+				got = catalog.Output{Segment: o.Segment, Err: err} // retention deleted it first
 			case err != nil:
 				return fmt.Errorf("cannot read %s: %w", o.Name, err)
 			default:
 				known[o.Ref()] = got
 			}
 		}
-		h.Outputs[i] = got
+		outputs[i] = got
 	}
 	return nil
 }
 
 // make builds and commits a generation. done reports progress: the output exists, or an input turned out to be damaged, so that
 // the next plan skips it.
-func (r *run) make(ctx context.Context, g Generation) (done bool, err error) {
+func (r *run) make(ctx context.Context, scope catalog.Scope, g Generation) (done bool, err error) {
 	b, err := r.builder.build(ctx, g)
 	var damaged *inputError
 	switch {
 	case errors.As(err, &damaged) && ctx.Err() == nil:
-		r.damaged[damaged.s.Ref()] = true
-		r.report.Damaged = append(r.report.Damaged, damaged.s.Name.String())
-		r.o.Log.Warn("segment left out of compaction: it is damaged", "error", damaged)
+		r.leaveOut(damaged)
 		return true, nil
 	case errors.Is(err, store.ErrNotFound):
 		return false, nil // retention or another compaction removed an input
@@ -431,12 +413,12 @@ func (r *run) make(ctx context.Context, g Generation) (done bool, err error) {
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
 	crashpoint.Here("compact.built")
-	switch result, err := r.commit(ctx, b); {
+	switch result, err := r.commit(ctx, scope, b, g.Inputs); {
 	case err != nil:
 		return false, err
 	case result == taken:
 		r.report.Conflicts++
-		r.o.Log.Info("generation made by another compaction", "segment", g.Name.String())
+		r.o.Log.Info("segments merged by another compaction", "segment", b.name.String())
 		return false, nil
 	}
 	r.report.Outputs++
@@ -448,8 +430,36 @@ func (r *run) make(ctx context.Context, g Generation) (done bool, err error) {
 		r.merged[s.Ref()] = true
 	}
 	r.o.Progress.Merged.Add(int64(len(g.Inputs)))
-	r.o.Log.Debug("output created", "segment", g.Name.String(), "inputs", len(g.Inputs), "bytes", b.size)
+	r.o.Log.Debug("output created", "segment", b.name.String(), "inputs", len(g.Inputs), "bytes", b.size)
 	return true, nil
+}
+
+// certify verifies the segments of each Batch of several, in the order in which they are tried, up to the first that is what it claims to
+// be. The others are left out: one that is never eligible, because of its class for example, would keep that one from being merged.
+func (r *run) certify(ctx context.Context, twins map[blobnaming.Batch][]catalog.Segment) error {
+	for _, all := range twins {
+		for _, s := range all {
+			err := r.verify(ctx, s)
+			var damaged *inputError
+			switch {
+			case errors.As(err, &damaged):
+				r.leaveOut(damaged)
+			case err != nil && !errors.Is(err, store.ErrNotFound):
+				return err
+			}
+			if err == nil {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// leaveOut reports an input that cannot be merged, and leaves it out of the following plans.
+func (r *run) leaveOut(damaged *inputError) {
+	r.damaged[damaged.s.Ref()] = true
+	r.report.Damaged = append(r.report.Damaged, damaged.s.Name.String())
+	r.o.Log.Warn("segment left out of compaction: it is damaged", "error", damaged)
 }
 
 // plan reports what a dry run would make.
@@ -461,7 +471,7 @@ func (r *run) plan(plans []Generation) {
 			r.report.BytesIn += s.Size
 			r.report.Records += int64(s.Meta.Records)
 			switch {
-			case r.now.Sub(s.Created) < r.o.Grace:
+			case r.o.Grace > 0: // so young is its output
 				r.report.Young++
 			case !r.o.KeepInputs:
 				r.report.Removed++

@@ -10,12 +10,12 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"logstow/audit"
+	"logstow/catalog"
 	"logstow/compaction"
-	"logstow/containment"
 	"logstow/internal/test/testrand"
 )
 
-// A fleet's hours become an output each, and read the same: before, with the inputs, without them,
+// A fleet's days become an output for each class, and read the same: before, with the inputs, without them,
 // with late segments, and after another generation.
 func TestCompact(t *testing.T) {
 	t.Parallel()
@@ -44,12 +44,12 @@ func TestCompact(t *testing.T) {
 	o := options(t)
 	o.DryRun = true
 	planned := run(t, s, o)
-	if got := len(names(t, s)); planned.Outputs != 5 || planned.Inputs != 206 || got != 207 {
+	if got := len(names(t, s)); planned.Outputs != 3 || planned.Inputs != 206 || got != 207 {
 		t.Errorf("%+v of %d blobs", planned, got)
 	}
 	o.DryRun, o.KeepInputs = false, true
 	made := run(t, s, o)
-	if made.Outputs != 5 || made.Inputs != 206 || made.Removed != 0 || made.Hours != 5 || made.Services != 2 || made.BytesIn != planned.BytesIn {
+	if made.Outputs != 3 || made.Inputs != 206 || made.Removed != 0 || made.Chains != 3 || made.Services != 2 || made.BytesIn != planned.BytesIn {
 		t.Errorf("%+v", made)
 	}
 	same("with inputs")
@@ -62,7 +62,7 @@ func TestCompact(t *testing.T) {
 		t.Errorf("%+v", removed)
 	}
 	same("without inputs")
-	if all := names(t, s); len(all) != 5 {
+	if all := names(t, s); len(all) != 3 {
 		t.Errorf("%q remain", all)
 	}
 
@@ -81,7 +81,7 @@ func TestCompact(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 	same("second generation")
-	if all := names(t, s); len(all) != 6 {
+	if all := names(t, s); len(all) != 4 {
 		t.Errorf("%q remain", all)
 	}
 	if report := run(t, s, o); report.Outputs+report.Removed != 0 || report.Requests.Create+report.Requests.Delete+report.Requests.Get > 0 {
@@ -89,7 +89,7 @@ func TestCompact(t *testing.T) {
 	}
 	// The index matches what is stored.
 	report, err := audit.Verify(t.Context(), s, audit.Options{Depth: audit.Blocks, OnDifference: func(d audit.Difference) { t.Errorf("%+v", d) }})
-	if err != nil || report.Err() != nil || report.Entities != 6 || report.Blobs != 6 {
+	if err != nil || report.Err() != nil || report.Entities != 4 || report.Blobs != 4 {
 		t.Errorf("%+v, error %v", report, err)
 	}
 }
@@ -132,9 +132,9 @@ func TestSpill(t *testing.T) {
 		if report := run(t, s, o); report.Outputs != 1 {
 			t.Fatalf("%+v", report)
 		}
-		segments, _ := list(t, s.Blobs())
-		i := slices.IndexFunc(segments, func(s containment.Segment) bool { return s.Meta.IsOutput() })
-		body, err := s.Blobs().Read(t.Context(), segments[i].Name.String(), 0, segments[i].Size)
+		segments, _ := list(t, s)
+		i := slices.IndexFunc(segments, func(s catalog.Segment) bool { return s.Meta.IsOutput() })
+		body, err := half(s, segments[i]).Read(t.Context(), segments[i].Ref(), 0, segments[i].Size)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +147,7 @@ func TestSpill(t *testing.T) {
 		if diff := gocmp.Diff(want, readAll(t, s)); diff != "" {
 			t.Errorf("%d bytes: %s", memory, diff)
 		}
-		if err := s.Blobs().Delete(t.Context(), anyVersion(segments[i])); err != nil {
+		if err := deleteAll(t.Context(), s, segments[i].Name.String()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -180,10 +180,10 @@ func TestMaxCost(t *testing.T) {
 	s := openStore(t)
 	f := newFleet(t, s, testrand.New(t), "web")
 	f.fill(hour(), 3, 30)
-	f.fill(hour().Add(time.Hour), 3, 30)
+	f.fill(hour().AddDate(0, 0, 1-2), 3, 30)
 	want := readAll(t, s)
 	o := options(t)
-	o.MaxCost = 60e-6 // more than the listings, less than the requests of one hour
+	o.MaxCost = 40e-6 // more than the listings, less than the requests of one day
 	report, err := compaction.Run(t.Context(), s, o)
 	if !errors.Is(err, compaction.ErrCost) || report.Complete || report.Outputs != 1 || report.Removed != 30 {
 		t.Errorf("error %v, %+v", err, report)

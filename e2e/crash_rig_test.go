@@ -210,9 +210,18 @@ func (r *rig) start(bin string, env []string, args ...string) *process {
 // startProcess starts a program that writes to out, which may be nil.
 func startProcess(t *testing.T, bin string, out *os.File, env []string, args ...string) *process {
 	t.Helper()
+	return startProcessOn(t, bin, nil, out, env, args...)
+}
+
+// startProcessOn is startProcess with standard input, which may be nil.
+func startProcessOn(t *testing.T, bin string, in, out *os.File, env []string, args ...string) *process {
+	t.Helper()
 	p := &process{cmd: exec.CommandContext(t.Context(), bin, args...), ended: make(chan struct{})}
 	p.cmd.Env = env
 	p.cmd.Stderr = p
+	if in != nil {
+		p.cmd.Stdin = in
+	}
 	if out != nil {
 		p.cmd.Stdout = out
 	}

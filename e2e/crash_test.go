@@ -18,6 +18,7 @@ import (
 	"logstow/internal/crashpoint"
 	"logstow/internal/test/effort"
 	"logstow/internal/test/faultproxy"
+	"logstow/store"
 	"logstow/store/open"
 )
 
@@ -93,18 +94,7 @@ func TestCrash(t *testing.T) {
 // readers would drop the repeat.
 func (r *rig) stored(want int) {
 	r.t.Helper()
-	getenv := func(name string) string {
-		for _, v := range r.env {
-			if key, value, _ := strings.Cut(v, "="); key == name {
-				return value
-			}
-		}
-		return ""
-	}
-	st, err := open.Store(r.t.Context(), r.store, open.Options{Getenv: getenv})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	st := r.openStore()
 	defer st.Close()
 	var got uint64
 	for page, err := range st.Blobs().List(r.t.Context(), "crash/") {
@@ -122,6 +112,24 @@ func (r *rig) stored(want int) {
 	if got != uint64(want) {
 		r.t.Errorf("%d records are stored of %d lines", got, want)
 	}
+}
+
+// openStore opens the rig's store, which the caller must close.
+func (r *rig) openStore() store.Store {
+	r.t.Helper()
+	getenv := func(name string) string {
+		for _, v := range r.env {
+			if key, value, _ := strings.Cut(v, "="); key == name {
+				return value
+			}
+		}
+		return ""
+	}
+	st, err := open.Store(r.t.Context(), r.store, open.Options{Getenv: getenv})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return st
 }
 
 // crash starts and kills shippers. more gives each further arguments.

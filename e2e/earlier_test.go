@@ -291,8 +291,8 @@ func writeEarlier(t *testing.T, file string) {
 	add("inputs/web", filepath.Join(root, "app.log"))
 	add("inputs/queue", filepath.Join(root, "queue.log"))
 	err := filepath.WalkDir(filepath.Join(root, "buffer"), func(file string, entry fs.DirEntry, err error) error {
-		// The reserve holds no data. A state names a store, by an absolute path.
-		if err != nil || entry.IsDir() || entry.Name() == "reserve" || filepath.Ext(file) == ".state" {
+		// The reserve holds no data. A state names a store, by an absolute path. The socket of tap is no file.
+		if err != nil || !entry.Type().IsRegular() || entry.Name() == "reserve" || filepath.Ext(file) == ".state" {
 			return err
 		}
 		name, err := filepath.Rel(root, file)

@@ -147,7 +147,7 @@ func TestServeMetadataMemory(t *testing.T) {
 	s := target{name: "local", store: dir, dir: dir}
 	const services, perService = 100, 24 * 60
 	start := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
-	fillSegments(t, dir, start, services, perService)
+	fillSegments(t, dir, start, 24*time.Hour, services, perService)
 	r := s.command(t, nil, "logq", "query", "--from", "2026-11-20", "--to", "2026-11-21", "--count")
 	if want := strconv.Itoa(3 * services * perService); r.status != 0 || strings.TrimSpace(string(r.out)) != want {
 		t.Fatalf("status %d, %s records, want %s: %s", r.status, r.out, want, r.errs)
@@ -192,7 +192,7 @@ func TestServeMetadataMemory(t *testing.T) {
 }
 
 // fillSegments writes a day of small segments of some services into a directory, and makes the database with their metadata.
-func fillSegments(t *testing.T, dir string, start time.Time, services, perService int) {
+func fillSegments(t *testing.T, dir string, start time.Time, span time.Duration, services, perService int) {
 	t.Helper()
 	var mu sync.Mutex
 	metadata := map[string]blobnaming.Metadata{}
@@ -200,16 +200,14 @@ func fillSegments(t *testing.T, dir string, start time.Time, services, perServic
 	write := func(i int) error {
 		service := fmt.Sprintf("service-%03d", i)
 		for n := range perService {
-			at := start.Add(time.Duration(n) * 24 * time.Hour / time.Duration(perService))
+			at := start.Add(time.Duration(n) * span / time.Duration(perService))
 			bucket := at.Truncate(time.Hour)
 			name := blobnaming.Name{Service: service, Bucket: bucket, Number: uint64(at.Sub(bucket)/time.Second) + 1}
-			batch, err := blobnaming.NewBatch(rand.Reader)
-			if err != nil {
-				return err
-			}
+			var salt [16]byte
+			_, _ = rand.Read(salt[:])
 			var body bytes.Buffer
 			w := segment.NewWriter(&body, segment.Options{
-				Service: service, Instance: fmt.Sprintf("vm-%d", n%20), Batch: batch, NoFilter: true,
+				Service: service, Instance: fmt.Sprintf("vm-%d", n%20), Salt: salt, NoFilter: true,
 				BucketStart: bucket.Unix(), BucketWidth: 3600, Compressor: compressor,
 			})
 			for l, level := range []record.Level{record.Info, record.Warn, record.Error} {

@@ -175,19 +175,19 @@ func (s *Store) Notes() []string {
 }
 
 // Read implements [store.BlobReader].
-func (s *Store) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
+func (s *Store) Read(ctx context.Context, ref store.BlobRef, off, n int64) ([]byte, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	fail := func(class error) ([]byte, error) {
-		return nil, &store.Error{Op: "read", Object: name, Class: class}
+		return nil, &store.Error{Op: "read", Object: ref.Name, Class: class}
 	}
 	blobs := s.runs.segments.blobs
-	i, found := slices.BinarySearchFunc(blobs, name, compareName)
+	i, found := slices.BinarySearchFunc(blobs, ref.Name, compareName)
 	switch {
 	case n <= 0 || off < 0:
 		return fail(store.ErrInvalid)
-	case !found:
+	case !found, ref.ETag != "" && ref.ETag != blobs[i].stored().ETag:
 		return fail(store.ErrNotFound)
 	case n > blobs[i].size-off:
 		return fail(store.ErrRange)

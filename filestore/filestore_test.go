@@ -226,11 +226,11 @@ func TestReader(t *testing.T) {
 	if len(blobs) != 2 || blobs[0].Name >= blobs[1].Name {
 		t.Fatalf("%+v", blobs)
 	}
-	whole, err := s.Read(ctx, blobs[1].Name, 0, blobs[1].Size)
+	whole, err := s.Read(ctx, store.BlobRef{Name: blobs[1].Name}, 0, blobs[1].Size)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if part, err := s.Read(ctx, blobs[1].Name, 3, blobs[1].Size-3); err != nil || !bytes.Equal(part, whole[3:]) {
+	if part, err := s.Read(ctx, store.BlobRef{Name: blobs[1].Name}, 3, blobs[1].Size-3); err != nil || !bytes.Equal(part, whole[3:]) {
 		t.Error(err)
 	}
 	for _, c := range []struct {
@@ -244,7 +244,7 @@ func TestReader(t *testing.T) {
 		{blobs[0].Name, 0, 0, store.ErrInvalid},
 		{"file/x", 0, 1, store.ErrNotFound},
 	} {
-		if _, err := s.Read(ctx, c.name, c.off, c.n); !errors.Is(err, c.want) {
+		if _, err := s.Read(ctx, store.BlobRef{Name: c.name}, c.off, c.n); !errors.Is(err, c.want) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
@@ -268,7 +268,7 @@ func TestReader(t *testing.T) {
 	ended, cancel := context.WithCancelCause(ctx)
 	cause := errors.New("ended")
 	cancel(cause)
-	if _, err := s.Read(ended, blobs[0].Name, 0, 1); !errors.Is(err, cause) {
+	if _, err := s.Read(ended, blobs[0].Ref(), 0, 1); !errors.Is(err, cause) {
 		t.Error(err)
 	}
 	for _, err := range s.List(ended, "") {

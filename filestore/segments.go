@@ -80,11 +80,11 @@ func (s *segments) open(t int64) {
 	s.hour = blobnaming.BucketStart(t, time.Hour)
 	s.start = s.hour.UnixNano()
 	s.number = uint64(len(s.blobs) + 1)
-	var batch blobnaming.Batch
-	binary.BigEndian.PutUint64(batch[8:], s.number)
+	var salt [16]byte
+	binary.BigEndian.PutUint64(salt[8:], s.number)
 	s.out = counter{w: io.NewOffsetWriter(s.file, s.offset)}
 	s.writer = segment.NewWriter(&s.out, segment.Options{
-		Service: Service, Instance: Instance, Batch: batch, BucketStart: s.hour.Unix(), BucketWidth: int64(time.Hour / time.Second),
+		Service: Service, Instance: Instance, Salt: salt, BucketStart: s.hour.Unix(), BucketWidth: int64(time.Hour / time.Second),
 		Parse: s.parser, NoFilter: true, Compressor: s.compressor,
 	})
 }

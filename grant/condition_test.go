@@ -43,10 +43,14 @@ AND
 func TestCommand(t *testing.T) {
 	t.Parallel()
 	e := &grant.TooWideError{Service: "api", Account: "acct", Container: "logs", Other: "billing"}
-	command, condition, found := strings.Cut(e.Command(), ` --condition "`)
+	first, second, _ := strings.Cut(e.Command(), "\n")
+	if diff := cmp.Diff(strings.Replace(first, `/containers/logs"`, `/containers/logs-compacted"`, 1), second); diff != "" {
+		t.Errorf("the second command (-want +got):\n%s", diff)
+	}
+	command, condition, found := strings.Cut(first, ` --condition "`)
 	condition, ended := strings.CutSuffix(condition, `"`)
 	// Quotes of the shell: nothing in between may end them or be expanded.
-	if !found || !ended || strings.ContainsAny(condition, "\"$`\\") || strings.Contains(e.Command(), "\n") {
+	if !found || !ended || strings.ContainsAny(condition, "\"$`\\") || strings.Contains(second, "\n") {
 		t.Fatalf("command %s", e.Command())
 	}
 	const want = `az role assignment create --role "Storage Blob Data Reader" --assignee "OBJECT-ID-OF-READER" ` +
@@ -64,7 +68,7 @@ func TestCommand(t *testing.T) {
 		t.Errorf("condition (-want +got):\n%s", diff)
 	}
 	if !strings.Contains(e.Error(), "\n"+e.Command()+"\n") {
-		t.Errorf("the command has no line of its own:\n%v", e)
+		t.Errorf("the commands have no lines of their own:\n%v", e)
 	}
 }
 
@@ -81,11 +85,11 @@ func (c conditioned) check(what, name string) error {
 	return &store.Error{Op: what, Object: name, Class: store.ErrAccessDenied}
 }
 
-func (c conditioned) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
-	if err := c.check("read", name); err != nil {
+func (c conditioned) Read(ctx context.Context, ref store.BlobRef, off, n int64) ([]byte, error) {
+	if err := c.check("read", ref.Name); err != nil {
 		return nil, err
 	}
-	return c.Blobs.Read(ctx, name, off, n)
+	return c.Blobs.Read(ctx, ref, off, n)
 }
 
 func (c conditioned) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
@@ -111,7 +115,7 @@ func TestConditionSuffices(t *testing.T) {
 	put(t, s, "api", "", now.Add(-48*time.Hour), "mine")
 	put(t, s, "api-v2", "", now, "not mine")
 	reading := query.ReadOnly(s)
-	reading.Blobs = conditioned{s.Blobs(), "api/"}
+	reading.Blobs, reading.Compacted = conditioned{s.Blobs(), "api/"}, conditioned{s.Compacted(), "api/"}
 	for _, back := range []time.Duration{time.Minute, 72 * time.Hour, 100 * 365 * 24 * time.Hour} {
 		for service, want := range map[string]bool{"api": true, "api-v2": false} {
 			q, err := query.New([]query.Store{reading}, query.Selection{Services: []string{service}, From: now.Add(-back), To: now.Add(time.Hour)}, query.Options{})

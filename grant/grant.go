@@ -1,7 +1,8 @@
 // Package grant makes limited access to one service's logs, as a file that a reader or a shipper
 // uses as its credential, and opens stores with such files.
 //
-// A grant holds shared access signatures: one for blobs, as narrow as the account allows, and one
+// A grant holds shared access signatures: one for blobs of the raw container, for readers one for the compacted
+// container, both as narrow as the account allows, and one
 // for each table of the index (a day and class), limited to the service's partitions. Storage
 // denies what a signature does not allow. In addition, a store opened with a grant rejects requests
 // outside of it, so that a partial result is not taken for a complete one.
@@ -24,7 +25,7 @@ import (
 )
 
 // version is the version of the file format.
-const version = 1
+const version = 2
 
 // Kind is the purpose of a grant.
 type Kind string
@@ -47,7 +48,7 @@ type Grant struct {
 	// Directory is the directory of blobs, without a slash at its end: the service's directory, or
 	// one of its years, months or days.
 	Directory string
-	// Exact is set if Blobs is limited to Directory; otherwise it covers the whole container.
+	// Exact is set if Blobs and Compacted are limited to Directory; otherwise they cover whole containers.
 	Exact bool
 	// Delegated is set if an identity signed instead of the account key.
 	Delegated bool
@@ -55,9 +56,10 @@ type Grant struct {
 	// From and To are the range of the tables' days, To excluded. They are zero if the file does not
 	// contain them.
 	From, To time.Time
-	// Blobs is the signature for blobs, Tables the signatures by table name.
-	Blobs  azure.Secret
-	Tables map[string]azure.Secret
+	// Blobs is the signature for blobs of the raw container, and Compacted that for outputs of compaction, which only
+	// readers have. Tables are the signatures by table name.
+	Blobs, Compacted azure.Secret
+	Tables           map[string]azure.Secret
 }
 
 // file is the encoded form of a grant.
@@ -76,6 +78,7 @@ type file struct {
 	From          time.Time         `json:"from,omitzero"`
 	To            time.Time         `json:"to,omitzero"`
 	Blobs         string            `json:"blobs_sas"`
+	Compacted     string            `json:"compacted_sas,omitempty"`
 	Tables        map[string]string `json:"tables_sas,omitempty"`
 }
 
@@ -85,7 +88,7 @@ func (g *Grant) Encode() ([]byte, error) {
 		Version: version, Kind: g.Kind, Service: g.Service, Account: g.Account, BlobEndpoint: g.BlobEndpoint,
 		TableEndpoint: g.TableEndpoint, Container: g.Container, Directory: g.Directory, Exact: g.Exact,
 		Delegated: g.Delegated, Expires: g.Expires.UTC(),
-		From: g.From.UTC(), To: g.To.UTC(), Blobs: g.Blobs.Reveal(), Tables: make(map[string]string, len(g.Tables)),
+		From: g.From.UTC(), To: g.To.UTC(), Blobs: g.Blobs.Reveal(), Compacted: g.Compacted.Reveal(), Tables: make(map[string]string, len(g.Tables)),
 	}
 	for name, sas := range g.Tables {
 		f.Tables[name] = sas.Reveal()
@@ -110,13 +113,13 @@ func Parse(text []byte) (*Grant, error) {
 	case f.Version == 0:
 		return nil, errors.New("not a grant file: want one that shipper grant wrote")
 	case f.Version != version:
-		return nil, fmt.Errorf("unsupported grant version %d: this program supports %d", f.Version, version)
+		return nil, fmt.Errorf("unsupported grant version %d: this program supports %d; make a new grant with shipper grant", f.Version, version)
 	}
 	g := &Grant{
 		Kind: f.Kind, Service: f.Service, Account: f.Account, BlobEndpoint: f.BlobEndpoint, TableEndpoint: f.TableEndpoint,
 		Container: f.Container, Directory: f.Directory, Exact: f.Exact, Delegated: f.Delegated, Expires: f.Expires,
 		From: f.From, To: f.To,
-		Blobs: azure.NewSecret(f.Blobs), Tables: make(map[string]azure.Secret, len(f.Tables)),
+		Blobs: azure.NewSecret(f.Blobs), Compacted: azure.NewSecret(f.Compacted), Tables: make(map[string]azure.Secret, len(f.Tables)),
 	}
 	for name, sas := range f.Tables {
 		g.Tables[name] = azure.NewSecret(sas)
@@ -143,6 +146,12 @@ func (g *Grant) check() error {
 	if !signature(g.Blobs) {
 		return errors.New("no signature for blobs: copy the file whole")
 	}
+	switch {
+	case g.Kind == Read && !signature(g.Compacted):
+		return errors.New("no signature for outputs of compaction: copy the file whole")
+	case g.Kind == Create && g.Compacted.Set():
+		return errors.New("a signature for outputs of compaction, which a shipper must not write")
+	}
 	for name, sas := range g.Tables {
 		if store.CheckTable(name) != nil || !signature(sas) {
 			return errors.New("a table without a signature: copy the file whole")
@@ -165,17 +174,17 @@ func signature(sas azure.Secret) bool {
 
 // Limits describes what the grant allows and what it does not prevent, as lines of text for an operator.
 func (g *Grant) Limits() []string {
-	verb := "reads"
+	verb, containers := "reads", fmt.Sprintf("containers %s and %s", g.Container, store.CompactedContainer(g.Container))
 	if g.Kind == Create {
-		verb = "adds (and can neither read nor change)"
+		verb, containers = "adds (and can neither read nor change)", "container "+g.Container
 	}
-	lines := []string{fmt.Sprintf("%s blobs under %s/ in container %s of account %s, until %s",
-		verb, g.Directory, g.Container, g.Account, g.Expires.UTC().Format(time.RFC3339))}
+	lines := []string{fmt.Sprintf("%s blobs under %s/ in %s of account %s, until %s",
+		verb, g.Directory, containers, g.Account, g.Expires.UTC().Format(time.RFC3339))}
 	switch {
 	case g.Exact:
 		lines = append(lines, "storage enforces the directory")
 	case g.Kind == Read:
-		lines = append(lines, "the signature is for the whole container, which holds this service alone now: a service that begins to log there can be read too")
+		lines = append(lines, "the signatures are for the whole containers, which hold this service alone now: a service that begins to log there can be read too")
 	default:
 		lines = append(lines, "the signature is for the whole container: blobs can be added under other services' names too")
 	}

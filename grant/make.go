@@ -32,13 +32,13 @@ type Issuer interface {
 	Delegates() bool
 	// Hierarchical reports whether the account has a hierarchical namespace.
 	Hierarchical(ctx context.Context) (bool, error)
-	// OtherContent returns a name that the container holds outside of a directory, cut at its first
-	// slash, or "" if there is none. The error for a missing container is [store.ErrNoContainer].
+	// OtherContent returns a name that one of the two containers holds outside of a directory, cut at its first
+	// slash, or "" if there is none. The error for a missing raw container is [store.ErrNoContainer].
 	OtherContent(ctx context.Context, directory string) (string, error)
-	// CreateContainer creates the container; an existing one is no error.
+	// CreateContainer creates the raw container; an existing one is no error.
 	CreateContainer(ctx context.Context) error
-	// SignBlobs signs for a directory, or for the container if it is "".
-	SignBlobs(ctx context.Context, directory, permissions string, expiry time.Time) (azure.Secret, error)
+	// SignBlobs signs for a directory of a container, or for all of it if the directory is "".
+	SignBlobs(ctx context.Context, container, directory, permissions string, expiry time.Time) (azure.Secret, error)
 	// SignTable signs for the partitions of a table from first to last.
 	SignTable(table, permissions, first, last string, expiry time.Time) (azure.Secret, error)
 }
@@ -94,8 +94,8 @@ func ensureContainer(ctx context.Context, s Issuer) error {
 
 // Make makes a grant, as narrow as the account allows. If that would give a reader other services'
 // logs, it makes none: the error is a [*TooWideError]. An invalid request is [store.ErrInvalid].
-// For a shipper, missing containers and tables are created, since it cannot create them; for a
-// reader, a missing container is [store.ErrNoContainer].
+// For a shipper, a missing container and tables are created, since it cannot create them; for a
+// reader, a missing raw container is [store.ErrNoContainer].
 func Make(ctx context.Context, s Issuer, r Request) (*Grant, error) {
 	if err := r.check(time.Now()); err != nil {
 		return nil, &store.Error{Op: "grant", Object: "service " + r.Service, Class: store.ErrInvalid, Err: err}
@@ -132,8 +132,13 @@ func Make(ctx context.Context, s Issuer, r Request) (*Grant, error) {
 	if g.Exact {
 		signed = g.Directory
 	}
-	if g.Blobs, err = s.SignBlobs(ctx, signed, permissions, g.Expires); err != nil {
+	if g.Blobs, err = s.SignBlobs(ctx, g.Container, signed, permissions, g.Expires); err != nil {
 		return nil, err
+	}
+	if g.Kind == Read {
+		if g.Compacted, err = s.SignBlobs(ctx, store.CompactedContainer(g.Container), signed, permissions, g.Expires); err != nil {
+			return nil, err
+		}
 	}
 	if g.Delegated {
 		return g, nil // only the account key signs for tables
@@ -213,6 +218,9 @@ func tableNames(ctx context.Context, s Issuer, r Request) ([]string, error) {
 	for at := from.Truncate(day); at.Before(r.To) && len(found) <= maxTables; at = at.Add(day) {
 		for _, class := range classes {
 			found[tableindex.TableName(s.Container(), class, at)] = true
+			if r.Kind == Read {
+				found[tableindex.TableName(store.CompactedContainer(s.Container()), class, at)] = true
+			}
 		}
 	}
 	return slices.Sorted(maps.Keys(found)), nil
@@ -226,8 +234,8 @@ type TooWideError struct {
 }
 
 func (e *TooWideError) Error() string {
-	return fmt.Sprintf(`grant service %s: container %s holds %s too, and account %s has no hierarchical namespace: `+
-		`a signature would be for the whole container, so none is made. Assign the reader a role with a condition on the names instead, `+
+	return fmt.Sprintf(`grant service %s: container %s or its compacted container holds %s too, and account %s has no hierarchical namespace: `+
+		`a signature would be for the whole container, so none is made. Assign the reader a role with a condition on the names instead, on both containers, `+
 		`for logq -s %s with az login or a managed identity:
 
 %s
@@ -239,8 +247,8 @@ or let the service log to a container of its own, or to an account with a hierar
 // Unwrap returns the class of the error, for [errors.Is].
 func (e *TooWideError) Unwrap() error { return store.ErrAccessDenied }
 
-// Command returns a command line that assigns the reader a role with a condition on the path of a
-// blob and on the prefix of a listing.
+// Command returns command lines, one for each container, that assign the reader a role with a condition on the path of
+// a blob and on the prefix of a listing.
 // https://learn.microsoft.com/azure/storage/blobs/storage-auth-abac-examples
 func (e *TooWideError) Command() string {
 	const blobs = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
@@ -248,6 +256,9 @@ func (e *TooWideError) Command() string {
 		"(@Resource[%[1]s:path] StringStartsWith '%[2]s/')) AND "+
 		"((!(ActionMatches{'%[1]s/read'} AND SubOperationMatches{'Blob.List'})) OR "+
 		"(@Request[%[1]s:prefix] StringStartsWith '%[2]s/'))", blobs, e.Service)
-	return azure.RoleCommand("Storage Blob Data Reader", "OBJECT-ID-OF-READER", e.Account, "/blobServices/default/containers/"+e.Container) +
-		` --condition-version 2.0 --condition "` + condition + `"`
+	command := func(container string) string {
+		return azure.RoleCommand("Storage Blob Data Reader", "OBJECT-ID-OF-READER", e.Account, "/blobServices/default/containers/"+container) +
+			` --condition-version 2.0 --condition "` + condition + `"`
+	}
+	return command(e.Container) + "\n" + command(store.CompactedContainer(e.Container))
 }

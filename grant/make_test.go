@@ -78,6 +78,14 @@ func TestFields(t *testing.T) {
 			if diff := cmp.Diff(tt.blobs, got); diff != "" {
 				t.Errorf("blobs (-want +got):\n%s", diff)
 			}
+			if g.Compacted.Set() != (tt.kind == grant.Read) || g.Compacted.Reveal() == g.Blobs.Reveal() {
+				t.Errorf("signature for outputs of compaction: %v", g.Compacted.Set())
+			}
+			if tt.kind == grant.Read {
+				if diff := cmp.Diff(tt.blobs, fields(t, g.Compacted)); diff != "" {
+					t.Errorf("outputs of compaction (-want +got):\n%s", diff)
+				}
+			}
 			if len(g.Tables) == 0 {
 				t.Error("no tables")
 			}
@@ -150,7 +158,8 @@ func TestTooWide(t *testing.T) {
 		t.Fatalf("got %v, %v, want a TooWideError that names billing", g, err)
 	}
 	for _, want := range []string{
-		"billing too", `az role assignment create --role "Storage Blob Data Reader"`, "/blobServices/default/containers/" + s.Container(),
+		"billing too", `az role assignment create --role "Storage Blob Data Reader"`, "/blobServices/default/containers/" + s.Container() + `"`,
+		"/blobServices/default/containers/" + s.Container() + `-compacted"`,
 		"blobs:path] StringStartsWith 'api/'", "blobs:prefix] StringStartsWith 'api/'", "--condition-version 2.0", "logq -s api",
 	} {
 		if !strings.Contains(hint.Text(err), want) {
@@ -171,6 +180,24 @@ func TestTooWide(t *testing.T) {
 		t.Error("not limited to a directory")
 	}
 	makeGrant(t, s, grant.Create, "api")
+}
+
+// TestTooWideCompacted: another service of which only outputs of compaction are left.
+func TestTooWideCompacted(t *testing.T) {
+	t.Parallel()
+	s := owner(t)
+	put(t, s, "api", "", time.Now(), "mine")
+	makeGrant(t, s, grant.Read, "api")
+	for _, name := range []string{"api/2026/11/21/-/000001.log", "billing/2026/11/21/-/000001.log"} {
+		if _, err := s.Compacted().Create(t.Context(), name, nil, store.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g, err := grant.Make(t.Context(), s, request(grant.Read, "api"))
+	var wide *grant.TooWideError
+	if g != nil || !errors.As(err, &wide) || wide.Other != "billing" {
+		t.Errorf("got %v, %v, want a TooWideError that names billing", g, err)
+	}
 }
 
 func TestRequestRejected(t *testing.T) {

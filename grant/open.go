@@ -2,6 +2,7 @@ package grant
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -37,9 +38,9 @@ type Options struct {
 // grant for another target has replaced it, every request fails with [store.ErrAccessDenied].
 type Store struct {
 	*azure.Store
-	name   string
-	blobs  *blobs
-	tables *tables
+	name             string
+	blobs, compacted *blobs
+	tables           *tables
 }
 
 // Open opens the store that the grant file at path gives access to. It makes no request. An
@@ -63,13 +64,17 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	}
 	return &Store{
 		Store: inner, name: name,
-		blobs:  &blobs{Blobs: inner.Blobs(), name: name, of: source.grant},
-		tables: &tables{inner: inner.Tables(), name: name, of: source.grant},
+		blobs:     &blobs{Blobs: inner.Blobs(), name: name, of: source.grant},
+		compacted: &blobs{Blobs: inner.Compacted(), name: name, of: source.grant},
+		tables:    &tables{inner: inner.Tables(), name: name, of: source.grant},
 	}, nil
 }
 
 // Blobs returns the blobs, limited to the grant's directory.
 func (s *Store) Blobs() store.Blobs { return s.blobs }
+
+// Compacted returns the outputs of compaction, limited to the grant's directory.
+func (s *Store) Compacted() store.Blobs { return s.compacted }
 
 // Tables returns the tables, limited to those that the grant names.
 func (s *Store) Tables() store.Tables { return s.tables }
@@ -105,12 +110,18 @@ func (s *signatures) grant() (*Grant, error) {
 }
 
 // Blobs implements azure.Signatures.
-func (s *signatures) Blobs() (azure.Secret, error) {
+func (s *signatures) Blobs(container string) (azure.Secret, error) {
 	g, err := s.grant()
-	if err != nil {
+	switch {
+	case err != nil:
 		return azure.Secret{}, err
+	case container == g.Container:
+		return g.Blobs, nil
+	case !g.Compacted.Set():
+		return azure.Secret{}, errors.New("the grant is for shipping: it has no signature for container " + container)
+	default:
+		return g.Compacted, nil
 	}
-	return g.Blobs, nil
 }
 
 // Table implements azure.Signatures.

@@ -54,6 +54,47 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestReadCompacted reads outputs of compaction with a grant, which are limited as other blobs are.
+func TestReadCompacted(t *testing.T) {
+	t.Parallel()
+	s := owner(t)
+	put(t, s, "api", "", time.Now(), "hello")
+	g := makeGrant(t, s, grant.Read, "api")
+	reader := open(t, written(t, g))
+	if err := drain(reader.Compacted().List(t.Context(), "api/")); !errors.Is(err, store.ErrNoContainer) {
+		t.Errorf("nothing compacted yet: %v", err)
+	}
+	name := putOutput(t, s, "api")
+	for page, err := range reader.Compacted().List(t.Context(), "api/") {
+		if err != nil || len(page) != 1 || page[0].Name != name {
+			t.Fatalf("listed %+v, %v", page, err)
+		}
+		if got, err := reader.Compacted().Read(t.Context(), page[0].Ref(), 0, int64(len(name))); err != nil || string(got) != name {
+			t.Errorf("read %q, %v", got, err)
+		}
+	}
+	putOutput(t, s, "billing")
+	for what, err := range map[string]error{
+		"list of another service": drain(reader.Compacted().List(t.Context(), "billing/")),
+		"delete":                  reader.Compacted().Delete(t.Context(), store.AnyVersion(name)),
+	} {
+		if !errors.Is(err, store.ErrAccessDenied) {
+			t.Errorf("%s: got %v, want ErrAccessDenied", what, err)
+		}
+		checkClean(t, err, g)
+	}
+}
+
+// putOutput stores a blob with the name of an output of compaction, and returns its name.
+func putOutput(t *testing.T, s *azure.Store, service string) string {
+	t.Helper()
+	name := service + "/2026/11/21/-/000001.log"
+	if _, err := s.Compacted().Create(t.Context(), name, []byte(name), store.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
 // bare is a store with one signature of a grant, without what the grant's own store refuses.
 func bare(t *testing.T, g *grant.Grant, container string, sas azure.Secret) *azure.Store {
 	t.Helper()
@@ -70,13 +111,14 @@ func TestStorageRefuses(t *testing.T) {
 	now := time.Now()
 	entity := put(t, s, "api", "", now, "hello")
 	put(t, other, "api", "", now, "not mine")
+	putOutput(t, s, "api")
 	table, key := entity.Table(s.Container()), entity.Key()
 	create := func(s store.Store, name string) error {
 		_, err := s.Blobs().Create(t.Context(), name, []byte("x"), store.CreateOptions{})
 		return err
 	}
 	read := func(s store.Store) error {
-		_, err := s.Blobs().Read(t.Context(), entity.Name.String(), 0, 1)
+		_, err := s.Blobs().Read(t.Context(), store.BlobRef{Name: entity.Name.String()}, 0, 1)
 		return err
 	}
 	list := func(s store.Store) error { return drain(s.Blobs().List(t.Context(), "api/")) }
@@ -94,6 +136,18 @@ func TestStorageRefuses(t *testing.T) {
 		}
 		if kind == grant.Create {
 			allowed, refused = refused, allowed
+		}
+		outputs := func(sas azure.Secret) store.Blobs { return bare(t, g, s.Container(), sas).Compacted() }
+		createOutput := func(sas azure.Secret) error {
+			_, err := outputs(sas).Create(t.Context(), "api/2026/01/01/-/000009.log", nil, store.CreateOptions{})
+			return err
+		}
+		refused["list outputs with the blobs' signature"] = drain(outputs(g.Blobs).List(t.Context(), "api/"))
+		refused["create an output with the blobs' signature"] = createOutput(g.Blobs)
+		if kind == grant.Read {
+			allowed["list outputs"] = drain(outputs(g.Compacted).List(t.Context(), "api/"))
+			refused["list blobs with the outputs' signature"] = list(bare(t, g, s.Container(), g.Compacted))
+			refused["create an output"] = createOutput(g.Compacted)
 		}
 		refused["overwrite"] = create(blobs, entity.Name.String())
 		refused["delete"] = blobs.Blobs().Delete(t.Context(), store.AnyVersion(entity.Name.String()))
@@ -164,7 +218,7 @@ func checkClean(t *testing.T, err error, g *grant.Grant) {
 		return
 	}
 	text := fmt.Sprintf("%v %+v %#v %s", err, err, err, hint.Text(err))
-	if strings.Contains(text, "sig=") || strings.Contains(text, g.Blobs.Reveal()) {
+	if strings.Contains(text, "sig=") || strings.Contains(text, g.Blobs.Reveal()) || g.Compacted.Set() && strings.Contains(text, g.Compacted.Reveal()) {
 		t.Errorf("a signature in %s", text)
 	}
 }
@@ -194,8 +248,16 @@ func TestCreate(t *testing.T) {
 		t.Errorf("an entity of another day: got %v, want ErrInvalid", err)
 	}
 	for what, err := range map[string]error{
-		"read":                      func() error { _, err := shipper.Blobs().Read(t.Context(), entity.Name.String(), 0, 1); return err }(),
-		"list":                      drain(shipper.Blobs().List(t.Context(), "api/")),
+		"read": func() error {
+			_, err := shipper.Blobs().Read(t.Context(), store.BlobRef{Name: entity.Name.String()}, 0, 1)
+			return err
+		}(),
+		"list":         drain(shipper.Blobs().List(t.Context(), "api/")),
+		"list outputs": drain(shipper.Compacted().List(t.Context(), "api/")),
+		"create an output": func() error {
+			_, err := shipper.Compacted().Create(t.Context(), "api/2026/11/21/-/000001.log", nil, store.CreateOptions{})
+			return err
+		}(),
 		"list all":                  drain(shipper.Blobs().List(t.Context(), "")),
 		"delete":                    shipper.Blobs().Delete(t.Context(), store.AnyVersion(entity.Name.String())),
 		"delete of another service": shipper.Blobs().Delete(t.Context(), []store.BlobRef{{Name: "billing/2026/01/01/0000/000001.log"}}),
@@ -224,7 +286,7 @@ func TestRenewed(t *testing.T) {
 	ended := *good
 	ended.Expires = time.Now().Add(-time.Hour).UTC().Truncate(time.Second)
 	var err error
-	if ended.Blobs, err = s.SignBlobs(t.Context(), "", "rl", ended.Expires); err != nil {
+	if ended.Blobs, err = s.SignBlobs(t.Context(), s.Container(), "", "rl", ended.Expires); err != nil {
 		t.Fatal(err)
 	}
 	path := written(t, &ended)
@@ -337,15 +399,19 @@ func TestNarrowDirectory(t *testing.T) {
 func TestOpenRejects(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+	const compacted = `"compacted_sas":"sig=CANARY",`
 	for name, content := range map[string]string{
-		"missing": "", "text": "CANARY", "empty": "{}", "version": `{"logstow_grant":9,"blobs_sas":"sig=CANARY"}`,
-		"unsigned":     `{"logstow_grant":1,"kind":"read","service":"api","directory":"api","container":"logs","blobs_sas":"CANARY"}`,
-		"neighbour":    `{"logstow_grant":1,"kind":"read","service":"api","directory":"api-v2","account":"a","blob_endpoint":"https://h","table_endpoint":"https://h","container":"logs","blobs_sas":"sig=CANARY"}`,
-		"no signature": `{"logstow_grant":1,"kind":"read","service":"api","directory":"api","account":"a","blob_endpoint":"https://h","table_endpoint":"https://h","container":"logs","blobs_sas":"sp=rl&CANARY"}`,
-		"table":        `{"logstow_grant":1,"kind":"read","service":"api","directory":"api","account":"a","blob_endpoint":"https://h","table_endpoint":"https://h","container":"logs","blobs_sas":"sig=x","tables_sas":{"segments0":"CANARY"}}`,
-		"not a table":  `{"logstow_grant":1,"kind":"read","service":"api","directory":"api","account":"a","blob_endpoint":"https://h","table_endpoint":"https://h","container":"logs","blobs_sas":"sig=x","tables_sas":{"x/../y":"sig=CANARY"}}`,
-		"escape":       `{"logstow_grant":1,"kind":"read","service":"api","directory":"billing","container":"logs","blobs_sas":"sig=CANARY"}`,
-		"nowhere":      `{"logstow_grant":1,"kind":"read","service":"api","directory":"api","container":"logs","blobs_sas":"sig=CANARY"}`,
+		"of an earlier version": `{"logstow_grant":1,"kind":"read","service":"api","directory":"api","account":"a","blob_endpoint":"https://h","table_endpoint":"https://h","container":"logs","blobs_sas":"sig=CANARY"}`,
+		"not compacted":         `{"logstow_grant":2,"kind":"read","service":"api","directory":"api","account":"a","blob_endpoint":"https://h","table_endpoint":"https://h","container":"logs","blobs_sas":"sig=CANARY"}`,
+		"shipper of outputs":    `{"logstow_grant":2,` + compacted + `"kind":"create","service":"api","directory":"api","account":"a","blob_endpoint":"https://h","table_endpoint":"https://h","container":"logs","blobs_sas":"sig=CANARY"}`,
+		"missing":               "", "text": "CANARY", "empty": "{}", "version": `{"logstow_grant":9,"blobs_sas":"sig=CANARY"}`,
+		"unsigned":     `{"logstow_grant":2,` + compacted + `"kind":"read","service":"api","directory":"api","container":"logs","blobs_sas":"CANARY"}`,
+		"neighbour":    `{"logstow_grant":2,` + compacted + `"kind":"read","service":"api","directory":"api-v2","account":"a","blob_endpoint":"https://h","table_endpoint":"https://h","container":"logs","blobs_sas":"sig=CANARY"}`,
+		"no signature": `{"logstow_grant":2,` + compacted + `"kind":"read","service":"api","directory":"api","account":"a","blob_endpoint":"https://h","table_endpoint":"https://h","container":"logs","blobs_sas":"sp=rl&CANARY"}`,
+		"table":        `{"logstow_grant":2,` + compacted + `"kind":"read","service":"api","directory":"api","account":"a","blob_endpoint":"https://h","table_endpoint":"https://h","container":"logs","blobs_sas":"sig=x","tables_sas":{"segments0":"CANARY"}}`,
+		"not a table":  `{"logstow_grant":2,` + compacted + `"kind":"read","service":"api","directory":"api","account":"a","blob_endpoint":"https://h","table_endpoint":"https://h","container":"logs","blobs_sas":"sig=x","tables_sas":{"x/../y":"sig=CANARY"}}`,
+		"escape":       `{"logstow_grant":2,` + compacted + `"kind":"read","service":"api","directory":"billing","container":"logs","blobs_sas":"sig=CANARY"}`,
+		"nowhere":      `{"logstow_grant":2,` + compacted + `"kind":"read","service":"api","directory":"api","container":"logs","blobs_sas":"sig=CANARY"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -359,13 +425,16 @@ func TestOpenRejects(t *testing.T) {
 			if s != nil || !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(hint.Text(err), path) || strings.Contains(hint.Text(err), "CANARY") {
 				t.Errorf("got %v, %v, want ErrAccessDenied", s, err)
 			}
+			if name == "of an earlier version" && !strings.Contains(hint.Text(err), "unsupported grant version 1: this program supports 2; make a new grant with shipper grant") {
+				t.Errorf("got %v", err)
+			}
 		})
 	}
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add([]byte(`{"logstow_grant":1,"kind":"read","service":"api","directory":"api","container":"logs","blobs_sas":"sig=x","tables_sas":{"segments0":"sig=y"}}`))
-	f.Add([]byte(`{"logstow_grant":2}`))
+	f.Add([]byte(`{"logstow_grant":2,"kind":"read","service":"api","directory":"api","container":"logs","blobs_sas":"sig=x","compacted_sas":"sig=z","tables_sas":{"segments0":"sig=y"}}`))
+	f.Add([]byte(`{"logstow_grant":3}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		g, err := grant.Parse(text)
 		if err != nil {
@@ -375,7 +444,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if g2, err := grant.Parse(again); err != nil || g2.Directory != g.Directory || g2.Blobs.Reveal() != g.Blobs.Reveal() || len(g2.Tables) != len(g.Tables) {
+		if g2, err := grant.Parse(again); err != nil || g2.Directory != g.Directory || g2.Blobs.Reveal() != g.Blobs.Reveal() || g2.Compacted.Reveal() != g.Compacted.Reveal() || len(g2.Tables) != len(g.Tables) {
 			t.Errorf("written and read again: %v, %v", g2, err)
 		}
 	})

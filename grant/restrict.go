@@ -41,11 +41,11 @@ type blobs struct {
 }
 
 // Read implements store.BlobReader.
-func (b *blobs) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
-	if err := b.check("read", "blob "+name, name); err != nil {
+func (b *blobs) Read(ctx context.Context, ref store.BlobRef, off, n int64) ([]byte, error) {
+	if err := b.check("read", "blob "+ref.Name, ref.Name); err != nil {
 		return nil, err
 	}
-	return b.Blobs.Read(ctx, name, off, n)
+	return b.Blobs.Read(ctx, ref, off, n)
 }
 
 // Create implements store.Blobs.

@@ -61,13 +61,11 @@ func put(t *testing.T, s store.Store, service, class string, at time.Time, messa
 func putBlob(t *testing.T, s store.Store, service, class string, at time.Time, message string) tableindex.Entity {
 	t.Helper()
 	var body bytes.Buffer
-	batch, err := blobnaming.NewBatch(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var salt [16]byte
+	_, _ = rand.Read(salt[:])
 	bucket := at.UTC().Truncate(time.Hour)
 	w := segment.NewWriter(&body, segment.Options{
-		Service: service, Instance: "pod-1", Class: class, BucketStart: bucket.Unix(), BucketWidth: 3600, Batch: batch,
+		Service: service, Instance: "pod-1", Class: class, BucketStart: bucket.Unix(), BucketWidth: 3600, Salt: salt,
 	})
 	if err := w.Append(record.Record{Time: at.UnixNano(), Source: "app.log", Message: []byte(message)}); err != nil {
 		t.Fatal(err)

@@ -44,7 +44,7 @@ func TestLongQueriesOverCompaction(t *testing.T) {
 		s := embedded(t)
 		ship(t, s, records, 2)
 		o := compaction.DefaultOptions()
-		o.From, o.To, o.MaxAge = refStart(), refStart().Add(time.Hour), time.Since(refStart())+24*time.Hour
+		o.From, o.To, o.MaxAge = refStart(), refStart().Add(24*time.Hour), time.Since(refStart())+24*time.Hour
 		o.After, o.Grace, o.Limits.LateAge, o.TempDir = 0, 0, 0, t.TempDir()
 		report, err := compaction.Run(t.Context(), s, o)
 		if err != nil || report.Outputs == 0 {
@@ -142,7 +142,7 @@ func encode(t testing.TB, service, instance string, records []*refRecord, number
 	t.Helper()
 	var b bytes.Buffer
 	w := segment.NewWriter(&b, segment.Options{
-		Service: service, Instance: instance, Batch: blobnaming.Batch{byte(number), byte(number >> 8), 1},
+		Service: service, Instance: instance, Salt: [16]byte{byte(number), byte(number >> 8), 1},
 		BlockSize: 700, BucketStart: refStart().Unix(), BucketWidth: int64(time.Hour / time.Second),
 	})
 	for _, r := range records {

@@ -44,8 +44,8 @@ func (c compactionCollector) Collect(ch chan<- prometheus.Metric) {
 		}{
 			{"last_run_timestamp_seconds", "Start of the last run, in Unix time.", began},
 			{"success", "1 if the last run completed all work.", success},
-			{"groups", "Hours, each of a service and class, with plain segments that the last run examined.", float64(r.Hours)},
-			{"halted_groups", "Hours, each of a service and class, that are not compacted until an operator acts.", float64(len(r.Halted))},
+			{"groups", "Days, each of a service and class, with plain segments that the last run examined.", float64(r.Chains)},
+			{"halted_groups", "Days, each of a service and class, that are not compacted until an operator acts.", float64(len(r.Halted))},
 			{"damaged_segments", "Segments that the last run left out because they are damaged.", float64(len(r.Damaged))},
 			{"merged_segments", "Segments merged by the last run.", float64(r.Inputs)},
 			{"merged_bytes", "Stored size of the merged segments.", float64(r.BytesIn)},

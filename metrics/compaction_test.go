@@ -20,7 +20,7 @@ func TestWriteCompaction(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "compact.prom")
 	report := compaction.Report{
-		Store: "azblob://logs", Now: time.Date(2026, 11, 20, 10, 30, 0, 0, time.UTC), Complete: true, Hours: 24,
+		Store: "azblob://logs", Now: time.Date(2026, 11, 20, 10, 30, 0, 0, time.UTC), Complete: true, Chains: 24,
 		Halted: []string{"web 2026-11-20T10"}, Damaged: []string{"a", "b"}, Inputs: 1440, BytesIn: 9e6, Outputs: 24, BytesOut: 6e6,
 		Removed: 1400, Requests: store.Requests{List: 10, Get: 1464, Create: 24, Delete: 6, Table: 20}, CostUSD: 0.0009,
 	}

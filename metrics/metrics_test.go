@@ -230,7 +230,8 @@ type failing struct {
 	err error
 }
 
-func (f failing) Blobs() store.Blobs { return failingBlobs{f.Store.Blobs(), f.err} }
+func (f failing) Blobs() store.Blobs     { return failingBlobs{f.Store.Blobs(), f.err} }
+func (f failing) Compacted() store.Blobs { return failingBlobs{f.Store.Compacted(), f.err} }
 
 type failingBlobs struct {
 	store.Blobs
@@ -249,9 +250,10 @@ func TestOperations(t *testing.T) {
 	s := requests.Store(openLocal(t))
 	ctx, blobs, tables := t.Context(), s.Blobs(), s.Tables()
 	_, err := blobs.Create(ctx, "web/1", []byte("x"), store.CreateOptions{})
-	_, readErr := blobs.Read(ctx, "web/1", 0, 1)
+	_, readErr := blobs.Read(ctx, store.BlobRef{Name: "web/1"}, 0, 1)
+	_, outputErr := s.Compacted().Create(ctx, "web/1", []byte("x"), store.CreateOptions{})
 	key := store.Key{Partition: "p", Row: "r"}
-	err = errors.Join(err, readErr, tables.CreateTable(ctx, "seg1"), tables.Upsert(ctx, "seg1", []store.Entity{{Key: key}}),
+	err = errors.Join(err, readErr, outputErr, tables.CreateTable(ctx, "seg1"), tables.Upsert(ctx, "seg1", []store.Entity{{Key: key}}),
 		tables.Remove(ctx, "seg1", []store.Key{key}), tables.DropTable(ctx, "seg1"), blobs.Delete(ctx, store.AnyVersion("web/1")))
 	for _, e := range blobs.List(ctx, "") {
 		err = errors.Join(err, e)
@@ -272,7 +274,7 @@ func TestOperations(t *testing.T) {
 	}
 	text := scrape(t, m)
 	for _, want := range []string{
-		`create",status="ok"} 1`, `read",status="ok"} 1`, `create_table",status="ok"} 1`, `upsert",status="ok"} 1`,
+		`create",status="ok"} 2`, `read",status="ok"} 1`, `create_table",status="ok"} 1`, `upsert",status="ok"} 1`,
 		`remove",status="ok"} 1`, `drop_table",status="ok"} 1`, `delete",status="ok"} 1`, `query",status="not_found"} 1`,
 	} {
 		if !strings.Contains(text, want) {

@@ -14,17 +14,18 @@ type observedStore struct {
 	r *Requests
 }
 
-func (s observedStore) Blobs() store.Blobs   { return observedBlobs{s.Store.Blobs(), s.r} }
-func (s observedStore) Tables() store.Tables { return observedTables{s.Store.Tables(), s.r} }
+func (s observedStore) Blobs() store.Blobs     { return observedBlobs{s.Store.Blobs(), s.r} }
+func (s observedStore) Compacted() store.Blobs { return observedBlobs{s.Store.Compacted(), s.r} }
+func (s observedStore) Tables() store.Tables   { return observedTables{s.Store.Tables(), s.r} }
 
 type observedBlobs struct {
 	store.Blobs
 	r *Requests
 }
 
-func (b observedBlobs) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
+func (b observedBlobs) Read(ctx context.Context, ref store.BlobRef, off, n int64) ([]byte, error) {
 	began := time.Now()
-	data, err := b.Blobs.Read(ctx, name, off, n)
+	data, err := b.Blobs.Read(ctx, ref, off, n)
 	b.r.observe("read", began, err)
 	return data, err
 }

@@ -38,7 +38,7 @@ func TestCache(t *testing.T) {
 		for j := range records {
 			records[j] = record.Record{Time: origin().Add(time.Duration(j) * time.Second).UnixNano(), Source: "s", Message: querytest.RandomText(rnd, 20)}
 		}
-		w.add("svc-1", fmt.Sprint("pod-", i), 100+rnd.IntN(1000), w.batch(), records)
+		w.add("svc-1", fmt.Sprint("pod-", i), 100+rnd.IntN(1000), w.salt(), records)
 	}
 	dir := t.TempDir()
 	var err error

@@ -60,7 +60,7 @@ func TestLongColumns(t *testing.T) {
 				}
 			}
 			w.parse = []string{"", "", "", "none/1", "auto/2", `regexp/1 '(?P<status>\d+).*"route":"(?P<route>[^"]*)"'`}[rnd.IntN(6)]
-			w.add(fmt.Sprintf("svc-%d", rnd.IntN(2)), fmt.Sprintf("pod-%d", rnd.IntN(3)), 1<<(10+rnd.IntN(9)), w.batch(), records)
+			w.add(fmt.Sprintf("svc-%d", rnd.IntN(2)), fmt.Sprintf("pod-%d", rnd.IntN(3)), 1<<(10+rnd.IntN(9)), w.salt(), records)
 		}
 		for range 25 {
 			sel := columnsSelection(rnd)
@@ -262,7 +262,7 @@ func TestDamagedColumns(t *testing.T) {
 			records[i] = record.Record{Time: origin().Add(time.Duration(i) * time.Second).UnixNano(), Source: "a", Message: []byte(columnsMessage(rnd))}
 		}
 		w = newWorld(t, rnd, false)
-		b = w.add("svc", "pod", 4000, w.batch(), records)
+		b = w.add("svc", "pod", 4000, w.salt(), records)
 		want = ask()
 	}
 	name := b.name.String()

@@ -140,7 +140,7 @@ func TestContextGaps(t *testing.T) {
 		}
 		records = append(records, record.Record{Time: origin().Add(time.Duration(i) * time.Second).UnixNano(), Source: source, Message: []byte(text)})
 	}
-	w.add("svc-1", "pod", 1000, w.batch(), records)
+	w.add("svc-1", "pod", 1000, w.salt(), records)
 	sel := Selection{From: origin(), To: origin().Add(time.Hour), Patterns: []string{"HIT"}}
 	q := w.query(sel, Options{})
 	p, err := q.Plan(t.Context())
@@ -174,7 +174,7 @@ func TestContextOfTwoStores(t *testing.T) {
 			at := origin().Add(time.Duration(2*j+i) * time.Second).UnixNano()
 			records = append(records, record.Record{Time: at, Source: "app.log", Message: []byte(text)})
 		}
-		w.add("svc", "pod", 1000, w.batch(), records)
+		w.add("svc", "pod", 1000, w.salt(), records)
 		stores = append(stores, Store{Name: fmt.Sprint("store", i), Blobs: w.memory})
 	}
 	q, err := New(stores, Selection{From: origin(), To: origin().Add(time.Hour), Patterns: []string{"HIT"}}, Options{})

@@ -22,7 +22,7 @@ func TestExpired(t *testing.T) {
 	}{"some of a day": {1, "", 2}, "all": {0, "", 0}, "another class stays": {1, "audit", 0}} {
 		w := newWorld(t, rand.New(rand.NewPCG(1, 2)), false)
 		for i := range 3 {
-			b := w.add("svc", "pod", 1000, w.batch(), []record.Record{{
+			b := w.add("svc", "pod", 1000, w.salt(), []record.Record{{
 				Time: origin().Add(time.Duration(i) * time.Minute).UnixNano(), Source: "-", Message: []byte("hello hello"),
 			}})
 			if i < c.left {
@@ -53,7 +53,7 @@ func TestExpired(t *testing.T) {
 		}
 		notes := 0
 		for _, note := range r.Notes {
-			if strings.HasPrefix(note, "svc/2025/12/31/: retention") {
+			if strings.HasPrefix(note, "svc/2025/12/31: retention") {
 				notes++
 			}
 		}

@@ -43,12 +43,12 @@ func TestExplainReadsNothing(t *testing.T) {
 		{func(s *Selection) { s.Sources = []string{"ap.log"} }, 0, "source-unknown"},
 		{func(s *Selection) { s.Excludes = []string{"status"} }, 0, "exclude"},
 		{func(s *Selection) { s.Levels = 1 << record.Error }, 0, "level"},
-		{func(s *Selection) { s.Services = []string{"wbe"} }, 1, "service-unknown"},
-		{func(s *Selection) { s.Services = []string{"wbe", "web"}; s.Patterns = []string{"nothing"} }, 1, "service-unknown pattern"},
+		{func(s *Selection) { s.Services = []string{"wbe"} }, 2, "service-unknown"},
+		{func(s *Selection) { s.Services = []string{"wbe", "web"}; s.Patterns = []string{"nothing"} }, 2, "service-unknown pattern"},
 		{func(s *Selection) {
 			s.Services = []string{"web"}
 			s.From, s.To = origin().Add(-9*time.Hour), origin()
-		}, 6, "range-empty"},
+		}, 8, "range-empty"},
 	} {
 		sel := all
 		c.change(&sel)

@@ -100,7 +100,7 @@ func TestFieldsOfASample(t *testing.T) {
 			}
 			records = append(records, record.Record{Time: at.UnixNano(), Message: []byte(message)})
 		}
-		w.add("svc", "pod", 2000, w.batch(), records)
+		w.add("svc", "pod", 2000, w.salt(), records)
 	}
 	sel := querytest.Everything()
 	sel.To = sel.To.AddDate(100, 0, 0)
@@ -136,7 +136,7 @@ func TestFieldsOfASample(t *testing.T) {
 		at := origin().Add(30*time.Hour + time.Duration(i)*time.Second/2)
 		records = append(records, record.Record{Time: at.UnixNano(), Message: fmt.Appendf(nil, "hour=30 pad=%01000d", i)})
 	}
-	w.add("svc", "pod", 2000, w.batch(), records)
+	w.add("svc", "pod", 2000, w.salt(), records)
 	const total = hours*each + 3000
 	if found, _ := fields(sel, total-1); found.Records < total-1 || found.Fields[0].Records != found.Records {
 		t.Errorf("%d of %d records", found.Records, total)

@@ -109,13 +109,13 @@ func (w *world) scatter(segments int, ids []string) {
 	for range segments {
 		records := make([]record.Record, 150+w.rnd.IntN(100))
 		for i := range records {
-			noise := fmt.Sprintf(" %x", w.batch())
+			noise := fmt.Sprintf(" %x", w.salt())
 			records[i] = record.Record{
 				Time: origin().Add(time.Duration(w.rnd.IntN(3600)) * time.Second).UnixNano(), Level: record.Info,
 				Source: ids[w.rnd.IntN(len(ids))][:3], Message: []byte(identified(w.rnd, ids) + strings.Repeat(noise, w.rnd.IntN(2))),
 			}
 		}
-		b := w.add("svc", fmt.Sprintf("pod-%d", w.rnd.IntN(3)), 2000+w.rnd.IntN(8000), w.batch(), records)
+		b := w.add("svc", fmt.Sprintf("pod-%d", w.rnd.IntN(3)), 2000+w.rnd.IntN(8000), w.salt(), records)
 		if len(b.bodies[0]) <= 4<<10 { // below that a filter is not used
 			w.t.Fatalf("a segment of %d bytes is too small for this test", len(b.bodies[0]))
 		}
@@ -188,7 +188,7 @@ func needles(t *testing.T, segments int, messages ...string) *world {
 			}
 			records = append(records, record.Record{Time: origin().Add(time.Duration(j)).UnixNano(), Source: "s", Message: []byte(text)})
 		}
-		w.add("svc", "pod", 2000, w.batch(), records)
+		w.add("svc", "pod", 2000, w.salt(), records)
 	}
 	return w
 }

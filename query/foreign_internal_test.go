@@ -74,7 +74,7 @@ func TestForeignAgrees(t *testing.T) {
 					Source: fmt.Sprintf("app/%d.log", rnd.IntN(3)), Message: querytest.RandomText(rnd, 20),
 				}
 			}
-			w.add(fmt.Sprintf("svc-%d", i%2), "-", 500, w.batch(), records)
+			w.add(fmt.Sprintf("svc-%d", i%2), "-", 500, w.salt(), records)
 		}
 		other := w.foreigners()
 		for range 20 {

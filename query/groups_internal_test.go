@@ -28,7 +28,7 @@ func TestStatsOfAnyMemory(t *testing.T) {
 			records = append(records, record.Record{Time: origin().UnixNano() + int64(n), Message: []byte(`{"user":"` + user + `"}`)})
 			n++
 		}
-		w.add("svc", "pod", 2000, w.batch(), records)
+		w.add("svc", "pod", 2000, w.salt(), records)
 	}
 	sel := querytest.Everything()
 	sel.To = sel.To.AddDate(100, 0, 0)
@@ -77,7 +77,7 @@ func TestStatsOfLongValues(t *testing.T) {
 	for i, end := range []string{"a", "b", "b"} {
 		records = append(records, record.Record{Time: origin().UnixNano() + int64(i), Message: []byte(`{"k":"` + long + end + `"}`)})
 	}
-	w.add("svc", "pod", 2000, w.batch(), records)
+	w.add("svc", "pod", 2000, w.salt(), records)
 	stats := statsOf(t, w, "k")
 	if len(stats.Rows) != 2 || stats.Rows[0].Count != 2 || stats.Rows[0].Key[0] != long+"b" {
 		t.Errorf("%d groups", len(stats.Rows))

@@ -44,7 +44,7 @@ func newLiar(t *testing.T, rnd *rand.Rand) *liar {
 			Source: "app", Message: []byte(message),
 		}
 	}
-	l.truth = l.w.add("a", "i", 600, l.w.batch(), records)
+	l.truth = l.w.add("a", "i", 600, l.w.salt(), records)
 	l.blocks = l.truth.bodies[0][:l.truth.meta.Footer]
 	return l
 }
@@ -272,12 +272,14 @@ func TestRecordsOutOfOrder(t *testing.T) {
 	lines[1], lines[3] = lines[3], lines[1]
 	changed := segment.NewCompressor().Encode(nil, bytes.Join(lines, nil))
 	table["Stored"].([]any)[0] = len(changed)
-	table["CRC"].([]any)[0] = crc32.Checksum(changed, crc32.MakeTable(crc32.Castagnoli))
+	hash := segment.HashOf(changed)
+	copy(table["Hash"].([]byte), hash[:])
 	moved := int64(len(changed)) - stored
-	for _, key := range []string{"Columns", "Filter"} {
-		if place, ok := fields[key].([]any); ok {
-			place[0] = reflectInt(place[0]) + moved
-		}
+	if place, ok := fields["Columns"].(map[string]any); ok {
+		place["Offset"] = reflectInt(place["Offset"]) + moved
+	}
+	if place, ok := fields["Filter"].([]any); ok {
+		place[0] = reflectInt(place[0]) + moved
 	}
 	if !l.store(append(changed, l.blocks[stored:]...), fields) {
 		t.Fatal("the footer is rejected")

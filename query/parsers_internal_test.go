@@ -274,7 +274,7 @@ func TestGreatExponents(t *testing.T) {
 	for text, want := range map[string]bool{"i5e12345678d": true, "i5e999999d": true, "i0e12345678d": false, "i282d": false, "i283d": true} {
 		w := newWorld(t, rand.New(rand.NewPCG(1, 2)), false)
 		w.parse = `pattern/1 'i<ip>d'`
-		w.add("web", "i", 2000, w.batch(), []record.Record{{Time: 1, Level: record.Info, Source: "s", Message: []byte(text)}})
+		w.add("web", "i", 2000, w.salt(), []record.Record{{Time: 1, Level: record.Info, Source: "s", Message: []byte(text)}})
 		found := got(t, w.query(Selection{From: time.Unix(0, 0), To: time.Unix(3600, 0), Where: []string{"ip >= 283"}}, Options{Plan: PlanList}))
 		if (len(found) == 1) != want {
 			t.Errorf("%s: found %q", text, found)
@@ -325,7 +325,7 @@ func TestLongParsers(t *testing.T) {
 					g.remember(fieldsOf(parser, records[i].Message))
 				}
 			}
-			parserOf[w.add("web", "i", 2000+rnd.IntN(9000), w.batch(), records)] = parser
+			parserOf[w.add("web", "i", 2000+rnd.IntN(9000), w.salt(), records)] = parser
 		}
 		w.indexed()
 		for i := range 60 {
@@ -410,7 +410,7 @@ func TestCaptureInsideOfWord(t *testing.T) {
 	for range 1000 {
 		texts = append(texts, fmt.Sprintf("request%016xx done", w.rnd.Uint64()))
 	}
-	w.add("web", "i", 0, w.batch(), querytest.Messages(texts...))
+	w.add("web", "i", 0, w.salt(), querytest.Messages(texts...))
 	sel := querytest.Everything()
 	sel.Where = []string{fmt.Sprintf("id == %q", texts[500][len("request"):][:16])}
 	if found := got(t, w.query(sel, Options{})); len(found) != 1 || !strings.HasSuffix(found[0], texts[500]) {
@@ -424,7 +424,7 @@ func TestUnknownParser(t *testing.T) {
 	w := newWorld(t, rand.New(rand.NewPCG(1, 1)), false)
 	w.parse = "auto/2"
 	for range 2 {
-		w.add("web", "i", 0, w.batch(), querytest.Messages(`{"a":1}`, `{"a":2}`))
+		w.add("web", "i", 0, w.salt(), querytest.Messages(`{"a":1}`, `{"a":2}`))
 	}
 	sel := querytest.Everything()
 	sel.Where = []string{"a == 2"}

@@ -108,7 +108,7 @@ func TestPatternsOfManyShapes(t *testing.T) { //nolint:paralleltest // it sets t
 			records = append(records, r)
 			reference.Add("svc", r)
 		}
-		w.add("svc", "pod", 16<<10, w.batch(), records)
+		w.add("svc", "pod", 16<<10, w.salt(), records)
 	}
 	if n := reference.Shapes(); n < 3*maxWorkerShapes {
 		t.Fatalf("%d shapes", n)

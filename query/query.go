@@ -89,8 +89,7 @@ func newQuery(stores []Store, m *match.Matcher, opts Options) (*Query, error) {
 		meter: source.NewMeter(opts.Prices, opts.MaxBytes, opts.MaxCost),
 	}
 	for i, s := range stores {
-		s.Blobs, s.Tables = q.recorder.Requests.BlobReader(s.Blobs), q.recorder.Requests.TableReader(s.Tables)
-		q.stores[i] = q.meter.Store(s)
+		q.stores[i] = q.meter.Store(s.Counted(&q.recorder.Requests))
 		for _, p := range s.Problems {
 			q.recorder.Problem(p)
 		}

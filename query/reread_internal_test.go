@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"logstow/store"
 )
 
 // flaky changes one byte of each response with bytes that no earlier response had.
@@ -20,10 +22,10 @@ type flaky struct {
 	changed int
 }
 
-func (f *flaky) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
+func (f *flaky) Read(ctx context.Context, ref store.BlobRef, off, n int64) ([]byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	body, err := f.memory.Read(ctx, name, off, n)
+	body, err := f.memory.Read(ctx, ref, off, n)
 	again := slices.ContainsFunc(f.served, func(r [2]int64) bool { return off < r[1] && r[0] < off+n })
 	if f.served = append(f.served, [2]int64{off, off + n}); err == nil && !again {
 		f.changed++
@@ -39,7 +41,7 @@ func TestChangedResponses(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(11, 12))
 	for range rounds(160) {
 		w := newWorld(t, rnd, false)
-		w.add("a", "i", 200+rnd.IntN(20_000), w.batch(), small(origin(), slices.Repeat([]string{"a needle of 0123456789abcdef", "plain", fmt.Sprint(rnd.Int64())}, 1+rnd.IntN(100))...))
+		w.add("a", "i", 200+rnd.IntN(20_000), w.salt(), small(origin(), slices.Repeat([]string{"a needle of 0123456789abcdef", "plain", fmt.Sprint(rnd.Int64())}, 1+rnd.IntN(100))...))
 		for name, sel := range map[string]Selection{
 			"all":        {},
 			"identifier": {Patterns: []string{"0123456789abcdef"}},

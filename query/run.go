@@ -37,7 +37,8 @@ func (q *Query) Plan(ctx context.Context) (*Plan, error) {
 		plan.FindTiers(ctx, found)
 	}
 	slices.SortFunc(found, source.Compare)
-	segments := q.fetcher.HideContained(ctx, plan.Dedupe(q.recorder, found))
+	certify := func(s *Segment) error { return q.fetcher.Certify(ctx, s) }
+	segments := q.fetcher.HideContained(ctx, plan.Dedupe(q.recorder, found, certify))
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -55,7 +56,7 @@ func (q *Query) StoredSince(ctx context.Context, since time.Time) (found []*Segm
 }
 
 // Newest finds the time of the newest record of the selected services, regardless of the range, and its service. It lists prefixes
-// from the newest year down to one hour, with five requests for each service. found is false if there are no records.
+// from the newest year down, with nine requests for each service. found is false if there are no records.
 func (q *Query) Newest(ctx context.Context) (last time.Time, service string, found bool, err error) {
 	ctx, done := q.meter.StepContext(ctx)
 	defer done()

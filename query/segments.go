@@ -34,7 +34,7 @@ func (q *Query) Services(ctx context.Context) ([]string, error) {
 }
 
 // EachWritten calls f with the segments of a plan as shippers wrote them: an output of compaction is replaced by its inputs, except
-// excluded ones. A read failure is a problem in the report; only the end of ctx is an error.
+// excluded ones. A segment is valid until f returns. A read failure is a problem in the report; only the end of ctx is an error.
 func (q *Query) EachWritten(ctx context.Context, p *Plan, f func(*Segment)) error {
 	ctx, done := q.meter.StepContext(ctx)
 	defer done()
@@ -43,10 +43,12 @@ func (q *Query) EachWritten(ctx context.Context, p *Plan, f func(*Segment)) erro
 			f(s)
 			continue
 		}
-		inputs := s.Inputs(q.fetcher.Inputs(ctx, s))
-		for i := range inputs {
+		origins := q.fetcher.Inputs(ctx, s)
+		var input Segment // one for all: outputs have thousands
+		for i := range origins {
 			if !s.Excluded[i] {
-				f(&inputs[i])
+				input = s.Input(i, &origins[i])
+				f(&input)
 			}
 		}
 		if ctx.Err() != nil {

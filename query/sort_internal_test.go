@@ -229,7 +229,7 @@ func TestSortMemory(t *testing.T) {
 				Message: fmt.Appendf(nil, `{"n":%d,"text":"%s"}`, n, strings.Repeat("x", 1000)),
 			}
 		}
-		w.add("svc-1", "pod-1", 64<<10, w.batch(), records)
+		w.add("svc-1", "pod-1", 64<<10, w.salt(), records)
 	}
 	sel := querytest.Everything()
 	sel.From, sel.To, sel.Limit = origin(), origin().Add(time.Hour), 20

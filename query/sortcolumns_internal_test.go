@@ -37,7 +37,7 @@ func sortWorld(t *testing.T) (*world, []*built) {
 				Message: fmt.Appendf(nil, `{"n":%d,"up":%d,"m":%d,"same":"x"%s,"id":"%x"}`, order[n], n, order[n]%200, tenth, w.rnd.Uint64()),
 			}
 		}
-		all = append(all, w.add("svc", "pod", 4000, w.batch(), records))
+		all = append(all, w.add("svc", "pod", 4000, w.salt(), records))
 	}
 	return w, all
 }

@@ -170,7 +170,7 @@ func TestFunctionsOfDamagedBlock(t *testing.T) {
 	for i := range 100 {
 		records = append(records, record.Record{Time: origin().UnixNano() + int64(i), Message: []byte(`{"k1":5}`)})
 	}
-	b := w.add("svc", "pod", 500, w.batch(), records)
+	b := w.add("svc", "pod", 500, w.salt(), records)
 	b.bodies[0][10] ^= 1
 	sel := querytest.Everything()
 	sel.To = sel.To.AddDate(100, 0, 0)
@@ -194,7 +194,7 @@ func TestFunctionsLeaveNoFiles(t *testing.T) {
 		for i := range 500 {
 			records = append(records, record.Record{Time: origin().UnixNano() + int64(i), Message: fmt.Appendf(nil, `{"user":"user-%d"}`, n*1000+i)})
 		}
-		w.add("svc", "pod", 2000, w.batch(), records)
+		w.add("svc", "pod", 2000, w.salt(), records)
 	}
 	keys, err := aggregate.ParseBy([]string{"user"})
 	if err != nil {
@@ -245,7 +245,7 @@ func TestStatsReadNothing(t *testing.T) {
 	w := newWorld(t, rand.New(rand.NewPCG(4, 4)), false)
 	for i := range 50 { // from 0, 10, 20, 30 or 40 minutes past the hour, for a quarter
 		at := origin().Add(time.Duration(i)*time.Hour + time.Duration(i%5)*10*time.Minute)
-		w.add("svc", "pod", 2000, w.batch(), []record.Record{
+		w.add("svc", "pod", 2000, w.salt(), []record.Record{
 			{Time: at.UnixNano(), Message: []byte("a")}, {Time: at.Add(15 * time.Minute).UnixNano(), Message: []byte("b")},
 		})
 	}

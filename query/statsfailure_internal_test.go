@@ -30,7 +30,7 @@ func statsEndWithTemporaryFile(t *testing.T) {
 			records = append(records, record.Record{Time: origin().UnixNano() + int64(n), Message: fmt.Appendf(nil, `{"user":"%0200d"}`, n)})
 			n++
 		}
-		w.add("svc", "pod", 1<<20, w.batch(), records)
+		w.add("svc", "pod", 1<<20, w.salt(), records)
 	}
 	var reads atomic.Int64
 	w.memory.fail = func(op, _ string) error {

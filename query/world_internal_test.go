@@ -50,16 +50,16 @@ func (m *memory) failure(ctx context.Context, op, object string) error {
 	return nil
 }
 
-func (m *memory) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
-	if err := m.failure(ctx, "read", name); err != nil {
+func (m *memory) Read(ctx context.Context, ref store.BlobRef, off, n int64) ([]byte, error) {
+	if err := m.failure(ctx, "read", ref.Name); err != nil {
 		return nil, err
 	}
-	body, ok := m.bodies[name]
+	body, ok := m.bodies[ref.Name]
 	if !ok {
-		return nil, &store.Error{Op: "read", Object: name, Class: store.ErrNotFound}
+		return nil, &store.Error{Op: "read", Object: ref.Name, Class: store.ErrNotFound}
 	}
 	if off < 0 || n <= 0 || off+n > int64(len(body)) {
-		return nil, &store.Error{Op: "read", Object: name, Class: store.ErrRange}
+		return nil, &store.Error{Op: "read", Object: ref.Name, Class: store.ErrRange}
 	}
 	return body[off : off+n], nil
 }
@@ -155,7 +155,7 @@ func newWorld(t testing.TB, rnd *rand.Rand, index bool) *world {
 	return w
 }
 
-func (w *world) batch() (b blobnaming.Batch) {
+func (w *world) salt() (b [16]byte) {
 	for i := range b {
 		b[i] = byte(w.rnd.Uint32())
 	}
@@ -163,12 +163,12 @@ func (w *world) batch() (b blobnaming.Batch) {
 }
 
 // add writes a segment of records, all of one hour.
-func (w *world) add(service, instance string, blockSize int, batch blobnaming.Batch, records []record.Record) *built {
+func (w *world) add(service, instance string, blockSize int, salt [16]byte, records []record.Record) *built {
 	w.t.Helper()
 	bucket := time.Unix(0, records[0].Time).UTC().Truncate(time.Hour)
 	var body bytes.Buffer
 	sw := segment.NewWriter(&body, segment.Options{
-		Service: service, Instance: instance, Batch: batch, Parse: w.parse, Columns: w.columns(),
+		Service: service, Instance: instance, Salt: salt, Parse: w.parse, Columns: w.columns(),
 		BucketStart: bucket.Unix(), BucketWidth: 3600, BlockSize: blockSize,
 	})
 	for _, r := range records {
@@ -361,12 +361,8 @@ func (w *world) fill(segments int) {
 				Source: fmt.Sprintf("app/%d.log", w.rnd.IntN(3)), Message: querytest.RandomText(w.rnd, 20),
 			}
 		}
-		batch := w.batch()
-		if len(w.segments) > 0 && w.rnd.IntN(8) == 0 {
-			batch = w.segments[0].meta.Batch // only the batch is equal
-		}
 		service, instance := fmt.Sprintf("svc-%d", w.rnd.IntN(3)), fmt.Sprintf("pod-%d", w.rnd.IntN(3))
-		b := w.add(service, instance, 100+w.rnd.IntN(1000), batch, records)
+		b := w.add(service, instance, 100+w.rnd.IntN(1000), w.salt(), records)
 		switch w.rnd.IntN(8) {
 		case 0:
 			w.duplicate(b, false)

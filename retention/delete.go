@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"logstow/blobnaming"
+	"logstow/catalog"
 	"logstow/internal/retry"
 	"logstow/store"
 )
@@ -17,6 +17,23 @@ import (
 type entry struct {
 	store.BlobRef
 	size int64
+	// compacted is set if it is in the compacted container.
+	compacted bool
+	created   time.Time
+	// scope is that of an output of compaction.
+	scope catalog.Scope
+}
+
+func newEntry(e *catalog.Entry) entry {
+	return entry{BlobRef: e.Blob.Ref(), size: e.Size, compacted: e.Kind != catalog.KindMisplaced && e.Name.Output() > 0, created: e.Created, scope: e.Scope()}
+}
+
+// container returns the container of the blobs of a batch, which are all in the same.
+func (r *run) container(batch []entry) store.Blobs {
+	if batch[0].compacted {
+		return r.store.Compacted()
+	}
+	return r.store.Blobs()
 }
 
 // totalBytes is the size of a batch in bytes.
@@ -27,7 +44,7 @@ func totalBytes(batch []entry) (bytes int64) {
 	return bytes
 }
 
-// batches applies an operation to the incoming blobs, in batches of store.MaxDelete, until the channel is
+// batches applies an operation to the incoming blobs of one container, in batches of store.MaxDelete, until the channel is
 // closed. Access denied ends the run; other failures are in the report.
 func (r *run) batches(ctx context.Context, stop context.CancelCauseFunc, blobs <-chan entry, do func(context.Context, []entry) error) {
 	var group errgroup.Group
@@ -64,7 +81,7 @@ func (r *run) deleteBatch(ctx context.Context, batch []entry) error {
 	for i, e := range batch {
 		refs[i] = e.BlobRef
 	}
-	err := retry.Do(ctx, func() error { return r.store.Blobs().Delete(ctx, refs) })
+	err := retry.Do(ctx, func() error { return r.container(batch).Delete(ctx, refs) })
 	switch {
 	case err == nil:
 		r.o.Progress.Deleted.Add(int64(len(batch)))
@@ -88,7 +105,7 @@ func (r *run) moveBatch(tier store.Tier) func(context.Context, []entry) error {
 		for i, e := range batch {
 			names[i] = e.Name
 		}
-		err := retry.Do(ctx, func() error { return r.store.Blobs().SetTier(ctx, names, tier) })
+		err := retry.Do(ctx, func() error { return r.container(batch).SetTier(ctx, names, tier) })
 		switch {
 		case err == nil:
 			r.movedTo(tier, int64(len(batch)), totalBytes(batch))
@@ -142,7 +159,7 @@ func (r *run) verify(ctx context.Context) error {
 		services = []string{""}
 	}
 	r.eachService(ctx, services, func(service string) {
-		w := walk{r: r, onExpired: r.noteRemaining}
+		w := newWalk(r, r.noteRemaining)
 		if service != "" {
 			w.stopAt = r.cut.End()
 		}
@@ -160,8 +177,10 @@ func (r *run) verify(ctx context.Context) error {
 // otherwise each would appear in every later listing.
 func (r *run) removeEmptyDirectories(ctx context.Context) error {
 	r.eachService(ctx, r.touched, func(service string) {
-		before := strings.TrimSuffix(blobnaming.Prefixes(service, r.cut.End(), r.cut.End().Add(day))[0], "/")
-		err := retry.Do(ctx, func() error { return r.store.Blobs().RemoveDirectories(ctx, service+"/", before) })
+		before := service + "/" + r.cut.End().Format("2006/01/02")
+		err := retry.Do(ctx, func() error {
+			return errors.Join(r.store.Blobs().RemoveDirectories(ctx, service+"/", before), noContainer(r.store.Compacted().RemoveDirectories(ctx, service+"/", before)))
+		})
 		if err != nil && ctx.Err() == nil {
 			r.problem(fmt.Errorf("remove empty directories of %s: %w", service, err))
 		}
@@ -172,27 +191,34 @@ func (r *run) removeEmptyDirectories(ctx context.Context) error {
 // listAllIsCheaper reports whether listing everything takes fewer requests than listing each
 // service from which blobs were deleted.
 func (r *run) listAllIsCheaper() bool {
-	return r.totalKnown && r.totalRemaining/pageSize+1 < int64(len(r.touched))
+	return r.totalKnown && r.listAll() < 2*int64(len(r.touched))
+}
+
+// listAll returns the number of requests to list both containers.
+func (r *run) listAll() int64 { return r.totalRemaining/pageSize + 2 }
+
+// noContainer ignores that the compacted container does not exist.
+func noContainer(err error) error {
+	if errors.Is(err, store.ErrNoContainer) {
+		return nil
+	}
+	return err
 }
 
 // noteRemaining records an expired blob that still exists. If it was written too late to be found, the next
 // run deletes it.
-func (r *run) noteRemaining(b store.Blob) bool {
-	key, ok := keyOf(b)
-	if !ok {
-		return true
-	}
+func (r *run) noteRemaining(key classDay, b entry) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.remaining[key]++
-	waits := r.waiting[b.Ref()]
-	if r.isNew(b) && !r.attempted[b.Ref()] && !waits {
+	r.remaining[tableKey{key, b.compacted}]++
+	waits := r.waiting[b.BlobRef]
+	if r.isNew(b) && !r.attempted[b.BlobRef] && !waits {
 		r.report.Late++
 		return true
 	}
 	if d := r.days[key]; d != nil {
 		d.Stayed++
-		d.stayedBytes += b.Size
+		d.stayedBytes += b.size
 	}
 	if waits {
 		r.report.Late++

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"logstow/blobnaming"
-	"logstow/containment"
+	"logstow/catalog"
 	"logstow/internal/retry"
 	"logstow/store"
 )
@@ -20,16 +19,11 @@ func (r *run) fit(ctx context.Context, p Policy, services []string) error {
 	var failures []error
 	r.eachService(ctx, services, func(service string) {
 		u := usage{r: r, days: make(map[classDay]*Usage)}
-		w := walk{
-			r: r, onExpired: func(store.Blob) bool { return true },
-			onSegment:   func(key classDay, b store.Blob) { u.add(ctx, key, b) },
-			onRejection: func(output blobnaming.Name) { u.rejected = append(u.rejected, output) },
-		}
-		w.run(ctx, service)
-		u.endHour(ctx)
+		// Whole years are listed as such.
+		err := r.catalog.Walk(ctx, service, time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), r.cut.now.AddDate(1, 0, 0), nil, func(d *catalog.Day) error { return u.add(ctx, d) })
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		failures = append(failures, u.err)
+		failures = append(failures, err)
 		for key, own := range u.days {
 			if sum := all[key]; sum != nil {
 				sum.Blobs += own.Blobs
@@ -62,65 +56,69 @@ func (r *run) fit(ctx context.Context, p Policy, services []string) error {
 type usage struct {
 	r    *run
 	days map[classDay]*Usage
-	// hour is the hour that is being listed; plain are its plain segments, outputs its outputs, rejected
-	// the names of its rejected outputs.
-	hour           time.Time
-	plain, outputs []containment.Segment
-	rejected       []blobnaming.Name
-	// err is set if the inputs of an output could not be read.
-	err error
 }
 
-// add adds a listed segment.
-func (u *usage) add(ctx context.Context, key classDay, b store.Blob) {
+// add adds a day, without the segments that outputs contain.
+func (u *usage) add(ctx context.Context, d *catalog.Day) error {
+	plain := make(map[catalog.Scope][]catalog.Segment)
+	for _, e := range d.Raw {
+		u.count(d.Day, &e, 1)
+		if e.Kind == catalog.KindPlain {
+			plain[e.Scope()] = append(plain[e.Scope()], e.Segment)
+		}
+	}
+	rejected := make(map[blobnaming.Name]bool)
+	for _, e := range d.Compacted {
+		if e.Kind == catalog.KindRejection {
+			rejected[e.Name] = true
+		}
+	}
+	outputs := make(map[catalog.Scope][]catalog.Segment)
+	for _, e := range d.Compacted {
+		u.count(d.Day, &e, 1)
+		if e.Kind == catalog.KindOutput && !rejected[e.Name] {
+			outputs[e.Scope()] = append(outputs[e.Scope()], e.Segment)
+		}
+	}
+	for scope, all := range outputs {
+		contained, err := u.contained(ctx, plain[scope], all)
+		if err != nil {
+			return err
+		}
+		for _, s := range contained {
+			u.count(d.Day, &catalog.Entry{Kind: catalog.KindPlain, Segment: s}, -1)
+		}
+	}
+	return nil
+}
+
+// count adds or subtracts a listed segment.
+func (u *usage) count(at time.Time, e *catalog.Entry, sign int64) {
+	class, ok := classOf(e)
+	if !ok {
+		return
+	}
+	key := classDay{class, at}
 	if u.days[key] == nil {
 		u.days[key] = &Usage{Class: key.class, Day: key.day}
 	}
-	u.days[key].Blobs++
-	u.days[key].Bytes += b.Size
-	s, err := containment.NewSegment(b)
-	if err != nil {
-		return
-	}
-	if hour := s.Scope().Hour; !hour.Equal(u.hour) {
-		u.endHour(ctx)
-		u.hour = hour
-	}
-	if s.Meta.IsOutput() {
-		u.outputs = append(u.outputs, s)
-	} else {
-		u.plain = append(u.plain, s)
-	}
+	u.days[key].Blobs += sign
+	u.days[key].Bytes += sign * e.Size
 }
 
-// endHour subtracts the segments of the last hour that its outputs contain.
-func (u *usage) endHour(ctx context.Context) {
-	if len(u.outputs) > 0 && u.err == nil {
-		var contained []containment.Segment
-		contained, u.err = u.contained(ctx)
-		for _, s := range contained {
-			day := u.days[classDay{s.Meta.Class, u.hour.Truncate(day)}]
-			day.Blobs--
-			day.Bytes -= s.Size
-		}
-	}
-	u.plain, u.outputs, u.rejected = nil, nil, nil
-}
-
-// contained returns the plain segments of the hour that its outputs contain.
-func (u *usage) contained(ctx context.Context) (all []containment.Segment, err error) {
-	outputs := slices.DeleteFunc(u.outputs, func(s containment.Segment) bool { return slices.Contains(u.rejected, s.Name) })
-	var lists []containment.Output
-	for _, i := range containment.Undecided(outputs, u.plain) {
+// contained returns the plain segments of a scope that its outputs contain.
+func (u *usage) contained(ctx context.Context, plain, outputs []catalog.Segment) (all []catalog.Segment, err error) {
+	var lists []catalog.Output
+	for _, i := range catalog.Undecided(outputs, plain) {
 		s := outputs[i]
 		read := func(ctx context.Context, off, n int64) (data []byte, err error) {
 			err = retry.Do(ctx, func() error {
-				data, err = u.r.store.Blobs().Read(ctx, s.Name.String(), off, n)
+				data, err = u.r.store.Compacted().Read(ctx, s.Ref(), off, n)
 				return err
 			})
 			return data, err
 		}
-		o, err := containment.ReadOutput(ctx, read, s)
+		o, err := catalog.ReadOutput(ctx, read, s)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			continue // deleted since
@@ -129,9 +127,9 @@ func (u *usage) contained(ctx context.Context) (all []containment.Segment, err e
 		}
 		lists = append(lists, o)
 	}
-	for i, place := range containment.Contain(u.plain, lists) {
+	for i, place := range catalog.Contain(plain, lists) {
 		if place.Contained() {
-			all = append(all, u.plain[i])
+			all = append(all, plain[i])
 		}
 	}
 	return all, nil

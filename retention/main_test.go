@@ -11,6 +11,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/internal/test/azurite"
+	"logstow/internal/test/catalogtest"
 	"logstow/internal/test/effort"
 	"logstow/internal/test/storetest"
 	"logstow/record"
@@ -120,7 +121,7 @@ func putEntities(ctx context.Context, s store.Store, entities []tableindex.Entit
 		r := &entities[i]
 		name := r.Name.String()
 		r.Size = int64(len(name))
-		if r.ETag, err = s.Blobs().Create(ctx, name, []byte(name), store.CreateOptions{Metadata: r.Meta.Encode()}); err != nil {
+		if r.ETag, err = catalogtest.Container(s, name).Create(ctx, name, []byte(name), store.CreateOptions{Metadata: r.Meta.Encode()}); err != nil {
 			return err
 		}
 	}
@@ -131,13 +132,8 @@ func putEntities(ctx context.Context, s store.Store, entities []tableindex.Entit
 func state(t testing.TB, s store.Store) []string {
 	t.Helper()
 	var all []string
-	for page, err := range s.Blobs().List(t.Context(), "") {
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, b := range page {
-			all = append(all, b.Name)
-		}
+	for _, b := range catalogtest.List(t, s) {
+		all = append(all, b.Name)
 	}
 	tables, err := tableindex.Tables(t.Context(), s.Tables(), s.Container())
 	if err != nil {
@@ -165,7 +161,8 @@ type holding struct {
 	held map[string]bool
 }
 
-func (h holding) Blobs() store.Blobs { return heldBlobs{h.Store.Blobs(), h.held} }
+func (h holding) Blobs() store.Blobs     { return heldBlobs{h.Store.Blobs(), h.held} }
+func (h holding) Compacted() store.Blobs { return heldBlobs{h.Store.Compacted(), h.held} }
 
 type heldBlobs struct {
 	store.Blobs

@@ -111,7 +111,7 @@ func changeLease(t *testing.T, s store.Store, name, action string) {
 	t.Helper()
 	signed := s.(*azure.Store)
 	_, blobs, _ := signed.Address()
-	sas, err := signed.SignBlobs(t.Context(), "", "rwdl", time.Now().Add(time.Hour))
+	sas, err := signed.SignBlobs(t.Context(), signed.Container(), "", "rwdl", time.Now().Add(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}

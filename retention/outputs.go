@@ -5,40 +5,27 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
-	"logstow/blobnaming"
-	"logstow/containment"
-	"logstow/internal/retry"
+	"logstow/catalog"
 	"logstow/store"
 )
 
 // Outputs of compaction are deleted after the segments that they may contain, and in ascending order of
-// their generation, because compaction skips an hour in which a generation is missing. The highest one is
-// deleted last, when nothing else of the hour is left: until then compaction may make another output, which
+// their generation, because compaction skips a day in which a generation is missing. The highest one is
+// deleted last, when nothing else of its day and class is left: until then compaction may make another output, which
 // must not get the same name.
 
-// output is an expired output of compaction.
-type output struct {
-	entry
-	scope containment.Scope
-}
-
-// outputOf returns a listed blob as an output; false if it is not one.
-func outputOf(b store.Blob) (output, bool) {
-	s, err := containment.NewSegment(b)
-	return output{entry{b.Ref(), b.Size}, s.Scope()}, err == nil && s.Meta.IsOutput()
-}
-
-// deleteOutputs deletes the expired outputs of all services, after their plain segments.
-func (r *run) deleteOutputs(ctx context.Context, outputs []output) error {
-	scopes := make(map[containment.Scope][]entry) // in order of generation
+// deleteOutputs deletes the expired blobs of the compacted container of all services, after their plain segments.
+func (r *run) deleteOutputs(ctx context.Context, outputs []entry) error {
+	scopes := make(map[catalog.Scope][]entry) // in order of generation, markers right after their outputs
 	for _, o := range outputs {
-		scopes[o.scope] = append(scopes[o.scope], o.entry)
+		scopes[o.scope] = append(scopes[o.scope], o)
 	}
 	if r.o.DryRun {
-		r.estimated.List += int64(len(daysOf(scopes)))
+		r.estimated.List += 2 * int64(len(scopes))
 		return nil
 	}
 	for generation := 0; ; generation++ {
@@ -62,52 +49,38 @@ func (r *run) deleteOutputs(ctx context.Context, outputs []output) error {
 	return r.deleteInBatches(ctx, highest)
 }
 
-// highest returns the highest outputs of the scopes of which a new listing shows no other blob. The highest
-// outputs of the other scopes wait for the next run.
-func (r *run) highest(ctx context.Context, scopes map[containment.Scope][]entry) ([]entry, error) {
-	left := make(map[containment.Scope][]string)
+// highest returns the highest outputs of the scopes of which a new listing, first of the raw and then of the compacted container,
+// shows no other blob. The highest outputs of the other scopes wait for the next run.
+func (r *run) highest(ctx context.Context, scopes map[catalog.Scope][]entry) ([]entry, error) {
+	var highest []entry
+	var mu sync.Mutex
 	var group errgroup.Group
 	group.SetLimit(walkers)
-	for _, prefix := range daysOf(scopes) {
+	for scope, all := range scopes {
+		last := all[len(all)-1]
 		group.Go(func() error {
-			for page, err := range retry.List(ctx, r.store.Blobs(), prefix) {
-				if err != nil {
-					return fmt.Errorf("list %s*: %w", prefix, err)
-				}
-				r.mu.Lock()
-				for _, b := range page {
-					if s, err := containment.NewSegment(b); err == nil && scopes[s.Scope()] != nil {
-						left[s.Scope()] = append(left[s.Scope()], b.Name)
-					}
-				}
-				r.mu.Unlock()
+			alone := true
+			err := r.catalog.Walk(ctx, scope.Service, scope.Day, scope.Day.Add(day), func(e *catalog.Entry) bool {
+				name := e.Blob.Name
+				return e.Kind == catalog.KindPlain && e.Meta.Class == scope.Class || e.Name.HasClass(scope.Class) && e.Kind != catalog.KindMisplaced && e.Kind != catalog.KindRejection && name != last.Name
+			}, func(*catalog.Day) error {
+				alone = false
+				return nil
+			})
+			if err != nil {
+				return fmt.Errorf("list %s again: %w", scope, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if alone {
+				highest = append(highest, last)
+			} else {
+				r.waiting[last.BlobRef] = true
 			}
 			return nil
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	var highest []entry
-	for scope, all := range scopes {
-		last := all[len(all)-1]
-		if slices.ContainsFunc(left[scope], func(name string) bool { return name != last.Name }) {
-			r.waiting[last.BlobRef] = true
-			continue
-		}
-		highest = append(highest, last)
-	}
-	return highest, nil
-}
-
-// daysOf returns the prefixes of the days of scopes.
-func daysOf(scopes map[containment.Scope][]entry) (prefixes []string) {
-	for scope := range scopes {
-		start := scope.Hour.Truncate(day)
-		prefixes = append(prefixes, blobnaming.Prefixes(scope.Service, start, start.Add(day))...)
-	}
-	slices.Sort(prefixes)
-	return slices.Compact(prefixes)
+	return highest, group.Wait()
 }
 
 // deleteInBatches deletes blobs in batches of store.MaxDelete. Its only errors are access denied and the end

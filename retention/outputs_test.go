@@ -14,6 +14,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/compaction"
+	"logstow/internal/test/catalogtest"
 	"logstow/internal/test/storetest"
 	"logstow/internal/test/testrand"
 	"logstow/record"
@@ -31,18 +32,18 @@ func newOutput(service, class string, hour time.Time, generation int) tableindex
 	return entity
 }
 
-// compacted stores expired hours with outputs and plain segments, of two classes and services.
+// compacted stores an expired day with outputs and plain segments, of two classes and services.
 func compacted(t *testing.T, s store.Store) (past time.Time) {
 	t.Helper()
 	past = firstDay().AddDate(0, 0, -9)
 	var entities []tableindex.Entity
 	for _, service := range []string{"api", "web"} {
 		for _, class := range []string{"", "audit"} {
-			for h, generations := range []int{3, 1, 2} {
+			for generation := range generations {
+				entities = append(entities, newOutput(service, class, past, generation+1))
+			}
+			for h := range 3 {
 				hour := past.Add(time.Duration(h) * time.Hour)
-				for generation := range generations {
-					entities = append(entities, newOutput(service, class, hour, generation+1))
-				}
 				for number := range uint64(3) {
 					width := time.Duration(number) * 5 * time.Minute
 					entities = append(entities, newEntity(service, class, hour.Add(width), 10*uint64(len(class))+number+1))
@@ -56,60 +57,43 @@ func compacted(t *testing.T, s store.Store) (past time.Time) {
 	return past
 }
 
+// generations is the number of outputs of each service and class that compacted stores.
+const generations = 3
+
 // wrongOrder describes what of the names of a store's blobs no run may leave: a lower generation gone
-// while plain segments are there, or an output above a gap without a higher one.
-func wrongOrder(t *testing.T, s store.Store, initial map[string]int) string {
+// while plain segments are there, or the last output gone before others.
+func wrongOrder(t *testing.T, s store.Store) string {
 	t.Helper()
 	lowest, highest, plain := map[string]int{}, map[string]int{}, map[string]bool{}
-	for page, err := range s.Blobs().List(t.Context(), "") {
+	for _, b := range catalogtest.List(t, s) {
+		listed, err := catalogtest.NewSegment(b)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, b := range page {
-			name, err := blobnaming.Parse(b.Name)
-			if err != nil {
-				t.Fatal(err)
+		scope := listed.Scope().String()
+		if g := listed.Name.Output(); g > 0 {
+			highest[scope] = max(highest[scope], g)
+			if lowest[scope] == 0 || g < lowest[scope] {
+				lowest[scope] = g
 			}
-			meta, err := blobnaming.ParseMetadata(b.Metadata)
-			if err != nil {
-				t.Fatal(err)
-			}
-			scope := fmt.Sprint(name.Service, meta.Class, name.Bucket.Truncate(time.Hour).Hour())
-			if g := name.Output(); g > 0 {
-				highest[scope] = max(highest[scope], g)
-				if lowest[scope] == 0 || g < lowest[scope] {
-					lowest[scope] = g
-				}
-			} else {
-				plain[scope] = true
-			}
+		} else {
+			plain[scope] = true
 		}
 	}
-	for scope, first := range initial {
-		switch {
-		case plain[scope] && lowest[scope] != 1:
+	for scope := range plain {
+		if lowest[scope] != 1 {
 			return fmt.Sprintf("%s: plain segments without the first output", scope)
-		case highest[scope] != first && (highest[scope] > 0 || plain[scope]):
-			return fmt.Sprintf("%s: generation %d is gone before others", scope, first)
+		}
+	}
+	for scope, g := range highest {
+		if g != generations {
+			return fmt.Sprintf("%s: generation %d is gone before others", scope, generations)
 		}
 	}
 	return ""
 }
 
-// generations are the highest of each hour that compacted stores.
-func generations() map[string]int {
-	all := make(map[string]int)
-	for _, service := range []string{"api", "web"} {
-		for _, class := range []string{"", "audit"} {
-			for hour, n := range []int{3, 1, 2} {
-				all[fmt.Sprint(service, class, hour)] = n
-			}
-		}
-	}
-	return all
-}
-
-// Whenever a run ends, the highest output of an hour is there as long as anything else of it is.
+// Whenever a run ends, the highest output of a day is there as long as anything else of it is.
 func TestOutputsGoLast(t *testing.T) {
 	t.Parallel()
 	policy := retention.Policy{Keep: map[string]time.Duration{"": day, "audit": day}}
@@ -127,7 +111,7 @@ func TestOutputsGoLast(t *testing.T) {
 			if made++; made > deletes && ctx.Err() == nil { // after a part of the request
 				versions = slices.Clone(versions)
 				rnd.Shuffle(len(versions), func(i, j int) { versions[i], versions[j] = versions[j], versions[i] })
-				if err := s.Blobs().Delete(ctx, versions[:len(versions)/2]); err != nil {
+				if err := catalogtest.Container(s, versions[0].Name).Delete(ctx, versions[:len(versions)/2]); err != nil {
 					t.Error(err)
 				}
 				cancel(ended)
@@ -136,11 +120,11 @@ func TestOutputsGoLast(t *testing.T) {
 		}}
 		report, err := retain(ctx, h, policy, retention.Options{})
 		cancel(nil)
-		if wrong := wrongOrder(t, s, generations()); wrong != "" {
+		if wrong := wrongOrder(t, s); wrong != "" {
 			t.Fatalf("ended after %d deletions: %s", deletes, wrong)
 		}
 		if err == nil {
-			if left := state(t, s); len(left) > 0 || report.Err() != nil || report.Blobs != 60 || deletes < 4 {
+			if left := state(t, s); len(left) > 0 || report.Err() != nil || report.Blobs != 48 || deletes < 4 {
 				t.Errorf("%d deletions, %v, %d blobs, left %q", deletes, report.Err(), report.Blobs, left)
 			}
 			return
@@ -169,12 +153,12 @@ func TestOutputWaits(t *testing.T) {
 			return err
 		}}
 		report, err := retain(t.Context(), h, policy, retention.Options{})
-		if err != nil || report.Stayed != 1 || report.Late != 3 || report.Blobs != 57 {
+		if err != nil || report.Stayed != 1 || report.Late != 3 || report.Blobs != 45 {
 			t.Errorf("%v, %+v", err, report)
 		}
 		want := []string{
 			late.Name.String(), newOutput("api", "", past, 3).Name.String(),
-			held.Name.String(), newOutput("web", "audit", past.Add(2*time.Hour), 2).Name.String(),
+			held.Name.String(), newOutput("web", "audit", past, 3).Name.String(),
 		}
 		slices.Sort(want)
 		got := slices.DeleteFunc(state(t, s), func(name string) bool { return name[:5] == "table" })
@@ -199,7 +183,7 @@ func TestRejectedOutput(t *testing.T) {
 			t.Fatal(err)
 		}
 		markers[class] = blobnaming.RejectionOf(output.Name)
-		if _, err := s.Blobs().Create(t.Context(), markers[class], nil, store.CreateOptions{}); err != nil {
+		if _, err := s.Compacted().Create(t.Context(), markers[class], nil, store.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -268,7 +252,7 @@ func putSegment(t *testing.T, s store.Store, hour time.Time, number uint64) int6
 	t.Helper()
 	var b bytes.Buffer
 	w := segment.NewWriter(&b, segment.Options{
-		Service: "api", Instance: fmt.Sprintf("pod-%d", number), Batch: blobnaming.Batch{byte(number)}, BucketStart: hour.Unix(), BucketWidth: 3600,
+		Service: "api", Instance: fmt.Sprintf("pod-%d", number), Salt: [16]byte{byte(number)}, BucketStart: hour.Unix(), BucketWidth: 3600,
 	})
 	err := w.Append(record.Record{Time: hour.UnixNano() + int64(number), Source: "app.log", Message: fmt.Appendf(nil, "message %d", number)})
 	if err != nil {

@@ -186,17 +186,6 @@ func (c Cutoffs) Judge(class string, t time.Time) Verdict {
 	return Young
 }
 
-// classOf returns the class of an output of compaction by its name; named is false if the policy names no such
-// class.
-func (c Cutoffs) classOf(output blobnaming.Name) (class string, named bool) {
-	for class := range c.first {
-		if output.HasClass(class) {
-			return class, true
-		}
-	}
-	return "", false
-}
-
 // Why is the reason of Judge's verdict, for messages.
 func (c Cutoffs) Why(class string, t time.Time) string {
 	d := t.UTC().Truncate(day)

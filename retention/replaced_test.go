@@ -20,7 +20,8 @@ type taking struct {
 	entity tableindex.Entity
 }
 
-func (s taking) Blobs() store.Blobs { return takingBlobs{s.Store.Blobs(), s} }
+func (s taking) Blobs() store.Blobs     { return takingBlobs{s.Store.Blobs(), s} }
+func (s taking) Compacted() store.Blobs { return takingBlobs{s.Store.Compacted(), s} }
 
 type takingBlobs struct {
 	store.Blobs

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
-	"logstow/blobnaming"
+	"logstow/catalog"
 	"logstow/internal/price"
 	"logstow/internal/retry"
 	"logstow/store"
@@ -87,6 +87,7 @@ func Run(ctx context.Context, s store.Store, p Policy, o Options) (Report, error
 // run is one run.
 type run struct {
 	store   store.Store
+	catalog *catalog.Catalog
 	counter *store.Counter
 	o       Options
 	cut     Cutoffs
@@ -110,11 +111,11 @@ type run struct {
 	touched []string
 	// attempted has the expired blobs that were found although they may have been written during the run.
 	attempted map[store.BlobRef]bool
-	// outputs are the expired outputs of compaction, waiting has those that are left for the next run.
-	outputs []output
+	// outputs are the expired blobs of the compacted container, waiting has those that are left for the next run.
+	outputs []entry
 	waiting map[store.BlobRef]bool
 	// remaining counts the expired blobs that still existed when everything was listed again.
-	remaining map[classDay]int64
+	remaining map[tableKey]int64
 	// failed has the classes of errors of which a failure was recorded.
 	failed map[error]bool
 	// totalKnown is set if the number of all blobs is known, up to a page; then totalRemaining
@@ -125,10 +126,16 @@ type run struct {
 	incomplete bool
 }
 
-// classDay identifies a table.
+// classDay is a class and a day.
 type classDay struct {
 	class string
 	day   time.Time
+}
+
+// tableKey identifies a table of the index: that of segments, or that of outputs of compaction.
+type tableKey struct {
+	classDay
+	outputs bool
 }
 
 func newRun(s store.Store, o Options) *run {
@@ -146,11 +153,12 @@ func newRun(s store.Store, o Options) *run {
 		limit = rate.Limit(o.Rate)
 	}
 	counter := new(store.Counter)
+	counted := counter.Store(s)
 	return &run{
-		store: counter.Store(s), counter: counter, o: o, limit: rate.NewLimiter(limit, store.MaxDelete), totalKnown: true,
+		store: counted, counter: counter, catalog: &catalog.Catalog{Blobs: counted.Blobs(), Compacted: counted.Compacted(), Retry: retry.Jobs(), Sequential: true}, o: o, limit: rate.NewLimiter(limit, store.MaxDelete), totalKnown: true,
 		report: Report{Store: s.String(), DryRun: o.DryRun},
 		days:   make(map[classDay]*Day), kept: make(map[keptKey]*Kept), unknownClassDays: make(map[time.Time]bool),
-		remaining: make(map[classDay]int64), moved: make(map[store.Tier]*Moved), failed: make(map[error]bool),
+		remaining: make(map[tableKey]int64), moved: make(map[store.Tier]*Moved), failed: make(map[error]bool),
 		attempted: make(map[store.BlobRef]bool), waiting: make(map[store.BlobRef]bool),
 	}
 }
@@ -217,21 +225,8 @@ func (r *run) now(ctx context.Context) (time.Time, error) {
 }
 
 // services returns the services that have blobs.
-func (r *run) services(ctx context.Context) (all []string, err error) {
-	err = retry.Do(ctx, func() error {
-		all = nil
-		for prefixes, err := range r.store.Blobs().ListPrefixes(ctx, "") {
-			if err != nil {
-				return err
-			}
-			for _, prefix := range prefixes {
-				if service := prefix[:len(prefix)-1]; blobnaming.ValidService(service) {
-					all = append(all, service)
-				}
-			}
-		}
-		return nil
-	})
+func (r *run) services(ctx context.Context) ([]string, error) {
+	all, err := r.catalog.Services(ctx)
 	r.o.Progress.Services.Add(int64(len(all)))
 	r.report.Services = len(all)
 	return all, err
@@ -256,42 +251,49 @@ func (r *run) deleteBlobs(ctx context.Context, services []string) error {
 		sinks.Go(func() { r.batches(ctx, cancel, blobs, do) })
 		return blobs
 	}
-	send := func(blobs chan<- entry, b store.Blob) bool {
+	send := func(blobs chan<- entry, b entry) bool {
 		select {
-		case blobs <- entry{b.Ref(), b.Size}:
+		case blobs <- b:
 			return true
 		case <-ctx.Done():
 			return false
 		}
 	}
 	removing := sink(r.deleteBatch)
-	moving := map[store.Tier]chan entry{store.Cool: sink(r.moveBatch(store.Cool)), store.Cold: sink(r.moveBatch(store.Cold))}
+	type move struct {
+		store.Tier
+		compacted bool
+	}
+	moving := make(map[move]chan entry)
+	for _, tier := range []store.Tier{store.Cool, store.Cold} {
+		for _, compacted := range []bool{false, true} {
+			moving[move{tier, compacted}] = sink(r.moveBatch(tier))
+		}
+	}
 	r.eachService(ctx, services, func(service string) {
-		var outputs []output
-		w := walk{
-			r: r, stopAt: r.cut.end(),
-			onExpired: func(b store.Blob) bool {
-				if o, ok := outputOf(b); ok {
-					outputs = append(outputs, o)
-					r.noteAttempt(b)
-					return true
-				}
-				if r.o.DryRun {
-					return true
-				}
+		var outputs []entry
+		w := newWalk(r, func(_ classDay, b entry) bool {
+			switch {
+			case b.compacted:
+				outputs = append(outputs, b)
 				r.noteAttempt(b)
-				return send(removing, b)
-			},
-			onTierChange: func(b store.Blob, tier store.Tier) bool {
-				if r.o.DryRun {
-					r.movedTo(tier, 1, b.Size)
-					return true
-				}
-				return send(moving[tier], b)
-			},
+				return true
+			case r.o.DryRun:
+				return true
+			}
+			r.noteAttempt(b)
+			return send(removing, b)
+		})
+		w.stopAt = r.cut.end()
+		w.onTierChange = func(b entry, tier store.Tier) bool {
+			if r.o.DryRun {
+				r.movedTo(tier, 1, b.size)
+				return true
+			}
+			return send(moving[move{tier, b.compacted}], b)
 		}
 		w.run(ctx, service)
-		r.add(service, &w, outputs)
+		r.add(service, w, outputs)
 		r.o.Progress.Walked.Add(1)
 	})
 	close(removing)
@@ -303,14 +305,14 @@ func (r *run) deleteBlobs(ctx context.Context, services []string) error {
 }
 
 // isNew reports whether a blob may have been written since the run began.
-func (r *run) isNew(b store.Blob) bool { return !b.Created.Before(r.began) }
+func (r *run) isNew(b entry) bool { return !b.created.Before(r.began) }
 
 // noteAttempt records an expired blob that was found although it is new.
-func (r *run) noteAttempt(b store.Blob) {
+func (r *run) noteAttempt(b entry) {
 	if r.isNew(b) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.attempted[b.Ref()] = true
+		r.attempted[b.BlobRef] = true
 	}
 }
 

@@ -121,7 +121,7 @@ func TestRun(t *testing.T) {
 		if err != nil || again.Err() != nil || again.Blobs != 0 || len(again.Days) != 0 {
 			t.Errorf("the second run: %v, %v, %+v", err, again.Err(), again.Days)
 		}
-		if want := (retention.Requests{List: 1 + 1 + 3, Table: 1}); again.Requests != want {
+		if want := (retention.Requests{List: 1 + 2 + 2*3, Table: 2}); again.Requests != want {
 			t.Errorf("the second run made %+v, want only %+v", again.Requests, want)
 		}
 	})
@@ -206,8 +206,9 @@ type ending struct {
 	end  func()
 }
 
-func (e ending) Blobs() store.Blobs   { return endingBlobs{e.Store.Blobs(), e} }
-func (e ending) Tables() store.Tables { return endingTables{e.Store.Tables(), e} }
+func (e ending) Blobs() store.Blobs     { return endingBlobs{e.Store.Blobs(), e} }
+func (e ending) Compacted() store.Blobs { return endingBlobs{e.Store.Compacted(), e} }
+func (e ending) Tables() store.Tables   { return endingTables{e.Store.Tables(), e} }
 
 type endingBlobs struct {
 	store.Blobs

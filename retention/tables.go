@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"logstow/blobnaming"
 	"logstow/internal/retry"
 	"logstow/store"
 	"logstow/tableindex"
@@ -20,16 +19,6 @@ const (
 	tablePruned  = "pruned" // the table is kept, the entities of deleted blobs are removed
 	tableKept    = "kept"   // not everything could be listed, or dropping or pruning failed
 )
-
-// keyOf returns the table of a blob's entity.
-func keyOf(b store.Blob) (classDay, bool) {
-	name, err := blobnaming.Parse(b.Name)
-	if err != nil {
-		return classDay{}, false
-	}
-	meta, err := blobnaming.ParseMetadata(b.Metadata)
-	return classDay{meta.Class, name.Bucket.Truncate(day)}, err == nil
-}
 
 // expireTables processes the tables of expired days.
 func (r *run) expireTables(ctx context.Context, tables []tableindex.Table) error {
@@ -49,12 +38,23 @@ func (r *run) expireTables(ctx context.Context, tables []tableindex.Table) error
 			}
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.dayOf(t).Table = done
+			d := r.dayOf(t)
+			d.Table = worse(d.Table, done)
 			return nil
 		})
 	}
 	_ = group.Wait() // failures are in the report
 	return context.Cause(ctx)
+}
+
+// worse returns the result for a day that has two tables, of segments and of outputs.
+func worse(a, b string) string {
+	for _, result := range []string{tableKept, tablePruned} {
+		if a == result || b == result {
+			return result
+		}
+	}
+	return b
 }
 
 // dayOf returns a table's day in the report, and adds it if it is missing.
@@ -71,7 +71,7 @@ func (r *run) expireTable(ctx context.Context, t tableindex.Table) (done string,
 	switch {
 	case r.incomplete:
 		return tableKept, nil
-	case r.remaining[classDay{t.Class, t.Day}] > 0 || r.unknownClassDays[t.Day]:
+	case r.remaining[tableKey{classDay{t.Class, t.Day}, t.Outputs}] > 0 || r.unknownClassDays[t.Day]:
 		if err := r.prune(ctx, t); err != nil {
 			return tableKept, err
 		}
@@ -127,16 +127,19 @@ func (r *run) pruneService(ctx context.Context, t tableindex.Table, service stri
 	if err != nil {
 		return err
 	}
-	prefix := blobnaming.Prefixes(service, t.Day, t.Day.Add(day))[0]
-	for page, err := range retry.List(ctx, r.store.Blobs(), prefix) {
+	list := r.catalog.Raw
+	if t.Outputs {
+		list = r.catalog.Outputs
+	}
+	for page, err := range list(ctx, service, t.Day, t.Day.Add(day)) {
 		if err != nil {
 			return err
 		}
-		for _, b := range page {
-			if key, ok := keyOf(b); r.o.DryRun && ok && key == (classDay{t.Class, t.Day}) {
+		for i := range page {
+			if class, ok := classOf(&page[i]); r.o.DryRun && ok && class == t.Class {
 				continue // it would be deleted
 			}
-			delete(entities, b.Name)
+			delete(entities, page[i].Blob.Name)
 		}
 	}
 	var stale []store.Key
@@ -153,9 +156,9 @@ func (r *run) pruneService(ctx context.Context, t tableindex.Table, service stri
 // estimate counts the further requests of a run without DryRun, except those for tables.
 func (r *run) estimate() {
 	r.estimated.Delete = (r.o.Progress.Found.Load() + store.MaxDelete - 1) / store.MaxDelete
-	r.estimated.List = int64(len(r.touched))
+	r.estimated.List = 2 * int64(len(r.touched))
 	if r.listAllIsCheaper() {
-		r.estimated.List = r.totalRemaining/pageSize + 1
+		r.estimated.List = r.listAll()
 	}
 	for _, m := range r.moved {
 		r.estimated.Tier += (m.Blobs + store.MaxDelete - 1) / store.MaxDelete

@@ -29,7 +29,8 @@ type hooked struct {
 	tier   func(names []string) error
 }
 
-func (s hooked) Blobs() store.Blobs { return hookedBlobs{s.Store.Blobs(), s} }
+func (s hooked) Blobs() store.Blobs     { return hookedBlobs{s.Store.Blobs(), s} }
+func (s hooked) Compacted() store.Blobs { return hookedBlobs{s.Store.Compacted(), s} }
 
 func (s hooked) Now(ctx context.Context) (time.Time, error) {
 	if s.now != nil {

@@ -136,7 +136,7 @@ func (c *Compressor) encode(b block, tokens bool, builder *columns.Builder) enco
 			Levels:  b.levels,
 			Start:   b.start,
 			End:     b.end,
-			CRC:     checksum(stored),
+			Hash:    HashOf(stored),
 		},
 		refs:   b.refs[:0],
 		tokens: set,

@@ -15,7 +15,7 @@ const (
 	maxSection     = frameHeader + math.MaxUint32
 	maxSectionName = 64
 	// maxMinutes is the maximum number of minutes in a bucket, maxSpan the same in nanoseconds.
-	maxMinutes = 60
+	maxMinutes = 24 * 60
 	maxSpan    = maxMinutes * 60_000_000_000
 	// maxRequires is the maximum number of keys that a segment may require, maxRequired their maximum length in bytes.
 	maxRequires = 64
@@ -47,13 +47,13 @@ func (f *Footer) validate() error {
 // validBucket checks that a bucket is whole minutes inside one hour, which name prefixes rely on,
 // and that its times fit into nanoseconds.
 func validBucket(start, width int64) error {
-	const far = math.MaxInt64/1_000_000_000 - 2*3600
+	const far, hour, day = math.MaxInt64/1_000_000_000 - 2*24*3600, 3600, 24 * 3600
 	if start < -far || start > far {
 		return fmt.Errorf("bucket start %d is out of range", start)
 	}
-	into := (start%3600 + 3600) % 3600
-	if start%60 != 0 || width%60 != 0 || width <= 0 || width > maxMinutes*60-into {
-		return fmt.Errorf("bucket of %d s from %d is not whole minutes inside one hour", width, start)
+	into := (start%hour + hour) % hour
+	if start%60 != 0 || width%60 != 0 || width <= 0 || width > hour-into && (width != day || start%day != 0) {
+		return fmt.Errorf("bucket of %d s from %d is not whole minutes inside one hour, nor a day", width, start)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ const (
 	window = 1 << 20
 )
 
-// checksum is CRC-32C, the checksum of everything stored.
+// checksum is CRC-32C, the checksum of the footer in its trailer.
 func checksum(b []byte) uint32 {
 	return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))
 }
@@ -64,10 +64,10 @@ type Decoder struct {
 	zstd *zstd.Decoder
 }
 
-// NewDecoder makes a Decoder that checks the checksums of stored bytes and of the text.
+// NewDecoder makes a Decoder that checks the hash of stored bytes and the checksum of the text.
 func NewDecoder() *Decoder { return newDecoder() }
 
-// NewStoredDecoder makes a Decoder that checks the checksum of the stored bytes but not that of the text. The latter only
+// NewStoredDecoder makes a Decoder that checks the hash of the stored bytes but not the checksum of the text. The latter only
 // detects a faulty compressor and takes 6% of a query's time.
 func NewStoredDecoder() *Decoder { return newDecoder(zstd.IgnoreChecksum(true)) }
 
@@ -114,13 +114,13 @@ func DecodeBlock(dst, stored []byte, b Block) ([]byte, error) {
 	return NewDecoder().DecodeBlock(dst, stored, b)
 }
 
-// checkStored checks the stored bytes of a block by length and checksum.
+// checkStored checks the stored bytes of a block by length and hash.
 func checkStored(stored []byte, b Block) error {
 	if int64(len(stored)) != b.Stored {
 		return b.Corrupt("%d bytes stored, %d expected", len(stored), b.Stored)
 	}
-	if got := checksum(stored); got != b.CRC {
-		return b.Corrupt("checksum is %08x, %08x expected", got, b.CRC)
+	if got := HashOf(stored); got != b.Hash {
+		return b.Corrupt("hash is %s, %s expected", got, b.Hash)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"logstow/columns"
@@ -32,11 +31,11 @@ type Column struct {
 	Pages []ColumnPage
 }
 
-// ColumnPage is the place of a page in the blob, in bytes, and its CRC-32C. Its Length is 0 if the block has no page, so
+// ColumnPage is the place of a page in the blob, in bytes, and its hash. Its Length is 0 if the block has no page, so
 // that its text must be read.
 type ColumnPage struct {
 	Offset, Length int64
-	CRC            uint32
+	Hash           Hash
 	// Least and Greatest are the least and the greatest number in the page as written; empty if it has no numbers.
 	Least, Greatest string
 }
@@ -83,8 +82,8 @@ func ReadColumns(ctx context.Context, read Range, f *Footer) (*Columns, error) {
 // ParseColumns checks and decodes the stored directory, the bytes at f.Columns. The segment must have columns. Damage is
 // a [*CorruptError].
 func (f *Footer) ParseColumns(stored []byte) (*Columns, error) {
-	if got := checksum(stored); got != f.ColumnsCRC {
-		return nil, corruptColumns(f.Columns, "checksum of the directory is %08x, %08x expected", got, f.ColumnsCRC)
+	if got := HashOf(stored); got != f.ColumnsHash {
+		return nil, corruptColumns(f.Columns, "hash of the directory is %s, %s expected", got, f.ColumnsHash)
 	}
 	c, err := decodeColumns(stored, f)
 	if err != nil {
@@ -98,8 +97,8 @@ func (p *ColumnPage) Check(stored []byte) error {
 	if int64(len(stored)) != p.Length {
 		return corruptColumns(p.Offset, "page of %d bytes, %d expected", len(stored), p.Length)
 	}
-	if got := checksum(stored); got != p.CRC {
-		return corruptColumns(p.Offset, "checksum of a page is %08x, %08x expected", got, p.CRC)
+	if got := HashOf(stored); got != p.Hash {
+		return corruptColumns(p.Offset, "hash of a page is %s, %s expected", got, p.Hash)
 	}
 	return nil
 }
@@ -123,7 +122,8 @@ func fixedColumns() []field.Fixed { return []field.Fixed{field.Level, field.Sour
 // are those of [Columns].
 func encodeColumns(all []columns.Column, forms []message.Form, f *Footer) ([]byte, error) {
 	frame := newFrame()
-	var crcs, fixed, lengths []uint64
+	var fixed, lengths []uint64
+	var hashes []byte
 	var names, least, greatest []string
 	for _, c := range all {
 		fixed = append(fixed, uint64(slices.Index(fixedColumns(), c.Name.Fixed)+1))
@@ -131,14 +131,17 @@ func encodeColumns(all []columns.Column, forms []message.Form, f *Footer) ([]byt
 		least, greatest = append(least, c.Least...), append(greatest, c.Greatest...)
 		for _, page := range c.Pages {
 			frame = append(frame, page...)
-			crcs = append(crcs, uint64(checksum(page)))
+			if len(page) > 0 {
+				hash := HashOf(page)
+				hashes = append(hashes, hash[:]...)
+			}
 			lengths = append(lengths, uint64(len(page)))
 		}
 	}
 	m := newFields()
-	m.add(keyCRC, crcs)
 	m.add(keyFixed, fixed)
 	m.add(keyGreatest, greatest)
+	m.add(keyHash, hashes)
 	m.add(keyLeast, least)
 	m.add(keyLength, lengths)
 	m.add(keyMembers, formNumbers(forms))
@@ -150,7 +153,7 @@ func encodeColumns(all []columns.Column, forms []message.Form, f *Footer) ([]byt
 	if len(directory) > MaxDirectory {
 		return nil, nil
 	}
-	f.Columns, f.ColumnsLength, f.ColumnsCRC = f.Footer+int64(len(frame)), int64(len(directory)), checksum(directory)
+	f.Columns, f.ColumnsLength, f.ColumnsHash = f.Footer+int64(len(frame)), int64(len(directory)), HashOf(directory)
 	frame = append(frame, directory...)
 	f.addSection(columnsSection, frame)
 	return frame, nil
@@ -171,8 +174,15 @@ func decodeColumns(directory []byte, f *Footer) (*Columns, error) {
 	n := len(fixed)
 	pages := n * len(f.Blocks)
 	names := r.texts(keyName, columns.MaxColumns, columns.MaxName)
-	crcs := r.exactly(keyCRC, pages)
 	lengths := r.exactly(keyLength, pages)
+	missing := 0
+	for _, n := range lengths {
+		if n == 0 {
+			missing++
+		}
+	}
+	hashes := r.hashes(keyHash, pages-missing)
+	members := r.exactly(keyMembers, len(f.Blocks))
 	least := r.texts(keyLeast, pages, columns.MaxNumber)
 	greatest := r.texts(keyGreatest, pages, columns.MaxNumber)
 	switch {
@@ -182,14 +192,9 @@ func decodeColumns(directory []byte, f *Footer) (*Columns, error) {
 		return nil, errors.New("its lists are not of the same length")
 	}
 	c := &Columns{Columns: make([]Column, n), Forms: make([]message.Form, len(f.Blocks))}
-	if r.has(keyMembers) { // the first versions did not write them
-		for i, m := range r.exactly(keyMembers, len(f.Blocks)) {
-			if m <= uint64(message.PairsForm) { // later versions may write others
-				c.Forms[i] = message.Form(m)
-			}
-		}
-		if r.err != nil {
-			return nil, r.err
+	for i, m := range members {
+		if m <= uint64(message.PairsForm) { // later versions may write others
+			c.Forms[i] = message.Form(m)
 		}
 	}
 	at := f.columnsStart()
@@ -209,10 +214,13 @@ func decodeColumns(directory []byte, f *Footer) (*Columns, error) {
 		col.Pages = make([]ColumnPage, len(f.Blocks))
 		for j := range col.Pages {
 			k := i*len(f.Blocks) + j
-			if crcs[k] > math.MaxUint32 || lengths[k] > maxSection {
+			if lengths[k] > maxSection {
 				return nil, fmt.Errorf("number out of range in page %d of column %s", j, col.Name)
 			}
-			col.Pages[j] = ColumnPage{Offset: at, Length: int64(lengths[k]), CRC: uint32(crcs[k]), Least: least[k], Greatest: greatest[k]}
+			col.Pages[j] = ColumnPage{Offset: at, Length: int64(lengths[k]), Least: least[k], Greatest: greatest[k]}
+			if lengths[k] > 0 {
+				col.Pages[j].Hash, hashes = hashes[0], hashes[1:]
+			}
 			at += col.Pages[j].Length
 			if at > f.Columns {
 				return nil, fmt.Errorf("page %d of column %s is outside the section", j, col.Name)
@@ -235,7 +243,7 @@ func (f *Footer) columnsStart() int64 {
 func (f *Footer) validateColumns() error {
 	i := slices.IndexFunc(f.Sections, func(s Section) bool { return s.Name == columnsSection })
 	if f.Columns == 0 {
-		if i >= 0 || f.ColumnsLength != 0 || f.ColumnsCRC != 0 {
+		if i >= 0 || f.ColumnsLength != 0 || f.ColumnsHash != (Hash{}) {
 			return errors.New("columns without their place")
 		}
 		return nil

@@ -191,23 +191,6 @@ func TestNoRoomForColumns(t *testing.T) {
 	}
 }
 
-// A directory as the first versions wrote it is read: no block of it has a form that is known.
-func TestColumnsWithoutForms(t *testing.T) {
-	t.Parallel()
-	blob, now := readFile(t, goldenDir+"/columns-no-members.log"), readFile(t, goldenDir+"/columns.log")
-	if _, err := verify(t, blob); err != nil {
-		t.Fatal(err)
-	}
-	_, list := readColumns(t, blob)
-	_, want := readColumns(t, now)
-	if !slices.Equal(list.Forms, make([]message.Form, 2)) || !slices.Equal(want.Forms, []message.Form{message.ObjectForm, message.ObjectForm}) {
-		t.Errorf("forms %v, of the same records now %v", list.Forms, want.Forms)
-	}
-	if !slices.Equal(list.Columns[3].Pages, want.Columns[3].Pages) {
-		t.Errorf("pages %+v, now %+v", list.Columns[3].Pages, want.Columns[3].Pages)
-	}
-}
-
 func TestEveryBitFlipOfColumnsIsFound(t *testing.T) {
 	t.Parallel()
 	blob := readFile(t, goldenDir+"/columns.log")
@@ -435,7 +418,7 @@ func FuzzDirectory(f *testing.F) {
 	f.Add([]byte{0x80})
 	f.Fuzz(func(t *testing.T, directory []byte) {
 		changed := *footer
-		changed.ColumnsCRC = crc(directory)
+		changed.ColumnsHash = segment.HashOf(directory)
 		list, err := changed.ParseColumns(directory)
 		if err != nil {
 			if !errors.As(err, new(*segment.CorruptError)) {

@@ -13,6 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/vmihailenco/msgpack/v5"
 
+	"logstow/blobnaming"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -143,6 +144,11 @@ func seal(blob, body []byte) []byte {
 	return append(blob, "LOGSTOW1"...)
 }
 
+func hash(b []byte) []byte {
+	h := segment.HashOf(b)
+	return h[:]
+}
+
 func crc(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
 func TestGrowth(t *testing.T) {
@@ -159,15 +165,16 @@ func TestGrowth(t *testing.T) {
 			m["Aaa"] = []any{map[string]any{"deep": []any{nil, true, 1.5, "text", []byte("bytes")}}}
 			m["Zzz"] = 1 << 40
 			m["Requires"] = []string{"Blocks", "Sections"}
-			m["Sections"] = map[string]any{"CRC": []uint32{crc([]byte(section))}, "Length": []int{len(section)}, "Name": []string{"news"}, "X": 1}
+			m["Sections"] = map[string]any{"Hash": hash([]byte(section)), "Length": []int{len(section)}, "Name": []string{"news"}, "X": 1}
 		})
 		got, err := verify(t, grown)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := *want
-		want.Sections = []segment.Section{{Name: "news", Offset: want.Footer, Length: int64(len(section)), CRC: crc([]byte(section))}}
+		want.Sections = []segment.Section{{Name: "news", Offset: want.Footer, Length: int64(len(section)), Hash: segment.HashOf([]byte(section))}}
 		want.Footer += int64(len(section))
+		want.Batch = blobnaming.Batch(segment.HashOf(grown[want.Footer+segment.FrameHeader : len(grown)-segment.TrailerSize]))
 		if diff := gocmp.Diff(&want, got); diff != "" {
 			t.Errorf("footer (-want +got):\n%s", diff)
 		}
@@ -206,8 +213,8 @@ func TestLies(t *testing.T) {
 	}
 	const huge = uint64(1<<64 - 1)
 	for name, change := range map[string]func(m map[string]any){
-		"no batch":             func(m map[string]any) { delete(m, "Batch") },
-		"short batch":          key("Batch", []byte("x")),
+		"no hashes":            func(m map[string]any) { delete(m["Blocks"].(map[string]any), "Hash") },
+		"short salt":           key("Salt", []byte("x")),
 		"text for a number":    key("Records", "three"),
 		"records":              key("Records", 4),
 		"records overflow":     key("Records", huge),
@@ -235,35 +242,35 @@ func TestLies(t *testing.T) {
 		"source too long":      key("Sources", []string{strings.Repeat("x", 256)}),
 		"filter outside":       key("Filter", []int64{1, 1, 1}),
 		"filter overflow":      key("Filter", []int64{1, 1 << 62, 1 << 62}),
-		"sections without end": key("Sections", map[string]any{"CRC": []int{0}, "Length": []uint64{huge}, "Name": []string{"x"}}),
-		"sections overlap":     key("Sections", map[string]any{"CRC": []int{0}, "Length": []int{8}, "Name": []string{"x"}}),
+		"sections without end": key("Sections", map[string]any{"Hash": make([]byte, 16), "Length": []uint64{huge}, "Name": []string{"x"}}),
+		"sections overlap":     key("Sections", map[string]any{"Hash": make([]byte, 16), "Length": []int{8}, "Name": []string{"x"}}),
 		"blocks missing":       func(m map[string]any) { delete(m, "Blocks") },
 		"blocks not a map":     key("Blocks", 3),
 		"column missing":       func(m map[string]any) { delete(m["Blocks"].(map[string]any), "Raw") },
 		"column short":         func(m map[string]any) { m["Blocks"].(map[string]any)["Raw"] = []int{1} },
 		"no blocks": key("Blocks", map[string]any{
-			"CRC": []int{}, "End": []int{}, "Levels": []int{}, "Raw": []int{}, "Records": []int{}, "Start": []int{}, "Stored": []int{},
+			"Hash": []byte{}, "End": []int{}, "Levels": []int{}, "Raw": []int{}, "Records": []int{}, "Start": []int{}, "Stored": []int{},
 		}),
-		"too many blocks":         func(m map[string]any) { m["Blocks"].(map[string]any)["CRC"] = make([]int, segment.MaxBlocks+1) },
-		"stored":                  set("Blocks", "Stored", 0, 1),
-		"stored nothing":          set("Blocks", "Stored", 0, 0),
-		"stored overflow":         set("Blocks", "Stored", 0, huge),
-		"raw overflow":            set("Blocks", "Raw", 0, huge),
-		"raw too much":            set("Blocks", "Raw", 0, segment.MaxBlockRaw+1),
-		"block records":           set("Blocks", "Records", 0, 1),
-		"block records overflow":  set("Blocks", "Records", 0, huge),
-		"block levels overflow":   set("Blocks", "Levels", 0, huge),
-		"block start":             set("Blocks", "Start", 1, 1),
-		"block start overflow":    set("Blocks", "Start", 0, huge),
-		"block end":               set("Blocks", "End", 0, 1),
-		"block end overflow":      set("Blocks", "End", 0, huge),
-		"block checksum":          set("Blocks", "CRC", 0, 1),
-		"block checksum overflow": set("Blocks", "CRC", 0, huge),
-		"minute":                  set("Minutes", "Minute", 1, 2),
-		"minute overflow":         set("Minutes", "Minute", 1, huge),
-		"minutes out of order":    set("Minutes", "Minute", 1, 0),
-		"minute levels":           set("Minutes", "Levels", 0, 1),
-		"minute levels overflow":  set("Minutes", "Levels", 0, huge),
+		"too many blocks":        func(m map[string]any) { m["Blocks"].(map[string]any)["Raw"] = make([]int, segment.MaxBlocks+1) },
+		"stored":                 set("Blocks", "Stored", 0, 1),
+		"stored nothing":         set("Blocks", "Stored", 0, 0),
+		"stored overflow":        set("Blocks", "Stored", 0, huge),
+		"raw overflow":           set("Blocks", "Raw", 0, huge),
+		"raw too much":           set("Blocks", "Raw", 0, segment.MaxBlockRaw+1),
+		"block records":          set("Blocks", "Records", 0, 1),
+		"block records overflow": set("Blocks", "Records", 0, huge),
+		"block levels overflow":  set("Blocks", "Levels", 0, huge),
+		"block start":            set("Blocks", "Start", 1, 1),
+		"block start overflow":   set("Blocks", "Start", 0, huge),
+		"block end":              set("Blocks", "End", 0, 1),
+		"block end overflow":     set("Blocks", "End", 0, huge),
+		"block hash":             func(m map[string]any) { m["Blocks"].(map[string]any)["Hash"].([]byte)[0] ^= 1 },
+		"few block hashes":       func(m map[string]any) { m["Blocks"].(map[string]any)["Hash"] = make([]byte, 16) },
+		"minute":                 set("Minutes", "Minute", 1, 2),
+		"minute overflow":        set("Minutes", "Minute", 1, huge),
+		"minutes out of order":   set("Minutes", "Minute", 1, 0),
+		"minute levels":          set("Minutes", "Levels", 0, 1),
+		"minute levels overflow": set("Minutes", "Levels", 0, huge),
 		"on minute": func(m map[string]any) {
 			m["Minutes"].(map[string]any)["OnMinute"] = slices.Repeat([]any{int8(0), int8(0), int8(0), int8(1), int8(0), int8(0), int8(0)}, 2)
 		},
@@ -350,7 +357,7 @@ func TestFramesRejected(t *testing.T) {
 
 // blockOf describes a frame truly.
 func blockOf(frame []byte, raw int) segment.Block {
-	return segment.Block{Stored: int64(len(frame)), Raw: int64(raw), CRC: crc(frame)}
+	return segment.Block{Stored: int64(len(frame)), Raw: int64(raw), Hash: segment.HashOf(frame)}
 }
 
 // TestTextsRejected are blocks whose text is not that of records in order.
@@ -360,7 +367,7 @@ func TestTextsRejected(t *testing.T) {
 	const two = "2026-11-20T15:00:01.000000000Z\tINFO\ta\tx\n"
 	truth := func() map[string]any {
 		return map[string]any{
-			"Batch": make([]byte, 16), "Bucket": []int64{hour, 3600}, "Instance": "i", "Service": "s",
+			"Bucket": []int64{hour, 3600}, "Instance": "i", "Service": "s",
 			"Start": at(0), "End": at(time.Second), "Levels": []int{0, 0, 0, 2, 0, 0, 0}, "Records": 2, "Seq": 1,
 			"Sources": []string{"a"}, "Minutes": map[string]any{"Minute": []int{0}, "Levels": []int{0, 0, 0, 2, 0, 0, 0}, "OnMinute": []int{0, 0, 0, 1, 0, 0, 0}},
 		}
@@ -381,7 +388,7 @@ func TestTextsRejected(t *testing.T) {
 		m := truth()
 		m["Raw"] = len(text)
 		m["Blocks"] = map[string]any{
-			"CRC": []uint32{crc(frame)}, "End": []int{1e9}, "Levels": m["Levels"], "Raw": []int{len(text)},
+			"Hash": hash(frame), "End": []int{1e9}, "Levels": m["Levels"], "Raw": []int{len(text)},
 			"Records": []int{2}, "Start": []int{0}, "Stored": []int{len(frame)},
 		}
 		_, err := verify(t, seal(frame, pack(t, m)))

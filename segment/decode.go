@@ -2,10 +2,7 @@ package segment
 
 import (
 	"fmt"
-	"math"
 	"slices"
-
-	"github.com/vmihailenco/msgpack/v5"
 
 	"logstow/blobnaming"
 	"logstow/record"
@@ -14,8 +11,8 @@ import (
 // isSupported reports whether this version reads a footer key.
 func isSupported(key string) bool {
 	switch key {
-	case keyBatch, keyBlocks, keyBucket, keyClass, keyColumns, keyEnd, keyFilter, keyInstance, keyLevels, keyMinutes, keyOrigins,
-		keyParse, keyRaw, keyRecords, keyRequires, keySections, keySeq, keyService, keySources, keyStart:
+	case keyBlocks, keyBucket, keyClass, keyColumns, keyEnd, keyFilter, keyInstance, keyLevels, keyMinutes, keyOrigins,
+		keyParse, keyRaw, keyRecords, keyRequires, keySalt, keySections, keySeq, keyService, keySources, keyStart:
 		return true
 	}
 	return false
@@ -38,8 +35,12 @@ func decodeFooter(body []byte, at int64) (*Footer, error) {
 		BucketWidth: int64(bucket[1]),
 		Sources:     r.texts(keySources, MaxSources, record.MaxSource),
 	}
-	f.Origins, f.OriginsLength, f.OriginsCRC = decodePlace(r, keyOrigins)
-	f.Columns, f.ColumnsLength, f.ColumnsCRC = decodePlace(r, keyColumns)
+	f.Batch = blobnaming.Batch(HashOf(body))
+	if r.has(keySalt) {
+		f.Salt = [16]byte(r.bytes(keySalt, len(f.Salt)))
+	}
+	f.Origins, f.OriginsLength, f.OriginsHash = decodePlace(r, keyOrigins)
+	f.Columns, f.ColumnsLength, f.ColumnsHash = decodePlace(r, keyColumns)
 	decodeBlocks(r, f)
 	decodeMinutes(r, f)
 	decodeSections(r, f)
@@ -49,16 +50,19 @@ func decodeFooter(body []byte, at int64) (*Footer, error) {
 	return f, f.validate()
 }
 
-// decodePlace reads the offset, length and CRC-32C of a part of the blob; zeros if the key is missing.
-func decodePlace(r *fieldReader, key string) (offset, length int64, crc uint32) {
+// decodePlace reads the offset, length and hash of a part of the blob; zeros if the key is missing.
+func decodePlace(r *fieldReader, key string) (offset, length int64, hash Hash) {
 	if !r.has(key) {
-		return 0, 0, 0
+		return 0, 0, Hash{}
 	}
-	p := r.exactly(key, 3)
-	if int64(p[0]) <= 0 || p[2] > math.MaxUint32 {
-		r.fail("%s: number out of range", key)
+	c := r.fields(key)
+	hash = c.hashes(keyHash, 1)[0]
+	length, offset = c.int(keyLength), c.int(keyOffset)
+	if offset <= 0 {
+		c.fail("%s: number out of range", keyOffset)
 	}
-	return int64(p[0]), int64(p[1]), uint32(p[2])
+	r.done(key, c)
+	return offset, length, hash
 }
 
 func decodeMetadata(r *fieldReader, at int64) blobnaming.Metadata {
@@ -72,7 +76,6 @@ func decodeMetadata(r *fieldReader, at int64) blobnaming.Metadata {
 		Seq:      r.int(keySeq),
 		Footer:   at,
 	}
-	r.value(keyBatch, func(d *msgpack.Decoder) error { return decodeBatch(d, &m.Batch) })
 	if r.has(keyClass) {
 		m.Class = r.text(keyClass, blobnaming.MaxClass)
 	}
@@ -86,25 +89,14 @@ func decodeMetadata(r *fieldReader, at int64) blobnaming.Metadata {
 	return m
 }
 
-func decodeBatch(d *msgpack.Decoder, b *blobnaming.Batch) error {
-	n, err := d.DecodeBytesLen()
-	if err != nil {
-		return err
-	}
-	if n != len(b) {
-		return fmt.Errorf("%d bytes, %d expected", n, len(b))
-	}
-	return d.ReadFull(b[:])
-}
-
 // decodeBlocks reads the columns of blocks; f.Start is set.
 func decodeBlocks(r *fieldReader, f *Footer) {
 	c := r.fields(keyBlocks)
-	crcs := c.column(keyCRC, MaxBlocks)
-	n := len(crcs)
+	raws := c.column(keyRaw, MaxBlocks)
+	n := len(raws)
 	ends := c.exactly(keyEnd, n)
+	hashes := c.hashes(keyHash, n)
 	levels := c.exactly(keyLevels, n*record.Levels)
-	raws := c.exactly(keyRaw, n)
 	records := c.exactly(keyRecords, n)
 	starts := c.exactly(keyStart, n)
 	stored := c.exactly(keyStored, n)
@@ -112,7 +104,7 @@ func decodeBlocks(r *fieldReader, f *Footer) {
 	var offset int64
 	for i := range f.Blocks {
 		// Other numbers need no check: if too large for int64, they become numbers that validate rejects.
-		if crcs[i] > math.MaxUint32 || stored[i] > maxFrame || starts[i] > maxSpan || ends[i] > maxSpan {
+		if stored[i] > maxFrame || starts[i] > maxSpan || ends[i] > maxSpan {
 			c.fail("number out of range in block %d", i)
 			break
 		}
@@ -126,7 +118,7 @@ func decodeBlocks(r *fieldReader, f *Footer) {
 			Levels:  record.Counts(levels[i*record.Levels:]),
 			Start:   start,
 			End:     start + int64(ends[i]),
-			CRC:     uint32(crcs[i]),
+			Hash:    hashes[i],
 		}
 		offset += f.Blocks[i].Stored
 	}
@@ -166,16 +158,16 @@ func decodeSections(r *fieldReader, f *Footer) {
 	c := r.fields(keySections)
 	names := c.texts(keyName, MaxSections, maxSectionName)
 	n := len(names)
-	crcs := c.exactly(keyCRC, n)
+	hashes := c.hashes(keyHash, n)
 	lengths := c.exactly(keyLength, n)
 	f.Sections = make([]Section, n)
 	offset := f.blocksEnd()
 	for i := range f.Sections {
-		if crcs[i] > math.MaxUint32 || lengths[i] > maxSection {
+		if lengths[i] > maxSection {
 			c.fail("number out of range in section %d", i)
 			break
 		}
-		f.Sections[i] = Section{Name: names[i], Offset: offset, Length: int64(lengths[i]), CRC: uint32(crcs[i])}
+		f.Sections[i] = Section{Name: names[i], Offset: offset, Length: int64(lengths[i]), Hash: hashes[i]}
 		offset += f.Sections[i].Length
 	}
 	r.done(keySections, c)

@@ -24,7 +24,6 @@ const (
 
 // The footer's keys.
 const (
-	keyBatch    = "Batch"
 	keyBlocks   = "Blocks"
 	keyBucket   = "Bucket"
 	keyClass    = "Class"
@@ -39,27 +38,30 @@ const (
 	keyRaw      = "Raw"
 	keyRecords  = "Records"
 	keyRequires = "Requires"
+	keySalt     = "Salt"
 	keySections = "Sections"
 	keySeq      = "Seq"
 	keyService  = "Service"
 	keySources  = "Sources"
 	keyStart    = "Start"
 
-	// Inside Blocks, Minutes and Sections, besides some of the above.
-	keyCRC      = "CRC"
+	// Inside Columns, Origins, Blocks, Minutes and Sections, besides some of the above.
+	keyHash     = "Hash"
 	keyLength   = "Length"
 	keyName     = "Name"
 	keyMinute   = "Minute"
+	keyOffset   = "Offset"
 	keyOnMinute = "OnMinute"
 	keyStored   = "Stored"
 )
 
-// appendFooter appends the footer's frame to dst.
+// appendFooter appends the footer's frame to dst, and sets the Batch.
 func appendFooter(dst []byte, f *Footer) ([]byte, error) {
 	body, err := encodeFooter(f)
 	if err != nil {
 		return nil, err
 	}
+	f.Batch = blobnaming.Batch(HashOf(body))
 	dst = binary.LittleEndian.AppendUint32(dst, frameMagic)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(body)+trailerSize))
 	dst = append(dst, body...)
@@ -72,14 +74,13 @@ func appendFooter(dst []byte, f *Footer) ([]byte, error) {
 // whose value is empty, numbers in their shortest form.
 func encodeFooter(f *Footer) ([]byte, error) {
 	m := newFields()
-	m.add(keyBatch, f.Batch[:])
 	m.addFields(keyBlocks, blockFields(f))
 	m.add(keyBucket, []int64{f.BucketStart, f.BucketWidth})
 	if f.Class != "" {
 		m.add(keyClass, f.Class)
 	}
 	if f.Columns != 0 {
-		m.add(keyColumns, []int64{f.Columns, f.ColumnsLength, int64(f.ColumnsCRC)})
+		m.addFields(keyColumns, placeFields(f.Columns, f.ColumnsLength, f.ColumnsHash))
 	}
 	m.add(keyEnd, f.End)
 	if f.Filter != (blobnaming.Filter{}) {
@@ -89,7 +90,7 @@ func encodeFooter(f *Footer) ([]byte, error) {
 	m.add(keyLevels, f.Levels[:])
 	m.addFields(keyMinutes, minuteFields(f))
 	if f.IsOutput() {
-		m.add(keyOrigins, []int64{f.Origins, f.OriginsLength, int64(f.OriginsCRC)})
+		m.addFields(keyOrigins, placeFields(f.Origins, f.OriginsLength, f.OriginsHash))
 	}
 	if f.Parse != "" {
 		m.add(keyParse, f.Parse)
@@ -98,6 +99,9 @@ func encodeFooter(f *Footer) ([]byte, error) {
 	m.add(keyRecords, f.Records)
 	if f.IsOutput() {
 		m.add(keyRequires, []string{keyOrigins}) // a reader that ignored origins would count records twice
+	}
+	if f.Salt != ([16]byte{}) {
+		m.add(keySalt, f.Salt[:])
 	}
 	if len(f.Sections) > 0 {
 		m.addFields(keySections, sectionFields(f))
@@ -109,12 +113,22 @@ func encodeFooter(f *Footer) ([]byte, error) {
 	return m.bytes()
 }
 
+// placeFields has the place of a part of the blob, and its hash.
+func placeFields(offset, length int64, hash Hash) *fields {
+	m := newFields()
+	m.add(keyHash, hash[:])
+	m.add(keyLength, length)
+	m.add(keyOffset, offset)
+	return m
+}
+
 // blockFields has a column for each property of the blocks. A block's start is relative to the segment's start, its end
 // to its start. Offsets are not stored: a block starts where the previous one ends.
 func blockFields(f *Footer) *fields {
-	var crcs, ends, levels, raws, records, starts, stored []uint64
+	var ends, levels, raws, records, starts, stored []uint64
+	var hashes []byte
 	for _, b := range f.Blocks {
-		crcs = append(crcs, uint64(b.CRC))
+		hashes = append(hashes, b.Hash[:]...)
 		ends = append(ends, uint64(b.End-b.Start))
 		levels = append(levels, b.Levels[:]...)
 		raws = append(raws, uint64(b.Raw))
@@ -123,8 +137,8 @@ func blockFields(f *Footer) *fields {
 		stored = append(stored, uint64(b.Stored))
 	}
 	m := newFields()
-	m.add(keyCRC, crcs)
 	m.add(keyEnd, ends)
+	m.add(keyHash, hashes)
 	m.add(keyLevels, levels)
 	m.add(keyRaw, raws)
 	m.add(keyRecords, records)
@@ -153,15 +167,16 @@ func minuteFields(f *Footer) *fields {
 }
 
 func sectionFields(f *Footer) *fields {
-	var crcs, lengths []uint64
+	var lengths []uint64
+	var hashes []byte
 	var names []string
 	for _, s := range f.Sections {
-		crcs = append(crcs, uint64(s.CRC))
+		hashes = append(hashes, s.Hash[:]...)
 		lengths = append(lengths, uint64(s.Length))
 		names = append(names, s.Name)
 	}
 	m := newFields()
-	m.add(keyCRC, crcs)
+	m.add(keyHash, hashes)
 	m.add(keyLength, lengths)
 	m.add(keyName, names)
 	return m

@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	"logstow/blobnaming"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -20,7 +19,7 @@ func Example() {
 	w := segment.NewWriter(&blob, segment.Options{
 		Service:     "queue",
 		Instance:    "queue-0",
-		Batch:       blobnaming.Batch{1},
+		Salt:        [16]byte{1}, // random
 		BucketStart: start.Unix(),
 		BucketWidth: 3600,
 		Compressor:  segment.NewCompressor(), // one for all writers of a program

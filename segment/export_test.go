@@ -42,7 +42,7 @@ func ReplaceColumns(blob []byte, f *Footer, all []columns.Column, forms []messag
 			at, changed.Sections = s.Offset, f.Sections[:i:i]
 		}
 	}
-	changed.Footer, changed.Columns, changed.ColumnsLength, changed.ColumnsCRC = at, 0, 0, 0
+	changed.Footer, changed.Columns, changed.ColumnsLength, changed.ColumnsHash = at, 0, 0, Hash{}
 	frame, err := encodeColumns(all, forms, &changed)
 	if err != nil {
 		return nil, err

@@ -201,6 +201,32 @@ func (r *fieldReader) column(key string, limit int) (list []uint64) {
 	return list
 }
 
+// bytes returns a key's n bytes, zeros after an error.
+func (r *fieldReader) bytes(key string, n int) []byte {
+	b := make([]byte, n)
+	r.value(key, func(d *msgpack.Decoder) error {
+		got, err := d.DecodeBytesLen()
+		if err == nil && got != n {
+			err = fmt.Errorf("%d bytes, %d expected", got, n)
+		}
+		if err != nil || n == 0 {
+			return err
+		}
+		return d.ReadFull(b)
+	})
+	return b
+}
+
+// hashes returns n hashes, zeros after an error.
+func (r *fieldReader) hashes(key string, n int) []Hash {
+	b := r.bytes(key, n*len(Hash{}))
+	list := make([]Hash, n)
+	for i := range list {
+		list[i] = Hash(b[i*len(Hash{}):])
+	}
+	return list
+}
+
 // decodeText reads a text of at most limit bytes.
 func decodeText(d *msgpack.Decoder, limit int) (string, error) {
 	n, err := d.DecodeBytesLen()

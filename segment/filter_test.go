@@ -86,7 +86,7 @@ func TestVerifyFilter(t *testing.T) {
 	at, foreign := f.Sections[0].Offset, other[of.Sections[0].Offset:of.Footer]
 	section := func(content []byte) func(m map[string]any) {
 		return func(m map[string]any) {
-			m["Sections"] = map[string]any{"CRC": []uint32{crc(content)}, "Length": []int{len(content)}, "Name": []string{"filter"}}
+			m["Sections"] = map[string]any{"Hash": hash(content), "Length": []int{len(content)}, "Name": []string{"filter"}}
 			m["Filter"] = []int64{at + 8, of.Filter.Partitions, of.Filter.SliceLength}
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"logstow/record"
 )
 
-// Footer describes a segment. Metadata.Footer is the offset at which the footer was found; everything else is encoded in
-// the footer.
+// Footer describes a segment. Metadata.Footer is the offset at which the footer was found, Metadata.Batch the hash of the
+// encoded footer; everything else is encoded in the footer.
 type Footer struct {
 	blobnaming.Metadata
 	Service string
@@ -25,13 +25,15 @@ type Footer struct {
 	// Sections follow the last block.
 	Sections []Section
 	// Columns is the offset of the directory of columns, ColumnsLength its length in bytes and
-	// ColumnsCRC its CRC-32C; all are 0 without columns.
+	// ColumnsHash its hash; all are 0 without columns.
 	Columns, ColumnsLength int64
-	ColumnsCRC             uint32
-	// OriginsLength and OriginsCRC are the length in bytes and the CRC-32C of a compaction output's list of inputs,
+	ColumnsHash            Hash
+	// OriginsLength and OriginsHash are the length in bytes and the hash of a compaction output's list of inputs,
 	// which is at Metadata.Origins; 0 in a plain segment.
 	OriginsLength int64
-	OriginsCRC    uint32
+	OriginsHash   Hash
+	// Salt is that of [Options].
+	Salt [16]byte
 }
 
 // Block is the location and summary of a block.
@@ -45,8 +47,8 @@ type Block struct {
 	Levels  record.Counts
 	// Start and End are the times of its first and last record, Unix nanoseconds UTC.
 	Start, End int64
-	// CRC is the CRC-32C of its stored bytes.
-	CRC uint32
+	// Hash is the hash of its stored bytes.
+	Hash Hash
 }
 
 // Corrupt returns a [*CorruptError] about the block.
@@ -60,8 +62,8 @@ type Section struct {
 	Name string
 	// Offset and Length are its location in the blob in bytes, including the frame's header.
 	Offset, Length int64
-	// CRC is the CRC-32C of its stored bytes.
-	CRC uint32
+	// Hash is the hash of its stored bytes.
+	Hash Hash
 }
 
 func (s Section) corrupt(format string, args ...any) error {

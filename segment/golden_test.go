@@ -16,7 +16,6 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"logstow/blobnaming"
 	"logstow/columns"
 	"logstow/record"
 	"logstow/segment"
@@ -143,8 +142,8 @@ func TestGolden(t *testing.T) {
 			if err := got.Check(m); err != nil {
 				t.Error(err)
 			}
-			compressed := cmpopts.IgnoreFields(segment.Block{}, "Offset", "Stored", "CRC")
-			got.Footer, got.Filter.Offset = f.Footer, f.Filter.Offset
+			compressed := cmpopts.IgnoreFields(segment.Block{}, "Offset", "Stored", "Hash")
+			got.Footer, got.Filter.Offset, got.Batch = f.Footer, f.Filter.Offset, f.Batch
 			for i := range got.Sections {
 				got.Sections[i].Offset = f.Sections[i].Offset
 			}
@@ -164,7 +163,7 @@ func goldenParts(t *testing.T) []part {
 	t.Helper()
 	web1, web2, late := options(), options(), options()
 	web1.Instance, web2.Instance, late.Instance = "web-1", "web-2", "web-1"
-	web2.Batch, late.Batch = blobnaming.Batch{0: 3}, blobnaming.Batch{0: 4}
+	web2.Salt, late.Salt = [16]byte{0: 3}, [16]byte{0: 4}
 	late.BucketStart, late.BucketWidth = hour+1800, 300
 	return []part{
 		newPart(t, web2, 2, 9, rec(5*time.Second, record.Error, "app.log", "disk full")),

@@ -29,7 +29,7 @@ func options() segment.Options {
 	return segment.Options{
 		Service:     "queue",
 		Instance:    "queue-6d5f-abcde",
-		Batch:       blobnaming.Batch{0: 1, 15: 255},
+		Salt:        [16]byte{0: 1, 15: 255},
 		BucketStart: hour,
 		BucketWidth: 3600,
 	}

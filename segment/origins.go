@@ -7,8 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/vmihailenco/msgpack/v5"
-
 	"logstow/blobnaming"
 	"logstow/record"
 )
@@ -27,10 +25,10 @@ type Origins struct {
 	Pages []OriginPage
 }
 
-// OriginPage is the place of the page of a block in the blob, in bytes, and its CRC-32C.
+// OriginPage is the place of the page of a block in the blob, in bytes, and its hash.
 type OriginPage struct {
 	Offset, Length int64
-	CRC            uint32
+	Hash           Hash
 }
 
 // ReadOrigins reads the list of inputs and the footer of an output of size bytes, with one call of read; origins is the
@@ -74,8 +72,8 @@ func readOrigins(ctx context.Context, read Range, f *Footer) (*Origins, error) {
 
 // parseOrigins checks and decodes the stored list.
 func (f *Footer) parseOrigins(list []byte) (*Origins, error) {
-	if got := checksum(list); got != f.OriginsCRC {
-		return nil, corruptOrigins(f.Origins, "checksum of the list is %08x, %08x expected", got, f.OriginsCRC)
+	if got := HashOf(list); got != f.OriginsHash {
+		return nil, corruptOrigins(f.Origins, "hash of the list is %s, %s expected", got, f.OriginsHash)
 	}
 	o, err := decodeOrigins(list, f)
 	if err != nil {
@@ -90,8 +88,8 @@ func (o *Origins) DecodePage(stored []byte, b Block) (*BlockOrigins, error) {
 	if int64(len(stored)) != p.Length {
 		return nil, corruptOrigins(p.Offset, "page of block %d: %d bytes, %d expected", b.Index, len(stored), p.Length)
 	}
-	if got := checksum(stored); got != p.CRC {
-		return nil, corruptOrigins(p.Offset, "page of block %d: checksum is %08x, %08x expected", b.Index, got, p.CRC)
+	if got := HashOf(stored); got != p.Hash {
+		return nil, corruptOrigins(p.Offset, "page of block %d: hash is %s, %s expected", b.Index, got, p.Hash)
 	}
 	ids, err := decodePage(stored, b.Records, len(o.Inputs))
 	if err != nil {
@@ -112,6 +110,7 @@ func corruptOrigins(at int64, format string, args ...any) error {
 
 // The keys of the list of inputs, besides some of the footer's.
 const (
+	keyBatch     = "Batch"
 	keyInstances = "Instances"
 	keyNumber    = "Number"
 	keyPages     = "Pages"
@@ -141,12 +140,13 @@ func encodeList(inputs []Origin, pages []OriginPage, f *Footer) ([]byte, error) 
 		sums = o.Sum.append(sums)
 	}
 	p := newFields()
-	var crcs, lengths []uint64
+	var hashes []byte
+	var lengths []uint64
 	for _, page := range pages {
-		crcs = append(crcs, uint64(page.CRC))
+		hashes = append(hashes, page.Hash[:]...)
 		lengths = append(lengths, uint64(page.Length))
 	}
-	p.add(keyCRC, crcs)
+	p.add(keyHash, hashes)
 	p.add(keyLength, lengths)
 	m := newFields()
 	m.add(keyBatch, batches)
@@ -215,16 +215,16 @@ func decodeOrigins(list []byte, f *Footer) (*Origins, error) {
 // decodePages reads the places of the pages, which fill the section before the list.
 func decodePages(r *fieldReader, f *Footer) []OriginPage {
 	c := r.fields(keyPages)
-	crcs := c.exactly(keyCRC, len(f.Blocks))
+	hashes := c.hashes(keyHash, len(f.Blocks))
 	lengths := c.exactly(keyLength, len(f.Blocks))
 	pages := make([]OriginPage, len(f.Blocks))
 	offset := f.originsStart()
 	for i := range pages {
-		if crcs[i] > math.MaxUint32 || lengths[i] == 0 || lengths[i] > maxSection {
+		if lengths[i] == 0 || lengths[i] > maxSection {
 			c.fail("number out of range in page %d", i)
 			break
 		}
-		pages[i] = OriginPage{Offset: offset, Length: int64(lengths[i]), CRC: uint32(crcs[i])}
+		pages[i] = OriginPage{Offset: offset, Length: int64(lengths[i]), Hash: hashes[i]}
 		offset += pages[i].Length
 	}
 	if offset != f.Origins {
@@ -257,16 +257,13 @@ func validateOrigins(inputs []Origin, f *Footer) error {
 			levels[l] += n
 			sum += n
 		}
-		name := o.Name(f.Service)
 		switch {
 		case o.Records == 0 || o.Records != sum:
 			return fmt.Errorf("input %d: %d records, but %d by level", i, o.Records, sum)
 		case o.Start > o.End || o.Size <= 0 || o.Seq < 0 || o.Number == 0 || !blobnaming.ValidInstance(o.Instance):
 			return fmt.Errorf("input %d: it can be no segment", i)
 		case o.Bucket < f.BucketStart || o.Bucket >= f.BucketStart+f.BucketWidth || o.Bucket%60 != 0:
-			return fmt.Errorf("input %d: it is of another hour", i)
-		case name.Output() > 0:
-			return fmt.Errorf("input %d: it is an output", i)
+			return fmt.Errorf("input %d: it is of another day", i)
 		case i > 0 && CompareOrigins(inputs[i-1], o) >= 0:
 			return fmt.Errorf("input %d: it is out of order", i)
 		}
@@ -287,8 +284,11 @@ func validateOrigins(inputs []Origin, f *Footer) error {
 // validateOutput checks a footer's description of its origins.
 func (f *Footer) validateOutput() error {
 	if !f.IsOutput() {
-		if f.OriginsLength != 0 || f.OriginsCRC != 0 || slices.ContainsFunc(f.Sections, func(s Section) bool { return s.Name == originsSection }) {
+		if f.OriginsLength != 0 || f.OriginsHash != (Hash{}) || slices.ContainsFunc(f.Sections, func(s Section) bool { return s.Name == originsSection }) {
 			return errors.New("origins without their place")
+		}
+		if f.BucketWidth == maxMinutes*60 {
+			return errors.New("a segment of a whole day that is no output")
 		}
 		return nil
 	}
@@ -302,6 +302,8 @@ func (f *Footer) validateOutput() error {
 		return fmt.Errorf("list of inputs at %d is not the end of its section", f.Origins)
 	case f.BucketWidth != maxMinutes*60:
 		return fmt.Errorf("output of a bucket of %d s", f.BucketWidth)
+	case f.Salt != [16]byte{}:
+		return errors.New("output with a salt")
 	case f.Instance != blobnaming.OutputInstance:
 		return fmt.Errorf("output of instance %q", f.Instance)
 	}
@@ -315,24 +317,8 @@ func encodeOrigins(inputs []Origin, pages []byte, places []OriginPage, f *Footer
 	if err != nil {
 		return nil, err
 	}
-	f.Origins, f.OriginsLength, f.OriginsCRC = f.Footer+int64(len(frame)), int64(len(list)), checksum(list)
+	f.Origins, f.OriginsLength, f.OriginsHash = f.Footer+int64(len(frame)), int64(len(list)), HashOf(list)
 	frame = append(frame, list...)
 	f.addSection(originsSection, frame)
 	return frame, validateOrigins(inputs, f)
-}
-
-// bytes returns a key's n bytes, zeros after an error.
-func (r *fieldReader) bytes(key string, n int) []byte {
-	b := make([]byte, n)
-	r.value(key, func(d *msgpack.Decoder) error {
-		got, err := d.DecodeBytesLen()
-		if err == nil && got != n {
-			err = fmt.Errorf("%d bytes, %d expected", got, n)
-		}
-		if err != nil || n == 0 {
-			return err
-		}
-		return d.ReadFull(b)
-	})
-	return b
 }

@@ -12,7 +12,7 @@ import (
 type output struct {
 	// ids has the input of each record of the block being filled.
 	ids []uint32
-	// pages are the encoded pages of the blocks before it, places their lengths and checksums.
+	// pages are the encoded pages of the blocks before it, places their lengths and hashes.
 	pages  []byte
 	places []OriginPage
 	enc    *pageEncoder
@@ -56,7 +56,7 @@ func (w *Writer) AppendLine(line record.Line, input int) error {
 func (o *output) endBlock() {
 	from := len(o.pages)
 	o.pages = o.enc.append(o.pages, o.ids)
-	o.places = append(o.places, OriginPage{Length: int64(len(o.pages) - from), CRC: checksum(o.pages[from:])})
+	o.places = append(o.places, OriginPage{Length: int64(len(o.pages) - from), Hash: HashOf(o.pages[from:])})
 	o.ids = o.ids[:0]
 }
 

@@ -17,7 +17,7 @@ func newFrame() []byte {
 // addSection sets the length of a frame of newFrame, and adds it to f as the last section.
 func (f *Footer) addSection(name string, frame []byte) {
 	binary.LittleEndian.PutUint32(frame[4:], uint32(len(frame)-frameHeader))
-	f.Sections = append(f.Sections, Section{Name: name, Offset: f.Footer, Length: int64(len(frame)), CRC: checksum(frame)})
+	f.Sections = append(f.Sections, Section{Name: name, Offset: f.Footer, Length: int64(len(frame)), Hash: HashOf(frame)})
 	f.Footer += int64(len(frame))
 }
 

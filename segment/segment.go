@@ -39,7 +39,9 @@ type Options struct {
 	Class    string
 	// Parse is the parser of the messages, as in [blobnaming.Metadata].
 	Parse string
-	Batch blobnaming.Batch
+	// Salt is 16 random bytes, without which segments of the same records would have the same Batch. An output has none:
+	// the same inputs give the same bytes and Batch.
+	Salt [16]byte
 	// BucketStart is the bucket's start in Unix seconds UTC, BucketWidth its width in seconds:
 	// whole minutes inside one hour. Records outside are rejected.
 	BucketStart int64

@@ -13,7 +13,7 @@ type tally struct {
 	start int64
 	// minutes has, for each minute of the bucket, one more than the index of its counts; 0 if it has no records. This
 	// keeps segments of few records small: a shipper has thousands of them open.
-	minutes []uint8
+	minutes []uint16
 	counts  []record.Counts
 	// onMinute has the counts of records whose time is exactly the start of a minute, by minute; nil if there are none.
 	onMinute map[int64]record.Counts
@@ -24,7 +24,7 @@ type tally struct {
 
 // newTally makes a tally for a valid bucket, in Unix seconds.
 func newTally(start, width int64) tally {
-	return tally{start: start * 1e9, minutes: make([]uint8, width/60), sources: make(map[string]struct{})}
+	return tally{start: start * 1e9, minutes: make([]uint16, width/60), sources: make(map[string]struct{})}
 }
 
 // covers reports whether a time lies in the bucket.
@@ -62,7 +62,7 @@ func (t *tally) minute(i int64) *record.Counts {
 	at := &t.minutes[i]
 	if *at == 0 {
 		t.counts = append(t.counts, record.Counts{})
-		*at = uint8(len(t.counts)) // a bucket has at most 60 minutes
+		*at = uint16(len(t.counts)) // a bucket has at most 1,440 minutes
 	}
 	return &t.counts[*at-1]
 }

@@ -2,10 +2,10 @@ package segment
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"iter"
 	"slices"
 
@@ -14,7 +14,7 @@ import (
 	"logstow/record"
 )
 
-// Verify reads and verifies a whole segment of size bytes: the footer, the checksums of blocks and sections, the syntax,
+// Verify reads and verifies a whole segment of size bytes: the footer, the hashes of blocks and sections, the syntax,
 // order, times and levels of the records, the minutes and sources. It checks that the token filter contains all tokens,
 // that the columns have the values of the text, and for a compaction output the order, counts and sums of each input's
 // records. Damage is a [*CorruptError]. To compare the result with the blob's metadata, call [Footer.Check].
@@ -56,7 +56,7 @@ func Verify(ctx context.Context, read Range, size int64) (*Footer, error) {
 }
 
 // VerifyStored is the part of [Verify] that detects damage in storage and transfer: it verifies the footer and all
-// checksums without decompressing.
+// hashes without decompressing.
 func VerifyStored(ctx context.Context, read Range, size int64) (*Footer, error) {
 	f, err := verifyFooter(ctx, read, size)
 	if err != nil {
@@ -95,12 +95,12 @@ func verifyBlocks(ctx context.Context, read Range, f *Footer, check func(stored 
 
 func verifySections(ctx context.Context, read Range, f *Footer) error {
 	for _, s := range f.Sections {
-		crc, head, err := checksumRange(ctx, read, s.Offset, s.Length)
+		hash, head, err := hashRange(ctx, read, s.Offset, s.Length)
 		switch {
 		case err != nil:
 			return fmt.Errorf("read section %s of segment: %w", s.Name, err)
-		case crc != s.CRC:
-			return s.corrupt("checksum is %08x, %08x expected", crc, s.CRC)
+		case hash != s.Hash:
+			return s.corrupt("hash is %s, %s expected", hash, s.Hash)
 		case binary.LittleEndian.Uint32(head) != frameMagic, int64(binary.LittleEndian.Uint32(head[4:])) != s.Length-frameHeader:
 			return s.corrupt("it is not one skippable frame")
 		}
@@ -108,22 +108,22 @@ func verifySections(ctx context.Context, read Range, f *Footer) error {
 	return nil
 }
 
-// checksumRange reads n bytes at off piece by piece. It returns their checksum and the first min(n, 8) bytes.
-func checksumRange(ctx context.Context, read Range, off, n int64) (crc uint32, head []byte, err error) {
+// hashRange reads n bytes at off piece by piece. It returns their hash and the first min(n, 8) bytes.
+func hashRange(ctx context.Context, read Range, off, n int64) (hash Hash, head []byte, err error) {
 	const piece = 1 << 20
-	table := crc32.MakeTable(crc32.Castagnoli)
+	h := sha256.New()
 	for n > 0 {
 		b, err := readRange(ctx, read, off, min(n, piece))
 		if err != nil {
-			return 0, nil, err
+			return Hash{}, nil, err
 		}
 		if head == nil {
 			head = b[:min(len(b), frameHeader)]
 		}
-		crc = crc32.Update(crc, table, b)
+		_, _ = h.Write(b) // never fails
 		off, n = off+int64(len(b)), n-int64(len(b))
 	}
-	return crc, head, nil
+	return Hash(h.Sum(nil)), head, nil
 }
 
 // verifier verifies the text of one segment's blocks and recounts its records.

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 
@@ -73,6 +74,8 @@ func (o *Options) validate() error {
 		return fmt.Errorf("parser %q is not one line of at most %d bytes", o.Parse, blobnaming.MaxParse)
 	case len(o.Inputs) > MaxOrigins:
 		return fmt.Errorf("%d inputs, at most %d allowed", len(o.Inputs), MaxOrigins)
+	case len(o.Inputs) > 0 && o.Salt != [16]byte{}:
+		return errors.New("an output has no salt")
 	case o.BlockSize > MaxBlockRaw:
 		return fmt.Errorf("blocks of %d bytes, at most %d allowed", o.BlockSize, MaxBlockRaw)
 	}
@@ -342,13 +345,13 @@ func (w *Writer) footer(seq int64) *Footer {
 			Start:    w.blocks[0].Start,
 			End:      w.blocks[0].End,
 			RawBytes: uint64(w.raw),
-			Batch:    w.opts.Batch,
 			Instance: w.opts.Instance,
 			Seq:      seq,
 			Class:    w.opts.Class,
 			Parse:    w.opts.Parse,
 			Footer:   w.offset,
 		},
+		Salt:        w.opts.Salt,
 		Service:     w.opts.Service,
 		BucketStart: w.opts.BucketStart,
 		BucketWidth: w.opts.BucketWidth,

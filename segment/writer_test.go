@@ -42,9 +42,9 @@ func TestRoundTrip(t *testing.T) {
 		Metadata: blobnaming.Metadata{
 			Start: at(0), End: at(time.Hour - 1), Records: 5, RawBytes: uint64(f.Blocks[0].Raw),
 			Levels: record.Counts{record.None: 1, record.Info: 2, record.Error: 1, record.Fatal: 1},
-			Batch:  options().Batch, Instance: options().Instance, Seq: 7, Footer: f.Blocks[0].Stored,
+			Batch:  m.Batch, Instance: options().Instance, Seq: 7, Footer: f.Blocks[0].Stored,
 		},
-		Service: "queue", BucketStart: hour, BucketWidth: 3600,
+		Service: "queue", BucketStart: hour, BucketWidth: 3600, Salt: options().Salt,
 		Sources: []string{"-", "app.log", "b_c"},
 		Minutes: []record.Minute{
 			{Start: hour, Levels: record.Counts{record.None: 1, record.Info: 1, record.Error: 1}},
@@ -53,7 +53,7 @@ func TestRoundTrip(t *testing.T) {
 		},
 		OnMinute: []record.Counts{{record.Info: 1}, {}, {}},
 		Blocks: []segment.Block{{
-			Stored: f.Blocks[0].Stored, Raw: f.Blocks[0].Raw, CRC: f.Blocks[0].CRC,
+			Stored: f.Blocks[0].Stored, Raw: f.Blocks[0].Raw, Hash: f.Blocks[0].Hash,
 			Records: 5, Levels: m.Levels, Start: at(0), End: at(time.Hour - 1),
 		}},
 	}

@@ -61,3 +61,30 @@ func IsImmutable(ctx context.Context, s Store) (bool, error) {
 	}
 	return immutable, err
 }
+
+// LastSync returns the Last Sync Time of a store that is replicated to a second location: what was written before it, by
+// storage's clock, is also there. It is zero while that is unknown; then nothing is known to be there. replicated is
+// false if the store has no second location that can be read. s must be a store that package open returned, not a
+// wrapper around it. At most two requests.
+func LastSync(ctx context.Context, s Store) (at time.Time, replicated bool, err error) {
+	if r, ok := s.(interface {
+		LastSync(ctx context.Context) (time.Time, bool, error)
+	}); ok {
+		return r.LastSync(ctx)
+	}
+	return time.Time{}, false, nil
+}
+
+// MayCompact reports whether the credential of a store may write to its compacted container. The credential of a shipper
+// should not: it could forge outputs of compaction, which hide segments. known is false if the store does not
+// separate the two. Nothing is written. A missing container is [ErrNoContainer]. s must be a store that package open
+// returned, not a wrapper around it. One request.
+func MayCompact(ctx context.Context, s Store) (may, known bool, err error) {
+	if p, ok := s.(interface {
+		MayCompact(ctx context.Context) (bool, error)
+	}); ok {
+		may, err = p.MayCompact(ctx)
+		return may, err == nil, err
+	}
+	return false, false, nil
+}

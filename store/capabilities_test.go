@@ -20,6 +20,10 @@ func (c capable) Reindexed(string) error                    { return c.err }
 func (c capable) Expires() (time.Time, bool)                { return time.Unix(1, 0), true }
 func (c capable) IsImmutable(context.Context) (bool, error) { return true, c.err }
 
+func (c capable) LastSync(context.Context) (time.Time, bool, error) {
+	return time.Unix(2, 0), true, c.err
+}
+
 func (c capable) Tables() store.Tables { return bounded{fakeTables{}, c.err} }
 
 // bounded are tables of a limited range.
@@ -52,6 +56,9 @@ func TestCapabilities(t *testing.T) {
 		}
 		if immutable, err := store.IsImmutable(t.Context(), c.s); immutable != c.expires || !errors.Is(err, c.err) {
 			t.Errorf("%s: immutable %v, %v", name, immutable, err)
+		}
+		if at, replicated, err := store.LastSync(t.Context(), c.s); replicated != c.expires || replicated && !at.Equal(time.Unix(2, 0)) || !errors.Is(err, c.err) {
+			t.Errorf("%s: last sync %v, %v, %v", name, at, replicated, err)
 		}
 		if err := store.Covers(c.s.Tables(), time.Time{}, time.Time{}); !errors.Is(err, c.err) {
 			t.Errorf("%s: covers: %v", name, err)

@@ -53,10 +53,8 @@ type countedStore struct {
 	c *Counter
 }
 
-func (s countedStore) Blobs() Blobs {
-	b := s.Store.Blobs()
-	return countedBlobs{countedReader{b, s.c}, b}
-}
+func (s countedStore) Blobs() Blobs     { return s.c.countBlobs(s.Store.Blobs()) }
+func (s countedStore) Compacted() Blobs { return s.c.countBlobs(s.Store.Compacted()) }
 
 func (s countedStore) Tables() Tables {
 	t := s.Store.Tables()
@@ -68,14 +66,16 @@ func (s countedStore) Now(ctx context.Context) (time.Time, error) {
 	return s.Store.Now(ctx)
 }
 
+func (c *Counter) countBlobs(b Blobs) Blobs { return countedBlobs{countedReader{b, c}, b} }
+
 type countedReader struct {
 	BlobReader
 	c *Counter
 }
 
-func (r countedReader) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
+func (r countedReader) Read(ctx context.Context, ref BlobRef, off, n int64) ([]byte, error) {
 	r.c.get.Add(1)
-	return r.BlobReader.Read(ctx, name, off, n)
+	return r.BlobReader.Read(ctx, ref, off, n)
 }
 
 func (r countedReader) List(ctx context.Context, prefix string) iter.Seq2[[]Blob, error] {

@@ -30,18 +30,21 @@ type fake struct {
 	err   error
 }
 
-func (f fake) Blobs() store.Blobs   { return fakeBlobs{pages: f.pages, err: f.err} }
-func (f fake) Tables() store.Tables { return fakeTables{pages: f.pages, err: f.err} }
+func (f fake) Blobs() store.Blobs     { return fakeBlobs{pages: f.pages, err: f.err} }
+func (f fake) Compacted() store.Blobs { return f.Blobs() }
+func (f fake) Tables() store.Tables   { return fakeTables{pages: f.pages, err: f.err} }
 
 type fakeBlobs struct {
 	pages int
 	err   error
 }
 
-func (f fakeBlobs) Read(context.Context, string, int64, int64) ([]byte, error) { return nil, f.err }
-func (f fakeBlobs) RemoveDirectories(context.Context, string, string) error    { return f.err }
-func (f fakeBlobs) Delete(context.Context, []store.BlobRef) error              { return f.err }
-func (f fakeBlobs) SetTier(context.Context, []string, store.Tier) error        { return f.err }
+func (f fakeBlobs) Read(context.Context, store.BlobRef, int64, int64) ([]byte, error) {
+	return nil, f.err
+}
+func (f fakeBlobs) RemoveDirectories(context.Context, string, string) error { return f.err }
+func (f fakeBlobs) Delete(context.Context, []store.BlobRef) error           { return f.err }
+func (f fakeBlobs) SetTier(context.Context, []string, store.Tier) error     { return f.err }
 func (f fakeBlobs) List(context.Context, string) iter.Seq2[[]store.Blob, error] {
 	return pagesOf[store.Blob](f.pages, f.err)
 }
@@ -88,7 +91,7 @@ func TestCounter(t *testing.T) {
 			s := counter.Store(c.store)
 			ctx := t.Context()
 			// What comes back is tested by the backends' suites, which run counted too.
-			_, _ = s.Blobs().Read(ctx, "a", 0, 1)
+			_, _ = s.Blobs().Read(ctx, store.BlobRef{Name: "a"}, 0, 1)
 			_, _ = s.Blobs().Create(ctx, "a", nil, store.CreateOptions{})
 			_ = s.Blobs().Delete(ctx, make([]store.BlobRef, 2*store.MaxDelete+1))
 			_ = s.Blobs().Delete(ctx, nil)
@@ -111,6 +114,48 @@ func TestCounter(t *testing.T) {
 				t.Errorf("%d in all, want %d", got, want)
 			}
 		})
+	}
+}
+
+// TestCounterCompacted counts requests to both containers.
+func TestCounterCompacted(t *testing.T) {
+	t.Parallel()
+	var counter store.Counter
+	s := counter.Store(fake{pages: 3})
+	_, _ = s.Compacted().Read(t.Context(), store.BlobRef{Name: "a"}, 0, 1)
+	_, _ = s.Compacted().Create(t.Context(), "a", nil, store.CreateOptions{})
+	for range s.Compacted().List(t.Context(), "") {
+	}
+	if got, want := counter.Requests(), (store.Requests{List: 3, Get: 1, Create: 1}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// TestNoBlobs: what has no compacted container.
+func TestNoBlobs(t *testing.T) {
+	t.Parallel()
+	b := store.NoBlobs("files")
+	_, readErr := b.Read(t.Context(), store.BlobRef{Name: "a"}, 0, 1)
+	_, createErr := b.Create(t.Context(), "a", nil, store.CreateOptions{})
+	missing := []error{readErr, b.Delete(t.Context(), store.AnyVersion("a"))}
+	for _, err := range b.List(t.Context(), "") {
+		missing = append(missing, err)
+	}
+	for _, err := range b.ListPrefixes(t.Context(), "") {
+		missing = append(missing, err)
+	}
+	for i, err := range missing {
+		if !errors.Is(err, store.ErrNoContainer) || len(missing) != 4 {
+			t.Errorf("%d of %d: %v", i, len(missing), err)
+		}
+	}
+	for _, err := range []error{createErr, b.SetTier(t.Context(), []string{"a"}, store.Cool)} {
+		if !errors.Is(err, store.ErrInvalid) {
+			t.Error(err)
+		}
+	}
+	if err := errors.Join(b.Delete(t.Context(), nil), b.SetTier(t.Context(), nil, store.Cool), b.RemoveDirectories(t.Context(), "a/", "b")); err != nil {
+		t.Error(err)
 	}
 }
 

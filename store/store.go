@@ -14,11 +14,12 @@ import (
 // context.Cause(ctx)) holds. A missing container is [ErrNoContainer], which is distinct from a
 // missing blob.
 type BlobReader interface {
-	// Read returns exactly n bytes of a blob from offset off. A missing blob is [ErrNotFound]; a
+	// Read returns exactly n bytes of a blob from offset off. A missing blob is [ErrNotFound], and so is
+	// one that was replaced since it was listed, if ref has an ETag; a
 	// range that the blob does not have in full is [ErrRange]; an n that is not positive, or a
 	// negative off, is [ErrInvalid]. The bytes are those stored: nothing is decompressed, whatever
 	// the blob's Content-Encoding. One request.
-	Read(ctx context.Context, name string, off, n int64) ([]byte, error)
+	Read(ctx context.Context, ref BlobRef, off, n int64) ([]byte, error)
 
 	// List yields the blobs whose names start with prefix, in byte order of the whole name, in
 	// pages of at most 5,000, each one request. A blob that existed before the listing began and is
@@ -85,6 +86,9 @@ func AnyVersion(names ...string) []BlobRef {
 // Tier is a price class of a blob's storage: a cooler tier costs less to keep and more to read.
 type Tier string
 
+// Valid reports whether t is a tier that can be set.
+func (t Tier) Valid() bool { return t == Hot || t == Cool || t == Cold }
+
 // The tiers that can be read directly. Storage may report others, which cannot.
 // https://learn.microsoft.com/azure/storage/blobs/access-tiers-overview
 const (
@@ -100,6 +104,9 @@ type CreateOptions struct {
 	Metadata        map[string]string
 	ContentType     string
 	ContentEncoding string
+	// Tier is the tier of the blob; "" is the account's default, which others can change. Hot is ignored by a
+	// store or account without tiers, any other tier is [ErrInvalid] there.
+	Tier Tier
 }
 
 // Blob is an entry of a listing.
@@ -112,6 +119,8 @@ type Blob struct {
 	Created time.Time
 	// Tier is the blob's tier; "" in a store without tiers.
 	Tier Tier
+	// TierInferred is set if the tier is the account's default, because none was set on the blob.
+	TierInferred bool
 	// Metadata is as written, except that storage may change the case of keys: compare keys without
 	// case.
 	Metadata map[string]string
@@ -215,7 +224,13 @@ type Condition struct {
 
 // Store is one place where segments and their index are stored, with its configured name.
 type Store interface {
+	// Blobs is the raw container: shippers create plain segments in it.
 	Blobs() Blobs
+	// Compacted is the compacted container: the outputs of compaction are in it. Only compaction and
+	// retention write to it, so that a credential of a shipper cannot create what hides segments. It has
+	// no blob of the raw container, and the raw container none of its blobs. It may be missing while the raw
+	// container exists, and is created by its own first Create.
+	Compacted() Blobs
 	Tables() Tables
 	// Container distinguishes this store's blobs from those of others that share its tables.
 	Container() string

@@ -66,10 +66,10 @@ func (r Entity) check() error {
 	if err := r.Meta.Validate(); err != nil {
 		return err
 	}
-	hour := r.Name.Bucket.Truncate(time.Hour)
-	start, end := time.Unix(0, r.Meta.Start), time.Unix(0, r.Meta.End)
-	switch {
-	case start.Before(r.Name.Bucket) || !end.Before(hour.Add(time.Hour)):
+	switch start := time.Unix(0, r.Meta.Start); {
+	case r.Meta.IsOutput() != (r.Name.Output() > 0) || r.Meta.IsOutput() && !r.Name.HasClass(r.Meta.Class):
+		return fmt.Errorf("%s is not the name of such a segment", r.Name)
+	case !r.Name.Contains(r.Meta.Start, r.Meta.End):
 		return fmt.Errorf("records from %s to %s are not in the bucket", blobnaming.FormatTime(r.Meta.Start), blobnaming.FormatTime(r.Meta.End))
 	case start.Before(minTime()):
 		return errors.New("the index cannot hold records before 1970")
@@ -83,13 +83,13 @@ func (r Entity) check() error {
 
 // encode makes the table entity of r.
 func encode(r Entity) (store.Entity, error) {
-	if _, err := blobnaming.Parse(r.Name.String()); err != nil {
+	if _, err := parseName(r.Name.String()); err != nil {
 		return store.Entity{}, err
 	}
 	if err := r.check(); err != nil {
 		return store.Entity{}, err
 	}
-	minutes, err := encodeMinutes(r.Name.Bucket, r.Minutes)
+	minutes, err := encodeMinutes(r.Name, r.Minutes)
 	if err != nil {
 		return store.Entity{}, err
 	}
@@ -119,6 +119,16 @@ func encode(r Entity) (store.Entity, error) {
 		}
 	}
 	return store.Entity{Key: keyOf(r), Properties: p}, nil
+}
+
+// parseName parses the name of a segment or an output. Names of outputs of a class of four digits look like those of segments: the
+// other parts of the entity tell.
+func parseName(blob string) (blobnaming.Name, error) {
+	name, err := blobnaming.Parse(blob)
+	if err != nil {
+		return blobnaming.ParseOutput(blob)
+	}
+	return name, nil
 }
 
 // EntityError is a malformed entity. Others of the table may be valid.
@@ -178,7 +188,7 @@ func decodeSegment(p map[string]any) (r Entity, err error) {
 		return Entity{}, err
 	}
 	blob, _ := p[propBlob].(string)
-	if r.Name, err = blobnaming.Parse(blob); err != nil {
+	if r.Name, err = parseName(blob); err != nil {
 		return Entity{}, err
 	}
 	if r.ETag, ok = p[propETag].(string); !ok {
@@ -191,7 +201,7 @@ func decodeSegment(p map[string]any) (r Entity, err error) {
 	if !known {
 		return r, nil
 	}
-	if r.Minutes, err = decodeMinutes(r.Name.Bucket, minutes); err != nil {
+	if r.Minutes, err = decodeMinutes(r.Name, minutes); err != nil {
 		return Entity{}, fmt.Errorf("property %s: %w", propMinutes, err)
 	}
 	return r, nil

@@ -58,8 +58,7 @@ func goldenCases(tb testing.TB) map[string]tableindex.Entity {
 	last.Minutes, last.ETag, last.Size, last.Meta.Seq = nil, "", 0, 0
 	parsed := newEntity("queue", "pod-1", "", 43, at(tb, "2026-11-20T15:04:05Z"))
 	parsed.Meta.Parse = "pattern/1 '<ip> <_>'"
-	output := newEntity("queue", blobnaming.OutputInstance, "", 9_824_261_652_000_001, at(tb, "2014-07-31T18:30:00Z"))
-	output.Meta.Footer, output.Meta.Origins = 900, 800
+	output := newOutput("queue", 1, at(tb, "2014-07-31T18:30:00Z"))
 	return map[string]tableindex.Entity{
 		"everything": full,
 		"output":     output,

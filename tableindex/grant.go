@@ -13,7 +13,7 @@ func TableName(container, class string, at time.Time) string {
 // Partitions returns the first and the last partition of a service. No other service has a partition
 // between them, so access can be limited to this range.
 func Partitions(service string) (first, last string) {
-	return partition(service, 0), partition(service, outputs)
+	return partition(service, 0), partition(service, shards-1)
 }
 
 // OfService reports whether a partition, or the start of a range of them, belongs to a service.

@@ -199,14 +199,13 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
-// Entities of outputs come after those of their inputs, in every way to read: an entity that
-// compaction removes meanwhile is in an output that is read later.
+// Entities of outputs are read after those of their inputs, from tables of their own: an entity that compaction removes meanwhile is in
+// an output that is read later.
 func TestOutputsComeLast(t *testing.T) {
 	t.Parallel()
 	tables := openTables(t)
 	hour := at(t, "2026-11-20T15:00:00Z")
-	output := newEntity("x", "-", "", 9_824_261_652_000_001, hour.Add(time.Minute))
-	output.Meta.Footer, output.Meta.Origins = 900, 800
+	output := newOutput("x", 1, hour.Add(-10*time.Hour), hour.Add(2*time.Hour)) // ends in a later hour than the range
 	entities := []tableindex.Entity{output}
 	for i := range 40 { // in all partitions
 		entities = append(entities, newEntity("x", fmt.Sprintf("pod-%d", i), "", uint64(i+1), hour.Add(time.Minute)))
@@ -214,21 +213,30 @@ func TestOutputsComeLast(t *testing.T) {
 	if err := tableindex.Put(t.Context(), tables, "logs", entities); err != nil {
 		t.Fatal(err)
 	}
-	day := tableindex.Table{Name: output.Table("logs"), Day: hour.Truncate(24 * time.Hour)}
-	for name, all := range map[string]iter.Seq2[[]tableindex.Entity, error]{
-		"range":    tableindex.Range(t.Context(), tables, "logs", "x", hour, hour.Add(time.Hour)),
-		"hours":    tableindex.Hours(t.Context(), tables, "logs", day, "x", 15, 16),
-		"entities": tableindex.Entities(t.Context(), tables, "logs", day.Name, "x"),
-	} {
-		var got []tableindex.Entity
-		for page, err := range all {
+	var got []tableindex.Entity
+	for page, err := range tableindex.Range(t.Context(), tables, "logs", "x", hour, hour.Add(time.Hour)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, page...)
+	}
+	if len(got) != len(entities) || got[len(got)-1].Name != output.Name {
+		t.Errorf("%d entities, the last %v", len(got), got[len(got)-1].Name)
+	}
+	of, err := tableindex.Tables(t.Context(), tables, "logs")
+	if err != nil || len(of) != 2 || of[0].Outputs || !of[1].Outputs || of[1].Name != output.Table("logs") || !of[1].Day.Equal(output.Name.Bucket) {
+		t.Fatalf("%+v, error %v", of, err)
+	}
+	for i, want := range []int{40, 1} {
+		n := 0
+		for page, err := range tableindex.Entities(t.Context(), tables, "logs", of[i].Name, "x") {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got = append(got, page...)
+			n += len(page)
 		}
-		if len(got) != len(entities) || got[len(got)-1].Name != output.Name {
-			t.Errorf("%s: %d entities, the last %v", name, len(got), got[len(got)-1].Name)
+		if n != want {
+			t.Errorf("%s has %d entities", of[i].Name, n)
 		}
 	}
 }

@@ -23,11 +23,9 @@ const (
 	separator, afterSeparator = "|", "}"
 	// shards is the number of partitions over which a service's entities are spread.
 	shards = 16
-	// outputs is the shard of compaction's outputs. It is read last, because an output gets its entity
-	// before the entities of its inputs are removed.
-	outputs = shards
-	// partitions is the number of a service's partitions.
-	partitions = shards + 1
+	// outputs is the shard of compaction's outputs, in the tables of the compacted container. These are read last, because an output
+	// gets its entity before the entities of its inputs are removed.
+	outputs = 0
 	// day is the period of a table.
 	day        = hoursInDay * time.Hour
 	hoursInDay = 24
@@ -43,8 +41,11 @@ func ContainerHash(container string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// tableOf is the table of an entity.
+// tableOf is the table of an entity. Outputs have tables of their own.
 func tableOf(container string, r Entity) string {
+	if r.Meta.IsOutput() {
+		container = store.CompactedContainer(container)
+	}
 	return TableName(container, r.Meta.Class, r.Name.Bucket)
 }
 
@@ -71,13 +72,9 @@ func partitionOf(e Entity) string {
 
 // keyOf is the key of an entity in its table.
 func keyOf(r Entity) store.Key {
-	// The name ends in <HHmm>/<NNNNNN>.log; the key has these two parts.
-	name := strings.TrimSuffix(r.Name.String(), blobnaming.Suffix)
-	slash := strings.LastIndexByte(name, '/')
-	return store.Key{
-		Partition: partitionOf(r),
-		Row:       inverted(r.Meta.End) + "_" + name[slash-len("HHmm"):slash] + "_" + name[slash+1:],
-	}
+	// The name ends in <HHmm>/<NNNNNN>.log, that of an output in <class>/<NNNNNN>.log; the key has these two parts.
+	parts := strings.Split(strings.TrimSuffix(r.Name.String(), blobnaming.Suffix), "/")
+	return store.Key{Partition: partitionOf(r), Row: inverted(r.Meta.End) + "_" + strings.Join(parts[len(parts)-2:], "_")}
 }
 
 // inverted encodes a time in Unix nanoseconds, at least -1, such that later times sort first.
@@ -86,10 +83,10 @@ func inverted(t int64) string {
 }
 
 // rowRange returns the range of the row keys of segments that may contain records of [from, to), which is
-// not empty. A segment that starts before to may end later, but not after the hour of its bucket. ok is
-// false if there are no such keys.
-func rowRange(from, to time.Time) (rowFrom, rowTo string, ok bool) {
-	last := to.Add(-1).Truncate(time.Hour).Add(time.Hour - 1)
+// not empty. A segment that starts before to may end later, but not after its period, an hour or the day of an output, has ended. ok
+// is false if there are no such keys.
+func rowRange(from, to time.Time, period time.Duration) (rowFrom, rowTo string, ok bool) {
+	last := to.Add(-1).Truncate(period).Add(period - 1)
 	if last.Before(minTime()) || from.After(maxTime()) {
 		return "", "", false
 	}

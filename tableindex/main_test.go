@@ -33,6 +33,14 @@ func at(tb testing.TB, s string) time.Time {
 	return t
 }
 
+// newOutput is an entity of an output of compaction.
+func newOutput(service string, generation int, times ...time.Time) tableindex.Entity {
+	r := newEntity(service, blobnaming.OutputInstance, "", uint64(generation), times...)
+	r.Name = blobnaming.OutputName(service, times[0], "", generation)
+	r.Meta.Footer, r.Meta.Origins = 900, 800
+	return r
+}
+
 // newEntity is an entity of one record a minute at each of the times, which lie in one hour.
 func newEntity(service, instance, class string, number uint64, times ...time.Time) tableindex.Entity {
 	r := tableindex.Entity{

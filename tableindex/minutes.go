@@ -6,21 +6,26 @@ import (
 	"fmt"
 	"time"
 
+	"logstow/blobnaming"
 	"logstow/record"
 )
 
-// minutesInHour is the number of minutes that a bucket can have.
-const minutesInHour = 60
+// minutesOf returns the number of minutes that a segment can have: from the start of its bucket to the end of its hour, 1,440 of an
+// output.
+func minutesOf(name blobnaming.Name) int {
+	_, end := name.Period()
+	return int(end.Sub(name.Bucket) / time.Minute)
+}
 
-// encodeMinutes encodes for each minute, in order: a byte with the minute relative to the bucket's start; a
+// encodeMinutes encodes for each minute, in order: the minute relative to the bucket's start, as an unsigned varint; a
 // byte with the set of levels that have records (bit 0 is "-", bit 6 FATAL); and for each of those levels,
 // in order, the number of records as an unsigned varint. The result for no minutes is empty.
-func encodeMinutes(bucket time.Time, minutes []record.Minute) ([]byte, error) {
+func encodeMinutes(name blobnaming.Name, minutes []record.Minute) ([]byte, error) {
 	var b []byte
 	next := 0
 	for _, m := range minutes {
-		offset := m.Start - bucket.Unix()
-		if offset%60 != 0 || offset < int64(next)*60 || offset >= minutesInHour*60 {
+		offset := m.Start - name.Bucket.Unix()
+		if offset%60 != 0 || offset < int64(next)*60 || offset >= int64(minutesOf(name))*60 {
 			return nil, fmt.Errorf("minute %d does not start one of the bucket's, in order", m.Start)
 		}
 		next = int(offset/60) + 1
@@ -33,7 +38,7 @@ func encodeMinutes(bucket time.Time, minutes []record.Minute) ([]byte, error) {
 		if set == 0 {
 			return nil, fmt.Errorf("minute %d has no records", m.Start)
 		}
-		b = append(b, byte(offset/60), set)
+		b = append(binary.AppendUvarint(b, uint64(offset/60)), set)
 		for _, n := range m.Levels {
 			if n > 0 {
 				b = binary.AppendUvarint(b, n)
@@ -44,26 +49,28 @@ func encodeMinutes(bucket time.Time, minutes []record.Minute) ([]byte, error) {
 }
 
 // decodeMinutes decodes the output of encodeMinutes; anything else is an error.
-func decodeMinutes(bucket time.Time, b []byte) ([]record.Minute, error) {
+func decodeMinutes(name blobnaming.Name, b []byte) ([]record.Minute, error) {
 	if len(b) == 0 {
 		return nil, errors.New("empty")
 	}
 	var minutes []record.Minute
 	next := 0
 	for len(b) > 0 {
-		if len(b) < 2 {
-			return nil, errors.New("cut off")
+		at, size := binary.Uvarint(b)
+		if size <= 0 || len(b) == size || size > 1 && b[size-1] == 0 {
+			return nil, errors.New("cut off, or a malformed minute")
 		}
-		offset, set := int(b[0]), b[1]
-		b = b[2:]
-		if offset < next || offset >= minutesInHour {
-			return nil, fmt.Errorf("minute %d is not after the one before it in an hour", offset)
+		set := b[size]
+		b = b[size+1:]
+		if at >= uint64(minutesOf(name)) || int(at) < next {
+			return nil, fmt.Errorf("minute %d is not after the one before it in the bucket", at)
 		}
+		offset := int(at)
 		if set == 0 || set>>record.Levels != 0 {
 			return nil, fmt.Errorf("minute %d has a set of levels %#x", offset, set)
 		}
 		next = offset + 1
-		m := record.Minute{Start: bucket.Unix() + int64(offset)*60}
+		m := record.Minute{Start: name.Bucket.Unix() + int64(offset)*60}
 		for level := range m.Levels {
 			if set&(1<<level) == 0 {
 				continue

@@ -16,7 +16,7 @@ const concurrentPartitions = shards
 
 // Range yields the entities of a service, of all classes, whose segments end at from or later and start
 // before to, in no particular order. It lists the container's tables and reads the service's 16 partitions
-// in each table of the range, several concurrently; then it reads the partitions of compaction's outputs.
+// in each table of the range, several concurrently; then it reads the tables of compaction's outputs.
 // So if compaction removes the entity of a segment meanwhile, the output that contains the segment is
 // yielded.
 //
@@ -26,7 +26,7 @@ const concurrentPartitions = shards
 func Range(ctx context.Context, t store.TableReader, container, service string, from, to time.Time) iter.Seq2[[]Entity, error] {
 	return func(yield func([]Entity, error) bool) {
 		r := reader{tables: t, container: container, service: service, from: from, to: to, pages: make(chan segmentPage)}
-		if !from.Before(to) || !r.plan() {
+		if !from.Before(to) {
 			return
 		}
 		reading, cancel := context.WithCancel(ctx)
@@ -68,66 +68,56 @@ type reader struct {
 	tables             store.TableReader
 	container, service string
 	from, to           time.Time
-	// query is the query of every partition, without the partition.
-	query store.Query
-	pages chan segmentPage
+	pages              chan segmentPage
 }
 
-// plan sets the query. It returns false if nothing can match.
-func (r *reader) plan() bool {
-	rowFrom, rowTo, ok := rowRange(r.from, r.to)
-	r.query = store.Query{
-		RowFrom: rowFrom,
-		RowTo:   rowTo,
-		Where:   []store.Condition{{Column: propType, Op: "eq", Value: typeSegment}},
-		Columns: columns(),
-	}
+// query returns the query of every partition, without the partition, for segments of a period. ok is false if nothing can match.
+func (r *reader) query(period time.Duration) (q store.Query, ok bool) {
+	q = store.Query{Where: []store.Condition{{Column: propType, Op: "eq", Value: typeSegment}}, Columns: columns()}
+	q.RowFrom, q.RowTo, ok = rowRange(r.from, r.to, period)
 	if !r.to.After(maxTime()) {
 		before := blobnaming.FormatTime(r.to.UnixNano())
-		r.query.Where = append(r.query.Where, store.Condition{Column: propStart, Op: "lt", Value: before})
+		q.Where = append(q.Where, store.Condition{Column: propStart, Op: "lt", Value: before})
 	}
-	return ok
+	return q, ok
 }
 
-// run reads all partitions of all tables of the range and closes pages.
+// run reads all partitions of all tables of the range, then those of outputs, and closes pages.
 func (r *reader) run(ctx context.Context) {
 	defer close(r.pages)
-	var group errgroup.Group
-	group.SetLimit(concurrentPartitions)
-	defer func() { _ = group.Wait() }() // failures are sent as a page
-	prefix := tablePrefix(r.container)
-	var inRange []string
-	for names, err := range r.tables.Tables(ctx, prefix) {
-		if err != nil {
-			r.send(ctx, segmentPage{err: err})
-			return
+	tables, err := Tables(ctx, r.tables, r.container)
+	if err != nil {
+		r.send(ctx, segmentPage{err: err})
+		return
+	}
+	for _, outputs := range []bool{false, true} {
+		period, partitions := time.Hour, shards
+		if outputs {
+			period, partitions = day, 1
 		}
-		for _, table := range names {
-			t, ok := parseTable(prefix, table)
-			if !ok || !t.Day.Before(r.to) || !t.Day.Add(day).After(r.from) {
+		q, ok := r.query(period)
+		if !ok {
+			continue
+		}
+		var group errgroup.Group
+		group.SetLimit(concurrentPartitions)
+		for _, t := range tables {
+			if t.Outputs != outputs || !t.Day.Before(r.to) || !t.Day.Add(day).After(r.from) {
 				continue
 			}
-			inRange = append(inRange, table)
-			for shard := range shards {
+			for shard := range partitions {
 				group.Go(func() error {
-					r.read(ctx, table, shard)
+					r.read(ctx, t.Name, q, shard)
 					return nil
 				})
 			}
 		}
-	}
-	_ = group.Wait()
-	for _, table := range inRange {
-		group.Go(func() error {
-			r.read(ctx, table, outputs)
-			return nil
-		})
+		_ = group.Wait() // failures are sent as a page
 	}
 }
 
 // read reads one partition.
-func (r *reader) read(ctx context.Context, table string, shard int) {
-	q := r.query
+func (r *reader) read(ctx context.Context, table string, q store.Query, shard int) {
 	q.Partition = partition(r.service, shard)
 	for p := range queryPages(ctx, r.tables, table, q) {
 		if p.err != nil {

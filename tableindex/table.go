@@ -18,19 +18,28 @@ type Table struct {
 	Name, Class string
 	// Day is the day's start, UTC.
 	Day time.Time
+	// Outputs is set if the table has the entities of outputs of compaction, which are in no other.
+	Outputs bool
 }
 
-// Tables returns a container's tables, in order of name. It skips other tables of the account.
+// Tables returns a container's tables, in order of name, and then those of its outputs. It skips other tables of the account.
 func Tables(ctx context.Context, t store.TableReader, container string) ([]Table, error) {
-	prefix := tablePrefix(container)
 	var all []Table
-	for names, err := range t.Tables(ctx, prefix) {
-		if err != nil {
-			return nil, err
+	for _, outputs := range []bool{false, true} {
+		of := container
+		if outputs {
+			of = store.CompactedContainer(container)
 		}
-		for _, name := range names {
-			if table, ok := parseTable(prefix, name); ok {
-				all = append(all, table)
+		prefix := tablePrefix(of)
+		for names, err := range t.Tables(ctx, prefix) {
+			if err != nil {
+				return nil, err
+			}
+			for _, name := range names {
+				if table, ok := parseTable(prefix, name); ok {
+					table.Outputs = outputs
+					all = append(all, table)
+				}
 			}
 		}
 	}
@@ -52,7 +61,7 @@ func parseTable(prefix, name string) (Table, bool) {
 // NewEntity returns the entity that the index must have for a listed segment, without Minutes, which are
 // only in the segment's footer. The error reports a blob that is not a segment or cannot have an entity.
 func NewEntity(b store.Blob) (Entity, error) {
-	name, err := blobnaming.Parse(b.Name)
+	name, err := parseName(b.Name)
 	if err != nil {
 		return Entity{}, err
 	}
@@ -84,14 +93,14 @@ func Entities(ctx context.Context, t store.TableReader, container, table, servic
 
 // Hours is Entities for the segments of one service and the hours from first (included) to last (excluded)
 // of the table's day. For the whole day, 0 to 24, it includes entities with invalid row keys. Otherwise it
-// reads each of the service's 17 partitions separately, that of outputs last.
+// reads each of the service's 16 partitions separately.
 func Hours(ctx context.Context, t store.TableReader, container string, table Table, service string, first, last int) iter.Seq2[[]Entity, error] {
 	if first <= 0 && last >= hoursInDay {
 		return Entities(ctx, t, container, table.Name, service)
 	}
 	return func(yield func([]Entity, error) bool) {
 		from, to := table.Day.Add(time.Duration(first)*time.Hour), table.Day.Add(time.Duration(last)*time.Hour)
-		rowFrom, rowTo, ok := rowRange(from, to)
+		rowFrom, rowTo, ok := rowRange(from, to, time.Hour)
 		if !ok {
 			return
 		}
@@ -101,7 +110,7 @@ func Hours(ctx context.Context, t store.TableReader, container string, table Tab
 		if last >= hoursInDay {
 			rowFrom = ""
 		}
-		for shard := range partitions {
+		for shard := range shards {
 			q := scan("")
 			q.Partition, q.PartitionTo, q.RowFrom, q.RowTo, q.Columns = partition(service, shard), "", rowFrom, rowTo, columns()
 			if !yieldEntities(ctx, t, container, table.Name, q, yield) {
@@ -167,7 +176,7 @@ func Survey(ctx context.Context, t store.TableReader, table string) (services []
 func serviceOf(name string) (service string, ok bool) {
 	service, shard, _ := strings.Cut(name, separator)
 	n, err := strconv.ParseUint(shard, 16, 8)
-	return service, err == nil && n < partitions && name == partition(service, int(n)) && blobnaming.ValidService(service)
+	return service, err == nil && n < shards && name == partition(service, int(n)) && blobnaming.ValidService(service)
 }
 
 // Remove removes entities from a table by their keys, in transactions of at most

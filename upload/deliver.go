@@ -101,7 +101,7 @@ func (u *Uploader) createBlob(ctx context.Context, d *destination, b *buffer.Bat
 // taken by another batch. tried is set if an earlier create of this batch under this name may have
 // been applied.
 func (u *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, body []byte, name blobnaming.Name, tried bool) (etag string, taken bool, err error) {
-	opts := store.CreateOptions{Metadata: b.Meta.Encode(), ContentType: contentType, ContentEncoding: contentEncoding}
+	opts := store.CreateOptions{Metadata: b.Meta.Encode(), ContentType: contentType, ContentEncoding: contentEncoding, Tier: store.Hot}
 	err = u.retry(ctx, &d.blobOutage, u.retryFor(b, d.name), func() error {
 		u.count(func(st *Stats) { st.Creates++ })
 		var err error

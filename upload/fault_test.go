@@ -22,8 +22,9 @@ type faulty struct {
 	created []string
 }
 
-func (f *faulty) Blobs() store.Blobs   { return faultyBlobs{f.Store.Blobs(), f} }
-func (f *faulty) Tables() store.Tables { return faultyTables{f.Store.Tables(), f} }
+func (f *faulty) Blobs() store.Blobs     { return faultyBlobs{f.Store.Blobs(), f} }
+func (f *faulty) Compacted() store.Blobs { return faultyBlobs{f.Store.Compacted(), f} }
+func (f *faulty) Tables() store.Tables   { return faultyTables{f.Store.Tables(), f} }
 
 // next counts a call.
 func (f *faulty) next(counter *int) int {

@@ -143,6 +143,28 @@ func TestUploadGivesUpOneStore(t *testing.T) {
 	}
 }
 
+// An attempt that takes longer than RetryFor is the last one.
+func TestUploadGivesUpAfterLongAttempt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := openBuffer(t)
+		routed(t, b, 1, "dead")
+		b.Drain(t.Context())
+		opts := byService(t, b, failure(store.ErrUnavailable))
+		attempts := 0
+		opts.Store = &faulty{Store: nowhere{}, create: func(int, string, func() (string, error)) (string, error) {
+			attempts++
+			time.Sleep(2 * time.Minute)
+			return "", failure(store.ErrUnavailable)
+		}}
+		began := time.Now()
+		_, err := run(t.Context(), opts)
+		if took := time.Since(began); !errors.Is(err, store.ErrUnavailable) || attempts != 1 || took > 121*time.Second {
+			t.Errorf("%v after %v and %d attempts", err, took, attempts)
+		}
+	})
+}
+
 // A run that has given up a store ends although its input does not, when no other store gets anything: the buffer may be full.
 func TestUploadEndsAfterGivingUp(t *testing.T) {
 	t.Parallel()

@@ -21,7 +21,7 @@ type indexer struct {
 	entities *buffer.Unindexed
 	// due is the time of the next write; after a failure, of the next attempt. It is zero while no entity waits.
 	due time.Time
-	// began is when writing began to fail, failures the number of failed attempts since.
+	// began is when the first attempt that failed began, failures the number of failed attempts since.
 	began    time.Time
 	failures int
 }
@@ -103,6 +103,9 @@ func (x *indexer) isDue(waiting int, ending bool) bool {
 
 // write writes the oldest group of entities. A returned error ends the run.
 func (x *indexer) write(ctx context.Context) error {
+	if x.failures == 0 {
+		x.began = time.Now()
+	}
 	group, entities, err := x.entities.Take(x.d.name)
 	if err != nil {
 		return x.failed(err)
@@ -145,9 +148,6 @@ func (x *indexer) remove(group *buffer.UnindexedGroup) error {
 func (x *indexer) failed(err error) error {
 	now := time.Now()
 	x.failures++
-	if x.failures == 1 {
-		x.began = now
-	}
 	wait := x.u.opts.Backoff.wait(x.failures, err, x.u.opts.Random)
 	if limit := x.u.opts.RetryFor; limit > 0 {
 		left := limit - now.Sub(x.began)

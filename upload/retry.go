@@ -72,10 +72,10 @@ func (u *Uploader) earlierLimit(name string) time.Duration {
 }
 
 // retry calls try until it succeeds. It gives up when ctx ends, or when storage rejects the request as
-// invalid: then the error is a [suspect]. With a limit (see retryFor) it also gives up when that time has passed, and
-// at once after an error that an operator must correct: then the error is a [gaveUp].
+// invalid: then the error is a [suspect]. With a limit (see retryFor) it also gives up when that time has passed since the begin of
+// the first attempt, which may take minutes, and at once after an error that an operator must correct: then the error is a [gaveUp].
 func (u *Uploader) retry(ctx context.Context, t *outageLogger, limit time.Duration, try func() error) error {
-	var began time.Time
+	began := time.Now()
 	for failures := 1; ; failures++ {
 		err := try()
 		if err == nil {
@@ -88,16 +88,12 @@ func (u *Uploader) retry(ctx context.Context, t *outageLogger, limit time.Durati
 		case errors.Is(err, store.ErrInvalid):
 			return suspect{rejected, err}
 		}
-		now := time.Now()
-		if began.IsZero() {
-			began = now
-		}
 		wait := u.opts.Backoff.wait(failures, err, u.opts.Random)
 		if limit > 0 {
 			if needsOperator(err) {
 				return gaveUp{err}
 			}
-			left := limit - now.Sub(began)
+			left := limit - time.Since(began)
 			if left <= 0 {
 				return gaveUp{fmt.Errorf("gave up after %v and %d tries: %w", limit, failures, err)}
 			}

@@ -17,11 +17,12 @@ import (
 // nowhere is a store for a faulty one that passes no call on.
 type nowhere struct{}
 
-func (nowhere) Blobs() store.Blobs   { return nil }
-func (nowhere) Tables() store.Tables { return nil }
-func (nowhere) Container() string    { return "nowhere" }
-func (nowhere) String() string       { return "nowhere" }
-func (nowhere) Close() error         { return nil }
+func (nowhere) Blobs() store.Blobs     { return nil }
+func (nowhere) Compacted() store.Blobs { return nil }
+func (nowhere) Tables() store.Tables   { return nil }
+func (nowhere) Container() string      { return "nowhere" }
+func (nowhere) String() string         { return "nowhere" }
+func (nowhere) Close() error           { return nil }
 
 func (nowhere) Now(context.Context) (time.Time, error) { return time.Time{}, nil }
 

@@ -169,7 +169,7 @@ func TestUploadConflict(t *testing.T) {
 		if stats.Conflicts != 1 || stats.Segments != 3 {
 			t.Errorf("%+v", stats)
 		}
-		if got, err := s.Blobs().Read(t.Context(), theirs, 0, 6); err != nil || string(got) != "theirs" {
+		if got, err := s.Blobs().Read(t.Context(), store.BlobRef{Name: theirs}, 0, 6); err != nil || string(got) != "theirs" {
 			t.Errorf("the other's blob: %q, %v", got, err)
 		}
 		if err := s.Blobs().Delete(t.Context(), store.AnyVersion(theirs)); err != nil {

@@ -9,7 +9,7 @@ import (
 	"logstow/segment"
 )
 
-// verify checks a segment before it is uploaded: its footer and all checksums. It decompresses
+// verify checks a segment before it is uploaded: its footer and all hashes. It decompresses
 // nothing.
 func verify(ctx context.Context, body []byte, meta blobnaming.Metadata) error {
 	size := int64(len(body))

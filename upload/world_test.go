@@ -98,7 +98,7 @@ func stored(t *testing.T, s store.Store) map[string]int {
 			t.Fatal(err)
 		}
 		for _, b := range page {
-			read := func(ctx context.Context, off, n int64) ([]byte, error) { return s.Blobs().Read(ctx, b.Name, off, n) }
+			read := func(ctx context.Context, off, n int64) ([]byte, error) { return s.Blobs().Read(ctx, b.Ref(), off, n) }
 			footer, err := segment.Verify(t.Context(), read, b.Size)
 			if err != nil {
 				t.Errorf("%s: %v", b.Name, err)

@@ -63,27 +63,23 @@ type openBatch struct {
 	index   int
 }
 
-func newOpenBatch(opts *Options, compressor *segment.Compressor, service string, k bucket, number uint64) (*openBatch, error) {
-	// The id is not written to disk before the batch is sealed, so a batch that is never
-	// sealed leaves no trace of its id.
-	id, err := blobnaming.NewBatch(rand.Reader)
-	if err != nil {
-		return nil, err
-	}
+func newOpenBatch(opts *Options, compressor *segment.Compressor, service string, k bucket, number uint64) *openBatch {
+	var salt [16]byte
+	_, _ = rand.Read(salt[:]) // never fails
 	o := &openBatch{service: service, bucket: k, body: new(body), from: number, first: opts.Now()}
 	o.writer = segment.NewWriter(o.body, segment.Options{
 		Service:     service,
 		Instance:    opts.Instance,
 		Class:       k.class,
 		Parse:       k.parse,
-		Batch:       id,
+		Salt:        salt,
 		BucketStart: k.start / int64(time.Second),
 		BucketWidth: k.width / int64(time.Second),
 		NoFilter:    opts.NoFilter,
 		Columns:     opts.Columns,
 		Compressor:  compressor,
 	})
-	return o, nil
+	return o
 }
 
 // dueTime returns when a batch opened at first is sealed: by age, or bucketGrace after its

@@ -148,12 +148,9 @@ func (p *partition) applyBlocks(c *encodedChunk, first uint64) (full []*openBatc
 			p.detach(o)
 			full = append(full, o)
 		}
-		o, evicted, err := p.batch(c.bucket, first)
+		o, evicted := p.batch(c.bucket, first)
 		if evicted != nil {
 			full = append(full, evicted)
-		}
-		if err != nil {
-			return full, err
 		}
 		first += uint64(block.Records())
 		if err := o.appendBlock(block); err != nil {
@@ -174,12 +171,9 @@ func (p *partition) applyRun(full []*openBatch, records []record.Record, k bucke
 	// sizeEvery is how many bytes of text are appended between checks of a batch's size.
 	const sizeEvery = 64 << 10
 	for len(records) > 0 {
-		o, evicted, err := p.batch(k, number)
+		o, evicted := p.batch(k, number)
 		if evicted != nil {
 			full = append(full, evicted)
-		}
-		if err != nil {
-			return full, err
 		}
 		next := o.text + sizeEvery
 		left := p.opts.limit() - o.writer.Bound()
@@ -211,21 +205,18 @@ func (p *partition) applyRun(full []*openBatch, records []record.Record, k bucke
 // batch returns the open batch of a bucket, and opens one if there is none. At MaxOpen it first
 // detaches the oldest one, which the caller seals: so a source with unordered times soon has
 // only recent buckets open, and its old records count as late.
-func (p *partition) batch(k bucket, number uint64) (o, evicted *openBatch, err error) {
+func (p *partition) batch(k bucket, number uint64) (o, evicted *openBatch) {
 	if o := p.open[k]; o != nil {
-		return o, nil, nil
+		return o, nil
 	}
 	if !p.opts.Once && len(p.open) >= p.opts.MaxOpen {
 		evicted = p.oldest()
 		p.detach(evicted)
 	}
-	o, err = newOpenBatch(p.opts, p.compressor, p.service, k, number)
-	if err != nil {
-		return nil, evicted, err
-	}
+	o = newOpenBatch(p.opts, p.compressor, p.service, k, number)
 	p.open[k] = o
 	p.set.add(o)
-	return o, evicted, nil
+	return o, evicted
 }
 
 // oldest returns the open batch of the oldest bucket.

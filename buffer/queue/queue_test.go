@@ -21,7 +21,7 @@ import (
 func item(t *testing.T, seq int64) *queue.Item {
 	t.Helper()
 	var b bytes.Buffer
-	w := segment.NewWriter(&b, segment.Options{Service: "web", Instance: "i", Batch: blobnaming.Batch{1, byte(seq)}, BucketStart: 3600, BucketWidth: 3600})
+	w := segment.NewWriter(&b, segment.Options{Service: "web", Instance: "i", Salt: [16]byte{1, byte(seq)}, BucketStart: 3600, BucketWidth: 3600})
 	if err := w.Append(record.Record{Time: 3600e9, Message: []byte("message")}); err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func head(seq int64) Head {
 func segmentOf(t *testing.T) ([]byte, blobnaming.Metadata) {
 	t.Helper()
 	var b bytes.Buffer
-	w := segment.NewWriter(&b, segment.Options{Service: "web", Instance: "pod", Class: "audit", Batch: blobnaming.Batch{1, 2}, BucketStart: 3600, BucketWidth: 3600})
+	w := segment.NewWriter(&b, segment.Options{Service: "web", Instance: "pod", Class: "audit", Salt: [16]byte{1, 2}, BucketStart: 3600, BucketWidth: 3600})
 	if err := w.Append(record.Record{Time: 3600e9, Message: []byte("message")}); err != nil {
 		t.Fatal(err)
 	}

@@ -45,10 +45,10 @@ func put(t *testing.T, dir, service string, date time.Time, lines ...string) str
 		}
 		if w == nil {
 			name = blobnaming.Name{Service: service, Bucket: at.Truncate(time.Hour), Number: 1}
-			batch := blobnaming.Batch{}
-			copy(batch[:], service+line)
+			salt := [16]byte{}
+			copy(salt[:], service+line)
 			w = segment.NewWriter(&body, segment.Options{
-				Service: service, Instance: "pod-1", Batch: batch, BucketStart: name.Bucket.Unix(), BucketWidth: 3600,
+				Service: service, Instance: "pod-1", Salt: salt, BucketStart: name.Bucket.Unix(), BucketWidth: 3600,
 			})
 		}
 		if err := w.Append(record.Record{Time: at.UnixNano(), Level: level, Source: f[2], Message: []byte(f[3])}); err != nil {

@@ -49,7 +49,7 @@ func (c *counting) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]
 }
 
 // Six panels that are refreshed every 10 seconds, each at its own time, list each part of storage at most once in 5 seconds, and
-// what is past at most once in 2 minutes.
+// what is past at most once in 2 minutes. The compacted container is listed again after the raw one.
 func TestDashboardLists(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
@@ -62,11 +62,14 @@ func TestDashboardLists(t *testing.T) {
 	}
 	defer s.Close()
 	for hour := range 3 {
-		storeHour(t, s, began.Truncate(time.Hour).Add(-time.Duration(hour)*time.Hour))
+		for _, ago := range []int{hour, hour + 24} {
+			storeHour(t, s, began.Truncate(time.Hour).Add(-time.Duration(ago)*time.Hour))
+		}
 	}
 	opened := query.ReadOnly(s)
 	lists := &counting{BlobReader: opened.Blobs, now: now, lists: map[string][]time.Time{}}
-	opened.Blobs = lists
+	compacted := &counting{BlobReader: opened.Compacted, now: now, lists: map[string][]time.Time{}}
+	opened.Blobs, opened.Compacted = lists, compacted
 	api := newAPI(environment{now: now}, []query.Store{opened}, query.Options{Plan: query.PlanList, TempDir: t.TempDir()}, 0, nil, slog.New(slog.DiscardHandler))
 	panels := []string{
 		`sum by (level) (count_over_time({service_name="shop"}[1m]))`, `rate({service_name="shop"}[1m])`, `{service_name="shop"}`,
@@ -78,7 +81,11 @@ func TestDashboardLists(t *testing.T) {
 		at := clock
 		for i, panel := range rnd.Perm(len(panels)) {
 			clock = at.Add(time.Duration(i)*time.Second + time.Duration(rnd.Int64N(int64(time.Second))))
-			form := url.Values{"query": {panels[panel]}, "step": {"60"}, "start": {fmt.Sprint(clock.Add(-2 * time.Hour).UnixNano())}, "end": {fmt.Sprint(clock.UnixNano())}}
+			end := clock
+			if panel == 0 {
+				end = clock.AddDate(0, 0, -1)
+			}
+			form := url.Values{"query": {panels[panel]}, "step": {"60"}, "start": {fmt.Sprint(end.Add(-2 * time.Hour).UnixNano())}, "end": {fmt.Sprint(end.UnixNano())}}
 			r := httptest.NewRequestWithContext(access.NewContext(t.Context(), access.Identity{Unrestricted: true}), "GET", "/loki/api/v1/query_range?"+form.Encode(), nil)
 			w := httptest.NewRecorder()
 			api.ServeHTTP(w, r)
@@ -93,7 +100,7 @@ func TestDashboardLists(t *testing.T) {
 	for prefix, times := range lists.lists {
 		listed += len(times)
 		least := 5 * time.Second
-		if strings.HasSuffix(prefix, "/13") {
+		if strings.HasSuffix(prefix, "/19/1") {
 			least = 2 * time.Minute
 		}
 		for i := 1; i < len(times); i++ {
@@ -102,7 +109,10 @@ func TestDashboardLists(t *testing.T) {
 			}
 		}
 	}
-	if listed == 0 || listed > requests || lists.lists["shop/2026/11/20/13"] == nil {
+	for _, times := range compacted.lists {
+		listed += len(times)
+	}
+	if listed == 0 || listed > requests || lists.lists["shop/2026/11/19/1"] == nil || lists.lists["shop/2026/11/20/1"] == nil {
 		t.Errorf("%d listings for %d requests", listed, requests)
 	}
 }
@@ -111,8 +121,8 @@ func TestDashboardLists(t *testing.T) {
 func storeHour(t *testing.T, s store.Store, hour time.Time) {
 	t.Helper()
 	var body bytes.Buffer
-	batch := blobnaming.Batch{byte(hour.Hour())}
-	w := segment.NewWriter(&body, segment.Options{Service: "shop", Instance: "vm-1", Batch: batch, BucketStart: hour.Unix(), BucketWidth: 3600})
+	salt := [16]byte{byte(hour.Hour())}
+	w := segment.NewWriter(&body, segment.Options{Service: "shop", Instance: "vm-1", Salt: salt, BucketStart: hour.Unix(), BucketWidth: 3600})
 	for at := hour; at.Before(hour.Add(time.Hour)); at = at.Add(10 * time.Minute) {
 		if err := w.Append(record.Record{Time: at.UnixNano(), Level: record.Error, Message: []byte("a record")}); err != nil {
 			t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"logstow/internal/hint"
 	"logstow/internal/units"
 	"logstow/query"
+	"logstow/store"
 )
 
 // fileFlag is the flag that names files to read instead of a store.
@@ -82,7 +83,7 @@ func (e *environment) fileOptions(c *ucli.Context) filestore.Options {
 
 // filesOf is a store of files.
 func filesOf(all *filestore.Store) query.Store {
-	return query.Store{Name: filesName, Blobs: all, Tables: all, Free: true}
+	return query.Store{Name: filesName, Blobs: all, Compacted: store.NoBlobs(filesName), Tables: all, Free: true}
 }
 
 // openFiles reads files into a store. If a file cannot be read to its end, the store has a problem.

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
-	"logstow/containment"
+	"logstow/internal/test/catalogtest"
 	"logstow/internal/test/effort"
 	"logstow/query"
 	"logstow/query/follow"
@@ -26,7 +26,7 @@ import (
 	"logstow/store"
 )
 
-// shelf is a container in memory.
+// shelf is a store in memory; as a reader, it is the raw container.
 type shelf struct {
 	mu     sync.Mutex
 	blobs  []store.Blob
@@ -48,19 +48,43 @@ func (s *shelf) failure() error {
 	return s.fail()
 }
 
-func (s *shelf) Read(_ context.Context, name string, off, n int64) ([]byte, error) {
+func (s *shelf) Read(_ context.Context, ref store.BlobRef, off, n int64) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.failure(); err != nil {
 		return nil, err
 	}
-	if s.bodies[name] == nil {
-		return nil, &store.Error{Op: "read", Object: name, Class: store.ErrNotFound}
+	if s.bodies[ref.Name] == nil {
+		return nil, &store.Error{Op: "read", Object: ref.Name, Class: store.ErrNotFound}
 	}
-	return s.bodies[name][off : off+n], nil
+	return s.bodies[ref.Name][off : off+n], nil
 }
 
-func (s *shelf) List(_ context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
+// half is one container of a shelf: the compacted one has the outputs.
+type half struct {
+	*shelf
+	compacted bool
+}
+
+func (h half) has(b store.Blob) bool {
+	_, err := blobnaming.Parse(b.Name)
+	return (err != nil) == h.compacted
+}
+
+// store is the shelf as a store.
+func (s *shelf) store() query.Store {
+	return query.Store{Name: "shelf", Container: "logs", Blobs: s, Compacted: half{s, true}}
+}
+
+func (s *shelf) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
+	return half{s, false}.List(ctx, prefix)
+}
+
+func (s *shelf) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
+	return half{s, false}.ListPrefixes(ctx, prefix)
+}
+
+func (s half) List(_ context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
 	return func(yield func([]store.Blob, error) bool) {
 		s.mu.Lock()
 		slow := s.slow
@@ -70,7 +94,7 @@ func (s *shelf) List(_ context.Context, prefix string) iter.Seq2[[]store.Blob, e
 		s.mu.Lock()
 		var page []store.Blob
 		for _, b := range s.blobs {
-			if strings.HasPrefix(b.Name, prefix) && (s.omit == nil || !s.omit(b.Name)) {
+			if s.has(b) && strings.HasPrefix(b.Name, prefix) && (s.omit == nil || !s.omit(b.Name)) {
 				page = append(page, b)
 			}
 		}
@@ -81,13 +105,13 @@ func (s *shelf) List(_ context.Context, prefix string) iter.Seq2[[]store.Blob, e
 	}
 }
 
-func (s *shelf) ListPrefixes(_ context.Context, prefix string) iter.Seq2[[]string, error] {
+func (s half) ListPrefixes(_ context.Context, prefix string) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		s.mu.Lock()
 		var page []string
 		for _, b := range s.blobs {
 			rest, under := strings.CutPrefix(b.Name, prefix)
-			if dir, _, deeper := strings.Cut(rest, "/"); under && deeper && !slices.Contains(page, prefix+dir+"/") {
+			if dir, _, deeper := strings.Cut(rest, "/"); s.has(b) && under && deeper && !slices.Contains(page, prefix+dir+"/") {
 				page = append(page, prefix+dir+"/")
 			}
 		}
@@ -104,7 +128,7 @@ func (s *shelf) add(t *testing.T, at time.Time, message string) {
 	s.added++
 	name := blobnaming.Name{Service: "a", Bucket: at.UTC().Truncate(time.Hour), Number: uint64(s.added)}
 	w := segment.NewWriter(&body, segment.Options{
-		Service: "a", Instance: "i", Batch: blobnaming.Batch{1, byte(s.added >> 8), byte(s.added)},
+		Service: "a", Instance: "i", Salt: [16]byte{1, byte(s.added >> 8), byte(s.added)},
 		BucketStart: name.Bucket.Unix(), BucketWidth: 3600,
 	})
 	if err := w.Append(record.Record{Time: at.UnixNano(), Source: "-", Message: []byte(message)}); err != nil {
@@ -120,17 +144,14 @@ func (s *shelf) add(t *testing.T, at time.Time, message string) {
 	s.bodies[name.String()] = body.Bytes()
 }
 
-// compact merges the plain segments of the hour of the first one into the next output, and removes them.
+// compact merges the plain segments of the day of the first one into the next output, and removes them.
 func (s *shelf) compact(t *testing.T) {
 	t.Helper()
-	var first string
 	for _, b := range s.blobs {
-		if !strings.Contains(b.Name, "/9") && first == "" {
-			first = b.Name
+		if first, err := blobnaming.Parse(b.Name); err == nil {
+			s.remove(s.merge(t, first.Bucket.Truncate(24*time.Hour)))
+			return
 		}
-	}
-	if hour, err := blobnaming.Parse(first); err == nil {
-		s.remove(s.merge(t, hour.Bucket))
 	}
 }
 
@@ -144,22 +165,25 @@ func (s *shelf) remove(names []string) {
 	}
 }
 
-// merge writes the next output of an hour, of the plain segments that none contains yet, and returns their names.
-func (s *shelf) merge(t *testing.T, hour time.Time) (inputs []string) {
+// merge writes the next output of a day, of the plain segments that none contains yet, and returns their names.
+func (s *shelf) merge(t *testing.T, day time.Time) (inputs []string) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var body bytes.Buffer
-	var origins []segment.Origin
-	var lines []record.Line
+	type input struct {
+		origin segment.Origin
+		line   record.Line
+	}
+	var all []input
 	generation := 1
 	for _, b := range s.blobs {
-		listed, err := containment.NewSegment(b)
+		listed, err := catalogtest.NewSegment(b)
 		if err != nil {
 			t.Fatal(err)
 		}
 		switch {
-		case !listed.Name.Bucket.Equal(hour) || s.merged[b.Name]:
+		case !listed.Name.Bucket.Truncate(24*time.Hour).Equal(day) || s.merged[b.Name]:
 			continue
 		case listed.Meta.IsOutput():
 			generation++
@@ -184,7 +208,13 @@ func (s *shelf) merge(t *testing.T, hour time.Time) (inputs []string) {
 			Records: 1, Size: b.Size, Instance: listed.Meta.Instance, Seq: listed.Meta.Seq, Levels: listed.Meta.Levels,
 		}
 		o.Sum.Add(line.Text)
-		origins, lines = append(origins, o), append(lines, line)
+		all = append(all, input{o, line})
+	}
+	slices.SortFunc(all, func(a, b input) int { return segment.CompareOrigins(a.origin, b.origin) })
+	var origins []segment.Origin
+	var lines []record.Line
+	for _, one := range all {
+		origins, lines = append(origins, one.origin), append(lines, one.line)
 	}
 	if len(inputs) == 0 {
 		return nil
@@ -195,10 +225,10 @@ func (s *shelf) merge(t *testing.T, hour time.Time) (inputs []string) {
 	for _, name := range inputs {
 		s.merged[name] = true
 	}
-	name := blobnaming.OutputName("a", hour, "", generation)
+	name := blobnaming.OutputName("a", day, "", generation)
 	w := segment.NewWriter(&body, segment.Options{
-		Service: "a", Instance: blobnaming.OutputInstance, Batch: blobnaming.Batch{2, byte(hour.Unix() / 3600 >> 8), byte(hour.Unix() / 3600), byte(generation)},
-		BucketStart: name.Bucket.Unix(), BucketWidth: 3600, Inputs: origins,
+		Service: "a", Instance: blobnaming.OutputInstance,
+		BucketStart: name.Bucket.Unix(), BucketWidth: 86400, Inputs: origins,
 	})
 	order := make([]int, len(lines))
 	for i := range order {
@@ -253,7 +283,7 @@ func TestFollow(t *testing.T) {
 				window: c.window, interval: follow.DefaultInterval,
 				sel: query.Selection{From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)},
 			}
-			stores := []query.Store{{Name: "shelf", Blobs: s}}
+			stores := []query.Store{s.store()}
 			q, err := newQuery(stores, r.sel, r.opts)
 			if err != nil {
 				t.Fatal(err)
@@ -318,7 +348,7 @@ func TestFollowBudget(t *testing.T) {
 			sel:  query.Selection{From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)},
 			opts: query.Options{MaxCost: 0.001},
 		}
-		stores := []query.Store{{Name: "shelf", Blobs: s}}
+		stores := []query.Store{s.store()}
 		q, err := newQuery(stores, r.sel, r.opts)
 		if err != nil {
 			t.Fatal(err)
@@ -327,8 +357,9 @@ func TestFollowBudget(t *testing.T) {
 		if err := r.followNew(t.Context(), stores, q, w); !errors.Is(err, query.ErrBudget) || !strings.Contains(err.Error(), "--max-cost 0.001") {
 			t.Error(err)
 		}
-		// One listing of $0.0000055 a poll finds that there are no services, and so does one every ten minutes for records that come late.
-		if polls := time.Since(start) / time.Minute; polls < 158 || polls > 166 {
+		// A listing of each container, of $0.0000055, finds that there are no services, in each poll and every ten minutes for records that
+		// come late.
+		if polls := time.Since(start) / time.Minute; polls < 79 || polls > 83 {
 			t.Errorf("%d polls", polls)
 		}
 		if err := w.Close(); err != nil {

@@ -97,10 +97,10 @@ func (h *history) add(expected bool) {
 	}
 }
 
-// compact merges an hour, of which the inputs vanish now or later.
+// compact merges a day, of which the inputs vanish now or later.
 func (h *history) compact() {
-	hour := time.Now().UTC().Truncate(time.Hour).Add(time.Duration(-h.rnd.IntN(4)+1) * time.Hour)
-	if inputs := h.shelf.merge(h.t, hour); h.rnd.IntN(2) == 0 {
+	day := time.Now().UTC().Add(time.Duration(-h.rnd.IntN(4)+1) * time.Hour).Truncate(24 * time.Hour)
+	if inputs := h.shelf.merge(h.t, day); h.rnd.IntN(2) == 0 {
 		h.shelf.remove(inputs)
 	} else {
 		h.removals = append(h.removals, inputs)
@@ -144,7 +144,9 @@ func (h *history) run() {
 		env: environment{stdout: h, stderr: &h.errs, line: progress.New(&h.errs, 0), now: h.now}, window: follow.DefaultWindow, interval: historyInterval,
 		sel: query.Selection{Services: []string{"a"}, From: time.Now().Add(-follow.DefaultWindow), To: follow.End(time.Now())}, opts: query.Options{TempDir: t.TempDir()},
 	}
-	stores := []query.Store{{Name: "shelf", Blobs: h.shelf, Free: true}}
+	opened := h.shelf.store()
+	opened.Free = true
+	stores := []query.Store{opened}
 	q, err := newQuery(stores, r.sel, r.opts)
 	if err != nil {
 		t.Fatal(err)

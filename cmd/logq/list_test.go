@@ -29,7 +29,7 @@ func TestSegmentsOfOutput(t *testing.T) {
 		t.Helper()
 		var body bytes.Buffer
 		w := segment.NewWriter(&body, segment.Options{
-			Service: "web", Instance: fmt.Sprintf("pod-%d", number), Batch: blobnaming.Batch{byte(number)}, BucketStart: hour.Unix(), BucketWidth: 3600,
+			Service: "web", Instance: fmt.Sprintf("pod-%d", number), Salt: [16]byte{byte(number)}, BucketStart: hour.Unix(), BucketWidth: 3600,
 		})
 		if err := w.Append(record.Record{Time: hour.UnixNano(), Source: "-", Message: []byte("x")}); err != nil {
 			t.Fatal(err)
@@ -62,12 +62,12 @@ func TestSegmentsOfOutput(t *testing.T) {
 	if status != 0 || len(lines) != 2 || errs.Len() > 0 {
 		t.Fatalf("status %d: %s%s", status, &out, &errs)
 	}
-	if !strings.Contains(lines[0], `/000004.log"`) || strings.Contains(lines[0], "generation") {
-		t.Errorf("the late segment: %s", lines[0])
+	if !strings.Contains(lines[1], `/000004.log"`) || strings.Contains(lines[1], "generation") {
+		t.Errorf("the late segment: %s", lines[1])
 	}
 	for _, want := range []string{`"records":3,`, `"instance":"-"`, `"generation":1,"contained":3}`} {
-		if !strings.Contains(lines[1], want) {
-			t.Errorf("the output lacks %s: %s", want, lines[1])
+		if !strings.Contains(lines[0], want) {
+			t.Errorf("the output lacks %s: %s", want, lines[0])
 		}
 	}
 }

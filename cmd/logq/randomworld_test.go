@@ -116,9 +116,9 @@ func newWorld(t *testing.T, rnd *rand.Rand) *world {
 func (w *world) segment(t *testing.T, s *local.Store, number int, records []*stored) (entities []tableindex.Entity) {
 	t.Helper()
 	first := records[0]
-	var batch blobnaming.Batch
-	for i := range batch {
-		batch[i] = byte(w.rnd.Uint32())
+	var salt [16]byte
+	for i := range salt {
+		salt[i] = byte(w.rnd.Uint32())
 	}
 	var body bytes.Buffer
 	hour := first.at.Truncate(time.Hour)
@@ -128,7 +128,7 @@ func (w *world) segment(t *testing.T, s *local.Store, number int, records []*sto
 	}
 	writer := segment.NewWriter(&body, segment.Options{
 		Columns: cols,
-		Service: first.service, Instance: first.instance, Batch: batch, BucketStart: hour.Unix(), BucketWidth: 3600, BlockSize: oneOf(w.rnd, 0, 150, 600),
+		Service: first.service, Instance: first.instance, Salt: salt, BucketStart: hour.Unix(), BucketWidth: 3600, BlockSize: oneOf(w.rnd, 0, 150, 600),
 	})
 	for _, r := range records {
 		level, err := record.ParseLevel(r.level)

@@ -96,8 +96,8 @@ func storeSegment(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(err)
 		if w == nil {
 			name = blobnaming.Name{Service: args[0], Bucket: at.Truncate(time.Hour)}
-			batch := blobnaming.Batch{}
-			copy(batch[:], args[0]+args[1])
+			salt := [16]byte{}
+			copy(salt[:], args[0]+args[1])
 			parser, instance := "", "pod-1"
 			if len(args) > 2 {
 				parser = args[2]
@@ -106,7 +106,7 @@ func storeSegment(ts *testscript.TestScript, _ bool, args []string) {
 				instance = args[3]
 			}
 			w = segment.NewWriter(&body, segment.Options{
-				Service: args[0], Instance: instance, Batch: batch, Parse: parser,
+				Service: args[0], Instance: instance, Salt: salt, Parse: parser,
 				BucketStart: name.Bucket.Unix(), BucketWidth: 3600,
 			})
 		}

@@ -26,7 +26,7 @@ import (
 // Live tails are watched by watching, if it is not nil.
 func newAPI(env environment, stores []query.Store, reading query.Options, maxDuration time.Duration, watching *tailwatch.Watches, log *slog.Logger) http.Handler {
 	for i := range stores {
-		stores[i].Blobs = listcache.New(stores[i].Blobs, env.now)
+		stores[i].Blobs, stores[i].Compacted = listcache.New(stores[i].Blobs, stores[i].Compacted, env.now)
 	}
 	all := storage.New(stores, reading, env.now)
 	max := loki.DefaultLimits()

@@ -69,7 +69,7 @@ func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores [
 		switch {
 		case err == nil:
 		case len(specs) > 1 && !errors.Is(err, store.ErrInvalid):
-			stores = append(stores, query.Store{Name: open.Shown(spec), Blobs: unopened{err}, Tables: unopened{err}, Free: true})
+			stores = append(stores, query.Store{Name: open.Shown(spec), Blobs: unopened{err}, Compacted: unopened{err}, Tables: unopened{err}, Free: true})
 			continue
 		default:
 			return nil, nil, errors.Join(err, closeAll())
@@ -151,7 +151,9 @@ func (e *environment) cache(c *ucli.Context) (*cache.Cache, error) {
 // opening did, and the others are read.
 type unopened struct{ err error }
 
-func (u unopened) Read(context.Context, string, int64, int64) ([]byte, error) { return nil, u.err }
+func (u unopened) Read(context.Context, store.BlobRef, int64, int64) ([]byte, error) {
+	return nil, u.err
+}
 
 func (u unopened) List(context.Context, string) iter.Seq2[[]store.Blob, error] {
 	return failing[[]store.Blob](u.err)

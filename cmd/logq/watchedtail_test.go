@@ -138,7 +138,7 @@ func TestWatchedTailPolls(t *testing.T) {
 			defer s.Close()
 			opened := query.ReadOnly(s)
 			lists := &counting{BlobReader: opened.Blobs, now: time.Now, lists: map[string][]time.Time{}}
-			opened.Blobs = listcache.New(lists, time.Now)
+			opened.Blobs, opened.Compacted = listcache.New(lists, opened.Compacted, time.Now)
 			var watched *tailwatch.Watches
 			if c.watched {
 				watched = tailwatch.New(t.Context(), []tailwatch.Store{{Name: "a", Container: "a", Tables: responding{}}}, slog.New(slog.DiscardHandler))

@@ -194,7 +194,9 @@ func (w *watchedWorld) ship() {
 }
 
 func (w *watchedWorld) stores() []query.Store {
-	return []query.Store{{Name: "shelf", Container: "logs", Blobs: w.shelf, Tables: w.tables}}
+	opened := w.shelf.store()
+	opened.Tables = w.tables
+	return []query.Store{opened}
 }
 
 func (w *watchedWorld) request() *request {

@@ -41,7 +41,8 @@ shipper check --sample /var/log/nginx/access.log`,
 per line: the configuration, addresses, files that cannot be opened, the buffer's
 directory and disk. Then it tries the storage: a blob ` + probeService + `/INSTANCE and an entity
 in the table ` + probeTable + ` are written and removed. A credential that may only
-create cannot remove the blob, which stays and is harmless. Inputs are not read. Addresses are bound for a moment;
+create cannot remove the blob, which stays and is harmless. A credential that could
+also write to the compacted container is reported; it is no failure. Inputs are not read. Addresses are bound for a moment;
 one that is in use, for example by a running shipper, is reported but is not a
 failure. A missing file is a failure only with --once: otherwise run waits for it.
 
@@ -118,6 +119,9 @@ func checkStore(ctx context.Context, out io.Writer, spec, auth string, s agent.S
 		return fmt.Errorf("cannot store segments in %s: %w", spec, err)
 	}
 	fmt.Fprintf(out, "store\t%s: a blob was written%s\n", spec, stays)
+	if err := checkCompacted(ctx, out, spec, st); err != nil {
+		return fmt.Errorf("cannot check the compacted container of %s: %w", spec, err)
+	}
 	if s.NoIndex {
 		return nil
 	}
@@ -127,6 +131,32 @@ func checkStore(ctx context.Context, out io.Writer, spec, auth string, s agent.S
 	}
 	fmt.Fprintf(out, "index\t%s: an entity was written and removed\n", spec)
 	return nil
+}
+
+// checkCompacted reports whether the credential could write outputs of compaction, which hide segments. That is no
+// failure.
+func checkCompacted(ctx context.Context, out io.Writer, spec string, st store.Store) error {
+	may, known, err := store.MayCompact(ctx, st)
+	switch {
+	case errors.Is(err, store.ErrNoContainer):
+		fmt.Fprintf(out, "note\t%s: it has no compacted container yet: check again when it has one, because shippers should not be able to write there\n", spec)
+	case err != nil:
+		return err
+	case !known:
+	case !may:
+		fmt.Fprintf(out, "store\t%s: this credential cannot write outputs of compaction, as it should be\n", spec)
+	case usesKey(st):
+		fmt.Fprintf(out, "note\t%s: the account key can also write outputs of compaction, and so hide or replace logs: a grant, or an identity with a role on the container, cannot\n", spec)
+	default:
+		fmt.Fprintf(out, "warning\t%s: this credential can also write outputs of compaction, and so hide or replace logs: limit its role or signature to the container %s\n", spec, st.Container())
+	}
+	return nil
+}
+
+// usesKey reports whether the credential of a store is the account's key.
+func usesKey(st store.Store) bool {
+	k, ok := st.(interface{ UsesKey() bool })
+	return ok && k.UsesKey()
 }
 
 // checkGrant prints the limits of a grant. It writes nothing: a grant cannot delete.

@@ -226,14 +226,14 @@ func count(n int64, what string) string {
 // whyNothing is the reason why there was nothing to look at, "" if there was.
 func whyNothing(r *compaction.Report) string {
 	switch {
-	case r.Hours > 0 || !r.Complete:
+	case r.Chains > 0 || !r.Complete:
 		return ""
 	case r.Services == 0:
 		return "no service of the store is selected: logq services lists them"
 	case !r.From.Before(r.To):
-		return "no hour is selected: --after skips the latest hours, --max-age the oldest, and --since, --from and --to limit the range"
+		return "no hour is selected: --after skips the latest hours, --max-age the oldest days, and --since, --from and --to limit the range"
 	}
-	return fmt.Sprintf("no hour from %s to %s has segments that could be merged or removed; --after skips later hours, --max-age earlier ones",
+	return fmt.Sprintf("no day from %s to %s has segments that could be merged or removed; --after skips later hours, --max-age earlier days",
 		r.From.UTC().Format("2006-01-02T15:04Z"), r.To.UTC().Format("2006-01-02T15:04Z"))
 }
 
@@ -257,7 +257,7 @@ func printCompaction(to io.Writer, r *compaction.Report) error {
 	}
 	_, err := fmt.Fprintf(to, "%s: %s %s (%s) into %s%s, %s %d (%s); %s; %d requests (%d list, %d read, %d create, %d delete, %d table), %s\n",
 		r.Store, verb, count(r.Inputs, "segment"), units.FormatSize(r.BytesIn), count(r.Outputs, "output"), size, removed, r.Removed, units.FormatSize(r.BytesRemoved),
-		count(int64(r.Hours), "service hour"), q.Total(), q.List, q.Get, q.Create, q.Delete, q.Table, cost)
+		count(int64(r.Chains), "service day"), q.Total(), q.List, q.Get, q.Create, q.Delete, q.Table, cost)
 	if r.DryRun && r.SoftDeleteUSD > 0 {
 		fmt.Fprintf(to, "note: with soft delete, removed segments cost about $%.6f for each day that they are kept\n", r.SoftDeleteUSD)
 	}
@@ -271,8 +271,8 @@ func printCompaction(to io.Writer, r *compaction.Report) error {
 		{r.Young, "inputs are too young to be removed"},
 		{r.OtherTier, "segments are not merged because of their tier: reading them costs more"},
 		{r.Held, "inputs stay because a policy, a legal hold or a lease keeps them; readers ignore them"},
-		{r.Conflicts, "outputs had been created by another compaction"},
-		{r.Left, "hours are left to retention"},
+		{r.Conflicts, "outputs were discarded: another compaction had merged an input"},
+		{r.Left, "days are left to retention"},
 	} {
 		if note.n > 0 {
 			fmt.Fprintf(to, "note: %d %s\n", note.n, note.text)

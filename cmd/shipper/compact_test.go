@@ -42,11 +42,11 @@ func smallSegments(t testing.TB, s store.Store, day time.Time, n int) {
 		if i%2 == 1 {
 			first, span = hour.Add(time.Duration(i/24%60)*time.Minute), time.Minute
 		}
-		batch := blobnaming.Batch{}
-		binary.BigEndian.PutUint64(batch[:], uint64(i+1))
+		salt := [16]byte{}
+		binary.BigEndian.PutUint64(salt[:], uint64(i+1))
 		var body bytes.Buffer
 		w := segment.NewWriter(&body, segment.Options{
-			Service: "web", Instance: fmt.Sprintf("pod-%d", i%50), Batch: batch, BucketStart: hour.Unix(), BucketWidth: 3600, Compressor: compressor,
+			Service: "web", Instance: fmt.Sprintf("pod-%d", i%50), Salt: salt, BucketStart: hour.Unix(), BucketWidth: 3600, Compressor: compressor,
 		})
 		for range 1 + rnd.IntN(12) {
 			message := fmt.Sprintf("request %016x took %d ms", rnd.Uint64(), rnd.IntN(1000))
@@ -238,7 +238,7 @@ func awaitOutputs(t *testing.T, s store.Store, n int) (outputs int) {
 func TestCompactNotes(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	report := compaction.Report{Store: "logs", Complete: true, Hours: 3, OtherTier: 3, Held: 2, Damaged: []string{"web/a.log"}}
+	report := compaction.Report{Store: "logs", Complete: true, Chains: 3, OtherTier: 3, Held: 2, Damaged: []string{"web/a.log"}}
 	if err := printCompaction(&out, &report); err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"logstow/buffer"
-	"logstow/containment"
 	"logstow/internal/test/await"
+	"logstow/internal/test/catalogtest"
 	"logstow/internal/test/storetest"
 	"logstow/record"
 	"logstow/store/local"
@@ -213,7 +213,7 @@ func parsers(ts *testscript.TestScript, neg bool, args []string) {
 	for page, err := range s.Blobs().List(context.Background(), "") {
 		ts.Check(err)
 		for _, b := range page {
-			found, err := containment.NewSegment(b)
+			found, err := catalogtest.NewSegment(b)
 			ts.Check(err)
 			fmt.Fprintf(ts.Stdout(), "%s %q\n", found.Name.Service, found.Meta.Parse)
 		}

@@ -181,6 +181,10 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bo
 		return err
 	}
 	fmt.Fprintln(c.App.ErrWriter, summary(report, repair))
+	if report.Misplaced > 0 {
+		fmt.Fprintf(c.App.ErrWriter, "note: %s in the container of segments named or described as outputs of compaction are ignored, for example %s: only shipper compact makes outputs, in the container beside it\n",
+			count(report.Misplaced, "blob"), report.MisplacedNames[0])
+	}
 	if report.Services == 0 && len(o.Services) > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "%s: no segments of service %s in this range\n", report.Store, strings.Join(o.Services, " or "))
 	}

@@ -38,6 +38,8 @@ type Files struct {
 	// Fault is called before each step of an operation, which fails with its error: tests use it to
 	// simulate full and failing disks. Nil injects no faults.
 	Fault func(step string) error
+	// Mask is removed from the modes of new files and directories, in addition to the umask.
+	Mask fs.FileMode
 }
 
 // Step is the error of Fault at a step, for the caller's own operations.
@@ -93,7 +95,7 @@ func (t *Temp) write(body []byte) (err error) {
 	if err := t.files.Step("create"); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(t.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	file, err := os.OpenFile(t.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666&^t.files.Mask)
 	if err != nil {
 		return err
 	}
@@ -190,7 +192,7 @@ func (f Files) mkdirAll(dir string) (existing string, err error) {
 			return "", err
 		}
 	}
-	return existing, os.MkdirAll(dir, 0o777)
+	return existing, os.MkdirAll(dir, 0o777&^f.Mask)
 }
 
 // SyncDirs makes the names in dir, and in those above it up to top, durable.

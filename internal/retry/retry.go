@@ -10,20 +10,26 @@ import (
 	"logstow/store"
 )
 
-// noResponseTimeout is how long a job's first request may go without any response.
-const noResponseTimeout = 10 * time.Second
+const (
+	// jobTimeout is how long a request of a job is repeated without any response, firstTimeout how long its first request is.
+	jobTimeout   = 2 * time.Minute
+	firstTimeout = 10 * time.Second
+)
 
 // Policy is how often, and after which delays, a request is attempted.
 type Policy struct {
 	Backoff
 	// MaxAttempts is how often in a row a retryable request may fail.
 	MaxAttempts int
+	// NoResponse is the time from the beginning of a request that has no response at all (connection refused, unknown host, timeout)
+	// until its last attempt may begin. 0 is no limit. Attempts may take minutes until they time out.
+	NoResponse time.Duration
 }
 
-// jobs is the policy of jobs that run for long and unattended: they give up after two minutes and
+// Jobs is the policy of jobs that run for long and unattended: they give up after two minutes and
 // more.
-func jobs() Policy {
-	return Policy{Backoff: Backoff{Min: time.Second, Max: 30 * time.Second, MaxRetryAfter: 2 * time.Minute}, MaxAttempts: 8}
+func Jobs() Policy {
+	return Policy{Backoff: Backoff{Min: time.Second, Max: 30 * time.Second, MaxRetryAfter: 2 * time.Minute}, MaxAttempts: 8, NoResponse: jobTimeout}
 }
 
 // Do calls f until it succeeds, fails permanently (see [store.Retryable]), has failed MaxAttempts
@@ -45,25 +51,24 @@ func (p Policy) wait(ctx context.Context, began time.Time, err error, failures i
 		return false
 	}
 	delay := p.Delay(err, failures)
+	if p.NoResponse > 0 && isNoResponse(err) && time.Since(began)+delay > p.NoResponse {
+		return false
+	}
 	Report(ctx, began, err, delay)
 	return Sleep(ctx, delay) == nil
 }
 
 // Do is [Policy.Do] for jobs that run for long and unattended: they give up after two minutes and
 // more.
-func Do(ctx context.Context, f func() error) error { return jobs().Do(ctx, f) }
+func Do(ctx context.Context, f func() error) error { return Jobs().Do(ctx, f) }
 
 // First is Do for the first request of a job, when it is unknown whether storage can be reached: a
-// request without any response (connection refused, unknown host, no route) is only retried for ten
-// seconds. Error responses, such as throttling, are retried as by Do.
+// request without any response is only retried for ten seconds. Error responses, such as throttling,
+// are retried as by Do.
 func First(ctx context.Context, f func() error) error {
-	began := time.Now()
-	for failures := 1; ; failures++ {
-		err := f()
-		if err == nil || isNoResponse(err) && time.Since(began)+jobs().Delay(err, failures) > noResponseTimeout || !jobs().wait(ctx, began, err, failures) {
-			return err
-		}
-	}
+	p := Jobs()
+	p.NoResponse = firstTimeout
+	return p.Do(ctx, f)
 }
 
 // isNoResponse reports whether there was no response at all.
@@ -72,9 +77,14 @@ func isNoResponse(err error) bool {
 	return errors.Is(err, store.ErrUnavailable) && errors.As(err, &e) && e.Status == 0
 }
 
+// List is [Policy.List] for jobs that run for long and unattended.
+func List(ctx context.Context, b store.BlobReader, prefix string) iter.Seq2[[]store.Blob, error] {
+	return Jobs().List(ctx, b, prefix)
+}
+
 // List lists blobs like [store.BlobReader]. A listing that fails temporarily is restarted, without
 // the blobs already yielded; the last error is yielded and ends it.
-func List(ctx context.Context, b store.BlobReader, prefix string) iter.Seq2[[]store.Blob, error] {
+func (p Policy) List(ctx context.Context, b store.BlobReader, prefix string) iter.Seq2[[]store.Blob, error] {
 	return func(yield func([]store.Blob, error) bool) {
 		last, began := "", time.Now()
 		for failures := 0; ; {
@@ -100,7 +110,7 @@ func List(ctx context.Context, b store.BlobReader, prefix string) iter.Seq2[[]st
 			if failed == nil {
 				return
 			}
-			if !jobs().wait(ctx, began, failed, failures) {
+			if !p.wait(ctx, began, failed, failures) {
 				yield(nil, failed)
 				return
 			}

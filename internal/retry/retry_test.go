@@ -150,6 +150,36 @@ func TestFirst(t *testing.T) {
 	})
 }
 
+// A request without any response, whose attempts take as long as they may, is not repeated for much longer than its policy says.
+func TestNoResponse(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		do       func(context.Context, func() error) error
+		attempt  time.Duration
+		err      store.Error
+		attempts int
+	}{
+		"job, response times out":            {retry.Do, 2 * time.Minute, store.Error{Class: store.ErrUnavailable}, 1},
+		"job, connection times out":          {retry.Do, 10 * time.Second, store.Error{Class: store.ErrUnavailable}, 6},
+		"first request, connection":          {retry.First, 10 * time.Second, store.Error{Class: store.ErrUnavailable}, 1},
+		"job, responses are slow":            {retry.Do, time.Minute, store.Error{Class: store.ErrUnavailable, Status: 503}, 8},
+		"first request, responses are slow":  {retry.First, time.Minute, store.Error{Class: store.ErrUnavailable, Status: 503}, 8},
+		"no limit, connection takes minutes": {retry.Policy{MaxAttempts: 5}.Do, time.Minute, store.Error{Class: store.ErrUnavailable}, 5},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			attempts := 0
+			err := c.do(t.Context(), func() error {
+				attempts++
+				time.Sleep(c.attempt)
+				return &c.err
+			})
+			if !errors.Is(err, store.ErrUnavailable) || attempts != c.attempts {
+				t.Errorf("%s: %v after %d attempts, want %d", name, err, attempts, c.attempts)
+			}
+		})
+	}
+}
+
 // A long wait is reported: not in the first two seconds, then every ten, whatever
 // the number of requests that fail.
 func TestReport(t *testing.T) {

@@ -37,17 +37,17 @@ func (f faulty) failure(op, object string) error {
 	return f.fail(op, object)
 }
 
-func (f faulty) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
+func (f faulty) Read(ctx context.Context, ref store.BlobRef, off, n int64) ([]byte, error) {
 	if f.reads != nil {
 		f.reads.Add(1)
 	}
-	if err := f.failure("read", name); err != nil {
+	if err := f.failure("read", ref.Name); err != nil {
 		return nil, err
 	}
-	data, err := f.BlobReader.Read(ctx, name, off, n)
+	data, err := f.BlobReader.Read(ctx, ref, off, n)
 	if err == nil && f.damage != nil {
 		data = bytes.Clone(data)
-		f.damage(name, off, data)
+		f.damage(ref.Name, off, data)
 	}
 	return data, err
 }

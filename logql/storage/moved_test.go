@@ -159,7 +159,7 @@ func TestSeveralStores(t *testing.T) {
 	a, b := newWorld(t, rnd), newWorld(t, rnd)
 	a.fill(20, 20)
 	for _, part := range a.parts {
-		blob, err := a.store.Blobs().Read(t.Context(), part.Name, 0, part.Size)
+		blob, err := a.store.Blobs().Read(t.Context(), store.BlobRef{Name: part.Name}, 0, part.Size)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -159,12 +159,13 @@ func TestTailAfterFailures(t *testing.T) {
 	w := newTailWorld(t)
 	blobs := w.reading.Blobs
 	var fail func(op, object string) error
-	w.reading.Blobs = faulty{BlobReader: blobs, fail: func(op, object string) error {
+	failNow := func(op, object string) error {
 		if fail != nil {
 			return fail(op, object)
 		}
 		return nil
-	}}
+	}
+	w.reading.Blobs, w.reading.Compacted = faulty{BlobReader: blobs, fail: failNow}, faulty{BlobReader: w.reading.Compacted, fail: failNow}
 	w.ship("api", "a-0", minuteRecords(1, 2, "one")...)
 	two := w.ship("api", "a-0", minuteRecords(2, 2, "two")...)
 
@@ -186,7 +187,7 @@ func TestTailAfterFailures(t *testing.T) {
 	fail = failing("read", "", store.ErrUnavailable)
 	f.want(f.poll())
 	w.compact()
-	if _, err := blobs.Read(t.Context(), four.Name, 0, 1); !errors.Is(err, store.ErrNotFound) {
+	if _, err := blobs.Read(t.Context(), store.BlobRef{Name: four.Name}, 0, 1); !errors.Is(err, store.ErrNotFound) {
 		t.Fatal("nothing was compacted:", err)
 	}
 	f.want(f.poll())

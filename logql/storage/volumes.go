@@ -39,13 +39,12 @@ func (v *View) Streams(ctx context.Context, selectors [][]*syntax.Matcher, from,
 		part
 		segments int
 	}
-	sums := map[string]*sum{}
+	sums := map[*stream]*sum{}
 	err := v.eachPart(ctx, selectors, from, to, func(p part) {
-		key := string(p.labels.AppendKey(nil))
-		s := sums[key]
+		s := sums[p.stream]
 		if s == nil {
-			s = &sum{part: part{labels: p.labels}}
-			sums[key] = s
+			s = &sum{part: part{stream: p.stream}}
+			sums[p.stream] = s
 		}
 		s.segments++
 		s.records += p.records
@@ -56,7 +55,7 @@ func (v *View) Streams(ctx context.Context, selectors [][]*syntax.Matcher, from,
 	}
 	all := make([]StreamInfo, 0, len(sums))
 	for _, s := range sums {
-		all = append(all, StreamInfo{Labels: s.labels, Records: uint64(math.Ceil(s.records)), Bytes: int64(math.Ceil(s.bytes)), Segments: s.segments})
+		all = append(all, StreamInfo{Labels: s.stream.labels, Records: uint64(math.Ceil(s.records)), Bytes: int64(math.Ceil(s.bytes)), Segments: s.segments})
 	}
 	slices.SortFunc(all, func(a, b StreamInfo) int { return labels.Compare(a.Labels, b.Labels) })
 	return all, nil
@@ -73,21 +72,18 @@ type Volume struct {
 // at multiples of it since 1970; width 0 is one interval. They are estimates like those of [View.Streams].
 func (v *View) Volumes(ctx context.Context, matchers []*syntax.Matcher, from, to int64, width time.Duration) ([]Volume, error) {
 	type cell struct {
-		stream string
+		stream *stream
 		start  int64
 	}
 	volumes := map[cell]float64{}
-	streams := map[string]labels.Labels{}
 	err := v.eachPart(ctx, [][]*syntax.Matcher{matchers}, from, to, func(p part) {
-		key := string(p.labels.AppendKey(nil))
-		streams[key] = p.labels
 		for start, end := p.start, int64(0); start < p.end; start = end {
 			at := from
 			if end = p.end; width > 0 {
 				at = start - (start%int64(width)+int64(width))%int64(width)
 				end = min(end, at+int64(width))
 			}
-			volumes[cell{key, at}] += p.bytes * float64(end-start) / float64(p.end-p.start)
+			volumes[cell{p.stream, at}] += p.bytes * float64(end-start) / float64(p.end-p.start)
 		}
 	})
 	if err != nil {
@@ -95,7 +91,7 @@ func (v *View) Volumes(ctx context.Context, matchers []*syntax.Matcher, from, to
 	}
 	all := make([]Volume, 0, len(volumes))
 	for c, bytes := range volumes {
-		all = append(all, Volume{Labels: streams[c.stream], Start: c.start, Bytes: int64(math.Ceil(bytes))})
+		all = append(all, Volume{Labels: c.stream.labels, Start: c.start, Bytes: int64(math.Ceil(bytes))})
 	}
 	slices.SortFunc(all, func(a, b Volume) int {
 		return cmp.Or(labels.Compare(a.Labels, b.Labels), cmp.Compare(a.Start, b.Start))
@@ -105,9 +101,14 @@ func (v *View) Volumes(ctx context.Context, matchers []*syntax.Matcher, from, to
 
 // part is the records of a stream in a segment: about their number in the range from start to end, and the bytes of their text.
 type part struct {
-	labels         labels.Labels
+	stream         *stream
 	start, end     int64
 	records, bytes float64
+}
+
+// stream is a stream of parts: the same one for equal labels in a call of eachPart.
+type stream struct {
+	labels labels.Labels
 }
 
 // eachPart calls f with the parts that match a selector, each once.
@@ -115,6 +116,7 @@ func (v *View) eachPart(ctx context.Context, selectors [][]*syntax.Matcher, from
 	if len(selectors) == 0 {
 		selectors = [][]*syntax.Matcher{nil}
 	}
+	streams := map[streamKey]*stream{}
 	seen := map[string]bool{} // used if there are several selectors
 	for _, matchers := range selectors {
 		sel := engine.Selection{Log: &syntax.LogExpr{Matchers: matchers}, From: from, To: to}
@@ -127,7 +129,7 @@ func (v *View) eachPart(ctx context.Context, selectors [][]*syntax.Matcher, from
 			return s.EachWritten(ctx, s.Plan, func(seg *query.Segment) {
 				if len(selectors) > 1 {
 					id := seg.Store + " " + seg.String()
-					s.eachLevel(seg, from, to, recordSize, func(level record.Level, p part) {
+					s.eachLevel(seg, from, to, streams, recordSize, func(level record.Level, p part) {
 						if id := id + " " + level.String(); !seen[id] {
 							seen[id] = true
 							f(p)
@@ -135,7 +137,7 @@ func (v *View) eachPart(ctx context.Context, selectors [][]*syntax.Matcher, from
 					})
 					return
 				}
-				s.eachLevel(seg, from, to, recordSize, func(_ record.Level, p part) { f(p) })
+				s.eachLevel(seg, from, to, streams, recordSize, func(_ record.Level, p part) { f(p) })
 			})
 		})
 		if err != nil {
@@ -146,7 +148,7 @@ func (v *View) eachPart(ctx context.Context, selectors [][]*syntax.Matcher, from
 }
 
 // eachLevel calls f with the parts of a segment, one for each selected level that its records have.
-func (s *selected) eachLevel(seg *query.Segment, from, to int64, recordSize func(service string) float64, f func(record.Level, part)) {
+func (s *selected) eachLevel(seg *query.Segment, from, to int64, streams map[streamKey]*stream, recordSize func(service string) float64, f func(record.Level, part)) {
 	start, end := max(seg.Meta.Start, from), min(seg.Meta.End+1, to)
 	if start >= end || !s.streams.instance(seg.Meta.Instance) {
 		return
@@ -162,7 +164,13 @@ func (s *selected) eachLevel(seg *query.Segment, from, to int64, recordSize func
 		if n == 0 || !s.streams.levels.Has(level) {
 			continue
 		}
-		f(level, part{streamLabels(seg.Name.Service, seg.Meta.Instance, levelLabel(level)), start, end, float64(n) * share, float64(n) * share * size})
+		key := streamKey{service: seg.Name.Service, instance: seg.Meta.Instance, level: level}
+		of := streams[key]
+		if of == nil {
+			of = &stream{streamLabels(key.service, key.instance, levelLabel(level))}
+			streams[key] = of
+		}
+		f(level, part{of, start, end, float64(n) * share, float64(n) * share * size})
 	}
 }
 

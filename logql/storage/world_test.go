@@ -83,7 +83,7 @@ func (w *world) ship(service, instance string, records ...record.Record) store.B
 	hour := time.Unix(0, records[0].Time).UTC().Truncate(time.Hour)
 	var body bytes.Buffer
 	options := segment.Options{
-		Service: service, Instance: instance, Batch: blobnaming.Batch{byte(w.number), byte(w.number >> 8), 1},
+		Service: service, Instance: instance, Salt: [16]byte{byte(w.number), byte(w.number >> 8), 1},
 		BlockSize: 500 + w.rnd.IntN(1500), BucketStart: hour.Unix(), BucketWidth: 3600, Parse: w.parse,
 	}
 	if w.larger {

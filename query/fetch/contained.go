@@ -6,7 +6,7 @@ import (
 
 	"logstow/query/source"
 
-	"logstow/containment"
+	"logstow/catalog"
 	"logstow/segment"
 )
 
@@ -14,13 +14,13 @@ import (
 // segment or in an output, the batch is read from the store whose original segment is first in order; outputs of other
 // stores exclude it. An output whose list of inputs cannot be read is recorded as a problem and removed.
 //
-// The list of an output is read only if it may contain one of the segments according to its metadata, or if several stores
-// have outputs of the same hour.
+// The list of an output is read only if it may contain one of the segments according to its metadata, if it may share inputs with another
+// output, or if several stores have outputs of the same day.
 func (f *Fetcher) HideContained(ctx context.Context, segments []*source.Segment) []*source.Segment {
-	scopes := make(map[containment.Scope]bool) // of outputs: segments of the others are contained in none
+	scopes := make(map[catalog.Scope]bool) // of outputs: segments of the others are contained in none
 	for _, s := range segments {
 		if s.Meta.IsOutput() {
-			scopes[scopeOf(s)] = true
+			scopes[s.Entry().Scope()] = true
 		}
 	}
 	if len(scopes) == 0 {
@@ -29,11 +29,11 @@ func (f *Fetcher) HideContained(ctx context.Context, segments []*source.Segment)
 	c := contained{hidden: make(map[*source.Segment]bool)}
 	stores := make(map[string]bool)
 	for _, s := range segments {
-		if s.Foreign || !scopes[scopeOf(s)] {
+		if s.Foreign || !scopes[s.Entry().Scope()] {
 			continue
 		}
 		stores[s.Store] = true
-		listed := containment.Segment{Name: s.Name, Meta: s.Meta, Size: s.Size}
+		listed := s.Entry()
 		if s.Meta.IsOutput() {
 			c.outputs, c.read = append(c.outputs, listed), append(c.read, s)
 		} else {
@@ -61,19 +61,14 @@ func (f *Fetcher) HideContained(ctx context.Context, segments []*source.Segment)
 	return kept
 }
 
-// scopeOf returns the scope of a segment.
-func scopeOf(s *source.Segment) containment.Scope {
-	return (&containment.Segment{Name: s.Name, Meta: s.Meta}).Scope()
-}
-
 // contained is the state of HideContained.
 type contained struct {
 	// listed and plain are the plain segments, outputs and read the outputs of compaction, each in two representations
 	// of the same order.
-	listed, outputs []containment.Segment
+	listed, outputs []catalog.Segment
 	plain, read     []*source.Segment
 	// lists are the outputs with their inputs.
-	lists []containment.Output
+	lists []catalog.Output
 	// hidden are the segments to remove.
 	hidden map[*source.Segment]bool
 }
@@ -81,8 +76,8 @@ type contained struct {
 // hideInStore hides the segments of a store that its outputs contain.
 func (f *Fetcher) hideInStore(c *contained, name string) {
 	var plain, read []*source.Segment
-	var listed []containment.Segment
-	var lists []containment.Output
+	var listed []catalog.Segment
+	var lists []catalog.Output
 	for i, s := range c.plain {
 		if s.Store == name {
 			plain, listed = append(plain, s), append(listed, c.listed[i])
@@ -93,17 +88,18 @@ func (f *Fetcher) hideInStore(c *contained, name string) {
 			read, lists = append(read, s), append(lists, c.lists[i])
 		}
 	}
-	for i, inputs := range containment.Shared(lists) {
+	for i, inputs := range catalog.Shared(lists) {
 		for _, input := range inputs {
 			exclude(read[i], input)
 		}
 	}
-	for i, place := range containment.Contain(listed, lists) {
+	for i, place := range catalog.Contain(listed, lists) {
 		switch {
 		case place.Contained():
 			c.hide(plain[i], read[place.Output], place.Input)
 		case place.Differs:
-			f.Recorder.Note("%s has the batch of an input of an output but differs; both are read", plain[i])
+			c.hidden[plain[i]] = true
+			f.Recorder.Note("%s has the Batch of an input of an output and differs from it: it is not read", plain[i])
 		}
 	}
 }
@@ -111,8 +107,8 @@ func (f *Fetcher) hideInStore(c *contained, name string) {
 // hideAcrossStores makes sure that each batch is read from one store.
 func (c *contained) hideAcrossStores() {
 	type key struct {
-		containment.Scope
-		containment.Identity
+		catalog.Scope
+		catalog.Identity
 	}
 	// A holder is a copy of a batch: a segment, or an input of an output.
 	type holder struct {
@@ -156,7 +152,7 @@ func (c *contained) hideAcrossStores() {
 		inputs := c.read[i].Inputs(o.Inputs)
 		for j, input := range o.Inputs {
 			if !c.read[i].Excluded[j] {
-				add(key{o.Scope(), containment.IdentityOf(input)}, holder{&inputs[j], i, j})
+				add(key{o.Scope(), catalog.IdentityOf(input)}, holder{&inputs[j], i, j})
 			}
 		}
 	}
@@ -184,10 +180,13 @@ func exclude(output *source.Segment, input int) {
 // undecided returns the indexes of the outputs whose lists must be read.
 func (c *contained) undecided() map[int]bool {
 	needed := make(map[int]bool)
-	for _, i := range containment.Undecided(c.outputs, c.listed) {
+	for _, i := range catalog.Undecided(c.outputs, c.listed) {
 		needed[i] = true
 	}
-	stores := make(map[containment.Scope]map[string]bool)
+	for _, i := range catalog.MayShare(c.outputs) {
+		needed[i] = true
+	}
+	stores := make(map[catalog.Scope]map[string]bool)
 	for i, o := range c.outputs {
 		if stores[o.Scope()] == nil {
 			stores[o.Scope()] = make(map[string]bool)
@@ -213,11 +212,9 @@ func (f *Fetcher) readLists(ctx context.Context, c *contained) {
 		}
 	}
 	w := Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: 1}
-	for o := range OrderedParallel(ctx, w, every, func(int) int64 { return 0 }, func(ctx context.Context, i int) containment.Output {
-		o := containment.Output{Segment: c.outputs[i]}
-		if !o.Name.HasClass(o.Meta.Class) {
-			o.Err = containment.ErrNoOutput
-		} else if needed[i] {
+	for o := range OrderedParallel(ctx, w, every, func(int) int64 { return 0 }, func(ctx context.Context, i int) catalog.Output {
+		o := catalog.Output{Segment: c.outputs[i]}
+		if needed[i] {
 			o.Inputs, o.Err = f.listOf(ctx, c.read[i])
 		}
 		return o
@@ -248,4 +245,14 @@ func (f *Fetcher) listOf(ctx context.Context, s *source.Segment) ([]segment.Orig
 		return nil, err
 	}
 	return c.origins.Inputs, nil
+}
+
+// Certify reads the footer of a segment. It returns damage unless the footer has the hash that the segment's Batch is, and agrees with
+// its metadata.
+func (f *Fetcher) Certify(ctx context.Context, s *source.Segment) error {
+	if s.Foreign {
+		return nil
+	}
+	_, err := f.footerOf(ctx, s, 0)
+	return err
 }

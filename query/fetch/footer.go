@@ -92,6 +92,9 @@ func readFooter(ctx context.Context, s *source.Segment, share int64, from rangeR
 	if err == nil {
 		err = c.footer.Check(s.Meta)
 	}
+	if err == nil && c.footer.Service != s.Name.Service {
+		err = &segment.CorruptError{Part: "footer", Offset: c.footer.Footer, Reason: "it is that of service " + c.footer.Service}
+	}
 	if err != nil {
 		return contents{}, err
 	}

@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"cmp"
-	"hash/crc32"
 	"maps"
 	"slices"
 
@@ -79,7 +78,7 @@ func (c *blockBuilder) flush() error {
 	}
 	b := c.block
 	b.Index, b.Offset, b.Stored, b.Raw, b.Records = len(c.footer.Blocks), off, int64(len(stored)), int64(len(text)), uint64(len(c.spans))
-	b.CRC = crc32.Checksum(stored, crc32.MakeTable(crc32.Castagnoli))
+	b.Hash = segment.HashOf(stored)
 	c.footer.Blocks = append(c.footer.Blocks, b)
 	c.text, c.spans, c.block = c.text[:0], c.spans[:0], segment.Block{}
 	return nil

@@ -3,12 +3,12 @@ package fetch
 import (
 	"context"
 	"errors"
-	"iter"
-	"strings"
+	"time"
 
 	"logstow/query/source"
 
 	"logstow/blobnaming"
+	"logstow/catalog"
 	"logstow/store"
 )
 
@@ -27,37 +27,34 @@ func (f *Fetcher) readFailed(ctx context.Context, s *source.Segment, err error) 
 // isExpired reports whether all segments of a segment's service, class and day are gone, which means that retention deleted
 // them: it deletes whole days. Each day is noted once.
 func (f *Fetcher) isExpired(ctx context.Context, s *source.Segment) bool {
-	parts := strings.SplitN(s.String(), "/", 5) // service, year, month, day, the rest
-	prefix := strings.Join(parts[:4], "/") + "/"
-	key := s.Store + " " + s.Meta.Class + " " + prefix
+	scope := s.Entry().Scope()
+	key := s.Store + " " + scope.String()
 	if gone, known := f.expired.days.Load(key); known {
 		return gone.(bool) //nolint:forcetypeassert // nothing else is stored
 	}
-	left, err := source.Collect(ctx, func() iter.Seq2[[]store.Blob, error] { return s.Blobs.List(ctx, prefix) })
+	gone := true
+	err := s.Catalog.Walk(ctx, scope.Service, scope.Day, scope.Day.Add(24*time.Hour), func(e *catalog.Entry) bool {
+		segment := e.Kind == catalog.KindPlain || e.Kind == catalog.KindOutput
+		return e.Kind == catalog.KindUnreadable || segment && e.Meta.Class == scope.Class
+	}, func(*catalog.Day) error {
+		gone = false
+		return nil
+	})
 	if err != nil {
 		return false
 	}
-	gone := true
-	for _, b := range left {
-		meta, err := blobnaming.ParseMetadata(b.Metadata)
-		gone = gone && err == nil && meta.Class != s.Meta.Class
-	}
 	if _, known := f.expired.days.LoadOrStore(key, gone); gone && !known {
-		f.Recorder.Note("%s: retention deleted the segments of the day while they were read; what they held is missing", prefix)
+		f.Recorder.Note("%s: retention deleted the segments of the day while they were read; what they held is missing", scope)
 	}
 	return gone
 }
 
 // isStale reports whether a segment from the index is gone, or another segment has its name, according to a listing.
 func (f *Fetcher) isStale(ctx context.Context, s *source.Segment) bool {
-	blobs, err := source.Collect(ctx, func() iter.Seq2[[]store.Blob, error] { return s.Blobs.List(ctx, s.String()) })
-	if err != nil {
-		return false
+	b, found, err := s.Listed(ctx)
+	if err != nil || !found {
+		return err == nil
 	}
-	for _, b := range blobs {
-		if meta, err := blobnaming.ParseMetadata(b.Metadata); b.Name == s.String() && (err != nil || meta.Batch == s.Meta.Batch) {
-			return false
-		}
-	}
-	return true
+	meta, err := blobnaming.ParseMetadata(b.Metadata)
+	return err == nil && meta.Batch != s.Meta.Batch
 }

@@ -1,16 +1,16 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"iter"
 	"maps"
 	"slices"
 
 	"logstow/query/source"
 
 	"logstow/blobnaming"
-	"logstow/containment"
+	"logstow/catalog"
 	"logstow/segment"
 	"logstow/store"
 )
@@ -76,9 +76,9 @@ func (e *MovedError) Replace(segments []*source.Segment) []*source.Segment {
 		}
 		output.StoreOf[input] = s.Store
 	}
-	byIdentity := make(map[containment.Identity]int, len(e.Inputs))
+	byIdentity := make(map[catalog.Identity]int, len(e.Inputs))
 	for i, input := range e.Inputs {
-		byIdentity[containment.IdentityOf(input)] = i
+		byIdentity[catalog.IdentityOf(input)] = i
 	}
 	for i, s := range segments {
 		input, contained := byIdentity[identityOf(s)]
@@ -97,19 +97,23 @@ func (e *MovedError) Replace(segments []*source.Segment) []*source.Segment {
 }
 
 // revealed returns the inputs of a damaged output that still exist. If it has other inputs that may match, the output
-// follows, with the existing ones excluded.
+// follows, with the existing ones excluded. An input that cannot be read, because it is forged or damaged too, is read in the output.
 func (e *MovedError) revealed() []*source.Segment {
-	rest := *e.Segment
+	rest, bare := *e.Segment, *e.Segment
+	bare.Hidden = nil
 	rest.Excluded = maps.Clone(rest.Excluded)
 	if rest.Excluded == nil {
 		rest.Excluded = make(map[int]bool, len(rest.Hidden))
 	}
 	var revealed []*source.Segment
 	for input, s := range rest.Hidden {
-		if !rest.Excluded[input] {
-			revealed = append(revealed, s)
-			rest.Excluded[input] = true
+		if rest.Excluded[input] {
+			continue
 		}
+		one := *s
+		one.Elsewhere = cmp.Or(one.Elsewhere, &bare)
+		revealed = append(revealed, &one)
+		rest.Excluded[input] = true
 	}
 	rest.Hidden = nil
 	slices.SortFunc(revealed, source.Compare)
@@ -119,15 +123,12 @@ func (e *MovedError) revealed() []*source.Segment {
 	return append(revealed, &rest)
 }
 
-func identityOf(s *source.Segment) containment.Identity {
-	return containment.Segment{Meta: s.Meta, Size: s.Size}.Identity()
+func identityOf(s *source.Segment) catalog.Identity {
+	return s.Entry().Identity()
 }
 
 func sameScope(a, b *source.Segment) bool {
-	scope := func(s *source.Segment) containment.Scope {
-		return containment.Segment{Name: s.Name, Meta: s.Meta}.Scope()
-	}
-	return !a.Foreign && !a.Meta.IsOutput() && a.Store == b.Store && scope(a) == scope(b)
+	return !a.Foreign && !a.Meta.IsOutput() && a.Store == b.Store && a.Entry().Scope() == b.Entry().Scope()
 }
 
 // moved ends the step with a [MovedError] if the records of a segment that cannot be read are in other segments.
@@ -146,7 +147,7 @@ func (f *Fetcher) moved(ctx context.Context, s *source.Segment, err error) bool 
 	var output *source.Segment
 	var inputs []segment.Origin
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, errStale) {
-		output, inputs = f.outputOf(ctx, s)
+		output, inputs = f.outputOfAny(ctx, s)
 	}
 	if output == nil && s.Elsewhere != nil {
 		output, inputs = s.Elsewhere, f.inputsOf(ctx, s.Elsewhere)
@@ -175,26 +176,47 @@ func (f *Fetcher) unread(ctx context.Context, output *source.Segment) bool {
 	return true
 }
 
-// outputOf finds the output of compaction that contains a segment, and its inputs; nil if there is none.
-func (f *Fetcher) outputOf(ctx context.Context, s *source.Segment) (*source.Segment, []segment.Origin) {
-	prefix := blobnaming.OutputPrefix(s.Name.Service, s.Name.Bucket)
-	blobs, err := source.Collect(ctx, func() iter.Seq2[[]store.Blob, error] { return s.Blobs.List(ctx, prefix) })
-	if err != nil {
-		return nil, nil
-	}
-	for _, b := range blobs {
-		listed, err := containment.NewSegment(b)
-		rejection := func(other store.Blob) bool { return other.Name == blobnaming.RejectionOf(listed.Name) }
-		if err != nil || !listed.Meta.IsOutput() || listed.Meta.Class != s.Meta.Class || !listed.Name.HasClass(s.Meta.Class) ||
-			!containment.MayContain(listed.Meta, s.Meta) || slices.ContainsFunc(blobs, rejection) {
+// outputOfAny finds the output of compaction that contains a segment, in its store or in that of a copy.
+func (f *Fetcher) outputOfAny(ctx context.Context, s *source.Segment) (output *source.Segment, inputs []segment.Origin) {
+	tried := make(map[string]bool)
+	for _, one := range append([]*source.Segment{s}, s.Copies...) {
+		if tried[one.Store] {
 			continue
 		}
-		output := &source.Segment{
-			Store: s.Store, Name: listed.Name, Meta: listed.Meta, Size: listed.Size, Tier: listed.Tier,
-			Blobs: source.InTier(s.Blobs, listed.Tier), Cache: s.Cache,
+		tried[one.Store] = true
+		if output, inputs = f.outputOf(ctx, one); output != nil {
+			break
+		}
+	}
+	return output, inputs
+}
+
+// outputOf finds the output of compaction that contains a segment, and its inputs; nil if there is none.
+func (f *Fetcher) outputOf(ctx context.Context, s *source.Segment) (*source.Segment, []segment.Origin) {
+	rejected := make(map[blobnaming.Name]bool)
+	var outputs []*source.Segment
+	for page, err := range s.Catalog.Outputs(ctx, s.Name.Service, s.Name.Bucket, s.Name.Bucket.Add(1)) {
+		if err != nil {
+			return nil, nil
+		}
+		for _, e := range page {
+			switch {
+			case e.Kind == catalog.KindRejection:
+				rejected[e.Name] = true
+			case e.Kind == catalog.KindOutput && e.Name.HasClass(s.Meta.Class) && catalog.MayContain(e.Meta, s.Meta):
+				outputs = append(outputs, &source.Segment{
+					Store: s.Store, Name: e.Name, Meta: e.Meta, Size: e.Size, ETag: e.ETag, Tier: e.Tier, Created: e.Created,
+					Blobs: source.InTier(s.Catalog.Compacted, e.Tier), Catalog: s.Catalog, Cache: s.Cache,
+				})
+			}
+		}
+	}
+	for _, output := range outputs {
+		if rejected[output.Name] {
+			continue
 		}
 		inputs := f.inputsOf(ctx, output)
-		if slices.ContainsFunc(inputs, func(o segment.Origin) bool { return containment.IdentityOf(o) == identityOf(s) }) {
+		if slices.ContainsFunc(inputs, func(o segment.Origin) bool { return catalog.IdentityOf(o) == identityOf(s) }) {
 			return output, inputs
 		}
 	}
@@ -204,7 +226,7 @@ func (f *Fetcher) outputOf(ctx context.Context, s *source.Segment) (*source.Segm
 // inputsOf returns the inputs of an output, nil if they cannot be read.
 func (f *Fetcher) inputsOf(ctx context.Context, s *source.Segment) []segment.Origin {
 	read := func(ctx context.Context, off, n int64) ([]byte, error) { return f.readOnly(ctx, s, off, n) }
-	output, err := containment.ReadOutput(ctx, read, containment.Segment{Name: s.Name, Meta: s.Meta, Size: s.Size})
+	output, err := catalog.ReadOutput(ctx, read, s.Entry())
 	if err != nil || output.Err != nil {
 		return nil
 	}

@@ -38,7 +38,7 @@ func (f *Fetcher) readStored(ctx context.Context, s *source.Segment, off, n int6
 // readOnly reads a range of a segment's blob without the cache.
 func (f *Fetcher) readOnly(ctx context.Context, s *source.Segment, off, n int64) (data []byte, err error) {
 	err = source.Retry(ctx, func() (err error) {
-		data, err = s.Blobs.Read(ctx, s.String(), off, n)
+		data, err = s.Blobs.Read(ctx, s.Ref(), off, n)
 		return err
 	})
 	f.Recorder.BytesStoredRead.Add(int64(len(data)))

@@ -12,6 +12,7 @@ import (
 
 	"logstow/record"
 	"logstow/segment"
+	"logstow/store"
 )
 
 // Find searches a task's block for its matches.
@@ -234,6 +235,9 @@ func (f *Fetcher) locator(ctx context.Context, t *Task, text []byte, wanted bool
 func (f *Fetcher) fromCopies(ctx context.Context, t *Task, dst []byte, cause error) ([]byte, error) {
 	for _, c := range t.Segment.Copies {
 		stored, err := f.read(ctx, c, t.Block.Offset, t.Block.Stored)
+		if errors.Is(err, store.ErrNotFound) { // it may have moved to an output, which the damaged one is not a copy of
+			cause = errors.Join(cause, err)
+		}
 		if err != nil {
 			continue
 		}

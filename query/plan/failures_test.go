@@ -17,14 +17,14 @@ import (
 // failing fails the listing of some prefixes.
 type failing struct {
 	store.BlobReader
-	class error
-	days  []string
+	class    error
+	prefixes []string
 }
 
 func (f failing) List(_ context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
 	return func(yield func([]store.Blob, error) bool) {
-		for _, day := range f.days {
-			if strings.Contains(prefix, day) {
+		for _, refused := range f.prefixes {
+			if strings.HasPrefix(prefix, refused) {
 				yield(nil, &store.Error{Op: "list", Object: prefix, Class: f.class, Err: f.class})
 				return
 			}
@@ -33,7 +33,7 @@ func (f failing) List(_ context.Context, prefix string) iter.Seq2[[]store.Blob, 
 	}
 }
 
-// Each failed listing is a problem. If none succeeds, or the store cannot be reached, one is reported.
+// Each service that cannot be listed, or not completely, is a problem. If the store cannot be reached, one is reported.
 func TestFailedListings(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
@@ -41,14 +41,16 @@ func TestFailedListings(t *testing.T) {
 		failing
 		want int
 	}{
-		"some denied":      {failing{class: store.ErrAccessDenied, days: []string{"2026/11/20", "2026/11/21"}}, 2},
-		"all denied":       {failing{class: store.ErrAccessDenied, days: []string{"2026/11/"}}, 1},
-		"some unavailable": {failing{class: store.ErrUnavailable, days: []string{"2026/11/20", "2026/11/21"}}, 1},
-		"one denied":       {failing{class: store.ErrAccessDenied, days: []string{"2026/11/21"}}, 1},
+		"some denied":      {failing{class: store.ErrAccessDenied, prefixes: []string{"api/2026/11/", "api/2026/12", "web/2026/12/"}}, 2},
+		"all denied":       {failing{class: store.ErrAccessDenied, prefixes: []string{""}}, 3},
+		"some unavailable": {failing{class: store.ErrUnavailable, prefixes: []string{"api/", "web/2026/12/"}}, 1},
+		"all unavailable":  {failing{class: store.ErrUnavailable, prefixes: []string{""}}, 1},
+		"one denied":       {failing{class: store.ErrAccessDenied, prefixes: []string{"web/2026/11/"}}, 1},
+		"none":             {failing{class: store.ErrAccessDenied}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m, err := match.Compile(match.Selection{Services: []string{"web"}, From: day, To: day.AddDate(0, 0, 3)})
+			m, err := match.Compile(match.Selection{Services: []string{"api", "web", "x"}, From: day, To: day.AddDate(0, 0, 30)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 	"logstow/query/source"
 
 	"logstow/blobnaming"
+	"logstow/catalog"
 	"logstow/store"
 )
 
@@ -40,26 +41,17 @@ func (p *Planner) listingRange(s *source.Store) (from, to time.Time) {
 	return from, to
 }
 
-// parseName parses the name of a segment or of a blob of Storage Analytics, whose numbers start at 000000 instead of 000001.
-func parseName(s string) (blobnaming.Name, error) {
+// parseAnalytics sets the name of a blob of Storage Analytics whose number is 000000: those of segments start at 000001.
+func parseAnalytics(e *catalog.Entry) bool {
 	const first = "/000000" + blobnaming.Suffix
-	hour, ok := strings.CutSuffix(s, first)
+	hour, ok := strings.CutSuffix(e.Blob.Name, first)
 	if !ok {
-		return blobnaming.Parse(s)
+		return false
 	}
 	name, err := blobnaming.Parse(hour + "/000001" + blobnaming.Suffix)
 	name.Number = 0
-	return name, err
-}
-
-// isForeign reports whether a blob's metadata were not written by any version of Logstow.
-func isForeign(metadata map[string]string) bool {
-	for key, value := range metadata {
-		if strings.EqualFold(key, "LogVersion") && strings.HasPrefix(value, "logstow/") {
-			return false
-		}
-	}
-	return true
+	e.Name = name
+	return err == nil
 }
 
 // foreignMetadata makes metadata for a blob that another program wrote: bounds of its records' times, and an identity.
@@ -92,15 +84,4 @@ func analyticsTimes(metadata map[string]string) (start, end time.Time, ok bool) 
 	}
 	ok = logs && startErr == nil && endErr == nil && !start.IsZero() && !end.Before(start)
 	return start.UTC(), end.UTC(), ok
-}
-
-// foreign adds a blob that another program wrote, unless it is empty or out of the range.
-func (p *Planner) foreign(h *listResult, s *source.Store, name blobnaming.Name, b *store.Blob) {
-	meta := foreignMetadata(s, name, b)
-	if !p.Matcher.InRange(meta.Start, meta.End) || b.Size == 0 {
-		h.pruned++
-		return
-	}
-	h.findings.Foreign++
-	h.segments = append(h.segments, &source.Segment{Store: s.Name, Name: name, Meta: meta, Size: b.Size, Foreign: true, Tier: b.Tier, Blobs: source.InTier(s.Blobs, b.Tier), Cache: s.Cache})
 }

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
+	"sync"
 	"time"
-	"unique"
 
+	"logstow/query/explain"
 	"logstow/query/source"
 
 	"logstow/blobnaming"
+	"logstow/catalog"
 	"logstow/store"
 	"logstow/tableindex"
 )
@@ -18,180 +19,205 @@ import (
 // ErrForeign is the cause of a problem with a blob that a version of Logstow wrote and this one cannot read.
 var ErrForeign = errors.New("not a segment that this program reads; its records are missing here")
 
-// fullPage is the usual number of blobs in a full page of a listing.
-const fullPage = 5000
+// A listing is the search for one service in one store.
+type listing struct {
+	planner *Planner
+	store   *source.Store
+	catalog *catalog.Catalog
+	found   *segments
+	service string
 
-// list adds the segments under a prefix. If there is more than one page of them, and the prefix is not that of an hour, it adds none
-// and returns narrower prefixes, which the caller can list in parallel.
-func (p *Planner) list(ctx context.Context, l *listing, prefix string) (narrower []string, err error) {
-	if l.down.Load() {
-		return nil, nil
-	}
-	if !l.store.Free { // listing a directory in parallel gains nothing
-		narrower = blobnaming.Narrower(prefix)
-	}
-	many := false
-	var h listResult
-	from, to := p.listingRange(l.store)
-	watch := newPageWatch(l.service, prefix, from, to)
-	whole := watch
-	err = source.Pages(ctx, func() iter.Seq2[[]store.Blob, error] {
-		h, watch = listResult{}, whole
-		return func(yield func([]store.Blob, error) bool) {
-			for page, err := range l.store.Blobs.List(ctx, prefix) {
-				if many = watch.pages == 0 && len(page) >= fullPage && len(narrower) > 0; many || !yield(page, err) {
-					return
-				}
-			}
-		}
-	}, func(page []store.Blob) {
-		watch.page(page)
-		for i := range page {
-			p.blob(&h, l.store, &page[i])
-		}
-	})
-	if many && err == nil {
-		return narrower, nil
-	}
-	if err == nil {
-		err = p.relistOutputs(ctx, l, &h, watch.relistPrefixes(l.service, prefix))
-	}
-	h.dropRejected()
-	if h.otherBlobs > 0 {
-		p.Recorder.Note("%s: %d blobs are not named as segments and not read, for example %q", prefix, h.otherBlobs, h.otherBlob)
-	}
-	return nil, p.addResult(ctx, l, &h, err)
+	mu             sync.Mutex
+	segments       []*source.Segment
+	latest         time.Time
+	listed, pruned int64
+	findings       explain.Listed
+	problems       []*source.Problem
+	otherBlobs     int    // number of blobs that are not named like segments
+	otherBlob      string // the name of the first one
 }
 
-// relistOutputs lists prefixes again, and adds the outputs of compaction that the first listing missed. It bypasses listing caches,
-// because its listings must start after the first one has ended.
-func (p *Planner) relistOutputs(ctx context.Context, l *listing, h *listResult, prefixes []string) error {
-	ctx = store.WithFreshListings(ctx)
-	for _, prefix := range prefixes {
-		err := source.Pages(ctx, func() iter.Seq2[[]store.Blob, error] { return l.store.Blobs.List(ctx, prefix) }, func(page []store.Blob) {
-			for i := range page {
-				if isOutput(page[i].Name) && !h.outputs[page[i].Name] {
-					p.blob(h, l.store, &page[i])
-				}
-			}
-		})
+// walk adds the segments of both containers.
+func (l *listing) walk(ctx context.Context) error {
+	from, to := l.planner.listingRange(l.store)
+	l.planner.Recorder.Prefixes.Add(1)
+	return l.finish(ctx, l.catalog.Walk(ctx, l.service, from, to, l.keep, func(d *catalog.Day) error {
+		l.addDay(d)
+		return nil
+	}))
+}
+
+// raw adds the segments of the raw container.
+func (l *listing) raw(ctx context.Context) error {
+	from, to := l.planner.listingRange(l.store)
+	l.planner.Recorder.Prefixes.Add(1)
+	for page, err := range l.catalog.Raw(ctx, l.service, from, to) {
 		if err != nil {
-			return err
+			return l.finish(ctx, err)
+		}
+		for i := range page {
+			if e := &page[i]; l.keep(e) {
+				l.add(e)
+			}
 		}
 	}
-	return nil
+	return l.finish(ctx, nil)
 }
 
-// isOutput reports whether a name is that of an output of compaction, or of the rejection of one.
-func isOutput(blob string) bool {
-	if _, err := blobnaming.ParseRejection(blob); err == nil {
-		return true
-	}
-	name, err := blobnaming.Parse(blob)
-	return err == nil && name.Output() > 0
-}
-
-// index adds the segments of a service that are in the index.
-func (p *Planner) index(ctx context.Context, l *listing) error {
-	var h listResult
+// index adds the segments that are in the index.
+func (l *listing) index(ctx context.Context) error {
+	l.planner.Recorder.Prefixes.Add(1)
+	sel := l.planner.Matcher.Selection
 	err := source.Retry(ctx, func() error {
-		h = listResult{}
-		for rows, err := range tableindex.Range(ctx, l.store.Tables, l.store.Container, l.service, p.Matcher.Selection.From, p.Matcher.Selection.To) {
+		*l = listing{planner: l.planner, store: l.store, catalog: l.catalog, found: l.found, service: l.service}
+		for rows, err := range tableindex.Range(ctx, l.store.Tables, l.store.Container, l.service, sel.From, sel.To) {
 			var malformed *tableindex.EntityError
 			switch {
 			case errors.As(err, &malformed):
-				h.problems = append(h.problems, &source.Problem{Store: l.store.Name, Object: l.store.Name + ": " + l.service, Err: err})
+				l.problems = append(l.problems, &source.Problem{Store: l.store.Name, Object: l.store.Name + ": " + l.service, Err: err})
 			case err != nil:
 				return err
 			}
-			h.listed += int64(len(rows))
 			for i := range rows {
-				p.add(&h, l.store, rows[i].Name, rows[i].Meta, rows[i].Size, "", time.Time{})
+				l.listed++
+				s := catalog.Segment{Name: rows[i].Name, Meta: rows[i].Meta, Size: rows[i].Size, ETag: rows[i].ETag}
+				if e := (catalog.Entry{Kind: catalog.KindPlain, Segment: s}); l.mayMatch(&e) {
+					l.add(&e)
+				}
 			}
 		}
 		return nil
 	})
-	return p.addResult(ctx, l, &h, err)
+	return l.finish(ctx, err)
 }
 
-// addResult adds the result of a listing that ended with err, which may be nil.
-func (p *Planner) addResult(ctx context.Context, l *listing, h *listResult, err error) error {
-	p.Recorder.Prefixes.Add(1)
-	p.Recorder.SegmentsListed.Add(h.listed)
-	p.Recorder.SegmentsPruned.Add(h.pruned)
-	h.findings.Some = h.listed > 0
-	p.Findings.AddListed(l.service, &h.findings)
-	for _, problem := range h.problems {
-		p.Recorder.Problem(problem)
+// addDay adds what was kept of a day.
+func (l *listing) addDay(d *catalog.Day) {
+	for i := range d.Raw {
+		l.add(&d.Raw[i])
 	}
-	l.found.mu.Lock()
-	l.found.all = append(l.found.all, h.segments...)
-	l.found.latest = latest(l.found.latest, h.latest)
-	l.found.mu.Unlock()
-	if err != nil {
-		return l.fail(ctx, err)
-	}
-	return nil
-}
-
-// blob adds a listed blob.
-func (p *Planner) blob(h *listResult, s *source.Store, b *store.Blob) {
-	h.listed++
-	if isOutput(b.Name) {
-		h.addOutput(b.Name)
-	}
-	if of, err := blobnaming.ParseRejection(b.Name); err == nil {
-		h.reject(of)
-		return
-	}
-	name, err := parseName(b.Name)
-	if err != nil {
-		if h.otherBlobs++; h.otherBlobs == 1 {
-			h.otherBlob = b.Name
+	rejected := make(map[blobnaming.Name]bool)
+	for _, e := range d.Compacted {
+		if e.Kind == catalog.KindRejection {
+			rejected[e.Name] = true
 		}
-		return
 	}
-	if !name.Overlaps(p.listingRange(s)) {
-		h.pruned++
-		return
+	for i := range d.Compacted {
+		if e := &d.Compacted[i]; e.Kind == catalog.KindOutput && !rejected[e.Name] {
+			l.add(e)
+		}
 	}
-	h.latest = latest(h.latest, b.Created)
-	if p.Since != nil && (name.Output() > 0 || b.Created.Before(*p.Since)) {
-		return
-	}
-	if isForeign(b.Metadata) {
-		p.foreign(h, s, name, b)
-		return
-	}
-	meta, err := blobnaming.ParseMetadata(b.Metadata)
-	if err != nil {
-		h.problems = append(h.problems, &source.Problem{Store: s.Name, Object: b.Name, Err: fmt.Errorf("%w: %w", ErrForeign, err)})
-		return
-	}
-	p.add(h, s, name, meta, b.Size, b.Tier, b.Created)
 }
 
-// add adds a segment, unless its metadata exclude matches.
-func (p *Planner) add(h *listResult, s *source.Store, name blobnaming.Name, meta blobnaming.Metadata, size int64, tier store.Tier, created time.Time) {
-	if !name.Contains(meta.Start, meta.End) {
-		h.problems = append(h.problems, &source.Problem{Store: s.Name, Object: name.String(), Err: fmt.Errorf("%w: the times in its metadata are not in the hour of its name; was it renamed?", ErrForeign)})
-		return
+// keep counts a listed blob, and reports whether it may contain matches, or is a rejection.
+func (l *listing) keep(e *catalog.Entry) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.listed++
+	p := l.planner
+	if e.Kind == catalog.KindOther && parseAnalytics(e) {
+		e.Kind = catalog.KindForeign
+		if !e.Name.Overlaps(p.listingRange(l.store)) {
+			l.pruned++
+			return false
+		}
 	}
-	if p.Matcher.InRange(meta.Start, meta.End) {
-		h.findings.Segments++
-		h.findings.Outputs = h.findings.Outputs || meta.IsOutput()
-		for l, n := range meta.Levels {
-			h.findings.Levels[l] += n
+	switch e.Kind {
+	case catalog.KindRejection:
+		return true
+	case catalog.KindOther, catalog.KindMisplaced:
+		if l.otherBlobs++; l.otherBlobs == 1 {
+			l.otherBlob = e.Blob.Name
+		}
+		return false
+	}
+	if e.Kind != catalog.KindOutput {
+		l.latest = latest(l.latest, e.Created)
+	}
+	if p.Since != nil && e.Created.Before(*p.Since) {
+		return false
+	}
+	switch e.Kind {
+	case catalog.KindForeign:
+		return l.foreign(e)
+	case catalog.KindUnreadable:
+		l.problems = append(l.problems, &source.Problem{Store: l.store.Name, Object: e.Blob.Name, Err: fmt.Errorf("%w: %w", ErrForeign, e.Err)})
+		return false
+	}
+	return l.mayMatch(e)
+}
+
+// mayMatch reports whether a segment may contain matches by its metadata.
+func (l *listing) mayMatch(e *catalog.Entry) bool {
+	m, meta := l.planner.Matcher, &e.Meta
+	if !e.Name.Contains(meta.Start, meta.End) {
+		l.problems = append(l.problems, &source.Problem{Store: l.store.Name, Object: e.Name.String(), Err: fmt.Errorf("%w: the times in its metadata are not in the period of its name; was it renamed?", ErrForeign)})
+		return false
+	}
+	if m.InRange(meta.Start, meta.End) {
+		l.findings.Segments++
+		l.findings.Outputs = l.findings.Outputs || meta.IsOutput()
+		for level, n := range meta.Levels {
+			l.findings.Levels[level] += n
 		}
 		if !meta.IsOutput() {
-			h.findings.AddOrigin(name.Service, meta.Instance)
+			l.findings.AddOrigin(l.service, meta.Instance)
 		}
 	}
-	if !p.Matcher.MayMatch(meta.Start, meta.End, meta.Levels) || !meta.IsOutput() && !p.Matcher.MayMatchOrigin(name.Service, meta.Instance) {
-		h.pruned++
-		return
+	if !m.MayMatch(meta.Start, meta.End, meta.Levels) || !meta.IsOutput() && !m.MayMatchOrigin(l.service, meta.Instance) {
+		l.pruned++
+		return false
 	}
-	// Many segments share these strings, and they must not retain the page of a listing.
-	name.Service, meta.Instance = unique.Make(name.Service).Value(), unique.Make(meta.Instance).Value()
-	h.segments = append(h.segments, &source.Segment{Store: s.Name, Name: name, Meta: meta, Size: size, Tier: tier, Created: created, Blobs: source.InTier(s.Blobs, tier), Cache: s.Cache})
+	return true
+}
+
+// add adds a blob that was kept.
+func (l *listing) add(e *catalog.Entry) {
+	blobs := l.catalog.Blobs
+	if e.Meta.IsOutput() {
+		blobs = l.catalog.Compacted
+	}
+	l.segments = append(l.segments, &source.Segment{
+		Store: l.store.Name, Name: e.Name, Meta: e.Meta, Size: e.Size, ETag: e.ETag, Tier: e.Tier, Created: e.Created,
+		Foreign: e.Kind == catalog.KindForeign, Blobs: source.InTier(blobs, e.Tier), Catalog: l.catalog, Cache: l.store.Cache,
+	})
+}
+
+// foreign sets the metadata of a blob that another program wrote, and reports whether it may have records of the range.
+func (l *listing) foreign(e *catalog.Entry) bool {
+	e.Meta = foreignMetadata(l.store, e.Name, e.Blob)
+	if !l.planner.Matcher.InRange(e.Meta.Start, e.Meta.End) || e.Size == 0 {
+		l.pruned++
+		return false
+	}
+	l.findings.Foreign++
+	return true
+}
+
+// finish adds the result of a listing that ended with err, which may be nil. A failure is a problem in the report; an error is returned
+// only if ctx has ended.
+func (l *listing) finish(ctx context.Context, err error) error {
+	p := l.planner
+	p.Recorder.SegmentsListed.Add(l.listed)
+	p.Recorder.SegmentsPruned.Add(l.pruned)
+	l.findings.Some = l.listed > 0
+	p.Findings.AddListed(l.service, &l.findings)
+	for _, problem := range l.problems {
+		p.Recorder.Problem(problem)
+	}
+	if l.otherBlobs > 0 {
+		p.Recorder.Note("%s/: %d blobs are not named as segments and not read, for example %q", l.service, l.otherBlobs, l.otherBlob)
+	}
+	l.found.mu.Lock()
+	l.found.all = append(l.found.all, l.segments...)
+	l.found.latest = latest(l.found.latest, l.latest)
+	l.found.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err == nil, store.Retryable(err) && !l.found.setDown(l.store):
+		return nil
+	}
+	p.Recorder.Problem(&source.Problem{Store: l.store.Name, Object: l.store.Name + ": " + l.service, Err: err})
+	return nil
 }

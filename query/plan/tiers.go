@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"logstow/query/source"
@@ -45,14 +44,9 @@ func FindTiers(ctx context.Context, segments []*source.Segment) {
 
 // tierOf returns the tier of a segment's blob, "" if unknown.
 func tierOf(ctx context.Context, s *source.Segment) store.Tier {
-	blobs, err := source.Collect(ctx, func() iter.Seq2[[]store.Blob, error] { return s.Blobs.List(ctx, s.String()) })
+	b, _, err := s.Listed(ctx)
 	if err != nil {
 		return ""
 	}
-	for _, b := range blobs {
-		if b.Name == s.String() {
-			return b.Tier
-		}
-	}
-	return ""
+	return b.Tier
 }

@@ -38,7 +38,7 @@ func (b *busyBlobs) request(ctx context.Context) error {
 	}
 }
 
-func (b *busyBlobs) Read(ctx context.Context, _ string, _, n int64) ([]byte, error) {
+func (b *busyBlobs) Read(ctx context.Context, _ store.BlobRef, _, n int64) ([]byte, error) {
 	if err := b.request(ctx); err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func TestLimitAdapts(t *testing.T) {
 				wg.Go(func() {
 					for range work {
 						if err := source.Retry(t.Context(), func() error {
-							_, err := s.Blobs.Read(t.Context(), "x", 0, 1)
+							_, err := s.Blobs.Read(t.Context(), store.BlobRef{Name: "x"}, 0, 1)
 							return err
 						}); err != nil {
 							t.Errorf("capacity %d: %v", c.capacity, err)
@@ -123,7 +123,7 @@ func TestLimitOfListings(t *testing.T) {
 			wg.Go(func() {
 				for page, err := range s.Blobs.List(t.Context(), "") {
 					if err == nil {
-						_, err = s.Blobs.Read(t.Context(), "x", 0, int64(len(page)))
+						_, err = s.Blobs.Read(t.Context(), store.BlobRef{Name: "x"}, 0, int64(len(page)))
 					}
 					if err != nil {
 						t.Error(err)
@@ -138,7 +138,7 @@ func TestLimitOfListings(t *testing.T) {
 		free := source.NewMeter(nil, 0, 0).Store(source.Store{Blobs: blobs, Free: true})
 		for range 100 {
 			wg.Go(func() {
-				if _, err := free.Blobs.Read(t.Context(), "x", 0, 1); err != nil {
+				if _, err := free.Blobs.Read(t.Context(), store.BlobRef{Name: "x"}, 0, 1); err != nil {
 					t.Error(err)
 				}
 			})
@@ -161,7 +161,7 @@ func TestLimitEndsWithContext(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 100 {
 			wg.Go(func() {
-				if _, err := s.Blobs.Read(ctx, "x", 0, 1); !errors.Is(err, cause) {
+				if _, err := s.Blobs.Read(ctx, store.BlobRef{Name: "x"}, 0, 1); !errors.Is(err, cause) {
 					t.Error(err)
 				}
 				for _, err := range s.Blobs.List(ctx, "") {
@@ -173,4 +173,19 @@ func TestLimitEndsWithContext(t *testing.T) {
 		}
 		wg.Wait()
 	})
+}
+
+// Requests to the compacted container count as those to the other.
+func TestMeterCompacted(t *testing.T) {
+	t.Parallel()
+	blobs := &busyBlobs{capacity: 1000}
+	s := source.NewMeter(nil, 10, 0).Store(source.Store{Blobs: blobs, Compacted: blobs})
+	if _, err := s.Compacted.Read(t.Context(), store.BlobRef{Name: "x"}, 0, 10); err != nil {
+		t.Error(err)
+	}
+	for name, b := range map[string]store.BlobReader{"raw": s.Blobs, "compacted": s.Compacted} {
+		if _, err := b.Read(t.Context(), store.BlobRef{Name: "x"}, 0, 1); !errors.Is(err, source.ErrBudget) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

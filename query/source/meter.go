@@ -42,7 +42,8 @@ func (m *Meter) Store(s Store) Store {
 	if !s.Free {
 		gate.limit = newLimiter()
 	}
-	s.Blobs, s.Tables = meteredBlobs{BlobReader: s.Blobs, gate: gate}, meteredTables{s.Tables, gate}
+	s.Blobs, s.Compacted = meteredBlobs{BlobReader: s.Blobs, gate: gate}, meteredBlobs{BlobReader: s.compacted(), gate: gate}
+	s.Tables = meteredTables{s.Tables, gate}
 	return s
 }
 
@@ -162,12 +163,12 @@ func ReadUsage(tier store.Tier, requests, bytes int64) price.Usage {
 	}
 }
 
-func (r meteredBlobs) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
+func (r meteredBlobs) Read(ctx context.Context, ref store.BlobRef, off, n int64) ([]byte, error) {
 	round, err := r.enter(ctx, ReadUsage(r.tier, 1, max(0, n)))
 	if err != nil {
 		return nil, err
 	}
-	b, err := r.BlobReader.Read(ctx, name, off, n)
+	b, err := r.BlobReader.Read(ctx, ref, off, n)
 	r.leave(round, err)
 	return b, err
 }

@@ -46,7 +46,7 @@ func (p *Problem) Advice() string {
 type Report struct {
 	// Plan is the way in which segments were found: "list" or "index".
 	Plan string `json:"plan"`
-	// Prefixes is the number of name prefixes listed, or of services queried in the index.
+	// Prefixes is the number of services listed, or queried in the index, each once per store.
 	Prefixes int64 `json:"prefixes"`
 	// SegmentsListed is the number of segments found there: SegmentsPruned were excluded by their metadata,
 	// SegmentsRepeated as copies or as contained in others, SegmentsFiltered by their token filter; SegmentsRead were opened.

@@ -2,12 +2,14 @@ package source
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"strings"
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/catalog"
 	"logstow/query/cache"
 	"logstow/segment"
 	"logstow/store"
@@ -21,6 +23,8 @@ type Segment struct {
 	Meta  blobnaming.Metadata
 	// Size is its stored size in bytes.
 	Size int64
+	// ETag is its ETag in the listing or the index, "" if unknown: reads are conditional on it.
+	ETag string
 	// Tier is its access tier, "" if unknown.
 	Tier store.Tier
 	// Created is the time at which it was stored; zero if the plan is by the index.
@@ -31,6 +35,8 @@ type Segment struct {
 
 	// Blobs reads the blob; requests are metered.
 	Blobs store.BlobReader
+	// Catalog lists its store; requests are metered.
+	Catalog *catalog.Catalog
 	// Cache is the cache of its store, or nil.
 	Cache *cache.Cache
 	// Copies are other blobs with the same content.
@@ -47,7 +53,8 @@ type Segment struct {
 	// Replaces are segments whose records have moved to the output during the query.
 	Replaces []*Segment
 
-	// Elsewhere is an output of compaction in another store that contains the same batch and excludes it, or nil.
+	// Elsewhere is an output of compaction that contains the same batch and excludes it, or nil: one in another store, or a damaged
+	// one.
 	Elsewhere *Segment
 	// Output is set on a Segment that stands for an input of this output of compaction; see [Segment.Inputs].
 	Output *Segment
@@ -56,19 +63,25 @@ type Segment struct {
 // Inputs returns the inputs of an output of compaction as segments. They describe the origin of records and cannot be read.
 func (s *Segment) Inputs(origins []segment.Origin) []Segment {
 	inputs := make([]Segment, len(origins))
-	for i, o := range origins {
-		inputs[i] = Segment{
-			Store: s.Store, Name: o.Name(s.Name.Service), Size: o.Size, Output: s,
-			Meta: blobnaming.Metadata{
-				Start: o.Start, End: o.End, Records: o.Records, Levels: o.Levels, Batch: o.Batch,
-				Instance: o.Instance, Seq: o.Seq, Class: s.Meta.Class, Parse: s.Meta.Parse,
-			},
-		}
-		if name, ok := s.StoreOf[i]; ok {
-			inputs[i].Store = name
-		}
+	for i := range origins {
+		inputs[i] = s.Input(i, &origins[i])
 	}
 	return inputs
+}
+
+// Input returns one of the inputs of an output of compaction as a segment, like Inputs.
+func (s *Segment) Input(i int, o *segment.Origin) Segment {
+	input := Segment{
+		Store: s.Store, Name: o.Name(s.Name.Service), Size: o.Size, Output: s,
+		Meta: blobnaming.Metadata{
+			Start: o.Start, End: o.End, Records: o.Records, Levels: o.Levels, Batch: o.Batch,
+			Instance: o.Instance, Seq: o.Seq, Class: s.Meta.Class, Parse: s.Meta.Parse,
+		},
+	}
+	if name, ok := s.StoreOf[i]; ok {
+		input.Store = name
+	}
+	return input
 }
 
 // Without returns a copy of an output of compaction that excludes more of its inputs.
@@ -87,8 +100,25 @@ func (s *Segment) Blob() *Segment {
 	return s
 }
 
+// Entry returns the segment as listed.
+func (s *Segment) Entry() catalog.Segment {
+	return catalog.Segment{Name: s.Name, Meta: s.Meta, Size: s.Size, ETag: s.ETag, Created: s.Created, Tier: s.Tier}
+}
+
+// Listed looks the segment's blob up in storage; found is false if there is none with its name.
+func (s *Segment) Listed(ctx context.Context) (b store.Blob, found bool, err error) {
+	err = Retry(ctx, func() (err error) {
+		b, found, err = catalog.Lookup(ctx, s.Blobs, s.String())
+		return err
+	})
+	return b, found, err
+}
+
 // String returns the name of the segment's blob.
 func (s *Segment) String() string { return s.Name.String() }
+
+// Ref is the segment's blob as the plan found it.
+func (s *Segment) Ref() store.BlobRef { return store.BlobRef{Name: s.Name.String(), ETag: s.ETag} }
 
 // cacheKey identifies a range of a segment. It includes the batch, because a name may be used again.
 func (s *Segment) cacheKey(off, n int64) string {

@@ -46,7 +46,7 @@ func TestSharedListings(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			blobs := &throttled{}
 			blobs.left.Store(n)
-			shared := listcache.New(blobs, time.Now)
+			shared, _ := listcache.New(blobs, blobs, time.Now)
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			var all sync.WaitGroup
@@ -59,7 +59,12 @@ func TestSharedListings(t *testing.T) {
 						for request := range 24 * 20 {
 							prefix := fmt.Sprintf("%s/2026/11/20/%02d", service, request/20)
 							group.Go(func() error {
-								return source.Pages(ctx, func() iter.Seq2[[]store.Blob, error] { return s.Blobs.List(ctx, prefix) }, func([]store.Blob) {})
+								for _, err := range s.Catalog().Retry.List(ctx, s.Blobs, prefix) {
+									if err != nil {
+										return err
+									}
+								}
+								return nil
 							})
 						}
 					}

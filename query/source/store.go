@@ -4,6 +4,7 @@
 package source
 
 import (
+	"logstow/catalog"
 	"logstow/query/cache"
 	"logstow/store"
 )
@@ -14,8 +15,9 @@ type Store struct {
 	Name string
 	// Container distinguishes the store's segments in the index from those of other containers.
 	Container string
-	Blobs     store.BlobReader
-	Tables    store.TableReader
+	// Blobs is the raw container, Compacted the one with outputs of compaction; nil if there are none.
+	Blobs, Compacted store.BlobReader
+	Tables           store.TableReader
 	// Cache caches parts of segments; nil disables it. It is for stores that are slow or billed.
 	Cache *cache.Cache
 	// Free is set if requests cost nothing, as in a directory.
@@ -26,5 +28,25 @@ type Store struct {
 
 // ReadOnly returns the reading half of a store.
 func ReadOnly(s store.Store) Store {
-	return Store{Name: s.String(), Container: s.Container(), Blobs: s.Blobs(), Tables: s.Tables()}
+	return Store{Name: s.String(), Container: s.Container(), Blobs: s.Blobs(), Compacted: s.Compacted(), Tables: s.Tables()}
+}
+
+// Counted returns the store with its requests counted.
+func (s Store) Counted(requests *store.Counter) Store {
+	s.Blobs, s.Compacted = requests.BlobReader(s.Blobs), requests.BlobReader(s.compacted())
+	s.Tables = requests.TableReader(s.Tables)
+	return s
+}
+
+// compacted returns the compacted container, an absent one if there is none.
+func (s *Store) compacted() store.BlobReader {
+	if s.Compacted == nil {
+		return store.NoBlobs(s.Name)
+	}
+	return s.Compacted
+}
+
+// Catalog returns the catalog of the store.
+func (s *Store) Catalog() *catalog.Catalog {
+	return &catalog.Catalog{Blobs: s.Blobs, Compacted: s.compacted(), Retry: policy(), Sequential: s.Free}
 }

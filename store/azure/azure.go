@@ -47,6 +47,7 @@ type Store struct {
 	container string
 	name      string
 	blobs     *blobs
+	compacted store.Blobs
 	tables    *tables
 	transport http.RoundTripper
 	owned     bool
@@ -71,7 +72,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	}
 	s, err := open(opts)
 	if err != nil {
-		err = opts.Credential.scrubber().err(err)
+		err = opts.Credential.scrubber(opts.Container).err(err)
 		return nil, &store.Error{Op: "open", Object: name, Class: store.ErrAccessDenied, Err: err}
 	}
 	return s, nil
@@ -102,16 +103,16 @@ func open(opts Options) (*Store, error) {
 	}
 	client := policy.ClientOptions{
 		Transport: newHTTPClient(s.transport),
-		Retry:     policy.RetryOptions{MaxRetries: 2, RetryDelay: 200 * time.Millisecond, MaxRetryDelay: 3 * time.Second, TryTimeout: tryTimeout},
+		Retry:     policy.RetryOptions{MaxRetries: 2, RetryDelay: 200 * time.Millisecond, MaxRetryDelay: 3 * time.Second, TryTimeout: tryTimeout, ShouldRetry: shouldRetry},
 		Telemetry: policy.TelemetryOptions{ApplicationID: "logstow"},
 	}
 	if cred.APIVersion != "" {
 		client.PerCallPolicies = []policy.Policy{versionPolicy(cred.APIVersion)}
 	}
 	s.client = &client
-	f := &failures{container: opts.Container}
+	f := failures{container: opts.Container}
 	if cred.Signatures = cred.signatures(); cred.Signatures != nil {
-		if _, err := cred.Signatures.Blobs(); err != nil {
+		if _, err := cred.Signatures.Blobs(opts.Container); err != nil {
 			return nil, err
 		}
 	} else if !cred.Key.Set() {
@@ -125,21 +126,38 @@ func open(opts Options) (*Store, error) {
 		f.tokens = &tokenSource{TokenCredential: source}
 		cred.Token = f.tokens
 	}
-	f.cred, f.scrub = cred, cred.scrubber()
-	s.expiry = f.expiry
+	f.cred = cred
+	var err error
 	listing := client
 	listing.PerCallPolicies = append([]policy.Policy{pageReader{}}, client.PerCallPolicies...)
-	blobClient, err := newContainerClient(cred, opts.Container, listing)
-	if err != nil {
+	if s.blobs, err = newBlobs(f, listing, log); err != nil {
 		return nil, err
 	}
+	if opts.Container == LogsContainer {
+		s.compacted = store.NoBlobs(LogsContainer)
+	} else {
+		f.container, f.compacted = store.CompactedContainer(opts.Container), true
+		if s.compacted, err = newBlobs(f, listing, log); err != nil {
+			return nil, err
+		}
+	}
+	s.expiry = s.blobs.fail.expiry
 	tableClient, err := newTableClient(cred, client)
 	if err != nil {
 		return nil, err
 	}
-	s.blobs = &blobs{container: blobClient, signatures: cred.Signatures, name: opts.Container, fail: f, log: log}
-	s.tables = &tables{service: tableClient, fail: f}
+	s.tables = &tables{service: tableClient, fail: s.blobs.fail}
 	return s, nil
+}
+
+// newBlobs returns the blobs of f's container.
+func newBlobs(f failures, opts policy.ClientOptions, log *slog.Logger) (*blobs, error) {
+	client, err := newContainerClient(f.cred, f.container, opts)
+	if err != nil {
+		return nil, err
+	}
+	f.scrub = f.cred.scrubber(f.container)
+	return &blobs{container: client, signatures: f.cred.Signatures, name: f.container, fail: &f, log: log}, nil
 }
 
 func newContainerClient(cred Credential, name string, opts policy.ClientOptions) (*container.Client, error) {
@@ -152,7 +170,7 @@ func newContainerClient(cred Credential, name string, opts policy.ClientOptions)
 		}
 		return container.NewClientWithSharedKeyCredential(url, key, &container.ClientOptions{ClientOptions: opts})
 	case cred.Signatures != nil:
-		opts.PerRetryPolicies = []policy.Policy{signerOfBlobs(cred.Signatures)}
+		opts.PerRetryPolicies = []policy.Policy{signerOfBlobs(cred.Signatures, name)}
 		return container.NewClientWithNoCredential(url, &container.ClientOptions{ClientOptions: opts})
 	default:
 		return container.NewClient(url, cred.Token, &container.ClientOptions{ClientOptions: opts})
@@ -177,6 +195,9 @@ func newTableClient(cred Credential, opts policy.ClientOptions) (*aztables.Servi
 
 // Blobs is the container.
 func (s *Store) Blobs() store.Blobs { return s.blobs }
+
+// Compacted is the container of [CompactedContainer]; [LogsContainer] has none.
+func (s *Store) Compacted() store.Blobs { return s.compacted }
 
 // Tables are the account's tables.
 func (s *Store) Tables() store.Tables { return s.tables }

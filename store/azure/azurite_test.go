@@ -33,7 +33,7 @@ func TestReadIsAsStored(t *testing.T) {
 	mustCreate(t, s, "a.gz", stored.String(), store.CreateOptions{ContentEncoding: "gzip", ContentType: "text/plain; charset=utf-8"})
 	size := int64(stored.Len())
 	for _, r := range [][2]int64{{0, size}, {0, 1}, {size - 1, 1}, {10, 20}} {
-		got, err := s.Blobs().Read(t.Context(), "a.gz", r[0], r[1])
+		got, err := s.Blobs().Read(t.Context(), store.BlobRef{Name: "a.gz"}, r[0], r[1])
 		if want := stored.Bytes()[r[0] : r[0]+r[1]]; err != nil || !bytes.Equal(got, want) {
 			t.Errorf("range %v: got %d bytes, error %v, want %d as stored", r, len(got), err, len(want))
 		}

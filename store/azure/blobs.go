@@ -11,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"net/http"
 	"strings"
 	"sync/atomic"
 
@@ -42,6 +43,8 @@ type blobs struct {
 	hierarchical atomic.Bool
 	// noBatches is set when storage rejected a batch request.
 	noBatches atomic.Bool
+	// noTiers is set when storage rejected a tier because the account has none.
+	noTiers atomic.Bool
 }
 
 // Create implements store.Blobs as one Put Blob with If-None-Match: *. A missing container is
@@ -51,7 +54,7 @@ func (b *blobs) Create(ctx context.Context, name string, body []byte, opts store
 	if err := b.checkCreate(name, opts); err != nil {
 		return "", b.fail.invalid(createBlob, object, err)
 	}
-	etag, err := b.put(ctx, name, body, opts)
+	etag, err := b.putInTier(ctx, name, body, opts)
 	if err == nil {
 		return etag, nil
 	}
@@ -62,7 +65,7 @@ func (b *blobs) Create(ctx context.Context, name string, body []byte, opts store
 	if err := b.createContainer(ctx); err != nil {
 		return "", err
 	}
-	etag, err = b.put(ctx, name, body, opts)
+	etag, err = b.putInTier(ctx, name, body, opts)
 	if err != nil {
 		return "", b.fail.wrap(ctx, createBlob, object, err)
 	}
@@ -76,7 +79,37 @@ func (b *blobs) checkCreate(name string, opts store.CreateOptions) error {
 	if err := store.CheckName(name); err != nil {
 		return err
 	}
+	if opts.Tier != "" && !opts.Tier.Valid() {
+		return fmt.Errorf("no tier %q", opts.Tier)
+	}
 	return store.CheckMetadata(opts.Metadata)
+}
+
+// putInTier is put, without the tier Hot if the account has no tiers, as a premium one: then storage rejects the request as invalid.
+func (b *blobs) putInTier(ctx context.Context, name string, body []byte, opts store.CreateOptions) (string, error) {
+	if opts.Tier != store.Hot {
+		return b.put(ctx, name, body, opts)
+	}
+	plain := opts
+	plain.Tier = ""
+	if b.noTiers.Load() {
+		return b.put(ctx, name, body, plain)
+	}
+	etag, err := b.put(ctx, name, body, opts)
+	if !isBadRequest(err) {
+		return etag, err
+	}
+	etag, plainErr := b.put(ctx, name, body, plain)
+	if isBadRequest(plainErr) {
+		return "", err
+	}
+	b.noTiers.Store(true)
+	return etag, plainErr
+}
+
+func isBadRequest(err error) bool {
+	var response *azcore.ResponseError
+	return errors.As(err, &response) && response.StatusCode == http.StatusBadRequest
 }
 
 func (b *blobs) put(ctx context.Context, name string, body []byte, opts store.CreateOptions) (string, error) {
@@ -93,10 +126,15 @@ func (b *blobs) put(ctx context.Context, name string, body []byte, opts store.Cr
 	if opts.ContentEncoding != "" {
 		headers.BlobContentEncoding = &opts.ContentEncoding
 	}
+	var tier *blob.AccessTier
+	if opts.Tier != "" {
+		tier = to.Ptr(blob.AccessTier(opts.Tier))
+	}
 	sum := crc64.Checksum(body, crc64.MakeTable(crcPolynomial))
 	resp, err := b.container.NewBlockBlobClient(name).Upload(ctx, streaming.NopCloser(bytes.NewReader(body)), &blockblob.UploadOptions{
 		Metadata:    metadata,
 		HTTPHeaders: headers,
+		Tier:        tier,
 		AccessConditions: &blob.AccessConditions{
 			ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfNoneMatch: to.Ptr(azcore.ETagAny)},
 		},
@@ -123,7 +161,8 @@ func (b *blobs) createContainer(ctx context.Context) error {
 }
 
 // Read implements store.BlobReader as one Get Blob of bytes=off-end.
-func (b *blobs) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
+func (b *blobs) Read(ctx context.Context, ref store.BlobRef, off, n int64) ([]byte, error) {
+	name := ref.Name
 	object := blobObject(name)
 	if name == "" || n <= 0 || off < 0 {
 		return nil, b.fail.invalid(readBlob, object, fmt.Errorf("%d bytes from %d of %q", n, off, name))
@@ -131,10 +170,10 @@ func (b *blobs) Read(ctx context.Context, name string, off, n int64) ([]byte, er
 	if off > math.MaxInt64-n {
 		return nil, &store.Error{Op: readBlob.verb(), Object: object, Class: store.ErrRange}
 	}
-	buf, err := b.get(ctx, name, off, n)
+	buf, err := b.get(ctx, ref, off, n)
 	var broken *brokenError
 	if errors.As(err, &broken) && ctx.Err() == nil {
-		buf, err = b.get(ctx, name, off, n) // once more, from the beginning
+		buf, err = b.get(ctx, ref, off, n) // once more, from the beginning
 	}
 	var e *store.Error
 	if err != nil && !errors.As(err, &e) {
@@ -143,9 +182,10 @@ func (b *blobs) Read(ctx context.Context, name string, off, n int64) ([]byte, er
 	return buf, err
 }
 
-func (b *blobs) get(ctx context.Context, name string, off, n int64) ([]byte, error) {
-	resp, err := b.container.NewBlobClient(name).DownloadStream(ctx, &blob.DownloadStreamOptions{
-		Range: blob.HTTPRange{Offset: off, Count: n},
+func (b *blobs) get(ctx context.Context, ref store.BlobRef, off, n int64) ([]byte, error) {
+	resp, err := b.container.NewBlobClient(ref.Name).DownloadStream(ctx, &blob.DownloadStreamOptions{
+		Range:            blob.HTTPRange{Offset: off, Count: n},
+		AccessConditions: ifMatch(ref),
 	})
 	if err != nil {
 		return nil, err
@@ -156,7 +196,7 @@ func (b *blobs) get(ctx context.Context, name string, off, n int64) ([]byte, err
 		if errors.As(err, &broken) {
 			return nil, err
 		}
-		return nil, &store.Error{Op: readBlob.verb(), Object: blobObject(name), Class: store.ErrRange, Err: err}
+		return nil, &store.Error{Op: readBlob.verb(), Object: blobObject(ref.Name), Class: store.ErrRange, Err: err}
 	}
 	buf := make([]byte, n)
 	if _, err := io.ReadFull(resp.Body, buf); err != nil {
@@ -216,6 +256,16 @@ func etag(e *azcore.ETag) string {
 		return ""
 	}
 	return strings.Trim(string(*e), `"`)
+}
+
+// ifMatch is the condition that a blob is the one that ref identifies; nil if that is any.
+func ifMatch(ref store.BlobRef) *blob.AccessConditions {
+	if ref.ETag == "" {
+		return nil
+	}
+	return &blob.AccessConditions{
+		ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfMatch: to.Ptr(azcore.ETag(`"` + ref.ETag + `"`))},
+	}
 }
 
 func blobObject(name string) string { return "blob " + name }

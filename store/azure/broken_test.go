@@ -64,7 +64,7 @@ func TestChangedResponses(t *testing.T) {
 					return &http.Response{StatusCode: status, Header: header, Request: r, Body: io.NopCloser(strings.NewReader(text)), ContentLength: int64(len(text))}, nil
 				}),
 			})
-			got, err := s.Blobs().Read(t.Context(), "a", 0, int64(len(body)))
+			got, err := s.Blobs().Read(t.Context(), store.BlobRef{Name: "a"}, 0, int64(len(body)))
 			class := tt.class
 			if !always && tt.requests == 2 {
 				class = nil

@@ -17,6 +17,7 @@ const (
 	setTier
 	createContainer
 	signBlobs
+	readStatistics
 	createTable
 	dropTable
 	listTables
@@ -31,7 +32,7 @@ func (a action) onTables() bool { return a >= createTable }
 // writes reports whether read permission does not suffice.
 func (a action) writes() bool {
 	switch a {
-	case readBlob, listBlobs, signBlobs, listTables, queryTable:
+	case readBlob, listBlobs, signBlobs, readStatistics, listTables, queryTable:
 		return false
 	default:
 		return true
@@ -61,7 +62,7 @@ func (a action) verb() string {
 	switch a {
 	case createBlob, createContainer, createTable:
 		return "create"
-	case readBlob:
+	case readBlob, readStatistics:
 		return "read"
 	case signBlobs:
 		return "request"
@@ -95,6 +96,8 @@ func classOf(a action, status int, code string) error {
 	switch {
 	case status == http.StatusPreconditionFailed && a == createBlob:
 		return store.ErrExists
+	case status == http.StatusPreconditionFailed && a == readBlob:
+		return store.ErrNotFound // replaced since it was listed
 	case status == http.StatusNotFound:
 		return missing(a)
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:

@@ -37,7 +37,7 @@ func do(ctx context.Context, s *azure.Store, operation string) error {
 		_, err := s.Blobs().Create(ctx, "a/b.log", []byte("x"), store.CreateOptions{})
 		return err
 	case read:
-		_, err := s.Blobs().Read(ctx, "a/b.log", 0, 1)
+		_, err := s.Blobs().Read(ctx, store.BlobRef{Name: "a/b.log"}, 0, 1)
 		return err
 	case list:
 		return last(s.Blobs().List(ctx, "a/"))

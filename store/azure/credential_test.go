@@ -274,7 +274,7 @@ func TestCheckContainer(t *testing.T) {
 	for name, want := range map[string]bool{
 		"abc": true, "logs-2014": true, "0a1": true, "$logs": true, strings.Repeat("a", 63): true,
 		"": false, "ab": false, strings.Repeat("a", 64): false, "Logs": false, "-logs": false, "logs-": false,
-		"lo--gs": false, "lo_gs": false, "lo.gs": false, "$root": false, "$web": false, "løgs": false, "lo/gs": false,
+		"lo--gs": false, "lo_gs": false, "lo.gs": false, "$root": false, "$web": false, "løgs": false, "lo/gs": false, "logs-compacted": false,
 	} {
 		if err := azure.CheckContainer(name); (err == nil) != want {
 			t.Errorf("CheckContainer(%q) = %v, want valid %v", name, err, want)

@@ -27,13 +27,7 @@ import (
 // https://learn.microsoft.com/rest/api/storageservices/specifying-conditional-headers-for-blob-service-operations
 func (b *blobs) Delete(ctx context.Context, refs []store.BlobRef) error {
 	options := func(ref store.BlobRef) blob.DeleteOptions {
-		o := blob.DeleteOptions{DeleteSnapshots: to.Ptr(blob.DeleteSnapshotsOptionTypeInclude)}
-		if ref.ETag != "" {
-			o.AccessConditions = &blob.AccessConditions{
-				ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfMatch: to.Ptr(azcore.ETag(`"` + ref.ETag + `"`))},
-			}
-		}
-		return o
+		return blob.DeleteOptions{DeleteSnapshots: to.Ptr(blob.DeleteSnapshotsOptionTypeInclude), AccessConditions: ifMatch(ref)}
 	}
 	return b.change(ctx, refs, change{
 		action: deleteBlobs,
@@ -104,7 +98,7 @@ const directoryIsNotEmpty = bloberror.Code("DirectoryIsNotEmpty")
 
 // SetTier implements store.Blobs as Delete does.
 func (b *blobs) SetTier(ctx context.Context, names []string, tier store.Tier) error {
-	if tier != store.Hot && tier != store.Cool && tier != store.Cold {
+	if !tier.Valid() {
 		return b.fail.invalid(setTier, "blobs of container "+b.name, fmt.Errorf("no tier %q", tier))
 	}
 	return b.change(ctx, store.AnyVersion(names...), change{
@@ -208,7 +202,7 @@ func (b *blobs) newBatch() (*container.BatchBuilder, error) {
 	if b.signatures == nil {
 		return b.container.NewBatchBuilder()
 	}
-	sas, err := b.signatures.Blobs()
+	sas, err := b.signatures.Blobs(b.name)
 	if err != nil {
 		return nil, &signatureError{err}
 	}

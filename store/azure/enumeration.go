@@ -264,6 +264,11 @@ func (e *enumeration) blob(t tag) bool {
 			etag, ok = e.value(t)
 		case "AccessTier":
 			tier, ok = e.value(t)
+		case "AccessTierInferred":
+			var raw []byte
+			raw, ok = e.raw(t)
+			b.TierInferred = string(raw) == "true"
+			ok = ok && (b.TierInferred || string(raw) == "false" || len(raw) == 0)
 		case "ResourceType":
 			var raw []byte
 			raw, ok = e.raw(t)

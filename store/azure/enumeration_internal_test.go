@@ -86,7 +86,7 @@ func TestEnumeration(t *testing.T) {
 	items, next, _ := decodeEnumeration([]byte(pagesSeen[0]))
 	want := []store.Blob{
 		{
-			Name: "api/2014/07/31/1800/000001.log", Size: 8388608, ETag: "0x8D1234567890ABC", Tier: store.Cool,
+			Name: "api/2014/07/31/1800/000001.log", Size: 8388608, ETag: "0x8D1234567890ABC", Tier: store.Cool, TierInferred: true,
 			Created:  time.Date(2014, 7, 31, 18, 0, 0, 0, time.UTC),
 			Metadata: map[string]string{"starttime": "2014-07-31T18:00:00.000000000Z", "note": `a <b> & "c" 'd"`, "empty": ""},
 		},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 
 	"logstow/store"
 )
@@ -17,6 +18,8 @@ import (
 type failures struct {
 	cred      Credential
 	container string
+	// compacted is set for the compacted container. Its absence means that nothing was compacted, so only storage itself may report it.
+	compacted bool
 	scrub     scrubber
 	// tokens provides the tokens; nil if there are none.
 	tokens *tokenSource
@@ -68,7 +71,16 @@ func (f *failures) wrapResponse(a action, object string, response *azcore.Respon
 		Op: a.verb(), Object: object, Class: classOf(a, parsed.status, parsed.code),
 		Status: parsed.status, Code: parsed.code,
 	}
-	if parsed.message != "" {
+	if f.compacted && errors.Is(e.Class, store.ErrNoContainer) && parsed.code != string(bloberror.ContainerNotFound) {
+		e.Class = store.ErrUnavailable // from a proxy
+		if parsed.code != "" {
+			e.Class = store.ErrAccessDenied // it is hidden
+		}
+	}
+	switch {
+	case a == readBlob && parsed.status == http.StatusPreconditionFailed:
+		e.Err = errors.New("replaced since it was listed")
+	case parsed.message != "":
 		e.Err = errors.New(f.scrub.text(parsed.message))
 	}
 	if response.RawResponse != nil {

@@ -109,6 +109,8 @@ func (f *failures) roleHint(a action) string {
 		scope = ""
 	case signBlobs:
 		name, scope = "Storage Blob Delegator", ""
+	case readStatistics:
+		name, scope = "Reader", ""
 	default:
 	}
 	return fmt.Sprintf(`the role %s: %s (it takes effect within ten minutes)`,
@@ -179,7 +181,7 @@ func (f *failures) sasExpiry() (time.Time, bool) {
 	if f.cred.Signatures == nil {
 		return time.Time{}, false
 	}
-	sas, err := f.cred.Signatures.Blobs()
+	sas, err := f.cred.Signatures.Blobs(f.container)
 	if err != nil {
 		return time.Time{}, false
 	}

@@ -106,6 +106,7 @@ func listed(item *container.BlobItem) store.Blob {
 		blob.ETag = etag(p.ETag)
 		blob.Created = value(p.CreationTime).UTC()
 		blob.Tier = store.Tier(value(p.AccessTier))
+		blob.TierInferred = value(p.AccessTierInferred)
 	}
 	return blob
 }

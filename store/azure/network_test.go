@@ -117,7 +117,7 @@ func TestBrokenResponses(t *testing.T) {
 	t.Cleanup(broken.Close)
 	cred := fromConnection(t, "AccountName=acct;AccountKey="+testKey+";BlobEndpoint="+broken.URL+";TableEndpoint="+broken.URL)
 	s := openStore(t, azure.Options{Container: "logs", Credential: cred})
-	got, err := s.Blobs().Read(t.Context(), "a", 0, 10)
+	got, err := s.Blobs().Read(t.Context(), store.BlobRef{Name: "a"}, 0, 10)
 	if !errors.Is(err, store.ErrUnavailable) || got != nil || requests.Load() != 2 {
 		t.Errorf("read: got %q, %v after %d requests, want ErrUnavailable alone after 2", got, err, requests.Load())
 	}
@@ -156,7 +156,7 @@ func TestConnectionsAreReused(t *testing.T) {
 		var g errgroup.Group
 		for range atOnce {
 			g.Go(func() error {
-				_, err := s.Blobs().Read(t.Context(), "a", 0, 1)
+				_, err := s.Blobs().Read(t.Context(), store.BlobRef{Name: "a"}, 0, 1)
 				return err
 			})
 		}

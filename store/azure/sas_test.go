@@ -77,7 +77,7 @@ func TestSASCreateOnly(t *testing.T) {
 	if _, err := s.Blobs().Create(t.Context(), "a/1.log", []byte("two"), store.CreateOptions{}); !errors.Is(err, store.ErrAccessDenied) {
 		t.Errorf("taken name: got %v, want Azurite's response; see docs/azurite.md if it is better now", err)
 	}
-	if got, err := owner.Blobs().Read(t.Context(), "a/1.log", 0, 3); err != nil || string(got) != "one" {
+	if got, err := owner.Blobs().Read(t.Context(), store.BlobRef{Name: "a/1.log"}, 0, 3); err != nil || string(got) != "one" {
 		t.Errorf("blob now %q, error %v", got, err)
 	}
 	checkRefused(t, do(t.Context(), s, read), "permission r")
@@ -101,7 +101,7 @@ func TestSASReadOnly(t *testing.T) {
 	checkRefused(t, do(t.Context(), s, create), "permission c")
 	checkRefused(t, do(t.Context(), s, deletion), "permission d")
 	checkRefused(t, do(t.Context(), s, createTable), "permission c")
-	if got, err := owner.Blobs().Read(t.Context(), "a/b.log", 0, 3); err != nil || string(got) != "one" {
+	if got, err := owner.Blobs().Read(t.Context(), store.BlobRef{Name: "a/b.log"}, 0, 3); err != nil || string(got) != "one" {
 		t.Errorf("blob now %q, error %v", got, err)
 	}
 }

@@ -15,7 +15,7 @@ func (f *failures) sasFields(a action) url.Values {
 	if f.cred.Signatures == nil {
 		return nil
 	}
-	get := f.cred.Signatures.Blobs
+	get := func() (Secret, error) { return f.cred.Signatures.Blobs(f.container) }
 	if a.onTables() {
 		get = func() (Secret, error) { return f.cred.Signatures.Table("") }
 	}

@@ -63,20 +63,22 @@ type scrubber struct {
 	named, token *regexp.Regexp
 }
 
-// scrubber redacts the credential's secrets and, for a SAS, its signature in all its encodings.
-func (c Credential) scrubber() scrubber {
+// scrubber redacts the credential's secrets for a container and, for a SAS, its signature in all its encodings.
+func (c Credential) scrubber(container string) scrubber {
 	return scrubber{
-		known: c.secrets,
+		known: func() []string { return c.secrets(container) },
 		named: regexp.MustCompile(`(?i)\b(sig|AccountKey|SharedAccessSignature|client_secret|client_assertion|access_token|refresh_token)(=|["']\s*:\s*["'])[^&;\s"'<>,]+`),
 		token: regexp.MustCompile(`(?i)\b(bearer\s+)?\beyJ[\w-]+\.[\w-]+\.[\w-]*|\bbearer\s+[\w.~+/-]{16,}=*`),
 	}
 }
 
-// secrets are the credential's current secrets.
-func (c Credential) secrets() []string {
+// secrets are the credential's current secrets for a container.
+func (c Credential) secrets(container string) []string {
 	all := []string{c.Key.Reveal(), c.Identity.Secret.Reveal()}
 	if s := c.signatures(); s != nil {
-		for _, get := range [2]func() (Secret, error){s.Blobs, func() (Secret, error) { return s.Table("") }} {
+		for _, get := range [2]func() (Secret, error){
+			func() (Secret, error) { return s.Blobs(container) }, func() (Secret, error) { return s.Table("") },
+		} {
 			sas, err := get()
 			if err != nil {
 				continue // an unreadable SAS was not sent

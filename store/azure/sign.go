@@ -52,10 +52,21 @@ func (s *Store) Hierarchical(ctx context.Context) (bool, error) {
 func (s *Store) CreateContainer(ctx context.Context) error { return s.blobs.createContainer(ctx) }
 
 // OtherContent returns the name of a directory other than the given one, or of a blob in no directory; "" if
-// the container has neither. It stops at the first page with one; a page is a request and up to 5,000
-// names.
+// neither container has one. It stops at the first page with one; a page is a request and up to 5,000 names. The
+// compacted container may be missing.
 func (s *Store) OtherContent(ctx context.Context, directory string) (other string, err error) {
-	b := s.blobs
+	if other, err = s.blobs.otherContent(ctx, directory); other != "" || err != nil {
+		return other, err
+	}
+	if b, ok := s.compacted.(*blobs); ok {
+		if other, err = b.otherContent(ctx, directory); errors.Is(err, store.ErrNoContainer) {
+			err = nil
+		}
+	}
+	return other, err
+}
+
+func (b *blobs) otherContent(ctx context.Context, directory string) (other string, err error) {
 	pager := b.container.NewListBlobsHierarchyPager("/", &container.ListBlobsHierarchyOptions{MaxResults: to.Ptr[int32](maxPage)})
 	pages(ctx, pager, func(page container.ListBlobsHierarchyResponse, failed error) bool {
 		if failed != nil {
@@ -79,14 +90,14 @@ func (s *Store) OtherContent(ctx context.Context, directory string) (other strin
 }
 
 // SignBlobs makes a shared access signature with permissions, which are Azure's letters of sp=. It is for a
-// directory of the container, without final slash, which requires a hierarchical namespace; if directory is
+// directory of a container, without final slash, which requires a hierarchical namespace; if directory is
 // "", for the whole container. An identity signs with a delegation key, which is requested, and which is
 // valid for at most seven days.
-func (s *Store) SignBlobs(ctx context.Context, directory, permissions string, expiry time.Time) (Secret, error) {
+func (s *Store) SignBlobs(ctx context.Context, name, directory, permissions string, expiry time.Time) (Secret, error) {
 	f := s.blobs.fail
 	values := sas.BlobSignatureValues{
 		Protocol: sas.ProtocolHTTPS, ExpiryTime: expiry.UTC(), Permissions: permissions,
-		ContainerName: s.container, Directory: directory,
+		ContainerName: name, Directory: directory,
 	}
 	if !strings.HasPrefix(f.cred.BlobEndpoint, "https:") {
 		values.Protocol = sas.ProtocolHTTPSandHTTP // an emulator's
@@ -110,7 +121,7 @@ func (s *Store) SignBlobs(ctx context.Context, directory, permissions string, ex
 	}
 	if err != nil {
 		return Secret{}, &store.Error{
-			Op: "sign", Object: "access to container " + s.container, Class: store.ErrAccessDenied, Err: f.scrub.err(err),
+			Op: "sign", Object: "access to container " + name, Class: store.ErrAccessDenied, Err: f.scrub.err(err),
 			Hint: "the account's key signs, and an identity does (auth key, msi, workload or cli), not " + f.cred.kind(),
 		}
 	}

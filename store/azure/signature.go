@@ -23,8 +23,8 @@ const (
 // Signatures provide the current shared access signatures, as query strings without '?'. They are
 // called before every request, concurrently.
 type Signatures interface {
-	// Blobs is the signature for the container.
-	Blobs() (Secret, error)
+	// Blobs is the signature for a container.
+	Blobs(container string) (Secret, error)
 	// Table is the signature for a table; if the name is "", for the table service.
 	Table(name string) (Secret, error)
 	// String describes the signatures in errors: "the SAS in FILE".
@@ -34,7 +34,7 @@ type Signatures interface {
 // fixedSAS is one SAS for all.
 type fixedSAS struct{ sas Secret }
 
-func (f fixedSAS) Blobs() (Secret, error)       { return f.sas, nil }
+func (f fixedSAS) Blobs(string) (Secret, error) { return f.sas, nil }
 func (f fixedSAS) Table(string) (Secret, error) { return f.sas, nil }
 func (f fixedSAS) String() string               { return "the SAS" }
 
@@ -48,7 +48,7 @@ func newSASFile(path string) sasFile {
 	})}
 }
 
-func (s sasFile) Blobs() (Secret, error) {
+func (s sasFile) Blobs(string) (Secret, error) {
 	sas, err := s.file.Get(0)
 	if err != nil {
 		return Secret{}, err
@@ -59,7 +59,7 @@ func (s sasFile) Blobs() (Secret, error) {
 	return sas, nil
 }
 
-func (s sasFile) Table(string) (Secret, error) { return s.Blobs() }
+func (s sasFile) Table(string) (Secret, error) { return s.Blobs("") }
 func (s sasFile) String() string               { return "the SAS in " + s.file.Path() }
 
 // newSAS makes a SAS of a query string, with or without '?'. A plus sign or a blank in its signature is
@@ -148,7 +148,7 @@ func signerOfTables(s Signatures) signer {
 	}}
 }
 
-// signerOfBlobs signs with the container's signature.
-func signerOfBlobs(s Signatures) signer {
-	return signer{func(context.Context) (Secret, error) { return s.Blobs() }}
+// signerOfBlobs signs with a container's signature.
+func signerOfBlobs(s Signatures, container string) signer {
+	return signer{func(context.Context) (Secret, error) { return s.Blobs(container) }}
 }

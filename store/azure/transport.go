@@ -1,14 +1,18 @@
 package azure
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 )
 
 // idlePerHost is the maximum number of idle connections to each of the two services. It is the maximum
@@ -72,4 +76,15 @@ func newHTTPClient(transport http.RoundTripper) *http.Client {
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+}
+
+// shouldRetry reports whether the SDK sends a request again. After a timeout it does not: the caller has waited for long, and
+// decides.
+func shouldRetry(response *http.Response, err error) bool {
+	if err != nil {
+		var late net.Error
+		return !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, os.ErrDeadlineExceeded) && (!errors.As(err, &late) || !late.Timeout())
+	}
+	return runtime.HasStatusCode(response, http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
+		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout)
 }

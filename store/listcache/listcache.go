@@ -5,18 +5,20 @@
 // A new listing is read to its end before its pages are yielded, because other readers wait for it. If it is too large to be kept, each
 // reader lists for itself.
 //
-// A query that lists again because compaction may have moved records between two pages gets a fresh listing.
+// Segments move from the raw container to the compacted one, so a reader lists the raw one first. A kept listing of the compacted
+// container is used only if it began after the end of all raw listings of the service so far, and after the last time that a raw
+// segment of the service did not exist when it was read. Listings of the services themselves are such a pair too.
 package listcache
 
 import (
 	"context"
 	"errors"
 	"iter"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"logstow/blobnaming"
 	"logstow/store"
 )
 
@@ -36,25 +38,71 @@ const (
 // Reader is a store's blobs with shared listings. It is safe for concurrent use.
 type Reader struct {
 	store.BlobReader
-	now      func() time.Time
+	now func() time.Time
+	// ended is called with the name of a raw segment that did not exist; nil for the compacted container.
+	ended    func(name string)
 	blobs    listings[store.Blob]
 	prefixes listings[string]
 }
 
-// New makes a reader; now is the clock.
-func New(blobs store.BlobReader, now func() time.Time) *Reader {
-	return &Reader{
-		BlobReader: blobs, now: now,
-		blobs: listings[store.Blob]{all: map[string]*listing[store.Blob]{}}, prefixes: listings[string]{all: map[string]*listing[string]{}},
+// New makes readers of a raw container and its compacted one; now is the clock.
+func New(raw, compacted store.BlobReader, now func() time.Time) (rawReader, compactedReader *Reader) {
+	newReader := func(blobs store.BlobReader) *Reader {
+		return &Reader{
+			BlobReader: blobs, now: now,
+			blobs: listings[store.Blob]{all: map[string]*listing[store.Blob]{}}, prefixes: listings[string]{all: map[string]*listing[string]{}},
+		}
 	}
+	rawReader, compactedReader = newReader(raw), newReader(compacted)
+	raws := &ends{of: make(map[string]uint64)}
+	rawReader.ended = raws.note
+	rawReader.blobs.ended, rawReader.prefixes.ended = raws.note, raws.note
+	compactedReader.blobs.raws, compactedReader.prefixes.raws = raws, raws
+	return rawReader, compactedReader
+}
+
+// ends counts the ends of raw listings, and has the count at the last one of each service. Safe for concurrent use.
+type ends struct {
+	mu    sync.Mutex
+	count uint64
+	of    map[string]uint64
+	// others is the count for the services that are not in the map, which is bounded.
+	others uint64
+}
+
+// note notes that a listing of names that begin with a prefix has ended. The service "" is that of listings of all services.
+func (e *ends) note(prefix string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.count++
+	if len(e.of) >= maxItems {
+		clear(e.of)
+		e.others = e.count
+	}
+	service, _, _ := strings.Cut(prefix, "/")
+	e.of[service] = e.count
+}
+
+// last returns the count now, and at the last end of a listing of the service of a prefix.
+func (e *ends) last(prefix string) (now, last uint64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	service, _, _ := strings.Cut(prefix, "/")
+	if at, ok := e.of[service]; ok {
+		return e.count, at
+	}
+	return e.count, e.others
 }
 
 // Read reads a range of a blob.
-func (r *Reader) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
-	data, err := r.BlobReader.Read(ctx, name, off, n)
+func (r *Reader) Read(ctx context.Context, ref store.BlobRef, off, n int64) ([]byte, error) {
+	data, err := r.BlobReader.Read(ctx, ref, off, n)
 	if errors.Is(err, store.ErrNotFound) {
 		r.blobs.drop()
 		r.prefixes.drop()
+		if r.ended != nil {
+			r.ended(ref.Name)
+		}
 	}
 	return data, err
 }
@@ -80,11 +128,8 @@ func maxAge(ctx context.Context, prefix string, now time.Time) time.Duration {
 	return age()
 }
 
-// List lists blobs, from an earlier listing if that is not too old and the context does not need a fresh one.
+// List lists blobs, from an earlier listing if that is not too old.
 func (r *Reader) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
-	if store.NeedsFreshListings(ctx) {
-		return r.BlobReader.List(ctx, prefix)
-	}
 	return r.blobs.pages(ctx, prefix, maxAge(ctx, prefix, r.now()), r.now, func() iter.Seq2[[]store.Blob, error] { return r.BlobReader.List(ctx, prefix) })
 }
 
@@ -95,6 +140,11 @@ func (r *Reader) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]st
 
 // listings are listings by their prefix.
 type listings[T any] struct {
+	// ended is called when a listing of a prefix has ended, before its end is yielded; nil for the compacted container.
+	ended func(prefix string)
+	// raws are the ends of raw listings, after which a listing must have begun; nil for the raw container.
+	raws *ends
+
 	mu    sync.Mutex
 	all   map[string]*listing[T]
 	items int
@@ -110,6 +160,8 @@ type listing[T any] struct {
 	pages [][]T
 	items int // the items of the pages, and one for the listing itself: most hours of a service may be empty
 	began time.Time
+	// raws is the number of raw listings that had ended when it began.
+	raws uint64
 	// life is how long the listing is used. If it is Recent, the context may limit it further.
 	life time.Duration
 }
@@ -129,7 +181,7 @@ func (ls *listings[T]) pages(ctx context.Context, prefix string, recent time.Dur
 		for {
 			l, mine := ls.find(prefix, now(), recent)
 			if mine {
-				ls.fetch(prefix, l, now, list(), yield)
+				ls.fetch(prefix, l, list(), yield)
 				return
 			}
 			select {
@@ -140,7 +192,7 @@ func (ls *listings[T]) pages(ctx context.Context, prefix string, recent time.Dur
 			}
 			switch {
 			case l.large:
-				list()(yield)
+				ls.direct(prefix, list(), yield)
 				return
 			case !l.valid:
 				continue // it failed, or was given up
@@ -151,11 +203,35 @@ func (ls *listings[T]) pages(ctx context.Context, prefix string, recent time.Dur
 	}
 }
 
+// direct yields the pages of a listing that is too large to be kept.
+func (ls *listings[T]) direct(prefix string, list iter.Seq2[[]T, error], yield func([]T, error) bool) {
+	for page, err := range list {
+		if !yield(page, err) || err != nil {
+			return
+		}
+	}
+	ls.note(prefix)
+}
+
+func (ls *listings[T]) note(prefix string) {
+	if ls.ended != nil {
+		ls.ended(prefix)
+	}
+}
+
 // find returns the listing of a prefix. mine is set if it is a new one, which the caller must fetch.
 func (ls *listings[T]) find(prefix string, now time.Time, recent time.Duration) (l *listing[T], mine bool) {
+	var ended, last uint64
+	if ls.raws != nil {
+		ended, last = ls.raws.last(prefix)
+	}
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	if l = ls.all[prefix]; l != nil {
+	if l = ls.all[prefix]; l != nil && l.raws < last {
+		ls.remove(prefix)
+		l = nil
+	}
+	if l != nil {
 		select {
 		case <-l.done:
 			if l.fresh(now, recent) {
@@ -166,24 +242,26 @@ func (ls *listings[T]) find(prefix string, now time.Time, recent time.Duration) 
 			return l, false
 		}
 	}
-	l = &listing[T]{done: make(chan struct{}), items: 1}
+	l = &listing[T]{done: make(chan struct{}), items: 1, began: now, raws: ended}
 	ls.all[prefix] = l
 	return l, true
 }
 
-// fetch fetches the pages of a new listing, keeps them and yields them. If the listing is too large, it does not keep the pages, and
+// fetch fetches the pages of a new listing, none if there is no compacted container, keeps them and yields them. If the listing is too large, it does not keep the pages, and
 // yields the further ones as they come.
-func (ls *listings[T]) fetch(prefix string, l *listing[T], now func() time.Time, list iter.Seq2[[]T, error], yield func([]T, error) bool) {
-	l.began = now()
+func (ls *listings[T]) fetch(prefix string, l *listing[T], list iter.Seq2[[]T, error], yield func([]T, error) bool) {
 	l.life = lifetime(prefix, l.began)
 	finish := func(complete bool) { ls.finish(prefix, l, complete) }
 	for page, err := range list {
+		if ls.raws != nil && errors.Is(err, store.ErrNoContainer) {
+			break
+		}
 		switch {
 		case l.large:
 			if !yield(page, err) || err != nil {
 				return
 			}
-			continue
+			continue // until the end, which is noted below
 		case err != nil:
 			finish(false)
 			if yieldAll(l.pages, yield) {
@@ -203,6 +281,7 @@ func (ls *listings[T]) fetch(prefix string, l *listing[T], now func() time.Time,
 			return
 		}
 	}
+	ls.note(prefix)
 	if !l.large {
 		finish(true)
 		yieldAll(l.pages, yield)
@@ -268,39 +347,8 @@ func lifetime(prefix string, now time.Time) time.Duration {
 	return Recent
 }
 
-// periodEnd returns the end of the year, month, day or hour of a prefix: service/2006/01/02/1504/ or a part of it.
+// periodEnd returns the end of the period of a prefix.
 func periodEnd(prefix string) (time.Time, bool) {
-	parts := strings.Split(strings.TrimSuffix(prefix, "/"), "/")
-	if len(parts) < 2 || len(parts) > 5 {
-		return time.Time{}, false
-	}
-	number := func(i int, def int) int {
-		if i >= len(parts) {
-			return def
-		}
-		n, err := strconv.Atoi(parts[i])
-		if err != nil {
-			return -1
-		}
-		return n
-	}
-	year, month, day, hour := number(1, 0), number(2, 1), number(3, 1), number(4, 0)
-	if year < 1 || month < 1 || day < 1 || hour < 0 {
-		return time.Time{}, false
-	}
-	switch len(parts) {
-	case 2:
-		return time.Date(year+1, 1, 1, 0, 0, 0, 0, time.UTC), true
-	case 3:
-		return time.Date(year, time.Month(month)+1, 1, 0, 0, 0, 0, time.UTC), true
-	case 4:
-		return time.Date(year, time.Month(month), day+1, 0, 0, 0, 0, time.UTC), true
-	}
-	switch len(parts[4]) {
-	case 1: // the first digit of the hour
-		hour = hour*10 + 9
-	case 4:
-		hour /= 100
-	}
-	return time.Date(year, time.Month(month), day, hour+1, 0, 0, 0, time.UTC), true
+	_, end, ok := blobnaming.Span(prefix)
+	return end, ok
 }

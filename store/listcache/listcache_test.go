@@ -25,7 +25,7 @@ type fake struct {
 	before func(ctx context.Context, page int) error
 }
 
-func (f *fake) Read(context.Context, string, int64, int64) ([]byte, error) {
+func (f *fake) Read(context.Context, store.BlobRef, int64, int64) ([]byte, error) {
 	return nil, fmt.Errorf("read: %w", store.ErrNotFound)
 }
 
@@ -93,11 +93,17 @@ func TestLifetimes(t *testing.T) {
 		"web/2026/03/04/1200/":   listcache.Recent,
 		"web/2027/01/01/0000/":   listcache.Recent,
 		"web/not/a/date":         listcache.Recent,
-		"web/2026/03/04/10/x/y/": listcache.Recent,
+		"web/2026/03/04/10/x/y/": listcache.Past, // of the hour
+		"web/2026/03/0":          listcache.Recent,
+		"web/2026/02/2":          listcache.Past,
+		"web/2026/03/04/100":     listcache.Past,
+		"web/2026/03/04/123":     listcache.Recent,
+		"web/2026/03/04/-/":      listcache.Recent,
+		"web/2026/03/03/-/":      listcache.Past,
 	} {
 		now := start
 		f := &fake{blobs: []string{"a", "b", "c"}}
-		r := listcache.New(f, func() time.Time { return now })
+		r, _ := listcache.New(f, new(fake), func() time.Time { return now })
 		if got := names(t, r, prefix); !slices.Equal(got, f.blobs) {
 			t.Errorf("%q: listed %q", prefix, got)
 		}
@@ -119,7 +125,7 @@ func TestMaxAge(t *testing.T) {
 	start := time.Date(2026, 3, 4, 12, 30, 0, 0, time.UTC)
 	now := start
 	f := &fake{blobs: []string{"a"}}
-	r := listcache.New(f, func() time.Time { return now })
+	r, _ := listcache.New(f, new(fake), func() time.Time { return now })
 	age := time.Second
 	ctx := listcache.NewContext(t.Context(), func() time.Duration { return age })
 	list := func(ctx context.Context, prefix string, after time.Duration, want int64) {
@@ -179,7 +185,7 @@ func TestConcurrentRequestsShareAListing(t *testing.T) {
 				}
 				return nil
 			}
-			r := listcache.New(f, time.Now)
+			r, _ := listcache.New(f, new(fake), time.Now)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var wg sync.WaitGroup
@@ -220,7 +226,7 @@ func TestReadersAreIndependent(t *testing.T) {
 	t.Parallel()
 	for blobs, lists := range map[int]int64{100: 1, 70_000: 2} {
 		f := &fake{blobs: make([]string, blobs)}
-		r := listcache.New(f, func() time.Time { return time.Unix(1e9, 0) })
+		r, _ := listcache.New(f, new(fake), func() time.Time { return time.Unix(1e9, 0) })
 		for page, err := range r.List(t.Context(), "web/") {
 			if got := names(t, r, "web/"); len(got) != blobs || err != nil || len(page) != 2 {
 				t.Errorf("%d blobs listed beside a page of %d, %v", len(got), len(page), err)
@@ -236,7 +242,7 @@ func TestReadersAreIndependent(t *testing.T) {
 func TestWhatIsNotKept(t *testing.T) {
 	t.Parallel()
 	f := &fake{blobs: []string{"a", "b", "c"}}
-	r := listcache.New(f, func() time.Time { return time.Unix(1e9, 0) }) // nothing gets too old
+	r, _ := listcache.New(f, new(fake), func() time.Time { return time.Unix(1e9, 0) }) // nothing gets too old
 	for range r.List(t.Context(), "web/") {
 		break // its reader needs no more, others may
 	}
@@ -250,7 +256,7 @@ func TestWhatIsNotKept(t *testing.T) {
 	if f.lists.Load() != 2 {
 		t.Errorf("%d listings after two of prefixes", f.lists.Load())
 	}
-	if _, err := r.Read(t.Context(), "web/a", 0, 1); !errors.Is(err, store.ErrNotFound) {
+	if _, err := r.Read(t.Context(), store.BlobRef{Name: "web/a"}, 0, 1); !errors.Is(err, store.ErrNotFound) {
 		t.Error(err)
 	}
 	names(t, r, "web/")
@@ -277,7 +283,7 @@ func TestWhatIsNotKept(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	f := &fake{blobs: make([]string, 70_000)}
-	r := listcache.New(f, func() time.Time { return time.Unix(1e9, 0) })
+	r, _ := listcache.New(f, new(fake), func() time.Time { return time.Unix(1e9, 0) })
 	for range 2 {
 		if got := names(t, r, "web/"); len(got) != len(f.blobs) {
 			t.Errorf("listed %d", len(got))
@@ -306,7 +312,7 @@ func TestMemoryIsBounded(t *testing.T) {
 func TestEmptyListingsAreBounded(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
-	r := listcache.New(f, func() time.Time { return time.Unix(1e9, 0) })
+	r, _ := listcache.New(f, new(fake), func() time.Time { return time.Unix(1e9, 0) })
 	const prefixes = 70_000
 	for range 2 {
 		for i := range prefixes {

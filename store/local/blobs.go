@@ -20,10 +20,29 @@ const createTries = 10
 // errIsDirectory is the cause if the name of a blob is that of a directory.
 var errIsDirectory = errors.New("the name is a directory of other blobs")
 
-type blobs struct{ *Store }
+// errNoTiers is the cause if a blob shall be in another tier than the first.
+var errNoTiers = errors.New("a directory has no tiers")
+
+// errReplaced is the cause if the file of a blob has another ETag.
+var errReplaced = fmt.Errorf("%w: replaced since it was listed", store.ErrNotFound)
+
+// othersWrite are the permissions of group and others to write.
+const othersWrite fs.FileMode = 0o022
+
+// blobs is one of the two containers. Inside this package the names of blobs begin with root, those of the
+// interface do not.
+type blobs struct {
+	*Store
+	root string // "", or the directory of the compacted container with a '/'
+}
 
 // Read implements [store.BlobReader].
-func (b blobs) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
+func (b blobs) Read(ctx context.Context, ref store.BlobRef, off, n int64) ([]byte, error) {
+	return b.read(ctx, b.root+ref.Name, ref.ETag, off, n)
+}
+
+// read reads a range of a blob if its ETag is etag, or etag is "".
+func (b blobs) read(ctx context.Context, name, etag string, off, n int64) ([]byte, error) {
 	if err := contextError(ctx, "read", name); err != nil {
 		return nil, err
 	}
@@ -34,7 +53,10 @@ func (b blobs) Read(ctx context.Context, name string, off, n int64) ([]byte, err
 	if err != nil {
 		return nil, invalid("read", name, err)
 	}
-	data, err := readRange(path, off, n)
+	data, err := readRange(path, etag, off, n)
+	if errors.Is(err, errReplaced) && b.isListedAs(ctx, name, etag) {
+		data, err = readRange(path, "", off, n)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := b.checkContainer(ctx); err != nil {
 			return nil, err
@@ -43,7 +65,18 @@ func (b blobs) Read(ctx context.Context, name string, off, n int64) ([]byte, err
 	return data, b.db.classify(ctx, "read", name, err)
 }
 
-func readRange(path string, off, n int64) ([]byte, error) {
+// isListedAs reports whether listings show the blob with an ETag. It may differ from that of the file in a copy of a
+// store: listings show the ETag in the database, and copying may change the times of files.
+func (b blobs) isListedAs(ctx context.Context, name, etag string) bool {
+	db, err := b.db.reading(ctx)
+	if err != nil {
+		return false
+	}
+	rows, err := readRows(ctx, db, name, name)
+	return err == nil && len(rows) == 1 && !rows[0].deleting && rows[0].ETag == etag
+}
+
+func readRange(path, etag string, off, n int64) ([]byte, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, syscall.ENOTDIR) {
 		return nil, fs.ErrNotExist // A parent of the path is a file.
@@ -59,6 +92,9 @@ func readRange(path string, off, n int64) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fs.ErrNotExist
 	}
+	if etag != "" && etag != etagOf(info.Size(), info.ModTime().UnixNano()) {
+		return nil, errReplaced
+	}
 	if size := info.Size(); off > size || n > size-off {
 		return nil, fmt.Errorf("%w: %d bytes from %d of %d", store.ErrRange, n, off, size)
 	}
@@ -72,6 +108,7 @@ func readRange(path string, off, n int64) ([]byte, error) {
 // Create implements [store.Blobs]. The file is linked and its row written under the database's lock, so
 // that listings of other processes see both or none, unless this process is killed in between.
 func (b blobs) Create(ctx context.Context, name string, body []byte, opts store.CreateOptions) (string, error) {
+	name = b.root + name
 	if err := contextError(ctx, "create", name); err != nil {
 		return "", err
 	}
@@ -79,8 +116,14 @@ func (b blobs) Create(ctx context.Context, name string, body []byte, opts store.
 	if err == nil {
 		err = store.CheckMetadata(opts.Metadata)
 	}
+	if err == nil && opts.Tier != "" && opts.Tier != store.Hot {
+		err = errNoTiers
+	}
 	if err != nil {
 		return "", invalid("create", name, err)
+	}
+	if err := b.checkWriters(ctx, "create a blob in"); err != nil {
+		return "", err
 	}
 	tag, err := b.create(ctx, name, path, body, opts.Metadata)
 	if errors.Is(err, fs.ErrExist) {
@@ -111,7 +154,11 @@ func (b blobs) create(ctx context.Context, name, path string, body []byte, metad
 	if err := b.dropStaleRow(ctx, db, name, path); err != nil {
 		return "", err
 	}
-	temp, err := b.db.files.NewTemp(b.db.tempDir(), body)
+	files := b.db.files
+	if b.root != "" {
+		files.Mask = othersWrite
+	}
+	temp, err := files.NewTemp(b.db.tempDir(), body)
 	if err != nil {
 		return "", err
 	}
@@ -224,5 +271,5 @@ func (b blobs) SetTier(ctx context.Context, names []string, tier store.Tier) err
 	if len(names) == 0 {
 		return contextError(ctx, "set the tier of", string(tier))
 	}
-	return invalid("set the tier of", names[0], errors.New("a directory has no tiers"))
+	return invalid("set the tier of", b.root+names[0], errNoTiers)
 }

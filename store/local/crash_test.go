@@ -73,7 +73,7 @@ func checkKilled(t *testing.T, dir string, done map[string]string, indexed map[s
 		if diff := cmp.Diff(selfMetadata(name), blob.Metadata); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		got, err := s.Blobs().Read(t.Context(), name, 0, blob.Size)
+		got, err := s.Blobs().Read(t.Context(), store.BlobRef{Name: name}, 0, blob.Size)
 		if err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s holds other bytes: %v", name, err)
 		}
@@ -147,7 +147,7 @@ func TestPruneRace(t *testing.T) {
 				if _, err := s.Blobs().Create(t.Context(), name, []byte(racer), store.CreateOptions{}); err != nil {
 					t.Errorf("create %s: %v", name, err)
 				}
-				if got, err := s.Blobs().Read(t.Context(), name, 0, 1); string(got) != racer {
+				if got, err := s.Blobs().Read(t.Context(), store.BlobRef{Name: name}, 0, 1); string(got) != racer {
 					t.Errorf("read %s: %q, %v", name, got, err)
 				}
 				if err := s.Blobs().Delete(t.Context(), store.AnyVersion(name)); err != nil {

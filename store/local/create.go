@@ -139,7 +139,13 @@ func (d *database) markPending() error {
 		return err
 	}
 	for _, e := range entries {
-		if e.Name() != hidden {
+		name := e.Name()
+		if name == compacted {
+			if blobs, err := os.ReadDir(filepath.Join(filepath.Dir(d.dir), name)); err == nil && len(blobs) == 0 {
+				continue // created at set-up
+			}
+		}
+		if name != hidden {
 			return d.files.Replace(d.tempDir(), filepath.Join(d.dir, pendingFile), []byte(rand.Text()+"\n"))
 		}
 	}

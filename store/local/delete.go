@@ -22,6 +22,13 @@ func (b blobs) Delete(ctx context.Context, refs []store.BlobRef) error {
 	if err := b.checkContainer(ctx); err != nil {
 		return err
 	}
+	if err := b.checkWriters(ctx, "delete blobs of"); err != nil {
+		return err
+	}
+	refs = slices.Clone(refs)
+	for i := range refs {
+		refs[i].Name = b.root + refs[i].Name
+	}
 	db, err := b.db.writing(ctx)
 	if err != nil {
 		return b.db.classify(ctx, "delete", refs[0].Name, err)
@@ -36,7 +43,7 @@ func (b blobs) Delete(ctx context.Context, refs []store.BlobRef) error {
 }
 
 func (b blobs) deleteChunk(ctx context.Context, db *sql.DB, refs []store.BlobRef, failed *failures) error {
-	refs = slices.DeleteFunc(slices.Clone(refs), func(v store.BlobRef) bool {
+	refs = slices.DeleteFunc(refs, func(v store.BlobRef) bool {
 		_, err := b.path(v.Name)
 		if err != nil {
 			failed.add(invalid("delete", v.Name, err))
@@ -156,8 +163,8 @@ func (blobs) RemoveDirectories(ctx context.Context, prefix, _ string) error {
 
 // prune removes directories that became empty. A writer that is creating a blob in one recreates
 // it.
-func (s *Store) prune(dir string) {
-	for dir != s.dir && syscall.Rmdir(dir) == nil {
+func (b blobs) prune(dir string) {
+	for dir != b.dir() && syscall.Rmdir(dir) == nil {
 		dir = filepath.Dir(dir)
 	}
 }

@@ -106,7 +106,7 @@ func (c *script) check(t *testing.T, what, dir string) {
 			t.Errorf("%s: %s is listed as %+v", what, name, b)
 			continue
 		}
-		if body, err := s.Blobs().Read(t.Context(), name, 0, b.Size); err != nil || !bytes.Equal(body, selfBodyOf(name, 2000)) {
+		if body, err := s.Blobs().Read(t.Context(), store.BlobRef{Name: name}, 0, b.Size); err != nil || !bytes.Equal(body, selfBodyOf(name, 2000)) {
 			t.Errorf("%s: %s holds other bytes: %v", what, name, err)
 		}
 	}

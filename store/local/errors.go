@@ -30,7 +30,7 @@ func classify(ctx context.Context, op, object string, err error) error {
 	case ctx.Err() != nil:
 		return contextError(ctx, op, object)
 	}
-	for _, class := range []error{store.ErrRange, store.ErrInvalid, store.ErrNoTable, store.ErrUnusable, store.ErrUnavailable} {
+	for _, class := range []error{store.ErrNotFound, store.ErrRange, store.ErrInvalid, store.ErrNoTable, store.ErrUnusable, store.ErrUnavailable} {
 		if errors.Is(err, class) {
 			return &store.Error{Op: op, Object: object, Class: class, Err: err}
 		}

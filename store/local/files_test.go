@@ -103,7 +103,7 @@ func TestNamesInvalidForFiles(t *testing.T) {
 		}
 	}
 	for _, name := range []string{".logstow/store.db", ".logstow/../c", "../" + filepath.Base(dir) + "/c"} {
-		if got, err := s.Blobs().Read(t.Context(), name, 0, 1); !errors.Is(err, store.ErrInvalid) {
+		if got, err := s.Blobs().Read(t.Context(), store.BlobRef{Name: name}, 0, 1); !errors.Is(err, store.ErrInvalid) {
 			t.Errorf("read %q: %q, %v", name, got, err)
 		}
 		if err := s.Blobs().Delete(t.Context(), store.AnyVersion(name)); !errors.Is(err, store.ErrInvalid) {

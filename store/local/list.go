@@ -19,6 +19,7 @@ const pageSize = 5000
 // List implements [store.BlobReader]. The directories determine which blobs exist; the database
 // provides their properties, a page at a time.
 func (b blobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
+	prefix = b.root + prefix
 	return func(yield func([]store.Blob, error) bool) {
 		var names []string
 		after := ""
@@ -29,6 +30,9 @@ func (b blobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob, 
 				return false
 			}
 			names, after = names[:0], to
+			for i := range page {
+				page[i].Name = page[i].Name[len(b.root):]
+			}
 			for part := range slices.Chunk(page, pageSize) {
 				if !yield(part, nil) {
 					return false
@@ -83,7 +87,7 @@ func sortByName(page []store.Blob) {
 
 // ListPrefixes implements [store.BlobReader].
 func (b blobs) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
-	return pages(b.prefixes(ctx, prefix), pageSize)
+	return pages(b.prefixes(ctx, b.root+prefix), pageSize)
 }
 
 func (b blobs) prefixes(ctx context.Context, prefix string) iter.Seq2[string, error] {
@@ -97,7 +101,7 @@ func (b blobs) prefixes(ctx context.Context, prefix string) iter.Seq2[string, er
 				yield("", err)
 				return
 			}
-			if found && !yield(e.name, nil) {
+			if found && !yield(e.name[len(b.root):], nil) {
 				return
 			}
 		}
@@ -264,9 +268,9 @@ func (b blobs) adoptBlob(ctx context.Context, blob *store.Blob) error {
 		return err
 	}
 	read := func(ctx context.Context, off, n int64) ([]byte, error) {
-		return b.Read(ctx, blob.Name, off, n)
+		return b.read(ctx, blob.Name, blob.ETag, off, n)
 	}
-	metadata, err := b.adopt(ctx, blob.Name, blob.Size, read)
+	metadata, err := b.adopt(ctx, blob.Name[len(b.root):], blob.Size, read)
 	if errors.Is(err, store.ErrNotFound) {
 		return err
 	}

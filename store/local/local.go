@@ -22,6 +22,8 @@ import (
 const (
 	// hidden is the folder of the store's own files; no blob is in it.
 	hidden = ".logstow"
+	// compacted is the directory of the compacted container. The database has its blobs with names that begin with it.
+	compacted = "_compacted"
 	// databaseFile and tempFolder are in the hidden folder.
 	databaseFile = "store.db"
 	tempFolder   = "tmp"
@@ -88,7 +90,10 @@ func Open(ctx context.Context, dir string, opts ...Option) (*Store, error) {
 }
 
 // Blobs implements [store.Store].
-func (s *Store) Blobs() store.Blobs { return blobs{s} }
+func (s *Store) Blobs() store.Blobs { return blobs{s, ""} }
+
+// Compacted implements [store.Store] by the sub-directory _compacted.
+func (s *Store) Compacted() store.Blobs { return blobs{s, compacted + "/"} }
 
 // Tables implements [store.Store].
 func (s *Store) Tables() store.Tables { return tables{s.db} }

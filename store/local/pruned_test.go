@@ -41,7 +41,7 @@ func TestDeletedBeforeSync(t *testing.T) {
 		if err := create("day/a"); err != nil || armed {
 			t.Errorf("exists %v: %v, armed %v", exists, err, armed)
 		}
-		_, err := other.Blobs().Read(t.Context(), "day/a", 0, 1)
+		_, err := other.Blobs().Read(t.Context(), store.BlobRef{Name: "day/a"}, 0, 1)
 		if got := err == nil; got != exists {
 			t.Errorf("exists %v: %v", exists, err)
 		}

@@ -89,8 +89,12 @@ func readRows(ctx context.Context, q querier, first, last string) (_ []row, err 
 func newBlob(name string, size, written int64) store.Blob {
 	return store.Blob{
 		Name: name, Size: size, Created: time.Unix(0, written).UTC(),
-		ETag: "0x" + strconv.FormatInt(written, 16) + "-" + strconv.FormatInt(size, 16),
+		ETag: etagOf(size, written),
 	}
+}
+
+func etagOf(size, written int64) string {
+	return "0x" + strconv.FormatInt(written, 16) + "-" + strconv.FormatInt(size, 16)
 }
 
 // encodeMetadata writes a line "key=value" for each key, in order.

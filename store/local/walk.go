@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"iter"
 	"os"
@@ -19,22 +20,27 @@ import (
 const maxComponent = 255
 
 // path returns the path of a blob's file. The error is why the name is invalid.
-func (s *Store) path(name string) (string, error) {
-	if err := store.CheckName(name); err != nil {
+func (b blobs) path(name string) (string, error) {
+	inContainer := strings.TrimPrefix(name, b.root)
+	if err := store.CheckName(inContainer); err != nil {
 		return "", err
 	}
-	first := true
-	for component := range strings.SplitSeq(name, "/") {
+	for component := range strings.SplitSeq(inContainer, "/") {
 		if len(component) > maxComponent {
 			return "", errors.New("name has a component of more than 255 bytes, the limit of file names")
 		}
-		if first && component == hidden {
-			return "", errors.New("name lies in " + hidden + ", which is the store's own")
-		}
-		first = false
 	}
-	return s.file(name), nil
+	if first, _, _ := strings.Cut(inContainer, "/"); b.reserves(first) {
+		return "", errors.New("name lies in " + first + ", which is the store's own")
+	}
+	return b.file(name), nil
 }
+
+// reserves reports whether no blob may be in a directory at the top of the container.
+func (b blobs) reserves(dir string) bool { return b.root == "" && (dir == hidden || dir == compacted) }
+
+// dir is the directory of the container.
+func (b blobs) dir() string { return b.file(b.root) }
 
 // file is the path of a blob that a listing found.
 func (s *Store) file(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
@@ -53,9 +59,9 @@ func (r span) ends(e entry) bool { return r.to != "" && e.name > r.to }
 // walk yields, in byte order of the whole name, the names of the files in a span that start with
 // prefix. It does not stat entries: reading a directory gives names and types. A directory removed
 // meanwhile is empty.
-func (s *Store) walk(ctx context.Context, prefix string, in span) iter.Seq2[string, error] {
+func (b blobs) walk(ctx context.Context, prefix string, in span) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		for e, err := range s.entries(ctx, prefix) {
+		for e, err := range b.entries(ctx, prefix) {
 			if err != nil {
 				yield("", err)
 				return
@@ -72,7 +78,7 @@ func (s *Store) walk(ctx context.Context, prefix string, in span) iter.Seq2[stri
 				}
 				continue
 			}
-			for name, err := range s.walk(ctx, e.name, in) {
+			for name, err := range b.walk(ctx, e.name, in) {
 				if !yield(name, err) || err != nil {
 					return
 				}
@@ -89,13 +95,13 @@ type entry struct {
 
 // entries yields the files and directories that start with prefix and have no further '/' except at
 // their end, in byte order.
-func (s *Store) entries(ctx context.Context, prefix string) iter.Seq2[entry, error] {
+func (b blobs) entries(ctx context.Context, prefix string) iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
 		if err := contextError(ctx, "list", prefix); err != nil {
 			yield(entry{}, err)
 			return
 		}
-		entries, err := s.readDir(ctx, prefix)
+		entries, err := b.readDir(ctx, prefix)
 		if err != nil {
 			yield(entry{}, err)
 			return
@@ -108,33 +114,33 @@ func (s *Store) entries(ctx context.Context, prefix string) iter.Seq2[entry, err
 	}
 }
 
-func (s *Store) readDir(ctx context.Context, prefix string) ([]entry, error) {
+func (b blobs) readDir(ctx context.Context, prefix string) ([]entry, error) {
 	parent := prefix[:strings.LastIndexByte(prefix, '/')+1]
-	dir := s.dir
-	if parent != "" {
-		sub, err := s.path(strings.TrimSuffix(parent, "/"))
+	dir := b.dir()
+	if parent != b.root {
+		sub, err := b.path(strings.TrimSuffix(parent, "/"))
 		if err != nil {
-			return nil, s.checkContainer(ctx) // No blob has such a name.
+			return nil, b.checkContainer(ctx) // No blob has such a name.
 		}
 		dir = sub
 	}
 	found, err := os.ReadDir(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return nil, s.checkContainer(ctx)
+		return nil, b.checkContainer(ctx)
 	case err != nil:
-		return nil, s.db.classify(ctx, "list", cmp.Or(prefix, s.dir), err)
+		return nil, b.db.classify(ctx, "list", cmp.Or(prefix, dir), err)
 	}
 	entries := make([]entry, 0, len(found))
 	for _, f := range found {
 		e := entry{name: parent + f.Name(), dir: f.IsDir()}
 		switch {
-		case !e.dir && !f.Type().IsRegular(), parent == "" && f.Name() == hidden:
+		case !e.dir && !f.Type().IsRegular(), parent == b.root && b.reserves(f.Name()):
 			continue
 		case e.dir:
 			e.name += "/"
 		}
-		if strings.HasPrefix(e.name, prefix) && (e.dir || store.CheckName(e.name) == nil) {
+		if strings.HasPrefix(e.name, prefix) && (e.dir || store.CheckName(strings.TrimPrefix(e.name, b.root)) == nil) {
 			entries = append(entries, e)
 		}
 	}
@@ -143,21 +149,48 @@ func (s *Store) readDir(ctx context.Context, prefix string) ([]entry, error) {
 	return entries, nil
 }
 
-// checkContainer is nil if the store's directory exists.
-func (s *Store) checkContainer(ctx context.Context) error {
-	info, err := os.Stat(s.dir)
+// checkContainer is nil if the container's directory exists.
+func (b blobs) checkContainer(ctx context.Context) error {
+	dir := b.dir()
+	info, err := os.Stat(dir)
+	missing := &store.Error{Op: "open", Object: dir, Class: store.ErrNoContainer}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &store.Error{
-			Op: "open", Object: s.dir, Class: store.ErrNoContainer, Err: errors.New("no such directory"),
-			Hint: "check the path; shipper creates the directory when it stores the first segment",
+		missing.Err, missing.Hint = errors.New("no such directory"), "check the path; shipper creates the directory when it stores the first segment"
+		if b.root != "" {
+			missing.Hint = "shipper compact creates the directory when it stores its first output"
 		}
+		return missing
+	case err == nil && !info.IsDir() && b.root != "":
+		return &store.Error{Op: "open", Object: dir, Class: store.ErrUnusable, Err: errors.New("it is a file"), Hint: hintPath}
 	case err == nil && !info.IsDir():
+		missing.Err, missing.Hint = errors.New("it is a file"), "a store is a directory; logq query --file reads a log file without a store"
+		return missing
+	default:
+		return b.db.classify(ctx, "open", dir, err)
+	}
+}
+
+// checkWriters is an error if other users may write to the compacted container: what they write would count as
+// output of compaction. A missing directory is created by Create, without that permission.
+func (b blobs) checkWriters(ctx context.Context, op string) error {
+	if b.root == "" {
+		return nil
+	}
+	dir := b.dir()
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return b.db.classify(ctx, op, dir, err)
+	case info.Mode().Perm()&othersWrite != 0:
 		return &store.Error{
-			Op: "open", Object: s.dir, Class: store.ErrNoContainer, Err: errors.New("it is a file"),
-			Hint: "a store is a directory; logq query --file reads a log file without a store",
+			Op: op, Object: dir, Class: store.ErrUnusable,
+			Err:  fmt.Errorf("users other than its owner may write to it (mode %s): only shipper compact and shipper retain may", info.Mode().Perm()),
+			Hint: "check that its files are those of shipper compact, then run: chmod -R go-w " + dir,
 		}
 	default:
-		return s.db.classify(ctx, "open", s.dir, err)
+		return nil
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/blobnaming"
 	"logstow/internal/hint"
 	"logstow/record"
 	"logstow/segment"
@@ -130,7 +129,7 @@ func TestGrantAuthorities(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path, missing := filepath.Join(dir, "api.grant"), filepath.Join(dir, "missing.pem")
-	const text = `{"logstow_grant":1,"kind":"read","service":"api","directory":"api","container":"logs",` +
+	const text = `{"logstow_grant":2,"compacted_sas":"sig=x","kind":"read","service":"api","directory":"api","container":"logs",` +
 		`"account":"acct","blob_endpoint":"https://acct.blob.core.windows.net","table_endpoint":"https://acct.table.core.windows.net","blobs_sas":"sig=x"}`
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -153,7 +152,7 @@ func TestAdopts(t *testing.T) {
 	at := time.Date(2014, 7, 31, 18, 0, 1, 0, time.UTC)
 	w := segment.NewWriter(&body, segment.Options{
 		Service: "queue", Instance: "pod-1", BucketStart: at.Truncate(time.Hour).Unix(), BucketWidth: 3600,
-		Batch: blobnaming.Batch{1, 2, 3},
+		Salt: [16]byte{1, 2, 3},
 	})
 	if err := w.Append(record.Record{Time: at.UnixNano(), Source: "app.log", Message: []byte("hello")}); err != nil {
 		t.Fatal(err)

@@ -70,15 +70,29 @@ func benchFleet(ctx context.Context, segments, runs int) (err error) {
 	if err := b.fleetQueries("before compaction", slow); err != nil {
 		return err
 	}
+	// Azurite is a replicated account: the second run removes the inputs of outputs that are in its second location too.
+	for run := range 2 {
+		if run > 0 {
+			time.Sleep(2 * time.Second)
+		}
+		if err := b.compact(ctx, connection); err != nil {
+			return err
+		}
+	}
+	return b.fleetQueries("after", slow)
+}
+
+// compact runs shipper compact and prints what it took.
+func (b *suite) compact(ctx context.Context, connection string) error {
 	began := time.Now()
-	compact := exec.CommandContext(ctx, filepath.Join(dir, "shipper"), "compact", "--store", b.store, "--after", "0s", "--grace", "0s", "--max-age", "3650d", "--from", from, "--to", to)
+	compact := exec.CommandContext(ctx, filepath.Join(b.dir, "shipper"), "compact", "--store", b.store, "--after", "0s", "--grace", "0s", "--max-age", "3650d", "--from", from, "--to", to)
 	compact.Env = append(os.Environ(), "AZURE_STORAGE_CONNECTION_STRING="+connection)
 	out, err := compact.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("shipper compact: %w\n%s", err, out)
 	}
 	fmt.Printf("  %.1f s, %.1f CPU s: %s", time.Since(began).Seconds(), (compact.ProcessState.UserTime() + compact.ProcessState.SystemTime()).Seconds(), out)
-	return b.fleetQueries("after", slow)
+	return nil
 }
 
 // fleetQueries measures queries of the fleet, each without a cache.
@@ -149,9 +163,9 @@ func fleetSegment(compressor *segment.Compressor, hour time.Time, i, all int) ([
 		return nil, blobnaming.Metadata{}, err
 	}
 	instance := fmt.Sprintf("%s-%d", fleetService, i%fleetInstances)
-	batch := blobnaming.Batch{byte(i), byte(i >> 8), byte(i >> 16)}
+	salt := [16]byte{byte(i), byte(i >> 8), byte(i >> 16)}
 	w := segment.NewWriter(&body, segment.Options{
-		Service: fleetService, Instance: instance, Batch: batch, BucketStart: hour.Unix(), BucketWidth: 3600, Compressor: compressor,
+		Service: fleetService, Instance: instance, Salt: salt, BucketStart: hour.Unix(), BucketWidth: 3600, Compressor: compressor,
 	})
 	r := recognize.New(recognize.Options{})
 	for line := range bytes.Lines(text.Bytes()) {

@@ -343,7 +343,7 @@ func exercise(t *testing.T, s store.Store) {
 	if _, err := s.Blobs().Create(ctx, name, []byte("content"), store.CreateOptions{Metadata: map[string]string{"Key": "value"}}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.Blobs().Read(ctx, name, 0, 7); err != nil || string(got) != "content" {
+	if got, err := s.Blobs().Read(ctx, store.BlobRef{Name: name}, 0, 7); err != nil || string(got) != "content" {
 		t.Errorf("read %q, %v", got, err)
 	}
 	listed := 0

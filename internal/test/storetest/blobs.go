@@ -21,7 +21,7 @@ import (
 
 func missingContainer(t *testing.T, open Opener) {
 	b := openNew(t, open).Blobs()
-	_, err := b.Read(t.Context(), "a/b", 0, 1)
+	_, err := b.Read(t.Context(), store.BlobRef{Name: "a/b"}, 0, 1)
 	wantIs(t, "read", err, store.ErrNoContainer)
 	_, err = collectErr(b.List(t.Context(), ""))
 	wantIs(t, "list", err, store.ErrNoContainer)
@@ -36,10 +36,88 @@ func missingContainer(t *testing.T, open Opener) {
 
 	create(t, b, "a/b")
 	for _, name := range []string{"a/c", "a", "a/b/c", "x/y"} {
-		_, err = b.Read(t.Context(), name, 0, 1)
+		_, err = b.Read(t.Context(), store.BlobRef{Name: name}, 0, 1)
 		wantIs(t, "read "+name, err, store.ErrNotFound)
 		if errors.Is(err, store.ErrNoContainer) {
 			t.Errorf("%v is also ErrNoContainer", err)
+		}
+	}
+}
+
+// twoHalves: each container has its own names, and is created and missing by itself.
+func twoHalves(t *testing.T, open Opener) {
+	s := openNew(t, open)
+	create(t, s.Blobs(), "a/b", "a/only", "c/d")
+	_, err := collectErr(s.Compacted().List(t.Context(), ""))
+	wantIs(t, "list the other one", err, store.ErrNoContainer)
+	_, err = s.Compacted().Read(t.Context(), store.BlobRef{Name: "a/b"}, 0, 1)
+	wantIs(t, "read in the other one", err, store.ErrNoContainer)
+	if _, err := s.Compacted().Create(t.Context(), "a/b", []byte("other"), store.CreateOptions{Metadata: map[string]string{"of": "other"}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := readAll(t, s.Compacted(), "a/b", 5); got != "other" {
+		t.Errorf("read %q", got)
+	}
+	if got := readAll(t, s.Blobs(), "a/b", 3); got != "a/b" {
+		t.Errorf("read %q", got)
+	}
+	_, err = s.Compacted().Read(t.Context(), store.BlobRef{Name: "a/only"}, 0, 1)
+	wantIs(t, "read a blob of the other one", err, store.ErrNotFound)
+	if err := s.Compacted().Delete(t.Context(), store.AnyVersion("c/d")); err != nil {
+		t.Fatal(err)
+	}
+	for prefix, want := range map[string][]string{"": {"a/b", "a/only", "c/d"}, "_": nil, "_compacted/": nil} {
+		if diff := cmp.Diff(want, names(t, s.Blobs(), prefix)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if diff := cmp.Diff([]string{"a/", "c/"}, collect(t, s.Blobs().ListPrefixes(t.Context(), ""))); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"a/b"}, names(t, s.Compacted(), "")); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"a/"}, collect(t, s.Compacted().ListPrefixes(t.Context(), ""))); diff != "" {
+		t.Error(diff)
+	}
+	if err := s.Blobs().Delete(t.Context(), store.AnyVersion("a/b", "a/only", "c/d")); err != nil {
+		t.Fatal(err)
+	}
+	listed := collect(t, s.Compacted().List(t.Context(), ""))
+	if len(listed) != 1 || metadata(listed[0])["of"] != "other" {
+		t.Errorf("left: %+v", listed)
+	}
+	if err := s.Compacted().Delete(t.Context(), []store.BlobRef{listed[0].Ref()}); err != nil {
+		t.Fatal(err)
+	}
+	// A container remains when its last blob is deleted.
+	if all := append(names(t, s.Blobs(), ""), names(t, s.Compacted(), "")...); len(all) > 0 {
+		t.Errorf("left: %q", all)
+	}
+}
+
+// readVersion: a blob that took the name of the listed one is not read.
+func readVersion(t *testing.T, open Opener) {
+	b := openNew(t, open).Blobs()
+	create(t, b, "a/b")
+	listed := collect(t, b.List(t.Context(), ""))[0].Ref()
+	if got, err := b.Read(t.Context(), listed, 1, 2); err != nil || string(got) != "/b" {
+		t.Errorf("read %q, %v", got, err)
+	}
+	if err := b.Delete(t.Context(), []store.BlobRef{listed}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.Read(t.Context(), listed, 0, 3)
+	wantIs(t, "read a deleted blob", err, store.ErrNotFound)
+	etag, err := b.Create(t.Context(), "a/b", []byte("a/b"), store.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.Read(t.Context(), listed, 0, 3)
+	wantIs(t, "read a replaced blob", err, store.ErrNotFound)
+	for _, ref := range []store.BlobRef{{Name: "a/b"}, {Name: "a/b", ETag: etag}} {
+		if got, err := b.Read(t.Context(), ref, 0, 3); err != nil || string(got) != "a/b" {
+			t.Errorf("read %+v: %q, %v", ref, got, err)
 		}
 	}
 }
@@ -74,7 +152,7 @@ func blobsContext(t *testing.T, open Opener) {
 		ctx  context.Context
 		want error
 	}{{ctx, cause}, {canceled, context.Canceled}, {past, context.DeadlineExceeded}} {
-		_, err := b.Read(c.ctx, "a/b", 0, 1)
+		_, err := b.Read(c.ctx, store.BlobRef{Name: "a/b"}, 0, 1)
 		wantIs(t, "read", err, c.want)
 		_, err = collectErr(b.List(c.ctx, ""))
 		wantIs(t, "list", err, c.want)
@@ -135,7 +213,7 @@ func readRanges(t *testing.T, open Opener) {
 		{-1, 1, store.ErrInvalid},
 		{-1, 20, store.ErrInvalid},
 	} {
-		got, err := b.Read(t.Context(), name, c.off, c.n)
+		got, err := b.Read(t.Context(), store.BlobRef{Name: name}, c.off, c.n)
 		what := fmt.Sprintf("read %d bytes from %d", c.n, c.off)
 		if c.want != nil {
 			wantIs(t, what, err, c.want)
@@ -145,7 +223,7 @@ func readRanges(t *testing.T, open Opener) {
 			t.Errorf("%s: %q, %v, want %q", what, got, err, want)
 		}
 	}
-	_, err := b.Read(t.Context(), name, 5, 6)
+	_, err := b.Read(t.Context(), store.BlobRef{Name: name}, 5, 6)
 	if errors.Is(err, store.ErrNotFound) || store.Retryable(err) {
 		t.Errorf("a range not in the blob reads as missing or retryable: %v", err)
 	}
@@ -175,7 +253,7 @@ func readEncoded(t *testing.T, open Opener) {
 			t.Errorf("%s: %x, want %x", encoding, got, body)
 		}
 		half := int64(len(body) / 2)
-		got, err := b.Read(t.Context(), name, half, int64(len(body))-half)
+		got, err := b.Read(t.Context(), store.BlobRef{Name: name}, half, int64(len(body))-half)
 		if err != nil || !bytes.Equal(got, body[half:]) {
 			t.Errorf("%s from %d: %x, %v, want %x", encoding, half, got, err, body[half:])
 		}
@@ -387,7 +465,7 @@ func createEmpty(t *testing.T, open Opener) {
 	if _, err := b.Create(t.Context(), "empty", nil, store.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := b.Read(t.Context(), "empty", 0, 1)
+	_, err := b.Read(t.Context(), store.BlobRef{Name: "empty"}, 0, 1)
 	wantIs(t, "read", err, store.ErrRange)
 	if all := collect(t, b.List(t.Context(), "")); len(all) != 1 || all[0].Size != 0 {
 		t.Errorf("listed as %+v", all)

@@ -24,7 +24,7 @@ func deleteMissing(t *testing.T, open Opener) {
 			t.Error(diff)
 		}
 	}
-	_, err := b.Read(t.Context(), "a/2", 0, 1)
+	_, err := b.Read(t.Context(), store.BlobRef{Name: "a/2"}, 0, 1)
 	wantIs(t, "read a deleted blob", err, store.ErrNotFound)
 	if err := b.Delete(t.Context(), store.AnyVersion("a/1")); err != nil {
 		t.Fatal(err)
@@ -138,6 +138,35 @@ func removeDirectories(t *testing.T, open Opener) {
 	}
 }
 
+// createTier: a blob is in the tier of its options, which is not inferred. A store without tiers ignores Hot.
+func createTier(t *testing.T, open Opener) {
+	b := openNew(t, open).Blobs()
+	create(t, b, "default")
+	account := collect(t, b.List(t.Context(), ""))[0]
+	for _, tier := range []store.Tier{store.Hot, store.Cool, store.Cold} {
+		_, err := b.Create(t.Context(), string(tier), []byte("x"), store.CreateOptions{Tier: tier})
+		if account.Tier == "" && tier != store.Hot {
+			wantIs(t, "a store without tiers", err, store.ErrInvalid)
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := collect(t, b.List(t.Context(), string(tier)))[0]
+		if account.Tier != "" && got.Tier != tier || got.TierInferred {
+			t.Errorf("created in %s, listed %+v", tier, got)
+		}
+	}
+	if account.TierInferred != (account.Tier != "") {
+		t.Errorf("without a tier: %+v", account)
+	}
+	_, err := b.Create(t.Context(), "unknown", nil, store.CreateOptions{Tier: "Warm"})
+	wantIs(t, "an unknown tier", err, store.ErrInvalid)
+	if got := names(t, b, "unknown"); len(got) > 0 {
+		t.Errorf("written: %q", got)
+	}
+}
+
 // setTier runs if there are tiers, as shown by a listing.
 func setTier(t *testing.T, open Opener) {
 	b := openNew(t, open).Blobs()
@@ -154,7 +183,9 @@ func setTier(t *testing.T, open Opener) {
 	if err := b.SetTier(t.Context(), []string{"a/3"}, store.Cold); err != nil {
 		t.Fatal(err)
 	}
-	before[0].Tier, before[2].Tier = store.Cool, store.Cold
+	for i, tier := range map[int]store.Tier{0: store.Cool, 2: store.Cold} {
+		before[i].Tier, before[i].TierInferred = tier, false
+	}
 	if diff := cmp.Diff(before, collect(t, b.List(t.Context(), ""))); diff != "" {
 		t.Error(diff)
 	}

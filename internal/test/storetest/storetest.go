@@ -20,11 +20,11 @@ import (
 // closed when t ends.
 type Opener func(t testing.TB, container string) store.Store
 
-// Run runs all cases, each in its own containers and tables.
+// Run runs all cases, each in its own containers and tables; those of blobs in both containers of a store.
 func Run(t *testing.T, open Opener) {
 	t.Helper()
-	for _, c := range cases() {
-		t.Run(c.name, func(t *testing.T) {
+	run := func(name string, open Opener, c testCase) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if c.slow {
 				effort.Need(t, effort.Full, "slow")
@@ -32,7 +32,20 @@ func Run(t *testing.T, open Opener) {
 			c.run(t, open)
 		})
 	}
+	for _, c := range blobCases() {
+		run(c.name, open, c)
+		run("compacted/"+c.name, func(t testing.TB, container string) store.Store { return swapped{open(t, container)} }, c)
+	}
+	for _, c := range storeCases() {
+		run(c.name, open, c)
+	}
 }
+
+// swapped is a store whose two containers are exchanged.
+type swapped struct{ store.Store }
+
+func (s swapped) Blobs() store.Blobs     { return s.Store.Compacted() }
+func (s swapped) Compacted() store.Blobs { return s.Store.Blobs() }
 
 type testCase struct {
 	name string
@@ -41,17 +54,17 @@ type testCase struct {
 	slow bool
 }
 
-// cases are all cases, in the order of the interfaces' comments; a slow one comes first so that the
+// blobCases are the cases of Blobs, in the order of the interface's comments; a slow one comes first so that the
 // others run in parallel to it.
-func cases() []testCase {
+func blobCases() []testCase {
 	return []testCase{
 		{name: "list/5001 blobs in two pages, cancelled between them", run: listPages, slow: true},
 
 		{name: "blobs/a missing container is not a missing blob", run: missingContainer},
 		{name: "blobs/two containers do not see each other", run: twoContainers},
 		{name: "blobs/an ended context stops every method", run: blobsContext},
-		{name: "store/its own clock", run: ownClock},
 		{name: "read/exactly the range", run: readRanges},
+		{name: "read/only the version listed", run: readVersion},
 		{name: "read/bytes as stored whatever the encoding", run: readEncoded},
 		{name: "read/a blob of 9 MiB", run: readLarge},
 		{name: "list/byte order of the whole name", run: listOrder},
@@ -68,6 +81,7 @@ func cases() []testCase {
 		{name: "create/metadata comes back", run: createMetadata},
 		{name: "create/invalid metadata", run: createInvalidMetadata},
 		{name: "create/an empty blob", run: createEmpty},
+		{name: "create/in a tier", run: createTier},
 		{name: "delete/missing counts as removed", run: deleteMissing},
 		{name: "delete/more than one request's names", run: deleteMany, slow: true},
 		{name: "delete/tries all names", run: deleteTriesAll},
@@ -75,6 +89,14 @@ func cases() []testCase {
 		{name: "delete/only the version listed", run: deleteVersion},
 		{name: "remove directories/nothing happens", run: removeDirectories},
 		{name: "tier/nothing else changes", run: setTier},
+	}
+}
+
+// storeCases are all other cases.
+func storeCases() []testCase {
+	return []testCase{
+		{name: "store/its own clock", run: ownClock},
+		{name: "store/its containers do not see each other", run: twoHalves},
 
 		{name: "tables/an ended context stops every method", run: tablesContext},
 		{name: "tables/a missing table", run: tableMissing},
@@ -124,7 +146,7 @@ func create(t testing.TB, b store.Blobs, names ...string) {
 // readAll is a whole blob of size n.
 func readAll(t testing.TB, b store.BlobReader, name string, n int) string {
 	t.Helper()
-	data, err := b.Read(t.Context(), name, 0, int64(n))
+	data, err := b.Read(t.Context(), store.BlobRef{Name: name}, 0, int64(n))
 	if err != nil {
 		t.Fatalf("read %q: %v", name, err)
 	}

@@ -25,7 +25,7 @@ func Text(ctx context.Context, blobs store.BlobReader) (text []byte, err error) 
 }
 
 func appendSegment(ctx context.Context, text []byte, blobs store.BlobReader, b store.Blob) ([]byte, error) {
-	read := func(ctx context.Context, off, n int64) ([]byte, error) { return blobs.Read(ctx, b.Name, off, n) }
+	read := func(ctx context.Context, off, n int64) ([]byte, error) { return blobs.Read(ctx, b.Ref(), off, n) }
 	footer, err := segment.Verify(ctx, read, b.Size)
 	if err != nil {
 		return nil, err

@@ -1,7 +1,7 @@
-package containment
+package catalog
 
 import (
-	"fmt"
+	"cmp"
 	"time"
 
 	"logstow/blobnaming"
@@ -19,37 +19,29 @@ type Segment struct {
 	// Created is the time at which storage wrote the blob.
 	Created time.Time
 	Tier    store.Tier
+	// TierInferred is set if Tier is only the account's default.
+	TierInferred bool
 }
 
-// NewSegment converts a listed blob. It returns an error if the blob is not a segment.
-func NewSegment(b store.Blob) (Segment, error) {
-	name, err := blobnaming.Parse(b.Name)
-	if err != nil {
-		return Segment{}, err
-	}
-	meta, err := blobnaming.ParseMetadata(b.Metadata)
-	if err != nil {
-		return Segment{}, fmt.Errorf("blob %s: %w", b.Name, err)
-	}
-	return Segment{Name: name, Meta: meta, Size: b.Size, ETag: b.ETag, Created: b.Created, Tier: b.Tier}, nil
-}
+const day = 24 * time.Hour
 
-// Scope identifies the segments that compaction merges with each other: those of one service, hour and class.
+// Scope identifies the segments that compaction merges with each other, and whose outputs are one chain of generations: those of
+// one service, day and class.
 type Scope struct {
 	Service string
-	// Hour is the start of the hour, UTC.
-	Hour  time.Time
+	// Day is the start of the day, UTC.
+	Day   time.Time
 	Class string
 }
 
 // Scope returns the scope of the segment.
 func (s Segment) Scope() Scope {
-	return Scope{Service: s.Name.Service, Hour: s.Name.Bucket.Truncate(time.Hour), Class: s.Meta.Class}
+	return Scope{Service: s.Name.Service, Day: s.Name.Bucket.Truncate(day), Class: s.Meta.Class}
 }
 
-// String returns "service/2026/11/20/15", followed by the class if there is one.
+// String returns "service/2026/11/20", followed by the class if there is one.
 func (s Scope) String() string {
-	text := s.Service + "/" + s.Hour.Format("2006/01/02/15")
+	text := s.Service + "/" + s.Day.Format("2006/01/02")
 	if s.Class != "" {
 		text += " of class " + s.Class
 	}
@@ -85,3 +77,14 @@ func (s Segment) Origin() segment.Origin {
 
 // Ref returns the blob with the ETag of the listing.
 func (s Segment) Ref() store.BlobRef { return store.BlobRef{Name: s.Name.String(), ETag: s.ETag} }
+
+// CompareTwins is the order in which blobs with the same Batch are tried: the one that was stored first, then by name. A blob
+// counts if its footer has the hash that Batch is, and agrees with its metadata ([segment.ReadFooter], [segment.Footer.Check]).
+func CompareTwins(a, b Segment) int {
+	return cmp.Or(a.Created.Compare(b.Created), CompareNames(a, b))
+}
+
+// CompareNames is the order of names of one service and container.
+func CompareNames(a, b Segment) int {
+	return cmp.Or(a.Name.Bucket.Compare(b.Name.Bucket), cmp.Compare(a.Name.Chain, b.Name.Chain), cmp.Compare(a.Name.Number, b.Name.Number))
+}

@@ -1,6 +1,7 @@
-package containment
+package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,7 +115,7 @@ func Contain(segments []Segment, outputs []Output) []Place {
 
 // Shared returns, by the index of an output, the indexes of its inputs that an output of a lower generation contains too; nil if
 // there are none. The protocol excludes this unless retention is deleting the day. A reader that ignores these inputs in the
-// later output reads each record once in any case.
+// later output reads each record once in any case. See [MayShare].
 func Shared(outputs []Output) map[int][]int {
 	type key struct {
 		Scope
@@ -142,6 +143,26 @@ func Shared(outputs []Output) map[int][]int {
 		}
 	}
 	return shared
+}
+
+// MayShare returns the indexes, ascending, of the outputs that may share an input with another of the same store and scope. Their
+// lists must be read for [Shared]. Two outputs share inputs only if the name of the lower generation was freed and taken again, so that
+// it is not the older one.
+func MayShare(outputs []Segment) []int {
+	byScope := make(map[Scope][]Segment)
+	for _, o := range outputs {
+		byScope[o.Scope()] = append(byScope[o.Scope()], o)
+	}
+	var may []int
+	for i, o := range outputs {
+		if slices.ContainsFunc(byScope[o.Scope()], func(other Segment) bool {
+			return o.Meta.Start <= other.Meta.End && other.Meta.Start <= o.Meta.End &&
+				cmp.Compare(o.Name.Output(), other.Name.Output())*o.Created.Compare(other.Created) <= 0 && o.Name != other.Name
+		}) {
+			may = append(may, i)
+		}
+	}
+	return may
 }
 
 // inputs returns the inputs of an output that is neither rejected nor unreadable.
