@@ -1,11 +1,14 @@
 package query
 
 import (
+	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"logstow/internal/test/testrand"
 	"logstow/record"
 )
 
@@ -49,5 +52,49 @@ func TestTwinHidesNothing(t *testing.T) {
 		if lines := got(t, w.query(sel, Options{})); !slices.Equal(lines, []string{"a 2025-12-31T22:00:00.000000000Z\tERROR\tapp\tdisk full"}) {
 			t.Errorf("%+v: with a twin %q", sel, lines)
 		}
+	}
+}
+
+// A blob that differs from a segment in the token filter alone, which is read without the footer, hides nothing from a search. Nor does
+// one with bytes after the footer, which would have another size.
+func TestTwinWithAnotherFilterHidesNothing(t *testing.T) {
+	t.Parallel()
+	rnd := testrand.New(t)
+	messages := func() (all []string) {
+		for range 2000 {
+			all = append(all, fmt.Sprintf("%016x", rnd.Uint64()))
+		}
+		return all
+	}
+	w := newWorld(t, nil, false)
+	said := messages()
+	b := w.add("a", "i", 4096, [16]byte{1}, small(origin(), said...))
+	f := b.meta.Filter
+	other := b
+	for other == b || f.Partitions != other.meta.Filter.Partitions || f.SliceLength != other.meta.Filter.SliceLength {
+		other = newWorld(t, nil, false).add("a", "i", 4096, [16]byte{1}, small(origin(), messages()...))
+	}
+	original := b.bodies[0]
+	twin := bytes.Clone(original)
+	copy(twin[f.Offset:], other.bodies[0][other.meta.Filter.Offset:][:f.Partitions*f.SliceLength])
+	search := func() []string {
+		return got(t, w.query(Selection{From: origin(), To: origin().Add(time.Hour), Patterns: []string{said[77]}}, Options{}))
+	}
+	if lines := search(); len(lines) != 1 {
+		t.Fatalf("the segment has %q", lines)
+	}
+	w.memory.put(b.name.String(), twin, b.meta.Encode())
+	if lines := search(); len(lines) != 0 {
+		t.Fatalf("the twin has %q", lines)
+	}
+	w.store("a", b.name.Bucket, b, original)
+	if lines := search(); len(lines) != 1 {
+		t.Errorf("beside the twin the segment has %q", lines)
+	}
+	longer := append(bytes.Clone(twin), "more"...)
+	longer[f.Offset-1] ^= 1 // in a block
+	w.memory.put(b.name.String(), longer, b.meta.Encode())
+	if lines := search(); len(lines) != 1 {
+		t.Errorf("beside the longer twin the segment has %q", lines)
 	}
 }

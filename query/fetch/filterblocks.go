@@ -15,27 +15,41 @@ const tinyBlob = 4 << 10
 // sliceCost is the cost of a request, as the number of bytes that take as long to read.
 const sliceCost = 32 << 10
 
+// filterCopies is the maximum number of copies of a segment whose token filters are read.
+const filterCopies = 4
+
 // filterBlocks returns the blocks of a segment that may contain a match according to its token filter. If the filter
 // cannot be read, it returns all blocks.
+//
+// Slices of a filter are read without the footer, which has the filter's hash. One copy of a segment is the original, and the others
+// may be by a writer who gave them another filter: blocks count if the filter of any copy has them.
 func (f *Fetcher) filterBlocks(ctx context.Context, s *source.Segment) filter.Blocks {
 	keys := f.fieldsOf(s).FilterKeys()
 	if len(keys) == 0 || s.Size <= tinyBlob {
 		return filter.All()
 	}
 	reads, ok := sliceReads(s, keys)
-	if !ok {
+	if !ok || len(s.Copies) > filterCopies {
 		return filter.All()
 	}
-	var blocks filter.Blocks
-	for i, r := range reads {
-		found, err := f.blocksOf(ctx, s, r)
-		if err != nil {
-			return filter.All()
+	var all []filter.Blocks
+	for _, one := range append([]*source.Segment{s}, s.Copies...) {
+		for _, r := range reads {
+			found, err := f.blocksOf(ctx, one, r)
+			if err != nil {
+				return filter.All()
+			}
+			all = append(all, found)
 		}
-		if i > 0 {
-			found = blocks.Or(found)
-		}
-		blocks = found
+	}
+	return anyOf(all)
+}
+
+// anyOf returns the blocks that one of several filters has; there is at least one.
+func anyOf(all []filter.Blocks) filter.Blocks {
+	blocks := all[0]
+	for _, other := range all[1:] {
+		blocks = blocks.Or(other)
 	}
 	return blocks
 }
@@ -94,6 +108,7 @@ func readSlices(ctx context.Context, s *source.Segment, r sliceRead, from rangeR
 	if err != nil {
 		return blocks, err
 	}
+	var all []filter.Blocks
 	for i, keys := range r.keys {
 		if len(keys) == 0 {
 			continue
@@ -102,11 +117,7 @@ func readSlices(ctx context.Context, s *source.Segment, r sliceRead, from rangeR
 		if err != nil {
 			return blocks, err
 		}
-		found := slice.Blocks(keys...)
-		if i > 0 {
-			found = blocks.Or(found)
-		}
-		blocks = found
+		all = append(all, slice.Blocks(keys...))
 	}
-	return blocks, nil
+	return anyOf(all), nil
 }
