@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/compaction"
 	"logstow/internal/test/testrand"
 	"logstow/query"
 	"logstow/record"
@@ -63,7 +64,7 @@ func TestDashboardLists(t *testing.T) {
 	defer s.Close()
 	for hour := range 3 {
 		for _, ago := range []int{hour, hour + 24} {
-			storeHour(t, s, began.Truncate(time.Hour).Add(-time.Duration(ago)*time.Hour))
+			storeHour(t, s, "shop", began.Truncate(time.Hour).Add(-time.Duration(ago)*time.Hour))
 		}
 	}
 	opened := query.ReadOnly(s)
@@ -117,12 +118,69 @@ func TestDashboardLists(t *testing.T) {
 	}
 }
 
+// Requests for metadata of a month, this one included, list nothing for some seconds after the first, whatever they ask for.
+func TestMetadataIsListedOnce(t *testing.T) {
+	t.Parallel()
+	began := time.Now().UTC().AddDate(0, 0, -1).Truncate(24 * time.Hour).Add(15*time.Hour + 20*time.Minute)
+	clock := began
+	now := func() time.Time { return clock }
+	s, err := local.Open(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const services, days = 3, 30
+	for day := range days {
+		for service := range services {
+			storeHour(t, s, fmt.Sprint("service-", service), began.Truncate(time.Hour).AddDate(0, 0, -day))
+		}
+	}
+	o := compaction.DefaultOptions()
+	o.TempDir, o.MaxAge, o.Grace = t.TempDir(), (days+2)*24*time.Hour, 0
+	if report, err := compaction.Run(t.Context(), s, o); err != nil || report.Outputs < services*(days-2) {
+		t.Fatal(report, err)
+	}
+	opened := query.ReadOnly(s)
+	raw := &counting{BlobReader: opened.Blobs, now: now, lists: map[string][]time.Time{}}
+	compacted := &counting{BlobReader: opened.Compacted, now: now, lists: map[string][]time.Time{}}
+	opened.Blobs, opened.Compacted = raw, compacted
+	api := newAPI(environment{now: now}, []query.Store{opened}, query.Options{Plan: query.PlanList, TempDir: t.TempDir()}, 0, nil, slog.New(slog.DiscardHandler))
+	all := `{service_name=~".+"}`
+	listed := 0
+	for i, request := range []url.Values{
+		{"": {"labels"}}, {"": {"series"}, "match[]": {"{}"}}, {"": {"index/volume"}, "query": {all}},
+		{"": {"index/volume_range"}, "query": {all}, "step": {"86400"}}, {"": {"labels"}},
+	} {
+		request.Set("start", fmt.Sprint(began.AddDate(0, 0, -days).UnixNano()))
+		request.Set("end", fmt.Sprint(began.Add(-2*time.Hour).UnixNano()))
+		r := httptest.NewRequestWithContext(access.NewContext(t.Context(), access.Identity{Unrestricted: true}), "GET", "/loki/api/v1/"+request.Get("")+"?"+request.Encode(), nil)
+		w := httptest.NewRecorder()
+		api.ServeHTTP(w, r)
+		if w.Code != 200 || strings.Contains(w.Body.String(), `"result":[]`) {
+			t.Fatalf("%v: %d %s", request, w.Code, w.Body)
+		}
+		lists := 0
+		for _, c := range []*counting{raw, compacted} {
+			for _, times := range c.lists {
+				lists += len(times)
+			}
+		}
+		if i == 0 {
+			listed = lists
+		}
+		if i == 0 && (lists == 0 || lists > 2+2*2*services) || lists != listed {
+			t.Errorf("%d listings until %s: %v, %v", lists, request.Get(""), raw.lists, compacted.lists)
+		}
+		clock = clock.Add(time.Second)
+	}
+}
+
 // storeHour stores a segment of an hour, with a record every ten minutes.
-func storeHour(t *testing.T, s store.Store, hour time.Time) {
+func storeHour(t *testing.T, s store.Store, service string, hour time.Time) {
 	t.Helper()
 	var body bytes.Buffer
 	salt := [16]byte{byte(hour.Hour())}
-	w := segment.NewWriter(&body, segment.Options{Service: "shop", Instance: "vm-1", Salt: salt, BucketStart: hour.Unix(), BucketWidth: 3600})
+	w := segment.NewWriter(&body, segment.Options{Service: service, Instance: "vm-1", Salt: salt, BucketStart: hour.Unix(), BucketWidth: 3600})
 	for at := hour; at.Before(hour.Add(time.Hour)); at = at.Add(10 * time.Minute) {
 		if err := w.Append(record.Record{Time: at.UnixNano(), Level: record.Error, Message: []byte("a record")}); err != nil {
 			t.Fatal(err)
@@ -132,7 +190,7 @@ func storeHour(t *testing.T, s store.Store, hour time.Time) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := blobnaming.Name{Service: "shop", Bucket: hour, Number: 1}
+	name := blobnaming.Name{Service: service, Bucket: hour, Number: 1}
 	if _, err := s.Blobs().Create(t.Context(), name.String(), body.Bytes(), store.CreateOptions{Metadata: meta.Encode()}); err != nil {
 		t.Fatal(err)
 	}

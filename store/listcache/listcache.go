@@ -6,11 +6,12 @@
 // reader lists for itself.
 //
 // Segments move from the raw container to the compacted one, so a reader lists the raw one first. A kept listing of the compacted
-// container is used only if it began after the end of all raw listings of the service so far, and after the last time that a raw
-// segment of the service did not exist when it was read. Listings of the services themselves are such a pair too.
+// container is used only if it began after the end of all raw listings of the service and month so far, and after the last time that a
+// raw segment of these did not exist when it was read. Listings of the services themselves are such a pair too.
 package listcache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -54,44 +55,58 @@ func New(raw, compacted store.BlobReader, now func() time.Time) (rawReader, comp
 		}
 	}
 	rawReader, compactedReader = newReader(raw), newReader(compacted)
-	raws := &ends{of: make(map[string]uint64)}
+	raws := &ends{of: make(map[string]uint64), any: make(map[string]uint64)}
 	rawReader.ended = raws.note
 	rawReader.blobs.ended, rawReader.prefixes.ended = raws.note, raws.note
 	compactedReader.blobs.raws, compactedReader.prefixes.raws = raws, raws
 	return rawReader, compactedReader
 }
 
-// ends counts the ends of raw listings, and has the count at the last one of each service. Safe for concurrent use.
+// ends counts the ends of raw listings, and has the count at the last one of each service and month. Safe for concurrent use.
 type ends struct {
 	mu    sync.Mutex
 	count uint64
-	of    map[string]uint64
-	// others is the count for the services that are not in the map, which is bounded.
+	// of has the counts by service and month, and by service for the ends of listings of more than a month; any has those of all
+	// listings by service.
+	of, any map[string]uint64
+	// others is the count for what is not in the maps, which are bounded.
 	others uint64
 }
 
-// note notes that a listing of names that begin with a prefix has ended. The service "" is that of listings of all services.
+// period cuts a prefix of names into its service and its month, as SERVICE/YYYY/MM/, which is "" if the prefix is of more than a month.
+// The service "" is that of listings of all services.
+func period(prefix string) (service, month string) {
+	service, _, _ = strings.Cut(prefix, "/")
+	if end := len(service) + len("/2006/01/"); len(prefix) >= end && prefix[end-1] == '/' {
+		month = prefix[:end]
+	}
+	return service, month
+}
+
+// note notes that a listing of names that begin with a prefix has ended.
 func (e *ends) note(prefix string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.count++
-	if len(e.of) >= maxItems {
+	if len(e.of)+len(e.any) >= maxItems {
 		clear(e.of)
+		clear(e.any)
 		e.others = e.count
 	}
-	service, _, _ := strings.Cut(prefix, "/")
-	e.of[service] = e.count
+	service, month := period(prefix)
+	e.any[service] = e.count
+	e.of[cmp.Or(month, service)] = e.count
 }
 
-// last returns the count now, and at the last end of a listing of the service of a prefix.
+// last returns the count now, and at the last end of a listing that has names in common with a prefix.
 func (e *ends) last(prefix string) (now, last uint64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	service, _, _ := strings.Cut(prefix, "/")
-	if at, ok := e.of[service]; ok {
-		return e.count, at
+	service, month := period(prefix)
+	if month == "" {
+		return e.count, max(e.any[service], e.others)
 	}
-	return e.count, e.others
+	return e.count, max(e.of[month], e.of[service], e.others)
 }
 
 // Read reads a range of a blob.
@@ -247,8 +262,8 @@ func (ls *listings[T]) find(prefix string, now time.Time, recent time.Duration) 
 	return l, true
 }
 
-// fetch fetches the pages of a new listing, none if there is no compacted container, keeps them and yields them. If the listing is too large, it does not keep the pages, and
-// yields the further ones as they come.
+// fetch fetches the pages of a new listing, none if there is no compacted container, keeps them and yields them. If the listing is too
+// large, it does not keep the pages, and yields the further ones as they come.
 func (ls *listings[T]) fetch(prefix string, l *listing[T], list iter.Seq2[[]T, error], yield func([]T, error) bool) {
 	l.life = lifetime(prefix, l.began)
 	finish := func(complete bool) { ls.finish(prefix, l, complete) }

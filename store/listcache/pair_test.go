@@ -76,6 +76,27 @@ func TestCompactedListings(t *testing.T) {
 	names(t, c, "web/1")
 	prefixes(c, "web/")
 	listed("after a raw segment was gone", 0, 2)
+	both("db/2026/10/")
+	both("db/2026/11/2")
+	both("db/2026/10/")
+	listed("after another month", 2, 2)
+	names(t, r, "db/2026/10/0")
+	both("db/2026/10/")
+	listed("after another raw listing of the month", 1, 1)
+	names(t, r, "db/20")
+	both("db/2026/11/2")
+	listed("after a raw listing of years", 1, 1)
+	if _, err := r.Read(t.Context(), store.BlobRef{Name: "db/2026/10/30/1500/000001.log"}, 0, 1); err == nil {
+		t.Error("read")
+	}
+	both("db/2026/11/2")
+	listed("after a raw segment of another month was gone", 1, 1) // which drops all listings of the raw container
+	names(t, c, "db/2026/10/")
+	listed("after a raw segment of the month was gone", 0, 1)
+	names(t, c, "db/")
+	names(t, r, "db/2026/10/1")
+	names(t, c, "db/")
+	listed("years after a raw listing of a month", 1, 2)
 	raw.blobs = make([]string, 70_000) // too large to be kept
 	both("web/5")
 	both("web/5")
@@ -203,7 +224,7 @@ func TestMovedIsNotMissed(t *testing.T) {
 			requests := make(chan struct{}, 3)
 			for range 40 {
 				requests <- struct{}{}
-				service, hour, services := []string{"web", "api"}[m.random(2)], hours[m.random(3)], m.random(5) == 0
+				service, hour, services := []string{"web", "api"}[m.random(2)], append(hours, "2000/")[m.random(4)], m.random(5) == 0
 				go func() {
 					defer func() { <-requests }()
 					found := make(map[string]bool)
