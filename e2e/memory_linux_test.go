@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"path/filepath"
 	"slices"
@@ -191,7 +192,14 @@ func TestServeMetadataMemory(t *testing.T) {
 	}
 }
 
-// fillSegments writes a day of small segments of some services into a directory, and makes the database with their metadata.
+// traceOf is the identifier in a record that fillSegments writes.
+func traceOf(service, n, record int) string {
+	h := fnv.New64a()
+	fmt.Fprintln(h, service, n, record)
+	return fmt.Sprintf("%016x", h.Sum64())
+}
+
+// fillSegments writes small segments of some services into a directory, and makes the database with their metadata.
 func fillSegments(t *testing.T, dir string, start time.Time, span time.Duration, services, perService int) {
 	t.Helper()
 	var mu sync.Mutex
@@ -211,7 +219,8 @@ func fillSegments(t *testing.T, dir string, start time.Time, span time.Duration,
 				BucketStart: bucket.Unix(), BucketWidth: 3600, Compressor: compressor,
 			})
 			for l, level := range []record.Level{record.Info, record.Warn, record.Error} {
-				r := record.Record{Time: at.Add(time.Duration(l) * time.Second).UnixNano(), Level: level, Source: "app.log", Message: []byte("request served")}
+				r := record.Record{Time: at.Add(time.Duration(l) * time.Second).UnixNano(), Level: level, Source: "app.log"}
+				r.Message = []byte("request served, trace " + traceOf(i, n, l))
 				if err := w.Append(r); err != nil {
 					return err
 				}

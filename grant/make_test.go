@@ -91,7 +91,7 @@ func TestFields(t *testing.T) {
 			}
 			for name, sas := range g.Tables {
 				want := maps.Clone(tt.table)
-				want["tn"], want["spk"], want["epk"], want["se"], want["spr"], want["sv"] = name, "api|00", "api|10", end, "https,http", "2019-02-02"
+				want["tn"], want["spk"], want["epk"], want["se"], want["spr"], want["sv"] = name, "api|00", "api|0f", end, "https,http", "2019-02-02"
 				if diff := cmp.Diff(want, fields(t, sas)); diff != "" {
 					t.Errorf("table %s (-want +got):\n%s", name, diff)
 				}

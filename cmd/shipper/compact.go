@@ -231,7 +231,7 @@ func whyNothing(r *compaction.Report) string {
 	case r.Services == 0:
 		return "no service of the store is selected: logq services lists them"
 	case !r.From.Before(r.To):
-		return "no hour is selected: --after skips the latest hours, --max-age the oldest days, and --since, --from and --to limit the range"
+		return "no day is selected: --after skips the latest hours, --max-age the oldest days, and --since, --from and --to limit the range"
 	}
 	return fmt.Sprintf("no day from %s to %s has segments that could be merged or removed; --after skips later hours, --max-age earlier days",
 		r.From.UTC().Format("2006-01-02T15:04Z"), r.To.UTC().Format("2006-01-02T15:04Z"))

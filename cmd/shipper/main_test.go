@@ -21,6 +21,7 @@ import (
 	"logstow/internal/test/catalogtest"
 	"logstow/internal/test/storetest"
 	"logstow/record"
+	"logstow/store"
 	"logstow/store/local"
 )
 
@@ -178,14 +179,22 @@ func TestSecondSignal(t *testing.T) {
 // without a port, unlike one that was just closed.
 const closedAddress = "127.0.0.1:1"
 
-// storeText is the text of all segments in a local store, in the order of their names.
+// storeText is the text of all segments in a local store, in the order of their names, outputs of compaction last.
 func storeText(dir string) ([]byte, error) {
 	s, err := local.Open(context.Background(), dir)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	return storetest.Text(context.Background(), s.Blobs())
+	text, err := storetest.Text(context.Background(), s.Blobs())
+	if err != nil {
+		return nil, err
+	}
+	outputs, err := storetest.Text(context.Background(), s.Compacted())
+	if errors.Is(err, store.ErrNoContainer) {
+		return text, nil
+	}
+	return append(text, outputs...), err
 }
 
 func messages(ts *testscript.TestScript, neg bool, args []string) {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -43,15 +44,20 @@ func shipperCommand(ctx context.Context, t testing.TB, env []string, args ...str
 	return cmd
 }
 
-// heldIn are the names of all blobs of a store, and those in the entities of each table.
+// heldIn are the names of all blobs of a store, in both containers, and those in the entities of each table.
 func heldIn(t testing.TB, s store.Store) (all []string) {
 	t.Helper()
-	for page, err := range s.Blobs().List(t.Context(), "") {
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, b := range page {
-			all = append(all, b.Name)
+	for _, container := range []store.Blobs{s.Blobs(), s.Compacted()} {
+		for page, err := range container.List(t.Context(), "") {
+			if errors.Is(err, store.ErrNoContainer) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range page {
+				all = append(all, b.Name)
+			}
 		}
 	}
 	tables, err := tableindex.Tables(t.Context(), s.Tables(), s.Container())
