@@ -26,7 +26,7 @@ func (m *model) writerSteps(s state) {
 		}
 	}
 	for _, i := range m.scene.hostile {
-		if s.hostiles > 0 && s.raw[i.name] == 0 {
+		if s.hostiles > 0 && (s.raw[i.name] == 0 || m.off("permissions")) {
 			next := s
 			next.hostiles--
 			i.second += s.second

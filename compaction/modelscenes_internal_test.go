@@ -98,8 +98,11 @@ func TestBrokenRulesAreFound(t *testing.T) {
 	all := scenes(effort.Full)
 	for _, c := range []struct{ rules, scene, fault string }{
 		{"tier", "forged", ""},
+		{"permissions", "twin", "nowhere"},
 		{"order", "race", "misses"},
+		{"order", "index", "misses"},
 		{"barrier", "race", "misses"},
+		{"barrier", "index", "misses"},
 		{"pair", "race", "misses"},
 		{"vanish", "race", "misses"},
 		{"etag", "later", "misses"},
