@@ -64,7 +64,7 @@ random: testdata/azurite/node_modules ## everything COUNT times, with new random
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -count=$(COUNT) -timeout 0 $(PKG)
 
 # Without packages over a whole store, program or network input, which link much, and without what takes long and repeats others.
-UNIT = $$($(GO) list $(PKG) | grep -vE '/(e2e|agent|audit|compaction|containment|grant|input/(bulk|container/podmeta|forward|gelf|httpserver|journald|lines|listen|otlp|push)|retention|tap|upload|watch|cmd/.*|serve(/.*)?|store/azure|store/open|logql|logql/storage|internal/test/.*)$$')
+UNIT = $$($(GO) list $(PKG) | grep -vE '/(e2e|agent|audit|catalog|compaction|grant|input/(bulk|container/podmeta|forward|gelf|httpserver|journald|lines|listen|otlp|push)|retention|tap|upload|watch|cmd/.*|serve(/.*)?|store/azure|store/open|logql|logql/storage|internal/test/.*)$$')
 short: ## units: what needs neither a service nor a whole store
 	$(INMEMORY) GOGC=1000 $(GO) test $(TESTARGS) -short -skip '^(TestLong.*|TestScripts|.*Agrees?WithReference|$(subst $(empty) $(empty),|,$(strip $(UNRACED))))$$' $(UNIT)
 
@@ -73,7 +73,7 @@ race: testdata/azurite/node_modules ## everything under the race detector
 
 # Left out of race-short: packages without goroutines of their own, and tests that take long under the race detector and only
 # repeat, with other data or faults, what others of their package run, or run programs that are not built with it.
-RACED    = agent audit buffer/... compaction config containment filestore input/... internal/retry logmetrics metrics process \
+RACED    = agent audit buffer/... catalog compaction config filestore input/... internal/retry logmetrics metrics process \
 	logql/engine logql/storage query query/cache query/fetch query/merge query/source query/sorting segment serve/... store/... tap upload watch
 UNRACED = TestAnswersOfTwoStores TestAnswersOfAnotherStoresOutput TestLongAnswers TestLongEveryBitOfAnOutput TestLongModel \
 	TestLongKill TestRejectedAnswers TestLongOvertaken TestDamagedOutputHalts TestReasons TestLargeInputs \

@@ -50,7 +50,7 @@ type Report struct {
 	Stayed      int64    `json:"stayed"`
 	StayedNames []string `json:"stayed_names,omitempty"`
 	// Late is the number of expired blobs that are left for the next run: those written during the run, and
-	// outputs of compaction that are deleted after the other blobs of their hour.
+	// outputs of compaction that are deleted after the other blobs of their day.
 	Late int64 `json:"late"`
 	// Requests are the requests made, with DryRun those needed; CostUSD is their cost at the given prices.
 	Requests Requests `json:"requests"`

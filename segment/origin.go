@@ -18,7 +18,7 @@ const MaxOrigins = 32768
 
 // Origin is an input of a compaction output: a plain segment whose records the output contains.
 type Origin struct {
-	// Bucket and Number are from its name. Bucket is in Unix seconds UTC, a whole minute of the output's hour.
+	// Bucket and Number are from its name. Bucket is in Unix seconds UTC, a whole minute of the output's day.
 	Bucket int64
 	Number uint64
 	// Batch, Start, End, Records and Size (stored bytes) identify it.

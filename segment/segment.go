@@ -43,7 +43,7 @@ type Options struct {
 	// the same inputs give the same bytes and Batch.
 	Salt [16]byte
 	// BucketStart is the bucket's start in Unix seconds UTC, BucketWidth its width in seconds:
-	// whole minutes inside one hour. Records outside are rejected.
+	// whole minutes inside one hour; of an output a UTC day. Records outside are rejected.
 	BucketStart int64
 	BucketWidth int64
 	// BlockSize is the text size in bytes at which a block is closed; 0 is DefaultBlockSize. A larger record gets a
@@ -57,7 +57,7 @@ type Options struct {
 	// same goroutine.
 	Columns *columns.Options
 	// Inputs make the segment a compaction output of these segments, which are in the order of [CompareOrigins]. The
-	// bucket must be an hour, the Instance [blobnaming.OutputInstance]. The Sum of each input may be set until Close.
+	// bucket must be a UTC day, the Instance [blobnaming.OutputInstance]. The Sum of each input may be set until Close.
 	Inputs []Origin
 	// Compressor compresses the blocks; nil makes one for this Writer. Writers that share one bound the memory of
 	// compression.

@@ -19,7 +19,7 @@ import (
 type Entity struct {
 	// Name is the segment's blob.
 	Name blobnaming.Name
-	// Meta is the blob's metadata. Its times are in the hour of Name's bucket, and Start is not
+	// Meta is the blob's metadata. Its times are in the period of Name's bucket, and Start is not
 	// before 1970.
 	Meta blobnaming.Metadata
 	// ETag is the blob's ETag as returned by storage.

@@ -38,17 +38,20 @@ func compactCommand() *ucli.Command {
 		UsageText: `shipper compact --store azblob://logs
 shipper compact --store azblob://logs --since 2d --dry-run
 shipper compact --store /var/lib/logs --service 'web-*' --grace 0s -o json`,
-		Description: `Merges small segments (inputs) of one service, hour and class into larger ones
+		Description: `Merges segments (inputs) of one service, UTC day and class into larger ones
 (outputs) of up to --target, and then removes the inputs, so that a query reads few
 large segments instead of many small ones. Queries print the same before, during and
 after.
 
+Outputs are in a container of their own, such as logs-compacted for logs, or in the
+directory _compacted of a store. Segments of ended hours are merged once there are 240
+of them or 8 MiB, and all that are left when their UTC day has ended. Later ones of
+such a day are merged when there are eight of them, or one is a day old.
+
 Every output is checked before it is created, and read back from storage before its
-inputs are removed. Segments that are stored after their hour was merged are merged
-into another output when there are eight of them, or two of which one is a day old.
-Damaged segments are reported and left unchanged, and so are segments in colder tiers
-and inputs under a hold or policy: the status is 0. docs/compaction.md describes the
-protocol.
+inputs are removed. Damaged segments are reported and left unchanged, and so are
+segments that were moved to colder tiers and inputs under a hold or policy: the status
+is 0. docs/compaction.md describes the protocol.
 
 It may be interrupted and repeated, and may run in parallel with itself and with
 shippers.
@@ -60,18 +63,18 @@ interrupted.`,
 			cli.Categorize(categoryRange,
 				&cli.ListFlag{Name: "service", Aliases: []string{"s"}, Usage: "`GLOB`: service name or glob; repeatable (default: all)"},
 				&cli.ListFlag{Name: "class", Usage: "`CLASS`: retention class, - for segments without one; repeatable (default: all)"},
-				&ucli.StringFlag{Name: "since", Usage: "`TIME`: start of the range, as a duration before now or a time: 2d, yesterday; not with --from"},
-				&ucli.StringFlag{Name: "from", Usage: "`TIME`: start of the range of hours, in UTC: 2026-11-20, yesterday, -2d"},
-				&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range, exclusive"},
+				&ucli.StringFlag{Name: "since", Usage: "`TIME`: first UTC day, as a duration before now or a time: 2d, yesterday; not with --from"},
+				&ucli.StringFlag{Name: "from", Usage: "`TIME`: first UTC day: 2026-11-20, yesterday, -2d"},
+				&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range; later hours are skipped"},
 				&ucli.StringFlag{Name: "after", Value: "1h", Usage: "`DURATION`: skip hours that ended less than this ago, also inside the range"},
-				&ucli.StringFlag{Name: "max-age", Value: "7d", Usage: "`DURATION`: skip hours that began longer ago, also inside the range"},
+				&ucli.StringFlag{Name: "max-age", Value: "7d", Usage: "`DURATION`: skip days that ended longer ago, also inside the range"},
 			), cli.Categorize(categoryCompaction,
-				&ucli.StringFlag{Name: "target", Value: "64MiB", Usage: "`SIZE`: maximum stored size of an output, 1MiB to 64MiB; segments above half of it are not merged"},
-				&ucli.StringFlag{Name: "grace", Value: "2h", Usage: "`DURATION`: remove inputs only when they were stored longer ago than this; younger ones stay until a later run"},
+				&ucli.StringFlag{Name: "target", Value: "64MiB", Usage: "`SIZE`: maximum stored size of an output of several segments, 1MiB to 64MiB"},
+				&ucli.StringFlag{Name: "grace", Value: "2h", Usage: "`DURATION`: remove inputs only when they and their output were stored longer ago than this; others stay until a later run"},
 				&ucli.StringFlag{Name: "columns", Value: "auto", Usage: "`LIST`: write columns of these fields and of frequent ones; auto writes those of frequent ones, off none"},
 				&ucli.BoolFlag{Name: "keep-inputs", Usage: "create outputs, but do not remove inputs"},
 				&ucli.StringFlag{Name: "temp-dir", Usage: "`DIR`: directory of temporary files (default: the system's)"},
-				&ucli.StringFlag{Name: "reject", Usage: "`NAME`: only make readers and compaction ignore the output with this blob name; requires that all its inputs exist"},
+				&ucli.StringFlag{Name: "reject", Usage: "`NAME`: only make readers and compaction ignore the output with this blob name; requires an intact copy of each input"},
 			), cli.Categorize(categoryLimits,
 				&ucli.BoolFlag{Name: "dry-run", Usage: "print what would be merged and removed, and change nothing; not with --reject"},
 				&ucli.StringFlag{Name: "rate", Value: "1000", Usage: "`N`: maximum number of blobs deleted per second; 0 for no limit"},

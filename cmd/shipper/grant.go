@@ -35,9 +35,10 @@ grant://FILE). The file gives access without a key or role: protect it like a ke
 
 The access is as narrow as the account allows, and storage enforces it until the
 grant expires: the blobs of a directory if the account has a hierarchical namespace,
-else of the container, and the index of the service. If a reader would get the logs
-of other services too, no grant is written, and the role assignment that gives access
-is printed.
+else of the container, and the index of the service. A reader gets both containers of
+the store, a shipper only that of segments. If a reader would get the logs of other
+services too, no grant is written, and the role assignments that give access are
+printed.
 
 --from and --to limit the index to days. Blobs are limited only for a reader, and only
 with a hierarchical namespace: to the service, year, month or day that contains the

@@ -101,13 +101,17 @@ func (r Report) String() string {
 	if r.BytesDecoded > 0 {
 		decoded = fmt.Sprintf("text of other programs: %d bytes decoded, %d lines\n", r.BytesDecoded, r.LinesDecoded)
 	}
-	return fmt.Sprintf(`plan: %s, %d prefixes
+	prefixes := "1 prefix"
+	if r.Prefixes != 1 {
+		prefixes = fmt.Sprintf("%d prefixes", r.Prefixes)
+	}
+	return fmt.Sprintf(`plan: %s, %s
 segments: %d listed, %d pruned by metadata, %d repeats, %d skipped by the token filter, %d read
 blocks: %d of %d read, %d answered by columns, %d skipped by columns, %d by the token filter
 bytes: %d stored read, %d from the cache, %d scanned, %d through a temporary file
 %srequests: %d list, %d get, %d table
 cost: %s%s
-`, r.Plan, r.Prefixes, r.SegmentsListed, r.SegmentsPruned, r.SegmentsRepeated, r.SegmentsFiltered, r.SegmentsRead,
+`, r.Plan, prefixes, r.SegmentsListed, r.SegmentsPruned, r.SegmentsRepeated, r.SegmentsFiltered, r.SegmentsRead,
 		r.BlocksRead, r.BlocksTotal, r.BlocksColumns, r.BlocksExcluded, r.BlocksFiltered,
 		r.BytesStoredRead, r.BytesCached, r.BytesScanned, r.BytesSpilled, decoded, r.Requests.List, r.Requests.Get, r.Requests.Table, Dollars(r.CostUSD), retrieved)
 }

@@ -1,4 +1,4 @@
-// Package containmenttest makes listed segments for tests.
+// Package catalogtest makes listed segments for tests.
 package catalogtest
 
 import (
