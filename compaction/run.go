@@ -332,7 +332,7 @@ func (r *run) chain(ctx context.Context, c *Chain) error {
 			break
 		}
 		if again := slices.IndexFunc(plans[0].Inputs, func(s catalog.Segment) bool { return r.merged[s.Ref()] }); again >= 0 {
-			r.problem(fmt.Errorf("cannot compact %s: the output that contains %s is gone again", c.Scope, plans[0].Inputs[again].Name))
+			r.left(c.Scope, fmt.Errorf("%w: that which contains %s", ErrGap, plans[0].Inputs[again].Name))
 			return nil
 		}
 		if rounds >= maxRounds {
