@@ -21,6 +21,7 @@ import (
 	"logstow/internal/test/catalogtest"
 	"logstow/internal/test/storetest"
 	"logstow/record"
+	"logstow/store"
 	"logstow/store/local"
 )
 
@@ -185,7 +186,15 @@ func storeText(dir string) ([]byte, error) {
 		return nil, err
 	}
 	defer s.Close()
-	return storetest.Text(context.Background(), s.Blobs())
+	text, err := storetest.Text(context.Background(), s.Blobs())
+	if err != nil {
+		return nil, err
+	}
+	compacted, err := storetest.Text(context.Background(), s.Compacted())
+	if errors.Is(err, store.ErrNoContainer) {
+		err = nil
+	}
+	return append(text, compacted...), err
 }
 
 func messages(ts *testscript.TestScript, neg bool, args []string) {
