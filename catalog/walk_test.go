@@ -227,8 +227,11 @@ func newWorld(rnd *rand.Rand, page int) *world {
 	for range rnd.IntN(4) { // blobs of others, and forged ones
 		at := base.Add(time.Duration(rnd.Int64N(int64(spread))))
 		for _, b := range []store.Blob{
-			{Name: "web/" + at.Format("2006/01/02/15") + "00/notes.txt"}, {Name: blobnaming.Name{Service: "web", Bucket: at.Truncate(time.Hour), Number: 9}.String()},
-			outputBlob("web", at, "", 1), {Name: "web/README"}, {Name: "other"},
+			{Name: "web/" + at.Format("2006/01/02/15") + "00/notes.txt"},
+			{Name: blobnaming.Name{Service: "web", Bucket: at.Truncate(time.Hour), Number: 9}.String()},
+			outputBlob("web", at, "", 1),
+			{Name: "web/README"},
+			{Name: "other"},
 		} {
 			w.raw.put(b)
 		}

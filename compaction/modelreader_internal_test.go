@@ -275,7 +275,7 @@ func (m *model) readsRaw(s state, c code) {
 		switch now := s.raw[i.name]; {
 		case now == one && (i.kind == honest || m.off("verify") || i.name == elsewhere && m.off("foreign")):
 			read = one
-		case now != one && !(now != 0 && m.off("etag")):
+		case now != one && (now == 0 || !m.off("etag")):
 			gone = true
 		}
 	})

@@ -28,4 +28,6 @@ func CompactedContainer(name string) string {
 }
 
 // CutCompacted returns the probable name of the raw container of a compacted one; compacted is false if name is not that of one.
-func CutCompacted(name string) (raw string, compacted bool) { return strings.CutSuffix(name, compactedSuffix) }
+func CutCompacted(name string) (raw string, compacted bool) {
+	return strings.CutSuffix(name, compactedSuffix)
+}

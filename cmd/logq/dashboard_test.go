@@ -148,8 +148,11 @@ func TestMetadataIsListedOnce(t *testing.T) {
 	all := `{service_name=~".+"}`
 	listed := 0
 	for i, request := range []url.Values{
-		{"": {"labels"}}, {"": {"series"}, "match[]": {"{}"}}, {"": {"index/volume"}, "query": {all}},
-		{"": {"index/volume_range"}, "query": {all}, "step": {"86400"}}, {"": {"labels"}},
+		{"": {"labels"}},
+		{"": {"series"}, "match[]": {"{}"}},
+		{"": {"index/volume"}, "query": {all}},
+		{"": {"index/volume_range"}, "query": {all}, "step": {"86400"}},
+		{"": {"labels"}},
 	} {
 		request.Set("start", fmt.Sprint(began.AddDate(0, 0, -days).UnixNano()))
 		request.Set("end", fmt.Sprint(began.Add(-2*time.Hour).UnixNano()))

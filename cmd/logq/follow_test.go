@@ -84,38 +84,38 @@ func (s *shelf) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]str
 	return half{s, false}.ListPrefixes(ctx, prefix)
 }
 
-func (s half) List(_ context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
+func (h half) List(_ context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
 	return func(yield func([]store.Blob, error) bool) {
-		s.mu.Lock()
-		slow := s.slow
-		s.slow = 0
-		s.mu.Unlock()
+		h.mu.Lock()
+		slow := h.slow
+		h.slow = 0
+		h.mu.Unlock()
 		time.Sleep(slow)
-		s.mu.Lock()
+		h.mu.Lock()
 		var page []store.Blob
-		for _, b := range s.blobs {
-			if s.has(b) && strings.HasPrefix(b.Name, prefix) && (s.omit == nil || !s.omit(b.Name)) {
+		for _, b := range h.blobs {
+			if h.has(b) && strings.HasPrefix(b.Name, prefix) && (h.omit == nil || !h.omit(b.Name)) {
 				page = append(page, b)
 			}
 		}
-		err := s.failure()
-		s.mu.Unlock()
+		err := h.failure()
+		h.mu.Unlock()
 		slices.SortFunc(page, func(a, b store.Blob) int { return strings.Compare(a.Name, b.Name) })
 		yield(page, err)
 	}
 }
 
-func (s half) ListPrefixes(_ context.Context, prefix string) iter.Seq2[[]string, error] {
+func (h half) ListPrefixes(_ context.Context, prefix string) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
-		s.mu.Lock()
+		h.mu.Lock()
 		var page []string
-		for _, b := range s.blobs {
+		for _, b := range h.blobs {
 			rest, under := strings.CutPrefix(b.Name, prefix)
-			if dir, _, deeper := strings.Cut(rest, "/"); s.has(b) && under && deeper && !slices.Contains(page, prefix+dir+"/") {
+			if dir, _, deeper := strings.Cut(rest, "/"); h.has(b) && under && deeper && !slices.Contains(page, prefix+dir+"/") {
 				page = append(page, prefix+dir+"/")
 			}
 		}
-		s.mu.Unlock()
+		h.mu.Unlock()
 		slices.Sort(page)
 		yield(page, nil)
 	}

@@ -33,7 +33,7 @@ type listing struct {
 	listed, pruned int64
 	findings       explain.Listed
 	problems       []*source.Problem
-	otherBlobs     int    // number of blobs that are not named like segments
+	otherBlobs     int    // number of blobs that are not segments
 	otherBlob      string // the name of the first one
 }
 
@@ -205,8 +205,11 @@ func (l *listing) finish(ctx context.Context, err error) error {
 	for _, problem := range l.problems {
 		p.Recorder.Problem(problem)
 	}
-	if l.otherBlobs > 0 {
-		p.Recorder.Note("%s/: %d blobs are not named as segments and not read, for example %q", l.service, l.otherBlobs, l.otherBlob)
+	switch {
+	case l.otherBlobs == 1:
+		p.Recorder.Note("%s/: 1 blob is not a segment and not read: %q", l.service, l.otherBlob)
+	case l.otherBlobs > 1:
+		p.Recorder.Note("%s/: %d blobs are not segments and not read, for example %q", l.service, l.otherBlobs, l.otherBlob)
 	}
 	l.found.mu.Lock()
 	l.found.all = append(l.found.all, l.segments...)
