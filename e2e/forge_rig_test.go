@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,8 +21,6 @@ import (
 	"logstow/blobnaming"
 	"logstow/catalog"
 	"logstow/internal/test/storetest"
-	"logstow/record"
-	"logstow/segment"
 	"logstow/store"
 	"logstow/store/azure"
 )
@@ -78,6 +74,7 @@ type forgeries struct {
 	t       *testing.T
 	stage   string
 	forged  bool
+	extra   []string // arguments of logq
 	attacks []forgingAttack
 	owner   *azure.Store
 	day     time.Time
@@ -290,6 +287,15 @@ func (f *forgeries) check(phase string, more ...string) {
 		return
 	}
 	wait.Go(func() {
+		got := f.counts("-l", "info")
+		for _, a := range f.attacks {
+			n := len(slices.DeleteFunc(slices.Clone(f.want[a.name]), func(line string) bool { return !strings.Contains(line, "\tINFO\t") }))
+			if got[a.name]["INFO"] < n {
+				f.t.Errorf("%s, stats -l info of %s: %v, want %d", phase, a.name, got[a.name], n)
+			}
+		}
+	})
+	wait.Go(func() {
 		got := f.counts()
 		for _, a := range f.attacks {
 			want := map[string]int{}
@@ -311,7 +317,7 @@ func (f *forgeries) check(phase string, more ...string) {
 // query returns the honest records that a query prints as text, by service, in order of time.
 func (f *forgeries) query(more ...string) map[string][]string {
 	f.t.Helper()
-	r := f.command(f.t, nil, append([]string{"logq", "query", "--from", f.day.Format(time.DateOnly), "--to", f.day.AddDate(0, 0, 1).Format(time.DateOnly), "-o", "json", "--no-cache"}, more...)...)
+	r := f.command(f.t, nil, append([]string{"logq", "query", "--from", f.day.Format(time.DateOnly), "--to", f.day.AddDate(0, 0, 1).Format(time.DateOnly), "-o", "json", "--no-cache"}, append(slices.Clone(f.extra), more...)...)...)
 	if r.status != 0 && r.status != 3 {
 		f.t.Errorf("%v: status %d, standard error:\n%s", more, r.status, r.errs)
 	}
@@ -332,9 +338,9 @@ func (f *forgeries) query(more ...string) map[string][]string {
 }
 
 // counts returns the numbers of records by service and level.
-func (f *forgeries) counts() map[string]map[string]int {
+func (f *forgeries) counts(more ...string) map[string]map[string]int {
 	f.t.Helper()
-	r := f.command(f.t, nil, "logq", "stats", "--from", f.day.Format(time.DateOnly), "--to", f.day.AddDate(0, 0, 1).Format(time.DateOnly), "--by", "service,level", "-o", "csv", "--no-cache")
+	r := f.command(f.t, nil, append([]string{"logq", "stats", "--from", f.day.Format(time.DateOnly), "--to", f.day.AddDate(0, 0, 1).Format(time.DateOnly), "--by", "service,level", "-o", "csv", "--no-cache"}, append(slices.Clone(f.extra), more...)...)...)
 	rows, err := csv.NewReader(bytes.NewReader(r.out)).ReadAll()
 	if err != nil || len(rows) == 0 {
 		f.t.Errorf("stats: status %d, %v, standard error:\n%s", r.status, err, r.errs)
@@ -420,17 +426,27 @@ func (f *forgeries) checkStored(phase string, compacted bool) {
 	}
 }
 
-// differences returns the kinds of the differences of shipper verify by service.
+// differences returns the kinds of the differences of shipper verify by service. None is of an honest segment.
 func (f *forgeries) differences(phase string, more ...string) map[string]string {
+	f.t.Helper()
+	all, honest := f.differencesOf(phase, more...)
+	if len(honest) > 0 && f.stage != stageRemoved {
+		f.t.Errorf("%s: verify %v reports honest segments: %q", phase, more, honest)
+	}
+	return all
+}
+
+// differencesOf returns the kinds of the differences of shipper verify by service, and the differences of honest segments.
+func (f *forgeries) differencesOf(phase string, more ...string) (byService map[string]string, ofHonest []string) {
 	f.t.Helper()
 	r := f.command(f.t, nil, append([]string{"shipper", "verify", "-o", "json"}, more...)...)
 	if r.status != 0 && r.status != 3 {
 		f.t.Errorf("%s: verify %v: status %d, standard error:\n%s", phase, more, r.status, r.errs)
 	}
-	honest := map[string]string{}
-	for service, segments := range f.honest {
+	honest := map[string]bool{}
+	for _, segments := range f.honest {
 		for _, s := range segments {
-			honest[s.Name] = service
+			honest[s.Name] = true
 		}
 	}
 	kinds := map[string]map[string]bool{}
@@ -444,9 +460,10 @@ func (f *forgeries) differences(phase string, more ...string) map[string]string 
 			continue // the report
 		}
 		some = true
-		service, _, _ := strings.Cut(strings.TrimPrefix(d.Object, otherService), "/")
-		if honest[d.Object] != "" && f.stage != stageRemoved {
-			f.t.Errorf("%s: verify %v reports an honest segment: %s", phase, more, line)
+		service := strings.TrimPrefix(d.Object, otherService) // a name, or the partition of an entity that names none
+		service = service[:strings.IndexAny(service, "/|")]
+		if honest[d.Object] {
+			ofHonest = append(ofHonest, line)
 		}
 		if kinds[service] == nil {
 			kinds[service] = map[string]bool{}
@@ -456,82 +473,9 @@ func (f *forgeries) differences(phase string, more ...string) map[string]string 
 	if some != (r.status == 3) {
 		f.t.Errorf("%s: verify %v: status %d, differences %v, standard error:\n%s", phase, more, r.status, kinds, r.errs)
 	}
-	all := map[string]string{}
+	byService = map[string]string{}
 	for service, set := range kinds {
-		all[service] = strings.Join(slices.Sorted(maps.Keys(set)), " ")
+		byService[service] = strings.Join(slices.Sorted(maps.Keys(set)), " ")
 	}
-	return all
-}
-
-// name returns a name of the service's day: the start of the bucket, and a number.
-func (f *forgery) name(bucket string, number int) string {
-	return fmt.Sprintf("%s/%s/%s/%06d.log", f.service, f.day.Format("2006/01/02"), bucket, number)
-}
-
-// twin creates a blob with the metadata and content of an honest segment, after changing them.
-func (f *forgery) twin(of int, name string, change func(m *blobnaming.Metadata, body []byte) []byte) {
-	f.t.Helper()
-	m, err := blobnaming.ParseMetadata(f.honest[of].Metadata)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	body := change(&m, slices.Clone(f.honest[of].body))
-	f.put(name, body, m.Encode())
-}
-
-// put creates a blob with the hostile shipper's credential.
-func (f *forgery) put(name string, body []byte, metadata map[string]string, headers ...string) {
-	f.t.Helper()
-	if status := f.request(http.MethodPut, f.owner.Container(), name, f.create, body, metadata, headers...); status != http.StatusCreated {
-		f.t.Fatalf("create %s: status %d", name, status)
-	}
-}
-
-// request sends a request to a container, with a query that has a signature.
-func (f *forgeries) request(method, container, name, query string, body []byte, metadata map[string]string, headers ...string) (status int) {
-	f.t.Helper()
-	_, endpoint, _ := f.owner.Address()
-	path := (&url.URL{Path: "/" + container + "/" + name}).EscapedPath()
-	req, err := http.NewRequestWithContext(f.t.Context(), method, endpoint+path+"?"+query, bytes.NewReader(body))
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	req.Header["x-ms-version"] = []string{"2021-12-02"}
-	if method == http.MethodPut && !strings.Contains(query, "comp=") {
-		req.Header["x-ms-blob-type"] = []string{"BlockBlob"}
-	}
-	for i := 0; i < len(headers); i += 2 {
-		req.Header[headers[i]] = []string{headers[i+1]}
-	}
-	for key, value := range metadata {
-		req.Header["x-ms-meta-"+key] = []string{value}
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	return resp.StatusCode
-}
-
-// write makes a valid segment of forged records in a bucket.
-func (f *forgery) write(bucket time.Time, width time.Duration, n int, change func(*segment.Options)) ([]byte, blobnaming.Metadata) {
-	f.t.Helper()
-	var b bytes.Buffer
-	opts := segment.Options{Service: f.service, Instance: "evil", Salt: [16]byte{1}, BucketStart: bucket.Unix(), BucketWidth: int64(width / time.Second)}
-	if change != nil {
-		change(&opts)
-	}
-	w := segment.NewWriter(&b, opts)
-	for i := range n {
-		at := bucket.Add(width/time.Duration(n)*time.Duration(i) + time.Millisecond).UnixNano()
-		if err := w.Append(record.Record{Time: at, Level: record.Info, Source: "evil", Message: fmt.Appendf(nil, "forged %s %d", searched, i)}); err != nil {
-			f.t.Fatal(err)
-		}
-	}
-	m, err := w.Close(1)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return b.Bytes(), m
+	return byService, ofHonest
 }
