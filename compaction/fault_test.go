@@ -519,7 +519,7 @@ func TestNoIndexNoRemoval(t *testing.T) {
 }
 
 // A store that forgets outputs is not filled with them.
-func TestForgottenOutputEndsTheHour(t *testing.T) {
+func TestForgottenOutputEndsTheDay(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
 	newFleet(t, s, testrand.New(t), "web").fill(hour(), 3, 30)

@@ -331,11 +331,17 @@ func (r *run) chain(ctx context.Context, c *Chain) error {
 			r.plan(plans)
 			break
 		}
-		if again := slices.IndexFunc(plans[0].Inputs, func(s catalog.Segment) bool { return r.merged[s.Ref()] }); again >= 0 {
-			r.left(c.Scope, fmt.Errorf("%w: that which contains %s", ErrGap, plans[0].Inputs[again].Name))
+		again := slices.IndexFunc(plans[0].Inputs, func(s catalog.Segment) bool { return r.merged[s.Ref()] })
+		switch {
+		case again >= 0 && rounds < maxRounds: // retention deletes it and the output, one after the other
+			if c, err = r.relist(ctx, c.Scope); err != nil {
+				return err
+			}
+			continue
+		case again >= 0:
+			r.problem(fmt.Errorf("cannot compact %s: the output that contains %s is gone again", c.Scope, plans[0].Inputs[again].Name))
 			return nil
-		}
-		if rounds >= maxRounds {
+		case rounds >= maxRounds:
 			r.problem(fmt.Errorf("cannot compact %s: it keeps changing concurrently", c.Scope))
 			return nil
 		}

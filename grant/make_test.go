@@ -101,6 +101,9 @@ func TestFields(t *testing.T) {
 			for _, day := range []time.Time{r.From, r.From.Add(24 * time.Hour), at, r.Expires} {
 				for _, class := range []string{"", "audit"} {
 					want[tableindex.TableName(s.Container(), class, day)] = tt.kind == grant.Create || day.After(at.Add(-25*time.Hour))
+					if tt.kind == grant.Read {
+						want[tableindex.TableName(store.CompactedContainer(s.Container()), class, day)] = day.After(at.Add(-25*time.Hour))
+					}
 				}
 			}
 			var names []string

@@ -138,7 +138,7 @@ func compactSmallSegments(t *testing.T, env []string, spec string, segments int)
 		t.Fatalf("%v: %s", err, cmd.Stderr)
 	}
 	r := result()
-	if r.Outputs < 1 || int64(outputs)+r.Outputs > 26 || r.Inputs > int64(segments-outputs*(segments/24-1)) || r.Removed != int64(plain) {
+	if r.Outputs < 1 || int64(outputs)+r.Outputs > 26 || r.Inputs > int64(segments-outputs*(segments/24-1)) || r.Removed < int64(plain)-r.Inputs || r.Removed > int64(plain) {
 		t.Errorf("after %d outputs, %d plain segments left: %+v", outputs, plain, r)
 	}
 	// One read of each input, its outputs' lists and their parts of 4 MiB read back.
@@ -152,6 +152,11 @@ func compactSmallSegments(t *testing.T, env []string, spec string, segments int)
 	t.Logf("%d inputs, %d outputs, peak %d MiB, %+v", r.Inputs, r.Outputs, most>>20, r.Requests)
 	if most > 128<<20 {
 		t.Errorf("%d MiB of memory", most>>20)
+	}
+	if r.Removed < int64(plain) { // of a geo-replicated account, which Azurite is, those of earlier outputs alone
+		if cmd, result = compactDay(t.Context(), t, env, spec, day); cmd.Run() != nil || result().Outputs != 0 {
+			t.Errorf("the last run: %s", cmd.Stderr)
+		}
 	}
 	if outputs, plain = countSegments(t, s); plain > 0 || outputs < 24 {
 		t.Errorf("%d outputs and %d plain segments at the end", outputs, plain)
