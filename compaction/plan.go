@@ -176,7 +176,9 @@ func (c *Chain) due(l Limits, parser string, eligible []catalog.Segment, now, to
 	case end.After(to): // the day has not ended
 		return len(eligible) >= l.Pending || size >= l.PendingBytes
 	}
-	merged := slices.ContainsFunc(c.Outputs, func(o catalog.Output) bool { return o.Meta.Parse == parser && !o.Created.Before(end) })
+	merged := slices.ContainsFunc(c.Outputs, func(o catalog.Output) bool {
+		return o.Meta.Parse == parser && !o.Created.Before(end) && !o.Rejected
+	})
 	return !merged || len(eligible) >= l.Late || now.Sub(oldest) >= l.LateAge
 }
 

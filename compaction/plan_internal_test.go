@@ -97,7 +97,7 @@ func TestPlan(t *testing.T) {
 		"a late one, not a day":       {catalogtest.Plains(1, 4), []catalog.Output{late}, nil, stored.Add(24*time.Hour - 1), "[]"},
 		"of two parsers":              {append(catalogtest.Plains(1, 2), parsed(3, 5)...), nil, nil, time.Time{}, "[[1 2] [3 4 5]]"},
 		"first of its parser":         {append(catalogtest.Plains(1, 4), parsed(5, 6)...), []catalog.Output{late}, nil, time.Time{}, "[[5 6]]"},
-		"a rejected output":           {catalogtest.Plains(1, 3), []catalog.Output{{Segment: late.Segment, Inputs: late.Inputs, Rejected: true}}, func(l *Limits) { l.Late = 3 }, time.Time{}, "[[1 2 3]]"},
+		"a rejected output":           {catalogtest.Plains(1, 3), []catalog.Output{{Segment: late.Segment, Inputs: late.Inputs, Rejected: true}}, nil, time.Time{}, "[[1 2 3]]"},
 		"few of a day that goes on":   {catalogtest.Plains(1, 239), nil, nil, inDay, "[]"},
 		"many of a day that goes on":  {catalogtest.Plains(1, 240), nil, func(l *Limits) { l.Pending = 240; l.Inputs = 2; l.Target = 1 }, inDay, ""},
 		"large ones of a day":         {change(func(s *catalog.Segment) { s.Size = 8 << 20 }), nil, nil, inDay, "[[1 2 3]]"},
@@ -117,7 +117,9 @@ func TestPlan(t *testing.T) {
 		"footer":                      {catalogtest.Plains(1, 7), nil, func(l *Limits) { l.Footer = 700 }, time.Time{}, "[[1 2 3 4] [5 6 7]]"},
 		"blocks": {
 			[]catalog.Segment{catalogtest.Plain(1, func(s *catalog.Segment) { s.Meta.RawBytes = 3 << 20 }), catalogtest.Plain(2, nil), catalogtest.Plain(3, func(s *catalog.Segment) { s.Meta.RawBytes = 3 << 20 })},
-			nil, func(l *Limits) { l.Blocks = 5 }, time.Time{}, "[[1 2] [3]]",
+			nil, func(l *Limits) { l.Blocks = 5 },
+			time.Time{},
+			"[[1 2] [3]]",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -222,7 +222,7 @@ func printRetention(to io.Writer, r *retention.Report) error {
 		fmt.Fprintf(to, "kept %d blobs, %d bytes%s\n", k.Blobs, k.Bytes, whyKept(k))
 	}
 	if r.Late > 0 {
-		fmt.Fprintf(to, "%d blobs of past days were written during the run; the next run deletes them\n", r.Late)
+		fmt.Fprintf(to, "%d blobs of past days were written during the run, or are outputs whose segments it deleted; the next run deletes them\n", r.Late)
 	}
 	return err
 }

@@ -30,7 +30,7 @@ const (
 	Past = 2 * time.Minute
 	// settle is how long after the end of a period its listing counts as one of earlier hours.
 	settle = time.Hour
-	// boundary is how long before its start and after its end an hour counts as the current one.
+	// boundary is how long before its start and after its end a period counts as the current one.
 	boundary = time.Minute
 	// maxItems is the maximum number of blobs, of about 1 KiB each, that are kept, and of prefixes; each listing counts as one item.
 	maxItems = 32 << 10
@@ -124,8 +124,8 @@ func (r *Reader) Read(ctx context.Context, ref store.BlobRef, off, n int64) ([]b
 
 type contextKey struct{}
 
-// NewContext returns a context in which listings of the current hour are used up to the age that maxAge returns; it is called for each
-// listing.
+// NewContext returns a context in which listings of the current hour, hours or day are used up to the age that maxAge returns; it is called
+// for each listing.
 func NewContext(ctx context.Context, maxAge func() time.Duration) context.Context {
 	return context.WithValue(ctx, contextKey{}, maxAge)
 }
@@ -136,8 +136,8 @@ func maxAge(ctx context.Context, prefix string, now time.Time) time.Duration {
 	if !ok {
 		return Recent
 	}
-	end, ok := periodEnd(prefix)
-	if left := end.Sub(now); !ok || left < -boundary || left > time.Hour+boundary {
+	from, to, ok := blobnaming.Span(prefix)
+	if !ok || to.Sub(from) > 24*time.Hour || now.Before(from.Add(-boundary)) || now.After(to.Add(boundary)) {
 		return Recent
 	}
 	return age()

@@ -145,6 +145,13 @@ func TestMaxAge(t *testing.T) {
 	list(ctx, "web/2026/03/04/12", time.Second, 1)
 	list(t.Context(), "web/2026/03/04/12", 3*time.Second, 0)
 	list(ctx, "web/2026/03/04/12", 3*time.Second, 1)
+	for _, prefix := range []string{"web/2026/03/04/1", "web/2026/03/04/"} {
+		list(ctx, prefix, 0, 1)
+		list(ctx, prefix, time.Second-1, 0)
+		list(ctx, prefix, time.Second, 1)
+	}
+	list(ctx, "web/2026/03/", 0, 1)
+	list(ctx, "web/2026/03/", time.Second, 0)
 	age = time.Hour
 	list(ctx, "web/2026/03/04/12", 3*time.Second+listcache.Recent-1, 0)
 	list(ctx, "web/2026/03/04/12", 3*time.Second+listcache.Recent, 1)

@@ -95,7 +95,10 @@ func TestCompactedRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := s.Compacted().Create(t.Context(), outputName+"2", nil, store.CreateOptions{})
-		for what, err := range map[string]error{"create": err, "delete": s.Compacted().Delete(t.Context(), store.AnyVersion(outputName))} {
+		for what, err := range map[string]error{
+			"create": err, "delete": s.Compacted().Delete(t.Context(), store.AnyVersion(outputName)),
+			"delete in the other container": s.Blobs().Delete(t.Context(), store.AnyVersion("raw")),
+		} {
 			if !errors.Is(err, store.ErrUnusable) || !strings.Contains(err.Error(), "users other than its owner may write to it") || !strings.Contains(hint.Of(err), "chmod -R go-w "+dir) {
 				t.Errorf("%s with mode %s: %v; %s", what, mode, err, hint.Of(err))
 			}

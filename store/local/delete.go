@@ -22,7 +22,8 @@ func (b blobs) Delete(ctx context.Context, refs []store.BlobRef) error {
 	if err := b.checkContainer(ctx); err != nil {
 		return err
 	}
-	if err := b.checkWriters(ctx, "delete blobs of"); err != nil {
+	// In either container: outputs of compaction are the reason for which segments are deleted.
+	if err := (blobs{b.Store, compacted + "/"}).checkWriters(ctx, "delete blobs beside"); err != nil {
 		return err
 	}
 	refs = slices.Clone(refs)

@@ -171,7 +171,7 @@ func (b blobs) checkContainer(ctx context.Context) error {
 	}
 }
 
-// checkWriters is an error if other users may write to the compacted container: what they write would count as
+// checkWriters is an error if b is the compacted container and other users may write to it: what they write would count as
 // output of compaction. A missing directory is created by Create, without that permission.
 func (b blobs) checkWriters(ctx context.Context, op string) error {
 	if b.root == "" {
