@@ -104,16 +104,14 @@ func inRange(page []store.Blob, classify func(*store.Blob) Entry, from, to time.
 	return entries
 }
 
-// Lookup returns the blob with a name; found is false if there is none.
+// Lookup returns the blob with a name; found is false if there is none. One request.
 func Lookup(ctx context.Context, blobs store.BlobReader, name string) (b store.Blob, found bool, err error) {
 	for page, err := range blobs.List(ctx, name) {
 		if err != nil {
 			return store.Blob{}, false, err
 		}
-		for _, b := range page {
-			if b.Name == name {
-				return b, true, nil
-			}
+		if len(page) > 0 { // a name comes before those that begin with it, of which there may be many
+			return page[0], page[0].Name == name, nil
 		}
 	}
 	return store.Blob{}, false, nil

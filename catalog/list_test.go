@@ -121,6 +121,26 @@ func TestBothContainers(t *testing.T) {
 	}
 }
 
+// A blob with a name of a far year, or of no year, costs a walk of all years a listing of that year, not of all years before it.
+func TestFarYears(t *testing.T) {
+	t.Parallel()
+	day := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	raw, compacted := &container{page: 3}, &container{page: 3}
+	raw.put(plainBlob("web", day, 1))
+	for _, name := range []string{"web/0001/01/01/0000/000001.log", "web/9999/99/99/99/x", "web/99/x", "web/0000/x", "web/999/x"} {
+		raw.put(store.Blob{Name: name})
+	}
+	cat := &catalog.Catalog{Blobs: raw, Compacted: compacted}
+	found := 0
+	err := cat.Walk(t.Context(), "web", time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), nil, func(d *catalog.Day) error {
+		found += len(d.Raw)
+		return nil
+	})
+	if pages := raw.pages + compacted.pages; err != nil || found != 2 || pages > 2+2*(1+1+12) {
+		t.Errorf("%v, %d blobs, %d pages", err, found, pages)
+	}
+}
+
 // Lookup finds the blob of a name, not one whose name begins with it.
 func TestLookup(t *testing.T) {
 	t.Parallel()
@@ -132,6 +152,13 @@ func TestLookup(t *testing.T) {
 		if b, found, err := catalog.Lookup(t.Context(), c, name); err != nil || found != want || found && b.Name != name {
 			t.Errorf("%s: %q, %v, %v", name, b.Name, found, err)
 		}
+	}
+	for i := range 50 {
+		c.put(store.Blob{Name: fmt.Sprintf("a/b.%d", i)})
+	}
+	c.pages = 0
+	if _, found, err := catalog.Lookup(t.Context(), c, "a/b."); err != nil || found || c.pages != 1 {
+		t.Errorf("%v, %v, %d pages", found, err, c.pages)
 	}
 	denied := &store.Error{Class: store.ErrAccessDenied}
 	c.before = func(string) error { return denied }

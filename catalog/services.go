@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -112,27 +113,19 @@ func (c *Catalog) numericChildren(ctx context.Context, h half, prefix string) (n
 	return numbers, err
 }
 
-// years returns the range of years in which a service has blobs, as far as it overlaps [from, to).
-func (c *Catalog) years(ctx context.Context, service string, from, to time.Time) (time.Time, time.Time, error) {
-	var all []string
+// years returns the years of which a service has blobs in either container.
+func (c *Catalog) years(ctx context.Context, service string) (map[int]bool, error) {
+	all := make(map[int]bool)
 	for _, h := range c.halves() {
-		years, err := c.numericChildren(ctx, h, service+"/")
+		names, err := c.numericChildren(ctx, h, service+"/")
 		if err != nil {
-			return from, from, err
+			return nil, err
 		}
-		all = append(all, years...)
+		for _, name := range names {
+			if year, err := strconv.Atoi(name); err == nil && len(name) == len("2006") {
+				all[year] = true
+			}
+		}
 	}
-	slices.Sort(all)
-	if len(all) == 0 {
-		return from, from, nil
-	}
-	first, _, firstOK := blobnaming.Span(service + "/" + all[0] + "/")
-	_, last, lastOK := blobnaming.Span(service + "/" + all[len(all)-1] + "/")
-	if firstOK && from.Before(first) {
-		from = first
-	}
-	if lastOK && last.Before(to) {
-		to = last
-	}
-	return from, to, nil
+	return all, nil
 }

@@ -34,11 +34,11 @@ type Day struct {
 func (c *Catalog) Walk(ctx context.Context, service string, from, to time.Time, keep func(*Entry) bool, visit func(*Day) error) error {
 	units := split(from, to)
 	if len(units) > manyUnits {
-		var err error
-		if from, to, err = c.years(ctx, service, from, to); err != nil {
+		years, err := c.years(ctx, service)
+		if err != nil {
 			return err
 		}
-		units = split(from, to)
+		units = slices.DeleteFunc(units, func(p period) bool { return !years[p.from.Year()] })
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

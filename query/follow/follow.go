@@ -5,10 +5,12 @@ package follow
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"logstow/blobnaming"
 	"logstow/query"
+	"logstow/store"
 )
 
 const (
@@ -36,10 +38,21 @@ type Follower struct {
 	seen map[blobnaming.Batch]int64
 	// inputs are the inputs of each output of compaction, by its batch.
 	inputs map[blobnaming.Batch]inputs
+	// failed are the blobs of plain segments that are damaged, with the time of their last record. Their batches are not read: a blob may
+	// claim the batch of another that is stored later.
+	failed map[blob]int64
 	// fresh are the segments that the current poll reads, emitted the batches of which it has emitted records.
 	fresh   []*query.Segment
 	emitted map[blobnaming.Batch]bool
 }
+
+// blob identifies a blob.
+type blob struct {
+	store string
+	store.BlobRef
+}
+
+func blobOf(s *query.Segment) blob { return blob{s.Store, s.Ref()} }
 
 // inputs are the inputs of an output of compaction.
 type inputs struct {
@@ -68,6 +81,11 @@ func (f *Follower) forget(from int64) {
 			delete(f.seen, batch)
 		}
 	}
+	for b, end := range f.failed {
+		if end < from {
+			delete(f.failed, b)
+		}
+	}
 	for batch, in := range f.inputs {
 		if in.end < from {
 			delete(f.inputs, batch)
@@ -85,13 +103,22 @@ func (f *Follower) Seen(s *query.Segment) bool {
 func (f *Follower) Emitted(s *query.Segment) { f.emitted[s.Meta.Batch] = true }
 
 // Done ends a poll after the caller has read the result of Unread, with the given report. The next poll reads segments again that failed
-// and may be readable later, except for batches of which records were emitted.
+// and may be readable later, except for batches of which records were emitted; and other copies of segments that are damaged.
 func (f *Follower) Done(report *query.Report) {
 	if f.seen == nil {
 		f.seen = map[blobnaming.Batch]int64{}
 	}
 	for _, s := range f.fresh {
 		again := report.Retryable(s)
+		if !again && !s.Meta.IsOutput() && report.Failed(s) && !f.emitted[s.Meta.Batch] {
+			if f.failed == nil {
+				f.failed = map[blob]int64{}
+			}
+			for _, one := range append([]*query.Segment{s}, s.Copies...) {
+				f.failed[blobOf(one)] = s.Meta.End
+			}
+			continue
+		}
 		for i, batch := range f.batches(s) {
 			if !s.Excluded[i] && (!again || f.emitted[batch]) {
 				f.seen[batch] = max(f.seen[batch], s.Meta.End)
@@ -125,6 +152,11 @@ func (f *Follower) unread(ctx context.Context, q *query.Query, s *query.Segment)
 		return nil
 	case s.Meta.IsOutput():
 		return s.Without(read)
+	case !slices.ContainsFunc(append([]*query.Segment{s}, s.Copies...), func(one *query.Segment) bool {
+		_, failed := f.failed[blobOf(one)]
+		return !failed
+	}):
+		return nil
 	}
 	return s
 }

@@ -17,6 +17,11 @@ func (r *Report) Retryable(s *Segment) bool {
 	})
 }
 
+// Failed reports whether a segment, or a part of it, could not be read.
+func (r *Report) Failed(s *Segment) bool {
+	return slices.ContainsFunc(r.Problems, func(p *Problem) bool { return p.segment != nil && p.segment.Blob() == s })
+}
+
 // Problem is a failure to read something, so that the result may be incomplete.
 type Problem struct {
 	// Store and Object name a blob, or a prefix that could not be listed.
