@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 
 	"golang.org/x/sync/semaphore"
@@ -145,12 +146,15 @@ func readInput(ctx context.Context, b store.BlobReader, s catalog.Segment) (*blo
 	return in, nil
 }
 
-// inputFailed returns the error of reading an input: an [*inputError] if the input is damaged, otherwise one of storage.
+// inputFailed returns the error of reading an input: an [*inputError] if the input is damaged, or cannot be read although others can, as
+// in the archive tier; otherwise one of storage.
 func inputFailed(ctx context.Context, s catalog.Segment, err error) error {
-	corrupt := (*segment.CorruptError)(nil)
+	corrupt, storage := (*segment.CorruptError)(nil), (*store.Error)(nil)
 	switch {
 	case ctx.Err() != nil:
 		return err
+	case errors.As(err, &storage) && errors.Is(err, store.ErrInvalid) && storage.Status == http.StatusConflict: // the blob's state is the reason
+		return &inputError{s, err}
 	case errors.As(err, &corrupt), errors.Is(err, segment.ErrUnsupported), errors.Is(err, segment.ErrNoFooter), errors.Is(err, store.ErrRange):
 		return &inputError{s, err}
 	}

@@ -1,7 +1,9 @@
 package compaction_test
 
 import (
+	"errors"
 	"math/rand/v2"
+	"net/http"
 	"testing"
 	"time"
 
@@ -37,5 +39,36 @@ func TestEarlierTwin(t *testing.T) {
 				t.Errorf("report %+v, error %v", report, err)
 			}
 		})
+	}
+}
+
+// A blob with the batch of a segment that storage does not return, as one in the archive tier, keeps nothing from being merged.
+func TestUnreadableTwin(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	f := newFleet(t, s, rand.New(rand.NewPCG(7, 8)), "api")
+	a, b := f.segment("a", hour(), time.Hour, 60), f.segment("b", hour(), time.Hour, 60)
+	twin := a
+	twin.name.Number = 9
+	if _, err := s.Blobs().Create(t.Context(), twin.name.String(), twin.body, store.CreateOptions{Metadata: twin.meta.Encode()}); err != nil {
+		t.Fatal(err)
+	}
+	f.store(a)
+	f.store(b)
+	archived := &store.Error{Op: "read", Object: twin.name.String(), Class: store.ErrInvalid, Code: "BlobArchived", Status: http.StatusConflict}
+	unreadable := &faulty{Store: s, read: func(name string, do func() ([]byte, error)) ([]byte, error) {
+		if name == twin.name.String() {
+			return nil, archived
+		}
+		return do()
+	}}
+	archived.Status = http.StatusBadRequest // not because of the blob's state
+	if _, err := compaction.Run(t.Context(), unreadable, options(t)); !errors.Is(err, store.ErrInvalid) {
+		t.Errorf("invalid request: %v", err)
+	}
+	archived.Status = http.StatusConflict
+	report, err := compaction.Run(t.Context(), unreadable, options(t))
+	if err != nil || report.Inputs != 2 || len(report.Damaged) != 1 || report.Damaged[0] != twin.name.String() {
+		t.Errorf("report %+v, error %v", report, err)
 	}
 }

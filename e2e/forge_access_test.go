@@ -129,8 +129,14 @@ func TestForgeCompactedRefused(t *testing.T) {
 	}
 	day := f.day.Format(time.DateOnly)
 	for _, args := range [][]string{
-		{"logq", "query", "-s", "web", "--from", day}, {"logq", "query", "--from", day, "--count"}, {"logq", "stats", "-s", "web", "--from", day}, {"logq", "segments"}, {"logq", "services"},
-		{"shipper", "verify"}, {"shipper", "compact"}, {"shipper", "retain", "--keep", "365d"},
+		{"logq", "query", "-s", "web", "--from", day},
+		{"logq", "query", "--from", day, "--count"},
+		{"logq", "stats", "-s", "web", "--from", day},
+		{"logq", "segments"},
+		{"logq", "services"},
+		{"shipper", "verify"},
+		{"shipper", "compact"},
+		{"shipper", "retain", "--keep", "365d"},
 	} {
 		if r := f.command(t, nil, args...); r.status != 4 || len(r.out) > 0 && args[1] != "compact" && args[1] != "retain" {
 			t.Errorf("%v: status %d, output %q, standard error:\n%s", args, r.status, r.out, r.errs)

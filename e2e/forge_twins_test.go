@@ -111,6 +111,15 @@ func twinAttacks() []forgingAttack {
 			m, _ := blobnaming.ParseMetadata(f.honest[0].Metadata)
 			f.put(f.name("1000", 1), nil, m.Encode(), "x-ms-blob-type", "AppendBlob")
 		}},
+		{name: "twin-archived", says: notRead, later: notRead, verify: "missing-entity", forge: func(f *forgery) {
+			m, _ := blobnaming.ParseMetadata(f.honest[0].Metadata)
+			f.put(f.name("1000", 1), f.honest[0].body, m.Encode(), "x-ms-access-tier", "Archive")
+			m.Records, m.Levels = m.Records-1, record.Counts{record.Info: m.Records - 1}
+			f.put(f.name("1000", 2), f.honest[0].body, m.Encode(), "x-ms-access-tier", "Archive")
+		}},
+		{name: "text-archived", status: "33", says: "BlobArchived", later: "BlobArchived", verify: "bad-metadata", forge: func(f *forgery) {
+			f.put(f.name("1000", 1), []byte("forged"), nil, "x-ms-access-tier", "Archive")
+		}},
 		{name: "twins-200", says: notRead, later: notRead, forge: func(f *forgery) {
 			for i := range 200 {
 				f.twin(i%2, f.name("1000", 1+i), func(m *blobnaming.Metadata, body []byte) []byte {
