@@ -91,7 +91,7 @@ func (c *Chain) pending(to time.Time, skip func(catalog.Segment) bool) []catalog
 		if p.Contained() || p.Differs || end.After(to) || skip(s) {
 			continue
 		}
-		twins := slices.DeleteFunc(slices.Clone(c.Twins[s.Meta.Batch]), skip)
+		twins := slices.DeleteFunc(slices.Clone(c.Twins[s.Meta.Batch]), func(s catalog.Segment) bool { return skip(s) || inOtherTier(s) })
 		if len(twins) > 0 && twins[0].Name != s.Name {
 			continue
 		}

@@ -1,12 +1,13 @@
 package upload
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"slices"
 
 	"logstow/blobnaming"
 	"logstow/buffer"
+	"logstow/catalog"
 	"logstow/internal/crashpoint"
 	"logstow/store"
 )
@@ -117,7 +118,7 @@ func (u *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, 
 		}
 		if tried {
 			var own bool
-			if etag, own, err = d.isOwnBlob(ctx, name.String(), b.Meta.Batch); own || err != nil {
+			if etag, own, err = d.isOwnBlob(ctx, name.String(), body, b.Meta); own || err != nil {
 				return err
 			}
 		}
@@ -136,20 +137,21 @@ func (u *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, 
 	return etag, taken, nil
 }
 
-// isOwnBlob reports whether the blob with a name is the batch with an id, and returns its ETag. Without
-// permission to list, it assumes another batch.
-func (d *destination) isOwnBlob(ctx context.Context, name string, id blobnaming.Batch) (etag string, own bool, err error) {
-	for page, err := range d.blobs.List(ctx, name) {
-		if errors.Is(err, store.ErrAccessDenied) {
+// isOwnBlob reports whether the blob with a name is a batch with its body and metadata, and returns its ETag. Others may create a blob with
+// the same Batch. Without permission to list and read, it assumes another one.
+func (d *destination) isOwnBlob(ctx context.Context, name string, body []byte, meta blobnaming.Metadata) (etag string, own bool, err error) {
+	found, exists, err := catalog.Lookup(ctx, d.blobs, name)
+	if err == nil && exists && found.Size == int64(len(body)) {
+		var stored blobnaming.Metadata
+		if stored, err = blobnaming.ParseMetadata(found.Metadata); err != nil || stored != meta {
 			return "", false, nil
 		}
-		if err != nil {
-			return "", false, err
-		}
-		if i := slices.IndexFunc(page, func(b store.Blob) bool { return b.Name == name }); i >= 0 {
-			meta, err := blobnaming.ParseMetadata(page[i].Metadata)
-			return page[i].ETag, err == nil && meta.Batch == id, nil
-		}
+		var content []byte
+		content, err = d.blobs.Read(ctx, found.Ref(), 0, found.Size)
+		own = err == nil && bytes.Equal(content, body)
 	}
-	return "", false, nil
+	if errors.Is(err, store.ErrAccessDenied) || errors.Is(err, store.ErrNotFound) {
+		return "", false, nil
+	}
+	return found.ETag, own, err
 }

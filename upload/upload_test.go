@@ -179,6 +179,49 @@ func TestUploadConflict(t *testing.T) {
 	}
 }
 
+// After a lost response, a blob that claims to be the batch and is not is another one.
+func TestUploadTwin(t *testing.T) {
+	t.Parallel()
+	for what, forge := range map[string]func(meta map[string]string, body []byte) []byte{
+		"bytes":    func(_ map[string]string, body []byte) []byte { body[len(body)/2] ^= 1; return body },
+		"size":     func(_ map[string]string, body []byte) []byte { return body[1:] },
+		"metadata": func(meta map[string]string, body []byte) []byte { meta["Instance"] = "other"; return body },
+	} {
+		s, b := openStore(t), openBuffer(t)
+		twin := ""
+		faults := &faulty{Store: s, create: func(n int, name string, call func() (string, error)) (string, error) {
+			etag, err := call()
+			if n != 1 {
+				return etag, err
+			}
+			twin = name
+			for page, err := range s.Blobs().List(t.Context(), name) {
+				if err != nil {
+					t.Error(err)
+				}
+				for _, own := range page {
+					body, err := s.Blobs().Read(t.Context(), own.Ref(), 0, own.Size)
+					err = errors.Join(err, s.Blobs().Delete(t.Context(), []store.BlobRef{own.Ref()}))
+					_, created := s.Blobs().Create(t.Context(), name, forge(own.Metadata, body), store.CreateOptions{Metadata: own.Metadata})
+					if err = errors.Join(err, created); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			return "", failure(store.ErrUnavailable)
+		}}
+		fillMany(t, b, 1)
+		stats, err := run(t.Context(), upload.Options{Buffer: b, Store: faults})
+		if err != nil || stats.Conflicts != 1 || stats.Segments != 1 {
+			t.Errorf("%s: %v, %+v", what, err, stats)
+		}
+		if err := s.Blobs().Delete(t.Context(), store.AnyVersion(twin)); err != nil {
+			t.Fatal(err)
+		}
+		exactlyOnce(t, s, 1)
+	}
+}
+
 // Without permission to list, a batch's own blob is not recognized: the next number is used.
 func TestUploadLostResponseWriteOnly(t *testing.T) {
 	t.Parallel()
