@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"logstow/exact"
 	"logstow/internal/test/testrand"
-	"logstow/query/aggregate/exact"
 )
 
 // randomNumber is a number as programs and adversaries log it.
