@@ -1,5 +1,5 @@
-// Package exact computes with decimal numbers without rounding: comparison, sums, sums of squares and buckets. Results are
-// rounded once, at the end.
+// Package exact computes with decimal numbers without rounding: comparison, sums, sums of squares and buckets; and sums floats and their
+// squares. Results are rounded once, at the end.
 package exact
 
 import (
