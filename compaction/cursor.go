@@ -2,10 +2,10 @@ package compaction
 
 import (
 	"cmp"
-	"encoding/binary"
 	"io"
 
 	"logstow/record"
+	"logstow/spill"
 )
 
 // position is the position of a record in the output: time, then input. Blocks of one input may overlap.
@@ -25,25 +25,15 @@ func (positions) Compare(a, b position) int {
 	return cmp.Or(cmp.Compare(a.input, b.input), cmp.Compare(a.block, b.block))
 }
 
-// positionSize is the length of an encoded position.
-const positionSize = 16
-
 // Encode implements [spill.Keys].
 func (positions) Encode(buffer []byte, p position) []byte {
-	buffer = binary.BigEndian.AppendUint64(buffer, uint64(p.time))
-	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(buffer, p.input), p.block)
+	return spill.EncodeTimed(buffer, p.time, p.input, p.block)
 }
 
 // Decode implements [spill.Keys].
 func (positions) Decode(encoded []byte) (p position, ok bool) {
-	if len(encoded) != positionSize {
-		return position{}, false
-	}
-	return position{
-		time:  int64(binary.BigEndian.Uint64(encoded)),
-		input: binary.BigEndian.Uint32(encoded[8:]),
-		block: binary.BigEndian.Uint32(encoded[12:]),
-	}, true
+	p.time, p.input, p.block, ok = spill.DecodeTimed(encoded)
+	return p, ok
 }
 
 // cursor reads the records of a block in memory.

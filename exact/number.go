@@ -85,14 +85,6 @@ func Of(v message.Value) (n Number, ok bool) {
 	return n, ok
 }
 
-// FromInt converts an integer.
-func FromInt(n int64) Number {
-	if n == math.MinInt64 {
-		return Number{negative: true, digits: []byte("9223372036854775808")}
-	}
-	return Number{coef: n}
-}
-
 // FromScaled returns coef·10^-places. coef must not be math.MinInt64.
 func FromScaled(coef int64, places int) Number { return narrow(coef, int32(-places)) }
 
@@ -205,9 +197,6 @@ func (n Number) Int64() (int64, bool) {
 	}
 	return 0, false
 }
-
-// IsInteger reports whether the number has no fraction.
-func (n Number) IsInteger() bool { return n.exp >= 0 }
 
 // Float returns the nearest float64.
 func (n Number) Float() float64 {

@@ -2,36 +2,28 @@ package filestore
 
 import (
 	"cmp"
-	"encoding/binary"
 	"io"
 
 	"logstow/record"
 	"logstow/spill"
 )
 
-// keys orders records by time, and encodes them without their messages for runs: time, level, number of the source.
+// keys orders records by time, and encodes them without their messages for runs: time, number of the source, level.
 type keys struct{ sources spill.Numbers[string] }
 
 // Compare implements [spill.Keys].
 func (k *keys) Compare(a, b record.Record) int { return cmp.Compare(a.Time, b.Time) }
 
-// keySize is the length of an encoded key.
-const keySize = 13
-
 // Encode implements [spill.Keys].
 func (k *keys) Encode(buffer []byte, r record.Record) []byte {
-	buffer = append(binary.BigEndian.AppendUint64(buffer, uint64(r.Time)), byte(r.Level))
-	return binary.BigEndian.AppendUint32(buffer, k.sources.Of(r.Source))
+	return spill.EncodeTimed(buffer, r.Time, k.sources.Of(r.Source), uint32(r.Level))
 }
 
 // Decode implements [spill.Keys].
 func (k *keys) Decode(encoded []byte) (r record.Record, ok bool) {
-	if len(encoded) != keySize {
-		return r, false
-	}
-	r.Time, r.Level = int64(binary.BigEndian.Uint64(encoded)), record.Level(encoded[8])
-	r.Source, ok = k.sources.Value(binary.BigEndian.Uint32(encoded[9:]))
-	return r, ok
+	time, number, level, ok := spill.DecodeTimed(encoded)
+	source, known := k.sources.Value(number)
+	return record.Record{Time: time, Level: record.Level(level), Source: source}, ok && known
 }
 
 // cursor reads records in memory.

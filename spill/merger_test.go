@@ -14,7 +14,7 @@ import (
 	"logstow/internal/test/testrand"
 )
 
-// times are keys of 8 bytes.
+// times are keys of a time.
 type times struct{ newest bool }
 
 func (k times) Compare(a, b int64) int {
@@ -25,14 +25,12 @@ func (k times) Compare(a, b int64) int {
 }
 
 func (k times) Encode(buffer []byte, key int64) []byte {
-	return binary.LittleEndian.AppendUint64(buffer, uint64(key))
+	return EncodeTimed(buffer, key, 1, 1<<32-1)
 }
 
 func (k times) Decode(encoded []byte) (int64, bool) {
-	if len(encoded) != 8 {
-		return 0, false
-	}
-	return int64(binary.LittleEndian.Uint64(encoded)), true
+	key, a, b, ok := DecodeTimed(encoded)
+	return key, ok && a == 1 && b == 1<<32-1
 }
 
 // inMemory is a cursor on sorted times; the payload is a text of the time.
@@ -209,7 +207,7 @@ func TestRunsKeepNoRecords(t *testing.T) {
 			t.Fatalf("run %d: %v, time %d, %d bytes, %d in the buffer", n, err, key, len(payload), cap(m.buffer))
 		}
 		for _, h := range m.heap.Items {
-			if r, ok := h.Cursor.(*reader[int64]); !ok || len(r.key) != 8 || r.r.Size() != readBuffer {
+			if r, ok := h.Cursor.(*reader[int64]); !ok || len(r.key) != timedSize || r.r.Size() != readBuffer {
 				t.Fatalf("run %d: a cursor %T has more than its key and its buffer", n, h.Cursor)
 			}
 		}

@@ -6,6 +6,7 @@ package spill
 
 import (
 	"bytes"
+	"encoding/binary"
 )
 
 // Cursor reads records in the order of their keys.
@@ -47,6 +48,23 @@ func Merge(cursors []Cursor[[]byte], f func(key, payload []byte) error) error {
 		}
 		return f(key, payload)
 	})
+}
+
+// timedSize is the length of a key of [EncodeTimed].
+const timedSize = 16
+
+// EncodeTimed appends a key of a time and two numbers; it is for [Keys].
+func EncodeTimed(buffer []byte, time int64, a, b uint32) []byte {
+	buffer = binary.BigEndian.AppendUint64(buffer, uint64(time))
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(buffer, a), b)
+}
+
+// DecodeTimed decodes a key that [EncodeTimed] encoded.
+func DecodeTimed(encoded []byte) (time int64, a, b uint32, ok bool) {
+	if len(encoded) != timedSize {
+		return 0, 0, 0, false
+	}
+	return int64(binary.BigEndian.Uint64(encoded)), binary.BigEndian.Uint32(encoded[8:]), binary.BigEndian.Uint32(encoded[12:]), true
 }
 
 // Numbers numbers values, so that keys can be encoded with numbers instead. The zero value has none.

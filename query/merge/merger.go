@@ -1,8 +1,6 @@
 package merge
 
 import (
-	"encoding/binary"
-
 	"logstow/query/fetch"
 	"logstow/query/source"
 
@@ -64,23 +62,14 @@ type keys struct {
 // Compare implements [spill.Keys].
 func (k *keys) Compare(a, b key) int { return k.compare(a, b) }
 
-// keySize is the length of an encoded key.
-const keySize = 16
-
 // Encode implements [spill.Keys].
 func (k *keys) Encode(buffer []byte, at key) []byte {
-	buffer = binary.BigEndian.AppendUint64(buffer, uint64(at.time))
-	buffer = binary.BigEndian.AppendUint32(buffer, k.origins.Of(at.origin))
-	return binary.BigEndian.AppendUint32(buffer, uint32(at.block))
+	return spill.EncodeTimed(buffer, at.time, k.origins.Of(at.origin), uint32(at.block))
 }
 
 // Decode implements [spill.Keys].
 func (k *keys) Decode(encoded []byte) (at key, ok bool) {
-	if len(encoded) != keySize {
-		return key{}, false
-	}
-	at.time = int64(binary.BigEndian.Uint64(encoded))
-	at.origin, ok = k.origins.Value(binary.BigEndian.Uint32(encoded[8:]))
-	at.block = int(binary.BigEndian.Uint32(encoded[12:]))
-	return at, ok
+	time, number, block, ok := spill.DecodeTimed(encoded)
+	origin, known := k.origins.Value(number)
+	return key{time: time, origin: origin, block: int(block)}, ok && known
 }
