@@ -15,9 +15,11 @@ import (
 const (
 	// maxRecord is the maximum size of a key and of a payload; a larger one is corrupt.
 	maxRecord = 1 << 30
-	// writeBuffer and readBuffer are the buffers of a run that is written and read.
-	writeBuffer = 128 << 10
-	readBuffer  = 16 << 10
+	// writeBuffer is the buffer of a run that is written, readBuffer that of one that is read. It is smaller for the runs of a Merger,
+	// which may have more.
+	writeBuffer      = 128 << 10
+	readBuffer       = 32 << 10
+	mergerReadBuffer = 16 << 10
 )
 
 // file is a temporary file of runs, which the first run creates. The file has no name while it is open, on systems that allow that.
@@ -148,8 +150,8 @@ type reader[K any] struct {
 	unread int
 }
 
-func newReader[K any](keys Keys[K], r io.Reader) *reader[K] {
-	return &reader[K]{keys: keys, r: bufio.NewReaderSize(r, readBuffer)}
+func newReader[K any](keys Keys[K], r io.Reader, buffer int) *reader[K] {
+	return &reader[K]{keys: keys, r: bufio.NewReaderSize(r, buffer)}
 }
 
 var errCorrupt = errors.New("corrupt run")

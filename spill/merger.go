@@ -171,7 +171,7 @@ func (m *Merger[K]) write(from *Merger[K]) error {
 	}
 	m.written += m.file.size - start
 	m.runs++
-	return m.push(&head[K]{Cursor: newReader(m.keys, r.open()), run: true})
+	return m.push(&head[K]{Cursor: newReader(m.keys, r.open(), mergerReadBuffer), run: true})
 }
 
 // Close removes the temporary file.

@@ -207,7 +207,7 @@ func TestRunsKeepNoRecords(t *testing.T) {
 			t.Fatalf("run %d: %v, time %d, %d bytes, %d in the buffer", n, err, key, len(payload), cap(m.buffer))
 		}
 		for _, h := range m.heap.Items {
-			if r, ok := h.Cursor.(*reader[int64]); !ok || len(r.key) != timedSize || r.r.Size() != readBuffer {
+			if r, ok := h.Cursor.(*reader[int64]); !ok || len(r.key) != timedSize || r.r.Size() != mergerReadBuffer {
 				t.Fatalf("run %d: a cursor %T has more than its key and its buffer", n, h.Cursor)
 			}
 		}
@@ -231,7 +231,7 @@ func TestDamagedRun(t *testing.T) {
 				}
 				run = binary.AppendUvarint(run, n)
 			}
-			r := newReader(bytewise{}, bytes.NewReader(run))
+			r := newReader(bytewise{}, bytes.NewReader(run), readBuffer)
 			_, err := r.Next()
 			var payload []byte
 			if err == nil && part == 2 {
@@ -242,7 +242,7 @@ func TestDamagedRun(t *testing.T) {
 			}
 		}
 	}
-	r := newReader(times{}, bytes.NewReader([]byte{0, 3, 0, 'k', 'e', 'y'}))
+	r := newReader(times{}, bytes.NewReader([]byte{0, 3, 0, 'k', 'e', 'y'}), readBuffer)
 	if _, err := r.Next(); !errors.Is(err, errCorrupt) {
 		t.Errorf("a key that cannot be decoded: %v", err)
 	}

@@ -83,7 +83,7 @@ func (r *Runs) merge(n int) error {
 func (r *Runs) Cursors() []Cursor[[]byte] {
 	var cursors []Cursor[[]byte]
 	for _, run := range r.runs {
-		cursors = append(cursors, newReader(bytewise{}, run.open()))
+		cursors = append(cursors, newReader(bytewise{}, run.open(), readBuffer))
 	}
 	return cursors
 }

@@ -179,7 +179,7 @@ func TestTruncated(t *testing.T) {
 		ends[b.Len()] = true
 	}
 	for n := range b.Len() + 1 {
-		err := Merge([]Cursor[[]byte]{newReader(bytewise{}, bytes.NewReader(b.Bytes()[:n]))}, func(_, _ []byte) error { return nil })
+		err := Merge([]Cursor[[]byte]{newReader(bytewise{}, bytes.NewReader(b.Bytes()[:n]), readBuffer)}, func(_, _ []byte) error { return nil })
 		if ends[n] != (err == nil) || err != nil && (!errors.Is(err, io.ErrUnexpectedEOF) || !strings.HasPrefix(err.Error(), "cannot read temporary file: ")) {
 			t.Errorf("%d bytes: %v", n, err)
 		}
@@ -199,7 +199,7 @@ func FuzzDecoder(f *testing.F) {
 	f.Add(b.Bytes())
 	f.Add([]byte{0, 0xff, 0xff, 0xff, 0xff, 3, 0, 'a'})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		d := newReader(bytewise{}, bytes.NewReader(data))
+		d := newReader(bytewise{}, bytes.NewReader(data), readBuffer)
 		var records [][2][]byte
 		for {
 			key, payload, err := next(d)
@@ -221,7 +221,7 @@ func FuzzDecoder(f *testing.F) {
 			}
 		}
 		w.Flush()
-		d = newReader(bytewise{}, &b)
+		d = newReader(bytewise{}, &b, readBuffer)
 		for _, r := range records {
 			key, payload, err := next(d)
 			if err != nil || !bytes.Equal(key, r[0]) || !bytes.Equal(payload, r[1]) {
