@@ -114,8 +114,15 @@ func TestVariance(t *testing.T) {
 		values []float64
 		want   float64
 	}{
-		{[]float64{1}, 0}, {[]float64{0.1, 0.1, 0.1}, 0}, {[]float64{1, 3}, 1}, {[]float64{1e16, 1e16 + 2}, 1}, {[]float64{0, 0, 3}, 2},
-		{[]float64{-5, 5, -5, 5}, 25}, {[]float64{1, inf}, nan}, {[]float64{1, nan}, nan}, {[]float64{1e200, 0}, inf},
+		{[]float64{1}, 0},
+		{[]float64{0.1, 0.1, 0.1}, 0},
+		{[]float64{1, 3}, 1},
+		{[]float64{1e16, 1e16 + 2}, 1},
+		{[]float64{0, 0, 3}, 2},
+		{[]float64{-5, 5, -5, 5}, 25},
+		{[]float64{1, inf}, nan},
+		{[]float64{1, nan}, nan},
+		{[]float64{1e200, 0}, inf},
 	} {
 		var sum, squares exact.FloatSum
 		sum.AddValues(c.values)
