@@ -18,6 +18,9 @@ import (
 	"logstow/store"
 )
 
+// writeBuffer is the buffer of an output that is written.
+const writeBuffer = 256 << 10
+
 // built is a finished output in a temporary file.
 type built struct {
 	name blobnaming.Name

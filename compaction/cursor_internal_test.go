@@ -1,59 +1,24 @@
 package compaction
 
-import (
-	"bufio"
-	"bytes"
-	"encoding/binary"
-	"math"
-	"testing"
+import "testing"
 
-	"logstow/record"
-	"logstow/segment"
-)
-
-// A damaged temporary file is an error, not an allocation of any size.
-func TestDamagedRun(t *testing.T) {
+// Positions are decoded as they were encoded, and no other bytes are.
+func TestPositions(t *testing.T) {
 	t.Parallel()
-	for _, length := range []uint64{segment.MaxBlockRaw + 1, math.MaxInt64, math.MaxUint64} {
-		var run []byte
-		for _, n := range []uint64{0, 0, 0, length} { // input, block, time, length
-			run = binary.AppendUvarint(run, n)
+	var k positions
+	all := []position{{-5, 0, 0}, {7, 0, 1}, {7, 0, 2}, {7, 1, 0}, {8, 0, 0}, {1 << 62, 1<<32 - 1, 1<<32 - 1}}
+	for i, p := range all {
+		encoded := k.Encode(nil, p)
+		if got, ok := k.Decode(encoded); !ok || got != p {
+			t.Errorf("%+v is decoded as %+v, %v", p, got, ok)
 		}
-		c := &cursor{run: bufio.NewReader(bytes.NewReader(run))}
-		if more, err := c.next(); more || err == nil {
-			t.Errorf("length %d: %v, %v", length, more, err)
+		if _, ok := k.Decode(encoded[1:]); ok {
+			t.Error("a part of a position is decoded")
 		}
-	}
-}
-
-// Cursors on runs of large records have them in memory one at a time.
-func TestRunsKeepNoRecords(t *testing.T) {
-	t.Parallel()
-	r := runs{dir: t.TempDir()}
-	t.Cleanup(func() { _ = r.close() })
-	const size = 1 << 20
-	text := record.AppendText(nil, record.Record{Time: 7, Source: "-", Message: bytes.Repeat([]byte("x"), size)})
-	var open []*cursor
-	for i := range 40 {
-		in := &cursor{input: uint32(i), text: text, whole: text}
-		if _, err := in.next(); err != nil {
-			t.Fatal(err)
-		}
-		c, err := r.write(cursors{in})
-		if err != nil {
-			t.Fatal(err)
-		}
-		open = append(open, c)
-	}
-	for i, c := range open {
-		if c.input != uint32(i) || c.line.Time != 7 || c.line.Text != nil || cap(r.buffer) > 2*size {
-			t.Fatalf("run %d: input %d, time %d, %d bytes of text in memory, %d in the buffer", i, c.input, c.line.Time, len(c.line.Text), cap(r.buffer))
-		}
-		if err := c.load(&r.buffer); err != nil || !bytes.Equal(c.line.Text, text) {
-			t.Fatalf("run %d: %v, %d bytes", i, err, len(c.line.Text))
-		}
-		if more, err := c.next(); more || err != nil || c.line.Text != nil {
-			t.Fatalf("run %d: %v, %v after its end", i, more, err)
+		for j, o := range all {
+			if c := k.Compare(p, o); c < 0 != (i < j) || c > 0 != (i > j) {
+				t.Errorf("%+v and %+v compare as %d", p, o, c)
+			}
 		}
 	}
 }

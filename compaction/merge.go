@@ -9,6 +9,7 @@ import (
 	"logstow/catalog"
 	"logstow/record"
 	"logstow/segment"
+	"logstow/spill"
 	"logstow/store"
 )
 
@@ -32,9 +33,8 @@ type merge struct {
 	opened int // number of inputs opened
 	// waiting are the blocks of opened inputs that are not open yet, the last to start first.
 	waiting []waitingBlock
-	open    cursors
-	runs    runs
-	// held is the memory of texts and waiting blocks in bytes.
+	open    *spill.Merger[position]
+	// held is the memory of waiting blocks in bytes.
 	held int64
 	free [][]byte // texts for reuse
 }
@@ -49,7 +49,7 @@ type waitingBlock struct {
 func newMerge(ctx context.Context, b store.BlobReader, inputs []catalog.Segment, tempDir string, budget int64) *merge {
 	m := &merge{
 		blobs: b, inputs: inputs, fetch: fetch(ctx, b, inputs), decoder: segment.NewDecoder(), budget: budget,
-		index: make([]uint32, len(inputs)), tallies: make([]segment.OriginTally, len(inputs)), runs: runs{dir: tempDir},
+		index: make([]uint32, len(inputs)), tallies: make([]segment.OriginTally, len(inputs)), open: spill.NewMerger(positions{}, tempDir),
 	}
 	order := make([]int, len(inputs))
 	for i := range order {
@@ -66,7 +66,7 @@ func newMerge(ctx context.Context, b store.BlobReader, inputs []catalog.Segment,
 // close ends the merge and releases its resources.
 func (m *merge) close() error {
 	m.fetch.close()
-	return m.runs.close()
+	return m.open.Close()
 }
 
 // each calls f for every record in output order, with the index of its input in origins. At the end it compares the records
@@ -76,21 +76,19 @@ func (m *merge) each(ctx context.Context, f func(line record.Line, input int) er
 		if err := m.openNext(ctx); err != nil {
 			return err
 		}
-		if len(m.open) == 0 {
+		start, _, more := m.nextStart()
+		if err := m.open.Each(func(p position) bool { return !more || p.time < start }, func(p position, c spill.Cursor[position]) error {
+			line, err := m.line(c)
+			if err != nil {
+				return err
+			}
+			return f(line, int(p.input))
+		}); err != nil {
+			return err
+		}
+		if !more {
 			break
 		}
-		first := m.open[0]
-		if err := first.load(&m.runs.buffer); err != nil {
-			return err
-		}
-		if err := f(first.line, int(first.input)); err != nil {
-			return err
-		}
-		done, err := m.open.advance()
-		if err != nil {
-			return err
-		}
-		m.closed(done)
 	}
 	for at, s := range m.inputs {
 		i := m.index[at]
@@ -102,11 +100,25 @@ func (m *merge) each(ctx context.Context, f func(line record.Line, input int) er
 	return nil
 }
 
+// line returns the current record of a cursor.
+func (m *merge) line(c spill.Cursor[position]) (record.Line, error) {
+	if block, ok := c.(*cursor); ok {
+		return block.line, nil
+	}
+	text, err := m.open.Payload(c)
+	if err != nil {
+		return record.Line{}, err
+	}
+	line, _, err := record.Next(text)
+	return line, err
+}
+
 // openNext opens all blocks that may contain the next record.
 func (m *merge) openNext(ctx context.Context) error {
 	for {
 		start, fromWaiting, ok := m.nextStart()
-		if !ok || len(m.open) > 0 && start > m.open[0].line.Time {
+		first, _, some := m.open.First()
+		if !ok || some && start > first.time {
 			return nil
 		}
 		if fromWaiting {
@@ -147,7 +159,7 @@ func (m *merge) openInput(ctx context.Context) error {
 	for _, b := range in.footer.Blocks {
 		w := waitingBlock{at: at, block: b}
 		// If memory is short, later blocks are read again when they are needed.
-		if in.body != nil && (b.Index == 0 || m.held < m.budget/2) {
+		if in.body != nil && (b.Index == 0 || m.held+m.open.Size() < m.budget/2) {
 			w.stored = in.body[b.Offset : b.Offset+b.Stored : b.Offset+b.Stored]
 			if len(in.footer.Blocks) > 1 {
 				w.stored = slices.Clone(w.stored) // does not retain the other blocks
@@ -171,10 +183,11 @@ func (m *merge) openBlock(ctx context.Context, w waitingBlock) error {
 	if w.stored != nil {
 		m.held -= w.block.Stored
 	}
-	if m.held+w.block.Raw > m.budget {
-		if err := m.spill(); err != nil {
+	if m.held+m.open.Size()+w.block.Raw > m.budget {
+		if err := m.open.Spill(); err != nil {
 			return err
 		}
+		m.free = nil
 	}
 	var text []byte
 	err := segment.ReadTwice(ctx, func() (err error) {
@@ -190,16 +203,14 @@ func (m *merge) openBlock(ctx context.Context, w waitingBlock) error {
 	if err != nil {
 		return inputFailed(ctx, s, err)
 	}
-	m.held += int64(cap(text))
 	input := m.index[w.at]
 	if err := m.tally(text, input, w.block); err != nil {
 		return &inputError{s, err}
 	}
-	c := &cursor{input: input, block: uint32(w.block.Index), text: text, whole: text}
-	if _, err := c.next(); err != nil {
+	c := &cursor{position: position{input: input, block: uint32(w.block.Index)}, text: text, whole: text, ended: m.reuse}
+	if err := m.open.Add(c, int64(cap(text))); err != nil {
 		return &inputError{s, err}
 	}
-	m.open.push(c)
 	return nil
 }
 
@@ -233,40 +244,9 @@ func (m *merge) buffer(n int64) []byte {
 	return text[:0]
 }
 
-// closed releases the memory of an ended cursor for reuse; c may be nil.
-func (m *merge) closed(c *cursor) {
-	if c == nil || c.whole == nil {
-		return
+// reuse keeps the text of an ended cursor for reuse.
+func (m *merge) reuse(whole []byte) {
+	if len(m.free) < maxFree && cap(whole) <= 2*segment.DefaultBlockSize {
+		m.free = append(m.free, whole)
 	}
-	m.held -= int64(cap(c.whole))
-	if len(m.free) < maxFree && cap(c.whole) <= 2*segment.DefaultBlockSize {
-		m.free = append(m.free, c.whole)
-	}
-}
-
-// spill merges the open blocks into a run.
-func (m *merge) spill() error {
-	var inMemory, rest cursors
-	for _, c := range m.open {
-		if c.run == nil {
-			inMemory.push(c)
-		} else {
-			rest.push(c)
-		}
-	}
-	if len(inMemory) == 0 {
-		return nil
-	}
-	all := slices.Clone(inMemory)
-	c, err := m.runs.write(inMemory)
-	if err != nil {
-		return err
-	}
-	for _, c := range all {
-		m.held -= int64(cap(c.whole))
-	}
-	m.free = nil
-	rest.push(c)
-	m.open = rest
-	return nil
 }

@@ -194,7 +194,7 @@ func (s *Store) Read(ctx context.Context, ref store.BlobRef, off, n int64) ([]by
 	}
 	data := make([]byte, n)
 	if _, err := s.runs.segments.file.ReadAt(data, blobs[i].offset+off); err != nil {
-		return nil, errTemp("read", err)
+		return nil, fmt.Errorf("cannot read temporary file: %w", err)
 	}
 	return data, nil
 }

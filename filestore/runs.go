@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"logstow/input"
 	"logstow/internal/tempfile"
 	"logstow/record"
+	"logstow/spill"
 )
 
 const (
@@ -25,8 +25,6 @@ const (
 	// maxRunHours is the maximum number of hours of a run whose segments are written at once. A run of more hours is merged
 	// with later ones, because each would have small segments of the same hours.
 	maxRunHours = 16
-	// maxSpilled is the number of runs that are merged at once.
-	maxSpilled = 256
 )
 
 // runs writes records as segments to a file: gathered to runs, each in the order of time.
@@ -39,16 +37,16 @@ type runs struct {
 	messages []byte
 	size     int
 	// spilled are the runs that wait to be merged.
-	spilled spillFile
+	spilled *spill.Merger[record.Record]
 }
 
 func newRuns(file *os.File, tempDir string, limit int) *runs {
-	return &runs{segments: newSegments(file), limit: cmp.Or(limit, defaultRunSize), spilled: spillFile{dir: tempDir}}
+	return &runs{segments: newSegments(file), limit: cmp.Or(limit, defaultRunSize), spilled: spill.NewMerger(&keys{}, tempDir)}
 }
 
 // close removes the temporary files.
 func (r *runs) close() error {
-	return errors.Join(tempfile.Remove(r.segments.file), r.spilled.close())
+	return errors.Join(tempfile.Remove(r.segments.file), r.spilled.Close())
 }
 
 // Append implements [input.Sink].
@@ -86,12 +84,12 @@ func (r *runs) add(one *record.Record) error {
 func (r *runs) flush() error {
 	slices.SortStableFunc(r.records, func(a, b record.Record) int { return cmp.Compare(a.Time, b.Time) })
 	var err error
-	if len(r.spilled.runs) > 0 || countHours(r.records, maxRunHours+1) > maxRunHours {
-		err = r.spilled.write(r.records)
+	if r.spilled.Runs() > 0 || countHours(r.records, maxRunHours+1) > maxRunHours {
+		err = r.spilled.AddRun(&cursor{records: r.records})
 	} else {
 		err = r.writeSegments()
 	}
-	if err == nil && len(r.spilled.runs) == maxSpilled {
+	if err == nil && r.spilled.Runs() == spill.MaxRuns {
 		err = r.merge()
 	}
 	r.records, r.messages, r.size = r.records[:0], r.messages[:0], 0
@@ -110,7 +108,12 @@ func (r *runs) writeSegments() error {
 
 // merge writes the segments of the runs that wait.
 func (r *runs) merge() error {
-	if err := r.spilled.merge(r.segments.append); err != nil {
+	if err := r.spilled.Each(nil, func(one record.Record, c spill.Cursor[record.Record]) (err error) {
+		if one.Message, err = r.spilled.Payload(c); err != nil {
+			return err
+		}
+		return r.segments.append(one)
+	}); err != nil {
 		return err
 	}
 	return r.segments.end()
@@ -145,9 +148,4 @@ func countHours(records []record.Record, limit int) (n int) {
 		}
 	}
 	return n
-}
-
-// errTemp is the error of a temporary file.
-func errTemp(verb string, err error) error {
-	return fmt.Errorf("cannot %s temporary file: %w", verb, err)
 }

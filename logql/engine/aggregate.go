@@ -94,10 +94,10 @@ func aggregateStep(op syntax.VectorOp, members []*series, k int) (float64, bool)
 		all.n++
 		switch op {
 		case syntax.Sum, syntax.Avg:
-			all.sum.add(v)
+			all.sum.Add(v)
 		case syntax.Stddev, syntax.Stdvar:
-			all.sum.add(v)
-			all.squares.addSquare(v)
+			all.sum.Add(v)
+			all.squares.AddSquare(v)
 		case syntax.Min, syntax.Max:
 			extremes.add(sample{value: v})
 		}
@@ -107,9 +107,9 @@ func aggregateStep(op syntax.VectorOp, members []*series, k int) (float64, bool)
 	}
 	switch op {
 	case syntax.Sum:
-		return all.sum.float(), true
+		return all.sum.Float(), true
 	case syntax.Avg:
-		return all.sum.float() / float64(all.n), true
+		return all.sum.Float() / float64(all.n), true
 	case syntax.Min:
 		return extremes.min, true
 	case syntax.Max:

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"logstow/exact"
 )
 
 // sample is a number that a range aggregation is computed of.
@@ -52,48 +54,48 @@ func (c *countCell) size() int          { return 0 }
 // sumCell sums values.
 type sumCell struct {
 	n   uint64
-	sum exactSum
+	sum exact.FloatSum
 }
 
-func (c *sumCell) add(s sample) { c.n += s.n; c.sum.add(s.value) }
+func (c *sumCell) add(s sample) { c.n += s.n; c.sum.Add(s.value) }
 func (c *sumCell) addValues(values []float64) {
 	c.n += uint64(len(values))
-	c.sum.addValues(values)
+	c.sum.AddValues(values)
 }
 
-func (c *sumCell) merge(o *sumCell) { c.n += o.n; c.sum.merge(&o.sum) }
+func (c *sumCell) merge(o *sumCell) { c.n += o.n; c.sum.Merge(&o.sum) }
 func (c *sumCell) empty() bool      { return c.n == 0 }
-func (c *sumCell) size() int        { return 8 * cap(c.sum.rest) }
-func (c *sumCell) total() float64   { return c.sum.float() }
-func (c *sumCell) mean() float64    { return c.sum.float() / float64(c.n) }
+func (c *sumCell) size() int        { return c.sum.Size() }
+func (c *sumCell) total() float64   { return c.sum.Float() }
+func (c *sumCell) mean() float64    { return c.sum.Float() / float64(c.n) }
 
 // varianceCell sums values and squares.
 type varianceCell struct {
 	n            uint64
-	sum, squares exactSum
+	sum, squares exact.FloatSum
 }
 
 func (c *varianceCell) add(s sample) {
 	c.n += s.n
-	c.sum.add(s.value)
-	c.squares.addSquare(s.value)
+	c.sum.Add(s.value)
+	c.squares.AddSquare(s.value)
 }
 
 func (c *varianceCell) addValues(values []float64) {
 	c.n += uint64(len(values))
-	c.sum.addValues(values)
-	c.squares.addSquares(values)
+	c.sum.AddValues(values)
+	c.squares.AddSquares(values)
 }
 
 func (c *varianceCell) merge(o *varianceCell) {
 	c.n += o.n
-	c.sum.merge(&o.sum)
-	c.squares.merge(&o.squares)
+	c.sum.Merge(&o.sum)
+	c.squares.Merge(&o.squares)
 }
 
 func (c *varianceCell) empty() bool        { return c.n == 0 }
-func (c *varianceCell) size() int          { return 8 * (cap(c.sum.rest) + cap(c.squares.rest)) }
-func (c *varianceCell) variance() float64  { return variance(&c.sum, &c.squares, c.n) }
+func (c *varianceCell) size() int          { return c.sum.Size() + c.squares.Size() }
+func (c *varianceCell) variance() float64  { return exact.Variance(&c.sum, &c.squares, c.n) }
 func (c *varianceCell) deviation() float64 { return math.Sqrt(c.variance()) }
 
 // extremeCell has the least and the greatest value. It ignores NaN unless all values are NaN.
@@ -190,7 +192,7 @@ func (c *samplesCell) counter() counterCell {
 type counterCell struct {
 	n           int
 	first, last timedValue
-	lost        exactSum // the values before resets
+	lost        exact.FloatSum // the values before resets
 }
 
 func (c *counterCell) add(sample) {}
@@ -202,10 +204,10 @@ func (c *counterCell) merge(o *counterCell) {
 	case c.n == 0:
 		c.first = o.first
 	case o.first.value < c.last.value:
-		c.lost.add(c.last.value)
+		c.lost.Add(c.last.value)
 	}
 	c.n += o.n
-	c.lost.merge(&o.lost)
+	c.lost.Merge(&o.lost)
 	c.last = o.last
 }
 
@@ -213,11 +215,11 @@ func (c *counterCell) empty() bool { return c.n == 0 }
 func (c *counterCell) size() int   { return 0 }
 
 func (c *counterCell) increase() float64 {
-	var total exactSum
-	total.merge(&c.lost)
-	total.add(c.last.value)
-	total.add(-c.first.value)
-	return total.float()
+	var total exact.FloatSum
+	total.Merge(&c.lost)
+	total.Add(c.last.value)
+	total.Add(-c.first.value)
+	return total.Float()
 }
 
 // rate is the increase per second in the window (from, to], extrapolated as Prometheus documents for its rate: to the

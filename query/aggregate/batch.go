@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"logstow/columns"
+	"logstow/exact"
 	"logstow/message"
-	"logstow/query/aggregate/exact"
 )
 
 // Batch has the records of a block by columns. If the Spec needs times, its range must be bounded and contain all records.

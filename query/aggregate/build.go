@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"logstow/query/aggregate/spill"
+	"logstow/spill"
 )
 
 // build puts all rows into the sorter.
@@ -76,16 +76,11 @@ func (r *Result) rank(ctx context.Context, sorter *spill.Sorter) (map[string]boo
 	if err := ranked.flush(put); err != nil {
 		return nil, err
 	}
-	first, err := sorter.Sorted()
-	if err != nil {
-		return nil, err
-	}
 	kept := map[string]bool{}
-	err = spill.Each(first, func(_, others []byte) error {
+	return kept, sorter.Each(func(_, others []byte) error {
 		kept[string(others)] = true
 		return nil
 	})
-	return kept, errors.Join(err, first.Close())
 }
 
 // makeColumns makes the columns; with a pivot key, in bytewise order of its values.

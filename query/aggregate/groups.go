@@ -2,10 +2,8 @@ package aggregate
 
 import (
 	"context"
-	"errors"
-	"io"
 
-	"logstow/query/aggregate/spill"
+	"logstow/spill"
 )
 
 // groups merges the groups of all workers. They can be read several times.
@@ -57,7 +55,7 @@ func newGroups(p *plan, workers []*Worker) (*groups, error) {
 
 // each calls f with every group in the order of the keys, as the only group of a table.
 func (g *groups) each(ctx context.Context, f func(t *table, group ref) error) error {
-	var cursors []spill.Cursor
+	var cursors []spill.Cursor[[]byte]
 	for i, w := range g.workers {
 		if g.spilled {
 			cursors = append(cursors, w.runs.Cursors()...)
@@ -65,12 +63,8 @@ func (g *groups) each(ctx context.Context, f func(t *table, group ref) error) er
 			cursors = append(cursors, &tableCursor{table: w.table, refs: g.refs[i]})
 		}
 	}
-	merged, err := spill.Merge(cursors)
-	if err != nil {
-		return err
-	}
 	one := newSingle(g.plan)
-	err = spill.Each(merged, func(key, payload []byte) error {
+	err := spill.Merge(cursors, func(key, payload []byte) error {
 		if !one.has(key) {
 			if err := one.flush(f); err != nil {
 				return err
@@ -82,31 +76,11 @@ func (g *groups) each(ctx context.Context, f func(t *table, group ref) error) er
 		}
 		return one.table.merge(one.group, payload)
 	})
-	if err == nil {
-		err = one.flush(f)
+	if err != nil {
+		return err
 	}
-	return errors.Join(err, merged.Close())
+	return one.flush(f)
 }
-
-// tableCursor reads the sorted groups of a table.
-type tableCursor struct {
-	table *table
-	refs  []uint64
-	at    ref
-}
-
-func (c *tableCursor) Next() (key []byte, err error) {
-	if len(c.refs) == 0 {
-		return nil, io.EOF
-	}
-	c.at = ref(c.refs[0])
-	c.refs = c.refs[1:]
-	return c.table.key(c.at), nil
-}
-
-func (c *tableCursor) Payload(dst []byte) ([]byte, error) { return c.table.encode(dst, c.at), nil }
-
-func (c *tableCursor) Close() error { return nil }
 
 // single merges groups of one key at a time.
 type single struct {

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"logstow/exact"
 	"logstow/field"
 	"logstow/internal/list"
-	"logstow/query/aggregate/exact"
 )
 
 // Key is an item of --by.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"logstow/exact"
 	"logstow/field"
-	"logstow/query/aggregate/exact"
 )
 
 // Spec describes an aggregation.

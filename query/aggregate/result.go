@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"iter"
 
+	"logstow/exact"
 	"logstow/field"
 	"logstow/message"
-	"logstow/query/aggregate/exact"
-	"logstow/query/aggregate/spill"
+	"logstow/spill"
 )
 
 // MaxColumns is the maximum number of values of the pivot key.
@@ -203,15 +203,10 @@ func (p *plan) empty() []Value {
 // missing. If the range has more than 10,000 steps, this is limited to gaps between records of at most 10,000 steps.
 func (r *Result) Rows() iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		sorted, err := r.sorter.Sorted()
-		if err != nil {
-			yield(Row{}, err)
-			return
-		}
 		empty := r.empty()
 		row := Row{Values: make([]Value, len(r.Columns))}
 		stop := errors.New("stop")
-		err = spill.Each(sorted, func(_, payload []byte) error {
+		err := r.sorter.Each(func(_, payload []byte) error {
 			if err := r.read(&row, payload, empty); err != nil {
 				return err
 			}
@@ -220,11 +215,7 @@ func (r *Result) Rows() iter.Seq2[Row, error] {
 			}
 			return nil
 		})
-		closeErr := sorted.Close()
-		if errors.Is(err, stop) {
-			return // the caller has stopped: an error of closing the runs does not matter
-		}
-		if err = errors.Join(err, closeErr); err != nil {
+		if err != nil && !errors.Is(err, stop) {
 			yield(Row{}, err)
 		}
 	}

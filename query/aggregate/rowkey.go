@@ -3,7 +3,7 @@ package aggregate
 import (
 	"encoding/binary"
 
-	"logstow/query/aggregate/exact"
+	"logstow/exact"
 )
 
 // rowKey is the decoded key of a group. Its parts refer to the key's bytes.

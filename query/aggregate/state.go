@@ -10,7 +10,7 @@ import (
 
 	"github.com/axiomhq/hyperloglog"
 
-	"logstow/query/aggregate/exact"
+	"logstow/exact"
 )
 
 // encode appends the group's flags (uvarint) and its state as merge reads it:

@@ -9,7 +9,7 @@ import (
 	"github.com/axiomhq/hyperloglog"
 	"github.com/cespare/xxhash/v2"
 
-	"logstow/query/aggregate/exact"
+	"logstow/exact"
 )
 
 // table has the states of groups by their keys. Not safe for concurrent use.

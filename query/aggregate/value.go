@@ -6,7 +6,7 @@ import (
 	"math/big"
 	"strconv"
 
-	"logstow/query/aggregate/exact"
+	"logstow/exact"
 )
 
 // ValueKind is the type of a value of a result.

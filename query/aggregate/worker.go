@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"math"
 
+	"logstow/exact"
 	"logstow/message"
-	"logstow/query/aggregate/exact"
-	"logstow/query/aggregate/spill"
+	"logstow/spill"
 )
 
 // Record is a record to add. Workers do not retain its memory.
@@ -225,16 +225,7 @@ func (w *Worker) addMoment(s *stat, b []byte, rec *Record) {
 
 // spill writes the groups as a sorted run.
 func (w *Worker) spill() error {
-	refs := w.table.sorted()
-	err := w.runs.Add(func(put func(key, payload []byte) error) error {
-		for _, r := range refs {
-			w.text = w.table.encode(w.text[:0], ref(r))
-			if err := put(w.table.key(ref(r)), w.text); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	err := w.runs.Add(&tableCursor{table: w.table, refs: w.table.sorted()})
 	w.table.reset()
 	w.added = 0
 	return err

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"logstow/query/aggregate"
-	"logstow/query/aggregate/spill"
 	"logstow/query/match"
 	"logstow/query/merge"
 	"logstow/query/source"
 	"logstow/query/stats"
 
 	"logstow/field"
+	"logstow/spill"
 )
 
 // Value is a value of a field.
@@ -115,11 +115,7 @@ func sortRows(table *stats.Table, sorter *spill.Sorter) (missing uint64, err err
 
 // emitAll emits the values of a sorter.
 func emitAll(ctx context.Context, sorter *spill.Sorter, emit func(Value) error) error {
-	sorted, err := sorter.Sorted()
-	if err != nil {
-		return err
-	}
-	err = spill.Each(sorted, func(text, payload []byte) error {
+	return sorter.Each(func(text, payload []byte) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -129,5 +125,4 @@ func emitAll(ctx context.Context, sorter *spill.Sorter, emit func(Value) error) 
 		}
 		return emit(Value{Text: text, Bare: payload[0] == 1, Count: count})
 	})
-	return errors.Join(err, sorted.Close())
 }

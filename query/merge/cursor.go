@@ -1,57 +1,42 @@
 package merge
 
 import (
+	"io"
+
 	"logstow/query/fetch"
 )
 
-// cursor iterates over records in output order.
-type cursor interface {
-	// key returns the key of the current record.
-	key() key
-	// match returns the current record; its Line is valid until the next call of next or match of any cursor.
-	match() (Match, error)
-	// next advances to the next record; it returns false at the end or with an error.
-	next() (bool, error)
-	// size returns the memory of the records in bytes.
-	size() int64
-}
-
-// blockCursor iterates over the matches of a block.
+// blockCursor iterates over the matches of a block in output order.
 type blockCursor struct {
 	matches *fetch.Matches
-	at      int
+	next    int
 	newest  bool
+	at      fetch.Span // the current match
 }
 
-func (c *blockCursor) span() fetch.Span {
-	if c.newest {
-		return c.matches.Spans[len(c.matches.Spans)-1-c.at]
+// Next implements [spill.Cursor].
+func (c *blockCursor) Next() (key, error) {
+	n := len(c.matches.Spans)
+	if c.next == n {
+		return key{}, io.EOF
 	}
-	return c.matches.Spans[c.at]
+	c.at = c.matches.Spans[c.next]
+	if c.newest {
+		c.at = c.matches.Spans[n-1-c.next]
+	}
+	c.next++
+	return key{time: c.at.Time, origin: c.matches.Origin(&c.at), block: c.matches.Block}, nil
 }
 
-func (c *blockCursor) key() key {
-	at := c.span()
-	return key{time: at.Time, origin: c.matches.Origin(&at), block: c.matches.Block}
-}
-
-func (c *blockCursor) match() (Match, error) {
-	at := c.span()
-	origin := c.matches.Origin(&at)
-	return Match{
-		Segment: c.matches.Segment, Store: origin.Store, Instance: origin.Meta.Instance, Time: at.Time,
-		Line: c.matches.Text[at.Start:at.End], message: int(at.Message), level: at.Level,
-	}, nil
-}
-
-func (c *blockCursor) next() (bool, error) {
-	c.at++
-	return c.at < len(c.matches.Spans), nil
+// Payload implements [spill.Cursor]: it returns the line of the current match.
+func (c *blockCursor) Payload(*[]byte) ([]byte, error) {
+	return c.matches.Text[c.at.Start:c.at.End], nil
 }
 
 // spanSize is the size of a [fetch.Span] in bytes.
 const spanSize = 32
 
+// size returns the memory of the matches in bytes.
 func (c *blockCursor) size() int64 {
 	return int64(cap(c.matches.Text)) + spanSize*int64(cap(c.matches.Spans))
 }

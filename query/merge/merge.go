@@ -20,10 +20,8 @@ var errLimitReached = errors.New("limit reached")
 // that wait to be merged; more are written to a temporary file in tempDir ("" is the system's directory). Run returns an error of
 // emit, of ctx, or of the temporary file. Read failures are in the report instead.
 func Run(ctx context.Context, s *Scheduler, segments []*source.Segment, memory int64, tempDir string, emit func(Match) error) (err error) {
-	spill := &spillFile{dir: tempDir}
-	defer func() { err = errors.Join(err, spill.close()) }()
 	left := s.Limit
-	merged := newMerger(s.Order, memory, spill, func(match Match) error {
+	merged := newMerger(s.Order, memory, tempDir, func(match Match) error {
 		if err := emit(match); err != nil {
 			return err
 		}
@@ -32,6 +30,7 @@ func Run(ctx context.Context, s *Scheduler, segments []*source.Segment, memory i
 		}
 		return nil
 	})
+	defer func() { err = errors.Join(err, merged.open.Close()) }()
 	type found struct {
 		matches *fetch.Matches
 		start   key
@@ -45,7 +44,7 @@ func Run(ctx context.Context, s *Scheduler, segments []*source.Segment, memory i
 			break
 		}
 	}
-	s.Recorder.BytesSpilled.Add(spill.size)
+	s.Recorder.BytesSpilled.Add(merged.open.Written())
 	if err == nil && ctx.Err() == nil {
 		err = merged.finish()
 	}

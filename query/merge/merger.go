@@ -2,112 +2,74 @@ package merge
 
 import (
 	"logstow/query/fetch"
+	"logstow/query/source"
 
-	"logstow/internal/heap"
+	"logstow/spill"
 )
-
-// maxRuns is the maximum number of runs in the temporary file. When it is reached, they are merged into one.
-const maxRuns = 256
 
 // merger merges the records of blocks into output order. Blocks are added in order of their start.
 type merger struct {
 	order  Order
 	emit   func(Match) error
 	budget int64 // bytes of records in memory
-	spill  *spillFile
-
-	cursors heap.Heap[cursor]
-	size    int64
-	runs    int
+	open   *spill.Merger[key]
 }
 
-func newMerger(o Order, budget int64, spill *spillFile, emit func(Match) error) *merger {
-	m := &merger{order: o, emit: emit, budget: budget, spill: spill}
-	m.cursors.Before = func(a, b cursor) bool { return o.before(a.key(), b.key()) }
-	return m
+func newMerger(o Order, budget int64, tempDir string, emit func(Match) error) *merger {
+	return &merger{order: o, emit: emit, budget: budget, open: spill.NewMerger(&keys{Order: o}, tempDir)}
 }
 
 // add adds the matches of the next block, none of which is before start. It emits all records before start.
 func (m *merger) add(found *fetch.Matches, start key) error {
-	if err := m.advance(func(k key) bool { return m.order.before(k, start) }, m.put); err != nil {
+	if err := m.open.Each(func(k key) bool { return m.order.before(k, start) }, m.put); err != nil {
 		return err
 	}
 	if len(found.Spans) == 0 {
 		return nil
 	}
 	c := &blockCursor{matches: found, newest: m.order.Newest}
-	m.cursors.Push(c)
-	if m.size += c.size(); m.size <= m.budget {
+	if err := m.open.Add(c, c.size()); err != nil {
+		return err
+	}
+	if m.open.Size() <= m.budget {
 		return nil
 	}
-	return m.toFile()
+	return m.open.Spill()
 }
 
 // finish emits the remaining records.
-func (m *merger) finish() error {
-	return m.advance(func(key) bool { return true }, m.put)
-}
+func (m *merger) finish() error { return m.open.Each(nil, m.put) }
 
 // put emits one record.
-func (m *merger) put(_ key, c cursor) error {
-	match, err := c.match()
+func (m *merger) put(k key, c spill.Cursor[key]) error {
+	line, err := m.open.Payload(c)
 	if err != nil {
 		return err
+	}
+	match := Match{Segment: k.origin.Blob(), Store: k.origin.Store, Instance: k.origin.Meta.Instance, Time: k.time, Line: line}
+	if b, ok := c.(*blockCursor); ok {
+		match.message, match.level = int(b.at.Message), b.at.Level
 	}
 	return m.emit(match)
 }
 
-// advance removes records in order and calls put with each, while may is true for the key.
-func (m *merger) advance(may func(key) bool, put func(key, cursor) error) error {
-	for len(m.cursors.Items) > 0 {
-		c := m.cursors.Items[0]
-		k := c.key()
-		if !may(k) {
-			return nil
-		}
-		if err := put(k, c); err != nil {
-			return err
-		}
-		more, err := c.next()
-		if err != nil {
-			return err
-		}
-		if more {
-			m.cursors.Fix()
-			continue
-		}
-		m.cursors.Pop()
-		m.size -= c.size()
-		if _, ok := c.(*blockCursor); !ok {
-			m.runs--
-		}
-	}
-	return nil
+// keys orders keys, and encodes them for runs: time, number of the origin, block.
+type keys struct {
+	Order
+	origins spill.Numbers[*source.Segment]
 }
 
-// toFile moves the records in memory into one run of the temporary file. If there are maxRuns runs, it merges them into the same
-// run.
-func (m *merger) toFile() error {
-	all := m.cursors.Items
-	m.cursors.Items = nil
-	var runs []cursor
-	for _, c := range all {
-		if _, ok := c.(*blockCursor); ok || m.runs >= maxRuns {
-			m.cursors.Push(c)
-		} else {
-			runs = append(runs, c)
-		}
-	}
-	run, err := m.spill.write(func(put func(key, cursor) error) error {
-		return m.advance(func(key) bool { return true }, put)
-	})
-	if err != nil {
-		return err
-	}
-	m.runs++
-	m.size += run.size()
-	for _, c := range append(runs, run) {
-		m.cursors.Push(c)
-	}
-	return nil
+// Compare implements [spill.Keys].
+func (k *keys) Compare(a, b key) int { return k.compare(a, b) }
+
+// Encode implements [spill.Keys].
+func (k *keys) Encode(buffer []byte, at key) []byte {
+	return spill.EncodeTimed(buffer, at.time, k.origins.Of(at.origin), uint32(at.block))
+}
+
+// Decode implements [spill.Keys].
+func (k *keys) Decode(encoded []byte) (at key, ok bool) {
+	time, number, block, ok := spill.DecodeTimed(encoded)
+	origin, known := k.origins.Value(number)
+	return key{time: time, origin: origin, block: int(block)}, ok && known
 }

@@ -13,6 +13,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/record"
+	"logstow/spill"
 )
 
 // Thousands of overlapping segments go through the temporary file within the
@@ -20,12 +21,6 @@ import (
 func TestMergeOverlapping(t *testing.T) {
 	t.Parallel()
 	const segments, records, budget = 3000, 40, 64 << 10
-	spill := &spillFile{dir: t.TempDir()}
-	defer func() {
-		if err := spill.close(); err != nil {
-			t.Error(err)
-		}
-	}()
 	var all []*source.Segment
 	for i := range segments {
 		all = append(all, &source.Segment{Name: blobnaming.Name{Service: "a", Number: uint64(i + 1)}, Meta: blobnaming.Metadata{Instance: fmt.Sprint(i)}})
@@ -34,7 +29,7 @@ func TestMergeOverlapping(t *testing.T) {
 		order := Order{Newest: newest}
 		var last key
 		n := 0
-		m := newMerger(order, budget, spill, func(m Match) error {
+		m := newMerger(order, budget, t.TempDir(), func(m Match) error {
 			k := key{time: m.Time, origin: m.Segment}
 			if n > 0 && order.before(k, last) {
 				return fmt.Errorf("%v comes after %v", k, last)
@@ -81,48 +76,37 @@ func TestMergeOverlapping(t *testing.T) {
 			if err := m.add(f.Matches, f.start); err != nil {
 				t.Fatal(err)
 			}
-			if m.size > budget || m.runs > maxRuns {
-				t.Fatalf("%d bytes, %d runs", m.size, m.runs)
+			if m.open.Size() > budget || m.open.Runs() > spill.MaxRuns {
+				t.Fatalf("%d bytes, %d runs", m.open.Size(), m.open.Runs())
 			}
 		}
 		if err := m.finish(); err != nil {
 			t.Fatal(err)
 		}
-		if n != segments*records || spill.size == 0 || m.size != 0 || m.runs != 0 {
-			t.Errorf("%d records, %d bytes spilled, %d left, %d runs", n, spill.size, m.size, m.runs)
+		if n != segments*records || m.open.Written() == 0 || m.open.Size() != 0 || m.open.Runs() != 0 {
+			t.Errorf("%d records, %d bytes spilled, %d left, %d runs", n, m.open.Written(), m.open.Size(), m.open.Runs())
+		}
+		if err := m.open.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }
 
-// Cursors on runs of large records have them in memory one at a time.
-func TestRunsKeepNoRecords(t *testing.T) {
+// Keys are decoded as they were encoded; other bytes are no key.
+func TestKeys(t *testing.T) {
 	t.Parallel()
-	s := &spillFile{dir: t.TempDir()}
-	t.Cleanup(func() { _ = s.close() })
-	const size = 1 << 20
-	text := record.AppendText(nil, record.Record{Time: 7, Source: "-", Message: bytes.Repeat([]byte("x"), size)})
-	m := &fetch.Matches{Segment: &source.Segment{}, Text: text, Spans: []fetch.Span{{Time: 7, End: uint32(len(text) - 1)}}}
-	var open []cursor
-	for range 40 {
-		c, err := s.write(func(put func(key, cursor) error) error {
-			in := &blockCursor{matches: m}
-			return put(in.key(), in)
-		})
-		if err != nil {
-			t.Fatal(err)
+	k := &keys{}
+	all := []*source.Segment{{Store: "a"}, {Store: "b"}}
+	for _, at := range []key{{time: 7, origin: all[1], block: 3}, {time: -1, origin: all[0]}, {time: 1 << 60, origin: all[1], block: 1 << 30}} {
+		encoded := k.Encode(nil, at)
+		if got, ok := k.Decode(encoded); !ok || got != at {
+			t.Errorf("%+v is decoded as %+v, %v", at, got, ok)
 		}
-		open = append(open, c)
+		if _, ok := k.Decode(encoded[1:]); ok {
+			t.Error("a part of a key is decoded")
+		}
 	}
-	if s.text != nil {
-		t.Errorf("%d bytes of a record are in memory", cap(s.text))
-	}
-	for i, c := range open {
-		found, err := c.match()
-		if err != nil || c.key().time != 7 || !bytes.Equal(found.Line, text[:len(text)-1]) || cap(s.text) > 2*size {
-			t.Fatalf("run %d: %v, time %d, %d bytes, %d in the buffer", i, err, c.key().time, len(found.Line), cap(s.text))
-		}
-		if more, err := c.next(); more || err != nil {
-			t.Fatalf("run %d: %v, %v after its end", i, more, err)
-		}
+	if _, ok := (&keys{}).Decode(k.Encode(nil, key{origin: all[0]})); ok {
+		t.Error("a segment that is none is decoded")
 	}
 }

@@ -46,13 +46,16 @@ type Order struct {
 	Newest bool
 }
 
-// before reports whether a comes before b in the output.
-func (o Order) before(a, b key) bool {
+// compare compares positions in the output.
+func (o Order) compare(a, b key) int {
 	if o.Newest {
-		return b.compare(a) < 0
+		a, b = b, a
 	}
-	return a.compare(b) < 0
+	return a.compare(b)
 }
+
+// before reports whether a comes before b in the output.
+func (o Order) before(a, b key) bool { return o.compare(a, b) < 0 }
 
 // start returns a key that is not after any record of a task's block, in output order.
 func (o Order) start(t *fetch.Task) key {
@@ -97,11 +100,5 @@ func last(time int64, s *source.Segment, block int) key {
 
 // sort sorts segments by their key, in output order.
 func (o Order) sort(segments []*source.Segment, by func(*source.Segment) key) {
-	slices.SortStableFunc(segments, func(a, b *source.Segment) int {
-		c := by(a).compare(by(b))
-		if o.Newest {
-			return -c
-		}
-		return c
-	})
+	slices.SortStableFunc(segments, func(a, b *source.Segment) int { return o.compare(by(a), by(b)) })
 }

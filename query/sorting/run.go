@@ -6,13 +6,13 @@ import (
 	"errors"
 	"slices"
 
-	"logstow/query/aggregate/spill"
 	"logstow/query/fetch"
 	"logstow/query/match"
 	"logstow/query/merge"
 	"logstow/query/source"
 
 	"logstow/record"
+	"logstow/spill"
 )
 
 // Options are the settings of a sort.
@@ -73,7 +73,7 @@ func (o *Order) Run(ctx context.Context, s *merge.Scheduler, segments []*source.
 	if err := r.collect(ctx); err != nil {
 		return err
 	}
-	return r.emit(ctx, opts.Limit, emit)
+	return r.emit(ctx, emit)
 }
 
 // collect sorts the records of all blocks that may have wanted records.
@@ -186,26 +186,14 @@ func (r *run) block(ctx context.Context, t *fetch.Task, least []byte) (failed er
 }
 
 // emit merges and emits the records of the workers.
-func (r *run) emit(ctx context.Context, limit int, emit func(merge.Match) error) error {
-	var cursors []spill.Cursor
+func (r *run) emit(ctx context.Context, emit func(merge.Match) error) error {
+	var sorters []*spill.Sorter
 	for _, w := range r.all {
-		sorted, err := w.sorter.Sorted()
-		if err != nil {
-			return err
-		}
-		cursors = append(cursors, sorted)
+		sorters = append(sorters, w.sorter)
 	}
-	merged, err := spill.Merge(cursors)
-	if err != nil {
-		return err
-	}
-	emitted := 0
-	err = spill.Each(merged, func(_, payload []byte) error {
+	return spill.Each(sorters, func(_, payload []byte) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
-		}
-		if emitted++; limit > 0 && emitted > limit {
-			return errEnough
 		}
 		m, err := decode(payload, r.segments)
 		if err != nil {
@@ -213,11 +201,4 @@ func (r *run) emit(ctx context.Context, limit int, emit func(merge.Match) error)
 		}
 		return emit(m)
 	})
-	if errors.Is(err, errEnough) {
-		err = nil
-	}
-	return errors.Join(err, merged.Close())
 }
-
-// errEnough ends the merge after limit records.
-var errEnough = errors.New("limit reached")

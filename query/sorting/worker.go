@@ -1,12 +1,12 @@
 package sorting
 
 import (
-	"logstow/query/aggregate/spill"
 	"logstow/query/merge"
 
 	"logstow/field"
 	"logstow/message/parse"
 	"logstow/record"
+	"logstow/spill"
 )
 
 // worker sorts records. Not safe for concurrent use.

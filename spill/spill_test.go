@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"logstow/internal/hint"
 	"logstow/internal/test/testrand"
 )
 
@@ -66,12 +67,8 @@ func TestSorter(t *testing.T) {
 		if limit > 0 {
 			keys = keys[:min(limit, len(keys))]
 		}
-		c, err := s.Sorted()
-		if err != nil {
-			t.Fatal(err)
-		}
 		var got []string
-		if err := Each(c, func(key, payload []byte) error {
+		if err := s.Each(func(key, payload []byte) error {
 			if records[string(key)] != string(payload) {
 				t.Fatalf("%q has the payload %q", key, payload)
 			}
@@ -83,7 +80,7 @@ func TestSorter(t *testing.T) {
 		if !slices.Equal(got, keys) {
 			t.Fatalf("%d records, want %d, limit %d", len(got), len(keys), limit)
 		}
-		if err := errors.Join(c.Close(), s.Close()); err != nil {
+		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 		if left, _ := os.ReadDir(dir); len(left) != 0 {
@@ -100,26 +97,19 @@ func TestMergeOrder(t *testing.T) {
 	t.Parallel()
 	runs := NewRuns(t.TempDir())
 	for i := range 130 { // more than are kept
-		if err := runs.Add(func(put func(key, payload []byte) error) error {
-			for _, key := range []string{"a", "ab", "b"} {
-				if err := put([]byte(key), []byte{byte(i)}); err != nil {
-					return err
-				}
-			}
-			return nil
-		}); err != nil {
+		var records given
+		for _, key := range []string{"a", "ab", "b"} {
+			records = append(records, [2][]byte{[]byte(key), {byte(i)}})
+		}
+		if err := runs.Add(&records); err != nil {
 			t.Fatal(err)
 		}
 		if runs.Len() > maxRuns {
 			t.Fatal(runs.Len())
 		}
 	}
-	merged, err := Merge(runs.Cursors())
-	if err != nil {
-		t.Fatal(err)
-	}
 	n := 0
-	if err := Each(merged, func(key, payload []byte) error {
+	if err := Merge(runs.Cursors(), func(key, payload []byte) error {
 		if want := []string{"a", "ab", "b"}[n/130]; string(key) != want || payload[0] != byte(n%130) {
 			t.Fatalf("%d: %q %d", n, key, payload)
 		}
@@ -128,7 +118,7 @@ func TestMergeOrder(t *testing.T) {
 	}); err != nil || n != 390 {
 		t.Fatal(n, err)
 	}
-	if err := errors.Join(merged.Close(), runs.Close()); err != nil {
+	if err := runs.Close(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -136,12 +126,15 @@ func TestMergeOrder(t *testing.T) {
 func TestWriteErrors(t *testing.T) {
 	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "missing")
-	if _, err := Write(missing, nil); !errors.Is(err, os.ErrNotExist) || !strings.HasPrefix(err.Error(), "cannot create temporary file: ") {
+	if err := NewRuns(missing).Add(); !errors.Is(err, os.ErrNotExist) || !strings.HasPrefix(err.Error(), "cannot create temporary file: ") {
 		t.Error(err)
 	}
 	dir, failure := t.TempDir(), errors.New("failure")
-	if _, err := Write(dir, func(func(key, payload []byte) error) error { return failure }); !errors.Is(err, failure) {
-		t.Error(err)
+	for _, c := range []Cursor[[]byte]{&failing{next: failure}, &failing{payload: failure}, &failing{good: 1, next: failure}} {
+		runs := NewRuns(dir)
+		if err := runs.Add(c); !errors.Is(err, failure) || runs.Len() != 0 {
+			t.Error(err)
+		}
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Error("files remain", left)
@@ -160,6 +153,17 @@ func TestFullDisk(t *testing.T) {
 	if err := e.put([]byte("key"), bytes.Repeat([]byte("x"), 100)); !errors.Is(err, syscall.ENOSPC) || !errors.Is(e.err, syscall.ENOSPC) {
 		t.Error(err, e.err)
 	}
+	for _, size := range []int{10, 10 * writeBuffer} { // written at the end, or before
+		f := &file{dir: "the/dir", hint: "make space", file: full}
+		m, err := mergerOf(bytewise{}, []Cursor[[]byte]{&given{{[]byte("key"), make([]byte, size)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = write(f, m)
+		if !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(err.Error(), "cannot write temporary file in the/dir: ") || hint.Of(err) != "make space" {
+			t.Errorf("%d bytes: %v, hint %q", size, err, hint.Of(err))
+		}
+	}
 }
 
 // TestTruncated reads a run that ends early: that is an error except between records.
@@ -175,7 +179,7 @@ func TestTruncated(t *testing.T) {
 		ends[b.Len()] = true
 	}
 	for n := range b.Len() + 1 {
-		err := Each(newDecoder(bytes.NewReader(b.Bytes()[:n])), func(_, _ []byte) error { return nil })
+		err := Merge([]Cursor[[]byte]{newReader(bytewise{}, bytes.NewReader(b.Bytes()[:n]), readBuffer)}, func(_, _ []byte) error { return nil })
 		if ends[n] != (err == nil) || err != nil && (!errors.Is(err, io.ErrUnexpectedEOF) || !strings.HasPrefix(err.Error(), "cannot read temporary file: ")) {
 			t.Errorf("%d bytes: %v", n, err)
 		}
@@ -195,7 +199,7 @@ func FuzzDecoder(f *testing.F) {
 	f.Add(b.Bytes())
 	f.Add([]byte{0, 0xff, 0xff, 0xff, 0xff, 3, 0, 'a'})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		d := newDecoder(bytes.NewReader(data))
+		d := newReader(bytewise{}, bytes.NewReader(data), readBuffer)
 		var records [][2][]byte
 		for {
 			key, payload, err := next(d)
@@ -217,7 +221,7 @@ func FuzzDecoder(f *testing.F) {
 			}
 		}
 		w.Flush()
-		d = newDecoder(&b)
+		d = newReader(bytewise{}, &b, readBuffer)
 		for _, r := range records {
 			key, payload, err := next(d)
 			if err != nil || !bytes.Equal(key, r[0]) || !bytes.Equal(payload, r[1]) {
@@ -228,9 +232,9 @@ func FuzzDecoder(f *testing.F) {
 }
 
 // next returns the next record of a cursor.
-func next(c Cursor) (key, payload []byte, err error) {
+func next(c Cursor[[]byte]) (key, payload []byte, err error) {
 	if key, err = c.Next(); err == nil {
-		payload, err = c.Payload(nil)
+		payload, err = c.Payload(&[]byte{})
 	}
 	return key, payload, err
 }

@@ -51,21 +51,32 @@ const rootPrecision = 512
 // Deviation returns the standard deviation of a population of n numbers, by their sum and sum of squares. It is computed
 // exactly and rounded once.
 func Deviation(sum, squares *Sum, n uint64) float64 {
-	// The deviation is sqrt(n·squares - sum²) / n. Terms are scaled to integers with an even number of decimal places.
+	// Terms are scaled to integers with an even number of decimal places.
 	scale := max(2*sum.scale, squares.scale+squares.scale&1)
 	count := new(big.Int).SetUint64(n)
-	a := new(big.Int).Mul(count, squares.bigInt())
-	a.Mul(a, bigPow10(scale-squares.scale))
-	b := new(big.Int).Set(sum.bigInt())
-	b.Mul(b, b).Mul(b, bigPow10(scale-2*sum.scale))
-	if a.Cmp(b) <= 0 { // cannot be less
+	x, some := dispersion(
+		new(big.Int).Mul(sum.bigInt(), bigPow10(scale/2-sum.scale)), new(big.Int).Mul(squares.bigInt(), bigPow10(scale-squares.scale)), count,
+	)
+	if !some {
 		return 0
 	}
-	root := new(big.Float).SetPrec(rootPrecision).SetInt(a.Sub(a, b))
+	root := new(big.Float).SetPrec(rootPrecision).SetInt(x)
 	root.Sqrt(root)
 	divisor := new(big.Float).SetPrec(rootPrecision).SetInt(count.Mul(count, bigPow10(scale/2)))
-	x, _ := root.Quo(root, divisor).Float64()
-	return x
+	f, _ := root.Quo(root, divisor).Float64()
+	return f
+}
+
+// dispersion returns n·squares - sum² of a population of n numbers, which is n² times their variance, in the memory of squares. It is false
+// if that is 0, or less by errors of squares.
+func dispersion[T interface {
+	Mul(x, y T) T
+	Sub(x, y T) T
+	Sign() int
+}](sum, squares, n T) (T, bool) {
+	squares.Mul(squares, n)
+	squares.Sub(squares, sum.Mul(sum, sum))
+	return squares, squares.Sign() > 0
 }
 
 // Bucket returns the greatest of the numbers 0, ±1·10^k, ±2·10^k and ±5·10^k that is at most n. It is not ok if that is out

@@ -1,5 +1,5 @@
-// Package exact computes with decimal numbers without rounding: comparison, sums, sums of squares and buckets. Results are
-// rounded once, at the end.
+// Package exact computes with decimal numbers without rounding: comparison, sums, sums of squares and buckets; and sums floats and their
+// squares. Results are rounded once, at the end.
 package exact
 
 import (
@@ -83,14 +83,6 @@ func Of(v message.Value) (n Number, ok bool) {
 		}
 	}
 	return n, ok
-}
-
-// FromInt converts an integer.
-func FromInt(n int64) Number {
-	if n == math.MinInt64 {
-		return Number{negative: true, digits: []byte("9223372036854775808")}
-	}
-	return Number{coef: n}
 }
 
 // FromScaled returns coef·10^-places. coef must not be math.MinInt64.
@@ -205,9 +197,6 @@ func (n Number) Int64() (int64, bool) {
 	}
 	return 0, false
 }
-
-// IsInteger reports whether the number has no fraction.
-func (n Number) IsInteger() bool { return n.exp >= 0 }
 
 // Float returns the nearest float64.
 func (n Number) Float() float64 {

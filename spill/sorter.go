@@ -7,13 +7,19 @@ import (
 	"slices"
 )
 
-// Runs is a list of sorted runs. When there are too many, it merges them into one.
+// Runs is a list of sorted runs, each in a temporary file. When there are too many, it merges them into one.
 type Runs struct {
 	dir  string
-	runs []*Run
+	runs []ownRun
 }
 
-// NewRuns makes an empty list of runs in dir.
+// ownRun is the only run of a file.
+type ownRun struct {
+	*file
+	*run
+}
+
+// NewRuns makes an empty list of runs in dir, or in the system's directory if dir is empty.
 func NewRuns(dir string) *Runs { return &Runs{dir: dir} }
 
 // maxRuns is the maximum number of runs, each with an open file.
@@ -22,18 +28,24 @@ const maxRuns = 48
 // Len is the number of runs.
 func (r *Runs) Len() int { return len(r.runs) }
 
-// Add writes a run; see [Write].
-func (r *Runs) Add(fill func(put func(key, payload []byte) error) error) error {
+// Add writes the records of cursors as a run.
+func (r *Runs) Add(cursors ...Cursor[[]byte]) error {
 	if len(r.runs) >= maxRuns {
 		if err := r.merge(len(r.runs)); err != nil {
 			return err
 		}
 	}
-	run, err := Write(r.dir, fill)
-	if err == nil {
-		r.runs = append(r.runs, run)
+	m, err := mergerOf(bytewise{}, cursors)
+	if err != nil {
+		return err
 	}
-	return err
+	f := &file{dir: r.dir, hint: "TMPDIR names the directory; it needs space for all groups"}
+	run, err := write(f, m)
+	if err != nil {
+		return errors.Join(err, f.close())
+	}
+	r.runs = append(r.runs, ownRun{f, run})
+	return nil
 }
 
 // Fit merges runs until the longest keys of all take at most memory bytes together, or two runs are left: a merge has a key of each in
@@ -59,45 +71,19 @@ func (r *Runs) Fit(memory int64) error {
 // merge merges the first n runs into one, which becomes the last.
 func (r *Runs) merge(n int) error {
 	some := &Runs{dir: r.dir, runs: r.runs[:n:n]}
-	merged, err := Merge(some.Cursors())
-	if err != nil {
+	merged := &Runs{dir: r.dir}
+	if err := merged.Add(some.Cursors()...); err != nil {
 		return err
 	}
-	run, err := Write(r.dir, func(put func(key, payload []byte) error) error {
-		return Each(merged, put)
-	})
-	if err = errors.Join(err, merged.Close()); err != nil {
-		return err
-	}
-	r.runs = append(r.runs[n:len(r.runs):len(r.runs)], run)
+	r.runs = append(r.runs[n:len(r.runs):len(r.runs)], merged.runs...)
 	return some.Close()
 }
 
-// Each calls f with every record.
-func Each(c Cursor, f func(key, payload []byte) error) error {
-	var payload []byte
-	for {
-		key, err := c.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			payload, err = c.Payload(payload[:0])
-		}
-		if err == nil {
-			err = f(key, payload)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
 // Cursors returns a cursor at the start of each run.
-func (r *Runs) Cursors() []Cursor {
-	var cursors []Cursor
+func (r *Runs) Cursors() []Cursor[[]byte] {
+	var cursors []Cursor[[]byte]
 	for _, run := range r.runs {
-		cursors = append(cursors, run.Cursor())
+		cursors = append(cursors, newReader(bytewise{}, run.open(), readBuffer))
 	}
 	return cursors
 }
@@ -106,13 +92,13 @@ func (r *Runs) Cursors() []Cursor {
 func (r *Runs) Close() error {
 	var errs []error
 	for _, run := range r.runs {
-		errs = append(errs, run.Close())
+		errs = append(errs, run.close())
 	}
 	r.runs = nil
 	return errors.Join(errs...)
 }
 
-// Sorter sorts records with distinct keys. Not safe for concurrent use.
+// Sorter sorts records with distinct keys bytewise. Not safe for concurrent use.
 type Sorter struct {
 	runs  *Runs
 	limit int // number of records to keep, 0 for all
@@ -190,29 +176,43 @@ func (s *Sorter) spill() error {
 	if s.limit > 0 {
 		s.records = s.records[:min(len(s.records), s.limit)]
 	}
-	err := s.runs.Add(func(put func(key, payload []byte) error) error {
-		for _, r := range s.records {
-			if err := put(s.buffer[r.key:r.payload], s.buffer[r.payload:r.end]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	err := s.runs.Add(&bufferCursor{s: s})
 	s.buffer, s.records = s.buffer[:0], s.records[:0]
 	return err
 }
 
-// Sorted reads the records in their order. No record may be added afterwards.
-func (s *Sorter) Sorted() (Cursor, error) {
-	s.sort()
-	if err := s.runs.Fit(s.memory); err != nil {
-		return nil, err
+// errEnough ends a merge after limit records.
+var errEnough = errors.New("limit reached")
+
+// Each calls f with the records in their order. No record may be added afterwards.
+func (s *Sorter) Each(f func(key, payload []byte) error) error { return Each([]*Sorter{s}, f) }
+
+// Each calls f with the records of several sorters, which have the same limit, in their order, up to that limit. No record may be added
+// afterwards.
+func Each(sorters []*Sorter, f func(key, payload []byte) error) error {
+	var cursors []Cursor[[]byte]
+	left := 0
+	for _, s := range sorters {
+		s.sort()
+		if err := s.runs.Fit(s.memory); err != nil {
+			return err
+		}
+		cursors = append(append(cursors, s.runs.Cursors()...), &bufferCursor{s: s})
+		left = s.limit
 	}
-	merged, err := Merge(append(s.runs.Cursors(), &bufferCursor{s: s}))
-	if err != nil || s.limit == 0 {
-		return merged, err
+	err := Merge(cursors, func(key, payload []byte) error {
+		if err := f(key, payload); err != nil {
+			return err
+		}
+		if left--; left == 0 {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return nil
 	}
-	return &limited{merged, s.limit}, nil
+	return err
 }
 
 // Dir returns the argument of NewSorter.
@@ -242,23 +242,7 @@ func (c *bufferCursor) Next() (key []byte, err error) {
 	return c.s.buffer[r.key:r.payload:r.payload], nil
 }
 
-func (c *bufferCursor) Payload(dst []byte) ([]byte, error) {
+func (c *bufferCursor) Payload(*[]byte) ([]byte, error) {
 	r := c.s.records[c.i-1]
-	return append(dst, c.s.buffer[r.payload:r.end]...), nil
-}
-
-func (c *bufferCursor) Close() error { return nil }
-
-// limited ends after a number of records.
-type limited struct {
-	Cursor
-	left int
-}
-
-func (l *limited) Next() (key []byte, err error) {
-	if l.left == 0 {
-		return nil, io.EOF
-	}
-	l.left--
-	return l.Cursor.Next()
+	return c.s.buffer[r.payload:r.end:r.end], nil
 }

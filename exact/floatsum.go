@@ -1,4 +1,4 @@
-package engine
+package exact
 
 import (
 	"math"
@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// exactSum is an exact sum of floats, which float rounds once. The sum does not depend on the order of values or on how
+// FloatSum is an exact sum of floats, which Float rounds once. The sum does not depend on the order of values or on how
 // they are split. The zero value is 0. Copies share memory: after copying, modify only one of them.
 //
 // The sum is kept as floats with non-overlapping mantissas, as in Shewchuk's adaptive arithmetic: adding two floats gives
 // their rounded sum and the error, which is a float.
-type exactSum struct {
+type FloatSum struct {
 	// top is the greatest part, rest are the others in ascending order of magnitude.
 	top  float64
 	rest []float64
 	// huge is the sum of values from hugeValue on, scaled by hugeScale: parts cannot overflow.
-	huge *exactSum
+	huge *FloatSum
 	infinities
 }
 
@@ -32,7 +32,8 @@ const (
 	quotientBits = 192
 )
 
-func (s *exactSum) add(x float64) {
+// Add adds a value.
+func (s *FloatSum) Add(x float64) {
 	switch {
 	case math.Abs(x) < hugeValue:
 		s.addPart(x)
@@ -44,13 +45,13 @@ func (s *exactSum) add(x float64) {
 		s.negative = true
 	default:
 		if s.huge == nil {
-			s.huge = &exactSum{}
+			s.huge = &FloatSum{}
 		}
 		s.huge.addPart(x * hugeScale)
 	}
 }
 
-func (s *exactSum) addPart(x float64) {
+func (s *FloatSum) addPart(x float64) {
 	if len(s.rest) == 0 {
 		sum, err := twoSum(s.top, x)
 		s.top = sum
@@ -80,14 +81,14 @@ const (
 	fewValues = 8
 )
 
-// addValues adds values.
-func (s *exactSum) addValues(values []float64) {
+// AddValues adds values.
+func (s *FloatSum) AddValues(values []float64) {
 	for chunk := range slices.Chunk(values, chunkSize) {
 		if len(chunk) > fewValues && s.addChunk(chunk) {
 			continue
 		}
 		for _, x := range chunk {
-			s.add(x)
+			s.Add(x)
 		}
 	}
 }
@@ -97,7 +98,7 @@ func (s *exactSum) addValues(values []float64) {
 // It splits each value at the bits 2^43 and 2^87 below the greatest magnitude, by adding and subtracting a constant whose
 // last bit is there. The sums of either part are exact: 2^10 parts of at most 2^43 units have 53 bits. The rest of a value,
 // if it is much less than the greatest, is added separately.
-func (s *exactSum) addChunk(values []float64) bool {
+func (s *FloatSum) addChunk(values []float64) bool {
 	const (
 		sign     = 1 << 63
 		exponent = 52
@@ -131,17 +132,17 @@ func (s *exactSum) addChunk(values []float64) bool {
 	return true
 }
 
-// addSquare adds the square of x: the rounded product and its error.
-func (s *exactSum) addSquare(x float64) {
+// AddSquare adds the square of x: the rounded product and its error.
+func (s *FloatSum) AddSquare(x float64) {
 	product := x * x
-	s.add(product)
+	s.Add(product)
 	if !math.IsInf(product, 0) && !math.IsNaN(product) {
-		s.add(math.FMA(x, x, -product))
+		s.Add(math.FMA(x, x, -product))
 	}
 }
 
-// addSquares adds the squares of values.
-func (s *exactSum) addSquares(values []float64) {
+// AddSquares adds the squares of values.
+func (s *FloatSum) AddSquares(values []float64) {
 	var products, errs [chunkSize / 4]float64
 	for chunk := range slices.Chunk(values, len(products)) {
 		for i, x := range chunk {
@@ -150,21 +151,22 @@ func (s *exactSum) addSquares(values []float64) {
 				errs[i] = math.FMA(x, x, -products[i])
 			}
 		}
-		s.addValues(products[:len(chunk)])
-		s.addValues(errs[:len(chunk)])
+		s.AddValues(products[:len(chunk)])
+		s.AddValues(errs[:len(chunk)])
 	}
 }
 
-func (s *exactSum) merge(o *exactSum) {
+// Merge adds another sum.
+func (s *FloatSum) Merge(o *FloatSum) {
 	for _, part := range o.rest {
 		s.addPart(part)
 	}
 	s.addPart(o.top)
 	if o.huge != nil {
 		if s.huge == nil {
-			s.huge = &exactSum{}
+			s.huge = &FloatSum{}
 		}
-		s.huge.merge(o.huge)
+		s.huge.Merge(o.huge)
 	}
 	s.positive = s.positive || o.positive
 	s.negative = s.negative || o.negative
@@ -178,8 +180,8 @@ func twoSum(a, b float64) (sum, err float64) {
 	return sum, (a - (sum - v)) + (b - v)
 }
 
-// float is the sum rounded to the nearest float.
-func (s *exactSum) float() float64 {
+// Float is the sum rounded to the nearest float.
+func (s *FloatSum) Float() float64 {
 	if x, ok := s.notFinite(); ok {
 		return x
 	}
@@ -191,7 +193,7 @@ func (s *exactSum) float() float64 {
 }
 
 // notFinite is the sum if values make it infinite or no number.
-func (s *exactSum) notFinite() (float64, bool) {
+func (s *FloatSum) notFinite() (float64, bool) {
 	switch {
 	case s.nan || s.positive && s.negative:
 		return math.NaN(), true
@@ -203,7 +205,7 @@ func (s *exactSum) notFinite() (float64, bool) {
 	return 0, false
 }
 
-func (s *exactSum) big() *big.Float {
+func (s *FloatSum) big() *big.Float {
 	x := new(big.Float).SetPrec(exactBits)
 	if s.huge != nil {
 		x.Add(x, s.huge.big())
@@ -215,21 +217,20 @@ func (s *exactSum) big() *big.Float {
 	return x.Add(x, big.NewFloat(s.top))
 }
 
-// variance returns the variance of a population of n values by their sum and sum of squares.
-func variance(sum, squares *exactSum, n uint64) float64 {
+// Size is the memory of the sum in bytes in addition to that of FloatSum, unless values are huge.
+func (s *FloatSum) Size() int { return 8 * cap(s.rest) }
+
+// Variance returns the variance of a population of n values by their sum and sum of squares.
+func Variance(sum, squares *FloatSum, n uint64) float64 {
 	if _, bad := sum.notFinite(); bad {
 		return math.NaN()
 	}
 	if x, bad := squares.notFinite(); bad {
 		return x
 	}
-	// (n·Σx² - (Σx)²) / n², exact up to the division.
 	count := new(big.Float).SetPrec(exactBits).SetUint64(n)
-	total := sum.big()
-	x := squares.big()
-	x.Mul(x, count)
-	x.Sub(x, total.Mul(total, total))
-	if x.Sign() <= 0 {
+	x, some := dispersion(sum.big(), squares.big(), count)
+	if !some {
 		return 0
 	}
 	f, _ := new(big.Float).SetPrec(quotientBits).Quo(x, count.Mul(count, count)).Float64()

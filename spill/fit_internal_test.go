@@ -13,10 +13,7 @@ func TestFit(t *testing.T) {
 	t.Cleanup(func() { _ = r.Close() })
 	const runs, long, memory = 20, 10_000, 45_000
 	for i := range runs {
-		err := r.Add(func(put func(key, payload []byte) error) error {
-			return put(fmt.Appendf(nil, "%s%02d", strings.Repeat("k", long), i), fmt.Append(nil, i))
-		})
-		if err != nil {
+		if err := r.Add(&given{{fmt.Appendf(nil, "%s%02d", strings.Repeat("k", long), i), fmt.Append(nil, i)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -26,12 +23,8 @@ func TestFit(t *testing.T) {
 	if r.Len() > memory/long || r.Len() < 2 {
 		t.Errorf("%d runs", r.Len())
 	}
-	merged, err := Merge(r.Cursors())
-	if err != nil {
-		t.Fatal(err)
-	}
 	n := 0
-	if err := Each(merged, func(key, payload []byte) error {
+	if err := Merge(r.Cursors(), func(key, payload []byte) error {
 		if string(key[long:]) != fmt.Sprintf("%02d", n) || string(payload) != fmt.Sprint(n) {
 			return fmt.Errorf("record %d: %s, %s", n, key[long:], payload)
 		}

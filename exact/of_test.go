@@ -3,8 +3,8 @@ package exact_test
 import (
 	"testing"
 
+	"logstow/exact"
 	"logstow/message"
-	"logstow/query/aggregate/exact"
 )
 
 // Numbers, and numbers with units, in seconds and bytes.

@@ -3,15 +3,14 @@ package exact_test
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"math/big"
 	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
 
+	"logstow/exact"
 	"logstow/internal/test/testrand"
-	"logstow/query/aggregate/exact"
 )
 
 // randomNumber is a number as programs and adversaries log it.
@@ -83,8 +82,8 @@ func TestNumber(t *testing.T) {
 		if want, _ := rat(a).Float64(); x.Float() != want {
 			t.Fatalf("%s as a float: %v, want %v", a, x.Float(), want)
 		}
-		if x.IsInteger() != rat(a).IsInt() || x.Sign() != rat(a).Sign() {
-			t.Fatalf("%s: integer %v, sign %d", a, x.IsInteger(), x.Sign())
+		if x.Sign() != rat(a).Sign() {
+			t.Fatalf("%s: sign %d", a, x.Sign())
 		}
 		i, ok := x.Int64()
 		if fits := rat(a).IsInt() && rat(a).Num().IsInt64(); ok != fits || ok && i != rat(a).Num().Int64() {
@@ -101,7 +100,7 @@ func TestNumberText(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"0": "0", "-0": "0", "007": "7", "1.50": "1.5", "1e3": "1000", "2.5e-3": "0.0025", "0.000001": "0.000001", "0.00000012": "1.2e-7",
-		"-12.5": "-12.5", "1e-300": "1e-300", "123456789012345678901234567890": "123456789012345678901234567890", "5e20": "500000000000000000000", "0e999999": "0",
+		"-9223372036854775808": "-9223372036854775808", "-12.5": "-12.5", "1e-300": "1e-300", "123456789012345678901234567890": "123456789012345678901234567890", "5e20": "500000000000000000000", "0e999999": "0",
 	} {
 		if got := string(parse(t, text).Append(nil)); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
@@ -111,9 +110,6 @@ func TestNumberText(t *testing.T) {
 		if n, ok := exact.Parse([]byte(text)); ok {
 			t.Errorf("%q: %v", text, n)
 		}
-	}
-	if n := exact.FromInt(math.MinInt64); string(n.Append(nil)) != "-9223372036854775808" {
-		t.Error(n)
 	}
 }
 

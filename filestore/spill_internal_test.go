@@ -1,0 +1,25 @@
+package filestore
+
+import (
+	"testing"
+
+	"logstow/record"
+)
+
+// Keys are decoded as they were encoded; other bytes are no key.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	k := &keys{}
+	for _, r := range []record.Record{{Time: -5, Source: "-"}, {Time: 1 << 60, Level: record.Level(record.Levels - 1), Source: "a"}, {Source: "-"}} {
+		encoded := k.Encode(nil, r)
+		if got, ok := k.Decode(encoded); !ok || got.Time != r.Time || got.Level != r.Level || got.Source != r.Source {
+			t.Errorf("%+v is decoded as %+v, %v", r, got, ok)
+		}
+		if _, ok := k.Decode(encoded[1:]); ok {
+			t.Error("a part of a key is decoded")
+		}
+	}
+	if _, ok := (&keys{}).Decode(k.Encode(nil, record.Record{Source: "a"})); ok {
+		t.Error("a source that is none is decoded")
+	}
+}
