@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import puppeteer from 'puppeteer-core';
@@ -66,7 +67,7 @@ export function child(t, store, name, args, stdio = ['ignore', 'ignore', 'pipe']
   t.after(async () => {
     for (const browser of browsers.get(t) || []) if (browser.connected) await browser.close(); // pages would report that the server ended
     process_.kill('SIGTERM');
-    const late = setTimeout(() => process_.kill('SIGKILL'), patience);
+    const late = globalThis.setTimeout(() => process_.kill('SIGKILL'), patience);
     await ended;
     clearTimeout(late);
     assert.notEqual(process_.signalCode, 'SIGKILL', `${name} does not end`);
@@ -78,7 +79,7 @@ export function child(t, store, name, args, stdio = ['ignore', 'ignore', 'pipe']
 export function logged(program, pattern) {
   let log = '';
   return new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error(`it does not log ${pattern}: ${log}`)), patience);
+    const late = globalThis.setTimeout(() => reject(new Error(`it does not log ${pattern}: ${log}`)), patience);
     program.stderr.on('data', (chunk) => {
       log += chunk;
       const match = pattern.exec(log);
@@ -136,8 +137,16 @@ export async function shot(page, name) {
   await page.screenshot({ path: path.join(shots, `${name}.png`) });
 }
 
-/** until waits for a condition in the page; its arguments are passed on. */
-export const until = (page, f, ...args) => page.waitForFunction(f, { timeout: patience, polling: 50 }, ...args);
+/**
+ * until waits for a condition in the page; its arguments are passed on. It asks from outside: if the condition throws, polls in the
+ * page end silently.
+ */
+export async function until(page, f, ...args) {
+  for (const late = Date.now() + patience; Date.now() < late; await setTimeout(50)) {
+    if (await page.evaluate(f, ...args)) return;
+  }
+  throw new Error(`waited in vain for ${f} of ${JSON.stringify(args)}`);
+}
 
 /** textOf is the text of the first element. */
 export const textOf = (page, selector) => page.$eval(selector, (el) => el.textContent.trim());
