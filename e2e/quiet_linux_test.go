@@ -81,7 +81,9 @@ func TestQuietServices(t *testing.T) {
 
 	server := s.serve(t)
 	for _, params := range [][]string{
-		{"labels"}, {"series", "match[]", "{}"}, {"index/volume", "query", `{service_name=~".+"}`},
+		{"labels"},
+		{"series", "match[]", "{}"},
+		{"index/volume", "query", `{service_name=~".+"}`},
 		{"index/volume_range", "query", `{service_name=~".+"}`, "step", "86400"},
 	} {
 		if answer := server.ask(t, params[0], append(params[1:], "start", from, "end", to)...); strings.Contains(string(answer), `"result":[]`) {

@@ -102,7 +102,7 @@ func TestFields(t *testing.T) {
 				for _, class := range []string{"", "audit"} {
 					want[tableindex.TableName(s.Container(), class, day)] = tt.kind == grant.Create || day.After(at.Add(-25*time.Hour))
 					if tt.kind == grant.Read {
-						want[tableindex.TableName(store.CompactedContainer(s.Container()), class, day)] = day.After(at.Add(-25*time.Hour))
+						want[tableindex.TableName(store.CompactedContainer(s.Container()), class, day)] = day.After(at.Add(-25 * time.Hour))
 					}
 				}
 			}

@@ -141,11 +141,7 @@ func (u *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, 
 // the same Batch. Without permission to list and read, it assumes another one.
 func (d *destination) isOwnBlob(ctx context.Context, name string, body []byte, meta blobnaming.Metadata) (etag string, own bool, err error) {
 	found, exists, err := catalog.Lookup(ctx, d.blobs, name)
-	if err == nil && exists && found.Size == int64(len(body)) {
-		var stored blobnaming.Metadata
-		if stored, err = blobnaming.ParseMetadata(found.Metadata); err != nil || stored != meta {
-			return "", false, nil
-		}
+	if err == nil && exists && found.Size == int64(len(body)) && isMetadata(found.Metadata, meta) {
 		var content []byte
 		content, err = d.blobs.Read(ctx, found.Ref(), 0, found.Size)
 		own = err == nil && bytes.Equal(content, body)
@@ -154,4 +150,10 @@ func (d *destination) isOwnBlob(ctx context.Context, name string, body []byte, m
 		return "", false, nil
 	}
 	return found.ETag, own, err
+}
+
+// isMetadata reports whether a blob's metadata are those of a segment.
+func isMetadata(stored map[string]string, meta blobnaming.Metadata) bool {
+	parsed, err := blobnaming.ParseMetadata(stored)
+	return err == nil && parsed == meta
 }
