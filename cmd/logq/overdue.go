@@ -20,7 +20,7 @@ const (
 // overdue finds the segments that are stored later than the window of following, by the time at which storage wrote them.
 type overdue struct {
 	began time.Time // of the last look
-	// since is storage's time of the newest segments of the last look, newest are their batches; nil is unknown.
+	// since is storage's time of the newest segments of the looks so far, newest are their batches; nil is unknown.
 	since   time.Time
 	newest  map[blobnaming.Batch]bool
 	running bool
@@ -49,9 +49,12 @@ func (f *following) lookForOverdue(ctx context.Context, stores []query.Store, q 
 		if complete && o.newest != nil {
 			f.reportOverdue(&look)
 		}
-		// After one that failed the next only learns what there is: what was printed meanwhile may be forgotten.
-		o.newest = nil
-		if complete {
+		// After one that failed the next only learns what there is: what was printed meanwhile may be forgotten. Compaction removes the
+		// newest segments: what was stored before an earlier look is not looked at again for that.
+		switch {
+		case !complete:
+			o.newest = nil
+		case o.newest == nil || !look.latest.Before(o.since):
 			o.newest, o.since = map[blobnaming.Batch]bool{}, look.latest
 			for _, s := range look.found {
 				if s.Created.Equal(look.latest) {
