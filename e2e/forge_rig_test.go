@@ -59,7 +59,7 @@ const honestWord = " of pod-"
 const (
 	notRead     = "differs from it: it is not read"
 	otherPeriod = "the times in its metadata are not in the period of its name"
-	notNamed    = "not named as segments"
+	notNamed    = "and not read"
 )
 
 // otherService begins the name of a service that has forged blobs only.

@@ -30,7 +30,7 @@ const (
 	decodedRatio, decodedLeast         = 200, 256 << 20
 	sortFiles                          = 49 // of each processor: runs, and the one that they are merged into
 	temporaryShare                     = 3  // times the text of the records that are sorted
-	maintenanceMemory                  = 144 << 20
+	maintenanceMemory                  = 160 << 20
 	retainRate                         = 5000 // segments a minute, at least
 )
 
