@@ -3,9 +3,11 @@ package e2e
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
+	"logstow/internal/test/await"
 	"logstow/internal/test/effort"
 )
 
@@ -66,6 +68,12 @@ func TestLongHour(t *testing.T) {
 	})
 	t.Run("tail", func(t *testing.T) {
 		t.Parallel()
+		if status := in.post(t, []byte("a line\n")); status != http.StatusNoContent {
+			t.Errorf("status %d", status)
+		}
+		await.Until(t, patience, "the line is stored", func() bool {
+			return strings.HasPrefix(string(in.command(t, nil, "logq", "services").out), "crash")
+		})
 		s := in.serve(t)
 		ctx, cancel := context.WithTimeout(t.Context(), anHour+2*hourMargin)
 		defer cancel()
