@@ -57,15 +57,17 @@ export async function logq(store, ...args) {
   return stdout;
 }
 
-/** browsers are those that each test started. */
-const browsers = new WeakMap();
+/** opened are the browsers and pages that each test opened. */
+const opened = new WeakMap();
+
+const closeLater = (t, one) => opened.set(t, [...(opened.get(t) || []), one]);
 
 /** child starts a program that the end of the test interrupts. */
 export function child(t, store, name, args, stdio = ['ignore', 'ignore', 'pipe']) {
   const process_ = spawn(path.join(bin, name), args, { env: store.env, stdio });
   const ended = once(process_, 'close');
   t.after(async () => {
-    for (const browser of browsers.get(t) || []) if (browser.connected) await browser.close(); // pages would report that the server ended
+    for (const one of opened.get(t) || []) if (one.connected ?? !one.isClosed()) await one.close(); // pages would report that the server ended
     process_.kill('SIGTERM');
     const late = globalThis.setTimeout(() => process_.kill('SIGKILL'), patience);
     await ended;
@@ -105,13 +107,14 @@ export async function serve(t, store, ...args) {
 export async function browse(t) {
   const browser = await puppeteer.launch({ executablePath: chromium, headless: true, timeout: patience, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
   t.after(() => browser.connected && browser.close());
-  browsers.set(t, [...(browsers.get(t) || []), browser]);
+  closeLater(t, browser);
   return browser;
 }
 
 /** open opens a page. What it requests elsewhere, what it reports on its console, and what fails in it fails the test. */
 export async function open(t, browser, url, { width = 1400, height = 860, theme = 'light', expected = [] } = {}) {
   const page = await browser.newPage();
+  closeLater(t, page);
   page.setDefaultTimeout(patience);
   const origin = new URL(url).origin;
   const faults = [];
