@@ -21,9 +21,9 @@ import (
 	"logstow/tableindex"
 )
 
-// bound is the number of requests promised: one a service, a day, 256 deleted and 5,000 listed blobs.
+// bound is the number of requests promised: one a service in each container, and one a day, 256 deleted and 5,000 listed blobs.
 func bound(services, days, deleted, listed int64) int64 {
-	return (services+days+deleted/256+listed/5000)*12/10 + 50
+	return (2*services+days+deleted/256+listed/5000)*12/10 + 50
 }
 
 // TestRequests is the small form of TestLarge.
