@@ -340,7 +340,7 @@ var varying = []struct {
 	{regexp.MustCompile(`"seconds":[0-9.e-]+`), `"seconds":$$N`},                                          // a duration
 	{regexp.MustCompile(`\b([0-9]s {3}|[0-9]{2}s {2}|[0-9]m[0-9]s |[0-9]m[0-9]{2}s) {3}`), "$$N      "},   // an age in a table
 	{regexp.MustCompile(`"log_bytes":[0-9]+`), `"log_bytes":$$N`},                                         // holds inode numbers
-	{regexp.MustCompile(`\(go1[^)]*\)`), "($$GO)"},                                                        // compiler and platform
+	{regexp.MustCompile(`\((commit [^,)]*, )?go1[^)]*\)`), "($$GO)"},                                      // compiler and platform, commit
 }
 
 var (
