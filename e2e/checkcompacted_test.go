@@ -6,9 +6,7 @@ import (
 	"time"
 
 	"logstow/internal/test/azurite"
-	"logstow/internal/test/storetest"
 	"logstow/store"
-	"logstow/store/azure"
 )
 
 // TestCheckCompacted checks credentials of shippers, some of which could write outputs of compaction. None of them is a failure, and
@@ -24,18 +22,7 @@ func TestCheckCompacted(t *testing.T) {
 		}
 	}
 	check(s, "note    "+s.store+": it has no compacted container yet")
-	_, connection, _ := strings.Cut(s.env[0], "=")
-	cred, err := azure.FromEnv(func(name string) string {
-		return map[string]string{"AZURE_STORAGE_CONNECTION_STRING": connection}[name]
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	owner, err := azure.Open(t.Context(), azure.Options{Container: strings.TrimPrefix(s.store, "azblob://"), Credential: cred})
-	if err != nil {
-		t.Fatal(err)
-	}
-	storetest.Close(t, owner)
+	owner := ownerOf(t, s)
 	if _, err := owner.Compacted().Create(t.Context(), "an/output", nil, store.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
