@@ -13,7 +13,7 @@ import (
 // search finds the honest records.
 func TestForgeFilter(t *testing.T) {
 	t.Parallel()
-	for _, stage := range []string{stagePlain, stageMerged, stageRemoved} {
+	for _, stage := range stages() {
 		t.Run(stage, func(t *testing.T) {
 			t.Parallel()
 			f := newForgeries(t, stage, []forgingAttack{

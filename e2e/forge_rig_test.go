@@ -20,6 +20,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/catalog"
+	"logstow/internal/test/effort"
 	"logstow/internal/test/storetest"
 	"logstow/store"
 	"logstow/store/azure"
@@ -97,6 +98,14 @@ type forgery struct {
 	*forgeries
 	service string
 	honest  []stored
+}
+
+// stages are all of them with make full, otherwise the first and the last.
+func stages() []string {
+	if effort.Of() < effort.Full {
+		return []string{stagePlain, stageRemoved}
+	}
+	return []string{stagePlain, stageMerged, stageRemoved}
 }
 
 // newForgeries ships logs of two shippers for each attack, and compacts them up to the stage.

@@ -15,7 +15,7 @@ import (
 // printed once afterwards, also after compaction, and no honest segment is deleted that is in no output.
 func TestForge(t *testing.T) {
 	t.Parallel()
-	for _, stage := range []string{stagePlain, stageMerged, stageRemoved} {
+	for _, stage := range stages() {
 		t.Run(stage, func(t *testing.T) {
 			t.Parallel()
 			f := newForgeries(t, stage, slices.Concat(twinAttacks(), nameAttacks()))
