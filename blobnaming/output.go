@@ -79,17 +79,6 @@ func (n Name) HasClass(class string) bool {
 	return n.Chain != "" && n.Class() == class
 }
 
-// ChainPrefix starts the names of all outputs, and of their rejections, of a service, day and class.
-func ChainPrefix(service string, at time.Time, class string) string {
-	return path(OutputName(service, at, class, 1))
-}
-
-// path returns the part of a name before the generation.
-func path(n Name) string {
-	name := n.String()
-	return name[:strings.LastIndexByte(name, '/')+1]
-}
-
 // Rejected is the suffix, in place of [Suffix], of the marker that makes readers
 // ignore an output. The marker is an empty blob.
 const Rejected = ".rejected"

@@ -258,7 +258,7 @@ func (w *world) compact() {
 	if err != nil {
 		return
 	}
-	chain := blobnaming.ChainPrefix(name.Service, name.Bucket, "")
+	chain := blobnaming.OutputName(name.Service, name.Bucket, "", 1).String()
 	w.next[chain]++
 	output := outputBlob(name.Service, name.Bucket, "", w.next[chain])
 	w.compacted.put(output)

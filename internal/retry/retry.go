@@ -77,11 +77,6 @@ func isNoResponse(err error) bool {
 	return errors.Is(err, store.ErrUnavailable) && errors.As(err, &e) && e.Status == 0
 }
 
-// List is [Policy.List] for jobs that run for long and unattended.
-func List(ctx context.Context, b store.BlobReader, prefix string) iter.Seq2[[]store.Blob, error] {
-	return Jobs().List(ctx, b, prefix)
-}
-
 // List lists blobs like [store.BlobReader]. A listing that fails temporarily is restarted, without
 // the blobs already yielded; the last error is yielded and ends it.
 func (p Policy) List(ctx context.Context, b store.BlobReader, prefix string) iter.Seq2[[]store.Blob, error] {

@@ -63,7 +63,7 @@ func TestList(t *testing.T) {
 			began := time.Now()
 			var got, want []string
 			var failed error
-			for page, err := range retry.List(t.Context(), &flaky{errs: c.errs}, "") {
+			for page, err := range retry.Jobs().List(t.Context(), &flaky{errs: c.errs}, "") {
 				for _, b := range page {
 					got = append(got, b.Name)
 				}
@@ -189,7 +189,7 @@ func TestReport(t *testing.T) {
 		"do":    func(ctx context.Context) error { return retry.Do(ctx, func() error { return busy }) },
 		"first": func(ctx context.Context) error { return retry.First(ctx, func() error { return busy }) },
 		"list": func(ctx context.Context) (failed error) {
-			for _, err := range retry.List(ctx, &flaky{errs: slices.Repeat([]error{busy}, 20)}, "") {
+			for _, err := range retry.Jobs().List(ctx, &flaky{errs: slices.Repeat([]error{busy}, 20)}, "") {
 				failed = err
 			}
 			return failed
