@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"logstow/internal/test/heap"
+
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/blobnaming"
@@ -188,14 +190,6 @@ func (c copying) Read(ctx context.Context, ref store.BlobRef, off, n int64) ([]b
 	return bytes.Clone(data), err
 }
 
-// heapInUse is the size of what lives.
-func heapInUse() int64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
-
 // Blocks that were searched are not held. Not parallel: it measures the heap.
 func TestReadBlocksAreFreed(t *testing.T) { //nolint:paralleltest // it measures the heap
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // each worker holds a block
@@ -219,12 +213,12 @@ func TestReadBlocksAreFreed(t *testing.T) { //nolint:paralleltest // it measures
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, n := heapInUse(), 0
+	before, n := heap.Live(), 0
 	if err := q.Run(t.Context(), p, func(Match) error {
 		if n++; n != records*3/4 {
 			return nil
 		}
-		if grown := heapInUse() - before; grown > records*size/2 {
+		if grown := heap.Live() - before; grown > records*size/2 {
 			t.Errorf("%d MiB are held at record %d", grown>>20, n)
 		}
 		return nil
@@ -262,18 +256,18 @@ func TestPlanIsSmall(t *testing.T) { //nolint:paralleltest // it measures the he
 	b := w.add("a", strings.Repeat("instance", 10), 0, w.salt(), small(origin(), "one"))
 	const segments = 20_000
 	var before, listed int64
-	s := Store{Name: "many", Blobs: many{w.memory, b.meta, segments, func() { listed = heapInUse() }}}
+	s := Store{Name: "many", Blobs: many{w.memory, b.meta, segments, func() { listed = heap.Live() }}}
 	sel := Selection{Services: []string{"a"}, From: origin(), To: origin().Add(time.Hour)}
 	q, err := New([]Store{s}, sel, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	before = heapInUse()
+	before = heap.Live()
 	p, err := q.Plan(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, after := range []int64{listed, heapInUse()} {
+	for _, after := range []int64{listed, heap.Live()} {
 		if each := (after - before) / segments; each > 500 || len(p.Segments) != segments {
 			t.Errorf("%d bytes for each of %d segments", each, len(p.Segments))
 		}

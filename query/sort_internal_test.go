@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"logstow/internal/test/heap"
+
 	"logstow/internal/test/querytest"
 	"logstow/message"
 
@@ -242,10 +244,10 @@ func TestSortMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, n := heapInUse(), perSegment*segments
+	before, n := heap.Live(), perSegment*segments
 	if err := q.Sort(t.Context(), p, order, func(m Match) error {
 		if n == perSegment*segments {
-			if grown := heapInUse() - before; grown > 24<<20 {
+			if grown := heap.Live() - before; grown > 24<<20 {
 				t.Errorf("the heap grew by %d bytes", grown)
 			}
 		}

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"iter"
 	"os"
-	"runtime"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
+
+	"logstow/internal/test/heap"
 
 	"golang.org/x/sync/errgroup"
 
@@ -130,7 +131,8 @@ type synthetic struct {
 	store.Store
 	services, perService int
 	today                time.Time
-	listed, peak         uint64
+	listed               uint64
+	peak                 int64
 	mu                   sync.Mutex
 	pages                int
 }
@@ -155,10 +157,7 @@ func (s *synthetic) measure(listed int) {
 	defer s.mu.Unlock()
 	s.listed += uint64(listed)
 	if s.pages++; s.pages%25 == 0 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		s.peak = max(s.peak, m.HeapAlloc)
+		s.peak = max(s.peak, heap.Live())
 	}
 }
 

@@ -3,10 +3,11 @@ package batching
 import (
 	"fmt"
 	"log/slog"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"logstow/internal/test/heap"
 
 	"logstow/buffer/internal/wait"
 	"logstow/buffer/queue"
@@ -29,7 +30,7 @@ func TestOpenBatchesAreCharged(t *testing.T) { //nolint:paralleltest // it measu
 			}()
 			const open = 500
 			line := []byte(strings.Repeat("x", 100))
-			before := heapBytes()
+			before := heap.Live()
 			for i := range records {
 				for hour := range open {
 					at := int64(hour)*int64(time.Hour) + int64(i%60)*int64(time.Minute)
@@ -38,7 +39,7 @@ func TestOpenBatchesAreCharged(t *testing.T) { //nolint:paralleltest // it measu
 					}
 				}
 			}
-			took := int64(heapBytes() - before)
+			took := heap.Live() - before
 			charged, _ := memory.Used()
 			t.Logf("a batch takes %d bytes and counts for %d", took/open, charged/open)
 			if n := b.Stats().Open; n != open || took > charged || took < charged/4 {
@@ -46,11 +47,4 @@ func TestOpenBatchesAreCharged(t *testing.T) { //nolint:paralleltest // it measu
 			}
 		})
 	}
-}
-
-func heapBytes() uint64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"io"
 	"net"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"logstow/internal/test/heap"
 
 	"logstow/input/forward"
 	"logstow/input/listen"
@@ -182,9 +183,7 @@ func servePipes(t *testing.T, opts forward.Options) (s *forward.Server, dial fun
 func TestHeldMemory(t *testing.T) { //nolint:paralleltest // it measures the heap
 	s := inputtest.NewSink()
 	server, _ := serve(t, forward.Options{Options: options(s)})
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
+	before := heap.Live()
 	part := append([]byte{0x93, 0xa1, 'a', 0xc6, 0, 0xff, 0xff, 0}, make([]byte, 12<<20)...)
 	var all []net.Conn
 	var ends []chan error
@@ -204,9 +203,7 @@ func TestHeldMemory(t *testing.T) { //nolint:paralleltest // it measures the hea
 		inputtest.Write(t, c, pack(t, []any{"app", second, text("small"), chunk(id)}))
 		acknowledged(t, c, id)
 	}
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 100<<20 {
+	if grown := heap.Live() - before; grown > 100<<20 {
 		t.Errorf("the heap grew by %d bytes", grown)
 	}
 	for _, c := range all {

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"logstow/internal/test/heap"
 
 	"logstow/buffer"
 	"logstow/input"
@@ -59,9 +60,7 @@ func TestIdleFiles(t *testing.T) {
 		for i := range files {
 			put(t, dir, fmt.Sprintf("%02d/%04d.log", i%50, i), strings.Repeat(line(i)+"\n", 40))
 		}
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
+		before := heap.Live()
 		s := newSink()
 		stop := startTail(t, tail.Options{
 			Options: input.Options{Service: "x", Sink: s}, Paths: []string{filepath.Join(dir, "**", "*.log")},
@@ -74,9 +73,7 @@ func TestIdleFiles(t *testing.T) {
 		began := cpuTime(t)
 		time.Sleep(span) // the time that is measured
 		percent := 100 * float64(cpuTime(t)-began) / float64(span)
-		runtime.GC()
-		runtime.ReadMemStats(&after)
-		each := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) / files
+		each := (heap.Live() - before) / files
 		t.Logf("polling %v: %d idle files cost %.2f%% of a core, %d bytes each, %d open", polling, files, percent, each, open)
 		if percent > 3 || each > 8<<10 || open > 1024 {
 			t.Error("above the limit")

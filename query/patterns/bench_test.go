@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"logstow/internal/test/heap"
 
 	"logstow/internal/test/loggen"
 	"logstow/query/patterns"
@@ -78,18 +79,18 @@ func BenchmarkManyShapes(b *testing.B) {
 			}
 		})
 		b.Run(fmt.Sprintf("result-%d", n), func(b *testing.B) {
-			templates, shapes, heap := 0, 0, uint64(0)
+			templates, shapes, held := 0, 0, int64(0)
 			for b.Loop() {
 				b.StopTimer()
-				before := heapBytes()
+				before := heap.Live()
 				c := counted(messages)
-				shapes, heap = c.Shapes(), heapBytes()-before
+				shapes, held = c.Shapes(), heap.Live()-before
 				b.StartTimer()
 				templates = len(c.Result().Templates)
 			}
 			b.ReportMetric(float64(shapes), "shapes")
 			b.ReportMetric(float64(templates), "templates")
-			b.ReportMetric(float64(heap)/1e6, "MB-held")
+			b.ReportMetric(float64(held)/1e6, "MB-held")
 		})
 	}
 }
@@ -100,12 +101,4 @@ func counted(messages [][]byte) *patterns.Counter {
 		c.Add("web", record.Record{Time: int64(n), Message: message})
 	}
 	return c
-}
-
-// heapBytes is what lives on the heap.
-func heapBytes() uint64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }

@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"logstow/internal/test/heap"
 
 	"go.uber.org/goleak"
 
@@ -393,14 +394,7 @@ func TestMemory(t *testing.T) {
 	for i := range 500 {
 		f.pods[fmt.Sprintf("shop/pod-%d", i)] = map[string]string{"app": fmt.Sprint("app-", i), "long": strings.Repeat("l", 20_000)}
 	}
-	heap := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	before := heap()
+	before := heap.Live()
 	source := run(t, f, func(o *podmeta.Options) { o.Labels, o.Annotations = []string{"app", "long"}, nil })
 	for i := range 500 {
 		got := source(fmt.Sprintf("shop/pod-%d/c/stdout", i))
@@ -408,7 +402,7 @@ func TestMemory(t *testing.T) {
 			t.Fatalf("%s, want %s", got, want)
 		}
 	}
-	if grown := heap() - before; grown > 4<<20 {
+	if grown := heap.Live() - before; grown > 4<<20 {
 		t.Errorf("the heap grew by %d bytes", grown)
 	}
 	f.mu.Lock()
