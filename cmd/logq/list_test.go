@@ -24,7 +24,7 @@ func TestSegmentsOfOutput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hour := time.Now().UTC().Add(-5 * time.Hour).Truncate(time.Hour)
+	hour := time.Now().UTC().Truncate(24 * time.Hour).Add(-5 * time.Hour) // of a day that ended: its segments are merged however few
 	add := func(number int) {
 		t.Helper()
 		var body bytes.Buffer
