@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/blobnaming"
 	"logstow/internal/test/testrand"
 	"logstow/store"
 	"logstow/tableindex"
@@ -196,6 +198,47 @@ func TestSurvey(t *testing.T) {
 	}
 	if services, lost, err := tableindex.Survey(t.Context(), tables, "segments98f38f1219700101"); len(services)+len(lost) != 0 || err != nil {
 		t.Errorf("a missing table: %v, %v, %v", services, lost, err)
+	}
+}
+
+type underlying = store.Tables
+
+// compacting replaces the entities of a day by one of an output while the first of them are read.
+type compacting struct {
+	underlying
+	once    sync.Once
+	compact func()
+}
+
+func (c *compacting) Query(ctx context.Context, table string, q store.Query) iter.Seq2[[]store.Entity, error] {
+	c.once.Do(c.compact)
+	return c.underlying.Query(ctx, table, q)
+}
+
+// The first output of a day has a table that did not exist when the query began.
+func TestFirstOutputMeanwhile(t *testing.T) {
+	t.Parallel()
+	tables := openTables(t)
+	hour := at(t, "2026-11-20T15:00:00Z")
+	input, output := newEntity("x", "pod-1", "", 1, hour.Add(time.Minute)), newOutput("x", 1, hour, hour.Add(time.Hour))
+	put(t, tables, input)
+	c := &compacting{underlying: tables, compact: func() {
+		put(t, tables, output)
+		if err := tableindex.Remove(t.Context(), tables, input.Table("logs"), []store.Key{input.Key()}); err != nil {
+			t.Error(err)
+		}
+	}}
+	var got []blobnaming.Name
+	for page, err := range tableindex.Range(t.Context(), c, "logs", "x", hour, hour.Add(time.Hour)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range page {
+			got = append(got, e.Name)
+		}
+	}
+	if len(got) != 1 || got[0] != output.Name {
+		t.Errorf("%v, want the output", got)
 	}
 }
 

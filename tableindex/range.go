@@ -16,9 +16,9 @@ const concurrentPartitions = shards
 
 // Range yields the entities of a service, of all classes, whose segments end at from or later and start
 // before to, in no particular order. It lists the container's tables and reads the service's 16 partitions
-// in each table of the range, several concurrently; then it reads the tables of compaction's outputs.
-// So if compaction removes the entity of a segment meanwhile, the output that contains the segment is
-// yielded.
+// in each table of the range, several concurrently; then it lists and reads the tables of compaction's
+// outputs. So if compaction removes the entity of a segment meanwhile, the output that contains the segment
+// is yielded, also if it is the first one of its day.
 //
 // An undecodable entity yields an [*EntityError], and the others are still yielded. Any other error
 // is yielded last. A table that is deleted meanwhile has expired and is not an error. If the loop ends
@@ -85,12 +85,12 @@ func (r *reader) query(period time.Duration) (q store.Query, ok bool) {
 // run reads all partitions of all tables of the range, then those of outputs, and closes pages.
 func (r *reader) run(ctx context.Context) {
 	defer close(r.pages)
-	tables, err := Tables(ctx, r.tables, r.container)
-	if err != nil {
-		r.send(ctx, segmentPage{err: err})
-		return
-	}
 	for _, outputs := range []bool{false, true} {
+		tables, err := tablesOf(ctx, r.tables, r.container, outputs)
+		if err != nil {
+			r.send(ctx, segmentPage{err: err})
+			return
+		}
 		period, partitions := time.Hour, shards
 		if outputs {
 			period, partitions = day, 1
@@ -102,7 +102,7 @@ func (r *reader) run(ctx context.Context) {
 		var group errgroup.Group
 		group.SetLimit(concurrentPartitions)
 		for _, t := range tables {
-			if t.Outputs != outputs || !t.Day.Before(r.to) || !t.Day.Add(day).After(r.from) {
+			if !t.Day.Before(r.to) || !t.Day.Add(day).After(r.from) {
 				continue
 			}
 			for shard := range partitions {

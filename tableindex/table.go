@@ -24,22 +24,28 @@ type Table struct {
 
 // Tables returns a container's tables, in order of name, and then those of its outputs. It skips other tables of the account.
 func Tables(ctx context.Context, t store.TableReader, container string) ([]Table, error) {
-	var all []Table
-	for _, outputs := range []bool{false, true} {
-		of := container
-		if outputs {
-			of = store.CompactedContainer(container)
+	raw, err := tablesOf(ctx, t, container, false)
+	if err != nil {
+		return nil, err
+	}
+	outputs, err := tablesOf(ctx, t, container, true)
+	return append(raw, outputs...), err
+}
+
+// tablesOf returns a container's tables, or those of its outputs.
+func tablesOf(ctx context.Context, t store.TableReader, container string, outputs bool) (all []Table, err error) {
+	if outputs {
+		container = store.CompactedContainer(container)
+	}
+	prefix := tablePrefix(container)
+	for names, err := range t.Tables(ctx, prefix) {
+		if err != nil {
+			return nil, err
 		}
-		prefix := tablePrefix(of)
-		for names, err := range t.Tables(ctx, prefix) {
-			if err != nil {
-				return nil, err
-			}
-			for _, name := range names {
-				if table, ok := parseTable(prefix, name); ok {
-					table.Outputs = outputs
-					all = append(all, table)
-				}
+		for _, name := range names {
+			if table, ok := parseTable(prefix, name); ok {
+				table.Outputs = outputs
+				all = append(all, table)
 			}
 		}
 	}
