@@ -356,7 +356,7 @@ func TestFollowOverdue(t *testing.T) {
 			w.shelf.add(t, time.Now().Add(-time.Duration(age)*time.Hour), "before")
 		}
 		r := w.request()
-		r.noWatch, r.window = true, 30*time.Minute
+		r.noWatch, r.window, r.interval = true, 30*time.Minute, 15*time.Second
 		w.follow(r, func() {
 			for i := range 100 { // none is late
 				time.Sleep(time.Minute)
