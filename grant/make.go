@@ -191,10 +191,16 @@ func signTables(ctx context.Context, s Issuer, r Request, expiry time.Time) (map
 	return signed, nil
 }
 
-// tableNames returns the tables of a request. A reader gets the tables that exist and those that may
-// be created during the grant; a shipper gets all tables of the range.
+// tableNames returns the tables of a request. A reader gets the tables that exist and those that may be created during the grant, which
+// are those of new days, and of outputs of compaction on any day; a shipper gets all tables of the range.
 func tableNames(ctx context.Context, s Issuer, r Request) ([]string, error) {
 	found := map[string]bool{}
+	add := func(class string, at time.Time) {
+		found[tableindex.TableName(s.Container(), class, at)] = true
+		if r.Kind == Read {
+			found[tableindex.TableName(store.CompactedContainer(s.Container()), class, at)] = true
+		}
+	}
 	classes := r.Classes
 	if r.Kind == Read {
 		existing, err := tableindex.Tables(ctx, s.Tables(), s.Container())
@@ -205,7 +211,7 @@ func tableNames(ctx context.Context, s Issuer, r Request) ([]string, error) {
 		for _, t := range existing {
 			classes = append(classes, t.Class)
 			if t.Day.Before(r.To) && t.Day.Add(day).After(r.From) {
-				found[t.Name] = true
+				add(t.Class, t.Day)
 			}
 		}
 		slices.Sort(classes)
@@ -217,10 +223,7 @@ func tableNames(ctx context.Context, s Issuer, r Request) ([]string, error) {
 	}
 	for at := from.Truncate(day); at.Before(r.To) && len(found) <= maxTables; at = at.Add(day) {
 		for _, class := range classes {
-			found[tableindex.TableName(s.Container(), class, at)] = true
-			if r.Kind == Read {
-				found[tableindex.TableName(store.CompactedContainer(s.Container()), class, at)] = true
-			}
+			add(class, at)
 		}
 	}
 	return slices.Sorted(maps.Keys(found)), nil
