@@ -101,7 +101,8 @@ type Report struct {
 	Blobs    int64 `json:"blobs"`
 	Foreign  int64 `json:"foreign"`
 	Entities int64 `json:"entities"`
-	// Misplaced is the number of blobs in the raw container that claim to be outputs of compaction or rejections: they are ignored.
+	// Misplaced is the number of blobs in the raw container that are ignored: page blobs, and those that claim to be outputs of
+	// compaction or rejections.
 	// MisplacedNames are the names of the first of them.
 	Misplaced      int64    `json:"misplaced"`
 	MisplacedNames []string `json:"misplaced_names,omitempty"`

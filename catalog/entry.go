@@ -23,8 +23,8 @@ const (
 	KindForeign
 	// KindUnreadable is a blob that is named as a segment or output and cannot be one: Err has the reason.
 	KindUnreadable
-	// KindMisplaced is a blob in the raw container that claims to be an output or a rejection. Who may write there may not compact: it
-	// is ignored.
+	// KindMisplaced is a blob in the raw container that claims to be an output or a rejection, or is a page blob. Who may write there
+	// may not compact, and no program writes page blobs: it is ignored.
 	KindMisplaced
 	// KindOther is any other blob.
 	KindOther
@@ -59,6 +59,10 @@ func RawEntry(b *store.Blob) Entry {
 		return e
 	}
 	e.Name = name
+	if b.Paged {
+		e.Kind = KindMisplaced
+		return e
+	}
 	e.describe()
 	if e.Kind == KindPlain && e.Meta.IsOutput() {
 		e.Kind = KindMisplaced

@@ -121,6 +121,9 @@ type Blob struct {
 	Tier Tier
 	// TierInferred is set if the tier is the account's default, because none was set on the blob.
 	TierInferred bool
+	// Paged is set for a page blob: it costs nothing where it was not written, and may be 8 TiB
+	// (https://learn.microsoft.com/rest/api/storageservices/understanding-block-blobs--append-blobs--and-page-blobs). No log is one.
+	Paged bool
 	// Metadata is as written, except that storage may change the case of keys: compare keys without
 	// case.
 	Metadata map[string]string

@@ -182,7 +182,7 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bo
 	}
 	fmt.Fprintln(c.App.ErrWriter, summary(report, repair))
 	if report.Misplaced > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "note: %s in the container of segments ignored, named or described as output of compaction, such as %s: only shipper compact makes outputs, in the container beside it\n",
+		fmt.Fprintf(c.App.ErrWriter, "note: %s in the container of segments ignored, such as %s: page blobs, or named or described as output of compaction, which only shipper compact makes, in the container beside it\n",
 			count(report.Misplaced, "blob"), report.MisplacedNames[0])
 	}
 	if report.Services == 0 && len(o.Services) > 0 {

@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+
 	"logstow/store"
 )
 
@@ -269,6 +271,10 @@ func (e *enumeration) blob(t tag) bool {
 			raw, ok = e.raw(t)
 			b.TierInferred = string(raw) == "true"
 			ok = ok && (b.TierInferred || string(raw) == "false" || len(raw) == 0)
+		case "BlobType":
+			var raw []byte
+			raw, ok = e.raw(t)
+			b.Paged = string(raw) == string(container.BlobTypePageBlob)
 		case "ResourceType":
 			var raw []byte
 			raw, ok = e.raw(t)

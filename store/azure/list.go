@@ -107,6 +107,7 @@ func listed(item *container.BlobItem) store.Blob {
 		blob.Created = value(p.CreationTime).UTC()
 		blob.Tier = store.Tier(value(p.AccessTier))
 		blob.TierInferred = value(p.AccessTierInferred)
+		blob.Paged = value(p.BlobType) == container.BlobTypePageBlob
 	}
 	return blob
 }
