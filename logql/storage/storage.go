@@ -62,8 +62,6 @@ type View struct {
 	// first is the first query of the request and has its limits, which later queries share.
 	first *query.Query
 	err   error
-	// problems is the number of problems that have been returned.
-	problems int
 	// polls is the report of the polls of Tail.
 	polls query.Report
 	// watching creates watches for Tail; it may be nil.
@@ -94,11 +92,9 @@ func (v *View) Report() query.Report {
 	return r
 }
 
-// complete is err, or an error if something could not be read since the last call.
+// complete is err, or an error if something could not be read.
 func (v *View) complete(err error) error {
-	problems := v.Report().Problems
-	unread := problems[min(v.problems, len(problems)):]
-	v.problems = len(problems)
+	unread := v.Report().Problems
 	if err != nil || len(unread) == 0 {
 		return err
 	}
