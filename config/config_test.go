@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
@@ -167,6 +168,17 @@ inputs:
 }
 
 // Everything that is wrong is reported at once, in the order of the file.
+// Two lines are the least that can be joined.
+func TestMultilineMaxLines(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]bool{1: false, 2: true} {
+		c, err := parse(fmt.Sprintf("store: a\ninputs:\n  - files: /a\n    multiline: {max-lines: %d}\n", n))
+		if (err == nil) != want || want && c.Inputs[0].Multiline.MaxLines != n {
+			t.Errorf("%d: %v", n, err)
+		}
+	}
+}
+
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	_, err := parse(`store: azblob://logs

@@ -202,7 +202,7 @@ func (a *attack) answer(rnd *rand.Rand, from, to int) (lines string, complete bo
 	defer os.Remove(out.Name())
 	defer out.Close()
 	at := func(minute int) string { return base.Add(time.Duration(minute) * time.Minute).Format(time.RFC3339) }
-	logq := within(descriptors, filepath.Join(shared.bin, "logq"), "query", "--store", a.store, "-s", "crash", "--from", at(from), "--to", at(to), "-o", "raw")
+	logq := within(descriptors, programPath("logq"), "query", "--store", a.store, "-s", "crash", "--from", at(from), "--to", at(to), "-o", "raw")
 	p := startProcess(a.t, "/bin/sh", out, a.daemon, logq...)
 	a.wait(p, "query", a.lifetime(rnd, 2*time.Second, false), []int{0, 1, 3})
 	all, err := os.ReadFile(out.Name())

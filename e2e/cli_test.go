@@ -220,12 +220,12 @@ func TestFoldersWithoutPermission(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(shared.bin, "shipper"),
+	cmd := exec.CommandContext(ctx, programPath("shipper"),
 		"run", "--once", "--buffer", "memory", "--service", "x", "--store", filepath.Join(closed, "store"), "-")
 	if os.Getuid() == 0 {
 		const nobody = 65534
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-		for _, d := range []string{shared.bin, filepath.Dir(dir), dir} {
+		for _, d := range []string{filepath.Dir(programPath("logq")), filepath.Dir(dir), dir} {
 			if err := os.Chmod(d, 0o755); err != nil {
 				t.Fatal(err)
 			}

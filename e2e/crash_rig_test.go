@@ -170,7 +170,7 @@ func (r *rig) quarantined() []string {
 }
 
 // plain is the shipper as people get it.
-func plain() string { return filepath.Join(shared.bin, "shipper") }
+func plain() string { return programPath("shipper") }
 
 // armedShipper is the shipper that can be killed at named points.
 func armedShipper(t *testing.T) string {

@@ -22,13 +22,6 @@ import (
 	"logstow/internal/test/programs"
 )
 
-// world is what the tests share, made by TestMain: the folder of the binaries.
-type world struct {
-	bin string
-}
-
-var shared world
-
 func TestMain(m *testing.M) {
 	if err := effort.Parallel(3); err != nil {
 		panic(err)
@@ -36,17 +29,16 @@ func TestMain(m *testing.M) {
 	if signal.Ignored(os.Interrupt) { // as in the background of a script: the programs would inherit it, and miss a signal until they ask for it
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	}
-	os.Exit(run(m))
+	os.Exit(azurite.Main(m))
 }
 
-func run(m *testing.M) int {
+// programPath is the path of shipper or logq, which the first test that needs one of them builds.
+func programPath(name string) string {
 	dir, err := programs.Build("", "logstow/cmd/shipper", "logstow/cmd/logq")
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		panic(err)
 	}
-	shared.bin = dir
-	return azurite.Main(m)
+	return filepath.Join(dir, name)
 }
 
 // target is a store under test.
@@ -115,7 +107,7 @@ func (s target) command(t *testing.T, in io.Reader, args ...string) result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(shared.bin, args[0]), args[1:]...)
+	cmd := exec.CommandContext(ctx, programPath(args[0]), args[1:]...)
 	cmd.Env = append(cleanEnv(t), s.env...)
 	cmd.Env, cmd.Dir = append(cmd.Env, "LOGSTOW_STORE="+s.store), s.cwd
 	var out, errs bytes.Buffer

@@ -233,7 +233,7 @@ func moveFile(p buffer.Position, root string) (moved buffer.Position, err error)
 // startEarlier runs a shipper on the configuration and the buffer in a directory.
 func startEarlier(t *testing.T, root string, env []string, args ...string) *process {
 	t.Helper()
-	command := []string{"-c", `cd "$0" && exec "$@"`, root, filepath.Join(shared.bin, "shipper"), "run", "--config", "shipper.yaml", "--buffer-dir", "buffer"}
+	command := []string{"-c", `cd "$0" && exec "$@"`, root, programPath("shipper"), "run", "--config", "shipper.yaml", "--buffer-dir", "buffer"}
 	return startProcess(t, "/bin/sh", nil, append(cleanEnv(t), env...), append(command, args...)...)
 }
 

@@ -128,5 +128,5 @@ func startWith(t *testing.T, s target, in io.Reader, args ...string) *process {
 	if err := write.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return startProcessOn(t, shared.bin+"/"+args[0], read, nil, append(append(cleanEnv(t), s.env...), "LOGSTOW_STORE="+s.store), args[1:]...)
+	return startProcessOn(t, programPath(args[0]), read, nil, append(append(cleanEnv(t), s.env...), "LOGSTOW_STORE="+s.store), args[1:]...)
 }

@@ -143,7 +143,7 @@ func TestTemporaryFiles(t *testing.T) {
 			}
 			defer out.Close()
 			start := func(dir string) *process {
-				return startProcess(t, filepath.Join(shared.bin, c.args[0]), out, append(cleanEnv(t), "LOGSTOW_STORE="+s.store, "TMPDIR="+dir), c.args[1:]...)
+				return startProcess(t, programPath(c.args[0]), out, append(cleanEnv(t), "LOGSTOW_STORE="+s.store, "TMPDIR="+dir), c.args[1:]...)
 			}
 			dir := t.TempDir()
 			p := start(dir)

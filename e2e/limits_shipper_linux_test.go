@@ -146,7 +146,7 @@ func TestWatchFlushLimit(t *testing.T) {
 	p := r.start(plain(), nil, r.args("--flush-interval", "1h", "--flush-size", "8MiB", "--bucket", "60m", "--watch-interval", "1s", "--max-watch-flushes", fmt.Sprint(limit), "--metrics", "127.0.0.1:0", r.glob())...)
 	metrics := p.address(t, "serving metrics")
 	r.must(t, "shipper", "run", "--once", "--store", r.store, "--service", "other", "--buffer-dir", r.buffer+"-other", r.logFile()) // the store exists
-	follower := startProcess(t, filepath.Join(shared.bin, "logq"), nil, r.daemon, "query", "-f", "-s", "crash", "--store", r.store)
+	follower := startProcess(t, programPath("logq"), nil, r.daemon, "query", "-f", "-s", "crash", "--store", r.store)
 	written := 0
 	await.Until(t, patience, "the limit is reached", func() bool {
 		written++

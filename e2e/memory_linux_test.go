@@ -82,7 +82,7 @@ func TestCatchUpMemory(t *testing.T) {
 		if err := os.WriteFile(file, []byte(config.String()), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		p := startProcess(t, filepath.Join(shared.bin, "shipper"), nil, append(cleanEnv(t), s.env...),
+		p := startProcess(t, programPath("shipper"), nil, append(cleanEnv(t), s.env...),
 			"run", "--config", file, "--store", s.store, "--buffer-dir", filepath.Join(dir, "buffer"), "--drain-timeout", patience.String())
 		await.Until(t, patience, "all files are read", func() bool { return p.bytesRead() > services*size })
 		p.signal(t, syscall.SIGTERM)

@@ -158,7 +158,7 @@ func (r *rig) digest() digest {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), 10*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(shared.bin, "logq"), "query", "-s", "crash", "--from", "2000-01-01", "--to", "2100-01-01", "-o", "raw", "--no-cache")
+	cmd := exec.CommandContext(ctx, programPath("logq"), "query", "-s", "crash", "--from", "2000-01-01", "--to", "2100-01-01", "-o", "raw", "--no-cache")
 	cmd.Env = append(slices.Clone(r.daemon), "LOGSTOW_STORE="+r.store)
 	var errs strings.Builder
 	cmd.Stderr = &errs

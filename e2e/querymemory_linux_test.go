@@ -33,7 +33,7 @@ func TestQueryMemory(t *testing.T) {
 	writeLargeRecords(t, filepath.Join(dir, "large.log"), records, size)
 	run := func(limit int64, stdout io.Writer, program string, args ...string) {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), filepath.Join(shared.bin, program), args...)
+		cmd := exec.CommandContext(t.Context(), programPath(program), args...)
 		var stderr bytes.Buffer
 		cmd.Env = []string{"LOGSTOW_STORE=" + filepath.Join(dir, "store"), "HOME=" + dir, "TMPDIR=" + dir, "GOMAXPROCS=2"}
 		cmd.Stdout, cmd.Stderr = stdout, &stderr

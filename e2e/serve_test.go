@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +35,7 @@ type server struct {
 // serve starts logq serve over a store.
 func (s target) serve(t *testing.T, args ...string) *server {
 	t.Helper()
-	p := startProcess(t, filepath.Join(shared.bin, "logq"), nil, append(cleanEnv(t), s.env...),
+	p := startProcess(t, programPath("logq"), nil, append(cleanEnv(t), s.env...),
 		append([]string{"serve", "--store", s.store, "--listen", "127.0.0.1:0"}, args...)...)
 	return &server{target: s, process: p, url: "http://" + p.address(t, "serving") + "/loki/api/v1/"}
 }

@@ -267,7 +267,7 @@ func (s *session) command(t *testing.T, line string) string {
 	for i := range args {
 		args[i] = strings.ReplaceAll(args[i], "$STORE", strings.TrimPrefix(store, "STORE="))
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(shared.bin, args[0]), args[1:]...)
+	cmd := exec.CommandContext(ctx, programPath(args[0]), args[1:]...)
 	var stdout, stderr bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.dir, env, bytes.NewReader(in), &stdout, &stderr
 	err := cmd.Run()

@@ -123,7 +123,7 @@ func (w *watched) follow() (stop func()) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	logq := startProcess(w.t, filepath.Join(shared.bin, "logq"), out, w.daemon, "query", "-f", "-s", "watched-0", "-s", "watched-1", "--store", w.store, "-o", "raw")
+	logq := startProcess(w.t, programPath("logq"), out, w.daemon, "query", "-f", "-s", "watched-0", "-s", "watched-1", "--store", w.store, "-o", "raw")
 	if err := out.Close(); err != nil {
 		w.t.Fatal(err)
 	}
