@@ -102,6 +102,3 @@ func (p Pattern) Of(path string) (service, source string, ok bool) {
 	}
 	return p.Service(pod), pod.Namespace + "/" + pod.Pod + "/" + pod.Container, true
 }
-
-// String returns the pattern as it was parsed.
-func (p Pattern) String() string { return p.text }
