@@ -147,6 +147,14 @@ func Unquoted(value []byte) []byte {
 	return value
 }
 
+// Content returns the content of a raw string, still escaped; not ok for another value.
+func Content(value []byte) (text []byte, ok bool) {
+	if len(value) < 2 || value[0] != '"' {
+		return nil, false
+	}
+	return value[1 : len(value)-1], true
+}
+
 // TrimBlank returns b without JSON's blanks at its start.
 func TrimBlank(b []byte) []byte { return b[skipBlank(b, 0):] }
 

@@ -26,17 +26,17 @@ func scanDocker(line []byte) (l Line, ok bool) {
 	}
 	members := message.Object(line)
 	for name, value, ok := members.NextStrict(); ok; name, value, ok = members.NextStrict() {
-		if value[0] != '"' {
+		text, isText := message.Content(value)
+		if !isText {
 			continue
 		}
-		value = value[1 : len(value)-1]
 		switch string(name) {
 		case "log":
-			l.Text = value
+			l.Text = text
 		case "stream":
-			l.Stream = parseStream(value)
+			l.Stream = parseStream(text)
 		case "time":
-			l.Time = value
+			l.Time = text
 		}
 	}
 	end, ok := members.End()

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"logstow/exact"
+	"logstow/message"
 )
 
 // ValueKind is the type of a value of a result.
@@ -47,23 +48,11 @@ func (v Value) Append(dst []byte) []byte {
 	case Integer, Time:
 		return strconv.AppendInt(dst, v.Int, 10)
 	case Float:
-		return appendFloat(dst, v.Float)
+		return message.AppendFloat(dst, v.Float, 64)
 	case Decimal, Bool, Text:
 		return append(dst, v.Text...)
 	}
 	return dst
-}
-
-// appendFloat appends a number as JavaScript and encoding/json write it.
-func appendFloat(dst []byte, x float64) []byte {
-	if magnitude := math.Abs(x); magnitude != 0 && (magnitude < 1e-6 || magnitude >= 1e21) {
-		dst = strconv.AppendFloat(dst, x, 'e', -1, 64)
-		if n := len(dst); string(dst[n-4:n-1]) == "e-0" {
-			dst = append(dst[:n-2], dst[n-1])
-		}
-		return dst
-	}
-	return strconv.AppendFloat(dst, x, 'f', -1, 64)
 }
 
 // Number returns the nearest float64; not ok if the value is not a number.
