@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +17,7 @@ import (
 	"logstow/compaction"
 	"logstow/config"
 	"logstow/internal/cli"
+	"logstow/internal/jsonlines"
 	"logstow/internal/price"
 	"logstow/internal/timearg"
 	"logstow/internal/units"
@@ -211,7 +211,7 @@ func compact(c *ucli.Context, s store.Store, o compaction.Options, asJSON bool) 
 		return report, err // before anything was looked at
 	}
 	if asJSON {
-		err = json.NewEncoder(c.App.Writer).Encode(&report)
+		err = jsonlines.Write(c.App.Writer, &report)
 	} else {
 		err = printCompaction(c.App.Writer, &report)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"logstow/audit"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/internal/jsonlines"
 	"logstow/internal/timearg"
 	"logstow/store"
 	"logstow/store/open"
@@ -156,7 +156,7 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bo
 	var printing error
 	print := func(v any) (err error) {
 		if asJSON {
-			return json.NewEncoder(c.App.Writer).Encode(v)
+			return jsonlines.Write(c.App.Writer, v)
 		}
 		_, err = fmt.Fprintln(c.App.Writer, v)
 		return err
