@@ -113,6 +113,26 @@ func TestCleanInstance(t *testing.T) {
 	}
 }
 
+func TestCleanService(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"":                             "",
+		"._-":                          "",
+		"web-7f9c.example_1":           "web-7f9c.example_1",
+		"Shop/β Über":                  "shop----ber",
+		"\x00a\nb|\xff.":               "a-b",
+		strings.Repeat("x", 64):        strings.Repeat("x", 63),
+		"-" + strings.Repeat("x.", 40): strings.Repeat("x.", 31) + "x",
+		strings.Repeat("x", 62) + ".x": strings.Repeat("x", 62),
+		strings.Repeat("/", 64) + "x":  "x",
+	} {
+		got := blobnaming.CleanService(given)
+		if got != want || got != "" && !blobnaming.ValidService(got) {
+			t.Errorf("CleanService(%q) = %q, want %q", given, got, want)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, kind := range []string{"name", "not-a-name"} {
 		for _, line := range golden(f, kind) {

@@ -67,6 +67,22 @@ func CleanInstance(s string) string {
 	return string(b)
 }
 
+// CleanService makes a service name of any text: it converts to lower case, replaces invalid characters by '-', truncates to
+// [MaxService] characters, and removes '.', '_' and '-' at both ends. The result is "" if nothing is left.
+func CleanService(s string) string {
+	const punctuation = "._-"
+	s = strings.TrimLeft(strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		case r < utf8.RuneSelf && lowerOrDigit(byte(r)), strings.ContainsRune(punctuation, r):
+			return r
+		}
+		return '-'
+	}, s), punctuation)
+	return strings.TrimRight(s[:min(len(s), MaxService)], punctuation)
+}
+
 // ValidClass reports whether s is a retention class: [a-z0-9]{0,24}, where the
 // empty text is the default class.
 func ValidClass(s string) bool {

@@ -1,10 +1,10 @@
 package columns
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"logstow/internal/ids"
+	"logstow/internal/wire"
 	"logstow/message"
 )
 
@@ -45,8 +45,8 @@ func DecodePage(page []byte, records int) (*Page, error) { return new(Decoder).P
 // Page decodes a page of a block with this number of records. The result is valid until Reset and refers to the stored
 // page. Errors wrap [ErrMalformed].
 func (d *Decoder) Page(page []byte, records int) (*Page, error) {
-	r := &reader{rest: page}
-	entries, plane, err := r.entries()
+	r := &wire.Reader{Rest: page}
+	entries, plane, err := readEntries(r)
 	if err != nil {
 		return nil, err
 	}
@@ -56,9 +56,9 @@ func (d *Decoder) Page(page []byte, records int) (*Page, error) {
 	p := &Page{Entries: entries, Plane: plane, records: records}
 	numbers := records
 	if n := len(entries); n > 1 {
-		form := ids.Form(r.byte())
-		packed := r.text(len(page))
-		if r.bad {
+		form := ids.Form(r.Byte())
+		packed := r.Text()
+		if r.Bad {
 			return nil, fmt.Errorf("%w: truncated", ErrMalformed)
 		}
 		p.IDs = d.takeBytes(records)
@@ -74,7 +74,7 @@ func (d *Decoder) Page(page []byte, records int) (*Page, error) {
 			return nil, err
 		}
 	}
-	if r.bad || len(r.rest) > 0 {
+	if r.Bad || len(r.Rest) > 0 {
 		return nil, fmt.Errorf("%w: truncated, or bytes follow it", ErrMalformed)
 	}
 	return p, nil
@@ -83,29 +83,33 @@ func (d *Decoder) Page(page []byte, records int) (*Page, error) {
 // DecodeEntries decodes only Entries and Plane of a [Page]. The entries refer to the stored page. Errors wrap
 // [ErrMalformed].
 func DecodeEntries(page []byte) (entries []message.Value, plane int, err error) {
-	r := &reader{rest: page}
-	if entries, plane, err = r.entries(); err == nil && r.bad {
+	r := &wire.Reader{Rest: page}
+	if entries, plane, err = readEntries(r); err == nil && r.Bad {
 		err = fmt.Errorf("%w: truncated", ErrMalformed)
 	}
 	return entries, plane, err
 }
 
-// entries reads the entries of a page.
-func (r *reader) entries() (entries []message.Value, plane int, err error) {
-	n := r.uvarint()
+// readEntries reads the entries of a page.
+func readEntries(r *wire.Reader) (entries []message.Value, plane int, err error) {
+	n := r.Uvarint()
 	if n == 0 || n > MaxEntries {
 		return nil, 0, fmt.Errorf("%w: %d entries", ErrMalformed, n)
 	}
 	entries, plane = make([]message.Value, n), -1
 	for i := range entries {
-		kind := r.byte()
+		kind := r.Byte()
 		switch {
 		case kind == planeEntry && plane < 0:
 			plane = i
 		case kind > byte(message.Bare):
 			return nil, 0, fmt.Errorf("%w: an entry of kind %d", ErrMalformed, kind)
 		case kind != byte(message.Missing):
-			entries[i] = message.Value{Kind: message.Kind(kind), Text: r.text(MaxText)}
+			text := r.Text()
+			if len(text) > MaxText {
+				r.Fail()
+			}
+			entries[i] = message.Value{Kind: message.Kind(kind), Text: text}
 		}
 	}
 	return entries, plane, nil
@@ -122,9 +126,9 @@ func (p *Page) count(entry int) (n int) {
 }
 
 // numbers decodes the numbers of a page, of count records.
-func (d *Decoder) numbers(p *Page, r *reader, count int) error {
-	form, scale, low, planes := r.byte(), r.byte(), r.varint(), r.byte()
-	if r.bad || form > formBare|formTrimmed || scale > MaxScale || planes > 8 || low <= -maxValue || low >= maxValue || count == 0 {
+func (d *Decoder) numbers(p *Page, r *wire.Reader, count int) error {
+	form, scale, low, planes := r.Byte(), r.Byte(), r.Varint(), r.Byte()
+	if r.Bad || form > formBare|formTrimmed || scale > MaxScale || planes > 8 || low <= -maxValue || low >= maxValue || count == 0 {
 		return fmt.Errorf("%w: numbers of an unknown form", ErrMalformed)
 	}
 	n := &p.Numbers
@@ -168,12 +172,12 @@ func (d *Decoder) numbers(p *Page, r *reader, count int) error {
 }
 
 // plane decodes a plane: one byte of each number.
-func (d *Decoder) plane(r *reader, out []byte) error {
-	switch form := r.byte(); form {
+func (d *Decoder) plane(r *wire.Reader, out []byte) error {
+	switch form := r.Byte(); form {
 	case planeRaw:
-		copy(out, r.bytes(uint64(len(out))))
+		copy(out, r.Bytes(uint64(len(out))))
 	case planeSame:
-		b := r.byte()
+		b := r.Byte()
 		for i := range out {
 			out[i] = b
 		}
@@ -182,70 +186,16 @@ func (d *Decoder) plane(r *reader, out []byte) error {
 		if !known {
 			return fmt.Errorf("%w: a plane of form %d", ErrMalformed, form)
 		}
-		packed := r.text(len(r.rest))
-		if r.bad {
+		packed := r.Text()
+		if r.Bad {
 			break
 		}
 		if err := ids.DecodeBytes(&d.ids, out, of, packed); err != nil {
 			return fmt.Errorf("%w: %w", ErrMalformed, err)
 		}
 	}
-	if r.bad {
+	if r.Bad {
 		return fmt.Errorf("%w: a plane is truncated", ErrMalformed)
 	}
 	return nil
-}
-
-// reader decodes bytes. Its first failure is sticky: bad stays set and further reads return zero.
-type reader struct {
-	rest []byte
-	bad  bool
-}
-
-func (r *reader) bytes(n uint64) []byte {
-	if n > uint64(len(r.rest)) {
-		r.rest, r.bad = nil, true
-		return nil
-	}
-	b := r.rest[:n:n]
-	r.rest = r.rest[n:]
-	return b
-}
-
-func (r *reader) byte() byte {
-	if b := r.bytes(1); len(b) == 1 {
-		return b[0]
-	}
-	return 0
-}
-
-func (r *reader) uvarint() uint64 {
-	v, n := binary.Uvarint(r.rest)
-	return v & uint64(r.skip(n))
-}
-
-func (r *reader) varint() int64 {
-	v, n := binary.Varint(r.rest)
-	return v & r.skip(n)
-}
-
-// skip skips a varint of n bytes. It returns a mask for its value: 0 if the varint is missing or not the shortest
-// encoding, otherwise -1.
-func (r *reader) skip(n int) int64 {
-	if n <= 0 || n > 1 && r.rest[n-1] == 0 {
-		r.rest, r.bad = nil, true
-		return 0
-	}
-	r.rest = r.rest[n:]
-	return -1
-}
-
-// text reads a length, at most limit, and that many bytes.
-func (r *reader) text(limit int) []byte {
-	n := r.uvarint()
-	if n > uint64(limit) {
-		r.rest, r.bad = nil, true
-		return nil
-	}
-	return r.bytes(n)
 }

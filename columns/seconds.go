@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"logstow/internal/ids"
+	"logstow/internal/wire"
 )
 
 // maxRun is the maximum length of an encoded run in bytes: a difference of 32 bits and a number of records.
@@ -74,41 +75,41 @@ func DecodeSeconds(page []byte, records int) ([]Run, error) {
 
 // Seconds is DecodeSeconds with the memory of a Decoder.
 func (d *Decoder) Seconds(page []byte, records int) ([]Run, error) {
-	r := &reader{rest: page}
+	r := &wire.Reader{Rest: page}
 	if err := d.unpackSeconds(r, records); err != nil {
 		return nil, err
 	}
 	var runs []Run
 	tick, end := uint64(0), 0
 	for end < records {
-		delta, more := r.uvarint(), r.uvarint()
-		if tick += delta; r.bad || delta > math.MaxUint32 || tick > math.MaxUint32 || more >= uint64(records-end) || delta == 0 && end > 0 {
+		delta, more := r.Uvarint(), r.Uvarint()
+		if tick += delta; r.Bad || delta > math.MaxUint32 || tick > math.MaxUint32 || more >= uint64(records-end) || delta == 0 && end > 0 {
 			return nil, fmt.Errorf("%w: a run of times is missing or too long", ErrMalformed)
 		}
 		end += int(more) + 1
 		runs = append(runs, Run{uint32(tick), end})
 	}
-	if len(r.rest) > 0 {
-		return nil, fmt.Errorf("%w: %d bytes follow the last run", ErrMalformed, len(r.rest))
+	if len(r.Rest) > 0 {
+		return nil, fmt.Errorf("%w: %d bytes follow the last run", ErrMalformed, len(r.Rest))
 	}
 	return runs, nil
 }
 
 // unpackSeconds decompresses the runs of a page of times and makes r read them.
-func (d *Decoder) unpackSeconds(r *reader, records int) error {
-	form := r.byte()
+func (d *Decoder) unpackSeconds(r *wire.Reader, records int) error {
+	form := r.Byte()
 	if form == planeRaw {
 		return nil
 	}
 	of, known := idsForm(form)
-	n := r.uvarint()
-	if most := uint64(records) * maxRun; r.bad || !known || n > most {
+	n := r.Uvarint()
+	if most := uint64(records) * maxRun; r.Bad || !known || n > most {
 		return fmt.Errorf("%w: times of form %d, of %d bytes", ErrMalformed, form, n)
 	}
 	out := d.takeBytes(int(n))
-	if err := ids.DecodeBytes(&d.ids, out, of, r.rest); err != nil {
+	if err := ids.DecodeBytes(&d.ids, out, of, r.Rest); err != nil {
 		return fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
-	r.rest = out
+	r.Rest = out
 	return nil
 }

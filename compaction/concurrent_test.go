@@ -259,7 +259,7 @@ func count(ctx context.Context, s store.Store, of catalog.Segment, lines map[int
 		}
 	}
 	for i, b := range f.Blocks {
-		text, err := segment.DecodeBlock(nil, body[b.Offset:b.Offset+b.Stored], b)
+		text, err := segment.NewDecoder().DecodeBlock(nil, body[b.Offset:b.Offset+b.Stored], b)
 		if err != nil {
 			return err
 		}

@@ -274,7 +274,7 @@ func records(tb testing.TB, s store.Store, of catalog.Segment, inputs []segment.
 		if err != nil {
 			tb.Fatal(err)
 		}
-		text, err := segment.DecodeBlock(nil, stored, b)
+		text, err := segment.NewDecoder().DecodeBlock(nil, stored, b)
 		if err != nil {
 			tb.Fatal(err)
 		}

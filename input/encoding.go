@@ -20,9 +20,6 @@ const (
 	UTF32BE
 )
 
-// MarkSize is the maximum length of a byte order mark that is recognized, in bytes.
-const MarkSize = 4
-
 // encodedSize is the size of a read of a stream that is converted: the splitter has space for the text of so many bytes.
 const encodedSize = readSize / 4
 
@@ -41,7 +38,7 @@ func (e Encoding) unit() int {
 	return [...]int{1, 2, 2, 4, 4}[e]
 }
 
-// DetectEncoding returns the encoding of a text by its first bytes, [MarkSize] or all. certain is false if more bytes
+// DetectEncoding returns the encoding of a text by its first bytes, 4 bytes or all. certain is false if more bytes
 // may change the result.
 func DetectEncoding(head []byte) (e Encoding, certain bool) {
 	certain = true

@@ -122,7 +122,7 @@ func TestEncodingsResume(t *testing.T) {
 		read := func(s *sink, from input.Point, to int) input.Point {
 			f := newFeed(t, input.Options{Sink: s, Lines: input.Lines{Multiline: multiline.Options{Start: regexp.MustCompile("^START")}}})
 			src := f.Resume("x", from, func(input.Point) []buffer.Position { return nil })
-			encoding, _ := input.DetectEncoding(text[:input.MarkSize])
+			encoding, _ := input.DetectEncoding(text[:4])
 			if err := f.Read(t.Context(), src.Encoded(encoding), bytes.NewReader(text[from.Offset:to]), time.Time{}); err != nil {
 				t.Fatal(err)
 			}

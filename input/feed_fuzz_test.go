@@ -32,7 +32,7 @@ func FuzzFeed(f *testing.F) {
 				t.Fatal(err)
 			}
 			src := fd.Resume("x", at, func(input.Point) []buffer.Position { return nil })
-			encoding, _ := input.DetectEncoding(text[:min(len(text), input.MarkSize)])
+			encoding, _ := input.DetectEncoding(text[:min(len(text), 4)])
 			src.Encoded(encoding)
 			for rest := text[at.Offset:most]; len(rest) > 0; {
 				n := min(step, len(rest))

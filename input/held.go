@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"logstow/input/container"
+	"logstow/internal/wire"
 	"logstow/message/parse"
 )
 
@@ -117,16 +118,13 @@ func decodeHeld(at Point) (resumeState, error) {
 	b := resumeState{done: at.Offset}
 	rest := at.Held
 	if len(rest) > 0 && rest[0] == heldParser {
-		n, size := binary.Uvarint(rest[1:])
-		if size <= 0 || n > uint64(len(rest)-1-size) {
-			return resumeState{}, errHeld
-		}
+		r := wire.Reader{Rest: rest[1:]}
+		stored := string(r.Text())
 		var err error
-		stored := rest[1+size:][:n]
-		if b.parser, err = parse.CompileStored(string(stored)); err != nil || b.parser.Stored() != string(stored) {
+		if b.parser, err = parse.CompileStored(stored); r.Bad || err != nil || b.parser.Stored() != stored {
 			return resumeState{}, errHeld
 		}
-		rest = rest[1+size+int(n):]
+		rest = r.Rest
 	}
 	if len(rest) == 0 {
 		return b, nil

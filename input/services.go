@@ -58,22 +58,11 @@ func (s *Services) Admit(name string) string {
 	return name
 }
 
-// CleanService makes a service name of a name that a sender gave: it converts to lower case, replaces invalid
-// characters by "-" and truncates to the maximum length. The result is "" if nothing is left, and for
-// unknown_service, which senders of OpenTelemetry and Loki use by default.
+// CleanService is [blobnaming.CleanService] of a name that a sender gave. The result is also "" for unknown_service, which senders of
+// OpenTelemetry and Loki use by default.
 func CleanService(name string) string {
 	if strings.HasPrefix(name, "unknown_service") {
 		return ""
 	}
-	name = strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
-			return r
-		}
-		return '-'
-	}, name)
-	name = strings.TrimLeft(name, "._-")
-	return strings.TrimRight(name[:min(len(name), blobnaming.MaxService)], "._-")
+	return blobnaming.CleanService(name)
 }

@@ -1,6 +1,7 @@
 package logmetrics
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -15,6 +16,7 @@ import (
 	"logstow/field/where"
 	"logstow/internal/hint"
 	"logstow/internal/suggest"
+	"logstow/message"
 )
 
 // The limits and defaults of a configuration.
@@ -202,7 +204,7 @@ func labels(texts []string, of Type) ([]label, error) {
 			return nil, hint.Wrap(fmt.Errorf("%s cannot be a label", n.Text), "for a field of the message named %s write %s", n.Text, field.WriteName(n.Text))
 		}
 		if n.IsField() {
-			l.name = labelName(n.Field)
+			l.name = cmp.Or(message.LabelName(strings.TrimPrefix(n.Field, string(field.Message)+"."), true), "_")
 		}
 		switch {
 		case l.name == "le" && of == Histogram:
@@ -216,20 +218,6 @@ func labels(texts []string, of Type) ([]label, error) {
 		all = append(all, l)
 	}
 	return all, nil
-}
-
-// labelName returns the label for a field of the message. Characters other than letters, digits and _ are replaced by _.
-func labelName(name string) string {
-	clean := strings.Map(func(r rune) rune {
-		if r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
-			return r
-		}
-		return '_'
-	}, strings.TrimPrefix(name, string(field.Message)+"."))
-	if clean == "" || clean[0] >= '0' && clean[0] <= '9' {
-		clean = "_" + clean
-	}
-	return clean
 }
 
 // CheckWhere validates a condition.

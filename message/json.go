@@ -147,11 +147,19 @@ func Unquoted(value []byte) []byte {
 	return value
 }
 
+// Content returns the content of a raw string, still escaped; not ok for another value.
+func Content(value []byte) (text []byte, ok bool) {
+	if len(value) < 2 || value[0] != '"' {
+		return nil, false
+	}
+	return value[1 : len(value)-1], true
+}
+
 // TrimBlank returns b without JSON's blanks at its start.
 func TrimBlank(b []byte) []byte { return b[skipBlank(b, 0):] }
 
 func skipBlank(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r') {
+	for i < len(b) && b[i] <= ' ' && (b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r') {
 		i++
 	}
 	return i
@@ -159,7 +167,7 @@ func skipBlank(b []byte, i int) int {
 
 // StringEnd returns the offset of the quote that closes the string whose content starts at b[i], or -1.
 func StringEnd(b []byte, i int) int {
-	for k := i; ; k++ {
+	for k := i; ; {
 		n := bytes.IndexByte(b[k:], '"')
 		if n < 0 {
 			return -1
@@ -167,13 +175,24 @@ func StringEnd(b []byte, i int) int {
 		if k += n; b[k-1] != '\\' {
 			return k
 		}
-		slashes := 0
-		for k-slashes > i && b[k-slashes-1] == '\\' {
-			slashes++
+		escaped := true // by an odd number of backslashes before it
+		for back := k - 2; back >= i && b[back] == '\\'; back-- {
+			escaped = !escaped
 		}
-		if slashes%2 == 0 {
+		if !escaped {
 			return k
 		}
+		k++
+		// Escapes come in runs, as for the quotes of JSON in JSON: check bytes one by one for a while.
+		for end := min(k+escapeRun, len(b)); k < end; k++ {
+			if c := b[k]; c == '"' {
+				return k
+			} else if c == '\\' {
+				k++
+				end = min(k+escapeRun, len(b))
+			}
+		}
+		k = min(k, len(b))
 	}
 }
 

@@ -1,6 +1,10 @@
 package message
 
-import "unicode/utf8"
+import (
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
 
 // controls are the escapes of the control characters, six bytes each.
 const controls = `\u0000\u0001\u0002\u0003\u0004\u0005\u0006\u0007\u0008\t    \n    \u000b\u000c\r    \u000e\u000f` +
@@ -40,4 +44,29 @@ func AppendString[T string | []byte](dst []byte, s T) []byte {
 		s = s[plain+size:]
 	}
 	return append(dst, '"')
+}
+
+// AppendFloat appends a number of 32 or 64 bits as JavaScript and encoding/json write it: in the shortest form that parses to the same
+// number. For one that JSON cannot represent it appends a string: "NaN", "Infinity" or "-Infinity".
+func AppendFloat(dst []byte, v float64, bits int) []byte {
+	switch {
+	case math.IsNaN(v):
+		return append(dst, `"NaN"`...)
+	case math.IsInf(v, 1):
+		return append(dst, `"Infinity"`...)
+	case math.IsInf(v, -1):
+		return append(dst, `"-Infinity"`...)
+	}
+	least := 1e-6
+	if bits == 32 {
+		least = float64(float32(least))
+	}
+	if magnitude := math.Abs(v); magnitude == 0 || least <= magnitude && magnitude < 1e21 {
+		return strconv.AppendFloat(dst, v, 'f', -1, bits)
+	}
+	dst = strconv.AppendFloat(dst, v, 'e', -1, bits)
+	if n := len(dst); string(dst[n-4:n-1]) == "e-0" {
+		dst = append(dst[:n-2], dst[n-1])
+	}
+	return dst
 }

@@ -264,7 +264,7 @@ func TestRecordsOutOfOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := segment.DecodeBlock(nil, l.blocks[:stored], f.Blocks[0])
+	text, err := segment.NewDecoder().DecodeBlock(nil, l.blocks[:stored], f.Blocks[0])
 	if err != nil {
 		t.Fatal(err)
 	}

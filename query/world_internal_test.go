@@ -302,7 +302,7 @@ func (b *built) records(t testing.TB) iter.Seq[record.Record] {
 		}
 		for _, block := range footer.Blocks {
 			for _, body := range b.bodies {
-				text, err := segment.DecodeBlock(nil, body[block.Offset:][:block.Stored], block)
+				text, err := segment.NewDecoder().DecodeBlock(nil, body[block.Offset:][:block.Stored], block)
 				if err != nil {
 					continue
 				}

@@ -109,11 +109,6 @@ func (d *Decoder) decode(dst, stored []byte, raw int64) ([]byte, error) {
 	return text, nil
 }
 
-// DecodeBlock is [Decoder.DecodeBlock] with a new Decoder.
-func DecodeBlock(dst, stored []byte, b Block) ([]byte, error) {
-	return NewDecoder().DecodeBlock(dst, stored, b)
-}
-
 // checkStored checks the stored bytes of a block by length and hash.
 func checkStored(stored []byte, b Block) error {
 	if int64(len(stored)) != b.Stored {

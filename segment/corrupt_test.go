@@ -318,7 +318,7 @@ func TestFramesRejected(t *testing.T) {
 	t.Parallel()
 	text := []byte(strings.Repeat("text ", 20))
 	frame := segment.NewCompressor().Encode(nil, text)
-	if _, err := segment.DecodeBlock(nil, frame, blockOf(frame, len(text))); err != nil {
+	if _, err := segment.NewDecoder().DecodeBlock(nil, frame, blockOf(frame, len(text))); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
@@ -340,7 +340,7 @@ func TestFramesRejected(t *testing.T) {
 		"with dictionary": {[]byte("\x28\xb5\x2f\xfd\x25\x07\x01\x09\x00\x00x\x00\x00\x00\x00"), 1},
 		"no checksum":     {[]byte("\x28\xb5\x2f\xfd\x20\x01\x09\x00\x00x"), 1},
 	} {
-		got, err := segment.DecodeBlock([]byte("before"), c.frame, blockOf(c.frame, c.raw))
+		got, err := segment.NewDecoder().DecodeBlock([]byte("before"), c.frame, blockOf(c.frame, c.raw))
 		var corrupt *segment.CorruptError
 		if !errors.As(err, &corrupt) || got != nil || corrupt.Part != "block 0" {
 			t.Errorf("%s: %q, error %v", name, got, err)
@@ -348,7 +348,7 @@ func TestFramesRejected(t *testing.T) {
 	}
 	t.Run("appends", func(t *testing.T) {
 		t.Parallel()
-		got, err := segment.DecodeBlock([]byte("before "), frame, blockOf(frame, len(text)))
+		got, err := segment.NewDecoder().DecodeBlock([]byte("before "), frame, blockOf(frame, len(text)))
 		if err != nil || string(got) != "before "+string(text) {
 			t.Errorf("%q, error %v", got, err)
 		}

@@ -73,9 +73,6 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 // Addr returns the bound address.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Close closes the socket of a server that is not running.
-func (s *Server) Close() error { return s.listener.Close() }
-
 // Reload reads the tokens and the certificate again. If they cannot be read, it keeps the previous ones, and logs and returns
 // the error.
 func (s *Server) Reload() error {

@@ -67,7 +67,7 @@ func TestListen(t *testing.T) {
 			if at, ok := s.Addr().(*net.TCPAddr); !ok || !c.tokens && !at.IP.IsLoopback() {
 				t.Errorf("%s: listens on %v", c.listen, s.Addr())
 			}
-			s.Close()
+			s.listener.Close()
 		}
 	}
 }

@@ -67,6 +67,25 @@ func DecodeTimed(encoded []byte) (time int64, a, b uint32, ok bool) {
 	return int64(binary.BigEndian.Uint64(encoded)), binary.BigEndian.Uint32(encoded[8:]), binary.BigEndian.Uint32(encoded[12:]), true
 }
 
+// AppendKeyText appends text of a key of bytes, with a terminator that sorts before any continuation.
+func AppendKeyText(key, text []byte) []byte {
+	for {
+		zero := bytes.IndexByte(text, 0)
+		if zero < 0 {
+			return append(append(key, text...), 0, 1)
+		}
+		key = append(append(key, text[:zero]...), 0, 0xff)
+		text = text[zero+1:]
+	}
+}
+
+// Invert inverts a part of a key of bytes, so that keys sort in the opposite order of it.
+func Invert(part []byte) {
+	for i := range part {
+		part[i] = ^part[i]
+	}
+}
+
 // Numbers numbers values, so that keys can be encoded with numbers instead. The zero value has none.
 type Numbers[T comparable] struct {
 	all     []T

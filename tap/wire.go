@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"logstow/internal/wire"
 	"logstow/record"
 )
 
@@ -175,18 +176,18 @@ func (c *Client) Next() (r *Record, skipped uint64, err error) {
 	if _, err := io.ReadFull(c.in, c.frame); err != nil {
 		return nil, 0, unexpected(err)
 	}
-	d := decoder{b: c.frame[1:], known: c.known}
+	d := decoder{wire.Reader{Rest: c.frame[1:]}, c.known}
 	switch c.frame[0] {
 	case frameRecord:
 		r = d.record()
 	case frameSkipped:
-		skipped = d.number()
+		skipped = d.Uvarint()
 	case frameEnd:
 		return nil, 0, io.EOF
 	default:
 		return nil, 0, errFrame
 	}
-	if d.bad {
+	if d.Bad {
 		return nil, 0, errFrame
 	}
 	return r, skipped, nil
@@ -200,55 +201,37 @@ func unexpected(err error) error {
 	return err
 }
 
-// decoder decodes the content of a frame. bad is set if it is malformed.
+// decoder decodes the content of a frame.
 type decoder struct {
-	b     []byte
-	bad   bool
+	wire.Reader
 	known map[string]string
 }
 
 func (d *decoder) record() *Record {
 	r := &Record{}
-	if len(d.b) < 9 {
-		d.bad = true
+	head := d.Bytes(9)
+	if d.Bad {
 		return nil
 	}
-	r.Time, r.Level = int64(binary.BigEndian.Uint64(d.b)), record.Level(d.b[8])
-	d.bad = r.Level > record.Fatal
-	d.b = d.b[9:]
+	r.Time, r.Level = int64(binary.BigEndian.Uint64(head)), record.Level(head[8])
+	d.Bad = r.Level > record.Fatal
 	r.Service, r.Source, r.Parser, r.Dropped = d.text(), d.text(), d.text(), d.text()
-	kinds := d.number()
+	kinds := d.Uvarint()
 	if kinds > maxKinds {
-		d.bad = true
+		d.Bad = true
 		return nil
 	}
 	for range kinds {
 		r.Redacted = append(r.Redacted, d.text())
 	}
-	r.Size = int(d.number())
-	r.Message = d.b
+	r.Size = int(d.Uvarint())
+	r.Message = d.Rest
 	return r
-}
-
-func (d *decoder) number() uint64 {
-	n, used := binary.Uvarint(d.b)
-	if used <= 0 {
-		d.bad = true
-		return 0
-	}
-	d.b = d.b[used:]
-	return n
 }
 
 // text reads a text. There are few different texts, so each is allocated once.
 func (d *decoder) text() string {
-	n := d.number()
-	if n > uint64(len(d.b)) {
-		d.bad = true
-		return ""
-	}
-	raw := d.b[:n]
-	d.b = d.b[n:]
+	raw := d.Text()
 	if text, ok := d.known[string(raw)]; ok {
 		return text
 	}

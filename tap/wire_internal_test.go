@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/wire"
 	"logstow/record"
 )
 
@@ -19,14 +20,14 @@ func FuzzFrame(f *testing.F) {
 	f.Add(appendRecord(nil, &Record{Record: record.Record{Time: 5, Level: record.Info, Source: "a", Message: []byte("m")}, Service: "s", Size: 1, Redacted: []string{"card"}, Dropped: "drop"})[5:])
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, frame []byte) {
-		d := decoder{b: frame, known: map[string]string{}}
+		d := decoder{wire.Reader{Rest: frame}, map[string]string{}}
 		r := d.record()
-		if d.bad {
+		if d.Bad {
 			return
 		}
 		again := appendRecord(nil, r)
-		d = decoder{b: again[5:], known: map[string]string{}}
-		if diff := cmp.Diff(r, d.record()); diff != "" || d.bad {
+		d = decoder{wire.Reader{Rest: again[5:]}, map[string]string{}}
+		if diff := cmp.Diff(r, d.record()); diff != "" || d.Bad {
 			t.Fatal(diff)
 		}
 		if n := len(again); n > len(frame)+5+64 || !bytes.HasSuffix(again, r.Message) {

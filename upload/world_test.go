@@ -112,7 +112,7 @@ func stored(t *testing.T, s store.Store) map[string]int {
 				if err != nil {
 					t.Fatal(err)
 				}
-				text, err := segment.DecodeBlock(nil, data, block)
+				text, err := segment.NewDecoder().DecodeBlock(nil, data, block)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"logstow/internal/hint"
+	"logstow/internal/jsonlines"
 	"logstow/internal/units"
 	"logstow/query"
 	"logstow/query/output"
@@ -99,9 +99,7 @@ func (r *request) printReport(report *query.Report) {
 }
 
 func (r *request) printJSON(v any) {
-	if line, err := json.Marshal(v); err == nil {
-		fmt.Fprintf(r.env.stderr, "%s\n", line)
-	}
+	_ = jsonlines.Write(r.env.stderr, v) // as other notices, it is lost with standard error
 }
 
 // overBudget explains a query that stopped at --max-bytes or --max-cost.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 
 	"logstow/field"
 	"logstow/internal/cli"
+	"logstow/internal/jsonlines"
 	"logstow/message"
 	"logstow/query"
 	"logstow/query/fieldstats"
@@ -165,8 +165,6 @@ type valueJSON struct {
 }
 
 func printFieldsJSON(w io.Writer, found *query.FieldStats) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
 	for i := range found.Fields {
 		f := &found.Fields[i]
 		one := fieldJSON{
@@ -179,9 +177,9 @@ func printFieldsJSON(w io.Writer, found *query.FieldStats) error {
 			}
 		}
 		for _, v := range f.Top {
-			one.Top = append(one.Top, valueJSON{strings.ToValidUTF8(v.Text, "\uFFFD"), v.Type.String(), v.Cut, v.Count, share(v.Count, f.Records)})
+			one.Top = append(one.Top, valueJSON{v.Text, v.Type.String(), v.Cut, v.Count, share(v.Count, f.Records)})
 		}
-		if err := encoder.Encode(&one); err != nil {
+		if err := jsonlines.Write(w, &one); err != nil {
 			return err
 		}
 	}

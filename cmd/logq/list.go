@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/internal/jsonlines"
 	"logstow/query"
 	"logstow/query/output"
 	"logstow/query/report"
@@ -180,7 +180,7 @@ func listSegments(c *ucli.Context, env environment) (err error) {
 	slices.SortFunc(rows, func(a, b segmentRow) int { return strings.Compare(a.Name, b.Name) })
 	err = env.paged(c.Context, func(env *environment) error {
 		if format == "json" {
-			return env.printJSON(rows)
+			return jsonlines.Write(env.stdout, rows...)
 		}
 		return env.printTable(rows)
 	})
@@ -198,16 +198,6 @@ func listSegments(c *ucli.Context, env environment) (err error) {
 	}
 	if s := status(&report, len(rows) > 0, stores); s != cli.OK {
 		return cli.Exit(s)
-	}
-	return nil
-}
-
-func (e *environment) printJSON(rows []segmentRow) error {
-	encoder := json.NewEncoder(e.stdout)
-	for i := range rows {
-		if err := encoder.Encode(&rows[i]); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"logstow/internal/jsonlines"
 	"logstow/query/output"
 	"logstow/query/patterns"
 	"logstow/query/report"
@@ -93,13 +93,11 @@ type templateDetails struct {
 }
 
 func (o *patternsOutput) printJSON(env *environment, changes []patterns.Change) error {
-	encoder := json.NewEncoder(env.stdout)
-	encoder.SetEscapeHTML(false)
 	for i := range changes {
 		c := &changes[i]
 		details := templateDetails{
 			First: output.FormatTime(c.First, o.zone), Last: output.FormatTime(c.Last, o.zone), Levels: map[string]uint64{},
-			Services: c.Services, MoreServices: c.MoreServices, Example: strings.ToValidUTF8(c.Example, "\uFFFD"),
+			Services: c.Services, MoreServices: c.MoreServices, Example: c.Example,
 		}
 		for l, n := range c.Levels {
 			if n > 0 {
@@ -110,7 +108,7 @@ func (o *patternsOutput) printJSON(env *environment, changes []patterns.Change) 
 		if o.compare {
 			one = &changeJSON{c.Kind.String(), c.Text, c.Counts[0], c.Counts[1], perHour(c.Rates[0]), perHour(c.Rates[1]), details}
 		}
-		if err := encoder.Encode(one); err != nil {
+		if err := jsonlines.Write(env.stdout, one); err != nil {
 			return err
 		}
 	}

@@ -3,12 +3,12 @@ package main
 import (
 	"bufio"
 	"encoding/csv"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"logstow/logql/engine"
 	"logstow/logql/labels"
@@ -152,25 +152,15 @@ func (w *qlWriter) seriesJSON(v *engine.Value) error {
 
 // table prints aligned columns; the last is right-aligned.
 func (w *qlWriter) table(rows [][]string) error {
-	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i := range row {
 			row[i] = output.Visible(row[i])
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
 		}
 	}
-	for _, row := range rows {
-		for i, cell := range row {
-			padding := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			switch {
-			case i == len(row)-1:
-				cell = padding + cell + "\n"
-			default:
-				cell += padding + "  "
-			}
-			if _, err := w.w.WriteString(cell); err != nil {
-				return err
-			}
+	lines, _ := alignColumns(rows, func(i int) bool { return i == len(rows[0])-1 })
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(w.w, strings.TrimRight(line, " ")); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,8 +17,8 @@ import (
 	"logstow/compaction"
 	"logstow/config"
 	"logstow/internal/cli"
+	"logstow/internal/jsonlines"
 	"logstow/internal/price"
-	"logstow/internal/timearg"
 	"logstow/internal/units"
 	"logstow/metrics"
 	"logstow/store"
@@ -115,7 +114,7 @@ interrupted.`,
 // compactSettings reads the command line.
 func compactSettings(c *ucli.Context) (compaction.Options, error) {
 	o := compaction.DefaultOptions()
-	var wrong []error
+	var wrong problems
 	fail := func(flag string, err error) {
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("--%s: %w", flag, err))
@@ -126,25 +125,8 @@ func compactSettings(c *ucli.Context) (compaction.Options, error) {
 		*d, err = durationOrZero(c.String(flag))
 		fail(flag, err)
 	}
-	now := time.Now().UTC()
-	at := func(flag string, parse func(string, time.Time) (time.Time, error)) (t time.Time) {
-		if c.String(flag) == "" {
-			return t
-		}
-		t, err := parse(c.String(flag), now)
-		fail(flag, err)
-		return t
-	}
-	o.From, o.To = at("from", timearg.Parse), at("to", timearg.Parse)
-	if since := at("since", timearg.ParseSince); !since.IsZero() {
-		if c.IsSet("from") {
-			wrong = append(wrong, errors.New("--since cannot be used together with --from: both set the start of the range"))
-		}
-		o.From = since
-	}
-	if !o.From.IsZero() && !o.To.IsZero() && !o.From.Before(o.To) {
-		wrong = append(wrong, errors.New("the range is empty: its start is not before its end"))
-	}
+	o.From, o.To = parseRange(&wrong, c, time.Now().UTC())
+	wrong.checkRange(o.From, o.To)
 	o.Services = cli.List(c, "service")
 	for _, pattern := range o.Services {
 		if !doublestar.ValidatePattern(pattern) {
@@ -211,7 +193,7 @@ func compact(c *ucli.Context, s store.Store, o compaction.Options, asJSON bool) 
 		return report, err // before anything was looked at
 	}
 	if asJSON {
-		err = json.NewEncoder(c.App.Writer).Encode(&report)
+		err = jsonlines.Write(c.App.Writer, &report)
 	} else {
 		err = printCompaction(c.App.Writer, &report)
 	}

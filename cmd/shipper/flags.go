@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -14,6 +15,7 @@ import (
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/logging"
+	"logstow/internal/timearg"
 	"logstow/internal/units"
 	"logstow/store/azure"
 	"logstow/store/open"
@@ -215,4 +217,27 @@ func parse[T any](errs *problems, c *ucli.Context, name string, read func(string
 	v, err := read(c.String(name))
 	errs.check(err == nil, "--%s: %w", name, err)
 	return v
+}
+
+// parseRange parses the flags of a range of time: --since, --from and --to. Missing times are zero.
+func parseRange(wrong *problems, c *ucli.Context, now time.Time) (from, to time.Time) {
+	at := func(flag string, parse func(string, time.Time) (time.Time, error)) (t time.Time) {
+		if text := c.String(flag); text != "" {
+			var err error
+			t, err = parse(text, now)
+			wrong.check(err == nil, "--%s: %w", flag, err)
+		}
+		return t
+	}
+	from, to = at("from", timearg.Parse), at("to", timearg.Parse)
+	if since := at("since", timearg.ParseSince); !since.IsZero() {
+		wrong.check(!c.IsSet("from"), "--since cannot be used together with --from: both set the start of the range")
+		from = since
+	}
+	return from, to
+}
+
+// checkRange adds a problem if a range is empty.
+func (p *problems) checkRange(from, to time.Time) {
+	p.check(to.IsZero() || from.Before(to), "the range is empty: its start is not before its end")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -13,7 +14,6 @@ import (
 
 	"logstow/grant"
 	"logstow/internal/cli"
-	"logstow/internal/timearg"
 	"logstow/internal/units"
 	"logstow/store"
 	"logstow/store/open"
@@ -100,16 +100,8 @@ func grantRequest(c *ucli.Context, now time.Time) (grant.Request, error) {
 	if c.String("expires") != "" {
 		r.Expires = now.Add(parse(&errs, c, "expires", units.ParseDuration))
 	}
-	r.From, r.To = now.Add(-grantDays), r.Expires
-	at := func(name string, t *time.Time) {
-		if text := c.String(name); text != "" {
-			var err error
-			*t, err = timearg.Parse(text, now)
-			errs.check(err == nil, "--%s: %w", name, err)
-		}
-	}
-	at("from", &r.From)
-	at("to", &r.To)
+	from, to := parseRange(&errs, c, now)
+	r.From, r.To = cmp.Or(from, now.Add(-grantDays)), cmp.Or(to, r.Expires)
 	if c.Bool("create-only") {
 		r.Kind = grant.Create
 		if len(r.Classes) == 0 {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"logstow/buffer"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/internal/jsonlines"
 	"logstow/internal/units"
 )
 
@@ -125,12 +125,7 @@ func listQuarantine(w io.Writer, dirs []string, asJSON bool) error {
 		}
 	}
 	if asJSON {
-		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false)
-		for i := range all {
-			errs = append(errs, enc.Encode(&all[i]))
-		}
-		return errors.Join(errs...)
+		return errors.Join(append(errs, jsonlines.Write(w, all...))...)
 	}
 	if len(all) > 0 {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

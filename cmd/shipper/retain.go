@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/internal/jsonlines"
 	"logstow/internal/price"
 	"logstow/internal/units"
 	"logstow/retention"
@@ -154,7 +154,7 @@ func retain(c *ucli.Context, s store.Store, p retention.Policy, o retention.Opti
 		return err // before anything was looked at
 	}
 	if asJSON {
-		if err := json.NewEncoder(c.App.Writer).Encode(&report); err != nil {
+		if err := jsonlines.Write(c.App.Writer, &report); err != nil {
 			return err
 		}
 	} else if err := printRetention(c.App.Writer, &report); err != nil {

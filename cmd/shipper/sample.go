@@ -24,6 +24,7 @@ import (
 	"logstow/config"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/internal/jsonlines"
 	"logstow/logmetrics"
 	"logstow/message"
 	"logstow/record"
@@ -320,8 +321,6 @@ type sampleJSON struct {
 
 // writeSampleJSON prints an object a record.
 func writeSampleJSON(w io.Writer, records []judgedRecord) error {
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
 	for i := range records {
 		j := &records[i]
 		one := sampleJSON{
@@ -336,7 +335,7 @@ func writeSampleJSON(w io.Writer, records []judgedRecord) error {
 				one.Fields[f.Name] = jsonValue(f)
 			}
 		}
-		if err := out.Encode(one); err != nil {
+		if err := jsonlines.Write(w, one); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +18,7 @@ import (
 	"logstow/buffer"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/internal/jsonlines"
 	"logstow/internal/units"
 )
 
@@ -146,22 +146,10 @@ func showStatus(ctx context.Context, w io.Writer, dirs []string, asJSON bool, no
 		}
 		all = append(all, s)
 	}
-	show := showTable
 	if asJSON {
-		show = showJSON
+		return errors.Join(append(errs, jsonlines.Write(w, all...))...)
 	}
-	return errors.Join(append(errs, show(w, all, now))...)
-}
-
-func showJSON(w io.Writer, all []bufferStatus, _ time.Time) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	for _, s := range all {
-		if err := enc.Encode(s); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(append(errs, showTable(w, all, now))...)
 }
 
 func showTable(w io.Writer, all []bufferStatus, now time.Time) error {

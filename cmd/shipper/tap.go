@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +17,7 @@ import (
 	"logstow/field/where"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/internal/jsonlines"
 	fieldparse "logstow/message/parse"
 	"logstow/record"
 	"logstow/tap"
@@ -223,7 +223,7 @@ func (t *tapping) show(r *tap.Record, skipped uint64) error {
 		t.unreported += skipped
 		t.reportSkipped(time.Now())
 		if t.json {
-			return json.NewEncoder(t.out).Encode(map[string]uint64{"skipped": skipped})
+			return jsonlines.Write(t.out, map[string]uint64{"skipped": skipped})
 		}
 		return nil
 	}
@@ -343,7 +343,5 @@ func (t *tapping) writeJSON(r *tap.Record, all *fieldparse.Splitter) error {
 			one.Fields[f.Name] = jsonValue(f)
 		}
 	}
-	enc := json.NewEncoder(t.out)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(one)
+	return jsonlines.Write(t.out, one)
 }

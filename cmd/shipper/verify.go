@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,7 +13,7 @@ import (
 	"logstow/audit"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
-	"logstow/internal/timearg"
+	"logstow/internal/jsonlines"
 	"logstow/store"
 	"logstow/store/open"
 )
@@ -109,7 +108,7 @@ func auditSettings(c *ucli.Context) (o audit.Options, err error) {
 	if c.Bool("full") {
 		o.Depth = audit.Blocks
 	}
-	var wrong []error
+	var wrong problems
 	if c.NArg() > 0 {
 		wrong = append(wrong, hint.Wrap(fmt.Errorf("%s takes no arguments", c.Command.Name), "name a service with --service"))
 	}
@@ -119,30 +118,12 @@ func auditSettings(c *ucli.Context) (o audit.Options, err error) {
 		}
 	}
 	now := time.Now().UTC()
-	at := func(flag string, parse func(string, time.Time) (time.Time, error)) (t time.Time) {
-		if c.String(flag) == "" {
-			return t
-		}
-		t, err := parse(c.String(flag), now)
-		if err != nil {
-			wrong = append(wrong, fmt.Errorf("--%s: %w", flag, err))
-		}
-		return t
-	}
-	o.From, o.To = at("from", timearg.Parse), at("to", timearg.Parse)
-	if since := at("since", timearg.ParseSince); !since.IsZero() {
-		if c.IsSet("from") {
-			wrong = append(wrong, errors.New("--since cannot be used together with --from: both set the start of the range"))
-		}
-		o.From = since
-	}
+	o.From, o.To = parseRange(&wrong, c, now)
 	if !o.From.IsZero() && o.To.IsZero() {
 		// Bounded, so that only the range is listed; the end of a year takes the fewest prefixes.
 		o.To = time.Date(max(now.Year(), o.From.Year())+2, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
-	if !o.To.IsZero() && !o.From.Before(o.To) {
-		wrong = append(wrong, errors.New("the range is empty: its start is not before its end"))
-	}
+	wrong.checkRange(o.From, o.To)
 	return o, errors.Join(wrong...)
 }
 
@@ -156,7 +137,7 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bo
 	var printing error
 	print := func(v any) (err error) {
 		if asJSON {
-			return json.NewEncoder(c.App.Writer).Encode(v)
+			return jsonlines.Write(c.App.Writer, v)
 		}
 		_, err = fmt.Fprintln(c.App.Writer, v)
 		return err

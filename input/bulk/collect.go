@@ -154,7 +154,7 @@ func (c *collector) action(line []byte) (it item, err error) {
 		if !ok {
 			return it, nil
 		}
-		text, isText := unquoted(value)
+		text, isText := message.Content(value)
 		switch {
 		case string(name) == "_index" && isText:
 			if string(text) != c.lastRaw {
@@ -241,7 +241,7 @@ func serviceRank(name []byte) int {
 
 // serviceName returns a text, or the member name of an object.
 func serviceName(value []byte) string {
-	if text, ok := unquoted(value); ok {
+	if text, ok := message.Content(value); ok {
 		return string(message.Unescape(nil, text))
 	}
 	if len(value) == 0 || value[0] != '{' {
@@ -253,7 +253,7 @@ func serviceName(value []byte) string {
 		if !ok {
 			return ""
 		}
-		if text, isText := unquoted(value); isText && string(name) == "name" {
+		if text, isText := message.Content(value); isText && string(name) == "name" {
 			return string(message.Unescape(nil, text))
 		}
 	}
@@ -271,12 +271,4 @@ func (c *collector) time(value []byte) int64 {
 		return 0
 	}
 	return stamp.Time
-}
-
-// unquoted returns the content of an encoded string.
-func unquoted(value []byte) ([]byte, bool) {
-	if len(value) < 2 || value[0] != '"' {
-		return nil, false
-	}
-	return value[1 : len(value)-1], true
 }

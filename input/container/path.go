@@ -1,6 +1,7 @@
 package container
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -78,19 +79,7 @@ func ParsePattern(text string) (Pattern, error) {
 // characters become '-', and names that are too long are truncated.
 func (p Pattern) Service(pod Pod) string {
 	name := strings.NewReplacer("{namespace}", pod.Namespace, "{pod}", pod.Pod, "{container}", pod.Container).Replace(p.text)
-	clean := []byte(strings.ToLower(name))
-	for i, c := range clean {
-		if (c < 'a' || c > 'z') && !isDigit(c) && c != '.' && c != '_' && c != '-' {
-			clean[i] = '-'
-		}
-	}
-	const punctuation = "._-"
-	name = strings.TrimLeft(string(clean), punctuation)
-	name = strings.TrimRight(name[:min(len(name), blobnaming.MaxService)], punctuation)
-	if name == "" {
-		return "unknown"
-	}
-	return name
+	return cmp.Or(blobnaming.CleanService(name), "unknown")
 }
 
 // Of returns the service for the path of a container's log file, and namespace/pod/container as the source of
@@ -102,6 +91,3 @@ func (p Pattern) Of(path string) (service, source string, ok bool) {
 	}
 	return p.Service(pod), pod.Namespace + "/" + pod.Pod + "/" + pod.Container, true
 }
-
-// String returns the pattern as it was parsed.
-func (p Pattern) String() string { return p.text }

@@ -3,7 +3,6 @@ package forward
 import (
 	"encoding/base64"
 	"encoding/binary"
-	"encoding/json"
 	"math"
 	"strconv"
 	"time"
@@ -58,7 +57,11 @@ func (w *writer) value(c *cursor) error {
 	case kindUint:
 		put(w, strconv.AppendUint(scratch[:0], h.n, 10))
 	case kindFloat:
-		w.float(h)
+		bits := 64
+		if h.single {
+			bits = 32
+		}
+		put(w, message.AppendFloat(scratch[:0], math.Float64frombits(h.n), bits))
 	case kindText:
 		w.text(body)
 	case kindExt:
@@ -135,32 +138,6 @@ func (w *writer) key(c *cursor) error {
 
 // quoted reports whether a number cannot be represented in JSON.
 func quoted(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
-
-// float writes a number, or the name of one that JSON cannot represent.
-func (w *writer) float(h head) {
-	v := math.Float64frombits(h.n)
-	var number []byte
-	var err error
-	switch {
-	case math.IsNaN(v):
-		put(w, `"NaN"`)
-		return
-	case math.IsInf(v, 1):
-		put(w, `"Infinity"`)
-		return
-	case math.IsInf(v, -1):
-		put(w, `"-Infinity"`)
-		return
-	case h.single:
-		number, err = json.Marshal(float32(v)) // as short as it can be
-	default:
-		number, err = json.Marshal(v)
-	}
-	if err != nil {
-		number = []byte("null")
-	}
-	put(w, number)
-}
 
 // binary writes bytes that are not text.
 func (w *writer) binary(b []byte) {

@@ -3,7 +3,6 @@ package otlp
 import (
 	"cmp"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"math"
 	"strconv"
@@ -36,7 +35,8 @@ func (o *object) value(any []byte, depth int) error {
 	case last.is(3, protowire.VarintType):
 		o.integer(int64(last.value))
 	case last.is(4, protowire.Fixed64Type):
-		o.double(math.Float64frombits(last.value))
+		var scratch [32]byte
+		put(o, message.AppendFloat(scratch[:0], math.Float64frombits(last.value), 64))
 	case last.is(5, protowire.BytesType):
 		return o.array(last.bytes, depth)
 	case last.is(6, protowire.BytesType):
@@ -155,24 +155,6 @@ func keyValue(message []byte) (key, value []byte, err error) {
 func (o *object) integer(v int64) {
 	var scratch [20]byte
 	put(o, strconv.AppendInt(scratch[:0], v, 10))
-}
-
-// double writes a number, or as protobuf's JSON does, the name of one that JSON cannot represent.
-func (o *object) double(v float64) {
-	switch {
-	case math.IsNaN(v):
-		put(o, `"NaN"`)
-	case math.IsInf(v, 1):
-		put(o, `"Infinity"`)
-	case math.IsInf(v, -1):
-		put(o, `"-Infinity"`)
-	default:
-		number, err := json.Marshal(v) // as short as it can be, the exponent as JavaScript writes it
-		if err != nil {
-			number = []byte("null")
-		}
-		put(o, number)
-	}
 }
 
 // text writes a string. Invalid UTF-8, which protobuf does not allow, becomes U+FFFD.

@@ -145,8 +145,6 @@ func pairs(to []label, object []byte) ([]label, bool) {
 
 // unquote returns the text of a quoted string. It may change the string.
 func unquote(value []byte) ([]byte, bool) {
-	if len(value) < 2 || value[0] != '"' {
-		return nil, false
-	}
-	return message.UnescapeInPlace(value[1 : len(value)-1]), true
+	text, ok := message.Content(value)
+	return message.UnescapeInPlace(text), ok
 }

@@ -9,6 +9,8 @@ import (
 	"math"
 	"path/filepath"
 	"time"
+
+	"logstow/internal/wire"
 )
 
 // fileID identifies a file; it survives a rename.
@@ -132,17 +134,14 @@ func (p position) encode() []byte {
 	return b
 }
 
-var (
-	errTruncated = errors.New("file position: truncated")
-	errMalformed = errors.New("file position: malformed")
-)
+var errMalformed = errors.New("file position: malformed")
 
 // decodePosition decodes positions of versions 1 and 2; anything else is an error.
 func decodePosition(b []byte) (position, error) {
 	if len(b) == 0 || b[0] != positionVersion && b[0] != positionV1 {
 		return position{}, errors.New("file position: unknown version")
 	}
-	d := decoder{rest: b[1:]}
+	d := decoder{wire.Reader{Rest: b[1:]}}
 	first := b[0] == positionV1
 	var p position
 	var k uint64
@@ -161,49 +160,24 @@ func decodePosition(b []byte) (position, error) {
 		p.modified = int64(d.number(math.MaxInt64))
 		p.path, p.target, p.source, p.state = d.text(), d.text(), d.text(), d.text()
 	}
-	if d.err == nil && len(d.rest) > 0 {
-		d.err = errMalformed
-	}
-	if d.err != nil {
-		return position{}, d.err
+	if d.Bad || len(d.Rest) > 0 {
+		return position{}, errMalformed
 	}
 	return p, nil
 }
 
-// decoder reads the fields of a position; after an error it returns zeros.
-type decoder struct {
-	rest []byte
-	err  error
-}
+// decoder reads the fields of a position.
+type decoder struct{ wire.Reader }
 
 func (d *decoder) number(limit uint64) uint64 {
-	v, n := binary.Uvarint(d.rest)
-	switch {
-	case d.err != nil:
-		return 0
-	case n <= 0:
-		d.err = errTruncated
-		return 0
-	case v > limit || n > 1 && d.rest[n-1] == 0: // too large, or not the shortest encoding
-		d.err = errMalformed
-		return 0
+	v := d.Uvarint()
+	if v > limit {
+		d.Fail()
 	}
-	d.rest = d.rest[n:]
 	return v
 }
 
-func (d *decoder) text() string {
-	size := d.number(math.MaxUint64)
-	if d.err == nil && size > uint64(len(d.rest)) {
-		d.err = errTruncated
-	}
-	if d.err != nil {
-		return ""
-	}
-	s := string(d.rest[:size])
-	d.rest = d.rest[size:]
-	return s
-}
+func (d *decoder) text() string { return string(d.Text()) }
 
 // distinguishing reports whether p distinguishes its file from another one that got its
 // inode: otherwise nothing is known of the file's content.

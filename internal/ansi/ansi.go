@@ -1,10 +1,16 @@
-// Package ansi removes the escape sequences with which programs colour what they print on a terminal (ECMA-48, section 5.4).
+// Package ansi removes the escape sequences with which programs colour what they print on a terminal (ECMA-48, section 5.4), and
+// recognizes other characters that steer a terminal.
 package ansi
 
 import "bytes"
 
 // Escape begins every sequence.
 const Escape = 0x1b
+
+// Steers reports whether a rune outside of ASCII steers a terminal: the C1 controls, and the marks that turn the direction of text.
+func Steers(r rune) bool {
+	return 0x80 <= r && r <= 0x9f || 0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069
+}
 
 // Strip appends text without its escape sequences to dst.
 func Strip(dst, text []byte) []byte {

@@ -24,13 +24,7 @@ const writeSize = 512 << 10
 // mkdirTries bounds how often a directory that others prune is recreated.
 const mkdirTries = 100
 
-// WriteNew durably writes body to a new file at path, through a temporary file in tempDir, which
-// must exist in the same file system. A taken path is [fs.ErrExist] and untouched. Missing
-// directories above path are created. After another error the file may or may not exist, but never
-// in part. Modes are subject to the umask.
-func WriteNew(tempDir, path string, body []byte) error { return Files{}.WriteNew(tempDir, path, body) }
-
-// Replace is WriteNew, but replaces an existing file.
+// Replace is [Files.Replace] without faults and mask.
 func Replace(tempDir, path string, body []byte) error { return Files{}.Replace(tempDir, path, body) }
 
 // Files performs file operations. The zero value is ready to use.
@@ -50,12 +44,15 @@ func (f Files) Step(step string) error {
 	return f.Fault(step)
 }
 
-// WriteNew is the function WriteNew.
+// WriteNew durably writes body to a new file at path, through a temporary file in tempDir, which
+// must exist in the same file system. A taken path is [fs.ErrExist] and untouched. Missing
+// directories above path are created. After another error the file may or may not exist, but never
+// in part. Modes are subject to the umask.
 func (f Files) WriteNew(tempDir, path string, body []byte) error {
 	return f.write(tempDir, path, body, (*Temp).Link)
 }
 
-// Replace is the function Replace.
+// Replace is WriteNew, but replaces an existing file.
 func (f Files) Replace(tempDir, path string, body []byte) error {
 	return f.write(tempDir, path, body, (*Temp).Rename)
 }

@@ -41,10 +41,10 @@ func TestWriteNew(t *testing.T) {
 	t.Parallel()
 	temp, dir := t.TempDir(), t.TempDir()
 	path := filepath.Join(dir, "a", "b", "c")
-	if err := WriteNew(temp, path, []byte("one")); err != nil {
+	if err := (Files{}).WriteNew(temp, path, []byte("one")); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteNew(temp, path, []byte("two")); !errors.Is(err, fs.ErrExist) {
+	if err := (Files{}).WriteNew(temp, path, []byte("two")); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a taken name: %v", err)
 	}
 	if got := read(t, path); got != "one" {
@@ -89,7 +89,7 @@ func TestFaults(t *testing.T) {
 				temp, dir := t.TempDir(), t.TempDir()
 				path := filepath.Join(dir, "sub", "file")
 				if name == "replace" {
-					if err := WriteNew(temp, path, []byte("old")); err != nil {
+					if err := (Files{}).WriteNew(temp, path, []byte("old")); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -1,4 +1,4 @@
-// Package jsonlines makes lines of the elements of a JSON array.
+// Package jsonlines makes lines of the elements of a JSON array, and prints values as JSON, one a line.
 package jsonlines
 
 import "io"

@@ -8,6 +8,7 @@ import (
 
 	"logstow/exact"
 	"logstow/field"
+	"logstow/internal/wire"
 	"logstow/message"
 	"logstow/spill"
 )
@@ -231,9 +232,9 @@ func (r *Result) Found() iter.Seq2[Row, error] {
 
 // read decodes a row.
 func (r *Result) read(row *Row, payload []byte, empty []Value) error {
-	in := &reader{rest: payload}
-	flags := uint32(in.uvarint())
-	if !r.key.parse(r.plan, in.text(), flags, false) {
+	in := &wire.Reader{Rest: payload}
+	flags := uint32(in.Uvarint())
+	if !r.key.parse(r.plan, in.Text(), flags, false) {
 		return errCorrupt
 	}
 	row.Keys = row.Keys[:0]
@@ -245,10 +246,10 @@ func (r *Result) read(row *Row, payload []byte, empty []Value) error {
 	for i := range row.Values {
 		row.Values[i] = empty[r.Columns[i].Function]
 	}
-	for n := in.uvarint(); n > 0 && !in.bad; n-- {
+	for n := in.Uvarint(); n > 0 && !in.Bad; n-- {
 		start := 0
 		if r.Pivot >= 0 {
-			number := in.uvarint()
+			number := in.Uvarint()
 			if number >= uint64(len(r.cells)) {
 				return errCorrupt
 			}
@@ -258,7 +259,7 @@ func (r *Result) read(row *Row, payload []byte, empty []Value) error {
 			row.Values[start+i] = readValue(in)
 		}
 	}
-	if in.bad || len(in.rest) > 0 {
+	if in.Bad || len(in.Rest) > 0 {
 		return errCorrupt
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"logstow/exact"
+	"logstow/internal/wire"
 )
 
 // rowKey is the decoded key of a group. Its parts refer to the key's bytes.
@@ -22,30 +23,30 @@ type rowKey struct {
 // parse decodes a key; pivot is set if the key has a pivot key. It is not ok if the key is malformed.
 func (k *rowKey) parse(p *plan, key []byte, flags uint32, pivot bool) bool {
 	*k = rowKey{flags: flags, texts: k.texts[:0]}
-	r := &reader{rest: key}
+	r := &wire.Reader{Rest: key}
 	for range p.keys {
 		k.texts = append(k.texts, readKey(r))
 	}
-	k.others = key[:len(key)-len(r.rest)]
+	k.others = key[:len(key)-len(r.Rest)]
 	if p.step >= 0 {
-		step := r.bytes(8)
-		if r.bad {
+		step := r.Bytes(8)
+		if r.Bad {
 			return false
 		}
 		k.step, k.stepped = int64(binary.BigEndian.Uint64(step)^1<<63), true
 	}
-	k.row = key[:len(key)-len(r.rest)]
-	k.pivot = r.rest
-	return !r.bad && pivot == (len(k.pivot) > 0)
+	k.row = key[:len(key)-len(r.Rest)]
+	k.pivot = r.Rest
+	return !r.Bad && pivot == (len(k.pivot) > 0)
 }
 
 // readKey reads a value of a key, nil if it is missing.
-func readKey(r *reader) []byte {
-	n := r.uvarint()
+func readKey(r *wire.Reader) []byte {
+	n := r.Uvarint()
 	if n == 0 {
 		return nil
 	}
-	return r.bytes(n - 1)
+	return r.Bytes(n - 1)
 }
 
 // value returns the value of a key of By other than the pivot key.

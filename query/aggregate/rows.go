@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"strings"
+
+	"logstow/internal/wire"
 )
 
 // rowBuilder makes rows from groups that arrive in the order of their keys.
@@ -85,7 +87,7 @@ func (b *rowBuilder) pivot() (*pivot, error) {
 		if len(b.pivots) == MaxColumns {
 			return nil, errTooManyColumns(b.By[b.Pivot].Header)
 		}
-		p = &pivot{number: len(b.pivots), text: bytes.Clone(readKey(&reader{rest: b.key.pivot}))}
+		p = &pivot{number: len(b.pivots), text: bytes.Clone(readKey(&wire.Reader{Rest: b.key.pivot}))}
 		b.pivots[string(b.key.pivot)] = p
 	}
 	p.isString = p.isString || b.key.flags>>b.Pivot&1 != 0

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 
+	"logstow/internal/wire"
+
 	"github.com/DataDog/sketches-go/ddsketch/mapping"
 	"github.com/DataDog/sketches-go/ddsketch/store"
 )
@@ -97,13 +99,13 @@ func (s *sketch) encode(dst []byte) []byte {
 }
 
 // merge adds an encoded sketch. It returns the growth in memory in bytes.
-func (s *sketch) merge(r *reader) (grown int64) {
-	s.zeros += r.uvarint()
+func (s *sketch) merge(r *wire.Reader) (grown int64) {
+	s.zeros += r.Uvarint()
 	for _, b := range [...]*bins{&s.positive, &s.negative} {
-		for n := r.uvarint(); n > 0 && !r.bad; n-- {
-			bin, count := r.varint(), r.uvarint()
+		for n := r.Uvarint(); n > 0 && !r.Bad; n-- {
+			bin, count := r.Varint(), r.Uvarint()
 			if bin < -maxBin || bin > maxBin || count == 0 || count > 1<<53 {
-				r.fail()
+				r.Fail()
 				return grown
 			}
 			grown += b.add(int(bin), count)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"strconv"
+
+	"logstow/spill"
 )
 
 // Sort keys are bytes that compare as rows do. A component is 0 and a value, or 1 if it is missing,
@@ -20,34 +22,15 @@ func appendOrdered(dst []byte, v Value, descending bool) []byte {
 	case Time:
 		dst = binary.BigEndian.AppendUint64(dst, uint64(v.Int)^1<<63)
 	case Bool, Text:
-		dst = appendText(append(dst, 1), v.Text)
+		dst = spill.AppendKeyText(append(dst, 1), v.Text)
 	default:
 		var scratch [64]byte
 		dst = appendNumber(append(dst, 0), v.Append(scratch[:0]))
 	}
 	if descending {
-		invert(dst[start:])
+		spill.Invert(dst[start:])
 	}
 	return dst
-}
-
-func invert(b []byte) {
-	for i := range b {
-		b[i] = ^b[i]
-	}
-}
-
-// appendText appends text with a terminator that sorts before any continuation.
-func appendText(dst, text []byte) []byte {
-	for {
-		i := bytes.IndexByte(text, 0)
-		if i < 0 {
-			break
-		}
-		dst = append(append(dst, text[:i]...), 0, 0xff)
-		text = text[i+1:]
-	}
-	return append(append(dst, text...), 0, 1)
 }
 
 // pointBias makes the exponent of every number positive.
@@ -82,7 +65,7 @@ func appendNumber(dst, text []byte) []byte {
 	dst = binary.BigEndian.AppendUint16(dst, uint16(point+pointBias))
 	dst = append(append(dst, significant...), 0)
 	if negative {
-		invert(dst[start:])
+		spill.Invert(dst[start:])
 	}
 	return dst
 }
@@ -109,7 +92,7 @@ func (p *plan) appendSortKey(dst []byte, r *rowKey, functions []Value) []byte {
 			dst = append(dst, 0)
 			continue
 		}
-		dst = appendText(append(dst, 1), text)
+		dst = spill.AppendKeyText(append(dst, 1), text)
 	}
 	return dst
 }

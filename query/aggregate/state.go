@@ -11,6 +11,7 @@ import (
 	"github.com/axiomhq/hyperloglog"
 
 	"logstow/exact"
+	"logstow/internal/wire"
 )
 
 // encode appends the group's flags (uvarint) and its state as merge reads it:
@@ -94,18 +95,18 @@ var errCorrupt = errors.New("cannot read temporary file: corrupt group")
 
 // merge adds an encoded group to a group.
 func (t *table) merge(group ref, encoded []byte) error {
-	r := &reader{rest: encoded}
-	t.setFlags(group, uint32(r.uvarint()))
+	r := &wire.Reader{Rest: encoded}
+	t.setFlags(group, uint32(r.Uvarint()))
 	state := t.state(group)
-	addUint(state, r.uvarint())
+	addUint(state, r.Uvarint())
 	for i := range t.stats {
 		s := &t.stats[i]
 		b := state[s.offset:]
 		switch s.kind {
 		case holds:
-			addUint(b, r.uvarint())
+			addUint(b, r.Uvarint())
 		case moments:
-			if n := r.uvarint(); n > 0 {
+			if n := r.Uvarint(); n > 0 {
 				addUint(b, n)
 				t.readSum(b[8:], r)
 				if s.squares {
@@ -120,7 +121,7 @@ func (t *table) merge(group ref, encoded []byte) error {
 			t.mergeSlot(s.kind, b, r)
 		}
 	}
-	if r.bad || len(r.rest) > 0 {
+	if r.Bad || len(r.Rest) > 0 {
 		return errCorrupt
 	}
 	return nil
@@ -130,18 +131,18 @@ func addUint(b []byte, n uint64) {
 	binary.LittleEndian.PutUint64(b, binary.LittleEndian.Uint64(b)+n)
 }
 
-func (t *table) readSum(b []byte, r *reader) {
-	other, rest, err := exact.DecodeSum(r.rest)
+func (t *table) readSum(b []byte, r *wire.Reader) {
+	other, rest, err := exact.DecodeSum(r.Rest)
 	if err != nil {
-		r.fail()
+		r.Fail()
 		return
 	}
-	r.rest = rest
+	r.Rest = rest
 	t.mergeSum(b, &other)
 }
 
-func (t *table) mergeValues(b []byte, r *reader) {
-	count := r.uvarint()
+func (t *table) mergeValues(b []byte, r *wire.Reader) {
+	count := r.Uvarint()
 	if count > ExactValues {
 		if binary.LittleEndian.Uint32(b[8:]) == 0 {
 			t.toSketch(b)
@@ -149,45 +150,45 @@ func (t *table) mergeValues(b []byte, r *reader) {
 		t.extra += t.sketches[binary.LittleEndian.Uint32(b[8:])-1].merge(r)
 		return
 	}
-	for encoded := r.text(); len(encoded) > 0; count-- {
+	for encoded := r.Text(); len(encoded) > 0; count-- {
 		n, rest, err := exact.Decode(encoded)
 		if err != nil || count == 0 {
-			r.fail()
+			r.Fail()
 			return
 		}
 		t.addValue(b, n)
 		encoded = rest
 	}
 	if count != 0 {
-		r.fail()
+		r.Fail()
 	}
 }
 
-func (t *table) mergeDistinct(b []byte, r *reader) {
-	count := r.uvarint()
+func (t *table) mergeDistinct(b []byte, r *wire.Reader) {
+	count := r.Uvarint()
 	if count > ExactDistinct {
 		other := &hyperloglog.Sketch{}
-		if err := other.UnmarshalBinary(r.text()); err != nil {
-			r.fail()
+		if err := other.UnmarshalBinary(r.Text()); err != nil {
+			r.Fail()
 			return
 		}
 		if binary.LittleEndian.Uint32(b[4:]) != sketched {
 			t.toCounter(b)
 		}
 		if err := t.counters[binary.LittleEndian.Uint32(b)-1].Merge(other); err != nil {
-			r.fail()
+			r.Fail()
 		}
 		return
 	}
-	for ; count > 0 && !r.bad; count-- {
-		if hash := r.uint64(); hash != 0 {
+	for ; count > 0 && !r.Bad; count-- {
+		if hash := r.Uint64(); hash != 0 {
 			t.addHash(b, hash)
 		}
 	}
 }
 
-func (t *table) mergeSlot(kind statKind, b []byte, r *reader) {
-	other := r.text()
+func (t *table) mergeSlot(kind statKind, b []byte, r *wire.Reader) {
+	other := r.Text()
 	if len(other) == 0 {
 		return
 	}
@@ -196,13 +197,13 @@ func (t *table) mergeSlot(kind statKind, b []byte, r *reader) {
 	case minimum, maximum:
 		n, rest, err := exact.Decode(other)
 		if err != nil || len(rest) > 0 {
-			r.fail()
+			r.Fail()
 			return
 		}
 		t.addExtreme(kind, b, n)
 	default:
 		if len(other) < momentHeader {
-			r.fail()
+			r.Fail()
 		} else if slot == nil || compareMoments(other, slot) < 0 == (kind == first) {
 			t.setSlot(b, other)
 		}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"logstow/exact"
+	"logstow/internal/wire"
+	"logstow/message"
 )
 
 // ValueKind is the type of a value of a result.
@@ -47,23 +49,11 @@ func (v Value) Append(dst []byte) []byte {
 	case Integer, Time:
 		return strconv.AppendInt(dst, v.Int, 10)
 	case Float:
-		return appendFloat(dst, v.Float)
+		return message.AppendFloat(dst, v.Float, 64)
 	case Decimal, Bool, Text:
 		return append(dst, v.Text...)
 	}
 	return dst
-}
-
-// appendFloat appends a number as JavaScript and encoding/json write it.
-func appendFloat(dst []byte, x float64) []byte {
-	if magnitude := math.Abs(x); magnitude != 0 && (magnitude < 1e-6 || magnitude >= 1e21) {
-		dst = strconv.AppendFloat(dst, x, 'e', -1, 64)
-		if n := len(dst); string(dst[n-4:n-1]) == "e-0" {
-			dst = append(dst[:n-2], dst[n-1])
-		}
-		return dst
-	}
-	return strconv.AppendFloat(dst, x, 'f', -1, 64)
 }
 
 // Number returns the nearest float64; not ok if the value is not a number.
@@ -154,80 +144,19 @@ func appendValue(dst []byte, v Value) []byte {
 const approximateBit = 0x80
 
 // readValue decodes a value.
-func readValue(r *reader) (v Value) {
-	kind := r.byte()
+func readValue(r *wire.Reader) (v Value) {
+	kind := r.Byte()
 	v.Kind, v.Approximate = ValueKind(kind&^approximateBit), kind&approximateBit != 0
 	switch v.Kind {
 	case Missing:
 	case Integer, Time:
-		v.Int = int64(r.uint64())
+		v.Int = int64(r.Uint64())
 	case Float:
-		v.Float = math.Float64frombits(r.uint64())
+		v.Float = math.Float64frombits(r.Uint64())
 	case Decimal, Bool, Text:
-		v.Text = r.text()
+		v.Text = r.Text()
 	default:
-		r.fail()
+		r.Fail()
 	}
 	return v
 }
-
-// reader decodes bytes. Its first failure is sticky: bad stays set and further reads return zero.
-type reader struct {
-	rest []byte
-	bad  bool
-}
-
-func (r *reader) fail() { r.rest, r.bad = nil, true }
-
-func (r *reader) byte() byte {
-	if len(r.rest) < 1 {
-		r.fail()
-		return 0
-	}
-	b := r.rest[0]
-	r.rest = r.rest[1:]
-	return b
-}
-
-func (r *reader) uint64() uint64 {
-	if len(r.rest) < 8 {
-		r.fail()
-		return 0
-	}
-	n := binary.LittleEndian.Uint64(r.rest)
-	r.rest = r.rest[8:]
-	return n
-}
-
-func (r *reader) uvarint() uint64 {
-	n, width := binary.Uvarint(r.rest)
-	if width <= 0 {
-		r.fail()
-		return 0
-	}
-	r.rest = r.rest[width:]
-	return n
-}
-
-func (r *reader) varint() int64 {
-	n, width := binary.Varint(r.rest)
-	if width <= 0 {
-		r.fail()
-		return 0
-	}
-	r.rest = r.rest[width:]
-	return n
-}
-
-// bytes returns the next n bytes without copying.
-func (r *reader) bytes(n uint64) []byte {
-	if n > uint64(len(r.rest)) {
-		r.fail()
-		return nil
-	}
-	b := r.rest[:n:n]
-	r.rest = r.rest[n:]
-	return b
-}
-
-func (r *reader) text() []byte { return r.bytes(r.uvarint()) }

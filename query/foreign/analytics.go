@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"logstow/message"
 	"logstow/record"
 )
 
@@ -127,7 +128,7 @@ func (s *scanner) appendObject(dst []byte, values [][]byte) []byte {
 			_ = json.Compact(&compact, []byte(text)) // cannot fail: text is valid
 			dst = append(dst, compact.Bytes()...)
 		default:
-			dst = appendString(dst, text)
+			dst = message.AppendString(dst, text)
 		}
 	}
 	return append(dst, '}')
@@ -139,12 +140,4 @@ func unquote(value []byte) string {
 		return string(value)
 	}
 	return html.UnescapeString(string(value[1 : len(value)-1]))
-}
-
-func appendString(dst []byte, s string) []byte {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // cannot fail for a string
-	return append(dst, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
 }

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/text/width"
 
+	"logstow/internal/ansi"
 	"logstow/message"
 )
 
@@ -283,7 +284,7 @@ func (c *canvas) rune(r rune, text []byte) {
 		c.newline()
 	case r == '\t':
 		c.put("\t", tabStop-c.column%tabStop)
-	case r < 0x80 || r == utf8.RuneError && len(text) == 1 || control(r):
+	case r < 0x80 || r == utf8.RuneError && len(text) == 1 || ansi.Steers(r):
 		escape := appendVisible(nil, text)
 		c.put(string(escape), len(escape))
 	default:

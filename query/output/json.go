@@ -2,8 +2,10 @@ package output
 
 import (
 	"encoding/base64"
+	"strings"
 	"unicode/utf8"
 
+	"logstow/internal/jsonlines"
 	"logstow/query"
 	"logstow/record"
 )
@@ -46,7 +48,7 @@ func (o *Writer) appendMarks(dst []byte, m *query.Match) []byte {
 	return dst
 }
 
-// AppendString appends a JSON string. Whatever steers a terminal is escaped;
+// AppendString appends a JSON string, as [jsonlines.Write] does: whatever steers a terminal is escaped;
 // bytes that are not UTF-8 become the replacement character.
 func AppendString(dst, s []byte) []byte {
 	const hex = "0123456789abcdef"
@@ -58,21 +60,16 @@ func AppendString(dst, s []byte) []byte {
 			continue
 		}
 		r, n := utf8.DecodeRune(s[i:])
-		if r >= 0x80 && n > 1 && !control(r) && r != 0x2028 && r != 0x2029 {
+		if r >= 0x80 && !jsonlines.Escapes(r) {
 			i += n
 			continue
 		}
 		dst = append(dst, s[start:i]...)
-		switch r {
-		case '"', '\\':
+		if r == '"' || r == '\\' { // as most are
 			dst = append(dst, '\\', byte(r))
-		case '\n':
-			dst = append(dst, `\n`...)
-		case '\t':
-			dst = append(dst, `\t`...)
-		case '\r':
-			dst = append(dst, `\r`...)
-		default:
+		} else if at := strings.IndexRune("\n\t\r\b\f", r); at >= 0 {
+			dst = append(dst, '\\', "ntrbf"[at])
+		} else {
 			dst = append(dst, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
 		}
 		i += n

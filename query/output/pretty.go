@@ -5,6 +5,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"logstow/internal/ansi"
 	"logstow/query"
 )
 
@@ -109,7 +110,7 @@ func runeColumns(r rune) int {
 	if r < 0x7f && r >= 0x20 {
 		return 1
 	}
-	if r == utf8.RuneError || r < 0xa0 || control(r) {
+	if r == utf8.RuneError || r < 0xa0 || ansi.Steers(r) {
 		return len(`\u0000`)
 	}
 	return runeWidth(r)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf8"
+
+	"logstow/internal/ansi"
 )
 
 // plain reports whether text is printable ASCII, TABs and newlines.
@@ -66,7 +68,7 @@ func appendVisible(dst, text []byte) []byte {
 			} else {
 				dst = fmt.Appendf(dst, `\x%02x`, text[0])
 			}
-		case control(r):
+		case ansi.Steers(r):
 			dst = fmt.Appendf(dst, `\u%04x`, r)
 		default:
 			dst = append(dst, text[:n]...)
@@ -74,10 +76,4 @@ func appendVisible(dst, text []byte) []byte {
 		text = text[n:]
 	}
 	return dst
-}
-
-// control reports whether a rune outside ASCII steers a terminal: the C1
-// controls, and the marks that turn the direction of text.
-func control(r rune) bool {
-	return 0x80 <= r && r <= 0x9f || 0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069
 }

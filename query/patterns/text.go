@@ -108,10 +108,8 @@ func member(object []byte, space *[]byte) []byte {
 
 // unquote is the first line of a JSON string.
 func unquote(value []byte, space *[]byte) []byte {
-	if len(value) < 2 {
-		return nil
-	}
-	return unescaped(value[1:len(value)-1], space)
+	text, _ := message.Content(value)
+	return unescaped(text, space)
 }
 
 // unescaped is the first line of the content of a string.

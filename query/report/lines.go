@@ -4,11 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 
 	"logstow/query/aggregate"
+	"logstow/query/output"
 )
 
 // cell formats a value for CSV.
@@ -49,20 +49,11 @@ func writeCSV(w io.Writer, r *aggregate.Result, times times) error {
 func writeJSON(w io.Writer, r *aggregate.Result, times times) error {
 	out := bufio.NewWriter(w)
 	var names [][]byte
-	name := func(header string) error {
-		text, err := quoted(header)
-		names = append(names, text)
-		return err
-	}
 	for _, k := range r.Keys {
-		if err := name(k.Header); err != nil {
-			return err
-		}
+		names = append(names, output.AppendString(nil, []byte(k.Header)))
 	}
 	for _, c := range r.Columns {
-		if err := name(c.Header); err != nil {
-			return err
-		}
+		names = append(names, output.AppendString(nil, []byte(c.Header)))
 	}
 	var line []byte
 	for row, err := range r.Found() {
@@ -77,10 +68,7 @@ func writeJSON(w io.Writer, r *aggregate.Result, times times) error {
 			if i >= len(row.Keys) {
 				v, at = values[1], i-len(row.Keys)
 			}
-			line = append(append(append(line, ','), names[i]...), ':')
-			if line, err = appendJSON(line, v[at], times); err != nil {
-				return err
-			}
+			line = appendJSON(append(append(append(line, ','), names[i]...), ':'), v[at], times)
 			if v[at].Approximate {
 				rough = append(rough, names[i])
 			}
@@ -96,22 +84,12 @@ func writeJSON(w io.Writer, r *aggregate.Result, times times) error {
 	return out.Flush()
 }
 
-// quoted is a text as JSON, with < > & as they are.
-func quoted(text string) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(text)
-	return bytes.TrimRight(b.Bytes(), "\n"), err
-}
-
-func appendJSON(dst []byte, v aggregate.Value, times times) ([]byte, error) {
+func appendJSON(dst []byte, v aggregate.Value, times times) []byte {
 	switch v.Kind {
 	case aggregate.Missing:
-		return append(dst, "null"...), nil
+		return append(dst, "null"...)
 	case aggregate.Text, aggregate.Time:
-		text, err := quoted(cell(v, times))
-		return append(dst, text...), err
+		return output.AppendString(dst, []byte(cell(v, times)))
 	}
-	return v.Append(dst), nil
+	return v.Append(dst)
 }

@@ -6,12 +6,12 @@
 package sorting
 
 import (
-	"bytes"
 	"strings"
 
 	"logstow/field"
 	"logstow/message"
 	"logstow/record"
+	"logstow/spill"
 )
 
 // Order is an order of records by one or more of their values. Immutable.
@@ -96,27 +96,16 @@ func (i *item) appendValue(dst []byte, v message.Value) []byte {
 	return i.appendText(dst, v.Text)
 }
 
-// appendText appends the key of a text, with a terminator that sorts before any continuation.
+// appendText appends the key of a text.
 func (i *item) appendText(dst, text []byte) []byte {
 	dst = append(dst, textKey)
-	start := len(dst)
-	for {
-		zero := bytes.IndexByte(text, 0)
-		if zero < 0 {
-			break
-		}
-		dst = append(append(dst, text[:zero]...), 0, 0xff)
-		text = text[zero+1:]
-	}
-	return i.directed(append(append(dst, text...), 0, 1), start)
+	return i.directed(spill.AppendKeyText(dst, text), len(dst))
 }
 
 // directed inverts the bytes from start on if the order is descending.
 func (i *item) directed(dst []byte, start int) []byte {
 	if i.descending {
-		for at, b := range dst[start:] {
-			dst[start+at] = ^b
-		}
+		spill.Invert(dst[start:])
 	}
 	return dst
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"logstow/internal/wire"
 	"logstow/query/merge"
 	"logstow/query/source"
 
@@ -29,31 +30,13 @@ func (p *place) append(dst, line []byte) []byte {
 
 // decode decodes a record that append encoded.
 func decode(payload []byte, segments []*source.Segment) (m merge.Match, err error) {
-	next := func() int {
-		v, n := binary.Uvarint(payload)
-		if n <= 0 || v > 1<<31 {
-			err = errCorrupt
-			return 0
-		}
-		payload = payload[n:]
-		return int(v)
-	}
-	text := func() string {
-		n := next()
-		if n > len(payload) {
-			err = errCorrupt
-			return ""
-		}
-		s := string(payload[:n])
-		payload = payload[n:]
-		return s
-	}
-	number := next()
-	m.Store, m.Instance = text(), text()
-	if err != nil || number >= len(segments) || len(payload) < record.TimeLen {
+	r := wire.Reader{Rest: payload}
+	number := r.Uvarint()
+	m.Store, m.Instance = string(r.Text()), string(r.Text())
+	if r.Bad || number >= uint64(len(segments)) || len(r.Rest) < record.TimeLen {
 		return m, errCorrupt
 	}
-	m.Segment, m.Line = segments[number], payload
-	m.Time, err = record.ParseTime(payload[:record.TimeLen])
+	m.Segment, m.Line = segments[number], r.Rest
+	m.Time, err = record.ParseTime(m.Line[:record.TimeLen])
 	return m, err
 }

@@ -35,7 +35,7 @@ func appendSegment(ctx context.Context, text []byte, blobs store.BlobReader, b s
 		if err != nil {
 			return nil, err
 		}
-		if text, err = segment.DecodeBlock(text, data, block); err != nil {
+		if text, err = segment.NewDecoder().DecodeBlock(text, data, block); err != nil {
 			return nil, err
 		}
 	}
