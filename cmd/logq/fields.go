@@ -14,9 +14,9 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"logstow/exact"
 	"logstow/field"
 	"logstow/internal/cli"
-	"logstow/message"
 	"logstow/query"
 	"logstow/query/fieldstats"
 	"logstow/query/output"
@@ -306,7 +306,7 @@ func topOf(f *fieldstats.Field) []string {
 
 // ambiguous reports whether a string needs quotes to be seen as one.
 func ambiguous(text string) bool {
-	_, number := message.ParseDecimal([]byte(text))
+	_, number := exact.Parse([]byte(text))
 	return number || text == "" || text == "true" || text == "false" || strings.ContainsAny(text, " ,\"\t\n")
 }
 

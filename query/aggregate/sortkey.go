@@ -3,7 +3,8 @@ package aggregate
 import (
 	"bytes"
 	"encoding/binary"
-	"strconv"
+
+	"logstow/exact"
 )
 
 // Sort keys are bytes that compare as rows do. A component is 0 and a value, or 1 if it is missing,
@@ -23,7 +24,8 @@ func appendOrdered(dst []byte, v Value, descending bool) []byte {
 		dst = appendText(append(dst, 1), v.Text)
 	default:
 		var scratch [64]byte
-		dst = appendNumber(append(dst, 0), v.Append(scratch[:0]))
+		n, _ := exact.Parse(v.Append(scratch[:0])) // always a number
+		dst = n.AppendSortKey(append(dst, 0))
 	}
 	if descending {
 		invert(dst[start:])
@@ -48,43 +50,6 @@ func appendText(dst, text []byte) []byte {
 		text = text[i+1:]
 	}
 	return append(append(dst, text...), 0, 1)
-}
-
-// pointBias makes the exponent of every number positive.
-const pointBias = 10_000
-
-// appendNumber appends a decimal number: its sign (0, 1 for zero, 2), then the exponent and the digits of
-// 0.digits·10^exponent, inverted if it is negative.
-func appendNumber(dst, text []byte) []byte {
-	negative := text[0] == '-'
-	if negative {
-		text = text[1:]
-	}
-	point := 0
-	if e := bytes.IndexByte(text, 'e'); e >= 0 {
-		point, _ = strconv.Atoi(string(text[e+1:])) // [Value.Append] wrote it
-		text = text[:e]
-	}
-	integer, fraction, _ := bytes.Cut(text, []byte("."))
-	digits := append(append(make([]byte, 0, 64), integer...), fraction...)
-	significant := bytes.TrimLeft(digits, "0")
-	point += len(integer) - (len(digits) - len(significant))
-	significant = bytes.TrimRight(significant, "0")
-	if len(significant) == 0 {
-		return append(dst, 1)
-	}
-	sign := byte(2)
-	if negative {
-		sign = 0
-	}
-	dst = append(dst, sign)
-	start := len(dst)
-	dst = binary.BigEndian.AppendUint16(dst, uint16(point+pointBias))
-	dst = append(append(dst, significant...), 0)
-	if negative {
-		invert(dst[start:])
-	}
-	return dst
 }
 
 // appendSortKey appends the sort key of a row: the items of --sort, then the step, then the first function descending, then the
