@@ -123,7 +123,7 @@ func compactSettings(c *ucli.Context) (compaction.Options, error) {
 	}
 	for flag, d := range map[string]*time.Duration{"after": &o.After, "grace": &o.Grace, "max-age": &o.MaxAge} {
 		var err error
-		*d, err = durationOrZero(c.String(flag))
+		*d, err = units.ParseZero(c.String(flag))
 		fail(flag, err)
 	}
 	now := time.Now().UTC()
@@ -187,14 +187,6 @@ func compactSettings(c *ucli.Context) (compaction.Options, error) {
 	}
 	o.DryRun, o.KeepInputs, o.TempDir = c.Bool("dry-run"), c.Bool("keep-inputs"), c.String("temp-dir")
 	return o, errors.Join(wrong...)
-}
-
-// durationOrZero reads a duration that may be 0s.
-func durationOrZero(text string) (time.Duration, error) {
-	if d, err := time.ParseDuration(text); err == nil && d == 0 {
-		return 0, nil
-	}
-	return units.ParseDuration(text)
 }
 
 // compact compacts one store and prints the report.

@@ -24,6 +24,37 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
+// Where 0 has a meaning, it is written with or without a unit; everything else is as in ParseDuration.
+func TestParseZero(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string]time.Duration{"0": 0, "0s": 0, "0d": 0, "1.5d": 36 * time.Hour, "1d2h": 26 * time.Hour, "8760h0m0.5s": 8760*time.Hour + time.Second/2} {
+		if got, err := units.ParseZero(s); err != nil || got != want {
+			t.Errorf("%s: %v, %v; want %v", s, got, err, want)
+		}
+	}
+	for _, s := range []string{"", "5", "d", "-2h", "-1d", "1d-2h", "none", "9999999h", "5000w5000w", "80000w", "infw", "1y"} {
+		if got, err := units.ParseZero(s); err == nil {
+			t.Errorf("%q: %v, want an error", s, got)
+		}
+	}
+}
+
+func TestSeconds(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string]float64{
+		"1h30m": 5400, "-2.5s": -2.5, "+5s": 5, "3d": 259200, "1y2w": 379 * 86400, "-1d12h": -129600, "1d0.5s": 86400.5, "0": 0, "1000y": 365000 * 86400, ".5h": 1800,
+	} {
+		if got, ok := units.Seconds(s); !ok || got != want {
+			t.Errorf("%s: %v, %v; want %v", s, got, ok, want)
+		}
+	}
+	for _, s := range []string{"", "-", "5", "--5s", "-+5s", "1d-5s", "1d+5s", "d", "1w1y", "infd", "NaNd", "1e400d", "x"} {
+		if got, ok := units.Seconds(s); ok {
+			t.Errorf("%q: %v, want none", s, got)
+		}
+	}
+}
+
 func TestParseSize(t *testing.T) {
 	t.Parallel()
 	for s, want := range map[string]int64{
