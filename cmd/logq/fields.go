@@ -17,6 +17,7 @@ import (
 	"logstow/exact"
 	"logstow/field"
 	"logstow/internal/cli"
+	"logstow/internal/units"
 	"logstow/query"
 	"logstow/query/fieldstats"
 	"logstow/query/output"
@@ -119,14 +120,14 @@ func (r *request) fields(ctx context.Context, q *query.Query, opts query.FieldOp
 // noteFields adds notes of what the figures are based on.
 func (r *request) noteFields(found *query.FieldStats) {
 	if found.Sampled {
-		r.notes = append(r.notes, fmt.Sprintf("the figures are from a sample of %d records in %d of about %d blocks, spread over the range; --all reads everything",
-			found.Records, found.Blocks, found.AllBlocks))
+		r.notes = append(r.notes, fmt.Sprintf("the figures are from a sample of %s in %d of about %d blocks, spread over the range; --all reads everything",
+			units.Count(found.Records, "record"), found.Blocks, found.AllBlocks))
 	}
 	if found.LeftOut {
 		r.notes = append(r.notes, fmt.Sprintf("more than %d field names: fields of few records are left out", len(found.Fields)))
 	}
 	if len(found.Fields) == 0 && found.Records > 0 {
-		r.notes = append(r.notes, fmt.Sprintf("the messages of the %d records read have no fields", found.Records))
+		r.notes = append(r.notes, fmt.Sprintf("no fields in the messages of %s read", units.Count(found.Records, "record")))
 	}
 }
 

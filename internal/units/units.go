@@ -14,8 +14,9 @@ import (
 )
 
 var (
-	// ErrForm is the error of a text that is not a duration, ErrRange that of one that is too long.
-	ErrForm  = errors.New("invalid form")
+	// ErrForm is the error of a text that is not a duration.
+	ErrForm = errors.New("invalid form")
+	// ErrRange is the error of a duration that is too long.
 	ErrRange = errors.New("out of range")
 )
 
@@ -133,6 +134,27 @@ func Bytes(s, short string) (float64, bool) {
 	n, err := strconv.ParseFloat(s[:len(s)-len(unit)], 64)
 	size, ok := message.SizeUnit(strings.TrimSpace(unit), short)
 	return n * float64(size), ok && err == nil
+}
+
+// Count formats a number of things: "1 segment", "2 segments". The noun is singular.
+func Count[T ~int | ~int64 | ~uint64](n T, noun string) string {
+	if n != 1 {
+		for _, ending := range [...][2]string{{"ty", "ties"}, {"ch", "ches"}, {"x", "xes"}, {"", "s"}} {
+			if stem, ok := strings.CutSuffix(noun, ending[0]); ok {
+				noun = stem + ending[1]
+				break
+			}
+		}
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// Dollars formats an estimated cost.
+func Dollars(amount float64) string {
+	if amount == 0 {
+		return "nothing"
+	}
+	return fmt.Sprintf("about $%.6f", amount)
 }
 
 // FormatSize formats a number of bytes with one of the units B, kB, MB, GB, TB, powers of ten.

@@ -79,3 +79,23 @@ func TestFormatSize(t *testing.T) {
 		}
 	}
 }
+
+func TestCount(t *testing.T) {
+	t.Parallel()
+	for want, got := range map[string]string{
+		"1 segment": units.Count(1, "segment"), "0 segments": units.Count(uint64(0), "segment"), "2 more groups": units.Count(int64(2), "more group"),
+		"1 index entity": units.Count(1, "index entity"), "3 index entities": units.Count(3, "index entity"), "5 sealed batches": units.Count(5, "sealed batch"),
+		"2 prefixes": units.Count(2, "prefix"), "4 days": units.Count(4, "day"),
+	} {
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+func TestDollars(t *testing.T) {
+	t.Parallel()
+	if a, b := units.Dollars(0), units.Dollars(0.0000125); a != "nothing" || b != "about $0.000013" && b != "about $0.000012" {
+		t.Error(a, b)
+	}
+}
