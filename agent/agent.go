@@ -21,6 +21,7 @@ import (
 	"logstow/input/listen"
 	"logstow/internal/descriptors"
 	"logstow/internal/hint"
+	"logstow/internal/units"
 	"logstow/logmetrics"
 	"logstow/metrics"
 	"logstow/process"
@@ -389,18 +390,18 @@ func (p *pipeline) outcome(uploadErr, readErr error) error {
 		denied := errors.Is(uploadErr, store.ErrAccessDenied) && !errors.Is(uploadErr, ErrStopped)
 		return &IncompleteError{Err: p.left(held, uploadErr), Denied: denied}
 	case held.Unsealed > 0:
-		return fmt.Errorf("%d batches could not be sealed in %s; their records are in its log, and the next start continues", held.Unsealed, p.BufferDir)
+		return fmt.Errorf("%s could not be sealed in %s; the records are in its log, and the next start continues", units.Count(held.Unsealed, "batch"), p.BufferDir)
 	case held.Failed > 0:
-		return fmt.Errorf("%d segments could not be sealed and are lost; see the log", held.Failed)
+		return fmt.Errorf("lost %s that could not be sealed; see the log", units.Count(held.Failed, "segment"))
 	case held.DamageLoss() != "":
 		return fmt.Errorf("the buffer was damaged: %s; see the log", held.DamageLoss())
 	case p.BufferDir == "" && stats.Quarantined > 0:
-		return fmt.Errorf("%d segments could not be delivered and are lost; see the log", stats.Quarantined)
+		return fmt.Errorf("lost %s that could not be delivered; see the log", units.Count(stats.Quarantined, "segment"))
 	case p.buffer.InQuarantine() > 0:
-		return hint.Wrap(fmt.Errorf("the quarantine of %s is not empty: %d files", p.BufferDir, p.buffer.InQuarantine()),
+		return hint.Wrap(fmt.Errorf("the quarantine of %s is not empty: %s", p.BufferDir, units.Count(p.buffer.InQuarantine(), "file")),
 			"run shipper quarantine list --buffer-dir %s", p.BufferDir)
 	case p.Once && stats.Unindexed+held.EntitiesDropped > 0 && !p.NoIndex:
-		return hint.Wrap(fmt.Errorf("%d segments are stored, but not in the index", stats.Unindexed+held.EntitiesDropped), "run shipper reindex on the store")
+		return hint.Wrap(fmt.Errorf("%s stored, but not in the index", units.Count(stats.Unindexed+held.EntitiesDropped, "segment")), "run shipper reindex on the store")
 	}
 	return readErr
 }
@@ -412,8 +413,8 @@ func (p *pipeline) left(held buffer.Stats, err error) error {
 	if p.BufferDir == "" {
 		fate = "they were buffered in memory only: those not stored are lost"
 	}
-	return fmt.Errorf("%d segments are not stored or not indexed: %w (%d of them are stored; %s)",
-		held.Waiting+held.Sending+int(held.Unsealed)+held.Unindexed, err, held.Unindexed, fate)
+	return fmt.Errorf("%s not stored or not indexed: %w (%d of them stored; %s)",
+		units.Count(held.Waiting+held.Sending+int(held.Unsealed)+held.Unindexed, "segment"), err, held.Unindexed, fate)
 }
 
 // summarize logs the totals of the run.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"logstow/buffer"
+	"logstow/internal/units"
 	"logstow/upload"
 )
 
@@ -155,7 +156,7 @@ func (t *takeover) drain(ctx context.Context, dir string, status buffer.Status, 
 		return err
 	}
 	if held := b.Stats(); held.Waiting+held.Sending+held.Unindexed > 0 || held.Unsealed > 0 || held.Failed > 0 {
-		return fmt.Errorf("%d batches are not stored or not indexed", held.Waiting+held.Sending+int(held.Unsealed+held.Failed)+held.Unindexed)
+		return fmt.Errorf("%s not stored or not indexed", units.Count(held.Waiting+held.Sending+int(held.Unsealed+held.Failed)+held.Unindexed, "batch"))
 	}
 	note.Drained = true
 	note.Damaged, note.Time = max(damaged, b.Stats().Damaged), time.Now().UTC()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"logstow/internal/units"
 )
 
 // Stats is a snapshot of a buffer.
@@ -53,13 +55,13 @@ type Stats struct {
 func (s Stats) DamageLoss() string {
 	var all []string
 	if s.LostRecords > 0 {
-		all = append(all, fmt.Sprintf("%d records are lost", s.LostRecords))
+		all = append(all, fmt.Sprintf("%s lost", units.Count(s.LostRecords, "record")))
 	}
 	if s.LostUnknown > 0 {
 		all = append(all, "other records may be lost or stored twice")
 	}
 	if s.Missing > 0 {
-		all = append(all, fmt.Sprintf("%d sealed batches are missing", s.Missing))
+		all = append(all, fmt.Sprintf("%s missing", units.Count(s.Missing, "sealed batch")))
 	}
 	if s.LostPositions {
 		all = append(all, "positions of the inputs were lost")

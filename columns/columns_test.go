@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"logstow/columns"
+	"logstow/exact"
 	"logstow/field"
 	"logstow/message"
 	"logstow/message/parse"
@@ -173,8 +174,8 @@ func bounds(t *testing.T, v message.Value, least, greatest string) {
 	if !ok {
 		return
 	}
-	low, first := message.ParseDecimal([]byte(least))
-	high, last := message.ParseDecimal([]byte(greatest))
+	low, first := exact.Parse([]byte(least))
+	high, last := exact.Parse([]byte(greatest))
 	if !first || !last || n.Compare(low) < 0 || n.Compare(high) > 0 {
 		t.Fatalf("%s is outside %q to %q", v.Text, least, greatest)
 	}

@@ -1,6 +1,9 @@
 package columns
 
-import "logstow/message"
+import (
+	"logstow/exact"
+	"logstow/message"
+)
 
 // encoded is a stored page with the least and the greatest number in it as written; empty if it has no numbers.
 type encoded struct {
@@ -138,7 +141,7 @@ func (c *collector) form() Numbers {
 
 // bounds are the least and the greatest number among values.
 type bounds struct {
-	low, high       message.Decimal
+	low, high       exact.Number
 	least, greatest []byte
 }
 

@@ -9,6 +9,7 @@ import (
 	"logstow/catalog"
 	"logstow/internal/crashpoint"
 	"logstow/internal/retry"
+	"logstow/internal/units"
 	"logstow/store"
 )
 
@@ -136,7 +137,7 @@ func rename(chain *Chain, b *built, inputs []catalog.Segment) (outcome, error) {
 	case generation <= b.name.Output():
 		return unknown, fmt.Errorf("%s is free again: %w", b.name, ErrGap)
 	case generation > blobnaming.MaxGeneration:
-		return unknown, fmt.Errorf("%s has %d generations", chain.Scope, generation-1)
+		return unknown, fmt.Errorf("%s has %s", chain.Scope, units.Count(generation-1, "generation"))
 	}
 	for _, p := range catalog.Contain(inputs, chain.Outputs) {
 		if p.Contained() {

@@ -10,6 +10,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/catalog"
+	"logstow/internal/units"
 	"logstow/segment"
 	"logstow/store"
 )
@@ -133,7 +134,7 @@ func (c *Chain) Plan(l Limits, now, to time.Time, skip func(catalog.Segment) boo
 		for len(eligible) > 0 {
 			next := len(c.Outputs) + len(plans) + 1
 			if next > blobnaming.MaxGeneration {
-				return nil, fmt.Errorf("%s has %d generations", c.Scope, next-1)
+				return nil, fmt.Errorf("%s has %s", c.Scope, units.Count(next-1, "generation"))
 			}
 			n := l.take(eligible)
 			plans = append(plans, Generation{Name: blobnaming.OutputName(c.Service, c.Day, c.Class, next), Inputs: eligible[:n:n]})

@@ -10,6 +10,7 @@ import (
 	"logstow/catalog"
 	"logstow/internal/crashpoint"
 	"logstow/internal/retry"
+	"logstow/internal/units"
 	"logstow/segment"
 	"logstow/store"
 	"logstow/tableindex"
@@ -151,7 +152,7 @@ func (r *run) deleteQueued(ctx context.Context, n int) error {
 	for table, keys := range byTable {
 		err := retry.Do(ctx, func() error { return tableindex.Remove(ctx, r.store.Tables(), table, keys) })
 		if err != nil {
-			return fmt.Errorf("cannot remove entities of %d inputs: %w", len(keys), err)
+			return fmt.Errorf("cannot remove entities of %s: %w", units.Count(len(keys), "input"), err)
 		}
 	}
 	crashpoint.Here("compact.before-delete")

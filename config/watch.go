@@ -12,11 +12,8 @@ const minWatchInterval = time.Second
 
 // ParseWatchInterval parses the interval between polls for watches: a duration of at least a second, or 0, which disables them.
 func ParseWatchInterval(text string) (time.Duration, error) {
-	if text == "0" || text == "0s" {
-		return 0, nil
-	}
-	d, err := units.ParseDuration(text)
-	if err == nil && d < minWatchInterval {
+	d, err := units.ParseZero(text)
+	if err == nil && d != 0 && d < minWatchInterval {
 		err = fmt.Errorf("%s: want 0, or at least %v", text, minWatchInterval)
 	}
 	return d, err

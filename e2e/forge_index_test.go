@@ -129,7 +129,7 @@ func TestForgeIndex(t *testing.T) {
 // reindex repairs the index. Only entities of a later version remain.
 func (f *forgeries) reindex() {
 	f.t.Helper()
-	if r := f.command(f.t, nil, "shipper", "reindex"); r.status != 3 || !strings.Contains(r.errs, "1 differences remain") {
+	if r := f.command(f.t, nil, "shipper", "reindex"); r.status != 3 || !strings.Contains(r.errs, "1 difference remaining") {
 		f.t.Errorf("reindex: status %d, standard error:\n%s", r.status, r.errs)
 	}
 }

@@ -89,7 +89,7 @@ func TestIndexOutage(t *testing.T) {
 	read := func() bool { return r.found() == lines }
 	await.Until(t, patience, "all lines are stored", read)
 	waiting := metric(t, address, "logstow_index_entities_waiting")
-	if status, body := get(t, "http://"+address+"/readyz"); status != http.StatusOK || !strings.Contains(body, fmt.Sprintf("index: %.0f entities wait, 0 dropped", waiting)) {
+	if status, body := get(t, "http://"+address+"/readyz"); status != http.StatusOK || !strings.Contains(body, fmt.Sprintf("index: %.0f entities waiting, 0 dropped", waiting)) {
 		t.Errorf("readyz: %d %s, want %.0f entities", status, body, waiting)
 	}
 	await.Until(t, patience, "no batch waits", func() bool { return size(t, r.buffer+"/sealed") == 0 })

@@ -3,6 +3,7 @@ package exact_test
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"strconv"
@@ -106,10 +107,114 @@ func TestNumberText(t *testing.T) {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
-	for _, text := range []string{"", "-", ".5", "5.", "1e", "+1", "abc", "1 ", "0x1", "1e300", "-1e300", "9e-301", "1.2.3", "NaN", "1" + strings.Repeat("0", 300), "1.0" + strings.Repeat("0", 399) + "1", "1e999999999"} {
+	for _, text := range []string{
+		"", "-", ".5", "5.", "1e", "1e+", "+1", "--1", "abc", "1 ", "1.5s", "0x1", "1_000", "1.2.3", "NaN", "Inf", "1e1000000000", "1e-1000000000",
+		"1e99999999999999999999", "1e-99999999999999999999",
+	} {
 		if n, ok := exact.Parse([]byte(text)); ok {
 			t.Errorf("%q: %v", text, n)
 		}
+	}
+}
+
+// Numbers beyond the limits of computations are compared, converted and written without the memory that their digits would need.
+func TestRange(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"0e999999999", "1e299", "-1e299", "1e-300", "0." + strings.Repeat("0", 200) + strings.Repeat("1", 200)} {
+		if !parse(t, text).InRange() {
+			t.Errorf("%s is out of range", text)
+		}
+	}
+	for text, want := range map[string]string{
+		"1e300": "1e300", "-1e300": "-1e300", "9e-301": "9e-301", "1" + strings.Repeat("0", 300): "1e300", "1.0" + strings.Repeat("0", 399) + "1": "",
+		"1e999999999": "1e999999999", "-12.50E+999999998": "-1.25e999999999", "1e-999999999": "1e-999999999", "123456789012345678901e999999999": "1.23456789012345678901e1000000019",
+	} {
+		n := parse(t, text)
+		if n.InRange() {
+			t.Errorf("%s is in range", text)
+		}
+		if got := string(n.Append(nil)); want != "" && got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	if x := parse(t, "1e999999999").Float(); !math.IsInf(x, 1) {
+		t.Error(x)
+	}
+	if x := parse(t, "-1e-999999999").Float(); x != 0 {
+		t.Error(x)
+	}
+}
+
+func TestIntegers(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"0": "0 integer", "-0": "0 integer", "9223372036854775807": "9223372036854775807 integer", "-9223372036854775808": "-9223372036854775808 integer",
+		"9223372036854775808": "large integer", "18446744073709551616": "large integer", "-9223372036854775809": "large integer",
+		"1.0": "1 integer", "20e-1": "2 integer", "1.5": "large", "1e999": "large integer", "0.0": "0 integer", "1.0000000000000000000001": "large",
+		"922337203685477580.7e1": "9223372036854775807 integer", "100e17": "large integer",
+	} {
+		n := parse(t, text)
+		got := "large"
+		if i, ok := n.Int64(); ok {
+			got = fmt.Sprint(i)
+		}
+		if n.IsInteger() {
+			got += " integer"
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// Scaled numbers are those of math/big without their fraction.
+func TestScaled(t *testing.T) {
+	t.Parallel()
+	r := testrand.New(t)
+	for range 20_000 {
+		text, places := randomNumber(r), r.IntN(40)-20
+		x := new(big.Rat).Mul(rat(text), rat(fmt.Sprint("1e", places)))
+		want := new(big.Int).Quo(x.Num(), x.Denom())
+		got, ok := parse(t, text).Scaled(places)
+		if fits := want.IsInt64(); ok != fits || ok && got != want.Int64() {
+			t.Fatalf("%s with %d places: %d, %v; want %s", text, places, got, ok, want)
+		}
+	}
+	if n, ok := parse(t, "1e999999999").Scaled(9); ok {
+		t.Error(n)
+	}
+	if n, ok := parse(t, "123456789012345678901e-999999999").Scaled(9); !ok || n != 0 {
+		t.Error(n, ok)
+	}
+}
+
+// Integers of 64 bits with a scale are what their text is.
+func TestFromUint64(t *testing.T) {
+	t.Parallel()
+	r := testrand.New(t)
+	for range 20_000 {
+		magnitude, places, negative := r.Uint64()>>r.IntN(64), r.IntN(40), r.IntN(2) == 0
+		text := fmt.Sprintf("%de-%d", magnitude, places)
+		if negative {
+			text = "-" + text
+		}
+		if n := exact.FromUint64(negative, magnitude, places); fmt.Sprint(n) != fmt.Sprint(parse(t, text)) {
+			t.Fatalf("%s: %v", text, n)
+		}
+	}
+}
+
+// Numbers of up to 19 digits that fit 64 bits, with or without an exponent, and other texts are parsed and compared without allocations.
+func TestParseAllocations(t *testing.T) {
+	texts := [][]byte{[]byte("0"), []byte("-123456789012345678"), []byte("12.5"), []byte("1.5e-7"), []byte("2E+300"), []byte("-1234567890123456789"), []byte("0.12345678901234567"), []byte("word")}
+	numbers := make([]exact.Number, len(texts))
+	if n := testing.AllocsPerRun(100, func() {
+		for i, text := range texts {
+			numbers[i], _ = exact.Parse(text)
+			numbers[i].Compare(numbers[0])
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
 

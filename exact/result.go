@@ -106,25 +106,14 @@ func (n Number) Bucket() (Number, bool) {
 		}
 		lead = -lead
 	}
-	return fromShort(lead, int64(point-1))
-}
-
-// fromShort returns coef·10^exp, for a coef of at most two digits.
-func fromShort(coef, exp int64) (Number, bool) {
-	if exp <= 0 {
-		n := narrow(coef, int32(exp))
-		return n, true
-	}
-	if exp <= maxDigits-2 {
-		return Number{coef: coef * int64(pow10(int(exp)))}, true
-	}
-	return fromBig(big.NewInt(coef), int32(exp))
+	n = narrow(lead, int32(point-1))
+	return n, n.InRange()
 }
 
 // Floor returns the greatest multiple of width that is at most n; width must be positive. It is not ok if that is out of
 // range.
 func (n Number) Floor(width Number) (Number, bool) {
-	if n.digits == nil && width.digits == nil && n.exp <= 0 && width.exp <= 0 {
+	if n.digits == "" && width.digits == "" && n.exp <= 0 && width.exp <= 0 {
 		exp := min(n.exp, width.exp)
 		a, fits := rescale(n.coef, n.exp-exp)
 		w, too := rescale(width.coef, width.exp-exp)
@@ -147,17 +136,14 @@ func (n Number) Floor(width Number) (Number, bool) {
 	return fromBig(a, exp)
 }
 
-// rescale returns coef·10^n, if it fits.
+// rescale returns coef·10^n, if it fits; coef if n is negative.
 func rescale(coef int64, n int32) (int64, bool) {
-	if n == 0 {
+	if n <= 0 {
 		return coef, true
 	}
 	if n > maxDigits {
 		return 0, coef == 0
 	}
 	p := int64(pow10(int(n)))
-	if coef > math.MaxInt64/p || coef < -(math.MaxInt64/p) {
-		return 0, false
-	}
-	return coef * p, true
+	return coef * p, coef*p/p == coef
 }

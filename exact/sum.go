@@ -33,7 +33,7 @@ const WideSize = 512
 
 // Add adds a number.
 func (s *Sum) Add(n Number) {
-	if n.digits == nil && s.wide == nil {
+	if n.digits == "" && s.wide == nil {
 		negative, magnitude := n.magnitude()
 		if s.addShort(negative, 0, magnitude, n.exp) {
 			return
@@ -45,7 +45,7 @@ func (s *Sum) Add(n Number) {
 
 // AddSquare adds the square of a number.
 func (s *Sum) AddSquare(n Number) {
-	if n.digits == nil && s.wide == nil {
+	if n.digits == "" && s.wide == nil {
 		_, magnitude := n.magnitude()
 		hi, lo := bits.Mul64(magnitude, magnitude)
 		if s.addShort(false, hi, lo, 2*n.exp) {

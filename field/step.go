@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"logstow/message"
 )
 
 // Step is the length of a time step. Steps of whole days are calendar days of 23 to 25 hours; steps of several days are counted from
@@ -56,8 +58,9 @@ func parseStep(text string) (s Step, ok bool, err error) {
 		return Step{days: 1}, true, nil
 	}
 	digits := strings.TrimRight(text, "mshdw")
-	unit, known := map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": day, "w": 7 * day}[text[len(digits):]]
-	if !known || digits == "" || strings.Trim(digits, "0123456789") != "" {
+	size, dimension := message.UnitOf(text[len(digits):])
+	unit := time.Duration(size)
+	if dimension != message.Duration || digits == "" || strings.Trim(digits, "0123456789") != "" {
 		return s, false, nil
 	}
 	n, err := strconv.Atoi(digits)

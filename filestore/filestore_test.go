@@ -205,7 +205,7 @@ func TestLongLine(t *testing.T) {
 		t.Fatalf("%d records, %q", len(got), s.Notes())
 	}
 	add(t, s, "x", strings.NewReader("2026-11-20T11:00:00Z "+strings.Repeat("y", record.MaxSize)+"\n"))
-	if got := found(t, s); len(got) != 2 || !strings.Contains(got[1][len(got[1])-40:], "cut ") || !slices.Equal(s.Notes(), []string{"1 lines are longer than 16.8 MB and truncated"}) {
+	if got := found(t, s); len(got) != 2 || !strings.Contains(got[1][len(got[1])-40:], "cut ") || !slices.Equal(s.Notes(), []string{"truncated 1 line longer than 16.8 MB"}) {
 		t.Fatalf("%d records, %q", len(got), s.Notes())
 	}
 }

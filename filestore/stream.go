@@ -42,7 +42,7 @@ func nulNote(name string, n int64) string {
 
 // truncatedNote is the note about lines that were truncated.
 func truncatedNote(n int64) string {
-	return fmt.Sprintf("%d lines are longer than %s and truncated", n, units.FormatSize(record.MaxSize))
+	return fmt.Sprintf("truncated %s longer than %s", units.Count(n, "line"), units.FormatSize(record.MaxSize))
 }
 
 // receiver is the sink of a [Receiver]. While existing is set, that takes the records.

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/internal/units"
 	"logstow/store"
 	"logstow/store/azure"
 )
@@ -190,7 +191,7 @@ func (g *Grant) Limits() []string {
 	}
 	switch names := slices.Sorted(maps.Keys(g.Tables)); {
 	case len(names) > 0:
-		lines = append(lines, fmt.Sprintf("%d tables of the index, this service's partitions alone: %s to %s", len(names), names[0], names[len(names)-1]))
+		lines = append(lines, fmt.Sprintf("%s of the index, this service's partitions alone: %s to %s", units.Count(len(names), "table"), names[0], names[len(names)-1]))
 	case g.Kind == Read:
 		lines = append(lines, "no tables of the index (only the account's key signs for them): logq lists blobs, --plan index does not work")
 	default:

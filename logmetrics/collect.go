@@ -63,13 +63,13 @@ func (m *metric) sample(desc *prometheus.Desc, s *series) prometheus.Metric {
 			below += n
 			buckets[m.bounds[i]] = below
 		}
-		one, err := prometheus.NewConstHistogram(desc, s.count, m.scale.apply(s.total()), buckets, s.labels...)
+		one, err := prometheus.NewConstHistogram(desc, s.count, m.scale.apply(s.sum.Float()), buckets, s.labels...)
 		return valid(one, err)
 	}
 	if m.value == "" {
 		return constant(desc, prometheus.CounterValue, float64(s.count), s.labels...)
 	}
-	return constant(desc, prometheus.CounterValue, m.scale.apply(s.total()), s.labels...)
+	return constant(desc, prometheus.CounterValue, m.scale.apply(s.sum.Float()), s.labels...)
 }
 
 // help returns the help text of a metric, which describes its definition.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"logstow/exact"
 	"logstow/field"
 	"logstow/field/where"
 	"logstow/message"
@@ -112,7 +113,7 @@ func (e *evaluator) count(m *evaluated) {
 			return
 		}
 	}
-	var n value
+	var n exact.Number
 	if m.value >= 0 {
 		var ok bool
 		if n, ok = m.numberOf(e.field(m.value)); !ok {

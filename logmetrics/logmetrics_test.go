@@ -136,15 +136,19 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
-// Sums of whole numbers are exact, others are rounded once.
+// Sums are exact, and rounded once. Numbers beyond the limits of logq stats are none.
 func TestSums(t *testing.T) {
 	t.Parallel()
 	s := open(t, logmetrics.Spec{Name: "a_total", Type: logmetrics.Counter, Value: "v"}, logmetrics.Spec{Name: "b_total", Type: logmetrics.Counter, Value: "w"},
-		logmetrics.Spec{Name: "c_total", Type: logmetrics.Counter, Value: "x"})
+		logmetrics.Spec{Name: "c_total", Type: logmetrics.Counter, Value: "x"}, logmetrics.Spec{Name: "d_total", Type: logmetrics.Counter, Value: "y"})
 	for range 1000 {
 		s.Observe("web", "", messages("v=9007199254740993 w=0.1 x=9223372036854775807"))
 	}
-	want(t, s, "a_total 9.007199254740993e+18", "b_total 100", "c_total 9.223372036854776e+21")
+	for _, y := range []string{"1e299", "1e300", "1e999999999", "-1e999999999", "1e-400", "0.1", "1e-300"} {
+		s.Observe("web", "", messages("v=0 w=0 x=0 y="+y))
+	}
+	want(t, s, "a_total 9.007199254740993e+18", "b_total 100", "c_total 9.223372036854776e+21", "d_total 1e+299",
+		`logstow_log_metric_skipped_records_total{metric="d_total",reason="no-number"} 1004`)
 }
 
 // The parser of the service finds the fields, and each chunk has its own.

@@ -2,11 +2,11 @@ package logmetrics
 
 import (
 	"fmt"
-	"math"
 	"math/big"
 	"slices"
 	"sync"
 
+	"logstow/exact"
 	"logstow/field/where"
 	"logstow/message"
 )
@@ -43,14 +43,11 @@ func (r reason) String() string { return [...]string{"max-series", "label-size",
 
 // series holds the values for one combination of labels.
 type series struct {
-	labels []string
-	count  uint64
-	// The sum of the values before scaling is whole + rest + lost. whole is the exact sum of the whole numbers,
-	// as in logq stats, unless it overflows; rest is the sum of the others, and lost its rounding error.
-	whole      int64
-	rest, lost float64
-	last       float64
-	buckets    []uint64 // not cumulative; values above all bounds are in no bucket
+	labels  []string
+	count   uint64
+	sum     exact.Sum // of the values before scaling
+	last    float64
+	buckets []uint64 // not cumulative; values above all bounds are in no bucket
 }
 
 // compile validates and compiles a definition.
@@ -119,28 +116,10 @@ func (m *metric) setLimit(n int) {
 	}
 }
 
-// value is a number. If isWhole is set, whole is its exact value; float is always set.
-type value struct {
-	whole   int64
-	float   float64
-	isWhole bool
-}
-
-// numberOf returns the number of a field. ok is false if it is not a finite number, or negative for a counter.
-func (m *metric) numberOf(v message.Value) (n value, ok bool) {
-	if n.whole, n.isWhole = v.Integer(); n.isWhole {
-		n.float = float64(n.whole)
-	} else {
-		d, isNumber := v.Decimal()
-		if !isNumber {
-			return n, false
-		}
-		if n.float = d.Float(); math.IsInf(n.float, 0) || math.IsNaN(n.float) {
-			return n, false
-		}
-		n.whole, n.isWhole = d.Int64()
-	}
-	return n, m.spec.Type != Counter || n.float >= 0
+// numberOf returns the number of a field. ok is false if it is not a number within the limits of sums, or negative for a counter.
+func (m *metric) numberOf(v message.Value) (n exact.Number, ok bool) {
+	n, ok = v.Decimal()
+	return n, ok && n.InRange() && (m.spec.Type != Counter || n.Sign() >= 0)
 }
 
 // skip counts a record that is not added to a series.
@@ -151,7 +130,7 @@ func (m *metric) skip(why reason) {
 }
 
 // add adds a record to the series of a key. It does not retain key.
-func (m *metric) add(key []byte, n value) {
+func (m *metric) add(key []byte, n exact.Number) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.series[string(key)]
@@ -165,15 +144,15 @@ func (m *metric) add(key []byte, n value) {
 	s.count++
 	switch m.spec.Type {
 	case Gauge:
-		s.last = n.float
+		s.last = n.Float()
 	case Histogram:
-		if i, _ := slices.BinarySearch(m.thresholds, n.float); i < len(s.buckets) {
+		if i, _ := slices.BinarySearch(m.thresholds, n.Float()); i < len(s.buckets) {
 			s.buckets[i]++
 		}
-		s.addSum(n)
+		s.sum.Add(n)
 	default:
 		if m.value != "" {
-			s.addSum(n)
+			s.sum.Add(n)
 		}
 	}
 }
@@ -184,22 +163,3 @@ func (m *metric) newSeries(key string) *series {
 	m.series[key] = s
 	return s
 }
-
-// addSum adds a value to the sum.
-func (s *series) addSum(n value) {
-	if total := s.whole + n.whole; n.isWhole && (total >= s.whole) == (n.whole >= 0) {
-		s.whole = total
-		return
-	}
-	// Neumaier summation: keep the rounding error of each addition.
-	total := s.rest + n.float
-	if math.Abs(s.rest) >= math.Abs(n.float) {
-		s.lost += s.rest - total + n.float
-	} else {
-		s.lost += n.float - total + s.rest
-	}
-	s.rest = total
-}
-
-// total returns the sum before scaling.
-func (s *series) total() float64 { return float64(s.whole) + (s.rest + s.lost) }

@@ -12,41 +12,6 @@ import (
 
 func bare(text string) message.Value { return message.Value{Kind: message.Bare, Text: []byte(text)} }
 
-func TestDecimal(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]float64{"0": 0, "-7": -7, "007": 7, "1.5": 1.5, "1e3": 1000, "123456789012345678901": 123456789012345678901} {
-		if n, ok := bare(text).Decimal(); !ok || n.Float() != want || string(n.Append(nil)) != strings.TrimLeft(text, "0")+strings.Repeat("0", strings.Count(text, "0")/len(text)) {
-			t.Errorf("%s: %v %v %s", text, n.Float(), ok, n.Append(nil))
-		}
-	}
-	for _, text := range []string{"", "-", "1.", ".5", "1e", "0x10", "1_000", "NaN", "Inf", "1.5s", "+1", "--1", "1e1000000000", "1 "} {
-		if n, ok := bare(text).Decimal(); ok {
-			t.Errorf("%q: %v", text, n.Float())
-		}
-	}
-	for text, want := range map[string]string{
-		"0": "0 whole integer", "-0": "0 whole integer", "9223372036854775807": "9223372036854775807 whole integer",
-		"-9223372036854775808": "-9223372036854775808 whole integer", "9223372036854775808": "large whole integer",
-		"18446744073709551615": "large whole integer", "18446744073709551616": "large integer", "-9223372036854775809": "large integer",
-		"1.0": "large integer", "20e-1": "large integer", "1.5": "large", "1e999": "large integer", "0.0": "large integer",
-	} {
-		n, ok := bare(text).Decimal()
-		got := "large"
-		if i, ok := n.Int64(); ok {
-			got = fmt.Sprint(i)
-		}
-		if n.Whole() {
-			got += " whole"
-		}
-		if n.IsInteger() {
-			got += " integer"
-		}
-		if !ok || got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
-		}
-	}
-}
-
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	quoted := func(text string) message.Value { return message.Value{Kind: message.String, Text: []byte(text)} }

@@ -3,6 +3,8 @@ package message
 import (
 	"bytes"
 	"strings"
+
+	"logstow/exact"
 )
 
 // Kind is the type of a value.
@@ -163,7 +165,7 @@ func (f *Finder) json(b []byte) Value {
 			return Value{Null, b}
 		}
 	default:
-		if isNumber(b) {
+		if exact.IsNumber(b) {
 			return Value{Number, b}
 		}
 	}
@@ -230,11 +232,11 @@ func (v Value) Integer() (n int64, ok bool) {
 }
 
 // Decimal returns the value if it is a number.
-func (v Value) Decimal() (Decimal, bool) {
+func (v Value) Decimal() (exact.Number, bool) {
 	if v.Kind != Number && v.Kind != Bare {
-		return Decimal{}, false
+		return exact.Number{}, false
 	}
-	return ParseDecimal(v.Text)
+	return exact.Parse(v.Text)
 }
 
 // Truth returns the value if it is true or false.
@@ -251,38 +253,4 @@ func (v Value) IsText() bool { return v.Kind == String || v.Kind == Bare }
 func truth(b []byte) (value, ok bool) {
 	value = string(b) == "true"
 	return value, value || string(b) == "false"
-}
-
-// isNumber reports whether b is written as a JSON number, leading zeros allowed.
-func isNumber(b []byte) bool {
-	i := 0
-	if i < len(b) && b[i] == '-' {
-		i++
-	}
-	digits := func() bool {
-		from := i
-		for i < len(b) && '0' <= b[i] && b[i] <= '9' {
-			i++
-		}
-		return i > from
-	}
-	if !digits() {
-		return false
-	}
-	if i < len(b) && b[i] == '.' {
-		i++
-		if !digits() {
-			return false
-		}
-	}
-	if i < len(b) && b[i]|0x20 == 'e' {
-		i++
-		if i < len(b) && (b[i] == '+' || b[i] == '-') {
-			i++
-		}
-		if !digits() {
-			return false
-		}
-	}
-	return i == len(b)
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"logstow/exact"
 )
 
 // LabelName returns the LogQL label for the name of a field: it removes blanks at both ends, and replaces characters other than
@@ -160,7 +162,7 @@ func isValue(b []byte) bool {
 	case 'n':
 		return string(b) == "null"
 	}
-	return isNumber(b)
+	return exact.IsNumber(b)
 }
 
 // formedPairs sets values from the pairs of a message, and reports whether the message has a [PairsForm]. If not, values are

@@ -3,6 +3,8 @@ package message
 import (
 	"bytes"
 	"math/bits"
+
+	"logstow/exact"
 )
 
 // A Dimension is the dimension of a number with a unit.
@@ -25,40 +27,56 @@ func (d Dimension) String() string {
 
 // Quantity parses the value as a number with a unit of a dimension: 1.5s, -20ms, 1h30m, 2MiB. It is not ok without a unit, with a
 // unit of another dimension, and if the result does not fit 64 bits.
-func (v Value) Quantity(d Dimension) (Decimal, bool) {
+func (v Value) Quantity(d Dimension) (exact.Number, bool) {
 	if !v.IsText() {
-		return Decimal{}, false
+		return exact.Number{}, false
 	}
 	n, found, ok := ParseQuantity(v.Text)
 	return n, ok && found == d
 }
 
+// Amount returns the value if it is a number, in seconds if it is a duration with units (154ms is 0.154), or in bytes if it is a size
+// with a unit. It is not ok for other values, and for numbers that are not [exact.Number.InRange].
+func (v Value) Amount() (exact.Number, bool) {
+	if n, ok := v.Decimal(); ok {
+		return n, n.InRange()
+	}
+	if !v.IsText() {
+		return exact.Number{}, false
+	}
+	total, d, ok := parseQuantity(v.Text)
+	if d == Duration {
+		const nanos = 9
+		total.places += nanos
+	}
+	return total.number(), ok
+}
+
 // ParseQuantity parses a number and a unit, with an optional blank between them, or a sequence of them if they are durations. The
 // result is in nanoseconds or bytes.
-func ParseQuantity(text []byte) (n Decimal, d Dimension, ok bool) {
+func ParseQuantity(text []byte) (n exact.Number, d Dimension, ok bool) {
+	total, d, ok := parseQuantity(text)
+	return total.number(), d, ok
+}
+
+func parseQuantity(text []byte) (total amount, d Dimension, ok bool) {
 	rest, negative := bytes.CutPrefix(text, []byte("-"))
-	var total amount
+	total.negative = negative
 	for len(rest) > 0 {
 		part, dimension, size := component(rest)
 		if size == 0 || d != NoDimension && (d != dimension || d == Size) || !total.add(part) {
-			return Decimal{}, NoDimension, false
+			return amount{}, NoDimension, false
 		}
 		d, rest = dimension, rest[size:]
 	}
-	if d == NoDimension {
-		return Decimal{}, NoDimension, false
-	}
-	n = total.decimal()
-	if negative {
-		n = n.Negate()
-	}
-	return n, d, true
+	return total, d, d != NoDimension
 }
 
-// An amount is value·10^-places.
+// An amount is value·10^-places with a sign.
 type amount struct {
-	value  uint64
-	places int
+	value    uint64
+	places   int
+	negative bool
 }
 
 // scale increases places without changing the amount, and reports whether it fits.
@@ -82,18 +100,7 @@ func (a *amount) add(b amount) bool {
 	return carry == 0
 }
 
-func (a amount) decimal() Decimal {
-	for a.places > 0 && a.value%10 == 0 {
-		a.value, a.places = a.value/10, a.places-1
-	}
-	n := Decimal{magnitude: a.value, whole: true}
-	if a.places == 0 {
-		return n
-	}
-	text := append(n.Append(nil), 'e', '-')
-	n, _ = ParseDecimal(append(text, byte('0'+a.places/10), byte('0'+a.places%10)))
-	return n
-}
+func (a amount) number() exact.Number { return exact.FromUint64(a.negative, a.value, a.places) }
 
 // maxDigits is the maximum number of digits of a number with a unit.
 const maxDigits = 18

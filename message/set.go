@@ -3,6 +3,8 @@ package message
 import (
 	"bytes"
 	"strings"
+
+	"logstow/exact"
 )
 
 // A Set finds several fields in one pass over a message. Not safe for concurrent use.
@@ -171,7 +173,7 @@ func (s *Set) add(i int, b []byte, values []Value) bool {
 		}
 		v = Value{Null, b}
 	default:
-		if !isNumber(b) {
+		if !exact.IsNumber(b) {
 			return false
 		}
 		v = Value{Number, b}

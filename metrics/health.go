@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"logstow/internal/units"
 )
 
 const (
@@ -72,7 +74,7 @@ func (m *Metrics) indexState() string {
 	if waiting == 0 && dropped == 0 {
 		return ""
 	}
-	return fmt.Sprintf("index: %d entities wait, %d dropped\n", waiting, dropped)
+	return fmt.Sprintf("index: %s waiting, %d dropped\n", units.Count(waiting, "entity"), dropped)
 }
 
 // unindexed is how many segments were stored without an index entity since the start.

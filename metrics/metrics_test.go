@@ -323,7 +323,7 @@ func TestHealth(t *testing.T) {
 	expect("/readyz?storage=yes", 400, "0 or 1")
 	expect("/metrics", 200, "process_open_fds")
 	b.stats.Unindexed, b.stats.EntitiesDropped = 12, 3
-	expect("/readyz", 200, "ok\nindex: 12 entities wait, 6 dropped")
+	expect("/readyz", 200, "ok\nindex: 12 entities waiting, 6 dropped")
 	expect("/healthz", 200, "ok\n")
 	s.outage = errors.New("no route to host")
 	expect("/readyz", 200, "ok")

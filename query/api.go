@@ -93,6 +93,3 @@ func SelectedServices(ctx context.Context, s Store, sel *Selection) ([]string, e
 
 // StoreEmpty returns the reason for an empty result if no store has a service.
 func StoreEmpty() Reason { return explain.StoreEmpty() }
-
-// Dollars formats an estimated cost for people.
-func Dollars(amount float64) string { return source.Dollars(amount) }

@@ -19,6 +19,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"logstow/exact"
 	"logstow/internal/test/effort"
 	"logstow/internal/test/querytest"
 	"logstow/internal/test/testrand"
@@ -262,7 +263,7 @@ func rational(text string) (*big.Rat, bool) {
 		return nil, false
 	}
 	exponent, err := strconv.Atoi(cmp.Or(number[2], "0"))
-	if err != nil || max(exponent, -exponent) > message.MaxExponent {
+	if err != nil || max(exponent, -exponent) > exact.MaxExponent {
 		return nil, false
 	}
 	return new(big.Rat).SetString(fmt.Sprintf("%se%d", number[1], min(max(exponent, -1000), 1000)))

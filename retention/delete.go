@@ -10,6 +10,7 @@ import (
 
 	"logstow/catalog"
 	"logstow/internal/retry"
+	"logstow/internal/units"
 	"logstow/store"
 )
 
@@ -236,5 +237,5 @@ func (r *Report) remainingError() error {
 	if r.Stayed == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d blobs were not deleted, %s among them; they stay indexed", r.Stayed, r.StayedNames[0])
+	return fmt.Errorf("cannot delete %s, such as %s; they stay indexed", units.Count(r.Stayed, "blob"), r.StayedNames[0])
 }

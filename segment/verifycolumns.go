@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"logstow/columns"
+	"logstow/exact"
 	"logstow/field"
 	"logstow/message"
 	"logstow/message/parse"
@@ -96,8 +97,8 @@ func sameNumber(a, b string) bool {
 	if a == b {
 		return true
 	}
-	x, ok := message.ParseDecimal([]byte(a))
-	y, also := message.ParseDecimal([]byte(b))
+	x, ok := exact.Parse([]byte(a))
+	y, also := exact.Parse([]byte(b))
 	return ok && also && x.Compare(y) == 0
 }
 

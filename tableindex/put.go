@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"logstow/internal/units"
 	"logstow/store"
 )
 
@@ -73,7 +74,7 @@ type tableEntities map[store.Key]store.Entity
 func putTable(ctx context.Context, t store.Tables, table string, all tableEntities) error {
 	for _, transaction := range all.transactions() {
 		if err := upsert(ctx, t, table, transaction); err != nil {
-			return fmt.Errorf("index %d segments in table %s: %w", len(all), table, err)
+			return fmt.Errorf("index %s in table %s: %w", units.Count(len(all), "segment"), table, err)
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/internal/retry"
+	"logstow/internal/units"
 	"logstow/store"
 )
 
@@ -95,7 +96,7 @@ func (u *Uploader) retry(ctx context.Context, t *outageLogger, limit time.Durati
 			}
 			left := limit - time.Since(began)
 			if left <= 0 {
-				return gaveUp{fmt.Errorf("gave up after %v and %d tries: %w", limit, failures, err)}
+				return gaveUp{fmt.Errorf("gave up after %v and %s: %w", limit, units.Count(failures, "attempt"), err)}
 			}
 			wait = min(wait, left)
 		}

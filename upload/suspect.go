@@ -10,6 +10,7 @@ import (
 	"logstow/buffer"
 	"logstow/buffer/sealed"
 	"logstow/internal/retry"
+	"logstow/internal/units"
 )
 
 // maxSuspects is the number of suspects that are retried in parallel to the senders. A sender that finds
@@ -121,7 +122,7 @@ func (r *run) retrySuspect(ctx context.Context, d *destination, b *buffer.Batch,
 			left := limit - time.Since(began)
 			if left <= 0 {
 				r.requeue(b)
-				return gaveUp{fmt.Errorf("gave up after %v and %d tries: %w", limit, failures, last.reason)}
+				return gaveUp{fmt.Errorf("gave up after %v and %s: %w", limit, units.Count(failures, "attempt"), last.reason)}
 			}
 			wait = min(wait, left)
 		}

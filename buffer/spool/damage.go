@@ -12,6 +12,7 @@ import (
 	"logstow/buffer/sealed"
 	"logstow/buffer/wal"
 	"logstow/internal/hint"
+	"logstow/internal/units"
 )
 
 // sealedForLog describes the sealed batches for the recovery of the log. heads are those of the waiting
@@ -149,7 +150,7 @@ func damageLines(report wal.Report, dir string, damaged []string) (all []string)
 	}
 	for _, l := range report.Losses {
 		if l.Lost > 0 {
-			all = append(all, fmt.Sprintf("%s: %d records are lost", l.Path, l.Lost))
+			all = append(all, fmt.Sprintf("%s: %s lost", l.Path, units.Count(l.Lost, "record")))
 		}
 	}
 	if report.LostPositions {

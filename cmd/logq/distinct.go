@@ -7,6 +7,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
+	"logstow/internal/units"
 	"logstow/query"
 	"logstow/query/output"
 )
@@ -101,7 +102,7 @@ func (r *request) printDistinct(ctx context.Context, q *query.Query) (n uint64, 
 		r.noteMissing(q, []string{r.distinct.Field})
 	}
 	if sum.Missing > 0 && len(r.notes) == notes {
-		r.notes = append(r.notes, fmt.Sprintf("%d of %d records have no %s and are left out", sum.Missing, sum.Records, r.distinct.Text))
+		r.notes = append(r.notes, fmt.Sprintf("left out %d of %s, without %s", sum.Missing, units.Count(sum.Records, "record"), r.distinct.Text))
 	}
 	r.empty = sum.Records > 0
 	return n, p, nil

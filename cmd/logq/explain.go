@@ -45,9 +45,9 @@ func (r *request) printPlan(q *query.Query, p *query.Plan) {
 	default:
 		cost := "at no cost"
 		if bound.CostUSD > 0 {
-			cost = "for " + query.Dollars(bound.CostUSD)
+			cost = "for " + units.Dollars(bound.CostUSD)
 		}
-		r.env.printf("%s found, %d may match: at most %s to read, %s", plural(int(planned.SegmentsListed), "segment"), bound.Segments, units.FormatSize(bound.Bytes), cost)
+		r.env.printf("%s found, %d may match: at most %s to read, %s", units.Count(planned.SegmentsListed, "segment"), bound.Segments, units.FormatSize(bound.Bytes), cost)
 	}
 }
 

@@ -13,10 +13,11 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"logstow/exact"
 	"logstow/field"
 	"logstow/internal/cli"
 	"logstow/internal/jsonlines"
-	"logstow/message"
+	"logstow/internal/units"
 	"logstow/query"
 	"logstow/query/fieldstats"
 	"logstow/query/output"
@@ -119,14 +120,14 @@ func (r *request) fields(ctx context.Context, q *query.Query, opts query.FieldOp
 // noteFields adds notes of what the figures are based on.
 func (r *request) noteFields(found *query.FieldStats) {
 	if found.Sampled {
-		r.notes = append(r.notes, fmt.Sprintf("the figures are from a sample of %d records in %d of about %d blocks, spread over the range; --all reads everything",
-			found.Records, found.Blocks, found.AllBlocks))
+		r.notes = append(r.notes, fmt.Sprintf("the figures are from a sample of %s in %d of about %d blocks, spread over the range; --all reads everything",
+			units.Count(found.Records, "record"), found.Blocks, found.AllBlocks))
 	}
 	if found.LeftOut {
 		r.notes = append(r.notes, fmt.Sprintf("more than %d field names: fields of few records are left out", len(found.Fields)))
 	}
 	if len(found.Fields) == 0 && found.Records > 0 {
-		r.notes = append(r.notes, fmt.Sprintf("the messages of the %d records read have no fields", found.Records))
+		r.notes = append(r.notes, fmt.Sprintf("no fields in the messages of %s read", units.Count(found.Records, "record")))
 	}
 }
 
@@ -304,7 +305,7 @@ func topOf(f *fieldstats.Field) []string {
 
 // ambiguous reports whether a string needs quotes to be seen as one.
 func ambiguous(text string) bool {
-	_, number := message.ParseDecimal([]byte(text))
+	_, number := exact.Parse([]byte(text))
 	return number || text == "" || text == "true" || text == "false" || strings.ContainsAny(text, " ,\"\t\n")
 }
 

@@ -11,6 +11,7 @@ import (
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/timearg"
+	"logstow/internal/units"
 	"logstow/query"
 	"logstow/query/match"
 	"logstow/query/patterns"
@@ -226,7 +227,7 @@ func (r *patternsRequest) note(result *patterns.Result, printed int) {
 		add("templates are coarse: the messages have more than %d shapes, so words with many values count as variable; select fewer records for better ones", patterns.MaxShapes)
 	}
 	if n := result.Ungrouped[0] + result.Ungrouped[1]; n > 0 {
-		add("%d records have no template: their messages have too many shapes", n)
+		add("no template for %s: the messages have too many shapes", units.Count(n, "record"))
 	}
 	switch {
 	case !r.compare || result.Records == [2]uint64{}:
@@ -235,7 +236,7 @@ func (r *patternsRequest) note(result *patterns.Result, printed int) {
 	case result.Records[1] == 0:
 		add("no records after %s to compare with", r.compared[1].from.Format(time.RFC3339))
 	case printed == 0:
-		add("nothing changed: %d records before and %d after have the same templates, and none of 10 records or more is twice or half as frequent",
-			result.Records[0], result.Records[1])
+		add("nothing changed: %s before and %d after have the same templates, and none of 10 records or more is twice or half as frequent",
+			units.Count(result.Records[0], "record"), result.Records[1])
 	}
 }

@@ -51,7 +51,7 @@ func TestPatternsNotes(t *testing.T) {
 		{patterns.Result{Records: both}, false, 1, ""},
 		{patterns.Result{}, true, 0, ""}, // no records match
 		{patterns.Result{Records: both, Coarse: true}, false, 1, "templates are coarse"},
-		{patterns.Result{Records: both, Coarse: true, Ungrouped: [2]uint64{3, 4}}, true, 1, "templates are coarse|7 records have no template"},
+		{patterns.Result{Records: both, Coarse: true, Ungrouped: [2]uint64{3, 4}}, true, 1, "templates are coarse|no template for 7 records"},
 		{patterns.Result{Records: both}, true, 0, "nothing changed: 5 records before and 6 after"},
 		{patterns.Result{Records: [2]uint64{5}}, true, 1, "no records after 2026-11-20T15:04:05Z"},
 		{patterns.Result{Records: [2]uint64{0, 5}}, true, 1, "no records before 2026-11-20T15:04:05Z"},

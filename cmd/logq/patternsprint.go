@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"logstow/internal/jsonlines"
+	"logstow/internal/units"
 	"logstow/query/output"
 	"logstow/query/patterns"
 	"logstow/query/report"
@@ -46,7 +47,7 @@ func (o *patternsOutput) print(env *environment, result *patterns.Result) (all i
 		err = o.printTable(env, printed)
 	}
 	if more := len(changes) - len(printed); err == nil && more > 0 {
-		env.printf("%d more templates; -n shows more", more)
+		env.printf("%s; -n shows more", units.Count(more, "more template"))
 	}
 	return len(changes), err
 }

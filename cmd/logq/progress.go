@@ -39,7 +39,7 @@ func (p *queryProgress) planned(q *query.Query, plan *query.Plan) {
 func (p *queryProgress) text(now query.Progress) string {
 	r := p.plan.Load()
 	if r == nil {
-		return fmt.Sprintf("listing: %d blobs so far", now.Listed)
+		return fmt.Sprintf("listing: %s so far", units.Count(now.Listed, "blob"))
 	}
 	done := now.Bytes - r.before
 	if now.Decoded > 0 { // what is stored may be little of it
@@ -62,7 +62,7 @@ func bytesBar(done, all int64) string {
 
 // progressText is the progress of reading a plan.
 func progressText(done, segments, matches int64, bound query.Bound, took time.Duration) string {
-	text := fmt.Sprintf("%s, %d of %d segments", bytesBar(done, bound.Bytes), min(segments, int64(bound.Segments)), bound.Segments)
+	text := fmt.Sprintf("%s, %d of %s", bytesBar(done, bound.Bytes), min(segments, int64(bound.Segments)), units.Count(bound.Segments, "segment"))
 	if matches > 0 {
 		text += fmt.Sprintf(", %d found", matches)
 	}

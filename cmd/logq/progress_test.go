@@ -28,7 +28,7 @@ func TestProgressText(t *testing.T) {
 		{250, 1, 7, query.Bound{Segments: 3, Bytes: 1000}, 2 * time.Second, "[=====               ]  25%  250 B of 1.0 kB, 1 of 3 segments, 7 found, 6s left"},
 		{2500, 9, 0, query.Bound{Segments: 3, Bytes: 1000}, time.Second, "[====================] 100%  1.0 kB of 1.0 kB, 3 of 3 segments"},
 		{0, 0, 0, query.Bound{}, time.Second, "[====================] 100%  0 B of 0 B, 0 of 0 segments"},
-		{5e8, 1, 0, query.Bound{Segments: 1, Bytes: 2e12}, time.Second, "[                    ]   0%  500.0 MB of 2.0 TB, 1 of 1 segments, 1h6m39s left"},
+		{5e8, 1, 0, query.Bound{Segments: 1, Bytes: 2e12}, time.Second, "[                    ]   0%  500.0 MB of 2.0 TB, 1 of 1 segment, 1h6m39s left"},
 	} {
 		if got := progressText(c.done, c.segments, c.matches, c.bound, c.took); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"logstow/internal/units"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/syntax"
@@ -42,7 +43,7 @@ func (r *qlRequest) printNothing(ctx context.Context, stores []query.Store) erro
 	if others := slices.DeleteFunc(slices.Clone(reasons), stage); len(others) > 0 { // of the other operand
 		reasons = others
 	}
-	r.env.printNone(fmt.Sprintf("nothing found %s in %s", r.span, plural(len(stores), "store")), slices.Compact(reasons))
+	r.env.printNone(fmt.Sprintf("nothing found %s in %s", r.span, units.Count(len(stores), "store")), slices.Compact(reasons))
 	return nil
 }
 

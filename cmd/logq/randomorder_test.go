@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"logstow/internal/units"
 )
 
 // ordering is an item of --sort.
@@ -145,7 +147,7 @@ func (a *asked) values(found []*stored) (string, int) {
 		missing -= n
 	}
 	if missing > 0 {
-		a.left = fmt.Sprintf("logq: %d of %d records have no %s and are left out\n", missing, len(found), a.distinct)
+		a.left = fmt.Sprintf("logq: left out %d of %s, without %s\n", missing, units.Count(len(found), "record"), a.distinct)
 	}
 	texts := slices.Sorted(maps.Keys(counts))
 	if a.limit > 0 {

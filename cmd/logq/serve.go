@@ -96,7 +96,7 @@ func readServer(c *ucli.Context, env environment) (opts serve.Options, reading q
 	}
 	reading.Tiers = c.IsSet("max-cost") || c.IsSet("max-cost-per-day")
 	l := &opts.Limits
-	if l.MaxDuration, err = units.ParseDuration(c.String("max-duration")); err != nil {
+	if l.MaxDuration, err = units.ParseZero(c.String("max-duration")); err != nil {
 		return opts, reading, cli.Usagef("--max-duration: %w", err)
 	}
 	if l.MaxCostPerDay, err = readDollars(c, "max-cost-per-day"); err != nil {

@@ -161,6 +161,14 @@ func TestServe(t *testing.T) {
 	}
 }
 
+// A duration of 0 is no limit, as the help says.
+func TestServeWithoutMaxDuration(t *testing.T) {
+	_, _, stop := startServe(t, "--max-duration", "0s")
+	if s := stop(); s != cli.OK {
+		t.Errorf("status %d", s)
+	}
+}
+
 // What is wrong on the command line is said before anything is opened.
 func TestServeUsage(t *testing.T) {
 	t.Parallel()

@@ -183,7 +183,7 @@ func printStats(env *environment, t *query.Table, format string, zone *time.Loca
 		return err
 	}
 	if more := t.Groups - t.Limit; t.Limit > 0 && more > 0 {
-		env.printf("%d more groups; -n shows more", more)
+		env.printf("%s; -n shows more", units.Count(more, "more group"))
 	}
 	for i, f := range t.Compute {
 		if t.Approximate[i] {
@@ -195,7 +195,7 @@ func printStats(env *environment, t *query.Table, format string, zone *time.Loca
 		}
 	}
 	for _, one := range t.Ignored {
-		env.printf("%d values of %s are not numbers and were ignored", one.Count, cmp.Or(string(one.Field.Fixed), one.Field.Field))
+		env.printf("ignored %s of %s", units.Count(one.Count, "non-numeric value"), cmp.Or(string(one.Field.Fixed), one.Field.Field))
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func TestTailIsBounded(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if got.String() != "de" || len(r.notes) != 1 || r.notes[0] != "only the last 2 records are printed: --tail 4 would need more than 33.6 MB of memory" {
+	if got.String() != "de" || len(r.notes) != 1 || r.notes[0] != "printed only the last 2 records: --tail 4 would need more than 33.6 MB of memory" {
 		t.Errorf("%q, %q", got.String(), r.notes)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"logstow/internal/price"
+	"logstow/internal/units"
 	"logstow/query"
 	"logstow/query/follow"
 	"logstow/query/output"
@@ -185,22 +186,14 @@ func (f *following) reportWatches() {
 		}{"watching", sum.Services, sum.Shippers, sum.FlushInterval.Seconds(), cost})
 		return
 	}
-	text := fmt.Sprintf("watching %s: flushed every %v by %s while this runs", plural(sum.Services, "service"), sum.FlushInterval, plural(sum.Shippers, "shipper"))
+	text := fmt.Sprintf("watching %s: flushed every %v by %s while this runs", units.Count(sum.Services, "service"), sum.FlushInterval, units.Count(sum.Shippers, "shipper"))
 	if cost > 0 {
 		text += fmt.Sprintf(", which costs at most $%.2f per hour; --no-watch avoids this", cost)
 	}
 	f.env.printf("%s", text)
 	if sum.Unwatched > 0 {
-		f.once("too many services: %s more are not watched; select fewer with -s", plural(sum.Unwatched, "service"))
+		f.once("too many services: %s more are not watched; select fewer with -s", units.Count(sum.Unwatched, "service"))
 	}
-}
-
-// plural is a number of things, such as "1 service" or "2 services".
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // prices returns the prices of the options.
@@ -246,7 +239,7 @@ func (r *request) awaitFlush(ctx context.Context, stores []query.Store) error {
 		one := s.watcher.Status()
 		services += one.Services
 		if one.Unwatched > 0 {
-			r.notes = append(r.notes, fmt.Sprintf("%s: too many services: --fresh did not wait for %s; select fewer with -s", s.name, plural(one.Unwatched, "service")))
+			r.notes = append(r.notes, fmt.Sprintf("%s: too many services: --fresh did not wait for %s; select fewer with -s", s.name, units.Count(one.Unwatched, "service")))
 		}
 		if !s.free {
 			usage = usage.Plus(one.Usage)
@@ -255,7 +248,7 @@ func (r *request) awaitFlush(ctx context.Context, stores []query.Store) error {
 	switch {
 	case len(late) > 0:
 		r.notes = append(r.notes, fmt.Sprintf("%d of %s did not flush within %v and their newest records may be missing: %s",
-			len(late), plural(live, "shipper"), watch.FreshTimeout, named(late)))
+			len(late), units.Count(live, "shipper"), watch.FreshTimeout, named(late)))
 	case services > 0 && live == 0:
 		r.notes = append(r.notes, "no shipper responded to --fresh: records that are not flushed yet are missing; see docs/query.md#fresh-answers")
 	}
@@ -271,7 +264,7 @@ func (r *request) awaitFlush(ctx context.Context, stores []query.Store) error {
 			Cost     float64 `json:"at_most_usd"`
 		}{"fresh", services, live, len(late), cost})
 	default:
-		r.env.printf("--fresh: %s of %s responded; until the watches expire they cost at most $%.4f", plural(live, "shipper"), plural(services, "service"), cost)
+		r.env.printf("--fresh: %s of %s responded; until the watches expire they cost at most $%.4f", units.Count(live, "shipper"), units.Count(services, "service"), cost)
 	}
 	return nil
 }

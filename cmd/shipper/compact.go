@@ -122,7 +122,7 @@ func compactSettings(c *ucli.Context) (compaction.Options, error) {
 	}
 	for flag, d := range map[string]*time.Duration{"after": &o.After, "grace": &o.Grace, "max-age": &o.MaxAge} {
 		var err error
-		*d, err = durationOrZero(c.String(flag))
+		*d, err = units.ParseZero(c.String(flag))
 		fail(flag, err)
 	}
 	o.From, o.To = parseRange(&wrong, c, time.Now().UTC())
@@ -171,21 +171,13 @@ func compactSettings(c *ucli.Context) (compaction.Options, error) {
 	return o, errors.Join(wrong...)
 }
 
-// durationOrZero reads a duration that may be 0s.
-func durationOrZero(text string) (time.Duration, error) {
-	if d, err := time.ParseDuration(text); err == nil && d == 0 {
-		return 0, nil
-	}
-	return units.ParseDuration(text)
-}
-
 // compact compacts one store and prints the report.
 func compact(c *ucli.Context, s store.Store, o compaction.Options, asJSON bool) (compaction.Report, error) {
 	o.Progress = new(compaction.Progress)
 	p := o.Progress
 	line := newProgress(c)
 	stop := line.Start(func() string {
-		return progressText(p.Done.Load(), p.Services.Load(), fmt.Sprintf("services, %d segments merged, %d removed", p.Merged.Load(), p.Removed.Load()))
+		return progressText(p.Done.Load(), p.Services.Load(), fmt.Sprintf("services, %s merged, %d removed", units.Count(p.Merged.Load(), "segment"), p.Removed.Load()))
 	})
 	report, err := compaction.Run(reporting(c, line), s, o)
 	stop()
@@ -198,14 +190,6 @@ func compact(c *ucli.Context, s store.Store, o compaction.Options, asJSON bool) 
 		err = printCompaction(c.App.Writer, &report)
 	}
 	return report, errors.Join(err, report.Err())
-}
-
-// count is a number of things.
-func count(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // whyNothing is the reason why there was nothing to look at, "" if there was.
@@ -231,40 +215,36 @@ func printCompaction(to io.Writer, r *compaction.Report) error {
 	if !r.Complete {
 		verb = "ended early: " + verb
 	}
-	cost := "which cost nothing"
-	if r.CostUSD > 0 {
-		cost = fmt.Sprintf("about $%.6f", r.CostUSD)
-	}
 	q := r.Requests
 	size := ""
 	if !r.DryRun {
 		size = fmt.Sprintf(" (%s)", units.FormatSize(r.BytesOut))
 	}
-	_, err := fmt.Fprintf(to, "%s: %s %s (%s) into %s%s, %s %d (%s); %s; %d requests (%d list, %d read, %d create, %d delete, %d table), %s\n",
-		r.Store, verb, count(r.Inputs, "segment"), units.FormatSize(r.BytesIn), count(r.Outputs, "output"), size, removed, r.Removed, units.FormatSize(r.BytesRemoved),
-		count(int64(r.Chains), "service day"), q.Total(), q.List, q.Get, q.Create, q.Delete, q.Table, cost)
+	_, err := fmt.Fprintf(to, "%s: %s %s (%s) into %s%s, %s %d (%s); %s; %s (%d list, %d read, %d create, %d delete, %d table), which cost %s\n",
+		r.Store, verb, units.Count(r.Inputs, "segment"), units.FormatSize(r.BytesIn), units.Count(r.Outputs, "output"), size, removed, r.Removed, units.FormatSize(r.BytesRemoved),
+		units.Count(r.Chains, "service day"), units.Count(q.Total(), "request"), q.List, q.Get, q.Create, q.Delete, q.Table, units.Dollars(r.CostUSD))
 	if r.DryRun && r.SoftDeleteUSD > 0 {
-		fmt.Fprintf(to, "note: with soft delete, removed segments cost about $%.6f for each day that they are kept\n", r.SoftDeleteUSD)
+		fmt.Fprintf(to, "note: with soft delete, removed segments cost %s for each day that they are kept\n", units.Dollars(r.SoftDeleteUSD))
 	}
 	if why := whyNothing(r); why != "" {
 		fmt.Fprintf(to, "note: %s\n", why)
 	}
 	for _, note := range []struct {
-		n    int64
-		text string
+		n            int64
+		format, noun string
 	}{
-		{r.Young, "inputs are too young to be removed"},
-		{r.OtherTier, "segments are not merged because of their tier: reading them costs more"},
-		{r.Held, "inputs stay because a policy, a legal hold or a lease keeps them; readers ignore them"},
-		{r.Conflicts, "outputs were discarded: another compaction had merged an input"},
-		{r.Left, "days are left to retention"},
+		{r.Young, "kept %s, too young to be removed", "input"},
+		{r.OtherTier, "did not merge %s because of the tier: reading costs more", "segment"},
+		{r.Held, "kept %s because of a policy, a legal hold or a lease; readers ignore them", "input"},
+		{r.Conflicts, "discarded %s: another compaction had merged an input", "output"},
+		{r.Left, "left %s to retention", "day"},
 	} {
 		if note.n > 0 {
-			fmt.Fprintf(to, "note: %d %s\n", note.n, note.text)
+			fmt.Fprintf(to, "note: "+note.format+"\n", units.Count(note.n, note.noun))
 		}
 	}
 	if len(r.Damaged) > 0 {
-		fmt.Fprintf(to, "note: %d segments are not merged because they are damaged: %s\n", len(r.Damaged), strings.Join(r.Damaged, " "))
+		fmt.Fprintf(to, "note: did not merge %s because of damage: %s\n", units.Count(len(r.Damaged), "segment"), strings.Join(r.Damaged, " "))
 	}
 	if len(r.Different) > 0 {
 		fmt.Fprintf(to, "note: these segments have the batch of an input but differ from it, and stay: %s\n", strings.Join(r.Different, " "))

@@ -248,7 +248,7 @@ func TestCompactNotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"note: 3 segments are not merged because of their tier", "note: 2 inputs stay because a policy, a legal hold", "note: 1 segments are not merged because they are damaged",
+		"note: did not merge 3 segments because of the tier", "note: kept 2 inputs because of a policy, a legal hold", "note: did not merge 1 segment because of damage",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in %s", want, out.String())

@@ -172,7 +172,7 @@ func retain(c *ucli.Context, s store.Store, p retention.Policy, o retention.Opti
 func howFar(p *retention.Progress, dryRun bool) (done, all int64, what string) {
 	walked, services, found, deleted := p.Walked.Load(), p.Services.Load(), p.Found.Load(), p.Deleted.Load()
 	if dryRun || walked < services {
-		return walked, services, fmt.Sprintf("services listed, %d blobs found, %d deleted", found, deleted)
+		return walked, services, fmt.Sprintf("services listed, %s found, %d deleted", units.Count(found, "blob"), deleted)
 	}
 	return deleted, found, "blobs deleted"
 }
@@ -200,29 +200,25 @@ func printRetention(to io.Writer, r *retention.Report) error {
 	if !r.Complete {
 		verb = "ended early: " + verb + " at least"
 	}
-	cost := "which cost nothing"
-	if r.CostUSD > 0 {
-		cost = fmt.Sprintf("about $%.6f", r.CostUSD)
-	}
-	_, err := fmt.Fprintf(to, "%s: %s %d blobs, %d bytes, of %d days; %d listed; %d requests (%d list, %d delete, %d tier, %d table), %s\n",
-		r.Store, verb, r.Blobs, r.Bytes, len(r.Days), r.Listed,
-		r.Requests.List+r.Requests.Delete+r.Requests.Tier+r.Requests.Table,
-		r.Requests.List, r.Requests.Delete, r.Requests.Tier, r.Requests.Table, cost)
+	_, err := fmt.Fprintf(to, "%s: %s %s, %s, of %s; %d listed; %s (%d list, %d delete, %d tier, %d table), which cost %s\n",
+		r.Store, verb, units.Count(r.Blobs, "blob"), units.Count(r.Bytes, "byte"), units.Count(len(r.Days), "day"), r.Listed,
+		units.Count(r.Requests.List+r.Requests.Delete+r.Requests.Tier+r.Requests.Table, "request"),
+		r.Requests.List, r.Requests.Delete, r.Requests.Tier, r.Requests.Table, units.Dollars(r.CostUSD))
 	moved := "moved"
 	if r.DryRun {
 		moved = "would move"
 	}
 	for _, m := range r.Moved {
-		fmt.Fprintf(to, "%s %d blobs, %d bytes, to the %s tier\n", moved, m.Blobs, m.Bytes, strings.ToLower(m.Tier))
+		fmt.Fprintf(to, "%s %s, %s, to the %s tier\n", moved, units.Count(m.Blobs, "blob"), units.Count(m.Bytes, "byte"), strings.ToLower(m.Tier))
 	}
 	for _, note := range r.Notes {
 		fmt.Fprintf(to, "note: %s\n", note)
 	}
 	for _, k := range r.Kept {
-		fmt.Fprintf(to, "kept %d blobs, %d bytes%s\n", k.Blobs, k.Bytes, whyKept(k))
+		fmt.Fprintf(to, "kept %s, %s%s\n", units.Count(k.Blobs, "blob"), units.Count(k.Bytes, "byte"), whyKept(k))
 	}
 	if r.Late > 0 {
-		fmt.Fprintf(to, "%d blobs of past days were written during the run, or are outputs whose segments it deleted; the next run deletes them\n", r.Late)
+		fmt.Fprintf(to, "left %s of past days for the next run: written during this one, or outputs whose segments it deleted\n", units.Count(r.Late, "blob"))
 	}
 	return err
 }

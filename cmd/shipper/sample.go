@@ -25,6 +25,7 @@ import (
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/jsonlines"
+	"logstow/internal/units"
 	"logstow/logmetrics"
 	"logstow/message"
 	"logstow/record"
@@ -69,7 +70,7 @@ func sample(c *ucli.Context, path string) error {
 	if len(text) > 0 && text[len(text)-1] != '\n' {
 		lines++
 	}
-	fmt.Fprintf(c.App.Writer, "%s: %s, %s\n", path, count(int64(lines), "line"), count(int64(len(records)), "record"))
+	fmt.Fprintf(c.App.Writer, "%s: %s, %s\n", path, units.Count(lines, "line"), units.Count(len(records), "record"))
 	if err := writeSampledMetrics(c.App.Writer, metrics, in.Service, path, records); err != nil {
 		return err
 	}
@@ -215,7 +216,7 @@ func writeSample(w io.Writer, records []judgedRecord) error {
 			}
 		}
 		if n > 0 {
-			fmt.Fprintf(out, "%s\t%s\tfirst: line %d\n", p, count(n, "record"), first)
+			fmt.Fprintf(out, "%s\t%s\tfirst: line %d\n", p, units.Count(n, "record"), first)
 		}
 	}
 	if err := out.Flush(); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"logstow/agent"
 	"logstow/internal/suggest"
+	"logstow/internal/units"
 	"logstow/logmetrics"
 )
 
@@ -35,14 +36,14 @@ func writeSampledMetrics(w io.Writer, specs []logmetrics.Spec, service, path str
 	for _, s := range summaries {
 		notes := []string{}
 		for _, why := range slices.Sorted(maps.Keys(s.Skipped)) {
-			notes = append(notes, fmt.Sprintf("%s: %s", why, count(int64(s.Skipped[why]), "record")))
+			notes = append(notes, fmt.Sprintf("%s: %s", why, units.Count(s.Skipped[why], "record")))
 		}
 		for _, name := range s.Fields {
 			if !found[name] && !found[strings.TrimPrefix(name, "message.")] && name != "message" && len(records) > 0 {
 				notes = append(notes, missingField(name, names))
 			}
 		}
-		fmt.Fprintf(out, "log metric %s\t%s\t%s\n", s.Name, count(int64(s.Records), "record"), strings.Join(append([]string{fmt.Sprintf("%d series", s.Series)}, notes...), "; "))
+		fmt.Fprintf(out, "log metric %s\t%s\t%s\n", s.Name, units.Count(s.Records, "record"), strings.Join(append([]string{fmt.Sprintf("%d series", s.Series)}, notes...), "; "))
 	}
 	return out.Flush()
 }

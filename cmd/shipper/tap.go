@@ -18,6 +18,7 @@ import (
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/jsonlines"
+	"logstow/internal/units"
 	fieldparse "logstow/message/parse"
 	"logstow/record"
 	"logstow/tap"
@@ -248,7 +249,7 @@ func (t *tapping) reportSkipped(now time.Time) {
 	if t.unreported == 0 || !now.IsZero() && now.Sub(t.reported) < skippedEvery {
 		return
 	}
-	fmt.Fprintf(t.notes, "shipper: %d records skipped\n", t.unreported)
+	fmt.Fprintf(t.notes, "shipper: %s skipped\n", units.Count(t.unreported, "record"))
 	t.unreported, t.reported = 0, now
 }
 

@@ -14,6 +14,7 @@ import (
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/jsonlines"
+	"logstow/internal/units"
 	"logstow/store"
 	"logstow/store/open"
 )
@@ -132,7 +133,7 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bo
 	o.Progress = new(audit.Progress)
 	line := newProgress(c)
 	stop := line.Start(func() string {
-		return progressText(o.Progress.Compared.Load(), o.Progress.Services.Load(), fmt.Sprintf("services, %d blobs", o.Progress.Blobs.Load()))
+		return progressText(o.Progress.Compared.Load(), o.Progress.Services.Load(), "services, "+units.Count(o.Progress.Blobs.Load(), "blob"))
 	})
 	var printing error
 	print := func(v any) (err error) {
@@ -164,7 +165,7 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bo
 	fmt.Fprintln(c.App.ErrWriter, summary(report, repair))
 	if report.Misplaced > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "note: %s in the container of segments ignored, such as %s: page blobs, or named or described as output of compaction, which only shipper compact makes, in the container beside it\n",
-			count(report.Misplaced, "blob"), report.MisplacedNames[0])
+			units.Count(report.Misplaced, "blob"), report.MisplacedNames[0])
 	}
 	if report.Services == 0 && len(o.Services) > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "%s: no segments of service %s in this range\n", report.Store, strings.Join(o.Services, " or "))
@@ -189,18 +190,18 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bo
 // summary is a report on one line.
 func summary(report audit.Report, repaired bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %d segments and %d index entities of %d services", report.Store, report.Blobs, report.Entities, report.Services)
+	fmt.Fprintf(&b, "%s: %s and %s of %s", report.Store, units.Count(report.Blobs, "segment"), units.Count(report.Entities, "index entity"), units.Count(report.Services, "service"))
 	if report.Foreign > 0 {
-		fmt.Fprintf(&b, ", and %d blobs that are not segments", report.Foreign)
+		fmt.Fprintf(&b, ", and %s of other kinds", units.Count(report.Foreign, "blob"))
 	}
-	fmt.Fprintf(&b, "; %d differences", report.Differences)
+	fmt.Fprintf(&b, "; %s", units.Count(report.Differences, "difference"))
 	if repaired {
-		fmt.Fprintf(&b, " remain; %d entities written, %d removed", report.Written, report.Removed)
+		fmt.Fprintf(&b, " remaining; %s written, %d removed", units.Count(report.Written, "entity"), report.Removed)
 	}
 	if len(report.Problems) > 0 {
 		b.WriteString("; not everything could be read or written")
 	}
 	r := report.Requests
-	fmt.Fprintf(&b, "; %d requests (%d list, %d get, %d table)", r.Total(), r.List, r.Get, r.Table)
+	fmt.Fprintf(&b, "; %s (%d list, %d get, %d table)", units.Count(r.Total(), "request"), r.List, r.Get, r.Table)
 	return b.String()
 }

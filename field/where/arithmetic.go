@@ -1,6 +1,7 @@
 package where
 
 import (
+	"bytes"
 	"math"
 	"math/big"
 	"slices"
@@ -33,15 +34,23 @@ func (c *compiler) signed(n *ast.UnaryNode) operand {
 			o.note(v.Value)
 			return value{}
 		}
-		if n.Operator == "-" {
-			x = x.Negate()
+		if n.Operator == "-" && x.Sign() != 0 {
+			return numberValue(negated(v.Text))
 		}
-		return numberValue(x)
+		return numberValue(v.Text)
 	}
 	if o.constant && c.err == nil {
 		return c.constant(get(nil), numberClass)
 	}
 	return c.computed(numberClass, get)
+}
+
+// negated returns the text of a number other than 0 with the opposite sign.
+func negated(text []byte) []byte {
+	if rest, ok := bytes.CutPrefix(text, []byte("-")); ok {
+		return rest
+	}
+	return append([]byte("-"), text...)
 }
 
 // arithmetic compiles + - * / % and **, and + of two strings.
@@ -63,9 +72,9 @@ func (c *compiler) arithmetic(n *ast.BinaryNode) operand {
 	}
 	return c.computed(class, func(r *Record) value {
 		x, y := a.get(r), b.get(r)
-		if m, ok := x.Decimal(); ok && class != stringClass {
-			if n2, ok := y.Decimal(); ok {
-				return calculate(n.Operator, m, n2)
+		if class != stringClass {
+			if result, ok := calculate(n.Operator, x, y); ok {
+				return result
 			}
 		}
 		if strings && x.IsText() && y.IsText() {
@@ -76,18 +85,28 @@ func (c *compiler) arithmetic(n *ast.BinaryNode) operand {
 	})
 }
 
-// calculate returns the result of an operation: exact if the operands and the result are integers of 64 bits, otherwise computed
-// with floats. Infinities and NaN are no value.
-func calculate(operator string, a, b message.Decimal) value {
-	if a.Whole() && b.Whole() {
-		if n, ok := calculateWhole(operator, a, b); ok {
-			return n
+// calculate returns the result of an operation: exact if the operands are written as integers and these and the result have 64 bits,
+// otherwise computed with floats. Infinities and NaN are no value. It is not ok if an operand is not a number.
+func calculate(operator string, a, b value) (result value, ok bool) {
+	if n, ok := calculateSmall(operator, a, b); ok {
+		return intValue(n), true
+	}
+	m, ok := a.Decimal()
+	n, too := b.Decimal()
+	if !ok || !too {
+		return value{}, false
+	}
+	if i, ok := bigInt(a.Text); ok {
+		if j, ok := bigInt(b.Text); ok {
+			if result, ok = calculateWhole(operator, i, j); ok {
+				return result, true
+			}
 		}
 	}
 	if operator == "%" {
-		return value{}
+		return value{}, true
 	}
-	x, y := a.Float(), b.Float()
+	x, y := m.Float(), n.Float()
 	switch operator {
 	case "+":
 		x += y
@@ -100,15 +119,11 @@ func calculate(operator string, a, b message.Decimal) value {
 	default:
 		x = math.Pow(x, y)
 	}
-	return floatValue(x)
+	return floatValue(x), true
 }
 
 // calculateWhole is not ok if the result is no whole number of 64 bits.
-func calculateWhole(operator string, a, b message.Decimal) (value, bool) {
-	if n, ok := calculateSmall(operator, a, b); ok {
-		return intValue(n), true
-	}
-	x, y := bigInt(a), bigInt(b)
+func calculateWhole(operator string, x, y *big.Int) (value, bool) {
 	switch operator {
 	case "+":
 		x.Add(x, y)
@@ -140,14 +155,14 @@ func calculateWhole(operator string, a, b message.Decimal) (value, bool) {
 	if !x.IsInt64() && !x.IsUint64() {
 		return value{}, false
 	}
-	return value{Value: message.Value{Kind: message.Number, Text: x.Append(nil, 10)}}, true
+	return numberValue(x.Append(nil, 10)), true
 }
 
 // calculateSmall calculates with operands so small that the result fits 64 bits. It is ok for most numbers.
-func calculateSmall(operator string, a, b message.Decimal) (int, bool) {
+func calculateSmall(operator string, a, b value) (int, bool) {
 	const most = 1 << 31
-	x, ok := a.Int64()
-	y, too := b.Int64()
+	x, ok := a.Integer()
+	y, too := b.Integer()
 	if !ok || !too || min(x, y) < -most || max(x, y) > most {
 		return 0, false
 	}
@@ -166,9 +181,13 @@ func calculateSmall(operator string, a, b message.Decimal) (int, bool) {
 	return 0, false
 }
 
-func bigInt(n message.Decimal) *big.Int {
-	x, _ := new(big.Int).SetString(string(n.Append(nil)), 10)
-	return x
+// bigInt returns a number that is written as an integer of 64 bits.
+func bigInt(text []byte) (*big.Int, bool) {
+	if len(text) > len("-18446744073709551615") {
+		return nil, false
+	}
+	x, ok := new(big.Int).SetString(string(text), 10)
+	return x, ok && (x.IsInt64() || x.IsUint64())
 }
 
 // floatValue returns the shortest decimal that parses to x; no value for NaN and infinities.
@@ -176,5 +195,5 @@ func floatValue(x float64) value {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return value{}
 	}
-	return value{Value: message.Value{Kind: message.Number, Text: strconv.AppendFloat(nil, x, 'g', -1, 64)}}
+	return numberValue(strconv.AppendFloat(nil, x, 'g', -1, 64))
 }

@@ -3,6 +3,7 @@ package where
 import (
 	"github.com/expr-lang/expr/ast"
 
+	"logstow/exact"
 	"logstow/message"
 )
 
@@ -11,7 +12,7 @@ type Bound struct {
 	// Field is the index of the field in [Program.Fields].
 	Field  int
 	wants  relation
-	number message.Decimal
+	number exact.Number
 }
 
 // Bounds returns the comparisons of fields with numbers that the expression joins by "and".
@@ -27,13 +28,13 @@ func (p *Program) Comparison() (b Bound, ok bool) {
 }
 
 // Compare returns the sign of n minus the constant of the comparison.
-func (b Bound) Compare(n message.Decimal) int { return n.Compare(b.number) }
+func (b Bound) Compare(n exact.Number) int { return n.Compare(b.number) }
 
 // Holds reports whether the comparison is true for a number for which Compare returns this sign.
 func (b Bound) Holds(sign int) bool { return b.wants[sign+int(message.Equal)] == yes }
 
 // MayHold reports whether the comparison is true for any number from least to greatest.
-func (b Bound) MayHold(least, greatest message.Decimal) bool {
+func (b Bound) MayHold(least, greatest exact.Number) bool {
 	low, high := least.Compare(b.number), greatest.Compare(b.number)
 	return b.wants[message.Less] == yes && low < 0 ||
 		b.wants[message.Equal] == yes && low <= 0 && high >= 0 ||

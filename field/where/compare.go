@@ -6,6 +6,7 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"logstow/exact"
 	"logstow/internal/timearg"
 	"logstow/message"
 	"logstow/record"
@@ -391,7 +392,7 @@ func (c *compiler) inRange(n, span *ast.BinaryNode) condition {
 		}
 	}
 	return func(r *Record) truth {
-		var x [3]message.Decimal
+		var x [3]exact.Number
 		for i := range all {
 			v := all[i].get(r)
 			var ok bool

@@ -9,6 +9,7 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"logstow/exact"
 	"logstow/internal/suggest"
 	"logstow/message"
 )
@@ -242,9 +243,9 @@ func typeName(args []value) value {
 }
 
 // parsed returns a value as a number; a string is parsed.
-func parsed(v value) (message.Decimal, bool) {
+func parsed(v value) (exact.Number, bool) {
 	if v.IsText() {
-		return message.ParseDecimal(v.Text)
+		return exact.Parse(v.Text)
 	}
 	return v.Decimal()
 }
@@ -256,7 +257,7 @@ func toInt(args []value) value {
 	case !ok:
 		return value{}
 	case n.IsInteger():
-		return numberValue(n)
+		return numberValue(n.Append(nil))
 	}
 	return floatValue(math.Trunc(n.Float()))
 }
@@ -270,18 +271,18 @@ func toFloat(args []value) value {
 }
 
 func abs(args []value) value {
-	n, _ := args[0].Decimal()
-	if n.Compare(message.Decimal{}) < 0 {
-		n = n.Negate()
+	text := args[0].Text
+	if n, _ := args[0].Decimal(); n.Sign() < 0 {
+		text = negated(text)
 	}
-	return numberValue(n)
+	return numberValue(text)
 }
 
 func round(f func(float64) float64) func([]value) value {
 	return func(args []value) value {
 		n, _ := args[0].Decimal()
 		if n.IsInteger() {
-			return numberValue(n)
+			return numberValue(n.Append(nil))
 		}
 		return floatValue(f(n.Float()))
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"logstow/exact"
 	"logstow/message"
 
 	"github.com/expr-lang/expr/ast"
@@ -105,15 +106,15 @@ func placeholder(n int) string {
 	}
 }
 
-// parseLiteral parses a number in an expression, including .5, 5., 1_000, 0x1f, 0b1 and 0o7.
-func parseLiteral(text string) (message.Decimal, bool) {
+// parseLiteral returns the text of a number in an expression, including .5, 5., 1_000, 0x1f, 0b1 and 0o7, in the syntax of messages.
+func parseLiteral(text string) (number []byte, ok bool) {
 	text = strings.ReplaceAll(text, "_", "")
 	if len(text) > 2 && text[0] == '0' && strings.ContainsAny(text[1:2], "xXbBoO") {
 		n, ok := new(big.Int).SetString(text, 0)
 		if !ok {
-			return message.Decimal{}, false
+			return nil, false
 		}
-		return message.ParseDecimal(n.Append(nil, 10))
+		return n.Append(nil, 10), true
 	}
 	if strings.HasPrefix(text, ".") {
 		text = "0" + text
@@ -121,7 +122,9 @@ func parseLiteral(text string) (message.Decimal, bool) {
 	if i := strings.IndexByte(text, '.'); i >= 0 && (i+1 == len(text) || text[i+1] < '0' || text[i+1] > '9') {
 		text = text[:i+1] + "0" + text[i+1:]
 	}
-	return message.ParseDecimal([]byte(text))
+	number = []byte(text)
+	_, ok = exact.Parse(number)
+	return number, ok
 }
 
 // quantity returns the operand of a number with a unit, whose value is its text.
@@ -131,8 +134,8 @@ func (c *compiler) quantity(node ast.Node) (operand, bool) {
 	return c.constant(stringValue([]byte(text)), classOf(d)), ok
 }
 
-// literal returns the number at a node of a placeholder.
-func (c *compiler) literal(node ast.Node) message.Decimal {
+// literal returns the text of the number at a node of a placeholder.
+func (c *compiler) literal(node ast.Node) []byte {
 	text, ok := c.literals[node.Location().From]
 	if !ok {
 		switch n := node.(type) { // the parser made the node without a position

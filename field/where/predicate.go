@@ -155,11 +155,7 @@ func (c *compiler) sum(n *ast.BuiltinNode) operand {
 			if of.get != nil {
 				v = of.get(r)
 			}
-			a, _ := total.Decimal()
-			b, ok := v.Decimal()
-			if total = (value{}); ok {
-				total = calculate("+", a, b)
-			}
+			total, _ = calculate("+", total, v)
 			return total.Kind != message.Missing
 		}) {
 			return value{}

@@ -21,13 +21,11 @@ func stringValue(text []byte) value {
 	return value{Value: message.Value{Kind: message.String, Text: text}}
 }
 
-func numberValue(n message.Decimal) value {
-	return value{Value: message.Value{Kind: message.Number, Text: n.Append(nil)}}
+func numberValue(text []byte) value {
+	return value{Value: message.Value{Kind: message.Number, Text: text}}
 }
 
-func intValue(n int) value {
-	return value{Value: message.Value{Kind: message.Number, Text: strconv.AppendInt(nil, int64(n), 10)}}
-}
+func intValue(n int) value { return numberValue(strconv.AppendInt(nil, int64(n), 10)) }
 
 func arrayValue(items []value) value {
 	return value{Value: message.Value{Kind: message.Composite}, items: items}

@@ -2,9 +2,8 @@ package gelf
 
 import (
 	"bytes"
-	"math"
-	"math/bits"
 
+	"logstow/exact"
 	"logstow/input"
 	"logstow/input/socket"
 	"logstow/message"
@@ -143,74 +142,12 @@ func appendText(dst, value []byte) []byte {
 // parseSeconds parses a decimal number of seconds since 1970 as nanoseconds. Fractions of nanoseconds are cut
 // off. ok is false for other texts, negative numbers and numbers that exceed 64 bits.
 func parseSeconds(text []byte) (nanoseconds int64, ok bool) {
-	const most = math.MaxUint64/10 - 1 // another digit fits
-	var n uint64
-	scale, digits, point := 9, 0, false
-	i := 0
-	for ; i < len(text) && text[i]|0x20 != 'e'; i++ {
-		c := text[i]
-		switch {
-		case c == '.' && !point && digits > 0:
-			point = true
-			continue
-		case c < '0' || c > '9':
-			return 0, false
-		}
-		digits++
-		switch {
-		case n > most: // digits below the ninth decimal, or a number that is too large
-			if !point {
-				scale++
-			}
-		default:
-			n = 10*n + uint64(c-'0')
-			if point {
-				scale--
-			}
-		}
-	}
-	if digits == 0 || text[i-1] == '.' {
+	const nanos = 9
+	n, ok := exact.Parse(text)
+	if !ok || text[0] == '-' {
 		return 0, false
 	}
-	if i < len(text) {
-		exponent, ok := parseExponent(text[i+1:])
-		if !ok {
-			return 0, false
-		}
-		scale += exponent
-	}
-	for ; scale < 0 && n > 0; scale++ {
-		n /= 10
-	}
-	for ; scale > 0 && n > 0; scale-- {
-		high, low := bits.Mul64(n, 10)
-		if high > 0 {
-			return 0, false
-		}
-		n = low
-	}
-	return int64(n), n <= math.MaxInt64
-}
-
-// parseExponent reads an exponent of at most three digits.
-func parseExponent(text []byte) (n int, ok bool) {
-	negative := len(text) > 0 && text[0] == '-'
-	if negative || len(text) > 0 && text[0] == '+' {
-		text = text[1:]
-	}
-	if len(text) == 0 || len(text) > 3 {
-		return 0, false
-	}
-	for _, c := range text {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = 10*n + int(c-'0')
-	}
-	if negative {
-		n = -n
-	}
-	return n, true
+	return n.Scaled(nanos)
 }
 
 // trimEnd removes the one newline or NUL that some senders append to a document.

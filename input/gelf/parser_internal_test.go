@@ -52,15 +52,16 @@ func FuzzSeconds(f *testing.F) {
 		if !ok || len(text) > 40 {
 			return
 		}
-		exact, valid := new(big.Rat).SetString(text)
+		seconds, valid := new(big.Rat).SetString(text)
 		if !valid {
-			t.Fatalf("%q is %d", text, got)
+			if got != 0 {
+				t.Fatalf("%q is %d", text, got) // math/big has no exponents beyond a million
+			}
+			return
 		}
-		exact.Mul(exact, big.NewRat(1e9, 1))
-		want := new(big.Int).Quo(exact.Num(), exact.Denom())
-		// Digits past the nineteenth are cut off.
-		if diff := want.Sub(want, big.NewInt(got)); diff.Sign() < 0 || diff.CmpAbs(big.NewInt(1)) > 0 {
-			t.Fatalf("%q is %d, off by %s", text, got, diff)
+		seconds.Mul(seconds, big.NewRat(1e9, 1))
+		if want := new(big.Int).Quo(seconds.Num(), seconds.Denom()); want.Cmp(big.NewInt(got)) != 0 {
+			t.Fatalf("%q is %d, want %s", text, got, want)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"logstow/input/listen"
+	"logstow/internal/units"
 )
 
 // Login holds the accepted credentials. The zero value accepts all requests.
@@ -20,7 +21,7 @@ type Login struct {
 
 // String returns a text without the secrets.
 func (l Login) String() string {
-	return fmt.Sprintf("%d users, %d tokens", len(l.Users), len(l.Tokens))
+	return fmt.Sprintf("%s, %s", units.Count(len(l.Users), "user"), units.Count(len(l.Tokens), "token"))
 }
 
 // GoString is like String.

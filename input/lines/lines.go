@@ -9,6 +9,7 @@ import (
 
 	"logstow/input"
 	"logstow/input/httpserver"
+	"logstow/internal/units"
 )
 
 // Path is the path of the input.
@@ -65,7 +66,7 @@ func (h *Handler) take(r *http.Request) error {
 	}
 	n := bytes.Count(body, []byte{'\n'}) + 1
 	if err := lease.Take(int64(n) * input.EventCost); err != nil {
-		return fmt.Errorf("%d lines: %w", n, err)
+		return fmt.Errorf("%s: %w", units.Count(n, "line"), err)
 	}
 	return h.Store(r, body, []input.Batch{{Events: events(body, source, n)}})
 }

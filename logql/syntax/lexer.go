@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"logstow/internal/units"
 )
 
 type tokenKind uint8
@@ -174,13 +176,13 @@ func (l *lexer) quantity() (token, error) {
 	if n, err := parseNumber(t.text); err == nil {
 		t.value = n
 		return t, nil
-	} else if errors.Is(err, errRange) {
+	} else if errors.Is(err, units.ErrRange) {
 		return token{}, errorAt(l.query, start, "number %s is too large", t.text)
 	}
 	if d, err := parseDuration(t.text); err == nil {
 		t.kind, t.value = tokenDuration, d.Seconds()
 		return t, nil
-	} else if errors.Is(err, errRange) {
+	} else if errors.Is(err, units.ErrRange) {
 		return token{}, errorAt(l.query, start, "duration %s is too long", t.text)
 	}
 	if n, err := parseBytes(t.text); err == nil {

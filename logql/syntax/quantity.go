@@ -6,11 +6,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-)
 
-var (
-	errForm  = errors.New("invalid form")
-	errRange = errors.New("out of range")
+	"logstow/exact"
+	"logstow/internal/units"
+	"logstow/message"
 )
 
 // parseNumber reads a number without a sign: 5, 5., .5, 1e-3, 1_000, 0x1f or 0x1p3.
@@ -21,7 +20,7 @@ func parseNumber(s string) (float64, error) {
 		return float64(n), numberError(err)
 	}
 	if !hexadecimal && strings.Trim(s, "0123456789._eE+-") != "" {
-		return 0, errForm
+		return 0, units.ErrForm
 	}
 	n, err := strconv.ParseFloat(s, 64)
 	return n, numberError(err)
@@ -32,127 +31,23 @@ func numberError(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, strconv.ErrRange):
-		return errRange
+		return units.ErrRange
 	}
-	return errForm
-}
-
-type durationUnit struct {
-	name  string
-	size  time.Duration
-	whole bool // no fraction
-}
-
-// durationUnits are in the order that a duration has them in.
-func durationUnits() []durationUnit {
-	const day = 24 * time.Hour
-	return []durationUnit{
-		{"y", 365 * day, true},
-		{"w", 7 * day, true},
-		{"d", day, true},
-		{"h", time.Hour, false},
-		{"m", time.Minute, false},
-		{"s", time.Second, false},
-		{"ms", time.Millisecond, false},
-		{"us", time.Microsecond, false},
-		{"µs", time.Microsecond, false},
-		{"ns", time.Nanosecond, false},
-	}
+	return units.ErrForm
 }
 
 // parseDuration reads a duration without a sign: numbers with units, the largest unit first, each unit once.
-func parseDuration(s string) (time.Duration, error) {
-	if s == "" {
-		return 0, errForm
-	}
-	units := durationUnits()
-	total := time.Duration(0)
-	for s != "" {
-		number := leadingDecimal(s)
-		s = s[len(number):]
-		name := s[:len(s)-len(strings.TrimLeftFunc(s, func(r rune) bool { return r != '.' && (r < '0' || '9' < r) }))]
-		s = s[len(name):]
-		i := 0
-		for i < len(units) && units[i].name != name {
-			i++
-		}
-		if number == "" || i == len(units) || units[i].whole && strings.Contains(number, ".") {
-			return 0, errForm
-		}
-		add, err := scale(number, units[i].size)
-		if err != nil {
-			return 0, err
-		}
-		if add > math.MaxInt64-total {
-			return 0, errRange
-		}
-		total += add
-		if name == "us" {
-			i++
-		}
-		units = units[i+1:]
-	}
-	return total, nil
-}
-
-// scale is a number, such as 5 or 1.5, of units.
-func scale(number string, unit time.Duration) (time.Duration, error) {
-	if !strings.Contains(number, ".") {
-		n, err := strconv.ParseInt(number, 10, 64)
-		if err != nil || n > math.MaxInt64/int64(unit) {
-			return 0, errRange
-		}
-		return time.Duration(n) * unit, nil
-	}
-	n, err := strconv.ParseFloat(number, 64)
-	if err != nil || number[0] == '.' || strings.HasSuffix(number, ".") {
-		return 0, errForm
-	}
-	if n *= float64(unit); n >= math.MaxInt64 {
-		return 0, errRange
-	}
-	return time.Duration(math.Round(n)), nil
-}
-
-func leadingDecimal(s string) string {
-	return s[:len(s)-len(strings.TrimLeft(s, "0123456789."))]
-}
+func parseDuration(s string) (time.Duration, error) { return units.Ordered(s, time.Nanosecond, true) }
 
 // parseBytes reads a size: 5B, 1.5kB, 20MiB.
 func parseBytes(s string) (float64, error) {
-	number := leadingDecimal(s)
-	factor, ok := 0.0, true
-	switch s[len(number):] {
-	case "B":
-		factor = 1
-	case "kB", "KB":
-		factor = 1e3
-	case "MB":
-		factor = 1e6
-	case "GB":
-		factor = 1e9
-	case "TB":
-		factor = 1e12
-	case "PB":
-		factor = 1e15
-	case "KiB":
-		factor = 1 << 10
-	case "MiB":
-		factor = 1 << 20
-	case "GiB":
-		factor = 1 << 30
-	case "TiB":
-		factor = 1 << 40
-	case "PiB":
-		factor = 1 << 50
-	default:
-		ok = false
+	unit := strings.TrimLeft(s, "0123456789.")
+	n, ok := exact.Parse([]byte(s[:len(s)-len(unit)]))
+	size, dimension := message.UnitOf(unit)
+	if !ok || !n.InRange() || dimension != message.Size || unit[0] == 'E' {
+		return 0, units.ErrForm
 	}
-	n, err := strconv.ParseFloat(number, 64)
-	if err != nil || !ok || number[0] == '.' || strings.HasSuffix(number, ".") {
-		return 0, errForm
-	}
-	return n * factor, nil
+	return n.Float() * float64(size), nil
 }
 
 // appendDuration appends a duration in the syntax of parseDuration, with a sign if it is negative.
@@ -164,13 +59,11 @@ func appendDuration(dst []byte, d time.Duration) []byte {
 	if d == 0 {
 		return append(dst, "0s"...)
 	}
-	for _, u := range durationUnits() {
-		size := uint64(u.size)
-		if u.name == "y" || u.name == "w" || u.name == "µs" || rest < size {
-			continue
+	for _, unit := range []string{"d", "h", "m", "s", "ms", "us", "ns"} {
+		if size, _ := message.UnitOf(unit); rest >= size {
+			dst = append(strconv.AppendUint(dst, rest/size, 10), unit...)
+			rest %= size
 		}
-		dst = append(strconv.AppendUint(dst, rest/size, 10), u.name...)
-		rest %= size
 	}
 	return dst
 }

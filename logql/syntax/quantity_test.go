@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"logstow/internal/units"
 )
 
 func TestQuantities(t *testing.T) {
@@ -36,12 +38,12 @@ func TestQuantities(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "s", "5", "5x", "1s1m", "1s1s", "1us1µs", "1.5d", "1.s", ".5s", "1.2.3s", "1 s", "-1s", "1sm"} {
-		if got, err := parseDuration(text); !errors.Is(err, errForm) {
+		if got, err := parseDuration(text); !errors.Is(err, units.ErrForm) {
 			t.Errorf("duration %q is %s, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"293y", "106752d", "9223372037s", "100000000000000000000s"} {
-		if got, err := parseDuration(text); !errors.Is(err, errRange) {
+		if got, err := parseDuration(text); !errors.Is(err, units.ErrRange) {
 			t.Errorf("duration %q is %s, %v", text, got, err)
 		}
 	}
@@ -51,7 +53,7 @@ func TestQuantities(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "x", "0x", "0xg", "1e", "1__0", "1_", "inf", "nan", "0x1p", "0x1.8", "1.2.3"} {
-		if got, err := parseNumber(text); !errors.Is(err, errForm) {
+		if got, err := parseNumber(text); !errors.Is(err, units.ErrForm) {
 			t.Errorf("number %q is %g, %v", text, got, err)
 		}
 	}

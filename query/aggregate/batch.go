@@ -165,7 +165,7 @@ func (x *Batcher) readEntries(b *Batch) {
 			if id == page.Plane {
 				continue
 			}
-			e.number[id], e.is[id] = exact.Of(v)
+			e.number[id], e.is[id] = v.Amount()
 			ignored = ignored || !e.is[id] && isPresent(v)
 		}
 		if !ignored {

@@ -82,10 +82,10 @@ func (i item) bucket() (f field.Name, width exact.Number, err error) {
 	}
 	if len(parts) == 2 {
 		n, ok := exact.Parse([]byte(parts[1].Text))
-		if !ok || n.Sign() <= 0 {
+		if !ok || !n.InRange() || n.Sign() <= 0 {
 			return f, width, parts[1].Errorf(0, "%q is not a width greater than 0", parts[1].Text)
 		}
-		width = n.Clone()
+		width = n
 	}
 	f, err = parts[0].field()
 	return f, width, err

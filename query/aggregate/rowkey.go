@@ -73,7 +73,7 @@ func keyValue(text []byte, isString bool) Value {
 		return Value{Kind: Bool, Text: text}
 	default:
 		n, ok := exact.Parse(text)
-		if !ok {
+		if !ok || !n.InRange() {
 			break
 		}
 		var scratch [32]byte

@@ -1,10 +1,9 @@
 package aggregate
 
 import (
-	"bytes"
 	"encoding/binary"
-	"strconv"
 
+	"logstow/exact"
 	"logstow/spill"
 )
 
@@ -25,46 +24,10 @@ func appendOrdered(dst []byte, v Value, descending bool) []byte {
 		dst = spill.AppendKeyText(append(dst, 1), v.Text)
 	default:
 		var scratch [64]byte
-		dst = appendNumber(append(dst, 0), v.Append(scratch[:0]))
+		n, _ := exact.Parse(v.Append(scratch[:0])) // always a number
+		dst = n.AppendSortKey(append(dst, 0))
 	}
 	if descending {
-		spill.Invert(dst[start:])
-	}
-	return dst
-}
-
-// pointBias makes the exponent of every number positive.
-const pointBias = 10_000
-
-// appendNumber appends a decimal number: its sign (0, 1 for zero, 2), then the exponent and the digits of
-// 0.digits·10^exponent, inverted if it is negative.
-func appendNumber(dst, text []byte) []byte {
-	negative := text[0] == '-'
-	if negative {
-		text = text[1:]
-	}
-	point := 0
-	if e := bytes.IndexByte(text, 'e'); e >= 0 {
-		point, _ = strconv.Atoi(string(text[e+1:])) // [Value.Append] wrote it
-		text = text[:e]
-	}
-	integer, fraction, _ := bytes.Cut(text, []byte("."))
-	digits := append(append(make([]byte, 0, 64), integer...), fraction...)
-	significant := bytes.TrimLeft(digits, "0")
-	point += len(integer) - (len(digits) - len(significant))
-	significant = bytes.TrimRight(significant, "0")
-	if len(significant) == 0 {
-		return append(dst, 1)
-	}
-	sign := byte(2)
-	if negative {
-		sign = 0
-	}
-	dst = append(dst, sign)
-	start := len(dst)
-	dst = binary.BigEndian.AppendUint16(dst, uint16(point+pointBias))
-	dst = append(append(dst, significant...), 0)
-	if negative {
 		spill.Invert(dst[start:])
 	}
 	return dst

@@ -104,7 +104,7 @@ func (w *Worker) readNumbers(rec *Record) {
 	for _, i := range w.numeric {
 		v := rec.Values[i]
 		var ok bool
-		w.numbers[i], ok = exact.Of(v)
+		w.numbers[i], ok = v.Amount()
 		w.isNum[i] = ok
 		if !ok && v.Kind != message.Missing && v.Kind != message.Null {
 			w.ignored[i]++

@@ -167,7 +167,7 @@ func (x *explanation) fields() {
 
 // read names the records of the sample.
 func (x *explanation) read() string {
-	records := count(uint64(x.sample.records), "record")
+	records := units.Count(x.sample.records, "record")
 	if x.sample.all {
 		return fmt.Sprintf("the %s read", records)
 	}
@@ -234,7 +234,7 @@ func (x *explanation) conditions() {
 	n := &x.rejected
 	searched := "no record of the range"
 	if x.recordsKnown && x.records > 1 {
-		searched = fmt.Sprintf("none of the %d records in the segments of the range", x.records)
+		searched = fmt.Sprintf("none of the %s in the segments of the range", units.Count(x.records, "record"))
 	}
 	level := x.sel.Levels != 0 && x.Foreign == 0 && x.sel.Levels.Count(x.levels) == 0
 	switch {
@@ -250,7 +250,7 @@ func (x *explanation) conditions() {
 	case n[match.StageWhere] > 0 && n[match.StageUnread] > 0:
 		x.add("where", "--where removed all records that match everything else")
 	case n[match.StageUnread] > 0:
-		x.add("where", "--where is true for none of %s that may match everything else", count(n[match.StageUnread], "record"))
+		x.add("where", "--where is true for none of %s that may match everything else", units.Count(n[match.StageUnread], "record"))
 	case n[match.StageWhere] > 0:
 		x.add("where", "--where removed %s", allOf(n[match.StageWhere], "record that matches everything else", "records that match everything else"))
 	case n[match.StageTemplate] > 0:
@@ -264,7 +264,7 @@ func (x *explanation) conditions() {
 	case n[match.StageIDs] > 0 && len(x.sel.Patterns) > 0:
 		x.add("pattern", "--ids-from removed %s: they contain none of its identifiers", x.candidates(n[match.StageIDs]))
 	case n[match.StageInside] > 0:
-		x.add("identifier", "a pattern occurs only inside longer identifiers, in %s; --substring finds it there", count(n[match.StageInside], "record"))
+		x.add("identifier", "a pattern occurs only inside longer identifiers, in %s; --substring finds it there", units.Count(n[match.StageInside], "record"))
 	case len(x.sample.otherCase) > 0:
 		for _, p := range x.sample.otherCase {
 			x.add("case", "%q occurs in another case; -i finds it", p)
@@ -282,7 +282,7 @@ func (x *explanation) conditions() {
 	case len(x.sel.Patterns) == 1:
 		x.add("pattern", "%s contains %q", searched, x.sel.Patterns[0])
 	case len(x.sel.IDs) > 0:
-		x.add("pattern", "%s contains one of the %s of --ids-from", searched, count(uint64(len(x.sel.IDs)), "identifier"))
+		x.add("pattern", "%s contains one of the %s of --ids-from", searched, units.Count(len(x.sel.IDs), "identifier"))
 	case len(x.sel.Regexps) > 0:
 		x.add("regexp", "--regexp matches %s%s", searched, x.lineEnd())
 	case len(x.sel.Templates) > 0:
@@ -312,7 +312,7 @@ func (x *explanation) patterns() {
 			x.add("service-name", "%q is a service: -s %s selects it", p, p)
 		}
 		if set, err := record.ParseLevels(p); err == nil && x.sel.Levels == 0 && set.Count(x.levels) > 0 {
-			x.add("level-name", "%q is a level: -l %s selects %s", p, strings.ToLower(p), count(set.Count(x.levels), "record"))
+			x.add("level-name", "%q is a level: -l %s selects %s", p, strings.ToLower(p), units.Count(set.Count(x.levels), "record"))
 		}
 	}
 	if x.sel.Substring || x.rejected[match.StageInside] > 0 {

@@ -13,14 +13,6 @@ import (
 // maxNamed is the maximum number of names that a reason lists.
 const maxNamed = 5
 
-// count reads "1 record" or "3 records".
-func count(n uint64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // allOf reads "the only record" or "all 3 records".
 func allOf(n uint64, one, several string) string {
 	if n == 1 {

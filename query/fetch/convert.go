@@ -71,10 +71,10 @@ func (f *Fetcher) convertForeign(ctx context.Context, s *source.Segment) (*segme
 		}
 	}
 	if broken > 0 {
-		f.readFailed(ctx, s, fmt.Errorf("%d lines: %w", broken, failure))
+		f.readFailed(ctx, s, fmt.Errorf("%s: %w", units.Count(broken, "line"), failure))
 	}
 	if outside > 0 {
-		f.readFailed(ctx, s, fmt.Errorf("%d records are left out: their time is not in the hour of the name", outside))
+		f.readFailed(ctx, s, fmt.Errorf("left out %s with a time not in the hour of the name", units.Count(outside, "record")))
 	}
 	return c.end()
 }

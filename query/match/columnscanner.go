@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"logstow/columns"
+	"logstow/exact"
 	"logstow/field"
 	"logstow/field/where"
 	"logstow/message"
@@ -69,8 +70,8 @@ func (m *Matcher) Excluded(bounds func(columns.Name) (least, greatest string, ok
 			if !ok {
 				continue
 			}
-			low, first := message.ParseDecimal([]byte(least))
-			high, last := message.ParseDecimal([]byte(greatest))
+			low, first := exact.Parse([]byte(least))
+			high, last := exact.Parse([]byte(greatest))
 			if least == "" || first && last && !b.MayHold(low, high) {
 				return true
 			}

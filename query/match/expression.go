@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"logstow/columns"
+	"logstow/exact"
 	"logstow/field"
 	"logstow/field/where"
 	"logstow/message"
@@ -225,12 +226,7 @@ func (n *numbers) hold(v int64) bool {
 func numbersOf(b where.Bound, of *columns.Numbers) numbers {
 	n := numbers{less: b.Holds(-1), equal: b.Holds(0), higher: b.Holds(1)}
 	low, high := slices.Min(of.Values), slices.Max(of.Values)
-	var text []byte
-	compare := func(v int64) int {
-		text = of.AppendText(text[:0], v)
-		d, _ := message.ParseDecimal(text) // always a number
-		return b.Compare(d)
-	}
+	compare := func(v int64) int { return b.Compare(exact.FromScaled(v, of.Scale)) }
 	// low + i is the bound. The sums do not overflow, because a page limits the magnitude of its numbers.
 	i := sort.Search(int(high-low)+1, func(i int) bool { return compare(low+int64(i)) >= 0 })
 	n.bound = low + int64(i)

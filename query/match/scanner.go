@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"logstow/internal/units"
 	"logstow/query/patterns"
 
 	"logstow/field/where"
@@ -126,7 +127,7 @@ func (s *Scanner) Scan(text []byte, c Checks, found func(start, end int, columns
 		pos = end + 1
 	}
 	if s.broken > 0 {
-		return fmt.Errorf("%d lines are not records", s.broken)
+		return fmt.Errorf("%s without the form of a record", units.Count(s.broken, "line"))
 	}
 	if c.Block != nil {
 		return s.check.Done(anchor == nil && !byIDs)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"logstow/internal/units"
 	"logstow/query/explain"
 	"logstow/query/source"
 
@@ -209,7 +210,7 @@ func (l *listing) finish(ctx context.Context, err error) error {
 	case l.otherBlobs == 1:
 		p.Recorder.Note("%s/: 1 blob is not a segment and not read: %q", l.service, l.otherBlob)
 	case l.otherBlobs > 1:
-		p.Recorder.Note("%s/: %d blobs are not segments and not read, for example %q", l.service, l.otherBlobs, l.otherBlob)
+		p.Recorder.Note("%s/: ignored %s of other kinds, for example %q", l.service, units.Count(l.otherBlobs, "blob"), l.otherBlob)
 	}
 	l.found.mu.Lock()
 	l.found.all = append(l.found.all, l.segments...)

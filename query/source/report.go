@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"logstow/internal/units"
 	"logstow/segment"
 	"logstow/store"
 )
@@ -100,15 +101,11 @@ type Requests struct {
 func (r Report) String() string {
 	var retrieved string
 	if r.BytesRetrieved > 0 {
-		retrieved = fmt.Sprintf(" (%d bytes of it from the cool or cold tier)", r.BytesRetrieved)
+		retrieved = fmt.Sprintf(" (%s of it from the cool or cold tier)", units.Count(r.BytesRetrieved, "byte"))
 	}
 	var decoded string
 	if r.BytesDecoded > 0 {
-		decoded = fmt.Sprintf("text of other programs: %d bytes decoded, %d lines\n", r.BytesDecoded, r.LinesDecoded)
-	}
-	prefixes := "1 prefix"
-	if r.Prefixes != 1 {
-		prefixes = fmt.Sprintf("%d prefixes", r.Prefixes)
+		decoded = fmt.Sprintf("text of other programs: %s decoded, %s\n", units.Count(r.BytesDecoded, "byte"), units.Count(r.LinesDecoded, "line"))
 	}
 	return fmt.Sprintf(`plan: %s, %s
 segments: %d listed, %d pruned by metadata, %d repeats, %d skipped by the token filter, %d read
@@ -116,17 +113,9 @@ blocks: %d of %d read, %d answered by columns, %d skipped by columns, %d by the 
 bytes: %d stored read, %d from the cache, %d scanned, %d through a temporary file
 %srequests: %d list, %d get, %d table
 cost: %s%s
-`, r.Plan, prefixes, r.SegmentsListed, r.SegmentsPruned, r.SegmentsRepeated, r.SegmentsFiltered, r.SegmentsRead,
+`, r.Plan, units.Count(r.Prefixes, "prefix"), r.SegmentsListed, r.SegmentsPruned, r.SegmentsRepeated, r.SegmentsFiltered, r.SegmentsRead,
 		r.BlocksRead, r.BlocksTotal, r.BlocksColumns, r.BlocksExcluded, r.BlocksFiltered,
-		r.BytesStoredRead, r.BytesCached, r.BytesScanned, r.BytesSpilled, decoded, r.Requests.List, r.Requests.Get, r.Requests.Table, Dollars(r.CostUSD), retrieved)
-}
-
-// Dollars formats an estimated cost for people.
-func Dollars(amount float64) string {
-	if amount == 0 {
-		return "nothing"
-	}
-	return fmt.Sprintf("about $%.6f", amount)
+		r.BytesStoredRead, r.BytesCached, r.BytesScanned, r.BytesSpilled, decoded, r.Requests.List, r.Requests.Get, r.Requests.Table, units.Dollars(r.CostUSD), retrieved)
 }
 
 // Progress is the progress of a query.

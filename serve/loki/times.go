@@ -1,11 +1,14 @@
 package loki
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"time"
+
+	"logstow/internal/units"
 )
 
 // parseTime parses a point in time in the forms of Loki's API: an integer is a Unix time in seconds if it has at most ten digits,
@@ -63,48 +66,14 @@ func parseDuration(s string) (time.Duration, error) {
 		}
 		return 0, fmt.Errorf("cannot use the duration %q: out of range", s)
 	}
-	units := []struct {
-		name string
-		unit time.Duration
-	}{
-		{"y", 365 * 24 * time.Hour},
-		{"w", 7 * 24 * time.Hour},
-		{"d", 24 * time.Hour},
-		{"h", time.Hour},
-		{"m", time.Minute},
-		{"s", time.Second},
-		{"ms", time.Millisecond},
+	d, err := units.Ordered(s, time.Millisecond, false)
+	switch {
+	case errors.Is(err, units.ErrRange):
+		return 0, fmt.Errorf("cannot use the duration %q: out of range", s)
+	case err != nil:
+		return 0, fmt.Errorf("cannot parse %q as a duration: it is neither a number of seconds nor of the form 1h30m", s)
 	}
-	var sum time.Duration
-	rest := s
-	for rest != "" {
-		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
-		letters := len(rest[digits:]) - len(strings.TrimLeft(rest[digits:], "abcdefghijklmnopqrstuvwxyz"))
-		n, err := strconv.ParseInt(rest[:digits], 10, 64)
-		if err != nil {
-			return 0, notADuration(s)
-		}
-		// Units come in descending order, each once.
-		for len(units) > 0 && units[0].name != rest[digits:digits+letters] {
-			units = units[1:]
-		}
-		if len(units) == 0 {
-			return 0, notADuration(s)
-		}
-		if n > int64((math.MaxInt64-sum)/units[0].unit) {
-			return 0, fmt.Errorf("cannot use the duration %q: out of range", s)
-		}
-		sum += time.Duration(n) * units[0].unit
-		rest, units = rest[digits+letters:], units[1:]
-	}
-	if s == "" {
-		return 0, notADuration(s)
-	}
-	return sum, nil
-}
-
-func notADuration(s string) error {
-	return fmt.Errorf("cannot parse %q as a duration: it is neither a number of seconds nor of the form 1h30m", s)
+	return d, nil
 }
 
 // parseFloat parses a decimal number. It rejects Go's hexadecimal literals and underscores.

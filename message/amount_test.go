@@ -1,4 +1,4 @@
-package exact_test
+package message_test
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 )
 
 // Numbers, and numbers with units, in seconds and bytes.
-func TestOf(t *testing.T) {
+func TestAmount(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		kind message.Kind
@@ -30,7 +30,7 @@ func TestOf(t *testing.T) {
 		{message.Bool, "true", ""},
 		{message.Null, "null", ""},
 	} {
-		n, ok := exact.Of(message.Value{Kind: c.kind, Text: []byte(c.text)})
+		n, ok := message.Value{Kind: c.kind, Text: []byte(c.text)}.Amount()
 		want, isNumber := exact.Parse([]byte(c.want))
 		if ok != isNumber || ok && n.Compare(want) != 0 {
 			t.Errorf("%v %q: %v %v, want %q", c.kind, c.text, n.Float(), ok, c.want)

@@ -1,16 +1,16 @@
-package message_test
+package exact_test
 
 import (
 	"bytes"
 	"fmt"
 	"testing"
 
+	"logstow/exact"
 	"logstow/internal/test/testrand"
-	"logstow/message"
 )
 
 // Keys compare as the numbers do, and none begins with another.
-func TestDecimalSortKey(t *testing.T) {
+func TestSortKey(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
 	texts := []string{
@@ -32,12 +32,12 @@ func TestDecimalSortKey(t *testing.T) {
 		texts = append(texts, text)
 	}
 	for _, a := range texts {
-		x, ok := message.ParseDecimal([]byte(a))
+		x, ok := exact.Parse([]byte(a))
 		if !ok {
 			t.Fatal(a)
 		}
 		for _, b := range texts {
-			y, _ := message.ParseDecimal([]byte(b))
+			y, _ := exact.Parse([]byte(b))
 			k, l := x.AppendSortKey([]byte("start"))[5:], y.AppendSortKey(nil)
 			if got, want := bytes.Compare(k, l), x.Compare(y); got != want || got != 0 && bytes.HasPrefix(k, l) {
 				t.Fatalf("%s and %s: %x and %x compare as %d, want %d", a, b, k, l, got, want)
