@@ -60,7 +60,7 @@ const honestWord = " of pod-"
 const (
 	notRead     = "differs from it: it is not read"
 	otherPeriod = "the times in its metadata are not in the period of its name"
-	notNamed    = "and not read"
+	notNamed    = "not segments and not read"
 )
 
 // otherService begins the name of a service that has forged blobs only.

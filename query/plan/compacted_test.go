@@ -72,7 +72,7 @@ func TestBothContainers(t *testing.T) {
 		slices.Sort(names)
 		report := rec.Report()
 		if !slices.Equal(names, c.want) || len(report.Problems) != c.unknown || len(report.Notes) != c.notes ||
-			c.notes > 0 && !strings.Contains(report.Notes[0], "shop/: ignored 2 blobs") {
+			c.notes > 0 && !strings.Contains(report.Notes[0], "shop/: not segments and not read: 2 blobs") {
 			t.Errorf("%q: %q, problems %v, notes %q, want %q", c.services, names, report.Problems, report.Notes, c.want)
 		}
 	}

@@ -206,11 +206,8 @@ func (l *listing) finish(ctx context.Context, err error) error {
 	for _, problem := range l.problems {
 		p.Recorder.Problem(problem)
 	}
-	switch {
-	case l.otherBlobs == 1:
-		p.Recorder.Note("%s/: 1 blob is not a segment and not read: %q", l.service, l.otherBlob)
-	case l.otherBlobs > 1:
-		p.Recorder.Note("%s/: ignored %s of other kinds, for example %q", l.service, units.Count(l.otherBlobs, "blob"), l.otherBlob)
+	if l.otherBlobs > 0 {
+		p.Recorder.Note("%s/: not segments and not read: %s, for example %q", l.service, units.Count(l.otherBlobs, "blob"), l.otherBlob)
 	}
 	l.found.mu.Lock()
 	l.found.all = append(l.found.all, l.segments...)
