@@ -202,11 +202,8 @@ func (o *Writer) template(dst []byte, m *query.Match) []byte {
 	t := o.opts.Template
 	t.match = m
 	o.message = record.AppendMessage(o.message[:0], m.Message())
-	for name, value := range map[string][]byte{
-		"time": o.time(m), "level": []byte(m.Level().String()), "service": []byte(m.Segment.Name.Service),
-		"source": m.Source(), "instance": []byte(m.Instance), "message": o.message,
-	} {
-		t.values[name] = t.visible(value)
+	for _, f := range field.AllFixed() {
+		t.values[string(f)] = t.visible(o.fixed(f, m))
 	}
 	o.splitFields(m)
 	for i, name := range t.names {

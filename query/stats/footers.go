@@ -33,8 +33,8 @@ func newFromFooters(c *Computation, s *merge.Scheduler, all *aggregate.Aggregati
 		slices.ContainsFunc(c.conditions, func(p *where.Program) bool { return !p.LevelOnly() }) {
 		return nil
 	}
-	for _, v := range c.values {
-		if v.kind != levelValue && v.kind != serviceValue && v.kind != instanceValue {
+	for _, name := range c.values {
+		if name.Fixed != field.Level && name.Fixed != field.Service && name.Fixed != field.Instance {
 			return nil
 		}
 	}
@@ -74,11 +74,12 @@ func (f *fromFooters) add(seg *source.Segment, at int64, levels record.Counts) {
 			continue
 		}
 		w := f.counts
-		w.record.Time, w.record.Values = at, w.record.Values[:0]
-		for _, v := range f.values {
-			w.record.Values = append(w.record.Values, w.fixed(v.kind, seg, seg.Name.Service, at, &record.Columns{Level: record.Level(l)}))
+		w.record.Time, w.record.Values, w.text = at, w.record.Values[:0], w.text[:0]
+		w.input = where.Record{Level: record.Level(l), Service: seg.Name.Service, Instance: seg.Meta.Instance}
+		for _, name := range f.values {
+			w.record.Values = append(w.record.Values, w.fixed(name.Fixed))
 		}
-		if f.err = w.evaluate(&where.Record{Level: record.Level(l), Service: seg.Name.Service, Instance: seg.Meta.Instance}); f.err == nil {
+		if f.err = w.evaluate(); f.err == nil {
 			f.err = w.AddCount(&w.record, n)
 		}
 	}
