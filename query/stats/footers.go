@@ -69,13 +69,13 @@ func (f *fromFooters) zone() *time.Location {
 
 // add adds counts of records of a segment, at a time.
 func (f *fromFooters) add(seg *source.Segment, at int64, levels record.Counts) {
-	for l, n := range levels {
-		if n == 0 || !f.Matcher.Levels.Has(record.Level(l)) || f.err != nil {
+	for level, n := range levels.All() {
+		if !f.Matcher.Levels.Has(level) || f.err != nil {
 			continue
 		}
 		w := f.counts
 		w.record.Time, w.record.Values, w.text = at, w.record.Values[:0], w.text[:0]
-		w.input = where.Record{Level: record.Level(l), Service: seg.Name.Service, Instance: seg.Meta.Instance}
+		w.input = where.Record{Level: level, Service: seg.Name.Service, Instance: seg.Meta.Instance}
 		for _, name := range f.values {
 			w.record.Values = append(w.record.Values, w.fixed(name.Fixed))
 		}
