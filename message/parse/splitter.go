@@ -71,6 +71,25 @@ func (p *Parser) Splitter(names ...string) *Splitter {
 	return s
 }
 
+// maxSplitters is the maximum number of Splitters that [Splitters] keep.
+const maxSplitters = 64
+
+// Splitters keep a Splitter of the same names for each parser.
+type Splitters map[*Parser]*Splitter
+
+// Of returns the Splitter of a parser. The names must be the same at each call.
+func (s *Splitters) Of(p *Parser, names ...string) *Splitter {
+	splitter := (*s)[p]
+	if splitter == nil {
+		if *s == nil || len(*s) == maxSplitters {
+			*s = Splitters{}
+		}
+		splitter = p.Splitter(names...)
+		(*s)[p] = splitter
+	}
+	return splitter
+}
+
 // Split makes a message the current one. Colours in it are ignored: see package [ansi].
 func (s *Splitter) Split(message []byte) {
 	if s.colored = bytes.IndexByte(message, ansi.Escape) >= 0; s.colored {

@@ -58,8 +58,7 @@ type Scanner struct {
 	records   RecordMatcher // nil if there is no condition
 	record    where.Record
 	splitter  *parse.Splitter
-	// splitters has a splitter of the fields of all expressions for each parser.
-	splitters map[*Fields]*parse.Splitter
+	splitters parse.Splitters
 }
 
 // NewScanner makes a scanner for a query.
@@ -141,15 +140,7 @@ func (s *Scanner) prepare(c Checks) error {
 	}
 	s.checks = c
 	if len(s.m.Where) > 0 {
-		splitter := s.splitters[c.Fields]
-		if splitter == nil {
-			if s.splitters == nil {
-				s.splitters = make(map[*Fields]*parse.Splitter)
-			}
-			splitter = c.Fields.Parser.Splitter(s.m.names...)
-			s.splitters[c.Fields] = splitter
-		}
-		s.splitter = splitter
+		s.splitter = s.splitters.Of(c.Fields.Parser, s.m.names...)
 	}
 	for _, program := range s.m.Where[len(s.where):] {
 		evaluator, err := program.Evaluator()

@@ -80,11 +80,7 @@ func (o *Writer) split(m *query.Match) {
 
 // splitFields finds the fields of the current message.
 func (o *Writer) splitFields(m *query.Match) {
-	parser := o.parser(m)
-	if o.splitters[parser] == nil {
-		o.splitters[parser] = parser.Splitter(o.fields...)
-	}
-	o.splitter = o.splitters[parser]
+	o.splitter = o.splitters.Of(o.parser(m), o.fields...)
 	o.splitter.Split(o.message)
 }
 

@@ -119,7 +119,7 @@ type Writer struct {
 	// splitter finds them in the current message.
 	fields    []string
 	auto      *parse.Parser
-	splitters map[*parse.Parser]*parse.Splitter
+	splitters parse.Splitters
 	splitter  *parse.Splitter
 	marked    []string // columns of CSV and Parquet that mark some records
 	message   []byte   // scratch: the message as logged
@@ -195,7 +195,7 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 	if o.columns, o.fields, err = newColumns(opts.Fields); err != nil {
 		return nil, err
 	}
-	o.auto, o.splitters = parse.Auto(), map[*parse.Parser]*parse.Splitter{}
+	o.auto = parse.Auto()
 	switch {
 	case opts.Format == Template:
 		opts.Template.begin(o)

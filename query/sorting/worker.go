@@ -12,19 +12,19 @@ import (
 // worker sorts records. Not safe for concurrent use.
 type worker struct {
 	*Order
-	sorter   *spill.Sorter
-	bound    *bound
-	parser   *parse.Parser
-	splitter *parse.Splitter
-	message  []byte
-	key      []byte
-	payload  []byte
+	sorter    *spill.Sorter
+	bound     *bound
+	splitters parse.Splitters
+	splitter  *parse.Splitter
+	message   []byte
+	key       []byte
+	payload   []byte
 }
 
 // use sets the parser of the following records.
 func (w *worker) use(parser *parse.Parser) {
-	if w.parser != parser && len(w.fields) > 0 {
-		w.parser, w.splitter = parser, parser.Splitter(w.fields...)
+	if len(w.fields) > 0 {
+		w.splitter = w.splitters.Of(parser, w.fields...)
 	}
 }
 

@@ -19,7 +19,7 @@ type worker struct {
 	record     aggregate.Record
 	message    []byte
 	text       []byte // the values of fixed fields
-	parser     *parse.Parser
+	splitters  parse.Splitters
 	splitter   *parse.Splitter
 	evaluators []*where.Evaluator
 	// input is the current record.
@@ -31,8 +31,8 @@ type worker struct {
 
 // use sets the parser of the following records.
 func (w *worker) use(parser *parse.Parser) {
-	if w.parser != parser && len(w.names) > 0 {
-		w.parser, w.splitter = parser, parser.Splitter(w.names...)
+	if len(w.names) > 0 {
+		w.splitter = w.splitters.Of(parser, w.names...)
 		w.input.Fields = w.splitter
 	}
 }
