@@ -42,12 +42,12 @@ type Rejections [Stages]uint64
 type Scanner struct {
 	m           *Matcher
 	checks      Checks
-	message     []byte // scratch: a message of several lines as logged
-	lower       []byte // scratch: a block in lower case
-	ids         []byte // scratch: a message in lower case
-	lastSource  []byte // the last source checked
-	lastMatches bool   // whether lastSource matches
-	broken      int    // number of lines of the block that are not records
+	message     record.Message // scratch: a message of several lines as logged
+	lower       []byte         // scratch: a block in lower case
+	ids         []byte         // scratch: a message in lower case
+	lastSource  []byte         // the last source checked
+	lastMatches bool           // whether lastSource matches
+	broken      int            // number of lines of the block that are not records
 	check       segment.BlockCheck
 	at          int            // offset in the block of the current record
 	columns     record.Columns // of the last match
@@ -194,7 +194,7 @@ func (s *Scanner) matches(line []byte, hit int, continued bool) (f record.Column
 	}
 	message, from := f.Raw, 0
 	if continued {
-		s.message = record.AppendMessage(s.message[:0], message)
+		s.message.Decode(message)
 		message = s.message
 	} else if len(m.Required) == 1 && len(m.regexps)+len(m.Where)+len(s.templates)+len(m.Selection.Hints) == 0 {
 		// The only literal is the anchor, so it does not occur before hit.

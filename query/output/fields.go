@@ -72,7 +72,7 @@ func (o *Writer) EmptyFields() (names []string) {
 
 // split makes a record's the current message.
 func (o *Writer) split(m *query.Match) {
-	o.message = record.AppendMessage(o.message[:0], m.Message())
+	o.message.Decode(m.Message())
 	if len(o.fields) > 0 {
 		o.splitFields(m)
 	}

@@ -37,6 +37,7 @@ import (
 	"logstow/query"
 	"logstow/query/aggregate"
 	"logstow/query/parquet"
+	"logstow/record"
 	"logstow/record/recognize"
 )
 
@@ -121,9 +122,9 @@ type Writer struct {
 	auto      *parse.Parser
 	splitters parse.Splitters
 	splitter  *parse.Splitter
-	marked    []string // columns of CSV and Parquet that mark some records
-	message   []byte   // scratch: the message as logged
-	places    [][2]int // scratch: the places to highlight
+	marked    []string       // columns of CSV and Parquet that mark some records
+	message   record.Message // scratch: the message as logged
+	places    [][2]int       // scratch: the places to highlight
 	scratch   []byte
 	compact   bytes.Buffer
 

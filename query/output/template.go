@@ -22,7 +22,6 @@ import (
 	"logstow/internal/templates"
 	"logstow/message"
 	"logstow/query"
-	"logstow/record"
 )
 
 // MaxTemplate is the maximum length of a template in bytes.
@@ -201,7 +200,7 @@ func (t *RecordTemplate) run() error {
 func (o *Writer) template(dst []byte, m *query.Match) []byte {
 	t := o.opts.Template
 	t.match = m
-	o.message = record.AppendMessage(o.message[:0], m.Message())
+	o.message.Decode(m.Message())
 	for _, f := range field.AllFixed() {
 		t.values[string(f)] = t.visible(o.fixed(f, m))
 	}

@@ -17,7 +17,7 @@ type worker struct {
 	*Computation
 	*aggregate.Worker
 	record     aggregate.Record
-	message    []byte
+	message    record.Message
 	text       []byte // the values of fixed fields
 	splitters  parse.Splitters
 	splitter   *parse.Splitter
@@ -51,7 +51,7 @@ func (w *worker) add(origin *source.Segment, service string, at int64, f *record
 	in := &w.input
 	in.Time, in.Level, in.Service, in.Source, in.Instance = at, f.Level, service, f.Source, origin.Meta.Instance
 	if w.messages {
-		w.message = record.AppendMessage(w.message[:0], f.Raw)
+		w.message.Decode(f.Raw)
 		in.Message = w.message
 	}
 	if w.splitter != nil {
