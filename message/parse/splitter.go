@@ -33,7 +33,7 @@ type Splitter struct {
 	members []message.Value // scratch of Form
 
 	// For other parsers: the captures, and the index of the capture of each value, or -1.
-	captures []span
+	captures places
 	indexes  []int
 }
 
@@ -56,7 +56,7 @@ func (p *Parser) lookup(name string, d *depths) lookup {
 
 // Splitter makes a Splitter that returns the fields with these names by index. Without names it only iterates over all fields.
 func (p *Parser) Splitter(names ...string) *Splitter {
-	s := &Splitter{parser: p, values: make([]message.Value, len(names)), known: make([]bool, len(names)), captures: make([]span, len(p.captures))}
+	s := &Splitter{parser: p, values: make([]message.Value, len(names)), known: make([]bool, len(names))}
 	for _, name := range names {
 		if p.formats != nil {
 			s.lookups = append(s.lookups, p.lookup(name, &s.depth))
@@ -101,7 +101,7 @@ func (s *Splitter) Split(message []byte) {
 	if p := s.parser; p.formats != nil {
 		p.formats.split(&s.line, message, &s.depth)
 	} else {
-		p.match(message, s.captures)
+		s.captures = p.match(s.captures[:0], message)
 	}
 }
 
@@ -186,12 +186,11 @@ func (s *Splitter) findIn(in *line, l *lookup) message.Value {
 
 // capture returns the value of a capture.
 func (s *Splitter) capture(k int) message.Value {
-	c := &s.captures[k]
-	if !c.set {
+	text, ok := s.captures.of(s.message, k)
+	if !ok {
 		return message.Value{}
 	}
-	text := s.message[c.start:c.end:c.end]
-	if !c.quoted {
+	if at := s.captures[2*k]; s.parser.name != nameCSV || at == 0 || s.message[at-1] != '"' {
 		return message.Value{Kind: message.Bare, Text: text}
 	}
 	const quotes = `""` // of CSV, stand for one
@@ -275,10 +274,11 @@ func (s *Splitter) Text() iter.Seq2[string, message.Value] {
 
 func (s *Splitter) allCaptures(yield func(string, message.Value) bool) {
 	for k, name := range s.parser.captures {
-		if name == "" || !s.captures[k].set {
+		v := s.capture(k)
+		if name == "" || v.Kind == message.Missing {
 			continue
 		}
-		if !yield(name, s.capture(k)) {
+		if !yield(name, v) {
 			return
 		}
 	}
