@@ -21,14 +21,11 @@ func FormatTime(t int64) string {
 // "-=4,INFO=12,ERROR=3". It omits counts of 0; if all are 0, the result is "".
 func FormatLevels(c record.Counts) string {
 	var b []byte
-	for i, n := range c {
-		if n == 0 {
-			continue
-		}
+	for l, n := range c.All() {
 		if len(b) > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, record.Level(i).String()...)
+		b = append(b, l.String()...)
 		b = append(b, '=')
 		b = strconv.AppendUint(b, n, 10)
 	}

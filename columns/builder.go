@@ -72,7 +72,7 @@ type Builder struct {
 type Scratch struct {
 	collectors []*collector
 	enc        encoder
-	message    []byte
+	message    record.Message
 	offsets    []uint32
 }
 
@@ -190,7 +190,7 @@ func (b *Builder) collect(s *Scratch, text []byte, start int64) (form message.Fo
 
 // split splits a stored message into fields.
 func (b *Builder) split(s *Scratch, raw []byte) {
-	s.message = record.AppendMessage(s.message[:0], raw)
+	s.message.Decode(raw)
 	b.splitter.Split(s.message)
 }
 

@@ -5,7 +5,6 @@ import (
 	"unicode/utf8"
 
 	"logstow/exact"
-	"logstow/field"
 	"logstow/field/where"
 	"logstow/message"
 	"logstow/message/parse"
@@ -149,15 +148,8 @@ func splitKey(key string) []string {
 
 // appendLabel appends the value of a label, or nothing if the field is missing. index is the index of its field.
 func (e *evaluator) appendLabel(dst []byte, l *label, index int) []byte {
-	switch l.fixed {
-	case field.Level:
-		return append(dst, e.record.Level.String()...)
-	case field.Service:
-		return append(dst, e.record.Service...)
-	case field.Source:
-		return append(dst, e.record.Source...)
-	case field.Instance:
-		return append(dst, e.instance...)
+	if l.fixed != "" {
+		return e.record.AppendFixed(dst, l.fixed)
 	}
 	if v := e.field(index); v.Kind != message.Null {
 		dst = append(dst, v.Text...)

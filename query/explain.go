@@ -61,9 +61,7 @@ func (q *Query) countLevels(ctx context.Context, p *Plan) (levels record.Counts,
 		}
 	}
 	for _, s := range p.Segments {
-		for l, n := range q.levelsOf(ctx, s) {
-			levels[l] += n
-		}
+		levels.Add(q.levelsOf(ctx, s))
 	}
 	return levels, nil
 }
@@ -71,9 +69,7 @@ func (q *Query) countLevels(ctx context.Context, p *Plan) (levels record.Counts,
 // countRecords returns the number of records of a plan's segments.
 func (q *Query) countRecords(ctx context.Context, segments []*Segment) (n uint64) {
 	for _, s := range segments {
-		for _, count := range q.levelsOf(ctx, s) {
-			n += count
-		}
+		n += q.levelsOf(ctx, s).Total()
 	}
 	return n
 }

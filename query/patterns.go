@@ -35,7 +35,7 @@ const maxWorkerShapes = 1 << 13
 // patternWorker counts records. Not safe for concurrent use.
 type patternWorker struct {
 	*patterns.Counter
-	message []byte
+	message record.Message
 }
 
 // countPatterns counts the matches of segments. If ctx ends early, the counts are incomplete.
@@ -63,7 +63,7 @@ func countPatterns(ctx context.Context, s *merge.Scheduler, segments []*source.S
 			if err != nil {
 				return err
 			}
-			w.message = record.AppendMessage(w.message[:0], columns.Raw)
+			w.message.Decode(columns.Raw)
 			w.Add(t.Segment.Name.Service, record.Record{Time: at, Level: columns.Level, Message: w.message})
 			return nil
 		})

@@ -7,7 +7,11 @@
 // recognize below this one.
 package record
 
-import "time"
+import (
+	"encoding/json"
+	"iter"
+	"time"
+)
 
 // MaxSize is the maximum size of a record's message in bytes that every reader accepts. Writers
 // truncate longer messages with a visible mark, by default earlier.
@@ -47,6 +51,41 @@ const (
 
 // Counts holds a number of records for each level, indexed by Level.
 type Counts [Levels]uint64
+
+// Add adds other counts.
+func (c *Counts) Add(o Counts) {
+	for l, n := range o {
+		c[l] += n
+	}
+}
+
+// Total is the number of records of all levels.
+func (c Counts) Total() (n uint64) {
+	for _, count := range c {
+		n += count
+	}
+	return n
+}
+
+// All iterates over the counts that are not 0, in order of severity.
+func (c Counts) All() iter.Seq2[Level, uint64] {
+	return func(yield func(Level, uint64) bool) {
+		for l, n := range c {
+			if n > 0 && !yield(Level(l), n) {
+				return
+			}
+		}
+	}
+}
+
+// MarshalJSON encodes the counts that are not 0 by the names of their levels.
+func (c Counts) MarshalJSON() ([]byte, error) {
+	names := map[string]uint64{}
+	for l, n := range c.All() {
+		names[l.String()] = n
+	}
+	return json.Marshal(names)
+}
 
 // Minute counts the records of one minute by level.
 type Minute struct {

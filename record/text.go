@@ -78,6 +78,12 @@ func AppendMessage(dst, raw []byte) []byte {
 	}
 }
 
+// Message is a message as logged, in memory that the next message reuses.
+type Message []byte
+
+// Decode sets the message from its stored form, which is [Line].Raw.
+func (m *Message) Decode(raw []byte) { *m = AppendMessage((*m)[:0], raw) }
+
 // Next parses the record at the start of text and returns it and the rest. It accepts exactly the
 // output of [AppendText]; otherwise the error wraps [ErrText]. An empty text is an error too: a loop
 // over a block's records ends when rest is empty.

@@ -252,3 +252,13 @@ func BenchmarkNext(b *testing.B) {
 		}
 	}
 }
+
+func TestMessage(t *testing.T) {
+	t.Parallel()
+	var m record.Message
+	for _, message := range []string{"a\n\tb\n", "", "\n\n", "c"} {
+		if m.Decode(record.Stored([]byte(message))); string(m) != message {
+			t.Errorf("got %q, want %q", m, message)
+		}
+	}
+}

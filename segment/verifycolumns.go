@@ -21,9 +21,10 @@ type columnVerifier struct {
 	index    []int           // for each column, its index in the splitter's values
 	// block has the page of each column in the current block, nil if there is none; runs are the seconds of the block,
 	// nil if there is no column of times.
-	block            []*columns.Page
-	runs             []columns.Run
-	message, scratch []byte
+	block   []*columns.Page
+	runs    []columns.Run
+	message record.Message
+	scratch []byte
 }
 
 // maxPages is the maximum length in bytes at which all pages are read at once. They are stored by column but verified by
@@ -115,7 +116,7 @@ func (v *columnVerifier) add(line record.Line, n uint64, b Block) error {
 	}
 	var values []message.Value
 	if v.splitter != nil {
-		v.message = record.AppendMessage(v.message[:0], line.Raw)
+		v.message.Decode(line.Raw)
 		v.splitter.Split(v.message)
 		values = v.splitter.Values()
 		if form := v.list.Forms[b.Index]; form != message.NoForm && v.splitter.Form() != form {

@@ -363,9 +363,7 @@ func (w *Writer) footer(seq int64) *Footer {
 	for _, b := range w.blocks {
 		f.Start, f.End = min(f.Start, b.Start), max(f.End, b.End)
 		f.Records += b.Records
-		for l, n := range b.Levels {
-			f.Levels[l] += n
-		}
+		f.Levels.Add(b.Levels)
 	}
 	return f
 }

@@ -30,19 +30,15 @@ func encodeMinutes(name blobnaming.Name, minutes []record.Minute) ([]byte, error
 		}
 		next = int(offset/60) + 1
 		var set byte
-		for level, n := range m.Levels {
-			if n > 0 {
-				set |= 1 << level
-			}
+		for level := range m.Levels.All() {
+			set |= 1 << level
 		}
 		if set == 0 {
 			return nil, fmt.Errorf("minute %d has no records", m.Start)
 		}
 		b = append(binary.AppendUvarint(b, uint64(offset/60)), set)
-		for _, n := range m.Levels {
-			if n > 0 {
-				b = binary.AppendUvarint(b, n)
-			}
+		for _, n := range m.Levels.All() {
+			b = binary.AppendUvarint(b, n)
 		}
 	}
 	return b, nil

@@ -98,20 +98,20 @@ failed, 4 access denied, 130 interrupted.`,
 
 // segmentRow has the printed properties of a segment.
 type segmentRow struct {
-	Store       string            `json:"store"`
-	Name        string            `json:"name"`
-	Start       string            `json:"start"`
-	End         string            `json:"end"`
-	Records     uint64            `json:"records"`
-	RawBytes    uint64            `json:"raw_bytes"`
-	StoredBytes int64             `json:"stored_bytes"`
-	Tier        string            `json:"tier,omitempty"`
-	Levels      map[string]uint64 `json:"levels"`
-	Instance    string            `json:"instance"`
-	Class       string            `json:"class"`
-	Batch       string            `json:"batch"`
-	Seq         int64             `json:"seq"`
-	Foreign     bool              `json:"foreign,omitempty"`
+	Store       string        `json:"store"`
+	Name        string        `json:"name"`
+	Start       string        `json:"start"`
+	End         string        `json:"end"`
+	Records     uint64        `json:"records"`
+	RawBytes    uint64        `json:"raw_bytes"`
+	StoredBytes int64         `json:"stored_bytes"`
+	Tier        string        `json:"tier,omitempty"`
+	Levels      record.Counts `json:"levels"`
+	Instance    string        `json:"instance"`
+	Class       string        `json:"class"`
+	Batch       string        `json:"batch"`
+	Seq         int64         `json:"seq"`
+	Foreign     bool          `json:"foreign,omitempty"`
 	// Generation is the generation of an output of compaction, Contained the number of listed segments that are
 	// not printed because it contains them.
 	Generation int `json:"generation,omitempty"`
@@ -122,16 +122,11 @@ type segmentRow struct {
 func newSegmentRow(s *query.Segment, zone *time.Location) segmentRow {
 	row := segmentRow{
 		Store: s.Store, Name: s.Name.String(), Start: output.FormatTime(s.Meta.Start, zone), End: output.FormatTime(s.Meta.End, zone),
-		Records: s.Meta.Records, RawBytes: s.Meta.RawBytes, StoredBytes: s.Size, Tier: string(s.Tier), Levels: map[string]uint64{},
+		Records: s.Meta.Records, RawBytes: s.Meta.RawBytes, StoredBytes: s.Size, Tier: string(s.Tier), Levels: s.Meta.Levels,
 		Instance: s.Meta.Instance, Class: s.Meta.Class, Batch: s.Meta.Batch.String(), Seq: s.Meta.Seq, Foreign: s.Foreign,
 	}
 	if s.Meta.IsOutput() {
 		row.Generation, row.Contained = s.Name.Output(), len(s.Hidden)
-	}
-	for l, n := range s.Meta.Levels {
-		if n > 0 {
-			row.Levels[record.Level(l).String()] = n
-		}
 	}
 	return row
 }
@@ -214,16 +209,12 @@ func (e *environment) printTable(rows []segmentRow) error {
 	fmt.Fprintln(w, "NAME\tSTART\tEND\tRECORDS\tRAW\tSTORED\tLEVELS\tINSTANCE\tCLASS"+store("STORE"))
 	for i := range rows {
 		r := &rows[i]
-		var levels record.Counts
-		for l := range levels {
-			levels[l] = r.Levels[record.Level(l).String()]
-		}
 		if r.Foreign { // its times are bounds, and nothing else is known
 			fmt.Fprintf(w, "%s\t%s\t%s\t?\t?\t%d\t?\t-\t%s\n", r.Name, r.Start, r.End, r.StoredBytes, store(r.Store))
 			continue
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s%s\n", r.Name, r.Start, r.End, r.Records, r.RawBytes, r.StoredBytes,
-			blobnaming.FormatLevels(levels), r.Instance, r.Class, store(r.Store))
+			blobnaming.FormatLevels(r.Levels), r.Instance, r.Class, store(r.Store))
 	}
 	return w.Flush()
 }

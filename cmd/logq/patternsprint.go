@@ -84,10 +84,10 @@ type changeJSON struct {
 }
 
 type templateDetails struct {
-	First    string            `json:"first"`
-	Last     string            `json:"last"`
-	Levels   map[string]uint64 `json:"levels"`
-	Services []string          `json:"services"`
+	First    string        `json:"first"`
+	Last     string        `json:"last"`
+	Levels   record.Counts `json:"levels"`
+	Services []string      `json:"services"`
 	// MoreServices is set if there are others than Services.
 	MoreServices bool   `json:"more_services,omitempty"`
 	Example      string `json:"example"`
@@ -97,13 +97,8 @@ func (o *patternsOutput) printJSON(env *environment, changes []patterns.Change) 
 	for i := range changes {
 		c := &changes[i]
 		details := templateDetails{
-			First: output.FormatTime(c.First, o.zone), Last: output.FormatTime(c.Last, o.zone), Levels: map[string]uint64{},
+			First: output.FormatTime(c.First, o.zone), Last: output.FormatTime(c.Last, o.zone), Levels: c.Levels,
 			Services: c.Services, MoreServices: c.MoreServices, Example: c.Example,
-		}
-		for l, n := range c.Levels {
-			if n > 0 {
-				details.Levels[record.Level(l).String()] = n
-			}
 		}
 		var one any = &templateJSON{c.Text, c.Count(), round(c.Share), details}
 		if o.compare {
@@ -262,10 +257,8 @@ func percentOf(share float64) string {
 // levelsOf are the levels of records, the most severe first.
 func levelsOf(levels record.Counts) string {
 	var all []string
-	for l, n := range levels {
-		if n > 0 {
-			all = append(all, record.Level(l).String())
-		}
+	for l := range levels.All() {
+		all = append(all, l.String())
 	}
 	slices.Reverse(all)
 	return strings.Join(all, ",")

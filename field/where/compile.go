@@ -8,9 +8,9 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"logstow/field"
 	"logstow/internal/hint"
 	"logstow/message"
-	"logstow/record"
 )
 
 // columnMark precedes the names of columns, to distinguish them from fields.
@@ -279,25 +279,15 @@ func root(node ast.Node) ast.Node {
 
 // field compiles the value of a field or column.
 func (c *compiler) field(name string) operand {
-	text := func(get func(*Record) []byte) operand {
-		return operand{class: stringClass, unknown: c.unknown[0], get: func(r *Record) value {
-			return value{Value: message.Value{Kind: message.String, Text: get(r)}}
-		}}
-	}
 	if isColumn(name) {
 		c.columns.add(name)
-	}
-	switch name {
-	case timeName:
-		return text(func(r *Record) []byte { return record.AppendTime(nil, r.Time) })
-	case levelName:
-		return text(func(r *Record) []byte { return []byte(r.Level.String()) })
-	case sourceName:
-		return text(func(r *Record) []byte { return r.Source })
-	case serviceName:
-		return text(func(r *Record) []byte { return []byte(r.Service) })
-	case instanceName:
-		return text(func(r *Record) []byte { return []byte(r.Instance) })
+		text := func(r *Record) []byte { return r.AppendFixed(nil, field.Fixed(name[len(columnMark):])) }
+		if name == sourceName {
+			text = func(r *Record) []byte { return r.Source }
+		}
+		return operand{class: stringClass, unknown: c.unknown[0], get: func(r *Record) value {
+			return value{Value: message.Value{Kind: message.String, Text: text(r)}}
+		}}
 	}
 	i, counts := c.counts(name)
 	o := operand{unknown: counts, isField: true, index: i, get: func(r *Record) value { return value{Value: r.Fields.Value(r.First + i)} }}

@@ -23,6 +23,7 @@ import (
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser"
 
+	"logstow/field"
 	"logstow/internal/hint"
 	"logstow/message"
 	"logstow/message/parse"
@@ -41,6 +42,23 @@ type Record struct {
 	// found by [parse.Auto].
 	Fields Fields
 	First  int
+}
+
+// AppendFixed appends the text of a fixed field.
+func (r *Record) AppendFixed(dst []byte, f field.Fixed) []byte {
+	switch f {
+	case field.Time:
+		return record.AppendTime(dst, r.Time)
+	case field.Level:
+		return append(dst, r.Level.String()...)
+	case field.Service:
+		return append(dst, r.Service...)
+	case field.Source:
+		return append(dst, r.Source...)
+	case field.Instance:
+		return append(dst, r.Instance...)
+	}
+	return append(dst, r.Message...)
 }
 
 // Fields returns values of fields by index. A value is valid as long as the record.

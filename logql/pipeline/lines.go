@@ -5,6 +5,7 @@ import (
 
 	"logstow/internal/ansi"
 	"logstow/logql/syntax"
+	"logstow/message/pattern"
 	"logstow/query/match"
 )
 
@@ -58,7 +59,7 @@ func lineMatch(op syntax.LineOp, t *syntax.LineText) (func(line []byte) bool, er
 
 // linePattern is the condition that a line ends with a pattern, which may begin anywhere. As of the parser pattern, a capture ends where
 // the next literal occurs first; none is empty.
-func linePattern(parts []syntax.PatternPart) func(line []byte) bool {
+func linePattern(parts []pattern.Part) func(line []byte) bool {
 	var literals [][]byte
 	for _, p := range parts {
 		literals = append(literals, []byte(p.Literal)) // nil for a capture

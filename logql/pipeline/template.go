@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"text/template/parse"
 	"time"
 
+	"logstow/internal/templates"
 	"logstow/logql/labels"
 )
 
@@ -76,9 +78,10 @@ func parseFormat(text string) (*format, error) {
 	}
 	loop, call, ret := counters.Root.Nodes[:1], counters.Root.Nodes[1:2], counters.Root.Nodes[2:]
 	for _, defined := range t.Templates() {
-		if err := f.walk(defined.Root, loop[0]); err != nil {
-			return nil, err
-		}
+		templates.Walk(defined.Root, func(n parse.Node) { err = cmp.Or(err, f.visit(n, loop[0])) })
+	}
+	if err != nil {
+		return nil, err
 	}
 	f.parts = simpleParts(t.Root)
 	for _, defined := range t.Templates() {
@@ -125,41 +128,10 @@ func simpleParts(root *parse.ListNode) []formatPart {
 	return parts
 }
 
-// walk collects the labels that a node reads, and adds loop to the loops.
-func (f *format) walk(n parse.Node, loop parse.Node) error {
-	children := func(nodes ...parse.Node) error {
-		for _, c := range nodes {
-			if err := f.walk(c, loop); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	branch := func(b *parse.BranchNode) error {
-		if err := children(b.Pipe, b.List); err != nil || b.ElseList == nil {
-			return err
-		}
-		return children(b.ElseList)
-	}
+// visit collects the labels that a node reads, and adds loop to a loop. It fails for a function that templates cannot call.
+func (f *format) visit(n parse.Node, loop parse.Node) error {
 	switch n := n.(type) {
-	case *parse.ListNode:
-		return children(n.Nodes...)
-	case *parse.ActionNode:
-		return children(n.Pipe)
-	case *parse.PipeNode:
-		for _, c := range n.Cmds {
-			if err := children(c.Args...); err != nil {
-				return err
-			}
-		}
-	case *parse.IfNode:
-		return branch(&n.BranchNode)
-	case *parse.WithNode:
-		return branch(&n.BranchNode)
 	case *parse.RangeNode:
-		if err := branch(&n.BranchNode); err != nil {
-			return err
-		}
 		n.List.Nodes = slices.Insert(n.List.Nodes, 0, loop)
 	case *parse.FieldNode:
 		f.reads(n.Ident[0])
@@ -171,15 +143,10 @@ func (f *format) walk(n parse.Node, loop parse.Node) error {
 		default:
 			f.all = true
 		}
-	case *parse.ChainNode:
-		return children(n.Node)
 	case *parse.DotNode:
 		f.all = true
 	case *parse.TemplateNode:
 		f.calls = true
-		if n.Pipe != nil {
-			return children(n.Pipe)
-		}
 	case *parse.IdentifierNode:
 		if n.Ident == loopFunc || n.Ident == callFunc || n.Ident == returnFunc {
 			return fmt.Errorf("function %q not defined", n.Ident)

@@ -12,12 +12,9 @@ import (
 // textFields finds the fields of text in lines, which the parsers of streams determine.
 type textFields struct {
 	wanted    func(label string) bool // nil if none are read
-	splitters map[*parse.Parser]*parse.Splitter
+	splitters parse.Splitters
 	symbols   map[string]*symbol // by name of the field
 }
-
-// maxSplitters is the number of parsers for which splitters are kept.
-const maxSplitters = 64
 
 // ReadFields makes labels of the fields that the parser of a stream finds in text (see [parse.Splitter.Text]), such as
 // columns of access logs and captures of a configured pattern. They are structured metadata that need no parser stage. A
@@ -75,14 +72,7 @@ func replacedFields(stages []stage) []string {
 
 // setFields sets the labels of the current line's fields.
 func (p *Processor) setFields(parser *parse.Parser) {
-	splitter := p.fields.splitters[parser]
-	if splitter == nil {
-		if len(p.fields.splitters) >= maxSplitters || p.fields.splitters == nil {
-			p.fields.splitters = map[*parse.Parser]*parse.Splitter{}
-		}
-		splitter = parser.Splitter()
-		p.fields.splitters[parser] = splitter
-	}
+	splitter := p.fields.splitters.Of(parser)
 	splitter.Split(p.line)
 	for name, v := range splitter.Text() {
 		if v.Kind == message.Null || v.Kind == message.Composite || len(v.Text) == 0 {

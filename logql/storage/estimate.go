@@ -37,9 +37,7 @@ func (v *View) Estimate(ctx context.Context, selections []engine.Selection) (Est
 		sum.Bytes += bound.Bytes
 		sum.CostUSD += bound.CostUSD
 		for _, seg := range s.Segments {
-			for _, n := range seg.Meta.Levels {
-				sum.Records += n
-			}
+			sum.Records += seg.Meta.Levels.Total()
 		}
 	}
 	return sum, v.complete(nil)

@@ -61,7 +61,7 @@ func (v *View) Patterns(ctx context.Context, matchers []*syntax.Matcher, from, t
 		}
 	}
 	order := slices.SortedFunc(maps.Keys(all), func(a, b string) int {
-		return cmp.Or(cmp.Compare(all[b].total, all[a].total), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(all[b].levels.Total(), all[a].levels.Total()), strings.Compare(a, b))
 	})
 	found := make([]Pattern, 0, min(limit, len(order)))
 	for _, text := range order[:min(limit, len(order))] {
@@ -99,16 +99,12 @@ type patternWorker struct {
 
 // patternCounts are the records of a pattern by level, and by the start of their interval.
 type patternCounts struct {
-	total  uint64
 	levels record.Counts
 	times  map[int64]uint64
 }
 
 func (c *patternCounts) merge(o *patternCounts) {
-	c.total += o.total
-	for level, n := range o.levels {
-		c.levels[level] += n
-	}
+	c.levels.Add(o.levels)
 	for at, n := range o.times {
 		c.times[at] += n
 	}
@@ -137,7 +133,6 @@ func (w *patternWorker) add(m query.Match) error {
 		counts = &patternCounts{times: map[int64]uint64{}}
 		found[string(w.text)] = counts
 	}
-	counts.total++
 	counts.levels[m.Level()]++
 	counts.times[r.Time-(r.Time%w.width+w.width)%w.width]++
 	return nil

@@ -18,7 +18,7 @@ type streams struct {
 	known    map[streamKey]*pipeline.Stream // nil values: not selected
 	partial  map[streamKey]*pipeline.Stream // of records of which some labels are not read
 	recent   [record.Levels]recentStream    // the last of each level
-	message  []byte
+	message  record.Message
 	record   engine.Record
 }
 
@@ -61,7 +61,7 @@ func (s *streams) convert(m *query.Match) *engine.Record {
 	if stream == nil {
 		return nil
 	}
-	s.message = record.AppendMessage(s.message[:0], m.Message())
+	s.message.Decode(m.Message())
 	s.record = engine.Record{Time: m.Time, Line: s.message, Stream: stream}
 	return &s.record
 }

@@ -159,9 +159,8 @@ func (s *selected) eachLevel(seg *query.Segment, from, to int64, streams map[str
 	if seg.Foreign {
 		levels[record.None] = max(1, uint64(float64(seg.Size)/size))
 	}
-	for l, n := range levels {
-		level := record.Level(l)
-		if n == 0 || !s.streams.levels.Has(level) {
+	for level, n := range levels.All() {
+		if !s.streams.levels.Has(level) {
 			continue
 		}
 		key := streamKey{service: seg.Name.Service, instance: seg.Meta.Instance, level: level}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"regexp"
 	"time"
+
+	"logstow/message/pattern"
 )
 
 // Expr is a query: a [*LogExpr] or a [SampleExpr]. String is its canonical form on one line, which
@@ -85,7 +87,7 @@ type LineText struct {
 	// Regexp is Text compiled, not anchored, with a dot that matches newlines too, for the operators of regular expressions.
 	Regexp *regexp.Regexp
 	// Parts are the parts of Text for the pattern operators: literals and the capture "_", alternating.
-	Parts []PatternPart
+	Parts []pattern.Part
 }
 
 // JSONParser is | json, or | json a="b.c[0]", x.
@@ -119,11 +121,8 @@ type RegexpParser struct {
 // PatternParser is | pattern "<a> <_> [<b>]". Parts are its literals and captures in turn.
 type PatternParser struct {
 	Expr  string
-	Parts []PatternPart
+	Parts []pattern.Part
 }
-
-// PatternPart is a literal, or a capture if Capture is not empty; "_" captures nothing.
-type PatternPart struct{ Literal, Capture string }
 
 // UnpackParser is | unpack.
 type UnpackParser struct{}

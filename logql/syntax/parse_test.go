@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"logstow/message/pattern"
 )
 
 func TestCanonicalForm(t *testing.T) {
@@ -140,7 +142,7 @@ func TestPartsOfTree(t *testing.T) {
 	if want := `[{"" "a"} {" [" ""} {"" "_"} {"]<1>" ""}]`; parts != want {
 		t.Errorf("parts %s, want %s", parts, want)
 	}
-	parts = fmt.Sprintf("%q", patternParts("<<a><b ><é><><_c>d<e"))
+	parts = fmt.Sprintf("%q", pattern.Split("<<a><b ><é><><_c>d<e", false))
 	if want := `[{"<" ""} {"" "a"} {"<b ><é><>" ""} {"" "_c"} {"d<e" ""}]`; parts != want {
 		t.Errorf("parts %s, want %s", parts, want)
 	}

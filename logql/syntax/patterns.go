@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"logstow/message/pattern"
 )
 
 // regexpParser checks the names of the groups.
@@ -33,71 +35,32 @@ func (p *parser) regexpParser(t token) *RegexpParser {
 // patternParser checks the captures: at least one has a name, the names differ, and there is a literal between two captures.
 func (p *parser) patternParser(t token) *PatternParser {
 	parts := p.pattern(t)
-	var names []string
-	for _, part := range parts {
-		if part.Capture == "" || part.Capture == "_" {
-			continue
-		}
-		if slices.Contains(names, part.Capture) {
+	for i, part := range parts {
+		if part.Capture != "" && part.Capture != pattern.Unnamed && slices.Contains(parts[:i], part) {
 			p.fail(t, "pattern captures %s twice", part.Capture)
 		}
-		names = append(names, part.Capture)
 	}
-	if len(names) == 0 {
+	if len(pattern.New(parts).Names) == 0 {
 		p.fail(t, "pattern needs a named capture: <name>")
 	}
 	return &PatternParser{Expr: t.text, Parts: parts}
 }
 
 // linePattern is the pattern of a line filter, which names nothing.
-func (p *parser) linePattern(t token) []PatternPart {
+func (p *parser) linePattern(t token) []pattern.Part {
 	parts := p.pattern(t)
-	for _, part := range parts {
-		if part.Capture != "" && part.Capture != "_" {
-			p.fail(t, "a pattern of a line filter can contain only <_>, not <%s>", part.Capture)
-		}
+	if names := pattern.New(parts).Names; len(names) > 0 {
+		p.fail(t, "a pattern of a line filter can contain only <_>, not <%s>", names[0])
 	}
 	return parts
 }
 
-func (p *parser) pattern(t token) []PatternPart {
-	parts := patternParts(t.text)
+func (p *parser) pattern(t token) []pattern.Part {
+	parts := pattern.Split(t.text, false)
 	for i := 1; i < len(parts); i++ {
 		if parts[i-1].Capture != "" && parts[i].Capture != "" {
 			p.fail(t, "pattern has no text between <%s> and <%s>", parts[i-1].Capture, parts[i].Capture)
 		}
-	}
-	return parts
-}
-
-// patternParts splits a pattern into literals and captures. What is between < and > and is not a name is literal.
-func patternParts(s string) []PatternPart {
-	var parts []PatternPart
-	literal := 0
-	for i := 0; i < len(s); {
-		start := strings.IndexByte(s[i:], '<')
-		if start < 0 {
-			break
-		}
-		start += i
-		end := start + 1
-		for end < len(s) && isNamePart(s[end]) {
-			end++
-		}
-		i = end
-		name := s[start+1 : end]
-		if end == len(s) || s[end] != '>' || !isLabelName(name) {
-			continue
-		}
-		if literal < start {
-			parts = append(parts, PatternPart{Literal: s[literal:start]})
-		}
-		parts = append(parts, PatternPart{Capture: name})
-		i = end + 1
-		literal = i
-	}
-	if literal < len(s) {
-		parts = append(parts, PatternPart{Literal: s[literal:]})
 	}
 	return parts
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"logstow/internal/test/testrand"
+	"logstow/message/pattern"
 )
 
 // generator makes random trees that a query can have.
@@ -126,7 +127,7 @@ func (g *generator) stage() Stage {
 		return &RegexpParser{Expr: expr, Regexp: regexp.MustCompile(expr)}
 	case 5:
 		expr := oneOf(g, "<a>", "<_> [<a>] <b>", "\"<a>\"`", "<1><a><<b>>")
-		return &PatternParser{Expr: expr, Parts: patternParts(expr)}
+		return &PatternParser{Expr: expr, Parts: pattern.Split(expr, false)}
 	case 6:
 		return oneOf[Stage](g, &UnpackParser{}, &Decolorize{})
 	case 7:
@@ -193,7 +194,7 @@ func (g *generator) lineFilter() *LineFilter {
 			return text
 		case LinePattern, LineNotPattern:
 			text.Text = oneOf(g, "", "<_>", "<_>b<_>", "< <1> \"", "`<_>")
-			text.Parts = patternParts(text.Text)
+			text.Parts = pattern.Split(text.Text, false)
 			return text
 		default:
 			return text

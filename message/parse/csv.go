@@ -130,13 +130,13 @@ func cell(line []byte, by byte) (text []byte, quoted bool, next int, more bool) 
 	return text, quoted, end + 1, end < len(line)
 }
 
-// matchCSV finds the columns of a line. An empty cell is a missing value. The header has none.
-func matchCSV(line []byte, by byte, names []string, out []span) {
+// matchCSV appends the columns of a line. An empty cell is a missing value. The header has none.
+func matchCSV(dst places, line []byte, by byte, names []string) places {
 	line = bytes.TrimRight(line, "\r\n")
 	line, cut := withoutMark(line)
 	header := true
 	at := 0
-	for i := range out {
+	for _, name := range names {
 		text, quoted, next, more := cell(line[at:], by)
 		if cut && !more {
 			break
@@ -145,16 +145,18 @@ func matchCSV(line []byte, by byte, names []string, out []span) {
 		if quoted {
 			start++
 		}
-		header = header && csvName(string(text)) == names[i]
-		if len(text) > 0 {
-			out[i] = span{set: true, quoted: quoted, start: start, end: start + len(text)}
+		header = header && csvName(string(text)) == name
+		if len(text) == 0 {
+			start = -1
 		}
+		dst = append(dst, start, start+len(text))
 		if !more {
 			break
 		}
 		at += next
 	}
 	if header {
-		clear(out)
+		return nil
 	}
+	return dst
 }

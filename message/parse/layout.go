@@ -90,7 +90,6 @@ func (f *formats) layout(description string) []column {
 
 // span is a part of a message.
 type span struct {
-	set        bool // there is such a part
 	quoted     bool // it is a string, even if it reads as a number
 	id         id
 	start, end int
@@ -132,7 +131,7 @@ func (l *line) set(name id, start, end int, quoted bool) {
 	if l.at[name] != 0 || l.n == maxFields {
 		return
 	}
-	l.fields[l.n] = span{true, quoted, name, start, end}
+	l.fields[l.n] = span{quoted, name, start, end}
 	l.n++
 	l.at[name] = uint8(l.n)
 }

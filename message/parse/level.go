@@ -9,12 +9,12 @@ import (
 type Leveler struct {
 	parser   *Parser
 	line     line // for auto
-	captures []span
+	captures places
 }
 
 // Leveler makes a Leveler.
 func (p *Parser) Leveler() *Leveler {
-	return &Leveler{parser: p, captures: make([]span, len(p.captures))}
+	return &Leveler{parser: p}
 }
 
 // Level returns the level of a message by its fields: the status of an access log (see [StatusLevel]), klog's letter, or the number in
@@ -42,13 +42,14 @@ const (
 )
 
 func (l *Leveler) captured(message []byte) (record.Level, bool) {
-	l.parser.match(message, l.captures)
+	l.captures = l.parser.match(l.captures[:0], message)
 	text := func(name string) []byte {
 		i := l.parser.index(name)
 		if i < 0 {
 			return nil
 		}
-		return message[l.captures[i].start:l.captures[i].end]
+		value, _ := l.captures.of(message, i)
+		return value
 	}
 	for _, name := range [...]string{nameLevel, nameSeverity} {
 		if level := record.LevelFromAlias(text(name)); level != record.None {

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"logstow/message"
+	"logstow/message/pattern"
 )
 
 // ErrUnknownVersion is returned by [CompileStored] for an unknown parser or version, which a newer program stored.
@@ -46,7 +47,7 @@ type Parser struct {
 	columns    []string // of csv, as in its header
 	// One of these is set, none for the parsers "none", "w3c" and "csv".
 	formats *formats
-	pattern *pattern
+	pattern *pattern.Pattern
 	regexp  *regexp.Regexp
 	// captures are the names of the captures of pattern, of the columns of w3c and csv, or of the groups of regexp,
 	// where "" is one without a name.
@@ -153,12 +154,6 @@ func compile(name, expression string, start int) (*Parser, error) {
 	return p, p.compileRegexp(start)
 }
 
-func (p *Parser) compilePattern(start int) error {
-	var err error
-	p.pattern, p.captures, err = compilePattern(p.expression, start)
-	return err
-}
-
 func (p *Parser) compileRegexp(start int) error {
 	var err error
 	if p.regexp, err = regexp.Compile(p.expression); err != nil {
@@ -248,24 +243,28 @@ func (p *Parser) index(name string) int {
 	return i
 }
 
-// match finds the captures in a message; out must have an element for each.
-func (p *Parser) match(message []byte, out []span) {
-	clear(out)
+// places are the start and the end of each capture. Those of a missing one are negative or behind the last.
+type places []int
+
+// of returns the text of a capture of a message, not ok if it is missing.
+func (p places) of(message []byte, capture int) (text []byte, ok bool) {
+	if p = p[min(2*capture, len(p)):]; len(p) == 0 || p[0] < 0 {
+		return nil, false
+	}
+	return message[p[0]:p[1]:p[1]], true
+}
+
+// match appends the captures in a message.
+func (p *Parser) match(dst places, message []byte) places {
 	switch {
 	case p.pattern != nil:
-		p.pattern.match(message, out)
+		return p.pattern.Append(dst, message)
+	case p.regexp != nil:
+		return p.regexp.FindSubmatchIndex(message)
 	case p.name == nameW3C:
-		matchW3C(message, out)
+		return matchW3C(dst, message, len(p.captures))
 	case p.name == nameCSV:
-		matchCSV(message, p.separator, p.columns, out)
+		return matchCSV(dst, message, p.separator, p.columns)
 	}
-	if p.regexp == nil {
-		return
-	}
-	at := p.regexp.FindSubmatchIndex(message)
-	for i := range len(at) / 2 {
-		if at[2*i] >= 0 {
-			out[i] = span{set: true, start: at[2*i], end: at[2*i+1]}
-		}
-	}
+	return dst
 }

@@ -33,7 +33,7 @@ type Splitter struct {
 	members []message.Value // scratch of Form
 
 	// For other parsers: the captures, and the index of the capture of each value, or -1.
-	captures []span
+	captures places
 	indexes  []int
 }
 
@@ -56,7 +56,7 @@ func (p *Parser) lookup(name string, d *depths) lookup {
 
 // Splitter makes a Splitter that returns the fields with these names by index. Without names it only iterates over all fields.
 func (p *Parser) Splitter(names ...string) *Splitter {
-	s := &Splitter{parser: p, values: make([]message.Value, len(names)), known: make([]bool, len(names)), captures: make([]span, len(p.captures))}
+	s := &Splitter{parser: p, values: make([]message.Value, len(names)), known: make([]bool, len(names))}
 	for _, name := range names {
 		if p.formats != nil {
 			s.lookups = append(s.lookups, p.lookup(name, &s.depth))
@@ -71,6 +71,25 @@ func (p *Parser) Splitter(names ...string) *Splitter {
 	return s
 }
 
+// maxSplitters is the maximum number of Splitters that [Splitters] keep.
+const maxSplitters = 64
+
+// Splitters keep a Splitter of the same names for each parser.
+type Splitters map[*Parser]*Splitter
+
+// Of returns the Splitter of a parser. The names must be the same at each call.
+func (s *Splitters) Of(p *Parser, names ...string) *Splitter {
+	splitter := (*s)[p]
+	if splitter == nil {
+		if *s == nil || len(*s) == maxSplitters {
+			*s = Splitters{}
+		}
+		splitter = p.Splitter(names...)
+		(*s)[p] = splitter
+	}
+	return splitter
+}
+
 // Split makes a message the current one. Colours in it are ignored: see package [ansi].
 func (s *Splitter) Split(message []byte) {
 	if s.colored = bytes.IndexByte(message, ansi.Escape) >= 0; s.colored {
@@ -82,7 +101,7 @@ func (s *Splitter) Split(message []byte) {
 	if p := s.parser; p.formats != nil {
 		p.formats.split(&s.line, message, &s.depth)
 	} else {
-		p.match(message, s.captures)
+		s.captures = p.match(s.captures[:0], message)
 	}
 }
 
@@ -167,12 +186,11 @@ func (s *Splitter) findIn(in *line, l *lookup) message.Value {
 
 // capture returns the value of a capture.
 func (s *Splitter) capture(k int) message.Value {
-	c := &s.captures[k]
-	if !c.set {
+	text, ok := s.captures.of(s.message, k)
+	if !ok {
 		return message.Value{}
 	}
-	text := s.message[c.start:c.end:c.end]
-	if !c.quoted {
+	if at := s.captures[2*k]; s.parser.name != nameCSV || at == 0 || s.message[at-1] != '"' {
 		return message.Value{Kind: message.Bare, Text: text}
 	}
 	const quotes = `""` // of CSV, stand for one
@@ -256,10 +274,11 @@ func (s *Splitter) Text() iter.Seq2[string, message.Value] {
 
 func (s *Splitter) allCaptures(yield func(string, message.Value) bool) {
 	for k, name := range s.parser.captures {
-		if name == "" || !s.captures[k].set {
+		v := s.capture(k)
+		if name == "" || v.Kind == message.Missing {
 			continue
 		}
-		if !yield(name, s.capture(k)) {
+		if !yield(name, v) {
 			return
 		}
 	}

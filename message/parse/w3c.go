@@ -23,11 +23,11 @@ func w3c(directive []byte) (p *Parser, ok bool) {
 	return p, err == nil
 }
 
-// matchW3C finds the columns of a line, which are separated by blanks, or by single tabs if there is one. "-" is a missing value. A
+// matchW3C appends the columns of a line, which are separated by blanks, or by single tabs if there is one. "-" is a missing value. A
 // directive has no columns.
-func matchW3C(line []byte, out []span) {
+func matchW3C(dst places, line []byte, columns int) places {
 	if len(line) > 0 && line[0] == '#' {
-		return
+		return dst
 	}
 	line, cut := firstLine(line)
 	by := byte(' ')
@@ -35,7 +35,7 @@ func matchW3C(line []byte, out []span) {
 		by = '\t'
 	}
 	at := 0
-	for i := range out {
+	for range columns {
 		for by == ' ' && at < len(line) && line[at] == by {
 			at++
 		}
@@ -44,16 +44,19 @@ func matchW3C(line []byte, out []span) {
 			end = at + n
 		}
 		if end == len(line) && cut {
-			return
+			break
 		}
-		if end > at && string(line[at:end]) != "-" {
-			out[i] = span{set: true, start: at, end: end}
+		start := at
+		if end == at || string(line[at:end]) == "-" {
+			start = -1
 		}
+		dst = append(dst, start, end)
 		if end == len(line) {
-			return
+			break
 		}
 		at = end + 1
 	}
+	return dst
 }
 
 // w3cName returns the name of the field in a column: the name that formats share, or that of the column in lower case with underscores.

@@ -114,9 +114,7 @@ func (f *Findings) AddListed(service string, l *Listed) {
 	for o := range l.origins {
 		addOrigin(&f.origins, o)
 	}
-	for level, n := range l.Levels {
-		f.levels[level] += n
-	}
+	f.levels.Add(l.Levels)
 }
 
 // HaveOutputs reports whether outputs of compaction were listed in the range.

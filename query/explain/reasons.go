@@ -238,7 +238,7 @@ func (x *explanation) conditions() {
 	}
 	level := x.sel.Levels != 0 && x.Foreign == 0 && x.sel.Levels.Count(x.levels) == 0
 	switch {
-	case level && x.levels[record.None] == total(x.levels):
+	case level && x.levels[record.None] == x.levels.Total():
 		x.add("levels-missing", "the records of the range have no level; --level - selects them")
 	case level:
 		x.add("level", "the records of the range have other levels: %s", levelCounts(x.levels))

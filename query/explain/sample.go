@@ -79,7 +79,7 @@ func wholeRecords(text []byte, n int) int {
 // one.
 func (s *sample) records(use func(parser string)) iter.Seq2[record.Columns, []byte] {
 	return func(yield func(record.Columns, []byte) bool) {
-		var message []byte
+		var message record.Message
 		parts := s.parts
 		for pos := 0; pos < len(s.text); {
 			for ; len(parts) > 0 && parts[0].start == pos; parts = parts[1:] { // several if parts are empty
@@ -91,7 +91,7 @@ func (s *sample) records(use func(parser string)) iter.Seq2[record.Columns, []by
 			if !ok {
 				continue
 			}
-			message = record.AppendMessage(message[:0], f.Raw)
+			message.Decode(f.Raw)
 			if !yield(f, message) {
 				return
 			}

@@ -21,20 +21,11 @@ func allOf(n uint64, one, several string) string {
 	return fmt.Sprintf("all %d %s", n, several)
 }
 
-func total(levels record.Counts) (n uint64) {
-	for _, count := range levels {
-		n += count
-	}
-	return n
-}
-
 // levelCounts reads "INFO 120, DEBUG 3", without levels of no records.
 func levelCounts(levels record.Counts) string {
 	var all []string
-	for l, n := range levels {
-		if n > 0 {
-			all = append(all, fmt.Sprintf("%s %d", record.Level(l), n))
-		}
+	for l, n := range levels.All() {
+		all = append(all, fmt.Sprintf("%s %d", l, n))
 	}
 	slices.Reverse(all)
 	return strings.Join(all, ", ")

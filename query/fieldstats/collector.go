@@ -40,7 +40,7 @@ type collector struct {
 	leftOut bool
 
 	splitter *parse.Splitter
-	message  []byte
+	message  record.Message
 }
 
 // fieldCount has the counts of a field so far.
@@ -68,7 +68,7 @@ func (c *collector) use(parser *parse.Parser) { c.splitter = parser.Splitter() }
 // add adds a record with a message as stored.
 func (c *collector) add(raw []byte) {
 	c.records++
-	c.message = record.AppendMessage(c.message[:0], raw)
+	c.message.Decode(raw)
 	c.splitter.Split(c.message)
 	for name, v := range c.splitter.All() {
 		if f := c.field(name); f != nil && f.last != c.records {

@@ -43,12 +43,12 @@ type Rejections [Stages]uint64
 type Scanner struct {
 	m           *Matcher
 	checks      Checks
-	message     []byte // scratch: a message of several lines as logged
-	lower       []byte // scratch: a block in lower case
-	ids         []byte // scratch: a message in lower case
-	lastSource  []byte // the last source checked
-	lastMatches bool   // whether lastSource matches
-	broken      int    // number of lines of the block that are not records
+	message     record.Message // scratch: a message of several lines as logged
+	lower       []byte         // scratch: a block in lower case
+	ids         []byte         // scratch: a message in lower case
+	lastSource  []byte         // the last source checked
+	lastMatches bool           // whether lastSource matches
+	broken      int            // number of lines of the block that are not records
 	check       segment.BlockCheck
 	at          int            // offset in the block of the current record
 	columns     record.Columns // of the last match
@@ -59,8 +59,7 @@ type Scanner struct {
 	records   RecordMatcher // nil if there is no condition
 	record    where.Record
 	splitter  *parse.Splitter
-	// splitters has a splitter of the fields of all expressions for each parser.
-	splitters map[*Fields]*parse.Splitter
+	splitters parse.Splitters
 }
 
 // NewScanner makes a scanner for a query.
@@ -142,15 +141,7 @@ func (s *Scanner) prepare(c Checks) error {
 	}
 	s.checks = c
 	if len(s.m.Where) > 0 {
-		splitter := s.splitters[c.Fields]
-		if splitter == nil {
-			if s.splitters == nil {
-				s.splitters = make(map[*Fields]*parse.Splitter)
-			}
-			splitter = c.Fields.Parser.Splitter(s.m.names...)
-			s.splitters[c.Fields] = splitter
-		}
-		s.splitter = splitter
+		s.splitter = s.splitters.Of(c.Fields.Parser, s.m.names...)
 	}
 	for _, program := range s.m.Where[len(s.where):] {
 		evaluator, err := program.Evaluator()
@@ -204,7 +195,7 @@ func (s *Scanner) matches(line []byte, hit int, continued bool) (f record.Column
 	}
 	message, from := f.Raw, 0
 	if continued {
-		s.message = record.AppendMessage(s.message[:0], message)
+		s.message.Decode(message)
 		message = s.message
 	} else if len(m.Required) == 1 && len(m.regexps)+len(m.Where)+len(s.templates)+len(m.Selection.Hints) == 0 {
 		// The only literal is the anchor, so it does not occur before hit.

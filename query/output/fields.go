@@ -72,7 +72,7 @@ func (o *Writer) EmptyFields() (names []string) {
 
 // split makes a record's the current message.
 func (o *Writer) split(m *query.Match) {
-	o.message = record.AppendMessage(o.message[:0], m.Message())
+	o.message.Decode(m.Message())
 	if len(o.fields) > 0 {
 		o.splitFields(m)
 	}
@@ -80,11 +80,7 @@ func (o *Writer) split(m *query.Match) {
 
 // splitFields finds the fields of the current message.
 func (o *Writer) splitFields(m *query.Match) {
-	parser := o.parser(m)
-	if o.splitters[parser] == nil {
-		o.splitters[parser] = parser.Splitter(o.fields...)
-	}
-	o.splitter = o.splitters[parser]
+	o.splitter = o.splitters.Of(o.parser(m), o.fields...)
 	o.splitter.Split(o.message)
 }
 
@@ -117,22 +113,27 @@ func (o *Writer) time(m *query.Match) []byte {
 	return o.scratch
 }
 
+// fixed returns the text of a fixed field of a record, whose message is the current one; valid until the next call.
+func (o *Writer) fixed(f field.Fixed, m *query.Match) []byte {
+	switch f {
+	case field.Time:
+		return o.time(m)
+	case field.Level:
+		return []byte(m.Level().String())
+	case field.Service:
+		return []byte(m.Segment.Name.Service)
+	case field.Instance:
+		return []byte(m.Instance)
+	case field.Source:
+		return m.Source()
+	}
+	return o.message
+}
+
 // value returns the value of a record, whose message is the current one, in a column.
 func (o *Writer) value(c *column, m *query.Match) message.Value {
-	text := func(s []byte) message.Value { return message.Value{Kind: message.String, Text: s} }
-	switch c.fixed {
-	case field.Time:
-		return text(o.time(m))
-	case field.Level:
-		return text([]byte(m.Level().String()))
-	case field.Service:
-		return text([]byte(m.Segment.Name.Service))
-	case field.Instance:
-		return text([]byte(m.Instance))
-	case field.Source:
-		return text(m.Source())
-	case field.Message:
-		return text(o.message)
+	if c.fixed != "" {
+		return message.Value{Kind: message.String, Text: o.fixed(c.fixed, m)}
 	}
 	v := o.splitter.Value(c.index)
 	c.found = c.found || v.Kind != message.Missing

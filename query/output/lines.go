@@ -38,7 +38,7 @@ func (o *Writer) shown(dst []byte, at int) []byte {
 
 // highlighted appends a record's message for a terminal, with matches highlighted and newlines replaced by newline.
 func (o *Writer) highlighted(dst []byte, m *query.Match, newline string) []byte {
-	o.message = record.AppendMessage(o.message[:0], m.Message())
+	o.message.Decode(m.Message())
 	o.places = o.opts.Highlight(o.places[:0], o.message)
 	piece := func(from, to int) {
 		for i, line := range bytes.Split(o.message[from:to], []byte("\n")) {

@@ -37,6 +37,7 @@ import (
 	"logstow/query"
 	"logstow/query/aggregate"
 	"logstow/query/parquet"
+	"logstow/record"
 	"logstow/record/recognize"
 )
 
@@ -119,11 +120,11 @@ type Writer struct {
 	// splitter finds them in the current message.
 	fields    []string
 	auto      *parse.Parser
-	splitters map[*parse.Parser]*parse.Splitter
+	splitters parse.Splitters
 	splitter  *parse.Splitter
-	marked    []string // columns of CSV and Parquet that mark some records
-	message   []byte   // scratch: the message as logged
-	places    [][2]int // scratch: the places to highlight
+	marked    []string       // columns of CSV and Parquet that mark some records
+	message   record.Message // scratch: the message as logged
+	places    [][2]int       // scratch: the places to highlight
 	scratch   []byte
 	compact   bytes.Buffer
 
@@ -195,7 +196,7 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 	if o.columns, o.fields, err = newColumns(opts.Fields); err != nil {
 		return nil, err
 	}
-	o.auto, o.splitters = parse.Auto(), map[*parse.Parser]*parse.Splitter{}
+	o.auto = parse.Auto()
 	switch {
 	case opts.Format == Template:
 		opts.Template.begin(o)

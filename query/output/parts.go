@@ -7,7 +7,6 @@ import (
 	"logstow/message"
 	"logstow/message/parse"
 	"logstow/query"
-	"logstow/record"
 	"logstow/record/recognize"
 )
 
@@ -61,7 +60,7 @@ func (p *parts) split(o *Writer, m *query.Match) {
 	if m.Context {
 		p.highlight = nil
 	}
-	o.message = record.AppendMessage(o.message[:0], m.Message())
+	o.message.Decode(m.Message())
 	p.open(0, o.message)
 	if parser := o.parser(m); parser.Recognizes() && p.structured(0) && len(p.heads)+len(p.members) > 0 {
 		return

@@ -19,9 +19,9 @@ import (
 	"logstow/field"
 	"logstow/internal/hint"
 	"logstow/internal/suggest"
+	"logstow/internal/templates"
 	"logstow/message"
 	"logstow/query"
-	"logstow/record"
 )
 
 // MaxTemplate is the maximum length of a template in bytes.
@@ -59,7 +59,7 @@ func CompileTemplate(text string) (*RecordTemplate, error) {
 	}
 	t.parsed = parsed
 	for _, defined := range parsed.Templates() {
-		t.walk(defined.Root)
+		templates.Walk(defined.Root, t.visit)
 	}
 	// A function with a wrong argument fails for any record.
 	if err := t.run(); err != nil {
@@ -111,38 +111,11 @@ func (t *RecordTemplate) placed(text string, err error) error {
 	return err
 }
 
-// walk finds the fields that are named, and makes a name with dots one name.
-func (t *RecordTemplate) walk(node parse.Node) {
+// visit finds the fields that are named, and makes a name with dots one name.
+func (t *RecordTemplate) visit(node parse.Node) {
 	switch n := node.(type) {
-	case *parse.ListNode:
-		if n == nil {
-			return
-		}
-		for _, one := range n.Nodes {
-			t.walk(one)
-		}
-	case *parse.ActionNode:
-		t.walk(n.Pipe)
-	case *parse.IfNode:
-		t.branch(&n.BranchNode)
-	case *parse.WithNode:
-		t.branch(&n.BranchNode)
-	case *parse.RangeNode:
-		t.branch(&n.BranchNode)
-	case *parse.TemplateNode:
-		t.walk(n.Pipe)
-	case *parse.PipeNode:
-		if n == nil {
-			return
-		}
-		for _, one := range n.Cmds {
-			t.walk(one)
-		}
 	case *parse.CommandNode:
 		t.call(n)
-		for _, one := range n.Args {
-			t.walk(one)
-		}
 	case *parse.FieldNode:
 		n.Ident = []string{strings.Join(n.Ident, ".")}
 		t.name(n.Ident[0])
@@ -152,12 +125,6 @@ func (t *RecordTemplate) walk(node parse.Node) {
 			t.name(n.Ident[1])
 		}
 	}
-}
-
-func (t *RecordTemplate) branch(n *parse.BranchNode) {
-	t.walk(n.Pipe)
-	t.walk(n.List)
-	t.walk(n.ElseList)
 }
 
 // call finds the name in {{field "name"}}.
@@ -233,12 +200,9 @@ func (t *RecordTemplate) run() error {
 func (o *Writer) template(dst []byte, m *query.Match) []byte {
 	t := o.opts.Template
 	t.match = m
-	o.message = record.AppendMessage(o.message[:0], m.Message())
-	for name, value := range map[string][]byte{
-		"time": o.time(m), "level": []byte(m.Level().String()), "service": []byte(m.Segment.Name.Service),
-		"source": m.Source(), "instance": []byte(m.Instance), "message": o.message,
-	} {
-		t.values[name] = t.visible(value)
+	o.message.Decode(m.Message())
+	for _, f := range field.AllFixed() {
+		t.values[string(f)] = t.visible(o.fixed(f, m))
 	}
 	o.splitFields(m)
 	for i, name := range t.names {

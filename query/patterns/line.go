@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"logstow/message/pattern"
 )
 
 // Classifier finds the template of messages, among several, and the pattern of a line filter of LogQL, |>, for each message. Not safe
@@ -97,7 +99,7 @@ func prefix(before []byte) []byte {
 func (b *lineBuilder) part(part []byte) {
 	for len(part) > 0 {
 		next := []byte(nil)
-		if at, size := nameIn(part); at >= 0 {
+		if at, size := pattern.Find(part, false); at >= 0 {
 			part, next = part[:at+1], part[at+size-1:]
 		}
 		if !b.add(part) {
@@ -106,24 +108,6 @@ func (b *lineBuilder) part(part []byte) {
 			}
 		}
 		part = next
-	}
-}
-
-// nameIn returns where the first <name> is in a text, and its length; -1 if there is none.
-func nameIn(text []byte) (at, size int) {
-	for at = 0; ; at++ {
-		i := bytes.IndexByte(text[at:], '<')
-		if i < 0 {
-			return -1, 0
-		}
-		at += i
-		end := at + 1
-		for end < len(text) && (isAlnum(text[end]) || text[end] == '_') {
-			end++
-		}
-		if end > at+1 && end < len(text) && text[end] == '>' && !isDigit(text[at+1]) {
-			return at, end + 1 - at
-		}
 	}
 }
 
@@ -141,7 +125,7 @@ func (b *lineBuilder) add(literal []byte) bool {
 	}
 	before := len(b.out)
 	b.out = append(b.out, literal...)
-	if at, _ := nameIn(b.out[b.literal:]); at >= 0 { // of the last literal and this one
+	if at, _ := pattern.Find(b.out[b.literal:], false); at >= 0 { // of the last literal and this one
 		b.out = b.out[:before]
 		return false
 	}

@@ -60,9 +60,7 @@ func (t *tally) merge(o *tally) {
 	for side, n := range o.counts {
 		t.counts[side] += n
 	}
-	for level, n := range o.levels {
-		t.levels[level] += n
-	}
+	t.levels.Add(o.levels)
 	for _, service := range o.services {
 		t.addService(service)
 	}

@@ -158,9 +158,7 @@ func (l *listing) mayMatch(e *catalog.Entry) bool {
 	if m.InRange(meta.Start, meta.End) {
 		l.findings.Segments++
 		l.findings.Outputs = l.findings.Outputs || meta.IsOutput()
-		for level, n := range meta.Levels {
-			l.findings.Levels[level] += n
-		}
+		l.findings.Levels.Add(meta.Levels)
 		if !meta.IsOutput() {
 			l.findings.AddOrigin(l.service, meta.Instance)
 		}

@@ -12,19 +12,19 @@ import (
 // worker sorts records. Not safe for concurrent use.
 type worker struct {
 	*Order
-	sorter   *spill.Sorter
-	bound    *bound
-	parser   *parse.Parser
-	splitter *parse.Splitter
-	message  []byte
-	key      []byte
-	payload  []byte
+	sorter    *spill.Sorter
+	bound     *bound
+	splitters parse.Splitters
+	splitter  *parse.Splitter
+	message   record.Message
+	key       []byte
+	payload   []byte
 }
 
 // use sets the parser of the following records.
 func (w *worker) use(parser *parse.Parser) {
-	if w.parser != parser && len(w.fields) > 0 {
-		w.parser, w.splitter = parser, parser.Splitter(w.fields...)
+	if len(w.fields) > 0 {
+		w.splitter = w.splitters.Of(parser, w.fields...)
 	}
 }
 
@@ -42,7 +42,7 @@ func (w *worker) add(from *place, block int, position uint64, line []byte, f *re
 // appendKey appends the key of a record without its position among records of the same time.
 func (w *worker) appendKey(dst []byte, from *place, line []byte, f *record.Columns) []byte {
 	if len(w.fields) > 0 {
-		w.message = record.AppendMessage(w.message[:0], f.Raw)
+		w.message.Decode(f.Raw)
 		w.splitter.Split(w.message)
 	}
 	for i := range w.items {
@@ -60,7 +60,7 @@ func (w *worker) appendKey(dst []byte, from *place, line []byte, f *record.Colum
 			dst = it.appendText(dst, []byte(from.origin.Meta.Instance))
 		case field.Message:
 			if len(w.fields) == 0 {
-				w.message = record.AppendMessage(w.message[:0], f.Raw)
+				w.message.Decode(f.Raw)
 			}
 			dst = it.appendText(dst, w.message)
 		default:

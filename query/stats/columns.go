@@ -24,13 +24,13 @@ func (c *Computation) columnNames() (names []columns.Name, ok bool) {
 			names = append(names, name)
 		}
 	}
-	for _, v := range c.values {
-		switch v.kind {
-		case timeValue, messageValue:
+	for _, name := range c.values {
+		switch name.Fixed {
+		case field.Time, field.Message:
 			return nil, false
-		case serviceValue, instanceValue:
+		case field.Service, field.Instance:
 		default:
-			add(c.columnName(v))
+			add(name)
 		}
 	}
 	for _, p := range c.conditions {
@@ -54,31 +54,16 @@ func (c *Computation) columnNames() (names []columns.Name, ok bool) {
 	return names, true
 }
 
-// columnName returns the column of a value.
-func (c *Computation) columnName(v value) columns.Name {
-	switch v.kind {
-	case levelValue:
-		return columns.Name{Fixed: field.Level}
-	case sourceValue:
-		return columns.Name{Fixed: field.Source}
-	}
-	return columns.Name{Field: c.names[v.index]}
-}
-
 // fromColumns adds the selected records of a block by its columns; not ok if the text has to be read instead.
 func (w *worker) fromColumns(t *fetch.Task, sel match.Selected, cols match.Columns) (ok bool, err error) {
 	if w.timed && t.Block.End >= w.spec.To {
 		return false, nil
 	}
 	b := aggregate.Batch{Records: int(t.Block.Records), Selected: sel.Records}
-	for _, v := range w.values {
+	for _, name := range w.values {
 		page := constant(t.Segment.Name.Service, t.Block)
-		switch v.kind {
-		case serviceValue:
-		case instanceValue:
-			page = cols.Page(columns.Name{Fixed: field.Instance})
-		default:
-			page = cols.Page(w.columnName(v))
+		if name.Fixed != field.Service {
+			page = cols.Page(name)
 		}
 		if page == nil {
 			return false, nil

@@ -9,6 +9,7 @@ import (
 	"logstow/query/aggregate"
 	"logstow/query/match"
 
+	"logstow/columns"
 	"logstow/field"
 	"logstow/field/where"
 )
@@ -22,9 +23,11 @@ type Computation struct {
 	names   []string
 	offsets []int
 	// values are the fields of the aggregation, in its order.
-	values []value
+	values []columns.Name
 	// timed is set if the times of records are needed, ordered if their order is.
 	timed, ordered bool
+	// messages is set if the messages of records are needed.
+	messages bool
 }
 
 // Compile compiles a spec. Relative times in conditions are relative to now. A mistake in the spec wraps [match.ErrSelection].
@@ -35,7 +38,11 @@ func Compile(spec aggregate.Spec, now time.Time) (*Computation, error) {
 	}
 	c := &Computation{spec: spec, timed: a.Timed(), ordered: a.Ordered()}
 	for _, f := range a.Fields() {
-		c.values = append(c.values, c.value(f))
+		c.values = append(c.values, columns.Name{Fixed: f.Fixed, Field: f.Field})
+		c.timed = c.timed || f.Fixed == field.Time
+		if f.Fixed == "" {
+			c.names = append(c.names, f.Field)
+		}
 	}
 	for _, f := range a.Conditions() {
 		program, err := where.Compile(f.Expr, now)
@@ -47,41 +54,8 @@ func Compile(spec aggregate.Spec, now time.Time) (*Computation, error) {
 		c.names = append(c.names, program.Fields()...)
 		c.timed = c.timed || program.Timed()
 	}
+	c.messages = len(c.names) > 0 || slices.Contains(c.values, columns.Name{Fixed: field.Message})
 	return c, errors.Join(err, a.Close())
-}
-
-// valueKind is the origin of a value of the aggregation.
-type valueKind uint8
-
-const (
-	timeValue valueKind = iota
-	levelValue
-	serviceValue
-	sourceValue
-	instanceValue
-	messageValue
-	fieldValue
-)
-
-// value is a field of the aggregation.
-type value struct {
-	kind valueKind
-	// index is the index in names of a field of the message.
-	index int
-}
-
-// value returns the value of a field. It adds the name of a field of the message to names.
-func (c *Computation) value(f field.Name) value {
-	kinds := map[field.Fixed]valueKind{
-		field.Time: timeValue, field.Level: levelValue, field.Service: serviceValue,
-		field.Source: sourceValue, field.Instance: instanceValue, field.Message: messageValue,
-	}
-	if kind, ok := kinds[f.Fixed]; ok {
-		c.timed = c.timed || kind == timeValue
-		return value{kind: kind}
-	}
-	c.names = append(c.names, f.Field)
-	return value{kind: fieldValue, index: len(c.names) - 1}
 }
 
 // needsOrigin reports whether the segment in which a record was written is needed.
@@ -89,5 +63,5 @@ func (c *Computation) needsOrigin() bool {
 	if c.ordered {
 		return true
 	}
-	return slices.ContainsFunc(c.values, func(v value) bool { return v.kind == instanceValue }) || slices.ContainsFunc(c.conditions, (*where.Program).Instanced)
+	return slices.Contains(c.values, columns.Name{Fixed: field.Instance}) || slices.ContainsFunc(c.conditions, (*where.Program).Instanced)
 }

@@ -33,8 +33,8 @@ func newFromFooters(c *Computation, s *merge.Scheduler, all *aggregate.Aggregati
 		slices.ContainsFunc(c.conditions, func(p *where.Program) bool { return !p.LevelOnly() }) {
 		return nil
 	}
-	for _, v := range c.values {
-		if v.kind != levelValue && v.kind != serviceValue && v.kind != instanceValue {
+	for _, name := range c.values {
+		if name.Fixed != field.Level && name.Fixed != field.Service && name.Fixed != field.Instance {
 			return nil
 		}
 	}
@@ -69,16 +69,17 @@ func (f *fromFooters) zone() *time.Location {
 
 // add adds counts of records of a segment, at a time.
 func (f *fromFooters) add(seg *source.Segment, at int64, levels record.Counts) {
-	for l, n := range levels {
-		if n == 0 || !f.Matcher.Levels.Has(record.Level(l)) || f.err != nil {
+	for level, n := range levels.All() {
+		if !f.Matcher.Levels.Has(level) || f.err != nil {
 			continue
 		}
 		w := f.counts
-		w.record.Time, w.record.Values = at, w.record.Values[:0]
-		for _, v := range f.values {
-			w.record.Values = append(w.record.Values, w.fixed(v.kind, seg, seg.Name.Service, at, &record.Columns{Level: record.Level(l)}))
+		w.record.Time, w.record.Values, w.text = at, w.record.Values[:0], w.text[:0]
+		w.input = where.Record{Level: level, Service: seg.Name.Service, Instance: seg.Meta.Instance}
+		for _, name := range f.values {
+			w.record.Values = append(w.record.Values, w.fixed(name.Fixed))
 		}
-		if f.err = w.evaluate(&where.Record{Level: record.Level(l), Service: seg.Name.Service, Instance: seg.Meta.Instance}); f.err == nil {
+		if f.err = w.evaluate(); f.err == nil {
 			f.err = w.AddCount(&w.record, n)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"logstow/query/match"
 	"logstow/query/source"
 
+	"logstow/field"
 	"logstow/field/where"
 	"logstow/message/parse"
 	"logstow/record"
@@ -16,12 +17,12 @@ type worker struct {
 	*Computation
 	*aggregate.Worker
 	record     aggregate.Record
-	message    []byte
-	times      []byte
-	parser     *parse.Parser
+	message    record.Message
+	text       []byte // the values of fixed fields
+	splitters  parse.Splitters
 	splitter   *parse.Splitter
 	evaluators []*where.Evaluator
-	// input is the current record as the input of the conditions.
+	// input is the current record.
 	input where.Record
 	// holds and batcher evaluate columns.
 	holds   []match.Expression
@@ -30,8 +31,9 @@ type worker struct {
 
 // use sets the parser of the following records.
 func (w *worker) use(parser *parse.Parser) {
-	if w.parser != parser && len(w.names) > 0 {
-		w.parser, w.splitter = parser, parser.Splitter(w.names...)
+	if len(w.names) > 0 {
+		w.splitter = w.splitters.Of(parser, w.names...)
+		w.input.Fields = w.splitter
 	}
 }
 
@@ -45,45 +47,42 @@ func (w *worker) time(line []byte) (int64, error) {
 
 // add adds a record of a service.
 func (w *worker) add(origin *source.Segment, service string, at int64, f *record.Columns) error {
-	w.record.Time = at
-	decoded := len(w.names) == 0
-	decode := func() {
-		if !decoded {
-			w.message, decoded = record.AppendMessage(w.message[:0], f.Raw), true
-			w.splitter.Split(w.message)
-		}
+	w.record.Time, w.record.Values, w.text = at, w.record.Values[:0], w.text[:0]
+	in := &w.input
+	in.Time, in.Level, in.Service, in.Source, in.Instance = at, f.Level, service, f.Source, origin.Meta.Instance
+	if w.messages {
+		w.message.Decode(f.Raw)
+		in.Message = w.message
 	}
-	w.record.Values = w.record.Values[:0]
-	for _, v := range w.values {
-		if v.kind == fieldValue {
-			decode()
-			w.record.Values = append(w.record.Values, w.splitter.Value(v.index))
+	if w.splitter != nil {
+		w.splitter.Split(w.message)
+	}
+	next := 0
+	for i := range w.values {
+		if f := w.values[i].Fixed; f == "" {
+			w.record.Values = append(w.record.Values, w.splitter.Value(next))
+			next++
 		} else {
-			w.record.Values = append(w.record.Values, w.fixed(v.kind, origin, service, at, f))
+			w.record.Values = append(w.record.Values, w.fixed(f))
 		}
 	}
 	if len(w.conditions) > 0 {
-		decode()
-		w.input = where.Record{Time: at, Level: f.Level, Service: service, Source: f.Source, Instance: origin.Meta.Instance, Message: w.message}
-		if w.splitter != nil {
-			w.input.Fields = w.splitter
-		}
-		if err := w.evaluate(&w.input); err != nil {
+		if err := w.evaluate(); err != nil {
 			return err
 		}
 	}
 	return w.Add(&w.record)
 }
 
-// evaluate evaluates the conditions on a record and sets the results in w.record.
-func (w *worker) evaluate(r *where.Record) error {
+// evaluate evaluates the conditions on w.input and sets the results in w.record.
+func (w *worker) evaluate() error {
 	if err := w.makeEvaluators(); err != nil {
 		return err
 	}
 	w.record.Holds = w.record.Holds[:0]
 	for i, e := range w.evaluators {
-		r.First = w.offsets[i]
-		w.record.Holds = append(w.record.Holds, e.Holds(r))
+		w.input.First = w.offsets[i]
+		w.record.Holds = append(w.record.Holds, e.Holds(&w.input))
 	}
 	return nil
 }
@@ -100,25 +99,16 @@ func (w *worker) makeEvaluators() error {
 	return nil
 }
 
-// fixed returns the value of a fixed field of a record. A record without a level has no value.
-func (w *worker) fixed(kind valueKind, origin *source.Segment, service string, at int64, f *record.Columns) message.Value {
-	text := func(b []byte) message.Value { return message.Value{Kind: message.String, Text: b} }
-	switch kind {
-	case timeValue:
-		w.times = record.AppendTime(w.times[:0], at)
-		return text(w.times)
-	case levelValue:
-		if f.Level == record.None {
-			return message.Value{}
-		}
-		return text([]byte(f.Level.String()))
-	case serviceValue:
-		return text([]byte(service))
-	case instanceValue:
-		return text([]byte(origin.Meta.Instance))
-	case sourceValue:
-		return text(f.Source)
+// fixed returns the value of a fixed field of w.input. A record without a level has no value.
+func (w *worker) fixed(f field.Fixed) message.Value {
+	if f == field.Level && w.input.Level == record.None {
+		return message.Value{}
 	}
-	w.message = record.AppendMessage(w.message[:0], f.Raw)
-	return text(w.message)
+	text := w.message
+	if f != field.Message {
+		start := len(w.text)
+		w.text = w.input.AppendFixed(w.text, f)
+		text = w.text[start:]
+	}
+	return message.Value{Kind: message.String, Text: text}
 }
