@@ -15,12 +15,9 @@ type Line struct {
 	// time, whose byte order is the order of time.
 	Text []byte
 	// Time is in Unix nanoseconds, UTC.
-	Time  int64
-	Level Level
-	// Source is clean; see [CleanSource].
-	Source []byte
-	// Raw is the message as written: a TAB stands after each newline. See [AppendMessage].
-	Raw []byte
+	Time int64
+	// Columns are those behind the time; the source is clean, see [CleanSource].
+	Columns
 }
 
 // AppendText appends a record's text form, its final newline included. The
@@ -63,7 +60,7 @@ func (e *Encoder) AppendText(dst []byte, r *Record) []byte {
 	return append(dst, '\n')
 }
 
-// AppendMessage appends the message of raw, which is [Line].Raw: it removes the TAB after each newline.
+// AppendMessage appends the message of raw, which is [Columns].Raw: it removes the TAB after each newline.
 func AppendMessage(dst, raw []byte) []byte {
 	for {
 		n := bytes.IndexByte(raw, '\n')
@@ -81,7 +78,7 @@ func AppendMessage(dst, raw []byte) []byte {
 // Message is a message as logged, in memory that the next message reuses.
 type Message []byte
 
-// Decode sets the message from its stored form, which is [Line].Raw.
+// Decode sets the message from its stored form, which is [Columns].Raw.
 func (m *Message) Decode(raw []byte) { *m = AppendMessage((*m)[:0], raw) }
 
 // Next parses the record at the start of text and returns it and the rest. It accepts exactly the
