@@ -280,7 +280,7 @@ func TestFollow(t *testing.T) {
 			s.add(t, time.Now(), "before")
 			r := &request{
 				env: environment{stdout: &out, stderr: &errs, now: time.Now}, ranged: c.ranged, tail: c.tail,
-				window: c.window, interval: follow.DefaultInterval,
+				window: c.window, interval: 5 * time.Second,
 				sel: query.Selection{From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)},
 			}
 			stores := []query.Store{s.store()}
@@ -290,17 +290,17 @@ func TestFollow(t *testing.T) {
 			}
 			ended := make(chan error, 1)
 			go func() { ended <- r.followNew(ctx, stores, q, w) }()
-			time.Sleep(5 * time.Second)
+			time.Sleep(11 * time.Second)
 			s.add(t, time.Now(), "later")
 			s.add(t, time.Now().Add(-20*time.Minute), "late")
-			time.Sleep(5 * time.Second)
+			time.Sleep(11 * time.Second)
 			s.compact(t)
-			time.Sleep(5 * time.Second)
+			time.Sleep(11 * time.Second)
 			s.add(t, time.Now(), "merged") // before a poll finds it
 			s.compact(t)
 			time.Sleep(3 * time.Hour)
 			s.add(t, time.Now(), "last")
-			time.Sleep(5 * time.Second)
+			time.Sleep(11 * time.Second)
 			cancel()
 			if err := <-ended; !errors.Is(err, context.Canceled) {
 				t.Error(err)
@@ -326,7 +326,7 @@ func TestFollow(t *testing.T) {
 				t.Errorf("%s: %q, want %q", name, got.String(), c.want)
 			}
 			if printed := errs.String(); strings.Count(printed, "\n") != 2 || !strings.Contains(printed, "following: records are printed when their segment is stored, except records that are stored more than "+short(c.window)+" late ") ||
-				!strings.Contains(printed, "polling every 2s costs about $") {
+				!strings.Contains(printed, "polling every 5s costs about $") {
 				t.Errorf("%s: %q", name, printed)
 			}
 		})

@@ -215,7 +215,7 @@ func TestMaxHeld(t *testing.T) {
 	w, finished := first()
 	deadline := time.Now().Add(2 * time.Minute)
 	for {
-		got, err := send(t, address, "", nil, strings.NewReader(strings.Repeat("b", 400<<10)))
+		got, err := send(t, address, "", nil, strings.NewReader(strings.Repeat("b", 1000<<10)))
 		if got == (answer{503, "5"}) {
 			break
 		}
