@@ -139,20 +139,21 @@ func RawValue(b []byte) (value []byte, ok bool) {
 	return b[i:end], true
 }
 
-// Unquoted returns the content of a raw string, still escaped; another value as written.
-func Unquoted(value []byte) []byte {
-	if n := len(value); n > 1 && value[0] == '"' && value[n-1] == '"' {
-		return value[1 : n-1]
-	}
-	return value
-}
-
 // Content returns the content of a raw string, still escaped; not ok for another value.
 func Content(value []byte) (text []byte, ok bool) {
-	if len(value) < 2 || value[0] != '"' {
+	n := len(value)
+	if n < 2 || value[0] != '"' || value[n-1] != '"' {
 		return nil, false
 	}
-	return value[1 : len(value)-1], true
+	return value[1 : n-1], true
+}
+
+// Unquoted is Content, or another value as written.
+func Unquoted(value []byte) []byte {
+	if text, ok := Content(value); ok {
+		return text
+	}
+	return value
 }
 
 // TrimBlank returns b without JSON's blanks at its start.

@@ -187,6 +187,8 @@ func TestKindsOfLevels(t *testing.T) {
 		{"[Nest] 1234  - 11/20/2026, 3:04:05 PM   ERROR [ExceptionsHandler] x", when, record.Error},
 		{"# Time: 2026-11-20T15:04:05.000000Z\n# User@Host: root[root] @ localhost []\nselect 1;", when, record.None},
 		{"2026-11-20T15:04:05  PID[1234] Error       message", when, record.Error},
+		{"2026-11-20T15:04:05 [main] error  Started", when, record.Error},
+		{"2026-11-20T15:04:05 [main] error Started", when, record.None},
 		{"2026-11-20T15:04:05.000Z info hostd[1] [Originator@6876] x", when, record.Info},
 		{"2026-11-20T15:04:05.000Z info hostd[] [Originator@6876] x", when, record.None},
 		{"\x1b[31mERROR\x1b[0m 2026-11-20 15:04:05 x", when, record.Error},

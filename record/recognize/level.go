@@ -24,7 +24,9 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 	ok, nouns := t.upper, false // with nouns set, aliases that are also common words count
 	switch next {
 	case ' ', ',', ';', '\r', '\x1b':
-		if fenced(b, t.word, fence) {
+		// A column after brackets: App Service writes PID[1234] Error       message, others [main] info  message.
+		padded := next == ' ' && t.start > 1 && b[t.start-2] == ']' && t.word+1 < len(b) && b[t.word+1] == ' '
+		if padded || fenced(b, t.word, fence) {
 			ok, nouns = true, true
 		} else if !ok && next == ' ' && f.found {
 			ok, nouns = isSetOff(b, t, n)
