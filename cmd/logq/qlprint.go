@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"logstow/internal/jsonlines"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/query"
@@ -90,11 +91,11 @@ func (w *qlWriter) json(at int64, ls labels.Labels, name string, text []byte) er
 		if i > 0 {
 			w.line = append(w.line, ',')
 		}
-		w.line = append(output.AppendString(w.line, []byte(l.Name)), ':')
-		w.line = output.AppendString(w.line, []byte(l.Value))
+		w.line = append(jsonlines.AppendString(w.line, []byte(l.Name)), ':')
+		w.line = jsonlines.AppendString(w.line, []byte(l.Value))
 	}
 	w.line = append(append(append(w.line, `},"`...), name...), `":`...)
-	w.line = append(output.AppendString(w.line, text), "}\n"...)
+	w.line = append(jsonlines.AppendString(w.line, text), "}\n"...)
 	_, err := w.w.Write(w.line)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 
+	"logstow/internal/jsonlines"
 	"logstow/query"
 )
 
@@ -44,7 +45,7 @@ func (d *DistinctWriter) Write(v query.DistinctValue) error {
 		if v.Bare {
 			d.line = append(d.line, v.Text...)
 		} else {
-			d.line = AppendString(d.line, v.Text)
+			d.line = jsonlines.AppendString(d.line, v.Text)
 		}
 		d.line = append(strconv.AppendUint(append(d.line, `,"count":`...), v.Count, 10), '}')
 	case CSV:

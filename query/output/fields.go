@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"logstow/field"
+	"logstow/internal/jsonlines"
 	"logstow/message"
 	"logstow/message/parse"
 	"logstow/query"
@@ -183,7 +184,7 @@ func (o *Writer) objects(dst []byte, m *query.Match) []byte {
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = append(AppendString(dst, []byte(o.columns[i].name)), ':')
+		dst = append(jsonlines.AppendString(dst, []byte(o.columns[i].name)), ':')
 		dst = o.appendValue(dst, v)
 	}
 	at := len(dst)
@@ -197,7 +198,7 @@ func (o *Writer) objects(dst []byte, m *query.Match) []byte {
 func (o *Writer) appendValue(dst []byte, v message.Value) []byte {
 	o.compact.Reset()
 	if v.IsText() || json.Compact(&o.compact, v.Text) != nil {
-		return AppendString(dst, v.Text)
+		return jsonlines.AppendString(dst, v.Text)
 	}
 	at := len(dst)
 	return o.shown(append(dst, bytes.ToValidUTF8(o.compact.Bytes(), []byte("\ufffd"))...), at)

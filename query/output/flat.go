@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"logstow/field"
+	"logstow/internal/jsonlines"
 	"logstow/message"
 	"logstow/query"
 )
@@ -54,7 +55,7 @@ func (o *Writer) appendMember(dst []byte, name string, v message.Value) []byte {
 		name = "message." + name
 	}
 	f := &o.flat
-	f.name = AppendString(f.name[:0], []byte(name))
+	f.name = jsonlines.AppendString(f.name[:0], []byte(name))
 	if f.seen[string(f.name)] {
 		return dst
 	}

@@ -18,6 +18,7 @@ import (
 
 	"logstow/field"
 	"logstow/internal/hint"
+	"logstow/internal/jsonlines"
 	"logstow/internal/suggest"
 	"logstow/internal/templates"
 	"logstow/message"
@@ -70,7 +71,7 @@ func CompileTemplate(text string) (*RecordTemplate, error) {
 
 func (t *RecordTemplate) parse(text string) (*template.Template, error) {
 	return template.New("template").Option("missingkey=zero").Funcs(template.FuncMap{
-		"field": t.field, "time": t.time, "json": func(s string) string { return string(AppendString(nil, []byte(s))) },
+		"field": t.field, "time": t.time, "json": func(s string) string { return string(jsonlines.AppendString(nil, []byte(s))) },
 	}).Parse(text)
 }
 

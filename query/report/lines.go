@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 
+	"logstow/internal/jsonlines"
 	"logstow/query/aggregate"
-	"logstow/query/output"
 )
 
 // cell formats a value for CSV.
@@ -50,10 +50,10 @@ func writeJSON(w io.Writer, r *aggregate.Result, times times) error {
 	out := bufio.NewWriter(w)
 	var names [][]byte
 	for _, k := range r.Keys {
-		names = append(names, output.AppendString(nil, []byte(k.Header)))
+		names = append(names, jsonlines.AppendString(nil, []byte(k.Header)))
 	}
 	for _, c := range r.Columns {
-		names = append(names, output.AppendString(nil, []byte(c.Header)))
+		names = append(names, jsonlines.AppendString(nil, []byte(c.Header)))
 	}
 	var line []byte
 	for row, err := range r.Found() {
@@ -89,7 +89,7 @@ func appendJSON(dst []byte, v aggregate.Value, times times) []byte {
 	case aggregate.Missing:
 		return append(dst, "null"...)
 	case aggregate.Text, aggregate.Time:
-		return output.AppendString(dst, []byte(cell(v, times)))
+		return jsonlines.AppendString(dst, []byte(cell(v, times)))
 	}
 	return v.Append(dst)
 }

@@ -1,4 +1,4 @@
-package output_test
+package jsonlines_test
 
 import (
 	"bytes"
@@ -8,14 +8,13 @@ import (
 	"unicode/utf8"
 
 	"logstow/internal/jsonlines"
-	"logstow/query/output"
 )
 
 // All commands print the same text as the same JSON string: those that encode values with jsonlines too.
 func FuzzAppendString(f *testing.F) {
 	f.Add("<a href=\"x\">&amp;\\</a>\b\f\n\r\t\x00\x1b[31m\x7f\u0085\u009b\u00a0é\u2028\u2029\u202e\u2066\ufeff\ufffd\U0001f600\xff\xc3")
 	f.Fuzz(func(t *testing.T, text string) {
-		got := output.AppendString([]byte("x"), []byte(text))[1:]
+		got := jsonlines.AppendString([]byte("x"), []byte(text))[1:]
 		var want bytes.Buffer
 		if err := jsonlines.Write(&want, text); err != nil || string(got)+"\n" != want.String() {
 			t.Errorf("%q is %s, and %s of jsonlines, %v", text, got, &want, err)
@@ -37,7 +36,7 @@ func TestAppendString(t *testing.T) {
 		"\xff\ufffd":              `"\ufffd\ufffd"`,
 		"é\u00a0\ufeff\U0001f600": "\"é\u00a0\ufeff\U0001f600\"",
 	} {
-		if got := output.AppendString(nil, []byte(text)); string(got) != want {
+		if got := jsonlines.AppendString(nil, []byte(text)); string(got) != want {
 			t.Errorf("%q is %s, want %s", text, got, want)
 		}
 	}
