@@ -235,8 +235,10 @@ func TestMemory(t *testing.T) {
 		if r.Get != 0 || c.found(1) == 0 && (r.List > segments/5000+5*int64(c.services) || r.Table > 4*segments/1000+70) {
 			t.Errorf("%s: %+v is more than listings cost", name, r)
 		}
-		if s.peak > 64<<20 {
-			t.Errorf("%s: %d MiB live: with garbage that is more than 128 MiB", name, s.peak>>20)
+		// The shipper sets a GOMEMLIMIT of 90 MiB; with more alive, it would collect garbage all the time. What is being read
+		// while the heap is measured varies by 10 MiB.
+		if s.peak > 88<<20 {
+			t.Errorf("%s: %d MiB live do not fit into a GOMEMLIMIT of 90 MiB", name, s.peak>>20)
 		}
 	}
 }
