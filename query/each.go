@@ -3,12 +3,11 @@ package query
 import (
 	"context"
 
-	"logstow/query/fetch"
-	"logstow/query/match"
-	"logstow/query/merge"
-	"logstow/query/source"
-
 	"logstow/columns"
+	"logstow/query/fetch"
+	"logstow/query/merge"
+	"logstow/query/rowset"
+	"logstow/query/source"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -26,8 +25,8 @@ type EachWorker interface {
 type BlockColumns struct {
 	Segment  *Segment
 	Block    segment.Block
-	Selected match.Selected
-	Columns  match.Columns
+	Selected rowset.Selected
+	Columns  rowset.Columns
 }
 
 // Each passes each match of a plan once to one of several functions, in no order. newWorker makes a function for each worker; a
@@ -72,7 +71,7 @@ func eachMatch(ctx context.Context, s *merge.Scheduler, segments []*source.Segme
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	block := func(ctx context.Context, t *fetch.Task) (failed error) {
-		if s.FromColumns(ctx, t, func(sel match.Selected, cols match.Columns) (ok bool, _ error) {
+		if s.FromColumns(ctx, t, func(sel rowset.Selected, cols rowset.Columns) (ok bool, _ error) {
 			w := <-workers
 			defer func() { workers <- w }()
 			ok, failed = w.Block(&BlockColumns{Segment: t.Segment, Block: t.Block, Selected: sel, Columns: cols})

@@ -7,7 +7,7 @@ import (
 	"logstow/message"
 )
 
-// Bound is a comparison of a field with a number that must be true for every match.
+// Bound is a comparison of a field with a number.
 type Bound struct {
 	// Field is the index of the field in [Program.Fields].
 	Field  int
@@ -18,20 +18,15 @@ type Bound struct {
 // Bounds returns the comparisons of fields with numbers that the expression joins by "and".
 func (p *Program) Bounds() []Bound { return p.bounds }
 
-// Comparison returns the expression as a comparison; not ok unless it is a single one.
-func (p *Program) Comparison() (b Bound, ok bool) {
-	n, ok := p.tree.Node.(*ast.BinaryNode)
-	if !ok || mirror(n.Operator) == "" || len(p.bounds) != 1 {
-		return b, false
-	}
-	return p.bounds[0], true
+// Comparisons returns the comparisons of a field with numbers, if the expression uses it for nothing else; otherwise not ok. field is the
+// index of the field in [Program.Fields].
+func (p *Program) Comparisons(field int) (all []Bound, ok bool) {
+	all = p.comparisons[field]
+	return all, len(all) > 0 && len(all) == p.operands[field]
 }
 
 // Compare returns the sign of n minus the constant of the comparison.
 func (b Bound) Compare(n exact.Number) int { return n.Compare(b.number) }
-
-// Holds reports whether the comparison is true for a number for which Compare returns this sign.
-func (b Bound) Holds(sign int) bool { return b.wants[sign+int(message.Equal)] == yes }
 
 // MayHold reports whether the comparison is true for any number from least to greatest.
 func (b Bound) MayHold(least, greatest exact.Number) bool {
@@ -41,14 +36,23 @@ func (b Bound) MayHold(least, greatest exact.Number) bool {
 		b.wants[message.Greater] == yes && high > 0
 }
 
-// bounds returns the bounds of a node that must be true.
-func (c *compiler) bounds(node ast.Node) []Bound {
+// bounds returns the comparisons with numbers that are joined by "and"; with other, also by "or" and "not".
+func (c *compiler) bounds(node ast.Node, other bool) []Bound {
+	if n, ok := node.(*ast.UnaryNode); ok && other {
+		return c.bounds(n.Node, other)
+	}
 	n, ok := node.(*ast.BinaryNode)
 	if !ok {
 		return nil
 	}
-	if n.Operator == "and" || n.Operator == "&&" {
-		return append(c.bounds(n.Left), c.bounds(n.Right)...)
+	switch n.Operator {
+	case "or", "||":
+		if !other {
+			return nil
+		}
+		fallthrough
+	case "and", "&&":
+		return append(c.bounds(n.Left, other), c.bounds(n.Right, other)...)
 	}
 	left, right, wants := n.Left, n.Right, relationOf(n.Operator)
 	if mirror(n.Operator) == "" {

@@ -58,6 +58,8 @@ type compiler struct {
 	// variables are declared by let around the current node; pointers are the values of # in the predicates around it.
 	variables map[string]*variable
 	pointers  []*pointer
+	// operands has, for each field, how often its value is an operand.
+	operands map[int]int
 	// unknown has the counts of each field. The first element is for operands that are not fields.
 	unknown []*Unknown
 }
@@ -290,6 +292,7 @@ func (c *compiler) field(name string) operand {
 		}}
 	}
 	i, counts := c.counts(name)
+	c.operands[i]++
 	o := operand{unknown: counts, isField: true, index: i, get: func(r *Record) value { return value{Value: r.Fields.Value(r.First + i)} }}
 	if name == messageName {
 		o.isField = false

@@ -44,3 +44,42 @@ func TestUses(t *testing.T) {
 		}
 	}
 }
+
+// A field has comparisons if nothing but these depends on its number.
+func TestComparisons(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]map[string]int{
+		`a > 5`:                               {"a": 1},
+		`a > 5 and a <= 9.5 or not (7 == a)`:  {"a": 3},
+		`a > 5 and b < 3 or c == "x"`:         {"a": 1, "b": 1, "c": 0},
+		`has(a) and a > 5`:                    {"a": 0},
+		`a > 5 and string(a) endsWith "7"`:    {"a": 0},
+		`a > 5 and a != b`:                    {"a": 0, "b": 0},
+		`a > 5 and a in [6, 7]`:               {"a": 0},
+		`a > 5ms`:                             {"a": 0},
+		`a + 1 > 5`:                           {"a": 0},
+		`let x = a; a > 5 and x < 9`:          {"a": 0},
+		`a > 5 and (let x = a; x < 9)`:        {"a": 0},
+		`any(list, # > a) or a > 5`:           {"list": 0, "a": 0},
+		`(a > 5 ? b > 1 : false) and a > 6`:   {"a": 0, "b": 0},
+		`a > 5 and (a > 6) == true`:           {"a": 0},
+		`has(a)`:                              {"a": 0},
+		`not (a > 5 and not (a >= 6 or b<1))`: {"a": 2, "b": 1},
+	} {
+		p, err := where.Compile(source, time.Now())
+		if err != nil {
+			t.Errorf("%s: %v", source, err)
+			continue
+		}
+		got := map[string]int{}
+		for i, name := range p.Fields() {
+			got[name] = 0
+			if all, ok := p.Comparisons(i); ok {
+				got[name] = len(all)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", source, diff)
+		}
+	}
+}

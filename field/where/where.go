@@ -13,6 +13,7 @@ package where
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -74,6 +75,9 @@ type Program struct {
 	fields   []string       // see Fields
 	bounds   []Bound
 	columns  columnSet
+	// operands has, for each field, how often its value is an operand, comparisons has those with numbers.
+	operands    map[int]int
+	comparisons map[int][]Bound
 }
 
 // Compile compiles an expression. Relative times are relative to now. An error names the position,
@@ -91,7 +95,11 @@ func Compile(source string, now time.Time) (*Program, error) {
 		return nil, c.err
 	}
 	p.columns = c.columns
-	p.bounds = c.bounds(tree.Node)
+	p.operands = maps.Clone(c.operands) // what follows compiles parts again
+	p.bounds, p.comparisons = c.bounds(tree.Node, false), map[int][]Bound{}
+	for _, b := range c.bounds(tree.Node, true) {
+		p.comparisons[b.Field] = append(p.comparisons[b.Field], b)
+	}
 	for _, u := range c.unknown[1:] {
 		p.fields = append(p.fields, u.Field)
 	}
@@ -189,7 +197,7 @@ func (e *Evaluator) Unknown() []Unknown {
 }
 
 func (p *Program) compiler() *compiler {
-	return &compiler{now: p.now, literals: p.literals, variables: map[string]*variable{}, unknown: []*Unknown{{}}}
+	return &compiler{now: p.now, literals: p.literals, variables: map[string]*variable{}, operands: map[int]int{}, unknown: []*Unknown{{}}}
 }
 
 // match compiles a condition for which false and unknown need not be distinguished: "and" need not evaluate its right side if the left

@@ -108,16 +108,21 @@ func (a *accumulator[T, C]) Add(r *Record) error {
 			return a.sampleError(text)
 		}
 	}
-	a.key = a.plan.group.appendKey(a.key[:0], a.processor)
-	found := a.series[string(a.key)]
-	if found == nil {
-		var err error
-		if found, err = a.create(a.key, a.plan.group.labels(a.processor)); err != nil {
-			return err
-		}
+	found, err := a.seriesOf()
+	if err != nil {
+		return err
 	}
 	a.stream, a.last = r.Stream, found
 	return a.add(found, interval, s)
+}
+
+// seriesOf is the series of the processor's record.
+func (a *accumulator[T, C]) seriesOf() (*cellSeries[T], error) {
+	a.key = a.plan.group.appendKey(a.key[:0], a.processor)
+	if found := a.series[string(a.key)]; found != nil {
+		return found, nil
+	}
+	return a.create(a.key, a.plan.group.labels(a.processor))
 }
 
 func (a *accumulator[T, C]) create(key []byte, ls labels.Labels) (*cellSeries[T], error) {

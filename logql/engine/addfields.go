@@ -8,63 +8,57 @@ import (
 
 // outcome is the result of the stages for records with the same fields.
 type outcome[T any] struct {
-	known  bool
 	number bool // the sample is the number that the record has in the unwrapped column
 	value  float64
 	series *cellSeries[T] // nil if the record is rejected
-	// n is the number of records, and values are the samples, that are not added yet.
-	n      uint64
-	values []float64
 }
 
 // fieldScratch is the memory of AddFields.
 type fieldScratch[T any] struct {
-	combiner
+	fieldReader
 	outcomes []outcome[T]
-	pending  []*outcome[T]
+	samples  []float64
 }
 
 // AddFields adds records by their fields. Where a record has an __error__ that ends the query, its line is needed for the message.
-func (a *accumulator[T, C]) AddFields(b *FieldBlock) (bool, error) {
+func (a *accumulator[T, C]) AddFields(b *FieldBlock) (ok bool, err error) {
 	if err := a.ticker.tick(); err != nil {
 		return false, err
 	}
 	x := &a.scratch
-	n := x.combine(b, a.plan.numbers)
-	x.outcomes = slices.Grow(x.outcomes[:0], n)[:n]
-	for i := range x.outcomes {
-		x.outcomes[i] = outcome[T]{values: x.outcomes[i].values[:0]}
+	x.combine(b, a.plan.numbers)
+	x.outcomes = slices.Grow(x.outcomes[:0], x.Len())[:x.Len()]
+	clear(x.outcomes)
+	ok = true
+	x.Examples(b.Set, func(combination, record int) bool {
+		ok, err = a.process(&x.outcomes[combination], b, record)
+		return ok && err == nil
+	})
+	if !ok || err != nil {
+		return false, err
 	}
-	for i, id := range x.ids {
-		if o := &x.outcomes[id]; !o.known && (b.Selected == nil || b.Selected[i]) {
-			if ok, err := a.process(o, b, i); !ok || err != nil {
-				return false, err
-			}
+	for interval, span := range b.Spans(a.intervalOf) {
+		if err := x.Groups(b.Set, span, func(combination int, records []uint32) error {
+			return a.addRecords(&x.outcomes[combination], int(interval), records)
+		}); err != nil {
+			return true, err
 		}
 	}
-	if a.plan.fields.Seconds {
-		from := 0
-		for _, run := range b.Runs {
-			at, _ := run.Times(b.Base)
-			if interval, ok := a.plan.windows.interval(at); ok {
-				if err := a.addOutcomes(b, from, run.End, interval); err != nil {
-					return true, err
-				}
-			}
-			from = run.End
-		}
-		return true, nil
-	}
-	return true, a.addOutcomes(b, 0, b.Records, 0)
+	return true, nil
+}
+
+// intervalOf is the interval of the windows that a time is in.
+func (a *accumulator[T, C]) intervalOf(at int64) (int64, bool) {
+	interval, ok := a.plan.windows.interval(at)
+	return int64(interval), ok
 }
 
 // process finds the outcome of a record. It returns false if that is an error.
 func (a *accumulator[T, C]) process(o *outcome[T], b *FieldBlock, record int) (bool, error) {
 	x := &a.scratch
-	o.known = true
-	x.setFields(b, a.plan.fields.Names, record)
+	x.read(b, record)
 	o.number = x.unwrapped != nil && x.unwrapped.ID(record) == x.unwrapped.Plane
-	if !a.processor.ProcessFields(x.fields, b.stream(record)) {
+	if !x.process(a.processor, a.plan.fields.Columns, b.Stream(x.values)) {
 		return true, nil
 	}
 	if a.plan.agg.Range.Unwrap != nil {
@@ -76,60 +70,34 @@ func (a *accumulator[T, C]) process(o *outcome[T], b *FieldBlock, record int) (b
 	if !a.plan.errors && a.processor.Get(labels.Error) != "" {
 		return false, nil
 	}
-	a.key = a.plan.group.appendKey(a.key[:0], a.processor)
-	if o.series = a.series[string(a.key)]; o.series == nil {
-		var err error
-		if o.series, err = a.create(a.key, a.plan.group.labels(a.processor)); err != nil {
-			return false, err
-		}
-	}
-	return true, nil
+	var err error
+	o.series, err = a.seriesOf()
+	return err == nil, err
 }
 
-// addOutcomes adds the records [from, to), which are of one interval.
-func (a *accumulator[T, C]) addOutcomes(b *FieldBlock, from, to, interval int) error {
+// addRecords adds records of one outcome and interval.
+func (a *accumulator[T, C]) addRecords(o *outcome[T], interval int, records []uint32) error {
 	x := &a.scratch
-	unwrap := a.plan.agg.Range.Unwrap != nil
-	for i := from; i < to; i++ {
-		o := &x.outcomes[x.ids[i]]
-		if o.series == nil || b.Selected != nil && !b.Selected[i] {
-			continue
-		}
-		if o.n++; o.n == 1 {
-			x.pending = append(x.pending, o)
-		}
-		if !unwrap {
-			continue
-		}
+	switch {
+	case o.series == nil:
+		return nil
+	case a.plan.agg.Range.Unwrap == nil:
+		return a.add(o.series, interval, sample{n: uint64(len(records))})
+	}
+	x.samples = x.samples[:0]
+	for _, i := range records {
 		value := o.value
 		if o.number {
 			value = x.number(x.unwrapped, x.unwrapped.Numbers.Values[i])
 		}
-		o.values = append(o.values, value)
-	}
-	for _, o := range x.pending {
-		if err := a.addPending(o, interval); err != nil {
-			return err
-		}
-	}
-	x.pending = x.pending[:0]
-	return nil
-}
-
-// addPending adds the records of an outcome.
-func (a *accumulator[T, C]) addPending(o *outcome[T], interval int) error {
-	values := o.values
-	n := o.n
-	o.n, o.values = 0, values[:0]
-	if len(values) == 0 {
-		return a.add(o.series, interval, sample{n: n})
+		x.samples = append(x.samples, value)
 	}
 	c, size := o.series.grow(interval)
 	before := C(c).size()
 	if sums, ok := any(C(c)).(interface{ addValues(values []float64) }); ok {
-		sums.addValues(values)
+		sums.addValues(x.samples)
 	} else {
-		for _, v := range values {
+		for _, v := range x.samples {
 			C(c).add(sample{n: 1, value: v})
 		}
 	}

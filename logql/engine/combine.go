@@ -1,90 +1,64 @@
 package engine
 
 import (
+	"cmp"
 	"math"
-	"slices"
 	"strconv"
 
 	"logstow/columns"
 	"logstow/logql/pipeline"
 	"logstow/message"
+	"logstow/query/rowset"
 )
 
 // maxOutcomes is the number of combinations of values up to which each is processed once for a block.
 const maxOutcomes = 1 << 12
 
-// combiner numbers the distinct combinations of values in the records of a block. Not safe for concurrent use.
-type combiner struct {
-	ids    []int32 // of each record: its combination
-	fields []pipeline.Field
-	text   []byte
+// fieldReader reads the values of records of blocks. Not safe for concurrent use.
+type fieldReader struct {
+	rowset.Combiner
+	operands []rowset.Operand
+	values   []message.Value
+	fields   []pipeline.Field
+	text     []byte
 	// unwrapped is the column that is unwrapped, nil if its numbers are processed as text.
 	unwrapped *columns.Page
 }
 
-// combine gives records with the same combination of values the same number, or each record its own number if there are too
-// many combinations. It returns an upper bound of the numbers. uses has the use of each field.
-func (x *combiner) combine(b *FieldBlock, uses []numberUse) int {
-	n, few := len(b.Streams), true
-	x.unwrapped = nil
+// combine numbers the combinations of values in the records of a block. uses has the use of each column of the query; columns of matchers
+// follow them.
+func (x *fieldReader) combine(b *FieldBlock, uses []numberUse) {
+	x.operands, x.unwrapped = x.operands[:0], nil
 	for i, page := range b.Pages {
-		use := &uses[i]
+		use := useAt(uses, i)
+		o := rowset.Operand{Page: page, Alike: use.only}
+		for _, c := range use.conditions {
+			o.Divide(func(v int64) int { return cmp.Compare(x.number(page, v), c.Value) })
+		}
 		if page.Plane >= 0 && use.unwrapped {
 			x.unwrapped = page
 		}
-		few = few && (page.Plane < 0 || use.only)
-		n = min(n*use.size(page), maxOutcomes+1)
+		x.operands = append(x.operands, o)
 	}
-	x.ids = slices.Grow(x.ids[:0], b.Records)[:b.Records]
-	if !few || n > maxOutcomes {
+	if !x.Combine(x.operands, maxOutcomes) {
 		x.unwrapped = nil
-		for i := range x.ids {
-			x.ids[i] = int32(i)
-		}
-		return b.Records
-	}
-	clear(x.ids)
-	for i, id := range b.StreamIDs {
-		x.ids[i] = int32(id)
-	}
-	for i, page := range b.Pages {
-		x.combinePage(page, &uses[i])
-	}
-	return n
-}
-
-// combinePage combines the numbers so far with the values of a page: its entries, and its numbers by the conditions that hold for them.
-func (x *combiner) combinePage(page *columns.Page, use *numberUse) {
-	size, entries := int32(use.size(page)), int32(len(page.Entries))
-	if page.Plane < 0 || len(use.conditions) == 0 {
-		for i, id := range page.IDs {
-			x.ids[i] = x.ids[i]*size + int32(id)
-		}
-		return
-	}
-	for i, v := range page.Numbers.Values {
-		id := int32(page.ID(i))
-		if int(id) == page.Plane {
-			number, class := x.number(page, v), int32(0)
-			for k, c := range use.conditions {
-				class |= int32(b2i(pipeline.Holds(number, c))) << k
-			}
-			if class > 0 { // that of none has the entry
-				id = entries + class - 1
-			}
-		}
-		x.ids[i] = x.ids[i]*size + id
 	}
 }
 
-// setFields sets the fields of the combiner to those of a record; names are the names of the pages.
-func (x *combiner) setFields(b *FieldBlock, names []string, record int) {
-	x.fields, x.text = x.fields[:0], x.text[:0]
-	for i, page := range b.Pages {
-		var v message.Value
-		v, x.text = page.Value(record, x.text)
-		x.fields = append(x.fields, labelled(names[i], v))
+// read sets values to those of a record.
+func (x *fieldReader) read(b *FieldBlock, record int) {
+	x.values, x.text = b.AppendValues(x.values[:0], x.text[:0], record)
+}
+
+// process runs stages on a record of a stream with the values of columns that were read.
+func (x *fieldReader) process(p *pipeline.Processor, cols []columns.Name, stream *pipeline.Stream) bool {
+	x.fields = x.fields[:0]
+	for i, name := range cols {
+		if name.Fixed == "" {
+			x.fields = append(x.fields, labelled(name.Label, x.values[i]))
+		}
 	}
+	return stream != nil && p.ProcessFields(x.fields, stream)
 }
 
 // labelled is a value as json or logfmt finds it.
@@ -98,16 +72,8 @@ func labelled(name string, v message.Value) pipeline.Field {
 	return f
 }
 
-// stream returns the stream of a record.
-func (b *FieldBlock) stream(record int) *pipeline.Stream {
-	if b.StreamIDs == nil {
-		return b.Streams[0]
-	}
-	return b.Streams[b.StreamIDs[record]]
-}
-
 // number is a number of a page, as its text is parsed.
-func (x *combiner) number(page *columns.Page, v int64) float64 {
+func (x *fieldReader) number(page *columns.Page, v int64) float64 {
 	const exact = 1 << 53
 	n := &page.Numbers
 	if -exact <= v && v <= exact {

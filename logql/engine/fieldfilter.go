@@ -1,7 +1,10 @@
 package engine
 
 import (
+	"slices"
+
 	"logstow/columns"
+	"logstow/field"
 	"logstow/logql/pipeline"
 	"logstow/logql/syntax"
 	"logstow/message"
@@ -18,8 +21,7 @@ type FieldFilter struct {
 type FieldMatcher struct {
 	filter    *FieldFilter
 	processor *pipeline.Processor
-	combiner
-	known []bool
+	fieldReader
 }
 
 // fieldFilter returns the filter of the leading stages that process only labels, apart from json or logfmt. It is nil if
@@ -49,12 +51,11 @@ func fieldFilter(stages []syntax.Stage) *FieldFilter {
 	}
 	f := &FieldFilter{pipe: pipe, Fields: Fields{Form: form}}
 	names, ok := pipe.Fields()
-	if !ok || !f.Fields.addNames(names) || len(f.Fields.Names) == 0 || f.Fields.Instance { // instances take another request
+	if !ok || !f.Fields.addNames(names) || slices.Contains(f.Fields.Columns, columns.Name{Fixed: field.Instance}) || // takes another request
+		!slices.ContainsFunc(f.Fields.Columns, func(c columns.Name) bool { return c.Fixed == "" }) {
 		return nil
 	}
-	for _, name := range f.Fields.Names {
-		f.numbers = append(f.numbers, useOf(name, first, nil))
-	}
+	f.numbers = usesOf(f.Fields.Columns, nil, first, nil)
 	return f
 }
 
@@ -66,32 +67,28 @@ func (f *FieldFilter) Matcher() *FieldMatcher {
 // maxTried is the number of combinations of values that MayMatch tries.
 const maxTried = 256
 
-// MayMatch reports whether the stages may keep a record of any of the streams that are not nil. values has the distinct
-// values of each field, in the order of Fields.Names. It is fast if there are few.
-func (m *FieldMatcher) MayMatch(values []*columns.Values, streams []*pipeline.Stream) bool {
-	n := len(streams)
+// MayMatch reports whether the stages may keep a record. values has the distinct values of each column, in the order of Fields.Columns;
+// stream returns the stream of records with some of these values, nil if they are not selected. It is fast if there are few.
+func (m *FieldMatcher) MayMatch(values []*columns.Values, stream func(values []message.Value) *pipeline.Stream) bool {
+	n := 1
 	for i, v := range values {
-		if n *= len(v.Entries); n > maxTried || v.Plane >= 0 && !m.filter.numbers[i].same(v) {
+		use := useAt(m.filter.numbers, i)
+		if n *= len(v.Entries); n > maxTried || v.Plane >= 0 && !use.same(v) {
 			return true
 		}
 	}
 	for k := range n {
-		stream := streams[k%len(streams)]
-		if stream == nil {
-			continue
-		}
-		m.fields = m.fields[:0]
-		rest := k / len(streams)
-		for i, v := range values {
-			id := rest % len(v.Entries)
-			rest /= len(v.Entries)
+		m.values = m.values[:0]
+		for _, v := range values {
+			id := k % len(v.Entries)
+			k /= len(v.Entries)
 			value := v.Entries[id]
 			if id == v.Plane {
 				value = message.Value{Kind: message.Number, Text: []byte(v.Greatest)}
 			}
-			m.fields = append(m.fields, labelled(m.filter.Fields.Names[i], value))
+			m.values = append(m.values, value)
 		}
-		if m.processor.ProcessFields(m.fields, stream) {
+		if m.process(m.processor, m.filter.Fields.Columns, stream(m.values)) {
 			return true
 		}
 	}
@@ -99,21 +96,12 @@ func (m *FieldMatcher) MayMatch(values []*columns.Values, streams []*pipeline.St
 }
 
 // Any reports whether the stages keep one of the records.
-func (m *FieldMatcher) Any(b *FieldBlock) bool {
-	n := m.combine(b, m.filter.numbers)
-	if cap(m.known) < n {
-		m.known = make([]bool, n)
-	}
-	m.known = m.known[:n]
-	clear(m.known)
-	for i, id := range m.ids {
-		if m.known[id] || b.Selected != nil && !b.Selected[i] {
-			continue
-		}
-		m.known[id] = true
-		if m.setFields(b, m.filter.Fields.Names, i); m.processor.ProcessFields(m.fields, b.stream(i)) {
-			return true
-		}
-	}
-	return false
+func (m *FieldMatcher) Any(b *FieldBlock) (kept bool) {
+	m.combine(b, m.filter.numbers)
+	m.Examples(b.Set, func(_, record int) bool {
+		m.read(b, record)
+		kept = m.process(m.processor, m.filter.Fields.Columns, b.Stream(m.values))
+		return !kept
+	})
+	return kept
 }

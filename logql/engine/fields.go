@@ -1,40 +1,35 @@
 package engine
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"logstow/columns"
+	"logstow/field"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
 	"logstow/logql/syntax"
 	"logstow/message"
+	"logstow/query/rowset"
 )
 
-// Fields are the parts of records that a worker needs: fields of lines of a form, by their labels; labels of their streams,
-// service_name and where set Level, Source and Instance; and the second of the time, if Seconds is set.
+// Fields are the parts of records that a worker needs: the values of columns, and the second of the time, if Seconds is set. Columns are
+// fields of lines of a form, by their labels, and labels of streams: level, source and instance.
 type Fields struct {
-	Form                             message.Form
-	Names                            []string
-	Level, Source, Instance, Seconds bool
+	Form    message.Form
+	Columns []columns.Name
+	Seconds bool
 }
 
 // FieldBlock has the parts of records of one service that [Fields] requests.
 type FieldBlock struct {
-	Records int
-	// Selected is set for each record that is selected; nil if all are.
-	Selected []bool
-	// Streams are the streams of the records. StreamIDs has the index of each record's stream; it is nil if there is one
-	// stream. Only the labels that [Fields] requests are valid: service_name, level with detected_level, source and
-	// instance. Streams without selected records may be nil.
-	Streams   []*pipeline.Stream
-	StreamIDs []uint8
-	// Pages are of Fields.Names.
-	Pages []*columns.Page
-	// Runs are the seconds since Base, in Unix seconds, if Fields.Seconds is set.
-	Base int64
-	Runs []columns.Run
+	// Set has the values of Fields.Columns.
+	*rowset.Set
+	// Stream returns the stream of records with these values; nil if they are not selected. Only the labels that Fields requests are
+	// valid: service_name, level with detected_level, source and instance.
+	Stream func(values []message.Value) *pipeline.Stream
 }
 
 // FieldWorker is a [Worker] that may do without lines.
@@ -71,18 +66,25 @@ func (f *Fields) addNames(names []string) bool {
 		switch {
 		case name == labels.Error, name == labels.ErrorDetails, name == labels.Service:
 		case name == labels.Level, name == labels.DetectedLevel:
-			f.Level = true
+			f.AddFixed(field.Level)
 		case name == labels.Source:
-			f.Source = true
+			f.AddFixed(field.Source)
 		case name == labels.Instance:
-			f.Instance = true
+			f.AddFixed(field.Instance)
 		case strings.HasSuffix(name, "_extracted"), message.LabelName(name, true) != name:
 			return false
 		default:
-			f.Names = append(f.Names, name)
+			f.Columns = append(f.Columns, columns.Name{Label: name})
 		}
 	}
 	return true
+}
+
+// AddFixed adds a label of streams, unless it is there.
+func (f *Fields) AddFixed(name field.Fixed) {
+	if column := (columns.Name{Fixed: name}); !slices.Contains(f.Columns, column) {
+		f.Columns = append(f.Columns, column)
+	}
 }
 
 // fieldsOnly reports whether all stages are json or logfmt, or process labels only.
@@ -127,14 +129,6 @@ type numberUse struct {
 	conditions      []*syntax.NumberCondition
 }
 
-// size is the number of different entries and classes of numbers of a page.
-func (u *numberUse) size(page *columns.Page) int {
-	if page.Plane < 0 {
-		return len(page.Entries)
-	}
-	return len(page.Entries) + 1<<len(u.conditions) - 1
-}
-
 // same reports whether the stages do the same with all numbers between the bounds of values.
 func (u *numberUse) same(v *columns.Values) bool {
 	least, err := strconv.ParseFloat(v.Least, 64)
@@ -143,19 +137,28 @@ func (u *numberUse) same(v *columns.Values) bool {
 	}
 	greatest, err := strconv.ParseFloat(v.Greatest, 64)
 	return err == nil && !slices.ContainsFunc(u.conditions, func(c *syntax.NumberCondition) bool {
-		if c.Op == syntax.CompareEqual || c.Op == syntax.CompareNotEqual {
-			return least <= c.Value && c.Value <= greatest && least < greatest
-		}
-		return pipeline.Holds(least, c) != pipeline.Holds(greatest, c)
+		return cmp.Compare(least, c.Value) != cmp.Compare(greatest, c.Value)
 	})
 }
 
-// numberUse determines how the range aggregation uses a label.
-func (p *rangePlan) numberUse(label string) numberUse {
-	if slices.Contains(p.group.names, label) || slices.Contains(p.group.aliased, label) {
-		return numberUse{}
+// usesOf determines how stages and unwrap use the numbers of columns. Those of exact matter as texts.
+func usesOf(cols []columns.Name, exact []string, stages []syntax.Stage, u *syntax.Unwrap) (uses []numberUse) {
+	for _, name := range cols {
+		use := numberUse{}
+		if name.Fixed == "" && !slices.Contains(exact, name.Label) {
+			use = useOf(name.Label, stages, u)
+		}
+		uses = append(uses, use)
 	}
-	return useOf(label, p.stages, p.agg.Range.Unwrap)
+	return uses
+}
+
+// useAt is the use of a column: none but as a text for a column after those of uses.
+func useAt(uses []numberUse, i int) numberUse {
+	if i < len(uses) {
+		return uses[i]
+	}
+	return numberUse{}
 }
 
 // useOf determines how stages and unwrap use a label.

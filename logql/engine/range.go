@@ -131,9 +131,7 @@ func (ev *evaluation) plan(agg *syntax.RangeAggregation, group *grouper) (*range
 		return nil, err
 	}
 	if p.fields = p.requiredFields(); p.fields != nil {
-		for _, name := range p.fields.Names {
-			p.numbers = append(p.numbers, p.numberUse(name))
-		}
+		p.numbers = usesOf(p.fields.Columns, slices.Concat(group.names, group.aliased), p.stages, r.Unwrap)
 	}
 	return p, nil
 }

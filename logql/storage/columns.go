@@ -1,29 +1,39 @@
 package storage
 
 import (
+	"slices"
+
 	"logstow/columns"
 	"logstow/field"
 	"logstow/logql/engine"
+	"logstow/logql/pipeline"
+	"logstow/message"
 	"logstow/query"
 	"logstow/query/match"
+	"logstow/query/rowset"
+	"logstow/record"
 	"logstow/segment"
 )
 
+// withMatchers are fields with the labels of streams that matchers are about.
+func (s *selector) withMatchers(f *engine.Fields) *engine.Fields {
+	all := *f
+	all.Columns = slices.Clone(f.Columns)
+	if len(s.ofSource) > 0 {
+		all.AddFixed(field.Source)
+	}
+	if len(s.instances) > 0 {
+		all.AddFixed(field.Instance)
+	}
+	return &all
+}
+
 // columnNames are the columns that have fields.
-func columnNames(f *engine.Fields) (names []columns.Name) {
-	for _, name := range f.Names {
-		names = append(names, columns.Name{Label: name})
-	}
-	if f.Level {
-		names = append(names, columns.Name{Fixed: field.Level})
-	}
-	if f.Source {
-		names = append(names, columns.Name{Fixed: field.Source})
-	}
+func columnNames(f *engine.Fields) []columns.Name {
 	if f.Seconds {
-		names = append(names, columns.Name{Fixed: field.Time})
+		return append(slices.Clone(f.Columns), columns.Name{Fixed: field.Time})
 	}
-	return names
+	return f.Columns
 }
 
 // fieldWorker adds blocks by their columns if these have the values that the parser would find, otherwise by matches.
@@ -62,55 +72,68 @@ type blockMatcher struct {
 }
 
 // MayMatch implements [match.BlockMatcher].
-func (m *blockMatcher) MayMatch(service string, _ *segment.Block, cols match.Columns) bool {
+func (m *blockMatcher) MayMatch(service string, _ *segment.Block, cols rowset.Columns) bool {
 	if cols.Form() != m.fields.Form {
 		return true
 	}
-	values := make([]*columns.Values, len(m.fields.Names))
-	for i, name := range m.fields.Names {
-		if values[i] = cols.Values(columns.Name{Label: name}); values[i] == nil {
+	values := make([]*columns.Values, len(m.fields.Columns))
+	for i, name := range m.fields.Columns {
+		if values[i] = cols.Values(name); values[i] == nil {
 			return true
 		}
 	}
-	var labels streamValues
-	for k, name := range labels.columns(m.fields) {
-		of := cols.Values(name)
-		if of == nil {
-			return true
-		}
-		labels[k] = of.Entries
-	}
-	all, ok := m.streams.combinations(service, &labels)
-	return !ok || m.matcher.MayMatch(values, all)
+	return m.matcher.MayMatch(values, m.streams.byValues(service, m.fields.Columns))
 }
 
 // AnyMatches implements [match.BlockMatcher].
-func (m *blockMatcher) AnyMatches(service string, b *segment.Block, sel match.Selected, cols match.Columns) bool {
+func (m *blockMatcher) AnyMatches(service string, b *segment.Block, sel rowset.Selected, cols rowset.Columns) bool {
 	fields, ok := m.streams.fieldBlock(service, b, sel, cols, m.fields)
 	return !ok || m.matcher.Any(fields)
 }
 
 // fieldBlock is a block's records by their fields; not ok if its columns do not have them.
-func (s *streams) fieldBlock(service string, b *segment.Block, sel match.Selected, cols match.Columns, f *engine.Fields) (*engine.FieldBlock, bool) {
+func (s *streams) fieldBlock(service string, b *segment.Block, sel rowset.Selected, cols rowset.Columns, f *engine.Fields) (*engine.FieldBlock, bool) {
 	if cols.Form() != f.Form {
 		return nil, false
 	}
-	fields := &engine.FieldBlock{Records: int(b.Records), Selected: sel.Records}
-	for _, name := range f.Names {
-		page := cols.Page(columns.Name{Label: name})
-		if page == nil {
-			return nil, false
+	set, ok := rowset.Of(b, service, sel, cols, f.Columns, f.Seconds)
+	return &engine.FieldBlock{Set: set, Stream: s.byValues(service, f.Columns)}, ok
+}
+
+// anyLabel is the value of stream labels that a query does not read.
+const anyLabel = "-"
+
+// byValues returns a function that returns the stream of records of a service with values of columns, the same for equal labels; nil if
+// a matcher rejects it.
+func (s *streams) byValues(service string, cols []columns.Name) func([]message.Value) *pipeline.Stream {
+	return func(values []message.Value) *pipeline.Stream {
+		key := streamKey{service: service, instance: anyLabel, source: anyLabel, level: record.None}
+		for i, name := range cols {
+			switch name.Fixed {
+			case field.Level:
+				key.level = match.LevelOf(values[i])
+			case field.Source:
+				key.source = string(values[i].Text)
+			case field.Instance:
+				key.instance = string(values[i].Text)
+			}
 		}
-		fields.Pages = append(fields.Pages, page)
+		return s.unread(key)
 	}
-	if !s.setStreams(fields, service, cols, f) {
-		return nil, false
-	}
-	if f.Seconds {
-		if fields.Runs = cols.Seconds(); fields.Runs == nil {
-			return nil, false
+}
+
+// unread returns the stream of records of which some labels are not read, the same for each key; nil if a matcher rejects
+// it.
+func (s *streams) unread(key streamKey) *pipeline.Stream {
+	stream, known := s.partial[key]
+	if !known {
+		if s.partial == nil || len(s.partial) >= maxStreams {
+			s.partial = map[streamKey]*pipeline.Stream{}
 		}
-		fields.Base = columns.FloorSecond(b.Start)
+		if allMatch(s.instances, key.instance) && allMatch(s.ofSource, key.source) {
+			stream = newStream(key)
+		}
+		s.partial[key] = stream
 	}
-	return fields, true
+	return stream
 }

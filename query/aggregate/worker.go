@@ -4,8 +4,10 @@ import (
 	"encoding/binary"
 	"math"
 
+	"logstow/columns"
 	"logstow/exact"
 	"logstow/message"
+	"logstow/query/rowset"
 	"logstow/spill"
 )
 
@@ -45,6 +47,31 @@ type Worker struct {
 	ignored  []uint64
 	// seen is set for fields that any record had.
 	seen []bool
+
+	batch *batcher // nil until the first batch
+}
+
+// batcher has the memory for adding batches.
+type batcher struct {
+	combiner rowset.Combiner
+	operands []rowset.Operand
+	record   Record
+	text     []byte
+	// entries has the entries of the pages of fields that are read as numbers, by field.
+	entries []entryNumbers
+
+	// counted is the field whose values in the records of the current group are in found, -1 for none. If summed is set, low, high and
+	// sum are of their numbers; sum may have overflowed.
+	counted        int
+	found          rowset.Occurrences
+	summed         bool
+	low, high, sum int64
+}
+
+// entryNumbers are the entries of a page as numbers; is has false for entries that are not numbers.
+type entryNumbers struct {
+	number [columns.MaxEntries]exact.Number
+	is     [columns.MaxEntries]bool
 }
 
 // minAdded is the minimum number of records between two spills. Without it, a group larger than the limit would cause a spill
@@ -68,15 +95,27 @@ func (w *Worker) Add(rec *Record) error { return w.AddCount(rec, 1) }
 // AddCount adds n records that differ in nothing that is needed. It requires [Aggregation.CountsOnly]: other functions would use
 // the values of one record only.
 func (w *Worker) AddCount(rec *Record, n uint64) error {
-	if err := w.spillIfFull(); err != nil {
+	w.readNumbers(rec)
+	state, err := w.stateOf(rec, n)
+	if err != nil {
 		return err
+	}
+	for i := range w.stats {
+		w.addStat(&w.stats[i], state, rec, n)
+	}
+	return nil
+}
+
+// stateOf counts n records with the keys and the time of rec in their group, and returns its state. The numbers of the keys must be set.
+func (w *Worker) stateOf(rec *Record, n uint64) ([]byte, error) {
+	if err := w.spillIfFull(); err != nil {
+		return nil, err
 	}
 	w.total += n
 	w.from, w.to = min(w.from, rec.Time), max(w.to, rec.Time)
 	for i := range rec.Values {
 		w.seen[i] = w.seen[i] || rec.Values[i].Kind != message.Missing
 	}
-	w.readNumbers(rec)
 	flags := w.makeKey(rec)
 	group := w.table.group(w.key)
 	if flags != 0 {
@@ -84,10 +123,7 @@ func (w *Worker) AddCount(rec *Record, n uint64) error {
 	}
 	state := w.table.state(group)
 	addUint(state, n)
-	for i := range w.stats {
-		w.addStat(&w.stats[i], state, rec, n)
-	}
-	return nil
+	return state, nil
 }
 
 // spillIfFull spills the groups if they exceed the memory limit. It is called before each record or batch of a group.
@@ -121,17 +157,25 @@ func (w *Worker) makeKey(rec *Record) (flags uint32) {
 		flags |= w.appendKey(rec, i)
 	}
 	if w.step >= 0 {
-		if at := w.StepTime(rec.Time); at < w.stepFrom || at >= w.stepTo {
-			step := w.By[w.step].Step
-			w.stepFrom = step.Start(at, w.Zone)
-			w.stepTo = step.End(w.stepFrom, w.Zone)
-		}
-		w.key = binary.BigEndian.AppendUint64(w.key, uint64(w.stepFrom)^1<<63)
+		w.key = binary.BigEndian.AppendUint64(w.key, uint64(w.stepOf(rec.Time))^1<<63)
 	}
 	if w.Pivot >= 0 {
 		flags |= w.appendKey(rec, w.Pivot)
 	}
 	return flags
+}
+
+// stepOf returns the start of the time step of a time, 0 if there are no steps.
+func (w *Worker) stepOf(at int64) int64 {
+	if w.step < 0 {
+		return 0
+	}
+	if at = w.StepTime(at); at < w.stepFrom || at >= w.stepTo {
+		step := w.By[w.step].Step
+		w.stepFrom = step.Start(at, w.Zone)
+		w.stepTo = step.End(w.stepFrom, w.Zone)
+	}
+	return w.stepFrom
 }
 
 func (w *Worker) appendKey(rec *Record, key int) (flags uint32) {

@@ -8,12 +8,12 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"logstow/message"
-	"logstow/query/match"
-	"logstow/query/source"
-
 	"logstow/columns"
 	"logstow/field"
+	"logstow/message"
+	"logstow/query/match"
+	"logstow/query/rowset"
+	"logstow/query/source"
 	"logstow/segment"
 	"logstow/store"
 )
@@ -74,7 +74,7 @@ func (f *Fetcher) noneMatch(ctx context.Context, s *segmentColumns, b segment.Bl
 		return true
 	}
 	if !ok {
-		sel = match.Selected{Count: int(b.Records)}
+		sel = rowset.Selected{Count: int(b.Records)}
 	}
 	return w.filter != nil && !w.filter.AnyMatches(s.source.Name.Service, &b, sel, cols)
 }
@@ -267,7 +267,7 @@ func (s *segmentColumns) stored(ctx context.Context, f *Fetcher, name columns.Na
 	return nil
 }
 
-// blockColumns are the columns of one block, for one goroutine. It implements [match.Columns].
+// blockColumns are the columns of one block, for one goroutine. It implements [rowset.Columns].
 type blockColumns struct {
 	ctx     context.Context
 	f       *Fetcher
@@ -284,7 +284,7 @@ func (f *Fetcher) blockColumns(ctx context.Context, w *worker, s *segmentColumns
 	return &blockColumns{ctx: ctx, f: f, segment: s, block: b, decoder: &w.decoder}
 }
 
-// Page implements [match.Columns].
+// Page implements [rowset.Columns].
 func (c *blockColumns) Page(name columns.Name) *columns.Page {
 	if i := slices.Index(c.names, name); i >= 0 {
 		return c.pages[i]
@@ -303,7 +303,7 @@ func (c *blockColumns) Page(name columns.Name) *columns.Page {
 	return page
 }
 
-// Values implements [match.Columns].
+// Values implements [rowset.Columns].
 func (c *blockColumns) Values(name columns.Name) *columns.Values {
 	stored := c.segment.stored(c.ctx, c.f, name, c.block)
 	if stored == nil {
@@ -360,7 +360,7 @@ func (c *blockColumns) instances() *columns.Page {
 	return columns.Dictionary(entries, ids)
 }
 
-// Seconds implements [match.Columns].
+// Seconds implements [rowset.Columns].
 func (c *blockColumns) Seconds() []columns.Run {
 	name := columns.Name{Fixed: field.Time}
 	stored := c.segment.stored(c.ctx, c.f, name, c.block)
@@ -375,5 +375,5 @@ func (c *blockColumns) Seconds() []columns.Run {
 	return runs
 }
 
-// Form implements [match.Columns].
+// Form implements [rowset.Columns].
 func (c *blockColumns) Form() message.Form { return c.segment.directory.Forms[c.block.Index] }

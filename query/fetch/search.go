@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"logstow/query/match"
+	"logstow/query/rowset"
 	"logstow/query/source"
-
 	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
@@ -89,7 +89,7 @@ func (f *Fetcher) Count(ctx context.Context, t *Task) (n uint64) {
 		f.Recorder.Processed(t.Segment, t.Block.Stored)
 		return f.Matcher.Levels.Count(t.Block.Levels)
 	}
-	if f.FromColumns(ctx, t, func(sel match.Selected, _ match.Columns) (bool, error) {
+	if f.FromColumns(ctx, t, func(sel rowset.Selected, _ rowset.Columns) (bool, error) {
 		n = uint64(sel.Count)
 		return true, nil
 	}) {
@@ -117,7 +117,7 @@ func (f *Fetcher) checksAt(t *Task, origins *locator) match.Checks {
 // FromColumns calls use with the matching records of a task's block and their columns, which are valid until use returns. It
 // returns false if the text has to be read instead: the fetcher is not from [Fetcher.WithColumns], a column is missing or
 // damaged, or use returned false. An error of use is recorded as a problem of the segment.
-func (f *Fetcher) FromColumns(ctx context.Context, t *Task, use func(sel match.Selected, cols match.Columns) (bool, error)) bool {
+func (f *Fetcher) FromColumns(ctx context.Context, t *Task, use func(sel rowset.Selected, cols rowset.Columns) (bool, error)) bool {
 	if !f.textless() || t.columns == nil || t.Segment.Excluded != nil {
 		return false
 	}
@@ -146,7 +146,7 @@ func (f *Fetcher) FromColumns(ctx context.Context, t *Task, use func(sel match.S
 // Inspect calls use with the records of a task's block that may match, and their columns, which are valid until use returns.
 // It does not call use if the fetcher is not from [Fetcher.WithColumns], or if a column that the conditions need is missing or
 // damaged. It returns false if no record can match; the block then counts as skipped.
-func (f *Fetcher) Inspect(ctx context.Context, t *Task, use func(sel match.Selected, cols match.Columns)) bool {
+func (f *Fetcher) Inspect(ctx context.Context, t *Task, use func(sel rowset.Selected, cols rowset.Columns)) bool {
 	if !f.fromColumns || t.columns == nil {
 		return true
 	}

@@ -3,20 +3,10 @@ package match
 import (
 	"logstow/columns"
 	"logstow/message/parse"
+	"logstow/query/rowset"
 	"logstow/record"
 	"logstow/segment"
 )
-
-// Selected is the result of [ColumnScanner.Select]: the records of a block that columns do not reject.
-type Selected struct {
-	// Count is the number of selected records.
-	Count int
-	// Records has true for each selected record of the block; nil if all are selected. It is valid until the next
-	// Select.
-	Records []bool
-	// Exact is set if every selected record matches. Otherwise the matches are a subset.
-	Exact bool
-}
 
 // BlockFilter is a condition on the records of a block by their columns. It is safe for concurrent use.
 type BlockFilter struct {
@@ -43,7 +33,7 @@ type RecordMatcher interface {
 // BlockMatcher reports whether any record of a block of a service may match. Not safe for concurrent use.
 type BlockMatcher interface {
 	// MayMatch decides by the distinct values of columns. It is faster than AnyMatches and rejects fewer blocks.
-	MayMatch(service string, b *segment.Block, cols Columns) bool
+	MayMatch(service string, b *segment.Block, cols rowset.Columns) bool
 	// AnyMatches decides by the values of the selected records.
-	AnyMatches(service string, b *segment.Block, sel Selected, cols Columns) bool
+	AnyMatches(service string, b *segment.Block, sel rowset.Selected, cols rowset.Columns) bool
 }

@@ -8,6 +8,7 @@ import (
 	"logstow/field"
 	"logstow/field/where"
 	"logstow/message"
+	"logstow/query/rowset"
 	"logstow/segment"
 )
 
@@ -16,8 +17,7 @@ type ColumnScanner struct {
 	m          *Matcher
 	evaluators []*where.Evaluator
 	records    []bool
-	holds      Expression
-	entries    [columns.MaxEntries]bool
+	expression Expression
 	rejected   Rejections
 }
 
@@ -82,7 +82,7 @@ func (m *Matcher) Excluded(bounds func(columns.Name) (least, greatest string, ok
 
 // Select selects the records of a block that may match. It is not ok if the text has to be read instead, because a column is
 // missing or does not decide a condition.
-func (s *ColumnScanner) Select(b *segment.Block, c Checks, cols Columns) (sel Selected, ok bool) {
+func (s *ColumnScanner) Select(b *segment.Block, c Checks, cols rowset.Columns) (sel rowset.Selected, ok bool) {
 	before := s.rejected
 	defer func() {
 		if !ok {
@@ -94,23 +94,13 @@ func (s *ColumnScanner) Select(b *segment.Block, c Checks, cols Columns) (sel Se
 	for i := range s.records {
 		s.records[i] = true
 	}
-	sel = Selected{Count: n, Exact: s.m.ColumnsSuffice()}
+	sel = rowset.Selected{Count: n, Exact: s.m.ColumnsSuffice()}
 	if c.Time && !s.inRange(b, cols.Seconds(), &sel) {
 		return sel, false
 	}
-	if c.Level {
-		page := cols.Page(columns.Name{Fixed: field.Level})
-		if page == nil {
-			return sel, false
-		}
-		s.keep(page, StageLevel, &sel, s.evaluate(page, func(v message.Value) bool { return s.m.Levels.Has(LevelOf(v)) }))
-	}
-	if c.Source {
-		page := cols.Page(columns.Name{Fixed: field.Source})
-		if page == nil {
-			return sel, false
-		}
-		s.keep(page, StageSource, &sel, s.evaluate(page, func(v message.Value) bool { return s.m.Selection.matchesSource(string(v.Text)) }))
+	if c.Level && !s.byValue(field.Level, StageLevel, cols, &sel, func(v message.Value) bool { return s.m.Levels.Has(LevelOf(v)) }) ||
+		c.Source && !s.byValue(field.Source, StageSource, cols, &sel, func(v message.Value) bool { return s.m.Selection.matchesSource(string(v.Text)) }) {
+		return sel, false
 	}
 	for i, p := range s.m.Where {
 		if i == len(s.evaluators) {
@@ -120,9 +110,14 @@ func (s *ColumnScanner) Select(b *segment.Block, c Checks, cols Columns) (sel Se
 			}
 			s.evaluators = append(s.evaluators, e)
 		}
-		if Columnar(p) && !s.where(p, s.evaluators[i], c.Service, cols, &sel) {
+		if !Columnar(p) {
+			continue
+		}
+		kept, ok := s.expression.Filter(p, s.evaluators[i], c.Service, cols, s.records)
+		if !ok {
 			return sel, false
 		}
+		s.keep(kept, StageWhere, &sel)
 	}
 	if sel.Count < n {
 		sel.Records = s.records
@@ -138,14 +133,14 @@ func (s *ColumnScanner) TakeRejections() Rejections {
 }
 
 // drop removes a record from the selection.
-func (s *ColumnScanner) drop(i int, by Stage, sel *Selected) {
+func (s *ColumnScanner) drop(i int, by Stage, sel *rowset.Selected) {
 	s.records[i] = false
 	sel.Count--
 	s.rejected[by]++
 }
 
 // inRange drops the records outside of the time range; it is not ok if seconds are too coarse to decide.
-func (s *ColumnScanner) inRange(b *segment.Block, runs []columns.Run, sel *Selected) bool {
+func (s *ColumnScanner) inRange(b *segment.Block, runs []columns.Run, sel *rowset.Selected) bool {
 	if len(runs) == 0 {
 		return false
 	}
@@ -166,52 +161,18 @@ func (s *ColumnScanner) inRange(b *segment.Block, runs []columns.Run, sel *Selec
 	return true
 }
 
-// evaluate evaluates a condition for each entry of a page.
-func (s *ColumnScanner) evaluate(page *columns.Page, holds func(message.Value) bool) []bool {
-	for id, v := range page.Entries {
-		s.entries[id] = holds(v)
-	}
-	return s.entries[:len(page.Entries)]
-}
-
-// keep drops the records whose entry does not satisfy a condition; holds has the result for each entry. The page must have
-// no numbers.
-func (s *ColumnScanner) keep(page *columns.Page, by Stage, sel *Selected, holds []bool) {
-	if !slices.Contains(holds, false) {
-		return
-	}
-	if page.IDs == nil {
-		s.rejected[by] += uint64(sel.Count)
-		sel.Count = 0
-		clear(s.records)
-		return
-	}
-	var padded [columns.MaxEntries]bool // avoids bounds checks
-	copy(padded[:], holds)
-	kept := 0
-	for i, id := range page.IDs {
-		if s.records[i] = s.records[i] && padded[id]; s.records[i] {
-			kept++
-		}
-	}
-	s.rejected[by] += uint64(sel.Count - kept)
-	sel.Count = kept
-}
-
-// where drops the records for which an expression is not true; it is not ok if a page is missing.
-func (s *ColumnScanner) where(p *where.Program, e *where.Evaluator, service string, cols Columns, sel *Selected) bool {
-	if page, entries := s.holds.OfEntries(p, e, service, cols); page != nil {
-		s.keep(page, StageWhere, sel, entries)
-		return true
-	}
-	holds := s.holds.Of(p, e, service, cols)
-	if holds == nil {
+// byValue drops the records for which a condition on the value of a fixed field does not hold; it is not ok if the page is missing.
+func (s *ColumnScanner) byValue(name field.Fixed, by Stage, cols rowset.Columns, sel *rowset.Selected, holds func(message.Value) bool) bool {
+	page := cols.Page(columns.Name{Fixed: name})
+	if page == nil {
 		return false
 	}
-	for i, selected := range s.records {
-		if selected && !holds(i) {
-			s.drop(i, StageWhere, sel)
-		}
-	}
+	s.keep(s.expression.filterBy(page, s.records, holds), by, sel)
 	return true
+}
+
+// keep counts the records that a stage left in the selection.
+func (s *ColumnScanner) keep(kept int, by Stage, sel *rowset.Selected) {
+	s.rejected[by] += uint64(sel.Count - kept)
+	sel.Count = kept
 }

@@ -7,6 +7,7 @@ import (
 
 	"logstow/message"
 	"logstow/query/match"
+	"logstow/query/rowset"
 
 	"logstow/columns"
 	"logstow/field"
@@ -41,13 +42,13 @@ func (o *Order) columnName(it *item) columns.Name {
 type candidates struct {
 	*Order
 	block   *segment.Block
-	columns match.Columns
+	columns rowset.Columns
 	// records are their indexes in the block, ascending; there is at least one.
 	records []uint32
 }
 
 // newCandidates returns the selected records of a block.
-func newCandidates(o *Order, b *segment.Block, sel match.Selected, cols match.Columns) *candidates {
+func newCandidates(o *Order, b *segment.Block, sel rowset.Selected, cols rowset.Columns) *candidates {
 	c := &candidates{Order: o, block: b, columns: cols, records: make([]uint32, 0, sel.Count)}
 	for i := range b.Records {
 		if sel.Records == nil || sel.Records[i] {

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"logstow/query/fetch"
-	"logstow/query/match"
 	"logstow/query/merge"
+	"logstow/query/rowset"
 	"logstow/query/source"
 
 	"logstow/record"
@@ -116,7 +116,7 @@ type inspected struct {
 // inspect computes the least key of a block by its columns. It searches the block at once if columns do not have the key.
 func (r *run) inspect(ctx context.Context, t *fetch.Task) inspected {
 	var least []byte
-	if !r.Inspect(ctx, t, func(sel match.Selected, cols match.Columns) {
+	if !r.Inspect(ctx, t, func(sel rowset.Selected, cols rowset.Columns) {
 		least = newCandidates(r.Order, &t.Block, sel, cols).appendLeast(nil, t.Segment.Name.Service)
 	}) {
 		return inspected{}

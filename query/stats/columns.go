@@ -3,15 +3,14 @@ package stats
 import (
 	"slices"
 
-	"logstow/message"
 	"logstow/query/aggregate"
 	"logstow/query/fetch"
 	"logstow/query/match"
+	"logstow/query/rowset"
 
 	"logstow/columns"
 	"logstow/field"
 	"logstow/field/where"
-	"logstow/segment"
 )
 
 // columnNames returns the names of the columns that the computation needs; not ok if columns cannot suffice.
@@ -54,49 +53,33 @@ func (c *Computation) columnNames() (names []columns.Name, ok bool) {
 	return names, true
 }
 
-// fromColumns adds the selected records of a block by its columns; not ok if the text has to be read instead.
-func (w *worker) fromColumns(t *fetch.Task, sel match.Selected, cols match.Columns) (ok bool, err error) {
+// fromColumns adds the matches of a block by its columns. It returns false if the text has to be read instead.
+func (w *worker) fromColumns(t *fetch.Task, sel rowset.Selected, cols rowset.Columns) (ok bool, err error) {
 	if w.timed && t.Block.End >= w.spec.To {
 		return false, nil
 	}
-	b := aggregate.Batch{Records: int(t.Block.Records), Selected: sel.Records}
-	for _, name := range w.values {
-		page := constant(t.Segment.Name.Service, t.Block)
-		if name.Fixed != field.Service {
-			page = cols.Page(name)
-		}
-		if page == nil {
-			return false, nil
-		}
-		b.Fields = append(b.Fields, page)
+	service := t.Segment.Name.Service
+	set, ok := rowset.Of(&t.Block, service, sel, cols, w.values, w.timed)
+	if !ok {
+		return false, nil
 	}
 	if err := w.makeEvaluators(); err != nil {
 		return false, err
 	}
-	w.holds = slices.Grow(w.holds[:0], len(w.conditions))[:len(w.conditions)]
-	for i, p := range w.conditions {
-		holds := w.holds[i].Of(p, w.evaluators[i], t.Segment.Name.Service, cols)
-		if holds == nil {
-			return false, nil
-		}
-		b.Holds = append(b.Holds, holds)
+	for len(w.holds) < len(w.conditions) {
+		w.holds = append(w.holds, nil)
 	}
-	if w.timed {
-		if b.Runs = cols.Seconds(); b.Runs == nil {
+	for i, p := range w.conditions {
+		w.holds[i] = slices.Grow(w.holds[i][:0], set.Records)[:set.Records]
+		for record := range w.holds[i] {
+			w.holds[i][record] = set.Has(record)
+		}
+		if _, ok := w.expression.Filter(p, w.evaluators[i], service, cols, w.holds[i]); !ok {
 			return false, nil
 		}
-		b.Base = columns.FloorSecond(t.Block.Start)
 	}
 	if sel.Count == 0 {
 		return true, nil
 	}
-	if w.batcher == nil {
-		w.batcher = aggregate.NewBatcher(w.Worker)
-	}
-	return true, w.batcher.AddBatch(&b)
-}
-
-// constant returns a page in which all records have the same text.
-func constant(text string, b segment.Block) *columns.Page {
-	return columns.Constant(message.Value{Kind: message.String, Text: []byte(text)}, int(b.Records))
+	return true, w.AddBatch(&aggregate.Batch{Set: set, Holds: w.holds})
 }

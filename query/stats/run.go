@@ -9,6 +9,7 @@ import (
 	"logstow/query/fetch"
 	"logstow/query/match"
 	"logstow/query/merge"
+	"logstow/query/rowset"
 	"logstow/query/source"
 
 	"logstow/record"
@@ -115,7 +116,7 @@ func (r *run) fromColumns(ctx context.Context, t *fetch.Task, failed *error) boo
 	if r.footers != nil && r.footers.answers(t.Segment) && !r.footers.step.IsZero() {
 		return false // some of the minutes of the block were counted
 	}
-	return r.FromColumns(ctx, t, func(sel match.Selected, cols match.Columns) (bool, error) {
+	return r.FromColumns(ctx, t, func(sel rowset.Selected, cols rowset.Columns) (bool, error) {
 		w := <-r.workers
 		defer func() { r.workers <- w }()
 		ok, err := w.fromColumns(t, sel, cols)

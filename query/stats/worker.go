@@ -24,9 +24,9 @@ type worker struct {
 	evaluators []*where.Evaluator
 	// input is the current record.
 	input where.Record
-	// holds and batcher evaluate columns.
-	holds   []match.Expression
-	batcher *aggregate.Batcher
+	// expression evaluates the conditions on columns; holds has the results for the records of a block.
+	expression match.Expression
+	holds      [][]bool
 }
 
 // use sets the parser of the following records.

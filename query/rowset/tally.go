@@ -1,4 +1,4 @@
-package aggregate
+package rowset
 
 // tally counts the occurrences of small numbers. Equal numbers often follow each other, and incrementing the same counter twice
 // in a row stalls the processor, so tally uses four tables in turn: three of its own and that of the result.
