@@ -189,6 +189,9 @@ func (r *qlRequest) print(ctx context.Context, view *storage.View, out *qlWriter
 			for _, s := range value.Series {
 				n += len(s.Points)
 			}
+			for _, warning := range value.Warnings {
+				r.env.printf("%s", warning)
+			}
 			report := view.Report()
 			err = out.value(value, r.step > 0, &report)
 		}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -44,6 +45,22 @@ func (s *cellSeries[T]) grow(interval int) (*T, int) {
 	return &s.pages[page][interval%pageCells], size
 }
 
+// cells yields the cells that have memory.
+func (s *cellSeries[T]) cells() iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for _, page := range s.pages {
+			if page == nil {
+				continue
+			}
+			for i := range page {
+				if !yield(&page[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // accumulator makes cells from records. Not safe for concurrent use.
 type accumulator[T any, C cell[T]] struct {
 	ev        *evaluation
@@ -57,7 +74,9 @@ type accumulator[T any, C cell[T]] struct {
 	stream    *pipeline.Stream
 	last      *cellSeries[T]
 	taken     int64 // memory
-	scratch   fieldScratch[T]
+	// estimateAt is the memory from which on cells are made estimates if that of the query runs out.
+	estimateAt int64
+	scratch    fieldScratch[T]
 }
 
 func newAccumulator[T any, C cell[T]](ctx context.Context, ev *evaluation, p *rangePlan) *accumulator[T, C] {
@@ -138,10 +157,18 @@ func (a *accumulator[T, C]) add(series *cellSeries[T], interval int, s sample) e
 	c, size := series.grow(interval)
 	before := C(c).size()
 	C(c).add(s)
-	if size += C(c).size() - before; size == 0 {
+	return a.grown(size + C(c).size() - before)
+}
+
+// grown takes memory for cells.
+func (a *accumulator[T, C]) grown(size int) error {
+	if size == 0 {
 		return nil
 	}
-	return a.take(size)
+	if err := a.take(size); err != nil {
+		return err
+	}
+	return a.estimate()
 }
 
 func (a *accumulator[T, C]) take(n int) error {

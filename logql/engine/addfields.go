@@ -101,8 +101,5 @@ func (a *accumulator[T, C]) addRecords(o *outcome[T], interval int, records []ui
 			C(c).add(sample{n: 1, value: v})
 		}
 	}
-	if size += C(c).size() - before; size == 0 {
-		return nil
-	}
-	return a.take(size)
+	return a.grown(size + C(c).size() - before)
 }

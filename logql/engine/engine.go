@@ -149,4 +149,6 @@ type Value struct {
 	// Scalar is set if the result is a number without labels: the query is a literal, or an operation on such.
 	Scalar bool
 	Series []Series
+	// Warnings say in which respect the result is not exact.
+	Warnings []string
 }

@@ -44,6 +44,9 @@ func (m *memory) take(n int64) error {
 	return nil
 }
 
+// scarce reports whether more than half of the memory is held.
+func (m *memory) scarce() bool { return m.limit > 0 && m.held.Load() > m.limit/2 }
+
 func (m *memory) release(n int64) { m.held.Add(-n) }
 
 // ticker checks a context from time to time. Not safe for concurrent use.

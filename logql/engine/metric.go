@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"logstow/logql/labels"
 	"logstow/logql/syntax"
@@ -35,7 +36,11 @@ func (e *Engine) Metric(ctx context.Context, query syntax.SampleExpr, p MetricPa
 	if err != nil {
 		return nil, err
 	}
-	return ev.value(query, v), nil
+	value := ev.value(query, v)
+	if ev.estimated.Load() {
+		value.Warnings = append(value.Warnings, fmt.Sprintf("quantile_over_time: the samples take more than the memory of a query (%d MiB), so quantiles are estimates within 1%%; narrow the range or the selector for exact ones", ev.memory.limit>>20))
+	}
+	return value, nil
 }
 
 func (e *Engine) steps(p MetricParams) (int, error) {
@@ -67,6 +72,8 @@ type evaluation struct {
 	maxSeries int
 	// ranges are the results of range aggregations.
 	ranges map[string]*vector
+	// estimated is set if quantiles are estimates.
+	estimated atomic.Bool
 }
 
 // at is the time of a step.

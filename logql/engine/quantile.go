@@ -7,15 +7,57 @@ import (
 	"slices"
 )
 
-// valuesCell keeps values.
-type valuesCell struct{ values []float64 }
+// valuesCell keeps values, or, once there is no memory for all, estimates.
+type valuesCell struct {
+	values []float64
+	rough  *estimates
+}
 
-func (c *valuesCell) add(s sample)               { c.values = append(c.values, s.value) }
-func (c *valuesCell) addValues(values []float64) { c.values = append(c.values, values...) }
+func (c *valuesCell) add(s sample) { c.addValues([]float64{s.value}) }
 
-func (c *valuesCell) merge(o *valuesCell) { c.values = append(c.values, o.values...) }
-func (c *valuesCell) empty() bool         { return len(c.values) == 0 }
-func (c *valuesCell) size() int           { return 8 * cap(c.values) }
+func (c *valuesCell) addValues(values []float64) {
+	if c.rough == nil {
+		c.values = append(c.values, values...)
+		return
+	}
+	for _, v := range values {
+		c.rough.add(v)
+	}
+}
+
+func (c *valuesCell) merge(o *valuesCell) {
+	if o.rough != nil {
+		c.estimate()
+		c.rough.merge(o.rough)
+	}
+	c.addValues(o.values)
+}
+
+func (c *valuesCell) empty() bool { return len(c.values) == 0 && c.rough == nil }
+
+func (c *valuesCell) size() int {
+	if c.rough != nil {
+		return c.rough.size
+	}
+	return 8 * cap(c.values)
+}
+
+// estimate replaces the values by estimates.
+func (c *valuesCell) estimate() {
+	if c.rough == nil {
+		values := c.values
+		*c = valuesCell{rough: newEstimates()}
+		c.addValues(values)
+	}
+}
+
+// quantile is a quantile of the values, which it puts into another order.
+func (c *valuesCell) quantile(q float64) float64 {
+	if c.rough != nil {
+		return quantile(q, c.rough.count(), c.rough.value)
+	}
+	return quantile(q, len(c.values), (&ranker{values: c.values}).value)
+}
 
 // evalQuantiles computes quantiles.
 func evalQuantiles(ctx context.Context, ev *evaluation, p *rangePlan) (*vector, error) {
@@ -24,34 +66,47 @@ func evalQuantiles(ctx context.Context, ev *evaluation, p *rangePlan) (*vector, 
 		return nil, err
 	}
 	defer ev.memory.release(taken)
+	w := &p.windows
 	return slideAll(ctx, ev, all, func(s *cellSeries[valuesCell], out []float64) error {
-		if w := &p.windows; w.n == 1 || w.length <= w.step { // no sample is in two windows
+		if w.n == 1 || w.length <= w.step { // no sample is in two windows
 			for k := range w.n {
 				from, _ := w.of(k) // one interval is all of the window
 				if c := s.at(from); c != nil && !c.empty() {
-					out[k] = quantile(p.agg.Param, len(c.values), (&ranker{values: c.values}).value)
+					out[k] = c.quantile(p.agg.Param)
 				}
 			}
 			return nil
 		}
 		size := int64(rankedSize * numberOfValues(s))
-		if err := ev.memory.take(size); err != nil {
-			return err
+		if !isRough(s) && ev.memory.take(size) == nil {
+			defer ev.memory.release(size)
+			return slideRanks(w, s, &ev.ticker, func(k int, in *ranks) {
+				out[k] = quantile(p.agg.Param, in.n, in.value)
+			})
 		}
-		defer ev.memory.release(size)
-		return slideRanks(&p.windows, s, &ev.ticker, func(k int, in *ranks) {
-			out[k] = quantile(p.agg.Param, in.n, in.value)
-		})
+		ev.estimated.Store(true)
+		for c := range s.cells() {
+			c.estimate()
+		}
+		slide(w, s.at, func(k int, c *valuesCell) { out[k] = c.quantile(p.agg.Param) })
+		return nil
 	})
 }
 
-// numberOfValues returns the number of values in all cells.
-func numberOfValues(s *cellSeries[valuesCell]) int {
-	n := 0
-	for i := range len(s.pages) * pageCells {
-		if c := s.at(i); c != nil {
-			n += len(c.values)
+// isRough reports whether a cell of a series has estimates.
+func isRough(s *cellSeries[valuesCell]) bool {
+	for c := range s.cells() {
+		if c.rough != nil {
+			return true
 		}
+	}
+	return false
+}
+
+// numberOfValues returns the number of values in all cells.
+func numberOfValues(s *cellSeries[valuesCell]) (n int) {
+	for c := range s.cells() {
+		n += len(c.values)
 	}
 	return n
 }

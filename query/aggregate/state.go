@@ -62,7 +62,7 @@ func (t *table) encode(dst []byte, r ref) []byte {
 
 func (t *table) encodeValues(dst, b []byte) []byte {
 	if i := binary.LittleEndian.Uint32(b[8:]); i != 0 {
-		return t.sketches[i-1].encode(binary.AppendUvarint(dst, ExactValues+1))
+		return t.sketches[i-1].Encode(binary.AppendUvarint(dst, ExactValues+1))
 	}
 	length := 0
 	for chunk := range t.chunks(b) {
@@ -147,7 +147,7 @@ func (t *table) mergeValues(b []byte, r *wire.Reader) {
 		if binary.LittleEndian.Uint32(b[8:]) == 0 {
 			t.toSketch(b)
 		}
-		t.extra += t.sketches[binary.LittleEndian.Uint32(b[8:])-1].merge(r)
+		t.extra += t.sketches[binary.LittleEndian.Uint32(b[8:])-1].Decode(r)
 		return
 	}
 	for encoded := r.Text(); len(encoded) > 0; count-- {
@@ -263,7 +263,7 @@ func compareMoments(a, b []byte) int {
 func (t *table) quantile(b []byte, q Fraction, scratch *[]exact.Number) Value {
 	if i := binary.LittleEndian.Uint32(b[8:]); i != 0 {
 		s := t.sketches[i-1]
-		v := floatValue(s.rank(rankOf(q, s.count())))
+		v := floatValue(s.Rank(rankOf(q, s.Count())))
 		v.Approximate = true
 		return v
 	}

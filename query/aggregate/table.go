@@ -10,6 +10,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"logstow/exact"
+	"logstow/internal/sketch"
 )
 
 // table has the states of groups by their keys. Not safe for concurrent use.
@@ -25,7 +26,7 @@ type table struct {
 
 	// Parts of states that cannot be plain bytes. The state has an index into one of these, from 1.
 	wide     []*exact.Sum
-	sketches []*sketch
+	sketches []*sketch.Sketch
 	counters []*hyperloglog.Sketch
 	// extra is the approximate memory of these in bytes.
 	extra int64
@@ -224,7 +225,7 @@ const (
 // addValue adds a number to the values at b.
 func (t *table) addValue(b []byte, n exact.Number) {
 	if i := binary.LittleEndian.Uint32(b[8:]); i != 0 {
-		t.extra += t.sketches[i-1].add(n.Float(), 1)
+		t.extra += t.sketches[i-1].Add(n.Float(), 1)
 		return
 	}
 	var scratch [24]byte
@@ -235,7 +236,7 @@ func (t *table) addValue(b []byte, n exact.Number) {
 func (t *table) addToSketch(b []byte, x float64) bool {
 	i := binary.LittleEndian.Uint32(b[8:])
 	if i != 0 {
-		t.extra += t.sketches[i-1].add(x, 1)
+		t.extra += t.sketches[i-1].Add(x, 1)
 	}
 	return i != 0
 }
@@ -270,15 +271,15 @@ func (t *table) appendValues(b, encoded []byte, count uint32) {
 
 // toSketch replaces values by a sketch.
 func (t *table) toSketch(b []byte) {
-	s := newSketch()
-	t.extra += sketchOverhead
+	s := sketch.New()
+	t.extra += sketch.Overhead
 	for chunk := range t.chunks(b) {
 		for len(chunk) > 0 {
 			n, rest, err := exact.Decode(chunk)
 			if err != nil {
 				break // cannot happen: this process encoded it
 			}
-			t.extra += s.add(n.Float(), 1)
+			t.extra += s.Add(n.Float(), 1)
 			chunk = rest
 		}
 	}

@@ -33,7 +33,7 @@ func (e *Encoder) Streams(report *query.Report) error {
 
 // Value writes the response to a metric query, over a range if ranged is set, otherwise at one time.
 func (e *Encoder) Value(v *engine.Value, ranged bool, report *query.Report) error {
-	return e.write(report, len(v.Series), func(w writer, stats []byte) { w.allSeries(kindOf(v, ranged), v.Series, stats) })
+	return e.write(report, len(v.Series), func(w writer, stats []byte) { w.allSeries(kindOf(v, ranged), v, stats) })
 }
 
 func (e *Encoder) write(report *query.Report, entries int, answer func(writer, []byte)) error {

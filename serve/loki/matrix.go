@@ -14,28 +14,34 @@ const (
 	typeScalar = "scalar"
 )
 
-// respondSeries responds with series. Each series of a vector has one point; a scalar is one series of one point.
-func (q *request) respondSeries(kind string, series []engine.Series) error {
-	stats, err := json.Marshal(q.stats(len(series)))
+// respondSeries responds with the series of a value. Each series of a vector has one point; a scalar is one series of one point.
+func (q *request) respondSeries(kind string, v *engine.Value) error {
+	stats, err := json.Marshal(q.stats(len(v.Series)))
 	if err != nil {
 		return err
 	}
-	return q.respond(func(w writer) { w.allSeries(kind, series, stats) })
+	return q.respond(func(w writer) { w.allSeries(kind, v, stats) })
 }
 
-// allSeries writes the response with series.
-func (w writer) allSeries(kind string, series []engine.Series, stats []byte) {
-	w.text(`{"status":"success","data":{"resultType":"` + kind + `","result":`)
+// allSeries writes the response with the series of a value.
+func (w writer) allSeries(kind string, v *engine.Value, stats []byte) {
+	w.text(`{"status":"success",`)
+	if len(v.Warnings) > 0 {
+		warnings, _ := json.Marshal(v.Warnings) // texts
+		w.text(`"warnings":`)
+		w.bytes(append(warnings, ','))
+	}
+	w.text(`"data":{"resultType":"` + kind + `","result":`)
 	if kind == typeScalar {
-		w.bytes(appendPoint(nil, series[0].Points[0]))
+		w.bytes(appendPoint(nil, v.Series[0].Points[0]))
 	} else {
 		w.text("[")
 		var scratch []byte
-		for i := range series {
+		for i := range v.Series {
 			if i > 0 {
 				w.text(",")
 			}
-			scratch = w.series(scratch, kind, &series[i])
+			scratch = w.series(scratch, kind, &v.Series[i])
 		}
 		w.text("]")
 	}

@@ -42,7 +42,7 @@ func (q *request) queryRange() error {
 	if err != nil {
 		return err
 	}
-	return q.respondSeries(kindOf(value, true), value.Series)
+	return q.respondSeries(kindOf(value, true), value)
 }
 
 // query is /loki/api/v1/query: a metric query at one time.
@@ -67,7 +67,7 @@ func (q *request) query() error {
 	if err != nil {
 		return err
 	}
-	return q.respondSeries(kindOf(value, false), value.Series)
+	return q.respondSeries(kindOf(value, false), value)
 }
 
 // kindOf returns the type of the result of a metric query, over a range if ranged is set, otherwise at one time.

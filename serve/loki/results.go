@@ -95,6 +95,9 @@ func lifetimeOf(expr syntax.SampleExpr, params engine.MetricParams, now time.Tim
 // resultSize estimates the memory of a result, in bytes.
 func resultSize(key *resultKey, value *engine.Value) int64 {
 	size := 500 + len(key.scope) + len(key.query)
+	for _, text := range value.Warnings {
+		size += 16 + len(text)
+	}
 	for i := range value.Series {
 		s := &value.Series[i]
 		size += 100 + 16*len(s.Points)

@@ -51,7 +51,7 @@ func (q *request) volume() error {
 	if err != nil {
 		return err
 	}
-	return q.respondSeries(typeVector, series)
+	return q.respondSeries(typeVector, &engine.Value{Series: series})
 }
 
 // volumeRange is /loki/api/v1/index/volume_range: the bytes of each step. As in Loki, the time of a step is its last millisecond, and of
@@ -76,7 +76,7 @@ func (q *request) volumeRange() error {
 	if err != nil {
 		return err
 	}
-	return q.respondSeries(typeMatrix, series)
+	return q.respondSeries(typeMatrix, &engine.Value{Series: series})
 }
 
 // volumes returns the volumes by the labels that the parameters name, sorted by bytes in descending order, at most as many as the

@@ -1,4 +1,5 @@
-package aggregate
+// Package sketch estimates quantiles of many numbers.
+package sketch
 
 import (
 	"encoding/binary"
@@ -10,9 +11,9 @@ import (
 	"github.com/DataDog/sketches-go/ddsketch/store"
 )
 
-// sketch is a DDSketch: the number of values by the logarithm of their magnitude. Bins are never collapsed, because
-// [exact.MaxPoint] bounds their number, so the content does not depend on the order of the values.
-type sketch struct {
+// Sketch is a DDSketch: the number of values by the logarithm of their magnitude. Bins are never collapsed, because the exponents of
+// float64 bound their number, so the content does not depend on the order of the values. Make it with [New]. Not safe for concurrent use.
+type Sketch struct {
 	mapping            *mapping.LogarithmicMapping
 	positive, negative bins
 	zeros              uint64
@@ -25,23 +26,25 @@ type bins struct {
 }
 
 const (
-	// accuracy is the maximum relative error, less than the 1% that is documented.
-	accuracy = 0.0099
+	// Accuracy is the maximum relative error of an estimate, less than the 1% that is documented.
+	Accuracy = 0.0099
+	// Overhead is the approximate memory of an empty sketch in bytes.
+	Overhead = 512
 	// maxBin exceeds the index of the bin of every number.
 	maxBin = 40_000
-	// sketchOverhead and binSize are the approximate memory of a sketch and of a bin in bytes.
-	sketchOverhead = 512
-	binSize        = 10
+	// binSize is the approximate memory of a bin in bytes.
+	binSize = 10
 )
 
-func newSketch() *sketch {
-	m, _ := mapping.NewLogarithmicMapping(accuracy) // the accuracy is valid
+// New makes an empty sketch.
+func New() *Sketch {
+	m, _ := mapping.NewLogarithmicMapping(Accuracy) // the accuracy is valid
 	none := func() bins { return bins{store.NewDenseStore(), math.MaxInt, math.MinInt} }
-	return &sketch{mapping: m, positive: none(), negative: none()}
+	return &Sketch{mapping: m, positive: none(), negative: none()}
 }
 
-// add adds count values x. It returns the growth in memory in bytes.
-func (s *sketch) add(x float64, count uint64) int64 {
+// Add adds count values x, which must be finite. It returns the growth in memory in bytes.
+func (s *Sketch) Add(x float64, count uint64) int64 {
 	switch {
 	case x > 0:
 		return s.positive.add(s.mapping.Index(x), count)
@@ -67,10 +70,11 @@ func (b *bins) add(bin int, count uint64) (grown int64) {
 
 func (b *bins) count() uint64 { return uint64(b.TotalCount()) }
 
-func (s *sketch) count() uint64 { return s.negative.count() + s.zeros + s.positive.count() }
+// Count is the number of values.
+func (s *Sketch) Count() uint64 { return s.negative.count() + s.zeros + s.positive.count() }
 
-// rank returns an approximation of the value with a rank, from 1.
-func (s *sketch) rank(number uint64) float64 {
+// Rank returns an estimate of the value with a rank, from 1 to Count.
+func (s *Sketch) Rank(number uint64) float64 {
 	negative := s.negative.count()
 	switch {
 	case number <= negative:
@@ -81,9 +85,9 @@ func (s *sketch) rank(number uint64) float64 {
 	return s.mapping.Value(s.positive.KeyAtRank(float64(number - negative - s.zeros - 1)))
 }
 
-// encode appends the sketch: the number of zeros (uvarint), then for positive and for negative values the number of bins
+// Encode appends the sketch: the number of zeros (uvarint), then for positive and for negative values the number of bins
 // (uvarint) and per bin its index (varint) and its number of values (uvarint).
-func (s *sketch) encode(dst []byte) []byte {
+func (s *Sketch) Encode(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, s.zeros)
 	for _, b := range [...]bins{s.positive, s.negative} {
 		n := uint64(0)
@@ -98,8 +102,8 @@ func (s *sketch) encode(dst []byte) []byte {
 	return dst
 }
 
-// merge adds an encoded sketch. It returns the growth in memory in bytes.
-func (s *sketch) merge(r *wire.Reader) (grown int64) {
+// Decode adds the values of a sketch as Encode wrote it. It returns the growth in memory in bytes.
+func (s *Sketch) Decode(r *wire.Reader) (grown int64) {
 	s.zeros += r.Uvarint()
 	for _, b := range [...]*bins{&s.positive, &s.negative} {
 		for n := r.Uvarint(); n > 0 && !r.Bad; n-- {
@@ -110,6 +114,18 @@ func (s *sketch) merge(r *wire.Reader) (grown int64) {
 			}
 			grown += b.add(int(bin), count)
 		}
+	}
+	return grown
+}
+
+// Merge adds the values of another sketch, which does not change. It returns the growth in memory in bytes.
+func (s *Sketch) Merge(o *Sketch) (grown int64) {
+	s.zeros += o.zeros
+	for _, pair := range [...]struct{ into, from *bins }{{&s.positive, &o.positive}, {&s.negative, &o.negative}} {
+		pair.from.ForEach(func(bin int, count float64) bool {
+			grown += pair.into.add(bin, uint64(count))
+			return false
+		})
 	}
 	return grown
 }
