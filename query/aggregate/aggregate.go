@@ -80,7 +80,7 @@ func (a *Aggregation) Timed() bool {
 
 // CountsOnly reports whether all functions only count records, so that [Worker.AddCount] may be used.
 func (a *Aggregation) CountsOnly() bool {
-	return !slices.ContainsFunc(a.plan.stats, func(s stat) bool { return s.kind != holds })
+	return !slices.ContainsFunc(a.plan.stats, func(s stat) bool { return s.statType != holds{} })
 }
 
 // Worker makes a worker. Safe for concurrent use.

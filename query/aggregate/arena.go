@@ -39,9 +39,11 @@ func (a *arena) reset() {
 	a.free = 8 // ref 0 is nil
 }
 
+func padded(n int) int { return (n + 7) &^ 7 }
+
 // alloc allocates n bytes, which are zero.
 func (a *arena) alloc(n int) ref {
-	n = (n + 7) &^ 7
+	n = padded(n)
 	if a.free+n > len(a.slabs[a.slab]) {
 		a.next(n)
 	}

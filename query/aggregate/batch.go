@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"logstow/columns"
-	"logstow/exact"
 	"logstow/message"
 	"logstow/query/rowset"
 )
@@ -105,9 +103,6 @@ func (w *Worker) readEntries(b *Batch) {
 	}
 }
 
-// isPresent reports whether a value is neither missing nor null.
-func isPresent(v message.Value) bool { return v.Kind != message.Missing && v.Kind != message.Null }
-
 // addGroup adds the n records of one time step and one combination of keys. records are their indexes, nil if there are no stats.
 func (w *Worker) addGroup(b *Batch, at int64, keys int, n uint64, records []uint32) error {
 	x := w.batch
@@ -123,115 +118,38 @@ func (w *Worker) addGroup(b *Batch, at int64, keys int, n uint64, records []uint
 		id := x.combiner.Entry(keys, operand)
 		operand++
 		rec.Values[input] = b.Pages[input].Entries[id]
-		w.numbers[input], w.isNum[input] = x.entries[input].number[id], x.entries[input].is[id]
+		w.in.numbers[input], w.in.isNum[input] = x.entries[input].number[id], x.entries[input].is[id]
 	}
 	state, err := w.stateOf(rec, n)
 	if err != nil {
 		return err
 	}
-	x.counted = -1
+	x.counted, x.in.records = -1, records
 	for i := range w.stats {
-		w.addStatOf(b, &w.stats[i], state[w.stats[i].offset:], records)
+		s := &w.stats[i]
+		if _, is := s.statType.(holds); is {
+			x.in.holds = b.Holds[s.input]
+		} else if x.counted != s.input {
+			w.count(b, s.input)
+		}
+		s.addBatch(&w.table.memory, state[s.offset:], &x.in)
 	}
 	return nil
 }
 
-// addStatOf adds records to a stat of a group.
-func (w *Worker) addStatOf(b *Batch, s *stat, state []byte, records []uint32) {
+// count finds the values of a field in the records of the current group.
+func (w *Worker) count(b *Batch, input int) {
 	x := w.batch
-	if s.kind == holds {
-		n := uint64(0)
-		for _, i := range records {
-			if b.Holds[s.input][i] {
-				n++
-			}
-		}
-		addUint(state, n)
-		return
+	in, page := &x.in, b.Pages[input]
+	x.counted, in.page, in.entries = input, page, &x.entries[input]
+	in.found.Count(page, in.records)
+	for id, n := range in.found.Counts {
+		w.seen[input] = w.seen[input] || n > 0 && (id == page.Plane || page.Entries[id].Kind != message.Missing)
 	}
-	page := b.Pages[s.input]
-	if x.counted != s.input {
-		x.counted, x.summed = s.input, false
-		x.found.Count(page, records)
-		for id, n := range x.found.Counts {
-			w.seen[s.input] = w.seen[s.input] || n > 0 && (id == page.Plane || page.Entries[id].Kind != message.Missing)
-		}
-	}
-	if s.kind == distinct {
-		w.addDistincts(page, state)
-		return
-	}
-	e := &x.entries[s.input]
-	for id, n := range x.found.Counts {
-		if n > 0 && id != page.Plane && e.is[id] {
-			w.addNumbers(s, state, e.number[id], n)
-		}
-	}
-	if len(x.found.Numbers) > 0 {
-		w.addPlane(s, state, &page.Numbers)
-	}
-}
-
-// addDistincts adds the distinct values of the records that were counted.
-func (w *Worker) addDistincts(page *columns.Page, state []byte) {
-	x := w.batch
-	for id, n := range x.found.Counts {
-		if v := page.Entries[id]; n > 0 && id != page.Plane && isPresent(v) {
-			w.table.addDistinct(state, v.Text)
-		}
-	}
-	for _, i := range x.found.Numbers {
-		x.text = page.Numbers.AppendText(x.text[:0], page.Numbers.Values[i])
-		w.table.addDistinct(state, x.text)
-	}
-}
-
-// addNumbers adds a number n times.
-func (w *Worker) addNumbers(s *stat, state []byte, v exact.Number, n uint32) {
-	if s.kind == minimum || s.kind == maximum {
-		n = 1
-	}
-	for range n {
-		w.addNumber(s, state, v)
-	}
-}
-
-// addPlane adds the numbers of the records that were counted.
-func (w *Worker) addPlane(s *stat, state []byte, numbers *columns.Numbers) {
-	x := w.batch
-	if !x.summed {
-		x.summed = true
-		x.low, x.high, x.sum = math.MaxInt64, math.MinInt64, 0
-		for _, i := range x.found.Numbers {
-			v := numbers.Values[i]
-			x.low, x.high = min(x.low, v), max(x.high, v)
-			x.sum += v
-		}
-	}
-	switch n := int64(len(x.found.Numbers)); {
-	case s.kind == minimum:
-		w.table.addExtreme(s.kind, state, exact.FromScaled(x.low, numbers.Scale))
-	case s.kind == maximum:
-		w.table.addExtreme(s.kind, state, exact.FromScaled(x.high, numbers.Scale))
-	case s.kind == moments && !s.squares && max(x.high, -x.low) < math.MaxInt64/n:
-		addUint(state, uint64(n))
-		w.table.addSum(state[8:], exact.FromScaled(x.sum, numbers.Scale), false)
-	default:
-		w.addEach(s, state, numbers)
-	}
-}
-
-// addEach adds the numbers of the records that were counted one by one.
-func (w *Worker) addEach(s *stat, state []byte, numbers *columns.Numbers) {
-	const exactDigits = 1 << 53 // a float64 has these integers exactly
-	x := w.batch
-	unit := math.Pow10(numbers.Scale)
-	floats := s.kind == values && x.low >= -exactDigits && x.high <= exactDigits
-	for _, i := range x.found.Numbers {
-		v := numbers.Values[i]
-		if floats && w.table.addToSketch(state, float64(v)/unit) {
-			continue
-		}
-		w.addNumber(s, state, exact.FromScaled(v, numbers.Scale))
+	in.low, in.high, in.sum = math.MaxInt64, math.MinInt64, 0
+	for _, i := range in.found.Numbers {
+		v := page.Numbers.Values[i]
+		in.low, in.high = min(in.low, v), max(in.high, v)
+		in.sum += v
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func describe(f Function) string {
-	text := fmt.Sprintf("%q %d", f.Header, f.Kind)
+	text := fmt.Sprintf("%q %s", f.Header, f.Kind)
 	if f.Expr != "" {
 		text += fmt.Sprintf(" %q@%d", f.Expr, f.ExprAt)
 	}
@@ -27,22 +27,22 @@ func describe(f Function) string {
 func TestParseCompute(t *testing.T) {
 	t.Parallel()
 	for list, want := range map[string][]string{
-		"count":                                               {`"count" 0`},
-		" count , rate,share ":                                {`"count" 0`, `"rate" 2`, `"share" 3`},
-		"count(a > 1, \"x,)\")":                               {`"count(a > 1, \"x,)\")" 0 "a > 1, \"x,)\""@7`},
-		"ratio( status >= 500 ) as errors":                    {`"errors" 1 "status >= 500"@8`},
-		`ratio(a == " as b") as "two words"`:                  {`"two words" 1 "a == \" as b\""@7`},
+		"count":                                               {`"count" count`},
+		" count , rate,share ":                                {`"count" count`, `"rate" rate`, `"share" share`},
+		"count(a > 1, \"x,)\")":                               {`"count(a > 1, \"x,)\")" count "a > 1, \"x,)\""@7`},
+		"ratio( status >= 500 ) as errors":                    {`"errors" ratio "status >= 500"@8`},
+		`ratio(a == " as b") as "two words"`:                  {`"two words" ratio "a == \" as b\""@7`},
 		"é(":                                                  nil,
-		`count(b == "é"), count(c)`:                           {`"count(b == \"é\")" 0 "b == \"é\""@7`, `"count(c)" 0 "c"@24`},
-		"sum(f), avg(f), min(f),max(f)":                       {`"sum(f)" 4 "f" false`, `"avg(f)" 5 "f" false`, `"min(f)" 6 "f" false`, `"max(f)" 7 "f" false`},
-		"stddev(f), distinct(f), first(f), last(f)":           {`"stddev(f)" 8 "f" false`, `"distinct(f)" 10 "f" false`, `"first(f)" 11 "f" false`, `"last(f)" 12 "f" false`},
-		"p50(http-status), p99.9( a.b )":                      {`"p50(http-status)" 9 "http-status" false 50/100`, `"p99.9( a.b )" 9 "a.b" false 999/1000`},
-		"quantile(0.25, f), p0(f), p100(f)":                   {`"quantile(0.25, f)" 9 "f" false 25/100`, `"p0(f)" 9 "f" false 0/100`, `"p100(f)" 9 "f" false 100/100`},
-		"quantile(1,f) as m, quantile(.5,f)":                  {`"m" 9 "f" false 1/1`, `"quantile(.5,f)" 9 "f" false 5/10`},
-		`min(field("a, (b"))`:                                 {`"min(field(\"a, (b\"))" 6 "a, (b" false`},
-		`min(field('it"s'))`:                                  {`"min(field('it\"s'))" 6 "it\"s" false`},
-		`max(level), max(message.level), max(field("level"))`: {`"max(level)" 7 "level" true`, `"max(message.level)" 7 "message.level" false`, `"max(field(\"level\"))" 7 "level" false`},
-		"count as a, count as b":                              {`"a" 0`, `"b" 0`},
+		`count(b == "é"), count(c)`:                           {`"count(b == \"é\")" count "b == \"é\""@7`, `"count(c)" count "c"@24`},
+		"sum(f), avg(f), min(f),max(f)":                       {`"sum(f)" sum "f" false`, `"avg(f)" avg "f" false`, `"min(f)" min "f" false`, `"max(f)" max "f" false`},
+		"stddev(f), distinct(f), first(f), last(f)":           {`"stddev(f)" stddev "f" false`, `"distinct(f)" distinct "f" false`, `"first(f)" first "f" false`, `"last(f)" last "f" false`},
+		"p50(http-status), p99.9( a.b )":                      {`"p50(http-status)" quantile "http-status" false 50/100`, `"p99.9( a.b )" quantile "a.b" false 999/1000`},
+		"quantile(0.25, f), p0(f), p100(f)":                   {`"quantile(0.25, f)" quantile "f" false 25/100`, `"p0(f)" quantile "f" false 0/100`, `"p100(f)" quantile "f" false 100/100`},
+		"quantile(1,f) as m, quantile(.5,f)":                  {`"m" quantile "f" false 1/1`, `"quantile(.5,f)" quantile "f" false 5/10`},
+		`min(field("a, (b"))`:                                 {`"min(field(\"a, (b\"))" min "a, (b" false`},
+		`min(field('it"s'))`:                                  {`"min(field('it\"s'))" min "it\"s" false`},
+		`max(level), max(message.level), max(field("level"))`: {`"max(level)" max "level" true`, `"max(message.level)" max "message.level" false`, `"max(field(\"level\"))" max "level" false`},
+		"count as a, count as b":                              {`"a" count`, `"b" count`},
 	} {
 		functions, err := ParseCompute([]string{list})
 		var got []string

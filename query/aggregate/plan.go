@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"logstow/exact"
 	"logstow/field"
 )
 
@@ -41,42 +40,10 @@ func (s *Spec) StepTime(at int64) int64 {
 
 // stat is a part of a group's state from which one or several functions are computed.
 type stat struct {
-	kind    statKind
-	offset  int  // in the state
-	input   int  // index into Record.Values or Record.Holds
-	squares bool // of moments: there is a sum of squares
+	statType
+	offset int // in the state
+	input  int // index into Record.Values, or into Record.Holds for holds
 }
-
-type statKind uint8
-
-const (
-	holds statKind = iota // number of records for which a condition is true
-	moments
-	minimum
-	maximum
-	values
-	distinct
-	first
-	last
-)
-
-// sumSize is the size of a sum in a state: its words. The upper half of the last word is an index into table.wide, from 1; 0 if
-// the sum is not wide.
-const sumSize = 8 * exact.SumWords
-
-// slotSize is the size of a slot in a state: the ref of a value of variable length. The value is its capacity (4 bytes), length
-// (4) and bytes.
-const slotSize = 8
-
-// valuesSize is the size of the numbers of a field in a state: the ref of the last chunk of encoded numbers (4 bytes), their
-// count (4), and the index into table.sketches, from 1, of the sketch that replaces them (4; 0 if there is none). A chunk is the
-// ref of the previous one (4), used bytes (2), capacity (2) and bytes.
-const valuesSize = 16
-
-// distinctSize is the size of the distinct values of a field in a state: the ref of a hash table and its number of values, of 4
-// bytes each. If the number is sketched, the ref is an index into table.counters instead, from 1. A hash table is its number of
-// slots (8 bytes), then for each slot a hash of 64 bits, zero if free.
-const distinctSize = 8
 
 // plan is a compiled Spec. Immutable.
 type plan struct {
@@ -84,9 +51,10 @@ type plan struct {
 	fields     []field.Name
 	conditions []Function // one for each different Expr
 	stats      []stat
-	ofFunction []int // for each function, an index into stats; -1 if it only needs the number of records
-	width      int   // size of a group's state in bytes
-	numeric    []int // indexes into fields: those read as numbers
+	functions  []functionType // by function of Compute
+	ofFunction []int          // for each function, an index into stats; -1 if it only needs the number of records
+	width      int            // size of a group's state in bytes
+	numeric    []int          // indexes into fields: those read as numbers
 	ordered    bool
 
 	keys  []int // indexes into By, without step and pivot
@@ -99,7 +67,7 @@ const maxKeys = 32
 func newPlan(spec Spec) (*plan, error) {
 	p := &plan{Spec: spec, step: -1}
 	if len(p.Compute) == 0 {
-		p.Compute = []Function{{Header: "count", typed: "count"}}
+		p.Compute = []Function{{Header: "count", Kind: Count, typed: "count"}}
 	}
 	if p.Zone == nil {
 		p.Zone = time.UTC
@@ -136,9 +104,18 @@ func newPlan(spec Spec) (*plan, error) {
 			return nil, errors.New("invalid --sort: the key of --pivot is not a column")
 		}
 	}
-	p.width = 8 // the number of records
 	for _, f := range p.Compute {
-		p.ofFunction = append(p.ofFunction, p.function(f))
+		of, ok := typeOf(f.Kind)
+		if !ok {
+			return nil, fmt.Errorf("unknown function %q", f.Kind)
+		}
+		p.functions = append(p.functions, of)
+		p.ofFunction = append(p.ofFunction, p.function(f, of))
+	}
+	p.width = 8 // the number of records
+	for i := range p.stats {
+		p.stats[i].offset = p.width
+		p.width += p.stats[i].size()
 	}
 	return p, nil
 }
@@ -160,57 +137,46 @@ func (p *plan) number(field int) {
 }
 
 // function returns the index of the stat of a function, -1 if it only needs the number of records.
-func (p *plan) function(f Function) int {
-	switch f.Kind {
-	case Count, Ratio:
-		if f.Expr == "" {
-			return -1
-		}
+func (p *plan) function(f Function, of functionType) int {
+	if f.Expr != "" {
 		i := slices.IndexFunc(p.conditions, func(o Function) bool { return o.Expr == f.Expr })
 		if i < 0 {
 			i = len(p.conditions)
 			p.conditions = append(p.conditions, f)
 		}
-		return p.stat(holds, i, 8)
-	case Rate, Share:
+		return p.stat(holds{}, i)
+	}
+	if of.stat == nil {
 		return -1
-	case Distinct:
-		return p.stat(distinct, p.field(f.Field), distinctSize)
-	case First:
+	}
+	if _, ordered := of.stat.(edge); ordered {
 		p.ordered = true
-		return p.stat(first, p.field(f.Field), slotSize)
-	case Last:
-		p.ordered = true
-		return p.stat(last, p.field(f.Field), slotSize)
 	}
-	field := p.field(f.Field)
-	p.number(field)
-	switch f.Kind {
-	case Min:
-		return p.stat(minimum, field, slotSize)
-	case Max:
-		return p.stat(maximum, field, slotSize)
-	case Quantile:
-		return p.stat(values, field, valuesSize)
+	input := p.field(f.Field)
+	if of.numeric {
+		p.number(input)
 	}
-	// Sum, Avg and Deviation share a stat, with squares if any function of the field needs them.
-	squares := slices.ContainsFunc(p.Compute, func(o Function) bool { return o.Kind == Deviation && o.Field == f.Field })
-	size := 8 + sumSize
-	if squares {
-		size += sumSize
-	}
-	i := p.stat(moments, field, size)
-	p.stats[i].squares = squares
-	return i
+	return p.stat(of.stat, input)
 }
 
 // stat returns the index of a stat, which is added if it is new.
-func (p *plan) stat(kind statKind, input, size int) int {
-	if i := slices.IndexFunc(p.stats, func(s stat) bool { return s.kind == kind && s.input == input }); i >= 0 {
-		return i
+func (p *plan) stat(of statType, input int) int {
+	for i := range p.stats {
+		s := &p.stats[i]
+		if s.input != input {
+			continue
+		}
+		if s.statType == of {
+			return i
+		}
+		if have, ok := s.statType.(sums); ok { // sums with squares serve all functions of sums
+			if want, ok := of.(sums); ok {
+				s.statType = sums{squares: have.squares || want.squares}
+				return i
+			}
+		}
 	}
-	p.stats = append(p.stats, stat{kind: kind, offset: p.width, input: input})
-	p.width += size
+	p.stats = append(p.stats, stat{statType: of, input: input})
 	return len(p.stats) - 1
 }
 

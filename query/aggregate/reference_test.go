@@ -230,7 +230,7 @@ func (s *Spec) compute(f Function, records []*refRecord, total int, seconds *big
 			}
 		}
 		return refInt(len(set))
-	case First, Last:
+	case "first", "last":
 		var best *refRecord
 		for _, r := range records {
 			v := r.values[name(f.Field)]
@@ -241,7 +241,7 @@ func (s *Spec) compute(f Function, records []*refRecord, total int, seconds *big
 			if best != nil {
 				c = cmp.Or(cmp.Compare(r.time, best.time), cmp.Compare(r.sequence, best.sequence))
 			}
-			if best == nil || c < 0 && f.Kind == First || c > 0 && f.Kind == Last {
+			if best == nil || c < 0 && f.Kind == "first" || c > 0 && f.Kind == "last" {
 				best = r
 			}
 		}
@@ -268,18 +268,18 @@ func (s *Spec) compute(f Function, records []*refRecord, total int, seconds *big
 	count := new(big.Rat).SetInt64(int64(len(numbers)))
 	mean := new(big.Rat).Quo(sum, count)
 	switch f.Kind {
-	case Sum:
+	case "sum":
 		if sum.IsInt() {
 			return refNumber(sum)
 		}
 		return rounded(sum)
-	case Avg:
+	case "avg":
 		return rounded(mean)
-	case Min:
+	case "min":
 		return refNumber(numbers[0])
-	case Max:
+	case "max":
 		return refNumber(numbers[len(numbers)-1])
-	case Deviation:
+	case "stddev":
 		variance := squares.Quo(squares, count)
 		variance.Sub(variance, mean.Mul(mean, mean))
 		x := new(big.Float).SetPrec(4000).SetRat(variance)

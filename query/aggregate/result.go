@@ -9,7 +9,6 @@ import (
 	"logstow/exact"
 	"logstow/field"
 	"logstow/internal/wire"
-	"logstow/message"
 	"logstow/spill"
 )
 
@@ -118,72 +117,16 @@ func (r *Result) finish(t *table, group ref, duration int64) []Value {
 		r.scratch[i] = r.scratch[i][:0]
 	}
 	state := t.state(group)
-	count := binary.LittleEndian.Uint64(state)
+	in := outcome{m: &t.memory, records: binary.LittleEndian.Uint64(state), all: r.total, nanoseconds: duration}
 	functions := make([]Value, len(r.Compute))
-	for i, f := range r.Compute {
-		var b []byte
+	for i := range r.Compute {
+		in.function, in.b, in.sorted = &r.Compute[i], nil, nil
 		if s := r.ofFunction[i]; s >= 0 {
-			b = state[r.stats[s].offset:]
+			in.b, in.sorted = state[r.stats[s].offset:], &r.scratch[s]
 		}
-		switch v := &functions[i]; f.Kind {
-		case Count:
-			*v = integerValue(count)
-			if b != nil {
-				*v = integerValue(binary.LittleEndian.Uint64(b))
-			}
-		case Ratio:
-			*v = floatValue(quotient(binary.LittleEndian.Uint64(b), count))
-		case Rate:
-			*v = floatValue(perSecond(count, duration))
-		case Share:
-			*v = floatValue(quotient(count, r.total))
-		case Quantile:
-			*v = t.quantile(b, f.Q, &r.scratch[r.ofFunction[i]])
-		case Distinct:
-			*v = t.distinctValue(b)
-		case Min, Max:
-			*v = t.extreme(b)
-		case First, Last:
-			*v = t.moment(b)
-		default:
-			*v = t.ofSums(f.Kind, b)
-		}
+		functions[i] = r.functions[i].value(&in)
 	}
 	return functions
-}
-
-func (t *table) extreme(b []byte) Value {
-	if slot := t.slot(b); slot != nil {
-		if n, _, err := exact.Decode(slot); err == nil {
-			return numberValue(n)
-		}
-	}
-	return Value{}
-}
-
-func (t *table) moment(b []byte) Value {
-	slot := t.slot(b)
-	if slot == nil {
-		return Value{}
-	}
-	_, _, kind, text := splitMoment(slot)
-	return keyValue(text, message.Kind(kind) == message.String)
-}
-
-func (t *table) ofSums(kind Kind, b []byte) Value {
-	n := binary.LittleEndian.Uint64(b)
-	if n == 0 {
-		return Value{}
-	}
-	sum := t.sumAt(b[8:])
-	switch kind {
-	case Avg:
-		return floatValue(sum.Mean(n))
-	case Deviation:
-		squares := t.sumAt(b[8+sumSize:])
-		return floatValue(exact.Deviation(&sum, &squares, n))
-	}
-	return sumValue(&sum)
 }
 
 // empty returns the values of the functions for no records.

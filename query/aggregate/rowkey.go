@@ -3,7 +3,6 @@ package aggregate
 import (
 	"encoding/binary"
 
-	"logstow/exact"
 	"logstow/internal/wire"
 )
 
@@ -60,26 +59,4 @@ func (k *rowKey) value(p *plan, key int) Value {
 		}
 	}
 	return Value{}
-}
-
-// keyValue returns the typed value of a key's text: text if a record had it as a string, otherwise a truth value, or a number if
-// results write it the same way.
-func keyValue(text []byte, isString bool) Value {
-	switch {
-	case text == nil:
-		return Value{}
-	case isString:
-	case string(text) == "true" || string(text) == "false":
-		return Value{Kind: Bool, Text: text}
-	default:
-		n, ok := exact.Parse(text)
-		if !ok || !n.InRange() {
-			break
-		}
-		var scratch [32]byte
-		if v := numberValue(n); string(v.Append(scratch[:0])) == string(text) {
-			return v
-		}
-	}
-	return Value{Kind: Text, Text: text}
 }

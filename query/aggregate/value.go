@@ -98,6 +98,28 @@ func sumValue(s *exact.Sum) Value {
 	return Value{Kind: Float, Float: s.Float()}
 }
 
+// keyValue returns the typed value of a key's text: text if a record had it as a string, otherwise a truth value, or a number if
+// results write it the same way.
+func keyValue(text []byte, isString bool) Value {
+	switch {
+	case text == nil:
+		return Value{}
+	case isString:
+	case string(text) == "true" || string(text) == "false":
+		return Value{Kind: Bool, Text: text}
+	default:
+		n, ok := exact.Parse(text)
+		if !ok || !n.InRange() {
+			break
+		}
+		var scratch [32]byte
+		if v := numberValue(n); string(v.Append(scratch[:0])) == string(text) {
+			return v
+		}
+	}
+	return Value{Kind: Text, Text: text}
+}
+
 func floatValue(x float64) Value { return Value{Kind: Float, Float: x} }
 
 // quotient returns a / b rounded, 0 if b is 0.

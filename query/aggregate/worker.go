@@ -4,25 +4,11 @@ import (
 	"encoding/binary"
 	"math"
 
-	"logstow/columns"
 	"logstow/exact"
 	"logstow/message"
 	"logstow/query/rowset"
 	"logstow/spill"
 )
-
-// Record is a record to add. Workers do not retain its memory.
-type Record struct {
-	// Time is in Unix nanoseconds.
-	Time int64
-	// Sequence orders records of the same time bytewise; it must be unique among these. It is used only if
-	// [Aggregation.Ordered].
-	Sequence []byte
-	// Values are the values of [Aggregation.Fields], in that order.
-	Values []message.Value
-	// Holds reports for each of [Aggregation.Conditions], in that order, whether it is true; false if it is unknown.
-	Holds []bool
-}
 
 // Worker adds records. Not safe for concurrent use.
 type Worker struct {
@@ -32,10 +18,10 @@ type Worker struct {
 	limit int64
 	added int // records since the last spill
 
-	key     []byte
-	text    []byte
-	numbers []exact.Number // by field, for the fields that are read as numbers
-	isNum   []bool         // whether numbers is set
+	key  []byte
+	text []byte
+	// in is the record that is added, with its numbers.
+	in input
 
 	// stepFrom and stepTo are start and end of the last step.
 	stepFrom, stepTo int64
@@ -59,19 +45,9 @@ type batcher struct {
 	text     []byte
 	// entries has the entries of the pages of fields that are read as numbers, by field.
 	entries []entryNumbers
-
-	// counted is the field whose values in the records of the current group are in found, -1 for none. If summed is set, low, high and
-	// sum are of their numbers; sum may have overflowed.
-	counted        int
-	found          rowset.Occurrences
-	summed         bool
-	low, high, sum int64
-}
-
-// entryNumbers are the entries of a page as numbers; is has false for entries that are not numbers.
-type entryNumbers struct {
-	number [columns.MaxEntries]exact.Number
-	is     [columns.MaxEntries]bool
+	// in is the input of stats, counted the field of which it has the values, -1 for none.
+	in      batchInput
+	counted int
 }
 
 // minAdded is the minimum number of records between two spills. Without it, a group larger than the limit would cause a spill
@@ -84,7 +60,7 @@ const (
 func newWorker(p *plan, limit int64, dir string) *Worker {
 	return &Worker{
 		plan: p, table: newTable(p, limit), runs: spill.NewRuns(dir), limit: limit,
-		numbers: make([]exact.Number, len(p.fields)), isNum: make([]bool, len(p.fields)), ignored: make([]uint64, len(p.fields)), seen: make([]bool, len(p.fields)),
+		in: input{numbers: make([]exact.Number, len(p.fields)), isNum: make([]bool, len(p.fields))}, ignored: make([]uint64, len(p.fields)), seen: make([]bool, len(p.fields)),
 		from: math.MaxInt64, to: math.MinInt64,
 	}
 }
@@ -100,8 +76,10 @@ func (w *Worker) AddCount(rec *Record, n uint64) error {
 	if err != nil {
 		return err
 	}
+	w.in.Record, w.in.n = rec, n
 	for i := range w.stats {
-		w.addStat(&w.stats[i], state, rec, n)
+		s := &w.stats[i]
+		s.add(&w.table.memory, state[s.offset:], &w.in, s.input)
 	}
 	return nil
 }
@@ -140,8 +118,8 @@ func (w *Worker) readNumbers(rec *Record) {
 	for _, i := range w.numeric {
 		v := rec.Values[i]
 		var ok bool
-		w.numbers[i], ok = v.Amount()
-		w.isNum[i] = ok
+		w.in.numbers[i], ok = v.Amount()
+		w.in.isNum[i] = ok
 		if !ok && v.Kind != message.Missing && v.Kind != message.Null {
 			w.ignored[i]++
 		}
@@ -206,65 +184,13 @@ func (w *Worker) appendKey(rec *Record, key int) (flags uint32) {
 
 // bucket returns the lower bound of the bucket of a field's number.
 func (w *Worker) bucket(key, input int) (n exact.Number, ok bool) {
-	if !w.isNum[input] {
+	if !w.in.isNum[input] {
 		return n, false
 	}
 	if width := w.By[key].Width; width.Sign() > 0 {
-		return w.numbers[input].Floor(width)
+		return w.in.numbers[input].Floor(width)
 	}
-	return w.numbers[input].Bucket()
-}
-
-func (w *Worker) addStat(s *stat, state []byte, rec *Record, n uint64) {
-	b := state[s.offset:]
-	switch s.kind {
-	case holds:
-		if rec.Holds[s.input] {
-			addUint(b, n)
-		}
-	case distinct:
-		if v := rec.Values[s.input]; v.Kind != message.Missing && v.Kind != message.Null {
-			w.table.addDistinct(b, v.Text)
-		}
-	case first, last:
-		w.addMoment(s, b, rec)
-	default:
-		if w.isNum[s.input] {
-			w.addNumber(s, b, w.numbers[s.input])
-		}
-	}
-}
-
-func (w *Worker) addNumber(s *stat, b []byte, n exact.Number) {
-	switch s.kind {
-	case moments:
-		addUint(b, 1)
-		w.table.addSum(b[8:], n, false)
-		if s.squares {
-			w.table.addSum(b[8+sumSize:], n, true)
-		}
-	case minimum, maximum:
-		w.table.addExtreme(s.kind, b, n)
-	case values:
-		w.table.addValue(b, n)
-	}
-}
-
-// addMoment stores the record's value if it is the first or last.
-func (w *Worker) addMoment(s *stat, b []byte, rec *Record) {
-	v := rec.Values[s.input]
-	if v.Kind == message.Missing || v.Kind == message.Null {
-		return
-	}
-	if slot := w.table.slot(b); slot != nil {
-		if at := int64(binary.LittleEndian.Uint64(slot)); at != rec.Time && rec.Time < at != (s.kind == first) {
-			return
-		}
-	}
-	w.text = appendMoment(w.text[:0], rec.Time, rec.Sequence, byte(v.Kind), v.Text)
-	if slot := w.table.slot(b); slot == nil || compareMoments(w.text, slot) < 0 == (s.kind == first) {
-		w.table.setSlot(b, w.text)
-	}
+	return w.in.numbers[input].Bucket()
 }
 
 // spill writes the groups as a sorted run.
