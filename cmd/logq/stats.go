@@ -38,7 +38,7 @@ with --file, all records.
 step: 5m, 1h, 1d, minute, hour, day. Several keys group by their combinations.
 
 --compute is a list of count, count(EXPR), ratio(EXPR), rate (records per second),
-share (of all records), sum(FIELD), avg, min, max, stddev, p50 ... p99,
+share (of all records), sum(FIELD), avg, min, max, stddev, geomean, p50 ... p99,
 quantile(0.999, FIELD), distinct, first and last, each with an optional name:
 ratio(status >= 500) as errors. EXPR is as in --where. Functions of numbers ignore
 other values, and their number is reported.

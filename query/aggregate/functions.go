@@ -29,6 +29,7 @@ func functionTypes() []functionType {
 		{kind: "min", numeric: true, stat: extreme{}, value: extremeOf},
 		{kind: "max", numeric: true, stat: extreme{greatest: true}, value: extremeOf},
 		{kind: "stddev", numeric: true, stat: sums{squares: true}, value: deviationOf},
+		{kind: "geomean", numeric: true, stat: logarithms{}, value: geometricMeanOf},
 		{kind: Quantile, numeric: true, stat: values{}, value: quantileOf},
 		{kind: Distinct, stat: distinct{}, value: distinctOf},
 		{kind: "first", stat: edge{}, value: edgeOf},

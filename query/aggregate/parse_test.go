@@ -68,7 +68,7 @@ func TestComputeErrors(t *testing.T) {
 		"cuont":                     `invalid --compute: unknown function "cuont" (at character 1); hint: did you mean count?`,
 		"count, sun(f)":             `invalid --compute: unknown function "sun" (at character 8); hint: did you mean sum?`,
 		"distnct(f)":                `invalid --compute: unknown function "distnct" (at character 1); hint: did you mean distinct?`,
-		"xyzzy(f)":                  `invalid --compute: unknown function "xyzzy" (at character 1); hint: known: count, ratio, rate, share, sum, avg, min, max, stddev, p50, p90, p95, p99, quantile, distinct, first, last`,
+		"xyzzy(f)":                  `invalid --compute: unknown function "xyzzy" (at character 1); hint: known: count, ratio, rate, share, sum, avg, min, max, stddev, geomean, p50, p90, p95, p99, quantile, distinct, first, last`,
 		"count, count":              `invalid --compute: "count" occurs twice (at character 8)`,
 		"count as a, rate as a":     `invalid --compute: "a" occurs twice (at character 13)`,
 		"sum":                       "invalid --compute: sum requires a field: sum(FIELD) (at character 4)",
@@ -98,7 +98,7 @@ func TestComputeErrors(t *testing.T) {
 		"count as a b":              "invalid --compute: unexpected   in a name; put it in quotes (at character 11)",
 		"count as \"\"":             "invalid --compute: missing name (at character 10)",
 		"(f)":                       "invalid --compute: unexpected ( (at character 1)",
-		"é, cuont":                  `invalid --compute: unknown function "é" (at character 1); hint: known: count, ratio, rate, share, sum, avg, min, max, stddev, p50, p90, p95, p99, quantile, distinct, first, last`,
+		"é, cuont":                  `invalid --compute: unknown function "é" (at character 1); hint: known: count, ratio, rate, share, sum, avg, min, max, stddev, geomean, p50, p90, p95, p99, quantile, distinct, first, last`,
 		"max(é), cuont":             `invalid --compute: unknown function "cuont" (at character 9); hint: did you mean count?`,
 	} {
 		functions, err := ParseCompute([]string{list})

@@ -74,7 +74,7 @@ func randomSpec(t *testing.T, r *rand.Rand) Spec {
 	by = slices.Compact(by)
 	for range 1 + r.IntN(5) {
 		f := pick(r, fields...)
-		compute = append(compute, pick(r, "count", "count(a > 1)", "ratio(b)", "rate", "share", "sum("+f+")", "avg("+f+")", "min("+f+")", "max("+f+")", "stddev("+f+")",
+		compute = append(compute, pick(r, "count", "count(a > 1)", "ratio(b)", "rate", "share", "sum("+f+")", "avg("+f+")", "min("+f+")", "max("+f+")", "stddev("+f+")", "geomean("+f+")",
 			"p50("+f+")", "p99("+f+")", "p99.9("+f+")", "quantile(0."+strconv.Itoa(r.IntN(100))+", "+f+")", "p0("+f+")", "p100("+f+")", "distinct("+f+")", "first("+f+")", "last("+f+")"))
 	}
 	slices.Sort(compute)

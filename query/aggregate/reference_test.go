@@ -279,6 +279,20 @@ func (s *Spec) compute(f Function, records []*refRecord, total int, seconds *big
 		return refNumber(numbers[0])
 	case "max":
 		return refNumber(numbers[len(numbers)-1])
+	case "geomean":
+		if numbers[0].Sign() < 0 {
+			return refValue{}
+		}
+		logs := new(big.Rat)
+		for _, x := range numbers {
+			f, _ := x.Float64()
+			if f == 0 {
+				return refFloat(0)
+			}
+			logs.Add(logs, big.NewRat(int64(math.Round(math.Log(f)*1e15)), 1e15))
+		}
+		f, _ := logs.Quo(logs, count).Float64()
+		return refFloat(math.Exp(f))
 	case "stddev":
 		variance := squares.Quo(squares, count)
 		variance.Sub(variance, mean.Mul(mean, mean))

@@ -167,7 +167,7 @@ func TestDistinctBound(t *testing.T) {
 
 // FuzzMerge merges bytes as a group: an error, or a state that is encoded and merged alike.
 func FuzzMerge(f *testing.F) {
-	const compute = "count(a), stddev(f), min(f), max(f), p50(f), distinct(f), first(f), last(f)"
+	const compute = "count(a), stddev(f), geomean(f), min(f), max(f), p50(f), distinct(f), first(f), last(f)"
 	a := newAggregation(f, "f", compute)
 	defer a.Close()
 	w := a.Worker()
