@@ -77,11 +77,11 @@ type Scratch struct {
 }
 
 // collector returns the i-th collector, reset.
-func (s *Scratch) collector(i int) *collector {
+func (s *Scratch) collector(i int, named bool) *collector {
 	for i >= len(s.collectors) {
 		s.collectors = append(s.collectors, new(collector))
 	}
-	s.collectors[i].reset()
+	s.collectors[i].reset(named)
 	return s.collectors[i]
 }
 
@@ -121,7 +121,7 @@ func (b *Builder) AddBlock(s *Scratch, text []byte, records int, start, stored i
 	}
 	all := b.all()
 	for i, c := range all {
-		c.collector = s.collector(i)
+		c.collector = s.collector(i, c.named)
 	}
 	s.offsets = s.offsets[:0]
 	form, ok := b.collect(s, text, start)

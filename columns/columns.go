@@ -20,6 +20,9 @@ import (
 const (
 	// MaxEntries is the maximum number of different values in the dictionary of a page.
 	MaxEntries = 256
+	// MaxWide is the maximum number of different values in a page of a column that [Options] names, and MaxWideText the maximum length of
+	// their texts in bytes if there are more than MaxEntries.
+	MaxWide, MaxWideText = 1 << 16, 255
 	// MaxText is the maximum length of a value's text in bytes.
 	MaxText = 4 << 10
 	// MaxScale is the maximum number of decimal places of the numbers of a page.
@@ -59,8 +62,9 @@ func (n Name) String() string {
 type Page struct {
 	// Entries are the different values. The entry Plane has no value: it stands for Numbers.
 	Entries []message.Value
-	// IDs has an index into Entries for each record; nil if there is one entry.
-	IDs []uint8
+	// IDs has an index into Entries for each record; nil if there is one entry. If there are more than MaxEntries, Wide has it instead.
+	IDs  []uint8
+	Wide []uint16
 	// Plane is the index of the entry of records whose value is in Numbers; -1 if there is none.
 	Plane int
 	// Numbers are the values of the records whose entry is Plane.
@@ -130,10 +134,13 @@ func (p *Page) Bounds() (least, greatest string) {
 
 // ID returns the index of the entry of a record.
 func (p *Page) ID(record int) int {
-	if p.IDs == nil {
-		return 0
+	switch {
+	case p.IDs != nil:
+		return int(p.IDs[record])
+	case p.Wide != nil:
+		return int(p.Wide[record])
 	}
-	return int(p.IDs[record])
+	return 0
 }
 
 // Value returns the value of a record. The text of a value in Numbers is appended to scratch, which is returned; any

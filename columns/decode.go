@@ -10,33 +10,29 @@ import (
 
 // Decoder decodes pages. The zero value is ready to use. Not safe for concurrent use.
 type Decoder struct {
-	ids ids.Decoder
-	// bytes and values are the free parts of allBytes and allValues, the memory for pages.
-	bytes, allBytes   []byte
-	values, allValues []int64
+	ids     ids.Decoder
+	bytes   pool[byte]
+	wide    pool[uint16]
+	values  pool[int64]
+	entries pool[message.Value]
 }
 
 // Reset frees the memory of all pages decoded so far for reuse: they become invalid.
-func (d *Decoder) Reset() { d.bytes, d.values = d.allBytes, d.allValues }
-
-// takeBytes allocates n bytes, which are not cleared.
-func (d *Decoder) takeBytes(n int) (b []byte) {
-	if n > len(d.bytes) {
-		d.allBytes = make([]byte, max(n, 2*len(d.allBytes)))
-		d.bytes = d.allBytes
-	}
-	b, d.bytes = d.bytes[:n:n], d.bytes[n:]
-	return b
+func (d *Decoder) Reset() {
+	d.bytes.free, d.wide.free, d.values.free, d.entries.free = d.bytes.all, d.wide.all, d.values.all, d.entries.all
 }
 
-// takeValues allocates n numbers, which are not cleared.
-func (d *Decoder) takeValues(n int) (v []int64) {
-	if n > len(d.values) {
-		d.allValues = make([]int64, max(n, 2*len(d.allValues)))
-		d.values = d.allValues
+// pool is memory for pages; free is the free part of all.
+type pool[T any] struct{ free, all []T }
+
+// take allocates n elements, which are not cleared.
+func (p *pool[T]) take(n int) (taken []T) {
+	if n > len(p.free) {
+		p.all = make([]T, max(n, 2*len(p.all)))
+		p.free = p.all
 	}
-	v, d.values = d.values[:n:n], d.values[n:]
-	return v
+	taken, p.free = p.free[:n:n], p.free[n:]
+	return taken
 }
 
 // DecodePage is [Decoder.Page] with a new Decoder.
@@ -46,28 +42,26 @@ func DecodePage(page []byte, records int) (*Page, error) { return new(Decoder).P
 // page. Errors wrap [ErrMalformed].
 func (d *Decoder) Page(page []byte, records int) (*Page, error) {
 	r := &wire.Reader{Rest: page}
-	entries, plane, err := readEntries(r)
-	if err != nil {
-		return nil, err
-	}
 	if records <= 0 {
 		return nil, fmt.Errorf("%w: %d records", ErrMalformed, records)
 	}
-	p := &Page{Entries: entries, Plane: plane, records: records}
+	p := &Page{Plane: -1, records: records}
+	var err error
+	if n := r.Uvarint(); n > MaxEntries && n <= min(MaxWide, uint64(records)) {
+		if p.Entries, err = d.wideEntries(r, int(n)); err == nil {
+			p.Wide = d.wide.take(records)
+			err = decodeIDs(d, r, p.Wide, len(p.Entries))
+		}
+	} else if p.Entries, p.Plane, err = readEntries(r, n); err == nil && n > 1 {
+		p.IDs = d.bytes.take(records)
+		err = decodeIDs(d, r, p.IDs, len(p.Entries))
+	}
+	if err != nil {
+		return nil, err
+	}
 	numbers := records
-	if n := len(entries); n > 1 {
-		form := ids.Form(r.Byte())
-		packed := r.Text()
-		if r.Bad {
-			return nil, fmt.Errorf("%w: truncated", ErrMalformed)
-		}
-		p.IDs = d.takeBytes(records)
-		if err := ids.Decode(&d.ids, p.IDs, form, packed, n); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
-		}
-		if p.Plane >= 0 {
-			numbers = p.count(p.Plane)
-		}
+	if p.Plane >= 0 && p.IDs != nil {
+		numbers = p.count(p.Plane)
 	}
 	if p.Plane >= 0 {
 		if err := d.numbers(p, r, numbers); err != nil {
@@ -80,19 +74,35 @@ func (d *Decoder) Page(page []byte, records int) (*Page, error) {
 	return p, nil
 }
 
-// DecodeEntries decodes only Entries and Plane of a [Page]. The entries refer to the stored page. Errors wrap
-// [ErrMalformed].
+// decodeIDs reads ids below n.
+func decodeIDs[N ids.Number](d *Decoder, r *wire.Reader, out []N, n int) error {
+	form := ids.Form(r.Byte())
+	packed := r.Text()
+	if r.Bad {
+		return fmt.Errorf("%w: truncated", ErrMalformed)
+	}
+	if err := ids.Decode(&d.ids, out, form, packed, n); err != nil {
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	return nil
+}
+
+// DecodeEntries decodes only Entries and Plane of a [Page], none if there are more than MaxEntries. The entries refer to the stored page.
+// Errors wrap [ErrMalformed].
 func DecodeEntries(page []byte) (entries []message.Value, plane int, err error) {
 	r := &wire.Reader{Rest: page}
-	if entries, plane, err = readEntries(r); err == nil && r.Bad {
+	n := r.Uvarint()
+	if n > MaxEntries && n <= MaxWide {
+		return nil, -1, nil
+	}
+	if entries, plane, err = readEntries(r, n); err == nil && r.Bad {
 		err = fmt.Errorf("%w: truncated", ErrMalformed)
 	}
 	return entries, plane, err
 }
 
-// readEntries reads the entries of a page.
-func readEntries(r *wire.Reader) (entries []message.Value, plane int, err error) {
-	n := r.Uvarint()
+// readEntries reads the n entries of a page.
+func readEntries(r *wire.Reader, n uint64) (entries []message.Value, plane int, err error) {
 	if n == 0 || n > MaxEntries {
 		return nil, 0, fmt.Errorf("%w: %d entries", ErrMalformed, n)
 	}
@@ -136,11 +146,11 @@ func (d *Decoder) numbers(p *Page, r *wire.Reader, count int) error {
 	if form&formBare != 0 {
 		n.Kind = message.Bare
 	}
-	dense := d.takeValues(count)
+	dense := d.values.take(count)
 	for i := range dense {
 		dense[i] = low
 	}
-	buf := d.takeBytes(count)
+	buf := d.bytes.take(count)
 	for i := range planes {
 		if err := d.plane(r, buf); err != nil {
 			return err
@@ -161,7 +171,7 @@ func (d *Decoder) numbers(p *Page, r *wire.Reader, count int) error {
 	if p.IDs == nil || count == p.records {
 		return nil
 	}
-	n.Values = d.takeValues(p.records)
+	n.Values = d.values.take(p.records)
 	clear(n.Values)
 	for i, id := range p.IDs {
 		if int(id) == p.Plane {

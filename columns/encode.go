@@ -1,6 +1,7 @@
 package columns
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 
@@ -33,6 +34,10 @@ type encoder struct {
 	// values are the entries of a page; indexes has the index into values for each record.
 	values  []message.Value
 	indexes []uint8
+	// wide, wideOf and order are those of a page of more than MaxEntries values: the index into values for each record, and for each entry
+	// of a collector; the entries in order.
+	wide, wideOf []uint16
+	order        []uint32
 	// entryOf and numberOf have, for each entry of a collector, its entry in the page and its number.
 	entryOf  []uint8
 	numberOf []int64
@@ -55,14 +60,7 @@ func (e *encoder) appendPage(dst []byte, n *Numbers) []byte {
 		}
 	}
 	if len(e.values) > 1 {
-		formAt := len(dst)
-		dst = append(dst, 0)
-		// The length is written in front of the ids, once it is known.
-		packed, form := ids.Append(&e.ids, e.packed[:0], e.indexes, len(e.values))
-		e.packed = packed
-		dst[formAt] = byte(form)
-		dst = binary.AppendUvarint(dst, uint64(len(packed)))
-		dst = append(dst, packed...)
+		dst = appendIDs(e, dst, e.indexes, len(e.values))
 	}
 	if n != nil {
 		dst = e.appendNumbers(dst, n)
@@ -96,21 +94,22 @@ func (e *encoder) appendNumbers(dst []byte, n *Numbers) []byte {
 
 // appendPlane appends the plane of the bytes at shift of the differences from low.
 func (e *encoder) appendPlane(dst []byte, values []int64, low int64, shift int) []byte {
-	plane := e.plane[:0]
-	same := true
+	e.plane = e.plane[:0]
 	for _, v := range values {
-		b := byte(uint64(v-low) >> shift)
-		same = same && (len(plane) == 0 || b == plane[0])
-		plane = append(plane, b)
+		e.plane = append(e.plane, byte(uint64(v-low)>>shift))
 	}
-	e.plane = plane
-	if same {
-		return append(dst, planeSame, plane[0])
+	return e.appendBytes(dst)
+}
+
+// appendBytes appends the plane.
+func (e *encoder) appendBytes(dst []byte) []byte {
+	if first := e.plane[:min(1, len(e.plane))]; len(first) > 0 && bytes.Count(e.plane, first) == len(e.plane) {
+		return append(dst, planeSame, first[0])
 	}
-	packed, form, ok := ids.AppendBytes(&e.ids, e.packed[:0], plane)
+	packed, form, ok := ids.AppendBytes(&e.ids, e.packed[:0], e.plane)
 	e.packed = packed
 	if !ok {
-		return append(append(dst, planeRaw), plane...)
+		return append(append(dst, planeRaw), e.plane...)
 	}
 	dst = binary.AppendUvarint(append(dst, planeForm(form)), uint64(len(packed)))
 	return append(dst, packed...)

@@ -6,9 +6,10 @@ import (
 	"logstow/message"
 )
 
-// EncodePage is the page of the values of a block's records; nil if they do not fit.
-func EncodePage(values []message.Value) (page []byte, least, greatest string) {
+// EncodePage is the page of the values of a block's records, in a named column if named is set; nil if they do not fit.
+func EncodePage(values []message.Value, named bool) (page []byte, least, greatest string) {
 	var c collector
+	c.reset(named)
 	seed := maphash.MakeSeed()
 	for i := range values {
 		c.add(&values[i], seed)

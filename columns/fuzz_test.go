@@ -3,6 +3,7 @@ package columns_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -27,6 +28,14 @@ func numbers(kind message.Kind, texts ...string) (values []message.Value) {
 	return values
 }
 
+// manyTexts are n different texts.
+func manyTexts(n int) (texts []string) {
+	for i := range n {
+		texts = append(texts, fmt.Sprintf("user-%d", i*7919%100_003))
+	}
+	return texts
+}
+
 // FuzzDecodePage decodes any bytes as a page: never a panic, and what is accepted has the same values after it is
 // encoded again.
 func FuzzDecodePage(f *testing.F) {
@@ -40,8 +49,9 @@ func FuzzDecodePage(f *testing.F) {
 		differentNumbers(many, "1%017d"),
 		differentNumbers(20, "%d"),
 		append(differentNumbers(many, "0.%d5"), make([]message.Value, many)...),
+		append(numbers(message.String, manyTexts(many)...), message.Value{}, message.Value{Kind: message.Number, Text: []byte("7")}),
 	} {
-		page, _, _ := columns.EncodePage(values)
+		page, _, _ := columns.EncodePage(values, true)
 		if page == nil {
 			f.Fatalf("%v do not fit a page", values[:min(len(values), 5)])
 		}
@@ -60,11 +70,15 @@ func FuzzDecodePage(f *testing.F) {
 			return
 		}
 		same := func(a, b message.Value) bool { return a.Kind == b.Kind && bytes.Equal(a.Text, b.Text) }
-		if entriesErr != nil || plane != p.Plane || !slices.EqualFunc(entries, p.Entries, same) {
+		if len(p.Entries) > columns.MaxEntries {
+			if entriesErr != nil || len(entries) > 0 {
+				t.Fatalf("%d entries of many, error %v", len(entries), entriesErr)
+			}
+		} else if entriesErr != nil || plane != p.Plane || !slices.EqualFunc(entries, p.Entries, same) {
 			t.Fatalf("entries %v, %d, error %v, those of the page are %v, %d", entries, plane, entriesErr, p.Entries, p.Plane)
 		}
 		values := valuesOf(p)
-		again, _, _ := columns.EncodePage(values)
+		again, _, _ := columns.EncodePage(values, true)
 		if again == nil {
 			return // its numbers are too long for bounds, or of several forms
 		}

@@ -1,6 +1,7 @@
 package columns_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"logstow/columns"
 	"logstow/field"
+	"logstow/message"
 )
 
 // built are the columns of blocks of so many records, stored in a part of their text, and what is stored.
@@ -88,7 +90,7 @@ func TestShareOfColumns(t *testing.T) {
 		{0.3, nil, []string{"few"}, 0.05},
 		{0.2, []string{"many"}, []string{"few", "many"}, 0.15},
 		{0.2, []string{"many", "most", "id"}, []string{"few", "many"}, 0.15},
-		{1, []string{"most", "id"}, []string{"few", "many", "more", "most"}, 0.15},
+		{1, []string{"most", "id"}, []string{"few", "id", "many", "more", "most"}, 0.15},
 		{0.02, []string{"many"}, nil, 0.15},
 	} {
 		all, stored := built(10, 2000, c.part, columns.Options{Named: c.named}, message)
@@ -122,8 +124,8 @@ func TestFieldsWithoutColumns(t *testing.T) {
 	}
 	// A column without a page for one of its blocks is there for the others.
 	all, _ = built(5, 1000, 10, columns.Options{Named: []string{"id", "late"}}, func(block, i int) string {
-		if block == 2 {
-			return message(block, i)
+		if block == 2 { // many texts that are too long for a page of many values
+			return strings.Replace(message(block, i), `"id":"`, `"id":"`+strings.Repeat("y", columns.MaxWideText), 1)
 		}
 		return message(block, i%200)
 	})
@@ -278,8 +280,9 @@ func TestGivenUp(t *testing.T) {
 		}
 		return fmt.Sprintf("x%d", i)
 	}
+	long := strings.Repeat("y", columns.MaxWideText) // too long for a page of many values
 	all, _ := built(4, 600, 10, columns.Options{Named: []string{"named"}}, func(block, i int) string {
-		return fmt.Sprintf("half=%s one=%s named=%s all=%s", few(2, block, i), few(1, block, i), few(1, block, i), few(4, block, i))
+		return fmt.Sprintf("half=%s one=%s named=%s all=%s", few(2, block, i), few(1, block, i), few(1, block, i)+long, few(4, block, i))
 	})
 	if got, want := names(all)[3:], []string{"all", "half"}; !slices.Equal(got, want) {
 		t.Errorf("columns %v, want %v", got, want)
@@ -287,5 +290,70 @@ func TestGivenUp(t *testing.T) {
 	three, _ := built(3, 600, 10, columns.Options{}, func(block, i int) string { return "one=" + few(1, block, i) })
 	if got, want := names(three)[3:], []string{"one"}; !slices.Equal(got, want) {
 		t.Errorf("columns of three blocks %v, want %v", got, want)
+	}
+}
+
+// A named column has pages of as many values as a block has records, and of all kinds.
+func TestManyValues(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for _, n := range []int{columns.MaxEntries + 1, 1000, 70_000} {
+		values := make([]message.Value, n)
+		different := map[string]bool{}
+		for i := range values {
+			v := message.Value{Kind: message.String, Text: fmt.Appendf(nil, "user-%d", rnd.IntN(2*n))}
+			switch rnd.IntN(20) {
+			case 0:
+				v = message.Value{}
+			case 1:
+				v = message.Value{Kind: message.Number, Text: fmt.Append(nil, rnd.IntN(2*n))}
+			case 2:
+				v.Text = bytes.Repeat([]byte("z"), rnd.IntN(columns.MaxWideText+1))
+			case 3:
+				v.Kind = message.Bare
+			}
+			values[i] = v
+			different[fmt.Sprint(v.Kind, string(v.Text))] = true
+		}
+		page, least, greatest := columns.EncodePage(values, true)
+		if fits := len(different) <= columns.MaxWide; fits != (page != nil) {
+			t.Fatalf("%d different of %d values: a page of %d bytes", len(different), n, len(page))
+		} else if !fits {
+			continue
+		}
+		if other, _, _ := columns.EncodePage(values, false); other != nil && len(different) > columns.MaxEntries {
+			t.Errorf("%d values fit a column that is not named", n)
+		}
+		var d columns.Decoder
+		for range 2 { // also with memory that was used before
+			d.Reset()
+			p, err := d.Page(page, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if low, high := p.Bounds(); len(p.Entries) != len(different) || low != least || high != greatest {
+				t.Errorf("%d entries from %s to %s, want %d from %s to %s", len(p.Entries), low, high, len(different), least, greatest)
+			}
+			for i, want := range values {
+				if got, _ := p.Value(i, nil); got.Kind != want.Kind || string(got.Text) != string(want.Text) {
+					t.Fatalf("record %d is %v, want %v", i, got, want)
+				}
+			}
+		}
+		for _, cut := range []int{0, 1, 2, 3, len(page) / 2, len(page) - 1} {
+			if _, err := columns.DecodePage(page[:cut], n); err == nil {
+				t.Errorf("%d of %d bytes are a page", cut, len(page))
+			}
+		}
+		if _, err := columns.DecodePage(page, columns.MaxEntries); err == nil {
+			t.Error("a page has more entries than records")
+		}
+	}
+	long := make([]message.Value, columns.MaxEntries+1)
+	for i := range long {
+		long[i] = message.Value{Kind: message.String, Text: fmt.Appendf(nil, "%d%s", i, strings.Repeat("x", columns.MaxWideText))}
+	}
+	if page, _, _ := columns.EncodePage(long, true); page != nil {
+		t.Error("many long texts have a page")
 	}
 }

@@ -14,8 +14,8 @@ type encoded struct {
 // fewNumbers is the number of different numbers up to which a dictionary is assumed to be shorter than planes.
 const fewNumbers = 16
 
-// page encodes the values of the block, as a dictionary or with numbers, whichever is shorter. It is not ok if they do
-// not fit.
+// page encodes the values of the block, as a dictionary or with numbers, whichever is shorter, or if they do not fit as many values. It is
+// not ok if they do not fit this either.
 func (c *collector) page(e *encoder) (p encoded, ok bool) {
 	if c.failed || len(c.ids) == 0 {
 		return p, false
@@ -27,6 +27,9 @@ func (c *collector) page(e *encoder) (p encoded, ok bool) {
 		if n, fits := c.numberPage(e); fits && (!ok || len(n.page) < len(p.page)) {
 			return n, true
 		}
+	}
+	if !ok && c.most > MaxEntries {
+		p, ok = c.widePage(e)
 	}
 	if !ok {
 		return encoded{}, false

@@ -106,7 +106,7 @@ func (d *Decoder) unpackSeconds(r *wire.Reader, records int) error {
 	if most := uint64(records) * maxRun; r.Bad || !known || n > most {
 		return fmt.Errorf("%w: times of form %d, of %d bytes", ErrMalformed, form, n)
 	}
-	out := d.takeBytes(int(n))
+	out := d.bytes.take(int(n))
 	if err := ids.DecodeBytes(&d.ids, out, of, r.Rest); err != nil {
 		return fmt.Errorf("%w: %w", ErrMalformed, err)
 	}

@@ -36,8 +36,8 @@ func columnsMessage(rnd *rand.Rand) string {
 	case 3:
 		return fmt.Sprintf(`{"took":%s,"took":7,"http.status":"x\u0041\"","status":%s%s}`, number(), number(), level)
 	}
-	return fmt.Sprintf(`{"status":%d,"took":%s,"bytes":%d,"route":"%s","user":"u%d","http":{"status":%d,"ok":%v}%s,"ms":"%dms"}`,
-		200+100*rnd.IntN(4), number(), rnd.IntN(1_000_000)-1000, pick("/a", "/b", "/c/\\u00e9"), rnd.IntN(8), rnd.IntN(5), rnd.IntN(2) == 0, level, rnd.IntN(300))
+	return fmt.Sprintf(`{"status":%d,"took":%s,"bytes":%d,"route":"%s","user":"u%d","http":{"status":%d,"ok":%v}%s,"ms":"%dms","id":"r%d"}`,
+		200+100*rnd.IntN(4), number(), rnd.IntN(1_000_000)-1000, pick("/a", "/b", "/c/\\u00e9"), rnd.IntN(8), rnd.IntN(5), rnd.IntN(2) == 0, level, rnd.IntN(300), rnd.IntN(3000))
 }
 
 // The answers of all kinds of queries are the same with and without columns, in stores where some segments and blocks
@@ -106,7 +106,7 @@ func columnsSelection(rnd *rand.Rand) Selection {
 		"status >= 400", "status == 200", "took > 100", "took < 0", "took == 1", "bytes > 990000", "bytes > 2000000", `route == "/a"`, `route != "/b"`, "has(took)",
 		"not has(http.ok)", `user in ["u1", "u2"]`, `level >= "warn"`, `status >= 300 and level == "error"`, `route startsWith "/c"`, "http.status > 2 and http.ok",
 		`source contains "2"`, "took > 5 or status == 300", `message contains "no fields"`, `time > "2025-12-31T22:30:00Z"`, "ms > 200ms", "took == nil", `field("level") == "debug"`,
-		"missing == 1", "status + 1 == 201", "bytes % 2 == 0", "not (took > 5)", `service == "svc-1" and status == 200`,
+		`id == "r7"`, `id > "r2" and status == 200`, `id matches "^r1.*5$"`, "missing == 1", "status + 1 == 201", "bytes % 2 == 0", "not (took > 5)", `service == "svc-1" and status == 200`,
 	}
 	for range rnd.IntN(3) {
 		sel.Where = append(sel.Where, conditions[rnd.IntN(len(conditions))])
@@ -166,10 +166,13 @@ func (w *world) answers(seed uint64, sel Selection, noColumns bool) []string {
 		{"missing"},
 		{"message.level"},
 		{"day"},
-	}[rnd.IntN(18)]
+		{"id"},
+		{"id", "status"},
+		{"id", "1m"},
+	}[rnd.IntN(21)]
 	compute := []string{
 		"sum(took)", "avg(took)", "min(took)", "max(bytes)", "stddev(bytes)", "p50(took)", "p99(bytes)", "distinct(user)", "distinct(took)", "count(status >= 400)",
-		"ratio(took > 5)", "first(user)", "last(took)", "rate", "sum(user)", `count(level == "error")`, "distinct(level)", "p10(missing)", "distinct(bytes)",
+		"ratio(took > 5)", "first(user)", "last(took)", "rate", "sum(user)", `count(level == "error")`, "distinct(level)", "p10(missing)", "distinct(bytes)", "distinct(id)", "sum(id)", "max(ms)",
 	}
 	rnd.Shuffle(len(compute), func(i, j int) { compute[i], compute[j] = compute[j], compute[i] })
 	groups := w.gotFunctions(sel, opts, by, compute[:rnd.IntN(5)])
@@ -184,7 +187,7 @@ func (w *world) answers(seed uint64, sel Selection, noColumns bool) []string {
 // sortedAnswer are the first records in an order that is drawn.
 func (w *world) sortedAnswer(rnd *rand.Rand, sel Selection, opts Options) []string {
 	w.t.Helper()
-	names := []string{"status", "took", "bytes", "route", "user", "http.ok", "ms", "missing", "level", "source", "service", "instance", "message", "time", "message.level"}
+	names := []string{"status", "took", "bytes", "route", "user", "http.ok", "ms", "id", "missing", "level", "source", "service", "instance", "message", "time", "message.level"}
 	var items []string
 	for _, i := range rnd.Perm(len(names))[:1+rnd.IntN(3)] {
 		items = append(items, names[i]+[]string{"", " desc"}[rnd.IntN(2)])
@@ -197,7 +200,7 @@ func (w *world) sortedAnswer(rnd *rand.Rand, sel Selection, opts Options) []stri
 // distinctAnswer are the different values of a field that is drawn.
 func (w *world) distinctAnswer(rnd *rand.Rand, sel Selection, opts Options) []string {
 	w.t.Helper()
-	names := []string{"status", "took", "bytes", "route", "user", "http.ok", "ms", "missing", "level", "source", "service", "instance", "time", "message.level"}
+	names := []string{"status", "took", "bytes", "route", "user", "http.ok", "ms", "id", "missing", "level", "source", "service", "instance", "time", "message.level"}
 	text := names[rnd.IntN(len(names))]
 	sel.Limit = rnd.IntN(2) * 5
 	q, p := w.planned(sel, opts)

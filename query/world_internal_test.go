@@ -195,7 +195,8 @@ func (w *world) columns() *columns.Options {
 	if w.rnd == nil || w.rnd.IntN(3) == 0 {
 		return nil
 	}
-	return &columns.Options{Share: []float64{0.05, 1, 10}[w.rnd.IntN(3)]}
+	named := [][]string{nil, {"id"}, {"ms", "id"}}[w.rnd.IntN(3)]
+	return &columns.Options{Share: []float64{0.05, 1, 10}[w.rnd.IntN(3)], Named: named}
 }
 
 // store puts a blob of a segment under the next free name.

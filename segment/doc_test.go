@@ -99,13 +99,15 @@ func TestDocumentedLimits(t *testing.T) {
 		"directory of columns":  fmt.Sprintf("%d bytes; [more](columns.md#limits)", segment.MaxDirectory),
 	})
 	checkLimits(t, columnsPage, map[string]string{
-		"columns":                  fmt.Sprint(columns.MaxColumns),
-		"directory":                fmt.Sprintf("%d bytes", segment.MaxDirectory),
-		"entries of a page":        fmt.Sprint(columns.MaxEntries),
-		"text of an entry":         fmt.Sprintf("%d bytes", columns.MaxText),
-		"name of a field":          fmt.Sprintf("%d bytes", columns.MaxName),
-		"least or greatest number": fmt.Sprintf("%d bytes", columns.MaxNumber),
-		"decimal places":           fmt.Sprint(columns.MaxScale),
+		"columns":                          fmt.Sprint(columns.MaxColumns),
+		"directory":                        fmt.Sprintf("%d bytes", segment.MaxDirectory),
+		"entries of a page":                fmt.Sprint(columns.MaxEntries),
+		"text of an entry":                 fmt.Sprintf("%d bytes", columns.MaxText),
+		"entries of a page of many values": fmt.Sprint(columns.MaxWide),
+		"text of such an entry":            fmt.Sprintf("%d bytes", columns.MaxWideText),
+		"name of a field":                  fmt.Sprintf("%d bytes", columns.MaxName),
+		"least or greatest number":         fmt.Sprintf("%d bytes", columns.MaxNumber),
+		"decimal places":                   fmt.Sprint(columns.MaxScale),
 	})
 }
 

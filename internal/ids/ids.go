@@ -37,7 +37,7 @@ const (
 var ErrMalformed = errors.New("malformed ids")
 
 // Number is the type of an id.
-type Number interface{ uint8 | uint32 }
+type Number interface{ uint8 | uint16 | uint32 }
 
 // Encoder encodes ids. The zero value is ready to use. Not safe for concurrent use.
 type Encoder struct {

@@ -165,6 +165,49 @@ func testNothingFound(t *testing.T, form message.Form) {
 	}
 }
 
+// A named column of more values than a dictionary has gives the same results as the text, in filters and groups.
+func TestColumnOfManyValues(t *testing.T) {
+	t.Parallel()
+	rnd := testrand.New(t)
+	w := newWorld(t, rnd)
+	records := make([]record.Record, 1200)
+	for i := range records {
+		at := origin().Add(time.Duration(i)*500*time.Millisecond + 1).UnixNano()
+		records[i] = record.Record{Time: at, Level: record.Info, Message: fmt.Appendf(nil, `{"user":"u%d","status":%d,"took":%d,"trace":"%016x%016x"}`, rnd.IntN(700), 200+100*rnd.IntN(4), rnd.IntN(1000), rnd.Uint64(), rnd.Uint64())}
+	}
+	w.ship("web", "a-0", records...)
+	w.compact("user")
+	var fromColumns int64
+	for _, stages := range []string{``, ` | user="u7"`, ` | user=~"u7.?"`, ` | user!="u8" | status>=400`, ` | user="nobody"`, ` | took > 500 or user="u9"`} {
+		for _, form := range []string{`sum by (user) (count_over_time({service_name="web"} | json%s [5m]))`, `sum(sum_over_time({service_name="web"} | json%s | unwrap took [2m]))`, `count_over_time({service_name="web"} | json%s | keep status [5m])`} {
+			text := fmt.Sprintf(form, stages)
+			expr, err := syntax.Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := engine.MetricParams{Start: origin().Add(time.Minute).UnixNano(), End: origin().Add(10 * time.Minute).UnixNano(), Step: time.Minute}
+			reference := w.reference()
+			reference.Limits = engine.Limits{}
+			want, err := reference.Metric(t.Context(), expr.(syntax.SampleExpr), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			view := w.view(storage.Access{})
+			got, err := (&engine.Engine{Source: view}).Metric(t.Context(), expr.(syntax.SampleExpr), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateNaNs()); diff != "" {
+				t.Errorf("%s (-in memory +stored)\n%s", text, diff)
+			}
+			fromColumns += view.Report().BlocksColumns
+		}
+	}
+	if fromColumns == 0 {
+		t.Error("no block was answered by columns")
+	}
+}
+
 // forms are those that messages have.
 func forms() []message.Form { return []message.Form{message.ObjectForm, message.PairsForm} }
 

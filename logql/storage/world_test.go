@@ -199,10 +199,11 @@ func escaped(rnd *rand.Rand, text string) string {
 	return string(append(b, '"'))
 }
 
-// compact merges the segments that are there.
-func (w *world) compact() {
+// compact merges the segments that are there. Named fields have columns with many values.
+func (w *world) compact(named ...string) {
 	w.t.Helper()
 	o := compaction.DefaultOptions()
+	o.Columns.Named = named
 	o.From, o.To, o.MaxAge = origin().Add(-time.Hour), origin().Add(24*time.Hour), time.Since(origin())+48*time.Hour
 	o.After, o.Grace, o.Limits.LateAge, o.TempDir = 0, 0, 0, w.t.TempDir()
 	if report, err := compaction.Run(w.t.Context(), w.store, o); err != nil {

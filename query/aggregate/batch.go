@@ -83,6 +83,8 @@ func (w *Worker) addRows(b *Batch, at int64, span rowset.Span) error {
 func (w *Worker) readEntries(b *Batch) {
 	for _, i := range w.numeric {
 		page, e := b.Pages[i], &w.batch.entries[i]
+		n := len(page.Entries)
+		e.number, e.is = slices.Grow(e.number[:0], n)[:n], slices.Grow(e.is[:0], n)[:n]
 		ignored := false
 		for id, v := range page.Entries {
 			e.is[id] = false
@@ -118,7 +120,9 @@ func (w *Worker) addGroup(b *Batch, at int64, keys int, n uint64, records []uint
 		id := x.combiner.Entry(keys, operand)
 		operand++
 		rec.Values[input] = b.Pages[input].Entries[id]
-		w.in.numbers[input], w.in.isNum[input] = x.entries[input].number[id], x.entries[input].is[id]
+		if e := &x.entries[input]; len(e.is) > 0 {
+			w.in.numbers[input], w.in.isNum[input] = e.number[id], e.is[id]
+		}
 	}
 	state, err := w.stateOf(rec, n)
 	if err != nil {

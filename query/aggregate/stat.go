@@ -60,8 +60,8 @@ type batchInput struct {
 
 // entryNumbers are the entries of a page as numbers; is has false for entries that are not numbers.
 type entryNumbers struct {
-	number [columns.MaxEntries]exact.Number
-	is     [columns.MaxEntries]bool
+	number []exact.Number
+	is     []bool
 }
 
 // isPresent reports whether a value is neither missing nor null.

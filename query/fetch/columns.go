@@ -312,8 +312,11 @@ func (c *blockColumns) Values(name columns.Name) *columns.Values {
 	at := c.segment.page(name, c.block)
 	v := &columns.Values{Least: at.Least, Greatest: at.Greatest}
 	var err error
-	if v.Entries, v.Plane, err = columns.DecodeEntries(stored); err != nil {
+	v.Entries, v.Plane, err = columns.DecodeEntries(stored)
+	if err != nil {
 		c.note(name, err)
+	}
+	if len(v.Entries) == 0 { // damaged, or too many
 		return nil
 	}
 	return v

@@ -66,6 +66,7 @@ type Combiner struct {
 	narrow   []uint8
 	wide     []uint16
 	separate bool
+	borrowed bool // wide is of a page
 	sizes    []int
 
 	buffer []uint16 // the memory of wide
@@ -79,7 +80,7 @@ type Combiner struct {
 // Combine numbers the combinations of the values of operands. If there may be more than most, which is at most MaxCombinations, it returns
 // false, and each record has a number of its own.
 func (c *Combiner) Combine(operands []Operand, most int) bool {
-	c.n, c.narrow, c.wide, c.sizes, c.separate = 1, nil, nil, c.sizes[:0], false
+	c.n, c.narrow, c.wide, c.sizes, c.separate, c.borrowed = 1, nil, nil, c.sizes[:0], false, false
 	for i := range operands {
 		size := operands[i].size()
 		c.sizes = append(c.sizes, size)
@@ -90,36 +91,43 @@ func (c *Combiner) Combine(operands []Operand, most int) bool {
 	}
 	for i := range operands {
 		o := &operands[i]
+		first := c.narrow == nil && c.wide == nil
 		switch {
 		case o.Page.Plane >= 0:
 			c.addNumbers(o, c.sizes[i])
-		case o.Page.IDs == nil:
-		case c.narrow == nil && c.wide == nil:
-			c.narrow = o.Page.IDs
-		default:
-			ids, size := c.widen(len(o.Page.IDs)), uint16(c.sizes[i])
-			for k, id := range o.Page.IDs {
-				ids[k] = ids[k]*size + uint16(id)
-			}
+		case first:
+			c.narrow, c.wide, c.borrowed = o.Page.IDs, o.Page.Wide, true
+		case o.Page.IDs != nil:
+			combine(c.widen(o.Page.Records()), o.Page.IDs, c.sizes[i])
+		case o.Page.Wide != nil:
+			combine(c.widen(o.Page.Records()), o.Page.Wide, c.sizes[i])
 		}
 	}
 	return true
 }
 
-// widen moves the numbers so far to wide, and returns it.
+// combine combines the numbers so far with the ids of a page.
+func combine[T uint8 | uint16](numbers []uint16, ids []T, size int) {
+	numbers = numbers[:len(ids)]
+	for i, id := range ids {
+		numbers[i] = numbers[i]*uint16(size) + uint16(id)
+	}
+}
+
+// widen moves the numbers so far to memory of the combiner, and returns it.
 func (c *Combiner) widen(records int) []uint16 {
-	if c.wide != nil {
+	if c.wide != nil && !c.borrowed {
 		return c.wide
 	}
 	c.buffer = slices.Grow(c.buffer[:0], records)[:records]
-	c.wide = c.buffer
-	if c.narrow == nil {
-		clear(c.wide)
+	if c.narrow == nil && c.wide == nil {
+		clear(c.buffer)
 	}
+	copy(c.buffer, c.wide)
 	for i, id := range c.narrow {
-		c.wide[i] = uint16(id)
+		c.buffer[i] = uint16(id)
 	}
-	c.narrow = nil
+	c.narrow, c.wide, c.borrowed = nil, c.buffer, false
 	return c.wide
 }
 

@@ -26,6 +26,15 @@ func page(rnd *rand.Rand, records int, numbers bool) *columns.Page {
 		ids[i] = uint8(rnd.IntN(len(entries)))
 	}
 	p := columns.Dictionary(entries, ids)
+	if !numbers && rnd.IntN(4) == 0 { // as a page of many values, which need not all occur
+		for len(p.Entries) <= columns.MaxEntries {
+			p.Entries = append(p.Entries, message.Value{Kind: message.String, Text: fmt.Appendf(nil, "v%d", len(p.Entries))})
+		}
+		p.Wide, p.IDs = make([]uint16, records), nil
+		for i := range p.Wide {
+			p.Wide[i] = uint16(rnd.IntN(len(p.Entries)))
+		}
+	}
 	if numbers {
 		p.Plane = rnd.IntN(len(entries))
 		p.Numbers = columns.Numbers{Kind: message.Number, Scale: rnd.IntN(2), Values: make([]int64, records)}

@@ -4,6 +4,7 @@ package rowset
 
 import (
 	"iter"
+	"slices"
 
 	"logstow/columns"
 	"logstow/field"
@@ -16,8 +17,8 @@ type Columns interface {
 	// Page returns the page of any column but times; nil if the block has none. The page of instances is derived from the
 	// segments in which the records were written.
 	Page(name columns.Name) *columns.Page
-	// Values returns the distinct values of any column but times and instances; nil if the block has none. It is much
-	// faster than Page.
+	// Values returns the distinct values of any column but times and instances; nil if the block has none, or more than
+	// [columns.MaxEntries]. It is much faster than Page.
 	Values(name columns.Name) *columns.Values
 	// Seconds returns the runs of the column of times; nil if the block has none.
 	Seconds() []columns.Run
@@ -126,24 +127,21 @@ type Occurrences struct {
 	Counts  []uint32
 	Numbers []uint32
 
-	counts [columns.MaxEntries]uint32
 	buffer []uint32
 	tally  tally
 }
 
 // Count finds the values that records of a page have.
 func (o *Occurrences) Count(page *columns.Page, records []uint32) {
-	o.Counts, o.Numbers = o.counts[:len(page.Entries)], nil
+	o.Counts, o.Numbers = slices.Grow(o.Counts[:0], len(page.Entries))[:len(page.Entries)], nil
 	clear(o.Counts)
 	switch {
-	case page.IDs == nil:
-		o.Counts[0] = uint32(len(records))
-	case len(records) == len(page.IDs):
-		addTally(&o.tally, o.Counts, page.IDs)
+	case page.IDs != nil:
+		countOf(o, page.IDs, records)
+	case page.Wide != nil:
+		countOf(o, page.Wide, records)
 	default:
-		for _, i := range records {
-			o.counts[page.IDs[i]]++
-		}
+		o.Counts[0] = uint32(len(records))
 	}
 	switch {
 	case page.Plane < 0 || o.Counts[page.Plane] == 0:
@@ -157,5 +155,15 @@ func (o *Occurrences) Count(page *columns.Page, records []uint32) {
 			}
 		}
 		o.Numbers = o.buffer
+	}
+}
+
+func countOf[T uint8 | uint16](o *Occurrences, ids []T, records []uint32) {
+	if len(records) == len(ids) {
+		addTally(&o.tally, o.Counts, ids)
+		return
+	}
+	for _, i := range records {
+		o.Counts[ids[i]]++
 	}
 }

@@ -97,7 +97,7 @@ func (c *candidates) appendSecond(dst []byte, record uint32) []byte {
 
 // appendFirst appends the key of the first value in the order, and keeps only the candidates that have it.
 func (c *candidates) appendFirst(dst []byte, it *item, page *columns.Page) []byte {
-	var occurs, first [columns.MaxEntries]bool
+	occurs, first := make([]bool, len(page.Entries)), make([]bool, len(page.Entries))
 	var number int64 // the first of Numbers
 	for _, r := range c.records {
 		id := page.ID(int(r))
@@ -119,7 +119,7 @@ func (c *candidates) appendFirst(dst []byte, it *item, page *columns.Page) []byt
 		key = it.appendColumn(key[:0], v)
 		if least == nil || bytes.Compare(key, least) < 0 {
 			least = append(least[:0], key...)
-			clear(first[:])
+			clear(first)
 		}
 		first[id] = bytes.Equal(key, least)
 	}
