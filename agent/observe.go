@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"logstow/input/httpserver"
+	"logstow/input/listen"
 	"logstow/input/socket"
 	"logstow/internal/price"
 	"logstow/internal/sdnotify"
@@ -31,7 +32,9 @@ func (p *pipeline) serveMetrics(ctx context.Context) (end func(), err error) {
 	if p.paid() {
 		opts.Prices = price.Default()
 	}
-	server, err := httpserver.New(ctx, httpserver.Options{Address: p.MetricsAddress, MaxConnections: p.metricsLimit(), Log: p.log}, metrics.New(opts))
+	server, err := httpserver.New(ctx, httpserver.Options{
+		Endpoint: listen.Endpoint{Address: p.MetricsAddress, MaxConnections: p.metricsLimit()}, Log: p.log,
+	}, metrics.New(opts))
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/input/httpserver"
+	"logstow/input/listen"
 	"logstow/internal/price"
 	"logstow/internal/test/storetest"
 	"logstow/logmetrics"
@@ -288,7 +289,7 @@ func TestHealth(t *testing.T) {
 	requests, b := metrics.NewRequests(), new(fakeBuffer)
 	c, s := &clock{time.Now()}, new(fakeUploader)
 	m := metrics.New(metrics.Options{Buffer: b, Uploader: s, Requests: requests, Now: c.read})
-	server, err := httpserver.New(t.Context(), httpserver.Options{Address: ":0"}, m)
+	server, err := httpserver.New(t.Context(), httpserver.Options{Endpoint: listen.Endpoint{Address: ":0"}}, m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,16 +54,43 @@ const (
 	grace = 5 * time.Second
 )
 
+// Spec configures the input.
+type Spec struct {
+	SharedKey, MessageKey string
+	Users                 map[string]string
+	KeepRepeated          bool
+}
+
+// Kind implements [input.Spec].
+func (s *Spec) Kind() input.Kind {
+	return input.Kind{
+		Name: "forward", CheckAddress: listen.CheckAddress,
+		Usage: "`ADDRESS`: receive the Fluent Forward protocol, such as :24224; repeatable",
+	}
+}
+
+// Keys implements [input.Spec].
+func (s *Spec) Keys() []input.Key {
+	return []input.Key{
+		{Name: "shared-key", To: &s.SharedKey},
+		{Name: "message-key", To: &s.MessageKey},
+		{Name: "users", To: &s.Users},
+		{Name: "dedupe-chunks", To: input.Not(&s.KeepRepeated)},
+	}
+}
+
+// Open implements [input.Spec].
+func (s *Spec) Open(ctx context.Context, with input.Opening) (input.Reader, error) {
+	return New(ctx, Options{
+		Options: with.Options, Endpoint: with.Endpoint,
+		SharedKey: s.SharedKey, Users: s.Users, MessageKey: s.MessageKey, KeepRepeated: s.KeepRepeated,
+	})
+}
+
 // Options configure a [Server].
 type Options struct {
 	input.Options
-	// Address is HOST:PORT. The default host is loopback. It is required.
-	Address string
-	// TLS enables TLS.
-	TLS listen.TLS
-	// MaxConnections is the maximum number of concurrent connections; 0 is
-	// [listen.DefaultMaxConnections].
-	MaxConnections int
+	listen.Endpoint
 	// SharedKey is the key that senders and the server must prove to each other in a handshake. ""
 	// disables the handshake.
 	SharedKey string

@@ -82,7 +82,7 @@ func TestClientLibrary(t *testing.T) {
 		"user":       {"Forward", forward.Options{SharedKey: key, Users: map[string]string{user: password, "another": "x"}}, secure},
 		"mutual TLS": {
 			"Message",
-			forward.Options{SharedKey: key, Users: map[string]string{user: password}, TLS: tls},
+			forward.Options{SharedKey: key, Users: map[string]string{user: password}, Endpoint: listen.Endpoint{TLS: tls}},
 			append(slices.Clone(secure), pki.Path("ca.pem"), pki.Path("client.pem"), pki.Path("client.key")),
 		},
 	} {

@@ -25,6 +25,24 @@ import (
 	"logstow/input/socket"
 )
 
+// Spec configures the input.
+type Spec struct{}
+
+// Kind implements [input.Spec].
+func (Spec) Kind() input.Kind {
+	kind := protocol(nil).Kind("`ADDRESS`: receive GELF messages, such as udp://:12201 or tcp://:12201; repeatable")
+	kind.ServiceFromRecords = true
+	return kind
+}
+
+// Keys implements [input.Spec].
+func (Spec) Keys() []input.Key { return nil }
+
+// Open implements [input.Spec].
+func (Spec) Open(ctx context.Context, with input.Opening) (input.Reader, error) {
+	return New(ctx, Options{Options: socket.Options{Options: with.Options, Endpoint: with.Endpoint}})
+}
+
 // Options configure a server.
 type Options struct {
 	// Address is udp://HOST:PORT or tcp://HOST:PORT.
@@ -37,13 +55,6 @@ type Options struct {
 // New binds the socket. It does not use ctx after it has returned.
 func New(ctx context.Context, opts Options) (*socket.Server, error) {
 	return socket.New(ctx, opts.Options, protocol(input.NewServices(opts.MaxServices, opts.Log)))
-}
-
-// ParseAddress splits an address into package net's network and address: udp://HOST:PORT or
-// tcp://HOST:PORT.
-func ParseAddress(address string) (network, rest string, err error) {
-	p := protocol(nil)
-	return p.ParseAddress(address)
 }
 
 func protocol(services *input.Services) socket.Protocol {

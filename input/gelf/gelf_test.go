@@ -19,6 +19,7 @@ import (
 
 	"logstow/input"
 	"logstow/input/gelf"
+	"logstow/input/listen"
 	"logstow/input/socket"
 	"logstow/internal/test/await"
 	"logstow/internal/test/inputtest"
@@ -32,7 +33,7 @@ func serve(t testing.TB, address string, change func(*gelf.Options)) (s *socket.
 	t.Helper()
 	sink = inputtest.NewSink()
 	sink.Unacknowledged = true
-	opts := gelf.Options{Options: socket.Options{Address: address, Options: input.Options{Service: "test", Sink: sink, Stats: new(input.Stats)}}}
+	opts := gelf.Options{Options: socket.Options{Endpoint: listen.Endpoint{Address: address}, Options: input.Options{Service: "test", Sink: sink, Stats: new(input.Stats)}}}
 	if change != nil {
 		change(&opts)
 	}
@@ -255,7 +256,7 @@ func TestNew(t *testing.T) {
 	for address, want := range map[string]string{
 		"127.0.0.1:12201": "must start with udp:// or tcp://, as in udp://127.0.0.1:12201", "unix:///x": "must start with udp:// or tcp://", "udp://x": "HOST:PORT",
 	} {
-		_, err := gelf.New(t.Context(), gelf.Options{Options: socket.Options{Address: address}})
+		_, err := gelf.New(t.Context(), gelf.Options{Options: socket.Options{Endpoint: listen.Endpoint{Address: address}}})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", address, err)
 		}

@@ -60,6 +60,37 @@ type Options struct {
 	Command string
 }
 
+// Spec configures the input.
+type Spec struct {
+	Name           string
+	Units, Matches []string
+	Directory      string
+}
+
+// Kind implements [input.Spec].
+func (s *Spec) Kind() input.Kind {
+	return input.Kind{Name: "journald", Usage: "read the systemd journal", Positions: true}
+}
+
+// Keys implements [input.Spec].
+func (s *Spec) Keys() []input.Key {
+	return []input.Key{
+		{Name: "journald", To: new(bool)},
+		{Name: "name", To: &s.Name},
+		{Name: "units", To: &s.Units},
+		{Name: "matches", To: &s.Matches},
+		{Name: "directory", To: &s.Directory},
+	}
+}
+
+// Open implements [input.Spec].
+func (s *Spec) Open(_ context.Context, with input.Opening) (input.Reader, error) {
+	return New(Options{
+		Options: with.Options, Name: s.Name, Units: s.Units, Matches: s.Matches, Directory: s.Directory,
+		FromStart: with.FromStart, FromEnd: with.FromEnd, Once: with.Once,
+	})
+}
+
 // Input reads the journal.
 type Input struct {
 	opts    Options

@@ -19,8 +19,7 @@ import (
 	"logstow/internal/bind"
 )
 
-// DefaultMaxConnections is the default maximum of concurrent connections of an input. Further connections
-// wait to be accepted.
+// DefaultMaxConnections is the default of [Endpoint.MaxConnections].
 const DefaultMaxConnections = 512
 
 // ErrBudget reports that more bytes were requested than the size of a [Budget].
@@ -42,6 +41,17 @@ func Handshake(ctx context.Context, c net.Conn) error {
 		return fmt.Errorf("TLS with %s: %w", c.RemoteAddr(), err)
 	}
 	return nil
+}
+
+// Endpoint is where and how an input listens.
+type Endpoint struct {
+	// Address is HOST:PORT, unless the input documents another form. The default host is loopback. It is required.
+	Address string
+	// TLS enables TLS.
+	TLS TLS
+	// MaxConnections is the maximum number of concurrent connections; 0 is [DefaultMaxConnections]. Further connections wait to be
+	// accepted, unless the input documents something else.
+	MaxConnections int
 }
 
 // TLS names the files of a TLS listener. The zero value is no TLS.

@@ -42,14 +42,9 @@ const (
 type Options struct {
 	// TimeFrom is [input.TimeProtocol] by default.
 	input.Options
-	// Address is udp://HOST:PORT, tcp://HOST:PORT, unix:///PATH (a stream) or unixgram:///PATH
-	// (datagrams), if the protocol supports it. The default host is loopback. It is required.
-	Address string
-	// TLS is allowed for tcp only.
-	TLS listen.TLS
-	// MaxConnections is the maximum number of concurrent connections; 0 is
-	// [listen.DefaultMaxConnections].
-	MaxConnections int
+	// Endpoint has an address that is udp://HOST:PORT, tcp://HOST:PORT, unix:///PATH (a stream) or unixgram:///PATH
+	// (datagrams), if the protocol supports it. TLS is allowed for tcp only.
+	listen.Endpoint
 	// IdleTimeout is how long a connection may be silent before it is closed. 0 is
 	// [DefaultIdleTimeout].
 	IdleTimeout time.Duration
@@ -83,7 +78,7 @@ type Stats struct {
 
 // Protocol describes a protocol.
 type Protocol struct {
-	// Name is its name in errors and logs.
+	// Name is the name of the input, also in errors and logs.
 	Name string
 	// Port is its usual port, for examples.
 	Port int
@@ -149,7 +144,7 @@ type counts struct {
 // New binds the socket of a protocol. It does not use ctx after it has returned. The caller must call Run or
 // Close.
 func New(ctx context.Context, opts Options, protocol Protocol) (*Server, error) {
-	network, address, err := protocol.ParseAddress(opts.Address)
+	network, address, err := protocol.parseAddress(opts.Address)
 	if err != nil {
 		return nil, err
 	}
@@ -210,8 +205,16 @@ func (s *Server) setReceiveBuffer() {
 	}
 }
 
-// ParseAddress splits an address of [Options] into package net's network and address.
-func (p *Protocol) ParseAddress(address string) (network, rest string, err error) {
+// Kind describes the kind of input that receives a protocol; usage is that of its flag.
+func (p Protocol) Kind(usage string) input.Kind {
+	return input.Kind{Name: p.Name, Usage: usage, CheckAddress: func(address string) error {
+		_, _, err := p.parseAddress(address)
+		return err
+	}}
+}
+
+// parseAddress splits an address of [Options] into package net's network and address.
+func (p *Protocol) parseAddress(address string) (network, rest string, err error) {
 	network, rest, ok := strings.Cut(address, "://")
 	switch {
 	case !ok || !slices.Contains(p.Networks, network):

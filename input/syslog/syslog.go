@@ -15,8 +15,25 @@ package syslog
 import (
 	"context"
 
+	"logstow/input"
 	"logstow/input/socket"
 )
+
+// Spec configures the input.
+type Spec struct{ Raw bool }
+
+// Kind implements [input.Spec].
+func (s *Spec) Kind() input.Kind {
+	return protocol(s.Raw).Kind("`ADDRESS`: receive syslog messages, such as udp://:5140, tcp://:5140 or unix:///run/x.sock; repeatable")
+}
+
+// Keys implements [input.Spec].
+func (s *Spec) Keys() []input.Key { return []input.Key{{Name: "raw", To: &s.Raw}} }
+
+// Open implements [input.Spec].
+func (s *Spec) Open(ctx context.Context, with input.Opening) (input.Reader, error) {
+	return New(ctx, Options{socket.Options{Options: with.Options, Endpoint: with.Endpoint}, s.Raw})
+}
 
 // Options configure a server.
 type Options struct {
@@ -28,13 +45,6 @@ type Options struct {
 // New binds the socket. It does not use ctx after it has returned.
 func New(ctx context.Context, opts Options) (*socket.Server, error) {
 	return socket.New(ctx, opts.Options, protocol(opts.Raw))
-}
-
-// ParseAddress splits an address into package net's network and address: udp://HOST:PORT,
-// tcp://HOST:PORT, unix:///PATH (a stream) or unixgram:///PATH (datagrams, as /dev/log).
-func ParseAddress(address string) (network, rest string, err error) {
-	p := protocol(false)
-	return p.ParseAddress(address)
 }
 
 func protocol(raw bool) socket.Protocol {
