@@ -111,7 +111,7 @@ func TestEnds(t *testing.T) {
 func TestSlow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		server, dial := servePipes(t, forward.Options{MessageTimeout: 200 * time.Millisecond})
+		server, dial := servePipes(t, forward.Options{Endpoint: listen.Endpoint{MessageTimeout: 200 * time.Millisecond}})
 		b := pack(t, []any{"app", second, text(strings.Repeat("x", 1000)), chunk("a")})
 		c, began := dial(), time.Now()
 		var took time.Duration
@@ -143,7 +143,7 @@ func TestSlow(t *testing.T) {
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		server, dial := servePipes(t, forward.Options{IdleTimeout: 100 * time.Millisecond})
+		server, dial := servePipes(t, forward.Options{Endpoint: listen.Endpoint{IdleTimeout: 100 * time.Millisecond}})
 		began := time.Now()
 		if got := closed(t, dial()); len(got) > 0 {
 			t.Errorf("%q", got)

@@ -21,7 +21,7 @@ func TestSlowSender(t *testing.T) {
 		sink := inputtest.NewSink()
 		sink.Unacknowledged = true
 		opts := socket.Options{
-			Options: input.Options{Service: "test", Sink: sink, Stats: new(input.Stats)}, Endpoint: listen.Endpoint{Address: "tcp://:0"}, MessageTimeout: 200 * time.Millisecond,
+			Options: input.Options{Service: "test", Sink: sink, Stats: new(input.Stats)}, Endpoint: listen.Endpoint{Address: "tcp://:0", MessageTimeout: 200 * time.Millisecond},
 		}
 		s, err := syslog.New(t.Context(), syslog.Options{Options: opts})
 		if err != nil {

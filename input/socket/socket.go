@@ -25,10 +25,6 @@ import (
 )
 
 const (
-	// DefaultIdleTimeout is how long a connection may be silent by default.
-	DefaultIdleTimeout = time.Hour
-	// DefaultMessageTimeout is how long a message may take from its first byte to its last.
-	DefaultMessageTimeout = time.Minute
 	// DefaultMaxMemory is the memory limit of all connections together, in bytes.
 	DefaultMaxMemory = listen.ReceiveMemory
 	// DefaultReceiveBuffer is the requested size of the kernel's receive buffer for datagrams, in
@@ -43,15 +39,9 @@ type Options struct {
 	// TimeFrom is [input.TimeProtocol] by default.
 	input.Options
 	// Endpoint has an address that is udp://HOST:PORT, tcp://HOST:PORT, unix:///PATH (a stream) or unixgram:///PATH
-	// (datagrams), if the protocol supports it. TLS is allowed for tcp only.
+	// (datagrams), if the protocol supports it. TLS is allowed for tcp only. The received part of a message that takes longer than
+	// MessageTimeout becomes a record.
 	listen.Endpoint
-	// IdleTimeout is how long a connection may be silent before it is closed. 0 is
-	// [DefaultIdleTimeout].
-	IdleTimeout time.Duration
-	// MessageTimeout is how long a message on a stream may take from its first byte to its last. After
-	// that, the received part becomes a record and the connection is closed. 0 is
-	// [DefaultMessageTimeout].
-	MessageTimeout time.Duration
 	// MaxMemory limits, in bytes, the memory of long messages on all connections together, and of
 	// datagrams that wait to be passed on. A message for which no memory is available for five seconds
 	// is truncated. 0 is [DefaultMaxMemory].
@@ -130,8 +120,6 @@ type Server struct {
 	budget   *listen.Budget
 	counts   counts
 	logLimit listen.Limiter
-	// open is the number of open connections.
-	open atomic.Int64
 }
 
 // counts holds the current Stats.
@@ -148,12 +136,8 @@ func New(ctx context.Context, opts Options, protocol Protocol) (*Server, error) 
 	if err != nil {
 		return nil, err
 	}
-	if opts.Options, err = opts.WithDefaults(); err != nil {
-		return nil, fmt.Errorf("%s input %s: %w", protocol.Name, opts.Address, err)
-	}
 	opts.TimeFrom = cmp.Or(opts.TimeFrom, input.TimeProtocol)
-	opts.IdleTimeout = cmp.Or(opts.IdleTimeout, DefaultIdleTimeout)
-	opts.MessageTimeout = cmp.Or(opts.MessageTimeout, DefaultMessageTimeout)
+	opts.Endpoint = opts.Endpoint.WithDefaults()
 	opts.MaxMemory = cmp.Or(opts.MaxMemory, DefaultMaxMemory)
 	opts.ReceiveBuffer = cmp.Or(opts.ReceiveBuffer, DefaultReceiveBuffer)
 	opts.Mode = cmp.Or(opts.Mode, DefaultMode)
@@ -161,6 +145,7 @@ func New(ctx context.Context, opts Options, protocol Protocol) (*Server, error) 
 	if err != nil {
 		return nil, fmt.Errorf("%s input %s: %w", protocol.Name, opts.Address, err)
 	}
+	opts.Options = receiver.Options()
 	config, err := opts.TLS.Config()
 	if err != nil {
 		return nil, fmt.Errorf("%s input %s: %w", protocol.Name, opts.Address, err)

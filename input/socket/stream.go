@@ -2,13 +2,11 @@ package socket
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"os"
-	"sync"
 	"time"
 
 	"logstow/input"
@@ -27,33 +25,21 @@ const (
 
 // runStream serves connections.
 func (s *Server) runStream(ctx context.Context) error {
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	var broken error
-	var once sync.Once
-	limit := cmp.Or(s.opts.MaxConnections, listen.DefaultMaxConnections)
-	err := listen.Serve(ctx, s.listener, limit, func(ctx context.Context, c net.Conn) {
+	return listen.ServeInput(ctx, s.listener, s.opts.MaxConnections, func(ctx context.Context, c net.Conn, open int64, err error) error {
 		s.counts.connections.Add(1)
-		if err := listen.Handshake(ctx, c); err != nil {
-			s.counts.rejected.Add(1)
-			if s.logLimit.Allow() {
-				s.opts.Log.Warn(s.protocol.Name+" sender rejected", "address", s.opts.Address, "error", err, "rejected", s.counts.rejected.Load())
+		if err != nil {
+			if rejected := s.counts.rejected.Add(1); s.logLimit.Allow() {
+				s.opts.Log.Warn(s.protocol.Name+" sender rejected", "address", s.opts.Address, "error", err, "rejected", rejected)
 			}
-			return
+			return nil
 		}
-		if open := s.open.Add(1); open >= int64(limit) && s.logLimit.Allow() {
+		if open >= int64(s.opts.MaxConnections) && s.logLimit.Allow() {
 			s.opts.Log.Warn(s.protocol.Name+" connection limit reached: further senders wait", "address", s.opts.Address, "connections", open)
 		}
-		defer s.open.Add(-1)
 		conn := s.newConn(ctx, c)
 		defer conn.close()
-		if err := conn.serve(ctx); err != nil {
-			// The sink failed, so the other connections cannot continue either.
-			once.Do(func() { broken = err })
-			fail(err)
-		}
+		return conn.serve(ctx)
 	})
-	return errors.Join(err, broken)
 }
 
 // conn is one connection.

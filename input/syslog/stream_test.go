@@ -138,7 +138,7 @@ func TestHeldMemory(t *testing.T) { //nolint:paralleltest // it measures the hea
 
 func TestIdle(t *testing.T) {
 	t.Parallel()
-	s, _ := serve(t, socket.Options{Options: options(newSink()), Endpoint: listen.Endpoint{Address: "tcp://:0"}, IdleTimeout: 50 * time.Millisecond})
+	s, _ := serve(t, socket.Options{Options: options(newSink()), Endpoint: listen.Endpoint{Address: "tcp://:0", IdleTimeout: 50 * time.Millisecond}})
 	c := inputtest.Dial(t, s.Addr())
 	if _, err := io.ReadAll(c); err != nil {
 		t.Error(err)
