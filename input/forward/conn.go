@@ -26,8 +26,6 @@ const (
 	// maxPing is the maximum length of the response to a HELO in bytes. It is short because the sender is
 	// not authenticated yet.
 	maxPing = 4 << 10
-	// memoryTimeout is how long a connection waits for memory that others hold.
-	memoryTimeout = 5 * time.Second
 	// handshakeTimeout is how long a sender may take to begin its response to a HELO.
 	handshakeTimeout = 10 * time.Second
 	// writeTimeout is how long a sender may take to read a response.
@@ -83,12 +81,8 @@ func (c *conn) close() {
 
 // reserve reserves n bytes of a budget, waiting for other connections, and adds them to held.
 func reserve(ctx context.Context, budget *listen.Budget, n int, held *int64) error {
-	if !budget.Take(int64(n)) {
-		ctx, cancel := context.WithTimeout(ctx, memoryTimeout)
-		defer cancel()
-		if err := budget.Wait(ctx, int64(n)); err != nil {
-			return fmt.Errorf("%w: %w", errNoMemory, err)
-		}
+	if err := budget.Wait(ctx, int64(n)); err != nil {
+		return fmt.Errorf("%w: %w", errNoMemory, err)
 	}
 	*held += int64(n)
 	return nil

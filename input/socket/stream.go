@@ -19,8 +19,6 @@ const (
 	firstBuffer = 16 << 10
 	// batchBuffer is the maximum size of the read buffer because of high rates.
 	batchBuffer = 256 << 10
-	// memoryTimeout is how long a connection waits for memory for a long message.
-	memoryTimeout = 5 * time.Second
 )
 
 // runStream serves connections.
@@ -75,9 +73,7 @@ func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
 // close releases the connection's memory.
 func (c *conn) close() {
 	c.deadline.Stop()
-	c.end = 0
-	c.resize(firstBuffer)
-	c.server.budget.Give(c.kept)
+	c.server.budget.Give(int64(len(c.buf)-firstBuffer) + c.kept)
 }
 
 // serve receives messages until the sender, a timeout or ctx ends the connection. An error is one of the
@@ -154,7 +150,7 @@ func (c *conn) makeSpace(ctx context.Context, n int) {
 	switch {
 	case c.end == len(c.buf):
 		c.grow(ctx)
-	case full && len(c.buf) < batchBuffer:
+	case full && len(c.buf) < batchBuffer && c.server.budget.Take(int64(len(c.buf))):
 		c.resize(2 * len(c.buf)) // high rate: read more at once
 	case len(c.buf) > firstBuffer && c.end == 0 && n < firstBuffer/2:
 		c.resize(firstBuffer)
@@ -179,39 +175,21 @@ func (c *conn) reserveKept() {
 // grow enlarges the buffer, which a message fills. If that is not possible, it truncates the message.
 func (c *conn) grow(ctx context.Context) {
 	size := min(2*len(c.buf), c.server.opts.MaxRecord+firstBuffer)
-	if size <= len(c.buf) || !c.resize(size) && !c.resizeWaiting(ctx, size) {
-		c.framer.overflow(c.buf[:c.end])
-		c.end = 0
-		c.reserveKept()
+	if size > len(c.buf) && c.server.budget.Wait(ctx, int64(size-len(c.buf))) == nil {
+		c.resize(size)
+		return
 	}
+	c.framer.overflow(c.buf[:c.end])
+	c.end = 0
+	c.reserveKept()
 }
 
-// resizeWaiting waits for memory that other connections hold.
-func (c *conn) resizeWaiting(ctx context.Context, size int) bool {
-	ctx, cancel := context.WithTimeout(ctx, memoryTimeout)
-	defer cancel()
-	more := int64(size - len(c.buf))
-	if c.server.budget.Wait(ctx, more) != nil {
-		return false
+// resize resizes the buffer to size bytes and keeps its content. The memory for a larger one must be reserved.
+func (c *conn) resize(size int) {
+	if less := len(c.buf) - size; less > 0 {
+		c.server.budget.Give(int64(less))
 	}
-	c.server.budget.Give(more)
-	return c.resize(size)
-}
-
-// resize resizes the buffer to size bytes and keeps its content. It returns false if the budget has too
-// little memory.
-func (c *conn) resize(size int) bool {
-	more := int64(size - len(c.buf))
-	if more > 0 && !c.server.budget.Take(more) {
-		return false
-	}
-	if more < 0 {
-		c.server.budget.Give(-more)
-	}
-	if more != 0 {
-		c.buf = append(make([]byte, 0, size), c.buf[:min(c.end, size)]...)[:size]
-	}
-	return true
+	c.buf = append(make([]byte, 0, size), c.buf[:min(c.end, size)]...)[:size]
 }
 
 // logClosed logs why a connection ended, if that is relevant for an operator. slow is set if it ended within
