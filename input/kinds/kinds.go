@@ -7,6 +7,7 @@ import (
 	"logstow/input/forward"
 	"logstow/input/gelf"
 	"logstow/input/journald"
+	"logstow/input/plain"
 	"logstow/input/stdin"
 	"logstow/input/syslog"
 )
@@ -19,6 +20,7 @@ func All() []input.Spec {
 		&syslog.Spec{},
 		&forward.Spec{},
 		gelf.Spec{},
+		&plain.Spec{},
 		&HTTP{},
 		&journald.Spec{},
 	}
