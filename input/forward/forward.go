@@ -12,7 +12,7 @@
 //
 // The time is the time of the event or the time in its line, see [input.TimeFrom]. The source is the tag. The
 // message is the record as a compact JSON object with its members in order. If a record consists of a text named
-// log, message or body only, the message is that text without a newline at its end, see [Options.MessageKey].
+// log, message or body only, the message is that text without a newline at its end, see [Spec.MessageKey].
 // Bytes that are not UTF-8 become U+FFFD in texts, and binary values become base64. A rejected timestamp is kept
 // in the member refused_time.
 package forward
@@ -50,9 +50,18 @@ const (
 
 // Spec configures the input.
 type Spec struct {
-	SharedKey, MessageKey string
-	Users                 map[string]string
-	KeepRepeated          bool
+	// SharedKey is the key that senders and the server must prove to each other in a handshake. ""
+	// disables the handshake.
+	SharedKey string
+	// Users maps the names of the allowed users to passwords. If it is empty, senders need no user. It
+	// requires a SharedKey.
+	Users map[string]string
+	// MessageKey is the name of a member. If it is a text, it is the whole message of a record, and the
+	// other members are dropped; otherwise the record is kept as a whole. "" uses a text named log,
+	// message or body if a record has no other member.
+	MessageKey string
+	// KeepRepeated stores repeated messages again.
+	KeepRepeated bool
 }
 
 // Kind implements [input.Spec].
@@ -75,30 +84,16 @@ func (s *Spec) Keys() []input.Key {
 
 // Open implements [input.Spec].
 func (s *Spec) Open(ctx context.Context, with input.Opening) (input.Reader, error) {
-	return New(ctx, Options{
-		Options: with.Options, Endpoint: with.Endpoint,
-		SharedKey: s.SharedKey, Users: s.Users, MessageKey: s.MessageKey, KeepRepeated: s.KeepRepeated,
-	})
+	return New(ctx, Options{Options: with.Options, Endpoint: with.Endpoint, Spec: *s})
 }
 
 // Options configure a [Server].
 type Options struct {
 	input.Options
 	listen.Endpoint
-	// SharedKey is the key that senders and the server must prove to each other in a handshake. ""
-	// disables the handshake.
-	SharedKey string
-	// Users maps the names of the allowed users to passwords. If it is empty, senders need no user. It
-	// requires a SharedKey.
-	Users map[string]string
+	Spec
 	// Hostname is the server's name in the handshake; "" is [DefaultHostname].
 	Hostname string
-	// MessageKey is the name of a member. If it is a text, it is the whole message of a record, and the
-	// other members are dropped; otherwise the record is kept as a whole. "" uses a text named log,
-	// message or body if a record has no other member.
-	MessageKey string
-	// KeepRepeated stores repeated messages again.
-	KeepRepeated bool
 	// MaxMemory limits, in bytes, the memory for long messages on all connections together: 25 MiB while
 	// they are read, the rest while they are parsed. A connection for which no memory is available for
 	// five seconds is closed. 0 is [DefaultMaxMemory], 64 MiB, which is the minimum.

@@ -244,7 +244,7 @@ func TestGivesBack(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	for want, opts := range map[string]forward.Options{
-		"shared key":        {Users: map[string]string{"a": "b"}, Endpoint: listen.Endpoint{Address: ":0"}},
+		"shared key":        {Spec: forward.Spec{Users: map[string]string{"a": "b"}}, Endpoint: listen.Endpoint{Address: ":0"}},
 		"at least 67108864": {MaxMemory: 1, Endpoint: listen.Endpoint{Address: ":0"}},
 		"listen on ":        {Endpoint: listen.Endpoint{Address: "127.0.0.1:none"}},
 		"certificate":       {Endpoint: listen.Endpoint{Address: ":0", TLS: listen.TLS{Cert: "none"}}},

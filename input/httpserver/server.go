@@ -69,9 +69,7 @@ func New(ctx context.Context, opts Options, routes ...Routes) (*Server, error) {
 	if opts.Address == "" {
 		return nil, errors.New("an HTTP input requires an address, such as 127.0.0.1:4318")
 	}
-	if opts.MaxConnections <= 0 {
-		opts.MaxConnections = listen.DefaultMaxConnections
-	}
+	opts.Endpoint = opts.WithDefaults()
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}

@@ -36,9 +36,8 @@ const (
 	stopTimeout = 5 * time.Second
 )
 
-// Options configure an [Input] and select entries of the journal.
-type Options struct {
-	input.Options
+// Spec configures the input and selects entries of the journal.
+type Spec struct {
 	// Name distinguishes several journal inputs of one buffer: letters, digits and . _ -, or "".
 	Name string
 	// Units are names or patterns of units, as for journalctl --unit; empty is all.
@@ -48,23 +47,6 @@ type Options struct {
 	Matches []string
 	// Directory contains the journal's files; "" is this machine's journal.
 	Directory string
-	// FromStart reads existing entries when the journal is read for the first time; otherwise they
-	// are skipped. Once implies FromStart.
-	FromStart bool
-	// FromEnd skips existing entries when the journal is read for the first time, also with Once and
-	// FromStart.
-	FromEnd bool
-	// Once reads the existing entries and ends.
-	Once bool
-	// Command is a name or path; "" is [DefaultCommand].
-	Command string
-}
-
-// Spec configures the input.
-type Spec struct {
-	Name           string
-	Units, Matches []string
-	Directory      string
 }
 
 // Kind implements [input.Spec].
@@ -85,10 +67,23 @@ func (s *Spec) Keys() []input.Key {
 
 // Open implements [input.Spec].
 func (s *Spec) Open(_ context.Context, with input.Opening) (input.Reader, error) {
-	return New(Options{
-		Options: with.Options, Name: s.Name, Units: s.Units, Matches: s.Matches, Directory: s.Directory,
-		FromStart: with.FromStart, FromEnd: with.FromEnd, Once: with.Once,
-	})
+	return New(Options{Options: with.Options, Spec: *s, FromStart: with.FromStart, FromEnd: with.FromEnd, Once: with.Once})
+}
+
+// Options configure an [Input].
+type Options struct {
+	input.Options
+	Spec
+	// FromStart reads existing entries when the journal is read for the first time; otherwise they
+	// are skipped. Once implies FromStart.
+	FromStart bool
+	// FromEnd skips existing entries when the journal is read for the first time, also with Once and
+	// FromStart.
+	FromEnd bool
+	// Once reads the existing entries and ends.
+	Once bool
+	// Command is a name or path; "" is [DefaultCommand].
+	Command string
 }
 
 // Input reads the journal.

@@ -23,7 +23,7 @@ func TestSlowSender(t *testing.T) {
 		opts := socket.Options{
 			Options: input.Options{Service: "test", Sink: sink, Stats: new(input.Stats)}, Endpoint: listen.Endpoint{Address: "tcp://:0", MessageTimeout: 200 * time.Millisecond},
 		}
-		s, err := syslog.New(t.Context(), syslog.Options{Options: opts})
+		s, err := socket.New(t.Context(), opts, new(syslog.Spec).Protocol())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -94,14 +94,14 @@ func TestDropped(t *testing.T) {
 func TestSocketFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "log")
-	first, err := syslog.New(t.Context(), syslog.Options{Options: socket.Options{Options: options(newSink()), Endpoint: listen.Endpoint{Address: "unixgram://" + path}}})
+	first, err := socket.New(t.Context(), socket.Options{Options: options(newSink()), Endpoint: listen.Endpoint{Address: "unixgram://" + path}}, new(syslog.Spec).Protocol())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o666 {
 		t.Errorf("%v %v", info.Mode(), err)
 	}
-	if _, err := syslog.New(t.Context(), syslog.Options{Options: socket.Options{Options: options(newSink()), Endpoint: listen.Endpoint{Address: "unixgram://" + path}}}); err == nil {
+	if _, err := socket.New(t.Context(), socket.Options{Options: options(newSink()), Endpoint: listen.Endpoint{Address: "unixgram://" + path}}, new(syslog.Spec).Protocol()); err == nil {
 		t.Error("two servers on one socket")
 	}
 	// A socket that was left behind is replaced.
@@ -112,7 +112,7 @@ func TestSocketFile(t *testing.T) {
 	if err := os.Rename(path+".old", path); err != nil {
 		t.Fatal(err)
 	}
-	second, err := syslog.New(t.Context(), syslog.Options{Options: socket.Options{Options: options(newSink()), Endpoint: listen.Endpoint{Address: "unixgram://" + path}, Mode: 0o600}})
+	second, err := socket.New(t.Context(), socket.Options{Options: options(newSink()), Endpoint: listen.Endpoint{Address: "unixgram://" + path}, Mode: 0o600}, new(syslog.Spec).Protocol())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -203,7 +203,7 @@ func TestBrokenSink(t *testing.T) {
 	broken := errors.New("broken")
 	sink.Fail("", broken)
 	for _, address := range []string{"tcp://:0", "udp://:0"} {
-		s, err := syslog.New(t.Context(), syslog.Options{Options: socket.Options{Options: options(sink), Endpoint: listen.Endpoint{Address: address}}})
+		s, err := socket.New(t.Context(), socket.Options{Options: options(sink), Endpoint: listen.Endpoint{Address: address}}, new(syslog.Spec).Protocol())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -350,7 +350,7 @@ func TestNew(t *testing.T) {
 		{socket.Options{Endpoint: listen.Endpoint{Address: "tcp://:0"}, Options: input.Options{MaxRecord: 1}}, "record limit"},
 	} {
 		c.opts.Sink = newSink()
-		if _, err := syslog.New(t.Context(), syslog.Options{Options: c.opts}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := socket.New(t.Context(), c.opts, new(syslog.Spec).Protocol()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.opts.Address, err, c.want)
 		}
 	}

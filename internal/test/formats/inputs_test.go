@@ -182,7 +182,7 @@ func sendForward(t *testing.T, opts input.Options, all []string) {
 
 func sendSyslog(t *testing.T, opts input.Options, all []string) {
 	t.Helper()
-	s, err := syslog.New(t.Context(), syslog.Options{Options: socket.Options{Options: opts, Endpoint: listen.Endpoint{Address: "tcp://127.0.0.1:0"}}})
+	s, err := socket.New(t.Context(), socket.Options{Options: opts, Endpoint: listen.Endpoint{Address: "tcp://127.0.0.1:0"}}, new(syslog.Spec).Protocol())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func sendSyslog(t *testing.T, opts input.Options, all []string) {
 // sendGELF sends the lines with their times and severities.
 func sendGELF(t *testing.T, opts input.Options, all []string) {
 	t.Helper()
-	s, err := gelf.New(t.Context(), gelf.Options{Options: socket.Options{Options: opts, Endpoint: listen.Endpoint{Address: "tcp://127.0.0.1:0"}}})
+	s, err := socket.New(t.Context(), socket.Options{Options: opts, Endpoint: listen.Endpoint{Address: "tcp://127.0.0.1:0"}}, gelf.Protocol(input.NewServices(0, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
