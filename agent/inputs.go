@@ -7,7 +7,6 @@ import (
 	"logstow/buffer"
 	"logstow/config"
 	"logstow/input"
-	"logstow/input/socket"
 	"logstow/message/parse"
 	"logstow/process"
 	"logstow/record/recognize"
@@ -28,9 +27,6 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input, rules input.
 	})
 	if err != nil {
 		return nil, err
-	}
-	if server, ok := reader.(*socket.Server); ok {
-		p.lost.add(server)
 	}
 	if server, ok := reader.(interface{ Addr() net.Addr }); ok {
 		p.log.Info("listening", "input", in.Kind().Name, "address", server.Addr().String())

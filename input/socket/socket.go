@@ -53,14 +53,10 @@ type Options struct {
 	Mode fs.FileMode
 }
 
-// Stats counts events of a Server in addition to [input.Stats].
+// Stats counts events of a Server.
 type Stats struct {
-	// Dropped datagrams arrived while there was no space (UDP only); LostByKernel were dropped
-	// before they could be read, if the system counts them (Linux).
-	Dropped, LostByKernel int64
-	// Incomplete messages were dropped because not all of their datagrams arrived; Invalid datagrams
-	// were dropped because they cannot be decoded.
-	Incomplete, Invalid int64
+	// Dropped, LostByKernel, Incomplete and Invalid are those of [input.Stats].
+	Dropped, LostByKernel, Incomplete, Invalid int64
 	// Connections were accepted; Rejected were closed for a failed TLS handshake, Slow for a
 	// message that did not end in time.
 	Connections, Rejected, Slow int64
@@ -120,12 +116,12 @@ type Server struct {
 	budget   *listen.Budget
 	counts   counts
 	logLimit listen.Limiter
+	// kernelDrops is the number of datagrams that the kernel has dropped since the socket was opened.
+	kernelDrops int64
 }
 
 // counts holds the current Stats.
 type counts struct {
-	dropped, lostByKernel       atomic.Int64
-	incomplete, invalid         atomic.Int64
 	connections, rejected, slow atomic.Int64
 }
 
@@ -237,9 +233,9 @@ func (s *Server) Addr() net.Addr {
 
 // Stats returns the current counts.
 func (s *Server) Stats() Stats {
+	all := s.opts.Stats
 	return Stats{
-		Dropped: s.counts.dropped.Load(), LostByKernel: s.counts.lostByKernel.Load(),
-		Incomplete: s.counts.incomplete.Load(), Invalid: s.counts.invalid.Load(),
+		Dropped: all.Dropped.Load(), LostByKernel: all.LostByKernel.Load(), Incomplete: all.Incomplete.Load(), Invalid: all.Invalid.Load(),
 		Connections: s.counts.connections.Load(), Rejected: s.counts.rejected.Load(), Slow: s.counts.slow.Load(),
 	}
 }
@@ -295,7 +291,7 @@ func (s *Server) take(ctx context.Context, service string, events []input.Event)
 		}
 		return s.take(ctx, service, events[half:])
 	}
-	if all := s.counts.dropped.Add(1); s.logLimit.Allow() {
+	if all := s.opts.Stats.Dropped.Add(1); s.logLimit.Allow() {
 		s.opts.Log.Error(s.protocol.Name+" messages dropped: too large for the buffer", "address", s.opts.Address, "dropped", all, "error", err)
 	}
 	return nil
