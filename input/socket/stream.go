@@ -50,8 +50,6 @@ type conn struct {
 	// buf[start:end] holds the bytes that were read but not processed.
 	buf        []byte
 	start, end int
-	// begun is when the message at start began; zero before its first byte.
-	begun time.Time
 	// kept is the memory reserved from the budget for framer.kept.
 	kept     int64
 	deadline *listen.ReadDeadline
@@ -82,10 +80,10 @@ func (c *conn) serve(ctx context.Context) error {
 	flushing, cancel := input.Grace(ctx, grace)
 	defer cancel()
 	for {
-		c.wait()
+		c.deadline.SetMessage(c.framer.unfinished(c.buf[c.start:c.end]), c.server.opts.MessageTimeout, c.server.opts.IdleTimeout)
 		n, err := c.deadline.Read(func() (int, error) { return c.net.Read(c.buf[c.end:]) })
 		c.end += n
-		slow := !c.begun.IsZero()
+		slow := !c.deadline.Begun.IsZero()
 		if err := c.receiveAll(flushing, err != nil); err != nil {
 			return err
 		}
@@ -96,19 +94,6 @@ func (c *conn) serve(ctx context.Context) error {
 		c.reserveKept()
 		c.makeSpace(ctx, n)
 	}
-}
-
-// wait sets the read deadline.
-func (c *conn) wait() {
-	if c.framer.unfinished(c.buf[c.start:c.end]) {
-		if c.begun.IsZero() {
-			c.begun = time.Now()
-		}
-		c.deadline.Set(c.begun.Add(c.server.opts.MessageTimeout))
-		return
-	}
-	c.begun = time.Time{}
-	c.deadline.Set(time.Now().Add(c.server.opts.IdleTimeout))
 }
 
 // receiveAll passes on all complete messages, and the unfinished one if end is set.
@@ -123,7 +108,7 @@ func (c *conn) receiveAll(ctx context.Context, end bool) error {
 		if len(m.text) == 0 {
 			continue
 		}
-		c.begun = time.Time{}
+		c.deadline.Begun = time.Time{}
 		text := m.text
 		if m.size > int64(len(text)) {
 			c.server.opts.Stats.Cut.Add(1)
