@@ -246,6 +246,23 @@ shipper.yaml:12:1: duplicate key store`
 	}
 }
 
+// The keys of each kind of input have values that can be read.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	for _, spec := range kinds.All() {
+		value, name := "true", spec.Kind().Name
+		if check := spec.Kind().CheckAddress; check != nil {
+			if value = ":1"; check(value) != nil {
+				value = "udp://:1"
+			}
+		}
+		c, err := parse("service: web\ninputs:\n  - " + name + ": '" + value + "'\n")
+		if err != nil || len(c.Inputs) != 1 || c.Inputs[0].Kind().Name != name {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // A key as other programs call it.
 func TestOtherNames(t *testing.T) {
 	t.Parallel()
