@@ -56,8 +56,6 @@ type pipeline struct {
 	connections, followed *descriptors.Share
 	// buffers are the read buffers, which all inputs of files share.
 	buffers *input.ReadBuffers
-	// lost counts records that inputs lost.
-	lost lost
 	// keys recognizes repeated requests to network inputs.
 	keys *dedupe.Keys
 	// processed counts what processing changed and dropped.

@@ -13,7 +13,9 @@ import (
 
 	"logstow/buffer"
 	"logstow/config"
+	"logstow/input"
 	"logstow/input/httpserver"
+	"logstow/input/listen"
 	"logstow/internal/hint"
 )
 
@@ -34,7 +36,7 @@ func Check(ctx context.Context, s Settings, getenv func(string) string, report f
 		in := &s.Inputs[i]
 		report("input", in.Service+": "+in.String())
 		rules, err := p.processor(in)
-		var r reader
+		var r input.Reader
 		if err == nil {
 			r, err = p.openInput(ctx, in, rules, p.buffer)
 		}
@@ -62,7 +64,7 @@ func Check(ctx context.Context, s Settings, getenv func(string) string, report f
 	}
 	if s.MetricsAddress != "" {
 		report("metrics", "at "+s.MetricsAddress)
-		server, err := httpserver.New(ctx, httpserver.Options{Address: s.MetricsAddress, Log: quiet})
+		server, err := httpserver.New(ctx, httpserver.Options{Endpoint: listen.Endpoint{Address: s.MetricsAddress}, Log: quiet})
 		if err = checkOpened(report, server, err); err != nil {
 			usage = append(usage, fmt.Errorf("metrics: %w", err))
 		}

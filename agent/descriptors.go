@@ -1,7 +1,7 @@
 package agent
 
 import (
-	"slices"
+	"cmp"
 	"strings"
 
 	"logstow/config"
@@ -15,55 +15,47 @@ const metricsConnections = 64
 // takeDescriptors sets the maximum of connections or open files of an input to its part of the file descriptors. further are
 // the inputs that are opened after it, which get equal parts. give gives the descriptors back when the input has ended.
 func (p *pipeline) takeDescriptors(in *config.Input, further []config.Input) (give func()) {
-	share, limit, standard := p.connections, maxConnections(in), listen.DefaultMaxConnections
-	what := "connections"
-	if in.Kind == config.KindFiles {
-		share, limit, standard = p.followed, &in.Files.MaxOpen, descriptors.MaxFiles
-		what = "open files"
-	}
+	limit, files := limitOf(in)
 	if limit == nil {
 		return func() {}
 	}
-	configured := *limit
-	want := configured
-	if want == 0 {
-		want = standard
+	share, want, what := p.connections, cmp.Or(*limit, listen.DefaultMaxConnections), "connections"
+	if files {
+		share, want, what = p.followed, cmp.Or(*limit, descriptors.MaxFiles), "open files"
 	}
 	others := 0
 	for i := range further {
-		if further[i].Kind == config.KindFiles == (in.Kind == config.KindFiles) && (in.Kind == config.KindFiles || maxConnections(&further[i]) != nil) {
+		if other, of := limitOf(&further[i]); other != nil && of == files {
 			others++
 		}
 	}
-	*limit = share.Take(want, others)
-	if *limit < want && (configured > 0 || in.Kind != config.KindFiles) {
+	taken, configured := share.Take(want, others), *limit > 0
+	*limit = taken
+	if taken < want && (configured || !files) {
 		p.log.Warn("the limit of open files allows an input fewer "+what+": raise it (ulimit -n, LimitNOFILE)",
-			"input", in.Kind, "service", in.Service, "address", in.Address(), "limit", *limit, "wanted", want)
+			"input", in.Kind().Name, "service", in.Service, "address", in.Address, "limit", taken, "wanted", want)
 	}
-	taken := *limit
 	return func() { share.Give(taken) }
 }
 
-// maxConnections returns the maximum of connections of an input, nil if it does not accept any.
-func maxConnections(in *config.Input) *int {
-	if strings.HasPrefix(in.Address(), "udp:") || strings.HasPrefix(in.Address(), "unixgram:") {
-		return nil
+// limitOf returns the maximum of open files or connections of an input, nil if it has none.
+func limitOf(in *config.Input) (limit *int, files bool) {
+	switch kind := in.Kind(); {
+	case kind.Files:
+		return &in.MaxOpen, true
+	case kind.CheckAddress == nil || strings.HasPrefix(in.Address, "udp:") || strings.HasPrefix(in.Address, "unixgram:"):
+		return nil, false
 	}
-	switch in.Kind {
-	case config.KindSyslog:
-		return &in.Syslog.MaxConnections
-	case config.KindForward:
-		return &in.Forward.MaxConnections
-	case config.KindGELF:
-		return &in.GELF.MaxConnections
-	case config.KindHTTP:
-		return &in.HTTP.MaxConnections
-	}
-	return nil
+	return &in.MaxConnections, false
 }
 
 // metricsLimit returns the maximum number of connections to the metrics server.
 func (p *pipeline) metricsLimit() int {
-	listeners := len(slices.DeleteFunc(slices.Clone(p.Inputs), func(in config.Input) bool { return maxConnections(&in) == nil }))
+	listeners := 0
+	for i := range p.Inputs {
+		if limit, files := limitOf(&p.Inputs[i]); limit != nil && !files {
+			listeners++
+		}
+	}
 	return p.connections.Take(metricsConnections, listeners)
 }

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"logstow/buffer"
-	"logstow/config"
 	"logstow/input"
 )
 
@@ -38,8 +37,7 @@ func (r *restoration) release() {
 // sink returns the sink of an input. While positions are lost, the restoration waits until the input
 // has committed positions or release is called, because the input was removed. Further calls of
 // release do nothing. With Once there is no wait: the policy applies until the end of the run.
-func (p *pipeline) sink(kind config.Kind) (sink input.Sink, release func()) {
-	keepsPositions := kind == config.KindFiles || kind == config.KindJournald
+func (p *pipeline) sink(keepsPositions bool) (sink input.Sink, release func()) {
 	if p.Once || !keepsPositions || p.buffer.LostPositions() == buffer.UndecidedLost {
 		return p.buffer, func() {}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/config"
+	"logstow/input/files"
 	"logstow/internal/test/await"
 )
 
@@ -75,7 +76,7 @@ func TestLostPositionsOverReloads(t *testing.T) {
 		"failed":  {fails: errors.New("failed"), inputs: func(w *world) []config.Input { return w.settings.Inputs }},
 		"rejected": {rejected: true, inputs: func(w *world) []config.Input {
 			invalid := w.files("c.log")
-			invalid.Files.Exclude = []string{"["}
+			invalid.Spec.(*files.Spec).Exclude = []string{"["}
 			return []config.Input{w.files("b.log"), invalid}
 		}},
 	} {

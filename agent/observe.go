@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"logstow/input/httpserver"
-	"logstow/input/socket"
+	"logstow/input/listen"
 	"logstow/internal/price"
 	"logstow/internal/sdnotify"
 	"logstow/metrics"
@@ -23,15 +23,13 @@ func (p *pipeline) serveMetrics(ctx context.Context) (end func(), err error) {
 	opts := metrics.Options{
 		Version: p.version, Buffer: p.buffer, Uploader: p.uploader,
 		Inputs: &p.inputStats, Requests: p.requests, Expiries: p.opened.expiries, Processed: p.processed.Counts, FromLogs: p.logMetrics, Watches: p.flusher.Stats,
-		Lost: map[string]func() uint64{
-			"udp-no-room": p.lost.dropped, "udp-kernel": p.lost.byKernel,
-			"gelf-incomplete": p.lost.incomplete, "gelf-invalid": p.lost.invalid,
-		},
 	}
 	if p.paid() {
 		opts.Prices = price.Default()
 	}
-	server, err := httpserver.New(ctx, httpserver.Options{Address: p.MetricsAddress, MaxConnections: p.metricsLimit(), Log: p.log}, metrics.New(opts))
+	server, err := httpserver.New(ctx, httpserver.Options{
+		Endpoint: listen.Endpoint{Address: p.MetricsAddress, MaxConnections: p.metricsLimit()}, Log: p.log,
+	}, metrics.New(opts))
 	if err != nil {
 		return nil, err
 	}
@@ -129,32 +127,4 @@ func (p *pipeline) logStarted() {
 		attrs = append(attrs, "monthly_requests_dollars_each_service", price.Default().Cost(price.Usage{Create: flushes, Table: flushes}))
 	}
 	p.log.Info("started", attrs...)
-}
-
-// lost counts records that inputs lost. It is safe for concurrent use.
-type lost struct {
-	mu      sync.Mutex
-	servers []*socket.Server
-}
-
-// add adds a server. Its counts remain part of the totals after it has ended.
-func (l *lost) add(s *socket.Server) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.servers = append(l.servers, s)
-}
-
-func (l *lost) dropped() uint64  { return l.sum(func(s socket.Stats) int64 { return s.Dropped }) }
-func (l *lost) byKernel() uint64 { return l.sum(func(s socket.Stats) int64 { return s.LostByKernel }) }
-
-func (l *lost) incomplete() uint64 { return l.sum(func(s socket.Stats) int64 { return s.Incomplete }) }
-func (l *lost) invalid() uint64    { return l.sum(func(s socket.Stats) int64 { return s.Invalid }) }
-
-func (l *lost) sum(number func(socket.Stats) int64) (total uint64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, s := range l.servers {
-		total += uint64(number(s.Stats()))
-	}
-	return total
 }

@@ -166,7 +166,7 @@ func (p *pipeline) compareInputs(next []config.Input, sameDirs bool) (stopping [
 	added = slices.Clone(next)
 	for _, r := range p.running {
 		i := slices.IndexFunc(added, func(in config.Input) bool { return sameReading(in, r.spec) })
-		if i >= 0 && (sameDirs || r.spec.Kind != config.KindFiles) {
+		if i >= 0 && (sameDirs || !r.spec.Kind().Files) {
 			kept = append(kept, keptInput{running: r, next: added[i]})
 			added = slices.Delete(added, i, i+1)
 		} else {
@@ -192,7 +192,7 @@ func (p *pipeline) reopen(ctx context.Context, stopped []*running) {
 			return
 		}
 		if err != nil {
-			p.log.Error("cannot reopen an input", "input", r.spec.Kind, "service", r.spec.Service, "error", err)
+			p.log.Error("cannot reopen an input", "input", r.spec.Kind().Name, "service", r.spec.Service, "error", err)
 			p.failed = append(p.failed, &running{spec: r.spec, release: r.release, err: err})
 			continue
 		}

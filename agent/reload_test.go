@@ -15,7 +15,10 @@ import (
 
 	"logstow/buffer"
 	"logstow/config"
+	"logstow/input/files"
+	"logstow/input/kinds"
 	"logstow/input/multiline"
+	"logstow/input/stdin"
 	"logstow/internal/test/await"
 	"logstow/internal/test/storetest"
 	"logstow/logmetrics"
@@ -55,8 +58,8 @@ func (w *world) stores(names ...string) (s Stores) {
 // files is an input of a file, which is read from its start.
 func (w *world) files(name string) config.Input {
 	return config.Input{
-		Common: config.Common{Service: "web", Multiline: &multiline.Options{}}, Kind: config.KindFiles,
-		Files: config.Files{Paths: []string{w.path(name)}, Name: strings.TrimSuffix(name, ".log"), FromStart: true},
+		Common: config.Common{Service: "web", Multiline: &multiline.Options{}}, FromStart: true,
+		Spec: &files.Spec{Paths: []string{w.path(name)}, Name: strings.TrimSuffix(name, ".log")},
 	}
 }
 
@@ -173,7 +176,7 @@ func TestRejectedReload(t *testing.T) {
 	again.Stores = w.stores("other")
 	changed, invalid := w.files("a.log"), w.files("b.log")
 	changed.SourcePrefix = "changed/"
-	invalid.Files.Exclude = []string{"["}
+	invalid.Spec.(*files.Spec).Exclude = []string{"["}
 	again.Inputs = []config.Input{changed, invalid}
 	reload(p, again, w.settings)
 	w.append("a.log", "two\n")
@@ -252,7 +255,7 @@ func TestReloadSkipsNewStore(t *testing.T) {
 	w := newWorld(t)
 	w.append("a.log", "one\n")
 	in := w.files("a.log")
-	in.Files.Paths = []string{w.path("**/*.log")}
+	in.Spec.(*files.Spec).Paths = []string{w.path("**/*.log")}
 	if err := os.Mkdir(w.path("other"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +280,7 @@ func TestReloadSkipsNewStore(t *testing.T) {
 func TestInputEndsDuringReload(t *testing.T) {
 	t.Parallel()
 	failure := errors.New("input failed")
-	stays, leaves := &running{spec: config.Input{Kind: config.KindStdin}, err: failure, give: func() {}}, &running{spec: config.Input{Kind: config.KindHTTP}, release: func() {}, give: func() {}}
+	stays, leaves := &running{spec: config.Input{Spec: stdin.Spec{}}, err: failure, give: func() {}}, &running{spec: config.Input{Spec: &kinds.HTTP{}}, release: func() {}, give: func() {}}
 	leaving, cancel := context.WithCancel(t.Context())
 	stays.cancel, leaves.cancel = func() {}, cancel
 	s := Settings{Inputs: []config.Input{stays.spec}}
@@ -301,8 +304,8 @@ func TestInputEndsDuringReload(t *testing.T) {
 func TestInputFails(t *testing.T) {
 	t.Parallel()
 	failure := errors.New("accept on 127.0.0.1:514: closed")
-	fails := &running{spec: config.Input{Kind: config.KindStdin}, err: failure, give: func() {}, cancel: func() {}}
-	stays := &running{spec: config.Input{Kind: config.KindHTTP}, give: func() {}, cancel: func() {}}
+	fails := &running{spec: config.Input{Spec: stdin.Spec{}}, err: failure, give: func() {}, cancel: func() {}}
+	stays := &running{spec: config.Input{Spec: &kinds.HTTP{}}, give: func() {}, cancel: func() {}}
 	log := &logBuffer{}
 	p := newPipeline(Settings{}, Options{Log: slog.New(slog.NewTextHandler(log, nil)), Getenv: noEnv})
 	p.running = []*running{stays, fails}
@@ -334,7 +337,7 @@ func TestReopen(t *testing.T) {
 		}
 	}()
 	invalid := w.files("b.log")
-	invalid.Files.Exclude = []string{"["}
+	invalid.Spec.(*files.Spec).Exclude = []string{"["}
 	ctx, cancel := context.WithCancel(t.Context())
 	p.reopen(ctx, []*running{{spec: invalid, release: func() {}}, {spec: w.files("a.log"), release: func() {}}})
 	if len(p.running) != 1 {

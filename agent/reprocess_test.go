@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"logstow/config"
+	"logstow/input/files"
+	"logstow/input/kinds"
+	"logstow/input/listen"
 	"logstow/input/multiline"
 	"logstow/internal/test/await"
 	"logstow/process"
@@ -19,8 +22,8 @@ func TestReloadRules(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	server := config.Input{
-		Common: config.Common{Service: "web", Multiline: &multiline.Options{}}, Kind: config.KindHTTP,
-		HTTP: config.HTTP{Address: "127.0.0.1:0"},
+		Common: config.Common{Service: "web", Multiline: &multiline.Options{}}, Spec: &kinds.HTTP{},
+		Endpoint: listen.Endpoint{Address: "127.0.0.1:0"},
 	}
 	w.settings.Inputs = append(w.settings.Inputs, server)
 	w.append("a.log", "file-one\n")
@@ -78,7 +81,7 @@ func TestRejectedReloadKeepsRules(t *testing.T) {
 	again := w.settings
 	changed, invalid := w.files("a.log"), w.files("b.log")
 	changed.Process = process.Options{Drop: []process.Rule{{Contains: []string{"line"}}}}
-	invalid.Files.Exclude = []string{"["}
+	invalid.Spec.(*files.Spec).Exclude = []string{"["}
 	again.Inputs = []config.Input{changed, invalid}
 	reload(p, again, w.settings)
 	again.Inputs = []config.Input{changed}

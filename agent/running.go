@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"logstow/config"
+	"logstow/input"
 	"logstow/process"
 )
 
 // running is an input that is open or being read.
 type running struct {
 	spec   config.Input
-	reader reader
+	reader input.Reader
 	// rules process its records.
 	rules *process.Switch
 	// release ends the wait of the restoration for its positions.
@@ -45,7 +46,7 @@ func (p *pipeline) openOne(ctx context.Context, spec config.Input, further []con
 		return nil, err
 	}
 	rules := process.NewSwitch(processor)
-	sink, release := p.sink(spec.Kind)
+	sink, release := p.sink(spec.Kind().Positions)
 	allowed := spec
 	give := p.takeDescriptors(&allowed, further)
 	reader, err := p.openInput(ctx, &allowed, rules, sink)
@@ -107,7 +108,7 @@ func (p *pipeline) start(ctx context.Context, opened []*running) {
 			default:
 			}
 			p.log.Warn("started before all files were found: without --from-start, lines appended to the others in the meantime are not read",
-				"input", r.spec.Kind, "service", r.spec.Service, "after", startTimeout.String())
+				"input", r.spec.Kind().Name, "service", r.spec.Service, "after", startTimeout.String())
 			return
 		case <-ctx.Done():
 			return
@@ -123,7 +124,7 @@ func (p *pipeline) read(ctx context.Context) error {
 			p.remove(r)
 			if r.err != nil && len(p.running) > 0 && !p.Once && ctx.Err() == nil {
 				p.log.Error("input failed; the others continue, and a reload or a restart starts it again",
-					"input", r.spec.Kind, "service", r.spec.Service, "address", r.spec.Address(), "error", r.err)
+					"input", r.spec.Kind().Name, "service", r.spec.Service, "address", r.spec.Address, "error", r.err)
 			}
 		case next := <-p.reloads:
 			p.reload(ctx, next)
@@ -161,7 +162,7 @@ func (p *pipeline) stop(inputs []*running) {
 		if slices.Contains(inputs, r) {
 			waiting--
 		} else {
-			p.log.Warn("input ended", "input", r.spec.Kind, "service", r.spec.Service, "error", r.err)
+			p.log.Warn("input ended", "input", r.spec.Kind().Name, "service", r.spec.Service, "error", r.err)
 		}
 	}
 }

@@ -18,7 +18,6 @@ import (
 
 	"logstow/input"
 	"logstow/input/container"
-	"logstow/input/httpserver"
 	"logstow/input/listen"
 	"logstow/input/multiline"
 	"logstow/internal/hint"
@@ -72,37 +71,30 @@ type Buffer struct {
 // Input configures one input.
 type Input struct {
 	Common
+	// Spec has the keys of the kind of the input. Inputs that differ in their address alone share it.
+	input.Spec
+	// Endpoint and TimeFrom are set for inputs that listen.
+	listen.Endpoint
+	TimeFrom input.TimeFrom
+	// FromStart reads what exists at the first start, for inputs with positions. MaxOpen is the maximum number of open files.
+	FromStart bool
+	MaxOpen   int
 	// Stores are the stores for this input's service. If it is empty, they are Config.Stores.
 	Stores []string
 	// Line is its line in the file.
 	Line int
-	// Kind is the key that selects the input. Only the field below that corresponds to it is set.
-	Kind Kind
-
-	Files    Files
-	Syslog   Syslog
-	Forward  Forward
-	GELF     GELF
-	HTTP     HTTP
-	Journald Journald
 }
 
-// Kind is a kind of input: its key.
-type Kind string
-
-// The kinds of input.
-const (
-	KindFiles    Kind = "files"
-	KindStdin    Kind = "stdin"
-	KindSyslog   Kind = "syslog"
-	KindForward  Kind = "forward"
-	KindGELF     Kind = "gelf"
-	KindHTTP     Kind = "http"
-	KindJournald Kind = "journald"
-)
-
-func kinds() []Kind {
-	return []Kind{KindFiles, KindStdin, KindSyslog, KindForward, KindGELF, KindHTTP, KindJournald}
+// String describes an input by its kind and its files or address.
+func (in *Input) String() string {
+	switch kind := in.Kind(); {
+	case kind.Files:
+		return kind.Name + " " + strings.Join(kind.Paths, " ")
+	case kind.CheckAddress != nil:
+		return kind.Name + " at " + in.Address
+	default:
+		return kind.Name
+	}
 }
 
 // Common holds the keys that all inputs have. At the top of the file they are the defaults for all inputs.
@@ -122,71 +114,6 @@ type Common struct {
 	Multiline *multiline.Options
 	// Process configures the processing of records; Stats and runtime fields are not set.
 	Process process.Options
-}
-
-// Files is the input of files.
-type Files struct {
-	Paths, Exclude []string
-	Name           string
-	FromStart      bool
-	Polling        bool
-	MaxOpen        int
-	// Pods configures the metadata of pods that is added to the sources of their records. It may be nil.
-	Pods *PodMetadata
-}
-
-// PodMetadata selects labels and annotations of pods. Server is the URL of the Kubernetes API, or "" for the cluster
-// that the shipper runs in.
-type PodMetadata struct {
-	Labels, Annotations             []string
-	Server, TokenFile, CAFile, Node string
-}
-
-// Server holds the keys that all listening inputs have.
-type Server struct {
-	TLS            listen.TLS
-	MaxConnections int
-	TimeFrom       input.TimeFrom
-}
-
-// Syslog is the input of syslog messages.
-type Syslog struct {
-	Server
-	Address string
-	Raw     bool
-}
-
-// Forward is the input of the Fluent Forward protocol.
-type Forward struct {
-	Server
-	Address, SharedKey, MessageKey string
-	Users                          map[string]string
-	// KeepRepeated is set by dedupe-chunks: off.
-	KeepRepeated bool
-}
-
-// GELF is the input of the Graylog Extended Log Format.
-type GELF struct {
-	Server
-	Address string
-}
-
-// HTTP is the input of OTLP, Loki push, Elasticsearch bulk and lines over HTTP.
-type HTTP struct {
-	Server
-	Login               httpserver.Login
-	Address             string
-	ServiceFromResource bool
-	// ConfiguredService is set by service-from-labels: false. It is the default for an input with its own stores.
-	ConfiguredService bool
-}
-
-// Journald is the input of the systemd journal.
-type Journald struct {
-	Name           string
-	Units, Matches []string
-	Directory      string
-	FromStart      bool
 }
 
 // Problem is an error in a file.

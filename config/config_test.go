@@ -13,6 +13,10 @@ import (
 	"logstow/config"
 	"logstow/input"
 	"logstow/input/container"
+	"logstow/input/files"
+	"logstow/input/forward"
+	"logstow/input/journald"
+	"logstow/input/kinds"
 	"logstow/internal/hint"
 )
 
@@ -87,8 +91,8 @@ inputs:
 		t.Fatalf("%d inputs", len(c.Inputs))
 	}
 	app := c.Inputs[0]
-	if app.Kind != config.KindFiles || app.Service != "api" || app.Class != "audit" || app.Zone.String() != "Europe/Berlin" || !app.Multiline.Auto ||
-		!app.Files.FromStart || app.Files.Name != "app" || app.Line != 14 {
+	if app.Kind().Name != "files" || app.Service != "api" || app.Class != "audit" || app.Zone.String() != "Europe/Berlin" || !app.Multiline.Auto ||
+		!app.FromStart || app.Spec.(*files.Spec).Name != "app" || app.Line != 14 {
 		t.Errorf("%+v", app)
 	}
 	if diff := cmp.Diff([]string{"all"}, app.Process.Redact); diff != "" {
@@ -107,16 +111,16 @@ inputs:
 	if diff := cmp.Diff([]string{"bearer"}, pods.Process.Redact); diff != "" {
 		t.Error(diff)
 	}
-	if f := c.Inputs[3].Forward; f.SharedKey != "canary-secret" || f.Users["ann"] != "pa$word" {
+	if f := c.Inputs[3].Spec.(*forward.Spec); f.SharedKey != "canary-secret" || f.Users["ann"] != "pa$word" {
 		t.Errorf("%+v", f)
 	}
-	if c.Inputs[2].Syslog.TimeFrom != input.TimeLine || c.Inputs[3].Forward.TimeFrom != input.TimeDefault {
+	if c.Inputs[2].TimeFrom != input.TimeLine || c.Inputs[3].TimeFrom != input.TimeDefault {
 		t.Errorf("%+v", c.Inputs[2:4])
 	}
-	if !c.Inputs[4].HTTP.ServiceFromResource || c.Inputs[4].HTTP.Address != ":4318" || c.Inputs[2].Syslog.Address != "udp://:5140" {
+	if !c.Inputs[4].Spec.(*kinds.HTTP).ServiceFromResource || c.Inputs[4].Address != ":4318" || c.Inputs[2].Address != "udp://:5140" {
 		t.Errorf("%+v", c.Inputs)
 	}
-	if c.Inputs[5].Journald.Units[0] != "ssh.service" || c.Inputs[6].Kind != config.KindStdin {
+	if c.Inputs[5].Spec.(*journald.Spec).Units[0] != "ssh.service" || c.Inputs[6].Kind().Name != "stdin" {
 		t.Errorf("%+v", c.Inputs[5:])
 	}
 }
@@ -145,14 +149,14 @@ inputs:
 	if diff := cmp.Diff([]string{"http at 127.0.0.1:4318", "http at [::1]:4318", "forward at :24224", "forward at :24225", "syslog at udp://:514", "gelf at udp://:12201", "gelf at tcp://:12201"}, all); diff != "" {
 		t.Error(diff)
 	}
-	if in := c.Inputs[1]; in.HTTP.Login.Users["ann"] != "canary-secret" || len(in.HTTP.Login.Tokens) != 2 || in.HTTP.Login.Tokens[0] != "pod-7" {
-		t.Errorf("%+v", in.HTTP)
+	if in := c.Inputs[1].Spec.(*kinds.HTTP); in.Login.Users["ann"] != "canary-secret" || len(in.Login.Tokens) != 2 || in.Login.Tokens[0] != "pod-7" {
+		t.Errorf("%+v", in)
 	}
-	if !c.Inputs[3].Forward.KeepRepeated {
-		t.Errorf("%+v", c.Inputs[3].Forward)
+	if !c.Inputs[3].Spec.(*forward.Spec).KeepRepeated {
+		t.Errorf("%+v", c.Inputs[3])
 	}
 	c, err = parse("store: s\nservice: web\ninputs: [{http: ':1', store: x}, {http: ':1', service-from-labels: off}, {http: ':1', store: x, service-from-labels: off}, {http: ':1'}]")
-	if err != nil || !c.Inputs[0].HTTP.ConfiguredService || !c.Inputs[1].HTTP.ConfiguredService || !c.Inputs[2].HTTP.ConfiguredService || c.Inputs[3].HTTP.ConfiguredService {
+	if err != nil || !c.Inputs[0].Spec.(*kinds.HTTP).ConfiguredService || !c.Inputs[1].Spec.(*kinds.HTTP).ConfiguredService || !c.Inputs[2].Spec.(*kinds.HTTP).ConfiguredService || c.Inputs[3].Spec.(*kinds.HTTP).ConfiguredService {
 		t.Errorf("%v %+v", err, c)
 	}
 	_, err = parse("service: web\ninputs: [{http: ':1', store: x, service-from-labels: on}]")
@@ -227,7 +231,7 @@ shipper.yaml:12:1: duplicate key store`
 		t.Errorf("%v\nwant\n%s", err, want)
 	}
 	for _, want := range []string{
-		"an input has exactly one kind, not files and syslog", "an input requires one of files, forward, gelf, http, journald, stdin, syslog", "missing closing )",
+		"an input has exactly one kind, not files and syslog", "an input requires one of files, forward, ", "missing closing )",
 		"must start with udp:// or tcp://", "labels or annotations is missing", "pod-metadata requires a service pattern",
 		"one-in is missing", "level, contains or regexp is missing", "the variable MISSING is not set", "TLS requires a certificate and a key",
 		"/nowhere: file does not exist", "a pattern of paths requires a files input", "want keys and values here", "ftp",
@@ -239,6 +243,23 @@ shipper.yaml:12:1: duplicate key store`
 	}
 	if err != nil && testing.Verbose() {
 		t.Log("\n" + err.Error())
+	}
+}
+
+// The keys of each kind of input have values that can be read.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	for _, spec := range kinds.All() {
+		value, name := "true", spec.Kind().Name
+		if check := spec.Kind().CheckAddress; check != nil {
+			if value = ":1"; check(value) != nil {
+				value = "udp://:1"
+			}
+		}
+		c, err := parse("service: web\ninputs:\n  - " + name + ": '" + value + "'\n")
+		if err != nil || len(c.Inputs) != 1 || c.Inputs[0].Kind().Name != name {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

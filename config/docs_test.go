@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"logstow/config"
 	"logstow/internal/test/testpki"
 	"logstow/process"
 	"logstow/record"
@@ -31,7 +30,7 @@ func TestDocumentedExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Inputs) != 5 || c.Inputs[1].Class != "audit" || c.Inputs[2].Parse == "" || c.Inputs[3].Kind != config.KindSyslog || c.Inputs[4].Service != "shop" {
+	if len(c.Inputs) != 5 || c.Inputs[1].Class != "audit" || c.Inputs[2].Parse == "" || c.Inputs[3].Kind().Name != "syslog" || c.Inputs[4].Service != "shop" {
 		t.Errorf("%+v", c)
 	}
 }

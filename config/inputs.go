@@ -6,9 +6,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/input"
-	"logstow/input/gelf"
-	"logstow/input/listen"
-	"logstow/input/syslog"
+	"logstow/input/kinds"
 )
 
 // input reads one element of inputs. It returns one input for each address.
@@ -17,47 +15,46 @@ func (d *decoder) input(s *section, defaults Common) (all []Input) {
 	if s.node != nil && s.node.GetToken() != nil {
 		in.Line = s.node.GetToken().Position.Line
 	}
-	for _, kind := range kinds() {
-		if !s.has(string(kind)) {
+	var kind input.Kind
+	var names []string
+	for _, spec := range kinds.All() {
+		one := spec.Kind()
+		names = append(names, one.Name)
+		if !s.has(one.Name) {
 			continue
 		}
-		if in.Kind != "" {
-			d.fail(s.values[string(kind)], "an input has exactly one kind, not %s and %s; write one input for each", in.Kind, kind)
+		if in.Spec != nil {
+			d.fail(s.values[one.Name], "an input has exactly one kind, not %s and %s; write one input for each", kind.Name, one.Name)
 			return nil // the valid keys depend on the kind
 		}
-		in.Kind = kind
+		in.Spec, kind = spec, one
 	}
 	d.common(s, &in.Common)
 	s.stringList("store", &in.Stores)
-	var addresses []string
-	switch in.Kind {
-	case KindFiles:
-		d.files(s, &in.Files)
-	case KindStdin:
-		s.boolean(string(KindStdin), new(bool))
-	case KindSyslog:
-		addresses = d.syslog(s, &in.Syslog)
-	case KindForward:
-		addresses = d.forward(s, &in.Forward)
-	case KindGELF:
-		addresses = d.gelf(s, &in.GELF)
-	case KindHTTP:
-		addresses = d.http(s, &in.HTTP)
-	case KindJournald:
-		d.journald(s, &in.Journald)
-	default:
+	pattern := strings.Contains(in.Service, "{")
+	if in.Spec == nil {
 		if s.node != nil {
-			d.fail(s.node, "an input requires one of %s", list(kindNames()))
+			d.fail(s.node, "an input requires one of %s", list(names))
 		}
-		s.known = append(s.known, kindNames()...)
+		s.known = append(s.known, names...)
+		s.done()
+		return nil
 	}
-	if in.Kind != "" && in.Kind != KindFiles && in.Service != "" && !blobnaming.ValidService(in.Service) {
+	s.kindKeys(in.Keys(), pattern)
+	var addresses []string
+	if kind.CheckAddress != nil {
+		addresses = s.addresses(kind.Name, kind.CheckAddress)
+		d.server(s, &in)
+	}
+	if kind.Positions {
+		s.boolean("from-start", &in.FromStart)
+	}
+	if kind.Files {
+		s.number("max-open", 8, &in.MaxOpen)
+	} else if in.Service != "" && !blobnaming.ValidService(in.Service) {
 		d.fail(s.node, "service %s: a pattern of paths requires a files input", in.Service)
 	}
-	if in.Files.Pods != nil && !strings.Contains(in.Service, "{") {
-		d.fail(s.get("pod-metadata"), "pod-metadata requires a service pattern, such as {namespace}.{container}")
-	}
-	if len(in.Stores) > 0 && (strings.Contains(in.Service, "{") || in.ServiceFromRecords()) {
+	if len(in.Stores) > 0 && (pattern || in.NamesServices()) {
 		d.fail(s.get("store"), "store: an input with service-from-labels or service-from-resource cannot have its own store")
 	}
 	s.done()
@@ -65,17 +62,76 @@ func (d *decoder) input(s *section, defaults Common) (all []Input) {
 		return []Input{in}
 	}
 	for _, address := range addresses {
-		*in.address() = address
+		in.Address = address
 		all = append(all, in)
 	}
 	return all
 }
 
-func kindNames() (names []string) {
-	for _, kind := range kinds() {
-		names = append(names, string(kind))
+// kindKeys reads the keys of a kind of input. pattern is set if its service is a pattern.
+func (s *section) kindKeys(keys []input.Key, pattern bool) {
+	var alternatives []string
+	missing := false
+	for _, k := range keys {
+		s.kindKey(&k)
+		if k.ForPattern && !pattern && s.get(k.Name) != nil {
+			s.d.fail(s.get(k.Name), "%s requires a service pattern, such as {namespace}.{container}", k.Name)
+		}
+		if k.OneOf {
+			missing = (missing || len(alternatives) == 0) && !s.has(k.Name)
+			alternatives = append(alternatives, k.Name)
+		}
 	}
-	return names
+	if missing {
+		s.d.missing(s, strings.Join(alternatives, " or "))
+	}
+}
+
+// kindKey reads a key of a kind of input.
+func (s *section) kindKey(k *input.Key) {
+	check := k.Check
+	if check == nil {
+		check = func(string) error { return nil }
+	}
+	switch to := k.To.(type) {
+	case *bool:
+		s.boolean(k.Name, to)
+	case input.Not:
+		on := !*to
+		s.boolean(k.Name, &on)
+		*to = !on
+	case *string:
+		read(s, k.Name, to, func(v string) (string, error) { return v, check(v) })
+	case *[]string:
+		for _, node := range s.items(k.Name) {
+			if text, ok := s.d.scalar(node); ok {
+				if err := check(text); err != nil {
+					s.d.fail(node, "%s: %v", k.Name, err)
+				}
+				*to = append(*to, text)
+			}
+		}
+	case *map[string]string:
+		*to = s.d.users(s, k.Name)
+	case func():
+		if s.has(k.Name) {
+			to()
+		}
+	case func() []input.Key:
+		if s.get(k.Name) != nil {
+			inner := s.section(k.Name)
+			inner.kindKeys(to(), true)
+			inner.done()
+		}
+	default:
+		s.d.fail(s.node, "key %s: a value of %T cannot be read", k.Name, to)
+	}
+}
+
+// NamesServices reports whether records may name their service.
+func (in *Input) NamesServices() bool {
+	kind := in.Kind()
+	return kind.ServiceFromLabels || kind.ServiceFromRecords
 }
 
 // clone returns a copy that shares no slice that reading an input appends to.
@@ -87,70 +143,22 @@ func (c Common) clone() Common {
 	return c
 }
 
-func (d *decoder) files(s *section, f *Files) {
-	s.stringList(string(KindFiles), &f.Paths)
-	s.stringList("exclude", &f.Exclude)
-	read(s, "name", &f.Name, func(v string) (string, error) {
-		return v, valid(blobnaming.ValidInstance(v), "%q: want letters, digits and . _ -", v)
-	})
-	s.boolean("from-start", &f.FromStart)
-	s.boolean("polling", &f.Polling)
-	s.number("max-open", 8, &f.MaxOpen)
-	if s.get("pod-metadata") == nil {
-		return
-	}
-	pods := s.section("pod-metadata")
-	f.Pods = &PodMetadata{}
-	pods.stringList("labels", &f.Pods.Labels)
-	pods.stringList("annotations", &f.Pods.Annotations)
-	pods.text("server", &f.Pods.Server)
-	pods.text("token-file", &f.Pods.TokenFile)
-	pods.text("ca-file", &f.Pods.CAFile)
-	pods.text("node", &f.Pods.Node)
-	pods.done()
-	if !pods.has("labels") && !pods.has("annotations") {
-		d.missing(pods, "labels or annotations")
-	}
-}
-
-func (d *decoder) server(s *section, v *Server) {
+func (d *decoder) server(s *section, in *Input) {
 	tls := s.section("tls")
-	tls.text("cert", &v.TLS.Cert)
-	tls.text("key", &v.TLS.Key)
-	tls.text("client-ca", &v.TLS.ClientCA)
+	tls.text("cert", &in.TLS.Cert)
+	tls.text("key", &in.TLS.Key)
+	tls.text("client-ca", &in.TLS.ClientCA)
 	tls.done()
-	if _, err := v.TLS.Config(); err != nil {
+	if _, err := in.TLS.Config(); err != nil {
 		d.fail(s.get("tls"), "tls: %v", err)
 	}
-	s.number("max-connections", 1, &v.MaxConnections)
-	read(s, "time-from", &v.TimeFrom, input.ParseTimeFrom)
-}
-
-func (d *decoder) syslog(s *section, v *Syslog) (addresses []string) {
-	addresses = s.addresses(string(KindSyslog), func(v string) error {
-		_, _, err := syslog.ParseAddress(v)
-		return err
-	})
-	s.boolean("raw", &v.Raw)
-	d.server(s, &v.Server)
-	return addresses
-}
-
-func (d *decoder) forward(s *section, v *Forward) (addresses []string) {
-	addresses = s.addresses(string(KindForward), listen.CheckAddress)
-	s.text("shared-key", &v.SharedKey)
-	s.text("message-key", &v.MessageKey)
-	v.Users = d.users(s)
-	dedupe := true
-	s.boolean("dedupe-chunks", &dedupe)
-	v.KeepRepeated = !dedupe
-	d.server(s, &v.Server)
-	return addresses
+	s.number("max-connections", 1, &in.MaxConnections)
+	read(s, "time-from", &in.TimeFrom, input.ParseTimeFrom)
 }
 
 // users reads a mapping of user names to passwords.
-func (d *decoder) users(s *section) (users map[string]string) {
-	node := s.get("users")
+func (d *decoder) users(s *section, key string) (users map[string]string) {
+	node := s.get(key)
 	if node == nil {
 		return nil
 	}
@@ -160,47 +168,10 @@ func (d *decoder) users(s *section) (users map[string]string) {
 		name := e.Key.GetToken().Value
 		if password, node, ok := all.scalar(name); ok {
 			if password == "" {
-				d.fail(node, "users: the password of %s is empty", name)
+				d.fail(node, "%s: the password of %s is empty", key, name)
 			}
 			users[name] = password
 		}
 	}
 	return users
-}
-
-func (d *decoder) http(s *section, v *HTTP) (addresses []string) {
-	addresses = s.addresses(string(KindHTTP), listen.CheckAddress)
-	s.boolean("service-from-resource", &v.ServiceFromResource)
-	fromLabels := !s.has("store")
-	s.boolean("service-from-labels", &fromLabels)
-	v.ConfiguredService = !fromLabels
-	v.Login.Users = d.users(s)
-	for _, node := range s.items("tokens") {
-		if token, ok := d.scalar(node); ok {
-			if token == "" {
-				d.fail(node, "tokens: a token is empty")
-			}
-			v.Login.Tokens = append(v.Login.Tokens, token)
-		}
-	}
-	d.server(s, &v.Server)
-	return addresses
-}
-
-func (d *decoder) gelf(s *section, v *GELF) (addresses []string) {
-	addresses = s.addresses(string(KindGELF), func(v string) error {
-		_, _, err := gelf.ParseAddress(v)
-		return err
-	})
-	d.server(s, &v.Server)
-	return addresses
-}
-
-func (d *decoder) journald(s *section, v *Journald) {
-	s.boolean(string(KindJournald), new(bool))
-	s.text("name", &v.Name)
-	s.stringList("units", &v.Units)
-	s.stringList("matches", &v.Matches)
-	s.text("directory", &v.Directory)
-	s.boolean("from-start", &v.FromStart)
 }

@@ -89,7 +89,7 @@ func (d *decoder) section(node ast.Node) *section {
 
 // otherNames maps the names of keys in other programs to keys.
 func otherNames() map[string]string {
-	files := string(KindFiles)
+	const files = "files"
 	return map[string]string{"path": files, "paths": files, "glob": files, "include": files}
 }
 

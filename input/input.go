@@ -139,6 +139,12 @@ type Stats struct {
 	Repeated atomic.Int64
 	// Denied counts requests with a failed login.
 	Denied atomic.Int64
+	// Dropped counts messages for which there was no space, LostByKernel datagrams that were dropped before they could be read, if
+	// the system counts them (Linux).
+	Dropped, LostByKernel atomic.Int64
+	// Incomplete counts messages that were dropped because not all of their datagrams arrived, Invalid datagrams that were
+	// dropped because they cannot be decoded.
+	Incomplete, Invalid atomic.Int64
 	// TimesNotFound counts lines without a timestamp although time rules are set.
 	TimesNotFound atomic.Int64
 }

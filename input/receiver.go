@@ -76,6 +76,9 @@ func NewReceiver(opts Options) (*Receiver, error) {
 	}, nil
 }
 
+// Options returns the options with their defaults.
+func (r *Receiver) Options() Options { return r.opts }
+
 // Receive accepts events as a whole. If the error is nil, all of them are as durable as the sink makes
 // them, and may be acknowledged. If the sink has no space for two seconds, the error is [ErrBusy] and
 // nothing was accepted. If the events exceed [MaxReceive] bytes, or the capacity of the sink, it is

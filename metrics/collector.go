@@ -106,8 +106,12 @@ func (c *collector) lost(s scrape) {
 	held := c.opts.Buffer.Stats()
 	s.counter(name, help, float64(held.DroppedRecords), "reason", "buffer-full")
 	s.counter(name, help, float64(held.LostRecords), "reason", "buffer-damaged")
-	for reason, n := range c.opts.Lost {
-		s.counter(name, help, float64(n()), "reason", reason)
+	if c.opts.Inputs != nil {
+		lost := c.opts.Inputs.Total()
+		s.counter(name, help, float64(lost.Dropped), "reason", "udp-no-room")
+		s.counter(name, help, float64(lost.LostByKernel), "reason", "udp-kernel")
+		s.counter(name, help, float64(lost.Incomplete), "reason", "gelf-incomplete")
+		s.counter(name, help, float64(lost.Invalid), "reason", "gelf-invalid")
 	}
 	if c.opts.Processed == nil {
 		return

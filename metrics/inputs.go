@@ -52,6 +52,10 @@ func (i *Inputs) Total() (total InputTotal) {
 		total.TimesRejected += s.TimesRejected.Load()
 		total.Ahead += s.Ahead.Load()
 		total.TimesNotFound += s.TimesNotFound.Load()
+		total.Dropped += s.Dropped.Load()
+		total.LostByKernel += s.LostByKernel.Load()
+		total.Incomplete += s.Incomplete.Load()
+		total.Invalid += s.Invalid.Load()
 	})
 	return total
 }
@@ -59,4 +63,5 @@ func (i *Inputs) Total() (total InputTotal) {
 // InputTotal holds sums of counters of [input.Stats].
 type InputTotal struct {
 	Records, Bytes, Cut, NULs, Split, TimesRejected, Ahead, TimesNotFound int64
+	Dropped, LostByKernel, Incomplete, Invalid                            int64
 }

@@ -52,8 +52,6 @@ type Options struct {
 	Processed func() map[string]int64
 	// FromLogs collects metrics that are computed from records.
 	FromLogs prometheus.Collector
-	// Lost returns further counts of lost records, by reason.
-	Lost map[string]func() uint64
 	// Watches is [watch.Flusher.Stats].
 	Watches func() watch.FlusherStats
 	// Prices are the prices for the estimated cost.

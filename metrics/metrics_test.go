@@ -23,6 +23,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/input/httpserver"
+	"logstow/input/listen"
 	"logstow/internal/price"
 	"logstow/internal/test/storetest"
 	"logstow/logmetrics"
@@ -78,6 +79,7 @@ func full(t *testing.T) (*metrics.Metrics, store.Store) {
 	web.Bytes.Add(400)
 	web.Cut.Add(1)
 	inputs.For("syslog", "sys", "udp://:514").Records.Add(2)
+	inputs.For("syslog", "sys", "udp://:514").Dropped.Add(13)
 	fromLogs := logmetrics.New("i")
 	apply, err := fromLogs.Prepare([]logmetrics.Spec{{Name: "requests_total", Type: logmetrics.Counter, Labels: []string{"status"}}})
 	if err != nil {
@@ -95,7 +97,6 @@ func full(t *testing.T) (*metrics.Metrics, store.Store) {
 		Expiries: func() map[string]time.Time {
 			return map[string]time.Time{"azblob://logs": start.Add(time.Hour), "azblob://audit": start.Add(2 * time.Hour)}
 		},
-		Lost: map[string]func() uint64{"udp-no-room": func() uint64 { return 13 }},
 		Watches: func() watch.FlusherStats {
 			return watch.FlusherStats{Watched: 2, Flushes: 14, Limited: 15, Failures: 16}
 		},
@@ -288,7 +289,7 @@ func TestHealth(t *testing.T) {
 	requests, b := metrics.NewRequests(), new(fakeBuffer)
 	c, s := &clock{time.Now()}, new(fakeUploader)
 	m := metrics.New(metrics.Options{Buffer: b, Uploader: s, Requests: requests, Now: c.read})
-	server, err := httpserver.New(t.Context(), httpserver.Options{Address: ":0"}, m)
+	server, err := httpserver.New(t.Context(), httpserver.Options{Endpoint: listen.Endpoint{Address: ":0"}}, m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"logstow/agent"
 	"logstow/blobnaming"
 	"logstow/buffer"
+	"logstow/input/kinds"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/logging"
@@ -101,12 +102,7 @@ func runFlags() []ucli.Flag {
 	), cli.Categorize(categoryInputs,
 		&ucli.BoolFlag{Name: "once", Usage: "read every input to its end, from its saved position or else its start, ship everything, and exit"},
 		&ucli.BoolFlag{Name: "from-start", Usage: "read existing files and the journal from their start, not their end, if no position is saved; implied by --once; not for inputs of --config"},
-		&cli.ListFlag{Name: "syslog", Usage: "`ADDRESS`: receive syslog messages, such as udp://:5140, tcp://:5140 or unix:///run/x.sock; repeatable"},
-		&cli.ListFlag{Name: "forward", Usage: "`ADDRESS`: receive the Fluent Forward protocol, such as :24224; repeatable"},
-		&cli.ListFlag{Name: "gelf", Usage: "`ADDRESS`: receive GELF messages, such as udp://:12201 or tcp://:12201; repeatable"},
-		&cli.ListFlag{Name: "http", Usage: "`ADDRESS`: receive OpenTelemetry logs (HTTP /v1/logs and gRPC on one port), Loki push, Elasticsearch bulk and lines (/v1/lines), such as :4318; repeatable"},
-		&ucli.BoolFlag{Name: "journald", Usage: "read the systemd journal"},
-	), cli.Categorize(categoryRecords,
+	), cli.Categorize(categoryInputs, inputFlags()...), cli.Categorize(categoryRecords,
 		&ucli.StringFlag{Name: "format", Value: "auto", Usage: "`FORMAT`: container log format of files: auto (detected), cri, docker or none"},
 		&ucli.StringFlag{Name: "multiline", Value: "auto", Usage: "`REGEXP`: join lines of files and standard input into records: auto (stack traces and the like), off, or a regular expression that matches first lines"},
 		&ucli.StringFlag{Name: "parse", Value: "auto", Usage: "`PARSER`: how to find the fields of messages, as one argument: auto, none, csv, \"csv 'time,user'\", \"pattern '<ip> <_>'\" or \"regexp '(?P<ip>[0-9.]+)'\""},
@@ -136,6 +132,20 @@ func runFlags() []ucli.Flag {
 	), cli.Categorize(categoryMetrics,
 		&ucli.StringFlag{Name: "metrics", Usage: "`ADDRESS`: serve /metrics, /healthz and /readyz, such as :9464"},
 	))
+}
+
+// inputFlags are the flags of the kinds of inputs.
+func inputFlags() (all []ucli.Flag) {
+	for _, spec := range kinds.All() {
+		switch kind := spec.Kind(); {
+		case kind.Usage == "":
+		case kind.CheckAddress == nil:
+			all = append(all, &ucli.BoolFlag{Name: kind.Name, Usage: kind.Usage})
+		default:
+			all = append(all, &cli.ListFlag{Name: kind.Name, Usage: kind.Usage})
+		}
+	}
+	return all
 }
 
 // authFlag is --auth.

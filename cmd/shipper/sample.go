@@ -22,6 +22,7 @@ import (
 	"logstow/agent"
 	"logstow/blobnaming"
 	"logstow/config"
+	"logstow/input/files"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/jsonlines"
@@ -87,7 +88,7 @@ func sampleInput(c *ucli.Context, path string) (in config.Input, metrics []logme
 	if err := errors.Join(errs...); err != nil {
 		return in, nil, cli.Usagef("%w", err)
 	}
-	in = config.Input{Common: common, Kind: config.KindFiles}
+	in = config.Input{Common: common, Spec: &files.Spec{}}
 	if file := c.String("config"); file != "" {
 		all, err := config.Read(file, os.LookupEnv)
 		if err != nil {
@@ -118,7 +119,7 @@ func readsFile(in *config.Input, path string) bool {
 	if err != nil {
 		return false
 	}
-	return slices.ContainsFunc(in.Files.Paths, func(pattern string) bool {
+	return slices.ContainsFunc(in.Kind().Paths, func(pattern string) bool {
 		pattern, err := filepath.Abs(pattern)
 		return err == nil && (pattern == path || doublestar.PathMatchUnvalidated(pattern, path))
 	})

@@ -14,12 +14,13 @@ import (
 	"logstow/agent"
 	"logstow/config"
 	"logstow/input/container"
+	"logstow/input/files"
 	"logstow/input/multiline"
 )
 
 func sampled(t *testing.T, in *config.Input, text string, now time.Time) string {
 	t.Helper()
-	in.Kind, in.Service = config.KindFiles, "sample"
+	in.Spec, in.Service = &files.Spec{}, "sample"
 	records, err := agent.Sample(t.Context(), in, strings.NewReader(text), now, now)
 	if err != nil {
 		t.Fatal(err)

@@ -18,9 +18,10 @@ import (
 	"logstow/config"
 	"logstow/input"
 	"logstow/input/container"
-	"logstow/input/gelf"
+	"logstow/input/files"
+	"logstow/input/kinds"
 	"logstow/input/listen"
-	"logstow/input/syslog"
+	"logstow/input/stdin"
 	"logstow/internal/cli"
 	"logstow/internal/units"
 	"logstow/process"
@@ -40,7 +41,9 @@ func readSettings(c *ucli.Context) (agent.Settings, error) {
 		}
 	}
 	var errs problems
-	checkAddress(&errs, "metrics", c.String("metrics"))
+	if address := c.String("metrics"); address != "" {
+		checkAddress(&errs, "metrics", address, listen.CheckAddress)
+	}
 	s := agent.Settings{
 		Reloadable:     c.String("config") != "",
 		Instance:       pick(c, "instance", file.Instance),
@@ -90,7 +93,7 @@ func readSettings(c *ucli.Context) (agent.Settings, error) {
 	s.Service = oneService(s.Inputs)
 	s.Once = c.Bool("once")
 	for _, in := range s.Inputs {
-		errs.check(!s.Once || in.Address() == "", "--once: a %s input has no end", in.Kind)
+		errs.check(!s.Once || in.Kind().CheckAddress == nil, "--once: a %s input has no end", in.Kind().Name)
 	}
 	readBuffer(&s, &errs, c, &file.Buffer)
 	return s, errors.Join(errs...)
@@ -211,67 +214,47 @@ func flagInputs(errs *problems, c *ucli.Context, common config.Common, others bo
 	args := c.Args().Slice()
 	errs.check(!slices.Contains(args, ""), "an empty file name")
 	var paths []string
-	stdin := false
+	piped := false
 	for _, a := range args {
 		if a == "-" {
-			stdin = true
+			piped = true
 		} else {
 			paths = append(paths, a)
 		}
 	}
-	add := func(kind config.Kind, set func(*config.Input)) {
-		in := config.Input{Common: common, Kind: kind}
-		set(&in)
-		inputs = append(inputs, in)
+	add := func(spec input.Spec, address string) {
+		inputs = append(inputs, config.Input{
+			Common: common, Spec: spec, Endpoint: listen.Endpoint{Address: address}, FromStart: spec.Kind().Positions && c.Bool("from-start"),
+		})
 	}
 	if len(paths) > 0 {
-		add(config.KindFiles, func(in *config.Input) { in.Files = config.Files{Paths: paths, FromStart: c.Bool("from-start")} })
+		add(&files.Spec{Paths: paths}, "")
 	}
-	for _, address := range cli.List(c, "syslog") {
-		_, _, err := syslog.ParseAddress(address)
-		errs.check(err == nil, "--syslog: %w", err)
-		add(config.KindSyslog, func(in *config.Input) { in.Syslog.Address = address })
+	for _, spec := range kinds.All() {
+		kind := spec.Kind()
+		for _, address := range cli.List(c, kind.Name) {
+			checkAddress(errs, kind.Name, address, kind.CheckAddress)
+			add(spec, address)
+		}
+		if kind.CheckAddress == nil && kind.Usage != "" && c.Bool(kind.Name) {
+			add(spec, "")
+		}
 	}
-	for _, address := range checkedAddresses(errs, c, "forward") {
-		add(config.KindForward, func(in *config.Input) { in.Forward.Address = address })
-	}
-	for _, address := range cli.List(c, "gelf") {
-		_, _, err := gelf.ParseAddress(address)
-		errs.check(err == nil, "--gelf: %w", err)
-		add(config.KindGELF, func(in *config.Input) { in.GELF.Address = address })
-	}
-	for _, address := range checkedAddresses(errs, c, "http") {
-		add(config.KindHTTP, func(in *config.Input) { in.HTTP.Address = address })
-	}
-	if c.Bool("journald") {
-		add(config.KindJournald, func(in *config.Input) { in.Journald.FromStart = c.Bool("from-start") })
-	}
-	if len(inputs) == 0 && !stdin && !others {
+	if len(inputs) == 0 && !piped && !others {
 		info, err := os.Stdin.Stat()
-		stdin = err == nil && (info.Mode().IsRegular() || info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0)
-		errs.advise(stdin, "nothing to read", "give files or globs, - for standard input, or another input such as --syslog")
+		piped = err == nil && (info.Mode().IsRegular() || info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0)
+		errs.advise(piped, "nothing to read", "give files or globs, - for standard input, or another input such as --syslog")
 	}
-	if stdin {
-		add(config.KindStdin, func(*config.Input) {})
+	if piped {
+		add(stdin.Spec{}, "")
 	}
 	return inputs
 }
 
-// checkedAddresses are the addresses of a repeatable flag.
-func checkedAddresses(errs *problems, c *ucli.Context, name string) []string {
-	all := cli.List(c, name)
-	for _, address := range all {
-		checkAddress(errs, name, address)
-	}
-	return all
-}
-
-// checkAddress checks the address of a flag, if it is given.
-func checkAddress(errs *problems, name, address string) {
-	if address != "" {
-		err := listen.CheckAddress(address)
-		errs.check(err == nil, "--%s: %w", name, err)
-	}
+// checkAddress checks the address of a flag.
+func checkAddress(errs *problems, name, address string, check func(string) error) {
+	err := check(address)
+	errs.check(err == nil, "--%s: %w", name, err)
 }
 
 // nameFiles gives file inputs names that are stable between runs. The first one without
@@ -280,18 +263,18 @@ func nameFiles(errs *problems, inputs []config.Input) {
 	taken := map[string]bool{}
 	first := true
 	for i := range inputs {
-		in := &inputs[i]
-		if in.Kind != config.KindFiles {
+		in, ok := inputs[i].Spec.(*files.Spec)
+		if !ok {
 			continue
 		}
-		if in.Files.Name == "" && !first {
+		if in.Name == "" && !first {
 			h := fnv.New32a()
-			fmt.Fprintf(h, "%q", in.Files.Paths)
-			in.Files.Name = fmt.Sprintf("files-%08x", h.Sum32())
+			fmt.Fprintf(h, "%q", in.Paths)
+			in.Name = fmt.Sprintf("files-%08x", h.Sum32())
 		}
-		first = first && in.Files.Name != ""
-		errs.check(!taken[in.Files.Name], "the input of %s has the same name (%s) as another input; give each its own name", strings.Join(in.Files.Paths, ", "), in.Files.Name)
-		taken[in.Files.Name] = true
+		first = first && in.Name != ""
+		errs.check(!taken[in.Name], "the input of %s has the same name (%s) as another input; give each its own name", strings.Join(in.Paths, ", "), in.Name)
+		taken[in.Name] = true
 	}
 }
 
@@ -300,8 +283,7 @@ func nameFiles(errs *problems, inputs []config.Input) {
 func oneService(inputs []config.Input) string {
 	service := ""
 	for i, in := range inputs {
-		fromRecords := in.ServiceFromRecords() && (in.Kind != config.KindHTTP || in.HTTP.ServiceFromResource)
-		if i > 0 && in.Service != service || !blobnaming.ValidService(in.Service) || fromRecords {
+		if i > 0 && in.Service != service || !blobnaming.ValidService(in.Service) || in.Kind().ServiceFromRecords {
 			return agent.SeveralServices
 		}
 		service = in.Service

@@ -35,7 +35,7 @@ func readStores(errs *problems, c *ucli.Context, file *config.Config, inputs []c
 	}
 	missing := len(names.Own) == 0
 	for i := range inputs {
-		missing = missing || names.Own[inputs[i].Service] == nil || inputs[i].ServiceFromRecords()
+		missing = missing || names.Own[inputs[i].Service] == nil || inputs[i].NamesServices()
 	}
 	errs.advise(!missing, "--store is missing", "give a directory or azblob://CONTAINER, set LOGSTOW_STORE, or give every input its own in the configuration")
 	for _, service := range slices.Sorted(maps.Keys(names.Own)) {

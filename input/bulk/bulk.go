@@ -13,7 +13,6 @@ package bulk
 import (
 	"cmp"
 	"errors"
-	"log/slog"
 	"net/http"
 
 	"logstow/input"
@@ -68,12 +67,10 @@ func (h *Handler) bulk(w http.ResponseWriter, r *http.Request) {
 		writeItems(w, items)
 		return
 	}
-	status := httpserver.Status(err)
+	status := h.Reject(w, r, "bulk request", err)
 	if errors.Is(err, input.ErrBusy) {
 		status = http.StatusTooManyRequests
 	}
-	h.Options.Log.LogAttrs(r.Context(), slog.LevelDebug, "bulk request rejected", slog.String("from", r.RemoteAddr), slog.Int("status", status), slog.Any("error", err))
-	httpserver.Head(w.Header(), httpserver.Status(err))
 	writeError(w, status, httpserver.Public(err))
 }
 

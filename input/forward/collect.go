@@ -159,7 +159,7 @@ func (c *collector) record(in *cursor, rejected []byte) error {
 	return nil
 }
 
-// line is the text of a record that consists of a text only: see [Options.MessageKey].
+// line is the text of a record that consists of a text only: see [Spec.MessageKey].
 func (c *collector) line(b []byte, h head) ([]byte, bool) {
 	in := cursor{b}
 	if h.kind == kindText {

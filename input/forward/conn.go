@@ -26,8 +26,6 @@ const (
 	// maxPing is the maximum length of the response to a HELO in bytes. It is short because the sender is
 	// not authenticated yet.
 	maxPing = 4 << 10
-	// memoryTimeout is how long a connection waits for memory that others hold.
-	memoryTimeout = 5 * time.Second
 	// handshakeTimeout is how long a sender may take to begin its response to a HELO.
 	handshakeTimeout = 10 * time.Second
 	// writeTimeout is how long a sender may take to read a response.
@@ -52,8 +50,6 @@ type conn struct {
 	start, end int
 	// last is the size of the last read.
 	last int
-	// begun is when the message at start began.
-	begun time.Time
 	// idle is how long the sender may be silent.
 	idle   time.Duration
 	events collector
@@ -83,12 +79,8 @@ func (c *conn) close() {
 
 // reserve reserves n bytes of a budget, waiting for other connections, and adds them to held.
 func reserve(ctx context.Context, budget *listen.Budget, n int, held *int64) error {
-	if !budget.Take(int64(n)) {
-		ctx, cancel := context.WithTimeout(ctx, memoryTimeout)
-		defer cancel()
-		if err := budget.Wait(ctx, int64(n)); err != nil {
-			return fmt.Errorf("%w: %w", errNoMemory, err)
-		}
+	if err := budget.Wait(ctx, int64(n)); err != nil {
+		return fmt.Errorf("%w: %w", errNoMemory, err)
 	}
 	*held += int64(n)
 	return nil
@@ -161,7 +153,7 @@ func (c *conn) next(limit int) ([]byte, error) {
 	if err != nil || size == 0 {
 		return nil, err
 	}
-	c.begun = time.Time{}
+	c.deadline.Begun = time.Time{}
 	c.start += size
 	return c.buf[c.start-size : c.start : c.start], nil
 }
@@ -171,7 +163,7 @@ func (c *conn) read(ctx context.Context) error {
 	if err := c.makeSpace(ctx); err != nil {
 		return err
 	}
-	c.wait()
+	c.deadline.SetMessage(c.end > c.start, c.server.opts.MessageTimeout, c.idle)
 	n, err := c.deadline.Read(func() (int, error) { return c.net.Read(c.buf[c.end:]) })
 	c.end += n
 	c.last = n
@@ -238,16 +230,4 @@ func (c *conn) shrinkBuffer(keep int) {
 // resize resizes the buffer to size bytes, keeping its content.
 func (c *conn) resize(size int) {
 	c.buf = append(make([]byte, 0, size), c.buf[:c.end]...)[:size]
-}
-
-// wait sets the read deadline.
-func (c *conn) wait() {
-	if c.end == c.start {
-		c.deadline.Set(time.Now().Add(c.idle))
-		return
-	}
-	if c.begun.IsZero() {
-		c.begun = time.Now()
-	}
-	c.deadline.Set(c.begun.Add(c.server.opts.MessageTimeout))
 }

@@ -12,7 +12,7 @@
 //
 // The time is the time of the event or the time in its line, see [input.TimeFrom]. The source is the tag. The
 // message is the record as a compact JSON object with its members in order. If a record consists of a text named
-// log, message or body only, the message is that text without a newline at its end, see [Options.MessageKey].
+// log, message or body only, the message is that text without a newline at its end, see [Spec.MessageKey].
 // Bytes that are not UTF-8 become U+FFFD in texts, and binary values become base64. A rejected timestamp is kept
 // in the member refused_time.
 package forward
@@ -24,12 +24,10 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"logstow/input"
-	"logstow/input/dedupe"
 	"logstow/input/listen"
 )
 
@@ -37,10 +35,6 @@ const (
 	// DefaultHostname is the server's name in the handshake. It differs from usual host names, because
 	// Fluentd rejects a server with its own name.
 	DefaultHostname = "logstow"
-	// DefaultIdleTimeout is how long a connection may be silent by default.
-	DefaultIdleTimeout = time.Hour
-	// DefaultMessageTimeout is how long a message may take from its first byte to its last.
-	DefaultMessageTimeout = time.Minute
 	// DefaultMaxMemory is the memory limit of all connections together, in bytes: enough for the
 	// largest message and its events.
 	DefaultMaxMemory = readMemory + parseMemory
@@ -54,36 +48,52 @@ const (
 	grace = 5 * time.Second
 )
 
-// Options configure a [Server].
-type Options struct {
-	input.Options
-	// Address is HOST:PORT. The default host is loopback. It is required.
-	Address string
-	// TLS enables TLS.
-	TLS listen.TLS
-	// MaxConnections is the maximum number of concurrent connections; 0 is
-	// [listen.DefaultMaxConnections].
-	MaxConnections int
+// Spec configures the input.
+type Spec struct {
 	// SharedKey is the key that senders and the server must prove to each other in a handshake. ""
 	// disables the handshake.
 	SharedKey string
 	// Users maps the names of the allowed users to passwords. If it is empty, senders need no user. It
 	// requires a SharedKey.
 	Users map[string]string
-	// Hostname is the server's name in the handshake; "" is [DefaultHostname].
-	Hostname string
 	// MessageKey is the name of a member. If it is a text, it is the whole message of a record, and the
 	// other members are dropped; otherwise the record is kept as a whole. "" uses a text named log,
 	// message or body if a record has no other member.
 	MessageKey string
 	// KeepRepeated stores repeated messages again.
 	KeepRepeated bool
-	// IdleTimeout is how long a connection may be silent before it is closed. 0 is
-	// [DefaultIdleTimeout].
-	IdleTimeout time.Duration
-	// MessageTimeout is how long a message may take from its first byte to its last before the
-	// connection is closed. 0 is [DefaultMessageTimeout].
-	MessageTimeout time.Duration
+}
+
+// Kind implements [input.Spec].
+func (s *Spec) Kind() input.Kind {
+	return input.Kind{
+		Name: "forward", CheckAddress: listen.CheckAddress,
+		Usage: "`ADDRESS`: receive the Fluent Forward protocol, such as :24224; repeatable",
+	}
+}
+
+// Keys implements [input.Spec].
+func (s *Spec) Keys() []input.Key {
+	return []input.Key{
+		{Name: "shared-key", To: &s.SharedKey},
+		{Name: "message-key", To: &s.MessageKey},
+		{Name: "users", To: &s.Users},
+		{Name: "dedupe-chunks", To: input.Not(&s.KeepRepeated)},
+	}
+}
+
+// Open implements [input.Spec].
+func (s *Spec) Open(ctx context.Context, with input.Opening) (input.Reader, error) {
+	return New(ctx, Options{Options: with.Options, Endpoint: with.Endpoint, Spec: *s})
+}
+
+// Options configure a [Server].
+type Options struct {
+	input.Options
+	listen.Endpoint
+	Spec
+	// Hostname is the server's name in the handshake; "" is [DefaultHostname].
+	Hostname string
 	// MaxMemory limits, in bytes, the memory for long messages on all connections together: 25 MiB while
 	// they are read, the rest while they are parsed. A connection for which no memory is available for
 	// five seconds is closed. 0 is [DefaultMaxMemory], 64 MiB, which is the minimum.
@@ -106,41 +116,30 @@ type Server struct {
 	opts     Options
 	receiver *input.Receiver
 	listener net.Listener
-	keys     *dedupe.Keys
 	// readBudget is for messages, parseBudget for the data made from them. They are separate so that
 	// parsing a message does not wait for memory of messages that are being read.
 	readBudget, parseBudget *listen.Budget
 	logLimit                listen.Limiter
 	counts                  struct{ connections, rejected, slow, malformed, busy, repeated atomic.Int64 }
-	// open is the number of open connections.
-	open atomic.Int64
 }
 
 // New binds the socket. It does not use ctx after it has returned.
 func New(ctx context.Context, opts Options) (*Server, error) {
 	fail := func(err error) (*Server, error) { return nil, fmt.Errorf("forward input %s: %w", opts.Address, err) }
-	var err error
-	if opts.Options, err = opts.WithDefaults(); err != nil {
-		return fail(err)
-	}
+	opts.Endpoint = opts.Endpoint.WithDefaults()
 	opts.Hostname = cmp.Or(opts.Hostname, DefaultHostname)
-	opts.IdleTimeout = cmp.Or(opts.IdleTimeout, DefaultIdleTimeout)
-	opts.MessageTimeout = cmp.Or(opts.MessageTimeout, DefaultMessageTimeout)
 	opts.MaxMemory = cmp.Or(opts.MaxMemory, DefaultMaxMemory)
-	opts.MaxConnections = cmp.Or(opts.MaxConnections, listen.DefaultMaxConnections)
 	switch {
 	case opts.MaxMemory < DefaultMaxMemory:
 		return fail(fmt.Errorf("%d bytes for all connections: it must be at least %d", opts.MaxMemory, DefaultMaxMemory))
 	case len(opts.Users) > 0 && opts.SharedKey == "":
 		return fail(errors.New("users require a shared key, which begins the handshake"))
 	}
-	if opts.Keys == nil {
-		opts.Keys = dedupe.New(opts.Sink, 0, opts.Now)
-	}
 	receiver, err := input.NewReceiver(opts.Options)
 	if err != nil {
 		return fail(err)
 	}
+	opts.Options = receiver.Options()
 	config, err := opts.TLS.Config()
 	if err != nil {
 		return fail(err)
@@ -150,7 +149,7 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 		return nil, fmt.Errorf("forward input: %w", err)
 	}
 	return &Server{
-		opts: opts, receiver: receiver, listener: listener, keys: opts.Keys,
+		opts: opts, receiver: receiver, listener: listener,
 		readBudget: listen.NewBudget(readMemory, opts.Memory), parseBudget: listen.NewBudget(opts.MaxMemory-readMemory, opts.Memory),
 	}, nil
 }
@@ -173,32 +172,25 @@ func (s *Server) Stats() Stats {
 // Run serves until ctx ends. Then it flushes the messages that it has read, for at most five seconds, and
 // closes the socket. An error is one of the socket or of the sink.
 func (s *Server) Run(ctx context.Context) error {
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	var broken error
-	var once sync.Once
-	err := listen.Serve(ctx, s.listener, s.opts.MaxConnections, func(ctx context.Context, c net.Conn) {
+	return listen.ServeInput(ctx, s.listener, s.opts.MaxConnections, func(ctx context.Context, c net.Conn, open int64, err error) error {
 		s.counts.connections.Add(1)
-		if err := listen.Handshake(ctx, c); err != nil {
+		if err != nil {
 			s.logClosed(ctx, c, fmt.Errorf("%w: %w", errRejected, err))
-			return
+			return nil
 		}
-		if open := s.open.Add(1); open >= int64(s.opts.MaxConnections) && s.logLimit.Allow() {
+		if open >= int64(s.opts.MaxConnections) && s.logLimit.Allow() {
 			s.opts.Log.Warn("connection limit of the forward input reached: further senders wait", "address", s.opts.Address, "connections", open)
 		}
-		defer s.open.Add(-1)
 		conn := s.newConn(ctx, c)
 		defer conn.close()
-		err := conn.serve(ctx)
+		err = conn.serve(ctx)
 		var sink sinkError
 		if errors.As(err, &sink) {
-			once.Do(func() { broken = err })
-			fail(err)
-			return
+			return err
 		}
 		s.logClosed(ctx, c, err)
+		return nil
 	})
-	return errors.Join(err, broken)
 }
 
 // logClosed counts why a connection ended, and logs it if relevant for an operator.

@@ -86,7 +86,7 @@ func FuzzMessage(f *testing.F) {
 			return
 		}
 		grown := 0
-		opts := &Options{Options: input.Options{MaxRecord: 1024, Stats: new(input.Stats)}, MessageKey: key}
+		opts := &Options{Options: input.Options{MaxRecord: 1024, Stats: new(input.Stats)}, Spec: Spec{MessageKey: key}}
 		c := collector{
 			opts: opts, out: writer{limit: opts.MaxRecord}, guard: recognize.New(opts.Recognize), read: time.Now().UnixNano(),
 			grow: func(n int) error {
@@ -136,7 +136,7 @@ func collectAll(c *collector, m *request) error {
 
 // FuzzPing answers anything with a refusal or an error, because the key is secret.
 func FuzzPing(f *testing.F) {
-	opts := &Options{SharedKey: "key", Users: map[string]string{"user": "password"}, Hostname: "logstow"}
+	opts := &Options{Spec: Spec{SharedKey: "key", Users: map[string]string{"user": "password"}}, Hostname: "logstow"}
 	f.Add(marshal(f, []any{"PING", "host", "salt", "digest", "user", "password"}))
 	f.Add(marshal(f, []any{"PING", "host", "salt", "digest", "user"}))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -40,7 +40,7 @@ func helo(t *testing.T, c net.Conn) (nonce, auth string) {
 func TestHandshake(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	server, _ := serve(t, forward.Options{Options: options(s), SharedKey: key, Users: map[string]string{user: password}, Hostname: "here"})
+	server, _ := serve(t, forward.Options{Options: options(s), Spec: forward.Spec{SharedKey: key, Users: map[string]string{user: password}}, Hostname: "here"})
 	nonces := map[string]bool{}
 	for name, c := range map[string]struct {
 		key, user, password string
@@ -90,7 +90,7 @@ func TestHandshake(t *testing.T) {
 func TestNoHandshake(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	server, _ := serve(t, forward.Options{Options: options(s), SharedKey: key})
+	server, _ := serve(t, forward.Options{Options: options(s), Spec: forward.Spec{SharedKey: key}})
 	for name, b := range map[string][]byte{
 		"a message": pack(t, []any{"app", second, text("one"), chunk("a")}),
 		"no PING":   pack(t, []any{"PONG", "", "", "", "", ""}),

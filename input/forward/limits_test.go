@@ -111,7 +111,7 @@ func TestEnds(t *testing.T) {
 func TestSlow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		server, dial := servePipes(t, forward.Options{MessageTimeout: 200 * time.Millisecond})
+		server, dial := servePipes(t, forward.Options{Endpoint: listen.Endpoint{MessageTimeout: 200 * time.Millisecond}})
 		b := pack(t, []any{"app", second, text(strings.Repeat("x", 1000)), chunk("a")})
 		c, began := dial(), time.Now()
 		var took time.Duration
@@ -143,7 +143,7 @@ func TestSlow(t *testing.T) {
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		server, dial := servePipes(t, forward.Options{IdleTimeout: 100 * time.Millisecond})
+		server, dial := servePipes(t, forward.Options{Endpoint: listen.Endpoint{IdleTimeout: 100 * time.Millisecond}})
 		began := time.Now()
 		if got := closed(t, dial()); len(got) > 0 {
 			t.Errorf("%q", got)
@@ -244,17 +244,17 @@ func TestGivesBack(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	for want, opts := range map[string]forward.Options{
-		"shared key":        {Users: map[string]string{"a": "b"}, Address: ":0"},
-		"at least 67108864": {MaxMemory: 1, Address: ":0"},
-		"listen on ":        {Address: "127.0.0.1:none"},
-		"certificate":       {Address: ":0", TLS: listen.TLS{Cert: "none"}},
+		"shared key":        {Spec: forward.Spec{Users: map[string]string{"a": "b"}}, Endpoint: listen.Endpoint{Address: ":0"}},
+		"at least 67108864": {MaxMemory: 1, Endpoint: listen.Endpoint{Address: ":0"}},
+		"listen on ":        {Endpoint: listen.Endpoint{Address: "127.0.0.1:none"}},
+		"certificate":       {Endpoint: listen.Endpoint{Address: ":0", TLS: listen.TLS{Cert: "none"}}},
 	} {
 		opts.Options = options(inputtest.NewSink())
 		if _, err := forward.New(t.Context(), opts); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	s, err := forward.New(t.Context(), forward.Options{Options: options(inputtest.NewSink()), Address: ":0"})
+	s, err := forward.New(t.Context(), forward.Options{Options: options(inputtest.NewSink()), Endpoint: listen.Endpoint{Address: ":0"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func TestRecord(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := inputtest.NewSink()
-			opts := forward.Options{Options: options(s), MessageKey: c.key}
+			opts := forward.Options{Options: options(s), Spec: forward.Spec{MessageKey: c.key}}
 			opts.MaxRecord = 1024
 			server, _ := serve(t, opts)
 			conn := dial(t, server)

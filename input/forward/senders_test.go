@@ -78,11 +78,11 @@ func TestClientLibrary(t *testing.T) {
 		"forward":    {mode: "Forward"},
 		"packed":     {mode: "PackedForward"},
 		"compressed": {mode: "CompressedPackedForward"},
-		"shared key": {"PackedForward", forward.Options{SharedKey: key}, []string{key}},
-		"user":       {"Forward", forward.Options{SharedKey: key, Users: map[string]string{user: password, "another": "x"}}, secure},
+		"shared key": {"PackedForward", forward.Options{Spec: forward.Spec{SharedKey: key}}, []string{key}},
+		"user":       {"Forward", forward.Options{Spec: forward.Spec{SharedKey: key, Users: map[string]string{user: password, "another": "x"}}}, secure},
 		"mutual TLS": {
 			"Message",
-			forward.Options{SharedKey: key, Users: map[string]string{user: password}, TLS: tls},
+			forward.Options{Spec: forward.Spec{SharedKey: key, Users: map[string]string{user: password}}, Endpoint: listen.Endpoint{TLS: tls}},
 			append(slices.Clone(secure), pki.Path("ca.pem"), pki.Path("client.pem"), pki.Path("client.key")),
 		},
 	} {
@@ -195,7 +195,7 @@ func TestClientLibraryRejected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := inputtest.NewSink()
-			server, stop := serve(t, forward.Options{Options: options(s), SharedKey: key, Users: map[string]string{user: password}})
+			server, stop := serve(t, forward.Options{Options: options(s), Spec: forward.Spec{SharedKey: key, Users: map[string]string{user: password}}})
 			out, err := send(t, dir, "Message", server.Addr().String(), 1, args...)
 			stop() // the rejection is counted after the sender is told
 			if err == nil || len(lines(s.Wait(t, 0))) > 0 || server.Stats().Rejected == 0 {

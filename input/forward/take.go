@@ -48,7 +48,7 @@ func (c *conn) message(ctx, late context.Context, raw []byte) error {
 
 // receiveOnce receives a message, except for those of its events that are stored already.
 func (c *conn) receiveOnce(ctx, late context.Context, m *request, raw []byte) error {
-	request, err := c.server.keys.Begin(ctx, dedupe.ContentKey("forward "+c.server.opts.Service, raw))
+	request, err := c.server.opts.Options.Keys.Begin(ctx, dedupe.ContentKey("forward "+c.server.opts.Service, raw))
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"logstow/buffer"
 	"logstow/input"
 	"logstow/input/forward"
+	"logstow/input/listen"
 	"logstow/internal/test/inputtest"
 )
 
@@ -17,7 +18,7 @@ func TestTooLargeForBuffer(t *testing.T) {
 	for head, options := range map[string]string{"\x93": "", "\x94": "\x81\xa5chunk\xa1c"} {
 		sink := inputtest.NewSink()
 		sink.Fail("x", fmt.Errorf("cannot append to buffer: %w", buffer.ErrTooLarge))
-		s, err := forward.New(t.Context(), forward.Options{Options: input.Options{Service: "x", Sink: sink}, Address: "127.0.0.1:0"})
+		s, err := forward.New(t.Context(), forward.Options{Options: input.Options{Service: "x", Sink: sink}, Endpoint: listen.Endpoint{Address: "127.0.0.1:0"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,28 +25,26 @@ import (
 	"logstow/input/socket"
 )
 
-// Options configure a server.
-type Options struct {
-	// Address is udp://HOST:PORT or tcp://HOST:PORT.
-	socket.Options
-	// MaxServices is the maximum number of services that senders may name. Messages of further services get
-	// the configured service. 0 is [input.DefaultMaxServices].
-	MaxServices int
+// Spec configures the input.
+type Spec struct{}
+
+// Kind implements [input.Spec].
+func (Spec) Kind() input.Kind {
+	kind := Protocol(nil).Kind("`ADDRESS`: receive GELF messages, such as udp://:12201 or tcp://:12201; repeatable")
+	kind.ServiceFromRecords = true
+	return kind
 }
 
-// New binds the socket. It does not use ctx after it has returned.
-func New(ctx context.Context, opts Options) (*socket.Server, error) {
-	return socket.New(ctx, opts.Options, protocol(input.NewServices(opts.MaxServices, opts.Log)))
+// Keys implements [input.Spec].
+func (Spec) Keys() []input.Key { return nil }
+
+// Open implements [input.Spec].
+func (Spec) Open(ctx context.Context, with input.Opening) (input.Reader, error) {
+	return socket.New(ctx, socket.Options{Options: with.Options, Endpoint: with.Endpoint}, Protocol(input.NewServices(0, with.Log)))
 }
 
-// ParseAddress splits an address into package net's network and address: udp://HOST:PORT or
-// tcp://HOST:PORT.
-func ParseAddress(address string) (network, rest string, err error) {
-	p := protocol(nil)
-	return p.ParseAddress(address)
-}
-
-func protocol(services *input.Services) socket.Protocol {
+// Protocol describes GELF. services are those that senders may name.
+func Protocol(services *input.Services) socket.Protocol {
 	return socket.Protocol{
 		Name: "gelf", Port: 12201, Networks: []string{"udp", "tcp"},
 		Framing: func(bool) socket.Framing { return socket.Framing{Ends: "\x00"} },

@@ -19,6 +19,7 @@ import (
 
 	"logstow/input"
 	"logstow/input/gelf"
+	"logstow/input/listen"
 	"logstow/input/socket"
 	"logstow/internal/test/await"
 	"logstow/internal/test/inputtest"
@@ -28,15 +29,18 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // serve runs a server until the test ends; stop ends it sooner.
-func serve(t testing.TB, address string, change func(*gelf.Options)) (s *socket.Server, sink *inputtest.Sink, stop func()) {
+func serve(t testing.TB, address string, services *input.Services, change func(*socket.Options)) (s *socket.Server, sink *inputtest.Sink, stop func()) {
 	t.Helper()
 	sink = inputtest.NewSink()
 	sink.Unacknowledged = true
-	opts := gelf.Options{Options: socket.Options{Address: address, Options: input.Options{Service: "test", Sink: sink, Stats: new(input.Stats)}}}
+	opts := socket.Options{Endpoint: listen.Endpoint{Address: address}, Options: input.Options{Service: "test", Sink: sink, Stats: new(input.Stats)}}
 	if change != nil {
 		change(&opts)
 	}
-	s, err := gelf.New(t.Context(), opts)
+	if services == nil {
+		services = input.NewServices(0, nil)
+	}
+	s, err := socket.New(t.Context(), opts, gelf.Protocol(services))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +96,7 @@ func document(i, size int) string {
 // Every form over UDP gives the same records, whatever the order of the chunks.
 func TestDatagrams(t *testing.T) {
 	t.Parallel()
-	s, sink, stop := serve(t, "udp://:0", nil)
+	s, sink, stop := serve(t, "udp://:0", nil, nil)
 	c := inputtest.Dial(t, s.Addr())
 	var want []string
 	n := 0
@@ -133,7 +137,7 @@ func TestDatagrams(t *testing.T) {
 
 func TestStream(t *testing.T) {
 	t.Parallel()
-	s, sink, _ := serve(t, "tcp://:0", nil)
+	s, sink, _ := serve(t, "tcp://:0", nil, nil)
 	c := inputtest.Dial(t, s.Addr())
 	inputtest.Write(t, c, document(0, 20)+"\x00"+document(1, 20)+"\n\x00\x00no JSON\x00"+"{\n \"host\": \"h\"")
 	sink.Wait(t, 3)
@@ -158,7 +162,7 @@ func TestStream(t *testing.T) {
 // Hostile datagrams are counted and harm nothing.
 func TestHostile(t *testing.T) {
 	t.Parallel()
-	s, sink, _ := serve(t, "udp://:0", func(o *gelf.Options) { o.MaxRecord = 64 << 10 })
+	s, sink, _ := serve(t, "udp://:0", nil, func(o *socket.Options) { o.MaxRecord = 64 << 10 })
 	c := inputtest.Dial(t, s.Addr())
 	bomb := compress(t, "gzip", strings.Repeat("x", 20<<20))
 	id := []byte{0x1e, 0x0f, 9, 9, 9, 9, 9, 9, 9, 9}
@@ -199,7 +203,7 @@ func TestHostile(t *testing.T) {
 func TestBounded(t *testing.T) {
 	t.Parallel()
 	const memory = 4 << 20
-	s, sink, stop := serve(t, "udp://:0", func(o *gelf.Options) { o.MaxMemory = memory })
+	s, sink, stop := serve(t, "udp://:0", nil, func(o *socket.Options) { o.MaxMemory = memory })
 	c := inputtest.Dial(t, s.Addr())
 	piece := []byte(strings.Repeat("z", 60_000))
 	sent := 0
@@ -232,7 +236,7 @@ func TestBounded(t *testing.T) {
 // A sender cannot make more services than allowed.
 func TestServices(t *testing.T) {
 	t.Parallel()
-	s, sink, _ := serve(t, "tcp://:0", func(o *gelf.Options) { o.MaxServices = 2 })
+	s, sink, _ := serve(t, "tcp://:0", input.NewServices(2, nil), nil)
 	c := inputtest.Dial(t, s.Addr())
 	for i, fields := range []string{
 		`"_service_name":"First One!","_app":"x"`, `"_service":"second","_app":"x"`, `"_app":"third"`, `"_app":""`, `"_app":5`, `"_app":"second"`, `"app":"first-one"`, `"_service_name":"","_app":"first-one"`,
@@ -255,7 +259,7 @@ func TestNew(t *testing.T) {
 	for address, want := range map[string]string{
 		"127.0.0.1:12201": "must start with udp:// or tcp://, as in udp://127.0.0.1:12201", "unix:///x": "must start with udp:// or tcp://", "udp://x": "HOST:PORT",
 	} {
-		_, err := gelf.New(t.Context(), gelf.Options{Options: socket.Options{Address: address}})
+		_, err := socket.New(t.Context(), socket.Options{Endpoint: listen.Endpoint{Address: address}}, gelf.Protocol(nil))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", address, err)
 		}

@@ -29,7 +29,7 @@ func TestClient(t *testing.T) {
 	for _, network := range []string{"udp", "tcp"} {
 		t.Run(network, func(t *testing.T) {
 			t.Parallel()
-			s, sink, stop := serve(t, network+"://:0", nil)
+			s, sink, stop := serve(t, network+"://:0", nil, nil)
 			_, port, err := net.SplitHostPort(s.Addr().String())
 			if err != nil {
 				t.Fatal(err)

@@ -33,9 +33,9 @@ func TestAnswerBeforeBodyEnds(t *testing.T) {
 	t.Parallel()
 	pki := testpki.New(t)
 	plain, _ := start(t, httpserver.Options{})
-	secured, _ := start(t, httpserver.Options{TLS: listen.TLS{Cert: pki.Path("server.pem"), Key: pki.Path("server.key")}})
+	secured, _ := start(t, httpserver.Options{Endpoint: listen.Endpoint{TLS: listen.TLS{Cert: pki.Path("server.pem"), Key: pki.Path("server.key")}}})
 	held := make(chan struct{})
-	full, _ := startEcho(t, httpserver.Options{MaxConnections: 1}, echo{httpserver.NewMemory(0, nil), held})
+	full, _ := startEcho(t, httpserver.Options{Endpoint: listen.Endpoint{MaxConnections: 1}}, echo{httpserver.NewMemory(0, nil), held})
 	if _, err := io.WriteString(dial(t, full), "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"); err != nil { // an idle one would be closed after a while
 		t.Fatal(err)
 	}

@@ -126,14 +126,14 @@ func TestTLS(t *testing.T) {
 			if c.mutual {
 				files.ClientCA = pki.Path("ca.pem")
 			}
-			address, _ := start(t, httpserver.Options{TLS: files})
+			address, _ := start(t, httpserver.Options{Endpoint: listen.Endpoint{TLS: files}})
 			status, text := post(t, client(t, c.config), "https://"+address+"/echo", "", []byte("line"))
 			if taken := status == http.StatusOK && text == "line"; taken != c.taken {
 				t.Errorf("status %d: %s", status, text)
 			}
 		})
 	}
-	if _, err := httpserver.New(t.Context(), httpserver.Options{Address: "127.0.0.1:0", TLS: listen.TLS{Cert: "nowhere.pem", Key: "nowhere.key"}}); err == nil {
+	if _, err := httpserver.New(t.Context(), httpserver.Options{Endpoint: listen.Endpoint{Address: "127.0.0.1:0", TLS: listen.TLS{Cert: "nowhere.pem", Key: "nowhere.key"}}}); err == nil {
 		t.Error("a certificate that is not there is taken")
 	}
 }
@@ -211,7 +211,7 @@ func TestMemory(t *testing.T) {
 // A request on a connection past the limit is answered with 503, until another ends.
 func TestMaxConnections(t *testing.T) {
 	t.Parallel()
-	address, _ := start(t, httpserver.Options{MaxConnections: 1})
+	address, _ := start(t, httpserver.Options{Endpoint: listen.Endpoint{MaxConnections: 1}})
 	first := dial(t, address)
 	c := client(t, nil)
 	if status, text := post(t, c, "http://"+address+"/echo", "", []byte("line")); status != http.StatusServiceUnavailable {

@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"log/slog"
 	"net/http"
 
 	"logstow/input"
@@ -34,14 +35,11 @@ type Intake struct {
 
 // NewIntake returns an Intake. Keys of requests are unique per protocol, which is its name.
 func NewIntake(protocol string, opts input.Options, limits Limits) (*Intake, error) {
-	opts, err := opts.WithDefaults()
-	if err != nil {
-		return nil, err
-	}
 	receiver, err := input.NewReceiver(opts)
 	if err != nil {
 		return nil, err
 	}
+	opts = receiver.Options()
 	if limits.MaxBody <= 0 || limits.MaxBody > input.MaxReceive {
 		limits.MaxBody = input.MaxReceive
 	}
@@ -49,6 +47,20 @@ func NewIntake(protocol string, opts input.Options, limits Limits) (*Intake, err
 		Options: opts, Limits: limits, Services: input.NewServices(limits.MaxServices, opts.Log),
 		receiver: receiver, memory: NewMemory(limits.MaxMemory, opts.Memory), scope: protocol + " " + opts.Service,
 	}, nil
+}
+
+// LogRejected logs that a request was rejected because of err; what is its name.
+func (i *Intake) LogRejected(r *http.Request, what string, err error) {
+	i.Options.Log.LogAttrs(r.Context(), slog.LevelDebug, what+" rejected",
+		slog.String("from", r.RemoteAddr), slog.Int("status", Status(err)), slog.Any("error", err))
+}
+
+// Reject is LogRejected. It also sets the headers of the response, and returns its status, which is [Status].
+func (i *Intake) Reject(w http.ResponseWriter, r *http.Request, what string, err error) (status int) {
+	i.LogRejected(r, what, err)
+	status = Status(err)
+	Head(w.Header(), status)
+	return status
 }
 
 // Lease returns the lease for the memory of a request.

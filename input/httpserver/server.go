@@ -39,17 +39,13 @@ const (
 
 // Options configure a [Server].
 type Options struct {
-	// Address is HOST:PORT. The default host is loopback. It is required.
-	Address string
-	// TLS enables HTTPS. Without it the server serves HTTP/1 and cleartext HTTP/2.
-	TLS listen.TLS
+	// Endpoint is where the server listens. With TLS it is HTTPS; without it the server serves HTTP/1 and cleartext HTTP/2. Requests
+	// on connections above the maximum get status 503.
+	listen.Endpoint
 	// Login holds the accepted credentials.
 	Login Login
 	// Denied counts requests with a failed login; it may be nil.
 	Denied *atomic.Int64
-	// MaxConnections is the maximum number of concurrent connections. Requests on further connections get
-	// status 503. 0 is [listen.DefaultMaxConnections].
-	MaxConnections int
 	// Log receives operational messages. It may be nil.
 	Log *slog.Logger
 }
@@ -73,9 +69,7 @@ func New(ctx context.Context, opts Options, routes ...Routes) (*Server, error) {
 	if opts.Address == "" {
 		return nil, errors.New("an HTTP input requires an address, such as 127.0.0.1:4318")
 	}
-	if opts.MaxConnections <= 0 {
-		opts.MaxConnections = listen.DefaultMaxConnections
-	}
+	opts.Endpoint = opts.WithDefaults()
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}

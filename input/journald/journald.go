@@ -36,9 +36,8 @@ const (
 	stopTimeout = 5 * time.Second
 )
 
-// Options configure an [Input] and select entries of the journal.
-type Options struct {
-	input.Options
+// Spec configures the input and selects entries of the journal.
+type Spec struct {
 	// Name distinguishes several journal inputs of one buffer: letters, digits and . _ -, or "".
 	Name string
 	// Units are names or patterns of units, as for journalctl --unit; empty is all.
@@ -48,6 +47,33 @@ type Options struct {
 	Matches []string
 	// Directory contains the journal's files; "" is this machine's journal.
 	Directory string
+}
+
+// Kind implements [input.Spec].
+func (s *Spec) Kind() input.Kind {
+	return input.Kind{Name: "journald", Usage: "read the systemd journal", Positions: true}
+}
+
+// Keys implements [input.Spec].
+func (s *Spec) Keys() []input.Key {
+	return []input.Key{
+		{Name: "journald", To: new(bool)},
+		{Name: "name", To: &s.Name},
+		{Name: "units", To: &s.Units},
+		{Name: "matches", To: &s.Matches},
+		{Name: "directory", To: &s.Directory},
+	}
+}
+
+// Open implements [input.Spec].
+func (s *Spec) Open(_ context.Context, with input.Opening) (input.Reader, error) {
+	return New(Options{Options: with.Options, Spec: *s, FromStart: with.FromStart, FromEnd: with.FromEnd, Once: with.Once})
+}
+
+// Options configure an [Input].
+type Options struct {
+	input.Options
+	Spec
 	// FromStart reads existing entries when the journal is read for the first time; otherwise they
 	// are skipped. Once implies FromStart.
 	FromStart bool

@@ -59,7 +59,7 @@ func (j journal) add(t testing.TB, entries string) {
 }
 
 func (j journal) options(s input.Sink) journald.Options {
-	return journald.Options{Options: input.Options{Service: "test", Sink: s, Now: now}, Directory: j.dir}
+	return journald.Options{Options: input.Options{Service: "test", Sink: s, Now: now}, Spec: journald.Spec{Directory: j.dir}}
 }
 
 // withoutPosition waits for n lines, whatever the position: cursors of a real journal are its own.

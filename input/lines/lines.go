@@ -47,10 +47,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	status := httpserver.Status(err)
-	h.Options.Log.DebugContext(r.Context(), "lines rejected", "status", status, "from", r.RemoteAddr, "error", err)
-	httpserver.Head(w.Header(), status)
-	http.Error(w, httpserver.Public(err), status)
+	http.Error(w, httpserver.Public(err), h.Reject(w, r, "lines", err))
 }
 
 func (h *Handler) take(r *http.Request) error {

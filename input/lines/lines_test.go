@@ -17,6 +17,7 @@ import (
 	"logstow/input"
 	"logstow/input/httpserver"
 	"logstow/input/lines"
+	"logstow/input/listen"
 	"logstow/internal/test/inputtest"
 )
 
@@ -170,7 +171,7 @@ func TestRefused(t *testing.T) {
 func TestHostileConnections(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	address := serve(t, lines.Options{Options: input.Options{Sink: s}}, httpserver.Options{MaxConnections: 64})
+	address := serve(t, lines.Options{Options: input.Options{Sink: s}}, httpserver.Options{Endpoint: listen.Endpoint{MaxConnections: 64}})
 	for i := range 32 {
 		c, err := net.Dial("tcp", address)
 		if err != nil {

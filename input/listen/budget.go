@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -15,6 +16,9 @@ const ReceiveMemory = 56 << 20
 
 // maxGarbage is how far the sum of reserved bytes, and of returned bytes that are not yet collected, may exceed the size of a [Budget].
 const maxGarbage = 16 << 20
+
+// waitTimeout is how long [Budget.Wait] waits.
+const waitTimeout = 5 * time.Second
 
 // Budget limits the memory of all connections of an input. It is safe for concurrent use.
 //
@@ -64,11 +68,17 @@ func (b *Budget) Take(n int64) bool {
 	return true
 }
 
-// Wait waits until n bytes are available and reserves them. The error is that of ctx, or [ErrBudget] if n exceeds the size.
+// Wait waits until n bytes are available, at most five seconds, and reserves them. The error is that of a context, or [ErrBudget] if
+// n exceeds the size.
 func (b *Budget) Wait(ctx context.Context, n int64) error {
 	if n > b.Size() {
 		return ErrBudget
 	}
+	if b.Take(n) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
+	defer cancel()
 	if err := b.free.Acquire(ctx, n); err != nil {
 		return err
 	}

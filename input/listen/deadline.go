@@ -26,6 +26,10 @@ const (
 // ReadDeadline is a connection's read deadline. When a context ends, it becomes a tenth of a second.
 // It is safe for concurrent use.
 type ReadDeadline struct {
+	// Begun is when the current message began, zero before its first byte. Only the reading goroutine uses it, and sets it to zero
+	// after each message.
+	Begun time.Time
+
 	mu     sync.Mutex
 	conn   deadliner
 	ending bool
@@ -60,6 +64,19 @@ func (a *ReadDeadline) Set(t time.Time) {
 	if !a.ending {
 		_ = a.conn.SetReadDeadline(t)
 	}
+}
+
+// SetMessage sets the deadline for a message that has begun, or else for a connection that is idle.
+func (a *ReadDeadline) SetMessage(begun bool, message, idle time.Duration) {
+	if !begun {
+		a.Begun = time.Time{}
+		a.Set(time.Now().Add(idle))
+		return
+	}
+	if a.Begun.IsZero() {
+		a.Begun = time.Now()
+	}
+	a.Set(a.Begun.Add(message))
 }
 
 // Read calls read, which reads from the connection. Data that waits in the socket when the last deadline passes

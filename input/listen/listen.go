@@ -3,6 +3,7 @@
 package listen
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -13,14 +14,14 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"logstow/internal/bind"
 )
 
-// DefaultMaxConnections is the default maximum of concurrent connections of an input. Further connections
-// wait to be accepted.
+// DefaultMaxConnections is the default of [Endpoint.MaxConnections].
 const DefaultMaxConnections = 512
 
 // ErrBudget reports that more bytes were requested than the size of a [Budget].
@@ -42,6 +43,30 @@ func Handshake(ctx context.Context, c net.Conn) error {
 		return fmt.Errorf("TLS with %s: %w", c.RemoteAddr(), err)
 	}
 	return nil
+}
+
+// Endpoint is where and how an input listens.
+type Endpoint struct {
+	// Address is HOST:PORT, unless the input documents another form. The default host is loopback. It is required.
+	Address string
+	// TLS enables TLS.
+	TLS TLS
+	// MaxConnections is the maximum number of concurrent connections; 0 is [DefaultMaxConnections]. Further connections wait to be
+	// accepted, unless the input documents something else.
+	MaxConnections int
+	// IdleTimeout is how long a connection may be silent before it is closed; 0 is an hour.
+	IdleTimeout time.Duration
+	// MessageTimeout is how long a message on a stream may take from its first byte to its last before the connection is closed;
+	// 0 is a minute.
+	MessageTimeout time.Duration
+}
+
+// WithDefaults fills in defaults.
+func (e Endpoint) WithDefaults() Endpoint {
+	e.MaxConnections = cmp.Or(e.MaxConnections, DefaultMaxConnections)
+	e.IdleTimeout = cmp.Or(e.IdleTimeout, time.Hour)
+	e.MessageTimeout = cmp.Or(e.MessageTimeout, time.Minute)
+	return e
 }
 
 // TLS names the files of a TLS listener. The zero value is no TLS.
@@ -183,6 +208,25 @@ func Serve(ctx context.Context, l net.Listener, limit int, handle func(context.C
 		_ = l.Close()
 	}()
 	return s.serve(ctx)
+}
+
+// ServeInput is [Serve] for an input: handle gets a connection after its TLS handshake, with the error of that and the number of
+// connections that are open. An error of handle ends all connections and is returned.
+func ServeInput(ctx context.Context, l net.Listener, limit int, handle func(ctx context.Context, c net.Conn, open int64, err error) error) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	var broken error
+	var once sync.Once
+	var open atomic.Int64
+	err := Serve(ctx, l, limit, func(ctx context.Context, c net.Conn) {
+		err := Handshake(ctx, c)
+		defer open.Add(-1)
+		if err := handle(ctx, c, open.Add(1), err); err != nil {
+			once.Do(func() { broken = err })
+			fail(err)
+		}
+	})
+	return errors.Join(err, broken)
 }
 
 // server is a listener that is served.

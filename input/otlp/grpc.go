@@ -38,7 +38,7 @@ func (h *Handler) serveGRPC(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	h.logRejected(r, err)
+	h.LogRejected(r, requests, err)
 	_ = h.grpc.Write(w, r, rpcError(err)) // the error is that of a closed connection
 }
 

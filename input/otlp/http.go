@@ -40,9 +40,7 @@ func (h *Handler) serveHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	h.logRejected(r, err)
-	status := httpserver.Status(err)
-	httpserver.Head(w.Header(), status)
+	status := h.Reject(w, r, requests, err)
 	write(w, kind, status, encodeStatus(kind, status, httpserver.Public(err)))
 }
 

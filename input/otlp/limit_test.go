@@ -16,6 +16,7 @@ import (
 
 	"logstow/input"
 	"logstow/input/httpserver"
+	"logstow/input/listen"
 	"logstow/input/otlp"
 	"logstow/internal/test/await"
 	"logstow/internal/test/inputtest"
@@ -48,7 +49,7 @@ func TestGRPCPastConnectionLimit(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
 	held := hold{make(chan struct{}), make(chan struct{})}
-	address := inputtest.ServeHTTP(t, httpserver.Options{MaxConnections: 1}, handler(t, otlp.Options{Options: input.Options{Sink: s}}), held)
+	address := inputtest.ServeHTTP(t, httpserver.Options{Endpoint: listen.Endpoint{MaxConnections: 1}}, handler(t, otlp.Options{Options: input.Options{Sink: s}}), held)
 	end := sync.OnceFunc(func() { close(held.end) })
 	t.Cleanup(end)
 	first, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)

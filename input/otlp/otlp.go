@@ -6,7 +6,6 @@
 package otlp
 
 import (
-	"log/slog"
 	"net/http"
 
 	"connectrpc.com/connect"
@@ -20,6 +19,9 @@ const (
 	Path = "/v1/logs"
 	// Procedure is the path of the gRPC method.
 	Procedure = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
+
+	// requests names requests in the log.
+	requests = "OpenTelemetry logs"
 )
 
 // Options configure a [Handler].
@@ -51,8 +53,4 @@ func NewHandler(opts Options) (*Handler, error) {
 func (h *Handler) Register(mux *http.ServeMux) {
 	mux.HandleFunc("POST "+Path, h.serveHTTP)
 	mux.HandleFunc("POST "+Procedure, h.serveGRPC)
-}
-
-func (h *Handler) logRejected(r *http.Request, err error) {
-	h.Options.Log.LogAttrs(r.Context(), slog.LevelDebug, "OpenTelemetry logs rejected", slog.String("from", r.RemoteAddr), slog.Any("error", err))
 }

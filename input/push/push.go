@@ -15,7 +15,6 @@ package push
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"mime"
 	"net/http"
 
@@ -83,13 +82,11 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	status, public := http.StatusBadRequest, err.Error()
-	if !errors.Is(err, errEntries) {
-		status, public = httpserver.Status(err), httpserver.Public(err)
+	if errors.Is(err, errEntries) {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
 	}
-	h.Options.Log.LogAttrs(r.Context(), slog.LevelDebug, "Loki push rejected", slog.String("from", r.RemoteAddr), slog.Int("status", status), slog.Any("error", err))
-	httpserver.Head(w.Header(), status)
-	http.Error(w, public, status)
+	http.Error(w, httpserver.Public(err), h.Reject(w, r, "Loki push", err))
 }
 
 // receive receives a request. If it returns nil, all entries are durable; if it returns errEntries, those that are

@@ -35,7 +35,7 @@ func (s *Server) runPackets(ctx context.Context) error {
 			fail(err)
 			q.close()
 			for waiting := range q.all() {
-				s.counts.dropped.Add(int64(len(waiting.ends)))
+				s.opts.Stats.Dropped.Add(int64(len(waiting.ends)))
 			}
 		}
 		handed <- err
@@ -83,9 +83,9 @@ func (s *Server) readPackets(q *queue, deadline *listen.ReadDeadline) error {
 			continue
 		}
 		if !q.put(text, from) {
-			s.counts.dropped.Add(1)
+			s.opts.Stats.Dropped.Add(1)
 			if s.logLimit.Allow() {
-				s.opts.Log.Error(s.protocol.Name+" datagrams dropped: no space in the buffer", "address", s.opts.Address, "dropped", s.counts.dropped.Load())
+				s.opts.Log.Error(s.protocol.Name+" datagrams dropped: no space in the buffer", "address", s.opts.Address, "dropped", s.opts.Stats.Dropped.Load())
 			}
 		}
 	}
@@ -101,7 +101,8 @@ func (s *Server) readPacket(buf, oob []byte) (int, netip.Addr, error) {
 	n, oobn, _, from, err := udp.ReadMsgUDPAddrPort(buf, oob)
 	if err == nil && oobn > 0 {
 		if lost, ok := kernelDrops(oob[:oobn]); ok {
-			s.counts.lostByKernel.Store(lost)
+			s.opts.Stats.LostByKernel.Add(lost - s.kernelDrops)
+			s.kernelDrops = lost
 		}
 	}
 	return n, from.Addr(), err
@@ -115,7 +116,7 @@ func (s *Server) handPackets(ctx context.Context, q *queue) error {
 	unpacked := s.newUnpacker()
 	defer unpacked.Close()
 	senders := hosts{}
-	var lost int64
+	lost := s.opts.Stats.LostByKernel.Load()
 	for waiting := range q.all() {
 		read := s.opts.Now().UnixNano()
 		for datagram, from := range waiting.all() {
@@ -143,7 +144,7 @@ func (s *Server) handPackets(ctx context.Context, q *queue) error {
 			return err
 		}
 		unpacked.Recycle()
-		if now := s.counts.lostByKernel.Load(); now > lost && s.logLimit.Allow() {
+		if now := s.opts.Stats.LostByKernel.Load(); now > lost && s.logLimit.Allow() {
 			lost = now
 			s.opts.Log.Error(s.protocol.Name+" datagrams lost in the kernel: receive buffer full",
 				"address", s.opts.Address, "lost", now)
@@ -158,7 +159,7 @@ func (s *Server) newUnpacker() Unpacker {
 		return datagrams{}
 	}
 	return s.protocol.Unpacker(&s.opts, s.budget, func(messages int) {
-		if all := s.counts.incomplete.Add(int64(messages)); s.logLimit.Allow() {
+		if all := s.opts.Stats.Incomplete.Add(int64(messages)); s.logLimit.Allow() {
 			s.opts.Log.Warn(s.protocol.Name+" messages dropped: not all of their chunks arrived", "address", s.opts.Address, "dropped", all)
 		}
 	})
@@ -166,9 +167,9 @@ func (s *Server) newUnpacker() Unpacker {
 
 // countInvalid counts and logs a datagram that could not be unpacked.
 func (s *Server) countInvalid(err error) {
-	count := &s.counts.invalid
+	count := &s.opts.Stats.Invalid
 	if errors.Is(err, ErrNoMemory) {
-		count = &s.counts.dropped
+		count = &s.opts.Stats.Dropped
 	}
 	if all := count.Add(1); s.logLimit.Allow() {
 		s.opts.Log.Warn(s.protocol.Name+" datagrams dropped", "address", s.opts.Address, "error", err, "dropped", all)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"logstow/input"
+	"logstow/input/listen"
 	"logstow/input/socket"
 	"logstow/input/syslog"
 	"logstow/internal/test/inputtest"
@@ -20,9 +21,9 @@ func TestSlowSender(t *testing.T) {
 		sink := inputtest.NewSink()
 		sink.Unacknowledged = true
 		opts := socket.Options{
-			Options: input.Options{Service: "test", Sink: sink, Stats: new(input.Stats)}, Address: "tcp://:0", MessageTimeout: 200 * time.Millisecond,
+			Options: input.Options{Service: "test", Sink: sink, Stats: new(input.Stats)}, Endpoint: listen.Endpoint{Address: "tcp://:0", MessageTimeout: 200 * time.Millisecond},
 		}
-		s, err := syslog.New(t.Context(), syslog.Options{Options: opts})
+		s, err := socket.New(t.Context(), opts, new(syslog.Spec).Protocol())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,10 +25,6 @@ import (
 )
 
 const (
-	// DefaultIdleTimeout is how long a connection may be silent by default.
-	DefaultIdleTimeout = time.Hour
-	// DefaultMessageTimeout is how long a message may take from its first byte to its last.
-	DefaultMessageTimeout = time.Minute
 	// DefaultMaxMemory is the memory limit of all connections together, in bytes.
 	DefaultMaxMemory = listen.ReceiveMemory
 	// DefaultReceiveBuffer is the requested size of the kernel's receive buffer for datagrams, in
@@ -42,21 +38,10 @@ const (
 type Options struct {
 	// TimeFrom is [input.TimeProtocol] by default.
 	input.Options
-	// Address is udp://HOST:PORT, tcp://HOST:PORT, unix:///PATH (a stream) or unixgram:///PATH
-	// (datagrams), if the protocol supports it. The default host is loopback. It is required.
-	Address string
-	// TLS is allowed for tcp only.
-	TLS listen.TLS
-	// MaxConnections is the maximum number of concurrent connections; 0 is
-	// [listen.DefaultMaxConnections].
-	MaxConnections int
-	// IdleTimeout is how long a connection may be silent before it is closed. 0 is
-	// [DefaultIdleTimeout].
-	IdleTimeout time.Duration
-	// MessageTimeout is how long a message on a stream may take from its first byte to its last. After
-	// that, the received part becomes a record and the connection is closed. 0 is
-	// [DefaultMessageTimeout].
-	MessageTimeout time.Duration
+	// Endpoint has an address that is udp://HOST:PORT, tcp://HOST:PORT, unix:///PATH (a stream) or unixgram:///PATH
+	// (datagrams), if the protocol supports it. TLS is allowed for tcp only. The received part of a message that takes longer than
+	// MessageTimeout becomes a record.
+	listen.Endpoint
 	// MaxMemory limits, in bytes, the memory of long messages on all connections together, and of
 	// datagrams that wait to be passed on. A message for which no memory is available for five seconds
 	// is truncated. 0 is [DefaultMaxMemory].
@@ -68,14 +53,10 @@ type Options struct {
 	Mode fs.FileMode
 }
 
-// Stats counts events of a Server in addition to [input.Stats].
+// Stats counts events of a Server.
 type Stats struct {
-	// Dropped datagrams arrived while there was no space (UDP only); LostByKernel were dropped
-	// before they could be read, if the system counts them (Linux).
-	Dropped, LostByKernel int64
-	// Incomplete messages were dropped because not all of their datagrams arrived; Invalid datagrams
-	// were dropped because they cannot be decoded.
-	Incomplete, Invalid int64
+	// Dropped, LostByKernel, Incomplete and Invalid are those of [input.Stats].
+	Dropped, LostByKernel, Incomplete, Invalid int64
 	// Connections were accepted; Rejected were closed for a failed TLS handshake, Slow for a
 	// message that did not end in time.
 	Connections, Rejected, Slow int64
@@ -83,7 +64,7 @@ type Stats struct {
 
 // Protocol describes a protocol.
 type Protocol struct {
-	// Name is its name in errors and logs.
+	// Name is the name of the input, also in errors and logs.
 	Name string
 	// Port is its usual port, for examples.
 	Port int
@@ -135,30 +116,24 @@ type Server struct {
 	budget   *listen.Budget
 	counts   counts
 	logLimit listen.Limiter
-	// open is the number of open connections.
-	open atomic.Int64
+	// kernelDrops is the number of datagrams that the kernel has dropped since the socket was opened.
+	kernelDrops int64
 }
 
 // counts holds the current Stats.
 type counts struct {
-	dropped, lostByKernel       atomic.Int64
-	incomplete, invalid         atomic.Int64
 	connections, rejected, slow atomic.Int64
 }
 
 // New binds the socket of a protocol. It does not use ctx after it has returned. The caller must call Run or
 // Close.
 func New(ctx context.Context, opts Options, protocol Protocol) (*Server, error) {
-	network, address, err := protocol.ParseAddress(opts.Address)
+	network, address, err := protocol.parseAddress(opts.Address)
 	if err != nil {
 		return nil, err
 	}
-	if opts.Options, err = opts.WithDefaults(); err != nil {
-		return nil, fmt.Errorf("%s input %s: %w", protocol.Name, opts.Address, err)
-	}
 	opts.TimeFrom = cmp.Or(opts.TimeFrom, input.TimeProtocol)
-	opts.IdleTimeout = cmp.Or(opts.IdleTimeout, DefaultIdleTimeout)
-	opts.MessageTimeout = cmp.Or(opts.MessageTimeout, DefaultMessageTimeout)
+	opts.Endpoint = opts.Endpoint.WithDefaults()
 	opts.MaxMemory = cmp.Or(opts.MaxMemory, DefaultMaxMemory)
 	opts.ReceiveBuffer = cmp.Or(opts.ReceiveBuffer, DefaultReceiveBuffer)
 	opts.Mode = cmp.Or(opts.Mode, DefaultMode)
@@ -166,6 +141,7 @@ func New(ctx context.Context, opts Options, protocol Protocol) (*Server, error) 
 	if err != nil {
 		return nil, fmt.Errorf("%s input %s: %w", protocol.Name, opts.Address, err)
 	}
+	opts.Options = receiver.Options()
 	config, err := opts.TLS.Config()
 	if err != nil {
 		return nil, fmt.Errorf("%s input %s: %w", protocol.Name, opts.Address, err)
@@ -210,8 +186,16 @@ func (s *Server) setReceiveBuffer() {
 	}
 }
 
-// ParseAddress splits an address of [Options] into package net's network and address.
-func (p *Protocol) ParseAddress(address string) (network, rest string, err error) {
+// Kind describes the kind of input that receives a protocol; usage is that of its flag.
+func (p Protocol) Kind(usage string) input.Kind {
+	return input.Kind{Name: p.Name, Usage: usage, CheckAddress: func(address string) error {
+		_, _, err := p.parseAddress(address)
+		return err
+	}}
+}
+
+// parseAddress splits an address of [Options] into package net's network and address.
+func (p *Protocol) parseAddress(address string) (network, rest string, err error) {
 	network, rest, ok := strings.Cut(address, "://")
 	switch {
 	case !ok || !slices.Contains(p.Networks, network):
@@ -249,9 +233,9 @@ func (s *Server) Addr() net.Addr {
 
 // Stats returns the current counts.
 func (s *Server) Stats() Stats {
+	all := s.opts.Stats
 	return Stats{
-		Dropped: s.counts.dropped.Load(), LostByKernel: s.counts.lostByKernel.Load(),
-		Incomplete: s.counts.incomplete.Load(), Invalid: s.counts.invalid.Load(),
+		Dropped: all.Dropped.Load(), LostByKernel: all.LostByKernel.Load(), Incomplete: all.Incomplete.Load(), Invalid: all.Invalid.Load(),
 		Connections: s.counts.connections.Load(), Rejected: s.counts.rejected.Load(), Slow: s.counts.slow.Load(),
 	}
 }
@@ -307,7 +291,7 @@ func (s *Server) take(ctx context.Context, service string, events []input.Event)
 		}
 		return s.take(ctx, service, events[half:])
 	}
-	if all := s.counts.dropped.Add(1); s.logLimit.Allow() {
+	if all := s.opts.Stats.Dropped.Add(1); s.logLimit.Allow() {
 		s.opts.Log.Error(s.protocol.Name+" messages dropped: too large for the buffer", "address", s.opts.Address, "dropped", all, "error", err)
 	}
 	return nil

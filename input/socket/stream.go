@@ -2,13 +2,11 @@ package socket
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"os"
-	"sync"
 	"time"
 
 	"logstow/input"
@@ -21,39 +19,25 @@ const (
 	firstBuffer = 16 << 10
 	// batchBuffer is the maximum size of the read buffer because of high rates.
 	batchBuffer = 256 << 10
-	// memoryTimeout is how long a connection waits for memory for a long message.
-	memoryTimeout = 5 * time.Second
 )
 
 // runStream serves connections.
 func (s *Server) runStream(ctx context.Context) error {
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	var broken error
-	var once sync.Once
-	limit := cmp.Or(s.opts.MaxConnections, listen.DefaultMaxConnections)
-	err := listen.Serve(ctx, s.listener, limit, func(ctx context.Context, c net.Conn) {
+	return listen.ServeInput(ctx, s.listener, s.opts.MaxConnections, func(ctx context.Context, c net.Conn, open int64, err error) error {
 		s.counts.connections.Add(1)
-		if err := listen.Handshake(ctx, c); err != nil {
-			s.counts.rejected.Add(1)
-			if s.logLimit.Allow() {
-				s.opts.Log.Warn(s.protocol.Name+" sender rejected", "address", s.opts.Address, "error", err, "rejected", s.counts.rejected.Load())
+		if err != nil {
+			if rejected := s.counts.rejected.Add(1); s.logLimit.Allow() {
+				s.opts.Log.Warn(s.protocol.Name+" sender rejected", "address", s.opts.Address, "error", err, "rejected", rejected)
 			}
-			return
+			return nil
 		}
-		if open := s.open.Add(1); open >= int64(limit) && s.logLimit.Allow() {
+		if open >= int64(s.opts.MaxConnections) && s.logLimit.Allow() {
 			s.opts.Log.Warn(s.protocol.Name+" connection limit reached: further senders wait", "address", s.opts.Address, "connections", open)
 		}
-		defer s.open.Add(-1)
 		conn := s.newConn(ctx, c)
 		defer conn.close()
-		if err := conn.serve(ctx); err != nil {
-			// The sink failed, so the other connections cannot continue either.
-			once.Do(func() { broken = err })
-			fail(err)
-		}
+		return conn.serve(ctx)
 	})
-	return errors.Join(err, broken)
 }
 
 // conn is one connection.
@@ -66,8 +50,6 @@ type conn struct {
 	// buf[start:end] holds the bytes that were read but not processed.
 	buf        []byte
 	start, end int
-	// begun is when the message at start began; zero before its first byte.
-	begun time.Time
 	// kept is the memory reserved from the budget for framer.kept.
 	kept     int64
 	deadline *listen.ReadDeadline
@@ -89,9 +71,7 @@ func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
 // close releases the connection's memory.
 func (c *conn) close() {
 	c.deadline.Stop()
-	c.end = 0
-	c.resize(firstBuffer)
-	c.server.budget.Give(c.kept)
+	c.server.budget.Give(int64(len(c.buf)-firstBuffer) + c.kept)
 }
 
 // serve receives messages until the sender, a timeout or ctx ends the connection. An error is one of the
@@ -100,10 +80,10 @@ func (c *conn) serve(ctx context.Context) error {
 	flushing, cancel := input.Grace(ctx, grace)
 	defer cancel()
 	for {
-		c.wait()
+		c.deadline.SetMessage(c.framer.unfinished(c.buf[c.start:c.end]), c.server.opts.MessageTimeout, c.server.opts.IdleTimeout)
 		n, err := c.deadline.Read(func() (int, error) { return c.net.Read(c.buf[c.end:]) })
 		c.end += n
-		slow := !c.begun.IsZero()
+		slow := !c.deadline.Begun.IsZero()
 		if err := c.receiveAll(flushing, err != nil); err != nil {
 			return err
 		}
@@ -114,19 +94,6 @@ func (c *conn) serve(ctx context.Context) error {
 		c.reserveKept()
 		c.makeSpace(ctx, n)
 	}
-}
-
-// wait sets the read deadline.
-func (c *conn) wait() {
-	if c.framer.unfinished(c.buf[c.start:c.end]) {
-		if c.begun.IsZero() {
-			c.begun = time.Now()
-		}
-		c.deadline.Set(c.begun.Add(c.server.opts.MessageTimeout))
-		return
-	}
-	c.begun = time.Time{}
-	c.deadline.Set(time.Now().Add(c.server.opts.IdleTimeout))
 }
 
 // receiveAll passes on all complete messages, and the unfinished one if end is set.
@@ -141,7 +108,7 @@ func (c *conn) receiveAll(ctx context.Context, end bool) error {
 		if len(m.text) == 0 {
 			continue
 		}
-		c.begun = time.Time{}
+		c.deadline.Begun = time.Time{}
 		text := m.text
 		if m.size > int64(len(text)) {
 			c.server.opts.Stats.Cut.Add(1)
@@ -168,7 +135,7 @@ func (c *conn) makeSpace(ctx context.Context, n int) {
 	switch {
 	case c.end == len(c.buf):
 		c.grow(ctx)
-	case full && len(c.buf) < batchBuffer:
+	case full && len(c.buf) < batchBuffer && c.server.budget.Take(int64(len(c.buf))):
 		c.resize(2 * len(c.buf)) // high rate: read more at once
 	case len(c.buf) > firstBuffer && c.end == 0 && n < firstBuffer/2:
 		c.resize(firstBuffer)
@@ -193,39 +160,21 @@ func (c *conn) reserveKept() {
 // grow enlarges the buffer, which a message fills. If that is not possible, it truncates the message.
 func (c *conn) grow(ctx context.Context) {
 	size := min(2*len(c.buf), c.server.opts.MaxRecord+firstBuffer)
-	if size <= len(c.buf) || !c.resize(size) && !c.resizeWaiting(ctx, size) {
-		c.framer.overflow(c.buf[:c.end])
-		c.end = 0
-		c.reserveKept()
+	if size > len(c.buf) && c.server.budget.Wait(ctx, int64(size-len(c.buf))) == nil {
+		c.resize(size)
+		return
 	}
+	c.framer.overflow(c.buf[:c.end])
+	c.end = 0
+	c.reserveKept()
 }
 
-// resizeWaiting waits for memory that other connections hold.
-func (c *conn) resizeWaiting(ctx context.Context, size int) bool {
-	ctx, cancel := context.WithTimeout(ctx, memoryTimeout)
-	defer cancel()
-	more := int64(size - len(c.buf))
-	if c.server.budget.Wait(ctx, more) != nil {
-		return false
+// resize resizes the buffer to size bytes and keeps its content. The memory for a larger one must be reserved.
+func (c *conn) resize(size int) {
+	if less := len(c.buf) - size; less > 0 {
+		c.server.budget.Give(int64(less))
 	}
-	c.server.budget.Give(more)
-	return c.resize(size)
-}
-
-// resize resizes the buffer to size bytes and keeps its content. It returns false if the budget has too
-// little memory.
-func (c *conn) resize(size int) bool {
-	more := int64(size - len(c.buf))
-	if more > 0 && !c.server.budget.Take(more) {
-		return false
-	}
-	if more < 0 {
-		c.server.budget.Give(-more)
-	}
-	if more != 0 {
-		c.buf = append(make([]byte, 0, size), c.buf[:min(c.end, size)]...)[:size]
-	}
-	return true
+	c.buf = append(make([]byte, 0, size), c.buf[:min(c.end, size)]...)[:size]
 }
 
 // logClosed logs why a connection ended, if that is relevant for an operator. slow is set if it ended within

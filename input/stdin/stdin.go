@@ -4,9 +4,11 @@ package stdin
 import (
 	"context"
 	"io"
+	"os"
 	"time"
 
 	"logstow/input"
+	"logstow/input/otlp"
 )
 
 // Source is the source of the records read from standard input.
@@ -14,6 +16,27 @@ const Source = "stdin"
 
 // StopWait limits the time to flush after ctx has ended.
 const StopWait = 10 * time.Second
+
+// Spec configures the input.
+type Spec struct{}
+
+// Kind implements [input.Spec].
+func (Spec) Kind() input.Kind { return input.Kind{Name: "stdin"} }
+
+// Keys implements [input.Spec].
+func (Spec) Keys() []input.Key { return []input.Key{{Name: "stdin", To: new(bool)}} }
+
+// Open implements [input.Spec].
+func (Spec) Open(_ context.Context, with input.Opening) (input.Reader, error) {
+	with.Parts = otlp.Parts(with.Options)
+	return reader{with.Options}, nil
+}
+
+// reader reads standard input.
+type reader struct{ opts input.Options }
+
+// Run implements [input.Reader].
+func (r reader) Run(ctx context.Context) error { return Run(ctx, os.Stdin, r.opts) }
 
 // Run reads r to its end and flushes its lines, including a last line without a newline. If ctx ends first, it
 // stops reading, flushes the lines that it has read and returns nil. A blocked read cannot be canceled: its

@@ -8,6 +8,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/input"
+	"logstow/input/listen"
 	"logstow/input/socket"
 	"logstow/internal/test/await"
 	"logstow/internal/test/inputtest"
@@ -23,7 +24,7 @@ func BenchmarkStream(b *testing.B) {
 			}
 			defer func() { _ = sink.Close() }()
 			opts := input.Options{Sink: sink, Stats: new(input.Stats)}
-			s, stop := serve(b, socket.Options{Options: opts, Address: "tcp://:0"})
+			s, stop := serve(b, socket.Options{Options: opts, Endpoint: listen.Endpoint{Address: "tcp://:0"}})
 			var text bytes.Buffer
 			for i := range 1000 {
 				fmt.Fprintf(&text, "<165>1 2026-11-21T08:14:15.003Z mymachine.example.com evntslog 4711 - - An application event log entry with some text %d\n", i)

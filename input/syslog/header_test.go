@@ -7,8 +7,6 @@ import (
 	rfc3164lib "github.com/leodido/go-syslog/v4/rfc3164"
 	rfc5424lib "github.com/leodido/go-syslog/v4/rfc5424"
 
-	"logstow/input"
-	"logstow/input/socket"
 	"logstow/record"
 	"logstow/record/recognize"
 )
@@ -141,7 +139,7 @@ func TestEvent(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			e := newParser(new(Options), c.local)
+			e := newParser(false, recognize.Options{}, c.local)
 			sender := "192.0.2.9"
 			if c.local {
 				sender = ""
@@ -151,7 +149,7 @@ func TestEvent(t *testing.T) {
 				t.Errorf("got  %v %v %q %q\nwant %v %v %q %q", time.Unix(0, got.Time).UTC(), got.Level, got.Source, got.Message,
 					time.Unix(0, c.time).UTC(), c.level, c.source, c.message)
 			}
-			_, raw := newParser(&Options{Raw: true}, c.local).Parse([]byte(c.line), sender, read.UnixNano())
+			_, raw := newParser(true, recognize.Options{}, c.local).Parse([]byte(c.line), sender, read.UnixNano())
 			if string(raw.Message) != c.line || raw.Time != got.Time || raw.Source != got.Source {
 				t.Errorf("raw: %v %q %q", raw.Time, raw.Source, raw.Message)
 			}
@@ -161,7 +159,7 @@ func TestEvent(t *testing.T) {
 
 func TestZone(t *testing.T) {
 	t.Parallel()
-	e := newParser(&Options{Options: socket.Options{Options: input.Options{Recognize: recognize.Options{Zone: time.FixedZone("", 3600)}}}}, false)
+	e := newParser(false, recognize.Options{Zone: time.FixedZone("", 3600)}, false)
 	_, got := e.Parse([]byte("<13>Nov 21 08:20:49 h app: x"), "", read.UnixNano())
 	if want := time.Date(2026, 11, 21, 7, 20, 49, 0, time.UTC).UnixNano(); got.Time != want {
 		t.Errorf("%v", time.Unix(0, got.Time).UTC())
@@ -201,7 +199,7 @@ func FuzzHeader(f *testing.F) {
 				t.Errorf("severity %d, want %d", h.severity, *s.Severity)
 			}
 		}
-		e := newParser(new(Options), local)
+		e := newParser(false, recognize.Options{}, local)
 		_, got := e.Parse(line, "", read.UnixNano())
 		if len(got.Message) == 0 && len(original) > 0 {
 			t.Fatal("an empty message")
@@ -239,7 +237,7 @@ func BenchmarkEvent(b *testing.B) {
 		"3164": "<165>Oct 11 22:14:15 mymachine.example.com evntslog[4711]: An application event log entry with some text 12345",
 	} {
 		b.Run(name, func(b *testing.B) {
-			e := newParser(new(Options), false)
+			e := newParser(false, recognize.Options{}, false)
 			text := []byte(line)
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/input/listen"
 	"logstow/input/socket"
 	"logstow/input/syslog"
 	"logstow/internal/test/await"
@@ -22,7 +23,7 @@ func TestPackets(t *testing.T) {
 		t.Run(address, func(t *testing.T) {
 			t.Parallel()
 			sink := newSink()
-			s, stop := serve(t, socket.Options{Options: options(sink), Address: address})
+			s, stop := serve(t, socket.Options{Options: options(sink), Endpoint: listen.Endpoint{Address: address}})
 			c := inputtest.Dial(t, s.Addr())
 			want := make([]string, 500)
 			for i := range want {
@@ -66,7 +67,7 @@ func TestDropped(t *testing.T) {
 	t.Parallel()
 	sink := newSink()
 	sink.SetFull(true)
-	s, stop := serve(t, socket.Options{Options: options(sink), Address: "udp://:0", MaxMemory: 1 << 20})
+	s, stop := serve(t, socket.Options{Options: options(sink), Endpoint: listen.Endpoint{Address: "udp://:0"}, MaxMemory: 1 << 20})
 	c := inputtest.Dial(t, s.Addr())
 	text := strings.Repeat("z", 1000)
 	n := int64(0)
@@ -93,14 +94,14 @@ func TestDropped(t *testing.T) {
 func TestSocketFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "log")
-	first, err := syslog.New(t.Context(), syslog.Options{Options: socket.Options{Options: options(newSink()), Address: "unixgram://" + path}})
+	first, err := socket.New(t.Context(), socket.Options{Options: options(newSink()), Endpoint: listen.Endpoint{Address: "unixgram://" + path}}, new(syslog.Spec).Protocol())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o666 {
 		t.Errorf("%v %v", info.Mode(), err)
 	}
-	if _, err := syslog.New(t.Context(), syslog.Options{Options: socket.Options{Options: options(newSink()), Address: "unixgram://" + path}}); err == nil {
+	if _, err := socket.New(t.Context(), socket.Options{Options: options(newSink()), Endpoint: listen.Endpoint{Address: "unixgram://" + path}}, new(syslog.Spec).Protocol()); err == nil {
 		t.Error("two servers on one socket")
 	}
 	// A socket that was left behind is replaced.
@@ -111,7 +112,7 @@ func TestSocketFile(t *testing.T) {
 	if err := os.Rename(path+".old", path); err != nil {
 		t.Fatal(err)
 	}
-	second, err := syslog.New(t.Context(), syslog.Options{Options: socket.Options{Options: options(newSink()), Address: "unixgram://" + path, Mode: 0o600}})
+	second, err := socket.New(t.Context(), socket.Options{Options: options(newSink()), Endpoint: listen.Endpoint{Address: "unixgram://" + path}, Mode: 0o600}, new(syslog.Spec).Protocol())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ type parser struct {
 	scratch []byte
 }
 
-func newParser(opts *Options, local bool) *parser {
-	return &parser{raw: opts.Raw, recognizer: recognize.New(opts.Recognize), local: local}
+func newParser(raw bool, opts recognize.Options, local bool) *parser {
+	return &parser{raw: raw, recognizer: recognize.New(opts), local: local}
 }
 
 // Parse converts a message to an event. Time, level and source are taken from the header, and the message is

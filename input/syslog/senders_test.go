@@ -123,7 +123,7 @@ func TestLogger(t *testing.T) {
 			}
 			for _, address := range addresses {
 				sink := newSink()
-				s, _ := serve(t, socket.Options{Options: options(sink), Address: address})
+				s, _ := serve(t, socket.Options{Options: options(sink), Endpoint: listen.Endpoint{Address: address}})
 				out, err := exec.CommandContext(t.Context(), "sh", "-c", place(command, s, file(t), nil)).CombinedOutput()
 				if err != nil {
 					t.Fatalf("%v: %s", err, out)
@@ -158,7 +158,7 @@ func daemon(t *testing.T, name string, args ...string) {
 func transport(t *testing.T, name string) (s *socket.Server, sink *inputtest.Sink, p *testpki.PKI) {
 	t.Helper()
 	sink = newSink()
-	opts := socket.Options{Options: options(sink), Address: "tcp://:0"}
+	opts := socket.Options{Options: options(sink), Endpoint: listen.Endpoint{Address: "tcp://:0"}}
 	switch {
 	case strings.HasSuffix(name, "-tls"):
 		p = testpki.New(t)

@@ -29,7 +29,7 @@ func TestStream(t *testing.T) {
 		t.Run(address[:4], func(t *testing.T) {
 			t.Parallel()
 			sink := newSink()
-			s, stop := serve(t, socket.Options{Options: options(sink), Address: address})
+			s, stop := serve(t, socket.Options{Options: options(sink), Endpoint: listen.Endpoint{Address: address}})
 			c := inputtest.Dial(t, s.Addr())
 			inputtest.Write(t, c, "<11>Nov 21 08:20:49 h app[1]: one\n30 <14>Nov 21 08:20:50 h app: two")
 			inputtest.Write(t, c, "no header at all\n<13>Nov 21 08:20:51 h app: thr")
@@ -58,7 +58,7 @@ func TestTimeFrom(t *testing.T) {
 		sink := newSink()
 		opts := options(sink)
 		opts.TimeFrom = from
-		s, _ := serve(t, socket.Options{Options: opts, Address: "tcp://:0"})
+		s, _ := serve(t, socket.Options{Options: opts, Endpoint: listen.Endpoint{Address: "tcp://:0"}})
 		inputtest.Write(t, inputtest.Dial(t, s.Addr()), "<11>Nov 21 08:20:49 h app[1]: 2026-11-21 07:00:00 one\n")
 		if got := time.Unix(0, sink.Wait(t, 1)[0].Time).UTC().Format(time.TimeOnly); got != want {
 			t.Errorf("time from %d: %s, want %s", from, got, want)
@@ -70,7 +70,7 @@ func TestTimeFrom(t *testing.T) {
 func TestHalfClosed(t *testing.T) {
 	t.Parallel()
 	sink := newSink()
-	s, _ := serve(t, socket.Options{Options: options(sink), Address: "tcp://:0"})
+	s, _ := serve(t, socket.Options{Options: options(sink), Endpoint: listen.Endpoint{Address: "tcp://:0"}})
 	c := inputtest.Dial(t, s.Addr())
 	inputtest.Write(t, c, "<13>Nov 21 08:20:52 h app: last words")
 	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
@@ -89,7 +89,7 @@ func TestTooLong(t *testing.T) {
 	sink := newSink()
 	opts := options(sink)
 	opts.MaxRecord = 64 << 10
-	s, _ := serve(t, socket.Options{Options: opts, Address: "tcp://:0"})
+	s, _ := serve(t, socket.Options{Options: opts, Endpoint: listen.Endpoint{Address: "tcp://:0"}})
 	c := inputtest.Dial(t, s.Addr())
 	long := "<13>Nov 21 08:20:52 h app: " + strings.Repeat("x", 1<<20)
 	inputtest.Write(t, c, long+"\n<13>Nov 21 08:20:52 h app: after\n")
@@ -114,7 +114,7 @@ func TestTooLong(t *testing.T) {
 // and another sender's messages come through.
 func TestHeldMemory(t *testing.T) { //nolint:paralleltest // it measures the heap
 	sink := newSink()
-	s, _ := serve(t, socket.Options{Options: options(sink), Address: "tcp://:0", MaxMemory: 4 << 20})
+	s, _ := serve(t, socket.Options{Options: options(sink), Endpoint: listen.Endpoint{Address: "tcp://:0"}, MaxMemory: 4 << 20})
 	before := heap.Live()
 	part := []byte("<13>Nov 21 08:20:52 h app: " + strings.Repeat("x", 900<<10))
 	var all []net.Conn
@@ -138,7 +138,7 @@ func TestHeldMemory(t *testing.T) { //nolint:paralleltest // it measures the hea
 
 func TestIdle(t *testing.T) {
 	t.Parallel()
-	s, _ := serve(t, socket.Options{Options: options(newSink()), Address: "tcp://:0", IdleTimeout: 50 * time.Millisecond})
+	s, _ := serve(t, socket.Options{Options: options(newSink()), Endpoint: listen.Endpoint{Address: "tcp://:0", IdleTimeout: 50 * time.Millisecond}})
 	c := inputtest.Dial(t, s.Addr())
 	if _, err := io.ReadAll(c); err != nil {
 		t.Error(err)
@@ -153,7 +153,7 @@ func TestBackpressure(t *testing.T) {
 			t.Parallel()
 			sink := newSink()
 			sink.SetFull(true)
-			s, stop := serve(t, socket.Options{Options: options(sink), Address: address, MaxMemory: 2 << 20})
+			s, stop := serve(t, socket.Options{Options: options(sink), Endpoint: listen.Endpoint{Address: address}, MaxMemory: 2 << 20})
 			c := inputtest.Dial(t, s.Addr())
 			n := 20000
 			if strings.HasPrefix(address, "unixgram") { // its socket holds some datagrams only
@@ -203,7 +203,7 @@ func TestBrokenSink(t *testing.T) {
 	broken := errors.New("broken")
 	sink.Fail("", broken)
 	for _, address := range []string{"tcp://:0", "udp://:0"} {
-		s, err := syslog.New(t.Context(), syslog.Options{Options: socket.Options{Options: options(sink), Address: address}})
+		s, err := socket.New(t.Context(), socket.Options{Options: options(sink), Endpoint: listen.Endpoint{Address: address}}, new(syslog.Spec).Protocol())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +220,7 @@ func TestBrokenSink(t *testing.T) {
 func TestManyConnections(t *testing.T) {
 	t.Parallel()
 	sink := newSink()
-	s, _ := serve(t, socket.Options{Options: options(sink), Address: "tcp://:0", MaxConnections: 20})
+	s, _ := serve(t, socket.Options{Options: options(sink), Endpoint: listen.Endpoint{Address: "tcp://:0", MaxConnections: 20}})
 	const n, open = 1000, 40
 	var all []net.Conn
 	for i := range n {
@@ -254,7 +254,7 @@ func TestTLS(t *testing.T) {
 				files.ClientCA = pki.Path("ca.pem")
 			}
 			sink := newSink()
-			s, stop := serve(t, socket.Options{Options: options(sink), Address: "tcp://:0", TLS: files})
+			s, stop := serve(t, socket.Options{Options: options(sink), Endpoint: listen.Endpoint{Address: "tcp://:0", TLS: files}})
 			dialTLS := func(client *tls.Config) error {
 				c := tls.Client(inputtest.Dial(t, s.Addr()), client)
 				_, err := c.Write([]byte("33 <13>Nov 21 08:20:52 h app: sealed"))
@@ -298,7 +298,7 @@ func TestEnd(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"tcp://:0", "udp://:0", "unixgram://" + filepath.Join(t.TempDir(), "d")} {
 		sink := newSink()
-		s, stop := serve(t, socket.Options{Options: options(sink), Address: address})
+		s, stop := serve(t, socket.Options{Options: options(sink), Endpoint: listen.Endpoint{Address: address}})
 		c := inputtest.Dial(t, s.Addr())
 		inputtest.Write(t, c, "<13>Nov 21 08:20:52 h app: first\n")
 		sink.Wait(t, 1)
@@ -317,7 +317,7 @@ func TestEnd(t *testing.T) {
 func TestGarbage(t *testing.T) {
 	t.Parallel()
 	sink := newSink()
-	s, _ := serve(t, socket.Options{Options: options(sink), Address: "tcp://:0"})
+	s, _ := serve(t, socket.Options{Options: options(sink), Endpoint: listen.Endpoint{Address: "tcp://:0"}})
 	for _, text := range []string{"\x16\x03\x01\x02\x00\x01\x00", "GET / HTTP/1.1\r\n\r\n", "\n\n\n", "9999999 <", "<<<<<", "\x00\x00"} {
 		c := inputtest.Dial(t, s.Addr())
 		inputtest.Write(t, c, text)
@@ -333,24 +333,24 @@ func TestGarbage(t *testing.T) {
 
 func TestNew(t *testing.T) {
 	t.Parallel()
-	s, _ := serve(t, socket.Options{Options: options(newSink()), Address: "tcp://:0"})
+	s, _ := serve(t, socket.Options{Options: options(newSink()), Endpoint: listen.Endpoint{Address: "tcp://:0"}})
 	dir := t.TempDir()
 	for _, c := range []struct {
 		opts socket.Options
 		want string
 	}{
-		{socket.Options{Address: "127.0.0.1:514"}, "must start with udp://"},
-		{socket.Options{Address: "http://127.0.0.1:514"}, "must start with udp://"},
-		{socket.Options{Address: "tcp://127.0.0.1"}, "HOST:PORT"},
-		{socket.Options{Address: "unix://"}, "a path must follow"},
-		{socket.Options{Address: "tcp://" + s.Addr().String()}, "address already in use"},
-		{socket.Options{Address: "udp://:0", TLS: listen.TLS{Cert: "a"}}, "TLS requires a certificate and a key"},
-		{socket.Options{Address: "tcp://:0", TLS: listen.TLS{Cert: dir + "/a", Key: dir + "/b"}}, "no such file"},
-		{socket.Options{Address: "unix://" + dir}, "is not a socket"},
-		{socket.Options{Address: "tcp://:0", Options: input.Options{MaxRecord: 1}}, "record limit"},
+		{socket.Options{Endpoint: listen.Endpoint{Address: "127.0.0.1:514"}}, "must start with udp://"},
+		{socket.Options{Endpoint: listen.Endpoint{Address: "http://127.0.0.1:514"}}, "must start with udp://"},
+		{socket.Options{Endpoint: listen.Endpoint{Address: "tcp://127.0.0.1"}}, "HOST:PORT"},
+		{socket.Options{Endpoint: listen.Endpoint{Address: "unix://"}}, "a path must follow"},
+		{socket.Options{Endpoint: listen.Endpoint{Address: "tcp://" + s.Addr().String()}}, "address already in use"},
+		{socket.Options{Endpoint: listen.Endpoint{Address: "udp://:0", TLS: listen.TLS{Cert: "a"}}}, "TLS requires a certificate and a key"},
+		{socket.Options{Endpoint: listen.Endpoint{Address: "tcp://:0", TLS: listen.TLS{Cert: dir + "/a", Key: dir + "/b"}}}, "no such file"},
+		{socket.Options{Endpoint: listen.Endpoint{Address: "unix://" + dir}}, "is not a socket"},
+		{socket.Options{Endpoint: listen.Endpoint{Address: "tcp://:0"}, Options: input.Options{MaxRecord: 1}}, "record limit"},
 	} {
 		c.opts.Sink = newSink()
-		if _, err := syslog.New(t.Context(), syslog.Options{Options: c.opts}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := socket.New(t.Context(), c.opts, new(syslog.Spec).Protocol()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.opts.Address, err, c.want)
 		}
 	}

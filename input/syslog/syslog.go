@@ -8,41 +8,43 @@
 // message is the rest, byte for byte: the text, or in RFC 5424 everything from the message ID or the
 // structured data on, if there is one. Structured data that only describes the transport (timeQuality, meta)
 // and the byte order mark before the text of RFC 5424 are removed. A message without a readable header, with a
-// rejected timestamp, or with nothing after its header is kept as received. Options.Raw keeps all messages as
+// rejected timestamp, or with nothing after its header is kept as received. [Spec.Raw] keeps all messages as
 // received; otherwise facility, exact severity and the original form of the time are lost.
 package syslog
 
 import (
 	"context"
 
+	"logstow/input"
 	"logstow/input/socket"
 )
 
-// Options configure a server.
-type Options struct {
-	socket.Options
+// Spec configures the input.
+type Spec struct {
 	// Raw keeps messages complete, including the header.
 	Raw bool
 }
 
-// New binds the socket. It does not use ctx after it has returned.
-func New(ctx context.Context, opts Options) (*socket.Server, error) {
-	return socket.New(ctx, opts.Options, protocol(opts.Raw))
+// Kind implements [input.Spec].
+func (s *Spec) Kind() input.Kind {
+	return s.Protocol().Kind("`ADDRESS`: receive syslog messages, such as udp://:5140, tcp://:5140 or unix:///run/x.sock; repeatable")
 }
 
-// ParseAddress splits an address into package net's network and address: udp://HOST:PORT,
-// tcp://HOST:PORT, unix:///PATH (a stream) or unixgram:///PATH (datagrams, as /dev/log).
-func ParseAddress(address string) (network, rest string, err error) {
-	p := protocol(false)
-	return p.ParseAddress(address)
+// Keys implements [input.Spec].
+func (s *Spec) Keys() []input.Key { return []input.Key{{Name: "raw", To: &s.Raw}} }
+
+// Open implements [input.Spec].
+func (s *Spec) Open(ctx context.Context, with input.Opening) (input.Reader, error) {
+	return socket.New(ctx, socket.Options{Options: with.Options, Endpoint: with.Endpoint}, s.Protocol())
 }
 
-func protocol(raw bool) socket.Protocol {
+// Protocol describes syslog.
+func (s *Spec) Protocol() socket.Protocol {
 	return socket.Protocol{
 		Name: "syslog", Port: 514, Networks: []string{"udp", "tcp", "unix", "unixgram"},
 		Framing: framing,
 		Parser: func(opts *socket.Options, local bool) socket.Parser {
-			return newParser(&Options{Options: *opts, Raw: raw}, local)
+			return newParser(s.Raw, opts.Recognize, local)
 		},
 	}
 }

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func serve(t testing.TB, opts socket.Options) (s *socket.Server, stop func() error) {
 	t.Helper()
 	opts.Service = "test"
-	s, err := syslog.New(t.Context(), syslog.Options{Options: opts})
+	s, err := socket.New(t.Context(), opts, new(syslog.Spec).Protocol())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/input"
+	"logstow/input/listen"
 	"logstow/input/socket"
 	"logstow/input/syslog"
 	"logstow/internal/test/inputtest"
@@ -31,7 +32,7 @@ func (s small) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
 func TestTooLargeForBuffer(t *testing.T) {
 	t.Parallel()
 	sink := inputtest.NewSink()
-	s, err := syslog.New(t.Context(), syslog.Options{Options: socket.Options{Options: input.Options{Service: "x", MaxRecord: 4 << 20, Sink: small{sink}}, Address: "tcp://127.0.0.1:0"}})
+	s, err := socket.New(t.Context(), socket.Options{Options: input.Options{Service: "x", MaxRecord: 4 << 20, Sink: small{sink}}, Endpoint: listen.Endpoint{Address: "tcp://127.0.0.1:0"}}, new(syslog.Spec).Protocol())
 	if err != nil {
 		t.Fatal(err)
 	}

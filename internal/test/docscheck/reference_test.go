@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"logstow/config"
+	"logstow/input/kinds"
 )
 
 // rows are the cells of the table in a section of docs/reference.md, without its head.
@@ -159,10 +160,6 @@ func without(all []string, others ...[]string) (left []string) {
 // The table of configuration keys has each key at its place, and no others.
 func TestReferenceConfiguration(t *testing.T) {
 	t.Parallel()
-	kinds := map[string]string{
-		"files": "files: a", "stdin": "stdin: true", "syslog": "syslog: 'udp://:1'",
-		"forward": "forward: ':1'", "gelf": "gelf: 'udp://:1'", "http": "http: ':1'", "journald": "journald: true",
-	}
 	top, stdin := known(t, "KEY"), known(t, "inputs: [ { stdin: true, KEY } ]")
 	common := without(top, without(top, stdin)) // of both
 	places := map[string][]string{
@@ -176,8 +173,14 @@ func TestReferenceConfiguration(t *testing.T) {
 		"pod-metadata":   known(t, "inputs: [ { files: a, pod-metadata: { KEY } } ]"),
 		"tls":            known(t, "inputs: [ { http: ':1', tls: { KEY } } ]"),
 	}
-	for kind, entry := range kinds {
-		places[kind] = without(known(t, "inputs: [ { "+entry+", KEY } ]"), common)
+	for _, spec := range kinds.All() {
+		kind, value := spec.Kind(), "true"
+		for _, address := range []string{":1", "udp://:1"} {
+			if kind.CheckAddress != nil && kind.CheckAddress(address) == nil {
+				value = address
+			}
+		}
+		places[kind.Name] = without(known(t, "inputs: [ { "+kind.Name+": '"+value+"', KEY } ]"), common)
 	}
 	var inCode, onPage []string
 	for place, keys := range places {

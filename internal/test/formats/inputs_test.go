@@ -17,6 +17,7 @@ import (
 	"logstow/input/gelf"
 	"logstow/input/journald"
 	"logstow/input/lines"
+	"logstow/input/listen"
 	"logstow/input/otlp"
 	"logstow/input/socket"
 	"logstow/input/stdin"
@@ -163,7 +164,7 @@ func readJournal(t *testing.T, opts input.Options, all []string) {
 
 func sendForward(t *testing.T, opts input.Options, all []string) {
 	t.Helper()
-	s, err := forward.New(t.Context(), forward.Options{Options: opts, Address: "127.0.0.1:0"})
+	s, err := forward.New(t.Context(), forward.Options{Options: opts, Endpoint: listen.Endpoint{Address: "127.0.0.1:0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +182,7 @@ func sendForward(t *testing.T, opts input.Options, all []string) {
 
 func sendSyslog(t *testing.T, opts input.Options, all []string) {
 	t.Helper()
-	s, err := syslog.New(t.Context(), syslog.Options{Options: socket.Options{Options: opts, Address: "tcp://127.0.0.1:0"}})
+	s, err := socket.New(t.Context(), socket.Options{Options: opts, Endpoint: listen.Endpoint{Address: "tcp://127.0.0.1:0"}}, new(syslog.Spec).Protocol())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +193,7 @@ func sendSyslog(t *testing.T, opts input.Options, all []string) {
 // sendGELF sends the lines with their times and severities.
 func sendGELF(t *testing.T, opts input.Options, all []string) {
 	t.Helper()
-	s, err := gelf.New(t.Context(), gelf.Options{Options: socket.Options{Options: opts, Address: "tcp://127.0.0.1:0"}})
+	s, err := socket.New(t.Context(), socket.Options{Options: opts, Endpoint: listen.Endpoint{Address: "tcp://127.0.0.1:0"}}, gelf.Protocol(input.NewServices(0, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package agent
+package files
 
 import (
 	"cmp"
@@ -7,7 +7,6 @@ import (
 	"net"
 	"sync"
 
-	"logstow/config"
 	"logstow/input"
 	"logstow/input/container/podmeta"
 	"logstow/input/tail"
@@ -22,7 +21,7 @@ type podReader struct {
 	pods *podmeta.Watcher
 }
 
-// Run implements reader.
+// Run implements [input.Reader].
 func (r podReader) Run(ctx context.Context) error {
 	watching, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -41,23 +40,44 @@ func podServer(getenv func(string) string) (string, error) {
 	return "https://" + net.JoinHostPort(host, cmp.Or(port, "443")), nil
 }
 
-// openPods returns the watcher of an input's pods, and adds its processor to opts.
-func (p *pipeline) openPods(in *config.PodMetadata, opts *input.Options) (*podmeta.Watcher, error) {
-	server, token, ca := in.Server, in.TokenFile, in.CAFile
+// PodMetadata selects labels and annotations of pods. Server is the URL of the Kubernetes API, or "" for the cluster
+// that the shipper runs in.
+type PodMetadata struct {
+	Labels, Annotations             []string
+	Server, TokenFile, CAFile, Node string
+}
+
+func (p *PodMetadata) keys() []input.Key {
+	return []input.Key{
+		{Name: "labels", To: &p.Labels, OneOf: true},
+		{Name: "annotations", To: &p.Annotations, OneOf: true},
+		{Name: "server", To: &p.Server},
+		{Name: "token-file", To: &p.TokenFile},
+		{Name: "ca-file", To: &p.CAFile},
+		{Name: "node", To: &p.Node},
+	}
+}
+
+// open returns the watcher of an input's pods, nil if p is nil, and adds its processor to the input.
+func (p *PodMetadata) open(with *input.Opening) (*podmeta.Watcher, error) {
+	if p == nil {
+		return nil, nil //nolint:nilnil // nothing is watched
+	}
+	server, token, ca := p.Server, p.TokenFile, p.CAFile
 	if server == "" {
 		var err error
-		if server, err = podServer(p.getenv); err != nil {
+		if server, err = podServer(with.Getenv); err != nil {
 			return nil, err
 		}
 		token, ca = cmp.Or(token, serviceAccount+"token"), cmp.Or(ca, serviceAccount+"ca.crt")
 	}
 	watcher, err := podmeta.New(podmeta.Options{
-		Server: server, TokenFile: token, CAFile: ca, Node: in.Node, Labels: in.Labels, Annotations: in.Annotations,
-		SourcePrefix: opts.SourcePrefix, Log: p.log,
+		Server: server, TokenFile: token, CAFile: ca, Node: p.Node, Labels: p.Labels, Annotations: p.Annotations,
+		SourcePrefix: with.SourcePrefix, Log: with.Log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	opts.Process = watcher.Processor(opts.Process)
+	with.Process = watcher.Processor(with.Process)
 	return watcher, nil
 }

@@ -1,0 +1,77 @@
+package kinds
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"logstow/input"
+	"logstow/input/bulk"
+	"logstow/input/httpserver"
+	"logstow/input/lines"
+	"logstow/input/listen"
+	"logstow/input/otlp"
+	"logstow/input/push"
+)
+
+// HTTP configures the input of OTLP, Loki push, Elasticsearch bulk and lines over HTTP.
+type HTTP struct {
+	Login               httpserver.Login
+	ServiceFromResource bool
+	// ConfiguredService is set by service-from-labels: false. It is the default for an input with its own stores.
+	ConfiguredService bool
+}
+
+// Kind implements [input.Spec].
+func (h *HTTP) Kind() input.Kind {
+	return input.Kind{
+		Name:         "http",
+		Usage:        "`ADDRESS`: receive OpenTelemetry logs (HTTP /v1/logs and gRPC on one port), Loki push, Elasticsearch bulk and lines (/v1/lines), such as :4318; repeatable",
+		CheckAddress: listen.CheckAddress, ServiceFromLabels: !h.ConfiguredService, ServiceFromRecords: h.ServiceFromResource,
+	}
+}
+
+// Keys implements [input.Spec].
+func (h *HTTP) Keys() []input.Key {
+	return []input.Key{
+		{Name: "service-from-resource", To: &h.ServiceFromResource},
+		{Name: "store", To: func() { h.ConfiguredService = true }},
+		{Name: "service-from-labels", To: input.Not(&h.ConfiguredService)},
+		{Name: "users", To: &h.Login.Users},
+		{Name: "tokens", To: &h.Login.Tokens, Check: checkToken},
+	}
+}
+
+func checkToken(token string) error {
+	if token == "" {
+		return errors.New("a token is empty")
+	}
+	return nil
+}
+
+// Open implements [input.Spec].
+func (h *HTTP) Open(ctx context.Context, with input.Opening) (input.Reader, error) {
+	logs, err := otlp.NewHandler(otlp.Options{Options: with.Options, ServiceFromResource: h.ServiceFromResource})
+	if err != nil {
+		return nil, err
+	}
+	text, err := lines.NewHandler(lines.Options{Options: with.Options})
+	if err != nil {
+		return nil, err
+	}
+	pushed, err := push.NewHandler(push.Options{Options: with.Options, ConfiguredService: h.ConfiguredService})
+	if err != nil {
+		return nil, err
+	}
+	documents, err := bulk.NewHandler(bulk.Options{Options: with.Options, ConfiguredService: h.ConfiguredService})
+	if err != nil {
+		return nil, err
+	}
+	server, err := httpserver.New(ctx, httpserver.Options{
+		Endpoint: with.Endpoint, Login: h.Login, Denied: &with.Stats.Denied, Log: with.Log,
+	}, logs, text, pushed, documents)
+	if err != nil {
+		return nil, fmt.Errorf("http input: %w", err)
+	}
+	return server, nil
+}
