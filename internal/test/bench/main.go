@@ -75,12 +75,15 @@ func bench(ctx context.Context, kind, size string, runs int, fields, logql bool)
 		return err
 	}
 	fmt.Printf("%s of %s, medians of %d runs; CPU is user + system of the whole process\n\n", size, kind, runs)
-	fmt.Printf("%-44s %8s %8s %9s %8s   %s\n", "", "CPU s", "wall s", "peak MiB", "ratio", "of")
+	fmt.Printf("%-44s %8s %8s %9s %8s %8s   %s\n", "", "CPU s", "wall s", "peak MiB", "faults", "ratio", "of")
 	switch {
 	case fields:
 		return b.benchFormats()
 	case logql:
 		return b.benchQL(kind)
+	}
+	if err := b.benchStart(); err != nil {
+		return err
 	}
 	if err := b.benchReading(); err != nil {
 		return err
@@ -111,6 +114,8 @@ type suite struct {
 	store string
 	size  int64
 	runs  int
+	// shipped is the row of shipping the input durably.
+	shipped row
 }
 
 // build builds the binaries.
@@ -170,12 +175,27 @@ func (b *suite) benchShipping() error {
 	if err != nil {
 		return err
 	}
+	b.shipped = rows[2]
 	for line := range strings.Lines(rows[2].errs) {
 		if strings.Contains(line, "done") {
 			fmt.Print("  ", line)
 		}
 	}
 	return nil
+}
+
+// benchStart compares the start of the programs with that of one that prints a line.
+func (b *suite) benchStart() error {
+	source := filepath.Join(b.dir, "hello.go")
+	if err := os.WriteFile(source, []byte("package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(\"hello\") }\n"), 0o600); err != nil {
+		return err
+	}
+	if out, err := exec.CommandContext(b.ctx, "go", "build", "-o", filepath.Join(b.dir, "hello"), source).CombinedOutput(); err != nil {
+		return fmt.Errorf("build: %w\n%s", err, out)
+	}
+	names := []string{"a program that prints a line", "logq --version", "shipper --version"}
+	_, err := b.compare("it", names, b.command("hello"), b.command("logq", "--version"), b.command("shipper", "--version"))
+	return err
 }
 
 // benchReading compares the shipper with sending the same bytes unparsed through its buffer and

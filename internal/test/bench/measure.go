@@ -36,7 +36,8 @@ func (b *suite) part(name string, args ...string) *command {
 // row is the medians of a command's runs.
 type row struct {
 	cpu, wall time.Duration
-	peak      int64
+	peak      int64 // MiB
+	faults    int64 // pages
 	errs      string
 }
 
@@ -60,7 +61,7 @@ func (b *suite) interleaved(commands ...*command) ([]row, error) {
 		slices.SortFunc(rs, func(x, y row) int { return int(x.wall - y.wall) })
 		out[i].wall = rs[len(rs)/2].wall
 		for _, r := range rs {
-			out[i].peak = max(out[i].peak, r.peak)
+			out[i].peak, out[i].faults = max(out[i].peak, r.peak), max(out[i].faults, r.faults)
 		}
 	}
 	return out, nil
@@ -110,12 +111,12 @@ func (c *command) run() (row, error) {
 	}
 	return row{
 		cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), wall: wall,
-		peak: usage.Maxrss >> 10, errs: errs.String(),
+		peak: usage.Maxrss >> 10, faults: usage.Minflt, errs: errs.String(),
 	}, nil
 }
 
 func (r *row) print(name string, base *row, of string) {
-	fmt.Printf("%-44s %8.3f %8.3f %9d", name, r.cpu.Seconds(), r.wall.Seconds(), r.peak)
+	fmt.Printf("%-44s %8.3f %8.3f %9d %8d", name, r.cpu.Seconds(), r.wall.Seconds(), r.peak, r.faults)
 	if base != nil {
 		fmt.Printf(" %8.2f   %s", r.cpu.Seconds()/base.cpu.Seconds(), of)
 	}
