@@ -148,8 +148,10 @@ type run struct {
 	// damaged are inputs that cannot be merged.
 	damaged map[store.BlobRef]bool
 	// merged are the inputs of the outputs made of the current chain.
-	merged  map[store.BlobRef]bool
-	catalog *catalog.Catalog
+	merged map[store.BlobRef]bool
+	// verified are the outputs of the current chain that were built, and so decoded and compared with their inputs, by this run.
+	verified map[blobnaming.Batch]bool
+	catalog  *catalog.Catalog
 	// replicated is set if the store is replicated to a second location, which has what was written before synced.
 	replicated bool
 	synced     time.Time
@@ -307,7 +309,7 @@ const maxRounds = 5
 func (r *run) chain(ctx context.Context, c *Chain) error {
 	r.report.Chains++
 	known := make(map[store.BlobRef]catalog.Output)
-	r.merged = make(map[store.BlobRef]bool)
+	r.merged, r.verified = make(map[store.BlobRef]bool), make(map[blobnaming.Batch]bool)
 	_, to := r.bounds()
 	for rounds := 0; ; rounds++ {
 		if err := r.readOutputs(ctx, c.Outputs, known); err != nil {
@@ -427,6 +429,7 @@ func (r *run) make(ctx context.Context, scope catalog.Scope, g Generation) (done
 		r.o.Log.Info("segments merged by another compaction", "segment", b.name.String())
 		return false, nil
 	}
+	r.verified[b.meta.Batch] = true
 	r.report.Outputs++
 	r.report.Inputs += int64(len(g.Inputs))
 	r.report.BytesOut += b.size
