@@ -69,11 +69,11 @@ func (m *merge) close() error {
 	return m.open.Close()
 }
 
-// each calls f for every record in output order, with the index of its input in origins. At the end it compares the records
-// with the inputs' metadata, and sets the sums of origins.
-func (m *merge) each(ctx context.Context, f func(line record.Line, input int) error) error {
+// each appends every record in output order to w, with the index of its input in origins. A block whose records all follow each other
+// is appended as it is stored. At the end it compares the records with the inputs' metadata, and sets the sums of origins.
+func (m *merge) each(ctx context.Context, w *segment.Writer) error {
 	for {
-		if err := m.openNext(ctx); err != nil {
+		if err := m.openNext(ctx, w); err != nil {
 			return err
 		}
 		start, _, more := m.nextStart()
@@ -82,7 +82,7 @@ func (m *merge) each(ctx context.Context, f func(line record.Line, input int) er
 			if err != nil {
 				return err
 			}
-			return f(line, int(p.input))
+			return w.AppendLine(line, int(p.input))
 		}); err != nil {
 			return err
 		}
@@ -113,8 +113,8 @@ func (m *merge) line(c spill.Cursor[position]) (record.Line, error) {
 	return line, err
 }
 
-// openNext opens all blocks that may contain the next record.
-func (m *merge) openNext(ctx context.Context) error {
+// openNext opens all blocks that may contain the next record, or appends them to out.
+func (m *merge) openNext(ctx context.Context, out *segment.Writer) error {
 	for {
 		start, fromWaiting, ok := m.nextStart()
 		first, _, some := m.open.First()
@@ -124,7 +124,7 @@ func (m *merge) openNext(ctx context.Context) error {
 		if fromWaiting {
 			w := m.waiting[len(m.waiting)-1]
 			m.waiting = m.waiting[:len(m.waiting)-1]
-			if err := m.openBlock(ctx, w); err != nil {
+			if err := m.openBlock(ctx, w, out); err != nil {
 				return err
 			}
 			continue
@@ -177,8 +177,28 @@ func (m *merge) openInput(ctx context.Context) error {
 	return nil
 }
 
-// openBlock decodes a block and opens a cursor on it.
-func (m *merge) openBlock(ctx context.Context, w waitingBlock) error {
+// alone reports whether the records of a block, which is the first to start, come before those of all other blocks.
+func (m *merge) alone(w waitingBlock) bool {
+	if _, _, some := m.open.First(); some {
+		return false
+	}
+	for i := len(m.waiting) - 1; i >= 0 && m.waiting[i].block.Start <= w.block.End; i-- {
+		other := m.waiting[i]
+		before := positions{}.Compare(position{other.block.Start, m.index[other.at], uint32(other.block.Index)}, position{w.block.End, m.index[w.at], uint32(w.block.Index)})
+		if before < 0 {
+			return false
+		}
+	}
+	for at := m.opened; at < len(m.inputs) && m.inputs[at].Meta.Start <= w.block.End; at++ {
+		if m.inputs[at].Meta.Start < w.block.End || m.index[at] < m.index[w.at] {
+			return false
+		}
+	}
+	return true
+}
+
+// openBlock decodes a block and opens a cursor on it, or appends it to out.
+func (m *merge) openBlock(ctx context.Context, w waitingBlock, out *segment.Writer) error {
 	s := m.inputs[w.at]
 	if w.stored != nil {
 		m.held -= w.block.Stored
@@ -189,9 +209,9 @@ func (m *merge) openBlock(ctx context.Context, w waitingBlock) error {
 		}
 		m.free = nil
 	}
-	var text []byte
+	var text, stored []byte
 	err := segment.ReadTwice(ctx, func() (err error) {
-		stored := w.stored
+		stored = w.stored
 		if w.stored = nil; stored == nil {
 			if stored, err = rangeOf(m.blobs, s.Ref())(ctx, w.block.Offset, w.block.Stored); err != nil {
 				return err
@@ -206,6 +226,13 @@ func (m *merge) openBlock(ctx context.Context, w waitingBlock) error {
 	input := m.index[w.at]
 	if err := m.tally(text, input, w.block); err != nil {
 		return &inputError{s, err}
+	}
+	if m.alone(w) {
+		ok, err := out.AppendStored(text, stored, int(input))
+		if ok || err != nil {
+			m.reuse(text)
+			return err
+		}
 	}
 	c := &cursor{position: position{input: input, block: uint32(w.block.Index)}, text: text, whole: text, ended: m.reuse}
 	if err := m.open.Add(c, int64(cap(text))); err != nil {

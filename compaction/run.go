@@ -61,6 +61,8 @@ type Options struct {
 
 	// memory is the memory limit of a merge in bytes; 0 is openBytes.
 	memory int64
+	// blockSize is that of outputs; 0 is the default.
+	blockSize int
 }
 
 // DefaultOptions returns the options of shipper compact without flags.
@@ -180,8 +182,10 @@ func newRun(s store.Store, o Options) *run {
 	return &run{
 		store: s, counter: counter, o: o, prices: prices, limit: rate.NewLimiter(limit, store.MaxDelete),
 		catalog: &catalog.Catalog{Blobs: s.Blobs(), Compacted: s.Compacted(), Retry: retry.Jobs(), Sequential: true},
-		builder: builder{blobs: s.Blobs(), columns: o.Columns, compressor: segment.NewCompressor(), tempDir: o.TempDir, budget: o.memory},
-		report:  Report{Store: s.String(), DryRun: o.DryRun}, damaged: make(map[store.BlobRef]bool),
+		builder: builder{
+			blobs: s.Blobs(), columns: o.Columns, compressor: segment.NewCompressor(), tempDir: o.TempDir, budget: o.memory, blockSize: o.blockSize,
+		},
+		report: Report{Store: s.String(), DryRun: o.DryRun}, damaged: make(map[store.BlobRef]bool),
 	}
 }
 
