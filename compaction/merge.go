@@ -31,7 +31,7 @@ type merge struct {
 	tallies []segment.OriginTally
 
 	opened int // number of inputs opened
-	// waiting are the blocks of opened inputs that are not open yet, the last to start first.
+	// waiting are the blocks of opened inputs that are not open yet, the last in the order of positions first.
 	waiting []waitingBlock
 	open    *spill.Merger[position]
 	// held is the memory of waiting blocks in bytes.
@@ -77,7 +77,7 @@ func (m *merge) each(ctx context.Context, w *segment.Writer) error {
 			return err
 		}
 		start, _, more := m.nextStart()
-		if err := m.open.Each(func(p position) bool { return !more || p.time < start }, func(p position, c spill.Cursor[position]) error {
+		if err := m.open.Each(func(p position) bool { return !more || p.compare(start) < 0 }, func(p position, c spill.Cursor[position]) error {
 			line, err := m.line(c)
 			if err != nil {
 				return err
@@ -118,7 +118,7 @@ func (m *merge) openNext(ctx context.Context, out *segment.Writer) error {
 	for {
 		start, fromWaiting, ok := m.nextStart()
 		first, _, some := m.open.First()
-		if !ok || some && start > first.time {
+		if !ok || some && start.compare(first) > 0 {
 			return nil
 		}
 		if fromWaiting {
@@ -135,14 +135,16 @@ func (m *merge) openNext(ctx context.Context, out *segment.Writer) error {
 	}
 }
 
-// nextStart returns the start of the earliest block that is not open, and whether it is in waiting. It is not ok if all are
-// open.
-func (m *merge) nextStart() (start int64, fromWaiting, ok bool) {
+// nextStart returns the earliest position that a record of a block that is not open may have, and whether the block is in waiting.
+// It is not ok if all are open.
+func (m *merge) nextStart() (start position, fromWaiting, ok bool) {
 	if n := len(m.waiting); n > 0 {
-		start, fromWaiting, ok = m.waiting[n-1].block.Start, true, true
+		w := &m.waiting[n-1]
+		start, fromWaiting, ok = m.position(w, w.block.Start), true, true
 	}
-	if m.opened < len(m.inputs) && (!ok || m.inputs[m.opened].Meta.Start < start) {
-		start, fromWaiting, ok = m.inputs[m.opened].Meta.Start, false, true
+	// Inputs of equal start are not in the order of their index.
+	if m.opened < len(m.inputs) && (!ok || m.inputs[m.opened].Meta.Start <= start.time) {
+		start, fromWaiting, ok = position{time: m.inputs[m.opened].Meta.Start}, false, true
 	}
 	return start, fromWaiting, ok
 }
@@ -166,11 +168,8 @@ func (m *merge) openInput(ctx context.Context) error {
 			}
 			m.held += b.Stored
 		}
-		i, _ := slices.BinarySearchFunc(m.waiting, b.Start, func(w waitingBlock, start int64) int {
-			if w.block.Start > start {
-				return -1
-			}
-			return 1
+		i, _ := slices.BinarySearchFunc(m.waiting, m.position(&w, b.Start), func(w waitingBlock, start position) int {
+			return start.compare(m.position(&w, w.block.Start))
 		})
 		m.waiting = slices.Insert(m.waiting, i, w)
 	}
@@ -182,19 +181,13 @@ func (m *merge) alone(w waitingBlock) bool {
 	if _, _, some := m.open.First(); some {
 		return false
 	}
-	for i := len(m.waiting) - 1; i >= 0 && m.waiting[i].block.Start <= w.block.End; i-- {
-		other := m.waiting[i]
-		before := positions{}.Compare(position{other.block.Start, m.index[other.at], uint32(other.block.Index)}, position{w.block.End, m.index[w.at], uint32(w.block.Index)})
-		if before < 0 {
-			return false
-		}
-	}
-	for at := m.opened; at < len(m.inputs) && m.inputs[at].Meta.Start <= w.block.End; at++ {
-		if m.inputs[at].Meta.Start < w.block.End || m.index[at] < m.index[w.at] {
-			return false
-		}
-	}
-	return true
+	next, _, more := m.nextStart()
+	return !more || next.compare(m.position(&w, w.block.End)) > 0
+}
+
+// position is the position of a record of a block.
+func (m *merge) position(w *waitingBlock, time int64) position {
+	return position{time, m.index[w.at], uint32(w.block.Index)}
 }
 
 // openBlock decodes a block and opens a cursor on it, or appends it to out.
