@@ -89,6 +89,12 @@ func (m *Members) after(lead []byte) (value []byte, ok bool) {
 		return nil, false
 	}
 	i := skipBlank(m.b, m.i+len(lead))
+	if i < len(m.b) && m.b[i] == '"' { // as valueEnd, for a string without escapes
+		if n := bytes.IndexByte(m.b[i+1:], '"'); n >= 0 && m.b[i+n] != '\\' {
+			m.i = i + n + 2
+			return m.b[i:m.i], true
+		}
+	}
 	end := valueEnd(m.b, i)
 	if end < 0 {
 		return nil, false
