@@ -13,7 +13,6 @@ import (
 	"logstow/columns"
 	"logstow/internal/crashpoint"
 	"logstow/internal/tempfile"
-	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
 )
@@ -47,6 +46,7 @@ type builder struct {
 	compressor *segment.Compressor
 	tempDir    string
 	budget     int64
+	blockSize  int // of segment.Options
 }
 
 // build merges the inputs of a generation into a file, decodes the file and checks that it has the records of each input, in
@@ -67,10 +67,10 @@ func (b *builder) build(ctx context.Context, g Generation) (out *built, err erro
 	w := segment.NewWriter(buffered, segment.Options{
 		Service: g.Name.Service, Instance: blobnaming.OutputInstance, Class: g.Inputs[0].Meta.Class, Parse: g.Inputs[0].Meta.Parse,
 		BucketStart: g.Name.Bucket.Unix(), BucketWidth: int64(day / time.Second),
-		Inputs: m.origins, Columns: b.columns, Compressor: b.compressor,
+		Inputs: m.origins, Columns: b.columns, BlockSize: b.blockSize, Compressor: b.compressor,
 	})
 	defer w.Discard()
-	if err := m.each(ctx, func(line record.Line, input int) error { return w.AppendLine(line, input) }); err != nil {
+	if err := m.each(ctx, w); err != nil {
 		return nil, err
 	}
 	crashpoint.Here("compact.merged")

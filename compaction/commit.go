@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"logstow/blobnaming"
 	"logstow/catalog"
@@ -63,6 +64,7 @@ func (r *run) commit(ctx context.Context, scope catalog.Scope, b *built, inputs 
 
 // create creates an output. It retries until the outcome is known.
 func (r *run) create(ctx context.Context, b *built) (outcome, error) {
+	runtime.GC() // the body may take 64 MiB: together with what the merge left, that would exceed the memory limit
 	body, err := b.read(ctx, 0, b.size)
 	if err != nil {
 		return unknown, err

@@ -14,16 +14,19 @@ type position struct {
 	input, block uint32
 }
 
+// compare compares positions in the order of the output.
+func (p position) compare(other position) int {
+	if c := cmp.Compare(p.time, other.time); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(p.input, other.input), cmp.Compare(p.block, other.block))
+}
+
 // positions compares positions, and encodes them for runs: time, input, block.
 type positions struct{}
 
 // Compare implements [spill.Keys].
-func (positions) Compare(a, b position) int {
-	if c := cmp.Compare(a.time, b.time); c != 0 {
-		return c
-	}
-	return cmp.Or(cmp.Compare(a.input, b.input), cmp.Compare(a.block, b.block))
-}
+func (positions) Compare(a, b position) int { return a.compare(b) }
 
 // Encode implements [spill.Keys].
 func (positions) Encode(buffer []byte, p position) []byte {

@@ -58,6 +58,9 @@ func options(tb testing.TB) compaction.Options {
 	return o
 }
 
+// fleetBlock is the block size of the segments of a fleet.
+const fleetBlock = 2000
+
 // fleet writes the segments of many instances of a service.
 type fleet struct {
 	tb      testing.TB
@@ -97,7 +100,7 @@ func (f *fleet) segment(instance string, bucket time.Time, width time.Duration, 
 		salt[i] = byte(f.rnd.Uint32())
 	}
 	w := segment.NewWriter(&b, segment.Options{
-		Service: f.service, Instance: instance, Class: f.class, Parse: f.parse, Salt: salt, BlockSize: 2000,
+		Service: f.service, Instance: instance, Class: f.class, Parse: f.parse, Salt: salt, BlockSize: fleetBlock,
 		BucketStart: bucket.Unix(), BucketWidth: int64(width / time.Second),
 	})
 	for range n {

@@ -31,7 +31,7 @@ type merge struct {
 	tallies []segment.OriginTally
 
 	opened int // number of inputs opened
-	// waiting are the blocks of opened inputs that are not open yet, the last to start first.
+	// waiting are the blocks of opened inputs that are not open yet, the last in the order of positions first.
 	waiting []waitingBlock
 	open    *spill.Merger[position]
 	// held is the memory of waiting blocks in bytes.
@@ -69,20 +69,20 @@ func (m *merge) close() error {
 	return m.open.Close()
 }
 
-// each calls f for every record in output order, with the index of its input in origins. At the end it compares the records
-// with the inputs' metadata, and sets the sums of origins.
-func (m *merge) each(ctx context.Context, f func(line record.Line, input int) error) error {
+// each appends every record in output order to w, with the index of its input in origins. A block whose records all follow each other
+// is appended as it is stored. At the end it compares the records with the inputs' metadata, and sets the sums of origins.
+func (m *merge) each(ctx context.Context, w *segment.Writer) error {
 	for {
-		if err := m.openNext(ctx); err != nil {
+		if err := m.openNext(ctx, w); err != nil {
 			return err
 		}
 		start, _, more := m.nextStart()
-		if err := m.open.Each(func(p position) bool { return !more || p.time < start }, func(p position, c spill.Cursor[position]) error {
+		if err := m.open.Each(func(p position) bool { return !more || p.compare(start) < 0 }, func(p position, c spill.Cursor[position]) error {
 			line, err := m.line(c)
 			if err != nil {
 				return err
 			}
-			return f(line, int(p.input))
+			return w.AppendLine(line, int(p.input))
 		}); err != nil {
 			return err
 		}
@@ -113,18 +113,18 @@ func (m *merge) line(c spill.Cursor[position]) (record.Line, error) {
 	return line, err
 }
 
-// openNext opens all blocks that may contain the next record.
-func (m *merge) openNext(ctx context.Context) error {
+// openNext opens all blocks that may contain the next record, or appends them to out.
+func (m *merge) openNext(ctx context.Context, out *segment.Writer) error {
 	for {
 		start, fromWaiting, ok := m.nextStart()
 		first, _, some := m.open.First()
-		if !ok || some && start > first.time {
+		if !ok || some && start.compare(first) > 0 {
 			return nil
 		}
 		if fromWaiting {
 			w := m.waiting[len(m.waiting)-1]
 			m.waiting = m.waiting[:len(m.waiting)-1]
-			if err := m.openBlock(ctx, w); err != nil {
+			if err := m.openBlock(ctx, w, out); err != nil {
 				return err
 			}
 			continue
@@ -135,14 +135,16 @@ func (m *merge) openNext(ctx context.Context) error {
 	}
 }
 
-// nextStart returns the start of the earliest block that is not open, and whether it is in waiting. It is not ok if all are
-// open.
-func (m *merge) nextStart() (start int64, fromWaiting, ok bool) {
+// nextStart returns the earliest position that a record of a block that is not open may have, and whether the block is in waiting.
+// It is not ok if all are open.
+func (m *merge) nextStart() (start position, fromWaiting, ok bool) {
 	if n := len(m.waiting); n > 0 {
-		start, fromWaiting, ok = m.waiting[n-1].block.Start, true, true
+		w := &m.waiting[n-1]
+		start, fromWaiting, ok = m.position(w, w.block.Start), true, true
 	}
-	if m.opened < len(m.inputs) && (!ok || m.inputs[m.opened].Meta.Start < start) {
-		start, fromWaiting, ok = m.inputs[m.opened].Meta.Start, false, true
+	// Inputs of equal start are not in the order of their index.
+	if m.opened < len(m.inputs) && (!ok || m.inputs[m.opened].Meta.Start <= start.time) {
+		start, fromWaiting, ok = position{time: m.inputs[m.opened].Meta.Start}, false, true
 	}
 	return start, fromWaiting, ok
 }
@@ -166,19 +168,30 @@ func (m *merge) openInput(ctx context.Context) error {
 			}
 			m.held += b.Stored
 		}
-		i, _ := slices.BinarySearchFunc(m.waiting, b.Start, func(w waitingBlock, start int64) int {
-			if w.block.Start > start {
-				return -1
-			}
-			return 1
+		i, _ := slices.BinarySearchFunc(m.waiting, m.position(&w, b.Start), func(w waitingBlock, start position) int {
+			return start.compare(m.position(&w, w.block.Start))
 		})
 		m.waiting = slices.Insert(m.waiting, i, w)
 	}
 	return nil
 }
 
-// openBlock decodes a block and opens a cursor on it.
-func (m *merge) openBlock(ctx context.Context, w waitingBlock) error {
+// alone reports whether the records of a block, which is the first to start, come before those of all other blocks.
+func (m *merge) alone(w waitingBlock) bool {
+	if _, _, some := m.open.First(); some {
+		return false
+	}
+	next, _, more := m.nextStart()
+	return !more || next.compare(m.position(&w, w.block.End)) > 0
+}
+
+// position is the position of a record of a block.
+func (m *merge) position(w *waitingBlock, time int64) position {
+	return position{time, m.index[w.at], uint32(w.block.Index)}
+}
+
+// openBlock decodes a block and opens a cursor on it, or appends it to out.
+func (m *merge) openBlock(ctx context.Context, w waitingBlock, out *segment.Writer) error {
 	s := m.inputs[w.at]
 	if w.stored != nil {
 		m.held -= w.block.Stored
@@ -189,9 +202,9 @@ func (m *merge) openBlock(ctx context.Context, w waitingBlock) error {
 		}
 		m.free = nil
 	}
-	var text []byte
+	var text, stored []byte
 	err := segment.ReadTwice(ctx, func() (err error) {
-		stored := w.stored
+		stored = w.stored
 		if w.stored = nil; stored == nil {
 			if stored, err = rangeOf(m.blobs, s.Ref())(ctx, w.block.Offset, w.block.Stored); err != nil {
 				return err
@@ -206,6 +219,13 @@ func (m *merge) openBlock(ctx context.Context, w waitingBlock) error {
 	input := m.index[w.at]
 	if err := m.tally(text, input, w.block); err != nil {
 		return &inputError{s, err}
+	}
+	if m.alone(w) {
+		ok, err := out.AppendStored(text, stored, int(input))
+		if ok || err != nil {
+			m.reuse(text)
+			return err
+		}
 	}
 	c := &cursor{position: position{input: input, block: uint32(w.block.Index)}, text: text, whole: text, ended: m.reuse}
 	if err := m.open.Add(c, int64(cap(text))); err != nil {

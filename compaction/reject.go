@@ -8,6 +8,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/catalog"
+	"logstow/segment"
 	"logstow/store"
 	"logstow/tableindex"
 )
@@ -105,7 +106,7 @@ func (r *run) intact(ctx context.Context, s catalog.Segment) (bool, error) {
 
 // verify reads and verifies a whole plain segment. A damaged one is an [*inputError].
 func (r *run) verify(ctx context.Context, s catalog.Segment) error {
-	_, err := verifyStored(ctx, rangeOf(r.store.Blobs(), s.Ref()), s)
+	_, err := verifyStored(ctx, rangeOf(r.store.Blobs(), s.Ref()), s, segment.Verify)
 	if err != nil {
 		err = inputFailed(ctx, s, err)
 	}

@@ -61,6 +61,8 @@ type Options struct {
 
 	// memory is the memory limit of a merge in bytes; 0 is openBytes.
 	memory int64
+	// blockSize is that of outputs; 0 is the default.
+	blockSize int
 }
 
 // DefaultOptions returns the options of shipper compact without flags.
@@ -148,8 +150,10 @@ type run struct {
 	// damaged are inputs that cannot be merged.
 	damaged map[store.BlobRef]bool
 	// merged are the inputs of the outputs made of the current chain.
-	merged  map[store.BlobRef]bool
-	catalog *catalog.Catalog
+	merged map[store.BlobRef]bool
+	// verified are the outputs of the current chain that were built, and so decoded and compared with their inputs, by this run.
+	verified map[blobnaming.Batch]bool
+	catalog  *catalog.Catalog
 	// replicated is set if the store is replicated to a second location, which has what was written before synced.
 	replicated bool
 	synced     time.Time
@@ -178,8 +182,10 @@ func newRun(s store.Store, o Options) *run {
 	return &run{
 		store: s, counter: counter, o: o, prices: prices, limit: rate.NewLimiter(limit, store.MaxDelete),
 		catalog: &catalog.Catalog{Blobs: s.Blobs(), Compacted: s.Compacted(), Retry: retry.Jobs(), Sequential: true},
-		builder: builder{blobs: s.Blobs(), columns: o.Columns, compressor: segment.NewCompressor(), tempDir: o.TempDir, budget: o.memory},
-		report:  Report{Store: s.String(), DryRun: o.DryRun}, damaged: make(map[store.BlobRef]bool),
+		builder: builder{
+			blobs: s.Blobs(), columns: o.Columns, compressor: segment.NewCompressor(), tempDir: o.TempDir, budget: o.memory, blockSize: o.blockSize,
+		},
+		report: Report{Store: s.String(), DryRun: o.DryRun}, damaged: make(map[store.BlobRef]bool),
 	}
 }
 
@@ -307,7 +313,7 @@ const maxRounds = 5
 func (r *run) chain(ctx context.Context, c *Chain) error {
 	r.report.Chains++
 	known := make(map[store.BlobRef]catalog.Output)
-	r.merged = make(map[store.BlobRef]bool)
+	r.merged, r.verified = make(map[store.BlobRef]bool), make(map[blobnaming.Batch]bool)
 	_, to := r.bounds()
 	for rounds := 0; ; rounds++ {
 		if err := r.readOutputs(ctx, c.Outputs, known); err != nil {
@@ -427,6 +433,7 @@ func (r *run) make(ctx context.Context, scope catalog.Scope, g Generation) (done
 		r.o.Log.Info("segments merged by another compaction", "segment", b.name.String())
 		return false, nil
 	}
+	r.verified[b.meta.Batch] = true
 	r.report.Outputs++
 	r.report.Inputs += int64(len(g.Inputs))
 	r.report.BytesOut += b.size

@@ -187,7 +187,7 @@ func (s *Set) formedPairs(b []byte, values []Value) bool {
 			return false
 		}
 		if n == len(s.steps) || !bytes.Equal(s.steps[n].name, pair.Name) {
-			s.learn(n, pair.Name)
+			s.learn(n, nil, pair.Name)
 		}
 		of := &s.steps[n]
 		if n++; n > maxMembers || of.field >= 0 && !IsPairName(of.name) || len(value.Text) > 0 && !s.once(of.node) {

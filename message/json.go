@@ -81,6 +81,28 @@ func (m *Members) NextStrict() (name, value []byte, ok bool) {
 	return m.Next()
 }
 
+// after returns the value of the next member if lead stands before it: what NextStrict read before a value of another object, after
+// as many members. It is not ok otherwise, without a lead, and if the value has no end; then nothing is read.
+func (m *Members) after(lead []byte) (value []byte, ok bool) {
+	rest := m.b[m.i:]
+	if len(lead) == 0 || len(rest) < len(lead) || string(rest[:len(lead)]) != string(lead) {
+		return nil, false
+	}
+	i := skipBlank(m.b, m.i+len(lead))
+	if i < len(m.b) && m.b[i] == '"' { // as valueEnd, for a string without escapes
+		if n := bytes.IndexByte(m.b[i+1:], '"'); n >= 0 && m.b[i+n] != '\\' {
+			m.i = i + n + 2
+			return m.b[i:m.i], true
+		}
+	}
+	end := valueEnd(m.b, i)
+	if end < 0 {
+		return nil, false
+	}
+	m.i = end
+	return m.b[i:end], true
+}
+
 // End returns the offset after the object, if the text ends it after the last member that Next returned.
 func (m *Members) End() (end int, ok bool) {
 	i := skipBlank(m.b, m.i)

@@ -16,6 +16,7 @@ type Set struct {
 	steps []step
 	path  []byte // the names of the objects around a member, each with a dot
 	space []byte // memory for texts without escapes
+	plain bool   // no string of the message has escapes
 
 	// checks is set if [Set.Form] is wanted. The following fields are only used then.
 	checks bool
@@ -32,8 +33,9 @@ type Set struct {
 
 // step is the name of a member and the index of its field, -1 if it is not in the set.
 type step struct {
-	name  []byte
-	field int
+	// lead is what stands between the value before and the value of this member: comma, name, colon.
+	lead, name []byte
+	field      int
 	// node is nil if forms are not wanted.
 	node *node
 }
@@ -52,7 +54,7 @@ func NewSet(names []string) *Set {
 // without escapes in names, it is not ok and values are undefined. Texts are valid until the message changes or Find is called again.
 func (s *Set) Find(message []byte, values []Value) (ok bool) {
 	clear(values)
-	s.path, s.space, s.form, s.count = s.path[:0], s.space[:0], NoForm, 0
+	s.path, s.space, s.plain, s.form, s.count = s.path[:0], s.space[:0], false, NoForm, 0
 	if s.messages++; s.nodes > maxNodes {
 		s.root, s.nodes, s.steps = node{}, 0, s.steps[:0]
 	}
@@ -70,25 +72,32 @@ func (s *Set) Find(message []byte, values []Value) (ok bool) {
 		s.pairs(message, values)
 		return true
 	}
+	s.plain = bytes.IndexByte(message, '\\') < 0
 	members := Object(message)
 	direct := s.checks
 	for n := 0; ; n++ {
-		name, value, more := members.NextStrict()
-		if !more {
-			return s.ends(closes(&members, message), direct)
+		var value []byte
+		ok := false
+		if n < len(s.steps) {
+			value, ok = members.after(s.steps[n].lead)
 		}
-		if n == len(s.steps) || !bytes.Equal(s.steps[n].name, name) {
+		if !ok {
+			var name []byte
+			from := members.Offset()
+			if name, value, ok = members.NextStrict(); !ok {
+				return s.ends(closes(&members, message), direct)
+			}
 			if bytes.IndexByte(name, '\\') >= 0 {
 				return false
 			}
-			s.learn(n, name)
+			s.learn(n, message[from:members.Offset()-len(value)], name)
 		}
 		direct = direct && s.direct(s.steps[n].node, value)
 		if !s.add(s.steps[n].field, value, values) {
 			return false
 		}
 		if s.dotted && value[0] == '{' {
-			s.path = append(append(s.path[:0], name...), '.')
+			s.path = append(append(s.path[:0], s.steps[n].name...), '.')
 			if !s.nested(value, values, maxDepth-1) {
 				return false
 			}
@@ -111,12 +120,13 @@ func closes(m *Members, object []byte) bool {
 	return ok && end == len(object)
 }
 
-// learn caches the lookup of the name of member n.
-func (s *Set) learn(n int, name []byte) {
+// learn caches the lookup of the name of member n, and its lead.
+func (s *Set) learn(n int, lead, name []byte) {
 	if n == len(s.steps) {
 		s.steps = append(s.steps, step{})
 	}
 	of := &s.steps[n]
+	of.lead = append(of.lead[:0], lead...)
 	of.name = append(of.name[:0], name...)
 	of.field = s.lookup(name)
 	if s.checks {
@@ -189,7 +199,7 @@ func (s *Set) add(i int, b []byte, values []Value) bool {
 
 // unescape returns the text of a string without escapes.
 func (s *Set) unescape(text []byte) []byte {
-	if bytes.IndexByte(text, '\\') < 0 {
+	if s.plain || bytes.IndexByte(text, '\\') < 0 {
 		return text
 	}
 	from := len(s.space)

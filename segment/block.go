@@ -19,6 +19,8 @@ type block struct {
 	levels   record.Counts
 	// start and end are the minimum and maximum time.
 	start, end int64
+	// stored is the text compressed, if it is known.
+	stored []byte
 }
 
 // recordRef locates a record in the text of a block. Offsets up to MaxBlockRaw fit 32 bits.
@@ -121,7 +123,10 @@ func (c *Compressor) encode(b block, tokens bool, builder *columns.Builder) enco
 	if b.unsorted {
 		c.texts.put(b.sort(c.texts.get()))
 	}
-	stored := c.Encode(c.stored.get(), b.text)
+	stored := b.stored
+	if stored == nil {
+		stored = c.Encode(c.stored.get(), b.text)
+	}
 	if builder != nil {
 		s := c.scratches.get()
 		builder.AddBlock(s, b.text, len(b.refs), b.start, int64(len(stored)))

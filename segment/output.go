@@ -19,6 +19,8 @@ type output struct {
 	// time and input are those of the last record.
 	time  int64
 	input int
+	// short is the number of blocks that ended before they were full, because a stored block followed.
+	short int
 }
 
 func newOutput(inputs int) *output {
@@ -28,6 +30,18 @@ func newOutput(inputs int) *output {
 // AppendLine is Append for a compaction output: it adds a record of an input, an index into Options.Inputs. Records must
 // come in order of time, then of input. A record out of order is rejected with [ErrRecord].
 func (w *Writer) AppendLine(line record.Line, input int) error {
+	if err := w.checkLine(&line, input); err != nil {
+		return err
+	}
+	if err := w.reserve(len(line.Text)); err != nil {
+		return err
+	}
+	w.addLine(line, input)
+	return nil
+}
+
+// checkLine checks a record before it is added.
+func (w *Writer) checkLine(line *record.Line, input int) error {
 	if w.err != nil {
 		return w.err
 	}
@@ -42,14 +56,57 @@ func (w *Writer) AppendLine(line record.Line, input int) error {
 	case line.Time < o.time, line.Time == o.time && input < o.input:
 		return fmt.Errorf("%w: it is out of order", ErrRecord)
 	}
-	if err := w.reserve(len(line.Text)); err != nil {
-		return err
-	}
+	return nil
+}
+
+// addLine adds a record for which there is space.
+func (w *Writer) addLine(line record.Line, input int) {
 	w.cur.addLine(line)
 	w.tally.addBytes(line.Time, line.Level, line.Source)
+	o := w.output
 	o.ids = append(o.ids, uint32(input))
 	o.time, o.input = line.Time, input
-	return nil
+}
+
+// minStored and maxStored are the sizes of text at which a stored block is worth a block of its own, as shares of the block size.
+const minStored, maxStored = 0.75, 2.0
+
+// AppendStored is AppendLine for all records of a block of an input, in text, which are stored as they are. It is not ok if the block would
+// make the segment's blocks too small; then nothing is added. If it is ok, stored belongs to the Writer.
+func (w *Writer) AppendStored(text, stored []byte, input int) (ok bool, err error) {
+	if w.err != nil {
+		return false, w.err
+	}
+	const more = 3 // blocks: the one being filled, this one, and one for what follows
+	size, full, filled := float64(len(text)), float64(w.opts.BlockSize), float64(len(w.cur.text))
+	short := filled > 0 && filled < minStored*full
+	switch {
+	case w.output == nil || size < minStored*full || size > maxStored*full || w.ended()+more > MaxBlocks:
+		return false, nil
+	case short && w.output.short >= w.ended()/4:
+		return false, nil
+	case short:
+		w.output.short++
+	}
+	if filled > 0 {
+		if err := w.endBlock(); err != nil {
+			return false, err
+		}
+	}
+	w.cur.reserve(len(text), len(text))
+	for len(text) > 0 {
+		var line record.Line
+		if line, text, err = record.Next(text); err == nil {
+			err = w.checkLine(&line, input)
+		}
+		if err != nil {
+			w.err = err
+			return false, err
+		}
+		w.addLine(line, input)
+	}
+	w.cur.stored = stored
+	return true, w.endBlock()
 }
 
 // endBlock encodes the page of the block being filled.

@@ -231,6 +231,76 @@ func TestAppendLineRefuses(t *testing.T) {
 	}
 }
 
+// A stored block is appended as it is, except where blocks would become too small; a wrong one spoils the segment.
+func TestAppendStored(t *testing.T) {
+	t.Parallel()
+	var records []record.Record
+	for i := range 40 {
+		records = append(records, rec(time.Duration(i)*time.Second, record.Info, "a", fmt.Sprintf("message %d %080d", i, i)))
+	}
+	inputs, lines := merge([]part{newPart(t, options(), 1, 1, records...)})
+	text := func(from, to int) (all []byte) {
+		for _, line := range lines[from:to] {
+			all = append(all, line.Text...)
+		}
+		return all
+	}
+	opts := outputOptions(inputs)
+	opts.BlockSize = len(text(0, 4))
+	var b bytes.Buffer
+	w := segment.NewWriter(&b, opts)
+	appendStored := func(from, to int, want bool) (stored []byte) {
+		t.Helper()
+		stored = segment.NewCompressor().Encode(nil, text(from, to))
+		if ok, err := w.AppendStored(text(from, to), stored, 0); err != nil || ok != want {
+			t.Fatalf("records %d to %d: %v, error %v", from, to, ok, err)
+		}
+		return stored
+	}
+	appendStored(0, 2, false)
+	var want [][]byte
+	for i := range 5 {
+		want = append(want, slices.Clone(appendStored(4*i, 4*i+4, true)))
+	}
+	for _, line := range lines[20:21] {
+		if err := w.AppendLine(line.Line, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want = append(want, slices.Clone(appendStored(21, 27, true))) // after one short block
+	if err := w.AppendLine(lines[27].Line, 0); err != nil {
+		t.Fatal(err)
+	}
+	appendStored(28, 32, false) // the second short block is too many
+	for _, line := range lines[28:] {
+		if err := w.AppendLine(line.Line, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := w.Close(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := verify(t, b.Bytes())
+	if err != nil || f.Check(m) != nil || int(m.Records) != len(lines) {
+		t.Fatalf("%+v, error %v", m, err)
+	}
+	for i, stored := range want {
+		if !bytes.Contains(b.Bytes(), stored) {
+			t.Errorf("block %d is not as it was", i)
+		}
+	}
+	w = segment.NewWriter(&b, opts)
+	defer w.Discard()
+	appendStored(4, 8, true)
+	if _, err := w.AppendStored(text(0, 4), nil, 0); !errors.Is(err, segment.ErrRecord) {
+		t.Errorf("a block out of order: %v", err)
+	}
+	if err := w.AppendLine(lines[9].Line, 0); !errors.Is(err, segment.ErrRecord) {
+		t.Errorf("after it: %v", err)
+	}
+}
+
 // What is written is held to the list: a sum, a count, an order or a time that is not
 // right ends in an error, of the Writer where it can detect it and of Verify otherwise.
 func TestWrongOriginsAreFound(t *testing.T) {

@@ -21,8 +21,10 @@ type columnVerifier struct {
 	index    []int           // for each column, its index in the splitter's values
 	// block has the page of each column in the current block, nil if there is none; runs are the seconds of the block,
 	// nil if there is no column of times.
-	block   []*columns.Page
-	runs    []columns.Run
+	block []*columns.Page
+	runs  []columns.Run
+	// split is set if the fields of the block's messages are needed: a field has a page, or the messages have a form.
+	split   bool
 	message record.Message
 	scratch []byte
 }
@@ -63,6 +65,7 @@ func newColumnVerifier(ctx context.Context, read Range, f *Footer) (*columnVerif
 // startBlock reads the pages of a block.
 func (v *columnVerifier) startBlock(b Block) error {
 	v.block, v.runs = make([]*columns.Page, len(v.list.Columns)), nil
+	v.split = v.splitter != nil && v.list.Forms[b.Index] != message.NoForm
 	for i := range v.list.Columns {
 		c := &v.list.Columns[i]
 		p := &c.Pages[b.Index]
@@ -76,6 +79,7 @@ func (v *columnVerifier) startBlock(b Block) error {
 		if err := p.Check(stored); err != nil {
 			return err
 		}
+		v.split = v.split || v.splitter != nil && c.Name.Fixed == ""
 		var least, greatest string
 		if c.Name.Fixed == field.Time {
 			v.runs, err = columns.DecodeSeconds(stored, int(b.Records))
@@ -115,7 +119,7 @@ func (v *columnVerifier) add(line record.Line, n uint64, b Block) error {
 		return corruptColumns(b.Offset, "record %d of block %d is not of the second that its column has", n, b.Index)
 	}
 	var values []message.Value
-	if v.splitter != nil {
+	if v.split {
 		v.message.Decode(line.Raw)
 		v.splitter.Split(v.message)
 		values = v.splitter.Values()

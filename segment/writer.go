@@ -149,11 +149,15 @@ func (w *Writer) maxTextLen(r *record.Record) int {
 // Full reports whether the block being filled is the last one of [MaxBlocks]. The caller should close the segment, since
 // Append may return [ErrFull].
 func (w *Writer) Full() bool {
-	n := len(w.blocks) + 1
+	return w.ended()+1 >= MaxBlocks
+}
+
+// ended is the number of blocks before the one being filled.
+func (w *Writer) ended() int {
 	if w.compressing != nil {
-		n++
+		return len(w.blocks) + 1
 	}
-	return n >= MaxBlocks
+	return len(w.blocks)
 }
 
 // Size estimates the stored size of the segment if it ended now, for sealing by size.
