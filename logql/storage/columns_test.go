@@ -178,7 +178,7 @@ func TestColumnOfManyValues(t *testing.T) {
 	w.ship("web", "a-0", records...)
 	w.compact("user")
 	var fromColumns int64
-	for _, stages := range []string{``, ` | user="u7"`, ` | user=~"u7.?"`, ` | user!="u8" | status>=400`, ` | user="nobody"`, ` | took > 500 or user="u9"`} {
+	for _, stages := range []string{``, ` | user="u7"`, ` | user=~"u7.?"`, ` | user!="u8" | status>=400`, ` | user="nobody"`, ` | took > 500 or user="u9"`, ` | took < 100`, ` | took != 7 | status < 300`} {
 		for _, form := range []string{`sum by (user) (count_over_time({service_name="web"} | json%s [5m]))`, `sum(sum_over_time({service_name="web"} | json%s | unwrap took [2m]))`, `count_over_time({service_name="web"} | json%s | keep status [5m])`} {
 			text := fmt.Sprintf(form, stages)
 			expr, err := syntax.Parse(text)
