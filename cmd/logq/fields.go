@@ -27,14 +27,12 @@ import (
 const (
 	// sampleRecords is about the number of records of which the fields are found out by default.
 	sampleRecords = 100_000
-	// topValues is the default number of values of a field.
-	topValues = 5
 	// maxValueText and maxNameText are the numbers of characters of a value and a name in a table.
 	maxValueText = 40
 	maxNameText  = 60
 )
 
-func fieldsCommand(env environment) *ucli.Command {
+func fieldsCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "fields",
 		Usage: "print the fields of messages: types, coverage, values",
@@ -57,48 +55,33 @@ and 1000 values of each are kept, the most frequent ones: a number of values suc
 
 Exit status: 0 found, 1 no record matched or none has fields, 2 wrong command line,
 3 incomplete or failed, 4 access denied, 130 interrupted.`, sampleRecords),
-		Flags: slices.Concat(fileFlag(), selectionFlags(), cli.Categorize(categoryOutput,
-			&ucli.IntFlag{Name: "top", Value: topValues, Usage: "`N`: number of values to print per field"},
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object per line) or csv (one line per value)"},
-			&ucli.BoolFlag{Name: "explain", Usage: "also report the plan, bytes read and estimated cost on standard error"},
-		), limitFlags(), cli.Categorize(categoryLimits,
-			&ucli.BoolFlag{Name: "all", Usage: "read all records, not a sample"},
-		)),
-		Action: quietPipe(func(c *ucli.Context) error { return runFields(c.Context, c, env) }),
 	}
 }
 
-func runFields(ctx context.Context, c *ucli.Context, env environment) error {
-	r, err := newRequest(c, env, env.now())
+func runFields(c *ucli.Context, env environment) error {
+	r, err := newSearch(c, env)
 	if err != nil {
 		return err
 	}
 	format, opts := c.String("output"), query.FieldOptions{Records: sampleRecords, Top: c.Int("top")}
-	if err := cli.OneOf("output", format, fieldsFormats()...); err != nil {
-		return err
-	}
 	if opts.Top < 0 || opts.Top > fieldstats.MaxTop {
 		return cli.Usagef("--top %d: want 0 to %d", opts.Top, fieldstats.MaxTop)
 	}
 	if c.Bool("all") {
 		opts.Records = 0
 	}
-	compiled, err := newQuery(nil, r.sel, r.opts)
-	if err != nil {
-		return err
-	}
-	return r.answer(ctx, c, compiled, func(q *query.Query) (bool, error) {
-		found, p, err := r.fields(ctx, q, opts)
+	return r.answer(func(q *query.Query) (bool, error) {
+		found, p, err := r.fields(c.Context, q, opts)
 		if err != nil && (found == nil || !errors.Is(err, query.ErrBudget)) {
 			return false, err
 		}
 		stopped := err
 		if found.Records == 0 && stopped == nil {
-			if err := r.explainNone(ctx, q, p); err != nil {
+			if err := r.explainNone(c.Context, q, p); err != nil {
 				return false, err
 			}
 		}
-		if err := env.paged(ctx, func(env *environment) error { return printFields(env, found, format) }); err != nil {
+		if err := env.paged(c.Context, func(env *environment) error { return printFields(env, found, format) }); err != nil {
 			return false, err
 		}
 		r.noteFields(found)

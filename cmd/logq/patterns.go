@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -21,7 +20,7 @@ import (
 // patternsMemory is the memory for the shapes of messages, in bytes, beyond that of other commands.
 const patternsMemory = 160 << 20
 
-func patternsCommand(env environment) *ucli.Command {
+func patternsCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "patterns",
 		Usage: "print the templates of messages, of one range or of two compared",
@@ -48,15 +47,6 @@ any text, they include those of templates that are more specific.
 
 Exit status: 0 found, 1 nothing matched or nothing changed, 2 wrong command line,
 3 incomplete or failed, 4 access denied, 130 interrupted.`, patterns.Wildcard),
-		Flags: slices.Concat(fileFlag(), selectionFlags(), cli.Categorize(categoryRange,
-			&ucli.StringFlag{Name: "before", Usage: "`TIME`: end of the first of two ranges to compare, exclusive (default: that of --after)"},
-			&ucli.StringFlag{Name: "after", Usage: "`TIME`: start of the second of two ranges to compare (default: that of --before)"},
-		), cli.Categorize(categoryOutput,
-			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first N templates; in a comparison, of each kind", DefaultText: "30 in a table, else all"},
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object per line) or csv; json and csv use UTC without --tz"},
-			&ucli.BoolFlag{Name: "explain", Usage: "also report the plan, bytes read and estimated cost on standard error"},
-		), limitFlags()),
-		Action: quietPipe(func(c *ucli.Context) error { return runPatterns(c.Context, c, env) }),
 	}
 }
 
@@ -66,17 +56,14 @@ type patternsRequest struct {
 	patternsOutput
 }
 
-func runPatterns(ctx context.Context, c *ucli.Context, env environment) error {
+func runPatterns(c *ucli.Context, env environment) error {
 	r, err := readPatterns(c, env)
 	if err != nil {
 		return err
 	}
+	ctx := c.Context
 	env.limitMemory(memoryLimit + patternsMemory)
-	compiled, err := newQuery(nil, r.sel, r.opts)
-	if err != nil {
-		return err
-	}
-	err = r.answer(ctx, c, compiled, func(q *query.Query) (bool, error) {
+	err = r.answer(func(q *query.Query) (bool, error) {
 		result, p, err := r.templates(ctx, q)
 		if err != nil {
 			return false, err
@@ -105,37 +92,32 @@ func runPatterns(ctx context.Context, c *ucli.Context, env environment) error {
 
 // readPatterns reads the command line.
 func readPatterns(c *ucli.Context, env environment) (*patternsRequest, error) {
-	now := env.now()
-	common, err := newRequest(c, env, now)
+	common, err := newSearch(c, env)
 	if err != nil {
 		return nil, err
 	}
 	r := &patternsRequest{request: common}
-	if err := r.readRanges(c, now); err != nil {
+	if err := r.readRanges(); err != nil {
 		return nil, err
 	}
-	r.patternsOutput = patternsOutput{format: c.String("output"), compare: r.compared != nil, zone: r.request.zone, now: now}
-	if err := cli.OneOf("output", r.format, fieldsFormats()...); err != nil {
+	if err := r.readLimit(); err != nil {
 		return nil, err
 	}
-	if r.limit, err = readLimit(c); err != nil {
-		return nil, err
-	}
+	format := c.String("output")
+	r.patternsOutput = patternsOutput{format: format, compare: r.compared != nil, limit: r.sel.Limit, zone: r.outputZone(format), now: r.request.now}
+	r.sel.Limit = 0
 	if r.limit == 0 && r.format == report.Table {
 		r.limit = tableRows
-	}
-	if zone, _ := givenZone(c); zone == nil && r.format != report.Table {
-		r.patternsOutput.zone = nil // UTC
 	}
 	return r, nil
 }
 
 // readRanges reads --before and --after.
-func (r *patternsRequest) readRanges(c *ucli.Context, now time.Time) error {
+func (r *patternsRequest) readRanges() error {
+	c, now := r.c, r.request.now
 	if !c.IsSet("before") && !c.IsSet("after") {
 		return nil
 	}
-	now = now.In(location(c))
 	var inner [2]time.Time
 	for i, name := range []string{"before", "after"} {
 		if !c.IsSet(name) {
