@@ -229,21 +229,17 @@ func printFieldsTable(w io.Writer, found *query.FieldStats, columns int) error {
 		})
 		tops = append(tops, topOf(f))
 	}
-	lines, width := alignColumns(table, func(i int) bool { return i >= 2 })
+	lines := output.Align(table, "COVERAGE", "DISTINCT")
 	for n, line := range lines {
 		top := strings.Join(tops[n], ", ")
 		if columns > 0 {
-			top = fitting(tops[n], columns-width)
+			top = fitting(tops[n], columns-output.Columns(line)-2)
 		}
-		printed := strings.TrimRight(line+top, " ")
-		if columns > 0 {
-			printed = cut(printed, columns)
-		}
-		if _, err := io.WriteString(w, printed+"\n"); err != nil {
-			return err
+		if lines[n] = strings.TrimRight(line+"  "+top, " "); columns > 0 {
+			lines[n] = cut(lines[n], columns)
 		}
 	}
-	return nil
+	return output.WriteLines(w, lines)
 }
 
 // fitting are the first of the values that fit into so many columns, with a mark if there are more; at

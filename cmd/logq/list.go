@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -163,20 +163,20 @@ func (e *environment) printTable(rows []segmentRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	w := tabwriter.NewWriter(e.stdout, 0, 8, 2, ' ', 0)
-	store := func(string) string { return "" }
-	if slices.ContainsFunc(rows, func(r segmentRow) bool { return r.Store != rows[0].Store }) {
-		store = func(name string) string { return "\t" + name } // of the same name there may be one in each
-	}
-	fmt.Fprintln(w, "NAME\tSTART\tEND\tRECORDS\tRAW\tSTORED\tLEVELS\tINSTANCE\tCLASS"+store("STORE"))
+	table := [][]string{{"NAME", "START", "END", "RECORDS", "RAW", "STORED", "LEVELS", "INSTANCE", "CLASS", "STORE"}}
 	for i := range rows {
 		r := &rows[i]
-		if r.Foreign { // its times are bounds, and nothing else is known
-			fmt.Fprintf(w, "%s\t%s\t%s\t?\t?\t%d\t?\t-\t%s\n", r.Name, r.Start, r.End, r.StoredBytes, store(r.Store))
-			continue
+		cells := []string{r.Name, r.Start, r.End, "?", "?", strconv.FormatInt(r.StoredBytes, 10), "?", "-", "", r.Store}
+		if !r.Foreign { // else its times are bounds, and nothing else is known
+			cells[3], cells[4] = strconv.FormatUint(r.Records, 10), strconv.FormatUint(r.RawBytes, 10)
+			cells[6], cells[7], cells[8] = blobnaming.FormatLevels(r.Levels), r.Instance, r.Class
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s%s\n", r.Name, r.Start, r.End, r.Records, r.RawBytes, r.StoredBytes,
-			blobnaming.FormatLevels(r.Levels), r.Instance, r.Class, store(r.Store))
+		table = append(table, cells)
 	}
-	return w.Flush()
+	if !slices.ContainsFunc(rows, func(r segmentRow) bool { return r.Store != rows[0].Store }) { // else of the same name there may be one in each
+		for i := range table {
+			table[i] = table[i][:9]
+		}
+	}
+	return output.WriteLines(e.stdout, output.Align(table))
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/csv"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -150,22 +149,21 @@ const minTemplate = 40
 // with its line breaks it is the same template. Below it is the example.
 func (o *patternsOutput) printTable(env *environment, changes []patterns.Change) error {
 	layout := o.timeLayout(changes)
-	table := [][]string{{"COUNT", "SHARE", "LEVEL", "FIRST", "LAST"}}
+	table := [][]string{{"COUNT", "SHARE", "LEVEL", "FIRST", "LAST", ""}}
 	if o.compare {
-		table[0] = []string{"CHANGE", "BEFORE/H", "AFTER/H", "LEVEL", "FIRST", "LAST"}
+		table[0] = []string{"CHANGE", "BEFORE/H", "AFTER/H", "LEVEL", "FIRST", "LAST", ""}
 	}
 	for i := range changes {
 		c := &changes[i]
 		at := func(t int64) string { return time.Unix(0, t).In(o.zone).Format(layout) }
-		line := []string{strconv.FormatUint(c.Count(), 10), percentOf(c.Share), levelsOf(c.Levels), at(c.First), at(c.Last)}
+		line := []string{strconv.FormatUint(c.Count(), 10), percentOf(c.Share), levelsOf(c.Levels), at(c.First), at(c.Last), ""}
 		if o.compare {
-			line = []string{changeOf(c), rateText(c.Rates[0]), rateText(c.Rates[1]), levelsOf(c.Levels), at(c.First), at(c.Last)}
+			line = []string{changeOf(c), rateText(c.Rates[0]), rateText(c.Rates[1]), levelsOf(c.Levels), at(c.First), at(c.Last), ""}
 		}
 		table = append(table, line)
 	}
-	numbers := []string{"COUNT", "SHARE", "BEFORE/H", "AFTER/H"}
-	prefixes, indent := alignColumns(table, func(i int) bool { return slices.Contains(numbers, table[0][i]) })
-	width := 0
+	prefixes := output.Align(table, "COUNT", "SHARE", "BEFORE/H", "AFTER/H")
+	indent, width := output.Columns(prefixes[0]), 0
 	if env.out.terminal() {
 		width = env.out.columns - indent
 	}
@@ -174,6 +172,7 @@ func (o *patternsOutput) printTable(env *environment, changes []patterns.Change)
 		indent = 4
 		width = max(env.out.columns-indent, 1)
 	}
+	var all []string
 	for i, prefix := range prefixes {
 		lines := []string{"TEMPLATE"}
 		if i > 0 {
@@ -182,16 +181,12 @@ func (o *patternsOutput) printTable(env *environment, changes []patterns.Change)
 		if narrow { // below the other columns
 			lines = slices.Insert(lines, 0, "")
 		}
-		for n, line := range lines {
-			if n > 0 {
-				prefix = strings.Repeat(" ", indent)
-			}
-			if _, err := io.WriteString(env.stdout, strings.TrimRight(prefix+line, " ")+"\n"); err != nil {
-				return err
-			}
+		for _, line := range lines {
+			all = append(all, strings.TrimRight(prefix+line, " "))
+			prefix = strings.Repeat(" ", indent)
 		}
 	}
-	return nil
+	return output.WriteLines(env.stdout, all)
 }
 
 // templateLines are the lines of a template and its example; a width of 0 is no limit.

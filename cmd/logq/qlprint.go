@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"encoding/csv"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -152,13 +151,7 @@ func (w *qlWriter) table(rows [][]string) error {
 			row[i] = output.Visible(row[i])
 		}
 	}
-	lines, _ := alignColumns(rows, func(i int) bool { return i == len(rows[0])-1 })
-	for _, line := range lines {
-		if _, err := fmt.Fprintln(w.w, strings.TrimRight(line, " ")); err != nil {
-			return err
-		}
-	}
-	return nil
+	return output.WriteLines(w.w, output.Align(rows, "value"))
 }
 
 // labelNames are the names of the labels of all series.

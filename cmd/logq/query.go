@@ -65,7 +65,8 @@ func runQuery(c *ucli.Context, env environment) (err error) {
 		return err
 	}
 	r.output.Highlight, r.output.Parser = r.compiled.Highlight, r.compiled.Parser
-	looking, cancel := context.WithCancelCause(c.Context) // ends when the pager is left
+	ctx := c.Context
+	looking, cancel := context.WithCancelCause(ctx) // ends when the pager is left
 	defer cancel(nil)
 	shown := env.display(looking, !r.follow && !r.count && !r.arriving, r.progress.end, cancel)
 	r.env.stdout = shown
@@ -109,7 +110,7 @@ func runQuery(c *ucli.Context, env environment) (err error) {
 		case err != nil:
 			return false, err
 		case n == 0 && !r.empty:
-			return false, r.explainNone(c.Context, q, p)
+			return false, r.explainNone(ctx, q, p)
 		}
 		r.noteMissing(q, r.emptyColumns(out))
 		return n > 0, nil
