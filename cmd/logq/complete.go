@@ -63,20 +63,13 @@ func shells() []string { return []string{"bash", "zsh", "fish"} }
 // complete prints the completions of a command line, one per line. It reports whether the
 // command line requests completion.
 func complete(ctx context.Context, app *ucli.App, args []string, env environment) bool {
-	if len(args) < 2 || args[len(args)-1] != completeFlag {
+	last := len(args) - 1
+	if last < 1 || args[last] != completeFlag {
 		return false
 	}
-	words := args[1 : len(args)-1]
-	print := func(*ucli.Context) {
-		for _, one := range completions(ctx, app, words, env) {
-			fmt.Fprintln(env.stdout, one)
-		}
+	for _, one := range completions(ctx, app, args[1:last], env) {
+		fmt.Fprintln(env.stdout, one)
 	}
-	app.EnableBashCompletion, app.BashComplete = true, print
-	for _, c := range app.Commands {
-		c.BashComplete = print
-	}
-	_ = app.RunContext(ctx, args) // a line that is not finished may well be wrong
 	return true
 }
 

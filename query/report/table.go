@@ -27,17 +27,15 @@ type table struct {
 
 func writeTable(w io.Writer, r *aggregate.Result, o Options) error {
 	t := &table{Result: r, Options: o, most: 1, times: newTimes(r, o.Zone)}
-	var headers []string
-	for _, k := range r.Keys {
-		headers = append(headers, output.Visible(k.Header))
+	names := headers(r)
+	for i, name := range names {
+		names[i] = output.Visible(name)
+		t.columns.Right = append(t.columns.Right, i >= len(r.Keys))
 	}
-	t.columns.Right = make([]bool, len(headers))
 	for _, c := range r.Columns {
-		headers = append(headers, output.Visible(c.Header))
-		t.columns.Right = append(t.columns.Right, true)
 		t.functions = append(t.functions, r.Spec.Compute[c.Function].Kind)
 	}
-	t.columns.Add(headers)
+	t.columns.Add(names)
 	rows := 0
 	for row, err := range r.Found() {
 		if err != nil {
@@ -54,7 +52,7 @@ func writeTable(w io.Writer, r *aggregate.Result, o Options) error {
 		return nil
 	}
 	out := bufio.NewWriter(w)
-	t.print(out, headers, "")
+	t.print(out, names, "")
 	for row, err := range r.Found() {
 		if err != nil {
 			return err
