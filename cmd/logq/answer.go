@@ -68,7 +68,7 @@ func (r *request) begin(stores []query.Store) {
 				stores[i].Tables = unopened{err}
 			}
 		}
-		r.notes = append(r.notes, "segments were found by the index: segments that are not indexed yet may be missing")
+		r.notef("segments were found by the index: segments that are not indexed yet may be missing")
 	}
 	r.printRange()
 }
@@ -82,6 +82,15 @@ func (r *request) plan(ctx context.Context, q *query.Query) (*query.Plan, error)
 	}
 	r.planned(q, p)
 	return p, nil
+}
+
+// readPlan plans and calls read, whose progress is shown; it returns the plan too.
+func readPlan[T any](r *request, q *query.Query, read func(*query.Plan) (T, error)) (result T, p *query.Plan, err error) {
+	defer r.progress.end()
+	if p, err = r.plan(r.c.Context, q); err == nil {
+		result, err = read(p)
+	}
+	return result, p, err
 }
 
 // planned prints what is known of a plan, and shows the progress of reading it.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"logstow/internal/cli"
 	"logstow/internal/units"
@@ -58,7 +57,7 @@ func (r *request) printDistinct(ctx context.Context, q *query.Query) (n uint64, 
 		r.noteMissing(q, []string{r.distinct.Field})
 	}
 	if sum.Missing > 0 && len(r.notes) == notes {
-		r.notes = append(r.notes, fmt.Sprintf("left out %d of %s, without %s", sum.Missing, units.Count(sum.Records, "record"), r.distinct.Text))
+		r.notef("left out %d of %s, without %s", sum.Missing, units.Count(sum.Records, "record"), r.distinct.Text)
 	}
 	r.empty = sum.Records > 0
 	return n, p, nil

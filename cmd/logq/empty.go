@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"logstow/query"
@@ -44,7 +43,7 @@ func (r *request) warnFuture(p *query.Plan) {
 		first = min(first, s.Meta.Start)
 	}
 	if at := time.Unix(0, first).In(now.Location()); at.After(now) {
-		r.notes = append(r.notes, fmt.Sprintf("all records of the range are in the future, the first at %s: the clock or time zone of their source is wrong",
-			at.Format(time.RFC3339)))
+		r.notef("all records of the range are in the future, the first at %s: the clock or time zone of their source is wrong",
+			at.Format(time.RFC3339))
 	}
 }

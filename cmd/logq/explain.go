@@ -12,6 +12,11 @@ import (
 	"logstow/query/output"
 )
 
+// notef adds a note to the report.
+func (r *request) notef(format string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+}
+
 // printRange prints the resolved time range, or those that are compared.
 func (r *request) printRange() {
 	switch {

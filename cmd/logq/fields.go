@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -71,7 +70,7 @@ func runFields(c *ucli.Context, env environment) error {
 		opts.Records = 0
 	}
 	return r.answer(func(q *query.Query) (bool, error) {
-		found, p, err := r.fields(c.Context, q, opts)
+		found, p, err := readPlan(r, q, func(p *query.Plan) (*query.FieldStats, error) { return q.Fields(c.Context, p, opts) })
 		if err != nil && (found == nil || !errors.Is(err, query.ErrBudget)) {
 			return false, err
 		}
@@ -89,28 +88,17 @@ func runFields(c *ucli.Context, env environment) error {
 	})
 }
 
-// fields plans, and finds out the fields; it returns the plan too.
-func (r *request) fields(ctx context.Context, q *query.Query, opts query.FieldOptions) (*query.FieldStats, *query.Plan, error) {
-	defer r.progress.end()
-	p, err := r.plan(ctx, q)
-	if err != nil {
-		return nil, nil, err
-	}
-	found, err := q.Fields(ctx, p, opts)
-	return found, p, err
-}
-
 // noteFields adds notes of what the figures are based on.
 func (r *request) noteFields(found *query.FieldStats) {
 	if found.Sampled {
-		r.notes = append(r.notes, fmt.Sprintf("the figures are from a sample of %s in %d of about %d blocks, spread over the range; --all reads everything",
-			units.Count(found.Records, "record"), found.Blocks, found.AllBlocks))
+		r.notef("the figures are from a sample of %s in %d of about %d blocks, spread over the range; --all reads everything",
+			units.Count(found.Records, "record"), found.Blocks, found.AllBlocks)
 	}
 	if found.LeftOut {
-		r.notes = append(r.notes, fmt.Sprintf("more than %d field names: fields of few records are left out", len(found.Fields)))
+		r.notef("more than %d field names: fields of few records are left out", len(found.Fields))
 	}
 	if len(found.Fields) == 0 && found.Records > 0 {
-		r.notes = append(r.notes, fmt.Sprintf("no fields in the messages of %s read", units.Count(found.Records, "record")))
+		r.notef("no fields in the messages of %s read", units.Count(found.Records, "record"))
 	}
 }
 
@@ -179,20 +167,18 @@ func share(n, all uint64) float64 {
 }
 
 func printFieldsCSV(to io.Writer, found *query.FieldStats) error {
-	w := csv.NewWriter(to)
-	_ = w.Write([]string{"name", "types", "records", "coverage", "distinct", "value", "count", "share"}) // Error returns it
+	lines := [][]string{{"name", "types", "records", "coverage", "distinct", "value", "count", "share"}}
 	for i := range found.Fields {
 		f := &found.Fields[i]
 		line := []string{field.WriteName(f.Name), typesOf(f), strconv.FormatUint(f.Records, 10), fmt.Sprint(share(f.Records, found.Records)), distinctOf(f)}
 		for _, v := range f.Top {
-			_ = w.Write(append(slices.Clone(line), v.Text, strconv.FormatUint(v.Count, 10), fmt.Sprint(share(v.Count, f.Records))))
+			lines = append(lines, append(slices.Clone(line), v.Text, strconv.FormatUint(v.Count, 10), fmt.Sprint(share(v.Count, f.Records))))
 		}
 		if len(f.Top) == 0 {
-			_ = w.Write(append(line, "", "", ""))
+			lines = append(lines, append(line, "", "", ""))
 		}
 	}
-	w.Flush()
-	return w.Error()
+	return csv.NewWriter(to).WriteAll(lines)
 }
 
 // typesOf are the types of a field's values, the most frequent first.

@@ -10,7 +10,7 @@ import (
 // fields of --where.
 func (r *request) noteMissing(q *query.Query, named []string) {
 	for _, reason := range q.MissingFields(named) {
-		r.notes = append(r.notes, reason.Text)
+		r.notef("%s", reason.Text)
 	}
 }
 

@@ -204,21 +204,20 @@ func (r *patternsRequest) counter(p *query.Plan) func() *patterns.Counter {
 
 // note adds notes of what the templates are based on, and why none is printed.
 func (r *patternsRequest) note(result *patterns.Result, printed int) {
-	add := func(format string, args ...any) { r.notes = append(r.notes, fmt.Sprintf(format, args...)) }
 	if result.Coarse {
-		add("templates are coarse: the messages have more than %d shapes, so words with many values count as variable; select fewer records for better ones", patterns.MaxShapes)
+		r.notef("templates are coarse: the messages have more than %d shapes, so words with many values count as variable; select fewer records for better ones", patterns.MaxShapes)
 	}
 	if n := result.Ungrouped[0] + result.Ungrouped[1]; n > 0 {
-		add("no template for %s: the messages have too many shapes", units.Count(n, "record"))
+		r.notef("no template for %s: the messages have too many shapes", units.Count(n, "record"))
 	}
 	switch {
 	case !r.compare || result.Records == [2]uint64{}:
 	case result.Records[0] == 0:
-		add("no records before %s to compare with", r.compared[0].to.Format(time.RFC3339))
+		r.notef("no records before %s to compare with", r.compared[0].to.Format(time.RFC3339))
 	case result.Records[1] == 0:
-		add("no records after %s to compare with", r.compared[1].from.Format(time.RFC3339))
+		r.notef("no records after %s to compare with", r.compared[1].from.Format(time.RFC3339))
 	case printed == 0:
-		add("nothing changed: %s before and %d after have the same templates, and none of 10 records or more is twice or half as frequent",
+		r.notef("nothing changed: %s before and %d after have the same templates, and none of 10 records or more is twice or half as frequent",
 			units.Count(result.Records[0], "record"), result.Records[1])
 	}
 }

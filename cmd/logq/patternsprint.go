@@ -111,13 +111,12 @@ func (o *patternsOutput) printJSON(env *environment, changes []patterns.Change) 
 }
 
 func (o *patternsOutput) printCSV(env *environment, changes []patterns.Change) error {
-	w := csv.NewWriter(env.stdout)
 	number := func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 	header := []string{"template", "count", "share"}
 	if o.compare {
 		header = []string{"change", "template", "before", "after", "before_per_hour", "after_per_hour"}
 	}
-	_ = w.Write(append(header, "first", "last", "example")) // Error returns it
+	lines := [][]string{append(header, "first", "last", "example")}
 	for i := range changes {
 		c := &changes[i]
 		line := []string{c.Text, strconv.FormatUint(c.Count(), 10), number(round(c.Share))}
@@ -127,10 +126,9 @@ func (o *patternsOutput) printCSV(env *environment, changes []patterns.Change) e
 				number(perHour(c.Rates[0])), number(perHour(c.Rates[1])),
 			}
 		}
-		_ = w.Write(append(line, output.FormatTime(c.First, o.zone), output.FormatTime(c.Last, o.zone), c.Example))
+		lines = append(lines, append(line, output.FormatTime(c.First, o.zone), output.FormatTime(c.Last, o.zone), c.Example))
 	}
-	w.Flush()
-	return w.Error()
+	return csv.NewWriter(env.stdout).WriteAll(lines)
 }
 
 // round is a number with six digits behind the point.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -58,7 +57,8 @@ func runStats(c *ucli.Context, env environment) error {
 	if err != nil {
 		return err
 	}
-	spec, format, err := r.statsSpec()
+	format := c.String("output")
+	spec, err := r.statsSpec(format)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,10 @@ func runStats(c *ucli.Context, env environment) error {
 		return err
 	}
 	return r.answer(func(q *query.Query) (found bool, err error) {
-		table, p, err := r.stats(c.Context, q, computation)
+		table, p, err := readPlan(r, q, func(p *query.Plan) (*query.Table, error) { return q.Stats(c.Context, p, computation) })
+		if errors.Is(err, aggregate.ErrColumns) {
+			err = hint.Wrap(err, "select fewer values with --where, or omit --pivot")
+		}
 		if err != nil {
 			return false, err
 		}
@@ -84,13 +87,12 @@ func runStats(c *ucli.Context, env environment) error {
 	})
 }
 
-// statsSpec reads what to compute, and the output format.
-func (r *request) statsSpec() (spec aggregate.Spec, format string, err error) {
+// statsSpec reads what to compute, for a format.
+func (r *request) statsSpec(format string) (spec aggregate.Spec, err error) {
 	c := r.c
-	format = c.String("output")
 	if format == report.Parquet {
 		if err := r.env.checkParquet("stats.parquet"); err != nil {
-			return spec, "", err
+			return spec, err
 		}
 	}
 	by, compute := cli.List(c, "by"), cli.List(c, "compute")
@@ -115,37 +117,23 @@ func (r *request) statsSpec() (spec aggregate.Spec, format string, err error) {
 		spec.Sort, err = aggregate.ParseSort(cli.List(c, "sort"), spec.By, spec.Compute)
 	}
 	if err != nil {
-		return spec, "", cli.Usagef("%w", err)
+		return spec, cli.Usagef("%w", err)
 	}
 	if spec.Pivot = -1; c.IsSet("pivot") {
 		spec.Pivot = slices.IndexFunc(spec.By, func(k aggregate.Key) bool { return k.Header == strings.TrimSpace(c.String("pivot")) })
 		if spec.Pivot < 0 {
-			return spec, "", cli.Usagef("--pivot %s: want one of the keys of --by", c.String("pivot"))
+			return spec, cli.Usagef("--pivot %s: want one of the keys of --by", c.String("pivot"))
 		}
 	}
 	if err := r.readLimit(); err != nil {
-		return spec, "", err
+		return spec, err
 	}
 	spec.Limit, r.sel.Limit = r.sel.Limit, 0
 	timed := slices.ContainsFunc(spec.By, func(k aggregate.Key) bool { return !k.Step.IsZero() })
 	if spec.Limit == 0 && format == report.Table && !timed {
 		spec.Limit = tableRows
 	}
-	return spec, format, nil
-}
-
-// stats plans and computes; it returns the plan too.
-func (r *request) stats(ctx context.Context, q *query.Query, computation *query.Computation) (*query.Table, *query.Plan, error) {
-	defer r.progress.end()
-	p, err := r.plan(ctx, q)
-	if err != nil {
-		return nil, nil, err
-	}
-	table, err := q.Stats(ctx, p, computation)
-	if errors.Is(err, aggregate.ErrColumns) {
-		err = hint.Wrap(err, "select fewer values with --where, or omit --pivot")
-	}
-	return table, p, err
+	return spec, nil
 }
 
 // printStats prints a table, and notes about it.

@@ -231,7 +231,7 @@ func (r *request) awaitFlush(ctx context.Context, stores []query.Store) error {
 	var usage price.Usage
 	for i, s := range w.stores {
 		if err := answers[i].err; err != nil {
-			r.notes = append(r.notes, s.unwatched(err)+"; records that its shippers have not flushed are missing")
+			r.notef("%s; records that its shippers have not flushed are missing", s.unwatched(err))
 			continue
 		}
 		late = append(late, answers[i].late...)
@@ -239,7 +239,7 @@ func (r *request) awaitFlush(ctx context.Context, stores []query.Store) error {
 		one := s.watcher.Status()
 		services += one.Services
 		if one.Unwatched > 0 {
-			r.notes = append(r.notes, fmt.Sprintf("%s: too many services: --fresh did not wait for %s; select fewer with -s", s.name, units.Count(one.Unwatched, "service")))
+			r.notef("%s: too many services: --fresh did not wait for %s; select fewer with -s", s.name, units.Count(one.Unwatched, "service"))
 		}
 		if !s.free {
 			usage = usage.Plus(one.Usage)
@@ -247,10 +247,10 @@ func (r *request) awaitFlush(ctx context.Context, stores []query.Store) error {
 	}
 	switch {
 	case len(late) > 0:
-		r.notes = append(r.notes, fmt.Sprintf("%d of %s did not flush within %v and their newest records may be missing: %s",
-			len(late), units.Count(live, "shipper"), watch.FreshTimeout, named(late)))
+		r.notef("%d of %s did not flush within %v and their newest records may be missing: %s",
+			len(late), units.Count(live, "shipper"), watch.FreshTimeout, named(late))
 	case services > 0 && live == 0:
-		r.notes = append(r.notes, "no shipper responded to --fresh: records that are not flushed yet are missing; see docs/query.md#fresh-answers")
+		r.notef("no shipper responded to --fresh: records that are not flushed yet are missing; see docs/query.md#fresh-answers")
 	}
 	cost := r.prices().Cost(usage) * watch.Lifetime.Hours()
 	switch {

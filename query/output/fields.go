@@ -22,12 +22,7 @@ type column struct {
 	fixed field.Fixed
 	// index is the index of a field of the message in Writer.fields.
 	index int
-	// found is set once a record has the field.
-	found bool
 }
-
-// allColumns returns the default columns of the CSV format.
-func allColumns() []string { return []string{"time", "level", "service", "source", "message"} }
 
 // CheckFields reports names that cannot be columns.
 func CheckFields(names []string) error {
@@ -56,16 +51,9 @@ func newColumns(texts []string) (columns []column, fields []string, err error) {
 func (o *Writer) EmptyFields() (names []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for i := range o.columns {
-		if c := &o.columns[i]; c.fixed == "" && !c.found {
-			names = append(names, o.fields[c.index])
-		}
-	}
-	if t := o.opts.Template; t != nil {
-		for i, name := range t.names {
-			if !t.found[i] {
-				names = append(names, name)
-			}
+	for i, name := range o.fields {
+		if !o.found[i] {
+			names = append(names, name)
 		}
 	}
 	return names
@@ -83,6 +71,9 @@ func (o *Writer) split(m *query.Match) {
 func (o *Writer) splitFields(m *query.Match) {
 	o.splitter = o.splitters.Of(o.parser(m), o.fields...)
 	o.splitter.Split(o.message)
+	for i := range o.fields {
+		o.found[i] = o.found[i] || o.splitter.Value(i).Kind != message.Missing
+	}
 }
 
 // parser returns the parser of a record's fields.
@@ -136,9 +127,7 @@ func (o *Writer) value(c *column, m *query.Match) message.Value {
 	if c.fixed != "" {
 		return message.Value{Kind: message.String, Text: o.fixed(c.fixed, m)}
 	}
-	v := o.splitter.Value(c.index)
-	c.found = c.found || v.Kind != message.Missing
-	return v
+	return o.splitter.Value(c.index)
 }
 
 // values appends a record's values with TABs between them. Newlines and TABs in a
