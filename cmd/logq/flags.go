@@ -207,52 +207,34 @@ func choices(command, flag string) []string {
 	return nil
 }
 
-// conflict declares that a flag cannot be used together with others; reason may be empty.
+// conflict declares that a flag cannot be used together with any of others, and why.
 type conflict struct{ flag, others, reason string }
 
 func conflicts() []conflict {
 	const (
-		stores = "files are not in a store"
-		whole  = "files are read whole"
-		free   = "reading files costs nothing"
-		alone  = "no shipper writes to them"
-		time   = "context is printed in the order of time"
-		values = "values are printed, not records"
-		bytes  = "values are sorted by their bytes"
+		around = "after-context before-context context"
+		sorted = "values are sorted by their bytes"
 	)
 	return []conflict{
 		{"tz", "utc", "both set the zone"},
 		{"since", "from", "both set the start of the range"},
-		{"file", "store", stores},
-		{"file", "grant", stores},
-		{"file", "auth", stores},
-		{"file", "no-cache", stores},
+		{"file", "store grant auth no-cache", "files are not in a store"},
 		{"file", "service", "files have no services; --source selects by the path"},
-		{"file", "follow-window", "files are followed as they are written"},
-		{"file", "follow-interval", "files are followed as they are written"},
-		{"file", "no-watch", alone},
-		{"file", "fresh", alone},
-		{"file", "plan", whole},
-		{"file", "max-bytes", whole},
-		{"file", "max-cost", free},
-		{"file", "prices", free},
+		{"file", "follow-window follow-interval", "files are followed as they are written"},
+		{"file", "no-watch fresh", "no shipper writes to them"},
+		{"file", "plan max-bytes", "files are read whole"},
+		{"file", "max-cost prices", "reading files costs nothing"},
 		{"tail", "count newest limit", ""},
 		{"follow", "fresh", "it makes shippers flush while it runs"},
 		{"follow", "count newest to", ""},
 		{"sort", "follow", "records that come later may belong before printed ones"},
 		{"sort", "newest", "--sort sets the order; write --sort 'time desc'"},
 		{"sort", "tail", "--sort sets the order; reverse it with asc or desc, and use -n"},
-		{"sort", "after-context", time},
-		{"sort", "before-context", time},
-		{"sort", "context", time},
-		{"sort", "distinct", bytes},
+		{"sort", around, "context is printed in the order of time"},
+		{"sort", "distinct", sorted},
 		{"distinct", "follow", "values are printed once all records are read"},
-		{"distinct", "newest", bytes},
-		{"distinct", "tail", bytes},
-		{"distinct", "after-context", values},
-		{"distinct", "before-context", values},
-		{"distinct", "context", values},
-		{"distinct", "fields", values},
+		{"distinct", "newest tail", sorted},
+		{"distinct", around + " fields", "values are printed, not records"},
 		{"distinct", "count", "logq stats --compute 'distinct(NAME)' counts values"},
 	}
 }
@@ -265,17 +247,14 @@ func checkFlags(c *ucli.Context) error {
 	}
 	for _, one := range conflicts() {
 		others := strings.Fields(one.others)
-		if !given(one.flag) || !slices.ContainsFunc(others, given) {
-			continue
+		i := slices.IndexFunc(others, given)
+		switch {
+		case i < 0 || !given(one.flag):
+		case one.reason != "":
+			return cli.Usagef("--%s cannot be used together with --%s: %s", one.flag, others[i], one.reason)
+		default:
+			return cli.Usagef("--%s cannot be used together with %s", one.flag, cli.Alternatives(strings.Fields("--"+strings.Join(others, " --"))))
 		}
-		for i, name := range others {
-			others[i] = cli.Dashed(name)
-		}
-		err := cli.Usagef("--%s cannot be used together with %s", one.flag, cli.Alternatives(others))
-		if one.reason != "" {
-			err = cli.Usagef("%w: %s", err, one.reason)
-		}
-		return err
 	}
 	for _, name := range []string{"output", "plan", "color"} {
 		words, value := choices(c.Command.Name, name), c.String(name)

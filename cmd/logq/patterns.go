@@ -173,7 +173,7 @@ func (r *patternsRequest) templates(ctx context.Context, q *query.Query) (*patte
 	counter := r.counter(all)
 	total := counter()
 	for i := range read {
-		counted, err := queries[i].Patterns(ctx, plans[i], counter)
+		counted, err := queries[i].PatternsOf(ctx, plans[i], nil, counter)
 		if err != nil {
 			return nil, nil, err
 		}

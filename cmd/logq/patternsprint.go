@@ -156,7 +156,7 @@ func (o *patternsOutput) printTable(env *environment, changes []patterns.Change)
 		at := func(t int64) string { return time.Unix(0, t).In(o.zone).Format(layout) }
 		line := []string{strconv.FormatUint(c.Count(), 10), percentOf(c.Share), levelsOf(c.Levels), at(c.First), at(c.Last), ""}
 		if o.compare {
-			line = []string{changeOf(c), rateText(c.Rates[0]), rateText(c.Rates[1]), levelsOf(c.Levels), at(c.First), at(c.Last), ""}
+			line = []string{changeOf(c), threeDigits(3600 * c.Rates[0]), threeDigits(3600 * c.Rates[1]), levelsOf(c.Levels), at(c.First), at(c.Last), ""}
 		}
 		table = append(table, line)
 	}
@@ -222,9 +222,6 @@ func changeOf(c *patterns.Change) string {
 	}
 	return fmt.Sprintf("%s %sx", c.Kind, threeDigits(c.Rates[1]/c.Rates[0]))
 }
-
-// rateText is a rate per second as one per hour for people.
-func rateText(rate float64) string { return threeDigits(rate * 3600) }
 
 // threeDigits is a positive number with at least two digits.
 func threeDigits(x float64) string {

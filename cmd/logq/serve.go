@@ -57,15 +57,15 @@ Exit status: 0 ended by a signal, 2 wrong command line or tokens, 3 failed,
 	}
 }
 
-// readServer reads the flags of the server and of its limits.
-func readServer(c *ucli.Context, env environment) (opts serve.Options, reading query.Options, err error) {
+// readServer reads the flags of the server, and those of its limits into reading.
+func readServer(c *ucli.Context, env environment, reading *query.Options) (opts serve.Options, err error) {
 	if c.NArg() > 0 {
-		return opts, reading, cli.Usagef("serve takes no arguments")
+		return opts, cli.Usagef("serve takes no arguments")
 	}
-	reading = query.Options{Plan: query.PlanList, TempDir: env.tempDir, Processors: fetch.NewProcessors(runtime.GOMAXPROCS(0))}
-	if err := readLimits(c, env, &reading); err != nil {
-		return opts, reading, err
+	if err := readLimits(c, env, reading); err != nil {
+		return opts, err
 	}
+	reading.Tiers = c.IsSet("max-cost") || c.IsSet("max-cost-per-day")
 	opts = serve.Options{
 		Listen: c.String("listen"), Cert: c.String("tls-cert"), Key: c.String("tls-key"), BehindProxy: c.Bool("behind-proxy"),
 		Hosts: cli.List(c, "host"), Metrics: c.Bool("metrics"), Version: cli.Version(version),
@@ -73,33 +73,34 @@ func readServer(c *ucli.Context, env environment) (opts serve.Options, reading q
 			MaxBytes: reading.MaxBytes, MaxCost: reading.MaxCost, MaxQueries: c.Int("max-queries"), MaxQueued: c.Int("max-queued"), Now: env.now,
 		},
 	}
-	reading.Tiers = c.IsSet("max-cost") || c.IsSet("max-cost-per-day")
 	l := &opts.Limits
 	if l.MaxDuration, err = units.ParseZero(c.String("max-duration")); err != nil {
-		return opts, reading, cli.Usagef("--max-duration: %w", err)
+		return opts, cli.Usagef("--max-duration: %w", err)
 	}
 	if l.MaxCostPerDay, err = readDollars(c, "max-cost-per-day"); err != nil {
-		return opts, reading, err
+		return opts, err
 	}
 	switch {
 	case l.MaxQueries < 1:
-		return opts, reading, cli.Usagef("--max-queries %d: want at least 1", l.MaxQueries)
+		return opts, cli.Usagef("--max-queries %d: want at least 1", l.MaxQueries)
 	case l.MaxQueued < 0:
-		return opts, reading, cli.Usagef("--max-queued %d: want at least 0", l.MaxQueued)
+		return opts, cli.Usagef("--max-queued %d: want at least 0", l.MaxQueued)
 	}
 	if file := c.String("tokens"); file != "" {
-		if opts.Tokens, err = access.Open(file); err != nil {
-			return opts, reading, cli.Usagef("%w", err)
-		}
+		opts.Tokens, err = access.Open(file)
 	}
-	if err := opts.Check(); err != nil {
-		return opts, reading, cli.Usagef("%w", err)
+	if err == nil {
+		err = opts.Check()
 	}
-	return opts, reading, nil
+	if err != nil {
+		err = cli.Usagef("%w", err)
+	}
+	return opts, err
 }
 
 func runServe(c *ucli.Context, env environment) (err error) {
-	opts, reading, err := readServer(c, env)
+	reading := query.Options{Processors: fetch.NewProcessors(runtime.GOMAXPROCS(0))}
+	opts, err := readServer(c, env, &reading)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"logstow/field"
 	"logstow/internal/jsonlines"
 	"logstow/message"
-	"logstow/message/parse"
 	"logstow/query"
 	"logstow/record"
 )
@@ -69,19 +68,11 @@ func (o *Writer) split(m *query.Match) {
 
 // splitFields finds the fields of the current message.
 func (o *Writer) splitFields(m *query.Match) {
-	o.splitter = o.splitters.Of(o.parser(m), o.fields...)
+	o.splitter = o.splitters.Of(o.opts.Parser(m.Segment), o.fields...)
 	o.splitter.Split(o.message)
 	for i := range o.fields {
 		o.found[i] = o.found[i] || o.splitter.Value(i).Kind != message.Missing
 	}
-}
-
-// parser returns the parser of a record's fields.
-func (o *Writer) parser(m *query.Match) *parse.Parser {
-	if o.opts.Parser != nil {
-		return o.opts.Parser(m.Segment)
-	}
-	return o.auto
 }
 
 // FormatTime is a time in Unix nanoseconds in a zone (nil is UTC), in RFC 3339 with nine digits.
@@ -98,7 +89,7 @@ func appendTime(dst []byte, unixNano int64, zone *time.Location) []byte {
 
 // time is a record's in the zone of the options; valid until the next call.
 func (o *Writer) time(m *query.Match) []byte {
-	if o.opts.Zone == nil || o.opts.Zone == time.UTC {
+	if o.opts.Zone == time.UTC {
 		return m.Line[:record.TimeLen]
 	}
 	o.scratch = appendTime(o.scratch[:0], m.Time, o.opts.Zone)

@@ -27,6 +27,7 @@ package output
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -116,10 +117,8 @@ type Writer struct {
 	late    bool         // the record is late
 	written bool         // one was printed
 	columns []column
-	// fields are the names of the columns that are fields of the message. auto is their parser if the options have none.
-	// splitter finds them in the current message.
+	// fields are the names of the columns that are fields of the message; splitter finds them in the current message.
 	fields    []string
-	auto      *parse.Parser
 	splitters parse.Splitters
 	splitter  *parse.Splitter
 	found     []bool         // by index in fields: whether a record has the field
@@ -154,13 +153,15 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 	if !opts.Color {
 		opts.Highlight = nil
 	}
-	o := &Writer{opts: opts, w: bufio.NewWriterSize(w, 64<<10), stop: make(chan struct{})}
-	if o.opts.Location == nil {
-		o.opts.Location = time.UTC
+	opts.Location, opts.Zone = cmp.Or(opts.Location, time.UTC), cmp.Or(opts.Zone, time.UTC)
+	if opts.Parser == nil {
+		auto := parse.Auto()
+		opts.Parser = func(*query.Segment) *parse.Parser { return auto }
 	}
+	o := &Writer{opts: opts, w: bufio.NewWriterSize(w, 64<<10), stop: make(chan struct{})}
 	if !opts.Today.IsZero() {
-		year, month, day := opts.Today.In(o.opts.Location).Date()
-		o.day = [2]time.Time{time.Date(year, month, day, 0, 0, 0, 0, o.opts.Location), time.Date(year, month, day+1, 0, 0, 0, 0, o.opts.Location)}
+		year, month, day := opts.Today.In(opts.Location).Date()
+		o.day = [2]time.Time{time.Date(year, month, day, 0, 0, 0, 0, opts.Location), time.Date(year, month, day+1, 0, 0, 0, 0, opts.Location)}
 	}
 	o.append = map[string]func([]byte, *query.Match) []byte{
 		Raw: o.raw, Text: o.text, JSON: o.json, Flat: o.appendFlatObject, CSV: o.csv, Parquet: o.row, Pretty: o.pretty, Template: o.template,
@@ -180,7 +181,6 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 	if o.columns, o.fields, err = newColumns(opts.Fields); err != nil {
 		return nil, err
 	}
-	o.auto = parse.Auto()
 	switch {
 	case opts.Format == Template:
 		opts.Template.begin(o)

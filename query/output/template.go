@@ -164,7 +164,7 @@ func (t *RecordTemplate) field(name string) string {
 		return t.visible(t.writer.splitter.Value(i).Text)
 	}
 	// A name that the template computes may be another one in each record.
-	computed := t.writer.parser(t.match).Splitter(name)
+	computed := t.writer.opts.Parser(t.match.Segment).Splitter(name)
 	computed.Split(t.writer.message)
 	return t.visible(computed.Value(0).Text)
 }
@@ -174,11 +174,7 @@ func (t *RecordTemplate) time(format string) string {
 	if t.match == nil {
 		return ""
 	}
-	zone := t.writer.opts.Zone
-	if zone == nil {
-		zone = time.UTC
-	}
-	return timefmt.Format(time.Unix(0, t.match.Time).In(zone), format)
+	return timefmt.Format(time.Unix(0, t.match.Time).In(t.writer.opts.Zone), format)
 }
 
 // visible returns a value as printed.
