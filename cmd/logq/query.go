@@ -71,9 +71,7 @@ func runQuery(c *ucli.Context, env environment) (err error) {
 	shown := env.display(looking, !r.follow && !r.count && !r.arriving, r.progress.end, cancel)
 	r.env.stdout = shown
 	var out *output.Writer // nil for a count and for values
-	if r.count || r.distinct != nil {
-		err = output.Check(r.output.Format)
-	} else {
+	if !r.count && r.distinct == nil {
 		out, err = output.New(shown, r.output)
 	}
 	finish := sync.OnceValue(func() error {
