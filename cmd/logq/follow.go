@@ -100,8 +100,8 @@ func (f *following) poll(ctx context.Context, q *query.Query, first bool) error 
 		}
 		return f.out.Write(m)
 	}
-	if first && f.tail > 0 {
-		err = f.printTail(ctx, q, fresh, emit)
+	if first {
+		err = f.find(ctx, q, fresh, emit)
 	} else {
 		err = q.Run(ctx, fresh, emit)
 	}

@@ -91,11 +91,7 @@ func (l *live) begin(ctx context.Context, existing *filestore.Store) error {
 	if err != nil {
 		return err
 	}
-	if l.r.tail > 0 {
-		err = l.r.printTail(ctx, q, p, l.print)
-	} else {
-		err = q.Run(ctx, p, l.print)
-	}
+	err = l.r.find(ctx, q, p, l.print)
 	if flushErr := l.out.Flush(); flushErr != nil {
 		return flushErr
 	}

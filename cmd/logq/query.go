@@ -155,15 +155,19 @@ func (r *request) printFound(ctx context.Context, q *query.Query, out *output.Wr
 		r.progress.matches.Store(int64(n))
 		return out.Write(m)
 	}
+	err = r.find(ctx, q, p, emit)
+	return n, p, err
+}
+
+// find calls emit with the records of a plan that the command line selects, in its order.
+func (r *request) find(ctx context.Context, q *query.Query, p *query.Plan, emit func(query.Match) error) error {
 	switch {
 	case r.tail > 0:
-		err = r.printTail(ctx, q, p, emit)
+		return r.printTail(ctx, q, p, emit)
 	case r.around != (query.ContextLines{}):
-		err = q.RunContext(ctx, p, r.around, emit)
+		return q.RunContext(ctx, p, r.around, emit)
 	case r.sort != nil:
-		err = q.Sort(ctx, p, r.sort, emit)
-	default:
-		err = q.Run(ctx, p, emit)
+		return q.Sort(ctx, p, r.sort, emit)
 	}
-	return n, p, err
+	return q.Run(ctx, p, emit)
 }

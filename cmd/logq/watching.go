@@ -156,10 +156,10 @@ func (f *following) reportWatches() {
 			f.onceAs(s.name+" not watched", s.unwatched(err)+"; its records are printed after the flush interval of their shippers")
 		}
 	}
-	sum, counted, some, usage := f.watches.status()
+	sum, counted, _, usage := f.watches.status()
 	began := f.env.now().Sub(f.began)
 	switch {
-	case !some || !counted || sum.Services == 0:
+	case !counted || sum.Services == 0:
 		return
 	case sum.Shippers == 0 && began >= responseTimeout && !f.printed["responded"]:
 		f.once("no shipper responds to the watches: records are printed after the flush interval of their shippers; see docs/query.md#following")
@@ -194,14 +194,6 @@ func (f *following) reportWatches() {
 	if sum.Unwatched > 0 {
 		f.once("too many services: %s more are not watched; select fewer with -s", units.Count(sum.Unwatched, "service"))
 	}
-}
-
-// prices returns the prices of the options.
-func (r *request) prices() price.Table {
-	if r.opts.Prices != nil {
-		return *r.opts.Prices
-	}
-	return price.Default()
 }
 
 // awaitFlush creates watches on the selected services and waits until the shippers of these have flushed what they had read, at
