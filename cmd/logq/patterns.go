@@ -53,7 +53,12 @@ Exit status: 0 found, 1 nothing matched or nothing changed, 2 wrong command line
 // patternsRequest is the command line of patterns.
 type patternsRequest struct {
 	*request
-	patternsOutput
+	format string
+	// compare is set if two ranges are compared.
+	compare bool
+	limit   int // 0 is none
+	// zone is that of printed times.
+	zone *time.Location
 }
 
 func runPatterns(c *ucli.Context, env environment) error {
@@ -103,9 +108,8 @@ func readPatterns(c *ucli.Context, env environment) (*patternsRequest, error) {
 	if err := r.readLimit(); err != nil {
 		return nil, err
 	}
-	format := c.String("output")
-	r.patternsOutput = patternsOutput{format: format, compare: r.compared != nil, limit: r.sel.Limit, zone: r.outputZone(format), now: r.request.now}
-	r.sel.Limit = 0
+	r.format, r.compare = c.String("output"), r.compared != nil
+	r.limit, r.sel.Limit, r.zone = r.sel.Limit, 0, r.outputZone(r.format)
 	if r.limit == 0 && r.format == report.Table {
 		r.limit = tableRows
 	}
@@ -114,7 +118,7 @@ func readPatterns(c *ucli.Context, env environment) (*patternsRequest, error) {
 
 // readRanges reads --before and --after.
 func (r *patternsRequest) readRanges() error {
-	c, now := r.c, r.request.now
+	c, now := r.c, r.now
 	if !c.IsSet("before") && !c.IsSet("after") {
 		return nil
 	}
