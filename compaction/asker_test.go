@@ -170,7 +170,7 @@ func (a *asker) ask(sel query.Selection, o query.Options) map[string]string {
 func templates(tb testing.TB, q *query.Query, p *query.Plan, sel query.Selection) string {
 	tb.Helper()
 	before := patterns.Range{From: sel.From.UnixNano(), To: sel.From.Add(sel.To.Sub(sel.From) / 2).UnixNano()}
-	counted, err := q.Patterns(tb.Context(), p, func() *patterns.Counter {
+	counted, err := q.PatternsOf(tb.Context(), p, nil, func() *patterns.Counter {
 		return patterns.NewComparison(before, patterns.Range{From: before.To, To: sel.To.UnixNano()})
 	})
 	if err != nil {

@@ -12,7 +12,7 @@ func (q *Query) Progress() Progress { return q.recorder.Progress() }
 // Report returns the counters and problems of the query so far.
 func (q *Query) Report() Report {
 	r := q.recorder.Report()
-	r.Plan = q.opts.Plan
+	r.Plan, r.Requests = q.opts.Plan, q.meter.Requests()
 	r.CostUSD, r.BytesRetrieved = q.meter.Spent()
 	return r
 }

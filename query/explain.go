@@ -2,11 +2,8 @@ package query
 
 import (
 	"context"
-	"errors"
-	"slices"
 
 	"logstow/query/explain"
-	"logstow/query/plan"
 
 	"logstow/record"
 )
@@ -23,7 +20,10 @@ func (q *Query) Explain(ctx context.Context, p *Plan, defaulted bool) ([]Reason,
 	e.Defaulted, e.Indexed = defaulted, q.opts.Plan == PlanIndex
 	none := e.Segments+e.Foreign == 0
 	if none || !q.findings.ListedAll(q.matcher.Selection.Services) {
-		e.Services, e.ServicesKnown = q.allServices(ctx)
+		step, done := q.meter.StepContext(ctx)
+		services, failures := AllServices(step, q.stores)
+		done()
+		e.Services, e.ServicesKnown = services, len(failures) == 0
 	}
 	selected := 0
 	for _, name := range e.Services {
@@ -94,17 +94,3 @@ func (q *Query) levelsOf(ctx context.Context, s *Segment) record.Counts {
 
 // maxNewest is the maximum number of services of which Explain finds the newest record.
 const maxNewest = 100
-
-// allServices returns the services of all stores; known is set if all stores could be listed.
-func (q *Query) allServices(ctx context.Context) (all []string, known bool) {
-	ctx, done := q.meter.StepContext(ctx)
-	defer done()
-	var failures []error
-	for i := range q.stores {
-		names, err := plan.Services(ctx, q.stores[i])
-		all = append(all, names...)
-		failures = append(failures, err)
-	}
-	slices.Sort(all)
-	return slices.Compact(all), errors.Join(failures...) == nil
-}

@@ -12,14 +12,9 @@ import (
 	"logstow/record"
 )
 
-// Patterns counts the matches of a plan by the shape of their message. newCounter makes a counter for each worker; one of them is
-// returned with all counts. The limit does not apply.
-func (q *Query) Patterns(ctx context.Context, p *Plan, newCounter func() *patterns.Counter) (counted *patterns.Counter, err error) {
-	return q.PatternsOf(ctx, p, nil, newCounter)
-}
-
-// PatternsOf is Patterns of the matches for whose instance and source wanted returns true; nil is all. wanted must be safe for
-// concurrent use.
+// PatternsOf counts the matches of a plan by the shape of their message: those for whose instance and source wanted returns true; nil is
+// all. newCounter makes a counter for each worker; one of them is returned with all counts. The limit does not apply. wanted must be
+// safe for concurrent use.
 func (q *Query) PatternsOf(ctx context.Context, p *Plan, wanted func(instance string, source []byte) bool, newCounter func() *patterns.Counter) (counted *patterns.Counter, err error) {
 	err = q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
 		counted = countPatterns(ctx, s, segments, wanted, newCounter)

@@ -56,7 +56,7 @@ func TestPatternsAgreeWithReference(t *testing.T) { //nolint:paralleltest // it 
 			if err != nil {
 				t.Fatal(err)
 			}
-			counted, err := q.Patterns(t.Context(), p, newCounter)
+			counted, err := q.PatternsOf(t.Context(), p, nil, newCounter)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,7 +123,7 @@ func TestPatternsOfManyShapes(t *testing.T) { //nolint:paralleltest // it sets t
 		if err != nil {
 			t.Fatal(err)
 		}
-		counted, err := q.Patterns(t.Context(), p, func() *patterns.Counter { return patterns.NewCounter(patterns.Always()) })
+		counted, err := q.PatternsOf(t.Context(), p, nil, func() *patterns.Counter { return patterns.NewCounter(patterns.Always()) })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -89,7 +89,7 @@ func newQuery(stores []Store, m *match.Matcher, opts Options) (*Query, error) {
 		meter: source.NewMeter(opts.Prices, opts.MaxBytes, opts.MaxCost),
 	}
 	for i, s := range stores {
-		q.stores[i] = q.meter.Store(s.Counted(&q.recorder.Requests))
+		q.stores[i] = q.meter.Store(s)
 		for _, p := range s.Problems {
 			q.recorder.Problem(p)
 		}

@@ -13,24 +13,32 @@ import (
 	"logstow/segment"
 )
 
-// Services returns all services of the query's stores, selected or not, in order of name. A listing that fails is a problem in the
-// report; only the end of ctx is an error.
+// AllServices returns the services of stores, selected or not, in order of name, and which stores could not be listed.
+func AllServices(ctx context.Context, stores []Store) (all []string, failures []*Problem) {
+	for _, s := range stores {
+		names, err := plan.Services(ctx, s)
+		if err != nil {
+			failures = append(failures, &Problem{Store: s.Name, Object: "cannot list services", Err: err})
+		}
+		all = append(all, names...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), failures
+}
+
+// Services returns the services of the query's stores, as [AllServices] does. A listing that fails is a problem in the report; only
+// the end of ctx is an error.
 func (q *Query) Services(ctx context.Context) ([]string, error) {
 	ctx, done := q.meter.StepContext(ctx)
 	defer done()
-	var all []string
-	for i := range q.stores {
-		services, err := plan.Services(ctx, q.stores[i])
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		if err != nil {
-			q.recorder.Problem(&Problem{Store: q.stores[i].Name, Object: "cannot list services", Err: err})
-		}
-		all = append(all, services...)
+	all, failures := AllServices(ctx, q.stores)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
-	slices.Sort(all)
-	return slices.Compact(all), nil
+	for _, p := range failures {
+		q.recorder.Problem(p)
+	}
+	return all, nil
 }
 
 // EachWritten calls f with the segments of a plan as shippers wrote them: an output of compaction is replaced by its inputs, except

@@ -42,90 +42,64 @@ func (c *Counter) Requests() Requests {
 // Store counts the requests made through s.
 func (c *Counter) Store(s Store) Store { return countedStore{s, c} }
 
-// BlobReader counts the requests made through r.
-func (c *Counter) BlobReader(r BlobReader) BlobReader { return countedReader{r, c} }
-
-// TableReader counts the requests made through r.
-func (c *Counter) TableReader(r TableReader) TableReader { return countedTableReader{r, c} }
-
 type countedStore struct {
 	Store
 	c *Counter
 }
 
-func (s countedStore) Blobs() Blobs     { return s.c.countBlobs(s.Store.Blobs()) }
-func (s countedStore) Compacted() Blobs { return s.c.countBlobs(s.Store.Compacted()) }
-
-func (s countedStore) Tables() Tables {
-	t := s.Store.Tables()
-	return countedTables{countedTableReader{t, s.c}, t}
-}
+func (s countedStore) Blobs() Blobs     { return countedBlobs{s.Store.Blobs(), s.c} }
+func (s countedStore) Compacted() Blobs { return countedBlobs{s.Store.Compacted(), s.c} }
+func (s countedStore) Tables() Tables   { return countedTables{s.Store.Tables(), s.c} }
 
 func (s countedStore) Now(ctx context.Context) (time.Time, error) {
 	s.c.list.Add(1)
 	return s.Store.Now(ctx)
 }
 
-func (c *Counter) countBlobs(b Blobs) Blobs { return countedBlobs{countedReader{b, c}, b} }
-
-type countedReader struct {
-	BlobReader
+type countedBlobs struct {
+	Blobs
 	c *Counter
 }
 
-func (r countedReader) Read(ctx context.Context, ref BlobRef, off, n int64) ([]byte, error) {
-	r.c.get.Add(1)
-	return r.BlobReader.Read(ctx, ref, off, n)
+func (b countedBlobs) Read(ctx context.Context, ref BlobRef, off, n int64) ([]byte, error) {
+	b.c.get.Add(1)
+	return b.Blobs.Read(ctx, ref, off, n)
 }
 
-func (r countedReader) List(ctx context.Context, prefix string) iter.Seq2[[]Blob, error] {
-	return countPages(&r.c.list, r.BlobReader.List(ctx, prefix))
+func (b countedBlobs) List(ctx context.Context, prefix string) iter.Seq2[[]Blob, error] {
+	return countPages(&b.c.list, b.Blobs.List(ctx, prefix))
 }
 
-func (r countedReader) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
-	return countPages(&r.c.list, r.BlobReader.ListPrefixes(ctx, prefix))
-}
-
-type countedBlobs struct {
-	countedReader
-	blobs Blobs
+func (b countedBlobs) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
+	return countPages(&b.c.list, b.Blobs.ListPrefixes(ctx, prefix))
 }
 
 func (b countedBlobs) Create(ctx context.Context, name string, body []byte, opts CreateOptions) (string, error) {
 	b.c.create.Add(1)
-	return b.blobs.Create(ctx, name, body, opts)
+	return b.Blobs.Create(ctx, name, body, opts)
 }
 
 func (b countedBlobs) Delete(ctx context.Context, refs []BlobRef) error {
 	b.c.delete.Add(int64((len(refs) + MaxDelete - 1) / MaxDelete))
-	return b.blobs.Delete(ctx, refs)
-}
-
-func (b countedBlobs) RemoveDirectories(ctx context.Context, prefix, before string) error {
-	return b.blobs.RemoveDirectories(ctx, prefix, before)
+	return b.Blobs.Delete(ctx, refs)
 }
 
 func (b countedBlobs) SetTier(ctx context.Context, names []string, tier Tier) error {
 	b.c.tier.Add(int64((len(names) + MaxDelete - 1) / MaxDelete))
-	return b.blobs.SetTier(ctx, names, tier)
-}
-
-type countedTableReader struct {
-	TableReader
-	c *Counter
-}
-
-func (r countedTableReader) Tables(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
-	return countPages(&r.c.table, r.TableReader.Tables(ctx, prefix))
-}
-
-func (r countedTableReader) Query(ctx context.Context, table string, q Query) iter.Seq2[[]Entity, error] {
-	return countPages(&r.c.table, r.TableReader.Query(ctx, table, q))
+	return b.Blobs.SetTier(ctx, names, tier)
 }
 
 type countedTables struct {
-	countedTableReader
 	tables Tables
+	c      *Counter
+}
+
+func (t countedTables) Tables(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
+	return countPages(&t.c.table, t.tables.Tables(ctx, prefix))
+}
+
+func (t countedTables) Query(ctx context.Context, table string, q Query) iter.Seq2[[]Entity, error] {
+	return countPages(&t.c.table, t.tables.Query(ctx, table, q))
 }
 
 func (t countedTables) CreateTable(ctx context.Context, table string) error {

@@ -163,10 +163,11 @@ func TestNoBlobs(t *testing.T) {
 func TestCounterStops(t *testing.T) {
 	t.Parallel()
 	var counter store.Counter
-	for range counter.BlobReader(fakeBlobs{pages: 5}).List(t.Context(), "") {
+	s := counter.Store(fake{pages: 5})
+	for range s.Blobs().List(t.Context(), "") {
 		break
 	}
-	for range counter.TableReader(fakeTables{pages: 5}).Query(t.Context(), "t", store.Query{}) {
+	for range s.Tables().Query(t.Context(), "t", store.Query{}) {
 		break
 	}
 	if got, want := counter.Requests(), (store.Requests{List: 1, Table: 1}); got != want {

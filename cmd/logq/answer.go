@@ -4,18 +4,25 @@ import (
 	"context"
 	"errors"
 
-	ucli "github.com/urfave/cli/v2"
-
 	"logstow/internal/cli"
 	"logstow/query"
+	"logstow/store"
 )
 
-// answer calls find with a compiled query over the stores of the command line, then prints the report. find
+// compile compiles the selection; an invalid one is a usage error.
+func (r *request) compile() (err error) {
+	if r.compiled, err = query.New(nil, r.sel, r.opts); errors.Is(err, query.ErrSelection) {
+		err = cli.Usagef("%w", err)
+	}
+	return err
+}
+
+// answer calls find with the query over the stores of the command line, then prints the report. find
 // plans, reads and prints; it reports whether it found anything. The error has the exit status.
-func (r *request) answer(ctx context.Context, c *ucli.Context, compiled *query.Query, find func(*query.Query) (found bool, err error)) error {
-	return r.withStores(ctx, c, compiled, func(q *query.Query, stores []query.Store) error {
-		if r.fresh {
-			if err := r.awaitFlush(ctx, stores); err != nil {
+func (r *request) answer(find func(*query.Query) (found bool, err error)) error {
+	return r.withStores(func(q *query.Query, stores []query.Store) error {
+		if r.c.Bool("fresh") {
+			if err := r.awaitFlush(r.c.Context, stores); err != nil {
 				return err
 			}
 		}
@@ -28,36 +35,42 @@ func (r *request) answer(ctx context.Context, c *ucli.Context, compiled *query.Q
 		if err != nil {
 			return r.overBudget(err)
 		}
-		if s := status(&report, found, stores); s != cli.OK {
-			return cli.Exit(s)
-		}
-		return nil
+		return status(&report, found, stores)
 	})
 }
 
-// withStores opens the stores of the command line, calls use with a compiled query over them, and closes them.
-func (r *request) withStores(ctx context.Context, c *ucli.Context, compiled *query.Query, use func(*query.Query, []query.Store) error) (err error) {
-	stores, closeStores, err := r.openStores(ctx, c)
-	if err != nil {
-		return err
+// withStores calls use with the query over the stores of the command line. What arrives is in none.
+func (r *request) withStores(use func(*query.Query, []query.Store) error) error {
+	if r.compiled == nil {
+		if err := r.compile(); err != nil {
+			return err
+		}
 	}
-	defer func() { err = errors.Join(err, closeStores()) }()
-	r.coverIndex(stores)
-	q, err := compiled.Over(stores, r.opts)
-	if err != nil {
-		return err
+	over := func(stores []query.Store) error {
+		r.begin(stores)
+		q, err := r.compiled.Over(stores, r.opts)
+		if err != nil {
+			return err
+		}
+		return use(q, stores)
 	}
-	r.warnIndex()
-	r.printRange()
-	return use(q, stores)
+	if r.arriving {
+		return over(nil)
+	}
+	return r.env.withStores(r.c.Context, r.c, over)
 }
 
-// openStores opens the stores of the command line. What arrives is in none.
-func (r *request) openStores(ctx context.Context, c *ucli.Context) ([]query.Store, func() error, error) {
-	if r.arriving {
-		return nil, func() error { return nil }, nil
+// begin prepares opened stores for the plan, and prints the range.
+func (r *request) begin(stores []query.Store) {
+	if r.opts.Plan == query.PlanIndex {
+		for i := range stores { // such as that of a grant, whose index may be known not to cover the range
+			if err := store.Covers(stores[i].Tables, r.sel.From, r.sel.To); err != nil {
+				stores[i].Tables = unopened{err}
+			}
+		}
+		r.notef("segments were found by the index: segments that are not indexed yet may be missing")
 	}
-	return r.env.openStores(ctx, c)
+	r.printRange()
 }
 
 // plan plans, and shows the progress of what follows.
@@ -69,6 +82,15 @@ func (r *request) plan(ctx context.Context, q *query.Query) (*query.Plan, error)
 	}
 	r.planned(q, p)
 	return p, nil
+}
+
+// readPlan plans and calls read, whose progress is shown; it returns the plan too.
+func readPlan[T any](r *request, q *query.Query, read func(*query.Plan) (T, error)) (result T, p *query.Plan, err error) {
+	defer r.progress.end()
+	if p, err = r.plan(r.c.Context, q); err == nil {
+		result, err = read(p)
+	}
+	return result, p, err
 }
 
 // planned prints what is known of a plan, and shows the progress of reading it.

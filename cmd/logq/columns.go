@@ -6,32 +6,6 @@ import (
 	"logstow/query/output"
 )
 
-// alignColumns pads the cells of a table to columns, and returns its lines and their width.
-func alignColumns(table [][]string, right func(column int) bool) (lines []string, width int) {
-	widths := make([]int, len(table[0]))
-	for _, cells := range table {
-		for i, cell := range cells {
-			widths[i] = max(widths[i], output.Columns(cell))
-		}
-	}
-	for _, cells := range table {
-		var line strings.Builder
-		for i, cell := range cells {
-			blanks := strings.Repeat(" ", widths[i]-output.Columns(cell))
-			if right(i) {
-				line.WriteString(blanks + cell + "  ")
-			} else {
-				line.WriteString(cell + blanks + "  ")
-			}
-		}
-		lines = append(lines, line.String())
-	}
-	for _, w := range widths {
-		width += w + 2
-	}
-	return lines, width
-}
-
 // cut is the beginning of a text of at most n columns, with a mark if there is more.
 func cut(text string, n int) string {
 	if output.Columns(text) <= n {

@@ -34,7 +34,7 @@ var (
 	fishScript string //nolint:gochecknoglobals // as above
 )
 
-func completionCommand(env environment) *ucli.Command {
+func completionCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:      "completion",
 		Usage:     "print a shell's completion script",
@@ -46,34 +46,30 @@ func completionCommand(env environment) *ucli.Command {
 
 Services and fields are those of the store that the line, or $LOGSTOW_STORE,
 names; fields are those of the newest records of the service.`,
-		Action: quietPipe(func(c *ucli.Context) error {
-			script, known := map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[c.Args().First()]
-			if !known || c.NArg() != 1 {
-				return hint.Wrap(cli.Usagef("completion needs the name of a shell: bash, zsh or fish"), "%s", suggest.DidYouMean(c.Args().First(), shells()))
-			}
-			_, err := fmt.Fprint(env.stdout, script)
-			return err
-		}),
 	}
 }
+
+func printCompletion(c *ucli.Context, env environment) error {
+	script, known := map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[c.Args().First()]
+	if !known || c.NArg() != 1 {
+		return hint.Wrap(cli.Usagef("completion needs the name of a shell: bash, zsh or fish"), "%s", suggest.DidYouMean(c.Args().First(), shells()))
+	}
+	_, err := fmt.Fprint(env.stdout, script)
+	return err
+}
+
+func shells() []string { return []string{"bash", "zsh", "fish"} }
 
 // complete prints the completions of a command line, one per line. It reports whether the
 // command line requests completion.
 func complete(ctx context.Context, app *ucli.App, args []string, env environment) bool {
-	if len(args) < 2 || args[len(args)-1] != completeFlag {
+	last := len(args) - 1
+	if last < 1 || args[last] != completeFlag {
 		return false
 	}
-	words := args[1 : len(args)-1]
-	print := func(*ucli.Context) {
-		for _, one := range completions(ctx, app, words, env) {
-			fmt.Fprintln(env.stdout, one)
-		}
+	for _, one := range completions(ctx, app, args[1:last], env) {
+		fmt.Fprintln(env.stdout, one)
 	}
-	app.EnableBashCompletion, app.BashComplete = true, print
-	for _, c := range app.Commands {
-		c.BashComplete = print
-	}
-	_ = app.RunContext(ctx, args) // a line that is not finished may well be wrong
 	return true
 }
 
@@ -132,16 +128,6 @@ func values(ctx context.Context, flag string, words []string, env environment) [
 		return servicesOf(ctx, words, env)
 	case "level":
 		return append(levelNames(), "warn+", "error+")
-	case "output":
-		switch words[0] {
-		case "query":
-			return recordFormats()
-		case "stats":
-			return statsFormats()
-		case "fields", "patterns":
-			return fieldsFormats()
-		}
-		return listFormats()
 	case "by":
 		return append([]string{"level", "minute", "hour", "day", "service", "source", "instance"}, fieldsOf(ctx, words, env, listedName)...)
 	case "sort":
@@ -153,18 +139,14 @@ func values(ctx context.Context, flag string, words []string, env environment) [
 		return append(fixedFields(), fieldsOf(ctx, words, env, listedName)...)
 	case "where":
 		return append(fixedFields(), fieldsOf(ctx, words, env, conditionName)...)
-	case "plan":
-		return planModes()
 	case "tz":
 		return []string{"local", "UTC"}
-	case "color":
-		return colorModes()
 	case "auth":
 		return []string{"auto", "key", "sas", "msi", "workload", "cli"}
 	case "since":
 		return []string{"15m", "1h", "1d", "1w", "today", "yesterday"}
 	}
-	return nil
+	return choices(words[0], flag)
 }
 
 // given are the values in words of a flag, which has several names.
@@ -199,16 +181,9 @@ func eachStore(ctx context.Context, words []string, env environment, f func(cont
 	if len(given(words, "--file")) > 0 {
 		return
 	}
-	specs := given(words, "--store")
-	for _, file := range given(words, "--grant") {
-		specs = append(specs, "grant://"+file)
-	}
-	if spec := env.getenv("LOGSTOW_STORE"); len(specs) == 0 && spec != "" {
-		specs = []string{spec}
-	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(env.completeTime, completeTime))
 	defer cancel()
-	for _, spec := range specs {
+	for _, spec := range env.storeSpecs(given(words, "--store"), given(words, "--grant")) {
 		s, err := open.Store(ctx, spec, open.Options{Getenv: env.getenv, Auth: strings.Join(given(words, "--auth"), "")})
 		if err != nil {
 			continue

@@ -49,8 +49,7 @@ func fieldsOf(ctx context.Context, words []string, env environment, form string)
 // newestFields are the names of the fields in a block of the newest segment of a store; none if it cannot be read.
 func newestFields(ctx context.Context, s query.Store, services []string) (names []string) {
 	sel := query.Selection{Services: services}
-	all, err := query.Services(ctx, s)
-	if n := len(slices.DeleteFunc(all, func(name string) bool { return !sel.MatchesService(name) })); err != nil || n > maxLookups {
+	if all, err := query.SelectedServices(ctx, s, &sel); err != nil || len(all) > maxLookups {
 		return nil
 	}
 	sel.From, sel.To = everything()

@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-
-	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
 	"logstow/internal/units"
@@ -12,68 +9,26 @@ import (
 	"logstow/query/output"
 )
 
-// readSort reads --sort, --distinct and --memory, after the flags that they cannot be used with.
-func (r *request) readSort(c *ucli.Context) (err error) {
-	sorted, distinct := c.IsSet("sort"), c.IsSet("distinct")
-	if !sorted && !distinct {
-		if c.IsSet("memory") {
-			return cli.Usagef("--memory requires --sort or --distinct")
-		}
+// readSort reads --sort, --distinct and --memory.
+func (r *request) readSort() (err error) {
+	sorted, distinct := r.c.IsSet("sort"), r.c.IsSet("distinct")
+	switch {
+	case !sorted && !distinct && r.c.IsSet("memory"):
+		return cli.Usagef("--memory requires --sort or --distinct")
+	case !sorted && !distinct:
 		return nil
-	}
-	if err := checkSort(c, sorted); err != nil {
-		return err
-	}
-	if sorted {
-		if r.sort, err = query.ParseSort(cli.List(c, "sort")); err != nil {
+	case sorted:
+		if r.sort, err = query.ParseSort(cli.List(r.c, "sort")); err != nil {
 			return cli.Usagef("--sort: %w", err)
 		}
-	}
-	if distinct {
-		name, err := query.DistinctName(c.String("distinct"))
+	default:
+		name, err := query.DistinctName(r.c.String("distinct"))
 		if err != nil {
 			return cli.Usagef("--distinct: %w", err)
 		}
 		r.distinct = &name
 	}
-	if r.opts.GroupMemory, err = groupMemory(c); err != nil {
-		return err
-	}
-	r.env.limitGroups(r.opts.GroupMemory)
-	return nil
-}
-
-// checkSort reports flags that --sort or --distinct cannot be used with.
-func checkSort(c *ucli.Context, sorted bool) error {
-	const around = "context is printed in the order of time"
-	name, others := "sort", [][2]string{
-		{"follow", "records that come later may belong before printed ones"},
-		{"newest", "--sort sets the order; write --sort 'time desc'"},
-		{"tail", "--sort sets the order; reverse it with asc or desc, and use -n"},
-		{"after-context", around},
-		{"before-context", around},
-		{"context", around},
-		{"distinct", "values are sorted by their bytes"},
-	}
-	if !sorted {
-		const values = "values are printed, not records"
-		name, others = "distinct", [][2]string{
-			{"follow", "values are printed once all records are read"},
-			{"newest", "values are sorted by their bytes"},
-			{"tail", "values are sorted by their bytes"},
-			{"after-context", values},
-			{"before-context", values},
-			{"context", values},
-			{"fields", values},
-			{"count", "logq stats --compute 'distinct(NAME)' counts values"},
-		}
-	}
-	for _, one := range others {
-		if c.IsSet(one[0]) {
-			return cli.Usagef("--%s cannot be used together with --%s: %s", name, one[0], one[1])
-		}
-	}
-	return nil
+	return r.readMemory()
 }
 
 // printDistinct prints the values of --distinct and returns their number with the plan.
@@ -102,7 +57,7 @@ func (r *request) printDistinct(ctx context.Context, q *query.Query) (n uint64, 
 		r.noteMissing(q, []string{r.distinct.Field})
 	}
 	if sum.Missing > 0 && len(r.notes) == notes {
-		r.notes = append(r.notes, fmt.Sprintf("left out %d of %s, without %s", sum.Missing, units.Count(sum.Records, "record"), r.distinct.Text))
+		r.notef("left out %d of %s, without %s", sum.Missing, units.Count(sum.Records, "record"), r.distinct.Text)
 	}
 	r.empty = sum.Records > 0
 	return n, p, nil

@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
-	"syscall"
 	"time"
-
-	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
 	"logstow/internal/progress"
@@ -58,29 +55,9 @@ func (e *environment) limitGroups(memory int64) {
 	e.limitMemory(max(memoryLimit, memory+groupsLimit))
 }
 
-// quietPipe makes a pipe that is closed early a success.
-func quietPipe(action ucli.ActionFunc) ucli.ActionFunc {
-	return func(c *ucli.Context) error {
-		err := action(c)
-		if errors.Is(err, syscall.EPIPE) {
-			return nil
-		}
-		return err
-	}
-}
-
-// newQuery compiles a selection; an invalid one is a usage error.
-func newQuery(stores []query.Store, sel query.Selection, opts query.Options) (*query.Query, error) {
-	q, err := query.New(stores, sel, opts)
-	if errors.Is(err, query.ErrSelection) {
-		err = cli.Usagef("%w", err)
-	}
-	return q, err
-}
-
-// status is the exit status of a query that was not interrupted: access denied if every
-// store denies it, incomplete if something else could not be read.
-func status(r *query.Report, matched bool, stores []query.Store) int {
+// status is the exit status of a command that was not interrupted, as an error: access denied if every store denies it, incomplete if
+// something else could not be read.
+func status(r *query.Report, matched bool, stores []query.Store) error {
 	refused := map[string]bool{}
 	for _, p := range r.Problems {
 		if errors.Is(p, store.ErrAccessDenied) {
@@ -89,11 +66,11 @@ func status(r *query.Report, matched bool, stores []query.Store) int {
 	}
 	switch {
 	case len(refused) > 0 && len(refused) == len(stores) && r.SegmentsListed == 0:
-		return cli.AccessDenied
+		return cli.Exit(cli.AccessDenied)
 	case len(r.Problems) > 0:
-		return cli.Incomplete
+		return cli.Exit(cli.Incomplete)
 	case !matched:
-		return cli.NoMatch
+		return cli.Exit(cli.NoMatch)
 	}
-	return cli.OK
+	return nil
 }

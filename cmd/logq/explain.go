@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -8,9 +9,16 @@ import (
 	"logstow/internal/hint"
 	"logstow/internal/jsonlines"
 	"logstow/internal/units"
+	"logstow/message"
 	"logstow/query"
 	"logstow/query/output"
+	"logstow/record"
 )
+
+// notef adds a note to the report.
+func (r *request) notef(format string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+}
 
 // printRange prints the resolved time range, or those that are compared.
 func (r *request) printRange() {
@@ -102,17 +110,74 @@ func (r *request) printJSON(v any) {
 	_ = jsonlines.Write(r.env.stderr, v) // as other notices, it is lost with standard error
 }
 
-// overBudget explains a query that stopped at --max-bytes or --max-cost.
-func (r *request) overBudget(err error) error {
-	if !errors.Is(err, query.ErrBudget) {
-		return err
+// maxHints is the maximum number of reasons that are printed.
+const maxHints = 3
+
+// explainNone finds the likeliest reasons why a plan has no match; printReport prints
+// them. If something could not be read, that is the reason.
+func (r *request) explainNone(ctx context.Context, q *query.Query, p *query.Plan) error {
+	if report := q.Report(); len(report.Problems) > 0 {
+		return nil
 	}
-	limit := fmt.Sprintf("--max-bytes %s", units.FormatSize(r.opts.MaxBytes))
-	switch {
-	case r.opts.MaxBytes > 0 && r.opts.MaxCost > 0:
-		limit += fmt.Sprintf(" or --max-cost %g", r.opts.MaxCost)
-	case r.opts.MaxCost > 0:
-		limit = fmt.Sprintf("--max-cost %g", r.opts.MaxCost)
+	reasons, err := q.Explain(ctx, p, !r.ranged && !r.files)
+	if r.files {
+		reasons = fileReasons(reasons, r.sel.Patterns)
 	}
-	return fmt.Errorf("stopped, incomplete: %w (%s)", err, limit)
+	r.reasons = append([]query.Reason{}, reasons...)
+	return err
+}
+
+// printNone prints that nothing matched, and the likeliest reasons.
+func (e *environment) printNone(none string, reasons []query.Reason) {
+	e.printf("%s", none)
+	for _, reason := range reasons[:min(len(reasons), maxHints)] {
+		e.hint(reason.Text)
+	}
+}
+
+// warnFuture warns if a range that includes now has records only in the future.
+func (r *request) warnFuture(p *query.Plan) {
+	now := r.sel.Now
+	if r.files || len(p.Segments) == 0 || r.sel.From.After(now) {
+		return
+	}
+	first := p.Segments[0].Meta.Start
+	for _, s := range p.Segments {
+		first = min(first, s.Meta.Start)
+	}
+	if at := time.Unix(0, first).In(now.Location()); at.After(now) {
+		r.notef("all records of the range are in the future, the first at %s: the clock or time zone of their source is wrong",
+			at.Format(time.RFC3339))
+	}
+}
+
+// noteMissing notes fields that do not occur in the records read: fields in named, whose columns are empty, and
+// fields of --where.
+func (r *request) noteMissing(q *query.Query, named []string) {
+	for _, reason := range q.MissingFields(named) {
+		r.notef("%s", reason.Text)
+	}
+}
+
+// missingOrder returns the field that records are sorted by if the first one does not have it: then none has, because
+// records without the field are last.
+func (r *request) missingOrder(q *query.Query, first *query.Match) []string {
+	name, ok := r.sort.Field()
+	if !ok {
+		return nil
+	}
+	splitter := q.Parser(first.Segment).Splitter(name)
+	splitter.Split(record.AppendMessage(nil, first.Message()))
+	if k := splitter.Value(0).Kind; k != message.Missing {
+		return nil
+	}
+	return []string{name}
+}
+
+// unseen returns the fields of the message that no record of a table has.
+func unseen(t *query.Table) (names []string) {
+	for _, f := range t.Unseen {
+		names = append(names, f.Field)
+	}
+	return names
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -27,14 +26,12 @@ import (
 const (
 	// sampleRecords is about the number of records of which the fields are found out by default.
 	sampleRecords = 100_000
-	// topValues is the default number of values of a field.
-	topValues = 5
 	// maxValueText and maxNameText are the numbers of characters of a value and a name in a table.
 	maxValueText = 40
 	maxNameText  = 60
 )
 
-func fieldsCommand(env environment) *ucli.Command {
+func fieldsCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "fields",
 		Usage: "print the fields of messages: types, coverage, values",
@@ -57,48 +54,33 @@ and 1000 values of each are kept, the most frequent ones: a number of values suc
 
 Exit status: 0 found, 1 no record matched or none has fields, 2 wrong command line,
 3 incomplete or failed, 4 access denied, 130 interrupted.`, sampleRecords),
-		Flags: slices.Concat(fileFlag(), selectionFlags(), cli.Categorize(categoryOutput,
-			&ucli.IntFlag{Name: "top", Value: topValues, Usage: "`N`: number of values to print per field"},
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object per line) or csv (one line per value)"},
-			&ucli.BoolFlag{Name: "explain", Usage: "also report the plan, bytes read and estimated cost on standard error"},
-		), limitFlags(), cli.Categorize(categoryLimits,
-			&ucli.BoolFlag{Name: "all", Usage: "read all records, not a sample"},
-		)),
-		Action: quietPipe(func(c *ucli.Context) error { return runFields(c.Context, c, env) }),
 	}
 }
 
-func runFields(ctx context.Context, c *ucli.Context, env environment) error {
-	r, err := newRequest(c, env, env.now())
+func runFields(c *ucli.Context, env environment) error {
+	r, err := newSearch(c, env)
 	if err != nil {
 		return err
 	}
 	format, opts := c.String("output"), query.FieldOptions{Records: sampleRecords, Top: c.Int("top")}
-	if err := cli.OneOf("output", format, fieldsFormats()...); err != nil {
-		return err
-	}
 	if opts.Top < 0 || opts.Top > fieldstats.MaxTop {
 		return cli.Usagef("--top %d: want 0 to %d", opts.Top, fieldstats.MaxTop)
 	}
 	if c.Bool("all") {
 		opts.Records = 0
 	}
-	compiled, err := newQuery(nil, r.sel, r.opts)
-	if err != nil {
-		return err
-	}
-	return r.answer(ctx, c, compiled, func(q *query.Query) (bool, error) {
-		found, p, err := r.fields(ctx, q, opts)
+	return r.answer(func(q *query.Query) (bool, error) {
+		found, p, err := readPlan(r, q, func(p *query.Plan) (*query.FieldStats, error) { return q.Fields(c.Context, p, opts) })
 		if err != nil && (found == nil || !errors.Is(err, query.ErrBudget)) {
 			return false, err
 		}
 		stopped := err
 		if found.Records == 0 && stopped == nil {
-			if err := r.explainNone(ctx, q, p); err != nil {
+			if err := r.explainNone(c.Context, q, p); err != nil {
 				return false, err
 			}
 		}
-		if err := env.paged(ctx, func(env *environment) error { return printFields(env, found, format) }); err != nil {
+		if err := env.paged(c.Context, func(env *environment) error { return printFields(env, found, format) }); err != nil {
 			return false, err
 		}
 		r.noteFields(found)
@@ -106,28 +88,17 @@ func runFields(ctx context.Context, c *ucli.Context, env environment) error {
 	})
 }
 
-// fields plans, and finds out the fields; it returns the plan too.
-func (r *request) fields(ctx context.Context, q *query.Query, opts query.FieldOptions) (*query.FieldStats, *query.Plan, error) {
-	defer r.progress.end()
-	p, err := r.plan(ctx, q)
-	if err != nil {
-		return nil, nil, err
-	}
-	found, err := q.Fields(ctx, p, opts)
-	return found, p, err
-}
-
 // noteFields adds notes of what the figures are based on.
 func (r *request) noteFields(found *query.FieldStats) {
 	if found.Sampled {
-		r.notes = append(r.notes, fmt.Sprintf("the figures are from a sample of %s in %d of about %d blocks, spread over the range; --all reads everything",
-			units.Count(found.Records, "record"), found.Blocks, found.AllBlocks))
+		r.notef("the figures are from a sample of %s in %d of about %d blocks, spread over the range; --all reads everything",
+			units.Count(found.Records, "record"), found.Blocks, found.AllBlocks)
 	}
 	if found.LeftOut {
-		r.notes = append(r.notes, fmt.Sprintf("more than %d field names: fields of few records are left out", len(found.Fields)))
+		r.notef("more than %d field names: fields of few records are left out", len(found.Fields))
 	}
 	if len(found.Fields) == 0 && found.Records > 0 {
-		r.notes = append(r.notes, fmt.Sprintf("no fields in the messages of %s read", units.Count(found.Records, "record")))
+		r.notef("no fields in the messages of %s read", units.Count(found.Records, "record"))
 	}
 }
 
@@ -196,20 +167,18 @@ func share(n, all uint64) float64 {
 }
 
 func printFieldsCSV(to io.Writer, found *query.FieldStats) error {
-	w := csv.NewWriter(to)
-	_ = w.Write([]string{"name", "types", "records", "coverage", "distinct", "value", "count", "share"}) // Error returns it
+	lines := [][]string{{"name", "types", "records", "coverage", "distinct", "value", "count", "share"}}
 	for i := range found.Fields {
 		f := &found.Fields[i]
 		line := []string{field.WriteName(f.Name), typesOf(f), strconv.FormatUint(f.Records, 10), fmt.Sprint(share(f.Records, found.Records)), distinctOf(f)}
 		for _, v := range f.Top {
-			_ = w.Write(append(slices.Clone(line), v.Text, strconv.FormatUint(v.Count, 10), fmt.Sprint(share(v.Count, f.Records))))
+			lines = append(lines, append(slices.Clone(line), v.Text, strconv.FormatUint(v.Count, 10), fmt.Sprint(share(v.Count, f.Records))))
 		}
 		if len(f.Top) == 0 {
-			_ = w.Write(append(line, "", "", ""))
+			lines = append(lines, append(line, "", "", ""))
 		}
 	}
-	w.Flush()
-	return w.Error()
+	return csv.NewWriter(to).WriteAll(lines)
 }
 
 // typesOf are the types of a field's values, the most frequent first.
@@ -246,21 +215,17 @@ func printFieldsTable(w io.Writer, found *query.FieldStats, columns int) error {
 		})
 		tops = append(tops, topOf(f))
 	}
-	lines, width := alignColumns(table, func(i int) bool { return i >= 2 })
+	lines := output.Align(table, "COVERAGE", "DISTINCT")
 	for n, line := range lines {
 		top := strings.Join(tops[n], ", ")
 		if columns > 0 {
-			top = fitting(tops[n], columns-width)
+			top = fitting(tops[n], columns-output.Columns(line)-2)
 		}
-		printed := strings.TrimRight(line+top, " ")
-		if columns > 0 {
-			printed = cut(printed, columns)
-		}
-		if _, err := io.WriteString(w, printed+"\n"); err != nil {
-			return err
+		if lines[n] = strings.TrimRight(line+"  "+top, " "); columns > 0 {
+			lines[n] = cut(lines[n], columns)
 		}
 	}
-	return nil
+	return output.WriteLines(w, lines)
 }
 
 // fitting are the first of the values that fit into so many columns, with a mark if there are more; at

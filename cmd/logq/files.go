@@ -24,43 +24,14 @@ import (
 	"logstow/store"
 )
 
-// fileFlag is the flag that names files to read instead of a store.
-func fileFlag() []ucli.Flag {
-	return cli.Categorize(categoryStore,
-		&cli.ListFlag{Name: "file", Usage: "`FILE`: log file or glob to read instead of a store, plain, gzip or zstd; - is standard input; repeatable"},
-	)
-}
-
 // ofFiles reports whether files are read and no stores; then the range is everything if none is given.
 func ofFiles(c *ucli.Context) bool { return len(cli.List(c, "file")) > 0 }
 
-// checkFiles reports flags that do not apply to files.
-func checkFiles(c *ucli.Context) error {
-	if !ofFiles(c) {
-		return nil
-	}
-	const stores = "files are not in a store"
-	for _, one := range [][2]string{
-		{"store", stores},
-		{"grant", stores},
-		{"auth", stores},
-		{"no-cache", stores},
-		{"service", "files have no services; --source selects by the path"},
-		{"follow-window", "files are followed as they are written"},
-		{"follow-interval", "files are followed as they are written"},
-		{"no-watch", "no shipper writes to them"},
-		{"fresh", "no shipper writes to them"},
-		{"plan", "files are read whole"},
-		{"max-bytes", "files are read whole"},
-		{"max-cost", "reading files costs nothing"},
-		{"prices", "reading files costs nothing"},
-	} {
-		if c.IsSet(one[0]) {
-			return cli.Usagef("--file cannot be used together with --%s: %s", one[0], one[1])
-		}
-	}
-	for i, name := range cli.List(c, "file") {
-		if slices.Contains(cli.List(c, "file")[:i], name) {
+// checkFiles reports a file that is given twice.
+func (r *request) checkFiles() error {
+	files := cli.List(r.c, "file")
+	for i, name := range files {
+		if slices.Contains(files[:i], name) {
 			return cli.Usagef("--file %s is given twice", name)
 		}
 	}
@@ -75,10 +46,11 @@ func everything() (from, to time.Time) {
 // filesName is the name of the store of files.
 const filesName = "files"
 
-// fileOptions are the settings for reading files. --parse must be valid, as [selection] checks.
+// fileOptions are the settings for reading files. --parse and --tz must be valid.
 func (e *environment) fileOptions(c *ucli.Context) filestore.Options {
 	parser, _ := fieldParser(c)
-	return filestore.Options{Zone: location(c), Parser: parser, Now: e.now, TempDir: e.tempDir}
+	zone, _, _ := zoneOf(c)
+	return filestore.Options{Zone: zone, Parser: parser, Now: e.now, TempDir: e.tempDir}
 }
 
 // filesOf is a store of files.

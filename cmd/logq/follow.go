@@ -100,8 +100,8 @@ func (f *following) poll(ctx context.Context, q *query.Query, first bool) error 
 		}
 		return f.out.Write(m)
 	}
-	if first && f.tail > 0 {
-		err = f.printTail(ctx, q, fresh, emit)
+	if first {
+		err = f.find(ctx, q, fresh, emit)
 	} else {
 		err = q.Run(ctx, fresh, emit)
 	}
@@ -141,16 +141,28 @@ func (f *following) since(p *query.Plan) *query.Plan {
 	return newer
 }
 
-// next is the query for new segments, after q. Limits of bytes and cost apply to all polls together.
+// next is the query for new segments, after q.
 func (f *following) next(stores []query.Store, q *query.Query) (*query.Query, error) {
-	sel, opts := f.sel, f.remaining()
-	now := f.env.now()
+	sel, now := f.sel, f.env.now()
 	sel.From, sel.To = f.begin(now), follow.End(now)
 	if f.sel.Limit > 0 {
 		sel.Limit = f.left
 	}
-	if f.spentAll(opts) {
-		return nil, query.ErrBudget
+	return f.again(stores, q, sel)
+}
+
+// again is q for another selection, with what is left of the limits of bytes and cost, which apply to all polls together.
+func (f *following) again(stores []query.Store, q *query.Query, sel query.Selection) (*query.Query, error) {
+	opts := f.opts
+	if opts.MaxBytes > 0 {
+		if opts.MaxBytes -= f.spent.BytesStoredRead; opts.MaxBytes <= 0 {
+			return nil, query.ErrBudget
+		}
+	}
+	if opts.MaxCost > 0 {
+		if opts.MaxCost -= f.spent.CostUSD; opts.MaxCost <= 0 {
+			return nil, query.ErrBudget
+		}
 	}
 	q, err := q.Over(stores, opts)
 	if err != nil {
@@ -177,23 +189,6 @@ func (f *following) begin(now time.Time) time.Time {
 func (f *following) spend(report *query.Report) {
 	f.spent.BytesStoredRead += report.BytesStoredRead
 	f.spent.CostUSD += report.CostUSD
-}
-
-// remaining are the options with what is left of the limits; 0 or less if nothing is.
-func (f *following) remaining() query.Options {
-	opts := f.opts
-	if opts.MaxBytes > 0 {
-		opts.MaxBytes -= f.spent.BytesStoredRead
-	}
-	if opts.MaxCost > 0 {
-		opts.MaxCost -= f.spent.CostUSD
-	}
-	return opts
-}
-
-// spentAll reports whether nothing is left of a limit.
-func (f *following) spentAll(left query.Options) bool {
-	return f.opts.MaxBytes > 0 && left.MaxBytes <= 0 || f.opts.MaxCost > 0 && left.MaxCost <= 0
 }
 
 // printCost prints what polling costs, once for each interval between polls.

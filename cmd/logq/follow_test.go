@@ -284,7 +284,7 @@ func TestFollow(t *testing.T) {
 				sel: query.Selection{From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)},
 			}
 			stores := []query.Store{s.store()}
-			q, err := newQuery(stores, r.sel, r.opts)
+			q, err := query.New(stores, r.sel, r.opts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -349,7 +349,7 @@ func TestFollowBudget(t *testing.T) {
 			opts: query.Options{MaxCost: 0.001},
 		}
 		stores := []query.Store{s.store()}
-		q, err := newQuery(stores, r.sel, r.opts)
+		q, err := query.New(stores, r.sel, r.opts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -398,7 +398,7 @@ func TestFollowRefused(t *testing.T) {
 			sel: query.Selection{From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)},
 		}
 		stores := []query.Store{{Name: "good", Blobs: good, Free: true}, {Name: "bad", Blobs: bad, Free: true}}
-		q, err := newQuery(stores, r.sel, r.opts)
+		q, err := query.New(stores, r.sel, r.opts)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	ucli "github.com/urfave/cli/v2"
-
 	"logstow/filestore"
 	"logstow/internal/cli"
 	"logstow/query"
@@ -16,14 +14,14 @@ import (
 
 // followFiles prints the matching records that files have, or the last of them, in the order of time, then those that are
 // written to them and to standard input, as they are read, until ctx ends or the limit is reached.
-func (r *request) followFiles(ctx context.Context, c *ucli.Context, compiled *query.Query, out *output.Writer) (err error) {
-	q, err := compiled.Over(nil, r.opts)
+func (r *request) followFiles(ctx context.Context, out *output.Writer) (err error) {
+	q, err := r.compiled.Over(nil, r.opts)
 	if err != nil {
 		return err
 	}
 	r.printRange()
 	l := r.newLive(q, out)
-	paths := cli.List(c, "file")
+	paths := cli.List(r.c, "file")
 	stdin := slices.Contains(paths, "-")
 	paths = slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return path == "-" })
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -40,15 +38,15 @@ func (r *request) followFiles(ctx context.Context, c *ucli.Context, compiled *qu
 	defer stop()
 	begin := func(ctx context.Context, existing *filestore.Store) error {
 		stop()
-		if err := l.begin(ctx, compiled, existing); err != nil {
+		if err := l.begin(ctx, existing); err != nil {
 			return err
 		}
 		if stdin {
-			run(func() error { return r.followStdin(ctx, c, l) })
+			run(func() error { return r.followStdin(ctx, l) })
 		}
 		return nil
 	}
-	run(func() error { return filestore.Follow(ctx, paths, r.liveOptions(c), begin, l.receive) })
+	run(func() error { return filestore.Follow(ctx, paths, r.liveOptions(), begin, l.receive) })
 	<-ctx.Done()
 	all.Wait()
 	err = context.Cause(ctx)
@@ -63,8 +61,8 @@ func (r *request) followFiles(ctx context.Context, c *ucli.Context, compiled *qu
 }
 
 // followStdin prints the records of standard input beside those of files. What cannot be read is reported.
-func (r *request) followStdin(ctx context.Context, c *ucli.Context, l *live) error {
-	problem, err := r.readStdin(ctx, c, l)
+func (r *request) followStdin(ctx context.Context, l *live) error {
+	problem, err := r.readStdin(ctx, l)
 	if problem != nil {
 		r.env.printf("%v", problem)
 	}
@@ -82,10 +80,10 @@ func (r *request) printNotes(reported []string) {
 
 // begin prints the matching records that the files had, in the order of time. From here on, records are printed as they are
 // read.
-func (l *live) begin(ctx context.Context, compiled *query.Query, existing *filestore.Store) error {
+func (l *live) begin(ctx context.Context, existing *filestore.Store) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	q, err := compiled.Over([]query.Store{filesOf(existing)}, l.r.opts)
+	q, err := l.r.compiled.Over([]query.Store{filesOf(existing)}, l.r.opts)
 	if err != nil {
 		return err
 	}
@@ -93,11 +91,7 @@ func (l *live) begin(ctx context.Context, compiled *query.Query, existing *files
 	if err != nil {
 		return err
 	}
-	if l.r.tail > 0 {
-		err = l.r.printTail(ctx, q, p, l.print)
-	} else {
-		err = q.Run(ctx, p, l.print)
-	}
+	err = l.r.find(ctx, q, p, l.print)
 	if flushErr := l.out.Flush(); flushErr != nil {
 		return flushErr
 	}

@@ -147,7 +147,7 @@ func (h *history) run() {
 	opened := h.shelf.store()
 	opened.Free = true
 	stores := []query.Store{opened}
-	q, err := newQuery(stores, r.sel, r.opts)
+	q, err := query.New(stores, r.sel, r.opts)
 	if err != nil {
 		t.Fatal(err)
 	}

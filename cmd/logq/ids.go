@@ -11,8 +11,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	ucli "github.com/urfave/cli/v2"
-
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 )
@@ -24,31 +22,28 @@ const (
 	maxIDLine = 4 << 10
 )
 
-// readIDs reads the identifiers of --ids-from; none if it is not given.
-func readIDs(c *ucli.Context, env environment) ([]string, error) {
-	if !c.IsSet("ids-from") {
-		return nil, nil
+// readIDs reads the identifiers of --ids-from.
+func (r *request) readIDs() error {
+	if !r.c.IsSet("ids-from") {
+		return nil
 	}
-	name := c.String("ids-from")
-	in := env.stdin
+	name, in := r.c.String("ids-from"), r.env.stdin
 	switch {
-	case name == "":
-		return nil, cli.Usagef("--ids-from has an empty value")
-	case name == "-" && slices.Contains(cli.List(c, "file"), "-"):
-		return nil, cli.Usagef("--ids-from - cannot be used together with --file -: both read standard input")
+	case name == "-" && slices.Contains(cli.List(r.c, "file"), "-"):
+		return cli.Usagef("--ids-from - cannot be used together with --file -: both read standard input")
 	case name != "-":
 		f, err := os.Open(name) //nolint:gosec // the user's own file
 		if err != nil {
-			return nil, cli.Usagef("--ids-from: %w", err)
+			return cli.Usagef("--ids-from: %w", err)
 		}
 		defer func() { _ = f.Close() }() // it was only read
 		in = f
 	}
-	ids, err := parseIDs(in)
-	if err != nil {
-		return nil, cli.Usagef("--ids-from %s: %w", name, err)
+	var err error
+	if r.sel.IDs, err = parseIDs(in); err != nil {
+		return cli.Usagef("--ids-from %s: %w", name, err)
 	}
-	return ids, nil
+	return nil
 }
 
 // parseIDs reads identifiers, one a line. Blank lines and blanks around an identifier are ignored, and so are

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -20,7 +20,7 @@ import (
 	"logstow/record"
 )
 
-func servicesCommand(env environment) *ucli.Command {
+func servicesCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "services",
 		Usage: "print the names of the services that have logs, one per line",
@@ -29,54 +29,41 @@ logq services --store /var/lib/logs
 logq services --store azblob://logs --auth msi`,
 		Description: `Exit status: 0 found, 1 no service has logs, 2 wrong command line, 3 incomplete or
 failed, 4 access denied, 130 interrupted.`,
-		Flags:  storeFlags(),
-		Action: quietPipe(func(c *ucli.Context) error { return listServices(c, env) }),
 	}
 }
 
-func listServices(c *ucli.Context, env environment) (err error) {
+func listServices(c *ucli.Context, env environment) error {
 	if c.Args().Present() {
 		return cli.Usagef("services takes no arguments")
 	}
-	stores, closeStores, err := env.openStores(c.Context, c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeStores()) }()
-	var all []string
-	var failures []error
-	answered := false
-	for _, s := range stores {
-		names, err := query.Services(c.Context, s)
-		if err != nil {
-			failures = append(failures, fmt.Errorf("cannot list the services of %s: %w", s.Name, err))
+	return env.withStores(c.Context, c, func(stores []query.Store) error {
+		all, problems := query.AllServices(c.Context, stores)
+		var failures []error
+		for _, p := range problems {
+			failures = append(failures, fmt.Errorf("cannot list the services of %s: %w", p.Store, p.Err))
 		}
-		answered = answered || err == nil
-		all = append(all, names...)
-	}
-	slices.Sort(all)
-	for _, name := range slices.Compact(all) {
-		if _, err := fmt.Fprintln(env.stdout, name); err != nil {
-			return err
+		for _, name := range all {
+			if _, err := fmt.Fprintln(env.stdout, name); err != nil {
+				return err
+			}
 		}
-	}
-	if len(all) == 0 && len(failures) == 0 {
-		env.printNone("no services", []query.Reason{query.StoreEmpty()})
-		return cli.Exit(cli.NoMatch)
-	}
-	if !answered {
-		return errors.Join(failures...)
-	}
-	for _, err := range failures {
-		cli.Report(env.stderr, "logq", err)
-	}
-	if len(failures) > 0 {
+		switch {
+		case len(failures) == 0 && len(all) == 0:
+			env.printNone("no services", []query.Reason{query.StoreEmpty()})
+			return cli.Exit(cli.NoMatch)
+		case len(failures) == 0:
+			return nil
+		case len(failures) == len(stores):
+			return errors.Join(failures...)
+		}
+		for _, err := range failures {
+			cli.Report(env.stderr, "logq", err)
+		}
 		return cli.Exit(cli.Incomplete)
-	}
-	return nil
+	})
 }
 
-func segmentsCommand(env environment) *ucli.Command {
+func segmentsCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "segments",
 		Usage: "print the segments of a range (default: all), in order of name",
@@ -90,9 +77,6 @@ one are not printed; with -o json the merged segment has their number.
 
 Exit status: 0 found, 1 no segment matches, 2 wrong command line, 3 incomplete or
 failed, 4 access denied, 130 interrupted.`,
-		Flags: slices.Concat(storeFlags(), rangeFlags(), cli.Categorize(categoryOutput,
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, or json (one object per line); both use UTC without --tz"})),
-		Action: quietPipe(func(c *ucli.Context) error { return listSegments(c, env) }),
 	}
 }
 
@@ -131,90 +115,68 @@ func newSegmentRow(s *query.Segment, zone *time.Location) segmentRow {
 	return row
 }
 
-func listSegments(c *ucli.Context, env environment) (err error) {
-	format := c.String("output")
-	if err := cli.OneOf("output", format, listFormats()...); err != nil {
-		return err
-	}
+func listSegments(c *ucli.Context, env environment) error {
 	if c.Args().Present() {
 		return hint.Wrap(cli.Usagef("segments takes no arguments"), "name a service with -s")
 	}
-	span, err := timeRange(c, env.now())
+	r, err := newRequest(c, env)
 	if err != nil {
 		return err
 	}
-	zone, err := givenZone(c)
-	if err != nil {
-		return err
+	if !r.ranged {
+		r.span.from, r.span.to = everything()
 	}
-	from, to := span.from, span.to
-	if !span.given {
-		from, to = everything()
-	}
-	stores, closeStores, err := env.openStores(c.Context, c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeStores()) }()
-	r := &request{env: env, zone: location(c), span: span, ranged: span.given, sel: query.Selection{
-		Services: cli.List(c, "service"), From: from, To: to, Now: env.now().In(location(c)),
-	}}
-	q, err := newQuery(stores, r.sel, r.opts)
-	if err != nil {
-		return err
-	}
-	r.printRange()
-	p, err := q.Plan(c.Context)
-	if err != nil {
-		return err
-	}
-	rows := make([]segmentRow, len(p.Segments))
-	for i, s := range p.Segments {
-		rows[i] = newSegmentRow(s, zone)
-	}
-	slices.SortFunc(rows, func(a, b segmentRow) int { return strings.Compare(a.Name, b.Name) })
-	err = env.paged(c.Context, func(env *environment) error {
-		if format == "json" {
-			return jsonlines.Write(env.stdout, rows...)
-		}
-		return env.printTable(rows)
-	})
-	if err != nil {
-		return err
-	}
-	report := q.Report()
-	r.printReport(&report)
-	if len(rows) == 0 && len(report.Problems) == 0 {
-		reasons, err := q.Explain(c.Context, p, false)
+	r.sel = query.Selection{Services: cli.List(c, "service"), From: r.span.from, To: r.span.to, Now: r.now}
+	return r.withStores(func(q *query.Query, stores []query.Store) error {
+		p, err := q.Plan(c.Context)
 		if err != nil {
 			return err
 		}
-		env.printNone("no segments match", reasons)
-	}
-	if s := status(&report, len(rows) > 0, stores); s != cli.OK {
-		return cli.Exit(s)
-	}
-	return nil
+		rows := make([]segmentRow, len(p.Segments))
+		for i, s := range p.Segments {
+			rows[i] = newSegmentRow(s, r.given)
+		}
+		slices.SortFunc(rows, func(a, b segmentRow) int { return strings.Compare(a.Name, b.Name) })
+		err = env.paged(c.Context, func(env *environment) error {
+			if c.String("output") == report.JSON {
+				return jsonlines.Write(env.stdout, rows...)
+			}
+			return env.printTable(rows)
+		})
+		if err != nil {
+			return err
+		}
+		report := q.Report()
+		r.printReport(&report)
+		if len(rows) == 0 && len(report.Problems) == 0 {
+			reasons, err := q.Explain(c.Context, p, false)
+			if err != nil {
+				return err
+			}
+			env.printNone("no segments match", reasons)
+		}
+		return status(&report, len(rows) > 0, stores)
+	})
 }
 
 func (e *environment) printTable(rows []segmentRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	w := tabwriter.NewWriter(e.stdout, 0, 8, 2, ' ', 0)
-	store := func(string) string { return "" }
-	if slices.ContainsFunc(rows, func(r segmentRow) bool { return r.Store != rows[0].Store }) {
-		store = func(name string) string { return "\t" + name } // of the same name there may be one in each
-	}
-	fmt.Fprintln(w, "NAME\tSTART\tEND\tRECORDS\tRAW\tSTORED\tLEVELS\tINSTANCE\tCLASS"+store("STORE"))
+	table := [][]string{{"NAME", "START", "END", "RECORDS", "RAW", "STORED", "LEVELS", "INSTANCE", "CLASS", "STORE"}}
 	for i := range rows {
 		r := &rows[i]
-		if r.Foreign { // its times are bounds, and nothing else is known
-			fmt.Fprintf(w, "%s\t%s\t%s\t?\t?\t%d\t?\t-\t%s\n", r.Name, r.Start, r.End, r.StoredBytes, store(r.Store))
-			continue
+		cells := []string{r.Name, r.Start, r.End, "?", "?", strconv.FormatInt(r.StoredBytes, 10), "?", "-", "", r.Store}
+		if !r.Foreign { // else its times are bounds, and nothing else is known
+			cells[3], cells[4] = strconv.FormatUint(r.Records, 10), strconv.FormatUint(r.RawBytes, 10)
+			cells[6], cells[7], cells[8] = blobnaming.FormatLevels(r.Levels), r.Instance, r.Class
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s%s\n", r.Name, r.Start, r.End, r.Records, r.RawBytes, r.StoredBytes,
-			blobnaming.FormatLevels(r.Levels), r.Instance, r.Class, store(r.Store))
+		table = append(table, cells)
 	}
-	return w.Flush()
+	if !slices.ContainsFunc(rows, func(r segmentRow) bool { return r.Store != rows[0].Store }) { // else of the same name there may be one in each
+		for i := range table {
+			table[i] = table[i][:9]
+		}
+	}
+	return output.WriteLines(e.stdout, output.Align(table))
 }

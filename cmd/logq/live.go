@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	ucli "github.com/urfave/cli/v2"
-
 	"logstow/filestore"
 	"logstow/internal/cli"
 	"logstow/query"
@@ -80,8 +78,8 @@ func (l *live) full() bool {
 
 // arrive reports whether the records of standard input are printed as they arrive: nothing else is read, and nothing that is
 // printed depends on later records.
-func (r *request) arrive(c *ucli.Context) bool {
-	if !slices.Equal(cli.List(c, "file"), []string{"-"}) {
+func (r *request) arrive() bool {
+	if !slices.Equal(cli.List(r.c, "file"), []string{"-"}) {
 		return false
 	}
 	return r.follow || !r.count && !r.sel.Newest && r.tail == 0 && r.sort == nil && r.distinct == nil &&
@@ -90,9 +88,9 @@ func (r *request) arrive(c *ucli.Context) bool {
 
 // printArriving prints the matching records of standard input as they arrive. It calls finish behind the last one, and
 // reports whether there were any.
-func (r *request) printArriving(ctx context.Context, c *ucli.Context, q *query.Query, out *output.Writer, finish func() error) (found bool, err error) {
+func (r *request) printArriving(ctx context.Context, q *query.Query, out *output.Writer, finish func() error) (found bool, err error) {
 	l := r.newLive(q, out)
-	problem, err := r.readStdin(ctx, c, l)
+	problem, err := r.readStdin(ctx, l)
 	if err != nil && !errors.Is(err, errEnough) {
 		return false, err
 	}
@@ -114,8 +112,8 @@ func (r *request) printArriving(ctx context.Context, c *ucli.Context, q *query.Q
 
 // readStdin passes the records of standard input to l until its end, or that of ctx, which is an error. problem is set if it cannot
 // be read to its end.
-func (r *request) readStdin(ctx context.Context, c *ucli.Context, l *live) (problem *query.Problem, err error) {
-	notes, err := filestore.Stream(ctx, r.env.stdin, r.liveOptions(c), l.receive)
+func (r *request) readStdin(ctx context.Context, l *live) (problem *query.Problem, err error) {
+	notes, err := filestore.Stream(ctx, r.env.stdin, r.liveOptions(), l.receive)
 	r.notes = append(r.notes, notes...)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -127,8 +125,8 @@ func (r *request) readStdin(ctx context.Context, c *ucli.Context, l *live) (prob
 }
 
 // liveOptions are the settings for reading records as they arrive.
-func (r *request) liveOptions(c *ucli.Context) filestore.Options {
-	opts := r.env.fileOptions(c)
+func (r *request) liveOptions() filestore.Options {
+	opts := r.env.fileOptions(r.c)
 	opts.Log = slog.New(inputLog{&r.env})
 	return opts
 }

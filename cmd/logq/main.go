@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -64,11 +65,31 @@ func isPipe(f *os.File) bool {
 	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0
 }
 
-func commands(env environment) []*ucli.Command {
-	return []*ucli.Command{
-		queryCommand(env), statsCommand(env), fieldsCommand(env), patternsCommand(env), qlCommand(env), serveCommand(env), servicesCommand(env),
-		segmentsCommand(env), completionCommand(env),
+func commands(env environment) (all []*ucli.Command) {
+	for _, one := range []struct {
+		*ucli.Command
+		run func(*ucli.Context, environment) error
+	}{
+		{queryCommand(), runQuery},
+		{statsCommand(), runStats},
+		{fieldsCommand(), runFields},
+		{patternsCommand(), runPatterns},
+		{qlCommand(), runQL},
+		{serveCommand(), runServe},
+		{servicesCommand(), listServices},
+		{segmentsCommand(), listSegments},
+		{completionCommand(), printCompletion},
+	} {
+		one.Flags = flagsOf(one.Name)
+		one.Action = func(c *ucli.Context) error {
+			if err := one.run(c, env); !errors.Is(err, syscall.EPIPE) { // a pipe that is closed early is a success
+				return err
+			}
+			return nil
+		}
+		all = append(all, one.Command)
 	}
+	return all
 }
 
 // program is the command line in an environment.

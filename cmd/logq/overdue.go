@@ -69,17 +69,11 @@ func (f *following) lookForOverdue(ctx context.Context, stores []query.Store, q 
 	if f.opts.Plan == query.PlanIndex || o.running || !o.began.IsZero() && now.Sub(o.began) < overdueInterval {
 		return
 	}
-	sel, opts := f.sel, f.remaining()
-	if f.spentAll(opts) {
-		return
-	}
+	sel := f.sel
 	sel.To = now.Add(-f.window)
 	sel.From = sel.To.Add(-overdueAge)
-	q, err := q.Over(stores, opts)
-	if err == nil {
-		q, err = q.With(sel)
-	}
-	if err != nil { // cannot happen: the selection and the plan were accepted before
+	q, err := f.again(stores, q, sel)
+	if err != nil { // nothing is left of a limit: the selection and the plan were accepted before
 		return
 	}
 	o.began, o.running = now, true

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -21,7 +20,7 @@ import (
 // patternsMemory is the memory for the shapes of messages, in bytes, beyond that of other commands.
 const patternsMemory = 160 << 20
 
-func patternsCommand(env environment) *ucli.Command {
+func patternsCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "patterns",
 		Usage: "print the templates of messages, of one range or of two compared",
@@ -48,35 +47,28 @@ any text, they include those of templates that are more specific.
 
 Exit status: 0 found, 1 nothing matched or nothing changed, 2 wrong command line,
 3 incomplete or failed, 4 access denied, 130 interrupted.`, patterns.Wildcard),
-		Flags: slices.Concat(fileFlag(), selectionFlags(), cli.Categorize(categoryRange,
-			&ucli.StringFlag{Name: "before", Usage: "`TIME`: end of the first of two ranges to compare, exclusive (default: that of --after)"},
-			&ucli.StringFlag{Name: "after", Usage: "`TIME`: start of the second of two ranges to compare (default: that of --before)"},
-		), cli.Categorize(categoryOutput,
-			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first N templates; in a comparison, of each kind", DefaultText: "30 in a table, else all"},
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object per line) or csv; json and csv use UTC without --tz"},
-			&ucli.BoolFlag{Name: "explain", Usage: "also report the plan, bytes read and estimated cost on standard error"},
-		), limitFlags()),
-		Action: quietPipe(func(c *ucli.Context) error { return runPatterns(c.Context, c, env) }),
 	}
 }
 
 // patternsRequest is the command line of patterns.
 type patternsRequest struct {
 	*request
-	patternsOutput
+	format string
+	// compare is set if two ranges are compared.
+	compare bool
+	limit   int // 0 is none
+	// zone is that of printed times.
+	zone *time.Location
 }
 
-func runPatterns(ctx context.Context, c *ucli.Context, env environment) error {
+func runPatterns(c *ucli.Context, env environment) error {
 	r, err := readPatterns(c, env)
 	if err != nil {
 		return err
 	}
+	ctx := c.Context
 	env.limitMemory(memoryLimit + patternsMemory)
-	compiled, err := newQuery(nil, r.sel, r.opts)
-	if err != nil {
-		return err
-	}
-	err = r.answer(ctx, c, compiled, func(q *query.Query) (bool, error) {
+	err = r.answer(func(q *query.Query) (bool, error) {
 		result, p, err := r.templates(ctx, q)
 		if err != nil {
 			return false, err
@@ -105,37 +97,31 @@ func runPatterns(ctx context.Context, c *ucli.Context, env environment) error {
 
 // readPatterns reads the command line.
 func readPatterns(c *ucli.Context, env environment) (*patternsRequest, error) {
-	now := env.now()
-	common, err := newRequest(c, env, now)
+	common, err := newSearch(c, env)
 	if err != nil {
 		return nil, err
 	}
 	r := &patternsRequest{request: common}
-	if err := r.readRanges(c, now); err != nil {
+	if err := r.readRanges(); err != nil {
 		return nil, err
 	}
-	r.patternsOutput = patternsOutput{format: c.String("output"), compare: r.compared != nil, zone: r.request.zone, now: now}
-	if err := cli.OneOf("output", r.format, fieldsFormats()...); err != nil {
+	if err := r.readLimit(); err != nil {
 		return nil, err
 	}
-	if r.limit, err = readLimit(c); err != nil {
-		return nil, err
-	}
+	r.format, r.compare = c.String("output"), r.compared != nil
+	r.limit, r.sel.Limit, r.zone = r.sel.Limit, 0, r.outputZone(r.format)
 	if r.limit == 0 && r.format == report.Table {
 		r.limit = tableRows
-	}
-	if zone, _ := givenZone(c); zone == nil && r.format != report.Table {
-		r.patternsOutput.zone = nil // UTC
 	}
 	return r, nil
 }
 
 // readRanges reads --before and --after.
-func (r *patternsRequest) readRanges(c *ucli.Context, now time.Time) error {
+func (r *patternsRequest) readRanges() error {
+	c, now := r.c, r.now
 	if !c.IsSet("before") && !c.IsSet("after") {
 		return nil
 	}
-	now = now.In(location(c))
 	var inner [2]time.Time
 	for i, name := range []string{"before", "after"} {
 		if !c.IsSet(name) {
@@ -191,7 +177,7 @@ func (r *patternsRequest) templates(ctx context.Context, q *query.Query) (*patte
 	counter := r.counter(all)
 	total := counter()
 	for i := range read {
-		counted, err := queries[i].Patterns(ctx, plans[i], counter)
+		counted, err := queries[i].PatternsOf(ctx, plans[i], nil, counter)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -222,21 +208,20 @@ func (r *patternsRequest) counter(p *query.Plan) func() *patterns.Counter {
 
 // note adds notes of what the templates are based on, and why none is printed.
 func (r *patternsRequest) note(result *patterns.Result, printed int) {
-	add := func(format string, args ...any) { r.notes = append(r.notes, fmt.Sprintf(format, args...)) }
 	if result.Coarse {
-		add("templates are coarse: the messages have more than %d shapes, so words with many values count as variable; select fewer records for better ones", patterns.MaxShapes)
+		r.notef("templates are coarse: the messages have more than %d shapes, so words with many values count as variable; select fewer records for better ones", patterns.MaxShapes)
 	}
 	if n := result.Ungrouped[0] + result.Ungrouped[1]; n > 0 {
-		add("no template for %s: the messages have too many shapes", units.Count(n, "record"))
+		r.notef("no template for %s: the messages have too many shapes", units.Count(n, "record"))
 	}
 	switch {
 	case !r.compare || result.Records == [2]uint64{}:
 	case result.Records[0] == 0:
-		add("no records before %s to compare with", r.compared[0].to.Format(time.RFC3339))
+		r.notef("no records before %s to compare with", r.compared[0].to.Format(time.RFC3339))
 	case result.Records[1] == 0:
-		add("no records after %s to compare with", r.compared[1].from.Format(time.RFC3339))
+		r.notef("no records after %s to compare with", r.compared[1].from.Format(time.RFC3339))
 	case printed == 0:
-		add("nothing changed: %s before and %d after have the same templates, and none of 10 records or more is twice or half as frequent",
+		r.notef("nothing changed: %s before and %d after have the same templates, and none of 10 records or more is twice or half as frequent",
 			units.Count(result.Records[0], "record"), result.Records[1])
 	}
 }

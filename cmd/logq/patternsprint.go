@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/csv"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,34 +16,24 @@ import (
 	"logstow/record"
 )
 
-// patternsOutput prints templates.
-type patternsOutput struct {
-	format string
-	// compare is set if two ranges are compared.
-	compare bool
-	limit   int            // 0 is none
-	zone    *time.Location // nil is UTC
-	now     time.Time
-}
-
 // print prints the templates of a result, or those that changed, and returns how many there are.
-func (o *patternsOutput) print(env *environment, result *patterns.Result) (all int, err error) {
+func (r *patternsRequest) print(env *environment, result *patterns.Result) (all int, err error) {
 	changes := result.Changes()
-	if !o.compare {
+	if !r.compare {
 		changes = make([]patterns.Change, len(result.Templates))
 		for i, t := range result.Templates {
 			changes[i].Template = t
 		}
 	}
-	printed := o.first(changes)
+	printed := r.first(changes)
 	switch {
 	case len(printed) == 0:
-	case o.format == report.JSON:
-		err = o.printJSON(env, printed)
-	case o.format == report.CSV:
-		err = o.printCSV(env, printed)
+	case r.format == report.JSON:
+		err = r.printJSON(env, printed)
+	case r.format == report.CSV:
+		err = r.printCSV(env, printed)
 	default:
-		err = o.printTable(env, printed)
+		err = r.printTable(env, printed)
 	}
 	if more := len(changes) - len(printed); err == nil && more > 0 {
 		env.printf("%s; -n shows more", units.Count(more, "more template"))
@@ -53,14 +42,14 @@ func (o *patternsOutput) print(env *environment, result *patterns.Result) (all i
 }
 
 // first are the first changes of each kind up to the limit.
-func (o *patternsOutput) first(changes []patterns.Change) []patterns.Change {
-	if o.limit == 0 {
+func (r *patternsRequest) first(changes []patterns.Change) []patterns.Change {
+	if r.limit == 0 {
 		return changes
 	}
 	var n [patterns.Down + 1]int
 	return slices.DeleteFunc(slices.Clone(changes), func(c patterns.Change) bool {
 		n[c.Kind]++
-		return n[c.Kind] > o.limit
+		return n[c.Kind] > r.limit
 	})
 }
 
@@ -93,15 +82,15 @@ type templateDetails struct {
 	Example      string `json:"example"`
 }
 
-func (o *patternsOutput) printJSON(env *environment, changes []patterns.Change) error {
+func (r *patternsRequest) printJSON(env *environment, changes []patterns.Change) error {
 	for i := range changes {
 		c := &changes[i]
 		details := templateDetails{
-			First: output.FormatTime(c.First, o.zone), Last: output.FormatTime(c.Last, o.zone), Levels: c.Levels,
+			First: output.FormatTime(c.First, r.zone), Last: output.FormatTime(c.Last, r.zone), Levels: c.Levels,
 			Services: c.Services, MoreServices: c.MoreServices, Example: c.Example,
 		}
 		var one any = &templateJSON{c.Text, c.Count(), round(c.Share), details}
-		if o.compare {
+		if r.compare {
 			one = &changeJSON{c.Kind.String(), c.Text, c.Counts[0], c.Counts[1], perHour(c.Rates[0]), perHour(c.Rates[1]), details}
 		}
 		if err := jsonlines.Write(env.stdout, one); err != nil {
@@ -111,27 +100,25 @@ func (o *patternsOutput) printJSON(env *environment, changes []patterns.Change) 
 	return nil
 }
 
-func (o *patternsOutput) printCSV(env *environment, changes []patterns.Change) error {
-	w := csv.NewWriter(env.stdout)
+func (r *patternsRequest) printCSV(env *environment, changes []patterns.Change) error {
 	number := func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 	header := []string{"template", "count", "share"}
-	if o.compare {
+	if r.compare {
 		header = []string{"change", "template", "before", "after", "before_per_hour", "after_per_hour"}
 	}
-	_ = w.Write(append(header, "first", "last", "example")) // Error returns it
+	lines := [][]string{append(header, "first", "last", "example")}
 	for i := range changes {
 		c := &changes[i]
 		line := []string{c.Text, strconv.FormatUint(c.Count(), 10), number(round(c.Share))}
-		if o.compare {
+		if r.compare {
 			line = []string{
 				c.Kind.String(), c.Text, strconv.FormatUint(c.Counts[0], 10), strconv.FormatUint(c.Counts[1], 10),
 				number(perHour(c.Rates[0])), number(perHour(c.Rates[1])),
 			}
 		}
-		_ = w.Write(append(line, output.FormatTime(c.First, o.zone), output.FormatTime(c.Last, o.zone), c.Example))
+		lines = append(lines, append(line, output.FormatTime(c.First, r.zone), output.FormatTime(c.Last, r.zone), c.Example))
 	}
-	w.Flush()
-	return w.Error()
+	return csv.NewWriter(env.stdout).WriteAll(lines)
 }
 
 // round is a number with six digits behind the point.
@@ -148,24 +135,23 @@ const minTemplate = 40
 
 // printTable prints aligned columns, of which the last is the template. On a terminal it is wrapped at spaces:
 // with its line breaks it is the same template. Below it is the example.
-func (o *patternsOutput) printTable(env *environment, changes []patterns.Change) error {
-	layout := o.timeLayout(changes)
-	table := [][]string{{"COUNT", "SHARE", "LEVEL", "FIRST", "LAST"}}
-	if o.compare {
-		table[0] = []string{"CHANGE", "BEFORE/H", "AFTER/H", "LEVEL", "FIRST", "LAST"}
+func (r *patternsRequest) printTable(env *environment, changes []patterns.Change) error {
+	layout := r.timeLayout(changes)
+	table := [][]string{{"COUNT", "SHARE", "LEVEL", "FIRST", "LAST", ""}}
+	if r.compare {
+		table[0] = []string{"CHANGE", "BEFORE/H", "AFTER/H", "LEVEL", "FIRST", "LAST", ""}
 	}
 	for i := range changes {
 		c := &changes[i]
-		at := func(t int64) string { return time.Unix(0, t).In(o.zone).Format(layout) }
-		line := []string{strconv.FormatUint(c.Count(), 10), percentOf(c.Share), levelsOf(c.Levels), at(c.First), at(c.Last)}
-		if o.compare {
-			line = []string{changeOf(c), rateText(c.Rates[0]), rateText(c.Rates[1]), levelsOf(c.Levels), at(c.First), at(c.Last)}
+		at := func(t int64) string { return time.Unix(0, t).In(r.zone).Format(layout) }
+		line := []string{strconv.FormatUint(c.Count(), 10), percentOf(c.Share), levelsOf(c.Levels), at(c.First), at(c.Last), ""}
+		if r.compare {
+			line = []string{changeOf(c), threeDigits(3600 * c.Rates[0]), threeDigits(3600 * c.Rates[1]), levelsOf(c.Levels), at(c.First), at(c.Last), ""}
 		}
 		table = append(table, line)
 	}
-	numbers := []string{"COUNT", "SHARE", "BEFORE/H", "AFTER/H"}
-	prefixes, indent := alignColumns(table, func(i int) bool { return slices.Contains(numbers, table[0][i]) })
-	width := 0
+	prefixes := output.Align(table, "COUNT", "SHARE", "BEFORE/H", "AFTER/H")
+	indent, width := output.Columns(prefixes[0]), 0
 	if env.out.terminal() {
 		width = env.out.columns - indent
 	}
@@ -174,6 +160,7 @@ func (o *patternsOutput) printTable(env *environment, changes []patterns.Change)
 		indent = 4
 		width = max(env.out.columns-indent, 1)
 	}
+	var all []string
 	for i, prefix := range prefixes {
 		lines := []string{"TEMPLATE"}
 		if i > 0 {
@@ -182,16 +169,12 @@ func (o *patternsOutput) printTable(env *environment, changes []patterns.Change)
 		if narrow { // below the other columns
 			lines = slices.Insert(lines, 0, "")
 		}
-		for n, line := range lines {
-			if n > 0 {
-				prefix = strings.Repeat(" ", indent)
-			}
-			if _, err := io.WriteString(env.stdout, strings.TrimRight(prefix+line, " ")+"\n"); err != nil {
-				return err
-			}
+		for _, line := range lines {
+			all = append(all, strings.TrimRight(prefix+line, " "))
+			prefix = strings.Repeat(" ", indent)
 		}
 	}
-	return nil
+	return output.WriteLines(env.stdout, all)
 }
 
 // templateLines are the lines of a template and its example; a width of 0 is no limit.
@@ -211,9 +194,9 @@ func templateLines(t *patterns.Template, width int) []string {
 }
 
 // timeLayout returns the layout of the times of templates. It has the date if any time is not today.
-func (o *patternsOutput) timeLayout(changes []patterns.Change) string {
-	date := func(t time.Time) string { return t.In(o.zone).Format(time.DateOnly) }
-	today := date(o.now)
+func (r *patternsRequest) timeLayout(changes []patterns.Change) string {
+	date := func(t time.Time) string { return t.In(r.zone).Format(time.DateOnly) }
+	today := date(r.now)
 	for i := range changes {
 		if date(time.Unix(0, changes[i].First)) != today || date(time.Unix(0, changes[i].Last)) != today {
 			return time.DateTime
@@ -229,9 +212,6 @@ func changeOf(c *patterns.Change) string {
 	}
 	return fmt.Sprintf("%s %sx", c.Kind, threeDigits(c.Rates[1]/c.Rates[0]))
 }
-
-// rateText is a rate per second as one per hour for people.
-func rateText(rate float64) string { return threeDigits(rate * 3600) }
 
 // threeDigits is a positive number with at least two digits.
 func threeDigits(x float64) string {

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -16,9 +16,10 @@ import (
 	"logstow/logql/storage"
 	"logstow/logql/syntax"
 	"logstow/query"
+	"logstow/query/report"
 )
 
-func qlCommand(env environment) *ucli.Command {
+func qlCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "ql",
 		Usage: "run a LogQL query",
@@ -44,14 +45,6 @@ printed even if nothing is found and which holds all records in memory.
 
 Exit status: 0 found, 1 nothing found, 2 wrong command line or query, 3 incomplete
 or failed, 4 access denied, 130 interrupted.`,
-		Flags: slices.Concat(storeFlags(), timeFlags(), cli.Categorize(categoryOutput,
-			&ucli.StringFlag{Name: "step", Usage: "`DURATION`: evaluate a metric query at every step of the range, such as 1m (default: once, at its end)"},
-			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first N records (default: all)"},
-			&ucli.BoolFlag{Name: "newest", Usage: "print the newest record first; with -n, the newest N"},
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: qlTable, Usage: "`FORMAT`: table, csv, json (one object per line) or loki; all but table use UTC without --tz"},
-			&ucli.BoolFlag{Name: "explain", Usage: "also report the plan, bytes read and estimated cost on standard error"},
-		), limitFlags()),
-		Action: quietPipe(func(c *ucli.Context) error { return runQL(c.Context, c, env) }),
 	}
 }
 
@@ -61,26 +54,23 @@ type qlRequest struct {
 	query  syntax.Expr
 	step   time.Duration
 	format string
-	zone   *time.Location
 }
 
-func runQL(ctx context.Context, c *ucli.Context, env environment) (err error) {
+func runQL(c *ucli.Context, env environment) error {
 	r, err := readQL(c, env)
 	if err != nil {
 		return err
 	}
-	stores, closeStores, err := r.env.openStores(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeStores()) }()
-	r.coverIndex(stores)
-	r.warnIndex()
-	r.printRange()
-	view := storage.New(stores, r.opts, env.now).View(storage.Access{})
+	return env.withStores(c.Context, c, func(stores []query.Store) error { return r.answer(c.Context, stores) })
+}
+
+// answer answers the query from stores, then prints the report. The error has the exit status.
+func (r *qlRequest) answer(ctx context.Context, stores []query.Store) error {
+	r.begin(stores)
+	view := storage.New(stores, r.opts, r.env.now).View(storage.Access{})
 	var n int
-	err = env.paged(ctx, func(env *environment) (err error) {
-		out := newQLWriter(env.stdout, r.format, r.zone)
+	err := r.env.paged(ctx, func(env *environment) (err error) {
+		out := newQLWriter(env.stdout, r.format, r.outputZone(r.format))
 		n, err = r.print(ctx, view, out)
 		return errors.Join(err, out.close())
 	})
@@ -101,46 +91,32 @@ func runQL(ctx context.Context, c *ucli.Context, env environment) (err error) {
 			return err
 		}
 	}
-	if s := status(&report, n > 0, stores); s != cli.OK {
-		return cli.Exit(s)
-	}
-	return err
+	return cmp.Or(status(&report, n > 0, stores), err)
 }
 
 // readQL reads the command line.
 func readQL(c *ucli.Context, env environment) (*qlRequest, error) {
-	now := env.now()
-	r := &qlRequest{request: &request{env: env, explain: c.Bool("explain")}, format: c.String("output")}
 	if c.NArg() != 1 {
 		return nil, hint.Wrap(cli.Usagef("want one QUERY, not %d arguments", c.NArg()), "put the query in single quotes: logq ql '{service_name=\"shop\"}'")
 	}
-	if err := cli.OneOf("output", r.format, qlFormats()...); err != nil {
-		return nil, err
-	}
-	var err error
-	if r.query, err = syntax.Parse(c.Args().First()); err != nil {
+	expr, err := syntax.Parse(c.Args().First())
+	if err != nil {
 		return nil, cli.Usagef("%w", err)
 	}
-	if r.span, err = timeRange(c, now); err != nil {
-		return nil, err
+	common, err := newRequest(c, env)
+	r := &qlRequest{request: common, query: expr, format: c.String("output")}
+	r.sel = query.Selection{From: r.span.from, To: r.span.to, Now: env.now(), Newest: c.Bool("newest")}
+	for _, read := range []func() error{r.readLimit, r.readOptions, r.readStep} {
+		if err == nil {
+			err = read()
+		}
 	}
-	r.ranged = r.span.given
-	r.sel = query.Selection{From: r.span.from, To: r.span.to, Now: now, Newest: c.Bool("newest")}
-	if r.sel.Limit, err = readLimit(c); err != nil {
-		return nil, err
-	}
-	if r.opts, err = readOptions(c, env); err != nil {
-		return nil, err
-	}
-	r.request.zone, r.zone = location(c), time.UTC
-	if zone, _ := givenZone(c); zone != nil || r.format == qlTable {
-		r.zone = location(c)
-	}
-	return r, r.readStep(c)
+	return r, err
 }
 
 // readStep reads --step, and checks what is for one kind of query.
-func (r *qlRequest) readStep(c *ucli.Context) (err error) {
+func (r *qlRequest) readStep() (err error) {
+	c := r.c
 	if _, logs := r.query.(*syntax.LogExpr); logs {
 		if c.IsSet("step") {
 			return cli.Usagef("--step requires a metric query, such as count_over_time({...}[5m])")
@@ -168,7 +144,7 @@ func (r *qlRequest) print(ctx context.Context, view *storage.View, out *qlWriter
 	from, to := r.sel.From.UnixNano(), r.sel.To.UnixNano()
 	switch expr := r.query.(type) {
 	case *syntax.LogExpr:
-		err = e.Logs(ctx, expr, engine.LogParams{From: from, To: to, Newest: r.sel.Newest, Limit: r.sel.Limit, Unparsed: r.format == qlTable}, func(entry *engine.Entry) error {
+		err = e.Logs(ctx, expr, engine.LogParams{From: from, To: to, Newest: r.sel.Newest, Limit: r.sel.Limit, Unparsed: r.format == report.Table}, func(entry *engine.Entry) error {
 			n++
 			return out.entry(entry)
 		})

@@ -12,6 +12,7 @@ import (
 	"logstow/logql/labels"
 	"logstow/logql/syntax"
 	"logstow/query"
+	"logstow/query/explain"
 )
 
 // maxNamedServices is the maximum number of services that a hint names.
@@ -76,27 +77,17 @@ func (r *qlRequest) explainSelection(ctx context.Context, stores []query.Store, 
 	if known := append(levelNames(), "unknown"); !slices.ContainsFunc(known, func(name string) bool { return matchAll(levels, name) }) {
 		return reason("level-name", "no level matches %s; levels are %s", joined(levels), strings.Join(known, ", ")), nil
 	}
-	var all []string
-	for _, s := range stores {
-		names, err := query.Services(ctx, s)
-		if err != nil {
-			return nil, context.Cause(ctx)
-		}
-		all = append(all, names...)
-	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	if len(all) == 0 {
+	all, failures := query.AllServices(ctx, stores)
+	switch {
+	case len(failures) > 0:
+		return nil, context.Cause(ctx)
+	case len(all) == 0:
 		return []query.Reason{query.StoreEmpty()}, nil
 	}
 	q := query.Selection{From: time.Unix(0, sel.From), To: time.Unix(0, sel.To), Now: r.sel.Now}
 	q.Services = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !matchAll(services, name) })
 	if len(q.Services) == 0 {
-		named := strings.Join(all[:min(len(all), maxNamedServices)], ", ")
-		if n := len(all) - maxNamedServices; n > 0 {
-			named += fmt.Sprintf(" and %d more", n)
-		}
-		return reason("service-unknown", "no service matches %s; available: %s", joined(services), named), nil
+		return reason("service-unknown", "no service matches %s; %s", joined(services), explain.List(all, maxNamedServices)), nil
 	}
 	compiled, err := query.New(stores, q, r.opts)
 	if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"encoding/csv"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -15,18 +14,12 @@ import (
 	"logstow/logql/labels"
 	"logstow/query"
 	"logstow/query/output"
+	"logstow/query/report"
 	"logstow/serve/loki"
 )
 
-// The formats of ql.
-const (
-	qlTable = "table"
-	qlCSV   = "csv"
-	qlJSON  = "json"
-	qlLoki  = "loki"
-)
-
-func qlFormats() []string { return []string{qlTable, qlCSV, qlJSON, qlLoki} }
+// qlLoki is the format of Loki's API.
+const qlLoki = "loki"
 
 // qlWriter prints records and series.
 type qlWriter struct {
@@ -62,7 +55,7 @@ func (w *qlWriter) entry(e *engine.Entry) error {
 	}
 	all := func() labels.Labels { return labels.Join(e.Stream, e.Metadata, e.Parsed) }
 	switch w.format {
-	case qlCSV:
+	case report.CSV:
 		if !w.header {
 			w.header = true
 			if err := w.csv.Write([]string{"time", "labels", "line"}); err != nil {
@@ -70,7 +63,7 @@ func (w *qlWriter) entry(e *engine.Entry) error {
 			}
 		}
 		return w.csv.Write([]string{w.time(e.Time), all().String(), string(e.Line)})
-	case qlJSON:
+	case report.JSON:
 		return w.json(e.Time, all(), "line", e.Line)
 	}
 	w.line = time.Unix(0, e.Time).In(w.zone).AppendFormat(w.line[:0], time.RFC3339Nano)
@@ -101,20 +94,20 @@ func (w *qlWriter) json(at int64, ls labels.Labels, name string, text []byte) er
 }
 
 // entries prints what belongs behind the records of a log query.
-func (w *qlWriter) entries(report *query.Report) error {
+func (w *qlWriter) entries(used *query.Report) error {
 	if w.format == qlLoki {
-		return w.loki.Streams(report)
+		return w.loki.Streams(used)
 	}
 	return nil
 }
 
 // value prints the result of a metric query; ranged is set if it has several points a series.
-func (w *qlWriter) value(v *engine.Value, ranged bool, report *query.Report) error {
+func (w *qlWriter) value(v *engine.Value, ranged bool, used *query.Report) error {
 	switch w.format {
-	case qlJSON:
+	case report.JSON:
 		return w.seriesJSON(v)
 	case qlLoki:
-		return w.loki.Value(v, ranged, report)
+		return w.loki.Value(v, ranged, used)
 	}
 	names := labelNames(v)
 	var rows [][]string
@@ -131,7 +124,7 @@ func (w *qlWriter) value(v *engine.Value, ranged bool, report *query.Report) err
 	if len(rows) == 1 {
 		return nil
 	}
-	if w.format == qlCSV {
+	if w.format == report.CSV {
 		return w.csv.WriteAll(rows)
 	}
 	if ranged {
@@ -158,13 +151,7 @@ func (w *qlWriter) table(rows [][]string) error {
 			row[i] = output.Visible(row[i])
 		}
 	}
-	lines, _ := alignColumns(rows, func(i int) bool { return i == len(rows[0])-1 })
-	for _, line := range lines {
-		if _, err := fmt.Fprintln(w.w, strings.TrimRight(line, " ")); err != nil {
-			return err
-		}
-	}
-	return nil
+	return output.WriteLines(w.w, output.Align(rows, "value"))
 }
 
 // labelNames are the names of the labels of all series.

@@ -9,33 +9,11 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
-	"logstow/internal/cli"
 	"logstow/query"
 	"logstow/query/output"
 )
 
-func queryCommand(env environment) *ucli.Command {
-	flags := slices.Concat(fileFlag(), selectionFlags(), cli.Categorize(categoryOutput,
-		&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT`: raw, text, json, flat, csv, parquet, pretty or template=TEXT; all but pretty use UTC without --tz (default: pretty on a terminal, else text)"},
-		&cli.ListFlag{Name: "fields", Commas: true, Usage: "`NAME`: print only these columns: time, level, service, source, instance, message or fields of the message; a list, repeatable"},
-		&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first N matches; with -f, end after them (default: all)"},
-		&ucli.BoolFlag{Name: "newest", Usage: "print the newest record first; with -n, the newest N"},
-		&ucli.IntFlag{Name: "tail", Usage: "`N`: print only the last N records, oldest first; with -f, before new ones"},
-		&ucli.IntFlag{Name: "after-context", Aliases: []string{"A"}, Usage: "`N`: print N records of the same source and instance after each match, at most an hour away"},
-		&ucli.IntFlag{Name: "before-context", Aliases: []string{"B"}, Usage: "`N`: print N records of the same source and instance before each match, at most an hour away"},
-		&ucli.IntFlag{Name: "context", Aliases: []string{"C"}, Usage: "`N`: both -A and -B, which override it"},
-		&cli.ListFlag{Name: "sort", Commas: true, Usage: "`ITEM`: print in the order of a field's values: NAME, or NAME desc for the largest first; with -n, the first N; a list, repeatable"},
-		&ucli.StringFlag{Name: "distinct", Usage: "`NAME`: print only the different values of a field, with their counts in json and csv"},
-		&ucli.BoolFlag{Name: "count", Aliases: []string{"c"}, Usage: "print only the number of matching records"},
-		&ucli.StringFlag{Name: "color", Value: "auto", Usage: "`MODE`: colour levels, services and matches: auto (on a terminal), always or never"},
-		&ucli.BoolFlag{Name: "wrap", Usage: "in pretty, wrap long lines instead of cutting them at the terminal's width"},
-		&ucli.BoolFlag{Name: "explain", Usage: "also report the plan, bytes read and estimated cost on standard error; as JSON with -o json"},
-	), cli.Categorize(categoryFollow,
-		&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "poll for new segments and print their records, until interrupted; with a range or --tail, print those records first; with --file, follow files as tail -F does"},
-		&ucli.StringFlag{Name: "follow-window", Usage: "`DURATION`: maximum age of records that arrive late and are still printed (default: 2h)"},
-		&ucli.StringFlag{Name: "follow-interval", Usage: "`DURATION`: interval between polls (default: 1s while shippers respond to watches, else 2s)"},
-		&ucli.BoolFlag{Name: "no-watch", Usage: "with -f, do not create watches, which make shippers flush early"},
-	), freshFlag(), limitFlags(), memoryFlag("records of --sort and values of --distinct"))
+func queryCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "query",
 		Usage: "print the records that contain every PATTERN",
@@ -74,30 +52,26 @@ A pipe that is closed early (logq ... | head) ends the query with status 0.
 Exit status: 0 found, 1 nothing matched, 2 wrong command line, 3 incomplete (what
 could be read is printed, and what could not be read is reported), 4 access denied,
 130 interrupted.`,
-		Flags:  flags,
-		Action: quietPipe(func(c *ucli.Context) error { return runQuery(c.Context, c, env) }),
 	}
 }
 
-func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error) {
+func runQuery(c *ucli.Context, env environment) (err error) {
 	r, err := readRequest(c, env)
 	if err != nil {
 		return err
 	}
 	// Errors in the selection and the format are reported before a store is opened.
-	compiled, err := newQuery(nil, r.sel, r.opts)
-	if err != nil {
+	if err := r.compile(); err != nil {
 		return err
 	}
-	r.output.Highlight, r.output.Parser = compiled.Highlight, compiled.Parser
+	r.output.Highlight, r.output.Parser = r.compiled.Highlight, r.compiled.Parser
+	ctx := c.Context
 	looking, cancel := context.WithCancelCause(ctx) // ends when the pager is left
 	defer cancel(nil)
 	shown := env.display(looking, !r.follow && !r.count && !r.arriving, r.progress.end, cancel)
 	r.env.stdout = shown
 	var out *output.Writer // nil for a count and for values
-	if r.count || r.distinct != nil {
-		err = output.Check(r.output.Format)
-	} else {
+	if !r.count && r.distinct == nil {
 		out, err = output.New(shown, r.output)
 	}
 	finish := sync.OnceValue(func() error {
@@ -117,15 +91,15 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	}
 	switch {
 	case r.arriving:
-		return r.answer(ctx, c, compiled, func(q *query.Query) (bool, error) { return r.printArriving(looking, c, q, out, finish) })
+		return r.answer(func(q *query.Query) (bool, error) { return r.printArriving(looking, q, out, finish) })
 	case r.follow && r.files:
-		return r.followFiles(looking, c, compiled, out)
+		return r.followFiles(looking, out)
 	case r.follow:
-		return r.withStores(ctx, c, compiled, func(q *query.Query, stores []query.Store) error {
+		return r.withStores(func(q *query.Query, stores []query.Store) error {
 			return r.followNew(looking, stores, q, out)
 		})
 	}
-	return r.answer(ctx, c, compiled, func(q *query.Query) (bool, error) {
+	return r.answer(func(q *query.Query) (bool, error) {
 		n, p, err := r.printFound(looking, q, out)
 		if err == nil || errors.Is(err, query.ErrBudget) {
 			err = cmp.Or(finish(), err) // on a terminal messages come behind the records
@@ -181,15 +155,19 @@ func (r *request) printFound(ctx context.Context, q *query.Query, out *output.Wr
 		r.progress.matches.Store(int64(n))
 		return out.Write(m)
 	}
+	err = r.find(ctx, q, p, emit)
+	return n, p, err
+}
+
+// find calls emit with the records of a plan that the command line selects, in its order.
+func (r *request) find(ctx context.Context, q *query.Query, p *query.Plan, emit func(query.Match) error) error {
 	switch {
 	case r.tail > 0:
-		err = r.printTail(ctx, q, p, emit)
+		return r.printTail(ctx, q, p, emit)
 	case r.around != (query.ContextLines{}):
-		err = q.RunContext(ctx, p, r.around, emit)
+		return q.RunContext(ctx, p, r.around, emit)
 	case r.sort != nil:
-		err = q.Sort(ctx, p, r.sort, emit)
-	default:
-		err = q.Run(ctx, p, emit)
+		return q.Sort(ctx, p, r.sort, emit)
 	}
-	return n, p, err
+	return q.Run(ctx, p, emit)
 }

@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -33,7 +32,7 @@ import (
 // serveMemory is the soft memory limit of the server, unless GOMEMLIMIT is set.
 const serveMemory = 768 << 20
 
-func serveCommand(env environment) *ucli.Command {
+func serveCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "serve",
 		Usage: "serve a web UI, and Loki's HTTP API for Grafana and logcli",
@@ -55,38 +54,18 @@ watches; otherwise it only reads.
 
 Exit status: 0 ended by a signal, 2 wrong command line or tokens, 3 failed,
 4 access denied.`,
-		Flags: slices.Concat(storeFlags(), cli.Categorize(categoryServer,
-			&ucli.StringFlag{Name: "listen", Value: "127.0.0.1:3100", Usage: "`ADDRESS`: address to listen on, HOST:PORT; binds to loopback if no host is given"},
-			&ucli.StringFlag{Name: "tls-cert", Usage: "`FILE`: certificate for HTTPS (PEM); read again when it changes"},
-			&ucli.StringFlag{Name: "tls-key", Usage: "`FILE`: key of the certificate (PEM)"},
-			&ucli.BoolFlag{Name: "behind-proxy", Usage: "a proxy in front terminates HTTPS: mark cookies as secure; headers of the proxy are ignored"},
-			&ucli.StringFlag{Name: "tokens", Usage: "`FILE`: tokens and the services that each may read; required on addresses that are not loopback"},
-			&cli.ListFlag{Name: "host", Usage: "`NAME`: additional host name accepted in requests without a token; repeatable (default: loopback names)"},
-			&ucli.BoolFlag{Name: "watch", Usage: "write watches to the store, which make shippers flush services followed by live tails early"},
-			&ucli.BoolFlag{Name: "metrics", Usage: "serve Prometheus metrics at /metrics"},
-		), cli.Categorize(categoryLimits,
-			&ucli.StringFlag{Name: "max-bytes", Usage: "`SIZE`: end a query before it reads more from storage, such as 500MB or 2GiB (default: no limit)"},
-			&ucli.Float64Flag{Name: "max-cost", Usage: "`DOLLARS`: end a query before its requests cost more (default: no limit)"},
-			&ucli.StringFlag{Name: "max-duration", Value: "5m", Usage: "`DURATION`: end a query that takes longer; 0s for no limit"},
-			&ucli.Float64Flag{Name: "max-cost-per-day", Usage: "`DOLLARS`: maximum cost of the queries and watches of this process in a day (UTC) (default: no limit)"},
-			&ucli.IntFlag{Name: "max-queries", Value: 4, Usage: "`N`: maximum number of concurrent queries, and of concurrent queries of metadata"},
-			&ucli.IntFlag{Name: "max-queued", Value: 32, Usage: "`N`: maximum number of waiting queries (more are rejected with status 429), and of live tails"},
-			&ucli.StringFlag{Name: "prices", Usage: "`FILE`: prices of requests, as JSON (default: $LOGSTOW_PRICES, else Azure's list prices)"},
-			&ucli.BoolFlag{Name: "no-cache", Usage: "do not use the local cache of data read from Azure"},
-		)),
-		Action: func(c *ucli.Context) error { return runServe(c.Context, c, env) },
 	}
 }
 
-// readServer reads the flags of the server and of its limits.
-func readServer(c *ucli.Context, env environment) (opts serve.Options, reading query.Options, err error) {
+// readServer reads the flags of the server, and those of its limits into reading.
+func readServer(c *ucli.Context, env environment, reading *query.Options) (opts serve.Options, err error) {
 	if c.NArg() > 0 {
-		return opts, reading, cli.Usagef("serve takes no arguments")
+		return opts, cli.Usagef("serve takes no arguments")
 	}
-	reading = query.Options{Plan: query.PlanList, TempDir: env.tempDir, Processors: fetch.NewProcessors(runtime.GOMAXPROCS(0))}
-	if err := readLimits(c, env, &reading); err != nil {
-		return opts, reading, err
+	if err := readLimits(c, env, reading); err != nil {
+		return opts, err
 	}
+	reading.Tiers = c.IsSet("max-cost") || c.IsSet("max-cost-per-day")
 	opts = serve.Options{
 		Listen: c.String("listen"), Cert: c.String("tls-cert"), Key: c.String("tls-key"), BehindProxy: c.Bool("behind-proxy"),
 		Hosts: cli.List(c, "host"), Metrics: c.Bool("metrics"), Version: cli.Version(version),
@@ -94,33 +73,34 @@ func readServer(c *ucli.Context, env environment) (opts serve.Options, reading q
 			MaxBytes: reading.MaxBytes, MaxCost: reading.MaxCost, MaxQueries: c.Int("max-queries"), MaxQueued: c.Int("max-queued"), Now: env.now,
 		},
 	}
-	reading.Tiers = c.IsSet("max-cost") || c.IsSet("max-cost-per-day")
 	l := &opts.Limits
 	if l.MaxDuration, err = units.ParseZero(c.String("max-duration")); err != nil {
-		return opts, reading, cli.Usagef("--max-duration: %w", err)
+		return opts, cli.Usagef("--max-duration: %w", err)
 	}
 	if l.MaxCostPerDay, err = readDollars(c, "max-cost-per-day"); err != nil {
-		return opts, reading, err
+		return opts, err
 	}
 	switch {
 	case l.MaxQueries < 1:
-		return opts, reading, cli.Usagef("--max-queries %d: want at least 1", l.MaxQueries)
+		return opts, cli.Usagef("--max-queries %d: want at least 1", l.MaxQueries)
 	case l.MaxQueued < 0:
-		return opts, reading, cli.Usagef("--max-queued %d: want at least 0", l.MaxQueued)
+		return opts, cli.Usagef("--max-queued %d: want at least 0", l.MaxQueued)
 	}
 	if file := c.String("tokens"); file != "" {
-		if opts.Tokens, err = access.Open(file); err != nil {
-			return opts, reading, cli.Usagef("%w", err)
-		}
+		opts.Tokens, err = access.Open(file)
 	}
-	if err := opts.Check(); err != nil {
-		return opts, reading, cli.Usagef("%w", err)
+	if err == nil {
+		err = opts.Check()
 	}
-	return opts, reading, nil
+	if err != nil {
+		err = cli.Usagef("%w", err)
+	}
+	return opts, err
 }
 
-func runServe(ctx context.Context, c *ucli.Context, env environment) (err error) {
-	opts, reading, err := readServer(c, env)
+func runServe(c *ucli.Context, env environment) (err error) {
+	reading := query.Options{Processors: fetch.NewProcessors(runtime.GOMAXPROCS(0))}
+	opts, err := readServer(c, env, &reading)
 	if err != nil {
 		return err
 	}
@@ -129,7 +109,7 @@ func runServe(ctx context.Context, c *ucli.Context, env environment) (err error)
 		debug.SetGCPercent(100) // it runs for long, with a cache: its heap is worth collecting
 	}
 	log := slog.New(logging.NewHandler(env.stderr, env.err.terminal()))
-	ctx = retry.WithReporter(ctx, func(a retry.Attempt) { log.Warn(a.String()) })
+	ctx := retry.WithReporter(c.Context, func(a retry.Attempt) { log.Warn(a.String()) })
 	running := context.WithoutCancel(ctx) // stores are open until the last request has ended
 	opts.Log = log
 	if opts.Metrics {

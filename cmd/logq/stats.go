@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -21,7 +20,7 @@ import (
 // tableRows is the default number of groups in a table, time steps excepted.
 const tableRows = 30
 
-func statsCommand(env environment) *ucli.Command {
+func statsCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "stats",
 		Usage: "count records and compute functions of fields, by groups",
@@ -50,65 +49,50 @@ Groups beyond --memory are kept in temporary files.
 
 Exit status: 0 found, 1 nothing matched, 2 wrong command line, 3 incomplete or
 failed, 4 access denied, 130 interrupted.`,
-		Flags: slices.Concat(fileFlag(), selectionFlags(), cli.Categorize(categoryOutput,
-			&cli.ListFlag{Name: "by", Usage: "`KEY`: what to group by; a list, repeatable (default: level, with --compute nothing)"},
-			&cli.ListFlag{Name: "compute", Usage: "`FUNCTION`: what to compute for each group; a list, repeatable (default: count, in a table also share)"},
-			&cli.ListFlag{Name: "sort", Usage: "`ITEM`: function (default desc) or key (default asc) to sort by, optionally followed by asc or desc; a list, repeatable (default: time, then the first function, largest first)"},
-			&ucli.StringFlag{Name: "pivot", Usage: "`KEY`: one of --by whose values become columns, at most 100"},
-			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first N groups; with a time step, the N groups of the other keys that rank first over the whole range", DefaultText: "30 in a table that is not by time, else all"},
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object per line), csv or parquet; all but table use UTC without --tz"},
-			&ucli.BoolFlag{Name: "explain", Usage: "also report the plan, bytes read and estimated cost on standard error"},
-		), freshFlag(), limitFlags(), memoryFlag("groups")),
-		Action: quietPipe(func(c *ucli.Context) error { return runStats(c.Context, c, env) }),
 	}
 }
 
-func runStats(ctx context.Context, c *ucli.Context, env environment) error {
-	now := env.now()
-	r, err := newRequest(c, env, now)
+func runStats(c *ucli.Context, env environment) error {
+	r, err := newSearch(c, env)
 	if err != nil {
 		return err
 	}
-	spec, format, err := r.statsSpec(c, now)
+	format := c.String("output")
+	spec, err := r.statsSpec(format)
 	if err != nil {
 		return err
 	}
-	computation, err := query.Compute(spec, now)
+	computation, err := query.Compute(spec, r.now)
 	if err != nil {
 		return cli.Usagef("%w", err)
 	}
-	if r.opts.GroupMemory, err = groupMemory(c); err != nil {
+	if err := r.readMemory(); err != nil {
 		return err
 	}
-	env.limitGroups(r.opts.GroupMemory)
-	compiled, err := newQuery(nil, r.sel, r.opts)
-	if err != nil {
-		return err
-	}
-	return r.answer(ctx, c, compiled, func(q *query.Query) (found bool, err error) {
-		table, p, err := r.stats(ctx, q, computation)
+	return r.answer(func(q *query.Query) (found bool, err error) {
+		table, p, err := readPlan(r, q, func(p *query.Plan) (*query.Table, error) { return q.Stats(c.Context, p, computation) })
+		if errors.Is(err, aggregate.ErrColumns) {
+			err = hint.Wrap(err, "select fewer values with --where, or omit --pivot")
+		}
 		if err != nil {
 			return false, err
 		}
 		defer func() { err = errors.Join(err, table.Close()) }()
 		if table.Total > 0 {
 			r.noteMissing(q, unseen(table))
-		} else if err := r.explainNone(ctx, q, p); err != nil {
+		} else if err := r.explainNone(c.Context, q, p); err != nil {
 			return false, err
 		}
-		return table.Total > 0, env.paged(ctx, func(env *environment) error { return printStats(env, table, format, spec.Zone) })
+		return table.Total > 0, env.paged(c.Context, func(env *environment) error { return printStats(env, table, format, spec.Zone) })
 	})
 }
 
-// statsSpec reads what to compute, and the output format.
-func (r *request) statsSpec(c *ucli.Context, now time.Time) (spec aggregate.Spec, format string, err error) {
-	format = c.String("output")
-	if err := cli.OneOf("output", format, report.Formats()...); err != nil {
-		return spec, "", err
-	}
+// statsSpec reads what to compute, for a format.
+func (r *request) statsSpec(format string) (spec aggregate.Spec, err error) {
+	c := r.c
 	if format == report.Parquet {
 		if err := r.env.checkParquet("stats.parquet"); err != nil {
-			return spec, "", err
+			return spec, err
 		}
 	}
 	by, compute := cli.List(c, "by"), cli.List(c, "compute")
@@ -118,16 +102,13 @@ func (r *request) statsSpec(c *ucli.Context, now time.Time) (spec aggregate.Spec
 	if len(compute) == 0 && format == report.Table {
 		compute = []string{"count, share"}
 	}
-	spec.Zone = r.zone
-	if zone, _ := givenZone(c); zone == nil && format != report.Table {
-		spec.Zone = time.UTC
-	}
+	spec.Zone = r.outputZone(format)
 	spec.From, spec.To = r.sel.From.UnixNano(), r.sel.To.UnixNano()
 	switch {
 	case r.files && !r.ranged: // from the first record to the last
 		spec.From, spec.To = 0, 0
 	case !c.IsSet("to"): // what clocks that are ahead may have logged is no part of a rate's range
-		spec.To = max(spec.From, now.UnixNano())
+		spec.To = max(spec.From, r.now.UnixNano())
 	}
 	if spec.By, err = aggregate.ParseBy(by); err == nil {
 		spec.Compute, err = aggregate.ParseCompute(compute)
@@ -136,45 +117,23 @@ func (r *request) statsSpec(c *ucli.Context, now time.Time) (spec aggregate.Spec
 		spec.Sort, err = aggregate.ParseSort(cli.List(c, "sort"), spec.By, spec.Compute)
 	}
 	if err != nil {
-		return spec, "", cli.Usagef("%w", err)
+		return spec, cli.Usagef("%w", err)
 	}
 	if spec.Pivot = -1; c.IsSet("pivot") {
 		spec.Pivot = slices.IndexFunc(spec.By, func(k aggregate.Key) bool { return k.Header == strings.TrimSpace(c.String("pivot")) })
 		if spec.Pivot < 0 {
-			return spec, "", cli.Usagef("--pivot %s: want one of the keys of --by", c.String("pivot"))
+			return spec, cli.Usagef("--pivot %s: want one of the keys of --by", c.String("pivot"))
 		}
 	}
-	if spec.Limit, err = readLimit(c); err != nil {
-		return spec, "", err
+	if err := r.readLimit(); err != nil {
+		return spec, err
 	}
+	spec.Limit, r.sel.Limit = r.sel.Limit, 0
 	timed := slices.ContainsFunc(spec.By, func(k aggregate.Key) bool { return !k.Step.IsZero() })
 	if spec.Limit == 0 && format == report.Table && !timed {
 		spec.Limit = tableRows
 	}
-	return spec, format, nil
-}
-
-// stats plans and computes; it returns the plan too.
-func (r *request) stats(ctx context.Context, q *query.Query, computation *query.Computation) (*query.Table, *query.Plan, error) {
-	defer r.progress.end()
-	p, err := r.plan(ctx, q)
-	if err != nil {
-		return nil, nil, err
-	}
-	table, err := q.Stats(ctx, p, computation)
-	if errors.Is(err, aggregate.ErrColumns) {
-		err = hint.Wrap(err, "select fewer values with --where, or omit --pivot")
-	}
-	return table, p, err
-}
-
-// groupMemory reads --memory.
-func groupMemory(c *ucli.Context) (int64, error) {
-	n, err := units.ParseSize(c.String("memory"))
-	if err != nil || n < 1 {
-		return 0, cli.Usagef("--memory %q: want a size of at least one byte, such as 500MB or 2GiB", c.String("memory"))
-	}
-	return n, nil
+	return spec, nil
 }
 
 // printStats prints a table, and notes about it.

@@ -20,13 +20,13 @@ import (
 	"logstow/store/open"
 )
 
-// storeFlags are the flags that name stores.
-func storeFlags() []ucli.Flag {
-	return cli.Categorize(categoryStore,
-		&cli.ListFlag{Name: "store", Usage: "`STORE`: directory or azblob://CONTAINER to read; repeatable (default: $LOGSTOW_STORE)"},
-		&cli.ListFlag{Name: "grant", Usage: "`FILE`: file of shipper grant, which names a store and gives access to it; repeatable"},
-		&ucli.StringFlag{Name: "auth", Usage: "`KIND`: Azure credential: key, sas, workload, msi, cli, or auto (the first of these that is set) (default: $LOGSTOW_AUTH, else auto)"},
-	)
+// withStores calls use with the stores of the command line, and closes them.
+func (e *environment) withStores(ctx context.Context, c *ucli.Context, use func([]query.Store) error) error {
+	stores, closeAll, err := e.openStores(ctx, c)
+	if err != nil {
+		return err
+	}
+	return errors.Join(use(stores), closeAll())
 }
 
 // openStores opens the stores named by --store or the environment, or the files of --file as one. close closes them.
@@ -34,13 +34,7 @@ func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores [
 	if ofFiles(c) {
 		return e.openFiles(ctx, c)
 	}
-	specs := cli.List(c, "store")
-	for _, file := range cli.List(c, "grant") {
-		specs = append(specs, "grant://"+file)
-	}
-	if spec := e.getenv("LOGSTOW_STORE"); len(specs) == 0 && spec != "" {
-		specs = []string{spec}
-	}
+	specs := e.storeSpecs(cli.List(c, "store"), cli.List(c, "grant"))
 	if len(specs) == 0 {
 		return nil, nil, hint.Wrap(cli.Usagef("no store given"), "give --store DIR or --store azblob://CONTAINER, or set LOGSTOW_STORE")
 	}
@@ -88,6 +82,17 @@ func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores [
 		stores = append(stores, reading)
 	}
 	return stores, closeAll, nil
+}
+
+// storeSpecs are the stores, and those of grants; if there are none, that of the environment.
+func (e *environment) storeSpecs(stores, grants []string) []string {
+	for _, file := range grants {
+		stores = append(stores, "grant://"+file)
+	}
+	if spec := e.getenv("LOGSTOW_STORE"); len(stores) == 0 && spec != "" {
+		return []string{spec}
+	}
+	return stores
 }
 
 // warnUnused warns that the database of a directory is not used, with a hint.

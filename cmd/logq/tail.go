@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"logstow/internal/units"
@@ -40,7 +39,7 @@ func (r *request) printTail(ctx context.Context, q *query.Query, p *query.Plan, 
 		return nil
 	})
 	if errors.Is(err, errTailFull) {
-		r.notes = append(r.notes, fmt.Sprintf("printed only the last %s: --tail %d would need more than %s of memory", units.Count(len(kept), "record"), r.tail, units.FormatSize(maxTail)))
+		r.notef("printed only the last %s: --tail %d would need more than %s of memory", units.Count(len(kept), "record"), r.tail, units.FormatSize(maxTail))
 		err = nil
 	}
 	for _, m := range slices.Backward(kept) {

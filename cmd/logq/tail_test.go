@@ -17,7 +17,7 @@ func TestTailIsBounded(t *testing.T) {
 		s.add(t, at.Add(time.Duration(i)*time.Second), strings.Repeat(string(rune('a'+i)), maxTail/3))
 	}
 	r := &request{tail: 4, sel: query.Selection{From: at, To: at.Add(time.Hour)}}
-	q, err := newQuery([]query.Store{s.store()}, r.sel, r.opts)
+	q, err := query.New([]query.Store{s.store()}, r.sel, r.opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,48 +12,19 @@ import (
 	"logstow/internal/timearg"
 )
 
-// rangeFlags are the flags for times and services.
-func rangeFlags() []ucli.Flag {
-	return append(timeFlags(), cli.Categorize(categorySelection,
-		&cli.ListFlag{Name: "service", Aliases: []string{"s"}, Usage: "`GLOB`: service name or glob; repeatable (default: all)"},
-	)...)
-}
-
-// timeFlags are the flags for times.
-func timeFlags() []ucli.Flag {
-	return cli.Categorize(categoryRange,
-		&ucli.StringFlag{Name: "since", Usage: "`TIME`: start of the range, as a duration before now or a time: 15m, 2h, 3d, 1w, yesterday; not with --from"},
-		&ucli.StringFlag{Name: "from", Usage: "`TIME`: start of the range: 2026-11-20T15:04:05Z, '2026-11-20 15:04 +0100', 'Nov 20 15:04', 15:04 (today), '1 hour ago', -2h, Unix time"},
-		&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range, exclusive; with --since or --from (default: an hour past now, for clocks that are ahead)"},
-		&ucli.StringFlag{Name: "tz", Usage: "`ZONE`: zone of printed times, and of those without one in flags and --file: Europe/Berlin, UTC, local or +02:00 (default: local, but see --output)"},
-		&ucli.BoolFlag{Name: "utc", Usage: "short for --tz UTC"},
-	)
-}
-
-// location is the zone of times without one: that of --tz, which timeRange checks.
-func location(c *ucli.Context) *time.Location {
-	if zone, _ := givenZone(c); zone != nil {
-		return zone
-	}
-	return time.Local
-}
-
-// givenZone is the zone of --tz or --utc; nil if neither is given.
-func givenZone(c *ucli.Context) (*time.Location, error) {
-	if !c.IsSet("tz") {
-		if c.Bool("utc") {
-			return time.UTC, nil
+// zoneOf is the zone of times without one, and what is given of it: the zone of --tz or --utc, nil if neither is.
+func zoneOf(c *ucli.Context) (zone, given *time.Location, err error) {
+	switch {
+	case c.IsSet("tz"):
+		if given, err = timearg.ParseZone(c.String("tz")); err != nil {
+			return nil, nil, cli.Usagef("--tz: %w", err)
 		}
-		return nil, nil //nolint:nilnil // none
+	case c.Bool("utc"):
+		given = time.UTC
+	default:
+		return time.Local, nil, nil
 	}
-	if c.Bool("utc") {
-		return nil, cli.Usagef("--tz cannot be used together with --utc: both set the zone")
-	}
-	zone, err := timearg.ParseZone(c.String("tz"))
-	if err != nil {
-		return nil, cli.Usagef("--tz: %w", err)
-	}
-	return zone, nil
+	return given, given, nil
 }
 
 // short formats a duration without zero parts: 2h for 2h0m0s; from two days on in days
@@ -81,55 +52,47 @@ func short(d time.Duration) string {
 // span is the time range of a command line.
 type span struct {
 	from, to time.Time
-	// given reports whether a range was given, open whether its end was not: then it ends
-	// an hour past now, for clocks that are ahead.
-	given, open bool
+	// open reports whether no end was given: then it is an hour past now, for clocks that are ahead.
+	open bool
 }
 
 // ahead is the distance from now to the end of a range without an end.
 const ahead = time.Hour
 
-// lastHour is the default range.
-func lastHour(now time.Time) span {
-	return span{from: now.Add(-time.Hour), to: now.Add(ahead), open: true}
-}
-
-// timeRange reads --since, --from and --to; without them the range is the last hour.
-func timeRange(c *ucli.Context, now time.Time) (s span, err error) {
-	if _, err := givenZone(c); err != nil {
-		return s, err
+// readRange reads the zone and --since, --from and --to; without these the range is the last hour.
+func (r *request) readRange() (err error) {
+	if r.zone, r.given, err = zoneOf(r.c); err != nil {
+		return err
 	}
-	now = now.In(location(c))
-	since, from, to := c.String("since"), c.String("from"), c.String("to")
+	r.now = r.now.In(r.zone)
+	r.span = span{from: r.now.Add(-time.Hour), to: r.now.Add(ahead), open: !r.c.IsSet("to")}
+	s := &r.span
 	switch {
-	case since == "" && from == "" && to == "":
-		return lastHour(now), nil
-	case since != "" && from != "":
-		return s, cli.Usagef("--since cannot be used together with --from: both set the start of the range")
-	case since != "":
-		if s.from, err = timearg.ParseSince(since, now); err != nil {
-			return s, cli.Usagef("--since: %w", err)
+	case r.c.IsSet("since"):
+		if s.from, err = timearg.ParseSince(r.c.String("since"), r.now); err != nil {
+			return cli.Usagef("--since: %w", err)
 		}
-	case from == "":
-		return s, hint.Wrap(cli.Usagef("--to requires a start of the range"), "add --since or --from")
+	case r.c.IsSet("from"):
+		if s.from, err = timearg.Parse(r.c.String("from"), r.now); err != nil {
+			return cli.Usagef("--from: %w", err)
+		}
+	case s.open:
+		return nil
 	default:
-		if s.from, err = timearg.Parse(from, now); err != nil {
-			return s, cli.Usagef("--from: %w", err)
-		}
+		return hint.Wrap(cli.Usagef("--to requires a start of the range"), "add --since or --from")
 	}
-	s.given, s.open, s.to = true, to == "", now.Add(ahead)
-	if !s.open {
-		if s.to, err = timearg.Parse(to, now); err != nil {
-			return s, cli.Usagef("--to: %w", err)
+	if r.ranged = true; !s.open {
+		if s.to, err = timearg.Parse(r.c.String("to"), r.now); err != nil {
+			return cli.Usagef("--to: %w", err)
 		}
 	}
 	switch {
 	case s.from.Before(s.to):
-		return s, nil
+		return nil
 	case s.open:
-		return s, cli.Usagef("the range is empty: its start %s is in the future, and --to is not given", s.from.Format(time.RFC3339))
+		return cli.Usagef("the range is empty: its start %s is in the future, and --to is not given", s.from.Format(time.RFC3339))
 	default:
-		return s, hint.Wrap(cli.Usagef("the range is empty: its start %s is not before its end %s",
+		return hint.Wrap(cli.Usagef("the range is empty: its start %s is not before its end %s",
 			s.from.Format(time.RFC3339), s.to.Format(time.RFC3339)), "swap start and end")
 	}
 }

@@ -156,10 +156,10 @@ func (f *following) reportWatches() {
 			f.onceAs(s.name+" not watched", s.unwatched(err)+"; its records are printed after the flush interval of their shippers")
 		}
 	}
-	sum, counted, some, usage := f.watches.status()
+	sum, counted, _, usage := f.watches.status()
 	began := f.env.now().Sub(f.began)
 	switch {
-	case !some || !counted || sum.Services == 0:
+	case !counted || sum.Services == 0:
 		return
 	case sum.Shippers == 0 && began >= responseTimeout && !f.printed["responded"]:
 		f.once("no shipper responds to the watches: records are printed after the flush interval of their shippers; see docs/query.md#following")
@@ -196,29 +196,21 @@ func (f *following) reportWatches() {
 	}
 }
 
-// prices returns the prices of the options.
-func (r *request) prices() price.Table {
-	if r.opts.Prices != nil {
-		return *r.opts.Prices
-	}
-	return price.Default()
-}
-
 // awaitFlush creates watches on the selected services and waits until the shippers of these have flushed what they had read, at
 // most [watch.FreshTimeout]. It prints which have not, and which stores are not watched.
 func (r *request) awaitFlush(ctx context.Context, stores []query.Store) error {
-	type answer struct {
-		late []watch.Shipper
-		live int
-		err  error
-	}
 	w := newWatches(stores, r.sel)
-	answers := make([]answer, len(w.stores))
 	stop := r.env.line.Start(func() string { return "waiting for shippers to flush" })
+	var mu sync.Mutex
+	lateOf, live := make([][]watch.Shipper, len(w.stores)), 0
 	for i, s := range w.stores {
 		w.all.Go(func() {
-			a := &answers[i]
-			a.late, a.live, a.err = s.watcher.AwaitFlush(ctx)
+			late, n, err := s.watcher.AwaitFlush(ctx)
+			s.set(true, err)
+			mu.Lock()
+			defer mu.Unlock()
+			lateOf[i] = late
+			live += n
 		})
 	}
 	w.all.Wait()
@@ -226,31 +218,21 @@ func (r *request) awaitFlush(ctx context.Context, stores []query.Store) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	var late []watch.Shipper
-	live, services := 0, 0
-	var usage price.Usage
-	for i, s := range w.stores {
-		if err := answers[i].err; err != nil {
-			r.notes = append(r.notes, s.unwatched(err)+"; records that its shippers have not flushed are missing")
-			continue
-		}
-		late = append(late, answers[i].late...)
-		live += answers[i].live
-		one := s.watcher.Status()
-		services += one.Services
-		if one.Unwatched > 0 {
-			r.notes = append(r.notes, fmt.Sprintf("%s: too many services: --fresh did not wait for %s; select fewer with -s", s.name, units.Count(one.Unwatched, "service")))
-		}
-		if !s.free {
-			usage = usage.Plus(one.Usage)
+	for _, s := range w.stores {
+		if err := s.failure(); err != nil {
+			r.notef("%s; records that its shippers have not flushed are missing", s.unwatched(err))
+		} else if n := s.watcher.Status().Unwatched; n > 0 {
+			r.notef("%s: too many services: --fresh did not wait for %s; select fewer with -s", s.name, units.Count(n, "service"))
 		}
 	}
+	sum, _, _, usage := w.status()
+	late, services := slices.Concat(lateOf...), sum.Services
 	switch {
 	case len(late) > 0:
-		r.notes = append(r.notes, fmt.Sprintf("%d of %s did not flush within %v and their newest records may be missing: %s",
-			len(late), units.Count(live, "shipper"), watch.FreshTimeout, named(late)))
+		r.notef("%d of %s did not flush within %v and their newest records may be missing: %s",
+			len(late), units.Count(live, "shipper"), watch.FreshTimeout, named(late))
 	case services > 0 && live == 0:
-		r.notes = append(r.notes, "no shipper responded to --fresh: records that are not flushed yet are missing; see docs/query.md#fresh-answers")
+		r.notef("no shipper responded to --fresh: records that are not flushed yet are missing; see docs/query.md#fresh-answers")
 	}
 	cost := r.prices().Cost(usage) * watch.Lifetime.Hours()
 	switch {

@@ -213,7 +213,7 @@ func (w *watchedWorld) follow(r *request, during func()) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	q, err := newQuery(w.stores(), r.sel, r.opts)
+	q, err := query.New(w.stores(), r.sel, r.opts)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -474,7 +474,7 @@ func TestFollowInterrupted(t *testing.T) {
 		}
 		stores := w.stores()
 		stores[0].Tables = hangingTables{w.tables}
-		q, err := newQuery(stores, r.sel, r.opts)
+		q, err := query.New(stores, r.sel, r.opts)
 		if err != nil {
 			t.Fatal(err)
 		}

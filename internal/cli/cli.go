@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"slices"
@@ -100,23 +101,6 @@ func Run(ctx context.Context, p Program, args []string) int {
 	if len(args) > 1 && args[1] == "help" {
 		args = append([]string{args[0]}, append(args[2:], "--help")...)
 	}
-	app := *p.App // do not modify the caller's
-	p.App = &app
-	p.ExitErrHandler = func(*ucli.Context, error) {}
-	usage := func(_ *ucli.Context, err error, _ bool) error { return Usagef("%w", err) }
-	p.OnUsageError = usage
-	p.CommandNotFound = nil
-	// The library's own flags are variables of its package, which each run writes.
-	p.HideHelp, p.HideVersion = true, true
-	p.Flags = append(slices.Clip(p.Flags), helpFlag(), versionFlag())
-	p.Commands = slices.Clone(p.Commands)
-	for i, command := range p.Commands {
-		c := *command
-		c.OnUsageError = usage
-		c.HideHelp = true
-		c.Flags = append(slices.Clip(c.Flags), helpFlag())
-		p.Commands[i] = &c
-	}
 	err := run(ctx, p, args)
 	status := Status(err)
 	var e *Error
@@ -140,13 +124,13 @@ func Report(w io.Writer, name string, err error) {
 
 func run(ctx context.Context, p Program, args []string) error {
 	name := commandName(p, args)
-	flags, rest := p.Flags, args[1:]
-	if c := p.Command(name); c != nil {
-		flags, rest = c.Flags, args[2:]
+	command, flags, rest := p.Command(name), []ucli.Flag{versionFlag()}, args[1:]
+	if command != nil {
+		flags, rest = slices.Clone(command.Flags), args[2:]
 	} else if i := slices.IndexFunc(rest, func(a string) bool { return !strings.HasPrefix(a, "-") }); i >= 0 {
 		return p.unknownCommand(rest[i], rest)
 	}
-	permuted, err := Permute(flags, rest)
+	permuted, err := Permute(append(flags, helpFlag()), rest)
 	if err != nil {
 		return err
 	}
@@ -154,17 +138,33 @@ func run(ctx context.Context, p Program, args []string) error {
 	given, positional := permuted[:end], permuted[end+1:]
 	switch {
 	case slices.Contains(given, "--help"):
-		return p.writeHelp(p.Command(name))
-	case name == "" && slices.Contains(given, "--version"):
+		return p.writeHelp(command)
+	case command != nil:
+		return act(ctx, p, command, permuted)
+	case slices.Contains(given, "--version"):
 		_, err := fmt.Fprintf(p.Writer, "%s version %s\n", p.Name, p.Version)
 		return err
-	case name == "" && len(positional) > 0:
+	case len(positional) > 0:
 		return p.unknownCommand(positional[0], rest)
-	case name == "":
-		return p.writeHelp(nil)
 	}
-	p.Commands = []*ucli.Command{p.Command(name)} // the library sets up each one that it has
-	return p.RunContext(ctx, append([]string{args[0], name}, permuted...))
+	return p.writeHelp(nil)
+}
+
+// act runs a command with arguments that [Permute] has returned.
+func act(ctx context.Context, p Program, command *ucli.Command, args []string) error {
+	set := flag.NewFlagSet(command.Name, flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	for _, f := range command.Flags {
+		if err := f.Apply(set); err != nil {
+			return Usagef("%w", err)
+		}
+	}
+	if err := set.Parse(args); err != nil {
+		return Usagef("%w", err)
+	}
+	c := ucli.NewContext(p.App, set, nil)
+	c.Context, c.Command = ctx, command
+	return command.Action(c)
 }
 
 // unknownCommand suggests a command for an unknown word.

@@ -43,9 +43,6 @@ func (f *ListFlag) IsVisible() bool { return true }
 // TakesValue is true.
 func (f *ListFlag) TakesValue() bool { return true }
 
-// IsSliceFlag is true: the flag may be given several times.
-func (f *ListFlag) IsSliceFlag() bool { return true }
-
 // GetUsage is the usage with the `PLACEHOLDER` in it.
 func (f *ListFlag) GetUsage() string { return f.Usage }
 

@@ -31,6 +31,15 @@ func levelCounts(levels record.Counts) string {
 	return strings.Join(all, ", ")
 }
 
+// List reads "available: a, b and 3 more", with at most so many names.
+func List(names []string, most int) string {
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if n := len(names) - most; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return "available: " + text
+}
+
 // nearestOr reads "nearest: a, b" or, if no name is near, as listNames does.
 func nearestOr(name string, names []string) string {
 	if near := suggest.Names(name, names, maxNamed); len(near) > 0 {
@@ -39,15 +48,12 @@ func nearestOr(name string, names []string) string {
 	return listNames(names)
 }
 
-// listNames reads "available: a, b and 3 more".
+// listNames is List of a few names, of which there may be none.
 func listNames(names []string) string {
-	switch n := len(names); {
-	case n == 0:
+	if len(names) == 0 {
 		return "none are available"
-	case n > maxNamed:
-		return fmt.Sprintf("available: %s and %d more", strings.Join(names[:maxNamed], ", "), n-maxNamed)
 	}
-	return "available: " + strings.Join(names, ", ")
+	return List(names, maxNamed)
 }
 
 func quoted(texts []string) string {

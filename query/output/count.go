@@ -6,9 +6,12 @@ import (
 	"slices"
 )
 
+// Formats returns all formats.
+func Formats() []string { return []string{Raw, Text, JSON, Flat, CSV, Parquet, Pretty, Template} }
+
 // Check returns an error unless this package has the format.
 func Check(format string) error {
-	if !slices.Contains([]string{Raw, Text, JSON, Flat, CSV, Parquet, Pretty, Template}, format) {
+	if !slices.Contains(Formats(), format) {
 		return fmt.Errorf("%q is not an output format (raw, text, json, flat, csv, parquet, pretty or template)", format)
 	}
 	return nil

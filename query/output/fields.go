@@ -10,7 +10,6 @@ import (
 	"logstow/field"
 	"logstow/internal/jsonlines"
 	"logstow/message"
-	"logstow/message/parse"
 	"logstow/query"
 	"logstow/record"
 )
@@ -22,12 +21,7 @@ type column struct {
 	fixed field.Fixed
 	// index is the index of a field of the message in Writer.fields.
 	index int
-	// found is set once a record has the field.
-	found bool
 }
-
-// allColumns returns the default columns of the CSV format.
-func allColumns() []string { return []string{"time", "level", "service", "source", "message"} }
 
 // CheckFields reports names that cannot be columns.
 func CheckFields(names []string) error {
@@ -56,16 +50,9 @@ func newColumns(texts []string) (columns []column, fields []string, err error) {
 func (o *Writer) EmptyFields() (names []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for i := range o.columns {
-		if c := &o.columns[i]; c.fixed == "" && !c.found {
-			names = append(names, o.fields[c.index])
-		}
-	}
-	if t := o.opts.Template; t != nil {
-		for i, name := range t.names {
-			if !t.found[i] {
-				names = append(names, name)
-			}
+	for i, name := range o.fields {
+		if !o.found[i] {
+			names = append(names, name)
 		}
 	}
 	return names
@@ -81,16 +68,11 @@ func (o *Writer) split(m *query.Match) {
 
 // splitFields finds the fields of the current message.
 func (o *Writer) splitFields(m *query.Match) {
-	o.splitter = o.splitters.Of(o.parser(m), o.fields...)
+	o.splitter = o.splitters.Of(o.opts.Parser(m.Segment), o.fields...)
 	o.splitter.Split(o.message)
-}
-
-// parser returns the parser of a record's fields.
-func (o *Writer) parser(m *query.Match) *parse.Parser {
-	if o.opts.Parser != nil {
-		return o.opts.Parser(m.Segment)
+	for i := range o.fields {
+		o.found[i] = o.found[i] || o.splitter.Value(i).Kind != message.Missing
 	}
-	return o.auto
 }
 
 // FormatTime is a time in Unix nanoseconds in a zone (nil is UTC), in RFC 3339 with nine digits.
@@ -107,7 +89,7 @@ func appendTime(dst []byte, unixNano int64, zone *time.Location) []byte {
 
 // time is a record's in the zone of the options; valid until the next call.
 func (o *Writer) time(m *query.Match) []byte {
-	if o.opts.Zone == nil || o.opts.Zone == time.UTC {
+	if o.opts.Zone == time.UTC {
 		return m.Line[:record.TimeLen]
 	}
 	o.scratch = appendTime(o.scratch[:0], m.Time, o.opts.Zone)
@@ -136,9 +118,7 @@ func (o *Writer) value(c *column, m *query.Match) message.Value {
 	if c.fixed != "" {
 		return message.Value{Kind: message.String, Text: o.fixed(c.fixed, m)}
 	}
-	v := o.splitter.Value(c.index)
-	c.found = c.found || v.Kind != message.Missing
-	return v
+	return o.splitter.Value(c.index)
 }
 
 // values appends a record's values with TABs between them. Newlines and TABs in a

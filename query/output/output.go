@@ -27,6 +27,7 @@ package output
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -116,12 +117,11 @@ type Writer struct {
 	late    bool         // the record is late
 	written bool         // one was printed
 	columns []column
-	// fields are the names of the columns that are fields of the message. auto is their parser if the options have none.
-	// splitter finds them in the current message.
+	// fields are the names of the columns that are fields of the message; splitter finds them in the current message.
 	fields    []string
-	auto      *parse.Parser
 	splitters parse.Splitters
 	splitter  *parse.Splitter
+	found     []bool         // by index in fields: whether a record has the field
 	marked    []string       // columns of CSV and Parquet that mark some records
 	message   record.Message // scratch: the message as logged
 	places    [][2]int       // scratch: the places to highlight
@@ -153,65 +153,53 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 	if !opts.Color {
 		opts.Highlight = nil
 	}
+	opts.Location, opts.Zone = cmp.Or(opts.Location, time.UTC), cmp.Or(opts.Zone, time.UTC)
+	if opts.Parser == nil {
+		auto := parse.Auto()
+		opts.Parser = func(*query.Segment) *parse.Parser { return auto }
+	}
 	o := &Writer{opts: opts, w: bufio.NewWriterSize(w, 64<<10), stop: make(chan struct{})}
-	if o.opts.Location == nil {
-		o.opts.Location = time.UTC
-	}
 	if !opts.Today.IsZero() {
-		year, month, day := opts.Today.In(o.opts.Location).Date()
-		o.day = [2]time.Time{time.Date(year, month, day, 0, 0, 0, 0, o.opts.Location), time.Date(year, month, day+1, 0, 0, 0, 0, o.opts.Location)}
+		year, month, day := opts.Today.In(opts.Location).Date()
+		o.day = [2]time.Time{time.Date(year, month, day, 0, 0, 0, 0, opts.Location), time.Date(year, month, day+1, 0, 0, 0, 0, opts.Location)}
 	}
-	switch opts.Format {
-	case Raw:
-		o.append = o.raw
-	case Text:
-		o.append = o.text
-	case JSON:
-		o.append = o.json
-	case CSV:
-		o.append = o.csv
-		if len(opts.Fields) == 0 {
-			opts.Fields = allColumns()
-		}
-		o.marked = marks(opts)
-	case Parquet:
-		o.append, o.marked = o.row, marks(opts)
-	case Flat:
-		o.append = o.appendFlatObject
-	case Pretty:
-		o.append = o.pretty
-		o.canvas = canvas{limit: opts.Width, color: opts.Color}
-		o.parts.recognizer = recognize.New(recognize.Options{})
-		o.services, o.taken = map[string]string{}, map[int]bool{}
-	case Template:
-		if opts.Template == nil {
-			return nil, errors.New("the format template needs a template")
-		}
-		if len(opts.Fields) > 0 {
-			return nil, errors.New("a template names its fields itself")
-		}
-		o.append = o.template
+	o.append = map[string]func([]byte, *query.Match) []byte{
+		Raw: o.raw, Text: o.text, JSON: o.json, Flat: o.appendFlatObject, CSV: o.csv, Parquet: o.row, Pretty: o.pretty, Template: o.template,
+	}[opts.Format]
+	named := len(opts.Fields) > 0
+	switch {
+	case opts.Format == CSV && !named:
+		opts.Fields = []string{"time", "level", "service", "source", "message"}
+	case opts.Format == Parquet && !named:
+		opts.Fields = []string{"time", "level", "service", "source", "instance", "message"}
+	case opts.Format == Template && opts.Template == nil:
+		return nil, errors.New("the format template needs a template")
+	case opts.Format == Template && named:
+		return nil, errors.New("a template names its fields itself")
 	}
 	var err error
 	if o.columns, o.fields, err = newColumns(opts.Fields); err != nil {
 		return nil, err
 	}
-	o.auto = parse.Auto()
 	switch {
 	case opts.Format == Template:
 		opts.Template.begin(o)
 	case opts.Format == CSV:
+		o.marked = marks(opts)
 		_, o.err = o.w.Write(o.csvHead())
 	case opts.Format == Parquet:
-		if len(o.columns) == 0 {
-			o.columns = fixedColumns()
-		}
+		o.marked = marks(opts)
 		o.rows = o.newRows(o.w)
-	case len(opts.Fields) > 0 && (opts.Format == JSON || opts.Format == Flat):
+	case named && (opts.Format == JSON || opts.Format == Flat):
 		o.append = o.objects
-	case len(opts.Fields) > 0:
+	case named:
 		o.append = o.values
+	case opts.Format == Pretty:
+		o.canvas = canvas{limit: opts.Width, color: opts.Color}
+		o.parts.recognizer = recognize.New(recognize.Options{})
+		o.services, o.taken = map[string]string{}, map[int]bool{}
 	}
+	o.found = make([]bool, len(o.fields))
 	o.done.Go(o.flush)
 	return o, nil
 }

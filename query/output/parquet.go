@@ -13,18 +13,6 @@ import (
 	"logstow/record"
 )
 
-// fixedColumns returns the default columns of the Parquet format.
-func fixedColumns() []column {
-	return []column{
-		{name: "time", fixed: field.Time},
-		{name: "level", fixed: field.Level},
-		{name: "service", fixed: field.Service},
-		{name: "source", fixed: field.Source},
-		{name: "instance", fixed: field.Instance},
-		{name: "message", fixed: field.Message},
-	}
-}
-
 // newRows makes the writer of the columns, and of the marks.
 func (o *Writer) newRows(w io.Writer) *parquet.Writer {
 	var all []parquet.Column

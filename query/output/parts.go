@@ -62,7 +62,7 @@ func (p *parts) split(o *Writer, m *query.Match) {
 	}
 	o.message.Decode(m.Message())
 	p.open(0, o.message)
-	if parser := o.parser(m); parser.Recognizes() && p.structured(0) && len(p.heads)+len(p.members) > 0 {
+	if parser := o.opts.Parser(m.Segment); parser.Recognizes() && p.structured(0) && len(p.heads)+len(p.members) > 0 {
 		return
 	}
 	p.heads = append(p.heads, part{source: &p.sources[0], value: withoutNewlines(o.message)})

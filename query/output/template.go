@@ -21,7 +21,6 @@ import (
 	"logstow/internal/jsonlines"
 	"logstow/internal/suggest"
 	"logstow/internal/templates"
-	"logstow/message"
 	"logstow/query"
 )
 
@@ -33,7 +32,6 @@ type RecordTemplate struct {
 	parsed *template.Template
 	values map[string]string // of the current record, by name
 	names  []string          // of the fields of the message that the template has
-	found  []bool            // by index in names: whether a record has the field
 	match  *query.Match
 	writer *Writer
 	out    bytes.Buffer
@@ -148,7 +146,7 @@ func (t *RecordTemplate) name(name string) {
 // add adds a field of the message to the fields to find.
 func (t *RecordTemplate) add(name string) {
 	if !slices.Contains(t.names, name) {
-		t.names, t.found = append(t.names, name), append(t.found, false)
+		t.names = append(t.names, name)
 	}
 }
 
@@ -166,7 +164,7 @@ func (t *RecordTemplate) field(name string) string {
 		return t.visible(t.writer.splitter.Value(i).Text)
 	}
 	// A name that the template computes may be another one in each record.
-	computed := t.writer.parser(t.match).Splitter(name)
+	computed := t.writer.opts.Parser(t.match.Segment).Splitter(name)
 	computed.Split(t.writer.message)
 	return t.visible(computed.Value(0).Text)
 }
@@ -176,11 +174,7 @@ func (t *RecordTemplate) time(format string) string {
 	if t.match == nil {
 		return ""
 	}
-	zone := t.writer.opts.Zone
-	if zone == nil {
-		zone = time.UTC
-	}
-	return timefmt.Format(time.Unix(0, t.match.Time).In(zone), format)
+	return timefmt.Format(time.Unix(0, t.match.Time).In(t.writer.opts.Zone), format)
 }
 
 // visible returns a value as printed.
@@ -207,7 +201,6 @@ func (o *Writer) template(dst []byte, m *query.Match) []byte {
 	}
 	o.splitFields(m)
 	for i, name := range t.names {
-		t.found[i] = t.found[i] || o.splitter.Value(i).Kind != message.Missing
 		if !field.IsFixed(name) { // {{.time}} is the fixed field, whatever {{field "time"}} is
 			t.values[name] = t.visible(o.splitter.Value(i).Text)
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 
 	"logstow/internal/jsonlines"
 	"logstow/query/aggregate"
@@ -19,14 +20,22 @@ func cell(v aggregate.Value, times times) string {
 	return string(v.Append(nil))
 }
 
-func writeCSV(w io.Writer, r *aggregate.Result, times times) error {
-	out := csv.NewWriter(w)
-	line := make([]string, 0, len(r.Keys)+len(r.Columns))
+// headers are the headers of keys and columns.
+func headers(r *aggregate.Result) (all []string) {
 	for _, k := range r.Keys {
-		line = append(line, k.Header)
+		all = append(all, k.Header)
 	}
 	for _, c := range r.Columns {
-		line = append(line, approximately(r.Approximate[c.Function])+c.Header)
+		all = append(all, c.Header)
+	}
+	return all
+}
+
+func writeCSV(w io.Writer, r *aggregate.Result, times times) error {
+	out := csv.NewWriter(w)
+	line := headers(r)
+	for i, c := range r.Columns {
+		line[len(r.Keys)+i] = approximately(r.Approximate[c.Function]) + c.Header
 	}
 	_ = out.Write(line) // Error returns it
 	for row, err := range r.Found() {
@@ -34,10 +43,7 @@ func writeCSV(w io.Writer, r *aggregate.Result, times times) error {
 			return err
 		}
 		line = line[:0]
-		for _, v := range row.Keys {
-			line = append(line, cell(v, times))
-		}
-		for _, v := range row.Values {
+		for _, v := range slices.Concat(row.Keys, row.Values) {
 			line = append(line, cell(v, times))
 		}
 		_ = out.Write(line)
@@ -49,11 +55,8 @@ func writeCSV(w io.Writer, r *aggregate.Result, times times) error {
 func writeJSON(w io.Writer, r *aggregate.Result, times times) error {
 	out := bufio.NewWriter(w)
 	var names [][]byte
-	for _, k := range r.Keys {
-		names = append(names, jsonlines.AppendString(nil, []byte(k.Header)))
-	}
-	for _, c := range r.Columns {
-		names = append(names, jsonlines.AppendString(nil, []byte(c.Header)))
+	for _, name := range headers(r) {
+		names = append(names, jsonlines.AppendString(nil, []byte(name)))
 	}
 	var line []byte
 	for row, err := range r.Found() {
@@ -62,14 +65,9 @@ func writeJSON(w io.Writer, r *aggregate.Result, times times) error {
 		}
 		line = line[:0]
 		var rough [][]byte
-		for i, values := 0, [2][]aggregate.Value{row.Keys, row.Values}; i < len(names); i++ {
-			v := values[0]
-			at := i
-			if i >= len(row.Keys) {
-				v, at = values[1], i-len(row.Keys)
-			}
-			line = appendJSON(append(append(append(line, ','), names[i]...), ':'), v[at], times)
-			if v[at].Approximate {
+		for i, v := range slices.Concat(row.Keys, row.Values) {
+			line = appendJSON(append(append(append(line, ','), names[i]...), ':'), v, times)
+			if v.Approximate {
 				rough = append(rough, names[i])
 			}
 		}

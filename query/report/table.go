@@ -18,9 +18,8 @@ type table struct {
 	Options
 	// functions has, for each column, the kind of its function.
 	functions []aggregate.Kind
-	widths    []int // in columns of a terminal, of keys and values
-	right     []bool
-	most      float64 // greatest value of the first column
+	columns   output.Alignment // of keys and values
+	most      float64          // greatest value of the first column
 	cells     []string
 	trends    trends
 	times     times
@@ -28,24 +27,21 @@ type table struct {
 
 func writeTable(w io.Writer, r *aggregate.Result, o Options) error {
 	t := &table{Result: r, Options: o, most: 1, times: newTimes(r, o.Zone)}
-	for _, k := range r.Keys {
-		t.addColumn(k.Header)
+	names := headers(r)
+	for i, name := range names {
+		names[i] = output.Visible(name)
+		t.columns.Right = append(t.columns.Right, i >= len(r.Keys))
 	}
 	for _, c := range r.Columns {
-		t.addColumn(c.Header)
 		t.functions = append(t.functions, r.Spec.Compute[c.Function].Kind)
 	}
-	for i := range t.right {
-		t.right[i] = i >= len(r.Keys)
-	}
+	t.columns.Add(names)
 	rows := 0
 	for row, err := range r.Found() {
 		if err != nil {
 			return err
 		}
-		for i, text := range t.row(row) {
-			t.widths[i] = max(t.widths[i], output.Columns(text))
-		}
+		t.columns.Add(t.row(row))
 		if len(row.Values) > 0 {
 			x, _ := row.Values[0].Number()
 			t.most = max(t.most, x)
@@ -56,14 +52,7 @@ func writeTable(w io.Writer, r *aggregate.Result, o Options) error {
 		return nil
 	}
 	out := bufio.NewWriter(w)
-	var headers []string
-	for _, k := range r.Keys {
-		headers = append(headers, output.Visible(k.Header))
-	}
-	for _, c := range r.Columns {
-		headers = append(headers, output.Visible(c.Header))
-	}
-	t.print(out, headers, "")
+	t.print(out, names, "")
 	for row, err := range r.Found() {
 		if err != nil {
 			return err
@@ -81,30 +70,13 @@ func writeTable(w io.Writer, r *aggregate.Result, o Options) error {
 	return out.Flush()
 }
 
-func (t *table) addColumn(header string) {
-	t.widths = append(t.widths, output.Columns(output.Visible(header)))
-	t.right = append(t.right, false)
-}
-
 // print writes a line: text to the left, numbers to the right.
 func (t *table) print(w *bufio.Writer, cells []string, bar string) {
-	var line strings.Builder
-	for i, text := range cells {
-		if i > 0 {
-			line.WriteString("  ")
-		}
-		blanks := strings.Repeat(" ", t.widths[i]-output.Columns(text))
-		if t.right[i] {
-			text, blanks = blanks, text
-		}
-		line.WriteString(text)
-		line.WriteString(blanks)
-	}
+	line := t.columns.Line(cells)
 	if bar != "" {
-		line.WriteString("  " + bar)
+		line += "  " + bar
 	}
-	_, _ = w.WriteString(strings.TrimRight(line.String(), " ")) // Flush returns the error
-	_ = w.WriteByte('\n')
+	_ = output.WriteLines(w, []string{line}) // Flush returns the error
 }
 
 // row are the texts of a row, valid until the next call.

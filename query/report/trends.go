@@ -83,14 +83,12 @@ func (t *trends) print(w *bufio.Writer, columns []aggregate.Column) {
 	if t.off || len(t.starts) < 2 {
 		return
 	}
-	width := 0
-	for _, g := range t.groups {
-		width = max(width, output.Columns(g.name))
-	}
 	fmt.Fprintf(w, "\n%s over time\n", columns[0].Header)
+	var table [][]string
 	for _, g := range t.groups {
-		fmt.Fprintf(w, "%s%s  %s  max %s\n", g.name, strings.Repeat(" ", width-output.Columns(g.name)), g.sparkline(t.starts), rounded(g.most))
+		table = append(table, []string{g.name, g.sparkline(t.starts), "max " + rounded(g.most)})
 	}
+	_ = output.WriteLines(w, output.Align(table)) // Flush returns the error
 }
 
 // sparkline has a character for each step: a blank for none.

@@ -20,8 +20,8 @@ type Meter struct {
 	maxCost  float64 // 0 is no limit
 
 	mu     sync.Mutex
-	bytes  int64       // read from all stores
-	billed price.Usage // of stores that are not free
+	used   price.Usage // of all stores
+	billed price.Usage // of those that are not free
 	stop   context.CancelCauseFunc
 	over   bool
 }
@@ -75,11 +75,11 @@ func (m *Meter) Cost(u price.Usage) float64 { return m.prices.Cost(u) }
 func (m *Meter) charge(free bool, u price.Usage) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	bytes, billed := m.bytes+u.BytesRead(), m.billed
+	used, billed := m.used.Plus(u), m.billed
 	if !free {
 		billed = billed.Plus(u)
 	}
-	if m.maxBytes > 0 && bytes > m.maxBytes || m.maxCost > 0 && m.prices.Cost(billed) > m.maxCost {
+	if m.maxBytes > 0 && used.BytesRead() > m.maxBytes || m.maxCost > 0 && m.prices.Cost(billed) > m.maxCost {
 		m.over = true
 	}
 	if m.over {
@@ -88,7 +88,7 @@ func (m *Meter) charge(free bool, u price.Usage) error {
 		}
 		return ErrBudget
 	}
-	m.bytes, m.billed = bytes, billed
+	m.used, m.billed = used, billed
 	return nil
 }
 
@@ -96,9 +96,18 @@ func (m *Meter) charge(free bool, u price.Usage) error {
 func (m *Meter) refund(free bool, request price.Usage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	unused := price.Usage{List: -request.List, Table: -request.Table}
+	m.used = m.used.Plus(unused)
 	if !free {
-		m.billed = m.billed.Plus(price.Usage{List: -request.List, Table: -request.Table})
+		m.billed = m.billed.Plus(unused)
 	}
+}
+
+// Requests returns the number of requests so far.
+func (m *Meter) Requests() Requests {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return Requests{List: m.used.List, Get: m.used.Read + m.used.Cool.Read + m.used.Cold.Read, Table: m.used.Table}
 }
 
 // Spent returns the cost of the query so far, and the bytes read from the cool and cold tiers.

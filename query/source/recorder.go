@@ -6,14 +6,10 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-
-	"logstow/store"
 )
 
 // Recorder counts the work of a query. Safe for concurrent use.
 type Recorder struct {
-	// Requests counts the requests to storage.
-	Requests store.Counter
 	// Counters of the same names as in [Report].
 	Prefixes, SegmentsListed, SegmentsPruned, SegmentsRepeated, SegmentsFiltered, SegmentsRead atomic.Int64
 	BlocksTotal, BlocksFiltered, BlocksExcluded, BlocksColumns, BlocksRead                     atomic.Int64
@@ -73,9 +69,8 @@ func (r *Recorder) Progress() Progress {
 	}
 }
 
-// Report returns the report so far, without Plan, CostUSD and BytesRetrieved.
+// Report returns the report so far, without Plan, Requests, CostUSD and BytesRetrieved.
 func (r *Recorder) Report() Report {
-	n := r.Requests.Requests()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := Report{
@@ -86,7 +81,6 @@ func (r *Recorder) Report() Report {
 		BytesStoredRead: r.BytesStoredRead.Load(), BytesScanned: r.BytesScanned.Load(),
 		BytesDecoded: r.BytesDecoded.Load(), LinesDecoded: r.LinesDecoded.Load(),
 		BytesCached: r.BytesCached.Load(), BytesSpilled: r.BytesSpilled.Load(),
-		Requests: Requests{List: n.List, Get: n.Get, Table: n.Table},
 		Problems: slices.Clone(r.problems), Notes: slices.Clone(r.notes),
 	}
 	slices.SortStableFunc(out.Problems, func(a, b *Problem) int { return strings.Compare(a.Object, b.Object) })

@@ -31,13 +31,6 @@ func ReadOnly(s store.Store) Store {
 	return Store{Name: s.String(), Container: s.Container(), Blobs: s.Blobs(), Compacted: s.Compacted(), Tables: s.Tables()}
 }
 
-// Counted returns the store with its requests counted.
-func (s Store) Counted(requests *store.Counter) Store {
-	s.Blobs, s.Compacted = requests.BlobReader(s.Blobs), requests.BlobReader(s.compacted())
-	s.Tables = requests.TableReader(s.Tables)
-	return s
-}
-
 // compacted returns the compacted container, an absent one if there is none.
 func (s *Store) compacted() store.BlobReader {
 	if s.Compacted == nil {
