@@ -40,7 +40,7 @@ type display struct {
 	pager          *running // nil while none runs
 }
 
-// running is a running pager. Writing to one that has ended fails as with a closed pipe.
+// running is a running pager. Writing to one that has ended fails with errLeft.
 type running struct {
 	in   io.WriteCloser
 	wait func()
@@ -48,8 +48,8 @@ type running struct {
 
 func (r *running) Write(p []byte) (int, error) {
 	n, err := r.in.Write(p)
-	if errors.Is(err, os.ErrClosed) {
-		err = syscall.EPIPE
+	if errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE) {
+		err = errLeft
 	}
 	return n, err
 }
@@ -134,7 +134,7 @@ func (d *display) Close() error {
 // pager has ended; before, if not nil, is called before the first output. The caller must call Close.
 func (e *environment) display(ctx context.Context, paged bool, before func(), left context.CancelCauseFunc) *display {
 	// Leaving the pager is a success, as closing a pipe is.
-	d := &display{to: e.stdout, ended: func() { left(syscall.EPIPE) }}
+	d := &display{to: e.stdout, ended: func() { left(errLeft) }}
 	if e.out.terminal() || e.piped {
 		d.before = before
 	}

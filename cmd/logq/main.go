@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -46,10 +47,14 @@ func main() {
 	context.AfterFunc(ctx, stop)
 	// A closed pipe is an error of the write, which ends the program quietly.
 	signal.Ignore(syscall.SIGPIPE)
-	status := run(ctx, os.Args, environment{
+	env := environment{
 		getenv: os.Getenv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		out: screenOf(os.Stdout), err: screenOf(os.Stderr), piped: isPipe(os.Stdout), now: time.Now, tempDir: os.TempDir(),
-	})
+	}
+	if env.piped {
+		env.stdout = pipe{os.Stdout}
+	}
+	status := run(ctx, os.Args, env)
 	stop()
 	os.Exit(status)
 }
@@ -58,6 +63,20 @@ func main() {
 func screenOf(f *os.File) screen {
 	rows, columns := progress.Screen(f)
 	return screen{rows, columns}
+}
+
+// errLeft means that the reader of standard output is gone, which is a success.
+var errLeft = errors.New("standard output is closed") //nolint:gochecknoglobals // a sentinel
+
+// pipe is a standard output whose reader may leave. Connections to storage may break with the same error of the system, which is a failure.
+type pipe struct{ io.Writer }
+
+func (p pipe) Write(b []byte) (int, error) {
+	n, err := p.Writer.Write(b)
+	if errors.Is(err, syscall.EPIPE) {
+		err = errLeft
+	}
+	return n, err
 }
 
 func isPipe(f *os.File) bool {
@@ -82,7 +101,7 @@ func commands(env environment) (all []*ucli.Command) {
 	} {
 		one.Flags = flagsOf(one.Name)
 		one.Action = func(c *ucli.Context) error {
-			if err := one.run(c, env); !errors.Is(err, syscall.EPIPE) { // a pipe that is closed early is a success
+			if err := one.run(c, env); !errors.Is(err, errLeft) {
 				return err
 			}
 			return nil
