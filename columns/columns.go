@@ -20,9 +20,10 @@ import (
 const (
 	// MaxEntries is the maximum number of different values in the dictionary of a page.
 	MaxEntries = 256
-	// MaxWide is the maximum number of different values in a page of a column that [Options] names, and MaxWideText the maximum length of
-	// their texts in bytes if there are more than MaxEntries.
-	MaxWide, MaxWideText = 1 << 16, 255
+	// MaxWide is the maximum number of different values in a page of a column that [Options] names.
+	MaxWide = 1 << 16
+	// MaxWideText is the maximum length of a value's text in bytes in a page of more than MaxEntries.
+	MaxWideText = 255
 	// MaxText is the maximum length of a value's text in bytes.
 	MaxText = 4 << 10
 	// MaxScale is the maximum number of decimal places of the numbers of a page.
