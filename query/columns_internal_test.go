@@ -241,9 +241,12 @@ func TestDamagedColumns(t *testing.T) {
 	records := make([]record.Record, 300)
 	sel := querytest.Everything()
 	sel.To = sel.To.AddDate(100, 0, 0)
-	sel.Where = []string{"status >= 300"}
+	selections := []Selection{sel, sel, sel}
+	selections[0].Where = []string{"status >= 300"}
+	selections[1].Levels = 1<<record.Warn | 1<<record.Error
+	selections[2].Sources = []string{"a"}
 	var w *world
-	ask := func() string {
+	ask := func(sel Selection) string {
 		q := w.query(sel, Options{})
 		p, err := q.Plan(t.Context())
 		if err != nil {
@@ -259,14 +262,20 @@ func TestDamagedColumns(t *testing.T) {
 		return fmt.Sprint(n, w.gotFunctions(sel, Options{}, []string{"route"}, []string{"max(bytes)"}))
 	}
 	var b *built
-	var want string
+	var want []string
 	for b == nil || w.last.Report().BlocksColumns == 0 { // its columns are drawn
 		for i := range records {
-			records[i] = record.Record{Time: origin().Add(time.Duration(i) * time.Second).UnixNano(), Source: "a", Message: []byte(columnsMessage(rnd))}
+			records[i] = record.Record{
+				Time: origin().Add(time.Duration(i) * time.Second).UnixNano(), Level: record.Level(rnd.IntN(record.Levels)),
+				Source: []string{"a", "b"}[rnd.IntN(2)], Message: []byte(columnsMessage(rnd)),
+			}
 		}
 		w = newWorld(t, rnd, false)
 		b = w.add("svc", "pod", 4000, w.salt(), records)
-		want = ask()
+		want = nil
+		for _, sel := range selections {
+			want = append(want, ask(sel))
+		}
 	}
 	name := b.name.String()
 	body := b.bodies[0]
@@ -277,8 +286,9 @@ func TestDamagedColumns(t *testing.T) {
 		damaged := bytes.Clone(body)
 		damaged[from+8+rnd.IntN(end-from-8)] ^= 1 << rnd.IntN(8)
 		w.memory.bodies[name] = damaged
-		if got := ask(); got != want {
-			t.Fatalf("%s, want %s", got, want)
+		of := rnd.IntN(len(selections))
+		if got := ask(selections[of]); got != want[of] {
+			t.Fatalf("%+v: %s, want %s", selections[of], got, want[of])
 		}
 		notes += len(w.last.Report().Notes)
 	}
