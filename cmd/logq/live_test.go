@@ -171,7 +171,7 @@ func TestLiveOutputClosed(t *testing.T) {
 	var errs bytes.Buffer
 	go func() {
 		ended <- run(t.Context(), []string{"logq", "query", "--file", "-"}, environment{
-			getenv: func(string) string { return "" }, stdin: stdin, stdout: w, stderr: &errs, now: time.Now, tempDir: t.TempDir(),
+			getenv: func(string) string { return "" }, stdin: stdin, stdout: pipe{w}, stderr: &errs, now: time.Now, tempDir: t.TempDir(),
 		})
 		_ = stdin.Close()
 	}()
