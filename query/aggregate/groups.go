@@ -24,6 +24,7 @@ type groups struct {
 func newGroups(p *plan, workers []*Worker) (*groups, error) {
 	g := &groups{plan: p, workers: workers, ignored: make([]uint64, len(p.fields)), seen: make([]bool, len(p.fields))}
 	for i, w := range workers {
+		w.in, w.batch = input{}, nil // they refer to the memory of the last records
 		if i == 0 || w.from < g.from {
 			g.from = w.from
 		}
