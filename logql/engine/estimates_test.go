@@ -29,10 +29,12 @@ func TestQuantileEstimates(t *testing.T) {
 	for _, c := range []struct {
 		query  string
 		params engine.MetricParams
+		memory int64
 	}{
-		{`quantile_over_time(%v, {service_name=~".+"} | unwrap v [6000s]) by (service_name)`, engine.MetricParams{Start: at(6000), End: at(6000)}},
-		{`quantile_over_time(%v, {service_name=~".+"} | unwrap v [3000s]) by ()`, engine.MetricParams{Start: at(3000), End: at(6000), Step: 3000e9}},
-		{`quantile_over_time(%v, {service_name=~".+"} | unwrap v [3000s]) by ()`, engine.MetricParams{Start: at(1000), End: at(6000), Step: 1000e9}},
+		{`quantile_over_time(%v, {service_name=~".+"} | unwrap v [6000s]) by (service_name)`, engine.MetricParams{Start: at(6000), End: at(6000)}, 256 << 10},
+		{`quantile_over_time(%v, {service_name=~".+"} | unwrap v [3000s]) by ()`, engine.MetricParams{Start: at(3000), End: at(6000), Step: 3000e9}, 256 << 10},
+		{`quantile_over_time(%v, {service_name=~".+"} | unwrap v [3000s]) by ()`, engine.MetricParams{Start: at(1000), End: at(6000), Step: 1000e9}, 256 << 10},
+		{`quantile_over_time(%v, {service_name=~".+"} | unwrap v [1000s]) by (service_name)`, engine.MetricParams{Start: at(500), End: at(6000), Step: 500e9}, 512 << 10},
 	} {
 		for _, q := range []float64{0, 0.5, 0.99, 1} {
 			expr, err := syntax.Parse(fmt.Sprintf(c.query, q))
@@ -47,7 +49,7 @@ func TestQuantileEstimates(t *testing.T) {
 				}
 				return v
 			}
-			exact, rough := evaluate(64<<20), evaluate(256<<10)
+			exact, rough := evaluate(64<<20), evaluate(c.memory)
 			if len(exact.Warnings) != 0 || len(rough.Warnings) != 1 || !strings.Contains(rough.Warnings[0], "estimates within 1%") {
 				t.Errorf("%s: warnings %q of exact values, %q of estimates", expr, exact.Warnings, rough.Warnings)
 			}

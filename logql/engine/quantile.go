@@ -77,20 +77,41 @@ func evalQuantiles(ctx context.Context, ev *evaluation, p *rangePlan) (*vector, 
 			}
 			return nil
 		}
+		emit := func(k int, c *valuesCell) { out[k] = c.quantile(p.agg.Param) }
 		size := int64(rankedSize * numberOfValues(s))
-		if !isRough(s) && ev.memory.take(size) == nil {
-			defer ev.memory.release(size)
-			return slideRanks(w, s, &ev.ticker, func(k int, in *ranks) {
-				out[k] = quantile(p.agg.Param, in.n, in.value)
-			})
+		if !isRough(s) {
+			if ev.memory.take(size) == nil {
+				defer ev.memory.release(size)
+				return slideRanks(w, s, &ev.ticker, func(k int, in *ranks) {
+					out[k] = quantile(p.agg.Param, in.n, in.value)
+				})
+			}
+			ev.memory.release(size) // a failure counts it, too
 		}
-		ev.estimated.Store(true)
-		for c := range s.cells() {
-			c.estimate()
-		}
-		slide(w, s.at, func(k int, c *valuesCell) { out[k] = c.quantile(p.agg.Param) })
-		return nil
+		return slideEstimates(ev, w, s, emit)
 	})
+}
+
+// slideEstimates calls emit with estimates of each window that has values. Those of a window take at most as much memory as those of all.
+func slideEstimates(ev *evaluation, w *windows, s *cellSeries[valuesCell], emit func(k int, c *valuesCell)) error {
+	ev.estimated.Store(true)
+	all, size := newEstimates(), 0
+	for c := range s.cells() {
+		if !c.empty() {
+			before := c.size()
+			c.estimate()
+			all.merge(c.rough)
+			size += c.size() - before
+		}
+	}
+	from, to := w.of(0)
+	more := int64(size + (to-from+2)*all.size)
+	defer ev.memory.release(more)
+	if err := ev.memory.take(more); err != nil {
+		return err
+	}
+	slide(w, s.at, emit)
+	return nil
 }
 
 // isRough reports whether a cell of a series has estimates.

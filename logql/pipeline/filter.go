@@ -87,9 +87,6 @@ func bindNumber(p *Processor, c *syntax.NumberCondition) step {
 	}
 }
 
-// Holds reports whether a condition is true of a number.
-func Holds(n float64, c *syntax.NumberCondition) bool { return compare(n, c.Op, c.Value) }
-
 // maxRemembered is the number of values for which the result of an expression is remembered.
 const maxRemembered = 1024
 
