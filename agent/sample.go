@@ -138,7 +138,7 @@ func (s *sampler) Process(service string, r *record.Record) bool {
 		s.splitter, s.parse = parser.Splitter(), parser.Stored()
 	}
 	one.Parse = s.parse
-	s.splitter.Split(r.Message)
+	s.splitter.Split(r.Attributes, r.Message)
 	for name, v := range s.splitter.All() {
 		if v.IsObject() {
 			continue // the loop returns its members too

@@ -172,7 +172,7 @@ func (b *Builder) collect(s *Scratch, text []byte, start int64) (form message.Fo
 		if len(b.columns) == 0 {
 			continue
 		}
-		b.split(s, line.Raw)
+		b.split(s, &line)
 		values := b.splitter.Values()
 		for i, c := range b.columns {
 			if !c.failed {
@@ -188,10 +188,10 @@ func (b *Builder) collect(s *Scratch, text []byte, start int64) (form message.Fo
 	return form, true
 }
 
-// split splits a stored message into fields.
-func (b *Builder) split(s *Scratch, raw []byte) {
-	s.message.Decode(raw)
-	b.splitter.Split(s.message)
+// split splits a stored record into fields.
+func (b *Builder) split(s *Scratch, line *record.Line) {
+	s.message.Decode(line.Raw)
+	b.splitter.Split(line.Attributes, s.message)
 }
 
 // FloorSecond converts Unix nanoseconds to Unix seconds, rounding down.
@@ -235,7 +235,7 @@ func (b *Builder) frequent(s *Scratch, text []byte) []string {
 			break
 		}
 		text = rest
-		b.split(s, line.Raw)
+		b.split(s, &line)
 		seen := make(map[string]bool)
 		for name, v := range b.splitter.All() {
 			if v.Kind != message.Composite && len(name) <= MaxName && !seen[name] {

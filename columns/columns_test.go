@@ -150,7 +150,7 @@ func checkPage(t *testing.T, p *parse.Parser, c columns.Column, k int, messages 
 	splitter := p.Splitter(c.Name.Field)
 	var scratch []byte
 	for i, m := range messages {
-		splitter.Split([]byte(m))
+		splitter.Split(nil, []byte(m))
 		want := splitter.Value(0)
 		switch c.Name.Fixed {
 		case field.Level:

@@ -243,7 +243,7 @@ func (m *merge) tally(text []byte, input uint32, b segment.Block) error {
 		if err != nil {
 			return fmt.Errorf("block %d: %w", b.Index, err)
 		}
-		check.Add(line.Text, line.Level)
+		check.Add(line.Text, &line.Columns)
 		m.tallies[input].Add(line)
 		text = rest
 	}

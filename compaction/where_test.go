@@ -177,7 +177,7 @@ func (l *whereLines) answer(t *testing.T, source string) string {
 		}
 		s := parser.Splitter(p.Fields()...)
 		for _, m := range messages {
-			s.Split([]byte(m))
+			s.Split(nil, []byte(m))
 			if e.Holds(&where.Record{Message: []byte(m), Fields: s, Level: record.Info, Instance: of.instance}) {
 				all = append(all, m)
 			}

@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -20,7 +21,7 @@ import (
 const (
 	// defaultRunSize is the number of bytes of a run.
 	defaultRunSize = 16 << 20
-	// recordOverhead is the approximate memory of a record in addition to its message.
+	// recordOverhead is the approximate memory of a record in addition to its attributes and message.
 	recordOverhead = 96
 	// maxRunHours is the maximum number of hours of a run whose segments are written at once. A run of more hours is merged
 	// with later ones, because each would have small segments of the same hours.
@@ -32,10 +33,10 @@ type runs struct {
 	input.Transient
 	segments segments
 	limit    int
-	// records are the records of the current run, messages their messages, size the approximate memory of both.
-	records  []record.Record
-	messages []byte
-	size     int
+	// records are the records of the current run, texts their attributes and messages, size the approximate memory of both.
+	records []record.Record
+	texts   []byte
+	size    int
 	// spilled are the runs that wait to be merged.
 	spilled *spill.Merger[record.Record]
 }
@@ -67,16 +68,22 @@ func (r *runs) Append(_ context.Context, c buffer.Chunk) (buffer.LSN, error) {
 
 // add adds a record to the run, copying it.
 func (r *runs) add(one *record.Record) error {
-	if n := len(one.Message) + recordOverhead; len(r.records) > 0 && r.size+n > r.limit {
+	n := len(one.Attributes) + len(one.Message) + recordOverhead
+	if len(r.records) > 0 && r.size+n > r.limit {
 		if err := r.flush(); err != nil {
 			return err
 		}
 	}
-	start := len(r.messages)
-	r.messages = append(r.messages, one.Message...)
-	r.size += len(one.Message) + recordOverhead
-	r.records = append(r.records, record.Record{Time: one.Time, Level: one.Level, Source: one.Source, Message: r.messages[start:len(r.messages):len(r.messages)]})
+	r.size += n
+	r.records = append(r.records, record.Record{Time: one.Time, Level: one.Level, Source: one.Source, Attributes: r.copy(one.Attributes), Message: r.copy(one.Message)})
 	return nil
+}
+
+// copy copies a part of a record to the memory of the run.
+func (r *runs) copy(part []byte) []byte {
+	start := len(r.texts)
+	r.texts = append(r.texts, part...)
+	return r.texts[start:len(r.texts):len(r.texts)]
 }
 
 // flush writes the run as segments, or to the spill file to be merged with other runs. Records of equal time are read in
@@ -92,7 +99,7 @@ func (r *runs) flush() error {
 	if err == nil && r.spilled.Runs() == spill.MaxRuns {
 		err = r.merge()
 	}
-	r.records, r.messages, r.size = r.records[:0], r.messages[:0], 0
+	r.records, r.texts, r.size = r.records[:0], r.texts[:0], 0
 	return err
 }
 
@@ -109,9 +116,11 @@ func (r *runs) writeSegments() error {
 // merge writes the segments of the runs that wait.
 func (r *runs) merge() error {
 	if err := r.spilled.Each(nil, func(one record.Record, c spill.Cursor[record.Record]) (err error) {
-		if one.Message, err = r.spilled.Payload(c); err != nil {
+		payload, err := r.spilled.Payload(c)
+		if err != nil {
 			return err
 		}
+		one.Attributes, one.Message, _ = bytes.Cut(payload, []byte{'\t'})
 		return r.segments.append(one)
 	}); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"logstow/spill"
 )
 
-// keys orders records by time, and encodes them without their messages for runs: time, number of the source, level.
+// keys orders records by time, and encodes them without attributes and messages for runs: time, number of the source, level.
 type keys struct{ sources spill.Numbers[string] }
 
 // Compare implements [spill.Keys].
@@ -41,5 +41,10 @@ func (c *cursor) Next() (r record.Record, err error) {
 	return c.records[c.next-1], nil
 }
 
-// Payload implements [spill.Cursor]: it returns the message of the record.
-func (c *cursor) Payload(*[]byte) ([]byte, error) { return c.records[c.next-1].Message, nil }
+// Payload implements [spill.Cursor]: it returns the attributes of the record, a TAB, which they do not contain, and the message.
+func (c *cursor) Payload(buffer *[]byte) ([]byte, error) {
+	r := &c.records[c.next-1]
+	*buffer = append(append((*buffer)[:0], r.Attributes...), '\t')
+	*buffer = append(*buffer, r.Message...)
+	return *buffer, nil
+}

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// MaxReceive is the maximum total size in bytes of the messages of one request: a request is
+	// MaxReceive is the maximum total size in bytes of the messages and attributes of one request: a request is
 	// accepted or rejected as a whole.
 	MaxReceive = 16 << 20
 	// spaceTimeout is how long a sender waits for space in the buffer before it gets a response to retry.
@@ -46,8 +46,9 @@ type Event struct {
 	// Fallback is the level if Message has none either.
 	Fallback record.Level
 	// Source need not be valid: record.CleanSource is applied to it.
-	Source  string
-	Message []byte
+	Source string
+	// Attributes are in the form of package attributes.
+	Attributes, Message []byte
 }
 
 // Receiver makes records of received events and passes them to the sink. Safe for concurrent use.
@@ -140,7 +141,7 @@ func (r *Receiver) Take(ctx context.Context, service string, events []Event, pos
 	}
 	size := 0
 	for i := range events {
-		size += len(events[i].Message)
+		size += len(events[i].Message) + len(events[i].Attributes)
 	}
 	if size > MaxReceive {
 		return 0, fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLarge, size, MaxReceive)
@@ -156,7 +157,7 @@ func (r *Receiver) Take(ctx context.Context, service string, events []Event, pos
 			from.recognizer = recognize.New(r.opts.Recognize) // another source may have another order of dates
 		}
 		from.recognizer.Forget() // an event without a time gets that of receiving
-		made.add(&from, e.Message, e.Time, e.Level, e.Fallback)
+		made.add(&from, e.Attributes, e.Message, e.Time, e.Level, e.Fallback)
 	}
 	chunk := buffer.Chunk{Service: service, Class: r.opts.Class, Parse: r.opts.Parse, Read: read.UnixNano(), Records: made.records, Positions: positions}
 	lsn, err := r.append(ctx, chunk)

@@ -32,9 +32,9 @@ type stamper struct {
 	aheadName string
 }
 
-// add collects the record of an event, whose parts are those of [Event]. It does not copy the message, unless it must be truncated
+// add collects the record of an event, whose parts are those of [Event]. It does not copy attributes and message, unless the latter must be truncated
 // to fit into a block. level takes precedence over the level in the message.
-func (s *stamper) add(o *origin, message []byte, sent int64, level, fallback record.Level) {
+func (s *stamper) add(o *origin, attributes, message []byte, sent int64, level, fallback record.Level) {
 	if len(message) > MinMaxRecord && (len(message) > maxText/2 || len(message) > s.opts.MaxRecord) {
 		if text, truncated := truncate(message, s.opts.MaxRecord); truncated {
 			s.noteTruncated(o, int64(len(message)))
@@ -57,7 +57,7 @@ func (s *stamper) add(o *origin, message []byte, sent int64, level, fallback rec
 	n := len(s.records)
 	s.records = slices.Grow(s.records, 1)[:n+1]
 	r := &s.records[n] // set in place: to copy it from the stack waits for the stores
-	r.Time, r.Level, r.Source, r.Message = stamp.Time, stamp.Level, o.name, message
+	r.Time, r.Level, r.Source, r.Attributes, r.Message = stamp.Time, stamp.Level, o.name, attributes, message
 	if s.ahead.add(stamp.Time, read) {
 		s.aheadName = o.name
 	}
@@ -121,7 +121,7 @@ func NewStamper(opts *Options) *Stamper {
 func (s *Stamper) Add(e *Event, read int64) {
 	s.origin.name, s.origin.label = e.Source, e.Source
 	s.stamper.read, s.stamper.ref = read, read
-	s.stamper.add(&s.origin, e.Message, e.Time, e.Level, e.Fallback)
+	s.stamper.add(&s.origin, e.Attributes, e.Message, e.Time, e.Level, e.Fallback)
 }
 
 // Records returns the collected records, which are valid until Reset. Their messages are those of the events.

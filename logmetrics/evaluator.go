@@ -81,7 +81,7 @@ func newEvaluator(p *program, parser string) *evaluator {
 // field returns a field of the current message by its index. The message is split at the first call.
 func (e *evaluator) field(i int) message.Value {
 	if !e.split {
-		e.splitter.Split(e.record.Message)
+		e.splitter.Split(e.record.Attributes, e.record.Message)
 		e.split = true
 		e.values = e.splitter.Values()
 	}
@@ -96,12 +96,12 @@ func (e *evaluator) observe(service string, records []record.Record) {
 		if r.Source != e.source || i == 0 {
 			e.source, e.record.Source = r.Source, append(e.record.Source[:0], r.Source...)
 		}
-		e.record.Time, e.record.Level, e.record.Message, e.split = r.Time, r.Level, r.Message, false
+		e.record.Time, e.record.Level, e.record.Attributes, e.record.Message, e.split = r.Time, r.Level, r.Attributes, r.Message, false
 		for k := range e.metrics {
 			e.count(&e.metrics[k])
 		}
 	}
-	e.record.Message = nil
+	e.record.Attributes, e.record.Message = nil, nil
 }
 
 // count counts the current record in a metric, if it matches.

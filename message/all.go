@@ -22,6 +22,11 @@ func All(message []byte) iter.Seq2[string, Value] {
 	}
 }
 
+// AllMembers yields the fields of the JSON object that object starts with, as All does.
+func AllMembers(object []byte) iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) { new(Finder).members(object, "", maxDepth, yield) }
+}
+
 // members yields the fields of the object that b starts with, and reports whether to continue.
 func (f *Finder) members(b []byte, prefix string, depth int, yield func(string, Value) bool) bool {
 	for members := Object(b); ; {

@@ -73,6 +73,14 @@ func (f *Finder) Find(message []byte) Value {
 	return f.pair(message)
 }
 
+// Member returns the field's value in the JSON object that object starts with.
+func (f *Finder) Member(object []byte) Value {
+	if !f.dotted && !bytes.Contains(object, f.key) && !bytes.Contains(object, []byte(`\u`)) {
+		return Value{}
+	}
+	return f.member(object, f.name)
+}
+
 // quick finds the field in JSON without parsing the members before it. It is ok only if the first occurrence of the name in quotes
 // is followed by a colon, and nothing before it is nested or escaped. i is the offset of that occurrence.
 func (f *Finder) quick(message []byte, i int) (value []byte, ok bool) {

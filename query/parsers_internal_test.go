@@ -147,7 +147,7 @@ func (g *lines) line() string {
 // fieldsOf are all fields of a message, in a map.
 func fieldsOf(parser *parse.Parser, msg []byte) map[string]message.Value {
 	s, all := parser.Splitter(), map[string]message.Value{}
-	s.Split(msg)
+	s.Split(nil, msg)
 	for name, v := range s.All() {
 		if _, again := all[name]; !again {
 			all[name] = message.Value{Kind: v.Kind, Text: bytes.Clone(v.Text)}

@@ -1,7 +1,7 @@
-// Package record defines a log record: its time, level, source and message, and the delimited text
+// Package record defines a log record: its time, level, source, attributes and message, and the delimited text
 // form in segments.
 //
-//	2026-11-20T15:04:05.123456789Z <TAB> ERROR <TAB> app.log <TAB> message
+//	2026-11-20T15:04:05.123456789Z <TAB> ERROR <TAB> app.log <TAB> {"user":"ann"} <TAB> message
 //
 // Finding the time and the level of a raw line is the job of the package
 // recognize below this one.
@@ -19,8 +19,8 @@ const MaxSize = 16 << 20
 
 // A Record is one log event.
 //
-// The zero Level is [None]. Message may contain any bytes, including newlines. It may be a view into a
-// larger buffer: a function that retains a Record must copy it.
+// The zero Level is [None]. Message may contain any bytes, including newlines. It and Attributes may be views into
+// larger buffers: a function that retains a Record must copy them.
 type Record struct {
 	// Time is the event's time in Unix nanoseconds, UTC.
 	Time int64
@@ -28,6 +28,8 @@ type Record struct {
 	Level Level
 	// Source is the origin of the record inside the instance; see [CleanSource].
 	Source string
+	// Attributes are what the sender says besides, in the form of package attributes; empty if there are none.
+	Attributes []byte
 	// Message is the event's bytes as logged, without the line's final newline.
 	Message []byte
 }

@@ -7,12 +7,14 @@ type Columns struct {
 	Level Level
 	// Source is the origin of the record inside the instance.
 	Source []byte
+	// Attributes are those of package attributes; nil if there are none.
+	Attributes []byte
 	// Raw is the message as stored: a TAB stands after each newline. See [AppendMessage].
 	Raw []byte
 }
 
 // Split splits a stored record, without its final newline, into its columns. It only checks
-// that there are four columns and that the level is valid; [Next] checks everything. The
+// that there are five columns and that the level is valid; [Next] checks everything. The
 // slices are views into line.
 func Split(line []byte) (c Columns, ok bool) {
 	if len(line) <= TimeLen+1 || line[TimeLen] != '\t' {
@@ -31,7 +33,16 @@ func Split(line []byte) (c Columns, ok bool) {
 	if source < 0 {
 		return c, false
 	}
-	c.Source, c.Raw = rest[:source], rest[source+1:]
+	c.Source, rest = rest[:source], rest[source+1:]
+	if len(rest) > 1 && rest[0] == noAttributes && rest[1] == '\t' {
+		c.Raw = rest[2:]
+		return c, true
+	}
+	end := bytes.IndexByte(rest, '\t')
+	if end < 2 || rest[0] != '{' {
+		return c, false
+	}
+	c.Attributes, c.Raw = rest[:end:end], rest[end+1:]
 	return c, true
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+
+	"logstow/record/attributes"
 )
 
 // ErrText is the error of [Next] for text that is not a record.
@@ -20,8 +22,17 @@ type Line struct {
 	Columns
 }
 
+// Prefix is the length of the columns before the attributes, in bytes of Text.
+func (l *Line) Prefix() int {
+	n := len(l.Text) - len(l.Raw) - len("\t\n")
+	return n - max(len(l.Attributes), 1)
+}
+
+// noAttributes stands for no attributes.
+const noAttributes = '-'
+
 // AppendText appends a record's text form, its final newline included. The
-// source is written clean ([CleanSource]); a level out of the vocabulary is written as "-".
+// source is written clean ([CleanSource]); a level out of the vocabulary is written as "-". The attributes must be valid.
 func AppendText(dst []byte, r Record) []byte {
 	var e Encoder
 	return e.AppendText(dst, &r)
@@ -45,7 +56,13 @@ func (e *Encoder) AppendText(dst []byte, r *Record) []byte {
 	dst = append(dst, r.Level.String()...)
 	dst = append(dst, '\t')
 	dst = append(dst, e.clean...)
-	dst = append(dst, '\t')
+	if len(r.Attributes) == 0 {
+		dst = append(dst, '\t', noAttributes, '\t')
+	} else {
+		dst = append(dst, '\t')
+		dst = append(dst, r.Attributes...)
+		dst = append(dst, '\t')
+	}
 	m := r.Message
 	for {
 		n := bytes.IndexByte(m, '\n')
@@ -86,9 +103,9 @@ func (m *Message) Decode(raw []byte) { *m = AppendMessage((*m)[:0], raw) }
 // over a block's records ends when rest is empty.
 func Next(text []byte) (line Line, rest []byte, err error) {
 	const (
-		level  = TimeLen + 1     // where the level starts
-		header = level + 2 + 2   // the shortest columns before the message: "-", a source of one byte
-		window = level + 6 + 256 // the longest
+		level  = TimeLen + 1       // where the level starts
+		header = level + 2 + 2 + 2 // the shortest columns before the message: "-", a source of one byte, "-"
+		window = level + 6 + 256   // the longest
 	)
 	if len(text) < header {
 		return Line{}, nil, malformed("truncated record")
@@ -118,12 +135,23 @@ func Next(text []byte) (line Line, rest []byte, err error) {
 	if !isCleanSource(line.Source) {
 		return Line{}, nil, malformed("source is empty, too long or holds control bytes")
 	}
-	message := source + n + 1
-	end, _ := End(text, message)
+	at := source + n + 1
+	if at+1 < len(text) && text[at] == noAttributes && text[at+1] == '\t' { // as most
+		at += 2
+	} else {
+		if n = bytes.IndexByte(text[at:min(len(text), at+attributes.MaxSize+1)], '\t'); n < 0 {
+			return Line{}, nil, malformed("no TAB after the attributes")
+		}
+		if line.Attributes = text[at : at+n : at+n]; !attributes.Valid(line.Attributes) {
+			return Line{}, nil, malformed("attributes are not in their canonical form")
+		}
+		at += n + 1
+	}
+	end, _ := End(text, at)
 	if end == len(text) {
 		return Line{}, nil, malformed("no newline at the end")
 	}
-	line.Raw = text[message:end:end]
+	line.Raw = text[at:end:end]
 	line.Text = text[: end+1 : end+1]
 	return line, text[end+1:], nil
 }

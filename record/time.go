@@ -8,8 +8,8 @@ import (
 	"logstow/record/internal/civil"
 )
 
-// MinText is the minimum length of a record's text: its time, a level and a source of one byte each, three tabs and a newline.
-const MinText = uint64(TimeLen) + 6
+// MinText is the minimum length of a record's text: its time, a level, a source and attributes of one byte each, four tabs and a newline.
+const MinText = uint64(TimeLen) + 8
 
 // TimeLen is the length of a record's time in text form.
 const TimeLen = len("2026-11-20T15:04:05.123456789Z")

@@ -17,6 +17,8 @@ type block struct {
 	refs     []recordRef
 	unsorted bool
 	levels   record.Counts
+	// attributes is the number of records that have any.
+	attributes uint64
 	// start and end are the minimum and maximum time.
 	start, end int64
 	// stored is the text compressed, if it is known.
@@ -26,8 +28,8 @@ type block struct {
 // recordRef locates a record in the text of a block. Offsets up to MaxBlockRaw fit 32 bits.
 type recordRef struct {
 	time int64
-	// The record is text[from:to], newline included; its message begins at message.
-	from, message, to uint32
+	// The record is text[from:to], newline included; its attributes begin at attributes, its message follows.
+	from, attributes, to uint32
 }
 
 // minText is the initial capacity of a block's text, enough for a segment of one record.
@@ -57,8 +59,11 @@ func (b *block) add(r *record.Record, enc *record.Encoder) {
 	}
 	b.start, b.end = min(b.start, r.Time), max(b.end, r.Time)
 	b.levels[r.Level]++
-	message := from + record.TimeLen + len(r.Level.String()) + len(r.Source) + len("\t\t\t")
-	b.refs = append(b.refs, recordRef{time: r.Time, from: uint32(from), message: uint32(message), to: uint32(len(b.text))})
+	at := from + record.TimeLen + len(r.Level.String()) + len(r.Source) + len("\t\t\t")
+	b.refs = append(b.refs, recordRef{time: r.Time, from: uint32(from), attributes: uint32(at), to: uint32(len(b.text))})
+	if len(r.Attributes) > 0 {
+		b.attributes++
+	}
 }
 
 // addLine appends a record that is not earlier than the last one.
@@ -71,15 +76,18 @@ func (b *block) addLine(line record.Line) {
 	b.end = line.Time
 	b.levels[line.Level]++
 	to := len(b.text)
-	message := to - len(line.Raw) - 1
-	b.refs = append(b.refs, recordRef{time: line.Time, from: uint32(from), message: uint32(message), to: uint32(to)})
+	if len(line.Attributes) > 0 {
+		b.attributes++
+	}
+	at := from + line.Prefix()
+	b.refs = append(b.refs, recordRef{time: line.Time, from: uint32(from), attributes: uint32(at), to: uint32(to)})
 }
 
-// prefixes yields start and end of the text before each message, for a block that is not sorted yet.
+// prefixes yields start and end of the text before the attributes and the message of each record, for a block that is not sorted yet.
 func (b *block) prefixes() iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
 		for _, r := range b.refs {
-			if !yield(int(r.from), int(r.message)) {
+			if !yield(int(r.from), int(r.attributes)) {
 				return
 			}
 		}
@@ -135,13 +143,14 @@ func (c *Compressor) encode(b block, tokens bool, builder *columns.Builder) enco
 	e := encoded{
 		stored: stored,
 		block: Block{
-			Stored:  int64(len(stored)),
-			Raw:     int64(len(b.text)),
-			Records: uint64(len(b.refs)),
-			Levels:  b.levels,
-			Start:   b.start,
-			End:     b.end,
-			Hash:    HashOf(stored),
+			Stored:     int64(len(stored)),
+			Raw:        int64(len(b.text)),
+			Records:    uint64(len(b.refs)),
+			Attributes: b.attributes,
+			Levels:     b.levels,
+			Start:      b.start,
+			End:        b.end,
+			Hash:       HashOf(stored),
 		},
 		refs:   b.refs[:0],
 		tokens: set,

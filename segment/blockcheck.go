@@ -13,6 +13,7 @@ type BlockCheck struct {
 	first, last []byte
 	records     uint64
 	levels      record.Counts
+	attributes  uint64 // records that have any
 	// unordered is one more than the number of the first record that is before the one it follows; 0 if there is none.
 	unordered uint64
 }
@@ -21,8 +22,8 @@ type BlockCheck struct {
 func (c *BlockCheck) Reset(b *Block) { *c = BlockCheck{block: b} }
 
 // Add adds the next record by its text, which starts with a time of [record.TimeLen] bytes and must not change until the end of
-// the check, and its level.
-func (c *BlockCheck) Add(text []byte, level record.Level) {
+// the check, and its other columns.
+func (c *BlockCheck) Add(text []byte, columns *record.Columns) {
 	at := text[:record.TimeLen]
 	if c.records == 0 {
 		c.first = at
@@ -31,7 +32,10 @@ func (c *BlockCheck) Add(text []byte, level record.Level) {
 	}
 	c.last = at
 	c.records++
-	c.levels[level]++
+	c.levels[columns.Level]++
+	if columns.Attributes != nil {
+		c.attributes++
+	}
 }
 
 // Done returns a [*CorruptError] if the records cannot be those of the footer. all is set if every record of the block was
@@ -56,6 +60,8 @@ func (c *BlockCheck) Done(all bool) error {
 		return b.Corrupt("record %d is out of order", c.unordered-1)
 	case string(c.last) > string(end) || all && string(c.last) != string(end):
 		return b.Corrupt("time of the last record differs from the footer")
+	case c.attributes > b.Attributes || all && c.attributes != b.Attributes:
+		return b.Corrupt("number of records with attributes differs from the footer")
 	case !levelsFit || all && (c.records != b.Records || c.levels != b.Levels):
 		return b.Corrupt("number of records differs from the footer")
 	}

@@ -84,6 +84,8 @@ func (f *Footer) validateBlocks() error {
 			return fmt.Errorf("block %d: %d records in %d bytes", i, b.Records, b.Raw)
 		case b.Records != records:
 			return fmt.Errorf("block %d: %d records, but %d by level", i, b.Records, records)
+		case b.Attributes > b.Records:
+			return fmt.Errorf("block %d: %d of %d records have attributes", i, b.Attributes, b.Records)
 		case b.Start > b.End:
 			return fmt.Errorf("block %d ends before it starts", i)
 		}

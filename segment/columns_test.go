@@ -137,7 +137,7 @@ func checkColumns(t *testing.T, blob []byte, f *segment.Footer, list *segment.Co
 				continue
 			}
 			for n, r := range parse(t, texts[b.Index]) {
-				splitter.Split(r.Message)
+				splitter.Split(nil, r.Message)
 				want := splitter.Value(0)
 				if got, _ := page.Value(n, nil); got.Kind != want.Kind || !bytes.Equal(got.Text, want.Text) {
 					t.Fatalf("record %d of block %d, column %s: %v, want %v", n, b.Index, c.Name, got, want)

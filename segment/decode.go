@@ -94,6 +94,10 @@ func decodeBlocks(r *fieldReader, f *Footer) {
 	c := r.fields(keyBlocks)
 	raws := c.column(keyRaw, MaxBlocks)
 	n := len(raws)
+	attributes := make([]uint64, n)
+	if c.has(keyAttributes) {
+		attributes = c.exactly(keyAttributes, n)
+	}
 	ends := c.exactly(keyEnd, n)
 	hashes := c.hashes(keyHash, n)
 	levels := c.exactly(keyLevels, n*record.Levels)
@@ -110,15 +114,16 @@ func decodeBlocks(r *fieldReader, f *Footer) {
 		}
 		start := f.Start + int64(starts[i])
 		f.Blocks[i] = Block{
-			Index:   i,
-			Offset:  offset,
-			Stored:  int64(stored[i]),
-			Raw:     int64(raws[i]),
-			Records: records[i],
-			Levels:  record.Counts(levels[i*record.Levels:]),
-			Start:   start,
-			End:     start + int64(ends[i]),
-			Hash:    hashes[i],
+			Index:      i,
+			Offset:     offset,
+			Stored:     int64(stored[i]),
+			Raw:        int64(raws[i]),
+			Records:    records[i],
+			Attributes: attributes[i],
+			Levels:     record.Counts(levels[i*record.Levels:]),
+			Start:      start,
+			End:        start + int64(ends[i]),
+			Hash:       hashes[i],
 		}
 		offset += f.Blocks[i].Stored
 	}

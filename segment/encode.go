@@ -16,7 +16,7 @@ import (
 const (
 	frameMagic   = 0x184D2A57
 	frameHeader  = 8
-	trailerMagic = "LOGSTOW1"
+	trailerMagic = "LOGSTOW2"
 	trailerSize  = 16
 	// footerOverhead is what the footer's frame adds to the msgpack bytes.
 	footerOverhead = frameHeader + trailerSize
@@ -46,13 +46,14 @@ const (
 	keyStart    = "Start"
 
 	// Inside Columns, Origins, Blocks, Minutes and Sections, besides some of the above.
-	keyHash     = "Hash"
-	keyLength   = "Length"
-	keyName     = "Name"
-	keyMinute   = "Minute"
-	keyOffset   = "Offset"
-	keyOnMinute = "OnMinute"
-	keyStored   = "Stored"
+	keyAttributes = "Attributes"
+	keyHash       = "Hash"
+	keyLength     = "Length"
+	keyName       = "Name"
+	keyMinute     = "Minute"
+	keyOffset     = "Offset"
+	keyOnMinute   = "OnMinute"
+	keyStored     = "Stored"
 )
 
 // appendFooter appends the footer's frame to dst, and sets the Batch.
@@ -125,9 +126,11 @@ func placeFields(offset, length int64, hash Hash) *fields {
 // blockFields has a column for each property of the blocks. A block's start is relative to the segment's start, its end
 // to its start. Offsets are not stored: a block starts where the previous one ends.
 func blockFields(f *Footer) *fields {
-	var ends, levels, raws, records, starts, stored []uint64
+	var attributes, ends, levels, raws, records, starts, stored []uint64
 	var hashes []byte
+	some := false
 	for _, b := range f.Blocks {
+		attributes, some = append(attributes, b.Attributes), some || b.Attributes > 0
 		hashes = append(hashes, b.Hash[:]...)
 		ends = append(ends, uint64(b.End-b.Start))
 		levels = append(levels, b.Levels[:]...)
@@ -137,6 +140,9 @@ func blockFields(f *Footer) *fields {
 		stored = append(stored, uint64(b.Stored))
 	}
 	m := newFields()
+	if some {
+		m.add(keyAttributes, attributes)
+	}
 	m.add(keyEnd, ends)
 	m.add(keyHash, hashes)
 	m.add(keyLevels, levels)

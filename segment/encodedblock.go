@@ -30,7 +30,7 @@ type EncodedBlock struct {
 func (c *Compressor) EncodeBlock(records []record.Record, noFilter bool) *EncodedBlock {
 	size := 0
 	for i := range records {
-		size += maxColumns + len(records[i].Source) + len(records[i].Message)
+		size += maxColumns + len(records[i].Source) + len(records[i].Attributes) + len(records[i].Message)
 	}
 	refs := c.refs.get()
 	b := block{text: slices.Grow(c.texts.get(), size), refs: slices.Grow((*refs)[:0], len(records))}
@@ -119,7 +119,7 @@ func (d *Decoder) DecodeRecords(stored []byte) ([]record.Record, error) {
 		if bytes.IndexByte(message, '\n') >= 0 {
 			message = record.AppendMessage(nil, message)
 		}
-		records = append(records, record.Record{Time: line.Time, Level: line.Level, Source: source, Message: message})
+		records = append(records, record.Record{Time: line.Time, Level: line.Level, Source: source, Attributes: line.Attributes, Message: message})
 	}
 	return records, nil
 }

@@ -42,9 +42,9 @@ type Block struct {
 	Index int
 	// Offset and Stored are its place in the blob, Raw its decompressed size, in bytes.
 	Offset, Stored, Raw int64
-	// Records is the number of its records, Levels their number by level.
-	Records uint64
-	Levels  record.Counts
+	// Records is the number of its records, Attributes that of those with attributes, Levels their number by level.
+	Records, Attributes uint64
+	Levels              record.Counts
 	// Start and End are the times of its first and last record, Unix nanoseconds UTC.
 	Start, End int64
 	// Hash is the hash of its stored bytes.

@@ -169,7 +169,7 @@ func (v *verifier) block(stored []byte, b Block) (err error) {
 		if !v.all.covers(line.Time) {
 			return b.Corrupt("record %d is outside the bucket", n)
 		}
-		check.Add(line.Text, line.Level)
+		check.Add(line.Text, &line.Columns)
 		if v.origins != nil {
 			if err := v.origins.add(line, n, b); err != nil {
 				return err
@@ -186,7 +186,7 @@ func (v *verifier) block(stored []byte, b Block) (err error) {
 		v.all.add(line.Time, line.Level, source)
 		if v.filtered {
 			from := len(v.text) - len(rest) - len(line.Text)
-			v.prefixBuf = append(v.prefixBuf, [2]int{from, from + len(line.Text) - len(line.Raw) - 1})
+			v.prefixBuf = append(v.prefixBuf, [2]int{from, from + line.Prefix()})
 		}
 	}
 	if v.filtered {
@@ -195,7 +195,7 @@ func (v *verifier) block(stored []byte, b Block) (err error) {
 	return check.Done(true)
 }
 
-// prefixes yields start and end of the text before each message.
+// prefixes yields start and end of the text before the attributes and the message of each record.
 func (v *verifier) prefixes() iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
 		for _, p := range v.prefixBuf {

@@ -121,7 +121,7 @@ func (v *columnVerifier) add(line record.Line, n uint64, b Block) error {
 	var values []message.Value
 	if v.split {
 		v.message.Decode(line.Raw)
-		v.splitter.Split(v.message)
+		v.splitter.Split(line.Attributes, v.message)
 		values = v.splitter.Values()
 		if form := v.list.Forms[b.Index]; form != message.NoForm && v.splitter.Form() != form {
 			return corruptColumns(b.Offset, "record %d of block %d does not have the form %d that the directory has", n, b.Index, form)

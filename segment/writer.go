@@ -10,6 +10,7 @@ import (
 	"logstow/columns"
 	"logstow/filter"
 	"logstow/record"
+	"logstow/record/attributes"
 )
 
 // Writer encodes records into a segment. Not safe for concurrent use.
@@ -93,6 +94,8 @@ func (w *Writer) Append(r record.Record) error {
 	switch {
 	case w.output != nil:
 		return fmt.Errorf("%w: an output takes lines only", ErrRecord)
+	case len(r.Attributes) > 0 && !attributes.Valid(r.Attributes):
+		return fmt.Errorf("%w: its attributes are not in their canonical form", ErrRecord)
 	case len(r.Message) > record.MaxSize, size > MaxBlockRaw:
 		return fmt.Errorf("%w: message of %d bytes takes %d bytes of text, at most %d and %d allowed",
 			ErrRecord, len(r.Message), size, record.MaxSize, MaxBlockRaw)
@@ -132,14 +135,14 @@ func (w *Writer) reserve(size int) error {
 	return nil
 }
 
-// maxColumns is the maximum length of a record's text without its source and message.
-const maxColumns = record.TimeLen + len("\tFATAL\t\t\n")
+// maxColumns is the maximum length of a record's text without its source, attributes and message.
+const maxColumns = record.TimeLen + len("\tFATAL\t\t-\t\n")
 
 // maxTextLen returns an upper bound of the length of the text of a record with a clean source. Each newline of a message
 // takes a second byte. They are only counted if the message might not fit the current block; the bound is then at most 4
 // bytes too large.
 func (w *Writer) maxTextLen(r *record.Record) int {
-	n := maxColumns + len(r.Source) + len(r.Message)
+	n := maxColumns + len(r.Source) + len(r.Attributes) + len(r.Message)
 	if most := n + len(r.Message); len(w.cur.text)+most <= w.opts.BlockSize {
 		return most
 	}

@@ -147,7 +147,7 @@ func (t *Tap) observe(r *Record) {
 	for _, c := range *clients {
 		c.add(r)
 	}
-	sending := time.Duration(len(*clients)) * (recordCost + bytesCost*time.Duration(len(r.Message)/16))
+	sending := time.Duration(len(*clients)) * (recordCost + bytesCost*time.Duration((len(r.Attributes)+len(r.Message))/16))
 	t.budget.Add(-int64(min(time.Since(start), maxCharge) + sending))
 }
 
@@ -155,7 +155,7 @@ func (t *Tap) observe(r *Record) {
 func (c *client) add(r *Record) {
 	c.mu.Lock() // held only while bytes are copied
 	defer c.mu.Unlock()
-	if len(c.pending)+len(r.Message) > maxPending {
+	if len(c.pending)+len(r.Attributes)+len(r.Message) > maxPending {
 		c.skipped++
 		return
 	}

@@ -13,6 +13,7 @@ import (
 
 	"logstow/internal/wire"
 	"logstow/record"
+	"logstow/record/attributes"
 )
 
 // A client receives magic, the instance ID of the shipper, and then frames. A frame consists of the length of the rest in four
@@ -21,17 +22,17 @@ import (
 //
 //	skipped  number of records
 //	record   time (8 bytes), level (1 byte), service, source, parser, dropped, number of kinds, kinds,
-//	         length of the message, message
+//	         attributes, length of the message, message
 //	end      empty; the shipper has ended, and all records were sent
 //
 // If [MaxClients] are connected already, a client receives full and nothing else.
 const (
-	magic = "logstow tap 2\n"
+	magic = "logstow tap 3\n"
 	full  = "logstow tap -\n"
 
 	frameRecord, frameSkipped, frameEnd = 1, 2, 3
 	// maxFrame is the maximum length of a frame: of a message and all texts.
-	maxFrame = MaxMessage + 64<<10
+	maxFrame = MaxMessage + 64<<10 + attributes.MaxSize
 	// maxKinds is the maximum number of kinds of secrets.
 	maxKinds = 256
 	// connectTimeout is how long a client waits for the shipper to respond. It may be short of CPU time.
@@ -59,6 +60,7 @@ func appendRecord(b []byte, r *Record) []byte {
 	for _, kind := range kinds {
 		b = appendText(b, kind)
 	}
+	b = append(binary.AppendUvarint(b, uint64(len(r.Attributes))), r.Attributes...)
 	b = binary.AppendUvarint(b, uint64(r.Size))
 	b = append(b, r.Message...)
 	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4))
@@ -158,7 +160,7 @@ func (c *Client) Instance() string { return c.instance }
 func (c *Client) Waits() bool { return c.in.Buffered() == 0 }
 
 // Next waits for a record, or for a number of skipped records; then the record is nil. The record's
-// message is valid until the next call. The error is [io.EOF] when the shipper has ended and all records
+// attributes and message are valid until the next call. The error is [io.EOF] when the shipper has ended and all records
 // were received, and [io.ErrUnexpectedEOF] when the connection ended before that.
 func (c *Client) Next() (r *Record, skipped uint64, err error) {
 	var head [4]byte
@@ -224,6 +226,7 @@ func (d *decoder) record() *Record {
 	for range kinds {
 		r.Redacted = append(r.Redacted, d.text())
 	}
+	r.Attributes = d.Text()
 	r.Size = int(d.Uvarint())
 	r.Message = d.Rest
 	return r

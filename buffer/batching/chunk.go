@@ -2,6 +2,7 @@ package batching
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"logstow/buffer/spool"
 	"logstow/buffer/wal"
 	"logstow/record"
+	"logstow/record/attributes"
 	"logstow/segment"
 )
 
@@ -29,12 +31,12 @@ type Chunk struct {
 	Positions []wal.Position
 }
 
-// recordOverhead is about how many bytes a record takes in a segment's text beside its source
+// recordOverhead is about how many bytes a record takes in a segment's text beside its source, attributes
 // and message: time, level, separators.
 const recordOverhead = 40
 
 func textSize(r *record.Record) int64 {
-	return int64(recordOverhead + len(r.Source) + len(r.Message))
+	return int64(recordOverhead + len(r.Source) + len(r.Attributes) + len(r.Message))
 }
 
 // Check rejects a chunk that no segment can hold; it returns the size of the chunk's text.
@@ -72,9 +74,12 @@ func checkRecord(r *record.Record) error {
 	if len(r.Message) > segment.MaxBlockRaw/2 {
 		// Each newline takes a second byte in the text.
 		lines := bytes.Count(r.Message, []byte{'\n'})
-		if text := recordOverhead + record.MaxSource + len(r.Message) + lines; text > segment.MaxBlockRaw {
+		if text := recordOverhead + record.MaxSource + len(r.Attributes) + len(r.Message) + lines; text > segment.MaxBlockRaw {
 			return fmt.Errorf("message of %d bytes with %d newlines does not fit into a block", len(r.Message), lines)
 		}
+	}
+	if len(r.Attributes) > 0 && !attributes.Valid(r.Attributes) {
+		return errors.New("its attributes are not in their canonical form")
 	}
 	if int(r.Level) >= record.Levels {
 		return fmt.Errorf("level %d is unknown", r.Level)

@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -13,9 +14,8 @@ import (
 // MaxRecords is the maximum number of records of one Append.
 const MaxRecords = 1 << 20
 
-// Version is the version of the log's format, in every snapshot. Version 1, which
-// is still read, did not list the waiting batches and had no copies.
-const Version = 2
+// Version is the version of the log's format, in every snapshot.
+const Version = 3
 
 // The kinds of entry: the first element of each payload, which is a msgpack array.
 const (
@@ -54,7 +54,7 @@ func (w *encoder) encodeRecords(e *Records) error {
 	if n := max(count(e.Runs), len(e.Records)); n > MaxRecords {
 		return fmt.Errorf("%d records in one append, the limit is %d", n, MaxRecords)
 	}
-	kind, parts := uint64(kindRecords), 11
+	kind, parts := uint64(kindRecords), 12
 	if len(e.Blocks) > 0 {
 		kind, parts = kindBlocks, 7
 	}
@@ -99,14 +99,14 @@ const maxMessages = MaxFrame - 1<<20
 
 // records encodes the records of an entry:
 //
-//	times, levels, [source, count…], lengths, messages
+//	times, levels, [source, count…], [attributes, count…], lengths, messages
 //
-// in which times (zigzag varint differences), levels (a byte each), lengths
+// in which times (zigzag varint differences), levels (a byte each), attributes, lengths
 // (varints) and messages (one after the other) are binaries.
 func (w *encoder) records(records []record.Record) error {
-	total := 0
+	total, size := 0, 0
 	times, levels, lengths := w.times[:0], w.levels[:0], w.lengths[:0]
-	last, sources := int64(0), 0
+	last, sources, attributes := int64(0), 0, 0
 	for i := range records {
 		r := &records[i]
 		times = binary.AppendVarint(times, r.Time-last)
@@ -117,10 +117,14 @@ func (w *encoder) records(records []record.Record) error {
 		if i == 0 || r.Source != records[i-1].Source {
 			sources++
 		}
+		if i == 0 || !bytes.Equal(r.Attributes, records[i-1].Attributes) {
+			attributes++
+			size += len(r.Attributes)
+		}
 	}
 	w.times, w.levels, w.lengths = times, levels, lengths
-	if total > maxMessages {
-		return fmt.Errorf("%d bytes of messages in one append, the limit is %d", total, maxMessages)
+	if total+size > maxMessages {
+		return fmt.Errorf("%d bytes of messages and attributes in one append, the limit is %d", total+size, maxMessages)
 	}
 	w.bin(times)
 	w.bin(levels)
@@ -131,6 +135,16 @@ func (w *encoder) records(records []record.Record) error {
 			n++
 		}
 		w.str(records[i].Source)
+		w.uint(uint64(n - i))
+		i = n
+	}
+	w.array(2 * attributes)
+	for i := 0; i < len(records); {
+		n := i + 1
+		for n < len(records) && bytes.Equal(records[n].Attributes, records[i].Attributes) {
+			n++
+		}
+		w.bin(records[i].Attributes)
 		w.uint(uint64(n - i))
 		i = n
 	}
@@ -188,14 +202,7 @@ func decodeRecords(r *decoder, hasParse bool) (e Records, err error) {
 	if total != len(levels) || total > MaxRecords {
 		r.fail("counts")
 	}
-	var sources []string
-	var counts []int
-	for range r.array() / 2 {
-		sources, counts = append(sources, r.str()), append(counts, r.count(len(r.all)))
-		if r.err != nil {
-			return e, r.err
-		}
-	}
+	sources, attributes := repeated(r, r.str), repeated(r, r.bin)
 	lengths, messages := r.bin(), r.bin()
 	e.Positions = r.positions()
 	if hasParse {
@@ -205,25 +212,57 @@ func decodeRecords(r *decoder, hasParse bool) (e Records, err error) {
 		return e, r.err
 	}
 	e.Records = make([]record.Record, len(levels)) // bounded: the payload has a byte for each
-	last, source := int64(0), 0
+	last := int64(0)
 	for i := range e.Records {
 		d, n := binary.Varint(times)
 		length, m := binary.Uvarint(lengths)
-		for source < len(counts) && counts[source] == 0 {
-			source++
-		}
-		if n <= 0 || m <= 0 || length > uint64(len(messages)) || source == len(sources) || int(levels[i]) >= record.Levels {
+		source, ok := sources.next()
+		attrs, also := attributes.next()
+		if n <= 0 || m <= 0 || length > uint64(len(messages)) || !ok || !also || int(levels[i]) >= record.Levels {
 			return e, fmt.Errorf("%w: record %d", ErrEntry, i)
 		}
 		last += d
-		counts[source]--
-		e.Records[i] = record.Record{Time: last, Level: record.Level(levels[i]), Source: sources[source], Message: messages[:length:length]}
+		e.Records[i] = record.Record{Time: last, Level: record.Level(levels[i]), Source: source, Attributes: attrs, Message: messages[:length:length]}
 		times, lengths, messages = times[n:], lengths[m:], messages[length:]
 	}
-	if len(times)+len(lengths)+len(messages) > 0 || slices.ContainsFunc(counts, func(n int) bool { return n != 0 }) {
+	if len(times)+len(lengths)+len(messages) > 0 || sources.left() || attributes.left() {
 		return e, fmt.Errorf("%w: bytes left over", ErrEntry)
 	}
 	return e, nil
+}
+
+// repetitions are values, each of which is repeated a number of times.
+type repetitions[T any] struct {
+	values []T
+	counts []int
+}
+
+// repeated decodes [value, count…].
+func repeated[T any](r *decoder, value func() T) (all repetitions[T]) {
+	for range r.array() / 2 {
+		all.values, all.counts = append(all.values, value()), append(all.counts, r.count(len(r.all)))
+		if r.err != nil {
+			break
+		}
+	}
+	return all
+}
+
+// next returns the next value; not ok if there is none.
+func (a *repetitions[T]) next() (value T, ok bool) {
+	for len(a.counts) > 0 && a.counts[0] == 0 {
+		a.values, a.counts = a.values[1:], a.counts[1:]
+	}
+	if len(a.counts) == 0 {
+		return value, false
+	}
+	a.counts[0]--
+	return a.values[0], true
+}
+
+// left reports whether there are more values.
+func (a *repetitions[T]) left() bool {
+	return slices.ContainsFunc(a.counts, func(n int) bool { return n != 0 })
 }
 
 // encodeOutline appends [6, first, service, class, runs, [input, position…], parse]: an
@@ -293,15 +332,12 @@ func (w *encoder) encodeSnapshot(s *state) error {
 
 func decodeSnapshot(r *decoder) (*snapshot, error) {
 	v := r.uint()
-	if r.err == nil && (v == 0 || v > Version) {
-		return nil, fmt.Errorf("%w: the log has version %d, this program supports %d: use a newer one", ErrEntry, v, Version)
+	if r.err == nil && v != Version {
+		return nil, fmt.Errorf("%w: the log has version %d, this program reads %d: deliver it with the program that wrote it", ErrEntry, v, Version)
 	}
 	s := &snapshot{version: v, state: newState()}
 	s.next = r.uint()
-	batches := 0
-	if v > 1 {
-		batches = r.array() - 1
-	}
+	batches := r.array() - 1
 	s.seq = r.int()
 	for range batches {
 		s.batches[r.int()] = true
@@ -376,9 +412,9 @@ func (r *decoder) entry() (d decoded) {
 	case r.err != nil:
 	case kind == kindSnapshot && n == 6:
 		d.snapshot, r.err = decodeSnapshot(r)
-	case kind == kindRecords && (n == 11 || n == 12):
+	case kind == kindRecords && (n == 12 || n == 13):
 		var e Records
-		e, r.err = decodeRecords(r, n == 12)
+		e, r.err = decodeRecords(r, n == 13)
 		d.records = &e
 	case kind == kindBlocks && (n == 7 || n == 8):
 		d.records = decodeBlocks(r, n == 8)

@@ -167,7 +167,7 @@ func (r *request) missingOrder(q *query.Query, first *query.Match) []string {
 		return nil
 	}
 	splitter := q.Parser(first.Segment).Splitter(name)
-	splitter.Split(record.AppendMessage(nil, first.Message()))
+	splitter.Split(first.Attributes(), record.AppendMessage(nil, first.Message()))
 	if k := splitter.Value(0).Kind; k != message.Missing {
 		return nil
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -275,11 +276,12 @@ func (t *tapping) matches(r *tap.Record, named *fieldparse.Splitter) bool {
 	if len(t.conditions) == 0 {
 		return true
 	}
-	named.Split(r.Message)
+	named.Split(r.Attributes, r.Message)
 	for i := range t.conditions {
 		c := &t.conditions[i]
 		if !c.evaluator.Holds(&where.Record{
-			Time: r.Time, Level: r.Level, Service: r.Service, Source: []byte(r.Source), Instance: t.instance, Message: r.Message,
+			Time: r.Time, Level: r.Level, Service: r.Service, Source: []byte(r.Source), Instance: t.instance,
+			Attributes: r.Attributes, Message: r.Message,
 			Fields: named, First: c.first,
 		}) {
 			return false
@@ -288,9 +290,9 @@ func (t *tapping) matches(r *tap.Record, named *fieldparse.Splitter) bool {
 	return true
 }
 
-// fieldsIn are the fields of a message, as check --sample prints them.
-func fieldsIn(message []byte, all *fieldparse.Splitter) (fields []agent.SampledField) {
-	all.Split(message)
+// fieldsIn are the attributes and the fields of a record, as check --sample prints them.
+func fieldsIn(r *tap.Record, all *fieldparse.Splitter) (fields []agent.SampledField) {
+	all.Split(r.Attributes, r.Message)
 	for name, v := range all.All() {
 		if !v.IsObject() { // its members follow
 			fields = append(fields, agent.SampledField{Name: name, Kind: v.Kind, Text: string(v.Text)})
@@ -310,7 +312,7 @@ func (t *tapping) writeText(r *tap.Record, all *fieldparse.Splitter) error {
 			_, err = fmt.Fprintf(t.out, "    %s: %s\n", note.name, note.text)
 		}
 	}
-	for _, line := range pairs(fieldsIn(r.Message, all)) {
+	for _, line := range pairs(fieldsIn(r, all)) {
 		if err == nil {
 			_, err = fmt.Fprintf(t.out, "    %s\n", line)
 		}
@@ -320,26 +322,27 @@ func (t *tapping) writeText(r *tap.Record, all *fieldparse.Splitter) error {
 
 // tapJSON is a record as JSON.
 type tapJSON struct {
-	Time     string         `json:"time"`
-	Level    string         `json:"level"`
-	Service  string         `json:"service"`
-	Source   string         `json:"source"`
-	Dropped  string         `json:"dropped,omitempty"`
-	Redacted []string       `json:"redacted,omitempty"`
-	Message  string         `json:"message"`
-	Size     int            `json:"size,omitempty"` // of the message, if it is cut
-	Fields   map[string]any `json:"fields"`
+	Time       string          `json:"time"`
+	Level      string          `json:"level"`
+	Service    string          `json:"service"`
+	Source     string          `json:"source"`
+	Dropped    string          `json:"dropped,omitempty"`
+	Redacted   []string        `json:"redacted,omitempty"`
+	Message    string          `json:"message"`
+	Attributes json.RawMessage `json:"attributes,omitempty"`
+	Size       int             `json:"size,omitempty"` // of the message, if it is cut
+	Fields     map[string]any  `json:"fields"`
 }
 
 func (t *tapping) writeJSON(r *tap.Record, all *fieldparse.Splitter) error {
 	one := tapJSON{
 		Time: string(record.AppendTime(nil, r.Time)), Level: r.Level.String(), Service: r.Service, Source: r.Source,
-		Dropped: r.Dropped, Redacted: r.Redacted, Message: string(r.Message), Fields: map[string]any{},
+		Dropped: r.Dropped, Redacted: r.Redacted, Message: string(r.Message), Attributes: r.Attributes, Fields: map[string]any{},
 	}
 	if r.Size > len(r.Message) {
 		one.Size = r.Size
 	}
-	for _, f := range fieldsIn(r.Message, all) {
+	for _, f := range fieldsIn(r, all) {
 		if _, twice := one.Fields[f.Name]; !twice {
 			one.Fields[f.Name] = jsonValue(f)
 		}

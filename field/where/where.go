@@ -38,8 +38,9 @@ type Record struct {
 	Service  string
 	Source   []byte
 	Instance string
-	Message  []byte
-	// Fields are the values of the fields of Message; First is the index of the first field of the [Program]. Nil Fields are
+	// Attributes are those of package attributes, Message the message as logged.
+	Attributes, Message []byte
+	// Fields are the values of the fields of Attributes and Message; First is the index of the first field of the [Program]. Nil Fields are
 	// found by [parse.Auto].
 	Fields Fields
 	First  int
@@ -151,7 +152,7 @@ func (e *Evaluator) Holds(r *Record) bool {
 	if e.auto == nil {
 		e.auto = parse.Auto().Splitter(e.fields...)
 	}
-	e.auto.Split(r.Message)
+	e.auto.Split(r.Attributes, r.Message)
 	auto := *r
 	auto.Fields, auto.First = e.auto, 0
 	return e.matches(&auto)

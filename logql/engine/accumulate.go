@@ -107,7 +107,7 @@ func (a *accumulator[T, C]) Add(r *Record) error {
 		}
 		return a.add(a.last, interval, s)
 	}
-	if !a.processor.Process(r.Time, r.Line, r.Stream) {
+	if !a.processor.Process(r.Time, r.Attributes, r.Line, r.Stream) {
 		return nil
 	}
 	switch {

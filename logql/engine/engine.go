@@ -17,8 +17,9 @@ import (
 type Record struct {
 	// Time is Unix nanoseconds.
 	Time int64
-	// Line is the message as logged, valid until the function that got it returns.
-	Line []byte
+	// Attributes are in the form of package attributes, Line is the message as logged; valid until the function that got them
+	// returns.
+	Attributes, Line []byte
 	// Stream should be the same pointer for all records of a stream that a worker receives.
 	Stream *pipeline.Stream
 }

@@ -42,7 +42,7 @@ func (e *Engine) Logs(ctx context.Context, query *syntax.LogExpr, p LogParams, e
 		if err := ticker.tick(); err != nil {
 			return err
 		}
-		if !processor.Process(r.Time, r.Line, r.Stream) {
+		if !processor.Process(r.Time, r.Attributes, r.Line, r.Stream) {
 			return nil
 		}
 		entry := Entry{Time: r.Time, Line: processor.Line()}
@@ -84,7 +84,7 @@ func rejecting(stages []syntax.Stage) (first []syntax.Stage, whole bool) {
 
 // processor processes the records of a log query.
 type processor interface {
-	Process(at int64, line []byte, stream *pipeline.Stream) bool
+	Process(at int64, attributes, line []byte, stream *pipeline.Stream) bool
 	Line() []byte
 	Labels() (stream, metadata, parsed labels.Labels)
 	Fields() labels.Labels

@@ -91,7 +91,7 @@ func (m *memory) match(sel engine.Selection, r *engine.Record) bool {
 			return false
 		}
 	}
-	return sel.Records == nil || sel.Records.Keeper().Process(0, r.Line, r.Stream)
+	return sel.Records == nil || sel.Records.Keeper().Process(0, nil, r.Line, r.Stream)
 }
 
 func (m *memory) called(format string, args ...any) {

@@ -24,12 +24,12 @@ func bench(b *testing.B, stages, format string, needed []string, use func(p *pip
 	lines, stream := benchLines(format), webStream()
 	p := compile(b, stages, needed).Processor()
 	for _, line := range lines {
-		p.Process(at, line, stream)
+		p.Process(at, nil, line, stream)
 	}
 	b.SetBytes(int64(len(lines[0])))
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		if p.Process(at, lines[i%len(lines)], stream) {
+		if p.Process(at, nil, lines[i%len(lines)], stream) {
 			use(p)
 		}
 	}

@@ -21,7 +21,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	p := compiled.Processor()
 	for i := range 40_000 {
 		stream := &Stream{Labels: labels.New(labels.Label{Name: "a", Value: "b"})}
-		if !p.Process(0, fmt.Appendf(nil, `{"k%d":"v%d","x":"\u0061%d"}`, i, i, i%7), stream) || p.Get("x") != fmt.Sprintf("a%d", i%7) {
+		if !p.Process(0, nil, fmt.Appendf(nil, `{"k%d":"v%d","x":"\u0061%d"}`, i, i, i%7), stream) || p.Get("x") != fmt.Sprintf("a%d", i%7) {
 			t.Fatal("record", i)
 		}
 		p.Labels()
@@ -31,7 +31,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	large := make([]byte, 2*maxArena)
 	p.arena = large
-	p.Process(0, []byte(`{}`), &Stream{})
+	p.Process(0, nil, []byte(`{}`), &Stream{})
 	if cap(p.arena) > maxArena {
 		t.Error("the memory of a large record is kept")
 	}
@@ -56,7 +56,7 @@ func TestLongTextsAreNotKept(t *testing.T) {
 		}
 		p := compiled.Processor()
 		for i := range 3000 {
-			if p.Process(0, fmt.Appendf(nil, c.line, i), &Stream{}); p.Get(labels.Error) != "" {
+			if p.Process(0, nil, fmt.Appendf(nil, c.line, i), &Stream{}); p.Get(labels.Error) != "" {
 				t.Fatal(p.Get(labels.ErrorDetails))
 			}
 			p.Labels()

@@ -52,7 +52,7 @@ func TestFunctions(t *testing.T) {
 		"{{/* empty */}}": "",
 	} {
 		p := processor(t, "| logfmt", template)
-		if !p.Process(at, []byte(line), webStream()) || string(p.Line()) != want || p.Get("__error__") != "" {
+		if !p.Process(at, nil, []byte(line), webStream()) || string(p.Line()) != want || p.Get("__error__") != "" {
 			t.Errorf("%s is %q, not %q; %s", template, p.Line(), want, p.Get("__error_details__"))
 		}
 	}
@@ -105,7 +105,7 @@ func TestFunctionErrors(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) { // where no time passes in a loop
 			p := processor(t, "", template)
-			if !p.Process(at, []byte("line"), webStream()) || string(p.Line()) != "line" || p.Get("__error__") != "TemplateFormatErr" || !strings.Contains(p.Get("__error_details__"), want) {
+			if !p.Process(at, nil, []byte("line"), webStream()) || string(p.Line()) != "line" || p.Get("__error__") != "TemplateFormatErr" || !strings.Contains(p.Get("__error_details__"), want) {
 				t.Errorf("%s: line is %.50q, __error__ %q, details %q, not %q", template, p.Line(), p.Get("__error__"), p.Get("__error_details__"), want)
 			}
 		})
@@ -152,7 +152,7 @@ func TestTemplateBounds(t *testing.T) {
 		`{{$x := __line__}}{{range 100}}{{$x = html $x "<<<<"}}{{end}}`,
 	} {
 		p, start := processor(t, "", template), time.Now()
-		p.Process(at, []byte(long), webStream())
+		p.Process(at, nil, []byte(long), webStream())
 		if p.Get("__error__") != "TemplateFormatErr" || len(p.Line()) != len(long) {
 			t.Errorf("%s: __error__ is %q, the line has %d bytes", template, p.Get("__error__"), len(p.Line()))
 		}

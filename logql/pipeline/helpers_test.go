@@ -50,7 +50,7 @@ func compile(t testing.TB, stages string, needed []string) *pipeline.Pipeline {
 // result is a record after its last stage: "-" if it is not kept, otherwise its line and the labels that stages made, behind
 // those of the stream and metadata where they changed.
 func result(p *pipeline.Processor, line string, stream *pipeline.Stream) string {
-	if !p.Process(at, []byte(line), stream) {
+	if !p.Process(at, nil, []byte(line), stream) {
 		return "-"
 	}
 	s, m, parsed := p.Labels()

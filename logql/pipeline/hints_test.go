@@ -91,7 +91,7 @@ func TestNeeded(t *testing.T) {
 			}
 			line = damaged(r, line)
 			stream := pick(r, streams...)
-			kept, keptSome := all.Process(at, []byte(line), stream), some.Process(at, []byte(line), stream)
+			kept, keptSome := all.Process(at, nil, []byte(line), stream), some.Process(at, nil, []byte(line), stream)
 			if !exact && all.Get(labels.Error) == "JSONParserErr" {
 				continue
 			}
@@ -146,7 +146,7 @@ func TestQuickMembers(t *testing.T) {
 	} {
 		for _, needed := range [][]string{{"a_b"}, nil} {
 			p := compile(t, `| json`, needed).Processor()
-			p.Process(at, []byte(line), webStream())
+			p.Process(at, nil, []byte(line), webStream())
 			if got := p.Get("a_b"); got != want {
 				t.Errorf("a_b of %s with needed labels %q is %q, not %q", line, needed, got, want)
 			}
@@ -204,7 +204,7 @@ func TestJSONAgainstSlowFlattening(t *testing.T) {
 	taken := map[string]bool{"service_name": true, "level": true, "instance": true, "detected_level": true, "source": true}
 	for range 5000 {
 		line := randomObject(r, 4)
-		p.Process(at, []byte(line), stream)
+		p.Process(at, nil, []byte(line), stream)
 		_, _, got := p.Labels()
 		if want := slowJSON(t, line, taken); !maps.Equal(got.Map(), want) {
 			t.Fatalf("labels of %s are %v, not %v", line, got, want)
@@ -233,7 +233,7 @@ func TestGroups(t *testing.T) {
 	} {
 		p := compile(t, c.stages, c.needed).Processor()
 		for range 2 {
-			if !p.Process(at, []byte(line), webStream()) {
+			if !p.Process(at, nil, []byte(line), webStream()) {
 				t.Fatal("not kept:", c.stages)
 			}
 			got := p.Group(c.without, c.names)
@@ -252,7 +252,7 @@ func TestLabelsStay(t *testing.T) {
 	p, stream := compile(t, `| json | drop level`, nil).Processor(), webStream()
 	process := func(line string) (s, parsed labels.Labels) {
 		b := []byte(line)
-		p.Process(at, b, stream)
+		p.Process(at, nil, b, stream)
 		s, _, parsed = p.Labels()
 		clear(b)
 		return s, parsed
@@ -319,7 +319,7 @@ func TestSamples(t *testing.T) {
 		{`| unwrap level`, `x`, 0, true, "SampleExtractionErr"},
 	} {
 		p := compile(t, c.stages, []string{"__error__"}).Processor()
-		if !p.Process(at, []byte(c.line), webStream()) {
+		if !p.Process(at, nil, []byte(c.line), webStream()) {
 			t.Errorf("%s of %s is not kept", c.stages, c.line)
 			continue
 		}
@@ -329,7 +329,7 @@ func TestSamples(t *testing.T) {
 		}
 	}
 	p := compile(t, `| logfmt`, nil).Processor()
-	p.Process(at, []byte("n=1"), webStream())
+	p.Process(at, nil, []byte("n=1"), webStream())
 	if _, keep := p.Sample(); keep {
 		t.Error("a pipeline without unwrap has a sample")
 	}

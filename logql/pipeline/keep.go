@@ -60,9 +60,9 @@ type Keeper struct {
 }
 
 // Process is [Processor.Process].
-func (k *Keeper) Process(at int64, line []byte, stream *Stream) bool {
+func (k *Keeper) Process(at int64, attributes, line []byte, stream *Stream) bool {
 	k.Processor = k.some
-	keep := k.some.Process(at, line, stream)
+	keep := k.some.Process(at, attributes, line, stream)
 	if k.some.parsedCount+k.some.skipped+k.filter.captures <= maxParsed {
 		return keep
 	}
@@ -71,5 +71,5 @@ func (k *Keeper) Process(at int64, line []byte, stream *Stream) bool {
 		k.all.readNamedFields()
 	}
 	k.Processor = k.all
-	return k.all.Process(at, line, stream)
+	return k.all.Process(at, attributes, line, stream)
 }

@@ -84,7 +84,7 @@ func TestKeeper(t *testing.T) {
 			if got := result(learned, line, stream); got != want {
 				t.Fatalf("%s\n%s\n%s, want\n%s", stages, line, got, want)
 			}
-			keeps := keeper.Process(at, []byte(line), stream)
+			keeps := keeper.Process(at, nil, []byte(line), stream)
 			if keeps != (want != "-") {
 				t.Fatalf("%s\n%s\nkept: %v, want\n%s", stages, line, keeps, want)
 			}
@@ -93,7 +93,7 @@ func TestKeeper(t *testing.T) {
 			}
 			kept++
 			one := processor()
-			one.Process(at, []byte(line), stream)
+			one.Process(at, nil, []byte(line), stream)
 			wantStream, _, _ := one.Labels()
 			if s, _, _ := keeper.Labels(); string(keeper.Line()) != string(one.Line()) || s.String() != wantStream.String() {
 				t.Fatalf("%s\n%s\nline %s %s, want %s %s", stages, line, keeper.Line(), s, one.Line(), wantStream)

@@ -18,7 +18,7 @@ type Stream struct {
 	// Labels are the labels of the stream: service_name, level, instance. Metadata is its structured metadata:
 	// detected_level, source.
 	Labels, Metadata labels.Labels
-	// Parser finds further structured metadata in each line: see [Processor.ReadFields]. nil finds none.
+	// Parser finds further structured metadata in each line, besides attributes: see [Processor.ReadFields]. nil finds none.
 	Parser *parse.Parser
 }
 
@@ -177,9 +177,9 @@ func (p *Processor) init() {
 // maxArena is the largest arena kept for the next record.
 const maxArena = 1 << 20
 
-// Process runs the stages on a record, at in Unix nanoseconds, and reports whether it is kept. The other methods return
+// Process runs the stages on a record, at in Unix nanoseconds, with attributes in the form of package attributes, and reports whether it is kept. The other methods return
 // results for the record processed last.
-func (p *Processor) Process(at int64, line []byte, stream *Stream) bool {
+func (p *Processor) Process(at int64, attributes, line []byte, stream *Stream) bool {
 	p.at, p.line = at, line
 	for _, filter := range p.pipeline.lead {
 		if !filter(p) {
@@ -194,8 +194,8 @@ func (p *Processor) Process(at int64, line []byte, stream *Stream) bool {
 		p.init()
 	}
 	p.begin(stream)
-	if stream.Parser != nil && p.fields.wanted != nil {
-		p.setFields(stream.Parser)
+	if p.fields.wanted != nil && (stream.Parser != nil || len(attributes) > 0) {
+		p.setFields(attributes, stream.Parser)
 	}
 	for _, s := range p.steps {
 		if !s(p) {
@@ -219,7 +219,7 @@ func (p *Pipeline) Fields() (names []string, ok bool) { return p.wanted, !p.all 
 // result of that parser.
 func (p *Processor) ProcessFields(fields []Field, stream *Stream) bool {
 	p.given, p.givenFields = fields, true
-	keep := p.Process(0, nil, stream)
+	keep := p.Process(0, nil, nil, stream)
 	p.given, p.givenFields = nil, false
 	return keep
 }

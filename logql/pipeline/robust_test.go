@@ -90,7 +90,7 @@ func TestAllocations(t *testing.T) {
 	} {
 		p, stream, text, key := compile(t, stages, nil).Processor(), webStream(), []byte(line), []byte(nil)
 		n := testing.AllocsPerRun(100, func() {
-			if !p.Process(at, text, stream) {
+			if !p.Process(at, nil, text, stream) {
 				t.Errorf("%s of %s is not kept", stages, line)
 			}
 			p.Labels()
@@ -112,7 +112,7 @@ func fuzzed(f *testing.F, stages string, seeds ...string) {
 	some := compile(f, stages, []string{"a", "a_b", labels.Error}).Processor()
 	stream := webStream()
 	f.Fuzz(func(t *testing.T, line string) {
-		if all.Process(at, []byte(line), stream) != some.Process(at, []byte(line), stream) {
+		if all.Process(at, nil, []byte(line), stream) != some.Process(at, nil, []byte(line), stream) {
 			t.Fatal("needed labels change which records are kept")
 		}
 		for _, name := range []string{"a", "a_b", labels.Error} {
@@ -165,7 +165,7 @@ func FuzzTemplate(f *testing.F) {
 			return
 		}
 		proc := p.Processor()
-		if !proc.Process(at, []byte(line), webStream()) || len(proc.Line()) > 4<<20+len(line) {
+		if !proc.Process(at, nil, []byte(line), webStream()) || len(proc.Line()) > 4<<20+len(line) {
 			t.Errorf("%q of %q makes %d bytes", template, line, len(proc.Line()))
 		}
 	})

@@ -231,7 +231,7 @@ func TestStages(t *testing.T) {
 			if got := result(p, c.line, stream); got != c.want {
 				t.Errorf("%s\nof %s\nis %s\nnot %s", c.stages, c.line, got, c.want)
 			}
-			p.Process(at, []byte(`{"b":1,"x":{"y":2}} c=d`), &pipeline.Stream{})
+			p.Process(at, nil, []byte(`{"b":1,"x":{"y":2}} c=d`), &pipeline.Stream{})
 		}
 	}
 }
@@ -251,7 +251,7 @@ func TestErrorDetails(t *testing.T) {
 		{`| line_format "{{div 1 0}}"`, `x`, `division by zero`},
 	} {
 		p := compile(t, c.stages, nil).Processor()
-		if !p.Process(at, []byte(c.line), webStream()) {
+		if !p.Process(at, nil, []byte(c.line), webStream()) {
 			t.Errorf("%s of %.50s is not kept", c.stages, c.line)
 		}
 		if got := p.Get("__error_details__"); p.Get("__error__") == "" || !strings.Contains(got, c.want) {
@@ -262,7 +262,7 @@ func TestErrorDetails(t *testing.T) {
 
 func TestNestingOf64(t *testing.T) {
 	p := compile(t, `| json`, nil).Processor()
-	p.Process(at, []byte(strings.Repeat(`{"a":`, 64)+`1`+strings.Repeat(`}`, 64)), webStream())
+	p.Process(at, nil, []byte(strings.Repeat(`{"a":`, 64)+`1`+strings.Repeat(`}`, 64)), webStream())
 	if name := strings.Repeat("a_", 63) + "a"; p.Get(name) != "1" {
 		t.Error("64 levels of objects are not flattened:", p.Get("__error_details__"))
 	}

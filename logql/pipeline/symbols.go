@@ -23,6 +23,7 @@ type symbol struct {
 	// reserved is set for names that parsed labels cannot have.
 	reserved  bool
 	extracted *symbol // of the name with the suffix _extracted; nil until needed
+	of        *symbol // of the name without that suffix; nil for others
 
 	// The value of the stream, if stream is the current one.
 	stream   uint64
@@ -217,6 +218,7 @@ func (p *symbols) mayAdd(name string) bool {
 func (p *symbols) extracted(s *symbol) *symbol {
 	if s.extracted == nil {
 		s.extracted = p.symbol(s.name + extractedSuffix)
+		s.extracted.of = s
 	}
 	return s.extracted
 }

@@ -7,17 +7,18 @@ import (
 	"logstow/logql/labels"
 	"logstow/message"
 	"logstow/message/parse"
+	"logstow/record/attributes"
 )
 
-// textFields finds the fields of text in lines, which the parsers of streams determine.
+// textFields finds attributes of records, and the fields of text in lines, which the parsers of streams determine.
 type textFields struct {
 	wanted    func(label string) bool // nil if none are read
 	splitters parse.Splitters
 	symbols   map[string]*symbol // by name of the field
 }
 
-// ReadFields makes labels of the fields that the parser of a stream finds in text (see [parse.Splitter.Text]), such as
-// columns of access logs and captures of a configured pattern. They are structured metadata that need no parser stage. A
+// ReadFields makes labels of the attributes of records, and of the fields that the parser of a stream finds in text (see
+// [parse.Splitter.Text]), such as columns of access logs and captures of a configured pattern. They are structured metadata that need no parser stage. A
 // label that a stage makes replaces the field with its name. A stage that names the labels it extracts replaces their
 // fields even if it does not find them. Without names all fields are read.
 func (p *Processor) ReadFields(names ...string) {
@@ -70,19 +71,36 @@ func replacedFields(stages []stage) []string {
 	return replaced
 }
 
-// setFields sets the labels of the current line's fields.
-func (p *Processor) setFields(parser *parse.Parser) {
-	splitter := p.fields.splitters.Of(parser)
-	splitter.Split(p.line)
-	for name, v := range splitter.Text() {
-		if v.Kind == message.Null || v.Kind == message.Composite || len(v.Text) == 0 {
-			continue
-		}
-		if s := p.fieldSymbol(name); s != nil && s.record != p.recordID {
-			p.setText(s, p.copyText(v.Text))
-			s.field = true
+// setFields sets the labels of a record's attributes, and of the fields of the current line.
+func (p *Processor) setFields(attrs []byte, parser *parse.Parser) {
+	for name, v := range attributes.All(attrs) {
+		if !v.IsObject() { // its members follow
+			p.setField(name, v)
 		}
 	}
+	if parser == nil {
+		return
+	}
+	splitter := p.fields.splitters.Of(parser)
+	splitter.Split(nil, p.line)
+	for name, v := range splitter.Text() {
+		if v.Kind != message.Composite {
+			p.setField(name, v)
+		}
+	}
+}
+
+// setField sets the label of a field, unless an earlier one has it, or the stream has the same value.
+func (p *Processor) setField(name string, v message.Value) {
+	if v.Kind == message.Null || len(v.Text) == 0 {
+		return
+	}
+	s := p.fieldSymbol(name)
+	if s == nil || s.record == p.recordID || s.of != nil && p.inBase(s.of) && s.of.base == string(v.Text) {
+		return
+	}
+	p.setText(s, p.copyText(v.Text))
+	s.field = true
 }
 
 // copyText is a text with U+FFFD for each byte that is not UTF-8, valid as long as the record.

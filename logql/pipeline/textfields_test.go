@@ -50,7 +50,7 @@ func TestTextFields(t *testing.T) {
 			p.ReadFields(c.read...)
 		}
 		for range 2 { // values are those of the record, not of the one before
-			if kept := p.Process(at, []byte(c.line), stream); kept != (c.want != "-") {
+			if kept := p.Process(at, nil, []byte(c.line), stream); kept != (c.want != "-") {
 				t.Errorf("%s: kept %v", c.stages, kept)
 			}
 			if _, _, parsed := p.Labels(); c.want != "-" && parsed.String() != c.want {

@@ -289,14 +289,14 @@ func testForm(t *testing.T, form message.Form, parser syntax.Stage, names []stri
 		if rnd.IntN(10) == 0 {
 			text = oddMessage(rnd)
 		}
-		splitter.Split([]byte(text))
+		splitter.Split(nil, []byte(text))
 		values := splitter.Values()
 		if splitter.Form() != form {
 			others++
 			continue
 		}
 		same++
-		processor.Process(0, []byte(text), stream)
+		processor.Process(0, nil, []byte(text), stream)
 		if e := processor.Get(labels.ErrorDetails); e != "" {
 			t.Fatalf("%s: %s", text, e)
 		}

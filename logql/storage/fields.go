@@ -107,7 +107,7 @@ func (c *fieldCollector) parse(e *engine.Entry) labels.Labels {
 	if len(line) == 0 || line[0] != '{' {
 		parser, processor = "logfmt", c.logfmt
 	}
-	if !processor.Process(e.Time, e.Line, c.stream) || processor.Get(labels.Error) != "" {
+	if !processor.Process(e.Time, nil, e.Line, c.stream) || processor.Get(labels.Error) != "" {
 		return nil
 	}
 	_, _, parsed := processor.Labels()

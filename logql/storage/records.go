@@ -24,10 +24,10 @@ type recordMatcher struct {
 }
 
 // Matches implements [match.RecordMatcher].
-func (m *recordMatcher) Matches(service, instance string, parser *parse.Parser, level record.Level, source, message []byte) bool {
+func (m *recordMatcher) Matches(service, instance string, parser *parse.Parser, f *record.Columns, message []byte) bool {
 	if !m.instanced { // that of a segment, although its records may have others
 		instance = anyLabel
 	}
-	stream := m.streams.of(service, instance, parser, level, source)
-	return stream != nil && m.keeper.Process(0, message, stream)
+	stream := m.streams.of(service, instance, parser, f)
+	return stream != nil && m.keeper.Process(0, f.Attributes, message, stream)
 }

@@ -2,11 +2,13 @@ package storage
 
 import (
 	"context"
+	"fmt"
 	"regexp/syntax"
 	"slices"
 	"strings"
 
 	"logstow/blobnaming"
+	"logstow/logql/engine"
 	"logstow/logql/labels"
 	logql "logstow/logql/syntax"
 	"logstow/record"
@@ -51,9 +53,7 @@ func (v *View) selector(ctx context.Context, matchers []*logql.Matcher) (*select
 		case labels.Source:
 			s.ofSource = append(s.ofSource, m)
 		default:
-			if !m.Matches("") {
-				return nil, nil //nolint:nilnil // no stream has the label
-			}
+			return nil, fmt.Errorf("%w: %s is not a label of streams", engine.ErrQuery, m) // [engine.Simplify] makes it a stage
 		}
 	}
 	selectable := 0

@@ -57,22 +57,23 @@ func (s *streams) convert(m *query.Match) *engine.Record {
 	if m.Segment != s.segment {
 		s.segment, s.parser = m.Segment, s.parserOf(m.Segment)
 	}
-	stream := s.of(m.Segment.Name.Service, m.Instance, s.parser, m.Level(), m.Source())
+	f := m.Columns()
+	stream := s.of(m.Segment.Name.Service, m.Instance, s.parser, &f)
 	if stream == nil {
 		return nil
 	}
-	s.message.Decode(m.Message())
-	s.record = engine.Record{Time: m.Time, Line: s.message, Stream: stream}
+	s.message.Decode(f.Raw)
+	s.record = engine.Record{Time: m.Time, Attributes: f.Attributes, Line: s.message, Stream: stream}
 	return &s.record
 }
 
 // of is the stream of a record; nil if a matcher rejects it. Most records are of the stream of the one of their level before.
-func (s *streams) of(service, instance string, parser *parse.Parser, level record.Level, source []byte) *pipeline.Stream {
-	last := &s.recent[level]
-	if last.set && last.key.parser == parser && last.key.service == service && last.key.instance == instance && string(source) == last.key.source {
+func (s *streams) of(service, instance string, parser *parse.Parser, f *record.Columns) *pipeline.Stream {
+	last := &s.recent[f.Level]
+	if last.set && last.key.parser == parser && last.key.service == service && last.key.instance == instance && string(f.Source) == last.key.source {
 		return last.stream
 	}
-	key := streamKey{service: service, instance: instance, source: string(source), level: level, parser: parser}
+	key := streamKey{service: service, instance: instance, source: string(f.Source), level: f.Level, parser: parser}
 	stream, ok := s.known[key]
 	if !ok {
 		if s.known == nil || len(s.known) >= maxStreams {

@@ -51,7 +51,7 @@ func BenchmarkRecognize(b *testing.B) {
 	s := parse.Auto().Splitter()
 	bench(b, func(b *testing.B, message []byte) {
 		for b.Loop() {
-			s.Split(message)
+			s.Split(nil, message)
 		}
 	})
 }
@@ -69,7 +69,7 @@ func BenchmarkStatus(b *testing.B) {
 	s := parse.Auto().Splitter("status")
 	bench(b, func(b *testing.B, message []byte) {
 		for b.Loop() {
-			s.Split(message)
+			s.Split(nil, message)
 			s.Value(0)
 		}
 	})
@@ -79,7 +79,7 @@ func BenchmarkFiveFields(b *testing.B) {
 	s := parse.Auto().Splitter("status", "method", "path", "user_agent", "duration")
 	bench(b, func(b *testing.B, message []byte) {
 		for b.Loop() {
-			s.Split(message)
+			s.Split(nil, message)
 			for i := range 5 {
 				s.Value(i)
 			}
@@ -91,7 +91,7 @@ func BenchmarkAll(b *testing.B) {
 	s := parse.Auto().Splitter()
 	bench(b, func(b *testing.B, message []byte) {
 		for b.Loop() {
-			s.Split(message)
+			s.Split(nil, message)
 			for range s.All() {
 			}
 		}
@@ -109,7 +109,7 @@ func BenchmarkExpressions(b *testing.B) {
 			b.SetBytes(int64(len(message)))
 			b.ReportAllocs()
 			for b.Loop() {
-				s.Split(message)
+				s.Split(nil, message)
 				s.Value(0)
 				s.Value(1)
 			}

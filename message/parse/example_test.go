@@ -13,7 +13,7 @@ func ExampleSplitter() {
 		`192.0.2.7 - ann [20/Nov/2026:15:04:05 +0000] "GET /cart?id=7 HTTP/1.1" 200 5123`,
 		`{"status":503,"path":"/pay"}`,
 	} {
-		s.Split([]byte(message))
+		s.Split(nil, []byte(message))
 		fmt.Printf("%s %s %q\n", s.Value(0).Text, s.Value(1).Text, s.Value(2).Text)
 	}
 	// Output:
@@ -27,7 +27,7 @@ func ExampleSplitter_All() {
 		panic(err)
 	}
 	s := p.Splitter()
-	s.Split([]byte("warn: ann paid 12.50 €"))
+	s.Split(nil, []byte("warn: ann paid 12.50 €"))
 	for name, value := range s.All() {
 		fmt.Printf("%s=%s ", name, value.Text)
 	}
@@ -45,7 +45,7 @@ func ExampleSplitter_Text() {
 		`status=503`,
 		`{"log":"192.0.2.7 - - [20/Nov/2026:15:04:05 +0000] \"GET / HTTP/1.1\" 200 1"}`,
 	} {
-		s.Split([]byte(message))
+		s.Split(nil, []byte(message))
 		for name, value := range s.Text() {
 			fmt.Printf("%s=%s ", name, value.Text)
 		}

@@ -21,7 +21,7 @@ func all(t testing.TB, parser, message string) []string {
 
 func allOf(p *parse.Parser, message string) (got []string) {
 	s := p.Splitter()
-	s.Split([]byte(message))
+	s.Split(nil, []byte(message))
 	for name, v := range s.All() {
 		got = append(got, name+"="+string(v.Text))
 	}

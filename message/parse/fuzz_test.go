@@ -13,7 +13,7 @@ import (
 // fieldsOf are the fields that a splitter iterates over, the first of each name.
 func fieldsOf(p *parse.Parser, msg []byte) map[string]message.Value {
 	s := p.Splitter()
-	s.Split(msg)
+	s.Split(nil, msg)
 	found := map[string]message.Value{}
 	for name, v := range s.All() {
 		if _, ok := found[name]; !ok {
@@ -37,21 +37,21 @@ func checkSplitter(t *testing.T, p *parse.Parser, msg []byte) {
 		}
 	}
 	s := p.Splitter(names...)
-	s.Split(msg)
+	s.Split(nil, msg)
 	for i, got := range s.Values() {
 		one := p.Splitter(names[i])
-		one.Split(msg)
+		one.Split(nil, msg)
 		if want := one.Value(0); got.Kind != want.Kind || !bytes.Equal(got.Text, want.Text) {
 			t.Fatalf("%s: %q of %q is %d %q with all values, else %d %q", p, names[i], msg, got.Kind, got.Text, want.Kind, want.Text)
 		}
 	}
 	// The same with each field alone: how much of a line is read depends on the names.
-	s.Split(msg)
+	s.Split(nil, msg)
 	for i, name := range names {
 		want := found[name]
 		got := s.Value(i)
 		one := p.Splitter(name)
-		one.Split(msg)
+		one.Split(nil, msg)
 		for _, v := range []message.Value{got, one.Value(0)} {
 			same := v.Kind == want.Kind && bytes.Equal(v.Text, want.Text)
 			if !same && !malformed(p, msg) {
@@ -78,8 +78,8 @@ func checkValues(t *testing.T, p *parse.Parser, message []byte, names []string) 
 	slices.Sort(names)
 	names = slices.Compact(names)
 	s, one := p.Splitter(names...), p.Splitter(names...)
-	s.Split(message)
-	one.Split(message)
+	s.Split(nil, message)
+	one.Split(nil, message)
 	for i, got := range s.Values() {
 		if want := one.Value(i); got.Kind != want.Kind || !bytes.Equal(got.Text, want.Text) {
 			t.Fatalf("%s: %q of %q is %d %q of all names, want %d %q", p, names[i], message, got.Kind, got.Text, want.Kind, want.Text)

@@ -127,7 +127,7 @@ func TestW3C(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := stored.Splitter()
-			s.Split([]byte(line))
+			s.Split(nil, []byte(line))
 			for name, v := range s.All() {
 				got = append(got, name+"="+string(v.Text))
 			}
@@ -162,7 +162,7 @@ func FuzzW3C(f *testing.F) {
 
 func fieldsInOrder(p *parse.Parser, line string) (texts []string) {
 	s := p.Splitter()
-	s.Split([]byte(line))
+	s.Split(nil, []byte(line))
 	for _, v := range s.All() {
 		texts = append(texts, string(v.Text))
 	}

@@ -149,13 +149,13 @@ func TestSplitterValue(t *testing.T) {
 		}
 		s := p.Splitter("time", c.name)
 		for range 2 { // a splitter is used again and again
-			s.Split([]byte(c.message))
+			s.Split(nil, []byte(c.message))
 			for range 2 {
 				if v := s.Value(1); v.Kind != c.kind || string(v.Text) != c.text {
 					t.Errorf("%s: %s in %s: kind %d, %q; want %d, %q", c.parser, c.name, c.message, v.Kind, v.Text, c.kind, c.text)
 				}
 			}
-			s.Split([]byte(`x`))
+			s.Split(nil, []byte(`x`))
 			if v := s.Value(1); v.Kind != message.Missing && string(v.Text) != "x" {
 				t.Errorf("%s: %s of the message before", c.parser, c.name)
 			}
@@ -168,7 +168,7 @@ func TestValuesTogether(t *testing.T) {
 	t.Parallel()
 	p := parse.Auto()
 	s := p.Splitter("referer", "user_agent", "path", "query", "referer")
-	s.Split([]byte(`192.0.2.7 - - [20/Nov/2026:15:04:05 +0000] "GET /\"p\"?\"q\" HTTP/1.1" 200 99 "\"r\"" "\"u\\" 5`))
+	s.Split(nil, []byte(`192.0.2.7 - - [20/Nov/2026:15:04:05 +0000] "GET /\"p\"?\"q\" HTTP/1.1" 200 99 "\"r\"" "\"u\\" 5`))
 	var got []string
 	for i := range 5 {
 		got = append(got, string(s.Value(i).Text))
@@ -193,7 +193,7 @@ func TestSplitAllocatesNothing(t *testing.T) {
 		s, l := p.Splitter("status", "path", "user_agent", "rt", "a.b"), p.Leveler()
 		message := []byte(line)
 		if n := testing.AllocsPerRun(100, func() {
-			s.Split(message)
+			s.Split(nil, message)
 			for i := range 5 {
 				s.Value(i)
 			}
@@ -214,7 +214,7 @@ func TestColors(t *testing.T) {
 	} {
 		s := parse.Auto().Splitter("user", "status")
 		s.CheckForm()
-		s.Split([]byte(msg))
+		s.Split(nil, []byte(msg))
 		if v := s.Values(); string(v[0].Text) != "bob" || string(v[1].Text) != "503" || s.Form() != message.NoForm {
 			t.Errorf("%q: %q %q, form %v", msg, v[0].Text, v[1].Text, s.Form())
 		}

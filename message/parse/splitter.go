@@ -17,11 +17,14 @@ import (
 type Splitter struct {
 	parser  *Parser
 	message []byte
-	values  []message.Value // by index
-	known   []bool          // whether values is set
-	space   []byte          // memory for texts without escapes
-	plain   []byte          // memory for messages without colours
-	colored bool            // the current message is in plain
+	// attributes are those of the record, sought has what is looked up in them for each name.
+	attributes attributesOf
+	sought     []attributeLookup
+	values     []message.Value // by index
+	known      []bool          // whether values is set
+	space      []byte          // memory for texts without escapes
+	plain      []byte          // memory for messages without colours
+	colored    bool            // the current message is in plain
 
 	// For auto: values are found when they are requested.
 	lookups []lookup
@@ -58,6 +61,7 @@ func (p *Parser) lookup(name string, d *depths) lookup {
 func (p *Parser) Splitter(names ...string) *Splitter {
 	s := &Splitter{parser: p, values: make([]message.Value, len(names)), known: make([]bool, len(names))}
 	for _, name := range names {
+		s.sought = append(s.sought, newAttributeLookup(name))
 		if p.formats != nil {
 			s.lookups = append(s.lookups, p.lookup(name, &s.depth))
 		} else {
@@ -90,8 +94,9 @@ func (s *Splitters) Of(p *Parser, names ...string) *Splitter {
 	return splitter
 }
 
-// Split makes a message the current one. Colours in it are ignored: see package [ansi].
-func (s *Splitter) Split(message []byte) {
+// Split makes the attributes and the message of a record the current ones. Colours in the message are ignored: see package [ansi].
+func (s *Splitter) Split(attributes, message []byte) {
+	s.attributes.set(attributes)
 	if s.colored = bytes.IndexByte(message, ansi.Escape) >= 0; s.colored {
 		s.plain = ansi.Strip(s.plain[:0], message)
 		message = s.plain
@@ -108,7 +113,7 @@ func (s *Splitter) Split(message []byte) {
 // Values returns the values of all names, in their order. If most of them are in the message, it is faster than [Splitter.Value] for
 // each.
 func (s *Splitter) Values() []message.Value {
-	if noFormat := len(s.line.rest) == len(s.message); noFormat && s.set != nil && !s.inner() && s.set.Find(s.message, s.values) {
+	if noFormat := s.attributes.none() && len(s.line.rest) == len(s.message); noFormat && s.set != nil && !s.inner() && s.set.Find(s.message, s.values) {
 		return s.values
 	}
 	for i := range s.values {
@@ -127,7 +132,7 @@ func (s *Splitter) CheckForm() {
 // Form returns the form of the message, after a call of Values, if all parsers of the form find these values; otherwise
 // [message.NoForm]. It requires [Splitter.CheckForm].
 func (s *Splitter) Form() message.Form {
-	if s.set == nil || s.colored || len(s.line.rest) != len(s.message) {
+	if s.set == nil || s.colored || !s.attributes.none() || len(s.line.rest) != len(s.message) {
 		return message.NoForm
 	}
 	if s.inner() { // Values are those of a wrapped line
@@ -149,6 +154,14 @@ func (s *Splitter) Value(i int) message.Value {
 }
 
 func (s *Splitter) find(i int) message.Value {
+	if !s.attributes.none() {
+		if v := s.attributes.find(&s.sought[i]); v.Kind != message.Missing {
+			return v
+		}
+	}
+	if s.sought[i].only {
+		return message.Value{}
+	}
 	if s.parser.formats == nil {
 		if k := s.indexes[i]; k >= 0 {
 			return s.capture(k)
@@ -223,10 +236,15 @@ func (s *Splitter) value(l *line, i int) message.Value {
 	return v
 }
 
-// All yields all fields of the current message: those of a line that it wraps first, then its own in their order. A name may occur
-// several times: [Splitter.Value] returns the first one.
+// All yields all fields of the current record: attributes first, then those of a line that the message wraps, then its own in their
+// order. A name may occur several times: [Splitter.Value] returns the first one.
 func (s *Splitter) All() iter.Seq2[string, message.Value] {
 	return func(yield func(string, message.Value) bool) {
+		for name, v := range s.attributes.all() {
+			if !yield(name, v) {
+				return
+			}
+		}
 		if s.parser.formats == nil {
 			s.allCaptures(yield)
 			return

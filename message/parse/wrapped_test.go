@@ -64,9 +64,9 @@ func TestWrapped(t *testing.T) {
 		{access, "message.status", "500"},
 	} {
 		s := parse.Auto().Splitter("none", c.name)
-		s.Split([]byte(`{"log":"status=1 ip=2 pod=3 user=4 n=5"}`))
+		s.Split(nil, []byte(`{"log":"status=1 ip=2 pod=3 user=4 n=5"}`))
 		s.Value(1)
-		s.Split([]byte(c.message))
+		s.Split(nil, []byte(c.message))
 		if got := string(s.Value(1).Text); got != c.want {
 			t.Errorf("%s of %s: %s, want %s", c.name, c.message, got, c.want)
 		}
@@ -77,7 +77,7 @@ func TestWrapped(t *testing.T) {
 	}
 	var names []string
 	s := parse.Auto().Splitter()
-	s.Split([]byte(`{"log":"{\"a\":1,\"b\":2}","b":3}`))
+	s.Split(nil, []byte(`{"log":"{\"a\":1,\"b\":2}","b":3}`))
 	for name, v := range s.All() {
 		names = append(names, name+" "+string(v.Text))
 	}
@@ -98,7 +98,7 @@ func TestOwnCaptures(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := p.Splitter("message.level", "message.message.y", "message.none")
-		s.Split([]byte("a b c"))
+		s.Split(nil, []byte("a b c"))
 		if got := fmt.Sprintf("%s %s %s", s.Value(0).Text, s.Value(1).Text, s.Value(2).Text); got != "a c " {
 			t.Errorf("%s: %s", text, got)
 		}

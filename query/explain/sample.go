@@ -164,7 +164,7 @@ func (s *sample) show(m *match.Matcher, further ...string) sampled {
 	for f, msg := range s.records(use) {
 		out.records++
 		out.carriageReturns = out.carriageReturns || bytes.HasSuffix(msg, []byte{'\r'})
-		fields.Split(msg)
+		fields.Split(f.Attributes, msg)
 		sources[string(f.Source)] = true
 		for i := range used {
 			v := fields.Value(i)

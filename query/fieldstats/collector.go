@@ -65,11 +65,11 @@ func newCollector(l limits) *collector {
 // use sets the parser of the following records.
 func (c *collector) use(parser *parse.Parser) { c.splitter = parser.Splitter() }
 
-// add adds a record with a message as stored.
-func (c *collector) add(raw []byte) {
+// add adds a record with attributes and a message as stored.
+func (c *collector) add(attributes, raw []byte) {
 	c.records++
 	c.message.Decode(raw)
-	c.splitter.Split(c.message)
+	c.splitter.Split(attributes, c.message)
 	for name, v := range c.splitter.All() {
 		if f := c.field(name); f != nil && f.last != c.records {
 			f.last = c.records // only the first field of a name counts

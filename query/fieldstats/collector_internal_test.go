@@ -20,7 +20,7 @@ func collect(l limits, messages ...string) *collector {
 	c := newCollector(l)
 	c.use(parse.Auto())
 	for _, m := range messages {
-		c.add([]byte(strings.ReplaceAll(m, "\n", "\n\t")))
+		c.add(nil, []byte(strings.ReplaceAll(m, "\n", "\n\t")))
 	}
 	return c
 }
@@ -80,7 +80,7 @@ func TestCountsAreBounds(t *testing.T) {
 			most := 1 + rnd.IntN(scale)
 			for range rnd.IntN(300) {
 				name, value := fmt.Sprint("f", rnd.IntN(3)), fmt.Sprint("v", min(rnd.IntN(most), rnd.IntN(most)))
-				local.add([]byte(name + "=" + value))
+				local.add(nil, []byte(name+"="+value))
 				if want[name] == nil {
 					want[name] = map[string]uint64{}
 				}
@@ -135,7 +135,7 @@ func TestHostileNames(t *testing.T) {
 			for k := range 10 {
 				fmt.Fprintf(&b, `,"n%d-%d-%d":"%s%d"`, block, i, k, strings.Repeat("x", 300), i)
 			}
-			local.add([]byte(b.String() + "}"))
+			local.add(nil, []byte(b.String()+"}"))
 		}
 		if len(local.fields) > 2*local.names || local.used > 3*local.bytes {
 			t.Fatalf("block: %d names, %d bytes", len(local.fields), local.used)

@@ -54,7 +54,7 @@ func Collect(ctx context.Context, s *merge.Scheduler, segments []*source.Segment
 		local := newCollector(blockLimits())
 		local.use(s.Matcher.FieldsOf(t.Segment.Meta.Parse).Parser)
 		s.Each(ctx, t, false, func(_ *source.Segment, _ []byte, columns *record.Columns) error {
-			local.add(columns.Raw)
+			local.add(columns.Attributes, columns.Raw)
 			return nil
 		})
 		return local

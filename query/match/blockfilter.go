@@ -24,10 +24,10 @@ type RecordFilter struct {
 	New func() RecordMatcher
 }
 
-// RecordMatcher reports whether a record of a service matches. parser finds the fields of message, which is as logged. Not
-// safe for concurrent use.
+// RecordMatcher reports whether a record of a service matches. parser finds the fields of message, which is as logged; f are its other
+// columns. Not safe for concurrent use.
 type RecordMatcher interface {
-	Matches(service, instance string, parser *parse.Parser, level record.Level, source, message []byte) bool
+	Matches(service, instance string, parser *parse.Parser, f *record.Columns, message []byte) bool
 }
 
 // BlockMatcher reports whether any record of a block of a service may match. Not safe for concurrent use.

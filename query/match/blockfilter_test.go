@@ -19,7 +19,7 @@ type byMessage struct {
 	seen     *[]string
 }
 
-func (m byMessage) Matches(_, instance string, _ *parse.Parser, _ record.Level, _, message []byte) bool {
+func (m byMessage) Matches(_, instance string, _ *parse.Parser, _ *record.Columns, message []byte) bool {
 	*m.seen = append(*m.seen, string(message))
 	return instance == m.instance && slices.ContainsFunc(m.messages, func(text string) bool { return bytes.Equal(message, []byte(text)) })
 }

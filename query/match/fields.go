@@ -17,10 +17,16 @@ type Fields struct {
 	Parser *parse.Parser
 	// Err is set if the segment's parser is unknown; Parser is then auto.
 	Err error
-	// unescaped is the anchor for text without \u escapes, in which the texts that conditions require occur verbatim.
-	unescaped *Literal
+	// anchors are those of text without attributes, attributed those of text with attributes.
+	anchors, attributed anchors
 	// filter is looked up in token filters.
 	filter filterQuery
+}
+
+// anchors are literals to search a block for; nil if every record has to be checked.
+type anchors struct {
+	// any is a part of every match, unescaped of every match without \u escapes, in which texts of fields occur verbatim.
+	any, unescaped *Literal
 }
 
 // FilterKeys returns the tokens to look up in the token filters of segments, ascending. Every match contains at least one of
@@ -46,17 +52,17 @@ func (p *fieldsByParser) get(stored string, compile func() *Fields) *Fields {
 }
 
 // compileFields compiles the Fields of a parser. texts and filter come from the conditions on the whole message.
-func compileFields(stored string, programs []*where.Program, templates []string, hints []Hint, texts []Literal, filter filterQuery) *Fields {
+func compileFields(stored string, programs []*where.Program, sel *Selection, texts []Literal, filter filterQuery) *Fields {
 	f := &Fields{filter: filter}
 	if f.Parser, f.Err = parse.CompileStored(stored); f.Err != nil {
 		f.Parser = parse.Auto()
 	}
-	candidates := slices.Clone(texts)
-	for _, h := range hints {
+	var candidates []Literal
+	for _, h := range sel.Hints {
 		f.filter.considerFields([]where.Text{{Value: h.Text, Whole: h.Whole && f.Parser.WholeInMessage()}})
 		candidates = append(candidates, NewLiteral([]byte(h.Text), false, false))
 	}
-	for _, template := range templates {
+	for _, template := range sel.Templates {
 		for _, word := range patterns.NewMatcher(template).Words() {
 			f.filter.considerFields([]where.Text{{Value: word}})
 			candidates = append(candidates, NewLiteral([]byte(word), false, false))
@@ -70,6 +76,20 @@ func compileFields(stored string, programs []*where.Program, templates []string,
 			candidates = append(candidates, NewLiteral([]byte(text), false, false))
 		}
 	}
-	f.unescaped = anchor(candidates)
+	f.anchors = newAnchors(texts, candidates)
+	var pieces []Literal
+	for i := range texts {
+		pieces = append(pieces, unescapedPieces(&texts[i])...)
+	}
+	f.attributed = newAnchors(pieces, candidates)
 	return f
+}
+
+// newAnchors makes the anchors of texts that every match contains, and of those in fields.
+func newAnchors(texts, ofFields []Literal) anchors {
+	any := anchor(texts)
+	if len(ofFields) == 0 {
+		return anchors{any, any}
+	}
+	return anchors{any, anchor(slices.Concat(texts, ofFields))}
 }

@@ -176,6 +176,15 @@ func anchor(required []Literal) *Literal {
 	return best
 }
 
+// unescapedPieces returns the parts of a literal that attributes contain as they are: JSON escapes the bytes between them.
+func unescapedPieces(l *Literal) (pieces []Literal) {
+	escaped := func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == 0x7f }
+	for _, piece := range bytes.FieldsFunc(l.text, escaped) {
+		pieces = append(pieces, NewLiteral(piece, l.fold, false))
+	}
+	return pieces
+}
+
 // rarity estimates the information in bits of a byte of log text.
 func rarity(b byte) int {
 	switch {

@@ -27,10 +27,8 @@ type Matcher struct {
 	// names are the fields of all programs, one after the other; offsets has the index of the first name of each program.
 	names   []string
 	offsets []int
-	// texts are the literals that every match contains, anchor the best of them to search for; nil if every record has to
-	// be checked.
-	anchor *Literal
-	texts  []Literal
+	// texts are the literals that every match contains.
+	texts []Literal
 	// filter is the query of token filters by the conditions on the whole message.
 	filter filterQuery
 	// parsers has the parts that depend on the parser of the messages.
@@ -108,7 +106,7 @@ func compileMessage(sel *Selection) (*Matcher, error) {
 		m.filter.consider(filterText{candidates[i].text, candidates[i].whole})
 	}
 	m.filter.considerIDs(sel.IDs, sel.Substring)
-	m.anchor, m.texts = anchor(candidates), candidates
+	m.texts = candidates
 	for _, expr := range sel.Where {
 		program, err := where.Compile(expr, sel.Now)
 		if err != nil {
@@ -173,7 +171,7 @@ func (m *Matcher) FieldsOf(stored string) *Fields {
 		stored = m.Selection.Parser.String()
 	}
 	return m.parsers.get(stored, func() *Fields {
-		return compileFields(stored, m.Where, m.Selection.Templates, m.Selection.Hints, m.texts, m.filter)
+		return compileFields(stored, m.Where, m.Selection, m.texts, m.filter)
 	})
 }
 

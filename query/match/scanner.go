@@ -11,6 +11,7 @@ import (
 	"logstow/field/where"
 	"logstow/message/parse"
 	"logstow/record"
+	"logstow/record/attributes"
 	"logstow/segment"
 )
 
@@ -86,11 +87,15 @@ func (s *Scanner) Scan(text []byte, c Checks, found func(start, end int, columns
 	if c.Block != nil {
 		s.check.Reset(c.Block)
 	}
-	anchor := s.checks.Fields.unescaped
-	if anchor != s.m.anchor && bytes.Contains(text, []byte(`\u`)) {
-		anchor = s.m.anchor
+	anchors := &s.checks.Fields.anchors
+	if s.attributed() {
+		anchors = &s.checks.Fields.attributed
 	}
-	byIDs := anchor == nil && s.m.ids != nil
+	anchor := anchors.unescaped
+	if anchor != anchors.any && bytes.Contains(text, []byte(`\u`)) {
+		anchor = anchors.any
+	}
+	byIDs := anchor == nil && s.m.ids != nil && !s.attributed()
 	var ids idSearch
 	if byIDs {
 		ids, s.lower = s.m.ids.search(text, s.lower)
@@ -183,7 +188,7 @@ func (s *Scanner) matches(line []byte, hit int, continued bool) (f record.Column
 		return f, false
 	}
 	if s.checks.Block != nil {
-		s.check.Add(line, f.Level)
+		s.check.Add(line, &f)
 	}
 	switch {
 	case s.checks.Time && (string(line[:record.TimeLen]) < m.fromText || string(line[:record.TimeLen]) >= m.toText):
@@ -202,23 +207,23 @@ func (s *Scanner) matches(line []byte, hit int, continued bool) (f record.Column
 		from = max(0, hit-(len(line)-len(message)))
 	}
 	for i := range m.Required {
-		switch m.Required[i].find(message, from) {
+		switch s.occurrence(&f, message, from, &m.Required[i]) {
 		case Inside:
 			return f, s.reject(StageInside)
 		case Absent:
 			return f, s.reject(StagePattern)
 		}
 	}
-	if m.ids != nil && !s.hasID(message) {
+	if m.ids != nil && !s.any(&f, message, s.hasID) {
 		return f, s.reject(StageIDs)
 	}
 	for _, re := range m.regexps {
-		if !re.Match(message) {
+		if !s.any(&f, message, re.Match) {
 			return f, s.reject(StageRegexp)
 		}
 	}
 	for i := range m.excludes {
-		if m.excludes[i].find(message, 0) == Present {
+		if s.occurrence(&f, message, 0, &m.excludes[i]) == Present {
 			return f, s.reject(StageExclude)
 		}
 	}
@@ -228,16 +233,51 @@ func (s *Scanner) matches(line []byte, hit int, continued bool) (f record.Column
 		}
 	}
 	if len(s.where) > 0 && !s.matchesWhere(line, &f, message) ||
-		s.records != nil && !s.records.Matches(s.checks.Service, s.instance(), s.checks.Fields.Parser, f.Level, f.Source, message) {
+		s.records != nil && !s.records.Matches(s.checks.Service, s.instance(), s.checks.Fields.Parser, &f, message) {
 		return f, s.reject(StageWhere)
 	}
 	return f, true
 }
 
-// hasID reports whether a message contains one of the identifiers.
-func (s *Scanner) hasID(message []byte) (ok bool) {
+// attributed reports whether attributes of records of the block may decide whether they match.
+func (s *Scanner) attributed() bool {
+	return !s.m.Selection.MessageOnly && (s.checks.Block == nil || s.checks.Block.Attributes > 0)
+}
+
+// occurrence reports how a record contains a literal: its message from an offset on, or a string among its attributes.
+func (s *Scanner) occurrence(f *record.Columns, message []byte, from int, l *Literal) Occurrence {
+	found := l.find(message, from)
+	if found == Present || f.Attributes == nil || s.m.Selection.MessageOnly {
+		return found
+	}
+	for text := range attributes.Strings(f.Attributes) {
+		if found = max(found, l.find(text, 0)); found == Present {
+			break
+		}
+	}
+	return found
+}
+
+// any reports whether a condition holds for a record's message, or a string among its attributes.
+func (s *Scanner) any(f *record.Columns, message []byte, holds func([]byte) bool) bool {
+	if holds(message) {
+		return true
+	}
+	if f.Attributes == nil || s.m.Selection.MessageOnly {
+		return false
+	}
+	for text := range attributes.Strings(f.Attributes) {
+		if holds(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasID reports whether a text contains one of the identifiers.
+func (s *Scanner) hasID(text []byte) (ok bool) {
 	var ids idSearch
-	ids, s.ids = s.m.ids.search(message, s.ids)
+	ids, s.ids = s.m.ids.search(text, s.ids)
 	_, ok = ids.next(0)
 	return ok
 }
@@ -258,8 +298,8 @@ func (s *Scanner) matchesWhere(line []byte, f *record.Columns, message []byte) b
 			return false
 		}
 	}
-	s.splitter.Split(message)
-	s.record = where.Record{Time: at, Level: f.Level, Service: s.checks.Service, Source: f.Source, Instance: s.instance(), Message: message, Fields: s.splitter}
+	s.splitter.Split(f.Attributes, message)
+	s.record = where.Record{Time: at, Level: f.Level, Service: s.checks.Service, Source: f.Source, Instance: s.instance(), Attributes: f.Attributes, Message: message, Fields: s.splitter}
 	for i, e := range s.where {
 		s.record.First = s.m.offsets[i]
 		if !e.Holds(&s.record) {

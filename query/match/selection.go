@@ -33,18 +33,20 @@ type Selection struct {
 	Levels record.LevelSet
 	// Sources are globs; a record's source must match one of them. * does not cross a '/', ** does.
 	Sources []string
-	// Patterns are texts that a message must contain, all of them. A pattern
+	// Patterns are texts that a message, or a string among the attributes, must contain, all of them. A pattern
 	// that is one identifier (see [logstow/filter/token.Whole]) must occur as a whole token,
 	// unless Substring is set.
 	Patterns []string
-	// IDs are texts of which a message must contain at least one, each by the rule of Patterns. There may be many: they are
+	// IDs are texts of which a message or an attribute must contain at least one, each by the rule of Patterns. There may be many: they are
 	// searched in one pass. They must not be empty or contain a newline.
 	IDs []string
 	// Regexps are regular expressions in the syntax of package regexp that a
-	// message must match, all of them. ^ and $ are the message's ends.
+	// message or an attribute must match, all of them. ^ and $ are its ends.
 	Regexps []string
-	// Excludes are texts that a message must not contain, by the rule of Patterns.
+	// Excludes are texts that neither the message nor an attribute may contain, by the rule of Patterns.
 	Excludes []string
+	// MessageOnly applies Patterns, IDs, Regexps and Excludes to messages alone.
+	MessageOnly bool
 	// Templates are templates that a message must match, all of them: texts in which <_> stands for anything, as package
 	// [logstow/query/patterns] returns them. The case of letters counts.
 	Templates []string
@@ -111,7 +113,7 @@ func (s *Selection) validate() error {
 // sameMessages reports whether another selection has the same conditions on messages.
 func (s *Selection) sameMessages(o *Selection) bool {
 	return slices.Equal(s.Patterns, o.Patterns) && slices.Equal(s.IDs, o.IDs) && slices.Equal(s.Regexps, o.Regexps) && slices.Equal(s.Excludes, o.Excludes) &&
-		slices.Equal(s.Templates, o.Templates) && slices.Equal(s.Hints, o.Hints) && slices.Equal(s.Where, o.Where) && s.Now.Equal(o.Now) && s.Parser == o.Parser && s.IgnoreCase == o.IgnoreCase && s.Substring == o.Substring
+		slices.Equal(s.Templates, o.Templates) && slices.Equal(s.Hints, o.Hints) && slices.Equal(s.Where, o.Where) && s.Now.Equal(o.Now) && s.Parser == o.Parser && s.IgnoreCase == o.IgnoreCase && s.Substring == o.Substring && s.MessageOnly == o.MessageOnly
 }
 
 // MatchesService reports whether a service is selected.

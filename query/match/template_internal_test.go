@@ -30,7 +30,7 @@ func TestTemplates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.FieldsOf("").unescaped == nil {
+		if m.FieldsOf("").anchors.unescaped == nil {
 			t.Errorf("%q: all records are examined", c.template)
 		}
 		text := record.AppendText(nil, record.Record{Time: 1, Message: []byte("another one")})

@@ -1,6 +1,8 @@
 package merge
 
 import (
+	"bytes"
+
 	"logstow/query/source"
 	"logstow/record"
 )
@@ -32,26 +34,34 @@ func NewMatch(s *source.Segment, line []byte, c *record.Columns) (Match, error) 
 	return Match{Segment: s.Blob(), Store: s.Store, Instance: s.Meta.Instance, Time: at, Line: line, message: len(line) - len(c.Raw), level: c.Level}, err
 }
 
-// columns returns the columns of Line.
-func (m *Match) columns() record.Columns {
+// Columns returns the columns of Line.
+func (m *Match) Columns() record.Columns {
 	if m.message == 0 {
 		c, _ := record.Split(m.Line)
 		return c
 	}
 	source := record.TimeLen + len(m.level.String()) + 2 // two TABs
-	return record.Columns{Level: m.level, Source: m.Line[source : m.message-1], Raw: m.Line[m.message:]}
+	c := record.Columns{Level: m.level, Raw: m.Line[m.message:]}
+	var attributes []byte
+	if c.Source, attributes, _ = bytes.Cut(m.Line[source:m.message-1], []byte{'\t'}); len(attributes) > 1 {
+		c.Attributes = attributes
+	}
+	return c
 }
 
 // Level is the record's level.
-func (m *Match) Level() record.Level { return m.columns().Level }
+func (m *Match) Level() record.Level { return m.Columns().Level }
 
 // Source is the record's source inside the instance.
-func (m *Match) Source() []byte { return m.columns().Source }
+func (m *Match) Source() []byte { return m.Columns().Source }
+
+// Attributes are the record's, in the form of package attributes; nil if there are none.
+func (m *Match) Attributes() []byte { return m.Columns().Attributes }
 
 // Message is the message as stored: a TAB follows each newline; see [record.AppendMessage].
 func (m *Match) Message() []byte {
 	if m.message == 0 {
-		return m.columns().Raw
+		return m.Columns().Raw
 	}
 	return m.Line[m.message:]
 }

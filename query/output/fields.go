@@ -69,7 +69,7 @@ func (o *Writer) split(m *query.Match) {
 // splitFields finds the fields of the current message.
 func (o *Writer) splitFields(m *query.Match) {
 	o.splitter = o.splitters.Of(o.opts.Parser(m.Segment), o.fields...)
-	o.splitter.Split(o.message)
+	o.splitter.Split(m.Attributes(), o.message)
 	for i := range o.fields {
 		o.found[i] = o.found[i] || o.splitter.Value(i).Kind != message.Missing
 	}

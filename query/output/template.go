@@ -165,7 +165,7 @@ func (t *RecordTemplate) field(name string) string {
 	}
 	// A name that the template computes may be another one in each record.
 	computed := t.writer.opts.Parser(t.match.Segment).Splitter(name)
-	computed.Split(t.writer.message)
+	computed.Split(t.match.Attributes(), t.writer.message)
 	return t.visible(computed.Value(0).Text)
 }
 

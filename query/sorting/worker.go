@@ -43,7 +43,7 @@ func (w *worker) add(from *place, block int, position uint64, line []byte, f *re
 func (w *worker) appendKey(dst []byte, from *place, line []byte, f *record.Columns) []byte {
 	if len(w.fields) > 0 {
 		w.message.Decode(f.Raw)
-		w.splitter.Split(w.message)
+		w.splitter.Split(f.Attributes, w.message)
 	}
 	for i := range w.items {
 		it := &w.items[i]

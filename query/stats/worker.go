@@ -55,7 +55,7 @@ func (w *worker) add(origin *source.Segment, service string, at int64, f *record
 		in.Message = w.message
 	}
 	if w.splitter != nil {
-		w.splitter.Split(w.message)
+		w.splitter.Split(f.Attributes, w.message)
 	}
 	next := 0
 	for i := range w.values {

@@ -32,7 +32,7 @@ func TestWrite(t *testing.T) {
 		if kind == "nginx" { // with a status in every line
 			s := parse.Auto().Splitter("status")
 			for line := range bytes.Lines(a.Bytes()) {
-				if s.Split(line); s.Value(0).Kind == message.Missing {
+				if s.Split(nil, line); s.Value(0).Kind == message.Missing {
 					t.Fatalf("no status: %s", line)
 				}
 			}

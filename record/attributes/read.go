@@ -1,0 +1,94 @@
+package attributes
+
+import (
+	"bytes"
+	"iter"
+	"strings"
+
+	"logstow/message"
+)
+
+// GroupOf returns one of the objects [Resource], [Scope] and [Stream] of encoded attributes; nil if there is none.
+func GroupOf(text []byte, name string) []byte {
+	if !bytes.Contains(text, []byte(`"`+name+`":{`)) {
+		return nil
+	}
+	members := message.Object(text)
+	for {
+		key, value, ok := members.Next()
+		if !ok {
+			return nil
+		}
+		if string(key) == name && value[0] == '{' {
+			return value
+		}
+	}
+}
+
+// All yields encoded attributes by the names under which they are found: those of the record first, then those of the objects in the
+// order of [Groups]. The members of maps follow them, with names that have dots. A name may occur several times; the first one counts.
+func All(text []byte) iter.Seq2[string, message.Value] {
+	return func(yield func(string, message.Value) bool) {
+		group := ""
+		for name, v := range message.AllMembers(text) {
+			if group != "" && strings.HasPrefix(name, group) {
+				continue
+			}
+			if group = ""; IsGroup(name) && v.IsObject() {
+				group = name + "."
+				continue
+			}
+			if !yield(strings.TrimPrefix(name, Prefix), v) {
+				return
+			}
+		}
+		for _, name := range Groups() {
+			object := GroupOf(text, name)
+			if object == nil {
+				continue
+			}
+			for name, v := range message.AllMembers(object) {
+				if !yield(name, v) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Strings yields the strings among the values of encoded attributes, those in maps and arrays included, without escapes. A string is
+// valid until the next one.
+func Strings(text []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		var space []byte
+		stringsOf(text, &space, yield)
+	}
+}
+
+// stringsOf yields the strings of a value, and reports whether to continue.
+func stringsOf(value []byte, space *[]byte, yield func([]byte) bool) bool {
+	switch value[0] {
+	case '"':
+		s, _ := message.Content(value)
+		if bytes.IndexByte(s, '\\') >= 0 {
+			*space = message.Unescape((*space)[:0], s)
+			s = *space
+		}
+		return yield(s)
+	case '{':
+		members := message.Object(value)
+		for _, v, ok := members.Next(); ok; _, v, ok = members.Next() {
+			if !stringsOf(v, space, yield) {
+				return false
+			}
+		}
+	case '[':
+		elements := message.Array(value)
+		for v, ok := elements.Next(); ok; v, ok = elements.Next() {
+			if !stringsOf(v, space, yield) {
+				return false
+			}
+		}
+	}
+	return true
+}
