@@ -16,7 +16,7 @@ const (
 )
 
 // ErrVersion is returned for metadata with another LogVersion than [Version] and [VersionOutput]:
-// the blob was written by a newer Logstow or by another program.
+// the blob was written by a newer Logstow, by a build before 0.1.0 or by another program.
 var ErrVersion = errors.New("unknown log version")
 
 // Metadata describes a segment: it is written as the blob's metadata, and repeated in the segment's
@@ -121,7 +121,7 @@ func ParseMetadata(blob map[string]string) (Metadata, error) {
 	}
 	version := v.text(keyVersion)
 	if v.err == nil && version != Version && version != VersionOutput {
-		return Metadata{}, fmt.Errorf("metadata %s: %w %q: this program reads %s and %s; a newer one may have written the blob",
+		return Metadata{}, fmt.Errorf("metadata %s: %w %q: this program reads %s and %s; a newer one, or a build before 0.1.0, wrote the blob",
 			keyVersion, ErrVersion, version, Version, VersionOutput)
 	}
 	m := Metadata{

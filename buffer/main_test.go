@@ -140,12 +140,12 @@ func decode(t testing.TB, batch *buffer.Batch) sealed {
 	}
 	s := sealed{Batch: batch, parse: footer.Parse}
 	for line := range strings.Lines(string(text)) {
-		columns := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 4)
+		columns := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 5)
 		at, err := time.Parse(time.RFC3339Nano, columns[0])
-		if err != nil || len(columns) != 4 {
+		if err != nil || len(columns) != 5 {
 			t.Fatalf("line %q: %v", line, err)
 		}
-		s.records = append(s.records, record.Record{Time: at.UnixNano(), Source: columns[2], Message: []byte(columns[3])})
+		s.records = append(s.records, record.Record{Time: at.UnixNano(), Source: columns[2], Message: []byte(columns[4])})
 	}
 	if uint64(len(s.records)) != batch.Meta.Records {
 		t.Fatalf("metadata has %d records, the body %d", batch.Meta.Records, len(s.records))

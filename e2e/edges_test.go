@@ -117,8 +117,8 @@ func checkContent(t *testing.T, name, start, end string, text []byte) {
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	var times []string
 	for _, l := range lines {
-		columns := strings.SplitN(l, "\t", 4)
-		if len(columns) != 4 || len(columns[0]) != 30 {
+		columns := strings.SplitN(l, "\t", 5)
+		if len(columns) != 5 || len(columns[0]) != 30 {
 			t.Fatalf("%s: line %q", name, l)
 		}
 		times = append(times, columns[0])
@@ -177,7 +177,7 @@ func checkAzure(t *testing.T, s target, segments int) {
 			metadata[strings.ToLower(k)] = v
 		}
 		byName[b.Name] = metadata
-		if b.Encoding != "zstd" || b.Type != "text/plain; charset=utf-8" || metadata["logversion"] != "logstow/1" || metadata["instance"] != "pod-1" {
+		if b.Encoding != "zstd" || b.Type != "text/plain; charset=utf-8" || metadata["logversion"] != "logstow/3" || metadata["instance"] != "pod-1" {
 			t.Errorf("blob %s: %s, %s, %v", b.Name, b.Type, b.Encoding, b.Metadata)
 		}
 	}

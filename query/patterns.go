@@ -12,10 +12,10 @@ import (
 	"logstow/record"
 )
 
-// PatternsOf counts the matches of a plan by the shape of their message: those for whose instance and source wanted returns true; nil is
+// PatternsOf counts the matches of a plan by the shape of their message: those for whose instance and columns wanted returns true; nil is
 // all. newCounter makes a counter for each worker; one of them is returned with all counts. The limit does not apply. wanted must be
 // safe for concurrent use.
-func (q *Query) PatternsOf(ctx context.Context, p *Plan, wanted func(instance string, source []byte) bool, newCounter func() *patterns.Counter) (counted *patterns.Counter, err error) {
+func (q *Query) PatternsOf(ctx context.Context, p *Plan, wanted func(instance string, columns *record.Columns) bool, newCounter func() *patterns.Counter) (counted *patterns.Counter, err error) {
 	err = q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
 		counted = countPatterns(ctx, s, segments, wanted, newCounter)
 		return context.Cause(ctx)
@@ -34,7 +34,7 @@ type patternWorker struct {
 }
 
 // countPatterns counts the matches of segments. If ctx ends early, the counts are incomplete.
-func countPatterns(ctx context.Context, s *merge.Scheduler, segments []*source.Segment, wanted func(string, []byte) bool, newCounter func() *patterns.Counter) *patterns.Counter {
+func countPatterns(ctx context.Context, s *merge.Scheduler, segments []*source.Segment, wanted func(string, *record.Columns) bool, newCounter func() *patterns.Counter) *patterns.Counter {
 	workers := make(chan *patternWorker, s.Workers()) // idle workers
 	for range cap(workers) {
 		workers <- &patternWorker{Counter: newCounter()}
@@ -48,7 +48,7 @@ func countPatterns(ctx context.Context, s *merge.Scheduler, segments []*source.S
 	block := func(ctx context.Context, t *fetch.Task) struct{} {
 		var w *patternWorker
 		s.Each(ctx, t, wanted != nil, func(origin *source.Segment, line []byte, columns *record.Columns) error {
-			if wanted != nil && !wanted(origin.Meta.Instance, columns.Source) {
+			if wanted != nil && !wanted(origin.Meta.Instance, columns) {
 				return nil
 			}
 			if w == nil {

@@ -67,7 +67,7 @@ func (q *Query) EachWritten(ctx context.Context, p *Plan, f func(*Segment)) erro
 }
 
 // columnBytes is the minimum length of a record's text without its message: time, level and source.
-const columnBytes = int64(record.TimeLen + len("\t-\t-\t\n"))
+const columnBytes = int64(record.TimeLen + len("\t-\t-\t-\t\n"))
 
 // maxServiceSamples is the maximum number of segments of a service that Text samples.
 const maxServiceSamples = 8

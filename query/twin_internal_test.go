@@ -49,7 +49,7 @@ func TestTwinHidesNothing(t *testing.T) {
 	w.store("a", b.name.Bucket, b, original)
 	for _, sel := range []Selection{{}, {Newest: true}, {Levels: record.LevelSet(1 << record.Error)}, {Patterns: []string{"full"}}} {
 		sel.From, sel.To = origin(), origin().Add(3600e9)
-		if lines := got(t, w.query(sel, Options{})); !slices.Equal(lines, []string{"a 2025-12-31T22:00:00.000000000Z\tERROR\tapp\tdisk full"}) {
+		if lines := got(t, w.query(sel, Options{})); !slices.Equal(lines, []string{"a 2025-12-31T22:00:00.000000000Z\tERROR\tapp\t-\tdisk full"}) {
 			t.Errorf("%+v: with a twin %q", sel, lines)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/record"
+	"logstow/record/attributes"
 )
 
 const at = "2026-11-20T15:04:05.123456789Z"
@@ -29,23 +30,30 @@ func TestTextForm(t *testing.T) {
 		name   string
 		level  record.Level
 		source string
+		attrs  string
 		msg    string
 		want   string
 	}{
-		{"plain", record.Error, "app.log", "it broke", at + "\tERROR\tapp.log\tit broke\n"},
-		{"no level", record.None, "-", "hello", at + "\t-\t-\thello\n"},
-		{"empty", record.Info, "a", "", at + "\tINFO\ta\t\n"},
-		{"two lines", record.Info, "a", "x\ny", at + "\tINFO\ta\tx\n\ty\n"},
-		{"only a newline", record.Info, "a", "\n", at + "\tINFO\ta\t\n\t\n"},
-		{"ends in newlines", record.Info, "a", "x\n\n", at + "\tINFO\ta\tx\n\t\n\t\n"},
-		{"starts with tabs", record.Info, "a", "\t\tx", at + "\tINFO\ta\t\t\tx\n"},
-		{"newline and tab", record.Info, "a", "x\n\ty", at + "\tINFO\ta\tx\n\t\ty\n"},
-		{"odd bytes", record.Info, "a", "\r\x00\xff\xfe\r", at + "\tINFO\ta\t\r\x00\xff\xfe\r\n"},
-		{"looks like a record", record.Info, "a", "x\n" + at + "\tINFO\ta\tx", at + "\tINFO\ta\tx\n\t" + at + "\tINFO\ta\tx\n"},
+		{"plain", record.Error, "app.log", "", "it broke", at + "\tERROR\tapp.log\t-\tit broke\n"},
+		{"no level", record.None, "-", "", "hello", at + "\t-\t-\t-\thello\n"},
+		{"empty", record.Info, "a", "", "", at + "\tINFO\ta\t-\t\n"},
+		{"two lines", record.Info, "a", "", "x\ny", at + "\tINFO\ta\t-\tx\n\ty\n"},
+		{"only a newline", record.Info, "a", "", "\n", at + "\tINFO\ta\t-\t\n\t\n"},
+		{"ends in newlines", record.Info, "a", "", "x\n\n", at + "\tINFO\ta\t-\tx\n\t\n\t\n"},
+		{"starts with tabs", record.Info, "a", "", "\t\tx", at + "\tINFO\ta\t-\t\t\tx\n"},
+		{"newline and tab", record.Info, "a", "", "x\n\ty", at + "\tINFO\ta\t-\tx\n\t\ty\n"},
+		{"odd bytes", record.Info, "a", "", "\r\x00\xff\xfe\r", at + "\tINFO\ta\t-\t\r\x00\xff\xfe\r\n"},
+		{"looks like a record", record.Info, "a", "", "x\n" + at + "\tINFO\ta\t-\tx", at + "\tINFO\ta\t-\tx\n\t" + at + "\tINFO\ta\t-\tx\n"},
+		{"attributes", record.Info, "a", `{"n":1,"s":"x\ty\n"}`, "x\ny", at + "\tINFO\ta\t" + `{"n":1,"s":"x\ty\n"}` + "\tx\n\ty\n"},
+		{"attributes only", record.Info, "a", `{"":null}`, "", at + "\tINFO\ta\t{\"\":null}\t\n"},
+		{"a dash", record.Info, "a", "", "-\t-", at + "\tINFO\ta\t-\t-\t-\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			r := record.Record{Time: mustTime(t, at), Level: tc.level, Source: tc.source, Message: []byte(tc.msg)}
+			if tc.attrs != "" {
+				r.Attributes = []byte(tc.attrs)
+			}
 			got := record.AppendText(nil, r)
 			if diff := cmp.Diff(tc.want, string(got)); diff != "" {
 				t.Fatalf("AppendText (-want +got):\n%s", diff)
@@ -65,8 +73,11 @@ func checkParses(t *testing.T, text []byte, r record.Record) {
 	if len(rest) != 0 || !bytes.Equal(line.Text, text) {
 		t.Fatalf("Next(%q): Text %q, rest %q", text, line.Text, rest)
 	}
+	if before := text[line.Prefix():]; before[0] != '-' && !bytes.HasPrefix(before, r.Attributes) {
+		t.Fatalf("Prefix of %q is %d", text, line.Prefix())
+	}
 	got := record.Record{
-		Time: line.Time, Level: line.Level, Source: string(line.Source),
+		Time: line.Time, Level: line.Level, Source: string(line.Source), Attributes: line.Attributes,
 		Message: record.AppendMessage([]byte{}, line.Raw),
 	}
 	want := r
@@ -118,7 +129,7 @@ func TestNextWalksABlock(t *testing.T) {
 
 func TestNextRejects(t *testing.T) {
 	t.Parallel()
-	good := at + "\tERROR\tapp\tm\n"
+	good := at + "\tERROR\tapp\t-\tm\n"
 	for name, text := range map[string]string{
 		"empty":              "",
 		"no newline":         strings.TrimSuffix(good, "\n"),
@@ -131,9 +142,15 @@ func TestNextRejects(t *testing.T) {
 		"no level column":    at + "\tERRORapp\n",
 		"no source column":   at + "\tERROR\tapp\n",
 		"no message column":  at + "\tERROR\tapp m\n",
-		"empty source":       at + "\tERROR\t\tm\n",
-		"control in source":  at + "\tERROR\ta\rb\tm\n",
-		"source of 256":      at + "\tERROR\t" + strings.Repeat("a", 256) + "\tm\n",
+		"no attributes":      at + "\tERROR\tapp\tm\n",
+		"attributes empty":   at + "\tERROR\tapp\t\tm\n",
+		"attributes {}":      at + "\tERROR\tapp\t{}\tm\n",
+		"attributes spaced":  at + "\tERROR\tapp\t{\"a\": 1}\tm\n",
+		"attributes order":   at + "\tERROR\tapp\t{\"b\":1,\"a\":1}\tm\n",
+		"attributes long":    at + "\tERROR\tapp\t{\"a\":\"" + strings.Repeat("x", attributes.MaxSize) + "\"}\tm\n",
+		"empty source":       at + "\tERROR\t\t-\tm\n",
+		"control in source":  at + "\tERROR\ta\rb\t-\tm\n",
+		"source of 256":      at + "\tERROR\t" + strings.Repeat("a", 256) + "\t-\tm\n",
 		"space for a column": at + " ERROR\tapp\tm\n",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -143,7 +160,7 @@ func TestNextRejects(t *testing.T) {
 			}
 		})
 	}
-	long := at + "\tERROR\t" + strings.Repeat("a", 255) + "\tm\n"
+	long := at + "\tERROR\t" + strings.Repeat("a", 255) + "\t-\tm\n"
 	if _, _, err := record.Next([]byte(long)); err != nil {
 		t.Errorf("source of 255 bytes: %v", err)
 	}
@@ -195,8 +212,9 @@ func FuzzText(f *testing.F) {
 }
 
 func FuzzNext(f *testing.F) {
-	f.Add([]byte(at + "\tERROR\tapp\tm\n"))
-	f.Add([]byte(at + "\t-\t-\t\n\t\n\tx\n" + at + "\tINFO\tb\t\n"))
+	f.Add([]byte(at + "\tERROR\tapp\t-\tm\n"))
+	f.Add([]byte(at + "\tINFO\ta\t{\"a\":[1,{\"b\":\"\\n\"}]}\tm\n"))
+	f.Add([]byte(at + "\t-\t-\t-\t\n\t\n\tx\n" + at + "\tINFO\tb\t-\t\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for len(text) > 0 {
 			line, rest, err := record.Next(text)
@@ -204,7 +222,7 @@ func FuzzNext(f *testing.F) {
 				return
 			}
 			again := record.AppendText(nil, record.Record{
-				Time: line.Time, Level: line.Level, Source: string(line.Source),
+				Time: line.Time, Level: line.Level, Source: string(line.Source), Attributes: line.Attributes,
 				Message: record.AppendMessage(nil, line.Raw),
 			})
 			if !bytes.Equal(again, line.Text) {
@@ -214,7 +232,7 @@ func FuzzNext(f *testing.F) {
 				t.Fatalf("End(%q, 0) = %d, want %d", text, end, len(line.Text)-1)
 			}
 			columns, ok := record.Split(line.Text[:len(line.Text)-1])
-			if !ok || columns.Level != line.Level || !bytes.Equal(columns.Source, line.Source) || !bytes.Equal(columns.Raw, line.Raw) {
+			if !ok || columns.Level != line.Level || !bytes.Equal(columns.Source, line.Source) || !bytes.Equal(columns.Raw, line.Raw) || !bytes.Equal(columns.Attributes, line.Attributes) {
 				t.Fatalf("Split(%q) = %+v, %v", line.Text, columns, ok)
 			}
 			text = rest

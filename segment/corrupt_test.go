@@ -141,7 +141,7 @@ func seal(blob, body []byte) []byte {
 	blob = append(blob, body...)
 	blob = binary.LittleEndian.AppendUint32(blob, crc(body))
 	blob = binary.LittleEndian.AppendUint32(blob, uint32(len(body)))
-	return append(blob, "LOGSTOW1"...)
+	return append(blob, "LOGSTOW2"...)
 }
 
 func hash(b []byte) []byte {
@@ -363,8 +363,8 @@ func blockOf(frame []byte, raw int) segment.Block {
 // TestTextsRejected are blocks whose text is not that of records in order.
 func TestTextsRejected(t *testing.T) {
 	t.Parallel()
-	const one = "2026-11-20T15:00:00.000000000Z\tINFO\ta\tx\n"
-	const two = "2026-11-20T15:00:01.000000000Z\tINFO\ta\tx\n"
+	const one = "2026-11-20T15:00:00.000000000Z\tINFO\ta\t-\tx\n"
+	const two = "2026-11-20T15:00:01.000000000Z\tINFO\ta\t-\tx\n"
 	truth := func() map[string]any {
 		return map[string]any{
 			"Bucket": []int64{hour, 3600}, "Instance": "i", "Service": "s",

@@ -61,7 +61,7 @@ func Example() {
 		os.Stdout.Write(text)
 	}
 	// Output:
-	// 2026-11-20T15:00:00.000000000Z	INFO	app.log	ready
-	// 2026-11-20T15:00:01.000000000Z	ERROR	app.log	disk full
+	// 2026-11-20T15:00:00.000000000Z	INFO	app.log	-	ready
+	// 2026-11-20T15:00:01.000000000Z	ERROR	app.log	-	disk full
 	// 	no space left on device
 }

@@ -23,7 +23,7 @@ import (
 
 // goldenDir holds, for each golden segment, its records' text in the order in
 // which they were appended (.in), the segment (.log) and its text (.txt).
-const goldenDir = "../testdata/segment/v1"
+const goldenDir = "../testdata/segment/v3"
 
 // goldens are how the golden segments were written.
 func goldens() map[string]struct {
@@ -33,7 +33,8 @@ func goldens() map[string]struct {
 	small, class := options(), options()
 	small.BlockSize = 400
 	class.Class, class.BucketStart, class.BucketWidth = "audit", hour+1800, 300
-	tiny, filtered := options(), small
+	tiny, filtered, attributed := options(), small, options()
+	attributed.Columns = &columns.Options{Named: []string{"trace_id", "k8s.pod.name"}, Share: 10}
 	parsed, columned := options(), options()
 	columned.NoFilter, columned.BlockSize, columned.Columns = true, 6400, &columns.Options{Named: []string{"took"}}
 	parsed.Parse, parsed.NoFilter = `pattern/1 '<ip> "<path>" <size> für <_>'`, true
@@ -83,6 +84,18 @@ func goldens() map[string]struct {
 			}
 			return records
 		}},
+		"attributes": {attributed, func() []record.Record {
+			with := func(r record.Record, attributes string) record.Record {
+				r.Attributes = []byte(attributes)
+				return r
+			}
+			return []record.Record{
+				with(rec(2*time.Second, record.Error, "cart", "no stock"),
+					`{"http.route":"/cart","resource":{"k8s.pod.name":"cart-5d"},"trace_id":"5b8efff798038103d269b633813fc60c"}`),
+				rec(time.Second, record.Info, "cart", "ready"),
+				with(rec(3*time.Second, record.Error, "cart", ""), `{"exception.stacktrace":"java.lang.NullPointerException\n\tat \"x\"","n":1.0}`),
+			}
+		}},
 		"parse": {parsed, func() []record.Record {
 			return []record.Record{rec(time.Second, record.Info, "app.log", `192.0.2.1 "/" 17 für alle`)}
 		}},
@@ -96,7 +109,7 @@ func goldens() map[string]struct {
 				rec(30*time.Minute, record.Trace, "b", ""),
 				rec(30*time.Minute, record.Debug, "b", "\n"),
 				rec(30*time.Minute, record.Fatal, "b", "\t\n\t\n\r\n"),
-				rec(35*time.Minute-1, record.Info, "b", "2026-11-20T15:00:00.000000000Z\tINFO\tb\tnot a record"),
+				rec(35*time.Minute-1, record.Info, "b", "2026-11-20T15:00:00.000000000Z\tINFO\tb\t-\tnot a record"),
 			}
 		}},
 	}

@@ -105,7 +105,7 @@ func parse(tb testing.TB, text []byte) []record.Record {
 			tb.Fatal(err)
 		}
 		records = append(records, record.Record{
-			Time: line.Time, Level: line.Level, Source: string(line.Source),
+			Time: line.Time, Level: line.Level, Source: string(line.Source), Attributes: line.Attributes,
 			Message: record.AppendMessage([]byte{}, line.Raw),
 		})
 		text = rest

@@ -226,7 +226,9 @@ func (d *decoder) record() *Record {
 	for range kinds {
 		r.Redacted = append(r.Redacted, d.text())
 	}
-	r.Attributes = d.Text()
+	if attributes := d.Text(); len(attributes) > 0 {
+		r.Attributes = attributes
+	}
 	r.Size = int(d.Uvarint())
 	r.Message = d.Rest
 	return r

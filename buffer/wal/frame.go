@@ -146,8 +146,8 @@ func frames(data []byte, magic string, s seed) (found []placedFrame, durable int
 // resync returns the offset of the next intact frame that holds an entry, or the end.
 func resync(b []byte, s seed) int {
 	for i := 0; i+frameHead < len(b); i++ {
-		// A frame's payload is an array of 1 to 12 elements; checking that first saves most checksums.
-		if c := b[i+frameHead]; c < 0x91 || c > 0x9c {
+		// A frame's payload is an array of 1 to 13 elements; checking that first saves most checksums.
+		if c := b[i+frameHead]; c < 0x91 || c > 0x9d {
 			continue
 		}
 		if _, err := nextFrame(b[i:], s); err == nil {

@@ -371,7 +371,7 @@ func checkGolden(t *testing.T, fs *disktest.FS, files map[string]string) {
 	for name, path := range files {
 		var got string
 		fs.Change(path, func(b []byte) []byte { got = hex.Dump(b); return b })
-		golden := filepath.Join("..", "..", "testdata", "buffer", "v2", name)
+		golden := filepath.Join("..", "..", "testdata", "buffer", "v3", name)
 		want, err := os.ReadFile(golden)
 		if errors.Is(err, os.ErrNotExist) && *update {
 			if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
@@ -431,40 +431,19 @@ func TestUnreadableFile(t *testing.T) {
 	}
 }
 
-// TestVersion1 reads a log of version 1, which has no copy and does not list waiting batches.
-func TestVersion1(t *testing.T) {
+// TestOtherVersion reports a log of another version.
+func TestOtherVersion(t *testing.T) {
 	t.Parallel()
-	dump, err := os.ReadFile(filepath.Join("..", "..", "testdata", "buffer", "v1", "log.hex"))
-	if err != nil {
-		t.Fatal(err)
+	w := newEncoder()
+	w.begin(6, kindSnapshot)
+	for _, v := range []uint64{Version - 1, 1, 0} {
+		w.uint(v)
 	}
-	var data []byte
-	for line := range strings.Lines(string(dump)) {
-		if columns, _, ok := strings.Cut(line, "|"); ok {
-			b, err := hex.DecodeString(strings.Join(strings.Fields(columns)[1:], ""))
-			if err != nil {
-				t.Fatal(err)
-			}
-			data = append(data, b...)
-		}
+	for range 3 {
+		w.array(0)
 	}
-	fs := disktest.New()
-	file, err := fs.Create("wal/0000000000000001.log")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := file.WriteAt(data, 0); err != nil {
-		t.Fatal(err)
-	}
-	l, report := openReport(t, fs)
-	if diff := cmp.Diff(Report{}, report); diff != "" {
-		t.Error(diff)
-	}
-	if got := strings.Join(messages(replay(t, l)), "|"); got != "3 three\nlines\xff\r" {
-		t.Errorf("replayed %q", got)
-	}
-	if p, ok := l.Position("file:1"); !ok || len(p) != 2 || l.Next() != 4 || l.Seq() != 9 {
-		t.Errorf("position %v, next %d, seq %d", p, l.Next(), l.Seq())
+	if _, err := decode(w.buf.Bytes()[frameHead:]); !errors.Is(err, ErrEntry) || !strings.Contains(err.Error(), "version 2, this program reads 3") {
+		t.Error(err)
 	}
 }
 

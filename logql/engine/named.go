@@ -35,11 +35,6 @@ func (n *named) addExpr(expr syntax.SampleExpr) {
 	switch x := expr.(type) {
 	case *syntax.RangeAggregation:
 		n.addGrouping(x.Grouping)
-		for _, m := range x.Range.Log.Matchers {
-			if !selectsStreams(m) {
-				n.add(m.Name)
-			}
-		}
 		n.addStages(x.Range.Log.Stages)
 		if u := x.Range.Unwrap; u != nil {
 			n.add(u.Label)

@@ -8,33 +8,17 @@ import (
 )
 
 // Simplify rewrites a log query to an equivalent one of which a source can apply more. Up to the first stage that changes
-// labels, a condition on a stream label becomes a matcher, since parsers do not change labels that all streams have; a matcher of
-// another label, which may be an attribute, becomes a condition behind the first line filters. Before the first parser, stages that
-// filter or drop errors are removed.
+// labels, a condition on a stream label becomes a matcher, since parsers do not change labels that all streams have. Before
+// the first parser, stages that filter or drop errors are removed.
 func Simplify(log *syntax.LogExpr) *syntax.LogExpr {
-	simple := &simplified{}
-	stages := log.Stages
-	for len(stages) > 0 {
-		filter, ok := stages[0].(*syntax.LineFilter)
-		if !ok {
-			break
-		}
-		simple.Stages, stages = append(simple.Stages, filter), stages[1:]
-	}
-	for _, m := range log.Matchers {
-		if selectsStreams(m) {
-			simple.Matchers = append(simple.Matchers, m)
-		} else {
-			simple.Stages = append(simple.Stages, &syntax.LabelFilter{Condition: &syntax.StringCondition{Matcher: m}})
-		}
-	}
-	for i, stage := range stages {
+	simple := &simplified{syntax.LogExpr{Matchers: slices.Clone(log.Matchers)}}
+	for i, stage := range log.Stages {
 		switch x := stage.(type) {
 		case *syntax.LineFilter:
 			simple.Stages = append(simple.Stages, x)
 		case *syntax.DropLabels:
 			if slices.ContainsFunc(x.Items, func(i syntax.LabelItem) bool { return !isErrorLabel(i.Name) }) {
-				simple.Stages = append(simple.Stages, stages[i:]...)
+				simple.Stages = append(simple.Stages, log.Stages[i:]...)
 				return &simple.LogExpr
 			}
 		case *syntax.LabelFilter:
@@ -43,11 +27,11 @@ func Simplify(log *syntax.LogExpr) *syntax.LogExpr {
 				simple.Stages = append(simple.Stages, &syntax.LabelFilter{Condition: rest})
 			}
 			if rest != nil && setsError(rest) {
-				simple.Stages = append(simple.Stages, stages[i+1:]...)
+				simple.Stages = append(simple.Stages, log.Stages[i+1:]...)
 				return &simple.LogExpr
 			}
 		default:
-			simple.addParsed(stages[i:])
+			simple.addParsed(log.Stages[i:])
 			return &simple.LogExpr
 		}
 	}
@@ -112,11 +96,6 @@ func setsError(c syntax.Condition) bool {
 		return false
 	}
 	return true
-}
-
-// selectsStreams reports whether a matcher is about a label of streams, or an alias of one.
-func selectsStreams(m *syntax.Matcher) bool {
-	return m.Name == labels.ServiceAlias || slices.Contains(sourceLabels(), m.Name)
 }
 
 // sourceLabels are the labels that records have before the first stage.

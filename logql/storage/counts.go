@@ -48,6 +48,9 @@ func (v *View) Counts(ctx context.Context, sel engine.Selection, by []string, wi
 	if width == 0 {
 		step = 0
 	}
+	if slices.ContainsFunc(sel.Log.Matchers, selectsAttributes) {
+		return false, nil // footers do not have them
+	}
 	return true, v.complete(v.eachPlan(ctx, sel, func(s *selected, _ float64) (err error) {
 		fields := countedBy(by, s.streams.selector)
 		computation, err := countComputation(sel, fields, step)

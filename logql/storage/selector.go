@@ -2,16 +2,17 @@ package storage
 
 import (
 	"context"
-	"fmt"
 	"regexp/syntax"
 	"slices"
 	"strings"
 
 	"logstow/blobnaming"
-	"logstow/logql/engine"
 	"logstow/logql/labels"
+	"logstow/logql/pipeline"
 	logql "logstow/logql/syntax"
+	"logstow/message"
 	"logstow/record"
+	"logstow/record/attributes"
 )
 
 // unknownLevel is the label of records without a level.
@@ -30,10 +31,12 @@ type selector struct {
 	services            []string
 	levels              record.LevelSet
 	instances, ofSource []*logql.Matcher
+	// attributes are the matchers of other labels: of attributes of records.
+	attributes []*logql.Matcher
 }
 
 // exact reports whether services and levels are all conditions.
-func (s *selector) exact() bool { return len(s.instances)+len(s.ofSource) == 0 }
+func (s *selector) exact() bool { return len(s.instances)+len(s.ofSource)+len(s.attributes) == 0 }
 
 // instance reports whether an instance is selected.
 func (s *selector) instance(name string) bool { return allMatch(s.instances, name) }
@@ -53,7 +56,7 @@ func (v *View) selector(ctx context.Context, matchers []*logql.Matcher) (*select
 		case labels.Source:
 			s.ofSource = append(s.ofSource, m)
 		default:
-			return nil, fmt.Errorf("%w: %s is not a label of streams", engine.ErrQuery, m) // [engine.Simplify] makes it a stage
+			s.attributes = append(s.attributes, m)
 		}
 	}
 	selectable := 0
@@ -117,6 +120,35 @@ func alternatives(expr string) ([]string, bool) {
 		}
 	}
 	return names, true
+}
+
+// selectsAttributes reports whether a matcher is about attributes of records.
+func selectsAttributes(m *logql.Matcher) bool {
+	_, fixed := columnOf(m.Name)
+	return !fixed
+}
+
+// attributed reports whether only records with attributes are selected.
+func (s *selector) attributed() bool {
+	return slices.ContainsFunc(s.attributes, func(m *logql.Matcher) bool { return !m.Matches("") })
+}
+
+// matchesAttributes reports whether the attributes of a record are selected. Of several attributes with the same label the first counts.
+func (s *selector) matchesAttributes(text []byte) bool {
+	return !slices.ContainsFunc(s.attributes, func(m *logql.Matcher) bool { return !m.Matches(attributeOf(text, m.Name)) })
+}
+
+// attributeOf returns the value of the attribute with a label; "" if there is none.
+func attributeOf(text []byte, label string) string {
+	if len(text) == 0 {
+		return ""
+	}
+	for name, v := range attributes.All(text) {
+		if v.Kind != message.Null && !v.IsObject() && pipeline.LabelName(name) == label {
+			return string(v.Text)
+		}
+	}
+	return ""
 }
 
 // allMatch reports whether all matchers match a value.

@@ -156,12 +156,16 @@ func (v *View) eachPlan(ctx context.Context, sel engine.Selection, f func(s *sel
 
 // planFor finds the segments of a selection of a log query, whose matchers are sorted in s.
 func (v *View) planFor(ctx context.Context, sel engine.Selection, log *syntax.LogExpr, s *selector) (*selected, error) {
-	f := filters{}
+	f := filters{whole: true}
+	for _, m := range s.attributes {
+		f.addLabel(&syntax.StringCondition{Matcher: m})
+	}
 	f.add(log.Stages)
 	conditions := f.Selection
 	conditions.Services, conditions.Levels = s.services, s.levels
 	conditions.From, conditions.To, conditions.Newest = time.Unix(0, sel.From), time.Unix(0, sel.To), sel.Newest
-	conditions.Now, conditions.Substring = v.storage.now(), true
+	conditions.Now, conditions.Substring, conditions.MessageOnly = v.storage.now(), true, true
+	conditions.Attributed = s.attributed()
 	if sel.Records != nil {
 		conditions.Records = recordFilter(sel.Records, s)
 	}

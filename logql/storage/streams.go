@@ -42,13 +42,13 @@ const maxStreams = 1 << 16
 // newStreams makes streams for another goroutine.
 func (s *streams) newStreams() *streams { return &streams{selector: s.selector, parserOf: s.parserOf} }
 
-// wanted reports whether matchers match an instance and a source; nil if all do.
-func (s *streams) wanted() func(instance string, source []byte) bool {
+// wanted reports whether matchers match an instance and the other columns of a record; nil if all do.
+func (s *streams) wanted() func(instance string, f *record.Columns) bool {
 	if s.exact() {
 		return nil
 	}
-	return func(instance string, source []byte) bool {
-		return allMatch(s.instances, instance) && (len(s.ofSource) == 0 || allMatch(s.ofSource, string(source)))
+	return func(instance string, f *record.Columns) bool {
+		return s.matchesAttributes(f.Attributes) && allMatch(s.instances, instance) && (len(s.ofSource) == 0 || allMatch(s.ofSource, string(f.Source)))
 	}
 }
 
@@ -69,6 +69,9 @@ func (s *streams) convert(m *query.Match) *engine.Record {
 
 // of is the stream of a record; nil if a matcher rejects it. Most records are of the stream of the one of their level before.
 func (s *streams) of(service, instance string, parser *parse.Parser, f *record.Columns) *pipeline.Stream {
+	if len(s.attributes) > 0 && !s.matchesAttributes(f.Attributes) {
+		return nil
+	}
 	last := &s.recent[f.Level]
 	if last.set && last.key.parser == parser && last.key.service == service && last.key.instance == instance && string(f.Source) == last.key.source {
 		return last.stream

@@ -79,7 +79,7 @@ func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Open
 	}
 	var candidates []segment.Block
 	for _, b := range footer.Blocks {
-		if !f.Matcher.MayMatch(b.Start, b.End, b.Levels) {
+		if !f.Matcher.MayMatch(b.Start, b.End, b.Levels) || f.Matcher.Selection.Attributed && b.Attributes == 0 {
 			continue
 		}
 		if !blocks.Has(b.Index) {

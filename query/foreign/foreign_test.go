@@ -65,7 +65,7 @@ func TestRecords(t *testing.T) {
 2014-07-31T18:00:01.000000000Z - - "more of it"
 2014-07-31T18:00:02.000000000Z WARN - "{\"ts\":\"2014-07-31T18:00:02Z\",\"level\":\"warn\"}"
 `
-	const stored = "2014-07-31T18:00:03.000000000Z\tWARN\tapp.log\tfirst\n\tsecond\n2014-07-31T18:00:03.500000000Z\t-\t-\t\nplain\n\tnot a continuation\n"
+	const stored = "2014-07-31T18:00:03.000000000Z\tWARN\tapp.log\t-\tfirst\n\tsecond\n2014-07-31T18:00:03.500000000Z\t-\t-\t-\t\nplain\n\tnot a continuation\n"
 	const wantStored = `2014-07-31T18:00:03.000000000Z WARN app.log "first\nsecond"
 2014-07-31T18:00:03.500000000Z - - ""
 2014-07-31T18:00:00.000000000Z - - "plain"
@@ -143,7 +143,7 @@ func FuzzRecords(f *testing.F) {
 	for line := range strings.Lines(string(text)) {
 		f.Add([]byte(line))
 	}
-	f.Add([]byte("2014-07-31T18:00:03.000000000Z\tWARN\tapp.log\tfirst\n\tsecond\n"))
+	f.Add([]byte("2014-07-31T18:00:03.000000000Z\tWARN\tapp.log\t-\tfirst\n\tsecond\n"))
 	f.Add([]byte(gzipped(f, "hello\n")))
 	f.Add([]byte(zstandard(f, "hello\n")))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -130,7 +130,7 @@ func TestScanReportsBrokenLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	good := string(querytest.Stored(record.Record{Source: "-", Message: []byte("m")}))
-	for _, bad := range []string{"\n", "x\n", good[:30] + "\n", good[:34] + "\n", "\t\n", good[:30] + "\tWHAT\t-\tm\n", good[:30]} {
+	for _, bad := range []string{"\n", "x\n", good[:30] + "\n", good[:34] + "\n", "\t\n", good[:30] + "\tWHAT\t-\t-\tm\n", good[:30]} {
 		found := 0
 		s := match.NewScanner(m)
 		if err := s.Scan([]byte(bad), match.Checks{}, func(int, int, *record.Columns) { found++ }); err == nil || found != 0 {

@@ -23,6 +23,8 @@ const (
 	StageTime Stage = iota
 	StageLevel
 	StageSource
+	// StageAttributes rejects records without attributes.
+	StageAttributes
 	StagePattern
 	// StageInside rejects records that contain a pattern only inside a longer identifier.
 	StageInside
@@ -195,6 +197,8 @@ func (s *Scanner) matches(line []byte, hit int, continued bool) (f record.Column
 		return f, s.reject(StageTime)
 	case s.checks.Level && !m.Levels.Has(f.Level):
 		return f, s.reject(StageLevel)
+	case m.Selection.Attributed && f.Attributes == nil:
+		return f, s.reject(StageAttributes)
 	case s.checks.Source && !s.matchesSource(f.Source):
 		return f, s.reject(StageSource)
 	}
@@ -202,7 +206,7 @@ func (s *Scanner) matches(line []byte, hit int, continued bool) (f record.Column
 	if continued {
 		s.message.Decode(message)
 		message = s.message
-	} else if len(m.Required) == 1 && len(m.regexps)+len(m.Where)+len(s.templates)+len(m.Selection.Hints) == 0 {
+	} else if !s.attributed() && len(m.Required) == 1 && len(m.regexps)+len(m.Where)+len(s.templates)+len(m.Selection.Hints) == 0 {
 		// The only literal is the anchor, so it does not occur before hit.
 		from = max(0, hit-(len(line)-len(message)))
 	}

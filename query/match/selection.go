@@ -45,6 +45,8 @@ type Selection struct {
 	Regexps []string
 	// Excludes are texts that neither the message nor an attribute may contain, by the rule of Patterns.
 	Excludes []string
+	// Attributed selects only records that have attributes.
+	Attributed bool
 	// MessageOnly applies Patterns, IDs, Regexps and Excludes to messages alone.
 	MessageOnly bool
 	// Templates are templates that a message must match, all of them: texts in which <_> stands for anything, as package

@@ -83,13 +83,13 @@ func TestDecode(t *testing.T) {
 	rnd := testrand.New(t)
 	segments := []*source.Segment{{}, {Name: blobnaming.Name{Service: "web"}}}
 	from := place{segment: segments[1], origin: &source.Segment{Store: "s", Meta: blobnaming.Metadata{Instance: "pod"}}, number: 1}
-	const line = "2026-11-20T15:04:05.000000001Z\tINFO\t-\tmessage"
+	const line = "2026-11-20T15:04:05.000000001Z\tINFO\t-\t-\tmessage"
 	payload := from.append(nil, []byte(line))
 	m, err := decode(payload, segments)
 	if err != nil || m.Segment != segments[1] || m.Store != "s" || m.Instance != "pod" || string(m.Line) != line || m.Time%1e9 != 1 {
 		t.Fatalf("%+v, %v", m, err)
 	}
-	for n := range len(payload) - len("\tINFO\t-\tmessage") {
+	for n := range len(payload) - len("\tINFO\t-\t-\tmessage") {
 		if _, err := decode(payload[:n], segments); err == nil {
 			t.Errorf("%d bytes are decoded", n)
 		}
