@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/internal/test/effort"
+	"logstow/internal/test/querytest"
 	"logstow/message"
 	"logstow/query/aggregate"
 	"logstow/query/cache"
@@ -149,7 +150,7 @@ func (w *world) wantFunctions(sel *Selection, by, compute []string) map[string]s
 		var key []string
 		for _, name := range by {
 			if name == "n.ab" {
-				v := message.NewFinder(name).Find(msg)
+				v := querytest.Field(f.Attributes, msg, name)
 				if v.Kind == message.Missing || v.Kind == message.Null {
 					v.Text = []byte("-")
 				}
@@ -159,7 +160,7 @@ func (w *world) wantFunctions(sel *Selection, by, compute []string) map[string]s
 			}
 		}
 		joined := strings.Join(key, "|")
-		groups[joined] = append(groups[joined], refLine{at, f.Level, msg})
+		groups[joined] = append(groups[joined], refLine{at, f.Level, f.Attributes, msg})
 		total++
 	}
 	want := map[string]string{}
@@ -201,9 +202,9 @@ func minTime(a, b time.Time) time.Time {
 
 // refLine is a record.
 type refLine struct {
-	time    time.Time
-	level   record.Level
-	message []byte
+	time                time.Time
+	level               record.Level
+	attributes, message []byte
 }
 
 // refLines are the records of a group, in the order of query.
@@ -215,7 +216,7 @@ type refLines struct {
 
 func (l refLines) values(name string) (present []message.Value) {
 	for _, one := range l.lines {
-		if v := message.NewFinder(name).Find(one.message); v.Kind != message.Missing && v.Kind != message.Null {
+		if v := querytest.Field(one.attributes, one.message, name); v.Kind != message.Missing && v.Kind != message.Null {
 			present = append(present, v)
 		}
 	}
@@ -272,7 +273,9 @@ type refFunction struct {
 
 func functions() []refFunction {
 	severe := func(one refLine) bool { return one.level >= record.Warn }
-	known := func(one refLine) bool { return message.NewFinder("ab").Find(one.message).Kind != message.Missing }
+	known := func(one refLine) bool {
+		return querytest.Field(one.attributes, one.message, "ab").Kind != message.Missing
+	}
 	ofNumbers := func(name string, f func(l refLines, sorted []*big.Rat) string) func(refLines) string {
 		return func(l refLines) string {
 			if sorted := l.numbers(name); len(sorted) > 0 {

@@ -36,7 +36,7 @@ func TestCache(t *testing.T) {
 	for i := range 20 {
 		records := make([]record.Record, 1+rnd.IntN(60))
 		for j := range records {
-			records[j] = record.Record{Time: origin().Add(time.Duration(j) * time.Second).UnixNano(), Source: "s", Message: querytest.RandomText(rnd, 20)}
+			records[j] = record.Record{Time: origin().Add(time.Duration(j) * time.Second).UnixNano(), Source: "s", Attributes: querytest.RandomAttributes(rnd), Message: querytest.RandomText(rnd, 20)}
 		}
 		w.add("svc-1", fmt.Sprint("pod-", i), 100+rnd.IntN(1000), w.salt(), records)
 	}

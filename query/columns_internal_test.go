@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"logstow/internal/test/testrand"
 	"logstow/message/parse"
 	"logstow/record"
+	"logstow/record/attributes"
 )
 
 // columnsMessage is a message whose fields are of all kinds, more or less the same from message to message.
@@ -53,10 +55,14 @@ func TestLongColumns(t *testing.T) {
 		for range 1 + rnd.IntN(5) {
 			hour := origin().Add(time.Duration(rnd.IntN(3)) * time.Hour)
 			records := make([]record.Record, 1+rnd.IntN(2000))
+			attributed := rnd.IntN(3) == 0
 			for i := range records {
 				records[i] = record.Record{
 					Time: hour.Add(time.Duration(rnd.Int64N(int64(20 * time.Minute)))).UnixNano(), Level: record.Level(rnd.IntN(record.Levels)),
 					Source: fmt.Sprintf("app/%d.log", rnd.IntN(3)), Message: []byte(columnsMessage(rnd)),
+				}
+				if attributed && rnd.IntN(2) == 0 {
+					records[i].Attributes = columnsAttributes(rnd)
 				}
 			}
 			w.parse = []string{"", "", "", "none/1", "auto/2", `regexp/1 '(?P<status>\d+).*"route":"(?P<route>[^"]*)"'`}[rnd.IntN(6)]
@@ -295,4 +301,21 @@ func TestDamagedColumns(t *testing.T) {
 	if notes == 0 {
 		t.Error("no damage was noted")
 	}
+}
+
+// columnsAttributes are attributes of the names in messages, and of one that only attributes have.
+func columnsAttributes(rnd *rand.Rand) []byte {
+	member := func(name string, values ...string) attributes.Member {
+		value := values[rnd.IntN(len(values))]
+		if n, err := strconv.Atoi(value); err == nil {
+			return attributes.Member{Name: name, Value: attributes.AppendInt(nil, int64(n))}
+		}
+		return attributes.Member{Name: name, Value: attributes.AppendText(nil, value)}
+	}
+	set := attributes.Set{Resource: attributes.NewGroup([]attributes.Member{member("pod", "a", "b"), member("route", "/r", "/s")})}
+	if rnd.IntN(2) == 0 {
+		set.Own = append(set.Own, member("status", "200", "404", "none"))
+	}
+	text, _ := set.Append(nil)
+	return text
 }

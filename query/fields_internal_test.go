@@ -35,7 +35,7 @@ func TestFieldsAgreeWithReference(t *testing.T) {
 			for _, line := range lines {
 				_, line, _ := cutService(line)
 				f, _ := record.Split([]byte(line))
-				splitter.Split(nil, record.AppendMessage(nil, f.Raw))
+				splitter.Split(f.Attributes, record.AppendMessage(nil, f.Raw))
 				names := map[string]bool{}
 				for name := range splitter.All() {
 					names[name] = true

@@ -14,6 +14,7 @@ import (
 	"logstow/internal/test/querytest"
 	"logstow/internal/test/testrand"
 	"logstow/record"
+	"logstow/record/attributes"
 )
 
 // ids are identifiers, of which each is in few messages.
@@ -113,6 +114,12 @@ func (w *world) scatter(segments int, ids []string) {
 			records[i] = record.Record{
 				Time: origin().Add(time.Duration(w.rnd.IntN(3600)) * time.Second).UnixNano(), Level: record.Info,
 				Source: ids[w.rnd.IntN(len(ids))][:3], Message: []byte(identified(w.rnd, ids) + strings.Repeat(noise, w.rnd.IntN(2))),
+			}
+		}
+		for i := range records {
+			if w.rnd.IntN(8) == 0 { // the identifiers are attributes instead
+				set := attributes.Set{Own: []attributes.Member{{Name: "id", Value: attributes.AppendText(nil, "x\n"+identified(w.rnd, ids)+"\ty")}}}
+				records[i].Attributes, _ = set.Append(nil)
 			}
 		}
 		b := w.add("svc", fmt.Sprintf("pod-%d", w.rnd.IntN(3)), 2000+w.rnd.IntN(8000), w.salt(), records)

@@ -73,7 +73,7 @@ func rankOf(line, name string) ranked {
 		return ranked{class: 1, text: string(msg)}
 	}
 	own := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(name, "message."), `field("`), `")`)
-	v := message.NewFinder(own).Find(msg)
+	v := querytest.Field(fieldAttributes(name, c.Attributes), msg, own)
 	if v.Kind == message.Missing || v.Kind == message.Null {
 		return ranked{class: 2}
 	}
@@ -345,4 +345,12 @@ func TestParseSort(t *testing.T) {
 	if name, ok := order.Field(); ok {
 		t.Errorf("ordered by %q", name)
 	}
+}
+
+// fieldAttributes are the attributes in which a name may be found: none of a name of the message only.
+func fieldAttributes(name string, attributes []byte) []byte {
+	if strings.HasPrefix(name, "message.") {
+		return nil
+	}
+	return attributes
 }

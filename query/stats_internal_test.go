@@ -113,7 +113,7 @@ func keyOf(t testing.TB, line string, by []string, zone *time.Location) (key []s
 			key = append(key, at.Format("2006-01-02T00:00:00Z07:00"))
 		default:
 			own := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(name, "message."), `field("`), `")`)
-			v := message.NewFinder(own).Find(record.AppendMessage(nil, f.Raw))
+			v := querytest.Field(fieldAttributes(name, f.Attributes), record.AppendMessage(nil, f.Raw), own)
 			if v.Kind == message.Missing || v.Kind == message.Null {
 				v.Text = []byte("-")
 			}

@@ -313,7 +313,7 @@ func (b *built) records(t testing.TB) iter.Seq[record.Record] {
 						t.Fatal(err)
 					}
 					r := record.Record{
-						Time: line.Time, Level: line.Level, Source: string(line.Source),
+						Time: line.Time, Level: line.Level, Source: string(line.Source), Attributes: line.Attributes,
 						Message: record.AppendMessage(nil, line.Raw),
 					}
 					if !yield(r) {
@@ -359,7 +359,7 @@ func (w *world) fill(segments int) {
 			}
 			records[i] = record.Record{
 				Time: at.UnixNano(), Level: record.Level(w.rnd.IntN(record.Levels)),
-				Source: fmt.Sprintf("app/%d.log", w.rnd.IntN(3)), Message: querytest.RandomText(w.rnd, 20),
+				Source: fmt.Sprintf("app/%d.log", w.rnd.IntN(3)), Attributes: querytest.RandomAttributes(w.rnd), Message: querytest.RandomText(w.rnd, 20),
 			}
 		}
 		service, instance := fmt.Sprintf("svc-%d", w.rnd.IntN(3)), fmt.Sprintf("pod-%d", w.rnd.IntN(3))

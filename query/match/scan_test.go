@@ -30,6 +30,9 @@ func scanned(t *testing.T, sel *match.Selection, records []record.Record) []stri
 		text = append(text, querytest.Stored(r)...)
 		b.Start, b.End = min(b.Start, r.Time), max(b.End, r.Time)
 		b.Levels[r.Level]++
+		if r.Attributes != nil {
+			b.Attributes++
+		}
 	}
 	got := []string{}
 	if !m.MayMatch(b.Start, b.End, b.Levels) {
@@ -115,7 +118,7 @@ func TestScanRandom(t *testing.T) {
 	for range 3000 {
 		records := querytest.Messages(make([]string, 1+rnd.IntN(12))...)
 		for i := range records {
-			records[i].Message = querytest.RandomText(rnd, 24)
+			records[i].Message, records[i].Attributes = querytest.RandomText(rnd, 24), querytest.RandomAttributes(rnd)
 		}
 		sel := querytest.RandomSelection(rnd, records)
 		compare(t, &sel, records)

@@ -60,6 +60,9 @@ func All(text []byte) iter.Seq2[string, message.Value] {
 // valid until the next one.
 func Strings(text []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
+		if len(text) == 0 {
+			return
+		}
 		var space []byte
 		stringsOf(text, &space, yield)
 	}

@@ -3,6 +3,8 @@
 package querytest
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -11,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/message"
 	"logstow/query/match"
 	"logstow/query/patterns"
 
@@ -20,6 +23,7 @@ import (
 	"logstow/field/where"
 	"logstow/filter/token"
 	"logstow/record"
+	"logstow/record/attributes"
 )
 
 // Stored is a record's text form.
@@ -45,19 +49,26 @@ func MatchesSlowly(t testing.TB, sel *match.Selection, instance string, r record
 		}
 		return string(folded)
 	}
-	message := fold(string(r.Message))
-	holds := func(pattern string) bool {
+	texts := append([]string{string(r.Message)}, stringsOf(t, r.Attributes)...)
+	if sel.MessageOnly {
+		texts = texts[:1]
+	}
+	holdsIn := func(text, pattern string) bool {
+		message := fold(text)
 		pattern = fold(pattern)
 		if !sel.Substring && token.Whole([]byte(pattern)) {
 			for start := range len(message) {
 				end := start + len(pattern)
-				if end <= len(message) && message[start:end] == pattern && token.Bounded(r.Message, start, end) {
+				if end <= len(message) && message[start:end] == pattern && token.Bounded([]byte(text), start, end) {
 					return true
 				}
 			}
 			return false
 		}
 		return strings.Contains(message, pattern)
+	}
+	holds := func(pattern string) bool {
+		return slices.ContainsFunc(texts, func(text string) bool { return holdsIn(text, pattern) })
 	}
 	for _, p := range sel.Patterns {
 		if !holds(p) {
@@ -76,7 +87,7 @@ func MatchesSlowly(t testing.TB, sel *match.Selection, instance string, r record
 		if sel.IgnoreCase {
 			expr = "(?i)" + expr
 		}
-		if !regexp.MustCompile(expr).Match(r.Message) {
+		if !slices.ContainsFunc(texts, regexp.MustCompile(expr).MatchString) {
 			return false
 		}
 	}
@@ -99,11 +110,54 @@ func MatchesSlowly(t testing.TB, sel *match.Selection, instance string, r record
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !e.Holds(&where.Record{Time: r.Time, Level: r.Level, Source: []byte(r.Source), Instance: instance, Message: r.Message}) {
+		if !e.Holds(&where.Record{Time: r.Time, Level: r.Level, Source: []byte(r.Source), Instance: instance, Attributes: r.Attributes, Message: r.Message}) {
 			return false
 		}
 	}
 	return true
+}
+
+// stringsOf returns the strings among the values of attributes, in the slow and obvious way.
+func stringsOf(t testing.TB, text []byte) (all []string) {
+	if text == nil {
+		return nil
+	}
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil {
+		t.Fatal(err)
+	}
+	var collect func(value any)
+	collect = func(value any) {
+		switch v := value.(type) {
+		case string:
+			all = append(all, v)
+		case []any:
+			for _, element := range v {
+				collect(element)
+			}
+		case map[string]any:
+			for _, member := range v {
+				collect(member)
+			}
+		}
+	}
+	collect(value)
+	return all
+}
+
+// Field is the value of a name in a record, in the slow and obvious way: of its attributes, then those of its stream, scope and
+// resource, then of its message.
+func Field(attrs, msg []byte, name string) message.Value {
+	objects := [][]byte{attrs}
+	for _, group := range attributes.Groups() {
+		objects = append(objects, attributes.GroupOf(attrs, group))
+	}
+	for _, text := range append(objects, msg) {
+		if v := message.NewFinder(name).Find(text); v.Kind != message.Missing {
+			return v
+		}
+	}
+	return message.Value{}
 }
 
 // Messages are records of messages, a nanosecond apart.
@@ -136,6 +190,31 @@ func RandomText(rnd *rand.Rand, most int) []byte {
 }
 
 // randomFields is a message with fields, in JSON, some of it escaped, or logfmt.
+// RandomAttributes are random attributes, mostly none.
+func RandomAttributes(rnd *rand.Rand) []byte {
+	if rnd.IntN(3) > 0 {
+		return nil
+	}
+	value := func() []byte {
+		switch rnd.IntN(4) {
+		case 0:
+			return attributes.AppendInt(nil, rnd.Int64N(3))
+		case 1:
+			return attributes.AppendArray(nil, [][]byte{attributes.AppendText(nil, RandomText(rnd, 8)), attributes.AppendNull(nil)})
+		}
+		return attributes.AppendText(nil, RandomText(rnd, 16))
+	}
+	members := func() (all []attributes.Member) {
+		for range rnd.IntN(3) {
+			all = append(all, attributes.Member{Name: choose(rnd, "ab", "k1", "n.ab", "c\"d"), Value: value()})
+		}
+		return all
+	}
+	set := attributes.Set{Own: members(), Resource: attributes.NewGroup(members()), Stream: attributes.NewGroup(members())}
+	text, _ := set.Append(nil)
+	return text
+}
+
 func randomFields(rnd *rand.Rand) []byte {
 	if rnd.IntN(4) == 0 {
 		return fmt.Appendf(nil, "ab=%s k1=%d", choose(rnd, "a", "ab1", `"a b"`), rnd.IntN(3))
@@ -151,7 +230,13 @@ func RandomSelection(rnd *rand.Rand, records []record.Record) match.Selection {
 	sel := Everything()
 	sel.IgnoreCase, sel.Substring = rnd.IntN(2) == 0, rnd.IntN(3) == 0
 	pattern := func() string {
-		m := records[rnd.IntN(len(records))].Message
+		r := &records[rnd.IntN(len(records))]
+		m := r.Message
+		for text := range attributes.Strings(r.Attributes) {
+			if rnd.IntN(2) == 0 {
+				m = bytes.Clone(text)
+			}
+		}
 		if rnd.IntN(3) == 0 || len(m) == 0 {
 			return string(RandomText(rnd, 4))
 		}
