@@ -117,6 +117,7 @@ func (m *memory) put(name string, body []byte, meta map[string]string) {
 
 // world is a random store, and what is in it.
 type world struct {
+	plain    bool // records have no attributes
 	t        testing.TB
 	rnd      *rand.Rand
 	memory   *memory
@@ -359,7 +360,10 @@ func (w *world) fill(segments int) {
 			}
 			records[i] = record.Record{
 				Time: at.UnixNano(), Level: record.Level(w.rnd.IntN(record.Levels)),
-				Source: fmt.Sprintf("app/%d.log", w.rnd.IntN(3)), Attributes: querytest.RandomAttributes(w.rnd), Message: querytest.RandomText(w.rnd, 20),
+				Source: fmt.Sprintf("app/%d.log", w.rnd.IntN(3)), Message: querytest.RandomText(w.rnd, 20),
+			}
+			if !w.plain {
+				records[i].Attributes = querytest.RandomAttributes(w.rnd)
 			}
 		}
 		service, instance := fmt.Sprintf("svc-%d", w.rnd.IntN(3)), fmt.Sprintf("pod-%d", w.rnd.IntN(3))
