@@ -1,7 +1,6 @@
 package attributes
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -36,6 +35,8 @@ type Set struct {
 	Own []Member
 	// Resource, Scope and Stream are shared by records; nil is none.
 	Resource, Scope, Stream *Group
+	// Cut is the number of values that were cut, or left out, before: in maps, for example.
+	Cut int
 }
 
 // Append appends the canonical form of attributes, nothing if there are none. It sorts Own. Of equal names the first one counts.
@@ -45,56 +46,76 @@ type Set struct {
 // strings, left out, but never trace_id and span_id. cut is the number of attributes that this concerns; it is also the member [Cut].
 func (s *Set) Append(dst []byte) (text []byte, cut int) {
 	own, cut := limit(s.Own)
-	s.Own = own[:len(own):len(own)]
-	size := 2
+	s.Own = own
+	cut += s.Cut
+	const overhead = len(`"resource":,`)
+	size := len(`{"`+Cut+`":1000000000000}`) + 3*overhead
 	for i := range own {
-		size += len(own[i].Name) + len(own[i].Value) + 4
+		size += maxEscape*len(own[i].Name) + len(own[i].Value) + len(`"":,`)
 	}
-	for _, g := range []*Group{s.Resource, s.Scope, s.Stream} {
-		if g != nil {
-			cut += g.cut
-			size += len(g.text) + len(`"resource":,`)
+	for _, g := range s.groups() {
+		if g.group != nil {
+			cut += g.group.cut
+			size += len(g.group.text)
 		}
 	}
-	if size == 2 {
+	switch {
+	case len(own) == 0 && cut == 0 && s.Resource == nil && s.Scope == nil && s.Stream == nil:
 		return dst, 0
+	case size > MaxSize: // perhaps
+		s = s.shortened(MaxSize, &cut)
 	}
-	if size <= MaxSize-len(`"$cut":1000000,`) {
-		return s.appendAll(dst, cut), cut
-	}
-	shortened := s.shortened(MaxSize, &cut)
-	return shortened.appendAll(dst, cut), cut
+	return s.appendAll(dst, cut), cut
 }
+
+// maxEscape is the maximum length of an escaped byte.
+const maxEscape = 6
 
 // appendAll appends all attributes, and their number of cuts unless it is 0.
 func (s *Set) appendAll(dst []byte, cut int) []byte {
-	all := s.Own
-	add := func(name string, text []byte) {
-		at, _ := slices.BinarySearchFunc(all, name, func(m Member, name string) int { return cmp.Compare(m.Name, name) })
-		all = slices.Insert(all, at, Member{name, text})
+	var shared [4]Member // in the order of their names
+	n := 0
+	if cut > 0 {
+		shared[0] = Member{Cut, AppendInt(nil, int64(cut))}
+		n++
 	}
-	for name, g := range s.groups() {
-		if g != nil {
-			add(name, g.text)
+	for _, g := range s.groups() {
+		if g.group != nil {
+			shared[n] = Member{g.name, g.group.text}
+			n++
 		}
 	}
-	if cut > 0 {
-		add(Cut, AppendInt(nil, int64(cut)))
+	dst = append(dst, '{')
+	next := 0
+	for i := range s.Own {
+		for next < n && shared[next].Name < s.Own[i].Name {
+			dst = appendMember(dst, &shared[next])
+			next++
+		}
+		dst = appendMember(dst, &s.Own[i])
 	}
-	return appendObject(dst, all)
+	for ; next < n; next++ {
+		dst = appendMember(dst, &shared[next])
+	}
+	return append(dst, '}')
 }
 
-func (s *Set) groups() func(yield func(string, *Group) bool) {
-	return func(yield func(string, *Group) bool) {
-		_ = yield(Resource, s.Resource) && yield(Scope, s.Scope) && yield(Stream, s.Stream)
-	}
+// named is a Group with its name.
+type named struct {
+	name  string
+	group *Group
+}
+
+// groups are those of the record, in the order of their names.
+func (s *Set) groups() [3]named {
+	return [...]named{{Resource, s.Resource}, {Scope, s.Scope}, {Stream, s.Stream}}
 }
 
 // limit sorts members, and enforces MaxCount and MaxName.
 func limit(members []Member) (kept []Member, cut int) {
 	for i := range members {
 		name := members[i].Name
-		if len(name) <= MaxName && utf8.ValidString(name) {
+		if len(name) <= MaxName && (plain(name) == len(name) || utf8.ValidString(name)) {
 			continue
 		}
 		members[i].Name = strings.ToValidUTF8(name[:min(len(name), MaxName)], "")
@@ -134,15 +155,15 @@ const minShort = 64
 // shortened returns a copy whose encoded size is at most limit, and adds the number of changed attributes to cut.
 func (s *Set) shortened(limit int, cut *int) *Set {
 	parts := [][]Member{slices.Clone(s.Own), nil, nil, nil}
-	for i, g := range []*Group{s.Resource, s.Scope, s.Stream} {
-		if g != nil {
-			parts[i+1] = slices.Clone(g.members)
+	for i, g := range s.groups() {
+		if g.group != nil {
+			parts[i+1] = slices.Clone(g.group.members)
 		}
 	}
 	size := 128 // braces, names of objects, the number of cuts
 	for _, members := range parts {
 		for _, m := range members {
-			size += len(appendString(nil, m.Name)) + len(m.Value) + 2
+			size += memberSize(m)
 		}
 	}
 	for changed := map[*Member]bool{}; size > limit; {
@@ -150,9 +171,12 @@ func (s *Set) shortened(limit int, cut *int) *Set {
 		if longest == nil {
 			break // cannot happen: identifiers are short
 		}
-		before := len(longest.Value)
-		longest.Value = shorten(longest.Value, before-(size-limit))
-		size -= before - len(longest.Value)
+		before := memberSize(*longest)
+		longest.Value = shorten(longest.Value, len(longest.Value)-(size-limit))
+		size -= before
+		if longest.Value != nil {
+			size += memberSize(*longest)
+		}
 		if !changed[longest] {
 			changed[longest] = true
 			*cut++
@@ -169,6 +193,9 @@ func (s *Set) shortened(limit int, cut *int) *Set {
 	}
 	return &Set{Own: parts[0][:len(parts[0]):len(parts[0])], Resource: group(parts[1]), Scope: group(parts[2]), Stream: group(parts[3])}
 }
+
+// memberSize is the encoded size of a member.
+func memberSize(m Member) int { return len(appendString(nil, m.Name)) + len(m.Value) + len(`:,`) }
 
 // longest returns the member with the longest value that may be cut; nil if there is none.
 func longest(parts [][]Member) (found *Member) {
@@ -192,18 +219,22 @@ func shorten(value []byte, n int) []byte {
 	if !ok || len(value) <= n {
 		return nil
 	}
-	text = message.Unescape(nil, text)
-	for {
-		for len(text) > 0 { // to the end of a character
-			if r, size := utf8.DecodeLastRune(text); r != utf8.RuneError || size > 1 {
-				break
-			}
-			text = text[:len(text)-1]
+	room := n - len(`""`+mark)
+	end := 0
+	for end < len(text) {
+		step := 1
+		switch c := text[end]; {
+		case c == '\\' && text[end+1] == 'u':
+			step = maxEscape
+		case c == '\\':
+			step = 2
+		case c >= utf8.RuneSelf:
+			_, step = utf8.DecodeRune(text[end:])
 		}
-		short := appendString(nil, string(text)+mark)
-		if len(short) <= n {
-			return short
+		if end+step > room {
+			break
 		}
-		text = text[:max(0, min(len(text)-(len(short)-n)/6, len(text)-1))] // an escape takes up to six bytes
+		end += step
 	}
+	return slices.Concat([]byte(`"`), text[:end], []byte(mark+`"`))
 }
