@@ -29,7 +29,8 @@ func NewGroup(members []Member) *Group {
 	return g
 }
 
-// Set are the attributes of one record before they are encoded.
+// Set are the attributes of one record before they are encoded. One Set for many records is faster than one for each: it remembers how
+// names are written. Not safe for concurrent use.
 type Set struct {
 	// Own are those of the record, their names as by [OwnName].
 	Own []Member
@@ -37,85 +38,85 @@ type Set struct {
 	Resource, Scope, Stream *Group
 	// Cut is the number of values that were cut, or left out, before: in maps, for example.
 	Cut int
+
+	layout layout
 }
 
-// Append appends the canonical form of attributes, nothing if there are none. It sorts Own. Of equal names the first one counts.
+// Append appends the canonical form of attributes, nothing if there are none. It may sort Own. Of equal names the first one counts.
 //
 // Within the limits, nothing is lost. Of more than [MaxCount] attributes those whose names come last are left out, names of more than
 // [MaxName] bytes and names that are not UTF-8 are changed, and above [MaxSize] the longest values are shortened or, if they are no
 // strings, left out, but never trace_id and span_id. cut is the number of attributes that this concerns; it is also the member [Cut].
 func (s *Set) Append(dst []byte) (text []byte, cut int) {
-	own, cut := limit(s.Own)
-	s.Own = own
+	if !s.layout.of(s.Own) {
+		s.Own, cut = limit(s.Own)
+		s.layout.of(s.Own)
+	}
 	cut += s.Cut
-	const overhead = len(`"resource":,`)
-	size := len(`{"`+Cut+`":1000000000000}`) + 3*overhead
-	for i := range own {
-		size += maxEscape*len(own[i].Name) + len(own[i].Value) + len(`"":,`)
+	size := len(s.layout.keys) + len(`{"`+Cut+`":1000000000000}`)
+	for i := range s.Own {
+		size += len(s.Own[i].Value)
 	}
 	for _, g := range s.groups() {
 		if g.group != nil {
 			cut += g.group.cut
-			size += len(g.group.text)
+			size += len(g.key) + len(g.group.text)
 		}
 	}
 	switch {
-	case len(own) == 0 && cut == 0 && s.Resource == nil && s.Scope == nil && s.Stream == nil:
+	case len(s.Own) == 0 && cut == 0 && s.Resource == nil && s.Scope == nil && s.Stream == nil:
 		return dst, 0
-	case size > MaxSize: // perhaps
+	case size > MaxSize:
 		s = s.shortened(MaxSize, &cut)
+		s.layout.of(s.Own)
 	}
 	return s.appendAll(dst, cut), cut
 }
 
-// maxEscape is the maximum length of an escaped byte.
-const maxEscape = 6
-
-// appendAll appends all attributes, and their number of cuts unless it is 0.
+// appendAll appends all attributes, which have a layout, and their number of cuts unless it is 0.
 func (s *Set) appendAll(dst []byte, cut int) []byte {
-	var shared [4]Member // in the order of their names
-	n := 0
-	if cut > 0 {
-		shared[0] = Member{Cut, AppendInt(nil, int64(cut))}
-		n++
-	}
-	for _, g := range s.groups() {
-		if g.group != nil {
-			shared[n] = Member{g.name, g.group.text}
-			n++
+	begin := len(dst)
+	l, next, start := &s.layout, 0, 0
+	groups := s.groups()
+	objects := func(before int) { // that come before the own attribute of this index
+		for ; next < len(l.objects) && l.objects[next] == before; next++ {
+			switch {
+			case next > 0:
+				if g := &groups[next-1]; g.group != nil {
+					dst = append(append(dst, g.key...), g.group.text...)
+				}
+			case cut > 0:
+				dst = AppendInt(append(dst, `,"`+Cut+`":`...), int64(cut))
+			}
 		}
 	}
-	dst = append(dst, '{')
-	next := 0
-	for i := range s.Own {
-		for next < n && shared[next].Name < s.Own[i].Name {
-			dst = appendMember(dst, &shared[next])
-			next++
-		}
-		dst = appendMember(dst, &s.Own[i])
+	for i, own := range l.order {
+		objects(i)
+		dst = append(dst, l.keys[start:l.ends[i]]...)
+		dst = append(dst, s.Own[own].Value...)
+		start = l.ends[i]
 	}
-	for ; next < n; next++ {
-		dst = appendMember(dst, &shared[next])
-	}
+	objects(len(l.order))
+	dst[begin] = '{' // instead of the comma
 	return append(dst, '}')
 }
 
-// named is a Group with its name.
-type named struct {
-	name  string
+// keyed is a Group with its name as it is written.
+type keyed struct {
+	key   string
 	group *Group
 }
 
 // groups are those of the record, in the order of their names.
-func (s *Set) groups() [3]named {
-	return [...]named{{Resource, s.Resource}, {Scope, s.Scope}, {Stream, s.Stream}}
+func (s *Set) groups() [3]keyed {
+	return [...]keyed{{`,"` + Resource + `":`, s.Resource}, {`,"` + Scope + `":`, s.Scope}, {`,"` + Stream + `":`, s.Stream}}
 }
 
 // limit sorts members, and enforces MaxCount and MaxName.
 func limit(members []Member) (kept []Member, cut int) {
 	for i := range members {
 		name := members[i].Name
-		if len(name) <= MaxName && (plain(name) == len(name) || utf8.ValidString(name)) {
+		if isName(name) {
 			continue
 		}
 		members[i].Name = strings.ToValidUTF8(name[:min(len(name), MaxName)], "")
@@ -225,7 +226,7 @@ func shorten(value []byte, n int) []byte {
 		step := 1
 		switch c := text[end]; {
 		case c == '\\' && text[end+1] == 'u':
-			step = maxEscape
+			step = len(`\u0000`)
 		case c == '\\':
 			step = 2
 		case c >= utf8.RuneSelf:
