@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"logstow/input"
+	"logstow/input/httpserver"
 	"logstow/record"
-	"logstow/record/attributes"
 )
 
 // logRecord is a parsed LogRecord message; its slices point into the request.
@@ -36,7 +36,7 @@ func (c *collector) parse(message []byte) (r logRecord, err error) {
 			if err != nil {
 				return r, err
 			}
-			name, err := c.names.stored(n, key, &c.own)
+			name, err := c.names.stored(n, key, c.own.Attributes)
 			if err != nil {
 				return r, err
 			}
@@ -107,17 +107,17 @@ func (c *collector) message(body []byte) ([]byte, error) {
 		return v.bytes, nil
 	case v.tag == anyMap:
 		if name, line, ok := memberText(v.bytes); ok {
-			return line, c.own.string(nameBodyMember, name)
+			return line, httpserver.AddText(c.own.Attributes, nameBodyMember, name)
 		}
 	}
-	if err := c.own.string(nameBodyKind, []byte(kind(v.tag))); err != nil || v.tag == 0 {
+	if err := httpserver.AddText(c.own.Attributes, nameBodyKind, kind(v.tag)); err != nil || v.tag == 0 {
 		return nil, err
 	}
-	at := len(c.own.text)
+	at := len(c.own.Text)
 	if err := c.own.content(&v, maxDepth); err != nil {
 		return nil, err
 	}
-	return c.space.keep(c.own.text[at:])
+	return c.texts.Keep(c.own.Text[at:])
 }
 
 // addFields adds the attributes for the fields of a record that its time and its level do not tell. e is the event without
@@ -130,58 +130,51 @@ func (c *collector) addFields(r *logRecord, e *input.Event) error {
 		return err
 	}
 	if len(r.event) > 0 {
-		if err := c.own.string(nameEvent, r.event); err != nil {
+		if err := httpserver.AddText(c.own.Attributes, nameEvent, r.event); err != nil {
 			return err
 		}
 	}
 	if r.flags != 0 {
-		if err := c.own.number(nameFlags, r.flags); err != nil {
+		if err := httpserver.AddNumber(c.own.Attributes, nameFlags, r.flags); err != nil {
 			return err
 		}
 	}
 	if r.dropped != 0 {
-		if err := c.own.number(nameDropped, r.dropped); err != nil {
+		if err := httpserver.AddNumber(c.own.Attributes, nameDropped, r.dropped); err != nil {
 			return err
 		}
 	}
-	when, level := c.will(e)
-	if err := c.addTimes(r, when); err != nil {
+	made := c.preview.Event(e)
+	if err := c.addTimes(r, &made); err != nil {
 		return err
 	}
-	return c.addSeverity(r, level)
+	return c.addSeverity(r, made.Level)
 }
 
 // addTimes adds the times unless they are that of the stored record, or one another.
-// when is the former.
-func (c *collector) addTimes(r *logRecord, when int64) error {
+func (c *collector) addTimes(r *logRecord, made *input.Outcome) error {
 	sent := r.timestamp()
-	known := sent != 0 && when == sent && (r.time|r.observed)>>63 == 0 // to those who read the record
-	if sent != 0 && c.refused(sent) {
-		known = (r.time|r.observed)>>63 == 0
-		if err := c.own.string(nameRefused, []byte(time.Unix(0, sent).UTC().Format(time.RFC3339Nano))); err != nil {
+	known := sent != 0 && (made.Time == sent || made.Refused) && (r.time|r.observed)>>63 == 0 // to those who read the record
+	if made.Refused {
+		if err := httpserver.AddText(c.own.Attributes, nameRefused, time.Unix(0, sent).UTC().Format(time.RFC3339Nano)); err != nil {
 			return err
 		}
 	}
 	if r.time == 0 || !known {
-		if err := c.own.number(nameTime, r.time); err != nil {
+		if err := httpserver.AddNumber(c.own.Attributes, nameTime, r.time); err != nil {
 			return err
 		}
 	}
 	if r.observed == r.time && r.time != 0 || r.time == 0 && known {
 		return nil
 	}
-	return c.own.number(nameObserved, r.observed)
+	return httpserver.AddNumber(c.own.Attributes, nameObserved, r.observed)
 }
 
 // addSeverity adds what the level of the stored record does not tell.
 func (c *collector) addSeverity(r *logRecord, level record.Level) error {
 	if r.severity != firstOf(level) {
-		at := len(c.own.text)
-		if err := c.own.reserve(maxNumber); err != nil {
-			return err
-		}
-		c.own.text = attributes.AppendInt(c.own.text, int64(r.severity))
-		if err := c.own.add(nameSeverityNumber, at); err != nil {
+		if err := httpserver.AddNumber(c.own.Attributes, nameSeverityNumber, int64(r.severity)); err != nil {
 			return err
 		}
 	}
@@ -192,7 +185,7 @@ func (c *collector) addSeverity(r *logRecord, level record.Level) error {
 	if string(r.text) == implied {
 		return nil
 	}
-	return c.own.string(nameSeverityText, r.text)
+	return httpserver.AddText(c.own.Attributes, nameSeverityText, r.text)
 }
 
 // firstOf is the first severity number of a level, 0 for none.

@@ -1,6 +1,9 @@
 package otlp
 
-import "logstow/record/attributes"
+import (
+	"logstow/input/httpserver"
+	"logstow/record/attributes"
+)
 
 // The names of the attributes that are fields of a record, its body, its resource, or its scope. Those of the data model have the names
 // that Loki gives them.
@@ -46,11 +49,11 @@ func newNames() names {
 }
 
 // stored returns the name for the attribute at a position.
-func (n *names) stored(at int, sent []byte, e *encoder) (string, error) {
+func (n *names) stored(at int, sent []byte, own *httpserver.Attributes) (string, error) {
 	if at < len(n.last) && n.last[at].sent == string(sent) {
 		return n.last[at].stored, nil
 	}
-	made, err := e.name(sent)
+	made, err := own.Name(sent)
 	if err != nil {
 		return "", err
 	}

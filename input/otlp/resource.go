@@ -5,44 +5,23 @@ import (
 	"errors"
 
 	"logstow/input/httpserver"
-	"logstow/record/attributes"
 )
 
 // shared are the attributes that records have in common: those of a resource or a scope.
 type shared struct {
-	// group has the attributes themselves, top the other fields, which are stored beside those of the record.
-	group *attributes.Group
-	top   []attributes.Member
-	// size is the maximum encoded size, cut the number of members of maps that were left out.
-	size, cut int
+	httpserver.Shared
 	// deep is set if they cannot be stored because of errTooDeep.
 	deep bool
-
-	encoder encoder
-	held    int64
 }
 
-// reset discards everything.
-func (s *shared) reset(lease *httpserver.Lease) {
-	lease.Give(s.held)
-	s.encoder.reset()
-	*s = shared{encoder: s.encoder}
-}
-
-// collect ends the collection of the encoder's attributes. The first own ones are those of the group.
-func (s *shared) collect(own int) error {
-	s.size, s.cut = s.encoder.size, s.encoder.cut
-	cost := 3 * int64(s.size) // the group, and the space while it grows
-	if err := s.encoder.lease.Take(cost); err != nil {
-		return err
-	}
-	s.held = cost
-	s.group, s.top = attributes.NewGroup(s.encoder.list[:own:own]), s.encoder.list[own:]
-	return nil
+func (s *shared) reset() {
+	s.Reset()
+	s.deep = false
 }
 
 // attributes adds the attributes that are fields of a message, and counts them.
 func (s *shared) attributes(message []byte, tag uint64) (n int, err error) {
+	to := encoder{&s.Attributes}
 	in := fields{rest: message}
 	for in.next() {
 		if in.tag != tag {
@@ -52,11 +31,11 @@ func (s *shared) attributes(message []byte, tag uint64) (n int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		name, err := s.encoder.name(key)
+		name, err := to.Name(key)
 		if err != nil {
 			return 0, err
 		}
-		if err := s.encoder.attribute(name, value); err != nil {
+		if err := to.attribute(name, value); err != nil {
 			return 0, err
 		}
 		n++
@@ -117,21 +96,21 @@ func (r *resource) parse(message, schema []byte) error {
 		return err
 	}
 	if len(schema) > 0 {
-		if err := r.encoder.string(nameResourceSchema, schema); err != nil {
+		if err := httpserver.AddText(&r.Attributes, nameResourceSchema, schema); err != nil {
 			return err
 		}
 	}
 	if dropped > 0 {
-		if err := r.encoder.number(nameResourceDropped, dropped); err != nil {
+		if err := httpserver.AddNumber(&r.Attributes, nameResourceDropped, dropped); err != nil {
 			return err
 		}
 	}
 	if entities {
-		if err := r.encoder.entities(message); err != nil {
+		if err := (&encoder{&r.Attributes}).entities(message); err != nil {
 			return err
 		}
 	}
-	return r.collect(own)
+	return r.Group(own)
 }
 
 func source(values map[string]string) string {
@@ -160,32 +139,32 @@ func plain(any []byte) string {
 
 // entities adds the entity references of a Resource message: an array of maps.
 func (e *encoder) entities(message []byte) error {
-	at := len(e.text)
-	if err := e.reserve(1); err != nil {
+	at := len(e.Text)
+	if err := e.Reserve(1); err != nil {
 		return err
 	}
-	e.text = append(e.text, '[')
+	e.Text = append(e.Text, '[')
 	in := fields{rest: message}
 	for first := true; in.next(); {
 		if in.tag != 3<<3|text {
 			continue
 		}
-		if err := e.reserve(1); err != nil {
+		if err := e.Reserve(1); err != nil {
 			return err
 		}
 		if !first {
-			e.text = append(e.text, ',')
+			e.Text = append(e.Text, ',')
 		}
 		first = false
 		if err := e.entity(in.bytes); err != nil {
 			return err
 		}
 	}
-	if err := e.reserve(1); err != nil {
+	if err := e.Reserve(1); err != nil {
 		return err
 	}
-	e.text = append(e.text, ']')
-	return e.add(nameResourceEntities, at)
+	e.Text = append(e.Text, ']')
+	return e.Add(nameResourceEntities, at)
 }
 
 // entity appends an EntityRef as a map of the fields that are set, in the order of their names.
@@ -197,10 +176,10 @@ func (e *encoder) entity(message []byte) error {
 	}{{"description_keys", 4<<3 | text, true}, {"id_keys", 3<<3 | text, true}, {"schema_url", 1<<3 | text, false}, {"type", 2<<3 | text, false}}
 	open := "{"
 	put := func(s string) error {
-		if err := e.reserve(len(s)); err != nil {
+		if err := e.Reserve(len(s)); err != nil {
 			return err
 		}
-		e.text = append(e.text, s...)
+		e.Text = append(e.Text, s...)
 		return nil
 	}
 	for _, f := range fieldsOf {
@@ -272,15 +251,15 @@ func (s *shared) scope(message, schema []byte) error {
 		value []byte
 	}{{nameScope, name}, {nameScopeVersion, version}, {nameScopeSchema, schema}} {
 		if len(f.value) > 0 {
-			if err := s.encoder.string(f.name, f.value); err != nil {
+			if err := httpserver.AddText(&s.Attributes, f.name, f.value); err != nil {
 				return err
 			}
 		}
 	}
 	if dropped > 0 {
-		if err := s.encoder.number(nameScopeDropped, dropped); err != nil {
+		if err := httpserver.AddNumber(&s.Attributes, nameScopeDropped, dropped); err != nil {
 			return err
 		}
 	}
-	return s.collect(own)
+	return s.Group(own)
 }
