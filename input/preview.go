@@ -40,8 +40,8 @@ func (p *Preview) From(service, source string) {
 type Outcome struct {
 	// Time is the record's time, 0 if it is that of receiving or the event has none.
 	Time int64
-	// Refused is set if the event has a time that is before 1990 or too far ahead.
-	Refused bool
+	// Rejected is set if the event has a time that is before 1990 or too far ahead.
+	Rejected bool
 	// Level is the record's level.
 	Level record.Level
 }
@@ -51,9 +51,9 @@ func (p *Preview) Event(e *Event) Outcome {
 	made := Outcome{Level: e.Level}
 	if e.Time != 0 {
 		_, reason := p.recognizer.CheckTime(e.Time, p.read)
-		made.Refused = reason != recognize.Accepted
+		made.Rejected = reason != recognize.Accepted
 	}
-	if !made.Refused {
+	if !made.Rejected {
 		made.Time = e.Time
 	}
 	from := p.opts.TimeFrom

@@ -154,8 +154,8 @@ func (c *collector) addFields(r *logRecord, e *input.Event) error {
 // addTimes adds the times unless they are that of the stored record, or one another.
 func (c *collector) addTimes(r *logRecord, made *input.Outcome) error {
 	sent := r.timestamp()
-	known := sent != 0 && (made.Time == sent || made.Refused) && (r.time|r.observed)>>63 == 0 // to those who read the record
-	if made.Refused {
+	known := sent != 0 && (made.Time == sent || made.Rejected) && (r.time|r.observed)>>63 == 0 // to those who read the record
+	if made.Rejected {
 		if err := httpserver.AddText(c.own.Attributes, nameRefused, time.Unix(0, sent).UTC().Format(time.RFC3339Nano)); err != nil {
 			return err
 		}

@@ -184,7 +184,7 @@ func (c *collector) attributes(s *stream, e *input.Event) (err error) {
 		}
 	}
 	switch made := c.preview.Event(e); {
-	case made.Refused:
+	case made.Rejected:
 		err = httpserver.AddText(&c.own, nameRefused, time.Unix(0, e.Time).UTC().Format(time.RFC3339Nano))
 	case made.Time != e.Time || e.Time == 0:
 		err = httpserver.AddNumber(&c.own, nameTime, e.Time)

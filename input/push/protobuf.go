@@ -111,7 +111,7 @@ func (c *collector) protobufStream(message []byte) error {
 func (c *collector) parseStream(text string) (stream, error) {
 	labels, err := parseLabels(text)
 	if err != nil {
-		return stream{invalid: err.Error()}, nil
+		return stream{invalid: err.Error()}, nil //nolint:nilerr // its entries are rejected, not the request
 	}
 	return c.stream(labels)
 }

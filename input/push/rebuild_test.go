@@ -32,7 +32,9 @@ type sent struct {
 }
 
 // String tells all of an entry.
-func (s sent) String() string { return fmt.Sprintf("%q %q %d %q", s.labels, s.metadata, s.nanos, s.line) }
+func (s sent) String() string {
+	return fmt.Sprintf("%q %q %d %q", s.labels, s.metadata, s.nanos, s.line)
+}
 
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
