@@ -1,5 +1,7 @@
 package input
 
+import "slices"
+
 // Batch has events of one service; Service "" means the configured one.
 type Batch struct {
 	Service string
@@ -15,6 +17,12 @@ type Batches struct {
 
 // Add adds an event of a service.
 func (b *Batches) Add(service string, e Event) {
+	events := b.Of(service, 0)
+	*events = append(*events, e)
+}
+
+// Of returns the events of a service, with space for n more. It is valid until the next call.
+func (b *Batches) Of(service string, n int) *[]Event {
 	i, ok := b.indexes[service]
 	if !ok {
 		if b.indexes == nil {
@@ -24,7 +32,9 @@ func (b *Batches) Add(service string, e Event) {
 		b.indexes[service] = i
 		b.all = append(b.all, Batch{Service: service})
 	}
-	b.all[i].Events = append(b.all[i].Events, e)
+	events := &b.all[i].Events
+	*events = slices.Grow(*events, n)
+	return events
 }
 
 // All returns the batches in the order of their first events.

@@ -3,23 +3,22 @@ package otlp
 import (
 	"errors"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"logstow/input"
 	"logstow/input/httpserver"
-	"logstow/record/recognize"
 )
 
 // collector collects the events of a request.
 type collector struct {
 	handler *Handler
 	lease   *httpserver.Lease
-	guard   *recognize.Recognizer
-	read    int64
 
-	// out contains the records, resource the common part of the records of a resource, and scope the common part of
-	// those of a scope.
-	out, resource, scope object
+	names names
+	// own has the attributes of a record, resource and scope those that records share.
+	own      encoder
+	resource resource
+	scope    shared
+	texts    httpserver.Texts
+	preview  *input.Preview
 
 	batches input.Batches
 	// rejected counts the rejected records.
@@ -28,103 +27,113 @@ type collector struct {
 
 // collect reads an ExportLogsServiceRequest. Its errors are those of [httpserver.Body].
 func (h *Handler) collect(request []byte, lease *httpserver.Lease) (*collector, error) {
-	fresh := object{lease: lease, limit: input.MaxReceive}
+	own := httpserver.NewAttributes(lease)
 	c := &collector{
-		handler: h, lease: lease, guard: recognize.New(h.Options.Recognize), read: h.Options.Now().UnixNano(),
-		out: fresh, resource: fresh, scope: fresh,
+		handler: h, lease: lease, names: newNames(), own: encoder{&own}, scope: shared{Shared: httpserver.NewShared(lease)},
+		texts: httpserver.NewTexts(lease), preview: input.NewPreview(&h.Options),
 	}
-	err := each(request, func(f field) error {
-		if !f.is(1, protowire.BytesType) {
-			return nil
+	c.resource.Shared = httpserver.NewShared(lease)
+	in := fields{rest: request}
+	for in.next() {
+		if in.tag != 1<<3|text {
+			continue
 		}
-		return c.resourceLogs(f.bytes)
-	})
-	return c, err
+		if err := c.resourceLogs(in.bytes); err != nil {
+			return nil, err
+		}
+	}
+	return c, in.err
 }
 
-// resourceLogs parses the resource first: fields may come in any order.
-func (c *collector) resourceLogs(message []byte) error {
-	var raw []byte
-	if err := each(message, func(f field) error {
-		if f.is(1, protowire.BytesType) {
-			raw = f.bytes
+// head reads the first and the third field of a ResourceLogs or ScopeLogs, and counts the second ones: fields may come in any order.
+func head(message []byte) (of, schema []byte, n int, err error) {
+	in := fields{rest: message}
+	for in.next() {
+		switch in.tag {
+		case 1<<3 | text:
+			of = in.bytes
+		case 2<<3 | text:
+			n++
+		case 3<<3 | text:
+			schema = in.bytes
 		}
-		return nil
-	}); err != nil {
+	}
+	return of, schema, n, in.err
+}
+
+func (c *collector) resourceLogs(message []byte) error {
+	of, schema, _, err := head(message)
+	if err != nil {
 		return err
 	}
 	c.resource.reset()
-	r, err := newResource(raw, &c.resource)
-	if err != nil {
+	if err := c.resource.parse(of, schema); err != nil {
 		return err
 	}
 	service := ""
 	if c.handler.serviceFromResource {
-		service = c.handler.Services.Admit(r.service)
+		service = c.handler.Services.Admit(c.resource.service)
 	}
-	return each(message, func(f field) error {
-		if !f.is(2, protowire.BytesType) {
-			return nil
+	in := fields{rest: message}
+	for in.next() {
+		if in.tag == 2<<3|text {
+			if err := c.scopeLogs(in.bytes, service); err != nil {
+				return err
+			}
 		}
-		return c.scopeLogs(f.bytes, &r, service)
-	})
+	}
+	return nil
 }
 
-func (c *collector) scopeLogs(message []byte, r *resource, service string) error {
-	var scope []byte
-	if err := each(message, func(f field) error {
-		if f.is(1, protowire.BytesType) {
-			scope = f.bytes
-		}
-		return nil
-	}); err != nil {
+func (c *collector) scopeLogs(message []byte, service string) error {
+	of, schema, n, err := head(message)
+	if err != nil || n == 0 {
 		return err
 	}
 	c.scope.reset()
-	err := c.scope.scope(scope)
-	deep := r.deep || errors.Is(err, errTooDeep)
-	if err != nil && !deep {
+	if err := c.scope.scope(of, schema); err != nil {
 		return err
 	}
-	scope = c.scope.finish()
-	return each(message, func(f field) error {
-		if !f.is(2, protowire.BytesType) {
-			return nil
+	if c.resource.deep || c.scope.deep {
+		c.rejected += int64(n)
+		return nil
+	}
+	if err := c.lease.Take(int64(n) * input.EventCost); err != nil {
+		return err
+	}
+	events := c.batches.Of(service, n)
+	c.preview.From(service, c.resource.source)
+	in := fields{rest: message}
+	for in.next() {
+		if in.tag != 2<<3|text {
+			continue
 		}
-		if deep {
+		switch e, err := c.logRecord(in.bytes); {
+		case errors.Is(err, errTooDeep):
 			c.rejected++
-			return nil
+		case err != nil:
+			return err
+		default:
+			*events = append(*events, e)
 		}
-		return c.logRecord(f.bytes, r, scope, service)
-	})
+	}
+	return nil
 }
 
-func (c *collector) logRecord(message []byte, of *resource, scope []byte, service string) error {
-	r, err := parseLogRecord(message)
+// logRecord makes an event of a LogRecord.
+func (c *collector) logRecord(message []byte) (e input.Event, err error) {
+	c.own.Reset()
+	r, err := c.parse(message)
 	if err != nil {
-		return err
+		return e, err
 	}
-	when, rejected := r.timestamp(), int64(0)
-	if when != 0 {
-		if _, reason := c.guard.CheckTime(when, c.read); reason != recognize.Accepted {
-			rejected = when
-		}
+	e = input.Event{Time: r.timestamp(), Level: r.level(), Source: c.resource.source}
+	if e.Message, err = c.message(r.body); err != nil {
+		return e, err
 	}
-	line, ok := r.line()
-	if !ok || rejected != 0 || len(scope) > 0 || string(of.suffix) != "}" {
-		if err := c.out.logRecord(&r, rejected, scope, of.suffix); err != nil {
-			if errors.Is(err, errTooDeep) {
-				c.out.discard()
-				c.rejected++
-				return nil
-			}
-			return err
-		}
-		line = c.out.finish()
+	if err := c.addFields(&r, &e); err != nil {
+		return e, err
 	}
-	if err := c.lease.Take(input.EventCost); err != nil {
-		return err
-	}
-	c.batches.Add(service, input.Event{Time: when, Level: r.level(), Source: of.source, Message: line})
-	return nil
+	e.Attributes, err = c.texts.Encode(c.own.Attributes, &c.resource.Shared, &c.scope.Shared, nil)
+	return e, err
 }

@@ -7,6 +7,7 @@ import (
 	collector1 "go.opentelemetry.io/proto/slim/otlp/collector/logs/v1"
 
 	"logstow/input/httpserver"
+	"logstow/record/attributes"
 )
 
 // export processes an ExportLogsServiceRequest. If it returns nil, all records are durable, except for those that
@@ -21,10 +22,10 @@ func (h *Handler) export(r *http.Request, request []byte, lease *httpserver.Leas
 	}
 	answer := new(collector1.ExportLogsServiceResponse)
 	if c.rejected > 0 {
-		h.Options.Log.Warn("OpenTelemetry records rejected: values nested too deeply", "records", c.rejected, "limit", maxDepth)
+		h.Options.Log.Warn("OpenTelemetry records rejected: values nested too deeply", "records", c.rejected, "limit", attributes.MaxDepth)
 		answer.PartialSuccess = &collector1.ExportLogsPartialSuccess{
 			RejectedLogRecords: c.rejected,
-			ErrorMessage:       fmt.Sprintf("values may be nested %d deep", maxDepth),
+			ErrorMessage:       fmt.Sprintf("attributes may be nested %d deep, bodies %d", attributes.MaxDepth, maxDepth),
 		}
 	}
 	return answer, nil

@@ -3,7 +3,6 @@ package otlp_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,8 +16,7 @@ import (
 	"logstow/internal/test/inputtest"
 )
 
-// An application's lines are stored as they were logged, with their own time and level; beside
-// attributes they stay JSON.
+// An application's lines are stored as they were logged, with their own time and level, and their attributes beside them.
 func TestOpenTelemetrySDKLines(t *testing.T) {
 	t.Parallel()
 	senders := sdk(t)
@@ -33,13 +31,15 @@ func TestOpenTelemetrySDKLines(t *testing.T) {
 				var want []string
 				for i := range count {
 					at := fmt.Sprintf("2026-11-18T11:06:%02dZ", i%40)
-					line := fmt.Sprintf(`{"time":"%s","level":"warn","msg":"order %d \"failed\" ✓"}`, at, i)
+					line := fmt.Sprintf(`{"time":"%s","level":"warn","msg":"order %d \"failed\" ✓"}`+"\n", at, i)
+					file := ""
 					if form == "attributes" {
-						line = `{"body":"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(line) + `\n","attributes":{"file":"a.log"}}`
+						file = `"file":"a.log",`
 					}
-					want = append(want, fmt.Sprintf("web %s WARN [-] %s", at, line))
+					sent := fmt.Sprintf(`"severity_number":0,"timestamp":%d`, 1795000000e9+1000*i)
+					want = append(want, fmt.Sprintf(`web %s WARN [-] {%s"observed_timestamp":N,%s} %s`, at, file, sent, line))
 				}
-				got := s.TakeLines()
+				got := withoutObserved(s.TakeLines())
 				slices.Sort(got)
 				slices.Sort(want)
 				if diff := cmp.Diff(want, got); diff != "" {
@@ -54,7 +54,8 @@ func TestOpenTelemetrySDKLines(t *testing.T) {
 func object(members ...any) *common1.AnyValue {
 	list := new(common1.KeyValueList)
 	for i := 0; i < len(members); i += 2 {
-		list.Values = append(list.Values, attribute(members[i].(string), members[i+1].(*common1.AnyValue)))
+		v, _ := members[i+1].(*common1.AnyValue) // or nil
+		list.Values = append(list.Values, attribute(members[i].(string), v))
 	}
 	return &common1.AnyValue{Value: &common1.AnyValue_KvlistValue{KvlistValue: list}}
 }
@@ -71,7 +72,8 @@ func TestLinesWithOrigin(t *testing.T) {
 	post(t, address, protobuf, "", marshal(t, scoped))
 	post(t, address, protobuf, "", marshal(t, resourced))
 	const at = "web 2026-11-18T11:06:40Z ERROR "
-	want := []string{at + `[-] {"body":"ERROR x","scope":{"version":"1"}}`, at + `[h] {"body":"ERROR x","resource":{"host.name":"h"}}`}
+	const own = `"observed_timestamp":0,`
+	want := []string{at + `[-] {` + own + `"scope_version":"1","severity_number":0} ERROR x`, at + `[h] {` + own + `"resource":{"host.name":"h"},"severity_number":0} ERROR x`}
 	if diff := cmp.Diff(want, s.TakeLines()); diff != "" {
 		t.Error(diff)
 	}

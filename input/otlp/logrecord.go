@@ -1,63 +1,64 @@
 package otlp
 
 import (
-	"bytes"
-	"encoding/hex"
 	"math"
-	"strconv"
 	"time"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"logstow/input"
+	"logstow/input/httpserver"
 	"logstow/record"
 )
 
 // logRecord is a parsed LogRecord message; its slices point into the request.
 type logRecord struct {
-	message           []byte
 	body, text, event []byte
 	traceID, spanID   []byte
 	time, observed    uint64
 	severity          int
 	flags, dropped    uint64
-	hasAttributes     bool
 }
 
-func parseLogRecord(message []byte) (logRecord, error) {
-	r := logRecord{message: message}
-	for len(message) > 0 {
-		f, rest, err := next(message)
-		if err != nil {
-			return r, err
-		}
-		message = rest
-		switch {
-		case f.is(1, protowire.Fixed64Type):
-			r.time = f.value
-		case f.is(2, protowire.VarintType):
-			r.severity = int(int32(f.value)) //nolint:gosec // an enum has 32 bits
-		case f.is(3, protowire.BytesType):
-			r.text = f.bytes
-		case f.is(5, protowire.BytesType):
-			r.body = f.bytes
-		case f.is(6, protowire.BytesType):
-			r.hasAttributes = true
-		case f.is(7, protowire.VarintType):
-			r.dropped = f.value
-		case f.is(8, protowire.Fixed32Type):
-			r.flags = f.value
-		case f.is(9, protowire.BytesType):
-			r.traceID = f.bytes
-		case f.is(10, protowire.BytesType):
-			r.spanID = f.bytes
-		case f.is(11, protowire.Fixed64Type):
-			r.observed = f.value
-		case f.is(12, protowire.BytesType):
-			r.event = f.bytes
+// parse parses a LogRecord, whose attributes it adds to the collector's.
+func (c *collector) parse(message []byte) (r logRecord, err error) {
+	in := fields{rest: message}
+	for n := 0; in.next(); {
+		switch in.tag {
+		case 1<<3 | fixed64:
+			r.time = in.number
+		case 2<<3 | varint:
+			r.severity = int(int32(in.number)) //nolint:gosec // an enum has 32 bits
+		case 3<<3 | text:
+			r.text = in.bytes
+		case 5<<3 | text:
+			r.body = in.bytes
+		case 6<<3 | text:
+			key, value, err := keyValue(in.bytes)
+			if err != nil {
+				return r, err
+			}
+			name, err := c.names.stored(n, key, c.own.Attributes)
+			if err != nil {
+				return r, err
+			}
+			if err := c.own.attribute(name, value); err != nil {
+				return r, err
+			}
+			n++
+		case 7<<3 | varint:
+			r.dropped = uint64(uint32(in.number)) //nolint:gosec // as protobuf decodes it
+		case 8<<3 | fixed32:
+			r.flags = in.number
+		case 9<<3 | text:
+			r.traceID = in.bytes
+		case 10<<3 | text:
+			r.spanID = in.bytes
+		case 11<<3 | fixed64:
+			r.observed = in.number
+		case 12<<3 | text:
+			r.event = in.bytes
 		}
 	}
-	return r, nil
+	return r, in.err
 }
 
 // timestamp returns the record's time in Unix nanoseconds, or 0 if it has none.
@@ -77,78 +78,120 @@ func (r *logRecord) level() record.Level {
 	return record.LevelFromAlias(r.text)
 }
 
-// line is the text of a record that holds nothing but a text and times, without a newline at its
-// end. It points into the request. The body may be an object whose only member is that text.
-func (r *logRecord) line() ([]byte, bool) {
-	if r.severity != 0 || len(r.text) > 0 || len(r.event) > 0 || r.hasAttributes || r.dropped != 0 || r.flags != 0 ||
-		!zeros(r.traceID) || !zeros(r.spanID) {
-		return nil, false
+// kind is the value of the attribute body_kind.
+func kind(tag uint64) string {
+	switch tag {
+	case anyBool:
+		return "bool"
+	case anyInt:
+		return "int"
+	case anyDouble:
+		return "double"
+	case anyArray:
+		return "array"
+	case anyMap:
+		return "map"
+	case anyBytes:
+		return "bytes"
 	}
-	text, ok := plainText(r.body)
-	if !ok {
-		text, ok = memberText(r.body)
-	}
-	return input.TrimNewline(text), ok
+	return "empty"
 }
 
-// logRecord writes the record's object: the record's fields in a fixed order, then those of its
-// scope and resource. rejected is a rejected timestamp, or 0.
-func (o *object) logRecord(r *logRecord, rejected int64, scope, resource []byte) error {
-	put(o, `{"body":`)
-	if err := o.value(r.body, 0); err != nil {
+// message returns the message of a body: its text, its JSON, or nothing. It adds the attributes that tell what the body was.
+func (c *collector) message(body []byte) ([]byte, error) {
+	v, err := valueOf(body)
+	switch {
+	case err != nil:
+		return nil, err
+	case v.tag == anyString:
+		return v.bytes, nil
+	case v.tag == anyMap:
+		if name, line, ok := memberText(v.bytes); ok {
+			return line, httpserver.AddText(c.own.Attributes, nameBodyMember, name)
+		}
+	}
+	if err := httpserver.AddText(c.own.Attributes, nameBodyKind, kind(v.tag)); err != nil || v.tag == 0 {
+		return nil, err
+	}
+	at := len(c.own.Text)
+	if err := c.own.content(&v, maxDepth); err != nil {
+		return nil, err
+	}
+	return c.texts.Keep(c.own.Text[at:])
+}
+
+// addFields adds the attributes for the fields of a record that its time and its level do not tell. e is the event without
+// attributes.
+func (c *collector) addFields(r *logRecord, e *input.Event) error {
+	if err := c.own.id(nameTraceID, r.traceID); err != nil {
 		return err
 	}
-	if rejected != 0 {
-		put(o, `,"refused_time":"`+time.Unix(0, rejected).UTC().Format(time.RFC3339Nano)+`"`)
-	}
-	if err := o.member(`,"severity":`, r.text); err != nil {
+	if err := c.own.id(nameSpanID, r.spanID); err != nil {
 		return err
 	}
-	if r.severity != 0 {
-		put(o, `,"severity_number":`)
-		o.integer(int64(r.severity))
+	if len(r.event) > 0 {
+		if err := httpserver.AddText(c.own.Attributes, nameEvent, r.event); err != nil {
+			return err
+		}
 	}
-	if err := o.member(`,"event_name":`, r.event); err != nil {
-		return err
-	}
-	if r.hasAttributes {
-		put(o, `,"attributes":`)
-		if err := o.keyValues(r.message, 6, 0); err != nil {
+	if r.flags != 0 {
+		if err := httpserver.AddNumber(c.own.Attributes, nameFlags, r.flags); err != nil {
 			return err
 		}
 	}
 	if r.dropped != 0 {
-		put(o, `,"dropped_attributes":`+strconv.FormatUint(r.dropped, 10))
+		if err := httpserver.AddNumber(c.own.Attributes, nameDropped, r.dropped); err != nil {
+			return err
+		}
 	}
-	o.id(`,"trace_id":"`, r.traceID)
-	o.id(`,"span_id":"`, r.spanID)
-	if r.flags != 0 {
-		put(o, `,"flags":`+strconv.FormatUint(r.flags, 10))
+	made := c.preview.Event(e)
+	if err := c.addTimes(r, &made); err != nil {
+		return err
 	}
-	put(o, scope)
-	put(o, resource)
-	return o.err
+	return c.addSeverity(r, made.Level)
 }
 
-// member writes a member that is a string, if it has one.
-func (o *object) member(name string, value []byte) error {
-	if len(value) == 0 {
+// addTimes adds the times unless they are that of the stored record, or one another.
+func (c *collector) addTimes(r *logRecord, made *input.Outcome) error {
+	sent := r.timestamp()
+	known := sent != 0 && (made.Time == sent || made.Rejected) && (r.time|r.observed)>>63 == 0 // to those who read the record
+	if made.Rejected {
+		if err := httpserver.AddText(c.own.Attributes, nameRefused, time.Unix(0, sent).UTC().Format(time.RFC3339Nano)); err != nil {
+			return err
+		}
+	}
+	if r.time == 0 || !known {
+		if err := httpserver.AddNumber(c.own.Attributes, nameTime, r.time); err != nil {
+			return err
+		}
+	}
+	if r.observed == r.time && r.time != 0 || r.time == 0 && known {
 		return nil
 	}
-	put(o, name)
-	return o.text(value)
+	return httpserver.AddNumber(c.own.Attributes, nameObserved, r.observed)
 }
 
-// id writes an ID in hexadecimal. It writes nothing if the ID is empty or all zeros.
-func (o *object) id(name string, id []byte) {
-	if zeros(id) {
-		return
+// addSeverity adds what the level of the stored record does not tell.
+func (c *collector) addSeverity(r *logRecord, level record.Level) error {
+	if r.severity != firstOf(level) {
+		if err := httpserver.AddNumber(c.own.Attributes, nameSeverityNumber, int64(r.severity)); err != nil {
+			return err
+		}
 	}
-	put(o, name)
-	if o.reserve(hex.EncodedLen(len(id))) {
-		o.b = hex.AppendEncode(o.b, id)
+	implied := ""
+	if l := record.LevelFromOTel(r.severity); l != record.None {
+		implied = l.String()
 	}
-	put(o, `"`)
+	if string(r.text) == implied {
+		return nil
+	}
+	return httpserver.AddText(c.own.Attributes, nameSeverityText, r.text)
 }
 
-func zeros(id []byte) bool { return len(bytes.Trim(id, "\x00")) == 0 }
+// firstOf is the first severity number of a level, 0 for none.
+func firstOf(level record.Level) int {
+	if level == record.None {
+		return 0
+	}
+	return 1 + 4*int(level-record.Trace)
+}

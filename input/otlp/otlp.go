@@ -1,6 +1,5 @@
-// Package otlp is the input for OpenTelemetry logs: OTLP over HTTP, as protobuf
-// or JSON, and over gRPC. A log record that consists of a text only becomes that text. Any other log
-// record becomes a compact JSON object.
+// Package otlp is the input for OpenTelemetry logs: OTLP over HTTP, as protobuf or JSON, and over gRPC. The message of a record is
+// the body of the log record; everything else is in its attributes, from which the log record can be rebuilt.
 //
 // https://github.com/open-telemetry/opentelemetry-proto/blob/main/docs/specification.md
 package otlp

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,7 @@ import (
 	"logstow/input/httpserver"
 	"logstow/input/otlp"
 	"logstow/internal/test/inputtest"
+	"logstow/record/attributes"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -64,11 +66,11 @@ func TestOpenTelemetrySDK(t *testing.T) {
 			var want []string
 			for i := range count {
 				at := time.Unix(1795000000, int64(i)*1000).UTC().Format(time.RFC3339Nano)
-				want = append(want, fmt.Sprintf(`shop-cart %s ERROR [cart-1] {"body":"order %d \"failed\" ✓\n  at line","severity":"Error","severity_number":17,`+
-					`"attributes":{"order.id":%d,"ratio":0.5,"ok":false,"tags":["a","b"]},"trace_id":"5b8efff798038103d269b633813fc60c","span_id":"eee19b7ec3c1b174","flags":1,`+
-					`"scope":{"name":"checkout","version":"1.2.3"},"resource":{"service.name":"Shop Cart","service.instance.id":"cart-1"}}`, at, i, i))
+				want = append(want, fmt.Sprintf(`shop-cart %s ERROR [cart-1] {"flags":1,"observed_timestamp":N,"ok":false,"order.id":%d,"ratio":0.5,`+
+					`"resource":{"service.instance.id":"cart-1","service.name":"Shop Cart"},"scope_name":"checkout","scope_version":"1.2.3",`+
+					`"severity_text":"Error","span_id":"eee19b7ec3c1b174","tags":["a","b"],"trace_id":"5b8efff798038103d269b633813fc60c"} order %d "failed" ✓`+"\n  at line", at, i, i))
 			}
-			got := s.TakeLines()
+			got := withoutObserved(s.TakeLines())
 			slices.Sort(got) // batches may overtake each other
 			slices.Sort(want)
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -76,6 +78,15 @@ func TestOpenTelemetrySDK(t *testing.T) {
 			}
 		})
 	}
+}
+
+// withoutObserved replaces the times at which the SDK observed records.
+func withoutObserved(lines []string) []string {
+	observed := regexp.MustCompile(`("observed_timestamp":)\d+`)
+	for i := range lines {
+		lines[i] = observed.ReplaceAllString(lines[i], "${1}N")
+	}
+	return lines
 }
 
 func text(s string) *common1.AnyValue {
@@ -135,36 +146,74 @@ func TestMessages(t *testing.T) {
 	address := serve(t, otlp.Options{Options: input.Options{Sink: s}})
 	const at = "2026-11-18T11:06:40Z"
 	ns := uint64(1795000000e9)
+	body := func(v *common1.AnyValue) *logs1.LogRecord {
+		return &logs1.LogRecord{TimeUnixNano: ns, ObservedTimeUnixNano: ns, Body: v}
+	}
+	with := func(change func(r *logs1.LogRecord)) *logs1.LogRecord {
+		r := body(text("ERROR x"))
+		change(r)
+		return r
+	}
+	const recognized = at + ` ERROR [-] {"severity_number":0} `
 	for name, c := range map[string]struct {
 		record *logs1.LogRecord
 		want   string
 	}{
-		"body only":    {&logs1.LogRecord{TimeUnixNano: ns, Body: text("a\x01<b>")}, at + " - [-] a\x01<b>"},
-		"a line":       {&logs1.LogRecord{TimeUnixNano: ns, Body: text("2026-11-18T11:06:39Z ERROR x\r\n"), TraceId: make([]byte, 16)}, "2026-11-18T11:06:39Z ERROR [-] 2026-11-18T11:06:39Z ERROR x"},
-		"a later line": {&logs1.LogRecord{TimeUnixNano: ns, Body: text("2026-11-18T11:06:41Z ERROR x")}, at + " ERROR [-] 2026-11-18T11:06:41Z ERROR x"},
-		"empty text":   {&logs1.LogRecord{TimeUnixNano: ns, Body: text("")}, at + " - [-] "},
-		"refused line": {&logs1.LogRecord{TimeUnixNano: 1, Body: text("2026-11-18T11:06:39Z ERROR x")}, `2026-11-18T11:06:39Z ERROR [-] {"body":"2026-11-18T11:06:39Z ERROR x","refused_time":"1970-01-01T00:00:00.000000001Z"}`},
-		"number":       {&logs1.LogRecord{TimeUnixNano: ns, Body: text("ERROR x"), SeverityNumber: 9}, at + ` INFO [-] {"body":"ERROR x","severity_number":9}`},
-		"flags":        {&logs1.LogRecord{TimeUnixNano: ns, Body: text("ERROR x"), Flags: 1}, at + ` ERROR [-] {"body":"ERROR x","flags":1}`},
-		"dropped":      {&logs1.LogRecord{TimeUnixNano: ns, Body: text("ERROR x"), DroppedAttributesCount: 1}, at + ` ERROR [-] {"body":"ERROR x","dropped_attributes":1}`},
-		"a member":     {&logs1.LogRecord{TimeUnixNano: ns, Body: object("log", text("ERROR x\n"))}, at + " ERROR [-] ERROR x"},
-		"no line":      {&logs1.LogRecord{TimeUnixNano: ns, Body: object("a", text("ERROR x"))}, at + ` - [-] {"body":{"a":"ERROR x"}}`},
-		"no text":      {&logs1.LogRecord{TimeUnixNano: ns, Body: object("log", tooDeep(1))}, at + ` - [-] {"body":{"log":["x"]}}`},
-		"two members":  {&logs1.LogRecord{TimeUnixNano: ns, Body: object("log", text("ERROR x"), "a", text("b"))}, at + ` - [-] {"body":{"log":"ERROR x","a":"b"}}`},
-		"attribute":    {&logs1.LogRecord{TimeUnixNano: ns, Body: text("2026-11-18T11:06:39Z ERROR x"), Attributes: []*common1.KeyValue{attribute("a", text("b"))}}, `2026-11-18T11:06:39Z ERROR [-] {"body":"2026-11-18T11:06:39Z ERROR x","attributes":{"a":"b"}}`},
-		"nothing":      {&logs1.LogRecord{}, `2026-11-18T11:08:20Z - [-] {"body":null}`},
-		"observed":     {&logs1.LogRecord{ObservedTimeUnixNano: ns}, at + ` - [-] {"body":null}`},
-		"refused time": {&logs1.LogRecord{TimeUnixNano: 1}, `2026-11-18T11:08:20Z - [-] {"body":null,"refused_time":"1970-01-01T00:00:00.000000001Z"}`},
-		"level by text": {
-			&logs1.LogRecord{TimeUnixNano: ns, SeverityText: "WARNING", EventName: "e", DroppedAttributesCount: 3, TraceId: make([]byte, 16)},
-			at + ` WARN [-] {"body":null,"severity":"WARNING","event_name":"e","dropped_attributes":3}`,
+		"text":           {body(text("a\x01<b>\n")), at + " - [-] a\x01<b>\n"},
+		"no trace":       {with(func(r *logs1.LogRecord) { r.TraceId = make([]byte, 16) }), recognized + "ERROR x"},
+		"a line":         {body(text("2026-11-18T11:06:39Z x\r\n")), `2026-11-18T11:06:39Z - [-] {"timestamp":1795000000000000000} 2026-11-18T11:06:39Z x` + "\r\n"},
+		"a later line":   {body(text("2026-11-18T11:06:41Z x")), at + " - [-] 2026-11-18T11:06:41Z x"},
+		"the same time":  {body(text("2026-11-18T11:06:40Z x")), at + " - [-] 2026-11-18T11:06:40Z x"},
+		"not observed":   {&logs1.LogRecord{TimeUnixNano: ns, Body: text("a")}, at + ` - [-] {"observed_timestamp":0} a`},
+		"observed":       {&logs1.LogRecord{ObservedTimeUnixNano: ns, Body: text("a")}, at + ` - [-] {"timestamp":0} a`},
+		"observed later": {&logs1.LogRecord{TimeUnixNano: ns, ObservedTimeUnixNano: ns + 1, Body: text("a")}, at + ` - [-] {"observed_timestamp":1795000000000000001} a`},
+		"no time":        {&logs1.LogRecord{Body: text("a")}, `2026-11-18T11:08:20Z - [-] {"observed_timestamp":0,"timestamp":0} a`},
+		"empty text":     {body(text("")), at + " - [-] "},
+		"refused time":   {&logs1.LogRecord{TimeUnixNano: 1, ObservedTimeUnixNano: 1, Body: text("a")}, `2026-11-18T11:08:20Z - [-] {"refused_time":"1970-01-01T00:00:00.000000001Z"} a`},
+		"refused, line":  {&logs1.LogRecord{TimeUnixNano: 1, ObservedTimeUnixNano: ns, Body: text("2026-11-18T11:06:39Z x")}, `2026-11-18T11:06:39Z - [-] {"observed_timestamp":1795000000000000000,"refused_time":"1970-01-01T00:00:00.000000001Z"} 2026-11-18T11:06:39Z x`},
+		"largest time": {
+			&logs1.LogRecord{TimeUnixNano: 1<<64 - 1, ObservedTimeUnixNano: 1<<64 - 1, Body: text("a")},
+			`2026-11-18T11:08:20Z - [-] {"refused_time":"2262-04-11T23:47:16.854775807Z","timestamp":18446744073709551615} a`,
 		},
-		"values": {&logs1.LogRecord{TimeUnixNano: ns, Body: &common1.AnyValue{Value: &common1.AnyValue_KvlistValue{KvlistValue: &common1.KeyValueList{Values: []*common1.KeyValue{
-			attribute("i", &common1.AnyValue{Value: &common1.AnyValue_IntValue{IntValue: -1 << 63}}),
-			attribute("d", &common1.AnyValue{Value: &common1.AnyValue_DoubleValue{DoubleValue: 1e21}}),
-			attribute("b", &common1.AnyValue{Value: &common1.AnyValue_BytesValue{BytesValue: []byte{255}}}),
-			attribute("n", nil),
-		}}}}}, at + ` - [-] {"body":{"i":-9223372036854775808,"d":1e+21,"b":"/w==","n":null}}`},
+		"number":     {with(func(r *logs1.LogRecord) { r.SeverityNumber, r.SeverityText = 9, "INFO" }), at + ` INFO [-] ERROR x`},
+		"no text":    {with(func(r *logs1.LogRecord) { r.SeverityNumber = 9 }), at + ` INFO [-] {"severity_text":""} ERROR x`},
+		"second":     {with(func(r *logs1.LogRecord) { r.SeverityNumber, r.SeverityText = 10, "note" }), at + ` INFO [-] {"severity_number":10,"severity_text":"note"} ERROR x`},
+		"odd number": {with(func(r *logs1.LogRecord) { r.SeverityNumber = -7 }), at + ` ERROR [-] {"severity_number":-7} ERROR x`},
+		"text level": {with(func(r *logs1.LogRecord) { r.SeverityText = "WARNING" }), at + ` WARN [-] {"severity_number":0,"severity_text":"WARNING"} ERROR x`},
+		"fields": {
+			with(func(r *logs1.LogRecord) {
+				r.Flags, r.EventName, r.DroppedAttributesCount, r.TraceId, r.SpanId = 1, "e", 3, []byte{1, 0xab}, []byte{2}
+			}),
+			at + ` ERROR [-] {"dropped_attributes_count":3,"event_name":"e","flags":1,"severity_number":0,"span_id":"02","trace_id":"01ab"} ERROR x`,
+		},
+		"attributes": {
+			with(func(r *logs1.LogRecord) {
+				r.Attributes = []*common1.KeyValue{attribute("b", text("1")), attribute("flags", text("2")), attribute("a", nil), attribute("resource", text("3"))}
+			}),
+			at + ` ERROR [-] {"a":null,"attribute.flags":"2","attribute.resource":"3","b":"1","severity_number":0} ERROR x`,
+		},
+		"twice": {
+			with(func(r *logs1.LogRecord) {
+				r.Attributes = []*common1.KeyValue{attribute("a", text("1")), attribute("a", text("2")), attribute("m", object("x", text("3"), "x", text("4")))}
+			}),
+			at + ` ERROR [-] {"$cut":2,"a":"1","m":{"x":"3"},"severity_number":0} ERROR x`,
+		},
+		"a member":    {body(object("log", text("ERROR x\n"))), at + ` ERROR [-] {"body_member":"log","severity_number":0} ERROR x` + "\n"},
+		"no line":     {body(object("a", text("ERROR x"))), at + ` - [-] {"body_kind":"map"} {"a":"ERROR x"}`},
+		"no text log": {body(object("log", tooDeep(1))), at + ` - [-] {"body_kind":"map"} {"log":["x"]}`},
+		"two members": {body(object("log", text("ERROR x"), "a", text("b"))), at + ` ERROR [-] {"body_kind":"map","severity_number":0} {"a":"b","log":"ERROR x"}`},
+		"nothing":     {body(nil), at + ` - [-] {"body_kind":"empty"} `},
+		"array":       {body(tooDeep(64)), at + ` - [-] {"body_kind":"array"} ` + strings.Repeat("[", 64) + `"x"` + strings.Repeat("]", 64)},
+		"int":         {body(&common1.AnyValue{Value: &common1.AnyValue_IntValue{IntValue: -1 << 63}}), at + ` - [-] {"body_kind":"int"} -9223372036854775808`},
+		"double":      {body(&common1.AnyValue{Value: &common1.AnyValue_DoubleValue{DoubleValue: 3}}), at + ` - [-] {"body_kind":"double"} 3.0`},
+		"bool":        {body(&common1.AnyValue{Value: &common1.AnyValue_BoolValue{BoolValue: true}}), at + ` - [-] {"body_kind":"bool"} true`},
+		"bytes":       {body(&common1.AnyValue{Value: &common1.AnyValue_BytesValue{BytesValue: []byte{255}}}), at + ` - [-] {"body_kind":"bytes"} {"$bytes":"/w=="}`},
+		"values": {body(object(
+			"i", &common1.AnyValue{Value: &common1.AnyValue_IntValue{IntValue: -1 << 63}},
+			"d", &common1.AnyValue{Value: &common1.AnyValue_DoubleValue{DoubleValue: 1e21}},
+			"b", &common1.AnyValue{Value: &common1.AnyValue_BytesValue{BytesValue: []byte{255}}},
+			"n", nil,
+		)), at + ` - [-] {"body_kind":"map"} {"b":{"$bytes":"/w=="},"d":1e+21,"i":-9223372036854775808,"n":null}`},
 	} {
 		for _, kind := range []string{protobuf, jsonType} {
 			body := marshal(t, record(c.record))
@@ -230,7 +279,7 @@ func TestPartialSuccess(t *testing.T) {
 	s := inputtest.NewSink()
 	address := serve(t, otlp.Options{Options: input.Options{Sink: s}})
 	r := request("a")
-	r.ResourceLogs[0].ScopeLogs[0].LogRecords = append(r.ResourceLogs[0].ScopeLogs[0].LogRecords, &logs1.LogRecord{Body: tooDeep(100)})
+	r.ResourceLogs[0].ScopeLogs[0].LogRecords = append(r.ResourceLogs[0].ScopeLogs[0].LogRecords, &logs1.LogRecord{Body: tooDeep(65)})
 	got := post(t, address, protobuf, "", marshal(t, r))
 	var response collector1.ExportLogsServiceResponse
 	if err := proto.Unmarshal([]byte(got.Body), &response); err != nil || got.Status != 200 {
@@ -322,14 +371,13 @@ func FuzzExport(f *testing.F) {
 		}
 		r.Header.Set("Content-Type", map[bool]string{false: protobuf, true: jsonType}[asJSON])
 		mux.ServeHTTP(inputtest.DiscardResponse{}, r)
-		for _, l := range s.TakeLines() {
-			// A record that has nothing but a text is that text, as sent; others are JSON.
-			at := strings.Index(l, ` {"`) + 1
-			if json.Valid([]byte(l[at:])) || asJSON {
-				continue
+		for _, l := range s.Take() {
+			if len(l.Attributes) > 0 && !attributes.Valid(l.Attributes) {
+				t.Errorf("attributes are not valid: %q", l.Attributes)
 			}
-			if word := l[strings.LastIndexByte(l, ' ')+1:]; !bytes.Contains(body, []byte(word)) {
-				t.Errorf("neither JSON nor as sent: %q", l)
+			// A text is as sent; other bodies are JSON.
+			if !json.Valid(l.Message) && !asJSON && !bytes.Contains(body, l.Message) {
+				t.Errorf("neither JSON nor as sent: %q", l.Message)
 			}
 		}
 	})

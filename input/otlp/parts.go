@@ -5,6 +5,7 @@ import (
 
 	"logstow/input"
 	"logstow/input/httpserver"
+	"logstow/message/parse"
 )
 
 // Parts finds the log records in lines as the file exporter of the Collector writes them: each is a request in OTLP's JSON. The
@@ -12,6 +13,9 @@ import (
 func Parts(opts input.Options) *input.Parts {
 	if opts.Now == nil {
 		opts.Now = time.Now
+	}
+	if opts.Recognize.Parser == nil {
+		opts.Recognize.Parser = parse.Auto()
 	}
 	handler := &Handler{Intake: &httpserver.Intake{Options: opts}}
 	memory := httpserver.NewMemory(0, nil)

@@ -34,8 +34,8 @@ func TestParts(t *testing.T) {
 	const read = "web 2026-11-18T11:08:20Z - [file] "
 	want := []string{
 		read + lines[0],
-		`web 2026-11-18T11:06:41Z WARN [file] {"body":"a","severity_number":13,"attributes":{"b":1}}`,
-		"web 2026-11-18T11:06:43Z ERROR [file] 2026-11-18T11:06:43Z ERROR c",
+		`web 2026-11-18T11:06:41Z WARN [file] {"b":1,"observed_timestamp":0,"severity_text":""} a`,
+		`web 2026-11-18T11:06:43Z ERROR [file] {"observed_timestamp":0,"severity_number":0,"timestamp":0} 2026-11-18T11:06:43Z ERROR c`,
 	}
 	for _, line := range lines[2:] { // they cannot be taken apart
 		want = append(want, "web 2026-11-18T11:06:43Z - [file] "+line)

@@ -4,20 +4,46 @@ import (
 	"bytes"
 	"errors"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	"logstow/input/httpserver"
 )
 
-// resource is the common part of the records of one ResourceLogs.
-type resource struct {
-	// suffix is the end of the records' objects. It is written once, however many scopes there are.
-	suffix []byte
-	// deep is set if it could not be written because of errTooDeep.
+// shared are the attributes that records have in common: those of a resource or a scope.
+type shared struct {
+	httpserver.Shared
+	// deep is set if they cannot be stored because of errTooDeep.
 	deep bool
-	// service is the value of service.name.
-	service, source string
 }
 
-// sources are the attributes that name a record's source, in order of preference.
+func (s *shared) reset() {
+	s.Reset()
+	s.deep = false
+}
+
+// attributes adds the attributes that are fields of a message, and counts them.
+func (s *shared) attributes(message []byte, tag uint64) (n int, err error) {
+	to := encoder{&s.Attributes}
+	in := fields{rest: message}
+	for in.next() {
+		if in.tag != tag {
+			continue
+		}
+		key, value, err := keyValue(in.bytes)
+		if err != nil {
+			return 0, err
+		}
+		name, err := to.Name(key)
+		if err != nil {
+			return 0, err
+		}
+		if err := to.attribute(name, value); err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, in.err
+}
+
+// The attributes that name a record's source, in order of preference.
 const (
 	attrPod       = "k8s.pod.name"
 	attrPodPart   = "k8s.container.name"
@@ -27,48 +53,76 @@ const (
 	attrService   = "service.name"
 )
 
-// newResource parses a Resource message; its output is in o.
-func newResource(message []byte, o *object) (resource, error) {
-	var names map[string]string
-	err := each(message, func(f field) error {
-		if !f.is(1, protowire.BytesType) {
-			return nil
-		}
-		key, value, err := keyValue(f.bytes)
-		if err != nil {
-			return err
-		}
-		switch string(key) {
-		case attrPod, attrPodPart, attrInstance, attrContainer, attrHost, attrService:
-			if names == nil {
-				names = map[string]string{}
-			}
-			names[string(key)] = plain(value)
-		}
-		return nil
-	})
-	if err != nil {
-		return resource{}, err
-	}
-	err = o.resource(message)
-	deep := errors.Is(err, errTooDeep)
-	if deep {
-		o.discard()
-		err = nil
-	}
-	return resource{suffix: o.finish(), deep: deep, service: names[attrService], source: source(names)}, err
+// resource is the common part of the records of one ResourceLogs.
+type resource struct {
+	shared
+	// service is the value of service.name.
+	service, source string
 }
 
-func source(names map[string]string) string {
-	if pod := names[attrPod]; pod != "" {
-		if part := names[attrPodPart]; part != "" {
+// parse parses a Resource message.
+func (r *resource) parse(message, schema []byte) error {
+	r.service, r.source = "", ""
+	values := map[string]string{}
+	dropped, entities := uint64(0), false
+	in := fields{rest: message}
+	for in.next() {
+		switch in.tag {
+		case 1<<3 | text:
+			key, value, err := keyValue(in.bytes)
+			if err != nil {
+				return err
+			}
+			switch string(key) {
+			case attrPod, attrPodPart, attrInstance, attrContainer, attrHost, attrService:
+				values[string(key)] = plain(value)
+			}
+		case 2<<3 | varint:
+			dropped = uint64(uint32(in.number)) //nolint:gosec // as protobuf decodes it
+		case 3<<3 | text:
+			entities = true
+		}
+	}
+	if in.err != nil {
+		return in.err
+	}
+	r.service, r.source = values[attrService], source(values)
+	own, err := r.attributes(message, 1<<3|text)
+	if errors.Is(err, errTooDeep) {
+		r.deep = true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if len(schema) > 0 {
+		if err := httpserver.AddText(&r.Attributes, nameResourceSchema, schema); err != nil {
+			return err
+		}
+	}
+	if dropped > 0 {
+		if err := httpserver.AddNumber(&r.Attributes, nameResourceDropped, dropped); err != nil {
+			return err
+		}
+	}
+	if entities {
+		if err := (&encoder{&r.Attributes}).entities(message); err != nil {
+			return err
+		}
+	}
+	return r.Group(own)
+}
+
+func source(values map[string]string) string {
+	if pod := values[attrPod]; pod != "" {
+		if part := values[attrPodPart]; part != "" {
 			return pod + "/" + part
 		}
 		return pod
 	}
 	for _, name := range []string{attrInstance, attrContainer, attrHost, attrService} {
-		if names[name] != "" {
-			return names[name]
+		if values[name] != "" {
+			return values[name]
 		}
 	}
 	return ""
@@ -76,72 +130,136 @@ func source(names map[string]string) string {
 
 // plain is the beginning of an AnyValue's string, up to the maximum length of a name.
 func plain(any []byte) string {
-	var text []byte
-	_ = each(any, func(f field) error { // malformed values are reported where they are written
-		if f.is(1, protowire.BytesType) {
-			text = f.bytes
-		}
-		return nil
-	})
-	return string(bytes.ToValidUTF8(text[:min(len(text), 255)], []byte("_")))
+	v, err := valueOf(any)
+	if err != nil || v.tag != anyString { // malformed values are reported where they are encoded
+		return ""
+	}
+	return string(bytes.ToValidUTF8(v.bytes[:min(len(v.bytes), 255)], []byte("_")))
 }
 
-// resource writes the end of the records' objects: the resource, if it is not empty.
-func (o *object) resource(message []byte) error {
-	const name = `,"resource":`
-	put(o, name)
-	if err := o.keyValues(message, 1, 0); err != nil {
+// entities adds the entity references of a Resource message: an array of maps.
+func (e *encoder) entities(message []byte) error {
+	at := len(e.Text)
+	if err := e.Reserve(1); err != nil {
 		return err
 	}
-	if len(o.b)-o.start == len(name)+len("{}") {
-		o.discard()
+	e.Text = append(e.Text, '[')
+	in := fields{rest: message}
+	for first := true; in.next(); {
+		if in.tag != 3<<3|text {
+			continue
+		}
+		if err := e.Reserve(1); err != nil {
+			return err
+		}
+		if !first {
+			e.Text = append(e.Text, ',')
+		}
+		first = false
+		if err := e.entity(in.bytes); err != nil {
+			return err
+		}
 	}
-	put(o, "}")
-	return o.err
+	if err := e.Reserve(1); err != nil {
+		return err
+	}
+	e.Text = append(e.Text, ']')
+	return e.Add(nameResourceEntities, at)
 }
 
-// scope writes the member for an InstrumentationScope, if it is not empty.
-func (o *object) scope(message []byte) error {
+// entity appends an EntityRef as a map of the fields that are set, in the order of their names.
+func (e *encoder) entity(message []byte) error {
+	fieldsOf := []struct {
+		name string
+		tag  uint64
+		list bool
+	}{{"description_keys", 4<<3 | text, true}, {"id_keys", 3<<3 | text, true}, {"schema_url", 1<<3 | text, false}, {"type", 2<<3 | text, false}}
+	open := "{"
+	put := func(s string) error {
+		if err := e.Reserve(len(s)); err != nil {
+			return err
+		}
+		e.Text = append(e.Text, s...)
+		return nil
+	}
+	for _, f := range fieldsOf {
+		begin, end := open+`"`+f.name+`":`, ""
+		if f.list {
+			begin, end = begin+"[", "]"
+		}
+		found := false
+		in := fields{rest: message}
+		for in.next() {
+			if in.tag != f.tag || found && !f.list {
+				continue
+			}
+			if found {
+				begin = ","
+			}
+			found = true
+			if err := put(begin); err != nil {
+				return err
+			}
+			if err := e.appendText(in.bytes, 1); err != nil {
+				return err
+			}
+		}
+		if in.err != nil {
+			return in.err
+		}
+		if found {
+			open = ","
+			if err := put(end); err != nil {
+				return err
+			}
+		}
+	}
+	if open == "{" {
+		return put("{}")
+	}
+	return put("}")
+}
+
+// scope parses an InstrumentationScope message.
+func (s *shared) scope(message, schema []byte) error {
 	var name, version []byte
-	attributes := false
-	err := each(message, func(f field) error {
-		switch {
-		case f.is(1, protowire.BytesType):
-			name = f.bytes
-		case f.is(2, protowire.BytesType):
-			version = f.bytes
-		case f.is(3, protowire.BytesType):
-			attributes = true
+	dropped := uint64(0)
+	in := fields{rest: message}
+	for in.next() {
+		switch in.tag {
+		case 1<<3 | text:
+			name = in.bytes
+		case 2<<3 | text:
+			version = in.bytes
+		case 4<<3 | varint:
+			dropped = uint64(uint32(in.number)) //nolint:gosec // as protobuf decodes it
 		}
+	}
+	if in.err != nil {
+		return in.err
+	}
+	own, err := s.attributes(message, 3<<3|text)
+	if errors.Is(err, errTooDeep) {
+		s.deep = true
 		return nil
-	})
-	if err != nil || len(name) == 0 && len(version) == 0 && !attributes {
+	}
+	if err != nil {
 		return err
 	}
-	put(o, `,"scope":{`)
-	separator := ""
-	member := func(key string) {
-		put(o, separator+`"`+key+`":`)
-		separator = ","
+	for _, f := range []struct {
+		name  string
+		value []byte
+	}{{nameScope, name}, {nameScopeVersion, version}, {nameScopeSchema, schema}} {
+		if len(f.value) > 0 {
+			if err := httpserver.AddText(&s.Attributes, f.name, f.value); err != nil {
+				return err
+			}
+		}
 	}
-	if len(name) > 0 {
-		member("name")
-		if err := o.text(name); err != nil {
+	if dropped > 0 {
+		if err := httpserver.AddNumber(&s.Attributes, nameScopeDropped, dropped); err != nil {
 			return err
 		}
 	}
-	if len(version) > 0 {
-		member("version")
-		if err := o.text(version); err != nil {
-			return err
-		}
-	}
-	if attributes {
-		member("attributes")
-		if err := o.keyValues(message, 3, 0); err != nil {
-			return err
-		}
-	}
-	put(o, "}")
-	return o.err
+	return s.Group(own)
 }

@@ -1,174 +1,261 @@
 package otlp
 
 import (
-	"cmp"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"math"
-	"strconv"
-
-	"google.golang.org/protobuf/encoding/protowire"
+	"unicode/utf8"
 
 	"logstow/input"
-	"logstow/message"
+	"logstow/input/httpserver"
+	"logstow/record/attributes"
 )
 
-// maxDepth is the maximum nesting of values.
+// maxDepth is the maximum nesting of a body; that of attributes is [attributes.MaxDepth].
 const maxDepth = 64
 
 // errTooDeep reports a value that is nested too deeply.
 var errTooDeep = errors.New("a value is nested too deeply")
 
-// value writes an AnyValue; one that is not set is null.
-func (o *object) value(any []byte, depth int) error {
-	if depth == maxDepth {
-		return errTooDeep
+// The fields of an AnyValue.
+const (
+	anyString = 1<<3 | text
+	anyBool   = 2<<3 | varint
+	anyInt    = 3<<3 | varint
+	anyDouble = 4<<3 | fixed64
+	anyArray  = 5<<3 | text
+	anyMap    = 6<<3 | text
+	anyBytes  = 7<<3 | text
+)
+
+// repeated is the field of the elements of an array, and of the members of a map.
+const repeated = 1<<3 | text
+
+// value is the content of an AnyValue.
+type value struct {
+	// tag is that of the field, 0 if there is none.
+	tag    uint64
+	bytes  []byte
+	number uint64
+}
+
+// valueOf returns the content of an AnyValue: the last of its fields.
+func valueOf(any []byte) (v value, err error) {
+	in := fields{rest: any}
+	for in.next() {
+		switch in.tag {
+		case anyString, anyArray, anyMap, anyBytes:
+			v.tag, v.bytes = in.tag, in.bytes
+		case anyBool, anyInt, anyDouble:
+			v.tag, v.number = in.tag, in.number
+		}
 	}
-	last, err := oneOf(any)
-	switch {
-	case err != nil:
-		return err
-	case last.is(1, protowire.BytesType):
-		return o.text(last.bytes)
-	case last.is(2, protowire.VarintType):
-		put(o, strconv.FormatBool(last.value != 0))
-	case last.is(3, protowire.VarintType):
-		o.integer(int64(last.value))
-	case last.is(4, protowire.Fixed64Type):
-		var scratch [32]byte
-		put(o, message.AppendFloat(scratch[:0], math.Float64frombits(last.value), 64))
-	case last.is(5, protowire.BytesType):
-		return o.array(last.bytes, depth)
-	case last.is(6, protowire.BytesType):
-		return o.keyValues(last.bytes, 1, depth)
-	case last.is(7, protowire.BytesType):
-		put(o, `"`)
-		if o.reserve(base64.StdEncoding.EncodedLen(len(last.bytes))) {
-			o.b = base64.StdEncoding.AppendEncode(o.b, last.bytes)
-		}
-		put(o, `"`)
-	default:
-		put(o, "null")
-	}
-	return o.err
-}
-
-// oneOf returns the last field of an AnyValue, which is its value.
-func oneOf(any []byte) (last field, err error) {
-	for len(any) > 0 {
-		f, rest, err := next(any)
-		if err != nil {
-			return last, err
-		}
-		if f.number >= 1 && f.number <= 7 {
-			last = f
-		}
-		any = rest
-	}
-	return last, nil
-}
-
-// plainText returns the content of an AnyValue that is a string.
-func plainText(any []byte) ([]byte, bool) {
-	f, err := oneOf(any)
-	return f.bytes, err == nil && f.is(1, protowire.BytesType)
-}
-
-// memberText returns the text of an AnyValue that is an object whose only member is a line.
-func memberText(any []byte) (text []byte, ok bool) {
-	list, err := oneOf(any)
-	if err != nil || !list.is(6, protowire.BytesType) {
-		return nil, false
-	}
-	members := 0
-	err = each(list.bytes, func(f field) error {
-		members++
-		key, value, err := keyValue(f.bytes)
-		if f.is(1, protowire.BytesType) && input.IsLineName(string(key)) {
-			text, ok = plainText(value)
-		}
-		return err
-	})
-	return text, ok && members == 1 && err == nil
-}
-
-func (o *object) array(values []byte, depth int) error {
-	put(o, "[")
-	first := true
-	err := each(values, func(f field) error {
-		if !f.is(1, protowire.BytesType) {
-			return nil
-		}
-		if !first {
-			put(o, ",")
-		}
-		first = false
-		return o.value(f.bytes, depth+1)
-	})
-	put(o, "]")
-	return cmp.Or(err, o.err)
-}
-
-// keyValues writes the object of all the KeyValues that are fields of this number.
-func (o *object) keyValues(message []byte, number protowire.Number, depth int) error {
-	put(o, "{")
-	first := true
-	err := each(message, func(f field) error {
-		if !f.is(number, protowire.BytesType) {
-			return nil
-		}
-		if !first {
-			put(o, ",")
-		}
-		first = false
-		key, value, err := keyValue(f.bytes)
-		if err != nil {
-			return err
-		}
-		if err := o.text(key); err != nil {
-			return err
-		}
-		put(o, ":")
-		return o.value(value, depth+1)
-	})
-	put(o, "}")
-	return cmp.Or(err, o.err)
+	return v, in.err
 }
 
 func keyValue(message []byte) (key, value []byte, err error) {
-	for len(message) > 0 {
-		var f field
-		if f, message, err = next(message); err != nil {
-			return nil, nil, err
-		}
-		switch {
-		case f.is(1, protowire.BytesType):
-			key = f.bytes
-		case f.is(2, protowire.BytesType):
-			value = f.bytes
+	in := fields{rest: message}
+	for in.next() {
+		switch in.tag {
+		case 1<<3 | text:
+			key = in.bytes
+		case 2<<3 | text:
+			value = in.bytes
 		}
 	}
-	return key, value, nil
+	return key, value, in.err
 }
 
-// integer writes a whole number.
-func (o *object) integer(v int64) {
-	var scratch [20]byte
-	put(o, strconv.AppendInt(scratch[:0], v, 10))
+// memberText returns the name and the text of a map whose only member is a line.
+func memberText(list []byte) (name, line []byte, ok bool) {
+	in := fields{rest: list}
+	for members := 0; in.next(); members++ {
+		key, value, err := keyValue(in.bytes)
+		if in.tag != repeated || members > 0 || err != nil || !input.IsLineName(string(key)) {
+			return nil, nil, false
+		}
+		v, err := valueOf(value)
+		name, line, ok = key, v.bytes, err == nil && v.tag == anyString
+	}
+	return name, line, ok && in.err == nil
 }
 
-// text writes a string. Invalid UTF-8, which protobuf does not allow, becomes U+FFFD.
-func (o *object) text(s []byte) error {
-	if !o.reserve(len(s) + len(`""`)) {
-		return o.err
+// encoder encodes values. Its memory is charged to a lease before it is allocated.
+type encoder struct{ *httpserver.Attributes }
+
+// attribute adds an attribute with an AnyValue.
+func (e *encoder) attribute(name string, any []byte) error {
+	v, err := valueOf(any)
+	if err != nil {
+		return err
 	}
-	put(o, `"`)
-	for len(s) > 0 && o.err == nil {
-		plain, escape, size := message.Escape(s)
-		put(o, s[:plain])
-		put(o, escape)
-		s = s[plain+size:]
+	if v.tag == anyString {
+		return httpserver.AddText(e.Attributes, name, v.bytes)
 	}
-	put(o, `"`)
-	return o.err
+	at := len(e.Text)
+	if err := e.content(&v, attributes.MaxDepth); err != nil {
+		return err
+	}
+	return e.Add(name, at)
+}
+
+// id adds an identifier in hexadecimal, unless it is empty or all zeros.
+func (e *encoder) id(name string, id []byte) error {
+	if zeros(id) {
+		return nil
+	}
+	at := len(e.Text)
+	if err := e.Reserve(hex.EncodedLen(len(id)) + len(`""`)); err != nil {
+		return err
+	}
+	e.Text = append(hex.AppendEncode(append(e.Text, '"'), id), '"')
+	return e.Add(name, at)
+}
+
+func zeros(id []byte) bool {
+	for _, b := range id {
+		if b != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// value appends an AnyValue; one that is not set is null. It may have as many levels of nesting as are left.
+func (e *encoder) value(any []byte, left int) error {
+	v, err := valueOf(any)
+	if err != nil {
+		return err
+	}
+	return e.content(&v, left)
+}
+
+// maxNumber is the maximum length of a number, and of a value that stands for one that JSON lacks.
+const maxNumber = len(`{"$double":"-Infinity"}`) + 8
+
+// content is value for what valueOf returns.
+func (e *encoder) content(v *value, left int) error {
+	switch v.tag {
+	case anyString:
+		return e.appendText(v.bytes, left)
+	case anyArray:
+		return e.array(v.bytes, left)
+	case anyMap:
+		return e.object(v.bytes, left)
+	case anyBytes:
+		return e.appendBytes(v.bytes, left)
+	}
+	if err := e.Reserve(maxNumber); err != nil {
+		return err
+	}
+	switch v.tag {
+	case anyBool:
+		e.Text = attributes.AppendBool(e.Text, v.number != 0)
+	case anyInt:
+		e.Text = attributes.AppendInt(e.Text, int64(v.number)) //nolint:gosec // as protobuf encodes it
+	case anyDouble:
+		d := math.Float64frombits(v.number)
+		if left == 0 && (math.IsNaN(d) || math.IsInf(d, 0)) {
+			return errTooDeep // it becomes an object
+		}
+		e.Text = attributes.AppendDouble(e.Text, d)
+	default:
+		e.Text = attributes.AppendNull(e.Text)
+	}
+	return nil
+}
+
+// appendText appends a string: bytes if it is not UTF-8, which protobuf does not allow.
+func (e *encoder) appendText(s []byte, left int) error {
+	if left == 0 && !utf8.Valid(s) {
+		return errTooDeep // it becomes an object
+	}
+	return httpserver.AppendText(e.Attributes, s)
+}
+
+func (e *encoder) appendBytes(b []byte, left int) error {
+	if left == 0 {
+		return errTooDeep // it becomes an object
+	}
+	if err := e.Reserve(base64.StdEncoding.EncodedLen(len(b)) + len(`{"$bytes":""}`)); err != nil {
+		return err
+	}
+	e.Text = attributes.AppendBytes(e.Text, b)
+	return nil
+}
+
+func (e *encoder) array(values []byte, left int) error {
+	if left == 0 {
+		return errTooDeep
+	}
+	if err := e.Reserve(1); err != nil {
+		return err
+	}
+	e.Text = append(e.Text, '[')
+	first := true
+	in := fields{rest: values}
+	for in.next() {
+		if in.tag != repeated {
+			continue
+		}
+		if err := e.Reserve(1); err != nil {
+			return err
+		}
+		if !first {
+			e.Text = append(e.Text, ',')
+		}
+		first = false
+		if err := e.value(in.bytes, left-1); err != nil {
+			return err
+		}
+	}
+	if in.err != nil {
+		return in.err
+	}
+	if err := e.Reserve(1); err != nil {
+		return err
+	}
+	e.Text = append(e.Text, ']')
+	return nil
+}
+
+// object appends a map.
+func (e *encoder) object(list []byte, left int) error {
+	if left == 0 {
+		return errTooDeep
+	}
+	at, base, size := len(e.Text), len(e.List), len(`{}`)
+	in := fields{rest: list}
+	for in.next() {
+		if in.tag != repeated {
+			continue
+		}
+		key, value, err := keyValue(in.bytes)
+		if err != nil {
+			return err
+		}
+		start := len(e.Text)
+		if err := e.value(value, left-1); err != nil {
+			return err
+		}
+		name, err := e.Name(key)
+		if err != nil {
+			return err
+		}
+		if err := e.Push(name, start); err != nil {
+			return err
+		}
+		size += httpserver.MaxMember(&e.List[len(e.List)-1]) + len("$")
+	}
+	if in.err != nil {
+		return in.err
+	}
+	if err := e.Reserve(size); err != nil {
+		return err
+	}
+	from := len(e.Text)
+	made, dropped := attributes.AppendMap(e.Text, e.List[base:])
+	e.Text, e.List, e.Cut = append(made[:at], made[from:]...), e.List[:base], e.Cut+dropped
+	return nil
 }

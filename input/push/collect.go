@@ -3,12 +3,13 @@ package push
 import (
 	"bytes"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 
 	"logstow/input"
 	"logstow/input/httpserver"
 	"logstow/record"
+	"logstow/record/attributes"
 )
 
 // collector collects the events of a request.
@@ -20,6 +21,19 @@ type collector struct {
 	rejected int
 	reason   string
 	metadata []label
+
+	// labels are those of a stream, own the attributes of an entry.
+	labels  httpserver.Shared
+	own     httpserver.Attributes
+	texts   httpserver.Texts
+	preview *input.Preview
+}
+
+func (h *Handler) collector(lease *httpserver.Lease) *collector {
+	return &collector{
+		handler: h, lease: lease, preview: input.NewPreview(&h.Options),
+		labels: httpserver.NewShared(lease), own: httpserver.NewAttributes(lease), texts: httpserver.NewTexts(lease),
+	}
 }
 
 // label is a label or a member of structured metadata.
@@ -27,9 +41,6 @@ type label struct{ name, value string }
 
 // labelCost is the approximate memory of a label in bytes, in addition to its text.
 const labelCost = 192
-
-// fewLabels is the number of labels up to which they are searched linearly.
-const fewLabels = 16
 
 // charge reserves the memory for labels in text or JSON form, whose texts are copied.
 func (c *collector) charge(labels []byte) error {
@@ -40,71 +51,94 @@ func (c *collector) charge(labels []byte) error {
 type stream struct {
 	service, source string
 	level           record.Level
-	labels          []label
-	// known contains the labels if there are more than fewLabels.
-	known map[label]bool
+	// attributes are those of entries that have none of their own, if encoded is set.
+	attributes []byte
+	encoded    bool
 	// invalid is the reason why the labels are malformed, or "".
 	invalid string
 }
 
+// The names of the attributes of an entry that are not structured metadata.
+const (
+	nameTime    = "timestamp"
+	nameRefused = "refused_time"
+)
+
+// serviceName is the label that need not be stored if it is the name of the service.
+const serviceName = "service_name"
+
 // serviceLabels are the labels that name the service. The first valid one is used.
-func serviceLabels() []string { return []string{"service_name", "service", "app"} }
+func serviceLabels() []string { return []string{serviceName, "service", "app"} }
 
 // levelLabels name the level.
 func levelLabels() []string { return []string{"detected_level", "level", "severity"} }
 
+// sourceLabels are the labels that are the source, in order of preference.
+func sourceLabels() []string {
+	return []string{"pod", "container", "filename", "host", "instance", "job"}
+}
+
 // stream makes a stream of labels, which it sorts.
-func (c *collector) stream(labels []label) (s stream) {
+func (c *collector) stream(labels []label) (s stream, err error) {
 	slices.SortStableFunc(labels, func(a, b label) int { return strings.Compare(a.name, b.name) })
-	service := ""
 	if !c.handler.configuredService {
 		for _, name := range serviceLabels() {
-			i := slices.IndexFunc(labels, func(l label) bool { return l.name == name })
-			if i < 0 || input.CleanService(labels[i].value) == "" {
-				continue
+			if value, _ := find(labels, name); input.CleanService(value) != "" {
+				s.service = c.handler.Services.Admit(value)
+				break
 			}
-			if s.service = c.handler.Services.Admit(labels[i].value); s.service != "" {
-				service = name
-			}
-			break
 		}
 	}
-	var source strings.Builder
+	s.source, s.level = source(labels), level(labels)
+	c.preview.From(s.service, s.source)
+	implied := c.impliedBy(s.service, labels)
+	c.labels.Reset()
+	n := 0
 	for _, l := range labels {
-		if l.name != service && !namesLevel(l) {
-			appendLabel(&source, l)
+		if l.name == serviceName && implied {
+			continue
 		}
-	}
-	s.source, s.level, s.labels = source.String(), level(labels), labels
-	if len(labels) > fewLabels {
-		s.known = make(map[label]bool, len(labels))
-		for _, l := range labels {
-			s.known[l] = true
+		if err := httpserver.AddText(&c.labels.Attributes, l.name, l.value); err != nil {
+			return s, err
 		}
+		n++
 	}
-	return s
+	return s, c.labels.Group(n)
 }
 
-// has reports whether the stream has a label.
-func (s *stream) has(l label) bool {
-	if s.known != nil {
-		return s.known[l]
+// impliedBy reports whether the service of a record tells its label service_name: no other label, nor the configuration, could have named
+// the service.
+func (c *collector) impliedBy(service string, labels []label) bool {
+	if value, ok := find(labels, serviceName); !ok || value != service || service == "" || service == c.handler.Options.Service {
+		return false
 	}
-	return slices.Contains(s.labels, l)
+	return !slices.ContainsFunc(labels, func(l label) bool {
+		return l.name != serviceName && slices.Contains(serviceLabels(), l.name) && input.CleanService(l.value) == service
+	})
 }
 
-func appendLabel(to *strings.Builder, l label) {
-	if to.Len() > 0 {
-		to.WriteByte(',')
+// find returns the value of the first label of a name.
+func find(labels []label, name string) (value string, ok bool) {
+	i := slices.IndexFunc(labels, func(l label) bool { return l.name == name })
+	if i < 0 {
+		return "", false
 	}
-	to.WriteString(l.name)
-	to.WriteByte('=')
-	to.WriteString(strconv.Quote(l.value))
+	return labels[i].value, true
 }
 
-// namesLevel reports whether a label is a valid level. It is not part of the source, so that a source has records of all levels.
-func namesLevel(l label) bool {
-	return slices.Contains(levelLabels(), l.name) && record.LevelFromAlias(l.value) != record.None
+// source returns the source of a stream.
+func source(labels []label) string {
+	for _, name := range sourceLabels() {
+		value, _ := find(labels, name)
+		if value == "" {
+			continue
+		}
+		if container, _ := find(labels, "container"); name == "pod" && container != "" {
+			return value + "/" + container
+		}
+		return value
+	}
+	return ""
 }
 
 // level returns the first valid level that labels name.
@@ -127,29 +161,48 @@ func (c *collector) entry(s *stream, nanos int64, line []byte) error {
 		c.reject(s.invalid)
 		return nil
 	}
-	cost := int64(input.GrowingCost)
-	e := input.Event{Time: nanos, Level: s.level, Source: s.source, Message: line}
-	// Senders repeat labels in the metadata.
-	c.metadata = slices.DeleteFunc(c.metadata, s.has)
-	if len(c.metadata) > 0 {
-		slices.SortStableFunc(c.metadata, func(a, b label) int { return strings.Compare(a.name, b.name) })
-		var source strings.Builder
-		source.WriteString(s.source)
-		for _, l := range c.metadata {
-			if !namesLevel(l) {
-				appendLabel(&source, l)
-			}
-		}
-		e.Source = source.String()
-		cost += int64(source.Cap())
-		if own := level(c.metadata); own != record.None {
-			e.Level = own
-		}
+	if err := c.lease.Take(input.GrowingCost); err != nil {
+		return err
 	}
-	if err := c.lease.Take(cost); err != nil {
+	e := input.Event{Time: nanos, Level: s.level, Source: s.source, Message: line}
+	if own := level(c.metadata); own != record.None {
+		e.Level = own
+	}
+	if err := c.attributes(s, &e); err != nil {
 		return err
 	}
 	c.batches.Add(s.service, e)
+	return nil
+}
+
+// attributes sets the attributes of an event.
+func (c *collector) attributes(s *stream, e *input.Event) (err error) {
+	c.own.Reset()
+	for _, l := range c.metadata {
+		if err := httpserver.AddText(&c.own, attributes.OwnName(l.name, nameTime, nameRefused), l.value); err != nil {
+			return err
+		}
+	}
+	switch made := c.preview.Event(e); {
+	case made.Rejected:
+		err = httpserver.AddText(&c.own, nameRefused, time.Unix(0, e.Time).UTC().Format(time.RFC3339Nano))
+	case made.Time != e.Time || e.Time == 0:
+		err = httpserver.AddNumber(&c.own, nameTime, e.Time)
+	}
+	if err != nil {
+		return err
+	}
+	if len(c.own.List) > 0 {
+		e.Attributes, err = c.texts.Encode(&c.own, nil, nil, &c.labels)
+		return err
+	}
+	if !s.encoded {
+		if s.attributes, err = c.texts.Encode(&c.own, nil, nil, &c.labels); err != nil {
+			return err
+		}
+		s.encoded = true
+	}
+	e.Attributes = s.attributes
 	return nil
 }
 

@@ -32,19 +32,22 @@ func (c *collector) json(request []byte) error {
 		if err := c.charge(labels); err != nil {
 			return err
 		}
-		s := c.jsonStream(labels)
+		s, err := c.jsonStream(labels)
+		if err != nil {
+			return err
+		}
 		return elements(values, "values", func(value []byte) error { return c.jsonEntry(&s, value) })
 	})
 }
 
 // jsonStream makes a stream of an object of labels, or of labels as text.
-func (c *collector) jsonStream(value []byte) stream {
+func (c *collector) jsonStream(value []byte) (stream, error) {
 	if text, ok := unquote(value); ok {
 		return c.parseStream(string(text))
 	}
 	labels, ok := pairs(nil, value)
 	if !ok {
-		return stream{invalid: fmt.Sprintf("the labels %.100q are malformed: want an object of strings", value)}
+		return stream{invalid: fmt.Sprintf("the labels %.100q are malformed: want an object of strings", value)}, nil
 	}
 	return c.stream(labels)
 }

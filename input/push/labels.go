@@ -38,5 +38,5 @@ func parseLabels(text string) (labels []label, err error) {
 func skipBlank(s string) string { return strings.TrimLeft(s, " \t\r\n") }
 
 // validName reports whether the name of a label is valid. It allows all characters, also those that Loki does not
-// allow, except for those that would make the source ambiguous.
+// allow, except for those that separate labels in their form as text.
 func validName(name string) bool { return name != "" && !strings.ContainsAny(name, "{}\",= \t\r\n`") }

@@ -95,7 +95,10 @@ func (c *collector) protobufStream(message []byte) error {
 	if err := c.charge(text); err != nil {
 		return err
 	}
-	s := c.parseStream(string(text))
+	s, err := c.parseStream(string(text))
+	if err != nil {
+		return err
+	}
 	return each(message, func(number protowire.Number, _ uint64, bytes []byte) error {
 		if number != 2 {
 			return nil
@@ -105,10 +108,10 @@ func (c *collector) protobufStream(message []byte) error {
 }
 
 // parseStream makes a stream of labels as text.
-func (c *collector) parseStream(text string) stream {
+func (c *collector) parseStream(text string) (stream, error) {
 	labels, err := parseLabels(text)
 	if err != nil {
-		return stream{invalid: err.Error()}
+		return stream{invalid: err.Error()}, nil //nolint:nilerr // its entries are rejected, not the request
 	}
 	return c.stream(labels)
 }

@@ -6,10 +6,9 @@
 // # Content of a record
 //
 // The time is the time of the entry or the time in its line, see [input.TimeFrom]. The service is the value of the
-// label service_name, service or app, see [Options.ConfiguredService]. The source consists of the other labels
-// and then of the entry's structured metadata that is not among the labels, each sorted by name:
-// env="prod",host="a". The level is the first valid value of detected_level, level and severity, first in the
-// metadata and then in the labels.
+// label service_name, service or app, see [Options.ConfiguredService]. The source is the pod, or the first other label
+// that tells where the entry is from. The level is the first valid value of detected_level, level and severity, first in
+// the metadata and then in the labels. Labels and structured metadata are the record's attributes.
 package push
 
 import (
@@ -102,7 +101,7 @@ func (h *Handler) receive(r *http.Request, kind string) error {
 	if err != nil {
 		return err
 	}
-	c := &collector{handler: h, lease: lease}
+	c := h.collector(lease)
 	if kind == typeJSON {
 		err = c.json(body)
 	} else if body, err = uncompress(body, h.Limits.MaxBody, lease); err == nil {

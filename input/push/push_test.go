@@ -100,19 +100,19 @@ func TestPush(t *testing.T) {
 		body    []byte
 		want    []string
 	}{
-		"documented": {address, asJSON, []byte(grafana), []string{`web ` + at + `Z - [foo="bar2"] fizzbuzz`}},
+		"documented": {address, asJSON, []byte(grafana), []string{`web ` + at + `Z - [-] {"stream":{"foo":"bar2"}} fizzbuzz`}},
 		"gzip": {
 			address,
 			http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"gzip"}},
 			inputtest.Gzip(t, grafana),
-			[]string{`web ` + at + `Z - [foo="bar2"] fizzbuzz`},
+			[]string{`web ` + at + `Z - [-] {"stream":{"foo":"bar2"}} fizzbuzz`},
 		},
 		"structured metadata": {
 			address, asJSON,
 			[]byte(`{"streams":[{"stream":{"app":"Cart","z":"1","b":"a \"b\""},"values":[["1795000000000000001","a\nb\\ \u2713",{"user":"7","trace":"x"}],["1795000000000000002","c"]]}]}`),
 			[]string{
-				`cart ` + at + `.000000001Z - [b="a \"b\"",z="1",trace="x",user="7"] ` + "a\nb\\ ✓",
-				`cart ` + at + `.000000002Z - [b="a \"b\"",z="1"] c`,
+				`cart ` + at + `.000000001Z - [-] {"stream":{"app":"Cart","b":"a \"b\"","z":"1"},"trace":"x","user":"7"} ` + "a\nb\\ ✓",
+				`cart ` + at + `.000000002Z - [-] {"stream":{"app":"Cart","b":"a \"b\"","z":"1"}} c`,
 			},
 		},
 		"protobuf": {
@@ -123,25 +123,49 @@ func TestPush(t *testing.T) {
 				stream(`{}`, entry(1795000002, 0, "")),
 			),
 			[]string{
-				`web ` + at + `.000000005Z - [a="1",b="2"] ` + "one\r",
-				`web ` + at + `.000000006Z WARN [a="1",b="2",k="v"] ` + "two \xff",
+				`web ` + at + `.000000005Z - [-] {"stream":{"a":"1","b":"2"}} ` + "one\r",
+				`web ` + at + `.000000006Z WARN [-] {"detected_level":"warn","k":"v","stream":{"a":"1","b":"2"}} ` + "two \xff",
 				`web 2026-11-18T11:06:42Z - [-] `,
-				`s1 2026-11-18T11:06:41Z ERROR [app="x"] WARN three`,
+				`s1 2026-11-18T11:06:41Z ERROR [-] {"stream":{"app":"x","level":"error","service":"s1"}} WARN three`,
 			},
 		},
 		"levels": {
 			address, asJSON,
 			[]byte(`{"streams":[{"stream":{"app":"cart","level":"warning","severity":"odd"},"values":[["1795000000000000000","a",{"level":"error"}],["1795000000000000000","b"]]},{"stream":{"app":"cart","severity":"fatal"},"values":[["1795000000000000000","c"]]}]}`),
-			[]string{`cart ` + at + `Z ERROR [severity="odd"] a`, `cart ` + at + `Z WARN [severity="odd"] b`, `cart ` + at + `Z FATAL [-] c`},
+			[]string{
+				`cart ` + at + `Z ERROR [-] {"level":"error","stream":{"app":"cart","level":"warning","severity":"odd"}} a`,
+				`cart ` + at + `Z WARN [-] {"stream":{"app":"cart","level":"warning","severity":"odd"}} b`,
+				`cart ` + at + `Z FATAL [-] {"stream":{"app":"cart","severity":"fatal"}} c`,
+			},
 		},
-		"no content type":  {address, nil, request(stream(`{a="1"}`, entry(1795000000, 0, "x"))), []string{`web ` + at + `Z - [a="1"] x`}},
-		"content encoding": {address, http.Header{"Content-Type": {"application/x-protobuf"}, "Content-Encoding": {"snappy"}}, request(stream(`{a="1"}`, entry(1795000000, 0, "x"))), []string{`web ` + at + `Z - [a="1"] x`}},
+		"sources": {
+			address, asProtobuf,
+			request(
+				stream(`{job="j",host="h",pod="p",container="c"}`, entry(1795000000, 0, "x")), stream(`{job="j",host="h",container="c"}`, entry(1795000000, 0, "x")),
+				stream(`{service_name="cart",job="j"}`, entry(1795000000, 0, "x")), stream(`{service_name="web"}`, entry(1795000000, 0, "x")),
+			),
+			[]string{
+				`web ` + at + `Z - [p/c] {"stream":{"container":"c","host":"h","job":"j","pod":"p"}} x`, `web ` + at + `Z - [c] {"stream":{"container":"c","host":"h","job":"j"}} x`,
+				`cart ` + at + `Z - [j] {"stream":{"job":"j"}} x`, `web ` + at + `Z - [-] {"stream":{"service_name":"web"}} x`,
+			},
+		},
+		"times": {
+			address, asProtobuf,
+			request(stream(`{}`, entry(1795000000, 0, "2026-11-18T11:06:39Z x", "timestamp", "own"), entry(1795000000, 0, "2026-11-18T11:06:41Z x"), entry(1, 0, "x"))),
+			[]string{
+				`web 2026-11-18T11:06:39Z - [-] {"attribute.timestamp":"own","timestamp":1795000000000000000} 2026-11-18T11:06:39Z x`,
+				`web ` + at + `Z - [-] 2026-11-18T11:06:41Z x`,
+				`web 2026-11-18T11:08:20Z - [-] {"refused_time":"1970-01-01T00:00:01Z"} x`,
+			},
+		},
+		"no content type":  {address, nil, request(stream(`{a="1"}`, entry(1795000000, 0, "x"))), []string{`web ` + at + `Z - [-] {"stream":{"a":"1"}} x`}},
+		"content encoding": {address, http.Header{"Content-Type": {"application/x-protobuf"}, "Content-Encoding": {"snappy"}}, request(stream(`{a="1"}`, entry(1795000000, 0, "x"))), []string{`web ` + at + `Z - [-] {"stream":{"a":"1"}} x`}},
 		"order of services": {
 			address, asProtobuf, request(stream(`{app="a",service="b",service_name="c"}`, entry(1795000000, 0, "x")), stream(`{app="a",service_name="unknown_service"}`, entry(1795000000, 0, "y"))),
-			[]string{`c ` + at + `Z - [app="a",service="b"] x`, `a ` + at + `Z - [service_name="unknown_service"] y`},
+			[]string{`c ` + at + `Z - [-] {"stream":{"app":"a","service":"b"}} x`, `a ` + at + `Z - [-] {"stream":{"app":"a","service_name":"unknown_service"}} y`},
 		},
-		"configured service": {configured, asProtobuf, request(stream(`{app="a"}`, entry(1795000000, 0, "x"))), []string{`web ` + at + `Z - [app="a"] x`}},
-		"no time":            {address, asProtobuf, request(stream(`{}`, entry(0, 0, "2026-11-18T11:06:44Z x"))), []string{`web 2026-11-18T11:06:44Z - [-] 2026-11-18T11:06:44Z x`}},
+		"configured service": {configured, asProtobuf, request(stream(`{app="a"}`, entry(1795000000, 0, "x"))), []string{`web ` + at + `Z - [-] {"stream":{"app":"a"}} x`}},
+		"no time":            {address, asProtobuf, request(stream(`{}`, entry(0, 0, "2026-11-18T11:06:44Z x"))), []string{`web 2026-11-18T11:06:44Z - [-] {"timestamp":0} 2026-11-18T11:06:44Z x`}},
 		"nothing":            {address, asJSON, []byte(`{"streams": []}`), nil},
 		"empty protobuf":     {address, asProtobuf, request(), nil},
 	} {
@@ -163,7 +187,7 @@ func TestMaxServices(t *testing.T) {
 	if got := post(t, address, asProtobuf, body); got.Status != http.StatusNoContent {
 		t.Errorf("%+v", got)
 	}
-	want := []string{`a 2026-11-18T11:06:40Z - [-] x`, `web 2026-11-18T11:06:40Z - [app="a",service_name="b"] y`}
+	want := []string{`a 2026-11-18T11:06:40Z - [-] {"stream":{"app":"a"}} x`, `web 2026-11-18T11:06:40Z - [-] {"stream":{"app":"a","service_name":"b"}} y`}
 	if diff := cmp.Diff(want, s.TakeLines()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -175,7 +199,7 @@ func TestRejectedEntries(t *testing.T) {
 	s := inputtest.NewSink()
 	address := serve(t, push.Options{Options: input.Options{Sink: s}}, httpserver.Options{})
 	good := `{"stream":{"a":"1"},"values":[["1795000000000000000","good"]]}`
-	kept := []string{`web 2026-11-18T11:06:40Z - [a="1"] good`}
+	kept := []string{`web 2026-11-18T11:06:40Z - [-] {"stream":{"a":"1"}} good`}
 	for name, c := range map[string]struct {
 		header http.Header
 		body   []byte
@@ -256,7 +280,7 @@ func TestRepeated(t *testing.T) {
 	s := inputtest.NewSink()
 	address := serve(t, push.Options{Options: input.Options{Sink: s}}, httpserver.Options{})
 	body := request(stream(`{app="a"}`, entry(1795000000, 0, "x")), stream(`{app="b"}`, entry(1795000000, 0, "y")))
-	both := []string{"a 2026-11-18T11:06:40Z - [-] x", "b 2026-11-18T11:06:40Z - [-] y"}
+	both := []string{`a 2026-11-18T11:06:40Z - [-] {"stream":{"app":"a"}} x`, `b 2026-11-18T11:06:40Z - [-] {"stream":{"app":"b"}} y`}
 	keyed := asProtobuf.Clone()
 	keyed.Set(httpserver.KeyHeader, "1")
 	for _, header := range []http.Header{asProtobuf, keyed} {
@@ -300,7 +324,7 @@ func TestClientLibrary(t *testing.T) {
 	for i := range count {
 		at := time.Unix(1795000000, 0).Add(time.Duration(i) * time.Millisecond).UTC().Format(time.RFC3339Nano)
 		level := []string{"info", "error"}[i%2]
-		want = append(want, fmt.Sprintf(`shop-cart %s %s [env="prod",host="a"] order %d "failed" \ ✓`+"\n  at line", at, strings.ToUpper(level), i))
+		want = append(want, fmt.Sprintf(`shop-cart %s %s [a] {"stream":{"env":"prod","host":"a","level":"%s","service_name":"Shop Cart"}} order %d "failed" \ ✓`+"\n  at line", at, strings.ToUpper(level), level, i))
 	}
 	slices.Sort(want)
 	for _, kind := range []string{"json", "protobuf"} {

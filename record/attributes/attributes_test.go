@@ -69,6 +69,10 @@ func TestLimits(t *testing.T) {
 	}
 	many = append(many, text("trace_id", "5b8efff798038103d269b633813fc60c"))
 	long := strings.Repeat("é\n", 100_000)
+	var quotes []attributes.Member
+	for i := range 100 {
+		quotes = append(quotes, text(fmt.Sprintf("%03d", i)+strings.Repeat(`"`, 1000), "v"))
+	}
 	for name, c := range map[string]struct {
 		set   attributes.Set
 		cut   int
@@ -80,6 +84,8 @@ func TestLimits(t *testing.T) {
 		"long name":   {attributes.Set{Own: []attributes.Member{text(strings.Repeat("n", 1<<20), "v")}}, 1, `nn":"v"`},
 		"bad name":    {attributes.Set{Own: []attributes.Member{text("n\xff", "v")}}, 1, `"n":"v"`},
 		"quotes":      {attributes.Set{Own: []attributes.Member{text(strings.Repeat(`"`, 1000), strings.Repeat(`"`, 70_000))}}, 1, `…"`},
+		"long names":  {attributes.Set{Own: quotes}, 68, `099\"`},
+		"cut before":  {attributes.Set{Cut: 3}, 3, `{"$cut":3}`},
 		"no string": {attributes.Set{Own: []attributes.Member{
 			{Name: "l", Value: attributes.AppendArray(nil, [][]byte{attributes.AppendText(nil, long)})}, text("b", "kept")}}, 1, `"b":"kept"`},
 	} {

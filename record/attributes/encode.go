@@ -2,7 +2,6 @@ package attributes
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/base64"
 	"math"
 	"slices"
@@ -21,14 +20,33 @@ type Member struct {
 
 // AppendText appends a string; bytes if it is not UTF-8.
 func AppendText[T string | []byte](dst []byte, s T) []byte {
-	if !utf8.ValidString(string(s)) {
+	if plain(s) < len(s) && !isUTF8(s) {
 		return AppendBytes(dst, []byte(s))
 	}
 	return appendString(dst, s)
 }
 
+// plain returns how many bytes at the start of s are ASCII and need no escape.
+func plain[T string | []byte](s T) (n int) {
+	for n < len(s) && s[n]-' ' < del-' ' && s[n] != '"' && s[n] != '\\' {
+		n++
+	}
+	return n
+}
+
+func isUTF8[T string | []byte](s T) bool {
+	if b, ok := any(s).([]byte); ok {
+		return utf8.Valid(b)
+	}
+	return utf8.ValidString(string(s))
+}
+
+const del = 0x7f
+
 func appendString[T string | []byte](dst []byte, s T) []byte {
-	const del = 0x7f
+	if plain(s) == len(s) {
+		return append(append(append(dst, '"'), s...), '"')
+	}
 	at := len(dst)
 	dst = message.AppendString(dst, s)
 	for i := at; i < len(dst); i++ {
@@ -57,7 +75,7 @@ func AppendDouble(dst []byte, v float64) []byte {
 	}
 	at := len(dst)
 	dst = message.AppendFloat(dst, v, 64)
-	if bytes.IndexAny(dst[at:], ".e") < 0 {
+	if !bytes.ContainsAny(dst[at:], ".e") {
 		dst = append(dst, ".0"...)
 	}
 	return dst
@@ -93,23 +111,51 @@ func AppendArray(dst []byte, values [][]byte) []byte {
 // distinct sorts members by name and removes all but the first of each name.
 func distinct(members []Member) (kept []Member, dropped int) {
 	all := len(members)
-	byName := func(a, b Member) int { return cmp.Compare(a.Name, b.Name) }
-	if !slices.IsSortedFunc(members, byName) {
-		slices.SortStableFunc(members, byName)
+	sorted := true
+	for i := 1; i < all && sorted; i++ {
+		sorted = members[i-1].Name < members[i].Name
 	}
+	if sorted {
+		return members, 0
+	}
+	sortByName(members)
 	members = slices.CompactFunc(members, func(a, b Member) bool { return a.Name == b.Name })
 	return members, all - len(members)
+}
+
+// sortByName sorts members, those of the same name in their order.
+func sortByName(members []Member) {
+	const few = 24
+	if len(members) > few {
+		slices.SortStableFunc(members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+		return
+	}
+	for i := 1; i < len(members); i++ {
+		m, at := members[i], i
+		for at > 0 && m.Name < members[at-1].Name {
+			at--
+		}
+		if at < i {
+			copy(members[at+1:i+1], members[at:i])
+			members[at] = m
+		}
+	}
 }
 
 // appendObject appends an object of sorted, distinct members.
 func appendObject(dst []byte, members []Member) []byte {
 	dst = append(dst, '{')
 	for i := range members {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(appendString(dst, members[i].Name), ':')
-		dst = append(dst, members[i].Value...)
+		dst = appendMember(dst, &members[i])
 	}
 	return append(dst, '}')
+}
+
+// appendMember appends a member of the object that dst ends with.
+func appendMember(dst []byte, m *Member) []byte {
+	if dst[len(dst)-1] != '{' {
+		dst = append(dst, ',')
+	}
+	dst = append(appendString(dst, m.Name), ':')
+	return append(dst, m.Value...)
 }

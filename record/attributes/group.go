@@ -1,7 +1,6 @@
 package attributes
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -30,71 +29,94 @@ func NewGroup(members []Member) *Group {
 	return g
 }
 
-// Set are the attributes of one record before they are encoded.
+// Set are the attributes of one record before they are encoded. One Set for many records is faster than one for each: it remembers how
+// names are written. Not safe for concurrent use.
 type Set struct {
 	// Own are those of the record, their names as by [OwnName].
 	Own []Member
 	// Resource, Scope and Stream are shared by records; nil is none.
 	Resource, Scope, Stream *Group
+	// Cut is the number of values that were cut, or left out, before: in maps, for example.
+	Cut int
+
+	layout layout
 }
 
-// Append appends the canonical form of attributes, nothing if there are none. It sorts Own. Of equal names the first one counts.
+// Append appends the canonical form of attributes, nothing if there are none. It may sort Own. Of equal names the first one counts.
 //
 // Within the limits, nothing is lost. Of more than [MaxCount] attributes those whose names come last are left out, names of more than
 // [MaxName] bytes and names that are not UTF-8 are changed, and above [MaxSize] the longest values are shortened or, if they are no
 // strings, left out, but never trace_id and span_id. cut is the number of attributes that this concerns; it is also the member [Cut].
 func (s *Set) Append(dst []byte) (text []byte, cut int) {
-	own, cut := limit(s.Own)
-	s.Own = own[:len(own):len(own)]
-	size := 2
-	for i := range own {
-		size += len(own[i].Name) + len(own[i].Value) + 4
+	if !s.layout.of(s.Own) {
+		s.Own, cut = limit(s.Own)
+		s.layout.of(s.Own)
 	}
-	for _, g := range []*Group{s.Resource, s.Scope, s.Stream} {
-		if g != nil {
-			cut += g.cut
-			size += len(g.text) + len(`"resource":,`)
+	cut += s.Cut
+	size := len(s.layout.keys) + len(`{"`+Cut+`":1000000000000}`)
+	for i := range s.Own {
+		size += len(s.Own[i].Value)
+	}
+	for _, g := range s.groups() {
+		if g.group != nil {
+			cut += g.group.cut
+			size += len(g.key) + len(g.group.text)
 		}
 	}
-	if size == 2 {
+	switch {
+	case len(s.Own) == 0 && cut == 0 && s.Resource == nil && s.Scope == nil && s.Stream == nil:
 		return dst, 0
+	case size > MaxSize:
+		s = s.shortened(MaxSize, &cut)
+		s.layout.of(s.Own)
 	}
-	if size <= MaxSize-len(`"$cut":1000000,`) {
-		return s.appendAll(dst, cut), cut
-	}
-	shortened := s.shortened(MaxSize, &cut)
-	return shortened.appendAll(dst, cut), cut
+	return s.appendAll(dst, cut), cut
 }
 
-// appendAll appends all attributes, and their number of cuts unless it is 0.
+// appendAll appends all attributes, which have a layout, and their number of cuts unless it is 0.
 func (s *Set) appendAll(dst []byte, cut int) []byte {
-	all := s.Own
-	add := func(name string, text []byte) {
-		at, _ := slices.BinarySearchFunc(all, name, func(m Member, name string) int { return cmp.Compare(m.Name, name) })
-		all = slices.Insert(all, at, Member{name, text})
-	}
-	for name, g := range s.groups() {
-		if g != nil {
-			add(name, g.text)
+	begin := len(dst)
+	l, next, start := &s.layout, 0, 0
+	groups := s.groups()
+	objects := func(before int) { // that come before the own attribute of this index
+		for ; next < len(l.objects) && l.objects[next] == before; next++ {
+			switch {
+			case next > 0:
+				if g := &groups[next-1]; g.group != nil {
+					dst = append(append(dst, g.key...), g.group.text...)
+				}
+			case cut > 0:
+				dst = AppendInt(append(dst, `,"`+Cut+`":`...), int64(cut))
+			}
 		}
 	}
-	if cut > 0 {
-		add(Cut, AppendInt(nil, int64(cut)))
+	for i, own := range l.order {
+		objects(i)
+		dst = append(dst, l.keys[start:l.ends[i]]...)
+		dst = append(dst, s.Own[own].Value...)
+		start = l.ends[i]
 	}
-	return appendObject(dst, all)
+	objects(len(l.order))
+	dst[begin] = '{' // instead of the comma
+	return append(dst, '}')
 }
 
-func (s *Set) groups() func(yield func(string, *Group) bool) {
-	return func(yield func(string, *Group) bool) {
-		_ = yield(Resource, s.Resource) && yield(Scope, s.Scope) && yield(Stream, s.Stream)
-	}
+// keyed is a Group with its name as it is written.
+type keyed struct {
+	key   string
+	group *Group
+}
+
+// groups are those of the record, in the order of their names.
+func (s *Set) groups() [3]keyed {
+	return [...]keyed{{`,"` + Resource + `":`, s.Resource}, {`,"` + Scope + `":`, s.Scope}, {`,"` + Stream + `":`, s.Stream}}
 }
 
 // limit sorts members, and enforces MaxCount and MaxName.
 func limit(members []Member) (kept []Member, cut int) {
 	for i := range members {
 		name := members[i].Name
-		if len(name) <= MaxName && utf8.ValidString(name) {
+		if isName(name) {
 			continue
 		}
 		members[i].Name = strings.ToValidUTF8(name[:min(len(name), MaxName)], "")
@@ -134,15 +156,15 @@ const minShort = 64
 // shortened returns a copy whose encoded size is at most limit, and adds the number of changed attributes to cut.
 func (s *Set) shortened(limit int, cut *int) *Set {
 	parts := [][]Member{slices.Clone(s.Own), nil, nil, nil}
-	for i, g := range []*Group{s.Resource, s.Scope, s.Stream} {
-		if g != nil {
-			parts[i+1] = slices.Clone(g.members)
+	for i, g := range s.groups() {
+		if g.group != nil {
+			parts[i+1] = slices.Clone(g.group.members)
 		}
 	}
 	size := 128 // braces, names of objects, the number of cuts
 	for _, members := range parts {
 		for _, m := range members {
-			size += len(appendString(nil, m.Name)) + len(m.Value) + 2
+			size += memberSize(m)
 		}
 	}
 	for changed := map[*Member]bool{}; size > limit; {
@@ -150,9 +172,12 @@ func (s *Set) shortened(limit int, cut *int) *Set {
 		if longest == nil {
 			break // cannot happen: identifiers are short
 		}
-		before := len(longest.Value)
-		longest.Value = shorten(longest.Value, before-(size-limit))
-		size -= before - len(longest.Value)
+		before := memberSize(*longest)
+		longest.Value = shorten(longest.Value, len(longest.Value)-(size-limit))
+		size -= before
+		if longest.Value != nil {
+			size += memberSize(*longest)
+		}
 		if !changed[longest] {
 			changed[longest] = true
 			*cut++
@@ -169,6 +194,9 @@ func (s *Set) shortened(limit int, cut *int) *Set {
 	}
 	return &Set{Own: parts[0][:len(parts[0]):len(parts[0])], Resource: group(parts[1]), Scope: group(parts[2]), Stream: group(parts[3])}
 }
+
+// memberSize is the encoded size of a member.
+func memberSize(m Member) int { return len(appendString(nil, m.Name)) + len(m.Value) + len(`:,`) }
 
 // longest returns the member with the longest value that may be cut; nil if there is none.
 func longest(parts [][]Member) (found *Member) {
@@ -192,18 +220,22 @@ func shorten(value []byte, n int) []byte {
 	if !ok || len(value) <= n {
 		return nil
 	}
-	text = message.Unescape(nil, text)
-	for {
-		for len(text) > 0 { // to the end of a character
-			if r, size := utf8.DecodeLastRune(text); r != utf8.RuneError || size > 1 {
-				break
-			}
-			text = text[:len(text)-1]
+	room := n - len(`""`+mark)
+	end := 0
+	for end < len(text) {
+		step := 1
+		switch c := text[end]; {
+		case c == '\\' && text[end+1] == 'u':
+			step = len(`\u0000`)
+		case c == '\\':
+			step = 2
+		case c >= utf8.RuneSelf:
+			_, step = utf8.DecodeRune(text[end:])
 		}
-		short := appendString(nil, string(text)+mark)
-		if len(short) <= n {
-			return short
+		if end+step > room {
+			break
 		}
-		text = text[:max(0, min(len(text)-(len(short)-n)/6, len(text)-1))] // an escape takes up to six bytes
+		end += step
 	}
+	return slices.Concat([]byte(`"`), text[:end], []byte(mark+`"`))
 }

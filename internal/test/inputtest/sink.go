@@ -23,9 +23,13 @@ type Record struct {
 	Service string
 }
 
-// String is the service, time, level, source in brackets, and message.
+// String is the service, time, level, source in brackets, attributes if there are any, and message.
 func (r Record) String() string {
-	return fmt.Sprintf("%s %s %s [%s] %s", r.Service, time.Unix(0, r.Time).UTC().Format(time.RFC3339Nano), r.Level, r.Source, r.Message)
+	attributes := r.Attributes
+	if len(attributes) > 0 {
+		attributes = append(slices.Clip(attributes), ' ')
+	}
+	return fmt.Sprintf("%s %s %s [%s] %s%s", r.Service, time.Unix(0, r.Time).UTC().Format(time.RFC3339Nano), r.Level, r.Source, attributes, r.Message)
 }
 
 // Messages are the messages of records.
@@ -77,7 +81,7 @@ func (s *Sink) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
 	}
 	defer s.mu.Unlock()
 	for _, r := range c.Records {
-		r.Message = slices.Clone(r.Message)
+		r.Attributes, r.Message = slices.Clone(r.Attributes), slices.Clone(r.Message)
 		s.records = append(s.records, Record{r, c.Service})
 	}
 	s.appended++
