@@ -43,8 +43,12 @@ type Set struct {
 // Within the limits, nothing is lost. Of more than [MaxCount] attributes those whose names come last are left out, names of more than
 // [MaxName] bytes and names that are not UTF-8 are changed, and above [MaxSize] the longest values are shortened or, if they are no
 // strings, left out, but never trace_id and span_id. cut is the number of attributes that this concerns; it is also the member [Cut].
-func (s *Set) Append(dst []byte) (text []byte, cut int) {
-	own, cut := limit(s.Own)
+func (s *Set) Append(dst []byte) (text []byte, cut int) { return s.append(dst, 0) }
+
+// append is Append of attributes that were cut before, as often as cut says.
+func (s *Set) append(dst []byte, cut int) (text []byte, all int) {
+	own, n := limit(s.Own)
+	cut += n
 	s.Own = own[:len(own):len(own)]
 	size := 2
 	for i := range own {
