@@ -117,3 +117,35 @@ func FuzzRewrite(f *testing.F) {
 		}
 	})
 }
+
+func TestAppendJSON(t *testing.T) {
+	t.Parallel()
+	deep := strings.Repeat("[", 200) + strings.Repeat("]", 200)
+	for _, c := range []struct {
+		in, want string
+		dropped  int
+	}{
+		{`"a\/\u00e9\n\u0041"`, `"a/é\nA"`, 0}, {"\"\xff\"", `{"$bytes":"/w=="}`, 0}, {`""`, `""`, 0}, {`"`, `"\""`, 0}, {``, `""`, 0},
+		{`12345678901234567890123`, `12345678901234567890123`, 0}, {`1.50`, `1.50`, 0}, {`-1e5`, `-1e5`, 0}, {`01`, `"01"`, 0}, {`NaN`, `"NaN"`, 0},
+		{`true`, `true`, 0}, {`null`, `null`, 0}, {`tru`, `"tru"`, 0},
+		{`{ "b" : [ 1 , {} ], "a" : {"$bytes":"x"}, "b":2 }`, `{"a":{"$$bytes":"x"},"b":[1,{}]}`, 1},
+		{`{"a":1,}`, `"{\"a\":1,}"`, 0}, {`[1,]`, `"[1,]"`, 0}, {`[ ]`, `[]`, 0},
+		{deep, strings.Repeat("[", 16) + `"` + deep[16:len(deep)-16] + `"` + strings.Repeat("]", 16), 0},
+	} {
+		got, dropped := attributes.AppendJSON(nil, []byte(c.in))
+		encoded, _ := (&attributes.Set{Resource: attributes.NewGroup([]attributes.Member{{Name: "n", Value: got}})}).Append(nil)
+		if string(got) != c.want || dropped != c.dropped || !attributes.Valid(encoded) {
+			t.Errorf("%s: %s, %d dropped, want %s", c.in, got, dropped, c.want)
+		}
+	}
+}
+
+func FuzzAppendJSON(f *testing.F) {
+	f.Add([]byte(`{"a":[1,{"b":"\n"}],"c":{"$bytes":"/w=="},"resource":{"x":true}}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		got, _ := attributes.AppendJSON(nil, raw)
+		if text, cut := (&attributes.Set{Own: []attributes.Member{{Name: "n", Value: got}}}).Append(nil); cut == 0 && !attributes.Valid(text) {
+			t.Errorf("%q becomes %q", raw, text)
+		}
+	})
+}

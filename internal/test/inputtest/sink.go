@@ -77,7 +77,7 @@ func (s *Sink) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
 	}
 	defer s.mu.Unlock()
 	for _, r := range c.Records {
-		r.Message = slices.Clone(r.Message)
+		r.Attributes, r.Message = slices.Clone(r.Attributes), slices.Clone(r.Message)
 		s.records = append(s.records, Record{r, c.Service})
 	}
 	s.appended++
