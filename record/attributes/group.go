@@ -36,6 +36,8 @@ type Set struct {
 	Own []Member
 	// Resource, Scope and Stream are shared by records; nil is none.
 	Resource, Scope, Stream *Group
+	// Cut is the number of attributes that were cut or left out before.
+	Cut int
 }
 
 // Append appends the canonical form of attributes, nothing if there are none. It sorts Own. Of equal names the first one counts.
@@ -43,12 +45,9 @@ type Set struct {
 // Within the limits, nothing is lost. Of more than [MaxCount] attributes those whose names come last are left out, names of more than
 // [MaxName] bytes and names that are not UTF-8 are changed, and above [MaxSize] the longest values are shortened or, if they are no
 // strings, left out, but never trace_id and span_id. cut is the number of attributes that this concerns; it is also the member [Cut].
-func (s *Set) Append(dst []byte) (text []byte, cut int) { return s.append(dst, 0) }
-
-// append is Append of attributes that were cut before, as often as cut says.
-func (s *Set) append(dst []byte, cut int) (text []byte, all int) {
+func (s *Set) Append(dst []byte) (text []byte, cut int) {
 	own, n := limit(s.Own)
-	cut += n
+	cut = s.Cut + n
 	s.Own = own[:len(own):len(own)]
 	size := 2
 	for i := range own {
@@ -60,7 +59,7 @@ func (s *Set) append(dst []byte, cut int) (text []byte, all int) {
 			size += len(g.text) + len(`"resource":,`)
 		}
 	}
-	if size == 2 {
+	if size == 2 && cut == 0 {
 		return dst, 0
 	}
 	if size <= MaxSize-len(`"$cut":1000000,`) {

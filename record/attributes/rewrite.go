@@ -25,8 +25,7 @@ func Rewrite(text []byte, change func(name, value []byte) []byte) []byte {
 	if len(out) <= MaxSize {
 		return out
 	}
-	set, cut := decode(out)
-	out, _ = set.append(nil, cut)
+	out, _ = decode(out).Append(nil)
 	return out
 }
 
@@ -126,9 +125,9 @@ func special(object []byte) (content []byte, kind string) {
 	return nil, ""
 }
 
-// decode returns encoded attributes as a Set, and the number of cuts that they have.
-func decode(text []byte) (s *Set, cut int) {
-	s = &Set{}
+// decode returns encoded attributes as a Set.
+func decode(text []byte) *Set {
+	s := &Set{}
 	for _, m := range membersOf(text) {
 		group := &Group{text: m.Value}
 		if IsGroup(m.Name) && m.Value[0] == '{' {
@@ -136,7 +135,7 @@ func decode(text []byte) (s *Set, cut int) {
 		}
 		switch {
 		case m.Name == Cut:
-			cut, _ = strconv.Atoi(string(m.Value))
+			s.Cut, _ = strconv.Atoi(string(m.Value))
 		case group.members == nil:
 			s.Own = append(s.Own, m)
 		case m.Name == Resource:
@@ -147,7 +146,7 @@ func decode(text []byte) (s *Set, cut int) {
 			s.Stream = group
 		}
 	}
-	return s, cut
+	return s
 }
 
 // membersOf returns the members of an object.
