@@ -6,9 +6,29 @@ import (
 	"logstow/message"
 )
 
-// AppendJSON appends a value of JSON. Numbers keep their digits. What is nested more than [MaxDepth] deep, or is no JSON, becomes a string.
+// AppendJSON appends a value of JSON. Numbers keep their digits. What is nested more than [MaxDepth] deep, or is no JSON, becomes a string,
+// so does an array or object of more than [MaxSize] bytes.
 // dropped is the number of members of maps whose names occurred before them.
 func AppendJSON(dst, raw []byte) (text []byte, dropped int) { return appendJSON(dst, raw, 0) }
+
+// AppendObject appends the members of a JSON object as attributes of a record, within the limits as by [Set.Append]. What is no valid
+// object, or has more than [MaxSize] bytes, becomes one attribute, attrs.
+func AppendObject(dst, object []byte) []byte {
+	var members []Member
+	dropped, ok := 0, false
+	if len(object) <= MaxSize {
+		members, dropped, ok = jsonMembers(object, 0)
+	}
+	if !ok {
+		members, dropped = []Member{{"attrs", AppendText(nil, object)}}, 0
+	}
+	for i := range members {
+		members[i].Name = OwnName(members[i].Name)
+	}
+	set := Set{Own: members, Cut: dropped}
+	dst, _ = set.Append(dst)
+	return dst
+}
 
 func appendJSON(dst, raw []byte, depth int) (text []byte, dropped int) {
 	if content, ok := message.Content(raw); ok {
@@ -18,7 +38,7 @@ func appendJSON(dst, raw []byte, depth int) (text []byte, dropped int) {
 		return AppendText(dst, content), 0
 	}
 	switch {
-	case len(raw) == 0 || depth == MaxDepth:
+	case len(raw) == 0 || len(raw) > MaxSize || depth == MaxDepth:
 	case raw[0] == '{':
 		if members, n, ok := jsonMembers(raw, depth); ok {
 			text, dropped = AppendMap(dst, members)
