@@ -37,7 +37,7 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input, rules input.
 // processor makes the processor of an input.
 func (p *pipeline) processor(in *config.Input) (input.Processor, error) {
 	rules := in.Process
-	rules.Stats, rules.Log = &p.processed, p.log
+	rules.Stats, rules.Log, rules.Parse, rules.Instance = &p.processed, p.log, in.Parse, p.Instance
 	if p.tap != nil {
 		rules.Observer = p.tap.Observer(in.Parse)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +50,7 @@ flush-interval: 30s
 flush-size: 4MiB
 bucket: 30m
 redact: [bearer]
+attributes: { drop: [host.*] }
 buffer: { mode: disk, size: 2GiB, sync: always, on-full: drop-oldest }
 inputs:
   - files: /var/log/app/*.log
@@ -61,6 +63,8 @@ inputs:
       - level: debug
       - contains: [healthz, "GET /ready"]
         regexp: ^x$
+        where: status < 400 and http.route == "/"
+    attributes: { keep: "http.*", drop: [http.x] }
     sample: { level: info, one-in: 10 }
     levels: { E: error, "30": info }
   - files: [/var/log/containers/*.log]
@@ -92,7 +96,7 @@ inputs:
 	}
 	app := c.Inputs[0]
 	if app.Kind().Name != "files" || app.Service != "api" || app.Class != "audit" || app.Zone.String() != "Europe/Berlin" || !app.Multiline.Auto ||
-		!app.FromStart || app.Spec.(*files.Spec).Name != "app" || app.Line != 14 {
+		!app.FromStart || app.Spec.(*files.Spec).Name != "app" || app.Line != 15 {
 		t.Errorf("%+v", app)
 	}
 	if diff := cmp.Diff([]string{"all"}, app.Process.Redact); diff != "" {
@@ -101,7 +105,13 @@ inputs:
 	if len(app.Process.Drop) != 2 || app.Process.Drop[1].Regexp == nil || app.Process.Sample[0].OneIn != 10 || app.Rules.Levels["30"] != "info" {
 		t.Errorf("%+v", app.Process)
 	}
+	if app.Process.Drop[1].Where == "" || !slices.Equal(app.Process.KeepAttributes, []string{"http.*"}) || !slices.Equal(app.Process.DropAttributes, []string{"host.*", "http.x"}) {
+		t.Errorf("%+v", app.Process)
+	}
 	pods := c.Inputs[1]
+	if !slices.Equal(pods.Process.DropAttributes, []string{"host.*"}) || pods.Process.KeepAttributes != nil {
+		t.Errorf("%+v", pods.Process)
+	}
 	if pods.Service != "{namespace}.{container}" || pods.Format != container.CRI || pods.Parse != "none/1" || app.Parse != "pattern/1 '<ip> <_>'" || pods.Multiline.Start == nil || pods.Multiline.MaxLines != 50 {
 		t.Errorf("%+v", pods)
 	}
@@ -204,7 +214,9 @@ inputs:
   - syslog: ftp://:1
     multiline: "("
     sample: { level: info }
-    drop: [{}]
+    drop: [{}, { where: 'time > "-1h"' }]
+    keep: { where: "a ==" }
+    attributes: { drop: [""], labels: x }
   - http: ${MISSING}
     tls: { cert: x }
   - forward: :1
@@ -233,8 +245,9 @@ shipper.yaml:12:1: duplicate key store`
 	for _, want := range []string{
 		"an input has exactly one kind, not files and syslog", "an input requires one of files, forward, ", "missing closing )",
 		"must start with udp:// or tcp://", "labels or annotations is missing", "pod-metadata requires a service pattern",
-		"one-in is missing", "level, contains or regexp is missing", "the variable MISSING is not set", "TLS requires a certificate and a key",
+		"one-in is missing", "level, contains, regexp or where is missing", "the variable MISSING is not set", "TLS requires a certificate and a key",
 		"/nowhere: file does not exist", "a pattern of paths requires a files input", "want keys and values here", "ftp",
+		"where: time cannot be used", "where: unexpected end", `"" is not a glob of names`, "unknown key labels",
 		`time-from: "header": want auto, line or protocol`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -17,6 +17,7 @@ import (
 	"logstow/message/parse"
 	"logstow/process"
 	"logstow/record"
+	"logstow/record/attributes"
 	"logstow/record/recognize"
 )
 
@@ -235,6 +236,7 @@ func (d *decoder) processing(s *section, p *process.Options) {
 		}
 		p.Sample = append(p.Sample, sample)
 	}
+	d.attributes(s.section("attributes"), p)
 	s.float("rate-limit", &p.RateLimit)
 	s.number("rate-burst", 1, &p.Burst)
 	s.size("rate-limit-bytes", &p.ByteLimit)
@@ -246,8 +248,8 @@ func (d *decoder) conditions(s *section, key string) (rules []process.Rule) {
 		var r process.Rule
 		d.rule(one, &r)
 		one.done()
-		if !one.has("level") && !one.has("contains") && !one.has("regexp") {
-			d.missing(one, "level, contains or regexp")
+		if !one.has("level") && !one.has("contains") && !one.has("regexp") && !one.has("where") {
+			d.missing(one, "level, contains, regexp or where")
 		}
 		rules = append(rules, r)
 	}
@@ -258,6 +260,17 @@ func (d *decoder) rule(s *section, r *process.Rule) {
 	read(s, "level", &r.Levels, record.ParseLevels)
 	s.stringList("contains", &r.Contains)
 	read(s, "regexp", &r.Regexp, regexp.Compile)
+	read(s, "where", &r.Where, func(v string) (string, error) { return v, process.CheckWhere(v) })
+}
+
+// attributes reads which attributes stay.
+func (d *decoder) attributes(s *section, p *process.Options) {
+	s.stringList("keep", &p.KeepAttributes)
+	s.stringList("drop", &p.DropAttributes)
+	s.done()
+	if _, err := attributes.NewSelection(p.KeepAttributes, p.DropAttributes); err != nil && len(s.keys) > 0 {
+		d.fail(s.node, "attributes: %v", err)
+	}
 }
 
 // missing reports a required key if it is missing.

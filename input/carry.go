@@ -29,6 +29,7 @@ func (s *Source) Continue(former *Source) bool {
 		}
 		st := s.newStream(container.Stream(id))
 		st.recognizer = from.recognizer // it knows the time of the line before
+		st.attrs, st.attributes = from.attrs, from.attributes
 		if from.part.open {
 			st.part = from.part
 			st.part.text, st.part.start = bytes.Clone(from.part.text), carried

@@ -302,7 +302,7 @@ func (f *Feed) flush(ctx context.Context, src *Source, bytes int64, read time.Ti
 // add collects a message as a record. logged is the container runtime's time, 0 if there is none.
 func (f *Feed) add(s *stream, message []byte, logged int64) {
 	if !f.opts.Parts.begin(message) || !f.addParts(s, message, logged) {
-		f.stamper.add(&s.origin, nil, message, logged, record.None, record.None)
+		f.stamper.add(&s.origin, s.attributes, message, logged, record.None, record.None)
 	}
 }
 

@@ -32,8 +32,8 @@ type Sink interface {
 
 // Processor changes or drops records on their way to the sink. Safe for concurrent use.
 type Processor interface {
-	// Process reports whether a record of a service is kept. It may replace the message, but must not
-	// change its bytes.
+	// Process reports whether a record of a service is kept. It may replace attributes and message, but must
+	// not change their bytes.
 	Process(service string, r *record.Record) (keep bool)
 }
 

@@ -197,6 +197,7 @@ func (s *Source) line(l line, w container.Line, wrapped bool) {
 		}
 		return
 	}
+	st.setAttrs(w.Attrs)
 	logged := s.clock.Unix(w.Time)
 	if w.Partial || st.part.open {
 		st.addPart(w.Text, s.offset, logged, !w.Partial)

@@ -1,9 +1,12 @@
 package input
 
 import (
+	"bytes"
+
 	"logstow/input/container"
 	"logstow/input/multiline"
 	"logstow/record"
+	"logstow/record/attributes"
 	"logstow/record/recognize"
 )
 
@@ -14,6 +17,8 @@ type stream struct {
 	// joiner joins multi-line records; nil if lines are not joined.
 	joiner *multiline.Joiner
 	part   part
+	// attrs are the last ones of Docker, attributes their form in records; attrs are nil before the first line.
+	attrs, attributes []byte
 	// carriedEmitted is set if records with lines of a former source are in the feed, see [Source.Continue].
 	carriedEmitted bool
 }
@@ -52,6 +57,20 @@ func (s *Source) newStream(id container.Stream) *stream {
 // isSingle reports whether a line is a record of its own if it is added now.
 func (s *stream) isSingle(text, next []byte) bool {
 	return s.joiner == nil || s.joiner.Single(text, next)
+}
+
+// setAttrs sets the attributes of the lines from now on. All lines of a container have the same ones; if they change, what is held ends.
+func (s *stream) setAttrs(attrs []byte) {
+	if s.attrs != nil && bytes.Equal(attrs, s.attrs) {
+		return
+	}
+	if s.attrs != nil {
+		s.end()
+	}
+	s.attrs, s.attributes = append([]byte{}, attrs...), nil
+	if len(attrs) > 0 {
+		s.attributes = attributes.AppendObject(nil, attrs)
+	}
 }
 
 // add adds a line that starts at an offset. whole is its length before it was truncated, 0 if it was

@@ -143,6 +143,9 @@ func (e *Elements) Next() (value []byte, ok bool) {
 	return e.b[i:end], true
 }
 
+// Offset is where in the text the value that Next returned last ends.
+func (e *Elements) Offset() int { return e.i }
+
 // Open returns the text from the next element on if Next found no end of it; nil behind the last one.
 func (e *Elements) Open() []byte {
 	if e.open == 0 || e.open >= len(e.b) || e.b[e.open] == ']' {

@@ -10,6 +10,9 @@ type kind struct {
 	// find returns the start and end of the first secret from m[from] on; an empty range if there is
 	// none. It reads m only up to the end of the secret.
 	find func(m []byte, from int) (start, end int)
+	// keys are the ends of names, in lower case, of attributes that are such a secret: those for which isValue holds, or all if it is nil.
+	keys    []string
+	isValue func(value []byte) bool
 }
 
 // Kinds are the names of the secrets that can be redacted without an expression:
@@ -35,26 +38,35 @@ func Kinds() []string {
 // \u002B, \/), and in percent-encoded addresses (%2B).
 func builtIn() []kind {
 	equals := []string{"=", "%3", `\u003`}
+	settings := []string{"accountkey", "accesskey", "primarykey", "secondarykey", "password", "passwd", "pwd", "secret", "sharedaccesssignature"}
 	return []kind{
-		{"bearer", [][]string{{"Bearer", "BEARER", "bearer"}}, bearer},
-		{"jwt", [][]string{{"eyJ"}, {"."}}, webToken},
-		{"sas", [][]string{equals, {"sig", "Sig", "SIG"}}, func(m []byte, from int) (int, int) {
-			return keyed(m, from, []string{"sig"}, signature)
-		}},
-		{"azure-key", [][]string{{"==", "%3D", "%3d", `\u003`}}, accountKey},
-		{"connection-string", [][]string{equals}, func(m []byte, from int) (int, int) {
-			return keyed(m, from, []string{
-				"accountkey", "accesskey", "primarykey", "secondarykey", "password", "passwd", "pwd", "secret", "sharedaccesssignature",
-			}, setting)
-		}},
-		{"url-password", [][]string{{"@"}, {"://", `:\`}}, addressPassword},
-		{"card", nil, findCard},
+		{
+			name: "bearer", hints: [][]string{{"Bearer", "BEARER", "bearer"}}, find: bearer,
+			keys: []string{"bearer"}, isValue: func(value []byte) bool { _, n := run(value, 0, isOpaque, unit); return n >= minToken },
+		},
+		{name: "jwt", hints: [][]string{{"eyJ"}, {"."}}, find: webToken},
+		{
+			name: "sas", hints: [][]string{equals, {"sig", "Sig", "SIG"}}, find: keyedBy([]string{"sig"}, signature),
+			keys: []string{"sig"}, isValue: func(value []byte) bool { _, end := signature(value, 0); return end > 0 },
+		},
+		{name: "azure-key", hints: [][]string{{"==", "%3D", "%3d", `\u003`}}, find: accountKey},
+		{name: "connection-string", hints: [][]string{equals}, find: keyedBy(settings, setting), keys: settings},
+		{name: "url-password", hints: [][]string{{"@"}, {"://", `:\`}}, find: addressPassword},
+		{name: "card", find: findCard},
 	}
 }
 
+// keyedBy returns a function that finds the values of keys, as [keyed].
+func keyedBy(keys []string, value func(m []byte, i int) (start, end int)) func(m []byte, from int) (start, end int) {
+	return func(m []byte, from int) (int, int) { return keyed(m, from, keys, value) }
+}
+
+// minToken is the length of the shortest token: realm= is not one.
+const minToken = 7
+
 // bearer finds the token after the word.
 func bearer(m []byte, from int) (start, end int) {
-	const word, minToken = "bearer", 7 // realm= is not a token
+	const word = "bearer"
 	for i := from; i+len(word) < len(m); i++ {
 		if m[i]|0x20 != 'b' || !endsWith(m[i:i+len(word)], []string{word}) {
 			continue

@@ -4,12 +4,14 @@
 package process
 
 import (
+	"fmt"
 	"log/slog"
 	"regexp"
 	"time"
 
 	"logstow/input"
 	"logstow/record"
+	"logstow/record/attributes"
 )
 
 // Options configure processing, in the order of the fields. The zero value does nothing.
@@ -25,13 +27,18 @@ type Options struct {
 	// Sample are rules; of the records that match one, one in OneIn is kept. The first matching
 	// rule counts.
 	Sample []Sample
+	// KeepAttributes and DropAttributes are globs of the names of attributes that stay and that are removed, as for
+	// [attributes.NewSelection]. Redaction and rules see all of them.
+	KeepAttributes, DropAttributes []string
 	// RateLimit is how many records per second are kept per service, Burst how many at once. A RateLimit
 	// of 0 is unlimited; a Burst of 0 means as many as one second allows.
 	RateLimit float64
 	Burst     int
-	// ByteLimit and ByteBurst are the same for the bytes of messages. A record longer than the
+	// ByteLimit and ByteBurst are the same for the bytes of messages and attributes. A record longer than the
 	// burst passes when the whole burst is available.
 	ByteLimit, ByteBurst int64
+	// Parse is the parser of the fields that rules use, in the form of [parse.Parser.Stored]; "" is auto. Instance is that of the records.
+	Parse, Instance string
 	// Stats counts the results, if not nil.
 	Stats *Stats
 	// Observer gets every record, if not nil.
@@ -62,10 +69,12 @@ type Replacement struct {
 type Rule struct {
 	// Levels must contain the record's level.
 	Levels record.LevelSet
-	// Contains are texts; the message must contain one of them.
+	// Contains are texts; the message or a string among the attributes must contain one of them.
 	Contains []string
-	// Regexp must match the message.
+	// Regexp must match the message or a string among the attributes.
 	Regexp *regexp.Regexp
+	// Where is a condition that [CheckWhere] accepts, in the language of package where.
+	Where string
 }
 
 // Sample keeps the first of each OneIn records that match its rule.
@@ -79,6 +88,8 @@ type processor struct {
 	redactor   *redactor
 	drop, keep []matcher
 	samples    []*sampler
+	conditions *conditions
+	selection  *attributes.Selection
 	limit      *limiter
 
 	dropped, notKept *tally
@@ -102,17 +113,34 @@ func New(opts Options) (input.Processor, error) {
 	if p.redactor, err = newRedactor(&opts); err != nil {
 		return nil, err
 	}
-	p.drop, p.keep = matchers(opts.Drop), matchers(opts.Keep)
-	if p.samples, err = samplers(&opts); err != nil {
+	if err = p.addRules(&opts); err != nil {
+		return nil, err
+	}
+	if p.selection, err = attributes.NewSelection(opts.KeepAttributes, opts.DropAttributes); err != nil {
 		return nil, err
 	}
 	if p.limit, err = newLimiter(&opts); err != nil {
 		return nil, err
 	}
-	if len(p.drop)+len(p.keep)+len(p.samples) == 0 && p.redactor == nil && p.limit == nil && p.observer == nil {
+	if len(p.drop)+len(p.keep)+len(p.samples) == 0 && p.redactor == nil && p.selection == nil && p.limit == nil && p.observer == nil {
 		return nil, nil //nolint:nilnil // documented: no processor, no cost
 	}
 	return p, nil
+}
+
+// addRules compiles the rules.
+func (p *processor) addRules(opts *Options) (err error) {
+	if p.conditions, err = newConditions(opts.Parse, opts.Instance); err != nil {
+		return err
+	}
+	if p.drop, err = p.conditions.matchers(opts.Drop); err != nil {
+		return fmt.Errorf("drop: %w", err)
+	}
+	if p.keep, err = p.conditions.matchers(opts.Keep); err != nil {
+		return fmt.Errorf("keep: %w", err)
+	}
+	p.samples, err = samplers(opts, p.conditions)
+	return err
 }
 
 // Process implements [input.Processor].
@@ -130,26 +158,39 @@ func (p *processor) Process(service string, r *record.Record) bool {
 // that it redacts to redacted, if that is not nil.
 func (p *processor) process(service string, r *record.Record, redacted *[]string) (dropped string) {
 	if p.redactor != nil {
-		r.Message = p.redactor.redact(r.Message, redacted)
+		p.redactor.redact(r, redacted)
 	}
-	if matchesAny(p.drop, r) {
+	if dropped = p.rule(service, r); dropped != "" {
+		return dropped
+	}
+	if p.selection != nil {
+		r.Attributes = p.selection.Apply(r.Attributes)
+	}
+	if p.limit != nil && !p.limit.allow(service, len(r.Message)+len(r.Attributes)) {
+		return reasonLimit
+	}
+	return ""
+}
+
+// rule returns the kind of rule that drops a record, "" if there is none.
+func (p *processor) rule(service string, r *record.Record) (dropped string) {
+	e := p.conditions.get(service, r)
+	defer p.conditions.put(e)
+	if matchesAny(p.drop, r, e) {
 		p.dropped.add()
 		return reasonDrop
 	}
-	if len(p.keep) > 0 && !matchesAny(p.keep, r) {
+	if len(p.keep) > 0 && !matchesAny(p.keep, r, e) {
 		p.notKept.add()
 		return reasonKeep
 	}
 	for _, s := range p.samples {
-		if s.matches(r) {
+		if s.matches(r, e) {
 			if !s.sample() {
 				return reasonSample
 			}
 			break
 		}
-	}
-	if p.limit != nil && !p.limit.allow(service, len(r.Message)) {
-		return reasonLimit
 	}
 	return ""
 }

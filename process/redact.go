@@ -37,32 +37,65 @@ type expression struct {
 	count *tally
 }
 
-// redact returns the message without secrets; the same slice if it has none. It does not change the
-// bytes of its argument. If kinds is not nil, it appends the kinds of the redacted secrets to it.
-func (r *redactor) redact(message []byte, kinds *[]string) []byte {
-	report := func(kind string, count *tally) {
-		count.add()
-		if kinds != nil {
-			*kinds = append(*kinds, kind)
-		}
+// found is the set of kinds of secrets that were found in a record: a bit for each of redactor.secrets, then of redactor.expressions, of
+// which the last bit has all that are left.
+type found uint64
+
+// report counts the i-th kind, once for a record, and appends it to kinds unless that is nil.
+func (r *redactor) report(seen found, i int, kinds *[]string) found {
+	const last = 63
+	bit := found(1) << min(i, last)
+	if seen&bit != 0 {
+		return seen
 	}
-	var few [8]span
-	spans := r.find(message, few[:0])
+	kind := customKind
+	if i < len(r.secrets) {
+		kind = r.secrets[i].name
+		r.secrets[i].count.add()
+	} else {
+		r.expressions[i-len(r.secrets)].count.add()
+	}
+	if kinds != nil {
+		*kinds = append(*kinds, kind)
+	}
+	return seen | bit
+}
+
+// reportAll reports the kinds of spans, in their order.
+func (r *redactor) reportAll(seen found, spans []span, kinds *[]string) found {
 	for i := range r.secrets {
 		if slices.ContainsFunc(spans, func(s span) bool { return s.kind == i }) {
-			report(r.secrets[i].name, r.secrets[i].count)
+			seen = r.report(seen, i, kinds)
 		}
 	}
+	return seen
+}
+
+// redact removes secrets from the message and the attributes of a record. It does not change their bytes, but replaces them. If kinds is not
+// nil, it appends the kinds of the redacted secrets to it.
+func (r *redactor) redact(of *record.Record, kinds *[]string) {
+	message, seen := r.message(of.Message, kinds)
+	of.Message = message
+	if len(of.Attributes) > 0 {
+		of.Attributes = r.attributes(of.Attributes, seen, kinds)
+	}
+}
+
+// message returns a message without secrets; the same slice if it has none.
+func (r *redactor) message(message []byte, kinds *[]string) (redacted []byte, seen found) {
+	var few [8]span
+	spans := r.find(message, few[:0])
 	if len(spans) > 0 {
+		seen = r.reportAll(seen, spans, kinds)
 		message = r.replace(message, spans)
 	}
-	for _, e := range r.expressions {
+	for i, e := range r.expressions {
 		if e.re.Match(message) {
 			message = bounded(e.re.ReplaceAll(message, e.with))
-			report(customKind, e.count)
+			seen = r.report(seen, len(r.secrets)+i, kinds)
 		}
 	}
-	return message
+	return message, seen
 }
 
 // span is a part of a message that is a secret of the kind secrets[kind].
@@ -187,16 +220,6 @@ func newRedactor(opts *Options) (*redactor, error) {
 		return nil, nil //nolint:nilnil // documented: no redactor, no cost
 	}
 	return r, nil
-}
-
-// holdsOne reports whether a message contains one of texts; true if there are no texts.
-func holdsOne(message []byte, texts [][]byte) bool {
-	for _, text := range texts {
-		if bytes.Contains(message, text) {
-			return true
-		}
-	}
-	return len(texts) == 0
 }
 
 func literals(texts []string) (all [][]byte) {

@@ -1,11 +1,13 @@
 package process
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"sync/atomic"
 
 	"logstow/record"
+	"logstow/record/attributes"
 )
 
 // matcher is a compiled rule.
@@ -13,31 +15,67 @@ type matcher struct {
 	levels record.LevelSet
 	texts  [][]byte
 	regexp *regexp.Regexp
+	// where is the index of a condition, -1 if there is none.
+	where int
 }
 
-func matchers(rules []Rule) []matcher {
+func (c *conditions) matchers(rules []Rule) ([]matcher, error) {
 	all := make([]matcher, 0, len(rules))
 	for _, r := range rules {
-		all = append(all, newMatcher(r))
+		m, err := c.matcher(r)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, m)
 	}
-	return all
+	return all, nil
 }
 
-func newMatcher(r Rule) matcher {
-	return matcher{levels: r.Levels, texts: literals(r.Contains), regexp: r.Regexp}
+func (c *conditions) matcher(r Rule) (matcher, error) {
+	where, err := c.add(r.Where)
+	return matcher{levels: r.Levels, texts: literals(r.Contains), regexp: r.Regexp, where: where}, err
 }
 
-func matchesAny(all []matcher, r *record.Record) bool {
+func matchesAny(all []matcher, r *record.Record, e *evaluator) bool {
 	for i := range all {
-		if all[i].matches(r) {
+		if all[i].matches(r, e) {
 			return true
 		}
 	}
 	return false
 }
 
-func (m *matcher) matches(r *record.Record) bool {
-	return m.levels.Has(r.Level) && holdsOne(r.Message, m.texts) && (m.regexp == nil || m.regexp.Match(r.Message))
+func (m *matcher) matches(r *record.Record, e *evaluator) bool {
+	return m.levels.Has(r.Level) && m.holdsText(r) && m.matchesText(r) && (m.where < 0 || e.holds(m.where))
+}
+
+func (m *matcher) holdsText(r *record.Record) bool {
+	return len(m.texts) == 0 || holdsOne(r.Message, m.texts) ||
+		len(r.Attributes) > 0 && inAttributes(r.Attributes, func(text []byte) bool { return holdsOne(text, m.texts) })
+}
+
+func (m *matcher) matchesText(r *record.Record) bool {
+	return m.regexp == nil || m.regexp.Match(r.Message) || len(r.Attributes) > 0 && inAttributes(r.Attributes, m.regexp.Match)
+}
+
+// inAttributes reports whether a string among attributes is one that matches.
+func inAttributes(encoded []byte, matches func(text []byte) bool) bool {
+	for text := range attributes.Strings(encoded) {
+		if matches(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// holdsOne reports whether a text contains one of texts.
+func holdsOne(text []byte, texts [][]byte) bool {
+	for _, one := range texts {
+		if bytes.Contains(text, one) {
+			return true
+		}
+	}
+	return false
 }
 
 // sampler keeps one in several records.
@@ -49,13 +87,17 @@ type sampler struct {
 	dropped *tally
 }
 
-func samplers(opts *Options) ([]*sampler, error) {
+func samplers(opts *Options, c *conditions) ([]*sampler, error) {
 	var all []*sampler
 	for _, s := range opts.Sample {
 		if s.OneIn < 1 {
 			return nil, fmt.Errorf("sample one in %d: want at least 1", s.OneIn)
 		}
-		all = append(all, &sampler{matcher: newMatcher(s.Rule), oneIn: uint64(s.OneIn), dropped: opts.dropTally(reasonSample)})
+		m, err := c.matcher(s.Rule)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, &sampler{matcher: m, oneIn: uint64(s.OneIn), dropped: opts.dropTally(reasonSample)})
 	}
 	return all, nil
 }

@@ -92,6 +92,8 @@ type Line struct {
 	Time []byte
 	// Text is the application's output, without the newline at its end.
 	Text []byte
+	// Attrs is the JSON object of labels and variables that Docker's option for them adds; nil if there is none.
+	Attrs []byte
 	// Partial is set if the application's line continues in the next line of the stream.
 	Partial bool
 }

@@ -18,7 +18,7 @@ func decodeDocker(line []byte) (Line, bool) {
 	return l, true
 }
 
-// scanDocker finds the three fields of an object, in any order and among others. All must exist, and nothing may
+// scanDocker finds the fields of an object, in any order and among others. All but attrs must exist, and nothing may
 // follow the object. The text is still escaped. scanDocker changes nothing.
 func scanDocker(line []byte) (l Line, ok bool) {
 	if len(line) == 0 || line[0] != '{' {
@@ -28,6 +28,9 @@ func scanDocker(line []byte) (l Line, ok bool) {
 	for name, value, ok := members.NextStrict(); ok; name, value, ok = members.NextStrict() {
 		text, isText := message.Content(value)
 		if !isText {
+			if string(name) == "attrs" && value[0] == '{' {
+				l.Attrs = value
+			}
 			continue
 		}
 		switch string(name) {

@@ -5,13 +5,14 @@ import (
 	"math"
 
 	"logstow/input"
+	"logstow/record/attributes"
 	"logstow/record/recognize"
 )
 
 const (
 	// maxEvents bounds how many events are passed on at once.
 	maxEvents = 1 << 13
-	// maxBatchBytes bounds the bytes of their messages, except for a single event.
+	// maxBatchBytes bounds the bytes of their messages and attributes, except for a single event.
 	maxBatchBytes = 4 << 20
 	// initialMessages and initialEvents are the buffers of every connection for messages and
 	// events.
@@ -31,24 +32,27 @@ type collector struct {
 
 	out  writer
 	list []input.Event
-	// ends are where the messages of list end in out.
-	ends []int
+	// ends are where the parts of list end in out.
+	ends []eventEnd
 }
+
+// eventEnd is where the message of an event ends, and the attributes behind it.
+type eventEnd struct{ message, attributes int }
 
 // full reports whether the collected events must be passed on before an event of n bytes.
 func (c *collector) full(n int) bool {
 	return len(c.list) == maxEvents || len(c.list) > 0 && len(c.out.b)+c.need(n) > maxBatchBytes
 }
 
-// need is the maximum size of the message of an event of n bytes.
-func (c *collector) need(n int) int { return min(expansion*n+64, c.out.limit) }
+// need is the maximum size of the message and the attributes of an event of n bytes.
+func (c *collector) need(n int) int { return min(expansion*n+64, c.out.limit+attributes.MaxSize) }
 
-// pieces are the collected events, complete with their messages.
+// pieces are the collected events, complete with their messages and attributes.
 func (c *collector) pieces() []input.Event {
 	start := 0
 	for i, end := range c.ends {
-		c.list[i].Message = c.out.b[start:end:end]
-		start = end
+		c.list[i].Message, c.list[i].Attributes = c.out.b[start:end.message:end.message], c.out.b[end.message:end.attributes:end.attributes]
+		start = end.attributes
 	}
 	return c.list
 }
@@ -65,7 +69,7 @@ func (c *collector) release() {
 	c.list, c.ends = make([]input.Event, 0, initialEvents), nil
 }
 
-// reserve makes space for the message of one more event of n bytes.
+// reserve makes space for the message and the attributes of one more event of n bytes.
 func (c *collector) reserve(n int) error {
 	if need := len(c.out.b) + c.need(n); need > cap(c.out.b) {
 		old, size := cap(c.out.b), max(need, min(2*cap(c.out.b), maxBatchBytes))
@@ -122,8 +126,13 @@ func (c *collector) pair(in *cursor) error {
 	if c.out.end() {
 		c.opts.Stats.Cut.Add(1)
 	}
-	c.list = append(c.list, e)
-	c.ends = append(c.ends, len(c.out.b))
+	end := eventEnd{message: len(c.out.b)}
+	if c.out.b, err = appendMetadata(c.out.b, when); err != nil {
+		c.out.b = c.out.b[:c.out.start]
+		return err
+	}
+	end.attributes = len(c.out.b)
+	c.list, c.ends = append(c.list, e), append(c.ends, end)
 	return nil
 }
 

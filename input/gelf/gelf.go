@@ -4,11 +4,13 @@
 //
 // # Content of a record
 //
-// The message is the JSON document as received, decompressed, without one newline or NUL at its end.
+// The message is full_message or, without it, short_message. All other members of the document are attributes, additional fields
+// without their underscore; a timestamp only if it is not the time of the record. A document that is truncated or no JSON object, that has
+// no message, or whose attributes exceed their limits, is the message as received, decompressed, without one newline or NUL at its end.
 // The time is its timestamp, exact to the nanosecond. The level is derived from the severity. The source is
 // HOST/FACILITY, without unknown parts; the sender's address is the default host, and in a message of Docker's
 // driver the container's name replaces the facility. The service is the first of the additional fields
-// _service_name, _service and _app that is a text. A message that is not a JSON object is kept as received.
+// _service_name, _service and _app that is a text.
 //
 // # Loss
 //
@@ -23,6 +25,7 @@ import (
 	"logstow/input"
 	"logstow/input/listen"
 	"logstow/input/socket"
+	"logstow/record/recognize"
 )
 
 // Spec configures the input.
@@ -48,7 +51,9 @@ func Protocol(services *input.Services) socket.Protocol {
 	return socket.Protocol{
 		Name: "gelf", Port: 12201, Networks: []string{"udp", "tcp"},
 		Framing: func(bool) socket.Framing { return socket.Framing{Ends: "\x00"} },
-		Parser:  func(*socket.Options, bool) socket.Parser { return &parser{services: services} },
+		Parser: func(opts *socket.Options, _ bool) socket.Parser {
+			return &parser{services: services, guard: recognize.New(opts.Recognize)}
+		},
 		Unpacker: func(opts *socket.Options, budget *listen.Budget, incomplete func(messages int)) socket.Unpacker {
 			return newUnpacker(opts, budget, incomplete)
 		},

@@ -8,6 +8,7 @@ import (
 	"logstow/input/socket"
 	"logstow/message"
 	"logstow/record"
+	"logstow/record/recognize"
 )
 
 // maxServiceNames bounds how many names of services are cached.
@@ -16,72 +17,39 @@ const maxServiceNames = 128
 // parser converts documents to events. It is not safe for concurrent use.
 type parser struct {
 	services *input.Services
+	// guard checks times.
+	guard    *recognize.Recognizer
+	document document
 	sources  socket.Names
 	scratch  []byte
 	// admitted caches the services for the names in documents, as they are escaped there.
 	admitted map[string]string
 }
 
-// document holds the encoded values of a document's members; they are nil if the members are missing.
-type document struct {
-	host, time, level []byte
-	// facilities and services are by preference.
-	facilities [3][]byte
-	services   [3][]byte
-}
-
 // Parse implements [socket.Parser].
-func (p *parser) Parse(msg []byte, sender string, _ int64) (service string, e input.Event) {
+func (p *parser) Parse(msg []byte, sender string, read int64) (service string, e input.Event) {
 	msg = trimEnd(msg)
 	e = input.Event{Source: sender, Message: msg}
 	text := bytes.TrimLeft(msg, " \t\r\n")
 	if len(text) == 0 || text[0] != '{' {
 		return "", e
 	}
-	d := scan(text)
+	d := &p.document
+	d.scan(text)
 	e.Time, _ = parseSeconds(message.Unquoted(d.time)) // some senders write numbers as texts
-	if level := message.Unquoted(d.level); len(level) == 1 && level[0] >= '0' && level[0] <= '7' {
+	switch level := message.Unquoted(d.level); {
+	case len(level) == 1 && level[0] >= '0' && level[0] <= '7':
 		e.Level = record.LevelFromSyslog(int(level[0] - '0'))
+	default:
+		e.Fallback = record.LevelFromAlias(level)
 	}
-	e.Source = p.source(&d, sender)
-	return p.service(first(d.services[:])), e
-}
-
-// scan reads the members of a document. If several members have the same name, the first one is used.
-func scan(text []byte) (d document) {
-	members := message.Object(text)
-	for {
-		name, value, ok := members.Next()
-		if !ok {
-			return d
-		}
-		var to *[]byte
-		switch string(name) {
-		case "host":
-			to = &d.host
-		case "timestamp":
-			to = &d.time
-		case "level":
-			to = &d.level
-		case "facility":
-			to = &d.facilities[0]
-		case "_facility":
-			to = &d.facilities[1]
-		case "_container_name":
-			to = &d.facilities[2]
-		case "_service_name":
-			to = &d.services[0]
-		case "_service":
-			to = &d.services[1]
-		case "_app":
-			to = &d.services[2]
-		default:
-			continue
-		}
-		if *to == nil {
-			*to = value
-		}
+	e.Source = p.source(d, sender)
+	service = p.service(first(d.services[:]))
+	_, reason := p.guard.CheckTime(e.Time, read)
+	if text, encoded, ok := d.parts(e.Time == 0 || reason != recognize.Accepted); ok {
+		e.Message, e.Attributes = text, encoded
 	}
+	return service, e
 }
 
 // source returns HOST/FACILITY, without unknown parts.
@@ -117,16 +85,6 @@ func (p *parser) service(name []byte) string {
 	service := p.services.Admit(string(appendText(nil, name)))
 	p.admitted[string(name)] = service
 	return service
-}
-
-// first is the first value that is a text and not empty.
-func first(values [][]byte) []byte {
-	for _, v := range values {
-		if len(v) > 2 && v[0] == '"' {
-			return v
-		}
-	}
-	return nil
 }
 
 // appendText appends a raw value without its escapes, if it is a text. Only the beginning of a long one

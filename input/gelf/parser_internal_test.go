@@ -1,6 +1,7 @@
 package gelf
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"math/big"
@@ -14,6 +15,8 @@ import (
 	"logstow/input/listen"
 	"logstow/input/socket"
 	"logstow/record"
+	"logstow/record/attributes"
+	"logstow/record/recognize"
 )
 
 func TestSeconds(t *testing.T) {
@@ -66,6 +69,10 @@ func FuzzSeconds(f *testing.F) {
 	})
 }
 
+func newTestParser() *parser {
+	return &parser{services: input.NewServices(0, nil), guard: recognize.New(recognize.Options{})}
+}
+
 func TestParse(t *testing.T) {
 	t.Parallel()
 	const sender = "192.0.2.9"
@@ -73,27 +80,48 @@ func TestParse(t *testing.T) {
 		document, service, source string
 		time                      int64
 		level                     record.Level
+		message, attributes       string // none if the message is the document
 	}{
 		{
-			`{"version":"1.1","host":"example.org","short_message":"A","full_message":"B\n","timestamp":1385053862.3072,"level":1,"_user_id":9001,"_some_info":"foo"}`,
+			`{"version":"1.1","host":"example.org","short_message":"A","full_message":"B\n\u00e9","timestamp":1385053862.3072,"level":1,"_user_id":9001,"_some_info":"foo"}`,
 			"", "example.org", 1385053862_307200000, record.Fatal,
+			"B\né", `{"host":"example.org","level":1,"short_message":"A","some_info":"foo","user_id":9001,"version":"1.1"}`,
 		},
-		{`{"host":"h","facility":"mail","_facility":"x","level":4}`, "", "h/mail", 0, record.Warn},
-		{`{"host":"h","_container_name":"web-1","level":"6","timestamp":"1385053862.5"}`, "", "h/web-1", 1385053862_500000000, record.Info},
-		{`{"short_message":"x","_service":"pay","level":7}`, "pay", sender, 0, record.Debug},
-		{`{"short_message":"x","_facility":"f"}`, "", sender + "/f", 0, record.None},
-		{`{"host":"a\"b\u00e9","level":8,"timestamp":-5}`, "", `a"bé`, 0, record.None},
-		{`{"host":"a","host":"b","level":null,"timestamp":true,"_app":null}`, "", "a", 0, record.None},
-		{`{"_nested":{"host":"no","level":1},"host":"h"}`, "", "h", 0, record.None},
-		{`{"host":"h","short_message":"cut`, "", "h", 0, record.None},
-		{`[1]`, "", sender, 0, record.None},
-		{`plain`, "", sender, 0, record.None},
-		{`{`, "", sender, 0, record.None},
+		{
+			`{"short_message":"A","full_message":"","file":"a.c","line":5,"_x":{"b":[1.0,null],"a":true},"_resource":"r","_":1,"__y":2}`, "", sender, 0, record.None,
+			"A", `{"_":1,"_y":2,"attribute.resource":"r","file":"a.c","full_message":"","line":5,"x":{"a":true,"b":[1.0,null]}}`,
+		},
+		{
+			`{"_facility":"x","host":"h","facility":"mail","short_message":"A","level":4,"_short_message":"B","_file":"f"}`, "", "h/mail", 0, record.Warn,
+			"A", `{"_facility":"x","_short_message":"B","facility":"mail","file":"f","host":"h","level":4}`,
+		},
+		{`{"short_message":"A","timestamp":-5,"level":"warning"}`, "", sender, 0, record.Warn, "A", `{"level":"warning","timestamp":-5}`},
+		{`{"short_message":"A","timestamp":9000000000}`, "", sender, 9000000000e9, record.None, "A", `{"timestamp":9000000000}`},
+		{`{"short_message":"A"}`, "", sender, 0, record.None, "A", ""},
+		{`{"short_message":"A","_x":1,"_x":2}`, "", sender, 0, record.None, "", ""},
+		{`{"short_message":"A","_x":{"a":1,"a":2}}`, "", sender, 0, record.None, "", ""},
+		{`{"short_message":"A","_x":"` + strings.Repeat("y", 70_000) + `"}`, "", sender, 0, record.None, "", ""},
+		{`{"short_message":"A",` + strings.Repeat(`"_x":1,`, 1000) + `"host":"h"}`, "", "h", 0, record.None, "", ""},
+		{`{"short_message":"A","host":"h"} `, "", "h", 0, record.None, "A", `{"host":"h"}`},
+		{`{"short_message":"A","host":"h"}x`, "", "h", 0, record.None, "", ""},
+		{`{"short_message":"A" "host":"h"}`, "", "h", 0, record.None, "", ""},
+		{`{"short_message":5,"host":"h"}`, "", "h", 0, record.None, "", ""},
+		{`{"host":"h","_container_name":"web-1","level":"6","timestamp":"1385053862.5"}`, "", "h/web-1", 1385053862_500000000, record.Info, "", ""},
+		{`{"short_message":"x","_service":"pay","level":7}`, "pay", sender, 0, record.Debug, "x", `{"level":7,"service":"pay"}`},
+		{`{"short_message":"x","_facility":"f"}`, "", sender + "/f", 0, record.None, "x", `{"facility":"f"}`},
+		{`{"host":"a\"b\u00e9","level":8,"timestamp":-5}`, "", `a"bé`, 0, record.None, "", ""},
+		{`{"host":"a","host":"b","level":null,"timestamp":true,"_app":null}`, "", "a", 0, record.None, "", ""},
+		{`{"_nested":{"host":"no","level":1},"host":"h"}`, "", "h", 0, record.None, "", ""},
+		{`{"host":"h","short_message":"cut`, "", "h", 0, record.None, "", ""},
+		{`[1]`, "", sender, 0, record.None, "", ""},
+		{`plain`, "", sender, 0, record.None, "", ""},
+		{`{`, "", sender, 0, record.None, "", ""},
 	} {
-		p := &parser{services: input.NewServices(0, nil)}
-		service, e := p.Parse([]byte(c.document+"\n"), sender, 0)
-		if service != c.service || e.Source != c.source || e.Time != c.time || e.Level != c.level || string(e.Message) != c.document {
-			t.Errorf("%s: %q %+v %s", c.document, service, e, e.Message)
+		p := newTestParser()
+		want := cmp.Or(c.message, c.document)
+		service, e := p.Parse([]byte(c.document+"\n"), sender, 1800000000e9)
+		if service != c.service || e.Source != c.source || e.Time != c.time || max(e.Level, e.Fallback) != c.level || string(e.Message) != want || string(e.Attributes) != c.attributes {
+			t.Errorf("%s: %q %+v\n%s %s", c.document, service, e, e.Message, e.Attributes)
 		}
 	}
 }
@@ -103,10 +131,10 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"version":"1.1","host":"example.org","timestamp":1385053862.3072,"level":1,"_app":"foo"}`))
 	f.Add([]byte(`{"host":{"host":"x"},"level":"3"`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		p := &parser{services: input.NewServices(0, nil)}
+		p := newTestParser()
 		before := string(trimEnd(text))
 		service, e := p.Parse(text, "sender", 0)
-		if string(e.Message) != before || len(e.Source) > record.MaxSource || len(service) > 63 {
+		if e.Attributes == nil && string(e.Message) != before && !strings.Contains(before, "_message") || len(e.Attributes) > 0 && !attributes.Valid(e.Attributes) || len(e.Source) > record.MaxSource || len(service) > 63 {
 			t.Fatalf("%q %+v", service, e)
 		}
 		var d struct {
@@ -116,7 +144,7 @@ func FuzzParse(f *testing.F) {
 		if json.Unmarshal(text, &d) != nil || strings.Count(string(text), "level") != 1 || d.Level == nil || strings.Contains(string(text), `\`) {
 			return
 		}
-		if strings.Contains(string(text), `"level"`) && *d.Level >= 1 && *d.Level <= 7 && e.Level == record.None && strings.Contains(string(text), `"level":`) {
+		if strings.Contains(string(text), `"level"`) && *d.Level >= 1 && *d.Level <= 7 && e.Level == record.None && e.Fallback == record.None && strings.Contains(string(text), `"level":`) {
 			t.Fatalf("%q has no level", text)
 		}
 	})
@@ -223,10 +251,11 @@ func TestChunkTimeout(t *testing.T) {
 
 func BenchmarkParse(b *testing.B) {
 	document := []byte(`{"version":"1.1","host":"example.org","short_message":"GET /api/v1/orders 200","timestamp":1385053862.3072,"level":6,"_user_id":9001,"_app":"shop","_request":"0af7651916cd43dd8448eb211c80319c"}`)
-	p := &parser{services: input.NewServices(0, nil)}
+	p := newTestParser()
+	space := make([]byte, 0, len(document)) // which parsing changes
 	b.SetBytes(int64(len(document)))
 	b.ReportAllocs()
 	for b.Loop() {
-		p.Parse(document, "192.0.2.9", 0)
+		p.Parse(append(space[:0], document...), "192.0.2.9", 0)
 	}
 }

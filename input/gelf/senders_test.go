@@ -38,18 +38,11 @@ func TestClient(t *testing.T) {
 			inputtest.Send(t, dir, network, port, count)
 			seen := map[string]bool{}
 			for _, r := range sink.Wait(t, count) {
-				var d struct {
-					Text string `json:"short_message"`
-					Full string `json:"full_message"`
-					Host string
+				var d struct{ Host string }
+				if err := json.Unmarshal(r.Attributes, &d); err != nil {
+					t.Fatalf("%v: %.200s", err, r.Attributes)
 				}
-				if err := json.Unmarshal(r.Message, &d); err != nil {
-					t.Fatalf("%v: %.200s", err, r.Message)
-				}
-				if d.Full != "" {
-					d.Text = d.Full
-				}
-				seen[d.Text] = true
+				seen[string(r.Message)] = true
 				at := time.Unix(0, r.Time)
 				if r.Service != "shop" || r.Level != record.Error || r.Source != d.Host || at.Before(before) || time.Since(at) < -time.Second || r.Time%1e6 != 0 {
 					t.Fatalf("%s %v %s %v: %.300s", r.Service, r.Level, r.Source, at, r.Message)

@@ -16,7 +16,7 @@ const maxStderr = 4 << 10
 
 // format returns the arguments for the location of the journal and the output format.
 func (o *Options) format() []string {
-	args := []string{"--output=export", "--no-pager", "--output-fields=" + strings.Join(fields(), ",")}
+	args := []string{"--output=export", "--no-pager"}
 	if o.Directory != "" {
 		args = append(args, "--directory="+o.Directory)
 	}

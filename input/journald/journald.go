@@ -9,7 +9,7 @@
 // without that field is skipped. The time is when the journal received the entry. The source is
 // UNIT/IDENTIFIER: _SYSTEMD_UNIT and SYSLOG_IDENTIFIER, or _COMM if there is none, without unknown
 // parts. The level is derived from PRIORITY. The output of services always has the priority info, so a
-// level in its message takes precedence.
+// level in its message takes precedence. All other fields are attributes with their names.
 package journald
 
 import (

@@ -2,18 +2,23 @@ package journald
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
+
+	"logstow/record/attributes"
 )
 
 const (
 	// maxName is how much is kept of a field's name.
 	maxName = 64
-	// maxValue is how much is kept of a value that is not the message.
+	// maxValue is how much is kept of a value that is not the message, and has a meaning.
 	maxValue = 1024
+	// maxOthers is how many other fields of an entry are kept, maxOther how much of each of them, maxRest how much of all together.
+	maxOthers, maxOther, maxRest = 4 * attributes.MaxCount, attributes.MaxSize, 4 * attributes.MaxSize
 	// maxField is the maximum accepted length of a value in bytes; systemd has less.
 	maxField = 1 << 30
 )
@@ -21,14 +26,28 @@ const (
 // errMalformed reports data that is not in the journal's export format.
 var errMalformed = errors.New("this is not the journal's export format")
 
-// fields are those requested from journalctl, in addition to the cursor and the time.
+// The names of fields that have a meaning.
+const (
+	cursorField, timeField = "__CURSOR", "__REALTIME_TIMESTAMP"
+	messageField           = "MESSAGE"
+	priorityField          = "PRIORITY"
+	unitField              = "_SYSTEMD_UNIT"
+	identifierField        = "SYSLOG_IDENTIFIER"
+	commandField           = "_COMM"
+	transportField         = "_TRANSPORT"
+)
+
 func fields() []string {
-	return []string{"MESSAGE", "PRIORITY", "SYSLOG_IDENTIFIER", "_COMM", "_SYSTEMD_UNIT", "_TRANSPORT"}
+	return []string{cursorField, timeField, messageField, priorityField, unitField, identifierField, commandField, transportField}
 }
 
 // entry is a parsed journal entry. Its slices are valid until the next one is read.
 type entry struct {
 	cursor, unit, identifier, command, transport []byte
+	// others are the other fields, in their order, and further values of those with a meaning. left is the number of those that are not
+	// kept.
+	others []other
+	left   int
 	// message is the beginning of a message of size bytes, if the entry has one.
 	message []byte
 	size    int64
@@ -39,6 +58,13 @@ type entry struct {
 	priority int
 }
 
+// other is a field without a meaning. cut is set if value is only its beginning.
+type other struct {
+	name  string
+	value []byte
+	cut   bool
+}
+
 // parser parses entries in the journal's export format (https://systemd.io/JOURNAL_EXPORT_FORMATS).
 // Its memory is bounded by limit.
 type parser struct {
@@ -47,7 +73,13 @@ type parser struct {
 	limit  int
 	values map[string]*value
 	name   []byte
-	other  value
+	// others are the other fields of the entry, rest has the values of those that are kept, and skipped counts the others.
+	others  []other
+	rest    []byte
+	current value
+	left    int
+	// names are known names of other fields, so that each is allocated once.
+	names map[string]string
 }
 
 // value is the beginning of a field's value.
@@ -65,11 +97,11 @@ func (v *value) add(b []byte) {
 }
 
 func newParser(r io.Reader, limit int) *parser {
-	p := &parser{r: bufio.NewReaderSize(r, 64<<10), limit: limit, values: make(map[string]*value)}
-	for _, name := range append(fields(), "__CURSOR", "__REALTIME_TIMESTAMP") {
+	p := &parser{r: bufio.NewReaderSize(r, 64<<10), limit: limit, values: make(map[string]*value), names: make(map[string]string)}
+	for _, name := range fields() {
 		p.values[name] = &value{limit: maxValue}
 	}
-	p.values["MESSAGE"].limit = limit
+	p.values[messageField].limit = limit
 	return p
 }
 
@@ -94,6 +126,7 @@ func (p *parser) next() (entry, error) {
 	for _, v := range p.values {
 		v.b, v.size, v.set = v.b[:0], 0, false
 	}
+	p.others, p.rest, p.left = p.others[:0], p.rest[:0], 0
 	for some := false; ; {
 		done, err := p.field()
 		switch {
@@ -120,13 +153,13 @@ func (p *parser) field() (end bool, err error) {
 		case err != nil:
 			return false, err
 		case c == '=':
-			return false, p.text(p.value())
+			return false, p.read(p.text)
 		case c == '\n' && len(p.name) == 0:
 			return true, nil
 		case c == '\n' && p.name[0] == '-': // a comment such as "-- No entries --"
 			return true, nil
 		case c == '\n':
-			return false, p.binary(p.value())
+			return false, p.read(p.binary)
 		}
 		if len(p.name) < maxName {
 			p.name = append(p.name, c)
@@ -134,15 +167,38 @@ func (p *parser) field() (end bool, err error) {
 	}
 }
 
-// value is the destination for the value of the current field.
-func (p *parser) value() *value {
-	v, ok := p.values[string(p.name)]
-	if !ok || v.set {
-		p.other.b, p.other.limit = nil, 0
-		return &p.other
+// read reads the value of the current field.
+func (p *parser) read(read func(*value) error) error {
+	if v, ok := p.values[string(p.name)]; ok && !v.set {
+		v.set = true
+		return read(v)
 	}
-	v.set = true
-	return v
+	v := &p.current
+	if bytes.HasPrefix(p.name, []byte("__")) || len(p.others) == maxOthers || len(p.rest) >= maxRest {
+		if *v = (value{}); !bytes.HasPrefix(p.name, []byte("__")) {
+			p.left++
+		}
+		return read(v)
+	}
+	start := len(p.rest)
+	*v = value{b: p.rest, limit: min(start+maxOther, maxRest)}
+	err := read(v)
+	p.rest = v.b
+	p.others = append(p.others, other{p.known(p.name), p.rest[start:], v.size > int64(len(p.rest)-start)})
+	return err
+}
+
+// known returns the name of a field as a string.
+func (p *parser) known(name []byte) string {
+	if known, ok := p.names[string(name)]; ok {
+		return known
+	}
+	if len(p.names) == maxOthers {
+		clear(p.names)
+	}
+	known := string(name)
+	p.names[known] = known
+	return known
 }
 
 // text reads a value that ends with its line.
@@ -198,20 +254,22 @@ func unexpected(err error) error {
 // entry makes an entry from the values.
 func (p *parser) entry() (entry, error) {
 	e := entry{
-		cursor: p.values["__CURSOR"].b, unit: p.values["_SYSTEMD_UNIT"].b, identifier: p.values["SYSLOG_IDENTIFIER"].b,
-		command: p.values["_COMM"].b, transport: p.values["_TRANSPORT"].b, priority: -1,
+		cursor: p.values[cursorField].b, unit: p.values[unitField].b, identifier: p.values[identifierField].b,
+		command: p.values[commandField].b, transport: p.values[transportField].b, priority: -1, others: p.others, left: p.left,
 	}
-	if len(e.cursor) == 0 || p.values["__CURSOR"].size > maxValue {
+	if len(e.cursor) == 0 || p.values[cursorField].size > maxValue {
 		return entry{}, fmt.Errorf("%w: an entry without a cursor", errMalformed)
 	}
 	var err error
-	if e.time, err = strconv.ParseInt(string(p.values["__REALTIME_TIMESTAMP"].b), 10, 64); err != nil {
+	if e.time, err = strconv.ParseInt(string(p.values[timeField].b), 10, 64); err != nil {
 		return entry{}, fmt.Errorf("%w: an entry without a time", errMalformed)
 	}
-	if level := p.values["PRIORITY"].b; len(level) == 1 && level[0] >= '0' && level[0] <= '7' {
-		e.priority = int(level[0] - '0')
+	if level := p.values[priorityField]; len(level.b) == 1 && level.b[0] >= '0' && level.b[0] <= '7' {
+		e.priority = int(level.b[0] - '0')
+	} else if level.set {
+		e.others = append(e.others, other{priorityField, level.b, level.size > maxValue})
 	}
-	if m := p.values["MESSAGE"]; m.set {
+	if m := p.values[messageField]; m.set {
 		e.message, e.size, e.has = m.b, m.size, true
 	}
 	return e, nil

@@ -1,11 +1,15 @@
 package journald
 
 import (
+	"cmp"
 	"math"
+	"slices"
+	"unicode/utf8"
 
 	"logstow/buffer"
 	"logstow/input"
 	"logstow/record"
+	"logstow/record/attributes"
 )
 
 const (
@@ -19,14 +23,17 @@ const (
 type batch struct {
 	opts *Options
 	made *input.Stamper
-	// text has the messages.
+	// text has the messages and attributes.
 	text []byte
-	// size is how many bytes the messages had.
+	// size is how many bytes the messages had, and the attributes have.
 	size int64
 	// cursor is the cursor of the last entry, which may have no record.
 	cursor string
 	// names are known sources, so that each is allocated once.
 	names map[string]string
+	// own and values are memory for the attributes of an entry.
+	own    []attributes.Member
+	values []byte
 }
 
 func newBatch(opts *Options) *batch {
@@ -50,8 +57,79 @@ func (b *batch) add(e *entry, read int64) {
 	start := len(b.text)
 	b.text = append(b.text, message...) // if it moves, earlier records keep the old array
 	event := input.Event{Time: nanos(e.time), Source: b.source(e), Message: b.text[start:len(b.text):len(b.text)]}
+	start = len(b.text)
+	b.text = b.appendAttributes(b.text, e)
+	event.Attributes = b.text[start:len(b.text):len(b.text)]
+	b.size += int64(len(event.Attributes))
 	event.Level, event.Fallback = levels(e)
 	b.made.Add(&event, read)
+}
+
+// appendAttributes appends the fields of an entry that are not in message, level, time and source. The values of a field that has several
+// become an array.
+func (b *batch) appendAttributes(dst []byte, e *entry) []byte {
+	b.own, b.values = b.own[:0], b.values[:0]
+	cut := e.left
+	for i := range e.others {
+		o := &e.others[i]
+		b.attribute(o.name, o.text())
+		if o.cut && len(o.value) < maxOther { // because of others
+			cut++
+		}
+	}
+	if len(e.identifier) > 0 && len(e.command) > 0 {
+		b.attribute(commandField, e.command)
+	}
+	if len(e.transport) > 0 {
+		b.attribute(transportField, e.transport)
+	}
+	slices.SortStableFunc(b.own, func(a, b attributes.Member) int { return cmp.Compare(a.Name, b.Name) })
+	all := b.own[:0]
+	for i := 0; i < len(b.own); {
+		n := 1
+		for i+n < len(b.own) && b.own[i+n].Name == b.own[i].Name {
+			n++
+		}
+		m := b.own[i]
+		if n > 1 {
+			m.Value = array(b.own[i : i+n])
+		}
+		all = append(all, m)
+		i += n
+	}
+	set := attributes.Set{Own: all, Cut: cut}
+	dst, _ = set.Append(dst)
+	return dst
+}
+
+// attribute collects an attribute of the current entry.
+func (b *batch) attribute(name string, value []byte) {
+	start := len(b.values)
+	b.values = attributes.AppendText(b.values, value) // if it moves, earlier attributes keep the old array
+	b.own = append(b.own, attributes.Member{Name: name, Value: b.values[start:len(b.values):len(b.values)]})
+}
+
+// array returns the values of members as one.
+func array(members []attributes.Member) []byte {
+	values := make([][]byte, len(members))
+	for i := range members {
+		values[i] = members[i].Value
+	}
+	return attributes.AppendArray(nil, values)
+}
+
+// text returns the value; of one that is cut, only whole characters.
+func (o *other) text() []byte {
+	v := o.value
+	for n := 1; o.cut && n < utf8.UTFMax && n <= len(v); n++ {
+		if last := v[len(v)-n:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				v = v[:len(v)-n]
+			}
+			break
+		}
+	}
+	return v
 }
 
 // nanos is a time of the journal's in nanoseconds.

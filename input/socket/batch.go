@@ -17,7 +17,7 @@ const (
 // batch collects messages. It is not safe for concurrent use.
 type batch struct {
 	parser Parser
-	// len is the number of messages, size the length of all of them.
+	// len is the number of messages, size the length of all of them and of their attributes.
 	len, size int
 	// groups holds the messages by service; last is the index of the group of the last message.
 	groups []group
@@ -42,7 +42,7 @@ func (b *batch) fits(n int) bool {
 func (b *batch) add(message []byte, sender string, read int64) {
 	service, event := b.parser.Parse(message, sender, read)
 	b.len++
-	b.size += len(event.Message)
+	b.size += len(event.Message) + len(event.Attributes)
 	g := b.group(service)
 	g.events = append(g.events, event)
 }

@@ -13,6 +13,9 @@ type header struct {
 	// rest is the message after the header; in RFC 5424 it starts with the message id or the
 	// structured data if they are not nil.
 	rest []byte
+	// id is the message id of RFC 5424, data are the structured data, and text follows them without a mark; they are nil unless rest begins
+	// with id or data.
+	id, data, text []byte
 	// bom is the offset in rest of a UTF-8 byte order mark before the text, or -1.
 	bom int
 }
@@ -72,14 +75,15 @@ func parse5424(s []byte) (header, bool) {
 	}
 	id, data := word(s)
 	text, ok := afterData(data)
-	switch {
-	case !ok:
-		// Malformed: the rest is text.
+	if !ok { // malformed: the rest is text
 		h.rest = s
 		return h, true
+	}
+	elements := data[:len(data)-len(text)]
+	switch {
 	case !isNil(id):
 		h.rest = s
-	case !isTransportData(data[:len(data)-len(text)]):
+	case !isTransportData(elements):
 		h.rest = data
 	default:
 		h.rest = text
@@ -92,6 +96,9 @@ func parse5424(s []byte) (header, bool) {
 	}
 	if bytes.HasPrefix(text, bom) {
 		h.bom = len(h.rest) - len(text)
+	}
+	if len(h.rest) > len(text) {
+		h.id, h.data, h.text = id, elements, bytes.TrimPrefix(text, bom)
 	}
 	return h, true
 }

@@ -1,6 +1,7 @@
 package syslog
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	rfc5424lib "github.com/leodido/go-syslog/v4/rfc5424"
 
 	"logstow/record"
+	"logstow/record/attributes"
 	"logstow/record/recognize"
 )
 
@@ -38,11 +40,11 @@ func TestEvent(t *testing.T) {
 		},
 		{
 			"5424 with message id", "<165>1 2026-08-24T05:14:15.000003-07:00 192.0.2.1 myproc 8710 ID47 - %% It's time", false,
-			at(8, 24, 12, 14, 15, 3e3), record.Info, "192.0.2.1/myproc/8710", "ID47 - %% It's time",
+			at(8, 24, 12, 14, 15, 3e3), record.Info, "192.0.2.1/myproc/8710", "%% It's time",
 		},
 		{
 			"5424 with structured data", `<165>1 2026-10-11T22:14:15Z h evntslog - ID47 [a@32473 iut="3" x="]\"\\]"][b@1] ` + "\ufeffAn application event", false,
-			at(10, 11, 22, 14, 15, 0), record.Info, "h/evntslog", `ID47 [a@32473 iut="3" x="]\"\\]"][b@1] An application event`,
+			at(10, 11, 22, 14, 15, 0), record.Info, "h/evntslog", "An application event",
 		},
 		{
 			"5424 with data of the transport", `<165>1 2026-10-11T22:14:15Z h app - - [timeQuality tzKnown="1" isSynced="0"][meta sequenceId="7"] ` + "\ufefftext", false,
@@ -50,7 +52,7 @@ func TestEvent(t *testing.T) {
 		},
 		{
 			"5424 with data of both", `<165>1 2026-10-11T22:14:15Z h app - - [timeQuality tzKnown="1"][a@1 b="c"] text`, false,
-			at(10, 11, 22, 14, 15, 0), record.Info, "h/app", `[timeQuality tzKnown="1"][a@1 b="c"] text`,
+			at(10, 11, 22, 14, 15, 0), record.Info, "h/app", "text",
 		},
 		{
 			"5424 without text", `<165>1 2026-10-11T22:14:15Z h app - - [a@32473 iut="3"]`, false,
@@ -117,7 +119,7 @@ func TestEvent(t *testing.T) {
 		},
 		{
 			"Junos, structured", `<14>1 2026-11-20T16:04:05.123+01:00 mx1 proc 1234 TAG [junos@2636.1.1.1.2.36 key="value"] text`, false,
-			at(11, 20, 15, 4, 5, 123e6), record.Info, "mx1/proc/1234", `TAG [junos@2636.1.1.1.2.36 key="value"] text`,
+			at(11, 20, 15, 4, 5, 123e6), record.Info, "mx1/proc/1234", "text",
 		},
 		{"Junos, year behind", "<30>Nov 20 16:04:05 2026  mx1 mgd[1234]: UI_COMMIT: x", false, at(11, 20, 16, 4, 5, 0), record.Info, "mx1/mgd/1234", "UI_COMMIT: x"},
 		{"Junos, year first", "<30>2026 Nov 20 16:04:05 mx1 mgd[1234]: x", false, at(11, 20, 16, 4, 5, 0), record.Info, "mx1/mgd/1234", "x"},
@@ -154,6 +156,43 @@ func TestEvent(t *testing.T) {
 				t.Errorf("raw: %v %q %q", raw.Time, raw.Source, raw.Message)
 			}
 		})
+	}
+}
+
+// The message id and structured data of RFC 5424 are attributes if there is a text; otherwise, or if they are malformed, they stay in the
+// message.
+func TestStructuredData(t *testing.T) {
+	t.Parallel()
+	const header = "<165>1 2026-10-11T22:14:15Z h app 1 "
+	for _, c := range []struct{ rest, attributes, message string }{
+		{"- - text", "", "text"},
+		{"ID47 - text", `{"msgid":"ID47"}`, "text"},
+		{"ID47 - \ufefftext \ufeff", `{"msgid":"ID47"}`, "text \ufeff"},
+		{`- [meta sequenceId="7"] text`, "", "text"},
+		{`- [meta sequenceId="7"][a@1 b="c"]  text`, `{"a@1":{"b":"c"},"meta":{"sequenceId":"7"}}`, " text"},
+		{`ID [a b="\]\"\\\n" c="" b="2"][resource x="y"][msgid] ` + "\xff", `{"a":{"b":["]\"\\\\n","2"],"c":""},"attribute.msgid":{},"attribute.resource":{"x":"y"},"msgid":"ID"}`, "\xff"},
+		{"- [a b=\"\xff\"] text", `{"a":{"b":{"$bytes":"/w=="}}}`, "text"},
+		{`ID47 [a b="c"]`, "", `ID47 [a b="c"]`},
+		{`- [a b="c"] `, "", `[a b="c"] `},
+		{"- [a b=\"c\"] \ufeff", "", `[a b="c"] `},
+		{`- [a b=c] text`, "", `[a b=c] text`},
+		{`- [a  b="c"] text`, `{"a":{" b":"c"}}`, `text`},
+		{`- [ b="c"] text`, "", `[ b="c"] text`},
+		{`- [a b="c"x] text`, "", `[a b="c"x] text`},
+		{`- [a b="c"][a b="d"] text`, "", `[a b="c"][a b="d"] text`},
+		{`- [a b="` + strings.Repeat("x", 70_000) + `"] text`, "", `[a b="` + strings.Repeat("x", 70_000) + `"] text`},
+	} {
+		_, got := newParser(false, recognize.Options{}, false).Parse([]byte(header+c.rest), "", read.UnixNano())
+		if string(got.Attributes) != c.attributes || string(got.Message) != c.message || len(got.Attributes) > 0 && !attributes.Valid(got.Attributes) {
+			t.Errorf("%.300q: %.300s %.300q", c.rest, got.Attributes, got.Message)
+		}
+		if _, raw := newParser(true, recognize.Options{}, false).Parse([]byte(header+c.rest), "", read.UnixNano()); raw.Attributes != nil {
+			t.Errorf("raw: %s", raw.Attributes)
+		}
+	}
+	old := "<165>1 1970-01-01T00:00:00Z h app 1 ID47 - text" // kept with its header
+	if _, got := newParser(false, recognize.Options{}, false).Parse([]byte(old), "", read.UnixNano()); got.Attributes != nil || string(got.Message) != old {
+		t.Errorf("%s %s", got.Attributes, got.Message)
 	}
 }
 
@@ -201,6 +240,9 @@ func FuzzHeader(f *testing.F) {
 		}
 		e := newParser(false, recognize.Options{}, local)
 		_, got := e.Parse(line, "", read.UnixNano())
+		if len(got.Attributes) > 0 && !attributes.Valid(got.Attributes) {
+			t.Fatalf("invalid: %s", got.Attributes)
+		}
 		if len(got.Message) == 0 && len(original) > 0 {
 			t.Fatal("an empty message")
 		}

@@ -38,6 +38,12 @@ func (p *parser) Parse(line []byte, sender string, read int64) (service string, 
 			event.Message, h.bom = line, -1
 		}
 	}
+	if !p.raw && len(h.text) > 0 && len(event.Message) == len(h.rest) {
+		if encoded, ok := appendAttributes(nil, h.id, h.data); ok {
+			event.Attributes, event.Message = encoded, h.text
+			return "", event
+		}
+	}
 	switch {
 	case p.raw, len(event.Message) == 0, h.bom == 0 && len(event.Message) == len(bom):
 		// Without a text, the header is the message.

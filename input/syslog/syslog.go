@@ -5,11 +5,11 @@
 //
 // Time and level are taken from the header; a time without a zone is in Options.Recognize.Zone. The source is
 // HOST/APP/PROCID without unknown parts; the sender's address is the default host of a network message. The
-// message is the rest, byte for byte: the text, or in RFC 5424 everything from the message ID or the
-// structured data on, if there is one. Structured data that only describes the transport (timeQuality, meta)
-// and the byte order mark before the text of RFC 5424 are removed. A message without a readable header, with a
-// rejected timestamp, or with nothing after its header is kept as received. [Spec.Raw] keeps all messages as
-// received; otherwise facility, exact severity and the original form of the time are lost.
+// message is the text, byte for byte. In RFC 5424 the message ID and structured data are attributes if there is a text; without one, or if
+// the data are malformed or exceed the limits of attributes, they are the message or its beginning. Structured data that only describe the
+// transport (timeQuality, meta) and the byte order mark before the text of RFC 5424 are removed. A message without a readable header, with
+// a rejected timestamp, or with nothing after its header is kept as received. [Spec.Raw] keeps all messages as received; otherwise
+// facility, exact severity and the original form of the time are lost.
 package syslog
 
 import (

@@ -169,6 +169,7 @@ func TestReferenceConfiguration(t *testing.T) {
 		"drop":           known(t, "inputs: [ { files: a, drop: [ { KEY } ] } ]"),
 		"keep":           known(t, "inputs: [ { files: a, keep: [ { KEY } ] } ]"),
 		"sample":         known(t, "inputs: [ { files: a, sample: [ { KEY } ] } ]"),
+		"attributes":     known(t, "inputs: [ { files: a, attributes: { KEY } } ]"),
 		"log-metrics":    known(t, "log-metrics: [ { KEY } ]"),
 		"pod-metadata":   known(t, "inputs: [ { files: a, pod-metadata: { KEY } } ]"),
 		"tls":            known(t, "inputs: [ { http: ':1', tls: { KEY } } ]"),

@@ -1,0 +1,107 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"logstow/field/where"
+	"logstow/internal/hint"
+	"logstow/message/parse"
+	"logstow/record"
+)
+
+// CheckWhere validates a condition of a [Rule].
+func CheckWhere(text string) error {
+	_, err := compileWhere(text)
+	return err
+}
+
+// compileWhere compiles a condition, which cannot use time: relative ones would be relative to the start.
+func compileWhere(text string) (*where.Program, error) {
+	p, err := where.Compile(text, time.Time{})
+	if err == nil && p.Timed() {
+		return nil, hint.Wrap(errors.New("time cannot be used"), "for a field of the message named time write message.time")
+	}
+	return p, err
+}
+
+// conditions are those of all rules of a processor. Safe for concurrent use.
+type conditions struct {
+	parser   *parse.Parser
+	instance string
+	programs []*where.Program
+	// fields are the fields of all programs, in their order; first has the index of the first one of each.
+	fields []string
+	first  []int
+	free   sync.Pool // of *evaluator
+}
+
+func newConditions(parser, instance string) (*conditions, error) {
+	compiled, err := parse.CompileStored(parser)
+	return &conditions{parser: compiled, instance: instance}, err
+}
+
+// add compiles a condition and returns its index; -1 if it is "", which holds for all records.
+func (c *conditions) add(text string) (int, error) {
+	if text == "" {
+		return -1, nil
+	}
+	p, err := compileWhere(text)
+	if err != nil {
+		return -1, fmt.Errorf("where %s: %w", text, err)
+	}
+	c.programs, c.first = append(c.programs, p), append(c.first, len(c.fields))
+	c.fields = append(c.fields, p.Fields()...)
+	return len(c.programs) - 1, nil
+}
+
+// evaluator evaluates conditions for one record. It is not safe for concurrent use.
+type evaluator struct {
+	of       *conditions
+	programs []*where.Evaluator
+	splitter *parse.Splitter
+	record   where.Record
+	// split is set if splitter has the fields of the record.
+	split bool
+}
+
+// get returns an evaluator for a record, for exclusive use until put; nil if there are no conditions.
+func (c *conditions) get(service string, r *record.Record) *evaluator {
+	if len(c.programs) == 0 {
+		return nil
+	}
+	e, ok := c.free.Get().(*evaluator)
+	if !ok {
+		e = &evaluator{of: c, splitter: c.parser.Splitter(c.fields...)}
+		for _, p := range c.programs {
+			one, _ := p.Evaluator() // cannot fail after the condition was compiled
+			e.programs = append(e.programs, one)
+		}
+	}
+	e.record = where.Record{
+		Time: r.Time, Level: r.Level, Service: service, Source: append(e.record.Source[:0], r.Source...), Instance: c.instance,
+		Attributes: r.Attributes, Message: r.Message, Fields: e.splitter,
+	}
+	e.split = len(c.fields) == 0
+	return e
+}
+
+func (c *conditions) put(e *evaluator) {
+	if e != nil {
+		e.splitter.Split(nil, nil)
+		e.record = where.Record{Source: e.record.Source}
+		c.free.Put(e)
+	}
+}
+
+// holds reports whether a condition holds for the record.
+func (e *evaluator) holds(condition int) bool {
+	if !e.split {
+		e.splitter.Split(e.record.Attributes, e.record.Message)
+		e.split = true
+	}
+	e.record.First = e.of.first[condition]
+	return e.programs[condition].Holds(&e.record)
+}
