@@ -36,7 +36,7 @@ func TestAttributes(t *testing.T) {
 			`{"n":1.50,"message.n":2,"host.name":"h","user.id":7,"attribute.level":5,"level":"ERROR"}`},
 		{output.Options{Format: output.CSV, Fields: []string{"job", "a"}}, "job,a\nshop,3"},
 		{output.Options{Format: output.CSV}, "time,level,service,source,message\n2026-11-20T15:04:05.123456789Z,ERROR,api,app.log,\"" + strings.ReplaceAll(message, `"`, `""`) + `"`},
-		{output.Options{Format: output.Template, Template: compiled(t, `{{.http.route}} {{field "host.name"}} {{field "message.n"}} {{field (print "jo" "b")}}`)}, "/cart h 2 shop"},
+		{output.Options{Format: output.Template, Template: compiled(t, `{{.http.route}} {{field "host.name"}} {{field "message.n"}} {{field (print "jo" "b")}} {{attribute "n"}}{{attribute "a"}}`)}, "/cart h 2 shop 1.50"},
 	} {
 		if got := printedMatches(t, c.opts, matchOf(attributes, message)); got != c.want+"\n" {
 			t.Errorf("%s:\n%s, want\n%s", c.opts.Format, got, c.want)
