@@ -83,7 +83,7 @@ func TestMistakesHaveHints(t *testing.T) {
 		`startswith(a, "x")`:    "",
 		`hasprefix(a, "x")`:     "did you mean hasPrefix?",
 		`Lower(a) == "x"`:       "did you mean lower?",
-		`atribute("a") == 1`:    "did you mean attribute?",
+		`attributes("a") == 1`:  "did you mean attribute?",
 		`hass(a)`:               "did you mean has?",
 		`status = 200`:          "write == to compare: status == 200",
 		`status >`:              "",

@@ -32,8 +32,7 @@ func TestAttributes(t *testing.T) {
 		{output.Options{Format: output.Flat}, quoted + `,"scope":"own","http.route":"/cart","attribute.level":5,"n":1.50,"user.id":7,"user.name":"a b","job":"shop",` +
 			`"name":"lib","host.name":"h","msg":"hi","a":3,"message.time":4}`},
 		{output.Options{Format: output.Pretty}, prettyHead + `hi n=2 a=3 time=4 scope=own http.route=/cart level=5 n=1.50 user={"id":7,"name":"a b"} job=shop`},
-		{output.Options{Format: output.JSON, Fields: []string{"n", "message.n", "host.name", "user.id", "attribute.level", "level"}},
-			`{"n":1.50,"message.n":2,"host.name":"h","user.id":7,"attribute.level":5,"level":"ERROR"}`},
+		{output.Options{Format: output.JSON, Fields: []string{"n", "message.n", "host.name", "user.id", "attribute.level", "level"}}, `{"n":1.50,"message.n":2,"host.name":"h","user.id":7,"attribute.level":5,"level":"ERROR"}`},
 		{output.Options{Format: output.CSV, Fields: []string{"job", "a"}}, "job,a\nshop,3"},
 		{output.Options{Format: output.CSV}, "time,level,service,source,message\n2026-11-20T15:04:05.123456789Z,ERROR,api,app.log,\"" + strings.ReplaceAll(message, `"`, `""`) + `"`},
 		{output.Options{Format: output.Template, Template: compiled(t, `{{.http.route}} {{field "host.name"}} {{field "message.n"}} {{field (print "jo" "b")}} {{attribute "n"}}{{attribute "a"}}`)}, "/cart h 2 shop 1.50"},
