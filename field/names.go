@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"logstow/internal/hint"
+	"logstow/record/attributes"
 )
 
 // Fixed is one of the fields that every record has; "" is none.
@@ -33,13 +34,14 @@ func AllFixed() []Fixed { return []Fixed{Time, Level, Service, Source, Instance,
 // IsFixed reports whether a name without more is that of a fixed field.
 func IsFixed(name string) bool { return slices.Contains(AllFixed(), Fixed(name)) }
 
-// Name is a name in a list: a fixed field, a time step or a field of the message.
+// Name is a name in a list: a fixed field, a time step or another field: an attribute or a field of the message.
 //
 //	time level service source instance message   a fixed field
 //	5m, minute, hour, day                         a time step: a number and ms, s, m, h, d or w
 //	message.level                                 the field of the whole message: see package parse
 //	status, http-status, user.id                  a field of the message: no comma, bracket, quote or blank
 //	field("any name"), field('any name')          a field of the message of any name, with Go's escapes
+//	attribute.user.id, attribute("any name")      an attribute only, not a field of the message
 type Name struct {
 	// Text is the name as written.
 	Text string
@@ -47,12 +49,33 @@ type Name struct {
 	Fixed Fixed
 	// Step is the time step; the zero value if it is none.
 	Step Step
-	// Field is the name of the field of the message, unless Fixed or Step is set.
+	// Field is the name of the attribute or field of the message, unless Fixed or Step is set.
 	Field string
 }
 
 // IsField reports whether the name is that of a field of the message.
 func (n Name) IsField() bool { return n.Fixed == "" && n.Step.IsZero() }
+
+// The functions that denote fields of any name.
+const (
+	fieldCall     = "field"
+	attributeCall = "attribute"
+)
+
+// CallPrefix returns what precedes the name in the name of the field that FUNCTION("NAME") denotes: nothing for field, and
+// [attributes.Prefix] for attribute, which denotes attributes only.
+func CallPrefix(function string) (prefix string, ok bool) {
+	switch function {
+	case fieldCall:
+		return "", true
+	case attributeCall:
+		return attributes.Prefix, true
+	}
+	return "", false
+}
+
+// CallNames are the functions that denote fields.
+func CallNames() []string { return []string{fieldCall, attributeCall} }
 
 // WriteName writes the name of a field of the message in the shortest form that [ParseName] parses as that field. If the name is that
 // of a fixed field, the form is message.NAME.
@@ -63,7 +86,10 @@ func WriteName(name string) string {
 	if n, err := ParseName(name); err == nil && n.IsField() && n.Field == name && strings.IndexFunc(name, unprintable) < 0 {
 		return name
 	}
-	return "field(" + strconv.Quote(name) + ")"
+	if own, ok := strings.CutPrefix(name, attributes.Prefix); ok {
+		return attributeCall + "(" + strconv.Quote(own) + ")"
+	}
+	return fieldCall + "(" + strconv.Quote(name) + ")"
 }
 
 func unprintable(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
@@ -93,9 +119,12 @@ func ParseName(text string) (Name, error) {
 		n.Step = step
 		return n, err
 	}
-	if quoted, call := strings.CutPrefix(text, "field("); call {
-		n.Field, err = unquoteField(quoted)
-		return n, err
+	if function, quoted, call := strings.Cut(text, "("); call {
+		if prefix, ok := CallPrefix(function); ok {
+			n.Field, err = unquoteCall(function, quoted)
+			n.Field = prefix + n.Field
+			return n, err
+		}
 	}
 	if text == "" {
 		return n, errors.New("a name is empty")
@@ -118,12 +147,12 @@ func firstRune(s string) string {
 	return s[:n]
 }
 
-// unquoteField parses the rest of field("NAME") after the bracket.
-func unquoteField(rest string) (string, error) {
-	const before = len("field(")
+// unquoteCall parses the rest of FUNCTION("NAME") after the bracket.
+func unquoteCall(function, rest string) (string, error) {
+	before := function + "("
 	fail := func(at int, problem string) (string, error) {
 		at = min(at, len(rest))
-		return "", &NameError{Name: "field(" + rest, Problem: problem, Offset: before + at}
+		return "", &NameError{Name: before + rest, Problem: problem, Offset: len(before) + at}
 	}
 	if rest == "" || rest[0] != '"' && rest[0] != '\'' {
 		return fail(0, "want a name in quotes")

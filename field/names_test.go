@@ -42,6 +42,7 @@ func TestParseName(t *testing.T) {
 		"5": "field 5", "m": "field m", "5M": "field 5M", "1.5h": "field 1.5h", "-5m": "field -5m", "5mm": "field 5mm", "5min": "field 5min", "٥m": "field ٥m", "5sm": "field 5sm",
 		`field("level")`: "field level", `field('5m')`: "field 5m", `field("a,b")`: "field a,b", `field("say \"x\"")`: `field say "x"`, `field('it\'s')`: "field it's",
 		`field("it's")`: "field it's", `field("message.level")`: "field message.level", `field("")`: "field ", `field("\u00e9\t")`: "field é\t", `field("\xff")`: "field \xff",
+		"attribute.a.b": "field attribute.a.b", `attribute("a b")`: "field attribute.a b", `attribute('level')`: "field attribute.level", "attribute": "field attribute",
 		"field": "field field", "fields": "field fields",
 	} {
 		if n, err := field.ParseName(text); err != nil || denoted(n) != want || n.Text != text {
@@ -57,6 +58,8 @@ func TestParseName(t *testing.T) {
 		"len(x)":         `len(x): a name cannot contain "(" (at character 4); write field("len(x)")`,
 		"field(":         "field(: want a name in quotes (at character 7)",
 		"field(x)":       "field(x): want a name in quotes (at character 7)",
+		"attribute(x)":   "attribute(x): want a name in quotes (at character 11)",
+		`attribute("a`:   `attribute("a: the quote is not closed (at character 13)`,
 		`field("éa`:      `field("éa: the quote is not closed (at character 10)`,
 		`field("a\")`:    `field("a\"): the quote is not closed (at character 12)`,
 		`field("a"`:      `field("a": want ) at the end (at character 10)`,
@@ -89,6 +92,8 @@ func TestParseNames(t *testing.T) {
 		"a b a":                           "a is named twice",
 		"level level":                     "level is named twice",
 		`a field("a")`:                    `a and field("a") are the same`,
+		`attribute.a attribute("a")`:      `attribute.a and attribute("a") are the same`,
+		`a attribute.a message.a`:         "",
 		`message.level field("level")`:    `message.level and field("level") are the same`,
 		"hour 60m":                        "hour and 60m are the same",
 		"hour day":                        "hour and day: a query has one time step",
@@ -201,7 +206,7 @@ func TestParseNameRandom(t *testing.T) {
 
 // Any name of a field can be written so that it is found again, also in a list.
 func FuzzWriteName(f *testing.F) {
-	for _, name := range []string{"status", "level", "message.level", "5m", "day", "a,b", `q"'\`, "", " ", "\xff", "field(x)", "\u2028", "é", "a\u00a0b", "\ufeff"} {
+	for _, name := range []string{"status", "level", "message.level", "5m", "day", "a,b", `q"'\`, "", " ", "\xff", "field(x)", "\u2028", "é", "a\u00a0b", "\ufeff", "attribute.a b", "attribute.level"} {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {

@@ -18,7 +18,8 @@ func TestExplainReadsNothing(t *testing.T) {
 	for i := range 3000 {
 		records = append(records, record.Record{
 			Time: origin().Add(time.Duration(i) * time.Second).UnixNano(), Level: record.Info, Source: "app.log",
-			Message: fmt.Appendf(nil, `{"status":%d,"id":"order-%06d","pad":"%s"}`, 200+i%5, i, strings.Repeat("x", i%90)),
+			Attributes: []byte(`{"resource":{"k8s.pod.name":"Shop-5d"}}`),
+			Message:    fmt.Appendf(nil, `{"status":%d,"id":"order-%06d","pad":"%s"}`, 200+i%5, i, strings.Repeat("x", i%90)),
 		})
 	}
 	w.add("web", "pod-1", 8<<10, [16]byte{1}, records)
@@ -32,6 +33,10 @@ func TestExplainReadsNothing(t *testing.T) {
 		{func(s *Selection) { s.Patterns = []string{"order-777777"} }, 0, "pattern identifier"},
 		{func(s *Selection) { s.Patterns = []string{"order-00001"} }, 0, "identifier"},
 		{func(s *Selection) { s.Patterns = []string{"STATUS"} }, 0, "case"},
+		{func(s *Selection) { s.Patterns = []string{"SHOP"} }, 0, "case"},
+		{func(s *Selection) { s.Where = []string{`k8s.pod.nam == "x"`} }, 0, "field-missing"},
+		{func(s *Selection) { s.Where = []string{`attribute("status") > 1`} }, 0, "field-missing"},
+		{func(s *Selection) { s.Where = []string{`attribute.k8s.pod.name > 1`} }, 0, "field-type"},
 		{func(s *Selection) { s.Where = []string{"statsu > 1"} }, 0, "field-missing"},
 		{func(s *Selection) { s.Where = []string{"status == '201'"} }, 0, "field-type"},
 		{func(s *Selection) { s.Where = []string{"status > 300"} }, 0, "where"},

@@ -13,6 +13,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/record"
+	"logstow/record/attributes"
 	"logstow/segment"
 	"logstow/store"
 	"logstow/store/local"
@@ -21,7 +22,8 @@ import (
 // answersNow is the time at which the queries run.
 func answersNow() time.Time { return time.Date(2026, 11, 20, 15, 30, 0, 0, time.UTC) }
 
-// put stores one segment of a service: lines of a clock time, a level, a source and a message.
+// put stores one segment of a service: lines of a clock time, a level, a source and a message, before which
+// attributes and a TAB may stand.
 func put(t *testing.T, dir, service string, date time.Time, lines ...string) string {
 	t.Helper()
 	s, err := local.Open(t.Context(), dir)
@@ -51,7 +53,11 @@ func put(t *testing.T, dir, service string, date time.Time, lines ...string) str
 				Service: service, Instance: "pod-1", Salt: salt, BucketStart: name.Bucket.Unix(), BucketWidth: 3600,
 			})
 		}
-		if err := w.Append(record.Record{Time: at.UnixNano(), Level: level, Source: f[2], Message: []byte(f[3])}); err != nil {
+		r := record.Record{Time: at.UnixNano(), Level: level, Source: f[2], Message: []byte(f[3])}
+		if attrs, message, ok := strings.Cut(f[3], "\t"); ok && attributes.Valid([]byte(attrs)) {
+			r.Attributes, r.Message = []byte(attrs), []byte(message)
+		}
+		if err := w.Append(r); err != nil {
 			t.Fatal(err)
 		}
 	}

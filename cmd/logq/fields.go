@@ -34,14 +34,15 @@ const (
 func fieldsCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "fields",
-		Usage: "print the fields of messages: types, coverage, values",
+		Usage: "print the fields of records: types, coverage, values",
 		UsageText: `logq fields -s shop --since 1d
 logq fields --since 2h -l error+ --where 'status >= 500' --top 10
 logq fields --since 1d -o json --all`,
 		ArgsUsage: "[PATTERN...]",
-		Description: fmt.Sprintf(`Prints the fields in the messages of the records that query would print (logq query
---help has the rules of the selection): the name as used in --fields, --by and
---where, the types of its values, coverage (the share of the records that have the
+		Description: fmt.Sprintf(`Prints the attributes and the fields in the messages of the records that query would
+print (logq query --help has the rules of the selection): the name as used in
+--fields, --by and --where, the types of its values, if there are attributes the share
+of the records of which it is one, coverage (the share of the records that have the
 field), the number of different values, and the most frequent values with their
 shares of the records that have the field. Coverage refers to the records of all
 selected services together. The default range is the last hour; with --file, all
@@ -98,7 +99,7 @@ func (r *request) noteFields(found *query.FieldStats) {
 		r.notef("more than %d field names: fields of few records are left out", len(found.Fields))
 	}
 	if len(found.Fields) == 0 && found.Records > 0 {
-		r.notef("no fields in the messages of %s read", units.Count(found.Records, "record"))
+		r.notef("no fields in %s read", units.Count(found.Records, "record"))
 	}
 }
 
@@ -118,11 +119,13 @@ func printFields(env *environment, found *query.FieldStats, format string) error
 
 // fieldJSON is a field as JSON.
 type fieldJSON struct {
-	Name     string            `json:"name"`
-	Types    map[string]uint64 `json:"types"`
-	Records  uint64            `json:"records"`
-	Coverage float64           `json:"coverage"`
-	Distinct int               `json:"distinct"`
+	Name    string            `json:"name"`
+	Types   map[string]uint64 `json:"types"`
+	Records uint64            `json:"records"`
+	// Attributes is the number of records of which it is an attribute.
+	Attributes uint64  `json:"attributes,omitempty"`
+	Coverage   float64 `json:"coverage"`
+	Distinct   int     `json:"distinct"`
 	// More is set if there are more values than Distinct; then the counts are lower bounds.
 	More bool        `json:"more,omitempty"`
 	Top  []valueJSON `json:"top"`
@@ -140,7 +143,7 @@ func printFieldsJSON(w io.Writer, found *query.FieldStats) error {
 	for i := range found.Fields {
 		f := &found.Fields[i]
 		one := fieldJSON{
-			Name: field.WriteName(f.Name), Types: map[string]uint64{}, Records: f.Records, Coverage: share(f.Records, found.Records),
+			Name: field.WriteName(f.Name), Types: map[string]uint64{}, Records: f.Records, Attributes: f.Attributes, Coverage: share(f.Records, found.Records),
 			Distinct: f.Distinct, More: f.More, Top: []valueJSON{},
 		}
 		for t, n := range f.Types {
@@ -204,18 +207,24 @@ func distinctOf(f *fieldstats.Field) string {
 	return strconv.Itoa(f.Distinct)
 }
 
-// printFieldsTable prints a table. On a terminal, of so many columns, its last column has the values that
+// printFieldsTable prints a table. ATTRIBUTE is the share of the records with a field of which it is an attribute. On a terminal, of so many columns, its last column has the values that
 // fit; 0 is no terminal.
 func printFieldsTable(w io.Writer, found *query.FieldStats, columns int) error {
+	const attribute = "ATTRIBUTE" // a column if there are any
 	table, tops := [][]string{{"NAME", "TYPE", "COVERAGE", "DISTINCT"}}, [][]string{{"TOP VALUES"}}
+	attributed := slices.ContainsFunc(found.Fields, func(f fieldstats.Field) bool { return f.Attributes > 0 })
+	if attributed {
+		table[0] = slices.Insert(table[0], 2, attribute)
+	}
 	for i := range found.Fields {
 		f := &found.Fields[i]
-		table = append(table, []string{
-			cut(output.Visible(field.WriteName(f.Name)), maxNameText), typesOf(f), percent(f.Records, found.Records), distinctOf(f),
-		})
-		tops = append(tops, topOf(f))
+		row := []string{cut(output.Visible(field.WriteName(f.Name)), maxNameText), typesOf(f), percent(f.Records, found.Records), distinctOf(f)}
+		if attributed {
+			row = slices.Insert(row, 2, percent(f.Attributes, f.Records))
+		}
+		table, tops = append(table, row), append(tops, topOf(f))
 	}
-	lines := output.Align(table, "COVERAGE", "DISTINCT")
+	lines := output.Align(table, attribute, "COVERAGE", "DISTINCT")
 	for n, line := range lines {
 		top := strings.Join(tops[n], ", ")
 		if columns > 0 {

@@ -1,6 +1,41 @@
 package main
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"logstow/query"
+	"logstow/query/fieldstats"
+)
+
+// Attributes have a column if there are any, and a member in JSON.
+func TestPrintAttributes(t *testing.T) {
+	t.Parallel()
+	own := fieldstats.Field{Name: "k8s.pod.name", Records: 2, Attributes: 1, Distinct: 1}
+	found := &query.FieldStats{Records: 2, Fields: []fieldstats.Field{own, {Name: "attribute.level", Records: 1, Attributes: 1}, {Name: "m", Records: 1}}}
+	printed := func(write func(w *strings.Builder) error) string {
+		t.Helper()
+		var b strings.Builder
+		if err := write(&b); err != nil {
+			t.Error(err)
+		}
+		return b.String()
+	}
+	if got, want := printed(func(w *strings.Builder) error { return printFieldsTable(w, found, 0) }), `NAME             TYPE  ATTRIBUTE  COVERAGE  DISTINCT  TOP VALUES
+k8s.pod.name               50.0%    100.0%         1
+attribute.level           100.0%     50.0%         0
+m                           0.0%     50.0%         0
+`; got != want {
+		t.Errorf("%s, want\n%s", got, want)
+	}
+	if got := printed(func(w *strings.Builder) error { return printFieldsJSON(w, found) }); !strings.Contains(got, `"records":2,"attributes":1,`) || !strings.Contains(got, `"name":"m","types":{},"records":1,"coverage"`) {
+		t.Error(got)
+	}
+	found.Fields = found.Fields[2:]
+	if got := printed(func(w *strings.Builder) error { return printFieldsTable(w, found, 0) }); strings.Contains(got, "ATTRIBUTE") {
+		t.Error(got)
+	}
+}
 
 // A line of a table of fields ends with a whole value, and a mark if there are more.
 func TestFitting(t *testing.T) {

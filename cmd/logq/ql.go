@@ -40,7 +40,8 @@ The labels of records are service_name, level and instance; a selector may also 
 source. | json and | logfmt turn the fields of messages into labels.
 
 -o table prints log records as text: time, level, service and message, separated by
-TABs. json prints one object per line, loki the response of Loki's API, which is
+TABs. json prints one object per line, with attributes and fields of text as "fields",
+loki the response of Loki's API, which is
 printed even if nothing is found and which holds all records in memory.
 
 Exit status: 0 found, 1 nothing found, 2 wrong command line or query, 3 incomplete
@@ -144,7 +145,7 @@ func (r *qlRequest) print(ctx context.Context, view *storage.View, out *qlWriter
 	from, to := r.sel.From.UnixNano(), r.sel.To.UnixNano()
 	switch expr := r.query.(type) {
 	case *syntax.LogExpr:
-		err = e.Logs(ctx, expr, engine.LogParams{From: from, To: to, Newest: r.sel.Newest, Limit: r.sel.Limit, Unparsed: r.format == report.Table}, func(entry *engine.Entry) error {
+		err = e.Logs(ctx, expr, engine.LogParams{From: from, To: to, Newest: r.sel.Newest, Limit: r.sel.Limit, Unparsed: r.format == report.Table, Fields: r.format == report.JSON}, func(entry *engine.Entry) error {
 			n++
 			return out.entry(entry)
 		})

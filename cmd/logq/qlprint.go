@@ -64,7 +64,7 @@ func (w *qlWriter) entry(e *engine.Entry) error {
 		}
 		return w.csv.Write([]string{w.time(e.Time), all().String(), string(e.Line)})
 	case report.JSON:
-		return w.json(e.Time, all(), "line", e.Line)
+		return w.json(e.Time, all(), e.Fields, "line", e.Line)
 	}
 	w.line = time.Unix(0, e.Time).In(w.zone).AppendFormat(w.line[:0], time.RFC3339Nano)
 	for _, name := range [...]string{labels.Level, labels.Service} {
@@ -75,22 +75,30 @@ func (w *qlWriter) entry(e *engine.Entry) error {
 	return err
 }
 
-// json prints an object with a time, labels and a text.
-func (w *qlWriter) json(at int64, ls labels.Labels, name string, text []byte) error {
+// json prints an object with a time, labels, fields if there are any, and a text.
+func (w *qlWriter) json(at int64, ls, fields labels.Labels, name string, text []byte) error {
 	w.line = append(w.line[:0], `{"time":"`...)
 	w.line = time.Unix(0, at).In(w.zone).AppendFormat(w.line, time.RFC3339Nano)
-	w.line = append(w.line, `","labels":{`...)
-	for i, l := range ls {
-		if i > 0 {
-			w.line = append(w.line, ',')
-		}
-		w.line = append(jsonlines.AppendString(w.line, []byte(l.Name)), ':')
-		w.line = jsonlines.AppendString(w.line, []byte(l.Value))
+	w.line = appendLabels(append(w.line, `","labels":`...), ls)
+	if len(fields) > 0 {
+		w.line = appendLabels(append(w.line, `,"fields":`...), fields)
 	}
-	w.line = append(append(append(w.line, `},"`...), name...), `":`...)
+	w.line = append(append(append(w.line, `,"`...), name...), `":`...)
 	w.line = append(jsonlines.AppendString(w.line, text), "}\n"...)
 	_, err := w.w.Write(w.line)
 	return err
+}
+
+func appendLabels(dst []byte, ls labels.Labels) []byte {
+	dst = append(dst, '{')
+	for i, l := range ls {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(jsonlines.AppendString(dst, []byte(l.Name)), ':')
+		dst = jsonlines.AppendString(dst, []byte(l.Value))
+	}
+	return append(dst, '}')
 }
 
 // entries prints what belongs behind the records of a log query.
@@ -136,7 +144,7 @@ func (w *qlWriter) value(v *engine.Value, ranged bool, used *query.Report) error
 func (w *qlWriter) seriesJSON(v *engine.Value) error {
 	for _, s := range v.Series {
 		for _, p := range s.Points {
-			if err := w.json(p.Time, s.Labels, "value", []byte(formatValue(p.Value))); err != nil {
+			if err := w.json(p.Time, s.Labels, nil, "value", []byte(formatValue(p.Value))); err != nil {
 				return err
 			}
 		}

@@ -218,7 +218,7 @@ func (c *compiler) truthOfValue(node ast.Node) condition {
 }
 
 // fieldName returns the name of the column or field that a node denotes, ignoring variables. field("level") is the field of the
-// message.
+// message, attribute("level") the attribute.
 func fieldName(node ast.Node) (string, bool) {
 	switch n := node.(type) {
 	case *ast.IdentifierNode:
@@ -236,14 +236,16 @@ func fieldName(node ast.Node) (string, bool) {
 		name, ok := fieldName(n.Node)
 		return strings.TrimPrefix(name, columnMark) + "." + property.Value, ok
 	case *ast.CallNode:
-		if name, ok := callee(n); !ok || name != "field" || len(n.Arguments) != 1 {
+		function, _ := callee(n)
+		prefix, ok := field.CallPrefix(function)
+		if !ok || len(n.Arguments) != 1 {
 			return "", false
 		}
 		name, ok := n.Arguments[0].(*ast.StringNode)
 		if !ok {
 			return "", false
 		}
-		return name.Value, true
+		return prefix + name.Value, true
 	}
 	return "", false
 }

@@ -15,6 +15,7 @@ func TestUses(t *testing.T) {
 	for source, want := range map[string][]where.Use{
 		`status >= 500 and user.name == "ann"`:     {{"status", message.Number, 0, nil}, {"user.name", message.String, 0, []string{"ann"}}},
 		`-1.5 < a.b.c`:                             {{"a.b.c", message.Number, 0, nil}},
+		`attribute("a-b") == attribute.b.c`:        {{"attribute.a-b", message.Missing, 0, nil}, {"attribute.b.c", message.Missing, 0, nil}},
 		`field("http-status") == 500`:              {{"http-status", message.Number, 0, nil}},
 		`level >= "warn" and time > "-1h" and ok`:  {{"ok", message.Missing, 0, nil}},
 		`user in ["ann", "bob"]`:                   {{"user", message.String, 0, []string{"ann", "bob"}}},

@@ -10,6 +10,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 
 	"logstow/exact"
+	"logstow/field"
 	"logstow/internal/suggest"
 	"logstow/message"
 )
@@ -61,12 +62,11 @@ func functions() map[string]function {
 // call compiles the call of a function that is not a builtin of the parser.
 func (c *compiler) call(n *ast.CallNode) operand {
 	name, ok := callee(n)
-	switch {
-	case !ok:
+	if !ok {
 		c.fail(n, "methods are not supported")
-	case name == "field":
-		c.fail(n, "field requires the name of one field in quotes")
-	default:
+	} else if _, ok := field.CallPrefix(name); ok {
+		c.fail(n, "%s requires the name of one field in quotes", name)
+	} else {
 		return c.function(n, name, n.Arguments)
 	}
 	return c.constant(value{}, anyClass)
@@ -77,7 +77,7 @@ func (c *compiler) function(n ast.Node, name string, arguments []ast.Node) opera
 	all := functions()
 	f, ok := all[name]
 	if !ok {
-		names := append(slices.Collect(maps.Keys(all)), "field", "has", "all", "any", "none", "one", "filter", "find", "map", "count", "sum")
+		names := append(slices.AppendSeq(field.CallNames(), maps.Keys(all)), "has", "all", "any", "none", "one", "filter", "find", "map", "count", "sum")
 		advice := ""
 		if near := suggest.Names(name, names, 1); len(near) > 0 {
 			advice = "did you mean " + near[0] + "?"

@@ -2,8 +2,9 @@
 // github.com/expr-lang/expr, with the semantics in docs/where.md.
 //
 // A name is a field of the message (see package message/parse), or one of the columns time, level, service, source and instance. A field
-// whose name has other characters than letters, digits, _ and dots, or is that of a column, is written field("http-status"). message is
-// the field of that name, or the whole message if there is none.
+// whose name has other characters than letters, digits, _ and dots, or is that of a column, is written field("http-status"). A field is an
+// attribute or, if there is none of the name, a field of the message; attribute("http-status") and attribute.status are attributes only,
+// message.status is a field of the message only. message is the field of that name, or the whole message if there is none.
 //
 // Logic is three-valued, as in SQL: an operation on a field that is missing, or has a type that the operation does not support, is
 // unknown; so is "not" of it. A record matches if the expression is true, not if it is unknown. Numbers of any length compare exactly

@@ -16,6 +16,28 @@ import (
 
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
+// A name is an attribute if there is one; attribute("NAME") and attribute.NAME are nothing else, message.NAME is never one.
+func TestAttributes(t *testing.T) {
+	t.Parallel()
+	r := where.Record{
+		Level: record.Warn, Attributes: []byte(`{"http.route":"/cart","level":"own","n":1,"resource":{"k8s.pod.name":"p","n":2}}`),
+		Message: []byte(`n=3 m=4`),
+	}
+	for expr, want := range map[string]bool{
+		`n == 1`: true, `message.n == 3`: true, `attribute.n == 1`: true, `attribute("n") == 1`: true, `attribute("n") == 3`: false,
+		`m == 4`: true, `has(attribute.m)`: false, `has(attribute("m"))`: false, `k8s.pod.name == "p"`: true, `attribute("k8s.pod.name") == "p"`: true,
+		`http.route startsWith "/"`: true, `level == "warn"`: true, `field("level") == "own"`: true, `attribute.level == "own"`: true, `attribute("level") == "own"`: true,
+		`has(message.level)`: false, `resource.k8s.pod.name == "p"`: true, `let attribute = 5; attribute("n") == 1 and attribute == 5`: true,
+	} {
+		p, err := where.Compile(expr, now)
+		if err != nil {
+			t.Errorf("%s: %v", expr, err)
+		} else if got := evaluator(t, p).Holds(&r); got != want {
+			t.Errorf("%s: %t", expr, got)
+		}
+	}
+}
+
 func evaluator(t testing.TB, p *where.Program) *where.Evaluator {
 	t.Helper()
 	e, err := p.Evaluator()

@@ -57,14 +57,15 @@ func ParseBy(lists []string) ([]Key, error) {
 func (i item) key() (k Key, n field.Name, err error) {
 	k.Header = i.Text
 	name, arguments, call, err := i.cutCall()
+	_, isField := field.CallPrefix(name)
 	switch {
-	case err != nil || !call || name == "field":
+	case err != nil || !call || isField:
 		n, err = i.name()
 		k.Step, k.Field = n.Step, n
 		k.Field.Text, k.Field.Step = "", field.Step{}
 		return k, n, err
 	case name != "bucket":
-		return k, n, i.unknown("function", name, []string{"bucket", "field"})
+		return k, n, i.unknown("function", name, append([]string{"bucket"}, field.CallNames()...))
 	}
 	k.Bucket = true
 	k.Field, k.Width, err = arguments.bucket()

@@ -14,6 +14,7 @@ import (
 	"logstow/field/where"
 	"logstow/message/parse"
 	"logstow/record"
+	"logstow/record/attributes"
 )
 
 const (
@@ -188,10 +189,12 @@ func (s *sample) show(m *match.Matcher, further ...string) sampled {
 			}
 		}
 		for i := range folded {
-			if m.Required[i].Index(msg) >= 0 {
-				occurs[i] = match.Present
-			} else if occurs[i] == match.Absent && folded[i].Index(msg) >= 0 {
-				occurs[i] = match.Inside
+			for text := range searched(f.Attributes, msg, m.Selection.MessageOnly) {
+				if m.Required[i].Index(text) >= 0 {
+					occurs[i] = match.Present
+				} else if occurs[i] == match.Absent && folded[i].Index(text) >= 0 {
+					occurs[i] = match.Inside
+				}
 			}
 		}
 	}
@@ -205,6 +208,16 @@ func (s *sample) show(m *match.Matcher, further ...string) sampled {
 		}
 	}
 	return out
+}
+
+// searched yields the texts of a record that patterns are searched in.
+func searched(attrs, msg []byte, messageOnly bool) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		if !yield(msg) || messageOnly || len(attrs) == 0 {
+			return
+		}
+		attributes.Strings(attrs)(yield)
+	}
 }
 
 // measure notes a value with a unit if the expression has a number without one.

@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strings"
 
+	"logstow/field"
 	"logstow/message"
 	"logstow/message/parse"
 	"logstow/record"
+	"logstow/record/attributes"
 )
 
 // limits bound the memory of a collector.
@@ -46,7 +48,9 @@ type collector struct {
 // fieldCount has the counts of a field so far.
 type fieldCount struct {
 	records uint64
-	types   [types]uint64
+	// attributes is the number of records of which it is an attribute.
+	attributes uint64
+	types      [types]uint64
 	// values are counts by the keys of values: see valueKey.
 	values map[string]uint64
 	// distinct is the minimum number of distinct values; more is set if there may be others.
@@ -66,16 +70,34 @@ func newCollector(l limits) *collector {
 func (c *collector) use(parser *parse.Parser) { c.splitter = parser.Splitter() }
 
 // add adds a record with attributes and a message as stored.
-func (c *collector) add(attributes, raw []byte) {
+func (c *collector) add(attrs, raw []byte) {
 	c.records++
-	c.message.Decode(raw)
-	c.splitter.Split(attributes, c.message)
-	for name, v := range c.splitter.All() {
-		if f := c.field(name); f != nil && f.last != c.records {
-			f.last = c.records // only the first field of a name counts
-			f.add(c, v)
+	if len(attrs) > 0 {
+		for name, v := range attributes.All(attrs) {
+			if field.IsFixed(name) { // message.NAME is not an attribute
+				name = attributes.Prefix + name
+			}
+			if f := c.addField(name, v); f != nil {
+				f.attributes++
+			}
 		}
 	}
+	c.message.Decode(raw)
+	c.splitter.Split(nil, c.message)
+	for name, v := range c.splitter.All() {
+		c.addField(name, v)
+	}
+}
+
+// addField adds a field of the current record; only the first one of a name counts. It returns nil if it does not count.
+func (c *collector) addField(name string, v message.Value) *fieldCount {
+	f := c.field(name)
+	if f == nil || f.last == c.records {
+		return nil
+	}
+	f.last = c.records
+	f.add(c, v)
+	return f
 }
 
 // field returns the counts of a field, nil if there are too many fields.
@@ -171,6 +193,7 @@ func (c *collector) merge(other *collector) {
 			c.used += len(name) + valueOverhead
 		}
 		to.records += from.records
+		to.attributes += from.attributes
 		for t, n := range from.types {
 			to.types[t] += n
 		}
@@ -209,7 +232,7 @@ func (c *collector) result(top int) []Field {
 	fields := make([]Field, 0, len(c.fields))
 	for _, name := range c.sorted() {
 		f := c.fields[name]
-		one := Field{Name: name, Records: f.records, Types: f.types, Distinct: max(f.distinct, len(f.values)), More: f.more}
+		one := Field{Name: name, Records: f.records, Attributes: f.attributes, Types: f.types, Distinct: max(f.distinct, len(f.values)), More: f.more}
 		if one.Distinct > c.values {
 			one.Distinct, one.More = c.values, true
 		}

@@ -16,6 +16,28 @@ import (
 	"logstow/segment"
 )
 
+// Attributes count before fields of the message; one with the name of a fixed field has a name that finds it.
+func TestAttributes(t *testing.T) {
+	t.Parallel()
+	c := newCollector(blockLimits())
+	c.use(parse.Auto())
+	c.add([]byte(`{"level":"own","n":1,"resource":{"n":2,"pod":"p"}}`), []byte(`n=3 m=4 level=text`))
+	c.add(nil, []byte(`n=3`))
+	all := newCollector(globalLimits())
+	all.merge(c)
+	var got []string
+	for _, f := range all.result(2) {
+		got = append(got, fmt.Sprint(f.Name, " ", f.Records, " ", f.Attributes, " ", f.Top))
+	}
+	want := []string{
+		"n 2 1 [{number 1 false 1} {number 3 false 1}]", "attribute.level 1 1 [{string own false 1}]", "level 1 0 [{string text false 1}]",
+		"m 1 0 [{number 4 false 1}]", "pod 1 1 [{string p false 1}]",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func collect(l limits, messages ...string) *collector {
 	c := newCollector(l)
 	c.use(parse.Auto())

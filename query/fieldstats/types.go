@@ -51,11 +51,12 @@ func typeOf(v message.Value) Type {
 
 // Field describes a field.
 type Field struct {
-	// Name is its name in the message.
+	// Name is its name in the attributes or in the message.
 	Name string
-	// Records is the number of records that have it, Types that of its values by their type.
-	Records uint64
-	Types   [types]uint64
+	// Records is the number of records that have it, Attributes that of those of which it is an attribute, Types that of its values by
+	// their type.
+	Records, Attributes uint64
+	Types               [types]uint64
 	// Distinct is the number of distinct values, without null and objects; if More is set, it is a lower bound.
 	Distinct int
 	More     bool

@@ -19,6 +19,8 @@ type column struct {
 	// name is its header. fixed is its fixed field, "" for a field of the message.
 	name  string
 	fixed field.Fixed
+	// attributes is set for the column of all attributes, which has no name in queries.
+	attributes bool
 	// index is the index of a field of the message in Writer.fields.
 	index int
 }

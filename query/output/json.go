@@ -10,7 +10,7 @@ import (
 )
 
 func (o *Writer) json(dst []byte, m *query.Match) []byte {
-	return append(o.appendMarks(o.appendFixed(dst, m), m), "}\n"...)
+	return append(o.appendMarks(appendAttributesMember(o.appendFixed(dst, m), m), m), "}\n"...)
 }
 
 // appendFixed appends an object with the fixed fields, without its closing brace.

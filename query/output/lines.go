@@ -9,7 +9,7 @@ import (
 
 func (o *Writer) raw(dst []byte, m *query.Match) []byte {
 	if o.opts.Highlight != nil && !m.Context {
-		return append(o.highlighted(dst, m, "\n"), '\n')
+		return append(o.highlightedMessage(dst, m, "\n"), '\n')
 	}
 	at := len(dst)
 	dst = record.AppendMessage(dst, m.Message())
@@ -19,12 +19,24 @@ func (o *Writer) raw(dst []byte, m *query.Match) []byte {
 func (o *Writer) text(dst []byte, m *query.Match) []byte {
 	dst = append(dst, o.time(m)...)
 	at := len(dst)
-	if o.opts.Highlight != nil && !m.Context {
-		dst = o.shown(append(dst, m.Line[record.TimeLen:len(m.Line)-len(m.Message())]...), at)
-		return append(o.highlighted(dst, m, "\n\t"), '\n')
+	c := m.Columns()
+	dst = append(append(dst, '\t'), c.Level.String()...)
+	dst = append(append(dst, '\t'), c.Source...)
+	dst = append(dst, '\t')
+	highlight := o.opts.Highlight != nil && !m.Context
+	if highlight {
+		dst = o.highlightedMessage(o.shown(dst, at), m, "\n\t")
+	} else {
+		dst = o.shown(append(dst, c.Raw...), at)
 	}
-	dst = append(dst, m.Line[record.TimeLen:]...)
-	return append(o.shown(dst, at), '\n')
+	if len(c.Attributes) > 0 {
+		if dst = append(dst, '\t'); highlight {
+			dst = o.highlighted(dst, appendAttributes(nil, m), "")
+		} else {
+			dst = appendAttributes(dst, m)
+		}
+	}
+	return append(dst, '\n')
 }
 
 // shown makes dst[at:] visible for a terminal.
@@ -36,12 +48,17 @@ func (o *Writer) shown(dst []byte, at int) []byte {
 	return appendVisible(dst[:at], message)
 }
 
-// highlighted appends a record's message for a terminal, with matches highlighted and newlines replaced by newline.
-func (o *Writer) highlighted(dst []byte, m *query.Match, newline string) []byte {
+// highlightedMessage is highlighted for a record's message.
+func (o *Writer) highlightedMessage(dst []byte, m *query.Match, newline string) []byte {
 	o.message.Decode(m.Message())
-	o.places = o.opts.Highlight(o.places[:0], o.message)
+	return o.highlighted(dst, o.message, newline)
+}
+
+// highlighted appends text for a terminal, with matches highlighted and newlines replaced by newline.
+func (o *Writer) highlighted(dst, text []byte, newline string) []byte {
+	o.places = o.opts.Highlight(o.places[:0], text)
 	piece := func(from, to int) {
-		for i, line := range bytes.Split(o.message[from:to], []byte("\n")) {
+		for i, line := range bytes.Split(text[from:to], []byte("\n")) {
 			if i > 0 {
 				dst = append(dst, newline...)
 			}
@@ -56,6 +73,6 @@ func (o *Writer) highlighted(dst []byte, m *query.Match, newline string) []byte 
 		dst = append(dst, plainly...)
 		at = place[1]
 	}
-	piece(at, len(o.message))
+	piece(at, len(text))
 	return dst
 }

@@ -1,11 +1,11 @@
 // Package output prints the records that a query finds, in one of these formats:
 //
 //   - raw: the message as logged and a newline, nothing else
-//   - text: the stored line, four columns separated by TABs
+//   - text: time, level, source and message as stored, separated by TABs, followed by a TAB and the attributes as JSON if there are any
 //   - json: one object per line with the keys time (RFC 3339, nine digits, UTC),
 //     level ("-" if there is none), service, source, instance and message, and
-//     also message_base64 if the message is not UTF-8
-//   - flat: as json, followed by the fields of the message; see [Flat]
+//     also message_base64 if the message is not UTF-8, and attributes, an object, if there are any: a string if they are invalid
+//   - flat: as json, with the attributes and the fields of the message beside the others; see [Flat]
 //   - csv: a line of names, then a line for each record: time, level, service, source and message
 //   - parquet: a file of Apache Parquet; see [Parquet]
 //   - pretty: short local time, level, service, source and message, for people; JSON and logfmt are printed as text and
@@ -48,9 +48,10 @@ const (
 	Text = "text"
 	JSON = "json"
 	CSV  = "csv"
-	// Flat is the JSON object of the format JSON, followed by the fields of the message. Fields of nested objects have names
-	// with dots; arrays and deeper objects are JSON. If names are equal, the first field is printed. A field with the name of
-	// a key of the format gets the prefix "message.".
+	// Flat is the JSON object of the format JSON, followed by the attributes under the names by which they are found, and the
+	// fields of the message, in the place of the object with the attributes. Fields of nested objects have names with dots; arrays
+	// and deeper objects are JSON. If names are equal, the first one is printed, so attributes precede fields of the message. One with
+	// the name of a key of the format gets the prefix "attribute." or "message.".
 	Flat = "flat"
 	// Pretty prints a message that is a JSON object, ends with one after a blank, or consists of logfmt pairs, as its text
 	// followed by name=value of the other members in their order. The text is the first existing member of message, msg,
@@ -58,11 +59,12 @@ const (
 	// it, is split too, but not a line that this one wraps. Members that only repeat the time or the level of the record are
 	// omitted. Values of several lines, and the other lines of a text, are indented on the next lines. Other messages are
 	// printed as logged, and so are all messages if the parser of the segment is not auto. Newlines at the end of a text, and
-	// carriage returns at the ends of lines, are omitted.
+	// carriage returns at the ends of lines, are omitted. The attributes of the record and of its stream follow the fields; values
+	// of more than 60 bytes are printed without their middle. Those of its resource and scope are not printed.
 	Pretty   = "pretty"
 	Template = "template"
 	// Parquet is a file, which can be read after the Writer is closed. Its columns are named in the options, by default the
-	// six fixed fields. time is a TIMESTAMP in nanoseconds, the others are STRING. No level, and a field that is missing or
+	// six fixed fields, and attributes, a JSON object. time is a TIMESTAMP in nanoseconds, the others are STRING. No level, and a field that is missing or
 	// null, are NULL; bytes that are not UTF-8 are U+FFFD.
 	Parquet = "parquet"
 )
@@ -188,6 +190,9 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 		o.marked = marks(opts)
 		_, o.err = o.w.Write(o.csvHead())
 	case opts.Format == Parquet:
+		if !named {
+			o.columns = append(o.columns, column{name: attributesName, attributes: true})
+		}
 		o.marked = marks(opts)
 		o.rows = o.newRows(o.w)
 	case named && (opts.Format == JSON || opts.Format == Flat):

@@ -23,8 +23,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func match(message string) query.Match {
-	r := record.Record{Time: 1795187045123456789, Level: record.Error, Source: "app.log", Message: []byte(message)}
+func match(message string) query.Match { return matchOf("", message) }
+
+// matchOf is a match with attributes, which need not be valid: segments may be forged.
+func matchOf(attributes, message string) query.Match {
+	r := record.Record{Time: 1795187045123456789, Level: record.Error, Source: "app.log", Attributes: []byte(attributes), Message: []byte(message)}
 	line := record.AppendText(nil, r)
 	return query.Match{
 		Segment:  &query.Segment{Name: blobnaming.Name{Service: "api"}},
@@ -34,13 +37,22 @@ func match(message string) query.Match {
 
 func printed(t testing.TB, opts output.Options, messages ...string) string {
 	t.Helper()
+	var matches []query.Match
+	for _, m := range messages {
+		matches = append(matches, match(m))
+	}
+	return printedMatches(t, opts, matches...)
+}
+
+func printedMatches(t testing.TB, opts output.Options, matches ...query.Match) string {
+	t.Helper()
 	var out bytes.Buffer
 	w, err := output.New(&out, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range messages {
-		if err := w.Write(match(m)); err != nil {
+	for _, m := range matches {
+		if err := w.Write(m); err != nil {
 			t.Fatal(err)
 		}
 	}

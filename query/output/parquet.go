@@ -49,6 +49,10 @@ func (o *Writer) row(dst []byte, m *query.Match) []byte {
 // cell returns the value of a record in a column.
 func (o *Writer) cell(c *column, m *query.Match) aggregate.Value {
 	switch {
+	case c.attributes && len(m.Attributes()) == 0:
+		return aggregate.Value{}
+	case c.attributes:
+		return aggregate.Value{Kind: aggregate.Text, Text: appendAttributes(nil, m)}
 	case c.fixed == field.Time:
 		return aggregate.Value{Kind: aggregate.Time, Int: m.Time}
 	case c.fixed == field.Level && m.Level() == record.None:

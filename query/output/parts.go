@@ -25,12 +25,14 @@ type parts struct {
 	heads   []part
 	members []part
 
-	names      []byte // of objects around members
-	unescaped  []byte // the wrapped line
-	scratch    []byte
-	recognizer *recognize.Recognizer
-	match      *query.Match
-	highlight  func(dst [][2]int, message []byte) [][2]int
+	names     []byte // of objects around members
+	unescaped []byte // the wrapped line
+	// attributeText is the current attribute without escapes.
+	attributeText []byte
+	scratch       []byte
+	recognizer    *recognize.Recognizer
+	match         *query.Match
+	highlight     func(dst [][2]int, message []byte) [][2]int
 }
 
 // part is a text or a field.
@@ -282,7 +284,7 @@ func (p *parts) texts(c *canvas) {
 
 // fields writes the fields of one line.
 func (p *parts) fields(c *canvas) {
-	blank := len(p.heads) > 0
+	blank := len(p.heads) > 0 && len(p.heads[0].value) > 0
 	for i := range p.members {
 		one := &p.members[i]
 		if one.isBlock(p) {
@@ -295,6 +297,7 @@ func (p *parts) fields(c *canvas) {
 		p.name(c, one)
 		p.value(c, one)
 	}
+	p.attributes(c, blank)
 }
 
 // blocks writes the fields of several lines.

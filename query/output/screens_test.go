@@ -27,36 +27,38 @@ type screenRecord struct {
 	service, source  string
 	message, parser  string
 	context, startup bool
+	attributes       string
 }
 
 // screenRecords are records of many kinds.
 func screenRecords() []screenRecord {
 	const pod = "prod/checkout-api-7d9c5b6f4-x2x9k/checkout/0.log"
 	return []screenRecord{
-		{0, record.Info, "checkout", pod, `{"time":"2026-11-20T15:04:05Z","level":"info","msg":"request served","method":"POST","path":"/pay?cart=42&step=2","status":200,"took_ms":12.5,"user":{"id":1007,"name":"Ann Müller"},"trace_id":"4bf92f3577b34da6"}`, "", false, false},
-		{7, record.Error, "checkout", pod, `{"ts":1795187045.007,"level":"error","logger":"payment","message":"upstream connection reset by peer","error":{"kind":"ECONNRESET","attempts":[1,2,3],"retry":null},"fatal":false,"note":""}`, "", false, false},
-		{12, record.Warn, "inventory", "app.log", `time=2026-11-20T15:04:05.012Z level=WARN msg="stock is low" item=order-12345 left=3 warehouse="Hamburg 2"`, "", false, false},
-		{20, record.Info, "edge", "access.log", `203.0.113.7 - - [20/Nov/2026:15:04:05 +0000] "GET /cart?item=7 HTTP/1.1" 200 1532 "https://shop.example/" "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36"`, "", false, false},
-		{21, record.Error, "edge", "access.log", `2001:db8::17 - ann [20/Nov/2026:15:04:05 +0000] "POST /pay HTTP/2.0" 502 0 "-" "curl/8.5.0"`, "", false, false},
-		{30, record.Warn, "kubelet", "-", `W1120 15:04:05.030000    1234 reflector.go:456] "Watch closed" type="*v1.Pod" err="too old resource version"`, "", false, false},
-		{44, record.None, "checkout", pod, "Accepted connection from 10.0.0.7:5672, order-12345 is next", "", false, false},
-		{45, record.Error, "billing", "app.log", "java.lang.IllegalStateException: cannot charge order-12345\n\tat com.example.Billing.charge(Billing.java:42)\n\tat com.example.Main.main(Main.java:7)\nCaused by: java.net.SocketTimeoutException: Read timed out\n\t... 2 more\n", "", false, false},
-		{46, record.Error, "billing", "app.log", `{"time":"2026-11-20T15:04:05.046Z","level":"error","msg":"charge failed","order":"order-12345","stack":"Error: timeout\n    at charge (/srv/billing.js:42:13)\n    at async main (/srv/main.js:7:3)\n","attempt":2}`, "", false, false},
-		{50, record.Info, "checkout", pod, `{"log":"{\"level\":\"info\",\"msg\":\"wrapped twice\",\"a\":1}\n","stream":"stdout","kubernetes":{"pod_name":"checkout-api-7d9c5b6f4-x2x9k"}}`, "", false, false},
-		{51, record.Info, "checkout", pod, `2026-11-20 15:04:05.051 INFO main.go:17 starting {"version":"1.4.2","port":8080}`, "", false, true},
-		{60, record.Info, "i18n", "app.log", `{"msg":"注文を受け付けました","商品":"コーヒー豆 200g","customer":"José 👩‍👩‍👧","emoji":"❤️🎉","note":"日本語のとても長い文章はここで切り取られるはずです。日本語のとても長い文章はここで切り取られるはずです。"}`, "", false, false},
-		{61, record.Info, "i18n", "app.log", "e\u0301a\u0308 combining, 全角 wide, \u202eright to left\u202c, no\u00a0break, zero\u200bwidth", "", false, false},
-		{70, record.Debug, "gateway", "app.log", "\x1b[31mred\x1b[0m \x1b]0;title\x07 bell\a back\b\ttab\rreturn \x00 nul \u009b31m C1", "", false, false},
-		{71, record.Debug, "gateway", "app.log", `{"msg":"\u001b[31mred\u001b[0m","bell\u0007":"a\tb\u0000","\u001b]0;x":"\u009b2J"}`, "", false, false},
-		{80, record.Info, "gateway", "app.log", "\xff\xfe invalid UTF-8 \xc3(", "", false, false},
-		{81, record.Info, "gateway", "app.log", "", "", false, false},
-		{82, record.Info, "gateway", "app.log", `{"time":"2026-11-20T15:04:05.082Z","level":"info"}`, "", false, false},
-		{83, record.Trace, "gateway", "app.log", `{"truncated":"JSON","object":{"a":`, "", false, false},
-		{84, record.Info, "gateway", "app.log", `{"msg":"one megabyte","blob":"` + strings.Repeat("0123456789abcdef", 1<<16) + ` order-12345","after":1}`, "", false, false},
-		{90, record.Fatal, "inventory", "app.log", `{"level":"panic","msg":"out of memory","goroutines":10342}`, "", false, false},
-		{91, record.Info, "inventory", "app.log", `status=200 item=7`, "pattern 'status=<status> <_>'", false, false},
-		{92, record.Info, "inventory", "app.log", `{"msg":"around","a":1}`, "", true, false},
-		{8*3600_000 + 56*60_000, record.Info, "inventory", "app.log", `{"msg":"after midnight","unit":"Tag"}`, "", false, false},
+		{0, record.Info, "checkout", pod, `{"time":"2026-11-20T15:04:05Z","level":"info","msg":"request served","method":"POST","path":"/pay?cart=42&step=2","status":200,"took_ms":12.5,"user":{"id":1007,"name":"Ann Müller"},"trace_id":"4bf92f3577b34da6"}`, "", false, false, ""},
+		{7, record.Error, "checkout", pod, `{"ts":1795187045.007,"level":"error","logger":"payment","message":"upstream connection reset by peer","error":{"kind":"ECONNRESET","attempts":[1,2,3],"retry":null},"fatal":false,"note":""}`, "", false, false, ""},
+		{12, record.Warn, "inventory", "app.log", `time=2026-11-20T15:04:05.012Z level=WARN msg="stock is low" item=order-12345 left=3 warehouse="Hamburg 2"`, "", false, false, ""},
+		{20, record.Info, "edge", "access.log", `203.0.113.7 - - [20/Nov/2026:15:04:05 +0000] "GET /cart?item=7 HTTP/1.1" 200 1532 "https://shop.example/" "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36"`, "", false, false, ""},
+		{21, record.Error, "edge", "access.log", `2001:db8::17 - ann [20/Nov/2026:15:04:05 +0000] "POST /pay HTTP/2.0" 502 0 "-" "curl/8.5.0"`, "", false, false, ""},
+		{30, record.Warn, "kubelet", "-", `W1120 15:04:05.030000    1234 reflector.go:456] "Watch closed" type="*v1.Pod" err="too old resource version"`, "", false, false, ""},
+		{44, record.None, "checkout", pod, "Accepted connection from 10.0.0.7:5672, order-12345 is next", "", false, false, ""},
+		{45, record.Error, "billing", "app.log", "java.lang.IllegalStateException: cannot charge order-12345\n\tat com.example.Billing.charge(Billing.java:42)\n\tat com.example.Main.main(Main.java:7)\nCaused by: java.net.SocketTimeoutException: Read timed out\n\t... 2 more\n", "", false, false, ""},
+		{46, record.Error, "billing", "app.log", `{"time":"2026-11-20T15:04:05.046Z","level":"error","msg":"charge failed","order":"order-12345","stack":"Error: timeout\n    at charge (/srv/billing.js:42:13)\n    at async main (/srv/main.js:7:3)\n","attempt":2}`, "", false, false, ""},
+		{50, record.Info, "checkout", pod, `{"log":"{\"level\":\"info\",\"msg\":\"wrapped twice\",\"a\":1}\n","stream":"stdout","kubernetes":{"pod_name":"checkout-api-7d9c5b6f4-x2x9k"}}`, "", false, false, ""},
+		{51, record.Info, "checkout", pod, `2026-11-20 15:04:05.051 INFO main.go:17 starting {"version":"1.4.2","port":8080}`, "", false, true, ""},
+		{60, record.Info, "i18n", "app.log", `{"msg":"注文を受け付けました","商品":"コーヒー豆 200g","customer":"José 👩‍👩‍👧","emoji":"❤️🎉","note":"日本語のとても長い文章はここで切り取られるはずです。日本語のとても長い文章はここで切り取られるはずです。"}`, "", false, false, ""},
+		{61, record.Info, "i18n", "app.log", "e\u0301a\u0308 combining, 全角 wide, \u202eright to left\u202c, no\u00a0break, zero\u200bwidth", "", false, false, ""},
+		{70, record.Debug, "gateway", "app.log", "\x1b[31mred\x1b[0m \x1b]0;title\x07 bell\a back\b\ttab\rreturn \x00 nul \u009b31m C1", "", false, false, ""},
+		{71, record.Debug, "gateway", "app.log", `{"msg":"\u001b[31mred\u001b[0m","bell\u0007":"a\tb\u0000","\u001b]0;x":"\u009b2J"}`, "", false, false, ""},
+		{80, record.Info, "gateway", "app.log", "\xff\xfe invalid UTF-8 \xc3(", "", false, false, ""},
+		{81, record.Info, "gateway", "app.log", "", "", false, false, ""},
+		{82, record.Info, "gateway", "app.log", `{"time":"2026-11-20T15:04:05.082Z","level":"info"}`, "", false, false, ""},
+		{83, record.Trace, "gateway", "app.log", `{"truncated":"JSON","object":{"a":`, "", false, false, ""},
+		{84, record.Info, "gateway", "app.log", `{"msg":"one megabyte","blob":"` + strings.Repeat("0123456789abcdef", 1<<16) + ` order-12345","after":1}`, "", false, false, ""},
+		{90, record.Fatal, "inventory", "app.log", `{"level":"panic","msg":"out of memory","goroutines":10342}`, "", false, false, ""},
+		{91, record.Info, "inventory", "app.log", `status=200 item=7`, "pattern 'status=<status> <_>'", false, false, ""},
+		{92, record.Info, "inventory", "app.log", `{"msg":"around","a":1}`, "", true, false, ""},
+		{93, record.Info, "otel", "-", "order-12345 is paid", "", false, false, `{"http.route":"/pay/{cart}","note":"` + strings.Repeat("long ", 20) + `order-12345 ` + strings.Repeat("very long ", 20) + `","resource":{"k8s.pod.name":"otel-1"},"retry":null,"stream":{"job":"order-12345"},"user.name":"Ann M."}`},
+		{8*3600_000 + 56*60_000, record.Info, "inventory", "app.log", `{"msg":"after midnight","unit":"Tag"}`, "", false, false, ""},
 	}
 }
 
@@ -76,7 +78,7 @@ func screen(t *testing.T, opts output.Options) string {
 		m := match(r.message)
 		m.Segment = &query.Segment{Name: blobnaming.Name{Service: r.service}}
 		m.Time = time.Date(2026, 11, 20, 15, 4, 5, 0, time.UTC).UnixNano() + r.after*1e6
-		line := record.AppendText(nil, record.Record{Time: m.Time, Level: r.level, Source: r.source, Message: []byte(r.message)})
+		line := record.AppendText(nil, record.Record{Time: m.Time, Level: r.level, Source: r.source, Attributes: []byte(r.attributes), Message: []byte(r.message)})
 		m.Line, m.Context, m.Gap = line[:len(line)-1], r.context, r.context
 		if parser = parse.Auto(); r.parser != "" {
 			if parser, err = parse.Compile(r.parser); err != nil {

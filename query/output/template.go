@@ -22,6 +22,7 @@ import (
 	"logstow/internal/suggest"
 	"logstow/internal/templates"
 	"logstow/query"
+	"logstow/record/attributes"
 )
 
 // MaxTemplate is the maximum length of a template in bytes.
@@ -40,8 +41,9 @@ type RecordTemplate struct {
 // CompileTemplate compiles a template in the syntax of package text/template:
 //
 //	{{.time}} {{.level}} {{.message}}       the fixed fields: also service, source, instance
-//	{{.status}} {{.http.method}}            fields of the message; empty if it has none of the name
+//	{{.status}} {{.http.method}}            attributes or fields of the message; empty if it has none of the name
 //	{{field "user-agent"}}                  the same, of any name, also of a fixed field
+//	{{attribute "user-agent"}}              an attribute only
 //	{{time "%H:%M:%S"}}                     the time by a format of strftime
 //	{{json .user}}                          a value as a JSON string
 //
@@ -69,14 +71,14 @@ func CompileTemplate(text string) (*RecordTemplate, error) {
 
 func (t *RecordTemplate) parse(text string) (*template.Template, error) {
 	return template.New("template").Option("missingkey=zero").Funcs(template.FuncMap{
-		"field": t.field, "time": t.time, "json": func(s string) string { return string(jsonlines.AppendString(nil, []byte(s))) },
+		"field": t.field, "attribute": t.attribute, "time": t.time, "json": func(s string) string { return string(jsonlines.AppendString(nil, []byte(s))) },
 	}).Parse(text)
 }
 
 // functionNames are the functions of templates: Logstow's and Go's.
 func functionNames() []string {
 	return []string{
-		"field", "time", "json", "and", "call", "eq", "ge", "gt", "html", "index", "js", "le", "len", "lt", "ne", "not", "or",
+		"field", "attribute", "time", "json", "and", "call", "eq", "ge", "gt", "html", "index", "js", "le", "len", "lt", "ne", "not", "or",
 		"print", "printf", "println", "slice", "urlquery",
 	}
 }
@@ -126,13 +128,15 @@ func (t *RecordTemplate) visit(node parse.Node) {
 	}
 }
 
-// call finds the name in {{field "name"}}.
+// call finds the name in {{field "name"}} and {{attribute "name"}}.
 func (t *RecordTemplate) call(n *parse.CommandNode) {
-	if f, ok := n.Args[0].(*parse.IdentifierNode); !ok || f.Ident != "field" || len(n.Args) != 2 {
+	f, ok := n.Args[0].(*parse.IdentifierNode)
+	if !ok || len(n.Args) != 2 {
 		return
 	}
-	if name, ok := n.Args[1].(*parse.StringNode); ok {
-		t.add(name.Text)
+	prefix, isField := field.CallPrefix(f.Ident)
+	if name, ok := n.Args[1].(*parse.StringNode); ok && isField {
+		t.add(prefix + name.Text)
 	}
 }
 
@@ -168,6 +172,9 @@ func (t *RecordTemplate) field(name string) string {
 	computed.Split(t.match.Attributes(), t.writer.message)
 	return t.visible(computed.Value(0).Text)
 }
+
+// attribute is the value of an attribute.
+func (t *RecordTemplate) attribute(name string) string { return t.field(attributes.Prefix + name) }
 
 // time is the time of the record by a format of strftime.
 func (t *RecordTemplate) time(format string) string {

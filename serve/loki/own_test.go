@@ -189,6 +189,47 @@ func (b *broken) InOrder(ctx context.Context, sel engine.Selection, emit func(*e
 	return stdcmp.Or(b.fake.InOrder(ctx, sel, emit), errors.New("cannot read a block"))
 }
 
+// attributed sets the attributes of records.
+type attributed struct {
+	*fake
+	attributes string
+}
+
+func (a *attributed) InOrder(ctx context.Context, sel engine.Selection, emit func(*engine.Record) error) error {
+	return a.fake.InOrder(ctx, sel, func(r *engine.Record) error {
+		r.Attributes = []byte(a.attributes)
+		return emit(r)
+	})
+}
+
+// Attributes are fields of records, also beside fields of their text.
+func TestAttributesOfRecords(t *testing.T) {
+	t.Parallel()
+	w := &attributed{world(), `{"http.route":"/cart","status":"own","resource":{"k8s.pod.name":"p"},"user":{"id":7}}`}
+	w.lines = []line{{now.Add(-time.Minute), "web", "error", "a-1", `192.0.2.7 - - [04/Mar/2026:11:59:00 +0000] "GET /cart HTTP/1.1" 503 17`}}
+	for query, found := range map[string]bool{
+		`{service_name="web"}`: true, `{service_name="web"} | k8s_pod_name="p"`: true, `{service_name="web"} | user_id="8"`: false,
+	} {
+		rec := askOwn(t, w.fake, "records", url.Values{"query": {query}}, func(o *loki.Options) {
+			o.View = func(context.Context) loki.Backend { return w }
+		})
+		if !found && rec.Body.Len() == 0 {
+			continue
+		}
+		var one struct{ Fields map[string]string }
+		if err := json.Unmarshal(rec.Body.Bytes(), &one); err != nil {
+			t.Fatal(query, err)
+		}
+		want := map[string]string{
+			"http_route": "/cart", "k8s_pod_name": "p", "user_id": "7", "status": "own",
+			"ip": "192.0.2.7", "time": "04/Mar/2026:11:59:00 +0000", "method": "GET", "path": "/cart", "protocol": "HTTP/1.1", "bytes": "17",
+		}
+		if diff := cmp.Diff(want, one.Fields); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", query, diff)
+		}
+	}
+}
+
 // Fields of text are members of records, and structured metadata of clients that have categories.
 func TestFieldsOfText(t *testing.T) {
 	t.Parallel()

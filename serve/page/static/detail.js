@@ -104,7 +104,7 @@ function Fields({ record, query, columns, onFilter, onColumn }) {
   return html`<section aria-label="Fields" class="detail-fields">
     <header><h3>Fields</h3>${parser && html`<span class="remark">found by <code>| ${parser}</code></span>`}</header>
     <table><tbody>${own.map((one) => row(one, true))}${found.sort().map((name) => row([name, values[name]], false))}</tbody></table>
-    ${!found.length && html`<p class="remark">The message has no fields.</p>`}
+    ${!found.length && html`<p class="remark">The record has no other fields.</p>`}
   </section>`;
 }
 

@@ -1,4 +1,4 @@
-// Fields of messages: those that LogQL's parsers json and logfmt find, and those of text, which the server gives.
+// Fields of records: attributes and fields of text, which the server gives, and those that LogQL's parsers json and logfmt find.
 
 const isName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const nameOf = (text) => (isName.test(text) ? text : text.replace(/[^A-Za-z0-9_]/g, '_').replace(/^(?=\d)/, '_'));
@@ -29,7 +29,6 @@ function addLogfmt(fields, line) {
 export function fieldsOf(record) {
   if (record.found) return record.found;
   const given = { ...record.parsed, ...record.fields };
-  const isText = Object.keys(record.fields || {}).length > 0;
   const values = Object.assign(Object.create(null), given);
   let parser = '';
   if (record.line.length <= maxParsed && record.bytes === undefined) {
@@ -43,7 +42,7 @@ export function fieldsOf(record) {
         // Not JSON: it may have pairs.
       }
     }
-    if (!parser && !isText) {
+    if (!parser) {
       addLogfmt(values, text);
       if (Object.keys(values).length > before) parser = 'logfmt';
     }
