@@ -50,8 +50,10 @@ func TestAttributesOfLines(t *testing.T) {
 		{output.Pretty, `{"a":1}`, "one\ntwo", prettyHead + "one a=1\n    two"},
 		{output.Pretty, `{"a":1}`, "", prettyHead + "a=1"},
 		{output.Pretty, `{"a":"x\ny\"","b c":"","d=e":"\u001b[2J"}`, `k="v\nw"`, prettyHead + `a="x\ny\"" "b c"="" "d=e"="\x1b[2J"` + "\n    k=v\n        w"},
-		{output.Pretty, `{"a":"` + strings.Repeat("é", 100) + `","b":["` + strings.Repeat("x", 100) + `"]}`, "m",
-			prettyHead + "m a=" + strings.Repeat("é", 15) + "…" + strings.Repeat("é", 15) + ` b=["` + strings.Repeat("x", 28) + "…" + strings.Repeat("x", 28) + `"]`},
+		{
+			output.Pretty, `{"a":"` + strings.Repeat("é", 100) + `","b":["` + strings.Repeat("x", 100) + `"]}`, "m",
+			prettyHead + "m a=" + strings.Repeat("é", 15) + "…" + strings.Repeat("é", 15) + ` b=["` + strings.Repeat("x", 28) + "…" + strings.Repeat("x", 28) + `"]`,
+		},
 		{output.Pretty, `{"resource":{"a":1},"scope":{"b":2}}`, "m", prettyHead + "m"},
 		{output.Text, `{"a":1}`, "one\ntwo", "2026-11-20T15:04:05.123456789Z\tERROR\tapp.log\tone\n\ttwo\t{\"a\":1}"},
 	} {
@@ -115,8 +117,12 @@ func FuzzAttributes(f *testing.F) {
 			}
 		}
 		for _, opts := range []output.Options{
-			{Format: output.Raw, Terminal: true}, {Format: output.Text, Terminal: true}, {Format: output.Pretty}, {Format: output.JSON}, {Format: output.Flat, Terminal: true},
+			{Format: output.Raw, Terminal: true},
+			{Format: output.Text, Terminal: true},
 			{Format: output.Text, Terminal: true, Fields: []string{"a", "level"}},
+			{Format: output.Pretty},
+			{Format: output.JSON},
+			{Format: output.Flat, Terminal: true},
 		} {
 			for _, r := range printedMatches(t, opts, m) {
 				if r < 0x20 && r != '\n' && r != '\t' || 0x7f <= r && r <= 0x9f || r == 0x202e {
