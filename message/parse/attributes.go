@@ -25,8 +25,9 @@ const groupCount = 3
 type attributeLookup struct {
 	// only is set if the name is that of an attribute, not of a field of the message; never if it is the other way round.
 	only, never bool
-	finder      *message.Finder
-	groups      [groupCount]*message.Finder
+	// finder is nil if the name is that of a group, which is no attribute.
+	finder *message.Finder
+	groups [groupCount]*message.Finder
 	// prefixed finds the name with [attributes.Prefix].
 	prefixed *message.Finder
 }
@@ -37,7 +38,10 @@ func newAttributeLookup(name string) (l attributeLookup) {
 	if l.never {
 		return l
 	}
-	l.finder, l.prefixed = message.NewFinder(name), message.NewFinder(attributes.Prefix+name)
+	if !attributes.IsGroup(name) {
+		l.finder = message.NewFinder(name)
+	}
+	l.prefixed = message.NewFinder(attributes.Prefix + name)
 	for i := range l.groups { // each has memory for one value
 		l.groups[i] = message.NewFinder(name)
 	}
@@ -61,8 +65,10 @@ func (a *attributesOf) find(l *attributeLookup) message.Value {
 	if l.never {
 		return message.Value{}
 	}
-	if v := l.finder.Member(a.text); v.Kind != message.Missing {
-		return v
+	if l.finder != nil {
+		if v := l.finder.Member(a.text); v.Kind != message.Missing {
+			return v
+		}
 	}
 	if a.prefixed {
 		if v := l.prefixed.Member(a.text); v.Kind != message.Missing {
