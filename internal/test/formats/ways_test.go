@@ -211,12 +211,12 @@ func pushed(t *testing.T, zone *time.Location, logs []log) [][]got {
 		for _, m := range l.messages {
 			values = append(values, fmt.Sprintf(`["%d",%s]`, formats.Now().UnixNano(), quote(t, m)))
 		}
-		streams = append(streams, fmt.Sprintf(`{"stream":{"n":"%d"},"values":[%s]}`, i, strings.Join(values, ",")))
+		streams = append(streams, fmt.Sprintf(`{"stream":{"host":"%d"},"values":[%s]}`, i, strings.Join(values, ",")))
 	}
 	send(t, register(h), push.Path, "application/json", `{"streams":[`+strings.Join(streams, ",")+`]}`)
 	all := make([][]got, len(logs))
 	for i := range logs {
-		all[i] = s.bySource[fmt.Sprintf(`n="%d"`, i)]
+		all[i] = s.bySource[strconv.Itoa(i)]
 	}
 	return all
 }
