@@ -21,7 +21,7 @@ func TestSplitters(t *testing.T) {
 			t.Fatal(err)
 		}
 		one := s.Of(pattern, "a", "b")
-		if one.Split([]byte("1 2")); string(one.Value(1).Text) != "2" {
+		if one.Split(nil, []byte("1 2")); string(one.Value(1).Text) != "2" {
 			t.Fatalf("got %q", one.Value(1).Text)
 		}
 	}
@@ -29,7 +29,7 @@ func TestSplitters(t *testing.T) {
 		t.Errorf("%d splitters kept", len(s))
 	}
 	again := s.Of(auto, "a", "b")
-	if again.Split([]byte("b=3")); string(again.Value(1).Text) != "3" {
+	if again.Split(nil, []byte("b=3")); string(again.Value(1).Text) != "3" {
 		t.Errorf("got %q", again.Value(1).Text)
 	}
 }
