@@ -24,11 +24,15 @@ func TestAppend(t *testing.T) {
 	}
 	set := attributes.Set{
 		Own: []attributes.Member{
-			text("http.route", `/a "b"`), text(attributes.OwnName("resource"), "own"), {Name: "n", Value: attributes.AppendInt(nil, -5)},
-			{Name: "d", Value: attributes.AppendDouble(nil, 3)}, {Name: "nan", Value: attributes.AppendDouble(nil, math.NaN())},
-			{Name: "ok", Value: attributes.AppendBool(nil, true)}, {Name: "raw", Value: attributes.AppendText(nil, "\xff")},
+			text("http.route", `/a "b"`), text(attributes.OwnName("resource"), "own"),
+			{Name: "n", Value: attributes.AppendInt(nil, -5)},
+			{Name: "d", Value: attributes.AppendDouble(nil, 3)},
+			{Name: "nan", Value: attributes.AppendDouble(nil, math.NaN())},
+			{Name: "ok", Value: attributes.AppendBool(nil, true)},
+			{Name: "raw", Value: attributes.AppendText(nil, "\xff")},
 			{Name: "list", Value: attributes.AppendArray(nil, [][]byte{attributes.AppendInt(nil, 1), attributes.AppendNull(nil)})},
-			{Name: "map", Value: nested}, text("line", "a\n\tb\x7f\x01é"), text("http.route", "second"),
+			{Name: "map", Value: nested},
+			text("line", "a\n\tb\x7f\x01é"), text("http.route", "second"),
 		},
 		Resource: attributes.NewGroup([]attributes.Member{text("k8s.pod.name", "p"), text("host", "h")}),
 		Stream:   attributes.NewGroup([]attributes.Member{text("job", "j")}),
@@ -81,7 +85,8 @@ func TestLimits(t *testing.T) {
 		"bad name":    {attributes.Set{Own: []attributes.Member{text("n\xff", "v")}}, 1, `"n":"v"`},
 		"quotes":      {attributes.Set{Own: []attributes.Member{text(strings.Repeat(`"`, 1000), strings.Repeat(`"`, 70_000))}}, 1, `…"`},
 		"no string": {attributes.Set{Own: []attributes.Member{
-			{Name: "l", Value: attributes.AppendArray(nil, [][]byte{attributes.AppendText(nil, long)})}, text("b", "kept")}}, 1, `"b":"kept"`},
+			{Name: "l", Value: attributes.AppendArray(nil, [][]byte{attributes.AppendText(nil, long)})}, text("b", "kept"),
+		}}, 1, `"b":"kept"`},
 	} {
 		got, cut := c.set.Append(nil)
 		if !attributes.Valid(got) || cut != c.cut || !strings.Contains(string(got), c.holds) || !strings.Contains(string(got), fmt.Sprintf(`"$cut":%d`, cut)) {

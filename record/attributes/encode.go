@@ -57,7 +57,7 @@ func AppendDouble(dst []byte, v float64) []byte {
 	}
 	at := len(dst)
 	dst = message.AppendFloat(dst, v, 64)
-	if bytes.IndexAny(dst[at:], ".e") < 0 {
+	if !bytes.ContainsAny(dst[at:], ".e") {
 		dst = append(dst, ".0"...)
 	}
 	return dst
