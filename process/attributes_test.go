@@ -116,8 +116,11 @@ func TestRulesOfAttributes(t *testing.T) {
 	p := newProcessor(t, process.Options{
 		Redact: []string{"card"}, Parse: "", Instance: "i1",
 		Drop: []process.Rule{
-			{Where: `http.route == "/healthz" and level < "warn"`}, {Where: `status >= 600 and instance == "i1" and service == "shop" and source == "src"`},
-			{Contains: []string{"noise"}}, {Regexp: regexp.MustCompile(`^exact$`)}, {Where: `card == "[redacted:card]"`},
+			{Where: `http.route == "/healthz" and level < "warn"`},
+			{Where: `status >= 600 and instance == "i1" and service == "shop" and source == "src"`},
+			{Contains: []string{"noise"}},
+			{Regexp: regexp.MustCompile(`^exact$`)},
+			{Where: `card == "[redacted:card]"`},
 		},
 		Keep:   []process.Rule{{Where: `attribute.k8s.namespace != "kube-system" or not has(attribute.k8s.namespace)`}},
 		Sample: []process.Sample{{Rule: process.Rule{Where: `message == "often"`}, OneIn: 2}}, DropAttributes: []string{"k8s.*"},

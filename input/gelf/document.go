@@ -47,7 +47,6 @@ type member struct {
 
 // scan reads the members of a document. If several members have the same name, the first one is used.
 func (d *document) scan(text []byte) {
-	*d = document{members: d.members[:0], names: d.names, own: d.own[:0], scratch: d.scratch[:0]}
 	members, lenient := message.Object(text), false
 	for {
 		name, value, ok := members.NextStrict()
@@ -66,6 +65,18 @@ func (d *document) scan(text []byte) {
 	}
 	end, ok := members.End()
 	d.complete = ok && !lenient && len(d.members) <= maxMembers && len(message.TrimBlank(text[end:])) == 0
+}
+
+// release forgets the document, and keeps only as much memory as is usual: each connection has a document.
+func (d *document) release() {
+	const usual = 16 << 10
+	clear(d.members)
+	clear(d.own)
+	kept := document{members: d.members[:0], names: d.names, own: d.own[:0]}
+	if cap(d.scratch) <= usual {
+		kept.scratch = d.scratch[:0]
+	}
+	*d = kept
 }
 
 // known returns where the value of a member with a meaning belongs; nil for others.
@@ -105,7 +116,8 @@ func (d *document) member(name, value []byte) member {
 	if len(bare) == 0 {
 		bare, additional = name, false
 	}
-	if len(bare) > attributes.MaxName {
+	const maxKnown = 64
+	if len(bare) > maxKnown {
 		return member{string(bare), additional, value}
 	}
 	return member{d.names.Get(bare), additional, value}

@@ -35,6 +35,7 @@ func (p *parser) Parse(msg []byte, sender string, read int64) (service string, e
 		return "", e
 	}
 	d := &p.document
+	defer d.release()
 	d.scan(text)
 	e.Time, _ = parseSeconds(message.Unquoted(d.time)) // some senders write numbers as texts
 	switch level := message.Unquoted(d.level); {
