@@ -72,8 +72,7 @@ func TestLinesWithOrigin(t *testing.T) {
 	post(t, address, protobuf, "", marshal(t, scoped))
 	post(t, address, protobuf, "", marshal(t, resourced))
 	const at = "web 2026-11-18T11:06:40Z ERROR "
-	const own = `"observed_timestamp":0,`
-	want := []string{at + `[-] {` + own + `"scope_version":"1","severity_number":0} ERROR x`, at + `[h] {` + own + `"resource":{"host.name":"h"},"severity_number":0} ERROR x`}
+	want := []string{at + `[-] {"scope_version":"1","severity_number":0} ERROR x`, at + `[h] {"resource":{"host.name":"h"},"severity_number":0} ERROR x`}
 	if diff := cmp.Diff(want, s.TakeLines()); diff != "" {
 		t.Error(diff)
 	}

@@ -151,7 +151,8 @@ func (c *collector) addFields(r *logRecord, e *input.Event) error {
 	return c.addSeverity(r, made.Level)
 }
 
-// addTimes adds the times unless they are that of the stored record, or one another.
+// addTimes adds the times that the stored record does not tell: the time if it is another one or was not sent, and the time of observation
+// if it was sent and is not the record's for want of a time.
 func (c *collector) addTimes(r *logRecord, made *input.Outcome) error {
 	sent := r.timestamp()
 	known := sent != 0 && (made.Time == sent || made.Rejected) && (r.time|r.observed)>>63 == 0 // to those who read the record
@@ -165,7 +166,7 @@ func (c *collector) addTimes(r *logRecord, made *input.Outcome) error {
 			return err
 		}
 	}
-	if r.observed == r.time && r.time != 0 || r.time == 0 && known {
+	if r.observed == 0 && r.time != 0 || r.time == 0 && known {
 		return nil
 	}
 	return httpserver.AddNumber(c.own.Attributes, nameObserved, r.observed)

@@ -147,7 +147,7 @@ func TestMessages(t *testing.T) {
 	const at = "2026-11-18T11:06:40Z"
 	ns := uint64(1795000000e9)
 	body := func(v *common1.AnyValue) *logs1.LogRecord {
-		return &logs1.LogRecord{TimeUnixNano: ns, ObservedTimeUnixNano: ns, Body: v}
+		return &logs1.LogRecord{TimeUnixNano: ns, Body: v}
 	}
 	with := func(change func(r *logs1.LogRecord)) *logs1.LogRecord {
 		r := body(text("ERROR x"))
@@ -164,15 +164,15 @@ func TestMessages(t *testing.T) {
 		"a line":         {body(text("2026-11-18T11:06:39Z x\r\n")), `2026-11-18T11:06:39Z - [-] {"timestamp":1795000000000000000} 2026-11-18T11:06:39Z x` + "\r\n"},
 		"a later line":   {body(text("2026-11-18T11:06:41Z x")), at + " - [-] 2026-11-18T11:06:41Z x"},
 		"the same time":  {body(text("2026-11-18T11:06:40Z x")), at + " - [-] 2026-11-18T11:06:40Z x"},
-		"not observed":   {&logs1.LogRecord{TimeUnixNano: ns, Body: text("a")}, at + ` - [-] {"observed_timestamp":0} a`},
+		"observed then":  {&logs1.LogRecord{TimeUnixNano: ns, ObservedTimeUnixNano: ns, Body: text("a")}, at + ` - [-] {"observed_timestamp":1795000000000000000} a`},
 		"observed":       {&logs1.LogRecord{ObservedTimeUnixNano: ns, Body: text("a")}, at + ` - [-] {"timestamp":0} a`},
 		"observed later": {&logs1.LogRecord{TimeUnixNano: ns, ObservedTimeUnixNano: ns + 1, Body: text("a")}, at + ` - [-] {"observed_timestamp":1795000000000000001} a`},
 		"no time":        {&logs1.LogRecord{Body: text("a")}, `2026-11-18T11:08:20Z - [-] {"observed_timestamp":0,"timestamp":0} a`},
 		"empty text":     {body(text("")), at + " - [-] "},
-		"refused time":   {&logs1.LogRecord{TimeUnixNano: 1, ObservedTimeUnixNano: 1, Body: text("a")}, `2026-11-18T11:08:20Z - [-] {"refused_time":"1970-01-01T00:00:00.000000001Z"} a`},
+		"refused time":   {&logs1.LogRecord{TimeUnixNano: 1, Body: text("a")}, `2026-11-18T11:08:20Z - [-] {"refused_time":"1970-01-01T00:00:00.000000001Z"} a`},
 		"refused, line":  {&logs1.LogRecord{TimeUnixNano: 1, ObservedTimeUnixNano: ns, Body: text("2026-11-18T11:06:39Z x")}, `2026-11-18T11:06:39Z - [-] {"observed_timestamp":1795000000000000000,"refused_time":"1970-01-01T00:00:00.000000001Z"} 2026-11-18T11:06:39Z x`},
 		"largest time": {
-			&logs1.LogRecord{TimeUnixNano: 1<<64 - 1, ObservedTimeUnixNano: 1<<64 - 1, Body: text("a")},
+			&logs1.LogRecord{TimeUnixNano: 1<<64 - 1, Body: text("a")},
 			`2026-11-18T11:08:20Z - [-] {"refused_time":"2262-04-11T23:47:16.854775807Z","timestamp":18446744073709551615} a`,
 		},
 		"number":     {with(func(r *logs1.LogRecord) { r.SeverityNumber, r.SeverityText = 9, "INFO" }), at + ` INFO [-] ERROR x`},

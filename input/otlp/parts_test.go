@@ -34,7 +34,7 @@ func TestParts(t *testing.T) {
 	const read = "web 2026-11-18T11:08:20Z - [file] "
 	want := []string{
 		read + lines[0],
-		`web 2026-11-18T11:06:41Z WARN [file] {"b":1,"observed_timestamp":0,"severity_text":""} a`,
+		`web 2026-11-18T11:06:41Z WARN [file] {"b":1,"severity_text":""} a`,
 		`web 2026-11-18T11:06:43Z ERROR [file] {"observed_timestamp":0,"severity_number":0,"timestamp":0} 2026-11-18T11:06:43Z ERROR c`,
 	}
 	for _, line := range lines[2:] { // they cannot be taken apart
