@@ -88,7 +88,7 @@ func (s *fillingSink) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, e
 }
 
 // A large message is taken in several pieces. What was taken of it is not taken
-// again when the rest found no room.
+// again when the rest found no room, also if markers of groups are among the events.
 func TestPieces(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
@@ -96,6 +96,9 @@ func TestPieces(t *testing.T) {
 	const count = 100_000
 	var packed []byte
 	for i := range count {
+		if i%1000 == 0 {
+			packed = append(packed, pack(t, []any{-1, text("the begin of a group")})...)
+		}
 		packed = append(packed, pack(t, event(i, text(fmt.Sprint("line ", i))))...)
 	}
 	b := pack(t, []any{"app", inputtest.Gzip(t, packed), map[string]any{"chunk": "a", "compressed": "gzip"}})

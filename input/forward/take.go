@@ -80,8 +80,8 @@ func (c *conn) acknowledge(late context.Context) error {
 	return err
 }
 
-// receive passes the events of a message on in batches, except for the first skip. hand also gets how many
-// of the message's events are accepted with the batch.
+// receive passes the events of a message on in batches, except for the first skip, which counts markers of groups too. hand also gets
+// how many of the message's events, so counted, are accepted with the batch.
 func (c *conn) receive(m *request, skip int, hand func(list []input.Event, taken int) error) error {
 	e := &c.events
 	taken := skip
@@ -90,7 +90,6 @@ func (c *conn) receive(m *request, skip int, hand func(list []input.Event, taken
 		if len(e.list) == 0 {
 			return nil
 		}
-		taken += len(e.list)
 		if err := hand(e.pieces(), taken); err != nil {
 			return err
 		}
@@ -104,6 +103,7 @@ func (c *conn) receive(m *request, skip int, hand func(list []input.Event, taken
 		if err := e.pair(&cursor{m.one}); err != nil {
 			return err
 		}
+		taken++
 		return next()
 	}
 	if m.gzip {
@@ -134,6 +134,7 @@ func (c *conn) receive(m *request, skip int, hand func(list []input.Event, taken
 		if err := e.event(b); err != nil {
 			return err
 		}
+		taken++
 	}
 }
 
