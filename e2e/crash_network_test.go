@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,7 +17,8 @@ import (
 
 // TestCrashAcknowledged kills a program that acknowledges what it has taken, as
 // an input from the network does: what was acknowledged is there exactly once,
-// and what was not at most once, as the sender did not send it again.
+// and what was not at most once, as the sender did not send it again. The attributes
+// are those that were sent.
 func TestCrashAcknowledged(t *testing.T) {
 	t.Parallel()
 	for i, name := range someKinds(t) {
@@ -131,15 +133,28 @@ func (s *senders) settle() {
 // not acknowledged, and may be there once.
 func (s *senders) check() {
 	s.t.Helper()
-	got := s.must(s.t, "logq", "query", "-s", "crash", "--from", "2000-01-01", "--to", "2100-01-01", "-o", "raw", "--no-cache")
-	want, all := map[string]bool{}, map[string]bool{}
-	for l := range strings.Lines(string(got)) {
-		all[strings.TrimSuffix(l, "\n")] = true
-	}
-	for l := range all {
+	printed := s.must(s.t, "logq", "query", "-s", "crash", "--from", "2000-01-01", "--to", "2100-01-01", "-o", "json", "--no-cache")
+	want, got := map[string]bool{}, []byte(nil)
+	for l := range strings.Lines(string(printed)) {
+		var r struct {
+			Message    string          `json:"message"`
+			Attributes json.RawMessage `json:"attributes"`
+		}
+		if err := json.Unmarshal([]byte(l), &r); err != nil {
+			s.t.Fatalf("%q: %v", l, err)
+		}
+		got = append(append(got, r.Message...), '\n')
 		var run, sender, chunk, line int
-		if n, _ := fmt.Sscanf(l, "run=%d sender=%d chunk=%d line=%d", &run, &sender, &chunk, &line); n == 4 {
-			want[l] = true
+		if n, _ := fmt.Sscanf(r.Message, "run=%d sender=%d chunk=%d line=%d", &run, &sender, &chunk, &line); n != 4 {
+			continue
+		}
+		want[r.Message] = true
+		attributes := ""
+		if line%3 > 0 {
+			attributes = fmt.Sprintf(`{"chunk":%d,"line":"%d\n","resource":{"run":%d}}`, chunk, line, run)
+		}
+		if string(r.Attributes) != attributes {
+			s.t.Errorf("%s has the attributes %q, want %q", r.Message, r.Attributes, attributes)
 		}
 	}
 	for l := range s.acked {

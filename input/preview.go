@@ -8,8 +8,7 @@ import (
 // Preview tells which time and level a [Receiver] will give the events of a request, so that their attributes can have what that does
 // not tell. Not safe for concurrent use.
 type Preview struct {
-	opts *Options
-	read int64
+	stamper stamper
 	// of has the recognizer of each service: that of the source of its last event.
 	of map[string]previewed
 	// recognizer is that of the next events.
@@ -23,14 +22,15 @@ type previewed struct {
 
 // NewPreview makes a Preview for one request. The options must have their defaults.
 func NewPreview(opts *Options) *Preview {
-	return &Preview{opts: opts, read: opts.Now().UnixNano(), of: map[string]previewed{}}
+	read := opts.Now().UnixNano()
+	return &Preview{stamper: stamper{opts: opts, read: read, ref: read, from: opts.TimeFrom}, of: map[string]previewed{}}
 }
 
 // From begins events of a service and a source.
 func (p *Preview) From(service, source string) {
 	of, ok := p.of[service]
 	if !ok || of.source != source {
-		of = previewed{source, recognize.New(p.opts.Recognize)}
+		of = previewed{source, recognize.New(p.stamper.opts.Recognize)}
 		p.of[service] = of
 	}
 	p.recognizer = of.recognizer
@@ -48,28 +48,15 @@ type Outcome struct {
 
 // Event previews the next event. Its source is that of From.
 func (p *Preview) Event(e *Event) Outcome {
-	made := Outcome{Level: e.Level}
-	if e.Time != 0 {
-		_, reason := p.recognizer.CheckTime(e.Time, p.read)
-		made.Rejected = reason != recognize.Accepted
-	}
-	if !made.Rejected {
-		made.Time = e.Time
-	}
-	from := p.opts.TimeFrom
-	if from == TimeProtocol && e.Time != 0 && e.Level != record.None {
-		return made
-	}
 	p.recognizer.Forget()
-	stamp := p.recognizer.Stamp(e.Message, p.read, p.read)
-	if made.Level == record.None {
-		made.Level = stamp.Level
+	stamp, _, _ := p.stamper.stamp(p.recognizer, e.Message, e.Time, e.Level, e.Fallback)
+	made := Outcome{Time: stamp.Time, Level: stamp.Level}
+	if made.Time == p.stamper.read {
+		made.Time = 0
 	}
-	if !stamp.Found || stamp.Rejected != recognize.Accepted || from == TimeProtocol && e.Time != 0 {
-		return made
-	}
-	if from == TimeLine || made.Time == 0 || stamp.Time <= made.Time {
-		made.Time = stamp.Time
+	if e.Time != 0 {
+		_, reason := p.recognizer.CheckTime(e.Time, p.stamper.read)
+		made.Rejected = reason != recognize.Accepted
 	}
 	return made
 }

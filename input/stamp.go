@@ -32,8 +32,8 @@ type stamper struct {
 	aheadName string
 }
 
-// add collects the record of an event, whose parts are those of [Event]. It does not copy attributes and message, unless the latter must be truncated
-// to fit into a block. level takes precedence over the level in the message.
+// add collects the record of an event, whose parts are those of [Event]. It does not copy attributes and message, unless the latter must
+// be truncated to fit into a block. level takes precedence over the level in the message.
 func (s *stamper) add(o *origin, attributes, message []byte, sent int64, level, fallback record.Level) {
 	if len(message) > MinMaxRecord && (len(message) > maxText/2 || len(message) > s.opts.MaxRecord) {
 		if text, truncated := truncate(message, s.opts.MaxRecord); truncated {
@@ -41,19 +41,7 @@ func (s *stamper) add(o *origin, attributes, message []byte, sent int64, level, 
 			message = text
 		}
 	}
-	var stamp recognize.Stamp
-	read, recognized := s.read, true
-	if sent == 0 {
-		stamp = o.recognizer.Stamp(message, read, s.ref)
-	} else {
-		stamp, read, recognized = s.choose(o.recognizer, message, sent, level)
-	}
-	switch {
-	case level != record.None:
-		stamp.Level = level
-	case stamp.Level == record.None:
-		stamp.Level = fallback
-	}
+	stamp, read, recognized := s.stamp(o.recognizer, message, sent, level, fallback)
 	n := len(s.records)
 	s.records = slices.Grow(s.records, 1)[:n+1]
 	r := &s.records[n] // set in place: to copy it from the stack waits for the stores
@@ -74,6 +62,24 @@ func (s *stamper) add(o *origin, attributes, message []byte, sent int64, level, 
 	if recognized && o.recognizer.ZoneAssumed() {
 		s.noteAssumedZone(o, r.Message)
 	}
+}
+
+// stamp finds the time and the level of an event. It also returns the earlier one of the time with which it was sent and the read time,
+// and whether the message's time is considered.
+func (s *stamper) stamp(recognizer *recognize.Recognizer, message []byte, sent int64, level, fallback record.Level) (stamp recognize.Stamp, read int64, recognized bool) {
+	read, recognized = s.read, true
+	if sent == 0 {
+		stamp = recognizer.Stamp(message, read, s.ref)
+	} else {
+		stamp, read, recognized = s.choose(recognizer, message, sent, level)
+	}
+	switch {
+	case level != record.None:
+		stamp.Level = level
+	case stamp.Level == record.None:
+		stamp.Level = fallback
+	}
+	return stamp, read, recognized
 }
 
 // choose stamps the message of an event that was sent with a time. It also returns the earlier one of that time and the read time,

@@ -113,6 +113,9 @@ func (a *acknowledger) send(ctx context.Context, sender int) error {
 				Time: at.UnixNano(), Source: input(sender),
 				Message: fmt.Appendf(nil, "run=%d sender=%d chunk=%d line=%d", a.run, sender, chunk, i),
 			}
+			if i%3 > 0 { // the test derives them from the message
+				records[i].Attributes = fmt.Appendf(nil, `{"chunk":%d,"line":"%d\n","resource":{"run":%d}}`, chunk, i, a.run)
+			}
 		}
 		mark, err := a.buffer.Append(ctx, buffer.Chunk{
 			Service: "crash", Records: records,
