@@ -23,7 +23,7 @@ func indexAttacks() []forgingAttack {
 		}, verify: "wrong-entity"},
 		{name: "counts", forge: func(f *forgery) {
 			f.entities(func(e *tableindex.Entity) {
-				e.Meta.Records, e.Meta.Levels, e.Meta.RawBytes = 1, record.Counts{record.Info: 1}, 36
+				e.Meta.Records, e.Meta.Levels, e.Meta.RawBytes = 1, record.Counts{record.Info: 1}, record.MinText
 			})
 		}, verify: "wrong-entity"},
 		{name: "start", forge: func(f *forgery) { f.entities(func(e *tableindex.Entity) { e.Meta.Start = e.Meta.End }) }, verify: "wrong-entity"},
