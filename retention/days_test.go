@@ -109,7 +109,7 @@ func TestEdgesOfDays(t *testing.T) {
 		// Metadata of a later version may contain more about what is to be kept than this program can read.
 		later := newEntity("a", "", first.AddDate(0, 0, -9), 20)
 		meta := later.Meta.Encode()
-		meta["LogVersion"] = "logstow/3"
+		meta["LogVersion"] = "logstow/5"
 		if _, err := s.Blobs().Create(t.Context(), later.Name.String(), []byte("x"), store.CreateOptions{Metadata: meta}); err != nil {
 			t.Fatal(err)
 		}

@@ -23,8 +23,6 @@ const (
 	StageTime Stage = iota
 	StageLevel
 	StageSource
-	// StageAttributes rejects records without attributes.
-	StageAttributes
 	StagePattern
 	// StageInside rejects records that contain a pattern only inside a longer identifier.
 	StageInside
@@ -36,6 +34,8 @@ const (
 	StageWhere
 	// StageUnread is StageWhere for records that are not read: other conditions may reject them, too.
 	StageUnread
+	// StageAttributes rejects records without attributes, which only LogQL does.
+	StageAttributes
 	Stages
 )
 

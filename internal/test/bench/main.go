@@ -32,6 +32,7 @@ func main() {
 	runs := flag.Int("runs", 3, "runs of each measurement; the median is shown")
 	fields := flag.Bool("fields", false, "measure what fields cost only")
 	logql := flag.Bool("ql", false, "measure LogQL only")
+	attributes := flag.Bool("attributes", false, "measure what attributes cost only")
 	fleet := flag.Int("fleet", 0, "measure compaction of so many segments instead; needs AZURE_STORAGE_CONNECTION_STRING")
 	part := flag.String("part", "", "internal: run one comparison part on the files that follow")
 	flag.Parse()
@@ -44,7 +45,7 @@ func main() {
 	case *fleet > 0:
 		err = benchFleet(ctx, *fleet, *runs)
 	default:
-		err = bench(ctx, *kind, *size, *runs, *fields, *logql)
+		err = bench(ctx, *kind, *size, *runs, *fields, *logql, *attributes)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -60,7 +61,7 @@ const (
 	to    = "2026-11-20T16:00:00Z"
 )
 
-func bench(ctx context.Context, kind, size string, runs int, fields, logql bool) error {
+func bench(ctx context.Context, kind, size string, runs int, fields, logql, attributes bool) error {
 	bytes, err := units.ParseSize(size)
 	if err != nil {
 		return err
@@ -81,6 +82,8 @@ func bench(ctx context.Context, kind, size string, runs int, fields, logql bool)
 		return b.benchFormats()
 	case logql:
 		return b.benchQL(kind)
+	case attributes:
+		return b.benchAttributes()
 	}
 	if err := b.benchStart(); err != nil {
 		return err
@@ -101,6 +104,9 @@ func bench(ctx context.Context, kind, size string, runs int, fields, logql bool)
 		return err
 	}
 	if err := b.benchQL(kind); err != nil {
+		return err
+	}
+	if err := b.benchAttributes(); err != nil {
 		return err
 	}
 	return b.benchFormats()

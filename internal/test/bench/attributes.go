@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"syscall"
+	"time"
+
+	collector1 "go.opentelemetry.io/proto/slim/otlp/collector/logs/v1"
+	common1 "go.opentelemetry.io/proto/slim/otlp/common/v1"
+	logs1 "go.opentelemetry.io/proto/slim/otlp/logs/v1"
+	resource1 "go.opentelemetry.io/proto/slim/otlp/resource/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// benchAttributes measures what attributes cost: receiving records by OTLP in protobuf with none, four and twenty of them, and queries
+// that search them.
+func (b *suite) benchAttributes() error {
+	var base *row
+	for _, n := range []int{0, 4, 20} {
+		requests, err := b.otlpRequests(n)
+		if err != nil {
+			return err
+		}
+		of := *b
+		of.store = filepath.Join(b.dir, fmt.Sprintf("attributes-%d", n))
+		var best row
+		for i := range b.runs {
+			r, err := of.receive(requests)
+			if err != nil {
+				return err
+			}
+			if i == 0 || r.cpu < best.cpu {
+				best = r
+			}
+		}
+		best.print(fmt.Sprintf("receive OTLP, %d attributes", n), base, "none")
+		if base == nil {
+			base = &best
+		}
+		stored, err := sizeOf(of.store)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%-44s %8.1f MB stored\n", "", float64(stored)/1e6)
+		ask := func(args ...string) *command {
+			return of.command("logq", append([]string{"query", "-s", "bench", "--from", from, "--to", to, "--count"}, args...)...)
+		}
+		if _, err := of.compare("PATTERN", []string{"count PATTERN", "count --where of an attribute", "an identifier of one record"},
+			ask("connection reset"), ask("--where", `k8s.pod.name == "pod-3"`), ask(fmt.Sprintf("%032x", 77777))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sizeOf is the stored size of the segments in a store.
+func sizeOf(store string) (size int64, err error) {
+	err = filepath.WalkDir(store, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".log" {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			size += info.Size()
+		}
+		return err
+	})
+	return size, err
+}
+
+// perRequest is the number of records of a request.
+const perRequest = 1000
+
+// otlpRequests encodes the lines of the input as requests, whose records have n attributes: half of them of the resource, beginning with
+// k8s.pod.name, and the others of the record, beginning with trace_id.
+func (b *suite) otlpRequests(n int) (all [][]byte, err error) {
+	f, err := os.Open(b.input)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	at, err := time.Parse(time.RFC3339, start)
+	if err != nil {
+		return nil, err
+	}
+	attribute := func(name, value string) *common1.KeyValue {
+		return &common1.KeyValue{Key: name, Value: &common1.AnyValue{Value: &common1.AnyValue_StringValue{StringValue: value}}}
+	}
+	lines, records := bufio.NewScanner(f), []*logs1.LogRecord(nil)
+	flush := func() error {
+		r := &resource1.Resource{}
+		for i := range n / 2 {
+			name, value := fmt.Sprintf("resource.attribute.%d", i), fmt.Sprintf("value-of-attribute-%d", i)
+			if i == 0 {
+				name, value = "k8s.pod.name", fmt.Sprintf("pod-%d", len(all)%20)
+			}
+			r.Attributes = append(r.Attributes, attribute(name, value))
+		}
+		encoded, err := proto.Marshal(&collector1.ExportLogsServiceRequest{ResourceLogs: []*logs1.ResourceLogs{{
+			Resource: r, ScopeLogs: []*logs1.ScopeLogs{{LogRecords: records}},
+		}}})
+		all, records = append(all, encoded), nil
+		return err
+	}
+	for k := 0; lines.Scan(); k++ {
+		one := &logs1.LogRecord{
+			TimeUnixNano: uint64(at.UnixNano()) + uint64(k)*1e6, SeverityNumber: 9, SeverityText: "INFO", //nolint:gosec // not negative
+			Body: &common1.AnyValue{Value: &common1.AnyValue_StringValue{StringValue: lines.Text()}},
+		}
+		for i := range n - n/2 {
+			name, value := fmt.Sprintf("attribute.%d", i), fmt.Sprintf("value %d", k%100)
+			if i == 0 {
+				name, value = "request.id", fmt.Sprintf("%032x", k)
+			}
+			one.Attributes = append(one.Attributes, attribute(name, value))
+		}
+		if records = append(records, one); len(records) == perRequest {
+			if err := flush(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, errors.Join(lines.Err(), flush())
+}
+
+// receive sends requests to a shipper, and returns what that takes.
+func (b *suite) receive(requests [][]byte) (r row, err error) {
+	buffer := filepath.Join(b.dir, "buffer")
+	if err := errors.Join(os.RemoveAll(b.store), os.RemoveAll(buffer)); err != nil {
+		return r, err
+	}
+	cmd := exec.CommandContext(b.ctx, filepath.Join(b.dir, "shipper"), "run", "--service", "bench",
+		"--store", b.store, "--buffer-dir", buffer, "--http", "127.0.0.1:0")
+	log, err := cmd.StderrPipe()
+	if err != nil {
+		return r, err
+	}
+	if err := cmd.Start(); err != nil {
+		return r, err
+	}
+	lines := bufio.NewReader(log)
+	line, err := lines.ReadString('\n')
+	address := regexp.MustCompile(`"address":"([^"]+)"`).FindStringSubmatch(line)
+	go func() { _, _ = io.Copy(io.Discard, lines) }() // ends with the process
+	began := time.Now()
+	if address == nil {
+		err = errors.Join(err, fmt.Errorf("shipper: %q", line))
+	}
+	for _, request := range requests {
+		if err == nil {
+			err = b.post("http://"+address[1]+"/v1/logs", request)
+		}
+	}
+	_ = cmd.Process.Signal(os.Interrupt)
+	err = errors.Join(err, cmd.Wait())
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if err != nil || !ok {
+		return r, errors.Join(err, errors.New("receive"))
+	}
+	return row{
+		cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), wall: time.Since(began),
+		peak: usage.Maxrss >> 10, faults: usage.Minflt,
+	}, nil
+}
+
+// post sends a request in protobuf.
+func (b *suite) post(address string, body []byte) error {
+	r, err := http.NewRequestWithContext(b.ctx, http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/x-protobuf")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(answer.Body)
+	if answer.StatusCode != http.StatusOK {
+		err = errors.Join(err, fmt.Errorf("status %d: %s", answer.StatusCode, text))
+	}
+	return errors.Join(err, answer.Body.Close())
+}
