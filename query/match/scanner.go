@@ -54,7 +54,7 @@ type Scanner struct {
 	broken      int            // number of lines of the block that are not records
 	check       segment.BlockCheck
 	at          int            // offset in the block of the current record
-	columns     record.Columns // of the last match
+	columns     record.Columns // of the last record
 	// rejected counts the candidates that did not match.
 	rejected  Rejections
 	templates []*patterns.Matcher
@@ -126,8 +126,7 @@ func (s *Scanner) Scan(text []byte, c Checks, found func(start, end int, columns
 		}
 		end, behind := record.End(text, hit)
 		s.at = start
-		if columns, ok := s.matches(text[start:end], hit-start, before || behind); ok {
-			s.columns = columns
+		if s.matches(text[start:end], hit-start, before || behind) {
 			found(start, end, &s.columns)
 		}
 		pos = end + 1
@@ -166,8 +165,8 @@ func (s *Scanner) Match(line []byte, c Checks, continued bool) (record.Columns, 
 	if err := s.prepare(c); err != nil {
 		return record.Columns{}, false, err
 	}
-	columns, ok := s.matches(line, 0, continued)
-	return columns, ok, nil
+	ok := s.matches(line, 0, continued)
+	return s.columns, ok, nil
 }
 
 // TakeRejections returns the numbers of candidates that did not match, and clears them.
@@ -180,27 +179,27 @@ func (s *Scanner) TakeRejections() Rejections {
 // Shrink drops the buffers that may be as large as a block.
 func (s *Scanner) Shrink() { s.lower, s.ids = nil, nil }
 
-// matches splits a stored record and reports whether it matches. hit is the offset of the first anchor in it; continued is
+// matches splits a stored record into s.columns and reports whether it matches. hit is the offset of the first anchor in it; continued is
 // set if it has more than one line.
-func (s *Scanner) matches(line []byte, hit int, continued bool) (f record.Columns, ok bool) {
-	m := s.m
-	f, ok = record.Split(line)
-	if !ok {
+func (s *Scanner) matches(line []byte, hit int, continued bool) bool {
+	m, f := s.m, &s.columns
+	var ok bool
+	if *f, ok = record.Split(line); !ok {
 		s.broken++
-		return f, false
+		return false
 	}
 	if s.checks.Block != nil {
-		s.check.Add(line, &f)
+		s.check.Add(line, f)
 	}
 	switch {
 	case s.checks.Time && (string(line[:record.TimeLen]) < m.fromText || string(line[:record.TimeLen]) >= m.toText):
-		return f, s.reject(StageTime)
+		return s.reject(StageTime)
 	case s.checks.Level && !m.Levels.Has(f.Level):
-		return f, s.reject(StageLevel)
+		return s.reject(StageLevel)
 	case m.Selection.Attributed && f.Attributes == nil:
-		return f, s.reject(StageAttributes)
+		return s.reject(StageAttributes)
 	case s.checks.Source && !s.matchesSource(f.Source):
-		return f, s.reject(StageSource)
+		return s.reject(StageSource)
 	}
 	message, from := f.Raw, 0
 	if continued {
@@ -211,36 +210,36 @@ func (s *Scanner) matches(line []byte, hit int, continued bool) (f record.Column
 		from = max(0, hit-(len(line)-len(message)))
 	}
 	for i := range m.Required {
-		switch s.occurrence(&f, message, from, &m.Required[i]) {
+		switch s.occurrence(f, message, from, &m.Required[i]) {
 		case Inside:
-			return f, s.reject(StageInside)
+			return s.reject(StageInside)
 		case Absent:
-			return f, s.reject(StagePattern)
+			return s.reject(StagePattern)
 		}
 	}
-	if m.ids != nil && !s.any(&f, message, s.hasID) {
-		return f, s.reject(StageIDs)
+	if m.ids != nil && !s.any(f, message, s.hasID) {
+		return s.reject(StageIDs)
 	}
 	for _, re := range m.regexps {
-		if !s.any(&f, message, re.Match) {
-			return f, s.reject(StageRegexp)
+		if !s.any(f, message, re.Match) {
+			return s.reject(StageRegexp)
 		}
 	}
 	for i := range m.excludes {
-		if s.occurrence(&f, message, 0, &m.excludes[i]) == Present {
-			return f, s.reject(StageExclude)
+		if s.occurrence(f, message, 0, &m.excludes[i]) == Present {
+			return s.reject(StageExclude)
 		}
 	}
 	for _, template := range s.templates {
 		if !template.Matches(message) {
-			return f, s.reject(StageTemplate)
+			return s.reject(StageTemplate)
 		}
 	}
-	if len(s.where) > 0 && !s.matchesWhere(line, &f, message) ||
-		s.records != nil && !s.records.Matches(s.checks.Service, s.instance(), s.checks.Fields.Parser, &f, message) {
-		return f, s.reject(StageWhere)
+	if len(s.where) > 0 && !s.matchesWhere(line, f, message) ||
+		s.records != nil && !s.records.Matches(s.checks.Service, s.instance(), s.checks.Fields.Parser, f, message) {
+		return s.reject(StageWhere)
 	}
-	return f, true
+	return true
 }
 
 // attributed reports whether attributes of records of the block may decide whether they match.

@@ -50,7 +50,12 @@ func (m *Match) Columns() record.Columns {
 }
 
 // Level is the record's level.
-func (m *Match) Level() record.Level { return m.Columns().Level }
+func (m *Match) Level() record.Level {
+	if m.message == 0 {
+		return m.Columns().Level
+	}
+	return m.level
+}
 
 // Source is the record's source inside the instance.
 func (m *Match) Source() []byte { return m.Columns().Source }
