@@ -189,7 +189,6 @@ func RandomText(rnd *rand.Rand, most int) []byte {
 	return b
 }
 
-// randomFields is a message with fields, in JSON, some of it escaped, or logfmt.
 // RandomAttributes are random attributes, mostly none.
 func RandomAttributes(rnd *rand.Rand) []byte {
 	if rnd.IntN(3) > 0 {
@@ -215,6 +214,7 @@ func RandomAttributes(rnd *rand.Rand) []byte {
 	return text
 }
 
+// randomFields is a message with fields, in JSON, some of it escaped, or logfmt.
 func randomFields(rnd *rand.Rand) []byte {
 	if rnd.IntN(4) == 0 {
 		return fmt.Appendf(nil, "ab=%s k1=%d", choose(rnd, "a", "ab1", `"a b"`), rnd.IntN(3))
