@@ -34,7 +34,7 @@ type Options struct {
 	// of 0 is unlimited; a Burst of 0 means as many as one second allows.
 	RateLimit float64
 	Burst     int
-	// ByteLimit and ByteBurst are the same for the bytes of messages and attributes. A record longer than the
+	// ByteLimit and ByteBurst are the same for the bytes of messages. A record longer than the
 	// burst passes when the whole burst is available.
 	ByteLimit, ByteBurst int64
 	// Parse is the parser of the fields that rules use, in the form of [parse.Parser.Stored]; "" is auto. Instance is that of the records.
@@ -166,7 +166,7 @@ func (p *processor) process(service string, r *record.Record, redacted *[]string
 	if p.selection != nil {
 		r.Attributes = p.selection.Apply(r.Attributes)
 	}
-	if p.limit != nil && !p.limit.allow(service, len(r.Message)+len(r.Attributes)) {
+	if p.limit != nil && !p.limit.allow(service, len(r.Message)) {
 		return reasonLimit
 	}
 	return ""
