@@ -1,6 +1,10 @@
 package record
 
-import "bytes"
+import (
+	"bytes"
+
+	"logstow/record/attributes"
+)
 
 // Columns are the columns of a stored record behind its time.
 type Columns struct {
@@ -38,7 +42,7 @@ func Split(line []byte) (c Columns, ok bool) {
 		c.Raw = rest[2:]
 		return c, true
 	}
-	end := bytes.IndexByte(rest, '\t')
+	end := bytes.IndexByte(rest[:min(len(rest), attributes.MaxSize+1)], '\t')
 	if end < 2 || rest[0] != '{' {
 		return c, false
 	}

@@ -172,6 +172,19 @@ func TestRandom(t *testing.T) {
 	}
 }
 
+// Attributes of a forged segment may be nested as deep as they are long.
+func TestDeep(t *testing.T) {
+	t.Parallel()
+	deep := strings.Repeat(`{"a":[`, attributes.MaxSize/6)
+	for _, text := range []string{deep, deep + `"x"` + strings.Repeat("]}", attributes.MaxSize/6)} {
+		for range attributes.Strings([]byte(text)) {
+			t.Errorf("a string %d deep is found", attributes.MaxSize/3)
+		}
+		for range attributes.All([]byte(text)) { //nolint:revive // must end
+		}
+	}
+}
+
 func FuzzValid(f *testing.F) {
 	f.Add([]byte(`{"a":[1,{"b":"\n"}],"c":{"$bytes":"/w=="},"resource":{"x":true}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -64,12 +64,15 @@ func Strings(text []byte) iter.Seq[[]byte] {
 			return
 		}
 		var space []byte
-		stringsOf(text, &space, yield)
+		stringsOf(text, MaxDepth+1, &space, yield)
 	}
 }
 
-// stringsOf yields the strings of a value, and reports whether to continue.
-func stringsOf(value []byte, space *[]byte, yield func([]byte) bool) bool {
+// stringsOf yields the strings of a value, down to a depth that valid attributes do not exceed, and reports whether to continue.
+func stringsOf(value []byte, depth int, space *[]byte, yield func([]byte) bool) bool {
+	if depth < 0 {
+		return true
+	}
 	switch value[0] {
 	case '"':
 		s, _ := message.Content(value)
@@ -81,14 +84,14 @@ func stringsOf(value []byte, space *[]byte, yield func([]byte) bool) bool {
 	case '{':
 		members := message.Object(value)
 		for _, v, ok := members.Next(); ok; _, v, ok = members.Next() {
-			if !stringsOf(v, space, yield) {
+			if !stringsOf(v, depth-1, space, yield) {
 				return false
 			}
 		}
 	case '[':
 		elements := message.Array(value)
 		for v, ok := elements.Next(); ok; v, ok = elements.Next() {
-			if !stringsOf(v, space, yield) {
+			if !stringsOf(v, depth-1, space, yield) {
 				return false
 			}
 		}
