@@ -302,7 +302,11 @@ func contents(t testing.TB, b *buffer.Buffer) (lines []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines = append(lines, when.Format(time.RFC3339Nano)+" "+strings.ReplaceAll(rest, "\t", " "))
+		const boot = "\t" + `{"_BOOT_ID":"0123456789abcdef0123456789abcdef"}` // the only attribute that every entry has
+		if !strings.Contains(rest, boot) {
+			t.Errorf("%q has no attribute of the boot", line)
+		}
+		lines = append(lines, when.Format(time.RFC3339Nano)+" "+strings.ReplaceAll(strings.Replace(rest, boot, "", 1), "\t", " "))
 	}
 	return lines
 }
