@@ -33,7 +33,7 @@ type Chunk struct {
 
 // recordOverhead is about how many bytes a record takes in a segment's text beside its source, attributes
 // and message: time, level, separators.
-const recordOverhead = 40
+const recordOverhead = 42
 
 func textSize(r *record.Record) int64 {
 	return int64(recordOverhead + len(r.Source) + len(r.Attributes) + len(r.Message))
