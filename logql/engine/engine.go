@@ -100,8 +100,9 @@ type Entry struct {
 	Line []byte // valid until emit returns
 	// Stream, Metadata and Parsed are its labels by category; see [pipeline.Processor.Labels].
 	Stream, Metadata, Parsed labels.Labels
-	// Fields is the result of [pipeline.Processor.Fields], if LogParams.Fields is set.
+	// Fields is the result of [pipeline.Processor.Fields], if LogParams.Fields is set, and Text that of [pipeline.Processor.HasText].
 	Fields labels.Labels
+	Text   bool
 }
 
 // LogParams are the parameters of a log query: the range [From, To), in Unix nanoseconds.

@@ -48,7 +48,7 @@ func (e *Engine) Logs(ctx context.Context, query *syntax.LogExpr, p LogParams, e
 		entry := Entry{Time: r.Time, Line: processor.Line()}
 		entry.Stream, entry.Metadata, entry.Parsed = processor.Labels()
 		if p.Fields {
-			entry.Fields = processor.Fields()
+			entry.Fields, entry.Text = processor.Fields(), processor.HasText()
 		}
 		if err := emit(&entry); err != nil {
 			return err
@@ -88,6 +88,7 @@ type processor interface {
 	Line() []byte
 	Labels() (stream, metadata, parsed labels.Labels)
 	Fields() labels.Labels
+	HasText() bool
 }
 
 func newProcessor(stages []syntax.Stage, p LogParams) (processor, error) {

@@ -194,6 +194,7 @@ func (p *Processor) Process(at int64, attributes, line []byte, stream *Stream) b
 		p.init()
 	}
 	p.begin(stream)
+	p.fields.text = false
 	if p.fields.wanted != nil && (stream.Parser != nil || len(attributes) > 0) {
 		p.setFields(attributes, stream.Parser)
 	}

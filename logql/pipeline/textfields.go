@@ -15,6 +15,7 @@ type textFields struct {
 	wanted    func(label string) bool // nil if none are read
 	splitters parse.Splitters
 	symbols   map[string]*symbol // by name of the field
+	text      bool               // whether the line of the last record has fields of text
 }
 
 // ReadFields makes labels of the attributes of records, and of the fields that the parser of a stream finds in text (see
@@ -86,6 +87,7 @@ func (p *Processor) setFields(attrs []byte, parser *parse.Parser) {
 	for name, v := range splitter.Text() {
 		if v.Kind != message.Composite {
 			p.setField(name, v)
+			p.fields.text = true
 		}
 	}
 }
@@ -159,3 +161,6 @@ func (p *Processor) replaceFields(syms []*symbol) {
 func (p *Processor) Fields() labels.Labels {
 	return p.touchedLabels(&p.out.fields, func(s *symbol) bool { return s.field })
 }
+
+// HasText reports whether the line of the record has fields of text, not only attributes.
+func (p *Processor) HasText() bool { return p.fields.text }

@@ -127,6 +127,9 @@ func (w *recordWriter) appendRecord(dst []byte, e *engine.Entry) []byte {
 	if len(e.Fields) > 0 {
 		dst = appendLabels(append(dst, `,"fields":`...), e.Fields)
 	}
+	if e.Text {
+		dst = append(dst, `,"text":true`...)
+	}
 	if len(e.Parsed) > 0 {
 		dst = appendLabels(append(dst, `,"parsed":`...), e.Parsed)
 	}

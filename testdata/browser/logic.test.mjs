@@ -127,7 +127,8 @@ test('the fragment has the whole state', () => {
 
 test('fields are named as in LogQL, and readable', () => {
   assert.deepEqual({ ...fieldsOf({ line: 'a=b c', fields: {} }).values }, { a: 'b' });
-  assert.deepEqual({ ...fieldsOf({ line: '"GET /?a=b" c=d', fields: { path: '/' } }).values }, { path: '/' });
+  assert.deepEqual({ ...fieldsOf({ line: '"GET /?a=b" c=d', fields: { path: '/' }, text: true }).values }, { path: '/' });
+  assert.deepEqual({ ...fieldsOf({ line: 'c=d', fields: { trace_id: '1' } }).values }, { trace_id: '1', c: 'd' });
   const line = '{"time":"t","level":"INFO","msg":"hi there","a.b":{"c d":1},"list":[1],"none":null,"e":""}';
   assert.deepEqual({ ...fieldsOf({ line }).values }, { time: 't', level_extracted: 'INFO', msg: 'hi there', a_b_c_d: '1', e: '' });
   assert.equal(readable({ line }), 'hi there a_b_c_d=1');

@@ -60,9 +60,9 @@ export async function series(path, params, signal) {
 }
 
 /** toRecord makes a record of one of the API. */
-export function toRecord({ time, labels, source = '', fields, parsed, bytes, invalid, line }) {
+export function toRecord({ time, labels, source = '', fields, text, parsed, bytes, invalid, line }) {
   return {
-    ms: Date.parse(time.slice(0, 23) + 'Z'), below: time.slice(23, 29), time, line, bytes, invalid, fields, parsed, source,
+    ms: Date.parse(time.slice(0, 23) + 'Z'), below: time.slice(23, 29), time, line, bytes, invalid, fields, text, parsed, source,
     service: labels.service_name || '', level: labels.level || 'unknown', instance: labels.instance || '',
   };
 }

@@ -42,7 +42,7 @@ export function fieldsOf(record) {
         // Not JSON: it may have pairs.
       }
     }
-    if (!parser) {
+    if (!parser && !record.text) { // pairs in text of a format are no fields
       addLogfmt(values, text);
       if (Object.keys(values).length > before) parser = 'logfmt';
     }

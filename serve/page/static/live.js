@@ -30,7 +30,8 @@ function toRecords({ streams }) {
       delete fields.detected_level;
       const at = BigInt(time);
       all.push({
-        ms: Number(at / 1000000n), below: belowOf(at), time: timeOf(at), line, source, fields, parsed, service: stream.service_name || '',
+        ms: Number(at / 1000000n), below: belowOf(at), time: timeOf(at), line, source, fields, text: Object.keys(fields).length > 0, parsed,
+        service: stream.service_name || '',
         level: stream.level || 'unknown', instance: stream.instance || '',
       });
     }
