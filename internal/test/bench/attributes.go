@@ -81,9 +81,10 @@ func sizeOf(store string) (size int64, err error) {
 // perRequest is the number of records of a request.
 const perRequest = 1000
 
-// otlpRequests encodes the lines of the input as requests, whose records have n attributes: half of them of the resource, beginning with
-// k8s.pod.name, and the others of the record, beginning with trace_id.
-func (b *suite) otlpRequests(n int) (all [][]byte, err error) {
+// otlpRequests writes the lines of the input as requests to files: the system counts the memory of this process for those that it
+// starts. Records have n attributes: half of them of the resource, beginning with k8s.pod.name, and the others of the record, beginning
+// with request.id.
+func (b *suite) otlpRequests(n int) (files []string, err error) {
 	f, err := os.Open(b.input)
 	if err != nil {
 		return nil, err
@@ -102,15 +103,16 @@ func (b *suite) otlpRequests(n int) (all [][]byte, err error) {
 		for i := range n / 2 {
 			name, value := fmt.Sprintf("resource.attribute.%d", i), fmt.Sprintf("value-of-attribute-%d", i)
 			if i == 0 {
-				name, value = "k8s.pod.name", fmt.Sprintf("pod-%d", len(all)%20)
+				name, value = "k8s.pod.name", fmt.Sprintf("pod-%d", len(files)%20)
 			}
 			r.Attributes = append(r.Attributes, attribute(name, value))
 		}
 		encoded, err := proto.Marshal(&collector1.ExportLogsServiceRequest{ResourceLogs: []*logs1.ResourceLogs{{
 			Resource: r, ScopeLogs: []*logs1.ScopeLogs{{LogRecords: records}},
 		}}})
-		all, records = append(all, encoded), nil
-		return err
+		name := filepath.Join(b.dir, fmt.Sprintf("request-%d", len(files)))
+		files, records = append(files, name), nil
+		return errors.Join(err, os.WriteFile(name, encoded, 0o600))
 	}
 	for k := 0; lines.Scan(); k++ {
 		one := &logs1.LogRecord{
@@ -130,11 +132,12 @@ func (b *suite) otlpRequests(n int) (all [][]byte, err error) {
 			}
 		}
 	}
-	return all, errors.Join(lines.Err(), flush())
+	err = errors.Join(lines.Err(), flush())
+	return files, err
 }
 
-// receive sends requests to a shipper, and returns what that takes.
-func (b *suite) receive(requests [][]byte) (r row, err error) {
+// receive sends requests in files to a shipper, and returns what that takes.
+func (b *suite) receive(requests []string) (r row, err error) {
 	buffer := filepath.Join(b.dir, "buffer")
 	if err := errors.Join(os.RemoveAll(b.store), os.RemoveAll(buffer)); err != nil {
 		return r, err
@@ -156,7 +159,11 @@ func (b *suite) receive(requests [][]byte) (r row, err error) {
 	if address == nil {
 		err = errors.Join(err, fmt.Errorf("shipper: %q", line))
 	}
-	for _, request := range requests {
+	for _, name := range requests {
+		var request []byte
+		if err == nil {
+			request, err = os.ReadFile(name)
+		}
 		if err == nil {
 			err = b.post("http://"+address[1]+"/v1/logs", request)
 		}
