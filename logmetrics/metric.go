@@ -69,7 +69,7 @@ func compile(s Spec) (m *metric, err error) {
 	m = &metric{spec: s, series: map[string]*series{}}
 	m.setLimit(s.MaxSeries)
 	if s.Where != "" {
-		if m.where, err = compileWhere(s.Where); err != nil {
+		if m.where, err = where.CompileUntimed(s.Where); err != nil {
 			return nil, err
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"logstow/field"
 	"logstow/field/where"
@@ -222,16 +221,8 @@ func labels(texts []string, of Type) ([]label, error) {
 
 // CheckWhere validates a condition.
 func CheckWhere(text string) error {
-	_, err := compileWhere(text)
+	_, err := where.CompileUntimed(text)
 	return err
-}
-
-func compileWhere(text string) (*where.Program, error) {
-	p, err := where.Compile(text, time.Time{})
-	if err == nil && p.Timed() {
-		return nil, hint.Wrap(errors.New("time cannot be used"), "for a field of the message named time write message.time; choose ranges of time in Prometheus")
-	}
-	return p, err
 }
 
 // Check validates the combination of the parts of a definition. The other functions validate each part.

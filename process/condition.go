@@ -1,30 +1,18 @@
 package process
 
 import (
-	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"logstow/field/where"
-	"logstow/internal/hint"
 	"logstow/message/parse"
 	"logstow/record"
 )
 
 // CheckWhere validates a condition of a [Rule].
 func CheckWhere(text string) error {
-	_, err := compileWhere(text)
+	_, err := where.CompileUntimed(text)
 	return err
-}
-
-// compileWhere compiles a condition, which cannot use time: relative ones would be relative to the start.
-func compileWhere(text string) (*where.Program, error) {
-	p, err := where.Compile(text, time.Time{})
-	if err == nil && p.Timed() {
-		return nil, hint.Wrap(errors.New("time cannot be used"), "for a field of the message named time write message.time")
-	}
-	return p, err
 }
 
 // conditions are those of all rules of a processor. Safe for concurrent use.
@@ -48,7 +36,7 @@ func (c *conditions) add(text string) (int, error) {
 	if text == "" {
 		return -1, nil
 	}
-	p, err := compileWhere(text)
+	p, err := where.CompileUntimed(text)
 	if err != nil {
 		return -1, fmt.Errorf("where %s: %w", text, err)
 	}

@@ -108,6 +108,16 @@ func Compile(source string, now time.Time) (*Program, error) {
 	return p, nil
 }
 
+// CompileUntimed compiles an expression for records as they arrive, which cannot use their times: relative ones would be relative to the
+// start of the program.
+func CompileUntimed(source string) (*Program, error) {
+	p, err := Compile(source, time.Time{})
+	if err == nil && p.Timed() {
+		return nil, hint.Wrap(errors.New("time cannot be used"), "for a field of the message named time write message.time")
+	}
+	return p, err
+}
+
 // explain formats an error in one line, with its position.
 func explain(err error, literals map[int]string) error {
 	var at *file.Error

@@ -177,8 +177,8 @@ func (p *Processor) init() {
 // maxArena is the largest arena kept for the next record.
 const maxArena = 1 << 20
 
-// Process runs the stages on a record, at in Unix nanoseconds, with attributes in the form of package attributes, and reports whether it is kept. The other methods return
-// results for the record processed last.
+// Process runs the stages on a record, at in Unix nanoseconds, with attributes in the form of package attributes, and reports whether
+// it is kept. The other methods return results for the record processed last.
 func (p *Processor) Process(at int64, attributes, line []byte, stream *Stream) bool {
 	p.at, p.line = at, line
 	for _, filter := range p.pipeline.lead {

@@ -19,9 +19,9 @@ type textFields struct {
 }
 
 // ReadFields makes labels of the attributes of records, and of the fields that the parser of a stream finds in text (see
-// [parse.Splitter.Text]), such as columns of access logs and captures of a configured pattern. They are structured metadata that need no parser stage. A
-// label that a stage makes replaces the field with its name. A stage that names the labels it extracts replaces their
-// fields even if it does not find them. Without names all fields are read.
+// [parse.Splitter.Text]), such as columns of access logs and captures of a configured pattern. They are structured metadata that
+// need no parser stage. A label that a stage makes replaces the field with its name. A stage that names the labels it extracts
+// replaces their fields even if it does not find them. Without names all fields are read.
 func (p *Processor) ReadFields(names ...string) {
 	p.fields = textFields{}
 	if len(names) == 0 {

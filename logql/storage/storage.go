@@ -130,7 +130,8 @@ func (v *View) plan(ctx context.Context, sel engine.Selection) (*selected, error
 // servicesPerPlan is the number of services whose segments eachPlan has in memory at a time.
 const servicesPerPlan = 16
 
-// eachPlan calls f with plans of a selection by metadata, which excludes matchers of attributes, each of some of its services; share is their part of all services.
+// eachPlan calls f with plans of a selection by metadata, each of some of its services; share is their part of all services. Metadata
+// do not have attributes: a selection that requires one has no plan.
 func (v *View) eachPlan(ctx context.Context, sel engine.Selection, f func(s *selected, share float64) error) error {
 	if v.err != nil || sel.From >= sel.To {
 		return v.err
