@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,11 +14,12 @@ import (
 	"logstow/internal/test/testrand"
 )
 
-// tapShare is the CPU time of a shipper with taps, at most, of that without any: the CPU times of two runs differ by some percent.
+// tapShare is the CPU time of a shipper with taps, at most, of that without any: their budget is 2%, the rest is for the difference
+// between two measurements. Ten times the budget makes it 1.16, no budget 1.6.
 const tapShare = 1.02 + 0.08
 
-// As many taps as there may be, which all show what is shipped as fast as they can, cost a shipper little CPU time: the least of some runs
-// each.
+// As many taps as there may be, which all show what is shipped as fast as they can, cost a shipper little CPU time: in the median of
+// pairs of runs, since other tests that run disturb both runs of a pair alike. More pairs are run while the median is above the limit.
 func TestTapShare(t *testing.T) {
 	t.Parallel()
 	effort.Need(t, effort.Full, "ships 190 MB six times")
@@ -26,19 +28,16 @@ func TestTapShare(t *testing.T) {
 	for i := range 200_000 {
 		text = fmt.Appendf(text, "2026-11-20T15:04:05Z INFO GET /api/orders/%d took %d ms for 10.1.%d.%d trace %016x\n", i, rnd.IntN(1000), rnd.IntN(256), rnd.IntN(256), rnd.Uint64())
 	}
-	least, ratio := map[bool]time.Duration{}, math.Inf(1)
-	for round := 0; round < 3 || ratio > tapShare && round < 8; round++ { // few runs are without disturbance if other tests run
-		for _, tapped := range []bool{false, true} {
-			took := shipTapped(t, text, tapped)
-			if least[tapped] == 0 || took < least[tapped] {
-				least[tapped] = took
-			}
-		}
-		ratio = float64(least[true]) / float64(least[false])
+	var ratios []float64
+	median := math.Inf(1)
+	for len(ratios) < 3 || median > tapShare && len(ratios) < 15 {
+		without, with := shipTapped(t, text, false), shipTapped(t, text, true)
+		ratios = append(ratios, float64(with)/float64(without))
+		median = slices.Sorted(slices.Values(ratios))[len(ratios)/2]
+		t.Logf("%v of CPU time with taps, %v without: %.3f", with, without, ratios[len(ratios)-1])
 	}
-	t.Logf("%v of CPU time with taps, %v without: %.3f", least[true], least[false], ratio)
-	if ratio > tapShare {
-		t.Errorf("%.3f of the CPU time without taps, at most %.3f", ratio, tapShare)
+	if median > tapShare {
+		t.Errorf("%.3f of the CPU time without taps in the median of %d pairs, at most %.3f", median, len(ratios), tapShare)
 	}
 }
 
