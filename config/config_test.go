@@ -216,7 +216,7 @@ inputs:
     sample: { level: info }
     drop: [{}, { where: 'time > "-1h"' }]
     keep: { where: "a ==" }
-    attributes: { drop: [""], labels: x }
+    attributes: { drop: [""], lables: x }
   - http: ${MISSING}
     tls: { cert: x }
   - forward: :1
@@ -247,7 +247,7 @@ shipper.yaml:12:1: duplicate key store`
 		"must start with udp:// or tcp://", "labels or annotations is missing", "pod-metadata requires a service pattern",
 		"one-in is missing", "level, contains, regexp or where is missing", "the variable MISSING is not set", "TLS requires a certificate and a key",
 		"/nowhere: file does not exist", "a pattern of paths requires a files input", "want keys and values here", "ftp",
-		"where: time cannot be used", "where: unexpected end", `"" is not a glob of names`, "unknown key labels",
+		"where: time cannot be used", "where: unexpected end", `"" is not a glob of names`, "unknown key lables",
 		`time-from: "header": want auto, line or protocol`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -139,7 +139,7 @@ func (c Common) clone() Common {
 	p := &c.Process
 	p.Redact = slices.Clone(p.Redact)
 	p.Replace = slices.Clone(p.Replace)
-	p.KeepAttributes, p.DropAttributes = slices.Clone(p.KeepAttributes), slices.Clone(p.DropAttributes)
+	p.KeepAttributes, p.DropAttributes, p.LabelAttributes = slices.Clone(p.KeepAttributes), slices.Clone(p.DropAttributes), slices.Clone(p.LabelAttributes)
 	p.Drop, p.Keep, p.Sample = slices.Clone(p.Drop), slices.Clone(p.Keep), slices.Clone(p.Sample)
 	return c
 }

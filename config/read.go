@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -267,8 +268,11 @@ func (d *decoder) rule(s *section, r *process.Rule) {
 func (d *decoder) attributes(s *section, p *process.Options) {
 	s.stringList("keep", &p.KeepAttributes)
 	s.stringList("drop", &p.DropAttributes)
+	s.stringList("labels", &p.LabelAttributes)
 	s.done()
-	if _, err := attributes.NewSelection(p.KeepAttributes, p.DropAttributes); err != nil && len(s.keys) > 0 {
+	_, err := attributes.NewSelection(p.KeepAttributes, p.DropAttributes)
+	_, labelErr := attributes.NewLabeler(p.LabelAttributes)
+	if err := errors.Join(err, labelErr); err != nil && len(s.keys) > 0 {
 		d.fail(s.node, "attributes: %v", err)
 	}
 }

@@ -30,6 +30,9 @@ type Options struct {
 	// KeepAttributes and DropAttributes are globs of the names of attributes that stay and that are removed, as for
 	// [attributes.NewSelection]. Redaction and rules see all of them.
 	KeepAttributes, DropAttributes []string
+	// LabelAttributes are globs of the names of attributes that become labels of streams, as for [attributes.NewLabeler], unless they were
+	// removed.
+	LabelAttributes []string
 	// RateLimit is how many records per second are kept per service, Burst how many at once. A RateLimit
 	// of 0 is unlimited; a Burst of 0 means as many as one second allows.
 	RateLimit float64
@@ -90,6 +93,7 @@ type processor struct {
 	samples    []*sampler
 	conditions *conditions
 	selection  *attributes.Selection
+	labeler    *attributes.Labeler
 	limit      *limiter
 
 	dropped, notKept *tally
@@ -119,10 +123,13 @@ func New(opts Options) (input.Processor, error) {
 	if p.selection, err = attributes.NewSelection(opts.KeepAttributes, opts.DropAttributes); err != nil {
 		return nil, err
 	}
+	if p.labeler, err = attributes.NewLabeler(opts.LabelAttributes); err != nil {
+		return nil, err
+	}
 	if p.limit, err = newLimiter(&opts); err != nil {
 		return nil, err
 	}
-	if len(p.drop)+len(p.keep)+len(p.samples) == 0 && p.redactor == nil && p.selection == nil && p.limit == nil && p.observer == nil {
+	if len(p.drop)+len(p.keep)+len(p.samples) == 0 && p.redactor == nil && p.selection == nil && p.labeler == nil && p.limit == nil && p.observer == nil {
 		return nil, nil //nolint:nilnil // documented: no processor, no cost
 	}
 	return p, nil
@@ -165,6 +172,9 @@ func (p *processor) process(service string, r *record.Record, redacted *[]string
 	}
 	if p.selection != nil {
 		r.Attributes = p.selection.Apply(r.Attributes)
+	}
+	if p.labeler != nil && len(r.Attributes) > 0 {
+		r.Attributes = p.labeler.Apply(r.Attributes)
 	}
 	if p.limit != nil && !p.limit.allow(service, len(r.Message)) {
 		return reasonLimit

@@ -29,6 +29,14 @@ func NewGroup(members []Member) *Group {
 	return g
 }
 
+// groupOf returns a Group of sorted members with valid names; nil if there are none.
+func groupOf(members []Member) *Group {
+	if len(members) == 0 {
+		return nil
+	}
+	return &Group{members: members, text: appendObject(nil, members)}
+}
+
 // Set are the attributes of one record before they are encoded. One Set for many records is faster than one for each: it remembers how
 // names are written. Not safe for concurrent use.
 type Set struct {
@@ -186,13 +194,7 @@ func (s *Set) shortened(limit int, cut *int) *Set {
 	for i := range parts {
 		parts[i] = slices.DeleteFunc(parts[i], func(m Member) bool { return m.Value == nil })
 	}
-	group := func(members []Member) *Group {
-		if len(members) == 0 {
-			return nil
-		}
-		return &Group{members: members, text: appendObject(nil, members)}
-	}
-	return &Set{Own: parts[0][:len(parts[0]):len(parts[0])], Resource: group(parts[1]), Scope: group(parts[2]), Stream: group(parts[3])}
+	return &Set{Own: slices.Clip(parts[0]), Resource: groupOf(parts[1]), Scope: groupOf(parts[2]), Stream: groupOf(parts[3])}
 }
 
 // memberSize is the encoded size of a member.

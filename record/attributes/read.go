@@ -10,7 +10,7 @@ import (
 
 // GroupOf returns one of the objects [Resource], [Scope] and [Stream] of encoded attributes; nil if there is none.
 func GroupOf(text []byte, name string) []byte {
-	if !bytes.Contains(text, []byte(`"`+name+`":{`)) {
+	if objectAt(text, name) < 0 {
 		return nil
 	}
 	members := message.Object(text)
@@ -23,6 +23,22 @@ func GroupOf(text []byte, name string) []byte {
 			return value
 		}
 	}
+}
+
+// objectAt returns where the first object with a name begins in encoded attributes, at any depth; -1 if there is none. In a string, a
+// backslash precedes quotes.
+func objectAt(text []byte, name string) int {
+	for at := 1; at < len(text); at++ {
+		brace := bytes.IndexByte(text[at:], '{')
+		if brace < 0 {
+			break
+		}
+		at += brace
+		if start := at - len(name) - len(`"":`); start > 0 && text[start] == '"' && string(text[start+1:at-2]) == name && text[at-2] == '"' && text[at-1] == ':' {
+			return at
+		}
+	}
+	return -1
 }
 
 // All yields encoded attributes by the names under which they are found: those of the record first, then those of the objects in the
