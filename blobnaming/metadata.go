@@ -48,7 +48,12 @@ type Metadata struct {
 	// inputs; 0 in a plain segment. An output has [OutputInstance] as Instance, and the greatest
 	// Seq of its inputs as Seq.
 	Origins int64
+	// Labels is the number of combinations of label attributes that the footer lists, at most [MaxLabels]; 0 if no record has any.
+	Labels uint64
 }
+
+// MaxLabels is the maximum number of combinations of label attributes that a footer lists.
+const MaxLabels = 1000
 
 // OutputInstance is the Instance of an output of compaction.
 const OutputInstance = "-"
@@ -79,10 +84,11 @@ const (
 	keyFooter   = "Footer"
 	keyFilter   = "Filter"
 	keyOrigins  = "Origins"
+	keyLabels   = "Labels"
 )
 
 // Encode returns the blob metadata for m. The Class of the default class, the Parse of the default
-// parser and the Filter of a segment without one are omitted.
+// parser, the Filter of a segment without one and Labels that are 0 are omitted.
 func (m Metadata) Encode() map[string]string {
 	e := map[string]string{
 		keyStart:    FormatTime(m.Start),
@@ -104,6 +110,9 @@ func (m Metadata) Encode() map[string]string {
 	}
 	if m.Filter != (Filter{}) {
 		e[keyFilter] = m.Filter.String()
+	}
+	if m.Labels > 0 {
+		e[keyLabels] = formatUint(m.Labels)
 	}
 	if m.IsOutput() {
 		e[keyVersion], e[keyOrigins] = VersionOutput, formatInt(m.Origins)
@@ -137,6 +146,7 @@ func ParseMetadata(blob map[string]string) (Metadata, error) {
 		Parse:    optional(&v, keyParse, parseParse),
 		Footer:   required(&v, keyFooter, parseInt),
 		Filter:   optional(&v, keyFilter, ParseFilter),
+		Labels:   optional(&v, keyLabels, parseLabels),
 	}
 	if version == VersionOutput {
 		m.Origins = required(&v, keyOrigins, parseOrigins)
@@ -180,6 +190,8 @@ func (m Metadata) Validate() error {
 		return keyError(keyFooter, fmt.Errorf("%d is negative", m.Footer))
 	case m.Origins < 0 || m.Origins != 0 && m.Origins >= m.Footer:
 		return keyError(keyOrigins, fmt.Errorf("%d is not before the footer", m.Origins))
+	case m.Labels > min(m.Records, MaxLabels):
+		return keyError(keyLabels, fmt.Errorf("%d is more than %d", m.Labels, min(m.Records, MaxLabels)))
 	case m.Filter != (Filter{}) && min(m.Filter.Offset, m.Filter.Partitions, m.Filter.SliceLength) <= 0:
 		return keyError(keyFilter, fmt.Errorf("%s are not three positive numbers", m.Filter))
 	}
@@ -197,7 +209,7 @@ type values struct {
 func collect(blob map[string]string) (values, error) {
 	known := [...]string{
 		keyStart, keyEnd, keyVersion, keyRecords, keyRawBytes, keyLevels, keyBatch,
-		keyInstance, keySeq, keyClass, keyParse, keyFooter, keyFilter, keyOrigins,
+		keyInstance, keySeq, keyClass, keyParse, keyFooter, keyFilter, keyOrigins, keyLabels,
 	}
 	v := values{byKey: make(map[string]string, len(known))}
 	for given, value := range blob {

@@ -126,6 +126,14 @@ func parseParse(s string) (string, error) {
 	return parse, nil
 }
 
+func parseLabels(s string) (uint64, error) {
+	n, err := parseUint(s)
+	if err == nil && n == 0 {
+		err = errors.New("not positive")
+	}
+	return n, err
+}
+
 func parseOrigins(s string) (int64, error) {
 	n, err := parseInt(s)
 	if err == nil && n == 0 {

@@ -65,6 +65,8 @@ type Builder struct {
 	blocks   int
 	stored   int64
 	forms    []message.Form // of each block
+	// names are those of the attributes of the block being added.
+	names AttributeNames
 }
 
 // Scratch is memory for encoding the pages of one block, about 1 MiB. The zero value is ready to use. Several Builders
@@ -88,9 +90,12 @@ func (s *Scratch) collector(i int, named bool) *collector {
 // column is a column being collected.
 type column struct {
 	*collector // of the block being added
+	// inMessage is set if a message in the block has one of the values.
+	inMessage  bool
 	name       Name
 	named      bool
 	pages      []encoded // one for each block so far; its page is nil if the values do not fit one
+	attributes []bool    // for each page, as in [Column]
 	size       int64     // in bytes, including its directory entries
 }
 
@@ -121,8 +126,9 @@ func (b *Builder) AddBlock(s *Scratch, text []byte, records int, start, stored i
 	}
 	all := b.all()
 	for i, c := range all {
-		c.collector = s.collector(i, c.named)
+		c.collector, c.inMessage = s.collector(i, c.named), false
 	}
+	b.names.Reset()
 	s.offsets = s.offsets[:0]
 	form, ok := b.collect(s, text, start)
 	if ok = ok && len(s.offsets) == records; !ok {
@@ -142,6 +148,7 @@ func (b *Builder) AddBlock(s *Scratch, text []byte, records int, start, stored i
 		}
 		c.collector = nil
 		c.pages = append(c.pages, p)
+		c.attributes = append(c.attributes, p.page != nil && c.name.Field != "" && !c.inMessage && b.names.Any() && b.names.Only(c.name.Field))
 		c.size += int64(len(p.page) + placeSize + len(p.least) + len(p.greatest))
 	}
 	if b.blocks >= trialBlocks && bits.OnesCount(uint(b.blocks)) == 1 {
@@ -173,11 +180,14 @@ func (b *Builder) collect(s *Scratch, text []byte, start int64) (form message.Fo
 			continue
 		}
 		b.split(s, &line)
+		b.names.Add(line.Attributes)
 		values := b.splitter.Values()
 		for i, c := range b.columns {
-			if !c.failed {
-				c.add(&values[i], b.seed)
+			if c.failed {
+				continue
 			}
+			c.add(&values[i], b.seed)
+			c.inMessage = c.inMessage || values[i].Kind != message.Missing && !b.splitter.IsAttribute(i)
 		}
 		if of := b.splitter.Form(); first {
 			form, first = of, false
@@ -290,6 +300,9 @@ type Column struct {
 	// Least and Greatest are, for each page, the least and the greatest number in it as written; empty if it has no
 	// numbers.
 	Least, Greatest []string
+	// Attributes has true for each page whose values are all those of attributes: no message in the block has the field, and no other
+	// attribute in it has the field's label (see [message.LabelName]), nor one of the same name in another object.
+	Attributes []bool
 }
 
 // Columns returns the columns that the segment gets: fixed fields first, then by name. Their size is limited by
@@ -301,7 +314,7 @@ func (b *Builder) Columns() []Column {
 	})
 	columns := make([]Column, len(chosen))
 	for i, c := range chosen {
-		columns[i].Name = c.name
+		columns[i].Name, columns[i].Attributes = c.name, c.attributes
 		for _, p := range c.pages {
 			columns[i].Pages = append(columns[i].Pages, p.page)
 			columns[i].Least = append(columns[i].Least, p.least)

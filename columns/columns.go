@@ -47,8 +47,10 @@ type Name struct {
 	Fixed field.Fixed
 	// Field is the name of the field of the message if Fixed is "".
 	Field string
-	// Label selects the only field with this label, if Fixed and Field are "": see [message.LabelName].
-	Label string
+	// Label selects the only field with this label, if Fixed and Field are "": see [message.LabelName]. With Attribute, blocks have it only
+	// if all their values of it are attributes: see [Column.Attributes].
+	Label     string
+	Attribute bool
 }
 
 // String returns the name as users write it.

@@ -66,6 +66,12 @@ func (b *block) add(r *record.Record, enc *record.Encoder) {
 	}
 }
 
+// messageSize is the size as text of the message of the record added last, whose attributes have a length.
+func (b *block) messageSize(attributes int) int {
+	last := b.refs[len(b.refs)-1]
+	return int(last.to-last.attributes) - max(attributes, len("-")) - len("\t\n")
+}
+
 // addLine appends a record that is not earlier than the last one.
 func (b *block) addLine(line record.Line) {
 	from := len(b.text)

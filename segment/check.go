@@ -36,7 +36,7 @@ func (f *Footer) validate() error {
 	if f.Start < f.BucketStart*1e9 || f.End >= (f.BucketStart+f.BucketWidth)*1e9 {
 		return fmt.Errorf("records outside the bucket")
 	}
-	for _, check := range []func() error{f.validateBlocks, f.validateLayout, f.validateColumns, f.validateOutput, f.validateMinutes, f.validateSources} {
+	for _, check := range []func() error{f.validateBlocks, f.validateLayout, f.validateColumns, f.validateOutput, f.validateMinutes, f.validateSources, f.validateLabels} {
 		if err := check(); err != nil {
 			return err
 		}

@@ -38,6 +38,8 @@ type ColumnPage struct {
 	Hash           Hash
 	// Least and Greatest are the least and the greatest number in the page as written; empty if it has no numbers.
 	Least, Greatest string
+	// Attributes is as in [columns.Column].
+	Attributes bool
 }
 
 // Find returns the column with a name, or nil.
@@ -125,6 +127,7 @@ func encodeColumns(all []columns.Column, forms []message.Form, f *Footer) ([]byt
 	var fixed, lengths []uint64
 	var hashes []byte
 	var names, least, greatest []string
+	attributes, some := []uint64{}, false
 	for _, c := range all {
 		fixed = append(fixed, uint64(slices.Index(fixedColumns(), c.Name.Fixed)+1))
 		names = append(names, c.Name.Field)
@@ -137,8 +140,18 @@ func encodeColumns(all []columns.Column, forms []message.Form, f *Footer) ([]byt
 			}
 			lengths = append(lengths, uint64(len(page)))
 		}
+		for _, only := range c.Attributes {
+			n := uint64(0)
+			if only {
+				n, some = 1, true
+			}
+			attributes = append(attributes, n)
+		}
 	}
 	m := newFields()
+	if some {
+		m.add(keyAttributes, attributes)
+	}
 	m.add(keyFixed, fixed)
 	m.add(keyGreatest, greatest)
 	m.add(keyHash, hashes)
@@ -185,6 +198,10 @@ func decodeColumns(directory []byte, f *Footer) (*Columns, error) {
 	members := r.exactly(keyMembers, len(f.Blocks))
 	least := r.texts(keyLeast, pages, columns.MaxNumber)
 	greatest := r.texts(keyGreatest, pages, columns.MaxNumber)
+	attributes := make([]uint64, pages)
+	if r.has(keyAttributes) {
+		attributes = r.exactly(keyAttributes, pages)
+	}
 	switch {
 	case r.err != nil:
 		return nil, r.err
@@ -217,7 +234,7 @@ func decodeColumns(directory []byte, f *Footer) (*Columns, error) {
 			if lengths[k] > maxSection {
 				return nil, fmt.Errorf("number out of range in page %d of column %s", j, col.Name)
 			}
-			col.Pages[j] = ColumnPage{Offset: at, Length: int64(lengths[k]), Least: least[k], Greatest: greatest[k]}
+			col.Pages[j] = ColumnPage{Offset: at, Length: int64(lengths[k]), Least: least[k], Greatest: greatest[k], Attributes: attributes[k] == 1}
 			if lengths[k] > 0 {
 				col.Pages[j].Hash, hashes = hashes[0], hashes[1:]
 			}

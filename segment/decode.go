@@ -6,12 +6,13 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/record"
+	"logstow/record/attributes"
 )
 
 // isSupported reports whether this version reads a footer key.
 func isSupported(key string) bool {
 	switch key {
-	case keyBlocks, keyBucket, keyClass, keyColumns, keyEnd, keyFilter, keyInstance, keyLevels, keyMinutes, keyOrigins,
+	case keyBlocks, keyBucket, keyClass, keyColumns, keyEnd, keyFilter, keyInstance, keyLabels, keyLevels, keyMinutes, keyOrigins,
 		keyParse, keyRaw, keyRecords, keyRequires, keySalt, keySections, keySeq, keyService, keySources, keyStart:
 		return true
 	}
@@ -43,6 +44,7 @@ func decodeFooter(body []byte, at int64) (*Footer, error) {
 	f.Columns, f.ColumnsLength, f.ColumnsHash = decodePlace(r, keyColumns)
 	decodeBlocks(r, f)
 	decodeMinutes(r, f)
+	decodeLabels(r, f)
 	decodeSections(r, f)
 	if r.err != nil {
 		return nil, r.err
@@ -153,6 +155,52 @@ func decodeMinutes(r *fieldReader, f *Footer) {
 		}
 	}
 	r.done(keyMinutes, c)
+}
+
+// decodeLabels reads the columns of combinations of label attributes; f.Start, f.Instance and f.Origins are set.
+func decodeLabels(r *fieldReader, f *Footer) {
+	if !r.has(keyLabels) {
+		return
+	}
+	c := r.fields(keyLabels)
+	starts := c.column(keyStart, MaxLabels)
+	n := len(starts)
+	bytes := c.exactly(keyBytes, n)
+	ends := c.exactly(keyEnd, n)
+	levels := c.exactly(keyLevels, n*record.Levels)
+	texts := c.texts(keyText, MaxLabels, maxLabelsText)
+	instances, indexes := []string{f.Instance}, make([]uint64, n)
+	if f.IsOutput() {
+		instances = c.texts(keyInstances, MaxLabels, blobnaming.MaxInstance)
+		indexes = c.exactly(keyInstance, n)
+	}
+	f.Unlisted = c.texts(keyUnlisted, maxUnlisted, attributes.MaxName)
+	if len(texts) != n {
+		c.fail("%s: %d elements, %d expected", keyText, len(texts), n)
+	}
+	f.Labels, f.Metadata.Labels = make([]Labels, n), uint64(n)
+	for i := range f.Labels {
+		if c.err != nil {
+			break
+		}
+		if starts[i] > maxSpan || ends[i] > maxSpan || indexes[i] >= uint64(len(instances)) {
+			c.fail("number out of range in combination %d", i)
+			break
+		}
+		start := f.Start + int64(starts[i])
+		f.Labels[i] = Labels{
+			Text:     texts[i],
+			Instance: instances[indexes[i]],
+			Start:    start,
+			End:      start + int64(ends[i]),
+			Levels:   record.Counts(levels[i*record.Levels:]),
+			Bytes:    bytes[i],
+		}
+	}
+	if n == 0 {
+		f.Labels = nil
+	}
+	r.done(keyLabels, c)
 }
 
 // decodeSections reads the columns of sections; f.Blocks are set.

@@ -87,18 +87,19 @@ func documentedBytes(t *testing.T, page string, n int) (blob []byte) {
 func TestDocumentedLimits(t *testing.T) {
 	t.Parallel()
 	checkLimits(t, formatPage, map[string]string{
-		"message":                fmt.Sprintf("%d bytes", record.MaxSize),
-		"attributes of a record": fmt.Sprintf("%d bytes", attributes.MaxSize),
-		"text of a block":        fmt.Sprintf("%d bytes", segment.MaxBlockRaw),
-		"zstd window":            fmt.Sprintf("%d bytes", segment.MaxWindow),
-		"msgpack of the footer":  fmt.Sprintf("%d bytes", segment.MaxFooter),
-		"blocks":                 fmt.Sprint(segment.MaxBlocks),
-		"sections":               fmt.Sprint(segment.MaxSections),
-		"parser":                 fmt.Sprintf("%d bytes", blobnaming.MaxParse),
-		"sources listed":         fmt.Sprint(segment.MaxSources),
-		"inputs of an output":    fmt.Sprint(segment.MaxOrigins),
-		"list of inputs":         fmt.Sprintf("%d bytes", segment.MaxOriginsList),
-		"directory of columns":   fmt.Sprintf("%d bytes; [more](columns.md#limits)", segment.MaxDirectory),
+		"message":                          fmt.Sprintf("%d bytes", record.MaxSize),
+		"attributes of a record":           fmt.Sprintf("%d bytes", attributes.MaxSize),
+		"text of a block":                  fmt.Sprintf("%d bytes", segment.MaxBlockRaw),
+		"zstd window":                      fmt.Sprintf("%d bytes", segment.MaxWindow),
+		"msgpack of the footer":            fmt.Sprintf("%d bytes", segment.MaxFooter),
+		"blocks":                           fmt.Sprint(segment.MaxBlocks),
+		"sections":                         fmt.Sprint(segment.MaxSections),
+		"parser":                           fmt.Sprintf("%d bytes", blobnaming.MaxParse),
+		"combinations of label attributes": fmt.Sprint(segment.MaxLabels),
+		"sources listed":                   fmt.Sprint(segment.MaxSources),
+		"inputs of an output":              fmt.Sprint(segment.MaxOrigins),
+		"list of inputs":                   fmt.Sprintf("%d bytes", segment.MaxOriginsList),
+		"directory of columns":             fmt.Sprintf("%d bytes; [more](columns.md#limits)", segment.MaxDirectory),
 	})
 	checkLimits(t, columnsPage, map[string]string{
 		"columns":                          fmt.Sprint(columns.MaxColumns),

@@ -3,6 +3,7 @@ package segment
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 
 	"github.com/vmihailenco/msgpack/v5"
 
@@ -31,6 +32,7 @@ const (
 	keyEnd      = "End"
 	keyFilter   = "Filter"
 	keyInstance = "Instance"
+	keyLabels   = "Labels"
 	keyLevels   = "Levels"
 	keyMinutes  = "Minutes"
 	keyOrigins  = "Origins"
@@ -45,8 +47,9 @@ const (
 	keySources  = "Sources"
 	keyStart    = "Start"
 
-	// Inside Columns, Origins, Blocks, Minutes and Sections, besides some of the above.
+	// Inside Columns, Labels, Origins, Blocks, Minutes and Sections, besides some of the above.
 	keyAttributes = "Attributes"
+	keyBytes      = "Bytes"
 	keyHash       = "Hash"
 	keyLength     = "Length"
 	keyName       = "Name"
@@ -54,6 +57,8 @@ const (
 	keyOffset     = "Offset"
 	keyOnMinute   = "OnMinute"
 	keyStored     = "Stored"
+	keyText       = "Text"
+	keyUnlisted   = "Unlisted"
 )
 
 // appendFooter appends the footer's frame to dst, and sets the Batch.
@@ -88,6 +93,9 @@ func encodeFooter(f *Footer) ([]byte, error) {
 		m.add(keyFilter, []int64{f.Filter.Offset, f.Filter.Partitions, f.Filter.SliceLength})
 	}
 	m.add(keyInstance, f.Instance)
+	if len(f.Labels)+len(f.Unlisted) > 0 {
+		m.addFields(keyLabels, labelFields(f))
+	}
 	m.add(keyLevels, f.Levels[:])
 	m.addFields(keyMinutes, minuteFields(f))
 	if f.IsOutput() {
@@ -150,6 +158,42 @@ func blockFields(f *Footer) *fields {
 	m.add(keyRecords, records)
 	m.add(keyStart, starts)
 	m.add(keyStored, stored)
+	return m
+}
+
+// labelFields has a column for each property of the combinations of label attributes: in an output, the instance as an index into the
+// instances, which are in order. A combination's start is relative to the segment's start, its end to its start.
+func labelFields(f *Footer) *fields {
+	bytes, ends, indexes, levels, starts := []uint64{}, []uint64{}, []uint64{}, []uint64{}, []uint64{} // nil is no array
+	instances, texts := []string{}, []string{}
+	for i := range f.Labels {
+		instances = append(instances, f.Labels[i].Instance)
+	}
+	slices.Sort(instances)
+	instances = slices.Compact(instances)
+	for i := range f.Labels {
+		l := &f.Labels[i]
+		index, _ := slices.BinarySearch(instances, l.Instance)
+		bytes = append(bytes, l.Bytes)
+		ends = append(ends, uint64(l.End-l.Start))
+		indexes = append(indexes, uint64(index))
+		levels = append(levels, l.Levels[:]...)
+		starts = append(starts, uint64(l.Start-f.Start))
+		texts = append(texts, l.Text)
+	}
+	m := newFields()
+	m.add(keyBytes, bytes)
+	m.add(keyEnd, ends)
+	if f.IsOutput() {
+		m.add(keyInstance, indexes)
+		m.add(keyInstances, instances)
+	}
+	m.add(keyLevels, levels)
+	m.add(keyStart, starts)
+	m.add(keyText, texts)
+	if len(f.Unlisted) > 0 {
+		m.add(keyUnlisted, f.Unlisted)
+	}
 	return m
 }
 

@@ -90,6 +90,7 @@ func (w *Writer) AppendBlock(b *EncodedBlock) error {
 	for i := range b.records {
 		r := &b.records[i]
 		w.tally.add(r.Time, r.Level, w.cleanSource(r.Source))
+		w.tally.labels.add(r.Time, r.Level, r.Attributes, w.opts.Instance, len(r.Message)+bytes.Count(r.Message, []byte{'\n'}))
 	}
 	return nil
 }

@@ -20,6 +20,10 @@ type Footer struct {
 	Minutes []record.Minute
 	// OnMinute are the numbers of records of each minute whose time is exactly its start; nil if there are none.
 	OnMinute []record.Counts
+	// Labels are the combinations of label attributes of the records, in the order of their text, then of their instance; nil if no record has
+	// label attributes. Unlisted are the names of label attributes that have too many values to be in Labels, in order, or [AllUnlisted].
+	Labels   []Labels
+	Unlisted []string
 	// Blocks are the blocks in the order of the blob, the first at offset 0.
 	Blocks []Block
 	// Sections follow the last block.
@@ -90,6 +94,7 @@ func (f *Footer) Check(m blobnaming.Metadata) error {
 		{"Parse", f.Parse == m.Parse},
 		{"Filter", f.Filter == m.Filter},
 		{"Origins", f.Origins == m.Origins},
+		{"Labels", f.Metadata.Labels == m.Labels},
 		// Fields of later versions are compared too.
 		{"metadata", f.Metadata == m},
 	} {

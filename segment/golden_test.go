@@ -85,15 +85,12 @@ func goldens() map[string]struct {
 			return records
 		}},
 		"attributes": {attributed, func() []record.Record {
-			with := func(r record.Record, attributes string) record.Record {
-				r.Attributes = []byte(attributes)
-				return r
-			}
 			return []record.Record{
 				with(rec(2*time.Second, record.Error, "cart", "no stock"),
 					`{"http.route":"/cart","resource":{"k8s.pod.name":"cart-5d"},"trace_id":"5b8efff798038103d269b633813fc60c"}`),
 				rec(time.Second, record.Info, "cart", "ready"),
 				with(rec(3*time.Second, record.Error, "cart", ""), `{"exception.stacktrace":"java.lang.NullPointerException\n\tat \"x\"","n":1.0}`),
+				with(rec(4*time.Second, record.Info, "cart", "a\nb"), `{"resource":{"k8s.node.name":"n1","k8s.pod.name":"cart-5d"},"stream":{"team":"a"}}`),
 			}
 		}},
 		"parse": {parsed, func() []record.Record {

@@ -63,6 +63,7 @@ func (w *Writer) checkLine(line *record.Line, input int) error {
 func (w *Writer) addLine(line record.Line, input int) {
 	w.cur.addLine(line)
 	w.tally.addBytes(line.Time, line.Level, line.Source)
+	w.tally.labels.add(line.Time, line.Level, line.Attributes, w.opts.Inputs[input].Instance, len(line.Raw))
 	o := w.output
 	o.ids = append(o.ids, uint32(input))
 	o.time, o.input = line.Time, input

@@ -20,6 +20,7 @@ type tally struct {
 	// last is the source of the last record, sources are all sources.
 	last    string
 	sources map[string]struct{}
+	labels  labelTally
 }
 
 // newTally makes a tally for a valid bucket, in Unix seconds.

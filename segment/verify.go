@@ -15,7 +15,7 @@ import (
 )
 
 // Verify reads and verifies a whole segment of size bytes: the footer, the hashes of blocks and sections, the syntax,
-// order, times and levels of the records, the minutes and sources. It checks that the token filter contains all tokens,
+// order, times and levels of the records, the minutes, sources and label attributes. It checks that the token filter contains all tokens,
 // that the columns have the values of the text, and for a compaction output the order, counts and sums of each input's
 // records. Damage is a [*CorruptError]. To compare the result with the blob's metadata, call [Footer.Check].
 func Verify(ctx context.Context, read Range, size int64) (*Footer, error) {
@@ -23,7 +23,8 @@ func Verify(ctx context.Context, read Range, size int64) (*Footer, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := verifier{decoder: NewDecoder(), all: newTally(f.BucketStart, f.BucketWidth), filtered: f.Filter != (blobnaming.Filter{})}
+	v := verifier{decoder: NewDecoder(), all: newTally(f.BucketStart, f.BucketWidth), filtered: f.Filter != (blobnaming.Filter{}), instance: f.Instance}
+	v.all.labels.unlisted = f.Unlisted
 	if err := verifySections(ctx, read, f); err != nil {
 		return nil, err
 	}
@@ -51,6 +52,9 @@ func Verify(ctx context.Context, read Range, size int64) (*Footer, error) {
 	}
 	if !slices.Equal(v.all.listSources(), f.Sources) {
 		return nil, corruptFooter(f.Footer, "its sources are not those of the records")
+	}
+	if labels, _ := v.all.labels.list(); !slices.Equal(labels, f.Labels) {
+		return nil, corruptFooter(f.Footer, "its label attributes are not those of the records")
 	}
 	return f, nil
 }
@@ -136,6 +140,8 @@ type verifier struct {
 	collector filter.Collector
 	tokens    []filter.Set
 	prefixBuf [][2]int
+	// instance is that of a plain segment.
+	instance string
 	// columns verifies the columns; nil if there are none.
 	columns *columnVerifier
 	// origins verifies the origins of an output; nil for a plain segment.
@@ -170,8 +176,9 @@ func (v *verifier) block(stored []byte, b Block) (err error) {
 			return b.Corrupt("record %d is outside the bucket", n)
 		}
 		check.Add(line.Text, &line.Columns)
+		instance := v.instance
 		if v.origins != nil {
-			if err := v.origins.add(line, n, b); err != nil {
+			if instance, err = v.origins.add(line, n, b); err != nil {
 				return err
 			}
 		}
@@ -184,6 +191,7 @@ func (v *verifier) block(stored []byte, b Block) (err error) {
 			source = string(line.Source)
 		}
 		v.all.add(line.Time, line.Level, source)
+		v.all.labels.add(line.Time, line.Level, line.Attributes, instance, len(line.Raw))
 		if v.filtered {
 			from := len(v.text) - len(rest) - len(line.Text)
 			v.prefixBuf = append(v.prefixBuf, [2]int{from, from + line.Prefix()})

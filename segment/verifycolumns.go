@@ -24,9 +24,12 @@ type columnVerifier struct {
 	block []*columns.Page
 	runs  []columns.Run
 	// split is set if the fields of the block's messages are needed: a field has a page, or the messages have a form.
-	split   bool
-	message record.Message
-	scratch []byte
+	split bool
+	// names are those of the attributes in the block, inMessage has true for each column of which a message has a value.
+	names     columns.AttributeNames
+	inMessage []bool
+	message   record.Message
+	scratch   []byte
 }
 
 // maxPages is the maximum length in bytes at which all pages are read at once. They are stored by column but verified by
@@ -65,6 +68,8 @@ func newColumnVerifier(ctx context.Context, read Range, f *Footer) (*columnVerif
 // startBlock reads the pages of a block.
 func (v *columnVerifier) startBlock(b Block) error {
 	v.block, v.runs = make([]*columns.Page, len(v.list.Columns)), nil
+	v.inMessage = make([]bool, len(v.list.Columns))
+	v.names.Reset()
 	v.split = v.splitter != nil && v.list.Forms[b.Index] != message.NoForm
 	for i := range v.list.Columns {
 		c := &v.list.Columns[i]
@@ -119,6 +124,7 @@ func (v *columnVerifier) add(line record.Line, n uint64, b Block) error {
 		return corruptColumns(b.Offset, "record %d of block %d is not of the second that its column has", n, b.Index)
 	}
 	var values []message.Value
+	v.names.Add(line.Attributes)
 	if v.split {
 		v.message.Decode(line.Raw)
 		v.splitter.Split(line.Attributes, v.message)
@@ -141,12 +147,27 @@ func (v *columnVerifier) add(line record.Line, n uint64, b Block) error {
 			continue
 		default:
 			want = values[v.index[i]]
+			v.inMessage[i] = v.inMessage[i] || want.Kind != message.Missing && !v.splitter.IsAttribute(v.index[i])
 		}
 		var got message.Value
 		got, v.scratch = p.Value(int(n), v.scratch[:0])
 		if got.Kind != want.Kind || !bytes.Equal(got.Text, want.Text) {
 			return corruptColumns(v.list.Columns[i].Pages[b.Index].Offset, "column %s has another value than record %d of block %d",
 				v.list.Columns[i].Name, n, b.Index)
+		}
+	}
+	if n+1 == b.Records {
+		return v.endBlock(b)
+	}
+	return nil
+}
+
+// endBlock checks which columns say that they have attributes only.
+func (v *columnVerifier) endBlock(b Block) error {
+	for i := range v.list.Columns {
+		c := &v.list.Columns[i]
+		if p := &c.Pages[b.Index]; p.Attributes && (v.block[i] == nil || v.inMessage[i] || c.Name.Field == "" || !v.names.Only(c.Name.Field)) {
+			return corruptColumns(p.Offset, "page of block %d, column %s: its values are not those of attributes only", b.Index, c.Name)
 		}
 	}
 	return nil

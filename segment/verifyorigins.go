@@ -48,18 +48,18 @@ func (v *originVerifier) startBlock(b Block) error {
 	return nil
 }
 
-// add checks record n of a block.
-func (v *originVerifier) add(line record.Line, n uint64, b Block) error {
+// add checks record n of a block, and returns the instance of its input.
+func (v *originVerifier) add(line record.Line, n uint64, b Block) (instance string, err error) {
 	if n >= b.Records {
-		return nil // the caller reports the excess record
+		return "", nil // the caller reports the excess record
 	}
 	input := v.ids.Input(int(n))
 	if line.Time < v.time || line.Time == v.time && input < v.input {
-		return b.Corrupt("record %d is not in the order of its inputs", n)
+		return "", b.Corrupt("record %d is not in the order of its inputs", n)
 	}
 	v.time, v.input = line.Time, input
 	v.tallies[input].Add(line)
-	return nil
+	return v.list.Inputs[input].Instance, nil
 }
 
 // done compares the records of each input with the list.

@@ -109,6 +109,7 @@ func (w *Writer) Append(r record.Record) error {
 	}
 	w.cur.add(&r, &w.enc)
 	w.tally.add(r.Time, r.Level, r.Source)
+	w.tally.labels.add(r.Time, r.Level, r.Attributes, w.opts.Instance, w.cur.messageSize(len(r.Attributes)))
 	return nil
 }
 
@@ -367,6 +368,8 @@ func (w *Writer) footer(seq int64) *Footer {
 		OnMinute:    w.tally.listOnMinute(),
 		Blocks:      w.blocks,
 	}
+	f.Labels, f.Unlisted = w.tally.labels.list()
+	f.Metadata.Labels = uint64(len(f.Labels))
 	for _, b := range w.blocks {
 		f.Start, f.End = min(f.Start, b.Start), max(f.End, b.End)
 		f.Records += b.Records

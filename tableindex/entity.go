@@ -47,6 +47,7 @@ func metaColumns() []store.Column {
 		{Name: "Footer", Kind: store.Int64},
 		{Name: "Filter", Kind: store.String},
 		{Name: "Origins", Kind: store.Int64},
+		{Name: "Labels", Kind: store.Int64},
 	}
 }
 

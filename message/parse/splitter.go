@@ -22,6 +22,7 @@ type Splitter struct {
 	sought     []attributeLookup
 	values     []message.Value // by index
 	known      []bool          // whether values is set
+	attributed []bool          // whether values are those of attributes
 	space      []byte          // memory for texts without escapes
 	plain      []byte          // memory for messages without colours
 	colored    bool            // the current message is in plain
@@ -59,7 +60,7 @@ func (p *Parser) lookup(name string, d *depths) lookup {
 
 // Splitter makes a Splitter that returns the fields with these names by index. Without names it only iterates over all fields.
 func (p *Parser) Splitter(names ...string) *Splitter {
-	s := &Splitter{parser: p, values: make([]message.Value, len(names)), known: make([]bool, len(names))}
+	s := &Splitter{parser: p, values: make([]message.Value, len(names)), known: make([]bool, len(names)), attributed: make([]bool, len(names))}
 	for _, name := range names {
 		s.sought = append(s.sought, newAttributeLookup(name))
 		if p.formats != nil {
@@ -103,6 +104,7 @@ func (s *Splitter) Split(attributes, message []byte) {
 	}
 	s.message, s.space, s.wrapped.known = message, s.space[:0], false
 	clear(s.known)
+	clear(s.attributed)
 	if p := s.parser; p.formats != nil {
 		p.formats.split(&s.line, message, &s.depth)
 	} else {
@@ -153,9 +155,13 @@ func (s *Splitter) Value(i int) message.Value {
 	return s.values[i]
 }
 
+// IsAttribute reports whether the value of the i-th name is that of an attribute, after a call of Value or Values.
+func (s *Splitter) IsAttribute(i int) bool { return s.attributed[i] }
+
 func (s *Splitter) find(i int) message.Value {
 	if !s.attributes.none() {
 		if v := s.attributes.find(&s.sought[i]); v.Kind != message.Missing {
+			s.attributed[i] = true
 			return v
 		}
 	}
