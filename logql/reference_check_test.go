@@ -85,7 +85,7 @@ func checkLogs(e *engine.Engine, records []*refRecord, log *syntax.LogExpr, want
 		var got []refEntry
 		p.Fields = true
 		err := e.Logs(context.Background(), log, p, func(entry *engine.Entry) error {
-			got = append(got, refEntry{entry.Time, string(entry.Line), entry.Stream.Map(), entry.Metadata.Map(), entry.Parsed.Map(), entry.Fields.Map()})
+			got = append(got, refEntry{entry.Time, string(entry.Line), labelMap(entry.Stream), labelMap(entry.Metadata), labelMap(entry.Parsed), labelMap(entry.Fields)})
 			return nil
 		})
 		if err != nil {
@@ -195,7 +195,7 @@ func showValue(v *engine.Value, err error) []string {
 	}
 	texts := []string{}
 	for _, s := range v.Series {
-		texts = append(texts, showLabels(s.Labels.Map())+" "+strconv.FormatFloat(s.Points[0].Value, 'g', 12, 64))
+		texts = append(texts, showLabels(labelMap(s.Labels))+" "+strconv.FormatFloat(s.Points[0].Value, 'g', 12, 64))
 	}
 	return texts
 }
@@ -248,7 +248,7 @@ func sameValue(got, want *engine.Value) error {
 		}
 		g, w := got.Series[i], want.Series[i]
 		same := func(a, b engine.Point) bool { return a.Time == b.Time && sameFloat(a.Value, b.Value) }
-		if key(g.Labels.Without(refDetails).Map()) != key(w.Labels.Without(refDetails).Map()) || !slices.EqualFunc(g.Points, w.Points, same) {
+		if key(labelMap(g.Labels.Without(refDetails))) != key(labelMap(w.Labels.Without(refDetails))) || !slices.EqualFunc(g.Points, w.Points, same) {
 			return fmt.Errorf("series %d: %v\nwant %v", i, g, w)
 		}
 	}
@@ -260,4 +260,13 @@ func sameFloat(a, b float64) bool {
 		return math.IsNaN(a) && math.IsNaN(b)
 	}
 	return a == b || math.Abs(a-b) <= 1e-12*max(math.Abs(a), math.Abs(b))
+}
+
+// labelMap is labels as a map.
+func labelMap(ls labels.Labels) map[string]string {
+	m := map[string]string{}
+	for _, l := range ls {
+		m[l.Name] = l.Value
+	}
+	return m
 }

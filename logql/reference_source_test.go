@@ -125,7 +125,7 @@ func (m memory) Each(ctx context.Context, sel engine.Selection, restart func(), 
 }
 
 // Counts emits each record on its own.
-func (m memory) Counts(_ context.Context, sel engine.Selection, by []string, width time.Duration, emit func(labels.Labels, int64, uint64) error) (bool, error) {
+func (m memory) Counts(_ context.Context, sel engine.Selection, by []string, _ bool, width time.Duration, emit func(labels.Labels, int64, uint64) error) (bool, error) {
 	if !m.applies || m.Applied(sel.Log) < len(sel.Log.Stages) {
 		return false, nil
 	}

@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"context"
+	"iter"
 	"maps"
 	"slices"
 
@@ -41,14 +42,20 @@ func (q *Query) Services(ctx context.Context) ([]string, error) {
 	return all, nil
 }
 
-// EachWritten calls f with the segments of a plan as shippers wrote them: an output of compaction is replaced by its inputs, except
-// excluded ones. A segment is valid until f returns. A read failure is a problem in the report; only the end of ctx is an error.
-func (q *Query) EachWritten(ctx context.Context, p *Plan, f func(*Segment)) error {
+// EachWritten calls f with the segments of a plan: those whose records have label attributes with their footer, which lists them, others
+// as shippers wrote them, without. There an output of compaction is replaced by its inputs, except excluded ones. A segment is valid until f
+// returns. A read failure is a problem in the report; only the end of ctx is an error.
+func (q *Query) EachWritten(ctx context.Context, p *Plan, f func(*Segment, *segment.Footer)) error {
 	ctx, done := q.meter.StepContext(ctx)
 	defer done()
+	var labelled []*Segment
 	for _, s := range p.Segments {
+		if s.Meta.Labels > 0 {
+			labelled = append(labelled, s)
+			continue
+		}
 		if !s.Meta.IsOutput() {
-			f(s)
+			f(s, nil)
 			continue
 		}
 		origins := q.fetcher.Inputs(ctx, s)
@@ -56,14 +63,34 @@ func (q *Query) EachWritten(ctx context.Context, p *Plan, f func(*Segment)) erro
 		for i := range origins {
 			if !s.Excluded[i] {
 				input = s.Input(i, &origins[i])
-				f(&input)
+				f(&input, nil)
 			}
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}
-	return nil
+	for s, footer := range q.footers(ctx, labelled) {
+		f(s, footer)
+	}
+	return context.Cause(ctx)
+}
+
+// footers reads the footers of segments, several at a time, and yields those that it could read.
+func (q *Query) footers(ctx context.Context, segments []*Segment) iter.Seq2[*Segment, *segment.Footer] {
+	type opened struct {
+		segment *Segment
+		footer  *segment.Footer
+	}
+	open := func(ctx context.Context, s *Segment) opened { return opened{s, q.fetcher.Open(ctx, s, 0).Footer} }
+	w := fetch.Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: 1}
+	return func(yield func(*Segment, *segment.Footer) bool) {
+		for o := range fetch.OrderedParallel(ctx, w, slices.Values(segments), func(*Segment) int64 { return 0 }, open) {
+			if o.footer != nil && !yield(o.segment, o.footer) {
+				return
+			}
+		}
+	}
 }
 
 // columnBytes is the minimum length of a record's text without its message: time, level and source.
@@ -79,14 +106,15 @@ type TextSize struct {
 }
 
 // Text returns the size of the messages in a sample of a plan's segments by service, for estimates. It reads the footers of at most
-// samples segments, preferring services with the most segments, and no foreign segments. A read failure is a problem in the report;
+// samples segments, preferring services with the most segments, and no foreign segments, nor those whose footers have sizes of messages,
+// see [Query.EachWritten]. A read failure is a problem in the report;
 // only the end of ctx is an error.
 func (q *Query) Text(ctx context.Context, p *Plan, samples int) (map[string]TextSize, error) {
 	ctx, done := q.meter.StepContext(ctx)
 	defer done()
 	byService := map[string][]*Segment{}
 	for _, s := range p.Segments {
-		if !s.Foreign {
+		if !s.Foreign && s.Meta.Labels == 0 {
 			byService[s.Name.Service] = append(byService[s.Name.Service], s)
 		}
 	}
@@ -102,25 +130,14 @@ func (q *Query) Text(ctx context.Context, p *Plan, samples int) (map[string]Text
 			some = append(some, all[i*len(all)/n])
 		}
 	}
-	type opened struct {
-		service string
-		footer  *segment.Footer
-	}
-	open := func(ctx context.Context, s *Segment) opened {
-		return opened{s.Name.Service, q.fetcher.Open(ctx, s, 0).Footer}
-	}
 	sizes := map[string]TextSize{}
-	w := fetch.Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: 1}
-	for o := range fetch.OrderedParallel(ctx, w, slices.Values(some), func(*Segment) int64 { return 0 }, open) {
-		if o.footer == nil {
-			continue
-		}
-		size := sizes[o.service]
-		for _, b := range o.footer.Blocks {
+	for s, footer := range q.footers(ctx, some) {
+		size := sizes[s.Name.Service]
+		for _, b := range footer.Blocks {
 			size.Bytes += b.Raw - int64(b.Records)*columnBytes
 			size.Records += b.Records
 		}
-		sizes[o.service] = size
+		sizes[s.Name.Service] = size
 	}
 	return sizes, context.Cause(ctx)
 }

@@ -359,7 +359,7 @@ func sourceCounts(ctx context.Context, ev *evaluation, p *rangePlan) ([]*cellSer
 	by := slices.DeleteFunc(sourceLabels(), func(name string) bool { return !p.group.uses(name) })
 	var key []byte
 	sel := span{w.start, w.end()}.selection(p.log)
-	ok, err := ev.engine.Source.Counts(ctx, sel, by, time.Duration(width), func(ls labels.Labels, end int64, n uint64) error {
+	ok, err := ev.engine.Source.Counts(ctx, sel, by, p.group.without, time.Duration(width), func(ls labels.Labels, end int64, n uint64) error {
 		if err := counts.ticker.tick(); err != nil {
 			return err
 		}
@@ -378,10 +378,10 @@ func sourceCounts(ctx context.Context, ev *evaluation, p *rangePlan) ([]*cellSer
 		}
 		return counts.add(found, interval, sample{at: end, n: n})
 	})
+	defer func() { ev.memory.release(counts.taken) }()
 	if err != nil || !ok {
 		return nil, false, err
 	}
-	defer ev.memory.release(counts.taken)
 	all, err := counts.merge([]*accumulator[countCell, *countCell]{counts})
 	return all, true, err
 }

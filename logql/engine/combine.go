@@ -55,15 +55,15 @@ func (x *fieldReader) process(p *pipeline.Processor, cols []columns.Name, stream
 	x.fields = x.fields[:0]
 	for i, name := range cols {
 		if name.Fixed == "" {
-			x.fields = append(x.fields, labelled(name.Label, x.values[i]))
+			x.fields = append(x.fields, labelled(name, x.values[i]))
 		}
 	}
 	return stream != nil && p.ProcessFields(x.fields, stream)
 }
 
-// labelled is a value as json or logfmt finds it.
-func labelled(name string, v message.Value) pipeline.Field {
-	f := pipeline.Field{Name: name}
+// labelled is a value as json or logfmt finds it, or an attribute.
+func labelled(name columns.Name, v message.Value) pipeline.Field {
+	f := pipeline.Field{Name: name.Label, Attribute: name.Attribute}
 	if v.Kind != message.Missing && v.Kind != message.Null {
 		if f.Text = v.Text; f.Text == nil {
 			f.Text = []byte{}

@@ -63,8 +63,9 @@ type Source interface {
 	// Counts calls emit with numbers of records by the labels of their stream that are in by (service_name, level,
 	// instance, detected_level or source) and by interval. Intervals exclude their start and include their end, which is a
 	// multiple of width since 1970; with width 0 there is one interval, whose end is the last time of the selection. The source
-	// must apply all stages. It returns false, without calling emit, if it is no faster than Each.
-	Counts(ctx context.Context, sel Selection, by []string, width time.Duration, emit func(ls labels.Labels, end int64, n uint64) error) (bool, error)
+	// must apply all stages. It returns false if it is no faster than Each, or if records have other labels of streams and others is
+	// set; what it emitted does not count then.
+	Counts(ctx context.Context, sel Selection, by []string, others bool, width time.Duration, emit func(ls labels.Labels, end int64, n uint64) error) (bool, error)
 }
 
 // Limits of a query; 0 is no limit.

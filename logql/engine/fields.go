@@ -16,7 +16,7 @@ import (
 )
 
 // Fields are the parts of records that a worker needs: the values of columns, and the second of the time, if Seconds is set. Columns are
-// fields of lines of a form, by their labels, and labels of streams: level, source and instance.
+// fields of lines of a form or, without a form, attributes, by their labels, and labels of streams: level, source and instance.
 type Fields struct {
 	Form    message.Form
 	Columns []columns.Name
@@ -40,8 +40,8 @@ type FieldWorker interface {
 }
 
 // requiredFields returns the fields from which the range aggregation can be computed without lines. It is nil unless json
-// or logfmt is the only parser, no other stage reads the line, and series and filters use only labels that it cannot find
-// under several names.
+// or logfmt is the only parser, or there is none and the query is about attributes, no other stage reads the line, and series and filters
+// use only labels that cannot be found under several names.
 func (p *rangePlan) requiredFields() *Fields {
 	switch p.agg.Op {
 	case syntax.CountOver, syntax.Rate, syntax.AbsentOver, syntax.SumOver, syntax.AvgOver, syntax.MinOver, syntax.MaxOver,
@@ -50,14 +50,28 @@ func (p *rangePlan) requiredFields() *Fields {
 		return nil
 	}
 	names, ok := p.pipe.Fields()
-	if !ok || p.group.without || len(p.log.Stages) != len(p.stages) || !fieldsOnly(p.stages) {
+	form, fields := formOf(p.stages)
+	if !ok || p.group.without || len(p.log.Stages) != len(p.stages) || !fields {
 		return nil
 	}
-	f := &Fields{Form: parsedForm(p.stages[0]), Seconds: p.windows.n > 1}
+	f := &Fields{Form: form, Seconds: p.windows.n > 1}
 	if f.Seconds && p.windows.commonWidth()%minCountWidth != 0 || !f.addNames(names) {
 		return nil
 	}
+	if form == message.NoForm && !f.hasLabels() && !slices.ContainsFunc(p.log.Matchers, isOther) {
+		return nil // counts by metadata are as fast
+	}
 	return f
+}
+
+// hasLabels reports whether there are columns besides labels of streams.
+func (f *Fields) hasLabels() bool {
+	return slices.ContainsFunc(f.Columns, func(c columns.Name) bool { return c.Fixed == "" })
+}
+
+// isOther reports whether a matcher is about an attribute.
+func isOther(m *syntax.Matcher) bool {
+	return m.Name != labels.ServiceAlias && !slices.Contains(sourceLabels(), m.Name)
 }
 
 // addNames adds labels that stages read; it returns false if fields do not have one of them.
@@ -74,7 +88,7 @@ func (f *Fields) addNames(names []string) bool {
 		case strings.HasSuffix(name, "_extracted"), message.LabelName(name, true) != name:
 			return false
 		default:
-			f.Columns = append(f.Columns, columns.Name{Label: name})
+			f.AddLabel(name)
 		}
 	}
 	return true
@@ -87,9 +101,22 @@ func (f *Fields) AddFixed(name field.Fixed) {
 	}
 }
 
-// fieldsOnly reports whether all stages are json or logfmt, or process labels only.
-func fieldsOnly(stages []syntax.Stage) bool {
-	return len(stages) > 0 && parsedForm(stages[0]) != message.NoForm && !slices.ContainsFunc(stages[1:], func(s syntax.Stage) bool { return !labelsOnly(s) })
+// AddLabel adds a field of lines of the form or, without a form, an attribute, unless it is there.
+func (f *Fields) AddLabel(label string) {
+	if column := (columns.Name{Label: label, Attribute: f.Form == message.NoForm}); !slices.Contains(f.Columns, column) {
+		f.Columns = append(f.Columns, column)
+	}
+}
+
+// formOf returns the form of the lines that the first stage parses; NoForm if it parses none. ok reports whether all other stages process
+// labels only.
+func formOf(stages []syntax.Stage) (form message.Form, ok bool) {
+	if len(stages) > 0 {
+		if form = parsedForm(stages[0]); form != message.NoForm {
+			stages = stages[1:]
+		}
+	}
+	return form, !slices.ContainsFunc(stages, func(s syntax.Stage) bool { return !labelsOnly(s) })
 }
 
 // parsedForm returns the form of the lines from which a stage, json or logfmt without expressions and flags, extracts all

@@ -157,7 +157,7 @@ func (m *memory) Each(ctx context.Context, sel engine.Selection, _ func(), newWo
 	return ctx.Err()
 }
 
-func (m *memory) Counts(_ context.Context, sel engine.Selection, by []string, width time.Duration, emit func(labels.Labels, int64, uint64) error) (bool, error) {
+func (m *memory) Counts(_ context.Context, sel engine.Selection, by []string, _ bool, width time.Duration, emit func(labels.Labels, int64, uint64) error) (bool, error) {
 	if !m.counts {
 		return false, nil
 	}

@@ -2,10 +2,11 @@
 package labels
 
 import (
-	"encoding/binary"
 	"slices"
 	"strconv"
 	"strings"
+
+	"logstow/message"
 )
 
 // The labels with a meaning of their own.
@@ -87,7 +88,10 @@ func Compare(a, b Labels) int {
 	})
 }
 
-// AppendKey appends a key that identifies the labels: each name and value, preceded by its length.
+// The texts of a key end with endOfText; a zero byte in a text is escapedZero. So keys have the order of [Compare].
+const endOfText, escapedZero = "\x00\x00", "\x00\xff"
+
+// AppendKey appends a key that identifies the labels. Keys are in the order of [Compare].
 func (ls Labels) AppendKey(dst []byte) []byte {
 	for i := range ls {
 		dst = appendText(appendText(dst, ls[i].Name), ls[i].Value)
@@ -96,7 +100,35 @@ func (ls Labels) AppendKey(dst []byte) []byte {
 }
 
 func appendText(dst []byte, s string) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+	if strings.IndexByte(s, 0) >= 0 {
+		s = strings.ReplaceAll(s, "\x00", escapedZero)
+	}
+	return append(append(dst, s...), endOfText...)
+}
+
+// FromKey returns the labels with a key.
+func FromKey(key string) Labels {
+	var ls Labels
+	for key != "" {
+		var l Label
+		l.Name, key = cutText(key)
+		l.Value, key = cutText(key)
+		ls = append(ls, l)
+	}
+	return ls
+}
+
+// cutText returns the text that a key begins with, and the rest of the key.
+func cutText(key string) (text, rest string) {
+	for at := 0; ; at += len(escapedZero) {
+		zero := strings.IndexByte(key[at:], 0)
+		if at += zero; zero < 0 {
+			return key, ""
+		}
+		if strings.HasPrefix(key[at:], endOfText) {
+			return strings.ReplaceAll(key[:at], escapedZero, "\x00"), key[at+len(endOfText):]
+		}
+	}
 }
 
 // String is {a="b", c="d"}.
@@ -112,11 +144,15 @@ func (ls Labels) String() string {
 	return string(append(b, '}'))
 }
 
-// Map is the labels as JSON has them.
-func (ls Labels) Map() map[string]string {
-	m := make(map[string]string, len(ls))
+// AppendJSON appends the labels as a JSON object.
+func (ls Labels) AppendJSON(dst []byte) []byte {
+	dst = append(dst, '{')
 	for i := range ls {
-		m[ls[i].Name] = ls[i].Value
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(message.AppendString(dst, ls[i].Name), ':')
+		dst = message.AppendString(dst, ls[i].Value)
 	}
-	return m
+	return append(dst, '}')
 }

@@ -4,8 +4,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"strings"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"logstow/internal/test/testrand"
 	"logstow/logql/labels"
 )
 
@@ -20,14 +23,14 @@ func TestNew(t *testing.T) {
 	t.Parallel()
 	given := l("b", "1", "a", "2", "b", "3", "c", "", "a", "")
 	before := slices.Clone(given)
-	if diff := cmp.Diff(l("a", "2", "b", "1"), labels.New(given...)); diff != "" {
+	if diff := gocmp.Diff(l("a", "2", "b", "1"), labels.New(given...)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(before, given); diff != "" {
+	if diff := gocmp.Diff(before, given); diff != "" {
 		t.Error("New changed its arguments:", diff)
 	}
 	// The first of a name counts, but not one without a value.
-	if diff := cmp.Diff(l("a", "2"), labels.New(l("a", "", "a", "2")...)); diff != "" {
+	if diff := gocmp.Diff(l("a", "2"), labels.New(l("a", "", "a", "2")...)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -44,17 +47,17 @@ func TestDerived(t *testing.T) {
 		"With none":       {ls.With(l("b", "")...), l("a", "1", "c", "3")},
 		"With one, twice": {ls.With(l("b", "x", "b", "y")...), l("a", "1", "b", "x", "c", "3")},
 	} {
-		if diff := cmp.Diff(c.want, c.got); diff != "" {
+		if diff := gocmp.Diff(c.want, c.got); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", what, diff)
 		}
 	}
-	if diff := cmp.Diff(before, ls); diff != "" {
+	if diff := gocmp.Diff(before, ls); diff != "" {
 		t.Error("labels changed:", diff)
 	}
 	if ls.Get("b") != "2" || ls.Get("x") != "" || labels.Labels(nil).Get("x") != "" {
 		t.Error("Get:", ls.Get("b"), ls.Get("x"))
 	}
-	if diff := cmp.Diff(map[string]string{"a": "1", "b": "2", "c": "3"}, ls.Map()); diff != "" {
+	if diff := gocmp.Diff(`{"a":"1","b":"2","c":"3"}`, string(ls.AppendJSON(nil))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -91,5 +94,30 @@ func TestKeyAndCompare(t *testing.T) {
 	}
 	if labels.Compare(l("a", "1"), l("a", "1", "b", "2")) >= 0 || labels.Compare(l("a", "2"), l("b", "1")) >= 0 || labels.Compare(l("a", "2"), l("a", "10")) <= 0 {
 		t.Error("order")
+	}
+}
+
+// Keys identify labels, and have their order.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	rnd := testrand.New(t)
+	random := func() labels.Labels {
+		var all []labels.Label
+		for _, name := range []string{"a", "ab", "b"} {
+			if rnd.IntN(2) == 0 {
+				all = append(all, labels.Label{Name: name, Value: []string{"x", "x\x00", "\x00\x00", "\x00\xff", "xy", "\x01", "\xff"}[rnd.IntN(7)]})
+			}
+		}
+		return labels.New(all...)
+	}
+	for range 20_000 {
+		a, b := random(), random()
+		keyA, keyB := string(a.AppendKey(nil)), string(b.AppendKey(nil))
+		if strings.Compare(keyA, keyB) != labels.Compare(a, b) {
+			t.Fatalf("%q is not compared with %q as their keys are", a, b)
+		}
+		if got := labels.FromKey(keyA); labels.Compare(got, a) != 0 {
+			t.Fatalf("%q has the key of %q", got, a)
+		}
 	}
 }

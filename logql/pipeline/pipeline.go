@@ -10,6 +10,7 @@ import (
 
 	"logstow/logql/labels"
 	"logstow/logql/syntax"
+	"logstow/message"
 	"logstow/message/parse"
 )
 
@@ -198,6 +199,9 @@ func (p *Processor) Process(at int64, attributes, line []byte, stream *Stream) b
 	if p.fields.wanted != nil && (stream.Parser != nil || len(attributes) > 0) {
 		p.setFields(attributes, stream.Parser)
 	}
+	if p.givenFields {
+		p.setAttributes()
+	}
 	for _, s := range p.steps {
 		if !s(p) {
 			return false
@@ -206,10 +210,12 @@ func (p *Processor) Process(at int64, attributes, line []byte, stream *Stream) b
 	return true
 }
 
-// Field is a member of a line's object under the name of its label. Text is nil if the line has no such member, or only null.
+// Field is a member of a line's object, or an attribute of the record, under the name of its label. Text is nil if the line or the record
+// has none, or only null.
 type Field struct {
-	Name string
-	Text []byte
+	Name      string
+	Text      []byte
+	Attribute bool
 }
 
 // Fields returns the names of the labels that parsers extract, including names of stream labels; not ok if they extract
@@ -217,7 +223,7 @@ type Field struct {
 func (p *Pipeline) Fields() (names []string, ok bool) { return p.wanted, !p.all }
 
 // ProcessFields is Process for a record of which only json or logfmt needs the line: fields, with distinct names, are the
-// result of that parser.
+// result of that parser, and the attributes of the record that matter.
 func (p *Processor) ProcessFields(fields []Field, stream *Stream) bool {
 	p.given, p.givenFields = fields, true
 	keep := p.Process(0, nil, nil, stream)
@@ -229,11 +235,23 @@ func (p *Processor) ProcessFields(fields []Field, stream *Stream) bool {
 func (p *Processor) setGiven(has func(f *Field) bool) {
 	for i := range p.given {
 		f := &p.given[i]
-		if !has(f) {
+		if f.Attribute || !has(f) {
 			continue
 		}
 		if target := p.target(p.symbol(f.Name)); target != nil {
 			p.parsed(target, f.Text)
+		}
+	}
+}
+
+// setAttributes sets the labels of the attributes given.
+func (p *Processor) setAttributes() {
+	if p.fields.wanted == nil {
+		return
+	}
+	for i := range p.given {
+		if f := &p.given[i]; f.Attribute {
+			p.setField(f.Name, message.Value{Kind: message.String, Text: f.Text})
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"logstow/field"
 	"logstow/logql/engine"
 	"logstow/logql/pipeline"
+	"logstow/logql/syntax"
 	"logstow/message"
 	"logstow/query"
 	"logstow/query/match"
@@ -24,6 +25,12 @@ func (s *selector) withMatchers(f *engine.Fields) *engine.Fields {
 	}
 	if len(s.instances) > 0 {
 		all.AddFixed(field.Instance)
+	}
+	for _, m := range s.attributes {
+		name := columns.Name{Label: m.Name, Attribute: true}
+		if !slices.Contains(all.Columns, name) {
+			all.Columns = append(all.Columns, name)
+		}
 	}
 	return &all
 }
@@ -55,13 +62,75 @@ func (w *fieldWorker) Block(b *query.BlockColumns) (bool, error) {
 	return worker.AddFields(fields)
 }
 
-// blockFilter rejects blocks in which a filter and matchers of sources keep no record.
+// blockFilter rejects blocks in which a filter, or matchers of attributes and of sources, keep no record; nil if there are neither a filter
+// nor matchers of attributes.
 func blockFilter(filter *engine.FieldFilter, s *selector) *match.BlockFilter {
+	if filter == nil && len(s.attributes) == 0 {
+		return nil
+	}
+	selected := &selector{attributes: s.attributes}
+	ofAttributes := selected.withMatchers(&engine.Fields{})
+	if filter == nil {
+		return &match.BlockFilter{Names: columnNames(ofAttributes), New: func() match.BlockMatcher {
+			return &attributeMatcher{ofAttributes, &streams{selector: selected}}
+		}}
+	}
 	ofSource := &selector{ofSource: s.ofSource}
 	fields := ofSource.withMatchers(&filter.Fields)
-	return &match.BlockFilter{Names: columnNames(fields), New: func() match.BlockMatcher {
-		return &blockMatcher{fields: fields, matcher: filter.Matcher(), streams: &streams{selector: ofSource}}
+	names := append(columnNames(fields), columnNames(ofAttributes)...)
+	return &match.BlockFilter{Names: names, New: func() match.BlockMatcher {
+		return bothMatchers{
+			&attributeMatcher{ofAttributes, &streams{selector: selected}},
+			&blockMatcher{fields: fields, matcher: filter.Matcher(), streams: &streams{selector: ofSource}},
+		}
 	}}
+}
+
+// bothMatchers matches blocks that both may match.
+type bothMatchers [2]match.BlockMatcher
+
+// MayMatch implements [match.BlockMatcher].
+func (m bothMatchers) MayMatch(service string, b *segment.Block, cols rowset.Columns) bool {
+	return m[0].MayMatch(service, b, cols) && m[1].MayMatch(service, b, cols)
+}
+
+// AnyMatches implements [match.BlockMatcher].
+func (m bothMatchers) AnyMatches(service string, b *segment.Block, sel rowset.Selected, cols rowset.Columns) bool {
+	return m[0].AnyMatches(service, b, sel, cols) && m[1].AnyMatches(service, b, sel, cols)
+}
+
+// attributeMatcher matches records by matchers of attributes.
+type attributeMatcher struct {
+	fields  *engine.Fields
+	streams *streams
+}
+
+// MayMatch implements [match.BlockMatcher].
+func (m *attributeMatcher) MayMatch(_ string, _ *segment.Block, cols rowset.Columns) bool {
+	return !slices.ContainsFunc(m.fields.Columns, func(name columns.Name) bool {
+		values := cols.Values(name)
+		return values != nil && values.Plane < 0 && !slices.ContainsFunc(values.Entries, func(v message.Value) bool { return !m.streams.rejects(name.Label, v) })
+	})
+}
+
+// AnyMatches implements [match.BlockMatcher].
+func (m *attributeMatcher) AnyMatches(service string, b *segment.Block, sel rowset.Selected, cols rowset.Columns) bool {
+	fields, ok := m.streams.fieldBlock(service, b, sel, cols, m.fields)
+	if !ok {
+		return true
+	}
+	var values []message.Value
+	var scratch []byte
+	for record := range fields.Records {
+		if !fields.Has(record) {
+			continue
+		}
+		values, scratch = fields.AppendValues(values[:0], scratch[:0], record)
+		if fields.Stream(values) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // blockMatcher matches the records of blocks by their fields.
@@ -93,7 +162,7 @@ func (m *blockMatcher) AnyMatches(service string, b *segment.Block, sel rowset.S
 
 // fieldBlock is a block's records by their fields; not ok if its columns do not have them.
 func (s *streams) fieldBlock(service string, b *segment.Block, sel rowset.Selected, cols rowset.Columns, f *engine.Fields) (*engine.FieldBlock, bool) {
-	if cols.Form() != f.Form {
+	if f.Form != message.NoForm && cols.Form() != f.Form {
 		return nil, false
 	}
 	set, ok := rowset.Of(b, service, sel, cols, f.Columns, f.Seconds)
@@ -109,6 +178,9 @@ func (s *streams) byValues(service string, cols []columns.Name) func([]message.V
 	return func(values []message.Value) *pipeline.Stream {
 		key := streamKey{service: service, instance: anyLabel, source: anyLabel, level: record.None}
 		for i, name := range cols {
+			if name.Attribute && s.rejects(name.Label, values[i]) {
+				return nil
+			}
 			switch name.Fixed {
 			case field.Level:
 				key.level = match.LevelOf(values[i])
@@ -120,6 +192,15 @@ func (s *streams) byValues(service string, cols []columns.Name) func([]message.V
 		}
 		return s.unread(key)
 	}
+}
+
+// rejects reports whether a matcher of the attribute with a label rejects a value.
+func (s *streams) rejects(label string, v message.Value) bool {
+	text := ""
+	if v.Kind != message.Null {
+		text = string(v.Text)
+	}
+	return slices.ContainsFunc(s.attributes, func(m *syntax.Matcher) bool { return m.Name == label && !m.Matches(text) })
 }
 
 // unread returns the stream of records of which some labels are not read, the same for each key; nil if a matcher rejects

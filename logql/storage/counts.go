@@ -36,8 +36,11 @@ func columnOf(label string) (string, bool) {
 	return "", false
 }
 
+// errLabels ends Counts: records have labels by which they cannot be counted.
+var errLabels = errors.New("there are label attributes")
+
 // Counts counts records by metadata and footers where they suffice, otherwise without processing each record.
-func (v *View) Counts(ctx context.Context, sel engine.Selection, by []string, width time.Duration, emit func(ls labels.Labels, end int64, n uint64) error) (ok bool, err error) {
+func (v *View) Counts(ctx context.Context, sel engine.Selection, by []string, others bool, width time.Duration, emit func(ls labels.Labels, end int64, n uint64) error) (ok bool, err error) {
 	if v.Applied(sel.Log) < len(sel.Log.Stages) {
 		return false, nil
 	}
@@ -51,7 +54,10 @@ func (v *View) Counts(ctx context.Context, sel engine.Selection, by []string, wi
 	if slices.ContainsFunc(sel.Log.Matchers, selectsAttributes) {
 		return false, nil // footers do not have them
 	}
-	return true, v.complete(v.eachPlan(ctx, sel, func(s *selected, _ float64) (err error) {
+	err = v.eachPlan(ctx, sel, func(s *selected, _ float64) (err error) {
+		if others && slices.ContainsFunc(s.Segments, func(seg *query.Segment) bool { return seg.Meta.Labels > 0 }) {
+			return errLabels
+		}
 		fields := countedBy(by, s.streams.selector)
 		computation, err := countComputation(sel, fields, step)
 		if err != nil {
@@ -72,7 +78,11 @@ func (v *View) Counts(ctx context.Context, sel engine.Selection, by []string, wi
 			}
 		}
 		return nil
-	}))
+	})
+	if errors.Is(err, errLabels) {
+		return false, nil
+	}
+	return true, v.complete(err)
 }
 
 // divisor is the greatest common divisor of two durations.

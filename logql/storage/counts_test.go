@@ -54,7 +54,7 @@ func TestLongCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := map[string]uint64{}
-		ok, err := w.view(storage.Access{}).Counts(t.Context(), engine.Selection{Log: log, From: from, To: to}, by, width, func(ls labels.Labels, end int64, n uint64) error {
+		ok, err := w.view(storage.Access{}).Counts(t.Context(), engine.Selection{Log: log, From: from, To: to}, by, false, width, func(ls labels.Labels, end int64, n uint64) error {
 			got[fmt.Sprint(ls, end)] += n
 			return nil
 		})
@@ -104,7 +104,7 @@ func TestCountsReadNoText(t *testing.T) {
 			v := w.view(storage.Access{})
 			got := map[string]uint64{}
 			ok, err := v.Counts(t.Context(), engine.Selection{Log: parse(t, text), From: origin().UnixNano(), To: origin().Add(4 * time.Hour).UnixNano()},
-				[]string{"level", "instance"}, time.Minute, func(ls labels.Labels, end int64, n uint64) error {
+				[]string{"level", "instance"}, false, time.Minute, func(ls labels.Labels, end int64, n uint64) error {
 					got[fmt.Sprint(ls, end)] += n
 					return nil
 				})
@@ -124,7 +124,17 @@ func TestCountsReadNoText(t *testing.T) {
 // Streams and volumes of whole segments have the numbers of their records; those of a part about its share.
 func TestStreamsAndVolumes(t *testing.T) {
 	t.Parallel()
+	for _, labelled := range []bool{false, true} {
+		t.Run(fmt.Sprintf("labelled %t", labelled), func(t *testing.T) {
+			t.Parallel()
+			testStreamsAndVolumes(t, labelled)
+		})
+	}
+}
+
+func testStreamsAndVolumes(t *testing.T, labelled bool) {
 	w := newWorld(t, testrand.New(t))
+	w.labelled = labelled
 	w.fill(60, 30)
 	matchers := parse(t, `{service_name=~".+"}`).Matchers
 	check := func(what string) {
@@ -134,7 +144,7 @@ func TestStreamsAndVolumes(t *testing.T) {
 			want[r.labels().Without(labels.DetectedLevel, labels.Source).String()]++
 			size += len(r.Message)
 		}
-		streams, err := w.view(storage.Access{}).Streams(t.Context(), nil, from, to)
+		streams, err := streamsOf(t.Context(), w.view(storage.Access{}), nil, from, to)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,11 +159,8 @@ func TestStreamsAndVolumes(t *testing.T) {
 		if bytes < int64(size)/3 || bytes > int64(size)*3 {
 			t.Errorf("%s: %d bytes, messages have %d", what, bytes, size)
 		}
-		if !slices.IsSortedFunc(streams, func(a, b storage.StreamInfo) int { return labels.Compare(a.Labels, b.Labels) }) {
-			t.Errorf("%s: streams are not in order", what)
-		}
 		for _, width := range []time.Duration{0, time.Minute, time.Hour, 7 * 24 * time.Hour} {
-			volumes, err := w.view(storage.Access{}).Volumes(t.Context(), matchers, from, to, width)
+			volumes, err := volumesOf(t.Context(), w.view(storage.Access{}), matchers, from, to, width)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -177,11 +184,11 @@ func TestStreamsAndVolumes(t *testing.T) {
 
 	// Selectors that overlap count a stream once, and a range that cuts segments has a part of them.
 	from, to := origin().Add(30*time.Minute).UnixNano(), origin().Add(3*time.Hour+30*time.Minute).UnixNano()
-	one, err := w.view(storage.Access{}).Streams(t.Context(), nil, from, to)
+	one, err := streamsOf(t.Context(), w.view(storage.Access{}), nil, from, to)
 	if err != nil {
 		t.Fatal(err)
 	}
-	twice, err := w.view(storage.Access{}).Streams(t.Context(), append(selectors(t, `{service_name=~".+"}`, `{level="error"}`, `{instance=~"a.*"}`), nil), from, to)
+	twice, err := streamsOf(t.Context(), w.view(storage.Access{}), append(selectors(t, `{service_name=~".+"}`, `{level="error"}`, `{instance=~"a.*"}`), nil), from, to)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +202,7 @@ func TestStreamsAndVolumes(t *testing.T) {
 	if len(one) != len(twice) || records < all/2 || records > all {
 		t.Errorf("%d of %d records; %d and %d streams", records, all, len(one), len(twice))
 	}
-	if got, err := w.view(storage.Access{}).Streams(t.Context(), nil, to+int64(24*time.Hour), to+int64(25*time.Hour)); err != nil || len(got) > 0 {
+	if got, err := streamsOf(t.Context(), w.view(storage.Access{}), nil, to+int64(24*time.Hour), to+int64(25*time.Hour)); err != nil || len(got) > 0 {
 		t.Error(got, err)
 	}
 }
@@ -209,7 +216,7 @@ func TestVolumesOfFewBytes(t *testing.T) {
 		last := record.Record{Time: origin().Add(59 * time.Minute).UnixNano(), Message: []byte("yy")}
 		w.ship("api", "a-0", first, last)
 	}
-	volumes, err := w.view(storage.Access{}).Volumes(t.Context(), parse(t, `{service_name="api"}`).Matchers, origin().UnixNano(), origin().Add(time.Hour).UnixNano(), 10*time.Second)
+	volumes, err := volumesOf(t.Context(), w.view(storage.Access{}), parse(t, `{service_name="api"}`).Matchers, origin().UnixNano(), origin().Add(time.Hour).UnixNano(), 10*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +231,7 @@ func TestVolumeOfOneRecord(t *testing.T) {
 	const size = 3000
 	w := newWorld(t, testrand.New(t))
 	w.ship("api", "a-0", record.Record{Time: origin().UnixNano(), Message: bytes.Repeat([]byte("x"), size)})
-	volumes, err := w.view(storage.Access{}).Volumes(t.Context(), parse(t, `{service_name="api"}`).Matchers, origin().UnixNano(), origin().Add(time.Hour).UnixNano(), 0)
+	volumes, err := volumesOf(t.Context(), w.view(storage.Access{}), parse(t, `{service_name="api"}`).Matchers, origin().UnixNano(), origin().Add(time.Hour).UnixNano(), 0)
 	if err != nil || len(volumes) != 1 || volumes[0].Bytes < size*9/10 || volumes[0].Bytes > size*11/10 {
 		t.Errorf("%v, %v", volumes, err)
 	}
@@ -245,7 +252,7 @@ func TestVolumesByService(t *testing.T) {
 		sizes[service] = 100
 		w.ship(service, "a-0", minuteRecords(0, 60, strings.Repeat("y", 100))...)
 	}
-	volumes, err := w.view(storage.Access{}).Volumes(t.Context(), parse(t, `{service_name=~".+"}`).Matchers, origin().UnixNano(), origin().Add(time.Hour).UnixNano(), 0)
+	volumes, err := volumesOf(t.Context(), w.view(storage.Access{}), parse(t, `{service_name=~".+"}`).Matchers, origin().UnixNano(), origin().Add(time.Hour).UnixNano(), 0)
 	if err != nil || len(volumes) != len(sizes) {
 		t.Fatalf("%d volumes, %v", len(volumes), err)
 	}
@@ -274,7 +281,7 @@ func TestVolumesOfForeignText(t *testing.T) {
 	}
 	for range 2 {
 		v := w.view(storage.Access{})
-		volumes, err := v.Volumes(t.Context(), parse(t, `{service_name="api"}`).Matchers, origin().UnixNano(), origin().Add(time.Hour).UnixNano(), 0)
+		volumes, err := volumesOf(t.Context(), v, parse(t, `{service_name="api"}`).Matchers, origin().UnixNano(), origin().Add(time.Hour).UnixNano(), 0)
 		bytes := int64(0)
 		for _, vol := range volumes {
 			bytes += vol.Bytes

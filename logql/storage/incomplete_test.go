@@ -121,11 +121,11 @@ func requests(from, to int64) map[string]func(ctx context.Context, v *storage.Vi
 			return err
 		},
 		"streams": func(ctx context.Context, v *storage.View, t testing.TB) error {
-			_, err := v.Streams(ctx, [][]*syntax.Matcher{matchers(t)}, from, to)
+			_, err := streamsOf(ctx, v, [][]*syntax.Matcher{matchers(t)}, from, to)
 			return err
 		},
 		"volumes": func(ctx context.Context, v *storage.View, t testing.TB) error {
-			_, err := v.Volumes(ctx, matchers(t), from, to, time.Minute)
+			_, err := volumesOf(ctx, v, matchers(t), from, to, time.Minute)
 			return err
 		},
 	}
@@ -188,7 +188,7 @@ func TestBudget(t *testing.T) {
 		}
 	}
 	v := w.view(storage.Access{MaxBytes: 600})
-	if _, err := v.Volumes(t.Context(), parse(t, `{service_name="api"}`).Matchers, from, to, 0); !errors.Is(err, query.ErrBudget) {
+	if _, err := volumesOf(t.Context(), v, parse(t, `{service_name="api"}`).Matchers, from, to, 0); !errors.Is(err, query.ErrBudget) {
 		t.Errorf("volumes past the limit: %v", err)
 	}
 }
@@ -244,7 +244,7 @@ func TestAccess(t *testing.T) {
 			t.Errorf("%s: %v\n%q\nwant %q", log, err, got, want)
 		}
 	}
-	streams, err := w.view(access).Streams(t.Context(), nil, from, to)
+	streams, err := streamsOf(t.Context(), w.view(access), nil, from, to)
 	if err != nil || len(streams) == 0 {
 		t.Fatal(err, streams)
 	}

@@ -185,11 +185,11 @@ func TestSeveralStores(t *testing.T) {
 			eachOnce(t, a, all.View(storage.Access{}), parse(t, selector))
 			n := uint64(0)
 			sel := engine.Selection{Log: parse(t, selector), From: origin().UnixNano(), To: origin().Add(4 * time.Hour).UnixNano()}
-			ok, err := all.View(storage.Access{}).Counts(t.Context(), sel, []string{"instance"}, 0, func(_ labels.Labels, _ int64, more uint64) error {
+			ok, err := all.View(storage.Access{}).Counts(t.Context(), sel, []string{"instance"}, false, 0, func(_ labels.Labels, _ int64, more uint64) error {
 				n += more
 				return nil
 			})
-			streams, streamsErr := all.View(storage.Access{}).Streams(t.Context(), selectors(t, selector), sel.From, sel.To)
+			streams, streamsErr := streamsOf(t.Context(), all.View(storage.Access{}), selectors(t, selector), sel.From, sel.To)
 			records, want := uint64(0), uint64(0)
 			for _, s := range streams {
 				records += s.Records

@@ -133,9 +133,32 @@ func (s *selector) attributed() bool {
 	return slices.ContainsFunc(s.attributes, func(m *logql.Matcher) bool { return !m.Matches("") })
 }
 
-// matchesAttributes reports whether the attributes of a record are selected. Of several attributes with the same label the first counts.
+// matchesAttributes reports whether the attributes of a record are selected.
 func (s *selector) matchesAttributes(text []byte) bool {
-	return !slices.ContainsFunc(s.attributes, func(m *logql.Matcher) bool { return !m.Matches(attributeOf(text, m.Name)) })
+	if len(s.attributes) == 0 {
+		return true
+	}
+	var finder attributes.Labels
+	rest, ok := s.undecided(streamLabels("", "", "", finder.Of(text)))
+	return ok && matchAttributes(rest, text)
+}
+
+// undecided returns the matchers of attributes that are no labels of a stream; not ok if one of the others rejects the stream.
+func (s *selector) undecided(of labels.Labels) (rest []*logql.Matcher, ok bool) {
+	for _, m := range s.attributes {
+		switch value := of.Get(m.Name); {
+		case value == "":
+			rest = append(rest, m)
+		case !m.Matches(value):
+			return nil, false
+		}
+	}
+	return rest, true
+}
+
+// matchAttributes reports whether matchers match the attributes of a record. Of several attributes with the same label the first counts.
+func matchAttributes(matchers []*logql.Matcher, text []byte) bool {
+	return !slices.ContainsFunc(matchers, func(m *logql.Matcher) bool { return !m.Matches(attributeOf(text, m.Name)) })
 }
 
 // attributeOf returns the value of the attribute with a label; "" if there is none.

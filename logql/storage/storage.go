@@ -54,8 +54,8 @@ func (a *Access) allows(service string) bool {
 // View is the storage for one request, with its access and its report. Not safe for concurrent use. If something could not
 // be read, a method returns an error that wraps [ErrIncomplete] at its end.
 //
-// The labels of a stream are service_name, level and instance. Matchers may also name service (the same as service_name),
-// detected_level (the same as level) and source.
+// The labels of a stream are service_name, level, instance and label attributes (see [attributes.Labels]). Matchers may also name service
+// (the same as service_name), detected_level (the same as level), source and other attributes.
 type View struct {
 	storage *Storage
 	access  Access
@@ -130,15 +130,14 @@ func (v *View) plan(ctx context.Context, sel engine.Selection) (*selected, error
 // servicesPerPlan is the number of services whose segments eachPlan has in memory at a time.
 const servicesPerPlan = 16
 
-// eachPlan calls f with plans of a selection by metadata, each of some of its services; share is their part of all services. Metadata
-// do not have attributes: a selection that requires one has no plan.
+// eachPlan calls f with plans of a selection by metadata, each of some of its services; share is their part of all services.
 func (v *View) eachPlan(ctx context.Context, sel engine.Selection, f func(s *selected, share float64) error) error {
 	if v.err != nil || sel.From >= sel.To {
 		return v.err
 	}
 	log := engine.Simplify(sel.Log)
 	all, err := v.selector(ctx, log.Matchers)
-	if all == nil || err != nil || all.attributed() { // metadata do not have attributes
+	if all == nil || err != nil {
 		return err
 	}
 	for services := range slices.Chunk(all.services, servicesPerPlan) {
@@ -173,9 +172,7 @@ func (v *View) planFor(ctx context.Context, sel engine.Selection, log *syntax.Lo
 	if sel.Records != nil || s.exact() {
 		conditions.Limit = sel.Limit
 	}
-	if sel.Filter != nil {
-		conditions.Columns = blockFilter(sel.Filter, s)
-	}
+	conditions.Columns = blockFilter(sel.Filter, s)
 	q, err := v.first.With(conditions)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", engine.ErrQuery, err)

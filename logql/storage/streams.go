@@ -4,9 +4,12 @@ import (
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
+	"logstow/logql/syntax"
+	"logstow/message"
 	"logstow/message/parse"
 	"logstow/query"
 	"logstow/record"
+	"logstow/record/attributes"
 )
 
 // streams are the streams of the records that one goroutine reads.
@@ -15,7 +18,8 @@ type streams struct {
 	parserOf func(*query.Segment) *parse.Parser
 	segment  *query.Segment // of the record converted last, and its parser
 	parser   *parse.Parser
-	known    map[streamKey]*pipeline.Stream // nil values: not selected
+	labels   attributes.Labels
+	known    map[streamKey]*recordStream    // nil values: not selected
 	partial  map[streamKey]*pipeline.Stream // of records of which some labels are not read
 	recent   [record.Levels]recentStream    // the last of each level
 	message  record.Message
@@ -26,14 +30,21 @@ type streams struct {
 type recentStream struct {
 	set    bool
 	key    streamKey
-	stream *pipeline.Stream
+	stream *recordStream
 }
 
-// streamKey identifies a stream.
+// recordStream is a stream of records.
+type recordStream struct {
+	*pipeline.Stream
+	// matchers are those that the labels of the stream do not decide: of other attributes.
+	matchers []*syntax.Matcher
+}
+
+// streamKey identifies a stream. labels are the label attributes, as by [attributes.Labels].
 type streamKey struct {
-	service, instance, source string
-	level                     record.Level
-	parser                    *parse.Parser
+	service, instance, source, labels string
+	level                             record.Level
+	parser                            *parse.Parser
 }
 
 // maxStreams is the number of streams after which they are made anew: sources may be many.
@@ -69,25 +80,33 @@ func (s *streams) convert(m *query.Match) *engine.Record {
 
 // of is the stream of a record; nil if a matcher rejects it. Most records are of the stream of the one of their level before.
 func (s *streams) of(service, instance string, parser *parse.Parser, f *record.Columns) *pipeline.Stream {
-	if len(s.attributes) > 0 && !s.matchesAttributes(f.Attributes) {
+	last, of := &s.recent[f.Level], s.labels.Of(f.Attributes)
+	if !last.set || last.key.parser != parser || last.key.service != service || last.key.instance != instance || last.key.labels != of || string(f.Source) != last.key.source {
+		key := streamKey{service: service, instance: instance, source: string(f.Source), labels: of, level: f.Level, parser: parser}
+		*last = recentStream{true, key, s.find(key)}
+	}
+	if last.stream == nil || !matchAttributes(last.stream.matchers, f.Attributes) {
 		return nil
 	}
-	last := &s.recent[f.Level]
-	if last.set && last.key.parser == parser && last.key.service == service && last.key.instance == instance && string(f.Source) == last.key.source {
-		return last.stream
-	}
-	key := streamKey{service: service, instance: instance, source: string(f.Source), level: f.Level, parser: parser}
+	return last.stream.Stream
+}
+
+// find returns the stream with a key; nil if a matcher rejects all its records.
+func (s *streams) find(key streamKey) *recordStream {
 	stream, ok := s.known[key]
-	if !ok {
-		if s.known == nil || len(s.known) >= maxStreams {
-			s.known = make(map[streamKey]*pipeline.Stream)
-		}
-		if allMatch(s.instances, key.instance) && allMatch(s.ofSource, key.source) {
-			stream = newStream(key)
-		}
-		s.known[key] = stream
+	if ok {
+		return stream
 	}
-	*last = recentStream{true, key, stream}
+	if s.known == nil || len(s.known) >= maxStreams {
+		s.known = make(map[streamKey]*recordStream)
+	}
+	if allMatch(s.instances, key.instance) && allMatch(s.ofSource, key.source) {
+		found := newStream(key)
+		if rest, ok := s.undecided(found.Labels); ok {
+			stream = &recordStream{found, rest}
+		}
+	}
+	s.known[key] = stream
 	return stream
 }
 
@@ -95,14 +114,22 @@ func (s *streams) of(service, instance string, parser *parse.Parser, f *record.C
 func newStream(key streamKey) *pipeline.Stream {
 	level := levelLabel(key.level)
 	return &pipeline.Stream{
-		Labels:   streamLabels(key.service, key.instance, level),
+		Labels:   streamLabels(key.service, key.instance, level, key.labels),
 		Parser:   key.parser,
 		Metadata: labels.New(labels.Label{Name: labels.DetectedLevel, Value: level}, labels.Label{Name: labels.Source, Value: key.source}),
 	}
 }
 
-// streamLabels are the labels of a stream.
-func streamLabels(service, instance, level string) labels.Labels {
-	return labels.New(labels.Label{Name: labels.Service, Value: service},
-		labels.Label{Name: labels.Instance, Value: instance}, labels.Label{Name: labels.Level, Value: level})
+// streamLabels are the labels of a stream: service, instance and level, and label attributes with other names. Of several with the same
+// label the first counts.
+func streamLabels(service, instance, level, of string) labels.Labels {
+	all := []labels.Label{{Name: labels.Service, Value: service}, {Name: labels.Instance, Value: instance}, {Name: labels.Level, Value: level}}
+	if of != "" {
+		for name, v := range message.AllMembers([]byte(of)) {
+			if label := pipeline.LabelName(name); pipeline.MayBeField(label) {
+				all = append(all, labels.Label{Name: label, Value: string(v.Text)})
+			}
+		}
+	}
+	return labels.New(all...)
 }

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -26,6 +29,7 @@ import (
 	fields "logstow/message/parse"
 	"logstow/query"
 	"logstow/record"
+	"logstow/record/attributes"
 	"logstow/segment"
 	"logstow/store"
 	"logstow/store/open"
@@ -58,6 +62,8 @@ type world struct {
 	columnar bool
 	// parse is the parser of segments, as footers have it.
 	parse string
+	// labelled is set if records have attributes.
+	labelled bool
 }
 
 func newWorld(t testing.TB, rnd *rand.Rand) *world {
@@ -137,6 +143,9 @@ func (w *world) fill(segments, size int) {
 			records[i] = record.Record{
 				Time: at.UnixNano(), Level: record.Level(w.rnd.IntN(record.Levels)), Source: pick(w.rnd, sources()), Message: []byte(randomMessage(w.rnd)),
 			}
+			if w.labelled {
+				records[i].Attributes = randomLabels(w.rnd)
+			}
 		}
 		w.ship(pick(w.rnd, services()), pick(w.rnd, instances()), records...)
 	}
@@ -199,6 +208,32 @@ func escaped(rnd *rand.Rand, text string) string {
 	return string(append(b, '"'))
 }
 
+// randomLabels are attributes of which some are labels; often none.
+func randomLabels(rnd *rand.Rand) []byte {
+	value := func() []byte { return attributes.AppendText(nil, pick(rnd, []string{"p1", "p2", "p3", `"`, "é"})) }
+	members := func(names ...string) (some []attributes.Member) {
+		for _, name := range names {
+			if rnd.IntN(2) == 0 {
+				some = append(some, attributes.Member{Name: name, Value: value()})
+			}
+		}
+		return some
+	}
+	var s attributes.Set
+	switch rnd.IntN(4) {
+	case 0:
+		return nil
+	case 1:
+		s.Stream = attributes.NewGroup(members("team", "k8s.pod.name", "k8s_pod_name", "level", "source"))
+	}
+	if rnd.IntN(2) == 0 {
+		s.Resource = attributes.NewGroup(members("k8s.pod.name", "k8s.namespace.name", "service.name", "process.pid"))
+	}
+	s.Own = members("k8s.pod.name", "trace_id", "team")
+	text, _ := s.Append(nil)
+	return text
+}
+
 // compact merges the segments that are there. Named fields have columns with many values.
 func (w *world) compact(named ...string) {
 	w.t.Helper()
@@ -224,11 +259,60 @@ func (r *written) labels() labels.Labels {
 	if r.Level == record.None {
 		level = "unknown"
 	}
-	return labels.New(
-		labels.Label{Name: labels.Service, Value: r.service}, labels.Label{Name: labels.Instance, Value: r.instance},
-		labels.Label{Name: labels.Level, Value: level}, labels.Label{Name: labels.DetectedLevel, Value: level},
-		labels.Label{Name: labels.Source, Value: r.Source},
-	)
+	all := []labels.Label{
+		{Name: labels.Service, Value: r.service},
+		{Name: labels.Instance, Value: r.instance},
+		{Name: labels.Level, Value: level},
+		{Name: labels.DetectedLevel, Value: level},
+		{Name: labels.Source, Value: r.Source},
+	}
+	byName := map[string]string{}
+	for _, name := range []string{"k8s.pod.name", "k8s.namespace.name"} {
+		byName[name] = r.attributes(attributes.Resource)[name]
+	}
+	for _, name := range []string{"k8s.pod.name", "k8s_pod_name", "team"} {
+		if value := r.attributes(attributes.Stream)[name]; value != "" {
+			byName[name] = value
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		all = append(all, labels.Label{Name: strings.ReplaceAll(name, ".", "_"), Value: byName[name]})
+	}
+	return labels.New(all...)
+}
+
+// attributes are those of a group of a record, by name; "" is the record's own.
+func (r *written) attributes(group string) map[string]string {
+	var all map[string]any
+	if err := json.Unmarshal(r.Attributes, &all); err != nil {
+		return nil
+	}
+	if group != "" {
+		all, _ = all[group].(map[string]any)
+	}
+	found := map[string]string{}
+	for name, v := range all {
+		if text, ok := v.(string); ok {
+			found[name] = text
+		}
+	}
+	return found
+}
+
+// attribute is the value of the attribute with a label: a label of the stream, or the first other one.
+func (r *written) attribute(label string) string {
+	if value := r.labels().Get(label); value != "" {
+		return value
+	}
+	for _, group := range []string{"", attributes.Stream, attributes.Resource} {
+		found := r.attributes(group)
+		for _, name := range slices.Sorted(maps.Keys(found)) {
+			if strings.ReplaceAll(name, ".", "_") == label {
+				return found[name]
+			}
+		}
+	}
+	return ""
 }
 
 // selectedBy reports whether matchers match a record.
@@ -238,7 +322,7 @@ func (r *written) selectedBy(matchers []*syntax.Matcher) bool {
 		if name == "service" {
 			name = labels.Service
 		}
-		value := r.labels().Get(name)
+		value := r.attribute(name)
 		matches := value == m.Value
 		if m.Regexp != nil {
 			matches = m.Regexp.MatchString(value)
@@ -274,7 +358,7 @@ func (p *plain) InOrder(_ context.Context, sel engine.Selection, emit func(*engi
 			s = &pipeline.Stream{Labels: ls.Without(names...), Metadata: ls.Keep(names...), Parser: fields.Auto()}
 			p.streams[ls.String()] = s
 		}
-		if err := emit(&engine.Record{Time: r.Time, Line: r.Message, Stream: s}); err != nil {
+		if err := emit(&engine.Record{Time: r.Time, Attributes: r.Attributes, Line: r.Message, Stream: s}); err != nil {
 			return err
 		}
 	}
@@ -285,7 +369,7 @@ func (p *plain) Each(ctx context.Context, sel engine.Selection, _ func(), newWor
 	return p.InOrder(ctx, sel, newWorker().Add)
 }
 
-func (p *plain) Counts(context.Context, engine.Selection, []string, time.Duration, func(labels.Labels, int64, uint64) error) (bool, error) {
+func (p *plain) Counts(context.Context, engine.Selection, []string, bool, time.Duration, func(labels.Labels, int64, uint64) error) (bool, error) {
 	return false, nil
 }
 
@@ -320,4 +404,65 @@ func selectors(t testing.TB, texts ...string) (all [][]*syntax.Matcher) {
 		all = append(all, parse(t, text).Matchers)
 	}
 	return all
+}
+
+// streamInfo is a stream of [storage.View.Parts], volume the bytes of one in an interval.
+type streamInfo struct {
+	Labels           labels.Labels
+	Records          uint64
+	Bytes            int64
+	Segments         int
+	records, inBytes float64
+}
+
+type volume struct {
+	Labels labels.Labels
+	Start  int64
+	Bytes  int64
+}
+
+// streamsOf sums the parts of a range by stream, in order of labels.
+func streamsOf(ctx context.Context, v *storage.View, selectors [][]*syntax.Matcher, from, to int64) ([]streamInfo, error) {
+	found := map[string]*streamInfo{}
+	err := v.Parts(ctx, selectors, from, to, 0, func(p storage.Part) {
+		s := found[p.Labels.String()]
+		if s == nil {
+			s = &streamInfo{Labels: p.Labels}
+			found[p.Labels.String()] = s
+		}
+		s.Segments++
+		s.records += p.Records
+		s.inBytes += p.Bytes
+	})
+	all := []streamInfo{}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		s := found[name]
+		s.Records, s.Bytes = uint64(math.Ceil(s.records)), int64(math.Ceil(s.inBytes))
+		all = append(all, *s)
+	}
+	return all, err
+}
+
+// volumesOf sums the parts of a range by stream and interval.
+func volumesOf(ctx context.Context, v *storage.View, matchers []*syntax.Matcher, from, to int64, width time.Duration) ([]volume, error) {
+	type cell struct {
+		of    string
+		start int64
+	}
+	found, sums := map[cell]volume{}, map[cell]float64{}
+	err := v.Parts(ctx, [][]*syntax.Matcher{matchers}, from, to, width, func(p storage.Part) {
+		c := cell{p.Labels.String(), p.Start}
+		sums[c] += p.Bytes
+		found[c] = volume{Labels: p.Labels, Start: p.Start}
+	})
+	all := []volume{}
+	for c, v := range found {
+		if v.Bytes = int64(math.Ceil(sums[c])); v.Bytes > 0 {
+			all = append(all, v)
+		}
+	}
+	slices.SortFunc(all, func(a, b volume) int {
+		return cmp.Or(labels.Compare(a.Labels, b.Labels), cmp.Compare(a.Start, b.Start))
+	})
+	return all, err
 }

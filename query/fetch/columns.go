@@ -225,7 +225,7 @@ func (s *segmentColumns) page(name columns.Name, b segment.Block) *segment.Colum
 		return nil
 	}
 	c := s.directory.Find(name)
-	if c == nil || c.Pages[b.Index].Length == 0 {
+	if c == nil || c.Pages[b.Index].Length == 0 || name.Attribute && !c.Pages[b.Index].Attributes {
 		return nil
 	}
 	return &c.Pages[b.Index]

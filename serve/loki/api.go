@@ -23,9 +23,8 @@ type Backend interface {
 	engine.Source
 	// Report returns what the request has read so far.
 	Report() query.Report
-	// Streams, Volumes, Fields, Patterns, Estimate and Tail behave like the methods of [storage.View].
-	Streams(ctx context.Context, selectors [][]*syntax.Matcher, from, to int64) ([]storage.StreamInfo, error)
-	Volumes(ctx context.Context, matchers []*syntax.Matcher, from, to int64, width time.Duration) ([]storage.Volume, error)
+	// Parts, Fields, Patterns, Estimate and Tail behave like the methods of [storage.View].
+	Parts(ctx context.Context, selectors [][]*syntax.Matcher, from, to int64, width time.Duration, emit func(storage.Part)) error
 	Fields(ctx context.Context, log *syntax.LogExpr, from, to int64, lines, values int) ([]storage.Field, error)
 	Patterns(ctx context.Context, matchers []*syntax.Matcher, from, to int64, width time.Duration, limit int) ([]storage.Pattern, error)
 	Estimate(ctx context.Context, selections []engine.Selection) (storage.Estimate, error)

@@ -16,18 +16,17 @@ func (q *request) detectedLabels() error {
 	if err != nil {
 		return err
 	}
-	streams, err := q.view().Streams(q.ctx, selectors, q.from, q.to)
-	if err != nil {
-		return err
-	}
 	values := map[string]map[string]bool{}
-	for i := range streams {
-		for _, l := range streams[i].Labels {
+	err = q.view().Parts(q.ctx, selectors, q.from, q.to, 0, func(p storage.Part) {
+		for _, l := range p.Labels {
 			if values[l.Name] == nil {
 				values[l.Name] = map[string]bool{}
 			}
 			values[l.Name][l.Value] = true
 		}
+	})
+	if err != nil {
+		return err
 	}
 	type label struct {
 		Label       string `json:"label"`

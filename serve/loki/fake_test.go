@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -150,52 +149,32 @@ func (f *fake) Each(ctx context.Context, sel engine.Selection, _ func(), newWork
 	return nil
 }
 
-func (f *fake) Counts(context.Context, engine.Selection, []string, time.Duration, func(labels.Labels, int64, uint64) error) (bool, error) {
+func (f *fake) Counts(context.Context, engine.Selection, []string, bool, time.Duration, func(labels.Labels, int64, uint64) error) (bool, error) {
 	return false, nil
 }
 
-func (f *fake) Streams(_ context.Context, selectors [][]*syntax.Matcher, from, to int64) ([]storage.StreamInfo, error) {
-	if err := f.called("Streams"); err != nil {
-		return nil, err
+func (f *fake) Parts(_ context.Context, selectors [][]*syntax.Matcher, from, to int64, width time.Duration, emit func(storage.Part)) error {
+	if err := f.called("Parts"); err != nil {
+		return err
 	}
 	if selectors == nil {
 		selectors = [][]*syntax.Matcher{nil}
 	}
-	all, seen := map[string]*storage.StreamInfo{}, map[*line]bool{}
+	seen := map[*line]bool{}
 	for _, matchers := range selectors {
 		for _, l := range f.selected(matchers, from, to) {
 			if seen[l] {
 				continue
 			}
 			seen[l] = true
-			key := l.stream().Labels.String()
-			if all[key] == nil {
-				all[key] = &storage.StreamInfo{Labels: l.stream().Labels, Segments: 1}
+			start := from
+			if width > 0 {
+				start = l.at.Truncate(width).UnixNano()
 			}
-			all[key].Records++
-			all[key].Bytes += int64(len(l.text))
+			emit(storage.Part{Labels: l.stream().Labels, Start: start, Records: 1, Bytes: float64(len(l.text))})
 		}
 	}
-	var infos []storage.StreamInfo
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		infos = append(infos, *all[key])
-	}
-	return infos, nil
-}
-
-func (f *fake) Volumes(_ context.Context, matchers []*syntax.Matcher, from, to int64, width time.Duration) ([]storage.Volume, error) {
-	if err := f.called("Volumes"); err != nil {
-		return nil, err
-	}
-	var all []storage.Volume
-	for _, l := range f.selected(matchers, from, to) {
-		start := from
-		if width > 0 {
-			start = l.at.Truncate(width).UnixNano()
-		}
-		all = append(all, storage.Volume{Labels: l.stream().Labels, Start: start, Bytes: int64(len(l.text))})
-	}
-	return all, nil
+	return nil
 }
 
 func (f *fake) Fields(_ context.Context, _ *syntax.LogExpr, from, to int64, lines, values int) ([]storage.Field, error) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"logstow/logql/labels"
+	"logstow/logql/storage"
 	"logstow/logql/syntax"
 )
 
@@ -36,13 +37,9 @@ func (q *request) labelSet(add func(map[string]bool, labels.Labels)) error {
 	if err != nil {
 		return err
 	}
-	streams, err := q.view().Streams(q.ctx, selectors, q.from, q.to)
-	if err != nil {
-		return err
-	}
 	found := map[string]bool{}
-	for i := range streams {
-		add(found, streams[i].Labels)
+	if err := q.view().Parts(q.ctx, selectors, q.from, q.to, 0, func(p storage.Part) { add(found, p.Labels) }); err != nil {
+		return err
 	}
 	return q.success(slices.AppendSeq([]string{}, slices.Values(slices.Sorted(maps.Keys(found)))))
 }
@@ -61,15 +58,34 @@ func (q *request) series() error {
 		}
 		selectors = append(selectors, one)
 	}
-	streams, err := q.view().Streams(q.ctx, selectors, q.from, q.to)
-	if err != nil {
+	found := streamSet{}
+	if err := q.view().Parts(q.ctx, selectors, q.from, q.to, 0, func(p storage.Part) { found.add(p.Labels) }); err != nil {
 		return err
 	}
-	found := make([]map[string]string, 0, len(streams))
-	for i := range streams {
-		found = append(found, streams[i].Labels.Map())
+	all := slices.Sorted(maps.Keys(found))
+	return q.respond(func(w writer) {
+		w.text(`{"status":"success","data":[`)
+		var scratch []byte
+		for i, key := range all {
+			if scratch = scratch[:0]; i > 0 {
+				scratch = append(scratch, ',')
+			}
+			scratch = labels.FromKey(key).AppendJSON(scratch)
+			w.bytes(scratch)
+		}
+		w.text("]}\n")
+	})
+}
+
+// streamSet are the keys of the labels of streams, which take less memory than the labels.
+type streamSet map[string]struct{}
+
+func (s streamSet) add(of labels.Labels) {
+	var space [256]byte
+	key := of.AppendKey(space[:0])
+	if _, known := s[string(key)]; !known {
+		s[string(key)] = struct{}{}
 	}
-	return q.success(found)
 }
 
 // canonical returns the name of a label in streams: service and detected_level are aliases.

@@ -57,7 +57,7 @@ func (w writer) stats(stats []byte) {
 
 // series writes a series. It returns scratch for reuse.
 func (w writer) series(scratch []byte, kind string, s *engine.Series) []byte {
-	scratch = appendLabels(append(scratch[:0], `{"metric":`...), s.Labels)
+	scratch = s.Labels.AppendJSON(append(scratch[:0], `{"metric":`...))
 	if kind == typeVector {
 		scratch = append(appendPoint(append(scratch, `,"value":`...), s.Points[0]), '}')
 		w.bytes(scratch)

@@ -120,18 +120,18 @@ func (w *recordWriter) appendRecord(dst []byte, e *engine.Entry) []byte {
 	dst = append(dst, `{"time":"`...)
 	dst = time.Unix(0, e.Time).UTC().AppendFormat(dst, "2006-01-02T15:04:05.000000000Z07:00")
 	dst = append(dst, `","labels":`...)
-	dst = appendLabels(dst, e.Stream)
+	dst = e.Stream.AppendJSON(dst)
 	if source := e.Metadata.Get(labels.Source); source != "" {
 		dst = message.AppendString(append(dst, `,"source":`...), source)
 	}
 	if len(e.Fields) > 0 {
-		dst = appendLabels(append(dst, `,"fields":`...), e.Fields)
+		dst = e.Fields.AppendJSON(append(dst, `,"fields":`...))
 	}
 	if e.Text {
 		dst = append(dst, `,"text":true`...)
 	}
 	if len(e.Parsed) > 0 {
-		dst = appendLabels(append(dst, `,"parsed":`...), e.Parsed)
+		dst = e.Parsed.AppendJSON(append(dst, `,"parsed":`...))
 	}
 	line := e.Line
 	if w.maxLine > 0 && len(line) > w.maxLine {

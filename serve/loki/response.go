@@ -8,9 +8,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-
-	"logstow/logql/labels"
-	"logstow/message"
 )
 
 // writer writes JSON. Its methods return no errors: the flush at the end returns the first one.
@@ -76,17 +73,4 @@ func acceptsGzip(r *http.Request) bool {
 		}
 	}
 	return false
-}
-
-// appendLabels appends labels as a JSON object.
-func appendLabels(dst []byte, ls labels.Labels) []byte {
-	dst = append(dst, '{')
-	for i := range ls {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(message.AppendString(dst, ls[i].Name), ':')
-		dst = message.AppendString(dst, ls[i].Value)
-	}
-	return append(dst, '}')
 }

@@ -50,13 +50,13 @@ func (s *streams) add(e *engine.Entry) error {
 			metadata = labels.New(slices.Concat(e.Metadata, e.Fields)...)
 		}
 		if len(metadata) > 0 {
-			dst = appendLabels(append(dst, `"structuredMetadata":`...), metadata)
+			dst = metadata.AppendJSON(append(dst, `"structuredMetadata":`...))
 		}
 		if len(e.Parsed) > 0 {
 			if len(metadata) > 0 {
 				dst = append(dst, ',')
 			}
-			dst = appendLabels(append(dst, `"parsed":`...), e.Parsed)
+			dst = e.Parsed.AppendJSON(append(dst, `"parsed":`...))
 		}
 		dst = append(dst, '}')
 	}
@@ -106,7 +106,7 @@ func (s *streams) write(w writer) {
 			w.text(",")
 		}
 		w.text(`{"stream":`)
-		w.bytes(appendLabels(nil, one.labels))
+		w.bytes(one.labels.AppendJSON(nil))
 		w.text(`,"values":[`)
 		w.bytes(one.values[:len(one.values)-1])
 		w.text("]}")

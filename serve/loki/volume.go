@@ -3,6 +3,7 @@ package loki
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -22,23 +23,22 @@ func (q *request) indexStats() error {
 	if err != nil {
 		return err
 	}
-	streams, err := q.view().Streams(q.ctx, [][]*syntax.Matcher{matchers}, q.from, q.to)
+	streams, chunks, bytes, records := streamSet{}, 0, 0.0, 0.0
+	err = q.view().Parts(q.ctx, [][]*syntax.Matcher{matchers}, q.from, q.to, 0, func(p storage.Part) {
+		streams.add(p.Labels)
+		chunks++
+		bytes += p.Bytes
+		records += p.Records
+	})
 	if err != nil {
 		return err
 	}
-	var sum struct {
+	return q.json(struct {
 		Streams int    `json:"streams"`
 		Chunks  int    `json:"chunks"`
 		Bytes   int64  `json:"bytes"`
 		Entries uint64 `json:"entries"`
-	}
-	for i := range streams {
-		sum.Streams++
-		sum.Chunks += streams[i].Segments
-		sum.Bytes += streams[i].Bytes
-		sum.Entries += streams[i].Records
-	}
-	return q.json(sum)
+	}{len(streams), chunks, int64(math.Ceil(bytes)), uint64(math.Ceil(records))})
 }
 
 // volume is /loki/api/v1/index/volume: the bytes of the range by labels, sorted by bytes in descending order. The time of the points is
@@ -100,11 +100,16 @@ func (q *request) volumes(width time.Duration, at func(start int64) int64) ([]en
 	if err != nil {
 		return nil, err
 	}
-	volumes, err := q.view().Volumes(q.ctx, matchers, q.from, q.to, width)
+	found := volumes{}
+	err = q.view().Parts(q.ctx, [][]*syntax.Matcher{matchers}, q.from, q.to, width, func(p storage.Part) {
+		for _, ls := range groups(p.Labels) {
+			found.add(ls, at(p.Start), p.Bytes)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
-	return largest(volumes, groups, at, limit), nil
+	return found.largest(limit), nil
 }
 
 // grouping returns the function that maps the labels of a volume to the label sets that the volume is added to.
@@ -171,36 +176,42 @@ func shown(name string) string {
 	return name
 }
 
-// largest sums volumes by group and time, and returns the largest groups, at most limit.
-func largest(volumes []storage.Volume, groups func(labels.Labels) []labels.Labels, at func(int64) int64, limit int) []engine.Series {
-	type group struct {
-		labels labels.Labels
-		bytes  map[int64]int64 // by time
-		sum    int64
+// volumes are the bytes of groups of streams by time, by the key of their labels.
+type volumes map[string]*groupVolume
+
+type groupVolume struct {
+	labels labels.Labels
+	bytes  map[int64]float64
+	sum    float64
+}
+
+// add adds bytes of a group.
+func (v volumes) add(of labels.Labels, at int64, bytes float64) {
+	if bytes == 0 { // the messages are empty
+		return
 	}
-	all := map[string]*group{}
-	var key []byte
-	for _, v := range volumes {
-		for _, ls := range groups(v.Labels) {
-			key = ls.AppendKey(key[:0])
-			g := all[string(key)]
-			if g == nil {
-				g = &group{labels: ls, bytes: map[int64]int64{}}
-				all[string(key)] = g
-			}
-			g.bytes[at(v.Start)] += v.Bytes
-			g.sum += v.Bytes
-		}
+	var space [256]byte
+	key := of.AppendKey(space[:0])
+	g := v[string(key)]
+	if g == nil {
+		g = &groupVolume{labels: of, bytes: map[int64]float64{}}
+		v[string(key)] = g
 	}
-	order := slices.SortedFunc(maps.Values(all), func(a, b *group) int {
-		return cmp.Or(cmp.Compare(b.sum, a.sum), labels.Compare(a.labels, b.labels))
+	g.bytes[at] += bytes
+	g.sum += bytes
+}
+
+// largest returns the groups with the most bytes, at most limit, in this order.
+func (v volumes) largest(limit int) []engine.Series {
+	order := slices.SortedFunc(maps.Values(v), func(a, b *groupVolume) int {
+		return cmp.Or(cmp.Compare(math.Ceil(b.sum), math.Ceil(a.sum)), labels.Compare(a.labels, b.labels))
 	})
 	order = order[:min(len(order), limit)]
 	series := make([]engine.Series, 0, len(order))
 	for _, g := range order {
 		s := engine.Series{Labels: g.labels}
 		for _, t := range slices.Sorted(maps.Keys(g.bytes)) {
-			s.Points = append(s.Points, engine.Point{Time: t, Value: float64(g.bytes[t])})
+			s.Points = append(s.Points, engine.Point{Time: t, Value: math.Ceil(g.bytes[t])})
 		}
 		series = append(series, s)
 	}
