@@ -10,7 +10,6 @@ import (
 	"logstow/buffer"
 	"logstow/input/dedupe"
 	"logstow/record"
-	"logstow/record/recognize"
 )
 
 const (
@@ -23,11 +22,11 @@ const (
 
 // EventCost is about how many bytes of memory an event takes in addition to its message, until it
 // is in the buffer. Receivers charge it for each event, however short.
-const EventCost = 160
+const EventCost = 192
 
 // GrowingCost is EventCost for an event that is appended to a slice: while the slice grows, the old and the new array
 // take memory.
-const GrowingCost = EventCost + 96
+const GrowingCost = EventCost + 112
 
 // ErrBusy reports that the buffer has no space now: nothing was accepted, and the sender should retry.
 var ErrBusy = errors.New("no space for now")
@@ -45,6 +44,9 @@ type Event struct {
 	Level record.Level
 	// Fallback is the level if Message has none either.
 	Fallback record.Level
+	// previewed is set if a [Preview] has set stamp, in which the time of receiving is 0.
+	previewed bool
+	stamp     stamped
 	// Source need not be valid: record.CleanSource is applied to it.
 	Source string
 	// Attributes are in the form of package attributes.
@@ -154,10 +156,9 @@ func (r *Receiver) Take(ctx context.Context, service string, events []Event, pos
 		e := &events[i]
 		if i == 0 || e.Source != events[i-1].Source {
 			from.name, from.label = record.CleanSource(r.opts.SourcePrefix+e.Source), e.Source
-			from.recognizer = recognize.New(r.opts.Recognize) // another source may have another order of dates
+			from.recognizer = nil // another source may have another order of dates
 		}
-		from.recognizer.Forget() // an event without a time gets that of receiving
-		made.add(&from, e.Attributes, e.Message, e.Time, e.Level, e.Fallback)
+		made.event(&from, e)
 	}
 	chunk := buffer.Chunk{Service: service, Class: r.opts.Class, Parse: r.opts.Parse, Read: read.UnixNano(), Records: made.records, Positions: positions}
 	lsn, err := r.append(ctx, chunk)

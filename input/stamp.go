@@ -1,6 +1,7 @@
 package input
 
 import (
+	"cmp"
 	"slices"
 
 	"logstow/record"
@@ -32,21 +33,56 @@ type stamper struct {
 	aheadName string
 }
 
+// stamped is the time and the level of an event, and how they were found.
+type stamped struct {
+	recognize.Stamp
+	// earlier is the earlier one of the time with which the event was sent and the read time.
+	earlier int64
+	// recognized is set if the message's time is considered.
+	recognized bool
+}
+
 // add collects the record of an event, whose parts are those of [Event]. It does not copy attributes and message, unless the latter must
 // be truncated to fit into a block. level takes precedence over the level in the message.
 func (s *stamper) add(o *origin, attributes, message []byte, sent int64, level, fallback record.Level) {
+	message = s.fit(o, message)
+	stamp := s.stamp(o.recognizer, message, sent, level, fallback)
+	s.collect(o, attributes, message, &stamp)
+}
+
+// event collects the record of an event, which has the time of receiving if it has no other. It stamps those that no Preview has stamped.
+func (s *stamper) event(o *origin, e *Event) {
+	if e.previewed {
+		stamp := e.stamp
+		stamp.Time = cmp.Or(stamp.Time, s.read)
+		s.collect(o, e.Attributes, s.fit(o, e.Message), &stamp)
+		return
+	}
+	if o.recognizer == nil {
+		o.recognizer = recognize.New(s.opts.Recognize)
+	}
+	o.recognizer.Forget()
+	s.add(o, e.Attributes, e.Message, e.Time, e.Level, e.Fallback)
+}
+
+// fit returns the message, or a truncated copy that fits into a block.
+func (s *stamper) fit(o *origin, message []byte) []byte {
 	if len(message) > MinMaxRecord && (len(message) > maxText/2 || len(message) > s.opts.MaxRecord) {
 		if text, truncated := truncate(message, s.opts.MaxRecord); truncated {
 			s.noteTruncated(o, int64(len(message)))
-			message = text
+			return text
 		}
 	}
-	stamp, read, recognized := s.stamp(o.recognizer, message, sent, level, fallback)
+	return message
+}
+
+// collect collects the record of a stamped message that fits into a block.
+func (s *stamper) collect(o *origin, attributes, message []byte, stamp *stamped) {
 	n := len(s.records)
 	s.records = slices.Grow(s.records, 1)[:n+1]
 	r := &s.records[n] // set in place: to copy it from the stack waits for the stores
 	r.Time, r.Level, r.Source, r.Attributes, r.Message = stamp.Time, stamp.Level, o.name, attributes, message
-	if s.ahead.add(stamp.Time, read) {
+	if s.ahead.add(stamp.Time, stamp.earlier) {
 		s.aheadName = o.name
 	}
 	if s.opts.Process != nil && !s.opts.Process.Process(o.service, r) {
@@ -56,22 +92,20 @@ func (s *stamper) add(o *origin, attributes, message []byte, sent int64, level, 
 	if stamp.Rejected != recognize.Accepted {
 		s.noteRejectedTime(o, r.Message, stamp.Rejected)
 	}
-	if !stamp.Found && recognized && s.opts.Recognize.Rules.Times() {
+	if !stamp.Found && stamp.recognized && s.opts.Recognize.Rules.Times() {
 		s.noteMissingTime(o, r.Message)
 	}
-	if recognized && o.recognizer.ZoneAssumed() {
+	if stamp.recognized && stamp.ZoneAssumed {
 		s.noteAssumedZone(o, r.Message)
 	}
 }
 
-// stamp finds the time and the level of an event. It also returns the earlier one of the time with which it was sent and the read time,
-// and whether the message's time is considered.
-func (s *stamper) stamp(recognizer *recognize.Recognizer, message []byte, sent int64, level, fallback record.Level) (stamp recognize.Stamp, read int64, recognized bool) {
-	read, recognized = s.read, true
+// stamp finds the time and the level of an event.
+func (s *stamper) stamp(recognizer *recognize.Recognizer, message []byte, sent int64, level, fallback record.Level) (stamp stamped) {
 	if sent == 0 {
-		stamp = recognizer.Stamp(message, read, s.ref)
+		stamp = stamped{Stamp: recognizer.Stamp(message, s.read, s.ref), earlier: s.read, recognized: true}
 	} else {
-		stamp, read, recognized = s.choose(recognizer, message, sent, level)
+		stamp = s.choose(recognizer, message, sent, level)
 	}
 	switch {
 	case level != record.None:
@@ -79,24 +113,23 @@ func (s *stamper) stamp(recognizer *recognize.Recognizer, message []byte, sent i
 	case stamp.Level == record.None:
 		stamp.Level = fallback
 	}
-	return stamp, read, recognized
+	return stamp
 }
 
-// choose stamps the message of an event that was sent with a time. It also returns the earlier one of that time and the read time,
-// and whether the message's time is considered.
-func (s *stamper) choose(recognizer *recognize.Recognizer, message []byte, sent int64, level record.Level) (stamp recognize.Stamp, earlier int64, recognized bool) {
+// choose stamps the message of an event that was sent with a time.
+func (s *stamper) choose(recognizer *recognize.Recognizer, message []byte, sent int64, level record.Level) (stamp stamped) {
 	read := s.read
 	sent, rejected := recognizer.CheckTime(sent, read)
-	earlier = min(sent, read)
+	stamp.earlier = min(sent, read)
 	if s.from == timeRuntime {
 		read = sent
 	}
-	recognized = s.from != TimeProtocol
-	if recognized || level == record.None {
-		stamp = recognizer.Stamp(message, read, read)
+	stamp.recognized = s.from != TimeProtocol
+	if stamp.recognized || level == record.None {
+		stamp.Stamp = recognizer.Stamp(message, read, read)
 	}
 	switch {
-	case !recognized || !stamp.Found:
+	case !stamp.recognized || !stamp.Found:
 		stamp.Time, stamp.Rejected = sent, rejected
 	case stamp.Rejected != recognize.Accepted:
 		stamp.Time = sent
@@ -104,7 +137,7 @@ func (s *stamper) choose(recognizer *recognize.Recognizer, message []byte, sent 
 	case stamp.Time > sent && rejected == recognize.Accepted:
 		stamp.Time = sent
 	}
-	return stamp, earlier, recognized
+	return stamp
 }
 
 // Stamper makes records for an input that passes them to the sink itself and whose events have a time, which counts. Not
