@@ -49,7 +49,7 @@ type Outcome struct {
 // Event stamps the next event, which has all but its attributes. Its source is that of From.
 func (p *Preview) Event(e *Event) Outcome {
 	p.recognizer.Forget()
-	e.stamp, e.previewed = p.stamper.stamp(p.recognizer, e.Message, e.Time, e.Level, e.Fallback), true
+	e.stamp, e.previewed = p.stamper.stamp(p.recognizer, e.Message, e.Time, e.Level, e.Fallback).Stamp, true
 	if e.stamp.Time == p.stamper.read {
 		e.stamp.Time = 0
 	}

@@ -10,6 +10,7 @@ import (
 	"logstow/buffer"
 	"logstow/input/dedupe"
 	"logstow/record"
+	"logstow/record/recognize"
 )
 
 const (
@@ -22,11 +23,11 @@ const (
 
 // EventCost is about how many bytes of memory an event takes in addition to its message, until it
 // is in the buffer. Receivers charge it for each event, however short.
-const EventCost = 192
+const EventCost = 176
 
 // GrowingCost is EventCost for an event that is appended to a slice: while the slice grows, the old and the new array
 // take memory.
-const GrowingCost = EventCost + 112
+const GrowingCost = EventCost + 96
 
 // ErrBusy reports that the buffer has no space now: nothing was accepted, and the sender should retry.
 var ErrBusy = errors.New("no space for now")
@@ -46,7 +47,7 @@ type Event struct {
 	Fallback record.Level
 	// previewed is set if a [Preview] has set stamp, in which the time of receiving is 0.
 	previewed bool
-	stamp     stamped
+	stamp     recognize.Stamp
 	// Source need not be valid: record.CleanSource is applied to it.
 	Source string
 	// Attributes are in the form of package attributes.
@@ -156,7 +157,7 @@ func (r *Receiver) Take(ctx context.Context, service string, events []Event, pos
 		e := &events[i]
 		if i == 0 || e.Source != events[i-1].Source {
 			from.name, from.label = record.CleanSource(r.opts.SourcePrefix+e.Source), e.Source
-			from.recognizer = nil // another source may have another order of dates
+			from.recognizer = recognize.New(r.opts.Recognize) // another source may have another order of dates
 		}
 		made.event(&from, e)
 	}

@@ -52,17 +52,18 @@ func (s *stamper) add(o *origin, attributes, message []byte, sent int64, level, 
 
 // event collects the record of an event, which has the time of receiving if it has no other. It stamps those that no Preview has stamped.
 func (s *stamper) event(o *origin, e *Event) {
-	if e.previewed {
-		stamp := e.stamp
-		stamp.Time = cmp.Or(stamp.Time, s.read)
-		s.collect(o, e.Attributes, s.fit(o, e.Message), &stamp)
+	if !e.previewed {
+		o.recognizer.Forget()
+		s.add(o, e.Attributes, e.Message, e.Time, e.Level, e.Fallback)
 		return
 	}
-	if o.recognizer == nil {
-		o.recognizer = recognize.New(s.opts.Recognize)
+	stamp := stamped{Stamp: e.stamp, earlier: s.read, recognized: true}
+	stamp.Time = cmp.Or(stamp.Time, s.read)
+	if e.Time != 0 {
+		sent, _ := o.recognizer.CheckTime(e.Time, s.read)
+		stamp.earlier, stamp.recognized = min(sent, s.read), s.from != TimeProtocol
 	}
-	o.recognizer.Forget()
-	s.add(o, e.Attributes, e.Message, e.Time, e.Level, e.Fallback)
+	s.collect(o, e.Attributes, s.fit(o, e.Message), &stamp)
 }
 
 // fit returns the message, or a truncated copy that fits into a block.
