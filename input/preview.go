@@ -49,7 +49,8 @@ type Outcome struct {
 // Event stamps the next event, which has all but its attributes. Its source is that of From.
 func (p *Preview) Event(e *Event) Outcome {
 	p.recognizer.Forget()
-	e.stamp, e.previewed = p.stamper.stamp(p.recognizer, e.Message, e.Time, e.Level, e.Fallback).Stamp, true
+	e.stamp, _, _ = p.stamper.stamp(p.recognizer, e.Message, e.Time, e.Level, e.Fallback)
+	e.previewed, e.zoneAssumed = true, p.recognizer.ZoneAssumed()
 	if e.stamp.Time == p.stamper.read {
 		e.stamp.Time = 0
 	}

@@ -45,9 +45,9 @@ type Event struct {
 	Level record.Level
 	// Fallback is the level if Message has none either.
 	Fallback record.Level
-	// previewed is set if a [Preview] has set stamp, in which the time of receiving is 0.
-	previewed bool
-	stamp     recognize.Stamp
+	// previewed is set if a [Preview] has set stamp, in which the time of receiving is 0, and zoneAssumed, which is that of its recognizer.
+	previewed, zoneAssumed bool
+	stamp                  recognize.Stamp
 	// Source need not be valid: record.CleanSource is applied to it.
 	Source string
 	// Attributes are in the form of package attributes.
@@ -159,7 +159,12 @@ func (r *Receiver) Take(ctx context.Context, service string, events []Event, pos
 			from.name, from.label = record.CleanSource(r.opts.SourcePrefix+e.Source), e.Source
 			from.recognizer = recognize.New(r.opts.Recognize) // another source may have another order of dates
 		}
-		made.event(&from, e)
+		from.recognizer.Forget() // an event without a time gets that of receiving
+		previewed := e
+		if !e.previewed {
+			previewed = nil
+		}
+		made.add(&from, e.Attributes, e.Message, e.Time, e.Level, e.Fallback, previewed)
 	}
 	chunk := buffer.Chunk{Service: service, Class: r.opts.Class, Parse: r.opts.Parse, Read: read.UnixNano(), Records: made.records, Positions: positions}
 	lsn, err := r.append(ctx, chunk)

@@ -33,57 +33,31 @@ type stamper struct {
 	aheadName string
 }
 
-// stamped is the time and the level of an event, and how they were found.
-type stamped struct {
-	recognize.Stamp
-	// earlier is the earlier one of the time with which the event was sent and the read time.
-	earlier int64
-	// recognized is set if the message's time is considered.
-	recognized bool
-}
-
 // add collects the record of an event, whose parts are those of [Event]. It does not copy attributes and message, unless the latter must
-// be truncated to fit into a block. level takes precedence over the level in the message.
-func (s *stamper) add(o *origin, attributes, message []byte, sent int64, level, fallback record.Level) {
-	message = s.fit(o, message)
-	stamp := s.stamp(o.recognizer, message, sent, level, fallback)
-	s.collect(o, attributes, message, &stamp)
-}
-
-// event collects the record of an event, which has the time of receiving if it has no other. It stamps those that no Preview has stamped.
-func (s *stamper) event(o *origin, e *Event) {
-	if !e.previewed {
-		o.recognizer.Forget()
-		s.add(o, e.Attributes, e.Message, e.Time, e.Level, e.Fallback)
-		return
-	}
-	stamp := stamped{Stamp: e.stamp, earlier: s.read, recognized: true}
-	stamp.Time = cmp.Or(stamp.Time, s.read)
-	if e.Time != 0 {
-		sent, _ := o.recognizer.CheckTime(e.Time, s.read)
-		stamp.earlier, stamp.recognized = min(sent, s.read), s.from != TimeProtocol
-	}
-	s.collect(o, e.Attributes, s.fit(o, e.Message), &stamp)
-}
-
-// fit returns the message, or a truncated copy that fits into a block.
-func (s *stamper) fit(o *origin, message []byte) []byte {
+// be truncated to fit into a block. level takes precedence over the level in the message. previewed is the event if a [Preview] has
+// stamped it, otherwise nil.
+func (s *stamper) add(o *origin, attributes, message []byte, sent int64, level, fallback record.Level, previewed *Event) {
 	if len(message) > MinMaxRecord && (len(message) > maxText/2 || len(message) > s.opts.MaxRecord) {
 		if text, truncated := truncate(message, s.opts.MaxRecord); truncated {
 			s.noteTruncated(o, int64(len(message)))
-			return text
+			message = text
 		}
 	}
-	return message
-}
-
-// collect collects the record of a stamped message that fits into a block.
-func (s *stamper) collect(o *origin, attributes, message []byte, stamp *stamped) {
+	var stamp recognize.Stamp
+	var read int64
+	var recognized, zoneAssumed bool
+	if previewed == nil {
+		stamp, read, recognized = s.stamp(o.recognizer, message, sent, level, fallback)
+		zoneAssumed = o.recognizer.ZoneAssumed()
+	} else {
+		stamp, read, recognized = s.previewed(o.recognizer, previewed)
+		zoneAssumed = previewed.zoneAssumed
+	}
 	n := len(s.records)
 	s.records = slices.Grow(s.records, 1)[:n+1]
 	r := &s.records[n] // set in place: to copy it from the stack waits for the stores
 	r.Time, r.Level, r.Source, r.Attributes, r.Message = stamp.Time, stamp.Level, o.name, attributes, message
-	if s.ahead.add(stamp.Time, stamp.earlier) {
+	if s.ahead.add(stamp.Time, read) {
 		s.aheadName = o.name
 	}
 	if s.opts.Process != nil && !s.opts.Process.Process(o.service, r) {
@@ -93,20 +67,22 @@ func (s *stamper) collect(o *origin, attributes, message []byte, stamp *stamped)
 	if stamp.Rejected != recognize.Accepted {
 		s.noteRejectedTime(o, r.Message, stamp.Rejected)
 	}
-	if !stamp.Found && stamp.recognized && s.opts.Recognize.Rules.Times() {
+	if !stamp.Found && recognized && s.opts.Recognize.Rules.Times() {
 		s.noteMissingTime(o, r.Message)
 	}
-	if stamp.recognized && stamp.ZoneAssumed {
+	if recognized && zoneAssumed {
 		s.noteAssumedZone(o, r.Message)
 	}
 }
 
-// stamp finds the time and the level of an event.
-func (s *stamper) stamp(recognizer *recognize.Recognizer, message []byte, sent int64, level, fallback record.Level) (stamp stamped) {
+// stamp finds the time and the level of an event. It also returns the earlier one of the time with which it was sent and the read time,
+// and whether the message's time is considered.
+func (s *stamper) stamp(recognizer *recognize.Recognizer, message []byte, sent int64, level, fallback record.Level) (stamp recognize.Stamp, read int64, recognized bool) {
+	read, recognized = s.read, true
 	if sent == 0 {
-		stamp = stamped{Stamp: recognizer.Stamp(message, s.read, s.ref), earlier: s.read, recognized: true}
+		stamp = recognizer.Stamp(message, read, s.ref)
 	} else {
-		stamp = s.choose(recognizer, message, sent, level)
+		stamp, read, recognized = s.choose(recognizer, message, sent, level)
 	}
 	switch {
 	case level != record.None:
@@ -114,23 +90,35 @@ func (s *stamper) stamp(recognizer *recognize.Recognizer, message []byte, sent i
 	case stamp.Level == record.None:
 		stamp.Level = fallback
 	}
-	return stamp
+	return stamp, read, recognized
 }
 
-// choose stamps the message of an event that was sent with a time.
-func (s *stamper) choose(recognizer *recognize.Recognizer, message []byte, sent int64, level record.Level) (stamp stamped) {
+// previewed is stamp for an event that a Preview has stamped.
+func (s *stamper) previewed(recognizer *recognize.Recognizer, e *Event) (stamp recognize.Stamp, read int64, recognized bool) {
+	stamp = e.stamp
+	stamp.Time = cmp.Or(stamp.Time, s.read)
+	if e.Time == 0 {
+		return stamp, s.read, true
+	}
+	sent, _ := recognizer.CheckTime(e.Time, s.read)
+	return stamp, min(sent, s.read), s.from != TimeProtocol
+}
+
+// choose stamps the message of an event that was sent with a time. It also returns the earlier one of that time and the read time,
+// and whether the message's time is considered.
+func (s *stamper) choose(recognizer *recognize.Recognizer, message []byte, sent int64, level record.Level) (stamp recognize.Stamp, earlier int64, recognized bool) {
 	read := s.read
 	sent, rejected := recognizer.CheckTime(sent, read)
-	stamp.earlier = min(sent, read)
+	earlier = min(sent, read)
 	if s.from == timeRuntime {
 		read = sent
 	}
-	stamp.recognized = s.from != TimeProtocol
-	if stamp.recognized || level == record.None {
-		stamp.Stamp = recognizer.Stamp(message, read, read)
+	recognized = s.from != TimeProtocol
+	if recognized || level == record.None {
+		stamp = recognizer.Stamp(message, read, read)
 	}
 	switch {
-	case !stamp.recognized || !stamp.Found:
+	case !recognized || !stamp.Found:
 		stamp.Time, stamp.Rejected = sent, rejected
 	case stamp.Rejected != recognize.Accepted:
 		stamp.Time = sent
@@ -138,7 +126,7 @@ func (s *stamper) choose(recognizer *recognize.Recognizer, message []byte, sent 
 	case stamp.Time > sent && rejected == recognize.Accepted:
 		stamp.Time = sent
 	}
-	return stamp
+	return stamp, earlier, recognized
 }
 
 // Stamper makes records for an input that passes them to the sink itself and whose events have a time, which counts. Not
@@ -161,7 +149,7 @@ func NewStamper(opts *Options) *Stamper {
 func (s *Stamper) Add(e *Event, read int64) {
 	s.origin.name, s.origin.label = e.Source, e.Source
 	s.stamper.read, s.stamper.ref = read, read
-	s.stamper.add(&s.origin, e.Attributes, e.Message, e.Time, e.Level, e.Fallback)
+	s.stamper.add(&s.origin, e.Attributes, e.Message, e.Time, e.Level, e.Fallback, nil)
 }
 
 // Records returns the collected records, which are valid until Reset. Their messages are those of the events.

@@ -14,6 +14,9 @@ const maxMetadata = attributes.MaxSize
 
 // attributes appends the attributes of an event: its metadata, which are in an array with its time, and those of its group.
 func (c *collector) attributes(when []byte) error {
+	if h, _ := readHead(when); h.kind != kindArray && c.group.size == 0 {
+		return nil
+	}
 	set := attributes.Set{}
 	if err := metadata(&set, when); err != nil {
 		return err

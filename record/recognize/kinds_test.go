@@ -74,8 +74,8 @@ func TestAssumedZones(t *testing.T) {
 	} {
 		r := recognize.New(recognize.Options{Zone: berlin})
 		s := r.Stamp([]byte(line), at, at)
-		if got := time.Unix(0, s.Time).UTC().Format(time.RFC3339Nano); got != want.time || s.ZoneAssumed != want.assumed || !s.Found {
-			t.Errorf("%s: %s, assumed %v", line, got, s.ZoneAssumed)
+		if got := time.Unix(0, s.Time).UTC().Format(time.RFC3339Nano); got != want.time || r.ZoneAssumed() != want.assumed || !s.Found {
+			t.Errorf("%s: %s, assumed %v", line, got, r.ZoneAssumed())
 		}
 	}
 }

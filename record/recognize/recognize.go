@@ -77,9 +77,6 @@ type Stamp struct {
 	Found bool
 	// Rejected is the reason why the line's time was rejected and Time is the read time.
 	Rejected Reason
-	// ZoneAssumed is set if the line's time has the name of a zone that is unknown or has several meanings, such as CST: it was
-	// read in the zone of the options.
-	ZoneAssumed bool
 }
 
 // Reason is why a logged time was rejected.
@@ -118,7 +115,8 @@ type Recognizer struct {
 	// unwrapped is reused for wrapped lines.
 	unwrapped []byte
 	// plain is reused for lines without their colours.
-	plain []byte
+	plain       []byte
+	zoneAssumed bool
 	// last is the time of the last record whose line contained one.
 	last    int64
 	hasLast bool
@@ -152,7 +150,8 @@ func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 	if r.rules != nil {
 		r.rules.apply(&f, line)
 	}
-	s := Stamp{Level: f.level, Found: f.found, Time: read, ZoneAssumed: f.found && f.named == zoneAssumed}
+	r.zoneAssumed = f.found && f.named == zoneAssumed
+	s := Stamp{Level: f.level, Found: f.found, Time: read}
 	switch {
 	case f.found:
 		s.Time, s.Rejected = r.checkTime(r.clock.unix(&f.moment, ref), int64(f.nano), read)
@@ -162,6 +161,10 @@ func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 	}
 	return s
 }
+
+// ZoneAssumed reports whether the time of the last line has the name of a zone that is unknown or has several meanings, such
+// as CST: it was read in the zone of the options.
+func (r *Recognizer) ZoneAssumed() bool { return r.zoneAssumed }
 
 // withoutColors reads a line anew without its escape sequences, and returns it.
 func (r *Recognizer) withoutColors(f *finding, line []byte) []byte {
