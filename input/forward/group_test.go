@@ -22,8 +22,10 @@ func TestGroups(t *testing.T) {
 	a, b := []any{at, ordered{"log", "a"}}, []any{[]any{at, ordered{"x", 1, "resource", "own", "scope_name", "own"}}, ordered{"log", "b"}}
 	end := []any{[]any{eventTime{1<<32 - 2, 0}, ordered{}}, ordered{}}
 	both := begin(ordered{
-		"resource", ordered{"attributes", ordered{"service.name", "shop", "n", 1}, "dropped_attributes_count", 2, "schema_url", ""},
-		"scope", ordered{"schema_url", "s", "name", "lib", "version", "1", "attributes", ordered{"y", true}, "dropped_attributes_count", 3},
+		"resource",
+		ordered{"attributes", ordered{"service.name", "shop", "n", 1}, "dropped_attributes_count", 2, "schema_url", ""},
+		"scope",
+		ordered{"schema_url", "s", "name", "lib", "version", "1", "attributes", ordered{"y", true}, "dropped_attributes_count", 3},
 	})
 	const ofBoth = `"resource":{"n":1,"service.name":"shop"},"resource_dropped_attributes_count":2,"scope":{"y":true},"scope_dropped_attributes_count":3,"scope_name":"lib","scope_schema_url":"s","scope_version":"1"`
 	const ownB = `{"attribute.resource":"own","attribute.scope_name":"own",`
