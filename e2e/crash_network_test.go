@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -133,30 +132,22 @@ func (s *senders) settle() {
 // not acknowledged, and may be there once.
 func (s *senders) check() {
 	s.t.Helper()
-	printed := s.must(s.t, "logq", "query", "-s", "crash", "--from", "2000-01-01", "--to", "2100-01-01", "-o", "json", "--no-cache")
 	want, got := map[string]bool{}, []byte(nil)
-	for l := range strings.Lines(string(printed)) {
-		var r struct {
-			Message    string          `json:"message"`
-			Attributes json.RawMessage `json:"attributes"`
-		}
-		if err := json.Unmarshal([]byte(l), &r); err != nil {
-			s.t.Fatalf("%q: %v", l, err)
-		}
-		got = append(append(got, r.Message...), '\n')
+	s.eachRecord(func(message, attributes string) {
+		got = append(append(got, message...), '\n')
 		var run, sender, chunk, line int
-		if n, _ := fmt.Sscanf(r.Message, "run=%d sender=%d chunk=%d line=%d", &run, &sender, &chunk, &line); n != 4 {
-			continue
+		if n, _ := fmt.Sscanf(message, "run=%d sender=%d chunk=%d line=%d", &run, &sender, &chunk, &line); n != 4 {
+			return
 		}
-		want[r.Message] = true
-		attributes := ""
+		want[message] = true
+		sent := ""
 		if line%3 > 0 {
-			attributes = fmt.Sprintf(`{"chunk":%d,"line":"%d\n","resource":{"run":%d}}`, chunk, line, run)
+			sent = fmt.Sprintf(`{"chunk":%d,"line":"%d\n","resource":{"run":%d}}`, chunk, line, run)
 		}
-		if string(r.Attributes) != attributes {
-			s.t.Errorf("%s has the attributes %q, want %q", r.Message, r.Attributes, attributes)
+		if attributes != sent {
+			s.t.Errorf("%s has the attributes %q, want %q", message, attributes, sent)
 		}
-	}
+	})
 	for l := range s.acked {
 		want[l] = true
 	}

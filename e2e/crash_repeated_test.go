@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,7 +23,8 @@ import (
 )
 
 // TestCrashRepeated kills a shipper while senders repeat what is not acknowledged, as the same Forward
-// chunk or with the same Idempotency-Key, until it is: each line is there exactly once.
+// chunk or with the same Idempotency-Key, until it is: each line is there exactly once, with its attributes. Those of OTLP, which has no keys, may be there
+// again.
 func TestCrashRepeated(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, false)
@@ -37,11 +37,11 @@ func TestCrashRepeated(t *testing.T) {
 	defer giveUp()
 	var all sync.WaitGroup
 	var mu sync.Mutex
-	want := map[string]bool{}
+	want := map[string]string{} // attributes by line
 	sent := map[string]int{}
 	repeats := map[string]int{}
 	for kind, send := range map[string]func(context.Context, string, string, []string) error{
-		"forward": sendForward, "lines": sendLines, "push": sendPush,
+		"forward": sendForward, "lines": sendLines, "otlp": sendOTLP, "push": sendPush,
 	} {
 		for sender := range 3 {
 			address := addresses[0]
@@ -66,8 +66,8 @@ func TestCrashRepeated(t *testing.T) {
 						time.Sleep(5 * time.Millisecond) // as a sender does before it repeats
 					}
 					mu.Lock()
-					for _, l := range lines {
-						want[l] = true
+					for i, l := range lines {
+						want[l] = attributesOf(kind, name, i, len(lines))
 					}
 					sent[kind]++
 					repeats[kind] += tries
@@ -113,14 +113,47 @@ func TestCrashRepeated(t *testing.T) {
 	if p.status() != 0 {
 		t.Fatalf("the last run ended with status %d, output:\n%s", p.status(), p.tail())
 	}
-	got := r.must(t, "logq", "query", "-s", "crash", "--from", "2000-01-01", "--to", "2100-01-01", "-o", "raw", "--no-cache")
-	unique(t, want, got)
+	r.checkAttributes(want)
 	for kind, n := range repeats {
 		if n == 0 || sent[kind] == 0 {
 			t.Errorf("%s: %d chunks, nothing was repeated", kind, sent[kind])
 		}
 	}
 	t.Logf("%d kills, at named points: %v; %d lines, chunks %v, attempts that failed %v", r.kills, hitList(r.hits), len(want), sent, repeats)
+}
+
+// checkAttributes finds each line once, with its attributes; those of OTLP at least once.
+func (r *rig) checkAttributes(want map[string]string) {
+	r.t.Helper()
+	lines, got, seen := map[string]bool{}, []byte(nil), map[string]bool{}
+	for l := range want {
+		lines[l] = true
+	}
+	r.eachRecord(func(message, attributes string) {
+		if !seen[message] || !strings.HasPrefix(message, "otlp ") {
+			got = append(append(got, message...), '\n')
+		}
+		seen[message] = true
+		if want, sent := want[message]; sent && attributes != want {
+			r.t.Errorf("%s has the attributes %q, want %q", message, attributes, want)
+		}
+	})
+	unique(r.t, lines, got)
+}
+
+// attributesOf are the attributes that a sender of a kind gives line i of n in a chunk.
+func attributesOf(kind, name string, i, n int) string {
+	switch {
+	case kind == "forward":
+		return fmt.Sprintf(`{"line":%d,"resource":{"chunk":%q}}`, i, name)
+	case kind == "otlp":
+		return fmt.Sprintf(`{"line":%d,"resource":{"chunk":%q},"scope_name":"s","trace_id":"%032x"}`, i, name, i+1)
+	case kind == "push" && i < n/2:
+		return fmt.Sprintf(`{"line":"%d","stream":{"host":"a"}}`, i)
+	case kind == "push":
+		return fmt.Sprintf(`{"line":"%d","stream":{"app":"crash","host":"b"}}`, i)
+	}
+	return ""
 }
 
 // freeAddresses are loopback addresses that were free a moment ago.
@@ -141,11 +174,15 @@ func freeAddresses(t *testing.T, n int) (all []string) {
 	return all
 }
 
+// sentAt is the time of the first line of a chunk, in Unix seconds.
+const sentAt = 1700000000
+
 // sendForward sends a chunk with an id, and waits for its acknowledgement.
 func sendForward(ctx context.Context, address, name string, lines []string) error {
-	var events []any
+	resource := map[string]any{"attributes": map[string]any{"chunk": name}}
+	events := []any{[]any{[]any{-1, map[string]any{}}, map[string]any{"resource": resource}}} // a group, as of Fluent Bit
 	for i, l := range lines {
-		events = append(events, []any{1795000000 + i, map[string]any{"log": l}})
+		events = append(events, []any{[]any{sentAt + i, map[string]any{"line": i}}, map[string]any{"log": l}})
 	}
 	message, err := msgpack.Marshal([]any{"tag", events, map[string]any{"chunk": name}})
 	if err != nil {
@@ -179,14 +216,25 @@ func sendLines(ctx context.Context, address, name string, lines []string) error 
 // sendPush sends streams of one service, and of the configured one.
 func sendPush(ctx context.Context, address, name string, lines []string) error {
 	var values []string
-	for _, l := range lines {
-		values = append(values, fmt.Sprintf(`["1795000000000000000",%q]`, l))
+	for i, l := range lines {
+		values = append(values, fmt.Sprintf(`["%d000000000",%q,{"line":"%d"}]`, sentAt, l, i))
 	}
-	slices.Sort(values)
 	half := len(values) / 2
 	body := fmt.Appendf(nil, `{"streams":[{"stream":{"host":"a"},"values":[%s]},{"stream":{"app":"crash","host":"b"},"values":[%s]}]}`,
 		strings.Join(values[:half], ","), strings.Join(values[half:], ","))
 	return sendKeyed(ctx, "http://"+address+"/loki/api/v1/push", "application/json", name, body)
+}
+
+// sendOTLP sends records of one resource and one scope.
+func sendOTLP(ctx context.Context, address, name string, lines []string) error {
+	var records []string
+	for i, l := range lines {
+		records = append(records, fmt.Sprintf(`{"timeUnixNano":"%d000000000","body":{"stringValue":%q},"traceId":"%032x","attributes":[{"key":"line","value":{"intValue":"%d"}}]}`,
+			sentAt, l, i+1, i))
+	}
+	body := fmt.Appendf(nil, `{"resourceLogs":[{"resource":{"attributes":[{"key":"chunk","value":{"stringValue":%q}}]},"scopeLogs":[{"scope":{"name":"s"},"logRecords":[%s]}]}]}`,
+		name, strings.Join(records, ","))
+	return sendKeyed(ctx, "http://"+address+"/v1/logs", "application/json", name, body)
 }
 
 // sendKeyed posts a body with a key.
@@ -204,7 +252,7 @@ func sendKeyed(ctx context.Context, url, kind, key string, body []byte) error {
 		return err
 	}
 	defer res.Body.Close()
-	if text, _ := io.ReadAll(res.Body); res.StatusCode != http.StatusNoContent {
+	if text, _ := io.ReadAll(res.Body); res.StatusCode/100 != 2 {
 		return errors.New(res.Status + ": " + string(text))
 	}
 	return nil

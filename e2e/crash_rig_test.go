@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -157,6 +158,21 @@ func (r *rig) settle(args ...string) {
 	}
 	if aside := r.quarantined(); len(aside) > 0 {
 		r.t.Errorf("in quarantine: %s", aside)
+	}
+}
+
+// eachRecord calls do with the message and the attributes of each record that readers find.
+func (r *rig) eachRecord(do func(message, attributes string)) {
+	r.t.Helper()
+	for l := range strings.Lines(string(r.must(r.t, "logq", "query", "-s", "crash", "--from", "2000-01-01", "--to", "2100-01-01", "-o", "json", "--no-cache"))) {
+		var found struct {
+			Message    string          `json:"message"`
+			Attributes json.RawMessage `json:"attributes"`
+		}
+		if err := json.Unmarshal([]byte(l), &found); err != nil {
+			r.t.Fatalf("%q: %v", l, err)
+		}
+		do(found.Message, string(found.Attributes))
 	}
 }
 

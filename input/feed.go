@@ -226,7 +226,7 @@ func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, las
 			break
 		}
 		if src.direct != nil && l.whole == 0 && len(l.text) <= f.opts.MaxRecord && !mayBeHeader(l.text) && !f.opts.Parts.begin(l.text) && src.direct.isSingle(l.text, f.split.unread()) {
-			f.stamper.add(&src.direct.origin, nil, l.text, 0, record.None, record.None)
+			f.stamper.add(&src.direct.origin, nil, l.text, 0, record.None, record.None, nil)
 		} else {
 			w, wrapped := src.unwrap(l.text)
 			if parser, ok := src.header(w); ok && l.whole == 0 && parser.Stored() != src.storedParser() {
@@ -302,7 +302,7 @@ func (f *Feed) flush(ctx context.Context, src *Source, bytes int64, read time.Ti
 // add collects a message as a record. logged is the container runtime's time, 0 if there is none.
 func (f *Feed) add(s *stream, message []byte, logged int64) {
 	if !f.opts.Parts.begin(message) || !f.addParts(s, message, logged) {
-		f.stamper.add(&s.origin, s.attributes, message, logged, record.None, record.None)
+		f.stamper.add(&s.origin, s.attributes, message, logged, record.None, record.None, nil)
 	}
 }
 
@@ -317,7 +317,7 @@ func (f *Feed) addParts(s *stream, message []byte, logged int64) bool {
 	for i := range parts {
 		s.recognizer.Forget()
 		e := &parts[i]
-		f.stamper.add(&s.origin, e.Attributes, e.Message, cmp.Or(e.Time, logged), e.Level, e.Fallback)
+		f.stamper.add(&s.origin, e.Attributes, e.Message, cmp.Or(e.Time, logged), e.Level, e.Fallback, nil)
 	}
 	f.stamper.from = from
 	return true

@@ -5,8 +5,8 @@ import (
 	"logstow/record/recognize"
 )
 
-// Preview tells which time and level a [Receiver] will give the events of a request, so that their attributes can have what that does
-// not tell. Not safe for concurrent use.
+// Preview stamps the events of a request before a [Receiver] with the same options does it, so that their attributes can have what their
+// time and level do not tell. Not safe for concurrent use.
 type Preview struct {
 	stamper stamper
 	// of has the recognizer of each service: that of the source of its last event.
@@ -46,14 +46,15 @@ type Outcome struct {
 	Level record.Level
 }
 
-// Event previews the next event. Its source is that of From.
+// Event stamps the next event, which has all but its attributes. Its source is that of From.
 func (p *Preview) Event(e *Event) Outcome {
 	p.recognizer.Forget()
-	stamp, _, _ := p.stamper.stamp(p.recognizer, e.Message, e.Time, e.Level, e.Fallback)
-	made := Outcome{Time: stamp.Time, Level: stamp.Level}
-	if made.Time == p.stamper.read {
-		made.Time = 0
+	e.stamp, _, _ = p.stamper.stamp(p.recognizer, e.Message, e.Time, e.Level, e.Fallback)
+	e.previewed, e.zoneAssumed = true, p.recognizer.ZoneAssumed()
+	if e.stamp.Time == p.stamper.read {
+		e.stamp.Time = 0
 	}
+	made := Outcome{Time: e.stamp.Time, Level: e.stamp.Level}
 	if e.Time != 0 {
 		_, reason := p.recognizer.CheckTime(e.Time, p.stamper.read)
 		made.Rejected = reason != recognize.Accepted

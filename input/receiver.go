@@ -23,7 +23,7 @@ const (
 
 // EventCost is about how many bytes of memory an event takes in addition to its message, until it
 // is in the buffer. Receivers charge it for each event, however short.
-const EventCost = 160
+const EventCost = 176
 
 // GrowingCost is EventCost for an event that is appended to a slice: while the slice grows, the old and the new array
 // take memory.
@@ -45,6 +45,9 @@ type Event struct {
 	Level record.Level
 	// Fallback is the level if Message has none either.
 	Fallback record.Level
+	// previewed is set if a [Preview] has set stamp, in which the time of receiving is 0, and zoneAssumed, which is that of its recognizer.
+	previewed, zoneAssumed bool
+	stamp                  recognize.Stamp
 	// Source need not be valid: record.CleanSource is applied to it.
 	Source string
 	// Attributes are in the form of package attributes.
@@ -157,7 +160,11 @@ func (r *Receiver) Take(ctx context.Context, service string, events []Event, pos
 			from.recognizer = recognize.New(r.opts.Recognize) // another source may have another order of dates
 		}
 		from.recognizer.Forget() // an event without a time gets that of receiving
-		made.add(&from, e.Attributes, e.Message, e.Time, e.Level, e.Fallback)
+		previewed := e
+		if !e.previewed {
+			previewed = nil
+		}
+		made.add(&from, e.Attributes, e.Message, e.Time, e.Level, e.Fallback, previewed)
 	}
 	chunk := buffer.Chunk{Service: service, Class: r.opts.Class, Parse: r.opts.Parse, Read: read.UnixNano(), Records: made.records, Positions: positions}
 	lsn, err := r.append(ctx, chunk)

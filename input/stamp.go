@@ -1,6 +1,7 @@
 package input
 
 import (
+	"cmp"
 	"slices"
 
 	"logstow/record"
@@ -33,15 +34,25 @@ type stamper struct {
 }
 
 // add collects the record of an event, whose parts are those of [Event]. It does not copy attributes and message, unless the latter must
-// be truncated to fit into a block. level takes precedence over the level in the message.
-func (s *stamper) add(o *origin, attributes, message []byte, sent int64, level, fallback record.Level) {
+// be truncated to fit into a block. level takes precedence over the level in the message. previewed is the event if a [Preview] has
+// stamped it, otherwise nil.
+func (s *stamper) add(o *origin, attributes, message []byte, sent int64, level, fallback record.Level, previewed *Event) {
 	if len(message) > MinMaxRecord && (len(message) > maxText/2 || len(message) > s.opts.MaxRecord) {
 		if text, truncated := truncate(message, s.opts.MaxRecord); truncated {
 			s.noteTruncated(o, int64(len(message)))
 			message = text
 		}
 	}
-	stamp, read, recognized := s.stamp(o.recognizer, message, sent, level, fallback)
+	var stamp recognize.Stamp
+	var read int64
+	var recognized, zoneAssumed bool
+	if previewed == nil {
+		stamp, read, recognized = s.stamp(o.recognizer, message, sent, level, fallback)
+		zoneAssumed = o.recognizer.ZoneAssumed()
+	} else {
+		stamp, read, recognized = s.previewed(o.recognizer, previewed)
+		zoneAssumed = previewed.zoneAssumed
+	}
 	n := len(s.records)
 	s.records = slices.Grow(s.records, 1)[:n+1]
 	r := &s.records[n] // set in place: to copy it from the stack waits for the stores
@@ -59,7 +70,7 @@ func (s *stamper) add(o *origin, attributes, message []byte, sent int64, level, 
 	if !stamp.Found && recognized && s.opts.Recognize.Rules.Times() {
 		s.noteMissingTime(o, r.Message)
 	}
-	if recognized && o.recognizer.ZoneAssumed() {
+	if recognized && zoneAssumed {
 		s.noteAssumedZone(o, r.Message)
 	}
 }
@@ -80,6 +91,17 @@ func (s *stamper) stamp(recognizer *recognize.Recognizer, message []byte, sent i
 		stamp.Level = fallback
 	}
 	return stamp, read, recognized
+}
+
+// previewed is stamp for an event that a Preview has stamped.
+func (s *stamper) previewed(recognizer *recognize.Recognizer, e *Event) (stamp recognize.Stamp, read int64, recognized bool) {
+	stamp = e.stamp
+	stamp.Time = cmp.Or(stamp.Time, s.read)
+	if e.Time == 0 {
+		return stamp, s.read, true
+	}
+	sent, _ := recognizer.CheckTime(e.Time, s.read)
+	return stamp, min(sent, s.read), s.from != TimeProtocol
 }
 
 // choose stamps the message of an event that was sent with a time. It also returns the earlier one of that time and the read time,
@@ -127,7 +149,7 @@ func NewStamper(opts *Options) *Stamper {
 func (s *Stamper) Add(e *Event, read int64) {
 	s.origin.name, s.origin.label = e.Source, e.Source
 	s.stamper.read, s.stamper.ref = read, read
-	s.stamper.add(&s.origin, e.Attributes, e.Message, e.Time, e.Level, e.Fallback)
+	s.stamper.add(&s.origin, e.Attributes, e.Message, e.Time, e.Level, e.Fallback, nil)
 }
 
 // Records returns the collected records, which are valid until Reset. Their messages are those of the events.

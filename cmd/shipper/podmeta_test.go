@@ -12,7 +12,7 @@ import (
 	"logstow/internal/test/effort"
 )
 
-// Labels of pods stand in the sources of their records; without an API server the records are shipped
+// Labels of pods are attributes of their records; without an API server the records are shipped
 // all the same.
 func TestPodMetadata(t *testing.T) {
 	effort.Need(t, effort.Test, "waits for programs")
@@ -26,7 +26,7 @@ func TestPodMetadata(t *testing.T) {
 		fmt.Fprint(w, `{"metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"web-1","namespace":"shop","labels":{"app":"cart"}}}]}`)
 	}))
 	t.Cleanup(api.Close)
-	for server, want := range map[string]string{api.URL: "\tshop/web-1/nginx/stdout/app=cart\t-\thello\n", "http://" + closedAddress: "\tshop/web-1/nginx/stdout\t-\thello\n"} {
+	for server, want := range map[string]string{api.URL: "\tshop/web-1/nginx/stdout\t{\"resource\":{\"k8s.pod.label.app\":\"cart\"}}\thello\n", "http://" + closedAddress: "\tshop/web-1/nginx/stdout\t-\thello\n"} {
 		dir := t.TempDir()
 		logs := filepath.Join(dir, "pods", "shop_web-1_7c1e", "nginx")
 		if err := os.MkdirAll(logs, 0o700); err != nil {

@@ -1,7 +1,6 @@
 package forward
 
 import (
-	"encoding/binary"
 	"math"
 
 	"logstow/input"
@@ -29,6 +28,9 @@ type collector struct {
 	grow   func(n int) error
 	source string
 	read   int64
+	// group is that of the next events, shared the size of the attributes that events of the message got of groups.
+	group  group
+	shared int
 
 	out  writer
 	list []input.Event
@@ -45,7 +47,9 @@ func (c *collector) full(n int) bool {
 }
 
 // need is the maximum size of the message and the attributes of an event of n bytes.
-func (c *collector) need(n int) int { return min(expansion*n+64, c.out.limit+attributes.MaxSize) }
+func (c *collector) need(n int) int {
+	return min(expansion*n+64+c.group.size, c.out.limit+attributes.MaxSize)
+}
 
 // pieces are the collected events, complete with their messages and attributes.
 func (c *collector) pieces() []input.Event {
@@ -65,6 +69,7 @@ func (c *collector) reset() {
 
 // release releases the memory, except for the initial buffers.
 func (c *collector) release() {
+	c.group = group{}
 	c.out.b = make([]byte, 0, initialMessages)
 	c.list, c.ends = make([]input.Event, 0, initialEvents), nil
 }
@@ -107,9 +112,8 @@ func (c *collector) pair(in *cursor) error {
 	if err != nil {
 		return err
 	}
-	if isGroupMarker(when) {
-		_, err := in.value()
-		return err
+	if kind := markerOf(when); kind != noMarker {
+		return c.marker(kind, in)
 	}
 	e := input.Event{Time: eventNanos(when), Source: c.source}
 	var rejected []byte
@@ -127,7 +131,7 @@ func (c *collector) pair(in *cursor) error {
 		c.opts.Stats.Cut.Add(1)
 	}
 	end := eventEnd{message: len(c.out.b)}
-	if c.out.b, err = appendMetadata(c.out.b, when); err != nil {
+	if err := c.attributes(when); err != nil {
 		c.out.b = c.out.b[:c.out.start]
 		return err
 	}
@@ -180,15 +184,10 @@ func (c *collector) line(b []byte, h head) ([]byte, bool) {
 	}
 	in.b = b[h.size:]
 	for range h.n {
-		key, err := in.value()
+		name, value, err := in.member()
 		if err != nil {
 			return nil, false
 		}
-		value, err := in.value()
-		if err != nil {
-			return nil, false
-		}
-		name, _ := (&cursor{key}).text()
 		if !c.isLine(string(name)) {
 			continue
 		}
@@ -203,27 +202,6 @@ func (c *collector) isLine(key string) bool {
 		return key == c.opts.MessageKey
 	}
 	return input.IsLineName(key)
-}
-
-// isGroupMarker reports whether an event with this time is not a log record: Fluent Bit marks the begin and the end of records that
-// share the attributes of a resource with the times -1 and -2.
-// (https://docs.fluentbit.io/manual/data-pipeline/processors/opentelemetry-envelope)
-func isGroupMarker(b []byte) bool {
-	in := cursor{b}
-	h, body, err := in.next()
-	if err == nil && h.kind == kindArray && h.n > 0 {
-		h, body, err = in.next()
-	}
-	switch {
-	case err != nil:
-		return false
-	case h.kind == kindInt:
-		return int64(h.n) == -1 || int64(h.n) == -2
-	case h.kind == kindExt && h.ext == 0 && len(body) == 8:
-		seconds := int32(binary.BigEndian.Uint32(body))
-		return seconds == -1 || seconds == -2
-	}
-	return false
 }
 
 // eventNanos is an event's time in Unix nanoseconds: the protocol's own type, or seconds; in an

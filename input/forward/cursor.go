@@ -34,6 +34,17 @@ func (c *cursor) value() ([]byte, error) {
 	return v, nil
 }
 
+// member reads the name of a member, nil if it is no text, and its value.
+func (c *cursor) member() (name, value []byte, err error) {
+	key, err := c.value()
+	if err != nil {
+		return nil, nil, err
+	}
+	name, _ = (&cursor{key}).text()
+	value, err = c.value()
+	return name, value, err
+}
+
 // list reads the head of an array of at least n values.
 func (c *cursor) list(n uint64) (head, error) {
 	h, _, err := c.next()

@@ -88,7 +88,7 @@ func (s *fillingSink) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, e
 }
 
 // A large message is taken in several pieces. What was taken of it is not taken
-// again when the rest found no room, also if markers of groups are among the events.
+// again when the rest found no room, and the rest is of the groups that began before.
 func TestPieces(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
@@ -97,7 +97,7 @@ func TestPieces(t *testing.T) {
 	var packed []byte
 	for i := range count {
 		if i%1000 == 0 {
-			packed = append(packed, pack(t, []any{-1, text("the begin of a group")})...)
+			packed = append(packed, pack(t, begin(ordered{"scope", ordered{"version", fmt.Sprint(i / 1000)}}))...)
 		}
 		packed = append(packed, pack(t, event(i, text(fmt.Sprint("line ", i))))...)
 	}
@@ -114,11 +114,15 @@ func TestPieces(t *testing.T) {
 	c = dial(t, server)
 	inputtest.Write(t, c, b)
 	acknowledged(t, c, "a")
-	got := lines(s.Wait(t, count))
+	records := s.Wait(t, count)
+	got := lines(records)
 	if len(got) != count {
 		t.Errorf("%d came", len(got))
 	}
 	for i, line := range got {
+		if want := fmt.Sprintf(`{"scope_version":"%d"}`, i/1000); string(records[i].Attributes) != want {
+			t.Fatalf("%d: %s, want %s", i, records[i].Attributes, want)
+		}
 		if !strings.HasSuffix(line, fmt.Sprint("app line ", i)) {
 			t.Fatalf("%d: %q", i, line)
 		}

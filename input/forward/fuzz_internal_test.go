@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
 
 	"logstow/input"
+	"logstow/record/attributes"
 	"logstow/record/recognize"
 )
 
@@ -50,7 +52,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-func marshal(f *testing.F, v any) []byte {
+func marshal(f testing.TB, v any) []byte {
 	b, err := msgpack.Marshal(v)
 	if err != nil {
 		f.Fatal(err)
@@ -70,6 +72,8 @@ func FuzzMessage(f *testing.F) {
 	f.Add(marshal(f, []any{"tag", 1795000000, record}), "")
 	f.Add(marshal(f, []any{"tag", []any{[]any{77, record}, []any{nil, "text\n"}}, nil}), "log")
 	f.Add(marshal(f, []any{"tag", append(one, one...), map[string]any{"chunk": "id"}}), "log")
+	group := marshal(f, []any{-1, map[string]any{"resource": map[string]any{"attributes": map[string]any{"a": "b"}, "schema_url": "s"}, "scope": map[string]any{"name": 1}}})
+	f.Add(marshal(f, []any{"tag", append(group, one...)}), "")
 	f.Add(marshal(f, []any{"tag", zipped.Bytes(), options}), "x")
 	f.Add(marshal(f, []any{"tag", zipped.Bytes()[:30], options}), "")
 	f.Fuzz(func(t *testing.T, b []byte, key string) {
@@ -106,6 +110,9 @@ func FuzzMessage(f *testing.F) {
 		for _, e := range c.pieces() {
 			if len(e.Message) > opts.MaxRecord {
 				t.Errorf("%x: a message of %d bytes", b, len(e.Message))
+			}
+			if len(e.Attributes) > 0 && !attributes.Valid(e.Attributes) {
+				t.Errorf("%x: attributes are not valid: %q", b, e.Attributes)
 			}
 		}
 	})
@@ -145,4 +152,33 @@ func FuzzPing(f *testing.F) {
 			t.Errorf("%x: %x, %v", b, pong, err)
 		}
 	})
+}
+
+// The attributes that a message's events get of groups are bounded, however small the events are; what is left out is counted.
+func TestShared(t *testing.T) {
+	t.Parallel()
+	opts := &Options{Options: input.Options{MaxRecord: 1024, Stats: new(input.Stats)}}
+	c := collector{opts: opts, out: writer{limit: opts.MaxRecord}, guard: recognize.New(opts.Recognize), grow: func(int) error { return nil }}
+	group := map[string]any{"resource": map[string]any{"attributes": map[string]any{"a": strings.Repeat("x", 60_000), "b": 1}}}
+	if err := c.event(marshal(t, []any{-1, group})); err != nil {
+		t.Fatal(err)
+	}
+	one, size, full, cut := marshal(t, []any{-3, "x"}), 0, 0, 0
+	for range 3000 {
+		if err := c.event(one); err != nil {
+			t.Fatal(err)
+		}
+		attributes := c.pieces()[0].Attributes
+		size += len(attributes)
+		switch {
+		case len(attributes) > 60_000:
+			full++
+		case string(attributes) == `{"$cut":2}`:
+			cut++
+		}
+		c.reset()
+	}
+	if size > maxShared+3000*20 || full < maxShared/61_000 || full+cut != 3000 {
+		t.Errorf("%d bytes, %d events have them, %d have not", size, full, cut)
+	}
 }

@@ -86,15 +86,10 @@ func (m *request) options(c *cursor) error {
 		return errMalformed
 	}
 	for range h.n {
-		key, err := c.value()
+		name, value, err := c.member() // unknown ones are ignored
 		if err != nil {
 			return err
 		}
-		value, err := c.value()
-		if err != nil {
-			return err
-		}
-		name, _ := (&cursor{key}).text() // unknown keys are ignored
 		text, _ := (&cursor{value}).text()
 		switch string(name) {
 		case "chunk":

@@ -12,30 +12,47 @@ import (
 // maxMetadata is the maximum size of the metadata of an event in bytes; larger ones exceed the limits of attributes.
 const maxMetadata = attributes.MaxSize
 
-// appendMetadata appends the metadata of an event, which are in an array with its time, as attributes.
-func appendMetadata(dst, when []byte) ([]byte, error) {
+// attributes appends the attributes of an event: its metadata, which are in an array with its time, and those of its group.
+func (c *collector) attributes(when []byte) error {
+	if h, _ := readHead(when); h.kind != kindArray && c.group.size == 0 {
+		return nil
+	}
+	set := attributes.Set{}
+	if err := metadata(&set, when); err != nil {
+		return err
+	}
+	if c.shared += c.group.size; c.shared <= maxShared {
+		c.group.add(&set)
+	} else if c.group.size > 0 {
+		set.Cut += c.group.all + c.group.cut
+	}
+	c.out.b, _ = set.Append(c.out.b)
+	return nil
+}
+
+// metadata adds the metadata of an event.
+func metadata(set *attributes.Set, when []byte) error {
 	in := cursor{when}
 	if h, _, err := in.next(); err != nil || h.kind != kindArray || h.n < 2 {
-		return dst, err
+		return err
 	}
 	if _, err := in.value(); err != nil {
-		return dst, err
+		return err
 	}
 	h, _, err := in.next()
 	if err != nil || h.kind != kindMap || h.n == 0 {
-		return dst, err
+		return err
 	}
-	set := attributes.Set{}
 	if len(in.b) > maxMetadata {
 		set.Cut = int(min(h.n, math.MaxInt32))
-	} else if set.Own, err = members(&in, h.n, 0); err != nil {
-		return dst, err
+		return nil
 	}
+	set.Own, err = members(&in, h.n, 0)
 	for i := range set.Own {
-		set.Own[i].Name = attributes.OwnName(set.Own[i].Name)
+		set.Own[i].Name = attributes.OwnName(set.Own[i].Name, attributes.ResourceSchema, attributes.ResourceDropped,
+			attributes.ScopeName, attributes.ScopeVersion, attributes.ScopeSchema, attributes.ScopeDropped)
 	}
-	dst, _ = set.Append(dst)
-	return dst, nil
+	return err
 }
 
 // members reads n members of a map.

@@ -139,24 +139,24 @@ func TestTimes(t *testing.T) {
 	for _, c := range []struct {
 		name, when string
 		nanos      int64
-		marker     bool
+		marker     marker
 	}{
-		{"event time", "\xd7\x00\x69\x1f\x2d\x45\x00\x00\x00\x07", 0x691f2d45*1_000_000_000 + 7, false},
-		{"timestamp 32", "\xd6\xff\x69\x1f\x2d\x45", 0x691f2d45 * 1_000_000_000, false},
-		{"timestamp 64", "\xd7\xff\x00\x00\x00\x1c\x69\x1f\x2d\x45", 0x691f2d45*1_000_000_000 + 7, false},
-		{"timestamp 96", "\xc7\x0c\xff\x00\x00\x00\x07\x00\x00\x00\x00\x69\x1f\x2d\x45", 0x691f2d45*1_000_000_000 + 7, false},
-		{"seconds", "\xce\x69\x1f\x2d\x45", 0x691f2d45 * 1_000_000_000, false},
-		{"with metadata", "\x92\xd6\xff\x69\x1f\x2d\x45\x80", 0x691f2d45 * 1_000_000_000, false},
-		{"begin of a group", "\x92\xd7\x00\xff\xff\xff\xff\x00\x00\x00\x00\x80", 0, true},
-		{"end of a group", "\x92\xd7\x00\xff\xff\xff\xfe\x00\x00\x00\x00\x80", 0, true},
-		{"begin, a number", "\xff", 0, true},
-		{"end, a number", "\xfe", 0, true},
-		{"before 1970", "\xfd", -3_000_000_000, false},
+		{"event time", "\xd7\x00\x69\x1f\x2d\x45\x00\x00\x00\x07", 0x691f2d45*1_000_000_000 + 7, noMarker},
+		{"timestamp 32", "\xd6\xff\x69\x1f\x2d\x45", 0x691f2d45 * 1_000_000_000, noMarker},
+		{"timestamp 64", "\xd7\xff\x00\x00\x00\x1c\x69\x1f\x2d\x45", 0x691f2d45*1_000_000_000 + 7, noMarker},
+		{"timestamp 96", "\xc7\x0c\xff\x00\x00\x00\x07\x00\x00\x00\x00\x69\x1f\x2d\x45", 0x691f2d45*1_000_000_000 + 7, noMarker},
+		{"seconds", "\xce\x69\x1f\x2d\x45", 0x691f2d45 * 1_000_000_000, noMarker},
+		{"with metadata", "\x92\xd6\xff\x69\x1f\x2d\x45\x80", 0x691f2d45 * 1_000_000_000, noMarker},
+		{"begin of a group", "\x92\xd7\x00\xff\xff\xff\xff\x00\x00\x00\x00\x80", 0, beginMarker},
+		{"end of a group", "\x92\xd7\x00\xff\xff\xff\xfe\x00\x00\x00\x00\x80", 0, endMarker},
+		{"begin, a number", "\xff", 0, beginMarker},
+		{"end, a number", "\xfe", 0, endMarker},
+		{"before 1970", "\xfd", -3_000_000_000, noMarker},
 	} {
-		if got := isGroupMarker([]byte(c.when)); got != c.marker {
-			t.Errorf("%s: marker %v", c.name, got)
+		if got := markerOf([]byte(c.when)); got != c.marker {
+			t.Errorf("%s: marker %d", c.name, got)
 		}
-		if got := eventNanos([]byte(c.when)); !c.marker && got != c.nanos {
+		if got := eventNanos([]byte(c.when)); c.marker == noMarker && got != c.nanos {
 			t.Errorf("%s: %d, want %d", c.name, got, c.nanos)
 		}
 	}

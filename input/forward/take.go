@@ -85,7 +85,7 @@ func (c *conn) acknowledge(late context.Context) error {
 func (c *conn) receive(m *request, skip int, hand func(list []input.Event, taken int) error) error {
 	e := &c.events
 	taken := skip
-	e.source, e.read = string(m.tag), c.server.opts.Now().UnixNano()
+	e.source, e.read, e.shared = string(m.tag), c.server.opts.Now().UnixNano(), 0
 	next := func() error {
 		if len(e.list) == 0 {
 			return nil
@@ -124,6 +124,9 @@ func (c *conn) receive(m *request, skip int, hand func(list []input.Event, taken
 			return err
 		}
 		if skip > 0 {
+			if err := e.skip(b); err != nil {
+				return err
+			}
 			continue
 		}
 		if e.full(len(b)) {
@@ -142,6 +145,7 @@ func (c *conn) receive(m *request, skip int, hand func(list []input.Event, taken
 func (c *conn) releaseMessage() {
 	if c.parseReserved == 0 {
 		c.events.reset()
+		c.events.group = group{}
 		return
 	}
 	c.events.release()

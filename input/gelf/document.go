@@ -124,8 +124,8 @@ func (d *document) member(name, value []byte) member {
 }
 
 // parts returns the message of a complete document, and its other members as attributes, without the timestamp unless it is to be kept.
-// It is not ok if the document has no message, or if anything would be lost. If it is ok, it may have changed the bytes of the document.
-func (d *document) parts(keepTime bool) (text, encoded []byte, ok bool) {
+// It is not ok if the document has no message, if anything would be lost, or if the attributes have more than most bytes. If it is ok, it may have changed the bytes of the document.
+func (d *document) parts(keepTime bool, most int) (text, encoded []byte, ok bool) {
 	used := slices.IndexFunc(d.messages[:], isText)
 	if !d.complete || used < 0 {
 		return nil, nil, false
@@ -158,7 +158,7 @@ func (d *document) parts(keepTime bool) (text, encoded []byte, ok bool) {
 	}
 	set := attributes.Set{Own: d.own}
 	encoded, cut := set.Append(nil)
-	if cut > 0 {
+	if cut > 0 || len(encoded) > most {
 		return nil, nil, false
 	}
 	text, _ = message.Content(d.messages[used])

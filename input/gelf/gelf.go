@@ -6,7 +6,7 @@
 //
 // The message is full_message or, without it, short_message. All other members of the document are attributes, additional fields
 // without their underscore; a timestamp only if it is not the time of the record. A document that is truncated or no JSON object, that has
-// no message, or whose attributes exceed their limits, is the message as received, decompressed, without one newline or NUL at its end.
+// no message, or whose attributes exceed their limits or the free memory, is the message as received, decompressed, without one newline or NUL at its end.
 // The time is its timestamp, exact to the nanosecond. The level is derived from the severity. The source is
 // HOST/FACILITY, without unknown parts; the sender's address is the default host, and in a message of Docker's
 // driver the container's name replaces the facility. The service is the first of the additional fields
@@ -49,7 +49,7 @@ func (Spec) Open(ctx context.Context, with input.Opening) (input.Reader, error) 
 // Protocol describes GELF. services are those that senders may name.
 func Protocol(services *input.Services) socket.Protocol {
 	return socket.Protocol{
-		Name: "gelf", Port: 12201, Networks: []string{"udp", "tcp"},
+		Name: "gelf", Port: 12201, Networks: []string{"udp", "tcp"}, Attributes: true,
 		Framing: func(bool) socket.Framing { return socket.Framing{Ends: "\x00"} },
 		Parser: func(opts *socket.Options, _ bool) socket.Parser {
 			return &parser{services: services, guard: recognize.New(opts.Recognize)}

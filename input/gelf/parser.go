@@ -27,7 +27,7 @@ type parser struct {
 }
 
 // Parse implements [socket.Parser].
-func (p *parser) Parse(msg []byte, sender string, read int64) (service string, e input.Event) {
+func (p *parser) Parse(msg []byte, sender string, read int64, most int) (service string, e input.Event) {
 	msg = trimEnd(msg)
 	e = input.Event{Source: sender, Message: msg}
 	text := bytes.TrimLeft(msg, " \t\r\n")
@@ -47,7 +47,7 @@ func (p *parser) Parse(msg []byte, sender string, read int64) (service string, e
 	e.Source = p.source(d, sender)
 	service = p.service(first(d.services[:]))
 	_, reason := p.guard.CheckTime(e.Time, read)
-	if text, encoded, ok := d.parts(e.Time == 0 || reason != recognize.Accepted); ok {
+	if text, encoded, ok := d.parts(e.Time == 0 || reason != recognize.Accepted, most); ok {
 		e.Message, e.Attributes = text, encoded
 	}
 	return service, e

@@ -119,9 +119,15 @@ func TestParse(t *testing.T) {
 	} {
 		p := newTestParser()
 		want := cmp.Or(c.message, c.document)
-		service, e := p.Parse([]byte(c.document+"\n"), sender, 1800000000e9)
+		service, e := p.Parse([]byte(c.document+"\n"), sender, 1800000000e9, attributes.MaxSize)
 		if service != c.service || e.Source != c.source || e.Time != c.time || max(e.Level, e.Fallback) != c.level || string(e.Message) != want || string(e.Attributes) != c.attributes {
 			t.Errorf("%s: %q %+v\n%s %s", c.document, service, e, e.Message, e.Attributes)
+		}
+	}
+	const full = `{"short_message":"a\u0062","_b":"\u0063"}`
+	for most, want := range map[int]string{9: "ab", 8: full} {
+		if _, e := newTestParser().Parse([]byte(full), "", 0, most); string(e.Message) != want || len(e.Attributes) > most {
+			t.Errorf("attributes of at most %d bytes: %s %s", most, e.Message, e.Attributes)
 		}
 	}
 }
@@ -133,7 +139,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p := newTestParser()
 		before := string(trimEnd(text))
-		service, e := p.Parse(text, "sender", 0)
+		service, e := p.Parse(text, "sender", 0, attributes.MaxSize)
 		if e.Attributes == nil && string(e.Message) != before && !strings.Contains(before, "_message") || len(e.Attributes) > 0 && !attributes.Valid(e.Attributes) || len(e.Source) > record.MaxSource || len(service) > 63 {
 			t.Fatalf("%q %+v", service, e)
 		}
@@ -256,6 +262,6 @@ func BenchmarkParse(b *testing.B) {
 	b.SetBytes(int64(len(document)))
 	b.ReportAllocs()
 	for b.Loop() {
-		p.Parse(append(space[:0], document...), "192.0.2.9", 0)
+		p.Parse(append(space[:0], document...), "192.0.2.9", 0, attributes.MaxSize)
 	}
 }

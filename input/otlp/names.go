@@ -21,14 +21,7 @@ const (
 	nameBodyKind       = "body_kind"
 	nameBodyMember     = "body_member"
 
-	nameResourceSchema   = "resource_schema_url"
-	nameResourceDropped  = "resource_dropped_attributes_count"
 	nameResourceEntities = "resource_entity_refs"
-
-	nameScope        = "scope_name"
-	nameScopeVersion = "scope_version"
-	nameScopeSchema  = "scope_schema_url"
-	nameScopeDropped = "scope_dropped_attributes_count"
 )
 
 // names finds the names under which attributes of records are stored. Most records have the attributes of the one before, in its order.
@@ -43,8 +36,8 @@ type name struct{ sent, stored string }
 func newNames() names {
 	return names{reserved: []string{
 		nameTraceID, nameSpanID, nameFlags, nameEvent, nameTime, nameObserved, nameRefused, nameDropped, nameSeverityNumber,
-		nameSeverityText, nameBodyKind, nameBodyMember, nameResourceSchema, nameResourceDropped, nameResourceEntities, nameScope,
-		nameScopeVersion, nameScopeSchema, nameScopeDropped,
+		nameSeverityText, nameBodyKind, nameBodyMember, attributes.ResourceSchema, attributes.ResourceDropped, nameResourceEntities, attributes.ScopeName,
+		attributes.ScopeVersion, attributes.ScopeSchema, attributes.ScopeDropped,
 	}}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"logstow/input/httpserver"
+	"logstow/record/attributes"
 )
 
 // shared are the attributes that records have in common: those of a resource or a scope.
@@ -96,12 +97,12 @@ func (r *resource) parse(message, schema []byte) error {
 		return err
 	}
 	if len(schema) > 0 {
-		if err := httpserver.AddText(&r.Attributes, nameResourceSchema, schema); err != nil {
+		if err := httpserver.AddText(&r.Attributes, attributes.ResourceSchema, schema); err != nil {
 			return err
 		}
 	}
 	if dropped > 0 {
-		if err := httpserver.AddNumber(&r.Attributes, nameResourceDropped, dropped); err != nil {
+		if err := httpserver.AddNumber(&r.Attributes, attributes.ResourceDropped, dropped); err != nil {
 			return err
 		}
 	}
@@ -249,7 +250,7 @@ func (s *shared) scope(message, schema []byte) error {
 	for _, f := range []struct {
 		name  string
 		value []byte
-	}{{nameScope, name}, {nameScopeVersion, version}, {nameScopeSchema, schema}} {
+	}{{attributes.ScopeName, name}, {attributes.ScopeVersion, version}, {attributes.ScopeSchema, schema}} {
 		if len(f.value) > 0 {
 			if err := httpserver.AddText(&s.Attributes, f.name, f.value); err != nil {
 				return err
@@ -257,7 +258,7 @@ func (s *shared) scope(message, schema []byte) error {
 		}
 	}
 	if dropped > 0 {
-		if err := httpserver.AddNumber(&s.Attributes, nameScopeDropped, dropped); err != nil {
+		if err := httpserver.AddNumber(&s.Attributes, attributes.ScopeDropped, dropped); err != nil {
 			return err
 		}
 	}

@@ -67,6 +67,6 @@ func protocol() socket.Protocol {
 type parser struct{}
 
 // Parse implements [socket.Parser].
-func (parser) Parse(message []byte, sender string, _ int64) (string, input.Event) {
+func (parser) Parse(message []byte, sender string, _ int64, _ int) (string, input.Event) {
 	return "", input.Event{Source: sender, Message: message}
 }

@@ -155,14 +155,23 @@ func level(labels []label) record.Level {
 	return record.None
 }
 
-// entry collects an entry, with the collector's metadata.
+// expect makes space for n entries of a stream.
+func (c *collector) expect(s *stream, n int) error {
+	if s.invalid != "" {
+		return nil
+	}
+	if err := c.lease.Take(int64(n) * input.GrowingCost); err != nil {
+		return err
+	}
+	c.batches.Of(s.service, n)
+	return nil
+}
+
+// entry collects an expected entry, with the collector's metadata.
 func (c *collector) entry(s *stream, nanos int64, line []byte) error {
 	if s.invalid != "" {
 		c.reject(s.invalid)
 		return nil
-	}
-	if err := c.lease.Take(input.GrowingCost); err != nil {
-		return err
 	}
 	e := input.Event{Time: nanos, Level: s.level, Source: s.source, Message: line}
 	if own := level(c.metadata); own != record.None {

@@ -83,6 +83,9 @@ func (c *collector) jsonEntry(s *stream, value []byte) error {
 			return nil
 		}
 	}
+	if err := c.expect(s, 1); err != nil {
+		return err
+	}
 	return c.entry(s, nanos, line)
 }
 

@@ -84,9 +84,13 @@ func (c *collector) protobuf(request []byte) error {
 
 func (c *collector) protobufStream(message []byte) error {
 	var text []byte
+	entries := 0
 	if err := each(message, func(number protowire.Number, _ uint64, bytes []byte) error {
-		if number == 1 {
+		switch number {
+		case 1:
 			text = bytes
+		case 2:
+			entries++
 		}
 		return nil
 	}); err != nil {
@@ -96,7 +100,10 @@ func (c *collector) protobufStream(message []byte) error {
 		return err
 	}
 	s, err := c.parseStream(string(text))
-	if err != nil {
+	if err != nil || entries == 0 {
+		return err
+	}
+	if err := c.expect(&s, entries); err != nil {
 		return err
 	}
 	return each(message, func(number protowire.Number, _ uint64, bytes []byte) error {

@@ -112,7 +112,8 @@ func (s *Server) readPacket(buf, oob []byte) (int, netip.Addr, error) {
 func (s *Server) handPackets(ctx context.Context, q *queue) error {
 	flushing, cancel := input.Grace(ctx, grace)
 	defer cancel()
-	collected := newBatch(s.protocol.Parser(&s.opts, s.network == "unixgram"))
+	collected := s.newBatch(s.network == "unixgram")
+	defer collected.reset()
 	unpacked := s.newUnpacker()
 	defer unpacked.Close()
 	senders := hosts{}

@@ -42,9 +42,9 @@ type Options struct {
 	// (datagrams), if the protocol supports it. TLS is allowed for tcp only. The received part of a message that takes longer than
 	// MessageTimeout becomes a record.
 	listen.Endpoint
-	// MaxMemory limits, in bytes, the memory of long messages on all connections together, and of
-	// datagrams that wait to be passed on. A message for which no memory is available for five seconds
-	// is truncated. 0 is [DefaultMaxMemory].
+	// MaxMemory limits, in bytes, the memory of long messages on all connections together, of
+	// datagrams that wait to be passed on, and of attributes. A message for which no memory is available for five seconds
+	// is truncated; one for whose attributes there is none is the message as received. 0 is [DefaultMaxMemory].
 	MaxMemory int64
 	// ReceiveBuffer is the requested size of the kernel's receive buffer for datagrams, in bytes; 0
 	// is [DefaultReceiveBuffer].
@@ -72,6 +72,8 @@ type Protocol struct {
 	Networks []string
 	// Framing returns how a stream is split into messages; local is set for a Unix socket.
 	Framing func(local bool) Framing
+	// Attributes is set if events may have attributes.
+	Attributes bool
 	// Parser returns the parser for a connection or a datagram socket.
 	Parser func(opts *Options, local bool) Parser
 	// Unpacker returns the unpacker for a datagram socket. If it is nil, each datagram is a message, and a
@@ -84,8 +86,9 @@ type Protocol struct {
 type Parser interface {
 	// Parse converts a message as received to an event. The event may point into the message, and Parse
 	// may change the message. service is "" for the configured service. sender is the address of the
-	// host, or "" on a Unix socket. read is when the message was read, in Unix nanoseconds.
-	Parse(message []byte, sender string, read int64) (service string, e input.Event)
+	// host, or "" on a Unix socket. read is when the message was read, in Unix nanoseconds. If an event's attributes would have
+	// more than most bytes, it has none, and its message has all that was received.
+	Parse(message []byte, sender string, read int64, most int) (service string, e input.Event)
 }
 
 // Unpacker extracts messages from datagrams. It is used by one goroutine.

@@ -58,7 +58,7 @@ type conn struct {
 func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
 	local := s.network == "unix"
 	conn := &conn{
-		server: s, net: c, batch: newBatch(s.protocol.Parser(&s.opts, local)), buf: make([]byte, firstBuffer),
+		server: s, net: c, batch: s.newBatch(local), buf: make([]byte, firstBuffer),
 		framer: framer{Framing: s.protocol.Framing(local), limit: s.opts.MaxRecord},
 	}
 	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok {
@@ -71,6 +71,7 @@ func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
 // close releases the connection's memory.
 func (c *conn) close() {
 	c.deadline.Stop()
+	c.batch.reset()
 	c.server.budget.Give(int64(len(c.buf)-firstBuffer) + c.kept)
 }
 

@@ -146,12 +146,12 @@ func TestEvent(t *testing.T) {
 			if c.local {
 				sender = ""
 			}
-			_, got := e.Parse([]byte(c.line), sender, read.UnixNano())
+			_, got := e.Parse([]byte(c.line), sender, read.UnixNano(), attributes.MaxSize)
 			if got.Time != c.time || got.Level != c.level || got.Source != c.source || string(got.Message) != c.message {
 				t.Errorf("got  %v %v %q %q\nwant %v %v %q %q", time.Unix(0, got.Time).UTC(), got.Level, got.Source, got.Message,
 					time.Unix(0, c.time).UTC(), c.level, c.source, c.message)
 			}
-			_, raw := newParser(true, recognize.Options{}, c.local).Parse([]byte(c.line), sender, read.UnixNano())
+			_, raw := newParser(true, recognize.Options{}, c.local).Parse([]byte(c.line), sender, read.UnixNano(), attributes.MaxSize)
 			if string(raw.Message) != c.line || raw.Time != got.Time || raw.Source != got.Source {
 				t.Errorf("raw: %v %q %q", raw.Time, raw.Source, raw.Message)
 			}
@@ -182,16 +182,21 @@ func TestStructuredData(t *testing.T) {
 		{`- [a b="c"][a b="d"] text`, "", `[a b="c"][a b="d"] text`},
 		{`- [a b="` + strings.Repeat("x", 70_000) + `"] text`, "", `[a b="` + strings.Repeat("x", 70_000) + `"] text`},
 	} {
-		_, got := newParser(false, recognize.Options{}, false).Parse([]byte(header+c.rest), "", read.UnixNano())
+		_, got := newParser(false, recognize.Options{}, false).Parse([]byte(header+c.rest), "", read.UnixNano(), attributes.MaxSize)
 		if string(got.Attributes) != c.attributes || string(got.Message) != c.message || len(got.Attributes) > 0 && !attributes.Valid(got.Attributes) {
 			t.Errorf("%.300q: %.300s %.300q", c.rest, got.Attributes, got.Message)
 		}
-		if _, raw := newParser(true, recognize.Options{}, false).Parse([]byte(header+c.rest), "", read.UnixNano()); raw.Attributes != nil {
+		if _, raw := newParser(true, recognize.Options{}, false).Parse([]byte(header+c.rest), "", read.UnixNano(), attributes.MaxSize); raw.Attributes != nil {
 			t.Errorf("raw: %s", raw.Attributes)
 		}
 	}
+	for most, want := range map[int]string{16: "text", 15: "ID47 - text"} {
+		if _, got := newParser(false, recognize.Options{}, false).Parse([]byte(header+"ID47 - text"), "", read.UnixNano(), most); string(got.Message) != want || len(got.Attributes) > most {
+			t.Errorf("attributes of at most %d bytes: %s %s", most, got.Message, got.Attributes)
+		}
+	}
 	old := "<165>1 1970-01-01T00:00:00Z h app 1 ID47 - text" // kept with its header
-	if _, got := newParser(false, recognize.Options{}, false).Parse([]byte(old), "", read.UnixNano()); got.Attributes != nil || string(got.Message) != old {
+	if _, got := newParser(false, recognize.Options{}, false).Parse([]byte(old), "", read.UnixNano(), attributes.MaxSize); got.Attributes != nil || string(got.Message) != old {
 		t.Errorf("%s %s", got.Attributes, got.Message)
 	}
 }
@@ -199,7 +204,7 @@ func TestStructuredData(t *testing.T) {
 func TestZone(t *testing.T) {
 	t.Parallel()
 	e := newParser(false, recognize.Options{Zone: time.FixedZone("", 3600)}, false)
-	_, got := e.Parse([]byte("<13>Nov 21 08:20:49 h app: x"), "", read.UnixNano())
+	_, got := e.Parse([]byte("<13>Nov 21 08:20:49 h app: x"), "", read.UnixNano(), attributes.MaxSize)
 	if want := time.Date(2026, 11, 21, 7, 20, 49, 0, time.UTC).UnixNano(); got.Time != want {
 		t.Errorf("%v", time.Unix(0, got.Time).UTC())
 	}
@@ -239,7 +244,7 @@ func FuzzHeader(f *testing.F) {
 			}
 		}
 		e := newParser(false, recognize.Options{}, local)
-		_, got := e.Parse(line, "", read.UnixNano())
+		_, got := e.Parse(line, "", read.UnixNano(), attributes.MaxSize)
 		if len(got.Attributes) > 0 && !attributes.Valid(got.Attributes) {
 			t.Fatalf("invalid: %s", got.Attributes)
 		}
@@ -284,7 +289,7 @@ func BenchmarkEvent(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				e.Parse(text, "", read.UnixNano())
+				e.Parse(text, "", read.UnixNano(), attributes.MaxSize)
 			}
 		})
 		b.Run(name+"/library", func(b *testing.B) {

@@ -23,7 +23,7 @@ func newParser(raw bool, opts recognize.Options, local bool) *parser {
 
 // Parse converts a message to an event. Time, level and source are taken from the header, and the message is
 // the rest. Any part that cannot be parsed or represented in these remains in the message.
-func (p *parser) Parse(line []byte, sender string, read int64) (service string, event input.Event) {
+func (p *parser) Parse(line []byte, sender string, read int64, most int) (service string, event input.Event) {
 	h := parseHeader(line, p.local)
 	event = input.Event{Level: record.LevelFromSyslog(h.severity), Message: h.rest}
 	if len(h.host)+len(h.app)+len(h.proc) > record.MaxSource-2 {
@@ -39,7 +39,7 @@ func (p *parser) Parse(line []byte, sender string, read int64) (service string, 
 		}
 	}
 	if !p.raw && len(h.text) > 0 && len(event.Message) == len(h.rest) {
-		if encoded, ok := appendAttributes(nil, h.id, h.data); ok {
+		if encoded, ok := appendAttributes(nil, h.id, h.data); ok && len(encoded) <= most {
 			event.Attributes, event.Message = encoded, h.text
 			return "", event
 		}

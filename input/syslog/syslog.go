@@ -42,7 +42,7 @@ func (s *Spec) Open(ctx context.Context, with input.Opening) (input.Reader, erro
 func (s *Spec) Protocol() socket.Protocol {
 	return socket.Protocol{
 		Name: "syslog", Port: 514, Networks: []string{"udp", "tcp", "unix", "unixgram"},
-		Framing: framing,
+		Framing: framing, Attributes: !s.Raw,
 		Parser: func(opts *socket.Options, local bool) socket.Parser {
 			return newParser(s.Raw, opts.Recognize, local)
 		},

@@ -37,6 +37,17 @@ func IsGroup[T string | []byte](name T) bool {
 	return false
 }
 
+// The names of the fields of resource and scope of OpenTelemetry's data model that are no attributes of theirs. They are stored beside the
+// attributes of the record.
+const (
+	ResourceSchema  = "resource_schema_url"
+	ResourceDropped = "resource_dropped_attributes_count"
+	ScopeName       = "scope_name"
+	ScopeVersion    = "scope_version"
+	ScopeSchema     = "scope_schema_url"
+	ScopeDropped    = "scope_dropped_attributes_count"
+)
+
 // Limits of one record. What exceeds them is cut, see [Append].
 const (
 	// MaxCount is the maximum number of attributes of the record, and of each object.

@@ -1,5 +1,5 @@
-// Package podmeta adds labels and annotations of pods to the sources of their records. It watches pods with
-// the Kubernetes API.
+// Package podmeta adds labels and annotations of pods to the attributes of their records, with the names of OpenTelemetry: in the object
+// [attributes.Resource], as k8s.pod.label.NAME and k8s.pod.annotation.NAME. It watches pods with the Kubernetes API.
 //
 // Selected labels and annotations are kept in memory for the pods of one node. They are kept while the API
 // server cannot be reached, and for some minutes after a pod was deleted. If a record's pod is unknown and the
@@ -16,19 +16,18 @@ import (
 
 	"logstow/input"
 	"logstow/record"
+	"logstow/record/attributes"
 )
 
 const (
 	// MaxPods is the maximum number of pods that are kept. Records of further pods are not changed.
 	MaxPods = 2000
-	// maxValue is the length in bytes to which the value of a label or annotation is truncated.
-	maxValue = 128
+	// maxValue is the length in bytes to which the value of an annotation is truncated; that of a label has at most 63.
+	maxValue = 1 << 10
 	// keepDeleted is how long a deleted pod is kept, because its last lines may not have been read.
 	keepDeleted = 10 * time.Minute
 	// podWait is how long a record waits for an unknown pod, and firstWait for the first list.
 	podWait, firstWait = 2 * time.Second, 10 * time.Second
-	// maxSources is how many sources of a pod are cached.
-	maxSources = 64
 )
 
 // Options configure a [Watcher].
@@ -40,8 +39,7 @@ type Options struct {
 	TokenFile, CAFile string
 	// Node is the name of the node whose pods are watched; "" is all nodes.
 	Node string
-	// Labels and Annotations are the names of the labels and annotations to add, in this order. At least one is
-	// required.
+	// Labels and Annotations are the names of the labels and annotations to add. At least one is required.
 	Labels, Annotations []string
 	// SourcePrefix precedes the names of pods in sources.
 	SourcePrefix string
@@ -69,12 +67,10 @@ type Watcher struct {
 
 // pod is the metadata of a pod.
 type pod struct {
-	// added is the text that is added to sources.
-	added string
+	// added are the encoded attributes that are added to those of records.
+	added []byte
 	// deleted is when the pod was deleted, or zero.
 	deleted time.Time
-	// sources caches the sources with added, by the original sources.
-	sources map[string]string
 }
 
 // New returns a Watcher. It sends no requests before Run.
@@ -95,7 +91,7 @@ func New(opts Options) (*Watcher, error) {
 	}, nil
 }
 
-// Processor returns a processor that adds the metadata to the source of each record and passes the record on to
+// Processor returns a processor that adds the metadata to the attributes of each record and passes the record on to
 // next, which may be nil.
 func (w *Watcher) Processor(next input.Processor) input.Processor { return &processor{w, next} }
 
@@ -106,50 +102,31 @@ type processor struct {
 
 // Process implements [input.Processor].
 func (p *processor) Process(service string, r *record.Record) bool {
-	r.Source = p.watcher.source(r.Source)
+	r.Attributes = attributes.Merge(r.Attributes, p.watcher.of(r.Source))
 	return p.next == nil || p.next.Process(service, r)
 }
 
-// source returns a source NAMESPACE/POD/… with the metadata of its pod.
-func (w *Watcher) source(source string) string {
+// of returns the encoded metadata of the pod that a source NAMESPACE/POD/… names.
+func (w *Watcher) of(source string) []byte {
 	key := podKey(strings.TrimPrefix(source, w.opts.SourcePrefix))
 	if key == "" {
-		return source
+		return nil
 	}
-	w.mu.RLock()
-	p := w.pods[key]
-	if p != nil {
-		full, ok := p.sources[source]
-		if w.mu.RUnlock(); ok {
-			return full
-		}
-		return w.cache(key, source)
+	added, known, missing := w.look(key)
+	if !known && !missing && w.wait(key) {
+		added, _, _ = w.look(key)
 	}
-	missing := w.missing[key]
-	w.mu.RUnlock()
-	if !missing && w.wait(key) {
-		return w.cache(key, source)
-	}
-	return source
+	return added
 }
 
-// cache returns a source with the metadata of a known pod, and caches it.
-func (w *Watcher) cache(key, source string) string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	p := w.pods[key]
-	if p == nil { // deleted meanwhile
-		return source
+// look returns the encoded metadata of a pod, whether it is known, and whether a record has waited for it without success.
+func (w *Watcher) look(key string) (added []byte, known, missing bool) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if p := w.pods[key]; p != nil {
+		return p.added, true, false
 	}
-	full := source
-	if p.added != "" {
-		full = record.CleanSource(source + "/" + p.added)
-	}
-	if len(p.sources) >= maxSources {
-		clear(p.sources)
-	}
-	p.sources[source] = full
-	return full
+	return nil, false, w.missing[key]
 }
 
 // wait waits for a pod and reports whether it is known.
@@ -222,19 +199,28 @@ type object struct {
 
 func (o *object) key() string { return o.Metadata.Namespace + "/" + o.Metadata.Name }
 
-// added returns NAME=VALUE of the selected labels and annotations of a pod, separated by commas.
-func (w *Watcher) added(o *object) string {
-	var parts []string
-	add := func(names []string, values map[string]string) {
+// added returns the selected labels and annotations of a pod as encoded attributes.
+func (w *Watcher) added(o *object) []byte {
+	var all []attributes.Member
+	set := attributes.Set{}
+	add := func(prefix string, names []string, values map[string]string) {
 		for _, name := range names {
-			if v, ok := values[name]; ok {
-				parts = append(parts, name+"="+strings.Clone(v[:min(len(v), maxValue)]))
+			v, ok := values[name]
+			if !ok {
+				continue
 			}
+			if len(v) > maxValue {
+				v = strings.ToValidUTF8(v[:maxValue], "") + "…"
+				set.Cut++
+			}
+			all = append(all, attributes.Member{Name: prefix + name, Value: attributes.AppendText(nil, v)})
 		}
 	}
-	add(w.opts.Labels, o.Metadata.Labels)
-	add(w.opts.Annotations, o.Metadata.Annotations)
-	return strings.Join(parts, ",")
+	add("k8s.pod.label.", w.opts.Labels, o.Metadata.Labels)
+	add("k8s.pod.annotation.", w.opts.Annotations, o.Metadata.Annotations)
+	set.Resource = attributes.NewGroup(all)
+	text, _ := set.Append(nil)
+	return slices.Clip(text)
 }
 
 // set adds or updates a pod.
@@ -247,11 +233,11 @@ func (w *Watcher) set(o *object) {
 	if p == nil && len(w.pods) >= MaxPods {
 		return
 	}
-	if p == nil || p.added != added {
-		p = &pod{added: added, sources: map[string]string{}}
+	if p == nil {
+		p = &pod{}
 		w.pods[key] = p
 	}
-	p.deleted = time.Time{}
+	p.added, p.deleted = added, time.Time{}
 	delete(w.missing, key)
 	w.signal()
 }

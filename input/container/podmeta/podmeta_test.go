@@ -202,14 +202,14 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, drop <-chan stru
 // pods, so that waiting for one that does not come fails a test.
 const patience, long = time.Minute, 3 * time.Minute
 
-// run runs a watcher of the fake server until the test ends, and returns what a source becomes.
-func run(t testing.TB, f *fakeAPI, change func(*podmeta.Options)) (source func(string) string) {
+// run runs a watcher of the fake server until the test ends, and returns the attributes that records of a source get.
+func run(t testing.TB, f *fakeAPI, change func(*podmeta.Options)) (of func(source string) string) {
 	t.Helper()
-	_, source = watch(t, f, change)
-	return source
+	_, of = watch(t, f, change)
+	return of
 }
 
-func watch(t testing.TB, f *fakeAPI, change func(*podmeta.Options)) (w *podmeta.Watcher, source func(string) string) {
+func watch(t testing.TB, f *fakeAPI, change func(*podmeta.Options)) (w *podmeta.Watcher, of func(source string) string) {
 	t.Helper()
 	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte("secret\n"), 0o600); err != nil {
@@ -237,14 +237,25 @@ func watch(t testing.TB, f *fakeAPI, change func(*podmeta.Options)) (w *podmeta.
 		if !p.Process("s", &r) {
 			t.Error("dropped")
 		}
-		return r.Source
+		if r.Source != source {
+			t.Errorf("source %s is now %s", source, r.Source)
+		}
+		return string(r.Attributes)
 	}
 }
 
-// becomes waits until a source becomes what it should.
-func becomes(t testing.TB, source func(string) string, from, want string) {
+// becomes waits until records of a source get attributes.
+func becomes(t testing.TB, of func(string) string, source, want string) {
 	t.Helper()
-	await.Until(t, patience, from+" is "+want, func() bool { return source(from) == want })
+	await.Until(t, patience, source+" has "+want, func() bool { return of(source) == want })
+}
+
+// added are the attributes of a pod with these labels.
+func added(pod, app, tier string) string {
+	if app != "" {
+		app = `"k8s.pod.label.app":"` + app + `",`
+	}
+	return `{"resource":{"k8s.pod.annotation.note":"n of ` + pod + `",` + app + `"k8s.pod.label.tier":"` + tier + `"}}`
 }
 
 // soon calls a function that must not wait for a pod.
@@ -263,52 +274,58 @@ func labels(app string) map[string]string {
 	return map[string]string{"app": app, "tier": "web", "other": "x"}
 }
 
-func TestSource(t *testing.T) {
+func TestAttributes(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
 	f.set("shop/a", labels("cart"))
 	f.set("shop/b", map[string]string{"tier": "x"})
-	w, source := watch(t, f, func(o *podmeta.Options) { o.SourcePrefix = "node/" })
+	w, of := watch(t, f, func(o *podmeta.Options) { o.SourcePrefix = "node/" })
 	// The first record waits for the list.
 	for from, want := range map[string]string{
-		"node/shop/a/nginx/stdout": "node/shop/a/nginx/stdout/app=cart,tier=web,note=n of a",
-		"node/shop/a/nginx/stderr": "node/shop/a/nginx/stderr/app=cart,tier=web,note=n of a",
-		"node/shop/b/c":            "node/shop/b/c/tier=x,note=n of b",
-		"plain.log":                "plain.log",
+		"node/shop/a/nginx/stdout": added("a", "cart", "web"),
+		"node/shop/a/nginx/stderr": added("a", "cart", "web"),
+		"node/shop/b/c":            added("b", "", "x"),
+		"plain.log":                "",
 	} {
 		for range 2 {
-			if got := source(from); got != want {
+			if got := of(from); got != want {
 				t.Errorf("%s: %s, want %s", from, got, want)
 			}
 		}
 	}
+	// Attributes of other origin stay.
+	r := record.Record{Source: "node/shop/b/c", Attributes: []byte(`{"a":1,"resource":{"k8s.pod.label.tier":"own","z":1}}`)}
+	w.Processor(nil).Process("s", &r)
+	if want := `{"$cut":1,"a":1,"resource":{"k8s.pod.annotation.note":"n of b","k8s.pod.label.tier":"own","z":1}}`; string(r.Attributes) != want {
+		t.Errorf("%s, want %s", r.Attributes, want)
+	}
 	// One that waits for a pod gets it as soon as it is there; one that never comes holds up once.
 	time.AfterFunc(100*time.Millisecond, func() { f.set("shop/new", labels("new")) })
-	if got := source("node/shop/new/c"); got != "node/shop/new/c/app=new,tier=web,note=n of new" {
+	if got := of("node/shop/new/c"); got != added("new", "new", "web") {
 		t.Error(got)
 	}
 	const wait = time.Second
 	w.SetWaits(wait, long)
 	begun := time.Now()
-	soon(t, func() { source("node/shop/never/c") })
+	soon(t, func() { of("node/shop/never/c") })
 	if waited := time.Since(begun); waited < wait {
 		t.Errorf("waited %v", waited)
 	}
 	w.SetWaits(long, long)
 	soon(t, func() {
 		for range 100 {
-			source("node/shop/never/c")
+			of("node/shop/never/c")
 		}
 	})
 	f.set("shop/never", labels("late"))
-	becomes(t, source, "node/shop/never/c", "node/shop/never/c/app=late,tier=web,note=n of never")
+	becomes(t, of, "node/shop/never/c", added("never", "late", "web"))
 	f.set("shop/a", labels("changed"))
-	becomes(t, source, "node/shop/a/nginx/stdout", "node/shop/a/nginx/stdout/app=changed,tier=web,note=n of a")
+	becomes(t, of, "node/shop/a/nginx/stdout", added("a", "changed", "web"))
 	// The last lines of a deleted pod.
 	f.set("shop/a", nil)
 	f.set("shop/z", labels("z"))
-	becomes(t, source, "node/shop/z/c", "node/shop/z/c/app=z,tier=web,note=n of z")
-	if got := source("node/shop/a/nginx/stdout"); !strings.Contains(got, "app=changed") {
+	becomes(t, of, "node/shop/z/c", added("z", "z", "web"))
+	if got := of("node/shop/a/nginx/stdout"); !strings.Contains(got, `app":"changed"`) {
 		t.Error(got)
 	}
 	f.mu.Lock()
@@ -327,8 +344,8 @@ func TestOutages(t *testing.T) {
 func testOutages(t *testing.T) {
 	f := startFakeAPI(t, inputtest.NewPipes())
 	f.set("shop/a", labels("v0"))
-	source := run(t, f, nil)
-	becomes(t, source, "shop/a/c", "shop/a/c/app=v0,tier=web,note=n of a")
+	of := run(t, f, nil)
+	becomes(t, of, "shop/a/c", added("a", "v0", "web"))
 	random := testrand.New(t)
 	for i := 1; i <= 12; i++ {
 		switch random.IntN(5) {
@@ -343,28 +360,28 @@ func testOutages(t *testing.T) {
 			f.setDown(true)
 			f.endWatches()
 			var got string
-			soon(t, func() { got = source("shop/a/c") })
-			if !strings.HasPrefix(got, "shop/a/c/app=v") {
+			soon(t, func() { got = of("shop/a/c") })
+			if !strings.Contains(got, `app":"v`) {
 				t.Fatalf("while the server is down: %s", got)
 			}
 			f.set("shop/a", labels("unseen"))
 			f.setDown(false)
 		}
 		f.set("shop/a", labels(fmt.Sprint("v", i)))
-		becomes(t, source, "shop/a/c", fmt.Sprintf("shop/a/c/app=v%d,tier=web,note=n of a", i))
+		becomes(t, of, "shop/a/c", added("a", fmt.Sprint("v", i), "web"))
 	}
 	// A pod that is unknown while the server is down does not hold up, once the watch is known to fail.
 	f.setDown(true)
 	f.endWatches()
 	soon(t, func() {
-		source("shop/unknown/c")
+		of("shop/unknown/c")
 		for i := range 3 {
-			source(fmt.Sprintf("shop/unknown-%d/c", i))
+			of(fmt.Sprintf("shop/unknown-%d/c", i))
 		}
 	})
 	f.setDown(false)
 	f.set("shop/unknown", labels("known"))
-	becomes(t, source, "shop/unknown/c", "shop/unknown/c/app=known,tier=web,note=n of unknown")
+	becomes(t, of, "shop/unknown/c", added("unknown", "known", "web"))
 }
 
 // Watches that break again and again, and work in between, are no outage: the next one begins at once, not after a
@@ -373,14 +390,14 @@ func TestBrokenWatches(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
 	f.set("shop/a", labels("v0"))
-	source := run(t, f, nil)
-	becomes(t, source, "shop/a/c", "shop/a/c/app=v0,tier=web,note=n of a")
+	of := run(t, f, nil)
+	becomes(t, of, "shop/a/c", added("a", "v0", "web"))
 	begun := time.Now()
 	const breaks = 12 // doubling the pause each time, they would take minutes
 	for i := 1; i <= breaks; i++ {
 		f.endWatches()
 		f.set("shop/a", labels(fmt.Sprint("v", i)))
-		becomes(t, source, "shop/a/c", fmt.Sprintf("shop/a/c/app=v%d,tier=web,note=n of a", i))
+		becomes(t, of, "shop/a/c", added("a", fmt.Sprint("v", i), "web"))
 	}
 	if took := time.Since(begun); took > patience {
 		t.Errorf("it took %v", took)
@@ -395,10 +412,10 @@ func TestMemory(t *testing.T) {
 		f.pods[fmt.Sprintf("shop/pod-%d", i)] = map[string]string{"app": fmt.Sprint("app-", i), "long": strings.Repeat("l", 20_000)}
 	}
 	before := heap.Live()
-	source := run(t, f, func(o *podmeta.Options) { o.Labels, o.Annotations = []string{"app", "long"}, nil })
+	of := run(t, f, func(o *podmeta.Options) { o.Labels, o.Annotations = []string{"app", "long"}, nil })
 	for i := range 500 {
-		got := source(fmt.Sprintf("shop/pod-%d/c/stdout", i))
-		if want := fmt.Sprintf("shop/pod-%d/c/stdout/app=app-%d,long=lll", i, i); !strings.HasPrefix(got, want) || len(got) > record.MaxSource {
+		got := of(fmt.Sprintf("shop/pod-%d/c/stdout", i))
+		if want := fmt.Sprintf(`{"$cut":1,"resource":{"k8s.pod.label.app":"app-%d","k8s.pod.label.long":"lll`, i); !strings.HasPrefix(got, want) || len(got) > 1200 {
 			t.Fatalf("%s, want %s", got, want)
 		}
 	}
@@ -412,14 +429,14 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// Known sources take no memory.
+// Records of known pods take no memory.
 func TestAllocations(t *testing.T) {
 	f := newFakeAPI(t)
 	f.set("shop/a", labels("cart"))
-	source := run(t, f, nil)
-	becomes(t, source, "shop/a/c", "shop/a/c/app=cart,tier=web,note=n of a")
-	if n := testing.AllocsPerRun(10_000, func() { source("shop/a/c") }); n > 1 {
-		t.Errorf("%v allocations", n) // one is the record of this test
+	of := run(t, f, nil)
+	becomes(t, of, "shop/a/c", added("a", "cart", "web"))
+	if n := testing.AllocsPerRun(10_000, func() { of("shop/a/c") }); n > 2 {
+		t.Errorf("%v allocations", n) // those of this test: the record, and the attributes as a string
 	}
 }
 
