@@ -99,6 +99,7 @@ func flags() []section {
 			{"query", "count,c", switchFlag, "print only the number of matching records"},
 			{"query", "color=auto", textFlag, "`MODE`: colour levels, services and matches: auto (on a terminal), always or never"},
 			{"query", "wrap", switchFlag, "in pretty, wrap long lines instead of cutting them at the terminal's width"},
+			{"query", "indent", switchFlag, "with -o json and flat, print each object over several lines"},
 			{"stats", "by", listFlag, "`KEY`: what to group by; a list, repeatable (default: level, with --compute nothing)"},
 			{"stats", "compute", listFlag, "`FUNCTION`: what to compute for each group; a list, repeatable (default: count, in a table also share)"},
 			{"stats", "sort", listFlag, "`ITEM`: function (default desc) or key (default asc) to sort by, optionally followed by asc or desc; a list, repeatable (default: time, then buckets, then the first function, largest first)"},
@@ -235,6 +236,7 @@ func conflicts() []conflict {
 		{"distinct", "follow", "values are printed once all records are read"},
 		{"distinct", "newest tail", sorted},
 		{"distinct", around + " fields", "values are printed, not records"},
+		{"indent", "count distinct", "numbers and values are printed one in a line"},
 		{"distinct", "count", "logq stats --compute 'distinct(NAME)' counts values"},
 	}
 }

@@ -207,7 +207,10 @@ func (r *request) readOutput() (err error) {
 		}
 	}
 	format, text, _ := strings.Cut(r.output.Format, "=")
+	r.output.Indent = c.Bool("indent")
 	switch {
+	case r.output.Indent && format != output.JSON && format != output.Flat:
+		err = cli.Usagef("--indent requires -o json or flat")
 	case format == output.Template && text == "":
 		err = hint.Wrap(cli.Usagef("--output template requires a template"), "write -o template='{{.time}} {{.message}}'")
 	case format == output.Template && r.distinct != nil:

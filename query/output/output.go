@@ -94,6 +94,8 @@ type Options struct {
 	// Width is the number of columns at which lines of the pretty format are cut, with a mark; 0 prints
 	// them whole.
 	Width int
+	// Indent prints the objects of the formats json and flat over several lines, indented by two blanks.
+	Indent bool
 	// Template is the template of the template format.
 	Template *RecordTemplate
 	// Dates writes the dates of all records in the pretty format. Without it, dates are
@@ -128,7 +130,7 @@ type Writer struct {
 	message   record.Message // scratch: the message as logged
 	places    [][2]int       // scratch: the places to highlight
 	scratch   []byte
-	compact   bytes.Buffer
+	formatted bytes.Buffer // scratch: JSON without or with blanks
 
 	canvas   canvas // of pretty
 	parts    parts
@@ -203,6 +205,9 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 		o.canvas = canvas{limit: opts.Width, color: opts.Color}
 		o.parts.recognizer = recognize.New(recognize.Options{})
 		o.services, o.taken = map[string]string{}, map[int]bool{}
+	}
+	if opts.Indent && (opts.Format == JSON || opts.Format == Flat) {
+		o.append = o.indented(o.append)
 	}
 	o.found = make([]bool, len(o.fields))
 	o.done.Go(o.flush)
