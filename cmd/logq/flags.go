@@ -100,6 +100,7 @@ func flags() []section {
 			{"query", "color=auto", textFlag, "`MODE`: colour levels, services and matches: auto (on a terminal), always or never"},
 			{"query", "wrap", switchFlag, "in pretty, wrap long lines instead of cutting them at the terminal's width"},
 			{"query", "indent", switchFlag, "with -o json and flat, print each object over several lines"},
+			{ranged + " services", "no-pager", switchFlag, "do not show output that is longer than the terminal in a pager"},
 			{"stats", "by", listFlag, "`KEY`: what to group by; a list, repeatable (default: level, with --compute nothing)"},
 			{"stats", "compute", listFlag, "`FUNCTION`: what to compute for each group; a list, repeatable (default: count, in a table also share)"},
 			{"stats", "sort", listFlag, "`ITEM`: function (default desc) or key (default asc) to sort by, optionally followed by asc or desc; a list, repeatable (default: time, then buckets, then the first function, largest first)"},
