@@ -98,7 +98,7 @@ func flags() []section {
 			{"query", "distinct", textFlag, "`NAME`: print only the different values of a field, with their counts in json and csv"},
 			{"query", "count,c", switchFlag, "print only the number of matching records"},
 			{"query", "color=auto", textFlag, "`MODE`: colour levels, services and matches: auto (on a terminal), always or never"},
-			{"query", "wrap", switchFlag, "in pretty, wrap long lines instead of cutting them at the terminal's width"},
+			{"query", "wrap", switchFlag, "in pretty, wrap lines longer than the terminal's width instead of leaving out the middle of long values and texts"},
 			{"query", "indent", switchFlag, "with -o json and flat, print each object over several lines"},
 			{ranged + " services", "no-pager", switchFlag, "do not show output that is longer than the terminal in a pager"},
 			{"stats", "by", listFlag, "`KEY`: what to group by; a list, repeatable (default: level, with --compute nothing)"},
