@@ -86,13 +86,32 @@ func newSearch(c *ucli.Context, env environment) (*request, error) {
 func readRequest(c *ucli.Context, env environment) (*request, error) {
 	r, err := newSearch(c, env)
 	r.count, r.follow, r.sel.Newest = c.Bool("count"), c.Bool("follow"), c.Bool("newest")
-	for _, read := range []func() error{r.readLimit, r.readFollow, r.readContext, r.readSort, r.readOutput} {
+	for _, read := range []func() error{r.readSample, r.readLimit, r.readFollow, r.readContext, r.readSort, r.readOutput} {
 		if err == nil {
 			err = read()
 		}
 	}
 	r.arriving = r.arrive()
 	return r, err
+}
+
+// readSample reads --sample.
+func (r *request) readSample() error {
+	text := r.c.String("sample")
+	if !r.c.IsSet("sample") {
+		return nil
+	}
+	number, ok := strings.CutSuffix(text, "%")
+	percent, err := strconv.ParseFloat(number, 64)
+	if !ok || err != nil || !(percent > 0 && percent <= 100) {
+		return cli.Usagef("--sample %s: want a share of more than 0%% and at most 100%%, such as 1%%", text)
+	}
+	if percent == 100 {
+		return nil
+	}
+	r.sel.Sample = percent / 100
+	r.notef("sample of %s of the records that match; other runs have the same one", text)
+	return nil
 }
 
 // readLimit reads --limit.
