@@ -124,3 +124,18 @@ func TestRepeatedStart(t *testing.T) {
 		}
 	}
 }
+
+// Whatever a line is, what only repeats is at its start, on its first line.
+func FuzzRepeatedStart(f *testing.F) {
+	at := time.Date(2026, 11, 20, 15, 4, 5, 0, time.UTC).UnixNano()
+	for _, line := range []string{"2026-11-20T15:04:05Z ERROR x", "[15:04:05.000] [error]: x", "ERROR\t(2026-11-20 15:04:05)", "E1120 15:04:05.000000 1 a.go:1] x", "<ERROR> - x", "[", "", "1795187045 I | x"} {
+		f.Add(line, uint8(record.Error))
+	}
+	f.Fuzz(func(t *testing.T, line string, level uint8) {
+		r := recognize.New(recognize.Options{})
+		n := r.RepeatedStart([]byte(line), at, record.Level(level%uint8(record.Fatal+1)))
+		if n < 0 || n > len(line) || strings.Contains(line[:n], "\n") {
+			t.Fatalf("%d of %q", n, line)
+		}
+	})
+}
