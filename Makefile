@@ -1,4 +1,4 @@
-# What to run. "make demo" shows Logstow at work, "make test" tests it; both need Go, make and Node only.
+# What to run. "make demo" shows Logstow at work and needs Go and make only; "make test" tests it and needs Node, too.
 
 GO       ?= go
 TOOL      = $(GO) tool -modfile=internal/tools/go.mod

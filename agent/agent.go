@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -48,6 +46,8 @@ type pipeline struct {
 	getenv     func(string) string
 	log        *slog.Logger
 	began      time.Time
+	progress   func(text func() string) (stop func())
+	summarized func(Summary)
 	requests   *metrics.Requests
 	inputStats metrics.Inputs
 	// receiving limits the memory of all network inputs together.
@@ -90,6 +90,10 @@ type Options struct {
 	Getenv func(string) string
 	// Reload reads the settings again. It is called at every SIGHUP if the settings are Reloadable.
 	Reload func() (Settings, error)
+	// Summarize is called with the totals of a run; nil logs them.
+	Summarize func(Summary)
+	// Progress shows what text returns until stop is called. It is called for a run with Once; nil shows nothing.
+	Progress func(text func() string) (stop func())
 }
 
 // ErrStopped is the cause ([context.Cause]) of a context that stops a run in order: the records
@@ -142,6 +146,7 @@ func Run(ctx context.Context, s Settings, opts Options) error {
 func newPipeline(s Settings, opts Options) *pipeline {
 	p := &pipeline{
 		Settings: s, version: opts.Version, getenv: opts.Getenv, log: opts.Log, began: time.Now(), requests: metrics.NewRequests(),
+		progress: opts.Progress, summarized: opts.Summarize,
 		receiving:   listen.NewBudget(listen.ReceiveMemory, nil),
 		buffers:     input.NewReadBuffers(largeBuffers),
 		opened:      newStores(opts.Log, opts.Getenv),
@@ -306,6 +311,8 @@ func (p *pipeline) run(ctx context.Context) error {
 		}
 		uploaded <- err
 	}()
+	endProgress := p.showProgress()
+	defer endProgress()
 	waitBackground := p.startBackground(reading)
 	endTap := p.serveTap(ctx)
 	p.start(reading, opened)
@@ -326,6 +333,7 @@ func (p *pipeline) run(ctx context.Context) error {
 	}
 	err = p.outcome(uploadErr, readErr)
 	p.noteEnd(uploadErr)
+	endProgress()
 	p.summarize(err)
 	return err
 }
@@ -413,36 +421,4 @@ func (p *pipeline) left(held buffer.Stats, err error) error {
 	}
 	return fmt.Errorf("%s not stored or not indexed: %w (%d of them stored; %s)",
 		units.Count(held.Waiting+held.Sending+int(held.Unsealed)+held.Unindexed, "segment"), err, held.Unindexed, fate)
-}
-
-// summarize logs the totals of the run.
-func (p *pipeline) summarize(err error) {
-	message, log := "done", p.log.Info
-	if err != nil {
-		message, log = "incomplete", p.log.Warn
-	}
-	if n := p.buffer.InQuarantine(); n > 0 {
-		p.log.Error("the quarantine is not empty", "dir", p.BufferDir, "files", n)
-	}
-	read := p.inputStats.Total()
-	s, held, requests := p.uploader.Stats(), p.buffer.Stats(), p.requests.Counts()
-	log(message,
-		"records", s.Records, "input_bytes", read.Bytes, "raw_bytes", s.RawBytes,
-		"segments", s.Segments, "stored_bytes", s.StoredBytes,
-		"creates", s.Creates, "conflicts", s.Conflicts, "requests", requests.Total(),
-		"truncated", read.Cut, "split", read.Split, "late", held.Late, "processed", p.processedCounts(), "times_rejected", read.TimesRejected, "times_ahead", read.Ahead, "times_missed", read.TimesNotFound,
-		"replayed", held.Replayed, "dropped", held.Dropped, "waiting", held.Waiting+held.Sending, "quarantined", p.buffer.InQuarantine(),
-		"seconds", time.Since(p.began).Round(time.Millisecond).Seconds())
-}
-
-// processedCounts counts what processing changed and dropped, by reason.
-func (p *pipeline) processedCounts() slog.Value {
-	var attrs []slog.Attr
-	counts := p.processed.Counts()
-	for _, reason := range slices.Sorted(maps.Keys(counts)) {
-		if n := counts[reason]; n > 0 {
-			attrs = append(attrs, slog.Int64(reason, n))
-		}
-	}
-	return slog.GroupValue(attrs...)
 }

@@ -147,6 +147,9 @@ type Stats struct {
 	Incomplete, Invalid atomic.Int64
 	// TimesNotFound counts lines without a timestamp although time rules are set.
 	TimesNotFound atomic.Int64
+	// FileBytes is the size of the files that a run with Once reads, FileBytesRead how much of that was read. Compressed files count
+	// once they are read.
+	FileBytes, FileBytesRead atomic.Int64
 }
 
 // Grace returns a context that ends d after ctx ends. With it an input that is stopped can flush what it

@@ -56,6 +56,8 @@ func (i *Inputs) Total() (total InputTotal) {
 		total.LostByKernel += s.LostByKernel.Load()
 		total.Incomplete += s.Incomplete.Load()
 		total.Invalid += s.Invalid.Load()
+		total.FileBytes += s.FileBytes.Load()
+		total.FileBytesRead += s.FileBytesRead.Load()
 	})
 	return total
 }
@@ -64,4 +66,5 @@ func (i *Inputs) Total() (total InputTotal) {
 type InputTotal struct {
 	Records, Bytes, Cut, NULs, Split, TimesRejected, Ahead, TimesNotFound int64
 	Dropped, LostByKernel, Incomplete, Invalid                            int64
+	FileBytes, FileBytesRead                                              int64
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The main job on the embedded store: logs of three services go in, answers come out.
-# Run by "make demo" from the top folder; needs the two binaries in bin/.
+# Run by "make demo" from the top folder; needs the two binaries in bin/, and Go for the logs.
 set -eu
 
 dir=$(mktemp -d)
@@ -9,7 +9,12 @@ kept="$PWD/demo-store"
 export LOGSTOW_STORE="$dir/store" XDG_STATE_HOME="$dir/state"
 PATH="$PWD/bin:$PATH"
 
-say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+# Headings are bold on a terminal.
+bold='' plain=''
+if [ -t 1 ] && [ "${TERM:-dumb}" != dumb ] && [ -z "${NO_COLOR:-}" ]; then
+	bold=$(printf '\033[1m') plain=$(printf '\033[0m')
+fi
+say() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
 show() { say "\$ $*"; "$@"; }
 
 say "# half an hour of logs: a web service's JSON lines, a data node's text"

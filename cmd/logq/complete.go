@@ -101,7 +101,7 @@ func completions(ctx context.Context, app *ucli.App, words []string, env environ
 	case !strings.HasPrefix(last, "-"):
 		return nil
 	}
-	for _, f := range command.Flags {
+	for _, f := range command.VisibleFlags() {
 		for _, n := range f.Names() {
 			if len(n) > 1 {
 				all = append(all, "--"+n)

@@ -161,8 +161,11 @@ func (e environment) paged(ctx context.Context, print func(*environment) error) 
 }
 
 // pager returns a function that starts $LOGSTOW_PAGER, $PAGER or less; nil if there is
-// none, or it is "cat".
+// none, it is "cat", or none is wanted.
 func (e *environment) pager(ctx context.Context) func(ended func()) (*running, error) {
+	if e.noPager {
+		return nil
+	}
 	command := e.getenv("LOGSTOW_PAGER")
 	if command == "" {
 		command = e.getenv("PAGER")

@@ -23,6 +23,7 @@ type environment struct {
 	line     *progress.Line
 	out, err screen // where those two end
 	piped    bool   // stdout is a pipe, whose reader may write to the same terminal
+	noPager  bool   // long output is not paged
 	now      func() time.Time
 	tempDir  string
 	// completeTime limits what completion reads of the stores; 0 is [completeTime].

@@ -8,6 +8,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
+	"logstow/internal/hint"
 	"logstow/query"
 	"logstow/query/output"
 	"logstow/query/report"
@@ -22,7 +23,8 @@ const (
 	itemsFlag      // several values, each of which may be a list
 	numberFlag
 	dollarsFlag
-	switchFlag // no value
+	switchFlag  // no value
+	refusedFlag // not in the help: the command says why it does not have it
 )
 
 // section is the flags under a heading of the help.
@@ -75,6 +77,8 @@ func flags() []section {
 			{searching, "ids-from", textFlag, "`FILE`: file of at most 100000 identifiers, one per line; the message must contain at least one, matched like PATTERN; - is standard input"},
 			{searching, "pattern", listFlag, "`TEMPLATE`: template that the whole message matches, as logq patterns prints it, with <_> for any text; repeatable, all must match"},
 			{searching, "where", listFlag, "`EXPR`: condition on fields, such as 'status >= 500'; repeatable, all must be true"},
+			{"query", "sample", textFlag, "`SHARE`: print only about this share of the matching records, such as 1%, chosen by a hash of each: the same records in every run"},
+			{"stats fields patterns", "sample", refusedFlag, ""},
 			{searching, "parse", textFlag, "`PARSER`: how to find the fields of messages, as one argument: auto, none, csv, \"csv 'time,user'\", \"pattern '<ip> <_>'\" or \"regexp '(?P<ip>[0-9.]+)'\" (default: that of each segment)"},
 			{searching, "ignore-case,i", switchFlag, "ignore the case of ASCII letters in PATTERN, --exclude and --ids-from, and add (?i) to --regexp"},
 			{searching, "substring", switchFlag, "find identifiers of PATTERN, --exclude and --ids-from inside longer ones too"},
@@ -98,12 +102,14 @@ func flags() []section {
 			{"query", "distinct", textFlag, "`NAME`: print only the different values of a field, with their counts in json and csv"},
 			{"query", "count,c", switchFlag, "print only the number of matching records"},
 			{"query", "color=auto", textFlag, "`MODE`: colour levels, services and matches: auto (on a terminal), always or never"},
-			{"query", "wrap", switchFlag, "in pretty, wrap long lines instead of cutting them at the terminal's width"},
+			{"query", "wrap", switchFlag, "in pretty, wrap lines longer than the terminal's width instead of leaving out the middle of long values and texts"},
+			{"query", "indent", switchFlag, "with -o json and flat, print each object over several lines"},
+			{ranged + " services", "no-pager", switchFlag, "do not show output that is longer than the terminal in a pager"},
 			{"stats", "by", listFlag, "`KEY`: what to group by; a list, repeatable (default: level, with --compute nothing)"},
 			{"stats", "compute", listFlag, "`FUNCTION`: what to compute for each group; a list, repeatable (default: count, in a table also share)"},
-			{"stats", "sort", listFlag, "`ITEM`: function (default desc) or key (default asc) to sort by, optionally followed by asc or desc; a list, repeatable (default: time, then the first function, largest first)"},
+			{"stats", "sort", listFlag, "`ITEM`: function (default desc) or key (default asc) to sort by, optionally followed by asc or desc; a list, repeatable (default: time, then buckets, then the first function, largest first)"},
 			{"stats", "pivot", textFlag, "`KEY`: one of --by whose values become columns, at most 100"},
-			{"stats", "limit,n=30 in a table that is not by time, else all", numberFlag, "`N`: print only the first N groups; with a time step, the N groups of the other keys that rank first over the whole range"},
+			{"stats", "limit,n=30 in a table that is not by time or bucket, else all", numberFlag, "`N`: print only the first N groups; with a time step, the N groups of the other keys that rank first over the whole range"},
 			{"stats", "output,o=table", textFlag, "`FORMAT`: table, json (one object per line), csv or parquet; all but table use UTC without --tz"},
 			{"fields", "top=5", numberFlag, "`N`: number of values to print per field"},
 			{"fields", "output,o=table", textFlag, "`FORMAT`: table, json (one object per line) or csv (one line per value)"},
@@ -179,6 +185,8 @@ func (f cliFlag) under(heading string) ucli.Flag {
 		return &ucli.Float64Flag{Name: name, Category: heading, Usage: f.usage}
 	case switchFlag:
 		return &ucli.BoolFlag{Name: name, Aliases: aliases, Category: heading, Usage: f.usage}
+	case refusedFlag:
+		return &ucli.StringFlag{Name: name, Hidden: true}
 	default:
 		return &ucli.StringFlag{Name: name, Aliases: aliases, Category: heading, Usage: f.usage, Value: value}
 	}
@@ -235,12 +243,18 @@ func conflicts() []conflict {
 		{"distinct", "follow", "values are printed once all records are read"},
 		{"distinct", "newest tail", sorted},
 		{"distinct", around + " fields", "values are printed, not records"},
+		{"sample", "count distinct", "numbers of a sample are not those of the records; omit --sample"},
+		{"indent", "count distinct", "numbers and values are printed one in a line"},
 		{"distinct", "count", "logq stats --compute 'distinct(NAME)' counts values"},
 	}
 }
 
 // checkFlags reports flags that cannot be used together, and values that a flag does not have.
 func checkFlags(c *ucli.Context) error {
+	if c.Command.Name != "query" && c.IsSet("sample") {
+		return hint.Wrap(cli.Usagef("%s has no --sample: numbers of a sample are not those of the records", c.Command.Name),
+			"omit it: %s reads columns or a part of the records where that is enough; --explain shows what it reads", c.Command.Name)
+	}
 	given := func(name string) bool {
 		_, toggle := c.Generic(name).(interface{ IsBoolFlag() bool })
 		return c.IsSet(name) && (!toggle || c.Bool(name))

@@ -42,12 +42,10 @@ func listServices(c *ucli.Context, env environment) error {
 		for _, p := range problems {
 			failures = append(failures, fmt.Errorf("cannot list the services of %s: %w", p.Store, p.Err))
 		}
-		for _, name := range all {
-			if _, err := fmt.Fprintln(env.stdout, name); err != nil {
-				return err
-			}
-		}
+		err := env.paged(c.Context, func(env *environment) error { return output.WriteLines(env.stdout, all) })
 		switch {
+		case err != nil:
+			return err
 		case len(failures) == 0 && len(all) == 0:
 			env.printNone("no services", []query.Reason{query.StoreEmpty()})
 			return cli.Exit(cli.NoMatch)

@@ -101,6 +101,8 @@ func commands(env environment) (all []*ucli.Command) {
 	} {
 		one.Flags = flagsOf(one.Name)
 		one.Action = func(c *ucli.Context) error {
+			env := env
+			env.noPager = c.Bool("no-pager") || env.getenv("TERM") == "dumb"
 			if err := one.run(c, env); !errors.Is(err, errLeft) {
 				return err
 			}

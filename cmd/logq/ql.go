@@ -71,7 +71,7 @@ func (r *qlRequest) answer(ctx context.Context, stores []query.Store) error {
 	view := storage.New(stores, r.opts, r.env.now).View(storage.Access{})
 	var n int
 	err := r.env.paged(ctx, func(env *environment) (err error) {
-		out := newQLWriter(env.stdout, r.format, r.outputZone(r.format))
+		out := newQLWriter(env.stdout, r.format, r.outputZone(r.format), env.out.terminal())
 		n, err = r.print(ctx, view, out)
 		return errors.Join(err, out.close())
 	})
@@ -170,7 +170,7 @@ func (r *qlRequest) print(ctx context.Context, view *storage.View, out *qlWriter
 				r.env.printf("%s", warning)
 			}
 			report := view.Report()
-			err = out.value(value, r.step > 0, &report)
+			err = out.value(value, r.step, &report)
 		}
 	default:
 		err = fmt.Errorf("a query of type %T", expr)

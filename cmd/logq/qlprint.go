@@ -2,8 +2,10 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,8 +23,9 @@ import (
 // qlLoki is the format of Loki's API.
 const qlLoki = "loki"
 
-// qlWriter prints records and series.
+// qlWriter prints records and series. With bars, tables of series have bars and sparklines.
 type qlWriter struct {
+	bars   bool
 	w      *bufio.Writer
 	format string
 	zone   *time.Location
@@ -32,9 +35,9 @@ type qlWriter struct {
 	line   []byte // scratch
 }
 
-func newQLWriter(w io.Writer, format string, zone *time.Location) *qlWriter {
+func newQLWriter(w io.Writer, format string, zone *time.Location, bars bool) *qlWriter {
 	b := bufio.NewWriterSize(w, 64<<10)
-	return &qlWriter{w: b, format: format, zone: zone, csv: csv.NewWriter(b), loki: loki.NewEncoder(b)}
+	return &qlWriter{bars: bars, w: b, format: format, zone: zone, csv: csv.NewWriter(b), loki: loki.NewEncoder(b)}
 }
 
 // close writes what is buffered.
@@ -109,36 +112,95 @@ func (w *qlWriter) entries(used *query.Report) error {
 	return nil
 }
 
-// value prints the result of a metric query; ranged is set if it has several points a series.
-func (w *qlWriter) value(v *engine.Value, ranged bool, used *query.Report) error {
+// value prints the result of a metric query; step is 0 if it has one point a series.
+func (w *qlWriter) value(v *engine.Value, step time.Duration, used *query.Report) error {
 	switch w.format {
 	case report.JSON:
 		return w.seriesJSON(v)
 	case qlLoki:
-		return w.loki.Value(v, ranged, used)
+		return w.loki.Value(v, step > 0, used)
 	}
 	names := labelNames(v)
-	var rows [][]string
-	rows = append(rows, slices.Concat([]string{"time"}, names, []string{"value"}))
-	for _, s := range v.Series {
+	var rows []qlRow
+	for i := range v.Series {
+		s := &v.Series[i]
 		for _, p := range s.Points {
-			row := []string{w.time(p.Time)}
-			for _, name := range names {
-				row = append(row, s.Labels.Get(name))
-			}
-			rows = append(rows, append(row, formatValue(p.Value)))
+			rows = append(rows, qlRow{point: p, cells: slices.Concat([]string{w.time(p.Time)}, labelValues(s, names), []string{formatValue(p.Value)})})
 		}
 	}
-	if len(rows) == 1 {
+	if len(rows) == 0 {
 		return nil
 	}
+	header := slices.Concat([]string{"time"}, names, []string{"value"})
 	if w.format == report.CSV {
-		return w.csv.WriteAll(rows)
+		table := [][]string{header}
+		for _, row := range rows {
+			table = append(table, row.cells)
+		}
+		return w.csv.WriteAll(table)
 	}
-	if ranged {
-		slices.SortStableFunc(rows[1:], func(a, b []string) int { return strings.Compare(a[0], b[0]) })
+	if step > 0 {
+		slices.SortStableFunc(rows, func(a, b qlRow) int { return cmp.Compare(a.point.Time, b.point.Time) })
 	}
-	return w.table(rows)
+	if err := w.table(header, rows); err != nil || !w.bars || len(names) == 0 {
+		return err
+	}
+	return w.trends(v, names, rows, step)
+}
+
+// qlRow is a row of a table: a point and its text.
+type qlRow struct {
+	point engine.Point
+	cells []string
+}
+
+// table prints aligned columns, and bars; the values are right-aligned.
+func (w *qlWriter) table(header []string, rows []qlRow) error {
+	table := [][]string{visibleCells(header)}
+	most := 0.0
+	for _, row := range rows {
+		table = append(table, visibleCells(row.cells))
+		if x := row.point.Value; !math.IsInf(x, 0) && !math.IsNaN(x) {
+			most = max(most, x)
+		}
+	}
+	lines := output.Align(table, "value")
+	for i, row := range rows {
+		if bar := report.Bar(row.point.Value, most); w.bars && bar != "" {
+			lines[i+1] += "  " + bar
+		}
+	}
+	return output.WriteLines(w.w, lines)
+}
+
+// trends prints the sparklines of series over at least two steps, if the steps are not too many. rows are in the order of time.
+func (w *qlWriter) trends(v *engine.Value, names []string, rows []qlRow, step time.Duration) error {
+	first, last := rows[0].point.Time, rows[len(rows)-1].point.Time
+	if step == 0 || first == last || (last-first)/int64(step) >= report.MaxSteps {
+		return nil
+	}
+	var starts []int64
+	for at := first; at <= last; at += int64(step) {
+		starts = append(starts, at)
+	}
+	var all []report.Trend
+	for i := range v.Series[:min(len(v.Series), report.MaxTrends)] {
+		s := &v.Series[i]
+		trend := report.Trend{Name: strings.Join(visibleCells(labelValues(s, names)), "  ")}
+		for _, p := range s.Points {
+			trend.Add(p.Time, p.Value)
+		}
+		all = append(all, trend)
+	}
+	return report.WriteTrends(w.w, "value", all, starts)
+}
+
+func visibleCells(cells []string) []string {
+	shown := make([]string, len(cells))
+	for i, cell := range cells {
+		shown[i] = output.Visible(cell)
+	}
+	return shown
 }
 
 func (w *qlWriter) seriesJSON(v *engine.Value) error {
@@ -150,16 +212,6 @@ func (w *qlWriter) seriesJSON(v *engine.Value) error {
 		}
 	}
 	return nil
-}
-
-// table prints aligned columns; the last is right-aligned.
-func (w *qlWriter) table(rows [][]string) error {
-	for _, row := range rows {
-		for i := range row {
-			row[i] = output.Visible(row[i])
-		}
-	}
-	return output.WriteLines(w.w, output.Align(rows, "value"))
 }
 
 // labelNames are the names of the labels of all series.
@@ -174,6 +226,15 @@ func labelNames(v *engine.Value) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// labelValues are the values of labels of a series.
+func labelValues(s *engine.Series, names []string) []string {
+	values := make([]string, len(names))
+	for i, name := range names {
+		values[i] = s.Labels.Get(name)
+	}
+	return values
 }
 
 // formatValue is a value as Prometheus writes it.

@@ -86,13 +86,32 @@ func newSearch(c *ucli.Context, env environment) (*request, error) {
 func readRequest(c *ucli.Context, env environment) (*request, error) {
 	r, err := newSearch(c, env)
 	r.count, r.follow, r.sel.Newest = c.Bool("count"), c.Bool("follow"), c.Bool("newest")
-	for _, read := range []func() error{r.readLimit, r.readFollow, r.readContext, r.readSort, r.readOutput} {
+	for _, read := range []func() error{r.readSample, r.readLimit, r.readFollow, r.readContext, r.readSort, r.readOutput} {
 		if err == nil {
 			err = read()
 		}
 	}
 	r.arriving = r.arrive()
 	return r, err
+}
+
+// readSample reads --sample.
+func (r *request) readSample() error {
+	text := r.c.String("sample")
+	if !r.c.IsSet("sample") {
+		return nil
+	}
+	number, ok := strings.CutSuffix(text, "%")
+	percent, err := strconv.ParseFloat(number, 64)
+	if !ok || err != nil || !(percent > 0 && percent <= 100) {
+		return cli.Usagef("--sample %s: want a share of more than 0%% and at most 100%%, such as 1%%", text)
+	}
+	if percent == 100 {
+		return nil
+	}
+	r.sel.Sample = percent / 100
+	r.notef("sample of %s of the records that match; other runs have the same one", text)
+	return nil
 }
 
 // readLimit reads --limit.
@@ -207,7 +226,10 @@ func (r *request) readOutput() (err error) {
 		}
 	}
 	format, text, _ := strings.Cut(r.output.Format, "=")
+	r.output.Indent = c.Bool("indent")
 	switch {
+	case r.output.Indent && format != output.JSON && format != output.Flat:
+		err = cli.Usagef("--indent requires -o json or flat")
 	case format == output.Template && text == "":
 		err = hint.Wrap(cli.Usagef("--output template requires a template"), "write -o template='{{.time}} {{.message}}'")
 	case format == output.Template && r.distinct != nil:

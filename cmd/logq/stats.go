@@ -17,7 +17,7 @@ import (
 	"logstow/query/report"
 )
 
-// tableRows is the default number of groups in a table, time steps excepted.
+// tableRows is the default number of groups in a table, time steps and buckets excepted.
 const tableRows = 30
 
 func statsCommand() *ucli.Command {
@@ -129,8 +129,8 @@ func (r *request) statsSpec(format string) (spec aggregate.Spec, err error) {
 		return spec, err
 	}
 	spec.Limit, r.sel.Limit = r.sel.Limit, 0
-	timed := slices.ContainsFunc(spec.By, func(k aggregate.Key) bool { return !k.Step.IsZero() })
-	if spec.Limit == 0 && format == report.Table && !timed {
+	ordered := slices.ContainsFunc(spec.By, func(k aggregate.Key) bool { return !k.Step.IsZero() || k.Bucket })
+	if spec.Limit == 0 && format == report.Table && !ordered {
 		spec.Limit = tableRows
 	}
 	return spec, nil

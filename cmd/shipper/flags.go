@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/logging"
+	"logstow/internal/progress"
 	"logstow/internal/timearg"
 	"logstow/internal/units"
 	"logstow/store/azure"
@@ -63,12 +65,29 @@ second signal.`,
 			if err != nil {
 				return cli.Usagef("%w", err)
 			}
-			return exitError(agent.Run(c.Context, s, agent.Options{
+			opts := agent.Options{
 				Version: version, Log: logging.New(os.Stderr), Getenv: open.WithAuth(os.Getenv, c.String("auth")),
 				Reload: func() (agent.Settings, error) { return readSettings(c) },
-			}))
+			}
+			forPeople(&opts)
+			return exitError(agent.Run(c.Context, s, opts))
 		},
 	}
+}
+
+// forPeople shows progress and a sentence at the end of a run if standard error is a terminal.
+func forPeople(opts *agent.Options) {
+	_, columns := progress.Screen(os.Stderr)
+	if columns == 0 {
+		return
+	}
+	if os.Getenv("TERM") == "dumb" { // it cannot redraw a line
+		columns = 0
+	}
+	line := progress.New(os.Stderr, columns)
+	opts.Log = slog.New(logging.NewHandler(line, true))
+	opts.Progress = line.Start
+	opts.Summarize = func(s agent.Summary) { fmt.Fprintf(line, "shipper: %v\n", s) }
 }
 
 // exitError gives an error of the agent its exit status.

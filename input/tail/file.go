@@ -31,6 +31,8 @@ type file struct {
 	pipe    bool
 	lines   *input.Source
 	size    int64
+	// toRead is how much of the size that counts for [input.Stats] was not read.
+	toRead int64
 	// order is the order of discovery.
 	order int
 	// lastRead is when bytes were last read.

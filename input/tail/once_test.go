@@ -129,6 +129,25 @@ func TestOnceAgain(t *testing.T) {
 	read("app.log: other content")
 }
 
+// At the end all bytes of the files are counted as read, whatever was skipped or is compressed.
+func TestOnceProgress(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, "a.log", "one\ntwo\n")
+	put(t, dir, "b.log", "three\n")
+	stats := new(input.Stats)
+	s := newSink()
+	for n := range 2 { // the second run resumes
+		opts := tail.Options{Options: input.Options{Stats: stats}, Paths: []string{filepath.Join(dir, "*.log"), filepath.Join(dir, "a.log")}, Once: true}
+		if err := newTailer(t, s, opts).Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if all, read := stats.FileBytes.Load(), stats.FileBytesRead.Load(); all != int64(14*(n+1)) || read != all {
+			t.Errorf("run %d: %d of %d bytes", n, read, all)
+		}
+	}
+}
+
 func TestOnceInterrupted(t *testing.T) {
 	t.Parallel()
 	dir := files(t)

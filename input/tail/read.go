@@ -227,7 +227,13 @@ func (r *reader) readRest(ctx context.Context, f *file) (fileErr, err error) {
 		r.opts.Log.Info("resuming at the position of an earlier run", "file", f.location, "offset", f.lines.Offset())
 	}
 	for more := true; more && fileErr == nil && err == nil; {
+		before := f.lines.Offset()
 		more, fileErr, err = f.read(ctx, r.feed, r.opts.Now())
+		if f.kind == plain {
+			n := min(f.lines.Offset()-before, f.toRead)
+			f.toRead -= n
+			r.opts.Stats.FileBytesRead.Add(n)
+		}
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

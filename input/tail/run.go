@@ -307,11 +307,16 @@ func (t *Tailer) readAll(ctx context.Context) error {
 		return err
 	}
 	present := make(map[fileID]bool)
-	for _, c := range all {
-		if present[c.id] {
-			continue
-		}
+	all = slices.DeleteFunc(all, func(c *candidate) bool {
+		repeated := present[c.id]
 		present[c.id] = true
+		return repeated
+	})
+	for _, c := range all {
+		t.opts.Stats.FileBytes.Add(c.size)
+	}
+	for _, c := range all {
+		left := c.size
 		c.discovery = discovery{fromEnd: t.opts.FromEnd, includeCompressed: true}
 		if err := c.openPipe(ctx); ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -332,10 +337,13 @@ func (t *Tailer) readAll(ctx context.Context) error {
 		case !decided:
 			failed = append(failed, fmt.Errorf("cannot decompress %s: unexpected end of file: it is damaged or incomplete", c.path))
 		case f != nil:
+			f.toRead = left
 			if err := read(f); err != nil {
 				return err
 			}
+			left = f.toRead
 		}
+		t.opts.Stats.FileBytesRead.Add(left)
 	}
 	if err := readUnmatched(); err != nil { // copies of files that were replaced
 		return err

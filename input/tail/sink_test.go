@@ -89,7 +89,7 @@ func (s *sink) take() []string {
 // newTailer makes a Tailer of service x.
 func newTailer(t *testing.T, s *sink, opts tail.Options) *tail.Tailer {
 	t.Helper()
-	opts.Options = input.Options{Service: "x", Sink: s, Log: opts.Log, Now: opts.Now, Lines: opts.Lines}
+	opts.Options = input.Options{Service: "x", Sink: s, Log: opts.Log, Now: opts.Now, Lines: opts.Lines, Stats: opts.Stats}
 	tailer, err := tail.New(opts)
 	if err != nil {
 		t.Fatal(err)

@@ -83,7 +83,7 @@ func (r *Result) rank(ctx context.Context, sorter *spill.Sorter) (map[string]boo
 	})
 }
 
-// makeColumns makes the columns; with a pivot key, in bytewise order of its values.
+// makeColumns makes the columns; with a pivot key, in bytewise order of its values, of buckets in the order of their bounds.
 func (r *Result) makeColumns(b *rowBuilder) {
 	if r.Pivot < 0 {
 		for i, f := range r.Compute {
@@ -97,6 +97,9 @@ func (r *Result) makeColumns(b *rowBuilder) {
 				return -1
 			}
 			return 1
+		}
+		if r.By[r.Pivot].Bucket {
+			return bytes.Compare(appendBucket(nil, a.text), appendBucket(nil, c.text))
 		}
 		return bytes.Compare(a.text, c.text)
 	})

@@ -68,6 +68,16 @@ func (s *Spec) compareRows(a, b *refRow, stepped bool) int {
 	if stepped && a.step != b.step {
 		return cmp.Compare(a.step, b.step)
 	}
+	if stepped || !slices.ContainsFunc(s.By, func(k Key) bool { return !k.Step.IsZero() }) {
+		for i, k := range s.By {
+			if i == s.Pivot || !k.Bucket {
+				continue
+			}
+			if c := compareRef(a.typed[i], b.typed[i], false); c != 0 {
+				return c
+			}
+		}
+	}
 	if c := compareRef(a.sorting[0], b.sorting[0], true); c != 0 {
 		return c
 	}
@@ -170,6 +180,9 @@ func (s *Spec) rows(records []*refRecord, step, others int, from, to int64,
 		slices.SortFunc(columns, func(a, b *string) int {
 			if a == nil || b == nil {
 				return cmp.Compare(btoi(a != nil), btoi(b != nil))
+			}
+			if s.By[s.Pivot].Bucket {
+				return compareRef(refTyped(a, false), refTyped(b, false), false)
 			}
 			return strings.Compare(*a, *b)
 		})

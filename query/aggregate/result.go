@@ -140,8 +140,9 @@ func (p *plan) empty() []Value {
 	return functions
 }
 
-// Rows yields the rows. They are ordered by the items of Sort, then by time step ascending, the first function descending, and
-// the keys bytewise with missing ones first. In items of Sort and the first function, missing values come last.
+// Rows yields the rows. They are ordered by the items of Sort, then by time step ascending, buckets ascending, the first
+// function descending, and the keys bytewise with missing ones first. In items of Sort, buckets and the first function, missing values
+// come last.
 //
 // If the only key besides the pivot key is a time step, steps without records have a row too: counts are 0, other functions
 // missing. If the range has more than 10,000 steps, this is limited to gaps between records of at most 10,000 steps.

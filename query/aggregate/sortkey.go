@@ -33,8 +33,17 @@ func appendOrdered(dst []byte, v Value, descending bool) []byte {
 	return dst
 }
 
-// appendSortKey appends the sort key of a row: the items of --sort, then the step, then the first function descending, then the
-// keys bytewise. It omits the step if r has none.
+// appendBucket appends the component of a bucket's lower bound, nil if it is missing.
+func appendBucket(dst, bound []byte) []byte {
+	if bound == nil {
+		return append(dst, 1)
+	}
+	n, _ := exact.Parse(bound) // always a number
+	return n.AppendSortKey(append(dst, 0))
+}
+
+// appendSortKey appends the sort key of a row: the items of --sort, then the step, the buckets, the first function descending, and the
+// keys bytewise. It omits the step if r has none, and then also the buckets: r is a group that is ranked over the whole range.
 func (p *plan) appendSortKey(dst []byte, r *rowKey, functions []Value) []byte {
 	for _, o := range p.Sort {
 		switch {
@@ -48,6 +57,13 @@ func (p *plan) appendSortKey(dst []byte, r *rowKey, functions []Value) []byte {
 	}
 	if r.stepped {
 		dst = appendOrdered(dst, Value{Kind: Time, Int: r.step}, false)
+	}
+	if r.stepped || p.step < 0 {
+		for i, key := range p.keys {
+			if p.By[key].Bucket {
+				dst = appendBucket(dst, r.texts[i])
+			}
+		}
 	}
 	dst = appendOrdered(dst, functions[0], true)
 	for _, text := range r.texts {

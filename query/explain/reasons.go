@@ -246,6 +246,8 @@ func (x *explanation) conditions() {
 		x.add("source-unknown", "no source matches %s; %s", quoted(x.sel.Sources), nearestOr(x.sel.Sources[0], x.sources))
 	case len(x.wantedInstances) > 0 && len(x.otherInstances) > 0:
 		x.add("instance-unknown", "the range has no records of instance %q; %s", x.wantedInstances[0], nearestOr(x.wantedInstances[0], x.otherInstances))
+	case n[match.StageSample] > 0:
+		x.add("sample", "the sample has none of %s that match everything else; take a larger share, or omit --sample", units.Count(n[match.StageSample], "record"))
 	case n[match.StageWhere]+n[match.StageUnread] > 0 && len(x.reasons) > 0: // its fields are explained
 	case n[match.StageWhere] > 0 && n[match.StageUnread] > 0:
 		x.add("where", "--where removed all records that match everything else")

@@ -29,7 +29,7 @@ func (m *Matcher) ColumnConditions() bool { return len(m.Where) > 0 || m.Selecti
 
 // ColumnsSuffice reports whether columns can decide every condition.
 func (m *Matcher) ColumnsSuffice() bool {
-	return len(m.Required)+len(m.regexps)+len(m.excludes)+len(m.Selection.Templates) == 0 && m.ids == nil && m.Selection.Records == nil &&
+	return m.sampled == 0 && len(m.Required)+len(m.regexps)+len(m.excludes)+len(m.Selection.Templates) == 0 && m.ids == nil && m.Selection.Records == nil &&
 		!slices.ContainsFunc(m.Where, func(p *where.Program) bool { return !Columnar(p) })
 }
 

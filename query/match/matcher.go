@@ -3,6 +3,7 @@ package match
 import (
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 
@@ -24,6 +25,8 @@ type Matcher struct {
 	excludes         []Literal
 	Where            []*where.Program
 	origins          *origins
+	// sampled is the number of hashes that are in the sample, 0 if all are.
+	sampled uint64
 	// names are the fields of all programs, one after the other; offsets has the index of the first name of each program.
 	names   []string
 	offsets []int
@@ -75,6 +78,10 @@ func (m *Matcher) within(sel Selection) *Matcher {
 		other.parsers = &fieldsByParser{all: map[string]*Fields{}}
 	}
 	other.Selection, other.From, other.To, other.Levels = &sel, Nanos(sel.From), Nanos(sel.To), sel.Levels
+	other.sampled = uint64(math.Ldexp(sel.Sample, 64))
+	if sel.Sample > 0 {
+		other.sampled = max(other.sampled, 1)
+	}
 	other.fromText, other.toText = string(record.AppendTime(nil, other.From)), string(record.AppendTime(nil, other.To))
 	return &other
 }
@@ -188,5 +195,5 @@ func (m *Matcher) LevelsSuffice(start, end int64) bool {
 
 // TimeAndLevelOnly reports whether the only conditions are time and level.
 func (m *Matcher) TimeAndLevelOnly() bool {
-	return len(m.Selection.Sources)+len(m.Where)+len(m.Required)+len(m.regexps)+len(m.excludes)+len(m.Selection.Templates) == 0 && !m.Selection.Attributed && m.ids == nil && m.Selection.Records == nil
+	return m.sampled == 0 && len(m.Selection.Sources)+len(m.Where)+len(m.Required)+len(m.regexps)+len(m.excludes)+len(m.Selection.Templates) == 0 && !m.Selection.Attributed && m.ids == nil && m.Selection.Records == nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cespare/xxhash/v2"
+
 	"logstow/internal/units"
 	"logstow/query/patterns"
 
@@ -34,6 +36,8 @@ const (
 	StageWhere
 	// StageUnread is StageWhere for records that are not read: other conditions may reject them, too.
 	StageUnread
+	// StageSample rejects records that match and are not in the sample.
+	StageSample
 	// StageAttributes rejects records without attributes, which only LogQL does.
 	StageAttributes
 	Stages
@@ -238,6 +242,9 @@ func (s *Scanner) matches(line []byte, hit int, continued bool) bool {
 	if len(s.where) > 0 && !s.matchesWhere(line, f, message) ||
 		s.records != nil && !s.records.Matches(s.checks.Service, s.instance(), s.checks.Fields.Parser, f, message) {
 		return s.reject(StageWhere)
+	}
+	if m.sampled > 0 && xxhash.Sum64(line) >= m.sampled {
+		return s.reject(StageSample)
 	}
 	return true
 }

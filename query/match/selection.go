@@ -52,6 +52,9 @@ type Selection struct {
 	// Templates are templates that a message must match, all of them: texts in which <_> stands for anything, as package
 	// [logstow/query/patterns] returns them. The case of letters counts.
 	Templates []string
+	// Sample is the share of the matching records to select, above 0 and below 1; 0 is all. A record is in the sample or not by a hash
+	// of its text as stored, so that all runs, stores and files have the same sample, and a smaller one is a part of a larger one.
+	Sample float64
 	// Hints are texts that the caller wants all messages to contain. They may exclude records without one of them, but
 	// need not: they are an optimization, not a condition.
 	Hints []Hint
@@ -90,6 +93,9 @@ func (s *Selection) validate() error {
 	}
 	if slices.ContainsFunc(s.IDs, func(id string) bool { return id == "" || strings.Contains(id, "\n") }) {
 		return errors.New("an identifier is empty, or has several lines")
+	}
+	if !(s.Sample >= 0 && s.Sample < 1) {
+		return fmt.Errorf("a share of %v is not below 1", s.Sample)
 	}
 	if s.Limit < 0 {
 		return fmt.Errorf("the limit %d is negative", s.Limit)

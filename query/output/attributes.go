@@ -70,9 +70,6 @@ func ownAttributes(text []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// maxShown is the maximum length in bytes of an attribute's value in the pretty format; of a longer one the middle is left out.
-const maxShown = 60
-
 // attributes writes the attributes of a record behind its fields.
 func (p *parts) attributes(c *canvas, blank bool) {
 	text := p.match.Attributes()
@@ -87,7 +84,7 @@ func (p *parts) attributes(c *canvas, blank bool) {
 	}
 	for name, value := range all {
 		if blank {
-			c.put(" ", 1)
+			c.put(" ")
 		}
 		blank = true
 		p.attribute(c, name, value)
@@ -108,31 +105,10 @@ func (p *parts) attribute(c *canvas, name, value []byte) {
 	if p.highlight != nil {
 		s.places = p.highlight(nil, s.text)
 	}
+	c.begin(valueSpan)
 	c.quote()
-	c.middleCut(&s, maxShown)
+	c.text(&s, s.text)
 	c.quote()
+	c.finish()
 	c.quoted, c.style = false, ""
-}
-
-// middleCut writes a source, without its middle if it is longer than limit bytes.
-func (c *canvas) middleCut(s *source, limit int) {
-	if len(s.text) <= limit {
-		c.text(s, s.text)
-		return
-	}
-	from, to := limit/2, len(s.text)-limit/2
-	for from > 0 && !utf8.RuneStart(s.text[from]) {
-		from--
-	}
-	for to < len(s.text) && !utf8.RuneStart(s.text[to]) {
-		to++
-	}
-	c.text(s, s.text[:from])
-	style := c.style
-	if _, ok := s.found(from, to); ok {
-		c.style = standOut
-	}
-	c.put(cutMark, 1)
-	c.style = style
-	c.text(s, s.text[to:])
 }

@@ -12,34 +12,38 @@ import (
 	"logstow/message"
 )
 
-const (
-	// cutMark ends a truncated line.
-	cutMark = "…"
-	// tabStop is the distance of a terminal's tab stops.
-	tabStop = 8
-)
-
-// canvas writes text for a terminal: with colours and highlights, control sequences escaped, and lines truncated at the
-// terminal's width.
+// canvas writes text for a terminal: with colours and highlights, and control sequences escaped. It records which parts of a line may
+// be cut.
 type canvas struct {
 	dst   []byte
-	limit int  // columns of a line; 0 is no limit
 	color bool // enables styles
 
-	column int
 	// style is the style of the following text, shown the style that the terminal has.
 	style, shown string
-	// fits is the end of the output that leaves a column for the mark, fitsStyle the style there.
-	fits      int
-	fitsStyle string
-	full      bool // the line was truncated, and its rest is not written
-	missed    bool // something that was found is in that rest
+	// spans are the parts of lines that may be cut, in order; open is the one that is being written, if it has a kind.
+	spans []span
+	open  span
 
 	indent  int    // columns before a line that continues
 	onBreak func() // if set, is called once before the next such line
 	quoted  bool   // text is in quotes: quotes, backslashes, newlines and TABs are escaped
 	scratch []byte
 }
+
+// span is a part of a line that may be cut: dst[from:to].
+type span struct {
+	kind     spanKind
+	from, to int
+}
+
+// spanKind is what a span has.
+type spanKind uint8
+
+const (
+	noSpan    spanKind = iota
+	valueSpan          // the value of a field
+	textSpan           // the text of a message, or a line of a value of several lines
+)
 
 // source is a text, and the places in it that stand out.
 type source struct {
@@ -64,60 +68,60 @@ func (s *source) found(start, end int) (next int, ok bool) {
 // reset starts a line at the end of dst.
 func (c *canvas) reset(dst []byte) {
 	c.dst, c.style, c.shown, c.onBreak, c.quoted = dst, "", "", nil, false
-	c.start(0)
+	c.spans, c.open = c.spans[:0], span{}
 }
 
-// start starts a line.
-func (c *canvas) start(indent int) {
-	c.column, c.full, c.missed = 0, false, false
-	c.fits, c.fitsStyle = len(c.dst), ""
-	style := c.style
-	c.style = ""
-	for range indent {
-		c.put(" ", 1)
+// begin begins a part of the line that may be cut, and finish ends it.
+func (c *canvas) begin(kind spanKind) { c.open = span{kind: kind, from: len(c.dst)} }
+
+func (c *canvas) finish() {
+	if c.open.to = len(c.dst); c.open.kind != noSpan && c.open.from < c.open.to {
+		c.spans = append(c.spans, c.open)
 	}
-	c.style = style
+	c.open = span{}
 }
 
 // end ends the line, without a newline.
 func (c *canvas) end() {
-	if c.full {
-		c.style = grey
-		if c.missed {
-			c.style = standOut
-		}
-		c.sync()
-		c.dst = append(c.dst, cutMark...)
-	}
 	c.style = ""
 	c.sync()
 }
 
 // newline continues on another line, in the same style.
 func (c *canvas) newline() {
+	kind := c.open.kind
+	c.finish()
+	style := c.style
 	if f := c.onBreak; f != nil {
-		style, quoted := c.style, c.quoted
+		quoted := c.quoted
 		c.onBreak, c.style, c.quoted = nil, "", false
 		f()
-		c.style, c.quoted = style, quoted
+		c.quoted = quoted
 	}
-	style := c.style
 	c.end()
 	c.dst = append(c.dst, '\n')
-	c.start(c.indent)
+	for range c.indent {
+		c.dst = append(c.dst, ' ')
+	}
 	c.style = style
+	c.begin(kind)
 }
 
 // sync brings the terminal to the style.
 func (c *canvas) sync() {
-	if c.shown == c.style || !c.color {
-		return
-	}
-	if c.shown != "" {
-		c.dst = append(c.dst, plainly...)
-	}
-	c.dst = append(c.dst, c.style...)
+	c.dst = c.appendStyle(c.dst, c.shown, c.style)
 	c.shown = c.style
+}
+
+// appendStyle appends what changes the terminal's style.
+func (c *canvas) appendStyle(dst []byte, from, to string) []byte {
+	if from == to || !c.color {
+		return dst
+	}
+	if from != "" {
+		dst = append(dst, plainly...)
+	}
+	return append(dst, to...)
 }
 
 // print writes ASCII text in a style.
@@ -127,53 +131,17 @@ func (c *canvas) print(style, text string) {
 	c.style = ""
 }
 
-// put writes text that takes columns, all of it or none.
-func (c *canvas) put(text string, columns int) {
-	if c.full || c.limit > 0 && c.column+columns > c.limit {
-		c.cut()
-		return
-	}
+// put writes text that needs no escapes.
+func (c *canvas) put(text string) {
 	c.sync()
 	c.dst = append(c.dst, text...)
-	c.column += columns
-	c.mayEnd()
-}
-
-// mayEnd records that the line may be truncated here.
-func (c *canvas) mayEnd() {
-	if c.column < c.limit {
-		c.fits, c.fitsStyle = len(c.dst), c.shown
-	}
-}
-
-// cut cuts the line where the mark fits.
-func (c *canvas) cut() {
-	c.missed = c.missed || c.style == standOut || !c.full && c.shown == standOut && c.fits < len(c.dst)
-	if !c.full {
-		c.full, c.dst, c.shown = true, c.dst[:c.fits], c.fitsStyle
-	}
 }
 
 // ascii writes printable ASCII text.
 func (c *canvas) ascii(text []byte) {
-	room := len(text) // how much of it leaves a column for the mark
-	if c.limit > 0 {
-		room = min(room, max(0, c.limit-1-c.column))
-	}
-	fits := c.limit == 0 || c.column+len(text) <= c.limit
-	if !fits && !c.full {
-		text = text[:room]
-	}
-	if len(text) > 0 && !c.full {
+	if len(text) > 0 {
 		c.sync()
 		c.dst = append(c.dst, text...)
-		c.column += len(text)
-		if room > 0 {
-			c.fits, c.fitsStyle = len(c.dst)-len(text)+room, c.shown
-		}
-	}
-	if !fits || c.full {
-		c.cut()
 	}
 }
 
@@ -239,14 +207,6 @@ func escapeLen(b []byte) int {
 // plain writes text with control sequences escaped. CRLF is a newline.
 func (c *canvas) plain(text []byte) {
 	for len(text) > 0 {
-		if c.full { // only another line matters
-			c.cut()
-			n := bytes.IndexByte(text, '\n')
-			if n < 0 || c.quoted {
-				return
-			}
-			text = text[n:]
-		}
 		if n := c.printable(text); n > 0 {
 			c.ascii(text[:n])
 			text = text[n:]
@@ -275,20 +235,19 @@ func (c *canvas) printable(text []byte) int {
 func (c *canvas) rune(r rune, text []byte) {
 	switch {
 	case c.quoted && (r == '"' || r == '\\'):
-		c.put(`\`+string(r), 2)
+		c.put(`\` + string(r))
 	case c.quoted && r == '\n':
-		c.put(`\n`, 2)
+		c.put(`\n`)
 	case c.quoted && r == '\t':
-		c.put(`\t`, 2)
+		c.put(`\t`)
 	case r == '\n':
 		c.newline()
 	case r == '\t':
-		c.put("\t", tabStop-c.column%tabStop)
+		c.put("\t")
 	case r < 0x80 || r == utf8.RuneError && len(text) == 1 || ansi.Steers(r):
-		escape := appendVisible(nil, text)
-		c.put(string(escape), len(escape))
+		c.put(string(appendVisible(nil, text)))
 	default:
-		c.put(string(text), runeWidth(r))
+		c.put(string(text))
 	}
 }
 

@@ -178,12 +178,12 @@ func (o *Writer) objects(dst []byte, m *query.Match) []byte {
 
 // appendValue appends a value as JSON: a number, an array and so on as written, on one line and in UTF-8.
 func (o *Writer) appendValue(dst []byte, v message.Value) []byte {
-	o.compact.Reset()
-	if v.IsText() || json.Compact(&o.compact, v.Text) != nil {
+	o.formatted.Reset()
+	if v.IsText() || json.Compact(&o.formatted, v.Text) != nil {
 		return jsonlines.AppendString(dst, v.Text)
 	}
 	at := len(dst)
-	return o.shown(append(dst, bytes.ToValidUTF8(o.compact.Bytes(), []byte("\ufffd"))...), at)
+	return o.shown(append(dst, bytes.ToValidUTF8(o.formatted.Bytes(), []byte("\ufffd"))...), at)
 }
 
 // csv appends a record's values as a line of RFC 4180, with a newline at its end. A line

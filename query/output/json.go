@@ -2,6 +2,7 @@ package output
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"unicode/utf8"
 
 	"logstow/internal/jsonlines"
@@ -11,6 +12,19 @@ import (
 
 func (o *Writer) json(dst []byte, m *query.Match) []byte {
 	return append(o.appendMarks(appendAttributesMember(o.appendFixed(dst, m), m), m), "}\n"...)
+}
+
+// indented appends what write appends, a line with an object, over several lines.
+func (o *Writer) indented(write func([]byte, *query.Match) []byte) func([]byte, *query.Match) []byte {
+	return func(dst []byte, m *query.Match) []byte {
+		at := len(dst)
+		dst = write(dst, m)
+		o.formatted.Reset()
+		if json.Indent(&o.formatted, dst[at:], "", "  ") != nil {
+			return dst // it is printed all the same
+		}
+		return append(dst[:at], o.formatted.Bytes()...)
+	}
 }
 
 // appendFixed appends an object with the fixed fields, without its closing brace.

@@ -58,9 +58,9 @@ const (
 	// short_message, log, body, event and @m. A line of JSON or logfmt that the message wraps, as [parse.LineInside] finds
 	// it, is split too, but not a line that this one wraps. Members that only repeat the time or the level of the record are
 	// omitted. Values of several lines, and the other lines of a text, are indented on the next lines. Other messages are
-	// printed as logged, and so are all messages if the parser of the segment is not auto. Newlines at the end of a text, and
-	// carriage returns at the ends of lines, are omitted. The attributes of the record and of its stream follow the fields; values
-	// of more than 60 bytes are printed without their middle. Those of its resource and scope are not printed.
+	// printed as logged, and so are all messages if the parser of the segment is not auto, but without a time and level at the start of
+	// a text that only repeat those of the record. Newlines at the end of a text, and carriage returns at the ends of lines, are
+	// omitted. The attributes of the record and of its stream follow the fields. Those of its resource and scope are not printed.
 	Pretty   = "pretty"
 	Template = "template"
 	// Parquet is a file, which can be read after the Writer is closed. Its columns are named in the options, by default the
@@ -91,9 +91,11 @@ type Options struct {
 	Around, Late bool
 	// Location is the time zone of the pretty format, Zone that of other formats; nil is UTC.
 	Location, Zone *time.Location
-	// Width is the number of columns at which lines of the pretty format are cut, with a mark; 0 prints
-	// them whole.
+	// Width is the number of columns of lines of the pretty format. In longer lines marks are in the place of the middle of long
+	// values and texts, and of what does not fit even so; 0 prints lines whole.
 	Width int
+	// Indent prints the objects of the formats json and flat over several lines, indented by two blanks.
+	Indent bool
 	// Template is the template of the template format.
 	Template *RecordTemplate
 	// Dates writes the dates of all records in the pretty format. Without it, dates are
@@ -128,9 +130,10 @@ type Writer struct {
 	message   record.Message // scratch: the message as logged
 	places    [][2]int       // scratch: the places to highlight
 	scratch   []byte
-	compact   bytes.Buffer
+	formatted bytes.Buffer // scratch: JSON without or with blanks
 
 	canvas   canvas // of pretty
+	fitted   []byte // scratch: lines that fit the terminal
 	parts    parts
 	services map[string]string // colours
 	taken    map[int]bool      // of the colours of services
@@ -200,9 +203,12 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 	case named:
 		o.append = o.values
 	case opts.Format == Pretty:
-		o.canvas = canvas{limit: opts.Width, color: opts.Color}
+		o.canvas = canvas{color: opts.Color}
 		o.parts.recognizer = recognize.New(recognize.Options{})
 		o.services, o.taken = map[string]string{}, map[int]bool{}
+	}
+	if opts.Indent && (opts.Format == JSON || opts.Format == Flat) {
+		o.append = o.indented(o.append)
 	}
 	o.found = make([]bool, len(o.fields))
 	o.done.Go(o.flush)

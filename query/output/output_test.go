@@ -175,6 +175,59 @@ func TestFlush(t *testing.T) {
 	})
 }
 
+// Indented objects are the same objects; what is in strings is not changed.
+func TestIndent(t *testing.T) {
+	t.Parallel()
+	const message = `{"a":{"b":[1, 2],"c":{}},"text":"{\"x\": 1}"}`
+	for _, c := range []struct {
+		opts output.Options
+		want string
+	}{
+		{output.Options{Format: output.JSON, Fields: []string{"level", "a", "text"}}, `{
+  "level": "ERROR",
+  "a": {
+    "b": [
+      1,
+      2
+    ],
+    "c": {}
+  },
+  "text": "{\"x\": 1}"
+}
+`},
+		{output.Options{Format: output.Flat}, ""},
+		{output.Options{Format: output.JSON, Around: true}, ""},
+		{output.Options{Format: output.Raw}, message + "\n" + message + "\n"},
+	} {
+		lines := printed(t, c.opts, message, message)
+		c.opts.Indent = true
+		got := printed(t, c.opts, message, message)
+		if c.opts.Format == output.Raw {
+			if got != c.want {
+				t.Errorf("%q", got)
+			}
+			continue
+		}
+		if half := len(got) / 2; got[:half] != got[half:] || !strings.HasPrefix(got, "{\n  \"") || c.want != "" && got[:half] != c.want {
+			t.Errorf("%s: %s", c.opts.Format, got)
+		}
+		var compact bytes.Buffer
+		for decoder := json.NewDecoder(strings.NewReader(got)); decoder.More(); {
+			var document json.RawMessage
+			if err := decoder.Decode(&document); err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Compact(&compact, document); err != nil {
+				t.Fatal(err)
+			}
+			compact.WriteByte('\n')
+		}
+		if compact.String() != lines {
+			t.Errorf("%s, want\n%s", compact.String(), lines)
+		}
+	}
+}
+
 // A line of CSV is never empty: readers would skip it.
 func TestEmptyValueInCSV(t *testing.T) {
 	t.Parallel()

@@ -67,7 +67,22 @@ func (p *parts) split(o *Writer, m *query.Match) {
 	if parser := o.opts.Parser(m.Segment); parser.Recognizes() && p.structured(0) && len(p.heads)+len(p.members) > 0 {
 		return
 	}
-	p.heads = append(p.heads, part{source: &p.sources[0], value: withoutNewlines(o.message)})
+	p.heads = append(p.heads, part{source: &p.sources[0], value: p.withoutRepetition(withoutNewlines(o.message), plainPart)})
+}
+
+// withoutRepetition is a text, or the content of a string in JSON, without the time and level at its start that only repeat those of the
+// record, unless its first line has nothing else.
+func (p *parts) withoutRepetition(text []byte, kind partKind) []byte {
+	start := text
+	if kind == stringPart && bytes.IndexByte(text, '\\') >= 0 {
+		const longest = 256
+		start = bytes.ReplaceAll(text[:min(len(text), longest)], []byte(`\t`), []byte("\t ")) // of the same length
+	}
+	rest := text[p.recognizer.RepeatedStart(start, p.match.Time, p.match.Level()):]
+	if len(rest) == 0 || rest[0] == '\n' || rest[0] == '\r' {
+		return text
+	}
+	return rest
 }
 
 // open makes a text one of the sources.
@@ -89,6 +104,7 @@ func (p *parts) structured(depth int) bool {
 	case bytes.IndexByte(before, '\n') >= 0, len(before) > 0 && before[len(before)-1] != ' ' && before[len(before)-1] != '\t', !json.Valid(object), isEmpty(object):
 		return false
 	}
+	before = before[p.recognizer.RepeatedStart(before, p.match.Time, p.match.Level()):]
 	if text := bytes.TrimRight(before, " \t"); len(text) > 0 {
 		p.heads = append(p.heads, part{source: s, value: text})
 	}
@@ -208,7 +224,7 @@ func (p *parts) takeText(depth, first int) {
 	if one.value = withoutNewlines(one.value); one.kind == stringPart {
 		one.value = withoutEscapedNewlines(one.value)
 	}
-	if len(one.value) > 0 {
+	if one.value = p.withoutRepetition(one.value, one.kind); len(one.value) > 0 {
 		p.heads = append(p.heads, one)
 	}
 }
@@ -271,14 +287,16 @@ func endsEscaped(text []byte, c byte) bool {
 func (p *parts) texts(c *canvas) {
 	for i := range p.heads {
 		if i > 0 {
-			c.put(" ", 1)
+			c.put(" ")
 		}
 		one := &p.heads[i]
+		c.begin(textSpan)
 		if one.kind == stringPart {
 			c.unescaped(one.source, one.value)
 		} else {
 			c.text(one.source, one.value)
 		}
+		c.finish()
 	}
 }
 
@@ -291,11 +309,13 @@ func (p *parts) fields(c *canvas) {
 			continue
 		}
 		if blank {
-			c.put(" ", 1)
+			c.put(" ")
 		}
 		blank = true
 		p.name(c, one)
+		c.begin(valueSpan)
 		p.value(c, one)
+		c.finish()
 	}
 	p.attributes(c, blank)
 }
@@ -311,7 +331,9 @@ func (p *parts) blocks(c *canvas) {
 		c.newline()
 		c.indent = indentField
 		p.name(c, one)
+		c.begin(textSpan)
 		c.unescaped(one.source, withoutEscapedNewlines(one.value))
+		c.finish()
 	}
 }
 
@@ -341,7 +363,7 @@ func (p *parts) name(c *canvas, one *part) {
 	c.unescaped(one.source, one.name)
 	c.quote()
 	c.quoted = false
-	c.put("=", 1)
+	c.put("=")
 	c.style = ""
 }
 
@@ -369,7 +391,7 @@ func (p *parts) value(c *canvas, one *part) {
 // quote writes the quote around text in quotes.
 func (c *canvas) quote() {
 	if c.quoted {
-		c.put(`"`, 1)
+		c.put(`"`)
 	}
 }
 

@@ -33,7 +33,13 @@ func (o *Writer) pretty(dst []byte, m *query.Match) []byte {
 	}
 	o.parts.blocks(c)
 	c.end()
-	return append(c.dst, '\n')
+	c.dst = append(c.dst, '\n')
+	if o.opts.Width > 0 {
+		at := len(dst)
+		o.fitted = c.fit(o.fitted[:0], at, o.opts.Width)
+		return append(dst, o.fitted...)
+	}
+	return c.dst
 }
 
 // prettyHead writes the columns before the message.
@@ -64,7 +70,7 @@ func (o *Writer) prettyHead(c *canvas, m *query.Match) {
 	c.plain([]byte(service))
 	c.style = grey
 	if source := string(m.Source()); source != "-" {
-		c.put(" ", 1)
+		c.put(" ")
 		c.plain([]byte(o.shortSource(source)))
 	}
 	if o.late {

@@ -11,6 +11,7 @@ import (
 
 	"logstow/message"
 	"logstow/query/output"
+	"logstow/record/recognize"
 )
 
 const prettyHead = "15:04:05.123 ERROR api app.log: "
@@ -28,12 +29,21 @@ func TestPrettyMessages(t *testing.T) {
 		`{"msg":"","a":1}`:                                                       `a=1`,
 		`{"msg":5,"a":1}`:                                                        `5 a=1`,
 		// What repeats the record's time and level is left out, nothing else.
-		`{"time":"2026-11-20T15:04:05.123456789Z","level":"error","a":1}`:   `a=1`,
-		`{"ts":"2026-11-20T15:04:05.123Z","lvl":"critical","a":1}`:          `ts=2026-11-20T15:04:05.123Z lvl=critical a=1`,
-		`{"time":"2026-11-20 16:04:05.123456789","severity":"ERR","b":"c"}`: `b=c`,
-		`{"request":{"time":"2026-11-20T15:04:05.123456789Z"},"level":50}`:  `request.time=2026-11-20T15:04:05.123456789Z`,
-		`{"time":"2026-11-20T15:04:05.123456789Z","level":"error"}`:         `{"time":"2026-11-20T15:04:05.123456789Z","level":"error"}`,
-		`time=2026-11-20T15:04:05.123456789Z level=error msg="a b" c=d`:     `a b c=d`,
+		`{"time":"2026-11-20T15:04:05.123456789Z","level":"error","a":1}`:                 `a=1`,
+		`{"ts":"2026-11-20T15:04:05.123Z","lvl":"critical","a":1}`:                        `ts=2026-11-20T15:04:05.123Z lvl=critical a=1`,
+		`{"time":"2026-11-20 16:04:05.123456789","severity":"ERR","b":"c"}`:               `b=c`,
+		`{"request":{"time":"2026-11-20T15:04:05.123456789Z"},"level":50}`:                `request.time=2026-11-20T15:04:05.123456789Z`,
+		`{"time":"2026-11-20T15:04:05.123456789Z","level":"error"}`:                       `{"time":"2026-11-20T15:04:05.123456789Z","level":"error"}`,
+		`time=2026-11-20T15:04:05.123456789Z level=error msg="a b" c=d`:                   `a b c=d`,
+		`2026-11-20T15:04:05.123456789Z ERROR cannot pay`:                                 `cannot pay`,
+		"[2026-11-20 16:04:05.123456789] [error] cannot pay\n\tat f":                      "cannot pay\n    \tat f",
+		`2026-11-20T15:04:05.123456789Z WARN cannot pay`:                                  `WARN cannot pay`,
+		`2026-11-20T15:04:05Z ERROR cannot pay`:                                           `2026-11-20T15:04:05Z ERROR cannot pay`,
+		`2026-11-20T15:04:05.123456789Z ERROR`:                                            `2026-11-20T15:04:05.123456789Z ERROR`,
+		"2026-11-20T15:04:05.123456789Z ERROR\n\tat f":                                    "ERROR\n    \tat f",
+		`2026-11-20T15:04:05.123456789Z ERROR {"a":1}`:                                    `a=1`,
+		`2026-11-20T15:04:05.123456789Z ERROR [w] {"msg":"hi","a":1}`:                     `[w] hi a=1`,
+		`{"log":"2026-11-20T15:04:05.123456789Z\tERROR\tcannot pay\n","stream":"stdout"}`: `cannot pay stream=stdout`,
 		// Quotes where they are needed.
 		`{"a b":"x=y","c=d":"","e\"":"q\"r","f":"C:\\dir","g":"a\tb \\","":1}`: `"a b"=x=y "c=d"="" "e\""="q\"r" f=C:\dir g="a\tb \\" ""=1`,
 		`{"a\u0020b":{"c":1}}`: `"a b.c"=1`,
@@ -131,7 +141,7 @@ func TestPrettyHighlight(t *testing.T) {
 	}
 }
 
-// Lines are cut so that the mark fits, also within wide characters, colours and TABs.
+// A text is cut in its middle so that the mark fits, also within wide characters, colours and TABs.
 func TestPrettyWidth(t *testing.T) {
 	t.Parallel()
 	const head = len(prettyHead)
@@ -140,20 +150,23 @@ func TestPrettyWidth(t *testing.T) {
 		message, want string
 	}{
 		{5, "12345", "12345"},
-		{5, "123456", "1234…"},
-		{5, "1234\x00", "1234…"},
+		{5, "123456", "12…56"},
+		{5, "1234\x00", "12…00"},
 		{5, "全角1", "全角1"},
-		{5, "全角全", "全角…"},
+		{5, "全角全", "全…全"},
 		{4, "全角全", "全…"},
-		{5, "1全角1", "1全…"},
+		{5, "1全角1", "1…1"},
 		{5, "1234e\u0301", "1234e\u0301"},
-		{5, "1234e\u03015", "1234…"},
-		{5, "123e\u030156", "123e\u0301…"},
-		{12, "1\t23456", "1\t234…"},
+		{5, "1234e\u03015", "12…e\u03015"},
+		{5, "123e\u030156", "12…56"},
+		{12, "1\t23456", "1…23456"},
 		{12, "1\t2345", "1\t2345"},
-		{7, "1\t2", "1…"},
-		{5, "\x1b[31m", "\\x1b…"},
-		{5, "123456\n1234\n" + strings.Repeat("x", head+1) + "\n" + strings.Repeat("y", head+2), "1234…\n    1234\n    " + strings.Repeat("x", head+1) + "\n    " + strings.Repeat("y", head) + "…"},
+		{7, "1\t2", "1…2"},
+		{5, "\x1b[31m", "\\x…1m"},
+		{8, "12e\u0301456789", "12e\u03014…789"},
+		{8, "123456e\u0301789", "1234…789"},
+		{8, "12345e\u03016e\u0301789", "1234…789"},
+		{5, "123456\n1234\n" + strings.Repeat("x", head+1) + "\n" + strings.Repeat("y", head+2), "12…56\n    1234\n    " + strings.Repeat("x", head+1) + "\n    " + strings.Repeat("y", head/2) + "…" + strings.Repeat("y", head/2)},
 		{7, `{"a":"123"}`, "a=123"},
 		{4, `{"a":"123"}`, "a=1…"},
 		{1, "ab", "…"},
@@ -174,10 +187,40 @@ func TestPrettyWidth(t *testing.T) {
 	}
 }
 
+// In a line that is too long the longest values are cut, then a text that is longer than the line, then the end of the line. Nothing is
+// cut without a width.
+func TestPrettyFit(t *testing.T) {
+	t.Parallel()
+	const head = len(prettyHead)
+	long := strings.Repeat("0123456789", 5)
+	for _, c := range []struct {
+		room                      int
+		attributes, message, want string
+	}{
+		{60, "", `{"msg":"text","a":"` + long + `","b":1}`, "text a=012345678901234567890123…678901234567890123456789 b=1"},
+		{40, `{"c":"` + long + `"}`, `{"msg":"text","a":"` + long + `","b":1}`, "text a=01234567…3456789 b=1 c=01234567…"},
+		{34, "", `{"msg":"text","a":"` + long + `","b":1}`, "text a=01234567890…90123456789 b=1"},
+		{20, "", `{"msg":"text","a":"` + long + `","b":1}`, "text a=01234567…345…"},
+		{20, "", `{"msg":"text of nineteen by","a":1}`, "text of nineteen by…"},
+		{20, "", `{"msg":"` + long + `","a":1}`, "01234567…3456789 a=1"},
+		{20, "", `{"msg":"` + long + `"}`, "0123456789…123456789"},
+		{0, `{"c":"` + long + long + `"}`, `{"msg":"` + long + `","a":"` + long + long + `"}`, long + " a=" + long + long + " c=" + long + long},
+	} {
+		width := head + c.room
+		if c.room == 0 {
+			width = 0
+		}
+		got := strings.TrimPrefix(strings.TrimSuffix(printedMatches(t, output.Options{Format: output.Pretty, Width: width}, matchOf(c.attributes, c.message)), "\n"), prettyHead)
+		if got != c.want {
+			t.Errorf("%d columns of %s: %q, want %q", c.room, c.message, got, c.want)
+		}
+	}
+}
+
 // The mark stands out if what was found is in the part of the line that was cut off.
 func TestPrettyMarkOfMissedMatch(t *testing.T) {
 	t.Parallel()
-	for message, missed := range map[string]bool{"aaaab": false, "aaaaaab": true, "aaaaba": true, "aaabaa": false, "baaaaaa": false, "aaaaaa\nb": false, `{"msg":"aaaaaa","c":"b"}`: true} {
+	for message, missed := range map[string]bool{"aaaab": false, "aaaaaab": false, "aaaaba": false, "aaabaa": false, "aabbbbaa": true, `a…aaaaaa`: false, "baaaaaa": false, "aaaaaa\nb": false, `{"msg":"aaaaaa","c":"b"}`: true} {
 		got := printed(t, output.Options{Format: output.Pretty, Width: len(prettyHead) + 5, Color: true, Highlight: places}, message)
 		if strings.Contains(got, "\x1b[1;31m…\x1b[0m") != missed {
 			t.Errorf("%q: %q", message, got)
@@ -318,6 +361,8 @@ func FuzzPretty(f *testing.F) {
 				}
 			}
 		} else if !strings.ContainsAny(msg, "{=\\") {
+			m := match(msg)
+			msg := msg[recognize.New(recognize.Options{}).RepeatedStart([]byte(msg), m.Time, m.Level()):]
 			if want := flat.Replace(strings.ReplaceAll(output.Visible(strings.TrimRight(msg, "\r\n")), "; ", "")); !strings.Contains(strings.ReplaceAll(text, ";", ""), strings.ReplaceAll(want, ";", "")) {
 				t.Errorf("%q is not in %q", want, whole)
 			}

@@ -162,6 +162,8 @@ func columns(t *testing.T, line string) (n int) {
 			case r == '\t':
 				n += 8 - n%8
 			case strings.ContainsRune("\u0301\u0308\u200b\u200d", r):
+			case r == 0xfe0f: // makes the character before it wide
+				n++
 			case 0x3000 <= r && r <= 0xffff || 0x1f300 <= r:
 				n += 2
 			default:

@@ -3,14 +3,10 @@ package report
 import (
 	"bufio"
 	"io"
-	"strings"
 
 	"logstow/query/aggregate"
 	"logstow/query/output"
 )
-
-// barWidth is the length of the longest bar in characters.
-const barWidth = 40
 
 // table writes aligned columns. It reads the rows twice: first for their widths, then for their text.
 type table struct {
@@ -59,8 +55,8 @@ func writeTable(w io.Writer, r *aggregate.Result, o Options) error {
 		}
 		bar := ""
 		if t.Bars && len(r.Columns) > 0 && r.Pivot < 0 {
-			if x, ok := row.Values[0].Number(); ok && x > 0 {
-				bar = strings.Repeat("█", max(1, int(barWidth*x/t.most)))
+			if x, ok := row.Values[0].Number(); ok {
+				bar = Bar(x, t.most)
 			}
 			t.trends.add(r, row, t.times)
 		}

@@ -1,35 +1,20 @@
 package report
 
 import (
-	"bufio"
-	"fmt"
+	"io"
 	"strings"
 
 	"logstow/field"
 	"logstow/query/aggregate"
-	"logstow/query/output"
-)
-
-const (
-	// maxTrends and maxSteps limit the sparklines: their number and their lengths.
-	maxTrends = 10
-	maxSteps  = 120
 )
 
 // trends are sparklines of the first function of groups over time steps: of the groups that come first.
 type trends struct {
-	groups []trend
+	groups []Trend
 	places map[string]int
 	// starts are the steps from the first row to the last; nil if they are too many.
 	starts []int64
 	off    bool
-}
-
-// trend is a sparkline; values are by step.
-type trend struct {
-	name   string
-	values map[int64]float64
-	most   float64
 }
 
 // add adds a row, if the keys are a time step and others.
@@ -56,7 +41,7 @@ func (t *trends) add(r *aggregate.Result, row aggregate.Row, times times) {
 		return
 	}
 	for at > t.starts[len(t.starts)-1] {
-		if len(t.starts) == maxSteps {
+		if len(t.starts) == MaxSteps {
 			t.off = true
 			return
 		}
@@ -65,46 +50,22 @@ func (t *trends) add(r *aggregate.Result, row aggregate.Row, times times) {
 	name := strings.Join(others, "  ")
 	place, ok := t.places[name]
 	if !ok {
-		if len(t.groups) == maxTrends {
+		if len(t.groups) == MaxTrends {
 			return
 		}
 		place = len(t.groups)
 		t.places[name] = place
-		t.groups = append(t.groups, trend{name: name, values: map[int64]float64{}})
+		t.groups = append(t.groups, Trend{Name: name})
 	}
 	if x, ok := row.Values[0].Number(); ok {
-		g := &t.groups[place]
-		g.values[at], g.most = x, max(g.most, x)
+		t.groups[place].Add(at, x)
 	}
 }
 
 // print writes the sparklines.
-func (t *trends) print(w *bufio.Writer, columns []aggregate.Column) {
+func (t *trends) print(w io.Writer, columns []aggregate.Column) {
 	if t.off || len(t.starts) < 2 {
 		return
 	}
-	fmt.Fprintf(w, "\n%s over time\n", columns[0].Header)
-	var table [][]string
-	for _, g := range t.groups {
-		table = append(table, []string{g.name, g.sparkline(t.starts), "max " + rounded(g.most)})
-	}
-	_ = output.WriteLines(w, output.Align(table)) // Flush returns the error
-}
-
-// sparkline has a character for each step: a blank for none.
-func (g *trend) sparkline(starts []int64) string {
-	levels := []rune("▁▂▃▄▅▆▇█")
-	line := make([]rune, len(starts))
-	for i, at := range starts {
-		x, ok := g.values[at]
-		switch {
-		case !ok:
-			line[i] = ' '
-		case g.most <= 0:
-			line[i] = levels[0]
-		default:
-			line[i] = levels[max(0, min(len(levels)-1, int(x/g.most*float64(len(levels)))))]
-		}
-	}
-	return string(line)
+	_ = WriteTrends(w, columns[0].Header, t.groups, t.starts) // Flush returns the error
 }

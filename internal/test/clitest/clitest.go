@@ -22,7 +22,7 @@ const width = 80
 func placeholders() []string {
 	return []string{
 		"ADDRESS", "CLASS", "CLASS=DURATION", "DIR", "DOLLARS", "DURATION", "EXPR", "FILE", "FORMAT", "FUNCTION", "GLOB", "ITEM", "KEY", "KIND", "LEVEL", "LIST", "MODE",
-		"N", "NAME", "PARSER", "REGEXP", "SIZE", "STORE", "TEMPLATE", "TEXT", "TIME", "ZONE",
+		"N", "NAME", "PARSER", "REGEXP", "SHARE", "SIZE", "STORE", "TEMPLATE", "TEXT", "TIME", "ZONE",
 	}
 }
 
@@ -115,6 +115,9 @@ func Words(line string) (words []string) {
 
 func checkFlag(t *testing.T, command string, f ucli.Flag) {
 	t.Helper()
+	if v, ok := f.(ucli.VisibleFlag); ok && !v.IsVisible() {
+		return
+	}
 	name := command + " " + cli.Dashed(f.Names()[0])
 	switch f.(type) {
 	case *cli.ListFlag, cli.Clearable, *ucli.StringFlag, *ucli.BoolFlag, *ucli.IntFlag, *ucli.Float64Flag:
