@@ -37,7 +37,8 @@ func (n *AttributeNames) Add(text []byte) {
 // addName adds the name of an attribute with a value, and of the members of a map.
 func (n *AttributeNames) addName(object string, key, value []byte) {
 	known := n.seen[object]
-	if value[0] != '{' && known[string(key)] {
+	isMap := value[0] == '{' && attributes.IsMap("", value)
+	if !isMap && known[string(key)] {
 		return
 	}
 	if known == nil {
@@ -48,12 +49,12 @@ func (n *AttributeNames) addName(object string, key, value []byte) {
 	if object == "" {
 		name = strings.TrimPrefix(name, attributes.Prefix)
 	}
-	if value[0] != '{' {
+	if !isMap {
 		known[string(key)] = true
 		n.addLabel(name)
 		return
 	}
-	for inner, v := range message.AllMembers(value) {
+	for inner, v := range message.AllMembers(value, attributes.IsMap) {
 		if path := string(key) + "\x00" + inner; !v.IsObject() && !known[path] {
 			known[path] = true
 			n.addLabel(name + "." + inner)

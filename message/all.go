@@ -15,20 +15,24 @@ func All(message []byte) iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		f := &Finder{}
 		if object := jsonPart(message); object != nil {
-			f.members(object, "", maxDepth, yield)
+			f.members(object, "", maxDepth, isAny, yield)
 			return
 		}
 		f.pairs(message, yield)
 	}
 }
 
-// AllMembers yields the fields of the JSON object that object starts with, as All does.
-func AllMembers(object []byte) iter.Seq2[string, Value] {
-	return func(yield func(string, Value) bool) { new(Finder).members(object, "", maxDepth, yield) }
+// AllMembers yields the fields of the JSON object that object starts with, as All does, but those of an object in it only if enter returns
+// true for its name and its text. Its depth is that of All.
+func AllMembers(object []byte, enter func(name string, object []byte) bool) iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) { new(Finder).members(object, "", maxDepth, enter, yield) }
 }
 
+// isAny is an enter of [AllMembers].
+func isAny(string, []byte) bool { return true }
+
 // members yields the fields of the object that b starts with, and reports whether to continue.
-func (f *Finder) members(b []byte, prefix string, depth int, yield func(string, Value) bool) bool {
+func (f *Finder) members(b []byte, prefix string, depth int, enter func(string, []byte) bool, yield func(string, Value) bool) bool {
 	for members := Object(b); ; {
 		key, value, ok := members.Next()
 		if !ok {
@@ -41,7 +45,7 @@ func (f *Finder) members(b []byte, prefix string, depth int, yield func(string, 
 		if !yield(name, f.json(value)) {
 			return false
 		}
-		if value[0] == '{' && depth > 1 && !f.members(value, name+".", depth-1, yield) {
+		if value[0] == '{' && depth > 1 && enter(name, value) && !f.members(value, name+".", depth-1, enter, yield) {
 			return false
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"logstow/blobnaming"
-	"logstow/message"
 	"logstow/record"
 	"logstow/record/attributes"
 )
@@ -19,8 +18,9 @@ const (
 	MaxLabels = blobnaming.MaxLabels
 	// maxLabelsText is the maximum size in bytes of all combinations.
 	maxLabelsText = 256 << 10
-	// maxUnlisted is the maximum number of names that are not listed; AllUnlisted is there alone if there are more.
+	// maxUnlisted is the maximum number of names that are not listed.
 	maxUnlisted = 128
+	// AllUnlisted is alone in [Footer.Unlisted] if there are more: no name is listed.
 	AllUnlisted = "*"
 )
 
@@ -106,11 +106,11 @@ func (t *labelTally) listed(text string) string {
 func (t *labelTally) shrink() bool {
 	values := map[string]map[string]bool{}
 	for key := range t.all {
-		for name, v := range message.AllMembers([]byte(key.text)) {
+		for name, value := range attributes.AllLabels(key.text) {
 			if values[name] == nil {
 				values[name] = map[string]bool{}
 			}
-			values[name][string(v.Text)] = true
+			values[name][value] = true
 		}
 	}
 	if len(values) == 0 {

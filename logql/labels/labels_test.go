@@ -2,9 +2,8 @@ package labels_test
 
 import (
 	"slices"
-	"testing"
-
 	"strings"
+	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
 

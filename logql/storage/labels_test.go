@@ -189,7 +189,7 @@ func TestAttributeColumns(t *testing.T) {
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateApprox(1e-12, 0)); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", c.text, diff)
 		}
-		if r := view.Report(); c.columns && r.BlocksColumns < int64(r.BlocksRead) || len(want.Series) == 0 {
+		if r := view.Report(); c.columns && r.BlocksColumns < r.BlocksRead || len(want.Series) == 0 {
 			t.Errorf("%s: %d blocks by columns, %d read, %d series", c.text, r.BlocksColumns, r.BlocksRead, len(want.Series))
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
 	"logstow/logql/syntax"
-	"logstow/message"
 	"logstow/message/parse"
 	"logstow/query"
 	"logstow/record"
@@ -124,11 +123,9 @@ func newStream(key streamKey) *pipeline.Stream {
 // label the first counts.
 func streamLabels(service, instance, level, of string) labels.Labels {
 	all := []labels.Label{{Name: labels.Service, Value: service}, {Name: labels.Instance, Value: instance}, {Name: labels.Level, Value: level}}
-	if of != "" {
-		for name, v := range message.AllMembers([]byte(of)) {
-			if label := pipeline.LabelName(name); pipeline.MayBeField(label) {
-				all = append(all, labels.Label{Name: label, Value: string(v.Text)})
-			}
+	for name, value := range attributes.AllLabels(of) {
+		if label := pipeline.LabelName(name); pipeline.MayBeField(label) {
+			all = append(all, labels.Label{Name: label, Value: value})
 		}
 	}
 	return labels.New(all...)

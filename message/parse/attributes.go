@@ -67,12 +67,12 @@ func (a *attributesOf) find(l *attributeLookup) message.Value {
 	}
 	if l.finder != nil {
 		if v := l.finder.Member(a.text); v.Kind != message.Missing {
-			return v
+			return attributes.Scalar(v)
 		}
 	}
 	if a.prefixed {
 		if v := l.prefixed.Member(a.text); v.Kind != message.Missing {
-			return v
+			return attributes.Scalar(v)
 		}
 	}
 	a.group()
@@ -81,7 +81,7 @@ func (a *attributesOf) find(l *attributeLookup) message.Value {
 			continue
 		}
 		if v := l.groups[i].Member(group); v.Kind != message.Missing {
-			return v
+			return attributes.Scalar(v)
 		}
 	}
 	return message.Value{}

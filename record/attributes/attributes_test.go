@@ -9,6 +9,7 @@ import (
 
 	"logstow/internal/test/testrand"
 	"logstow/message"
+	"logstow/message/parse"
 	"logstow/record/attributes"
 )
 
@@ -206,4 +207,32 @@ func FuzzValid(f *testing.F) {
 			t.Fatalf("%q is written as %q", text, again)
 		}
 	})
+}
+
+// Bytes and doubles without a form in JSON are found under the names of their attributes.
+func TestAllScalars(t *testing.T) {
+	t.Parallel()
+	text := `{"attribute.scope":"own","b":{"$bytes":"AAE="},"m":{"b":{"$bytes":"/w=="},"n":{"x":1}},"nan":{"$double":"NaN"},"resource":{"b":{"$bytes":"Ag=="},"r":1},"resource.own":2}`
+	if !attributes.Valid([]byte(text)) {
+		t.Fatal("not valid")
+	}
+	var got []string
+	for name, v := range attributes.All([]byte(text)) {
+		if !v.IsObject() {
+			got = append(got, name+"="+string(v.Text))
+		}
+	}
+	want := "scope=own b=AAE= m.b=/w== m.n.x=1 nan=NaN resource.own=2 b=Ag== r=1"
+	if strings.Join(got, " ") != want {
+		t.Errorf("%s, want %s", strings.Join(got, " "), want)
+	}
+	splitter := parse.Auto().Splitter("b", "m.b", "nan", "resource.own", "r")
+	splitter.Split([]byte(text), nil)
+	var values []string
+	for _, v := range splitter.Values() {
+		values = append(values, string(v.Text))
+	}
+	if want := "AAE= /w== NaN 2 1"; strings.Join(values, " ") != want {
+		t.Errorf("%s, want %s", strings.Join(values, " "), want)
+	}
 }

@@ -2,6 +2,7 @@ package attributes
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 
 	"logstow/message"
@@ -113,6 +114,18 @@ func isLabelValue(value []byte) bool {
 		return false
 	}
 	return true
+}
+
+// AllLabels yields the names and the values of label attributes, encoded as by [Labels.Of], in the order of their names.
+func AllLabels(text string) iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		members := message.Object([]byte(text))
+		for key, value, ok := members.Next(); ok; key, value, ok = members.Next() {
+			if !yield(string(message.Unescape(nil, key)), string(message.Unescape(nil, message.Unquoted(value)))) {
+				return
+			}
+		}
+	}
 }
 
 // WithoutLabels returns label attributes, encoded as by [Labels.Of], without those with one of the names.

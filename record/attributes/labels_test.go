@@ -37,8 +37,10 @@ func slowLabels(t *testing.T, text string) map[string]string {
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
-	values := []string{`"p1"`, `"p2"`, `"{\"stream\":{\"a\":\"no\"}"`, `""`, `7`, `1.5`, `true`, `null`, `["x"]`, `{"k":"v"}`,
-		`{"stream":{"inner":"no"}}`, `{"resource":{"k8s.pod.name":"no"}}`, `"` + strings.Repeat("x", 1025) + `"`, `"é\n\u0001"`}
+	values := []string{
+		`"p1"`, `"p2"`, `"{\"stream\":{\"a\":\"no\"}"`, `""`, `7`, `1.5`, `true`, `null`, `["x"]`, `{"k":"v"}`,
+		`{"stream":{"inner":"no"}}`, `{"resource":{"k8s.pod.name":"no"}}`, `"` + strings.Repeat("x", 1025) + `"`, `"é\n\u0001"`,
+	}
 	names := []string{"a", "k8s.pod.name", "k8s.namespace.name", "q\"q", "resource", "service.name", "stream", "zone"}
 	object := func() string {
 		var members []string

@@ -41,20 +41,27 @@ func objectAt(text []byte, name string) int {
 	return -1
 }
 
-// All yields encoded attributes by the names under which they are found: those of the record first, then those of the objects in the
-// order of [Groups]. The members of maps follow them, with names that have dots. A name may occur several times; the first one counts.
+// Scalar returns an attribute that stands for bytes as their BASE64, one for a double without a form in JSON as its name, and others as they
+// are.
+func Scalar(v message.Value) message.Value {
+	if v.IsObject() {
+		if content, kind := special(v.Text); kind != "" {
+			return message.Value{Kind: message.String, Text: content}
+		}
+	}
+	return v
+}
+
+// All yields encoded attributes by the names under which they are found, as by [Scalar]: those of the record first, then those of the objects
+// in the order of [Groups]. The members of maps follow them, with names that have dots. A name may occur several times; the first one counts.
 func All(text []byte) iter.Seq2[string, message.Value] {
 	return func(yield func(string, message.Value) bool) {
-		group := ""
-		for name, v := range message.AllMembers(text) {
-			if group != "" && strings.HasPrefix(name, group) {
+		own := func(name string, object []byte) bool { return !IsGroup(name) && IsMap(name, object) }
+		for name, v := range message.AllMembers(text, own) {
+			if IsGroup(name) && v.IsObject() {
 				continue
 			}
-			if group = ""; IsGroup(name) && v.IsObject() {
-				group = name + "."
-				continue
-			}
-			if !yield(strings.TrimPrefix(name, Prefix), v) {
+			if !yield(strings.TrimPrefix(name, Prefix), Scalar(v)) {
 				return
 			}
 		}
@@ -63,13 +70,20 @@ func All(text []byte) iter.Seq2[string, message.Value] {
 			if object == nil {
 				continue
 			}
-			for name, v := range message.AllMembers(object) {
-				if !yield(name, v) {
+			for name, v := range message.AllMembers(object, IsMap) {
+				if !yield(name, Scalar(v)) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// IsMap reports whether an object among encoded attributes is a map, not one that stands for a [Scalar]; its name does not matter. It is
+// for [message.AllMembers].
+func IsMap(_ string, object []byte) bool {
+	_, kind := special(object)
+	return kind == ""
 }
 
 // Strings yields the strings among the values of encoded attributes, those in maps and arrays included, without escapes. A string is

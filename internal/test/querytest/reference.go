@@ -154,7 +154,7 @@ func Field(attrs, msg []byte, name string) message.Value {
 	}
 	for _, text := range append(objects, msg) {
 		if v := message.NewFinder(name).Find(text); v.Kind != message.Missing {
-			return v
+			return attributes.Scalar(v)
 		}
 	}
 	return message.Value{}
