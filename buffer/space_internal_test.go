@@ -224,6 +224,15 @@ func TestLargeRecordOnSmallDisk(t *testing.T) {
 // A log of unsealed records that leaves four blocks of the disk is delivered in small batches.
 func TestLogAloneFillsDisk(t *testing.T) {
 	t.Parallel()
+	for name, kept := range map[string]bool{"no entities": false, "an index entity in the space that batches need": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testLogAloneFillsDisk(t, kept)
+		})
+	}
+}
+
+func testLogAloneFillsDisk(t *testing.T, kept bool) {
 	w := newWorld(t, 64<<20, 1)
 	w.words, w.flushInterval = 14, -1
 	const lines = 25000
@@ -240,6 +249,12 @@ func TestLogAloneFillsDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if kept {
+		stored := blobnaming.Metadata{Records: 1, RawBytes: record.MinText, Levels: record.Counts{1}, Instance: "i"}
+		if err := b.Unindexed().Add("store", Entity{Name: "s0/2026/11/19/1200/000001.log", ETag: "e", Meta: stored}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -247,6 +262,9 @@ func TestLogAloneFillsDisk(t *testing.T) {
 		t.Fatalf("sealed already: %v", left)
 	}
 	w.noReserve()
+	if kept {
+		w.fs.Occupy(3 * disktest.Block)
+	}
 	l := w.start(lines)
 	l.end()
 	w.check(lines)

@@ -104,7 +104,8 @@ func (s *sealer) sealAndEnqueue(o *openBatch) {
 }
 
 // write makes a batch durable. ok reports that the older batches of its partition are durable.
-// While the disk is full it waits, until Quit; the records are in the log.
+// While the disk is full it waits, until Quit; the records are in the log. If no batch is left whose delivery would free space, index
+// entities are dropped for it.
 func (s *sealer) write(o *openBatch, meta blobnaming.Metadata, ok bool) (*spool.Batch, error) {
 	if !ok {
 		return nil, errUnsealed
@@ -120,6 +121,13 @@ func (s *sealer) write(o *openBatch, meta blobnaming.Metadata, ok bool) (*spool.
 		s.trim(true)
 		if batch, err = sp.SealFromReserve(head, o.body.parts, o.body.size); !disk.Full(err) {
 			break
+		}
+		if queued := s.opts.Queue.Stats(); queued.Waiting+queued.Sending == 0 {
+			if freed, dropErr := sp.Entities().DropOldest("the disk is full"); dropErr != nil {
+				return nil, dropErr
+			} else if freed {
+				continue
+			}
 		}
 		sp.WarnFull(err)
 		sp.Wait(nil, s.quit, space)

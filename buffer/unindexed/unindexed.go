@@ -185,6 +185,13 @@ func (e *Entities) add(store string, entities []Entity) (n int, err error) {
 	return n, nil
 }
 
+// DropOldest drops the oldest entities that are not taken, for a reason that is logged, and reports whether there were any. An error is final.
+func (e *Entities) DropOldest(reason string) (bool, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.dropOldest(reason)
+}
+
 // dropOldest drops the oldest group that is not taken, and reports whether there was one. mu is held.
 func (e *Entities) dropOldest(reason string) (bool, error) {
 	at := slices.IndexFunc(e.groups, func(g *Group) bool { return !g.taken })

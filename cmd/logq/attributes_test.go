@@ -33,8 +33,8 @@ job           string     100.0%     50.0%         1  till 100.0%
 m             number       0.0%     50.0%         1  1 100.0%
 msg           string       0.0%     50.0%         1  paid 100.0%
 `,
-		`ql '{service_name="shop"} | k8s_pod_name="shop-6e"' -o json`: `{"time":"2026-11-20T15:04:06Z","labels":{"detected_level":"info","instance":"pod-1","level":"info","service_name":"shop","source":"-"},` +
-			`"fields":{"k8s_pod_name":"shop-6e"},"line":"msg=paid n=8"}` + "\n",
+		`ql '{service_name="shop"} | k8s_pod_name="shop-6e"' -o json`: `{"time":"2026-11-20T15:04:06Z","labels":{"detected_level":"info","instance":"pod-1","k8s_pod_name":"shop-6e","level":"info","service_name":"shop","source":"-"},` +
+			`"line":"msg=paid n=8"}` + "\n",
 	} {
 		status, stdout, stderr := ask(t, dir, line+" --since 1h")
 		if status != 0 || stdout != want {
