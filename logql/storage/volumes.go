@@ -24,7 +24,7 @@ const (
 
 // Part is the records of a stream in an interval of a segment.
 type Part struct {
-	// Labels are those of the stream.
+	// Labels are those of the stream; parts of one stream mostly share them.
 	Labels labels.Labels
 	// Start is the start of the interval in Unix nanoseconds.
 	Start int64

@@ -17,13 +17,17 @@ func (q *request) detectedLabels() error {
 		return err
 	}
 	values := map[string]map[string]bool{}
+	each := memo[bool]{}
 	err = q.view().Parts(q.ctx, selectors, q.from, q.to, 0, func(p storage.Part) {
-		for _, l := range p.Labels {
-			if values[l.Name] == nil {
-				values[l.Name] = map[string]bool{}
+		each.of(p.Labels, func() bool {
+			for _, l := range p.Labels {
+				if values[l.Name] == nil {
+					values[l.Name] = map[string]bool{}
+				}
+				values[l.Name][l.Value] = true
 			}
-			values[l.Name][l.Value] = true
-		}
+			return true
+		})
 	})
 	if err != nil {
 		return err

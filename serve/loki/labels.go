@@ -38,7 +38,14 @@ func (q *request) labelSet(add func(map[string]bool, labels.Labels)) error {
 		return err
 	}
 	found := map[string]bool{}
-	if err := q.view().Parts(q.ctx, selectors, q.from, q.to, 0, func(p storage.Part) { add(found, p.Labels) }); err != nil {
+	each := memo[bool]{}
+	err = q.view().Parts(q.ctx, selectors, q.from, q.to, 0, func(p storage.Part) {
+		each.of(p.Labels, func() bool {
+			add(found, p.Labels)
+			return true
+		})
+	})
+	if err != nil {
 		return err
 	}
 	return q.success(slices.AppendSeq([]string{}, slices.Values(slices.Sorted(maps.Keys(found)))))
@@ -58,11 +65,11 @@ func (q *request) series() error {
 		}
 		selectors = append(selectors, one)
 	}
-	found := streamSet{}
+	found := newStreamSet()
 	if err := q.view().Parts(q.ctx, selectors, q.from, q.to, 0, func(p storage.Part) { found.add(p.Labels) }); err != nil {
 		return err
 	}
-	all := slices.Sorted(maps.Keys(found))
+	all := slices.Sorted(maps.Keys(found.keys))
 	return q.respond(func(w writer) {
 		w.text(`{"status":"success","data":[`)
 		var scratch []byte
@@ -77,15 +84,37 @@ func (q *request) series() error {
 	})
 }
 
-// streamSet are the keys of the labels of streams, which take less memory than the labels.
-type streamSet map[string]struct{}
+// streamSet has the keys of the labels of streams, which take less memory than the labels.
+type streamSet struct {
+	keys map[string]struct{}
+	each memo[bool]
+}
 
-func (s streamSet) add(of labels.Labels) {
-	var space [256]byte
-	key := of.AppendKey(space[:0])
-	if _, known := s[string(key)]; !known {
-		s[string(key)] = struct{}{}
+func newStreamSet() *streamSet { return &streamSet{map[string]struct{}{}, memo[bool]{}} }
+
+func (s *streamSet) add(of labels.Labels) {
+	s.each.of(of, func() bool {
+		s.keys[string(of.AppendKey(nil))] = struct{}{}
+		return true
+	})
+}
+
+// memo has a value for each of the labels of recent parts, which share them if they are of one stream.
+type memo[T any] map[*labels.Label]T
+
+// maxMemo is the number of values that a memo keeps.
+const maxMemo = 4096
+
+// of returns the value of labels, which it makes if they are not known.
+func (m memo[T]) of(ls labels.Labels, make func() T) T {
+	v, known := m[&ls[0]]
+	if !known {
+		if v = make(); len(m) >= maxMemo {
+			clear(m)
+		}
+		m[&ls[0]] = v
 	}
+	return v
 }
 
 // canonical returns the name of a label in streams: service and detected_level are aliases.

@@ -23,7 +23,7 @@ func (q *request) indexStats() error {
 	if err != nil {
 		return err
 	}
-	streams, chunks, bytes, records := streamSet{}, 0, 0.0, 0.0
+	streams, chunks, bytes, records := newStreamSet(), 0, 0.0, 0.0
 	err = q.view().Parts(q.ctx, [][]*syntax.Matcher{matchers}, q.from, q.to, 0, func(p storage.Part) {
 		streams.add(p.Labels)
 		chunks++
@@ -38,7 +38,7 @@ func (q *request) indexStats() error {
 		Chunks  int    `json:"chunks"`
 		Bytes   int64  `json:"bytes"`
 		Entries uint64 `json:"entries"`
-	}{len(streams), chunks, int64(math.Ceil(bytes)), uint64(math.Ceil(records))})
+	}{len(streams.keys), chunks, int64(math.Ceil(bytes)), uint64(math.Ceil(records))})
 }
 
 // volume is /loki/api/v1/index/volume: the bytes of the range by labels, sorted by bytes in descending order. The time of the points is
@@ -100,10 +100,14 @@ func (q *request) volumes(width time.Duration, at func(start int64) int64) ([]en
 	if err != nil {
 		return nil, err
 	}
-	found := volumes{}
+	found, each := volumes{}, memo[[]*groupVolume]{}
 	err = q.view().Parts(q.ctx, [][]*syntax.Matcher{matchers}, q.from, q.to, width, func(p storage.Part) {
-		for _, ls := range groups(p.Labels) {
-			found.add(ls, at(p.Start), p.Bytes)
+		if p.Bytes == 0 { // the messages are empty
+			return
+		}
+		for _, g := range each.of(p.Labels, func() []*groupVolume { return found.of(groups(p.Labels)) }) {
+			g.bytes[at(p.Start)] += p.Bytes
+			g.sum += p.Bytes
 		}
 	})
 	if err != nil {
@@ -185,20 +189,16 @@ type groupVolume struct {
 	sum    float64
 }
 
-// add adds bytes of a group.
-func (v volumes) add(of labels.Labels, at int64, bytes float64) {
-	if bytes == 0 { // the messages are empty
-		return
+// of returns the groups with labels.
+func (v volumes) of(all []labels.Labels) (groups []*groupVolume) {
+	for _, ls := range all {
+		key := string(ls.AppendKey(nil))
+		if v[key] == nil {
+			v[key] = &groupVolume{labels: ls, bytes: map[int64]float64{}}
+		}
+		groups = append(groups, v[key])
 	}
-	var space [256]byte
-	key := of.AppendKey(space[:0])
-	g := v[string(key)]
-	if g == nil {
-		g = &groupVolume{labels: of, bytes: map[int64]float64{}}
-		v[string(key)] = g
-	}
-	g.bytes[at] += bytes
-	g.sum += bytes
+	return groups
 }
 
 // largest returns the groups with the most bytes, at most limit, in this order.
