@@ -3,6 +3,7 @@ package blobnaming
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"logstow/record"
@@ -198,38 +199,50 @@ func (m Metadata) Validate() error {
 	return nil
 }
 
-// values are the metadata of one blob under their canonical keys. err is the first error; once it
-// is set, further reads give zero values.
+// keys are all metadata keys.
+func keys() [15]string {
+	return [...]string{
+		keyStart, keyEnd, keyVersion, keyRecords, keyRawBytes, keyLevels, keyBatch,
+		keyInstance, keySeq, keyClass, keyParse, keyFooter, keyFilter, keyOrigins, keyLabels,
+	}
+}
+
+// values are the metadata of one blob, in the order of keys, those that it has. err is the first error; once it is set, further reads
+// give zero values. Millions are parsed for a plan: this needs no memory of its own.
 type values struct {
-	byKey map[string]string
+	keys  [15]string
+	given [15]string
+	has   [15]bool
 	err   error
 }
 
 // collect finds the known keys in a blob's metadata.
 func collect(blob map[string]string) (values, error) {
-	known := [...]string{
-		keyStart, keyEnd, keyVersion, keyRecords, keyRawBytes, keyLevels, keyBatch,
-		keyInstance, keySeq, keyClass, keyParse, keyFooter, keyFilter, keyOrigins, keyLabels,
-	}
-	v := values{byKey: make(map[string]string, len(known))}
+	v := values{keys: keys()}
 	for given, value := range blob {
-		for _, key := range known {
+		for i, key := range v.keys {
 			if len(key) != len(given) || !strings.EqualFold(key, given) {
 				continue
 			}
-			if _, twice := v.byKey[key]; twice {
+			if v.has[i] {
 				return values{}, keyError(key, errors.New("given twice, in different case"))
 			}
-			v.byKey[key] = value
+			v.given[i], v.has[i] = value, true
 			break
 		}
 	}
 	return v, nil
 }
 
+// find returns the value of a key.
+func (v *values) find(key string) (value string, ok bool) {
+	i := slices.Index(v.keys[:], key)
+	return v.given[i], v.has[i]
+}
+
 // text is the value of a required key.
 func (v *values) text(key string) string {
-	value, ok := v.byKey[key]
+	value, ok := v.find(key)
 	if !ok && v.err == nil {
 		v.err = keyError(key, errors.New("missing"))
 	}
@@ -252,7 +265,7 @@ func required[T any](v *values, key string, parse func(string) (T, error)) T {
 
 // optional parses the value of an optional key.
 func optional[T any](v *values, key string, parse func(string) (T, error)) T {
-	if _, ok := v.byKey[key]; !ok {
+	if _, ok := v.find(key); !ok {
 		var zero T
 		return zero
 	}
