@@ -51,6 +51,7 @@ func (v *View) Parts(ctx context.Context, selectors [][]*syntax.Matcher, from, t
 				return err
 			}
 			p.of, p.sizes = s, averages(sizes)
+			defer func() { p.of = nil }() // its segments take memory while the next plan is made
 			return s.EachWritten(ctx, s.Plan, p.add)
 		})
 		if err != nil {
