@@ -5,7 +5,7 @@ import { logout, nanosOf, onUnauthorized } from './api.js';
 import { Header, Toolbar } from './chrome.js';
 import { Detail } from './detail.js';
 import { Facets } from './facets.js';
-import { summarize, top } from './fields.js';
+import { sorted, summarize, top } from './fields.js';
 import { Histogram, Legend } from './histogram.js';
 import { bindKeys } from './keys.js';
 import { follow, liveRecords } from './live.js';
@@ -84,29 +84,32 @@ function App() {
   useRuns(state, runs);
   const live = useLive(state, state.q);
   const columns = useMemo(() => columnsOf(state), [state.cols]);
+  const sort = state.live ? '' : state.sort;
+  const records = useMemo(() => sorted(found.records, sort), sort ? [found.records, found.records.length, sort] : [found.records]);
   const marks = useMemo(() => highlights(state.q), [state.q]);
 
   // Before the next key is pressed, and before a record is selected below: its records may all be there from the beginning.
   useLayoutEffect(() => {
     if (!pending.current) setSelected(-1);
-  }, [state.q, state.from, state.to, state.order, state.live]);
+  }, [state.q, state.from, state.to, state.order, state.sort, state.live]);
   useEffect(() => {
     if (pending.current && found.records.length) {
       const index = indexAt(found.records, pending.current);
-      if (index >= 0) setSelected(index);
+      if (index >= 0) setSelected(state.sort ? records.indexOf(found.records[index]) : index);
       if (index >= 0 || found.status !== 'loading') pending.current = '';
     }
   }, [found.version]);
 
   const actions = useMemo(() => makeActions({ setText, setRuns, setHelp, setFacetsOpen, setSelected }), []);
-  const open = state.at !== '' && selected >= 0 && selected < found.records.length;
+  const open = state.at !== '' && selected >= 0 && selected < records.length;
+  const place = (index) => positionOf(found.records, state.sort ? found.records.indexOf(records[index]) : index);
   const onSelect = (index) => {
     setSelected(index);
-    if (store.get().at) store.set({ at: positionOf(found.records, index) }, { replace: true });
+    if (store.get().at) store.set({ at: place(index) }, { replace: true });
   };
   const onOpen = (index) => {
     setSelected(index);
-    store.set({ at: positionOf(found.records, index) }, { replace: true });
+    store.set({ at: place(index) }, { replace: true });
   };
   const onClose = () => {
     store.set({ at: '' }, { replace: true });
@@ -118,7 +121,7 @@ function App() {
     onOpen(selected);
   };
   const keys = useRef();
-  keys.current = { ...actions, onClose, onContext, open, facetsOpen, help, live: state.live, onMove: (by) => onSelect(Math.max(0, Math.min(found.records.length - 1, selected + by))) };
+  keys.current = { ...actions, onClose, onContext, open, facetsOpen, help, live: state.live, onMove: (by) => onSelect(Math.max(0, Math.min(records.length - 1, selected + by))) };
   useEffect(() => bindKeys(() => keys.current), []);
 
   const completions = {
@@ -142,12 +145,12 @@ function App() {
         ${logs && !state.live && html`<${Counts} ...${{ found, state, actions }} />`}
         ${logs && html`<${Toolbar} ...${{ state, found, columns, actions, live, estimate }} />`}
         <div class="results" id="results" tabindex="-1">
-          <${Results} ...${{ state, found, columns, marks, selected, onSelect, onOpen, actions, live, estimate }} />
+          <${Results} ...${{ state, found, records, columns, marks, selected, onSelect, onOpen, actions, live, estimate }} />
         </div>
       </main>
       ${open && logs &&
       html`<${Detail}
-        record=${found.records[selected]} index=${selected} total=${found.records.length} query=${state.q} zone=${state.tz}
+        record=${records[selected]} index=${selected} total=${records.length} query=${state.q} state=${state}
         ...${{ marks, columns, tab, onClose }} onTab=${setTab} onFilter=${actions.onFilter} onColumn=${actions.onColumn}
         onMove=${(by) => onSelect(selected + by)} />`}
     </div>
@@ -216,8 +219,15 @@ function makeActions({ setText, setRuns, setHelp, setFacetsOpen, setSelected }) 
       actions.onColumns(now.includes(name) ? now.filter((one) => one !== name) : [...now, name]);
     },
     onColumns: (names) => store.set({ cols: withColumns(names) }, { replace: true }),
-    onOrder: () => store.set({ order: store.get().order === 'newest' ? 'oldest' : 'newest', at: '' }, { replace: true }),
-    onLines: () => store.set({ lines: store.get().lines === '1' ? '3' : '1' }, { replace: true }),
+    onOrder: () => store.set({ order: store.get().order === 'newest' ? 'oldest' : 'newest', sort: '', at: '' }, { replace: true }),
+    onSort(name) {
+      const { sort } = store.get();
+      if (name === 'time') {
+        if (sort) store.set({ sort: '', at: '' }, { replace: true });
+        else actions.onOrder();
+      } else store.set({ sort: sort === `-${name}` ? '' : sort === name ? `-${name}` : name, at: '' }, { replace: true });
+    },
+    onLines: () => store.set({ lines: { 1: '3', 3: 'all' }[store.get().lines] || '1' }, { replace: true }),
     onFormat: () => store.set({ format: store.get().format === 'raw' ? 'readable' : 'raw' }, { replace: true }),
     onView: () => store.set({ view: store.get().view === 'patterns' ? 'records' : 'patterns', live: '' }),
     onRefresh: (refresh) => store.set({ refresh, live: '' }, { replace: true }),

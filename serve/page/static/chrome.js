@@ -73,6 +73,8 @@ function summary(found, state, live) {
   return length < whole ? html`<b>${count(length)}</b> of ${exact ? '' : 'about '}<b>${count(whole)}</b> records` : html`<b>${count(length)}</b> ${length === 1 ? 'record' : 'records'}`;
 }
 
+const linesOf = ({ lines }) => ({ 3: '3 lines', all: 'All lines' })[lines] || '1 line';
+
 /** Toolbar is above the list. */
 export function Toolbar({ state, found, columns, actions, live }) {
   const list = state.view !== 'patterns' && found.kind !== 'nothing';
@@ -86,8 +88,8 @@ export function Toolbar({ state, found, columns, actions, live }) {
     ${(list || state.live) &&
     html`<span class="buttons">
       ${!state.live && html`<${Button} icon="order" label="Order" id="order" hint="Order (o)" onClick=${actions.onOrder}><span class="optional">${state.order === 'newest' ? 'Newest first' : 'Oldest first'}</span><//>`}
-      <${Button} icon="rows" label="Lines of a record" id="lines" hint="One or three lines a record (w)" pressed=${state.lines === '3'} onClick=${actions.onLines}><span class="optional">${state.lines === '3' ? '3 lines' : '1 line'}</span><//>
-      <${Button} icon="braces" label="JSON as logged" id="format" hint="JSON as logged, or as text and name=value (i)" pressed=${state.format === 'raw'} onClick=${actions.onFormat}><span class="optional">Raw</span><//>
+      <${Button} icon="rows" label=${`Lines of a record: ${linesOf(state)}`} id="lines" hint="One, three or all lines of a record (w)" onClick=${actions.onLines}><span class="optional">${linesOf(state)}</span><//>
+      <${Button} icon="braces" label="As logged" id="format" hint="Messages as logged, or without time and level, JSON as text and name=value (i)" pressed=${state.format === 'raw'} onClick=${actions.onFormat}><span class="optional">Raw</span><//>
       <${ColumnPicker} records=${found.records} columns=${columns} onColumns=${actions.onColumns} />
     </span>`}
   </div>`;

@@ -2,32 +2,24 @@
 
 import { html, useEffect, useMemo, useState } from './vendor/htm-preact.js';
 import { Button, Failure, copy, notify } from './ui.js';
-import { nanosOf, records as readRecords } from './api.js';
+import { nanosOf, readAll } from './api.js';
 import { bytes } from './format.js';
-import { filterOf, quote, toLogQL } from './logql.js';
+import { Context } from './context.js';
+import { filterOf, toLogQL } from './logql.js';
 import { fieldsOf, stageOf } from './fields.js';
 import { formatOffset, formatTime } from './time.js';
 import { cut, Text } from './text.js';
 
 const shownAtFirst = 20_000;
 
-const selectorOfRecord = (record) =>
-  `{service_name=${quote(record.service)}, instance=${quote(record.instance)}${record.source ? `, source=${quote(record.source)}` : ''}}`;
-
-async function read(params, signal) {
-  const all = [];
-  await readRecords(params, signal, (batch) => all.push(...batch));
-  return all;
-}
-
 /** wholeOf reads a record whose line was cut. */
 async function wholeOf(record, query, signal) {
   const at = nanosOf(record);
-  const all = await read({ query, start: at.toString(), end: (at + 1n).toString(), direction: 'forward' }, signal);
+  const all = await readAll({ query, start: at.toString(), end: (at + 1n).toString(), direction: 'forward' }, signal);
   return all.find((one) => one.service === record.service && one.instance === record.instance && one.line.startsWith(record.line.slice(0, -4)));
 }
 
-function Message({ record, query, marks }) {
+function Message({ record, query, marks, raw }) {
   const [whole, setWhole] = useState(null); // {line} or {error} or {busy}
   const [all, setAll] = useState(false);
   useEffect(() => {
@@ -62,7 +54,7 @@ function Message({ record, query, marks }) {
       <${Button} icon="copy" label="Copy message" iconOnly onClick=${copyMessage} />
     </header>
     ${record.invalid && html`<p class="remark">Bytes that are not UTF-8 are shown as �. A download as text has them as logged.</p>`}
-    <pre tabindex="0" aria-label="Text of the message"><bdi dir="ltr"><${Text} text=${visible} marks=${all ? [] : marks} /></bdi></pre>
+    <pre tabindex="0" aria-label="Text of the message"><bdi dir="ltr"><${Text} text=${visible} marks=${all ? [] : marks} raw=${raw} /></bdi></pre>
     ${(isCut || visible.length < text.length) &&
     html`<p class="remark">
       ${whole?.busy ? 'Reading the record …' : `${bytes(visible.length)} of ${bytes(isCut ? record.bytes : text.length)} are shown.`}
@@ -108,54 +100,15 @@ function Fields({ record, query, columns, onFilter, onColumn }) {
   </section>`;
 }
 
-const around = 10;
-
-function Context({ record, zone, marks }) {
-  const [size, setSize] = useState(around);
-  const [found, setFound] = useState({ busy: true });
-  const [again, setAgain] = useState(0);
-  useEffect(() => {
-    const controller = new AbortController();
-    const at = nanosOf(record);
-    const query = selectorOfRecord(record);
-    const hour = 3600n * 1000000000n;
-    const ask = (start, end, direction, limit) =>
-      read({ query, start: start.toString(), end: end.toString(), direction, limit, max_line: 2000 }, controller.signal);
-    setFound((before) => ({ ...before, busy: true }));
-    Promise.all([
-      ask(at - 24n * hour, at, 'backward', size), ask(at, at + 1n, 'forward', 1000), ask(at + 1n, at + 24n * hour, 'forward', size),
-    ]).then(
-      ([before, same, after]) => setFound({ before: before.reverse(), same, after }),
-      (error) => error.name !== 'AbortError' && setFound({ error }),
-    );
-    return () => controller.abort();
-  }, [record, size, again]);
-  if (found.error) return html`<${Failure} title="Cannot read the context" error=${found.error} onRetry=${() => setAgain(again + 1)} />`;
-  if (!found.before) return html`<p class="remark working" role="status">Reading the context …</p>`;
-  const start = record.line.slice(0, 1500);
-  const line = (one) => {
-    const own = one.time === record.time && one.line.startsWith(start.slice(0, Math.min(start.length, one.line.length)));
-    return html`<li class=${`level-${one.level} ${own ? 'own' : ''}`} aria-current=${own ? 'true' : undefined}>
-      <span class="time">${formatTime(one.ms, zone, 3).slice(11)}</span><span class="message"><bdi dir="ltr"><${Text} text=${cut(one.line, 1000)} marks=${marks} oneLine /></bdi></span>
-    </li>`;
-  };
-  const more = html`<button type="button" class="link" disabled=${Boolean(found.busy)} onClick=${() => setSize(size * 3)}>More context</button>`;
-  return html`<section class="context" aria-label="Records around">
-    <p class="remark">${record.service} · ${record.instance}${record.source ? ` · ${record.source}` : ''} ${more}</p>
-    <ol tabindex="0" aria-label="Records around">${[...found.before, ...found.same, ...found.after].map(line)}</ol>
-    ${found.before.length < size && html`<p class="remark">There are no more records in the 24 hours before.</p>`}
-  </section>`;
-}
-
 /** Detail is the panel beside the list. */
-export function Detail({ record, index, total, query, zone, marks, columns, tab, onTab, onFilter, onColumn, onClose, onMove }) {
+export function Detail({ record, index, total, query, state, marks, columns, tab, onTab, onFilter, onColumn, onClose, onMove }) {
   const tabs = [['fields', 'Record'], ['context', 'Context']];
   const digits = record.below && record.below !== '000000' ? 9 : 3;
   return html`<aside class=${`detail level-${record.level}`} aria-label="Record">
     <h2 class="sr">Record</h2>
     <header class="detail-head">
       <span class=${`badge level-${record.level}`}>${record.level}</span>
-      <time datetime=${record.time}>${formatTime(record.ms, zone, digits, record.below)} <span class="remark">${formatOffset(record.ms, zone)}</span></time>
+      <time datetime=${record.time}>${formatTime(record.ms, state.tz, digits, record.below)} <span class="remark">${formatOffset(record.ms, state.tz)}</span></time>
       <span class="detail-buttons">
         <${Button} icon="left" class="up" iconOnly label="Previous record" disabled=${index <= 0} onClick=${() => onMove(-1)} />
         <${Button} icon="right" class="up" iconOnly label="Next record" disabled=${index >= total - 1} onClick=${() => onMove(1)} />
@@ -165,10 +118,10 @@ export function Detail({ record, index, total, query, zone, marks, columns, tab,
     <div class="tabs" role="group" aria-label="Record or context">
       ${tabs.map(([id, text]) => html`<button type="button" key=${id} id=${`tab-${id}`} aria-pressed=${String(tab === id)} onClick=${() => onTab(id)}>${text}</button>`)}
     </div>
-    <div class="detail-body">
+    <div class=${`detail-body ${tab}`}>
       ${tab === 'context'
-        ? html`<${Context} key=${record.time + index} ...${{ record, zone, marks }} />`
-        : html`<${Message} ...${{ record, marks }} query=${toLogQL(query)} /><${Fields} ...${{ record, query, columns, onFilter, onColumn }} />`}
+        ? html`<${Context} key=${record.time + index} ...${{ record, state, columns, marks }} />`
+        : html`<${Message} ...${{ record, marks }} raw=${state.format === 'raw'} query=${toLogQL(query)} /><${Fields} ...${{ record, query, columns, onFilter, onColumn }} />`}
     </div>
   </aside>`;
 }

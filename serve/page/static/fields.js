@@ -1,5 +1,7 @@
 // Fields of records: attributes and fields of text, which the server gives, and those that LogQL's parsers json and logfmt find.
 
+import { levels } from './levels.js';
+
 const isName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const nameOf = (text) => (isName.test(text) ? text : text.replace(/[^A-Za-z0-9_]/g, '_').replace(/^(?=\d)/, '_'));
 const streamNames = new Set(['service_name', 'level', 'instance', 'detected_level', 'source']);
@@ -28,7 +30,7 @@ function addLogfmt(fields, line) {
 /** fieldsOf are the fields of a record; parser is json or logfmt if that finds those in a query that it does not have without. */
 export function fieldsOf(record) {
   if (record.found) return record.found;
-  const given = { ...record.parsed, ...record.fields };
+  const given = { ...record.parsed, ...record.fields, ...record.labels };
   const values = Object.assign(Object.create(null), given);
   let parser = '';
   if (record.line.length <= maxParsed && record.bytes === undefined) {
@@ -59,11 +61,12 @@ export function stageOf(record, name) {
 const messageNames = ['msg', 'message', 'event', 'log', 'text'];
 const hidden = new Set(['time', 'timestamp', 'ts', 'level', 'level_extracted', 'severity', 'lvl', '@timestamp', '_timestamp']);
 
-/** readable is a message of JSON as text and name=value, without the time and the level, which the list has in other columns. */
+/** readable is a message without the time and the level, which the list has in other columns; one of JSON as text and name=value. */
 export function readable(record) {
-  if (record.line[0] !== '{') return record.line;
+  const text = record.line.slice(record.repeats || 0);
+  if (record.line[0] !== '{') return text;
   const { parser, values } = fieldsOf(record);
-  if (parser !== 'json') return record.line;
+  if (parser !== 'json') return text;
   const first = messageNames.find((name) => values[name]);
   const pairs = [];
   for (const name of Object.keys(values)) {
@@ -85,6 +88,26 @@ export function valueOf(record, name) {
     default:
       return fieldsOf(record).values[name];
   }
+}
+
+const rank = (name, value) => (name === 'level' ? levels.indexOf(value) : value === '' ? NaN : Number(value));
+
+/** sorted are records by a column, with - in front of its name for the largest first: numbers by size, levels by severity, and last those without it. */
+export function sorted(records, column) {
+  if (!column) return records;
+  const name = column.replace(/^-/, '');
+  const sign = column === name ? 1 : -1;
+  const keyed = records.map((record) => {
+    const value = valueOf(record, name);
+    return { record, value, number: value === undefined ? NaN : rank(name, value) };
+  });
+  const order = (a, b) => {
+    if (a.value === undefined || b.value === undefined) return (a.value === undefined) - (b.value === undefined);
+    const [x, y] = [Number.isNaN(a.number), Number.isNaN(b.number)];
+    if (x || y) return sign * (x - y || (a.value < b.value ? -1 : a.value > b.value ? 1 : 0));
+    return sign * (a.number - b.number);
+  };
+  return keyed.sort(order).map((one) => one.record);
 }
 
 /** summarize counts the values of the fields of records: the fields in most records first. */

@@ -96,7 +96,7 @@ export function createSearch() {
     const backward = mine.order === 'newest';
     const first = mine.status !== 'paging';
     const known = first ? [] : mine.records;
-    const params = { query: mine.query, ...range(mine.range), direction: backward ? 'backward' : 'forward', max_line: maxLine };
+    const params = { query: mine.query, ...range(mine.range), direction: backward ? 'backward' : 'forward', max_line: maxLine, repeats: 1 };
     let skip = 0;
     if (known.length) {
       const last = nanosOf(known[known.length - 1]);

@@ -12,7 +12,8 @@ export const defaults = Object.freeze({
   by: 'level', // what colours the histogram
   cols: '', // fields, separated by commas
   order: 'newest', // or oldest
-  lines: '1', // of a record in the list
+  lines: '1', // of a record in the list: 1, 3 or all
+  sort: '', // the column that sorts the list, with - for descending; none is by time
   format: 'readable', // or raw: how the list shows JSON
   live: '',
   refresh: '', // a duration
