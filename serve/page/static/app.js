@@ -6,14 +6,17 @@ import { Header, Toolbar } from './chrome.js';
 import { Detail } from './detail.js';
 import { Facets } from './facets.js';
 import { sorted, summarize, top } from './fields.js';
+import { ChartOptions, useShown } from './chart.js';
+import { timeRows } from './csv.js';
 import { Histogram, Legend } from './histogram.js';
 import { bindKeys } from './keys.js';
 import { follow, liveRecords } from './live.js';
-import { filter, highlights, kind, toLogQL } from './logql.js';
+import { filter, highlights, kind, logPart, toLogQL } from './logql.js';
+import { coloured, sortSeries } from './levels.js';
 import { Help, Login } from './panels.js';
 import { useEstimate } from './querybar.js';
 import { Results } from './results.js';
-import { labelValues, parserOf } from './search.js';
+import { labelValues } from './search.js';
 import { search, store } from './session.js';
 import { columns as columnsOf, withColumns } from './state.js';
 import { applyTheme, toggleTheme } from './theme.js';
@@ -86,7 +89,7 @@ function App() {
   const columns = useMemo(() => columnsOf(state), [state.cols]);
   const sort = state.live ? '' : state.sort;
   const records = useMemo(() => sorted(found.records, sort), sort ? [found.records, found.records.length, sort] : [found.records]);
-  const marks = useMemo(() => highlights(state.q), [state.q]);
+  const marks = useMemo(() => highlights(logPart(state.q)), [state.q]);
 
   // Before the next key is pressed, and before a record is selected below: its records may all be there from the beginning.
   useLayoutEffect(() => {
@@ -148,7 +151,7 @@ function App() {
           <${Results} ...${{ state, found, records, columns, marks, selected, onSelect, onOpen, actions, live, estimate }} />
         </div>
       </main>
-      ${open && logs &&
+      ${open &&
       html`<${Detail}
         record=${records[selected]} index=${selected} total=${records.length} query=${state.q} state=${state}
         ...${{ marks, columns, tab, onClose }} onTab=${setTab} onFilter=${actions.onFilter} onColumn=${actions.onColumn}
@@ -163,15 +166,20 @@ function App() {
 function Counts({ found, state, actions }) {
   const { histogram, histogramError, range, by } = found;
   const waits = found.status === 'loading' || !histogram;
+  const all = useMemo(() => coloured(by, sortSeries(by, histogram?.series || [])), [histogram, by]);
+  const { isShown, onLegend } = useShown(all.map((one) => one.name));
+  const shown = all.filter((one) => isShown(one.name));
+  const [stacked, log] = [state.stack !== '0', Boolean(state.log)];
   if (histogramError && histogramError.status !== 401) {
     return html`<div class="counts"><p class="remark" role="alert">Records over time are not available: ${histogramError.message} ${by !== 'level' && html`<button type="button" class="link" onClick=${() => actions.onBy('level')}>Colour by level</button>`}</p></div>`;
   }
   if (!range) return html`<div class="counts placeholder" />`;
   return html`<div class="counts">
-    <${Histogram} range=${range} by=${by} series=${histogram?.series || []} zone=${state.tz} loading=${waits} label="Records over time" onRange=${actions.onRange} />
+    <${Histogram} ...${{ range, stacked, log }} series=${shown} zone=${state.tz} loading=${waits} label="Records over time" onRange=${actions.onRange} />
     <div class="counts-foot">
-      ${histogram && html`<${Legend} by=${by} series=${histogram.series} onPick=${(name) => actions.onFilter(by, name, 'in', parserOf(found.records, by))} />`}
+      ${histogram && html`<${Legend} series=${all} ...${{ isShown, onLegend }} />`}
       ${by !== 'level' && html`<span class="by">by <b>${by}</b> <button type="button" class="link" onClick=${() => actions.onBy('level')}>by level</button></span>`}
+      <${ChartOptions} ...${{ stacked, log }} onChart=${actions.onChart} name="counts" rows=${() => timeRows(shown)} />
     </div>
   </div>`;
 }
@@ -213,6 +221,7 @@ function makeActions({ setText, setRuns, setHelp, setFacetsOpen, setSelected }) 
       setText(text);
       run(text);
     },
+    onChart: (change) => store.set(change, { replace: true }),
     onBy: (by) => store.set({ by }, { replace: true }),
     onColumn(name) {
       const now = columnsOf(store.get());

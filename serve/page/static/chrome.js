@@ -77,13 +77,13 @@ const linesOf = ({ lines }) => ({ 3: '3 lines', all: 'All lines' })[lines] || '1
 
 /** Toolbar is above the list. */
 export function Toolbar({ state, found, columns, actions, live }) {
-  const list = state.view !== 'patterns' && found.kind !== 'nothing';
+  const list = found.kind === 'metric' || (state.view !== 'patterns' && found.kind !== 'nothing');
   return html`<div class="toolbar" role="group" aria-label="List">
-    <${Button} icon="filter" class="facets-button" label="Fields" hint="Fields (f)" id="fields-button" onClick=${actions.onFacets} />
+    ${found.kind !== 'metric' && html`<${Button} icon="filter" class="facets-button" label="Fields" hint="Fields (f)" id="fields-button" onClick=${actions.onFacets} />
     <span class="tabs" role="group" aria-label="View">
       <button type="button" id="view-records" aria-pressed=${String(state.view !== 'patterns')} onClick=${() => state.view === 'patterns' && actions.onView()}>${found.kind === 'nothing' && !state.live ? 'Services' : 'Records'}</button>
       <button type="button" id="view-patterns" aria-pressed=${String(state.view === 'patterns')} onClick=${() => state.view !== 'patterns' && actions.onView()}>Patterns</button>
-    </span>
+    </span>`}
     <span class="found" role="status" id="found">${(list || state.live) && summary(found, state, live)}</span>
     ${(list || state.live) &&
     html`<span class="buttons">

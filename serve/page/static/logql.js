@@ -76,6 +76,24 @@ export function unquote(text) {
   }
 }
 
+/** logPart is the first log query in a metric query, and a log query itself; "" if there is none. */
+export function logPart(query) {
+  if (kind(query) !== 'metric') return query;
+  let start = -1;
+  for (let i = 0; i < query.length; i++) {
+    if (query[i] === '"' || query[i] === '`') i = skipString(query, i) - 1;
+    else if (query[i] === '{' && start < 0) start = i;
+    else if (start >= 0 && query[i] === '[') return query.slice(start, i).trim();
+  }
+  return '';
+}
+
+/** withoutUnwrap is a log query without what only metric queries have. */
+export function withoutUnwrap(query) {
+  const parsed = query.startsWith('{') ? parse(query) : null;
+  return parsed?.stages.some((stage) => /^\|\s*unwrap\b/.test(stage)) ? print({ ...parsed, stages: parsed.stages.filter((stage) => !/^\|\s*unwrap\b/.test(stage)) }) : query;
+}
+
 /** parse splits a log query: its matchers, and its stages as texts that begin with their operator. */
 export function parse(query) {
   const parsed = { matchers: [], stages: [] };
@@ -143,7 +161,8 @@ function stated(parsed, name) {
 }
 
 /** filterOf is how a query treats a value of a label: "in", "out" or "". */
-export function filterOf(query, name, value) {
+export function filterOf(text, name, value) {
+  const query = logPart(text);
   if (kind(query) !== 'log') return '';
   for (const c of stated(parse(toLogQL(query)), name)) {
     if (c.op === '=' && c.value === value) return 'in';
@@ -155,6 +174,10 @@ export function filterOf(query, name, value) {
 
 /** filter changes a query so that a value of a label is included or excluded, or, if it is already, not mentioned. */
 export function filter(text, name, value, mode, parser) {
+  if (kind(text) === 'metric') {
+    const part = logPart(text);
+    return part ? text.replaceAll(part, () => filter(part, name, value, mode, parser)) : text;
+  }
   const parsed = parse(toLogQL(text));
   const before = filterOf(toLogQL(text), name, value);
   const all = stated(parsed, name);

@@ -2,12 +2,14 @@
 
 import { html, useMemo, useState } from './vendor/htm-preact.js';
 import { records as readRecords } from './api.js';
+import { Toolbar } from './chrome.js';
 import { bytes, count, dollars } from './format.js';
 import { layoutOf } from './layout.js';
 import { List } from './list.js';
 import { Chart } from './metric.js';
 import { Overview } from './overview.js';
 import { Patterns } from './patterns.js';
+import { printable } from './text.js';
 import { formatDate, nanos, relativeRanges } from './time.js';
 import { Button, Failure } from './ui.js';
 
@@ -17,6 +19,10 @@ export function Results({ state, found, records, columns, marks, selected, onSel
   const key = [state.cols, state.lines, state.tz, state.format, state.sort, state.order, Math.min(records.length, 200)].join(' ');
   const layout = useMemo(() => layoutOf(state, columns, records), [key, records]);
   const failed = status === 'error' && error && error.status !== 401;
+  const list = () => html`<${List}
+      ...${{ records, selected, layout, marks, onSelect, onOpen }} busy=${['loading', 'paging'].includes(status)} follow=${Boolean(state.live)}
+      onMore=${found.more && !state.sort ? actions.onMore : null} resetKey=${`${found.query} ${found.range?.from} ${found.order} ${state.sort}`} end=${endOf(found, state, actions)}
+      onSort=${state.live ? null : actions.onSort} />`;
   if (status === 'confirm') return html`<${Confirm} estimate=${found.estimate} onRun=${actions.confirm} />`;
   if (state.live && !records.length) {
     return html`<div class="empty" role="status">
@@ -28,7 +34,13 @@ export function Results({ state, found, records, columns, marks, selected, onSel
     if (failed) return html`<${Failure} title=${titleOf(error)} error=${error} onRetry=${actions.again} />`;
     if (!found.result) return html`<div class="empty" role="status"><p class="working">Computing …</p></div>`;
     if (!found.result.length) return html`<${Empty} ...${{ state, found, actions }} />`;
-    return html`<${Chart} result=${found.result} range=${found.range} zone=${state.tz} />`;
+    return html`<div class="metric-page">
+      <${Chart} result=${found.result} query=${found.query} range=${found.range} state=${state} onChart=${actions.onChart} />
+      ${found.listed && html`<section class="metric-records" aria-label="Records of the query">
+        <h2 class="remark">${found.recordsError ? html`The records cannot be read: ${found.recordsError.message}` : html`Records of <code>${printable(found.listed)}</code>`}</h2>
+        ${records.length > 0 && html`<${Toolbar} ...${{ state, found, columns, actions, live }} />${list()}`}
+      </section>`}
+    </div>`;
   }
   if (kind === 'nothing' && !state.live) {
     if (failed) return html`<${Failure} title=${titleOf(error)} error=${error} onRetry=${actions.again} />`;
@@ -42,11 +54,7 @@ export function Results({ state, found, records, columns, marks, selected, onSel
     return html`<${Empty} ...${{ state, found, actions }} />`;
   }
   const partial = failed && html`<${Failure} title=${`Incomplete: ${count(records.length)} records arrived before it failed`} error=${error} onRetry=${actions.again} />`;
-  return html`${partial}
-    <${List}
-      ...${{ records, selected, layout, marks, onSelect, onOpen }} busy=${['loading', 'paging'].includes(status)} follow=${Boolean(state.live)}
-      onMore=${found.more && !state.sort ? actions.onMore : null} resetKey=${`${found.query} ${found.range?.from} ${found.order} ${state.sort}`} end=${endOf(found, state, actions)}
-      onSort=${state.live ? null : actions.onSort} />`;
+  return html`${partial} ${list()}`;
 }
 
 function endOf(found, state, actions) {
