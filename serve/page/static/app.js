@@ -11,7 +11,7 @@ import { timeRows } from './csv.js';
 import { Histogram, Legend } from './histogram.js';
 import { bindKeys } from './keys.js';
 import { follow, liveRecords } from './live.js';
-import { filter, highlights, kind, logPart, toLogQL } from './logql.js';
+import { countable, everything, filter, filterOf, highlights, inSelector, kind, logPart, quote, toLogQL, withParser, withStage } from './logql.js';
 import { coloured, sortSeries } from './levels.js';
 import { Help, Login } from './panels.js';
 import { useEstimate } from './querybar.js';
@@ -20,7 +20,7 @@ import { labelValues } from './search.js';
 import { search, store } from './session.js';
 import { columns as columnsOf, withColumns } from './state.js';
 import { applyTheme, toggleTheme } from './theme.js';
-import { isRelative, parseDuration, resolve } from './time.js';
+import { formatDuration, isRelative, parseDuration, resolve } from './time.js';
 import { Button, copy, notify, Notices, useChanges } from './ui.js';
 
 /** positionOf names a record in the address: its time, and its number among those of one time. */
@@ -153,8 +153,8 @@ function App() {
       </main>
       ${open &&
       html`<${Detail}
-        record=${records[selected]} index=${selected} total=${records.length} query=${state.q} state=${state}
-        ...${{ marks, columns, tab, onClose }} onTab=${setTab} onFilter=${actions.onFilter} onColumn=${actions.onColumn}
+        record=${records[selected]} index=${selected} total=${records.length}
+        ...${{ state, found, marks, columns, tab, actions, onClose }} onTab=${setTab}
         onMove=${(by) => onSelect(selected + by)} />`}
     </div>
     ${help && html`<${Help} onClose=${() => setHelp(false)} />`}
@@ -182,6 +182,16 @@ function Counts({ found, state, actions }) {
       <${ChartOptions} ...${{ stacked, log }} onChart=${actions.onChart} name="counts" rows=${() => timeRows(shown)} />
     </div>
   </div>`;
+}
+
+/** aroundTime is what "around this time" shows before and after a record, in ms. */
+const aroundTime = 5 * 6e4;
+
+/** everywhere is the query for a value in all services: for its text if that is long and the message has it, otherwise for the field. */
+function everywhere(record, name, value, parser) {
+  const label = ['service_name', 'level', 'instance', 'source'].includes(name) || parser === inSelector;
+  if (!name || (!label && value.length >= 8 && record.line.includes(value))) return `${everything} |= ${quote(value)}`;
+  return filter('', name, value, 'in', parser);
 }
 
 function makeActions({ setText, setRuns, setHelp, setFacetsOpen, setSelected }) {
@@ -214,6 +224,20 @@ function makeActions({ setText, setRuns, setHelp, setFacetsOpen, setSelected }) 
     onQuery(text) {
       setText(text);
       store.set({ q: text, at: '', view: 'records' });
+    },
+    onFind(record, name, value, parser) {
+      actions.onQuery(everywhere(record, name, value, parser));
+    },
+    onAround(record, name, value, parser) {
+      const now = logPart(store.get().q);
+      const text = !name ? withStage(now, `|= ${quote(value)}`) : filterOf(now, name, value) === 'in' ? now : filter(now, name, value, 'in', parser);
+      setText(text);
+      store.set({ q: text, from: new Date(record.ms - aroundTime).toISOString(), to: new Date(record.ms + aroundTime).toISOString(), live: '', at: '', view: 'records' });
+    },
+    onChartBy(name, parser) {
+      const { listed, range } = search.get();
+      const query = countable(withParser(listed, name, parser));
+      actions.onQuery(`sum by (${name}) (count_over_time(${query} [${formatDuration(range.step)}]))`);
     },
     onPick(service, levels) {
       let text = filter('', 'service_name', service, 'in');

@@ -1,12 +1,15 @@
 // Fields of records: attributes and fields of text, which the server gives, and those that LogQL's parsers json and logfmt find.
 
 import { levels } from './levels.js';
+import { inSelector } from './logql.js';
+import { cut } from './text.js';
 
 const isName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const nameOf = (text) => (isName.test(text) ? text : text.replace(/[^A-Za-z0-9_]/g, '_').replace(/^(?=\d)/, '_'));
 const streamNames = new Set(['service_name', 'level', 'instance', 'detected_level', 'source']);
 const labelOf = (name) => (streamNames.has(name) ? name + '_extracted' : name);
 const maxParsed = 256 * 1024;
+const maxLength = 16 << 20; // of JSON
 
 function addJSON(fields, prefix, object) {
   for (const [key, value] of Object.entries(object)) {
@@ -33,7 +36,7 @@ export function fieldsOf(record) {
   const given = { ...record.parsed, ...record.fields, ...record.labels };
   const values = Object.assign(Object.create(null), given);
   let parser = '';
-  if (record.line.length <= maxParsed && record.bytes === undefined) {
+  if (record.line.length <= maxLength && record.bytes === undefined) {
     const text = record.line.trimStart();
     const before = Object.keys(values).length;
     if (text[0] === '{') {
@@ -44,7 +47,7 @@ export function fieldsOf(record) {
         // Not JSON: it may have pairs.
       }
     }
-    if (!parser && !record.text) { // pairs in text of a format are no fields
+    if (!parser && !record.text && text.length <= maxParsed) { // pairs in text of a format are no fields
       addLogfmt(values, text);
       if (Object.keys(values).length > before) parser = 'logfmt';
     }
@@ -52,8 +55,24 @@ export function fieldsOf(record) {
   return (record.found = { parser, values, given });
 }
 
-/** stageOf is the stage that finds a field of a record in a query; "" if it needs none. */
+const identifier = /(?<![\w-])(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{12,64}|(?=[A-Z]*\d)(?=\d*[A-Z])[0-9A-Z]{26}|[a-z]{2,8}[-_](?=[a-z]*\d)[0-9a-z]{6,40})(?![\w-])/g;
+const maxIdentifiers = 20;
+
+/** identifiersOf are texts in a message that name one thing, such as a trace or an order, and are no values of fields: UUIDs, long hexadecimal numbers, ULIDs, req-8f3a2c. */
+export function identifiersOf(record) {
+  if (record.bytes !== undefined || fieldsOf(record).parser === 'json') return [];
+  const values = new Set(Object.values(fieldsOf(record).values));
+  const found = new Set();
+  for (const [text] of cut(record.line, 65_536).matchAll(identifier)) {
+    if (!values.has(text)) found.add(text);
+    if (found.size === maxIdentifiers) break;
+  }
+  return [...found];
+}
+
+/** stageOf is the stage that finds a field of a record in a query; "" if it needs none, or that its filter belongs to the selector. */
 export function stageOf(record, name) {
+  if (record.labels && Object.hasOwn(record.labels, name)) return inSelector;
   const { parser, given } = fieldsOf(record);
   return Object.hasOwn(given, name) ? '' : parser;
 }

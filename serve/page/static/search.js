@@ -1,7 +1,7 @@
 // What a query found: records by pages, counts over time, the estimate of its cost. Views read it and subscribe to its changes.
 
 import { ApiError, getJSON, loki, nanosOf, own, records, series } from './api.js';
-import { countable, escapeRegexp, kind, logPart, quote, toLogQL, withoutUnwrap, withParser } from './logql.js';
+import { countable, escapeRegexp, kind, logPart, quote, selectorOf, streamLabels, toLogQL, withoutUnwrap, withParser } from './logql.js';
 import { nanos, resolve } from './time.js';
 import { fieldsOf, stageOf } from './fields.js';
 
@@ -21,6 +21,7 @@ const fresh = () => ({
   query: '', listed: '', kind: 'nothing', // listed is the log query of the records: the query, or that in a metric query range: null, order: 'newest', by: 'level',
   records: [], status: 'idle', error: null, more: false, // status: idle, loading, paging, done, error, confirm
   histogram: null, histogramError: null, // {series: [{name, points: Map}], service: Map, level: Map, total}
+  labels: [], // names of labels of streams that are attributes
   result: null, // of a metric query
   recordsError: null, // why its records cannot be read
   version: 0,
@@ -55,6 +56,7 @@ export function createSearch() {
     mine.by = state.by;
     const again = current.query === mine.query && current.kind === mine.kind;
     if (again) mine.records = current.records; // until there are others
+    if (again) mine.labels = current.labels;
     if (again && current.by === mine.by) mine.histogram = current.histogram;
     mine.status = 'loading';
     current = mine;
@@ -75,6 +77,7 @@ export function createSearch() {
     }
     if (confirmed) agreed = mine.query;
     if (signal.aborted) return;
+    if (mine.kind !== 'metric') listLabels(mine, signal);
     if (mine.kind === 'metric') {
       await runMetric(mine, signal);
       if (mine.listed && mine.status === 'done') await page(mine, metricPage, signal);
@@ -92,6 +95,13 @@ export function createSearch() {
     mine.estimate = await estimateOf(mine.query, mine.range, signal).catch(() => null); // the query itself reports what is wrong
     free = Boolean(mine.estimate?.free);
     return Boolean(mine.estimate) && mine.estimate.cost_usd > confirmAbove;
+  }
+
+  /** listLabels asks for the labels of the streams; without an answer there are none. */
+  async function listLabels(mine, signal) {
+    const names = await labelNames(selectorOf(mine.query), mine.range, signal).catch(() => []);
+    mine.labels = names.filter((name) => !streamLabels.includes(name) && name !== 'detected_level');
+    if (current === mine && !signal.aborted) changed();
   }
 
   const range = ({ from, to }) => ({ start: nanos(from), end: nanos(to) });
@@ -279,6 +289,9 @@ export function parserOf(all, name) {
 
 /** estimateOf is what a query reads at most. */
 export const estimateOf = (query, { from, to }, signal) => getJSON(own + 'estimate', { query, start: nanos(from), end: nanos(to) }, signal);
+
+/** labelNames are the labels of the streams of a selector in a range. */
+const labelNames = async (query, { from, to }, signal) => (await getJSON(`${loki}labels`, { query, start: nanos(from), end: nanos(to) }, signal)).data || [];
 
 /** labelValues are the values of a label in a range. */
 export const labelValues = async (name, { from, to }, signal) =>
