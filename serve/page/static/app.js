@@ -137,7 +137,7 @@ function App() {
   if (locked) return html`<${Login} onDone=${() => location.reload()} />`;
   const logs = found.kind !== 'metric';
   return html`<div class=${`page ${open ? 'with-detail' : ''} ${facetsOpen ? 'with-facets' : ''}`}>
-    <${Header} ...${{ state, found, text, setText, estimate, actions, completions, live }} />
+    <${Header} ...${{ state, found, columns, text, setText, estimate, actions, completions, live }} />
     <div class="body">
       ${logs &&
       html`<nav class="facets" aria-label="Fields" id="facets" tabindex="-1">

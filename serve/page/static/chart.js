@@ -31,13 +31,16 @@ export const LegendButton = ({ name, colour, shown, onLegend, class: className =
     type="button" class=${`plain legend-button ${shown ? '' : 'off'} ${className}`} aria-pressed=${String(shown)} title="Only this series, or all again; with Shift: without it"
     onClick=${(e) => onLegend(name, e)}><i class=${`dot ${colour}`} />${printable(name || 'others')}${children}</button>`;
 
+/** CSVButton saves rows as CSV. */
+export const CSVButton = ({ name, rows, hint = 'The table as CSV' }) => html`<${Button} icon="download" label="CSV" class="small" hint=${hint} onClick=${() => saveCSV(name, rows())} />`;
+
 /** ChartOptions are the choices of a chart, and its values as CSV. */
 export const ChartOptions = ({ stacked, log, onChart, name, rows, children }) =>
   html`<span class="buttons chart-options">
     ${children}
     <${Button} label="Stacked" class="small" pressed=${stacked} onClick=${() => onChart({ stack: stacked ? '0' : '1' })} />
     <${Button} label="Log" class="small" hint="Logarithmic axis" pressed=${log} onClick=${() => onChart({ log: log ? '' : '1' })} />
-    <${Button} icon="download" label="CSV" class="small" hint="Values of the chart as CSV" onClick=${() => saveCSV(name, rows())} />
+    <${CSVButton} ...${{ name, rows }} hint="Values of the chart as CSV" />
   </span>`;
 
 const maxRows = 24;

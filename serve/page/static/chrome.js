@@ -18,7 +18,7 @@ function servicesOf(text) {
 }
 
 /** Header has the query, the range and what they cost. */
-export function Header({ state, found, text, setText, estimate, actions, completions, live }) {
+export function Header({ state, found, columns, text, setText, estimate, actions, completions, live }) {
   const busy = ['loading', 'paging'].includes(found.status);
   const wrong = found.status === 'error' && found.error?.status === 400;
   const words = kind(text) === 'words';
@@ -50,7 +50,7 @@ export function Header({ state, found, text, setText, estimate, actions, complet
       <span class="buttons">
         <${CommandCopier} search=${found} state=${state} />
         <${Button} icon="link" iconOnly label="Copy link" hint="Copy the link (y)" id="link" onClick=${actions.onLink} />
-        <${Download} search=${found} estimate=${estimate} total=${found.histogram?.total} />
+        <${Download} search=${found} estimate=${estimate} total=${found.histogram?.total} columns=${columns} />
         <${Button} icon="sun" iconOnly label="Dark or light" hint="Dark or light (v)" id="theme" onClick=${actions.onTheme} />
         <${Button} icon="help" iconOnly label="Help" hint="Help (?)" id="help" onClick=${actions.onHelp} />
       </span>

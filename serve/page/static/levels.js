@@ -32,7 +32,7 @@ export function coloured(by, series) {
   return series.map((one) => ({ ...one, colour: taken.get(one.name) }));
 }
 
-/** sortLevels puts series of levels in their order, others by size. */
+/** sortSeries puts series of levels in their order, others by size. */
 export function sortSeries(by, series) {
   if (by === 'level') return [...series].sort((a, b) => levels.indexOf(a.name) - levels.indexOf(b.name));
   if (by !== 'service_name') return series;

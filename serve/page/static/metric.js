@@ -1,13 +1,13 @@
 // The result of a metric query: a chart, a table of its series, and the records that it counts.
 
 import { html, useMemo, useRef, useState } from './vendor/htm-preact.js';
-import { ChartOptions, LegendButton, linePath, Tip, useShown } from './chart.js';
-import { saveCSV, timeRows } from './csv.js';
+import { ChartOptions, CSVButton, LegendButton, linePath, Tip, useShown } from './chart.js';
+import { timeRows } from './csv.js';
 import { short } from './format.js';
-import { coloured } from './levels.js';
+import { coloured, sortSeries } from './levels.js';
 import { timeTicks, valueScale } from './scale.js';
 import { formatTick, formatTime } from './time.js';
-import { Button, useWidth } from './ui.js';
+import { useWidth } from './ui.js';
 import { divided, formatValue, guessUnit, units } from './units.js';
 
 const left = 72;
@@ -28,7 +28,8 @@ function seriesOf(result) {
       min: values.reduce((m, v) => Math.min(m, v), Infinity), max: values.reduce((m, v) => Math.max(m, v), -Infinity),
     };
   });
-  return coloured(fields.size === 1 ? [...fields][0] : '', all).sort((a, b) => b.max - a.max || (a.name < b.name ? -1 : 1));
+  const by = fields.size === 1 ? [...fields][0] : '';
+  return sortSeries(by === 'level' ? by : '', coloured(by, all.sort((a, b) => b.max - a.max || (a.name < b.name ? -1 : 1))));
 }
 
 /** stack puts series upon each other: each has the sums below it, by time. */
@@ -121,7 +122,7 @@ export function Chart({ result, query, range, state, onChart }) {
     <div class="series-table" tabindex="0" role="region" aria-label="Series">
       <table>
         <thead><tr>
-          <th scope="col">Series <${Button} icon="download" iconOnly label="Table as CSV" class="small" onClick=${() => saveCSV('series', table())} /></th>
+          <th scope="col">Series <${CSVButton} name="series" rows=${table} /></th>
           <th scope="col" class="number">${over === null ? 'Last' : 'Here'}</th><th scope="col" class="number">Mean</th><th scope="col" class="number">Min</th><th scope="col" class="number">Max</th>
         </tr></thead>
         <tbody>
