@@ -76,7 +76,7 @@ test('keyboard only', { timeout: 300_000 }, async (t) => {
   const rows = await rowsOf(page);
   assert.equal(await textOf(page, '.detail pre'), rows[2]);
   await press('c');
-  await page.waitForSelector('.context li.own');
+  await page.waitForSelector('.context .row.own');
   await press('Escape');
   await until(page, () => !document.querySelector('.detail'));
   assert.equal(await active(), 'records');

@@ -96,6 +96,18 @@ test('a metric query: chart, table and records', { timeout: 300_000 }, async (t)
   await until(page, () => [...document.querySelectorAll('.chart .axis')].some((one) => one.textContent.endsWith(' ms')));
   assert.match(page.url(), /stack=1.*unit=ms/);
   await shot(page, 'metric-stacked');
+  const session = await page.createCDPSession();
+  await session.send('Browser.setDownloadBehavior', { behavior: 'deny' });
+  await page.evaluate(() => {
+    const make = URL.createObjectURL;
+    URL.createObjectURL = (blob) => {
+      blob.text().then((text) => (window.csv = text));
+      return make(blob);
+    };
+  });
+  await page.click('.chart-options [title="Values of the chart as CSV"]');
+  await until(page, () => window.csv);
+  assert.match(await page.evaluate(() => window.csv), /^time,200\r\n20\d\d-.*Z,\d+\r\n/);
   await page.click('.metric-records .row .message');
   await page.waitForSelector('.detail-fields');
   await checkAccessibility(page, 'metric with a record');
