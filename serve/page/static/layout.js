@@ -16,7 +16,7 @@ export function layoutOf(state, columns, records) {
   const services = new Set(records.slice(0, 500).map((one) => one.service)).size > 1;
   const dated = records.length > 0 && formatDate(records[0].ms, state.tz) !== formatDate(Date.now(), state.tz);
   const spread = records.length > 1 && formatDate(records[0].ms, state.tz) !== formatDate(records[records.length - 1].ms, state.tz);
-  const time = dated || spread ? 26 : 15;
+  const time = dated || spread ? 27 : 16;
   const fields = columns.map((name) => widthOf(records, name));
   const own = [8, ...(services ? [Math.min(20, widthOf(records, 'service_name'))] : [])];
   const template = (widths) => [...widths.map((w) => `${w}ch`), `minmax(${messageWidth}ch, 1fr)`].join(' ');

@@ -5,12 +5,12 @@ import { fieldsOf, readable, valueOf } from './fields.js';
 import { Heights } from './heights.js';
 import { cut, Text } from './text.js';
 import { formatClock, formatTime } from './time.js';
-import { Icon } from './ui.js';
 
 const overscan = 8;
 const lineHeight = 20;
 const most = { 1: 1500, 3: 4000, all: 16_384 };
 const above = 26; // the header
+const arrow = 30; // where a click expands a record, from its left
 
 /** rowHeight is the height of a record in pixels; of one with all lines, the least. */
 const rowHeight = (lines) => lineHeight * (lines === 'all' ? 1 : lines) + 2;
@@ -27,9 +27,9 @@ class Row extends Component {
     const length = expanded ? most.all : most[lines];
     const long = text.length > length || record.bytes !== undefined;
     return html`<div
-      class=${`row level-${record.level} ${selected ? 'selected' : ''} ${own ? 'own' : ''} ${expanded || lines === 'all' ? 'whole' : ''}`} role="row" id=${`${id}-${index}`}
+      class=${`row level-${record.level} ${selected ? 'selected' : ''} ${own ? 'own' : ''} ${expanded ? 'whole expanded' : lines === 'all' ? 'whole' : ''}`} role="row" id=${`${id}-${index}`}
       aria-rowindex=${index + 2} aria-selected=${String(selected)} aria-current=${own ? 'true' : undefined} data-index=${index} style=${{ transform: `translateY(${at}px)` }}>
-      <span class="cell time" role="gridcell"><button type="button" class="plain expand" tabindex="-1" aria-label="Whole record" aria-expanded=${String(expanded)}><${Icon} name=${expanded ? 'down' : 'right'} /></button>${dated ? formatTime(record.ms, zone, 3) : formatClock(record.ms, zone, 3, record.below)}</span>
+      <span class="cell time" role="gridcell">${dated ? formatTime(record.ms, zone, 3) : formatClock(record.ms, zone, 3, record.below)}</span>
       <span class="cell level" role="gridcell">${record.level}</span>
       ${services && html`<span class="cell service" role="gridcell"><bdi dir="ltr"><${Text} text=${record.service} oneLine /></bdi></span>`}
       ${columns.map((name) => {
@@ -63,6 +63,23 @@ const Head = ({ name, title, class: className = '', layout, onSort }) => {
     <button type="button" class=${`plain sort ${direction}`} title=${`Sort by ${title}`} onClick=${() => onSort(name)}>${title}</button>
   </span>`;
 };
+
+/** Heads are the titles of the columns. */
+class Heads extends Component {
+  shouldComponentUpdate(next) {
+    return next.layout !== this.props.layout || next.onSort !== this.props.onSort;
+  }
+
+  render({ layout, onSort }) {
+    const head = { layout, onSort };
+    return html`<div class="row head" role="row" aria-rowindex="1">
+      <${Head} name="time" title="Time" ...${head} /><${Head} name="level" title="Level" class="level" ...${head} />
+      ${layout.services && html`<${Head} name="service_name" title="Service" class="service" ...${head} />`}
+      ${layout.columns.map((name) => html`<${Head} key=${name} name=${name} title=${name} ...${head} />`)}
+      <${Head} name="message" title="Message" layout=${layout} />
+    </div>`;
+  }
+}
 
 /**
  * List shows records. The grid has the focus, aria-activedescendant is the selected row. With center, the list begins around its row, and
@@ -122,6 +139,7 @@ export class List extends Component {
 
   /** measure takes the heights of the rows in view; what the first of them shows stays where it is. */
   measure() {
+    if (this.props.layout.lines !== 'all' && !this.expanded.size && !this.heights.more.size) return; // as usual, and asking takes time
     const top = this.wanted ?? this.view.scrollTop;
     const first = this.heights.at(top);
     const place = this.heights.top(first);
@@ -186,7 +204,8 @@ export class List extends Component {
     if (window.getSelection()?.type === 'Range') return; // text is being selected
     const row = e.target.closest('.row[data-index]');
     if (!row) return;
-    if (e.target.closest('.expand')) this.toggle(Number(row.dataset.index));
+    const time = e.target.closest('.time'); // the arrow in it is none of the elements, of which there would be many
+    if (time && e.clientX - row.getBoundingClientRect().left < arrow) this.toggle(Number(row.dataset.index));
     else this.props.onOpen(Number(row.dataset.index));
   };
 
@@ -205,7 +224,7 @@ export class List extends Component {
     e.stopPropagation();
   };
 
-  render({ records, selected, layout, marks, busy, end, start, id = 'records', label = 'Records', center, onSort }, { top, height }) {
+  render({ records, selected, layout, marks, busy, end, id = 'records', label = 'Records', center, onSort }, { top, height }) {
     const { heights } = this;
     const rowId = id.replace(/s$/, '');
     const first = Math.max(0, heights.at(Math.max(0, top - above)) - overscan);
@@ -214,19 +233,12 @@ export class List extends Component {
     for (let i = first; i < last; i++) {
       rows.push(html`<${Row} key=${i} record=${records[i]} id=${rowId} index=${i} at=${heights.top(i)} selected=${i === selected} own=${i === center} ...${{ layout, marks }} expanded=${this.expanded.has(records[i])} />`);
     }
-    const head = { layout, onSort };
     return html`<div
       class=${`list lines-${layout.lines}`} role="grid" aria-label=${label}
       id=${id} tabindex="0" aria-rowcount=${records.length + 1} aria-busy=${String(Boolean(busy))}
       aria-activedescendant=${selected >= first && selected < last ? `${rowId}-${selected}` : undefined} ref=${(el) => (this.view = el)}
       onScroll=${this.onScroll} onWheel=${this.onTouch} onPointerDown=${this.onTouch} onKeyDownCapture=${this.onTouch} onClick=${this.onClick} onKeyDown=${this.onKeyDown} style=${layout.style}>
-      <div class="row head" role="row" aria-rowindex="1">
-        <${Head} name="time" title="Time" ...${head} /><${Head} name="level" title="Level" class="level" ...${head} />
-        ${layout.services && html`<${Head} name="service_name" title="Service" class="service" ...${head} />`}
-        ${layout.columns.map((name) => html`<${Head} key=${name} name=${name} title=${name} ...${head} />`)}
-        <${Head} name="message" title="Message" layout=${layout} />
-      </div>
-      ${start}
+      <${Heads} layout=${layout} onSort=${onSort} />
       <div class="rows" role="rowgroup" style=${{ height: `${heights.top(records.length)}px` }}>${rows}</div>
       <div class="list-end" role="presentation">${end}</div>
     </div>`;
