@@ -48,7 +48,7 @@ func (q *request) records() error {
 
 // recordWriter returns the writer that the parameters format, max_line and download specify.
 func (q *request) recordWriter() (*recordWriter, error) {
-	w := &recordWriter{q: q, format: q.get("format")}
+	w := &recordWriter{q: q, format: q.get("format"), repeats: q.repeats()}
 	kind, extension := "application/x-ndjson", ".ndjson"
 	switch w.format {
 	case "", formatNDJSON:
@@ -84,6 +84,7 @@ type recordWriter struct {
 	q       *request
 	format  string
 	maxLine int // bytes; 0 is no limit
+	repeats *repeats
 	begin   func()
 	to      *bufio.Writer // nil before the response begins
 	sent    time.Time
@@ -133,6 +134,7 @@ func (w *recordWriter) appendRecord(dst []byte, e *engine.Entry) []byte {
 	if len(e.Parsed) > 0 {
 		dst = e.Parsed.AppendJSON(append(dst, `,"parsed":`...))
 	}
+	dst = w.repeats.append(dst, ",", e)
 	line := e.Line
 	if w.maxLine > 0 && len(line) > w.maxLine {
 		dst = strconv.AppendInt(append(dst, `,"bytes":`...), int64(len(line)), 10)

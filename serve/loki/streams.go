@@ -16,6 +16,7 @@ import (
 // holds the records encoded.
 type streams struct {
 	categorize bool
+	repeats    *repeats
 	limit      int64 // bytes; 0 is no limit
 	size       int64 // bytes collected
 	entries    int   // records collected
@@ -58,7 +59,11 @@ func (s *streams) add(e *engine.Entry) error {
 			}
 			dst = e.Parsed.AppendJSON(append(dst, `"parsed":`...))
 		}
-		dst = append(dst, '}')
+		comma := ","
+		if len(metadata) == 0 && len(e.Parsed) == 0 {
+			comma = ""
+		}
+		dst = append(s.repeats.append(dst, comma, e), '}')
 	}
 	to.values = append(dst, "],"...)
 	s.entries++

@@ -63,7 +63,7 @@ func (q *request) tail() error {
 			_ = conn.CloseNow()
 		}
 	})
-	frame := &frame{ctx: ctx, connected: connected, conn: conn, categorize: q.categorize()}
+	frame := &frame{ctx: ctx, connected: connected, conn: conn, categorize: q.categorize(), repeats: q.repeats()}
 	frame.reset()
 	idle := frame.flush
 	if w, ok := q.view().(watcher); ok && q.get("watched") == "1" {
@@ -131,12 +131,16 @@ type frame struct {
 	ctx, connected context.Context
 	conn           *websocket.Conn
 	categorize     bool
+	repeats        *repeats
 	streams        *streams
 	// watched is the last status that the client was sent.
 	watched bool
 }
 
-func (f *frame) reset() { f.streams = newStreams(f.categorize, 0) }
+func (f *frame) reset() {
+	f.streams = newStreams(f.categorize, 0)
+	f.streams.repeats = f.repeats
+}
 
 func (f *frame) add(e *engine.Entry) error {
 	if err := f.streams.add(e); err != nil {

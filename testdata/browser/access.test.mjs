@@ -76,7 +76,7 @@ test('keyboard only', { timeout: 300_000 }, async (t) => {
   const rows = await rowsOf(page);
   assert.equal(await textOf(page, '.detail pre'), rows[2]);
   await press('c');
-  await page.waitForSelector('.context li.own');
+  await page.waitForSelector('.context .row.own');
   await press('Escape');
   await until(page, () => !document.querySelector('.detail'));
   assert.equal(await active(), 'records');
@@ -119,6 +119,7 @@ test('all widths, dark and light', { timeout: 300_000 }, async (t) => {
         const page = await open(t, browser, `${server.url}/#${new URLSearchParams(state)}`, { width, height: width < 800 ? 800 : 900, theme });
         await page.waitForSelector('.overview tbody tr, .rows .row');
         await until(page, () => document.querySelector('.legend li'));
+        await until(page, () => document.querySelector('#cost')?.textContent.includes('segment') && document.querySelector('#records')?.ariaBusy !== 'true'); // what may move the rows
         if (name === 'record') {
           await page.click('.rows .row:nth-child(2) .message');
           await page.waitForSelector('.detail');

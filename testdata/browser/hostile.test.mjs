@@ -32,11 +32,16 @@ test('hostile lines stay text', { timeout: 300_000 }, async (t) => {
   assert.ok((await row(0)).endsWith(hostile[0][1]));
   assert.ok((await row(1)).endsWith(hostile[1][1]));
   assert.ok((await row(2)).endsWith(hostile[2][1]));
-  assert.match(await row(3), /\\e\[31mred\\e\[0m .* bell\\a nul\\0 del\\x7f$/);
+  assert.match(await row(3), /^red \\e\]8;;.*link\\e\]8;;.* bell\\a nul\\0 del\\x7f$/);
   assert.match(await row(4), /admin U\+202Egnp\.exeU\+202C U\+2066isolatedU\+2069 U\+200Fשלום end$/);
   assert.match(await row(5), /zeroU\+200Bwidth ?U\+FEFF soft\\xadhyphen lineU\+2028separator$/);
   assert.match(await row(7), /… cut$/);
   assert.match(await row(8), /invalid \ufffd\ufffd\ufffd\( end$/);
+  await page.click('#format');
+  await until(page, () => document.querySelector('#record-3 .message').textContent.includes('INFO'));
+  assert.match(await row(3), /\\e\[31mred\\e\[0m .* bell\\a nul\\0 del\\x7f$/);
+  await page.click('#format');
+  await until(page, () => !document.querySelector('#record-3 .message').textContent.includes('INFO'));
   assert.ok((await row(7)).length < 5000, 'a long line is not in the list');
 
   for (let i = 0; i < bytes.length; i++) {
@@ -56,7 +61,7 @@ test('hostile lines stay text', { timeout: 300_000 }, async (t) => {
   await shot(page, 'long');
 
   const state = await page.evaluate(() => ({
-    pwned: window.pwned, polluted: {}.polluted, markup: document.querySelectorAll('.rows b, .rows img, .rows script, .rows iframe, .rows svg, .rows style, .detail pre *:not(bdi, mark, .control)').length,
+    pwned: window.pwned, polluted: {}.polluted, markup: document.querySelectorAll('.rows b, .rows img, .rows script, .rows iframe, .rows .message svg, .rows style, .detail pre *:not(bdi, mark, .control, [class^=ansi-])').length,
     scripts: [...document.scripts].map((s) => s.src).filter((src) => !src.startsWith(location.origin + '/assets/')),
     inline: document.documentElement.outerHTML.match(/\son\w+=/gi)?.length || 0,
   }));

@@ -158,7 +158,7 @@ export const textOf = (page, selector) => page.$eval(selector, (el) => el.textCo
 export const textsOf = (page, selector) => page.$$eval(selector, (all) => all.map((el) => el.textContent.trim()));
 
 /** rowsOf are the messages of the rows in view. */
-export const rowsOf = (page) => textsOf(page, '.rows .row .message');
+export const rowsOf = (page) => textsOf(page, '#records .rows .row .message');
 
 /** found waits until the tool bar has a text. */
 export const found = (page, text) => until(page, (want) => document.querySelector('#found')?.textContent.includes(want), text);

@@ -59,12 +59,15 @@ export async function series(path, params, signal) {
   return (await getJSON(loki + path, params, signal)).data.result;
 }
 
+/** identity are the labels of every record, which are members of it, and labels its others. */
+export function identity({ service_name: service = '', level = 'unknown', instance = '', ...labels }) {
+  delete labels.detected_level;
+  return { service, level, instance, labels };
+}
+
 /** toRecord makes a record of one of the API. */
-export function toRecord({ time, labels, source = '', fields, text, parsed, bytes, invalid, line }) {
-  return {
-    ms: Date.parse(time.slice(0, 23) + 'Z'), below: time.slice(23, 29), time, line, bytes, invalid, fields, text, parsed, source,
-    service: labels.service_name || '', level: labels.level || 'unknown', instance: labels.instance || '',
-  };
+export function toRecord({ time, labels, source = '', fields, text, parsed, repeats, bytes, invalid, line }) {
+  return { ms: Date.parse(time.slice(0, 23) + 'Z'), below: time.slice(23, 29), time, line, repeats, bytes, invalid, fields, text, parsed, source, ...identity(labels) };
 }
 
 /** nanosOf is the time of a record in nanoseconds. */
@@ -93,6 +96,13 @@ export async function records(params, signal, onBatch) {
     rest = [chunk.value.slice(end + 1)];
     onBatch(text.split('\n').map((one) => toRecord(JSON.parse(one))));
   }
+}
+
+/** readAll are all records of an answer. */
+export async function readAll(params, signal) {
+  const all = [];
+  await records(params, signal, (batch) => all.push(...batch));
+  return all;
 }
 
 /** login sends a token; the answer sets a cookie. */

@@ -5,19 +5,22 @@ import { logout, nanosOf, onUnauthorized } from './api.js';
 import { Header, Toolbar } from './chrome.js';
 import { Detail } from './detail.js';
 import { Facets } from './facets.js';
-import { summarize, top } from './fields.js';
+import { sorted, summarize, top } from './fields.js';
+import { ChartOptions, useShown } from './chart.js';
+import { timeRows } from './csv.js';
 import { Histogram, Legend } from './histogram.js';
 import { bindKeys } from './keys.js';
 import { follow, liveRecords } from './live.js';
-import { filter, highlights, kind, toLogQL } from './logql.js';
+import { countable, everything, filter, filterOf, highlights, inSelector, kind, logPart, quote, toLogQL, withParser, withStage } from './logql.js';
+import { coloured, sortSeries } from './levels.js';
 import { Help, Login } from './panels.js';
 import { useEstimate } from './querybar.js';
 import { Results } from './results.js';
-import { labelValues, parserOf } from './search.js';
+import { labelValues } from './search.js';
 import { search, store } from './session.js';
 import { columns as columnsOf, withColumns } from './state.js';
 import { applyTheme, toggleTheme } from './theme.js';
-import { isRelative, parseDuration, resolve } from './time.js';
+import { formatDuration, isRelative, parseDuration, resolve } from './time.js';
 import { Button, copy, notify, Notices, useChanges } from './ui.js';
 
 /** positionOf names a record in the address: its time, and its number among those of one time. */
@@ -84,29 +87,32 @@ function App() {
   useRuns(state, runs);
   const live = useLive(state, state.q);
   const columns = useMemo(() => columnsOf(state), [state.cols]);
-  const marks = useMemo(() => highlights(state.q), [state.q]);
+  const sort = state.live ? '' : state.sort;
+  const records = useMemo(() => sorted(found.records, sort), sort ? [found.records, found.records.length, sort] : [found.records]);
+  const marks = useMemo(() => highlights(logPart(state.q)), [state.q]);
 
   // Before the next key is pressed, and before a record is selected below: its records may all be there from the beginning.
   useLayoutEffect(() => {
     if (!pending.current) setSelected(-1);
-  }, [state.q, state.from, state.to, state.order, state.live]);
+  }, [state.q, state.from, state.to, state.order, state.sort, state.live]);
   useEffect(() => {
     if (pending.current && found.records.length) {
       const index = indexAt(found.records, pending.current);
-      if (index >= 0) setSelected(index);
+      if (index >= 0) setSelected(state.sort ? records.indexOf(found.records[index]) : index);
       if (index >= 0 || found.status !== 'loading') pending.current = '';
     }
   }, [found.version]);
 
   const actions = useMemo(() => makeActions({ setText, setRuns, setHelp, setFacetsOpen, setSelected }), []);
-  const open = state.at !== '' && selected >= 0 && selected < found.records.length;
+  const open = state.at !== '' && selected >= 0 && selected < records.length;
+  const place = (index) => positionOf(found.records, state.sort ? found.records.indexOf(records[index]) : index);
   const onSelect = (index) => {
     setSelected(index);
-    if (store.get().at) store.set({ at: positionOf(found.records, index) }, { replace: true });
+    if (store.get().at) store.set({ at: place(index) }, { replace: true });
   };
   const onOpen = (index) => {
     setSelected(index);
-    store.set({ at: positionOf(found.records, index) }, { replace: true });
+    store.set({ at: place(index) }, { replace: true });
   };
   const onClose = () => {
     store.set({ at: '' }, { replace: true });
@@ -118,7 +124,7 @@ function App() {
     onOpen(selected);
   };
   const keys = useRef();
-  keys.current = { ...actions, onClose, onContext, open, facetsOpen, help, live: state.live, onMove: (by) => onSelect(Math.max(0, Math.min(found.records.length - 1, selected + by))) };
+  keys.current = { ...actions, onClose, onContext, open, facetsOpen, help, live: state.live, onMove: (by) => onSelect(Math.max(0, Math.min(records.length - 1, selected + by))) };
   useEffect(() => bindKeys(() => keys.current), []);
 
   const completions = {
@@ -131,7 +137,7 @@ function App() {
   if (locked) return html`<${Login} onDone=${() => location.reload()} />`;
   const logs = found.kind !== 'metric';
   return html`<div class=${`page ${open ? 'with-detail' : ''} ${facetsOpen ? 'with-facets' : ''}`}>
-    <${Header} ...${{ state, found, text, setText, estimate, actions, completions, live }} />
+    <${Header} ...${{ state, found, columns, text, setText, estimate, actions, completions, live }} />
     <div class="body">
       ${logs &&
       html`<nav class="facets" aria-label="Fields" id="facets" tabindex="-1">
@@ -142,13 +148,13 @@ function App() {
         ${logs && !state.live && html`<${Counts} ...${{ found, state, actions }} />`}
         ${logs && html`<${Toolbar} ...${{ state, found, columns, actions, live, estimate }} />`}
         <div class="results" id="results" tabindex="-1">
-          <${Results} ...${{ state, found, columns, marks, selected, onSelect, onOpen, actions, live, estimate }} />
+          <${Results} ...${{ state, found, records, columns, marks, selected, onSelect, onOpen, actions, live, estimate }} />
         </div>
       </main>
-      ${open && logs &&
+      ${open &&
       html`<${Detail}
-        record=${found.records[selected]} index=${selected} total=${found.records.length} query=${state.q} zone=${state.tz}
-        ...${{ marks, columns, tab, onClose }} onTab=${setTab} onFilter=${actions.onFilter} onColumn=${actions.onColumn}
+        record=${records[selected]} index=${selected} total=${records.length}
+        ...${{ state, found, marks, columns, tab, actions, onClose }} onTab=${setTab}
         onMove=${(by) => onSelect(selected + by)} />`}
     </div>
     ${help && html`<${Help} onClose=${() => setHelp(false)} />`}
@@ -160,17 +166,32 @@ function App() {
 function Counts({ found, state, actions }) {
   const { histogram, histogramError, range, by } = found;
   const waits = found.status === 'loading' || !histogram;
+  const all = useMemo(() => coloured(by, sortSeries(by, histogram?.series || [])), [histogram, by]);
+  const { isShown, onLegend } = useShown(all.map((one) => one.name));
+  const shown = all.filter((one) => isShown(one.name));
+  const [stacked, log] = [state.stack !== '0', Boolean(state.log)];
   if (histogramError && histogramError.status !== 401) {
     return html`<div class="counts"><p class="remark" role="alert">Records over time are not available: ${histogramError.message} ${by !== 'level' && html`<button type="button" class="link" onClick=${() => actions.onBy('level')}>Colour by level</button>`}</p></div>`;
   }
   if (!range) return html`<div class="counts placeholder" />`;
   return html`<div class="counts">
-    <${Histogram} range=${range} by=${by} series=${histogram?.series || []} zone=${state.tz} loading=${waits} label="Records over time" onRange=${actions.onRange} />
+    <${Histogram} ...${{ range, stacked, log }} series=${shown} zone=${state.tz} loading=${waits} label="Records over time" onRange=${actions.onRange} />
     <div class="counts-foot">
-      ${histogram && html`<${Legend} by=${by} series=${histogram.series} onPick=${(name) => actions.onFilter(by, name, 'in', parserOf(found.records, by))} />`}
+      ${histogram && html`<${Legend} series=${all} ...${{ isShown, onLegend }} />`}
       ${by !== 'level' && html`<span class="by">by <b>${by}</b> <button type="button" class="link" onClick=${() => actions.onBy('level')}>by level</button></span>`}
+      <${ChartOptions} ...${{ stacked, log }} onChart=${actions.onChart} name="counts" rows=${() => timeRows(shown)} />
     </div>
   </div>`;
+}
+
+/** aroundTime is what "around this time" shows before and after a record, in ms. */
+const aroundTime = 5 * 6e4;
+
+/** everywhere is the query for a value in all services: for its text if that is long and the message has it, otherwise for the field. */
+function everywhere(record, name, value, parser) {
+  const label = ['service_name', 'level', 'instance', 'source'].includes(name) || parser === inSelector;
+  if (!name || (!label && value.length >= 8 && record.line.includes(value))) return `${everything} |= ${quote(value)}`;
+  return filter('', name, value, 'in', parser);
 }
 
 function makeActions({ setText, setRuns, setHelp, setFacetsOpen, setSelected }) {
@@ -204,20 +225,42 @@ function makeActions({ setText, setRuns, setHelp, setFacetsOpen, setSelected }) 
       setText(text);
       store.set({ q: text, at: '', view: 'records' });
     },
+    onFind(record, name, value, parser) {
+      actions.onQuery(everywhere(record, name, value, parser));
+    },
+    onAround(record, name, value, parser) {
+      const now = logPart(store.get().q);
+      const text = !name ? withStage(now, `|= ${quote(value)}`) : filterOf(now, name, value) === 'in' ? now : filter(now, name, value, 'in', parser);
+      setText(text);
+      store.set({ q: text, from: new Date(record.ms - aroundTime).toISOString(), to: new Date(record.ms + aroundTime).toISOString(), live: '', at: '', view: 'records' });
+    },
+    onChartBy(name, parser) {
+      const { listed, range } = search.get();
+      const query = countable(withParser(listed, name, parser));
+      actions.onQuery(`sum by (${name}) (count_over_time(${query} [${formatDuration(range.step)}]))`);
+    },
     onPick(service, levels) {
       let text = filter('', 'service_name', service, 'in');
       for (const level of levels) text = filter(text, 'level', level, 'in');
       setText(text);
       run(text);
     },
+    onChart: (change) => store.set(change, { replace: true }),
     onBy: (by) => store.set({ by }, { replace: true }),
     onColumn(name) {
       const now = columnsOf(store.get());
       actions.onColumns(now.includes(name) ? now.filter((one) => one !== name) : [...now, name]);
     },
     onColumns: (names) => store.set({ cols: withColumns(names) }, { replace: true }),
-    onOrder: () => store.set({ order: store.get().order === 'newest' ? 'oldest' : 'newest', at: '' }, { replace: true }),
-    onLines: () => store.set({ lines: store.get().lines === '1' ? '3' : '1' }, { replace: true }),
+    onOrder: () => store.set({ order: store.get().order === 'newest' ? 'oldest' : 'newest', sort: '', at: '' }, { replace: true }),
+    onSort(name) {
+      const { sort } = store.get();
+      if (name === 'time') {
+        if (sort) store.set({ sort: '', at: '' }, { replace: true });
+        else actions.onOrder();
+      } else store.set({ sort: sort === `-${name}` ? '' : sort === name ? `-${name}` : name, at: '' }, { replace: true });
+    },
+    onLines: () => store.set({ lines: { 1: '3', 3: 'all' }[store.get().lines] || '1' }, { replace: true }),
     onFormat: () => store.set({ format: store.get().format === 'raw' ? 'readable' : 'raw' }, { replace: true }),
     onView: () => store.set({ view: store.get().view === 'patterns' ? 'records' : 'patterns', live: '' }),
     onRefresh: (refresh) => store.set({ refresh, live: '' }, { replace: true }),

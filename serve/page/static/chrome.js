@@ -18,7 +18,7 @@ function servicesOf(text) {
 }
 
 /** Header has the query, the range and what they cost. */
-export function Header({ state, found, text, setText, estimate, actions, completions, live }) {
+export function Header({ state, found, columns, text, setText, estimate, actions, completions, live }) {
   const busy = ['loading', 'paging'].includes(found.status);
   const wrong = found.status === 'error' && found.error?.status === 400;
   const words = kind(text) === 'words';
@@ -50,7 +50,7 @@ export function Header({ state, found, text, setText, estimate, actions, complet
       <span class="buttons">
         <${CommandCopier} search=${found} state=${state} />
         <${Button} icon="link" iconOnly label="Copy link" hint="Copy the link (y)" id="link" onClick=${actions.onLink} />
-        <${Download} search=${found} estimate=${estimate} total=${found.histogram?.total} />
+        <${Download} search=${found} estimate=${estimate} total=${found.histogram?.total} columns=${columns} />
         <${Button} icon="sun" iconOnly label="Dark or light" hint="Dark or light (v)" id="theme" onClick=${actions.onTheme} />
         <${Button} icon="help" iconOnly label="Help" hint="Help (?)" id="help" onClick=${actions.onHelp} />
       </span>
@@ -73,21 +73,23 @@ function summary(found, state, live) {
   return length < whole ? html`<b>${count(length)}</b> of ${exact ? '' : 'about '}<b>${count(whole)}</b> records` : html`<b>${count(length)}</b> ${length === 1 ? 'record' : 'records'}`;
 }
 
+const linesOf = ({ lines }) => ({ 3: '3 lines', all: 'All lines' })[lines] || '1 line';
+
 /** Toolbar is above the list. */
 export function Toolbar({ state, found, columns, actions, live }) {
-  const list = state.view !== 'patterns' && found.kind !== 'nothing';
+  const list = found.kind === 'metric' || (state.view !== 'patterns' && found.kind !== 'nothing');
   return html`<div class="toolbar" role="group" aria-label="List">
-    <${Button} icon="filter" class="facets-button" label="Fields" hint="Fields (f)" id="fields-button" onClick=${actions.onFacets} />
+    ${found.kind !== 'metric' && html`<${Button} icon="filter" class="facets-button" label="Fields" hint="Fields (f)" id="fields-button" onClick=${actions.onFacets} />
     <span class="tabs" role="group" aria-label="View">
       <button type="button" id="view-records" aria-pressed=${String(state.view !== 'patterns')} onClick=${() => state.view === 'patterns' && actions.onView()}>${found.kind === 'nothing' && !state.live ? 'Services' : 'Records'}</button>
       <button type="button" id="view-patterns" aria-pressed=${String(state.view === 'patterns')} onClick=${() => state.view !== 'patterns' && actions.onView()}>Patterns</button>
-    </span>
+    </span>`}
     <span class="found" role="status" id="found">${(list || state.live) && summary(found, state, live)}</span>
     ${(list || state.live) &&
     html`<span class="buttons">
       ${!state.live && html`<${Button} icon="order" label="Order" id="order" hint="Order (o)" onClick=${actions.onOrder}><span class="optional">${state.order === 'newest' ? 'Newest first' : 'Oldest first'}</span><//>`}
-      <${Button} icon="rows" label="Lines of a record" id="lines" hint="One or three lines a record (w)" pressed=${state.lines === '3'} onClick=${actions.onLines}><span class="optional">${state.lines === '3' ? '3 lines' : '1 line'}</span><//>
-      <${Button} icon="braces" label="JSON as logged" id="format" hint="JSON as logged, or as text and name=value (i)" pressed=${state.format === 'raw'} onClick=${actions.onFormat}><span class="optional">Raw</span><//>
+      <${Button} icon="rows" label=${`Lines of a record: ${linesOf(state)}`} id="lines" hint="One, three or all lines of a record (w)" onClick=${actions.onLines}><span class="optional">${linesOf(state)}</span><//>
+      <${Button} icon="braces" label="As logged" id="format" hint="Messages as logged, or without time and level, JSON as text and name=value (i)" pressed=${state.format === 'raw'} onClick=${actions.onFormat}><span class="optional">Raw</span><//>
       <${ColumnPicker} records=${found.records} columns=${columns} onColumns=${actions.onColumns} />
     </span>`}
   </div>`;

@@ -2,73 +2,62 @@
 
 import { html, useEffect, useMemo, useState } from './vendor/htm-preact.js';
 import { Button, Failure, copy, notify } from './ui.js';
-import { nanosOf, records as readRecords } from './api.js';
+import { nanosOf, readAll } from './api.js';
 import { bytes } from './format.js';
-import { filterOf, quote, toLogQL } from './logql.js';
-import { fieldsOf, stageOf } from './fields.js';
+import { Context } from './context.js';
+import { RecordFields } from './recordfields.js';
 import { formatOffset, formatTime } from './time.js';
 import { cut, Text } from './text.js';
 
 const shownAtFirst = 20_000;
 
-const selectorOfRecord = (record) =>
-  `{service_name=${quote(record.service)}, instance=${quote(record.instance)}${record.source ? `, source=${quote(record.source)}` : ''}}`;
-
-async function read(params, signal) {
-  const all = [];
-  await readRecords(params, signal, (batch) => all.push(...batch));
-  return all;
-}
-
 /** wholeOf reads a record whose line was cut. */
 async function wholeOf(record, query, signal) {
   const at = nanosOf(record);
-  const all = await read({ query, start: at.toString(), end: (at + 1n).toString(), direction: 'forward' }, signal);
+  const all = await readAll({ query, start: at.toString(), end: (at + 1n).toString(), direction: 'forward' }, signal);
   return all.find((one) => one.service === record.service && one.instance === record.instance && one.line.startsWith(record.line.slice(0, -4)));
 }
 
-function Message({ record, query, marks }) {
-  const [whole, setWhole] = useState(null); // {line} or {error} or {busy}
-  const [all, setAll] = useState(false);
+/** useWhole reads the rest of a record whose line the list has cut: it returns {record} or {record, busy} or {record, error}. */
+function useWhole(record, query) {
+  const [whole, setWhole] = useState({ record });
   useEffect(() => {
-    setWhole(null);
-    setAll(false);
-  }, [record]);
-  const line = whole?.line ?? record.line;
-  const isCut = record.bytes !== undefined && whole?.line === undefined;
-  const show = async () => {
-    setAll(true);
-    if (!isCut) return;
-    setWhole({ busy: true });
-    try {
-      const found = await wholeOf(record, query);
-      setWhole(found ? { line: found.line } : { error: new Error('the record no longer exists') });
-    } catch (error) {
-      setWhole({ error });
-    }
-  };
+    if (record.bytes === undefined) return undefined;
+    const controller = new AbortController();
+    setWhole({ record, of: record, busy: true });
+    wholeOf(record, query, controller.signal).then(
+      (found) => setWhole(found ? { record: found, of: record } : { record, of: record, error: new Error('the record no longer exists') }),
+      (error) => error.name !== 'AbortError' && setWhole({ record, of: record, error }),
+    );
+    return () => controller.abort();
+  }, [record, query]);
+  return whole.of === record ? whole : { record, busy: record.bytes !== undefined };
+}
+
+function Message({ whole, marks, raw }) {
+  const { record } = whole;
+  const [all, setAll] = useState(false);
+  useEffect(() => setAll(false), [record]);
+  const { line } = record;
   const pretty = useMemo(() => prettyJSON(line), [line]);
   const [formatted, setFormatted] = useState(false);
   const text = formatted && pretty ? pretty : line;
   const visible = all ? text : cut(text, shownAtFirst);
-  const copyMessage = async () => {
-    const full = isCut ? (await wholeOf(record, query))?.line : line;
-    if (full !== undefined && (await copy(full))) notify('Message copied');
-  };
+  const copyMessage = async () => (await copy(line)) && notify('Message copied');
   return html`<section class="detail-message" aria-label="Message">
     <header>
       <h3>Message</h3>
       ${pretty && html`<${Button} label="Format JSON" pressed=${formatted} onClick=${() => setFormatted(!formatted)} />`}
-      <${Button} icon="copy" label="Copy message" iconOnly onClick=${copyMessage} />
+      <${Button} icon="copy" label="Copy message" iconOnly disabled=${Boolean(record.bytes)} onClick=${copyMessage} />
     </header>
     ${record.invalid && html`<p class="remark">Bytes that are not UTF-8 are shown as �. A download as text has them as logged.</p>`}
-    <pre tabindex="0" aria-label="Text of the message"><bdi dir="ltr"><${Text} text=${visible} marks=${all ? [] : marks} /></bdi></pre>
-    ${(isCut || visible.length < text.length) &&
+    <pre tabindex="0" aria-label="Text of the message"><bdi dir="ltr"><${Text} text=${visible} marks=${all ? [] : marks} raw=${raw} /></bdi></pre>
+    ${(record.bytes || visible.length < text.length) &&
     html`<p class="remark">
-      ${whole?.busy ? 'Reading the record …' : `${bytes(visible.length)} of ${bytes(isCut ? record.bytes : text.length)} are shown.`}
-      ${!whole?.busy && html` <button type="button" class="link" id="show-all" onClick=${show}>Show all</button>`}
+      ${`${bytes(visible.length)} of ${bytes(record.bytes ?? text.length)} are shown.`}
+      ${whole.busy ? html` <span class="working">Reading the rest …</span>` : visible.length < text.length && html` <button type="button" class="link" id="show-all" onClick=${() => setAll(true)}>Show all</button>`}
     </p>`}
-    ${whole?.error && html`<${Failure} title="Cannot read the record" error=${whole.error} />`}
+    ${whole.error && html`<${Failure} title="Cannot read the record" error=${whole.error} />`}
   </section>`;
 }
 
@@ -82,80 +71,17 @@ function prettyJSON(text) {
   }
 }
 
-function Fields({ record, query, columns, onFilter, onColumn }) {
-  const { parser, values } = fieldsOf(record);
-  const own = [['service_name', record.service], ['level', record.level], ['instance', record.instance], ['source', record.source]];
-  const row = ([name, value], stream) => {
-    if (value === '' || value === undefined) return null;
-    const mode = filterOf(query, name, value);
-    const needed = stageOf(record, name);
-    return html`<tr key=${name} class=${mode}>
-      <th scope="row">${name}</th>
-      <td><bdi dir="ltr"><${Text} text=${cut(value, 2000)} /></bdi></td>
-      <td class="actions">
-        <${Button} icon="plus" iconOnly label=${`Only ${name} with this value`} pressed=${mode === 'in'} onClick=${() => onFilter(name, value, 'in', needed)} />
-        <${Button} icon="minus" iconOnly label=${`Exclude ${name} with this value`} pressed=${mode === 'out'} onClick=${() => onFilter(name, value, 'out', needed)} />
-        ${!stream && html`<${Button} icon="columns" iconOnly label=${`Column ${name}`} pressed=${columns.includes(name)} onClick=${() => onColumn(name)} />`}
-        <${Button} icon="copy" iconOnly label=${`Copy ${name}`} onClick=${async () => (await copy(value)) && notify(`${name} copied`)} />
-      </td>
-    </tr>`;
-  };
-  const found = Object.keys(values);
-  return html`<section aria-label="Fields" class="detail-fields">
-    <header><h3>Fields</h3>${parser && html`<span class="remark">found by <code>| ${parser}</code></span>`}</header>
-    <table><tbody>${own.map((one) => row(one, true))}${found.sort().map((name) => row([name, values[name]], false))}</tbody></table>
-    ${!found.length && html`<p class="remark">The record has no other fields.</p>`}
-  </section>`;
-}
-
-const around = 10;
-
-function Context({ record, zone, marks }) {
-  const [size, setSize] = useState(around);
-  const [found, setFound] = useState({ busy: true });
-  const [again, setAgain] = useState(0);
-  useEffect(() => {
-    const controller = new AbortController();
-    const at = nanosOf(record);
-    const query = selectorOfRecord(record);
-    const hour = 3600n * 1000000000n;
-    const ask = (start, end, direction, limit) =>
-      read({ query, start: start.toString(), end: end.toString(), direction, limit, max_line: 2000 }, controller.signal);
-    setFound((before) => ({ ...before, busy: true }));
-    Promise.all([
-      ask(at - 24n * hour, at, 'backward', size), ask(at, at + 1n, 'forward', 1000), ask(at + 1n, at + 24n * hour, 'forward', size),
-    ]).then(
-      ([before, same, after]) => setFound({ before: before.reverse(), same, after }),
-      (error) => error.name !== 'AbortError' && setFound({ error }),
-    );
-    return () => controller.abort();
-  }, [record, size, again]);
-  if (found.error) return html`<${Failure} title="Cannot read the context" error=${found.error} onRetry=${() => setAgain(again + 1)} />`;
-  if (!found.before) return html`<p class="remark working" role="status">Reading the context …</p>`;
-  const start = record.line.slice(0, 1500);
-  const line = (one) => {
-    const own = one.time === record.time && one.line.startsWith(start.slice(0, Math.min(start.length, one.line.length)));
-    return html`<li class=${`level-${one.level} ${own ? 'own' : ''}`} aria-current=${own ? 'true' : undefined}>
-      <span class="time">${formatTime(one.ms, zone, 3).slice(11)}</span><span class="message"><bdi dir="ltr"><${Text} text=${cut(one.line, 1000)} marks=${marks} oneLine /></bdi></span>
-    </li>`;
-  };
-  const more = html`<button type="button" class="link" disabled=${Boolean(found.busy)} onClick=${() => setSize(size * 3)}>More context</button>`;
-  return html`<section class="context" aria-label="Records around">
-    <p class="remark">${record.service} · ${record.instance}${record.source ? ` · ${record.source}` : ''} ${more}</p>
-    <ol tabindex="0" aria-label="Records around">${[...found.before, ...found.same, ...found.after].map(line)}</ol>
-    ${found.before.length < size && html`<p class="remark">There are no more records in the 24 hours before.</p>`}
-  </section>`;
-}
-
 /** Detail is the panel beside the list. */
-export function Detail({ record, index, total, query, zone, marks, columns, tab, onTab, onFilter, onColumn, onClose, onMove }) {
+export function Detail({ record, index, total, found, state, marks, columns, tab, actions, onTab, onClose, onMove }) {
+  const query = state.q;
+  const whole = useWhole(record, found.listed);
   const tabs = [['fields', 'Record'], ['context', 'Context']];
   const digits = record.below && record.below !== '000000' ? 9 : 3;
   return html`<aside class=${`detail level-${record.level}`} aria-label="Record">
     <h2 class="sr">Record</h2>
     <header class="detail-head">
       <span class=${`badge level-${record.level}`}>${record.level}</span>
-      <time datetime=${record.time}>${formatTime(record.ms, zone, digits, record.below)} <span class="remark">${formatOffset(record.ms, zone)}</span></time>
+      <time datetime=${record.time}>${formatTime(record.ms, state.tz, digits, record.below)} <span class="remark">${formatOffset(record.ms, state.tz)}</span></time>
       <span class="detail-buttons">
         <${Button} icon="left" class="up" iconOnly label="Previous record" disabled=${index <= 0} onClick=${() => onMove(-1)} />
         <${Button} icon="right" class="up" iconOnly label="Next record" disabled=${index >= total - 1} onClick=${() => onMove(1)} />
@@ -165,10 +91,10 @@ export function Detail({ record, index, total, query, zone, marks, columns, tab,
     <div class="tabs" role="group" aria-label="Record or context">
       ${tabs.map(([id, text]) => html`<button type="button" key=${id} id=${`tab-${id}`} aria-pressed=${String(tab === id)} onClick=${() => onTab(id)}>${text}</button>`)}
     </div>
-    <div class="detail-body">
+    <div class=${`detail-body ${tab}`}>
       ${tab === 'context'
-        ? html`<${Context} key=${record.time + index} ...${{ record, zone, marks }} />`
-        : html`<${Message} ...${{ record, marks }} query=${toLogQL(query)} /><${Fields} ...${{ record, query, columns, onFilter, onColumn }} />`}
+        ? html`<${Context} key=${record.time + index} ...${{ record, state, columns, marks }} />`
+        : html`<${Message} ...${{ whole, marks }} raw=${state.format === 'raw'} /><${RecordFields} key=${record.time + index} record=${whole.record} ...${{ query, found, columns, actions }} />`}
     </div>
   </aside>`;
 }

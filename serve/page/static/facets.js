@@ -4,7 +4,7 @@ import { html, useMemo, useRef, useState, useEffect } from './vendor/htm-preact.
 import { Icon } from './ui.js';
 import { count, percent, short } from './format.js';
 import { levels } from './levels.js';
-import { filterOf } from './logql.js';
+import { filterOf, inSelector, parse, toLogQL } from './logql.js';
 import { summarize, top } from './fields.js';
 import { countValues } from './search.js';
 import { printable, cut } from './text.js';
@@ -31,7 +31,7 @@ function Value({ name, value, n, whole, query, onFilter, parser }) {
   </li>`;
 }
 
-function Facet({ name, values, distinct, coverage, parser, open, onOpen, query, range, onFilter, by, onBy, columns, onColumn, note, exact }) {
+function Facet({ name, values, distinct, coverage, parser, open, onOpen, query, range, onFilter, by, onBy, columns, onColumn, note, exact, counts }) {
   const [all, setAll] = useState(false);
   const [counted, setCounted] = useState(null); // {values} or {error} or {busy}
   const controller = useRef(null);
@@ -49,6 +49,9 @@ function Facet({ name, values, distinct, coverage, parser, open, onOpen, query, 
       if (error.name !== 'AbortError') setCounted({ error });
     }
   };
+  useEffect(() => {
+    if (open && counts && range) countAll();
+  }, [open, counts, query, range?.from, range?.to]);
   const listed = counted?.values || values;
   const whole = listed.reduce((max, [, n]) => Math.max(max, n), 0);
   const id = `facet-${name.replace(/[^A-Za-z0-9_]/g, '-')}`;
@@ -56,7 +59,7 @@ function Facet({ name, values, distinct, coverage, parser, open, onOpen, query, 
     <h3>
       <button type="button" class="plain facet-name" aria-expanded=${String(open)} aria-controls=${id} onClick=${() => onOpen(name, !open)}>
         <${Icon} name=${open ? 'down' : 'right'} /><span class="name">${name}</span>
-        <span class="count" title=${`${count(distinct)} different values${coverage ? `, in ${coverage} of the records` : ''}`}>${short(distinct)}</span>
+        ${counts && !counted?.values ? null : html`<span class="count" title=${`${count(counts ? listed.length : distinct)} different values${coverage ? `, in ${coverage} of the records` : ''}`}>${short(counts ? listed.length : distinct)}${counts && listed.length === more ? '+' : ''}</span>`}
       </button>
     </h3>
     ${open &&
@@ -64,7 +67,7 @@ function Facet({ name, values, distinct, coverage, parser, open, onOpen, query, 
       <div class="facet-tools">
         <button type="button" class="plain tool" aria-pressed=${String(by === name)} onClick=${() => onBy(by === name ? 'level' : name)}>colour</button>
         ${name !== 'level' && name !== 'service_name' && html`<button type="button" class="plain tool" aria-pressed=${String(columns.includes(name))} onClick=${() => onColumn(name)}>column</button>`}
-        ${!exact && html`<button type="button" class="plain tool" disabled=${Boolean(counted?.busy)} onClick=${countAll} title="Reads all records of the range">count all</button>`}
+        ${!exact && !counts && html`<button type="button" class="plain tool" disabled=${Boolean(counted?.busy)} onClick=${countAll} title="Reads all records of the range">count all</button>`}
       </div>
       ${counted?.error && html`<p class="facet-note error" role="alert">${counted.error.message}</p>`}
       <ul>${listed.slice(0, all ? more : shown).map(([value, n]) => html`<${Value} key=${value} ...${{ name, value, n, whole, query, onFilter, parser }} />`)}</ul>
@@ -95,17 +98,20 @@ export function Facets({ search, state, onFilter, onBy, columns, onColumn }) {
     for (const one of records.slice(0, sample)) if (one[name]) values.set(one[name], (values.get(one[name]) || 0) + 1);
     return values;
   };
+  const ofFields = (name) => fields.find((one) => one.name === name)?.values || new Map();
+  const whole = !parse(toLogQL(query)).stages.length; // counting values of a label reads no records
   const isFound = (name) => name.toLowerCase().includes(find.toLowerCase());
   const labels = [
     { name: 'level', values: byLevel, exact: true, initial: true },
     { name: 'service_name', values: counted(histogram?.service || new Map()), exact: true, initial: true },
+    ...search.labels.map((name) => ({ name, values: top(ofFields(name), more), exact: false, initial: false, counts: whole, parser: inSelector })),
     ...['instance', 'source'].map((name) => ({ name, values: top(ofRecords(name), more), exact: false, initial: false })),
-  ].filter((one) => one.values.length && isFound(one.name));
+  ].filter((one) => (one.values.length || one.counts) && isFound(one.name));
   return html`<div class="facets-inner">
     <div class="facet-search"><${Icon} name="search" /><input type="search" placeholder="Find a field" aria-label="Find a field" value=${find} onInput=${(e) => setFind(e.target.value)} /></div>
     ${labels.map((one) => html`<${Facet} key=${one.name} ...${one} open=${isOpen(one.name, one.initial)} distinct=${one.values.length} note=${one.exact ? 'of all records of the range' : note} ...${rest} />`)}
     ${fields.length > 0 && html`<h2 class="facets-title">Fields of messages</h2>`}
-    ${fields.filter((f) => isFound(f.name)).map(
+    ${fields.filter((f) => isFound(f.name) && !search.labels.includes(f.name)).map(
       (f) => html`<${Facet}
         key=${f.name} name=${f.name} values=${top(f.values, more)} distinct=${f.values.size} coverage=${percent(f.records, first)} parser=${f.parser}
         open=${isOpen(f.name, false)} note=${note} ...${rest} />`,

@@ -1,4 +1,4 @@
-// Levels, the worst last, and colours: classes of the style sheet.
+// Levels, the worst last, and the colours of charts: classes of the style sheet. A colour means the same in every chart.
 
 export const levels = ['unknown', 'trace', 'debug', 'info', 'warn', 'error', 'fatal'];
 
@@ -6,25 +6,33 @@ export const levels = ['unknown', 'trace', 'debug', 'info', 'warn', 'error', 'fa
 export const isBad = (level) => level === 'error' || level === 'fatal';
 
 const colours = 8;
+const shades = 3;
+const isStatus = /^[1-5](\d\d|xx)$/;
 
 /**
- * coloured are the series of a histogram, each with its class. It is by the name, so that it stays when the order changes, unless a name before it
- * has that and some are free.
+ * coloured are series of values of a field, each with its class. Those of levels and of classes of a status are fixed. That of another is by its name,
+ * so that it stays when the order changes, unless a name before it has that and some are free.
  */
 export function coloured(by, series) {
-  if (by === 'level') return series.map((one) => ({ ...one, colour: `level-${levels.includes(one.name) ? one.name : 'unknown'}` }));
-  const taken = new Map([['', 'other']]);
-  for (const name of series.map((one) => one.name).sort()) {
+  if (by === 'level' || by === 'detected_level') return series.map((one) => ({ ...one, colour: `level-${levels.includes(one.name) ? one.name : 'unknown'}` }));
+  const names = [...new Set(series.map((one) => one.name))].sort();
+  const taken = new Map([['', 'series-other']]);
+  if (/status|code/i.test(by) && names.every((name) => !name || isStatus.test(name))) {
+    const seen = {};
+    for (const name of names) if (name) taken.set(name, `status-${name[0]} shade-${((seen[name[0]] = (seen[name[0]] ?? -1) + 1)) % shades}`);
+  }
+  const used = new Set();
+  for (const name of names) {
     if (taken.has(name)) continue;
     let own = [...name].reduce((sum, c) => (sum * 31 + c.codePointAt(0)) % 65521, 7) % colours;
-    const used = [...taken.values()];
-    for (let i = 0; i < colours && used.includes(own); i++) own = (own + 3) % colours;
-    taken.set(name, own);
+    for (let i = 0; i < colours && used.has(own); i++) own = (own + 3) % colours;
+    used.add(own);
+    taken.set(name, `series-${own}`);
   }
-  return series.map((one) => ({ ...one, colour: `series-${taken.get(one.name)}` }));
+  return series.map((one) => ({ ...one, colour: taken.get(one.name) }));
 }
 
-/** sortLevels puts series of levels in their order, others by size. */
+/** sortSeries puts series of levels in their order, others by size. */
 export function sortSeries(by, series) {
   if (by === 'level') return [...series].sort((a, b) => levels.indexOf(a.name) - levels.indexOf(b.name));
   if (by !== 'service_name') return series;

@@ -1,6 +1,6 @@
 // Live tail: records over a websocket as storage gets them.
 
-import { loki, nanosOf } from './api.js';
+import { identity, loki, nanosOf } from './api.js';
 import { nanos } from './time.js';
 
 /** liveRecords is the number of records that a live tail keeps. */
@@ -25,14 +25,12 @@ const timeOf = (at) => new Date(Number(at / 1000000n)).toISOString().slice(0, 23
 function toRecords({ streams }) {
   const all = [];
   for (const { stream, values } of streams) {
-    for (const [time, line, { structuredMetadata = {}, parsed }] of values) {
+    for (const [time, line, { structuredMetadata = {}, parsed, repeats }] of values) {
       const { source = '', ...fields } = structuredMetadata;
       delete fields.detected_level;
       const at = BigInt(time);
       all.push({
-        ms: Number(at / 1000000n), below: belowOf(at), time: timeOf(at), line, source, fields, text: Object.keys(fields).length > 0, parsed,
-        service: stream.service_name || '',
-        level: stream.level || 'unknown', instance: stream.instance || '',
+        ms: Number(at / 1000000n), below: belowOf(at), time: timeOf(at), line, repeats, source, fields, text: Object.keys(fields).length > 0, parsed, ...identity(stream),
       });
     }
   }
@@ -122,7 +120,7 @@ export function follow(query, { onRecords, onStatus }) {
     [take, left] = [shown.taker(), expected.length ? catchUp : 0];
     const url = new URL(loki + 'tail', location.href);
     url.protocol = url.protocol.replace('http', 'ws');
-    url.search = new URLSearchParams({ query, start, limit: last ? catchUp : first, watched: 1, categorize: 1 });
+    url.search = new URLSearchParams({ query, start, limit: last ? catchUp : first, watched: 1, categorize: 1, repeats: 1 });
     socket = new WebSocket(url);
     socket.onopen = () => {
       opened = Date.now();

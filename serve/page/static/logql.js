@@ -6,6 +6,9 @@ const metricStart =
 /** streamLabels are matched in the selector, other names by label filters behind a parser. */
 export const streamLabels = ['service_name', 'level', 'instance', 'source'];
 
+/** inSelector is the stage, as of parsers, that finds a label of streams: its filter belongs to the selector. */
+export const inSelector = 'selector';
+
 /** everything is the selector of all records. */
 export const everything = '{service_name=~".+"}';
 
@@ -76,6 +79,24 @@ export function unquote(text) {
   }
 }
 
+/** logPart is the first log query in a metric query, and a log query itself; "" if there is none. */
+export function logPart(query) {
+  if (kind(query) !== 'metric') return query;
+  let start = -1;
+  for (let i = 0; i < query.length; i++) {
+    if (query[i] === '"' || query[i] === '`') i = skipString(query, i) - 1;
+    else if (query[i] === '{' && start < 0) start = i;
+    else if (start >= 0 && query[i] === '[') return query.slice(start, i).trim();
+  }
+  return '';
+}
+
+/** withoutUnwrap is a log query without what only metric queries have. */
+export function withoutUnwrap(query) {
+  const parsed = query.startsWith('{') ? parse(query) : null;
+  return parsed?.stages.some((stage) => /^\|\s*unwrap\b/.test(stage)) ? print({ ...parsed, stages: parsed.stages.filter((stage) => !/^\|\s*unwrap\b/.test(stage)) }) : query;
+}
+
 /** parse splits a log query: its matchers, and its stages as texts that begin with their operator. */
 export function parse(query) {
   const parsed = { matchers: [], stages: [] };
@@ -135,15 +156,14 @@ function condition(stage) {
 
 /** stated are the conditions of a query on a label, each with what replaces it. */
 function stated(parsed, name) {
-  const isStream = streamLabels.includes(name);
-  const found = [];
-  if (isStream) for (const m of parsed.matchers) if (canonical(m.name) === name) found.push(m);
-  if (!isStream) for (const stage of parsed.stages) if (condition(stage)?.name === name) found.push(condition(stage));
+  const found = parsed.matchers.filter((m) => canonical(m.name) === name);
+  if (!streamLabels.includes(name)) for (const stage of parsed.stages) if (condition(stage)?.name === name) found.push(condition(stage));
   return found;
 }
 
 /** filterOf is how a query treats a value of a label: "in", "out" or "". */
-export function filterOf(query, name, value) {
+export function filterOf(text, name, value) {
+  const query = logPart(text);
   if (kind(query) !== 'log') return '';
   for (const c of stated(parse(toLogQL(query)), name)) {
     if (c.op === '=' && c.value === value) return 'in';
@@ -155,6 +175,10 @@ export function filterOf(query, name, value) {
 
 /** filter changes a query so that a value of a label is included or excluded, or, if it is already, not mentioned. */
 export function filter(text, name, value, mode, parser) {
+  if (kind(text) === 'metric') {
+    const part = logPart(text);
+    return part ? text.replaceAll(part, () => filter(part, name, value, mode, parser)) : text;
+  }
   const parsed = parse(toLogQL(text));
   const before = filterOf(toLogQL(text), name, value);
   const all = stated(parsed, name);
@@ -172,8 +196,9 @@ export function filter(text, name, value, mode, parser) {
   const next = [...others, ...excluded.map(({ op, value: v }) => ({ name, op, value: v }))];
   if (values.length === 1) next.unshift({ name, op: '=', value: values[0] });
   if (values.length > 1) next.unshift({ name, op: '=~', value: values.map(escapeRegexp).join('|') });
-  if (streamLabels.includes(name)) setMatchers(parsed, name, next);
-  else setStages(parsed, name, next, parser);
+  const selects = streamLabels.includes(name) || parser === inSelector || parsed.matchers.some((m) => canonical(m.name) === name);
+  if (!streamLabels.includes(name)) setStages(parsed, name, selects ? [] : next, parser);
+  if (selects) setMatchers(parsed, name, next);
   return print(parsed);
 }
 
@@ -181,7 +206,8 @@ function setMatchers(parsed, name, next) {
   parsed.matchers = [...parsed.matchers.filter((m) => canonical(m.name) !== name && !(m.name === 'service_name' && m.value === '.+')), ...next];
   const selects = (m) => (m.op === '=' && m.value) || (m.op === '=~' && m.value);
   if (!parsed.matchers.some(selects)) parsed.matchers.unshift({ name: 'service_name', op: '=~', value: '.+' });
-  parsed.matchers.sort((a, b) => streamLabels.indexOf(canonical(a.name)) - streamLabels.indexOf(canonical(b.name)));
+  const rank = ({ name: one }) => streamLabels.indexOf(canonical(one)) >>> 0; // others are last
+  parsed.matchers.sort((a, b) => rank(a) - rank(b));
 }
 
 function setStages(parsed, name, next, parser) {
@@ -205,7 +231,7 @@ export function countable(query) {
 
 /** withParser adds a parser, if the query needs one for a field. */
 export function withParser(query, name, parser) {
-  if (!parser || streamLabels.includes(name) || hasParser(parse(query), parser)) return query;
+  if (!parser || parser === inSelector || streamLabels.includes(name) || hasParser(parse(query), parser)) return query;
   return `${query} | ${parser}`;
 }
 

@@ -1,6 +1,7 @@
 // What is happening now: every service with its rate and its errors, those with the most errors first.
 
 import { html, useMemo } from './vendor/htm-preact.js';
+import { CSVButton } from './chart.js';
 import { count, percent, short } from './format.js';
 import { isBad } from './levels.js';
 import { Sparkline } from './patterns.js';
@@ -38,10 +39,12 @@ export function Overview({ search, onPick, seconds }) {
   if (!services.length) return null;
   const errors = services.reduce((sum, s) => sum + s.errors, 0);
   const failing = services.filter((s) => s.errors).length;
+  const rows = () => [['service', 'errors', 'warnings', 'records', 'per second'], ...services.map((s) => [s.name, s.errors, s.warnings, s.total, s.total / seconds])];
   return html`<div class="overview" tabindex="0" role="region" aria-label="Services">
     <p class="summary">
       <b>${count(histogram.total)}</b> records of <b>${services.length}</b> ${services.length === 1 ? 'service' : 'services'},
       ${errors ? html` <b class="bad">${count(errors)}</b> errors in <b>${failing}</b>` : html` <b class="good">no errors</b>`}
+      <${CSVButton} name="services" rows=${rows} />
     </p>
     <table>
       <thead>

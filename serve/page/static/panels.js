@@ -4,8 +4,9 @@ import { html, useState } from './vendor/htm-preact.js';
 import { Button, copy, Dialog, notify, Popover } from './ui.js';
 import { login, own } from './api.js';
 import { command } from './command.js';
-import { bytes, count, dollars } from './format.js';
-import { summarize } from './fields.js';
+import { saveCSV } from './csv.js';
+import { summarize, valueOf } from './fields.js';
+import { bytes, count, dollars, plural } from './format.js';
 import { nanos } from './time.js';
 
 /** ColumnPicker chooses the fields that the list shows. */
@@ -40,22 +41,31 @@ export function ColumnPicker({ records, columns, onColumns }) {
   <//>`;
 }
 
+/** listRows are the records of the list with its columns. */
+const listRows = (records, columns) => [
+  ['time', 'level', 'service', 'instance', 'source', ...columns, 'message'],
+  ...records.map((one) => [one.time, one.level, one.service, one.instance, one.source, ...columns.map((name) => valueOf(one, name)), one.line]),
+];
+
 /** Download links to the records of a query, without a maximum. */
-export function Download({ search, estimate, total }) {
+export function Download({ search, estimate, total, columns }) {
   const log = search.kind === 'log' || search.kind === 'words' || search.kind === 'nothing';
   const url = (format) => {
     const { from, to } = search.range;
     return `${own}records?${new URLSearchParams({ query: search.query, start: nanos(from), end: nanos(to), direction: 'forward', format, download: '1' })}`;
   };
   return html`<${Popover} id="download" icon="download" label="Download" iconOnly hint="Download (d)" class="end" panelClass="download">
-    ${(close) =>
-      log && search.range
+    ${(close) => html`${log && search.range
         ? html`<p>${total === undefined ? 'All records of the range' : html`All <b>${count(total)}</b> records of the range`}, the oldest first.
               ${estimate && !estimate.error && html` Reads at most ${bytes(estimate.bytes)}${estimate.free ? '' : `, ${dollars(estimate.cost_usd)}`}.`}</p>
             <a class="button" id="download-raw" href=${url('raw')} download onClick=${close}>Text, as logged</a>
             <a class="button" id="download-ndjson" href=${url('ndjson')} download onClick=${close}>NDJSON, with labels</a>
             <p class="remark">The file is written while the query runs. If the connection breaks, the browser reports the download as failed.</p>`
-        : html`<p>Only log queries can be downloaded.</p>`}
+        : html`<p>Of metric queries the chart and its table can be saved as CSV, and the records of the list.</p>`}
+      ${search.records.length > 0 && html`<${Button} id="download-csv" label=${`CSV of ${plural(search.records.length, 'record')} of the list`} onClick=${() => {
+        saveCSV('records', listRows(search.records, columns));
+        close();
+      }} />`}`}
   <//>`;
 }
 
@@ -82,7 +92,7 @@ const keys = [
   ['/', 'query'], ['Enter', 'run the query; on a record: open it'], ['Ctrl Space', 'complete the query'], ['r', 'run again'], ['t', 'range'], ['s', 'services'],
   ['[ ]', 'earlier, later'], ['-', 'longer range'], ['h', 'histogram: arrows move, Shift selects, Enter zooms in'], ['f', 'fields'],
   ['j k  ↓ ↑', 'next, previous record'], ['PgDn PgUp Home End', 'in the list'], ['c', 'context of the record'], ['Esc', 'close'], ['l', 'live tail on or off'],
-  ['o', 'newest or oldest first'], ['w', 'one or three lines a record'], ['i', 'JSON as logged, or readable'], ['e', 'columns'], ['p', 'patterns or records'], ['d', 'download'],
+  ['o', 'newest or oldest first'], ['w', 'one, three or all lines of a record'], ['Space', 'all of the record, in its place'], ['i', 'messages as logged, or readable'], ['e', 'columns'], ['p', 'patterns or records'], ['d', 'download'],
   ['x', 'copy as logq command'], ['y', 'copy the link'], ['v', 'dark or light'], ['?', 'this help'],
 ];
 

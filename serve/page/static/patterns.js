@@ -3,6 +3,7 @@
 import { html, useEffect, useState } from './vendor/htm-preact.js';
 import { Button, Failure } from './ui.js';
 import { getJSON, loki } from './api.js';
+import { CSVButton } from './chart.js';
 import { count, percent } from './format.js';
 import { everything, parse, quote, selectorOf, withStage } from './logql.js';
 import { nanos } from './time.js';
@@ -40,11 +41,12 @@ export function Patterns({ search, state, onQuery }) {
   if (found.busy) return html`<div class="empty" role="status"><p class="working">Reading messages …</p></div>`;
   const total = found.patterns.reduce((sum, one) => sum + one.total, 0);
   if (!total) return html`<div class="empty"><h2>No patterns</h2><p>There are no records of this selector in the range.</p></div>`;
+  const rows = () => [['records', 'level', 'pattern'], ...found.patterns.map((one) => [one.total, one.level, one.pattern])];
   const filtered = parse(query).stages.length > 0;
   return html`<div class="patterns" tabindex="0" role="region" aria-label="Patterns">
     ${filtered && html`<p class="remark">These are the patterns of <code>${selector}</code>: the stages of the query are not applied.</p>`}
     <table>
-      <thead><tr><th scope="col" class="number">Records</th><th scope="col" class="number">Share</th><th scope="col">Over time</th><th scope="col">Level</th><th scope="col">Pattern</th><th scope="col"><span class="sr">Filter</span></th></tr></thead>
+      <thead><tr><th scope="col" class="number">Records</th><th scope="col" class="number">Share</th><th scope="col">Over time</th><th scope="col">Level</th><th scope="col">Pattern <${CSVButton} name="patterns" rows=${rows} /></th><th scope="col"><span class="sr">Filter</span></th></tr></thead>
       <tbody>
         ${found.patterns.map(
           (one) => html`<tr key=${one.pattern + one.level}>

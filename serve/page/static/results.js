@@ -2,48 +2,27 @@
 
 import { html, useMemo, useState } from './vendor/htm-preact.js';
 import { records as readRecords } from './api.js';
+import { Toolbar } from './chrome.js';
 import { bytes, count, dollars } from './format.js';
-import { valueOf } from './fields.js';
+import { layoutOf } from './layout.js';
 import { List } from './list.js';
 import { Chart } from './metric.js';
 import { Overview } from './overview.js';
 import { Patterns } from './patterns.js';
+import { printable } from './text.js';
 import { formatDate, nanos, relativeRanges } from './time.js';
 import { Button, Failure } from './ui.js';
 
-/** widthOf is the width of a column in characters. */
-function widthOf(records, name) {
-  const longest = records.slice(0, 200).reduce((most, one) => Math.max(most, (valueOf(one, name) || '').length), name.length);
-  return Math.max(5, Math.min(32, longest)) + 1;
-}
-
-const messageWidth = 30;
-
-function layoutOf(state, columns, found) {
-  const { records } = found;
-  const services = new Set(records.slice(0, 500).map((one) => one.service)).size > 1;
-  const dated = records.length > 0 && formatDate(records[0].ms, state.tz) !== formatDate(Date.now(), state.tz);
-  const spread = records.length > 1 && formatDate(records[0].ms, state.tz) !== formatDate(records[records.length - 1].ms, state.tz);
-  const time = dated || spread ? 24 : 13;
-  const fields = columns.map((name) => widthOf(records, name));
-  const own = [8, ...(services ? [Math.min(20, widthOf(records, 'service_name'))] : [])];
-  const template = (widths) => [...widths.map((w) => `${w}ch`), `minmax(${messageWidth}ch, 1fr)`].join(' ');
-  const least = (widths) => `${widths.reduce((sum, w) => sum + w + 2, messageWidth + 4)}ch`;
-  return {
-    columns, services, dated: dated || spread, lines: Number(state.lines) === 3 ? 3 : 1, zone: state.tz, raw: state.format === 'raw',
-    style: {
-      '--template': template([time, ...own, ...fields]), '--least': least([time, ...own, ...fields]),
-      '--narrow-template': template([time, ...fields]), '--narrow-least': least([time, ...fields]),
-    },
-  };
-}
-
 /** Results chooses what is shown. */
-export function Results({ state, found, columns, marks, selected, onSelect, onOpen, actions, live, estimate }) {
-  const { records, status, error, kind } = found;
-  const key = [state.cols, state.lines, state.tz, state.format, Math.min(records.length, 200)].join(' ');
-  const layout = useMemo(() => layoutOf(state, columns, found), [key, records]);
+export function Results({ state, found, records, columns, marks, selected, onSelect, onOpen, actions, live, estimate }) {
+  const { status, error, kind } = found;
+  const key = [state.cols, state.lines, state.tz, state.format, state.sort, state.order, Math.min(records.length, 200)].join(' ');
+  const layout = useMemo(() => layoutOf(state, columns, records), [key, records]);
   const failed = status === 'error' && error && error.status !== 401;
+  const list = () => html`<${List}
+      ...${{ records, selected, layout, marks, onSelect, onOpen }} busy=${['loading', 'paging'].includes(status)} follow=${Boolean(state.live)}
+      onMore=${found.more && !state.sort ? actions.onMore : null} resetKey=${`${found.query} ${found.range?.from} ${found.order} ${state.sort}`} end=${endOf(found, state, actions)}
+      onSort=${state.live ? null : actions.onSort} />`;
   if (status === 'confirm') return html`<${Confirm} estimate=${found.estimate} onRun=${actions.confirm} />`;
   if (state.live && !records.length) {
     return html`<div class="empty" role="status">
@@ -55,7 +34,13 @@ export function Results({ state, found, columns, marks, selected, onSelect, onOp
     if (failed) return html`<${Failure} title=${titleOf(error)} error=${error} onRetry=${actions.again} />`;
     if (!found.result) return html`<div class="empty" role="status"><p class="working">Computing …</p></div>`;
     if (!found.result.length) return html`<${Empty} ...${{ state, found, actions }} />`;
-    return html`<${Chart} result=${found.result} range=${found.range} zone=${state.tz} />`;
+    return html`<div class="metric-page">
+      <${Chart} result=${found.result} query=${found.query} range=${found.range} state=${state} onChart=${actions.onChart} />
+      ${found.listed && html`<section class="metric-records" aria-label="Records of the query">
+        <h2 class="remark">${found.recordsError ? html`The records cannot be read: ${found.recordsError.message}` : html`Records of <code>${printable(found.listed)}</code>`}</h2>
+        ${records.length > 0 && html`<${Toolbar} ...${{ state, found, columns, actions, live }} />${list()}`}
+      </section>`}
+    </div>`;
   }
   if (kind === 'nothing' && !state.live) {
     if (failed) return html`<${Failure} title=${titleOf(error)} error=${error} onRetry=${actions.again} />`;
@@ -69,16 +54,16 @@ export function Results({ state, found, columns, marks, selected, onSelect, onOp
     return html`<${Empty} ...${{ state, found, actions }} />`;
   }
   const partial = failed && html`<${Failure} title=${`Incomplete: ${count(records.length)} records arrived before it failed`} error=${error} onRetry=${actions.again} />`;
-  return html`${partial}
-    <${List}
-      ...${{ records, selected, layout, marks, onSelect, onOpen }} busy=${['loading', 'paging'].includes(status)} follow=${Boolean(state.live)}
-      onMore=${found.more ? actions.onMore : null} resetKey=${`${found.query} ${found.range?.from} ${found.order}`} end=${endOf(found, state)} />`;
+  return html`${partial} ${list()}`;
 }
 
-function endOf(found, state) {
+function endOf(found, state, actions) {
   if (state.live) return '';
   if (found.status === 'paging' || found.status === 'loading') return html`<span class="working">Reading more …</span>`;
   if (found.limited) return html`The list ends at ${count(found.records.length)} records. A shorter range shows the rest, a download contains all.`;
+  if (state.sort && found.more) {
+    return html`The ${count(found.records.length)} records of the list are sorted. <button type="button" class="link" onClick=${actions.onMore}>Read more</button>`;
+  }
   return found.more || found.status === 'error' ? '' : `End: ${found.records.length === 1 ? 'one record' : `all ${count(found.records.length)} records`} of the range`;
 }
 

@@ -1,7 +1,7 @@
 // What a query found: records by pages, counts over time, the estimate of its cost. Views read it and subscribe to its changes.
 
 import { ApiError, getJSON, loki, nanosOf, own, records, series } from './api.js';
-import { countable, escapeRegexp, kind, quote, toLogQL, withParser } from './logql.js';
+import { countable, escapeRegexp, kind, logPart, quote, selectorOf, streamLabels, toLogQL, withoutUnwrap, withParser } from './logql.js';
 import { nanos, resolve } from './time.js';
 import { fieldsOf, stageOf } from './fields.js';
 
@@ -11,16 +11,19 @@ export const maxRecords = 200_000;
 
 const firstPage = 500;
 const nextPage = 5000;
+const metricPage = 200;
 const topValues = 8;
 
 /** confirmAbove is the cost of a query, in dollars, above which it is not run before the user agrees. */
 export const confirmAbove = 0.05;
 
 const fresh = () => ({
-  query: '', kind: 'nothing', range: null, order: 'newest', by: 'level',
+  query: '', listed: '', kind: 'nothing', // listed is the log query of the records: the query, or that in a metric query range: null, order: 'newest', by: 'level',
   records: [], status: 'idle', error: null, more: false, // status: idle, loading, paging, done, error, confirm
   histogram: null, histogramError: null, // {series: [{name, points: Map}], service: Map, level: Map, total}
+  labels: [], // names of labels of streams that are attributes
   result: null, // of a metric query
+  recordsError: null, // why its records cannot be read
   version: 0,
 });
 
@@ -48,10 +51,12 @@ export function createSearch() {
     const mine = fresh();
     mine.query = toLogQL(state.q);
     mine.kind = kind(state.q);
+    mine.listed = withoutUnwrap(logPart(mine.query));
     mine.order = state.order;
     mine.by = state.by;
     const again = current.query === mine.query && current.kind === mine.kind;
     if (again) mine.records = current.records; // until there are others
+    if (again) mine.labels = current.labels;
     if (again && current.by === mine.by) mine.histogram = current.histogram;
     mine.status = 'loading';
     current = mine;
@@ -72,8 +77,11 @@ export function createSearch() {
     }
     if (confirmed) agreed = mine.query;
     if (signal.aborted) return;
-    if (mine.kind === 'metric') await runMetric(mine, signal);
-    else if (mine.kind === 'nothing') await count(mine, signal);
+    if (mine.kind !== 'metric') listLabels(mine, signal);
+    if (mine.kind === 'metric') {
+      await runMetric(mine, signal);
+      if (mine.listed && mine.status === 'done') await page(mine, metricPage, signal);
+    } else if (mine.kind === 'nothing') await count(mine, signal);
     else {
       const first = page(mine, firstPage, signal);
       if (!isStreamLabel(mine.by)) await first; // its records have the parser that finds the field
@@ -89,6 +97,13 @@ export function createSearch() {
     return Boolean(mine.estimate) && mine.estimate.cost_usd > confirmAbove;
   }
 
+  /** listLabels asks for the labels of the streams; without an answer there are none. */
+  async function listLabels(mine, signal) {
+    const names = await labelNames(selectorOf(mine.query), mine.range, signal).catch(() => []);
+    mine.labels = names.filter((name) => !streamLabels.includes(name) && name !== 'detected_level');
+    if (current === mine && !signal.aborted) changed();
+  }
+
   const range = ({ from, to }) => ({ start: nanos(from), end: nanos(to) });
 
   /** page reads the next records: those at the time of the last one are read again and skipped. */
@@ -96,7 +111,7 @@ export function createSearch() {
     const backward = mine.order === 'newest';
     const first = mine.status !== 'paging';
     const known = first ? [] : mine.records;
-    const params = { query: mine.query, ...range(mine.range), direction: backward ? 'backward' : 'forward', max_line: maxLine };
+    const params = { query: mine.listed, ...range(mine.range), direction: backward ? 'backward' : 'forward', max_line: maxLine, repeats: 1 };
     let skip = 0;
     if (known.length) {
       const last = nanosOf(known[known.length - 1]);
@@ -123,8 +138,8 @@ export function createSearch() {
     } catch (err) {
       if (err.name === 'AbortError') return;
       if (first) mine.records = all;
-      mine.status = 'error';
-      mine.error = err;
+      if (mine.kind === 'metric') mine.recordsError = err;
+      else Object.assign(mine, { status: 'error', error: err });
     }
     if (current === mine) changed();
   }
@@ -232,7 +247,7 @@ export function createSearch() {
     /** clear begins an empty list, for what comes. */
     clear(state) {
       running.abort();
-      current = Object.assign(fresh(), { query: toLogQL(state.q), kind: kind(state.q), order: 'oldest', status: 'live', range: resolve(state) });
+      current = Object.assign(fresh(), { query: toLogQL(state.q), listed: toLogQL(state.q), kind: kind(state.q), order: 'oldest', status: 'live', range: resolve(state) });
       changed();
     },
     stop() {
@@ -274,6 +289,9 @@ export function parserOf(all, name) {
 
 /** estimateOf is what a query reads at most. */
 export const estimateOf = (query, { from, to }, signal) => getJSON(own + 'estimate', { query, start: nanos(from), end: nanos(to) }, signal);
+
+/** labelNames are the labels of the streams of a selector in a range. */
+const labelNames = async (query, { from, to }, signal) => (await getJSON(`${loki}labels`, { query, start: nanos(from), end: nanos(to) }, signal)).data || [];
 
 /** labelValues are the values of a label in a range. */
 export const labelValues = async (name, { from, to }, signal) =>

@@ -12,8 +12,12 @@ export const defaults = Object.freeze({
   by: 'level', // what colours the histogram
   cols: '', // fields, separated by commas
   order: 'newest', // or oldest
-  lines: '1', // of a record in the list
+  lines: '1', // of a record in the list: 1, 3 or all
+  sort: '', // the column that sorts the list, with - for descending; none is by time
   format: 'readable', // or raw: how the list shows JSON
+  stack: '', // 1 or 0: whether charts are stacked; by default the histogram is
+  log: '', // a logarithmic axis
+  unit: '', // of a metric query's values; none is guessed
   live: '',
   refresh: '', // a duration
   at: '', // the record shown: its time and its number among those of one time

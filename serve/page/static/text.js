@@ -1,6 +1,7 @@
 // Messages as text: nothing in them is markup, control bytes are shown, and marks that change the direction of text have no effect.
 
 import { html } from './vendor/htm-preact.js';
+import { coloursOf } from './ansi.js';
 
 // Control characters except TAB and line feed, marks of direction, characters without width, separators of lines.
 // eslint-disable-next-line no-control-regex
@@ -52,14 +53,32 @@ export function pieces(text, marks = [], oneLine = false) {
   return all;
 }
 
-/** Text shows a message or a value. */
-export function Text({ text, marks, oneLine }) {
+function shown(text, marks, oneLine) {
   const all = pieces(text, marks, oneLine);
   if (all.length === 1 && all[0].kind === 'plain') return all[0].text;
   return all.map(({ text: part, kind }) => {
     if (kind === 'plain') return part;
     return kind === 'hit' ? html`<mark>${part}</mark>` : html`<span class="control">${part}</span>`;
   });
+}
+
+/** Text shows a message or a value, in the colours that it has for a terminal; raw shows their sequences instead. */
+export function Text({ text, marks, oneLine, raw }) {
+  const { text: plain, spans } = raw ? { text, spans: [] } : coloursOf(text);
+  if (!spans.length) return shown(plain, marks, oneLine);
+  let at = 0;
+  const all = [];
+  const add = (end, style) => {
+    const part = plain.slice(at, end);
+    if (part) all.push(style ? html`<span class=${style}>${shown(part, marks, oneLine)}</span>` : shown(part, marks, oneLine));
+    at = end;
+  };
+  for (const { start, end, style } of spans) {
+    add(start);
+    add(end, style);
+  }
+  add(plain.length);
+  return all;
 }
 
 /** printable is a text with its control characters shown, for names and titles. */
