@@ -167,8 +167,10 @@ func (p *processor) process(service string, r *record.Record, redacted *[]string
 	if p.redactor != nil {
 		p.redactor.redact(r, redacted)
 	}
-	if dropped = p.rule(service, r); dropped != "" {
-		return dropped
+	if len(p.drop)+len(p.keep)+len(p.samples) > 0 {
+		if dropped = p.rule(service, r); dropped != "" {
+			return dropped
+		}
 	}
 	if p.selection != nil {
 		r.Attributes = p.selection.Apply(r.Attributes)

@@ -53,9 +53,9 @@ func (l *Labels) add(other *Labels) {
 type labelTally struct {
 	finder attributes.Labels
 	all    map[labelKey]*Labels
-	// last is the combination of the last record, lastKey its key.
-	last    *Labels
-	lastKey labelKey
+	// last is the combination of the last record, lastKey its key. plain is last if that record has no attributes, otherwise nil.
+	last, plain *Labels
+	lastKey     labelKey
 	// size is the size in bytes of the texts in all.
 	size int
 	// unlisted are the names of label attributes that have too many values, sorted.
@@ -66,14 +66,25 @@ type labelKey struct{ text, instance string }
 
 // add counts a record of an instance, whose message has size bytes as text.
 func (t *labelTally) add(at int64, level record.Level, text []byte, instance string, size int) {
+	l := t.plain
+	if l == nil || len(text) > 0 || instance != t.lastKey.instance {
+		l = t.find(text, instance, at)
+	}
+	l.Start, l.End = min(l.Start, at), max(l.End, at)
+	l.Levels[level]++
+	l.Bytes += uint64(size)
+}
+
+// find returns the combination of a record.
+func (t *labelTally) find(text []byte, instance string, at int64) *Labels {
 	key := labelKey{t.finder.Of(text), instance}
 	if t.last == nil || key != t.lastKey {
 		t.last, t.lastKey = t.of(key, at), key
 	}
-	l := t.last
-	l.Start, l.End = min(l.Start, at), max(l.End, at)
-	l.Levels[level]++
-	l.Bytes += uint64(size)
+	if t.plain = nil; len(text) == 0 {
+		t.plain = t.last
+	}
+	return t.last
 }
 
 // of returns the combination with a key, whose first record is at a time.

@@ -107,6 +107,7 @@ func (w *encoder) records(records []record.Record) error {
 	total, size := 0, 0
 	times, levels, lengths := w.times[:0], w.levels[:0], w.lengths[:0]
 	last, sources, attributes := int64(0), 0, 0
+	var before []byte // the attributes of the record before
 	for i := range records {
 		r := &records[i]
 		times = binary.AppendVarint(times, r.Time-last)
@@ -117,9 +118,10 @@ func (w *encoder) records(records []record.Record) error {
 		if i == 0 || r.Source != records[i-1].Source {
 			sources++
 		}
-		if i == 0 || !bytes.Equal(r.Attributes, records[i-1].Attributes) {
+		if i == 0 || len(r.Attributes) != len(before) || len(before) > 0 && !bytes.Equal(r.Attributes, before) {
 			attributes++
 			size += len(r.Attributes)
+			before = r.Attributes
 		}
 	}
 	w.times, w.levels, w.lengths = times, levels, lengths
@@ -141,6 +143,9 @@ func (w *encoder) records(records []record.Record) error {
 	w.array(2 * attributes)
 	for i := 0; i < len(records); {
 		n := i + 1
+		if attributes == 1 {
+			n = len(records)
+		}
 		for n < len(records) && bytes.Equal(records[n].Attributes, records[i].Attributes) {
 			n++
 		}
