@@ -64,7 +64,7 @@ inputs:
       - contains: [healthz, "GET /ready"]
         regexp: ^x$
         where: status < 400 and http.route == "/"
-    attributes: { keep: "http.*", drop: [http.x] }
+    attributes: { keep: "http.*", drop: [http.x], labels: [http.route] }
     sample: { level: info, one-in: 10 }
     levels: { E: error, "30": info }
   - files: [/var/log/containers/*.log]
@@ -105,11 +105,12 @@ inputs:
 	if len(app.Process.Drop) != 2 || app.Process.Drop[1].Regexp == nil || app.Process.Sample[0].OneIn != 10 || app.Rules.Levels["30"] != "info" {
 		t.Errorf("%+v", app.Process)
 	}
-	if app.Process.Drop[1].Where == "" || !slices.Equal(app.Process.KeepAttributes, []string{"http.*"}) || !slices.Equal(app.Process.DropAttributes, []string{"host.*", "http.x"}) {
+	if app.Process.Drop[1].Where == "" || !slices.Equal(app.Process.KeepAttributes, []string{"http.*"}) || !slices.Equal(app.Process.DropAttributes, []string{"host.*", "http.x"}) ||
+		!slices.Equal(app.Process.LabelAttributes, []string{"http.route"}) {
 		t.Errorf("%+v", app.Process)
 	}
 	pods := c.Inputs[1]
-	if !slices.Equal(pods.Process.DropAttributes, []string{"host.*"}) || pods.Process.KeepAttributes != nil {
+	if !slices.Equal(pods.Process.DropAttributes, []string{"host.*"}) || pods.Process.KeepAttributes != nil || pods.Process.LabelAttributes != nil {
 		t.Errorf("%+v", pods.Process)
 	}
 	if pods.Service != "{namespace}.{container}" || pods.Format != container.CRI || pods.Parse != "none/1" || app.Parse != "pattern/1 '<ip> <_>'" || pods.Multiline.Start == nil || pods.Multiline.MaxLines != 50 {

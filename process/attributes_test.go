@@ -203,3 +203,17 @@ func FuzzAttributes(f *testing.F) {
 		}
 	})
 }
+
+// Attributes become labels after others were removed, also without any other processing.
+func TestLabelAttributes(t *testing.T) {
+	t.Parallel()
+	for want, opts := range map[string]process.Options{
+		`{"resource":{"host":"h"},"stream":{"team":"a"}}`: {LabelAttributes: []string{"team"}},
+		`{"resource":{"host":"h"}}`:                       {LabelAttributes: []string{"team"}, DropAttributes: []string{"team"}},
+	} {
+		r := record.Record{Message: []byte("x"), Attributes: []byte(`{"resource":{"host":"h"},"team":"a"}`)}
+		if !newProcessor(t, opts).Process("shop", &r) || string(r.Attributes) != want {
+			t.Errorf("%s, want %s", r.Attributes, want)
+		}
+	}
+}

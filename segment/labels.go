@@ -99,7 +99,8 @@ func (t *labelTally) of(key labelKey, at int64) *Labels {
 		t.all = map[labelKey]*Labels{}
 	}
 	t.all[key] = &Labels{Text: key.text, Instance: key.instance, Start: at, End: at}
-	for t.size += len(key.text); (len(t.all) > MaxLabels || t.size > maxLabelsText) && t.shrink(); {
+	for t.size += len(key.text); t.size > 0 && (len(t.all) > MaxLabels || t.size > maxLabelsText); {
+		t.shrink()
 		key.text = t.listed(key.text)
 	}
 	return t.all[key]
@@ -113,8 +114,8 @@ func (t *labelTally) listed(text string) string {
 	return attributes.WithoutLabels(text, t.unlisted)
 }
 
-// shrink removes the label attribute with the most values, and reports whether there was one.
-func (t *labelTally) shrink() bool {
+// shrink removes the label attribute with the most values; there is one.
+func (t *labelTally) shrink() {
 	values := map[string]map[string]bool{}
 	for key := range t.all {
 		for name, value := range attributes.AllLabels(key.text) {
@@ -123,9 +124,6 @@ func (t *labelTally) shrink() bool {
 			}
 			values[name][value] = true
 		}
-	}
-	if len(values) == 0 {
-		return false
 	}
 	most := slices.MaxFunc(slices.Sorted(maps.Keys(values)), func(a, b string) int { return cmp.Compare(len(values[a]), len(values[b])) })
 	if t.unlisted = append(t.unlisted, most); len(t.unlisted) > maxUnlisted {
@@ -144,7 +142,6 @@ func (t *labelTally) shrink() bool {
 		t.all[key] = l
 		t.size += len(key.text)
 	}
-	return true
 }
 
 // list returns the combinations in order, nil if none has label attributes, and the names that are not listed in them.
