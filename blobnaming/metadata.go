@@ -50,8 +50,14 @@ type Metadata struct {
 	// Seq of its inputs as Seq.
 	Origins int64
 	// Labels is the number of combinations of label attributes that the footer lists, at most [MaxLabels]; 0 if no record has any.
-	Labels uint64
+	Labels uint32
+	// Instances is the number of instances whose records a relay put into the segment, at most [MaxInstances]; 0 if all records are
+	// those of Instance.
+	Instances uint32
 }
+
+// MaxInstances is the maximum number of instances whose records a plain segment has.
+const MaxInstances = 1000
 
 // MaxLabels is the maximum number of combinations of label attributes that a footer lists.
 const MaxLabels = 1000
@@ -62,6 +68,10 @@ const OutputInstance = "-"
 // IsOutput reports whether the segment is an output of compaction.
 func (m Metadata) IsOutput() bool { return m.Origins != 0 }
 
+// Mixed reports whether the segment may have records of other instances than Instance: as an output of compaction, or as one that a
+// relay wrote.
+func (m Metadata) Mixed() bool { return m.IsOutput() || m.Instances > 0 }
+
 // Filter locates a segment's token filter: Partitions slices of SliceLength
 // bytes each, one after the other from Offset on. All three are positive; all are 0
 // if there is no filter.
@@ -71,25 +81,26 @@ type Filter struct {
 
 // The metadata keys. Storage may change their case: compare them without case.
 const (
-	keyStart    = "StartTime"
-	keyEnd      = "EndTime"
-	keyVersion  = "LogVersion"
-	keyRecords  = "Records"
-	keyRawBytes = "RawBytes"
-	keyLevels   = "Levels"
-	keyBatch    = "Batch"
-	keyInstance = "Instance"
-	keySeq      = "Seq"
-	keyClass    = "Class"
-	keyParse    = "Parse"
-	keyFooter   = "Footer"
-	keyFilter   = "Filter"
-	keyOrigins  = "Origins"
-	keyLabels   = "Labels"
+	keyStart     = "StartTime"
+	keyEnd       = "EndTime"
+	keyVersion   = "LogVersion"
+	keyRecords   = "Records"
+	keyRawBytes  = "RawBytes"
+	keyLevels    = "Levels"
+	keyBatch     = "Batch"
+	keyInstance  = "Instance"
+	keySeq       = "Seq"
+	keyClass     = "Class"
+	keyParse     = "Parse"
+	keyFooter    = "Footer"
+	keyFilter    = "Filter"
+	keyOrigins   = "Origins"
+	keyLabels    = "Labels"
+	keyInstances = "Instances"
 )
 
 // Encode returns the blob metadata for m. The Class of the default class, the Parse of the default
-// parser, the Filter of a segment without one and Labels that are 0 are omitted.
+// parser, the Filter of a segment without one, and Labels and Instances that are 0 are omitted.
 func (m Metadata) Encode() map[string]string {
 	e := map[string]string{
 		keyStart:    FormatTime(m.Start),
@@ -113,7 +124,10 @@ func (m Metadata) Encode() map[string]string {
 		e[keyFilter] = m.Filter.String()
 	}
 	if m.Labels > 0 {
-		e[keyLabels] = formatUint(m.Labels)
+		e[keyLabels] = formatUint(uint64(m.Labels))
+	}
+	if m.Instances > 0 {
+		e[keyInstances] = formatUint(uint64(m.Instances))
 	}
 	if m.IsOutput() {
 		e[keyVersion], e[keyOrigins] = VersionOutput, formatInt(m.Origins)
@@ -135,19 +149,20 @@ func ParseMetadata(blob map[string]string) (Metadata, error) {
 			keyVersion, ErrVersion, version, Version, VersionOutput)
 	}
 	m := Metadata{
-		Start:    required(&v, keyStart, record.ParseTime[string]),
-		End:      required(&v, keyEnd, record.ParseTime[string]),
-		Records:  required(&v, keyRecords, parseUint),
-		RawBytes: required(&v, keyRawBytes, parseUint),
-		Levels:   required(&v, keyLevels, ParseLevels),
-		Batch:    required(&v, keyBatch, ParseBatch),
-		Instance: v.text(keyInstance),
-		Seq:      required(&v, keySeq, parseInt),
-		Class:    optional(&v, keyClass, parseClass),
-		Parse:    optional(&v, keyParse, parseParse),
-		Footer:   required(&v, keyFooter, parseInt),
-		Filter:   optional(&v, keyFilter, ParseFilter),
-		Labels:   optional(&v, keyLabels, parseLabels),
+		Start:     required(&v, keyStart, record.ParseTime[string]),
+		End:       required(&v, keyEnd, record.ParseTime[string]),
+		Records:   required(&v, keyRecords, parseUint),
+		RawBytes:  required(&v, keyRawBytes, parseUint),
+		Levels:    required(&v, keyLevels, ParseLevels),
+		Batch:     required(&v, keyBatch, ParseBatch),
+		Instance:  v.text(keyInstance),
+		Seq:       required(&v, keySeq, parseInt),
+		Class:     optional(&v, keyClass, parseClass),
+		Parse:     optional(&v, keyParse, parseParse),
+		Footer:    required(&v, keyFooter, parseInt),
+		Filter:    optional(&v, keyFilter, ParseFilter),
+		Labels:    optional(&v, keyLabels, parseCount),
+		Instances: optional(&v, keyInstances, parseCount),
 	}
 	if version == VersionOutput {
 		m.Origins = required(&v, keyOrigins, parseOrigins)
@@ -191,8 +206,10 @@ func (m Metadata) Validate() error {
 		return keyError(keyFooter, fmt.Errorf("%d is negative", m.Footer))
 	case m.Origins < 0 || m.Origins != 0 && m.Origins >= m.Footer:
 		return keyError(keyOrigins, fmt.Errorf("%d is not before the footer", m.Origins))
-	case m.Labels > min(m.Records, MaxLabels):
+	case uint64(m.Labels) > min(m.Records, MaxLabels):
 		return keyError(keyLabels, fmt.Errorf("%d is more than %d", m.Labels, min(m.Records, MaxLabels)))
+	case uint64(m.Instances) > min(m.Records, MaxInstances) || m.Instances > 0 && m.IsOutput():
+		return keyError(keyInstances, fmt.Errorf("%d is more than %d, or those of an output", m.Instances, min(m.Records, MaxInstances)))
 	case m.Filter != (Filter{}) && min(m.Filter.Offset, m.Filter.Partitions, m.Filter.SliceLength) <= 0:
 		return keyError(keyFilter, fmt.Errorf("%s are not three positive numbers", m.Filter))
 	}
@@ -200,19 +217,19 @@ func (m Metadata) Validate() error {
 }
 
 // keys are all metadata keys.
-func keys() [15]string {
+func keys() [16]string {
 	return [...]string{
 		keyStart, keyEnd, keyVersion, keyRecords, keyRawBytes, keyLevels, keyBatch,
-		keyInstance, keySeq, keyClass, keyParse, keyFooter, keyFilter, keyOrigins, keyLabels,
+		keyInstance, keySeq, keyClass, keyParse, keyFooter, keyFilter, keyOrigins, keyLabels, keyInstances,
 	}
 }
 
 // values are the metadata of one blob, in the order of keys, those that it has. err is the first error; once it is set, further reads
 // give zero values. Millions are parsed for a plan: this needs no memory of its own.
 type values struct {
-	keys  [15]string
-	given [15]string
-	has   [15]bool
+	keys  [16]string
+	given [16]string
+	has   [16]bool
 	err   error
 }
 

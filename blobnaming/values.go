@@ -3,6 +3,7 @@ package blobnaming
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -126,12 +127,12 @@ func parseParse(s string) (string, error) {
 	return parse, nil
 }
 
-func parseLabels(s string) (uint64, error) {
+func parseCount(s string) (uint32, error) {
 	n, err := parseUint(s)
-	if err == nil && n == 0 {
-		err = errors.New("not positive")
+	if err == nil && (n == 0 || n > math.MaxUint32) {
+		err = errors.New("not positive, or too large")
 	}
-	return n, err
+	return uint32(n), err
 }
 
 func parseOrigins(s string) (int64, error) {

@@ -9,6 +9,12 @@ import (
 // the input behind them. Either may be empty.
 type Chunk = batching.Chunk
 
+// Relayed are blocks of a segment that another shipper sealed.
+type Relayed = batching.Relayed
+
+// RelayedBlock is one of them.
+type RelayedBlock = batching.RelayedBlock
+
 // Position is how far an input was read; only the input interprets Value. An
 // empty Value deletes the input's position.
 type Position = wal.Position

@@ -61,13 +61,16 @@ func (b *builder) build(ctx context.Context, g Generation) (out *built, err erro
 			out, err = nil, errors.Join(err, tempfile.Remove(file))
 		}
 	}()
-	m := newMerge(ctx, b.blobs, g.Inputs, b.tempDir, b.budget)
+	m, err := newMerge(ctx, b.blobs, g.Inputs, b.tempDir, b.budget)
+	if err != nil {
+		return nil, err
+	}
 	defer func() { err = errors.Join(err, m.close()) }()
 	buffered := bufio.NewWriterSize(file, writeBuffer)
 	w := segment.NewWriter(buffered, segment.Options{
 		Service: g.Name.Service, Instance: blobnaming.OutputInstance, Class: g.Inputs[0].Meta.Class, Parse: g.Inputs[0].Meta.Parse,
 		BucketStart: g.Name.Bucket.Unix(), BucketWidth: int64(day / time.Second),
-		Inputs: m.origins, Columns: b.columns, BlockSize: b.blockSize, Compressor: b.compressor,
+		Inputs: m.origins, Parts: m.parts, Columns: b.columns, BlockSize: b.blockSize, Compressor: b.compressor,
 	})
 	defer w.Discard()
 	if err := m.each(ctx, w); err != nil {

@@ -276,7 +276,7 @@ func count(ctx context.Context, s store.Store, of catalog.Segment, lines map[int
 				return err
 			}
 			text = rest
-			if page != nil && page.Input(n) != *input {
+			if page != nil && page.Part(n) != *input {
 				continue
 			}
 			var number int64

@@ -8,10 +8,10 @@ import (
 	"logstow/spill"
 )
 
-// position is the position of a record in the output: time, then input. Blocks of one input may overlap.
+// position is the position of a record in the output: time, then part of the inputs. Blocks of one part may overlap.
 type position struct {
-	time         int64
-	input, block uint32
+	time        int64
+	part, block uint32
 }
 
 // compare compares positions in the order of the output.
@@ -19,10 +19,10 @@ func (p position) compare(other position) int {
 	if c := cmp.Compare(p.time, other.time); c != 0 {
 		return c
 	}
-	return cmp.Or(cmp.Compare(p.input, other.input), cmp.Compare(p.block, other.block))
+	return cmp.Or(cmp.Compare(p.part, other.part), cmp.Compare(p.block, other.block))
 }
 
-// positions compares positions, and encodes them for runs: time, input, block.
+// positions compares positions, and encodes them for runs: time, part, block.
 type positions struct{}
 
 // Compare implements [spill.Keys].
@@ -30,12 +30,12 @@ func (positions) Compare(a, b position) int { return a.compare(b) }
 
 // Encode implements [spill.Keys].
 func (positions) Encode(buffer []byte, p position) []byte {
-	return spill.EncodeTimed(buffer, p.time, p.input, p.block)
+	return spill.EncodeTimed(buffer, p.time, p.part, p.block)
 }
 
 // Decode implements [spill.Keys].
 func (positions) Decode(encoded []byte) (p position, ok bool) {
-	p.time, p.input, p.block, ok = spill.DecodeTimed(encoded)
+	p.time, p.part, p.block, ok = spill.DecodeTimed(encoded)
 	return p, ok
 }
 

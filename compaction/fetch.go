@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
 	"logstow/catalog"
@@ -121,6 +122,49 @@ func (f *fetcher) close() {
 	f.running.Wait()
 }
 
+// instancesOf returns the instances of the inputs that a relay wrote, by their index, from their footers.
+func instancesOf(ctx context.Context, b store.BlobReader, inputs []catalog.Segment) (map[int][]string, error) {
+	all := make(map[int][]string)
+	var mu sync.Mutex
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.SetLimit(readsAhead)
+	for i, s := range inputs {
+		if s.Meta.Instances == 0 {
+			continue
+		}
+		reads.Go(func() error {
+			var footer *segment.Footer
+			err := segment.ReadTwice(ctx, func() (err error) {
+				footer, err = readFooter(ctx, rangeOf(b, s.Ref()), s)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			all[i] = footer.Instances
+			return nil
+		})
+	}
+	return all, reads.Wait()
+}
+
+// readFooter reads the footer of an input. A damaged input is an [*inputError].
+func readFooter(ctx context.Context, read segment.Range, s catalog.Segment) (*segment.Footer, error) {
+	footer, err := segment.ReadFooter(ctx, read, s.Size, s.Meta.Footer)
+	if err == nil {
+		err = footer.Check(s.Meta)
+	}
+	switch {
+	case err != nil:
+		return nil, inputFailed(ctx, s, err)
+	case footer.Service != s.Name.Service || footer.BucketStart != s.Name.Bucket.Unix():
+		return nil, &inputError{s, errors.New("its footer is that of another name")}
+	}
+	return footer, nil
+}
+
 // readInput reads an input, or only its footer if it is larger than wholeSize. A damaged input is an [*inputError].
 func readInput(ctx context.Context, b store.BlobReader, s catalog.Segment) (*blobInput, error) {
 	in := &blobInput{Segment: s}
@@ -134,14 +178,8 @@ func readInput(ctx context.Context, b store.BlobReader, s catalog.Segment) (*blo
 		read = bodyRange(body)
 	}
 	var err error
-	if in.footer, err = segment.ReadFooter(ctx, read, s.Size, s.Meta.Footer); err == nil {
-		err = in.footer.Check(s.Meta)
-	}
-	switch {
-	case err != nil:
-		return nil, inputFailed(ctx, s, err)
-	case in.footer.Service != s.Name.Service || in.footer.BucketStart != s.Name.Bucket.Unix():
-		return nil, &inputError{s, errors.New("its footer is that of another name")}
+	if in.footer, err = readFooter(ctx, read, s); err != nil {
+		return nil, err
 	}
 	return in, nil
 }

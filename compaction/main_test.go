@@ -299,7 +299,7 @@ func records(tb testing.TB, s store.Store, of catalog.Segment, inputs []segment.
 			}
 			origin := own
 			if page != nil {
-				origin = origins.Inputs[page.Input(n)]
+				origin = origins.Inputs[page.Part(n)]
 			}
 			all = append(all, owned{string(line.Text), origin, i, n})
 			text = rest

@@ -25,10 +25,13 @@ type merge struct {
 	decoder *segment.Decoder
 	budget  int64
 	// index has for each of inputs its index in origins.
-	index []uint32
+	index []int
 	// origins are the inputs in the order of segment.CompareOrigins, tallies count the records read of each.
 	origins []segment.Origin
 	tallies []segment.OriginTally
+	// parts are the parts of origins, partOf has the index of the part of an input and the instance of its records.
+	parts  []segment.Part
+	partOf map[inputPart]uint32
 
 	opened int // number of inputs opened
 	// waiting are the blocks of opened inputs that are not open yet, the last in the order of positions first.
@@ -39,28 +42,50 @@ type merge struct {
 	free [][]byte // texts for reuse
 }
 
+// inputPart identifies a part by an index into inputs and its instance.
+type inputPart struct {
+	at       int
+	instance string
+}
+
 // waitingBlock is a block that is not decoded yet.
 type waitingBlock struct {
-	at     int // index into inputs
+	at     int    // index into inputs
+	part   uint32 // of its records
 	block  segment.Block
 	stored []byte // nil if it has to be read
 }
 
-func newMerge(ctx context.Context, b store.BlobReader, inputs []catalog.Segment, tempDir string, budget int64) *merge {
+// newMerge starts a merge. It reads the footers of inputs that a relay wrote, for their instances. If one cannot be read because it is
+// damaged, the error is an [*inputError].
+func newMerge(ctx context.Context, b store.BlobReader, inputs []catalog.Segment, tempDir string, budget int64) (*merge, error) {
+	relayed, err := instancesOf(ctx, b, inputs)
+	if err != nil {
+		return nil, err
+	}
 	m := &merge{
 		blobs: b, inputs: inputs, fetch: fetch(ctx, b, inputs), decoder: segment.NewDecoder(), budget: budget,
-		index: make([]uint32, len(inputs)), tallies: make([]segment.OriginTally, len(inputs)), open: spill.NewMerger(positions{}, tempDir),
+		index: make([]int, len(inputs)), tallies: make([]segment.OriginTally, len(inputs)), open: spill.NewMerger(positions{}, tempDir),
+		partOf: make(map[inputPart]uint32),
 	}
 	order := make([]int, len(inputs))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return segment.CompareOrigins(inputs[a].Origin(), inputs[b].Origin()) })
+	instances := make(map[int][]string)
 	for rank, at := range order {
-		m.index[at] = uint32(rank)
+		m.index[at] = rank
 		m.origins = append(m.origins, inputs[at].Origin())
+		if relayed[at] != nil {
+			instances[rank] = relayed[at]
+		}
 	}
-	return m
+	m.parts = segment.PartsOf(m.origins, instances)
+	for i, p := range m.parts {
+		m.partOf[inputPart{order[p.Input], p.Instance}] = uint32(i)
+	}
+	return m, nil
 }
 
 // close ends the merge and releases its resources.
@@ -69,7 +94,7 @@ func (m *merge) close() error {
 	return m.open.Close()
 }
 
-// each appends every record in output order to w, with the index of its input in origins. A block whose records all follow each other
+// each appends every record in output order to w, with the index of its part. A block whose records all follow each other
 // is appended as it is stored. At the end it compares the records with the inputs' metadata, and sets the sums of origins.
 func (m *merge) each(ctx context.Context, w *segment.Writer) error {
 	for {
@@ -82,7 +107,7 @@ func (m *merge) each(ctx context.Context, w *segment.Writer) error {
 			if err != nil {
 				return err
 			}
-			return w.AppendLine(line, int(p.input))
+			return w.AppendLine(line, int(p.part))
 		}); err != nil {
 			return err
 		}
@@ -159,7 +184,11 @@ func (m *merge) openInput(ctx context.Context) error {
 	at := m.opened
 	m.opened++
 	for _, b := range in.footer.Blocks {
-		w := waitingBlock{at: at, block: b}
+		part, ok := m.partOf[inputPart{at, in.footer.InstanceOf(b)}]
+		if !ok {
+			return &inputError{in.Segment, fmt.Errorf("block %d is of an instance that its footer did not have", b.Index)}
+		}
+		w := waitingBlock{at: at, part: part, block: b}
 		// If memory is short, later blocks are read again when they are needed.
 		if in.body != nil && (b.Index == 0 || m.held+m.open.Size() < m.budget/2) {
 			w.stored = in.body[b.Offset : b.Offset+b.Stored : b.Offset+b.Stored]
@@ -187,7 +216,7 @@ func (m *merge) alone(w waitingBlock) bool {
 
 // position is the position of a record of a block.
 func (m *merge) position(w *waitingBlock, time int64) position {
-	return position{time, m.index[w.at], uint32(w.block.Index)}
+	return position{time, w.part, uint32(w.block.Index)}
 }
 
 // openBlock decodes a block and opens a cursor on it, or appends it to out.
@@ -216,18 +245,17 @@ func (m *merge) openBlock(ctx context.Context, w waitingBlock, out *segment.Writ
 	if err != nil {
 		return inputFailed(ctx, s, err)
 	}
-	input := m.index[w.at]
-	if err := m.tally(text, input, w.block); err != nil {
+	if err := m.tally(text, m.index[w.at], w.block); err != nil {
 		return &inputError{s, err}
 	}
 	if m.alone(w) {
-		ok, err := out.AppendStored(text, stored, int(input))
+		ok, err := out.AppendStored(text, stored, int(w.part))
 		if ok || err != nil {
 			m.reuse(text)
 			return err
 		}
 	}
-	c := &cursor{position: position{input: input, block: uint32(w.block.Index)}, text: text, whole: text, ended: m.reuse}
+	c := &cursor{position: position{part: w.part, block: uint32(w.block.Index)}, text: text, whole: text, ended: m.reuse}
 	if err := m.open.Add(c, int64(cap(text))); err != nil {
 		return &inputError{s, err}
 	}
@@ -235,7 +263,7 @@ func (m *merge) openBlock(ctx context.Context, w waitingBlock, out *segment.Writ
 }
 
 // tally counts the records of a block, and checks their order and the footer's description of the block.
-func (m *merge) tally(text []byte, input uint32, b segment.Block) error {
+func (m *merge) tally(text []byte, input int, b segment.Block) error {
 	var check segment.BlockCheck
 	check.Reset(&b)
 	for len(text) > 0 {

@@ -40,10 +40,12 @@ func DefaultLimits() Limits {
 	}
 }
 
-// inputBytes and blockBytes are the maximum sizes of an input and a block in footer and list, without instance names.
+// inputBytes, blockBytes and partBytes are the maximum sizes of an input, a block and a part in footer and list, the first without the
+// name of the instance.
 const (
 	inputBytes = 128
 	blockBytes = 104
+	partBytes  = 64
 )
 
 // The reasons for which a scope is not compacted.
@@ -186,7 +188,7 @@ func (c *Chain) due(l Limits, parser string, eligible []catalog.Segment, now, to
 // take returns how many of the segments fit one output: at least one.
 func (l Limits) take(eligible []catalog.Segment) int {
 	var size int64
-	blocks, footer := 0, 0
+	blocks, parts, footer := 0, 0, 0
 	for i, s := range eligible {
 		size += s.Size
 		b := int(s.Meta.RawBytes/segment.DefaultBlockSize) + 1
@@ -194,8 +196,9 @@ func (l Limits) take(eligible []catalog.Segment) int {
 			b = 0 // small inputs share blocks
 		}
 		blocks += b
-		footer += inputBytes + len(s.Meta.Instance) + b*blockBytes
-		if i >= 1 && (size > l.Target || i >= l.Inputs || blocks > l.Blocks || footer > l.Footer) {
+		parts += int(s.Meta.Instances)
+		footer += inputBytes + len(s.Meta.Instance) + b*blockBytes + int(s.Meta.Instances)*partBytes
+		if i >= 1 && (parts > segment.MaxParts-l.Inputs || size > l.Target || i >= l.Inputs || blocks > l.Blocks || footer > l.Footer) {
 			return i
 		}
 	}

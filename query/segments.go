@@ -43,8 +43,8 @@ func (q *Query) Services(ctx context.Context) ([]string, error) {
 }
 
 // EachWritten calls f with the segments of a plan: those whose records have label attributes with their footer, which lists them, others
-// as shippers wrote them, without. There an output of compaction is replaced by its inputs, except excluded ones. A segment is valid until f
-// returns. A read failure is a problem in the report; only the end of ctx is an error.
+// as shippers wrote them, without. There a mixed segment is replaced by its parts, except those of excluded inputs. A segment is valid
+// until f returns. A read failure is a problem in the report; only the end of ctx is an error.
 func (q *Query) EachWritten(ctx context.Context, p *Plan, f func(*Segment, *segment.Footer)) error {
 	ctx, done := q.meter.StepContext(ctx)
 	defer done()
@@ -54,18 +54,11 @@ func (q *Query) EachWritten(ctx context.Context, p *Plan, f func(*Segment, *segm
 			labelled = append(labelled, s)
 			continue
 		}
-		if !s.Meta.IsOutput() {
+		if !s.Meta.Mixed() {
 			f(s, nil)
 			continue
 		}
-		origins := q.fetcher.Inputs(ctx, s)
-		var input Segment // one for all: outputs have thousands
-		for i := range origins {
-			if !s.Excluded[i] {
-				input = s.Input(i, &origins[i])
-				f(&input, nil)
-			}
-		}
+		q.fetcher.EachPart(ctx, s, func(part *Segment) { f(part, nil) })
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

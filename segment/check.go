@@ -1,8 +1,10 @@
 package segment
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"logstow/blobnaming"
 	"logstow/record"
@@ -36,7 +38,7 @@ func (f *Footer) validate() error {
 	if f.Start < f.BucketStart*1e9 || f.End >= (f.BucketStart+f.BucketWidth)*1e9 {
 		return fmt.Errorf("records outside the bucket")
 	}
-	for _, check := range []func() error{f.validateBlocks, f.validateLayout, f.validateColumns, f.validateOutput, f.validateMinutes, f.validateSources, f.validateLabels} {
+	for _, check := range []func() error{f.validateBlocks, f.validateLayout, f.validateColumns, f.validateOutput, f.validateInstances, f.validateMinutes, f.validateSources, f.validateLabels} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -54,6 +56,32 @@ func validBucket(start, width int64) error {
 	into := (start%hour + hour) % hour
 	if start%60 != 0 || width%60 != 0 || width <= 0 || width > hour-into && (width != day || start%day != 0) {
 		return fmt.Errorf("bucket of %d s from %d is not whole minutes inside one hour, nor a day", width, start)
+	}
+	return nil
+}
+
+// validateInstances checks the instances whose records a relay put into the segment.
+func (f *Footer) validateInstances() error {
+	if f.Instances == nil {
+		return nil
+	}
+	used := make([]bool, len(f.Instances))
+	for _, b := range f.Blocks {
+		if b.Instance >= len(used) {
+			return fmt.Errorf("block %d is of instance %d of %d", b.Index, b.Instance, len(used))
+		}
+		used[b.Instance] = true
+	}
+	switch {
+	case f.IsOutput():
+		return errors.New("an output with instances of a relay")
+	case len(used) == 0 || len(used) > blobnaming.MaxInstances || slices.Contains(used, false):
+		return fmt.Errorf("%d instances, 1 to %d with records allowed", len(used), blobnaming.MaxInstances)
+	}
+	for i, name := range f.Instances {
+		if !blobnaming.ValidInstance(name) || i > 0 && f.Instances[i-1] >= name {
+			return fmt.Errorf("instance %d is not valid or not in order", i)
+		}
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 // isSupported reports whether this version reads a footer key.
 func isSupported(key string) bool {
 	switch key {
-	case keyBlocks, keyBucket, keyClass, keyColumns, keyEnd, keyFilter, keyInstance, keyLabels, keyLevels, keyMinutes, keyOrigins,
+	case keyBlocks, keyBucket, keyClass, keyColumns, keyEnd, keyFilter, keyInstance, keyInstances, keyLabels, keyLevels, keyMinutes, keyOrigins,
 		keyParse, keyRaw, keyRecords, keyRequires, keySalt, keySections, keySeq, keyService, keySources, keyStart:
 		return true
 	}
@@ -42,6 +42,10 @@ func decodeFooter(body []byte, at int64) (*Footer, error) {
 	}
 	f.Origins, f.OriginsLength, f.OriginsHash = decodePlace(r, keyOrigins)
 	f.Columns, f.ColumnsLength, f.ColumnsHash = decodePlace(r, keyColumns)
+	if r.has(keyInstances) {
+		f.Instances = r.texts(keyInstances, blobnaming.MaxInstances, blobnaming.MaxInstance)
+		f.Metadata.Instances = uint32(len(f.Instances))
+	}
 	decodeBlocks(r, f)
 	decodeMinutes(r, f)
 	decodeLabels(r, f)
@@ -102,6 +106,10 @@ func decodeBlocks(r *fieldReader, f *Footer) {
 	}
 	ends := c.exactly(keyEnd, n)
 	hashes := c.hashes(keyHash, n)
+	instances := make([]uint64, n)
+	if f.Instances != nil {
+		instances = c.exactly(keyInstance, n)
+	}
 	levels := c.exactly(keyLevels, n*record.Levels)
 	records := c.exactly(keyRecords, n)
 	starts := c.exactly(keyStart, n)
@@ -110,7 +118,7 @@ func decodeBlocks(r *fieldReader, f *Footer) {
 	var offset int64
 	for i := range f.Blocks {
 		// Other numbers need no check: if too large for int64, they become numbers that validate rejects.
-		if stored[i] > maxFrame || starts[i] > maxSpan || ends[i] > maxSpan {
+		if stored[i] > maxFrame || instances[i] > blobnaming.MaxInstances || starts[i] > maxSpan || ends[i] > maxSpan {
 			c.fail("number out of range in block %d", i)
 			break
 		}
@@ -125,6 +133,7 @@ func decodeBlocks(r *fieldReader, f *Footer) {
 			Levels:     record.Counts(levels[i*record.Levels:]),
 			Start:      start,
 			End:        start + int64(ends[i]),
+			Instance:   int(instances[i]),
 			Hash:       hashes[i],
 		}
 		offset += f.Blocks[i].Stored
@@ -157,7 +166,7 @@ func decodeMinutes(r *fieldReader, f *Footer) {
 	r.done(keyMinutes, c)
 }
 
-// decodeLabels reads the columns of combinations of label attributes; f.Start, f.Instance and f.Origins are set.
+// decodeLabels reads the columns of combinations of label attributes; f.Start, f.Instance, f.Instances and f.Origins are set.
 func decodeLabels(r *fieldReader, f *Footer) {
 	if !r.has(keyLabels) {
 		return
@@ -170,7 +179,7 @@ func decodeLabels(r *fieldReader, f *Footer) {
 	levels := c.exactly(keyLevels, n*record.Levels)
 	texts := c.texts(keyText, MaxLabels, maxLabelsText)
 	instances, indexes := []string{f.Instance}, make([]uint64, n)
-	if f.IsOutput() {
+	if f.Mixed() {
 		instances = c.texts(keyInstances, MaxLabels, blobnaming.MaxInstance)
 		indexes = c.exactly(keyInstance, n)
 	}
@@ -178,7 +187,7 @@ func decodeLabels(r *fieldReader, f *Footer) {
 	if len(texts) != n {
 		c.fail("%s: %d elements, %d expected", keyText, len(texts), n)
 	}
-	f.Labels, f.Metadata.Labels = make([]Labels, n), uint64(n)
+	f.Labels, f.Metadata.Labels = make([]Labels, n), uint32(n)
 	for i := range f.Labels {
 		if c.err != nil {
 			break

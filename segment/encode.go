@@ -25,27 +25,28 @@ const (
 
 // The footer's keys.
 const (
-	keyBlocks   = "Blocks"
-	keyBucket   = "Bucket"
-	keyClass    = "Class"
-	keyColumns  = "Columns"
-	keyEnd      = "End"
-	keyFilter   = "Filter"
-	keyInstance = "Instance"
-	keyLabels   = "Labels"
-	keyLevels   = "Levels"
-	keyMinutes  = "Minutes"
-	keyOrigins  = "Origins"
-	keyParse    = "Parse"
-	keyRaw      = "Raw"
-	keyRecords  = "Records"
-	keyRequires = "Requires"
-	keySalt     = "Salt"
-	keySections = "Sections"
-	keySeq      = "Seq"
-	keyService  = "Service"
-	keySources  = "Sources"
-	keyStart    = "Start"
+	keyBlocks    = "Blocks"
+	keyBucket    = "Bucket"
+	keyClass     = "Class"
+	keyColumns   = "Columns"
+	keyEnd       = "End"
+	keyFilter    = "Filter"
+	keyInstance  = "Instance"
+	keyInstances = "Instances"
+	keyLabels    = "Labels"
+	keyLevels    = "Levels"
+	keyMinutes   = "Minutes"
+	keyOrigins   = "Origins"
+	keyParse     = "Parse"
+	keyRaw       = "Raw"
+	keyRecords   = "Records"
+	keyRequires  = "Requires"
+	keySalt      = "Salt"
+	keySections  = "Sections"
+	keySeq       = "Seq"
+	keyService   = "Service"
+	keySources   = "Sources"
+	keyStart     = "Start"
 
 	// Inside Columns, Labels, Origins, Blocks, Minutes and Sections, besides some of the above.
 	keyAttributes = "Attributes"
@@ -93,6 +94,9 @@ func encodeFooter(f *Footer) ([]byte, error) {
 		m.add(keyFilter, []int64{f.Filter.Offset, f.Filter.Partitions, f.Filter.SliceLength})
 	}
 	m.add(keyInstance, f.Instance)
+	if f.Instances != nil {
+		m.add(keyInstances, f.Instances)
+	}
 	if len(f.Labels)+len(f.Unlisted) > 0 {
 		m.addFields(keyLabels, labelFields(f))
 	}
@@ -106,8 +110,11 @@ func encodeFooter(f *Footer) ([]byte, error) {
 	}
 	m.add(keyRaw, f.RawBytes)
 	m.add(keyRecords, f.Records)
-	if f.IsOutput() {
+	switch {
+	case f.IsOutput():
 		m.add(keyRequires, []string{keyOrigins}) // a reader that ignored origins would count records twice
+	case f.Instances != nil:
+		m.add(keyRequires, []string{keyInstances}) // a reader that ignored them would take records for those of the relay
 	}
 	if f.Salt != ([16]byte{}) {
 		m.add(keySalt, f.Salt[:])
@@ -134,13 +141,14 @@ func placeFields(offset, length int64, hash Hash) *fields {
 // blockFields has a column for each property of the blocks. A block's start is relative to the segment's start, its end
 // to its start. Offsets are not stored: a block starts where the previous one ends.
 func blockFields(f *Footer) *fields {
-	var attributes, ends, levels, raws, records, starts, stored []uint64
+	var attributes, ends, instances, levels, raws, records, starts, stored []uint64
 	var hashes []byte
 	some := false
 	for _, b := range f.Blocks {
 		attributes, some = append(attributes, b.Attributes), some || b.Attributes > 0
 		hashes = append(hashes, b.Hash[:]...)
 		ends = append(ends, uint64(b.End-b.Start))
+		instances = append(instances, uint64(b.Instance))
 		levels = append(levels, b.Levels[:]...)
 		raws = append(raws, uint64(b.Raw))
 		records = append(records, b.Records)
@@ -153,6 +161,9 @@ func blockFields(f *Footer) *fields {
 	}
 	m.add(keyEnd, ends)
 	m.add(keyHash, hashes)
+	if f.Instances != nil {
+		m.add(keyInstance, instances)
+	}
 	m.add(keyLevels, levels)
 	m.add(keyRaw, raws)
 	m.add(keyRecords, records)
@@ -184,7 +195,7 @@ func labelFields(f *Footer) *fields {
 	m := newFields()
 	m.add(keyBytes, bytes)
 	m.add(keyEnd, ends)
-	if f.IsOutput() {
+	if f.Mixed() {
 		m.add(keyInstance, indexes)
 		m.add(keyInstances, instances)
 	}

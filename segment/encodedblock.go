@@ -2,6 +2,7 @@ package segment
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -20,7 +21,9 @@ type EncodedBlock struct {
 	tokens   filter.Set
 	noFilter bool
 	records  []record.Record
-	// pools takes stored back for reuse.
+	// instance is that of the records, "" for that of the segment.
+	instance string
+	// pools takes stored back for reuse, unless it is nil.
 	pools *pools
 }
 
@@ -28,12 +31,18 @@ type EncodedBlock struct {
 // one record, each valid for a [Writer], with at most [MaxBlockRaw] bytes of text in total. noFilter is that of [Options].
 // The records must not change until [Writer.AppendBlock] has returned.
 func (c *Compressor) EncodeBlock(records []record.Record, noFilter bool) *EncodedBlock {
+	e := c.encodeText(records, noFilter, nil)
+	return &EncodedBlock{block: e.block, stored: e.stored, tokens: e.tokens, noFilter: noFilter, records: records, pools: c.pools}
+}
+
+// encodeText makes the text of records, and compresses it unless stored has it.
+func (c *Compressor) encodeText(records []record.Record, noFilter bool, stored []byte) encoded {
 	size := 0
 	for i := range records {
 		size += maxColumns + len(records[i].Source) + len(records[i].Attributes) + len(records[i].Message)
 	}
 	refs := c.refs.get()
-	b := block{text: slices.Grow(c.texts.get(), size), refs: slices.Grow((*refs)[:0], len(records))}
+	b := block{text: slices.Grow(c.texts.get(), size), refs: slices.Grow((*refs)[:0], len(records)), stored: stored}
 	var enc record.Encoder
 	var source, clean string
 	for i := range records {
@@ -50,7 +59,24 @@ func (c *Compressor) EncodeBlock(records []record.Record, noFilter bool) *Encode
 	e := c.encode(b, !noFilter, nil)
 	*refs = e.refs
 	c.refs.put(refs)
-	return &EncodedBlock{e.block, e.stored, e.tokens, noFilter, records, c.pools}
+	return e
+}
+
+// RelayBlock makes an EncodedBlock of a block of another segment, whose records are those of an instance. stored are its bytes, records
+// those that [Decoder.DecodeRecords] returns for them; both must not change until [Writer.AppendBlock] has returned. Nothing is compressed
+// again, so the records must be in the order of their times.
+func (c *Compressor) RelayBlock(stored []byte, records []record.Record, instance string, noFilter bool) (*EncodedBlock, error) {
+	if !slices.IsSortedFunc(records, func(a, b record.Record) int { return cmp.Compare(a.Time, b.Time) }) {
+		return nil, fmt.Errorf("%w: the records of the block are not in the order of their times", ErrRecord)
+	}
+	e := c.encodeText(records, noFilter, stored)
+	return &EncodedBlock{block: e.block, stored: stored, tokens: e.tokens, noFilter: noFilter, records: records, instance: instance}, nil
+}
+
+// Of makes the records of the block those of an instance, as [Compressor.RelayBlock] does, and returns the block.
+func (b *EncodedBlock) Of(instance string) *EncodedBlock {
+	b.instance = instance
+	return b
 }
 
 // Stored returns the bytes of the block as in a segment. The caller must not change them.
@@ -64,8 +90,14 @@ func (b *EncodedBlock) Records() int { return len(b.records) }
 
 // AppendBlock appends an encoded block, as a block of its own after the records appended so far. b must not be used
 // afterwards. The errors are those of Append. The Writer must be without columns and inputs, and have the NoFilter with
-// which b was encoded.
+// which b was encoded. After a block of [Compressor.RelayBlock] the segment gets no columns.
 func (w *Writer) AppendBlock(b *EncodedBlock) error {
+	instance := b.instance
+	if instance == "" {
+		instance = w.opts.Instance
+	} else {
+		w.columns, w.columnsSize = nil, 0
+	}
 	switch {
 	case w.err != nil:
 		return w.err
@@ -80,17 +112,19 @@ func (w *Writer) AppendBlock(b *EncodedBlock) error {
 	if err := w.endBlocks(); err != nil {
 		return err
 	}
-	if err := w.writeBlock(&b.block, b.stored, b.tokens); err != nil {
+	if err := w.writeBlock(&b.block, b.stored, b.tokens, instance); err != nil {
 		return err
 	}
-	b.pools.stored.put(b.stored)
+	if b.pools != nil {
+		b.pools.stored.put(b.stored)
+	}
 	b.stored = nil
 	w.opts.Compressor.texts.put(w.cur.text) // other blocks may follow
 	w.cur = block{}
 	for i := range b.records {
 		r := &b.records[i]
 		w.tally.add(r.Time, r.Level, w.cleanSource(r.Source))
-		w.tally.labels.add(r.Time, r.Level, r.Attributes, w.opts.Instance, len(r.Message)+bytes.Count(r.Message, []byte{'\n'}))
+		w.tally.labels.add(r.Time, r.Level, r.Attributes, instance, len(r.Message)+bytes.Count(r.Message, []byte{'\n'}))
 	}
 	return nil
 }

@@ -24,6 +24,9 @@ type Footer struct {
 	// label attributes. Unlisted are the names of label attributes that have too many values to be in Labels, in order, or [AllUnlisted].
 	Labels   []Labels
 	Unlisted []string
+	// Instances are the instances whose records a relay put into the segment, in byte order: the records of a block are those of one of
+	// them. It is nil if all are those of Metadata.Instance, and in an output.
+	Instances []string
 	// Blocks are the blocks in the order of the blob, the first at offset 0.
 	Blocks []Block
 	// Sections follow the last block.
@@ -51,8 +54,18 @@ type Block struct {
 	Levels              record.Counts
 	// Start and End are the times of its first and last record, Unix nanoseconds UTC.
 	Start, End int64
+	// Instance is the index of its instance in [Footer.Instances], 0 if that is nil.
+	Instance int
 	// Hash is the hash of its stored bytes.
 	Hash Hash
+}
+
+// InstanceOf returns the instance of the records of a block of a plain segment.
+func (f *Footer) InstanceOf(b Block) string {
+	if f.Instances == nil {
+		return f.Instance
+	}
+	return f.Instances[b.Instance]
 }
 
 // Corrupt returns a [*CorruptError] about the block.
@@ -95,6 +108,7 @@ func (f *Footer) Check(m blobnaming.Metadata) error {
 		{"Filter", f.Filter == m.Filter},
 		{"Origins", f.Origins == m.Origins},
 		{"Labels", f.Metadata.Labels == m.Labels},
+		{"Instances", f.Metadata.Instances == m.Instances},
 		// Fields of later versions are compared too.
 		{"metadata", f.Metadata == m},
 	} {

@@ -163,7 +163,7 @@ func (f *Footer) validateLabels() error {
 	switch {
 	case len(f.Labels) > MaxLabels || len(f.Unlisted) > maxUnlisted:
 		return fmt.Errorf("%d combinations of labels and %d names, at most %d and %d allowed", len(f.Labels), len(f.Unlisted), MaxLabels, maxUnlisted)
-	case uint64(len(f.Labels)) != f.Metadata.Labels:
+	case uint32(len(f.Labels)) != f.Metadata.Labels:
 		return errors.New("the number of combinations of labels is not that of the metadata")
 	case !slices.IsSorted(f.Unlisted):
 		return errors.New("names of labels are not in order")
@@ -179,7 +179,7 @@ func (f *Footer) validateLabels() error {
 			return fmt.Errorf("combination %d of labels is not an object of strings", i)
 		case i > 0 && compareLabels(&f.Labels[i-1], l) >= 0:
 			return errors.New("combinations of labels are not in order")
-		case !f.IsOutput() && l.Instance != f.Instance:
+		case !f.Mixed() && l.Instance != f.Instance:
 			return fmt.Errorf("combination %d of labels is of another instance", i)
 		case l.Start < f.Start || l.End > f.End || l.Start > l.End:
 			return fmt.Errorf("combination %d of labels is outside the segment", i)

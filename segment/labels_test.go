@@ -85,7 +85,7 @@ func TestLabels(t *testing.T) {
 	for _, l := range f.Labels {
 		got[l.Text] = l
 	}
-	if diff := gocmp.Diff(want, got); diff != "" || m.Labels != uint64(len(want)) || f.Unlisted != nil {
+	if diff := gocmp.Diff(want, got); diff != "" || m.Labels != uint32(len(want)) || f.Unlisted != nil {
 		t.Errorf("%d in the metadata, %q not listed (-want +got)\n%s", m.Labels, f.Unlisted, diff)
 	}
 }

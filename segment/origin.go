@@ -16,6 +16,9 @@ import (
 // MaxOrigins is the maximum number of inputs of an output.
 const MaxOrigins = 32768
 
+// MaxParts is the maximum number of parts of all inputs of an output.
+const MaxParts = 1 << 18
+
 // Origin is an input of a compaction output: a plain segment whose records the output contains.
 type Origin struct {
 	// Bucket and Number are from its name. Bucket is in Unix seconds UTC, a whole minute of the output's day.

@@ -52,11 +52,11 @@ func TestPages(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				back := draw(len(c.blocks[i]), func(j int) uint32 { return uint32(got.Input(j)) })
+				back := draw(len(c.blocks[i]), func(j int) uint32 { return uint32(got.Part(j)) })
 				if diff := gocmp.Diff(c.blocks[i], back); diff != "" {
 					t.Fatal(diff)
 				}
-				for j, input := range got.Inputs {
+				for j, input := range got.Parts {
 					if got.Before[j] != before[input] {
 						t.Errorf("block %d, input %d: %d before, want %d", i, input, got.Before[j], before[input])
 					}
@@ -127,8 +127,8 @@ func FuzzPage(f *testing.F) {
 			t.Fatalf("%d ids of %d", len(got.IDs), n)
 		}
 		for i := range got.IDs {
-			if got.Input(i) >= int(inputs) {
-				t.Fatalf("id %d of %d", got.Input(i), inputs)
+			if got.Part(i) >= int(inputs) {
+				t.Fatalf("id %d of %d", got.Part(i), inputs)
 			}
 		}
 	})

@@ -19,10 +19,47 @@ const maxOriginsList = 8 << 20
 
 // Origins are the inputs of a compaction output, and the pages that map its records to them.
 type Origins struct {
-	// Inputs are in the order of [CompareOrigins]. Records of equal time are in the order of their inputs.
+	// Inputs are in the order of [CompareOrigins].
 	Inputs []Origin
+	// Parts are the parts of the inputs: one of each, or one for each instance of an input that a relay wrote. They are in the order of
+	// CompareOrigins with the instance of the part, as are records of equal time.
+	Parts []Part
 	// Pages has the place of a page for each block: see [Origins.DecodePage].
 	Pages []OriginPage
+}
+
+// Part is the part of an input whose records are those of one instance.
+type Part struct {
+	// Input is an index into the inputs.
+	Input    int
+	Instance string
+	// Levels is the number of records by level. A [Writer] counts them.
+	Levels record.Counts
+}
+
+// comparePart is the order of parts.
+func comparePart(inputs []Origin, a, b Part) int {
+	x, y := inputs[a.Input], inputs[b.Input]
+	x.Instance, y.Instance = a.Instance, b.Instance
+	return CompareOrigins(x, y)
+}
+
+// PartsOf returns the parts of inputs in their order. instances has the instances of those inputs that a relay wrote; it may be nil.
+func PartsOf(inputs []Origin, instances map[int][]string) []Part {
+	parts := make([]Part, 0, len(inputs))
+	for i, o := range inputs {
+		if instances[i] == nil {
+			parts = append(parts, Part{i, o.Instance, o.Levels})
+			continue
+		}
+		for _, name := range instances[i] {
+			parts = append(parts, Part{Input: i, Instance: name})
+		}
+	}
+	if len(instances) > 0 {
+		slices.SortFunc(parts, func(a, b Part) int { return comparePart(inputs, a, b) })
+	}
+	return parts
 }
 
 // OriginPage is the place of the page of a block in the blob, in bytes, and its hash.
@@ -91,14 +128,14 @@ func (o *Origins) DecodePage(stored []byte, b Block) (*BlockOrigins, error) {
 	if got := HashOf(stored); got != p.Hash {
 		return nil, corruptOrigins(p.Offset, "page of block %d: hash is %s, %s expected", b.Index, got, p.Hash)
 	}
-	ids, err := decodePage(stored, b.Records, len(o.Inputs))
+	ids, err := decodePage(stored, b.Records, len(o.Parts))
 	if err != nil {
 		return nil, corruptOrigins(p.Offset, "page of block %d: %v", b.Index, err)
 	}
-	for i, input := range ids.Inputs {
-		if ids.Before[i] >= o.Inputs[input].Records {
-			return nil, corruptOrigins(p.Offset, "page of block %d: %d records of input %d before it, which has %d",
-				b.Index, ids.Before[i], input, o.Inputs[input].Records)
+	for i, part := range ids.Parts {
+		if input := o.Parts[part].Input; ids.Before[i] >= o.Inputs[input].Records {
+			return nil, corruptOrigins(p.Offset, "page of block %d: %d records of part %d before it, whose input has %d",
+				b.Index, ids.Before[i], part, o.Inputs[input].Records)
 		}
 	}
 	return ids, nil
@@ -110,16 +147,17 @@ func corruptOrigins(at int64, format string, args ...any) error {
 
 // The keys of the list of inputs, besides some of the footer's.
 const (
-	keyBatch     = "Batch"
-	keyInstances = "Instances"
-	keyNumber    = "Number"
-	keyPages     = "Pages"
-	keySize      = "Size"
-	keySum       = "Sum"
+	keyBatch  = "Batch"
+	keyNumber = "Number"
+	keyInput  = "Input"
+	keyPages  = "Pages"
+	keyParts  = "Parts"
+	keySize   = "Size"
+	keySum    = "Sum"
 )
 
 // encodeList encodes the list of inputs in msgpack: a map with its keys in byte order.
-func encodeList(inputs []Origin, pages []OriginPage, f *Footer) ([]byte, error) {
+func encodeList(inputs []Origin, parts []Part, pages []OriginPage, f *Footer) ([]byte, error) {
 	var batches, sums []byte
 	var buckets, ends, instances, levels, numbers, records, seqs, sizes, starts []uint64
 	var names []string
@@ -157,12 +195,82 @@ func encodeList(inputs []Origin, pages []OriginPage, f *Footer) ([]byte, error) 
 	m.add(keyLevels, levels)
 	m.add(keyNumber, numbers)
 	m.addFields(keyPages, p)
+	if !slices.EqualFunc(parts, PartsOf(inputs, nil), func(a, b Part) bool { return a.Input == b.Input && a.Instance == b.Instance }) {
+		m.addFields(keyParts, partFields(parts))
+	}
 	m.add(keyRecords, records)
 	m.add(keySeq, seqs)
 	m.add(keySize, sizes)
 	m.add(keyStart, starts)
 	m.add(keySum, sums)
 	return m.bytes()
+}
+
+// partFields has a column of inputs, one of instances, as indexes into their names, and one of levels.
+func partFields(parts []Part) *fields {
+	var of, instances, levels []uint64
+	var names []string
+	for _, p := range parts {
+		if len(names) == 0 || names[len(names)-1] != p.Instance {
+			names = append(names, p.Instance)
+		}
+		of, instances = append(of, uint64(p.Input)), append(instances, uint64(len(names)-1))
+		levels = append(levels, p.Levels[:]...)
+	}
+	m := newFields()
+	m.add(keyInput, of)
+	m.add(keyInstance, instances)
+	m.add(keyInstances, names)
+	m.add(keyLevels, levels)
+	return m
+}
+
+// decodeParts decodes the parts of inputs: one of each, unless the list has others.
+func decodeParts(r *fieldReader, inputs []Origin) ([]Part, error) {
+	if !r.has(keyParts) {
+		return PartsOf(inputs, nil), nil
+	}
+	c := r.fields(keyParts)
+	of := c.column(keyInput, MaxParts)
+	instances := c.exactly(keyInstance, len(of))
+	names := c.texts(keyInstances, len(of), blobnaming.MaxInstance)
+	levels := c.exactly(keyLevels, len(of)*record.Levels)
+	parts := make([]Part, len(of))
+	for i := range parts {
+		if of[i] >= uint64(len(inputs)) || instances[i] >= uint64(len(names)) {
+			c.fail("number out of range in part %d", i)
+			break
+		}
+		parts[i] = Part{int(of[i]), names[instances[i]], record.Counts(levels[i*record.Levels:])}
+	}
+	r.done(keyParts, c)
+	if r.err != nil {
+		return nil, r.err
+	}
+	return parts, validateParts(inputs, parts)
+}
+
+// validateParts checks that each input has parts, in their order, with all of its records.
+func validateParts(inputs []Origin, parts []Part) error {
+	if len(parts) > MaxParts {
+		return fmt.Errorf("%d parts of inputs, at most %d allowed", len(parts), MaxParts)
+	}
+	sums := make([]record.Counts, len(inputs))
+	for i, p := range parts {
+		if p.Input < 0 || p.Input >= len(inputs) || !blobnaming.ValidInstance(p.Instance) || i > 0 && comparePart(inputs, parts[i-1], p) >= 0 {
+			return fmt.Errorf("part %d is of no input, or out of order", i)
+		}
+		if slices.ContainsFunc(p.Levels[:], func(n uint64) bool { return n > inputs[p.Input].Records }) {
+			return fmt.Errorf("part %d has more records than its input", i)
+		}
+		sums[p.Input].Add(p.Levels)
+	}
+	for i, sum := range sums {
+		if sum != inputs[i].Levels {
+			return fmt.Errorf("the sums of the parts of input %d are not its totals", i)
+		}
+	}
+	return nil
 }
 
 // decodeOrigins decodes the list that encodeList wrote into an output with footer f.
@@ -209,7 +317,12 @@ func decodeOrigins(list []byte, f *Footer) (*Origins, error) {
 	if n == 0 || instances[0] != 0 || instances[n-1] != uint64(len(names)-1) {
 		return nil, errors.New("its instances are not those of its inputs")
 	}
-	return o, validateOrigins(o.Inputs, f)
+	if err := validateOrigins(o.Inputs, f); err != nil {
+		return o, err
+	}
+	var err error
+	o.Parts, err = decodeParts(r, o.Inputs)
+	return o, err
 }
 
 // decodePages reads the places of the pages, which fill the section before the list.
@@ -311,14 +424,17 @@ func (f *Footer) validateOutput() error {
 }
 
 // encodeOrigins encodes the section of origins as a frame and adds it to f.
-func encodeOrigins(inputs []Origin, pages []byte, places []OriginPage, f *Footer) ([]byte, error) {
+func encodeOrigins(inputs []Origin, parts []Part, pages []byte, places []OriginPage, f *Footer) ([]byte, error) {
 	frame := append(newFrame(), pages...)
-	list, err := encodeList(inputs, places, f)
+	list, err := encodeList(inputs, parts, places, f)
 	if err != nil {
 		return nil, err
 	}
 	f.Origins, f.OriginsLength, f.OriginsHash = f.Footer+int64(len(frame)), int64(len(list)), HashOf(list)
 	frame = append(frame, list...)
 	f.addSection(originsSection, frame)
-	return frame, validateOrigins(inputs, f)
+	if err := validateOrigins(inputs, f); err != nil {
+		return nil, err
+	}
+	return frame, validateParts(inputs, parts)
 }

@@ -174,7 +174,7 @@ func checkRecords(t *testing.T, blob []byte, f *segment.Footer, origins *segment
 		if err != nil {
 			t.Fatal(err)
 		}
-		for j, input := range page.Inputs {
+		for j, input := range page.Parts {
 			if page.Before[j] != before[input] {
 				t.Errorf("block %d: %d records of input %d before it, want %d", i, page.Before[j], input, before[input])
 			}
@@ -184,10 +184,10 @@ func checkRecords(t *testing.T, blob []byte, f *segment.Footer, origins *segment
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !bytes.Equal(line.Text, want[0].Text) || page.Input(n) != want[0].input {
-				t.Fatalf("block %d, record %d: %q of input %d, want %q of %d", i, n, line.Text, page.Input(n), want[0].Text, want[0].input)
+			if !bytes.Equal(line.Text, want[0].Text) || page.Part(n) != want[0].input {
+				t.Fatalf("block %d, record %d: %q of input %d, want %q of %d", i, n, line.Text, page.Part(n), want[0].Text, want[0].input)
 			}
-			before[page.Input(n)]++
+			before[page.Part(n)]++
 			text, want = rest, want[1:]
 		}
 	}

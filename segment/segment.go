@@ -59,6 +59,8 @@ type Options struct {
 	// Inputs make the segment a compaction output of these segments, which are in the order of [CompareOrigins]. The
 	// bucket must be a UTC day, the Instance [blobnaming.OutputInstance]. The Sum of each input may be set until Close.
 	Inputs []Origin
+	// Parts are the parts of the inputs, by [PartsOf]; nil if each has one.
+	Parts []Part
 	// Compressor compresses the blocks; nil makes one for this Writer. Writers that share one bound the memory of
 	// compression.
 	Compressor *Compressor

@@ -31,6 +31,9 @@ func Verify(ctx context.Context, read Range, size int64) (*Footer, error) {
 	if v.columns, err = newColumnVerifier(ctx, read, f); err != nil {
 		return nil, err
 	}
+	if f.Instances != nil {
+		v.instanceOf = f.InstanceOf
+	}
 	if f.IsOutput() {
 		if v.origins, err = newOriginVerifier(ctx, read, f); err != nil {
 			return nil, err
@@ -140,8 +143,9 @@ type verifier struct {
 	collector filter.Collector
 	tokens    []filter.Set
 	prefixBuf [][2]int
-	// instance is that of a plain segment.
-	instance string
+	// instance is that of a plain segment; instanceOf returns that of a block, nil if all are the same.
+	instance   string
+	instanceOf func(Block) string
 	// columns verifies the columns; nil if there are none.
 	columns *columnVerifier
 	// origins verifies the origins of an output; nil for a plain segment.
@@ -163,6 +167,9 @@ func (v *verifier) block(stored []byte, b Block) (err error) {
 		}
 	}
 	var n uint64
+	if v.instanceOf != nil {
+		v.instance = v.instanceOf(b)
+	}
 	var check BlockCheck
 	check.Reset(&b)
 	source := ""

@@ -10,12 +10,14 @@ import (
 // originVerifier checks that the records of an output are those of its inputs, in order of time and input.
 type originVerifier struct {
 	list    *Origins
-	tallies []OriginTally
+	tallies []OriginTally   // by input
+	counts  []uint64        // records by part
+	levels  []record.Counts // by part
 	page    func(p OriginPage) ([]byte, error)
 	ids     *BlockOrigins
-	// time and input are those of the last record.
-	time  int64
-	input int
+	// time and part are those of the last record.
+	time int64
+	part int
 }
 
 func newOriginVerifier(ctx context.Context, read Range, f *Footer) (*originVerifier, error) {
@@ -24,7 +26,7 @@ func newOriginVerifier(ctx context.Context, read Range, f *Footer) (*originVerif
 		return nil, err
 	}
 	return &originVerifier{
-		list: list, tallies: make([]OriginTally, len(list.Inputs)), time: math.MinInt64,
+		list: list, tallies: make([]OriginTally, len(list.Inputs)), counts: make([]uint64, len(list.Parts)), levels: make([]record.Counts, len(list.Parts)), time: math.MinInt64,
 		page: func(p OriginPage) ([]byte, error) { return readRange(ctx, read, p.Offset, p.Length) },
 	}, nil
 }
@@ -39,10 +41,10 @@ func (v *originVerifier) startBlock(b Block) error {
 	if v.ids, err = v.list.DecodePage(stored, b); err != nil {
 		return err
 	}
-	for i, input := range v.ids.Inputs {
-		if v.ids.Before[i] != v.tallies[input].Records {
-			return corruptOrigins(p.Offset, "page of block %d: %d records of input %d before it, %d expected",
-				b.Index, v.ids.Before[i], input, v.tallies[input].Records)
+	for i, part := range v.ids.Parts {
+		if v.ids.Before[i] != v.counts[part] {
+			return corruptOrigins(p.Offset, "page of block %d: %d records of part %d before it, %d expected",
+				b.Index, v.ids.Before[i], part, v.counts[part])
 		}
 	}
 	return nil
@@ -53,17 +55,25 @@ func (v *originVerifier) add(line record.Line, n uint64, b Block) (instance stri
 	if n >= b.Records {
 		return "", nil // the caller reports the excess record
 	}
-	input := v.ids.Input(int(n))
-	if line.Time < v.time || line.Time == v.time && input < v.input {
+	at := v.ids.Part(int(n))
+	if line.Time < v.time || line.Time == v.time && at < v.part {
 		return "", b.Corrupt("record %d is not in the order of its inputs", n)
 	}
-	v.time, v.input = line.Time, input
-	v.tallies[input].Add(line)
-	return v.list.Inputs[input].Instance, nil
+	v.time, v.part = line.Time, at
+	v.counts[at]++
+	v.levels[at][line.Level]++
+	part := v.list.Parts[at]
+	v.tallies[part.Input].Add(line)
+	return part.Instance, nil
 }
 
 // done compares the records of each input with the list.
 func (v *originVerifier) done(f *Footer) error {
+	for i, p := range v.list.Parts {
+		if v.levels[i] != p.Levels {
+			return corruptOrigins(f.Origins, "the records of instance %s of input %s are not as many as it had", p.Instance, v.list.Inputs[p.Input].Name(f.Service))
+		}
+	}
 	for i, o := range v.list.Inputs {
 		if !v.tallies[i].Matches(o) {
 			return corruptOrigins(f.Origins, "the records of input %s are not those that it had", o.Name(f.Service))

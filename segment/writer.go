@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"logstow/blobnaming"
 	"logstow/columns"
@@ -40,6 +41,8 @@ type Writer struct {
 	columns     *columns.Builder
 	columnsSize int64
 	output      *output // nil for a plain segment
+	// owners are the instances of the blocks written.
+	owners []string
 }
 
 // NewWriter starts a segment in w. Invalid options are reported by the first Append or by Close.
@@ -58,7 +61,10 @@ func NewWriter(w io.Writer, opts Options) *Writer {
 		writer.columns = columns.NewBuilder(opts.Parse, *opts.Columns)
 	}
 	if len(opts.Inputs) > 0 {
-		writer.output = newOutput(len(opts.Inputs))
+		if opts.Parts == nil {
+			opts.Parts = PartsOf(opts.Inputs, nil)
+		}
+		writer.output = newOutput(opts.Parts)
 	}
 	return writer
 }
@@ -287,21 +293,22 @@ func (w *Writer) join() error {
 	}
 	e := <-w.compressing
 	w.compressing, w.compressingRaw, w.spareRefs = nil, 0, e.refs
-	if err := w.writeBlock(&e.block, e.stored, e.tokens); err != nil {
+	if err := w.writeBlock(&e.block, e.stored, e.tokens, w.opts.Instance); err != nil {
 		return err
 	}
 	w.opts.Compressor.stored.put(e.stored)
 	return nil
 }
 
-// writeBlock writes a compressed block and adds it to the segment.
-func (w *Writer) writeBlock(b *Block, stored []byte, tokens filter.Set) error {
+// writeBlock writes a compressed block of an instance and adds it to the segment.
+func (w *Writer) writeBlock(b *Block, stored []byte, tokens filter.Set, instance string) error {
 	b.Index, b.Offset = len(w.blocks), w.offset
 	if err := w.write(stored); err != nil {
 		w.err = fmt.Errorf("write block %d of segment: %w", b.Index, err)
 		return w.err
 	}
 	w.blocks = append(w.blocks, *b)
+	w.owners = append(w.owners, instance)
 	if !w.opts.NoFilter {
 		w.tokens.Add(tokens)
 	}
@@ -368,12 +375,25 @@ func (w *Writer) footer(seq int64) *Footer {
 		OnMinute:    w.tally.listOnMinute(),
 		Blocks:      w.blocks,
 	}
+	w.setInstances(f)
 	f.Labels, f.Unlisted = w.tally.labels.list()
-	f.Metadata.Labels = uint64(len(f.Labels))
+	f.Metadata.Labels = uint32(len(f.Labels))
 	for _, b := range w.blocks {
 		f.Start, f.End = min(f.Start, b.Start), max(f.End, b.End)
 		f.Records += b.Records
 		f.Levels.Add(b.Levels)
 	}
 	return f
+}
+
+// setInstances sets the instances of f and its blocks, if any block is of another instance than the segment.
+func (w *Writer) setInstances(f *Footer) {
+	if !slices.ContainsFunc(w.owners, func(name string) bool { return name != w.opts.Instance }) {
+		return
+	}
+	f.Instances = slices.Compact(slices.Sorted(slices.Values(w.owners)))
+	f.Metadata.Instances = uint32(len(f.Instances))
+	for i := range f.Blocks {
+		f.Blocks[i].Instance, _ = slices.BinarySearch(f.Instances, w.owners[i])
+	}
 }

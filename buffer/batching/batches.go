@@ -73,7 +73,13 @@ func (b *Batches) Append(ctx context.Context, c Chunk, size spool.ChunkSize, res
 	if c.Read == 0 {
 		c.Read = b.opts.Now().UnixNano()
 	}
-	encoded := encodeChunk(&b.opts, b.compressor, &c, size) // without a lock
+	var encoded *encodedChunk // without a lock
+	if c.Relayed == nil {
+		encoded = encodeChunk(&b.opts, b.compressor, &c, size)
+	} else if encoded, err = relay(&b.opts, b.compressor, &c); err != nil {
+		b.opts.Memory.Release(reserved, 0)
+		return 0, err
+	}
 	lsn, records, full, err := b.append(&c, encoded)
 	b.opts.Memory.Release(reserved, 0)
 	if err == nil && b.opts.Observe != nil && len(records) > 0 {
@@ -97,11 +103,18 @@ func (b *Batches) append(c *Chunk, encoded *encodedChunk) (lsn wal.LSN, records 
 	if p.closed {
 		return 0, nil, nil, wait.ErrClosed
 	}
-	runs := p.planRuns(c)
-	late := p.countLate(c, runs)
-	records = resolveTimes(c.Records, runs, c.Read)
-	if !encoded.fits(runs) {
-		encoded = nil
+	var runs []run
+	appended, late := len(c.Records), uint64(0)
+	if c.Relayed != nil {
+		appended = c.Relayed.count()
+		runs = []run{{bucket: encoded.bucket, to: appended}}
+	} else {
+		runs = p.planRuns(c)
+		late = p.countLate(c, runs)
+		records = resolveTimes(c.Records, runs, c.Read)
+		if !encoded.fits(runs) {
+			encoded = nil
+		}
 	}
 	first, lsn, err := b.writeLog(c, runs, records, encoded)
 	if err != nil {
@@ -121,7 +134,7 @@ func (b *Batches) append(c *Chunk, encoded *encodedChunk) (lsn wal.LSN, records 
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.stats.Records += uint64(len(c.Records))
+	b.stats.Records += uint64(appended)
 	b.stats.Late += late
 	return lsn, records, full, nil
 }
@@ -139,7 +152,7 @@ func (b *Batches) writeLog(c *Chunk, runs []run, records []record.Record, encode
 		e.Runs = append(e.Runs, wal.Run{Start: r.bucket.start, Width: r.bucket.width, Count: r.to - r.from})
 	}
 	if encoded != nil {
-		e.Blocks = encoded.stored()
+		e.Blocks, e.Instance = encoded.stored(), encoded.instance
 	} else {
 		e.Records = records
 	}

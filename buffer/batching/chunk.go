@@ -27,8 +27,60 @@ type Chunk struct {
 	// get. 0 is the current time.
 	Read    int64
 	Records []record.Record
+	// Relayed, if set, is what is appended instead of Records.
+	Relayed *Relayed
 	// Positions are committed together with Records.
 	Positions []wal.Position
+}
+
+// Relayed are blocks of a segment that another shipper sealed. They are appended as they are, whatever the age of their records and the
+// number of open buckets. They must not change until they are appended.
+type Relayed struct {
+	// Instance is the instance of that shipper.
+	Instance string
+	// Start and Width are those of the segment's bucket, in Unix nanoseconds and nanoseconds. It contains the times of all records.
+	Start, Width int64
+	Blocks       []RelayedBlock
+}
+
+// RelayedBlock is a block and its records, as [segment.Decoder.DecodeRecords] returns them.
+type RelayedBlock struct {
+	Stored  []byte
+	Records []record.Record
+}
+
+// count is the number of records.
+func (r *Relayed) count() (n int) {
+	for i := range r.Blocks {
+		n += len(r.Blocks[i].Records)
+	}
+	return n
+}
+
+// check rejects what no buffer may have; the size is that of the stored blocks.
+func (r *Relayed) check() (n spool.ChunkSize, err error) {
+	k := bucket{start: r.Start, width: r.Width}
+	if !blobnaming.ValidInstance(r.Instance) || r.Instance == blobnaming.OutputInstance {
+		return n, fmt.Errorf("%q is not the instance of a shipper", r.Instance)
+	}
+	if !validTime(r.Start) || !blobnaming.ValidWidth(time.Duration(r.Width)) || blobnaming.BucketStart(r.Start, time.Duration(r.Width)).UnixNano() != r.Start {
+		return n, fmt.Errorf("%d ns from %d ns on are not a bucket", r.Width, r.Start)
+	}
+	for i, b := range r.Blocks {
+		n.Total, n.Largest = n.Total+int64(len(b.Stored)), max(n.Largest, int64(len(b.Stored)))
+		for j := range b.Records {
+			if err := checkRecord(&b.Records[j]); err != nil {
+				return n, fmt.Errorf("record %d of block %d: %w", j, i, err)
+			}
+			if !k.holds(b.Records[j].Time) {
+				return n, fmt.Errorf("record %d of block %d is not in the bucket", j, i)
+			}
+		}
+	}
+	if r.count() == 0 {
+		return n, errors.New("blocks without records")
+	}
+	return n, nil
 }
 
 // recordOverhead is about how many bytes a record takes in a segment's text beside its source, attributes
@@ -41,7 +93,7 @@ func textSize(r *record.Record) int64 {
 
 // Check rejects a chunk that no segment can hold; it returns the size of the chunk's text.
 func (c *Chunk) Check() (n spool.ChunkSize, err error) {
-	if len(c.Records) == 0 {
+	if len(c.Records) == 0 && c.Relayed == nil {
 		return n, nil
 	}
 	if !blobnaming.ValidService(c.Service) {
@@ -55,6 +107,9 @@ func (c *Chunk) Check() (n spool.ChunkSize, err error) {
 	}
 	if !validTime(c.Read) {
 		return n, fmt.Errorf("the time read, %d ns, is out of range", c.Read)
+	}
+	if c.Relayed != nil {
+		return c.Relayed.check()
 	}
 	for i := range c.Records {
 		r := &c.Records[i]

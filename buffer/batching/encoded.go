@@ -1,6 +1,8 @@
 package batching
 
 import (
+	"fmt"
+
 	"logstow/buffer/spool"
 	"logstow/record"
 	"logstow/segment"
@@ -19,7 +21,35 @@ const (
 // encodedChunk are the records of a chunk as blocks of one bucket. A nil *encodedChunk means that the chunk is not encoded.
 type encodedChunk struct {
 	bucket bucket
-	blocks []*segment.EncodedBlock
+	// instance is that of a relayed chunk, otherwise "".
+	instance string
+	blocks   []*segment.EncodedBlock
+}
+
+// relay makes the blocks of a relayed chunk those of a batch.
+func relay(opts *Options, compressor *segment.Compressor, c *Chunk) (*encodedChunk, error) {
+	e := &encodedChunk{bucket: bucket{c.Class, c.Parse, c.Relayed.Start, c.Relayed.Width}, instance: c.Relayed.Instance}
+	for i, b := range c.Relayed.Blocks {
+		block, err := compressor.RelayBlock(b.Stored, b.Records, e.instance, opts.NoFilter)
+		if err != nil {
+			return nil, fmt.Errorf("block %d: %w", i, err)
+		}
+		e.blocks = append(e.blocks, block)
+	}
+	return e, nil
+}
+
+// relayAgain makes blocks of relayed records that the log has.
+func relayAgain(opts *Options, compressor *segment.Compressor, k bucket, instance string, records []record.Record) *encodedChunk {
+	e := &encodedChunk{bucket: k, instance: instance}
+	text := int64(0)
+	for i := range records {
+		text += textSize(&records[i])
+	}
+	for _, some := range split(records, text, max(1, text/segment.DefaultBlockSize)) {
+		e.blocks = append(e.blocks, compressor.EncodeBlock(some, opts.NoFilter).Of(instance))
+	}
+	return e
 }
 
 // encodeChunk encodes a chunk as blocks. It returns nil if the chunk must be appended as records: the chunk is too small

@@ -14,7 +14,7 @@ import (
 const (
 	// batchOverhead is about how many bytes an open or waiting batch takes in memory beside its
 	// text and body: writer, counts by minute, minimal buffers.
-	batchOverhead = 3 << 10
+	batchOverhead = 3<<10 + 128
 	// maxText is about the maximum size in bytes of a batch's text: a crash then costs a few seconds of replay.
 	maxText = 512 << 20
 	// bucketGrace is how long after its end a bucket stays open for records that are slightly late.
@@ -50,6 +50,8 @@ type openBatch struct {
 	first time.Time
 	// from and through are the numbers of its first and last record in the log.
 	from, through uint64
+	// instances are those of relayed blocks; nil if there are none.
+	instances map[string]struct{}
 	// seq and ticket are set when the batch is detached.
 	seq    int64
 	ticket *sealTicket
@@ -103,14 +105,22 @@ func (o *openBatch) append(r record.Record) error {
 	return o.writer.Append(r)
 }
 
-func (o *openBatch) appendBlock(b *segment.EncodedBlock) error {
+// appendBlock appends a block, which is relayed if instance is not "".
+func (o *openBatch) appendBlock(b *segment.EncodedBlock, instance string) error {
 	o.text += b.Raw()
+	if instance != "" {
+		if o.instances == nil {
+			o.instances = make(map[string]struct{})
+		}
+		o.instances[instance] = struct{}{}
+	}
 	return o.writer.AppendBlock(b)
 }
 
 // full reports whether the batch is to be sealed by its size.
 func (o *openBatch) full(flushSize int64) bool {
-	return o.writer.Size() >= flushSize || o.text >= maxText || o.writer.Full()
+	const own = 1 // the buffer's instance
+	return o.writer.Size() >= flushSize || o.text >= maxText || o.writer.Full() || len(o.instances)+own >= blobnaming.MaxInstances
 }
 
 // cost returns about how many bytes the batch takes in memory: its compressed blocks, the block

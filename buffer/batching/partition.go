@@ -148,12 +148,12 @@ func (p *partition) applyBlocks(c *encodedChunk, first uint64) (full []*openBatc
 			p.detach(o)
 			full = append(full, o)
 		}
-		o, evicted := p.batch(c.bucket, first)
+		o, evicted := p.batch(c.bucket, first, c.instance != "")
 		if evicted != nil {
 			full = append(full, evicted)
 		}
 		first += uint64(block.Records())
-		if err := o.appendBlock(block); err != nil {
+		if err := o.appendBlock(block, c.instance); err != nil {
 			p.detach(o)
 			return append(full, o), err
 		}
@@ -171,7 +171,7 @@ func (p *partition) applyRun(full []*openBatch, records []record.Record, k bucke
 	// sizeEvery is how many bytes of text are appended between checks of a batch's size.
 	const sizeEvery = 64 << 10
 	for len(records) > 0 {
-		o, evicted := p.batch(k, number)
+		o, evicted := p.batch(k, number, false)
 		if evicted != nil {
 			full = append(full, evicted)
 		}
@@ -204,12 +204,12 @@ func (p *partition) applyRun(full []*openBatch, records []record.Record, k bucke
 
 // batch returns the open batch of a bucket, and opens one if there is none. At MaxOpen it first
 // detaches the oldest one, which the caller seals: so a source with unordered times soon has
-// only recent buckets open, and its old records count as late.
-func (p *partition) batch(k bucket, number uint64) (o, evicted *openBatch) {
+// only recent buckets open, and its old records count as late. Relayed blocks have no such limit.
+func (p *partition) batch(k bucket, number uint64, relayed bool) (o, evicted *openBatch) {
 	if o := p.open[k]; o != nil {
 		return o, nil
 	}
-	if !p.opts.Once && len(p.open) >= p.opts.MaxOpen {
+	if !p.opts.Once && !relayed && len(p.open) >= p.opts.MaxOpen {
 		evicted = p.oldest()
 		p.detach(evicted)
 	}

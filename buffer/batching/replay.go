@@ -56,7 +56,13 @@ func (b *Batches) replayOne(e wal.Records) error {
 		at += r.Count
 	}
 	p.mu.Lock()
-	full, err := p.apply(e.Records, runs, e.First)
+	var full []*openBatch
+	var err error
+	if e.Instance == "" {
+		full, err = p.apply(e.Records, runs, e.First)
+	} else {
+		full, err = p.applyBlocks(relayAgain(p.opts, p.compressor, runs[0].bucket, e.Instance, e.Records), e.First)
+	}
 	p.mu.Unlock()
 	for _, o := range full {
 		b.sealer.sealDetached(context.Background(), o) // Quit ends the wait

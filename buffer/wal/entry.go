@@ -3,6 +3,7 @@ package wal
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,16 +41,18 @@ type Records struct {
 	Records []record.Record
 	// Blocks, if not empty, hold the records as blocks of a segment ([segment.Compressor.EncodeBlock]), and Records is
 	// not used.
-	Blocks    [][]byte
+	Blocks [][]byte
+	// Instance is that of the records if it is not that of the buffer; there are Blocks then.
+	Instance  string
 	Positions []Position
 }
 
 // encodeRecords encodes an entry of records in one of two forms, kindRecords or kindBlocks. Their common
 // parts are
 //
-//	[kind, first, service, class, [[start, width, count]…], …, [input, position…], parse]
+//	[kind, first, service, class, [[start, width, count]…], …, [input, position…], parse, instance]
 //
-// If parse is "", it is left out.
+// If instance is "", it is left out, and so is parse if both are.
 func (w *encoder) encodeRecords(e *Records) error {
 	if n := max(count(e.Runs), len(e.Records)); n > MaxRecords {
 		return fmt.Errorf("%d records in one append, the limit is %d", n, MaxRecords)
@@ -58,7 +61,14 @@ func (w *encoder) encodeRecords(e *Records) error {
 	if len(e.Blocks) > 0 {
 		kind, parts = kindBlocks, 7
 	}
-	w.begin(lenWithParse(parts, e.Parse), kind)
+	if e.Instance != "" && kind != kindBlocks {
+		return errors.New("records of another instance that are not blocks")
+	}
+	if e.Instance != "" {
+		w.begin(parts+2, kind)
+	} else {
+		w.begin(lenWithParse(parts, e.Parse), kind)
+	}
 	w.uint(e.First)
 	w.str(e.Service)
 	w.str(e.Class)
@@ -73,6 +83,11 @@ func (w *encoder) encodeRecords(e *Records) error {
 		return err
 	}
 	w.positions(e.Positions)
+	if e.Instance != "" {
+		w.str(e.Parse)
+		w.str(e.Instance)
+		return w.err
+	}
 	w.parse(e.Parse)
 	return w.err
 }
@@ -166,7 +181,7 @@ func (w *encoder) records(records []record.Record) error {
 }
 
 // decodeBlocks decodes an entry with blocks; expand decodes the blocks.
-func decodeBlocks(r *decoder, hasParse bool) *Records {
+func decodeBlocks(r *decoder, hasParse, hasInstance bool) *Records {
 	e := &Records{First: r.uint(), Service: r.str(), Class: r.str(), Runs: r.runs(MaxRecords)}
 	for range r.array() {
 		e.Blocks = append(e.Blocks, r.bin())
@@ -174,6 +189,9 @@ func decodeBlocks(r *decoder, hasParse bool) *Records {
 	e.Positions = r.positions()
 	if hasParse {
 		e.Parse = r.str()
+	}
+	if hasInstance {
+		e.Instance = r.str()
 	}
 	if count(e.Runs) > MaxRecords || len(e.Blocks) == 0 {
 		r.fail("counts")
@@ -421,8 +439,8 @@ func (r *decoder) entry() (d decoded) {
 		var e Records
 		e, r.err = decodeRecords(r, n == 13)
 		d.records = &e
-	case kind == kindBlocks && (n == 7 || n == 8):
-		d.records = decodeBlocks(r, n == 8)
+	case kind == kindBlocks && n >= 7 && n <= 9:
+		d.records = decodeBlocks(r, n >= 8, n == 9)
 	case kind == kindCovered && n == 3:
 		d.covered = &covered{seq: r.int()}
 		d.covered.key, d.covered.through = r.coverage()
@@ -465,7 +483,7 @@ func uncovered(e *Records, coverage map[Key]uint64) (parts []Records) {
 		skip := run.skip(coverage[e.key(run)], number)
 		if skip < run.Count {
 			parts = append(parts, Records{
-				First: number + uint64(skip), Service: e.Service, Class: e.Class, Parse: e.Parse,
+				First: number + uint64(skip), Service: e.Service, Class: e.Class, Parse: e.Parse, Instance: e.Instance,
 				Runs:    []Run{{run.Start, run.Width, run.Count - skip}},
 				Records: e.Records[at+skip : at+run.Count],
 			})

@@ -182,7 +182,7 @@ func (v *View) planFor(ctx context.Context, sel engine.Selection, log *syntax.Lo
 		return nil, err
 	}
 	p.Segments = slices.DeleteFunc(p.Segments, func(seg *query.Segment) bool {
-		return !seg.Meta.IsOutput() && !seg.Foreign && !s.instance(seg.Meta.Instance)
+		return !seg.Meta.Mixed() && !seg.Foreign && !s.instance(seg.Meta.Instance)
 	})
 	return &selected{Query: q, Plan: p, streams: &streams{selector: s, parserOf: q.Parser}}, nil
 }

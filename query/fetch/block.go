@@ -51,7 +51,7 @@ type Task struct {
 	Segment *source.Segment
 	Block   segment.Block
 	chunk   *chunk
-	output  *outputReader   // nil unless the segment is an output of compaction
+	mixed   *mixedReader    // nil unless the segment is mixed
 	columns *segmentColumns // nil if the segment has no columns, or they are not needed
 }
 
@@ -61,7 +61,7 @@ func (t *Task) Weight() int64 { return t.Block.Raw + t.Block.Stored }
 // Alone returns a copy of the task that shares no memory with other tasks, so that it may wait at little cost. Its block is
 // read in a request of its own, and it has no columns.
 func (t *Task) Alone() *Task {
-	return &Task{Segment: t.Segment, Block: t.Block, chunk: newChunk(t.Block, nil), output: t.output}
+	return &Task{Segment: t.Segment, Block: t.Block, chunk: newChunk(t.Block, nil), mixed: t.mixed}
 }
 
 // Prefetch reads a task's block from storage before it is searched.

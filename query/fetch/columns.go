@@ -124,9 +124,9 @@ type segmentColumns struct {
 	blob []byte
 	// first and last are the first and last block whose pages are read, with one request for each column.
 	first, last int
-	// output finds the inputs of records; nil unless the segment is an output of compaction.
-	output *outputReader
-	noted  atomic.Bool // a problem has been noted
+	// mixed finds the parts of records; nil unless the segment is mixed.
+	mixed *mixedReader
+	noted atomic.Bool // a problem has been noted
 	// sample is one more than the index of the block that is read for the sample; 0 if that is in another segment.
 	sample atomic.Int64
 
@@ -143,15 +143,15 @@ type columnData struct {
 	err       error
 }
 
-// openColumns reads the directory of a segment's columns; nil if the segment has none, or the step needs none. output is
-// nil unless the segment is an output of compaction, blob is nil unless the whole blob has been read.
-func (f *Fetcher) openColumns(ctx context.Context, s *source.Segment, footer *segment.Footer, output *outputReader, blob []byte) *segmentColumns {
+// openColumns reads the directory of a segment's columns; nil if the segment has none, or the step needs none. mixed is
+// nil unless the segment is mixed, blob is nil unless the whole blob has been read.
+func (f *Fetcher) openColumns(ctx context.Context, s *source.Segment, footer *segment.Footer, mixed *mixedReader, blob []byte) *segmentColumns {
 	if footer.Columns == 0 || f.noColumns || !f.Matcher.ColumnConditions() && !f.fromColumns {
 		return nil
 	}
 	fields := f.fieldsOf(s)
 	sc := &segmentColumns{
-		source: s, output: output, blob: blob, data: make(map[columns.Name]*columnData),
+		source: s, mixed: mixed, blob: blob, data: make(map[columns.Name]*columnData),
 		sameParser: fields.Err == nil && fields.Parser.Stored() == s.Meta.Parse,
 	}
 	stored, err := f.columnRange(ctx, sc, footer.Columns, footer.ColumnsLength)
@@ -327,26 +327,26 @@ func (c *blockColumns) note(name columns.Name, err error) {
 	c.segment.note(c.ctx, c.f, fmt.Errorf("column %s of block %d: %w", name, c.block.Index, err))
 }
 
-// instances makes the page of the records' instances, for an output of compaction from the instances of its inputs. It is
+// instances makes the page of the records' instances, for a mixed segment from the instances of its parts. It is
 // nil if the origins cannot be read, which reading the text reports, or if there are too many instances for a page.
 func (c *blockColumns) instances() *columns.Page {
 	text := func(instance string) message.Value {
 		return message.Value{Kind: message.String, Text: []byte(instance)}
 	}
 	records := int(c.block.Records)
-	output := c.segment.output
-	if output == nil {
+	mixed := c.segment.mixed
+	if mixed == nil {
 		return columns.Constant(text(c.segment.source.Meta.Instance), records)
 	}
-	origins, err := output.page(c.ctx, c.f, c.block)
+	origins, err := mixed.page(c.ctx, c.f, c.block)
 	if err != nil || len(origins.IDs) != records {
 		return nil
 	}
 	var entries []message.Value
 	var instances []string
-	entryOf := make([]uint8, len(origins.Inputs)) // index into entries for each input
-	for i, input := range origins.Inputs {
-		instance := output.inputs[input].Meta.Instance
+	entryOf := make([]uint8, len(origins.Parts)) // index into entries for each part
+	for i, part := range origins.Parts {
+		instance := mixed.parts[part].Meta.Instance
 		at := slices.Index(instances, instance)
 		if at < 0 {
 			if at = len(instances); at == columns.MaxEntries {

@@ -238,6 +238,30 @@ func (f *Fetcher) Inputs(ctx context.Context, s *source.Segment) []segment.Origi
 	return inputs
 }
 
+// EachPart calls each with the parts of a mixed segment, except those of excluded inputs. A part is valid until each returns. A failure
+// to read them is recorded as a problem.
+func (f *Fetcher) EachPart(ctx context.Context, s *source.Segment, each func(*source.Segment)) {
+	c, err := f.footer(ctx, s, 0)
+	switch {
+	case err != nil:
+		if ctx.Err() == nil {
+			f.readFailed(ctx, s, err)
+		}
+	case c.origins == nil:
+		for _, part := range s.Instances(c.footer) {
+			each(&part)
+		}
+	default:
+		var part source.Segment // one for all: outputs have thousands
+		for i, p := range c.origins.Parts {
+			if !s.Excluded[p.Input] {
+				part = s.Part(c.origins, i)
+				each(&part)
+			}
+		}
+	}
+}
+
 // listOf returns the inputs of an output.
 func (f *Fetcher) listOf(ctx context.Context, s *source.Segment) ([]segment.Origin, error) {
 	c, err := f.footer(ctx, s, 0)

@@ -9,10 +9,10 @@ import (
 type Matches struct {
 	Segment *source.Segment
 	Block   int // its index in the segment
-	// Inputs are the inputs of an output of compaction, indexed by [Span.Input]; nil for other segments.
-	Inputs []source.Segment
-	Text   []byte
-	Spans  []Span
+	// Parts are the parts of a mixed segment, indexed by [Span.Part]; nil for other segments.
+	Parts []source.Segment
+	Text  []byte
+	Spans []Span
 }
 
 // Span is a record in the text of [Matches].
@@ -22,14 +22,14 @@ type Span struct {
 	// Message is the offset of the message in the record, in bytes.
 	Message uint32
 	Level   record.Level
-	// Input is the index of the record's input, in an output of compaction.
-	Input uint32
+	// Part is the index of the record's part, in a mixed segment.
+	Part uint32
 }
 
-// Origin returns the segment in which a record was written: for an output of compaction, one of its inputs.
+// Origin returns the segment in which a record was written: for a mixed segment, one of its parts.
 func (m *Matches) Origin(s *Span) *source.Segment {
-	if m.Inputs == nil {
+	if m.Parts == nil {
 		return m.Segment
 	}
-	return &m.Inputs[s.Input]
+	return &m.Parts[s.Part]
 }

@@ -16,8 +16,8 @@ type Opened struct {
 	Segment *source.Segment
 	Footer  *segment.Footer // nil if it cannot be read, or is not needed
 	Tasks   []*Task
-	// Inputs are the inputs of an output of compaction; nil if Footer is nil.
-	Inputs []source.Segment
+	// Parts are the parts of a mixed segment, without those of excluded inputs; nil if Footer is nil.
+	Parts []source.Segment
 }
 
 // columnsShare is the usual ratio of a segment's size to the maximum size of the columns that a query reads.
@@ -57,11 +57,10 @@ func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Open
 	}
 	footer := read.footer
 	o.Footer = footer
-	var output *outputReader
-	if read.origins != nil {
-		output = newOutputReader(s, read.origins)
-		o.Inputs = output.inputs
-		f.findings.AddOrigins(o.Inputs)
+	mixed := newMixedReader(s, footer, read.origins)
+	if mixed != nil {
+		o.Parts = mixed.kept()
+		f.findings.AddOrigins(o.Parts)
 	}
 	f.Recorder.SegmentsRead.Add(1)
 	f.Recorder.BlocksTotal.Add(int64(len(footer.Blocks)))
@@ -70,7 +69,7 @@ func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Open
 	if len(f.Matcher.Selection.Sources) > 0 && !s.Foreign {
 		f.findings.AddSources(footer.Sources)
 	}
-	if !f.Matcher.Selection.MayMatchSources(footer.Sources) || output != nil && !slices.ContainsFunc(o.Inputs, f.mayMatchOrigin) {
+	if !f.Matcher.Selection.MayMatchSources(footer.Sources) || mixed != nil && !slices.ContainsFunc(o.Parts, f.mayMatchOrigin) {
 		return o
 	}
 	if known := blocks.Known(); known > 0 && known != len(footer.Blocks) {
@@ -79,7 +78,7 @@ func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Open
 	}
 	var candidates []segment.Block
 	for _, b := range footer.Blocks {
-		if !f.Matcher.MayMatch(b.Start, b.End, b.Levels) || f.Matcher.Selection.Attributed && b.Attributes == 0 {
+		if !f.Matcher.MayMatch(b.Start, b.End, b.Levels) || f.Matcher.Selection.Attributed && b.Attributes == 0 || !mixed.mayHold(b, f.mayMatchOrigin) {
 			continue
 		}
 		if !blocks.Has(b.Index) {
@@ -88,12 +87,12 @@ func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Open
 		}
 		candidates = append(candidates, b)
 	}
-	if output != nil && f.Matcher.Instanced() { // columns of instances are made from the inputs
-		output.add(candidates...)
+	if mixed != nil && f.Matcher.Instanced() { // columns of instances are made from the parts
+		mixed.add(candidates...)
 	}
 	var cols *segmentColumns
 	if len(candidates) > 0 {
-		cols = f.openColumns(ctx, s, footer, output, read.blob)
+		cols = f.openColumns(ctx, s, footer, mixed, read.blob)
 		candidates = f.prune(ctx, cols, candidates)
 	}
 	var c *chunk
@@ -104,10 +103,10 @@ func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Open
 			}
 		}
 		skipped -= b.Stored
-		if output != nil {
-			output.add(b)
+		if mixed != nil {
+			mixed.add(b)
 		}
-		o.Tasks = append(o.Tasks, &Task{Segment: s, Block: b, chunk: c, output: output, columns: cols})
+		o.Tasks = append(o.Tasks, &Task{Segment: s, Block: b, chunk: c, mixed: mixed, columns: cols})
 	}
 	return o
 }

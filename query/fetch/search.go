@@ -18,13 +18,13 @@ import (
 // Find searches a task's block for its matches.
 func (f *Fetcher) Find(ctx context.Context, t *Task) *Matches {
 	found := &Matches{Segment: t.Segment, Block: t.Block.Index}
-	if t.output != nil {
-		found.Inputs = t.output.inputs
+	if t.mixed != nil {
+		found.Parts = t.mixed.parts
 	}
 	f.search(ctx, t, true, func(w *worker, text []byte, origins *locator) (err error) {
 		w.spans = w.spans[:0]
 		scanErr := w.scanner.Scan(text, f.checksAt(t, origins), func(start, end int, columns *record.Columns) {
-			input, ok := origins.input(start)
+			part, ok := origins.part(start)
 			if !ok {
 				return
 			}
@@ -33,7 +33,7 @@ func (f *Fetcher) Find(ctx context.Context, t *Task) *Matches {
 				err = timeErr
 				return
 			}
-			w.spans = append(w.spans, Span{time, uint32(start), uint32(end), uint32(end - start - len(columns.Raw)), columns.Level, uint32(input)})
+			w.spans = append(w.spans, Span{time, uint32(start), uint32(end), uint32(end - start - len(columns.Raw)), columns.Level, uint32(part)})
 		})
 		found.Spans = slices.Clone(w.spans)
 		found.Text = bytes.Clone(gather(text, found.Spans))
@@ -62,18 +62,17 @@ func gather(text []byte, spans []Span) []byte {
 }
 
 // Each calls found for every match in a task's block, with its stored text and its columns, which are valid until found
-// returns. origin is the task's segment; if origins is set and the segment is an output of compaction, it is the input of
-// the match. An error of found is recorded as a problem of the segment, and does not end the search.
+// returns. origin is the task's segment; if origins is set and the segment is mixed, it is the part of the match. An error of found is recorded as a problem of the segment, and does not end the search.
 func (f *Fetcher) Each(ctx context.Context, t *Task, origins bool, found func(origin *source.Segment, line []byte, columns *record.Columns) error) {
 	f.search(ctx, t, origins, func(w *worker, text []byte, at *locator) (err error) {
 		scanErr := w.scanner.Scan(text, f.checksAt(t, at), func(start, end int, columns *record.Columns) {
-			input, ok := at.input(start)
+			part, ok := at.part(start)
 			if !ok {
 				return
 			}
 			origin := t.Segment
-			if at.inputs != nil {
-				origin = &at.inputs[input]
+			if at.reader != nil {
+				origin = &at.reader.parts[part]
 			}
 			if foundErr := found(origin, text[start:end], columns); foundErr != nil {
 				err = foundErr
@@ -97,7 +96,7 @@ func (f *Fetcher) Count(ctx context.Context, t *Task) (n uint64) {
 	}
 	f.search(ctx, t, false, func(w *worker, text []byte, origins *locator) error {
 		return w.scanner.Scan(text, f.checksAt(t, origins), func(start, _ int, _ *record.Columns) {
-			if _, ok := origins.input(start); ok {
+			if _, ok := origins.part(start); ok {
 				n++
 			}
 		})
@@ -105,7 +104,7 @@ func (f *Fetcher) Count(ctx context.Context, t *Task) (n uint64) {
 	return n
 }
 
-// checksAt returns the checks that the records of a task's block need; origins finds their inputs.
+// checksAt returns the checks that the records of a task's block need; origins finds their parts.
 func (f *Fetcher) checksAt(t *Task, origins *locator) match.Checks {
 	checks := f.checksOf(t.Segment, t.Block)
 	if origins.ids != nil && f.Matcher.Instanced() {
@@ -174,7 +173,7 @@ func (f *Fetcher) Skip(t *Task) {
 }
 
 // search reads and decodes a task's block and calls use with its text, which is valid until use returns, and a locator of the
-// inputs of its records, which finds them if origins is set. A failure is recorded as a problem.
+// parts of its records, which finds them if origins is set. A failure is recorded as a problem.
 func (f *Fetcher) search(ctx context.Context, t *Task, origins bool, use func(w *worker, text []byte, at *locator) error) {
 	defer f.Recorder.Processed(t.Segment, t.Block.Stored)
 	stored, err := f.stored(ctx, t)
@@ -218,15 +217,15 @@ func (f *Fetcher) search(ctx context.Context, t *Task, origins bool, use func(w 
 	}
 }
 
-// locator returns a locator for a task's block. It finds inputs if they are wanted, if some are excluded, or if a condition
+// locator returns a locator for a task's block. It finds parts if they are wanted, if some are excluded, or if a condition
 // is on instances.
 func (f *Fetcher) locator(ctx context.Context, t *Task, text []byte, wanted bool) (*locator, error) {
 	l := &locator{text: text}
-	if t.output == nil || !wanted && t.Segment.Excluded == nil && !f.Matcher.Instanced() {
+	if t.mixed == nil || !wanted && t.Segment.Excluded == nil && !f.Matcher.Instanced() {
 		return l, nil
 	}
-	ids, err := t.output.page(ctx, f, t.Block)
-	l.ids, l.inputs, l.skip = ids, t.output.inputs, t.Segment.Excluded
+	ids, err := t.mixed.page(ctx, f, t.Block)
+	l.ids, l.reader = ids, t.mixed
 	return l, err
 }
 

@@ -113,10 +113,10 @@ func (w *ContextCollector) NearSegments(segments []*source.Segment) []*source.Se
 	return near
 }
 
-// isNear reports whether a segment may contain records around a match. An output of compaction
+// isNear reports whether a segment may contain records around a match. A mixed segment
 // has records of any instance.
 func (w *ContextCollector) isNear(s *source.Segment) bool {
-	if !s.Meta.IsOutput() {
+	if !s.Meta.Mixed() {
 		return w.windows[instance{s.Store, s.Name.Service, s.Meta.Instance}].overlaps(s.Meta.Start, s.Meta.End)
 	}
 	for at, windows := range w.windows {

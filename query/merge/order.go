@@ -81,10 +81,10 @@ func (o Order) segmentEnd(s *source.Segment) key {
 	return last(s.Meta.End, s, math.MaxInt)
 }
 
-// first returns a key that is not after any record of a block that starts at a time. For an output of compaction it is an edge,
-// because its inputs may be anywhere in the order of segments.
+// first returns a key that is not after any record of a block that starts at a time. For a mixed segment it is an edge,
+// because its parts may be anywhere in the order of segments.
 func first(time int64, s *source.Segment, block int) key {
-	if s.Meta.IsOutput() {
+	if s.Meta.Mixed() {
 		return key{time: time, edge: -1}
 	}
 	return key{time: time, origin: s, block: block}
@@ -92,7 +92,7 @@ func first(time int64, s *source.Segment, block int) key {
 
 // last returns a key that is not before any record of a block that ends at a time.
 func last(time int64, s *source.Segment, block int) key {
-	if s.Meta.IsOutput() {
+	if s.Meta.Mixed() {
 		return key{time: time, edge: 1}
 	}
 	return key{time: time, origin: s, block: block}

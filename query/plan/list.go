@@ -159,11 +159,11 @@ func (l *listing) mayMatch(e *catalog.Entry) bool {
 		l.findings.Segments++
 		l.findings.Outputs = l.findings.Outputs || meta.IsOutput()
 		l.findings.Levels.Add(meta.Levels)
-		if !meta.IsOutput() {
+		if !meta.Mixed() {
 			l.findings.AddOrigin(l.service, meta.Instance)
 		}
 	}
-	if !m.MayMatch(meta.Start, meta.End, meta.Levels) || !meta.IsOutput() && !m.MayMatchOrigin(l.service, meta.Instance) {
+	if !m.MayMatch(meta.Start, meta.End, meta.Levels) || !meta.Mixed() && !m.MayMatchOrigin(l.service, meta.Instance) {
 		l.pruned++
 		return false
 	}

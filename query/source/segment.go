@@ -11,6 +11,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/catalog"
 	"logstow/query/cache"
+	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
 )
@@ -56,7 +57,8 @@ type Segment struct {
 	// Elsewhere is an output of compaction that contains the same batch and excludes it, or nil: one in another store, or a damaged
 	// one.
 	Elsewhere *Segment
-	// Output is set on a Segment that stands for an input of this output of compaction; see [Segment.Inputs].
+	// Output is set on a Segment that stands for an input of this output of compaction, or for an instance of this segment of a relay; see
+	// [Segment.Inputs].
 	Output *Segment
 }
 
@@ -67,6 +69,40 @@ func (s *Segment) Inputs(origins []segment.Origin) []Segment {
 		inputs[i] = s.Input(i, &origins[i])
 	}
 	return inputs
+}
+
+// Parts returns the parts of an output's inputs as segments, like Inputs.
+func (s *Segment) Parts(o *segment.Origins) []Segment {
+	parts := make([]Segment, len(o.Parts))
+	for i := range o.Parts {
+		parts[i] = s.Part(o, i)
+	}
+	return parts
+}
+
+// Part returns one of the parts of an output's inputs as a segment, like Inputs.
+func (s *Segment) Part(o *segment.Origins, i int) Segment {
+	p := &o.Parts[i]
+	part := s.Input(p.Input, &o.Inputs[p.Input])
+	part.Meta.Instance, part.Meta.Levels, part.Meta.Records = p.Instance, p.Levels, p.Levels.Total()
+	return part
+}
+
+// Instances returns a segment that a relay wrote, with its footer, as a segment for each of its instances, like Inputs.
+func (s *Segment) Instances(f *segment.Footer) []Segment {
+	parts := make([]Segment, len(f.Instances))
+	for i, name := range f.Instances {
+		parts[i] = Segment{Store: s.Store, Name: s.Name, Size: s.Size, Output: s, Meta: s.Meta}
+		m := &parts[i].Meta
+		m.Instance, m.Instances, m.Records, m.Levels, m.Start, m.End = name, 0, 0, record.Counts{}, s.Meta.End, s.Meta.Start
+	}
+	for _, b := range f.Blocks {
+		m := &parts[b.Instance].Meta
+		m.Records += b.Records
+		m.Levels.Add(b.Levels)
+		m.Start, m.End = min(m.Start, b.Start), max(m.End, b.End)
+	}
+	return parts
 }
 
 // Input returns one of the inputs of an output of compaction as a segment, like Inputs.
@@ -92,7 +128,7 @@ func (s *Segment) Without(inputs map[int]bool) *Segment {
 	return &other
 }
 
-// Blob returns the segment from which the records of s are read: the output if s is an input of one, otherwise s.
+// Blob returns the segment from which the records of s are read: Output if it is set, otherwise s.
 func (s *Segment) Blob() *Segment {
 	if s.Output != nil {
 		return s.Output

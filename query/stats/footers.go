@@ -100,7 +100,7 @@ func (f *fromFooters) unanswered(ctx context.Context, segments []*source.Segment
 		w := fetch.Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: 1}
 		for o := range fetch.OrderedParallel(ctx, w, slices.Values(unknown), func(*source.Segment) int64 { return 0 },
 			func(ctx context.Context, seg *source.Segment) fetch.Opened { return f.Open(ctx, seg, 0) }) {
-			if f.countedByInputs(o) {
+			if f.countedByParts(o) {
 				continue
 			}
 			if o.Footer != nil && !f.step.IsZero() && f.answers(o.Segment) {
@@ -120,21 +120,19 @@ func (f *fromFooters) unanswered(ctx context.Context, segments []*source.Segment
 }
 
 // answers reports whether a segment's metadata and footer may suffice. They do not for an output of compaction with excluded inputs, or
-// if instances are needed.
+// if instances are needed and the segment is mixed.
 func (f *fromFooters) answers(seg *source.Segment) bool {
-	return seg.Excluded == nil && (!seg.Meta.IsOutput() || !f.needsOrigin())
+	return seg.Excluded == nil && (!seg.Meta.Mixed() || !f.needsOrigin())
 }
 
-// countedByInputs counts an opened output of compaction by its list of inputs, if that suffices.
-func (f *fromFooters) countedByInputs(o fetch.Opened) bool {
-	if o.Inputs == nil || f.answers(o.Segment) || !f.samePeriod(o.Segment.Meta.Start, o.Segment.Meta.End) ||
+// countedByParts counts an opened mixed segment by its parts, if that suffices.
+func (f *fromFooters) countedByParts(o fetch.Opened) bool {
+	if o.Parts == nil || f.answers(o.Segment) || !f.samePeriod(o.Segment.Meta.Start, o.Segment.Meta.End) ||
 		!f.Matcher.LevelsSuffice(o.Segment.Meta.Start, o.Segment.Meta.End) {
 		return false
 	}
-	for i := range o.Inputs {
-		if !o.Segment.Excluded[i] {
-			f.add(&o.Inputs[i], o.Segment.Meta.Start, o.Inputs[i].Meta.Levels)
-		}
+	for i := range o.Parts {
+		f.add(&o.Parts[i], o.Segment.Meta.Start, o.Parts[i].Meta.Levels)
 	}
 	for _, t := range o.Tasks {
 		f.Recorder.Processed(t.Segment, t.Block.Stored)
