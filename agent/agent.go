@@ -23,6 +23,7 @@ import (
 	"logstow/logmetrics"
 	"logstow/metrics"
 	"logstow/process"
+	"logstow/relay"
 	"logstow/store"
 	"logstow/store/open"
 	"logstow/tap"
@@ -254,10 +255,13 @@ func (p *pipeline) openOther(ctx context.Context, name string) (store.Store, err
 	return p.requests.Store(st), nil
 }
 
-// watchedStores returns the stores of new segments, except those that cannot be opened: uploads
+// watchedStores returns the stores of new segments, except relays and those that cannot be opened: uploads
 // report them.
 func (p *pipeline) watchedStores(ctx context.Context) (all []store.Store) {
 	for _, spec := range p.opened.specs() {
+		if relay.IsName(spec) { // it has no tables
+			continue
+		}
 		if st, err := p.openOther(ctx, spec); err == nil {
 			all = append(all, st)
 		}

@@ -56,6 +56,8 @@ type Buffer struct {
 	replayed, stop chan struct{}
 	loops          sync.WaitGroup
 
+	idMu sync.Mutex // held while ID draws one
+
 	mu     sync.Mutex
 	closed bool
 	// lsn and positions are those of a buffer in memory.

@@ -38,6 +38,8 @@ type Kind struct {
 	Paths []string
 	// Positions is set if it keeps positions in the buffer, at which it continues after a restart.
 	Positions bool
+	// Segments is set if it receives segments, which have service, class and parser. There may be one of these inputs.
+	Segments bool
 	// ServiceFromLabels and ServiceFromRecords are set if labels of records, or records, may name their service.
 	ServiceFromLabels, ServiceFromRecords bool
 }
@@ -75,6 +77,12 @@ type Opening struct {
 	Skip []string
 	// StopWait is the maximum time on shutdown for reading what there is by then.
 	StopWait time.Duration
+	// Instance is the instance of the shipper.
+	Instance string
+	// BufferID returns the ID of the buffer, see [buffer.Buffer.ID].
+	BufferID func(context.Context) (string, error)
+	// Volatile is set if the buffer is in memory.
+	Volatile bool
 	// Getenv looks up environment variables.
 	Getenv func(string) string
 }

@@ -14,6 +14,9 @@ type observedStore struct {
 	r *Requests
 }
 
+// Unwrap returns the store that is observed.
+func (s observedStore) Unwrap() store.Store { return s.Store }
+
 func (s observedStore) Blobs() store.Blobs     { return observedBlobs{s.Store.Blobs(), s.r} }
 func (s observedStore) Compacted() store.Blobs { return observedBlobs{s.Store.Compacted(), s.r} }
 func (s observedStore) Tables() store.Tables   { return observedTables{s.Store.Tables(), s.r} }

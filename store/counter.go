@@ -47,6 +47,9 @@ type countedStore struct {
 	c *Counter
 }
 
+// Unwrap returns the store that is counted.
+func (s countedStore) Unwrap() Store { return s.Store }
+
 func (s countedStore) Blobs() Blobs     { return countedBlobs{s.Store.Blobs(), s.c} }
 func (s countedStore) Compacted() Blobs { return countedBlobs{s.Store.Compacted(), s.c} }
 func (s countedStore) Tables() Tables   { return countedTables{s.Store.Tables(), s.c} }

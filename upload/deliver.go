@@ -22,7 +22,7 @@ const (
 // ends the run.
 func (r *run) deliver(ctx context.Context, d *destination, b *buffer.Batch) error {
 	attempt := r.u.beginAttempt()
-	etag, err := r.u.storeBlob(ctx, d, b)
+	etag, err := r.u.storeBlob(ctx, r.buffer, d, b)
 	var reason suspect
 	switch {
 	case errors.As(err, &reason):
@@ -33,13 +33,13 @@ func (r *run) deliver(ctx context.Context, d *destination, b *buffer.Batch) erro
 	}
 	r.u.delivered(d, b, attempt)
 	r.progress()
-	return r.acknowledge(ctx, b, etag)
+	return r.acknowledge(ctx, d, b, etag)
 }
 
 // acknowledge acknowledges a stored batch: the buffer removes it, and keeps its entity until the index has it.
-func (r *run) acknowledge(ctx context.Context, b *buffer.Batch, etag string) (err error) {
+func (r *run) acknowledge(ctx context.Context, d *destination, b *buffer.Batch, etag string) (err error) {
 	crashpoint.Here("upload.before-done")
-	if r.u.opts.NoIndex {
+	if r.u.opts.NoIndex || d.relays != nil { // relays write the index themselves
 		err = b.Done()
 	} else if err = b.DoneWithEntity(etag); err == nil {
 		r.index(ctx, b.Store(), r.u.opts.RetryFor)
@@ -48,9 +48,9 @@ func (r *run) acknowledge(ctx context.Context, b *buffer.Batch, etag string) (er
 	return err
 }
 
-// storeBlob creates a batch's blob and returns its ETag. An error that may be caused by the batch itself is a
+// storeBlob creates the blob of a batch of a buffer and returns its ETag, or sends the batch to a relay. An error that may be caused by the batch itself is a
 // [suspect].
-func (u *Uploader) storeBlob(ctx context.Context, d *destination, b *buffer.Batch) (etag string, err error) {
+func (u *Uploader) storeBlob(ctx context.Context, from *buffer.Buffer, d *destination, b *buffer.Batch) (etag string, err error) {
 	size := min(b.Size, u.opts.Memory)
 	if err := d.memory.Acquire(ctx, size); err != nil {
 		return "", context.Cause(ctx)
@@ -62,6 +62,9 @@ func (u *Uploader) storeBlob(ctx context.Context, d *destination, b *buffer.Batc
 	}
 	if err := verify(ctx, body, b.Meta); err != nil {
 		return "", suspectFile(err)
+	}
+	if d.relays != nil {
+		return "", u.sendSegment(ctx, from, d, b, body)
 	}
 	return u.createBlob(ctx, d, b, body)
 }

@@ -11,6 +11,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/buffer"
+	"logstow/relay"
 	"logstow/store"
 )
 
@@ -21,8 +22,10 @@ type destination struct {
 	container string
 	blobs     store.Blobs
 	tables    store.Tables
-	numbers   *blobnaming.Numberer
-	gate      bucketGate
+	// relays is set if the store is relays; only blobs is used besides.
+	relays  relays
+	numbers *blobnaming.Numberer
+	gate    bucketGate
 	// memory limits the bytes of the batches in flight to Options.Memory.
 	memory *semaphore.Weighted
 	// accepted is the highest number of a successful attempt to store a batch; the lock of the Uploader guards it.
@@ -39,6 +42,7 @@ func newDestination(name string, st store.Store, opts *Options) *destination {
 		container:   st.Container(),
 		blobs:       st.Blobs(),
 		tables:      st.Tables(),
+		relays:      relaysOf(st),
 		numbers:     blobnaming.NewNumberer(opts.Random),
 		gate:        newBucketGate(),
 		memory:      semaphore.NewWeighted(opts.Memory),
@@ -88,9 +92,9 @@ func (u *Uploader) known(name string) *destination {
 	return u.get(name)
 }
 
-// get is known with the lock held.
+// get is known with the lock held. Relays are recognized by their IDs: other addresses of the configuration serve as well.
 func (u *Uploader) get(name string) *destination {
-	if name == u.current.name {
+	if name == u.current.name || u.current.relays != nil && relay.IsName(name) {
 		return u.current
 	}
 	return u.others[name]

@@ -83,9 +83,12 @@ func (u *Uploader) retry(ctx context.Context, t *outageLogger, limit time.Durati
 			t.recovered()
 			return nil
 		}
+		var reason suspect
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
+		case errors.As(err, &reason):
+			return reason
 		case errors.Is(err, store.ErrInvalid):
 			return suspect{rejected, err}
 		}

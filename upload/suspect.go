@@ -17,6 +17,9 @@ import (
 // more waits for Backoff.Max before it takes another batch.
 const maxSuspects = 64
 
+// boundWait is the maximum delay between attempts to reach the relay of a batch.
+const boundWait = 5 * time.Second
+
 // suspect is a delivery failure that may be caused by the batch itself. A second check decides: see
 // retrySuspect.
 type suspect struct {
@@ -35,6 +38,8 @@ const (
 	unreadable
 	// damaged means that the bytes differ from those that were sealed.
 	damaged
+	// bound means that the relay which may have the batch does not respond. It is never confirmed.
+	bound
 )
 
 func (e suspect) Error() string { return e.reason.Error() }
@@ -53,6 +58,8 @@ func (e suspect) confirmed(othersDelivered bool) bool {
 	switch e.kind {
 	case damaged:
 		return true
+	case bound:
+		return false
 	case unreadable:
 		return othersDelivered && !isResourceShortage(e.reason)
 	default:
@@ -126,6 +133,9 @@ func (r *run) retrySuspect(ctx context.Context, d *destination, b *buffer.Batch,
 			}
 			wait = min(wait, left)
 		}
+		if last.kind == bound {
+			wait = min(wait, boundWait)
+		}
 		u.batchOutage.failed(last.reason, wait)
 		if err := retry.Sleep(ctx, wait); err != nil {
 			r.requeue(b)
@@ -170,13 +180,13 @@ func (r *run) retryOnce(ctx context.Context, d *destination, b *buffer.Batch) (n
 		return func() error { return r.dispatch(ctx, b) }, nil
 	}
 	attempt := r.u.beginAttempt()
-	etag, err := r.u.storeBlob(ctx, d, b)
+	etag, err := r.u.storeBlob(ctx, r.buffer, d, b)
 	if err != nil {
 		return nil, err
 	}
 	r.u.delivered(d, b, attempt)
 	r.progress()
-	return func() error { return r.acknowledge(ctx, b, etag) }, nil
+	return func() error { return r.acknowledge(ctx, d, b, etag) }, nil
 }
 
 // beginAttempt returns the number of a new attempt to store a batch. Only the success of an attempt that begins after the

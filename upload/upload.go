@@ -185,7 +185,7 @@ func (u *Uploader) destinationFor(b *buffer.Batch) (own *destination, name strin
 	default:
 		name = u.configured(b)
 	}
-	if u.route == nil && name == u.current.name {
+	if u.route == nil && u.get(name) == u.current {
 		return u.current, name
 	}
 	return nil, name // with several stores, none may block the workers of the others

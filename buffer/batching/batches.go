@@ -267,6 +267,9 @@ func (b *Batches) Services() []string {
 // Oldest returns when the oldest unsealed record of a service was appended; zero if there is none.
 func (b *Batches) Oldest(service string) time.Time { return b.open.oldestOf(service) }
 
+// OldestSeq returns a lower bound of the Seqs of batches that are not in the queue yet.
+func (b *Batches) OldestSeq() int64 { return b.open.oldestSeq() }
+
 // EndAppends makes later calls of Append fail with [wait.ErrClosed].
 func (b *Batches) EndAppends() {
 	b.mu.Lock()

@@ -240,6 +240,17 @@ func (s *openSet) oldestOf(service string) (oldest time.Time) {
 	return oldest
 }
 
+// oldestSeq returns a lower bound of the Seqs of batches that are being sealed, or will be.
+func (s *openSet) oldestSeq() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	oldest := s.seq + 1
+	for _, o := range s.sealing {
+		oldest = min(oldest, o.seq)
+	}
+	return oldest
+}
+
 // count returns the number of open batches, and when the oldest of their records was appended; zero if
 // there is none.
 func (s *openSet) count() (n int, oldest time.Time) {

@@ -241,6 +241,21 @@ func (q *Queue) OldestUnstored(service string) (oldest time.Time) {
 	return oldest
 }
 
+// OldestSeq returns the lowest Seq of a batch that is not stored yet; not ok if there is none.
+func (q *Queue) OldestSeq() (seq int64, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) > 0 { // they are in order
+		seq, ok = q.waiting[0].Meta.Seq, true
+	}
+	for item := range q.inflight {
+		if !ok || item.Meta.Seq < seq {
+			seq, ok = item.Meta.Seq, true
+		}
+	}
+	return seq, ok
+}
+
 // Waiting is the number of waiting batches.
 func (q *Queue) Waiting() int {
 	q.mu.Lock()

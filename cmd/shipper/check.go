@@ -19,6 +19,7 @@ import (
 	"logstow/grant"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/relay"
 	"logstow/store"
 	"logstow/store/open"
 )
@@ -111,8 +112,11 @@ func checkStore(ctx context.Context, out io.Writer, spec, auth string, s agent.S
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	if limited, ok := st.(*grant.Store); ok {
-		return checkGrant(out, spec, limited, s)
+	switch st := st.(type) {
+	case *grant.Store:
+		return checkGrant(out, spec, st, s)
+	case *relay.Store:
+		return checkRelay(ctx, out, st)
 	}
 	stays, err := probeBlobs(ctx, st.Blobs(), probeService+"/"+s.Instance)
 	if err != nil {
@@ -130,6 +134,18 @@ func checkStore(ctx context.Context, out io.Writer, spec, auth string, s agent.S
 		return hint.Wrap(err, "grant the role, or ship without an index with --index off")
 	}
 	fmt.Fprintf(out, "index\t%s: an entity was written and removed\n", spec)
+	return nil
+}
+
+// checkRelay asks relays who they are, with the token.
+func checkRelay(ctx context.Context, out io.Writer, st *relay.Store) error {
+	all, err := st.Relays(ctx)
+	if err != nil {
+		return err
+	}
+	for _, one := range all {
+		fmt.Fprintf(out, "relay\t%s: instance %s, buffer %s\n", st, one.Instance, one.ID)
+	}
 	return nil
 }
 

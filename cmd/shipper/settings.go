@@ -26,6 +26,7 @@ import (
 	"logstow/internal/units"
 	"logstow/process"
 	"logstow/record"
+	"logstow/relay"
 )
 
 // minBufferSize is the minimum of --buffer-size in bytes.
@@ -90,6 +91,7 @@ func readSettings(c *ucli.Context) (agent.Settings, error) {
 	errs.advise(len(s.LogMetrics) == 0 || s.MetricsAddress != "", "log-metrics require an address of the metrics", "set metrics in the file, or give --metrics")
 	s.Inputs = readInputs(&errs, c, file)
 	s.Stores = readStores(&errs, c, file, s.Inputs)
+	checkRelays(&errs, &s)
 	s.Service = oneService(s.Inputs)
 	s.Once = c.Bool("once")
 	for _, in := range s.Inputs {
@@ -97,6 +99,21 @@ func readSettings(c *ucli.Context) (agent.Settings, error) {
 	}
 	readBuffer(&s, &errs, c, &file.Buffer)
 	return s, errors.Join(errs...)
+}
+
+// checkRelays checks what relays require, as destinations and as an input.
+func checkRelays(errs *problems, s *agent.Settings) {
+	const most = 16 << 20
+	if slices.ContainsFunc(s.Stores.Every(), relay.IsName) {
+		errs.check(s.FlushSize <= most, "--flush-size: a relay takes segments of at most 16MiB")
+	}
+	inputs := 0
+	for _, in := range s.Inputs {
+		if in.Kind().Segments {
+			inputs++
+		}
+	}
+	errs.check(inputs <= 1, "there may be one relay input: it numbers the segments of its senders")
 }
 
 // pick is the value of a flag if it is given, else the file's, else the flag's default.
@@ -154,7 +171,7 @@ func readInputs(errs *problems, c *ucli.Context, file *config.Config) []config.I
 		fill(&inputs[i].Common, &common, c)
 	}
 	inputs = append(inputs, flagInputs(errs, c, common, len(inputs) > 0)...)
-	missing := slices.ContainsFunc(inputs, func(in config.Input) bool { return in.Service == "" })
+	missing := slices.ContainsFunc(inputs, func(in config.Input) bool { return in.Service == "" && !in.Kind().Segments })
 	errs.advise(!missing && (len(inputs) > 0 || c.String("config") != "") || common.Service != "", "--service is missing", "give the name of the service, or give every input its own in the configuration")
 	nameFiles(errs, inputs)
 	return inputs

@@ -9,6 +9,7 @@ import (
 
 	"logstow/agent"
 	"logstow/config"
+	"logstow/relay"
 )
 
 // readStores reads the stores: one for all from the command line; else those of the file,
@@ -17,7 +18,7 @@ func readStores(errs *problems, c *ucli.Context, file *config.Config, inputs []c
 	if spec := c.String("store"); spec != "" {
 		return agent.Stores{All: []string{spec}}
 	}
-	names := agent.Stores{All: file.Stores, Own: map[string][]string{}}
+	names := agent.Stores{All: relay.Join(file.Stores), Own: map[string][]string{}}
 	if spec := os.Getenv("LOGSTOW_STORE"); spec != "" && len(names.All) == 0 {
 		names.All = []string{spec}
 	}
@@ -27,8 +28,8 @@ func readStores(errs *problems, c *ucli.Context, file *config.Config, inputs []c
 			continue
 		}
 		other, given := names.Own[in.Service]
-		errs.check(!given || slices.Equal(other, in.Stores), "the input in line %d: another input ships service %s to another store; a service has one store, or one list of stores", in.Line, in.Service)
-		names.Own[in.Service] = in.Stores
+		errs.check(!given || slices.Equal(other, relay.Join(in.Stores)), "the input in line %d: another input ships service %s to another store; a service has one store, or one list of stores", in.Line, in.Service)
+		names.Own[in.Service] = relay.Join(in.Stores)
 	}
 	if len(names.All) > 0 {
 		return names

@@ -144,5 +144,8 @@ func Public(err error) string {
 	if Status(err) == http.StatusServiceUnavailable && !errors.Is(err, input.ErrBusy) {
 		return "temporarily unavailable: retry"
 	}
-	return string(bytes.ToValidUTF8([]byte(err.Error()), []byte("?")))
+	return Text(err)
 }
+
+// Text returns the text of an error that a client may see.
+func Text(err error) string { return string(bytes.ToValidUTF8([]byte(err.Error()), []byte("?"))) }

@@ -8,6 +8,7 @@ import (
 	"logstow/input/gelf"
 	"logstow/input/journald"
 	"logstow/input/plain"
+	"logstow/input/relay"
 	"logstow/input/stdin"
 	"logstow/input/syslog"
 )
@@ -22,6 +23,7 @@ func All() []input.Spec {
 		gelf.Spec{},
 		&plain.Spec{},
 		&HTTP{},
+		&relay.Spec{},
 		&journald.Spec{},
 	}
 }

@@ -3,9 +3,7 @@ package azure
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -13,6 +11,8 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+
+	"logstow/internal/certs"
 )
 
 // idlePerHost is the maximum number of idle connections to each of the two services. It is the maximum
@@ -26,7 +26,7 @@ func newTransport(caFile string) (*http.Transport, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if caFile != "" {
 		var err error
-		if config.RootCAs, err = withAuthorities(caFile); err != nil {
+		if config.RootCAs, err = certs.Authorities(caFile); err != nil {
 			return nil, err
 		}
 	}
@@ -51,22 +51,6 @@ func proxy(r *http.Request) (*url.URL, error) {
 		return nil, nil //nolint:nilnil // no proxy and no error is what net/http expects
 	}
 	return http.ProxyFromEnvironment(r)
-}
-
-// withAuthorities are the system's certificate authorities and those of a file.
-func withAuthorities(file string) (*x509.CertPool, error) {
-	encoded, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("read certificate authorities: %w", err)
-	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		return nil, fmt.Errorf("read the system's certificate authorities: %w", err)
-	}
-	if !pool.AppendCertsFromPEM(encoded) {
-		return nil, fmt.Errorf("read certificate authorities: no certificate in %s: want PEM, BEGIN CERTIFICATE", file)
-	}
-	return pool, nil
 }
 
 // newHTTPClient returns a client that follows no redirects: storage sends none, and a signed address must not

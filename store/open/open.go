@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"logstow/grant"
+	"logstow/relay"
 	"logstow/segment"
 	"logstow/store"
 	"logstow/store/azure"
@@ -60,6 +61,7 @@ func WithAuth(getenv func(string) string, auth string) func(string) string {
 //   - azblob://CONTAINER, with a credential of [azure.FromEnv];
 //     azblob://CONTAINER?account=NAME for one of several accounts, see docs/credentials.md
 //   - grant://FILE, with the access that a file of package grant allows
+//   - relay://HOST:PORT or relays://HOST:PORT, shippers that pool segments, only for writing: see package relay
 //   - file:///DIR or DIR, a directory, which the first write makes if it is missing
 //
 // It reads, creates and requests nothing yet. The error is [store.ErrInvalid] for an invalid name, and
@@ -74,6 +76,8 @@ func Store(ctx context.Context, spec string, opts Options) (store.Store, error) 
 		return openAzure(ctx, n, opts)
 	case n.grant != "":
 		return openGrant(ctx, n.grant, opts)
+	case n.relays != "":
+		return openRelays(n.relays, opts)
 	default:
 		return openLocal(ctx, n.dir, opts)
 	}
@@ -92,10 +96,11 @@ func Dir(spec string) (dir string, ok bool) {
 	return n.dir, err == nil && n.dir != ""
 }
 
-// location is a parsed store name: a container, a grant file, or a directory.
+// location is a parsed store name: a container, a grant file, relays, or a directory.
 type location struct {
 	container, account string
 	grant              string
+	relays             string
 	dir                string
 }
 
@@ -117,6 +122,9 @@ func parse(spec string) (n location, err error) {
 		n.grant = rest
 	case scheme == "file":
 		n.dir, err = fileDir(spec)
+	case relay.IsName(spec):
+		n.relays = spec
+		_, err = relay.ParseAddresses(spec)
 	default:
 		err = fmt.Errorf("unknown store type %q", scheme)
 	}
@@ -158,6 +166,15 @@ func openAzure(ctx context.Context, n location, opts Options) (store.Store, erro
 
 func openGrant(ctx context.Context, path string, opts Options) (store.Store, error) {
 	s, err := grant.Open(ctx, path, grant.Options{Log: opts.Log, CAFile: WithAuth(opts.Getenv, "")(CAFileEnv)})
+	if err != nil {
+		return nil, err // as above
+	}
+	return s, nil
+}
+
+func openRelays(spec string, opts Options) (store.Store, error) {
+	getenv := WithAuth(opts.Getenv, "")
+	s, err := relay.Open(relay.Options{Name: spec, Token: getenv(relay.TokenEnv), CAFile: getenv(CAFileEnv), Log: opts.Log})
 	if err != nil {
 		return nil, err // as above
 	}

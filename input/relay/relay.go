@@ -1,0 +1,97 @@
+// Package relay receives the segments of other shippers and appends their records to the buffer, which pools them: see package
+// [logstow/relay] for the protocol.
+//
+// # Content of a record
+//
+// Everything is as in the segment: time, level, source, attributes, message, service, class, parser and instance. Nothing is recognized,
+// redacted or limited again: the sender has done it. Blocks are stored as they were sent, without compressing them again.
+//
+// # Loss
+//
+// A segment is acknowledged when it is durable in the buffer. Its number is stored in the same write as its records, so that one that
+// is sent again is not appended again.
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"logstow/input"
+	"logstow/input/httpserver"
+	"logstow/input/listen"
+	"logstow/relay"
+)
+
+// Spec configures the input.
+type Spec struct {
+	// Tokens maps what a token allows to the token: a list of SERVICE or SERVICE:CLASS, with wildcards. Without any, every sender
+	// may send everything.
+	Tokens map[string]string
+}
+
+// Kind implements [input.Spec].
+func (*Spec) Kind() input.Kind {
+	return input.Kind{
+		Name:         "relay",
+		Usage:        "`ADDRESS`: receive the segments of shippers with --store relay://HOST:PORT, such as :4319, and pool them; repeatable",
+		CheckAddress: listen.CheckAddress, ServiceFromRecords: true, Segments: true,
+	}
+}
+
+// Keys implements [input.Spec].
+func (s *Spec) Keys() []input.Key {
+	return []input.Key{{Name: "tokens", To: &s.Tokens, Check: checkToken}}
+}
+
+func checkToken(token string) error {
+	if token == "" {
+		return errors.New("a token is empty")
+	}
+	return nil
+}
+
+// Open implements [input.Spec].
+func (s *Spec) Open(ctx context.Context, with input.Opening) (input.Reader, error) {
+	allowed, err := newScopes(s.Tokens)
+	if err != nil {
+		return nil, fmt.Errorf("relay input: %w", err)
+	}
+	if with.Volatile {
+		with.Log.Warn("a relay without --buffer-dir loses what it has acknowledged when it ends abruptly: give it a buffer on disk")
+	}
+	opts, err := with.Options.WithDefaults()
+	if err != nil {
+		return nil, err
+	}
+	h := &handler{
+		opts: opts, instance: with.Instance, id: with.BufferID, scopes: allowed,
+		memory: httpserver.NewMemory(relay.MaxSegment, opts.Memory), decoding: make(chan struct{}, maxDecoding), patience: patience,
+	}
+	server, err := httpserver.New(ctx, httpserver.Options{Endpoint: with.Endpoint, Denied: &opts.Stats.Denied, Log: opts.Log}, h)
+	if err != nil {
+		return nil, fmt.Errorf("relay input: %w", err)
+	}
+	return &reader{server, h}, nil
+}
+
+// reader is the server of a relay.
+type reader struct {
+	*httpserver.Server
+	handler *handler
+}
+
+// Run implements [input.Reader]. It reads the state of the senders first: another relay input of the buffer, which a reload replaces, has
+// ended by then.
+func (r *reader) Run(ctx context.Context) error {
+	r.handler.senders = loadSenders(r.handler.opts.Sink.Positions(prefix), r.handler.opts.Now)
+	return r.Server.Run(ctx)
+}
+
+const (
+	// maxDecoding is the number of segments that are decoded at the same time; others wait.
+	maxDecoding = 2
+	// patience is how long a segment waits for space in the buffer before its sender is told to try again.
+	patience = 15 * time.Second
+)

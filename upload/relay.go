@@ -1,0 +1,94 @@
+package upload
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"logstow/buffer"
+	"logstow/internal/crashpoint"
+	"logstow/relay"
+	"logstow/store"
+)
+
+// relays are a store that is relays: [relay.Store].
+type relays interface {
+	Relay(ctx context.Context, service string) (id string, err error)
+}
+
+// relaysOf returns the relays that a store is, nil if it is storage.
+func relaysOf(st store.Store) relays {
+	for st != nil {
+		if r, ok := st.(relays); ok {
+			return r
+		}
+		wrapper, ok := st.(interface{ Unwrap() store.Store })
+		if !ok {
+			return nil
+		}
+		st = wrapper.Unwrap()
+	}
+	return nil
+}
+
+// sendSegment sends a batch to a relay. A batch that one may have is sent to that one only, which may be away for long: a failure is a
+// [suspect], so that the batch is retried apart from the others. It is never quarantined for that.
+func (u *Uploader) sendSegment(ctx context.Context, from *buffer.Buffer, d *destination, b *buffer.Batch, body []byte) error {
+	tried := b.Name() != "" // by an earlier process, or an earlier call
+	return u.retry(ctx, &d.blobOutage, u.retryFor(b, d.name), func() error {
+		for {
+			if b.Name() == "" {
+				if err := u.bind(ctx, from, d, b, ""); err != nil {
+					return err
+				}
+			}
+			err := u.sendOnce(ctx, from, d, b, body)
+			switch {
+			case err == nil, errors.Is(err, store.ErrInvalid):
+				return err
+			case errors.Is(err, relay.ErrForgotten): // brought back from the quarantine: no relay has it
+				if err := u.bind(ctx, from, d, b, suffix()); err != nil {
+					return err
+				}
+			case errors.Is(err, relay.ErrRefused) && !tried: // another relay may take it
+				if err := b.SetName(d.name, ""); err != nil {
+					return err
+				}
+			default:
+				return suspect{bound, err}
+			}
+		}
+	})
+}
+
+// sendOnce makes one request.
+func (u *Uploader) sendOnce(ctx context.Context, from *buffer.Buffer, d *destination, b *buffer.Batch, body []byte) error {
+	u.count(func(st *Stats) { st.Creates++ })
+	crashpoint.Here("upload.before-create")
+	floor := min(from.OldestSeq(), b.Meta.Seq)
+	_, err := d.blobs.Create(ctx, b.Name(), body, store.CreateOptions{Metadata: map[string]string{relay.FloorKey: strconv.FormatInt(floor, 10)}})
+	crashpoint.Here("upload.after-create")
+	return err
+}
+
+// bind records the relay that a batch will be sent to. A suffix makes it another one for the relay.
+func (u *Uploader) bind(ctx context.Context, from *buffer.Buffer, d *destination, b *buffer.Batch, suffix string) error {
+	id, err := d.relays.Relay(ctx, b.Service)
+	if err != nil {
+		return err
+	}
+	sender, err := from.ID(ctx)
+	if err != nil {
+		return err
+	}
+	return b.SetName(d.name, relay.Name{Relay: id, Sender: sender + suffix, Seq: b.Meta.Seq}.String())
+}
+
+func suffix() string {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return fmt.Sprintf("-%s", hex.EncodeToString(random[:]))
+}
