@@ -14,6 +14,7 @@ import (
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/jsonlines"
+	"logstow/internal/units"
 	"logstow/query"
 	"logstow/query/output"
 	"logstow/query/report"
@@ -98,6 +99,8 @@ type segmentRow struct {
 	// not printed because it contains them.
 	Generation int `json:"generation,omitempty"`
 	Contained  int `json:"contained,omitempty"`
+	// Instances is the number of instances whose records a relay put into the segment.
+	Instances uint32 `json:"instances,omitempty"`
 }
 
 // newSegmentRow makes the row of a segment, with times in zone; nil is UTC.
@@ -106,6 +109,7 @@ func newSegmentRow(s *query.Segment, zone *time.Location) segmentRow {
 		Store: s.Store, Name: s.Name.String(), Start: output.FormatTime(s.Meta.Start, zone), End: output.FormatTime(s.Meta.End, zone),
 		Records: s.Meta.Records, RawBytes: s.Meta.RawBytes, StoredBytes: s.Size, Tier: string(s.Tier), Levels: s.Meta.Levels,
 		Instance: s.Meta.Instance, Class: s.Meta.Class, Batch: s.Meta.Batch.String(), Seq: s.Meta.Seq, Foreign: s.Foreign,
+		Instances: s.Meta.Instances,
 	}
 	if s.Meta.IsOutput() {
 		row.Generation, row.Contained = s.Name.Output(), len(s.Hidden)
@@ -167,7 +171,7 @@ func (e *environment) printTable(rows []segmentRow) error {
 		cells := []string{r.Name, r.Start, r.End, "?", "?", strconv.FormatInt(r.StoredBytes, 10), "?", "-", "", r.Store}
 		if !r.Foreign { // else its times are bounds, and nothing else is known
 			cells[3], cells[4] = strconv.FormatUint(r.Records, 10), strconv.FormatUint(r.RawBytes, 10)
-			cells[6], cells[7], cells[8] = blobnaming.FormatLevels(r.Levels), r.Instance, r.Class
+			cells[6], cells[7], cells[8] = blobnaming.FormatLevels(r.Levels), r.writer(), r.Class
 		}
 		table = append(table, cells)
 	}
@@ -177,4 +181,12 @@ func (e *environment) printTable(rows []segmentRow) error {
 		}
 	}
 	return output.WriteLines(e.stdout, output.Align(table))
+}
+
+// writer is the instance that wrote the segment, or the number of those whose records a relay put into it.
+func (r *segmentRow) writer() string {
+	if r.Instances > 0 {
+		return units.Count(int(r.Instances), "instance")
+	}
+	return r.Instance
 }

@@ -1,0 +1,195 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"logstow/internal/test/effort"
+)
+
+// relaying is a rig of senders and relays.
+type relaying struct {
+	*rig
+	wires   []*wire
+	store   string
+	senders []*process
+	relays  []*process
+	// ports are the addresses of the relays, home has for each of them its wire.
+	ports []string
+}
+
+func (r *relaying) hosts() string {
+	var all []string
+	for _, w := range r.wires {
+		all = append(all, w.address())
+	}
+	return "relay://" + strings.Join(all, ",")
+}
+
+func (r *relaying) startRelay(i int) {
+	r.t.Helper()
+	r.relays[i] = r.start(plain(), nil, "run", "--relay", r.ports[i], "--store", r.store, "--instance", fmt.Sprintf("relay-%d", i),
+		"--buffer-dir", filepath.Join(r.root, fmt.Sprintf("relay-%d", i)), "--flush-interval", "500ms", "--flush-size", "64KiB", "--drain-timeout", "20s")
+}
+
+func (r *relaying) senderArgs(i int, more ...string) []string {
+	name := fmt.Sprintf("node-%d", i)
+	return append([]string{
+		"run", "--from-start", "--store", r.hosts(), "--service", fmt.Sprintf("svc-%d", i%4), "--instance", name, "--bucket", "5m",
+		"--buffer-dir", filepath.Join(r.root, name), "--flush-interval", "200ms", "--flush-size", "8KiB", filepath.Join(r.logs, name+".log"),
+	}, more...)
+}
+
+// TestRelayCrash kills senders and relays at random, moves relays to other addresses, cuts connections and loses answers. In the end each
+// line is stored once, with its time, level and instance, before and after compaction.
+func TestRelayCrash(t *testing.T) {
+	t.Parallel()
+	senders, kills := 8, effort.Cases{Test: 30, Full: 120, Long: 3000}.N()
+	if effort.Of() >= effort.Long {
+		senders = 40
+	}
+	r := &relaying{rig: newRig(t, false), relays: make([]*process, 3), senders: make([]*process, senders), ports: freeAddresses(t, 3)}
+	r.store = r.target.store
+	if err := os.MkdirAll(r.logs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		r.wires = append(r.wires, newWire(t))
+	}
+	for i := range r.relays {
+		r.startRelay(i)
+		r.wires[i].set(r.ports[i], false)
+	}
+	var mu sync.Mutex
+	want := map[string]string{} // the instance of each message
+	var writing sync.WaitGroup
+	stop := make(chan struct{})
+	for i := range senders {
+		file, err := os.OpenFile(filepath.Join(r.logs, fmt.Sprintf("node-%d.log", i)), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rnd := rand.New(rand.NewPCG(r.seed, uint64(i)+100))
+		writing.Go(func() {
+			defer file.Close()
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				case <-time.After(time.Duration(rnd.IntN(20)) * time.Millisecond):
+				}
+				line := fmt.Sprintf("%s %s node-%d line=%d %s", time.Now().UTC().Add(-24*time.Hour).Format("2006-01-02T15:04:05.000000Z"), []string{"INFO", "ERROR", "WARN"}[n%3], i, n,
+					strings.Repeat("x", rnd.IntN(300)))
+				if _, err := file.WriteString(line + "\n"); err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				want[line] = fmt.Sprintf("node-%d", i)
+				mu.Unlock()
+			}
+		})
+		r.senders[i] = r.start(plain(), nil, r.senderArgs(i)...)
+	}
+	for range kills {
+		switch pick := r.rnd.IntN(10); {
+		case pick < 4:
+			i := r.rnd.IntN(senders)
+			r.senders[i].kill(t)
+			r.senders[i] = r.start(plain(), nil, r.senderArgs(i)...)
+		case pick < 7:
+			i := r.rnd.IntN(len(r.relays))
+			if r.rnd.IntN(4) == 0 {
+				r.relays[i].signal(t, syscall.SIGTERM)
+				r.relays[i].end(t, patience)
+			} else {
+				r.relays[i].kill(t)
+			}
+			if r.rnd.IntN(2) == 0 { // it stays away for a while
+				time.Sleep(time.Duration(r.rnd.IntN(600)) * time.Millisecond)
+			}
+			r.startRelay(i)
+		case pick < 9: // relays at other addresses, and connections whose answers are lost
+			to := r.rnd.Perm(len(r.wires))
+			for i, w := range r.wires {
+				if to[i] < len(r.ports) {
+					w.set(r.ports[to[i]], r.rnd.IntN(4) == 0)
+				} else {
+					w.set("", false)
+				}
+			}
+		default:
+			r.wires[r.rnd.IntN(len(r.wires))].set("", false)
+		}
+		time.Sleep(time.Duration(r.rnd.IntN(150)) * time.Millisecond)
+	}
+	close(stop)
+	writing.Wait()
+	for i := range r.relays {
+		r.wires[i].set(r.ports[i], false)
+	}
+	r.wires[3].set("", false)
+	for i, p := range r.senders {
+		p.kill(t)
+		last := r.start(plain(), nil, r.senderArgs(i, "--once", "--retry-for", "2m")...)
+		last.end(t, 3*time.Minute)
+		if last.status() != 0 {
+			t.Fatalf("sender %d ended with status %d:\n%s", i, last.status(), last.tail())
+		}
+	}
+	for _, p := range r.relays {
+		p.signal(t, syscall.SIGTERM)
+		p.end(t, patience)
+		if p.status() != 0 {
+			t.Fatalf("a relay ended with status %d:\n%s", p.status(), p.tail())
+		}
+	}
+	r.checkRelayed(want)
+	if out := string(r.must(t, "logq", "segments", "-o", "json", "--from", "2000-01-01", "--to", "2100-01-01")); !strings.Contains(out, `"instances":`) {
+		t.Errorf("no segment of several instances:\n%.1000s", out)
+	}
+	if out := string(r.must(t, "shipper", "compact", "--store", r.store, "--grace", "0s")); strings.Contains(out, "merged 0 segments") {
+		t.Errorf("nothing was compacted:\n%s", out)
+	}
+	r.must(t, "shipper", "verify", "--store", r.store, "--full")
+	r.checkRelayed(want)
+}
+
+// checkRelayed reads everything back.
+func (r *relaying) checkRelayed(want map[string]string) {
+	r.t.Helper()
+	found := map[string]int{}
+	for l := range strings.Lines(string(r.must(r.t, "logq", "query", "--from", "2000-01-01", "--to", "2100-01-01", "-o", "json", "--no-cache"))) {
+		var got struct{ Time, Level, Instance, Message string }
+		if err := json.Unmarshal([]byte(l), &got); err != nil {
+			r.t.Fatalf("%q: %v", l, err)
+		}
+		found[got.Message]++
+		text := strings.Fields(got.Message)
+		if len(text) < 2 || !strings.HasPrefix(got.Time, strings.TrimSuffix(text[0], "Z")) || got.Level != text[1] || got.Instance != want[got.Message] {
+			r.t.Errorf("%+v, want instance %q", got, want[got.Message])
+		}
+	}
+	lost, doubled := 0, 0
+	for line := range want {
+		switch found[line] {
+		case 0:
+			lost++
+		case 1:
+		default:
+			doubled++
+		}
+	}
+	if lost+doubled > 0 || len(found) != len(want) {
+		r.t.Errorf("of %d lines, %d are lost, %d doubled; %d found", len(want), lost, doubled, len(found))
+	}
+	r.t.Logf("%d lines", len(want))
+}
