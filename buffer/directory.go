@@ -75,6 +75,11 @@ func Requeue(ctx context.Context, dir string, batches []Quarantined) error {
 	return spool.Requeue(ctx, dir, batches)
 }
 
+// Resend makes the batches of a buffer that a relay, whose disk is lost, may have go to another one. relay is the [Buffer.ID] of its buffer.
+// Records that the relay had stored before are then stored twice. It returns the number of batches. If a process has the buffer open, the
+// error is [ErrLocked] and nothing is changed.
+func Resend(dir, relay string) (batches int, err error) { return spool.Resend(dir, relay) }
+
 // Discard removes files from a buffer's quarantine for good. It may be called while a
 // process has the directory open.
 func Discard(dir string, files []Quarantined) error { return spool.Discard(dir, files) }

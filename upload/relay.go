@@ -54,7 +54,7 @@ func (u *Uploader) sendSegment(ctx context.Context, from *buffer.Buffer, d *dest
 					return err
 				}
 			case errors.Is(err, relay.ErrRefused) && !tried: // another relay may take it
-				if err := b.SetName(d.name, ""); err != nil {
+				if err := b.Bind(d.name, ""); err != nil {
 					return err
 				}
 			default:
@@ -84,7 +84,7 @@ func (u *Uploader) bind(ctx context.Context, from *buffer.Buffer, d *destination
 	if err != nil {
 		return err
 	}
-	return b.SetName(d.name, relay.Name{Relay: id, Sender: sender + suffix, Seq: b.Meta.Seq}.String())
+	return b.Bind(d.name, relay.Name{Relay: id, Sender: sender + suffix, Seq: b.Meta.Seq}.String())
 }
 
 func suffix() string {

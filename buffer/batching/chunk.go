@@ -59,7 +59,6 @@ func (r *Relayed) count() (n int) {
 
 // check rejects what no buffer may have; the size is that of the stored blocks.
 func (r *Relayed) check() (n spool.ChunkSize, err error) {
-	k := bucket{start: r.Start, width: r.Width}
 	if !blobnaming.ValidInstance(r.Instance) || r.Instance == blobnaming.OutputInstance {
 		return n, fmt.Errorf("%q is not the instance of a shipper", r.Instance)
 	}
@@ -72,7 +71,7 @@ func (r *Relayed) check() (n spool.ChunkSize, err error) {
 			if err := checkRecord(&b.Records[j]); err != nil {
 				return n, fmt.Errorf("record %d of block %d: %w", j, i, err)
 			}
-			if !k.holds(b.Records[j].Time) {
+			if t := b.Records[j].Time; t < r.Start || t-r.Start >= r.Width {
 				return n, fmt.Errorf("record %d of block %d is not in the bucket", j, i)
 			}
 		}

@@ -78,8 +78,15 @@ func (b *Batch) Store() string { return b.state.Store }
 // SetName records the store and the blob name of the next create, durably. It must be
 // called before the create is sent.
 func (b *Batch) SetName(store, name string) error {
+	return b.setName(store, name, false)
+}
+
+// Bind is SetName for a relay. A second copy there would not be recognized: on a full disk it fails, which is not final.
+func (b *Batch) Bind(store, name string) error { return b.setName(store, name, true) }
+
+func (b *Batch) setName(store, name string, must bool) error {
 	state := sealed.State{Store: store, Name: name}
-	if err := b.source.SetState(state); err != nil {
+	if err := b.source.SetState(state, must); err != nil {
 		return err
 	}
 	b.state = state

@@ -17,8 +17,8 @@ var errRemoved = errors.New("the bytes of a removed batch are not kept")
 type Source interface {
 	// State reads the state of the delivery that an earlier process began.
 	State() (sealed.State, error)
-	// SetState sets the state of the delivery, durably.
-	SetState(s sealed.State) error
+	// SetState sets the state of the delivery, durably. Unless must is set, it may fail to be durable on a full disk.
+	SetState(s sealed.State, must bool) error
 	// Read returns n bytes of the segment at offset off, which must not be changed.
 	Read(off, n int64) ([]byte, error)
 	// Remove removes the batch.
@@ -67,7 +67,7 @@ func InMemory(segment []byte) Source { return &inMemory{segment} }
 
 func (m *inMemory) State() (sealed.State, error) { return sealed.State{}, nil }
 
-func (m *inMemory) SetState(sealed.State) error { return nil }
+func (m *inMemory) SetState(sealed.State, bool) error { return nil }
 
 func (m *inMemory) Read(off, n int64) ([]byte, error) {
 	if m.segment == nil {

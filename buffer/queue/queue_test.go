@@ -103,7 +103,7 @@ func TestMemoryOfBatches(t *testing.T) {
 func TestInMemoryDropsBytes(t *testing.T) {
 	t.Parallel()
 	s := queue.InMemory([]byte("segment"))
-	if err := s.SetState(sealed.State{Name: "name"}); err != nil {
+	if err := s.SetState(sealed.State{Name: "name"}, false); err != nil {
 		t.Fatal(err)
 	}
 	if b, err := s.Read(3, 4); err != nil || string(b) != "ment" {

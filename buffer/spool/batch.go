@@ -92,10 +92,14 @@ func (b *Batch) State() (sealed.State, error) {
 
 // SetState writes the state of the batch's delivery, durably. If the disk is full, it logs
 // that and returns nil, because delivery frees space. The state is then not on disk: if this process
-// ends, the next one may store a second copy, which readers drop. Other errors are final.
-func (b *Batch) SetState(state sealed.State) error {
+// ends, the next one may store a second copy, which readers drop. If must is set, it returns the error of the full disk instead. Other errors
+// are final.
+func (b *Batch) SetState(state sealed.State, must bool) error {
 	s := b.spool
 	err := s.withReserve(func() error { return s.dir.SetState(b.Meta.Seq, state) })
+	if disk.Full(err) && must {
+		return err
+	}
 	if disk.Full(err) {
 		s.opts.Log.Warn("cannot write the state of a batch: the disk is full", "name", state.Name, "error", err)
 	} else if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"logstow/buffer/disk"
@@ -107,6 +108,33 @@ func Requeue(ctx context.Context, dir string, batches []Quarantined) (err error)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Resend makes the batches of a buffer that are bound to a relay, whose ID that is, go to another one: the next process that opens the
+// buffer sends them anew. It returns their number. If a process has the buffer open, the error is [ErrLocked] and nothing is changed.
+func Resend(dir, relay string) (batches int, err error) {
+	holder, _ := ReadHolder(dir) // the directory keeps its instance
+	lock, err := lockDir(dir, Holder{Instance: holder.Instance, Since: time.Now()})
+	if err != nil {
+		return 0, fmt.Errorf("cannot resend: buffer %s: %w", dir, err)
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	d := sealedDirAt(dir)
+	heads, _, err := d.Peek()
+	if err != nil {
+		return 0, fmt.Errorf("cannot resend: buffer %s: %w", dir, err)
+	}
+	for _, h := range heads {
+		state, err := d.State(h.Meta.Seq)
+		if err == nil && strings.HasPrefix(state.Name, relay+"/") {
+			err = d.SetState(h.Meta.Seq, sealed.State{Store: state.Store})
+			batches++
+		}
+		if err != nil {
+			return batches, fmt.Errorf("cannot resend %s: %w", sealed.FileName(h.Meta.Seq), err)
+		}
+	}
+	return batches, nil
 }
 
 // Discard removes files from a buffer's quarantine for good. It may be called while a

@@ -271,7 +271,7 @@ func TestDeliveredWithoutSpace(t *testing.T) {
 	if !errors.Is(err, wal.ErrFull) {
 		t.Fatal(err)
 	}
-	err = errors.Join(batch.SetState(sealed.State{Store: "store", Name: "name"}), batch.Remove())
+	err = errors.Join(batch.SetState(sealed.State{Store: "store", Name: "name"}, false), batch.Remove())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,7 +385,7 @@ func TestQuarantineList(t *testing.T) {
 	w.disk = disk.OS{}
 	w.open()
 	batch := w.seal(w.append(100), 1000)
-	if err := batch.SetState(sealed.State{Store: "store", Name: "name"}); err != nil {
+	if err := batch.SetState(sealed.State{Store: "store", Name: "name"}, false); err != nil {
 		t.Fatal(err)
 	}
 	file, err := batch.Quarantine("the reason")

@@ -162,3 +162,34 @@ func TestGoldenBlocks(t *testing.T) {
 	}
 	checkGolden(t, fs, map[string]string{"blocks.hex": fs.Paths(suffix)[0], "blocks-copy.hex": fs.Paths(copySuffix)[0]})
 }
+
+// The instance of relayed blocks is replayed with each part of an entry.
+func TestReplayInstance(t *testing.T) {
+	t.Parallel()
+	fs := disktest.New()
+	l, _ := open(t, fs)
+	for _, parse := range []string{"", "none/1"} {
+		e := *blocksSample()
+		e.Parse, e.Instance = parse, "node-1"
+		if _, _, err := l.Append(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := l.Append(Records{Service: "web", Instance: "node-1", Runs: []Run{{3600e9, 3600e9, 1}}, Records: []record.Record{{Time: 3700e9}}}); err == nil {
+		t.Error("records of another instance that are no blocks were accepted")
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l, _ = open(t, fs)
+	var got []string
+	if err := l.Replay(func(e Records) error {
+		got = append(got, fmt.Sprint(e.Instance, " ", e.Parse, " ", len(e.Records)))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"node-1  3", "node-1 none/1 3"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -34,7 +34,7 @@ func instead() map[string]string {
 		{"tail follow watch stream live", "logq query --follow prints new records, logq query --tail N the last N"},
 		{"count aggregate top histogram summary group report", "logq stats counts records"},
 		{"ls list info status blobs files sources store stores", "logq services lists the services, logq segments what is inStores"},
-		{"run ship check quarantine retain compact verify reindex grant", "that is a command of shipper"},
+		{"run ship check quarantine resend retain compact verify reindex grant", "that is a command of shipper"},
 	} {
 		for word := range strings.FieldsSeq(one[0]) {
 			words[word] = one[1]

@@ -48,7 +48,7 @@ shipper retain --store azblob://logs --keep 30d --dry-run`,
 			Version:   cli.Version(version),
 			Writer:    os.Stdout,
 			ErrWriter: os.Stderr,
-			Commands:  []*ucli.Command{runCommand(), checkCommand(), statusCommand(), tapCommand(), quarantineCommand(), retainCommand(), compactCommand(), verifyCommand(), reindexCommand(), grantCommand()},
+			Commands:  []*ucli.Command{runCommand(), checkCommand(), statusCommand(), tapCommand(), quarantineCommand(), resendCommand(), retainCommand(), compactCommand(), verifyCommand(), reindexCommand(), grantCommand()},
 		},
 		OtherNames: instead(), Variables: variables(), Manual: "docs/README.md",
 	}
