@@ -1,0 +1,245 @@
+package upload_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"logstow/buffer"
+	"logstow/relay"
+	"logstow/store"
+	"logstow/upload"
+)
+
+// fakeRelays are two relays, a and b.
+type fakeRelays struct {
+	store.Store
+
+	mu sync.Mutex
+	// answer is called for each segment, and has the error of the response.
+	answer func(n relay.Name, sent int) error
+	// chosen has the relay for the next segment.
+	chosen string
+	// names are all that were sent, in order, taken those that were taken, by Seq; floors are their floors.
+	names  []relay.Name
+	taken  map[int64][]relay.Name
+	floors []int64
+}
+
+const idA, idB = "aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb"
+
+func (f *fakeRelays) Relay(context.Context, string) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.chosen == "" {
+		return "", failure(store.ErrUnavailable)
+	}
+	return f.chosen, nil
+}
+
+func (f *fakeRelays) String() string       { return "relay://test" }
+func (f *fakeRelays) Container() string    { return "" }
+func (f *fakeRelays) Blobs() store.Blobs   { return fakeSegments{relays: f} }
+func (f *fakeRelays) Tables() store.Tables { return nil }
+
+type fakeSegments struct {
+	store.Blobs
+	relays *fakeRelays
+}
+
+func (s fakeSegments) Create(_ context.Context, name string, _ []byte, opts store.CreateOptions) (string, error) {
+	n, err := relay.ParseName(name)
+	if err != nil {
+		return "", err
+	}
+	floor, err := strconv.ParseInt(opts.Metadata[relay.FloorKey], 10, 64)
+	if err != nil {
+		return "", err
+	}
+	f := s.relays
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.names, f.floors = append(f.names, n), append(f.floors, floor)
+	if err := f.answer(n, len(f.names)); err != nil {
+		return "", err
+	}
+	if f.taken == nil {
+		f.taken = map[int64][]relay.Name{}
+	}
+	f.taken[n.Seq] = append(f.taken[n.Seq], n)
+	return "", nil
+}
+
+func refused() error {
+	return &store.Error{Op: "send", Object: "x", Class: store.ErrThrottled, Err: relay.ErrRefused}
+}
+
+func upTo(t *testing.T, f *fakeRelays, b *buffer.Buffer, opts upload.Options) (upload.Stats, error) {
+	t.Helper()
+	opts.Buffer, opts.Store = b, f
+	opts.Backoff = upload.Backoff{Min: time.Millisecond, Max: 5 * time.Millisecond}
+	return run(t.Context(), opts)
+}
+
+// A segment that a relay refuses goes to another one at once, one that it may have only to that one. Others do not wait for it.
+func TestRelayBinds(t *testing.T) {
+	t.Parallel()
+	b := openBuffer(t)
+	fillMany(t, b, 20)
+	f := &fakeRelays{chosen: idA}
+	lost := int64(0)
+	done := 0
+	f.answer = func(n relay.Name, sent int) error {
+		switch {
+		case sent == 1: // a refuses: b is chosen
+			f.chosen = idB
+			return refused()
+		case lost == 0: // b may have this one, and is away until all others are taken
+			lost = n.Seq
+			f.chosen = idA
+			return failure(store.ErrUnavailable)
+		case n.Seq == lost && done < 19:
+			return failure(store.ErrUnavailable)
+		}
+		done++
+		return nil
+	}
+	stats, err := upTo(t, f, b, upload.Options{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stats.Segments != 20 || stats.Quarantined != 0 || len(f.taken) != 20 {
+		t.Errorf("%+v, %d taken", stats, len(f.taken))
+	}
+	for seq, names := range f.taken {
+		want := idA
+		if seq == lost {
+			want = idB
+		}
+		if len(names) != 1 || names[0].Relay != want {
+			t.Errorf("segment %d was taken as %v", seq, names)
+		}
+	}
+	if st := b.Stats(); st.Unindexed != 0 {
+		t.Errorf("%d entities wait, although relays write the index", st.Unindexed)
+	}
+}
+
+// The floor never passes a segment that is not taken.
+func TestRelayFloor(t *testing.T) {
+	t.Parallel()
+	b := openBuffer(t)
+	fillMany(t, b, 40)
+	f := &fakeRelays{chosen: idA}
+	f.answer = func(n relay.Name, sent int) error {
+		if sent%3 == 0 {
+			return failure(store.ErrUnavailable)
+		}
+		return nil
+	}
+	if _, err := upTo(t, f, b, upload.Options{Workers: 4}); err != nil {
+		t.Fatal(err)
+	}
+	for i, floor := range f.floors {
+		for _, later := range f.names[i:] {
+			if later.Seq < floor {
+				t.Fatalf("request %d has floor %d, and segment %d is sent later", i, floor, later.Seq)
+			}
+		}
+	}
+}
+
+// A later process sends a segment only to the relay that may have it, by its name, whatever else the configuration says.
+func TestRelayAfterRestart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := openBufferWith(t, buffer.Options{Dir: dir, Sync: buffer.SyncNever})
+	fillMany(t, b, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	f := &fakeRelays{chosen: idA}
+	f.answer = func(relay.Name, int) error {
+		cancel()
+		return failure(store.ErrUnavailable)
+	}
+	if _, err := run(ctx, upload.Options{Buffer: b, Store: f, StoreName: "relay://one"}); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	first := f.names[0]
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b = openBufferWith(t, buffer.Options{Dir: dir, Sync: buffer.SyncNever})
+	b.Drain(t.Context())
+	f = &fakeRelays{chosen: idB, answer: func(relay.Name, int) error { return nil }}
+	if _, err := run(t.Context(), upload.Options{Buffer: b, Store: f, StoreName: "relay://two"}); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.names) != 1 || f.names[0] != first {
+		t.Errorf("sent as %v, want %v", f.names, first)
+	}
+}
+
+// A segment whose number a relay has forgotten, because it was in the quarantine, is sent with a number of its own.
+func TestRelayForgotten(t *testing.T) {
+	t.Parallel()
+	b := openBuffer(t)
+	fillMany(t, b, 1)
+	f := &fakeRelays{chosen: idA}
+	f.answer = func(n relay.Name, sent int) error {
+		if sent == 1 {
+			return &store.Error{Op: "send", Object: "x", Class: relay.ErrForgotten}
+		}
+		return nil
+	}
+	if _, err := upTo(t, f, b, upload.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.names) != 2 || f.names[0].Seq != f.names[1].Seq || len(f.names[1].Sender) <= len(f.names[0].Sender) {
+		t.Errorf("sent as %v", f.names)
+	}
+}
+
+// A segment that a relay rejects is quarantined once others are taken.
+func TestRelayRejects(t *testing.T) {
+	t.Parallel()
+	b := openBuffer(t)
+	fillMany(t, b, 5)
+	f := &fakeRelays{chosen: idA}
+	var bad int64
+	f.answer = func(n relay.Name, sent int) error {
+		if sent == 1 {
+			bad = n.Seq
+		}
+		if n.Seq == bad {
+			return failure(store.ErrInvalid)
+		}
+		return nil
+	}
+	stats, err := upTo(t, f, b, upload.Options{Workers: 1})
+	if err != nil || stats.Quarantined != 1 || stats.Segments != 4 {
+		t.Errorf("%+v, %v", stats, err)
+	}
+}
+
+// With RetryFor, relays that are away are given up.
+func TestRelayGivesUp(t *testing.T) {
+	t.Parallel()
+	for name, f := range map[string]*fakeRelays{
+		"none":  {},
+		"bound": {chosen: idA, answer: func(relay.Name, int) error { return failure(store.ErrUnavailable) }},
+	} {
+		b := openBuffer(t)
+		fillMany(t, b, 3)
+		_, err := upTo(t, f, b, upload.Options{RetryFor: 30 * time.Millisecond})
+		if !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if st := b.Stats(); st.Waiting != 3 {
+			t.Error(name, fmt.Sprintf("%+v", st))
+		}
+	}
+}
