@@ -9,6 +9,7 @@ import (
 	"logstow/input"
 	"logstow/message/parse"
 	"logstow/process"
+	"logstow/record"
 	"logstow/record/recognize"
 )
 
@@ -25,6 +26,7 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input, rules input.
 		FromStart: in.FromStart && lost != buffer.SkipLost || lost == buffer.RereadLost, FromEnd: lost == buffer.SkipLost,
 		Resume: p.BufferDir != "", Skip: p.ownDirs(), StopWait: p.DrainTimeout * 2 / 5, Getenv: p.getenv,
 		Instance: p.Instance, BufferID: p.buffer.ID, Volatile: p.BufferDir == "",
+		Observe: p.observe,
 	})
 	if err != nil {
 		return nil, err
@@ -33,6 +35,16 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input, rules input.
 		p.log.Info("listening", "input", in.Kind().Name, "address", server.Addr().String())
 	}
 	return reader, nil
+}
+
+// observe shows a record that passes without processing to the tap.
+func (p *pipeline) observe(service, parser string, r *record.Record) {
+	if p.tap == nil {
+		return
+	}
+	if o := p.tap.Observer(parser); o.Enabled() {
+		o.Observe(service, r, nil, "")
+	}
 }
 
 // processor makes the processor of an input.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"logstow/input/listen"
+	"logstow/record"
 )
 
 // Spec is the configuration of an input of one kind. It is plain data, so that two of them can be compared. Package kinds
@@ -81,6 +82,8 @@ type Opening struct {
 	Instance string
 	// BufferID returns the ID of the buffer, see [buffer.Buffer.ID].
 	BufferID func(context.Context) (string, error)
+	// Observe is called with records that an input appends without a [Processor]; nil calls nothing.
+	Observe func(service, parser string, r *record.Record)
 	// Volatile is set if the buffer is in memory.
 	Volatile bool
 	// Getenv looks up environment variables.

@@ -27,6 +27,7 @@ func TestHelpExamples(t *testing.T) {
 		"reindex":    func(c *ucli.Context) error { _, err := auditSettings(c); return err },
 		"grant":      func(c *ucli.Context) error { _, err := grantRequest(c, time.Now()); return err },
 		"quarantine": func(c *ucli.Context) error { _, _, _, err := quarantineRequest(c); return err },
+		"resend":     func(c *ucli.Context) error { _, err := lostRelay(c); return err },
 		"tap":        func(c *ucli.Context) error { _, err := newTapping(c, time.Now()); return err },
 		"status":     func(c *ucli.Context) error { _, err := asJSON(c); return err },
 	}
@@ -44,7 +45,7 @@ func TestHelpExamples(t *testing.T) {
 			clitest.Run(t, one, words[1:]...)
 		}
 	}
-	if ran != 33 {
+	if ran != 36 {
 		t.Errorf("%d examples", ran)
 	}
 }

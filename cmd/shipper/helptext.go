@@ -50,12 +50,13 @@ func asJSON(c *ucli.Context) (bool, error) {
 // variables are the environment variables that shipper reads.
 func variables() []cli.Variable {
 	stored := []string{"run", "check", "retain", "compact", "verify", "reindex", "grant"}
-	buffered := []string{"run", "check", "status", "tap", "quarantine"}
+	buffered := []string{"run", "check", "status", "tap", "quarantine", "resend"}
 	reading := []string{"run", "check"}
 	return []cli.Variable{
 		{Name: "LOGSTOW_STORE", Usage: "store if --store is not given", Commands: stored},
 		{Name: "LOGSTOW_AUTH", Usage: "Azure credential if --auth is not given", Commands: stored},
 		{Name: "AZURE_STORAGE_ACCOUNT", Usage: "storage account of azblob:// stores; docs/credentials.md has the other AZURE_ variables", Commands: stored},
+		{Name: "LOGSTOW_RELAY_TOKEN", Usage: "token for relay:// stores", Commands: reading},
 		{Name: "LOGSTOW_CONFIG", Usage: "configuration file if --config is not given", Commands: reading},
 		{Name: "XDG_STATE_HOME", Usage: "directory that holds the buffers, in logstow/ (default: ~/.local/state; /var/lib for root)", Commands: buffered},
 		{Name: "GOMEMLIMIT", Usage: "soft memory limit of the Go runtime (default: 90MiB)", Commands: reading},

@@ -16,8 +16,9 @@ func resendCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "resend",
 		Usage: "send again what a lost relay may have",
-		UsageText: `shipper resend --relay 0d709907e6f04900dd26ed90f56f4048
-shipper resend --relay 0d709907e6f04900dd26ed90f56f4048 --buffer-dir /var/lib/logstow/web/vm-1`,
+		UsageText: `shipper resend --relay 0d709907e6f04900
+shipper resend --relay 0d709907e6f04900 --buffer-dir ./buffer
+shipper resend --relay 0d709907e6f04900 --buffer-dir /var/lib/logstow/web/vm-1`,
 		Description: `A segment that was sent to a relay without a response is sent to that relay only,
 because it may have it. If the disk of the relay is lost, such segments wait forever.
 resend lets the next shipper run send them to another relay.
@@ -33,9 +34,9 @@ command line, 3 something failed.`,
 			&ucli.StringFlag{Name: "buffer-dir", Category: categoryBuffer, Usage: "`DIR`: directory of one buffer (default: all in the state directory)"},
 		},
 		Action: func(c *ucli.Context) error {
-			id := c.String("relay")
-			if id == "" || c.Args().Present() {
-				return hint.Wrap(cli.Usagef("resend requires --relay and no arguments"), "the ID is in the message of the shipper that waits for the relay")
+			id, err := lostRelay(c)
+			if err != nil {
+				return err
 			}
 			dirs, err := bufferDirs(c.Context, c.String("buffer-dir"))
 			if err != nil {
@@ -60,4 +61,12 @@ command line, 3 something failed.`,
 			return nil
 		},
 	}
+}
+
+// lostRelay is the ID of the command line.
+func lostRelay(c *ucli.Context) (id string, err error) {
+	if id = c.String("relay"); id == "" || c.Args().Present() {
+		return "", hint.Wrap(cli.Usagef("resend requires --relay and no arguments"), "the ID is in the message of the shipper that waits for the relay")
+	}
+	return id, nil
 }

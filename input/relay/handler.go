@@ -25,6 +25,7 @@ const maxText = 4 << 20
 type handler struct {
 	opts     input.Options
 	instance string
+	observe  func(service, parser string, r *record.Record)
 	id       func(context.Context) (string, error)
 	scopes   scopes
 	senders  *senders
@@ -284,6 +285,13 @@ func (a *appending) append(ctx context.Context, chunk *buffer.Relayed, to int) e
 		return err
 	}
 	a.forget = ""
+	if a.observe != nil {
+		for i := range chunk.Blocks {
+			for j := range chunk.Blocks[i].Records {
+				a.observe(a.footer.Service, a.footer.Parse, &chunk.Blocks[i].Records[j])
+			}
+		}
+	}
 	a.sender.set(a.floor, a.name.Seq, progress, lsn)
 	return nil
 }

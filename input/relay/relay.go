@@ -35,7 +35,7 @@ type Spec struct {
 func (*Spec) Kind() input.Kind {
 	return input.Kind{
 		Name:         "relay",
-		Usage:        "`ADDRESS`: receive the segments of shippers with --store relay://HOST:PORT, such as :4319, and pool them; repeatable",
+		Usage:        "`ADDRESS`: receive the segments of shippers with --store relay://HOST:PORT, such as :4319, and pool them",
 		CheckAddress: listen.CheckAddress, ServiceFromRecords: true, Segments: true,
 	}
 }
@@ -66,7 +66,7 @@ func (s *Spec) Open(ctx context.Context, with input.Opening) (input.Reader, erro
 		return nil, err
 	}
 	h := &handler{
-		opts: opts, instance: with.Instance, id: with.BufferID, scopes: allowed,
+		opts: opts, instance: with.Instance, observe: with.Observe, id: with.BufferID, scopes: allowed,
 		memory: httpserver.NewMemory(relay.MaxSegment, opts.Memory), decoding: make(chan struct{}, maxDecoding), patience: patience,
 	}
 	server, err := httpserver.New(ctx, httpserver.Options{Endpoint: with.Endpoint, Denied: &opts.Stats.Denied, Log: opts.Log}, h)
