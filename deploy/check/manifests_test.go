@@ -5,6 +5,7 @@ package check
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-var overlays = []string{"node", "example", "../serve", podMetadata}
+var overlays = []string{"node", "example", "../serve", "../relay", podMetadata}
 
 // podMetadata is the overlay node with the component pod-metadata.
 const podMetadata = "../../check/testdata/node-pod-metadata"
@@ -48,7 +49,7 @@ type workload struct {
 func decode(text []byte, kind string) (runtime.Object, error) {
 	objects := map[string]runtime.Object{
 		"Namespace": new(corev1.Namespace), "ServiceAccount": new(corev1.ServiceAccount), "ConfigMap": new(corev1.ConfigMap),
-		"DaemonSet": new(appsv1.DaemonSet), "Deployment": new(appsv1.Deployment), "CronJob": new(batchv1.CronJob),
+		"DaemonSet": new(appsv1.DaemonSet), "Deployment": new(appsv1.Deployment), "StatefulSet": new(appsv1.StatefulSet), "CronJob": new(batchv1.CronJob),
 		"Service": new(corev1.Service), "ClusterRole": new(rbacv1.ClusterRole), "ClusterRoleBinding": new(rbacv1.ClusterRoleBinding),
 	}
 	object := objects[kind]
@@ -75,6 +76,11 @@ func workloads(t *testing.T, overlay string) (all []workload) {
 			all = append(all, workload{o.Name, o.Spec.Selector, o.Spec.Template})
 		case *appsv1.Deployment:
 			all = append(all, workload{o.Name, o.Spec.Selector, o.Spec.Template})
+		case *appsv1.StatefulSet:
+			for _, claim := range o.Spec.VolumeClaimTemplates {
+				o.Spec.Template.Spec.Volumes = append(o.Spec.Template.Spec.Volumes, corev1.Volume{Name: claim.Name})
+			}
+			all = append(all, workload{o.Name, o.Spec.Selector, o.Spec.Template})
 		case *batchv1.CronJob:
 			all = append(all, workload{o.Name, nil, o.Spec.JobTemplate.Spec.Template})
 		}
@@ -92,7 +98,7 @@ func TestManifests(t *testing.T) {
 			checkPod(t, w)
 		}
 	}
-	if got := strings.Join(seen, " "); got != "logstow-node logstow-retain logstow-compact logstow-verify shop logstow-serve logstow-node logstow-retain logstow-compact logstow-verify" {
+	if got := strings.Join(seen, " "); got != "logstow-node logstow-retain logstow-compact logstow-verify shop logstow-serve logstow-relay logstow-node logstow-retain logstow-compact logstow-verify" {
 		t.Errorf("found %s", got)
 	}
 }
@@ -152,7 +158,7 @@ func runsAsNonRoot(pod *corev1.PodSecurityContext, c *corev1.SecurityContext) bo
 // A shipper has time to ship what it has read, and is a native sidecar beside an application.
 func TestTermination(t *testing.T) {
 	t.Parallel()
-	for _, w := range append(workloads(t, "node"), workloads(t, "example")...) {
+	for _, w := range slices.Concat(workloads(t, "node"), workloads(t, "example"), workloads(t, "../relay")) {
 		for _, c := range append(w.template.Spec.InitContainers, w.template.Spec.Containers...) {
 			if len(c.Args) == 0 || c.Args[0] != "run" {
 				continue
