@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -221,5 +224,35 @@ func TestOutputOfRelayedInputs(t *testing.T) {
 		if p.Levels.Total() != want {
 			t.Errorf("part %d has %d records, want %d", i, p.Levels.Total(), want)
 		}
+	}
+}
+
+// The golden segment of a relay reads back as it was written, from two other golden ones.
+func TestGoldenRelay(t *testing.T) {
+	t.Parallel()
+	var from [][]byte
+	for i, name := range []string{"tiny", "attributes"} {
+		opts := goldens()[name].opts
+		opts.Instance, opts.Salt, opts.Columns = fmt.Sprintf("node-%d", i), [16]byte{1}, nil
+		blob, _ := write(t, opts, goldens()[name].records()...)
+		from = append(from, blob)
+	}
+	opts := options()
+	opts.Instance = "relay-0"
+	blob, _ := relayed(t, segment.NewCompressor(), opts, from...)
+	path := filepath.Join(goldenDir, "relay.log")
+	want, err := os.ReadFile(path)
+	if *update && errors.Is(err, fs.ErrNotExist) {
+		want, err = blob, os.WriteFile(path, blob, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(blob, want) {
+		t.Errorf("%s is written otherwise now", path)
+	}
+	f, err := verify(t, want)
+	if err != nil || !slices.Equal(f.Instances, []string{"node-0", "node-1"}) {
+		t.Errorf("%v, instances %q", err, f.Instances)
 	}
 }

@@ -48,6 +48,7 @@ func metaColumns() []store.Column {
 		{Name: "Filter", Kind: store.String},
 		{Name: "Origins", Kind: store.Int64},
 		{Name: "Labels", Kind: store.Int64},
+		{Name: "Instances", Kind: store.Int64},
 	}
 }
 

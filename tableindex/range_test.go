@@ -390,8 +390,8 @@ func TestRangeReadsKeysAndColumns(t *testing.T) {
 				t.Error("Type is a condition, not a column")
 			}
 		}
-		if len(q.Columns) != 20 {
-			t.Errorf("%d columns are read, want 20", len(q.Columns))
+		if len(q.Columns) != 21 {
+			t.Errorf("%d columns are read, want 21", len(q.Columns))
 		}
 		return tables.Query(ctx, got, q)
 	}}
