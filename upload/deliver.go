@@ -80,18 +80,15 @@ func (u *Uploader) createBlob(ctx context.Context, d *destination, b *buffer.Bat
 		}
 	}
 	for {
-		name := blobnaming.Name{Service: b.Service, Bucket: b.BucketStart}
-		leave, err := d.gate.enter(ctx, name)
+		name, err := d.gate.next(ctx, b.Service, b.BucketStart)
 		if err != nil {
 			return "", err
 		}
-		name.Number = d.numbers.Next(name.Service, name.Bucket)
 		if err := b.SetName(d.name, name.String()); err != nil {
-			leave(false)
+			d.gate.unknown(name)
 			return "", err
 		}
 		etag, taken, err := u.create(ctx, d, b, body, name, false)
-		leave(err == nil && !taken)
 		if err != nil || !taken {
 			return etag, err
 		}
@@ -104,11 +101,15 @@ func (u *Uploader) createBlob(ctx context.Context, d *destination, b *buffer.Bat
 func (u *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, body []byte, name blobnaming.Name, tried bool) (etag string, taken bool, err error) {
 	opts := store.CreateOptions{Metadata: b.Meta.Encode(), ContentType: contentType, ContentEncoding: contentEncoding, Tier: store.Hot}
 	err = u.retry(ctx, &d.blobOutage, u.retryFor(b, d.name), func() error {
+		request, err := d.limit.Acquire(ctx)
+		if err != nil {
+			return err
+		}
 		u.count(func(st *Stats) { st.Creates++ })
-		var err error
 		crashpoint.Here("upload.before-create")
 		etag, err = d.blobs.Create(ctx, name.String(), body, opts)
 		crashpoint.Here("upload.after-create")
+		d.limit.Release(request, err)
 		switch {
 		case err == nil:
 			return nil
@@ -125,14 +126,15 @@ func (u *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, 
 		taken = true
 		return nil
 	})
-	if err != nil {
+	switch {
+	case err != nil:
+		d.gate.unknown(name)
 		return "", false, err
-	}
-	if taken {
+	case taken:
 		u.count(func(st *Stats) { st.Conflicts++ })
-		d.numbers.Taken(name.Service, name.Bucket, name.Number)
-	} else {
-		d.numbers.Wrote(name.Service, name.Bucket, name.Number)
+		d.gate.taken(name)
+	default:
+		d.gate.wrote(name)
 	}
 	return etag, taken, nil
 }

@@ -21,7 +21,12 @@ type run struct {
 	senders sync.WaitGroup
 	sending chan struct{}
 
+	// maxWorkers is the maximum number of workers.
+	maxWorkers int
+
 	mu sync.Mutex
+	// workers is the number of goroutines that take batches from the buffer.
+	workers int
 	// routed are batches that wait for stores with their own senders; a store with an entry has at
 	// least one sender.
 	routed map[string]*routedQueue
@@ -40,12 +45,12 @@ type run struct {
 }
 
 // upload uploads a buffer until it is drained and everything is stored and indexed.
-func (u *Uploader) upload(ctx context.Context, b *buffer.Buffer, workers int) error {
+func (u *Uploader) upload(ctx context.Context, b *buffer.Buffer, maxWorkers int) error {
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	g, running := errgroup.WithContext(limited)
 	r := &run{
-		u: u, buffer: b, group: g, cancel: cancel,
+		u: u, buffer: b, group: g, cancel: cancel, maxWorkers: maxWorkers,
 		sending: make(chan struct{}), routed: make(map[string]*routedQueue), indexed: make(map[string]bool), failed: make(map[string]error),
 	}
 	if u.opts.NoIndex {
@@ -56,13 +61,7 @@ func (u *Uploader) upload(ctx context.Context, b *buffer.Buffer, workers int) er
 	for _, store := range b.Unindexed().Stores() { // an earlier run left them
 		r.index(running, store, u.earlierLimit(store))
 	}
-	r.senders.Add(workers)
-	for range workers {
-		g.Go(func() error {
-			defer r.senders.Done()
-			return r.work(running)
-		})
-	}
+	r.startWorkers(running)
 	g.Go(func() error {
 		r.senders.Wait()
 		close(r.sending)
@@ -84,9 +83,29 @@ func (u *Uploader) upload(ctx context.Context, b *buffer.Buffer, workers int) er
 	return err
 }
 
+// startWorkers starts workers up to the limit of the current store. It returns false if the calling worker is to end,
+// because the limit was lowered.
+func (r *run) startWorkers(ctx context.Context) bool {
+	limit := min(r.u.workers(r.u.currentName()), r.maxWorkers)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.workers > limit {
+		r.workers--
+		return false
+	}
+	for ; r.workers < limit; r.workers++ {
+		r.senders.Add(1)
+		r.group.Go(func() error {
+			defer r.senders.Done()
+			return r.work(ctx)
+		})
+	}
+	return true
+}
+
 // work sends one batch after the other.
 func (r *run) work(ctx context.Context) error {
-	for {
+	for r.startWorkers(ctx) {
 		b, err := r.buffer.Next(ctx)
 		switch {
 		case errors.Is(err, io.EOF):
@@ -107,6 +126,7 @@ func (r *run) work(ctx context.Context) error {
 			return err
 		}
 	}
+	return nil
 }
 
 // dispatch delivers a loaded batch, or forwards it to the senders of its store.
