@@ -155,7 +155,7 @@ func newPipeline(s Settings, opts Options) *pipeline {
 		ended:       make(chan *running), reloads: make(chan Settings),
 	}
 	p.connections, p.followed = descriptors.Divide(descriptors.Limit())
-	p.flusher = watch.NewFlusher(watch.FlusherOptions{Instance: p.Instance, Stores: p.watchedStores, Settings: p.Watch, Log: p.log})
+	p.flusher = watch.NewFlusher(watch.FlusherOptions{Instance: p.Instance, Stores: p.watchedStores, Settings: p.watchSettings(), Log: p.log})
 	if s.BufferDir != "" {
 		p.tap = tap.New(s.Instance, opts.Log)
 	}
@@ -263,6 +263,15 @@ func (p *pipeline) watchedStores(ctx context.Context) (all []store.Store) {
 		}
 	}
 	return all
+}
+
+// watchSettings returns the settings of the flusher. Polls are rare while nobody follows, if they are billed.
+func (p *pipeline) watchSettings() watch.Settings {
+	s := p.Watch
+	if p.paid() {
+		s.IdleInterval = watch.IdleInterval
+	}
+	return s
 }
 
 // ownDirs returns the directories that shippers write to. Inputs never read files in them as logs.
