@@ -198,7 +198,7 @@ func (p *pipeline) openAndRun(ctx context.Context) (err error) {
 func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 	p.buffer, err = openOwn(ctx, buffer.Options{
 		Dir: p.BufferDir, MaxSize: p.BufferSize, Sync: p.Sync, OnFull: p.OnFull, OnLostPositions: p.OnLostPositions,
-		Instance: p.Instance, Width: p.Width, FlushSize: p.FlushSize, FlushInterval: p.FlushInterval, Once: p.Once, Log: p.log,
+		Instance: p.Instance, Width: p.Width, FlushSize: p.FlushSize, FlushInterval: p.FlushInterval, MaxFlushInterval: p.MaxFlushInterval, Once: p.Once, Log: p.log,
 		MaxOpen: p.MaxOpen, MaxLateness: p.MaxLateness, NoFilter: p.NoFilter, Columns: p.Columns,
 		Observe: p.logMetrics.Observe,
 	})
@@ -357,6 +357,7 @@ func (p *pipeline) startBackground(ctx context.Context) (wait func()) {
 		all.Go(func() { p.rebuildLoop(ctx) })
 		all.Go(func() { p.restorePositions(ctx) })
 		all.Go(func() { p.flusher.Run(ctx, p.buffer) })
+		all.Go(func() { p.estimateLoop(ctx) })
 	}
 	if p.BufferDir != "" && !p.Once {
 		t := &takeover{dir: p.BufferDir, service: p.Service, instance: p.Instance, uploader: p.uploader, log: p.log}

@@ -31,6 +31,7 @@ const (
 type Buffer interface {
 	Services() []string
 	FlushService(ctx context.Context, service string) (batches int)
+	SetFollowed(service string, followed bool)
 	WaitStored(ctx context.Context, service string, before time.Time) error
 }
 
@@ -238,6 +239,7 @@ func (f *Flusher) noteWatch(ctx context.Context, loops *sync.WaitGroup, s store.
 	if g == nil {
 		g = &flushing{service: w.service, store: s, count: new(sync.Once), counted: make(chan struct{})}
 		f.flushing[w.service] = g
+		f.buffer.SetFollowed(w.service, true)
 		loops.Go(func() { f.flushLoop(ctx, g) })
 	}
 	if g.polls++; g.polls == 2 || g.polls == 1 && w.shippers > 0 {
@@ -354,6 +356,7 @@ func (f *Flusher) current(ctx context.Context, g *flushing) (now flushing, ok bo
 		return *g, true
 	}
 	delete(f.flushing, g.service)
+	f.buffer.SetFollowed(g.service, false)
 	return flushing{}, false
 }
 

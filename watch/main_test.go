@@ -160,10 +160,12 @@ type spool struct {
 	mu      sync.Mutex
 	flushed map[string][]time.Time
 	last    map[string]time.Time
+	// followed are the services that are followed.
+	followed map[string]bool
 }
 
 func newSpool(every time.Duration, services ...string) *spool {
-	return &spool{every: every, services: services, flushed: map[string][]time.Time{}, last: map[string]time.Time{}}
+	return &spool{every: every, services: services, flushed: map[string][]time.Time{}, last: map[string]time.Time{}, followed: map[string]bool{}}
 }
 
 func (s *spool) Services() []string { return s.services }
@@ -178,6 +180,12 @@ func (s *spool) FlushService(_ context.Context, service string) int {
 	s.last[service] = now
 	s.flushed[service] = append(s.flushed[service], now)
 	return 1
+}
+
+func (s *spool) SetFollowed(service string, followed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.followed[service] = followed
 }
 
 func (s *spool) WaitStored(ctx context.Context, _ string, _ time.Time) error {

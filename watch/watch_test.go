@@ -44,6 +44,11 @@ func TestFlushesWhileWatched(t *testing.T) {
 					t.Errorf("flush %d after %v", i, d)
 				}
 			}
+			s.mu.Lock()
+			if !s.followed["web"] || s.followed["db"] {
+				t.Errorf("followed: %v", s.followed)
+			}
+			s.mu.Unlock()
 			if len(flushes) < 26 || f.Stats().Watched != 1 || f.Stats().Flushes != uint64(len(flushes)) {
 				t.Errorf("%d flushes in a minute, %+v", len(flushes), f.Stats())
 			}
@@ -59,8 +64,8 @@ func TestFlushesWhileWatched(t *testing.T) {
 			if last := flushes[len(flushes)-1].Sub(ended); last > watch.Lifetime+2*time.Second || f.Stats().Watched != 0 {
 				t.Errorf("flushed until %v after the end, %+v", last, f.Stats())
 			}
-			if n := len(s.flushes("db")); n != 0 {
-				t.Errorf("%d flushes of another service", n)
+			if n := len(s.flushes("db")); n != 0 || s.followed["web"] {
+				t.Errorf("%d flushes of another service, followed: %v", n, s.followed)
 			}
 		})
 	}

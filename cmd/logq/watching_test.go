@@ -137,6 +137,8 @@ func (s *shipping) FlushService(context.Context, string) int {
 	return min(1, n)
 }
 
+func (s *shipping) SetFollowed(string, bool) {}
+
 func (s *shipping) WaitStored(ctx context.Context, _ string, _ time.Time) error {
 	if s.stuck {
 		<-ctx.Done()

@@ -131,6 +131,7 @@ func runFlags() []ucli.Flag {
 		&cli.ListFlag{Name: "redact", Usage: "`KIND`: secrets to redact: bearer, sas, azure-key, connection-string, url-password, jwt, card or all; repeatable (default: none)"},
 	), cli.Categorize(categorySegments,
 		&ucli.StringFlag{Name: "flush-interval", Value: "1m", Usage: "`DURATION`: maximum age of a record before its segment is uploaded; --flush-size may upload it earlier"},
+		&ucli.StringFlag{Name: "max-flush-interval", Value: "0", Usage: "`DURATION`: maximum age of a record, instead of --flush-interval, while its service has less than 1 MiB of text to upload and nobody follows it; 0 disables it"},
 		&ucli.StringFlag{Name: "watch-interval", Value: "5s", Usage: "`DURATION`: interval between polls for watches, which make shippers upload followed services about every 2s; at least 1m on billed storage while nobody has followed for an hour; 0 disables watches"},
 		&ucli.IntFlag{Name: "max-watch-flushes", Value: watch.DefaultMaxFlushes, Usage: "`N`: maximum number of segments uploaded early because of watches, per service and UTC day"},
 		&ucli.StringFlag{Name: "flush-size", Value: "8MiB", Usage: "`SIZE`: compressed size at which a segment is uploaded; it is also uploaded at 512 MiB of text"},
