@@ -18,8 +18,8 @@ const (
 	contentEncoding = "zstd"
 )
 
-// deliver stores a batch and acknowledges it. It takes over the batch, also if it returns an error; an error
-// ends the run.
+// deliver stores a batch, for which memory is reserved, and acknowledges it. It takes over batch and memory, also if it
+// returns an error; an error ends the run.
 func (r *run) deliver(ctx context.Context, d *destination, b *buffer.Batch) error {
 	attempt := r.u.beginAttempt()
 	etag, err := r.u.storeBlob(ctx, d, b)
@@ -48,14 +48,13 @@ func (r *run) acknowledge(ctx context.Context, b *buffer.Batch, etag string) (er
 	return err
 }
 
-// storeBlob creates a batch's blob and returns its ETag. An error that may be caused by the batch itself is a
-// [suspect].
+// memoryOf returns how many bytes of Options.Memory a batch takes.
+func (u *Uploader) memoryOf(b *buffer.Batch) int64 { return min(b.Size, u.opts.Memory) }
+
+// storeBlob creates a batch's blob, releases its memory and returns the blob's ETag. An error that may be caused by the batch
+// itself is a [suspect].
 func (u *Uploader) storeBlob(ctx context.Context, d *destination, b *buffer.Batch) (etag string, err error) {
-	size := min(b.Size, u.opts.Memory)
-	if err := d.memory.Acquire(ctx, size); err != nil {
-		return "", context.Cause(ctx)
-	}
-	defer d.memory.Release(size)
+	defer d.memory.Release(u.memoryOf(b))
 	body, err := b.Body()
 	if err != nil {
 		return "", suspectFile(err)

@@ -155,7 +155,7 @@ func (r *run) sendRouted(ctx context.Context, name string) error {
 		d, err := r.open(ctx, &opening, name, r.u.retryFor(b, name))
 		if err != nil {
 			r.requeue(b)
-		} else {
+		} else if err = r.reserve(ctx, d, b); err == nil {
 			err = r.deliver(ctx, d, b)
 		}
 		if err != nil {

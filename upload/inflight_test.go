@@ -2,8 +2,11 @@ package upload_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -147,6 +150,57 @@ func TestUploadLargeBatches(t *testing.T) {
 			t.Errorf("%+v, limits %v", st, u.Limits())
 		}
 		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// While a store fails, batches beyond Memory stay in the buffer, which may have to drop them, also after small batches have raised
+// the limit.
+func TestUploadOutageAfterGrowth(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := openBuffer(t)
+		var d distant
+		s := d.store(50*time.Millisecond, 0)
+		var down atomic.Bool
+		create := s.create
+		s.create = func(n int, name string, call func() (string, error)) (string, error) {
+			if down.Load() {
+				return "", failure(store.ErrUnavailable)
+			}
+			return create(n, name, call)
+		}
+		u := upload.New(upload.Options{Buffer: b, Store: s, Memory: 1 << 20})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- u.Run(ctx) }()
+		for range 2000 {
+			fill(t, b, "small")
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if n := u.Limits()["nowhere"]; n != 64 || len(d.created) != 2000 {
+			t.Fatalf("the limit is %d, %d stored", n, len(d.created))
+		}
+		down.Store(true)
+		random := rand.NewChaCha8([32]byte{})
+		for range 30 { // of more than a third of Memory each
+			message := make([]byte, 400<<10)
+			_, _ = random.Read(message)
+			c := buffer.Chunk{Service: "x", Read: start.UnixNano(), Records: []record.Record{{Time: start.UnixNano(), Source: "s", Message: message}}}
+			if _, err := b.Append(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			b.Flush(t.Context())
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if st := b.Stats(); st.Sending > 3 || st.Waiting+st.Sending != 30 {
+			t.Errorf("%+v", st)
+		}
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 	})

@@ -23,6 +23,9 @@ type run struct {
 
 	// maxWorkers is the maximum number of workers.
 	maxWorkers int
+	// taking has an element while a worker takes a batch from the buffer, until there is memory for the batch: so no other
+	// worker takes one meanwhile, and those that wait for memory stay in the buffer, which may have to drop them.
+	taking chan struct{}
 
 	mu sync.Mutex
 	// workers is the number of goroutines that take batches from the buffer.
@@ -50,7 +53,7 @@ func (u *Uploader) upload(ctx context.Context, b *buffer.Buffer, maxWorkers int)
 	defer cancel(nil)
 	g, running := errgroup.WithContext(limited)
 	r := &run{
-		u: u, buffer: b, group: g, cancel: cancel, maxWorkers: maxWorkers,
+		u: u, buffer: b, group: g, cancel: cancel, maxWorkers: maxWorkers, taking: make(chan struct{}, 1),
 		sending: make(chan struct{}), routed: make(map[string]*routedQueue), indexed: make(map[string]bool), failed: make(map[string]error),
 	}
 	if u.opts.NoIndex {
@@ -106,21 +109,15 @@ func (r *run) startWorkers(ctx context.Context) bool {
 // work sends one batch after the other.
 func (r *run) work(ctx context.Context) error {
 	for r.startWorkers(ctx) {
-		b, err := r.buffer.Next(ctx)
+		d, b, err := r.take(ctx)
+		var unreadable suspect
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
-		case err != nil:
-			return err
-		}
-		switch err = b.Load(ctx); {
-		case err == nil:
-			err = r.dispatch(ctx, b)
-		case ctx.Err() != nil:
-			r.requeue(b)
-			err = context.Cause(ctx)
-		default:
-			err = r.retrySeparately(ctx, nil, b, suspectFile(err))
+		case errors.As(err, &unreadable):
+			err = r.retrySeparately(ctx, nil, b, unreadable)
+		case err == nil && d != nil:
+			err = r.deliver(ctx, d, b)
 		}
 		if err != nil {
 			return err
@@ -129,14 +126,48 @@ func (r *run) work(ctx context.Context) error {
 	return nil
 }
 
-// dispatch delivers a loaded batch, or forwards it to the senders of its store.
-func (r *run) dispatch(ctx context.Context, b *buffer.Batch) error {
+// take takes a batch from the buffer, with memory for it, and returns the store to deliver it to; nil if the batch was forwarded. A batch
+// that cannot be loaded is returned with a [suspect].
+func (r *run) take(ctx context.Context) (d *destination, b *buffer.Batch, err error) {
+	select {
+	case r.taking <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	}
+	defer func() { <-r.taking }()
+	if b, err = r.buffer.Next(ctx); err != nil {
+		return nil, nil, err
+	}
+	switch err = b.Load(ctx); {
+	case err == nil:
+		d, err = r.dispatch(ctx, b)
+		return d, b, err
+	case ctx.Err() != nil:
+		r.requeue(b)
+		return nil, nil, context.Cause(ctx)
+	default:
+		return nil, b, suspectFile(err)
+	}
+}
+
+// dispatch returns the store to deliver a loaded batch to, after it reserved memory for it, or forwards the batch to the senders of its
+// store: then d is nil.
+func (r *run) dispatch(ctx context.Context, b *buffer.Batch) (d *destination, err error) {
 	own, name := r.u.destinationFor(b)
 	if own == nil {
 		r.forward(ctx, name, b)
-		return nil
+		return nil, nil
 	}
-	return r.deliver(ctx, own, b)
+	return own, r.reserve(ctx, own, b)
+}
+
+// reserve reserves memory for a batch. If ctx ends, it requeues the batch.
+func (r *run) reserve(ctx context.Context, d *destination, b *buffer.Batch) error {
+	if err := d.memory.Acquire(ctx, r.u.memoryOf(b)); err != nil {
+		r.requeue(b)
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 // requeue makes the run return an undelivered batch to the buffer when it ends. The caller then returns an error, which
