@@ -156,7 +156,7 @@ func newPipeline(s Settings, opts Options) *pipeline {
 		ended:       make(chan *running), reloads: make(chan Settings),
 	}
 	p.connections, p.followed = descriptors.Divide(descriptors.Limit())
-	p.flusher = watch.NewFlusher(watch.FlusherOptions{Instance: p.Instance, Stores: p.watchedStores, Settings: p.Watch, Log: p.log})
+	p.flusher = watch.NewFlusher(watch.FlusherOptions{Instance: p.Instance, Stores: p.watchedStores, Settings: p.watchSettings(), Log: p.log})
 	if s.BufferDir != "" {
 		p.tap = tap.New(s.Instance, opts.Log)
 	}
@@ -199,7 +199,7 @@ func (p *pipeline) openAndRun(ctx context.Context) (err error) {
 func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 	p.buffer, err = openOwn(ctx, buffer.Options{
 		Dir: p.BufferDir, MaxSize: p.BufferSize, Sync: p.Sync, OnFull: p.OnFull, OnLostPositions: p.OnLostPositions,
-		Instance: p.Instance, Width: p.Width, FlushSize: p.FlushSize, FlushInterval: p.FlushInterval, Once: p.Once, Log: p.log,
+		Instance: p.Instance, Width: p.Width, FlushSize: p.FlushSize, FlushInterval: p.FlushInterval, MaxFlushInterval: p.MaxFlushInterval, Once: p.Once, Log: p.log,
 		MaxOpen: p.MaxOpen, MaxLateness: p.MaxLateness, NoFilter: p.NoFilter, Columns: p.Columns,
 		Observe: p.logMetrics.Observe,
 	})
@@ -267,6 +267,15 @@ func (p *pipeline) watchedStores(ctx context.Context) (all []store.Store) {
 		}
 	}
 	return all
+}
+
+// watchSettings returns the settings of the flusher. Polls are rare while nobody follows, if they are billed.
+func (p *pipeline) watchSettings() watch.Settings {
+	s := p.Watch
+	if p.paid() {
+		s.IdleInterval = watch.IdleInterval
+	}
+	return s
 }
 
 // ownDirs returns the directories that shippers write to. Inputs never read files in them as logs.
@@ -352,6 +361,7 @@ func (p *pipeline) startBackground(ctx context.Context) (wait func()) {
 		all.Go(func() { p.rebuildLoop(ctx) })
 		all.Go(func() { p.restorePositions(ctx) })
 		all.Go(func() { p.flusher.Run(ctx, p.buffer) })
+		all.Go(func() { p.estimateLoop(ctx) })
 	}
 	if p.BufferDir != "" && !p.Once {
 		t := &takeover{dir: p.BufferDir, service: p.Service, instance: p.Instance, uploader: p.uploader, log: p.log}

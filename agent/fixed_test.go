@@ -20,7 +20,7 @@ func TestFixedSettings(t *testing.T) {
 		"Sync": "buffer", "OnFull": "buffer", "OnLostPositions": "buffer", "MetricsAddress": "metrics",
 	}
 	// Those that a reload applies, and those that the command line alone has.
-	applied := []string{"Stores", "Service", "Inputs", "Once", "Reloadable", "RetryFor", "FlushInterval", "LogMetrics", "Watch"}
+	applied := []string{"Stores", "Service", "Inputs", "Once", "Reloadable", "RetryFor", "FlushInterval", "MaxFlushInterval", "LogMetrics", "Watch"}
 	fields := reflect.TypeFor[Settings]()
 	for i := range fields.NumField() {
 		field := fields.Field(i)

@@ -30,6 +30,8 @@ type Note struct {
 	Hint string `json:"hint,omitempty"`
 	// Damaged counts the files of the buffer that were found damaged or missing.
 	Damaged uint64 `json:"damaged,omitempty"`
+	// Requests is the last estimate of the cost of requests; nil before the first, and if storage is not billed.
+	Requests *Estimate `json:"requests,omitempty"`
 	// Drained reports that nothing was left to deliver when the shipper ended.
 	Drained bool      `json:"drained"`
 	Time    time.Time `json:"time"`

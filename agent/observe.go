@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -94,13 +95,11 @@ func (p *pipeline) notifyManager(ctx context.Context) (end func()) {
 }
 
 // paid reports whether requests to a store are billed.
-func (p *pipeline) paid() bool {
-	for _, spec := range p.Stores.Every() {
-		if strings.HasPrefix(spec, "azblob:") {
-			return true
-		}
-	}
-	return false
+func (p *pipeline) paid() bool { return billed(p.Stores) }
+
+// billed reports whether requests to any of the stores are billed.
+func billed(stores Stores) bool {
+	return slices.ContainsFunc(stores.Every(), func(spec string) bool { return strings.HasPrefix(spec, "azblob:") })
 }
 
 // logStarted logs the inputs, stores and settings, and the expected cost of requests.
@@ -118,7 +117,7 @@ func (p *pipeline) logStarted() {
 	}
 	attrs := []any{
 		"version", p.version, "instance", p.Instance, "inputs", inputs, "stores", p.Stores.Every(),
-		"buffer", durable, "flush_interval", p.FlushInterval.String(), "flush_size", p.FlushSize, "bucket", p.Width.String(),
+		"buffer", durable, "flush_interval", p.FlushInterval.String(), "max_flush_interval", p.MaxFlushInterval.String(), "flush_size", p.FlushSize, "bucket", p.Width.String(),
 	}
 	if p.paid() {
 		// A service that always logs writes a blob and an entity per interval.

@@ -107,6 +107,13 @@ func (s *stores) configure(configured Stores) {
 	s.configured = configured
 }
 
+// billed reports whether requests to a store of new segments are billed.
+func (s *stores) billed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return billed(s.configured)
+}
+
 // specs returns the stores of new segments, as they were configured.
 func (s *stores) specs() []string {
 	s.mu.Lock()

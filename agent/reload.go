@@ -65,7 +65,7 @@ func (p *pipeline) reload(ctx context.Context, next Settings) {
 	p.warnFixed(next)
 }
 
-// apply changes inputs, stores, processing, metrics from logs and the flush interval. Inputs of which at most the
+// apply changes inputs, stores, processing, metrics from logs and the flush intervals. Inputs of which at most the
 // processing changes keep running. Other inputs are stopped, and new inputs start at their saved positions. After an
 // error the old settings are in use, and the stopped inputs run again.
 func (p *pipeline) apply(ctx context.Context, next Settings) error {
@@ -106,26 +106,27 @@ func (p *pipeline) apply(ctx context.Context, next Settings) error {
 	}
 	applyMetrics()
 	p.LogMetrics = next.LogMetrics
-	p.setFlushInterval(next.FlushInterval)
+	p.setFlushIntervals(next.FlushInterval, next.MaxFlushInterval)
 	for _, r := range replaced {
 		r.release()
 	}
 	p.start(ctx, opened)
 	p.Inputs, p.Watch = next.Inputs, next.Watch
-	p.flusher.Configure(p.Watch)
+	p.flusher.Configure(p.watchSettings())
 	p.log.Info("configuration reloaded", "inputs_kept", stillRunning, "inputs_stopped", len(stopping), "inputs_started", len(opened), "inputs_reprocessed", changed)
 	return nil
 }
 
-// setFlushInterval changes the flush interval. It applies to records in the buffer too.
-func (p *pipeline) setFlushInterval(d time.Duration) {
-	if d == p.FlushInterval {
+// setFlushIntervals changes the flush intervals. They apply to records in the buffer too.
+func (p *pipeline) setFlushIntervals(interval, maximum time.Duration) {
+	if interval == p.FlushInterval && maximum == p.MaxFlushInterval {
 		return
 	}
-	p.log.Info("flush interval changed", "flush_interval", d.String(), "previous_flush_interval", p.FlushInterval.String())
-	p.FlushInterval = d
-	p.buffer.SetFlushInterval(d)
-	p.uploader.SetIndexWait(min(indexWait, d))
+	p.log.Info("flush interval changed", "flush_interval", interval.String(), "previous_flush_interval", p.FlushInterval.String(),
+		"max_flush_interval", maximum.String(), "previous_max_flush_interval", p.MaxFlushInterval.String())
+	p.FlushInterval, p.MaxFlushInterval = interval, maximum
+	p.buffer.SetFlushIntervals(interval, maximum)
+	p.uploader.SetIndexWait(min(indexWait, interval))
 }
 
 // keptInput is an input that keeps running. Its next settings differ at most in the processing of records; changed is

@@ -25,15 +25,16 @@ type Settings struct {
 	// Reloadable makes SIGHUP read the settings again.
 	Reloadable bool
 
-	// FlushInterval, FlushSize (bytes), Width, MaxLateness, MaxOpen, NoFilter and Columns are options
+	// FlushInterval, MaxFlushInterval, FlushSize (bytes), Width, MaxLateness, MaxOpen, NoFilter and Columns are options
 	// of the buffer, see [buffer.Options].
-	FlushInterval time.Duration
-	FlushSize     int64
-	Width         time.Duration
-	MaxLateness   time.Duration
-	MaxOpen       int
-	NoFilter      bool
-	Columns       []string
+	FlushInterval    time.Duration
+	MaxFlushInterval time.Duration
+	FlushSize        int64
+	Width            time.Duration
+	MaxLateness      time.Duration
+	MaxOpen          int
+	NoFilter         bool
+	Columns          []string
 
 	// NoIndex writes nothing to tables: no index, and no responses to watches.
 	NoIndex bool

@@ -30,9 +30,8 @@ const (
 //
 // It remembers the 4,096 buckets used last. Safe for concurrent use.
 //
-// Next never returns a number twice, so several creates in one bucket may be in flight. But until the
-// first one in a bucket has succeeded, all of them may try taken numbers: it is best to wait for the
-// result of the first.
+// Next never returns a number twice, so several creates in one bucket may be in flight: the first of each
+// draw alone, because its numbers may all be taken, and the others once it has succeeded.
 type Numberer struct {
 	random func(n uint64) uint64
 
@@ -53,6 +52,9 @@ type bucketKey struct {
 // next.
 type run struct {
 	first, next, end uint64
+	// free is set once one of its numbers was free, trying is the number whose result Next waits for until then; 0 is none.
+	free   bool
+	trying uint64
 	// conflicts is the number of conflicts since the last free number.
 	conflicts int
 	used      uint64
@@ -76,16 +78,32 @@ func NewNumberer(random func(n uint64) uint64) *Numberer {
 	}
 }
 
-// Next is the number to try for the next batch in a bucket of a service.
-func (n *Numberer) Next(service string, bucket time.Time) uint64 {
+// Next returns the number to try for the next batch in a bucket of a service. ok is false while the first number of a draw
+// is being tried: the caller must wait for its Wrote, Taken or Unknown.
+func (n *Numberer) Next(service string, bucket time.Time) (number uint64, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	r := n.run(service, bucket)
 	if r.next == r.end {
 		n.draw(r)
 	}
+	if !r.free {
+		if r.trying != 0 {
+			return 0, false
+		}
+		r.trying = r.next
+	}
 	r.next++
-	return r.next - 1
+	return r.next - 1, true
+}
+
+// Unknown reports that a number was not tried, or that the result is not known.
+func (n *Numberer) Unknown(service string, bucket time.Time, number uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if r := n.run(service, bucket); r.trying == number {
+		r.trying = 0
+	}
 }
 
 // Taken reports that a number belongs to another writer; the following Next avoids it. A number of
@@ -109,6 +127,7 @@ func (n *Numberer) Wrote(service string, bucket time.Time, number uint64) {
 	r := n.run(service, bucket)
 	if r.first <= number && number < r.end {
 		r.conflicts = 0
+		r.free, r.trying = true, 0
 		r.next = max(r.next, number+1)
 	}
 }
@@ -147,6 +166,7 @@ func (n *Numberer) draw(r *run) {
 	r.first = (1+n.random(limit))*runLength + 1
 	r.next = r.first
 	r.end = r.first + runLength - 1
+	r.free, r.trying = false, 0
 }
 
 // evict removes the least recently used bucket.

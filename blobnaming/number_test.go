@@ -2,6 +2,7 @@ package blobnaming_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -10,13 +11,23 @@ import (
 	"logstow/internal/test/testrand"
 )
 
+// next returns the next number of a bucket, for which nothing may have to be awaited.
+func next(t *testing.T, n *blobnaming.Numberer, service string, bucket time.Time) uint64 {
+	t.Helper()
+	number, ok := n.Next(service, bucket)
+	if !ok {
+		t.Fatalf("Next waits for a result in %v of %s", bucket, service)
+	}
+	return number
+}
+
 func TestNumbererAlone(t *testing.T) {
 	t.Parallel()
 	n := blobnaming.NewNumberer(func(uint64) uint64 { panic("a writer alone draws nothing") })
 	for hour := range 3 {
 		bucket := time.Date(2026, 1, 1, hour, 0, 0, 0, time.UTC)
 		for want := range uint64(300) {
-			got := n.Next("x", bucket)
+			got := next(t, n, "x", bucket)
 			if got != want+1 {
 				t.Fatalf("hour %d: got %d, want %d", hour, got, want+1)
 			}
@@ -33,45 +44,56 @@ func TestNumbererRule(t *testing.T) {
 		return uint64(len(limits))
 	})
 	hour := func(h int) time.Time { return time.Date(2026, 1, 1, h, 0, 0, 0, time.UTC) }
-	next := func(h int, want uint64) {
+	want := func(h int, want uint64) {
 		t.Helper()
-		if got := n.Next("x", hour(h)); got != want {
+		if got := next(t, n, "x", hour(h)); got != want {
 			t.Fatalf("hour %d: Next is %d, want %d", h, got, want)
 		}
 	}
+	wantWait := func(h int) {
+		t.Helper()
+		if got, ok := n.Next("x", hour(h)); ok {
+			t.Fatalf("hour %d: Next is %d before the result of the first number", h, got)
+		}
+	}
 
-	next(0, 1)
+	want(0, 1)
+	wantWait(0)
 	n.Taken("x", hour(0), 1)
-	next(0, 101) // the first draw
-	next(0, 102) // while 101 is under way
-	n.Taken("x", hour(0), 101)
-	next(0, 151)
-	n.Taken("x", hour(0), 102) // of the draw before: no new one
-	next(0, 152)
+	want(0, 101) // the first draw
+	wantWait(0)
+	n.Wrote("x", hour(0), 101)
+	want(0, 102)
+	want(0, 103) // while 102 is in flight
+	n.Taken("x", hour(0), 102)
+	want(0, 151)
+	n.Taken("x", hour(0), 103) // of the draw before: no new one
+	wantWait(0)
+	n.Unknown("x", hour(0), 150) // another one
+	wantWait(0)
+	n.Unknown("x", hour(0), 151)
+	want(0, 152)
 	n.Wrote("x", hour(0), 152)
 	n.Taken("x", hour(0), 153) // not given out: nothing to avoid
-	for want := uint64(153); want < 200; want++ {
-		next(0, want)
+	for number := uint64(153); number < 200; number++ {
+		want(0, number)
 	}
-	next(0, 201) // 49 numbers of its own are over
+	want(0, 201) // 49 numbers of its own are over
+	wantWait(0)
 
-	next(1, 251) // others were met: start at random
+	want(1, 251) // others were met: start at random
 	n.Wrote("x", hour(1), 251)
-	next(2, 301) // and still, though no other writer was met in hour 1
-	if got := n.Next("y", hour(1)); got != 1 {
+	want(2, 301) // and still, though no other writer was met in hour 1
+	n.Unknown("x", hour(2), 301)
+	if got := next(t, n, "y", hour(1)); got != 1 {
 		t.Errorf("another service starts at %d, want 1", got)
 	}
 	for range 5 {
-		n.Taken("x", hour(2), n.Next("x", hour(2)))
+		n.Taken("x", hour(2), next(t, n, "x", hour(2)))
 	}
-	want := []uint64{19_999, 199_990, 19_999, 19_999, 19_999, 19_999, 199_990, 199_990, 1_999_900, 1_999_900}
-	if len(limits) != len(want) {
-		t.Fatalf("drew from %v, want %v", limits, want)
-	}
-	for i := range want {
-		if limits[i] != want[i] {
-			t.Fatalf("drew from %v, want %v", limits, want)
-		}
+	wantLimits := []uint64{19_999, 19_999, 19_999, 19_999, 19_999, 19_999, 199_990, 199_990, 1_999_900, 1_999_900}
+	if !slices.Equal(limits, wantLimits) {
+		t.Fatalf("drew from %v, want %v", limits, wantLimits)
 	}
 }
 
@@ -80,7 +102,7 @@ func TestNumbererContinuesAfterAnEarlierProcess(t *testing.T) {
 	n := blobnaming.NewNumberer(rand.Uint64N)
 	bucket := time.Unix(0, 0)
 	n.Wrote("x", bucket, 7)
-	if got := n.Next("x", bucket); got != 8 {
+	if got := next(t, n, "x", bucket); got != 8 {
 		t.Errorf("got %d, want 8", got)
 	}
 }
@@ -90,7 +112,7 @@ func TestNumbererEndlessConflicts(t *testing.T) {
 	n := blobnaming.NewNumberer(func(limit uint64) uint64 { return limit - 1 })
 	bucket := time.Unix(0, 0)
 	for range 200 {
-		number := n.Next("x", bucket)
+		number := next(t, n, "x", bucket)
 		if number == 0 || number%50 != 1 {
 			t.Fatalf("drew %d: the numbers overflowed", number)
 		}
@@ -102,15 +124,20 @@ func TestNumbererForgetsTheLongestUnused(t *testing.T) {
 	t.Parallel()
 	n := blobnaming.NewNumberer(rand.Uint64N)
 	bucket := func(i int) time.Time { return time.Unix(int64(i)*3600, 0) }
-	for i := range 4096 {
-		n.Next("x", bucket(i))
+	use := func(i int) (number uint64) {
+		number = next(t, n, "x", bucket(i))
+		n.Wrote("x", bucket(i), number)
+		return number
 	}
-	n.Next("x", bucket(0))
-	n.Next("x", bucket(5000)) // one more than is remembered
-	if got := n.Next("x", bucket(0)); got != 3 {
+	for i := range 4096 {
+		use(i)
+	}
+	use(0)
+	use(5000) // one more than is remembered
+	if got := use(0); got != 3 {
 		t.Errorf("the bucket just used was forgotten: Next is %d, want 3", got)
 	}
-	if got := n.Next("x", bucket(1)); got != 1 {
+	if got := use(1); got != 1 {
 		t.Errorf("the bucket longest unused was not forgotten: Next is %d, want 1", got)
 	}
 }
@@ -120,11 +147,12 @@ func TestNumbererConcurrently(t *testing.T) {
 	n := blobnaming.NewNumberer(rand.Uint64N)
 	bucket := time.Unix(0, 0)
 	names := bucketNames{}
+	n.Wrote("x", bucket, next(t, n, "x", bucket))
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
 			for range 200 {
-				number := n.Next("x", bucket)
+				number, _ := n.Next("x", bucket)
 				if !names.create(number) {
 					t.Errorf("%d was given out twice", number)
 				}
@@ -224,7 +252,7 @@ func contend(random *rand.Rand, writers []*blobnaming.Numberer, batches int, buc
 			active = active[:len(active)-1]
 			continue
 		}
-		number := writers[w].Next("x", bucket)
+		number, _ := writers[w].Next("x", bucket) // each waits for its last result
 		flight[w] = sent{number, names.create(number)}
 	}
 	return conflicts

@@ -68,7 +68,8 @@ func TestNumbersAreBounded(t *testing.T) {
 		for i := range 300 {
 			var last uint64
 			for range 60 {
-				last = n.Next("x", bucket)
+				last = next(t, n, "x", bucket)
+				n.Unknown("x", bucket, last)
 				if last >= 9_000_000_000_000_000 {
 					t.Fatalf("%s: drew %d after %d conflicts", name, last, i)
 				}

@@ -144,7 +144,7 @@ func (b *Buffer) spoolOptions() spool.Options {
 func (b *Buffer) batchingOptions(seq int64) batching.Options {
 	o := &b.opts
 	return batching.Options{
-		Instance: o.Instance, Width: o.Width, FlushSize: o.FlushSize, FlushInterval: o.FlushInterval, MaxOpen: o.MaxOpen,
+		Instance: o.Instance, Width: o.Width, FlushSize: o.FlushSize, FlushInterval: o.FlushInterval, MaxFlushInterval: o.MaxFlushInterval, MaxOpen: o.MaxOpen,
 		MaxLateness: o.MaxLateness, Once: o.Once, NoFilter: o.NoFilter, Columns: o.columns(), Observe: o.Observe, Now: o.Now, Log: o.Log,
 		Spool: b.spool, Queue: b.queue, Memory: b.memory, Failure: b.failure, Seq: seq,
 	}
@@ -197,8 +197,13 @@ func (b *Buffer) Unindexed() *Unindexed { return b.entities }
 // those calls Next again.
 func (b *Buffer) Next(ctx context.Context) (*Batch, error) { return b.queue.Next(ctx) }
 
-// SetFlushInterval changes Options.FlushInterval, also of the batches that are open.
-func (b *Buffer) SetFlushInterval(d time.Duration) { b.batches.SetFlushInterval(d) }
+// SetFlushIntervals changes Options.FlushInterval and Options.MaxFlushInterval, also of the batches that are open.
+func (b *Buffer) SetFlushIntervals(interval, maximum time.Duration) {
+	b.batches.SetFlushIntervals(interval, maximum)
+}
+
+// SetFollowed sets whether a service is followed: then MaxFlushInterval does not apply to it.
+func (b *Buffer) SetFollowed(service string, followed bool) { b.batches.SetFollowed(service, followed) }
 
 // Err is the final error, after which Append and Next fail; nil if there is none.
 func (b *Buffer) Err() error { return b.failure.Err() }

@@ -72,24 +72,24 @@ func TestObserve(t *testing.T) {
 	second.want(t, "web  12:00 later")
 }
 
-// SetFlushInterval applies to open batches too, in both directions, and not past the end of their bucket.
-func TestSetFlushInterval(t *testing.T) {
+// SetFlushIntervals applies to open batches too, in both directions, and not past the end of their bucket.
+func TestSetFlushIntervals(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, buffer.Options{FlushInterval: 10 * time.Second})
 		old := chunk(rec(noon, "a"))
 		mustAppend(t, b, old)
 		time.Sleep(2 * time.Second)
-		b.SetFlushInterval(20 * time.Second)
+		b.SetFlushIntervals(20*time.Second, 0)
 		time.Sleep(17 * time.Second)
 		waiting(t, b, 1, 0)
-		b.SetFlushInterval(19 * time.Second) // its age
+		b.SetFlushIntervals(19*time.Second, 0) // its age
 		waiting(t, b, 0, 1)
 
-		b.SetFlushInterval(time.Hour)
+		b.SetFlushIntervals(time.Hour, 0)
 		mustAppend(t, b, old)
 		time.Sleep(5 * time.Second)
-		b.SetFlushInterval(7 * time.Second)
+		b.SetFlushIntervals(7*time.Second, 0)
 		time.Sleep(1999 * time.Millisecond)
 		waiting(t, b, 1, 1)
 		time.Sleep(time.Millisecond)
@@ -97,7 +97,7 @@ func TestSetFlushInterval(t *testing.T) {
 
 		now := time.Now() // its bucket ends within the hour
 		mustAppend(t, b, chunk(rec(now, "b")))
-		b.SetFlushInterval(-1)
+		b.SetFlushIntervals(-1, 0)
 		time.Sleep(now.Truncate(time.Hour).Add(time.Hour).Sub(now) + time.Second)
 		waiting(t, b, 1, 2)
 		time.Sleep(time.Second)
@@ -107,7 +107,7 @@ func TestSetFlushInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, buffer.Options{Once: true})
 		mustAppend(t, b, chunk(rec(noon, "a")))
-		b.SetFlushInterval(time.Second)
+		b.SetFlushIntervals(time.Second, 0)
 		time.Sleep(time.Hour)
 		waiting(t, b, 1, 0)
 	})

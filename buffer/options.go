@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/buffer/batching"
 	"logstow/buffer/disk"
 	"logstow/columns"
 	"logstow/record"
@@ -22,6 +23,8 @@ const (
 	DefaultMemory = 32 << 20
 	// DefaultMaxSize is the default limit on disk.
 	DefaultMaxSize = 1 << 30
+	// LargeText is the size in bytes of the text of a batch from which MaxFlushInterval does not apply.
+	LargeText = batching.LargeText
 	// DefaultMaxUnindexed is the default limit of index entities that wait, of a durable buffer; of a buffer in memory it is
 	// DefaultMaxUnindexedMemory.
 	DefaultMaxUnindexed       = 100_000
@@ -41,6 +44,9 @@ type Options struct {
 	// FlushInterval is the age of a batch's oldest record, by the clock, at which
 	// it is sealed; default one minute. Negative is never.
 	FlushInterval time.Duration
+	// MaxFlushInterval replaces FlushInterval, if it is longer, for batches with less than [LargeText] of services that are
+	// not followed (see Buffer.SetFollowed). 0 is FlushInterval.
+	MaxFlushInterval time.Duration
 	// MaxOpen is how many buckets a service may have open; default 64. At that limit, records
 	// older than the oldest open bucket get the time they were read, and a record of a newer
 	// bucket that is not open seals the oldest one.

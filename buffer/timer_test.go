@@ -1,6 +1,7 @@
 package buffer_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,6 +93,75 @@ func TestNoTimerSeals(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A batch with little text is sealed at MaxFlushInterval; one that reaches 1 MiB, and one of a followed service, at FlushInterval, or
+// at once if that has passed.
+func TestMaxFlushInterval(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, buffer.Options{FlushInterval: time.Minute, MaxFlushInterval: 15 * time.Minute})
+		small := func(service string) {
+			t.Helper()
+			c := chunk(rec(noon, "a"))
+			c.Service = service
+			mustAppend(t, b, c)
+		}
+		large := func(service string) {
+			t.Helper()
+			c := chunk(rec(noon, strings.Repeat("a", 1<<19)), rec(noon, strings.Repeat("b", 1<<19)))
+			c.Service = service
+			mustAppend(t, b, c)
+		}
+		small("a")
+		time.Sleep(15*time.Minute - time.Millisecond)
+		waiting(t, b, 1, 0)
+		time.Sleep(time.Millisecond)
+		waiting(t, b, 0, 1)
+
+		large("a")
+		time.Sleep(time.Minute - time.Millisecond)
+		waiting(t, b, 1, 1)
+		time.Sleep(time.Millisecond)
+		waiting(t, b, 0, 2)
+		small("a")
+		time.Sleep(5 * time.Minute)
+		large("a")
+		waiting(t, b, 0, 3)
+
+		b.SetFollowed("b", true)
+		small("a")
+		small("b")
+		time.Sleep(time.Minute)
+		waiting(t, b, 1, 4)
+		small("b")
+		b.SetFollowed("b", false)
+		time.Sleep(time.Minute)
+		waiting(t, b, 2, 4)
+		b.SetFollowed("b", true)
+		waiting(t, b, 1, 5)
+		b.SetFlushIntervals(time.Minute, 10*time.Minute)
+		time.Sleep(8 * time.Minute)
+		waiting(t, b, 0, 6)
+		small("a")
+		time.Sleep(2 * time.Minute)
+		b.SetFlushIntervals(time.Minute, 0)
+		waiting(t, b, 0, 7)
+		small("a")
+		b.SetFlushIntervals(time.Minute, 30*time.Second) // less than FlushInterval
+		time.Sleep(59 * time.Second)
+		waiting(t, b, 1, 7)
+		time.Sleep(time.Second)
+		waiting(t, b, 0, 8)
+	})
+	synctest.Test(t, func(t *testing.T) { // of a bucket that ends before
+		b := open(t, buffer.Options{FlushInterval: time.Minute, MaxFlushInterval: 15 * time.Minute, Width: 5 * time.Minute})
+		mustAppend(t, b, chunk(rec(time.Now(), "a")))
+		time.Sleep(5*time.Minute + time.Second)
+		waiting(t, b, 1, 0)
+		time.Sleep(time.Second)
+		waiting(t, b, 0, 1)
+	})
 }
 
 func TestNextIsWokenBySealing(t *testing.T) {

@@ -32,10 +32,10 @@ type Config struct {
 	// segment. Instance is the instance ID of this shipper.
 	Stores   []string
 	Instance string
-	// Bucket is the width of buckets; FlushInterval and FlushSize determine when batches are
-	// sealed.
-	Bucket, FlushInterval time.Duration
-	FlushSize             int64
+	// Bucket is the width of buckets; FlushInterval, MaxFlushInterval and FlushSize determine when batches
+	// are sealed.
+	Bucket, FlushInterval, MaxFlushInterval time.Duration
+	FlushSize                               int64
 	// MaxLateness is the maximum age at which a record that is read keeps its time. OpenBuckets is the
 	// maximum number of open buckets per service.
 	MaxLateness time.Duration

@@ -34,6 +34,7 @@ func (d *decoder) config(s *section) *Config {
 		return w, valid(err == nil && blobnaming.ValidWidth(w), "%q: want 5m, 10m, 15m, 20m, 30m or 60m", v)
 	})
 	s.duration("flush-interval", &c.FlushInterval)
+	s.duration("max-flush-interval", &c.MaxFlushInterval)
 	s.size("flush-size", &c.FlushSize)
 	s.duration("max-lateness", &c.MaxLateness)
 	s.number("open-buckets", 1, &c.OpenBuckets)

@@ -40,11 +40,13 @@ func TestWatchTable(t *testing.T) {
 			t.Fatal(err)
 		}
 		written := []store.Entity{
-			{Key: store.Key{Partition: "web", Row: "watch"}, Properties: map[string]any{"V": int64(1), "Shippers": int64(2)}},
+			{Key: store.Key{Partition: "watch|", Row: "web"}, Properties: map[string]any{"V": int64(1), "Shippers": int64(2)}},
 			{Key: store.Key{Partition: "web", Row: "shipper|vm-1"}, Properties: map[string]any{"V": int64(1), "Flushed": int64(1)}},
 		}
-		if err := opened.Tables().Upsert(t.Context(), table, written); err != nil {
-			t.Fatal(err)
+		for i := range written { // of several partitions
+			if err := opened.Tables().Upsert(t.Context(), table, written[i:i+1]); err != nil {
+				t.Fatal(err)
+			}
 		}
 		entities := func() (all []string) {
 			t.Helper()

@@ -18,6 +18,7 @@ import (
 type idle struct{}
 
 func (idle) Services() []string                                  { return []string{"api"} }
+func (idle) SetFollowed(string, bool)                            {}
 func (idle) FlushService(context.Context, string) int            { return 0 }
 func (idle) WaitStored(context.Context, string, time.Time) error { return nil }
 

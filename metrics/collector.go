@@ -161,6 +161,9 @@ func (c *collector) output(s scrape) {
 		s.counter("logstow_output_bytes_total", "Bytes in storage.", float64(d.StoredBytes), "service", name)
 		s.counter("logstow_output_segments_total", "Segments in storage.", float64(d.Segments), "service", name)
 	}
+	for name, n := range c.opts.Uploader.Limits() {
+		s.gauge("logstow_output_concurrency_limit", "Maximum number of segments that are sent to a store at the same time; it adapts to latency and throttling.", float64(n), "store", name)
+	}
 	st := c.opts.Uploader.Stats()
 	s.counter("logstow_output_conflicts_total", "Segment names already taken by another writer.", float64(st.Conflicts))
 	s.counter("logstow_output_unindexed_segments_total", "Segments stored without an index entity.", float64(st.Unindexed+c.opts.Buffer.Stats().EntitiesDropped))

@@ -32,6 +32,7 @@ type Buffer interface {
 type Uploader interface {
 	Stats() upload.Stats
 	Services() map[string]upload.Delivered
+	Limits() map[string]int
 	// Outage returns the error of the last attempt to store a batch, or nil.
 	Outage() error
 }

@@ -58,6 +58,10 @@ func (fakeUploader) Services() map[string]upload.Delivered {
 	return map[string]upload.Delivered{"web": {Segments: 3, Records: 30, RawBytes: 300, StoredBytes: 1e9}, "": {Segments: 1, StoredBytes: 1e9}}
 }
 
+func (fakeUploader) Limits() map[string]int {
+	return map[string]int{"azblob://logs": 64, "azblob://audit": 4}
+}
+
 var start = time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
 
 // clock is set by tests.

@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	// concurrentTables is how many tables one Put writes concurrently.
-	concurrentTables = 8
+	// concurrentTables is how many tables one Put writes concurrently, concurrentTransactions how many transactions of one table.
+	concurrentTables       = 8
+	concurrentTransactions = 16
 	// createTries is how often a missing table is created for one transaction: it may be dropped again
 	// right after its creation.
 	createTries = 2
@@ -70,12 +71,27 @@ func (e invalidEntityError) Unwrap() []error { return []error{ErrInvalidEntity, 
 // tableEntities are the entities of one table by key.
 type tableEntities map[store.Key]store.Entity
 
-// putTable writes entities to a table.
+// putTable writes entities to a table: one transaction, which may have to create the table, and then the others concurrently.
+// After an error it begins no further ones.
 func putTable(ctx context.Context, t store.Tables, table string, all tableEntities) error {
-	for _, transaction := range all.transactions() {
-		if err := upsert(ctx, t, table, transaction); err != nil {
-			return fmt.Errorf("index %s in table %s: %w", units.Count(len(all), "segment"), table, err)
+	transactions := all.transactions()
+	err := upsert(ctx, t, table, transactions[0])
+	if err == nil {
+		group, running := errgroup.WithContext(ctx)
+		group.SetLimit(concurrentTransactions)
+		for _, transaction := range transactions[1:] {
+			if running.Err() != nil {
+				break
+			}
+			group.Go(func() error { return upsert(ctx, t, table, transaction) })
 		}
+		err = group.Wait()
+	}
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("index %s in table %s: %w", units.Count(len(all), "segment"), table, err)
 	}
 	return nil
 }

@@ -242,3 +242,49 @@ func TestShardsSpread(t *testing.T) {
 		t.Errorf("1600 instances are spread as %v", count)
 	}
 }
+
+// The first transaction creates the table, and 16 of the others are written at a time. After an error no further ones begin.
+func TestPutConcurrently(t *testing.T) {
+	t.Parallel()
+	const services = 40
+	var entities []tableindex.Entity
+	for i := range services {
+		entities = append(entities, newEntity(fmt.Sprintf("s%02d", i), "pod-1", "", 1, at(t, "2026-11-20T15:00:00Z")))
+	}
+	for _, fail := range []bool{false, true} {
+		var mu sync.Mutex
+		upserts, inFlight, most := 0, 0, 0
+		started := make(chan struct{}) // closed when 16 are in flight
+		s := &spy{inner: openTables(t), upsert: func(string) error {
+			mu.Lock()
+			upserts++
+			inFlight++
+			if most = max(most, inFlight); most == 16 && inFlight == 16 {
+				select {
+				case <-started:
+				default:
+					close(started)
+				}
+			}
+			first := upserts <= 2 // before and after the table was created
+			mu.Unlock()
+			if !first {
+				<-started
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			inFlight--
+			if fail && !first {
+				return store.ErrUnavailable
+			}
+			return nil
+		}}
+		err := tableindex.Put(t.Context(), s, "logs", entities)
+		switch {
+		case !fail && (err != nil || upserts != services+1 || most != 16 || !slices.Contains(s.calls, "create "+tableindex.TableName("logs", "", entities[0].Name.Bucket))):
+			t.Errorf("%d upserts, at most %d at once, %v", upserts, most, err)
+		case fail && (!errors.Is(err, store.ErrUnavailable) || upserts > 2+16+15):
+			t.Errorf("%d upserts, %v", upserts, err)
+		}
+	}
+}

@@ -8,17 +8,14 @@ import (
 	"logstow/blobnaming"
 )
 
-// maxOpenBuckets is the maximum number of open buckets that a bucketGate remembers.
-const maxOpenBuckets = 4096
-
-// bucketGate serializes the creates in a bucket until one has succeeded: concurrent first attempts
-// would all try the same taken names. It is safe for concurrent use.
+// bucketGate draws the numbers of creates. In each bucket it admits the first create of a draw alone: concurrent ones would
+// all try taken numbers. It is safe for concurrent use.
 type bucketGate struct {
+	numbers *blobnaming.Numberer
+
 	mu sync.Mutex
-	// open has the buckets in which the last create succeeded, busy those in which a first create is in
-	// flight: its channel is closed when that create ends.
-	open map[bucketKey]struct{}
-	busy map[bucketKey]chan struct{}
+	// ended are closed when the next create in a bucket ends; only buckets in which others wait have one.
+	ended map[bucketKey]chan struct{}
 }
 
 type bucketKey struct {
@@ -26,49 +23,51 @@ type bucketKey struct {
 	bucket  time.Time
 }
 
-func newBucketGate() bucketGate {
-	return bucketGate{open: make(map[bucketKey]struct{}), busy: make(map[bucketKey]chan struct{})}
+func newBucketGate(random func(n uint64) uint64) *bucketGate {
+	return &bucketGate{numbers: blobnaming.NewNumberer(random), ended: make(map[bucketKey]chan struct{})}
 }
 
-// enter waits until the bucket of a name is open, or until the caller may make the first create in it.
-// The caller must call leave after the create; free reports that it succeeded.
-func (g *bucketGate) enter(ctx context.Context, name blobnaming.Name) (leave func(free bool), err error) {
-	key := bucketKey{name.Service, name.Bucket.UTC()}
+// next waits until a create in a bucket may be made, and returns its name. The caller must call wrote, taken or unknown
+// after the create.
+func (g *bucketGate) next(ctx context.Context, service string, bucket time.Time) (blobnaming.Name, error) {
+	key := bucketKey{service, bucket.UTC()}
 	for {
 		g.mu.Lock()
-		_, settled := g.open[key]
-		wait, busy := g.busy[key]
-		var mine chan struct{}
-		if !settled && !busy {
-			mine = make(chan struct{})
-			g.busy[key] = mine
+		number, ok := g.numbers.Next(service, bucket)
+		ended := g.ended[key]
+		if !ok && ended == nil {
+			ended = make(chan struct{})
+			g.ended[key] = ended
 		}
 		g.mu.Unlock()
-		if settled || mine != nil {
-			return func(free bool) { g.leave(key, mine, free) }, nil
+		if ok {
+			return blobnaming.Name{Service: service, Bucket: bucket, Number: number}, nil
 		}
 		select {
-		case <-wait:
+		case <-ended:
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return blobnaming.Name{}, context.Cause(ctx)
 		}
 	}
 }
 
-// leave records the outcome of a create. mine is the caller's channel in busy, nil if it has none.
-func (g *bucketGate) leave(key bucketKey, mine chan struct{}, free bool) {
+// wrote records that a name was free.
+func (g *bucketGate) wrote(name blobnaming.Name) { g.end(name, g.numbers.Wrote) }
+
+// taken records that another batch has a name.
+func (g *bucketGate) taken(name blobnaming.Name) { g.end(name, g.numbers.Taken) }
+
+// unknown records that a create has failed.
+func (g *bucketGate) unknown(name blobnaming.Name) { g.end(name, g.numbers.Unknown) }
+
+// end records the result of a create, and lets those that wait for it continue.
+func (g *bucketGate) end(name blobnaming.Name, record func(service string, bucket time.Time, number uint64)) {
+	key := bucketKey{name.Service, name.Bucket.UTC()}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if mine != nil {
-		delete(g.busy, key)
-		close(mine)
+	record(name.Service, name.Bucket, name.Number)
+	if ended := g.ended[key]; ended != nil {
+		delete(g.ended, key)
+		close(ended)
 	}
-	if !free {
-		delete(g.open, key)
-		return
-	}
-	if len(g.open) == maxOpenBuckets {
-		clear(g.open)
-	}
-	g.open[key] = struct{}{}
 }

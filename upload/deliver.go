@@ -18,8 +18,8 @@ const (
 	contentEncoding = "zstd"
 )
 
-// deliver stores a batch and acknowledges it. It takes over the batch, also if it returns an error; an error
-// ends the run.
+// deliver stores a batch, for which memory is reserved, and acknowledges it. It takes over batch and memory, also if it
+// returns an error; an error ends the run.
 func (r *run) deliver(ctx context.Context, d *destination, b *buffer.Batch) error {
 	attempt := r.u.beginAttempt()
 	etag, err := r.u.storeBlob(ctx, r.buffer, d, b)
@@ -48,14 +48,13 @@ func (r *run) acknowledge(ctx context.Context, d *destination, b *buffer.Batch, 
 	return err
 }
 
-// storeBlob creates the blob of a batch of a buffer and returns its ETag, or sends the batch to a relay. An error that may be caused by the batch itself is a
-// [suspect].
+// memoryOf returns how many bytes of Options.Memory a batch takes.
+func (u *Uploader) memoryOf(b *buffer.Batch) int64 { return min(b.Size, u.opts.Memory) }
+
+// storeBlob creates the blob of a batch of a buffer, or sends the batch to a relay, releases its memory and returns the blob's ETag. An
+// error that may be caused by the batch itself is a [suspect].
 func (u *Uploader) storeBlob(ctx context.Context, from *buffer.Buffer, d *destination, b *buffer.Batch) (etag string, err error) {
-	size := min(b.Size, u.opts.Memory)
-	if err := d.memory.Acquire(ctx, size); err != nil {
-		return "", context.Cause(ctx)
-	}
-	defer d.memory.Release(size)
+	defer d.memory.Release(u.memoryOf(b))
 	body, err := b.Body()
 	if err != nil {
 		return "", suspectFile(err)
@@ -83,18 +82,15 @@ func (u *Uploader) createBlob(ctx context.Context, d *destination, b *buffer.Bat
 		}
 	}
 	for {
-		name := blobnaming.Name{Service: b.Service, Bucket: b.BucketStart}
-		leave, err := d.gate.enter(ctx, name)
+		name, err := d.gate.next(ctx, b.Service, b.BucketStart)
 		if err != nil {
 			return "", err
 		}
-		name.Number = d.numbers.Next(name.Service, name.Bucket)
 		if err := b.SetName(d.name, name.String()); err != nil {
-			leave(false)
+			d.gate.unknown(name)
 			return "", err
 		}
 		etag, taken, err := u.create(ctx, d, b, body, name, false)
-		leave(err == nil && !taken)
 		if err != nil || !taken {
 			return etag, err
 		}
@@ -107,11 +103,15 @@ func (u *Uploader) createBlob(ctx context.Context, d *destination, b *buffer.Bat
 func (u *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, body []byte, name blobnaming.Name, tried bool) (etag string, taken bool, err error) {
 	opts := store.CreateOptions{Metadata: b.Meta.Encode(), ContentType: contentType, ContentEncoding: contentEncoding, Tier: store.Hot}
 	err = u.retry(ctx, &d.blobOutage, u.retryFor(b, d.name), func() error {
+		request, err := d.limit.Acquire(ctx)
+		if err != nil {
+			return err
+		}
 		u.count(func(st *Stats) { st.Creates++ })
-		var err error
 		crashpoint.Here("upload.before-create")
 		etag, err = d.blobs.Create(ctx, name.String(), body, opts)
 		crashpoint.Here("upload.after-create")
+		d.limit.Release(request, err)
 		switch {
 		case err == nil:
 			return nil
@@ -128,14 +128,15 @@ func (u *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, 
 		taken = true
 		return nil
 	})
-	if err != nil {
+	switch {
+	case err != nil:
+		d.gate.unknown(name)
 		return "", false, err
-	}
-	if taken {
+	case taken:
 		u.count(func(st *Stats) { st.Conflicts++ })
-		d.numbers.Taken(name.Service, name.Bucket, name.Number)
-	} else {
-		d.numbers.Wrote(name.Service, name.Bucket, name.Number)
+		d.gate.taken(name)
+	default:
+		d.gate.wrote(name)
 	}
 	return etag, taken, nil
 }

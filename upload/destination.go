@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"logstow/blobnaming"
 	"logstow/buffer"
+	"logstow/internal/inflight"
 	"logstow/relay"
 	"logstow/store"
 )
@@ -23,9 +23,10 @@ type destination struct {
 	blobs     store.Blobs
 	tables    store.Tables
 	// relays is set if the store is relays; only blobs is used besides.
-	relays  relays
-	numbers *blobnaming.Numberer
-	gate    bucketGate
+	relays relays
+	gate   *bucketGate
+	// limit limits the creates in flight.
+	limit *inflight.Limiter
 	// memory limits the bytes of the batches in flight to Options.Memory.
 	memory *semaphore.Weighted
 	// accepted is the highest number of a successful attempt to store a batch; the lock of the Uploader guards it.
@@ -43,8 +44,8 @@ func newDestination(name string, st store.Store, opts *Options) *destination {
 		blobs:       st.Blobs(),
 		tables:      st.Tables(),
 		relays:      relaysOf(st),
-		numbers:     blobnaming.NewNumberer(opts.Random),
-		gate:        newBucketGate(),
+		gate:        newBucketGate(opts.Random),
+		limit:       inflight.New(inflight.Options{First: min(firstWorkers, opts.Workers), Max: opts.Workers, Latency: true}),
 		memory:      semaphore.NewWeighted(opts.Memory),
 		blobOutage:  outageLogger{log: opts.Log, what: "storing segments", where: st.String()},
 		indexOutage: outageLogger{log: opts.Log, what: "writing the index", where: st.String()},
@@ -108,6 +109,7 @@ type routedQueue struct {
 
 // forward passes a batch to the senders of a store, so that no worker waits for that store.
 func (r *run) forward(ctx context.Context, name string, b *buffer.Batch) {
+	limit := r.u.workers(name)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.failed[name] != nil {
@@ -120,7 +122,12 @@ func (r *run) forward(ctx context.Context, name string, b *buffer.Batch) {
 		r.routed[name] = q
 	}
 	q.waiting = append(q.waiting, b)
-	if q.senders >= r.u.opts.Workers {
+	r.startSender(ctx, name, q, limit)
+}
+
+// startSender starts a sender of a store whose batches wait, up to a limit; r.mu must be held.
+func (r *run) startSender(ctx context.Context, name string, q *routedQueue, limit int) {
+	if len(q.waiting) == 0 || q.senders >= limit {
 		return
 	}
 	q.senders++
@@ -148,11 +155,11 @@ func (r *run) open(ctx context.Context, failures *outageLogger, name string, lim
 // sendRouted delivers the batches of a store until none is left.
 func (r *run) sendRouted(ctx context.Context, name string) error {
 	opening := r.u.opening(name)
-	for b := r.nextRouted(name); b != nil; b = r.nextRouted(name) {
+	for b := r.nextRouted(ctx, name); b != nil; b = r.nextRouted(ctx, name) {
 		d, err := r.open(ctx, &opening, name, r.u.retryFor(b, name))
 		if err != nil {
 			r.requeue(b)
-		} else {
+		} else if err = r.reserve(ctx, d, b); err == nil {
 			err = r.deliver(ctx, d, b)
 		}
 		if err != nil {
@@ -184,16 +191,19 @@ func (q *routedQueue) leave(r *run, name string) {
 	}
 }
 
-// nextRouted takes the next batch of a store. After nil, the calling sender ends.
-func (r *run) nextRouted(name string) *buffer.Batch {
+// nextRouted takes the next batch of a store, and starts another sender if the limit allows. After nil, the calling sender
+// ends.
+func (r *run) nextRouted(ctx context.Context, name string) *buffer.Batch {
+	limit := r.u.workers(name)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	q := r.routed[name]
-	if len(q.waiting) == 0 {
+	if len(q.waiting) == 0 || q.senders > limit {
 		q.leave(r, name)
 		return nil
 	}
 	b := q.waiting[0]
 	q.waiting = q.waiting[1:]
+	r.startSender(ctx, name, q, limit)
 	return b
 }

@@ -66,11 +66,16 @@ func (u *Uploader) sendSegment(ctx context.Context, from *buffer.Buffer, d *dest
 
 // sendOnce makes one request.
 func (u *Uploader) sendOnce(ctx context.Context, from *buffer.Buffer, d *destination, b *buffer.Batch, body []byte) error {
+	request, err := d.limit.Acquire(ctx)
+	if err != nil {
+		return err
+	}
 	u.count(func(st *Stats) { st.Creates++ })
 	crashpoint.Here("upload.before-send")
 	floor := min(from.OldestSeq(), b.Meta.Seq)
-	_, err := d.blobs.Create(ctx, b.Name(), body, store.CreateOptions{Metadata: map[string]string{relay.FloorKey: strconv.FormatInt(floor, 10)}})
+	_, err = d.blobs.Create(ctx, b.Name(), body, store.CreateOptions{Metadata: map[string]string{relay.FloorKey: strconv.FormatInt(floor, 10)}})
 	crashpoint.Here("upload.after-send")
+	d.limit.Release(request, err)
 	return err
 }
 

@@ -21,7 +21,15 @@ type run struct {
 	senders sync.WaitGroup
 	sending chan struct{}
 
+	// maxWorkers is the maximum number of workers.
+	maxWorkers int
+	// taking has an element while a worker takes a batch from the buffer, until there is memory for the batch: so no other
+	// worker takes one meanwhile, and those that wait for memory stay in the buffer, which may have to drop them.
+	taking chan struct{}
+
 	mu sync.Mutex
+	// workers is the number of goroutines that take batches from the buffer.
+	workers int
 	// routed are batches that wait for stores with their own senders; a store with an entry has at
 	// least one sender.
 	routed map[string]*routedQueue
@@ -40,12 +48,12 @@ type run struct {
 }
 
 // upload uploads a buffer until it is drained and everything is stored and indexed.
-func (u *Uploader) upload(ctx context.Context, b *buffer.Buffer, workers int) error {
+func (u *Uploader) upload(ctx context.Context, b *buffer.Buffer, maxWorkers int) error {
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	g, running := errgroup.WithContext(limited)
 	r := &run{
-		u: u, buffer: b, group: g, cancel: cancel,
+		u: u, buffer: b, group: g, cancel: cancel, maxWorkers: maxWorkers, taking: make(chan struct{}, 1),
 		sending: make(chan struct{}), routed: make(map[string]*routedQueue), indexed: make(map[string]bool), failed: make(map[string]error),
 	}
 	if u.opts.NoIndex {
@@ -56,13 +64,7 @@ func (u *Uploader) upload(ctx context.Context, b *buffer.Buffer, workers int) er
 	for _, store := range b.Unindexed().Stores() { // an earlier run left them
 		r.index(running, store, u.earlierLimit(store))
 	}
-	r.senders.Add(workers)
-	for range workers {
-		g.Go(func() error {
-			defer r.senders.Done()
-			return r.work(running)
-		})
-	}
+	r.startWorkers(running)
 	g.Go(func() error {
 		r.senders.Wait()
 		close(r.sending)
@@ -84,39 +86,88 @@ func (u *Uploader) upload(ctx context.Context, b *buffer.Buffer, workers int) er
 	return err
 }
 
+// startWorkers starts workers up to the limit of the current store. It returns false if the calling worker is to end,
+// because the limit was lowered.
+func (r *run) startWorkers(ctx context.Context) bool {
+	limit := min(r.u.workers(r.u.currentName()), r.maxWorkers)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.workers > limit {
+		r.workers--
+		return false
+	}
+	for ; r.workers < limit; r.workers++ {
+		r.senders.Add(1)
+		r.group.Go(func() error {
+			defer r.senders.Done()
+			return r.work(ctx)
+		})
+	}
+	return true
+}
+
 // work sends one batch after the other.
 func (r *run) work(ctx context.Context) error {
-	for {
-		b, err := r.buffer.Next(ctx)
+	for r.startWorkers(ctx) {
+		d, b, err := r.take(ctx)
+		var unreadable suspect
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
-		case err != nil:
-			return err
-		}
-		switch err = b.Load(ctx); {
-		case err == nil:
-			err = r.dispatch(ctx, b)
-		case ctx.Err() != nil:
-			r.requeue(b)
-			err = context.Cause(ctx)
-		default:
-			err = r.retrySeparately(ctx, nil, b, suspectFile(err))
+		case errors.As(err, &unreadable):
+			err = r.retrySeparately(ctx, nil, b, unreadable)
+		case err == nil && d != nil:
+			err = r.deliver(ctx, d, b)
 		}
 		if err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
-// dispatch delivers a loaded batch, or forwards it to the senders of its store.
-func (r *run) dispatch(ctx context.Context, b *buffer.Batch) error {
+// take takes a batch from the buffer, with memory for it, and returns the store to deliver it to; nil if the batch was forwarded. A batch
+// that cannot be loaded is returned with a [suspect].
+func (r *run) take(ctx context.Context) (d *destination, b *buffer.Batch, err error) {
+	select {
+	case r.taking <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	}
+	defer func() { <-r.taking }()
+	if b, err = r.buffer.Next(ctx); err != nil {
+		return nil, nil, err
+	}
+	switch err = b.Load(ctx); {
+	case err == nil:
+		d, err = r.dispatch(ctx, b)
+		return d, b, err
+	case ctx.Err() != nil:
+		r.requeue(b)
+		return nil, nil, context.Cause(ctx)
+	default:
+		return nil, b, suspectFile(err)
+	}
+}
+
+// dispatch returns the store to deliver a loaded batch to, after it reserved memory for it, or forwards the batch to the senders of its
+// store: then d is nil.
+func (r *run) dispatch(ctx context.Context, b *buffer.Batch) (d *destination, err error) {
 	own, name := r.u.destinationFor(b)
 	if own == nil {
 		r.forward(ctx, name, b)
-		return nil
+		return nil, nil
 	}
-	return r.deliver(ctx, own, b)
+	return own, r.reserve(ctx, own, b)
+}
+
+// reserve reserves memory for a batch. If ctx ends, it requeues the batch.
+func (r *run) reserve(ctx context.Context, d *destination, b *buffer.Batch) error {
+	if err := d.memory.Acquire(ctx, r.u.memoryOf(b)); err != nil {
+		r.requeue(b)
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 // requeue makes the run return an undelivered batch to the buffer when it ends. The caller then returns an error, which

@@ -177,7 +177,16 @@ func (r *run) retryOnce(ctx context.Context, d *destination, b *buffer.Batch) (n
 		if err := b.Load(ctx); err != nil {
 			return nil, suspectFile(err)
 		}
-		return func() error { return r.dispatch(ctx, b) }, nil
+		return func() error {
+			d, err := r.dispatch(ctx, b)
+			if err != nil || d == nil {
+				return err
+			}
+			return r.deliver(ctx, d, b)
+		}, nil
+	}
+	if err := d.memory.Acquire(ctx, r.u.memoryOf(b)); err != nil {
+		return nil, context.Cause(ctx)
 	}
 	attempt := r.u.beginAttempt()
 	etag, err := r.u.storeBlob(ctx, r.buffer, d, b)

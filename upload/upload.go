@@ -45,7 +45,9 @@ type Options struct {
 	// Route returns the name of the store for a new batch, which Stores opens. It must be safe for
 	// concurrent use. If it is nil, all batches go to Store.
 	Route func(service, instance string) string
-	// Workers is how many batches are sent to a store concurrently; default 4.
+	// Workers is the maximum number of batches that are sent to a store concurrently; default 64. How many are sent adapts to
+	// the store: it begins with 4, grows while batches wait and requests succeed, and is halved when the store throttles, or
+	// responds later without responding more often.
 	Workers int
 	// Memory bounds the bytes of the batches in flight to a store, unless a single batch is larger;
 	// default 16 MiB.
@@ -69,9 +71,15 @@ type Options struct {
 	Log *slog.Logger
 }
 
+const (
+	// defaultWorkers is the default of Options.Workers, firstWorkers the number of batches that are sent concurrently at first.
+	defaultWorkers = 64
+	firstWorkers   = 4
+)
+
 func (o Options) withDefaults() Options {
 	setDefault(&o.StoreName, o.Store.String())
-	setDefault(&o.Workers, 4)
+	setDefault(&o.Workers, defaultWorkers)
 	setDefault(&o.Memory, 16<<20)
 	setDefault(&o.IndexWait, 5*time.Second)
 	setDefault(&o.IndexGroup, store.MaxTransaction)
@@ -222,6 +230,29 @@ func (u *Uploader) SetStore(st store.Store, name string, route func(service, ins
 		return
 	}
 	u.current = newDestination(name, st, &u.opts)
+}
+
+// workers returns how many batches may be sent to a store concurrently.
+func (u *Uploader) workers(name string) int {
+	if d := u.known(name); d != nil {
+		return d.limit.Limit()
+	}
+	return min(firstWorkers, u.opts.Workers)
+}
+
+func (u *Uploader) currentName() string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.current.name
+}
+
+// Limits returns how many batches may be sent to each open store at present, by its name.
+func (u *Uploader) Limits() map[string]int {
+	limits := make(map[string]int)
+	for _, d := range u.destinations() {
+		limits[d.name] = d.limit.Limit()
+	}
+	return limits
 }
 
 // Stats returns the current totals.

@@ -31,6 +31,7 @@ const (
 type Buffer interface {
 	Services() []string
 	FlushService(ctx context.Context, service string) (batches int)
+	SetFollowed(service string, followed bool)
 	WaitStored(ctx context.Context, service string, before time.Time) error
 }
 
@@ -50,6 +51,9 @@ type FlusherOptions struct {
 type Settings struct {
 	// Interval is the interval between polls; 0 disables watches.
 	Interval time.Duration
+	// IdleInterval is the interval, if it is longer, while nobody has watched a service of the shipper for [IdleAfter]; 0 is
+	// Interval.
+	IdleInterval time.Duration
 	// MaxFlushes limits the segments that are flushed early per service and UTC day. A restart resets the count.
 	MaxFlushes int
 }
@@ -76,6 +80,8 @@ type Flusher struct {
 	mu       sync.Mutex
 	settings Settings
 	stats    FlusherStats
+	// followed is when a service of the buffer was last watched; initially the start.
+	followed time.Time
 	// flushing holds the watched services, by name.
 	flushing map[string]*flushing
 	// flushed counts the segments flushed early on day, by service; limited holds the services at MaxFlushes.
@@ -123,6 +129,7 @@ func (f *Flusher) Stats() FlusherStats {
 // part of the interval before the first poll, so that shippers that start together do not poll together.
 func (f *Flusher) Run(ctx context.Context, b Buffer) {
 	f.buffer = b
+	f.noteFollowed(time.Now())
 	var loops sync.WaitGroup
 	defer loops.Wait()
 	timer := time.NewTimer(rand.N(max(1, f.interval())))
@@ -135,19 +142,29 @@ func (f *Flusher) Run(ctx context.Context, b Buffer) {
 		case <-timer.C:
 		}
 		began := time.Now()
-		if interval := f.interval(); interval > 0 {
-			f.poll(ctx, &loops)
-			timer.Reset(max(0, interval-time.Since(began)))
-		} else {
+		if f.interval() == 0 {
 			timer.Stop()
+			continue
 		}
+		f.poll(ctx, &loops) // which may change the interval
+		timer.Reset(max(0, f.interval()-time.Since(began)))
 	}
 }
 
 func (f *Flusher) interval() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.settings.Interval > 0 && time.Since(f.followed) >= IdleAfter {
+		return max(f.settings.Interval, f.settings.IdleInterval)
+	}
 	return f.settings.Interval
+}
+
+// noteFollowed records that a service was watched at a time.
+func (f *Flusher) noteFollowed(at time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.followed = later(f.followed, at)
 }
 
 // poll reads the watches on the buffer's services in each store, and starts to flush the newly watched services.
@@ -168,9 +185,13 @@ func (f *Flusher) poll(ctx context.Context, loops *sync.WaitGroup) {
 			continue
 		}
 		for _, w := range all {
-			if _, ok := slices.BinarySearch(services, w.service); ok {
-				f.noteWatch(ctx, loops, s, w)
+			if _, ok := slices.BinarySearch(services, w.service); !ok {
+				continue
 			}
+			if !w.written.IsZero() { // even if it has expired: its reader may come back
+				f.noteFollowed(time.Now().Add(-w.read.Sub(w.written)))
+			}
+			f.noteWatch(ctx, loops, s, w)
 		}
 	}
 }
@@ -218,6 +239,7 @@ func (f *Flusher) noteWatch(ctx context.Context, loops *sync.WaitGroup, s store.
 	if g == nil {
 		g = &flushing{service: w.service, store: s, count: new(sync.Once), counted: make(chan struct{})}
 		f.flushing[w.service] = g
+		f.buffer.SetFollowed(w.service, true)
 		loops.Go(func() { f.flushLoop(ctx, g) })
 	}
 	if g.polls++; g.polls == 2 || g.polls == 1 && w.shippers > 0 {
@@ -334,6 +356,7 @@ func (f *Flusher) current(ctx context.Context, g *flushing) (now flushing, ok bo
 		return *g, true
 	}
 	delete(f.flushing, g.service)
+	f.buffer.SetFollowed(g.service, false)
 	return flushing{}, false
 }
 

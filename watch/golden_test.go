@@ -46,8 +46,8 @@ func goldenFlushed() time.Time { return time.Date(2026, 11, 20, 15, 4, 5, 123456
 // goldenEntities are the entities of testdata/watches.json.
 func goldenEntities() map[string]store.Entity {
 	return map[string]store.Entity{
-		"1 watch that was just created": watchEntity("web", 0),
-		"2 watch with 20 shippers":      watchEntity("web", 20),
+		"1 watch that was just created": watchEntity("web", 0, true),
+		"2 watch with 20 shippers":      watchEntity("web", 20, false),
 		"3 shipper that responds":       shipperEntity(Shipper{Service: "web", Instance: "pod-1"}),
 		"4 shipper that has flushed":    shipperEntity(Shipper{Service: "web", Instance: "Web-7F9c_1.example", Flushed: goldenFlushed()}),
 	}
@@ -112,11 +112,11 @@ func TestReadBack(t *testing.T) {
 	for _, e := range goldenEntities() {
 		put(e)
 	}
-	put(watchEntity("web", 20))
-	put(watchEntity("web-2", 3))
-	put(watchEntity("zoo", 1))
-	put(store.Entity{Key: store.Key{Partition: "web", Row: "watched"}, Properties: map[string]any{propVersion: int64(version)}})
-	put(store.Entity{Key: store.Key{Partition: "api", Row: watchRow}, Properties: map[string]any{propVersion: int64(2), propShippers: int64(9)}})
+	put(watchEntity("web", 20, false))
+	put(watchEntity("web-2", 3, false))
+	put(watchEntity("zoo", 1, true))
+	put(store.Entity{Key: store.Key{Partition: "web", Row: "watch"}, Properties: map[string]any{propVersion: int64(version)}})
+	put(store.Entity{Key: store.Key{Partition: watchPartition, Row: "api"}, Properties: map[string]any{propVersion: int64(2), propShippers: int64(9)}})
 	for _, c := range []struct {
 		first, last string
 		want        []string

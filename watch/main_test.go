@@ -26,6 +26,8 @@ type memory struct {
 	mu       sync.Mutex
 	tables   map[string]map[store.Key]store.Entity
 	requests store.Requests
+	// polls counts the queries of watches on several services: those of shippers.
+	polls int
 	// read and write are the errors of requests; nil for none.
 	read, write error
 	// hang are the first characters of the rows of which reading does not end; "" is none.
@@ -54,6 +56,9 @@ func (m *memory) Query(ctx context.Context, table string, q store.Query) iter.Se
 	return func(yield func([]store.Entity, error) bool) {
 		m.mu.Lock()
 		m.requests.Table++
+		if q.Partition == "watch|" && q.RowTo != q.RowFrom+"!" {
+			m.polls++
+		}
 		if m.hang != "" && strings.HasPrefix(q.RowFrom, m.hang) {
 			m.mu.Unlock()
 			<-ctx.Done()
@@ -63,18 +68,17 @@ func (m *memory) Query(ctx context.Context, table string, q store.Query) iter.Se
 		all, err := m.tables[table], m.read
 		missing := all == nil
 		var page []store.Entity
-		to := q.PartitionTo
-		if to == "" {
-			to = q.Partition + "\x00"
+		if q.PartitionTo != "" {
+			panic("a query of several partitions")
 		}
-		if watch := (store.Key{Partition: q.Partition, Row: q.RowFrom}); q.PartitionTo == "" && q.RowTo == q.RowFrom+"!" { // of 1,000 polls
+		if watch := (store.Key{Partition: q.Partition, Row: q.RowFrom}); q.RowTo == q.RowFrom+"!" { // of 1,000 polls
 			all = map[store.Key]store.Entity{}
 			if e, ok := m.tables[table][watch]; ok {
 				all[watch] = e
 			}
 		}
 		for k, e := range all {
-			if k.Partition >= q.Partition && k.Partition < to && k.Row >= q.RowFrom && k.Row < q.RowTo {
+			if k.Partition == q.Partition && k.Row >= q.RowFrom && k.Row < q.RowTo {
 				e.Read = time.Now().Add(m.ahead).Truncate(time.Second)
 				page = append(page, e)
 			}
@@ -156,10 +160,12 @@ type spool struct {
 	mu      sync.Mutex
 	flushed map[string][]time.Time
 	last    map[string]time.Time
+	// followed are the services that are followed.
+	followed map[string]bool
 }
 
 func newSpool(every time.Duration, services ...string) *spool {
-	return &spool{every: every, services: services, flushed: map[string][]time.Time{}, last: map[string]time.Time{}}
+	return &spool{every: every, services: services, flushed: map[string][]time.Time{}, last: map[string]time.Time{}, followed: map[string]bool{}}
 }
 
 func (s *spool) Services() []string { return s.services }
@@ -174,6 +180,12 @@ func (s *spool) FlushService(_ context.Context, service string) int {
 	s.last[service] = now
 	s.flushed[service] = append(s.flushed[service], now)
 	return 1
+}
+
+func (s *spool) SetFollowed(service string, followed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.followed[service] = followed
 }
 
 func (s *spool) WaitStored(ctx context.Context, _ string, _ time.Time) error {
@@ -234,17 +246,32 @@ func (r *running) flushers(m *memory, n int) (spools []*spool) {
 
 func (r *running) watcher(m *memory, services ...string) (w *watch.Watcher, stop func() error) {
 	w = newWatcher(m, services...)
+	return w, r.run(w)
+}
+
+// run runs a watcher, until the function that it returns is called.
+func (r *running) run(w *watch.Watcher) (stop func() error) {
 	ctx, cancel := context.WithCancel(r.ctx)
 	ended := make(chan error, 1)
 	r.Go(func() { ended <- w.Run(ctx, func() {}) })
-	return w, func() error { cancel(); return <-ended }
+	return func() error { cancel(); return <-ended }
 }
 
 func newWatcher(m *memory, services ...string) *watch.Watcher {
-	return &watch.Watcher{Tables: m, Container: "logs", Services: func(context.Context) ([]string, error) { return services, nil }}
+	return &watch.Watcher{Tables: m, Container: "logs", Free: true, Services: func(context.Context) ([]string, error) { return services, nil }}
+}
+
+// newBilledWatcher makes a watcher of a store whose requests are billed.
+func newBilledWatcher(m *memory, services ...string) *watch.Watcher {
+	w := newWatcher(m, services...)
+	w.Free = false
+	return w
 }
 
 var defaults = watch.Settings{Interval: watch.DefaultInterval, MaxFlushes: watch.DefaultMaxFlushes}
+
+// billed are the settings of shippers whose requests are billed.
+var billed = watch.Settings{Interval: watch.DefaultInterval, IdleInterval: watch.IdleInterval, MaxFlushes: watch.DefaultMaxFlushes}
 
 // many is the number of shippers of a large service.
 func many() int {

@@ -22,6 +22,13 @@ const (
 	Lifetime = 45 * time.Second
 	// Renewal is the maximum interval at which a watcher renews its watches, and shippers report that they respond.
 	Renewal = 15 * time.Second
+	// IdleAfter is the time after the last watch on any of its services after which a shipper polls every
+	// [Settings.IdleInterval].
+	IdleAfter = time.Hour
+	// IdleInterval is the IdleInterval of shippers of stores whose requests are billed.
+	IdleInterval = time.Minute
+	// newFor is the time for which a watch is new: shippers that poll every IdleInterval have read it afterwards.
+	newFor = IdleInterval + 5*time.Second
 	// MinFlushInterval is the minimum time between two early flushes of a service by a shipper.
 	MinFlushInterval = 2 * time.Second
 	// flushSpacing is the time between two early flushes of a service by any of its shippers, if there are more than 20.
@@ -40,13 +47,15 @@ func Table(container string) string { return "watches" + tableindex.ContainerHas
 
 // The keys and properties of entities.
 const (
-	watchRow      = "watch"
-	shipperPrefix = "shipper|"
+	// watchPartition has all watches of the table. No service has such a name.
+	watchPartition = "watch|"
+	shipperPrefix  = "shipper|"
 	// after is appended to a key as the exclusive end of a range that includes the key: it sorts before all characters of names.
 	after = "!"
 
 	propVersion  = "V"
 	propShippers = "Shippers"
+	propNew      = "New"
 	propFlushed  = "Flushed"
 	// version is the value of V; readers ignore entities with another value.
 	version = 1
@@ -57,6 +66,8 @@ type watched struct {
 	service string
 	// shippers is the number of shippers that responded when the watch was renewed.
 	shippers int
+	// isNew is set if shippers that poll every IdleInterval may not have read the watch when it was written.
+	isNew bool
 	// written and read are storage's times of the last renewal and of the response.
 	written, read time.Time
 }
@@ -65,6 +76,12 @@ type watched struct {
 func (w watched) live() (left time.Duration, ok bool) {
 	left = Lifetime - w.read.Sub(w.written)
 	return left, !w.written.IsZero() && left > 0
+}
+
+// idle reports whether shippers may poll every IdleInterval: nobody watched the service lately, or only for so short a time
+// that shippers may not know.
+func (w watched) idle() bool {
+	return w.isNew || w.written.IsZero() || w.read.Sub(w.written) >= IdleAfter
 }
 
 // Shipper is a shipper that responds to watches on a service.
@@ -80,10 +97,14 @@ type Shipper struct {
 // live reports whether the shipper has reported lately.
 func (s Shipper) live() bool { return s.age < Lifetime }
 
-func watchEntity(service string, shippers int) store.Entity {
-	return store.Entity{Key: store.Key{Partition: service, Row: watchRow}, Properties: map[string]any{
-		propVersion: int64(version), propShippers: int64(shippers),
+func watchEntity(service string, shippers int, isNew bool) store.Entity {
+	e := store.Entity{Key: store.Key{Partition: watchPartition, Row: service}, Properties: map[string]any{
+		propVersion: int64(version), propShippers: int64(shippers), propNew: int64(0),
 	}}
+	if isNew {
+		e.Properties[propNew] = int64(1)
+	}
+	return e
 }
 
 func shipperEntity(s Shipper) store.Entity {
@@ -96,19 +117,18 @@ func shipperEntity(s Shipper) store.Entity {
 	}}
 }
 
-// readWatches reads the watches, live or expired, on the services from first to last in order of name. It needs one request per
-// thousand watches.
+// readWatches reads the watches, live or expired, on the services from first to last in order of name. It needs one request of one
+// partition per thousand watches, whatever the number of shippers.
 func readWatches(ctx context.Context, t store.TableReader, table, first, last string) (all []watched, err error) {
 	q := store.Query{
-		Partition: first, RowFrom: watchRow, RowTo: watchRow + after, Times: true,
-		Columns: []store.Column{{Name: propVersion, Kind: store.Int64}, {Name: propShippers, Kind: store.Int64}},
-	}
-	if last != first {
-		q.PartitionTo = last + after
+		Partition: watchPartition, RowFrom: first, RowTo: last + after, Times: true,
+		Columns: []store.Column{{Name: propVersion, Kind: store.Int64}, {Name: propShippers, Kind: store.Int64}, {Name: propNew, Kind: store.Int64}},
 	}
 	err = query(ctx, t, table, q, func(e store.Entity) {
 		shippers, _ := e.Properties[propShippers].(int64)
-		all = append(all, watched{service: e.Partition, shippers: int(max(0, shippers)), written: e.Written, read: e.Read})
+		all = append(all, watched{
+			service: e.Row, shippers: int(max(0, shippers)), isNew: e.Properties[propNew] == int64(1), written: e.Written, read: e.Read,
+		})
 	})
 	return all, err
 }

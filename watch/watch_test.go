@@ -44,6 +44,11 @@ func TestFlushesWhileWatched(t *testing.T) {
 					t.Errorf("flush %d after %v", i, d)
 				}
 			}
+			s.mu.Lock()
+			if !s.followed["web"] || s.followed["db"] {
+				t.Errorf("followed: %v", s.followed)
+			}
+			s.mu.Unlock()
 			if len(flushes) < 26 || f.Stats().Watched != 1 || f.Stats().Flushes != uint64(len(flushes)) {
 				t.Errorf("%d flushes in a minute, %+v", len(flushes), f.Stats())
 			}
@@ -59,8 +64,8 @@ func TestFlushesWhileWatched(t *testing.T) {
 			if last := flushes[len(flushes)-1].Sub(ended); last > watch.Lifetime+2*time.Second || f.Stats().Watched != 0 {
 				t.Errorf("flushed until %v after the end, %+v", last, f.Stats())
 			}
-			if n := len(s.flushes("db")); n != 0 {
-				t.Errorf("%d flushes of another service", n)
+			if n := len(s.flushes("db")); n != 0 || s.followed["web"] {
+				t.Errorf("%d flushes of another service, followed: %v", n, s.followed)
 			}
 		})
 	}
@@ -245,7 +250,7 @@ func TestDenied(t *testing.T) {
 				Stores: func(context.Context) []store.Store { return []store.Store{place{memory: m}} },
 			})
 			w := newWatcher(m, "web")
-			if _, _, err := w.AwaitFlush(t.Context()); err != nil { // a watch that lives on
+			if _, err := w.AwaitFlush(t.Context()); err != nil { // a watch that lives on
 				t.Fatal(err)
 			}
 			fail(m)
@@ -315,7 +320,7 @@ func TestForgedWatches(t *testing.T) {
 		defer r.stop()
 		put := func(service string, properties map[string]any) {
 			t.Helper()
-			e := store.Entity{Key: store.Key{Partition: service, Row: "watch"}, Properties: properties}
+			e := store.Entity{Key: store.Key{Partition: "watch|", Row: service}, Properties: properties}
 			if err := errors.Join(m.CreateTable(r.ctx, watch.Table("logs")), m.Upsert(r.ctx, watch.Table("logs"), []store.Entity{e})); err != nil {
 				t.Fatal(err)
 			}
@@ -351,16 +356,16 @@ func TestAwaitFlush(t *testing.T) {
 		await := func(wantLive int, want ...string) (took time.Duration) {
 			t.Helper()
 			began := time.Now()
-			late, live, err := w.AwaitFlush(r.ctx)
+			flushed, err := w.AwaitFlush(r.ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var names []string
-			for _, s := range late {
+			for _, s := range flushed.Late {
 				names = append(names, s.Instance)
 			}
-			if live != wantLive || !slices.Equal(names, want) {
-				t.Errorf("%d live, late %q, want %d and %q", live, names, wantLive, want)
+			if flushed.Live != wantLive || !slices.Equal(names, want) {
+				t.Errorf("%d live, late %q, want %d and %q", flushed.Live, names, wantLive, want)
 			}
 			return time.Since(began)
 		}
@@ -401,8 +406,8 @@ func TestAwaitManyFlushes(t *testing.T) {
 		defer r.stop()
 		spools := r.flushers(m, many())
 		time.Sleep(time.Minute)
-		if late, live, err := newWatcher(m, "web").AwaitFlush(r.ctx); err != nil || len(late) > 0 || live != many() {
-			t.Errorf("%d of %d late, %v", len(late), live, err)
+		if f, err := newWatcher(m, "web").AwaitFlush(r.ctx); err != nil || len(f.Late) > 0 || f.Live != many() {
+			t.Errorf("%d of %d late, %v", len(f.Late), f.Live, err)
 		}
 		time.Sleep(time.Hour)
 		n := 0

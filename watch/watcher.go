@@ -24,7 +24,7 @@ const (
 	countInterval = 4 * time.Second
 	// expandInterval is the interval at which a watcher looks for new services. Without any service it is countInterval.
 	expandInterval = time.Minute
-	// FreshTimeout limits [Watcher.AwaitFlush].
+	// FreshTimeout limits [Watcher.AwaitFlush], to IdleInterval more if shippers may poll that rarely.
 	FreshTimeout = 15 * time.Second
 	// responseTime is how long AwaitFlush waits at least, so that shippers can respond: a polling interval and a flush.
 	responseTime = DefaultInterval + 2*time.Second
@@ -39,6 +39,8 @@ type Watcher struct {
 	// Tables and Container are the tables and the container of the store.
 	Tables    store.Tables
 	Container string
+	// Free is set if requests to the store are not billed: then shippers never poll every IdleInterval.
+	Free bool
 	// Services returns the services to watch, in order of name; the watcher ignores those after the first [MaxServices]. It is
 	// called once a minute, more often while there are none. Its ctx ends after ten seconds.
 	Services func(ctx context.Context) ([]string, error)
@@ -51,6 +53,8 @@ type Watcher struct {
 	unwatched int
 	// written holds the number of shippers that each watch contains, by service.
 	written map[string]int
+	// found is when this watcher found that shippers of a service may poll every IdleInterval, by service.
+	found map[string]time.Time
 }
 
 // Status describes a watcher's watches.
@@ -58,6 +62,8 @@ type Status struct {
 	// Services is the number of watched services, Unwatched the number of services beyond [MaxServices]. Shippers is the number
 	// of shippers that respond; a shipper counts once for each of its services.
 	Services, Unwatched, Shippers int
+	// Idle is set while shippers may poll every [IdleInterval], because nobody has watched for [IdleAfter].
+	Idle bool
 	// FlushInterval is the longest time between two early flushes of a service by one of its shippers; 0 if none responds.
 	FlushInterval time.Duration
 	// Usage is the maximum usage per hour that the watches cause, including the early flushes.
@@ -72,6 +78,9 @@ func (w *Watcher) Status() Status {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := Status{Services: len(w.services), Unwatched: w.unwatched}
+	for service := range w.found {
+		s.Idle = s.Idle || w.isNew(service)
+	}
 	for _, n := range w.shippers {
 		if n == 0 {
 			continue
@@ -138,8 +147,9 @@ func (w *Watcher) expand(ctx context.Context) error {
 	w.services = slices.Clone(services[:min(len(services), MaxServices)])
 	w.unwatched = len(services) - len(w.services)
 	if w.shippers == nil {
-		w.shippers, w.written = map[string]int{}, map[string]int{}
+		w.shippers, w.written, w.found = map[string]int{}, map[string]int{}, map[string]time.Time{}
 	}
+	maps.DeleteFunc(w.found, func(service string, _ time.Time) bool { return !slices.Contains(w.services, service) })
 	unwatched := func(service string, _ int) bool { return !slices.Contains(w.services, service) }
 	maps.DeleteFunc(w.shippers, unwatched)
 	maps.DeleteFunc(w.written, unwatched)
@@ -195,18 +205,23 @@ func (w *Watcher) countService(ctx context.Context, service string) error {
 func (w *Watcher) renew(ctx context.Context, all bool) error {
 	return w.each(ctx, func(ctx context.Context, service string) error {
 		if _, counted := w.counted(service); !counted {
-			if err := w.countService(ctx, service); err != nil {
+			err := w.findIdle(ctx, service)
+			if err == nil {
+				err = w.countService(ctx, service)
+			}
+			if err != nil {
 				return err
 			}
 		}
 		n, _ := w.counted(service)
 		w.mu.Lock()
 		before, written := w.written[service]
+		isNew := w.isNew(service)
 		w.mu.Unlock()
 		if !all && written && FlushInterval(n) <= FlushInterval(before)*5/4 {
 			return nil
 		}
-		if err := w.put(ctx, watchEntity(service, n)); err != nil {
+		if err := w.put(ctx, watchEntity(service, n, isNew)); err != nil {
 			return err
 		}
 		w.mu.Lock()
@@ -214,6 +229,29 @@ func (w *Watcher) renew(ctx context.Context, all bool) error {
 		w.written[service] = n
 		return nil
 	})
+}
+
+// findIdle finds out whether the shippers of a service may poll every IdleInterval, before this watcher writes its watch.
+func (w *Watcher) findIdle(ctx context.Context, service string) error {
+	if w.Free {
+		return nil
+	}
+	all, err := readWatches(ctx, w.Tables, Table(w.Container), service, service)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(all) == 0 || all[0].idle() {
+		w.found[service] = time.Now()
+	}
+	return nil
+}
+
+// isNew reports whether shippers that poll every IdleInterval may not have read the watch on a service. w.mu must be held.
+func (w *Watcher) isNew(service string) bool {
+	found, ok := w.found[service]
+	return ok && time.Since(found) < newFor
 }
 
 // counted returns the number of shippers that respond; ok is false until they are counted.
@@ -239,61 +277,75 @@ func (w *Watcher) put(ctx context.Context, e store.Entity) error {
 	return nil
 }
 
-// AwaitFlush creates watches and waits, at most [FreshTimeout], until all shippers that respond have flushed the records that
-// they had read before. It returns the shippers that have not flushed, and the number of all that respond. It may miss shippers
-// that poll less often than the default.
-func (w *Watcher) AwaitFlush(ctx context.Context) (late []Shipper, live int, err error) {
-	deadline := time.Now().Add(FreshTimeout)
-	responded := time.Now().Add(responseTime)
+// Flushed is the result of [Watcher.AwaitFlush].
+type Flushed struct {
+	// Live is the number of shippers that respond; Late are those of them that have not flushed, sorted.
+	Live int
+	Late []Shipper
+	// Timeout is how long AwaitFlush waited at most.
+	Timeout time.Duration
+}
+
+// AwaitFlush creates watches and waits until all shippers that respond have flushed the records that they had read before: at
+// most [FreshTimeout], and [IdleInterval] longer if the shippers may poll that rarely. It may miss shippers that poll less often
+// than the default.
+func (w *Watcher) AwaitFlush(ctx context.Context) (f Flushed, err error) {
+	began := time.Now()
 	if err := w.expand(ctx); err != nil {
-		return nil, 0, err
+		return f, err
 	}
 	if w.Status().Services == 0 {
-		return nil, 0, nil
-	}
-	if err := w.count(ctx); err != nil {
-		return nil, 0, err
+		return f, nil
 	}
 	if err := w.renew(ctx, true); err != nil {
-		return nil, 0, err
+		return f, err
 	}
+	renewed := time.Now()
 	created, err := w.created(ctx)
 	if err != nil {
-		return nil, 0, err
+		return f, err
+	}
+	f.Timeout = FreshTimeout
+	responded := began.Add(responseTime)
+	idle := w.Status().Idle
+	if idle {
+		f.Timeout += IdleInterval
+		responded = responded.Add(IdleInterval)
 	}
 	for {
-		if late, live, err = w.late(ctx, created); err != nil {
-			return nil, 0, err
+		if f.Late, f.Live, err = w.late(ctx, created); err != nil {
+			return Flushed{}, err
 		}
-		if err := w.renew(ctx, false); err != nil { // the more shippers respond, the less often each may flush
-			return nil, 0, err
+		all := time.Since(renewed) > Renewal-countInterval || idle && !w.Status().Idle // later readers need not wait as long
+		if err := w.renew(ctx, all); err != nil {                                      // the more shippers respond, the less often each may flush
+			return Flushed{}, err
 		}
 		now := time.Now()
-		if !now.Before(deadline) || len(late) == 0 && !now.Before(responded) {
-			return late, live, nil
+		if all {
+			renewed, idle = now, w.Status().Idle
 		}
-		if err := retry.Sleep(ctx, min(freshInterval, deadline.Sub(now))); err != nil {
-			return nil, 0, err
+		left := began.Add(f.Timeout).Sub(now)
+		if left <= 0 || len(f.Late) == 0 && !now.Before(responded) {
+			return f, nil
+		}
+		if err := retry.Sleep(ctx, min(freshInterval, left)); err != nil {
+			return Flushed{}, err
 		}
 	}
 }
 
 // created returns when the watches were written, by storage's clock, by service.
 func (w *Watcher) created(ctx context.Context) (map[string]time.Time, error) {
-	var mu sync.Mutex
-	created := map[string]time.Time{}
-	err := w.each(ctx, func(ctx context.Context, service string) error {
-		all, err := readWatches(ctx, w.Tables, Table(w.Container), service, service)
-		if err != nil {
-			return err
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		for _, one := range all {
-			created[service] = one.written
-		}
-		return nil
-	})
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	w.mu.Lock()
+	first, last := w.services[0], w.services[len(w.services)-1]
+	w.mu.Unlock()
+	all, err := readWatches(ctx, w.Tables, Table(w.Container), first, last)
+	created := make(map[string]time.Time, len(all))
+	for _, one := range all {
+		created[one.service] = one.written
+	}
 	return created, err
 }
 

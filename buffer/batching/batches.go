@@ -233,8 +233,13 @@ func (b *Batches) sealLoop() {
 	}
 }
 
-// SetFlushInterval changes Options.FlushInterval, also of the open batches.
-func (b *Batches) SetFlushInterval(d time.Duration) { b.open.setFlushInterval(d) }
+// SetFlushIntervals changes Options.FlushInterval and Options.MaxFlushInterval, also of the open batches.
+func (b *Batches) SetFlushIntervals(interval, maximum time.Duration) {
+	b.open.setFlushIntervals(interval, maximum)
+}
+
+// SetFollowed sets whether a service is followed: then MaxFlushInterval does not apply to it.
+func (b *Batches) SetFollowed(service string, followed bool) { b.open.setFollowed(service, followed) }
 
 // SealAll seals all records that were appended before the call. On a full disk it waits until
 // deliveries free space, or ctx ends.

@@ -17,6 +17,8 @@ const (
 	batchOverhead = 3<<10 + 128
 	// maxText is about the maximum size in bytes of a batch's text: a crash then costs a few seconds of replay.
 	maxText = 512 << 20
+	// LargeText is the size in bytes of the text from which a batch is sealed at FlushInterval, not at MaxFlushInterval.
+	LargeText = 1 << 20
 	// bucketGrace is how long after its end a bucket stays open for records that are slightly late.
 	bucketGrace = 2 * time.Second
 )
@@ -56,10 +58,11 @@ type openBatch struct {
 	seq    int64
 	ticket *sealTicket
 
-	// due is when the batch is sealed by age or bucket end, zero means never; charged is how many bytes of
+	// due is when the batch is sealed by age or bucket end, zero means never; large is set from LargeText on; charged is how many bytes of
 	// Options.Memory it is charged, used the tick of its last use, index its index in its heap. The lock of
 	// the openSet guards them.
 	due     time.Time
+	large   bool
 	charged int64
 	used    uint64
 	index   int

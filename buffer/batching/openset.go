@@ -23,8 +23,10 @@ type openSet struct {
 	once bool
 
 	mu sync.Mutex
-	// flushInterval is Options.FlushInterval.
-	flushInterval time.Duration
+	// flushInterval and maxFlushInterval are those of Options.
+	flushInterval, maxFlushInterval time.Duration
+	// followed are the services that are followed.
+	followed map[string]bool
 
 	open logHeap
 	seq  int64
@@ -47,7 +49,7 @@ type openSet struct {
 func newOpenSet(opts *Options) *openSet {
 	return &openSet{
 		now: opts.Now, queue: opts.Queue, memory: opts.Memory, seq: opts.Seq,
-		once: opts.Once, flushInterval: opts.FlushInterval,
+		once: opts.Once, flushInterval: opts.FlushInterval, maxFlushInterval: opts.MaxFlushInterval, followed: map[string]bool{},
 		wake: make(chan struct{}, 1), appending: map[string]uint64{},
 	}
 }
@@ -69,7 +71,7 @@ func (s *openSet) schedule(o *openBatch) {
 	if s.once {
 		return
 	}
-	o.due = dueTime(o.bucket, o.first, s.flushInterval)
+	o.due = dueTime(o.bucket, o.first, s.intervalOf(o))
 	if !o.due.IsZero() && (s.wakeAt.IsZero() || o.due.Before(s.wakeAt)) {
 		s.wakeAt = o.due
 		select {
@@ -79,13 +81,37 @@ func (s *openSet) schedule(o *openBatch) {
 	}
 }
 
-// setFlushInterval changes the age at which batches are sealed, also of the open ones.
-func (s *openSet) setFlushInterval(d time.Duration) {
+// intervalOf returns the age at which a batch is sealed. The lock is held.
+func (s *openSet) intervalOf(o *openBatch) time.Duration {
+	if s.flushInterval <= 0 || s.followed[o.service] || o.large {
+		return s.flushInterval
+	}
+	return max(s.flushInterval, s.maxFlushInterval)
+}
+
+// setFlushIntervals changes the ages at which batches are sealed, also of the open ones.
+func (s *openSet) setFlushIntervals(interval, maximum time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.flushInterval = d
+	s.flushInterval, s.maxFlushInterval = interval, maximum
 	for _, o := range s.open {
 		s.schedule(o)
+	}
+}
+
+// setFollowed sets whether a service is followed.
+func (s *openSet) setFollowed(service string, followed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if followed {
+		s.followed[service] = true
+	} else {
+		delete(s.followed, service)
+	}
+	for _, o := range s.open {
+		if o.service == service {
+			s.schedule(o)
+		}
 	}
 }
 
@@ -98,6 +124,10 @@ func (s *openSet) charge(o *openBatch) {
 	o.charged = cost
 	s.tick++
 	o.used = s.tick
+	if !o.large && o.text >= LargeText {
+		o.large = true
+		s.schedule(o)
+	}
 }
 
 // beginSealing gives a batch that accepts no more records its Seq. The partition's lock is

@@ -19,14 +19,16 @@ type Options struct {
 	Width         time.Duration
 	FlushSize     int64
 	FlushInterval time.Duration
-	MaxOpen       int
-	MaxLateness   time.Duration
-	Once          bool
-	NoFilter      bool
-	Columns       *columns.Options
-	Observe       func(service, parser string, records []record.Record)
-	Now           func() time.Time
-	Log           *slog.Logger
+	// MaxFlushInterval may be 0.
+	MaxFlushInterval time.Duration
+	MaxOpen          int
+	MaxLateness      time.Duration
+	Once             bool
+	NoFilter         bool
+	Columns          *columns.Options
+	Observe          func(service, parser string, records []record.Record)
+	Now              func() time.Time
+	Log              *slog.Logger
 
 	// Spool is where batches are sealed; nil means in memory.
 	Spool *spool.Spool

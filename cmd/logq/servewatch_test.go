@@ -131,12 +131,12 @@ func (w *watchWorld) watched() (services []string) {
 		w.t.Fatal(err)
 	}
 	defer s.Close()
-	for page, err := range s.Tables().Query(w.t.Context(), watch.Table(s.Container()), store.Query{Partition: "!", PartitionTo: "~", RowFrom: "watch", RowTo: "watch!"}) {
+	for page, err := range s.Tables().Query(w.t.Context(), watch.Table(s.Container()), store.Query{Partition: "watch|", RowFrom: "!", RowTo: "~"}) {
 		if err != nil {
 			return nil // there is no table
 		}
 		for _, e := range page {
-			services = append(services, e.Partition)
+			services = append(services, e.Row)
 		}
 	}
 	return services

@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	// responseTimeout is the time without a response to a watch after which following reports that there is none.
+	// responseTimeout is the time without a response to a watch after which following reports that there is none. It does not begin
+	// while shippers may poll once a minute.
 	responseTimeout = 15 * time.Second
 	// maxNamedShippers is the maximum number of shippers that a message names.
 	maxNamedShippers = 5
@@ -55,7 +56,7 @@ func newWatches(stores []query.Store, sel query.Selection) *watchSet {
 			continue
 		}
 		w.stores = append(w.stores, &watchedStore{name: s.Name, free: s.Free, watcher: &watch.Watcher{
-			Tables: tables, Container: s.Container,
+			Tables: tables, Container: s.Container, Free: s.Free,
 			Services: func(ctx context.Context) ([]string, error) { return watchable(ctx, s, &sel) },
 		}})
 	}
@@ -120,6 +121,7 @@ func (w *watchSet) status() (sum watch.Status, counted, some bool, usage price.U
 		sum.Services += one.Services
 		sum.Unwatched += one.Unwatched
 		sum.Shippers += one.Shippers
+		sum.Idle = sum.Idle || one.Idle
 		sum.FlushInterval = max(sum.FlushInterval, one.FlushInterval)
 		if !s.free {
 			usage = usage.Plus(one.Usage)
@@ -161,6 +163,11 @@ func (f *following) reportWatches() {
 	switch {
 	case !counted || sum.Services == 0:
 		return
+	case sum.Shippers == 0 && sum.Idle:
+		if began >= responseTimeout {
+			f.once("nobody has followed for an hour: shippers respond within a minute")
+		}
+		return
 	case sum.Shippers == 0 && began >= responseTimeout && !f.printed["responded"]:
 		f.once("no shipper responds to the watches: records are printed after the flush interval of their shippers; see docs/query.md#following")
 		return
@@ -196,21 +203,27 @@ func (f *following) reportWatches() {
 	}
 }
 
-// awaitFlush creates watches on the selected services and waits until the shippers of these have flushed what they had read, at
-// most [watch.FreshTimeout]. It prints which have not, and which stores are not watched.
+// awaitFlush creates watches on the selected services and waits until the shippers of these have flushed what they had read, as
+// [watch.Watcher.AwaitFlush] does. It prints which have not, and which stores are not watched.
 func (r *request) awaitFlush(ctx context.Context, stores []query.Store) error {
 	w := newWatches(stores, r.sel)
-	stop := r.env.line.Start(func() string { return "waiting for shippers to flush" })
+	stop := r.env.line.Start(func() string {
+		if sum, _, _, _ := w.status(); sum.Idle {
+			return "waiting for shippers to flush: up to " + (watch.IdleInterval + watch.FreshTimeout).String() + ", because nobody has followed for an hour"
+		}
+		return "waiting for shippers to flush"
+	})
 	var mu sync.Mutex
-	lateOf, live := make([][]watch.Shipper, len(w.stores)), 0
+	lateOf, live, timeout := make([][]watch.Shipper, len(w.stores)), 0, time.Duration(0)
 	for i, s := range w.stores {
 		w.all.Go(func() {
-			late, n, err := s.watcher.AwaitFlush(ctx)
+			flushed, err := s.watcher.AwaitFlush(ctx)
 			s.set(true, err)
 			mu.Lock()
 			defer mu.Unlock()
-			lateOf[i] = late
-			live += n
+			lateOf[i] = flushed.Late
+			live += flushed.Live
+			timeout = max(timeout, flushed.Timeout)
 		})
 	}
 	w.all.Wait()
@@ -230,7 +243,7 @@ func (r *request) awaitFlush(ctx context.Context, stores []query.Store) error {
 	switch {
 	case len(late) > 0:
 		r.notef("%d of %s did not flush within %v and their newest records may be missing: %s",
-			len(late), units.Count(live, "shipper"), watch.FreshTimeout, named(late))
+			len(late), units.Count(live, "shipper"), timeout, named(late))
 	case services > 0 && live == 0:
 		r.notef("no shipper responded to --fresh: records that are not flushed yet are missing; see docs/query.md#fresh-answers")
 	}

@@ -137,6 +137,8 @@ func (s *shipping) FlushService(context.Context, string) int {
 	return min(1, n)
 }
 
+func (s *shipping) SetFollowed(string, bool) {}
+
 func (s *shipping) WaitStored(ctx context.Context, _ string, _ time.Time) error {
 	if s.stuck {
 		<-ctx.Done()
@@ -184,7 +186,7 @@ func newWatchedWorld(t *testing.T) *watchedWorld {
 // ship runs the shipper until the world ends.
 func (w *watchedWorld) ship() {
 	f := watch.NewFlusher(watch.FlusherOptions{
-		Instance: "i", Settings: watch.Settings{Interval: watch.DefaultInterval, MaxFlushes: watch.DefaultMaxFlushes}, Log: slog.New(slog.DiscardHandler),
+		Instance: "i", Settings: watch.Settings{Interval: watch.DefaultInterval, IdleInterval: watch.IdleInterval, MaxFlushes: watch.DefaultMaxFlushes}, Log: slog.New(slog.DiscardHandler),
 		Stores: func(context.Context) []store.Store { return []store.Store{w.from} },
 	})
 	ctx, cancel := context.WithCancel(w.t.Context())
@@ -227,7 +229,8 @@ func (w *watchedWorld) follow(r *request, during func()) {
 	}
 }
 
-// While something is followed its shipper flushes early: the first line comes within 15 s, each later one within 5 s, each once.
+// While something is followed its shipper flushes early: the first line comes within 15 s, after an hour in which nobody followed a
+// minute later, each later one within 5 s, each once.
 // It is reported what that costs; afterwards nothing is flushed.
 func TestFollowWatches(t *testing.T) {
 	t.Parallel()
@@ -236,14 +239,14 @@ func TestFollowWatches(t *testing.T) {
 		w.ship()
 		defer func() { w.stop() }()
 		w.from.log("waiting")
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour + 10*time.Second) // almost a minute before the next poll
 		if len(w.from.flushed) != 0 {
 			t.Fatal("flushed without a watch")
 		}
 		began := time.Now()
 		logged := []time.Time{began}
 		w.follow(w.request(), func() {
-			time.Sleep(time.Minute)
+			time.Sleep(90 * time.Second)
 			for i := range 300 {
 				logged = append(logged, time.Now())
 				w.from.log(fmt.Sprint(i))
@@ -251,7 +254,7 @@ func TestFollowWatches(t *testing.T) {
 			}
 			time.Sleep(5 * time.Second)
 		})
-		if len(w.out.lines) != 301 || w.out.times[0].Sub(began) > 15*time.Second {
+		if len(w.out.lines) != 301 || w.out.times[0].Sub(began) > 75*time.Second {
 			t.Fatalf("%d lines, the first after %v", len(w.out.lines), w.out.times[0].Sub(began))
 		}
 		for i, line := range w.out.lines[1:] {
@@ -271,6 +274,7 @@ func TestFollowWatches(t *testing.T) {
 		}
 		for _, want := range []string{
 			"logq: watching 1 service: flushed every 2s by 1 shipper while this runs, which costs at most $0.01 per hour; --no-watch avoids this\n",
+			"logq: nobody has followed for an hour: shippers respond within a minute\n",
 			"logq: polling every 1s costs about $0.08 per hour; a longer --follow-interval or a shorter --follow-window costs less\n",
 		} {
 			if n := strings.Count(w.errs.String(), want); n != 1 {
@@ -395,7 +399,7 @@ func TestFresh(t *testing.T) {
 		want         string
 	}{
 		"flushed": {ships: true},
-		"late":    {ships: true, stuck: true, want: "1 of 1 shipper did not flush within 15s and their newest records may be missing: a on i"},
+		"late":    {ships: true, stuck: true, want: "1 of 1 shipper did not flush within 1m15s and their newest records may be missing: a on i"},
 		"none":    {want: "no shipper responded to --fresh: records that are not flushed yet are missing; see docs/query.md#fresh-answers"},
 		"denied": {
 			denied: &store.Error{Op: "read", Object: "table watches", Class: store.ErrAccessDenied},
@@ -418,7 +422,7 @@ func TestFresh(t *testing.T) {
 			if err := r.awaitFlush(t.Context(), w.stores()); err != nil {
 				t.Fatal(err)
 			}
-			if took := time.Since(began); took > watch.FreshTimeout+time.Second {
+			if took := time.Since(began); took > watch.IdleInterval+watch.FreshTimeout+time.Second {
 				t.Errorf("%s: %v", name, took)
 			}
 			explained := map[string]string{

@@ -52,16 +52,19 @@ func readSettings(c *ucli.Context) (agent.Settings, error) {
 		MetricsAddress: cmp.Or(c.String("metrics"), file.Metrics),
 		LogMetrics:     file.LogMetrics,
 
-		FlushInterval: choose(&errs, c, "flush-interval", file.FlushInterval, units.ParseDuration),
-		FlushSize:     choose(&errs, c, "flush-size", file.FlushSize, units.ParseSize),
-		Width:         choose(&errs, c, "bucket", file.Bucket, units.ParseDuration),
-		RetryFor:      choose(&errs, c, "retry-for", file.RetryFor, units.ParseDuration),
-		DrainTimeout:  choose(&errs, c, "drain-timeout", file.DrainTimeout, units.ParseDuration),
-		MaxLateness:   file.MaxLateness,
-		MaxOpen:       file.OpenBuckets,
+		FlushInterval:    choose(&errs, c, "flush-interval", file.FlushInterval, units.ParseDuration),
+		MaxFlushInterval: choose(&errs, c, "max-flush-interval", file.MaxFlushInterval, units.ParseZero),
+		FlushSize:        choose(&errs, c, "flush-size", file.FlushSize, units.ParseSize),
+		Width:            choose(&errs, c, "bucket", file.Bucket, units.ParseDuration),
+		RetryFor:         choose(&errs, c, "retry-for", file.RetryFor, units.ParseDuration),
+		DrainTimeout:     choose(&errs, c, "drain-timeout", file.DrainTimeout, units.ParseDuration),
+		MaxLateness:      file.MaxLateness,
+		MaxOpen:          file.OpenBuckets,
 
 		BufferSize: choose(&errs, c, "buffer-size", file.Buffer.Size, units.ParseSize),
 	}
+	errs.check(s.MaxFlushInterval == 0 || s.MaxFlushInterval >= s.FlushInterval,
+		"--max-flush-interval %v: want at least the --flush-interval, %v, or 0", s.MaxFlushInterval, s.FlushInterval)
 	filter := pick(c, "filter", file.Filter)
 	errs.check(filter == "on" || filter == "off", "--filter %q: want on or off", filter)
 	s.NoFilter = filter == "off"

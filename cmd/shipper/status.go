@@ -110,6 +110,8 @@ type bufferStatus struct {
 	Oldest      *time.Time `json:"oldest,omitempty"`
 	LastError   string     `json:"last_error,omitempty"`
 	LastHint    string     `json:"last_hint,omitempty"`
+	// Requests is the estimated cost of the requests of a month.
+	Requests *agent.Estimate `json:"monthly_requests,omitempty"`
 }
 
 // readStatus reads the status of a buffer.
@@ -125,7 +127,7 @@ func readStatus(ctx context.Context, dir string) (bufferStatus, error) {
 	out := bufferStatus{
 		Directory: dir, Instance: s.Instance, Services: s.Services, Store: n.Store, Holder: s.Holder,
 		LogBytes: s.LogBytes, Sealed: s.Sealed, SealedBytes: s.SealedBytes, Unindexed: s.Unindexed,
-		Quarantined: s.Quarantined, Damaged: max(int(n.Damaged), len(s.Damage)), Damage: s.Damage, Positions: s.Positions, LastError: n.Error, LastHint: n.Hint,
+		Quarantined: s.Quarantined, Damaged: max(int(n.Damaged), len(s.Damage)), Damage: s.Damage, Positions: s.Positions, LastError: n.Error, LastHint: n.Hint, Requests: n.Requests,
 	}
 	if !s.Oldest.IsZero() {
 		oldest := s.Oldest.UTC()
@@ -173,6 +175,10 @@ func showTable(w io.Writer, all []bufferStatus, now time.Time) error {
 	for _, s := range all {
 		for _, what := range s.Damage {
 			fmt.Fprintf(w, "damage: %s\n", what)
+		}
+		if e := s.Requests; e != nil {
+			fmt.Fprintf(w, "requests: %s: $%.2f a month at list prices; $%.2f with --max-flush-interval 15m, $%.2f as a tenth of a relay; see docs/cost.md#shipping\n",
+				s.Directory, e.Dollars, e.MaxFlushInterval, e.Relay)
 		}
 		if s.LastHint != "" {
 			fmt.Fprintf(w, "hint: %s: %s\n", s.Directory, orDash(s.LastHint))

@@ -6,12 +6,20 @@ import (
 	"iter"
 	"sync"
 
+	"logstow/internal/inflight"
 	"logstow/internal/price"
 	"logstow/store"
 )
 
 // ErrBudget ends a query that would read more, or cost more, than its options allow.
 var ErrBudget = errors.New("the query would exceed its limit of bytes or cost")
+
+const (
+	// MaxInFlight is the maximum number of requests in flight to one store.
+	MaxInFlight = 64
+	// firstInFlight is the initial limit of a query.
+	firstInFlight = 16
+)
 
 // Meter counts the usage of a query, and stops the query before a limit is exceeded.
 type Meter struct {
@@ -40,7 +48,7 @@ func NewMeter(prices *price.Table, maxBytes int64, maxCost float64) *Meter {
 func (m *Meter) Store(s Store) Store {
 	gate := gate{m: m, free: s.Free}
 	if !s.Free {
-		gate.limit = newLimiter()
+		gate.limit = inflight.New(inflight.Options{First: firstInFlight, Max: MaxInFlight})
 	}
 	s.Blobs, s.Compacted = meteredBlobs{BlobReader: s.Blobs, gate: gate}, meteredBlobs{BlobReader: s.compacted(), gate: gate}
 	s.Tables = meteredTables{s.Tables, gate}
@@ -50,22 +58,22 @@ func (m *Meter) Store(s Store) Store {
 // gate admits each request to a store.
 type gate struct {
 	m     *Meter
-	limit *limiter
+	limit *inflight.Limiter
 	free  bool
 }
 
 // enter waits until a request may be made, and charges it. After the request, the caller must call leave with its result.
-func (g gate) enter(ctx context.Context, u price.Usage) (round int, err error) {
-	if round, err = g.limit.acquire(ctx); err != nil {
-		return 0, err
+func (g gate) enter(ctx context.Context, u price.Usage) (request inflight.Request, err error) {
+	if request, err = g.limit.Acquire(ctx); err != nil {
+		return request, err
 	}
 	if err = g.m.charge(g.free, u); err != nil {
-		g.limit.release(round, nil)
+		g.limit.Release(request, nil)
 	}
-	return round, err
+	return request, err
 }
 
-func (g gate) leave(round int, result error) { g.limit.release(round, result) }
+func (g gate) leave(request inflight.Request, result error) { g.limit.Release(request, result) }
 
 // Cost returns the cost of usage by the meter's prices, in dollars.
 func (m *Meter) Cost(u price.Usage) float64 { return m.prices.Cost(u) }
@@ -173,12 +181,12 @@ func ReadUsage(tier store.Tier, requests, bytes int64) price.Usage {
 }
 
 func (r meteredBlobs) Read(ctx context.Context, ref store.BlobRef, off, n int64) ([]byte, error) {
-	round, err := r.enter(ctx, ReadUsage(r.tier, 1, max(0, n)))
+	request, err := r.enter(ctx, ReadUsage(r.tier, 1, max(0, n)))
 	if err != nil {
 		return nil, err
 	}
 	b, err := r.BlobReader.Read(ctx, ref, off, n)
-	r.leave(round, err)
+	r.leave(request, err)
 	return b, err
 }
 
@@ -205,28 +213,28 @@ func (r meteredTables) Query(ctx context.Context, table string, q store.Query) i
 
 // meterPages charges a request before each page. Because the last page is only known afterwards, one request too many is charged, and
 // refunded at the end. While the caller uses a page, no request is in flight.
-func meterPages[T any](ctx context.Context, g gate, request price.Usage, pages iter.Seq2[[]T, error]) iter.Seq2[[]T, error] {
+func meterPages[T any](ctx context.Context, g gate, usage price.Usage, pages iter.Seq2[[]T, error]) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
-		round, err := g.enter(ctx, request)
+		request, err := g.enter(ctx, usage)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		unused := false
 		for page, pageErr := range pages {
-			g.leave(round, pageErr)
+			g.leave(request, pageErr)
 			if !yield(page, pageErr) || pageErr != nil {
 				return
 			}
-			if round, err = g.enter(ctx, request); err != nil {
+			if request, err = g.enter(ctx, usage); err != nil {
 				yield(nil, err)
 				return
 			}
 			unused = true
 		}
-		g.leave(round, nil)
+		g.leave(request, nil)
 		if unused {
-			g.m.refund(g.free, request)
+			g.m.refund(g.free, usage)
 		}
 	}
 }

@@ -27,6 +27,7 @@ type busy struct{}
 
 func (busy) Services() []string                                  { return []string{"web"} }
 func (busy) FlushService(context.Context, string) int            { return 1 }
+func (busy) SetFollowed(string, bool)                            {}
 func (busy) WaitStored(context.Context, string, time.Time) error { return nil }
 
 // shippers runs shippers of web; flushes is how often they flushed early until now.

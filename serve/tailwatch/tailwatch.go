@@ -213,7 +213,7 @@ func (w *Watches) begin(name string) *service {
 	s := &service{began: time.Now(), cancel: cancel}
 	for _, p := range w.stores {
 		one := &watcher{bill: p.bill(name, s.began), Watcher: watch.Watcher{
-			Tables: p.Tables, Container: p.Container,
+			Tables: p.Tables, Container: p.Container, Free: p.Prices == nil,
 			Services: func(ctx context.Context) ([]string, error) {
 				if exists, err := p.exists(ctx); !exists || err != nil {
 					return nil, err

@@ -84,8 +84,8 @@ func (m *memory) Upsert(_ context.Context, _ string, entities []store.Entity) er
 	for _, e := range entities {
 		e.Written = time.Now()
 		m.entities[e.Key] = e
-		if e.Row == "watch" {
-			m.upserts[e.Partition]++
+		if e.Partition == "watch|" {
+			m.upserts[e.Row]++
 		}
 	}
 	return nil

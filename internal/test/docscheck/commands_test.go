@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
 	"logstow/internal/price"
 	"logstow/internal/test/effort"
 	"logstow/internal/test/programs"
@@ -140,31 +143,69 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// The numbers of docs/cost.md are those of the price table.
+// The figures of docs/cost.md follow from package price, and from the numbers that the page names.
 func TestCost(t *testing.T) {
 	t.Parallel()
 	page, prices := read(t, root, "docs", "cost.md"), price.Default()
-	month := func(seconds int64) float64 {
-		n := 30 * 24 * 3600 / seconds
-		return prices.Cost(price.Usage{Create: n, Table: n})
+	const month, instances = 30 * 24 * 3600, 200
+	// segments is the cost of n segments with their entities, polls that of a poll by each instance every so many seconds.
+	segments := func(n float64) float64 { return n * prices.Cost(price.Usage{Create: 1, Table: 1}) }
+	polls := func(seconds int64) float64 { return prices.Cost(price.Usage{Table: month / seconds}) }
+	each := func(seconds int64) float64 { return segments(float64(month / seconds)) }
+	const stored, softDeleted = 600, 7 * 20 // GB
+	kept, columns, deleted := stored*prices.Month, 0.05*stored*prices.Month, softDeleted*prices.Month
+	compaction := func(n float64) float64 {
+		hours := float64(month / 3600)
+		return hours*prices.Cost(price.Usage{List: 20}) + n*(1+1.0/256)*prices.Cost(price.Usage{Read: 1})
 	}
-	kept := 600 * prices.Month
+	retention := func(n float64) float64 { return n / 5000 * prices.Cost(price.Usage{List: 1}) }
+	other := func(n float64) float64 {
+		return columns + compaction(n) + 2*deleted + instances*polls(60) + retention(n)
+	}
+	total := func(n float64) float64 { return segments(n) + kept + other(n) }
+	minute, five, most := float64(instances*month/60), float64(instances*month/300), 100e9*30/(1<<20)
+	row := func(cost func(n float64) float64) string {
+		return fmt.Sprintf("| %.2f | %.2f | %.2f |", cost(minute), cost(five), cost(most))
+	}
+	const analytics, basic, auxiliary = 2.30 * 3000, 0.50 * 3000, 0.05 * 3000
+	p := message.NewPrinter(language.English)
 	for _, want := range []string{
 		fmt.Sprintf("| write (create a blob), 10,000 | %v |", prices.Create),
 		fmt.Sprintf("| list, 10,000 | %v |", prices.List),
 		fmt.Sprintf("| read, 10,000 | %v |", prices.Read),
 		fmt.Sprintf("| table request, 10,000 | %v |", prices.Tables),
 		fmt.Sprintf("| keep 10^9 bytes for a month | %v |", prices.Month),
-		fmt.Sprintf("| 10s | 259,200 | %.2f | %.2f |", month(10), 200*month(10)),
-		fmt.Sprintf("| 1m (default) | 43,200 | %.2f | %.2f |", month(60), 200*month(60)),
-		fmt.Sprintf("| 5m | 8,640 | %.2f | %.2f |", month(300), 200*month(300)),
-		fmt.Sprintf("| 15m | 2,880 | %.2f | %.2f |", month(900), 200*month(900)),
-		fmt.Sprintf("= %.4f\n", month(60)),
-		fmt.Sprintf("| Logstow, 1m | %.2f | %.2f | - | **%.0f** |", 200*month(60), kept, 200*month(60)+kept),
-		fmt.Sprintf("| Logstow, 5m | %.2f | %.2f | - | **%.0f** |", 200*month(300), kept, 200*month(300)+kept),
+		fmt.Sprintf("| 10s | 259,200 | %.2f | %.2f |", each(10), instances*each(10)),
+		fmt.Sprintf("| 1m (default) | 43,200 | %.2f | %.2f |", each(60), instances*each(60)),
+		fmt.Sprintf("| 5m | 8,640 | %.2f | %.2f |", each(300), instances*each(300)),
+		fmt.Sprintf("| 15m | 2,880 | %.2f | %.2f |", each(900), instances*each(900)),
+		fmt.Sprintf("= %.4f\n", each(60)),
+		fmt.Sprintf("/ 60 / 10,000 x 0.00036 = %.4f dollars", polls(60)),
+		fmt.Sprintf("/ 5 / 10,000 x 0.00036 = %.4f dollars", polls(5)),
+		fmt.Sprintf("polling costs %.2f instead of %.2f", instances*polls(5), instances*polls(60)),
+		p.Sprintf("| segments | %.0f | %.0f | %.0f |", minute, five, most),
+		"| segments and entities " + row(segments),
+		"| keeping: 600 GB " + row(func(float64) float64 { return kept }),
+		"5% of it " + row(func(float64) float64 { return columns }),
+		"each segment, deletions " + row(compaction),
+		"compaction removed: 7 x 20 GB " + row(func(float64) float64 { return deleted }),
+		"past their retention: 7 x 20 GB " + row(func(float64) float64 { return deleted }),
+		"| polling for watches " + row(func(float64) float64 { return instances * polls(60) }),
+		"| retention " + row(retention),
+		fmt.Sprintf("| **total** | **%.2f** | **%.2f** | **%.2f** |", total(minute), total(five), total(most)),
+		fmt.Sprintf("| Logstow, 1m | %.2f | %.2f | %.2f | - | **%.0f** |", segments(minute), kept, other(minute), total(minute)),
+		fmt.Sprintf("interval 15m` | %.2f | %.2f | %.2f | - | **%.0f** |", segments(most), kept, other(most), total(most)),
+		fmt.Sprintf("| Logstow, 5m | %.2f | %.2f | %.2f | - | **%.0f** |", segments(five), kept, other(five), total(five)),
+		p.Sprintf("Analytics, Analytics | %.2f | included | - | - | **%.0f** |", analytics, analytics),
+		p.Sprintf("100 GB a day | %.2f | included | - | - | **%.0f** |", 0.85*analytics, 0.85*analytics),
+		p.Sprintf("Basic | %.2f | included | queries | - | **%.0f** and", basic, basic),
+		p.Sprintf("Auxiliary | %.2f | included | queries | - | **%.0f** and", auxiliary, auxiliary),
+		p.Sprintf("then it is %.0f, %.0f and %.2f,", 0.75*analytics, 0.75*basic, 0.75*auxiliary),
 		fmt.Sprintf("= %.4f dollars", prices.Cost(price.Usage{List: 3, Read: 12_000})),
-		fmt.Sprintf("every second | 2,851.20 | %.2f | - | **2,865** |", 660*prices.Month),
-		fmt.Sprintf("buffered for 1m | %.2f | %.2f | - | **61** |", 200*43_200/1e4*prices.Create, 660*prices.Month),
+		p.Sprintf("every second | %.2f | %.2f | %.2f | - | **%.0f** |", instances*month/1e4*prices.Create, 660*prices.Month, 7*22*prices.Month,
+			instances*month/1e4*prices.Create+(660+7*22)*prices.Month),
+		fmt.Sprintf("buffered for 1m | %.2f | %.2f | %.2f | - | **%.0f** |", minute/1e4*prices.Create, 660*prices.Month, 7*22*prices.Month,
+			minute/1e4*prices.Create+(660+7*22)*prices.Month),
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q", want)
