@@ -135,7 +135,7 @@ func (a *asker) ask(sel query.Selection, o query.Options) map[string]string {
 	}
 	texts["count"] = fmt.Sprint(n)
 	if n == 0 {
-		reasons, err := q.Explain(ctx, p, false)
+		reasons, err := q.Explain(ctx, p, query.ExplainOptions{})
 		if err != nil {
 			a.tb.Fatal(err)
 		}

@@ -2,24 +2,35 @@ package query
 
 import (
 	"context"
+	"time"
 
 	"logstow/query/explain"
 
 	"logstow/record"
 )
 
+// ExplainOptions are what [Query.Explain] is told.
+type ExplainOptions struct {
+	// Defaulted is set if the user gave no range.
+	Defaulted bool
+	// Services are the services that exist for the user; nil is those of the stores.
+	Services []string
+}
+
 // Explain returns the likely reasons why a plan of the query has no match, the likeliest first. Call it after reading the plan.
-// defaulted is set if the user gave no range.
 //
 // It mainly uses what the query has listed and read. If nothing was listed for a service, or nothing in the range, it lists the
 // names of services, and the newest records as [Query.Newest] does. If a level was selected and there are outputs of compaction
-// or several stores, it plans again without the level, to count each record once. If a listing fails, the reasons that need it
+// or several stores, it plans again without the level, to count each record once. If the patterns are not found, and the segments are
+// small and cost nothing to read, it reads them again to count matches in another case. If a listing fails, the reasons that need it
 // are missing; only the end of ctx is an error.
-func (q *Query) Explain(ctx context.Context, p *Plan, defaulted bool) ([]Reason, error) {
+func (q *Query) Explain(ctx context.Context, p *Plan, opts ExplainOptions) ([]Reason, error) {
 	e := explain.NewEvidence(q.findings, q.matcher, p.Segments)
-	e.Defaulted, e.Indexed = defaulted, q.opts.Plan == PlanIndex
+	e.Defaulted, e.Indexed = opts.Defaulted, q.opts.Plan == PlanIndex
 	none := e.Segments+e.Foreign == 0
-	if none || !q.findings.ListedAll(q.matcher.Selection.Services) {
+	if opts.Services != nil {
+		e.Services, e.ServicesKnown = opts.Services, true
+	} else if none || !q.findings.ListedAll(q.matcher.Selection.Services) {
 		step, done := q.meter.StepContext(ctx)
 		services, failures := AllServices(step, q.stores)
 		done()
@@ -34,6 +45,9 @@ func (q *Query) Explain(ctx context.Context, p *Plan, defaulted bool) ([]Reason,
 	if none && selected > 0 && selected <= maxNewest {
 		if last, service, found, err := q.Newest(ctx); err == nil && found {
 			e.Newest, e.NewestOf = last, service
+			if err := q.findNearest(ctx, e); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if q.matcher.Selection.Levels == 0 || q.findings.HaveOutputs() || len(q.stores) > 1 {
@@ -43,10 +57,65 @@ func (q *Query) Explain(ctx context.Context, p *Plan, defaulted bool) ([]Reason,
 		}
 		e.SetCounts(levels, q.countRecords(ctx, p.Segments))
 	}
+	if e.WantsOtherCase() && q.Bound(p).CostUSD == 0 {
+		e.SetOtherCase(q.countOtherCase(ctx))
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
 	return explain.Reasons(e), nil
+}
+
+// countOtherCase counts the records that match if the case of the patterns is ignored; 0 if they cannot be read. The report of the
+// query does not include it.
+func (q *Query) countOtherCase(ctx context.Context) uint64 {
+	sel := *q.matcher.Selection
+	sel.IgnoreCase, sel.Limit = true, 0
+	other, err := New(q.given, sel, q.opts)
+	if err != nil {
+		return 0
+	}
+	p, err := other.Plan(ctx)
+	if err != nil {
+		return 0
+	}
+	n, err := other.Count(ctx, p)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// nearestDistances are the distances around the range in which records are looked for, each with a listing.
+func nearestDistances() []time.Duration {
+	return []time.Duration{time.Hour, 6 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour}
+}
+
+// findNearest finds the records nearest to a range that is before the newest records.
+func (q *Query) findNearest(ctx context.Context, e *explain.Evidence) error {
+	sel := *q.matcher.WithoutConditions().Selection
+	from, to := sel.From, sel.To
+	if !e.Newest.After(to) || to.After(sel.Now) {
+		return nil
+	}
+	for _, distance := range nearestDistances() {
+		sel.From, sel.To = from.Add(-distance), to.Add(distance)
+		other, err := q.With(sel)
+		if err != nil {
+			return err
+		}
+		p, err := other.Plan(ctx)
+		if err != nil {
+			return err
+		}
+		for _, s := range p.Segments {
+			e.AddNear(time.Unix(0, s.Meta.Start), time.Unix(0, s.Meta.End), s.Name.Service)
+		}
+		if len(p.Segments) > 0 {
+			break
+		}
+	}
+	return nil
 }
 
 // MissingFields returns reasons for fields that do not occur in the records that the query read, or in a sample of them: fields

@@ -53,7 +53,7 @@ func TestExplainReadsNothing(t *testing.T) {
 		{func(s *Selection) {
 			s.Services = []string{"web"}
 			s.From, s.To = origin().Add(-9*time.Hour), origin()
-		}, 8, "range-empty"},
+		}, 10, "range-empty"},
 	} {
 		sel := all
 		c.change(&sel)
@@ -67,7 +67,7 @@ func TestExplainReadsNothing(t *testing.T) {
 			t.Fatalf("%+v: %d found, %v", sel, n, err)
 		}
 		before := q.Report().Requests
-		reasons, err := q.Explain(t.Context(), p, false)
+		reasons, err := q.Explain(t.Context(), p, ExplainOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestExplainLevelsOfSeveralStores(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reasons, err := q.Explain(t.Context(), p, false)
+	reasons, err := q.Explain(t.Context(), p, ExplainOptions{})
 	if err != nil || len(reasons) != 1 || reasons[0].Code != "level" || !strings.Contains(reasons[0].Text, ": INFO 1") {
 		t.Errorf("%v, %v", reasons, err)
 	}
@@ -124,7 +124,7 @@ func TestExplainByColumns(t *testing.T) {
 			if r := q.Report(); r.BlocksRead != 1 || r.BlocksRead+r.BlocksExcluded+r.BlocksColumns != r.BlocksTotal {
 				t.Errorf("%s, %s: of %d blocks %d read, %d excluded, %d from columns", where, name, r.BlocksTotal, r.BlocksRead, r.BlocksExcluded, r.BlocksColumns)
 			}
-			reasons, err := q.Explain(t.Context(), p, false)
+			reasons, err := q.Explain(t.Context(), p, ExplainOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,7 +181,7 @@ func TestExplainUnreadRecords(t *testing.T) {
 		if q.Report().BlocksExcluded == 0 {
 			t.Errorf("%s: no block is excluded", name)
 		}
-		reasons, err := q.Explain(t.Context(), p, false)
+		reasons, err := q.Explain(t.Context(), p, ExplainOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

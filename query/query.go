@@ -59,9 +59,11 @@ type Options struct {
 
 // Query finds records. Except for Progress, its methods must not be called concurrently. The report covers all calls.
 type Query struct {
-	opts     Options
-	matcher  *match.Matcher
-	stores   []Store
+	opts    Options
+	matcher *match.Matcher
+	stores  []Store
+	// given are the stores without the meter.
+	given    []Store
 	recorder *source.Recorder
 	findings *explain.Findings
 	meter    *source.Meter
@@ -85,7 +87,7 @@ func newQuery(stores []Store, m *match.Matcher, opts Options) (*Query, error) {
 		return nil, fmt.Errorf("%w: %q is not a way to plan (%s or %s)", ErrSelection, opts.Plan, PlanList, PlanIndex)
 	}
 	q := &Query{
-		opts: opts, matcher: m, stores: make([]Store, len(stores)), recorder: source.NewRecorder(len(stores)), findings: explain.NewFindings(!opts.Unexplained),
+		opts: opts, matcher: m, stores: make([]Store, len(stores)), given: stores, recorder: source.NewRecorder(len(stores)), findings: explain.NewFindings(!opts.Unexplained),
 		meter: source.NewMeter(opts.Prices, opts.MaxBytes, opts.MaxCost),
 	}
 	for i, s := range stores {

@@ -45,7 +45,7 @@ func endpointOf(path string) string {
 			return "page"
 		}
 		switch path {
-		case ownPrefix + "estimate", ownPrefix + "records":
+		case ownPrefix + "estimate", ownPrefix + "explain", ownPrefix + "records":
 			return path[len(ownPrefix):]
 		case "/ready", "/metrics", "/login", "/logout":
 			return path[1:]

@@ -146,11 +146,16 @@ func (c *cancelling) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// words splits a line at blanks outside of single quotes.
+// words splits a line at blanks outside of single quotes. A backslash outside of them escapes a character.
 func words(line string) (all []string) {
-	word, quoted, some := "", false, false
+	word, quoted, some, escaped := "", false, false, false
 	for _, c := range line + " " {
 		switch {
+		case c == '\\' && !quoted && !escaped:
+			escaped = true
+			continue
+		case escaped:
+			word += string(c)
 		case c == '\'':
 			quoted, some = !quoted, true
 		case c == ' ' && !quoted:
@@ -161,6 +166,7 @@ func words(line string) (all []string) {
 		default:
 			word += string(c)
 		}
+		escaped = false
 	}
 	return all
 }

@@ -41,7 +41,7 @@ msg           string       0.0%     50.0%         1  paid 100.0%
 			t.Errorf("%s: status %d,\n%s, want\n%s; %s", line, status, stdout, want, stderr)
 		}
 	}
-	if _, _, stderr := ask(t, dir, `query --since 1h SHOP`); !strings.Contains(stderr, `"SHOP" occurs in another case; -i finds it`) {
+	if _, _, stderr := ask(t, dir, `query --since 1h SHOP`); !strings.Contains(stderr, `2 records contain "SHOP" in another case; -i finds them`) {
 		t.Error(stderr)
 	}
 }

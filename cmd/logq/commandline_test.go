@@ -17,6 +17,7 @@ import (
 	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
 	"logstow/query"
+	"logstow/query/explain"
 	"logstow/record"
 )
 
@@ -94,7 +95,7 @@ func TestLongCommandLines(t *testing.T) {
 		list("pattern", "", &want.Templates)
 		list("where", "", &want.Where)
 		for range rnd.IntN(3) {
-			names := levelNames()[rnd.IntN(3):]
+			names := explain.LevelNames()[rnd.IntN(3):]
 			names = names[:1+rnd.IntN(3)]
 			levels, err := record.ParseLevels(strings.Join(names, ","))
 			if err != nil {

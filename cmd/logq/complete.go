@@ -15,6 +15,7 @@ import (
 	"logstow/internal/hint"
 	"logstow/internal/suggest"
 	"logstow/query"
+	"logstow/query/explain"
 	"logstow/store/open"
 )
 
@@ -127,7 +128,7 @@ func values(ctx context.Context, flag string, words []string, env environment) [
 	case "service":
 		return servicesOf(ctx, words, env)
 	case "level":
-		return append(levelNames(), "warn+", "error+")
+		return append(explain.LevelNames(), "warn+", "error+")
 	case "by":
 		return append([]string{"level", "minute", "hour", "day", "service", "source", "instance"}, fieldsOf(ctx, words, env, listedName)...)
 	case "sort":

@@ -102,7 +102,7 @@ func (r *request) printReport(report *query.Report) {
 		fmt.Fprint(r.env.stderr, report)
 	}
 	if r.reasons != nil {
-		r.env.printNone("no records match", r.reasons)
+		r.printNone("no records match", r.reasons)
 	}
 }
 
@@ -119,12 +119,26 @@ func (r *request) explainNone(ctx context.Context, q *query.Query, p *query.Plan
 	if report := q.Report(); len(report.Problems) > 0 {
 		return nil
 	}
-	reasons, err := q.Explain(ctx, p, !r.ranged && !r.files)
+	reasons, err := q.Explain(ctx, p, query.ExplainOptions{Defaulted: !r.ranged && !r.files})
 	if r.files {
 		reasons = fileReasons(reasons, r.sel.Patterns)
 	}
 	r.reasons = append([]query.Reason{}, reasons...)
 	return err
+}
+
+// printNone prints that nothing matched, the likeliest reasons, and the command line with the first correction.
+func (r *request) printNone(none string, reasons []query.Reason) {
+	r.env.printNone(none, reasons)
+	command := commandOf(r.c)
+	for i := range reasons {
+		for _, correction := range reasons[i].Corrections {
+			if corrected, ok := command.Apply(correction); ok {
+				r.env.printf("try: %s", &corrected)
+				return
+			}
+		}
+	}
 }
 
 // printNone prints that nothing matched, and the likeliest reasons.

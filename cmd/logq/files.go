@@ -21,6 +21,7 @@ import (
 	"logstow/internal/hint"
 	"logstow/internal/units"
 	"logstow/query"
+	"logstow/query/explain"
 	"logstow/store"
 )
 
@@ -168,6 +169,12 @@ func (e *environment) readFile(ctx context.Context, to *filestore.Store, path st
 // so a pattern that is the name of a file is probably a mistake.
 func fileReasons(reasons []query.Reason, patterns []string) []query.Reason {
 	reasons = slices.DeleteFunc(reasons, func(r query.Reason) bool { return r.Code == "service-name" })
+	ofService := func(f explain.Fix) bool { return f.Kind == explain.FixSelectService }
+	for i, r := range reasons {
+		if slices.ContainsFunc(r.Corrections, func(c explain.Correction) bool { return slices.ContainsFunc(c, ofService) }) {
+			reasons[i].Text, reasons[i].Corrections = "a condition on the service was searched as text; files have no services", nil
+		}
+	}
 	for i := range reasons {
 		if reasons[i].Code == query.StoreEmpty().Code {
 			reasons[i].Text = "the files contain no lines"

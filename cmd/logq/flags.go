@@ -170,10 +170,17 @@ func flagsOf(command string) (all []ucli.Flag) {
 	return all
 }
 
+// long returns the names of the flag: the long one, and the short one or "".
+func (f cliFlag) long() (name, short string) {
+	names, _, _ := strings.Cut(f.names, "=")
+	name, short, _ = strings.Cut(names, ",")
+	return name, short
+}
+
 // under makes the flag under a heading.
 func (f cliFlag) under(heading string) ucli.Flag {
-	names, value, _ := strings.Cut(f.names, "=")
-	name, short, _ := strings.Cut(names, ",")
+	_, value, _ := strings.Cut(f.names, "=")
+	name, short := f.long()
 	aliases := strings.Fields(short)
 	switch f.kind {
 	case listFlag, itemsFlag:

@@ -151,7 +151,7 @@ func listSegments(c *ucli.Context, env environment) error {
 		report := q.Report()
 		r.printReport(&report)
 		if len(rows) == 0 && len(report.Problems) == 0 {
-			reasons, err := q.Explain(c.Context, p, false)
+			reasons, err := q.Explain(c.Context, p, query.ExplainOptions{})
 			if err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"logstow/correct"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/units"
@@ -88,7 +89,7 @@ func (r *qlRequest) answer(ctx context.Context, stores []query.Store) error {
 		return err
 	}
 	if n == 0 && err == nil {
-		if err := r.printNothing(ctx, stores); err != nil {
+		if err := r.printNothing(ctx, view, stores); err != nil {
 			return err
 		}
 	}
@@ -102,7 +103,13 @@ func readQL(c *ucli.Context, env environment) (*qlRequest, error) {
 	}
 	expr, err := syntax.Parse(c.Args().First())
 	if err != nil {
-		return nil, cli.Usagef("%w", err)
+		err = cli.Usagef("%w", err)
+		if meant := correct.Meant(c.Args().First()); meant != "" {
+			command := commandOf(c)
+			command.Args = []string{meant}
+			err = hint.Wrap(err, "did you mean %s?", command.String())
+		}
+		return nil, err
 	}
 	common, err := newRequest(c, env)
 	r := &qlRequest{request: common, query: expr, format: c.String("output")}

@@ -11,11 +11,9 @@ import (
 	"logstow/internal/suggest"
 	"logstow/message/parse"
 	"logstow/query"
+	"logstow/query/explain"
 	"logstow/record"
 )
-
-// levelNames are the names of levels.
-func levelNames() []string { return []string{"trace", "debug", "info", "warn", "error", "fatal"} }
 
 // readSelection reads the selection; the arguments are patterns.
 func (r *request) readSelection() error {
@@ -40,7 +38,7 @@ func (r *request) readSelection() error {
 	for _, text := range cli.List(c, "level") {
 		levels, err := record.ParseLevels(text)
 		if err != nil {
-			return hint.Wrap(cli.Usagef("--level: %w", err), "%s", suggest.DidYouMean(strings.TrimSuffix(text, "+"), levelNames()))
+			return hint.Wrap(cli.Usagef("--level: %w", err), "%s", suggest.DidYouMean(strings.TrimSuffix(text, "+"), explain.LevelNames()))
 		}
 		sel.Levels |= levels
 	}

@@ -62,8 +62,8 @@ type View struct {
 	// first is the first query of the request and has its limits, which later queries share.
 	first *query.Query
 	err   error
-	// polls is the report of the polls of Tail.
-	polls query.Report
+	// beside is the report of queries with limits of their own: the polls of Tail, and those of Explain.
+	beside query.Report
 	// watching creates watches for Tail; it may be nil.
 	watching Watching
 }
@@ -86,9 +86,9 @@ func (v *View) Report() query.Report {
 		return query.Report{}
 	}
 	r := v.first.Report()
-	r.BytesStoredRead += v.polls.BytesStoredRead
-	r.BytesScanned += v.polls.BytesScanned
-	r.CostUSD += v.polls.CostUSD
+	r.BytesStoredRead += v.beside.BytesStoredRead
+	r.BytesScanned += v.beside.BytesScanned
+	r.CostUSD += v.beside.CostUSD
 	return r
 }
 

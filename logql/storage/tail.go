@@ -53,9 +53,9 @@ func (v *View) Tail(ctx context.Context, log *syntax.LogExpr, from int64, limit 
 		}
 		planned, err := poll.poll(ctx, &follower, sel, limit, emit)
 		read := poll.Report()
-		v.polls.BytesStoredRead += read.BytesStoredRead
-		v.polls.BytesScanned += read.BytesScanned
-		v.polls.CostUSD += read.CostUSD
+		v.beside.BytesStoredRead += read.BytesStoredRead
+		v.beside.BytesScanned += read.BytesScanned
+		v.beside.CostUSD += read.CostUSD
 		if err != nil {
 			return err
 		}

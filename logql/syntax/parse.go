@@ -12,10 +12,10 @@ const (
 	maxDepth  = 500
 )
 
-// Error is a mistake in a query, at a line and a column (in characters), from 1.
+// Error is a mistake in a query, at a line and a column (in characters), from 1; Offset is its place in bytes, from 0.
 type Error struct {
-	Line, Col int
-	Message   string
+	Line, Col, Offset int
+	Message           string
 }
 
 // Error reads "parse error at line L, col C: MESSAGE", as Loki's.
@@ -28,6 +28,7 @@ func errorAt(query string, pos int, format string, args ...any) *Error {
 	return &Error{
 		Line:    1 + strings.Count(before, "\n"),
 		Col:     1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]),
+		Offset:  pos,
 		Message: fmt.Sprintf(format, args...),
 	}
 }

@@ -3,6 +3,7 @@ package explain
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"logstow/query/match"
@@ -25,6 +26,9 @@ type Evidence struct {
 	// service; "" if unknown.
 	Newest   time.Time
 	NewestOf string
+	// nearest is the time of the record nearest to the range, of the service nearestOf; "" if it is not known to be nearer than Newest.
+	nearest   time.Time
+	nearestOf string
 	// Segments is the number of segments that overlap the range, levels counts their records. Foreign is the number of
 	// foreign segments, whose levels are unknown.
 	Segments, Foreign uint64
@@ -43,6 +47,8 @@ type Evidence struct {
 	sourcesKnown bool
 	rejected     match.Rejections
 	sample       sampled
+	// otherCase is the number of records that match if the case of the patterns is ignored; 0 if that is unknown.
+	otherCase uint64
 }
 
 // NewEvidence collects the evidence in a query's findings and its plan. It makes no requests.
@@ -88,6 +94,42 @@ func (e *Evidence) setInstances(origins map[origin]bool, m *match.Matcher) {
 		e.wantedInstances = append(e.wantedInstances, p.Instances()...)
 	}
 }
+
+// AddNear adds a segment outside of the range, by the times of its first and last record.
+func (e *Evidence) AddNear(start, end time.Time, service string) {
+	near := end
+	if !end.Before(e.sel.From) {
+		near = start
+	}
+	if e.nearestOf == "" || e.distance(near) < e.distance(e.nearest) {
+		e.nearest, e.nearestOf = near, service
+	}
+}
+
+// distance is that of a time from the range.
+func (e *Evidence) distance(t time.Time) time.Duration {
+	return max(e.sel.From.Sub(t), t.Sub(e.sel.To), 0)
+}
+
+// WantsOtherCase reports whether it is worth to know how many records match if the case of the patterns is ignored: the patterns have
+// letters, and what reading that costs is small.
+func (e *Evidence) WantsOtherCase() bool {
+	if e.sel.IgnoreCase || len(e.sel.Patterns) == 0 || e.bytes > otherCaseBytes || len(e.planned) == 0 {
+		return false
+	}
+	for stage := match.StageInside; stage < match.Stages; stage++ {
+		if e.rejected[stage] > 0 {
+			return false
+		}
+	}
+	return slices.ContainsFunc(e.sel.Patterns, func(p string) bool { return strings.ToLower(p) != strings.ToUpper(p) })
+}
+
+// otherCaseBytes is the maximum stored size of segments that are read again to count matches in another case.
+const otherCaseBytes = 32 << 20
+
+// SetOtherCase sets the number of records that match if the case of the patterns is ignored.
+func (e *Evidence) SetOtherCase(n uint64) { e.otherCase = n }
 
 // SetCounts replaces the counts by more exact ones: levels counts the records of the segments that overlap the range, records is the
 // number of records of the planned segments.

@@ -12,22 +12,10 @@ import (
 	"logstow/query/match"
 
 	"logstow/field"
-	"logstow/filter/token"
 	"logstow/internal/suggest"
 	"logstow/internal/units"
 	"logstow/record"
 )
-
-// Reason is a likely reason why a query found nothing. Its JSON form is printed by
-// --explain with -o json.
-type Reason struct {
-	// Code identifies the reason for programs: store-empty, service-unknown, range-empty, future,
-	// level, levels-missing, source-unknown, field-missing, field-type, value-unknown, instance-unknown, index, exclude,
-	// regexp, template, where, source, pattern, case, identifier, service-name, level-name or default-range.
-	Code string `json:"code"`
-	// Text is for people: a line without a full stop.
-	Text string `json:"text"`
-}
 
 // Reasons returns the likely reasons why a query found nothing, the likeliest first. Conditions that nothing in the stores can satisfy
 // come first. Of other conditions it returns the last one, in the order of checks, that rejected candidates: without it there would be
@@ -40,7 +28,8 @@ func Reasons(e *Evidence) []Reason {
 		x.patterns()
 	}
 	if e.Defaulted && e.Segments+e.Foreign > 0 && x.rangeMayHelp() {
-		x.add("default-range", "no range was given: only the last %s was searched; --since 1d searches more", approximately(e.sel.Now.Sub(e.sel.From)))
+		x.add("default-range", "no range was given: only the last %s was searched", approximately(e.sel.Now.Sub(e.sel.From)))
+		x.advise("; --since 1d searches more")
 	}
 	return x.reasons
 }
@@ -48,21 +37,6 @@ func Reasons(e *Evidence) []Reason {
 // rangeMayHelp reports whether a longer range may contain matches. It does not if the likeliest reason is a mistake in the query.
 func (x *explanation) rangeMayHelp() bool {
 	return len(x.reasons) == 0 || slices.Contains([]string{"range-empty", "level", "pattern", "regexp", "template", "where"}, x.reasons[0].Code)
-}
-
-// StoreEmpty returns the reason if no store has a service.
-func StoreEmpty() Reason {
-	return Reason{"store-empty", "the store holds no logs: nothing was shipped to it yet, or --store names the wrong store"}
-}
-
-// explanation collects the reasons.
-type explanation struct {
-	*Evidence
-	reasons []Reason
-}
-
-func (x *explanation) add(code, format string, args ...any) {
-	x.reasons = append(x.reasons, Reason{code, fmt.Sprintf(format, args...)})
 }
 
 // services explains services that do not exist; it reports whether others may be selected.
@@ -84,6 +58,7 @@ func (x *explanation) services() (others bool) {
 			x.add("service-unknown", "no service matches %q; %s", name, listNames(x.Services))
 		default:
 			x.add("service-unknown", "service %q does not exist; %s", name, nearestOr(name, x.Services))
+			x.correct(name, alternatives(Fix{Kind: FixService, Old: name}, suggest.Names(name, x.Services, maxNamed))...)
 		}
 	}
 	return others
@@ -95,7 +70,8 @@ func (x *explanation) within() bool {
 		return true
 	}
 	if x.Indexed {
-		x.add("index", "the index has no segments of the range; --plan list reads the list of blobs instead")
+		x.add("index", "the index has no segments of the range")
+		x.advise("; --plan list reads the list of blobs instead")
 		return false
 	}
 	now, asked := x.sel.Now, "the range has no records"
@@ -108,14 +84,23 @@ func (x *explanation) within() bool {
 		x.add("range-empty", "%s", asked)
 		return false
 	}
+	if x.nearestOf != "" {
+		x.nearestRange(asked)
+		return false
+	}
 	newest := x.Newest.In(now.Location())
 	at := newest.Format(time.RFC3339)
 	switch ahead := newest.Sub(now); {
 	case ahead <= 0:
-		x.add("range-empty", "%s; the newest record is from %s (%s): %s finds it", asked, at, x.NewestOf, rangeFlag(newest, now))
+		since, flag := rangeFlag(newest, now)
+		x.add("range-empty", "%s; the newest record is from %s (%s)", asked, at, x.NewestOf)
+		x.advise(": %s finds it", flag)
+		x.correct("", x.rangeOf(newest, since))
 	case x.sel.To.After(now): // new records were wanted
-		x.add("future", "%s; the newest record is from %s (%s), %s ahead of now: its clock or time zone was wrong; --from now --to %s finds it",
-			asked, at, x.NewestOf, approximately(ahead), newest.Truncate(time.Minute).Add(time.Minute).Format(time.RFC3339))
+		end := newest.Truncate(time.Minute).Add(time.Minute)
+		x.add("future", "%s; the newest record is from %s (%s), %s ahead of now: its clock or time zone was wrong", asked, at, x.NewestOf, approximately(ahead))
+		x.advise("; --from now --to %s finds it", end.Format(time.RFC3339))
+		x.correct("", Correction{{Kind: FixRange, From: now, To: end}})
 	default:
 		x.add("range-empty", "%s; the newest record is from %s (%s), %s ahead of now", asked, at, x.NewestOf, approximately(ahead))
 	}
@@ -158,6 +143,7 @@ func (x *explanation) fields() {
 				continue
 			}
 			x.add("value-unknown", "field %q is not %q in %s; nearest: %s", use.Field, use.Equal[0], read, strings.Join(near, ", "))
+			x.correct(use.Equal[0], alternatives(Fix{Kind: FixValue, Field: use.Field, Old: use.Equal[0]}, near)...)
 		default:
 			continue
 		}
@@ -181,6 +167,7 @@ func (x *explanation) missing(name string) {
 		return
 	}
 	x.add("field-missing", "field %q does not occur in %s; %s", name, x.read(), nearestOr(name, x.sample.names))
+	x.correct(name, alternatives(Fix{Kind: FixField, Old: name}, suggest.Names(name, x.sample.names, maxNamed))...)
 }
 
 // minValue is the minimum length in bytes of a value for which similar ones are suggested.
@@ -239,11 +226,13 @@ func (x *explanation) conditions() {
 	level := x.sel.Levels != 0 && x.Foreign == 0 && x.sel.Levels.Count(x.levels) == 0
 	switch {
 	case level && x.levels[record.None] == x.levels.Total():
-		x.add("levels-missing", "the records of the range have no level; --level - selects them")
+		x.add("levels-missing", "the records of the range have no level")
+		x.advise("; --level - selects them")
 	case level:
 		x.add("level", "the records of the range have other levels: %s", levelCounts(x.levels))
 	case x.sourcesKnown && !x.sel.MayMatchSources(x.sources):
 		x.add("source-unknown", "no source matches %s; %s", quoted(x.sel.Sources), nearestOr(x.sel.Sources[0], x.sources))
+		x.correct(x.sel.Sources[0], alternatives(Fix{Kind: FixSource, Old: x.sel.Sources[0]}, suggest.Names(x.sel.Sources[0], x.sources, maxNamed))...)
 	case len(x.wantedInstances) > 0 && len(x.otherInstances) > 0:
 		x.add("instance-unknown", "the range has no records of instance %q; %s", x.wantedInstances[0], nearestOr(x.wantedInstances[0], x.otherInstances))
 	case n[match.StageSample] > 0:
@@ -266,10 +255,18 @@ func (x *explanation) conditions() {
 	case n[match.StageIDs] > 0 && len(x.sel.Patterns) > 0:
 		x.add("pattern", "--ids-from removed %s: they contain none of its identifiers", x.candidates(n[match.StageIDs]))
 	case n[match.StageInside] > 0:
-		x.add("identifier", "a pattern occurs only inside longer identifiers, in %s; --substring finds it there", units.Count(n[match.StageInside], "record"))
+		x.add("identifier", "a pattern occurs only inside longer identifiers, in %s", units.Count(n[match.StageInside], "record"))
+		x.advise("; --substring finds it there")
+		x.correct("", fixes(Fix{Kind: FixSubstring})...)
+	case x.otherCase > 0:
+		x.add("case", "%s in another case", x.inOtherCase())
+		x.advise("; -i finds %s", map[bool]string{true: "it", false: "them"}[x.otherCase == 1])
+		x.correct(x.sel.Patterns[0], fixes(Fix{Kind: FixIgnoreCase})...)
 	case len(x.sample.otherCase) > 0:
 		for _, p := range x.sample.otherCase {
-			x.add("case", "%q occurs in another case; -i finds it", p)
+			x.add("case", "%q occurs in another case", p)
+			x.advise("; -i finds it")
+			x.correct(p, fixes(Fix{Kind: FixIgnoreCase})...)
 		}
 	case n[match.StagePattern] > 0 && len(x.sel.Patterns) > 1:
 		x.add("pattern", "%s contains all of %s", searched, quoted(x.sel.Patterns))
@@ -305,26 +302,6 @@ func (x *explanation) lineEnd() string {
 		return `; lines end with a carriage return: \r?$ matches before it`
 	}
 	return ""
-}
-
-// patterns explains patterns by which the user may have meant a service, a level or a part of an identifier.
-func (x *explanation) patterns() {
-	for _, p := range x.sel.Patterns {
-		if slices.Contains(x.planned, p) {
-			x.add("service-name", "%q is a service: -s %s selects it", p, p)
-		}
-		if set, err := record.ParseLevels(p); err == nil && x.sel.Levels == 0 && set.Count(x.levels) > 0 {
-			x.add("level-name", "%q is a level: -l %s selects %s", p, strings.ToLower(p), units.Count(set.Count(x.levels), "record"))
-		}
-	}
-	if x.sel.Substring || x.rejected[match.StageInside] > 0 {
-		return
-	}
-	for _, p := range x.sel.Patterns {
-		if token.Whole([]byte(p)) {
-			x.add("identifier", "%q was matched as a whole identifier; --substring also finds it inside longer ones, and reads up to %s", p, units.FormatSize(x.bytes))
-		}
-	}
 }
 
 // anySources returns existing sources: of opened segments, or of the sample if there are none.

@@ -107,6 +107,8 @@ type sampled struct {
 	// names are the names of existing fields; uses has an element for each use of a field in the expression.
 	names []string
 	uses  []sampledUse
+	// kindOf are the kinds of the first values of the fields in names.
+	kindOf map[string]message.Kind
 	// sources are the sources of the records.
 	sources []string
 	// otherCase are the patterns that occur only in another case.
@@ -149,7 +151,7 @@ func (s *sample) show(m *match.Matcher, further ...string) sampled {
 	for _, name := range further {
 		out.uses = append(out.uses, sampledUse{Use: where.Use{Field: name}, kinds: map[message.Kind]int{}})
 	}
-	names, values := map[string]bool{}, make([]map[string]bool, len(out.uses))
+	names, values := map[string]message.Kind{}, make([]map[string]bool, len(out.uses))
 	used := make([]string, len(out.uses))
 	for i := range out.uses {
 		used[i], values[i] = out.uses[i].Field, map[string]bool{}
@@ -161,6 +163,7 @@ func (s *sample) show(m *match.Matcher, further ...string) sampled {
 	for i, p := range m.Selection.Patterns {
 		folded[i] = match.NewLiteral([]byte(p), true, false)
 	}
+	wanted := len(used) > 0 || slices.ContainsFunc(m.Selection.Patterns, isCondition)
 	sources := map[string]bool{}
 	for f, msg := range s.records(use) {
 		out.records++
@@ -183,9 +186,11 @@ func (s *sample) show(m *match.Matcher, further ...string) sampled {
 				values[i][string(v.Text)] = true
 			}
 		}
-		if len(used) > 0 && len(names) < maxNames {
-			for name := range fields.All() {
-				names[name] = true
+		if wanted && len(names) < maxNames {
+			for name, v := range fields.All() {
+				if _, known := names[name]; !known {
+					names[name] = v.Kind
+				}
 			}
 		}
 		for i := range folded {
@@ -198,7 +203,7 @@ func (s *sample) show(m *match.Matcher, further ...string) sampled {
 			}
 		}
 	}
-	out.names, out.sources = slices.Sorted(maps.Keys(names)), slices.Sorted(maps.Keys(sources))
+	out.names, out.kindOf, out.sources = slices.Sorted(maps.Keys(names)), names, slices.Sorted(maps.Keys(sources))
 	for i := range out.uses {
 		out.uses[i].values = slices.Sorted(maps.Keys(values[i]))
 	}

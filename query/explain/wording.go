@@ -66,15 +66,17 @@ func quoted(texts []string) string {
 
 const day = 24 * time.Hour
 
-// rangeFlag is the flag of a range from a time to now.
-func rangeFlag(t, now time.Time) string {
+// rangeFlag is the flag of a range from a time to now, and its length if the flag is --since.
+func rangeFlag(t, now time.Time) (since, flag string) {
 	switch d := now.Sub(t); {
 	case d < 2*day:
-		return fmt.Sprintf("--since %dh", d/time.Hour+1)
+		since = fmt.Sprintf("%dh", d/time.Hour+1)
 	case d < 60*day:
-		return fmt.Sprintf("--since %dd", d/day+1)
+		since = fmt.Sprintf("%dd", d/day+1)
+	default:
+		return "", "--from " + t.Format(time.DateOnly)
 	}
-	return "--from " + t.Format(time.DateOnly)
+	return since, "--since " + since
 }
 
 // approximately is a duration in minutes, hours or days, truncated.

@@ -27,6 +27,8 @@ type Fields struct {
 type anchors struct {
 	// any is a part of every match, unescaped of every match without \u escapes, in which texts of fields occur verbatim.
 	any, unescaped *Literal
+	// ascii is a part of every match without [foldingOutside], in place of any; nil if it is the same.
+	ascii *Literal
 }
 
 // FilterKeys returns the tokens to look up in the token filters of segments, ascending. Every match contains at least one of
@@ -51,8 +53,8 @@ func (p *fieldsByParser) get(stored string, compile func() *Fields) *Fields {
 	return f
 }
 
-// compileFields compiles the Fields of a parser. texts and filter come from the conditions on the whole message.
-func compileFields(stored string, programs []*where.Program, sel *Selection, texts []Literal, filter filterQuery) *Fields {
+// compileFields compiles the Fields of a parser. texts, ascii and filter come from the conditions on the whole message.
+func compileFields(stored string, programs []*where.Program, sel *Selection, texts, ascii []Literal, filter filterQuery) *Fields {
 	f := &Fields{filter: filter}
 	if f.Parser, f.Err = parse.CompileStored(stored); f.Err != nil {
 		f.Parser = parse.Auto()
@@ -77,6 +79,9 @@ func compileFields(stored string, programs []*where.Program, sel *Selection, tex
 		}
 	}
 	f.anchors = newAnchors(texts, candidates)
+	if best := anchor(ascii); best != nil && (f.anchors.any == nil || string(best.text) != string(f.anchors.any.text)) {
+		f.anchors.ascii = best
+	}
 	var pieces []Literal
 	for i := range texts {
 		pieces = append(pieces, unescapedPieces(&texts[i])...)
@@ -89,7 +94,7 @@ func compileFields(stored string, programs []*where.Program, sel *Selection, tex
 func newAnchors(texts, ofFields []Literal) anchors {
 	any := anchor(texts)
 	if len(ofFields) == 0 {
-		return anchors{any, any}
+		return anchors{any: any, unescaped: any}
 	}
-	return anchors{any, anchor(slices.Concat(texts, ofFields))}
+	return anchors{any: any, unescaped: anchor(slices.Concat(texts, ofFields))}
 }

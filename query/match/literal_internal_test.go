@@ -11,17 +11,21 @@ import (
 
 func TestRequiredText(t *testing.T) {
 	t.Parallel()
-	for expr, want := range map[string]string{
-		"abc": "abc", "a(bcd)e": "bcd", "(?:abc)+": "abc", "(?:abc){2,}": "abc", "(?:abc)?": "", "abc|abd": "ab",
-		"a.*longer": "longer", "(?i)trace": "trace", "(?i)broken": "bro", "x\ufffdyz": "yz", "": "", "[a-z]": "",
+	for expr, want := range map[string][2]string{
+		"abc": {"abc"}, "a(bcd)e": {"bcd"}, "(?:abc)+": {"abc"}, "(?:abc){2,}": {"abc"}, "(?:abc)?": {""}, "abc|abd": {"ab"},
+		"a.*longer": {"longer"}, "(?i)trace": {"trace"}, "(?i)broken": {"bro", "broken"}, "(?i)sés": {"", "s"}, "(?i)größe": {"gr"},
+		"x\ufffdyz": {"yz"}, "": {""}, "[a-z]": {""},
 	} {
-		_, lit, err := compileRegexp(expr, false)
-		if err != nil || string(lit.text) != want {
-			t.Errorf("%s: %q, %v; want %q", expr, lit.text, err, want)
+		if want[1] == "" {
+			want[1] = want[0]
+		}
+		_, every, ascii, err := compileRegexp(expr, false)
+		if err != nil || string(every.text) != want[0] || string(ascii.text) != want[1] {
+			t.Errorf("%s: %q, %q, %v; want %q", expr, every.text, ascii.text, err, want)
 		}
 	}
 	for _, bad := range []string{"a)(b", "(", "a{2000}"} {
-		if _, _, err := compileRegexp(bad, true); err == nil {
+		if _, _, _, err := compileRegexp(bad, true); err == nil {
 			t.Errorf("%s compiles", bad)
 		}
 	}

@@ -32,6 +32,8 @@ type Matcher struct {
 	offsets []int
 	// texts are the literals that every match contains.
 	texts []Literal
+	// ascii are the literals that every match without [foldingOutside] contains.
+	ascii []Literal
 	// filter is the query of token filters by the conditions on the whole message.
 	filter filterQuery
 	// parsers has the parts that depend on the parser of the messages.
@@ -100,20 +102,20 @@ func compileMessage(sel *Selection) (*Matcher, error) {
 	for _, p := range sel.Excludes {
 		m.excludes = append(m.excludes, plain(p))
 	}
-	candidates := m.Required
+	candidates, ascii := m.Required, slices.Clone(m.Required)
 	for _, expr := range sel.Regexps {
-		re, lit, err := compileRegexp(expr, sel.IgnoreCase)
+		re, every, inASCII, err := compileRegexp(expr, sel.IgnoreCase)
 		if err != nil {
 			return nil, fmt.Errorf("regular expression %q: %w", expr, err)
 		}
 		m.regexps = append(m.regexps, re)
-		candidates = append(candidates, lit)
+		candidates, ascii = append(candidates, every), append(ascii, inASCII)
 	}
 	for i := range candidates {
 		m.filter.consider(filterText{candidates[i].text, candidates[i].whole})
 	}
 	m.filter.considerIDs(sel.IDs, sel.Substring)
-	m.texts = candidates
+	m.texts, m.ascii = candidates, ascii
 	for _, expr := range sel.Where {
 		program, err := where.Compile(expr, sel.Now)
 		if err != nil {
@@ -178,7 +180,7 @@ func (m *Matcher) FieldsOf(stored string) *Fields {
 		stored = m.Selection.Parser.String()
 	}
 	return m.parsers.get(stored, func() *Fields {
-		return compileFields(stored, m.Where, m.Selection, m.texts, m.filter)
+		return compileFields(stored, m.Where, m.Selection, m.texts, m.ascii, m.filter)
 	})
 }
 

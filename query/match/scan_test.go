@@ -58,6 +58,23 @@ func compare(t *testing.T, sel *match.Selection, records []record.Record) {
 	}
 }
 
+// Letters outside of ASCII that fold to letters in it match in any case, and only where they are.
+func TestFoldingOutsideASCII(t *testing.T) {
+	t.Parallel()
+	plain := []string{"disk sessions", "DISK SESSIONS", "disc", "Disk", "s k"}
+	outside := append([]string{"di\u017f\u212a \u017fe\u017f\u017fion\u017f", "\u212a"}, plain...)
+	for _, messages := range [][]string{plain, outside} {
+		records := querytest.Messages(messages...)
+		for _, expr := range []string{"(?i)disk", "(?i)sessions", "(?i)disk sessions", "(?i)k", "(?i)s", "(?i)(sessions|disk)", "(?i)disk.*s$"} {
+			for _, patterns := range [][]string{nil, {"s"}} {
+				sel := querytest.Everything()
+				sel.Regexps, sel.Patterns = []string{expr}, patterns
+				compare(t, &sel, records)
+			}
+		}
+	}
+}
+
 func TestScan(t *testing.T) {
 	t.Parallel()
 	records := querytest.Messages(

@@ -101,6 +101,9 @@ func (s *Scanner) Scan(text []byte, c Checks, found func(start, end int, columns
 	if anchor != anchors.any && bytes.Contains(text, []byte(`\u`)) {
 		anchor = anchors.any
 	}
+	if anchors.ascii != nil && anchor == anchors.any && !foldingOutside(text) {
+		anchor = anchors.ascii
+	}
 	byIDs := anchor == nil && s.m.ids != nil && !s.attributed()
 	var ids idSearch
 	if byIDs {

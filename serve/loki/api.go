@@ -23,11 +23,12 @@ type Backend interface {
 	engine.Source
 	// Report returns what the request has read so far.
 	Report() query.Report
-	// Parts, Fields, Patterns, Estimate and Tail behave like the methods of [storage.View].
+	// Parts, Fields, Patterns, Estimate, Explain and Tail behave like the methods of [storage.View].
 	Parts(ctx context.Context, selectors [][]*syntax.Matcher, from, to int64, width time.Duration, emit func(storage.Part)) error
 	Fields(ctx context.Context, log *syntax.LogExpr, from, to int64, lines, values int) ([]storage.Field, error)
 	Patterns(ctx context.Context, matchers []*syntax.Matcher, from, to int64, width time.Duration, limit int) ([]storage.Pattern, error)
 	Estimate(ctx context.Context, selections []engine.Selection) (storage.Estimate, error)
+	Explain(ctx context.Context, sel engine.Selection, opts storage.ExplainOptions) ([]query.Reason, error)
 	Tail(ctx context.Context, log *syntax.LogExpr, from int64, limit int, poll time.Duration, emit func(*engine.Entry) error, idle func() error) error
 }
 
@@ -133,6 +134,7 @@ func New(opts Options) *API {
 		a.route("/loki/api/v1/"+path, handle, http.MethodGet, http.MethodPost)
 	}
 	a.route("/logstow/api/v1/estimate", (*request).estimate, http.MethodGet, http.MethodPost)
+	a.route("/logstow/api/v1/explain", (*request).explain, http.MethodGet, http.MethodPost)
 	a.route("/logstow/api/v1/records", (*request).records, http.MethodGet, http.MethodPost)
 	a.route("/loki/api/v1/tail", (*request).tail, http.MethodGet)
 	return a

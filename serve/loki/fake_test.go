@@ -16,6 +16,7 @@ import (
 	"logstow/logql/syntax"
 	"logstow/message/parse"
 	"logstow/query"
+	"logstow/query/explain"
 	"logstow/serve/loki"
 )
 
@@ -218,6 +219,26 @@ func (f *fake) Estimate(_ context.Context, selections []engine.Selection) (stora
 	}
 	e.Bytes, e.CostUSD = int64(e.Records)*100, float64(e.Segments)/4
 	return e, nil
+}
+
+// Explain reports that records of other levels are in the range.
+func (f *fake) Explain(_ context.Context, sel engine.Selection, _ storage.ExplainOptions) ([]query.Reason, error) {
+	if err := f.called("Explain"); err != nil {
+		return nil, err
+	}
+	if len(f.selected(sel.Log.Matchers, sel.From, sel.To)) > 0 {
+		return []query.Reason{{Code: "stage", Text: "a stage excludes them; omit it", Fact: "a stage excludes them", Corrections: []explain.Correction{{{Kind: explain.FixSelector}}}}}, nil
+	}
+	return []query.Reason{
+		{
+			Code: "service-unknown", Text: `service "wbe" does not exist; nearest: web`, Culprits: []string{"wbe"},
+			Corrections: []explain.Correction{{{Kind: explain.FixService, Old: "wbe", New: "web"}}},
+		},
+		{Code: "range-empty", Text: "the range has no records: --since 2h finds some", Fact: "the range has no records", Corrections: []explain.Correction{
+			{{Kind: explain.FixRange, From: now.Add(-2 * time.Hour), Since: "2h"}},
+			{{Kind: explain.FixRange, From: now.Add(-3 * time.Hour), To: now.Add(-2 * time.Hour)}},
+		}},
+	}, nil
 }
 
 func (f *fake) Tail(ctx context.Context, log *syntax.LogExpr, from int64, limit int, poll time.Duration, emit func(*engine.Entry) error, idle func() error) (err error) {

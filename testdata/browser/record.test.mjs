@@ -23,12 +23,12 @@ test('identifiers are those of things, and not of fields', () => {
 
 test('filters of labels that are attributes are in the selector', () => {
   let q = filter('error', 'k8s_pod_name', 'a', 'in', inSelector);
-  assert.equal(q, '{k8s_pod_name="a"} |= "error"');
+  assert.equal(q, '{k8s_pod_name="a"} |~ "(?i)error"');
   assert.equal(filterOf(q, 'k8s_pod_name', 'a'), 'in');
   q = filter(q, 'k8s_pod_name', 'b', 'in');
-  assert.equal(q, '{k8s_pod_name=~"a|b"} |= "error"');
+  assert.equal(q, '{k8s_pod_name=~"a|b"} |~ "(?i)error"');
   q = filter(filter(q, 'k8s_pod_name', 'a', 'in'), 'k8s_pod_name', 'b', 'out');
-  assert.equal(q, '{service_name=~".+", k8s_pod_name!="b"} |= "error"');
+  assert.equal(q, '{service_name=~".+", k8s_pod_name!="b"} |~ "(?i)error"');
   assert.equal(filter('{a="b"} | k8s_pod_name="x"', 'k8s_pod_name', 'y', 'in', inSelector), '{a="b", k8s_pod_name=~"x|y"}');
   assert.equal(filter('sum(rate({a="b"}[1m]))', 'k8s_pod_name', 'x', 'in', inSelector), 'sum(rate({a="b", k8s_pod_name="x"}[1m]))');
 });

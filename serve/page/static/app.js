@@ -6,12 +6,13 @@ import { Header, Toolbar } from './chrome.js';
 import { Detail } from './detail.js';
 import { Facets } from './facets.js';
 import { sorted, summarize, top } from './fields.js';
+import { useExplanation } from './explain.js';
 import { ChartOptions, useShown } from './chart.js';
 import { timeRows } from './csv.js';
 import { Histogram, Legend } from './histogram.js';
 import { bindKeys } from './keys.js';
 import { follow, liveRecords } from './live.js';
-import { countable, everything, filter, filterOf, highlights, inSelector, kind, logPart, quote, toLogQL, withParser, withStage } from './logql.js';
+import { countable, everything, filter, filterOf, highlights, inSelector, kind, logPart, quote, runsAs, withParser, withStage } from './logql.js';
 import { coloured, sortSeries } from './levels.js';
 import { Help, Login } from './panels.js';
 import { useEstimate } from './querybar.js';
@@ -45,7 +46,7 @@ function useLive(state, query) {
   useEffect(() => {
     if (!state.live || kind(query) === 'metric') return undefined;
     search.clear(state);
-    return follow(toLogQL(query), {
+    return follow(query, {
       onRecords: (batch) => search.append(batch, liveRecords),
       onStatus: (name, text = '') => setStatus({ name, text }),
     });
@@ -60,7 +61,7 @@ function useRuns(state, runs) {
     const first = !begun.current; // that one has begun already
     begun.current = true;
     if (!state.live && !first) search.run(state);
-  }, [state.q, state.from, state.to, state.tz, state.order, state.by, state.live, runs]);
+  }, [state.q, state.from, state.to, state.tz, state.order, state.by, state.live, state.case, runs]);
   useEffect(() => {
     const every = parseDuration(state.refresh || '');
     if (!every || state.live || !isRelative(state.to)) return undefined;
@@ -84,12 +85,13 @@ function App() {
   useEffect(() => onUnauthorized(() => setLocked(true)), []);
   useEffect(() => setText(state.q), [state.q]);
   const estimate = useEstimate(text, state);
+  const explanation = useExplanation(found, state);
   useRuns(state, runs);
-  const live = useLive(state, state.q);
+  const live = useLive(state, runsAs(state));
   const columns = useMemo(() => columnsOf(state), [state.cols]);
   const sort = state.live ? '' : state.sort;
   const records = useMemo(() => sorted(found.records, sort), sort ? [found.records, found.records.length, sort] : [found.records]);
-  const marks = useMemo(() => highlights(logPart(state.q)), [state.q]);
+  const marks = useMemo(() => highlights(logPart(runsAs(state))), [state.q, state.case]);
 
   // Before the next key is pressed, and before a record is selected below: its records may all be there from the beginning.
   useLayoutEffect(() => {
@@ -137,7 +139,7 @@ function App() {
   if (locked) return html`<${Login} onDone=${() => location.reload()} />`;
   const logs = found.kind !== 'metric';
   return html`<div class=${`page ${open ? 'with-detail' : ''} ${facetsOpen ? 'with-facets' : ''}`}>
-    <${Header} ...${{ state, found, columns, text, setText, estimate, actions, completions, live }} />
+    <${Header} ...${{ state, found, columns, text, setText, estimate, actions, completions, live, explanation }} />
     <div class="body">
       ${logs &&
       html`<nav class="facets" aria-label="Fields" id="facets" tabindex="-1">
@@ -148,7 +150,7 @@ function App() {
         ${logs && !state.live && html`<${Counts} ...${{ found, state, actions }} />`}
         ${logs && html`<${Toolbar} ...${{ state, found, columns, actions, live, estimate }} />`}
         <div class="results" id="results" tabindex="-1">
-          <${Results} ...${{ state, found, records, columns, marks, selected, onSelect, onOpen, actions, live, estimate }} />
+          <${Results} ...${{ state, found, records, columns, marks, selected, onSelect, onOpen, actions, live, estimate, explanation }} />
         </div>
       </main>
       ${open &&
@@ -170,6 +172,7 @@ function Counts({ found, state, actions }) {
   const { isShown, onLegend } = useShown(all.map((one) => one.name));
   const shown = all.filter((one) => isShown(one.name));
   const [stacked, log] = [state.stack !== '0', Boolean(state.log)];
+  if (histogramError && found.status === 'error') return null; // the results have the error
   if (histogramError && histogramError.status !== 401) {
     return html`<div class="counts"><p class="remark" role="alert">Records over time are not available: ${histogramError.message} ${by !== 'level' && html`<button type="button" class="link" onClick=${() => actions.onBy('level')}>Colour by level</button>`}</p></div>`;
   }
@@ -217,7 +220,7 @@ function makeActions({ setText, setRuns, setHelp, setFacetsOpen, setSelected }) 
     onShift: (by) => spanned((from, to, span) => [from + (by * span) / 2, to + (by * span) / 2]),
     onZoomOut: () => spanned((from, to, span) => [from - span / 2, Math.min(to + span / 2, Math.max(to, Date.now()))]),
     onFilter(name, value, mode, parser) {
-      const text = filter(store.get().q, name, value, mode, parser);
+      const text = filter(runsAs(store.get()), name, value, mode, parser);
       setText(text);
       run(text);
     },
@@ -229,7 +232,7 @@ function makeActions({ setText, setRuns, setHelp, setFacetsOpen, setSelected }) 
       actions.onQuery(everywhere(record, name, value, parser));
     },
     onAround(record, name, value, parser) {
-      const now = logPart(store.get().q);
+      const now = logPart(runsAs(store.get()));
       const text = !name ? withStage(now, `|= ${quote(value)}`) : filterOf(now, name, value) === 'in' ? now : filter(now, name, value, 'in', parser);
       setText(text);
       store.set({ q: text, from: new Date(record.ms - aroundTime).toISOString(), to: new Date(record.ms + aroundTime).toISOString(), live: '', at: '', view: 'records' });
@@ -245,6 +248,7 @@ function makeActions({ setText, setRuns, setHelp, setFacetsOpen, setSelected }) 
       setText(text);
       run(text);
     },
+    onCase: (matchCase) => store.set({ case: matchCase ? '1' : '', at: '' }),
     onChart: (change) => store.set(change, { replace: true }),
     onBy: (by) => store.set({ by }, { replace: true }),
     onColumn(name) {

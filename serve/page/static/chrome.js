@@ -1,6 +1,7 @@
 // What stands above the results: the header and the tool bar of the list.
 
 import { html } from './vendor/htm-preact.js';
+import { place } from './explain.js';
 import { count } from './format.js';
 import { parse, kind, toLogQL } from './logql.js';
 import { ColumnPicker, CommandCopier, Download } from './panels.js';
@@ -18,7 +19,7 @@ function servicesOf(text) {
 }
 
 /** Header has the query, the range and what they cost. */
-export function Header({ state, found, columns, text, setText, estimate, actions, completions, live }) {
+export function Header({ state, found, columns, text, setText, estimate, actions, completions, live, explanation }) {
   const busy = ['loading', 'paging'].includes(found.status);
   const wrong = found.status === 'error' && found.error?.status === 400;
   const words = kind(text) === 'words';
@@ -33,7 +34,8 @@ export function Header({ state, found, columns, text, setText, estimate, actions
         actions.onQuery('');
       }}>Logstow</a></h1>
       <${ServicePicker} state=${state} query=${state.q} services=${servicesOf(state.q)} onFilter=${actions.onFilter} />
-      <${QueryBar} text=${text} onText=${setText} onRun=${actions.onRun} busy=${busy} onStop=${actions.onStop} ...${completions} error=${wrong} />
+      <${QueryBar} text=${text} onText=${setText} onRun=${actions.onRun} busy=${busy} onStop=${actions.onStop} ...${completions} error=${wrong}
+        mistake=${place(explanation, text, state)} matchCase=${state.case === '1'} onCase=${actions.onCase} />
       <div class="times">
         <${RangePicker} state=${state} onChange=${actions.onChange} />
         <${RangeMoves} ...${actions} />
@@ -45,7 +47,7 @@ export function Header({ state, found, columns, text, setText, estimate, actions
     </div>
     <div class="top-row second">
       <${Cost} estimate=${state.live ? null : estimate} />
-      ${words && html`<span class="runs-as">Runs as <code>${toLogQL(text)}</code></span>`}
+      ${words && html`<span class="runs-as">Runs as <code>${toLogQL(text, state.case === '1')}</code></span>`}
       ${text.trim() !== state.q.trim() && html`<span class="unsent">Enter runs the query</span>`}
       <span class="buttons">
         <${CommandCopier} search=${found} state=${state} />

@@ -13,6 +13,7 @@ const bindings = {
   x: click('command'),
   f: (a) => a.onFacets(),
   r: (a) => a.again(),
+  a: click('case'),
   l: (a) => a.onLive(),
   o: (a) => a.onOrder(),
   w: (a) => a.onLines(),

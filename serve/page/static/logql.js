@@ -23,14 +23,17 @@ export function kind(text) {
 /** quote is a string of LogQL. */
 export const quote = (text) => JSON.stringify(text);
 
-/** toLogQL is what runs for a text of the query bar. Words are line filters: "several words" is one, -word excludes. */
-export function toLogQL(text) {
+/**
+ * toLogQL is what runs for a text of the query bar. Words are line filters: "several words" is one, -word excludes. Their case matters if
+ * matchCase is set. The server reads texts in the same way.
+ */
+export function toLogQL(text, matchCase = false) {
   const t = text.trim();
   switch (kind(t)) {
     case 'nothing':
       return everything;
     case 'words':
-      return everything + wordFilters(t);
+      return everything + wordFilters(t, matchCase);
     case 'log':
       return t.startsWith('{') ? t : `${everything} ${t}`;
     default:
@@ -38,11 +41,15 @@ export function toLogQL(text) {
   }
 }
 
-function wordFilters(text) {
+/** runsAs is what runs for a state. */
+export const runsAs = (state) => toLogQL(state.q, state.case === '1');
+
+function wordFilters(text, matchCase) {
   let filters = '';
   for (const m of text.matchAll(/(-?)(?:"((?:[^"\\]|\\.)*)"?|(\S+))/g)) {
     const word = m[2] === undefined ? m[3] : m[2].replace(/\\(.)/g, '$1');
-    if (word) filters += ` ${m[1] ? '!=' : '|='} ${quote(word)}`;
+    if (word && matchCase) filters += ` ${m[1] ? '!=' : '|='} ${quote(word)}`;
+    else if (word) filters += ` ${m[1] ? '!~' : '|~'} ${quote(`(?i)${escapeRegexp(word)}`)}`;
   }
   return filters;
 }

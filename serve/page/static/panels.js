@@ -89,7 +89,7 @@ export function CommandCopier({ search, state }) {
 }
 
 const keys = [
-  ['/', 'query'], ['Enter', 'run the query; on a record: open it'], ['Ctrl Space', 'complete the query'], ['r', 'run again'], ['t', 'range'], ['s', 'services'],
+  ['/', 'query'], ['Enter', 'run the query; on a record: open it'], ['Ctrl Space', 'complete the query'], ['a', 'match the case of words, or not'], ['r', 'run again'], ['t', 'range'], ['s', 'services'],
   ['[ ]', 'earlier, later'], ['-', 'longer range'], ['h', 'histogram: arrows move, Shift selects, Enter zooms in'], ['f', 'fields'],
   ['j k  ↓ ↑', 'next, previous record'], ['PgDn PgUp Home End', 'in the list'], ['c', 'context of the record'], ['Esc', 'close'], ['l', 'live tail on or off'],
   ['o', 'newest or oldest first'], ['w', 'one, three or all lines of a record'], ['Space', 'all of the record, in its place'], ['i', 'messages as logged, or readable'], ['e', 'columns'], ['p', 'patterns or records'], ['d', 'download'],
@@ -107,7 +107,7 @@ export function Help({ onClose }) {
       <section>
         <h3>Queries</h3>
         <dl>
-          <dt><code>timeout "connection reset" -health</code></dt><dd>Records that contain all the words, in any place, and none of those after <code>-</code>. Case matters.</dd>
+          <dt><code>timeout "connection reset" -health</code></dt><dd>Records that contain all the words, in any place, and none of those after <code>-</code>, in any case; <b>Aa</b> matches the case.</dd>
           <dt><code>{service_name="web", level=~"error|fatal"}</code></dt><dd>Labels: <code>service_name level instance source</code></dd>
           <dt><code>{…} |= "text" != "other" |~ "expr.*"</code></dt><dd>Line filters</dd>
           <dt><code>{…} | json | status >= 500</code></dt><dd>Fields of JSON; <code>| logfmt</code> those of <code>name=value</code></dd>

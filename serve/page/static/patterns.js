@@ -5,7 +5,7 @@ import { Button, Failure } from './ui.js';
 import { getJSON, loki } from './api.js';
 import { CSVButton } from './chart.js';
 import { count, percent } from './format.js';
-import { everything, parse, quote, selectorOf, withStage } from './logql.js';
+import { everything, parse, quote, runsAs, selectorOf, withStage } from './logql.js';
 import { nanos } from './time.js';
 import { printable } from './text.js';
 
@@ -55,8 +55,8 @@ export function Patterns({ search, state, onQuery }) {
             <td><span class=${`badge level-${one.level || 'unknown'}`}>${one.level || '–'}</span></td>
             <td class="pattern"><bdi dir="ltr">${printable(one.pattern).split('<_>').flatMap((part, i) => (i ? [html`<i class="wild" title="anything">‹…›</i>`, part] : [part]))}</bdi></td>
             <td class="actions">
-              <${Button} icon="plus" iconOnly label="Only records of this pattern" onClick=${() => onQuery(withStage(state.q, `|> ${quote(one.pattern)}`))} />
-              <${Button} icon="minus" iconOnly label="Exclude records of this pattern" onClick=${() => onQuery(withStage(state.q, `!> ${quote(one.pattern)}`))} />
+              <${Button} icon="plus" iconOnly label="Only records of this pattern" onClick=${() => onQuery(withStage(runsAs(state), `|> ${quote(one.pattern)}`))} />
+              <${Button} icon="minus" iconOnly label="Exclude records of this pattern" onClick=${() => onQuery(withStage(runsAs(state), `!> ${quote(one.pattern)}`))} />
             </td>
           </tr>`,
         )}

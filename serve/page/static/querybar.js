@@ -4,6 +4,7 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from './vendor/htm
 import { Button, Icon } from './ui.js';
 import { bytes, dollars, plural } from './format.js';
 import { complete } from './complete.js';
+import { MatchCase, Place } from './explain.js';
 import { isWhole, kind, toLogQL } from './logql.js';
 import { confirmAbove, estimateOf } from './search.js';
 import { resolve } from './time.js';
@@ -16,9 +17,10 @@ export function useEstimate(text, state) {
   useEffect(() => {
     const controller = new AbortController();
     const timer = setTimeout(async () => {
-      if (!isWhole(toLogQL(text))) return;
+      const query = toLogQL(text, state.case === '1');
+      if (!isWhole(query)) return;
       try {
-        setEstimate(await estimateOf(toLogQL(text), resolve(state), controller.signal));
+        setEstimate(await estimateOf(query, resolve(state), controller.signal));
       } catch (error) {
         if (error.name !== 'AbortError') setEstimate({ error });
       }
@@ -27,7 +29,7 @@ export function useEstimate(text, state) {
       clearTimeout(timer);
       controller.abort();
     };
-  }, [text, state.from, state.to, state.tz]);
+  }, [text, state.case, state.from, state.to, state.tz]);
   return estimate;
 }
 
@@ -41,7 +43,7 @@ export function Cost({ estimate }) {
 }
 
 /** QueryBar edits the query; onRun gets its text. */
-export function QueryBar({ text, onText, onRun, busy, onStop, values, fields, error }) {
+export function QueryBar({ text, onText, onRun, busy, onStop, values, fields, error, mistake, matchCase, onCase }) {
   const input = useRef();
   const [offers, setOffers] = useState([]);
   const [chosen, setChosen] = useState(-1);
@@ -99,10 +101,12 @@ export function QueryBar({ text, onText, onRun, busy, onStop, values, fields, er
   }, [chosen]);
   return html`<div class=${`querybar ${error ? 'wrong' : ''}`}>
     <${Icon} name="search" />
+    <${Place} text=${text} at=${mistake} />
     <textarea
       id="query" ref=${input} rows="1" spellcheck=${false} autocapitalize="off" autocomplete="off" value=${text} placeholder=${placeholder}
-      aria-label="Query" aria-controls="offers" aria-autocomplete="list" aria-haspopup="listbox" aria-describedby="cost"
+      aria-label="Query" aria-controls="offers" aria-autocomplete="list" aria-haspopup="listbox" aria-describedby=${mistake ? 'cost mistake' : 'cost'} aria-invalid=${error ? 'true' : undefined}
       aria-activedescendant=${chosen >= 0 ? `offer-${chosen}` : undefined} onInput=${onInput} onKeyDown=${onKeyDown} onBlur=${() => setTimeout(hide, 150)} />
+    <${MatchCase} pressed=${matchCase} disabled=${!['words', 'nothing'].includes(kind(text))} onCase=${onCase} />
     ${text && html`<${Button} icon="close" iconOnly class="clear" label="Clear the query" onClick=${() => {
       onText('');
       onRun('');

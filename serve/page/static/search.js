@@ -1,7 +1,7 @@
 // What a query found: records by pages, counts over time, the estimate of its cost. Views read it and subscribe to its changes.
 
 import { ApiError, getJSON, loki, nanosOf, own, records, series } from './api.js';
-import { countable, escapeRegexp, kind, logPart, quote, selectorOf, streamLabels, toLogQL, withoutUnwrap, withParser } from './logql.js';
+import { countable, escapeRegexp, kind, logPart, quote, runsAs, selectorOf, streamLabels, withoutUnwrap, withParser } from './logql.js';
 import { nanos, resolve } from './time.js';
 import { fieldsOf, stageOf } from './fields.js';
 
@@ -49,7 +49,7 @@ export function createSearch() {
     running = new AbortController();
     const { signal } = running;
     const mine = fresh();
-    mine.query = toLogQL(state.q);
+    mine.query = runsAs(state);
     mine.kind = kind(state.q);
     mine.listed = withoutUnwrap(logPart(mine.query));
     mine.order = state.order;
@@ -247,7 +247,7 @@ export function createSearch() {
     /** clear begins an empty list, for what comes. */
     clear(state) {
       running.abort();
-      current = Object.assign(fresh(), { query: toLogQL(state.q), listed: toLogQL(state.q), kind: kind(state.q), order: 'oldest', status: 'live', range: resolve(state) });
+      current = Object.assign(fresh(), { query: runsAs(state), listed: runsAs(state), kind: kind(state.q), order: 'oldest', status: 'live', range: resolve(state) });
       changed();
     },
     stop() {
@@ -289,6 +289,10 @@ export function parserOf(all, name) {
 
 /** estimateOf is what a query reads at most. */
 export const estimateOf = (query, { from, to }, signal) => getJSON(own + 'estimate', { query, start: nanos(from), end: nanos(to) }, signal);
+
+/** explainQuery asks why the state's query finds nothing or is invalid. */
+export const explainQuery = (state, { from, to }, signal) =>
+  getJSON(own + 'explain', { query: state.q, case: state.case, start: nanos(from), end: nanos(to) }, signal);
 
 /** labelNames are the labels of the streams of a selector in a range. */
 const labelNames = async (query, { from, to }, signal) => (await getJSON(`${loki}labels`, { query, start: nanos(from), end: nanos(to) }, signal)).data || [];

@@ -5,6 +5,7 @@ import { isZone } from './time.js';
 /** defaults are the values that the fragment leaves out. */
 export const defaults = Object.freeze({
   q: '', // what the query bar has
+  case: '', // 1 if the case of words matters
   from: 'now-1h',
   to: 'now',
   tz: 'local',

@@ -1,0 +1,103 @@
+package loki
+
+import (
+	"slices"
+	"time"
+
+	"logstow/correct"
+	"logstow/logql/engine"
+	"logstow/logql/storage"
+	"logstow/logql/syntax"
+	"logstow/query/explain"
+)
+
+// reasonJSON is a reason in the response of explain.
+type reasonJSON struct {
+	Code        string       `json:"code"`
+	Text        string       `json:"text"`
+	Start       int          `json:"start"`
+	End         int          `json:"end"`
+	Corrections []changeJSON `json:"corrections"`
+}
+
+// changeJSON is a correction in the response of explain.
+type changeJSON struct {
+	Label      string `json:"label"`
+	Query      string `json:"query,omitempty"`
+	IgnoreCase bool   `json:"ignore_case,omitempty"`
+	From       string `json:"from,omitempty"`
+	To         string `json:"to,omitempty"`
+}
+
+// explain is /logstow/api/v1/explain: what is wrong with the text of a query bar, or why it finds nothing, and how to correct it.
+func (q *request) explain() error {
+	if err := q.ordered(querySince); err != nil {
+		return err
+	}
+	typed := correct.Read(q.get("query"), q.get("case") == "1")
+	var reasons []correct.Reason
+	if mistake := typed.Mistake(); mistake != nil {
+		reasons = append(reasons, *mistake)
+	} else {
+		found, err := q.reasons(&typed)
+		if err != nil {
+			return err
+		}
+		reasons = found
+	}
+	return q.json(struct {
+		Query   string       `json:"query"`
+		Reasons []reasonJSON `json:"reasons"`
+	}{typed.Query, reasonsJSON(reasons)})
+}
+
+// reasons explains why the selections of a query find nothing.
+func (q *request) reasons(typed *correct.Typed) (reasons []correct.Reason, err error) {
+	expr, err := syntax.Parse(typed.Query)
+	if err != nil {
+		return nil, err
+	}
+	if braces := typed.Braces(); braces != nil {
+		return []correct.Reason{*braces}, nil
+	}
+	_, metric := expr.(syntax.SampleExpr)
+	for _, sel := range engine.Selections(expr, q.from, q.to) {
+		found, err := q.view().Explain(q.ctx, sel, storage.ExplainOptions{Metric: metric})
+		if err != nil {
+			return nil, err
+		}
+		for i := range found {
+			r := typed.Explain(found[i])
+			if !slices.ContainsFunc(reasons, func(other correct.Reason) bool { return other.Text == r.Text }) {
+				reasons = append(reasons, r)
+			}
+		}
+	}
+	stage := func(r correct.Reason) bool { return r.Code == explain.CodeStage }
+	if others := slices.DeleteFunc(slices.Clone(reasons), stage); len(others) > 0 { // of the other operand
+		return others, nil
+	}
+	return reasons, nil
+}
+
+func reasonsJSON(reasons []correct.Reason) []reasonJSON {
+	all := []reasonJSON{}
+	for _, r := range reasons {
+		one := reasonJSON{r.Code, r.Text, r.Start, r.End, []changeJSON{}}
+		for _, c := range r.Changes {
+			change := changeJSON{Label: c.Label, Query: c.Query, IgnoreCase: c.IgnoreCase}
+			switch {
+			case c.Since != "":
+				change.From, change.To = "now-"+c.Since, "now"
+			case !c.From.IsZero():
+				change.From, change.To = c.From.UTC().Format(time.RFC3339), "now"
+				if !c.To.IsZero() {
+					change.To = c.To.UTC().Format(time.RFC3339)
+				}
+			}
+			one.Corrections = append(one.Corrections, change)
+		}
+		all = append(all, one)
+	}
+	return all
+}
