@@ -217,7 +217,7 @@ func TestEndpoints(t *testing.T) {
 			}
 		}
 	}
-	if paths != 19 {
+	if paths != 20 {
 		t.Errorf("%d endpoints documented", paths)
 	}
 }
