@@ -45,8 +45,8 @@ export const ChartOptions = ({ stacked, log, onChart, name, rows, children }) =>
 
 const maxRows = 24;
 
-/** Tip shows the values of series at a time: series are {name, colour, n}, in the order in which they are shown. */
-export function Tip({ time, step, zone, series, x, width, format, total }) {
+/** Tip shows the values of series at a time: series are {name, colour, n}, in the order in which they are shown; before is {name, n} of a time before. */
+export function Tip({ time, step, zone, series, x, width, format, total, before }) {
   const side = x > width / 2 ? { right: `${width - x + 10}px` } : { left: `${x + 10}px` };
   const digits = step < 1e3 ? 3 : 0;
   return html`<div class="tip" style=${side} aria-hidden="true">
@@ -54,6 +54,7 @@ export function Tip({ time, step, zone, series, x, width, format, total }) {
     ${series.slice(0, maxRows).map((one) => html`<div class="tip-row"><i class=${`dot ${one.colour}`} /><span>${printable(one.name || 'others')}</span><b>${format(one.n)}</b></div>`)}
     ${series.length > maxRows && html`<div class="tip-row"><span>${series.length - maxRows} more</span></div>`}
     ${total !== undefined && series.length !== 1 && html`<div class="tip-row total"><span>total</span><b>${format(total)}</b></div>`}
+    ${before && html`<div class="tip-row"><i class="dot ghost-dot" /><span>${before.name}</span><b>${format(before.n)}</b></div>`}
   </div>`;
 }
 

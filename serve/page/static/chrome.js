@@ -48,6 +48,7 @@ export function Header({ state, found, columns, text, setText, estimate, actions
       ${words && html`<span class="runs-as">Runs as <code>${toLogQL(text)}</code></span>`}
       ${text.trim() !== state.q.trim() && html`<span class="unsent">Enter runs the query</span>`}
       <span class="buttons">
+        <${Button} icon="split" iconOnly label="Second query" hint="A second query beside this one (2)" id="split" pressed=${Boolean(state.split)} disabled=${Boolean(state.live)} onClick=${actions.onSplit} />
         <${CommandCopier} search=${found} state=${state} />
         <${Button} icon="link" iconOnly label="Copy link" hint="Copy the link (y)" id="link" onClick=${actions.onLink} />
         <${Download} search=${found} estimate=${estimate} total=${found.histogram?.total} columns=${columns} />
@@ -58,7 +59,8 @@ export function Header({ state, found, columns, text, setText, estimate, actions
   </header>`;
 }
 
-function summary(found, state, live) {
+/** Summary is how many records there are. */
+export function Summary({ found, state, live }) {
   if (state.live) {
     const text = { open: 'Following', watched: 'Following · shippers flush early', connecting: 'Connecting …', closed: `Reconnecting: ${live.text}` }[live.name] || 'Connecting …';
     const missing = ['open', 'watched'].includes(live.name) && live.text ? ` · ${live.text}` : '';
@@ -84,7 +86,7 @@ export function Toolbar({ state, found, columns, actions, live }) {
       <button type="button" id="view-records" aria-pressed=${String(state.view !== 'patterns')} onClick=${() => state.view === 'patterns' && actions.onView()}>${found.kind === 'nothing' && !state.live ? 'Services' : 'Records'}</button>
       <button type="button" id="view-patterns" aria-pressed=${String(state.view === 'patterns')} onClick=${() => state.view !== 'patterns' && actions.onView()}>Patterns</button>
     </span>`}
-    <span class="found" role="status" id="found">${(list || state.live) && summary(found, state, live)}</span>
+    <span class="found" role="status" id="found">${(list || state.live) && html`<${Summary} ...${{ found, state, live }} />`}</span>
     ${(list || state.live) &&
     html`<span class="buttons">
       ${!state.live && html`<${Button} icon="order" label="Order" id="order" hint="Order (o)" onClick=${actions.onOrder}><span class="optional">${state.order === 'newest' ? 'Newest first' : 'Oldest first'}</span><//>`}

@@ -11,6 +11,8 @@ const bindings = {
   e: click('columns'),
   d: click('download'),
   x: click('command'),
+  2: click('split'),
+  b: (a) => a.onCompare(),
   f: (a) => a.onFacets(),
   r: (a) => a.again(),
   l: (a) => a.onLive(),

@@ -57,7 +57,7 @@ export function Download({ search, estimate, total, columns }) {
   return html`<${Popover} id="download" icon="download" label="Download" iconOnly hint="Download (d)" class="end" panelClass="download">
     ${(close) => html`${log && search.range
         ? html`<p>${total === undefined ? 'All records of the range' : html`All <b>${count(total)}</b> records of the range`}, the oldest first.
-              ${estimate && !estimate.error && html` Reads at most ${bytes(estimate.bytes)}${estimate.free ? '' : `, ${dollars(estimate.cost_usd)}`}.`}</p>
+              ${estimate && !estimate.error && html` Reads at most ${bytes(estimate.bytes)}${estimate.cost_usd > 0 ? `, ${dollars(estimate.cost_usd)}` : ''}.`}</p>
             <a class="button" id="download-raw" href=${url('raw')} download onClick=${close}>Text, as logged</a>
             <a class="button" id="download-ndjson" href=${url('ndjson')} download onClick=${close}>NDJSON, with labels</a>
             <p class="remark">The file is written while the query runs. If the connection breaks, the browser reports the download as failed.</p>`
@@ -74,8 +74,11 @@ export function CommandCopier({ search, state }) {
   return html`<${Popover} id="command" icon="terminal" label="Copy as logq command" iconOnly hint="Copy as logq command (x)" class="end" panelClass="command">
     ${(close) => {
       if (!search.range) return html`<p>There is no range.</p>`;
-      const all = [['The same records', command({ ...search, state })]];
-      if (state.to === 'now' && state.from.startsWith('now-')) all.push(['The same range before now', command({ ...search, state, relative: true })]);
+      const metric = search.kind === 'metric';
+      const all = [[metric ? 'The same query' : 'The same records', command({ ...search, state })]];
+      const [ql] = all[0].slice(1);
+      const moving = command({ ...search, state, relative: true });
+      if (moving !== ql) all.push(['The same range before now', moving]);
       return html`${all.map(
           ([label, text], i) => html`<div class="command-line"><span class="remark">${label}</span><code id=${`command-${i}`}>${text}</code>
             <${Button} icon="copy" label=${`Copy: ${label.toLowerCase()}`} onClick=${async () => {
@@ -92,6 +95,7 @@ const keys = [
   ['/', 'query'], ['Enter', 'run the query; on a record: open it'], ['Ctrl Space', 'complete the query'], ['r', 'run again'], ['t', 'range'], ['s', 'services'],
   ['[ ]', 'earlier, later'], ['-', 'longer range'], ['h', 'histogram: arrows move, Shift selects, Enter zooms in'], ['f', 'fields'],
   ['j k  ↓ ↑', 'next, previous record'], ['PgDn PgUp Home End', 'in the list'], ['c', 'context of the record'], ['Esc', 'close'], ['l', 'live tail on or off'],
+  ['b', 'compare with a time before'], ['2', 'second query'],
   ['o', 'newest or oldest first'], ['w', 'one, three or all lines of a record'], ['Space', 'all of the record, in its place'], ['i', 'messages as logged, or readable'], ['e', 'columns'], ['p', 'patterns or records'], ['d', 'download'],
   ['x', 'copy as logq command'], ['y', 'copy the link'], ['v', 'dark or light'], ['?', 'this help'],
 ];

@@ -4,44 +4,9 @@ import { html, useEffect, useState } from './vendor/htm-preact.js';
 import { Button, Failure, Popover } from './ui.js';
 import { labelValues } from './search.js';
 import { filterOf } from './logql.js';
-import { formatOffset, formatRange, formatTime, isRelative, isZone, parseTime, relativeRanges, resolve, zoneName, zones } from './time.js';
+import { RangePanel } from './rangepanel.js';
+import { formatRange, resolve } from './time.js';
 import { printable } from './text.js';
-
-const input = (text, zone, now) => (isRelative(text) ? text : formatTime(parseTime(text, now, zone), zone, 3).replace('.000', ''));
-
-function RangePanel({ state, onChange, close }) {
-  const now = Date.now();
-  const [from, setFrom] = useState(input(state.from, state.tz, now));
-  const [to, setTo] = useState(input(state.to, state.tz, now));
-  const [zone, setZone] = useState(state.tz);
-  const valid = isZone(zone) ? zone : 'local';
-  const [a, b] = [parseTime(from, now, valid), parseTime(to, now, valid)];
-  const wrong = Number.isNaN(a) ? 'from' : Number.isNaN(b) ? 'to' : b <= a ? 'order' : !isZone(zone) ? 'zone' : '';
-  const texts = { from: 'This is not a time.', to: 'This is not a time.', order: 'The range ends before it starts.', zone: 'This zone is unknown.' };
-  const store = (text, ms) => (isRelative(text.trim()) ? text.trim() : new Date(ms).toISOString());
-  const apply = (e) => {
-    e.preventDefault();
-    if (wrong) return;
-    onChange({ from: store(from, a), to: store(to, b), tz: zone });
-    close();
-  };
-  return html`<div class="range-panel">
-    <ul aria-label="Ranges before now">
-      ${relativeRanges.map(([value, label]) => html`<li><button type="button" class="plain choice" aria-pressed=${String(state.from === value && state.to === 'now')} onClick=${() => {
-        onChange({ from: value, to: 'now' });
-        close();
-      }}>${label}</button></li>`)}
-    </ul>
-    <form onSubmit=${apply}>
-      <label>From<input id="range-from" value=${from} onInput=${(e) => setFrom(e.target.value)} aria-invalid=${String(wrong === 'from')} spellcheck=${false} /></label>
-      <label>To<input id="range-to" value=${to} onInput=${(e) => setTo(e.target.value)} aria-invalid=${String(wrong === 'to')} spellcheck=${false} /></label>
-      <label>Zone<input id="range-zone" list="zones" value=${zone} onInput=${(e) => setZone(e.target.value)} aria-invalid=${String(wrong === 'zone')} spellcheck=${false} /></label>
-      <datalist id="zones"><option value="local" /><option value="UTC" />${zones().map((name) => html`<option value=${name} />`)}</datalist>
-      <p class="remark" role="status">${wrong ? html`<span class="bad">${texts[wrong]}</span>` : `${zoneName(valid)}, ${formatOffset(now, valid)}. Times: 2026-11-20 15:04:05, 15:04, now-2h.`}</p>
-      <button class="button primary" disabled=${Boolean(wrong)}>Apply</button>
-    </form>
-  </div>`;
-}
 
 /** RangePicker chooses the range and the zone. */
 export function RangePicker({ state, onChange }) {

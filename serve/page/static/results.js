@@ -14,13 +14,13 @@ import { formatDate, nanos, relativeRanges } from './time.js';
 import { Button, Failure } from './ui.js';
 
 /** Results chooses what is shown. */
-export function Results({ state, found, records, columns, marks, selected, onSelect, onOpen, actions, live, estimate }) {
+export function Results({ id = '', state, found, records, columns, marks, selected, onSelect, onOpen, actions, live, estimate, cursor }) {
   const { status, error, kind } = found;
   const key = [state.cols, state.lines, state.tz, state.format, state.sort, state.order, Math.min(records.length, 200)].join(' ');
   const layout = useMemo(() => layoutOf(state, columns, records), [key, records]);
   const failed = status === 'error' && error && error.status !== 401;
   const list = () => html`<${List}
-      ...${{ records, selected, layout, marks, onSelect, onOpen }} busy=${['loading', 'paging'].includes(status)} follow=${Boolean(state.live)}
+      id=${`records${id}`} ...${{ records, selected, layout, marks, onSelect, onOpen }} busy=${['loading', 'paging'].includes(status)} follow=${Boolean(state.live)}
       onMore=${found.more && !state.sort ? actions.onMore : null} resetKey=${`${found.query} ${found.range?.from} ${found.order} ${state.sort}`} end=${endOf(found, state, actions)}
       onSort=${state.live ? null : actions.onSort} />`;
   if (status === 'confirm') return html`<${Confirm} estimate=${found.estimate} onRun=${actions.confirm} />`;
@@ -35,10 +35,10 @@ export function Results({ state, found, records, columns, marks, selected, onSel
     if (!found.result) return html`<div class="empty" role="status"><p class="working">Computing …</p></div>`;
     if (!found.result.length) return html`<${Empty} ...${{ state, found, actions }} />`;
     return html`<div class="metric-page">
-      <${Chart} result=${found.result} query=${found.query} range=${found.range} state=${state} onChart=${actions.onChart} />
+      <${Chart} id=${`chart${id}`} result=${found.result} query=${found.query} range=${found.range} state=${state} onChart=${actions.onChart} cursor=${cursor} />
       ${found.listed && html`<section class="metric-records" aria-label="Records of the query">
         <h2 class="remark">${found.recordsError ? html`The records cannot be read: ${found.recordsError.message}` : html`Records of <code>${printable(found.listed)}</code>`}</h2>
-        ${records.length > 0 && html`<${Toolbar} ...${{ state, found, columns, actions, live }} />${list()}`}
+        ${records.length > 0 && html`${!id && html`<${Toolbar} ...${{ state, found, columns, actions, live }} />`}${list()}`}
       </section>`}
     </div>`;
   }

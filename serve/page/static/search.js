@@ -172,16 +172,7 @@ export function createSearch() {
     return collect(result, mine.by);
   }
 
-  /** counts is a metric query over the bars: the window of a point ends at its time. */
-  const counts = (mine, aggregate, query, signal) => {
-    const { from, to, step } = mine.range;
-    const [first, last] = [Math.floor(from / step) + 1, Math.ceil(to / step)];
-    return series(
-      'query_range',
-      { query: `${aggregate} (count_over_time(${query} [${step}ms]))`, start: nanos(first * step), end: nanos(last * step), step: `${step}ms` },
-      signal,
-    ).then((result) => result.map((one) => ({ labels: one.metric, points: one.values.map(([t, v]) => [Math.round(t * 1e3) - step, Number(v)]) })));
-  };
+  const counts = (mine, aggregate, query, signal) => countBars(mine.range, aggregate, query, signal);
 
   async function countField(mine, signal) {
     const query = countable(withParser(mine.query, mine.by, parserOf(mine.records, mine.by)));
@@ -256,6 +247,17 @@ export function createSearch() {
       changed();
     },
   };
+}
+
+/** countBars is a metric query over the bars of a range: the window of a point ends at its time. */
+export async function countBars({ from, to, step }, aggregate, query, signal) {
+  const [first, last] = [Math.floor(from / step) + 1, Math.ceil(to / step)];
+  const result = await series(
+    'query_range',
+    { query: `${aggregate} (count_over_time(${query} [${step}ms]))`, start: nanos(first * step), end: nanos(last * step), step: `${step}ms` },
+    signal,
+  );
+  return result.map((one) => ({ labels: one.metric, points: one.values.map(([t, v]) => [Math.round(t * 1e3) - step, Number(v)]) }));
 }
 
 const isStreamLabel = (name) => name === 'level' || name === 'service_name';

@@ -5,6 +5,8 @@ import { isZone } from './time.js';
 /** defaults are the values that the fragment leaves out. */
 export const defaults = Object.freeze({
   q: '', // what the query bar has
+  q2: '', // a second query beside it
+  split: '', // how the two are shown: side, stack, or not
   from: 'now-1h',
   to: 'now',
   tz: 'local',
@@ -17,6 +19,7 @@ export const defaults = Object.freeze({
   format: 'readable', // or raw: how the list shows JSON
   stack: '', // 1 or 0: whether charts are stacked; by default the histogram is
   log: '', // a logarithmic axis
+  compare: '', // the histogram has that of a time before, too: period, day or week
   unit: '', // of a metric query's values; none is guessed
   live: '',
   refresh: '', // a duration

@@ -26,6 +26,9 @@ const icons = {
   left: 'm10 4-4 4 4 4',
   order: 'M5 3v10m-2.5-2.5L5 13l2.5-2.5M9.5 4h4m-4 4h3m-3 4h2',
   braces: 'M6 2.5c-2 0-1 5-3.2 5.5C5 8.5 4 13.5 6 13.5m4-11c2 0 1 5 3.2 5.5-2.2.5-1.2 5.5-3.2 5.5',
+  swap: 'M5.5 3v10m0 0L3 10.5M5.5 13 8 10.5M10.5 13V3m0 0L8 5.5M10.5 3 13 5.5',
+  split: 'M2.5 3.5h11v9h-11zM8 3.5v9',
+  calendar: 'M2.5 4h11v9.5h-11zM2.5 7h11M5.5 2.2v3m5-3v3',
   rows: 'M2.5 4h11m-11 4h11m-11 4h7',
 };
 
@@ -64,12 +67,17 @@ export function Popover({ id, icon, label, text, hint, class: className = '', pa
   }, [open]);
   useLayoutEffect(() => {
     const panel = open && root.current.querySelector('.panel');
-    if (!panel) return;
-    panel.style.transform = '';
-    const box = panel.getBoundingClientRect();
-    const beyond = Math.max(0, box.right - (document.documentElement.clientWidth - 8));
-    const shift = beyond ? -Math.min(beyond, Math.max(0, box.left - 8)) : Math.max(0, 8 - box.left);
-    if (shift) panel.style.transform = `translateX(${shift}px)`;
+    if (!panel) return undefined;
+    const place = () => {
+      panel.style.transform = '';
+      const box = panel.getBoundingClientRect();
+      const beyond = Math.max(0, box.right - (document.documentElement.clientWidth - 8));
+      const shift = beyond ? -Math.min(beyond, Math.max(0, box.left - 8)) : Math.max(0, 8 - box.left);
+      if (shift) panel.style.transform = `translateX(${shift}px)`;
+    };
+    place();
+    window.addEventListener('resize', place);
+    return () => window.removeEventListener('resize', place);
   }, [open]);
   const onKeyDown = (e) => {
     if (e.key === 'Escape' && open) {
