@@ -14,12 +14,13 @@ import { follow, liveRecords } from './live.js';
 import { countable, everything, filter, filterOf, highlights, inSelector, kind, logPart, quote, toLogQL, withParser, withStage } from './logql.js';
 import { Help, Login } from './panels.js';
 import { useEstimate } from './querybar.js';
+import { linkOf } from './queries.js';
 import { useRefresh } from './refresh.js';
 import { Results } from './results.js';
 import { createSearch, labelValues } from './search.js';
-import { search, store } from './session.js';
+import { queries, search, store } from './session.js';
 import { SecondPane, secondStore } from './split.js';
-import { columns as columnsOf, withColumns } from './state.js';
+import { columns as columnsOf, decode, withColumns } from './state.js';
 import { applyTheme, toggleTheme } from './theme.js';
 import { formatDuration, resolve } from './time.js';
 import { Button, copy, notify, Notices, useChanges } from './ui.js';
@@ -79,6 +80,7 @@ function App() {
   const values = useRef(new Map());
   useEffect(() => onUnauthorized(() => setLocked(true)), []);
   useEffect(() => setText(state.q), [state.q]);
+  useEffect(() => queries.remember(state), [linkOf(state)]);
   const estimate = useEstimate(text, state);
   useRuns(state, runs);
   useRefresh(state, search, store.get);
@@ -243,6 +245,7 @@ function makeActions({ store, search, setText, setRuns, setHelp, setFacetsOpen, 
     },
     onChart: (change) => store.set(change, { replace: true }),
     onCompare: () => store.set({ compare: nextComparison(store.get().compare) }, { replace: true }),
+    onSaved: (link) => store.set({ ...decode(link), at: '', live: '' }),
     onSplit() {
       const { split, q, q2 } = store.get();
       store.set(split ? { split: '' } : { split: 'side', q2: q2 || q });

@@ -4,8 +4,10 @@ import { html } from './vendor/htm-preact.js';
 import { count } from './format.js';
 import { parse, kind, toLogQL } from './logql.js';
 import { ColumnPicker, CommandCopier, Download } from './panels.js';
+import { QueryPicker } from './querypanel.js';
 import { RangeMoves, RangePicker, RefreshPicker, ServicePicker } from './pickers.js';
 import { Cost, QueryBar } from './querybar.js';
+import { queries } from './session.js';
 import { isRelative } from './time.js';
 import { Button } from './ui.js';
 
@@ -48,6 +50,7 @@ export function Header({ state, found, columns, text, setText, estimate, actions
       ${words && html`<span class="runs-as">Runs as <code>${toLogQL(text)}</code></span>`}
       ${text.trim() !== state.q.trim() && html`<span class="unsent">Enter runs the query</span>`}
       <span class="buttons">
+        <${QueryPicker} ...${{ queries, state }} onOpen=${actions.onSaved} />
         <${Button} icon="split" iconOnly label="Second query" hint="A second query beside this one (2)" id="split" pressed=${Boolean(state.split)} disabled=${Boolean(state.live)} onClick=${actions.onSplit} />
         <${CommandCopier} search=${found} state=${state} />
         <${Button} icon="link" iconOnly label="Copy link" hint="Copy the link (y)" id="link" onClick=${actions.onLink} />

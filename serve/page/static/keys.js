@@ -11,6 +11,7 @@ const bindings = {
   e: click('columns'),
   d: click('download'),
   x: click('command'),
+  q: click('queries'),
   2: click('split'),
   b: (a) => a.onCompare(),
   f: (a) => a.onFacets(),
