@@ -157,7 +157,7 @@ test('comparisons begin at a bar', () => {
 });
 
 test('the fragment has the whole state', () => {
-  const state = { ...defaults, q: '{a="ü&=#"}\n|= "x"', cols: 'a%2Cb,c', tz: 'Asia/Kolkata', live: '1', q2: '{c="d"}', split: 'stack', compare: 'day', from: 'now-1d/d', to: 'now/d' };
+  const state = { ...defaults, q: '{a="ü&=#"}\n|= "x"', cols: 'a%2Cb,c', tz: 'Asia/Kolkata', live: '1', q2: '{c="d"}', split: 'stack', compare: 'day', once: '1', from: 'now-1d/d', to: 'now/d' };
   assert.deepEqual(decode(encode(state)), state);
   assert.equal(encode(defaults), '#');
   assert.equal(decode('#tz=No/Zone&nonsense=1').tz, 'local');

@@ -62,7 +62,7 @@ function useRuns(state, runs) {
     const first = !begun.current; // that one has begun already
     begun.current = true;
     if (!state.live && !first) search.run(state);
-  }, [state.q, state.from, state.to, state.tz, state.order, state.by, state.live, runs]);
+  }, [state.q, state.from, state.to, state.tz, state.order, state.by, state.live, state.once, runs]);
 }
 
 function App() {
@@ -246,6 +246,10 @@ function makeActions({ store, search, setText, setRuns, setHelp, setFacetsOpen, 
     onChart: (change) => store.set(change, { replace: true }),
     onCompare: () => store.set({ compare: nextComparison(store.get().compare) }, { replace: true }),
     onSaved: (link) => store.set({ ...decode(link), at: '', live: '' }),
+    onStatistics(text, once) {
+      setText(text);
+      store.set({ q: text, once, at: '', live: '', view: 'records' });
+    },
     onSplit() {
       const { split, q, q2 } = store.get();
       store.set(split ? { split: '' } : { split: 'side', q2: q2 || q });

@@ -8,6 +8,7 @@ import { QueryPicker } from './querypanel.js';
 import { RangeMoves, RangePicker, RefreshPicker, ServicePicker } from './pickers.js';
 import { Cost, QueryBar } from './querybar.js';
 import { queries } from './session.js';
+import { Statistics } from './statistics.js';
 import { isRelative } from './time.js';
 import { Button } from './ui.js';
 
@@ -51,6 +52,7 @@ export function Header({ state, found, columns, text, setText, estimate, actions
       ${text.trim() !== state.q.trim() && html`<span class="unsent">Enter runs the query</span>`}
       <span class="buttons">
         <${QueryPicker} ...${{ queries, state }} onOpen=${actions.onSaved} />
+        <${Statistics} ...${{ found, state }} onRun=${actions.onStatistics} />
         <${Button} icon="split" iconOnly label="Second query" hint="A second query beside this one (2)" id="split" pressed=${Boolean(state.split)} disabled=${Boolean(state.live)} onClick=${actions.onSplit} />
         <${CommandCopier} search=${found} state=${state} />
         <${Button} icon="link" iconOnly label="Copy link" hint="Copy the link (y)" id="link" onClick=${actions.onLink} />

@@ -12,6 +12,7 @@ const bindings = {
   d: click('download'),
   x: click('command'),
   q: click('queries'),
+  m: click('statistics'),
   2: click('split'),
   b: (a) => a.onCompare(),
   f: (a) => a.onFacets(),

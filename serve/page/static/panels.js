@@ -3,9 +3,9 @@
 import { html, useState } from './vendor/htm-preact.js';
 import { Button, copy, Dialog, notify, Popover } from './ui.js';
 import { login, own } from './api.js';
-import { command } from './command.js';
+import { command, statsCommand } from './command.js';
 import { saveCSV } from './csv.js';
-import { summarize, valueOf } from './fields.js';
+import { commandName, summarize, valueOf } from './fields.js';
 import { bytes, count, dollars, plural } from './format.js';
 import { nanos } from './time.js';
 
@@ -79,6 +79,8 @@ export function CommandCopier({ search, state }) {
       const [ql] = all[0].slice(1);
       const moving = command({ ...search, state, relative: true });
       if (moving !== ql) all.push(['The same range before now', moving]);
+      const stats = metric && statsCommand({ query: search.query, range: search.range, state, nameOf: (name) => commandName(search.records, name) });
+      if (stats) all.push(['The same numbers', stats]);
       return html`${all.map(
           ([label, text], i) => html`<div class="command-line"><span class="remark">${label}</span><code id=${`command-${i}`}>${text}</code>
             <${Button} icon="copy" label=${`Copy: ${label.toLowerCase()}`} onClick=${async () => {
@@ -95,7 +97,7 @@ const keys = [
   ['/', 'query'], ['Enter', 'run the query; on a record: open it'], ['Ctrl Space', 'complete the query'], ['r', 'run again'], ['t', 'range'], ['s', 'services'],
   ['[ ]', 'earlier, later'], ['-', 'longer range'], ['h', 'histogram: arrows move, Shift selects, Enter zooms in'], ['f', 'fields'],
   ['j k  ↓ ↑', 'next, previous record'], ['PgDn PgUp Home End', 'in the list'], ['c', 'context of the record'], ['Esc', 'close'], ['l', 'live tail on or off'],
-  ['b', 'compare with a time before'], ['2', 'second query'], ['q', 'saved and recent queries'],
+  ['m', 'statistics'], ['b', 'compare with a time before'], ['2', 'second query'], ['q', 'saved and recent queries'],
   ['o', 'newest or oldest first'], ['w', 'one, three or all lines of a record'], ['Space', 'all of the record, in its place'], ['i', 'messages as logged, or readable'], ['e', 'columns'], ['p', 'patterns or records'], ['d', 'download'],
   ['x', 'copy as logq command'], ['y', 'copy the link'], ['v', 'dark or light'], ['?', 'this help'],
 ];

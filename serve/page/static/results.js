@@ -7,6 +7,7 @@ import { bytes, count, dollars } from './format.js';
 import { layoutOf } from './layout.js';
 import { List } from './list.js';
 import { Chart } from './metric.js';
+import { OnceTable } from './once.js';
 import { Overview } from './overview.js';
 import { Patterns } from './patterns.js';
 import { printable } from './text.js';
@@ -35,7 +36,9 @@ export function Results({ id = '', state, found, records, columns, marks, select
     if (!found.result) return html`<div class="empty" role="status"><p class="working">Computing …</p></div>`;
     if (!found.result.length) return html`<${Empty} ...${{ state, found, actions }} />`;
     return html`<div class="metric-page">
-      <${Chart} id=${`chart${id}`} result=${found.result} query=${found.query} range=${found.range} state=${state} onChart=${actions.onChart} cursor=${cursor} />
+      ${found.once
+        ? html`<${OnceTable} result=${found.result} query=${found.query} range=${found.range} state=${state} onChart=${actions.onChart} />`
+        : html`<${Chart} id=${`chart${id}`} result=${found.result} query=${found.query} range=${found.range} state=${state} onChart=${actions.onChart} cursor=${cursor} />`}
       ${found.listed && html`<section class="metric-records" aria-label="Records of the query">
         <h2 class="remark">${found.recordsError ? html`The records cannot be read: ${found.recordsError.message}` : html`Records of <code>${printable(found.listed)}</code>`}</h2>
         ${records.length > 0 && html`${!id && html`<${Toolbar} ...${{ state, found, columns, actions, live }} />`}${list()}`}

@@ -54,6 +54,7 @@ export function createSearch() {
     mine.listed = withoutUnwrap(logPart(mine.query));
     mine.order = state.order;
     mine.by = state.by;
+    mine.once = Boolean(state.once);
     const again = current.query === mine.query && current.kind === mine.kind;
     if (again) mine.records = current.records; // until there are others
     if (again) mine.labels = current.labels;
@@ -203,7 +204,9 @@ export function createSearch() {
   async function runMetric(mine, signal) {
     const { from, to, step } = mine.range;
     try {
-      mine.result = await series('query_range', { query: mine.query, start: nanos(from), end: nanos(to), step: `${step}ms` }, signal);
+      mine.result = mine.once
+        ? await series('query', { query: mine.query, time: nanos(to) }, signal)
+        : await series('query_range', { query: mine.query, start: nanos(from), end: nanos(to), step: `${step}ms` }, signal);
       mine.status = 'done';
     } catch (err) {
       if (err.name === 'AbortError') return;

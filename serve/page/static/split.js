@@ -11,7 +11,7 @@ import { Button, useChanges } from './ui.js';
 
 /** secondStore is the state of the page with the second query in place of the first. What is only of the first stays as it is. */
 export function secondStore(store) {
-  const first = ['at', 'live', 'view', 'by'];
+  const first = ['at', 'live', 'view', 'once', 'by'];
   return {
     get: () => secondState(store.get()),
     set(change, options) {
@@ -23,7 +23,7 @@ export function secondStore(store) {
 }
 
 /** secondState is what the second query is searched with: its histogram is by level, its metric queries are charts. */
-export const secondState = (state) => ({ ...state, q: state.q2, q2: '', at: '', live: '', view: 'records', by: 'level' });
+export const secondState = (state) => ({ ...state, q: state.q2, q2: '', at: '', live: '', view: 'records', by: 'level', once: '' });
 
 const live = { name: '', text: '' };
 

@@ -19,6 +19,7 @@ export const defaults = Object.freeze({
   format: 'readable', // or raw: how the list shows JSON
   stack: '', // 1 or 0: whether charts are stacked; by default the histogram is
   log: '', // a logarithmic axis
+  once: '', // a metric query is evaluated once, at the end of the range
   compare: '', // the histogram has that of a time before, too: period, day or week
   unit: '', // of a metric query's values; none is guessed
   live: '',

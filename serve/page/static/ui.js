@@ -30,6 +30,7 @@ const icons = {
   bookmark: 'M4.5 2.5h7v11L8 10.4l-3.5 3.1z',
   upload: 'M8 9.7V2.5M5 5.4l3-2.9 3 2.9M3 13h10',
   split: 'M2.5 3.5h11v9h-11zM8 3.5v9',
+  chart: 'M2.5 13.5h11M4 11V8m4 3V3m4 8V6',
   calendar: 'M2.5 4h11v9.5h-11zM2.5 7h11M5.5 2.2v3m5-3v3',
   rows: 'M2.5 4h11m-11 4h11m-11 4h7',
 };
