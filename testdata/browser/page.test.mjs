@@ -229,6 +229,7 @@ test('the page', { timeout: 480_000 }, async (t) => {
     const page = await open(t, browser, query('{service_name="shop"}'));
     await found(page, '3,000');
     await page.click('#range');
+    await page.waitForSelector('#range-from');
     const set = async (id, text) => {
       await page.click(id, { count: 3 });
       await page.type(id, text);

@@ -99,6 +99,7 @@ test('the builder: its query and its command have the same numbers', { timeout: 
     await page.click('#stats-run');
     await until(page, (text) => document.querySelector('#query').value === text && document.querySelector('.metric tbody tr'), query);
     await page.click('#command');
+    await page.waitForSelector('#command-0');
     const ql = await textOf(page, '#command-0');
     assert.ok((await textsOf(page, '.panel.command code')).includes(stats), 'the panel of commands has it, too');
     await page.keyboard.press('Escape');

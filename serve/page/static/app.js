@@ -6,21 +6,20 @@ import { Header, Toolbar } from './chrome.js';
 import { Detail } from './detail.js';
 import { Facets } from './facets.js';
 import { sorted, summarize, top } from './fields.js';
+import { createCursor } from './chart.js';
 import { nextComparison } from './compare.js';
 import { Counts } from './counts.js';
-import { createCursor } from './cursor.js';
 import { bindKeys } from './keys.js';
 import { follow, liveRecords } from './live.js';
 import { countable, everything, filter, filterOf, highlights, inSelector, kind, logPart, quote, toLogQL, withParser, withStage } from './logql.js';
 import { Help, Login } from './panels.js';
 import { useEstimate } from './querybar.js';
 import { linkOf } from './queries.js';
-import { useRefresh } from './refresh.js';
+import { useRefresh } from './pickers.js';
 import { Results } from './results.js';
 import { createSearch, labelValues } from './search.js';
 import { queries, search, store } from './session.js';
-import { SecondPane, secondStore } from './split.js';
-import { columns as columnsOf, decode, withColumns } from './state.js';
+import { columns as columnsOf, decode, secondStore, withColumns } from './state.js';
 import { applyTheme, toggleTheme } from './theme.js';
 import { formatDuration, resolve } from './time.js';
 import { Button, copy, notify, Notices, useChanges } from './ui.js';
@@ -108,7 +107,12 @@ function App() {
     const own = { store: secondStore(store), search: createSearch() };
     return { ...own, cursor: createCursor(), actions: makeActions({ ...own, setText() {}, setRuns, setHelp, setFacetsOpen, setSelected() {} }) };
   }, []);
-  const split = Boolean(state.split) && !state.live;
+  const [SecondPane, setSecondPane] = useState(null);
+  const wantsSplit = Boolean(state.split) && !state.live;
+  const split = wantsSplit && SecondPane;
+  useEffect(() => {
+    if (wantsSplit && !SecondPane) import('./split.js').then((module) => setSecondPane(() => module.SecondPane), () => notify('Cannot load the second query: no connection'));
+  }, [wantsSplit]);
   const open = state.at !== '' && selected >= 0 && selected < records.length;
   const place = (index) => positionOf(found.records, state.sort ? found.records.indexOf(records[index]) : index);
   const onSelect = (index) => {

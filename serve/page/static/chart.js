@@ -4,7 +4,7 @@ import { html, useState } from './vendor/htm-preact.js';
 import { saveCSV } from './csv.js';
 import { printable } from './text.js';
 import { formatClock, formatTime } from './time.js';
-import { Button } from './ui.js';
+import { Button, useChanges } from './ui.js';
 
 /** useShown is which of the series are drawn: all, or those that the legend left. A click isolates one, with Shift or Ctrl it hides one. */
 export function useShown(names) {
@@ -67,4 +67,30 @@ export function linePath(points, x, y, step) {
     if (begins && (i === points.length - 1 || points[i + 1][0] - t > step * 1.5)) path += 'h1.5'; // a point alone
   });
   return path;
+}
+
+/** createCursor is a time in ms and the chart that has the pointer; null without one. */
+export function createCursor() {
+  const listeners = new Set();
+  let current = null;
+  return {
+    get: () => current,
+    set(next) {
+      if (next?.at === current?.at && next?.owner === current?.owner) return;
+      current = next;
+      listeners.forEach((f) => f());
+    },
+    subscribe(f) {
+      listeners.add(f);
+      return () => listeners.delete(f);
+    },
+  };
+}
+
+const none = { get: () => null, set() {}, subscribe: () => () => {} };
+
+/** useCursor is the time that another chart has under the pointer, null without one, and what reports the own one. cursor may be undefined. */
+export function useCursor(cursor = none, owner) {
+  const now = useChanges(cursor);
+  return [now && now.owner !== owner ? now.at : null, (at) => cursor.set(at === null ? null : { at, owner })];
 }

@@ -3,12 +3,10 @@
 import { html } from './vendor/htm-preact.js';
 import { count } from './format.js';
 import { parse, kind, toLogQL } from './logql.js';
-import { ColumnPicker, CommandCopier, Download } from './panels.js';
-import { QueryPicker } from './querypanel.js';
-import { RangeMoves, RangePicker, RefreshPicker, ServicePicker } from './pickers.js';
+import { ColumnPicker, Download } from './panels.js';
+import { CommandCopier, QueryPicker, RangeMoves, RangePicker, RefreshPicker, ServicePicker, Statistics } from './pickers.js';
 import { Cost, QueryBar } from './querybar.js';
 import { queries } from './session.js';
-import { Statistics } from './statistics.js';
 import { isRelative } from './time.js';
 import { Button } from './ui.js';
 

@@ -8,10 +8,12 @@ import { countBars } from './search.js';
 /** comparisons are those that can be chosen. */
 export const comparisons = [['', 'No comparison'], ['period', 'Previous period'], ['day', 'Day before'], ['week', 'Week before']];
 
+const spans = { period: ({ from, to }) => to - from, day: () => 864e5, week: () => 6048e5 };
+
 /** shiftOf is how much earlier the bars of a comparison are, in ms: a multiple of the step. */
-export function shiftOf(compare, { from, to, step }) {
-  const span = { period: to - from, day: 864e5, week: 6048e5 }[compare];
-  return span ? Math.max(1, Math.ceil(span / step - 1e-9)) * step : 0;
+export function shiftOf(compare, range) {
+  if (!Object.hasOwn(spans, compare)) return 0;
+  return Math.max(1, Math.ceil(spans[compare](range) / range.step - 1e-9)) * range.step;
 }
 
 /**
@@ -56,7 +58,7 @@ export function ComparePicker({ compare, ghost, total, onCompare }) {
     ${ghost?.error && html`<span class="bad" role="alert">Cannot compare: ${ghost.error.message}</span>`}
     ${ghost && !ghost.error && html`<span class="compared" title=${`Records of the ${nameOf(ghost.compare)}`}><i class="dot ghost-dot" />${count(ghost.total)}${total !== undefined && ghost.total ? html` <b>${change(total, ghost.total)}</b>` : ''}</span>`}
     <label><span class="sr">Compare with</span>
-      <select id="compare" class="small" value=${compare} title="Compare with a time before (b)" onChange=${(e) => onCompare(e.target.value)}>
+      <select id="compare" class="small" value=${Object.hasOwn(spans, compare) ? compare : ''} title="Compare with a time before (b)" onChange=${(e) => onCompare(e.target.value)}>
         ${comparisons.map(([value, name]) => html`<option value=${value}>${name}</option>`)}
       </select>
     </label>

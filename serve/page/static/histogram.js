@@ -1,8 +1,7 @@
 // Counts over time as stacked bars, with a brush: drag, or arrow keys with Shift and Enter.
 
 import { html, useEffect, useRef, useState } from './vendor/htm-preact.js';
-import { LegendButton, linePath, Tip } from './chart.js';
-import { useCursor } from './cursor.js';
+import { LegendButton, linePath, Tip, useCursor } from './chart.js';
 import { count, short } from './format.js';
 import { timeTicks, valueScale } from './scale.js';
 import { formatTick, formatTime } from './time.js';

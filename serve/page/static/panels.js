@@ -1,11 +1,10 @@
 // Panels of the tool bar: columns, download, the command line; help and login.
 
 import { html, useState } from './vendor/htm-preact.js';
-import { Button, copy, Dialog, notify, Popover } from './ui.js';
+import { Button, Dialog, Popover } from './ui.js';
 import { login, own } from './api.js';
-import { command, statsCommand } from './command.js';
 import { saveCSV } from './csv.js';
-import { commandName, summarize, valueOf } from './fields.js';
+import { summarize, valueOf } from './fields.js';
 import { bytes, count, dollars, plural } from './format.js';
 import { nanos } from './time.js';
 
@@ -66,30 +65,6 @@ export function Download({ search, estimate, total, columns }) {
         saveCSV('records', listRows(search.records, columns));
         close();
       }} />`}`}
-  <//>`;
-}
-
-/** CommandCopier shows the command line of the query. */
-export function CommandCopier({ search, state }) {
-  return html`<${Popover} id="command" icon="terminal" label="Copy as logq command" iconOnly hint="Copy as logq command (x)" class="end" panelClass="command">
-    ${(close) => {
-      if (!search.range) return html`<p>There is no range.</p>`;
-      const metric = search.kind === 'metric';
-      const all = [[metric ? 'The same query' : 'The same records', command({ ...search, state })]];
-      const [ql] = all[0].slice(1);
-      const moving = command({ ...search, state, relative: true });
-      if (moving !== ql) all.push(['The same range before now', moving]);
-      const stats = metric && statsCommand({ query: search.query, range: search.range, state, nameOf: (name) => commandName(search.records, name) });
-      if (stats) all.push(['The same numbers', stats]);
-      return html`${all.map(
-          ([label, text], i) => html`<div class="command-line"><span class="remark">${label}</span><code id=${`command-${i}`}>${text}</code>
-            <${Button} icon="copy" label=${`Copy: ${label.toLowerCase()}`} onClick=${async () => {
-              if (await copy(text)) notify('Command copied');
-              close();
-            }}><span>Copy</span><//></div>`,
-        )}
-        <p class="remark"><code>logq</code> reads the store in <code>$LOGSTOW_STORE</code>, or give <code>--store</code>.</p>`;
-    }}
   <//>`;
 }
 

@@ -1,18 +1,17 @@
-// Pickers of the header: the range, the services, the refresh.
+// Pickers of the header. Panels that are not needed at first are loaded when they open.
 
 import { html, useEffect, useState } from './vendor/htm-preact.js';
 import { Button, Failure, Popover } from './ui.js';
 import { labelValues } from './search.js';
 import { filterOf } from './logql.js';
-import { RangePanel } from './rangepanel.js';
-import { formatRange, resolve } from './time.js';
+import { formatRange, isRelative, parseDuration, resolve } from './time.js';
 import { printable } from './text.js';
 
 /** RangePicker chooses the range and the zone. */
 export function RangePicker({ state, onChange }) {
   const text = formatRange(state.from, state.to, state.tz);
-  return html`<${Popover} id="range" class="end" panelClass="range" icon="clock" label=${`Range: ${text}`} text=${html`<span>${text}</span>`} hint="Range (t)">
-    ${(close) => html`<${RangePanel} ...${{ state, onChange, close }} />`}
+  return html`<${Popover} id="range" class="end" panelClass="range" icon="clock" label=${`Range: ${text}`} text=${html`<span>${text}</span>`} hint="Range (t)" load=${() => import('./rangepanel.js')}>
+    ${(close, { RangePanel }) => html`<${RangePanel} ...${{ state, onChange, close }} />`}
   <//>`;
 }
 
@@ -74,3 +73,28 @@ export function RefreshPicker({ value, onChange }) {
     </select>
   </label>`;
 }
+
+/** useRefresh runs the query of a state again and again, unless the page is hidden, the query still runs, or its range does not move. */
+export function useRefresh(state, search, get) {
+  useEffect(() => {
+    const every = parseDuration(state.refresh || '');
+    if (!every || state.live || !isRelative(state.to)) return undefined;
+    const timer = setInterval(() => !document.hidden && ['done', 'error'].includes(search.get().status) && search.run(get()), every);
+    return () => clearInterval(timer);
+  }, [state.refresh, state.live, state.q, state.to]);
+}
+
+/** QueryPicker chooses a query that was saved, shared or run before; onOpen gets its fragment. */
+export const QueryPicker = ({ queries, state, onOpen }) => html`<${Popover} id="queries" icon="bookmark" iconOnly label="Queries" panelClass="queries" hint="Saved and recent queries (q)" load=${() => import('./querypanel.js')}>
+  ${(close, { QueryPanel }) => html`<${QueryPanel} ...${{ queries, state, onOpen, close }} />`}
+<//>`;
+
+/** Statistics makes a metric query of choices; onRun gets it, and "1" if it is evaluated once. */
+export const Statistics = ({ found, state, onRun }) => html`<${Popover} id="statistics" icon="chart" iconOnly label="Statistics" panelClass="statistics-panel" class="end" hint="Statistics (m)" load=${() => import('./statistics.js')}>
+  ${(close, { StatisticsPanel }) => html`<${StatisticsPanel} ...${{ found, state, onRun, close }} />`}
+<//>`;
+
+/** CommandCopier shows the command lines of the query. */
+export const CommandCopier = ({ search, state }) => html`<${Popover} id="command" icon="terminal" label="Copy as logq command" iconOnly hint="Copy as logq command (x)" class="end" panelClass="command" load=${() => import('./commandpanel.js')}>
+  ${(close, { CommandPanel }) => html`<${CommandPanel} ...${{ search, state, close }} />`}
+<//>`;

@@ -7,7 +7,7 @@ import { decode } from './state.js';
 import { saveText } from './csv.js';
 import { printable } from './text.js';
 import { formatRange } from './time.js';
-import { Button, notify, Popover, useChanges } from './ui.js';
+import { Button, notify, useChanges } from './ui.js';
 
 /** useShared asks the server for the queries that users share. */
 function useShared(state) {
@@ -44,7 +44,8 @@ function Section({ title, all, tools, ...rest }) {
   </section>`;
 }
 
-function Panel({ queries, state, onOpen, close }) {
+/** QueryPanel lists queries, saves one, exports and imports; onOpen gets the fragment of the chosen one. */
+export function QueryPanel({ queries, state, onOpen, close }) {
   const { saved, recent } = useChanges(queries);
   const shared = useShared(state);
   const [find, setFind] = useState('');
@@ -98,8 +99,3 @@ function Panel({ queries, state, onOpen, close }) {
     ${error && html`<p class="bad" role="alert">${error}</p>`}
   </div>`;
 }
-
-/** QueryPicker chooses a query that was saved, shared or run before; onOpen gets its fragment. */
-export const QueryPicker = ({ queries, state, onOpen }) => html`<${Popover} id="queries" icon="bookmark" iconOnly label="Queries" panelClass="queries" hint="Saved and recent queries (q)">
-  ${(close) => html`<${Panel} ...${{ queries, state, onOpen, close }} />`}
-<//>`;

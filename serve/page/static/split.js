@@ -5,25 +5,10 @@ import { Summary } from './chrome.js';
 import { Counts } from './counts.js';
 import { sorted } from './fields.js';
 import { highlights, kind, logPart } from './logql.js';
-import { useRefresh } from './refresh.js';
+import { useRefresh } from './pickers.js';
 import { Results } from './results.js';
+import { secondState } from './state.js';
 import { Button, useChanges } from './ui.js';
-
-/** secondStore is the state of the page with the second query in place of the first. What is only of the first stays as it is. */
-export function secondStore(store) {
-  const first = ['at', 'live', 'view', 'once', 'by'];
-  return {
-    get: () => secondState(store.get()),
-    set(change, options) {
-      const { q, ...rest } = change;
-      for (const name of first) delete rest[name];
-      store.set(q === undefined ? rest : { ...rest, q2: q }, options);
-    },
-  };
-}
-
-/** secondState is what the second query is searched with: its histogram is by level, its metric queries are charts. */
-export const secondState = (state) => ({ ...state, q: state.q2, q2: '', at: '', live: '', view: 'records', by: 'level', once: '' });
 
 const live = { name: '', text: '' };
 

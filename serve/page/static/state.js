@@ -76,3 +76,19 @@ export const columns = (state) => (state.cols ? state.cols.split(',').map(decode
 
 /** withColumns is the value of the state for columns. */
 export const withColumns = (names) => names.map((name) => encodeURIComponent(name)).join(',');
+
+/** secondStore is the state of the page with the second query in place of the first. What is only of the first stays as it is. */
+export function secondStore(store) {
+  const first = ['at', 'live', 'view', 'once', 'by'];
+  return {
+    get: () => secondState(store.get()),
+    set(change, options) {
+      const { q, ...rest } = change;
+      for (const name of first) delete rest[name];
+      store.set(q === undefined ? rest : { ...rest, q2: q }, options);
+    },
+  };
+}
+
+/** secondState is what the second query is searched with: its histogram is by level, its metric queries are charts. */
+export const secondState = (state) => ({ ...state, q: state.q2, q2: '', at: '', live: '', view: 'records', by: 'level', once: '' });

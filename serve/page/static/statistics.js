@@ -6,7 +6,7 @@ import { commandName, summarize } from './fields.js';
 import { inSelector, kind, toLogQL } from './logql.js';
 import { buildQuery, functions, isOfField, readQuery } from './statsquery.js';
 import { resolve } from './time.js';
-import { Button, copy, notify, Popover } from './ui.js';
+import { Button, copy, notify } from './ui.js';
 
 const isField = /^[A-Za-z_]\w*$/;
 const labels = ['level', 'service_name', 'instance', 'source'];
@@ -22,7 +22,8 @@ function Line({ id, label, text }) {
     <${Button} icon="copy" label=${`Copy: ${label}`} onClick=${async () => (await copy(text)) && notify('Copied')}><span>Copy</span><//></div>`;
 }
 
-function Panel({ found, state, onRun, close }) {
+/** StatisticsPanel makes a metric query of choices; onRun gets it, and "1" if it is evaluated once. */
+export function StatisticsPanel({ found, state, onRun, close }) {
   const known = summarize(found.records.slice(0, 1000));
   const numeric = known.filter(isNumeric).map((one) => one.name);
   const read = kind(state.q) === 'metric' ? readQuery(state.q) : null;
@@ -75,8 +76,3 @@ function Panel({ found, state, onRun, close }) {
     <p class="statistics-run"><button class="button primary" id="stats-run" disabled=${Boolean(wrong)}>Run</button></p>
   </form>`;
 }
-
-/** Statistics makes a metric query of choices; onRun gets it, and "1" if it is evaluated once. */
-export const Statistics = ({ found, state, onRun }) => html`<${Popover} id="statistics" icon="chart" iconOnly label="Statistics" panelClass="statistics-panel" class="end" hint="Statistics (m)">
-  ${(close) => html`<${Panel} ...${{ found, state, onRun, close }} />`}
-<//>`;

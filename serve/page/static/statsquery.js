@@ -22,7 +22,7 @@ export function buildQuery({ query, what, field, by, window, top = 0, parsers = 
   const range = `[${formatDuration(window)}]`;
   const groups = by.join(', ');
   const numbers = `${logs} | unwrap ${field} | __error__="" ${range}`;
-  const summed = (inner) => `sum${groups && ` by (${groups})`} (${inner})`; // these have no by of their own
+  const summed = (inner) => `sum${groups && ` by (${groups}) `}(${inner})`; // these have no by of their own
   let built;
   if (what === 'sum') built = summed(`sum_over_time(${numbers})`);
   else if (what[0] === 'p') built = `quantile_over_time(${Number(what.slice(1)) / 100}, ${numbers}) by (${groups})`;

@@ -50,9 +50,10 @@ export function Button({ icon, label, children, hint, pressed, class: className 
 
 const focusable = 'button:not([disabled]), input, select, textarea, a[href], [tabindex="0"]';
 
-/** Popover is a button that opens a panel. Escape and a click elsewhere close it, and the button has the focus again. */
-export function Popover({ id, icon, label, text, hint, class: className = '', panelClass = '', children, onOpen, buttonClass = '', iconOnly }) {
+/** Popover is a button that opens a panel. Escape and a click elsewhere close it, and the button has the focus again. load imports a module that the panel needs, when it opens first. */
+export function Popover({ id, icon, label, text, hint, class: className = '', panelClass = '', children, load, buttonClass = '', iconOnly }) {
   const [open, setOpen] = useState(false);
+  const [module, setModule] = useState(null);
   const root = useRef();
   const button = () => root.current.querySelector('button');
   const close = () => {
@@ -92,11 +93,15 @@ export function Popover({ id, icon, label, text, hint, class: className = '', pa
   return html`<div class=${`popover ${className}`} ref=${root} onKeyDown=${onKeyDown} onFocusOut=${onFocusOut}>
     <${Button}
       id=${id} icon=${icon} label=${label} hint=${hint} iconOnly=${iconOnly} aria-expanded=${String(open)} aria-haspopup="dialog"
-      class=${buttonClass} onClick=${() => {
-        if (!open && onOpen) onOpen();
-        setOpen(!open);
+      class=${buttonClass} onClick=${async () => {
+        try {
+          if (!open && load && !module) setModule(await load());
+          setOpen(!open);
+        } catch {
+          notify('Cannot load this panel: no connection');
+        }
       }}>${text}<//>
-    ${open && html`<div class=${`panel ${panelClass}`} role="dialog" aria-label=${label}>${children(close)}</div>`}
+    ${open && html`<div class=${`panel ${panelClass}`} role="dialog" aria-label=${label}>${children(close, module)}</div>`}
   </div>`;
 }
 
