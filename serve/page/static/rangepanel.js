@@ -113,7 +113,7 @@ export function RangePanel({ state, onChange, close }) {
       ${all.map(([start, end, label]) => html`<li key=${label}><button type="button" class="plain choice" aria-pressed=${String(state.from === start && state.to === end)} onClick=${() => choose({ from: start, to: end })}>${label}</button></li>`)}
     </ul>
     <form onSubmit=${apply}>
-      <label>Range<input id="range-text" autofocus value=${text} placeholder="last 15m, today, -1d/d, 10:00 to 11:30" onInput=${(e) => setText(e.target.value)} aria-invalid=${String(wrong === 'text')} aria-describedby="range-remark" spellcheck=${false} autocomplete="off" /></label>
+      <label>Range<input id="range-text" autofocus=${!matchMedia('(pointer: coarse)').matches} value=${text} placeholder="last 15m, today, -1d/d, 10:00 to 11:30" onInput=${(e) => setText(e.target.value)} aria-invalid=${String(wrong === 'text')} aria-describedby="range-remark" spellcheck=${false} autocomplete="off" /></label>
       <div class="range-times">
         <label>From<input id="range-from" value=${from} onInput=${(e) => setFrom(e.target.value)} onFocus=${() => setText('')} aria-invalid=${String(wrong === 'from')} spellcheck=${false} autocomplete="off" /></label>
         <label>To<input id="range-to" value=${to} onInput=${(e) => setTo(e.target.value)} onFocus=${() => setText('')} aria-invalid=${String(wrong === 'to')} spellcheck=${false} autocomplete="off" /></label>
