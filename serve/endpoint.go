@@ -31,7 +31,7 @@ func classOf(path string) class {
 		return tail
 	case "labels", "label", "label/values", "series", "detected_labels", "index/stats", "index/volume", "index/volume_range", "estimate":
 		return metadata
-	case "status/buildinfo", "format_query", "drilldown-limits":
+	case "status/buildinfo", "format_query", "drilldown-limits", "saved":
 		return light
 	}
 	return query
@@ -45,7 +45,7 @@ func endpointOf(path string) string {
 			return "page"
 		}
 		switch path {
-		case ownPrefix + "estimate", ownPrefix + "explain", ownPrefix + "records":
+		case ownPrefix + "estimate", ownPrefix + "explain", ownPrefix + "records", ownPrefix + "saved":
 			return path[len(ownPrefix):]
 		case "/ready", "/metrics", "/login", "/logout":
 			return path[1:]

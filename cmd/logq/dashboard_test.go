@@ -71,7 +71,7 @@ func TestDashboardLists(t *testing.T) {
 	lists := &counting{BlobReader: opened.Blobs, now: now, lists: map[string][]time.Time{}}
 	compacted := &counting{BlobReader: opened.Compacted, now: now, lists: map[string][]time.Time{}}
 	opened.Blobs, opened.Compacted = lists, compacted
-	api := newAPI(environment{now: now}, []query.Store{opened}, query.Options{Plan: query.PlanList, TempDir: t.TempDir()}, 0, nil, slog.New(slog.DiscardHandler))
+	api := newAPI(environment{now: now}, []query.Store{opened}, query.Options{Plan: query.PlanList, TempDir: t.TempDir()}, 0, nil, nil, slog.New(slog.DiscardHandler))
 	panels := []string{
 		`sum by (level) (count_over_time({service_name="shop"}[1m]))`, `rate({service_name="shop"}[1m])`, `{service_name="shop"}`,
 		`sum(rate({service_name=~".+", level="error"}[5m]))`, `bytes_rate({service_name="shop"}[1m])`, `{service_name=~"s.*"} |= "record"`,
@@ -144,7 +144,7 @@ func TestMetadataIsListedOnce(t *testing.T) {
 	raw := &counting{BlobReader: opened.Blobs, now: now, lists: map[string][]time.Time{}}
 	compacted := &counting{BlobReader: opened.Compacted, now: now, lists: map[string][]time.Time{}}
 	opened.Blobs, opened.Compacted = raw, compacted
-	api := newAPI(environment{now: now}, []query.Store{opened}, query.Options{Plan: query.PlanList, TempDir: t.TempDir()}, 0, nil, slog.New(slog.DiscardHandler))
+	api := newAPI(environment{now: now}, []query.Store{opened}, query.Options{Plan: query.PlanList, TempDir: t.TempDir()}, 0, nil, nil, slog.New(slog.DiscardHandler))
 	all := `{service_name=~".+"}`
 	listed := 0
 	for i, request := range []url.Values{

@@ -46,7 +46,7 @@ type cliFlag struct {
 const (
 	searching = "query stats fields patterns" // with a selection of records
 	selecting = searching + " segments"       // with services
-	limited   = searching + " ql"             // with a plan, and limits
+	limited   = searching + " ql saved"       // with a plan, and limits
 	ranged    = limited + " segments"         // with a range
 	metered   = limited + " serve"            // with a cache, and prices
 	inStores  = ranged + " services serve"    // with stores
@@ -60,6 +60,9 @@ func flags() []section {
 			{inStores, "store", listFlag, "`STORE`: directory or azblob://CONTAINER to read; repeatable (default: $LOGSTOW_STORE)"},
 			{inStores, "grant", listFlag, "`FILE`: file of shipper grant, which names a store and gives access to it; repeatable"},
 			{inStores, "auth", textFlag, "`KIND`: Azure credential: key, sas, workload, msi, cli, or auto (the first of these that is set) (default: $LOGSTOW_AUTH, else auto)"},
+		}},
+		{"Queries", []cliFlag{
+			{"saved serve", "queries", textFlag, "`FILE`: queries that all users share, as YAML; read again when it changes (default: $LOGSTOW_QUERIES)"},
 		}},
 		{"Range", []cliFlag{
 			{ranged, "since", textFlag, "`TIME`: start of the range, as a duration before now or a time: 15m, 2h, 3d, 1w, yesterday; not with --from"},
@@ -91,9 +94,9 @@ func flags() []section {
 			{"query", "output,o", textFlag, "`FORMAT`: raw, text, json, flat, csv, parquet, pretty or template=TEXT; all but pretty use UTC without --tz (default: pretty on a terminal, else text)"},
 			{"query", "fields", itemsFlag, "`NAME`: print only these columns: time, level, service, source, instance, message or fields of the message; a list, repeatable"},
 			{"query", "limit,n", numberFlag, "`N`: print only the first N matches; with -f, end after them (default: all)"},
-			{"ql", "step", textFlag, "`DURATION`: evaluate a metric query at every step of the range, such as 1m (default: once, at its end)"},
-			{"ql", "limit,n", numberFlag, "`N`: print only the first N records (default: all)"},
-			{"query ql", "newest", switchFlag, "print the newest record first; with -n, the newest N"},
+			{"ql saved", "step", textFlag, "`DURATION`: evaluate a metric query at every step of the range, such as 1m (default: once, at its end)"},
+			{"ql saved", "limit,n", numberFlag, "`N`: print only the first N records (default: all)"},
+			{"query ql saved", "newest", switchFlag, "print the newest record first; with -n, the newest N"},
 			{"query", "tail", numberFlag, "`N`: print only the last N records, oldest first; with -f, before new ones"},
 			{"query", "after-context,A", numberFlag, "`N`: print N records of the same source and instance after each match, at most an hour away"},
 			{"query", "before-context,B", numberFlag, "`N`: print N records of the same source and instance before each match, at most an hour away"},
@@ -115,10 +118,10 @@ func flags() []section {
 			{"fields", "output,o=table", textFlag, "`FORMAT`: table, json (one object per line) or csv (one line per value)"},
 			{"patterns", "limit,n=30 in a table, else all", numberFlag, "`N`: print only the first N templates; in a comparison, of each kind"},
 			{"patterns", "output,o=table", textFlag, "`FORMAT`: table, json (one object per line) or csv; json and csv use UTC without --tz"},
-			{"ql", "output,o=table", textFlag, "`FORMAT`: table, csv, json (one object per line) or loki; all but table use UTC without --tz"},
+			{"ql saved", "output,o=table", textFlag, "`FORMAT`: table, csv, json (one object per line) or loki; all but table use UTC without --tz"},
 			{"segments", "output,o=table", textFlag, "`FORMAT`: table, or json (one object per line); both use UTC without --tz"},
 			{"query", "explain", switchFlag, "also report the plan, bytes read and estimated cost on standard error; as JSON with -o json"},
-			{"stats fields patterns ql", "explain", switchFlag, "also report the plan, bytes read and estimated cost on standard error"},
+			{"stats fields patterns ql saved", "explain", switchFlag, "also report the plan, bytes read and estimated cost on standard error"},
 		}},
 		{"Follow", []cliFlag{
 			{"query", "follow,f", switchFlag, "poll for new segments and print their records, until interrupted; with a range or --tail, print those records first; with --file, follow files as tail -F does"},
@@ -208,7 +211,7 @@ func choices(command, flag string) []string {
 		return report.Formats()
 	case "output of fields", "output of patterns":
 		return []string{report.Table, report.JSON, report.CSV}
-	case "output of ql":
+	case "output of ql", "output of saved":
 		return []string{report.Table, report.CSV, report.JSON, qlLoki}
 	case "output of segments":
 		return []string{report.Table, report.JSON}

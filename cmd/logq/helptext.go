@@ -15,6 +15,7 @@ func variables() (all []cli.Variable) {
 		{"LOGSTOW_CACHE_DIR", metered, "directory of the cache (default: logstow in $XDG_CACHE_HOME or ~/.cache)"},
 		{"LOGSTOW_CACHE_SIZE", metered, "maximum disk usage of the cache (default: 1GiB)"},
 		{"LOGSTOW_PRICES", metered, "file with the prices of requests"},
+		{"LOGSTOW_QUERIES", "saved serve", "file of shared queries if --queries is not given"},
 		{"LOGSTOW_PAGER", ranged, "pager for long output (default: $PAGER, else less); cat disables it"},
 		{"GOMEMLIMIT", ranged + " serve", "soft memory limit of the Go runtime (default: 96MiB, more with --memory; serve: 768MiB)"},
 		{"COLUMNS", "query", "width of the terminal (default: as the terminal reports)"},
@@ -31,6 +32,7 @@ func instead() map[string]string {
 	for _, one := range [][2]string{
 		{"server http api listen grafana loki web", "logq serve serves a web UI, and Loki's API for Grafana and logcli"},
 		{"search grep find logs log get cat show select print filter read records", "logq query PATTERN... finds records"},
+		{"queries favorites bookmarks", "logq saved lists the queries of a file, and runs one"},
 		{"tail follow watch stream live", "logq query --follow prints new records, logq query --tail N the last N"},
 		{"count aggregate top histogram summary group report", "logq stats counts records"},
 		{"ls list info status blobs files sources store stores", "logq services lists the services, logq segments what is inStores"},

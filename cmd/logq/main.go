@@ -94,6 +94,7 @@ func commands(env environment) (all []*ucli.Command) {
 		{fieldsCommand(), runFields},
 		{patternsCommand(), runPatterns},
 		{qlCommand(), runQL},
+		{savedCommand(), runSaved},
 		{serveCommand(), runServe},
 		{servicesCommand(), listServices},
 		{segmentsCommand(), listSegments},

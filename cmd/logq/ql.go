@@ -59,7 +59,15 @@ type qlRequest struct {
 }
 
 func runQL(c *ucli.Context, env environment) error {
-	r, err := readQL(c, env)
+	if c.NArg() != 1 {
+		return hint.Wrap(cli.Usagef("want one QUERY, not %d arguments", c.NArg()), "put the query in single quotes: logq ql '{service_name=\"shop\"}'")
+	}
+	return runLogQL(c, env, c.Args().First(), 0)
+}
+
+// runLogQL runs a query in LogQL; since is the length of its range before now if the command line has no range, 0 the default.
+func runLogQL(c *ucli.Context, env environment, text string, since time.Duration) error {
+	r, err := readQL(c, env, text, since)
 	if err != nil {
 		return err
 	}
@@ -96,12 +104,9 @@ func (r *qlRequest) answer(ctx context.Context, stores []query.Store) error {
 	return cmp.Or(status(&report, n > 0, stores), err)
 }
 
-// readQL reads the command line.
-func readQL(c *ucli.Context, env environment) (*qlRequest, error) {
-	if c.NArg() != 1 {
-		return nil, hint.Wrap(cli.Usagef("want one QUERY, not %d arguments", c.NArg()), "put the query in single quotes: logq ql '{service_name=\"shop\"}'")
-	}
-	expr, err := syntax.Parse(c.Args().First())
+// readQL reads the query and the command line, see [runLogQL].
+func readQL(c *ucli.Context, env environment, text string, since time.Duration) (*qlRequest, error) {
+	expr, err := syntax.Parse(text)
 	if err != nil {
 		err = cli.Usagef("%w", err)
 		if meant := correct.Meant(c.Args().First()); meant != "" {
@@ -112,6 +117,9 @@ func readQL(c *ucli.Context, env environment) (*qlRequest, error) {
 		return nil, err
 	}
 	common, err := newRequest(c, env)
+	if !common.ranged && since > 0 {
+		common.span.from = common.now.Add(-since)
+	}
 	r := &qlRequest{request: common, query: expr, format: c.String("output")}
 	r.sel = query.Selection{From: r.span.from, To: r.span.to, Now: env.now(), Newest: c.Bool("newest")}
 	for _, read := range []func() error{r.readLimit, r.readOptions, r.readStep} {

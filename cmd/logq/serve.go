@@ -48,6 +48,8 @@ sha256 and services (names or globs), readable by its owner only; printf %s "$TO
 | sha256sum prints the digest of a token. Clients send the token as Authorization:
 Bearer, or as the password of Basic. SIGHUP reloads tokens and certificate.
 
+The web UI lists the queries of --queries, see logq saved --help.
+
 With --watch, shippers flush the services that a live tail follows every 2 seconds
 until it ends, which costs more requests. For this the server writes to a table of
 watches; otherwise it only reads.
@@ -104,6 +106,10 @@ func runServe(c *ucli.Context, env environment) (err error) {
 	if err != nil {
 		return err
 	}
+	shared, err := sharedQueries(c, env)
+	if err != nil {
+		return err
+	}
 	env.limitMemory(serveMemory)
 	if env.getenv("GOGC") == "" {
 		debug.SetGCPercent(100) // it runs for long, with a cache: its heap is worth collecting
@@ -131,7 +137,7 @@ func runServe(c *ucli.Context, env environment) (err error) {
 		opts.Watches = newServeWatches(running, stores, reading.Prices, log)
 		defer opts.Watches.Close()
 	}
-	opts.API = newAPI(env, stores, reading, opts.Limits.MaxDuration, opts.Watches, log)
+	opts.API = newAPI(env, stores, reading, opts.Limits.MaxDuration, opts.Watches, shared, log)
 	server, err := serve.New(running, opts)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return err

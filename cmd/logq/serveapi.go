@@ -16,6 +16,7 @@ import (
 	"logstow/serve/access"
 	"logstow/serve/limits"
 	"logstow/serve/loki"
+	"logstow/serve/saved"
 	"logstow/serve/tailwatch"
 	"logstow/store"
 	"logstow/store/listcache"
@@ -23,8 +24,8 @@ import (
 
 // newAPI makes the API of logq serve over opened stores. What a request may read and what it is limited to are in its context:
 // access.FromContext and limits.FromContext; what it read goes to limits.Query.Add.
-// Live tails are watched by watching, if it is not nil.
-func newAPI(env environment, stores []query.Store, reading query.Options, maxDuration time.Duration, watching *tailwatch.Watches, log *slog.Logger) http.Handler {
+// Live tails are watched by watching, if it is not nil; shared returns the queries that all users share, nil is none.
+func newAPI(env environment, stores []query.Store, reading query.Options, maxDuration time.Duration, watching *tailwatch.Watches, shared func() ([]saved.Query, error), log *slog.Logger) http.Handler {
 	for i := range stores {
 		stores[i].Blobs, stores[i].Compacted = listcache.New(stores[i].Blobs, stores[i].Compacted, env.now)
 	}
@@ -37,6 +38,7 @@ func newAPI(env environment, stores []query.Store, reading query.Options, maxDur
 			return &backend{View: all.View(storage.Access{Services: access.FromContext(ctx).Globs(), MaxBytes: q.MaxBytes, MaxCost: q.MaxCost}), limits: q, watching: watching}
 		},
 		Scope:  func(ctx context.Context) string { return access.FromContext(ctx).Scope() },
+		Saved:  shared,
 		Limits: max, Now: env.now, Version: cli.Version(version), Logger: log,
 		Observe: func(ctx context.Context, used loki.Use) {
 			q := limits.FromContext(ctx)

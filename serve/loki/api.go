@@ -15,6 +15,7 @@ import (
 	"logstow/logql/storage"
 	"logstow/logql/syntax"
 	"logstow/query"
+	"logstow/serve/saved"
 )
 
 // Backend is the part of storage that one request may read. It counts what the request reads. [storage.View] implements it. Except
@@ -83,6 +84,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Observe is called at the end of each request that has read from storage. It may be nil.
 	Observe func(context.Context, Use)
+	// Saved returns the queries that all users share. It may be nil: then there are none.
+	Saved func() ([]saved.Query, error)
 	// Poll is the interval at which tail lists storage, Ping the interval at which it checks the connection. The defaults are 5 s
 	// and 15 s.
 	Poll, Ping time.Duration
@@ -135,6 +138,7 @@ func New(opts Options) *API {
 	}
 	a.route("/logstow/api/v1/estimate", (*request).estimate, http.MethodGet, http.MethodPost)
 	a.route("/logstow/api/v1/explain", (*request).explain, http.MethodGet, http.MethodPost)
+	a.route("/logstow/api/v1/saved", (*request).saved, http.MethodGet)
 	a.route("/logstow/api/v1/records", (*request).records, http.MethodGet, http.MethodPost)
 	a.route("/loki/api/v1/tail", (*request).tail, http.MethodGet)
 	return a

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -252,7 +253,7 @@ func (f *fake) Tail(ctx context.Context, log *syntax.LogExpr, from int64, limit 
 	send := func(all []*line) error {
 		for _, l := range all {
 			s := l.stream()
-			if err := emit(&engine.Entry{Time: l.at.UnixNano(), Line: []byte(l.text), Stream: s.Labels, Metadata: s.Metadata}); err != nil {
+			if err := emit(&engine.Entry{Time: l.at.UnixNano(), Line: []byte(l.text), Stream: s.Labels, Metadata: s.Metadata, Text: strings.Contains(l.text, ` HTTP/1.1" `)}); err != nil {
 				return err
 			}
 		}

@@ -253,6 +253,16 @@ func TestFieldsOfText(t *testing.T) {
 	if len(records) != 2 || cmp.Diff(want, records[0]["fields"]) != "" || records[1]["fields"] != nil {
 		t.Errorf("%v", records)
 	}
+	follow := url.Values{"query": query["query"], "limit": {"2"}, "delay_for": {"0"}, "start": {hourAgo}}.Encode()
+	for parameters, wanted := range map[string]any{"&categorize=1&repeats=1": true, "&categorize=1": nil} {
+		marks := map[any]any{} // by level
+		for _, stream := range next(t, following(t, &fake{lines: w.lines}, follow+parameters, nil, nil)).Streams {
+			marks[stream.Stream["level"]] = stream.Values[0][2].(map[string]any)["text"]
+		}
+		if diff := cmp.Diff(map[any]any{"error": wanted, "info": nil}, marks); diff != "" {
+			t.Errorf("tail with %s: (-want +got)\n%s", parameters, diff)
+		}
+	}
 	for _, header := range []string{"categorize-labels", ""} {
 		r := httptest.NewRequest(http.MethodGet, "/loki/api/v1/query_range?"+query.Encode(), nil)
 		r.Header.Set("X-Loki-Response-Encoding-Flags", header)

@@ -63,6 +63,10 @@ func (s *streams) add(e *engine.Entry) error {
 		if len(metadata) == 0 && len(e.Parsed) == 0 {
 			comma = ""
 		}
+		if e.Text && s.repeats != nil {
+			dst = append(append(dst, comma...), `"text":true`...)
+			comma = ","
+		}
 		dst = append(s.repeats.append(dst, comma, e), '}')
 	}
 	to.values = append(dst, "],"...)

@@ -14,6 +14,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -82,11 +83,32 @@ func newPage(files fs.FS) (*Page, error) {
 	return p, err
 }
 
-// preloads returns links to the modules that index does not name, so that a browser requests all modules at once.
+// staticImport matches an import of another module, which a browser loads before the module runs. A module that is imported by a call
+// is loaded when it is needed.
+var staticImport = regexp.MustCompile(`(?m)^import [^;]*?from '(\.\.?/[^']+)';$`) //nolint:gochecknoglobals // a constant
+
+// preloads returns links to the modules that those of index import, directly or not, and that index does not name, so that a browser
+// requests all at once.
 func (p *Page) preloads(index string) string {
 	var links strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(p.assets)) {
-		if path.Ext(name) == ".js" && !strings.Contains(index, "{assets}"+name) {
+	needed := map[string]bool{}
+	var visit func(name string)
+	visit = func(name string) {
+		if needed[name] {
+			return
+		}
+		needed[name] = true
+		for _, m := range staticImport.FindAllSubmatch(p.assets[name].plain, -1) {
+			visit(path.Join(path.Dir(name), string(m[1])))
+		}
+	}
+	for name := range p.assets {
+		if path.Ext(name) == ".js" && strings.Contains(index, "{assets}"+name) {
+			visit(name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(needed)) {
+		if !strings.Contains(index, "{assets}"+name) {
 			fmt.Fprintf(&links, "    <link rel=\"modulepreload\" href=\"{assets}%s\" />\n", name)
 		}
 	}

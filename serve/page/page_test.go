@@ -105,6 +105,24 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+// Modules that others import are requested at once, those that are imported by a call when they are needed.
+func TestPreloads(t *testing.T) {
+	t.Parallel()
+	p, err := newPage(fstest.MapFS{
+		"index.html": {Data: []byte("<script src=\"{assets}a.js\">\n    <!-- modules -->\n")},
+		"a.js":       {Data: []byte("import { b } from './b.js';\nconst later = () => import('./later.js');\n")},
+		"b.js":       {Data: []byte("import {\n  a,\n  c } from './vendor/c.js';\n")},
+		"later.js":   {Data: []byte("import './more.js';\n")}, "more.js": {}, "vendor/c.js": {Data: []byte("import { a } from '../a.js';\n")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "    <link rel=\"modulepreload\" href=\"" + p.prefix + "b.js\" />\n    <link rel=\"modulepreload\" href=\"" + p.prefix + "vendor/c.js\" />\n"
+	if index := string(p.index.plain); !strings.HasSuffix(index, want) || strings.Count(index, "modulepreload") != 2 {
+		t.Errorf("%s, want %s", index, want)
+	}
+}
+
 // No script or style is in the page itself, and the policy allows none.
 func TestPolicy(t *testing.T) {
 	t.Parallel()

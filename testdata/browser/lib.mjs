@@ -16,8 +16,8 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
 const bin = process.env.LOGSTOW_BIN || path.join(root, 'bin');
 const chromium = process.env.LOGSTOW_CHROMIUM || '/usr/bin/chromium';
 
-/** shots is where screenshots go if LOGSTOW_SCREENSHOTS names a directory. */
-const shots = process.env.LOGSTOW_SCREENSHOTS;
+/** pictures is where screenshots go if LOGSTOW_SCREENSHOTS names a directory. */
+const pictures = process.env.LOGSTOW_SCREENSHOTS;
 
 /** patience is how long anything is waited for, in ms: other programs use the processors too. */
 const patience = 120_000;
@@ -135,9 +135,28 @@ export async function open(t, browser, url, { width = 1400, height = 860, theme 
 
 /** shot keeps a screenshot. */
 export async function shot(page, name) {
-  if (!shots) return;
-  await mkdir(shots, { recursive: true });
-  await page.screenshot({ path: path.join(shots, `${name}.png`) });
+  if (!pictures) return;
+  await mkdir(pictures, { recursive: true });
+  await page.screenshot({ path: path.join(pictures, `${name}.png`) });
+}
+
+/** shots are screenshots at three widths, light and dark; at none of them the page is wider than the window. */
+export async function shots(page, name) {
+  const before = page.viewport();
+  for (const width of [400, 1280, 2500]) {
+    await page.setViewport({ width, height: width < 800 ? 860 : 900 });
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    const wide = await page.evaluate(() => [...document.querySelectorAll('.page *')].filter((el) => (el.getBoundingClientRect().right > innerWidth + 1 || el.getBoundingClientRect().left < -1) && !el.closest('.list, .skip, table, svg, .sr, code, nav')).map((el) => el.outerHTML.slice(0, 80)));
+    assert.deepEqual([await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), wide], [false, []], `${name} at ${width} pixels`);
+    for (const theme of pictures ? ['light', 'dark'] : []) {
+      await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }]);
+      await shot(page, `${name}-${width}-${theme}`);
+    }
+  }
+  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'dark' }]);
+  await checkAccessibility(page, `${name}, dark`);
+  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'light' }]);
+  await page.setViewport(before);
 }
 
 /**

@@ -9,9 +9,12 @@ import { command, shellQuote } from '../../serve/page/static/command.js';
 import { at, complete } from '../../serve/page/static/complete.js';
 import { fieldsOf, readable } from '../../serve/page/static/fields.js';
 import { filter, filterOf, highlights, isWhole, kind, parse, print, quote, toLogQL } from '../../serve/page/static/logql.js';
+import { toRecords } from '../../serve/page/static/live.js';
 import { coloured, sortSeries } from '../../serve/page/static/levels.js';
+import { shiftOf } from '../../serve/page/static/compare.js';
+import { parseRange, relativeCommand } from '../../serve/page/static/range.js';
 import { decode, defaults, encode } from '../../serve/page/static/state.js';
-import { chooseStep, formatDuration, formatTime, nanos, parseTime, resolve } from '../../serve/page/static/time.js';
+import { chooseStep, formatDuration, formatRange, formatTime, nanos, parseTime, resolve } from '../../serve/page/static/time.js';
 
 test('words are line filters, LogQL stays', () => {
   const table = JSON.parse(readFileSync(new URL('../words.json', import.meta.url))); // that of the server's tests
@@ -115,8 +118,43 @@ test('times in zones, also where clocks change', () => {
   assert.equal(nanos(1.5), '1500000');
 });
 
+test('ranges as they are typed', () => {
+  const now = Date.UTC(2026, 10, 20, 15, 4, 5); // a Friday
+  const read = (text, zone = 'UTC') => {
+    const range = parseRange(text, now, zone);
+    return range && [parseTime(range.from, now, zone), parseTime(range.to, now, zone)].map((ms) => new Date(ms).toISOString().slice(0, 16));
+  };
+  const ago = (ms) => new Date(now - ms).toISOString().slice(0, 16);
+  for (const [text, want, zone] of [
+    ['last 15m', [ago(9e5), ago(0)]], ['2h', [ago(72e5), ago(0)]], ['Last 2 hours', [ago(72e5), ago(0)]], ['last hour', [ago(36e5), ago(0)]], ['-2h', [ago(72e5), ago(0)]], ['1h30m', [ago(54e5), ago(0)]],
+    ['now-2h', [ago(72e5), ago(0)]], ['2 hours ago', [ago(72e5), ago(0)]], ['2h ago to 1h ago', [ago(72e5), ago(36e5)]], ['-2h to -1h', [ago(72e5), ago(36e5)]],
+    ['today', ['2026-11-20T00:00', ago(0)]], ['yesterday', ['2026-11-19T00:00', '2026-11-20T00:00']], ['this week', ['2026-11-16T00:00', ago(0)]], ['last week', ['2026-11-09T00:00', '2026-11-16T00:00']],
+    ['this month', ['2026-11-01T00:00', ago(0)]], ['last month', ['2026-10-01T00:00', '2026-11-01T00:00']], ['-1d/d', ['2026-11-19T00:00', ago(0)]], ['now-1d/d to now/d', ['2026-11-19T00:00', '2026-11-20T00:00']],
+    ['now/h', ['2026-11-20T15:00', ago(0)]], ['2026-11-18', ['2026-11-18T00:00', '2026-11-19T00:00']], ['10:00 to 11:30', ['2026-11-20T10:00', '2026-11-20T11:30']], ['10:00 - 11:30', ['2026-11-20T10:00', '2026-11-20T11:30']],
+    ['2026-11-18 10:00 to 11:30', ['2026-11-18T10:00', '2026-11-18T11:30']], ['2026-11-18 10:00 to 2026-11-19 11:00', ['2026-11-18T10:00', '2026-11-19T11:00']], ['yesterday 10:00 to today', ['2026-11-19T10:00', '2026-11-20T00:00']],
+    ['2026-11-18T10:00:00Z..2026-11-18T10:05:00Z', ['2026-11-18T10:00', '2026-11-18T10:05']], ['today', ['2026-11-19T18:30', ago(0)], 'Asia/Kolkata'], ['10:00 to 11:00', ['2026-11-20T04:30', '2026-11-20T05:30'], 'Asia/Kolkata'],
+    ['soon', null], ['', null], ['last', null], ['11:00 to 10:00', null], ['2026-13-01', null], ['-1d/x', null], ['last year', null],
+  ]) assert.deepEqual(read(text, zone), want, `${text} ${zone}`);
+  // A day of 25 hours, in its last one.
+  const late = Date.UTC(2026, 9, 25, 22, 30);
+  assert.equal(new Date(parseTime('now-1d/d', late, 'Europe/Berlin')).toISOString(), '2026-10-23T22:00:00.000Z');
+  assert.equal(new Date(parseTime('now/d', late, 'Europe/Berlin')).toISOString(), '2026-10-24T22:00:00.000Z');
+  assert.deepEqual(resolve({ from: 'now-1d/d', to: 'now/d', tz: 'Asia/Kolkata' }, now), { from: Date.UTC(2026, 10, 18, 18, 30), to: Date.UTC(2026, 10, 19, 18, 30), step: 9e5 });
+  assert.equal(formatRange('now-1d/d', 'now/d', 'UTC'), 'Yesterday');
+  assert.deepEqual(relativeCommand({ from: 'now-90m', to: 'now' }), ['--since', '90m']);
+  assert.deepEqual(relativeCommand({ from: 'now/d', to: 'now' }), ['--since', 'today']);
+  assert.deepEqual(relativeCommand({ from: 'now/w', to: 'now' }), []);
+});
+
+test('comparisons begin at a bar', () => {
+  const range = { from: 0, to: 36e5, step: 3e4 };
+  assert.deepEqual(['', 'period', 'day', 'week'].map((one) => shiftOf(one, range)), [0, 36e5, 864e5, 6048e5]);
+  assert.equal(shiftOf('period', { from: 5, to: 36e5, step: 3e4 }), 36e5);
+  assert.equal(shiftOf('day', { from: 0, to: 6048e7, step: 6048e5 }), 6048e5);
+});
+
 test('the fragment has the whole state', () => {
-  const state = { ...defaults, q: '{a="ü&=#"}\n|= "x"', cols: 'a%2Cb,c', tz: 'Asia/Kolkata', live: '1' };
+  const state = { ...defaults, q: '{a="ü&=#"}\n|= "x"', cols: 'a%2Cb,c', tz: 'Asia/Kolkata', live: '1', q2: '{c="d"}', split: 'stack', compare: 'day', once: '1', from: 'now-1d/d', to: 'now/d' };
   assert.deepEqual(decode(encode(state)), state);
   assert.equal(encode(defaults), '#');
   assert.equal(decode('#tz=No/Zone&nonsense=1').tz, 'local');
@@ -130,6 +168,13 @@ test('fields are named as in LogQL, and readable', () => {
   assert.deepEqual({ ...fieldsOf({ line }).values }, { time: 't', level_extracted: 'INFO', msg: 'hi there', a_b_c_d: '1', e: '' });
   assert.equal(readable({ line }), 'hi there a_b_c_d=1');
   assert.deepEqual({ ...fieldsOf({ line: 'x=1 y="a \\"b\\"" http://h?q=2 z=' }).values }, { x: '1', y: 'a "b"' });
+});
+
+test('records of a live tail have the fields of those of the list', () => {
+  const stream = { service_name: 'shop', level: 'info', instance: 'a' };
+  const [attributes, access] = toRecords({ streams: [{ stream, values: [['1795187045000000000', 'took=5', { structuredMetadata: { detected_level: 'info', source: 's', user: 'ann' } }], ['1795187045000000001', '"GET /?a=b" c=d', { structuredMetadata: { path: '/' }, text: true }]] }] });
+  assert.deepEqual([{ ...fieldsOf(attributes).values }, attributes.source, attributes.time], [{ user: 'ann', took: '5' }, 's', '2026-11-20T15:04:05.000000000Z']);
+  assert.deepEqual({ ...fieldsOf(access).values }, { path: '/' });
 });
 
 test('completion finds where the cursor is', async () => {

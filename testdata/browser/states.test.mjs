@@ -24,7 +24,7 @@ test('states', { timeout: 300_000 }, async (t) => {
     let reads = 0;
     await answer(page, 'estimate', (r) => r.respond({ contentType: 'application/json', body: JSON.stringify({ segments: 1200, records: 5e7, bytes: 4.2e9, cost_usd: 0.36, free: false }) }));
     page.on('request', (r) => (reads += /query_range|records/.test(r.url())));
-    await page.goto(query(server));
+    await page.goto(query(server, { compare: 'period' }));
     await page.waitForSelector('[role=alertdialog]');
     assert.match(await textOf(page, '[role=alertdialog]'), /may cost \$0\.36.*1,200 segments, 4\.2 GB/);
     await until(page, () => document.querySelector('#cost').textContent.includes('$0.36'));
@@ -33,6 +33,7 @@ test('states', { timeout: 300_000 }, async (t) => {
     await shot(page, 'cost');
     await page.click('[role=alertdialog] .button');
     await found(page, '500 records');
+    await page.waitForSelector('.compared');
   });
 
   await t.test('an answer that breaks off is shown as incomplete', async (t) => {

@@ -7,21 +7,22 @@ import { Detail } from './detail.js';
 import { Facets } from './facets.js';
 import { sorted, summarize, top } from './fields.js';
 import { useExplanation } from './explain.js';
-import { ChartOptions, useShown } from './chart.js';
-import { timeRows } from './csv.js';
-import { Histogram, Legend } from './histogram.js';
+import { createCursor } from './chart.js';
+import { nextComparison } from './compare.js';
+import { Counts } from './counts.js';
 import { bindKeys } from './keys.js';
 import { follow, liveRecords } from './live.js';
 import { countable, everything, filter, filterOf, highlights, inSelector, kind, logPart, quote, runsAs, withParser, withStage } from './logql.js';
-import { coloured, sortSeries } from './levels.js';
 import { Help, Login } from './panels.js';
 import { useEstimate } from './querybar.js';
+import { linkOf } from './queries.js';
+import { useRefresh } from './pickers.js';
 import { Results } from './results.js';
-import { labelValues } from './search.js';
-import { search, store } from './session.js';
-import { columns as columnsOf, withColumns } from './state.js';
+import { createSearch, labelValues } from './search.js';
+import { queries, search, store } from './session.js';
+import { columns as columnsOf, decode, secondStore, withColumns } from './state.js';
 import { applyTheme, toggleTheme } from './theme.js';
-import { formatDuration, isRelative, parseDuration, resolve } from './time.js';
+import { formatDuration, resolve } from './time.js';
 import { Button, copy, notify, Notices, useChanges } from './ui.js';
 
 /** positionOf names a record in the address: its time, and its number among those of one time. */
@@ -54,20 +55,14 @@ function useLive(state, query) {
   return status;
 }
 
-/** useRuns runs the query when what it depends on changes, and again as often as the state says. */
+/** useRuns runs the query when what it depends on changes. */
 function useRuns(state, runs) {
   const begun = useRef(false);
   useLayoutEffect(() => {
     const first = !begun.current; // that one has begun already
     begun.current = true;
     if (!state.live && !first) search.run(state);
-  }, [state.q, state.from, state.to, state.tz, state.order, state.by, state.live, state.case, runs]);
-  useEffect(() => {
-    const every = parseDuration(state.refresh || '');
-    if (!every || state.live || !isRelative(state.to)) return undefined;
-    const timer = setInterval(() => !document.hidden && ['done', 'error'].includes(search.get().status) && search.run(store.get()), every);
-    return () => clearInterval(timer);
-  }, [state.refresh, state.live, state.q, state.to]);
+  }, [state.q, state.from, state.to, state.tz, state.order, state.by, state.live, state.case, state.once, runs]);
 }
 
 function App() {
@@ -80,13 +75,16 @@ function App() {
   const [help, setHelp] = useState(false);
   const [facetsOpen, setFacetsOpen] = useState(false);
   const [locked, setLocked] = useState(false);
+  const [other, setOther] = useState(null); // the record of the second query that is shown: {records, index, found, state}
   const pending = useRef(state.at);
   const values = useRef(new Map());
   useEffect(() => onUnauthorized(() => setLocked(true)), []);
   useEffect(() => setText(state.q), [state.q]);
+  useEffect(() => queries.remember(state), [linkOf(state)]);
   const estimate = useEstimate(text, state);
   const explanation = useExplanation(found, state);
   useRuns(state, runs);
+  useRefresh(state, search, store.get);
   const live = useLive(state, runsAs(state));
   const columns = useMemo(() => columnsOf(state), [state.cols]);
   const sort = state.live ? '' : state.sort;
@@ -96,7 +94,8 @@ function App() {
   // Before the next key is pressed, and before a record is selected below: its records may all be there from the beginning.
   useLayoutEffect(() => {
     if (!pending.current) setSelected(-1);
-  }, [state.q, state.from, state.to, state.order, state.sort, state.live]);
+    setOther(null);
+  }, [state.q, state.q2, state.split, state.from, state.to, state.order, state.sort, state.live]);
   useEffect(() => {
     if (pending.current && found.records.length) {
       const index = indexAt(found.records, pending.current);
@@ -105,28 +104,42 @@ function App() {
     }
   }, [found.version]);
 
-  const actions = useMemo(() => makeActions({ setText, setRuns, setHelp, setFacetsOpen, setSelected }), []);
+  const actions = useMemo(() => makeActions({ store, search, setText, setRuns, setHelp, setFacetsOpen, setSelected }), []);
+  const second = useMemo(() => {
+    const own = { store: secondStore(store), search: createSearch() };
+    return { ...own, cursor: createCursor(), actions: makeActions({ ...own, setText() {}, setRuns, setHelp, setFacetsOpen, setSelected() {} }) };
+  }, []);
+  const [SecondPane, setSecondPane] = useState(null);
+  const wantsSplit = Boolean(state.split) && !state.live;
+  const split = wantsSplit && SecondPane;
+  useEffect(() => {
+    if (wantsSplit && !SecondPane) import('./split.js').then((module) => setSecondPane(() => module.SecondPane), () => notify('Cannot load the second query: no connection'));
+  }, [wantsSplit]);
   const open = state.at !== '' && selected >= 0 && selected < records.length;
   const place = (index) => positionOf(found.records, state.sort ? found.records.indexOf(records[index]) : index);
   const onSelect = (index) => {
+    setOther(null);
     setSelected(index);
     if (store.get().at) store.set({ at: place(index) }, { replace: true });
   };
   const onOpen = (index) => {
+    setOther(null);
     setSelected(index);
     store.set({ at: place(index) }, { replace: true });
   };
   const onClose = () => {
-    store.set({ at: '' }, { replace: true });
-    document.getElementById('records')?.focus();
+    setOther(null);
+    if (!other) store.set({ at: '' }, { replace: true });
+    document.getElementById(other ? 'records2' : 'records')?.focus();
   };
+  const onMoveOther = (by) => setOther({ ...other, index: Math.max(0, Math.min(other.records.length - 1, other.index + by)) });
   const onContext = () => {
-    if (selected < 0) return;
+    if (selected < 0 && !other) return;
     setTab('context');
-    onOpen(selected);
+    if (!other) onOpen(selected);
   };
   const keys = useRef();
-  keys.current = { ...actions, onClose, onContext, open, facetsOpen, help, live: state.live, onMove: (by) => onSelect(Math.max(0, Math.min(records.length - 1, selected + by))) };
+  keys.current = { ...actions, onClose, onContext, open: open || other, facetsOpen, help, live: state.live, onMove: (by) => (other ? onMoveOther(by) : onSelect(Math.max(0, Math.min(records.length - 1, selected + by)))) };
   useEffect(() => bindKeys(() => keys.current), []);
 
   const completions = {
@@ -138,7 +151,13 @@ function App() {
   };
   if (locked) return html`<${Login} onDone=${() => location.reload()} />`;
   const logs = found.kind !== 'metric';
-  return html`<div class=${`page ${open ? 'with-detail' : ''} ${facetsOpen ? 'with-facets' : ''}`}>
+  const one = html`
+    ${logs && !state.live && html`<${Counts} ...${{ found, state, actions }} cursor=${split ? second.cursor : undefined} />`}
+    ${logs && html`<${Toolbar} ...${{ state, found, columns, actions, live, estimate }} />`}
+    <div class="results" id="results" tabindex="-1">
+      <${Results} ...${{ state, found, records, columns, marks, selected, onSelect, onOpen, actions, live, estimate, explanation }} cursor=${split ? second.cursor : undefined} />
+    </div>`;
+  return html`<div class=${`page ${open || other ? 'with-detail' : ''} ${facetsOpen ? 'with-facets' : ''}`}>
     <${Header} ...${{ state, found, columns, text, setText, estimate, actions, completions, live, explanation }} />
     <div class="body">
       ${logs &&
@@ -146,14 +165,18 @@ function App() {
         <header class="drawer-head"><h2>Fields</h2><${Button} icon="close" iconOnly label="Close fields" onClick=${() => setFacetsOpen(false)} /></header>
         <${Facets} search=${found} ...${{ state, columns }} onFilter=${actions.onFilter} onBy=${actions.onBy} onColumn=${actions.onColumn} />
       </nav>`}
-      <main class="center">
-        ${logs && !state.live && html`<${Counts} ...${{ found, state, actions }} />`}
-        ${logs && html`<${Toolbar} ...${{ state, found, columns, actions, live, estimate }} />`}
-        <div class="results" id="results" tabindex="-1">
-          <${Results} ...${{ state, found, records, columns, marks, selected, onSelect, onOpen, actions, live, estimate, explanation }} />
-        </div>
+      <main class=${`center ${split ? `panes ${state.split}` : ''}`}>
+        ${split
+          ? html`<section class="pane" aria-label="First query">${one}</section>
+              <${SecondPane} state=${state} search=${second.search} cursor=${second.cursor} actions=${second.actions} ...${{ runs, columns, onOpen: setOther }}
+                onSwap=${actions.onSwap} onLayout=${actions.onLayout} onClose=${actions.onSplit} />`
+          : one}
       </main>
-      ${open &&
+      ${other &&
+      html`<${Detail}
+        ...${other} record=${other.records[other.index]} total=${other.records.length} ...${{ columns, tab, onClose }} actions=${second.actions} marks=${[]} onTab=${setTab}
+        onMove=${onMoveOther} />`}
+      ${open && !other &&
       html`<${Detail}
         record=${records[selected]} index=${selected} total=${records.length}
         ...${{ state, found, marks, columns, tab, actions, onClose }} onTab=${setTab}
@@ -161,29 +184,6 @@ function App() {
     </div>
     ${help && html`<${Help} onClose=${() => setHelp(false)} />`}
     <${Notices} />
-  </div>`;
-}
-
-/** Counts is the histogram with its legend. */
-function Counts({ found, state, actions }) {
-  const { histogram, histogramError, range, by } = found;
-  const waits = found.status === 'loading' || !histogram;
-  const all = useMemo(() => coloured(by, sortSeries(by, histogram?.series || [])), [histogram, by]);
-  const { isShown, onLegend } = useShown(all.map((one) => one.name));
-  const shown = all.filter((one) => isShown(one.name));
-  const [stacked, log] = [state.stack !== '0', Boolean(state.log)];
-  if (histogramError && found.status === 'error') return null; // the results have the error
-  if (histogramError && histogramError.status !== 401) {
-    return html`<div class="counts"><p class="remark" role="alert">Records over time are not available: ${histogramError.message} ${by !== 'level' && html`<button type="button" class="link" onClick=${() => actions.onBy('level')}>Colour by level</button>`}</p></div>`;
-  }
-  if (!range) return html`<div class="counts placeholder" />`;
-  return html`<div class="counts">
-    <${Histogram} ...${{ range, stacked, log }} series=${shown} zone=${state.tz} loading=${waits} label="Records over time" onRange=${actions.onRange} />
-    <div class="counts-foot">
-      ${histogram && html`<${Legend} series=${all} ...${{ isShown, onLegend }} />`}
-      ${by !== 'level' && html`<span class="by">by <b>${by}</b> <button type="button" class="link" onClick=${() => actions.onBy('level')}>by level</button></span>`}
-      <${ChartOptions} ...${{ stacked, log }} onChart=${actions.onChart} name="counts" rows=${() => timeRows(shown)} />
-    </div>
   </div>`;
 }
 
@@ -197,7 +197,8 @@ function everywhere(record, name, value, parser) {
   return filter('', name, value, 'in', parser);
 }
 
-function makeActions({ setText, setRuns, setHelp, setFacetsOpen, setSelected }) {
+/** makeActions are what can be done with a query: the store has its state, search what it found. */
+function makeActions({ store, search, setText, setRuns, setHelp, setFacetsOpen, setSelected }) {
   const run = (text) => {
     const before = store.get();
     if (text === before.q) setRuns((n) => n + 1);
@@ -250,6 +251,19 @@ function makeActions({ setText, setRuns, setHelp, setFacetsOpen, setSelected }) 
     },
     onCase: (matchCase) => store.set({ case: matchCase ? '1' : '', at: '' }),
     onChart: (change) => store.set(change, { replace: true }),
+    onCompare: () => store.set({ compare: nextComparison(store.get().compare) }, { replace: true }),
+    onSaved: (link) => store.set({ ...decode(link), at: '', live: '' }),
+    onStatistics(text, once) {
+      setText(text);
+      store.set({ q: text, once, at: '', live: '', view: 'records' });
+    },
+    onSplit() {
+      const { split, q, q2 } = store.get();
+      store.set(split ? { split: '' } : { split: 'side', q2: q2 || q });
+      setTimeout(() => document.getElementById(split ? 'split' : 'query2')?.focus(), 50);
+    },
+    onSwap: () => store.set({ q: store.get().q2, q2: store.get().q, at: '' }),
+    onLayout: () => store.set({ split: store.get().split === 'stack' ? 'side' : 'stack' }, { replace: true }),
     onBy: (by) => store.set({ by }, { replace: true }),
     onColumn(name) {
       const now = columnsOf(store.get());

@@ -4,7 +4,7 @@ import { html, useState } from './vendor/htm-preact.js';
 import { saveCSV } from './csv.js';
 import { printable } from './text.js';
 import { formatClock, formatTime } from './time.js';
-import { Button } from './ui.js';
+import { Button, useChanges } from './ui.js';
 
 /** useShown is which of the series are drawn: all, or those that the legend left. A click isolates one, with Shift or Ctrl it hides one. */
 export function useShown(names) {
@@ -45,8 +45,8 @@ export const ChartOptions = ({ stacked, log, onChart, name, rows, children }) =>
 
 const maxRows = 24;
 
-/** Tip shows the values of series at a time: series are {name, colour, n}, in the order in which they are shown. */
-export function Tip({ time, step, zone, series, x, width, format, total }) {
+/** Tip shows the values of series at a time: series are {name, colour, n}, in the order in which they are shown; before is {name, n} of a time before. */
+export function Tip({ time, step, zone, series, x, width, format, total, before }) {
   const side = x > width / 2 ? { right: `${width - x + 10}px` } : { left: `${x + 10}px` };
   const digits = step < 1e3 ? 3 : 0;
   return html`<div class="tip" style=${side} aria-hidden="true">
@@ -54,6 +54,7 @@ export function Tip({ time, step, zone, series, x, width, format, total }) {
     ${series.slice(0, maxRows).map((one) => html`<div class="tip-row"><i class=${`dot ${one.colour}`} /><span>${printable(one.name || 'others')}</span><b>${format(one.n)}</b></div>`)}
     ${series.length > maxRows && html`<div class="tip-row"><span>${series.length - maxRows} more</span></div>`}
     ${total !== undefined && series.length !== 1 && html`<div class="tip-row total"><span>total</span><b>${format(total)}</b></div>`}
+    ${before && html`<div class="tip-row"><i class="dot ghost-dot" /><span>${before.name}</span><b>${format(before.n)}</b></div>`}
   </div>`;
 }
 
@@ -66,4 +67,30 @@ export function linePath(points, x, y, step) {
     if (begins && (i === points.length - 1 || points[i + 1][0] - t > step * 1.5)) path += 'h1.5'; // a point alone
   });
   return path;
+}
+
+/** createCursor is a time in ms and the chart that has the pointer; null without one. */
+export function createCursor() {
+  const listeners = new Set();
+  let current = null;
+  return {
+    get: () => current,
+    set(next) {
+      if (next?.at === current?.at && next?.owner === current?.owner) return;
+      current = next;
+      listeners.forEach((f) => f());
+    },
+    subscribe(f) {
+      listeners.add(f);
+      return () => listeners.delete(f);
+    },
+  };
+}
+
+const none = { get: () => null, set() {}, subscribe: () => () => {} };
+
+/** useCursor is the time that another chart has under the pointer, null without one, and what reports the own one. cursor may be undefined. */
+export function useCursor(cursor = none, owner) {
+  const now = useChanges(cursor);
+  return [now && now.owner !== owner ? now.at : null, (at) => cursor.set(at === null ? null : { at, owner })];
 }

@@ -4,9 +4,10 @@ import { html } from './vendor/htm-preact.js';
 import { place } from './explain.js';
 import { count } from './format.js';
 import { parse, kind, toLogQL } from './logql.js';
-import { ColumnPicker, CommandCopier, Download } from './panels.js';
-import { RangeMoves, RangePicker, RefreshPicker, ServicePicker } from './pickers.js';
+import { ColumnPicker, Download } from './panels.js';
+import { CommandCopier, QueryPicker, RangeMoves, RangePicker, RefreshPicker, ServicePicker, Statistics } from './pickers.js';
 import { Cost, QueryBar } from './querybar.js';
+import { queries } from './session.js';
 import { isRelative } from './time.js';
 import { Button } from './ui.js';
 
@@ -50,6 +51,9 @@ export function Header({ state, found, columns, text, setText, estimate, actions
       ${words && html`<span class="runs-as">Runs as <code>${toLogQL(text, state.case === '1')}</code></span>`}
       ${text.trim() !== state.q.trim() && html`<span class="unsent">Enter runs the query</span>`}
       <span class="buttons">
+        <${QueryPicker} ...${{ queries, state }} onOpen=${actions.onSaved} />
+        <${Statistics} ...${{ found, state }} onRun=${actions.onStatistics} />
+        <${Button} icon="split" iconOnly label="Second query" hint="A second query beside this one (2)" id="split" pressed=${Boolean(state.split)} disabled=${Boolean(state.live)} onClick=${actions.onSplit} />
         <${CommandCopier} search=${found} state=${state} />
         <${Button} icon="link" iconOnly label="Copy link" hint="Copy the link (y)" id="link" onClick=${actions.onLink} />
         <${Download} search=${found} estimate=${estimate} total=${found.histogram?.total} columns=${columns} />
@@ -60,7 +64,8 @@ export function Header({ state, found, columns, text, setText, estimate, actions
   </header>`;
 }
 
-function summary(found, state, live) {
+/** Summary is how many records there are. */
+export function Summary({ found, state, live }) {
   if (state.live) {
     const text = { open: 'Following', watched: 'Following · shippers flush early', connecting: 'Connecting …', closed: `Reconnecting: ${live.text}` }[live.name] || 'Connecting …';
     const missing = ['open', 'watched'].includes(live.name) && live.text ? ` · ${live.text}` : '';
@@ -86,7 +91,7 @@ export function Toolbar({ state, found, columns, actions, live }) {
       <button type="button" id="view-records" aria-pressed=${String(state.view !== 'patterns')} onClick=${() => state.view === 'patterns' && actions.onView()}>${found.kind === 'nothing' && !state.live ? 'Services' : 'Records'}</button>
       <button type="button" id="view-patterns" aria-pressed=${String(state.view === 'patterns')} onClick=${() => state.view !== 'patterns' && actions.onView()}>Patterns</button>
     </span>`}
-    <span class="found" role="status" id="found">${(list || state.live) && summary(found, state, live)}</span>
+    <span class="found" role="status" id="found">${(list || state.live) && html`<${Summary} ...${{ found, state, live }} />`}</span>
     ${(list || state.live) &&
     html`<span class="buttons">
       ${!state.live && html`<${Button} icon="order" label="Order" id="order" hint="Order (o)" onClick=${actions.onOrder}><span class="optional">${state.order === 'newest' ? 'Newest first' : 'Oldest first'}</span><//>`}

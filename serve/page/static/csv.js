@@ -19,11 +19,14 @@ export function timeRows(series) {
 }
 
 /** saveCSV has the browser save rows as a file. */
-export function saveCSV(name, rows) {
-  const url = URL.createObjectURL(new Blob([toCSV(rows)], { type: 'text/csv' }));
+export const saveCSV = (name, rows) => saveText(`${name}.csv`, 'text/csv', toCSV(rows));
+
+/** saveText has the browser save a text as a file. */
+export function saveText(name, type, text) {
+  const url = URL.createObjectURL(new Blob([text], { type }));
   const link = document.createElement('a');
   link.href = url;
-  link.download = `${name}.csv`;
+  link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

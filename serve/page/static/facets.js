@@ -31,7 +31,7 @@ function Value({ name, value, n, whole, query, onFilter, parser }) {
   </li>`;
 }
 
-function Facet({ name, values, distinct, coverage, parser, open, onOpen, query, range, onFilter, by, onBy, columns, onColumn, note, exact, counts }) {
+function Facet({ name, values, distinct, coverage, parser, open, onOpen, query, range, onFilter, by, onBy, columns, onColumn, exact, counts }) {
   const [all, setAll] = useState(false);
   const [counted, setCounted] = useState(null); // {values} or {error} or {busy}
   const controller = useRef(null);
@@ -63,16 +63,16 @@ function Facet({ name, values, distinct, coverage, parser, open, onOpen, query, 
       </button>
     </h3>
     ${open &&
-    html`<div id=${id}>
-      <div class="facet-tools">
+    html`<div class="facet-tools" role="group" aria-label=${name}>
         <button type="button" class="plain tool" aria-pressed=${String(by === name)} onClick=${() => onBy(by === name ? 'level' : name)}>colour</button>
         ${name !== 'level' && name !== 'service_name' && html`<button type="button" class="plain tool" aria-pressed=${String(columns.includes(name))} onClick=${() => onColumn(name)}>column</button>`}
         ${!exact && !counts && html`<button type="button" class="plain tool" disabled=${Boolean(counted?.busy)} onClick=${countAll} title="Reads all records of the range">count all</button>`}
       </div>
+      <div id=${id}>
       ${counted?.error && html`<p class="facet-note error" role="alert">${counted.error.message}</p>`}
       <ul>${listed.slice(0, all ? more : shown).map(([value, n]) => html`<${Value} key=${value} ...${{ name, value, n, whole, query, onFilter, parser }} />`)}</ul>
       ${listed.length > shown && html`<button type="button" class="plain facet-more" onClick=${() => setAll(!all)}>${all ? 'fewer' : `${Math.min(more, listed.length) - shown} more`}</button>`}
-      <p class="facet-note">${counted?.busy ? 'counting …' : counted?.values ? 'of all records of the range' : note}</p>
+      ${counted && !counted.error && !counts && html`<p class="facet-note" role="status">${counted.busy ? 'counting …' : 'all records counted'}</p>`}
     </div>`}
   </section>`;
 }
@@ -109,12 +109,12 @@ export function Facets({ search, state, onFilter, onBy, columns, onColumn }) {
   ].filter((one) => (one.values.length || one.counts) && isFound(one.name));
   return html`<div class="facets-inner">
     <div class="facet-search"><${Icon} name="search" /><input type="search" placeholder="Find a field" aria-label="Find a field" value=${find} onInput=${(e) => setFind(e.target.value)} /></div>
-    ${labels.map((one) => html`<${Facet} key=${one.name} ...${one} open=${isOpen(one.name, one.initial)} distinct=${one.values.length} note=${one.exact ? 'of all records of the range' : note} ...${rest} />`)}
-    ${fields.length > 0 && html`<h2 class="facets-title">Fields of messages</h2>`}
+    ${labels.map((one) => html`<${Facet} key=${one.name} ...${one} open=${isOpen(one.name, one.initial)} distinct=${one.values.length} ...${rest} />`)}
+    ${fields.length > 0 && html`<h2 class="facets-title">Fields of messages</h2><p class="facets-note">Counts are ${note}.</p>`}
     ${fields.filter((f) => isFound(f.name) && !search.labels.includes(f.name)).map(
       (f) => html`<${Facet}
         key=${f.name} name=${f.name} values=${top(f.values, more)} distinct=${f.values.size} coverage=${percent(f.records, first)} parser=${f.parser}
-        open=${isOpen(f.name, false)} note=${note} ...${rest} />`,
+        open=${isOpen(f.name, false)} ...${rest} />`,
     )}
     ${!records.length && search.kind === 'log' && html`<p class="facet-note">Fields of messages are listed when there are records.</p>`}
   </div>`;

@@ -147,3 +147,41 @@ export function summarize(records) {
 
 /** top are the most frequent values of a count, as [value, number]. */
 export const top = (counts, n) => [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).slice(0, n);
+
+/** pathOf is the path of a member of JSON whose label has a name; null if there is none. */
+function pathOf(object, prefix, label) {
+  for (const [key, value] of Object.entries(object)) {
+    const name = prefix ? `${prefix}_${nameOf(key)}` : nameOf(key);
+    if (value === null || Array.isArray(value)) continue;
+    if (typeof value !== 'object') {
+      if (labelOf(name) === label) return [key];
+    } else {
+      const path = pathOf(value, name, label);
+      if (path) return [key, ...path];
+    }
+  }
+  return null;
+}
+
+const own = new Set(['time', 'level', 'service', 'source', 'instance', 'message']);
+
+/** commandName is the name in logq of a field that records have as a label: http.status of http_status; "" if it is not known. */
+export function commandName(records, label) {
+  const record = records.slice(0, 1000).find((one) => label in fieldsOf(one).values);
+  if (!record) return label.includes('_') ? '' : label;
+  const { parser } = fieldsOf(record);
+  const isGiven = Object.hasOwn({ ...record.fields, ...record.labels }, label);
+  if (isGiven) return label.includes('_') ? '' : label; // the name of an attribute may have a dot there
+  let path = [label];
+  try {
+    if (parser === 'json') path = pathOf(JSON.parse(record.line), '', label) || path;
+  } catch {
+    return '';
+  }
+  if (parser === 'logfmt') {
+    const found = [...record.line.matchAll(pair)].find(([, key]) => labelOf(nameOf(key)) === label);
+    if (found) path = [found[1]];
+  }
+  const name = path.join('.');
+  return /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/.test(name) && !own.has(name) ? name : `field(${JSON.stringify(name)})`;
+}

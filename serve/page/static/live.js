@@ -22,15 +22,16 @@ const belowOf = (at) => String(at % 1000000n).padStart(6, '0');
 /** timeOf is a time in nanoseconds as records have it. */
 const timeOf = (at) => new Date(Number(at / 1000000n)).toISOString().slice(0, 23) + belowOf(at) + 'Z';
 
-function toRecords({ streams }) {
+/** toRecords are the records of a message, in order of time. */
+export function toRecords({ streams }) {
   const all = [];
   for (const { stream, values } of streams) {
-    for (const [time, line, { structuredMetadata = {}, parsed, repeats }] of values) {
+    for (const [time, line, { structuredMetadata = {}, parsed, text, repeats }] of values) {
       const { source = '', ...fields } = structuredMetadata;
       delete fields.detected_level;
       const at = BigInt(time);
       all.push({
-        ms: Number(at / 1000000n), below: belowOf(at), time: timeOf(at), line, repeats, source, fields, text: Object.keys(fields).length > 0, parsed, ...identity(stream),
+        ms: Number(at / 1000000n), below: belowOf(at), time: timeOf(at), line, repeats, source, fields, text, parsed, ...identity(stream),
       });
     }
   }

@@ -143,7 +143,7 @@ export function print({ matchers, stages }) {
 export const escapeRegexp = (text) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
 /** alternatives are the texts that a regular expression of plain alternatives matches; none if it is another one. */
-function alternatives(expr) {
+export function alternatives(expr) {
   const all = [''];
   for (let i = 0; i < expr.length; i++) {
     if (expr[i] === '|') all.push('');
@@ -153,10 +153,11 @@ function alternatives(expr) {
   return all;
 }
 
-const canonical = (name) => ({ service: 'service_name', detected_level: 'level' })[name] || name;
+/** canonical is the name of a label that has two. */
+export const canonical = (name) => ({ service: 'service_name', detected_level: 'level' })[name] || name;
 
 /** condition reads a stage that is a filter of one label. */
-function condition(stage) {
+export function condition(stage) {
   const m = /^\|\s*([A-Za-z_][A-Za-z0-9_]*)\s*(=~|!~|!=|=)\s*("(?:[^"\\]|\\.)*"|`[^`]*`)$/.exec(stage);
   return m ? { name: m[1], op: m[2], value: unquote(m[3]) } : null;
 }

@@ -1,13 +1,14 @@
 // The result of a metric query: a chart, a table of its series, and the records that it counts.
 
 import { html, useMemo, useRef, useState } from './vendor/htm-preact.js';
-import { ChartOptions, CSVButton, LegendButton, linePath, Tip, useShown } from './chart.js';
+import { ChartOptions, CSVButton, LegendButton, linePath, Tip, useCursor, useShown } from './chart.js';
 import { timeRows } from './csv.js';
 import { short } from './format.js';
 import { coloured, sortSeries } from './levels.js';
 import { timeTicks, valueScale } from './scale.js';
 import { formatTick, formatTime } from './time.js';
-import { useWidth } from './ui.js';
+import { printable } from './text.js';
+import { Button, useWidth } from './ui.js';
 import { divided, formatValue, guessUnit, units } from './units.js';
 
 const left = 72;
@@ -61,8 +62,13 @@ const area = (one, x, y, step) => {
   }).join('');
 };
 
-function Plot({ all, shown, range, zone, unit, stacked, log, over, setOver }) {
+function Plot({ id, all, shown, range, zone, unit, stacked, log, over, setOver: setOwn, cursor }) {
   const box = useRef();
+  const [elsewhere, report] = useCursor(cursor, id);
+  const setOver = (t) => {
+    setOwn(t);
+    report(t);
+  };
   const width = useWidth(box, 900);
   const height = Math.round(Math.max(180, Math.min(420, window.innerHeight * 0.32)));
   const drawn = stacked ? stack(shown) : shown;
@@ -86,11 +92,12 @@ function Plot({ all, shown, range, zone, unit, stacked, log, over, setOver }) {
   const here = over === null ? [] : shown.map((one) => ({ ...one, n: one.points.get(over) })).filter((one) => one.n !== undefined).sort((a, b) => b.n - a.n);
   return html`<div class="chart" ref=${box} onPointerMove=${onMove} onPointerLeave=${() => setOver(null)}>
     <svg
-      width=${width} height=${height + axis} role="application" aria-roledescription="chart" tabindex="0" id="chart" onKeyDown=${onKeyDown} onBlur=${() => setOver(null)}
+      width=${width} height=${height + axis} role="application" aria-roledescription="chart" tabindex="0" id=${id} onKeyDown=${onKeyDown} onBlur=${() => setOver(null)}
       aria-label=${`${all.length} series over time. Arrow keys move; the table has the values.`}>
       ${scale.ticks.map((v) => html`<line class="grid" x1=${left} x2=${width - right} y1=${y(v * by)} y2=${y(v * by)} /><text class="axis" x=${left - 8} y=${y(v * by) + 4} text-anchor="end">${short(v)}${v ? suffix : ''}</text>`)}
       ${times.map((t) => x(t) > left + 14 && x(t) < width - 20 && html`<line class="grid" x1=${x(t)} x2=${x(t)} y1="0" y2=${height} /><text class="axis" x=${x(t)} y=${height + 15} text-anchor="middle">${formatTick(t, zone, apart)}</text>`)}
       ${over !== null && html`<line class="base" x1=${x(over)} x2=${x(over)} y1="0" y2=${height} />`}
+      ${elsewhere !== null && elsewhere >= range.from && elsewhere <= range.to && html`<line class="cursor" x1=${x(elsewhere)} x2=${x(elsewhere)} y1="0" y2=${height} />`}
       ${drawn.map((one) => html`<path class=${`${stacked ? 'area' : 'line'} ${one.colour}`} d=${stacked ? area(one, x, y, range.step) : linePath([...one.points], x, y, range.step)} />`)}
     </svg>
     ${over !== null && html`<${Tip} time=${over} step=${range.step} zone=${zone} series=${here} x=${x(over)} width=${width} format=${(n) => formatValue(n, unit)} />`}
@@ -98,7 +105,7 @@ function Plot({ all, shown, range, zone, unit, stacked, log, over, setOver }) {
 }
 
 /** Chart draws the series of a result, and lists them. */
-export function Chart({ result, query, range, state, onChart }) {
+export function Chart({ id = 'chart', result, query, range, state, onChart, cursor }) {
   const zone = state.tz;
   const [over, setOver] = useState(null);
   const all = useMemo(() => seriesOf(result), [result]);
@@ -118,7 +125,7 @@ export function Chart({ result, query, range, state, onChart }) {
         </label>
       <//>
     </div>
-    <${Plot} ...${{ all, shown, range, zone, unit, stacked, log, over, setOver }} />
+    <${Plot} ...${{ id, cursor, all, shown, range, zone, unit, stacked, log, over, setOver }} />
     <div class="series-table" tabindex="0" role="region" aria-label="Series">
       <table>
         <thead><tr>
@@ -132,6 +139,46 @@ export function Chart({ result, query, range, state, onChart }) {
               <td class="number">${format(over === null ? one.last : one.points.get(over))}</td><td class="number">${format(one.mean)}</td><td class="number">${format(one.min)}</td><td class="number">${format(one.max)}</td>
             </tr>`,
           )}
+        </tbody>
+      </table>
+    </div>
+  </div>`;
+}
+
+/** mostRows is the number of rows of the table of values. */
+const mostRows = 1000;
+
+/** OnceTable lists the series of a result: {metric, value}. */
+export function OnceTable({ result, query, range, state, onChart }) {
+  const names = useMemo(() => [...new Set(result.flatMap((one) => Object.keys(one.metric)))], [result]);
+  const unit = Object.hasOwn(units, state.unit) ? state.unit : guessUnit(query);
+  const rows = useMemo(() => {
+    const all = result.map((one) => ({ ...one, n: Number(one.value[1]), name: names.map((name) => one.metric[name] || '').join(' ') }));
+    return coloured(names.length === 1 ? names[0] : '', all.sort((a, b) => b.n - a.n || (a.name < b.name ? -1 : 1)));
+  }, [result, names]);
+  const largest = rows.reduce((max, one) => Math.max(max, one.n), 0);
+  const table = () => [[...names, 'value'], ...rows.map((one) => [...names.map((name) => one.metric[name]), one.n])];
+  return html`<div class="metric" tabindex="0" role="region" aria-label="Result">
+    <div class="metric-head">
+      <p class="remark" role="status">${rows.length} series, computed once at ${formatTime(range.to, state.tz)}${rows.length > mostRows ? `; the ${mostRows} largest are listed` : ''}</p>
+      <span class="buttons chart-options">
+        <label class="unit"><span class="sr">Unit</span>
+          <select id="unit" value=${unit} onChange=${(e) => onChart({ unit: e.target.value === guessUnit(query) ? '' : e.target.value })}>
+            ${Object.entries(units).map(([value, name]) => html`<option value=${value}>${name}</option>`)}
+          </select>
+        </label>
+        <${Button} label="Over time" class="small" hint="Compute at every step of the range" onClick=${() => onChart({ once: '' })} />
+        <${CSVButton} name="result" rows=${table} />
+      </span>
+    </div>
+    <div class="once-table" tabindex="0" role="region" aria-label="Series">
+      <table>
+        <thead><tr>${names.map((name) => html`<th scope="col">${name}</th>`)}<th scope="col" class="number">Value</th></tr></thead>
+        <tbody>
+          ${rows.slice(0, mostRows).map((one) => html`<tr key=${one.name}>
+            ${names.map((name, i) => html`<td>${i === 0 && html`<span class=${`bar ${one.colour}`} style=${{ width: `${largest > 0 ? Math.max(0, (one.n / largest) * 100) : 0}%` }} />`}<bdi dir="ltr">${printable(one.metric[name] || '–')}</bdi></td>`)}
+            <td class="number">${formatValue(one.n, unit)}</td>
+          </tr>`)}
         </tbody>
       </table>
     </div>

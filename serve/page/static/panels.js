@@ -1,9 +1,8 @@
 // Panels of the tool bar: columns, download, the command line; help and login.
 
 import { html, useState } from './vendor/htm-preact.js';
-import { Button, copy, Dialog, notify, Popover } from './ui.js';
+import { Button, Dialog, Popover } from './ui.js';
 import { login, own } from './api.js';
-import { command } from './command.js';
 import { saveCSV } from './csv.js';
 import { summarize, valueOf } from './fields.js';
 import { bytes, count, dollars, plural } from './format.js';
@@ -57,7 +56,7 @@ export function Download({ search, estimate, total, columns }) {
   return html`<${Popover} id="download" icon="download" label="Download" iconOnly hint="Download (d)" class="end" panelClass="download">
     ${(close) => html`${log && search.range
         ? html`<p>${total === undefined ? 'All records of the range' : html`All <b>${count(total)}</b> records of the range`}, the oldest first.
-              ${estimate && !estimate.error && html` Reads at most ${bytes(estimate.bytes)}${estimate.free ? '' : `, ${dollars(estimate.cost_usd)}`}.`}</p>
+              ${estimate && !estimate.error && html` Reads at most ${bytes(estimate.bytes)}${estimate.cost_usd > 0 ? `, ${dollars(estimate.cost_usd)}` : ''}.`}</p>
             <a class="button" id="download-raw" href=${url('raw')} download onClick=${close}>Text, as logged</a>
             <a class="button" id="download-ndjson" href=${url('ndjson')} download onClick=${close}>NDJSON, with labels</a>
             <p class="remark">The file is written while the query runs. If the connection breaks, the browser reports the download as failed.</p>`
@@ -69,29 +68,11 @@ export function Download({ search, estimate, total, columns }) {
   <//>`;
 }
 
-/** CommandCopier shows the command line of the query. */
-export function CommandCopier({ search, state }) {
-  return html`<${Popover} id="command" icon="terminal" label="Copy as logq command" iconOnly hint="Copy as logq command (x)" class="end" panelClass="command">
-    ${(close) => {
-      if (!search.range) return html`<p>There is no range.</p>`;
-      const all = [['The same records', command({ ...search, state })]];
-      if (state.to === 'now' && state.from.startsWith('now-')) all.push(['The same range before now', command({ ...search, state, relative: true })]);
-      return html`${all.map(
-          ([label, text], i) => html`<div class="command-line"><span class="remark">${label}</span><code id=${`command-${i}`}>${text}</code>
-            <${Button} icon="copy" label=${`Copy: ${label.toLowerCase()}`} onClick=${async () => {
-              if (await copy(text)) notify('Command copied');
-              close();
-            }}><span>Copy</span><//></div>`,
-        )}
-        <p class="remark"><code>logq</code> reads the store in <code>$LOGSTOW_STORE</code>, or give <code>--store</code>.</p>`;
-    }}
-  <//>`;
-}
-
 const keys = [
   ['/', 'query'], ['Enter', 'run the query; on a record: open it'], ['Ctrl Space', 'complete the query'], ['a', 'match the case of words, or not'], ['r', 'run again'], ['t', 'range'], ['s', 'services'],
   ['[ ]', 'earlier, later'], ['-', 'longer range'], ['h', 'histogram: arrows move, Shift selects, Enter zooms in'], ['f', 'fields'],
   ['j k  ↓ ↑', 'next, previous record'], ['PgDn PgUp Home End', 'in the list'], ['c', 'context of the record'], ['Esc', 'close'], ['l', 'live tail on or off'],
+  ['m', 'statistics'], ['b', 'compare with a time before'], ['2', 'second query'], ['q', 'saved and recent queries'],
   ['o', 'newest or oldest first'], ['w', 'one, three or all lines of a record'], ['Space', 'all of the record, in its place'], ['i', 'messages as logged, or readable'], ['e', 'columns'], ['p', 'patterns or records'], ['d', 'download'],
   ['x', 'copy as logq command'], ['y', 'copy the link'], ['v', 'dark or light'], ['?', 'this help'],
 ];

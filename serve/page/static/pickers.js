@@ -1,53 +1,17 @@
-// Pickers of the header: the range, the services, the refresh.
+// Pickers of the header. Panels that are not needed at first are loaded when they open.
 
 import { html, useEffect, useState } from './vendor/htm-preact.js';
 import { Button, Failure, Popover } from './ui.js';
 import { labelValues } from './search.js';
 import { filterOf } from './logql.js';
-import { formatOffset, formatRange, formatTime, isRelative, isZone, parseTime, relativeRanges, resolve, zoneName, zones } from './time.js';
+import { formatRange, isRelative, parseDuration, resolve } from './time.js';
 import { printable } from './text.js';
-
-const input = (text, zone, now) => (isRelative(text) ? text : formatTime(parseTime(text, now, zone), zone, 3).replace('.000', ''));
-
-function RangePanel({ state, onChange, close }) {
-  const now = Date.now();
-  const [from, setFrom] = useState(input(state.from, state.tz, now));
-  const [to, setTo] = useState(input(state.to, state.tz, now));
-  const [zone, setZone] = useState(state.tz);
-  const valid = isZone(zone) ? zone : 'local';
-  const [a, b] = [parseTime(from, now, valid), parseTime(to, now, valid)];
-  const wrong = Number.isNaN(a) ? 'from' : Number.isNaN(b) ? 'to' : b <= a ? 'order' : !isZone(zone) ? 'zone' : '';
-  const texts = { from: 'This is not a time.', to: 'This is not a time.', order: 'The range ends before it starts.', zone: 'This zone is unknown.' };
-  const store = (text, ms) => (isRelative(text.trim()) ? text.trim() : new Date(ms).toISOString());
-  const apply = (e) => {
-    e.preventDefault();
-    if (wrong) return;
-    onChange({ from: store(from, a), to: store(to, b), tz: zone });
-    close();
-  };
-  return html`<div class="range-panel">
-    <ul aria-label="Ranges before now">
-      ${relativeRanges.map(([value, label]) => html`<li><button type="button" class="plain choice" aria-pressed=${String(state.from === value && state.to === 'now')} onClick=${() => {
-        onChange({ from: value, to: 'now' });
-        close();
-      }}>${label}</button></li>`)}
-    </ul>
-    <form onSubmit=${apply}>
-      <label>From<input id="range-from" value=${from} onInput=${(e) => setFrom(e.target.value)} aria-invalid=${String(wrong === 'from')} spellcheck=${false} /></label>
-      <label>To<input id="range-to" value=${to} onInput=${(e) => setTo(e.target.value)} aria-invalid=${String(wrong === 'to')} spellcheck=${false} /></label>
-      <label>Zone<input id="range-zone" list="zones" value=${zone} onInput=${(e) => setZone(e.target.value)} aria-invalid=${String(wrong === 'zone')} spellcheck=${false} /></label>
-      <datalist id="zones"><option value="local" /><option value="UTC" />${zones().map((name) => html`<option value=${name} />`)}</datalist>
-      <p class="remark" role="status">${wrong ? html`<span class="bad">${texts[wrong]}</span>` : `${zoneName(valid)}, ${formatOffset(now, valid)}. Times: 2026-11-20 15:04:05, 15:04, now-2h.`}</p>
-      <button class="button primary" disabled=${Boolean(wrong)}>Apply</button>
-    </form>
-  </div>`;
-}
 
 /** RangePicker chooses the range and the zone. */
 export function RangePicker({ state, onChange }) {
   const text = formatRange(state.from, state.to, state.tz);
-  return html`<${Popover} id="range" class="end" panelClass="range" icon="clock" label=${`Range: ${text}`} text=${html`<span>${text}</span>`} hint="Range (t)">
-    ${(close) => html`<${RangePanel} ...${{ state, onChange, close }} />`}
+  return html`<${Popover} id="range" class="end" panelClass="range" icon="clock" label=${`Range: ${text}`} text=${html`<span>${text}</span>`} hint="Range (t)" load=${() => import('./rangepanel.js')}>
+    ${(close, { RangePanel }) => html`<${RangePanel} ...${{ state, onChange, close }} />`}
   <//>`;
 }
 
@@ -109,3 +73,28 @@ export function RefreshPicker({ value, onChange }) {
     </select>
   </label>`;
 }
+
+/** useRefresh runs the query of a state again and again, unless the page is hidden, the query still runs, or its range does not move. */
+export function useRefresh(state, search, get) {
+  useEffect(() => {
+    const every = parseDuration(state.refresh || '');
+    if (!every || state.live || !isRelative(state.to)) return undefined;
+    const timer = setInterval(() => !document.hidden && ['done', 'error'].includes(search.get().status) && search.run(get()), every);
+    return () => clearInterval(timer);
+  }, [state.refresh, state.live, state.q, state.to]);
+}
+
+/** QueryPicker chooses a query that was saved, shared or run before; onOpen gets its fragment. */
+export const QueryPicker = ({ queries, state, onOpen }) => html`<${Popover} id="queries" icon="bookmark" iconOnly label="Queries" panelClass="queries" hint="Saved and recent queries (q)" load=${() => import('./querypanel.js')}>
+  ${(close, { QueryPanel }) => html`<${QueryPanel} ...${{ queries, state, onOpen, close }} />`}
+<//>`;
+
+/** Statistics makes a metric query of choices; onRun gets it, and "1" if it is evaluated once. */
+export const Statistics = ({ found, state, onRun }) => html`<${Popover} id="statistics" icon="chart" iconOnly label="Statistics" panelClass="statistics-panel" class="end" hint="Statistics (m)" load=${() => import('./statistics.js')}>
+  ${(close, { StatisticsPanel }) => html`<${StatisticsPanel} ...${{ found, state, onRun, close }} />`}
+<//>`;
+
+/** CommandCopier shows the command lines of the query. */
+export const CommandCopier = ({ search, state }) => html`<${Popover} id="command" icon="terminal" label="Copy as logq command" iconOnly hint="Copy as logq command (x)" class="end" panelClass="command" load=${() => import('./commandpanel.js')}>
+  ${(close, { CommandPanel }) => html`<${CommandPanel} ...${{ search, state, close }} />`}
+<//>`;

@@ -36,9 +36,8 @@ export function useEstimate(text, state) {
 /** Cost is what a query reads at most. */
 export function Cost({ estimate }) {
   if (!estimate || estimate.error) return html`<span class="cost" id="cost">${estimate?.error?.status === 400 ? '' : ' '}</span>`;
-  const price = estimate.free ? 'a directory costs nothing' : dollars(estimate.cost_usd);
   return html`<span class="cost" id="cost" title="The most that the query can read, before the token filter, columns and caches leave out parts">
-    Reads at most <b>${plural(estimate.segments, 'segment')}</b>, <b>${bytes(estimate.bytes)}</b>, <b class=${estimate.cost_usd > confirmAbove ? 'warn' : ''}>${price}</b>
+    Reads at most <b>${plural(estimate.segments, 'segment')}</b>, <b>${bytes(estimate.bytes)}</b>${estimate.cost_usd > 0 && html`, <b class=${estimate.cost_usd > confirmAbove ? 'warn' : ''}>${dollars(estimate.cost_usd)}</b>`}
   </span>`;
 }
 

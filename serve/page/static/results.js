@@ -7,14 +7,14 @@ import { isMistake, Reasons } from './explain.js';
 import { bytes, count, dollars } from './format.js';
 import { layoutOf } from './layout.js';
 import { List } from './list.js';
-import { Chart } from './metric.js';
+import { Chart, OnceTable } from './metric.js';
 import { Overview } from './overview.js';
 import { Patterns } from './patterns.js';
 import { printable } from './text.js';
 import { Button, Failure, Icon } from './ui.js';
 
 /** Results chooses what is shown. */
-export function Results({ state, found, records, columns, marks, selected, onSelect, onOpen, actions, live, estimate, explanation }) {
+export function Results({ id = '', state, found, records, columns, marks, selected, onSelect, onOpen, actions, live, estimate, explanation, cursor }) {
   const { status, error, kind } = found;
   const key = [state.cols, state.lines, state.tz, state.format, state.sort, state.order, Math.min(records.length, 200)].join(' ');
   const layout = useMemo(() => layoutOf(state, columns, records), [key, records]);
@@ -22,7 +22,7 @@ export function Results({ state, found, records, columns, marks, selected, onSel
   const failure = () =>
     isMistake(error) ? html`<${Mistake} ...${{ error, explanation, actions }} />` : html`<${Failure} title=${titleOf(error)} error=${error} onRetry=${actions.again} />`;
   const list = () => html`<${List}
-      ...${{ records, selected, layout, marks, onSelect, onOpen }} busy=${['loading', 'paging'].includes(status)} follow=${Boolean(state.live)}
+      id=${`records${id}`} ...${{ records, selected, layout, marks, onSelect, onOpen }} busy=${['loading', 'paging'].includes(status)} follow=${Boolean(state.live)}
       onMore=${found.more && !state.sort ? actions.onMore : null} resetKey=${`${found.query} ${found.range?.from} ${found.order} ${state.sort}`} end=${endOf(found, state, actions)}
       onSort=${state.live ? null : actions.onSort} />`;
   if (status === 'confirm') return html`<${Confirm} estimate=${found.estimate} onRun=${actions.confirm} />`;
@@ -37,10 +37,12 @@ export function Results({ state, found, records, columns, marks, selected, onSel
     if (!found.result) return html`<div class="empty" role="status"><p class="working">Computing …</p></div>`;
     if (!found.result.length) return html`<${Empty} ...${{ state, found, actions, explanation }} />`;
     return html`<div class="metric-page">
-      <${Chart} result=${found.result} query=${found.query} range=${found.range} state=${state} onChart=${actions.onChart} />
+      ${found.once
+        ? html`<${OnceTable} result=${found.result} query=${found.query} range=${found.range} state=${state} onChart=${actions.onChart} />`
+        : html`<${Chart} id=${`chart${id}`} result=${found.result} query=${found.query} range=${found.range} state=${state} onChart=${actions.onChart} cursor=${cursor} />`}
       ${found.listed && html`<section class="metric-records" aria-label="Records of the query">
         <h2 class="remark">${found.recordsError ? html`The records cannot be read: ${found.recordsError.message}` : html`Records of <code>${printable(found.listed)}</code>`}</h2>
-        ${records.length > 0 && html`<${Toolbar} ...${{ state, found, columns, actions, live }} />${list()}`}
+        ${records.length > 0 && html`${!id && html`<${Toolbar} ...${{ state, found, columns, actions, live }} />`}${list()}`}
       </section>`}
     </div>`;
   }

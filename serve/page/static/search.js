@@ -54,6 +54,7 @@ export function createSearch() {
     mine.listed = withoutUnwrap(logPart(mine.query));
     mine.order = state.order;
     mine.by = state.by;
+    mine.once = Boolean(state.once);
     const again = current.query === mine.query && current.kind === mine.kind;
     if (again) mine.records = current.records; // until there are others
     if (again) mine.labels = current.labels;
@@ -172,16 +173,7 @@ export function createSearch() {
     return collect(result, mine.by);
   }
 
-  /** counts is a metric query over the bars: the window of a point ends at its time. */
-  const counts = (mine, aggregate, query, signal) => {
-    const { from, to, step } = mine.range;
-    const [first, last] = [Math.floor(from / step) + 1, Math.ceil(to / step)];
-    return series(
-      'query_range',
-      { query: `${aggregate} (count_over_time(${query} [${step}ms]))`, start: nanos(first * step), end: nanos(last * step), step: `${step}ms` },
-      signal,
-    ).then((result) => result.map((one) => ({ labels: one.metric, points: one.values.map(([t, v]) => [Math.round(t * 1e3) - step, Number(v)]) })));
-  };
+  const counts = (mine, aggregate, query, signal) => countBars(mine.range, aggregate, query, signal);
 
   async function countField(mine, signal) {
     const query = countable(withParser(mine.query, mine.by, parserOf(mine.records, mine.by)));
@@ -212,7 +204,9 @@ export function createSearch() {
   async function runMetric(mine, signal) {
     const { from, to, step } = mine.range;
     try {
-      mine.result = await series('query_range', { query: mine.query, start: nanos(from), end: nanos(to), step: `${step}ms` }, signal);
+      mine.result = mine.once
+        ? await series('query', { query: mine.query, time: nanos(to) }, signal)
+        : await series('query_range', { query: mine.query, start: nanos(from), end: nanos(to), step: `${step}ms` }, signal);
       mine.status = 'done';
     } catch (err) {
       if (err.name === 'AbortError') return;
@@ -256,6 +250,17 @@ export function createSearch() {
       changed();
     },
   };
+}
+
+/** countBars is a metric query over the bars of a range: the window of a point ends at its time. */
+export async function countBars({ from, to, step }, aggregate, query, signal) {
+  const [first, last] = [Math.floor(from / step) + 1, Math.ceil(to / step)];
+  const result = await series(
+    'query_range',
+    { query: `${aggregate} (count_over_time(${query} [${step}ms]))`, start: nanos(first * step), end: nanos(last * step), step: `${step}ms` },
+    signal,
+  );
+  return result.map((one) => ({ labels: one.metric, points: one.values.map(([t, v]) => [Math.round(t * 1e3) - step, Number(v)]) }));
 }
 
 const isStreamLabel = (name) => name === 'level' || name === 'service_name';

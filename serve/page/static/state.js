@@ -6,6 +6,8 @@ import { isZone } from './time.js';
 export const defaults = Object.freeze({
   q: '', // what the query bar has
   case: '', // 1 if the case of words matters
+  q2: '', // a second query beside it
+  split: '', // how the two are shown: side, stack, or not
   from: 'now-1h',
   to: 'now',
   tz: 'local',
@@ -18,6 +20,8 @@ export const defaults = Object.freeze({
   format: 'readable', // or raw: how the list shows JSON
   stack: '', // 1 or 0: whether charts are stacked; by default the histogram is
   log: '', // a logarithmic axis
+  once: '', // a metric query is evaluated once, at the end of the range
+  compare: '', // the histogram has that of a time before, too: period, day or week
   unit: '', // of a metric query's values; none is guessed
   live: '',
   refresh: '', // a duration
@@ -73,3 +77,19 @@ export const columns = (state) => (state.cols ? state.cols.split(',').map(decode
 
 /** withColumns is the value of the state for columns. */
 export const withColumns = (names) => names.map((name) => encodeURIComponent(name)).join(',');
+
+/** secondStore is the state of the page with the second query in place of the first. What is only of the first stays as it is. */
+export function secondStore(store) {
+  const first = ['at', 'live', 'view', 'once', 'by'];
+  return {
+    get: () => secondState(store.get()),
+    set(change, options) {
+      const { q, ...rest } = change;
+      for (const name of first) delete rest[name];
+      store.set(q === undefined ? rest : { ...rest, q2: q }, options);
+    },
+  };
+}
+
+/** secondState is what the second query is searched with: its histogram is by level, its metric queries are charts. */
+export const secondState = (state) => ({ ...state, q: state.q2, q2: '', at: '', live: '', view: 'records', by: 'level', once: '' });

@@ -19,6 +19,16 @@ export const relativeRanges = [
   ['now-30d', 'Last 30 days'],
 ];
 
+/** calendarRanges are offered too. */
+export const calendarRanges = [
+  ['now/d', 'now', 'Today'],
+  ['now-1d/d', 'now/d', 'Yesterday'],
+  ['now/w', 'now', 'This week'],
+  ['now-1w/w', 'now/w', 'Last week'],
+  ['now/M', 'now', 'This month'],
+  ['now-1M/M', 'now/M', 'Last month'],
+];
+
 const two = (n) => String(n).padStart(2, '0');
 
 /** isRelative reports whether a time of the state moves with the clock. */
@@ -38,10 +48,29 @@ export function parseDuration(text) {
   return sum;
 }
 
-/** parseTime returns milliseconds of "now", "now-1h", a duration before now, a date with or without a zone, or NaN. */
+/** calendar is the start of a unit of the calendar (m h d w M) so many of a unit from now: days are those of the zone, weeks begin on Mondays. */
+function calendar(now, zone, count, unit, start) {
+  const p = parts(now, zone);
+  const wall = Date.UTC(p.year, p.month - 1, p.day, p.hour, p.minute, p.second) + (unit === 'M' ? 0 : count * units[unit]);
+  const d = new Date(wall);
+  const month = Date.UTC(d.getUTCFullYear(), d.getUTCMonth() + (unit === 'M' ? count : 0), 1);
+  const day = Math.floor(wall / units.d);
+  const first = { m: Math.floor(wall / units.m) * units.m, h: Math.floor(wall / units.h) * units.h, d: day * units.d, w: (day - ((day + 3) % 7)) * units.d, M: month }[start];
+  return ofWall(first, zone);
+}
+
+/** ofWall is the time at which clocks of a zone show one. */
+function ofWall(wall, zone) {
+  const guess = wall - offset(wall, zone);
+  return wall - offset(guess, zone);
+}
+
+/** parseTime returns milliseconds of "now", "now-1h", "now-1d/d" (the start of yesterday), a duration before now, a date with or without a zone, or NaN. */
 export function parseTime(text, now, zone) {
   const t = text.trim();
   if (t === 'now') return now;
+  const start = /^(?:now|(?=[-+/]))\s*(?:([-+])\s*(\d+)\s*([mhdwM]))?\s*\/\s*([mhdwM])$/.exec(t);
+  if (start) return calendar(now, zone, Number(start[2] || 0) * (start[1] === '-' ? -1 : 1), start[3] || 'd', start[4]);
   const relative = /^(?:now)?\s*([-+])\s*(.+)$/.exec(t);
   if (relative) return now + (relative[1] === '-' ? -1 : 1) * parseDuration(relative[2]);
   if (/^\d{13}$/.test(t)) return Number(t);
@@ -52,11 +81,10 @@ export function parseTime(text, now, zone) {
   const [year, month, day] = m[1] ? [m[1], m[2], m[3]].map(Number) : [today.year, today.month, today.day];
   const ms = Math.floor(Number('0.' + (m[7] || '0')) * 1e3 + 1e-6);
   const wall = Date.UTC(year, month - 1, day, Number(m[4] || 0), Number(m[5] || 0), Number(m[6] || 0), ms);
-  if (new Date(wall).getUTCDate() !== day || Number(m[4] || 0) > 23) return NaN;
+  if (new Date(wall).getUTCDate() !== day || month > 12 || Number(m[4] || 0) > 23) return NaN;
   if (m[8] === 'Z') return wall;
   if (m[8]) return wall - (m[8][0] === '-' ? -1 : 1) * (Number(m[8].slice(1, 3)) * 60 + Number(m[8].slice(-2))) * 6e4;
-  const guess = wall - offset(wall, zone);
-  return wall - offset(guess, zone);
+  return ofWall(wall, zone);
 }
 
 const formats = new Map();
@@ -148,12 +176,14 @@ export function formatTick(ms, zone, apart) {
 export function formatRange(from, to, zone) {
   const named = to === 'now' && relativeRanges.find(([value]) => value === from);
   if (named) return named[1];
-  const relative = /^now-(.+)$/.exec(from);
+  const days = calendarRanges.find(([a, b]) => a === from && b === to);
+  if (days) return days[2];
+  const relative = /^now-([^/]+)$/.exec(from);
   if (relative && to === 'now') return 'Last ' + relative[1];
   const now = Date.now();
   const [a, b] = [parseTime(from, now, zone), parseTime(to, now, zone)];
   if (Number.isNaN(a) || Number.isNaN(b)) return `${from} to ${to}`;
-  const digits = a % 1e3 || b % 1e3 ? 3 : 0;
+  const digits = a % 1e3 || (to !== 'now' && b % 1e3) ? 3 : 0;
   const first = formatTime(a, zone, digits);
   if (to === 'now') return `${first} to now`;
   return `${first} to ${formatDate(a, zone) === formatDate(b, zone) ? formatClock(b, zone, digits) : formatTime(b, zone, digits)}`;
@@ -178,6 +208,9 @@ export const chooseStep = (span, bars) => steps.find((s) => span / s <= bars) ||
 /** maxBars is the maximum number of steps of a range. */
 const maxBars = 120;
 
+/** moves reports whether a time moves with the clock steadily, not by days. */
+const moves = (text) => isRelative(text) && !text.includes('/');
+
 /**
  * resolve makes times of those of the state. A range that moves with the clock begins and ends at a multiple of its step, so that
  * histogram, list and command have the same records.
@@ -187,8 +220,8 @@ export function resolve({ from, to, tz }, now = Date.now()) {
   if (Number.isNaN(a) || Number.isNaN(b)) throw new Error(`cannot read the range ${from} to ${to}`);
   if (b <= a) throw new Error('the range ends before it starts');
   const step = chooseStep(b - a, maxBars);
-  if (isRelative(from)) a = Math.floor(a / step) * step;
-  if (isRelative(to)) b = Math.ceil(b / step) * step;
+  if (moves(from)) a = Math.floor(a / step) * step;
+  if (moves(to)) b = Math.ceil(b / step) * step;
   return { from: a, to: b, step };
 }
 

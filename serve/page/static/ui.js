@@ -26,6 +26,12 @@ const icons = {
   left: 'm10 4-4 4 4 4',
   order: 'M5 3v10m-2.5-2.5L5 13l2.5-2.5M9.5 4h4m-4 4h3m-3 4h2',
   braces: 'M6 2.5c-2 0-1 5-3.2 5.5C5 8.5 4 13.5 6 13.5m4-11c2 0 1 5 3.2 5.5-2.2.5-1.2 5.5-3.2 5.5',
+  swap: 'M5.5 3v10m0 0L3 10.5M5.5 13 8 10.5M10.5 13V3m0 0L8 5.5M10.5 3 13 5.5',
+  bookmark: 'M4.5 2.5h7v11L8 10.4l-3.5 3.1z',
+  upload: 'M8 9.7V2.5M5 5.4l3-2.9 3 2.9M3 13h10',
+  split: 'M2.5 3.5h11v9h-11zM8 3.5v9',
+  chart: 'M2.5 13.5h11M4 11V8m4 3V3m4 8V6',
+  calendar: 'M2.5 4h11v9.5h-11zM2.5 7h11M5.5 2.2v3m5-3v3',
   rows: 'M2.5 4h11m-11 4h11m-11 4h7',
 };
 
@@ -44,9 +50,10 @@ export function Button({ icon, label, children, hint, pressed, class: className 
 
 const focusable = 'button:not([disabled]), input, select, textarea, a[href], [tabindex="0"]';
 
-/** Popover is a button that opens a panel. Escape and a click elsewhere close it, and the button has the focus again. */
-export function Popover({ id, icon, label, text, hint, class: className = '', panelClass = '', children, onOpen, buttonClass = '', iconOnly }) {
+/** Popover is a button that opens a panel. Escape and a click elsewhere close it, and the button has the focus again. load imports a module that the panel needs, when it opens first. */
+export function Popover({ id, icon, label, text, hint, class: className = '', panelClass = '', children, load, buttonClass = '', iconOnly }) {
   const [open, setOpen] = useState(false);
+  const [module, setModule] = useState(null);
   const root = useRef();
   const button = () => root.current.querySelector('button');
   const close = () => {
@@ -64,12 +71,17 @@ export function Popover({ id, icon, label, text, hint, class: className = '', pa
   }, [open]);
   useLayoutEffect(() => {
     const panel = open && root.current.querySelector('.panel');
-    if (!panel) return;
-    panel.style.transform = '';
-    const box = panel.getBoundingClientRect();
-    const beyond = Math.max(0, box.right - (document.documentElement.clientWidth - 8));
-    const shift = beyond ? -Math.min(beyond, Math.max(0, box.left - 8)) : Math.max(0, 8 - box.left);
-    if (shift) panel.style.transform = `translateX(${shift}px)`;
+    if (!panel) return undefined;
+    const place = () => {
+      panel.style.transform = '';
+      const box = panel.getBoundingClientRect();
+      const beyond = Math.max(0, box.right - (document.documentElement.clientWidth - 8));
+      const shift = beyond ? -Math.min(beyond, Math.max(0, box.left - 8)) : Math.max(0, 8 - box.left);
+      if (shift) panel.style.transform = `translateX(${shift}px)`;
+    };
+    place();
+    window.addEventListener('resize', place);
+    return () => window.removeEventListener('resize', place);
   }, [open]);
   const onKeyDown = (e) => {
     if (e.key === 'Escape' && open) {
@@ -81,11 +93,15 @@ export function Popover({ id, icon, label, text, hint, class: className = '', pa
   return html`<div class=${`popover ${className}`} ref=${root} onKeyDown=${onKeyDown} onFocusOut=${onFocusOut}>
     <${Button}
       id=${id} icon=${icon} label=${label} hint=${hint} iconOnly=${iconOnly} aria-expanded=${String(open)} aria-haspopup="dialog"
-      class=${buttonClass} onClick=${() => {
-        if (!open && onOpen) onOpen();
-        setOpen(!open);
+      class=${buttonClass} onClick=${async () => {
+        try {
+          if (!open && load && !module) setModule(await load());
+          setOpen(!open);
+        } catch {
+          notify('Cannot load this panel: no connection');
+        }
       }}>${text}<//>
-    ${open && html`<div class=${`panel ${panelClass}`} role="dialog" aria-label=${label}>${children(close)}</div>`}
+    ${open && html`<div class=${`panel ${panelClass}`} role="dialog" aria-label=${label}>${children(close, module)}</div>`}
   </div>`;
 }
 
