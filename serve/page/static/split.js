@@ -5,7 +5,7 @@ import { Summary } from './chrome.js';
 import { Counts } from './counts.js';
 import { useExplanation } from './explain.js';
 import { sorted } from './fields.js';
-import { highlights, kind, logPart } from './logql.js';
+import { highlights, kind, logPart, runsAs } from './logql.js';
 import { useRefresh } from './pickers.js';
 import { Results } from './results.js';
 import { secondState } from './state.js';
@@ -28,7 +28,7 @@ export function SecondPane({ state: whole, search, runs, cursor, columns, action
   useRefresh(state, search, () => state);
   useEffect(() => () => search.stop(), []);
   const records = useMemo(() => sorted(found.records, state.sort), state.sort ? [found.records, found.records.length, state.sort] : [found.records]);
-  const marks = useMemo(() => highlights(logPart(state.q)), [state.q]);
+  const marks = useMemo(() => highlights(logPart(runsAs(state))), [state.q, state.case]);
   const wrong = found.status === 'error' && found.error?.status === 400;
   const onRun = (e) => {
     e.preventDefault();
