@@ -41,10 +41,13 @@ func (r *relaying) startRelay(i int) {
 }
 
 func (r *relaying) senderArgs(i int, more ...string) []string {
-	name := fmt.Sprintf("node-%d", i)
+	name, size := fmt.Sprintf("node-%d", i), "8KiB"
+	if i%4 == 0 {
+		size = "8MiB"
+	}
 	return append([]string{
 		"run", "--from-start", "--store", r.hosts(), "--service", fmt.Sprintf("svc-%d", i%4), "--instance", name, "--bucket", "5m",
-		"--buffer-dir", filepath.Join(r.root, name), "--flush-interval", "200ms", "--flush-size", "8KiB", filepath.Join(r.logs, name+".log"),
+		"--buffer-dir", filepath.Join(r.root, name), "--flush-interval", "200ms", "--flush-size", size, filepath.Join(r.logs, name+".log"),
 	}, more...)
 }
 
@@ -52,10 +55,21 @@ func (r *relaying) senderArgs(i int, more ...string) []string {
 // line is stored once, with its time, level and instance, before and after compaction.
 func TestRelayCrash(t *testing.T) {
 	t.Parallel()
-	senders, kills := 8, effort.Cases{Test: 30, Full: 120, Long: 3000}.N()
-	if effort.Of() >= effort.Long {
-		senders = 40
+	relayCrash(t, 8, effort.Cases{Test: 30, Full: 120}.N())
+}
+
+// TestLongRelay is TestRelayCrash with 200 senders, for about half an hour.
+func TestLongRelay(t *testing.T) {
+	effort.Need(t, effort.Long, "takes half an hour")
+	kills := 8000
+	if os.Getenv("LOGSTOW_CRASH_KILLS") != "" {
+		kills = crashKills(t)
 	}
+	relayCrash(t, 200, kills)
+}
+
+func relayCrash(t *testing.T, senders, kills int) {
+	t.Helper()
 	r := &relaying{rig: newRig(t, false), relays: make([]*process, 3), senders: make([]*process, senders), ports: freeAddresses(t, 3)}
 	r.store = r.target.store
 	if err := os.MkdirAll(r.logs, 0o700); err != nil {
@@ -86,8 +100,12 @@ func TestRelayCrash(t *testing.T) {
 					return
 				case <-time.After(time.Duration(rnd.IntN(20)) * time.Millisecond):
 				}
+				length := rnd.IntN(300)
+				if i == 0 {
+					length = rnd.IntN(100_000) // segments of up to 8 MiB
+				}
 				line := fmt.Sprintf("%s %s node-%d line=%d %s", time.Now().UTC().Add(-24*time.Hour).Format("2006-01-02T15:04:05.000000Z"), []string{"INFO", "ERROR", "WARN"}[n%3], i, n,
-					strings.Repeat("x", rnd.IntN(300)))
+					noise(rnd, length))
 				if _, err := file.WriteString(line + "\n"); err != nil {
 					t.Error(err)
 					return
@@ -113,6 +131,7 @@ func TestRelayCrash(t *testing.T) {
 			} else {
 				r.relays[i].kill(t)
 			}
+			r.checkMemory(i)
 			if r.rnd.IntN(2) == 0 { // it stays away for a while
 				time.Sleep(time.Duration(r.rnd.IntN(600)) * time.Millisecond)
 			}
@@ -145,12 +164,13 @@ func TestRelayCrash(t *testing.T) {
 			t.Fatalf("sender %d ended with status %d:\n%s", i, last.status(), last.tail())
 		}
 	}
-	for _, p := range r.relays {
+	for i, p := range r.relays {
 		p.signal(t, syscall.SIGTERM)
 		p.end(t, patience)
 		if p.status() != 0 {
 			t.Fatalf("a relay ended with status %d:\n%s", p.status(), p.tail())
 		}
+		r.checkMemory(i)
 	}
 	r.checkRelayed(want)
 	if out := string(r.must(t, "logq", "segments", "-o", "json", "--from", "2000-01-01", "--to", "2100-01-01")); !strings.Contains(out, `"instances":`) {
@@ -161,6 +181,14 @@ func TestRelayCrash(t *testing.T) {
 	}
 	r.must(t, "shipper", "verify", "--store", r.store, "--full")
 	r.checkRelayed(want)
+}
+
+// checkMemory checks what a relay, which has ended, has taken at most.
+func (r *relaying) checkMemory(i int) {
+	r.t.Helper()
+	if peak := r.relays[i].peak(); peak > 128<<20 {
+		r.t.Errorf("relay %d took %d MiB", i, peak>>20)
+	}
 }
 
 // checkRelayed reads everything back.
@@ -192,4 +220,13 @@ func (r *relaying) checkRelayed(want map[string]string) {
 		r.t.Errorf("of %d lines, %d are lost, %d doubled; %d found", len(want), lost, doubled, len(found))
 	}
 	r.t.Logf("%d lines", len(want))
+}
+
+// noise is text that hardly compresses.
+func noise(rnd *rand.Rand, length int) string {
+	text := make([]byte, length)
+	for i := range text {
+		text[i] = byte('a' + rnd.IntN(26))
+	}
+	return string(text)
 }
