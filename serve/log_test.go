@@ -217,7 +217,7 @@ func TestEndpoints(t *testing.T) {
 			}
 		}
 	}
-	if paths != 20 {
+	if paths != 21 {
 		t.Errorf("%d endpoints documented", paths)
 	}
 }
