@@ -98,7 +98,7 @@ func relayCrash(t *testing.T, senders, kills int) {
 				select {
 				case <-stop:
 					return
-				case <-time.After(time.Duration(rnd.IntN(20)) * time.Millisecond):
+				case <-time.After(time.Duration(rnd.IntN(20*max(1, senders/8))) * time.Millisecond):
 				}
 				length := rnd.IntN(300)
 				if i == 0 {

@@ -45,6 +45,7 @@ type place struct {
 	stats   *input.Stats
 
 	buffer  *buffer.Buffer
+	reader  input.Reader
 	id      string
 	address string
 	stop    context.CancelFunc
@@ -79,6 +80,7 @@ func (p *place) open() {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	p.reader = reader
 	p.address = reader.(interface{ Addr() net.Addr }).Addr().String()
 	var ctx context.Context
 	ctx, p.stop = context.WithCancel(context.Background())
@@ -394,5 +396,37 @@ func TestInfo(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// While the buffer is full, senders are told to try again, and nothing of their segments is appended.
+func TestFullBuffer(t *testing.T) {
+	t.Parallel()
+	p := start(t, func(p *place) { p.options.MaxSize = 1 << 20 })
+	seq := int64(1)
+	large := func() []byte {
+		text := make([]byte, 300_000)
+		for i := range text {
+			text[i] = byte('a' + (i*i*31+i>>7+int(seq)*7)%26)
+		}
+		return sealed(t, nil, string(text))
+	}
+	inputrelay.SetPatience(p.reader, 20*time.Millisecond)
+	for ; seq < 200; seq++ {
+		status, refused, text := p.put(relay.Name{Relay: p.id, Sender: sender, Seq: seq}, 1, large())
+		if status == http.StatusOK {
+			continue
+		}
+		if status != http.StatusServiceUnavailable || !refused || !strings.Contains(text, "no space") {
+			t.Errorf("status %d, refused %v: %s", status, refused, text)
+		}
+		break
+	}
+	if seq < 2 || seq == 200 {
+		t.Fatalf("%d segments were taken", seq-1)
+	}
+	got := p.messages()
+	if len(got) != int(seq)-1 {
+		t.Errorf("%d records of %d segments", len(got), seq-1)
 	}
 }
