@@ -76,6 +76,43 @@ func TestLongAnswers(t *testing.T) {
 	a.compare("warm cache", want)
 }
 
+// A relay's segments have the answers of those that were sent to it, before and after compaction.
+func TestAnswersOfRelays(t *testing.T) {
+	t.Parallel()
+	rnd := testrand.New(t)
+	plainly, pooled := openStore(t), openStore(t)
+	senders, relays := newFleet(t, plainly, rnd, "web"), newFleet(t, pooled, rnd, "web")
+	rounds := effort.Cases{Test: 6, Full: 12}.N()
+	for round := range rounds {
+		var parts []plain
+		for i := range 1 + rnd.IntN(9) {
+			p := senders.segment(fmt.Sprintf("pod-%d", i*rnd.IntN(3)), hour(), time.Hour, 1+rnd.IntN(80))
+			senders.store(p)
+			parts = append(parts, p)
+		}
+		if round == 0 { // one that was not relayed
+			parts[0].name.Number = 9000
+			relays.store(parts[0])
+			parts = append(parts[1:], senders.segment("pod-5", hour(), time.Hour, 30))
+			senders.store(parts[len(parts)-1])
+		}
+		relays.store(relays.relay("relay-0", parts...))
+	}
+	a := &asker{tb: t, s: plainly, from: hour(), to: hour().Add(time.Hour), word: "pod-3"}
+	want := a.answers()
+	a.s = pooled
+	a.compare("relayed", want)
+	o := options(t)
+	o.KeepInputs = true
+	if made := run(t, pooled, o); made.Outputs == 0 {
+		t.Fatalf("%+v", made)
+	}
+	a.compare("relayed and compacted, with the inputs", want)
+	o.KeepInputs = false
+	run(t, pooled, o)
+	a.compare("relayed and compacted", want)
+}
+
 // A batch that two stores have is read once and from the same store, whichever of them is compacted, and
 // both: context is that of a store's instances.
 func TestAnswersOfTwoStores(t *testing.T) {

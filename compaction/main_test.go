@@ -161,6 +161,44 @@ func (f *fleet) fill(hour time.Time, instances, segments int) {
 	}
 }
 
+// relay makes one segment of the blocks of others of one bucket, as a relay does.
+func (f *fleet) relay(instance string, parts ...plain) plain {
+	f.tb.Helper()
+	compressor, decoder := segment.NewCompressor(), segment.NewDecoder()
+	var out bytes.Buffer
+	w := segment.NewWriter(&out, segment.Options{
+		Service: f.service, Instance: instance, Class: f.class, Parse: f.parse, Salt: [16]byte{byte(f.rnd.Uint32()), byte(f.rnd.Uint32())},
+		BucketStart: parts[0].name.Bucket.Unix(), BucketWidth: 3600, Compressor: compressor,
+	})
+	for _, p := range parts {
+		footer, err := segment.ReadFooter(f.tb.Context(), func(_ context.Context, off, n int64) ([]byte, error) { return p.body[off : off+n], nil }, int64(len(p.body)), p.meta.Footer)
+		if err != nil {
+			f.tb.Fatal(err)
+		}
+		for _, b := range footer.Blocks {
+			stored := p.body[b.Offset : b.Offset+b.Stored]
+			records, err := decoder.DecodeRecords(stored)
+			if err != nil {
+				f.tb.Fatal(err)
+			}
+			block, err := compressor.RelayBlock(stored, records, footer.Instance, false)
+			if err == nil {
+				err = w.AppendBlock(block)
+			}
+			if err != nil {
+				f.tb.Fatal(err)
+			}
+		}
+	}
+	f.seq[instance]++
+	m, err := w.Close(f.seq[instance])
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	f.number++
+	return plain{blobnaming.Name{Service: f.service, Bucket: parts[0].name.Bucket, Number: f.number}, m, out.Bytes()}
+}
+
 // list lists both containers: the segments, outputs last, and the outputs that markers reject.
 func list(tb testing.TB, s store.Store) (segments []catalog.Segment, rejected []blobnaming.Name) {
 	tb.Helper()
@@ -298,8 +336,11 @@ func records(tb testing.TB, s store.Store, of catalog.Segment, inputs []segment.
 				tb.Fatal(err)
 			}
 			origin := own
+			origin.Instance = f.InstanceOf(b)
 			if page != nil {
-				origin = origins.Inputs[page.Part(n)]
+				part := origins.Parts[page.Part(n)]
+				origin = origins.Inputs[part.Input]
+				origin.Instance = part.Instance
 			}
 			all = append(all, owned{string(line.Text), origin, i, n})
 			text = rest
