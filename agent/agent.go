@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 
 	"logstow/buffer"
+	"logstow/config"
 	"logstow/input"
 	"logstow/input/dedupe"
 	"logstow/input/listen"
@@ -217,8 +219,13 @@ func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 	if err := removeNote(p.BufferDir); err != nil {
 		return errors.Join(err, p.buffer.Close())
 	}
-	p.note.update(func(n *Note) { n.Service, n.Store = p.Service, p.Stores.String() })
+	p.note.update(func(n *Note) { n.Service, n.Store, n.Relay = p.Service, p.Stores.String(), p.relays() })
 	return nil
+}
+
+// relays reports whether an input receives segments of other shippers.
+func (p *pipeline) relays() bool {
+	return slices.ContainsFunc(p.Inputs, func(in config.Input) bool { return in.Kind().Segments })
 }
 
 // maxKeys is the maximum number of request keys to remember. It is limited by the size of the

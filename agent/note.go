@@ -24,6 +24,8 @@ type Note struct {
 	Service string `json:"service"`
 	// Store lists the stores that batches are uploaded to.
 	Store string `json:"store"`
+	// Relay is set if the shipper is a relay: its buffer is left to it, because it has the state of its senders.
+	Relay bool `json:"relay,omitempty"`
 	// Error is the current upload error, or "".
 	Error string `json:"error,omitempty"`
 	// Hint is what to do about it.

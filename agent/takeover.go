@@ -104,7 +104,7 @@ func (t *takeover) try(ctx context.Context, dir string) error {
 	if !noted { // assume the directories of DefaultBufferDir
 		n.Service = filepath.Base(filepath.Dir(dir))
 	}
-	if n.Service != t.service {
+	if n.Service != t.service || n.Relay { // senders rely on the state of a relay's buffer
 		return nil
 	}
 	if !noted || !n.Drained || status.Sealed+status.Unindexed > 0 {

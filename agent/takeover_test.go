@@ -255,3 +255,19 @@ func TestOwnBufferInUse(t *testing.T) {
 		t.Errorf("after %v: %v", time.Since(began), err)
 	}
 }
+
+// The buffer of a relay is left to it: its senders rely on the state that it has.
+func TestRelayIsNotTakenOver(t *testing.T) {
+	dir := t.TempDir()
+	st := storetest.OpenLocal(t)
+	leave(t, filepath.Join(dir, "relay-0"), "relay-0", "x")
+	if err := (Note{Service: "x", Relay: true}).write(filepath.Join(dir, "relay-0")); err != nil {
+		t.Fatal(err)
+	}
+	if err := newTakeover(t, dir, st).try(t.Context(), filepath.Join(dir, "relay-0")); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := buffer.Inspect(t.Context(), filepath.Join(dir, "relay-0")); err != nil || s.LogBytes == 0 || s.Positions != 1 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
