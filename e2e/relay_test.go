@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/internal/test/await"
 	"logstow/internal/test/effort"
 )
 
@@ -229,4 +230,44 @@ func noise(rnd *rand.Rand, length int) string {
 		text[i] = byte('a' + rnd.IntN(26))
 	}
 	return string(text)
+}
+
+// While relays are away, a sender whose buffer is full waits as in an outage of storage, and then sends everything once.
+func TestRelayOutage(t *testing.T) {
+	t.Parallel()
+	r := &relaying{rig: newRig(t, false), relays: make([]*process, 1), ports: freeAddresses(t, 1)}
+	r.store = r.target.store
+	if err := os.MkdirAll(r.logs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	var text strings.Builder
+	for n := range 3000 {
+		line := fmt.Sprintf("%s INFO node-1 line=%d %s", time.Now().UTC().Add(-24*time.Hour).Format("2006-01-02T15:04:05.000000Z"), n, noise(r.rnd, 2000))
+		want[line] = "node-1"
+		text.WriteString(line + "\n")
+	}
+	file := filepath.Join(r.logs, "node-1.log")
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := func(more ...string) []string {
+		return append([]string{
+			"run", "--from-start", "--store", "relay://" + r.ports[0], "--service", "svc", "--instance", "node-1", "--buffer-dir", filepath.Join(r.root, "node-1"),
+			"--buffer-size", "2MiB", "--flush-interval", "100ms", file,
+		}, more...)
+	}
+	p := r.start(plain(), nil, args()...)
+	await.Until(t, patience, "the buffer is full", func() bool { return strings.Contains(p.output(), "buffer is full") })
+	p.kill(t)
+	p = r.start(plain(), nil, args("--once", "--retry-for", "2m")...)
+	await.Until(t, patience, "the buffer is full again", func() bool { return strings.Contains(p.output(), "buffer is full") })
+	r.startRelay(0)
+	p.end(t, patience)
+	if p.status() != 0 {
+		t.Fatalf("status %d:\n%s", p.status(), p.tail())
+	}
+	r.relays[0].signal(t, syscall.SIGTERM)
+	r.relays[0].end(t, patience)
+	r.checkRelayed(want)
 }
