@@ -48,8 +48,9 @@ test-browser: build testdata/browser/node_modules ## the page of logq serve in C
 	node --test --test-concurrency=1 --test-reporter=spec testdata/browser/*.test.mjs
 
 REPORT   ?= test.json
+# Files in memory if 12 GB are free there.
 full-report: testdata/azurite/node_modules testdata/lezer/node_modules ## "make full"; failures are printed last, and REPORT gets all as test2json writes it
-	LOGSTOW_EFFORT=full $(TESTENV) $(TOOL) gotestsum --format pkgname --jsonfile $(REPORT) -- $(TESTARGS) $(PKG)
+	$(subst 4000000,12000000,$(INMEMORY)) LOGSTOW_EFFORT=full $(TESTENV) $(TOOL) gotestsum --format pkgname --jsonfile $(REPORT) -- $(TESTARGS) $(PKG)
 
 test-large: testdata/azurite/node_modules ## retention of 24,000 blobs, and killed 40 times
 	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_EFFORT=long $(GO) test -count=1 -timeout 30m -v -run "TestLarge|TestRetainKilled|TestMemory" ./retention ./audit ./cmd/shipper
@@ -105,9 +106,13 @@ lint: ## linters and formatting
 fmt: ## formats all files
 	$(TOOL) golangci-lint fmt ./...
 
+# FUZZSHARE=3 is a third of the targets, another one with each commit: all run their seeds with the other tests.
+FUZZSHARE ?= 1
 fuzz: ## every fuzz target for FUZZTIME
-	@set -e; for f in $$(grep -rl --include=*_test.go '^func Fuzz' .); do \
+	@set -e; n=$$(git rev-list --count HEAD 2>/dev/null || echo 0); \
+	for f in $$(grep -rl --include=*_test.go '^func Fuzz' . | sort); do \
 		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' $$f); do \
+			n=$$((n + 1)); [ $$((n % $(FUZZSHARE))) -eq 0 ] || continue; \
 			echo "== $$(dirname $$f) $$target"; \
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./$$(dirname $$f); \
 		done; done
