@@ -42,13 +42,16 @@ func (r *relaying) startRelay(i int) {
 }
 
 func (r *relaying) senderArgs(i int, more ...string) []string {
-	name, size := fmt.Sprintf("node-%d", i), "8KiB"
+	name, size, interval := fmt.Sprintf("node-%d", i), "8KiB", "200ms"
+	if len(r.senders) > 50 {
+		interval = "10s"
+	}
 	if i%4 == 0 {
 		size = "8MiB"
 	}
 	return append([]string{
 		"run", "--from-start", "--store", r.hosts(), "--service", fmt.Sprintf("svc-%d", i%4), "--instance", name, "--bucket", "5m",
-		"--buffer-dir", filepath.Join(r.root, name), "--flush-interval", "200ms", "--flush-size", size, filepath.Join(r.logs, name+".log"),
+		"--buffer-dir", filepath.Join(r.root, name), "--flush-interval", interval, "--flush-size", size, filepath.Join(r.logs, name+".log"),
 	}, more...)
 }
 
