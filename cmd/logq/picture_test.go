@@ -42,16 +42,17 @@ sorted  query -s web --from 15:00 --sort 'took_ms desc' -n 3
 explain-plan  query -s web --from 15:00 -l error+ -n 1 --explain
 stats-level  stats --from 15:00
 stats-time  stats -s web --from 15:00 --to 15:30 --by 5m
-stats-pivot  stats -s web --from 15:00 --to 15:30 --by 10m,level --pivot level
+stats-pivot wide  stats -s web --from 15:00 --to 15:30 --by 10m,level --pivot level
 stats-percentiles  stats -s web --from 15:00 --by path --compute 'count,p50(took_ms),p99(took_ms),max(took_ms)'
-ql-records  ql --from 15:20 '{service="web"} |= "timeout"'
+ql-records wide  ql --from 15:20 '{service="web"} |= "timeout"'
 ql-once  ql --from 15:00 --to 15:30 'sum by (path, level) (count_over_time({service="web"} | json [30m]))'
+stats-trends  stats -s web --from 14:00 --to 15:30 --by 1m,level
 ql-chart  ql --from 15:00 --to 15:30 --step 5m 'sum by (level) (count_over_time({service="web"} [5m]))'
 fields  fields -s web --from 15:00
 patterns  patterns -s shop --from 14:00
 patterns-compared  patterns -s shop --from 14:00 --to 15:30 --before 15:00
 services  services
-segments  segments --from 2026-11-19
+segments wide  segments --from 2026-11-19
 saved  saved --queries queries.yaml
 empty-service  query -s wbe --from 15:00
 empty-level  query -s web --from 15:00 -l fatal
