@@ -123,7 +123,7 @@ faults: testdata/azurite/node_modules ## N deliberate faults that tests must cat
 
 golden: testdata/azurite/node_modules ## rewrites golden files and transcripts, but no old version of a format, and shows what changed
 	$(GO) test -run Golden ./query/output ./segment ./tableindex ./watch ./buffer/wal ./buffer/sealed ./buffer/unindexed ./retention ./store/local ./metrics ./input/multiline -update
-	$(GO) test -run '^(TestAnswers|TestAnalytics|TestFind|TestRequests)$$' ./cmd/logq ./query/foreign ./internal/test/mutate ./serve/loki -update
+	$(GO) test -run '^(TestAnswers|TestPictures|TestAnalytics|TestFind|TestRequests)$$' ./cmd/logq ./cmd/shipper ./query/foreign ./internal/test/mutate ./serve/loki -update
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test ./e2e -run '^(TestTranscripts|TestEntities|TestEarlierBuffer)$$' -update
 	git diff --stat -- testdata "*/testdata/*"
 

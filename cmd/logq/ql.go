@@ -80,7 +80,7 @@ func (r *qlRequest) answer(ctx context.Context, stores []query.Store) error {
 	view := storage.New(stores, r.opts, r.env.now).View(storage.Access{})
 	var n int
 	err := r.env.paged(ctx, func(env *environment) (err error) {
-		out := newQLWriter(env.stdout, r.format, r.outputZone(r.format), env.out.terminal())
+		out := newQLWriter(env.stdout, r.format, r.outputZone(r.format), env.out.columns)
 		n, err = r.print(ctx, view, out)
 		return errors.Join(err, out.close())
 	})

@@ -23,9 +23,9 @@ import (
 // qlLoki is the format of Loki's API.
 const qlLoki = "loki"
 
-// qlWriter prints records and series. With bars, tables of series have bars and sparklines.
+// qlWriter prints records and series. On a terminal tables of series have bars and sparklines.
 type qlWriter struct {
-	bars   bool
+	width  int // of the terminal in columns; 0 is none
 	w      *bufio.Writer
 	format string
 	zone   *time.Location
@@ -35,9 +35,9 @@ type qlWriter struct {
 	line   []byte // scratch
 }
 
-func newQLWriter(w io.Writer, format string, zone *time.Location, bars bool) *qlWriter {
+func newQLWriter(w io.Writer, format string, zone *time.Location, width int) *qlWriter {
 	b := bufio.NewWriterSize(w, 64<<10)
-	return &qlWriter{bars: bars, w: b, format: format, zone: zone, csv: csv.NewWriter(b), loki: loki.NewEncoder(b)}
+	return &qlWriter{width: width, w: b, format: format, zone: zone, csv: csv.NewWriter(b), loki: loki.NewEncoder(b)}
 }
 
 // close writes what is buffered.
@@ -142,7 +142,7 @@ func (w *qlWriter) value(v *engine.Value, step time.Duration, used *query.Report
 	if step > 0 {
 		slices.SortStableFunc(rows, func(a, b qlRow) int { return cmp.Compare(a.point.Time, b.point.Time) })
 	}
-	if err := w.table(header, rows); err != nil || !w.bars || len(names) == 0 {
+	if err := w.table(header, rows); err != nil || w.width == 0 || len(names) == 0 {
 		return err
 	}
 	return w.trends(v, names, rows, step)
@@ -165,8 +165,9 @@ func (w *qlWriter) table(header []string, rows []qlRow) error {
 		}
 	}
 	lines := output.Align(table, "value")
+	length := report.BarLength(w.width, output.Columns(lines[0]))
 	for i, row := range rows {
-		if bar := report.Bar(row.point.Value, most); w.bars && bar != "" {
+		if bar := report.Bar(row.point.Value, most, length); bar != "" {
 			lines[i+1] += "  " + bar
 		}
 	}
@@ -192,7 +193,7 @@ func (w *qlWriter) trends(v *engine.Value, names []string, rows []qlRow, step ti
 		}
 		all = append(all, trend)
 	}
-	return report.WriteTrends(w.w, "value", all, starts)
+	return report.WriteTrends(w.w, "value", all, starts, w.width)
 }
 
 func visibleCells(cells []string) []string {

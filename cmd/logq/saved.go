@@ -2,9 +2,7 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -14,6 +12,7 @@ import (
 	"logstow/internal/jsonlines"
 	"logstow/internal/suggest"
 	"logstow/internal/units"
+	"logstow/query/output"
 	"logstow/query/report"
 	"logstow/serve/saved"
 )
@@ -100,10 +99,23 @@ func listSaved(env *environment, queries []saved.Query, format string) error {
 	if format == report.JSON {
 		return jsonlines.Write(env.stdout, queries...)
 	}
-	w := tabwriter.NewWriter(env.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tRANGE\tQUERY")
+	table := [][]string{{"NAME", "RANGE", "QUERY"}}
+	var before output.Alignment // what is before the queries
 	for _, q := range queries {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", q.Name, cmp.Or(q.Range, "-"), q.Query)
+		table = append(table, []string{output.Visible(q.Name), cmp.Or(q.Range, "-"), output.Visible(q.Query)})
 	}
-	return w.Flush()
+	for _, cells := range table {
+		before.Add(cells[:2])
+	}
+	indent := before.Width() + 2
+	var broken [][]string // queries over several lines on a terminal
+	for _, cells := range table {
+		for i, part := range wrap(cells[2], max(0, env.out.columns-indent)) {
+			if i > 0 {
+				cells = []string{"", "", ""}
+			}
+			broken = append(broken, []string{cells[0], cells[1], part})
+		}
+	}
+	return output.WriteLines(env.stdout, output.Align(broken))
 }

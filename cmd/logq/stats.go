@@ -138,7 +138,7 @@ func (r *request) statsSpec(format string) (spec aggregate.Spec, err error) {
 
 // printStats prints a table, and notes about it.
 func printStats(env *environment, t *query.Table, format string, zone *time.Location) error {
-	if err := report.Write(env.stdout, t.Result, report.Options{Format: format, Zone: zone, Bars: env.out.terminal()}); err != nil {
+	if err := report.Write(env.stdout, t.Result, report.Options{Format: format, Zone: zone, Width: env.out.columns}); err != nil {
 		return err
 	}
 	if more := t.Groups - t.Limit; t.Limit > 0 && more > 0 {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"slices"
@@ -69,22 +70,22 @@ second signal.`,
 				Version: version, Log: logging.New(os.Stderr), Getenv: open.WithAuth(os.Getenv, c.String("auth")),
 				Reload: func() (agent.Settings, error) { return readSettings(c) },
 			}
-			forPeople(&opts)
+			forPeople(&opts, c.App.ErrWriter)
 			return exitError(agent.Run(c.Context, s, opts))
 		},
 	}
 }
 
-// forPeople shows progress and a sentence at the end of a run if standard error is a terminal.
-func forPeople(opts *agent.Options) {
-	_, columns := progress.Screen(os.Stderr)
+// forPeople shows progress and a sentence at the end of a run if messages are printed to a terminal.
+func forPeople(opts *agent.Options, messages io.Writer) {
+	_, columns := progress.Screen(messages)
 	if columns == 0 {
 		return
 	}
 	if os.Getenv("TERM") == "dumb" { // it cannot redraw a line
 		columns = 0
 	}
-	line := progress.New(os.Stderr, columns)
+	line := progress.New(messages, columns)
 	opts.Log = slog.New(logging.NewHandler(line, true))
 	opts.Progress = line.Start
 	opts.Summarize = func(s agent.Summary) { fmt.Fprintf(line, "shipper: %v\n", s) }

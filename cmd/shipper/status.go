@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,9 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -19,6 +22,7 @@ import (
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/jsonlines"
+	"logstow/internal/progress"
 	"logstow/internal/units"
 )
 
@@ -158,18 +162,18 @@ func showTable(w io.Writer, all []bufferStatus, now time.Time) error {
 	if len(all) == 0 {
 		return nil
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "DIRECTORY\tINSTANCE\tIN USE BY\tLOG\tSEALED\tBYTES\tUNINDEXED\tQUARANTINED\tDAMAGED\tOLDEST\tLAST ERROR")
+	rows := [][]string{{"DIRECTORY", "INSTANCE", "IN USE BY", "LOG", "SEALED", "BYTES", "UNINDEXED", "QUARANTINED", "DAMAGED", "OLDEST", "LAST ERROR"}}
 	for _, s := range all {
 		oldest := "-"
 		if s.Oldest != nil {
 			oldest = max(now.Sub(*s.Oldest), 0).Round(time.Second).String()
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%d\t%d\t%d\t%s\t%s\n",
-			s.Directory, s.Instance, orDash(s.Holder), units.FormatSize(s.LogBytes), s.Sealed, units.FormatSize(s.SealedBytes),
-			s.Unindexed, s.Quarantined, s.Damaged, oldest, orDash(s.LastError))
+		rows = append(rows, []string{
+			s.Directory, s.Instance, orDash(s.Holder), units.FormatSize(s.LogBytes), strconv.Itoa(s.Sealed), units.FormatSize(s.SealedBytes),
+			strconv.Itoa(s.Unindexed), strconv.Itoa(s.Quarantined), strconv.Itoa(s.Damaged), oldest, orDash(s.LastError),
+		})
 	}
-	if err := t.Flush(); err != nil {
+	if err := writeRows(w, rows); err != nil {
 		return err
 	}
 	for _, s := range all {
@@ -185,6 +189,36 @@ func showTable(w io.Writer, all []bufferStatus, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// writeRows prints a table; on a terminal that is narrower, one row after the other, a cell in a line.
+func writeRows(w io.Writer, rows [][]string) error {
+	var text bytes.Buffer
+	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		fmt.Fprintln(t, strings.Join(row, "\t"))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	wide := 0
+	for line := range strings.Lines(text.String()) {
+		wide = max(wide, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")))
+	}
+	if _, columns := progress.Screen(w); columns == 0 || wide <= columns {
+		_, err := text.WriteTo(w)
+		return err
+	}
+	t = tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i, row := range rows[1:] {
+		if i > 0 {
+			fmt.Fprintln(t)
+		}
+		for j, cell := range row {
+			fmt.Fprintf(t, "%s\t%s\n", rows[0][j], cell)
+		}
+	}
+	return t.Flush()
 }
 
 func orDash(s string) string {

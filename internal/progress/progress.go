@@ -135,8 +135,16 @@ func Bar(done, all int64) string {
 	return fmt.Sprintf("[%s%s] %3.0f%%", strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), share*100)
 }
 
+// Terminal is a stream that knows the size of its terminal; tests have such ones.
+type Terminal interface {
+	Screen() (rows, columns int)
+}
+
 // Screen returns the size of the terminal that a stream is, 0 and 0 if it is not a terminal.
 func Screen(w any) (rows, columns int) {
+	if t, ok := w.(Terminal); ok {
+		return t.Screen()
+	}
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return 0, 0

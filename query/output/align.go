@@ -23,6 +23,15 @@ func (a *Alignment) Add(cells []string) {
 	}
 }
 
+// Width is the number of terminal columns of a line.
+func (a *Alignment) Width() int {
+	n := 2 * max(0, len(a.widths)-1)
+	for _, width := range a.widths {
+		n += width
+	}
+	return n
+}
+
 // Line returns cells with two blanks between them. The last one is not padded on the right.
 func (a *Alignment) Line(cells []string) string {
 	var line strings.Builder

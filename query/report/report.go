@@ -26,6 +26,7 @@ type Options struct {
 	Format string
 	// Zone is the time zone; nil is UTC.
 	Zone *time.Location
-	// Bars are drawn in a table: after rows, and as sparklines of groups over time.
-	Bars bool
+	// Width is the number of columns of a terminal on which a table also has bars, after rows and as sparklines of groups over time; 0
+	// draws none.
+	Width int
 }

@@ -91,25 +91,25 @@ func TestGolden(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec     spec
 		messages []string
-		bars     bool
+		width    int
 	}{
-		"keys":       {spec{by: "k", compute: "count, sum(n), avg(n)", sort: "k"}, values(), false},
-		"percent":    {spec{compute: "share, ratio(ok) as good, count(ok), rate, stddev(n), max(n), first(k), last(k)"}, values(), false},
-		"bars":       {spec{by: "k"}, values(), true},
-		"rough":      {spec{by: "k", compute: "p50(n), distinct(n) as different, count"}, many(), false},
-		"pivot":      {spec{by: "minute,k", pivot: "k", compute: "count"}, perMinute(), true},
-		"pivot-two":  {spec{by: "minute,k", pivot: "k", compute: "count, max(n)"}, perMinute(), false},
-		"sparklines": {spec{by: "minute,k", compute: "count", zone: zone}, perMinute(), true},
-		"steps":      {spec{by: "1500ms", from: aggregatetest.Start(), to: aggregatetest.Start().Add(4 * time.Second), compute: "count, max(n), rate"}, values()[:2], false},
-		"limit":      {spec{by: "minute,k", compute: "sum(n)", limit: 1}, perMinute(), false},
-		"nothing":    {spec{by: "minute,k", compute: "sum(n)"}, nil, true},
+		"keys":       {spec{by: "k", compute: "count, sum(n), avg(n)", sort: "k"}, values(), 0},
+		"percent":    {spec{compute: "share, ratio(ok) as good, count(ok), rate, stddev(n), max(n), first(k), last(k)"}, values(), 0},
+		"bars":       {spec{by: "k"}, values(), 200},
+		"rough":      {spec{by: "k", compute: "p50(n), distinct(n) as different, count"}, many(), 0},
+		"pivot":      {spec{by: "minute,k", pivot: "k", compute: "count"}, perMinute(), 200},
+		"pivot-two":  {spec{by: "minute,k", pivot: "k", compute: "count, max(n)"}, perMinute(), 0},
+		"sparklines": {spec{by: "minute,k", compute: "count", zone: zone}, perMinute(), 200},
+		"steps":      {spec{by: "1500ms", from: aggregatetest.Start(), to: aggregatetest.Start().Add(4 * time.Second), compute: "count, max(n), rate"}, values()[:2], 0},
+		"limit":      {spec{by: "minute,k", compute: "sum(n)", limit: 1}, perMinute(), 0},
+		"nothing":    {spec{by: "minute,k", compute: "sum(n)"}, nil, 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := compute(t, c.spec, c.messages)
 			var got strings.Builder
 			for _, format := range []string{report.Table, report.JSON, report.CSV} {
-				fmt.Fprintf(&got, "%s:\n%s", format, written(t, r, report.Options{Format: format, Zone: c.spec.zone, Bars: c.bars}))
+				fmt.Fprintf(&got, "%s:\n%s", format, written(t, r, report.Options{Format: format, Zone: c.spec.zone, Width: c.width}))
 			}
 			file := filepath.Join("testdata", name+".txt")
 			if *update {

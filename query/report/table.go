@@ -48,21 +48,22 @@ func writeTable(w io.Writer, r *aggregate.Result, o Options) error {
 		return nil
 	}
 	out := bufio.NewWriter(w)
+	length := BarLength(t.Width, t.columns.Width())
 	t.print(out, names, "")
 	for row, err := range r.Found() {
 		if err != nil {
 			return err
 		}
 		bar := ""
-		if t.Bars && len(r.Columns) > 0 && r.Pivot < 0 {
+		if t.Width > 0 && len(r.Columns) > 0 && r.Pivot < 0 {
 			if x, ok := row.Values[0].Number(); ok {
-				bar = Bar(x, t.most)
+				bar = Bar(x, t.most, length)
 			}
 			t.trends.add(r, row, t.times)
 		}
 		t.print(out, t.row(row), bar)
 	}
-	t.trends.print(out, r.Columns)
+	t.trends.print(out, r.Columns, t.Width)
 	return out.Flush()
 }
 

@@ -63,9 +63,9 @@ func (t *trends) add(r *aggregate.Result, row aggregate.Row, times times) {
 }
 
 // print writes the sparklines.
-func (t *trends) print(w io.Writer, columns []aggregate.Column) {
+func (t *trends) print(w io.Writer, columns []aggregate.Column, width int) {
 	if t.off || len(t.starts) < 2 {
 		return
 	}
-	_ = WriteTrends(w, columns[0].Header, t.groups, t.starts) // Flush returns the error
+	_ = WriteTrends(w, columns[0].Header, t.groups, t.starts, width) // Flush returns the error
 }

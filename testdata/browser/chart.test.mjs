@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { browse, checkAccessibility, lines, newStore, open, serve, ship, shot, textOf, textsOf, until } from './lib.mjs';
+import { browse, checkAccessibility, lines, newStore, open, serve, ship, shots, textOf, textsOf, until } from './lib.mjs';
 import { timeRows, toCSV } from '../../serve/page/static/csv.js';
 import { coloured } from '../../serve/page/static/levels.js';
 import { logPart, withoutUnwrap } from '../../serve/page/static/logql.js';
@@ -76,7 +76,7 @@ test('a metric query: chart, table and records', { timeout: 300_000 }, async (t)
   for (let i = 0; i < 30; i++) await page.keyboard.press('ArrowRight');
   await until(page, () => document.querySelectorAll('.chart .tip-row').length === 2);
   await checkAccessibility(page, 'metric');
-  await shot(page, 'metric');
+  await shots(page, 'metric');
   const drawn = () => page.$$eval('.chart path', (all) => all.map((one) => one.getAttribute('class')));
   assert.deepEqual((await drawn()).toSorted(), ['line status-2 shade-0', 'line status-5 shade-0']);
   const [button] = (await page.$$('.series-name')).slice(-1);
@@ -95,7 +95,7 @@ test('a metric query: chart, table and records', { timeout: 300_000 }, async (t)
   await page.select('#unit', 'ms');
   await until(page, () => [...document.querySelectorAll('.chart .axis')].some((one) => one.textContent.endsWith(' ms')));
   assert.match(page.url(), /stack=1.*unit=ms/);
-  await shot(page, 'metric-stacked');
+  await shots(page, 'metric-stacked');
   const session = await page.createCDPSession();
   await session.send('Browser.setDownloadBehavior', { behavior: 'deny' });
   await page.evaluate(() => {

@@ -71,6 +71,11 @@ test('corrections', { timeout: 600_000 }, async (t) => {
     await correction(page, '|= "upstream"');
     await listed(page, 'records');
     assert.equal(await queryOf(page), '{service_name="shop"} |= "upstream"');
+    const patterns = await open(t, browser, `${at(server, '{service_name="shop"} |= upstream')}&view=patterns`, { expected: [/400/] });
+    await patterns.waitForSelector('.failure');
+    await until(patterns, () => !document.querySelector('.working'));
+    assert.equal((await patterns.$$('[role=alert]')).length, 1, 'in the view of patterns, too');
+    assert.equal(await patterns.evaluate(() => document.querySelectorAll('#found')[0].textContent), '', 'and no number of records');
   });
 
   await t.test('words in any case, or in theirs', async (t) => {

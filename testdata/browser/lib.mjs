@@ -146,6 +146,7 @@ export async function shots(page, name) {
   for (const width of [400, 1280, 2500]) {
     await page.setViewport({ width, height: width < 800 ? 860 : 900 });
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    await until(page, () => [document.querySelector('#query')].every((area) => area.clientHeight >= Math.min(area.scrollHeight, 158))); // as high as its text
     const wide = await page.evaluate(() => [...document.querySelectorAll('.page *')].filter((el) => (el.getBoundingClientRect().right > innerWidth + 1 || el.getBoundingClientRect().left < -1) && !el.closest('.list, .skip, table, svg, .sr, code, nav')).map((el) => el.outerHTML.slice(0, 80)));
     assert.deepEqual([await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), wide], [false, []], `${name} at ${width} pixels`);
     for (const theme of pictures ? ['light', 'dark'] : []) {

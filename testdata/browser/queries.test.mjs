@@ -44,7 +44,7 @@ test('queries are remembered once, the newest first, and survive a storage with 
 test('an exported file has all of a query, also for logq', () => {
   const state = { ...defaults, q: 'time out', from: 'now-2h', cols: 'status,a%2Cb', tz: 'UTC', compare: 'day', q2: '{a="b"}', split: 'stack' };
   const text = exported([{ name: 'n', link: linkOf(state) }]);
-  assert.deepEqual(JSON.parse(text).queries[0], { name: 'n', query: '{service_name=~".+"} |= "time" |= "out"', range: '2h', columns: ['status', 'a,b'], link: linkOf(state) });
+  assert.deepEqual(JSON.parse(text).queries[0], { name: 'n', query: '{service_name=~".+"} |~ "(?i)time" |~ "(?i)out"', range: '2h', columns: ['status', 'a,b'], link: linkOf(state) });
   assert.deepEqual(decode(imported(text, defaults)[0].link), state);
   assert.equal(JSON.parse(exported([{ name: 'n', link: '#q=a&from=now%2Fd' }])).queries[0].range, undefined);
   assert.deepEqual(decode(linkOfShared({ name: 'n', query: '{a="b"}', range: '2h', columns: ['c'] }, { ...defaults, tz: 'UTC' })), { ...defaults, tz: 'UTC', q: '{a="b"}', from: 'now-2h', cols: 'c' });
@@ -88,8 +88,8 @@ test('the panel of queries', { timeout: 300_000 }, async (t) => {
     names = await readdir(downloads).catch(() => []);
   }
   const file = path.join(downloads, 'queries.json');
-  assert.equal(JSON.parse(await readFile(file, 'utf8')).queries[0].query, '{service_name=~".+"} |= "upstream"');
-  assert.match(await logq(store, 'saved', '--queries', file), /^NAME.*\nfailures <b> +2h +\{service_name=~"\.\+"\} \|= "upstream"\n$/);
+  assert.equal(JSON.parse(await readFile(file, 'utf8')).queries[0].query, '{service_name=~".+"} |~ "(?i)upstream"');
+  assert.match(await logq(store, 'saved', '--queries', file), /^NAME.*\nfailures <b> +2h +\{service_name=~"\.\+"\} \|~ "\(\?i\)upstream"\n$/);
   assert.equal((await logq(store, 'saved', '--queries', file, 'failures <b>')).trimEnd().split('\n').length, Number((await textsOf(page, '#found b'))[0]));
 
   await page.click('[aria-label=Saved] [aria-label^=Remove]');

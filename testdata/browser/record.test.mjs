@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { browse, checkAccessibility, child, listed, logged, logq, newStore, open, serve, ship, shot, textOf, textsOf, until } from './lib.mjs';
+import { browse, checkAccessibility, child, listed, logged, logq, newStore, open, serve, ship, shot, shots, textOf, textsOf, until } from './lib.mjs';
 import { fieldsOf, identifiersOf } from '../../serve/page/static/fields.js';
 import { filter, filterOf, inSelector } from '../../serve/page/static/logql.js';
 
@@ -88,7 +88,7 @@ test('facets of labels, actions of fields and identifiers, and a record of any s
   await act('http_route', 'add column');
   await until(page, () => [...document.querySelectorAll('.row.head .cell')].some((one) => one.textContent === 'http_route'));
   await checkAccessibility(page, 'actions of a field');
-  await shot(page, 'record-actions');
+  await shots(page, 'record-actions');
   await act('http_route', 'around this time');
   await until(page, () => location.hash.includes('from=20'));
   assert.equal(await page.$eval('#query', (q) => q.value), '{service_name="cart", k8s_pod_name="cart-2"} | http_route="/pay"');

@@ -75,6 +75,7 @@ export function Summary({ found, state, live }) {
   const exact = found.range && found.range.from % found.range.step === 0 && found.range.to % found.range.step === 0;
   const { length } = found.records;
   if (found.status === 'loading' && !length) return html`Loading …`;
+  if (found.status === 'error' && !length) return null; // the results have the error
   const whole = !found.more && found.status === 'done' ? length : found.histogram && Math.max(found.histogram.total, length);
   if (whole === null || whole === undefined) return html`<b>${count(length)}</b> records`;
   return length < whole ? html`<b>${count(length)}</b> of ${exact ? '' : 'about '}<b>${count(whole)}</b> records` : html`<b>${count(length)}</b> ${length === 1 ? 'record' : 'records'}`;

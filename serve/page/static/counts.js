@@ -4,6 +4,7 @@ import { html, useMemo } from './vendor/htm-preact.js';
 import { ChartOptions, useShown } from './chart.js';
 import { comparisons, ComparePicker, useGhost } from './compare.js';
 import { timeRows } from './csv.js';
+import { isMistake } from './explain.js';
 import { Histogram, Legend } from './histogram.js';
 import { coloured, sortSeries } from './levels.js';
 
@@ -16,7 +17,7 @@ export function Counts({ id, found, state, actions, cursor }) {
   const ghost = useGhost(found, state.compare);
   const shown = all.filter((one) => isShown(one.name));
   const [stacked, log] = [state.stack !== '0', Boolean(state.log)];
-  if (histogramError && found.status === 'error') return null; // the results have the error
+  if (histogramError && (found.status === 'error' || isMistake(histogramError))) return null; // the results have the error
   if (histogramError && histogramError.status !== 401) {
     return html`<div class="counts"><p class="remark" role="alert">Records over time are not available: ${histogramError.message} ${by !== 'level' && html`<button type="button" class="link" onClick=${() => actions.onBy('level')}>Colour by level</button>`}</p></div>`;
   }

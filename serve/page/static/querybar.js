@@ -41,6 +41,30 @@ export function Cost({ estimate }) {
   </span>`;
 }
 
+/** useFittingHeight makes a text area as high as its text, also after its width changed. */
+function useFittingHeight(area, text) {
+  const fit = () => {
+    if (!area.current) return;
+    area.current.style.height = '0';
+    area.current.style.height = `${Math.min(160, area.current.scrollHeight + 2)}px`;
+  };
+  useLayoutEffect(fit, [text]);
+  useEffect(() => {
+    let width = area.current.clientWidth;
+    let frame = 0;
+    const observer = new ResizeObserver(() => {
+      if (width === area.current.clientWidth) return;
+      width = area.current.clientWidth;
+      frame = requestAnimationFrame(fit); // a new height inside the callback would be a loop
+    });
+    observer.observe(area.current);
+    return () => {
+      observer.disconnect();
+      cancelAnimationFrame(frame);
+    };
+  }, []);
+}
+
 /** QueryBar edits the query; onRun gets its text. */
 export function QueryBar({ text, onText, onRun, busy, onStop, values, fields, error, mistake, matchCase, onCase }) {
   const input = useRef();
@@ -48,9 +72,8 @@ export function QueryBar({ text, onText, onRun, busy, onStop, values, fields, er
   const [chosen, setChosen] = useState(-1);
   const asked = useRef(0);
   const cursor = useRef(null);
+  useFittingHeight(input, text);
   useLayoutEffect(() => {
-    input.current.style.height = '0';
-    input.current.style.height = `${Math.min(160, input.current.scrollHeight + 2)}px`;
     if (cursor.current !== null) {
       input.current.setSelectionRange(cursor.current, cursor.current);
       cursor.current = null;

@@ -31,6 +31,7 @@ export function Results({ id = '', state, found, records, columns, marks, select
       ${live.name === 'closed' ? html`<h2>Not connected</h2><p>${live.text}. Reconnecting.</p>` : html`<h2 class="working">Waiting for records</h2><p>Records arrive when their shipper has stored them: ${live.name === 'watched' ? 'within seconds' : 'by default within a minute'} of being logged.</p>`}
     </div>`;
   }
+  if (state.view === 'patterns' && failed && isMistake(error)) return failure(); // patterns are of the selector alone
   if (state.view === 'patterns' && kind !== 'metric') return html`<${Patterns} search=${found} state=${state} onQuery=${actions.onQuery} />`;
   if (kind === 'metric') {
     if (failed) return failure();
