@@ -6,7 +6,7 @@ PKG      ?= ./...
 FUZZTIME ?= 30s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build demo test full test-times test-browser full-report test-large long short race race-short random crash soak lint fmt fuzz faults golden conformance bench man release vuln docs-check deploy-check cover tidy check clean
+.PHONY: build demo test full test-times test-browser test-engines full-report test-large long short race race-short random crash soak lint fmt fuzz faults golden conformance bench man release vuln docs-check deploy-check cover tidy check clean
 
 build: ## the two binaries, in bin/
 	CGO_ENABLED=0 $(GO) build -tags urfave_cli_no_docs -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
@@ -46,6 +46,13 @@ testdata/browser/node_modules: testdata/browser/package-lock.json
 test-browser: build testdata/browser/node_modules ## the page of logq serve in Chromium (Debian: testdata/browser/install-chromium as root); LOGSTOW_SCREENSHOTS=DIR keeps pictures
 	node testdata/browser/node_modules/eslint/bin/eslint.js --config testdata/browser/eslint.config.mjs serve/page/static testdata/browser
 	node --test --test-concurrency=1 --test-reporter=spec testdata/browser/*.test.mjs
+
+testdata/engines/node_modules: testdata/engines/package-lock.json
+	cd testdata/engines && npm ci --no-audit --no-fund --loglevel=error
+	touch $@
+
+test-engines: build testdata/engines/node_modules testdata/azurite/node_modules ## DuckDB and ClickHouse read stores with the SQL of docs/engines.md
+	$(GO) run ./internal/test/azurite/cmd/azurite-run node --test --test-concurrency=1 --test-reporter=spec testdata/engines/*.test.mjs
 
 REPORT   ?= test.json
 # Files in memory if 12 GB are free there.

@@ -225,6 +225,13 @@ type Condition struct {
 	Value string
 }
 
+// Location is where programs other than Logstow find the blobs of a store: the absolute path of a directory, or a URL without a
+// credential, of each container. It does not end in a slash. The zero value is unknown.
+type Location struct{ Raw, Compacted string }
+
+// Located is a [Store] whose blobs other programs can read.
+type Located interface{ Location() Location }
+
 // Store is one place where segments and their index are stored, with its configured name.
 type Store interface {
 	// Blobs is the raw container: shippers create plain segments in it.

@@ -45,7 +45,7 @@ type cliFlag struct {
 // The commands of flags.
 const (
 	searching = "query stats fields patterns" // with a selection of records
-	selecting = searching + " segments"       // with services
+	selecting = searching + " segments"       // with services and levels
 	limited   = searching + " ql saved"       // with a plan, and limits
 	ranged    = limited + " segments"         // with a range
 	metered   = limited + " serve"            // with a cache, and prices
@@ -73,7 +73,7 @@ func flags() []section {
 		}},
 		{"Selection", []cliFlag{
 			{selecting, "service,s", listFlag, "`GLOB`: service name or glob; repeatable (default: all)"},
-			{searching, "level,l", itemsFlag, "`LEVEL`: trace, debug, info, warn, error, fatal or - (none), or a minimum level (warn+); a list, repeatable"},
+			{selecting, "level,l", itemsFlag, "`LEVEL`: trace, debug, info, warn, error, fatal or - (none), or a minimum level (warn+); a list, repeatable"},
 			{searching, "source", listFlag, "`GLOB`: source, such as a file's path, or glob, in which * does not match / and ** does; repeatable (default: all)"},
 			{searching, "regexp,e", listFlag, "`REGEXP`: regular expression (RE2) that matches somewhere in the message; repeatable, all must match"},
 			{searching, "exclude,x", listFlag, "`TEXT`: text that the message must not contain, matched like PATTERN; repeatable"},
@@ -120,6 +120,7 @@ func flags() []section {
 			{"patterns", "output,o=table", textFlag, "`FORMAT`: table, json (one object per line) or csv; json and csv use UTC without --tz"},
 			{"ql saved", "output,o=table", textFlag, "`FORMAT`: table, csv, json (one object per line) or loki; all but table use UTC without --tz"},
 			{"segments", "output,o=table", textFlag, "`FORMAT`: table, or json (one object per line); both use UTC without --tz"},
+			{"segments", "paths", switchFlag, "print the path or URL of each segment, one per line, for other programs; with -o json as another property"},
 			{"query", "explain", switchFlag, "also report the plan, bytes read and estimated cost on standard error; as JSON with -o json"},
 			{"stats fields patterns ql saved", "explain", switchFlag, "also report the plan, bytes read and estimated cost on standard error"},
 		}},

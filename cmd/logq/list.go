@@ -68,11 +68,15 @@ func segmentsCommand() *ucli.Command {
 		Usage: "print the segments of a range (default: all), in order of name",
 		UsageText: `logq segments -s shop
 logq segments --since yesterday -o json
-logq segments --from 2026-11-20 --to 2026-11-21`,
+logq segments -s shop --since 1d --paths`,
 		Description: `Prints for each segment its name, the times of its first and last record, the number
 of records, their size as text (RAW) and as stored, in bytes, the number of records
 of each level, instance and class. Segments that compaction has merged into another
 one are not printed; with -o json the merged segment has their number.
+
+With --paths it prints where other programs find these segments, and no record is in
+two of them. It leaves out those that only logq can read, reports them, and exits
+with 3. A segment may also have records outside the range or of other levels.
 
 Exit status: 0 found, 1 no segment matches, 2 wrong command line, 3 incomplete or
 failed, 4 access denied, 130 interrupted.`,
@@ -81,8 +85,10 @@ failed, 4 access denied, 130 interrupted.`,
 
 // segmentRow has the printed properties of a segment.
 type segmentRow struct {
-	Store       string        `json:"store"`
-	Name        string        `json:"name"`
+	Store string `json:"store"`
+	Name  string `json:"name"`
+	// Path is the path or URL of the blob, with --paths.
+	Path        string        `json:"path,omitempty"`
 	Start       string        `json:"start"`
 	End         string        `json:"end"`
 	Records     uint64        `json:"records"`
@@ -129,19 +135,38 @@ func listSegments(c *ucli.Context, env environment) error {
 		r.span.from, r.span.to = everything()
 	}
 	r.sel = query.Selection{Services: cli.List(c, "service"), From: r.span.from, To: r.span.to, Now: r.now}
+	if err := r.readLevels(); err != nil {
+		return err
+	}
 	return r.withStores(func(q *query.Query, stores []query.Store) error {
 		p, err := q.Plan(c.Context)
 		if err != nil {
 			return err
 		}
-		rows := make([]segmentRow, len(p.Segments))
-		for i, s := range p.Segments {
-			rows[i] = newSegmentRow(s, r.given)
+		var unreadable []*query.Problem
+		locations := locationsOf(stores)
+		rows := make([]segmentRow, 0, len(p.Segments))
+		for _, s := range p.Segments {
+			row := newSegmentRow(s, r.given)
+			if c.Bool("paths") {
+				if isRepeated(c.Context, q, s) {
+					continue
+				}
+				if err := unreadableByOthers(s, len(stores)); err != nil {
+					unreadable = append(unreadable, &query.Problem{Store: s.Store, Object: s.String(), Err: err})
+					continue
+				}
+				row.Path = locations.path(s)
+			}
+			rows = append(rows, row)
 		}
 		slices.SortFunc(rows, func(a, b segmentRow) int { return strings.Compare(a.Name, b.Name) })
 		err = env.paged(c.Context, func(env *environment) error {
-			if c.String("output") == report.JSON {
+			switch {
+			case c.String("output") == report.JSON:
 				return jsonlines.Write(env.stdout, rows...)
+			case c.Bool("paths"):
+				return output.WriteLines(env.stdout, pathsOf(rows))
 			}
 			return env.printTable(rows)
 		})
@@ -149,6 +174,7 @@ func listSegments(c *ucli.Context, env environment) error {
 			return err
 		}
 		report := q.Report()
+		report.Problems = append(report.Problems, unreadable...)
 		r.printReport(&report)
 		if len(rows) == 0 && len(report.Problems) == 0 {
 			reasons, err := q.Explain(c.Context, p, query.ExplainOptions{})

@@ -35,12 +35,17 @@ func (r *request) readSelection() error {
 	if !r.files { // they are read with it
 		sel.Parser = parser
 	}
-	for _, text := range cli.List(c, "level") {
+	return r.readLevels()
+}
+
+// readLevels reads --level.
+func (r *request) readLevels() error {
+	for _, text := range cli.List(r.c, "level") {
 		levels, err := record.ParseLevels(text)
 		if err != nil {
 			return hint.Wrap(cli.Usagef("--level: %w", err), "%s", suggest.DidYouMean(strings.TrimSuffix(text, "+"), explain.LevelNames()))
 		}
-		sel.Levels |= levels
+		r.sel.Levels |= levels
 	}
 	return nil
 }

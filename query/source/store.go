@@ -22,13 +22,19 @@ type Store struct {
 	Cache *cache.Cache
 	// Free is set if requests cost nothing, as in a directory.
 	Free bool
+	// Location is where other programs find the blobs; zero if unknown.
+	Location store.Location
 	// Problems are known problems of the store. They are in the report of every query.
 	Problems []*Problem
 }
 
 // ReadOnly returns the reading half of a store.
 func ReadOnly(s store.Store) Store {
-	return Store{Name: s.String(), Container: s.Container(), Blobs: s.Blobs(), Compacted: s.Compacted(), Tables: s.Tables()}
+	reading := Store{Name: s.String(), Container: s.Container(), Blobs: s.Blobs(), Compacted: s.Compacted(), Tables: s.Tables()}
+	if located, ok := s.(store.Located); ok {
+		reading.Location = located.Location()
+	}
+	return reading
 }
 
 // compacted returns the compacted container, an absent one if there is none.

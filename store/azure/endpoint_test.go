@@ -55,6 +55,10 @@ func TestEndpointWithContainer(t *testing.T) {
 			if _, blob, table := s.Address(); blob != tt.blob || table != tt.table {
 				t.Errorf("blobs at %s, tables at %s, want %s, %s", blob, table, tt.blob, tt.table)
 			}
+			endpoint := strings.TrimSuffix(tt.blob, "/")
+			if at, want := s.Location(), (store.Location{Raw: endpoint + "/logs", Compacted: endpoint + "/logs-compacted"}); at != want {
+				t.Errorf("location %+v, want %+v", at, want)
+			}
 		})
 	}
 }

@@ -38,6 +38,12 @@ func (s *Store) Address() (account, blobs, tables string) {
 	return f.cred.AccountName(), f.cred.BlobEndpoint, f.cred.TableEndpoint
 }
 
+// Location implements [store.Located].
+func (s *Store) Location() store.Location {
+	endpoint := strings.TrimSuffix(s.blobs.fail.cred.BlobEndpoint, "/") + "/"
+	return store.Location{Raw: endpoint + s.container, Compacted: endpoint + store.CompactedContainer(s.container)}
+}
+
 // Hierarchical reports whether the account has a hierarchical namespace, without which signatures
 // cannot be limited to directories. One request.
 func (s *Store) Hierarchical(ctx context.Context) (bool, error) {

@@ -89,6 +89,11 @@ func Open(ctx context.Context, dir string, opts ...Option) (*Store, error) {
 	return s, nil
 }
 
+// Location implements [store.Located].
+func (s *Store) Location() store.Location {
+	return store.Location{Raw: s.dir, Compacted: filepath.Join(s.dir, compacted)}
+}
+
 // Blobs implements [store.Store].
 func (s *Store) Blobs() store.Blobs { return blobs{s, ""} }
 
