@@ -6,6 +6,7 @@ import (
 
 	"logstow/input/listen"
 	"logstow/record"
+	"logstow/watch"
 )
 
 // Spec is the configuration of an input of one kind. It is plain data, so that two of them can be compared. Package kinds
@@ -82,8 +83,10 @@ type Opening struct {
 	Instance string
 	// BufferID returns the ID of the buffer, see [buffer.Buffer.ID].
 	BufferID func(context.Context) (string, error)
-	// Observe is called with records that an input appends without a [Processor]; nil calls nothing.
-	Observe func(service, parser string, r *record.Record)
+	// Observe is called with records that an input appends without a [Processor], and their instance; nil calls nothing.
+	Observe func(service, parser, instance string, r *record.Record)
+	// Senders are the shippers that send segments to an input and poll it for watches; nil is none.
+	Senders *watch.Senders
 	// Volatile is set if the buffer is in memory.
 	Volatile bool
 	// Getenv looks up environment variables.

@@ -235,6 +235,13 @@ func hostName(hostPort string) string {
 	return host
 }
 
+// ids returns the IDs of the relays that are known.
+func (p *pool) ids() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Sorted(maps.Keys(p.known))
+}
+
 func (p *pool) find(id string) *member {
 	p.mu.Lock()
 	defer p.mu.Unlock()

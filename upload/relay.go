@@ -19,21 +19,6 @@ type relays interface {
 	Relay(ctx context.Context, service string) (id string, err error)
 }
 
-// relaysOf returns the relays that a store is, nil if it is storage.
-func relaysOf(st store.Store) relays {
-	for st != nil {
-		if r, ok := st.(relays); ok {
-			return r
-		}
-		wrapper, ok := st.(interface{ Unwrap() store.Store })
-		if !ok {
-			return nil
-		}
-		st = wrapper.Unwrap()
-	}
-	return nil
-}
-
 // sendSegment sends a batch to a relay. A batch that one may have is sent to that one only, which may be away for long: a failure is a
 // [suspect], so that the batch is retried apart from the others. It is never quarantined for that.
 func (u *Uploader) sendSegment(ctx context.Context, from *buffer.Buffer, d *destination, b *buffer.Batch, body []byte) error {
