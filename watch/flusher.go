@@ -232,7 +232,7 @@ func (f *Flusher) poll(ctx context.Context, loops *sync.WaitGroup, due func(Sour
 
 // services returns the services of the buffer and of senders, in order of name.
 func (f *Flusher) services() []string {
-	own, others := f.buffer.Services(), f.opts.Senders.services()
+	own, others := f.buffer.Services(), f.opts.Senders.Services()
 	if len(others) == 0 {
 		return own
 	}

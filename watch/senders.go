@@ -204,8 +204,8 @@ func (s *Senders) set(all map[string]Watch) {
 	}
 }
 
-// services returns the services of all senders, in order of name, without duplicates.
-func (s *Senders) services() []string {
+// Services returns the services of all senders, in order of name, without duplicates.
+func (s *Senders) Services() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.removeAbsent()

@@ -25,6 +25,7 @@ import (
 	"logstow/record"
 	"logstow/relay"
 	"logstow/segment"
+	"logstow/watch"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -43,6 +44,7 @@ type place struct {
 	options buffer.Options
 	tokens  map[string]string
 	stats   *input.Stats
+	senders *watch.Senders
 
 	buffer  *buffer.Buffer
 	id      string
@@ -74,7 +76,7 @@ func (p *place) open() {
 		p.t.Fatal(err)
 	}
 	reader, err := (&inputrelay.Spec{Tokens: p.tokens}).Open(p.t.Context(), input.Opening{
-		Options: input.Options{Sink: p.buffer, Stats: p.stats}, Endpoint: listen.Endpoint{Address: "127.0.0.1:0"}, Instance: "relay-0", BufferID: p.buffer.ID,
+		Options: input.Options{Sink: p.buffer, Stats: p.stats}, Endpoint: listen.Endpoint{Address: "127.0.0.1:0"}, Instance: "relay-0", BufferID: p.buffer.ID, Senders: p.senders,
 	})
 	if err != nil {
 		p.t.Fatal(err)
