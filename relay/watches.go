@@ -171,7 +171,7 @@ func (w *watches) follow(ctx context.Context, id string) {
 		defer w.mu.Unlock()
 		delete(w.polled, id)
 	}()
-	backoff := retry.Backoff{Min: time.Second, Max: 15 * time.Second}
+	backoff := retry.Backoff{Min: time.Second, Max: watch.SendersTimeout}
 	for failures := 0; ; {
 		m := w.pool.find(id)
 		if m == nil || ctx.Err() != nil {

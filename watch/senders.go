@@ -59,6 +59,8 @@ type Senders struct {
 	all               map[string]*sender
 	// names is the size of the names of the services of all.
 	names int
+	// began is when senders could begin to poll; zero if there are none.
+	began time.Time
 }
 
 // sender is a shipper that sends to a relay.
@@ -74,6 +76,13 @@ type sender struct {
 // NewSenders returns a Senders without any sender.
 func NewSenders() *Senders {
 	return &Senders{watches: map[string]Watch{}, changed: make(chan struct{}), reported: make(chan struct{}), all: map[string]*sender{}}
+}
+
+// Begin is called when senders can poll from now on: for the first [SendersTimeout] there may be some that have not polled yet.
+func (s *Senders) Begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.began = time.Now()
 }
 
 // Poll returns the watches for a sender: at once if they are not those of the version of the poll, otherwise when they change, after at most
@@ -241,11 +250,12 @@ func (s *Senders) wait(ctx context.Context, service string, asked, until time.Ti
 }
 
 // flushed returns a time by storage's clock up to which all senders that have a service have flushed it; it is not limited if no sender
-// has it. If late is set, those that have not flushed since they were asked, at a time of storage's clock, are not waited for:
+// has it, and zero while there may be senders that have not polled yet. If late is set, those that have not flushed since they were asked, at a time of storage's clock, are not waited for:
 // for them it is that time.
 func (s *Senders) flushed(service string, asked time.Time, late bool) (to time.Time, limited bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	limited = !late && time.Since(s.began) < SendersTimeout
 	for _, one := range s.all {
 		if !one.has(service) || one.polls == 0 && time.Since(one.seen) > absence {
 			continue

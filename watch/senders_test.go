@@ -211,6 +211,27 @@ func TestPoll(t *testing.T) {
 	})
 }
 
+// A relay that has just started waits for senders that may not have polled yet.
+func TestRelayThatStarts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, s := newMemory(), newSpool(time.Millisecond, "web")
+		r := start(t)
+		defer r.stop()
+		_, stop := r.watcher(m, "web")
+		time.Sleep(time.Second)
+		r.relay(m, s).Begin()
+		began := time.Now()
+		time.Sleep(time.Minute)
+		if first := s.flushes("web")[0].Sub(began); first < watch.SendersTimeout || first > watch.SendersTimeout+watch.DefaultInterval {
+			t.Errorf("the relay flushed after %v", first)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // The senders of a relay, their services and the names of those are limited.
 func TestManyPolls(t *testing.T) {
 	t.Parallel()

@@ -90,6 +90,7 @@ type reader struct {
 // ended by then.
 func (r *reader) Run(ctx context.Context) error {
 	r.handler.stopping = ctx
+	r.handler.followers.Begin()
 	r.handler.senders = loadSenders(r.handler.opts.Sink.Positions(prefix), r.handler.opts.Now)
 	return r.Server.Run(ctx)
 }
