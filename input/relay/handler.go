@@ -152,7 +152,7 @@ func (h *handler) take(r *http.Request, allowed *scope) (appended bool, err erro
 	if known && blocks == complete {
 		h.opts.Stats.Repeated.Add(1)
 	} else {
-		if len(s.progress) >= maxAbove {
+		if len(s.progress) >= maxAbove && !known && name.Seq > floor { // the lowest may be what all others wait for
 			return known, fmt.Errorf("%w: the sender has %d segments that are not confirmed", input.ErrBusy, len(s.progress))
 		}
 		a := appending{handler: h, sender: s, name: name, floor: floor, footer: footer, body: body, forget: forget}

@@ -230,6 +230,28 @@ func TestFloor(t *testing.T) {
 	}
 }
 
+// A relay that has too many segments of a sender still takes the one that its floor waits for.
+func TestFloorOfMany(t *testing.T) {
+	t.Parallel()
+	p := start(t, nil)
+	state := binary.AppendUvarint(binary.AppendUvarint(nil, 20_000), 5) // the day and the floor, then all segments from 6 on
+	for range 4096 {
+		state = append(state, 1, 0)
+	}
+	if _, err := p.buffer.Append(t.Context(), buffer.Chunk{Positions: []buffer.Position{{Input: "relay/" + sender, Value: state}}}); err != nil {
+		t.Fatal(err)
+	}
+	p.restart()
+	if status, refused, text := p.put(relay.Name{Relay: p.id, Sender: sender, Seq: 5000}, 5, sealed(t, nil, "x")); status != http.StatusServiceUnavailable || !refused {
+		t.Errorf("status %d: %s", status, text)
+	}
+	p.send(5, 5, sealed(t, nil, "five"))
+	p.send(5000, 5000, sealed(t, nil, "x"))
+	if got := len(p.messages()); got != 2 {
+		t.Errorf("%d records", got)
+	}
+}
+
 // A request that a relay cannot take says why, and appends nothing.
 func TestRefused(t *testing.T) {
 	t.Parallel()
