@@ -70,7 +70,7 @@ func newWatches(p *pool) *watches {
 // Watches implements [watch.Source]: it returns what the relays have responded so far. The error is that of the relays, if none
 // responds.
 func (s *Store) Watches(_ context.Context, services []string, wake func()) ([]watch.Watch, error) {
-	return s.watches.read(services, wake)
+	return s.watches.read(services, wake) //nolint:contextcheck // polls outlive the call
 }
 
 // Report implements [watch.Source]: the relays learn it with the next poll, which begins at once.

@@ -15,8 +15,10 @@ const (
 	// SendersTimeout is how long a relay waits at most until its senders have flushed a service, before it reports that the
 	// service is flushed.
 	SendersTimeout = 5 * time.Second
-	// MaxSenders is the maximum number of senders of a relay that poll for watches, MaxSenderServices that of the services of one.
-	MaxSenders, MaxSenderServices = 4096, 1024
+	// MaxSenders is the maximum number of senders of a relay that poll for watches.
+	MaxSenders = 4096
+	// MaxSenderServices is the maximum number of services of one of them; it does not report others.
+	MaxSenderServices = 1024
 	// pollTime is how long a poll of a sender waits for a change.
 	pollTime = 25 * time.Second
 	// absence is the time without a poll after which a sender counts as gone.

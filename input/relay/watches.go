@@ -41,7 +41,7 @@ func (h *handler) poll(r *http.Request, allowed *scope) (watch.Answer, error) {
 	p.Services = slices.DeleteFunc(p.Services, func(service string) bool { return !allowed.follows(service) })
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(h.stopping, cancel)()
+	defer context.AfterFunc(h.stopping, cancel)() //nolint:contextcheck // the input ends, not the request
 	answer, err := h.followers.Poll(ctx, p)
 	switch {
 	case errors.Is(err, watch.ErrTooManySenders):
