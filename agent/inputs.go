@@ -25,7 +25,7 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input, rules input.
 		Options: opts, Endpoint: in.Endpoint, MaxOpen: in.MaxOpen, Once: p.Once,
 		FromStart: in.FromStart && lost != buffer.SkipLost || lost == buffer.RereadLost, FromEnd: lost == buffer.SkipLost,
 		Resume: p.BufferDir != "", Skip: p.ownDirs(), StopWait: p.DrainTimeout * 2 / 5, Getenv: p.getenv,
-		Instance: p.Instance, BufferID: p.buffer.ID, Volatile: p.BufferDir == "",
+		Instance: p.Instance, BufferID: p.buffer.ID, Volatile: p.BufferDir == "", DropsOldest: p.OnFull == buffer.DropOldest,
 		Observe: p.observe, Senders: p.senders,
 	})
 	if err != nil {

@@ -87,8 +87,8 @@ type Opening struct {
 	Observe func(service, parser, instance string, r *record.Record)
 	// Senders are the shippers that send segments to an input and poll it for watches; nil is none.
 	Senders *watch.Senders
-	// Volatile is set if the buffer is in memory.
-	Volatile bool
+	// Volatile is set if the buffer is in memory, DropsOldest if it drops its oldest records when it is full.
+	Volatile, DropsOldest bool
 	// Getenv looks up environment variables.
 	Getenv func(string) string
 }

@@ -62,6 +62,9 @@ func (s *Spec) Open(ctx context.Context, with input.Opening) (input.Reader, erro
 	if with.Volatile {
 		with.Log.Warn("a relay without --buffer-dir loses what it has acknowledged when it ends abruptly: give it a buffer on disk")
 	}
+	if with.DropsOldest {
+		with.Log.Warn("a relay with --on-full drop-oldest loses what it has acknowledged when its buffer is full: with block, senders keep it")
+	}
 	opts, err := with.Options.WithDefaults()
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -396,6 +397,27 @@ func TestPartsOfASegment(t *testing.T) {
 	for i, m := range got {
 		if !strings.HasPrefix(m, fmt.Sprintf("web node-1  a.log %d ", i)) {
 			t.Errorf("record %d is %.60q", i, m)
+		}
+	}
+}
+
+// Settings with which a relay loses what it has acknowledged are logged.
+func TestWarns(t *testing.T) {
+	t.Parallel()
+	p := start(t, nil)
+	for want, with := range map[string]input.Opening{"": {}, "--buffer-dir": {Volatile: true}, "drop-oldest": {DropsOldest: true}} {
+		var logged bytes.Buffer
+		with.Options = input.Options{Sink: p.buffer, Log: slog.New(slog.NewTextHandler(&logged, nil))}
+		with.Endpoint.Address = "127.0.0.1:0"
+		reader, err := (&inputrelay.Spec{}).Open(t.Context(), with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := reader.(io.Closer).Close(); err != nil {
+			t.Error(err)
+		}
+		if got := logged.String(); (want == "") != (got == "") || !strings.Contains(got, want) {
+			t.Errorf("logged %q, want %q", got, want)
 		}
 	}
 }
