@@ -408,7 +408,7 @@ func TestWarns(t *testing.T) {
 	for want, with := range map[string]input.Opening{"": {}, "--buffer-dir": {Volatile: true}, "drop-oldest": {DropsOldest: true}} {
 		var logged bytes.Buffer
 		with.Options = input.Options{Sink: p.buffer, Log: slog.New(slog.NewTextHandler(&logged, nil))}
-		with.Endpoint.Address = "127.0.0.1:0"
+		with.Address = "127.0.0.1:0"
 		reader, err := (&inputrelay.Spec{}).Open(t.Context(), with)
 		if err != nil {
 			t.Fatal(err)
