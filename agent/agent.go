@@ -25,7 +25,6 @@ import (
 	"logstow/logmetrics"
 	"logstow/metrics"
 	"logstow/process"
-	"logstow/relay"
 	"logstow/store"
 	"logstow/store/open"
 	"logstow/tap"
@@ -69,8 +68,9 @@ type pipeline struct {
 	logMetrics *logmetrics.Set
 	buffer     *buffer.Buffer
 	uploader   *upload.Uploader
-	// flusher responds to watches.
+	// flusher responds to watches, and passes them on to senders, of a relay.
 	flusher *watch.Flusher
+	senders *watch.Senders
 	// opened holds the open stores.
 	opened *stores
 	note   *noteWriter
@@ -155,10 +155,11 @@ func newPipeline(s Settings, opts Options) *pipeline {
 		opened:      newStores(opts.Log, opts.Getenv),
 		restoration: newRestoration(),
 		logMetrics:  logmetrics.New(s.Instance),
+		senders:     watch.NewSenders(),
 		ended:       make(chan *running), reloads: make(chan Settings),
 	}
 	p.connections, p.followed = descriptors.Divide(descriptors.Limit())
-	p.flusher = watch.NewFlusher(watch.FlusherOptions{Instance: p.Instance, Stores: p.watchedStores, Settings: p.watchSettings(), Log: p.log})
+	p.flusher = watch.NewFlusher(watch.FlusherOptions{Instance: p.Instance, Stores: p.newStores, Senders: p.senders, Settings: p.watchSettings(), Log: p.log})
 	if s.BufferDir != "" {
 		p.tap = tap.New(s.Instance, opts.Log)
 	}
@@ -262,13 +263,9 @@ func (p *pipeline) openOther(ctx context.Context, name string) (store.Store, err
 	return p.requests.Store(st), nil
 }
 
-// watchedStores returns the stores of new segments, except relays and those that cannot be opened: uploads
-// report them.
-func (p *pipeline) watchedStores(ctx context.Context) (all []store.Store) {
+// newStores returns the stores of new segments, except those that cannot be opened: uploads report them.
+func (p *pipeline) newStores(ctx context.Context) (all []store.Store) {
 	for _, spec := range p.opened.specs() {
-		if relay.IsName(spec) { // it has no tables
-			continue
-		}
 		if st, err := p.openOther(ctx, spec); err == nil {
 			all = append(all, st)
 		}

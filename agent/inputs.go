@@ -25,8 +25,8 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input, rules input.
 		Options: opts, Endpoint: in.Endpoint, MaxOpen: in.MaxOpen, Once: p.Once,
 		FromStart: in.FromStart && lost != buffer.SkipLost || lost == buffer.RereadLost, FromEnd: lost == buffer.SkipLost,
 		Resume: p.BufferDir != "", Skip: p.ownDirs(), StopWait: p.DrainTimeout * 2 / 5, Getenv: p.getenv,
-		Instance: p.Instance, BufferID: p.buffer.ID, Volatile: p.BufferDir == "",
-		Observe: p.observe,
+		Instance: p.Instance, BufferID: p.buffer.ID, Volatile: p.BufferDir == "", DropsOldest: p.OnFull == buffer.DropOldest,
+		Observe: p.observe, Senders: p.senders,
 	})
 	if err != nil {
 		return nil, err
@@ -37,12 +37,12 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input, rules input.
 	return reader, nil
 }
 
-// observe shows a record that passes without processing to the tap.
-func (p *pipeline) observe(service, parser string, r *record.Record) {
+// observe shows a record of another instance, which passes without processing, to the tap.
+func (p *pipeline) observe(service, parser, instance string, r *record.Record) {
 	if p.tap == nil {
 		return
 	}
-	if o := p.tap.Observer(parser); o.Enabled() {
+	if o := p.tap.Observer(parser).Of(instance); o.Enabled() {
 		o.Observe(service, r, nil, "")
 	}
 }

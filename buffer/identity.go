@@ -41,10 +41,11 @@ func (b *Buffer) ID(ctx context.Context) (string, error) {
 	return id, nil
 }
 
-// OldestSeq returns a lower bound of the Seqs of all batches that are not stored, also of those that will be sealed later.
-func (b *Buffer) OldestSeq() int64 {
+// OldestSeq returns a lower bound of the Seqs of all batches that are not stored and may be sent to a relay, also of those that will be
+// sealed later. Batches that only another relay may have are not included: that one may be away for long.
+func (b *Buffer) OldestSeq(relay string) int64 {
 	seq := b.batches.OldestSeq() // read first: a batch is put into the queue before it counts as sealed
-	if queued, ok := b.queue.OldestSeq(); ok {
+	if queued, ok := b.queue.OldestSeq(relay); ok {
 		seq = min(seq, queued)
 	}
 	return seq

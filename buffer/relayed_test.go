@@ -177,22 +177,31 @@ func TestIDAndOldestSeq(t *testing.T) {
 	var seqs []int64
 	for i := range 3 {
 		mustAppend(t, b, chunk(rec(noon, fmt.Sprint(i))))
-		before := b.OldestSeq()
+		before := b.OldestSeq("")
 		b.Flush(t.Context())
-		if i == 0 && b.OldestSeq() < before {
-			t.Errorf("the bound fell from %d to %d", before, b.OldestSeq())
+		if i == 0 && b.OldestSeq("") < before {
+			t.Errorf("the bound fell from %d to %d", before, b.OldestSeq(""))
 		}
 	}
 	first := next(t, b)
 	second := next(t, b)
 	seqs = append(seqs, first.Meta.Seq, second.Meta.Seq)
-	if got := b.OldestSeq(); got != seqs[0] {
+	if got := b.OldestSeq(""); got != seqs[0] {
 		t.Errorf("%d, want that in flight, %d", got, seqs[0])
+	}
+	if err := first.Bind("relay://x", "a/me/0"); err != nil {
+		t.Fatal(err)
+	}
+	first.BindFinally("a")
+	for relay, want := range map[string]int64{"a": seqs[0], "b": seqs[1]} {
+		if got := b.OldestSeq(relay); got != want {
+			t.Errorf("for relay %s %d, want %d", relay, got, want)
+		}
 	}
 	if err := first.Done(); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.OldestSeq(); got != seqs[1] {
+	if got := b.OldestSeq(""); got != seqs[1] {
 		t.Errorf("%d, want the second, %d", got, seqs[1])
 	}
 	second.Return()
@@ -201,12 +210,12 @@ func TestIDAndOldestSeq(t *testing.T) {
 	if again, err := b.ID(t.Context()); err != nil || again != id {
 		t.Errorf("%q, %v, want %q", again, err, id)
 	}
-	if got := b.OldestSeq(); got != seqs[1] {
+	if got := b.OldestSeq(""); got != seqs[1] {
 		t.Errorf("after a restart %d, want %d", got, seqs[1])
 	}
 	b.Drain(t.Context())
 	rest(t, b)
-	if got := b.OldestSeq(); got <= seqs[1] {
+	if got := b.OldestSeq(""); got <= seqs[1] {
 		t.Errorf("with nothing left %d, want more than %d", got, seqs[1])
 	}
 	mustClose(t, b)

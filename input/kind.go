@@ -6,6 +6,7 @@ import (
 
 	"logstow/input/listen"
 	"logstow/record"
+	"logstow/watch"
 )
 
 // Spec is the configuration of an input of one kind. It is plain data, so that two of them can be compared. Package kinds
@@ -82,10 +83,12 @@ type Opening struct {
 	Instance string
 	// BufferID returns the ID of the buffer, see [buffer.Buffer.ID].
 	BufferID func(context.Context) (string, error)
-	// Observe is called with records that an input appends without a [Processor]; nil calls nothing.
-	Observe func(service, parser string, r *record.Record)
-	// Volatile is set if the buffer is in memory.
-	Volatile bool
+	// Observe is called with records that an input appends without a [Processor], and their instance; nil calls nothing.
+	Observe func(service, parser, instance string, r *record.Record)
+	// Senders are the shippers that send segments to an input and poll it for watches; nil is none.
+	Senders *watch.Senders
+	// Volatile is set if the buffer is in memory, DropsOldest if it drops its oldest records when it is full.
+	Volatile, DropsOldest bool
 	// Getenv looks up environment variables.
 	Getenv func(string) string
 }

@@ -37,6 +37,9 @@ func responseError(op, object string, r *http.Response) error {
 		e.Class = ErrForgotten
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
 		e.Class = store.ErrInvalid
+		if r.StatusCode != http.StatusRequestEntityTooLarge && r.Header.Get(RefusedHeader) == "" {
+			e.Class = store.ErrUnavailable // a proxy's, or of a segment that the relay has in part: it must not be given up
+		}
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
 		e.Class, e.Hint = store.ErrUnusable, "no relay listens at this address: check the address, and upgrade relays before senders"
 	case http.StatusUpgradeRequired:

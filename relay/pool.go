@@ -182,11 +182,11 @@ func (p *pool) send(ctx context.Context, n Name, body []byte, floor string) erro
 	m := p.find(n.Relay)
 	if m == nil || m.down {
 		if err := p.refresh(ctx, time.Second); err != nil {
-			return err
+			return p.unreachable("send to", fmt.Errorf("%w: %w", ErrRefused, err))
 		}
 		if m = p.find(n.Relay); m == nil {
 			return &store.Error{
-				Op: "send", Object: n.String(), Class: store.ErrUnavailable, Err: fmt.Errorf("relay %s does not respond at any address of %s", n.Relay, p.name),
+				Op: "send", Object: n.String(), Class: store.ErrUnavailable, Err: fmt.Errorf("%w: relay %s does not respond at any address of %s", ErrRefused, n.Relay, p.name),
 				Hint: "if the disk of this relay is lost: shipper resend",
 			}
 		}
@@ -233,6 +233,13 @@ var errTimeout = errors.New("no response in time")
 func hostName(hostPort string) string {
 	host, _, _ := net.SplitHostPort(hostPort)
 	return host
+}
+
+// ids returns the IDs of the relays that are known.
+func (p *pool) ids() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Sorted(maps.Keys(p.known))
 }
 
 func (p *pool) find(id string) *member {

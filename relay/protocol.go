@@ -11,7 +11,13 @@
 //   - A relay records SEQ in the same write as the records, and does not append a segment again whose SEQ it has.
 //   - A request has the lowest Seq that its sender may still send ([FloorHeader]); lower ones are forgotten, and refused with 409.
 //
-// So nothing expires by time. A relay at another address is recognized by its ID: GET /logstow/v1/relay returns it, and a segment for
+// So nothing expires by time. Senders learn of watches (package [logstow/watch]) with
+//
+//	POST /logstow/v1/watches/RELAY
+//
+// which has a [watch.Poll]. The response is a [watch.Answer], and comes when the watches change, or after half a minute.
+//
+// A relay at another address is recognized by its ID: GET /logstow/v1/relay returns it, and a segment for
 // another RELAY is refused with 421.
 package relay
 
@@ -27,6 +33,10 @@ const (
 	InfoPath = "/logstow/v1/relay"
 	// SegmentsPath begins the paths of segments.
 	SegmentsPath = "/logstow/v1/segments/"
+	// WatchesPath begins the paths of polls for watches.
+	WatchesPath = "/logstow/v1/watches/"
+	// MaxPoll is the maximum size of a poll in bytes.
+	MaxPoll = 1 << 20
 	// FloorHeader is the header with the lowest Seq that the sender may still send.
 	FloorHeader = "Logstow-Floor"
 	// RefusedHeader is set in a response if nothing of the segment was appended and the sender may send it to another relay.

@@ -30,10 +30,11 @@ type Options struct {
 }
 
 // Store is relays in place of storage. Of a [store.Store], it has the creation of segments only: [Name.String] is the name of a segment,
-// and its metadata are [FloorKey]. Everything else is [store.ErrInvalid]. Safe for concurrent use.
+// and its metadata are [FloorKey]. Everything else is [store.ErrInvalid]. It is a [watch.Source]. Safe for concurrent use.
 type Store struct {
-	name string
-	pool *pool
+	name    string
+	pool    *pool
+	watches *watches
 }
 
 // Open returns a Store. It requests nothing yet. An invalid name is [store.ErrInvalid].
@@ -49,7 +50,7 @@ func Open(opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{name: opts.Name, pool: p}, nil
+	return &Store{name: opts.Name, pool: p, watches: newWatches(p)}, nil
 }
 
 // Relay returns the ID of the relay to which the next segment of a service is to be sent: the same for one service, as long as that relay
@@ -81,8 +82,9 @@ func (s *Store) Now(context.Context) (time.Time, error) {
 // String implements [store.Store].
 func (s *Store) String() string { return s.name }
 
-// Close closes the connections.
+// Close ends polling for watches and closes the connections.
 func (s *Store) Close() error {
+	s.watches.close()
 	s.pool.close()
 	return nil
 }

@@ -88,3 +88,19 @@ func MayCompact(ctx context.Context, s Store) (may, known bool, err error) {
 	}
 	return false, false, nil
 }
+
+// As returns a store, or the first that it wraps, as another type, not ok if none has that type. A wrapper has the method Unwrap, which
+// returns the store that it wraps.
+func As[T any](s Store) (found T, ok bool) {
+	for s != nil {
+		if found, ok = s.(T); ok {
+			return found, true
+		}
+		wrapper, ok := s.(interface{ Unwrap() Store })
+		if !ok {
+			break
+		}
+		s = wrapper.Unwrap()
+	}
+	return found, false
+}

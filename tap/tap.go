@@ -62,6 +62,8 @@ const (
 type Record struct {
 	record.Record
 	Service string
+	// Instance is that of the record if it is not the shipper's, otherwise "".
+	Instance string
 	// Parser is the parser of the message's fields, in the form that [parse.CompileStored] reads.
 	Parser string
 	// Size is the length in bytes of the message before its truncation to [MaxMessage].
@@ -106,20 +108,23 @@ func New(instance string, log *slog.Logger) *Tap { return &Tap{instance: instanc
 
 // Observer returns the [process.Observer] for an input whose messages have a parser, see
 // [Record.Parser].
-func (t *Tap) Observer(parser string) *Observer { return &Observer{t, parser} }
+func (t *Tap) Observer(parser string) *Observer { return &Observer{tap: t, parser: parser} }
 
 // Observer passes the records of an input to a Tap. It is safe for concurrent use.
 type Observer struct {
-	tap    *Tap
-	parser string
+	tap              *Tap
+	parser, instance string
 }
+
+// Of returns an Observer of the records of another instance.
+func (o *Observer) Of(instance string) *Observer { return &Observer{o.tap, o.parser, instance} }
 
 // Enabled implements [process.Observer].
 func (o *Observer) Enabled() bool { return o.tap.enabled() }
 
 // Observe implements [process.Observer].
 func (o *Observer) Observe(service string, r *record.Record, redacted []string, dropped string) {
-	o.tap.observe(&Record{Record: *r, Service: service, Parser: o.parser, Redacted: redacted, Dropped: dropped})
+	o.tap.observe(&Record{Record: *r, Service: service, Instance: o.instance, Parser: o.parser, Redacted: redacted, Dropped: dropped})
 }
 
 // enabled reports whether the next record is to be observed. If there are clients but no budget, it

@@ -21,13 +21,13 @@ import (
 // length and its bytes.
 //
 //	skipped  number of records
-//	record   time (8 bytes), level (1 byte), service, source, parser, dropped, number of kinds, kinds,
-//	         attributes, length of the message, message
+//	record   time (8 bytes), level (1 byte), service, instance, source, parser, dropped, number of kinds,
+//	         kinds, attributes, length of the message, message
 //	end      empty; the shipper has ended, and all records were sent
 //
 // If [MaxClients] are connected already, a client receives full and nothing else.
 const (
-	magic = "logstow tap 3\n"
+	magic = "logstow tap 4\n"
 	full  = "logstow tap -\n"
 
 	frameRecord, frameSkipped, frameEnd = 1, 2, 3
@@ -52,6 +52,7 @@ func appendRecord(b []byte, r *Record) []byte {
 	b = binary.BigEndian.AppendUint64(b, uint64(r.Time))
 	b = append(b, byte(r.Level))
 	b = appendText(b, r.Service)
+	b = appendText(b, r.Instance)
 	b = appendText(b, r.Source)
 	b = appendText(b, r.Parser)
 	b = appendText(b, r.Dropped)
@@ -217,7 +218,7 @@ func (d *decoder) record() *Record {
 	}
 	r.Time, r.Level = int64(binary.BigEndian.Uint64(head)), record.Level(head[8])
 	d.Bad = r.Level > record.Fatal
-	r.Service, r.Source, r.Parser, r.Dropped = d.text(), d.text(), d.text(), d.text()
+	r.Service, r.Instance, r.Source, r.Parser, r.Dropped = d.text(), d.text(), d.text(), d.text(), d.text()
 	kinds := d.Uvarint()
 	if kinds > maxKinds {
 		d.Bad = true

@@ -38,12 +38,13 @@ type destination struct {
 }
 
 func newDestination(name string, st store.Store, opts *Options) *destination {
+	relays, _ := store.As[relays](st)
 	return &destination{
 		name:        name,
 		container:   st.Container(),
 		blobs:       st.Blobs(),
 		tables:      st.Tables(),
-		relays:      relaysOf(st),
+		relays:      relays,
 		gate:        newBucketGate(opts.Random),
 		limit:       inflight.New(inflight.Options{First: min(firstWorkers, opts.Workers), Max: opts.Workers, Latency: true}),
 		memory:      semaphore.NewWeighted(opts.Memory),

@@ -19,21 +19,6 @@ type relays interface {
 	Relay(ctx context.Context, service string) (id string, err error)
 }
 
-// relaysOf returns the relays that a store is, nil if it is storage.
-func relaysOf(st store.Store) relays {
-	for st != nil {
-		if r, ok := st.(relays); ok {
-			return r
-		}
-		wrapper, ok := st.(interface{ Unwrap() store.Store })
-		if !ok {
-			return nil
-		}
-		st = wrapper.Unwrap()
-	}
-	return nil
-}
-
 // sendSegment sends a batch to a relay. A batch that one may have is sent to that one only, which may be away for long: a failure is a
 // [suspect], so that the batch is retried apart from the others. It is never quarantined for that.
 func (u *Uploader) sendSegment(ctx context.Context, from *buffer.Buffer, d *destination, b *buffer.Batch, body []byte) error {
@@ -58,6 +43,9 @@ func (u *Uploader) sendSegment(ctx context.Context, from *buffer.Buffer, d *dest
 					return err
 				}
 			default:
+				if n, err := relay.ParseName(b.Name()); err == nil {
+					b.BindFinally(n.Relay)
+				}
 				return suspect{bound, err}
 			}
 		}
@@ -66,13 +54,17 @@ func (u *Uploader) sendSegment(ctx context.Context, from *buffer.Buffer, d *dest
 
 // sendOnce makes one request.
 func (u *Uploader) sendOnce(ctx context.Context, from *buffer.Buffer, d *destination, b *buffer.Batch, body []byte) error {
+	name, err := relay.ParseName(b.Name())
+	if err != nil {
+		return &store.Error{Op: "send", Object: b.Name(), Class: store.ErrInvalid, Err: err}
+	}
 	request, err := d.limit.Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	u.count(func(st *Stats) { st.Creates++ })
 	crashpoint.Here("upload.before-send")
-	floor := min(from.OldestSeq(), b.Meta.Seq)
+	floor := min(from.OldestSeq(name.Relay), b.Meta.Seq)
 	_, err = d.blobs.Create(ctx, b.Name(), body, store.CreateOptions{Metadata: map[string]string{relay.FloorKey: strconv.FormatInt(floor, 10)}})
 	crashpoint.Here("upload.after-send")
 	d.limit.Release(request, err)

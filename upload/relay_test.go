@@ -153,6 +153,41 @@ func TestRelayFloor(t *testing.T) {
 	}
 }
 
+// A segment that only another relay may have, which is away, does not hold the floor of a relay.
+func TestRelayFloorOfAnother(t *testing.T) {
+	t.Parallel()
+	b := openBuffer(t)
+	fillMany(t, b, 40)
+	f := &fakeRelays{chosen: idB}
+	lost, taken := int64(-1), 0
+	f.answer = func(n relay.Name, _ int) error {
+		f.chosen = idA
+		if lost < 0 {
+			lost = n.Seq
+		}
+		if n.Seq == lost && taken < 39 {
+			return failure(store.ErrUnavailable)
+		}
+		taken++
+		return nil
+	}
+	if _, err := upTo(t, f, b, upload.Options{Workers: 1}); err != nil {
+		t.Fatal(err)
+	}
+	above := 0
+	for i, n := range f.names {
+		if n.Relay == idA && f.floors[i] > lost {
+			above++
+		}
+		if n.Relay == idB && f.floors[i] > lost {
+			t.Errorf("request %d for segment %d has floor %d", i, n.Seq, f.floors[i])
+		}
+	}
+	if len(f.taken[lost]) != 1 || f.taken[lost][0].Relay != idB || above < 30 {
+		t.Errorf("segment %d was taken as %v; %d of %d requests have a floor above it", lost, f.taken[lost], above, len(f.names))
+	}
+}
+
 // A later process sends a segment only to the relay that may have it, by its name, whatever else the configuration says.
 func TestRelayAfterRestart(t *testing.T) {
 	t.Parallel()

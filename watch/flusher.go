@@ -39,8 +39,11 @@ type Buffer interface {
 type FlusherOptions struct {
 	// Instance is the instance ID of the shipper.
 	Instance string
-	// Stores returns the stores that new segments are written to, except those that cannot be opened.
+	// Stores returns the stores that new segments are written to, except those that cannot be opened. Of a store that is a [Source], the
+	// watches are those of that source, of others those in their tables.
 	Stores func(ctx context.Context) []store.Store
+	// Senders are the shippers that send to this one; nil if none does.
+	Senders *Senders
 	// Settings are the initial settings.
 	Settings Settings
 	// Log may be nil.
@@ -74,8 +77,8 @@ type Flusher struct {
 	opts FlusherOptions
 	// buffer is the argument of Run.
 	buffer Buffer
-	// changed wakes the poll loop after Configure.
-	changed chan struct{}
+	// changed wakes the poll loop after Configure, woken when a source has changed.
+	changed, woken chan struct{}
 
 	mu       sync.Mutex
 	settings Settings
@@ -88,10 +91,12 @@ type Flusher struct {
 	day     string
 	flushed map[string]int
 	limited map[string]bool
-	// denied holds the stores that deny access to their watches, with the time of the next poll; logged holds those for which
+	// denied holds the sources that deny access to their watches, with the time of the next poll; logged holds those for which
 	// this was logged.
 	denied map[string]time.Time
 	logged map[string]bool
+	// awake holds the sources that have changed since they were polled.
+	awake map[string]bool
 }
 
 // NewFlusher makes a Flusher; Run runs it.
@@ -99,9 +104,13 @@ func NewFlusher(opts FlusherOptions) *Flusher {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
+	if opts.Senders == nil {
+		opts.Senders = NewSenders()
+	}
 	return &Flusher{
-		opts: opts, settings: opts.Settings, changed: make(chan struct{}, 1),
+		opts: opts, settings: opts.Settings, changed: make(chan struct{}, 1), woken: make(chan struct{}, 1),
 		flushing: map[string]*flushing{}, flushed: map[string]int{}, limited: map[string]bool{}, denied: map[string]time.Time{}, logged: map[string]bool{},
+		awake: map[string]bool{},
 	}
 }
 
@@ -140,13 +149,18 @@ func (f *Flusher) Run(ctx context.Context, b Buffer) {
 			return
 		case <-f.changed:
 		case <-timer.C:
+		case <-f.woken:
+			if f.interval() > 0 {
+				f.poll(ctx, &loops, f.isAwake)
+			}
+			continue
 		}
 		began := time.Now()
 		if f.interval() == 0 {
 			timer.Stop()
 			continue
 		}
-		f.poll(ctx, &loops) // which may change the interval
+		f.poll(ctx, &loops, func(Source) bool { return true }) // which may change the interval
 		timer.Reset(max(0, f.interval()-time.Since(began)))
 	}
 }
@@ -167,39 +181,84 @@ func (f *Flusher) noteFollowed(at time.Time) {
 	f.followed = later(f.followed, at)
 }
 
-// poll reads the watches on the buffer's services in each store, and starts to flush the newly watched services.
-func (f *Flusher) poll(ctx context.Context, loops *sync.WaitGroup) {
-	services := f.buffer.Services()
+// wake makes Run poll a source.
+func (f *Flusher) wake(s Source) {
+	f.mu.Lock()
+	f.awake[s.String()] = true
+	f.mu.Unlock()
+	select {
+	case f.woken <- struct{}{}:
+	default:
+	}
+}
+
+func (f *Flusher) isAwake(s Source) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.awake[s.String()]
+}
+
+// poll reads the watches on the services of the buffer and of senders in the sources that are due, starts to flush the newly watched
+// services, and asks the senders to do so.
+func (f *Flusher) poll(ctx context.Context, loops *sync.WaitGroup, due func(Source) bool) {
+	services := f.services()
 	if len(services) == 0 {
 		return
 	}
-	for _, s := range f.opts.Stores(ctx) {
-		if !f.allowed(s) {
+	for _, st := range f.opts.Stores(ctx) {
+		s := sourceOf(st)
+		if !due(s) || !f.allowed(s) {
 			continue
 		}
 		requesting, cancel := context.WithTimeout(ctx, requestTimeout)
-		all, err := readWatches(requesting, s.Tables(), Table(s.Container()), services[0], services[len(services)-1])
+		all, err := s.Watches(requesting, services, func() { f.wake(s) })
 		cancel()
 		if err != nil {
 			f.failed(ctx, s, err)
 			continue
 		}
 		for _, w := range all {
-			if _, ok := slices.BinarySearch(services, w.service); !ok {
+			if _, ok := slices.BinarySearch(services, w.Service); !ok {
 				continue
 			}
-			if !w.written.IsZero() { // even if it has expired: its reader may come back
-				f.noteFollowed(time.Now().Add(-w.read.Sub(w.written)))
+			if !w.Written.IsZero() { // even if it has expired: its reader may come back
+				f.noteFollowed(w.Read.Add(-w.Clock.Sub(w.Written)))
 			}
 			f.noteWatch(ctx, loops, s, w)
 		}
 	}
+	f.opts.Senders.set(f.live())
 }
 
-// allowed reports whether a store may be polled now.
-func (f *Flusher) allowed(s store.Store) bool {
+// services returns the services of the buffer and of senders, in order of name.
+func (f *Flusher) services() []string {
+	own, others := f.buffer.Services(), f.opts.Senders.Services()
+	if len(others) == 0 {
+		return own
+	}
+	all := slices.Concat(own, others)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// live returns the live watches.
+func (f *Flusher) live() map[string]Watch {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	live := make(map[string]Watch, len(f.flushing))
+	for service, g := range f.flushing {
+		if time.Now().Before(g.until) {
+			live[service] = Watch{Service: service, Written: g.written, Clock: g.clock, Read: g.localClock}
+		}
+	}
+	return live
+}
+
+// allowed reports whether a source may be polled now.
+func (f *Flusher) allowed(s Source) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.awake, s.String())
 	if time.Now().Before(f.denied[s.String()]) {
 		return false
 	}
@@ -207,8 +266,8 @@ func (f *Flusher) allowed(s store.Store) bool {
 	return true
 }
 
-// failed counts a failure. It logs denied access once per store. Other failures affect uploads too, and uploads log them.
-func (f *Flusher) failed(ctx context.Context, s store.Store, err error) {
+// failed counts a failure. It logs denied access once per source. Other failures affect uploads too, and uploads log them.
+func (f *Flusher) failed(ctx context.Context, s Source, err error) {
 	if ctx.Err() != nil {
 		return
 	}
@@ -227,36 +286,35 @@ func (f *Flusher) failed(ctx context.Context, s store.Store, err error) {
 }
 
 // noteWatch records a watch that was read. If the watch is live, its service is flushed until the watch expires.
-func (f *Flusher) noteWatch(ctx context.Context, loops *sync.WaitGroup, s store.Store, w watched) {
+func (f *Flusher) noteWatch(ctx context.Context, loops *sync.WaitGroup, s Source, w Watch) {
 	left, ok := w.live()
 	if !ok {
 		return
 	}
-	now := time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	g := f.flushing[w.service]
+	g := f.flushing[w.Service]
 	if g == nil {
-		g = &flushing{service: w.service, store: s, count: new(sync.Once), counted: make(chan struct{})}
-		f.flushing[w.service] = g
-		f.buffer.SetFollowed(w.service, true)
+		g = &flushing{service: w.Service, source: s, count: new(sync.Once), counted: make(chan struct{})}
+		f.flushing[w.Service] = g
+		f.buffer.SetFollowed(w.Service, true)
 		loops.Go(func() { f.flushLoop(ctx, g) })
 	}
-	if g.polls++; g.polls == 2 || g.polls == 1 && w.shippers > 0 {
+	if g.polls++; g.polls == 2 || g.polls == 1 && w.Shippers > 0 {
 		g.count.Do(func() { close(g.counted) })
 	}
-	g.until, g.interval, g.written = now.Add(left), FlushInterval(w.shippers), w.written
-	// Both are past times of storage's clock. The response's date may be rounded down, so take the later one.
-	if g.clock = w.read; w.written.After(g.clock) {
-		g.clock = w.written
+	if !g.written.Equal(w.Written) {
+		g.asked = time.Now()
 	}
-	g.localClock = now
+	g.until, g.interval, g.written = w.Read.Add(left), FlushInterval(w.Shippers), w.Written
+	// Both are past times of storage's clock. The response's date may be rounded down, so take the later one.
+	g.clock, g.localClock = later(w.Clock, w.Written), w.Read
 }
 
 // flushing is a service that is being watched. The lock of the Flusher guards the fields from polls on.
 type flushing struct {
 	service string
-	store   store.Store
+	source  Source
 	// counted is closed when the number of shippers that respond is known. That is at the second poll at the latest: by then
 	// the watcher has counted the shippers that responded at the first.
 	counted chan struct{}
@@ -267,8 +325,8 @@ type flushing struct {
 	// until is when the watch expires, by this process's clock.
 	until    time.Time
 	interval time.Duration
-	// written is when the watch was renewed. clock was the time by storage's clock when this process's clock was at localClock.
-	written, clock, localClock time.Time
+	// written is when the watch was renewed, asked when that was read, by this process's clock. clock was the time by storage's clock when this process's clock was at localClock.
+	written, asked, clock, localClock time.Time
 }
 
 // flushLoop flushes a service until the watch on it has expired, and reports up to which time the records are in storage.
@@ -301,12 +359,20 @@ func (f *Flusher) flushLoop(ctx context.Context, g *flushing) {
 			continue
 		}
 		first := began.IsZero()
+		if first {
+			f.opts.Senders.wait(ctx, g.service, now.written, now.asked.Add(SendersTimeout))
+		}
 		began, share = time.Now(), 1
+		bySenders, limited := f.opts.Senders.flushed(g.service, now.written, time.Since(now.asked) >= SendersTimeout)
 		batches, stored := f.flush(ctx, g.service, began)
 		if stored {
 			responded := !flushed.Before(now.written)
-			flushed = now.clock.Add(began.Sub(now.localClock))
-			if batches > 0 || !responded {
+			to := now.clock.Add(began.Sub(now.localClock))
+			if limited {
+				to = earlier(to, bySenders)
+			}
+			flushed = later(flushed, to)
+			if batches > 0 || !responded && !flushed.Before(now.written) {
 				report()
 			}
 		}
@@ -351,7 +417,7 @@ func later(a, b time.Time) time.Time {
 func (f *Flusher) current(ctx context.Context, g *flushing) (now flushing, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	_, denied := f.denied[g.store.String()]
+	_, denied := f.denied[g.source.String()]
 	if ctx.Err() == nil && !denied && f.settings.Interval > 0 && time.Now().Before(g.until) {
 		return *g, true
 	}
@@ -397,14 +463,13 @@ func (f *Flusher) mayFlush(service string) bool {
 	return false
 }
 
-// report writes this shipper's entity.
+// report reports what this shipper has flushed.
 func (f *Flusher) report(ctx context.Context, g *flushing, flushed time.Time) error {
 	requesting, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	e := shipperEntity(Shipper{Service: g.service, Instance: f.opts.Instance, Flushed: flushed})
-	err := g.store.Tables().Upsert(requesting, Table(g.store.Container()), []store.Entity{e})
+	err := g.source.Report(requesting, Shipper{Service: g.service, Instance: f.opts.Instance, Flushed: flushed})
 	if err != nil {
-		f.failed(ctx, g.store, fmt.Errorf("cannot respond to a watch: %w", err))
+		f.failed(ctx, g.source, fmt.Errorf("cannot respond to a watch: %w", err))
 	}
 	return err
 }

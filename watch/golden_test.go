@@ -130,9 +130,9 @@ func TestReadBack(t *testing.T) {
 		var got []string
 		for _, w := range all {
 			if _, live := w.live(); !live {
-				t.Errorf("%s is not live: written %v, read %v", w.service, w.written, w.read)
+				t.Errorf("%s is not live: written %v, read %v", w.Service, w.Written, w.Clock)
 			}
-			got = append(got, fmt.Sprintf("%s %d", w.service, w.shippers))
+			got = append(got, fmt.Sprintf("%s %d", w.Service, w.Shippers))
 		}
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s to %s: %q, %v, want %q", c.first, c.last, got, err, c.want)

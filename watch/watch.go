@@ -61,27 +61,31 @@ const (
 	version = 1
 )
 
-// watched is a watch as it was read.
-type watched struct {
-	service string
-	// shippers is the number of shippers that responded when the watch was renewed.
-	shippers int
+// Watch is a watch on a service, as it was read.
+type Watch struct {
+	Service string `json:"service"`
+	// Shippers is the number of shippers that responded when the watch was renewed.
+	Shippers int `json:"shippers"`
+	// Written is when the watch was renewed, Clock when it was read, both by storage's clock.
+	Written time.Time `json:"written"`
+	Clock   time.Time `json:"clock"`
+	// Read is when it was read, by this process's clock.
+	Read time.Time `json:"-"`
+
 	// isNew is set if shippers that poll every IdleInterval may not have read the watch when it was written.
 	isNew bool
-	// written and read are storage's times of the last renewal and of the response.
-	written, read time.Time
 }
 
-// live reports whether the watch is live, and how long it remains so.
-func (w watched) live() (left time.Duration, ok bool) {
-	left = Lifetime - w.read.Sub(w.written)
-	return left, !w.written.IsZero() && left > 0
+// live reports whether the watch was live when it was read, and how long it remains so.
+func (w Watch) live() (left time.Duration, ok bool) {
+	left = Lifetime - w.Clock.Sub(w.Written)
+	return left, !w.Written.IsZero() && left > 0
 }
 
 // idle reports whether shippers may poll every IdleInterval: nobody watched the service lately, or only for so short a time
 // that shippers may not know.
-func (w watched) idle() bool {
-	return w.isNew || w.written.IsZero() || w.read.Sub(w.written) >= IdleAfter
+func (w Watch) idle() bool {
+	return w.isNew || w.Written.IsZero() || w.Clock.Sub(w.Written) >= IdleAfter
 }
 
 // Shipper is a shipper that responds to watches on a service.
@@ -119,15 +123,15 @@ func shipperEntity(s Shipper) store.Entity {
 
 // readWatches reads the watches, live or expired, on the services from first to last in order of name. It needs one request of one
 // partition per thousand watches, whatever the number of shippers.
-func readWatches(ctx context.Context, t store.TableReader, table, first, last string) (all []watched, err error) {
+func readWatches(ctx context.Context, t store.TableReader, table, first, last string) (all []Watch, err error) {
 	q := store.Query{
 		Partition: watchPartition, RowFrom: first, RowTo: last + after, Times: true,
 		Columns: []store.Column{{Name: propVersion, Kind: store.Int64}, {Name: propShippers, Kind: store.Int64}, {Name: propNew, Kind: store.Int64}},
 	}
 	err = query(ctx, t, table, q, func(e store.Entity) {
 		shippers, _ := e.Properties[propShippers].(int64)
-		all = append(all, watched{
-			service: e.Row, shippers: int(max(0, shippers)), isNew: e.Properties[propNew] == int64(1), written: e.Written, read: e.Read,
+		all = append(all, Watch{
+			Service: e.Row, Shippers: int(max(0, shippers)), isNew: e.Properties[propNew] == int64(1), Written: e.Written, Clock: e.Read, Read: time.Now(),
 		})
 	})
 	return all, err

@@ -344,7 +344,7 @@ func (w *Watcher) created(ctx context.Context) (map[string]time.Time, error) {
 	all, err := readWatches(ctx, w.Tables, Table(w.Container), first, last)
 	created := make(map[string]time.Time, len(all))
 	for _, one := range all {
-		created[one.service] = one.written
+		created[one.Service] = one.Written
 	}
 	return created, err
 }

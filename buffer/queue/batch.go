@@ -81,8 +81,19 @@ func (b *Batch) SetName(store, name string) error {
 	return b.setName(store, name, false)
 }
 
-// Bind is SetName for a relay. A second copy there would not be recognized: on a full disk it fails, which is not final.
-func (b *Batch) Bind(store, name string) error { return b.setName(store, name, true) }
+// Bind is SetName for a relay. A second copy there would not be recognized: on a full disk it fails, which is not final. The batch may be
+// bound to another relay later, until BindFinally.
+func (b *Batch) Bind(store, name string) error {
+	if err := b.setName(store, name, true); err != nil {
+		return err
+	}
+	b.queue.setOnly(b.Item, "")
+	return nil
+}
+
+// BindFinally records that the batch will only be sent to the relay to which it is bound, which may have it: [Queue.OldestSeq] of
+// others does not include it. It lasts until the process ends.
+func (b *Batch) BindFinally(relay string) { b.queue.setOnly(b.Item, relay) }
 
 func (b *Batch) setName(store, name string, must bool) error {
 	state := sealed.State{Store: store, Name: name}

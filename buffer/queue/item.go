@@ -46,6 +46,9 @@ type Item struct {
 	state sealed.State
 	// first is when the first record was appended.
 	first time.Time
+	// only is the ID of the relay that may have the batch, to which it must be sent; "" if it may be sent to any. The lock of the
+	// queue guards it.
+	only string
 	// charged is how many bytes of the memory it is charged.
 	charged int64
 }

@@ -241,19 +241,27 @@ func (q *Queue) OldestUnstored(service string) (oldest time.Time) {
 	return oldest
 }
 
-// OldestSeq returns the lowest Seq of a batch that is not stored yet; not ok if there is none.
-func (q *Queue) OldestSeq() (seq int64, ok bool) {
+// OldestSeq returns the lowest Seq of a batch that is not stored yet and may be sent to a relay; not ok if there is none.
+func (q *Queue) OldestSeq(relay string) (seq int64, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.waiting) > 0 { // they are in order
-		seq, ok = q.waiting[0].Meta.Seq, true
+	mayGo := func(item *Item) bool { return item.only == "" || item.only == relay }
+	if i := slices.IndexFunc(q.waiting, mayGo); i >= 0 { // they are in order
+		seq, ok = q.waiting[i].Meta.Seq, true
 	}
 	for item := range q.inflight {
-		if !ok || item.Meta.Seq < seq {
+		if mayGo(item) && (!ok || item.Meta.Seq < seq) {
 			seq, ok = item.Meta.Seq, true
 		}
 	}
 	return seq, ok
+}
+
+// setOnly sets Item.only.
+func (q *Queue) setOnly(item *Item, relay string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	item.only = relay
 }
 
 // Waiting is the number of waiting batches.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -280,7 +281,7 @@ func (t *tapping) matches(r *tap.Record, named *fieldparse.Splitter) bool {
 	for i := range t.conditions {
 		c := &t.conditions[i]
 		if !c.evaluator.Holds(&where.Record{
-			Time: r.Time, Level: r.Level, Service: r.Service, Source: []byte(r.Source), Instance: t.instance,
+			Time: r.Time, Level: r.Level, Service: r.Service, Source: []byte(r.Source), Instance: cmp.Or(r.Instance, t.instance),
 			Attributes: r.Attributes, Message: r.Message,
 			Fields: named, First: c.first,
 		}) {

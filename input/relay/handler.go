@@ -16,6 +16,7 @@ import (
 	"logstow/record"
 	"logstow/relay"
 	"logstow/segment"
+	"logstow/watch"
 )
 
 // maxText is about the maximum size of the text of the blocks of one write.
@@ -25,10 +26,14 @@ const maxText = 4 << 20
 type handler struct {
 	opts     input.Options
 	instance string
-	observe  func(service, parser string, r *record.Record)
+	observe  func(service, parser, instance string, r *record.Record)
 	id       func(context.Context) (string, error)
 	scopes   scopes
 	senders  *senders
+	// followers are the senders that poll for watches.
+	followers *watch.Senders
+	// stopping is done when the input ends.
+	stopping context.Context //nolint:containedctx // that of Run
 	memory   *httpserver.Memory
 	// decoding limits the segments that are decoded at the same time.
 	decoding chan struct{}
@@ -38,6 +43,7 @@ type handler struct {
 // Register implements [httpserver.Routes].
 func (h *handler) Register(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+relay.InfoPath, h.info)
+	mux.HandleFunc("POST "+relay.WatchesPath+"{relay}", h.watches)
 	mux.HandleFunc("PUT "+relay.SegmentsPath+"{relay}/{sender}/{seq}", h.put)
 }
 
@@ -116,7 +122,7 @@ func (h *handler) take(r *http.Request, allowed *scope) (appended bool, err erro
 	}
 	lease := h.memory.Lease()
 	defer lease.Release()
-	body, err := readBody(r, lease)
+	body, err := readBody(r, lease, relay.MaxSegment)
 	if err != nil {
 		return false, err
 	}
@@ -146,7 +152,7 @@ func (h *handler) take(r *http.Request, allowed *scope) (appended bool, err erro
 	if known && blocks == complete {
 		h.opts.Stats.Repeated.Add(1)
 	} else {
-		if len(s.progress) >= maxAbove {
+		if len(s.progress) >= maxAbove && !known && name.Seq > floor { // the lowest may be what all others wait for
 			return known, fmt.Errorf("%w: the sender has %d segments that are not confirmed", input.ErrBusy, len(s.progress))
 		}
 		a := appending{handler: h, sender: s, name: name, floor: floor, footer: footer, body: body, forget: forget}
@@ -157,13 +163,13 @@ func (h *handler) take(r *http.Request, allowed *scope) (appended bool, err erro
 	return true, h.opts.Sink.Synced(ctx, s.lsn)
 }
 
-// readBody reads a body whose length is known.
-func readBody(r *http.Request, lease *httpserver.Lease) ([]byte, error) {
+// readBody reads a body of at most limit bytes whose length is known.
+func readBody(r *http.Request, lease *httpserver.Lease, limit int64) ([]byte, error) {
 	if r.ContentLength <= 0 {
-		return nil, withStatus(http.StatusLengthRequired, "the length of the segment is required")
+		return nil, withStatus(http.StatusLengthRequired, "the length of the body is required")
 	}
-	if r.ContentLength > relay.MaxSegment {
-		return nil, fmt.Errorf("%w: a segment of %d bytes, at most %d allowed", input.ErrTooLarge, r.ContentLength, relay.MaxSegment)
+	if r.ContentLength > limit {
+		return nil, fmt.Errorf("%w: a body of %d bytes, at most %d allowed", input.ErrTooLarge, r.ContentLength, limit)
 	}
 	if err := lease.Take(r.ContentLength); err != nil {
 		return nil, err
@@ -181,18 +187,23 @@ func (h *handler) name(r *http.Request) (n relay.Name, floor int64, err error) {
 	if err != nil {
 		return n, 0, &statusError{http.StatusBadRequest, err}
 	}
-	id, err := h.id(r.Context())
-	if err != nil {
+	if err := h.isFor(r, n.Relay); err != nil {
 		return n, 0, err
-	}
-	if n.Relay != id {
-		return n, 0, withStatus(http.StatusMisdirectedRequest, "this is relay %s", id)
 	}
 	floor, err = strconv.ParseInt(r.Header.Get(relay.FloorHeader), 10, 64)
 	if err != nil || floor < 0 || floor > n.Seq {
 		return n, 0, withStatus(http.StatusBadRequest, "%s is not a number up to that of the segment", relay.FloorHeader)
 	}
 	return n, floor, nil
+}
+
+// isFor returns an error if a request is for another relay.
+func (h *handler) isFor(r *http.Request, id string) error {
+	own, err := h.id(r.Context())
+	if err == nil && id != own {
+		err = withStatus(http.StatusMisdirectedRequest, "this is relay %s", own)
+	}
+	return err
 }
 
 // bodyRange reads ranges of a body.
@@ -288,7 +299,7 @@ func (a *appending) append(ctx context.Context, chunk *buffer.Relayed, to int) e
 	if a.observe != nil {
 		for i := range chunk.Blocks {
 			for j := range chunk.Blocks[i].Records {
-				a.observe(a.footer.Service, a.footer.Parse, &chunk.Blocks[i].Records[j])
+				a.observe(a.footer.Service, a.footer.Parse, a.footer.Instance, &chunk.Blocks[i].Records[j])
 			}
 		}
 	}

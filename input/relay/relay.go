@@ -22,6 +22,7 @@ import (
 	"logstow/input/httpserver"
 	"logstow/input/listen"
 	"logstow/relay"
+	"logstow/watch"
 )
 
 // Spec configures the input.
@@ -61,13 +62,19 @@ func (s *Spec) Open(ctx context.Context, with input.Opening) (input.Reader, erro
 	if with.Volatile {
 		with.Log.Warn("a relay without --buffer-dir loses what it has acknowledged when it ends abruptly: give it a buffer on disk")
 	}
+	if with.DropsOldest {
+		with.Log.Warn("a relay with --on-full drop-oldest loses what it has acknowledged when its buffer is full: with block, senders keep it")
+	}
 	opts, err := with.Options.WithDefaults()
 	if err != nil {
 		return nil, err
 	}
 	h := &handler{
-		opts: opts, instance: with.Instance, observe: with.Observe, id: with.BufferID, scopes: allowed,
+		opts: opts, instance: with.Instance, observe: with.Observe, id: with.BufferID, scopes: allowed, followers: with.Senders,
 		memory: httpserver.NewMemory(relay.MaxSegment, opts.Memory), decoding: make(chan struct{}, maxDecoding), patience: patience,
+	}
+	if h.followers == nil {
+		h.followers = watch.NewSenders()
 	}
 	server, err := httpserver.New(ctx, httpserver.Options{Endpoint: with.Endpoint, Denied: &opts.Stats.Denied, Log: opts.Log}, h)
 	if err != nil {
@@ -85,6 +92,8 @@ type reader struct {
 // Run implements [input.Reader]. It reads the state of the senders first: another relay input of the buffer, which a reload replaces, has
 // ended by then.
 func (r *reader) Run(ctx context.Context) error {
+	r.handler.stopping = ctx
+	r.handler.followers.Begin()
 	r.handler.senders = loadSenders(r.handler.opts.Sink.Positions(prefix), r.handler.opts.Now)
 	return r.Server.Run(ctx)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -25,6 +26,7 @@ import (
 	"logstow/record"
 	"logstow/relay"
 	"logstow/segment"
+	"logstow/watch"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -43,6 +45,7 @@ type place struct {
 	options buffer.Options
 	tokens  map[string]string
 	stats   *input.Stats
+	senders *watch.Senders
 
 	buffer  *buffer.Buffer
 	reader  input.Reader
@@ -75,7 +78,7 @@ func (p *place) open() {
 		p.t.Fatal(err)
 	}
 	reader, err := (&inputrelay.Spec{Tokens: p.tokens}).Open(p.t.Context(), input.Opening{
-		Options: input.Options{Sink: p.buffer, Stats: p.stats}, Endpoint: listen.Endpoint{Address: "127.0.0.1:0"}, Instance: "relay-0", BufferID: p.buffer.ID,
+		Options: input.Options{Sink: p.buffer, Stats: p.stats}, Endpoint: listen.Endpoint{Address: "127.0.0.1:0"}, Instance: "relay-0", BufferID: p.buffer.ID, Senders: p.senders,
 	})
 	if err != nil {
 		p.t.Fatal(err)
@@ -230,6 +233,28 @@ func TestFloor(t *testing.T) {
 	}
 }
 
+// A relay that has too many segments of a sender still takes the one that its floor waits for.
+func TestFloorOfMany(t *testing.T) {
+	t.Parallel()
+	p := start(t, nil)
+	state := binary.AppendUvarint(binary.AppendUvarint(nil, 20_000), 5) // the day and the floor, then all segments from 6 on
+	for range 4096 {
+		state = append(state, 1, 0)
+	}
+	if _, err := p.buffer.Append(t.Context(), buffer.Chunk{Positions: []buffer.Position{{Input: "relay/" + sender, Value: state}}}); err != nil {
+		t.Fatal(err)
+	}
+	p.restart()
+	if status, refused, text := p.put(relay.Name{Relay: p.id, Sender: sender, Seq: 5000}, 5, sealed(t, nil, "x")); status != http.StatusServiceUnavailable || !refused {
+		t.Errorf("status %d: %s", status, text)
+	}
+	p.send(5, 5, sealed(t, nil, "five"))
+	p.send(5000, 5000, sealed(t, nil, "x"))
+	if got := len(p.messages()); got != 2 {
+		t.Errorf("%d records", got)
+	}
+}
+
 // A request that a relay cannot take says why, and appends nothing.
 func TestRefused(t *testing.T) {
 	t.Parallel()
@@ -374,6 +399,27 @@ func TestPartsOfASegment(t *testing.T) {
 	for i, m := range got {
 		if !strings.HasPrefix(m, fmt.Sprintf("web node-1  a.log %d ", i)) {
 			t.Errorf("record %d is %.60q", i, m)
+		}
+	}
+}
+
+// Settings with which a relay loses what it has acknowledged are logged.
+func TestWarns(t *testing.T) {
+	t.Parallel()
+	p := start(t, nil)
+	for want, with := range map[string]input.Opening{"": {}, "--buffer-dir": {Volatile: true}, "drop-oldest": {DropsOldest: true}} {
+		var logged bytes.Buffer
+		with.Options = input.Options{Sink: p.buffer, Log: slog.New(slog.NewTextHandler(&logged, nil))}
+		with.Address = "127.0.0.1:0"
+		reader, err := (&inputrelay.Spec{}).Open(t.Context(), with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := reader.(io.Closer).Close(); err != nil {
+			t.Error(err)
+		}
+		if got := logged.String(); (want == "") != (got == "") || !strings.Contains(got, want) {
+			t.Errorf("logged %q, want %q", got, want)
 		}
 	}
 }

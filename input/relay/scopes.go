@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -60,6 +61,14 @@ func (all scopes) of(r *http.Request) (found *scope, ok bool) {
 		}
 	}
 	return found, found != nil
+}
+
+// follows reports whether the watches on a service may be read: records of the service may be sent, of any class.
+func (s *scope) follows(service string) bool {
+	return s == nil || slices.ContainsFunc(s.patterns, func(p pattern) bool {
+		ok, _ := path.Match(p.service, service)
+		return ok
+	})
 }
 
 // allows reports whether records of a service and class may be sent.
