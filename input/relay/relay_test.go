@@ -23,6 +23,7 @@ import (
 	"logstow/input"
 	"logstow/input/listen"
 	inputrelay "logstow/input/relay"
+	"logstow/internal/test/testrand"
 	"logstow/record"
 	"logstow/relay"
 	"logstow/segment"
@@ -450,10 +451,11 @@ func TestFullBuffer(t *testing.T) {
 	t.Parallel()
 	p := start(t, func(p *place) { p.options.MaxSize = 1 << 20 })
 	seq := int64(1)
+	rnd := testrand.New(t)
 	large := func() []byte {
-		text := make([]byte, 300_000)
+		text := make([]byte, 100_000)
 		for i := range text {
-			text[i] = byte('a' + (i*i*31+i>>7+int(seq)*7)%26)
+			text[i] = byte('a' + rnd.IntN(26))
 		}
 		return sealed(t, nil, string(text))
 	}
