@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"logstow/buffer"
@@ -35,7 +34,7 @@ func (u *Uploader) sendSegment(ctx context.Context, from *buffer.Buffer, d *dest
 			case err == nil, errors.Is(err, store.ErrInvalid):
 				return err
 			case errors.Is(err, relay.ErrForgotten): // brought back from the quarantine: no relay has it
-				if err := u.bind(ctx, from, d, b, suffix()); err != nil {
+				if err := u.bind(ctx, from, d, b, u.again); err != nil {
 					return err
 				}
 			case errors.Is(err, relay.ErrRefused) && !tried: // another relay may take it
@@ -84,8 +83,9 @@ func (u *Uploader) bind(ctx context.Context, from *buffer.Buffer, d *destination
 	return b.Bind(d.name, relay.Name{Relay: id, Sender: sender + suffix, Seq: b.Meta.Seq}.String())
 }
 
-func suffix() string {
+// newSuffix returns the suffix with which an Uploader sends what relays have forgotten.
+func newSuffix() string {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
-	return fmt.Sprintf("-%s", hex.EncodeToString(random[:]))
+	return "-" + hex.EncodeToString(random[:])
 }

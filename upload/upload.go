@@ -103,6 +103,8 @@ func setDefault[T comparable](field *T, value T) {
 // Uploader is the sending end of the pipeline.
 type Uploader struct {
 	opts Options
+	// again is the suffix of this sender's name for segments that relays have forgotten.
+	again string
 	// wait is Options.IndexWait or the last value of SetIndexWait.
 	wait atomic.Int64
 
@@ -160,6 +162,7 @@ func New(opts Options) *Uploader {
 	opts = opts.withDefaults()
 	u := &Uploader{
 		opts:     opts,
+		again:    newSuffix(),
 		route:    opts.Route,
 		current:  newDestination(opts.StoreName, opts.Store, &opts),
 		others:   make(map[string]*destination),

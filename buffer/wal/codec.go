@@ -14,6 +14,21 @@ import (
 	"logstow/record"
 )
 
+// Version is the version of the log's format, in every snapshot.
+const Version = 3
+
+// The kinds of entry: the first element of each payload, which is a msgpack array.
+const (
+	kindSnapshot = 1 // version, next number, batches, positions, coverage
+	kindRecords  = 2 // see encodeRecords
+	kindCovered  = 3 // Seq, one coverage
+	kindDurable  = 4 // nothing: its frame has the number of durable bytes
+	kindDone     = 5 // Seq
+	kindOutline  = 6 // first number, service, class, runs, positions; in copies only
+	kindCopied   = 7 // offset, size, entry; in copies only
+	kindBlocks   = 8 // see encodeRecords
+)
+
 // encoder encodes frames into a buffer that it reuses.
 type encoder struct {
 	buf                    bytes.Buffer

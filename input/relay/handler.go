@@ -144,7 +144,7 @@ func (h *handler) take(r *http.Request, allowed *scope) (appended bool, err erro
 	if err != nil {
 		return true, err // another request with this segment may be under way
 	}
-	defer s.release()
+	defer h.senders.release(name.Sender, s)
 	if name.Seq < s.floor {
 		return true, withStatus(http.StatusConflict, "segment %d is below the floor of its sender, %d", name.Seq, s.floor)
 	}

@@ -32,6 +32,10 @@ const (
 // sender is what the relay has of one sender. Its lock is a channel, so that waiting for it can end.
 type sender struct {
 	lock chan struct{}
+	// users is the number of requests that hold it or wait for it, kept is set once the buffer has its state. The lock of the senders
+	// guards both.
+	users int
+	kept  bool
 	// day is when it was last seen, in days since 1970.
 	day atomic.Int64
 	// floor is the lowest Seq that it may still send. progress has, for segments from there on, how many of their blocks are appended, or
@@ -57,13 +61,14 @@ func loadSenders(positions []buffer.Position, now func() time.Time) *senders {
 	s := &senders{now: now, all: map[string]*sender{}}
 	for _, p := range positions {
 		if one, err := decodeSender(p.Value); err == nil { // the log has checksums: only another version's is malformed
+			one.kept = true
 			s.all[p.Input[len(prefix):]] = one
 		}
 	}
 	return s
 }
 
-// hold returns a sender and locks it. It returns the name of a sender to forget, "" if there is none.
+// hold returns a sender and locks it; release must follow. It returns the name of a sender to forget, "" if there is none.
 func (s *senders) hold(ctx context.Context, name string) (held *sender, forget string, err error) {
 	s.mu.Lock()
 	one := s.all[name]
@@ -76,16 +81,34 @@ func (s *senders) hold(ctx context.Context, name string) (held *sender, forget s
 		s.all[name] = one
 	}
 	one.day.Store(s.today())
+	one.users++
 	s.mu.Unlock()
 	select {
 	case one.lock <- struct{}{}:
 		return one, forget, nil
 	case <-ctx.Done():
+		s.leave(name, one)
 		return nil, "", context.Cause(ctx)
 	}
 }
 
-func (s *sender) release() { <-s.lock }
+// release unlocks a sender. One of which nothing was appended takes no place.
+func (s *senders) release(name string, one *sender) {
+	appended := len(one.progress) > 0 || one.floor > 0
+	<-one.lock
+	s.mu.Lock()
+	one.kept = one.kept || appended
+	s.mu.Unlock()
+	s.leave(name, one)
+}
+
+func (s *senders) leave(name string, one *sender) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one.users--; one.users == 0 && !one.kept && s.all[name] == one {
+		delete(s.all, name)
+	}
+}
 
 func (s *senders) today() int64 { return s.now().Unix() / int64(24*time.Hour/time.Second) }
 

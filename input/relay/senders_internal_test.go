@@ -64,7 +64,8 @@ func TestManySenders(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.release()
+		s.set(1, 1, complete, 0)
+		all.release(fmt.Sprint(i), s)
 	}
 	if _, _, err := all.hold(t.Context(), "new"); !errors.Is(err, input.ErrBusy) {
 		t.Errorf("error %v", err)
@@ -74,10 +75,13 @@ func TestManySenders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept.release()
+	all.release("0", kept)
 	s, forget, err := all.hold(t.Context(), "new")
 	if err != nil || forget != "1" || len(all.all) != maxSenders {
 		t.Errorf("%q, %v, %d senders", forget, err, len(all.all))
 	}
-	s.release()
+	all.release("new", s)
+	if len(all.all) != maxSenders-1 {
+		t.Errorf("a sender of which nothing was appended takes a place: %d", len(all.all))
+	}
 }
