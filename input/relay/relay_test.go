@@ -23,10 +23,12 @@ import (
 	"logstow/input"
 	"logstow/input/listen"
 	inputrelay "logstow/input/relay"
+	"logstow/internal/test/testpki"
 	"logstow/internal/test/testrand"
 	"logstow/record"
 	"logstow/relay"
 	"logstow/segment"
+	"logstow/store"
 	"logstow/watch"
 )
 
@@ -45,6 +47,7 @@ type place struct {
 	dir     string
 	options buffer.Options
 	tokens  map[string]string
+	tls     listen.TLS
 	stats   *input.Stats
 	senders *watch.Senders
 
@@ -79,7 +82,7 @@ func (p *place) open() {
 		p.t.Fatal(err)
 	}
 	reader, err := (&inputrelay.Spec{Tokens: p.tokens}).Open(p.t.Context(), input.Opening{
-		Options: input.Options{Sink: p.buffer, Stats: p.stats}, Endpoint: listen.Endpoint{Address: "127.0.0.1:0"}, Instance: "relay-0", BufferID: p.buffer.ID, Senders: p.senders,
+		Options: input.Options{Sink: p.buffer, Stats: p.stats}, Endpoint: listen.Endpoint{Address: "127.0.0.1:0", TLS: p.tls}, Instance: "relay-0", BufferID: p.buffer.ID, Senders: p.senders,
 	})
 	if err != nil {
 		p.t.Fatal(err)
@@ -476,5 +479,43 @@ func TestFullBuffer(t *testing.T) {
 	got := p.messages()
 	if len(got) != int(seq)-1 {
 		t.Errorf("%d records of %d segments", len(got), seq-1)
+	}
+}
+
+// Over TLS, with a token, a segment arrives once; without the authority the relay is not used.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	pki := testpki.New(t)
+	p := start(t, func(p *place) {
+		p.tokens = map[string]string{"web": "secret"}
+		p.tls = listen.TLS{Cert: pki.Path("server.pem"), Key: pki.Path("server.key")}
+	})
+	_, port, err := net.SplitHostPort(p.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ca := range []string{"", pki.Path("ca.pem")} {
+		s, err := relay.Open(relay.Options{Name: "relays://localhost:" + port, Token: "secret", CAFile: ca})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := s.Relay(t.Context(), "web")
+		if (err == nil) != (ca != "") || err == nil && id != p.id {
+			t.Errorf("authorities %q: %q, %v", ca, id, err)
+		}
+		if err == nil {
+			name := relay.Name{Relay: id, Sender: sender, Seq: 3}.String()
+			for range 2 {
+				if _, err := s.Blobs().Create(t.Context(), name, sealed(t, nil, "x"), store.CreateOptions{Metadata: map[string]string{relay.FloorKey: "3"}}); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := p.messages(); len(got) != 1 {
+		t.Errorf("%q", got)
 	}
 }
