@@ -90,7 +90,7 @@ UNRACED = TestAnswersOfTwoStores TestAnswersOfAnotherStoresOutput TestLongAnswer
 	TestRandomDamage TestBetweenRequests TestLongDamage TestFullFileSystem TestFileCallsFail \
 	TestRangeIsAFilter TestRangeFollowsPages TestHours TestWrongTypes TestBlocks TestEncodedBlocks TestRandomRecordsComeBack \
 	TestLongParsers TestDamagedColumns TestDecodedLimit TestReadBlocksAreFreed TestSortMemory TestStatsEndsWithTemporaryFile \
-	TestDecodingIsCancelled TestFilterAgreesWithReference TestForeignAgrees TestPatternsOfManyShapes TestFastRotation
+	TestDecodingIsCancelled TestQueryAgreesWithReference TestLongPushdown TestLongColumns TestFilterAgreesWithReference TestForeignAgrees TestPatternsOfManyShapes TestFastRotation
 empty =
 race-short: testdata/azurite/node_modules ## what may race, in short forms
 	$(REQUIRED) $(GO) test -vet=off -race -timeout 30m ./store/azure
