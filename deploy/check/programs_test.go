@@ -72,7 +72,7 @@ func TestFlags(t *testing.T) {
 		line := regexp.MustCompile(`(?m)^ExecStart=\S+ (.*)$`).FindStringSubmatch(unit(t, name))
 		lines[program] = append(lines[program], strings.Fields(line[1]))
 	}
-	if len(lines["shipper"]) != 10 || len(lines["logq"]) != 2 {
+	if len(lines["shipper"]) != 11 || len(lines["logq"]) != 2 {
 		t.Fatalf("command lines %q", lines)
 	}
 	for program, all := range lines {
@@ -91,10 +91,10 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// The node's configurations are ones that the program takes. The one with labels of pods differs in those alone.
+// The configurations of nodes and relays are ones that the program takes. The one with labels of pods differs in those alone.
 func TestNodeConfiguration(t *testing.T) {
 	t.Parallel()
-	for _, dir := range []string{"base", "pod-metadata"} {
+	for _, dir := range []string{"base", "pod-metadata", "relay"} {
 		// Here is no service account: the API server is named instead.
 		text := strings.Replace(string(read(t, "..", "kubernetes", dir, "shipper.yaml")),
 			"pod-metadata:\n", "pod-metadata:\n      server: https://127.0.0.1\n", 1)
