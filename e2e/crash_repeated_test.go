@@ -20,6 +20,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"logstow/internal/crashpoint"
+	"logstow/internal/test/await"
 )
 
 // TestCrashRepeated kills a shipper while senders repeat what is not acknowledged, as the same Forward
@@ -108,6 +109,7 @@ func TestCrashRepeated(t *testing.T) {
 	if attempts.Err() != nil {
 		t.Fatalf("not acknowledged in time; output:\n%s", p.tail())
 	}
+	await.Until(t, patience, "the last run reads", func() bool { return strings.Contains(p.output(), `"msg":"started"`) }) // before, it may be stopped
 	p.signal(t, syscall.SIGTERM)
 	p.end(t, patience)
 	if p.status() != 0 {
