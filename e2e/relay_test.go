@@ -59,7 +59,7 @@ func (r *relaying) senderArgs(i int, more ...string) []string {
 // line is stored once, with its time, level and instance, before and after compaction.
 func TestRelayCrash(t *testing.T) {
 	t.Parallel()
-	relayCrash(t, 8, effort.Cases{Test: 30, Full: 120}.N())
+	relayCrash(t, 8, effort.Cases{Test: 16, Full: 120}.N())
 }
 
 // TestLongRelay is TestRelayCrash with 200 senders, for about half an hour.
