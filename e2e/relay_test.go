@@ -102,7 +102,7 @@ func relayCrash(t *testing.T, senders, kills int) {
 				select {
 				case <-stop:
 					return
-				case <-time.After(time.Duration(rnd.IntN(20*max(1, senders/8))) * time.Millisecond):
+				case <-time.After(pause(rnd, senders)):
 				}
 				length := rnd.IntN(300)
 				if i == 0 {
@@ -273,4 +273,12 @@ func TestRelayOutage(t *testing.T) {
 	r.relays[0].signal(t, syscall.SIGTERM)
 	r.relays[0].end(t, patience)
 	r.checkRelayed(want)
+}
+
+// pause is the time between two lines of a sender: many of them share the machine.
+func pause(rnd *rand.Rand, senders int) time.Duration {
+	if senders > 50 {
+		senders *= 8
+	}
+	return time.Duration(rnd.IntN(20*max(1, senders/8))) * time.Millisecond
 }
