@@ -35,6 +35,9 @@ func responseError(op, object string, r *http.Response) error {
 		e.Class, e.Hint = store.ErrAccessDenied, "check the token in "+TokenEnv+" and what the relay allows it"
 	case http.StatusConflict:
 		e.Class = ErrForgotten
+		if r.Header.Get(RefusedHeader) == "" {
+			e.Class = store.ErrUnavailable // a proxy's: the relay may have the segment
+		}
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
 		e.Class = store.ErrInvalid
 		if r.StatusCode != http.StatusRequestEntityTooLarge && r.Header.Get(RefusedHeader) == "" {

@@ -9,7 +9,7 @@
 //
 //   - A sender records RELAY, SENDER and SEQ, durably, before it sends a segment, and repeats it only with these, until it has the response.
 //   - A relay records SEQ in the same write as the records, and does not append a segment again whose SEQ it has.
-//   - A request has the lowest Seq that its sender may still send ([FloorHeader]); lower ones are forgotten, and refused with 409.
+//   - A request has the lowest Seq that its sender may still send ([FloorHeader]); lower ones are forgotten, and refused with 409 and [RefusedHeader].
 //
 // So nothing expires by time. Senders learn of watches (package [logstow/watch]) with
 //

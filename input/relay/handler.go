@@ -146,7 +146,7 @@ func (h *handler) take(r *http.Request, allowed *scope) (appended bool, err erro
 	}
 	defer h.senders.release(name.Sender, s)
 	if name.Seq < s.floor {
-		return true, withStatus(http.StatusConflict, "segment %d is below the floor of its sender, %d", name.Seq, s.floor)
+		return false, withStatus(http.StatusConflict, "segment %d is below the floor of its sender, %d", name.Seq, s.floor)
 	}
 	blocks, known := s.progress[name.Seq]
 	if known && blocks == complete {

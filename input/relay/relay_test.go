@@ -222,7 +222,7 @@ func TestFloor(t *testing.T) {
 	p.send(5, 5, sealed(t, nil, "five"))
 	p.send(8, 8, sealed(t, nil, "eight"))
 	for range 2 {
-		if status, _, text := p.put(relay.Name{Relay: p.id, Sender: sender, Seq: 5}, 5, sealed(t, nil, "again")); status != http.StatusConflict || !strings.Contains(text, "below the floor") {
+		if status, refused, text := p.put(relay.Name{Relay: p.id, Sender: sender, Seq: 5}, 5, sealed(t, nil, "again")); status != http.StatusConflict || !refused || !strings.Contains(text, "below the floor") {
 			t.Errorf("status %d: %s", status, text)
 		}
 		p.restart()
