@@ -3,6 +3,7 @@ package httpserver
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -17,6 +18,14 @@ type Login struct {
 	Users map[string]string
 	// Tokens are for the scheme Bearer, and for ApiKey of Elasticsearch's clients.
 	Tokens []string
+}
+
+// CheckToken rejects what cannot be a token.
+func CheckToken(token string) error {
+	if token == "" {
+		return errors.New("a token is empty")
+	}
+	return nil
 }
 
 // String returns a text without the secrets.

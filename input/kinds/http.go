@@ -2,7 +2,6 @@ package kinds
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"logstow/input"
@@ -38,15 +37,8 @@ func (h *HTTP) Keys() []input.Key {
 		{Name: "store", To: func() { h.ConfiguredService = true }},
 		{Name: "service-from-labels", To: input.Not(&h.ConfiguredService)},
 		{Name: "users", To: &h.Login.Users},
-		{Name: "tokens", To: &h.Login.Tokens, Check: checkToken},
+		{Name: "tokens", To: &h.Login.Tokens, Check: httpserver.CheckToken},
 	}
-}
-
-func checkToken(token string) error {
-	if token == "" {
-		return errors.New("a token is empty")
-	}
-	return nil
 }
 
 // Open implements [input.Spec].

@@ -14,7 +14,6 @@ package relay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -43,14 +42,7 @@ func (*Spec) Kind() input.Kind {
 
 // Keys implements [input.Spec].
 func (s *Spec) Keys() []input.Key {
-	return []input.Key{{Name: "tokens", To: &s.Tokens, Check: checkToken}}
-}
-
-func checkToken(token string) error {
-	if token == "" {
-		return errors.New("a token is empty")
-	}
-	return nil
+	return []input.Key{{Name: "tokens", To: &s.Tokens, Check: httpserver.CheckToken}}
 }
 
 // Open implements [input.Spec].
