@@ -273,7 +273,7 @@ func (p *pipeline) newStores(ctx context.Context) (all []store.Store) {
 	return all
 }
 
-// watchSettings returns the settings of the flusher. Polls are rare while nobody follows, if they are billed.
+// watchSettings returns the settings of the flusher. Polls are rare while no one follows, if they are billed.
 func (p *pipeline) watchSettings() watch.Settings {
 	s := p.Watch
 	if p.paid() {

@@ -54,7 +54,7 @@ type FlusherOptions struct {
 type Settings struct {
 	// Interval is the interval between polls; 0 disables watches.
 	Interval time.Duration
-	// IdleInterval is the interval, if it is longer, while nobody has watched a service of the shipper for [IdleAfter]; 0 is
+	// IdleInterval is the interval, if it is longer, while no one has watched a service of the shipper for [IdleAfter]; 0 is
 	// Interval.
 	IdleInterval time.Duration
 	// MaxFlushes limits the segments that are flushed early per service and UTC day. A restart resets the count.

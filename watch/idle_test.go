@@ -21,7 +21,7 @@ func (m *memory) pollsIn(d time.Duration) int {
 	return m.polls - before
 }
 
-// A shipper polls once a minute after an hour in which nobody followed, every five seconds otherwise, with one query for all of its
+// A shipper polls once a minute after an hour in which no one followed, every five seconds otherwise, with one query for all of its
 // services and the watches of others. A reader that has ended before the poll counts.
 func TestIdlePolls(t *testing.T) {
 	t.Parallel()

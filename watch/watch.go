@@ -82,7 +82,7 @@ func (w Watch) live() (left time.Duration, ok bool) {
 	return left, !w.Written.IsZero() && left > 0
 }
 
-// idle reports whether shippers may poll every IdleInterval: nobody watched the service lately, or only for so short a time
+// idle reports whether shippers may poll every IdleInterval: no one watched the service lately, or only for so short a time
 // that shippers may not know.
 func (w Watch) idle() bool {
 	return w.isNew || w.Written.IsZero() || w.Clock.Sub(w.Written) >= IdleAfter

@@ -62,7 +62,7 @@ type Status struct {
 	// Services is the number of watched services, Unwatched the number of services beyond [MaxServices]. Shippers is the number
 	// of shippers that respond; a shipper counts once for each of its services.
 	Services, Unwatched, Shippers int
-	// Idle is set while shippers may poll every [IdleInterval], because nobody has watched for [IdleAfter].
+	// Idle is set while shippers may poll every [IdleInterval], because no one has watched for [IdleAfter].
 	Idle bool
 	// FlushInterval is the longest time between two early flushes of a service by one of its shippers; 0 if none responds.
 	FlushInterval time.Duration

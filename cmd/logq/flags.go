@@ -131,7 +131,7 @@ func flags() []section {
 			{"query", "no-watch", switchFlag, "with -f, do not create watches, which make shippers flush early"},
 		}},
 		{"Selection", []cliFlag{
-			{"query stats", "fresh", switchFlag, "first make running shippers of the services flush, and wait up to 15s for them, up to 75s if nobody has followed for an hour; writes to the store's table of watches"},
+			{"query stats", "fresh", switchFlag, "first make running shippers of the services flush, and wait up to 15s for them, up to 75s if no one has followed for an hour; writes to the store's table of watches"},
 		}},
 		{"Server", []cliFlag{
 			{"serve", "listen=127.0.0.1:3100", textFlag, "`ADDRESS`: address to listen on, HOST:PORT; binds to loopback if no host is given"},

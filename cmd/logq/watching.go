@@ -165,7 +165,7 @@ func (f *following) reportWatches() {
 		return
 	case sum.Shippers == 0 && sum.Idle:
 		if began >= responseTimeout {
-			f.once("nobody has followed for an hour: shippers respond within a minute")
+			f.once("no one has followed for an hour: shippers respond within a minute")
 		}
 		return
 	case sum.Shippers == 0 && began >= responseTimeout && !f.printed["responded"]:
@@ -209,7 +209,7 @@ func (r *request) awaitFlush(ctx context.Context, stores []query.Store) error {
 	w := newWatches(stores, r.sel)
 	stop := r.env.line.Start(func() string {
 		if sum, _, _, _ := w.status(); sum.Idle {
-			return "waiting for shippers to flush: up to " + (watch.IdleInterval + watch.FreshTimeout).String() + ", because nobody has followed for an hour"
+			return "waiting for shippers to flush: up to " + (watch.IdleInterval + watch.FreshTimeout).String() + ", because no one has followed for an hour"
 		}
 		return "waiting for shippers to flush"
 	})

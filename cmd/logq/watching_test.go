@@ -229,7 +229,7 @@ func (w *watchedWorld) follow(r *request, during func()) {
 	}
 }
 
-// While something is followed its shipper flushes early: the first line comes within 15 s, after an hour in which nobody followed a
+// While something is followed its shipper flushes early: the first line comes within 15 s, after an hour in which no one followed a
 // minute later, each later one within 5 s, each once.
 // It is reported what that costs; afterwards nothing is flushed.
 func TestFollowWatches(t *testing.T) {
@@ -274,7 +274,7 @@ func TestFollowWatches(t *testing.T) {
 		}
 		for _, want := range []string{
 			"logq: watching 1 service: flushed every 2s by 1 shipper while this runs, which costs at most $0.01 per hour; --no-watch avoids this\n",
-			"logq: nobody has followed for an hour: shippers respond within a minute\n",
+			"logq: no one has followed for an hour: shippers respond within a minute\n",
 			"logq: polling every 1s costs about $0.08 per hour; a longer --follow-interval or a shorter --follow-window costs less\n",
 		} {
 			if n := strings.Count(w.errs.String(), want); n != 1 {
