@@ -6,7 +6,7 @@ PKG      ?= ./...
 FUZZTIME ?= 30s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build demo test full test-times test-browser test-engines full-report test-large long short race race-short random crash soak lint fmt fuzz faults golden conformance bench man release vuln docs-check deploy-check cover tidy check clean
+.PHONY: build demo test full test-times test-browser test-engines full-report test-large long short race race-short random crash soak lint fmt fuzz faults golden conformance bench man release release-check cross vuln docs-check deploy-check cover tidy check clean
 
 build: ## the two binaries, in bin/
 	CGO_ENABLED=0 $(GO) build -tags urfave_cli_no_docs -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
@@ -51,7 +51,7 @@ testdata/engines/node_modules: testdata/engines/package-lock.json
 	cd testdata/engines && npm ci --no-audit --no-fund --loglevel=error
 	touch $@
 
-test-engines: build testdata/engines/node_modules testdata/azurite/node_modules ## DuckDB and ClickHouse read stores with the SQL of docs/engines.md
+test-engines: build testdata/engines/node_modules testdata/azurite/node_modules ## DuckDB and ClickHouse read stores with the SQL of deploy/engines
 	$(GO) run ./internal/test/azurite/cmd/azurite-run node --test --test-concurrency=1 --test-reporter=spec testdata/engines/*.test.mjs
 
 REPORT   ?= test.json
@@ -64,8 +64,8 @@ test-large: testdata/azurite/node_modules ## retention of 24,000 blobs, and kill
 
 # New data in each run, or those of one seed.
 long random crash soak: export LOGSTOW_SEED ?= random
-long: testdata/azurite/node_modules ## the longest forms of tests named TestLong, over an hour
-	LOGSTOW_EFFORT=long LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -count=1 -timeout 90m -v -run 'TestLong' $(PKG)
+long: testdata/azurite/node_modules ## the longest forms of tests named TestLong, about three hours
+	LOGSTOW_EFFORT=long LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -count=1 -timeout 3h -v -run 'TestLong' $(PKG)
 
 COUNT ?= 10
 random: testdata/azurite/node_modules ## everything COUNT times, with new random data: make random COUNT=20 PKG=./field/...
@@ -81,7 +81,7 @@ race: testdata/azurite/node_modules ## everything under the race detector
 
 # Left out of race-short: packages without goroutines of their own, and tests that take long under the race detector and only
 # repeat, with other data or faults, what others of their package run, or run programs that are not built with it.
-RACED    = agent audit buffer/... catalog compaction config filestore input/... internal/retry logmetrics metrics process \
+RACED    = agent archive/... audit buffer/... catalog compaction config export/... filestore input/... internal/retry logmetrics metrics process \
 	logql/engine logql/storage query query/cache query/fetch query/merge query/source query/sorting segment serve/... store/... tap upload watch
 UNRACED = TestAnswersOfTwoStores TestAnswersOfAnotherStoresOutput TestLongAnswers TestLongEveryBitOfAnOutput TestLongModel \
 	TestLongKill TestRejectedAnswers TestLongOvertaken TestDamagedOutputHalts TestReasons TestLargeInputs \
@@ -101,14 +101,23 @@ conformance: testdata/azurite/node_modules ## both storage backends against the 
 
 KILLS ?= 100
 crash: testdata/azurite/node_modules ## kills, lost answers and outages at length: make crash KILLS=500
-	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_CRASH_KILLS=$(KILLS) LOGSTOW_OUTAGE_MB=2000 $(GO) test -count=1 -timeout 90m -v -run 'TestCrash|TestOutage|TestManyWaiting|TestTerminate|TestSecondSignal' ./e2e
+	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_CRASH_KILLS=$(KILLS) LOGSTOW_OUTAGE_MB=2000 $(GO) test -count=1 -timeout 3h -v -run 'TestCrash|TestOutage|TestManyWaiting|TestTerminate|TestSecondSignal' ./e2e
 
 DURATION ?= 2m
 soak: testdata/azurite/node_modules ## a shipper under mixed load, faults and reloads: make soak DURATION=1h
 	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_SOAK=$(DURATION) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak$$' ./e2e
 
-lint: ## linters and formatting
-	$(TOOL) golangci-lint run ./...
+# internal/release and deploy/check are modules of their own, whose dependencies are not the programs'.
+LINT = $(GO) tool -modfile=$(CURDIR)/internal/tools/go.mod golangci-lint run --config $(CURDIR)/.golangci.yml ./...
+lint: ## linters and formatting; release-check and deploy-check run them on their modules
+	$(LINT)
+
+# make release compiles for all systems that it is made for.
+CROSS ?= windows/amd64 darwin/arm64
+VETTED ?= windows darwin
+cross: ## for systems where no tests run: compiles the programs, and vets them with their tests: make cross CROSS="windows/arm64 darwin/amd64"
+	for p in $(CROSS); do echo "$$p"; CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -tags urfave_cli_no_docs ./cmd/... || exit 1; done
+	for s in $(VETTED); do echo "vet $$s/amd64"; CGO_ENABLED=0 GOOS=$$s GOARCH=amd64 $(GO) vet $(PKG) || exit 1; done
 
 fmt: ## formats all files
 	$(TOOL) golangci-lint fmt ./...
@@ -134,8 +143,10 @@ golden: testdata/azurite/node_modules ## rewrites golden files and transcripts, 
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test ./e2e -run '^(TestTranscripts|TestEntities|TestEarlierBuffer)$$' -update
 	git diff --stat -- testdata "*/testdata/*"
 
-bench: testdata/azurite/node_modules ## the speed tables: whole processes, as ratios; and queries before and after compaction
+VICTORIALOGS ?=
+bench: testdata/azurite/node_modules ## the speed tables: whole processes, as ratios; queries before and after compaction; beside the program VICTORIALOGS, if set
 	$(GO) run ./internal/test/bench
+	$(if $(VICTORIALOGS),$(GO) run ./internal/test/bench -runs 5 -victorialogs $(VICTORIALOGS))
 	$(GO) run ./internal/test/azurite/cmd/azurite-run $(GO) run ./internal/test/bench -fleet 2550
 
 man: build ## manual pages, in bin/
@@ -143,8 +154,16 @@ man: build ## manual pages, in bin/
 	bin/logq man > bin/logq.1
 
 EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
-release: ## archives for all platforms, with manuals, completions, bills of materials and sums, in dist/
-	$(GO) run ./internal/release -version $(VERSION) -epoch $(EPOCH) -out dist
+release: ## archives for all platforms, deb and rpm, images, with bills of materials and sums, in dist/
+	$(GO) -C internal/release run . -root $(CURDIR) -version $(VERSION) -epoch $(EPOCH) -out dist
+
+PLATFORMS ?= linux/amd64
+release-check: ## makes a release of PLATFORMS twice, compares them, and installs deb and rpm in a clean Debian (as root, with mmdebstrap)
+	cd internal/release && $(LINT) && $(GO) test -count=1 .
+	$(GO) -C internal/release build -o $(CURDIR)/bin/release .
+	for n in 1 2; do bin/release -platforms $(PLATFORMS) -version $(VERSION) -epoch $(EPOCH) -out bin/release-$$n || exit 1; done
+	diff -r bin/release-1 bin/release-2
+	deploy/packages/check-packages bin/release-1/logstow_*_amd64.deb bin/release-1/logstow-*.x86_64.rpm
 
 vuln: ## known vulnerabilities in what the programs call (needs vuln.go.dev, or VULNDB=file:///… with a copy)
 	$(TOOL) govulncheck $(if $(VULNDB),-db $(VULNDB)) ./...
@@ -153,7 +172,7 @@ docs-check: ## every command, link and number of the docs that can be checked of
 	$(GO) test -count=1 ./internal/test/docscheck
 
 deploy-check: ## manifests, units, alert rules, dashboard and data source
-	cd deploy/check && $(GO) test -count=1 ./...
+	cd deploy/check && $(LINT) && $(GO) test -count=1 ./...
 
 cover: ## test coverage by package
 	$(GO) test -short -cover $(PKG)

@@ -240,7 +240,7 @@ func (p *pipeline) maxKeys() int {
 }
 
 func (p *pipeline) openUploader(st store.Store, route func(service, instance string) string) error {
-	name, err := absoluteName(p.Stores.All[0], p.getenv)
+	name, err := open.Absolute(p.Stores.All[0], p.getenv)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"logstow/buffer"
+	"logstow/buffer/spool"
 	"logstow/config"
 	"logstow/input"
 	"logstow/input/httpserver"
@@ -32,6 +33,7 @@ func Check(ctx context.Context, s Settings, getenv func(string) string, report f
 	}
 	defer func() { err = errors.Join(err, p.buffer.Close()) }()
 	var usage, failed []error
+	reads := readers{}
 	for i := range s.Inputs {
 		in := &s.Inputs[i]
 		report("input", in.Service+": "+in.String())
@@ -46,7 +48,11 @@ func Check(ctx context.Context, s Settings, getenv func(string) string, report f
 		}
 		if t, ok := r.(interface {
 			Check() (missing, unreadable []error)
+			Matches() []string
 		}); ok {
+			if warning := reads.add(in, t.Matches()); warning != "" {
+				report("warning", warning)
+			}
 			missing, unreadable := t.Check()
 			if s.Once {
 				unreadable, missing = append(missing, unreadable...), nil
@@ -79,6 +85,28 @@ func Check(ctx context.Context, s Settings, getenv func(string) string, report f
 	return errors.Join(failed...)
 }
 
+// readers has the input that reads a file, by service and path.
+type readers map[[2]string]*config.Input
+
+// add adds the files of an input. It returns a text if one of them is read by another input for the same service.
+func (r readers) add(in *config.Input, paths []string) (warning string) {
+	for _, path := range paths {
+		key := [2]string{in.Service, path}
+		other := r[key]
+		switch {
+		case other == nil:
+			r[key] = in
+		case other != in && warning == "":
+			reader := "another input"
+			if other.Line > 0 {
+				reader = fmt.Sprintf("the input in line %d", other.Line)
+			}
+			warning = fmt.Sprintf("%s: %s is also read by %s, so its lines are stored twice: exclude it from one", in.Service, path, reader)
+		}
+	}
+	return warning
+}
+
 // checkOpened closes opened, or returns err. An address that is in use is no error, since the running
 // shipper may use it; it is reported instead.
 func checkOpened(report func(topic, text string), opened any, err error) error {
@@ -96,14 +124,14 @@ func checkOpened(report func(topic, text string), opened any, err error) error {
 // cannot be read or written, its disk is too small, or the positions are lost and onLost is
 // [buffer.StopLost].
 func checkBuffer(ctx context.Context, dir string, onLost buffer.LostPositions) error {
-	held, err := buffer.Inspect(ctx, dir)
+	held, err := spool.Inspect(ctx, dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if held.LostPositions != nil && onLost == buffer.StopLost {
 		return fmt.Errorf("cannot open buffer %s: %w", dir, held.LostPositions)
 	}
-	if err := buffer.CheckDisk(dir); err != nil {
+	if err := spool.CheckDisk(dir); err != nil {
 		return err
 	}
 	for above := dir; ; above = filepath.Dir(above) {

@@ -5,42 +5,13 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"logstow/grant"
 	"logstow/store"
-	"logstow/store/azure"
 	"logstow/store/open"
 )
-
-// accountKey is the parameter that names the account in a store's absolute name.
-const accountKey = "?account="
-
-// absoluteName returns the name of a store that is saved with batches. It identifies the store
-// independently of the working directory and, for Azure, of the credential.
-func absoluteName(spec string, getenv func(string) string) (string, error) {
-	if err := open.Check(spec); err != nil {
-		return "", err
-	}
-	switch scheme, rest, found := strings.Cut(spec, "://"); {
-	case !found:
-		return filepath.Abs(spec)
-	case scheme == grant.Scheme:
-		path, err := filepath.Abs(rest)
-		return grant.Scheme + "://" + path, err
-	case scheme == "azblob" && !strings.Contains(spec, accountKey):
-		credential, err := azure.FromEnv(getenv)
-		if err != nil {
-			return "", err
-		}
-		return strings.TrimSuffix(spec, "/") + accountKey + credential.AccountName(), nil
-	}
-	return spec, nil
-}
 
 // stores opens stores, each once, and keeps them open. It is safe for concurrent use.
 type stores struct {
@@ -63,7 +34,7 @@ func newStores(log *slog.Logger, getenv func(string) string) *stores {
 // open returns the store that spec names, for writing. It opens the store if it is not open, and then
 // repairs a damaged database.
 func (s *stores) open(ctx context.Context, spec string) (store.Store, error) {
-	name, err := absoluteName(spec, s.getenv)
+	name, err := open.Absolute(spec, s.getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +99,7 @@ func (s *stores) expiries() map[string]time.Time {
 	defer s.mu.Unlock()
 	ends := map[string]time.Time{}
 	for _, spec := range s.configured.Every() {
-		name, err := absoluteName(spec, s.getenv)
+		name, err := open.Absolute(spec, s.getenv)
 		if err != nil {
 			continue
 		}

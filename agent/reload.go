@@ -16,6 +16,7 @@ import (
 	"logstow/input"
 	"logstow/process"
 	"logstow/store"
+	"logstow/store/open"
 )
 
 // awaitReload reads the settings at every SIGHUP and sends them to pipeline.reloads, until ctx ends
@@ -214,7 +215,7 @@ func (p *pipeline) changeStores(ctx context.Context, old Stores) error {
 		return err
 	}
 	first := next.All[0]
-	name, err := absoluteName(first, p.getenv)
+	name, err := open.Absolute(first, p.getenv)
 	var st store.Store
 	if err == nil {
 		st, err = p.opened.open(ctx, first)

@@ -60,7 +60,7 @@ func (s Stores) equal(other Stores) bool {
 func (s Stores) route(getenv func(string) string) (func(service, instance string) string, error) {
 	absolute := map[string]string{}
 	for _, spec := range s.Every() {
-		name, err := absoluteName(spec, getenv)
+		name, err := open.Absolute(spec, getenv)
 		if err != nil {
 			return nil, fmt.Errorf("store %s: %w", open.Shown(spec), err)
 		}

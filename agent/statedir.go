@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"logstow/internal/hint"
 )
@@ -14,6 +15,8 @@ func BufferRoot(getenv func(string) string, uid int) (string, error) {
 	state, home := getenv("XDG_STATE_HOME"), getenv("HOME")
 	switch {
 	case filepath.IsAbs(state):
+	case runtime.GOOS == "windows" && getenv("ProgramData") != "":
+		state = getenv("ProgramData")
 	case uid == 0:
 		state = "/var/lib"
 	case home != "":

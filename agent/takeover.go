@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"logstow/buffer"
+	"logstow/buffer/spool"
 	"logstow/internal/units"
 	"logstow/upload"
 )
@@ -88,7 +89,7 @@ func (t *takeover) scan(ctx context.Context, logged map[string]string) {
 
 // try drains or removes the buffer in a directory if it is abandoned.
 func (t *takeover) try(ctx context.Context, dir string) error {
-	status, err := buffer.Inspect(ctx, dir)
+	status, err := spool.Inspect(ctx, dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // no buffer
 		return nil
@@ -114,7 +115,7 @@ func (t *takeover) try(ctx context.Context, dir string) error {
 		return nil
 	}
 	t.log.Info("removing an abandoned empty buffer", "dir", dir, "instance", status.Instance)
-	if err := buffer.Remove(ctx, dir); !errors.Is(err, buffer.ErrLocked) {
+	if err := spool.Remove(ctx, dir); !errors.Is(err, buffer.ErrLocked) {
 		return err
 	}
 	return nil // its shipper runs again
@@ -123,7 +124,7 @@ func (t *takeover) try(ctx context.Context, dir string) error {
 // drain uploads everything in a buffer under the buffer's own instance ID. The buffer keeps its
 // positions. damaged is the number of damaged files in its note, which drain keeps unless it finds
 // more.
-func (t *takeover) drain(ctx context.Context, dir string, status buffer.Status, damaged uint64) (err error) {
+func (t *takeover) drain(ctx context.Context, dir string, status spool.Status, damaged uint64) (err error) {
 	instance := status.Instance
 	b, err := buffer.Open(ctx, buffer.Options{Dir: dir, Instance: instance, TakenOverBy: t.instance, Memory: takeoverMemory, Log: t.log.With("taken_over", instance)})
 	if errors.Is(err, buffer.ErrLocked) { // its shipper runs again
@@ -186,7 +187,7 @@ func awaitWanted(ctx context.Context, dir string) {
 // this in the lock file shortly after it has locked it, so takenOver waits for up to two seconds.
 func takenOver(ctx context.Context, dir string) bool {
 	for range 40 {
-		if s, err := buffer.Inspect(ctx, dir); err == nil && s.TakenOverBy != "" {
+		if s, err := spool.Inspect(ctx, dir); err == nil && s.TakenOverBy != "" {
 			return true
 		}
 		select {

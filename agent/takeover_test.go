@@ -13,6 +13,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/buffer"
+	"logstow/buffer/spool"
 	"logstow/internal/test/await"
 	"logstow/internal/test/storetest"
 	"logstow/record"
@@ -102,7 +103,7 @@ func TestTakeover(t *testing.T) {
 		}
 	}
 	gone := filepath.Join(dir, "gone")
-	if s, err := buffer.Inspect(t.Context(), gone); err != nil || s.Positions != 1 || s.Sealed != 0 {
+	if s, err := spool.Inspect(t.Context(), gone); err != nil || s.Positions != 1 || s.Sealed != 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
 
@@ -232,7 +233,7 @@ func TestTakeoverIsGivenBackOnceOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, err := buffer.Inspect(t.Context(), dir); err != nil || s.TakenOverBy != "" || s.Holder == "" {
+	if s, err := spool.Inspect(t.Context(), dir); err != nil || s.TakenOverBy != "" || s.Holder == "" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if err := errors.Join(<-closed, own.Close()); err != nil {
@@ -267,7 +268,7 @@ func TestRelayIsNotTakenOver(t *testing.T) {
 	if err := newTakeover(t, dir, st).try(t.Context(), filepath.Join(dir, "relay-0")); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := buffer.Inspect(t.Context(), filepath.Join(dir, "relay-0")); err != nil || s.LogBytes == 0 || s.Positions != 1 {
+	if s, err := spool.Inspect(t.Context(), filepath.Join(dir, "relay-0")); err != nil || s.LogBytes == 0 || s.Positions != 1 {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

@@ -72,7 +72,7 @@ func damages() map[string]func(t *testing.T, g *garden, m made) {
 			m.whole(t, g.s)
 			tamper(t, g.s, m.entity, func(e *store.Entity) { e.Properties["V"] = int64(2) })
 			if g.rng.IntN(2) == 0 {
-				tamper(t, g.s, m.entity, func(e *store.Entity) { e.Properties["LogVersion"] = "logstow/3" })
+				tamper(t, g.s, m.entity, func(e *store.Entity) { e.Properties["LogVersion"] = "logstow/1" })
 			}
 			g.expect(m.entity.Name.String(), lasting(entityOff, entityOff, entityOff))
 		},

@@ -12,8 +12,8 @@ import (
 // The values of the LogVersion metadata key: a segment that a shipper wrote, and an
 // output of compaction, whose records are those of other segments.
 const (
-	Version       = "logstow/3"
-	VersionOutput = "logstow/4"
+	Version       = "logstow/1"
+	VersionOutput = "logstow/1-output"
 )
 
 // ErrVersion is returned for metadata with another LogVersion than [Version] and [VersionOutput]:

@@ -201,7 +201,7 @@ func TestParseMetadataOfAnOutputRefuses(t *testing.T) {
 
 	// A segment has no such key.
 	given = metadataCases()["output"].Encode()
-	given["LogVersion"] = "logstow/3"
+	given["LogVersion"] = "logstow/1"
 	if m, err := blobnaming.ParseMetadata(given); err != nil || m.IsOutput() {
 		t.Errorf("%+v, error %v", m, err)
 	}
@@ -227,7 +227,7 @@ func TestParseMetadataOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	for _, given := range []map[string]string{
 		{"LogVersion": "logstow/5", "Levels": "in a form to come"},
-		{"LogVersion": "logstow/1", "Levels": "INFO=1"},
+		{"LogVersion": "logstow/2", "Levels": "INFO=1"},
 		{"logversion": "1.0", "StartTime": "2011-07-31T18:21:46Z", "EndTime": "2011-07-31T18:22:09Z", "LogType": "write"},
 	} {
 		_, err := blobnaming.ParseMetadata(given)

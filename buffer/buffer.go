@@ -12,7 +12,8 @@
 // The parts are packages that call in one direction: batching (open batches) writes to the spool
 // (the directory: log, positions, sealed batches) and puts into the queue (sealed batches for the
 // uploader). This package waits for space and memory, and decides what to seal for it. A buffer in
-// memory has no spool.
+// memory has no spool. What reads or changes the directory of a buffer that no process has open is in
+// package spool, which its callers import themselves.
 package buffer
 
 import (
@@ -178,17 +179,8 @@ func (b *Buffer) syncLoop() {
 // Batch is a sealed batch on its way to storage.
 type Batch = queue.Batch
 
-// Entity is what the index has about a stored batch.
-type Entity = unindexed.Entity
-
-// Unindexed are the entities that wait for the index.
-type Unindexed = unindexed.Entities
-
-// UnindexedGroup are some of them, which are written together.
-type UnindexedGroup = unindexed.Group
-
 // Unindexed returns the index entities of stored batches that wait for the index.
-func (b *Buffer) Unindexed() *Unindexed { return b.entities }
+func (b *Buffer) Unindexed() *unindexed.Entities { return b.entities }
 
 // Next waits for a sealed batch and hands it to the caller, which calls Batch.Load first and
 // Batch.Done, Batch.Return or Batch.Quarantine last. The oldest comes first; in a backlog

@@ -17,6 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/buffer"
+	"logstow/buffer/spool"
+	"logstow/buffer/unindexed"
 	"logstow/internal/test/effort"
 )
 
@@ -45,15 +47,15 @@ func TestLocked(t *testing.T) {
 	if !errors.Is(err, buffer.ErrLocked) || !strings.Contains(err.Error(), fmt.Sprint("process ", os.Getpid())) || !strings.Contains(err.Error(), "test") {
 		t.Errorf("%v should name the holder", err)
 	}
-	if s, err := buffer.Inspect(t.Context(), dir); err != nil || s.Holder == "" || s.Instance != "test" {
+	if s, err := spool.Inspect(t.Context(), dir); err != nil || s.Holder == "" || s.Instance != "test" {
 		t.Errorf("inspect: %+v, %v", s, err)
 	}
 	mustClose(t, b)
 	mustClose(t, durable(t, dir, nil))
-	if s, err := buffer.Inspect(t.Context(), dir); err != nil || s.Holder != "" {
+	if s, err := spool.Inspect(t.Context(), dir); err != nil || s.Holder != "" {
 		t.Errorf("inspect: %+v, %v", s, err)
 	}
-	if _, err := buffer.Inspect(t.Context(), t.TempDir()); !errors.Is(err, os.ErrNotExist) {
+	if _, err := spool.Inspect(t.Context(), t.TempDir()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("inspect of no buffer: %v", err)
 	}
 }
@@ -85,7 +87,7 @@ func TestInspectCountsInputs(t *testing.T) {
 	}
 	mustAppend(t, b, buffer.Chunk{Positions: []buffer.Position{{Input: "file:a", Value: []byte("1")}}})
 	mustClose(t, b)
-	if s, err := buffer.Inspect(t.Context(), dir); err != nil || s.Positions != 1 {
+	if s, err := spool.Inspect(t.Context(), dir); err != nil || s.Positions != 1 {
 		t.Errorf("%+v, %v; want one input", s, err)
 	}
 }
@@ -110,7 +112,7 @@ func TestReopen(t *testing.T) {
 	mustAppend(t, b, chunk(rec(noon, "open")))
 	mustClose(t, b)
 
-	s, err := buffer.Inspect(t.Context(), dir)
+	s, err := spool.Inspect(t.Context(), dir)
 	if err != nil || s.Sealed != 1 || s.Positions != 2 || len(s.Services) != 1 || s.Services[0] != "web" || s.LogBytes == 0 {
 		t.Errorf("inspect: %+v, %v", s, err)
 	}
@@ -127,14 +129,14 @@ func TestReopen(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustClose(t, b)
-	if s, err := buffer.Inspect(t.Context(), dir); err != nil || s.Sealed != 0 || s.Unindexed != 1 {
+	if s, err := spool.Inspect(t.Context(), dir); err != nil || s.Sealed != 0 || s.Unindexed != 1 {
 		t.Errorf("inspect: %+v, %v, want one entity", s, err)
 	}
 
 	b = durable(t, dir, nil)
 	group, entities, err := b.Unindexed().Take("store")
-	want := buffer.Entity{Name: "web/1", ETag: "etag", Size: again.Size, Meta: again.Meta, Minutes: again.Minutes}
-	if diff := cmp.Diff([]buffer.Entity{want}, entities); err != nil || diff != "" {
+	want := unindexed.Entity{Name: "web/1", ETag: "etag", Size: again.Size, Meta: again.Meta, Minutes: again.Minutes}
+	if diff := cmp.Diff([]unindexed.Entity{want}, entities); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
 	if err := b.Unindexed().Remove(group); err != nil {
@@ -226,7 +228,7 @@ func TestDamagedBatchIsQuarantined(t *testing.T) {
 			if got := rest(t, b); len(got) != 1 {
 				t.Errorf("%d batches, want the whole one", len(got))
 			}
-			if s, err := buffer.Inspect(t.Context(), dir); err != nil || s.Quarantined != 1 || !strings.Contains(log.String(), "quarantine") {
+			if s, err := spool.Inspect(t.Context(), dir); err != nil || s.Quarantined != 1 || !strings.Contains(log.String(), "quarantine") {
 				t.Errorf("inspect %+v, %v; log %s", s, err, log.String())
 			}
 		})
@@ -373,12 +375,12 @@ func TestRemove(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "b")
 	b := durable(t, dir, nil)
-	if err := buffer.Remove(t.Context(), dir); !errors.Is(err, buffer.ErrLocked) {
+	if err := spool.Remove(t.Context(), dir); !errors.Is(err, buffer.ErrLocked) {
 		t.Errorf("open: %v", err)
 	}
 	mustAppend(t, b, chunk(rec(noon, "x")))
 	mustClose(t, b)
-	if err := buffer.Remove(t.Context(), dir); !errors.Is(err, buffer.ErrNotEmpty) {
+	if err := spool.Remove(t.Context(), dir); !errors.Is(err, spool.ErrNotEmpty) {
 		t.Errorf("holding a record: %v", err)
 	}
 	b = durable(t, dir, nil)
@@ -388,7 +390,7 @@ func TestRemove(t *testing.T) {
 	}
 	mustClose(t, b)
 	for range 50 {
-		removed := background(func() error { return buffer.Remove(t.Context(), dir) })
+		removed := background(func() error { return spool.Remove(t.Context(), dir) })
 		b, err := buffer.Open(t.Context(), buffer.Options{Dir: dir, Instance: "i"})
 		if err != nil && !errors.Is(err, buffer.ErrLocked) {
 			t.Fatal(err)
@@ -401,7 +403,7 @@ func TestRemove(t *testing.T) {
 		}
 		mustAppend(t, b, buffer.Chunk{Positions: []buffer.Position{{Input: "p", Value: []byte("v")}}})
 		mustClose(t, b)
-		if s, err := buffer.Inspect(t.Context(), dir); err != nil || s.Positions != 1 {
+		if s, err := spool.Inspect(t.Context(), dir); err != nil || s.Positions != 1 {
 			t.Fatalf("after it was opened: %+v, %v", s, err)
 		}
 	}
@@ -415,7 +417,7 @@ func TestRemoveAfterCrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustClose(t, durable(t, dir, nil))
-	if err := buffer.Remove(t.Context(), dir); err != nil {
+	if err := spool.Remove(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	left, err := filepath.Glob(dir + ".removed-*")

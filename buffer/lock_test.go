@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"logstow/buffer"
+	"logstow/buffer/spool"
 )
 
 // TestLockRemoved removes parts of the directory of an open buffer: no second buffer can be
@@ -97,7 +98,7 @@ func TestInspectWithoutLock(t *testing.T) {
 	if err := errors.Join(os.Remove(path), os.WriteFile(path, []byte("{}"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := buffer.Inspect(t.Context(), dir); err != nil || s.Holder == "" {
+	if s, err := spool.Inspect(t.Context(), dir); err != nil || s.Holder == "" {
 		t.Errorf("inspect: %+v, %v", s, err)
 	}
 	_ = b.Close() // its lock is gone
@@ -110,7 +111,7 @@ func TestInspectWithoutLock(t *testing.T) {
 			case <-looking:
 				return
 			default:
-				_, _ = buffer.Inspect(t.Context(), dir)
+				_, _ = spool.Inspect(t.Context(), dir)
 			}
 		}
 	}()

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"logstow/buffer"
+	"logstow/buffer/spool"
 )
 
 // losePositions damages a closed buffer's log files and removes their copies.
@@ -63,7 +64,7 @@ func TestUndecidedLostPositions(t *testing.T) {
 		if b, log := reopen(buffer.UndecidedLost); !b.Stats().LostPositions || !strings.Contains(log, "the next shipper run on this buffer decides") {
 			t.Fatalf("not left undecided: %+v\n%s", b.Stats(), log)
 		}
-		s, err := buffer.Inspect(t.Context(), dir)
+		s, err := spool.Inspect(t.Context(), dir)
 		if err != nil || !errors.Is(s.LostPositions, buffer.ErrLostPositions) || !strings.Contains(strings.Join(s.Damage, "\n"), "positions of the inputs are lost") {
 			t.Errorf("inspected: %+v, %v", s, err)
 		}
@@ -78,7 +79,7 @@ func TestUndecidedLostPositions(t *testing.T) {
 	if b, log := reopen(buffer.RereadLost); b.LostPositions() != buffer.SkipLost || b.Stats().LostPositions || strings.Contains(log, "are lost") {
 		t.Errorf("decided twice: %v\n%s", b.LostPositions(), log)
 	}
-	if s, err := buffer.Inspect(t.Context(), dir); err != nil || s.LostPositions != nil {
+	if s, err := spool.Inspect(t.Context(), dir); err != nil || s.LostPositions != nil {
 		t.Errorf("inspected after the decision: %+v, %v", s, err)
 	}
 }

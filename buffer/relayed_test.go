@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"logstow/buffer"
+	"logstow/buffer/spool"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -245,11 +246,11 @@ func TestResend(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := buffer.Resend(dir, "lost"); err == nil {
+	if _, err := spool.Resend(dir, "lost"); err == nil {
 		t.Error("a buffer that is open was changed")
 	}
 	mustClose(t, b)
-	if n, err := buffer.Resend(dir, "lost"); n != 1 || err != nil {
+	if n, err := spool.Resend(dir, "lost"); n != 1 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
 	b = durable(t, dir, nil)

@@ -15,6 +15,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/buffer/spool"
+	"logstow/buffer/unindexed"
 	"logstow/internal/hint"
 	"logstow/internal/test/await"
 	"logstow/internal/test/disktest"
@@ -251,7 +252,7 @@ func testLogAloneFillsDisk(t *testing.T, kept bool) {
 	}
 	if kept {
 		stored := blobnaming.Metadata{Records: 1, RawBytes: record.MinText, Levels: record.Counts{1}, Instance: "i"}
-		if err := b.Unindexed().Add("store", Entity{Name: "s0/2026/11/19/1200/000001.log", ETag: "e", Meta: stored}); err != nil {
+		if err := b.Unindexed().Add("store", unindexed.Entity{Name: "s0/2026/11/19/1200/000001.log", ETag: "e", Meta: stored}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"time"
 
 	"logstow/blobnaming"
@@ -41,7 +42,8 @@ type Catalog struct {
 func (c *Catalog) pageSize() int { return cmp.Or(c.page, fullPage) }
 
 // Raw yields the blobs of a service in the raw container that may have records of [from, to), in byte order of their names, page by
-// page, and blobs that are no segments. A zero range is everything, and "" is all services then.
+// page, and blobs that are no segments. A zero range is everything, and "" is all services then. Of a range of many months, the years that
+// exist are listed first.
 func (c *Catalog) Raw(ctx context.Context, service string, from, to time.Time) iter.Seq2[[]Entry, error] {
 	return c.entries(ctx, c.halves()[0], service, from, to)
 }
@@ -81,6 +83,15 @@ func (c *Catalog) entries(ctx context.Context, h half, service string, from, to 
 		}
 		if !from.IsZero() || !to.IsZero() {
 			prefixes = blobnaming.Prefixes(service, from, to)
+		}
+		if len(prefixes) > manyUnits {
+			years, err := c.years(ctx, service, h)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			year := len(service + "/")
+			prefixes = slices.DeleteFunc(prefixes, func(prefix string) bool { return !years[prefix[year:year+len("2006")]] })
 		}
 		for _, prefix := range prefixes {
 			for page, err := range c.Retry.List(ctx, h, prefix) {

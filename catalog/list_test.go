@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -138,6 +139,37 @@ func TestFarYears(t *testing.T) {
 	})
 	if pages := raw.pages + compacted.pages; err != nil || found != 2 || pages > 2+2*(1+1+12) {
 		t.Errorf("%v, %d blobs, %d pages", err, found, pages)
+	}
+}
+
+// A listing that is open on one side has few pages, too.
+func TestOpenRange(t *testing.T) {
+	t.Parallel()
+	day := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	raw, compacted := &container{page: 3}, &container{page: 3}
+	raw.put(plainBlob("web", day, 1))
+	compacted.put(outputBlob("web", day, "", 1))
+	cat := &catalog.Catalog{Blobs: raw, Compacted: compacted}
+	end := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		from, to time.Time
+		want     int
+	}{{day, end, 1}, {day.AddDate(0, 0, 1), end, 0}, {time.Time{}, day.AddDate(0, 0, 1), 1}, {time.Time{}, day, 0}} {
+		for h, list := range map[*container]func(context.Context, string, time.Time, time.Time) iter.Seq2[[]catalog.Entry, error]{
+			raw: cat.Raw, compacted: cat.Outputs,
+		} {
+			h.pages = 0
+			found := 0
+			for page, err := range list(t.Context(), "web", c.from, c.to) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				found += len(page)
+			}
+			if found != c.want || h.pages > 1+12 {
+				t.Errorf("from %v to %v: %d blobs, want %d, %d pages", c.from, c.to, found, c.want, h.pages)
+			}
+		}
 	}
 }
 

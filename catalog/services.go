@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -113,17 +112,17 @@ func (c *Catalog) numericChildren(ctx context.Context, h half, prefix string) (n
 	return numbers, err
 }
 
-// years returns the years of which a service has blobs in either container.
-func (c *Catalog) years(ctx context.Context, service string) (map[int]bool, error) {
-	all := make(map[int]bool)
-	for _, h := range c.halves() {
+// years returns the years, as four digits, of which a service has blobs in any of some containers.
+func (c *Catalog) years(ctx context.Context, service string, halves ...half) (map[string]bool, error) {
+	all := make(map[string]bool)
+	for _, h := range halves {
 		names, err := c.numericChildren(ctx, h, service+"/")
 		if err != nil {
 			return nil, err
 		}
 		for _, name := range names {
-			if year, err := strconv.Atoi(name); err == nil && len(name) == len("2006") {
-				all[year] = true
+			if len(name) == len("2006") {
+				all[name] = true
 			}
 		}
 	}

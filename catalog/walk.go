@@ -34,11 +34,11 @@ type Day struct {
 func (c *Catalog) Walk(ctx context.Context, service string, from, to time.Time, keep func(*Entry) bool, visit func(*Day) error) error {
 	units := split(from, to)
 	if len(units) > manyUnits {
-		years, err := c.years(ctx, service)
+		years, err := c.years(ctx, service, c.halves()...)
 		if err != nil {
 			return err
 		}
-		units = slices.DeleteFunc(units, func(p period) bool { return !years[p.from.Year()] })
+		units = slices.DeleteFunc(units, func(p period) bool { return !years[p.from.Format("2006")] })
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -97,7 +97,7 @@ func (m *model) chains(k planKey) []*Chain {
 		}
 	}
 	var all []*Chain
-	m.must(r.catalog.Walk(m.ctx, "web", modelDay(), modelDay().Add(day), isPart, func(d *catalog.Day) error {
+	m.must(r.catalog.Walk(m.ctx, "web", modelDay(), modelDay().Add(day), InChain, func(d *catalog.Day) error {
 		all = Chains(d)
 		return nil
 	}))

@@ -179,10 +179,14 @@ func (c *Chain) due(l Limits, parser string, eligible []catalog.Segment, now, to
 	case end.After(to): // the day has not ended
 		return len(eligible) >= l.Pending || size >= l.PendingBytes
 	}
-	merged := slices.ContainsFunc(c.Outputs, func(o catalog.Output) bool {
-		return o.Meta.Parse == parser && !o.Created.Before(end) && !o.Rejected
-	})
-	return !merged || len(eligible) >= l.Late || now.Sub(oldest) >= l.LateAge
+	var merged time.Time // when the day was last merged after its end
+	for _, o := range c.Outputs {
+		if o.Meta.Parse == parser && !o.Created.Before(end) && !o.Rejected && o.Created.After(merged) {
+			merged = o.Created
+		}
+	}
+	// A segment that is older than the last output did not fit it: it is no late one.
+	return merged.IsZero() || oldest.Before(merged) || len(eligible) >= l.Late || now.Sub(oldest) >= l.LateAge
 }
 
 // take returns how many of the segments fit one output: at least one.
@@ -203,6 +207,17 @@ func (l Limits) take(eligible []catalog.Segment) int {
 		}
 	}
 	return len(eligible)
+}
+
+// InChain reports whether [Chains] reads an entry.
+func InChain(e *catalog.Entry) bool {
+	switch e.Kind {
+	case catalog.KindPlain, catalog.KindOutput, catalog.KindRejection:
+		return true
+	case catalog.KindUnreadable:
+		return e.Name.Output() > 0
+	}
+	return false
 }
 
 // Chains returns the chains of a day, in order of class. The Inputs of outputs are not set: see [catalog.ReadOutput].

@@ -75,8 +75,16 @@ func TestPlan(t *testing.T) {
 			change(s)
 		})
 	}
+	// The first three, and those up to last, which were stored after that.
+	later := func(last int) []catalog.Segment {
+		all := catalogtest.Plains(1, last)
+		for i := range all[3:] {
+			all[3+i].Created = late.Created.Add(time.Second)
+		}
+		return all
+	}
 	inDay := catalogtest.Hour().Add(3 * time.Hour)
-	stored := catalogtest.Plain(1, nil).Created
+	stored := late.Created.Add(time.Second)
 	for name, c := range map[string]struct {
 		plain   []catalog.Segment
 		outputs []catalog.Output
@@ -90,13 +98,14 @@ func TestPlan(t *testing.T) {
 		"in order of start":                {[]catalog.Segment{catalogtest.Plain(1, func(s *catalog.Segment) { s.Meta.Start += 5e9; s.Meta.End += 5e9 }), catalogtest.Plain(2, nil)}, nil, nil, time.Time{}, "[[2 1]]"},
 		"contained":                        {catalogtest.Plains(1, 3), []catalog.Output{early}, nil, time.Time{}, "[]"},
 		"rest of the day":                  {catalogtest.Plains(1, 4), []catalog.Output{early}, nil, time.Time{}, "[[4]]"},
-		"a late one":                       {catalogtest.Plains(1, 4), []catalog.Output{late}, nil, time.Time{}, "[]"},
-		"seven late ones":                  {catalogtest.Plains(1, 10), []catalog.Output{late}, nil, time.Time{}, "[]"},
-		"eight late ones":                  {catalogtest.Plains(1, 11), []catalog.Output{late}, nil, time.Time{}, "[[4 5 6 7 8 9 10 11]]"},
-		"an old late one":                  {catalogtest.Plains(1, 4), []catalog.Output{late}, nil, stored.Add(24 * time.Hour), "[[4]]"},
-		"a late one, not a day":            {catalogtest.Plains(1, 4), []catalog.Output{late}, nil, stored.Add(24*time.Hour - 1), "[]"},
+		"a late one":                       {later(4), []catalog.Output{late}, nil, time.Time{}, "[]"},
+		"seven late ones":                  {later(10), []catalog.Output{late}, nil, time.Time{}, "[]"},
+		"eight late ones":                  {later(11), []catalog.Output{late}, nil, time.Time{}, "[[4 5 6 7 8 9 10 11]]"},
+		"an old late one":                  {later(4), []catalog.Output{late}, nil, stored.Add(24 * time.Hour), "[[4]]"},
+		"what did not fit an output":       {catalogtest.Plains(1, 4), []catalog.Output{late}, nil, time.Time{}, "[[4]]"},
+		"a late one, not a day":            {later(4), []catalog.Output{late}, nil, stored.Add(24*time.Hour - 1), "[]"},
 		"of two parsers":                   {append(catalogtest.Plains(1, 2), parsed(3, 5)...), nil, nil, time.Time{}, "[[1 2] [3 4 5]]"},
-		"first of its parser":              {append(catalogtest.Plains(1, 4), parsed(5, 6)...), []catalog.Output{late}, nil, time.Time{}, "[[5 6]]"},
+		"first of its parser":              {append(later(4), parsed(5, 6)...), []catalog.Output{late}, nil, time.Time{}, "[[5 6]]"},
 		"a rejected output":                {catalogtest.Plains(1, 3), []catalog.Output{{Segment: late.Segment, Inputs: late.Inputs, Rejected: true}}, nil, time.Time{}, "[[1 2 3]]"},
 		"few of a day that goes on":        {catalogtest.Plains(1, 239), nil, nil, inDay, "[]"},
 		"many of a day that goes on":       {catalogtest.Plains(1, 240), nil, func(l *Limits) { l.Pending = 240; l.Inputs = 2; l.Target = 1 }, inDay, ""},

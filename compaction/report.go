@@ -7,7 +7,7 @@ import (
 
 	"logstow/catalog"
 	"logstow/internal/hint"
-	"logstow/internal/price"
+	"logstow/internal/problems"
 	"logstow/store"
 )
 
@@ -56,21 +56,15 @@ type Report struct {
 	// SoftDeleteUSD is the cost of the removed bytes per day that soft delete retains them, if it is enabled.
 	SoftDeleteUSD float64 `json:"soft_delete_usd_per_day"`
 
-	problems []error
+	problems *problems.List
 }
 
-// maxProblems is the maximum number of problems in a report.
-const maxProblems = 100
-
 // Err joins the problems; it is nil if there are none.
-func (r *Report) Err() error { return errors.Join(r.problems...) }
+func (r *Report) Err() error { return r.problems.Err() }
 
 // problem logs and reports an error that does not end the run.
 func (r *run) problem(err error) {
-	r.o.Log.Error("compaction", "error", err)
-	if len(r.report.problems) < maxProblems {
-		r.report.problems = append(r.report.problems, err)
-	}
+	r.report.problems.Log(r.o.Log, "compaction", err)
 }
 
 // halt reports a scope that needs an operator.
@@ -84,10 +78,7 @@ func (r *run) halt(scope catalog.Scope, err error) {
 }
 
 // cost returns the cost of the requests so far in dollars.
-func (r *run) cost() float64 {
-	made := r.counter.Requests()
-	return r.prices.Cost(price.Usage{List: made.List, Read: made.Get + made.Delete, Table: made.Table, Create: made.Create})
-}
+func (r *run) cost() float64 { return r.prices.Cost(r.counter.Requests().Usage()) }
 
 // result completes the report.
 func (r *run) result(complete bool) Report {
@@ -96,10 +87,7 @@ func (r *run) result(complete bool) Report {
 	report.Halted = append([]string{}, report.Halted...)
 	report.Damaged = append([]string{}, report.Damaged...)
 	report.Different = append([]string{}, report.Different...)
-	report.Problems = make([]string, 0, len(report.problems))
-	for _, err := range report.problems {
-		report.Problems = append(report.Problems, hint.Text(err))
-	}
+	report.Problems = report.problems.Texts()
 	report.Requests, report.CostUSD = r.counter.Requests(), r.cost()
 	report.SoftDeleteUSD = float64(report.BytesRemoved) / 1e9 * r.prices.Month / 30
 	return report

@@ -18,6 +18,7 @@ import (
 	"logstow/internal/crashpoint"
 	"logstow/internal/hint"
 	"logstow/internal/price"
+	"logstow/internal/problems"
 	"logstow/internal/retry"
 	"logstow/segment"
 	"logstow/store"
@@ -96,7 +97,7 @@ func Run(ctx context.Context, s store.Store, o Options) (Report, error) {
 		err = r.run(ctx)
 	}
 	if err != nil {
-		r.report.problems = append(r.report.problems, err)
+		r.report.problems.Add(err)
 	}
 	return r.result(err == nil), err
 }
@@ -185,17 +186,14 @@ func newRun(s store.Store, o Options) *run {
 		builder: builder{
 			blobs: s.Blobs(), columns: o.Columns, compressor: segment.NewCompressor(), tempDir: o.TempDir, budget: o.memory, blockSize: o.blockSize,
 		},
-		report: Report{Store: s.String(), DryRun: o.DryRun}, damaged: make(map[store.BlobRef]bool),
+		report: Report{Store: s.String(), DryRun: o.DryRun, problems: new(problems.List)}, damaged: make(map[store.BlobRef]bool),
 	}
 }
 
 func (r *run) run(ctx context.Context) error {
-	err := retry.First(ctx, func() (err error) {
-		r.now, err = r.store.Now(ctx)
+	var err error
+	if r.now, err = retry.Now(ctx, r.store); err != nil {
 		return err
-	})
-	if err != nil {
-		return fmt.Errorf("cannot get the time of %s: %w", r.store, err)
 	}
 	r.report.Now = r.now
 	r.report.From, r.report.To = r.bounds()
@@ -252,22 +250,11 @@ func (r *run) service(ctx context.Context, service string) error {
 	if !from.Before(to) {
 		return nil
 	}
-	err := r.catalog.Walk(ctx, service, from, to.Add(-1).Truncate(day).Add(day), isPart, func(d *catalog.Day) error { return r.day(ctx, d) })
+	err := r.catalog.Walk(ctx, service, from, to.Add(-1).Truncate(day).Add(day), InChain, func(d *catalog.Day) error { return r.day(ctx, d) })
 	if err != nil {
 		return fmt.Errorf("cannot compact service %s: %w", service, err)
 	}
 	return nil
-}
-
-// isPart reports whether a blob matters for compaction.
-func isPart(e *catalog.Entry) bool {
-	switch e.Kind {
-	case catalog.KindPlain, catalog.KindOutput, catalog.KindRejection:
-		return true
-	case catalog.KindUnreadable:
-		return e.Name.Output() > 0
-	}
-	return false
 }
 
 // day compacts the chains of a day.
@@ -292,7 +279,7 @@ func (r *run) day(ctx context.Context, d *catalog.Day) error {
 // relist lists the day of a chain again.
 func (r *run) relist(ctx context.Context, scope catalog.Scope) (*Chain, error) {
 	found := &Chain{Scope: scope}
-	err := r.catalog.Walk(ctx, scope.Service, scope.Day, scope.Day.Add(day), isPart, func(d *catalog.Day) error {
+	err := r.catalog.Walk(ctx, scope.Service, scope.Day, scope.Day.Add(day), InChain, func(d *catalog.Day) error {
 		for _, c := range Chains(d) {
 			if c.Scope == scope {
 				found = c

@@ -94,6 +94,19 @@ func TestCompact(t *testing.T) {
 	}
 }
 
+// One run merges all segments of a day that has ended, whatever the number of outputs.
+func TestCompactWholeDay(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	newFleet(t, s, testrand.New(t), "web").fill(hour(), 2, 10)
+	o := options(t)
+	o.Limits = compaction.DefaultLimits()
+	o.Limits.Inputs = 3
+	if report := run(t, s, o); report.Outputs != 4 || report.Inputs != 10 {
+		t.Errorf("%d outputs of %d segments, want 4 of 10", report.Outputs, report.Inputs)
+	}
+}
+
 // Services are selected by name and by glob, as in queries.
 func TestServices(t *testing.T) {
 	t.Parallel()

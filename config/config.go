@@ -148,6 +148,10 @@ func Read(path string, lookup func(string) (string, bool)) (*Config, error) {
 // ${file:PATH} names.
 func Parse(name string, data []byte, lookup func(string) (string, bool), readFile func(string) ([]byte, error)) (*Config, error) {
 	d := &decoder{file: name, getenv: lookup, readFile: readFile, anchors: map[string]ast.Node{}}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if bytes.IndexByte(data, 0) >= 0 {
+		return nil, hint.Wrap(Problem{File: name, Text: "the file is not UTF-8 text"}, "save it with the encoding UTF-8")
+	}
 	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		p := Problem{File: name, Text: err.Error()}

@@ -166,7 +166,7 @@ inputs:
 	if !c.Inputs[3].Spec.(*forward.Spec).KeepRepeated {
 		t.Errorf("%+v", c.Inputs[3])
 	}
-	c, err = parse("store: s\nservice: web\ninputs: [{http: ':1', store: x}, {http: ':1', service-from-labels: off}, {http: ':1', store: x, service-from-labels: off}, {http: ':1'}]")
+	c, err = parse("store: s\nservice: web\ninputs: [{http: ':1', store: x}, {http: ':2', service-from-labels: off}, {http: ':3', store: x, service-from-labels: off}, {http: ':4'}]")
 	if err != nil || !c.Inputs[0].Spec.(*kinds.HTTP).ConfiguredService || !c.Inputs[1].Spec.(*kinds.HTTP).ConfiguredService || !c.Inputs[2].Spec.(*kinds.HTTP).ConfiguredService || c.Inputs[3].Spec.(*kinds.HTTP).ConfiguredService {
 		t.Errorf("%v %+v", err, c)
 	}
@@ -324,6 +324,17 @@ shipper.yaml:7:11: http: "nowhere": want HOST:PORT, or :PORT for the loopback in
 	}
 }
 
+// An address that two inputs have is a mistake of the file, not of another program.
+func TestAddressTwice(t *testing.T) {
+	t.Parallel()
+	_, err := parse("service: x\ninputs:\n  - syslog: [udp://:1, tcp://:1]\n  - gelf: udp://:1\n  - http: 127.0.0.1:0\n  - http: 127.0.0.1:0\n  - http: [\":2\", \":2\"]\n")
+	want := `shipper.yaml:4:11: gelf: udp://:1 is also an address of the input in line 3
+shipper.yaml:7:11: http: :2 is also an address of the input in line 7`
+	if err == nil || err.Error() != want {
+		t.Errorf("%v\nwant\n%s", err, want)
+	}
+}
+
 // A tab that indents is forbidden in YAML, elsewhere it is not.
 func TestTabs(t *testing.T) {
 	t.Parallel()
@@ -341,6 +352,17 @@ func TestTabs(t *testing.T) {
 		if want != "" && !strings.HasPrefix(err.Error(), "shipper.yaml:"+want[len("indent line "):][:1]+":") {
 			t.Errorf("%q: %v names another line", text, err)
 		}
+	}
+}
+
+// Editors of Windows save a byte order mark, or UTF-16.
+func TestEncodings(t *testing.T) {
+	t.Parallel()
+	if c, err := parse("\ufeffservice: x\ninputs:\n  - files: /a\n"); err != nil || c.Inputs[0].Service != "x" {
+		t.Errorf("with a byte order mark: %v", err)
+	}
+	if _, err := parse("\xff\xfes\x00e\x00"); err == nil || hint.Of(err) != "save it with the encoding UTF-8" {
+		t.Errorf("UTF-16: %v", err)
 	}
 }
 

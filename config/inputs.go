@@ -68,6 +68,22 @@ func (d *decoder) input(s *section, defaults Common) (all []Input) {
 	return all
 }
 
+// checkAddresses reports addresses that two inputs have. s is the section of the inputs, and known has the line of each address of those
+// before it.
+func (d *decoder) checkAddresses(s *section, inputs []Input, known map[string]int) {
+	for i := range inputs {
+		in := &inputs[i]
+		if in.Address == "" || strings.HasSuffix(in.Address, ":0") {
+			continue
+		}
+		if line, ok := known[in.Address]; ok {
+			d.fail(s.get(in.Kind().Name), "%s: %s is also an address of the input in line %d", in.Kind().Name, in.Address, line)
+			continue
+		}
+		known[in.Address] = in.Line
+	}
+}
+
 // kindKeys reads the keys of a kind of input. pattern is set if its service is a pattern.
 func (s *section) kindKeys(keys []input.Key, pattern bool) {
 	var alternatives []string

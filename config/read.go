@@ -53,8 +53,11 @@ func (d *decoder) config(s *section) *Config {
 	d.buffer(s.section("buffer"), &c.Buffer)
 	var defaults Common
 	d.common(s, &defaults)
+	addresses := map[string]int{}
 	for _, in := range s.sections("inputs") {
-		c.Inputs = append(c.Inputs, d.input(in, defaults)...)
+		inputs := d.input(in, defaults)
+		d.checkAddresses(in, inputs, addresses)
+		c.Inputs = append(c.Inputs, inputs...)
 	}
 	s.done()
 	return c

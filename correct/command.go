@@ -69,7 +69,7 @@ func (c *Command) apply(f *explain.Fix) {
 	case explain.FixService:
 		c.replaceValue("-s", f)
 	case explain.FixSource:
-		c.replaceValue("--source", f)
+		c.replaceValue("--source", &explain.Fix{Old: f.Old, New: explain.Glob(f.New)})
 	case explain.FixField, explain.FixValue:
 		c.replaceInWhere(f)
 	case explain.FixLevel:

@@ -59,6 +59,14 @@ func TestCommand(t *testing.T) {
 	if _, ok := command.Apply(explain.Correction{{Kind: explain.FixSource, Old: "a", New: "b"}}); ok {
 		t.Error("a correction of a flag that is not given")
 	}
+	fix := explain.Correction{{Kind: explain.FixSource, Old: explain.Glob(`b[1].lg`), New: `b[1].log`}}
+	source := correct.Command{Name: "query", Flags: []correct.Flag{{"--source", []string{`b\[1].lg`}}}}
+	if got, ok := source.Apply(fix); !ok || got.String() != `logq query --source 'b\[1].log'` {
+		t.Errorf("a source with brackets: %s", got.String())
+	}
+	if got := correct.LogQL(`{service_name="a", source="b[1].lg"}`, fix); got != `{service_name="a", source="b[1].log"}` {
+		t.Errorf("a source with brackets: %s", got)
+	}
 }
 
 // Whatever is wrong with a query, what it is corrected to can be parsed, and a place in it is inside the text.

@@ -57,7 +57,11 @@ func (e *edit) apply() {
 	case explain.FixService:
 		e.renameService()
 	case explain.FixSource:
-		e.replaceValue(labels.Source)
+		e.eachMatcher(labels.Source, func(m *syntax.Matcher) {
+			if m.Op == syntax.MatchEqual && explain.Glob(m.Value) == f.Old {
+				m.Value = f.New
+			}
+		})
 	case explain.FixLabel:
 		e.eachMatcher(f.Old, func(m *syntax.Matcher) { m.Name = f.New })
 	case explain.FixLabelFilter:

@@ -1,16 +1,12 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 )
 
 // summary reads the figures of the line with which a --once run ends.
@@ -206,34 +202,5 @@ func TestDamagedSegment(t *testing.T) {
 	r := s.command(t, nil, "logq", "query", "--from", "2026-11-20", "--to", "2026-11-21", "-o", "raw")
 	if r.status != 3 || string(r.out) != "2026-11-20T16:00:00Z INFO next hour\n" || !strings.Contains(r.errs, "x/2026/11/20/1500/000001.log") {
 		t.Errorf("status %d, %q, %q", r.status, r.out, r.errs)
-	}
-}
-
-// TestFoldersWithoutPermission wants the folder named; root, who may do
-// everything, runs the command as nobody.
-func TestFoldersWithoutPermission(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	closed := filepath.Join(dir, "closed")
-	if err := os.Mkdir(closed, 0o500); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, programPath("shipper"),
-		"run", "--once", "--buffer", "memory", "--service", "x", "--store", filepath.Join(closed, "store"), "-")
-	if os.Getuid() == 0 {
-		const nobody = 65534
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-		for _, d := range []string{filepath.Dir(programPath("logq")), filepath.Dir(dir), dir} {
-			if err := os.Chmod(d, 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	cmd.Stdin = strings.NewReader(sample)
-	out, err := cmd.CombinedOutput()
-	if err == nil || cmd.ProcessState.ExitCode() != 4 || !strings.Contains(string(out), closed) {
-		t.Errorf("%v, %q", err, out)
 	}
 }

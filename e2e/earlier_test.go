@@ -1,9 +1,10 @@
+//go:build unix
+
 package e2e
 
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -124,21 +124,12 @@ func readEarlier(t *testing.T, file string) (dir string, inputs map[string][]byt
 	inputs = map[string][]byte{}
 	for _, f := range archive.Files {
 		folder, name := path.Split(f.Name)
-		data, err := hex.DecodeString(strings.Join(strings.Fields(string(f.Data)), ""))
-		if err != nil {
-			t.Fatalf("%s: %v", f.Name, err)
-		}
+		data := fromHex(t, f)
 		if folder == "inputs/" {
 			inputs[name] = data
 			continue
 		}
-		target := filepath.Join(dir, strings.TrimPrefix(f.Name, "buffer/"))
-		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(target, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, filepath.Join(dir, strings.TrimPrefix(f.Name, "buffer/")), data)
 	}
 	return dir, inputs
 }
@@ -196,7 +187,7 @@ func moveFile(p buffer.Position, root string) (moved buffer.Position, err error)
 	if !strings.HasPrefix(p.Input, "file@") && !strings.HasPrefix(p.Input, "file:") {
 		return buffer.Position{}, nil
 	}
-	const version = 2 // then kind, device, inode; offset, fingerprint (2), two times; path
+	const version = 1 // then kind, device, inode; offset, fingerprint (2), two times; path
 	rest := p.Value
 	if rest[0] != version {
 		return moved, fmt.Errorf("position of version %d", rest[0])
@@ -277,17 +268,7 @@ func writeEarlier(t *testing.T, file string) {
 	})
 	second.kill(t)
 	archive := &txtar.Archive{Comment: []byte("The buffer of a shipper that was killed, and what its inputs held then, in hexadecimal.\nWritten by TestEarlierBuffer in e2e; see there. Never rewritten.\n\n")}
-	add := func(name, file string) {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var text bytes.Buffer
-		for line := range slices.Chunk(data, 48) {
-			fmt.Fprintf(&text, "%x\n", line)
-		}
-		archive.Files = append(archive.Files, txtar.File{Name: name, Data: text.Bytes()})
-	}
+	add := func(name, file string) { archive.Files = append(archive.Files, hexFile(t, name, file)) }
 	add("inputs/web", filepath.Join(root, "app.log"))
 	add("inputs/queue", filepath.Join(root, "queue.log"))
 	err := filepath.WalkDir(filepath.Join(root, "buffer"), func(file string, entry fs.DirEntry, err error) error {
@@ -302,10 +283,5 @@ func writeEarlier(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, file, txtar.Format(archive))
 }

@@ -177,7 +177,7 @@ func checkAzure(t *testing.T, s target, segments int) {
 			metadata[strings.ToLower(k)] = v
 		}
 		byName[b.Name] = metadata
-		if b.Encoding != "zstd" || b.Type != "text/plain; charset=utf-8" || metadata["logversion"] != "logstow/3" || metadata["instance"] != "pod-1" {
+		if b.Encoding != "zstd" || b.Type != "text/plain; charset=utf-8" || metadata["logversion"] != "logstow/1" || metadata["instance"] != "pod-1" {
 			t.Errorf("blob %s: %s, %s, %v", b.Name, b.Type, b.Encoding, b.Metadata)
 		}
 	}

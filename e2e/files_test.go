@@ -115,7 +115,7 @@ func sameAsShipped(t *testing.T, paths []string) {
 	store := filepath.Join(t.TempDir(), "store")
 	s := target{name: "local", store: store, dir: store}
 	s.must(t, append([]string{"shipper", "run", "--once", "--service", "file", "--instance", "-"}, paths...)...)
-	sample := effort.NewSample(t, 2)
+	sample := effort.NewSample(t, 4)
 	for _, args := range [][]string{
 		{"query", "-o", "raw"},
 		{"query", "-o", "text"},

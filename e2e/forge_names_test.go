@@ -128,9 +128,9 @@ func nameAttacks() []forgingAttack {
 		}},
 		{name: "metadata", status: "33", says: "unknown log version", later: "unknown log version", verify: "bad-metadata", forge: func(f *forgery) {
 			for i, change := range [][2]string{
-				{"LogVersion", "logstow/3 "},
-				{"LogVersion", "logstow/4"},
-				{"LogVersion", "logstow/3"},
+				{"LogVersion", "logstow/1 "},
+				{"LogVersion", "logstow/1-output"},
+				{"LogVersion", "logstow/1"},
 				{"LogVersion", "logstow/"},
 				{"StartTime", ""},
 				{"StartTime", "2026-11-20T15:04:05Z"},
@@ -303,5 +303,5 @@ func reseal(body []byte, m *blobnaming.Metadata, from, to []byte) []byte {
 	sealed = append(sealed, footer...)
 	sealed = binary.LittleEndian.AppendUint32(sealed, crc32.Checksum(footer, crc32.MakeTable(crc32.Castagnoli)))
 	sealed = binary.LittleEndian.AppendUint32(sealed, uint32(len(footer)))
-	return append(sealed, "LOGSTOW2"...)
+	return append(sealed, "LOGSTOW1"...)
 }

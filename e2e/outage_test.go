@@ -30,7 +30,7 @@ func outageBytes(t *testing.T) int64 {
 	t.Helper()
 	v := os.Getenv("LOGSTOW_OUTAGE_MB")
 	if v == "" {
-		return 200e6
+		return int64(effort.Cases{Test: 60e6, Full: 200e6}.N())
 	}
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil || n < 1 {

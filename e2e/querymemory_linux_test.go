@@ -15,10 +15,11 @@ import (
 	"logstow/internal/test/effort"
 )
 
-// The memory that docs/limits.md states for compaction, queries and sorting with records of 16 MiB, in addition to --memory for
+// The memory that docs/limits.md states for compaction, export, queries and sorting with records of 16 MiB, in addition to --memory for
 // sorting and distinct values.
 const (
 	compactMemory = 224 << 20
+	exportMemory  = 256 << 20
 	queryMemory   = 192 << 20
 	sortMemory    = 192 << 20
 	verifyMemory  = 192 << 20
@@ -27,8 +28,8 @@ const (
 // Compaction and queries of records of 16 MiB, all of one time, so that every block is open at once, stay within the memory that is stated.
 func TestQueryMemory(t *testing.T) {
 	t.Parallel()
-	effort.Need(t, effort.Full, "ships, compacts and queries 400 MB in records of 16 MiB")
-	const records, size = 24, 16<<20 - 256
+	effort.Need(t, effort.Full, "ships, compacts and queries 230 MB in records of 16 MiB")
+	const records, size = 14, 16<<20 - 256
 	dir := t.TempDir()
 	writeLargeRecords(t, filepath.Join(dir, "large.log"), records, size)
 	run := func(limit int64, stdout io.Writer, program string, args ...string) {
@@ -62,6 +63,7 @@ func TestQueryMemory(t *testing.T) {
 	}
 	run(compactMemory, io.Discard, "shipper", "compact", "--after", "1s", "--max-age", "3650d")
 	run(queryMemory, io.Discard, "logq", in...)
+	run(exportMemory, io.Discard, "shipper", "export", "--to", filepath.Join(dir, "table"), "--columns", "a", "--max-age", "3650d")
 	run(verifyMemory, io.Discard, "shipper", "verify", "--full", "--from", "2026-11-20", "--to", "2026-11-21")
 	const memory = 128 << 20
 	budget := []string{"--memory", strconv.Itoa(memory>>20) + "MiB", "--sort"}

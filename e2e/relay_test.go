@@ -59,20 +59,24 @@ func (r *relaying) senderArgs(i int, more ...string) []string {
 // line is stored once, with its time, level and instance, before and after compaction.
 func TestRelayCrash(t *testing.T) {
 	t.Parallel()
-	relayCrash(t, 8, effort.Cases{Test: 16, Full: 120}.N())
+	kills := effort.Cases{Test: 10, Full: 120}.N()
+	relayCrash(t, 8, func(done int) bool { return done < kills })
 }
 
-// TestLongRelay is TestRelayCrash with 200 senders, for about half an hour.
+// TestLongRelay is TestRelayCrash with 200 senders, for half an hour or until LOGSTOW_CRASH_KILLS.
 func TestLongRelay(t *testing.T) {
 	effort.Need(t, effort.Long, "takes half an hour")
-	kills := 8000
+	more := func(int) bool { return true }
 	if os.Getenv("LOGSTOW_CRASH_KILLS") != "" {
-		kills = crashKills(t)
+		kills := crashKills(t)
+		more = func(done int) bool { return done < kills }
 	}
-	relayCrash(t, 200, kills)
+	end := time.Now().Add(30 * time.Minute)
+	relayCrash(t, 200, func(done int) bool { return time.Now().Before(end) && more(done) })
 }
 
-func relayCrash(t *testing.T, senders, kills int) {
+// relayCrash goes on while more, which gets the number of faults until then, says so.
+func relayCrash(t *testing.T, senders int, more func(done int) bool) {
 	t.Helper()
 	r := &relaying{rig: newRig(t, false), relays: make([]*process, 3), senders: make([]*process, senders), ports: freeAddresses(t, 3)}
 	r.store = r.target.store
@@ -121,7 +125,8 @@ func relayCrash(t *testing.T, senders, kills int) {
 		})
 		r.senders[i] = r.start(plain(), nil, r.senderArgs(i)...)
 	}
-	for range kills {
+	faults := 0
+	for ; more(faults); faults++ {
 		switch pick := r.rnd.IntN(10); {
 		case pick < 4:
 			i := r.rnd.IntN(senders)
@@ -156,6 +161,7 @@ func relayCrash(t *testing.T, senders, kills int) {
 	}
 	close(stop)
 	writing.Wait()
+	t.Logf("%d faults", faults)
 	for i := range r.relays {
 		r.wires[i].set(r.ports[i], false)
 	}
@@ -238,6 +244,18 @@ func noise(rnd *rand.Rand, length int) string {
 // While relays are away, a sender whose buffer is full waits as in an outage of storage, and then sends everything once.
 func TestRelayOutage(t *testing.T) {
 	t.Parallel()
+	relayOutage(t, 0)
+}
+
+// TestLongRelayOutage is TestRelayOutage with relays that are away for an hour.
+func TestLongRelayOutage(t *testing.T) {
+	effort.Need(t, effort.Long, "takes an hour")
+	t.Parallel()
+	relayOutage(t, time.Hour)
+}
+
+func relayOutage(t *testing.T, duration time.Duration) {
+	t.Helper()
 	r := &relaying{rig: newRig(t, false), relays: make([]*process, 1), ports: freeAddresses(t, 1)}
 	r.store = r.target.store
 	if err := os.MkdirAll(r.logs, 0o700); err != nil {
@@ -262,6 +280,11 @@ func TestRelayOutage(t *testing.T) {
 	}
 	p := r.start(plain(), nil, args()...)
 	await.Until(t, patience, "the buffer is full", func() bool { return strings.Contains(p.output(), "buffer is full") })
+	select {
+	case <-time.After(duration):
+	case <-p.ended:
+		t.Fatalf("status %d during the outage:\n%s", p.status(), p.tail())
+	}
 	p.kill(t)
 	p = r.start(plain(), nil, args("--once", "--retry-for", "2m")...)
 	await.Until(t, patience, "the buffer is full again", func() bool { return strings.Contains(p.output(), "buffer is full") })

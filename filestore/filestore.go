@@ -10,7 +10,6 @@ package filestore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -105,9 +104,6 @@ func (s *Store) Add(ctx context.Context, name string, lines io.Reader, ref time.
 	if err != nil {
 		return err
 	}
-	if err := feed.End(ctx, src, ref); err != nil {
-		return err
-	}
 	if e := src.Encoding(); e != input.UTF8 {
 		s.notes = append(s.notes, fmt.Sprintf("%s: converted from %s to UTF-8", name, e))
 	}
@@ -139,31 +135,14 @@ func (s *Store) read(ctx context.Context, feed *input.Feed, src *input.Source, l
 		return readErr, nil
 	}
 	defer done()
-	in := &cancelReader{ctx: ctx, r: jsonlines.Reader(text)}
-	if err := feed.Read(ctx, src, in, ref); in.err == nil {
-		return nil, err
-	}
-	return in.err, nil
+	return feed.ReadWhole(ctx, src, jsonlines.Reader(text), ref)
 }
 
-// cancelReader ends reading with a context, between two reads, and keeps the error that ended it.
-type cancelReader struct {
-	ctx context.Context
-	r   io.Reader
-	err error
-}
+// Sink returns the sink of the store, which takes records of any services. [Store.End] must be called behind the last one.
+func (s *Store) Sink() input.Sink { return s.runs }
 
-func (c *cancelReader) Read(p []byte) (n int, err error) {
-	if c.ctx.Err() != nil {
-		err = context.Cause(c.ctx)
-	} else {
-		n, err = c.r.Read(p)
-	}
-	if !errors.Is(err, io.EOF) {
-		c.err = err
-	}
-	return n, err
-}
+// End completes what the sink has taken, so that it can be read.
+func (s *Store) End() error { return s.runs.end() }
 
 // Notes are what was changed in the added files: converted encodings, skipped bytes, and truncated lines.
 func (s *Store) Notes() []string {

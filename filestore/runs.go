@@ -34,11 +34,22 @@ type runs struct {
 	segments segments
 	limit    int
 	// records are the records of the current run, texts their attributes and messages, size the approximate memory of both.
-	records []record.Record
+	records []entry
 	texts   []byte
 	size    int
 	// spilled are the runs that wait to be merged.
-	spilled *spill.Merger[record.Record]
+	spilled *spill.Merger[entry]
+}
+
+// entry is a record of a service.
+type entry struct {
+	service string
+	record.Record
+}
+
+// compareEntries orders records by service, then by time: segments have one service each.
+func compareEntries(a, b entry) int {
+	return cmp.Or(strings.Compare(a.service, b.service), cmp.Compare(a.Time, b.Time))
 }
 
 func newRuns(file *os.File, tempDir string, limit int) *runs {
@@ -59,7 +70,7 @@ func (r *runs) Append(_ context.Context, c buffer.Chunk) (buffer.LSN, error) {
 		r.segments.parser = c.Parse
 	}
 	for i := range c.Records {
-		if err := r.add(&c.Records[i]); err != nil {
+		if err := r.add(c.Service, &c.Records[i]); err != nil {
 			return 0, err
 		}
 	}
@@ -67,7 +78,7 @@ func (r *runs) Append(_ context.Context, c buffer.Chunk) (buffer.LSN, error) {
 }
 
 // add adds a record to the run, copying it.
-func (r *runs) add(one *record.Record) error {
+func (r *runs) add(service string, one *record.Record) error {
 	n := len(one.Attributes) + len(one.Message) + recordOverhead
 	if len(r.records) > 0 && r.size+n > r.limit {
 		if err := r.flush(); err != nil {
@@ -75,7 +86,9 @@ func (r *runs) add(one *record.Record) error {
 		}
 	}
 	r.size += n
-	r.records = append(r.records, record.Record{Time: one.Time, Level: one.Level, Source: one.Source, Attributes: r.copy(one.Attributes), Message: r.copy(one.Message)})
+	r.records = append(r.records, entry{service, record.Record{
+		Time: one.Time, Level: one.Level, Source: one.Source, Attributes: r.copy(one.Attributes), Message: r.copy(one.Message),
+	}})
 	return nil
 }
 
@@ -89,7 +102,7 @@ func (r *runs) copy(part []byte) []byte {
 // flush writes the run as segments, or to the spill file to be merged with other runs. Records of equal time are read in
 // the order of their segments, so a run after one that waits must wait, too.
 func (r *runs) flush() error {
-	slices.SortStableFunc(r.records, func(a, b record.Record) int { return cmp.Compare(a.Time, b.Time) })
+	slices.SortStableFunc(r.records, compareEntries)
 	var err error
 	if r.spilled.Runs() > 0 || countHours(r.records, maxRunHours+1) > maxRunHours {
 		err = r.spilled.AddRun(&cursor{records: r.records})
@@ -115,7 +128,7 @@ func (r *runs) writeSegments() error {
 
 // merge writes the segments of the runs that wait.
 func (r *runs) merge() error {
-	if err := r.spilled.Each(nil, func(one record.Record, c spill.Cursor[record.Record]) (err error) {
+	if err := r.spilled.Each(nil, func(one entry, c spill.Cursor[entry]) (err error) {
 		payload, err := r.spilled.Payload(c)
 		if err != nil {
 			return err
@@ -145,11 +158,11 @@ func (r *runs) end() error {
 	return nil
 }
 
-// countHours counts the hours of records in the order of time, up to limit.
-func countHours(records []record.Record, limit int) (n int) {
+// countHours counts the hours of sorted records, those of each service, up to limit.
+func countHours(records []entry, limit int) (n int) {
 	var end int64
 	for i := range records {
-		if t := records[i].Time; n == 0 || t >= end {
+		if t := records[i].Time; n == 0 || t >= end || records[i].service != records[i-1].service {
 			end = blobnaming.BucketStart(t, time.Hour).Add(time.Hour).UnixNano()
 			if n++; n == limit {
 				break

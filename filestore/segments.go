@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"logstow/blobnaming"
-	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
 )
@@ -24,12 +23,13 @@ type segments struct {
 	blobs  []blob
 	offset int64
 
-	// writer is the writer of the open segment, of the hour at start, to out; nil if none is open.
-	writer *segment.Writer
-	hour   time.Time
-	start  int64
-	out    counter
-	number uint64
+	// writer is the writer of the open segment, of a service and the hour at start, to out; nil if none is open.
+	writer  *segment.Writer
+	service string
+	hour    time.Time
+	start   int64
+	out     counter
+	number  uint64
 }
 
 // blob is a segment in the file.
@@ -49,8 +49,8 @@ func newSegments(file *os.File) segments {
 }
 
 // append appends a record, which is not before the last one unless end was called, to the segment of its hour.
-func (s *segments) append(one record.Record) error {
-	if s.writer != nil && one.Time-s.start >= int64(time.Hour) {
+func (s *segments) append(one entry) error {
+	if s.writer != nil && (one.Time-s.start >= int64(time.Hour) || one.service != s.service) {
 		if err := s.end(); err != nil {
 			return err
 		}
@@ -58,9 +58,9 @@ func (s *segments) append(one record.Record) error {
 	for {
 		opened := s.writer == nil
 		if opened {
-			s.open(one.Time)
+			s.open(one.service, one.Time)
 		}
-		err := s.writer.Append(one)
+		err := s.writer.Append(one.Record)
 		switch {
 		case err == nil:
 			return nil
@@ -75,8 +75,9 @@ func (s *segments) append(one record.Record) error {
 	}
 }
 
-// open opens a segment of the hour of t.
-func (s *segments) open(t int64) {
+// open opens a segment of a service and the hour of t.
+func (s *segments) open(service string, t int64) {
+	s.service = service
 	s.hour = blobnaming.BucketStart(t, time.Hour)
 	s.start = s.hour.UnixNano()
 	s.number = uint64(len(s.blobs) + 1)
@@ -84,7 +85,7 @@ func (s *segments) open(t int64) {
 	binary.BigEndian.PutUint64(salt[8:], s.number)
 	s.out = counter{w: io.NewOffsetWriter(s.file, s.offset)}
 	s.writer = segment.NewWriter(&s.out, segment.Options{
-		Service: Service, Instance: Instance, Salt: salt, BucketStart: s.hour.Unix(), BucketWidth: int64(time.Hour / time.Second),
+		Service: service, Instance: Instance, Salt: salt, BucketStart: s.hour.Unix(), BucketWidth: int64(time.Hour / time.Second),
 		Parse: s.parser, NoFilter: true, Compressor: s.compressor,
 	})
 }
@@ -100,7 +101,7 @@ func (s *segments) end() error {
 		return fmt.Errorf("cannot write temporary segment: %w", err)
 	}
 	meta.Instance = Instance // which the segments share
-	name := blobnaming.Name{Service: Service, Bucket: s.hour, Number: s.number}
+	name := blobnaming.Name{Service: s.service, Bucket: s.hour, Number: s.number}
 	s.blobs = append(s.blobs, blob{name: name.String(), meta: meta, offset: s.offset, size: s.out.n})
 	s.offset += s.out.n
 	return nil

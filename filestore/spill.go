@@ -1,39 +1,42 @@
 package filestore
 
 import (
-	"cmp"
 	"io"
 
 	"logstow/record"
 	"logstow/spill"
 )
 
-// keys orders records by time, and encodes them without attributes and messages for runs: time, number of the source, level.
-type keys struct{ sources spill.Numbers[string] }
+// keys orders records by service and time, and encodes them without attributes and messages for runs: time, number of service and source,
+// level.
+type keys struct{ origins spill.Numbers[origin] }
+
+// origin is a service and a source.
+type origin struct{ service, source string }
 
 // Compare implements [spill.Keys].
-func (k *keys) Compare(a, b record.Record) int { return cmp.Compare(a.Time, b.Time) }
+func (k *keys) Compare(a, b entry) int { return compareEntries(a, b) }
 
 // Encode implements [spill.Keys].
-func (k *keys) Encode(buffer []byte, r record.Record) []byte {
-	return spill.EncodeTimed(buffer, r.Time, k.sources.Of(r.Source), uint32(r.Level))
+func (k *keys) Encode(buffer []byte, r entry) []byte {
+	return spill.EncodeTimed(buffer, r.Time, k.origins.Of(origin{r.service, r.Source}), uint32(r.Level))
 }
 
 // Decode implements [spill.Keys].
-func (k *keys) Decode(encoded []byte) (r record.Record, ok bool) {
+func (k *keys) Decode(encoded []byte) (r entry, ok bool) {
 	time, number, level, ok := spill.DecodeTimed(encoded)
-	source, known := k.sources.Value(number)
-	return record.Record{Time: time, Level: record.Level(level), Source: source}, ok && known
+	from, known := k.origins.Value(number)
+	return entry{from.service, record.Record{Time: time, Level: record.Level(level), Source: from.source}}, ok && known
 }
 
 // cursor reads records in memory.
 type cursor struct {
-	records []record.Record
+	records []entry
 	next    int
 }
 
 // Next implements [spill.Cursor].
-func (c *cursor) Next() (r record.Record, err error) {
+func (c *cursor) Next() (r entry, err error) {
 	if c.next == len(c.records) {
 		return r, io.EOF
 	}

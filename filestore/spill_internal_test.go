@@ -10,16 +10,20 @@ import (
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	k := &keys{}
-	for _, r := range []record.Record{{Time: -5, Source: "-"}, {Time: 1 << 60, Level: record.Level(record.Levels - 1), Source: "a"}, {Source: "-"}} {
+	for _, r := range []entry{
+		{"api", record.Record{Time: -5, Source: "-"}},
+		{"web", record.Record{Time: 1 << 60, Level: record.Level(record.Levels - 1), Source: "a"}},
+		{"api", record.Record{Source: "-"}},
+	} {
 		encoded := k.Encode(nil, r)
-		if got, ok := k.Decode(encoded); !ok || got.Time != r.Time || got.Level != r.Level || got.Source != r.Source {
+		if got, ok := k.Decode(encoded); !ok || got.Time != r.Time || got.Level != r.Level || got.Source != r.Source || got.service != r.service {
 			t.Errorf("%+v is decoded as %+v, %v", r, got, ok)
 		}
 		if _, ok := k.Decode(encoded[1:]); ok {
 			t.Error("a part of a key is decoded")
 		}
 	}
-	if _, ok := (&keys{}).Decode(k.Encode(nil, record.Record{Source: "a"})); ok {
+	if _, ok := (&keys{}).Decode(k.Encode(nil, entry{"api", record.Record{Source: "a"}})); ok {
 		t.Error("a source that is none is decoded")
 	}
 }

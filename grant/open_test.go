@@ -104,7 +104,7 @@ func bare(t *testing.T, g *grant.Grant, container string, sas azure.Secret) *azu
 }
 
 // TestStorageRefuses uses the signatures by themselves for what they are not for.
-// Azurite does not look at the partitions of a table's signature: see docs/azurite.md.
+// Azurite does not look at the partitions of a table's signature: see package azurite.
 func TestStorageRefuses(t *testing.T) {
 	t.Parallel()
 	s, other := owner(t), owner(t)
@@ -175,7 +175,7 @@ func TestStorageRefuses(t *testing.T) {
 
 // putEntity inserts or replaces an entity without properties with the signature of a
 // table of the grant: not as a transaction, because Azurite takes none with such a
-// signature, see docs/azurite.md.
+// signature, see package azurite.
 func putEntity(t *testing.T, g *grant.Grant, signed, table string, key store.Key) error {
 	t.Helper()
 	address := fmt.Sprintf("%s/%s(PartitionKey='%s',RowKey='%s')?%s", g.TableEndpoint, table, url.PathEscape(key.Partition), url.PathEscape(key.Row), g.Tables[signed].Reveal())

@@ -109,6 +109,35 @@ func (f *Feed) giveBuffers() {
 	}
 }
 
+// ReadWhole is Read and End of a text that does not continue. It ends with ctx, between two reads. What cannot be read to its end is
+// readErr, and the lines before are flushed; err is any other error.
+func (f *Feed) ReadWhole(ctx context.Context, src *Source, r io.Reader, ref time.Time) (readErr, err error) {
+	in := &cancelReader{ctx: ctx, r: r}
+	if err := f.Read(ctx, src, in, ref); in.err == nil && err != nil {
+		return nil, err
+	}
+	return in.err, f.End(ctx, src, ref)
+}
+
+// cancelReader ends reading with a context, between two reads, and keeps the error that ended it.
+type cancelReader struct {
+	ctx context.Context
+	r   io.Reader
+	err error
+}
+
+func (c *cancelReader) Read(p []byte) (n int, err error) {
+	if c.ctx.Err() != nil {
+		err = context.Cause(c.ctx)
+	} else {
+		n, err = c.r.Read(p)
+	}
+	if !errors.Is(err, io.EOF) {
+		c.err = err
+	}
+	return n, err
+}
+
 // End flushes everything held; an incomplete line counts as a line.
 func (f *Feed) End(ctx context.Context, src *Source, ref time.Time) error {
 	f.takeBuffers()
@@ -225,6 +254,12 @@ func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, las
 			f.stamper.dropped = f.stamper.dropped || size > 0 // the next run need not read them again
 			break
 		}
+		if src.inLine && src.endsLine(l) {
+			src.offset += size
+			covered += size
+			f.stamper.dropped = true
+			continue
+		}
 		if src.direct != nil && l.whole == 0 && len(l.text) <= f.opts.MaxRecord && !mayBeHeader(l.text) && !f.opts.Parts.begin(l.text) && src.direct.isSingle(l.text, f.split.unread()) {
 			f.stamper.add(&src.direct.origin, nil, l.text, 0, record.None, record.None, nil)
 		} else {
@@ -317,7 +352,12 @@ func (f *Feed) addParts(s *stream, message []byte, logged int64) bool {
 	for i := range parts {
 		s.recognizer.Forget()
 		e := &parts[i]
-		f.stamper.add(&s.origin, e.Attributes, e.Message, cmp.Or(e.Time, logged), e.Level, e.Fallback, nil)
+		from := &s.origin
+		if f.opts.Parts.Sources && e.Source != "" {
+			own := s.origin
+			own.name, from = record.CleanSource(f.opts.SourcePrefix+e.Source), &own
+		}
+		f.stamper.add(from, e.Attributes, e.Message, cmp.Or(e.Time, logged), e.Level, e.Fallback, nil)
 	}
 	f.stamper.from = from
 	return true

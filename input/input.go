@@ -85,6 +85,8 @@ type Parts struct {
 	// Events returns the parts of a line, each of which may point into it. It is not ok if the line has none, or cannot be
 	// read.
 	Events func(line []byte) (parts []Event, ok bool)
+	// Sources is set if parts have sources of their own: one that is not empty counts instead of that of the line.
+	Sources bool
 }
 
 // begin reports whether a line begins like those that have parts. p may be nil.

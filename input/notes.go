@@ -28,6 +28,13 @@ func (s *stamper) noteTruncated(o *origin, size int64) {
 	s.noteOnce(o, &o.noted.truncated, "line truncated at the record limit", "bytes", size, "limit", s.opts.MaxRecord)
 }
 
+// NoteCut counts a message that was truncated before it became a record, and logs the first one.
+func (o *Options) NoteCut() {
+	if o.Stats.Cut.Add(1) == 1 {
+		o.Log.Warn("message truncated at the record limit (logged once per input)", "service", o.Service, "limit", o.MaxRecord)
+	}
+}
+
 // noteRejectedTime counts and logs a rejected timestamp.
 func (s *stamper) noteRejectedTime(o *origin, message []byte, reason recognize.Reason) {
 	s.opts.Stats.TimesRejected.Add(1)

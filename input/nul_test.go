@@ -78,8 +78,7 @@ func TestNULsAtTheStartOfLines(t *testing.T) {
 }
 
 // A large hole is neither a truncated record nor kept in memory, and a run that ends in it starts again at its start.
-func TestLargeHole(t *testing.T) {
-	t.Parallel()
+func TestLargeHole(t *testing.T) { //nolint:paralleltest // it measures the heap of the process
 	const size = 256 << 20
 	var s sink
 	var stats input.Stats

@@ -25,6 +25,8 @@ type Source struct {
 	offset int64
 	// partial is the incomplete line at offset.
 	partial partialLine
+	// inLine is set if the bytes before offset are of a line without its newline, which was flushed: a newline at offset ends it.
+	inLine bool
 	// undetected is set until the encoding of a stream that is read from its start is known. converter converts the
 	// stream to UTF-8; nil if that is not needed.
 	undetected bool
@@ -98,6 +100,17 @@ func (f *Feed) Resume(name string, at Point, position func(Point) []buffer.Posit
 func (s *Source) Of(service string) *Source {
 	s.service = service
 	return s
+}
+
+// ContinueLine states that the source has a part of a line before its offset, but not the line's newline. If that comes next, no
+// empty line is read.
+func (s *Source) ContinueLine() { s.inLine = true }
+
+// endsLine reports whether a line, the first one at the offset, only ends the one of which the source has a part before its offset.
+func (s *Source) endsLine(l line) bool {
+	ends := s.inLine && (len(l.text) == 0 || string(l.text) == "\r")
+	s.inLine = false
+	return ends
 }
 
 // Offset returns the offset of the next byte to read: the bytes before it were flushed or are held.

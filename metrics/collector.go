@@ -10,7 +10,6 @@ import (
 
 	"logstow/input"
 	"logstow/internal/price"
-	"logstow/store"
 )
 
 // month is the period of the cost estimate.
@@ -182,14 +181,9 @@ func (c *collector) cost(s scrape) {
 	const name = "logstow_estimated_monthly_cost_dollars"
 	const help = "Estimated cost of a month at list prices, extrapolated from the time since the start: requests, and one month of storage."
 	share := month.Seconds() / up.Seconds()
-	s.gauge(name, help, c.opts.Prices.Cost(usage(c.opts.Requests.Counts()))*share, "part", "requests")
+	s.gauge(name, help, c.opts.Prices.Cost(c.opts.Requests.Counts().Usage())*share, "part", "requests")
 	stored := float64(c.opts.Uploader.Stats().StoredBytes)
 	s.gauge(name, help, stored/1e9*c.opts.Prices.Month*share, "part", "storage")
-}
-
-// usage returns the requests to storage that are billed. Deletions are free.
-func usage(r store.Requests) price.Usage {
-	return price.Usage{List: r.List, Read: r.Get, Create: r.Create, Table: r.Table}
 }
 
 // scrape sends metrics.

@@ -176,7 +176,7 @@ func TestLint(t *testing.T) {
 func TestDocumented(t *testing.T) {
 	t.Parallel()
 	var golden []byte
-	for _, name := range []string{"metrics.txt", "compaction.txt"} {
+	for _, name := range []string{"metrics.txt", "compaction.txt", "export.txt"} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {
 			t.Fatal(err)

@@ -148,13 +148,13 @@ func accountKey(m []byte, from int) (start, end int) {
 	return 0, 0
 }
 
-// setting finds a value of a connection string, which may be quoted.
+// setting finds a value of a connection string, which may be quoted or, of ODBC, in braces.
 func setting(m []byte, i int) (start, end int) {
 	start, _ = run(m, i, func(c byte) bool { return c == ' ' }, func(m []byte, i int) (byte, int) { return m[i], 1 })
 	if start == len(m) {
 		return 0, 0
 	}
-	if quote, width := unit(m, start); quote == '"' || quote == '\'' {
+	if quote, width := unit(m, start); quote == '"' || quote == '\'' || quote == '{' {
 		start += width
 		if start == len(m) {
 			return 0, 0
@@ -162,6 +162,9 @@ func setting(m []byte, i int) (start, end int) {
 		switch c, _ := unit(m, start); c {
 		case quote, ',', ':', '}', ']', ' ':
 			return 0, 0 // it ended a string around the key, or it is empty
+		}
+		if quote == '{' {
+			quote = '}'
 		}
 		left := 512 // characters
 		end, _ = run(m, start, func(c byte) bool { left--; return left >= 0 && c != quote && c >= ' ' }, unit)

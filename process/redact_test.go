@@ -43,6 +43,7 @@ func TestRedact(t *testing.T) {
 		{"connection-string", "AccountName=a;AccountKey=" + accountKey + ";EndpointSuffix=x", "AccountName=a;AccountKey=[redacted:connection-string];EndpointSuffix=x"},
 		{"connection-string", `{"db":"Server=x;User=sa;Password=hunter22;Encrypt=true"}`, `{"db":"Server=x;User=sa;Password=[redacted:connection-string];Encrypt=true"}`},
 		{"connection-string", `PWD="a;b c";x=1 db_password = 'it' pwd=` + "\n", `PWD="[redacted:connection-string]";x=1 db_password = '[redacted:connection-string]' pwd=` + "\n"},
+		{"connection-string", "Driver={SQL Server};Pwd={a;b c};Uid=u Pwd={} Pwd={x;y", "Driver={SQL Server};Pwd={[redacted:connection-string]};Uid=u Pwd={} Pwd={[redacted:connection-string];y"},
 		{"connection-string", `{"m":"Password=\"a;b\u002Bc\";x","q":"password=","n":1}`, `{"m":"Password=\"[redacted:connection-string]\";x","q":"password=","n":1}`},
 		{"connection-string", `{"m":"Password=\"` + strings.Repeat("a", 511) + `\\\"b"}`, `{"m":"Password=\"[redacted:connection-string]\\\"b"}`},
 		{"connection-string", `AccountKey=a\u002Bb\/c==;x`, `AccountKey=[redacted:connection-string];x`},

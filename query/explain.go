@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"logstow/query/explain"
@@ -95,7 +96,8 @@ func nearestDistances() []time.Duration {
 func (q *Query) findNearest(ctx context.Context, e *explain.Evidence) error {
 	sel := *q.matcher.WithoutConditions().Selection
 	from, to := sel.From, sel.To
-	if !e.Newest.After(to) || to.After(sel.Now) {
+	converts := func(s Store) bool { return s.Archive != nil } // other ranges would be read, not listed
+	if !e.Newest.After(to) || to.After(sel.Now) || slices.ContainsFunc(q.stores, converts) {
 		return nil
 	}
 	for _, distance := range nearestDistances() {

@@ -73,7 +73,7 @@ func (l *liar) store(blocks []byte, footer map[string]any) bool {
 	blob = binary.LittleEndian.AppendUint32(blob, uint32(len(body)+16))
 	blob = append(blob, body...)
 	blob = binary.LittleEndian.AppendUint32(blob, crc32.Checksum([]byte(body), crc32.MakeTable(crc32.Castagnoli)))
-	blob = append(binary.LittleEndian.AppendUint32(blob, uint32(len(body))), "LOGSTOW2"...)
+	blob = append(binary.LittleEndian.AppendUint32(blob, uint32(len(body))), "LOGSTOW1"...)
 	meta := l.truth.meta
 	f, err := segment.ReadFooter(l.t.Context(), l.read(blob), int64(len(blob)), -1)
 	if err == nil {

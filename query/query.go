@@ -125,6 +125,9 @@ func (q *Query) with(m *match.Matcher) *Query {
 	return &other
 }
 
+// Stores returns the stores of the query. Requests to them are in its report.
+func (q *Query) Stores() []Store { return q.stores }
+
 // From returns the start of the range, in Unix nanoseconds.
 func (q *Query) From() int64 { return q.matcher.From }
 

@@ -171,7 +171,7 @@ func TestForeignBlobs(t *testing.T) {
 	w := newWorld(t, rand.New(rand.NewPCG(1, 1)), false)
 	w.add("a", "i", 0, w.salt(), small(origin(), "one"))
 	w.memory.put("a/2025/12/31/2200/notes.txt", []byte("x"), nil)
-	w.memory.put("a/2025/12/31/2200/000007.log", []byte("x"), map[string]string{"logversion": "logstow/4"})
+	w.memory.put("a/2025/12/31/2200/000007.log", []byte("x"), map[string]string{"logversion": "logstow/1-output"})
 	sel := wholeDay()
 	q := w.query(sel, Options{})
 	if lines := got(t, q); len(lines) != 1 {

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"time"
 
 	"logstow/query/fetch"
 	"logstow/query/plan"
@@ -27,12 +28,25 @@ func AllServices(ctx context.Context, stores []Store) (all []string, failures []
 	return slices.Compact(all), failures
 }
 
-// Services returns the services of the query's stores, as [AllServices] does. A listing that fails is a problem in the report; only
-// the end of ctx is an error.
-func (q *Query) Services(ctx context.Context) ([]string, error) {
+// Services returns the services of the query's stores, as [AllServices] does, of archives those in a range. A listing that fails is a
+// problem in the report; only the end of ctx is an error.
+func (q *Query) Services(ctx context.Context, from, to time.Time) ([]string, error) {
 	ctx, done := q.meter.StepContext(ctx)
 	defer done()
-	all, failures := AllServices(ctx, q.stores)
+	var failures []*Problem
+	stores := slices.Clone(q.stores)
+	for i, s := range q.stores {
+		made, err := s.Segments(ctx, from, to, q.recorder)
+		if err != nil {
+			failures = append(failures, &Problem{Store: s.Name, Object: "cannot list blobs", Err: err})
+		}
+		stores[i] = made
+	}
+	if len(failures) > 0 {
+		stores = slices.DeleteFunc(stores, func(s Store) bool { return s.Blobs == nil })
+	}
+	all, more := AllServices(ctx, stores)
+	failures = append(failures, more...)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

@@ -16,9 +16,12 @@ import (
 // the segment may be sent to another relay.
 var ErrRefused = errors.New("the relay does not take segments at present")
 
-// ErrForgotten is the error of a segment whose Seq is below the floor of its sender. The relay never had it, if the sender had no
-// response to it: it may be sent anew, with another Sender.
+// ErrForgotten is the error of a segment whose Seq is below the floor of its sender. If it was never sent under this name before, the relay
+// does not have it, and it may be sent anew, with another Sender. Otherwise the relay may have it.
 var ErrForgotten = errors.New("the relay has forgotten the number of the segment")
+
+// ErrNotAllowed is the error of a segment whose service or class the relay does not allow to the sender, and of which it appended nothing.
+var ErrNotAllowed = errors.New("the relay does not allow the service to this sender")
 
 // maxMessage is the maximum size of the text of a response that an error shows.
 const maxMessage = 512
@@ -33,6 +36,9 @@ func responseError(op, object string, r *http.Response) error {
 	switch r.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		e.Class, e.Hint = store.ErrAccessDenied, "check the token in "+TokenEnv+" and what the relay allows it"
+		if r.StatusCode == http.StatusForbidden && r.Header.Get(RefusedHeader) != "" {
+			e.Err = fmt.Errorf("%w: %w", ErrNotAllowed, e.Err)
+		}
 	case http.StatusConflict:
 		e.Class = ErrForgotten
 		if r.Header.Get(RefusedHeader) == "" {

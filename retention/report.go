@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"logstow/internal/hint"
 	"logstow/internal/price"
+	"logstow/internal/problems"
 	"logstow/store"
 )
 
-// maxNamed is the maximum number of blobs and of problems that a report lists; its counts include all.
+// maxNamed is the maximum number of blobs that a report lists; its counts include all.
 const maxNamed = 100
 
 // The reasons of [Kept].
@@ -58,7 +58,7 @@ type Report struct {
 	// Problems are the first hundred failures.
 	Problems []string `json:"problems"`
 
-	problems []error
+	problems *problems.List
 }
 
 // Day counts the deleted blobs of a class and a day.
@@ -105,7 +105,7 @@ type Requests struct {
 
 // Err joins the failures; it is nil if all expired blobs were deleted.
 func (r *Report) Err() error {
-	return errors.Join(append([]error{r.remainingError()}, r.problems...)...)
+	return errors.Join(r.remainingError(), r.problems.Err())
 }
 
 // result completes the report.
@@ -141,10 +141,7 @@ func (r *run) result() Report {
 			}
 		}
 	}
-	report.Problems = make([]string, 0, len(r.report.problems))
-	for _, err := range r.report.problems {
-		report.Problems = append(report.Problems, hint.Text(err))
-	}
+	report.Problems = report.problems.Texts()
 	made := r.counter.Requests()
 	report.Requests = Requests{
 		List: made.List + r.estimated.List, Delete: made.Delete + r.estimated.Delete, Table: made.Table + r.estimated.Table,

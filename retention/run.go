@@ -14,6 +14,7 @@ import (
 
 	"logstow/catalog"
 	"logstow/internal/price"
+	"logstow/internal/problems"
 	"logstow/internal/retry"
 	"logstow/store"
 	"logstow/tableindex"
@@ -79,7 +80,7 @@ func Run(ctx context.Context, s store.Store, p Policy, o Options) (Report, error
 		if ctx.Err() != nil {
 			why = fmt.Errorf("interrupted: %w", err)
 		}
-		r.report.problems = append(r.report.problems, why)
+		r.report.problems.Add(why)
 	}
 	return r.result(), err
 }
@@ -156,7 +157,7 @@ func newRun(s store.Store, o Options) *run {
 	counted := counter.Store(s)
 	return &run{
 		store: counted, counter: counter, catalog: &catalog.Catalog{Blobs: counted.Blobs(), Compacted: counted.Compacted(), Retry: retry.Jobs(), Sequential: true}, o: o, limit: rate.NewLimiter(limit, store.MaxDelete), totalKnown: true,
-		report: Report{Store: s.String(), DryRun: o.DryRun},
+		report: Report{Store: s.String(), DryRun: o.DryRun, problems: new(problems.List)},
 		days:   make(map[classDay]*Day), kept: make(map[keptKey]*Kept), unknownClassDays: make(map[time.Time]bool),
 		remaining: make(map[tableKey]int64), moved: make(map[store.Tier]*Moved), failed: make(map[error]bool),
 		attempted: make(map[store.BlobRef]bool), waiting: make(map[store.BlobRef]bool),
@@ -204,13 +205,9 @@ func (r *run) run(ctx context.Context, p Policy) error {
 // now returns the earlier of the times of this machine and of storage, which must not differ by more than
 // maxSkew.
 func (r *run) now(ctx context.Context) (time.Time, error) {
-	var remote time.Time
-	err := retry.First(ctx, func() (err error) {
-		remote, err = r.store.Now(ctx)
-		return err
-	})
+	remote, err := retry.Now(ctx, r.store)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("cannot get the time of %s: %w", r.store, err)
+		return time.Time{}, err
 	}
 	r.began = remote.Add(-time.Second)
 	local := r.o.Now().UTC()
@@ -334,10 +331,5 @@ func (r *run) eachService(ctx context.Context, services []string, f func(service
 
 // problem records a failure.
 func (r *run) problem(err error) {
-	r.o.Log.Error("retention", "error", err)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.report.problems) < maxNamed {
-		r.report.problems = append(r.report.problems, err)
-	}
+	r.report.problems.Log(r.o.Log, "retention", err)
 }

@@ -141,7 +141,7 @@ func seal(blob, body []byte) []byte {
 	blob = append(blob, body...)
 	blob = binary.LittleEndian.AppendUint32(blob, crc(body))
 	blob = binary.LittleEndian.AppendUint32(blob, uint32(len(body)))
-	return append(blob, "LOGSTOW2"...)
+	return append(blob, "LOGSTOW1"...)
 }
 
 func hash(b []byte) []byte {

@@ -19,10 +19,10 @@ const (
 	columnsPage = "../docs/format/columns.md"
 )
 
-// TestDocumentedExample reads the example of the format's page from the page itself.
+// TestDocumentedExample reads the segment that tiny.hex explains.
 func TestDocumentedExample(t *testing.T) {
 	t.Parallel()
-	blob := documentedBytes(t, formatPage, 1)
+	blob := explainedBytes(t, string(readFile(t, goldenDir+"/tiny.hex")))
 	if want := readFile(t, goldenDir+"/tiny.log"); !bytes.Equal(blob, want) {
 		t.Errorf("the example is not tiny.log:\n%x\n%x", blob, want)
 	}
@@ -36,7 +36,7 @@ func TestDocumentedExample(t *testing.T) {
 	}
 }
 
-// TestDocumentedOrigins reads the section of origins that the page shows.
+// TestDocumentedOrigins reads the section of origins that output.hex explains.
 func TestDocumentedOrigins(t *testing.T) {
 	t.Parallel()
 	blob := readFile(t, goldenDir+"/output.log")
@@ -45,12 +45,12 @@ func TestDocumentedOrigins(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := f.Sections[0]
-	if got, want := documentedBytes(t, formatPage, 2), blob[s.Offset:s.Offset+s.Length]; !bytes.Equal(got, want) {
+	if got, want := explainedBytes(t, string(readFile(t, goldenDir+"/output.hex"))), blob[s.Offset:s.Offset+s.Length]; !bytes.Equal(got, want) {
 		t.Errorf("the example is not that of output.log:\n%x\n%x", got, want)
 	}
 }
 
-// TestDocumentedColumns reads the section of columns that its page shows.
+// TestDocumentedColumns reads the section of columns that columns.hex explains.
 func TestDocumentedColumns(t *testing.T) {
 	t.Parallel()
 	blob := readFile(t, goldenDir+"/columns.log")
@@ -59,19 +59,14 @@ func TestDocumentedColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := f.Sections[0]
-	if got, want := documentedBytes(t, columnsPage, 1), blob[s.Offset:s.Offset+s.Length]; !bytes.Equal(got, want) {
+	if got, want := explainedBytes(t, string(readFile(t, goldenDir+"/columns.hex"))), blob[s.Offset:s.Offset+s.Length]; !bytes.Equal(got, want) {
 		t.Errorf("the example is not that of columns.log:\n%x\n%x", got, want)
 	}
 }
 
-// documentedBytes are those of a page's nth example.
-func documentedBytes(t *testing.T, page string, n int) (blob []byte) {
+// explainedBytes are the bytes of a dump, whose lines are hexadecimal digits and a comment.
+func explainedBytes(t *testing.T, dump string) (blob []byte) {
 	t.Helper()
-	examples := strings.Split(string(readFile(t, page)), "```hex\n")
-	if len(examples) <= n {
-		t.Fatalf("no example %d in %s", n, page)
-	}
-	dump, _, _ := strings.Cut(examples[n], "```")
 	for line := range strings.Lines(dump) {
 		digits, _, _ := strings.Cut(line, ";")
 		b, err := hex.DecodeString(strings.Join(strings.Fields(digits), ""))

@@ -17,7 +17,7 @@ import (
 const (
 	frameMagic   = 0x184D2A57
 	frameHeader  = 8
-	trailerMagic = "LOGSTOW2"
+	trailerMagic = "LOGSTOW1"
 	trailerSize  = 16
 	// footerOverhead is what the footer's frame adds to the msgpack bytes.
 	footerOverhead = frameHeader + trailerSize

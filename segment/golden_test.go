@@ -23,7 +23,7 @@ import (
 
 // goldenDir holds, for each golden segment, its records' text in the order in
 // which they were appended (.in), the segment (.log) and its text (.txt).
-const goldenDir = "../testdata/segment/v3"
+const goldenDir = "../testdata/segment/v1"
 
 // goldens are how the golden segments were written.
 func goldens() map[string]struct {

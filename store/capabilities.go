@@ -25,6 +25,12 @@ func PendingReindex(s Store) (id string, err error) {
 	return "", nil
 }
 
+// Containers is a store of an account whose containers can be listed.
+type Containers interface {
+	// Containers returns the names of the containers that start with a prefix, in order.
+	Containers(ctx context.Context, prefix string) ([]string, error)
+}
+
 // Expires returns when the credential of a store expires. known is false if that is unknown or the
 // credential does not expire. s must be a store that package open returned, not a wrapper around it.
 func Expires(s Store) (at time.Time, known bool) {

@@ -2,9 +2,12 @@ package store
 
 import (
 	"context"
+	"io"
 	"iter"
 	"sync/atomic"
 	"time"
+
+	"logstow/internal/price"
 )
 
 // Counter counts the requests made through the stores that it wraps, by kind. The zero value is
@@ -25,6 +28,11 @@ type Requests struct {
 
 // Total is the number of requests of all kinds.
 func (r Requests) Total() int64 { return r.List + r.Get + r.Table + r.Create + r.Delete + r.Tier }
+
+// Usage is what is billed of the requests. A request that deletes blobs is billed as one that reads; the deletions are free.
+func (r Requests) Usage() price.Usage {
+	return price.Usage{List: r.List, Read: r.Get + r.Delete, Create: r.Create, Table: r.Table}
+}
 
 // Add is the sum of two counts.
 func (r Requests) Add(o Requests) Requests {
@@ -80,6 +88,12 @@ func (b countedBlobs) ListPrefixes(ctx context.Context, prefix string) iter.Seq2
 func (b countedBlobs) Create(ctx context.Context, name string, body []byte, opts CreateOptions) (string, error) {
 	b.c.create.Add(1)
 	return b.Blobs.Create(ctx, name, body, opts)
+}
+
+// CreateFrom implements [Streamer].
+func (b countedBlobs) CreateFrom(ctx context.Context, name string, body io.ReaderAt, size int64, opts CreateOptions) (string, error) {
+	b.c.create.Add(1)
+	return CreateFrom(ctx, b.Blobs, name, body, size, opts)
 }
 
 func (b countedBlobs) Delete(ctx context.Context, refs []BlobRef) error {
@@ -141,3 +155,6 @@ func countPages[T any](n *atomic.Int64, pages iter.Seq2[[]T, error]) iter.Seq2[[
 		}
 	}
 }
+
+// Blobs counts the requests made through b.
+func (c *Counter) Blobs(b Blobs) Blobs { return countedBlobs{b, c} }

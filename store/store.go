@@ -117,6 +117,10 @@ type Blob struct {
 	ETag string
 	// Created is the time at which storage wrote the blob.
 	Created time.Time
+	// Modified is the time at which the blob was last written. What Logstow wrote is never written again.
+	Modified time.Time
+	// Appended is set for an append blob: what was written of it does not change.
+	Appended bool
 	// Tier is the blob's tier; "" in a store without tiers.
 	Tier Tier
 	// TierInferred is set if the tier is the account's default, because none was set on the blob.

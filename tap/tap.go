@@ -22,7 +22,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"logstow/input/listen"
@@ -294,15 +293,6 @@ func (t *Tap) grant() {
 	t.granted, t.cpuUsed = now, used
 	// The budget may shrink between Load and Add but not grow, so it stays within the limit.
 	t.budget.Add(min(int64(more), int64(maxBudget)-t.budget.Load()))
-}
-
-// cpuTime returns the CPU time that this process has used.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // socketPath returns a path of the socket in a directory that is short enough for a socket address.

@@ -195,16 +195,6 @@ func TestSlowClient(t *testing.T) {
 	}
 }
 
-// cpuTime is the CPU time that this process has used.
-func cpuTime(t *testing.T) time.Duration {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
 // Observing takes a small part of the time, however many records there are.
 func TestShare(t *testing.T) {
 	t.Parallel()
@@ -223,7 +213,7 @@ func TestShare(t *testing.T) {
 	o := one.Observer("")
 	checkEnabled(t, o)
 	r := record.Record{Message: bytes.Repeat([]byte("x"), 300)}
-	begun, used := time.Now(), cpuTime(t)
+	begun, used := time.Now(), tap.CPUTime()
 	var observing time.Duration
 	observed := 0
 	for time.Since(begun) < time.Second {
@@ -238,7 +228,7 @@ func TestShare(t *testing.T) {
 	}
 	// 2% of the CPU time, that of tests beside this one too, or 0.1% of the time, and what was saved up; twice that, as this
 	// measures more than the tap does.
-	all := cpuTime(t) - used
+	all := tap.CPUTime() - used
 	if most := 2 * (all/50 + time.Since(begun)/1000 + 5*time.Millisecond); observing > most || observed == 0 {
 		t.Errorf("%v of %v CPU time, want at most %v, for %d records", observing, all, most, observed)
 	}

@@ -45,7 +45,7 @@ for i in $(seq 20); do
 	go run ./internal/test/loggen/cmd/loggen -seed "$i" -size 200kB -start "2026-11-20T15:0$((i % 10)):00Z" |
 		shipper run --once --service web --instance "web-$i" - 2>/dev/null
 done
-count() { echo "$(find "$LOGSTOW_STORE/web" -name '*.log' | wc -l) segments, $(logq query -s web --from 2026-11-20 --to 2026-11-21 --utc -l error+ --count 2>/dev/null) errors"; }
+count() { echo "$(logq segments -s web --from 2026-11-20 --to 2026-11-21 --paths 2>/dev/null | wc -l) segments, $(logq query -s web --from 2026-11-20 --to 2026-11-21 --utc -l error+ --count 2>/dev/null) errors"; }
 count
 say "\$ shipper compact --from 2026-11-20 --to 2026-11-21 --max-age 3650d --grace 0s"
 shipper compact --from 2026-11-20 --to 2026-11-21 --max-age 3650d --grace 0s

@@ -24,8 +24,11 @@ func TestUploadGivesUpWhileSending(t *testing.T) {
 	faults := &faulty{
 		Store: s,
 		create: func(n int, _ string, call func() (string, error)) (string, error) {
-			if n == 2 {
+			switch {
+			case n == 2:
 				<-refused
+			case n > 2: // or all could be stored before the run ends
+				return "", failure(store.ErrUnavailable)
 			}
 			return call()
 		},

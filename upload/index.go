@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
-	"logstow/buffer"
+	"logstow/buffer/unindexed"
 	"logstow/internal/crashpoint"
 	"logstow/store"
 	"logstow/tableindex"
@@ -18,7 +18,7 @@ import (
 type indexer struct {
 	u        *Uploader
 	d        *destination
-	entities *buffer.Unindexed
+	entities *unindexed.Entities
 	// due is the time of the next write; after a failure, of the next attempt. It is zero while no entity waits.
 	due time.Time
 	// began is when the first attempt that failed began, failures the number of failed attempts since.
@@ -137,7 +137,7 @@ func (x *indexer) write(ctx context.Context) error {
 }
 
 // remove removes a group from the buffer.
-func (x *indexer) remove(group *buffer.UnindexedGroup) error {
+func (x *indexer) remove(group *unindexed.Group) error {
 	crashpoint.Here("entity.before-remove")
 	err := x.entities.Remove(group)
 	crashpoint.Here("entity.after-remove")
@@ -165,7 +165,7 @@ func (x *indexer) failed(err error) error {
 }
 
 // writeGroup writes entities. left are those that are neither written nor given up; err is why.
-func (u *Uploader) writeGroup(ctx context.Context, d *destination, group []buffer.Entity) (left []buffer.Entity, err error) {
+func (u *Uploader) writeGroup(ctx context.Context, d *destination, group []unindexed.Entity) (left []unindexed.Entity, err error) {
 	err = u.put(ctx, d, group)
 	switch {
 	case err == nil:
@@ -179,7 +179,7 @@ func (u *Uploader) writeGroup(ctx context.Context, d *destination, group []buffe
 
 // writeEach writes entity by entity. One that storage rejects as invalid is given up, unless storage has never accepted an
 // entity: then the entity may not be the cause.
-func (u *Uploader) writeEach(ctx context.Context, d *destination, group []buffer.Entity) (left []buffer.Entity, last error) {
+func (u *Uploader) writeEach(ctx context.Context, d *destination, group []unindexed.Entity) (left []unindexed.Entity, last error) {
 	for i := range group {
 		err := u.put(ctx, d, group[i:i+1])
 		switch {
@@ -194,7 +194,7 @@ func (u *Uploader) writeEach(ctx context.Context, d *destination, group []buffer
 }
 
 // put writes entities.
-func (u *Uploader) put(ctx context.Context, d *destination, group []buffer.Entity) error {
+func (u *Uploader) put(ctx context.Context, d *destination, group []unindexed.Entity) error {
 	entities := make([]tableindex.Entity, 0, len(group))
 	for i := range group {
 		e := &group[i]

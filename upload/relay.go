@@ -5,7 +5,9 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"strconv"
+	"strings"
 
 	"logstow/buffer"
 	"logstow/internal/crashpoint"
@@ -17,6 +19,11 @@ import (
 type relays interface {
 	Relay(ctx context.Context, service string) (id string, err error)
 }
+
+// notAllowed is the failure of a batch whose service and class a relay does not allow: those of others need not wait.
+type notAllowed struct{ error }
+
+func (e notAllowed) Unwrap() error { return e.error }
 
 // sendSegment sends a batch to a relay. A batch that one may have is sent to that one only, which may be away for long: a failure is a
 // [suspect], so that the batch is retried apart from the others. It is never quarantined for that.
@@ -31,12 +38,25 @@ func (u *Uploader) sendSegment(ctx context.Context, from *buffer.Buffer, d *dest
 			}
 			err := u.sendOnce(ctx, from, d, b, body)
 			switch {
-			case err == nil, errors.Is(err, store.ErrInvalid):
+			case err == nil:
+				return nil
+			case errors.Is(err, store.ErrInvalid) && !tried: // no relay has it: if it is brought back from the quarantine, it starts anew
+				return errors.Join(err, b.Bind(d.name, ""))
+			case errors.Is(err, store.ErrInvalid): // an earlier response may be lost: it stays that relay's, also in the quarantine
 				return err
-			case errors.Is(err, relay.ErrForgotten): // brought back from the quarantine: no relay has it
-				if err := u.bind(ctx, from, d, b, u.again); err != nil {
+			case errors.Is(err, relay.ErrNotAllowed) && !tried && u.opts.RetryFor == 0:
+				return notAllowed{errors.Join(err, b.Bind(d.name, ""))}
+			case errors.Is(err, relay.ErrForgotten) && !tried: // it was in the quarantine, or held, or another relay was to have it
+				suffix := u.again
+				if n, err := relay.ParseName(b.Name()); err == nil && strings.HasSuffix(n.Sender, suffix) {
+					suffix = newSuffix()
+				}
+				if err := u.bind(ctx, from, d, b, suffix); err != nil {
 					return err
 				}
+			case errors.Is(err, relay.ErrForgotten):
+				return suspect{forgotten, fmt.Errorf("the relay may have the segment, whose response was lost before it was quarantined; to send it anew, "+
+					"perhaps a second time, run shipper quarantine requeue and then shipper resend --relay with the ID in its name: %w", err)}
 			case errors.Is(err, relay.ErrRefused) && !tried: // another relay may take it
 				if err := b.Bind(d.name, ""); err != nil {
 					return err
@@ -83,7 +103,7 @@ func (u *Uploader) bind(ctx context.Context, from *buffer.Buffer, d *destination
 	return b.Bind(d.name, relay.Name{Relay: id, Sender: sender + suffix, Seq: b.Meta.Seq}.String())
 }
 
-// newSuffix returns the suffix with which an Uploader sends what relays have forgotten.
+// newSuffix returns a suffix of this sender's name for a segment whose number relays have forgotten.
 func newSuffix() string {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails

@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"logstow/buffer"
+	"logstow/buffer/spool"
+	"logstow/record"
 	"logstow/relay"
+	"logstow/segment"
 	"logstow/store"
 	"logstow/upload"
 )
@@ -22,6 +26,8 @@ type fakeRelays struct {
 	mu sync.Mutex
 	// answer is called for each segment, and has the error of the response.
 	answer func(n relay.Name, sent int) error
+	// check is called instead, if it is set, with the service of the segment and the floor.
+	check func(n relay.Name, service string, floor int64) error
 	// chosen has the relay for the next segment.
 	chosen string
 	// names are all that were sent, in order, taken those that were taken, by Seq; floors are their floors.
@@ -51,7 +57,7 @@ type fakeSegments struct {
 	relays *fakeRelays
 }
 
-func (s fakeSegments) Create(_ context.Context, name string, _ []byte, opts store.CreateOptions) (string, error) {
+func (s fakeSegments) Create(ctx context.Context, name string, body []byte, opts store.CreateOptions) (string, error) {
 	n, err := relay.ParseName(name)
 	if err != nil {
 		return "", err
@@ -64,7 +70,16 @@ func (s fakeSegments) Create(_ context.Context, name string, _ []byte, opts stor
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.names, f.floors = append(f.names, n), append(f.floors, floor)
-	if err := f.answer(n, len(f.names)); err != nil {
+	if f.check != nil {
+		read := func(_ context.Context, off, length int64) ([]byte, error) { return body[off : off+length], nil }
+		footer, err := segment.VerifyStored(ctx, read, int64(len(body)))
+		if err != nil {
+			return "", err
+		}
+		if err := f.check(n, footer.Service, floor); err != nil {
+			return "", err
+		}
+	} else if err := f.answer(n, len(f.names)); err != nil {
 		return "", err
 	}
 	if f.taken == nil {
@@ -238,6 +253,110 @@ func TestRelayForgotten(t *testing.T) {
 	}
 }
 
+// A segment whose response was lost, and whose number the relay has forgotten since, waits in the quarantine until it is sent anew on purpose.
+func TestRelayForgottenWithoutResponse(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	open := func() *buffer.Buffer {
+		b := openBufferWith(t, buffer.Options{Dir: dir, Sync: buffer.SyncNever})
+		b.Drain(t.Context())
+		return b
+	}
+	b := openBufferWith(t, buffer.Options{Dir: dir, Sync: buffer.SyncNever})
+	fillMany(t, b, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	f := &fakeRelays{chosen: idA, answer: func(relay.Name, int) error {
+		cancel()
+		return failure(store.ErrUnavailable)
+	}}
+	if _, err := run(ctx, upload.Options{Buffer: b, Store: f}); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	first := f.names[0]
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	forgotten := func(n relay.Name, _ int) error {
+		if n == first {
+			return &store.Error{Op: "send", Object: "x", Class: relay.ErrForgotten}
+		}
+		return nil
+	}
+	b = open()
+	f = &fakeRelays{chosen: idA, answer: forgotten}
+	stats, err := run(t.Context(), upload.Options{Buffer: b, Store: f, Backoff: upload.Backoff{Min: time.Millisecond, Max: time.Millisecond}})
+	if err != nil || stats.Quarantined != 1 || len(f.taken) > 0 {
+		t.Fatalf("%+v, %v, taken %v", stats, err, f.taken)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all, err := spool.ListQuarantine(dir)
+	if err != nil || len(all) != 1 || !strings.Contains(all[0].Reason, "shipper resend") {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	if err := spool.Requeue(t.Context(), dir, all); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := spool.Resend(dir, idA); err != nil || n != 1 {
+		t.Fatal(n, err)
+	}
+	b = open()
+	f = &fakeRelays{chosen: idA, answer: forgotten}
+	if stats, err := run(t.Context(), upload.Options{Buffer: b, Store: f}); err != nil || stats.Segments != 1 || len(f.names) != 2 {
+		t.Errorf("%+v, %v, sent as %v", stats, err, f.names)
+	}
+}
+
+// Batches of a service that the relay does not allow wait without delaying those of others, however many there are, and are delivered when it
+// is allowed, with numbers of their own if theirs are forgotten.
+func TestRelayNotAllowed(t *testing.T) {
+	t.Parallel()
+	b := openBuffer(t)
+	const denied, allowed = 200, 50
+	for i := range denied + allowed {
+		service := "denied"
+		if i >= denied {
+			service = "allowed"
+		}
+		one := record.Record{Time: int64(i+1) * int64(time.Hour), Source: "-", Message: []byte("x")}
+		if _, err := b.Append(t.Context(), buffer.Chunk{Service: service, Records: []record.Record{one}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Drain(t.Context())
+	f := &fakeRelays{chosen: idA}
+	var low int64 // the highest floor
+	requests, delivered := 0, 0
+	open := make(chan struct{})
+	f.check = func(n relay.Name, service string, floor int64) error {
+		main := !strings.Contains(n.Sender, "-")
+		switch {
+		case service == "denied" && delivered < allowed:
+			requests++
+			return &store.Error{Op: "send", Object: "x", Class: store.ErrAccessDenied, Err: relay.ErrNotAllowed}
+		case main && n.Seq < low:
+			return &store.Error{Op: "send", Object: "x", Class: relay.ErrForgotten}
+		case main:
+			low = max(low, floor)
+		}
+		if delivered++; delivered == allowed {
+			close(open)
+		}
+		return nil
+	}
+	stats, err := run(t.Context(), upload.Options{
+		Buffer: b, Store: f, Workers: 2, Backoff: upload.Backoff{Min: time.Millisecond, Max: 300 * time.Millisecond},
+	})
+	if err != nil || stats.Segments != denied+allowed {
+		t.Errorf("%+v, %v", stats, err)
+	}
+	<-open
+	if requests > 20 {
+		t.Errorf("%d requests for the service that is not allowed", requests)
+	}
+}
+
 // A segment that a relay rejects is quarantined once others are taken.
 func TestRelayRejects(t *testing.T) {
 	t.Parallel()
@@ -257,6 +376,36 @@ func TestRelayRejects(t *testing.T) {
 	stats, err := upTo(t, f, b, upload.Options{Workers: 1})
 	if err != nil || stats.Quarantined != 1 || stats.Segments != 4 {
 		t.Errorf("%+v, %v", stats, err)
+	}
+}
+
+// A segment that a relay rejects starts anew if it is brought back from the quarantine, unless a response to it was lost before.
+func TestRelayRejectedStaysBound(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []bool{false, true} {
+		dir := t.TempDir()
+		b := openBufferWith(t, buffer.Options{Dir: dir, Sync: buffer.SyncNever})
+		fillMany(t, b, 5)
+		f := &fakeRelays{chosen: idA}
+		var bad int64
+		f.answer = func(n relay.Name, sent int) error {
+			if sent == 1 {
+				bad = n.Seq
+				if lost {
+					return failure(store.ErrUnavailable)
+				}
+			}
+			if n.Seq == bad {
+				return failure(store.ErrInvalid)
+			}
+			return nil
+		}
+		if stats, err := upTo(t, f, b, upload.Options{Workers: 1}); err != nil || stats.Quarantined != 1 {
+			t.Fatalf("%+v, %v", stats, err)
+		}
+		if all, err := spool.ListQuarantine(dir); err != nil || len(all) != 1 || (all[0].Name != "") != lost {
+			t.Errorf("lost %v: %+v, %v", lost, all, err)
+		}
 	}
 }
 

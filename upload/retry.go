@@ -89,6 +89,8 @@ func (u *Uploader) retry(ctx context.Context, t *outageLogger, limit time.Durati
 			return context.Cause(ctx)
 		case errors.As(err, &reason):
 			return reason
+		case errors.As(err, new(notAllowed)):
+			return err
 		case errors.Is(err, store.ErrInvalid):
 			return suspect{rejected, err}
 		}

@@ -40,6 +40,8 @@ const (
 	damaged
 	// bound means that the relay which may have the batch does not respond. It is never confirmed.
 	bound
+	// forgotten means that the relay which may have the batch cannot tell any more.
+	forgotten
 )
 
 func (e suspect) Error() string { return e.reason.Error() }
@@ -56,7 +58,7 @@ func (e suspect) tries() int {
 // the other kinds, another batch must have been delivered meanwhile.
 func (e suspect) confirmed(othersDelivered bool) bool {
 	switch e.kind {
-	case damaged:
+	case damaged, forgotten:
 		return true
 	case bound:
 		return false

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"logstow/buffer"
+	"logstow/buffer/spool"
 	"logstow/internal/test/await"
 	"logstow/store"
 	"logstow/store/local"
@@ -338,17 +339,17 @@ func TestRequeuedIsStoredOnce(t *testing.T) {
 				t.Fatalf("%+v, %v", stats, err)
 			}
 			dir := filepath.Dir(filepath.Dir(files[0]))
-			all, err := buffer.ListQuarantine(dir)
+			all, err := spool.ListQuarantine(dir)
 			if err != nil || len(all) != 1 || all[0].Name != *poison.Load() || all[0].Records != 3 || all[0].Service != "x" || !strings.Contains(all[0].Reason, "invalid") {
 				t.Fatalf("quarantine %+v, %v", all, err)
 			}
-			if err := buffer.Requeue(t.Context(), dir, all); !errors.Is(err, buffer.ErrLocked) {
+			if err := spool.Requeue(t.Context(), dir, all); !errors.Is(err, buffer.ErrLocked) {
 				t.Errorf("requeue while it is open: %v", err)
 			}
 			if err := b.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if err := buffer.Requeue(t.Context(), dir, all); err != nil {
+			if err := spool.Requeue(t.Context(), dir, all); err != nil {
 				t.Fatal(err)
 			}
 			if left, err := os.ReadDir(filepath.Join(dir, "quarantine")); err != nil || len(left) > 0 {

@@ -103,7 +103,7 @@ func setDefault[T comparable](field *T, value T) {
 // Uploader is the sending end of the pipeline.
 type Uploader struct {
 	opts Options
-	// again is the suffix of this sender's name for segments that relays have forgotten.
+	// again is the suffix of this sender's name for segments whose numbers relays have forgotten.
 	again string
 	// wait is Options.IndexWait or the last value of SetIndexWait.
 	wait atomic.Int64

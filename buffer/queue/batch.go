@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"time"
 
 	"logstow/buffer/sealed"
 	"logstow/buffer/unindexed"
@@ -24,17 +25,22 @@ type Batch struct {
 func (q *Queue) Next(ctx context.Context) (*Batch, error) {
 	for {
 		ready := q.ready.Next()
-		item, err := q.tryNext(ctx)
+		item, free, err := q.tryNext(ctx)
 		if err != nil {
 			return nil, err
 		}
 		if item != nil {
 			return &Batch{item, q}, nil
 		}
+		var freed <-chan time.Time
+		if free > 0 {
+			freed = time.After(free)
+		}
 		select {
 		case <-ctx.Done():
 		case <-q.failure.Failed():
 		case <-ready:
+		case <-freed:
 		}
 	}
 }
@@ -119,6 +125,10 @@ func (b *Batch) Done() error { return b.queue.remove(b.Item, func(s *Stats) { s.
 
 // Return puts an undelivered batch back into the queue, before all newer ones.
 func (b *Batch) Return() { b.queue.putBack(b.Item) }
+
+// Hold is Return for a batch whose service and class are refused at present: none of these is taken for d. Meanwhile [Queue.OldestSeq] does
+// not include them, so that what is delivered of others need not be remembered: a relay may then have forgotten their numbers.
+func (b *Batch) Hold(d time.Duration) { b.queue.hold(b.Item, d) }
 
 // Quarantine moves a batch that cannot be delivered to the quarantine, from where
 // a requeue brings it back. In memory, where there is no quarantine, the batch is dropped,

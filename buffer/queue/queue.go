@@ -34,6 +34,8 @@ type Queue struct {
 	mu       sync.Mutex
 	waiting  []*Item
 	inflight map[*Item]struct{}
+	// held has until when batches of a service and class are not taken.
+	held map[kind]time.Time
 	// backlogTaken counts the batches taken while there was a backlog.
 	backlogTaken int
 	// expected is how many announced batches are neither put nor given up yet.
@@ -41,6 +43,11 @@ type Queue struct {
 	ended, closed bool
 	counts        Stats // the counters only
 }
+
+// kind is the service and class of a batch.
+type kind struct{ service, class string }
+
+func (i *Item) kind() kind { return kind{i.Service, i.Meta.Class} }
 
 // Stats is a snapshot of a Queue.
 type Stats struct {
@@ -56,7 +63,7 @@ type Stats struct {
 // New returns an empty queue. Batches count against memory; entities keeps the index entities of stored ones; a final
 // error in failure ends Next.
 func New(memory *wait.Memory, entities *unindexed.Entities, failure *wait.Failure, log *slog.Logger) *Queue {
-	return &Queue{memory: memory, entities: entities, failure: failure, log: log, inflight: map[*Item]struct{}{}}
+	return &Queue{memory: memory, entities: entities, failure: failure, log: log, inflight: map[*Item]struct{}{}, held: map[kind]time.Time{}}
 }
 
 const (
@@ -103,61 +110,76 @@ func (q *Queue) put(item *Item) {
 	q.waiting = slices.Insert(q.waiting, at, item)
 }
 
-// take removes the next batch from those waiting and marks it as in flight; nil if none waits.
-// mu is held.
-func (q *Queue) take() *Item {
-	last := len(q.waiting) - 1
-	if last < backlog {
-		return q.takeOldest()
+// take removes the next batch that is not held from those waiting and marks it as in flight; nil if there is none. mu is held.
+func (q *Queue) take(now time.Time) *Item {
+	free := func(item *Item) bool { return !now.Before(q.held[item.kind()]) }
+	at := slices.IndexFunc(q.waiting, free)
+	if at >= 0 && len(q.waiting) > backlog {
+		if q.backlogTaken++; q.backlogTaken%newestEvery == 0 {
+			for at = len(q.waiting) - 1; !free(q.waiting[at]); at-- {
+			}
+		}
 	}
-	if q.backlogTaken++; q.backlogTaken%newestEvery != 0 {
-		return q.takeOldest()
-	}
-	item := q.waiting[last]
-	q.waiting[last] = nil
-	q.waiting = q.waiting[:last]
-	q.inflight[item] = struct{}{}
-	return item
+	return q.takeAt(at)
 }
 
-// takeOldest removes the oldest waiting batch and marks it as in flight; nil if none waits. mu is held.
-func (q *Queue) takeOldest() *Item {
-	if len(q.waiting) == 0 {
+// takeAt removes a waiting batch and marks it as in flight; nil if it is none. mu is held.
+func (q *Queue) takeAt(at int) *Item {
+	if at < 0 || at >= len(q.waiting) {
 		return nil
 	}
-	item := q.waiting[0]
-	q.waiting[0] = nil
-	q.waiting = q.waiting[1:]
+	item := q.waiting[at]
+	if at == 0 { // the usual case, without moving the others
+		q.waiting[0] = nil
+		q.waiting = q.waiting[1:]
+	} else {
+		q.waiting = slices.Delete(q.waiting, at, at+1)
+	}
 	q.inflight[item] = struct{}{}
 	return item
 }
 
-// tryNext is Next without waiting: item and error are nil if Next has to wait.
-func (q *Queue) tryNext(ctx context.Context) (*Item, error) {
+// tryNext is Next without waiting: item and error are nil if Next has to wait, and then free, if it is above 0, is how long until a batch that
+// is held may be taken.
+func (q *Queue) tryNext(ctx context.Context) (item *Item, free time.Duration, err error) {
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return nil, 0, context.Cause(ctx)
 	}
 	if err := q.failure.Err(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
-		return nil, wait.ErrClosed
+		return nil, 0, wait.ErrClosed
 	}
-	if item := q.take(); item != nil {
-		return item, nil
+	now := time.Now()
+	if item := q.take(now); item != nil {
+		return item, 0, nil
 	}
-	if q.ended && q.expected == 0 {
-		return nil, io.EOF
+	if q.ended && q.expected == 0 && len(q.waiting) == 0 {
+		return nil, 0, io.EOF
 	}
-	return nil, nil
+	for _, item := range q.waiting { // all are held
+		if left := q.held[item.kind()].Sub(now); free == 0 || left < free {
+			free = left
+		}
+	}
+	return nil, free, nil
+}
+
+// hold puts an item in flight back into the queue, and holds all of its service and class for d.
+func (q *Queue) hold(item *Item, d time.Duration) {
+	q.mu.Lock()
+	q.held[item.kind()] = time.Now().Add(d)
+	q.mu.Unlock()
+	q.putBack(item)
 }
 
 // DropOldest drops the oldest batch that is not in flight, if there is one: its records are lost.
 func (q *Queue) DropOldest() error {
 	q.mu.Lock()
-	item := q.takeOldest()
+	item := q.takeAt(0)
 	q.mu.Unlock()
 	if item == nil {
 		return nil
@@ -241,12 +263,14 @@ func (q *Queue) OldestUnstored(service string) (oldest time.Time) {
 	return oldest
 }
 
-// OldestSeq returns the lowest Seq of a batch that is not stored yet and may be sent to a relay; not ok if there is none.
+// OldestSeq returns the lowest Seq of a batch that is not stored yet and may be sent to a relay at present; not ok if there is none.
 func (q *Queue) OldestSeq(relay string) (seq int64, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	now := time.Now()
 	mayGo := func(item *Item) bool { return item.only == "" || item.only == relay }
-	if i := slices.IndexFunc(q.waiting, mayGo); i >= 0 { // they are in order
+	free := func(item *Item) bool { return mayGo(item) && !now.Before(q.held[item.kind()]) }
+	if i := slices.IndexFunc(q.waiting, free); i >= 0 { // they are in order
 		seq, ok = q.waiting[i].Meta.Seq, true
 	}
 	for item := range q.inflight {

@@ -49,7 +49,7 @@ func TestGolden(t *testing.T) {
 			return data
 		})
 	}
-	golden := filepath.Join("..", "..", "testdata", "buffer", "v3", "sealed.hex")
+	golden := filepath.Join("..", "..", "testdata", "buffer", "v1", "sealed.hex")
 	want, err := os.ReadFile(golden)
 	if os.IsNotExist(err) && *update {
 		want = []byte(got.String())

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"logstow/buffer/internal/wait"
+	"logstow/internal/fsutil"
 )
 
 // Names in a buffer's directory.
@@ -81,7 +82,7 @@ func tryLock(path string) (l *dirLock, err error) {
 			return l, err
 		}
 		if l.dir, err = os.Open(path); err == nil {
-			err = flockDir(l.dir, syscall.LOCK_EX)
+			err = flockDir(l.dir, fsutil.LockExclusive)
 		}
 		if err == nil {
 			l.file, err = os.OpenFile(filepath.Join(path, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
@@ -90,7 +91,7 @@ func tryLock(path string) (l *dirLock, err error) {
 			return l, addHolder(path, err)
 		}
 	}
-	if err := flock(l.file, syscall.LOCK_EX); err != nil {
+	if err := flock(l.file, fsutil.LockExclusive); err != nil {
 		return l, addHolder(path, err)
 	}
 	return l, nil
@@ -158,16 +159,16 @@ const inspectWait = 30 * time.Second
 
 // flock locks an open file without waiting for an exclusive lock. An exclusive lock waits for shared locks, which
 // processes hold while they inspect the buffer.
-func flock(f *os.File, how int) error {
+func flock(f *os.File, how fsutil.LockMode) error {
 	const pause = 20 * time.Millisecond
 	for tries, began := 1, time.Now(); ; tries++ {
-		err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
-		if !errors.Is(err, syscall.EWOULDBLOCK) || how == syscall.LOCK_SH {
+		err := fsutil.TryLock(f, how)
+		if !errors.Is(err, syscall.EWOULDBLOCK) || how == fsutil.LockShared {
 			return err
 		}
-		shared := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+		shared := fsutil.TryLock(f, fsutil.LockShared)
 		if shared == nil {
-			shared = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+			shared = fsutil.TryLock(f, fsutil.LockNone)
 		}
 		if shared != nil && tries >= 5 || time.Since(began) > inspectWait {
 			return err
@@ -178,7 +179,7 @@ func flock(f *os.File, how int) error {
 
 // flockDir is flock of a directory. It ignores errors of file systems that cannot lock
 // directories, for example network file systems.
-func flockDir(f *os.File, how int) error {
+func flockDir(f *os.File, how fsutil.LockMode) error {
 	err := flock(f, how)
 	for _, unsupported := range []error{syscall.EBADF, syscall.EINVAL, syscall.ENOTSUP, syscall.ENOSYS, syscall.EISDIR, syscall.ENOLCK} {
 		if errors.Is(err, unsupported) {
@@ -199,7 +200,7 @@ func isLocked(path string) (bool, error) {
 		if name == "" {
 			lock = flockDir
 		}
-		err = lock(f, syscall.LOCK_SH)
+		err = lock(f, fsutil.LockShared)
 		closeErr := f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return true, nil

@@ -110,8 +110,9 @@ func Requeue(ctx context.Context, dir string, batches []Quarantined) (err error)
 	return errors.Join(errs...)
 }
 
-// Resend makes the batches of a buffer that are bound to a relay, whose ID that is, go to another one: the next process that opens the
-// buffer sends them anew. It returns their number. If a process has the buffer open, the error is [ErrLocked] and nothing is changed.
+// Resend makes the batches of a buffer that are bound to a relay, whose disk is lost, go to another one: the next process that opens the
+// buffer sends them anew. Records that the lost relay had stored before are then stored twice. relay is the ID of its buffer. It returns
+// the number of batches. If a process has the buffer open, the error is [ErrLocked] and nothing is changed.
 func Resend(dir, relay string) (batches int, err error) {
 	holder, _ := ReadHolder(dir) // the directory keeps its instance
 	lock, err := lockDir(dir, Holder{Instance: holder.Instance, Since: time.Now()})

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"logstow/buffer/internal/wait"
 	"logstow/buffer/sealed"
 	"logstow/buffer/wal"
+	"logstow/internal/fsutil"
 	"logstow/internal/test/disktest"
 	"logstow/record"
 )
@@ -216,7 +216,7 @@ func TestLockWaitsForInspect(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = inspecting.Close() }()
-	if err := flockDir(inspecting, syscall.LOCK_SH); err != nil {
+	if err := flockDir(inspecting, fsutil.LockShared); err != nil {
 		t.Fatal(err)
 	}
 	time.AfterFunc(300*time.Millisecond, func() { _ = inspecting.Close() })

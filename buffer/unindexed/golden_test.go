@@ -24,7 +24,7 @@ func TestGolden(t *testing.T) {
 		got = hex.Dump(data)
 		return data
 	})
-	golden := filepath.Join("..", "..", "testdata", "buffer", "v3", "unindexed.hex")
+	golden := filepath.Join("..", "..", "testdata", "buffer", "v1", "unindexed.hex")
 	want, err := os.ReadFile(golden)
 	if os.IsNotExist(err) && *update {
 		want = []byte(got)

@@ -15,7 +15,7 @@ import (
 )
 
 // Version is the version of the log's format, in every snapshot.
-const Version = 3
+const Version = 1
 
 // The kinds of entry: the first element of each payload, which is a msgpack array.
 const (

@@ -321,7 +321,7 @@ func (w *encoder) encodeDone(seq int64) error {
 
 // decoded is an entry of any kind; at most one field is set.
 type decoded struct {
-	snapshot *snapshot
+	snapshot *state
 	records  *Records
 	covered  *covered
 	// outline is an entry of a copy for an entry of records: it has no records.

@@ -61,8 +61,6 @@ type recovery struct {
 	unsuperseded map[string][]*lostEntry
 	// unknown is set if entries with unknown content were lost since the last snapshot.
 	unknown bool
-	// untracked is set if the last snapshot does not list the waiting batches.
-	untracked bool
 }
 
 // lostEntry is an entry of records that only the copy of its log file has.
@@ -288,7 +286,7 @@ func (r *recovery) apply(d decoded) {
 		for key, through := range s.coverage {
 			l.coverage[key] = max(l.coverage[key], through)
 		}
-		r.unknown, r.untracked = false, s.version < 2
+		r.unknown = false
 		clear(r.unsuperseded)
 		for _, lost := range r.lost {
 			lost.beforeSnapshot = true
@@ -296,9 +294,7 @@ func (r *recovery) apply(d decoded) {
 	case d.covered != nil:
 		l.coverage[d.covered.key] = max(l.coverage[d.covered.key], d.covered.through)
 		l.seq = max(l.seq, d.covered.seq)
-		if !r.untracked {
-			l.batches[d.covered.seq] = true
-		}
+		l.batches[d.covered.seq] = true
 	case d.done != 0:
 		delete(l.batches, d.done)
 	}

@@ -19,13 +19,7 @@ func newState() state {
 	return state{next: 1, batches: map[int64]bool{}, positions: Positions{}, coverage: map[Key]uint64{}}
 }
 
-// snapshot is the first entry of every log file: the state after all older files.
-type snapshot struct {
-	version uint64
-	state
-}
-
-// encodeSnapshot appends
+// encodeSnapshot appends the first entry of every log file, the state after all older files:
 //
 //	[1, version, next, [seq, batch…], [input, position…], [[service, class, start, width, through, parse]…]]
 func (w *encoder) encodeSnapshot(s *state) error {
@@ -45,12 +39,12 @@ func (w *encoder) encodeSnapshot(s *state) error {
 	return w.err
 }
 
-func decodeSnapshot(r *decoder) (*snapshot, error) {
+func decodeSnapshot(r *decoder) (*state, error) {
 	v := r.uint()
 	if r.err == nil && v != Version {
 		return nil, fmt.Errorf("%w: the log has version %d, this program reads %d: deliver it with the program that wrote it", ErrEntry, v, Version)
 	}
-	s := &snapshot{version: v, state: newState()}
+	s := newState()
 	s.next = r.uint()
 	batches := r.array() - 1
 	s.seq = r.int()
@@ -67,5 +61,5 @@ func decodeSnapshot(r *decoder) (*snapshot, error) {
 		}
 		s.coverage[key] = through
 	}
-	return s, r.err
+	return &s, r.err
 }

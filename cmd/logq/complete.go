@@ -33,17 +33,20 @@ var (
 	zshScript string //nolint:gochecknoglobals // as above
 	//go:embed completion/logq.fish
 	fishScript string //nolint:gochecknoglobals // as above
+	//go:embed completion/logq.ps1
+	powerShellScript string //nolint:gochecknoglobals // as above
 )
 
 func completionCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:      "completion",
 		Usage:     "print a shell's completion script",
-		UsageText: "logq completion bash\nlogq completion zsh\nlogq completion fish",
-		ArgsUsage: "bash|zsh|fish",
+		UsageText: "logq completion bash\nlogq completion fish\nlogq completion powershell",
+		ArgsUsage: "bash|zsh|fish|powershell",
 		Description: `  bash, in ~/.bashrc:  source <(logq completion bash)
   zsh, in ~/.zshrc:    source <(logq completion zsh)    after compinit
   fish:                logq completion fish | source    in config.fish
+  pwsh, in $PROFILE:   logq completion powershell | Out-String | iex
 
 Services and fields are those of the store that the line, or $LOGSTOW_STORE,
 names; fields are those of the newest records of the service.`,
@@ -51,15 +54,15 @@ names; fields are those of the newest records of the service.`,
 }
 
 func printCompletion(c *ucli.Context, env environment) error {
-	script, known := map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[c.Args().First()]
+	script, known := map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript, "powershell": powerShellScript}[c.Args().First()]
 	if !known || c.NArg() != 1 {
-		return hint.Wrap(cli.Usagef("completion needs the name of a shell: bash, zsh or fish"), "%s", suggest.DidYouMean(c.Args().First(), shells()))
+		return hint.Wrap(cli.Usagef("completion needs the name of a shell: bash, zsh, fish or powershell"), "%s", suggest.DidYouMean(c.Args().First(), shells()))
 	}
 	_, err := fmt.Fprint(env.stdout, script)
 	return err
 }
 
-func shells() []string { return []string{"bash", "zsh", "fish"} }
+func shells() []string { return []string{"bash", "zsh", "fish", "powershell"} }
 
 // complete prints the completions of a command line, one per line. It reports whether the
 // command line requests completion.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,6 +21,14 @@ import (
 type screen struct{ rows, columns int }
 
 func (s screen) terminal() bool { return s.columns > 0 }
+
+// as is the screen with so many columns, if that is a positive number and it is a terminal.
+func (s screen) as(columns string) screen {
+	if n, err := strconv.Atoi(columns); err == nil && n > 0 && s.terminal() {
+		s.columns = n
+	}
+	return s
+}
 
 // display is the standard output of a command with long output. On a terminal it buffers
 // a screenful, and starts a pager for more.

@@ -123,7 +123,7 @@ func (r *request) explainNone(ctx context.Context, q *query.Query, p *query.Plan
 	if r.files {
 		reasons = fileReasons(reasons, r.sel.Patterns)
 	}
-	r.reasons = append([]query.Reason{}, reasons...)
+	r.reasons = append([]query.Reason{}, withLayouts(ctx, r.c.String("layout"), q.Stores(), reasons)...)
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"logstow/internal/price"
+	"logstow/internal/units"
 	"logstow/query"
 	"logstow/query/follow"
 	"logstow/query/output"
@@ -39,7 +40,7 @@ type following struct {
 // time within a poll; late records come with a later poll, marked.
 func (r *request) followNew(ctx context.Context, stores []query.Store, q *query.Query, out *output.Writer) error {
 	f := &following{request: r, out: out, left: r.sel.Limit, printed: map[string]bool{}, began: r.env.now(), watches: &watchSet{}}
-	f.once("following: records are printed when their segment is stored, except records that are stored more than %s late or dated more than an hour ahead", short(r.window))
+	f.once("following: records are printed when their segment is stored, except records that are stored more than %s late or dated more than an hour ahead", units.FormatDuration(r.window))
 	if !r.noWatch {
 		f.watches = newWatches(stores, r.sel)
 	}
@@ -199,7 +200,7 @@ func (f *following) printCost(q *query.Query, stores []query.Store) {
 	report, interval := q.Report(), f.pollInterval()
 	listing := min(report.CostUSD, f.prices().Cost(price.Usage{List: report.Requests.List}))
 	f.onceAs(fmt.Sprintf("cost every %v", interval), fmt.Sprintf("polling every %s costs about $%.2f per hour; a longer --follow-interval or a shorter --follow-window costs less",
-		short(interval), listing*float64(time.Hour)/float64(interval)))
+		units.FormatDuration(interval), listing*float64(time.Hour)/float64(interval)))
 }
 
 // once prints something the first time.

@@ -18,6 +18,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/internal/test/catalogtest"
 	"logstow/internal/test/effort"
+	"logstow/internal/units"
 	"logstow/query"
 	"logstow/query/follow"
 	"logstow/query/output"
@@ -325,7 +326,7 @@ func TestFollow(t *testing.T) {
 			if got.String() != c.want {
 				t.Errorf("%s: %q, want %q", name, got.String(), c.want)
 			}
-			if printed := errs.String(); strings.Count(printed, "\n") != 2 || !strings.Contains(printed, "following: records are printed when their segment is stored, except records that are stored more than "+short(c.window)+" late ") ||
+			if printed := errs.String(); strings.Count(printed, "\n") != 2 || !strings.Contains(printed, "following: records are printed when their segment is stored, except records that are stored more than "+units.FormatDuration(c.window)+" late ") ||
 				!strings.Contains(printed, "polling every 5s costs about $") {
 				t.Errorf("%s: %q", name, printed)
 			}

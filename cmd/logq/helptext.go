@@ -18,7 +18,7 @@ func variables() (all []cli.Variable) {
 		{"LOGSTOW_QUERIES", "saved serve", "file of shared queries if --queries is not given"},
 		{"LOGSTOW_PAGER", ranged, "pager for long output (default: $PAGER, else less); cat disables it"},
 		{"GOMEMLIMIT", ranged + " serve", "soft memory limit of the Go runtime (default: 96MiB, more with --memory; serve: 768MiB)"},
-		{"COLUMNS", "query", "width of the terminal (default: as the terminal reports)"},
+		{"COLUMNS", "query stats fields patterns ql saved", "width of the terminal (default: as the terminal reports)"},
 		{"NO_COLOR", "query", "if set, --color auto prints no colours"},
 	} {
 		all = append(all, cli.Variable{Name: one[0], Usage: one[2], Commands: strings.Fields(one[1])})

@@ -48,7 +48,7 @@ func listServices(c *ucli.Context, env environment) error {
 		case err != nil:
 			return err
 		case len(failures) == 0 && len(all) == 0:
-			env.printNone("no services", []query.Reason{query.StoreEmpty()})
+			env.printNone("no services", withLayouts(c.Context, "", stores, []query.Reason{query.StoreEmpty()}))
 			return cli.Exit(cli.NoMatch)
 		case len(failures) == 0:
 			return nil
@@ -107,6 +107,19 @@ type segmentRow struct {
 	Contained  int `json:"contained,omitempty"`
 	// Instances is the number of instances whose records a relay put into the segment.
 	Instances uint32 `json:"instances,omitempty"`
+
+	// times are Start and End in Unix nanoseconds.
+	times [2]int64
+}
+
+// shortRange returns the times of a range for people: without the date of the end if it is that of the start.
+func shortRange(times [2]int64, zone *time.Location) (start, end string) {
+	from, to := time.Unix(0, times[0]).In(zone), time.Unix(0, times[1]).In(zone)
+	start, end = from.Format(time.DateTime), to.Format(time.DateTime)
+	if date, clock, _ := strings.Cut(end, " "); strings.HasPrefix(start, date) {
+		end = clock
+	}
+	return start, end
 }
 
 // newSegmentRow makes the row of a segment, with times in zone; nil is UTC.
@@ -115,7 +128,7 @@ func newSegmentRow(s *query.Segment, zone *time.Location) segmentRow {
 		Store: s.Store, Name: s.Name.String(), Start: output.FormatTime(s.Meta.Start, zone), End: output.FormatTime(s.Meta.End, zone),
 		Records: s.Meta.Records, RawBytes: s.Meta.RawBytes, StoredBytes: s.Size, Tier: string(s.Tier), Levels: s.Meta.Levels,
 		Instance: s.Meta.Instance, Class: s.Meta.Class, Batch: s.Meta.Batch.String(), Seq: s.Meta.Seq, Foreign: s.Foreign,
-		Instances: s.Meta.Instances,
+		Instances: s.Meta.Instances, times: [2]int64{s.Meta.Start, s.Meta.End},
 	}
 	if s.Meta.IsOutput() {
 		row.Generation, row.Contained = s.Name.Output(), len(s.Hidden)
@@ -168,7 +181,7 @@ func listSegments(c *ucli.Context, env environment) error {
 			case c.Bool("paths"):
 				return output.WriteLines(env.stdout, pathsOf(rows))
 			}
-			return env.printTable(rows)
+			return env.printTable(rows, r.zone)
 		})
 		if err != nil {
 			return err
@@ -187,16 +200,22 @@ func listSegments(c *ucli.Context, env environment) error {
 	})
 }
 
-func (e *environment) printTable(rows []segmentRow) error {
+// printTable prints aligned columns. On a terminal times are in zone and as short as in a query, and sizes have units.
+func (e *environment) printTable(rows []segmentRow, zone *time.Location) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	table := [][]string{{"NAME", "START", "END", "RECORDS", "RAW", "STORED", "LEVELS", "INSTANCE", "CLASS", "STORE"}}
 	for i := range rows {
 		r := &rows[i]
-		cells := []string{r.Name, r.Start, r.End, "?", "?", strconv.FormatInt(r.StoredBytes, 10), "?", "-", "", r.Store}
+		start, end, size := r.Start, r.End, func(n uint64) string { return strconv.FormatUint(n, 10) }
+		if e.out.terminal() {
+			start, end = shortRange(r.times, zone)
+			size = func(n uint64) string { return units.FormatSize(int64(n)) }
+		}
+		cells := []string{r.Name, start, end, "?", "?", size(uint64(r.StoredBytes)), "?", "-", "", r.Store}
 		if !r.Foreign { // else its times are bounds, and nothing else is known
-			cells[3], cells[4] = strconv.FormatUint(r.Records, 10), strconv.FormatUint(r.RawBytes, 10)
+			cells[3], cells[4] = strconv.FormatUint(r.Records, 10), size(r.RawBytes)
 			cells[6], cells[7], cells[8] = blobnaming.FormatLevels(r.Levels), r.writer(), r.Class
 		}
 		table = append(table, cells)

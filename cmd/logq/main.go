@@ -135,6 +135,7 @@ logq stats --since 1d --by hour`,
 
 // run runs the program in an environment and returns its exit status.
 func run(ctx context.Context, args []string, env environment) int {
+	env.out, env.err = env.out.as(env.getenv("COLUMNS")), env.err.as(env.getenv("COLUMNS"))
 	ctx, env = withMessages(ctx, env)
 	p := program(env)
 	if complete(ctx, p.App, args, env) {

@@ -116,7 +116,7 @@ func readPatterns(c *ucli.Context, env environment) (*patternsRequest, error) {
 	return r, nil
 }
 
-// readRanges reads --before and --after.
+// readRanges reads --before and --after. Of a local time that occurs twice both are the first, since one may stand for both.
 func (r *patternsRequest) readRanges() error {
 	c, now := r.c, r.now
 	if !c.IsSet("before") && !c.IsSet("after") {

@@ -45,6 +45,7 @@ func (r *qlRequest) printNothing(ctx context.Context, view *storage.View, stores
 	if others := slices.DeleteFunc(slices.Clone(reasons), stage); len(others) > 0 { // of the other operand
 		reasons = others
 	}
+	reasons = withLayouts(ctx, r.c.String("layout"), stores, reasons)
 	r.printNone(fmt.Sprintf("nothing found %s in %s", r.span, units.Count(len(stores), "store")), reasons)
 	return nil
 }

@@ -215,9 +215,6 @@ func (r *request) readOutput() (err error) {
 		when == "auto" && onTerminal && r.env.getenv("NO_COLOR") == "" && r.env.getenv("TERM") != "dumb"
 	if onTerminal && !c.Bool("wrap") {
 		r.output.Width = r.env.out.columns
-		if n, err := strconv.Atoi(r.env.getenv("COLUMNS")); err == nil && n > 0 {
-			r.output.Width = n
-		}
 	}
 	if r.output.Format == "" {
 		r.output.Format = output.Text

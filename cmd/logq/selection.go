@@ -32,7 +32,7 @@ func (r *request) readSelection() error {
 	if err != nil {
 		return err
 	}
-	if !r.files { // they are read with it
+	if !r.files && !ofLayout(c) { // these are read with it
 		sel.Parser = parser
 	}
 	return r.readLevels()
@@ -59,7 +59,7 @@ func fieldParser(c *ucli.Context) (*parse.Parser, error) {
 	if err != nil {
 		return nil, cli.Usagef("--parse: %w", err)
 	}
-	if parser.NeedsHeader() && !ofFiles(c) {
+	if parser.NeedsHeader() && !ofFiles(c) && !ofLayout(c) {
 		return nil, hint.Wrap(cli.Usagef("--parse csv without columns is for --file: the first line of a file names them"), "write csv 'time,level,message'")
 	}
 	return parser, nil

@@ -129,9 +129,13 @@ func TestServe(t *testing.T) {
 	if code, body := status("/metrics", "first"); code != 200 || !strings.Contains(body, "logstow_queries_running 0") {
 		t.Errorf("%d %s", code, body)
 	}
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
 	hangup := func(want string) {
 		t.Helper()
-		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		if err := self.Signal(syscall.SIGHUP); err != nil {
 			t.Fatal(err)
 		}
 		for l := next(t, lines); l.Msg != want; l = next(t, lines) {

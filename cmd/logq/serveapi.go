@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"logstow/internal/cli"
@@ -30,6 +31,10 @@ func newAPI(env environment, stores []query.Store, reading query.Options, maxDur
 		stores[i].Blobs, stores[i].Compacted = listcache.New(stores[i].Blobs, stores[i].Compacted, env.now)
 	}
 	all := storage.New(stores, reading, env.now)
+	noTail := ""
+	if slices.ContainsFunc(stores, func(s query.Store) bool { return s.Archive != nil }) {
+		noTail = "no live tails with --layout: blobs of other programs are read once; run the query again for later records"
+	}
 	max := loki.DefaultLimits()
 	max.Duration = maxDuration
 	return loki.New(loki.Options{
@@ -39,6 +44,7 @@ func newAPI(env environment, stores []query.Store, reading query.Options, maxDur
 		},
 		Scope:  func(ctx context.Context) string { return access.FromContext(ctx).Scope() },
 		Saved:  shared,
+		NoTail: noTail,
 		Limits: max, Now: env.now, Version: cli.Version(version), Logger: log,
 		Observe: func(ctx context.Context, used loki.Use) {
 			q := limits.FromContext(ctx)

@@ -99,8 +99,11 @@ func (r *request) statsSpec(format string) (spec aggregate.Spec, err error) {
 	if len(by) == 0 && len(compute) == 0 {
 		by = []string{"level"}
 	}
-	if len(compute) == 0 && format == report.Table {
-		compute = []string{"count, share"}
+	if len(compute) == 0 {
+		compute = []string{"count"} // named, so that --sort knows it
+		if format == report.Table {
+			compute = []string{"count, share"}
+		}
 	}
 	spec.Zone = r.outputZone(format)
 	spec.From, spec.To = r.sel.From.UnixNano(), r.sel.To.UnixNano()

@@ -11,6 +11,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"logstow/archive/converted"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/units"
@@ -34,13 +35,28 @@ func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores [
 	if ofFiles(c) {
 		return e.openFiles(ctx, c)
 	}
+	files, err := readLayout(c)
+	if err != nil {
+		return nil, nil, err
+	}
 	specs := e.storeSpecs(cli.List(c, "store"), cli.List(c, "grant"))
+	if files != nil {
+		if specs, err = e.expand(ctx, c, specs); err != nil {
+			return nil, nil, err
+		}
+	} else if i := slices.IndexFunc(specs, func(s string) bool { return remote(s) && strings.HasSuffix(s, "*") }); i >= 0 {
+		return nil, nil, hint.Wrap(cli.Usagef("--store %s: several containers require --layout", specs[i]), "repeat --store, or give the layout of another program's logs, such as --layout azure")
+	}
 	if len(specs) == 0 {
 		return nil, nil, hint.Wrap(cli.Usagef("no store given"), "give --store DIR or --store azblob://CONTAINER, or set LOGSTOW_STORE")
 	}
 	var opened []store.Store
+	var archives []*converted.Store
 	var kept *cache.Cache
 	closeAll = func() (err error) {
+		for _, a := range archives {
+			err = errors.Join(err, a.Close())
+		}
 		for _, s := range opened {
 			err = errors.Join(err, s.Close())
 		}
@@ -49,7 +65,7 @@ func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores [
 		}
 		return err
 	}
-	if slices.ContainsFunc(specs, remote) {
+	if files == nil && slices.ContainsFunc(specs, remote) {
 		if kept, err = e.cache(c); err != nil {
 			return nil, nil, err
 		}
@@ -78,6 +94,11 @@ func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores [
 		reading := query.ReadOnly(s)
 		if reading.Free = !remote(spec); !reading.Free {
 			reading.Cache = kept
+		}
+		if files != nil {
+			var made *converted.Store
+			reading, made = e.archiveOf(c, files, spec, reading)
+			archives = append(archives, made)
 		}
 		stores = append(stores, reading)
 	}
@@ -150,6 +171,17 @@ func (e *environment) cache(c *ucli.Context) (*cache.Cache, error) {
 		return nil, nil //nolint:nilerr,nilnil // as above
 	}
 	return kept, nil
+}
+
+// noTables are the tables of an archive.
+type noTables struct{}
+
+func (noTables) Tables(context.Context, string) iter.Seq2[[]string, error] {
+	return func(func([]string, error) bool) {}
+}
+
+func (noTables) Query(_ context.Context, table string, _ store.Query) iter.Seq2[[]store.Entity, error] {
+	return failing[[]store.Entity](&store.Error{Op: "query", Object: table, Class: store.ErrNoTable})
 }
 
 // unopened stands for one of several stores that cannot be opened: every request fails as

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -10,6 +8,7 @@ import (
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/timearg"
+	"logstow/internal/units"
 )
 
 // zoneOf is the zone of times without one, and what is given of it: the zone of --tz or --utc, nil if neither is.
@@ -25,28 +24,6 @@ func zoneOf(c *ucli.Context) (zone, given *time.Location, err error) {
 		return time.Local, nil, nil
 	}
 	return given, given, nil
-}
-
-// short formats a duration without zero parts: 2h for 2h0m0s; from two days on in days
-// and hours.
-func short(d time.Duration) string {
-	const day = 24 * time.Hour
-	if d >= 2*day {
-		d = d.Round(time.Hour)
-		days := fmt.Sprintf("%dd", d/day)
-		if d%day == 0 {
-			return days
-		}
-		return days + short(d%day)
-	}
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }
 
 // span is the time range of a command line.
@@ -82,7 +59,7 @@ func (r *request) readRange() (err error) {
 		return hint.Wrap(cli.Usagef("--to requires a start of the range"), "add --since or --from")
 	}
 	if r.ranged = true; !s.open {
-		if s.to, err = timearg.Parse(r.c.String("to"), r.now); err != nil {
+		if s.to, err = timearg.ParseEnd(r.c.String("to"), r.now); err != nil {
 			return cli.Usagef("--to: %w", err)
 		}
 	}
@@ -101,8 +78,8 @@ func (r *request) readRange() (err error) {
 func (s span) String() string {
 	if s.open {
 		length := s.to.Add(-ahead).Sub(s.from)
-		return "from " + s.from.Format(time.RFC3339) + " to now (" + short(max(length, 0).Round(time.Second)) + ")"
+		return "from " + s.from.Format(time.RFC3339) + " to now (" + units.FormatDuration(max(length, 0).Round(time.Second)) + ")"
 	}
 	return "from " + s.from.Format(time.RFC3339) + " to " + s.to.In(s.from.Location()).Format(time.RFC3339) +
-		" (" + short(s.to.Sub(s.from).Round(time.Second)) + ")"
+		" (" + units.FormatDuration(s.to.Sub(s.from).Round(time.Second)) + ")"
 }

@@ -260,7 +260,7 @@ func parseRange(wrong *problems, c *ucli.Context, now time.Time) (from, to time.
 		}
 		return t
 	}
-	from, to = at("from", timearg.Parse), at("to", timearg.Parse)
+	from, to = at("from", timearg.Parse), at("to", timearg.ParseEnd)
 	if since := at("since", timearg.ParseSince); !since.IsZero() {
 		wrong.check(!c.IsSet("from"), "--since cannot be used together with --from: both set the start of the range")
 		from = since

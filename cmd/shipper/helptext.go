@@ -49,8 +49,8 @@ func asJSON(c *ucli.Context) (bool, error) {
 
 // variables are the environment variables that shipper reads.
 func variables() []cli.Variable {
-	stored := []string{"run", "check", "retain", "compact", "verify", "reindex", "grant"}
-	buffered := []string{"run", "check", "status", "tap", "quarantine", "resend"}
+	stored := []string{"run", "check", "import", "retain", "compact", "export", "verify", "reindex", "grant"}
+	buffered := []string{"run", "check", "import", "status", "tap", "quarantine", "resend"}
 	reading := []string{"run", "check"}
 	return []cli.Variable{
 		{Name: "LOGSTOW_STORE", Usage: "store if --store is not given", Commands: stored},

@@ -31,6 +31,9 @@ func run() int {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)
 	}
+	if status, ok := runAsService(); ok {
+		return status
+	}
 	ctx, stop := signals()
 	defer stop()
 	return cli.Run(ctx, *program(), os.Args)
@@ -48,7 +51,7 @@ shipper retain --store azblob://logs --keep 30d --dry-run`,
 			Version:   cli.Version(version),
 			Writer:    os.Stdout,
 			ErrWriter: os.Stderr,
-			Commands:  []*ucli.Command{runCommand(), checkCommand(), statusCommand(), tapCommand(), quarantineCommand(), resendCommand(), retainCommand(), compactCommand(), verifyCommand(), reindexCommand(), grantCommand()},
+			Commands:  []*ucli.Command{runCommand(), checkCommand(), statusCommand(), tapCommand(), quarantineCommand(), resendCommand(), retainCommand(), compactCommand(), exportCommand(), importCommand(), verifyCommand(), reindexCommand(), grantCommand()},
 		},
 		OtherNames: instead(), Variables: variables(), Manual: "docs/README.md",
 	}

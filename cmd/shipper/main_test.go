@@ -5,18 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"logstow/buffer"
+	"logstow/buffer/spool"
 	"logstow/internal/test/await"
 	"logstow/internal/test/catalogtest"
 	"logstow/internal/test/storetest"
@@ -53,6 +53,20 @@ const scriptsTimeout, awaited = 10 * time.Minute, 2 * time.Minute
 //	nobody CMD…        runs a command as another user and prints its exit status
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	commands := map[string]func(*testscript.TestScript, bool, []string){
+		"messages": messages,
+		"parsers":  parsers,
+		"await":    awaitText,
+		"append":   appendLine,
+		"probe":    probe,
+		"buffered": buffered,
+		"waiting":  waiting,
+		"term":     send(syscall.SIGTERM),
+		"hup":      send(syscall.SIGHUP),
+		"status":   status,
+		"flip":     flip,
+	}
+	maps.Copy(commands, systemCommands())
 	testscript.Run(t, testscript.Params{
 		Dir:      "testdata",
 		Deadline: time.Now().Add(scriptsTimeout),
@@ -68,22 +82,7 @@ func TestScripts(t *testing.T) {
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"messages": messages,
-			"parsers":  parsers,
-			"await":    awaitText,
-			"append":   appendLine,
-			"probe":    probe,
-			"buffered": buffered,
-			"waiting":  waiting,
-			"term":     send(syscall.SIGTERM),
-			"hup":      send(syscall.SIGHUP),
-			"pause":    send(syscall.SIGSTOP),
-			"resume":   send(syscall.SIGCONT),
-			"status":   status,
-			"nobody":   nobody,
-			"flip":     flip,
-		},
+		Cmds: commands,
 	})
 }
 
@@ -309,7 +308,7 @@ func waiting(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: waiting DIR")
 	}
 	until(ts, "a batch waits", func() error {
-		s, err := buffer.Inspect(context.Background(), ts.MkAbs(args[0]))
+		s, err := spool.Inspect(context.Background(), ts.MkAbs(args[0]))
 		if s.Sealed > 0 {
 			return nil
 		}
@@ -344,26 +343,6 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(got) != args[0] {
 		ts.Fatalf("exit status %d, want %s", got, args[0])
 	}
-}
-
-func nobody(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: nobody CMD…")
-	}
-	binary := filepath.Join(filepath.SplitList(ts.Getenv("PATH"))[0], args[0])
-	for _, dir := range []string{ts.Getenv("WORK"), filepath.Dir(binary)} {
-		for ; strings.HasPrefix(dir, os.TempDir()+"/"); dir = filepath.Dir(dir) {
-			ts.Check(os.Chmod(dir, 0o755))
-		}
-	}
-	cmd := exec.Command(binary, args[1:]...)
-	cmd.Dir, cmd.Env = ts.Getenv("WORK"), []string{"XDG_STATE_HOME=" + ts.MkAbs("out/state")}
-	cmd.Stdout, cmd.Stderr = ts.Stdout(), ts.Stderr()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-	if err := cmd.Run(); cmd.ProcessState == nil {
-		ts.Fatalf("%v", err)
-	}
-	fmt.Fprintf(ts.Stderr(), "exit status %d\n", cmd.ProcessState.ExitCode())
 }
 
 func flip(ts *testscript.TestScript, neg bool, args []string) {

@@ -14,6 +14,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/buffer"
+	"logstow/buffer/spool"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/jsonlines"
@@ -97,8 +98,8 @@ type quarantinedFile struct {
 }
 
 // readQuarantine reads the quarantine of a buffer.
-func readQuarantine(dir string) ([]buffer.Quarantined, error) {
-	files, err := buffer.ListQuarantine(dir)
+func readQuarantine(dir string) ([]spool.Quarantined, error) {
+	files, err := spool.ListQuarantine(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, hint.Wrap(fmt.Errorf("no buffer in %s", dir), "give the directory of one buffer with --buffer-dir, or omit it for all in the state directory")
 	}
@@ -156,11 +157,11 @@ func changeQuarantine(ctx context.Context, w io.Writer, dirs []string, what stri
 	for _, dir := range dirs {
 		files, err := readQuarantine(dir)
 		errs = append(errs, err)
-		chosen := slices.DeleteFunc(slices.Clone(files), func(q buffer.Quarantined) bool {
+		chosen := slices.DeleteFunc(slices.Clone(files), func(q spool.Quarantined) bool {
 			return len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool { return isOf(&q, id) })
 		})
 		missing = slices.DeleteFunc(missing, func(id string) bool {
-			return slices.ContainsFunc(chosen, func(q buffer.Quarantined) bool { return isOf(&q, id) })
+			return slices.ContainsFunc(chosen, func(q spool.Quarantined) bool { return isOf(&q, id) })
 		})
 		for i := range chosen {
 			err := changeOne(ctx, w, dir, what, &chosen[i])
@@ -189,19 +190,19 @@ func (e *lockedError) Error() string {
 func (e *lockedError) Unwrap() error { return buffer.ErrLocked }
 
 // isOf reports whether an id or file name is that of a file.
-func isOf(q *buffer.Quarantined, id string) bool {
+func isOf(q *spool.Quarantined, id string) bool {
 	return id == q.File || id == q.Batch && q.Batch != ""
 }
 
-func changeOne(ctx context.Context, w io.Writer, dir, what string, q *buffer.Quarantined) error {
-	one := []buffer.Quarantined{*q}
+func changeOne(ctx context.Context, w io.Writer, dir, what string, q *spool.Quarantined) error {
+	one := []spool.Quarantined{*q}
 	done := "discarded"
 	var err error
 	if what == "requeue" {
 		done = "requeued"
-		err = buffer.Requeue(ctx, dir, one)
+		err = spool.Requeue(ctx, dir, one)
 	} else {
-		err = buffer.Discard(dir, one)
+		err = spool.Discard(dir, one)
 	}
 	switch {
 	case errors.Is(err, buffer.ErrLocked):

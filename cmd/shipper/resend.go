@@ -6,7 +6,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
-	"logstow/buffer"
+	"logstow/buffer/spool"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/units"
@@ -45,7 +45,7 @@ command line, 3 something failed.`,
 			var errs []error
 			all := 0
 			for _, dir := range dirs {
-				n, err := buffer.Resend(dir, id)
+				n, err := spool.Resend(dir, id)
 				if n > 0 {
 					fmt.Fprintf(c.App.Writer, "%s: %s will be sent again\n", dir, units.Count(n, "segment"))
 				}

@@ -27,6 +27,7 @@ import (
 	"logstow/process"
 	"logstow/record"
 	"logstow/relay"
+	"logstow/store/open"
 )
 
 // minBufferSize is the minimum of --buffer-size in bytes.
@@ -41,6 +42,11 @@ func readSettings(c *ucli.Context) (agent.Settings, error) {
 			return agent.Settings{}, err
 		}
 	}
+	return settingsOf(c, file, readInputs)
+}
+
+// settingsOf reads and checks the flags, for the inputs that inputs returns.
+func settingsOf(c *ucli.Context, file *config.Config, inputs func(*problems, *ucli.Context, *config.Config) []config.Input) (agent.Settings, error) {
 	var errs problems
 	if address := c.String("metrics"); address != "" {
 		checkAddress(&errs, "metrics", address, listen.CheckAddress)
@@ -92,11 +98,10 @@ func readSettings(c *ucli.Context) (agent.Settings, error) {
 	errs.advise(s.Once || !c.IsSet("retry-for"), "--retry-for requires --once", "omit it: without --once, retries are unlimited")
 	errs.check(s.BufferSize == 0 || s.BufferSize >= minBufferSize, "--buffer-size %s: want at least 1MiB", c.String("buffer-size"))
 	errs.advise(len(s.LogMetrics) == 0 || s.MetricsAddress != "", "log-metrics require an address of the metrics", "set metrics in the file, or give --metrics")
-	s.Inputs = readInputs(&errs, c, file)
+	s.Inputs = inputs(&errs, c, file)
 	s.Stores = readStores(&errs, c, file, s.Inputs)
 	checkRelays(&errs, &s)
 	s.Service = oneService(s.Inputs)
-	s.Once = c.Bool("once")
 	for _, in := range s.Inputs {
 		errs.check(!s.Once || in.Kind().CheckAddress == nil, "--once: a %s input has no end", in.Kind().Name)
 	}
@@ -157,6 +162,8 @@ func readBuffer(s *agent.Settings, errs *problems, c *ucli.Context, file *config
 		return
 	}
 	s.BufferDir = pick(c, "buffer-dir", file.Dir)
+	err = open.CheckDir(s.BufferDir)
+	errs.check(err == nil, "--buffer-dir: %w", err)
 	if s.BufferDir != "" || len(*errs) > 0 {
 		return
 	}

@@ -18,7 +18,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/agent"
-	"logstow/buffer"
+	"logstow/buffer/spool"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/jsonlines"
@@ -81,7 +81,7 @@ func bufferDirs(ctx context.Context, given string) ([]string, error) {
 	}
 	var dirs []string
 	for _, path := range paths {
-		if _, err := buffer.Inspect(ctx, path); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := spool.Inspect(ctx, path); !errors.Is(err, fs.ErrNotExist) {
 			dirs = append(dirs, path)
 		}
 	}
@@ -120,7 +120,7 @@ type bufferStatus struct {
 
 // readStatus reads the status of a buffer.
 func readStatus(ctx context.Context, dir string) (bufferStatus, error) {
-	s, err := buffer.Inspect(ctx, dir)
+	s, err := spool.Inspect(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return bufferStatus{}, hint.Wrap(fmt.Errorf("no buffer in %s", dir), "give the directory of one buffer with --buffer-dir, or omit it for all in the state directory")
 	}

@@ -4,7 +4,7 @@ package check
 
 import (
 	"fmt"
-	"path/filepath"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -17,32 +17,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/api/resmap"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 )
-
-var overlays = []string{"node", "example", "../serve", "../relay", podMetadata}
-
-// podMetadata is the overlay node with the component pod-metadata.
-const podMetadata = "../../check/testdata/node-pod-metadata"
-
-func render(t *testing.T, overlay string) resmap.ResMap {
-	t.Helper()
-	dir := filepath.Join("..", "kubernetes", "overlays", overlay)
-	rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rendered
-}
 
 // workload is something that runs pods.
 type workload struct {
 	name     string
 	selector *metav1.LabelSelector // nil for jobs
 	template corev1.PodTemplateSpec
+	config   string // shipper.yaml that it mounts, if any
 }
 
 // decode reads a rendered resource strictly: an unknown key or a wrong type is an error.
@@ -59,47 +42,48 @@ func decode(text []byte, kind string) (runtime.Object, error) {
 	return object, yaml.UnmarshalStrict(text, object)
 }
 
-func workloads(t *testing.T, overlay string) (all []workload) {
+// workloads are those that the chart renders with a file of values.
+func workloads(t *testing.T, name string) (all []workload) {
 	t.Helper()
-	for _, r := range render(t, overlay).Resources() {
-		text, err := r.AsYAML()
+	configs := map[string]string{}
+	for _, one := range render(t, name) {
+		decoded, err := decode(one.text, one.Kind)
 		if err != nil {
-			t.Fatal(err)
-		}
-		object, err := decode(text, r.GetKind())
-		if err != nil {
-			t.Errorf("%s %s: %v", r.GetKind(), r.GetName(), err)
+			t.Errorf("%s %s: %v", one.Kind, one.Metadata.Name, err)
 			continue
 		}
-		switch o := object.(type) {
+		switch o := decoded.(type) {
+		case *corev1.ConfigMap: // comes before what mounts it
+			configs[o.Name] = o.Data["shipper.yaml"]
 		case *appsv1.DaemonSet:
-			all = append(all, workload{o.Name, o.Spec.Selector, o.Spec.Template})
+			all = append(all, workload{o.Name, o.Spec.Selector, o.Spec.Template, configs[o.Name]})
 		case *appsv1.Deployment:
-			all = append(all, workload{o.Name, o.Spec.Selector, o.Spec.Template})
+			all = append(all, workload{o.Name, o.Spec.Selector, o.Spec.Template, configs[o.Name]})
 		case *appsv1.StatefulSet:
 			for _, claim := range o.Spec.VolumeClaimTemplates {
 				o.Spec.Template.Spec.Volumes = append(o.Spec.Template.Spec.Volumes, corev1.Volume{Name: claim.Name})
 			}
-			all = append(all, workload{o.Name, o.Spec.Selector, o.Spec.Template})
+			all = append(all, workload{o.Name, o.Spec.Selector, o.Spec.Template, configs[o.Name]})
 		case *batchv1.CronJob:
-			all = append(all, workload{o.Name, nil, o.Spec.JobTemplate.Spec.Template})
+			all = append(all, workload{o.Name, nil, o.Spec.JobTemplate.Spec.Template, ""})
 		}
 	}
 	return all
 }
 
-// Every manifest is valid, and every pod runs with as little as it can.
-func TestManifests(t *testing.T) {
+// Every pod runs with as little as it can.
+func TestPods(t *testing.T) {
 	t.Parallel()
-	var seen []string
-	for _, overlay := range overlays {
-		for _, w := range workloads(t, overlay) {
-			seen = append(seen, w.name)
+	seen := map[string]int{}
+	for _, name := range valueFiles(t) {
+		for _, w := range workloads(t, name) {
+			seen[strings.TrimPrefix(strings.TrimPrefix(w.name, "logstow-"), "logs-")]++
 			checkPod(t, w)
 		}
 	}
-	if got := strings.Join(seen, " "); got != "logstow-node logstow-retain logstow-compact logstow-verify shop logstow-serve logstow-relay logstow-node logstow-retain logstow-compact logstow-verify" {
-		t.Errorf("found %s", got)
+	want := map[string]int{"node": 8, "compact": 7, "retain": 7, "verify": 7, "relay": 2, "serve": 2, "shop": 2, "export": 1}
+	if !maps.Equal(seen, want) {
+		t.Errorf("found %v, want %v", seen, want)
 	}
 }
 
@@ -133,7 +117,7 @@ func checkPod(t *testing.T, w workload) {
 		case s.Capabilities == nil || len(s.Capabilities.Drop) != 1 || s.Capabilities.Drop[0] != "ALL" || s.Capabilities.Add != nil:
 			t.Errorf("%s: has capabilities", name)
 		}
-		root := w.name == "logstow-node" // the kubelet's files are readable by root alone
+		root := strings.HasSuffix(w.name, "-node") // the kubelet's files are readable by root alone
 		if nonRoot := runsAsNonRoot(pod.SecurityContext, s); nonRoot == root {
 			t.Errorf("%s: non-root is %v", name, nonRoot)
 		}
@@ -158,7 +142,7 @@ func runsAsNonRoot(pod *corev1.PodSecurityContext, c *corev1.SecurityContext) bo
 // A shipper has time to ship what it has read, and is a native sidecar beside an application.
 func TestTermination(t *testing.T) {
 	t.Parallel()
-	for _, w := range slices.Concat(workloads(t, "node"), workloads(t, "example"), workloads(t, "../relay")) {
+	for _, w := range slices.Concat(workloads(t, "default"), workloads(t, "node-inputs"), workloads(t, "sidecar"), workloads(t, "relay")) {
 		for _, c := range append(w.template.Spec.InitContainers, w.template.Spec.Containers...) {
 			if len(c.Args) == 0 || c.Args[0] != "run" {
 				continue
@@ -166,7 +150,7 @@ func TestTermination(t *testing.T) {
 			if sidecar := c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways; sidecar != (w.name == "shop") {
 				t.Errorf("%s: sidecar is %v", w.name, sidecar)
 			}
-			drain := drainTimeout(t, w.name, c.Args)
+			drain := drainTimeout(t, w, c.Args)
 			if grace := w.template.Spec.TerminationGracePeriodSeconds; grace == nil || drain+5*time.Second > time.Duration(*grace)*time.Second {
 				t.Errorf("%s: drains for %v of %v s", w.name, drain, grace)
 			}
@@ -174,8 +158,8 @@ func TestTermination(t *testing.T) {
 	}
 }
 
-// drainTimeout is that of the arguments, or of the node's configuration.
-func drainTimeout(t *testing.T, name string, args []string) time.Duration {
+// drainTimeout is that of the arguments, or of the configuration.
+func drainTimeout(t *testing.T, w workload, args []string) time.Duration {
 	t.Helper()
 	for _, a := range args {
 		if value, ok := strings.CutPrefix(a, "--drain-timeout="); ok {
@@ -189,8 +173,8 @@ func drainTimeout(t *testing.T, name string, args []string) time.Duration {
 	var config struct {
 		Drain metav1.Duration `json:"drain-timeout"`
 	}
-	if err := yaml.Unmarshal(read(t, "..", "kubernetes", "base", "shipper.yaml"), &config); err != nil || config.Drain.Duration == 0 {
-		t.Fatalf("%s: no drain timeout: %v", name, err)
+	if err := yaml.Unmarshal([]byte(w.config), &config); err != nil || config.Drain.Duration == 0 {
+		t.Fatalf("%s: no drain timeout: %v", w.name, err)
 	}
 	return config.Drain.Duration
 }

@@ -10,26 +10,18 @@ import (
 )
 
 // The account of the node-wide shipper may list and watch pods and nothing else, has its token where the shipper
-// looks for it, and gets the configuration of the component.
+// looks for it. TestConfigurations has its configuration.
 func TestPodMetadata(t *testing.T) {
 	t.Parallel()
 	var role rbacv1.ClusterRole
 	var binding rbacv1.ClusterRoleBinding
-	configured := ""
-	for _, r := range render(t, podMetadata).Resources() {
-		text, err := r.AsYAML()
-		if err != nil {
-			t.Fatal(err)
-		}
-		switch r.GetKind() {
+	for _, o := range render(t, "pod-metadata") {
+		var err error
+		switch o.Kind {
 		case "ClusterRole":
-			err = yaml.UnmarshalStrict(text, &role)
+			err = yaml.UnmarshalStrict(o.text, &role)
 		case "ClusterRoleBinding":
-			err = yaml.UnmarshalStrict(text, &binding)
-		case "ConfigMap":
-			var m corev1.ConfigMap
-			err = yaml.UnmarshalStrict(text, &m)
-			configured += m.Data["shipper.yaml"]
+			err = yaml.UnmarshalStrict(o.text, &binding)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -38,11 +30,7 @@ func TestPodMetadata(t *testing.T) {
 	if len(role.Rules) != 1 || !slices.Equal(role.Rules[0].Resources, []string{"pods"}) || !slices.Equal(role.Rules[0].Verbs, []string{"list", "watch"}) {
 		t.Errorf("rules %+v", role.Rules)
 	}
-	if want := string(read(t, "..", "kubernetes", "pod-metadata", "shipper.yaml")); configured != want {
-		t.Errorf("configuration %q", configured)
-	}
-
-	for _, w := range workloads(t, podMetadata) {
+	for _, w := range workloads(t, "pod-metadata") {
 		pod := w.template.Spec
 		var mounts []corev1.VolumeMount
 		for _, c := range pod.Containers {
@@ -56,7 +44,7 @@ func TestPodMetadata(t *testing.T) {
 			continue
 		}
 		subject := binding.Subjects[0]
-		if binding.RoleRef.Name != role.Name || subject.Name != pod.ServiceAccountName || subject.Namespace != "logstow" {
+		if binding.RoleRef.Name != role.Name || subject.Name != pod.ServiceAccountName || subject.Namespace != namespace {
 			t.Errorf("binding %+v of %+v to account %s", binding.RoleRef, subject, pod.ServiceAccountName)
 		}
 		v := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == mounts[i].Name })

@@ -57,8 +57,8 @@ func unit(t *testing.T, name string) string {
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	lines := map[string][][]string{} // by program
-	for _, overlay := range overlays {
-		for _, w := range workloads(t, overlay) {
+	for _, name := range valueFiles(t) {
+		for _, w := range workloads(t, name) {
 			for _, c := range append(w.template.Spec.InitContainers, w.template.Spec.Containers...) {
 				for _, program := range []string{"shipper", "logq"} {
 					if strings.HasSuffix(strings.Split(c.Image, ":")[0], "/"+program) {
@@ -72,8 +72,8 @@ func TestFlags(t *testing.T) {
 		line := regexp.MustCompile(`(?m)^ExecStart=\S+ (.*)$`).FindStringSubmatch(unit(t, name))
 		lines[program] = append(lines[program], strings.Fields(line[1]))
 	}
-	if len(lines["shipper"]) != 11 || len(lines["logq"]) != 2 {
-		t.Fatalf("command lines %q", lines)
+	if len(lines["shipper"]) != 35 || len(lines["logq"]) != 3 {
+		t.Fatalf("%d and %d command lines: %q", len(lines["shipper"]), len(lines["logq"]), lines)
 	}
 	for program, all := range lines {
 		for _, args := range all {
@@ -91,13 +91,25 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// The configurations of nodes and relays are ones that the program takes. The one with labels of pods differs in those alone.
-func TestNodeConfiguration(t *testing.T) {
+// The configurations of nodes and relays, and that of the packages, are ones that the program takes. The one with labels of pods
+// differs in those alone.
+func TestConfigurations(t *testing.T) {
 	t.Parallel()
-	for _, dir := range []string{"base", "pod-metadata", "relay"} {
-		// Here is no service account: the API server is named instead.
-		text := strings.Replace(string(read(t, "..", "kubernetes", dir, "shipper.yaml")),
-			"pod-metadata:\n", "pod-metadata:\n      server: https://127.0.0.1\n", 1)
+	configs := map[string]string{"package": string(read(t, "..", "packages", "shipper.yaml"))}
+	for _, name := range []string{"default", "pod-metadata", "node", "node-inputs", "relay", "everything"} {
+		for _, w := range workloads(t, name) {
+			if w.config != "" {
+				configs[name+" "+w.name] = w.config
+			}
+		}
+	}
+	if len(configs) != 8 {
+		t.Fatalf("configurations %q", configs)
+	}
+	for name, text := range configs {
+		// Here is no service account: the API server is named instead. The buffer's directory is another machine's.
+		text = strings.Replace(text, "pod-metadata:\n", "pod-metadata:\n    server: https://127.0.0.1\n", 1)
+		text = regexp.MustCompile(`/var/lib/logstow/\w+`).ReplaceAllString(text, t.TempDir())
 		file := filepath.Join(t.TempDir(), "shipper.yaml")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -105,23 +117,23 @@ func TestNodeConfiguration(t *testing.T) {
 		check := exec.Command(built(t, "shipper"), "check", "--config", file, "--store", t.TempDir())
 		check.Env = append(os.Environ(), "NODE_NAME=node-1")
 		if out, err := check.CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", dir, err, out)
+			t.Errorf("%s: %v\n%s\n%s", name, err, out, text)
 		}
 	}
-	parse := func(dir string) (config map[string]any) {
-		if err := yaml.Unmarshal(read(t, "..", "kubernetes", dir, "shipper.yaml"), &config); err != nil {
+	parse := func(name string) (config map[string]any) {
+		if err := yaml.Unmarshal([]byte(configs[name+" logstow-node"]), &config); err != nil {
 			t.Fatal(err)
 		}
 		return config
 	}
-	base, pods := parse("base"), parse("pod-metadata")
+	base, pods := parse("default"), parse("pod-metadata")
 	input := pods["inputs"].([]any)[0].(map[string]any)
 	if input["pod-metadata"] == nil {
 		t.Error("no pod-metadata")
 	}
 	delete(input, "pod-metadata")
 	if !reflect.DeepEqual(base, pods) {
-		t.Errorf("base %v\npod-metadata %v", base, pods)
+		t.Errorf("default %v\npod-metadata %v", base, pods)
 	}
 }
 
@@ -189,7 +201,7 @@ func TestUnit(t *testing.T) {
 		t.Skip("systemd-analyze is not here")
 	}
 	for name, program := range units {
-		text := strings.ReplaceAll(unit(t, name), "/usr/local/bin/"+program, built(t, program))
+		text := strings.ReplaceAll(unit(t, name), "/usr/bin/"+program, built(t, program))
 		file := filepath.Join(t.TempDir(), name)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -34,7 +34,7 @@ func logMetrics(t *testing.T) []logMetric {
 	return file.LogMetrics
 }
 
-// known are the metrics that a shipper and a run of compaction have; those of every process and of
+// known are the metrics that a shipper, a run of compaction and one of export have; those of every process and of
 // kube-state-metrics beside them.
 func known(t *testing.T) map[string]bool {
 	t.Helper()
@@ -43,7 +43,8 @@ func known(t *testing.T) map[string]bool {
 		"process_cpu_seconds_total": true, "process_open_fds": true, "go_goroutines": true,
 		"kube_cronjob_status_last_successful_time": true,
 	}
-	golden := slices.Concat(read(t, "..", "..", "metrics", "testdata", "metrics.txt"), read(t, "..", "..", "metrics", "testdata", "compaction.txt"))
+	golden := slices.Concat(read(t, "..", "..", "metrics", "testdata", "metrics.txt"), read(t, "..", "..", "metrics", "testdata", "compaction.txt"),
+		read(t, "..", "..", "metrics", "testdata", "export.txt"))
 	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)`).FindAllSubmatch(golden, -1) {
 		name := string(m[1])
 		names[name] = true
@@ -82,7 +83,7 @@ func metricsOf(selectors [][]*labels.Matcher) map[string]bool {
 	names := map[string]bool{}
 	for _, matchers := range selectors {
 		for _, m := range matchers {
-			if m.Name == labels.MetricName {
+			if m.Name == model.MetricNameLabel {
 				names[m.Value] = true
 			}
 		}

@@ -12,7 +12,7 @@ import (
 // serving is the pod of the server.
 func serving(t *testing.T) corev1.PodSpec {
 	t.Helper()
-	all := workloads(t, "../serve")
+	all := workloads(t, "serve")
 	if len(all) != 1 {
 		t.Fatalf("%d workloads", len(all))
 	}

@@ -270,7 +270,8 @@ func searcher(operator string, pattern operand) (func(text, pattern []byte) trut
 	}, nil
 }
 
-// in compiles "value in array": the value is equal to one of the elements.
+// in compiles "value in array", the value is equal to one of the elements, and "name in object", it has this member. The names of members are
+// texts: whether another value is one of them is unknown, also of an object without members.
 func (c *compiler) in(n *ast.BinaryNode) condition {
 	if span, ok := n.Right.(*ast.BinaryNode); ok && span.Operator == ".." {
 		return c.inRange(n, span)
@@ -293,6 +294,10 @@ func (c *compiler) in(n *ast.BinaryNode) condition {
 		v, all := left.get(r), right.get(r)
 		if v.Kind == message.Missing || all.Kind != message.Composite {
 			noteBoth(&left, &right, v, all)
+			return unknown
+		}
+		if all.isObject() && v.Kind != message.String && v.Kind != message.Bare {
+			left.note(v.Value)
 			return unknown
 		}
 		t := no

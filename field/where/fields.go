@@ -20,6 +20,8 @@ type Use struct {
 	Dimension message.Dimension
 	// Equal are the strings with which the field is compared by == or in.
 	Equal []string
+	// Bare is set if another field is compared with this one, whose name has no dot: it may be a text without quotes.
+	Bare bool
 }
 
 // Uses returns the fields that the expression reads, in order of occurrence, with repetitions. It omits columns and message.
@@ -58,10 +60,29 @@ func (u *uses) Visit(node *ast.Node) {
 	case *ast.BinaryNode:
 		u.compare(n.Operator, n.Left, n.Right)
 		u.compare(mirror(n.Operator), n.Right, n.Left)
+		u.compareFields(n)
 	}
 	if name, ok := fieldName(*node); ok {
 		u.names[*node] = len(u.all)
 		u.all = append(u.all, Use{Field: name})
+	}
+}
+
+// compareFields sets Bare of the fields with which another one is compared.
+func (u *uses) compareFields(n *ast.BinaryNode) {
+	with := []ast.Node{n.Right}
+	if list, ok := n.Right.(*ast.ArrayNode); ok && n.Operator == "in" {
+		with = list.Nodes
+	} else if n.Operator != "==" && n.Operator != "!=" {
+		return
+	}
+	if _, ok := u.names[n.Left]; !ok {
+		return
+	}
+	for _, node := range with {
+		if i, ok := u.names[node]; ok {
+			u.all[i].Bare = !strings.Contains(u.all[i].Field, ".")
+		}
 	}
 }
 

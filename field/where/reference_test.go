@@ -304,7 +304,7 @@ func (n term) in(r *refRecord) int {
 		return t
 	}
 	v, all := left.value(r), list.value(r)
-	if v.kind == absent || all.kind != array && all.kind != object {
+	if v.kind == absent || all.kind != array && (all.kind != object || !v.isText()) {
 		return isUnknown
 	}
 	elements := all.items

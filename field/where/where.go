@@ -89,7 +89,7 @@ func Compile(source string, now time.Time) (*Program, error) {
 	parsed, literals := hideLiterals(source)
 	tree, err := parser.Parse(parsed)
 	if err != nil {
-		return nil, explain(err, literals)
+		return nil, explain(err, parsed, literals)
 	}
 	p := &Program{now: now, tree: tree, literals: literals}
 	c := p.compiler()
@@ -118,8 +118,8 @@ func CompileUntimed(source string) (*Program, error) {
 	return p, err
 }
 
-// explain formats an error in one line, with its position.
-func explain(err error, literals map[int]string) error {
+// explain formats an error of the parser in one line, with its position, and a hint if there is one.
+func explain(err error, parsed string, literals map[int]string) error {
 	var at *file.Error
 	if !errors.As(err, &at) {
 		return err
@@ -131,8 +131,11 @@ func explain(err error, literals map[int]string) error {
 	message = strings.Replace(message, "unexpected token EOF", "unexpected end", 1)
 	message = regexp.MustCompile(`^unexpected token \w+\((".*")\)`).ReplaceAllString(message, "unexpected $1")
 	err = fmt.Errorf("%s (at character %d)", message, at.From+1)
-	if strings.HasPrefix(message, `unexpected "="`) {
-		return hint.Wrap(err, "write == to compare: status == 200")
+	if strings.HasPrefix(message, "unexpected end") { // the place is the last character, which is right
+		return err
+	}
+	if instead := meant([]rune(parsed), at.From); instead != "" {
+		return hint.Wrap(err, "%s", instead)
 	}
 	return err
 }

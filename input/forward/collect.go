@@ -128,7 +128,7 @@ func (c *collector) pair(in *cursor) error {
 		return err
 	}
 	if c.out.end() {
-		c.opts.Stats.Cut.Add(1)
+		c.opts.NoteCut()
 	}
 	end := eventEnd{message: len(c.out.b)}
 	if err := c.attributes(when); err != nil {

@@ -1,6 +1,6 @@
 // Package gelf receives log records in the Graylog Extended Log Format, version 1.1 and before: over
 // UDP in datagrams and chunks of datagrams, compressed with zlib or gzip or not, and over TCP, where
-// a NUL ends a message.
+// a NUL ends a message, or a newline behind a complete document.
 //
 // # Content of a record
 //
@@ -50,7 +50,7 @@ func (Spec) Open(ctx context.Context, with input.Opening) (input.Reader, error) 
 func Protocol(services *input.Services) socket.Protocol {
 	return socket.Protocol{
 		Name: "gelf", Port: 12201, Networks: []string{"udp", "tcp"}, Attributes: true,
-		Framing: func(bool) socket.Framing { return socket.Framing{Ends: "\x00"} },
+		Framing: func(bool) socket.Framing { return socket.Framing{Ends: "\x00", Objects: true} },
 		Parser: func(opts *socket.Options, _ bool) socket.Parser {
 			return &parser{services: services, guard: recognize.New(opts.Recognize)}
 		},

@@ -150,7 +150,7 @@ func (u *unpacker) readRecord(r io.Reader, start int) ([]byte, error) {
 	if err != nil || size == len(message) {
 		return message, err
 	}
-	u.opts.Stats.Cut.Add(1)
+	u.opts.NoteCut()
 	return input.Cut(message, u.opts.MaxRecord, int64(size)), nil
 }
 

@@ -44,6 +44,8 @@ type Options struct {
 	listen.Endpoint
 	// Login holds the accepted credentials.
 	Login Login
+	// Accepts says what the inputs accept at which paths, for the response to other requests. It may be empty.
+	Accepts string
 	// Denied counts requests with a failed login; it may be nil.
 	Denied *atomic.Int64
 	// Log receives operational messages. It may be nil.
@@ -133,7 +135,7 @@ func (s *Server) serve(server *http.Server, l net.Listener) error {
 // server returns an http.Server. Its requests may continue after ctx has ended, until flushing ends.
 func (s *Server) server(ctx, flushing context.Context, serving *sync.WaitGroup) *http.Server {
 	// Reject cross-origin requests: web pages in a browser on this machine can reach loopback addresses.
-	guarded := drainBodies(ctx, s.rejectExcess(http.NewCrossOriginProtection().Handler(s.login(s.mux))))
+	guarded := drainBodies(ctx, s.rejectExcess(http.NewCrossOriginProtection().Handler(s.login(s.route()))))
 	server := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			serving.Add(1)

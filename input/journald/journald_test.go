@@ -1,3 +1,5 @@
+//go:build unix
+
 package journald_test
 
 import (

@@ -51,7 +51,7 @@ func (b *batch) add(e *entry, read int64) {
 	b.size += e.size
 	message := e.message
 	if e.size > int64(b.opts.MaxRecord) {
-		b.opts.Stats.Cut.Add(1)
+		b.opts.NoteCut()
 		message = input.Cut(message, b.opts.MaxRecord, e.size)
 	}
 	start := len(b.text)

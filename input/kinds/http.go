@@ -61,6 +61,7 @@ func (h *HTTP) Open(ctx context.Context, with input.Opening) (input.Reader, erro
 	}
 	server, err := httpserver.New(ctx, httpserver.Options{
 		Endpoint: with.Endpoint, Login: h.Login, Denied: &with.Stats.Denied, Log: with.Log,
+		Accepts: "OpenTelemetry logs to " + otlp.Path + ", pushes of Loki to " + push.Path + ", Elasticsearch bulk to " + bulk.Path + ", lines to " + lines.Path,
 	}, logs, text, pushed, documents)
 	if err != nil {
 		return nil, fmt.Errorf("http input: %w", err)

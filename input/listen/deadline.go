@@ -8,8 +8,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 const (
@@ -136,9 +134,6 @@ func isReadable(socket any) bool {
 		return false
 	}
 	readable := false
-	err = raw.Control(func(fd uintptr) {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0) //nolint:gosec // a file descriptor
-		readable = err == nil && n > 0
-	})
+	err = raw.Control(func(fd uintptr) { readable = pollReadable(fd) })
 	return err == nil && readable
 }

@@ -381,6 +381,8 @@ func afterFrames(line []byte) (action, state) {
 		return joins, f
 	}
 	switch rest := bytes.TrimLeft(line, " \t"); {
+	case len(rest) < len(line) && hasPrefix(rest, "[CIRCULAR REFERENCE"):
+		return joins, frames
 	case hasPrefix(rest, "Caused by: "), hasPrefix(rest, "Suppressed: "), hasPrefix(rest, "Wrapped by: "):
 		return joins, header
 	case hasPrefix(rest, "--- End of "):

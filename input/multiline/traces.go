@@ -51,7 +51,7 @@ func afterBlank(line []byte) (action, state) {
 func (s state) afterTrace(line []byte) (action, state) {
 	switch s {
 	case indented:
-		if hasPrefix(line, "\t") || hasPrefix(line, "  ") {
+		if hasPrefix(line, "\t") || hasPrefix(line, "  ") || hasPrefix(line, "coroutine ") && hasSuffix(line, ":") { // of OpenResty
 			return joins, indented
 		}
 	case powerShell:

@@ -141,30 +141,9 @@ func plain(any []byte) string {
 // entities adds the entity references of a Resource message: an array of maps.
 func (e *encoder) entities(message []byte) error {
 	at := len(e.Text)
-	if err := e.Reserve(1); err != nil {
+	if err := e.elements(message, 3<<3|text, e.entity); err != nil {
 		return err
 	}
-	e.Text = append(e.Text, '[')
-	in := fields{rest: message}
-	for first := true; in.next(); {
-		if in.tag != 3<<3|text {
-			continue
-		}
-		if err := e.Reserve(1); err != nil {
-			return err
-		}
-		if !first {
-			e.Text = append(e.Text, ',')
-		}
-		first = false
-		if err := e.entity(in.bytes); err != nil {
-			return err
-		}
-	}
-	if err := e.Reserve(1); err != nil {
-		return err
-	}
-	e.Text = append(e.Text, ']')
 	return e.Add(nameResourceEntities, at)
 }
 

@@ -189,14 +189,18 @@ func (e *encoder) array(values []byte, left int) error {
 	if left == 0 {
 		return errTooDeep
 	}
+	return e.elements(values, repeated, func(value []byte) error { return e.value(value, left-1) })
+}
+
+// elements appends an array of what add appends for each value of a tag.
+func (e *encoder) elements(message []byte, tag uint64, add func(value []byte) error) error {
 	if err := e.Reserve(1); err != nil {
 		return err
 	}
 	e.Text = append(e.Text, '[')
-	first := true
-	in := fields{rest: values}
-	for in.next() {
-		if in.tag != repeated {
+	in := fields{rest: message}
+	for first := true; in.next(); {
+		if in.tag != tag {
 			continue
 		}
 		if err := e.Reserve(1); err != nil {
@@ -206,7 +210,7 @@ func (e *encoder) array(values []byte, left int) error {
 			e.Text = append(e.Text, ',')
 		}
 		first = false
-		if err := e.value(in.bytes, left-1); err != nil {
+		if err := add(in.bytes); err != nil {
 			return err
 		}
 	}

@@ -26,8 +26,12 @@ func (c *collector) json(request []byte) error {
 	}
 	return elements(streams, "streams", func(element []byte) error {
 		var labels, values []byte
-		if err := members(element, "stream", &labels, "values", &values); err != nil || values == nil {
+		if err := members(element, "stream", &labels, "values", &values); err != nil {
 			return err
+		}
+		if values == nil { // it may have its entries under another name
+			c.reject(fmt.Sprintf(`the stream %.100q has no array "values"`, element))
+			return nil
 		}
 		if err := c.charge(labels); err != nil {
 			return err

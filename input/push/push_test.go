@@ -209,6 +209,7 @@ func TestRejectedEntries(t *testing.T) {
 		"line":          {asJSON, []byte(`{"streams":[{"stream":{},"values":[["1",2],["1"]]},` + good + `]}`), `2 entries rejected, the others are stored: the line "2" is not a string`},
 		"entry":         {asJSON, []byte(`{"streams":[{"stream":{},"values":["x"]},` + good + `]}`), `the entry "\"x\"" is not an array`},
 		"metadata":      {asJSON, []byte(`{"streams":[{"stream":{},"values":[["1","x",{"a":1}]]},` + good + `]}`), `the structured metadata "{\"a\":1}" is not an object of strings`},
+		"values":        {asJSON, []byte(`{"streams":[{"labels":"{a=\"1\"}","entries":[{"line":"x"}]},` + good + `]}`), `1 entries rejected, the others are stored: the stream "{\"labels\":\"{a=\\\"1\\\"}\",\"entries\":[{\"line\":\"x\"}]}" has no array "values"`},
 		"labels":        {asJSON, []byte(`{"streams":[{"stream":{"a":{}},"values":[["1","x"],["2","y"]]},` + good + `]}`), `2 entries rejected, the others are stored: the labels "{\"a\":{}}" are malformed: want an object of strings`},
 		"labels text":   {asProtobuf, request(stream(`{a=1}`, entry(1, 0, "x")), stream(`{a="1"}`, entry(1795000000, 0, "good"))), `1 entries rejected, the others are stored: the labels "{a=1}" are malformed`},
 		"unclosed":      {asProtobuf, request(stream(`{a="1"`, entry(1, 0, "x")), stream(`{a="1"}`, entry(1795000000, 0, "good"))), `the labels "{a=\"1\"" are malformed`},

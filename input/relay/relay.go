@@ -14,6 +14,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -30,6 +31,10 @@ type Spec struct {
 	// may send everything.
 	Tokens map[string]string
 }
+
+// errVolatile refuses a buffer in memory: its end would lose what was acknowledged, and its ID, for which senders would wait forever with what
+// they had no response to.
+var errVolatile = errors.New("relay input: a relay needs a buffer on disk, since it keeps what senders have removed: use --buffer-dir instead of --buffer memory")
 
 // Kind implements [input.Spec].
 func (*Spec) Kind() input.Kind {
@@ -52,7 +57,7 @@ func (s *Spec) Open(ctx context.Context, with input.Opening) (input.Reader, erro
 		return nil, fmt.Errorf("relay input: %w", err)
 	}
 	if with.Volatile {
-		with.Log.Warn("a relay without --buffer-dir loses what it has acknowledged when it ends abruptly: give it a buffer on disk")
+		return nil, errVolatile
 	}
 	if with.DropsOldest {
 		with.Log.Warn("a relay with --on-full drop-oldest loses what it has acknowledged when its buffer is full: with block, senders keep it")

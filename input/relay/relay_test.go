@@ -403,11 +403,11 @@ func TestPartsOfASegment(t *testing.T) {
 	}
 }
 
-// Settings with which a relay loses what it has acknowledged are logged.
+// Settings with which a relay loses what it has acknowledged are refused or logged.
 func TestWarns(t *testing.T) {
 	t.Parallel()
 	p := start(t, nil)
-	for want, with := range map[string]input.Opening{"": {}, "--buffer-dir": {Volatile: true}, "drop-oldest": {DropsOldest: true}} {
+	for want, with := range map[string]input.Opening{"": {}, "drop-oldest": {DropsOldest: true}} {
 		var logged bytes.Buffer
 		with.Options = input.Options{Sink: p.buffer, Log: slog.New(slog.NewTextHandler(&logged, nil))}
 		with.Address = "127.0.0.1:0"
@@ -421,6 +421,11 @@ func TestWarns(t *testing.T) {
 		if got := logged.String(); (want == "") != (got == "") || !strings.Contains(got, want) {
 			t.Errorf("logged %q, want %q", got, want)
 		}
+	}
+	with := input.Opening{Options: input.Options{Sink: p.buffer}, Volatile: true}
+	with.Address = "127.0.0.1:0"
+	if _, err := (&inputrelay.Spec{}).Open(t.Context(), with); err == nil || !strings.Contains(err.Error(), "--buffer-dir") {
+		t.Errorf("a buffer in memory: %v", err)
 	}
 }
 

@@ -16,6 +16,8 @@ const (
 type Framing struct {
 	// Ends consists of one or two bytes, each of which ends a message.
 	Ends string
+	// Objects also ends a message with a newline behind a JSON object that is complete.
+	Objects bool
 	// OctetCounts also accepts messages with octet counts of RFC 6587: a number, a space and that many
 	// bytes, which start with "<". The form is detected for each message.
 	OctetCounts bool
@@ -29,6 +31,8 @@ type framer struct {
 
 	// scanned is the length of the beginning of the buffer that contains no end of a line.
 	scanned int
+	// object is what was scanned of the message.
+	object object
 	// kept is the beginning of a message over the limit while its rest is skipped. left is the number of
 	// bytes to skip, or -1 to skip to the end of the line. size is the number of bytes so far.
 	kept []byte
@@ -55,7 +59,7 @@ func (f *framer) next(buf []byte, end bool) (m frame, used int) {
 	if len(buf) == 0 {
 		return frame{}, 0
 	}
-	if strings.IndexByte(f.Ends, buf[0]) >= 0 {
+	if strings.IndexByte(f.Ends, buf[0]) >= 0 || f.Objects && (buf[0] == '\n' || buf[0] == '\r') {
 		return frame{}, 1
 	}
 	start, count, maybe := f.octetCount(buf)
@@ -149,17 +153,28 @@ func (f *framer) line(buf []byte, end bool) (frame, int) {
 		return whole(buf[:n]), n + 1
 	case n > f.limit || len(buf) > f.limit:
 		f.scanned = 0
+		f.rescan(buf[:f.limit])
 		return f.keep(buf[:f.limit], -1), f.limit
 	case end:
-		f.scanned = 0
+		f.scanned, f.object = 0, object{}
 		return whole(buf), len(buf)
 	}
 	f.scanned = len(buf)
 	return frame{}, 0
 }
 
-// lineEnd returns the offset of the first byte that ends a line, or -1.
+// rescan makes what was scanned of the message text, which has no end.
+func (f *framer) rescan(text []byte) {
+	if f.object = (object{}); f.Objects {
+		_ = f.object.end(text, f.Ends)
+	}
+}
+
+// lineEnd returns the offset of the first byte that ends a line, or -1. s follows what was scanned before.
 func (f *framer) lineEnd(s []byte) int {
+	if f.Objects {
+		return f.object.end(s, f.Ends)
+	}
 	first := -1
 	for i := range len(f.Ends) {
 		if n := bytes.IndexByte(s, f.Ends[i]); n >= 0 {
@@ -174,6 +189,7 @@ func (f *framer) lineEnd(s []byte) int {
 func (f *framer) overflow(buf []byte) {
 	start, count, _ := f.octetCount(buf)
 	f.scanned = 0
+	f.rescan(buf)
 	if start > 0 {
 		f.keep(buf[start:], int64(count-(len(buf)-start)))
 	} else {

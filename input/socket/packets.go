@@ -67,7 +67,7 @@ func (s *Server) readPackets(q *queue, deadline *listen.ReadDeadline) error {
 		}
 		failed = 0
 		if n == len(buf) {
-			s.opts.Stats.Cut.Add(1) // by the kernel, which does not report how much
+			s.opts.NoteCut() // by the kernel, which does not report how much
 		}
 		text := buf[:n]
 		if s.protocol.Unpacker == nil {

@@ -112,7 +112,7 @@ func (c *conn) receiveAll(ctx context.Context, end bool) error {
 		c.deadline.Begun = time.Time{}
 		text := m.text
 		if m.size > int64(len(text)) {
-			c.server.opts.Stats.Cut.Add(1)
+			c.server.opts.NoteCut()
 			text = input.Cut(text, c.server.opts.MaxRecord, m.size)
 		}
 		if !c.batch.fits(len(text)) {

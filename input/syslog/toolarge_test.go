@@ -3,6 +3,7 @@ package syslog_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -47,5 +48,30 @@ func TestTooLargeForBuffer(t *testing.T) {
 	}
 	if dropped := s.Stats().Dropped; dropped != 3 {
 		t.Errorf("%d dropped, want 3", dropped)
+	}
+}
+
+// The first message that is truncated is logged.
+func TestTruncatedIsLogged(t *testing.T) {
+	t.Parallel()
+	sink := inputtest.NewSink()
+	var logged strings.Builder
+	s, err := socket.New(t.Context(), socket.Options{Options: input.Options{
+		Service: "x", MaxRecord: 1 << 10, Sink: sink, Log: slog.New(slog.NewTextHandler(&logged, nil)),
+	}, Endpoint: listen.Endpoint{Address: "tcp://127.0.0.1:0"}}, new(syslog.Spec).Protocol())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := inputtest.Run(t, s)
+	c := inputtest.Dial(t, s.Addr())
+	for range 3 {
+		inputtest.Write(t, c, "<13>"+strings.Repeat("x", 2<<10)+"\n")
+	}
+	sink.Wait(t, 3)
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(logged.String(), "message truncated at the record limit"); n != 1 {
+		t.Errorf("logged %d times: %s", n, logged.String())
 	}
 }

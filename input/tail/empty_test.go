@@ -1,6 +1,7 @@
 package tail_test
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -67,4 +68,22 @@ func (l *lockedText) take() string {
 	defer l.mu.Unlock()
 	defer l.text.Reset()
 	return l.text.String()
+}
+
+// startTail runs a Tailer until the function returned is called.
+func startTail(tb testing.TB, opts tail.Options) (stop func()) {
+	tb.Helper()
+	tailer, err := tail.New(opts)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- tailer.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			tb.Error(err)
+		}
+	}
 }

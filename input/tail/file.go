@@ -1,6 +1,7 @@
 package tail
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -158,6 +159,9 @@ func (f *file) reopen() error {
 func (f *file) read(ctx context.Context, feed *input.Feed, now time.Time) (more bool, fileErr, err error) {
 	before := f.lines.Offset()
 	r, fileErr := f.rest()
+	if fileErr == nil && f.kind == plain && f.lines.Held() == 0 && f.isInLine() {
+		f.lines.ContinueLine()
+	}
 	if fileErr == nil {
 		tracked := &errorReader{r: io.LimitReader(r, readQuota)}
 		read := feed.ReadFile
@@ -184,15 +188,50 @@ func (f *file) rest() (io.Reader, error) {
 		return &section{f, f.lines.Offset()}, nil
 	case f.unpacked == nil:
 		r, err := unpack(f.opened)
+		var before tailBytes
 		if err == nil {
-			_, err = io.CopyN(io.Discard, r, f.lines.Offset())
+			_, err = io.CopyN(&before, r, f.lines.Offset())
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("cannot decompress %s: %w", f.location, err)
 		}
-		f.unpacked = r
+		if f.unpacked = r; before.areInLine() {
+			f.lines.ContinueLine()
+		}
 	}
 	return f.unpacked, nil
+}
+
+// isInLine reports whether a plain file has no newline before the offset: a last line without it was read before it was completed.
+func (f *file) isInLine() bool {
+	offset := f.lines.Offset()
+	if f.pipe || offset == 0 {
+		return false
+	}
+	if f.last != 0 && f.lastAt == offset-1 {
+		return f.last != '\n'
+	}
+	before := make(tailBytes, min(offset, maxNewline))
+	_, err := f.opened.ReadAt(before, offset-int64(len(before)))
+	return err == nil && before.areInLine()
+}
+
+// maxNewline is the maximum length of a newline in bytes: that in UTF-32.
+const maxNewline = 4
+
+// tailBytes are the last bytes of a text. As a writer it keeps those that were written last.
+type tailBytes []byte
+
+// Write implements [io.Writer].
+func (t *tailBytes) Write(p []byte) (int, error) {
+	*t = append(*t, p[max(0, len(p)-maxNewline):]...)
+	*t = append((*t)[:0], (*t)[max(0, len(*t)-maxNewline):]...)
+	return len(p), nil
+}
+
+// areInLine reports whether the bytes do not end with a newline, in any encoding.
+func (t tailBytes) areInLine() bool {
+	return len(t) > 0 && !bytes.HasSuffix(bytes.TrimRight(t, "\x00"), []byte{'\n'})
 }
 
 // errorReader records read errors, which distinguishes them from errors of the sink.

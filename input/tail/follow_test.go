@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -270,43 +269,6 @@ func TestFollowReadsAllAtShutdown(t *testing.T) {
 	})
 	if n := len(s.take()); n != lines {
 		t.Errorf("%d of %d lines", n, lines)
-	}
-}
-
-// A named pipe that a glob matches is not opened: that would release its writer, which nothing reads.
-func TestPipeIsNotOpened(t *testing.T) {
-	t.Parallel()
-	dir, s := t.TempDir(), newSink()
-	put(t, dir, "a.log", "1\n")
-	path := filepath.Join(dir, "pipe.log")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	opened := make(chan error, 1)
-	go func() {
-		w, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err == nil {
-			err = w.Close()
-		}
-		opened <- err
-	}()
-	synctest.Test(t, func(t *testing.T) {
-		f := follow(t, dir, s, tail.Options{Paths: []string{"*.log"}, FromStart: true})
-		f.expect(time.Hour, "a.log: 1")
-		f.stop()
-	})
-	select {
-	case <-opened:
-		t.Error("the pipe was opened")
-	default:
-		r, err := os.OpenFile(path, os.O_RDONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := <-opened; err != nil {
-			t.Error(err)
-		}
-		_ = r.Close()
 	}
 }
 

@@ -1,3 +1,5 @@
+//go:build unix
+
 package tail_test
 
 import (
@@ -26,24 +28,6 @@ func cpuTime(tb testing.TB) time.Duration {
 		tb.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// startTail runs a Tailer until the function returned is called.
-func startTail(tb testing.TB, opts tail.Options) (stop func()) {
-	tb.Helper()
-	tailer, err := tail.New(opts)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- tailer.Run(ctx) }()
-	return func() {
-		cancel()
-		if err := <-done; err != nil {
-			tb.Error(err)
-		}
-	}
 }
 
 // The cost of 10,000 idle files: LOGSTOW_IDLE=30s measures for that long and compares

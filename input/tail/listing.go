@@ -77,7 +77,7 @@ func (system) resolve(path string) (string, error) { return filepath.EvalSymlink
 // openFile opens a file for reading without waiting for the writer of a pipe. A regular file that
 // cannot be read is an error, because files are identified by their content.
 func openFile(path string) (*os.File, entry, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|nonblocking, 0)
+	f, err := open(path)
 	if err != nil {
 		return nil, entry{}, err
 	}

@@ -6,9 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -156,57 +154,6 @@ func TestOnceInterrupted(t *testing.T) {
 	err := newTailer(t, newSink(), tail.Options{Paths: []string{filepath.Join(dir, "app.log")}, Once: true}).Run(ctx)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
-	}
-}
-
-// A named pipe is read to its end; waiting for it can be interrupted.
-func TestOncePipe(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	// Opened for both, so that neither side waits for the other.
-	w, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	s := newSink()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- newTailer(t, s, tail.Options{Paths: []string{path}, Once: true}).Run(ctx) }()
-	if _, err := w.WriteString("one\n"); err != nil {
-		t.Fatal(err)
-	}
-	<-s.got
-	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
-	if diff := cmp.Diff([]string{"pipe: one"}, s.take()); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// Waiting for the writer of a named pipe can be interrupted, too.
-func TestOncePipeWithoutWriter(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- newTailer(t, newSink(), tail.Options{Paths: []string{path}, Once: true}).Run(ctx) }()
-	cancel()
-	select {
-	case err := <-done:
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v", err)
-		}
-	case <-time.After(20 * time.Second):
-		t.Error("it still waits")
 	}
 }
 

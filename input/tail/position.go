@@ -8,7 +8,6 @@ import (
 	"hash/fnv"
 	"math"
 	"path/filepath"
-	"time"
 
 	"logstow/internal/wire"
 )
@@ -109,12 +108,8 @@ func (p position) resolvedPath() string {
 	return p.target
 }
 
-// The first byte of an encoded position.
-const (
-	// positionV1 had no kind, modified, target and state.
-	positionV1      = 1
-	positionVersion = 2
-)
+// positionVersion is the first byte of an encoded position.
+const positionVersion = 1
 
 // encode encodes the position for the buffer: the version, then kind, device, inode, offset,
 // fingerprint length, fingerprint and the two times as variable-length integers, then path,
@@ -136,30 +131,20 @@ func (p position) encode() []byte {
 
 var errMalformed = errors.New("file position: malformed")
 
-// decodePosition decodes positions of versions 1 and 2; anything else is an error.
+// decodePosition decodes positions of this version; anything else is an error.
 func decodePosition(b []byte) (position, error) {
-	if len(b) == 0 || b[0] != positionVersion && b[0] != positionV1 {
+	if len(b) == 0 || b[0] != positionVersion {
 		return position{}, errors.New("file position: unknown version")
 	}
 	d := decoder{wire.Reader{Rest: b[1:]}}
-	first := b[0] == positionV1
 	var p position
-	var k uint64
-	if !first {
-		k = d.number(uint64(kinds) - 1)
-	}
-	p.kind = kind(k)
+	p.kind = kind(d.number(uint64(kinds) - 1))
 	p.id = fileID{d.number(math.MaxUint64), d.number(math.MaxUint64)}
 	p.offset = int64(d.number(math.MaxInt64))
 	p.print = fingerprint{uint32(d.number(maxFingerprint)), uint32(d.number(math.MaxUint32))}
 	p.at = int64(d.number(math.MaxInt64))
-	if first {
-		p.modified = min(p.at, math.MaxInt64/int64(time.Second)) * int64(time.Second)
-		p.path, p.source = d.text(), d.text()
-	} else {
-		p.modified = int64(d.number(math.MaxInt64))
-		p.path, p.target, p.source, p.state = d.text(), d.text(), d.text(), d.text()
-	}
+	p.modified = int64(d.number(math.MaxInt64))
+	p.path, p.target, p.source, p.state = d.text(), d.text(), d.text(), d.text()
 	if d.Bad || len(d.Rest) > 0 {
 		return position{}, errMalformed
 	}

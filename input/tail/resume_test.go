@@ -1,11 +1,8 @@
 package tail_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -116,27 +113,6 @@ func TestFollowRenamedBehindALink(t *testing.T) {
 	rename(t, dir, "pods/0.log", "pods/0.log.old")
 	put(t, dir, "pods/0.log", "3\n")
 	run("a.log: 2", "a.log: 3")
-}
-
-// A file whose position cannot be decoded is read from its start, once.
-func TestUndecodablePosition(t *testing.T) {
-	t.Parallel()
-	dir, s := t.TempDir(), newSink()
-	put(t, dir, "a.log", "1\n", "b.log", "1\n")
-	opts := tail.Options{Paths: []string{"*.log"}}
-	again(t, dir, s, opts) // from the end
-	info, err := os.Stat(filepath.Join(dir, "a.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name := range s.positions {
-		if strings.HasSuffix(name, fmt.Sprintf(":%x", info.Sys().(*syscall.Stat_t).Ino)) {
-			s.positions[name] = []byte{255}
-		}
-	}
-	add(t, filepath.Join(dir, "b.log"), "2\n")
-	again(t, dir, s, opts, "a.log: 1", "b.log: 2")
-	again(t, dir, s, opts)
 }
 
 // A last line without newline is left for the next run, which reads it whole.

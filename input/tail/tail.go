@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -85,6 +86,19 @@ func (t *Tailer) Check() (missing, unreadable []error) {
 		}
 	}
 	return missing, unreadable
+}
+
+// Matches returns the paths, without symbolic links, of the files that Run would find now. It must be called before Run.
+func (t *Tailer) Matches() (paths []string) {
+	for _, p := range t.patterns {
+		files, _ := t.find(p, func(string) {})
+		for _, c := range files {
+			if path, err := filepath.EvalSymlinks(c.path); err == nil { // otherwise it was removed
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
 }
 
 // noMatch is the error of a pattern that matches no file.

@@ -202,11 +202,17 @@ func commandName(p Program, args []string) string {
 	return ""
 }
 
-// oneLine keeps an error in one line whatever it quotes, and removes control characters.
+// oneLine keeps an error in one line whatever it quotes, and removes control characters. What several layers report, such as a full disk, is
+// printed once.
 func oneLine(s string) string {
-	line := strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	var lines []string
+	for _, line := range strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }) {
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
 	var out strings.Builder
-	for _, r := range line {
+	for _, r := range strings.Join(lines, "; ") {
 		if unicode.IsControl(r) && r != '\t' {
 			fmt.Fprintf(&out, `\x%02x`, r)
 		} else {

@@ -5,10 +5,7 @@
 // was started with.
 package descriptors
 
-import (
-	"sync"
-	"syscall"
-)
+import "sync"
 
 const (
 	// MaxFiles is the maximum number of followed files that are open.
@@ -17,18 +14,7 @@ const (
 	maxReserve = 256
 	// Minimum is the least number of descriptors that Take returns.
 	Minimum = 8
-	// unknownLimit is the limit that is assumed if the system does not tell it.
-	unknownLimit = 1024
 )
-
-// Limit returns the process's limit of open files.
-func Limit() int {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return unknownLimit
-	}
-	return int(min(limit.Cur, 1<<30)) //nolint:gosec // at most 2^30
-}
 
 // Divide divides a limit: a quarter for files, at most 1,024, a quarter as the reserve, at most 256, and the rest for
 // connections.

@@ -4,11 +4,14 @@
 package fsutil
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -80,6 +83,11 @@ type Temp struct {
 // NewTemp writes body to a temporary file in tempDir and syncs it. Its modification time is the
 // current time in the clock's full resolution.
 func (f Files) NewTemp(tempDir string, body []byte) (*Temp, error) {
+	return f.NewTempFrom(tempDir, bytes.NewReader(body))
+}
+
+// NewTempFrom is NewTemp with what body has up to its end.
+func (f Files) NewTempFrom(tempDir string, body io.Reader) (*Temp, error) {
 	t := &Temp{path: filepath.Join(tempDir, rand.Text()+tempMark), files: f}
 	if err := t.write(body); err != nil {
 		t.Discard()
@@ -88,7 +96,7 @@ func (f Files) NewTemp(tempDir string, body []byte) (*Temp, error) {
 	return t, nil
 }
 
-func (t *Temp) write(body []byte) (err error) {
+func (t *Temp) write(body io.Reader) (err error) {
 	if err := t.files.Step("create"); err != nil {
 		return err
 	}
@@ -102,10 +110,8 @@ func (t *Temp) write(body []byte) (err error) {
 	if err := t.files.Step("write"); err != nil {
 		return err
 	}
-	for piece := range slices.Chunk(body, writeSize) {
-		if _, err := file.Write(piece); err != nil {
-			return err
-		}
+	if _, err := io.Copy(pieces{file}, body); err != nil {
+		return err
 	}
 	// The kernel's own timestamp has a resolution of some milliseconds.
 	now := time.Now()
@@ -120,6 +126,20 @@ func (t *Temp) write(body []byte) (err error) {
 	}
 	t.info, err = file.Stat()
 	return err
+}
+
+// pieces writes to a file in calls of at most writeSize. It is no io.ReaderFrom, which would copy in the kernel.
+type pieces struct{ file *os.File }
+
+func (p pieces) Write(b []byte) (n int, err error) {
+	for piece := range slices.Chunk(b, writeSize) {
+		written, err := p.file.Write(piece)
+		n += written
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
 }
 
 // Path is the temporary name.
@@ -208,8 +228,12 @@ func (f Files) SyncDirs(dir, top string) error {
 	}
 }
 
-// syncDir syncs one directory. A directory with write but without read permission cannot be synced.
+// syncDir syncs one directory. A directory with write but without read permission cannot be synced, and none on Windows, whose
+// file system logs changes of names.
 func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
 	d, err := os.Open(dir)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil

@@ -47,8 +47,24 @@ func (f Files) Lock(path string) (io.Closer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+	if err := lock(file, LockExclusive, true); err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
 	}
 	return file, nil
 }
+
+// LockMode is a kind of lock of an open file.
+type LockMode int
+
+const (
+	// LockExclusive is a lock beside which there is no other.
+	LockExclusive LockMode = iota
+	// LockShared is a lock beside which there are only shared ones.
+	LockShared
+	// LockNone is no lock.
+	LockNone
+)
+
+// TryLock sets the lock of an open file without waiting; closing the file and the end of the process release it. If another process
+// holds the lock, the error is [syscall.EWOULDBLOCK].
+func TryLock(f *os.File, mode LockMode) error { return lock(f, mode, false) }

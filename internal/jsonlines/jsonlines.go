@@ -1,12 +1,18 @@
 // Package jsonlines makes lines of the elements of a JSON array, and prints values as JSON, one a line.
 package jsonlines
 
-import "io"
+import (
+	"bytes"
+	"io"
+)
 
 // Reader returns a reader of r. If the text is an array of objects, each object becomes a line, without line breaks and
 // indentation; what follows the array, or is no object, is read as it is. Any other text is read unchanged. It holds at most
 // 32 KiB, however long the array is, and does not wait for more bytes than it needs to recognize an array.
 func Reader(r io.Reader) io.Reader { return &reader{in: r, state: start} }
+
+// Records is [Reader] for texts in which the array may be the value of the only member of an object: {"records":[…]}.
+func Records(r io.Reader) io.Reader { return &reader{in: r, state: start, records: true} }
 
 // bufferSize is the size of a read.
 const bufferSize = 32 << 10
@@ -33,6 +39,8 @@ type reader struct {
 	depth int
 	// ended is set behind an array: another one may follow.
 	ended bool
+	// records is set if the array may be in an object, wrapped while that is open.
+	records, wrapped bool
 	// made are converted bytes that were not read; they are in space.
 	made, space []byte
 	// held are the bytes before the first element, which are part of another text if no element follows.
@@ -102,7 +110,18 @@ func (r *reader) begin(out []byte, c byte) []byte {
 	if r.ended && len(r.held) == 0 && isBlank(c) {
 		return out
 	}
+	if r.wrapped && len(r.held) == 0 && c == '}' {
+		r.wrapped = false
+		return out
+	}
 	r.held = append(r.held, c)
+	switch {
+	case r.records && r.state == start && r.opens():
+		return out
+	case r.wrapped && r.state == opened && c == ']':
+		r.state, r.ended, r.held = start, true, nil
+		return out
+	}
 	switch n := len(r.held); {
 	case n > maxBlank:
 	case isBlank(c), n <= len(mark) && string(r.held) == mark[:n]:
@@ -117,6 +136,25 @@ func (r *reader) begin(out []byte, c byte) []byte {
 	r.state = verbatim
 	out, r.held = append(out, r.held...), nil
 	return out
+}
+
+// opens reports whether the bytes before the first element may open an object with an array.
+func (r *reader) opens() bool {
+	const opening = `{"records":[`
+	n := 0
+	for _, c := range bytes.TrimPrefix(r.held, []byte("\xef\xbb\xbf")) {
+		switch {
+		case isBlank(c):
+		case n < len(opening) && c == opening[n]:
+			n++
+		default:
+			return false
+		}
+	}
+	if n == len(opening) {
+		r.state, r.wrapped = opened, true
+	}
+	return n > 0 && len(r.held) <= maxBlank
 }
 
 // outside takes a byte between elements.

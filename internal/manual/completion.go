@@ -9,7 +9,7 @@ import (
 	"logstow/internal/cli"
 )
 
-// Completion is the script for bash, zsh or fish that completes commands, flags
+// Completion is the script for bash, zsh, fish or powershell that completes commands, flags
 // and files; "" for another shell.
 func Completion(app *ucli.App, shell string) string {
 	switch shell {
@@ -19,6 +19,8 @@ func Completion(app *ucli.App, shell string) string {
 		return fmt.Sprintf("#compdef %s\nautoload -Uz bashcompinit && bashcompinit\n%s", app.Name, bash(app))
 	case "fish":
 		return fish(app)
+	case "powershell":
+		return powerShell(app)
 	}
 	return ""
 }
@@ -75,6 +77,29 @@ func fish(app *ucli.App) string {
 			b.WriteString(" -d " + singleQuote(usage) + "\n")
 		}
 	}
+	return b.String()
+}
+
+func powerShell(app *ucli.App) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Completion of %s for PowerShell.\nRegister-ArgumentCompleter -Native -CommandName %s -ScriptBlock {\n\tparam($word, $line, $cursor)\n", app.Name, app.Name)
+	fmt.Fprintf(&b, "\t$flags = [ordered]@{\n")
+	for _, c := range app.VisibleCommands() {
+		var flags []string
+		for _, f := range flagWords(c) {
+			flags = append(flags, "'"+f+"'")
+		}
+		fmt.Fprintf(&b, "\t\t'%s' = @(%s)\n", c.Name, strings.Join(flags, ", "))
+	}
+	// Words before the one to complete; without candidates PowerShell completes files.
+	b.WriteString(`	}
+	$before = @($line.CommandElements | Where-Object { $_.Extent.EndOffset -lt $cursor } | ForEach-Object { $_.ToString() })
+	if ($before.Count -le 1) { $found = @($flags.Keys) + '--help', '--version' }
+	elseif ($word -like '-*') { $found = $flags[$before[1]] }
+	else { return }
+	$found | Where-Object { $_ -clike "$word*" } | ForEach-Object { [System.Management.Automation.CompletionResult]::new($_) }
+}
+`)
 	return b.String()
 }
 

@@ -85,6 +85,7 @@ func TestCompletion(t *testing.T) {
 		{"bash", `COMP_WORDS=(ship-it run log); COMP_CWORD=2; _ship_it; echo "${COMPREPLY[@]}"`, "logs.txt"},
 		{"fish", `complete -C "ship-it run --on"`, "--once\tend at the end"},
 		{"fish", `complete -C "ship-it st"`, "status\tprint the state"},
+		{"pwsh", `(TabExpansion2 "ship-it run --on" 16).CompletionMatches.CompletionText`, "--once"},
 		{"zsh", `whence -w _ship_it; print $_comps[ship-it]`, "_ship_it: function\n_bash_complete -o filenames -F _ship_it"},
 	} {
 		t.Run(c.shell+" "+c.line, func(t *testing.T) {
@@ -93,7 +94,12 @@ func TestCompletion(t *testing.T) {
 				t.Skip(err)
 			}
 			dir := t.TempDir()
-			for name, text := range map[string]string{"script": manual.Completion(app.App, c.shell), "logs.txt": ""} {
+			script := map[string]string{"script": manual.Completion(app.App, c.shell), "logs.txt": ""}
+			source := "source ./script; "
+			if c.shell == "pwsh" {
+				script, source = map[string]string{"script.ps1": manual.Completion(app.App, "powershell")}, ". ./script.ps1; "
+			}
+			for name, text := range script {
 				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}
@@ -102,13 +108,17 @@ func TestCompletion(t *testing.T) {
 			if c.shell == "zsh" {
 				before = "autoload -Uz compinit && compinit -u -D; "
 			}
-			shell := exec.Command(c.shell, "-c", before+"source ./script; "+c.line)
+			shell := exec.Command(c.shell, "-c", before+source+c.line)
 			shell.Dir, shell.Env = dir, append(os.Environ(), "HOME="+dir)
 			out, err := shell.CombinedOutput()
 			if got := strings.TrimSpace(string(out)); err != nil || got != c.want {
 				t.Errorf("%v: %q, want %q", err, got, c.want)
 			}
 		})
+	}
+	// PowerShell is not on every machine: its script at least has each command with its flags.
+	if script := manual.Completion(app.App, "powershell"); !strings.Contains(script, "\t\t'run' = @('--store', '-s', '--once')\n") {
+		t.Errorf("the flags of run are missing in\n%s", script)
 	}
 	if manual.Completion(app.App, "csh") != "" {
 		t.Error("a script for csh")
@@ -124,6 +134,7 @@ func TestCommands(t *testing.T) {
 	}{
 		{[]string{"man"}, 0, ".TH SHIP-IT 1"},
 		{[]string{"completion", "bash"}, 0, "# Completion of ship-it for bash"},
+		{[]string{"completion", "powershell"}, 0, "Register-ArgumentCompleter -Native -CommandName ship-it "},
 		{[]string{"completion"}, 2, "name of a shell"},
 		{[]string{"completion", "csh"}, 2, "name of a shell"},
 	} {

@@ -2,11 +2,13 @@ package main
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"io/fs"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -40,6 +42,28 @@ func archive(name string, at time.Time, files []file) ([]byte, error) {
 	}
 	if err := t.Close(); err != nil {
 		return nil, err
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// zipped is like archive, as zip.
+func zipped(name string, at time.Time, files []file) ([]byte, error) {
+	files = slices.SortedFunc(slices.Values(files), func(a, b file) int { return strings.Compare(a.path, b.path) })
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for _, f := range files {
+		h := &zip.FileHeader{Name: name + "/" + f.path, Method: zip.Deflate, Modified: at}
+		h.SetMode(fs.FileMode(f.mode))
+		w, err := z.CreateHeader(h)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(f.data); err != nil {
+			return nil, err
+		}
 	}
 	if err := z.Close(); err != nil {
 		return nil, err

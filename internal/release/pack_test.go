@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
@@ -50,6 +51,25 @@ func TestArchive(t *testing.T) {
 	}
 	want := []entry{{"x-1/a", "one", 0o755, at.Unix()}, {"x-1/b/c", "two", 0o644, at.Unix()}}
 	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestZip(t *testing.T) {
+	t.Parallel()
+	data, err := zipped("x-1", at, []file{{"b/c", 0o644, []byte("two")}, {"a.exe", 0o755, []byte("one")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range r.File {
+		got = append(got, f.Name+" "+f.Modified.UTC().Format(time.DateTime))
+	}
+	if diff := cmp.Diff([]string{"x-1/a.exe 2026-11-20 15:00:00", "x-1/b/c 2026-11-20 15:00:00"}, got); diff != "" {
 		t.Error(diff)
 	}
 }

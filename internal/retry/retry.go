@@ -4,6 +4,7 @@ package retry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -69,6 +70,18 @@ func First(ctx context.Context, f func() error) error {
 	p := Jobs()
 	p.NoResponse = firstTimeout
 	return p.Do(ctx, f)
+}
+
+// Now is the time of a store, of which it is the first request of a job.
+func Now(ctx context.Context, s store.Store) (now time.Time, err error) {
+	err = First(ctx, func() error {
+		now, err = s.Now(ctx)
+		return err
+	})
+	if err != nil {
+		return time.Time{}, fmt.Errorf("cannot get the time of %s: %w", s, err)
+	}
+	return now, nil
 }
 
 // isNoResponse reports whether there was no response at all.

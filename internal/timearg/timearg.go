@@ -23,19 +23,49 @@ import (
 //	1795187045  1795187045.25  1795187045250             Unix seconds, ms, µs or ns, by size
 //
 // A time of day may be followed by a zone: Z, UTC, +01:00 or +0100, with or without a blank before
-// it. A date without a year is the latest one that is at most a day ahead.
-func Parse(s string, now time.Time) (time.Time, error) {
+// it. A date without a year is the latest one that is at most a day ahead. A local time that occurs twice, because clocks are set back, is
+// the first.
+func Parse(s string, now time.Time) (time.Time, error) { return parse(s, now, false) }
+
+// ParseEnd parses the end of a range: as [Parse], but of a local time that occurs twice the second.
+func ParseEnd(s string, now time.Time) (time.Time, error) { return parse(s, now, true) }
+
+func parse(s string, now time.Time, second bool) (time.Time, error) {
 	text := strings.Join(strings.Fields(s), " ")
 	if rest, zone, ok := cutZone(text); ok {
 		text, now = rest, now.In(zone)
 	}
-	for _, read := range []func(string, time.Time) (time.Time, bool){relative, ago, named, epoch, absolute, yearless} {
+	for _, read := range []func(string, time.Time) (time.Time, bool){relative, ago, epoch} {
 		if t, ok := read(text, now); ok {
 			return t, nil
 		}
 	}
+	for _, local := range []func(string, time.Time) (time.Time, bool){named, absolute, yearless} {
+		if t, ok := local(text, now); ok {
+			return ofTwo(t, second), nil
+		}
+	}
 	return time.Time{}, fmt.Errorf("%q is not a time (write 2026-11-20T15:04:05Z, '2026-11-20 15:04', 2026-11-20, "+
 		"15:04, 'Nov 20 15:04', yesterday, '1 hour ago', -2h, now or a Unix time)", s)
+}
+
+// ofTwo is the first or the second time with the local time of t, of which there are two if clocks are set back; otherwise t.
+func ofTwo(t time.Time, second bool) time.Time {
+	_, offset := t.Zone()
+	start, end := t.ZoneBounds()
+	if second && !end.IsZero() {
+		_, after := end.Zone()
+		if later := t.Add(time.Duration(offset-after) * time.Second); !later.Before(end) {
+			return later
+		}
+	}
+	if !second && !start.IsZero() {
+		_, before := start.Add(-1).Zone()
+		if earlier := t.Add(time.Duration(offset-before) * time.Second); earlier.Before(start) {
+			return earlier
+		}
+	}
+	return t
 }
 
 // ParseSince parses the start of a range: a duration (2h) before now, or a time as in [Parse].
@@ -93,8 +123,11 @@ func cutZone(s string) (rest string, zone *time.Location, ok bool) {
 	return s, nil, false
 }
 
-// relative reads a signed duration from now.
+// relative reads now, or a signed duration from now.
 func relative(s string, now time.Time) (time.Time, bool) {
+	if strings.EqualFold(s, "now") {
+		return now, true
+	}
 	if s == "" || s[0] != '-' && s[0] != '+' {
 		return time.Time{}, false
 	}
@@ -163,9 +196,6 @@ func ago(s string, now time.Time) (time.Time, bool) {
 // named parses a word for a day, optionally followed by a time of day.
 func named(s string, now time.Time) (time.Time, bool) {
 	word, clock, timed := strings.Cut(strings.ToLower(s), " ")
-	if word == "now" {
-		return now, !timed
-	}
 	offset, ok := map[string]int{"yesterday": -1, "today": 0, "tomorrow": 1}[word]
 	if !ok {
 		return time.Time{}, false

@@ -1,6 +1,7 @@
 package timearg_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -149,6 +150,44 @@ func TestParseZone(t *testing.T) {
 	for _, text := range []string{"", " ", "Berlin", "+2", "+25:00", "02:00", "../UTC", "/etc/passwd", "UTC+2", "utc "} {
 		if zone, err := timearg.ParseZone(text); err == nil {
 			t.Errorf("%q: %v", text, zone)
+		}
+	}
+}
+
+// Where clocks are set back, a range includes both times that a start or an end may mean, east and west of Greenwich.
+func TestLocalTimesThatOccurTwice(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ zone, now, text, first, second string }{
+		{"Europe/Berlin", "2026-11-01T12:00:00Z", "2026-10-25 02:30", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"},
+		{"Europe/Berlin", "2026-11-01T12:00:00Z", "Oct 25 02:00", "2026-10-25T00:00:00Z", "2026-10-25T01:00:00Z"},
+		{"Europe/Berlin", "2026-10-25T12:00:00Z", "02:59:59", "2026-10-25T00:59:59Z", "2026-10-25T01:59:59Z"},
+		{"Europe/Berlin", "2026-10-26T12:00:00Z", "yesterday 02:30", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"},
+		{"America/New_York", "2026-12-01T12:00:00Z", "2026-11-01 01:30", "2026-11-01T05:30:00Z", "2026-11-01T06:30:00Z"},
+		{"Africa/Cairo", "2026-11-01T12:00:00Z", "2026-10-29 23:30", "2026-10-29T20:30:00Z", "2026-10-29T21:30:00Z"},
+		// Once:
+		{"Europe/Berlin", "2026-11-01T12:00:00Z", "2026-10-25 01:59", "2026-10-24T23:59:00Z", "2026-10-24T23:59:00Z"},
+		{"Europe/Berlin", "2026-11-01T12:00:00Z", "2026-10-25 03:00", "2026-10-25T02:00:00Z", "2026-10-25T02:00:00Z"},
+		{"Europe/Berlin", "2026-11-01T12:00:00Z", "2026-10-25 02:30 +01:00", "2026-10-25T01:30:00Z", "2026-10-25T01:30:00Z"},
+		{"Europe/Berlin", "2026-10-25T01:30:00Z", "now", "2026-10-25T01:30:00Z", "2026-10-25T01:30:00Z"},
+		{"Europe/Berlin", "2026-10-25T00:30:00Z", "now", "2026-10-25T00:30:00Z", "2026-10-25T00:30:00Z"},
+		{"Europe/Berlin", "2026-10-25T02:30:00Z", "-1h", "2026-10-25T01:30:00Z", "2026-10-25T01:30:00Z"},
+		{"Europe/Berlin", "2026-11-01T12:00:00Z", "1792891800", "2026-10-25T01:30:00Z", "2026-10-25T01:30:00Z"},
+		{"Europe/Berlin", "2026-04-01T12:00:00Z", "2026-03-29 02:30", "2026-03-29T01:30:00Z", "2026-03-29T01:30:00Z"},
+		{"UTC", "2026-11-01T12:00:00Z", "2026-10-25 02:30", "2026-10-25T02:30:00Z", "2026-10-25T02:30:00Z"},
+	} {
+		zone, err := time.LoadLocation(c.zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, err := time.Parse(time.RFC3339, c.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for want, parse := range map[string]func(string, time.Time) (time.Time, error){"first " + c.first: timearg.Parse, "second " + c.second: timearg.ParseEnd} {
+			got, err := parse(c.text, now.In(zone))
+			if _, at, _ := strings.Cut(want, " "); err != nil || got.UTC().Format(time.RFC3339) != at {
+				t.Errorf("%s in %s: %v, %v, want the %s", c.text, c.zone, got.UTC(), err, want)
+			}
 		}
 	}
 }

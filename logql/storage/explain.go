@@ -6,9 +6,9 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
+	"logstow/internal/units"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/syntax"
@@ -56,7 +56,7 @@ type explanation struct {
 }
 
 func (x *explanation) reasons(ctx context.Context) (_ []query.Reason, err error) {
-	if x.services, err = x.view.services(ctx, nil); err != nil {
+	if x.services, err = x.view.services(ctx, x.sel, nil); err != nil {
 		return nil, err
 	}
 	if len(x.services) == 0 {
@@ -146,7 +146,7 @@ func (x *explanation) selection() (query.Selection, *query.Reason) {
 			}
 		case labels.Source:
 			if m.Op == syntax.MatchEqual {
-				conditions.Sources = append(conditions.Sources, escapeGlob(m.Value))
+				conditions.Sources = append(conditions.Sources, explain.Glob(m.Value))
 			}
 		}
 	}
@@ -189,18 +189,9 @@ func addLines(conditions *query.Selection, stages []syntax.Stage) {
 	}
 }
 
-// escapeGlob is a glob that matches a text alone.
-func escapeGlob(text string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`).Replace(text)
-}
-
 // window is the reason if the only window of a metric query has no records.
 func (x *explanation) window(ctx context.Context, q *query.Query) []query.Reason {
-	length := time.Duration(x.sel.To - x.sel.From).String()
-	if strings.HasSuffix(length, "m0s") {
-		length = strings.TrimSuffix(length, "0s")
-	}
-	r := query.Reason{Code: "range-empty", Fact: "its window of " + strings.Replace(length, "h0m", "h", 1) + " has no records"}
+	r := query.Reason{Code: "range-empty", Fact: "its window of " + units.FormatDuration(time.Duration(x.sel.To-x.sel.From)) + " has no records"}
 	if newest, service, found, err := q.Newest(ctx); err == nil && found {
 		r.Fact += "; the newest record is from " + newest.In(x.view.storage.now().Location()).Format(time.RFC3339) + " (" + service + ")"
 	}

@@ -5,8 +5,10 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"time"
 
 	"logstow/blobnaming"
+	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
 	logql "logstow/logql/syntax"
@@ -41,8 +43,8 @@ func (s *selector) exact() bool { return len(s.instances)+len(s.ofSource)+len(s.
 // instance reports whether an instance is selected.
 func (s *selector) instance(name string) bool { return allMatch(s.instances, name) }
 
-// selector sorts matchers, and finds the services that they select; nil if no record can match.
-func (v *View) selector(ctx context.Context, matchers []*logql.Matcher) (*selector, error) {
+// selector sorts the matchers of a selection, and finds the services that they select; nil if no record can match.
+func (v *View) selector(ctx context.Context, sel engine.Selection, matchers []*logql.Matcher) (*selector, error) {
 	s := &selector{}
 	var services, levels []*logql.Matcher
 	for _, m := range matchers {
@@ -73,7 +75,7 @@ func (v *View) selector(ctx context.Context, matchers []*logql.Matcher) (*select
 		s.levels = 0
 	}
 	var err error
-	s.services, err = v.services(ctx, services)
+	s.services, err = v.services(ctx, sel, services)
 	if len(s.services) == 0 || err != nil {
 		return nil, err
 	}
@@ -81,11 +83,11 @@ func (v *View) selector(ctx context.Context, matchers []*logql.Matcher) (*select
 }
 
 // services returns the services that matchers select and the request may read.
-func (v *View) services(ctx context.Context, matchers []*logql.Matcher) ([]string, error) {
+func (v *View) services(ctx context.Context, sel engine.Selection, matchers []*logql.Matcher) ([]string, error) {
 	candidates, ok := namedServices(matchers)
 	if !ok {
 		var err error
-		if candidates, err = v.first.Services(ctx); err != nil {
+		if candidates, err = v.first.Services(ctx, time.Unix(0, sel.From), time.Unix(0, sel.To)); err != nil {
 			return nil, err
 		}
 	}

@@ -120,7 +120,7 @@ func (v *View) plan(ctx context.Context, sel engine.Selection) (*selected, error
 		return nil, nil //nolint:nilnil // nothing is selected
 	}
 	log := engine.Simplify(sel.Log)
-	s, err := v.selector(ctx, log.Matchers)
+	s, err := v.selector(ctx, sel, log.Matchers)
 	if s == nil || err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (v *View) eachPlan(ctx context.Context, sel engine.Selection, f func(s *sel
 		return v.err
 	}
 	log := engine.Simplify(sel.Log)
-	all, err := v.selector(ctx, log.Matchers)
+	all, err := v.selector(ctx, sel, log.Matchers)
 	if all == nil || err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package aggregate
 import (
 	"slices"
 	"strings"
+
+	"logstow/internal/hint"
 )
 
 // ParseCompute parses the values of --compute, each a list of functions separated by commas:
@@ -120,7 +122,27 @@ func (i item) quantile(f Function, name string, arguments item, call bool) (Func
 		f.Field, err = arguments.field()
 		return f, err
 	}
+	if instead := otherName(name); instead != "" {
+		return f, hint.Wrap(i.Errorf(0, "unknown function %q", name), "write %s", instead)
+	}
 	return f, i.unknown("function", name, functionNames())
+}
+
+// otherName is what a function that has another name elsewhere is here; "" if it is none.
+func otherName(name string) string {
+	switch strings.ToLower(name) {
+	case "mean", "average":
+		return "avg"
+	case "median":
+		return "p50"
+	case "percentile":
+		return "p95(FIELD), or quantile(0.95, FIELD)"
+	case "stdev", "std", "stddev_pop":
+		return "stddev"
+	case "uniq", "unique", "count_distinct", "cardinality", "dc":
+		return "distinct"
+	}
+	return ""
 }
 
 // maxPlaces is the maximum number of decimal places of a quantile.

@@ -68,6 +68,8 @@ func TestComputeErrors(t *testing.T) {
 		"count,,rate":               "invalid --compute: empty item (at character 7)",
 		"cuont":                     `invalid --compute: unknown function "cuont" (at character 1); hint: did you mean count?`,
 		"count, sun(f)":             `invalid --compute: unknown function "sun" (at character 8); hint: did you mean sum?`,
+		"mean(f)":                   `invalid --compute: unknown function "mean" (at character 1); hint: write avg`,
+		"count, median(f)":          `invalid --compute: unknown function "median" (at character 8); hint: write p50`,
 		"distnct(f)":                `invalid --compute: unknown function "distnct" (at character 1); hint: did you mean distinct?`,
 		"xyzzy(f)":                  `invalid --compute: unknown function "xyzzy" (at character 1); hint: known: count, ratio, rate, share, sum, avg, min, max, stddev, geomean, p50, p90, p95, p99, quantile, distinct, first, last`,
 		"count, count":              `invalid --compute: "count" occurs twice (at character 8)`,

@@ -1,13 +1,16 @@
 package explain
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // FixKind is what a [Fix] changes.
 type FixKind int
 
 // The kinds of fixes.
 const (
-	// FixService replaces the service Old by New, FixSource a source.
+	// FixService replaces the service Old by New, FixSource the [Glob] Old of sources by the source New.
 	FixService FixKind = iota
 	FixSource
 	// FixLabel replaces the name Old of a label in a selector by New, FixLabelFilter filters by it after the parser Parser instead.
@@ -48,6 +51,11 @@ type Fix struct {
 	From, To  time.Time
 	Parser    string // json or logfmt; "" is none
 	Since     string // the length of a range that ends now, such as 1h; "" if it is given by From
+}
+
+// Glob is a glob that matches a name alone.
+func Glob(name string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`).Replace(name)
 }
 
 // Correction is a list of fixes to apply together.

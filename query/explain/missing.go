@@ -29,7 +29,7 @@ func (f *Findings) Missing(m *match.Matcher, named []string) (all []Reason) {
 			continue
 		}
 		explained[use.Field] = true
-		x.missing(use.Field)
+		x.missing(use.Use)
 	}
 	return x.reasons
 }

@@ -5,7 +5,7 @@ import "fmt"
 // Reason is a likely reason why a query found nothing. Its JSON form is printed by
 // --explain with -o json.
 type Reason struct {
-	// Code identifies the reason for programs: store-empty, service-unknown, range-empty, future,
+	// Code identifies the reason for programs: store-empty, layout, service-unknown, range-empty, future,
 	// level, levels-missing, source-unknown, field-missing, field-type, value-unknown, instance-unknown, index, exclude,
 	// regexp, template, where, source, pattern, case, identifier, service-name, level-name, meaning or default-range; of LogQL also
 	// label-unknown, parser-missing, field-unit and stage; mistake if the query cannot be read.

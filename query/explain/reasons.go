@@ -5,9 +5,11 @@ package explain
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"logstow/field/where"
 	"logstow/message"
 	"logstow/query/match"
 
@@ -125,7 +127,7 @@ func (x *explanation) fields() {
 		case explained[use.Field]:
 			continue
 		case total == 0:
-			x.missing(use.Field)
+			x.missing(use.Use)
 		case use.measured != "" && use.numbers == 0:
 			x.add("field-unit", "field %q is %s in %s, such as %s: write the number with a unit, such as 100%s", use.Field, use.dimension, read,
 				use.measured, map[message.Dimension]string{message.Duration: "ms", message.Size: "KiB"}[use.dimension])
@@ -161,9 +163,19 @@ func (x *explanation) read() string {
 }
 
 // missing adds that the sample does not have a field.
-func (x *explanation) missing(name string) {
+func (x *explanation) missing(use where.Use) {
+	name := use.Field
 	if len(x.sample.names) == 0 {
 		x.add("field-missing", "field %q does not occur in %s, which have no fields", name, x.read())
+		return
+	}
+	if use.Bare {
+		value := strconv.Quote(name)
+		if slices.Contains([]string{"null", "none", "undefined"}, strings.ToLower(name)) {
+			value = "nil"
+		}
+		x.add("field-missing", "field %q does not occur in %s: write %s to compare with the value", name, x.read(), value)
+		x.correct(name, fixes(Fix{Kind: FixField, Old: name, New: value})...)
 		return
 	}
 	x.add("field-missing", "field %q does not occur in %s; %s", name, x.read(), nearestOr(name, x.sample.names))
@@ -219,10 +231,6 @@ func asKind(use sampledUse, most message.Kind) string {
 // conditions explains the last condition, in the order of checks, that rejected candidates.
 func (x *explanation) conditions() {
 	n := &x.rejected
-	searched := "no record of the range"
-	if x.recordsKnown && x.records > 1 {
-		searched = fmt.Sprintf("none of the %s in the segments of the range", units.Count(x.records, "record"))
-	}
 	level := x.sel.Levels != 0 && x.Foreign == 0 && x.sel.Levels.Count(x.levels) == 0
 	switch {
 	case level && x.levels[record.None] == x.levels.Total():
@@ -231,8 +239,7 @@ func (x *explanation) conditions() {
 	case level:
 		x.add("level", "the records of the range have other levels: %s", levelCounts(x.levels))
 	case x.sourcesKnown && !x.sel.MayMatchSources(x.sources):
-		x.add("source-unknown", "no source matches %s; %s", quoted(x.sel.Sources), nearestOr(x.sel.Sources[0], x.sources))
-		x.correct(x.sel.Sources[0], alternatives(Fix{Kind: FixSource, Old: x.sel.Sources[0]}, suggest.Names(x.sel.Sources[0], x.sources, maxNamed))...)
+		x.unknownSource(x.sel.Sources[0])
 	case len(x.wantedInstances) > 0 && len(x.otherInstances) > 0:
 		x.add("instance-unknown", "the range has no records of instance %q; %s", x.wantedInstances[0], nearestOr(x.wantedInstances[0], x.otherInstances))
 	case n[match.StageSample] > 0:
@@ -269,30 +276,93 @@ func (x *explanation) conditions() {
 			x.correct(p, fixes(Fix{Kind: FixIgnoreCase})...)
 		}
 	case n[match.StagePattern] > 0 && len(x.sel.Patterns) > 1:
-		x.add("pattern", "%s contains all of %s", searched, quoted(x.sel.Patterns))
+		x.passedOver()
 	case n[match.StageSource] > 0:
 		x.add("source", "--source removed %s; %s", x.candidates(n[match.StageSource]), listNames(x.anySources()))
 	case n[match.StageLevel] > 0:
 		x.add("level", "--level removed %s", x.candidates(n[match.StageLevel]))
 	case n[match.StageTime] > 0:
 		x.add("range-empty", "the range excludes %s in the segments that overlap it", x.candidates(n[match.StageTime]))
-	case len(x.sel.Patterns) > 1:
-		x.add("pattern", "%s contains all of %s", searched, quoted(x.sel.Patterns))
-	case len(x.sel.Patterns) == 1:
-		x.add("pattern", "%s contains %q", searched, x.sel.Patterns[0])
+	default:
+		x.passedOver()
+	}
+}
+
+// unknownSource explains that no source matches a glob, which may be the name of one with characters that mean something in globs.
+func (x *explanation) unknownSource(glob string) {
+	near := suggest.Names(glob, x.sources, maxNamed)
+	if slices.Contains(x.sources, glob) {
+		near = []string{glob}
+		x.add("source-unknown", "no source matches the glob %q, which is the name of one", glob)
+		x.advise(": %s selects it", Glob(glob))
+	} else {
+		x.add("source-unknown", "no source matches %s; %s", quoted(x.sel.Sources), nearestOr(glob, x.sources))
+	}
+	x.correct(glob, alternatives(Fix{Kind: FixSource, Old: glob}, near)...)
+}
+
+// passedOver explains conditions of which none is known to have rejected a record: blocks and records without a level, a source or a text
+// that a match must have are passed over, whichever condition asks for it.
+func (x *explanation) passedOver() {
+	var codes, names []string
+	condition := func(is bool, code, name string) {
+		if is {
+			codes, names = append(codes, code), append(names, name)
+		}
+	}
+	condition(len(x.sel.Patterns) > 0, "pattern", quoted(x.sel.Patterns))
+	condition(len(x.sel.IDs) > 0, "pattern", "--ids-from")
+	condition(len(x.sel.Regexps) > 0, "regexp", "--regexp")
+	condition(len(x.sel.Templates) > 0, "template", "--pattern")
+	condition(len(x.sel.Where) > 0, "where", "--where")
+	searched := x.searched()
+	switch {
+	case len(x.sel.Where) > 0 && len(x.reasons) > 0: // its fields are explained
+	case len(names) > 1:
+		x.add(codes[0], "%s meets all of %s", searched, strings.Join(names, ", "))
+	case len(x.sel.Patterns) > 0:
+		x.add("pattern", "%s contains %s", searched, x.allPatterns())
 	case len(x.sel.IDs) > 0:
 		x.add("pattern", "%s contains one of the %s of --ids-from", searched, units.Count(len(x.sel.IDs), "identifier"))
 	case len(x.sel.Regexps) > 0:
 		x.add("regexp", "--regexp matches %s%s", searched, x.lineEnd())
 	case len(x.sel.Templates) > 0:
 		x.add("template", "--pattern matches %s", searched)
-	case len(x.sel.Where) > 0 && len(x.reasons) == 0:
+	case len(x.sel.Where) > 0:
 		x.add("where", "--where is true for %s", searched)
 	case x.sel.Levels != 0:
-		x.add("level", "%s has such a level", searched)
-	case len(x.sel.Where) == 0:
+		x.add("level", "no record of the range has such a level")
+	default:
 		x.add("range-empty", "the segments of the range have records only before and after it")
 	}
+}
+
+// searched names the records of which none has a text. Those of other levels and sources were not all searched.
+func (x *explanation) searched() string {
+	var selects []string
+	if x.sel.Levels != 0 {
+		selects = append(selects, "--level")
+	}
+	if len(x.sel.Sources) > 0 {
+		selects = append(selects, "--source")
+	}
+	switch {
+	case len(selects) == 2:
+		return "no record of the range that --level and --source select"
+	case len(selects) == 1:
+		return "no record of the range that " + selects[0] + " selects"
+	case x.recordsKnown && x.records > 1:
+		return fmt.Sprintf("none of the %s in the segments of the range", units.Count(x.records, "record"))
+	}
+	return "no record of the range"
+}
+
+// allPatterns reads "all of" before several patterns.
+func (x *explanation) allPatterns() string {
+	if len(x.sel.Patterns) > 1 {
+		return "all of " + quoted(x.sel.Patterns)
+	}
+	return quoted(x.sel.Patterns)
 }
 
 // lineEnd returns advice if a regular expression ends with $ and lines of the sample end with a carriage return.

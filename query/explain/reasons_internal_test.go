@@ -47,6 +47,7 @@ func TestExplain(t *testing.T) {
 		"no levels":                   {match.Selection{Levels: 1 << record.Error}, with(some, func(e *Evidence) { e.levels = levels(record.None, 4) }), "levels-missing"},
 		"levels of others":            {match.Selection{Levels: 1 << record.Error}, Evidence{Foreign: 1}, "level"},
 		"source":                      {match.Selection{Sources: []string{"a*"}}, with(some, func(e *Evidence) { e.sources, e.sourcesKnown = []string{"b"}, true }), "source-unknown"},
+		"name as a glob":              {match.Selection{Sources: []string{"a[1]"}}, with(some, func(e *Evidence) { e.sources, e.sourcesKnown = []string{"a[1]", "a2"}, true }), "source-unknown"},
 		"source of some":              {match.Selection{Sources: []string{"b*"}, Patterns: []string{"x"}}, with(some, func(e *Evidence) { e.sources, e.sourcesKnown, e.rejected = []string{"b"}, true, rejected(2, 3) }), "source"},
 		"too many sources":            {match.Selection{Sources: []string{"a*"}}, with(some, func(e *Evidence) { e.sources = []string{"b"} }), "range-empty"},
 		"excluded":                    {match.Selection{Patterns: []string{"x"}, Excludes: []string{"y"}}, with(some, func(e *Evidence) { e.rejected = rejected(0, 7, 7, 3) }), "exclude"},
@@ -113,4 +114,38 @@ func with(e Evidence, change func(*Evidence)) Evidence {
 func sampleOf(e Evidence, uses ...sampledUse) Evidence {
 	e.sample = sampled{records: 9, all: true, names: []string{"b"}, uses: uses}
 	return e
+}
+
+// What none of the records has is said only of conditions that alone decided which records were looked at.
+func TestPassedOver(t *testing.T) {
+	t.Parallel()
+	var levels record.Counts
+	levels[record.Error], levels[record.Info] = 4, 5
+	e := Evidence{Segments: 1, recordsKnown: true, records: 9, levels: levels}
+	missing := sampleOf(e, sampledUse{Use: where.Use{Field: "a", Kind: message.Number}})
+	bare := func(name string) Evidence { return sampleOf(e, sampledUse{Use: where.Use{Field: name, Bare: true}}) }
+	for _, c := range []struct {
+		sel  match.Selection
+		e    Evidence
+		want string
+	}{
+		{match.Selection{Patterns: []string{"GET"}}, e, `none of the 9 records in the segments of the range contains "GET"`},
+		{match.Selection{Patterns: []string{"GET"}, Where: []string{`user == "x"`}}, e, `none of the 9 records in the segments of the range meets all of "GET", --where`},
+		{match.Selection{Regexps: []string{"G.T"}, Where: []string{`user == "x"`}}, e, "none of the 9 records in the segments of the range meets all of --regexp, --where"},
+		{match.Selection{Patterns: []string{"GET"}, Levels: 1 << record.Error}, e, `no record of the range that --level selects contains "GET"`},
+		{match.Selection{Patterns: []string{"GET"}, Levels: 1 << record.Error, Sources: []string{"b"}}, e, `no record of the range that --level and --source select contains "GET"`},
+		{match.Selection{Levels: 1 << record.Error}, e, "no record of the range has such a level"},
+		{match.Selection{Where: []string{"a == ann"}}, bare("ann"), `field "ann" does not occur in the 9 records read: write "ann" to compare with the value`},
+		{match.Selection{Where: []string{"a == null"}}, bare("null"), `field "null" does not occur in the 9 records read: write nil to compare with the value`},
+		{match.Selection{Levels: 1 << record.Error, Patterns: []string{"GET"}, Where: []string{"a > 1"}}, missing, `field "a" does not occur in the 9 records read; available: b`},
+	} {
+		c.e.sel = &c.sel
+		var texts []string
+		for _, r := range Reasons(&c.e) {
+			texts = append(texts, r.Text)
+		}
+		if got := strings.Join(texts, "\n"); got != c.want {
+			t.Errorf("got %s\nwant %s", got, c.want)
+		}
+	}
 }

@@ -33,6 +33,12 @@ func (p *Planner) FindLatest(ctx context.Context) ([]*source.Segment, time.Time,
 
 // store plans one store.
 func (p *Planner) store(ctx context.Context, s *source.Store, found *segments) error {
+	converted, err := s.Segments(ctx, p.Matcher.Selection.From, p.Matcher.Selection.To, p.Recorder)
+	if err != nil {
+		l := &listing{planner: p, store: s, found: found, service: "cannot list blobs"}
+		return l.finish(ctx, err)
+	}
+	s = &converted
 	services, err := p.services(ctx, s)
 	if err != nil {
 		l := &listing{planner: p, store: s, found: found, service: "cannot list services"}

@@ -42,7 +42,11 @@ func (p *Planner) Newest(ctx context.Context) (last time.Time, service string, f
 
 // newestOf returns the end of a service's newest segment in a store.
 func newestOf(ctx context.Context, s *source.Store, service string) (last time.Time, found bool, err error) {
-	for page, err := range s.Catalog().Newest(ctx, service) {
+	known, err := s.Known(ctx)
+	if err != nil {
+		return last, false, err
+	}
+	for page, err := range known.Catalog().Newest(ctx, service) {
 		if err != nil {
 			return last, false, err
 		}

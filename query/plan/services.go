@@ -20,12 +20,20 @@ func SelectedServices(ctx context.Context, s source.Store, sel *match.Selection)
 	if len(sel.Services) > 0 && !slices.ContainsFunc(sel.Services, match.IsGlob) {
 		return slices.Compact(slices.Sorted(slices.Values(sel.Services))), nil
 	}
+	s, err := s.Segments(ctx, sel.From, sel.To, nil)
+	if err != nil {
+		return nil, err
+	}
 	all, err := Services(ctx, s)
 	return slices.DeleteFunc(all, func(name string) bool { return !sel.MatchesService(name) }), err
 }
 
 // Services returns the services of a store, in order of name.
 func Services(ctx context.Context, s source.Store) ([]string, error) {
+	s, err := s.Known(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return s.Catalog().Services(ctx)
 }
 

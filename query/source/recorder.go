@@ -27,11 +27,13 @@ type Recorder struct {
 // NewRecorder makes a recorder for a query over a number of stores.
 func NewRecorder(stores int) *Recorder { return &Recorder{qualify: stores > 1} }
 
-// Problem adds a problem.
+// Problem adds a problem, unless it was added before.
 func (r *Recorder) Problem(p *Problem) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.problems = append(r.problems, p)
+	if !slices.Contains(r.problems, p) {
+		r.problems = append(r.problems, p)
+	}
 }
 
 // SegmentProblem adds a failure to read a segment, or a part of it.
@@ -43,11 +45,13 @@ func (r *Recorder) SegmentProblem(s *Segment, err error) {
 	r.Problem(&Problem{s.Store, object, err, s})
 }
 
-// Note adds a note.
+// Note adds a note, unless it was added before.
 func (r *Recorder) Note(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+	if note := fmt.Sprintf(format, args...); !slices.Contains(r.notes, note) {
+		r.notes = append(r.notes, note)
+	}
 }
 
 // Processed counts stored bytes of a segment as done, for [Progress]. It ignores foreign segments, whose bytes

@@ -4,6 +4,9 @@
 package source
 
 import (
+	"context"
+	"time"
+
 	"logstow/catalog"
 	"logstow/query/cache"
 	"logstow/store"
@@ -24,8 +27,60 @@ type Store struct {
 	Free bool
 	// Location is where other programs find the blobs; zero if unknown.
 	Location store.Location
+	// Archive makes the segments of a store whose blobs other programs wrote; nil for one that has segments.
+	Archive Archive
 	// Problems are known problems of the store. They are in the report of every query.
 	Problems []*Problem
+}
+
+// Archive makes segments of the blobs that other programs wrote. Safe for concurrent use.
+type Archive interface {
+	// Segments returns segments with the records of a range, which it reads from blobs.
+	Segments(ctx context.Context, blobs store.BlobReader, from, to time.Time) (Converted, error)
+	// Services returns segments with the services that are known without a range.
+	Services(ctx context.Context, blobs store.BlobReader) (Converted, error)
+}
+
+// Converted are segments that were made of other blobs.
+type Converted struct {
+	Blobs  store.BlobReader
+	Tables store.TableReader
+	// Problems are blobs that could not be read, or not to their ends. Notes are what a user should know.
+	Problems []*Problem
+	Notes    []string
+}
+
+// Segments returns a store of segments with the records of a range: the store itself, unless it has an archive. r, which may be nil,
+// records what could not be read.
+func (s Store) Segments(ctx context.Context, from, to time.Time, r *Recorder) (Store, error) {
+	if s.Archive == nil {
+		return s, nil
+	}
+	made, err := s.Archive.Segments(ctx, s.Blobs, from, to)
+	return s.converted(made, r), err
+}
+
+// Known is Segments without a range, for the services of a store.
+func (s Store) Known(ctx context.Context) (Store, error) {
+	if s.Archive == nil {
+		return s, nil
+	}
+	made, err := s.Archive.Services(ctx, s.Blobs)
+	return s.converted(made, nil), err
+}
+
+// converted returns the store of segments that were made of the blobs of s. They are local.
+func (s Store) converted(made Converted, r *Recorder) Store {
+	if r != nil {
+		for _, p := range made.Problems {
+			r.Problem(p)
+		}
+		for _, note := range made.Notes {
+			r.Note("%s", note)
+		}
+	}
+	s.Blobs, s.Compacted, s.Tables, s.Cache, s.Free, s.Archive = made.Blobs, nil, made.Tables, nil, true, nil
+	return s
 }
 
 // ReadOnly returns the reading half of a store.

@@ -35,6 +35,21 @@ func epochText(b []byte) (moment, int) {
 	return m, n
 }
 
+// epochExponent reads seconds since 1970 as Zap writes them: 1.795187045123e+09.
+func epochExponent(b []byte) (moment, int) {
+	const exponent = "e+09"
+	n := digitsEnd(b, 2)
+	if n == 2 || len(b) < n+len(exponent) || string(b[n:n+len(exponent)]) != exponent {
+		return moment{}, 0
+	}
+	n += len(exponent)
+	m, ok := epochNumber(b[:n])
+	if !ok || !ends(b, n) {
+		return moment{}, 0
+	}
+	return m, n
+}
+
 // epochNumber reads the whole of b as an epoch number in the form of a JSON number.
 func epochNumber(b []byte) (moment, bool) {
 	// The number is digits x 10^(whole-count).

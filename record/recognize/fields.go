@@ -23,6 +23,8 @@ const (
 	fieldMessage          // may hold auditd's time
 	fieldSeverity         // MongoDB's severity letter
 	fieldZone             // the zone of a date and a clock in fields of their own
+	fieldSeconds          // seconds since 1970, with nanoseconds in a field of their own
+	fieldNanos            // these nanoseconds
 	fieldNested           // may be an object that holds the level, or a wrapped line
 	fieldWrapped          // may be a wrapped line
 	fieldCategory         // of a resource log of Azure
@@ -37,7 +39,7 @@ func fieldOf(name []byte) field {
 		"eventTime", "event_time", "EventTime", "eventtime", "asctime", "logtime", "log_time", "logTime",
 		"TimeGenerated", "timeGenerated", "TimeCreated", "time_unix_nano", "timeUnixNano", "timeMillis",
 		"timestamp_ms", "timestampMs", "epochMillis", "epoch", "instant", "_time", "__REALTIME_TIMESTAMP",
-		"time_iso8601", "written_at", "query_timestamp", "eventTimestamp", "event_timestamp", "EdgeStartTimestamp", "stageTimestamp", "requestReceivedTimestamp":
+		"time_iso8601", "time_local", "written_at", "query_timestamp", "eventTimestamp", "event_timestamp", "EdgeStartTimestamp", "stageTimestamp", "requestReceivedTimestamp":
 		return fieldTime
 	case "level", "Level", "LEVEL", "lvl", "@l", "severity", "Severity", "SEVERITY", "log.level", "loglevel",
 		"logLevel", "LogLevel", "log_level", "levelname", "levelName", "level_name", "severityText",
@@ -53,6 +55,10 @@ func fieldOf(name []byte) field {
 		return fieldInsights
 	case "tz":
 		return fieldZone
+	case "timestampSeconds":
+		return fieldSeconds
+	case "timestampNanos":
+		return fieldNanos
 	case "msg":
 		return fieldMessage
 	case "category":
@@ -89,6 +95,14 @@ func (f *finding) field(kind field, name, value []byte) {
 	switch kind {
 	case fieldZone:
 		f.minute.apart.zone(message.Unquoted(value))
+		return
+	case fieldSeconds:
+		f.minute.apart.seconds(message.Unquoted(value))
+		return
+	case fieldNanos:
+		if nanos, ok := nanoseconds(message.Unquoted(value)); ok {
+			f.minute.apart.nano = nanos
+		}
 		return
 	case fieldCategory:
 		f.gateway = isGatewayLog(message.Unquoted(value))
@@ -130,6 +144,9 @@ func (f *finding) timeValue(name, value []byte) {
 		return
 	}
 	text := trimSpace(message.Unquoted(value))
+	if n := len(text); n > 2 && text[0] == '[' && text[n-1] == ']' { // of Tomcat
+		text = text[1 : n-1]
+	}
 	ok := f.wholeTime(&f.moment, text)
 	if !ok && len(text) <= maxEscaped && bytes.IndexByte(text, '\\') >= 0 {
 		var space [maxEscaped]byte // some encoders escape '+' and '/'
@@ -145,7 +162,8 @@ func (f *finding) timeValue(name, value []byte) {
 	}
 }
 
-// apart is a time whose parts are fields of their own, as of Fortinet: date=2026-11-20 time=15:04:05 tz="+0100".
+// apart is a time whose parts are fields of their own, as of Fortinet: date=2026-11-20 time=15:04:05 tz="+0100"; or of Google Cloud's
+// libraries: "timestampSeconds":1795187045,"timestampNanos":123000000.
 type apart struct {
 	// days count from 1970; second, nano and east, the offset from UTC in seconds, are small.
 	days, second, nano, east  int32
@@ -163,6 +181,14 @@ func (a *apart) part(text []byte) {
 		if second, nano, end := clockAt(text, 0); end == len(text) {
 			a.second, a.nano, a.hasClock = int32(second), nano, true
 		}
+	}
+}
+
+// seconds takes date and clock from a number of seconds since 1970.
+func (a *apart) seconds(text []byte) {
+	if m, ok := epochNumber(text); ok {
+		a.days, a.second = int32(m.second/civil.SecondsPerDay), int32(m.second%civil.SecondsPerDay)
+		a.hasDay, a.hasClock, a.hasZone = true, true, true
 	}
 }
 
@@ -197,7 +223,7 @@ func (f *finding) wholeTime(m *moment, text []byte) (ok bool) {
 // ({"epochSecond": …, "nanoOfSecond": …}) or protocol buffers.
 func (f *finding) nestedTime(object []byte) {
 	var seconds moment
-	var nanos uint64
+	var nanos int32
 	known := false
 	m := message.Object(object)
 	for name, value, ok := m.Next(); ok; name, value, ok = m.Next() {
@@ -211,18 +237,26 @@ func (f *finding) nestedTime(object []byte) {
 		case "seconds", "epochSecond":
 			seconds, known = epochNumber(text)
 		case "nanos", "nanoOfSecond":
-			nanos = 0
-			for _, c := range text {
-				if nanos = nanos*10 + uint64(c-'0'); c-'0' > 9 || nanos >= nanosPerSecond {
-					return
-				}
+			if nanos, ok = nanoseconds(text); !ok {
+				return
 			}
 		}
 	}
 	if known && !f.found {
-		seconds.nano = max(seconds.nano, int32(nanos))
+		seconds.nano = max(seconds.nano, nanos)
 		f.setTime(seconds)
 	}
+}
+
+// nanoseconds reads the nanoseconds of a second.
+func nanoseconds(text []byte) (int32, bool) {
+	nanos := int64(0)
+	for _, c := range text {
+		if nanos = nanos*10 + int64(c-'0'); c-'0' > 9 || nanos >= nanosPerSecond {
+			return 0, false
+		}
+	}
+	return int32(nanos), true
 }
 
 // nestedLevel returns the level in the object of a field "log".

@@ -34,7 +34,7 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 	case '\t', '|':
 		ok, nouns = t.upper || fence == next, true
 	case ':':
-		ok, nouns = true, t.upper
+		ok, nouns = t.upper || f.found || !isIndented(b, t.start), t.upper // of YAML and the like: "  error: none"
 	case '>': // of Log4perl
 		ok = ok && t.word+1 < len(b) && b[t.word+1] == ' '
 	case '(':
@@ -170,6 +170,11 @@ func (f *finding) numberedLevel(b []byte, t *token, n int) record.Level {
 		priority = priority*10 + int(c-'0')
 	}
 	return record.LevelFromSyslog(priority & 7)
+}
+
+// isIndented reports whether a TAB or two blanks or more, and nothing else, stand before b[i]. Sails writes " info: text".
+func isIndented(b []byte, i int) bool {
+	return i > 0 && (i > 1 || b[0] == '\t') && len(bytes.TrimLeft(b[:i], " \t")) == 0
 }
 
 // isPadded reports whether two blanks stand before b[i], as between columns.
@@ -322,12 +327,29 @@ func (f *finding) levelLetter(b []byte, i, n int) record.Level {
 	case f.layout == layoutLogcat:
 		anchored = n == 2 && next == ' ' || n == 0 && next == '/' // 1702 2395 D tag: …; D/tag: …
 	case f.layout == layoutISO:
-		anchored = n == 0 && next == ' ' && (after-'A' < 26 && b[i+3]-'A' < 26 || after == '-') // MongoDB: I NETWORK …
+		anchored = n == 0 && next == ' ' &&
+			(after-'A' < 26 && b[i+3]-'A' < 26 || after == '-' || // MongoDB: I NETWORK …
+				isPlace(column(b[i+2:]))) // TensorFlow: E tensorflow/core/util/port.cc:113] …
 	}
 	if !anchored {
 		return record.None
 	}
 	return letterLevel(b[i])
+}
+
+// column returns the beginning of b up to a blank.
+func column(b []byte) []byte {
+	b = b[:min(len(b), maxColumn)]
+	if end := bytes.IndexByte(b, ' '); end >= 0 {
+		return b[:end]
+	}
+	return b
+}
+
+// isPlace reports whether a column is a place in a program, as glog writes it: port.cc:113].
+func isPlace(column []byte) bool {
+	colon := bytes.LastIndexByte(column, ':')
+	return colon > 0 && colon+2 < len(column) && digitsEnd(column, colon+1) == len(column)-1 && column[len(column)-1] == ']'
 }
 
 // twoNumbersBefore reports whether two columns before b[i] are numbers of up to five digits, padded on the left.

@@ -59,6 +59,8 @@ func parseMoment(b []byte, bare bool, order dateOrder) (moment, int) {
 		return m, n
 	case bare && b[1] == ':':
 		return clockAlone(b)
+	case bare && b[1] == '.':
+		return epochExponent(b)
 	case b[1]-'0' > 9:
 		return dayFirst(b, 1)
 	case b[2] == ':':
@@ -95,6 +97,13 @@ func parseLettered(b []byte) (moment, int) {
 			return monthFirst(b, 0)
 		}
 		if isWeekday(b) {
+			if b[3] == ' ' && b[4]-'0' <= 9 { // of journalctl -o short-full
+				m, n := yearFirst(b[4:])
+				if m.layout = layoutSyslog; n > 0 {
+					n += 4
+				}
+				return m, n
+			}
 			if b[3] == ' ' {
 				return monthFirst(b, 4)
 			}
@@ -455,9 +464,14 @@ func klog(b []byte) (moment, int) {
 	default:
 		return moment{}, 0
 	}
+	const unzoned = "0000 00:00:" // seconds since 1970 follow: of Abseil before it knows the zone
 	var m moment
 	var n int
 	switch {
+	case len(b) > len(unzoned) && string(b[1:1+len(unzoned)]) == unzoned:
+		if m, n = epochText(b[1+len(unzoned):]); n > 0 {
+			n += 1 + len(unzoned)
+		}
 	case len(b) >= 14 && b[5] == ' ':
 		m, n = withoutYear(b, 6, two(b, 1), two(b, 3))
 	case len(b) >= 16 && b[7] == ' ': // CockroachDB's

@@ -86,6 +86,8 @@ type Options struct {
 	Observe func(context.Context, Use)
 	// Saved returns the queries that all users share. It may be nil: then there are none.
 	Saved func() ([]saved.Query, error)
+	// NoTail is why there are no live tails; "" if there are.
+	NoTail string
 	// Poll is the interval at which tail lists storage, Ping the interval at which it checks the connection. The defaults are 5 s
 	// and 15 s.
 	Poll, Ping time.Duration

@@ -32,6 +32,9 @@ func (q *request) tail() error {
 	if err != nil {
 		return err
 	}
+	if reason := q.api.opts.NoTail; reason != "" {
+		return badRequest("%s", reason)
+	}
 	limit, err := q.entries()
 	if err != nil {
 		return err

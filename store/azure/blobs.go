@@ -50,11 +50,21 @@ type blobs struct {
 // Create implements store.Blobs as one Put Blob with If-None-Match: *. A missing container is
 // created, and the request then sent once more.
 func (b *blobs) Create(ctx context.Context, name string, body []byte, opts store.CreateOptions) (string, error) {
+	return b.create(ctx, name, bytes.NewReader(body), int64(len(body)), opts)
+}
+
+// CreateFrom implements store.Streamer with the same request, which may have 5,000 MiB.
+// https://learn.microsoft.com/rest/api/storageservices/put-blob
+func (b *blobs) CreateFrom(ctx context.Context, name string, body io.ReaderAt, size int64, opts store.CreateOptions) (string, error) {
+	return b.create(ctx, name, body, size, opts)
+}
+
+func (b *blobs) create(ctx context.Context, name string, body io.ReaderAt, size int64, opts store.CreateOptions) (string, error) {
 	object := blobObject(name)
 	if err := b.checkCreate(name, opts); err != nil {
 		return "", b.fail.invalid(createBlob, object, err)
 	}
-	etag, err := b.putInTier(ctx, name, body, opts)
+	etag, err := b.putInTier(ctx, name, body, size, opts)
 	if err == nil {
 		return etag, nil
 	}
@@ -65,7 +75,7 @@ func (b *blobs) Create(ctx context.Context, name string, body []byte, opts store
 	if err := b.createContainer(ctx); err != nil {
 		return "", err
 	}
-	etag, err = b.putInTier(ctx, name, body, opts)
+	etag, err = b.putInTier(ctx, name, body, size, opts)
 	if err != nil {
 		return "", b.fail.wrap(ctx, createBlob, object, err)
 	}
@@ -86,20 +96,20 @@ func (b *blobs) checkCreate(name string, opts store.CreateOptions) error {
 }
 
 // putInTier is put, without the tier Hot if the account has no tiers, as a premium one: then storage rejects the request as invalid.
-func (b *blobs) putInTier(ctx context.Context, name string, body []byte, opts store.CreateOptions) (string, error) {
+func (b *blobs) putInTier(ctx context.Context, name string, body io.ReaderAt, size int64, opts store.CreateOptions) (string, error) {
 	if opts.Tier != store.Hot {
-		return b.put(ctx, name, body, opts)
+		return b.put(ctx, name, body, size, opts)
 	}
 	plain := opts
 	plain.Tier = ""
 	if b.noTiers.Load() {
-		return b.put(ctx, name, body, plain)
+		return b.put(ctx, name, body, size, plain)
 	}
-	etag, err := b.put(ctx, name, body, opts)
+	etag, err := b.put(ctx, name, body, size, opts)
 	if !isBadRequest(err) {
 		return etag, err
 	}
-	etag, plainErr := b.put(ctx, name, body, plain)
+	etag, plainErr := b.put(ctx, name, body, size, plain)
 	if isBadRequest(plainErr) {
 		return "", err
 	}
@@ -112,7 +122,9 @@ func isBadRequest(err error) bool {
 	return errors.As(err, &response) && response.StatusCode == http.StatusBadRequest
 }
 
-func (b *blobs) put(ctx context.Context, name string, body []byte, opts store.CreateOptions) (string, error) {
+// put sends one request. It reads body through a reader of its own: storage may reject a request before its end, and the transport
+// then still reads the body of that one while the next is sent.
+func (b *blobs) put(ctx context.Context, name string, body io.ReaderAt, size int64, opts store.CreateOptions) (string, error) {
 	// The caller must find out whether a lost response means success: no retry here.
 	ctx = policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1, TryTimeout: tryTimeout})
 	metadata := make(map[string]*string, len(opts.Metadata))
@@ -130,15 +142,18 @@ func (b *blobs) put(ctx context.Context, name string, body []byte, opts store.Cr
 	if opts.Tier != "" {
 		tier = to.Ptr(blob.AccessTier(opts.Tier))
 	}
-	sum := crc64.Checksum(body, crc64.MakeTable(crcPolynomial))
-	resp, err := b.container.NewBlockBlobClient(name).Upload(ctx, streaming.NopCloser(bytes.NewReader(body)), &blockblob.UploadOptions{
+	sum := crc64.New(crc64.MakeTable(crcPolynomial))
+	if _, err := io.Copy(sum, io.NewSectionReader(body, 0, size)); err != nil {
+		return "", fmt.Errorf("cannot read the body of %s: %w", name, err)
+	}
+	resp, err := b.container.NewBlockBlobClient(name).Upload(ctx, streaming.NopCloser(io.NewSectionReader(body, 0, size)), &blockblob.UploadOptions{
 		Metadata:    metadata,
 		HTTPHeaders: headers,
 		Tier:        tier,
 		AccessConditions: &blob.AccessConditions{
 			ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfNoneMatch: to.Ptr(azcore.ETagAny)},
 		},
-		TransactionalValidation: blob.TransferValidationTypeCRC64(sum),
+		TransactionalValidation: blob.TransferValidationTypeCRC64(sum.Sum64()),
 	})
 	if err != nil {
 		return "", err

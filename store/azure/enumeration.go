@@ -275,6 +275,7 @@ func (e *enumeration) blob(t tag) bool {
 			var raw []byte
 			raw, ok = e.raw(t)
 			b.Paged = string(raw) == string(container.BlobTypePageBlob)
+			b.Appended = string(raw) == string(container.BlobTypeAppendBlob)
 		case "ResourceType":
 			var raw []byte
 			raw, ok = e.raw(t)
@@ -288,6 +289,11 @@ func (e *enumeration) blob(t tag) bool {
 			var raw []byte
 			if raw, ok = e.raw(t); ok {
 				b.Created, ok = e.time(raw)
+			}
+		case "Last-Modified":
+			var raw []byte
+			if raw, ok = e.raw(t); ok {
+				b.Modified, ok = e.time(raw)
 			}
 		default:
 			ok = e.skip(t)

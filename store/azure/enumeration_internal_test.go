@@ -88,6 +88,7 @@ func TestEnumeration(t *testing.T) {
 		{
 			Name: "api/2014/07/31/1800/000001.log", Size: 8388608, ETag: "0x8D1234567890ABC", Tier: store.Cool, TierInferred: true,
 			Created:  time.Date(2014, 7, 31, 18, 0, 0, 0, time.UTC),
+			Modified: time.Date(2014, 7, 31, 18, 0, 0, 0, time.UTC),
 			Metadata: map[string]string{"starttime": "2014-07-31T18:00:00.000000000Z", "note": `a <b> & "c" 'd"`, "empty": ""},
 		},
 		{Name: "api/é", ETag: "0x1", Created: time.Date(2014, 7, 31, 18, 0, 0, 0, time.UTC), Metadata: map[string]string{}},

@@ -105,6 +105,8 @@ func listed(item *container.BlobItem) store.Blob {
 		blob.Size = value(p.ContentLength)
 		blob.ETag = etag(p.ETag)
 		blob.Created = value(p.CreationTime).UTC()
+		blob.Modified = value(p.LastModified).UTC()
+		blob.Appended = value(p.BlobType) == container.BlobTypeAppendBlob
 		blob.Tier = store.Tier(value(p.AccessTier))
 		blob.TierInferred = value(p.AccessTierInferred)
 		blob.Paged = value(p.BlobType) == container.BlobTypePageBlob

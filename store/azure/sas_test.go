@@ -73,9 +73,9 @@ func TestSASCreateOnly(t *testing.T) {
 	s := withSAS(t, owner, "c", time.Now().Add(time.Hour))
 	mustCreate(t, s, "a/1.log", "one", store.CreateOptions{})
 	// Azure responds with UnauthorizedBlobOverwrite, which is ErrExists (see TestClasses).
-	// Azurite has no such code: see docs/azurite.md.
+	// Azurite has no such code: see package azurite.
 	if _, err := s.Blobs().Create(t.Context(), "a/1.log", []byte("two"), store.CreateOptions{}); !errors.Is(err, store.ErrAccessDenied) {
-		t.Errorf("taken name: got %v, want Azurite's response; see docs/azurite.md if it is better now", err)
+		t.Errorf("taken name: got %v, want Azurite's response; see package azurite if it is better now", err)
 	}
 	if got, err := owner.Blobs().Read(t.Context(), store.BlobRef{Name: "a/1.log"}, 0, 3); err != nil || string(got) != "one" {
 		t.Errorf("blob now %q, error %v", got, err)

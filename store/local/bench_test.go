@@ -14,7 +14,7 @@ import (
 func segmentMetadata(i int) map[string]string {
 	return map[string]string{
 		"StartTime": "2026-11-20T15:04:05.123456789Z", "EndTime": "2026-11-20T15:59:05.123456789Z",
-		"LogVersion": "logstow/3", "Records": "123456", "RawBytes": "98765432", "Levels": "T0 D0 I100000 W20000 E3400 F56",
+		"LogVersion": "logstow/1", "Records": "123456", "RawBytes": "98765432", "Levels": "T0 D0 I100000 W20000 E3400 F56",
 		"Batch": fmt.Sprintf("%032x", i), "Instance": "queue-7f9c6d5b4-x2x9z", "Seq": fmt.Sprint(1763650000000000000 + i), "Footer": "8123456",
 	}
 }

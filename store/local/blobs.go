@@ -1,10 +1,12 @@
 package local
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -108,6 +110,15 @@ func readRange(path, etag string, off, n int64) ([]byte, error) {
 // Create implements [store.Blobs]. The file is linked and its row written under the database's lock, so
 // that listings of other processes see both or none, unless this process is killed in between.
 func (b blobs) Create(ctx context.Context, name string, body []byte, opts store.CreateOptions) (string, error) {
+	return b.createFrom(ctx, name, bytes.NewReader(body), opts)
+}
+
+// CreateFrom implements [store.Streamer].
+func (b blobs) CreateFrom(ctx context.Context, name string, body io.ReaderAt, size int64, opts store.CreateOptions) (string, error) {
+	return b.createFrom(ctx, name, io.NewSectionReader(body, 0, size), opts)
+}
+
+func (b blobs) createFrom(ctx context.Context, name string, body io.Reader, opts store.CreateOptions) (string, error) {
 	name = b.root + name
 	if err := contextError(ctx, "create", name); err != nil {
 		return "", err
@@ -140,7 +151,7 @@ func (b blobs) Create(ctx context.Context, name string, body []byte, opts store.
 	return tag, nil
 }
 
-func (b blobs) create(ctx context.Context, name, path string, body []byte, metadata map[string]string) (etag string, err error) {
+func (b blobs) create(ctx context.Context, name, path string, body io.Reader, metadata map[string]string) (etag string, err error) {
 	if at, err := os.Lstat(path); err == nil && !at.IsDir() {
 		if err := b.syncExisting(path); !b.wasDeleted(path, err) {
 			return "", err
@@ -158,7 +169,7 @@ func (b blobs) create(ctx context.Context, name, path string, body []byte, metad
 	if b.root != "" {
 		files.Mask = othersWrite
 	}
-	temp, err := files.NewTemp(b.db.tempDir(), body)
+	temp, err := files.NewTempFrom(b.db.tempDir(), body)
 	if err != nil {
 		return "", err
 	}

@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"logstow/internal/fsutil"
 	"logstow/store"
 )
@@ -44,6 +42,8 @@ type database struct {
 	mu     sync.Mutex
 	db     *handle
 	closed bool
+	// used is set once this process could write to the store.
+	used bool
 	// retired are at most maxRetired handles of files that no longer exist or have changed. They stay open
 	// so that their users can finish.
 	retired []*handle
@@ -100,16 +100,44 @@ func (d *database) reading(ctx context.Context) (*sql.DB, error) {
 // writing returns the database, created if it is missing, and creates the folder for temporary
 // files.
 func (d *database) writing(ctx context.Context) (*sql.DB, error) {
+	if err := d.checkPresent(); err != nil {
+		return nil, err
+	}
 	if err := d.files.MkdirAll(d.tempDir()); err != nil {
 		return nil, err
 	}
-	if db, err := d.reading(ctx); db != nil || err != nil {
-		return db, err
+	db, err := d.reading(ctx)
+	if db == nil && err == nil {
+		if err = d.create(ctx); err == nil {
+			db, err = d.reading(ctx)
+		}
 	}
-	if err := d.create(ctx); err != nil {
-		return nil, err
+	if err == nil {
+		d.mu.Lock()
+		d.used = true
+		d.mu.Unlock()
 	}
-	return d.reading(ctx)
+	return db, err
+}
+
+// checkPresent returns an error if the store that this process used is gone: its directory is missing or empty. A store that
+// began anew in the place of a file system that is not mounted would be hidden by it later.
+func (d *database) checkPresent() error {
+	d.mu.Lock()
+	used := d.used
+	d.mu.Unlock()
+	if !used {
+		return nil
+	}
+	dir := filepath.Dir(d.dir)
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || len(entries) > 0 {
+		return err
+	}
+	return &store.Error{
+		Op: "write to", Object: dir, Class: store.ErrUnavailable, Err: errors.New("the directory was emptied or removed while it was in use"),
+		Hint: "mount its file system or move the directory back; to begin an empty store, start the program again",
+	}
 }
 
 // lock waits for the lock under which the database is created and moved aside.
@@ -177,16 +205,6 @@ func open(ctx context.Context, path string, file fs.FileInfo, check string) (*ha
 		return nil, errors.Join(err, db.Close())
 	}
 	return &handle{DB: db, file: file, immutable: true}, nil
-}
-
-// mayWrite reports whether this process has the permissions that a database needs.
-func mayWrite(path string) bool {
-	for _, file := range []string{path, path + "-wal", path + "-shm"} {
-		if err := unix.Access(file, unix.R_OK|unix.W_OK); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return false
-		}
-	}
-	return unix.Access(filepath.Dir(path), unix.W_OK) == nil
 }
 
 func openWith(ctx context.Context, path, query, check string) (*sql.DB, error) {

@@ -22,7 +22,7 @@ func TestGoldenDatabase(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := openStore(t, dir)
-	metadata := map[string]string{"LogVersion": "logstow/3", "StartTime": "2024-03-05T15:04:05.000000000Z"}
+	metadata := map[string]string{"LogVersion": "logstow/1", "StartTime": "2024-03-05T15:04:05.000000000Z"}
 	if _, err := s.Blobs().Create(t.Context(), "web/2024/03/05/1500/000001.log", []byte("body"), store.CreateOptions{Metadata: metadata}); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -55,14 +54,6 @@ func help(mode, dir, arg string) error {
 		return printList(ctx, s)
 	case "rows":
 		return printRows(ctx, s, arg)
-	case "holder":
-		return printHolder(dir)
-	case "starve":
-		most, err := strconv.Atoi(arg)
-		for n := 0; n < most && err == nil; n++ {
-			err = starve(ctx, dir, n)
-		}
-		return err
 	case "follow":
 		in := bufio.NewScanner(os.Stdin)
 		for in.Scan() {
@@ -76,7 +67,7 @@ func help(mode, dir, arg string) error {
 		_, err := s.Blobs().Create(ctx, arg, selfBody(arg), store.CreateOptions{Metadata: selfMetadata(arg)})
 		return err
 	default:
-		return fmt.Errorf("unknown helper %q", mode)
+		return helpOnSystem(ctx, mode, dir, arg)
 	}
 }
 

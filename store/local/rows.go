@@ -87,10 +87,8 @@ func readRows(ctx context.Context, q querier, first, last string) (_ []row, err 
 // ETag identifies the content: files are never rewritten under their name, and the time is exact to the
 // nanosecond.
 func newBlob(name string, size, written int64) store.Blob {
-	return store.Blob{
-		Name: name, Size: size, Created: time.Unix(0, written).UTC(),
-		ETag: etagOf(size, written),
-	}
+	at := time.Unix(0, written).UTC()
+	return store.Blob{Name: name, Size: size, Created: at, Modified: at, ETag: etagOf(size, written)}
 }
 
 func etagOf(size, written int64) string {

@@ -118,7 +118,7 @@ func TestCheckAndShown(t *testing.T) {
 }
 
 func FuzzCheck(f *testing.F) {
-	for _, spec := range []string{"", "/logs", "file:///logs?x", "azblob://logs?account=one", "azblob://logs?sig=x", "grant://x", "https://h/c?sig=x", "azblob://?%zz"} {
+	for _, spec := range []string{"", "/logs", "file:///logs?x", "azblob://logs?account=one", "azblob://logs?sig=x", "grant://x", "https://h/c?sig=x", "azblob://?%zz", "$h?0123456789abcdef01234567"} {
 		f.Add(spec)
 	}
 	f.Fuzz(func(t *testing.T, spec string) {

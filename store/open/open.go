@@ -96,6 +96,41 @@ func Dir(spec string) (dir string, ok bool) {
 	return n.dir, err == nil && n.dir != ""
 }
 
+// CheckDir reports a path that a shell was to expand, which it does not inside of --store=~/logs or a file.
+func CheckDir(dir string) error {
+	if dir == "" || dir[0] != '~' && dir[0] != '$' {
+		return nil
+	}
+	shown, _, _ := strings.Cut(dir, "?") // a signature may follow
+	return fmt.Errorf("%c at the start is not expanded here: write the whole path, or ${HOME}/… in the configuration file, or ./%s for a directory of this name", dir[0], shown)
+}
+
+// Destination splits the name of a place for files that are no store, such as a table: a directory, or azblob://CONTAINER/PREFIX, with
+// ?account=NAME as in [Store]. It returns the name of the store that has it, for [Store], and the prefix of its blobs for [store.Prefixed],
+// which is "" or ends in '/'.
+func Destination(spec string) (name, prefix string, err error) {
+	rest, ok := strings.CutPrefix(spec, "azblob://")
+	if !ok {
+		if _, local := Dir(spec); !local {
+			return "", "", invalid(spec, errors.New("neither a directory nor azblob://CONTAINER/PREFIX"))
+		}
+		return spec, "", nil
+	}
+	place, query, asked := strings.Cut(rest, "?")
+	container, prefix, _ := strings.Cut(strings.TrimRight(place, "/"), "/")
+	if prefix != "" {
+		if err := store.CheckName(prefix); err != nil {
+			return "", "", invalid(spec, err)
+		}
+		prefix += "/"
+	}
+	name = "azblob://" + container
+	if asked {
+		name += "?" + query
+	}
+	return name, prefix, Check(name)
+}
+
 // location is a parsed store name: a container, a grant file, relays, or a directory.
 type location struct {
 	container, account string
@@ -113,7 +148,7 @@ func parse(spec string) (n location, err error) {
 	case !ok && strings.Contains(spec, "?") && strings.Contains(spec, "sig="):
 		err = errors.New("an address with a signature, not a directory")
 	case !ok:
-		n.dir = spec
+		n.dir, err = spec, CheckDir(spec)
 	case scheme == "azblob":
 		n.container, n.account, err = parseContainer(rest)
 	case scheme == grant.Scheme && rest == "":

@@ -77,6 +77,8 @@ func TestStoreRefuses(t *testing.T) {
 		{"two slashes", "file://dir/x", store.ErrInvalid, "three slashes"},
 		{"no directory", "file://", store.ErrInvalid, "no directory"},
 		{"query", "file:///dir?x", store.ErrInvalid, "%3F"},
+		{"home", "~/logs", store.ErrInvalid, "./~/logs"},
+		{"variable", "$HOME/logs", store.ErrInvalid, "${HOME}"},
 		{"no credential", "azblob://logs", store.ErrAccessDenied, "AZURE_STORAGE_CONNECTION_STRING"},
 	}
 	for _, tt := range tests {

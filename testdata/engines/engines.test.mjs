@@ -1,4 +1,4 @@
-// DuckDB and ClickHouse read stores with the SQL of docs/engines.md as logq does.
+// DuckDB and ClickHouse read stores with the SQL of deploy/engines and docs/engines.md as logq does.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -6,9 +6,12 @@ import { chmod, cp, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'node:test';
 import { promisify } from 'node:util';
-import { blocks, clickhouse, command, duckdb, must, newStore, root, serveShipper, ship } from './lib.mjs';
+import { blocksOf, clickhouse, command, duckdb, must, newStore, root, serveShipper, ship, viewsOf } from './lib.mjs';
 
 const run = promisify(execFile);
+const blocks = await blocksOf('docs/engines.md');
+const check = await viewsOf('check.sql');
+const views = { duckdb: await viewsOf('duckdb.sql'), clickhouse: await viewsOf('clickhouse.sql') };
 const day = '2026-11-20';
 const messages = [
   'plain',
@@ -121,20 +124,20 @@ test('a directory', { timeout: 600_000 }, async (t) => {
 
   await t.test('DuckDB', async (t) => {
     const query = await duckdb(t, store.dir);
-    const counts = await query(...blocks('sql duckdb'));
+    const counts = await query(...views.duckdb, ...blocks('sql duckdb'));
     const rows = await query(`SELECT strftime(time, '%Y-%m-%dT%H:%M:%S.') || lpad((epoch_ns(time) % 1000000000)::VARCHAR, 9, '0') || 'Z' AS time,
       level, service, source, attributes, message FROM logs`);
     await sameRecords(store, rows, counts);
-    assert.deepEqual(await query(...blocks('sql check')), []);
+    assert.deepEqual(await query(...check), []);
     assert.deepEqual(await query(`SELECT DISTINCT instance FROM logs WHERE service IN ('cart', 'small') ORDER BY ALL`), [{ instance: 'push-0' }, { instance: null }]);
   });
 
   await t.test('ClickHouse', async (t) => {
     const query = clickhouse(t, store.dir);
-    const counts = query(...placed(store, blocks('sql clickhouse', 'sql clickhouse directory')));
+    const counts = query(...placed(store, [...views.clickhouse, ...blocks('sql clickhouse')]));
     const rows = query(`SELECT toString(time) || 'Z' AS time, level, service, source, attributes, message FROM logs`);
     await sameRecords(store, rows, counts);
-    assert.deepEqual(query(...blocks('sql check')), []);
+    assert.deepEqual(query(...check), []);
     assert.deepEqual(query(`SELECT DISTINCT instance FROM logs WHERE service IN ('cart', 'small') ORDER BY ALL`), [{ instance: 'push-0' }, { instance: null }]);
   });
 });
@@ -145,26 +148,25 @@ test('the first command of the page', { timeout: 300_000 }, async (t) => {
   const program = path.join(store.dir, 'duckdb'); // DuckDB's own command line is not in npm
   await writeFile(program, `#!/bin/sh\nexec node ${path.join(root, 'testdata/engines/duckdb.mjs')} "$@"\n`);
   await chmod(program, 0o755);
-  const [first] = blocks('sh');
+  const first = blocks('sh')[0].replaceAll('deploy/engines', path.join(root, 'deploy/engines'));
   const bin = process.env.LOGSTOW_BIN || path.join(root, 'bin');
   const { stdout } = await run('bash', ['-c', first], { cwd: store.dir, env: { ...store.env, PATH: `${store.dir}:${bin}:${process.env.PATH}` } });
-  assert.equal(stdout, '-\t20\nDEBUG\t20\nERROR\t20\nINFO\t20\nWARN\t20\n');
+  assert.equal(stdout, 'DEBUG\t20\nERROR\t20\nINFO\t20\nWARN\t20\n\t20\n');
 });
 
 test('bytes that are not UTF-8, and carriage returns that DuckDB cannot tell', { timeout: 300_000 }, async (t) => {
   const store = await newStore(t);
   await ship(store, 'odd', Buffer.from(`${day}T10:00:00Z INFO a\r\tb\n`));
   await list(store);
-  const views = blocks('sql duckdb');
   const query = await duckdb(t, store.dir);
-  await query(...views);
+  await query(...views.duckdb);
   assert.deepEqual(await query('SELECT message FROM logs'), [{ message: `${day}T10:00:00Z INFO a\nb` }]);
 
   await ship(store, 'odd', Buffer.concat([Buffer.from(`${day}T10:00:01Z INFO `), Buffer.from([0xff, 0xfe, 0x0a])]));
   await list(store);
-  await assert.rejects((await duckdb(t, store.dir))(...views), /unicode|utf-?8/i);
+  await assert.rejects((await duckdb(t, store.dir))(...views.duckdb, ...blocks('sql duckdb')), /unicode|utf-?8/i);
   const ch = clickhouse(t, store.dir);
-  ch(...placed(store, blocks('sql clickhouse', 'sql clickhouse directory').slice(0, 3)));
+  ch(...placed(store, views.clickhouse));
   assert.deepEqual(ch('SELECT hex(substring(message, -3)) AS tail FROM logs ORDER BY time'), [{ tail: '0D0962' }, { tail: '20FFFE' }]);
 });
 
@@ -190,9 +192,10 @@ test('ClickHouse over Azurite', { timeout: 600_000, skip: !process.env.AZURE_STO
   const listed = await list(store);
   assert.ok(listed.every((s) => /^https?:\/\/[^?]*$/.test(s.path)), listed[0].path);
   const query = clickhouse(t, store.dir);
-  const sql = [blocks('sql clickhouse')[0], ...blocks('sql clickhouse azure'), ...blocks('sql clickhouse').slice(1)];
+  const [segments, , logs] = views.clickhouse;
+  const sql = [segments, ...(await viewsOf('clickhouse-azure.sql')), logs, ...blocks('sql clickhouse')];
   const counts = query(...placed(store, sql).map((one) => one.replaceAll("'CONNECTION_STRING', 'logs", `'${process.env.AZURE_STORAGE_CONNECTION_STRING}', '${container}`)));
   const rows = query(`SELECT toString(time) || 'Z' AS time, level, service, source, attributes, message FROM logs`);
   await sameRecords(store, rows, counts);
-  assert.deepEqual(query(...blocks('sql check')), []);
+  assert.deepEqual(query(...check), []);
 });

@@ -1,4 +1,4 @@
-// What the tests of engines share: the SQL of docs/engines.md, a store filled by shippers, and the engines.
+// What the tests of engines share: the SQL of deploy/engines, docs/engines.md and docs/export.md, a store filled by shippers, and the engines.
 
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
@@ -16,14 +16,20 @@ const run = promisify(execFile);
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const bin = process.env.LOGSTOW_BIN || path.join(root, 'bin');
 
-const page = await readFile(path.join(root, 'docs/engines.md'), 'utf8');
+/** blocksOf reads a page; the result returns its blocks whose info string is one of those given, in order. */
+export async function blocksOf(name) {
+  const page = await readFile(path.join(root, name), 'utf8');
+  return (...infos) => blocksIn(name, page, infos);
+}
 
-/** blocks are the blocks of the page whose info string is one of those given, in order. */
-export function blocks(...infos) {
+function blocksIn(name, page, infos) {
   const found = [...page.matchAll(/^```(.+)\n([^]*?)^```$/gm)].filter(([, info]) => infos.includes(info)).map(([, , text]) => text);
-  assert.ok(found.length > 0, `docs/engines.md has no block ${infos}`);
+  assert.ok(found.length > 0, `${name} has no block ${infos}`);
   return found;
 }
+
+/** viewsOf are the statements of a file of deploy/engines. */
+export const viewsOf = async (name) => statements(await readFile(path.join(root, 'deploy/engines', name), 'utf8')).map((one) => one + ';');
 
 /** statements are the statements of SQL: a semicolon ends a line. */
 export const statements = (...texts) => texts.join('\n').split(/;\s*(?:\n|$)/).map((one) => one.trim()).filter(Boolean);
@@ -109,9 +115,15 @@ export async function duckdb(t, dir) {
 export function clickhouse(t, dir) {
   const session = new chdb.Session(path.join(dir, 'clickhouse'));
   t.after(() => session.close());
-  return (...texts) => {
+  const query = (...texts) => {
     let text = '';
     for (const one of statements(...texts)) text = session.query(one, 'JSONEachRow');
     return text.split('\n').filter(Boolean).map((line) => JSON.parse(line));
   };
+  /** statistics are the rows of a statement, and how many rows ClickHouse read for them. */
+  query.statistics = (text) => {
+    const { data, statistics } = JSON.parse(session.query(text, 'JSON'));
+    return { rows: data, read: statistics.rows_read };
+  };
+  return query;
 }

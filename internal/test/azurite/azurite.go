@@ -1,6 +1,42 @@
 // Package azurite starts Azurite, Microsoft's emulator of Azure Storage, for
 // tests: on free loopback ports, in memory, ended with the test. Nothing but
 // tests and the tools around them may import it.
+//
+// To run a command with it:
+//
+//	go run ./internal/test/azurite/cmd/azurite-run COMMAND...
+//
+// This sets AZURE_STORAGE_CONNECTION_STRING, and LOGSTOW_AZURITE, by which test binaries share the process.
+//
+// The tests run against Azurite 3.37.0, which differs from Azure:
+//
+//   - Wrong key, expired SAS, wrong token: 403 AuthorizationFailure. Azure: 403 AuthenticationFailed with a detail, 401 for tokens. Both
+//     are access denied, with the same hints
+//   - Create under a taken name with a create-only SAS: 403 AuthorizationPermissionMismatch: access denied. Azure: 403
+//     UnauthorizedBlobOverwrite: the name is taken, the next number follows
+//   - Blob Batch with an account SAS: 500 without a code: blobs are deleted one by one. Service SAS, key and token work. Azure: works
+//   - A range that starts exactly at a blob's end: 206 with Content-Range: bytes 5-4/5 and no bytes. Azure: 416 InvalidRange
+//   - Case of metadata keys: lower case in listings. Azure: as written. Readers compare keys case-insensitively
+//   - Size of an entity: counts the bytes of the JSON, base64 included, against 1 MiB. Azure: counts as Entity.Size does
+//   - Dropping a table or a container: the name is free at once. Azure: the name stays taken for half a minute and more
+//     (TableBeingDeleted, ContainerBeingDeleted)
+//   - Single quotes in keys of entities in a transaction's URL: accepted doubled and not doubled. Azure: must be doubled
+//   - Tokens: only over TLS and with --oauth basic; signatures are not checked. Azure: checked
+//   - A table's SAS: key ranges (spk, epk) are signed and ignored; transactions are rejected, single entities are written. Azure: key
+//     ranges hold; transactions work
+//   - Directories in listings: never. Azure: with a hierarchical namespace, as empty blobs, which stay when their blobs are deleted;
+//     shipper retain removes those of past days
+//   - A directory's SAS (sr=d): not supported. Azure: works with a hierarchical namespace
+//   - Immutability policies, legal holds, throttling: none: tested with a fake network. Azure: as documented
+//   - Default tier of the account: always hot; listings have AccessTierInferred unless a tier was set. Azure: hot, cool, cold or smart;
+//     accounts without tiers reject one, and the tier is then left out
+//   - Redundancy: RA-GRS; the secondary location is the path ACCOUNT-secondary, always in sync by its statistics, but without
+//     containers. Azure: by account; other kinds are tested with a fake network
+//   - Write with a key or an account SAS to a missing container: 404 ContainerNotFound. Azure: the same; a role or signature for another
+//     container gets 403 first
+//   - A blob that is created while garbage is collected, every ten minutes: its content may be lost: reads get 500. The tests' Azurite
+//     collects what was garbage ten minutes earlier. Azure: kept
+//   - Idle connections: closed after 5 seconds, often under a request; the tests set 10 minutes. Azure: kept for minutes
 package azurite
 
 import (

@@ -5,14 +5,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
-	"syscall"
 	"time"
 
 	collector1 "go.opentelemetry.io/proto/slim/otlp/collector/logs/v1"
@@ -64,9 +59,14 @@ func (b *suite) benchAttributes() error {
 }
 
 // sizeOf is the stored size of the segments in a store.
-func sizeOf(store string) (size int64, err error) {
-	err = filepath.WalkDir(store, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(path) != ".log" {
+func sizeOf(store string) (int64, error) {
+	return filesIn(store, func(path string) bool { return filepath.Ext(path) == ".log" })
+}
+
+// filesIn is the size of the files in a directory, of those that count.
+func filesIn(dir string, counts func(path string) bool) (size int64, err error) {
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !counts(path) {
 			return err
 		}
 		info, err := entry.Info()
@@ -142,22 +142,10 @@ func (b *suite) receive(requests []string) (r row, err error) {
 	if err := errors.Join(os.RemoveAll(b.store), os.RemoveAll(buffer)); err != nil {
 		return r, err
 	}
-	cmd := exec.CommandContext(b.ctx, filepath.Join(b.dir, "shipper"), "run", "--service", "bench",
+	s, address, err := b.serve(listening(), filepath.Join(b.dir, "shipper"), "run", "--service", "bench",
 		"--store", b.store, "--buffer-dir", buffer, "--http", "127.0.0.1:0")
-	log, err := cmd.StderrPipe()
 	if err != nil {
 		return r, err
-	}
-	if err := cmd.Start(); err != nil {
-		return r, err
-	}
-	lines := bufio.NewReader(log)
-	line, err := lines.ReadString('\n')
-	address := regexp.MustCompile(`"address":"([^"]+)"`).FindStringSubmatch(line)
-	go func() { _, _ = io.Copy(io.Discard, lines) }() // ends with the process
-	began := time.Now()
-	if address == nil {
-		err = errors.Join(err, fmt.Errorf("shipper: %q", line))
 	}
 	for _, name := range requests {
 		var request []byte
@@ -165,35 +153,9 @@ func (b *suite) receive(requests []string) (r row, err error) {
 			request, err = os.ReadFile(name)
 		}
 		if err == nil {
-			err = b.post("http://"+address[1]+"/v1/logs", request)
+			_, _, err = s.request("http://"+address+"/v1/logs", "application/x-protobuf", bytes.NewReader(request))
 		}
 	}
-	_ = cmd.Process.Signal(os.Interrupt)
-	err = errors.Join(err, cmd.Wait())
-	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if err != nil || !ok {
-		return r, errors.Join(err, errors.New("receive"))
-	}
-	return row{
-		cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), wall: time.Since(began),
-		peak: usage.Maxrss >> 10, faults: usage.Minflt,
-	}, nil
-}
-
-// post sends a request in protobuf.
-func (b *suite) post(address string, body []byte) error {
-	r, err := http.NewRequestWithContext(b.ctx, http.MethodPost, address, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/x-protobuf")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	text, err := io.ReadAll(answer.Body)
-	if answer.StatusCode != http.StatusOK {
-		err = errors.Join(err, fmt.Errorf("status %d: %s", answer.StatusCode, text))
-	}
-	return errors.Join(err, answer.Body.Close())
+	r, stopErr := s.stop()
+	return r, errors.Join(err, stopErr)
 }

@@ -8,6 +8,10 @@
 //
 //	go run ./internal/test/azurite/cmd/azurite-run go run ./internal/test/bench
 //	go run ./internal/test/azurite/cmd/azurite-run go run ./internal/test/bench -fleet 2550
+//
+// VictoriaLogs beside it, once built (go install github.com/VictoriaMetrics/VictoriaLogs/app/victoria-logs@v1.52.1):
+//
+//	go run ./internal/test/bench -victorialogs ~/go/bin/victoria-logs
 package main
 
 import (
@@ -33,7 +37,9 @@ func main() {
 	fields := flag.Bool("fields", false, "measure what fields cost only")
 	logql := flag.Bool("ql", false, "measure LogQL only")
 	attributes := flag.Bool("attributes", false, "measure what attributes cost only")
+	export := flag.Bool("export", false, "measure shipper export only")
 	fleet := flag.Int("fleet", 0, "measure compaction of so many segments instead; needs AZURE_STORAGE_CONNECTION_STRING")
+	peer := flag.String("victorialogs", "", "compare with VictoriaLogs instead: the path of its program")
 	part := flag.String("part", "", "internal: run one comparison part on the files that follow")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -45,7 +51,7 @@ func main() {
 	case *fleet > 0:
 		err = benchFleet(ctx, *fleet, *runs)
 	default:
-		err = bench(ctx, *kind, *size, *runs, *fields, *logql, *attributes)
+		err = bench(ctx, *kind, *size, *runs, only{*fields, *logql, *attributes, *export}, *peer)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -61,7 +67,10 @@ const (
 	to    = "2026-11-20T16:00:00Z"
 )
 
-func bench(ctx context.Context, kind, size string, runs int, fields, logql, attributes bool) error {
+// only selects one measurement instead of all.
+type only struct{ fields, logql, attributes, export bool }
+
+func bench(ctx context.Context, kind, size string, runs int, one only, peer string) error {
 	bytes, err := units.ParseSize(size)
 	if err != nil {
 		return err
@@ -76,14 +85,19 @@ func bench(ctx context.Context, kind, size string, runs int, fields, logql, attr
 		return err
 	}
 	fmt.Printf("%s of %s, medians of %d runs; CPU is user + system of the whole process\n\n", size, kind, runs)
+	if peer != "" {
+		return b.benchPeer(peer)
+	}
 	fmt.Printf("%-44s %8s %8s %9s %8s %8s   %s\n", "", "CPU s", "wall s", "peak MiB", "faults", "ratio", "of")
 	switch {
-	case fields:
+	case one.fields:
 		return b.benchFormats()
-	case logql:
+	case one.logql:
 		return b.benchQL(kind)
-	case attributes:
+	case one.attributes:
 		return b.benchAttributes()
+	case one.export:
+		return b.benchExport()
 	}
 	if err := b.benchStart(); err != nil {
 		return err
@@ -107,6 +121,9 @@ func bench(ctx context.Context, kind, size string, runs int, fields, logql, attr
 		return err
 	}
 	if err := b.benchAttributes(); err != nil {
+		return err
+	}
+	if err := b.benchExport(); err != nil {
 		return err
 	}
 	return b.benchFormats()
@@ -223,13 +240,7 @@ func (b *suite) benchReading() error {
 
 // benchQueries compares queries with decompressing the same segments and searching in memory.
 func (b *suite) benchQueries(kind string) error {
-	var segments []string
-	err := filepath.WalkDir(b.store, func(path string, _ os.DirEntry, err error) error {
-		if strings.HasSuffix(path, ".log") {
-			segments = append(segments, path)
-		}
-		return err
-	})
+	segments, err := segmentsIn(b.store)
 	if err != nil {
 		return err
 	}

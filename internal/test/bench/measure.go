@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 )
 
@@ -105,14 +104,9 @@ func (c *command) run() (row, error) {
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) { // 1: nothing matched
 		return row{}, fmt.Errorf("%s %v: %w\n%s", c.path, c.args, err, errs.Bytes())
 	}
-	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return row{}, errors.New("this system does not count a process's memory")
-	}
-	return row{
-		cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), wall: wall,
-		peak: usage.Maxrss >> 10, faults: usage.Minflt, errs: errs.String(),
-	}, nil
+	r, err := used(cmd.ProcessState, wall)
+	r.errs = errs.String()
+	return r, err
 }
 
 func (r *row) print(name string, base *row, of string) {

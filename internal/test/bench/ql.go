@@ -1,16 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -103,42 +98,21 @@ func median(all []time.Duration) time.Duration {
 
 // requests starts a server, and measures its first request and a later one.
 func (b *suite) requests() (first, later time.Duration, err error) {
-	cmd := exec.CommandContext(b.ctx, filepath.Join(b.dir, "logq"), "serve", "--store", b.store, "--listen", "127.0.0.1:0")
-	log, err := cmd.StderrPipe()
+	s, address, err := b.serve(listening(), filepath.Join(b.dir, "logq"), "serve", "--store", b.store, "--listen", "127.0.0.1:0")
 	if err != nil {
 		return 0, 0, err
 	}
-	if err := cmd.Start(); err != nil {
-		return 0, 0, err
-	}
-	lines := bufio.NewReader(log)
 	defer func() {
-		_ = cmd.Process.Signal(os.Interrupt)
-		_, _ = io.Copy(io.Discard, lines)
-		err = errors.Join(err, cmd.Wait())
+		_, stopErr := s.stop()
+		err = errors.Join(err, stopErr)
 	}()
-	line, err := lines.ReadString('\n')
-	address := regexp.MustCompile(`"address":"([^"]+)"`).FindStringSubmatch(line)
-	if err != nil || address == nil {
-		return 0, 0, fmt.Errorf("logq serve: %q: %w", line, err)
-	}
 	form := url.Values{"query": {`{service_name="bench"}`}, "limit": {"100"}, "start": {from}, "end": {to}}
 	request := func() (time.Duration, error) {
-		r, err := http.NewRequestWithContext(b.ctx, http.MethodGet, "http://"+address[1]+"/loki/api/v1/query_range?"+form.Encode(), nil)
-		if err != nil {
-			return 0, err
+		body, took, err := s.request("http://"+address+"/loki/api/v1/query_range?"+form.Encode(), "", nil)
+		if n := strings.Count(string(body), `["179`); err == nil && n != 100 {
+			err = fmt.Errorf("logq serve: %d records instead of 100", n)
 		}
-		began := time.Now()
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			return 0, err
-		}
-		body, err := io.ReadAll(answer.Body)
-		took := time.Since(began)
-		if n := strings.Count(string(body), `["179`); answer.StatusCode != http.StatusOK || n != 100 {
-			err = errors.Join(err, fmt.Errorf("status %d, %d records", answer.StatusCode, n))
-		}
-		return took, errors.Join(err, answer.Body.Close())
+		return took, err
 	}
 	if first, err = request(); err != nil {
 		return 0, 0, err

@@ -8,11 +8,10 @@ import (
 	"testing"
 )
 
-// limits are the rows of the tables of docs/limits.md, without those of what is inside a process.
+// limits are the rows of the tables of docs/limits.md.
 func limits(t *testing.T) (all [][]string) {
 	t.Helper()
-	page, _, _ := strings.Cut(read(t, root, "docs", "limits.md"), "\n## Inside a process\n")
-	for line := range strings.Lines(page) {
+	for line := range strings.Lines(read(t, root, "docs", "limits.md")) {
 		if line = strings.TrimSpace(line); strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| ---") && !strings.HasPrefix(line, "| bound |") {
 			all = append(all, strings.Split(strings.Trim(line, "| "), " | "))
 		}
@@ -27,12 +26,12 @@ func limits(t *testing.T) (all [][]string) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	for _, row := range limits(t) {
-		if len(row) != 4 {
-			t.Errorf("%q: want bound, value, set by and test", row)
+		if len(row) != 3 {
+			t.Errorf("%q: want bound, value and test", row)
 			continue
 		}
 		programs := false
-		for _, m := range regexp.MustCompile("`([^`]+)`(?: \\((full|long)\\))?").FindAllStringSubmatch(row[3], -1) {
+		for _, m := range regexp.MustCompile("`([^`]+)`(?: \\((full|long)\\))?").FindAllStringSubmatch(row[2], -1) {
 			if strings.HasPrefix(m[1], "testdata/browser/") {
 				read(t, root, m[1])
 				programs = true

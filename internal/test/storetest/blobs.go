@@ -410,7 +410,7 @@ func createMetadata(t *testing.T, open Opener) {
 		printable.WriteByte(c)
 	}
 	want := map[string]map[string]string{
-		"m/1": {"starttime": "2026-11-20T15:04:05.123456789Z", "logversion": "logstow/3"},
+		"m/1": {"starttime": "2026-11-20T15:04:05.123456789Z", "logversion": "logstow/1"},
 		"m/2": {"printable": printable.String()},
 		"m/3": {"spaces": "a b  c", "eq": "a=b", "pct": "100%25", "comma": "a,b;c", "_x1": "1"},
 		"m/4": {},

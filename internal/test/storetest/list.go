@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/test/effort"
 	"logstow/store"
 )
 
@@ -237,7 +238,8 @@ func listPrefixes(t *testing.T, open Opener) {
 // listMoves lists while blobs are deleted, each after another was created that takes its place: one
 // of the two is listed, whichever comes first in the order of names.
 func listMoves(t *testing.T, open Opener) {
-	const fillers, moves = 400, 50
+	const fillers = 400
+	moves := effort.Cases{Test: 15, Full: 50}.N()
 	container := newContainer()
 	writer, lister := open(t, container).Blobs(), open(t, container).Blobs()
 	var names []string

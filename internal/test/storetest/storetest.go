@@ -82,6 +82,8 @@ func blobCases() []testCase {
 		{name: "create/invalid metadata", run: createInvalidMetadata},
 		{name: "create/an empty blob", run: createEmpty},
 		{name: "create/in a tier", run: createTier},
+		{name: "create/from a reader", run: createFrom},
+		{name: "create/in a part of the container", run: prefixedPart},
 		{name: "delete/missing counts as removed", run: deleteMissing},
 		{name: "delete/more than one request's names", run: deleteMany, slow: true},
 		{name: "delete/tries all names", run: deleteTriesAll},

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"logstow/agent"
+	"logstow/config"
+	"logstow/input/imports"
+	"logstow/internal/cli"
+	"logstow/internal/hint"
+	"logstow/internal/logging"
+	"logstow/internal/timearg"
+	"logstow/internal/units"
+	"logstow/layout"
+	"logstow/store"
+	"logstow/store/open"
+)
+
+// importService is the owner of the buffers of imports. No service has such a name.
+const importService = "_import"
+
+func importCommand() *ucli.Command {
+	return &ucli.Command{
+		Name:  "import",
+		Usage: "copy what other programs wrote to blob storage",
+		UsageText: `shipper import --layout azure --from-store 'azblob://insights-*' --since 7d
+shipper import --layout vector --from-store ./old --since 1d --store ./logs
+shipper import --layout '{service}/{yyyy}/{*}' --from-store ./old --since 90d`,
+		Description: `Copies the records of blobs that other programs wrote during a range of time, plus
+--layout-slack, into segments. docs/layouts.md has the layouts.
+
+Each version of a blob is copied once: what was copied is in the buffer, with the
+records. A run that was interrupted or killed continues where it ended, and running it
+again copies only new blobs, and what was added to others since. An incomplete line at
+the end of a blob that may grow is left for the next run. The buffer takes about 200
+bytes for each blob and store; without it everything would be copied again, so keep it
+as long as the same range may be imported.
+
+Exit status: 0 everything else is copied, 2 wrong command line, 3 incomplete or failed, 4
+access denied, 130 interrupted.`,
+		Flags: importFlags(),
+		Action: func(c *ucli.Context) error {
+			if c.NArg() > 0 {
+				return cli.Usagef("import takes no arguments")
+			}
+			spec, err := importSpec(c)
+			if err != nil {
+				return err
+			}
+			closeAll, err := openSources(c, spec)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = closeAll() }() // they were only read
+			s, err := importSettings(c, spec)
+			if err != nil {
+				return cli.Usagef("%w", err)
+			}
+			opts := agent.Options{Version: version, Log: logging.New(os.Stderr), Getenv: open.WithAuth(os.Getenv, c.String("auth"))}
+			forPeople(&opts, c.App.ErrWriter)
+			return exitError(agent.Run(c.Context, s, opts))
+		},
+	}
+}
+
+// importFlags are the flags of import: its own, and those of run that are not about inputs.
+func importFlags() []ucli.Flag {
+	own := slices.Concat(cli.Categorize(categoryInputs,
+		&ucli.StringFlag{Name: "layout", Usage: "`LAYOUT`: what wrote the blobs: azure, fluent-bit, vector, otel, '$logs', or a pattern of names such as '{service}/{yyyy}/{MM}/{dd}/{HH}/{*}.json.gz'; required"},
+		&ucli.StringFlag{Name: "layout-slack", Value: "1h", Usage: "`DURATION`: how long after its time a record may have been stored"},
+		&ucli.StringFlag{Name: "layout-tz", Usage: "`ZONE`: zone of the times in names (default: UTC, for otel local)"},
+		&cli.ListFlag{Name: "from-store", Usage: "`STORE`: directory or azblob://CONTAINER to copy from, azblob://PREFIX* for several; repeatable, required"},
+	), cli.Categorize(categoryRange,
+		&ucli.StringFlag{Name: "since", Usage: "`TIME`: start of the range, as a duration before now or a time: 7d, yesterday; not with --from"},
+		&ucli.StringFlag{Name: "from", Usage: "`TIME`: start of the range: 2026-11-20, yesterday, -2d"},
+		&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range (default: now)"},
+	))
+	unused := []string{"config", "service", "once", "from-start", "metrics"}
+	for _, f := range inputFlags() {
+		unused = append(unused, f.Names()...)
+	}
+	shared := slices.DeleteFunc(runFlags(), func(f ucli.Flag) bool { return slices.Contains(unused, f.Names()[0]) })
+	for _, f := range shared { // they have defaults that settingsOf reads
+		hidden := slices.Contains([]string{"format", "multiline", "watch-interval", "max-watch-flushes", "max-flush-interval"}, f.Names()[0])
+		switch f := f.(type) {
+		case *ucli.StringFlag:
+			f.Hidden = f.Hidden || hidden
+		case *ucli.IntFlag:
+			f.Hidden = f.Hidden || hidden
+		}
+	}
+	return append(own, shared...)
+}
+
+// importSettings reads the flags of a run that imports.
+func importSettings(c *ucli.Context, spec *imports.Spec) (agent.Settings, error) {
+	s, err := settingsOf(c, &config.Config{}, func(errs *problems, c *ucli.Context, _ *config.Config) []config.Input {
+		common := commonFlags(errs, c)
+		common.Service = importService
+		return []config.Input{{Common: common, Spec: spec}}
+	})
+	s.Once, s.Service = true, importService
+	if err == nil && len(s.Stores.All) > 0 {
+		spec.Target, err = open.Identity(s.Stores.All[0], open.WithAuth(os.Getenv, c.String("auth")))
+	}
+	return s, err
+}
+
+// importSpec reads the layout and the range.
+func importSpec(c *ucli.Context) (spec *imports.Spec, err error) {
+	spec = &imports.Spec{}
+	var wrong problems
+	opts := layout.Options{}
+	if text := c.String("layout-tz"); text != "" {
+		opts.Zone, err = timearg.ParseZone(text)
+		wrong.check(err == nil, "--layout-tz: %w", err)
+	}
+	if opts.Slack = parse(&wrong, c, "layout-slack", units.ParseZero); opts.Slack == 0 {
+		opts.Slack = -1
+	}
+	wrong.check(c.String("layout") != "", "--layout is missing")
+	if text := c.String("layout"); text != "" {
+		spec.Layout, err = layout.Parse(text, opts)
+		wrong.check(err == nil, "--layout: %w", err)
+	}
+	wrong.advise(len(cli.List(c, "from-store")) > 0, "--from-store is missing", "give a directory or azblob://CONTAINER")
+	now := time.Now()
+	spec.From, spec.To = parseRange(&wrong, c, now)
+	wrong.advise(!spec.From.IsZero(), "the range has no start", "give --since or --from, such as --since 7d")
+	if spec.To.IsZero() {
+		spec.To = now
+	}
+	wrong.checkRange(spec.From, spec.To)
+	if err := errors.Join(wrong...); err != nil {
+		return nil, cli.Usagef("%w", err)
+	}
+	return spec, nil
+}
+
+// openSources opens the stores to import from.
+func openSources(c *ucli.Context, spec *imports.Spec) (closeAll func() error, err error) {
+	ctx := c.Context
+	var opened []store.Store
+	closeAll = func() (err error) {
+		for _, s := range opened {
+			err = errors.Join(err, s.Close())
+		}
+		return err
+	}
+	getenv := open.WithAuth(os.Getenv, c.String("auth"))
+	with := open.Options{Getenv: os.Getenv, Auth: c.String("auth")}
+	for _, name := range cli.List(c, "from-store") {
+		found, err := open.Expand(ctx, name, with)
+		for _, name := range found {
+			var s store.Store
+			if err == nil {
+				s, err = open.Store(ctx, name, with)
+			}
+			if err != nil {
+				break
+			}
+			opened = append(opened, s)
+			_, directory := open.Dir(name)
+			place := layout.Place{Blobs: s.Blobs(), Container: open.Container(name), Directory: directory}
+			source := imports.Source{Place: place}
+			if source.Name, err = open.Identity(name, getenv); err != nil {
+				break
+			}
+			spec.Sources = append(spec.Sources, source)
+		}
+		switch {
+		case errors.Is(err, store.ErrInvalid):
+			return nil, errors.Join(cli.Usagef("--from-store: %w", err), closeAll())
+		case err != nil:
+			return nil, errors.Join(hint.Wrap(err, "--from-store names what to copy"), closeAll())
+		}
+	}
+	return closeAll, nil
+}

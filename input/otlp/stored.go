@@ -1,0 +1,216 @@
+package otlp
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"logstow/input"
+	"logstow/input/httpserver"
+	"logstow/message/parse"
+)
+
+// MaxStored is the maximum size in bytes of the records of one resource in a stored request.
+const MaxStored = 64 << 20
+
+// maxStoredServices is the maximum number of services in stored requests.
+const maxStoredServices = 100_000
+
+// Stored reads requests that a program stored, such as the azureblob exporter of the Collector. Not safe for concurrent use.
+type Stored struct {
+	handler *Handler
+	memory  *httpserver.Memory
+	// Rejected counts records that are nested too deep.
+	Rejected int64
+}
+
+// NewStored makes a Stored. The options must have their defaults.
+func NewStored(opts input.Options) *Stored {
+	if opts.Recognize.Parser == nil {
+		opts.Recognize.Parser = parse.Auto()
+	}
+	intake := &httpserver.Intake{Options: opts, Services: input.NewServices(maxStoredServices, opts.Log)}
+	return &Stored{handler: &Handler{Intake: intake, serviceFromResource: true}, memory: httpserver.NewMemory(16*MaxStored, nil)}
+}
+
+// Read calls emit with the events of each resource, which are valid until it returns, and their service; "" is that of a resource without
+// a name. The text is requests in protobuf, or in JSON one after the other. It holds one resource at a time. A text that cannot be read to
+// its end is an error behind the events before; errors of emit are returned as they are.
+func (s *Stored) Read(r io.Reader, emit func(service string, events []input.Event) error) error {
+	in := bufio.NewReaderSize(r, 64<<10)
+	start, err := in.Peek(1)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		return err
+	case start[0] == '{':
+		return s.readJSON(in, emit)
+	}
+	return s.readProto(in, emit)
+}
+
+// request emits the events of a request in protobuf.
+func (s *Stored) request(request []byte, lease *httpserver.Lease, emit func(service string, events []input.Event) error) error {
+	c, err := s.handler.collect(request, lease)
+	if err != nil {
+		return err
+	}
+	s.Rejected += c.rejected
+	for _, b := range c.batches.All() {
+		if err := emit(b.Service, b.Events); err != nil {
+			return emitError{err}
+		}
+	}
+	return nil
+}
+
+// emitError is an error of emit.
+type emitError struct{ error }
+
+func (e emitError) Unwrap() error { return e.error }
+
+// IsEmitError reports whether an error of [Stored.Read] is one of emit.
+func IsEmitError(err error) bool {
+	var of emitError
+	return errors.As(err, &of)
+}
+
+// readProto reads the fields of requests one by one: those of consecutive requests are those of one.
+func (s *Stored) readProto(in *bufio.Reader, emit func(service string, events []input.Event) error) error {
+	for {
+		tag, err := binary.ReadUvarint(in)
+		if errors.Is(err, io.EOF) && tag == 0 {
+			return nil
+		}
+		if err != nil {
+			return damaged(err)
+		}
+		if tag&7 != text {
+			return damaged(fmt.Errorf("field %d of wire type %d is not of a request", tag>>3, tag&7))
+		}
+		size, err := binary.ReadUvarint(in)
+		if err != nil {
+			return damaged(err)
+		}
+		if size > MaxStored {
+			return damaged(fmt.Errorf("a field of %d bytes, the limit is %d", size, MaxStored))
+		}
+		request := binary.AppendUvarint(binary.AppendUvarint(nil, tag), size)
+		head := len(request)
+		limited := &io.LimitedReader{R: in, N: int64(size)}
+		body, err := io.ReadAll(limited) // memory grows with what there is
+		if err == nil && uint64(len(body)) < size {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return damaged(err)
+		}
+		if tag>>3 != 1 {
+			continue
+		}
+		request = append(request[:head], body...)
+		lease := s.memory.Lease()
+		err = s.request(request, lease, emit)
+		lease.Release()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func damaged(err error) error {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("read OTLP: %w", err)
+}
+
+// limitedText is a text of which at most a number of bytes may be read until the limit is set again.
+type limitedText struct {
+	r    io.Reader
+	left int
+}
+
+var errTooLong = fmt.Errorf("a resource of more than %d bytes", MaxStored)
+
+func (l *limitedText) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, errTooLong
+	}
+	n, err := l.r.Read(p[:min(len(p), l.left)])
+	l.left -= n
+	return n, err
+}
+
+// readJSON reads requests in JSON, resource by resource.
+func (s *Stored) readJSON(r io.Reader, emit func(service string, events []input.Event) error) error {
+	limited := &limitedText{r: r}
+	in := json.NewDecoder(limited)
+	for {
+		limited.left = MaxStored
+		start, err := in.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil && start != json.Delim('{') {
+			err = fmt.Errorf("%v is no request", start)
+		}
+		if err != nil {
+			return damaged(err)
+		}
+		for in.More() {
+			if err := s.member(in, limited, emit); err != nil {
+				return err
+			}
+		}
+		if _, err := in.Token(); err != nil {
+			return damaged(err)
+		}
+	}
+}
+
+// member reads a member of a request.
+func (s *Stored) member(in *json.Decoder, limited *limitedText, emit func(service string, events []input.Event) error) error {
+	name, err := in.Token()
+	if err != nil {
+		return damaged(err)
+	}
+	var value json.RawMessage
+	if name != "resourceLogs" {
+		limited.left = MaxStored
+		if err := in.Decode(&value); err != nil {
+			return damaged(err)
+		}
+		return nil
+	}
+	start, err := in.Token()
+	if err == nil && start != json.Delim('[') {
+		err = fmt.Errorf("resourceLogs is %v, want an array", start)
+	}
+	if err != nil {
+		return damaged(err)
+	}
+	for in.More() {
+		limited.left = MaxStored
+		if err := in.Decode(&value); err != nil {
+			return damaged(err)
+		}
+		lease := s.memory.Lease()
+		request, err := fromJSON(fmt.Appendf(nil, `{"resourceLogs":[%s]}`, value), lease)
+		if err == nil {
+			err = s.request(request, lease, emit)
+		}
+		lease.Release()
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := in.Token(); err != nil {
+		return damaged(err)
+	}
+	return nil
+}

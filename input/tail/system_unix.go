@@ -1,0 +1,27 @@
+//go:build unix
+
+package tail
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// open opens a file to read it, and a pipe without waiting for its writer.
+func open(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) }
+
+// isRemoved reports whether an open file was deleted.
+func isRemoved(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && st.Nlink == 0
+}
+
+// idOf identifies a file by device and inode.
+func idOf(info fs.FileInfo) fileID {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok { // not a file of the operating system
+		return fileID{}
+	}
+	return fileID{uint64(st.Dev), st.Ino} //nolint:unconvert // the type of Dev differs between systems
+}

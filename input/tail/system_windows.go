@@ -1,0 +1,44 @@
+package tail
+
+import (
+	"io/fs"
+	"os"
+	"reflect"
+
+	"golang.org/x/sys/windows"
+)
+
+// open opens a file to read it so that others may rename and delete it meanwhile.
+func open(path string) (*os.File, error) {
+	name, err := windows.UTF16PtrFromString(path)
+	if err == nil {
+		var h windows.Handle
+		h, err = windows.CreateFile(name, windows.GENERIC_READ, windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE|windows.FILE_SHARE_DELETE,
+			nil, windows.OPEN_EXISTING, windows.FILE_ATTRIBUTE_NORMAL|windows.FILE_FLAG_BACKUP_SEMANTICS, 0)
+		if err == nil {
+			return os.NewFile(uintptr(h), path), nil
+		}
+	}
+	return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+}
+
+// isRemoved is not known here: a removed file is one that is at no path.
+func isRemoved(fs.FileInfo) bool { return false }
+
+// idOf identifies a file by volume and index. Package os has both, but only compares them: os.SameFile loads them, and
+// reflection reads them. The time of creation would not do, since Windows gives a new file that of an old one of its name.
+func idOf(info fs.FileInfo) fileID {
+	v := reflect.ValueOf(info)
+	if !os.SameFile(info, info) || v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
+		return fileID{} // not a file of the operating system
+	}
+	var parts [3]uint64
+	for i, name := range []string{"vol", "idxhi", "idxlo"} {
+		f := v.Elem().FieldByName(name)
+		if !f.IsValid() || !f.CanUint() {
+			return fileID{}
+		}
+		parts[i] = f.Uint()
+	}
+	return fileID{parts[0], parts[1]<<32 | parts[2]}
+}

@@ -1,0 +1,56 @@
+// Package problems collects the errors of a job that goes on in spite of them.
+package problems
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"logstow/internal/hint"
+)
+
+// Max is the maximum number of errors kept; all are logged.
+const Max = 100
+
+// List has the first [Max] errors of a job. Methods may be called concurrently; those that read may be called on a nil List.
+type List struct {
+	mu   sync.Mutex
+	errs []error
+}
+
+// Log logs an error under the name of the job, and keeps it.
+func (l *List) Log(log *slog.Logger, job string, err error) {
+	log.Error(job, "error", err)
+	l.Add(err)
+}
+
+// Add keeps an error.
+func (l *List) Add(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.errs) < Max {
+		l.errs = append(l.errs, err)
+	}
+}
+
+// Err joins the errors; it is nil if there are none.
+func (l *List) Err() error { return errors.Join(l.all()...) }
+
+// Texts are the errors with their hints, for a report; never nil.
+func (l *List) Texts() []string {
+	texts := []string{}
+	for _, err := range l.all() {
+		texts = append(texts, hint.Text(err))
+	}
+	return texts
+}
+
+func (l *List) all() []error {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.errs)
+}
