@@ -7,26 +7,15 @@ import (
 	"logstow/query/fetch"
 	"logstow/query/merge"
 	"logstow/query/rowset"
-	"logstow/query/source"
 	"logstow/record"
-	"logstow/segment"
 )
 
 // EachWorker receives matches of [Query.EachByColumns]. It is called by one goroutine at a time.
 type EachWorker interface {
 	// Match adds a match.
 	Match(m Match) error
-	// Block adds the matches of a block by its columns. If it needs the text, it adds none and returns false; Match is then
-	// called for each match of the block.
-	Block(b *BlockColumns) (bool, error)
-}
-
-// BlockColumns has the matching records of a block and their columns. It is valid until [EachWorker.Block] returns.
-type BlockColumns struct {
-	Segment  *Segment
-	Block    segment.Block
-	Selected rowset.Selected
-	Columns  rowset.Columns
+	// Columns adds the matches of a block by its columns, as [merge.Worker] does. Otherwise Match is called for each match of the block.
+	Columns(t *fetch.Task, sel rowset.Selected, cols rowset.Columns) (bool, error)
 }
 
 // Each passes each match of a plan once to one of several functions, in no order. newWorker makes a function for each worker; a
@@ -37,7 +26,7 @@ type BlockColumns struct {
 //
 // Each returns an error of a function or of ctx. Read failures are in the report instead.
 func (q *Query) Each(ctx context.Context, p *Plan, restart func(), newWorker func() func(Match) error) error {
-	return q.each(ctx, p, restart, func() EachWorker { return matchWorker(newWorker()) }, func(s *merge.Scheduler) *merge.Scheduler { return s })
+	return q.each(ctx, p, restart, func() EachWorker { return matchWorker{match: newWorker()} }, func(s *merge.Scheduler) *merge.Scheduler { return s })
 }
 
 // EachByColumns is Each for workers that need only these columns of most blocks.
@@ -46,10 +35,12 @@ func (q *Query) EachByColumns(ctx context.Context, p *Plan, names []columns.Name
 }
 
 // matchWorker is an EachWorker that needs the text of each match.
-type matchWorker func(Match) error
+type matchWorker struct {
+	merge.TextOnly
+	match func(Match) error
+}
 
-func (w matchWorker) Match(m Match) error             { return w(m) }
-func (matchWorker) Block(*BlockColumns) (bool, error) { return false, nil }
+func (w matchWorker) Match(m Match) error { return w.match(m) }
 
 func (q *Query) each(ctx context.Context, p *Plan, restart func(), newWorker func() EachWorker, with func(*merge.Scheduler) *merge.Scheduler) error {
 	first := true
@@ -58,48 +49,19 @@ func (q *Query) each(ctx context.Context, p *Plan, restart func(), newWorker fun
 			restart()
 		}
 		first = false
-		return eachMatch(ctx, with(s), segments, newWorker)
+		s = with(s)
+		return s.Work(ctx, s.AllBlocks(segments), true, func() merge.Worker { return eachWorker{newWorker()} })
 	})
 }
 
-// eachMatch calls a worker with each match of segments.
-func eachMatch(ctx context.Context, s *merge.Scheduler, segments []*source.Segment, newWorker func() EachWorker) error {
-	workers := make(chan EachWorker, s.Workers()) // idle workers
-	for range cap(workers) {
-		workers <- newWorker()
+// eachWorker is an EachWorker as a worker of a step.
+type eachWorker struct{ EachWorker }
+
+// Text implements [merge.Worker].
+func (w eachWorker) Text(_ *fetch.Task, origin *Segment, line []byte, columns *record.Columns) error {
+	m, err := merge.NewMatch(origin, line, columns)
+	if err != nil {
+		return err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	block := func(ctx context.Context, t *fetch.Task) (failed error) {
-		if s.FromColumns(ctx, t, func(sel rowset.Selected, cols rowset.Columns) (ok bool, _ error) {
-			w := <-workers
-			defer func() { workers <- w }()
-			ok, failed = w.Block(&BlockColumns{Segment: t.Segment, Block: t.Block, Selected: sel, Columns: cols})
-			return ok || failed != nil, nil
-		}) {
-			return failed
-		}
-		var w EachWorker // acquired at the first match, after the block has been read
-		s.Each(ctx, t, true, func(origin *source.Segment, line []byte, columns *record.Columns) error {
-			m, err := merge.NewMatch(origin, line, columns)
-			if err != nil || failed != nil { // err is recorded as a problem of the segment
-				return err
-			}
-			if w == nil {
-				w = <-workers
-			}
-			failed = w.Match(m)
-			return nil
-		})
-		if w != nil {
-			workers <- w
-		}
-		return failed
-	}
-	for err := range fetch.OrderedParallel(ctx, s.BlockWindow(), s.Blocks(ctx, segments), (*fetch.Task).Weight, block) {
-		if err != nil {
-			cancel(err)
-		}
-	}
-	return context.Cause(ctx)
+	return w.Match(m)
 }

@@ -7,20 +7,47 @@ import (
 	"logstow/query/fetch"
 	"logstow/query/merge"
 	"logstow/query/patterns"
-	"logstow/query/source"
 
 	"logstow/record"
 )
 
-// PatternsOf counts the matches of a plan by the shape of their message: those for whose instance and columns wanted returns true; nil is
-// all. newCounter makes a counter for each worker; one of them is returned with all counts. The limit does not apply. wanted must be
-// safe for concurrent use.
-func (q *Query) PatternsOf(ctx context.Context, p *Plan, wanted func(instance string, columns *record.Columns) bool, newCounter func() *patterns.Counter) (counted *patterns.Counter, err error) {
+// PatternsOf counts the matches of a plan by the shape of their message. newWanted makes, for each worker, what reports whether a match
+// counts; if it is nil, all do. newCounter makes a counter for each worker; one of them is returned with all counts. The limit does not
+// apply.
+func (q *Query) PatternsOf(ctx context.Context, p *Plan, newWanted func() func(*Match) bool, newCounter func() *patterns.Counter) (counted *patterns.Counter, err error) {
 	err = q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
-		counted = countPatterns(ctx, s, segments, wanted, newCounter)
-		return context.Cause(ctx)
+		common := &commonCounter{all: newCounter(), newCounter: newCounter}
+		counted = common.all
+		var workers []*patternWorker
+		err := s.Work(ctx, s.AllBlocks(segments), newWanted != nil, func() merge.Worker {
+			w := &patternWorker{Counter: newCounter(), common: common}
+			if newWanted != nil {
+				w.wanted = newWanted()
+			}
+			workers = append(workers, w)
+			return w
+		})
+		for _, w := range workers {
+			common.add(w)
+		}
+		return err
 	})
 	return counted, err
+}
+
+// commonCounter has the counts of workers that were merged. Safe for concurrent use.
+type commonCounter struct {
+	mu         sync.Mutex
+	all        *patterns.Counter
+	newCounter func() *patterns.Counter
+}
+
+// add moves the counts of a worker.
+func (c *commonCounter) add(w *patternWorker) {
+	c.mu.Lock()
+	c.all.Merge(w.Counter)
+	c.mu.Unlock()
+	w.Counter = c.newCounter()
 }
 
 // maxWorkerShapes is the number of shapes above which a worker's counter is merged into the common one, so that memory does not
@@ -29,52 +56,23 @@ const maxWorkerShapes = 1 << 13
 
 // patternWorker counts records. Not safe for concurrent use.
 type patternWorker struct {
+	merge.TextOnly
 	*patterns.Counter
+	common  *commonCounter
+	wanted  func(*Match) bool // nil for all
 	message record.Message
 }
 
-// countPatterns counts the matches of segments. If ctx ends early, the counts are incomplete.
-func countPatterns(ctx context.Context, s *merge.Scheduler, segments []*source.Segment, wanted func(string, *record.Columns) bool, newCounter func() *patterns.Counter) *patterns.Counter {
-	workers := make(chan *patternWorker, s.Workers()) // idle workers
-	for range cap(workers) {
-		workers <- &patternWorker{Counter: newCounter()}
+// Text implements [merge.Worker].
+func (w *patternWorker) Text(_ *fetch.Task, origin *Segment, line []byte, columns *record.Columns) error {
+	m, err := merge.NewMatch(origin, line, columns)
+	if err != nil || w.wanted != nil && !w.wanted(&m) {
+		return err
 	}
-	all, merging := newCounter(), sync.Mutex{}
-	addAll := func(c *patterns.Counter) {
-		merging.Lock()
-		defer merging.Unlock()
-		all.Merge(c)
+	w.message.Decode(columns.Raw)
+	w.Add(m.Segment.Name.Service, record.Record{Time: m.Time, Level: columns.Level, Message: w.message})
+	if w.Shapes() > maxWorkerShapes {
+		w.common.add(w)
 	}
-	block := func(ctx context.Context, t *fetch.Task) struct{} {
-		var w *patternWorker
-		s.Each(ctx, t, wanted != nil, func(origin *source.Segment, line []byte, columns *record.Columns) error {
-			if wanted != nil && !wanted(origin.Meta.Instance, columns) {
-				return nil
-			}
-			if w == nil {
-				w = <-workers
-			}
-			at, err := record.ParseTime(line[:record.TimeLen])
-			if err != nil {
-				return err
-			}
-			w.message.Decode(columns.Raw)
-			w.Add(t.Segment.Name.Service, record.Record{Time: at, Level: columns.Level, Message: w.message})
-			return nil
-		})
-		if w != nil {
-			if w.Shapes() > maxWorkerShapes {
-				addAll(w.Counter)
-				w.Counter = newCounter()
-			}
-			workers <- w
-		}
-		return struct{}{}
-	}
-	for range fetch.OrderedParallel(ctx, s.BlockWindow(), s.Blocks(ctx, segments), (*fetch.Task).Weight, block) {
-	}
-	for range cap(workers) {
-		addAll((<-workers).Counter)
-	}
-	return all
+	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"logstow/logql/pipeline"
 	"logstow/logql/syntax"
 	"logstow/message"
-	"logstow/query"
+	"logstow/query/fetch"
 	"logstow/query/match"
 	"logstow/query/rowset"
 	"logstow/record"
@@ -49,14 +49,14 @@ type fieldWorker struct {
 	fields *engine.Fields
 }
 
-// Block adds the matches of a block.
-func (w *fieldWorker) Block(b *query.BlockColumns) (bool, error) {
+// Columns adds the matches of a block.
+func (w *fieldWorker) Columns(t *fetch.Task, sel rowset.Selected, cols rowset.Columns) (bool, error) {
 	worker, ok := w.worker.(engine.FieldWorker)
 	if !ok {
 		return false, nil
 	}
-	fields, ok := w.streams.fieldBlock(b.Segment.Name.Service, &b.Block, b.Selected, b.Columns, w.fields)
-	if !ok || fields.Records == 0 || b.Selected.Count == 0 {
+	fields, ok := w.streams.fieldBlock(t.Segment.Name.Service, &t.Block, sel, cols, w.fields)
+	if !ok || fields.Records == 0 || sel.Count == 0 {
 		return ok, nil
 	}
 	return worker.AddFields(fields)

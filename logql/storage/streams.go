@@ -52,13 +52,14 @@ const maxStreams = 1 << 16
 // newStreams makes streams for another goroutine.
 func (s *streams) newStreams() *streams { return &streams{selector: s.selector, parserOf: s.parserOf} }
 
-// wanted reports whether matchers match an instance and the other columns of a record; nil if all do.
-func (s *streams) wanted() func(instance string, f *record.Columns) bool {
+// wanted makes, for each goroutine, what reports whether matchers match a record; nil if all do.
+func (s *streams) wanted() func() func(*query.Match) bool {
 	if s.exact() {
 		return nil
 	}
-	return func(instance string, f *record.Columns) bool {
-		return s.matchesAttributes(f.Attributes) && allMatch(s.instances, instance) && (len(s.ofSource) == 0 || allMatch(s.ofSource, string(f.Source)))
+	return func() func(*query.Match) bool {
+		own := s.newStreams()
+		return func(m *query.Match) bool { return own.convert(m) != nil }
 	}
 }
 

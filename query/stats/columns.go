@@ -53,10 +53,13 @@ func (c *Computation) columnNames() (names []columns.Name, ok bool) {
 	return names, true
 }
 
-// fromColumns adds the matches of a block by its columns. It returns false if the text has to be read instead.
-func (w *worker) fromColumns(t *fetch.Task, sel rowset.Selected, cols rowset.Columns) (ok bool, err error) {
+// Columns implements [merge.Worker].
+func (w *worker) Columns(t *fetch.Task, sel rowset.Selected, cols rowset.Columns) (ok bool, err error) {
 	if w.timed && t.Block.End >= w.spec.To {
 		return false, nil
+	}
+	if w.footers != nil && w.footers.answers(t.Segment) && !w.footers.step.IsZero() {
+		return false, nil // some of the minutes of the block were counted
 	}
 	service := t.Segment.Name.Service
 	set, ok := rowset.Of(&t.Block, service, sel, cols, w.values, w.timed)

@@ -19,12 +19,10 @@ import (
 
 // fromFooters counts records by metadata, which have counts by level, and by footers, which have counts by level and minute.
 type fromFooters struct {
-	*Computation
+	*answerable
 	*merge.Scheduler
 	counts *worker
-	// step is the time step; zero if there is none.
-	step field.Step
-	err  error
+	err    error
 }
 
 // newFromFooters returns nil unless footers suffice for the computation.
@@ -38,33 +36,20 @@ func newFromFooters(c *Computation, s *merge.Scheduler, all *aggregate.Aggregati
 			return nil
 		}
 	}
-	f := &fromFooters{Computation: c, Scheduler: s, counts: &worker{Computation: c, Worker: all.Worker()}}
+	a := &answerable{Computation: c, matcher: s.Matcher}
 	for _, key := range c.spec.By {
 		if !key.Step.IsZero() {
-			if f.step = key.Step; !f.step.Minutes() {
+			if a.step = key.Step; !a.step.Minutes() {
 				return nil
 			}
 		}
 	}
-	return f
+	return &fromFooters{answerable: a, Scheduler: s, counts: &worker{Computation: c, Worker: all.Worker()}}
 }
 
 // ratesRecords reports whether there is a rate whose range depends on the times of the records.
 func (c *Computation) ratesRecords() bool {
 	return c.spec.From == 0 && c.spec.To == 0 && slices.ContainsFunc(c.spec.Compute, func(f aggregate.Function) bool { return f.Kind == aggregate.Rate })
-}
-
-// samePeriod reports whether two times are in the same time step.
-func (f *fromFooters) samePeriod(from, to int64) bool {
-	start := func(at int64) int64 { return f.step.Start(f.spec.StepTime(at), f.zone()) }
-	return f.step.IsZero() || start(from) == start(to)
-}
-
-func (f *fromFooters) zone() *time.Location {
-	if f.spec.Zone == nil {
-		return time.UTC
-	}
-	return f.spec.Zone
 }
 
 // add adds counts of records of a segment, at a time.
@@ -119,12 +104,6 @@ func (f *fromFooters) unanswered(ctx context.Context, segments []*source.Segment
 	}
 }
 
-// answers reports whether a segment's metadata and footer may suffice. They do not for an output of compaction with excluded inputs, or
-// if instances are needed and the segment is mixed.
-func (f *fromFooters) answers(seg *source.Segment) bool {
-	return seg.Excluded == nil && (!seg.Meta.Mixed() || !f.needsOrigin())
-}
-
 // countedByParts counts an opened mixed segment by its parts, if that suffices.
 func (f *fromFooters) countedByParts(o fetch.Opened) bool {
 	if o.Parts == nil || f.answers(o.Segment) || !f.samePeriod(o.Segment.Meta.Start, o.Segment.Meta.End) ||
@@ -156,20 +135,6 @@ func (f *fromFooters) addMinutes(seg *source.Segment, footer *segment.Footer) {
 			f.add(seg, start+1, m.Levels)
 		}
 	}
-}
-
-// minuteInRange reports whether a minute of a footer is in the range: its start, if a time is exactly that, otherwise the rest.
-func (f *fromFooters) minuteInRange(at int64) bool {
-	first, last := at, at
-	if start := record.MinuteOf(at) * int64(time.Second); at != start {
-		first, last = start+1, start+int64(time.Minute)-1
-	}
-	return first >= f.Matcher.From && last < f.Matcher.To
-}
-
-// countedMinute reports whether a record at a time was counted with its minute, in a segment that answers accepts.
-func (f *fromFooters) countedMinute(at int64) bool {
-	return !f.step.IsZero() && f.minuteInRange(at)
 }
 
 // countedByFooter reports whether a block need not be read: its minutes were counted, or it counts the block by the footer.

@@ -3,7 +3,9 @@ package stats
 import (
 	"logstow/message"
 	"logstow/query/aggregate"
+	"logstow/query/fetch"
 	"logstow/query/match"
+	"logstow/query/merge"
 	"logstow/query/source"
 
 	"logstow/field"
@@ -16,6 +18,14 @@ import (
 type worker struct {
 	*Computation
 	*aggregate.Worker
+	matcher *match.Matcher
+	// footers decides what was counted by metadata and footers; nil if nothing was. counted is set if minutes of segment, the segment of
+	// the last record, may have been.
+	footers *answerable
+	counted bool
+	segment *source.Segment
+	// position is the number of records.
+	position   uint64
 	record     aggregate.Record
 	message    record.Message
 	text       []byte // the values of fixed fields
@@ -29,10 +39,27 @@ type worker struct {
 	holds      [][]bool
 }
 
-// use sets the parser of the following records.
-func (w *worker) use(parser *parse.Parser) {
+// Text implements [merge.Worker].
+func (w *worker) Text(t *fetch.Task, origin *source.Segment, line []byte, columns *record.Columns) error {
+	if t.Segment != w.segment {
+		w.begin(t.Segment)
+	}
+	at, err := w.time(line)
+	if err != nil || w.counted && w.footers.countedMinute(at) {
+		return err
+	}
+	if w.ordered {
+		w.position++
+		w.record.Sequence = merge.AppendPosition(w.record.Sequence[:0], origin, t.Block.Index, w.position)
+	}
+	return w.add(origin, t.Segment.Name.Service, at, columns)
+}
+
+// begin makes a segment that of the following records.
+func (w *worker) begin(s *source.Segment) {
+	w.segment, w.counted = s, w.footers != nil && w.footers.answers(s)
 	if len(w.names) > 0 {
-		w.splitter = w.splitters.Of(parser, w.names...)
+		w.splitter = w.splitters.Of(w.matcher.FieldsOf(s.Meta.Parse).Parser, w.names...)
 		w.input.Fields = w.splitter
 	}
 }
