@@ -96,3 +96,14 @@ func FuzzMistake(f *testing.F) {
 		}
 	})
 }
+
+// A parser is inserted before the first filter that reads the field, whatever it compares.
+func TestParserBeforeFilter(t *testing.T) {
+	t.Parallel()
+	typed := correct.Read(`{service_name="api"} | client=ip("10.0.0.0/8") | client!="10.0.0.1"`, false)
+	fix := explain.Fix{Kind: explain.FixParser, Field: "client", Parser: "json"}
+	changes := typed.Explain(explain.Reason{Corrections: []explain.Correction{{fix}}}).Changes
+	if want := `{service_name="api"} | json | client=ip("10.0.0.0/8") | client!="10.0.0.1"`; len(changes) != 1 || changes[0].Query != want {
+		t.Errorf("%+v", changes)
+	}
+}

@@ -220,34 +220,14 @@ func (e *edit) eachNumber(name string, f func(*syntax.NumberCondition)) {
 func (e *edit) eachCondition(f func(syntax.Condition)) {
 	for _, s := range e.log.Stages {
 		if filter, ok := s.(*syntax.LabelFilter); ok {
-			walk(filter.Condition, f)
+			for _, leaf := range syntax.Leaves(filter.Condition) {
+				f(leaf)
+			}
 		}
-	}
-}
-
-// walk calls f with the comparisons of a condition.
-func walk(c syntax.Condition, f func(syntax.Condition)) {
-	switch c := c.(type) {
-	case *syntax.And:
-		walk(c.Left, f)
-		walk(c.Right, f)
-	case *syntax.Or:
-		walk(c.Left, f)
-		walk(c.Right, f)
-	default:
-		f(c)
 	}
 }
 
 // uses reports whether a condition compares a label.
-func uses(c syntax.Condition, name string) (found bool) {
-	walk(c, func(c syntax.Condition) {
-		switch c := c.(type) {
-		case *syntax.StringCondition:
-			found = found || c.Matcher.Name == name
-		case *syntax.NumberCondition:
-			found = found || c.Name == name
-		}
-	})
-	return found
+func uses(c syntax.Condition, name string) bool {
+	return slices.ContainsFunc(syntax.Leaves(c), func(leaf syntax.Condition) bool { return syntax.LabelOf(leaf) == name })
 }

@@ -71,12 +71,20 @@ func parseStep(text string) (s Step, ok bool, err error) {
 	switch {
 	case n == 0:
 		return s, true, adviseField(fmt.Errorf("%s: a time step cannot be 0", text), text)
-	case length%day == 0:
-		return Step{days: int64(length / day), week: unit == 7*day}, true, nil
-	case length > day:
+	case length > day && length%day != 0:
 		return s, true, adviseField(fmt.Errorf("%s: a time step of more than a day must be whole days", text), text)
 	}
-	return Step{part: length}, true, nil
+	s = StepOf(length)
+	s.week = unit == 7*day
+	return s, true, nil
+}
+
+// StepOf returns the step of a length, which is less than a day, or whole days.
+func StepOf(length time.Duration) Step {
+	if length%day == 0 {
+		return Step{days: int64(length / day)}
+	}
+	return Step{part: length}
 }
 
 // Start returns the start of the step that contains t, both in Unix nanoseconds.

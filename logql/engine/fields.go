@@ -220,20 +220,15 @@ func useOf(label string, stages []syntax.Stage, u *syntax.Unwrap) numberUse {
 
 // add adds a condition.
 func (u *numberUse) add(c syntax.Condition, label string) {
-	switch x := c.(type) {
-	case *syntax.And:
-		u.add(x.Left, label)
-		u.add(x.Right, label)
-	case *syntax.Or:
-		u.add(x.Left, label)
-		u.add(x.Right, label)
-	case *syntax.NumberCondition:
-		if x.Name == label {
-			u.conditions = append(u.conditions, x)
-			u.only = u.only && x.Unit == syntax.UnitNone
+	for _, leaf := range syntax.Leaves(c) {
+		if syntax.LabelOf(leaf) != label {
+			continue
 		}
-	default:
-		u.only = u.only && !slices.Contains(conditionLabels(c), label)
+		x, isNumber := leaf.(*syntax.NumberCondition)
+		if isNumber {
+			u.conditions = append(u.conditions, x)
+		}
+		u.only = u.only && isNumber && x.Unit == syntax.UnitNone
 	}
 }
 

@@ -39,7 +39,7 @@ func (n *named) addExpr(expr syntax.SampleExpr) {
 		if u := x.Range.Unwrap; u != nil {
 			n.add(u.Label)
 			for _, f := range u.Filters {
-				n.add(conditionLabels(f.Condition)...)
+				n.addCondition(f.Condition)
 			}
 		}
 	case *syntax.VectorAggregation:
@@ -64,11 +64,17 @@ func (n *named) addGrouping(g *syntax.Grouping) {
 	}
 }
 
+func (n *named) addCondition(c syntax.Condition) {
+	for _, leaf := range syntax.Leaves(c) {
+		n.add(syntax.LabelOf(leaf))
+	}
+}
+
 func (n *named) addStages(stages []syntax.Stage) {
 	for _, s := range stages {
 		switch x := s.(type) {
 		case *syntax.LabelFilter:
-			n.add(conditionLabels(x.Condition)...)
+			n.addCondition(x.Condition)
 		case *syntax.LineFormat:
 			n.addTemplate(x.Template)
 		case *syntax.LabelFormat:

@@ -171,15 +171,10 @@ func selectsErrors(r *syntax.LogRange) bool {
 }
 
 func selectsError(c syntax.Condition) bool {
-	switch x := c.(type) {
-	case *syntax.And:
-		return selectsError(x.Left) || selectsError(x.Right)
-	case *syntax.Or:
-		return selectsError(x.Left) || selectsError(x.Right)
-	case *syntax.StringCondition:
-		return x.Matcher.Name == labels.Error && (x.Matcher.Op != syntax.MatchEqual || x.Matcher.Value != "")
-	}
-	return false
+	return slices.ContainsFunc(syntax.Leaves(c), func(leaf syntax.Condition) bool {
+		x, isText := leaf.(*syntax.StringCondition)
+		return isText && x.Matcher.Name == labels.Error && (x.Matcher.Op != syntax.MatchEqual || x.Matcher.Value != "")
+	})
 }
 
 // checkOperands checks that a function of unwrapped samples has some, and that one of lines has none.

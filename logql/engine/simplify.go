@@ -62,40 +62,28 @@ func isErrorLabel(name string) bool { return name == labels.Error || name == lab
 
 // addMatchers adds the parts of a condition on labels of streams as matchers and returns the rest, nil if nothing is left. Behind a parser
 // there may be errors.
-func (simple *simplified) addMatchers(c syntax.Condition, parsed bool) syntax.Condition {
-	switch x := c.(type) {
-	case *syntax.And:
-		left, right := simple.addMatchers(x.Left, parsed), simple.addMatchers(x.Right, parsed)
+func (simple *simplified) addMatchers(c syntax.Condition, parsed bool) (rest syntax.Condition) {
+	for _, part := range syntax.Required(c) {
+		x, isText := part.(*syntax.StringCondition)
 		switch {
-		case left == nil:
-			return right
-		case right == nil:
-			return left
-		}
-		return &syntax.And{Left: left, Right: right}
-	case *syntax.StringCondition:
-		switch {
-		case slices.Contains(sourceLabels(), x.Matcher.Name):
+		case isText && slices.Contains(sourceLabels(), x.Matcher.Name):
 			simple.Matchers = append(simple.Matchers, x.Matcher)
-			return nil
-		case !parsed && isErrorLabel(x.Matcher.Name) && x.Matcher.Op == syntax.MatchEqual && x.Matcher.Value == "":
-			return nil
+		case isText && !parsed && isErrorLabel(x.Matcher.Name) && x.Matcher.Op == syntax.MatchEqual && x.Matcher.Value == "":
+		case rest == nil:
+			rest = part
+		default:
+			rest = &syntax.And{Left: rest, Right: part}
 		}
 	}
-	return c
+	return rest
 }
 
 // setsError reports whether a condition can fail to evaluate.
 func setsError(c syntax.Condition) bool {
-	switch x := c.(type) {
-	case *syntax.And:
-		return setsError(x.Left) || setsError(x.Right)
-	case *syntax.Or:
-		return setsError(x.Left) || setsError(x.Right)
-	case *syntax.StringCondition:
-		return false
-	}
-	return true
+	return slices.ContainsFunc(syntax.Leaves(c), func(leaf syntax.Condition) bool {
+		_, isText := leaf.(*syntax.StringCondition)
+		return !isText
+	})
 }
 
 // sourceLabels are the labels that records have before the first stage.
@@ -114,21 +102,4 @@ func changesLabels(stages []syntax.Stage) bool {
 		}
 		return true
 	})
-}
-
-// conditionLabels are the labels that a condition is about.
-func conditionLabels(c syntax.Condition) []string {
-	switch x := c.(type) {
-	case *syntax.And:
-		return append(conditionLabels(x.Left), conditionLabels(x.Right)...)
-	case *syntax.Or:
-		return append(conditionLabels(x.Left), conditionLabels(x.Right)...)
-	case *syntax.StringCondition:
-		return []string{x.Matcher.Name}
-	case *syntax.NumberCondition:
-		return []string{x.Name}
-	case *syntax.IPCondition:
-		return []string{x.Name}
-	}
-	return nil
 }

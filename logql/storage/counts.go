@@ -3,15 +3,15 @@ package storage
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"logstow/field"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/query"
 	"logstow/query/aggregate"
-	"logstow/record"
 )
 
 const (
@@ -20,21 +20,6 @@ const (
 	// maxIntervals is the maximum number of intervals of a count.
 	maxIntervals = 100_000
 )
-
-// columnOf are the fields that records are counted by, by label.
-func columnOf(label string) (string, bool) {
-	switch label {
-	case labels.Service, labels.ServiceAlias:
-		return "service", true
-	case labels.Level, labels.DetectedLevel:
-		return "level", true
-	case labels.Instance:
-		return "instance", true
-	case labels.Source:
-		return "source", true
-	}
-	return "", false
-}
 
 // errLabels ends Counts: records have labels by which they cannot be counted.
 var errLabels = errors.New("there are label attributes")
@@ -94,39 +79,54 @@ func divisor(a, b time.Duration) time.Duration {
 }
 
 // countedBy returns the fields to count by: those of the labels, and those that matchers use.
-func countedBy(by []string, s *selector) []string {
-	var fields []string
+func countedBy(by []string, s *selector) []field.Fixed {
+	var fields []field.Fixed
+	add := func(wanted bool, name field.Fixed) {
+		if wanted && !slices.Contains(fields, name) {
+			fields = append(fields, name)
+		}
+	}
 	for _, label := range by {
-		if name, ok := columnOf(label); ok && !slices.Contains(fields, name) {
-			fields = append(fields, name)
-		}
+		name := columnOf(label)
+		add(name != "", name)
 	}
-	for name, matchers := range map[string]int{"instance": len(s.instances), "source": len(s.ofSource)} {
-		if matchers > 0 && !slices.Contains(fields, name) {
-			fields = append(fields, name)
-		}
-	}
+	add(len(s.instances) > 0, field.Instance)
+	add(len(s.ofSource) > 0, field.Source)
 	return fields
 }
 
 // countComputation makes a computation that counts by fields and time steps, which include their end; step 0 is no steps.
-func countComputation(sel engine.Selection, fields []string, step time.Duration) (*query.Computation, error) {
+func countComputation(sel engine.Selection, fields []field.Fixed, step time.Duration) (*query.Computation, error) {
+	spec := aggregate.Spec{Pivot: -1, From: sel.From, To: sel.To, Zone: time.UTC, Until: true}
+	for _, name := range fields {
+		spec.By = append(spec.By, aggregate.Key{Header: string(name), Field: field.Name{Fixed: name}})
+	}
 	if step > 0 {
-		fields = append(slices.Clone(fields), fmt.Sprintf("%dms", step.Milliseconds()))
+		spec.By = append(spec.By, aggregate.Key{Header: "step", Step: field.StepOf(step)})
 	}
-	by, err := aggregate.ParseBy(fields)
-	if err != nil {
-		return nil, err
-	}
-	return query.Compute(aggregate.Spec{By: by, Pivot: -1, From: sel.From, To: sel.To, Zone: time.UTC, Until: true}, time.Unix(0, sel.To))
+	return query.Compute(spec, time.Unix(0, sel.To))
 }
 
 // counts turn rows of a table into counts by labels.
 type counts struct {
-	by, fields  []string
+	by          []string
+	fields      []field.Fixed
 	selector    *selector
 	last, width int64
 	emit        func(ls labels.Labels, end int64, n uint64) error
+}
+
+// value is the text of a field of a row, as a label.
+func (c *counts) value(row *aggregate.Row, name field.Fixed) string {
+	key := row.Keys[slices.Index(c.fields, name)]
+	text := string(key.Append(nil))
+	switch {
+	case name != field.Level:
+		return text
+	case key.Kind == aggregate.Missing:
+		return unknownLevel
+	}
+	return strings.ToLower(text)
 }
 
 // add emits a row, unless a matcher rejects it.
@@ -135,25 +135,14 @@ func (c *counts) add(row *aggregate.Row) error {
 	if n == 0 { // a step between others
 		return nil
 	}
-	value := func(field string) string {
-		text := string(row.Keys[slices.Index(c.fields, field)].Append(nil))
-		if field != "level" {
-			return text
-		}
-		level, err := record.ParseLevel(text)
-		if err != nil {
-			return unknownLevel
-		}
-		return levelLabel(level)
-	}
-	if len(c.selector.instances) > 0 && !allMatch(c.selector.instances, value("instance")) ||
-		len(c.selector.ofSource) > 0 && !allMatch(c.selector.ofSource, value("source")) {
+	if s := c.selector; len(s.instances) > 0 && !allMatch(s.instances, c.value(row, field.Instance)) ||
+		len(s.ofSource) > 0 && !allMatch(s.ofSource, c.value(row, field.Source)) {
 		return nil
 	}
 	ls := make([]labels.Label, 0, len(c.by))
 	for _, label := range c.by {
-		if field, ok := columnOf(label); ok {
-			ls = append(ls, labels.Label{Name: label, Value: value(field)})
+		if name := columnOf(label); name != "" {
+			ls = append(ls, labels.Label{Name: label, Value: c.value(row, name)})
 		}
 	}
 	end := c.last

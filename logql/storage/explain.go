@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"time"
 
+	"logstow/field"
 	"logstow/internal/units"
 	"logstow/logql/engine"
-	"logstow/logql/labels"
 	"logstow/logql/syntax"
 	"logstow/query"
 	"logstow/query/explain"
@@ -133,29 +133,25 @@ func (v *View) addReport(r query.Report) {
 func (x *explanation) selection() (query.Selection, *query.Reason) {
 	now := x.view.storage.now()
 	conditions := query.Selection{From: time.Unix(0, x.sel.From).In(now.Location()), To: time.Unix(0, x.sel.To).In(now.Location()), Now: now, Limit: 1, Substring: true, MessageOnly: true}
-	var services, levels []*syntax.Matcher
-	for _, m := range x.log.Matchers {
-		switch m.Name {
-		case labels.Service, labels.ServiceAlias:
-			services = append(services, m)
-		case labels.Level, labels.DetectedLevel:
-			levels = append(levels, m)
-		case labels.Instance:
-			if m.Op == syntax.MatchEqual {
-				conditions.Where = append(conditions.Where, "instance == "+strconv.Quote(m.Value))
-			}
-		case labels.Source:
-			if m.Op == syntax.MatchEqual {
-				conditions.Sources = append(conditions.Sources, explain.Glob(m.Value))
-			}
+	sorted := sortMatchers(x.log.Matchers)
+	for _, m := range sorted[field.Instance] {
+		if m.Op == syntax.MatchEqual {
+			conditions.Where = append(conditions.Where, "instance == "+strconv.Quote(m.Value))
 		}
 	}
-	if reason := x.levels(levels, &conditions); reason != nil {
-		return conditions, reason
+	for _, m := range sorted[field.Source] {
+		if m.Op == syntax.MatchEqual {
+			conditions.Sources = append(conditions.Sources, explain.Glob(m.Value))
+		}
 	}
-	conditions.Services = slices.DeleteFunc(slices.Clone(x.services), func(name string) bool { return !allMatch(services, name) })
+	levels, ok := levelsOf(sorted[field.Level])
+	if !ok {
+		return conditions, unknownLevels(sorted[field.Level])
+	}
+	conditions.Levels = levels
+	conditions.Services = slices.DeleteFunc(slices.Clone(x.services), func(name string) bool { return !allMatch(sorted[field.Service], name) })
 	if len(conditions.Services) == 0 {
-		return conditions, x.unknownService(services)
+		return conditions, x.unknownService(sorted[field.Service])
 	}
 	addLines(&conditions, x.log.Stages)
 	return conditions, nil

@@ -13,26 +13,8 @@ import (
 	"logstow/record"
 )
 
-// maxNamed is the maximum number of names that a reason lists.
-const maxNamed = 5
-
-// levels sets the levels that matchers select, or returns the reason if there are none.
-func (x *explanation) levels(matchers []*syntax.Matcher, conditions *query.Selection) *query.Reason {
-	selectable := 0
-	for l := range record.Level(record.Levels) {
-		if allMatch(matchers, levelLabel(l)) {
-			conditions.Levels |= 1 << l
-			selectable++
-		}
-	}
-	switch selectable {
-	case record.Levels:
-		conditions.Levels = 0
-		return nil
-	case 0:
-	default:
-		return nil
-	}
+// unknownLevels is the reason if matchers select no level.
+func unknownLevels(matchers []*syntax.Matcher) *query.Reason {
 	names := append(explain.LevelNames(), unknownLevel)
 	r := reasonOf("level-name", matchers[0].Value, fmt.Sprintf("no level matches %s; levels are %s", joined(matchers), strings.Join(names, ", ")))
 	if m := matchers[0]; m.Op == syntax.MatchEqual {
@@ -50,17 +32,10 @@ func (x *explanation) levels(matchers []*syntax.Matcher, conditions *query.Selec
 // unknownService is the reason if no service matches.
 func (x *explanation) unknownService(matchers []*syntax.Matcher) *query.Reason {
 	if len(matchers) == 1 && matchers[0].Op == syntax.MatchEqual {
-		name := matchers[0].Value
-		if near := suggest.Names(name, x.services, maxNamed); len(near) > 0 {
-			r := reasonOf("service-unknown", name, fmt.Sprintf("service %q does not exist; nearest: %s", name, strings.Join(near, ", ")))
-			for _, one := range near {
-				r.Corrections = append(r.Corrections, explain.Correction{{Kind: explain.FixService, Old: name, New: one}})
-			}
-			return r
-		}
-		return reasonOf("service-unknown", name, fmt.Sprintf("service %q does not exist; %s", name, explain.List(x.services, maxNamed)))
+		r := explain.UnknownService(matchers[0].Value, x.services)
+		return &r
 	}
-	r := reasonOf("service-unknown", matchers[0].Value, fmt.Sprintf("no service matches %s; %s", joined(matchers), explain.List(x.services, maxNamed)))
+	r := reasonOf("service-unknown", matchers[0].Value, fmt.Sprintf("no service matches %s; %s", joined(matchers), explain.List(x.services)))
 	for _, m := range matchers {
 		names, ok := alternatives(m.Value)
 		if m.Op != syntax.MatchRegexp || !ok {
@@ -79,7 +54,7 @@ func (x *explanation) unknownService(matchers []*syntax.Matcher) *query.Reason {
 // records have.
 func (x *explanation) unknownLabel(fields []Field) *query.Reason {
 	for _, m := range x.log.Matchers {
-		if _, fixed := columnOf(m.Name); fixed || m.Matches("") {
+		if !selectsAttributes(m) || m.Matches("") {
 			continue
 		}
 		i := slices.IndexFunc(fields, func(f Field) bool { return f.Label == m.Name })

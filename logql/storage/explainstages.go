@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"logstow/internal/suggest"
 	"logstow/logql/pipeline"
 	"logstow/logql/syntax"
 	"logstow/query"
@@ -41,7 +40,7 @@ func (x *explanation) stages(ctx context.Context) ([]query.Reason, error) {
 			if named {
 				continue
 			}
-			for _, c := range leaves(s.Condition) {
+			for _, c := range syntax.Required(s.Condition) {
 				if r := fieldReason(c, fields, parsers); r != nil {
 					reasons = append(reasons, *r)
 				}
@@ -74,7 +73,7 @@ func (x *explanation) unknown() []query.Reason {
 func (x *explanation) fields(ctx context.Context) ([]Field, error) {
 	log := &syntax.LogExpr{}
 	for _, m := range x.log.Matchers {
-		if _, fixed := columnOf(m.Name); fixed {
+		if !selectsAttributes(m) {
 			log.Matchers = append(log.Matchers, m)
 		}
 	}
@@ -111,58 +110,36 @@ func (x *explanation) parsed(ctx context.Context, reasons []query.Reason) []quer
 	return reasons
 }
 
-// leaf is a comparison of a label.
-type leaf struct {
-	name   string
-	text   *syntax.Matcher         // nil if numbers are compared
-	number *syntax.NumberCondition // nil if texts are compared
-}
-
-// leaves are the comparisons of which all must be true.
-func leaves(c syntax.Condition) []leaf {
-	switch c := c.(type) {
-	case *syntax.And:
-		return append(leaves(c.Left), leaves(c.Right)...)
-	case *syntax.StringCondition:
-		if c.Matcher.Matches("") {
-			return nil
-		}
-		return []leaf{{name: c.Matcher.Name, text: c.Matcher}}
-	case *syntax.NumberCondition:
-		return []leaf{{name: c.Name, number: c}}
-	}
-	return nil
-}
-
 // fieldReason returns the reason why a comparison is false for all records; nil if none is known.
-func fieldReason(c leaf, fields []Field, parsers map[string]bool) *query.Reason {
-	if strings.HasPrefix(c.name, "__") {
+func fieldReason(c syntax.Condition, fields []Field, parsers map[string]bool) *query.Reason {
+	name := syntax.LabelOf(c)
+	number, isNumber := c.(*syntax.NumberCondition)
+	text, isText := c.(*syntax.StringCondition)
+	if strings.HasPrefix(name, "__") || !isNumber && (!isText || text.Matcher.Matches("")) {
 		return nil
 	}
-	i := slices.IndexFunc(fields, func(f Field) bool { return f.Label == c.name })
+	i := slices.IndexFunc(fields, func(f Field) bool { return f.Label == name })
 	if i < 0 {
-		return missingField(c.name, fields, parsers)
+		return missingField(name, fields, parsers)
 	}
 	f := &fields[i]
 	switch {
 	case f.Parser != "" && !parsers[f.Parser]:
-		return reasonOf("parser-missing", c.name, fmt.Sprintf("field %s of the messages is a label only after | %s", c.name, f.Parser),
-			explain.Correction{{Kind: explain.FixParser, Field: c.name, Parser: f.Parser}})
-	case c.number != nil:
-		return unitReason(c.number, f)
-	case c.text.Op != syntax.MatchEqual || f.Cardinality > uint64(len(f.Values)) || slices.Contains(f.Values, c.text.Value):
+		return reasonOf("parser-missing", name, fmt.Sprintf("field %s of the messages is a label only after | %s", name, f.Parser),
+			explain.Correction{{Kind: explain.FixParser, Field: name, Parser: f.Parser}})
+	case isNumber:
+		return unitReason(number, f)
+	case text.Matcher.Op != syntax.MatchEqual || f.Cardinality > uint64(len(f.Values)) || slices.Contains(f.Values, text.Matcher.Value):
 		return nil
 	}
-	near := slices.DeleteFunc(suggest.Names(c.text.Value, f.Values, maxNamed), func(near string) bool {
-		return !strings.EqualFold(near, c.text.Value) && len(near) < minValue
+	near := slices.DeleteFunc(explain.Near(text.Matcher.Value, f.Values), func(near string) bool {
+		return !strings.EqualFold(near, text.Matcher.Value) && len(near) < minValue
 	})
 	if len(near) == 0 {
 		return nil
 	}
-	r := reasonOf("value-unknown", c.text.Value, fmt.Sprintf("%s is not %q in the newest records; nearest: %s", c.name, c.text.Value, strings.Join(near, ", ")))
-	for _, value := range near {
-		r.Corrections = append(r.Corrections, explain.Correction{{Kind: explain.FixValue, Field: c.name, Old: c.text.Value, New: value}})
-	}
+	r := reasonOf("value-unknown", text.Matcher.Value, fmt.Sprintf("%s is not %q in the newest records; nearest: %s", name, text.Matcher.Value, strings.Join(near, ", ")))
+	r.Corrections = explain.Alternatives(explain.Fix{Kind: explain.FixValue, Field: name, Old: text.Matcher.Value}, near)
 	return r
 }
 
@@ -174,16 +151,12 @@ func missingField(name string, fields []Field, parsers map[string]bool) *query.R
 	for i := range fields {
 		names[i] = fields[i].Label
 	}
-	near := suggest.Names(name, names, maxNamed)
 	advice := "there are no fields"
-	switch {
-	case len(near) > 0:
-		advice = "nearest: " + strings.Join(near, ", ")
-	case len(names) > 0:
-		advice = explain.List(names, maxNamed)
+	if len(names) > 0 {
+		advice = explain.NearestOr(name, names)
 	}
 	r := reasonOf("field-missing", name, fmt.Sprintf("field %s does not occur in the newest records; %s", name, advice))
-	for _, one := range near {
+	for _, one := range explain.Near(name, names) {
 		correction := explain.Correction{{Kind: explain.FixField, Old: name, New: one}}
 		if i := slices.Index(names, one); fields[i].Parser != "" && !parsers[fields[i].Parser] {
 			correction = append(correction, explain.Fix{Kind: explain.FixParser, Field: one, Parser: fields[i].Parser})

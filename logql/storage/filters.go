@@ -116,17 +116,13 @@ func (f *filters) addLabel(c syntax.Condition) {
 	if f.relabelled {
 		return
 	}
-	switch c := c.(type) {
-	case *syntax.And:
-		f.addLabel(c.Left)
-		f.addLabel(c.Right)
-	case *syntax.StringCondition:
-		switch c.Matcher.Name {
-		case labels.Service, labels.Level, labels.DetectedLevel, labels.Instance, labels.Source:
-			return // the line may not contain it
+	for _, part := range syntax.Required(c) {
+		text, ok := part.(*syntax.StringCondition)
+		if !ok || text.Matcher.Op != syntax.MatchEqual || strings.HasPrefix(text.Matcher.Name, "__") {
+			continue
 		}
-		if c.Matcher.Op == syntax.MatchEqual && !strings.HasPrefix(c.Matcher.Name, "__") {
-			f.addValue(c.Matcher.Value)
+		if selectsAttributes(text.Matcher) || text.Matcher.Name == labels.ServiceAlias { // the line may not contain others
+			f.addValue(text.Matcher.Value)
 		}
 	}
 }

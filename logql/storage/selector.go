@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/field"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
@@ -28,6 +29,45 @@ func levelLabel(l record.Level) string {
 	return strings.ToLower(l.String())
 }
 
+// columnOf returns the fixed field whose values are those of a label; "" for the label of an attribute.
+func columnOf(label string) field.Fixed {
+	switch label {
+	case labels.Service, labels.ServiceAlias:
+		return field.Service
+	case labels.Level, labels.DetectedLevel:
+		return field.Level
+	case labels.Instance:
+		return field.Instance
+	case labels.Source:
+		return field.Source
+	}
+	return ""
+}
+
+// sortMatchers sorts matchers by the field that they are about; those of attributes are about none.
+func sortMatchers(matchers []*logql.Matcher) map[field.Fixed][]*logql.Matcher {
+	sorted := map[field.Fixed][]*logql.Matcher{}
+	for _, m := range matchers {
+		of := columnOf(m.Name)
+		sorted[of] = append(sorted[of], m)
+	}
+	return sorted
+}
+
+// levelsOf returns the levels that matchers select, 0 for all; not ok if they select none.
+func levelsOf(matchers []*logql.Matcher) (levels record.LevelSet, ok bool) {
+	const all = 1<<record.Levels - 1
+	for l := range record.Level(record.Levels) {
+		if allMatch(matchers, levelLabel(l)) {
+			levels |= 1 << l
+		}
+	}
+	if levels == all {
+		return 0, true
+	}
+	return levels, levels != 0
+}
+
 // selector is the matchers of a query, by the label that they are about.
 type selector struct {
 	services            []string
@@ -45,37 +85,14 @@ func (s *selector) instance(name string) bool { return allMatch(s.instances, nam
 
 // selector sorts the matchers of a selection, and finds the services that they select; nil if no record can match.
 func (v *View) selector(ctx context.Context, sel engine.Selection, matchers []*logql.Matcher) (*selector, error) {
-	s := &selector{}
-	var services, levels []*logql.Matcher
-	for _, m := range matchers {
-		switch m.Name {
-		case labels.Service, labels.ServiceAlias:
-			services = append(services, m)
-		case labels.Level, labels.DetectedLevel:
-			levels = append(levels, m)
-		case labels.Instance:
-			s.instances = append(s.instances, m)
-		case labels.Source:
-			s.ofSource = append(s.ofSource, m)
-		default:
-			s.attributes = append(s.attributes, m)
-		}
-	}
-	selectable := 0
-	for l := range record.Level(record.Levels) {
-		if allMatch(levels, levelLabel(l)) {
-			s.levels |= 1 << l
-			selectable++
-		}
-	}
-	switch selectable {
-	case 0:
+	sorted := sortMatchers(matchers)
+	s := &selector{instances: sorted[field.Instance], ofSource: sorted[field.Source], attributes: sorted[""]}
+	var ok bool
+	if s.levels, ok = levelsOf(sorted[field.Level]); !ok {
 		return nil, nil //nolint:nilnil // no level is selected
-	case record.Levels:
-		s.levels = 0
 	}
 	var err error
-	s.services, err = v.services(ctx, sel, services)
+	s.services, err = v.services(ctx, sel, sorted[field.Service])
 	if len(s.services) == 0 || err != nil {
 		return nil, err
 	}
@@ -125,24 +142,11 @@ func alternatives(expr string) ([]string, bool) {
 }
 
 // selectsAttributes reports whether a matcher is about attributes of records.
-func selectsAttributes(m *logql.Matcher) bool {
-	_, fixed := columnOf(m.Name)
-	return !fixed
-}
+func selectsAttributes(m *logql.Matcher) bool { return columnOf(m.Name) == "" }
 
 // attributed reports whether only records with attributes are selected.
 func (s *selector) attributed() bool {
 	return slices.ContainsFunc(s.attributes, func(m *logql.Matcher) bool { return !m.Matches("") })
-}
-
-// matchesAttributes reports whether the attributes of a record are selected.
-func (s *selector) matchesAttributes(text []byte) bool {
-	if len(s.attributes) == 0 {
-		return true
-	}
-	var finder attributes.Labels
-	rest, ok := s.undecided(streamLabels("", "", "", finder.Of(text)))
-	return ok && matchAttributes(rest, text)
 }
 
 // undecided returns the matchers of attributes that are no labels of a stream; not ok if one of the others rejects the stream.

@@ -52,10 +52,7 @@ func (v *View) Tail(ctx context.Context, log *syntax.LogExpr, from int64, limit 
 			sel.From, sel.Newest = from, true
 		}
 		planned, err := poll.poll(ctx, &follower, sel, limit, emit)
-		read := poll.Report()
-		v.beside.BytesStoredRead += read.BytesStoredRead
-		v.beside.BytesScanned += read.BytesScanned
-		v.beside.CostUSD += read.CostUSD
+		v.addReport(poll.Report())
 		if err != nil {
 			return err
 		}

@@ -167,6 +167,38 @@ type And struct{ Left, Right Condition }
 // Or is true if at least one of two conditions is.
 type Or struct{ Left, Right Condition }
 
+// Leaves returns the comparisons of a condition, which are neither And nor Or.
+func Leaves(c Condition) []Condition {
+	if x, ok := c.(*Or); ok {
+		return append(Leaves(x.Left), Leaves(x.Right)...)
+	}
+	if x, ok := c.(*And); ok {
+		return append(Leaves(x.Left), Leaves(x.Right)...)
+	}
+	return []Condition{c}
+}
+
+// Required returns the conditions of which a condition needs all: none of them is And.
+func Required(c Condition) []Condition {
+	if x, ok := c.(*And); ok {
+		return append(Required(x.Left), Required(x.Right)...)
+	}
+	return []Condition{c}
+}
+
+// LabelOf returns the label that a comparison is about.
+func LabelOf(leaf Condition) string {
+	switch x := leaf.(type) {
+	case *StringCondition:
+		return x.Matcher.Name
+	case *NumberCondition:
+		return x.Name
+	case *IPCondition:
+		return x.Name
+	}
+	return ""
+}
+
 // StringCondition compares a label as a text.
 type StringCondition struct{ Matcher *Matcher }
 

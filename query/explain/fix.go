@@ -64,8 +64,8 @@ type Correction []Fix
 // fixes is a correction of one fix.
 func fixes(f Fix) []Correction { return []Correction{{f}} }
 
-// alternatives are corrections, each by one of names in place of old.
-func alternatives(f Fix, names []string) (all []Correction) {
+// Alternatives are corrections, each by one of names in place of old.
+func Alternatives(f Fix, names []string) (all []Correction) {
 	for _, name := range names {
 		f.New = name
 		all = append(all, Correction{f})

@@ -3,7 +3,6 @@ package explain
 import (
 	"strings"
 
-	"logstow/internal/suggest"
 	"logstow/query/match"
 )
 
@@ -24,7 +23,7 @@ func (f *Findings) Missing(m *match.Matcher, named []string) (all []Reason) {
 		if explained[use.Field] || len(use.kinds) > 0 {
 			continue
 		}
-		near := suggest.Names(use.Field, x.sample.names, maxNamed)
+		near := Near(use.Field, x.sample.names)
 		if inExpression && (len(near) == 0 || strings.HasPrefix(use.Field, near[0]+".")) {
 			continue
 		}

@@ -79,7 +79,7 @@ func (x *explanation) meantField(name string) (string, bool) {
 		return name, false
 	}
 	if !slices.Contains(x.sample.names, name) {
-		near := slices.DeleteFunc(suggest.Names(name, x.sample.names, maxNamed), func(near string) bool { return !mayMean(name, near) })
+		near := slices.DeleteFunc(Near(name, x.sample.names), func(near string) bool { return !mayMean(name, near) })
 		if len(near) == 0 {
 			return "", false
 		}

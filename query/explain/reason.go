@@ -28,6 +28,14 @@ func StoreEmpty() Reason {
 	return Reason{Code: "store-empty", Text: "the store holds no logs: nothing was shipped to it yet, or --store names the wrong store"}
 }
 
+// UnknownService returns the reason if a service is not among those that exist.
+func UnknownService(name string, services []string) Reason {
+	return Reason{
+		Code: "service-unknown", Text: fmt.Sprintf("service %q does not exist; %s", name, NearestOr(name, services)),
+		Culprits: []string{name}, Corrections: Alternatives(Fix{Kind: FixService, Old: name}, Near(name, services)),
+	}
+}
+
 // explanation collects the reasons.
 type explanation struct {
 	*Evidence

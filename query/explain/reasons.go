@@ -14,7 +14,6 @@ import (
 	"logstow/query/match"
 
 	"logstow/field"
-	"logstow/internal/suggest"
 	"logstow/internal/units"
 	"logstow/record"
 )
@@ -57,10 +56,9 @@ func (x *explanation) services() (others bool) {
 		case slices.ContainsFunc(x.Services, one.MatchesService):
 			others = true
 		case match.IsGlob(name):
-			x.add("service-unknown", "no service matches %q; %s", name, listNames(x.Services))
+			x.add("service-unknown", "no service matches %q; %s", name, List(x.Services))
 		default:
-			x.add("service-unknown", "service %q does not exist; %s", name, nearestOr(name, x.Services))
-			x.correct(name, alternatives(Fix{Kind: FixService, Old: name}, suggest.Names(name, x.Services, maxNamed))...)
+			x.reasons = append(x.reasons, UnknownService(name, x.Services))
 		}
 	}
 	return others
@@ -145,7 +143,7 @@ func (x *explanation) fields() {
 				continue
 			}
 			x.add("value-unknown", "field %q is not %q in %s; nearest: %s", use.Field, use.Equal[0], read, strings.Join(near, ", "))
-			x.correct(use.Equal[0], alternatives(Fix{Kind: FixValue, Field: use.Field, Old: use.Equal[0]}, near)...)
+			x.correct(use.Equal[0], Alternatives(Fix{Kind: FixValue, Field: use.Field, Old: use.Equal[0]}, near)...)
 		default:
 			continue
 		}
@@ -178,8 +176,8 @@ func (x *explanation) missing(use where.Use) {
 		x.correct(name, fixes(Fix{Kind: FixField, Old: name, New: value})...)
 		return
 	}
-	x.add("field-missing", "field %q does not occur in %s; %s", name, x.read(), nearestOr(name, x.sample.names))
-	x.correct(name, alternatives(Fix{Kind: FixField, Old: name}, suggest.Names(name, x.sample.names, maxNamed))...)
+	x.add("field-missing", "field %q does not occur in %s; %s", name, x.read(), NearestOr(name, x.sample.names))
+	x.correct(name, Alternatives(Fix{Kind: FixField, Old: name}, Near(name, x.sample.names))...)
 }
 
 // minValue is the minimum length in bytes of a value for which similar ones are suggested.
@@ -187,7 +185,7 @@ const minValue = 4
 
 // nearValues returns values that the user may have meant: they differ in case, or if the sample is complete, in spelling.
 func (x *explanation) nearValues(value string, values []string) []string {
-	return slices.DeleteFunc(suggest.Names(value, values, maxNamed), func(near string) bool {
+	return slices.DeleteFunc(Near(value, values), func(near string) bool {
 		return !strings.EqualFold(near, value) && (!x.sample.all || len(value) < minValue)
 	})
 }
@@ -241,7 +239,7 @@ func (x *explanation) conditions() {
 	case x.sourcesKnown && !x.sel.MayMatchSources(x.sources):
 		x.unknownSource(x.sel.Sources[0])
 	case len(x.wantedInstances) > 0 && len(x.otherInstances) > 0:
-		x.add("instance-unknown", "the range has no records of instance %q; %s", x.wantedInstances[0], nearestOr(x.wantedInstances[0], x.otherInstances))
+		x.add("instance-unknown", "the range has no records of instance %q; %s", x.wantedInstances[0], NearestOr(x.wantedInstances[0], x.otherInstances))
 	case n[match.StageSample] > 0:
 		x.add("sample", "the sample has none of %s that match everything else; take a larger share, or omit --sample", units.Count(n[match.StageSample], "record"))
 	case n[match.StageWhere]+n[match.StageUnread] > 0 && len(x.reasons) > 0: // its fields are explained
@@ -278,7 +276,7 @@ func (x *explanation) conditions() {
 	case n[match.StagePattern] > 0 && len(x.sel.Patterns) > 1:
 		x.passedOver()
 	case n[match.StageSource] > 0:
-		x.add("source", "--source removed %s; %s", x.candidates(n[match.StageSource]), listNames(x.anySources()))
+		x.add("source", "--source removed %s; %s", x.candidates(n[match.StageSource]), List(x.anySources()))
 	case n[match.StageLevel] > 0:
 		x.add("level", "--level removed %s", x.candidates(n[match.StageLevel]))
 	case n[match.StageTime] > 0:
@@ -290,15 +288,15 @@ func (x *explanation) conditions() {
 
 // unknownSource explains that no source matches a glob, which may be the name of one with characters that mean something in globs.
 func (x *explanation) unknownSource(glob string) {
-	near := suggest.Names(glob, x.sources, maxNamed)
+	near := Near(glob, x.sources)
 	if slices.Contains(x.sources, glob) {
 		near = []string{glob}
 		x.add("source-unknown", "no source matches the glob %q, which is the name of one", glob)
 		x.advise(": %s selects it", Glob(glob))
 	} else {
-		x.add("source-unknown", "no source matches %s; %s", quoted(x.sel.Sources), nearestOr(glob, x.sources))
+		x.add("source-unknown", "no source matches %s; %s", quoted(x.sel.Sources), NearestOr(glob, x.sources))
 	}
-	x.correct(glob, alternatives(Fix{Kind: FixSource, Old: glob}, near)...)
+	x.correct(glob, Alternatives(Fix{Kind: FixSource, Old: glob}, near)...)
 }
 
 // passedOver explains conditions of which none is known to have rejected a record: blocks and records without a level, a source or a text

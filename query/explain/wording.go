@@ -31,29 +31,27 @@ func levelCounts(levels record.Counts) string {
 	return strings.Join(all, ", ")
 }
 
-// List reads "available: a, b and 3 more", with at most so many names.
-func List(names []string, most int) string {
-	text := strings.Join(names[:min(len(names), most)], ", ")
-	if n := len(names) - most; n > 0 {
+// Near returns the names that are similar to one, the nearest first, at most as many as a reason lists.
+func Near(name string, names []string) []string { return suggest.Names(name, names, maxNamed) }
+
+// List reads "available: a, b and 3 more".
+func List(names []string) string {
+	if len(names) == 0 {
+		return "none are available"
+	}
+	text := strings.Join(names[:min(len(names), maxNamed)], ", ")
+	if n := len(names) - maxNamed; n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}
 	return "available: " + text
 }
 
-// nearestOr reads "nearest: a, b" or, if no name is near, as listNames does.
-func nearestOr(name string, names []string) string {
-	if near := suggest.Names(name, names, maxNamed); len(near) > 0 {
+// NearestOr reads "nearest: a, b" or, if no name is near, as List does.
+func NearestOr(name string, names []string) string {
+	if near := Near(name, names); len(near) > 0 {
 		return "nearest: " + strings.Join(near, ", ")
 	}
-	return listNames(names)
-}
-
-// listNames is List of a few names, of which there may be none.
-func listNames(names []string) string {
-	if len(names) == 0 {
-		return "none are available"
-	}
-	return List(names, maxNamed)
+	return List(names)
 }
 
 func quoted(texts []string) string {
