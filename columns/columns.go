@@ -11,6 +11,7 @@ package columns
 import (
 	"cmp"
 	"errors"
+	"slices"
 
 	"logstow/field"
 	"logstow/message"
@@ -59,6 +60,16 @@ func (n Name) String() string {
 		return string(n.Fixed)
 	}
 	return field.WriteName(cmp.Or(n.Field, n.Label))
+}
+
+// AddNames adds names to others, each unless it is there.
+func AddNames(names []Name, added ...Name) []Name {
+	for _, name := range added {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Page has the values of a field in the records of a block.

@@ -10,7 +10,7 @@ import (
 	"logstow/record"
 )
 
-// EachWorker receives matches of [Query.EachByColumns]. It is called by one goroutine at a time.
+// EachWorker receives matches of [Query.Each]. It is called by one goroutine at a time.
 type EachWorker interface {
 	// Match adds a match.
 	Match(m Match) error
@@ -18,38 +18,23 @@ type EachWorker interface {
 	Columns(t *fetch.Task, sel rowset.Selected, cols rowset.Columns) (bool, error)
 }
 
-// Each passes each match of a plan once to one of several functions, in no order. newWorker makes a function for each worker; a
-// function is called by one goroutine at a time. The limit of the selection does not apply.
+// Each passes each match of a plan once to one of several workers, in no order. The limit of the selection does not apply. names are the
+// columns that the workers need of most blocks; nil if they always need the text.
 //
-// If the records of a segment have moved, Each calls restart and starts again with new functions. The caller must discard the
-// matches that the previous functions received.
+// If the records of a segment have moved, Each calls restart and starts again with new workers. The caller must discard the
+// matches that the previous ones received.
 //
-// Each returns an error of a function or of ctx. Read failures are in the report instead.
-func (q *Query) Each(ctx context.Context, p *Plan, restart func(), newWorker func() func(Match) error) error {
-	return q.each(ctx, p, restart, func() EachWorker { return matchWorker{match: newWorker()} }, func(s *merge.Scheduler) *merge.Scheduler { return s })
-}
-
-// EachByColumns is Each for workers that need only these columns of most blocks.
-func (q *Query) EachByColumns(ctx context.Context, p *Plan, names []columns.Name, restart func(), newWorker func() EachWorker) error {
-	return q.each(ctx, p, restart, newWorker, func(s *merge.Scheduler) *merge.Scheduler { return s.WithColumns(names) })
-}
-
-// matchWorker is an EachWorker that needs the text of each match.
-type matchWorker struct {
-	merge.TextOnly
-	match func(Match) error
-}
-
-func (w matchWorker) Match(m Match) error { return w.match(m) }
-
-func (q *Query) each(ctx context.Context, p *Plan, restart func(), newWorker func() EachWorker, with func(*merge.Scheduler) *merge.Scheduler) error {
+// Each returns an error of a worker or of ctx. Read failures are in the report instead.
+func (q *Query) Each(ctx context.Context, p *Plan, names []columns.Name, restart func(), newWorker func() EachWorker) error {
 	first := true
 	return q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
 		if !first {
 			restart()
 		}
 		first = false
-		s = with(s)
+		if names != nil {
+			s = s.WithColumns(names)
+		}
 		return s.Work(ctx, s.AllBlocks(segments), true, func() merge.Worker { return eachWorker{newWorker()} })
 	})
 }

@@ -31,14 +31,18 @@ func b2i(b bool) int {
 	return 0
 }
 
-// cell is the aggregate of the samples of an interval. The zero value has no samples. The result does not depend on the
-// order of samples or on how cells are merged.
-type cell[T any] interface {
+// merging is the aggregate of the samples of an interval. The zero value has no samples.
+type merging[T any] interface {
 	*T
-	add(s sample)
 	// merge adds the samples of another cell, which does not change and shares no memory.
 	merge(o *T)
 	empty() bool
+}
+
+// cell is an aggregate to which samples are added. The result does not depend on the order of samples or on how cells are merged.
+type cell[T any] interface {
+	merging[T]
+	add(s sample)
 	// size returns the memory in bytes in addition to that of T.
 	size() int
 }
@@ -195,8 +199,6 @@ type counterCell struct {
 	lost        exact.FloatSum // the values before resets
 }
 
-func (c *counterCell) add(sample) {}
-
 func (c *counterCell) merge(o *counterCell) {
 	switch {
 	case o.n == 0:
@@ -212,7 +214,6 @@ func (c *counterCell) merge(o *counterCell) {
 }
 
 func (c *counterCell) empty() bool { return c.n == 0 }
-func (c *counterCell) size() int   { return 0 }
 
 func (c *counterCell) increase() float64 {
 	var total exact.FloatSum

@@ -96,16 +96,12 @@ func (f *Fields) addNames(names []string) bool {
 
 // AddFixed adds a label of streams, unless it is there.
 func (f *Fields) AddFixed(name field.Fixed) {
-	if column := (columns.Name{Fixed: name}); !slices.Contains(f.Columns, column) {
-		f.Columns = append(f.Columns, column)
-	}
+	f.Columns = columns.AddNames(f.Columns, columns.Name{Fixed: name})
 }
 
 // AddLabel adds a field of lines of the form or, without a form, an attribute, unless it is there.
 func (f *Fields) AddLabel(label string) {
-	if column := (columns.Name{Label: label, Attribute: f.Form == message.NoForm}); !slices.Contains(f.Columns, column) {
-		f.Columns = append(f.Columns, column)
-	}
+	f.Columns = columns.AddNames(f.Columns, columns.Name{Label: label, Attribute: f.Form == message.NoForm})
 }
 
 // formOf returns the form of the lines that the first stage parses; NoForm if it parses none. ok reports whether all other stages process

@@ -86,7 +86,7 @@ func gcd(a, b int64) int64 {
 // slide computes the cell of each window that has samples, with the two-stack algorithm of sliding-window aggregation, so that each
 // cell is merged a constant number of times. back has the merged cells of the newest intervals; front has, for each older interval, the
 // merged cells from there to the beginning of back.
-func slide[T any, C cell[T]](w *windows, at func(interval int) *T, emit func(k int, c *T)) {
+func slide[T any, C merging[T]](w *windows, at func(interval int) *T, emit func(k int, c *T)) {
 	var front []T // the oldest interval is the last element
 	var back T
 	begin, backBegin, end := 0, 0, 0 // the intervals of front are [begin, backBegin), those of back [backBegin, end)
@@ -121,7 +121,7 @@ func slide[T any, C cell[T]](w *windows, at func(interval int) *T, emit func(k i
 }
 
 // restack is the stack of the intervals [from, to).
-func restack[T any, C cell[T]](stack []T, at func(interval int) *T, from, to int) []T {
+func restack[T any, C merging[T]](stack []T, at func(interval int) *T, from, to int) []T {
 	clear(stack)
 	stack = stack[:0]
 	for i := to - 1; i >= from; i-- {

@@ -27,20 +27,18 @@ func (s *selector) withMatchers(f *engine.Fields) *engine.Fields {
 		all.AddFixed(field.Instance)
 	}
 	for _, m := range s.attributes {
-		name := columns.Name{Label: m.Name, Attribute: true}
-		if !slices.Contains(all.Columns, name) {
-			all.Columns = append(all.Columns, name)
-		}
+		all.Columns = columns.AddNames(all.Columns, columns.Name{Label: m.Name, Attribute: true})
 	}
 	return &all
 }
 
-// columnNames are the columns that have fields.
+// columnNames are the columns that have fields, not nil.
 func columnNames(f *engine.Fields) []columns.Name {
+	names := append([]columns.Name{}, f.Columns...)
 	if f.Seconds {
-		return append(slices.Clone(f.Columns), columns.Name{Fixed: field.Time})
+		names = append(names, columns.Name{Fixed: field.Time})
 	}
-	return f.Columns
+	return names
 }
 
 // fieldWorker adds blocks by their columns if these have the values that the parser would find, otherwise by matches.

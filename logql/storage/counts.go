@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"logstow/field"
@@ -12,6 +11,7 @@ import (
 	"logstow/logql/labels"
 	"logstow/query"
 	"logstow/query/aggregate"
+	"logstow/record"
 )
 
 const (
@@ -118,15 +118,12 @@ type counts struct {
 
 // value is the text of a field of a row, as a label.
 func (c *counts) value(row *aggregate.Row, name field.Fixed) string {
-	key := row.Keys[slices.Index(c.fields, name)]
-	text := string(key.Append(nil))
-	switch {
-	case name != field.Level:
+	text := string(row.Keys[slices.Index(c.fields, name)].Append(nil))
+	if name != field.Level {
 		return text
-	case key.Kind == aggregate.Missing:
-		return unknownLevel
 	}
-	return strings.ToLower(text)
+	level, _ := record.ParseLevel(text) // none for a missing value
+	return levelLabel(level)
 }
 
 // add emits a row, unless a matcher rejects it.

@@ -11,6 +11,7 @@ import (
 	"logstow/logql/engine"
 	"logstow/logql/syntax"
 	"logstow/query"
+	"logstow/query/merge"
 	"logstow/query/patterns"
 	"logstow/record"
 )
@@ -38,13 +39,13 @@ func (v *View) Patterns(ctx context.Context, matchers []*syntax.Matcher, from, t
 	templates := slices.DeleteFunc(counter.Result().Templates, func(t patterns.Template) bool { return t.Text == "" })
 	templates = templates[:min(limit, len(templates))]
 	var workers []*patternWorker
-	err = s.Each(ctx, s.Plan, func() { workers = nil }, func() func(query.Match) error {
+	err = s.Each(ctx, s.Plan, nil, func() { workers = nil }, func() query.EachWorker {
 		w := &patternWorker{
 			streams: s.streams.newStreams(), width: int64(width),
 			classifier: patterns.NewClassifier(templates), found: make([]map[string]*patternCounts, len(templates)),
 		}
 		workers = append(workers, w)
-		return w.add
+		return w
 	})
 	if err = v.complete(err); err != nil {
 		return nil, err
@@ -90,6 +91,7 @@ const maxForms = 64
 
 // patternWorker counts records by pattern and interval.
 type patternWorker struct {
+	merge.TextOnly
 	streams    *streams
 	width      int64
 	classifier *patterns.Classifier
@@ -110,7 +112,8 @@ func (c *patternCounts) merge(o *patternCounts) {
 	}
 }
 
-func (w *patternWorker) add(m query.Match) error {
+// Match implements [query.EachWorker].
+func (w *patternWorker) Match(m query.Match) error {
 	r := w.streams.convert(&m)
 	if r == nil {
 		return nil

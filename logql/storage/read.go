@@ -6,6 +6,7 @@ import (
 
 	"logstow/logql/engine"
 	"logstow/query"
+	"logstow/query/merge"
 )
 
 // InOrder emits records in the order of time.
@@ -37,19 +38,20 @@ func (v *View) Each(ctx context.Context, sel engine.Selection, restart func(), n
 	if s == nil || err != nil {
 		return v.complete(err)
 	}
-	if sel.Fields != nil {
-		fields := s.streams.withMatchers(sel.Fields)
-		return v.complete(s.EachByColumns(ctx, s.Plan, columnNames(fields), restart, func() query.EachWorker {
-			return &fieldWorker{matchWorker{newWorker(), s.streams.newStreams()}, fields}
+	if sel.Fields == nil {
+		return v.complete(s.Each(ctx, s.Plan, nil, restart, func() query.EachWorker {
+			return &matchWorker{worker: newWorker(), streams: s.streams.newStreams()}
 		}))
 	}
-	return v.complete(s.Each(ctx, s.Plan, restart, func() func(query.Match) error {
-		return (&matchWorker{newWorker(), s.streams.newStreams()}).Match
+	fields := s.streams.withMatchers(sel.Fields)
+	return v.complete(s.Each(ctx, s.Plan, columnNames(fields), restart, func() query.EachWorker {
+		return &fieldWorker{matchWorker{worker: newWorker(), streams: s.streams.newStreams()}, fields}
 	}))
 }
 
 // matchWorker adds matches to a worker.
 type matchWorker struct {
+	merge.TextOnly
 	worker  engine.Worker
 	streams *streams
 }

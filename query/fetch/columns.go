@@ -178,11 +178,7 @@ func (f *Fetcher) loadColumns(ctx context.Context, s *segmentColumns, blocks []s
 	s.first, s.last = blocks[0].Index, blocks[len(blocks)-1].Index
 	names := slices.Clone(f.columnNames)
 	for _, b := range blocks {
-		for _, name := range f.Matcher.ColumnNames(f.checksOf(s.source, b)) {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
+		names = columns.AddNames(names, f.Matcher.ColumnNames(f.checksOf(s.source, b))...)
 	}
 	var group sync.WaitGroup
 	for _, name := range names {

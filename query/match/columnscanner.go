@@ -29,33 +29,25 @@ func (m *Matcher) ColumnConditions() bool { return len(m.Where) > 0 || m.Selecti
 
 // ColumnsSuffice reports whether columns can decide every condition.
 func (m *Matcher) ColumnsSuffice() bool {
-	return m.sampled == 0 && len(m.Required)+len(m.regexps)+len(m.excludes)+len(m.Selection.Templates) == 0 && m.ids == nil && m.Selection.Records == nil &&
-		!slices.ContainsFunc(m.Where, func(p *where.Program) bool { return !Columnar(p) })
+	return !m.needsText() && !slices.ContainsFunc(m.Where, func(p *where.Program) bool { return !Columnar(p) })
 }
 
 // ColumnNames returns the names of the columns that Select needs for these checks.
 func (m *Matcher) ColumnNames(c Checks) (names []columns.Name) {
-	add := func(wanted bool, name columns.Name) {
-		if wanted && !slices.Contains(names, name) {
-			names = append(names, name)
+	for _, fixed := range []struct {
+		used bool
+		name field.Fixed
+	}{{c.Time, field.Time}, {c.Level, field.Level}, {c.Source, field.Source}} {
+		if fixed.used {
+			names = append(names, columns.Name{Fixed: fixed.name})
 		}
 	}
-	add(c.Time, columns.Name{Fixed: field.Time})
-	add(c.Level, columns.Name{Fixed: field.Level})
-	add(c.Source, columns.Name{Fixed: field.Source})
 	if filter := m.Selection.Columns; filter != nil {
-		for _, name := range filter.Names {
-			add(true, name)
-		}
+		names = columns.AddNames(names, filter.Names...)
 	}
 	for _, p := range m.Where {
-		if !Columnar(p) {
-			continue
-		}
-		add(p.Leveled(), columns.Name{Fixed: field.Level})
-		add(p.Sourced(), columns.Name{Fixed: field.Source})
-		for _, name := range p.Fields() {
-			add(true, columns.Name{Field: name})
+		if Columnar(p) {
+			names = columns.AddNames(names, ColumnsOf(p)...)
 		}
 	}
 	return names

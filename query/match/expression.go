@@ -15,6 +15,20 @@ import (
 // Columnar reports whether columns can decide an expression: it uses neither times nor the whole message.
 func Columnar(p *where.Program) bool { return p.FieldsOnly() && !p.Timed() }
 
+// ColumnsOf returns the columns that a [Columnar] expression uses, but not that of instances, which is no stored column.
+func ColumnsOf(p *where.Program) (names []columns.Name) {
+	if p.Leveled() {
+		names = append(names, columns.Name{Fixed: field.Level})
+	}
+	if p.Sourced() {
+		names = append(names, columns.Name{Fixed: field.Source})
+	}
+	for _, name := range p.Fields() {
+		names = append(names, columns.Name{Field: name})
+	}
+	return names
+}
+
 // Expression evaluates expressions on the records of blocks by their columns. If there are few distinct combinations of
 // values, it evaluates each once. The zero value is ready to use. Not safe for concurrent use.
 type Expression struct {

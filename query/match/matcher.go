@@ -197,5 +197,10 @@ func (m *Matcher) LevelsSuffice(start, end int64) bool {
 
 // TimeAndLevelOnly reports whether the only conditions are time and level.
 func (m *Matcher) TimeAndLevelOnly() bool {
-	return m.sampled == 0 && len(m.Selection.Sources)+len(m.Where)+len(m.Required)+len(m.regexps)+len(m.excludes)+len(m.Selection.Templates) == 0 && !m.Selection.Attributed && m.ids == nil && m.Selection.Records == nil
+	return !m.needsText() && len(m.Selection.Sources)+len(m.Where) == 0 && !m.Selection.Attributed
+}
+
+// needsText reports whether there are conditions besides time, level, source, expressions and whether there are attributes.
+func (m *Matcher) needsText() bool {
+	return m.sampled != 0 || len(m.Required)+len(m.regexps)+len(m.excludes)+len(m.Selection.Templates) > 0 || m.ids != nil || m.Selection.Records != nil
 }

@@ -18,37 +18,24 @@ func (c *Computation) columnNames() (names []columns.Name, ok bool) {
 	if c.ordered || slices.ContainsFunc(c.conditions, func(p *where.Program) bool { return !match.Columnar(p) }) {
 		return nil, false
 	}
-	add := func(name columns.Name) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
 	for _, name := range c.values {
 		switch name.Fixed {
 		case field.Time, field.Message:
 			return nil, false
 		case field.Service, field.Instance:
 		default:
-			add(name)
+			names = columns.AddNames(names, name)
 		}
 	}
 	for _, p := range c.conditions {
-		if p.Leveled() {
-			add(columns.Name{Fixed: field.Level})
-		}
-		if p.Sourced() {
-			add(columns.Name{Fixed: field.Source})
-		}
-		for _, name := range p.Fields() {
-			add(columns.Name{Field: name})
-		}
+		names = columns.AddNames(names, match.ColumnsOf(p)...)
 	}
 	if c.timed {
 		step := slices.IndexFunc(c.spec.By, func(k aggregate.Key) bool { return !k.Step.IsZero() })
 		if step < 0 || !c.spec.By[step].Step.Seconds() || c.spec.From == 0 && c.spec.To == 0 {
 			return nil, false
 		}
-		add(columns.Name{Fixed: field.Time})
+		names = columns.AddNames(names, columns.Name{Fixed: field.Time})
 	}
 	return names, true
 }
