@@ -60,17 +60,18 @@ type patternWorker struct {
 	*patterns.Counter
 	common  *commonCounter
 	wanted  func(*Match) bool // nil for all
+	match   Match             // scratch
 	message record.Message
 }
 
 // Text implements [merge.Worker].
 func (w *patternWorker) Text(_ *fetch.Task, origin *Segment, line []byte, columns *record.Columns) error {
-	m, err := merge.NewMatch(origin, line, columns)
-	if err != nil || w.wanted != nil && !w.wanted(&m) {
+	var err error
+	if w.match, err = merge.NewMatch(origin, line, columns); err != nil || w.wanted != nil && !w.wanted(&w.match) {
 		return err
 	}
 	w.message.Decode(columns.Raw)
-	w.Add(m.Segment.Name.Service, record.Record{Time: m.Time, Level: columns.Level, Message: w.message})
+	w.Add(w.match.Segment.Name.Service, record.Record{Time: w.match.Time, Level: columns.Level, Message: w.message})
 	if w.Shapes() > maxWorkerShapes {
 		w.common.add(w)
 	}

@@ -50,17 +50,17 @@ func (s *Scheduler) Work(ctx context.Context, tasks func(context.Context) iter.S
 		}
 		var w Worker // acquired at the first match, after the block has been read
 		s.Each(ctx, t, origins, func(origin *source.Segment, line []byte, columns *record.Columns) error {
-			if failed != nil {
-				return nil
+			if failed == nil {
+				if w == nil {
+					w = <-idle
+				}
+				failed = w.Text(t, origin, line, columns)
 			}
-			if w == nil {
-				w = <-idle
+			if errors.Is(failed, record.ErrTime) {
+				problem := failed
+				failed = nil
+				return problem
 			}
-			err := w.Text(t, origin, line, columns)
-			if errors.Is(err, record.ErrTime) {
-				return err
-			}
-			failed = err
 			return nil
 		})
 		if w != nil {
