@@ -195,6 +195,9 @@ func TestLevelSpellings(t *testing.T) {
 		{"Traceback (most recent call last):", "", record.Error},
 		{"Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\nKeyError: 1", "", record.Error},
 		{"Traceback (most recent call first)", "", record.None},
+		{"Exception in thread \"main\" java.lang.IllegalStateException: x\n\tat shop.Main.main(Main.java:3)", "", record.Error},
+		{"Unhandled exception. System.Exception: x\n   at Program.Main()", "", record.Error},
+		{"Unhandled exceptions: 0", "", record.None},
 		{"see Traceback (most recent call last):", "", record.None},
 		{"2026-11-20 15:04:05 INFO x\nTraceback (most recent call last):", when, record.Info},
 		// Blue Gene/L
