@@ -331,7 +331,9 @@ func future(t *testing.T) []byte {
 // Tokens allow services and classes.
 func TestTokens(t *testing.T) {
 	t.Parallel()
-	p := start(t, func(p *place) { p.tokens = map[string]string{"web, db": "secret-1", "api-*:audit": "secret-1", "*": "secret-2"} })
+	p := start(t, func(p *place) {
+		p.tokens = map[string]string{"web, db": "secret-1", "api-*:audit": "secret-1", "*": "secret-2"}
+	})
 	class := func(service, class string) func(*segment.Options) {
 		return func(o *segment.Options) { o.Service, o.Class = service, class }
 	}
