@@ -27,6 +27,7 @@ import (
 	"logstow/record"
 	"logstow/relay"
 	"logstow/segment"
+	"logstow/store"
 	"logstow/watch"
 )
 
@@ -358,6 +359,19 @@ func TestTokens(t *testing.T) {
 	}
 	if n := p.stats.Denied.Load(); n != 3 {
 		t.Errorf("%d were denied", n)
+	}
+	s, err := relay.Open(relay.Options{Name: "relay://" + p.address, Token: "secret-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, c := range []struct {
+		service, class string
+		want           error
+	}{{"web", "", nil}, {"api-1", "audit", nil}, {"api-1", "", store.ErrAccessDenied}, {"shop", "", store.ErrAccessDenied}} {
+		if err := s.Permits(t.Context(), c.service, c.class); !errors.Is(err, c.want) {
+			t.Errorf("%+v: %v", c, err)
+		}
 	}
 	for _, wrong := range []string{"", ":audit", "[", "web:["} {
 		if _, err := (&inputrelay.Spec{Tokens: map[string]string{wrong: "x"}}).Open(t.Context(), input.Opening{}); err == nil {
