@@ -13,6 +13,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -315,7 +316,7 @@ func (p *pool) ask(ctx context.Context) (map[string]*member, error) {
 	failures := make([]error, len(targets))
 	var group sync.WaitGroup
 	for i, t := range targets {
-		group.Go(func() { members[i], failures[i] = p.askOne(ctx, t.host, t.address) })
+		group.Go(func() { members[i], failures[i] = p.askOne(ctx, t.host, t.address, nil) })
 	}
 	group.Wait()
 	byID := make(map[string]*member)
@@ -330,11 +331,27 @@ func (p *pool) ask(ctx context.Context) (map[string]*member, error) {
 	return byID, errors.Join(errs...)
 }
 
+// permits returns an error if a relay does not allow segments of a service and class to this sender.
+func (p *pool) permits(ctx context.Context, service, class string) error {
+	if err := p.refresh(ctx, askEvery); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	members := slices.Collect(maps.Values(p.known))
+	p.mu.Unlock()
+	for _, m := range members {
+		if _, err := p.askOne(ctx, m.host, m.address, url.Values{ServiceParameter: {service}, ClassParameter: {class}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // askOne asks one address.
-func (p *pool) askOne(ctx context.Context, host, address string) (*member, error) {
+func (p *pool) askOne(ctx context.Context, host, address string, query url.Values) (*member, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, errTimeout)
 	defer cancel()
-	r, err := p.request(ctx, http.MethodGet, host, address, InfoPath, nil)
+	r, err := p.request(ctx, http.MethodGet, host, address, InfoPath+"?"+query.Encode(), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -31,6 +31,10 @@ import (
 const (
 	// InfoPath is the path of the [Info] of a relay.
 	InfoPath = "/logstow/v1/relay"
+	// ServiceParameter is a parameter of InfoPath: the response is 403 if the sender may not send segments of the service.
+	ServiceParameter = "service"
+	// ClassParameter is the class of these segments.
+	ClassParameter = "class"
 	// SegmentsPath begins the paths of segments.
 	SegmentsPath = "/logstow/v1/segments/"
 	// WatchesPath begins the paths of polls for watches.

@@ -62,6 +62,11 @@ func (s *Store) Relay(ctx context.Context, service string) (id string, err error
 // Relays returns the relays that respond at present, in the order of their IDs. Its error is that of Relay.
 func (s *Store) Relays(ctx context.Context) ([]Info, error) { return s.pool.list(ctx) }
 
+// Permits returns an error, [store.ErrAccessDenied], if a relay does not allow segments of a service and class to this sender.
+func (s *Store) Permits(ctx context.Context, service, class string) error {
+	return s.pool.permits(ctx, service, class)
+}
+
 // Blobs implements [store.Store]. Only Create works: see [Store].
 func (s *Store) Blobs() store.Blobs { return segments{s} }
 

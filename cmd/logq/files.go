@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"syscall"
@@ -99,24 +100,39 @@ func fileProblem(path string, err error) *query.Problem {
 	return nil
 }
 
-// expandGlobs replaces each path at which no file exists by the files that match it as a glob, as the shipper does, in the order
-// of their names. It removes duplicates.
+// expandGlobs replaces each path at which no file exists by the regular files that match it as a glob, as the shipper does, in the
+// order of their names. It removes paths of the same file, such as those of symbolic links.
 func expandGlobs(paths []string) (files []string) {
+	known := map[string]bool{}
 	for _, path := range paths {
 		found := []string{path}
 		if _, err := os.Lstat(path); path != "-" && errors.Is(err, fs.ErrNotExist) {
-			if matches, err := doublestar.FilepathGlob(path, doublestar.WithFilesOnly()); err == nil && len(matches) > 0 {
+			if matches := matching(path); len(matches) > 0 {
 				found = matches
-				slices.Sort(found)
 			}
 		}
 		for _, file := range found {
-			if !slices.Contains(files, file) {
+			real := file
+			if resolved, err := filepath.EvalSymlinks(file); err == nil && file != "-" {
+				real, _ = filepath.Abs(resolved)
+			}
+			if !known[real] {
+				known[real] = true
 				files = append(files, file)
 			}
 		}
 	}
 	return files
+}
+
+// matching returns the files that match a glob, without loops of symbolic links, pipes and devices, whose end may never come.
+func matching(glob string) []string {
+	files, _ := doublestar.FilepathGlob(glob, doublestar.WithFilesOnly()) // what no glob matches is a path
+	slices.Sort(files)
+	return slices.DeleteFunc(files, func(file string) bool {
+		info, err := os.Stat(file)
+		return errors.Is(err, syscall.ELOOP) || err == nil && !info.Mode().IsRegular()
+	})
 }
 
 // withHint adds what to do about the cause of a problem with a file, if that is known.

@@ -16,6 +16,7 @@ import (
 
 	"logstow/agent"
 	"logstow/blobnaming"
+	"logstow/config"
 	"logstow/grant"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
@@ -116,7 +117,7 @@ func checkStore(ctx context.Context, out io.Writer, spec, auth string, s agent.S
 	case *grant.Store:
 		return checkGrant(out, spec, st, s)
 	case *relay.Store:
-		return checkRelay(ctx, out, st)
+		return checkRelay(ctx, out, spec, st, s)
 	}
 	stays, err := probeBlobs(ctx, st.Blobs(), probeService+"/"+s.Instance)
 	if err != nil {
@@ -137,11 +138,20 @@ func checkStore(ctx context.Context, out io.Writer, spec, auth string, s agent.S
 	return nil
 }
 
-// checkRelay asks relays who they are, with the token.
-func checkRelay(ctx context.Context, out io.Writer, st *relay.Store) error {
+// checkRelay asks relays who they are and whether the token allows the services.
+func checkRelay(ctx context.Context, out io.Writer, spec string, st *relay.Store, s agent.Settings) error {
 	all, err := st.Relays(ctx)
 	if err != nil {
 		return err
+	}
+	for i := range s.Inputs {
+		in := &s.Inputs[i]
+		if !shipsTo(spec, in, s) || !blobnaming.ValidService(in.Service) {
+			continue
+		}
+		if err := st.Permits(ctx, in.Service, in.Class); err != nil {
+			return err
+		}
 	}
 	for _, one := range all {
 		fmt.Fprintf(out, "relay\t%s: instance %s, buffer %s\n", st, one.Instance, one.ID)
@@ -188,8 +198,7 @@ func checkGrant(out io.Writer, spec string, st *grant.Store, s agent.Settings) e
 	}
 	for i := range s.Inputs {
 		in := &s.Inputs[i]
-		goes := slices.Contains(in.Stores, spec) || len(in.Stores) == 0 && slices.Contains(s.Stores.All, spec)
-		if service := in.Service; goes && service != g.Service && blobnaming.ValidService(service) {
+		if service := in.Service; shipsTo(spec, in, s) && service != g.Service && blobnaming.ValidService(service) {
 			return fmt.Errorf("%s is for service %s, not for %s", spec, g.Service, service)
 		}
 	}
@@ -197,6 +206,11 @@ func checkGrant(out io.Writer, spec string, st *grant.Store, s agent.Settings) e
 		fmt.Fprintf(out, "store\t%s: %s\n", spec, line)
 	}
 	return nil
+}
+
+// shipsTo reports whether records of an input are shipped to a store.
+func shipsTo(spec string, in *config.Input, s agent.Settings) bool {
+	return slices.Contains(in.Stores, spec) || len(in.Stores) == 0 && slices.Contains(s.Stores.All, spec)
 }
 
 // probeBlobs creates a blob and deletes it if that is permitted; stays names a blob that is left.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 
 	"logstow/internal/ansi"
+	"logstow/record"
+	"logstow/record/recognize"
 )
 
 func hasPrefix(line []byte, prefix string) bool {
@@ -33,13 +35,15 @@ func isErrorName(name []byte) bool {
 	return hasSuffix(name, "Exception") || hasSuffix(name, "Error") || hasSuffix(name, "Throwable")
 }
 
-// isHeader reports whether a line, which begins with a word, is "package.SomeError: text", or "SomeError [CODE]: text" of Node.
+// isHeader reports whether a line, which begins with a word, is "package.SomeError: text", "SomeError [CODE]: text" of Node or
+// "SomeException (0x80131904): text" of .NET.
 func isHeader(line []byte, word int) bool {
 	if !isErrorName(line[:word]) {
 		return false
 	}
 	rest := line[word:]
-	return len(rest) == 0 || rest[0] == ':' || hasPrefix(rest, " [") && bytes.Contains(rest, []byte("]: "))
+	return len(rest) == 0 || rest[0] == ':' || hasPrefix(rest, " [") && bytes.Contains(rest, []byte("]: ")) ||
+		hasPrefix(rest, " (0x") && bytes.Contains(rest, []byte("): "))
 }
 
 // sharesStart reports whether a line begins with the same characters as the text, such as the year of a time.
@@ -68,7 +72,7 @@ func isObject(line []byte) bool { return len(line) > 0 && line[0] == '{' }
 func isRecord(line []byte) bool { return hasPrefix(line, `{"`) || hasPrefix(line, `{ "`) }
 
 // mentionsError reports whether a line is a message about a failure, such as one followed by a
-// trace.
+// trace: by a word in it, or by its level.
 func mentionsError(line []byte) bool {
 	if isObject(line) {
 		return false
@@ -81,7 +85,8 @@ func mentionsError(line []byte) bool {
 			return true
 		}
 	}
-	return false
+	first, _, _ := bytes.Cut(line, []byte("\n"))
+	return recognize.New(recognize.Options{}).Stamp(first, 0, 0).Level >= record.Warn
 }
 
 // frame is the state after a line "   at place" of Java, .NET or Node, or ".NET's
@@ -102,7 +107,10 @@ func frame(line []byte) state {
 	if hasSuffix(rest, " {") {
 		s, rest = props, rest[:len(rest)-2]
 	}
-	if isCall(rest) || endsInPlace(rest) {
+	switch {
+	case hasSuffix(rest, "<---"):
+		return inner
+	case isCall(rest) || endsInPlace(rest):
 		return s
 	}
 	return plain
@@ -146,30 +154,6 @@ func endsInPlace(text []byte) bool {
 		text = text[:n-1]
 	}
 	return true
-}
-
-func isTraceback(line []byte) bool { return hasPrefix(line, "Traceback (most recent call last):") }
-
-// isSQLAlchemy reports whether a line is of those that SQLAlchemy appends to the message of an exception.
-func isSQLAlchemy(line []byte) bool {
-	return hasPrefix(line, "[SQL: ") || hasPrefix(line, "[parameters: ") || hasPrefix(line, "(Background on this error at: ")
-}
-
-// isLeveled reports whether a line begins with a level, as records without a time do.
-func isLeveled(line []byte) bool {
-	end := 0
-	for end < len(line) && 'A' <= line[end] && line[end] <= 'Z' {
-		end++
-	}
-	switch string(line[:end]) {
-	case "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL":
-		return true
-	}
-	return false
-}
-
-func isGroup(line []byte) bool {
-	return hasPrefix(line, "  + Exception Group Traceback (most recent call last):")
 }
 
 // endsInGoroutine reports whether a line is a message that ends in the head of a

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"time"
 
+	"logstow/internal/ansi"
 	"logstow/record/recognize"
 )
 
@@ -139,7 +140,7 @@ func (j *Joiner) Add(l Line, now int64) {
 
 func (j *Joiner) add(l Line) {
 	if j.held.Lines == 0 {
-		j.begin(l, opening(l.Text))
+		j.begin(l, opening(withoutColors(l.Text)))
 		return
 	}
 	switch v, s := j.classify(l.Text); {
@@ -198,11 +199,20 @@ func (j *Joiner) classify(line []byte) (action, state) {
 	if n := len(j.pending); n > 0 {
 		from = j.pending[n-1].state
 	}
+	line = withoutColors(line)
 	v, s := from.next(j.held.Text, line)
 	if v != begins && s.mayHaveTime(line) && j.opts.HasTime(line) {
 		return begins, plain
 	}
 	return v, s
+}
+
+// withoutColors returns a line without the escape sequences of terminals.
+func withoutColors(line []byte) []byte {
+	if bytes.IndexByte(line, ansi.Escape) < 0 {
+		return line
+	}
+	return ansi.Strip(nil, line)
 }
 
 // complete returns how many of the pending lines join the held event if the next line does not: the lines between a

@@ -110,6 +110,18 @@ const (
 	// dartHead is "Unhandled exception:", or a line of its message, waiting for a frame, dart a frame.
 	dartHead
 	dart
+	// loguru is inside of a traceback of Python's loguru, which has empty lines.
+	loguru
+	// box is inside of a traceback of Python's Rich, drawn in a box.
+	box
+	// inner is behind a frame of .NET that ends an exception of an AggregateException, or an empty line behind it, waiting.
+	inner
+	// elixirHead is "Server: …" or "Request: …" of a failed request, waiting.
+	elixirHead
+	// tracing is the place or a span of a record of Rust's tracing.
+	tracing
+	// rails is inside of the report of a failed request of Rails.
+	rails
 	states
 )
 
@@ -117,7 +129,7 @@ const (
 // lines whose beginning rules that out.
 func (s state) mayHaveTime(line []byte) bool {
 	switch s {
-	case header, props, pyBody, pyMessage, pyEnd, phpNext, console, rustMessage, slowStatement, report, brackets, diagnosis, spring, dartHead:
+	case header, props, pyBody, pyMessage, pyEnd, loguru, box, phpNext, console, rails, rustMessage, slowStatement, report, brackets, diagnosis, spring, dartHead:
 		return len(line) > 0
 	case closed:
 		return !hasPrefix(line, "End-Date: ")
@@ -197,6 +209,14 @@ func opening(line []byte) state {
 		if isGroup(line) {
 			return pyGroup
 		}
+	case 'F':
+		if isRails(line) {
+			return rails
+		}
+	case boxTop[0]:
+		if isBox(line) {
+			return box
+		}
 	}
 	if hasSuffix(line, "]:") && endsInGoroutine(line) {
 		return goFrames
@@ -236,7 +256,7 @@ func (s state) next(text, line []byte) (action, state) {
 		if string(line) == "}" {
 			return joins, frames
 		}
-	case pyHead, pyBody, pyEnd, pyBlank, pyChain, pyGroup, pyMessage:
+	case pyHead, pyBody, pyEnd, pyBlank, pyChain, pyGroup, pyMessage, loguru, box:
 		return s.afterPython(line)
 	case goPanic, goBlank, goFrames, goCall:
 		return s.afterGo(line)
@@ -273,8 +293,10 @@ func (s state) next(text, line []byte) (action, state) {
 		return s.afterBlock(line)
 	case nodeHead, nodeSource, nodeCaret, nodeBlank:
 		return s.afterNode(line)
-	case indented, powerShell, elixir, springHead, spring, dartHead, dart:
+	case indented, powerShell, elixir, elixirHead, springHead, spring, dartHead, dart, inner, tracing:
 		return s.afterTrace(line)
+	case rails:
+		return afterRails(text, line)
 	}
 	return begins, plain
 }
@@ -310,6 +332,8 @@ func afterPlain(text, line []byte) (action, state) {
 			return undecided, header
 		case isGoCall(line, end) && mentionsError(text):
 			return undecided, goCall
+		case isElixirRequest(line) && mentionsError(text):
+			return undecided, elixirHead
 		}
 	}
 	if isPostgresField(text, line) {
@@ -362,6 +386,10 @@ func afterPlainIndented(text, line []byte) (action, state) {
 		return joins, ruby
 	case isPerlFrame(line):
 		return joins, indented
+	case isTracing(line):
+		return joins, tracing
+	case line[0] == '\t' && isHeader(line[1:], word(line[1:])) && mentionsError(text): // of Tomcat
+		return undecided, header
 	case isGroup(line):
 		return joinsError(text, pyGroup)
 	case hasPrefix(line, consoleIndent) && isConsoleHeader(text):
@@ -385,52 +413,11 @@ func afterFrames(line []byte) (action, state) {
 		return joins, frames
 	case hasPrefix(rest, "Caused by: "), hasPrefix(rest, "Suppressed: "), hasPrefix(rest, "Wrapped by: "):
 		return joins, header
-	case hasPrefix(rest, "--- End of "):
+	case hasPrefix(rest, "--- End of "), isSQLClient(line):
 		return joins, frames
 	case len(rest) == len(line):
 	case hasPrefix(rest, "... ") && (hasSuffix(line, " more") || hasSuffix(line, " omitted") || hasSuffix(line, " ...")):
 		return joins, frames
-	}
-	return begins, plain
-}
-
-func (s state) afterPython(line []byte) (action, state) {
-	switch s {
-	case pyHead:
-		if hasPrefix(line, `  File "`) {
-			return joins, pyBody
-		}
-	case pyBody:
-		if hasPrefix(line, "  ") {
-			return joins, pyBody
-		}
-		if end := word(line); end > 0 && (end == len(line) || line[end] == ':') {
-			return joins, pyEnd
-		}
-	case pyEnd, pyMessage, pyBlank:
-		switch {
-		case len(line) == 0:
-			return undecided, pyBlank
-		case s == pyBlank && (hasPrefix(line, "During handling of the above exception") || hasPrefix(line, "The above exception was the direct cause")):
-			return joins, pyChain
-		case isSQLAlchemy(line):
-			return joins, pyEnd
-		case !isRecord(line) && !isLeveled(line):
-			return undecided, pyMessage
-		}
-	case pyChain:
-		switch {
-		case len(line) == 0:
-			return joins, pyChain
-		case isTraceback(line):
-			return joins, pyHead
-		case isGroup(line):
-			return joins, pyGroup
-		}
-	case pyGroup:
-		if rest := bytes.TrimLeft(line, " "); len(rest) > 0 && len(rest) < len(line) && (rest[0] == '|' || rest[0] == '+') {
-			return joins, pyGroup
-		}
 	}
 	return begins, plain
 }

@@ -28,6 +28,10 @@ func isTrace(line []byte) state {
 		if string(line) == unhandled {
 			return dartHead
 		}
+	case boxTop[0]:
+		if isBox(line) {
+			return box
+		}
 	}
 	return plain
 }
@@ -62,6 +66,22 @@ func (s state) afterTrace(line []byte) (action, state) {
 		if hasPrefix(line, "    ") || hasPrefix(line, "Last message") || hasPrefix(line, "State: ") {
 			return joins, elixir
 		}
+	case elixirHead:
+		if isElixirRequest(line) {
+			return undecided, elixirHead
+		}
+		if hasPrefix(line, "** (") {
+			return joins, elixir
+		}
+	case inner:
+		if len(line) == 0 {
+			return undecided, inner
+		}
+		return afterFrames(line)
+	case tracing:
+		if isTracing(line) || hasPrefix(line, "    in ") {
+			return joins, tracing
+		}
 	case springHead:
 		if string(line) == "APPLICATION FAILED TO START" {
 			return joins, spring
@@ -81,6 +101,45 @@ func (s state) afterTrace(line []byte) (action, state) {
 		if isDartFrame(line) || string(line) == "<asynchronous suspension>" {
 			return joins, dart
 		}
+	}
+	return begins, plain
+}
+
+// isElixirRequest reports whether a line is of those that Plug writes between the message of a failed request and the exception.
+func isElixirRequest(line []byte) bool {
+	return hasPrefix(line, "Server: ") || hasPrefix(line, "Request: ") || hasPrefix(line, "Client: ")
+}
+
+// isTracing reports whether a line is the place of a record of Rust's tracing: "    at src/main.rs:3".
+func isTracing(line []byte) bool {
+	return hasPrefix(line, "    at ") && bytes.Contains(line, []byte(".rs:"))
+}
+
+// isSQLClient reports whether a line is one that .NET's SqlClient appends to the frames of an exception.
+func isSQLClient(line []byte) bool {
+	return hasPrefix(line, "ClientConnectionId:") || hasPrefix(line, "Error Number:")
+}
+
+// railsHead is behind the time and the level of a record of Ruby's logger.
+const railsHead = " FATAL -- : "
+
+// isRails reports whether a line begins the report of a failed request of Rails: it has no text, perhaps tags in brackets:
+// F, [2026-11-20T15:04:05.123456 #12] FATAL -- : [4f1c].
+func isRails(line []byte) bool {
+	at := bytes.Index(line, []byte(railsHead))
+	if !hasPrefix(line, "F, [") || at < 0 {
+		return false
+	}
+	tags := bytes.TrimRight(line[at+len(railsHead):], " ")
+	return len(tags) == 0 || tags[0] == '[' && tags[len(tags)-1] == ']'
+}
+
+// afterRails decides about a line of such a report: each begins with the tags of the first one.
+func afterRails(text, line []byte) (action, state) {
+	first, _, _ := bytes.Cut(text, []byte("\n"))
+	_, tags, _ := bytes.Cut(trimmed(first), []byte(railsHead))
+	if len(line) > 0 && bytes.HasPrefix(line, bytes.TrimRight(tags, " ")) && !isRecord(line) {
+		return joins, rails
 	}
 	return begins, plain
 }

@@ -49,8 +49,14 @@ func (h *handler) Register(mux *http.ServeMux) {
 
 // info responds with what the relay is.
 func (h *handler) info(w http.ResponseWriter, r *http.Request) {
-	if _, ok := h.scopes.of(r); !ok {
+	allowed, ok := h.scopes.of(r)
+	if !ok {
 		h.deny(w, r)
+		return
+	}
+	query := r.URL.Query()
+	if service, class := query.Get(relay.ServiceParameter), query.Get(relay.ClassParameter); service != "" && !allowed.allows(service, class) {
+		h.fail(w, r, errScope(service, class))
 		return
 	}
 	id, err := h.id(r.Context())
@@ -80,6 +86,10 @@ func (e *statusError) Unwrap() error { return e.err }
 
 func withStatus(status int, format string, args ...any) error {
 	return &statusError{status, fmt.Errorf(format, args...)}
+}
+
+func errScope(service, class string) error {
+	return withStatus(http.StatusForbidden, "the token does not allow service %s, class %q", service, class)
 }
 
 // fail responds with an error.
@@ -136,7 +146,7 @@ func (h *handler) take(r *http.Request, allowed *scope) (appended bool, err erro
 	case footer.Mixed():
 		return false, withStatus(http.StatusBadRequest, "a segment of a relay or of compaction cannot be relayed")
 	case !allowed.allows(footer.Service, footer.Class):
-		return false, withStatus(http.StatusForbidden, "the token does not allow service %s, class %q", footer.Service, footer.Class)
+		return false, errScope(footer.Service, footer.Class)
 	}
 	waiting, cancel := context.WithTimeoutCause(ctx, h.patience, fmt.Errorf("%w: the buffer has no space", input.ErrBusy))
 	defer cancel()

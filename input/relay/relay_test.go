@@ -27,6 +27,7 @@ import (
 	"logstow/record"
 	"logstow/relay"
 	"logstow/segment"
+	"logstow/store"
 	"logstow/watch"
 )
 
@@ -331,7 +332,9 @@ func future(t *testing.T) []byte {
 // Tokens allow services and classes.
 func TestTokens(t *testing.T) {
 	t.Parallel()
-	p := start(t, func(p *place) { p.tokens = map[string]string{"web, api-*:audit": "secret-1", "*": "secret-2"} })
+	p := start(t, func(p *place) {
+		p.tokens = map[string]string{"web, db": "secret-1", "api-*:audit": "secret-1", "*": "secret-2"}
+	})
 	class := func(service, class string) func(*segment.Options) {
 		return func(o *segment.Options) { o.Service, o.Class = service, class }
 	}
@@ -356,6 +359,19 @@ func TestTokens(t *testing.T) {
 	}
 	if n := p.stats.Denied.Load(); n != 3 {
 		t.Errorf("%d were denied", n)
+	}
+	s, err := relay.Open(relay.Options{Name: "relay://" + p.address, Token: "secret-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, c := range []struct {
+		service, class string
+		want           error
+	}{{"web", "", nil}, {"api-1", "audit", nil}, {"api-1", "", store.ErrAccessDenied}, {"shop", "", store.ErrAccessDenied}} {
+		if err := s.Permits(t.Context(), c.service, c.class); !errors.Is(err, c.want) {
+			t.Errorf("%+v: %v", c, err)
+		}
 	}
 	for _, wrong := range []string{"", ":audit", "[", "web:["} {
 		if _, err := (&inputrelay.Spec{Tokens: map[string]string{wrong: "x"}}).Open(t.Context(), input.Opening{}); err == nil {

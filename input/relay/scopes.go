@@ -40,6 +40,10 @@ func newScopes(tokens map[string]string) (all scopes, err error) {
 			}
 			s.patterns = append(s.patterns, p)
 		}
+		if i := slices.IndexFunc(all, func(known scope) bool { return known.token == s.token }); i >= 0 {
+			all[i].patterns = append(all[i].patterns, s.patterns...)
+			continue
+		}
 		all = append(all, s)
 	}
 	return all, nil

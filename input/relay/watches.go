@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 
+	"logstow/blobnaming"
 	"logstow/input"
 	"logstow/input/httpserver"
 	"logstow/relay"
@@ -62,6 +63,9 @@ func (h *handler) readPoll(r *http.Request) (p watch.Poll, err error) {
 	}
 	if err = json.Unmarshal(body, &p); err == nil && (len(p.Sender) < minSender || len(p.Sender) > maxSender) {
 		err = fmt.Errorf("the sender's ID has not %d to %d bytes", minSender, maxSender)
+	}
+	if i := slices.IndexFunc(p.Services, func(service string) bool { return !blobnaming.ValidService(service) }); err == nil && i >= 0 {
+		err = fmt.Errorf("%q is not the name of a service", p.Services[i])
 	}
 	if err != nil {
 		return p, withStatus(http.StatusBadRequest, "not a poll for watches: %w", err)

@@ -166,6 +166,7 @@ func TestWatchesOfTokens(t *testing.T) {
 	}{
 		"another relay": {http.MethodPost, other, body(sender), http.StatusMisdirectedRequest},
 		"no JSON":       {http.MethodPost, p.id, "x", http.StatusBadRequest},
+		"no service":    {http.MethodPost, p.id, `{"sender":"` + sender + `","services":["web","a/b"]}`, http.StatusBadRequest},
 		"no sender":     {http.MethodPost, p.id, `{"services":["web"]}`, http.StatusBadRequest},
 		"long sender":   {http.MethodPost, p.id, body(strings.Repeat("x", 65)), http.StatusBadRequest},
 		"empty":         {http.MethodPost, p.id, "", http.StatusLengthRequired},

@@ -36,16 +36,17 @@ func TestOnceReadsPaddedGzip(t *testing.T) {
 
 func TestOnceRejectsOtherCompressions(t *testing.T) {
 	t.Parallel()
-	for name, head := range map[string]string{
-		"bzip2": bzip2Head,
-		"xz":    "\xfd7zXZ\x00\x00\x04\n",
-		"zstd":  "\x28\xb5\x2f\xfd\x04\n",
+	for name, c := range map[string]struct{ head, err, hint string }{
+		"bzip2": {bzip2Head, "compressed with bzip2", "bzip2 -dc"},
+		"xz":    {"\xfd7zXZ\x00\x00\x04\n", "compressed with xz", "xz -dc"},
+		"zstd":  {"\x28\xb5\x2f\xfd\x04\n", "compressed with zstd", "zstd -dc"},
+		"tar":   {"a.log" + strings.Repeat("\x00", 252) + "ustar\x0000" + strings.Repeat("\x00", 247) + "1\n", "a tar archive", "tar -xf"},
 	} {
 		dir := t.TempDir()
-		put(t, dir, "a.log", "1\n", "b.log", head)
+		put(t, dir, "a.log", "1\n", "b.log", c.head)
 		s := newSink()
 		err := newTailer(t, s, tail.Options{Paths: []string{filepath.Join(dir, "*.log")}, Once: true}).Run(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "b.log: compressed with "+name) || !strings.Contains(hint.Of(err), name+" -dc") {
+		if err == nil || !strings.Contains(err.Error(), "b.log: "+c.err) || !strings.Contains(hint.Of(err), c.hint) {
 			t.Errorf("%s: error %v, hint %q", name, err, hint.Of(err))
 		}
 		if diff := cmp.Diff([]string{"a.log: 1"}, s.take()); diff != "" {

@@ -28,9 +28,9 @@ func unpack(r io.ReaderAt) (io.Reader, error) {
 	return decompress.Gzip(io.NewSectionReader(r, 0, 1<<62))
 }
 
-// checkCompression returns an error if a file has a compression that is not read.
+// checkCompression returns an error if a file has a compression that is not read, or is an archive.
 func checkCompression(r io.ReaderAt) error {
-	return decompress.Unsupported([]byte(readPrefix(r, decompress.HeadSize)))
+	return decompress.Unsupported([]byte(readPrefix(r, int64(decompress.ArchiveSize))))
 }
 
 // readHead returns the first bytes of the (decompressed) content, at most [maxFingerprint].

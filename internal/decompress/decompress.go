@@ -28,16 +28,22 @@ const (
 	zipMagic   = "PK\x03\x04"
 	// skippableMagic follows the first byte of a skippable zstd frame, which is from 0x50 to 0x5f.
 	skippableMagic = "\x2a\x4d\x18"
+	// tarMagic is at tarOffset of a tar archive, behind fields that contain zero bytes.
+	tarMagic  = "ustar"
+	tarOffset = 257
 )
 
-// ErrUnsupported is wrapped by the error for a compression that is recognized but not read.
+// ErrUnsupported is wrapped by the error for a compression or an archive that is recognized but not read.
 var ErrUnsupported = errors.New("not supported")
 
-// HeadSize is the number of first bytes by which a compression is recognized.
-const HeadSize = 10
+// HeadSize is the number of first bytes by which a compression is recognized, ArchiveSize those by which also an archive is.
+const (
+	HeadSize    = 10
+	ArchiveSize = tarOffset + len(tarMagic)
+)
 
 // Reader detects the compression of a text by its first bytes and decompresses it. The caller must call done. The error
-// for a compression that is not supported is that of [Unsupported].
+// for a compression that is not supported, a text that is compressed twice, and a tar archive wraps [ErrUnsupported]. It waits for ten bytes.
 func Reader(r io.Reader) (text io.Reader, done func(), err error) {
 	head := bufio.NewReaderSize(r, bufferSize)
 	magic, err := head.Peek(HeadSize)
@@ -54,18 +60,33 @@ func Reader(r io.Reader) (text io.Reader, done func(), err error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("decompress gzip: %w", err)
 		}
-		return z, func() {}, nil
+		return inner(z, "gzip -dc", func() {})
 	case isZstd(magic):
 		z, err := zstd.NewReader(head, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, nil, fmt.Errorf("decompress zstd: %w", err)
 		}
-		return z, z.Close, nil
+		return inner(z, "zstd -dc", z.Close)
 	}
-	if err := Unsupported(magic); err != nil {
-		return nil, nil, err
+	if magic, _ = head.Peek(min(head.Buffered(), ArchiveSize)); Unsupported(magic) != nil {
+		return nil, nil, Unsupported(magic)
 	}
 	return head, func() {}, nil
+}
+
+// inner returns a decompressed text, unless it is no text. command decompresses it.
+func inner(z io.Reader, command string, done func()) (io.Reader, func(), error) {
+	text := bufio.NewReaderSize(z, 2*ArchiveSize)
+	magic, _ := text.Peek(HeadSize) // the error comes again
+	if bytes.HasPrefix(magic, []byte(gzipMagic)) || Unsupported(magic) != nil {
+		done()
+		return nil, nil, hint.Wrap(fmt.Errorf("compressed twice, which is %w", ErrUnsupported), "decompress it first: %s", command)
+	}
+	if magic, _ = text.Peek(min(text.Buffered(), ArchiveSize)); isTar(magic) {
+		done()
+		return nil, nil, Unsupported(magic)
+	}
+	return text, done, nil
 }
 
 // failed is a reader that returns an error.
@@ -106,9 +127,17 @@ func isBzip2(head []byte) bool {
 		(bytes.HasPrefix(block[1:], []byte("\x31\x41\x59\x26\x53\x59")) || bytes.HasPrefix(block[1:], []byte("\x17\x72\x45\x38\x50\x90")))
 }
 
+// isTar recognizes the header of the first file.
+func isTar(head []byte) bool {
+	return len(head) >= ArchiveSize && string(head[tarOffset:ArchiveSize]) == tarMagic && bytes.IndexByte(head[:tarOffset], 0) > 0
+}
+
 // Unsupported returns an error with a hint if the first bytes of a file, [HeadSize] or all, are those of another
-// compression than gzip.
+// compression than gzip, or [ArchiveSize] those of a tar archive.
 func Unsupported(head []byte) error {
+	if isTar(head) {
+		return hint.Wrap(fmt.Errorf("a tar archive, which is %w", ErrUnsupported), "extract its files first: tar -xf")
+	}
 	for _, f := range formats() {
 		if f.matches(head) {
 			return hint.Wrap(fmt.Errorf("compressed with %s, which is %w", f.name, ErrUnsupported), "decompress it first: %s", f.command)

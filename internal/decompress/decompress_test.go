@@ -1,6 +1,7 @@
 package decompress_test
 
 import (
+	"archive/tar"
 	"bytes"
 	"compress/gzip"
 	"errors"
@@ -74,6 +75,9 @@ func TestReader(t *testing.T) {
 		{"xz", xz, "", decompress.ErrUnsupported},
 		{"lz4", lz4, "", decompress.ErrUnsupported},
 		{"zip", zip, "", decompress.ErrUnsupported},
+		{"gzip in gzip", member(t, one), "", decompress.ErrUnsupported},
+		{"zstd in gzip", member(t, frame(t, strings.Repeat("one\n", 9))), "", decompress.ErrUnsupported},
+		{"zip in zstd", frame(t, zip+"\x00\x00\x00\x00"), "", decompress.ErrUnsupported},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -95,6 +99,46 @@ func TestReader(t *testing.T) {
 // same reports whether an error is the wanted one; that of a header is compared by its text.
 func same(err, want error) bool {
 	return errors.Is(err, want) || err != nil && want != nil && strings.HasSuffix(err.Error(), want.Error())
+}
+
+// A tar archive is recognized in what was read at once: waiting for its header would delay lines of a pipe.
+func TestTar(t *testing.T) {
+	t.Parallel()
+	archive := archived(t, "2026-11-20 15:04:05 x\n")
+	for name, in := range map[string]string{"plain": archive, "gzip": member(t, archive), "zstd": frame(t, archive)} {
+		_, _, err := decompress.Reader(strings.NewReader(in))
+		if !errors.Is(err, decompress.ErrUnsupported) || !strings.Contains(err.Error(), "tar archive") || hint.Of(err) == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	text := strings.Repeat("x", 257) + "ustar\n"
+	for _, in := range []string{text, member(t, text)} {
+		r, done, err := decompress.Reader(strings.NewReader(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(r); string(got) != text || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+		done()
+	}
+}
+
+// archived returns a tar archive with a file.
+func archived(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	if err := w.WriteHeader(&tar.Header{Name: "app.log", Mode: 0o600, Size: int64(len(text))}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }
 
 func TestUnsupported(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"logstow/logql/syntax"
 )
 
 func timeFunctions(f map[string]any, b *budget) {
@@ -97,9 +99,10 @@ type regexpFunctions struct {
 
 // Bounds of regular expressions in templates.
 const (
-	maxRegexps    = 64
-	maxRegexpSize = 4 << 10
-	maxMatches    = 100_000
+	maxRegexps      = 64
+	maxRegexpSize   = 4 << 10
+	maxInstructions = 16 << 10
+	maxMatches      = 100_000
 )
 
 func (r *regexpFunctions) compile(expr string) (*regexp.Regexp, error) {
@@ -108,6 +111,13 @@ func (r *regexpFunctions) compile(expr string) (*regexp.Regexp, error) {
 	}
 	if len(expr) > maxRegexpSize {
 		return nil, errors.New("the regular expression is too long")
+	}
+	n, err := syntax.RegexpInstructions(expr)
+	if err != nil {
+		return nil, err
+	}
+	if n > maxInstructions {
+		return nil, errors.New("the regular expression is too large: use fewer repetitions")
 	}
 	re, err := regexp.Compile(expr)
 	if err != nil {

@@ -1,19 +1,6 @@
 package syntax
 
-import (
-	"errors"
-	"regexp/syntax"
-	"strings"
-)
-
-// regexpCause is an error of a regular expression without the prefix that names the package.
-func regexpCause(err error) string {
-	var cause *syntax.Error
-	if errors.As(err, &cause) {
-		return cause.Code.String() + ": " + cause.Expr
-	}
-	return err.Error()
-}
+import "strings"
 
 // lineOp is the line filter that a token begins.
 func lineOp(t token) (LineOp, bool) {

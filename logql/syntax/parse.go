@@ -68,7 +68,9 @@ type parser struct {
 	tokens []token
 	next   int
 	depth  int
-	err    *Error
+	// instructions are those of the regular expressions read so far.
+	instructions int
+	err          *Error
 }
 
 func newParser(query string) (*parser, error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp/syntax"
 	"strings"
 	"testing"
 	"time"
@@ -87,8 +88,37 @@ func TestNesting(t *testing.T) {
 	}
 }
 
+func TestLargeRegexps(t *testing.T) {
+	for _, part := range []string{` |~ "(a|b|c){0,999}x"`, ` | a=~"[^x]{1000,}"`, ` | regexp "(?P<a>(xy?z+){500})"`} {
+		if _, err := Parse(`{a="b"}` + strings.Repeat(part, 10)); err != nil {
+			t.Errorf("%s: %v", part, err)
+		}
+		_, err := Parse(`{a="b"}` + strings.Repeat(part, 1000))
+		if err == nil || !strings.Contains(err.Error(), "regular expressions of the query are too large") {
+			t.Errorf("%s: error %v", part, err)
+		}
+	}
+}
+
+func TestRegexpInstructions(t *testing.T) {
+	for _, expr := range []string{`x{1000}`, `(a|bcd|e*){3,700}`, `[^x]{900,}y`, `(?i)a?b+c*.`, `()|^a$`, `(a{10}){20}`, `((a|bc)+x?){0,9}`} {
+		tree, err := syntax.Parse(expr, syntax.Perl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		program, err := syntax.Compile(tree.Simplify())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := len(program.Inst)
+		if got, err := RegexpInstructions(expr); err != nil || got < want-want/4-4 || got > want+want/4+4 {
+			t.Errorf("%s: %d instructions, %v, want about %d", expr, got, err, want)
+		}
+	}
+}
+
 func TestLongestQueries(t *testing.T) {
-	for _, part := range []string{` |= "a"`, ` |= "a" or "b"`, ` | a=1 or b=2`, ` | a="b"`} {
+	for _, part := range []string{` |= "a"`, ` |= "a" or "b"`, ` | a=1 or b=2`, ` | a="b"`, ` |~ "a?b*()|."`, ` | a=~"a?b*"`} {
 		query := `{a="b"}`
 		query += strings.Repeat(part, (maxLength-len(query))/len(part))
 		query += strings.Repeat(" ", maxLength-len(query))

@@ -1,9 +1,5 @@
 package syntax
 
-import (
-	"regexp"
-)
-
 // emptySelector is Loki's message.
 const emptySelector = "queries require at least one regexp or equality matcher that does not have an empty-compatible value. " +
 	"For instance, app=~\".*\" does not meet this requirement, but app=~\".+\" will"
@@ -91,23 +87,4 @@ func (m *Matcher) Matches(value string) bool {
 	default:
 		return !m.Regexp.MatchString(value)
 	}
-}
-
-// anchored compiles a regular expression that matches whole values.
-func (p *parser) anchored(t token) *regexp.Regexp {
-	if p.compile(t) == nil {
-		return nil
-	}
-	return p.compileAs(t, "^(?:"+t.text+")$")
-}
-
-func (p *parser) compile(t token) *regexp.Regexp { return p.compileAs(t, t.text) }
-
-func (p *parser) compileAs(t token, expr string) *regexp.Regexp {
-	re, err := regexp.Compile(expr)
-	if err != nil {
-		p.fail(t, "invalid regular expression: %s", regexpCause(err))
-		return nil
-	}
-	return re
 }

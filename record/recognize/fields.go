@@ -29,6 +29,7 @@ const (
 	fieldWrapped          // may be a wrapped line
 	fieldCategory         // of a resource log of Azure
 	fieldProperties       // of such a log
+	fieldLoguru           // may be an object of Python's loguru with time and level
 )
 
 // fieldOf returns the meaning of a field with one of the usual names.
@@ -71,6 +72,8 @@ func fieldOf(name []byte) field {
 		return fieldNested
 	case "message":
 		return fieldWrapped
+	case "record":
+		return fieldLoguru
 	}
 	return fieldOther
 }
@@ -111,6 +114,9 @@ func (f *finding) field(kind field, name, value []byte) {
 		if value[0] == '{' {
 			f.properties = value
 		}
+		return
+	case fieldLoguru:
+		f.loguru(value)
 		return
 	}
 	if kind == fieldWrapped || kind == fieldNested && value[0] == '"' {

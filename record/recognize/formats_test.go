@@ -195,6 +195,13 @@ func TestLevelSpellings(t *testing.T) {
 		{"Traceback (most recent call last):", "", record.Error},
 		{"Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\nKeyError: 1", "", record.Error},
 		{"Traceback (most recent call first)", "", record.None},
+		{`{"text": "x\n", "record": {"elapsed": {"repr": "0:00:01", "seconds": 1.0}, "level": {"icon": "x", "name": "ERROR", "no": 40}, "message": "x", "time": {"repr": "2026-11-20 16:04:05.000000+01:00", "timestamp": 1795187045.0}}}`, when, record.Error},
+		{`{"record":{"level":{"name":"SUCCESS"},"time":1},"time":"2026-11-20T15:04:05Z"}`, when, record.Info},
+		{`{"record":"x","level":"warn","time":"2026-11-20T15:04:05Z"}`, when, record.Warn},
+		{`{"record":{"level":3,"time":5}}`, "", record.None},
+		{"Exception in thread \"main\" java.lang.IllegalStateException: x\n\tat shop.Main.main(Main.java:3)", "", record.Error},
+		{"Unhandled exception. System.Exception: x\n   at Program.Main()", "", record.Error},
+		{"Unhandled exceptions: 0", "", record.None},
 		{"see Traceback (most recent call last):", "", record.None},
 		{"2026-11-20 15:04:05 INFO x\nTraceback (most recent call last):", when, record.Info},
 		// Blue Gene/L

@@ -41,3 +41,32 @@ func (f *finding) object(b []byte) {
 		f.level = f.impliedLevel
 	}
 }
+
+// loguru takes time and level from the member "record" of Python's loguru: {"level":{"name":"ERROR","no":40},
+// "time":{"repr":"…","timestamp":1795187045.25}}.
+func (f *finding) loguru(value []byte) {
+	m := message.Object(value)
+	for name, value, ok := m.Next(); ok; name, value, ok = m.Next() {
+		if string(name) == "level" && f.level == record.None {
+			if text := member(value, "name"); len(text) > 1 {
+				f.level = levelValue(fieldLevel, text, false)
+			}
+		}
+		if string(name) == "time" && !f.found {
+			if t, ok := epochNumber(member(value, "timestamp")); ok {
+				f.setTime(t)
+			}
+		}
+	}
+}
+
+// member returns the value of a member of an object, empty if there is none.
+func member(object []byte, wanted string) []byte {
+	m := message.Object(object)
+	for name, value, ok := m.Next(); ok; name, value, ok = m.Next() {
+		if string(name) == wanted {
+			return message.Unquoted(value)
+		}
+	}
+	return nil
+}

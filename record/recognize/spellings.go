@@ -11,12 +11,7 @@ func (f *finding) spellings(line []byte) {
 	if f.level != record.None {
 		return
 	}
-	const traceback = "Traceback (most recent call last):"
-	if len(line) >= len(traceback) && string(line[:len(traceback)]) == traceback {
-		f.level = record.Error
-		return
-	}
-	if bytes.HasPrefix(line, []byte("thread '")) && bytes.Contains(line[:min(len(line), maxColumn)], []byte(" panicked at ")) { // Rust
+	if isTrace(line) {
 		f.level = record.Error
 		return
 	}
@@ -26,6 +21,16 @@ func (f *finding) spellings(line []byte) {
 	if f.level == record.None {
 		f.bgl(line)
 	}
+}
+
+// isTrace reports whether a line begins a stack trace.
+func isTrace(line []byte) bool {
+	for _, start := range [...]string{"Traceback (most recent call last):", "Exception in thread \"", "Unhandled exception. "} { // Python, Java, .NET
+		if len(line) >= len(start) && string(line[:len(start)]) == start {
+			return true
+		}
+	}
+	return bytes.HasPrefix(line, []byte("thread '")) && bytes.Contains(line[:min(len(line), maxColumn)], []byte(" panicked at ")) // Rust
 }
 
 // byFirst finds the level in formats that the first byte tells apart. A line that begins with a digit is longer than

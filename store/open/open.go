@@ -176,10 +176,11 @@ func invalid(spec string, err error) error {
 	if object == "" {
 		object = "store"
 	}
-	return &store.Error{
-		Op: "open", Object: object, Class: store.ErrInvalid, Err: err,
-		Hint: "a store is a directory, file:///DIR, or azblob://CONTAINER with the account in AZURE_STORAGE_ACCOUNT or AZURE_STORAGE_CONNECTION_STRING",
+	e := &store.Error{Op: "open", Object: object, Class: store.ErrInvalid, Err: err}
+	if !relay.IsName(object) { // whose errors say what is valid
+		e.Hint = "a store is a directory, file:///DIR, or azblob://CONTAINER with the account in AZURE_STORAGE_ACCOUNT or AZURE_STORAGE_CONNECTION_STRING"
 	}
+	return e
 }
 
 func openAzure(ctx context.Context, n location, opts Options) (store.Store, error) {

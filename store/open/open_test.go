@@ -13,6 +13,7 @@ import (
 
 	"logstow/internal/hint"
 	"logstow/record"
+	"logstow/relay"
 	"logstow/segment"
 	"logstow/store"
 	"logstow/store/open"
@@ -79,6 +80,7 @@ func TestStoreRefuses(t *testing.T) {
 		{"query", "file:///dir?x", store.ErrInvalid, "%3F"},
 		{"home", "~/logs", store.ErrInvalid, "./~/logs"},
 		{"variable", "$HOME/logs", store.ErrInvalid, "${HOME}"},
+		{"no relay", "relay://", store.ErrInvalid, "HOST:PORT"},
 		{"no credential", "azblob://logs", store.ErrAccessDenied, "AZURE_STORAGE_CONNECTION_STRING"},
 	}
 	for _, tt := range tests {
@@ -90,6 +92,9 @@ func TestStoreRefuses(t *testing.T) {
 			}
 			if text := hint.Text(err); !strings.Contains(text, tt.says) || strings.Contains(text, "CANARY") {
 				t.Errorf("error %q: want %q in it and no secret", text, tt.says)
+			}
+			if relay.IsName(tt.spec) && hint.Of(err) != "" {
+				t.Errorf("hint of other stores: %s", hint.Of(err))
 			}
 		})
 	}
