@@ -25,9 +25,6 @@ func (d *decoder) logMetrics(s *section) (all []logmetrics.Spec) {
 }
 
 func (d *decoder) logMetric(s *section) (m logmetrics.Spec) {
-	checked := func(check func(string) error) func(string) (string, error) {
-		return func(v string) (string, error) { return v, check(v) }
-	}
 	if s.node != nil && s.node.GetToken() != nil {
 		m.Line = s.node.GetToken().Position.Line
 	}

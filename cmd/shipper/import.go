@@ -87,10 +87,7 @@ func importFlags() []ucli.Flag {
 	shared := slices.DeleteFunc(runFlags(), func(f ucli.Flag) bool { return slices.Contains(unused, f.Names()[0]) })
 	for _, f := range shared { // they have defaults that settingsOf reads
 		hidden := slices.Contains([]string{"format", "multiline", "watch-interval", "max-watch-flushes", "max-flush-interval"}, f.Names()[0])
-		switch f := f.(type) {
-		case *ucli.StringFlag:
-			f.Hidden = f.Hidden || hidden
-		case *ucli.IntFlag:
+		if f, ok := f.(*ucli.StringFlag); ok {
 			f.Hidden = f.Hidden || hidden
 		}
 	}
@@ -99,7 +96,7 @@ func importFlags() []ucli.Flag {
 
 // importSettings reads the flags of a run that imports.
 func importSettings(c *ucli.Context, spec *imports.Spec) (agent.Settings, error) {
-	s, err := settingsOf(c, &config.Config{}, func(errs *problems, c *ucli.Context, _ *config.Config) []config.Input {
+	s, err := settingsOf(c, config.New(), func(errs *problems, c *ucli.Context, _ *config.Config) []config.Input {
 		common := commonFlags(errs, c)
 		common.Service = importService
 		return []config.Input{{Common: common, Spec: spec}}

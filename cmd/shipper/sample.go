@@ -105,7 +105,7 @@ func sampleInput(c *ucli.Context, path string) (in config.Input, metrics []logme
 			return in, nil, hint.Wrap(cli.Usagef("no input of %s reads %s", file, path), "give its service with --service")
 		}
 		in, metrics = all.Inputs[at], all.LogMetrics
-		fill(&in.Common, &common, c)
+		override(&errs, c, &in.Common)
 	}
 	if !blobnaming.ValidService(in.Service) {
 		in.Service = "sample"

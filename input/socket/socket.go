@@ -22,6 +22,7 @@ import (
 
 	"logstow/input"
 	"logstow/input/listen"
+	"logstow/internal/list"
 )
 
 const (
@@ -222,8 +223,7 @@ func (p *Protocol) schemes() string {
 	for i, network := range p.Networks {
 		schemes[i] = network + "://"
 	}
-	last := len(schemes) - 1
-	return strings.Join(schemes[:last], ", ") + " or " + schemes[last]
+	return list.Alternatives(schemes)
 }
 
 // Addr returns the bound address.
