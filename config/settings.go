@@ -205,7 +205,7 @@ func (c *Config) bufferSection() []Setting {
 			Usage: "`DIR`: directory of the buffer (default: logstow/SERVICE/INSTANCE in the state directory; _several for several services)",
 		},
 		{
-			Flag: "buffer-size", key: "size", Heading: "Buffer", Default: "1GiB", Set: into(&c.BufferSize, sizeFrom(minBufferSize, math.MaxInt64, "at least 1MiB")),
+			Flag: "buffer-size", key: "size", Heading: "Buffer", Default: "1GiB", Set: into(&c.BufferSize, SizeFrom(minBufferSize, math.MaxInt64, "at least 1MiB")),
 			Usage: "`SIZE`: maximum disk usage of the buffer, at least 1MiB",
 		},
 		{
@@ -253,7 +253,7 @@ func (c *Common) Flags() []Setting {
 			Usage: "`ZONE`: time zone of timestamps without one, such as Europe/Berlin",
 		},
 		{
-			Flag: "max-record", Heading: "Records", Default: "1MiB", Set: into(&c.MaxRecord, sizeFrom(input.MinMaxRecord, record.MaxSize, "1KiB to 16MiB")),
+			Flag: "max-record", Heading: "Records", Default: "1MiB", Set: into(&c.MaxRecord, SizeFrom(input.MinMaxRecord, record.MaxSize, "1KiB to 16MiB")),
 			Usage: "`SIZE`: truncate longer lines and mark them, and split longer multi-line records; 1KiB to 16MiB",
 		},
 	})
@@ -305,8 +305,8 @@ func parseWatchInterval(text string) (time.Duration, error) {
 	return d, err
 }
 
-// sizeFrom returns a function that parses a size from minimum to maximum bytes, which is what want says.
-func sizeFrom(minimum, maximum int64, want string) func(string) (int64, error) {
+// SizeFrom returns a function that parses a size from minimum to maximum bytes, which is what want says.
+func SizeFrom(minimum, maximum int64, want string) func(string) (int64, error) {
 	return func(v string) (int64, error) {
 		n, err := units.ParseSize(v)
 		if err == nil && (n < minimum || n > maximum) {
@@ -317,7 +317,7 @@ func sizeFrom(minimum, maximum int64, want string) func(string) (int64, error) {
 }
 
 // parseSize parses a size of at least a byte.
-func parseSize(v string) (int64, error) { return sizeFrom(1, math.MaxInt64, "at least 1")(v) }
+func parseSize(v string) (int64, error) { return SizeFrom(1, math.MaxInt64, "at least 1")(v) }
 
 func parseSync(value string) (buffer.Sync, error) {
 	switch value {

@@ -197,6 +197,11 @@ func (p *problems) check(ok bool, format string, args ...any) {
 	}
 }
 
+// noArguments adds a problem if a command has arguments.
+func (p *problems) noArguments(c *ucli.Context) {
+	p.check(c.NArg() == 0, "%s takes no arguments", c.Command.Name)
+}
+
 // parse reads a flag's value.
 func parse[T any](errs *problems, c *ucli.Context, name string, read func(string) (T, error)) T {
 	v, err := read(c.String(name))
@@ -204,19 +209,22 @@ func parse[T any](errs *problems, c *ucli.Context, name string, read func(string
 	return v
 }
 
+// parseGiven is parse for a flag that may be missing; then the value is zero.
+func parseGiven[T any](errs *problems, c *ucli.Context, name string, read func(string) (T, error)) (v T) {
+	if c.String(name) != "" {
+		v = parse(errs, c, name, read)
+	}
+	return v
+}
+
 // parseRange parses the flags of a range of time: --since, --from and --to. Missing times are zero.
-func parseRange(wrong *problems, c *ucli.Context, now time.Time) (from, to time.Time) {
-	at := func(flag string, parse func(string, time.Time) (time.Time, error)) (t time.Time) {
-		if text := c.String(flag); text != "" {
-			var err error
-			t, err = parse(text, now)
-			wrong.check(err == nil, "--%s: %w", flag, err)
-		}
-		return t
+func parseRange(errs *problems, c *ucli.Context, now time.Time) (from, to time.Time) {
+	at := func(flag string, read func(string, time.Time) (time.Time, error)) time.Time {
+		return parseGiven(errs, c, flag, func(text string) (time.Time, error) { return read(text, now) })
 	}
 	from, to = at("from", timearg.Parse), at("to", timearg.ParseEnd)
 	if since := at("since", timearg.ParseSince); !since.IsZero() {
-		wrong.check(!c.IsSet("from"), "--since cannot be used together with --from: both set the start of the range")
+		errs.check(!c.IsSet("from"), "--since cannot be used together with --from: both set the start of the range")
 		from = since
 	}
 	return from, to

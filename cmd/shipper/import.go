@@ -41,7 +41,7 @@ the end of a blob that may grow is left for the next run. The buffer takes about
 bytes for each blob and store; without it everything would be copied again, so keep it
 as long as the same range may be imported.
 
-Exit status: 0 everything else is copied, 2 wrong command line, 3 incomplete or failed, 4
+Exit status: 0 everything else is copied, 2 errs command line, 3 incomplete or failed, 4
 access denied, 130 interrupted.`,
 		Flags: importFlags(),
 		Action: func(c *ucli.Context) error {
@@ -111,29 +111,23 @@ func importSettings(c *ucli.Context, spec *imports.Spec) (agent.Settings, error)
 // importSpec reads the layout and the range.
 func importSpec(c *ucli.Context) (spec *imports.Spec, err error) {
 	spec = &imports.Spec{}
-	var wrong problems
+	var errs problems
 	opts := layout.Options{}
-	if text := c.String("layout-tz"); text != "" {
-		opts.Zone, err = timearg.ParseZone(text)
-		wrong.check(err == nil, "--layout-tz: %w", err)
-	}
-	if opts.Slack = parse(&wrong, c, "layout-slack", units.ParseZero); opts.Slack == 0 {
+	opts.Zone = parseGiven(&errs, c, "layout-tz", timearg.ParseZone)
+	if opts.Slack = parse(&errs, c, "layout-slack", units.ParseZero); opts.Slack == 0 {
 		opts.Slack = -1
 	}
-	wrong.check(c.String("layout") != "", "--layout is missing")
-	if text := c.String("layout"); text != "" {
-		spec.Layout, err = layout.Parse(text, opts)
-		wrong.check(err == nil, "--layout: %w", err)
-	}
-	wrong.advise(len(cli.List(c, "from-store")) > 0, "--from-store is missing", "give a directory or azblob://CONTAINER")
+	errs.check(c.String("layout") != "", "--layout is missing")
+	spec.Layout = parseGiven(&errs, c, "layout", func(text string) (*layout.Layout, error) { return layout.Parse(text, opts) })
+	errs.advise(len(cli.List(c, "from-store")) > 0, "--from-store is missing", "give a directory or azblob://CONTAINER")
 	now := time.Now()
-	spec.From, spec.To = parseRange(&wrong, c, now)
-	wrong.advise(!spec.From.IsZero(), "the range has no start", "give --since or --from, such as --since 7d")
+	spec.From, spec.To = parseRange(&errs, c, now)
+	errs.advise(!spec.From.IsZero(), "the range has no start", "give --since or --from, such as --since 7d")
 	if spec.To.IsZero() {
 		spec.To = now
 	}
-	wrong.checkRange(spec.From, spec.To)
-	if err := errors.Join(wrong...); err != nil {
+	errs.checkRange(spec.From, spec.To)
+	if err := errors.Join(errs...); err != nil {
 		return nil, cli.Usagef("%w", err)
 	}
 	return spec, nil
