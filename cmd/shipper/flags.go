@@ -161,12 +161,6 @@ func authFlag() ucli.Flag {
 	return &ucli.StringFlag{
 		Name: "auth", EnvVars: []string{azure.AuthEnv}, Category: categoryStore,
 		Usage: "`KIND`: Azure credential: key, sas, workload, msi, cli, or auto (the first of these that is set) (default: $LOGSTOW_AUTH, else auto)",
-		Action: func(_ *ucli.Context, kind string) error {
-			if _, err := azure.ParseAuth(kind); err != nil {
-				return cli.Usagef("--auth: %w", err)
-			}
-			return nil
-		},
 	}
 }
 
