@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"logstow/internal/bind"
+	"logstow/internal/retry"
 )
 
 // DefaultMaxConnections is the default of [Endpoint.MaxConnections].
@@ -273,7 +274,7 @@ func (s *server) serve(ctx context.Context) error {
 		}
 		// probably out of file descriptors: closed connections free some
 		delay = min(max(2*delay, 5*time.Millisecond), time.Second)
-		wait(ctx, delay)
+		_ = retry.Sleep(ctx, delay)
 	}
 }
 
@@ -322,12 +323,3 @@ func (s *server) drain(ctx context.Context) {
 
 // isTemporary reports whether Accept may succeed later.
 func isTemporary(err error) bool { return !errors.Is(err, net.ErrClosed) }
-
-func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
-}
