@@ -14,7 +14,6 @@ import (
 	"os"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -209,25 +208,6 @@ func Serve(ctx context.Context, l net.Listener, limit int, handle func(context.C
 		_ = l.Close()
 	}()
 	return s.serve(ctx)
-}
-
-// ServeInput is [Serve] for an input: handle gets a connection after its TLS handshake, with the error of that and the number of
-// connections that are open. An error of handle ends all connections and is returned.
-func ServeInput(ctx context.Context, l net.Listener, limit int, handle func(ctx context.Context, c net.Conn, open int64, err error) error) error {
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	var broken error
-	var once sync.Once
-	var open atomic.Int64
-	err := Serve(ctx, l, limit, func(ctx context.Context, c net.Conn) {
-		err := Handshake(ctx, c)
-		defer open.Add(-1)
-		if err := handle(ctx, c, open.Add(1), err); err != nil {
-			once.Do(func() { broken = err })
-			fail(err)
-		}
-	})
-	return errors.Join(err, broken)
 }
 
 // server is a listener that is served.
