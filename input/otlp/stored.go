@@ -10,6 +10,7 @@ import (
 
 	"logstow/input"
 	"logstow/input/httpserver"
+	"logstow/input/protobuf"
 	"logstow/message/parse"
 )
 
@@ -89,7 +90,7 @@ func (s *Stored) readProto(in *bufio.Reader, emit func(service string, events []
 		if err != nil {
 			return damaged(err)
 		}
-		if tag&7 != text {
+		if tag&7 != protobuf.Text {
 			return damaged(fmt.Errorf("field %d of wire type %d is not of a request", tag>>3, tag&7))
 		}
 		size, err := binary.ReadUvarint(in)
