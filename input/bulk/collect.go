@@ -195,7 +195,7 @@ func (c *collector) members(document []byte) (service string, when []byte) {
 	const none = 4
 	object, _ := message.RawValue(document)
 	rank, timeRank := none, none
-	if c.handler.configuredService {
+	if c.handler.ConfiguredService {
 		rank = 0
 	}
 	in := message.Object(object)

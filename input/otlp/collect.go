@@ -72,7 +72,7 @@ func (c *collector) resourceLogs(message []byte) error {
 		return err
 	}
 	service := ""
-	if c.handler.serviceFromResource {
+	if c.handler.ServiceFromResource {
 		service = c.handler.Services.Admit(c.resource.service)
 	}
 	in := protobuf.Fields{Rest: message}

@@ -33,8 +33,8 @@ func NewStored(opts input.Options) *Stored {
 	if opts.Recognize.Parser == nil {
 		opts.Recognize.Parser = parse.Auto()
 	}
-	intake := &httpserver.Intake{Options: opts, Services: input.NewServices(maxStoredServices, opts.Log)}
-	return &Stored{handler: &Handler{Intake: intake, serviceFromResource: true}, memory: httpserver.NewMemory(16*MaxStored, nil)}
+	intake := &httpserver.Intake{IntakeOptions: httpserver.IntakeOptions{Options: opts, ServiceFromResource: true}, Services: input.NewServices(maxStoredServices, opts.Log)}
+	return &Stored{handler: &Handler{Intake: intake}, memory: httpserver.NewMemory(16*MaxStored, nil)}
 }
 
 // Read calls emit with the events of each resource, which are valid until it returns, and their service; "" is that of a resource without

@@ -81,7 +81,7 @@ func sourceLabels() []string {
 // stream makes a stream of labels, which it sorts.
 func (c *collector) stream(labels []label) (s stream, err error) {
 	slices.SortStableFunc(labels, func(a, b label) int { return strings.Compare(a.name, b.name) })
-	if !c.handler.configuredService {
+	if !c.handler.ConfiguredService {
 		for _, name := range serviceLabels() {
 			if value, _ := find(labels, name); input.CleanService(value) != "" {
 				s.service = c.handler.Services.Admit(value)
