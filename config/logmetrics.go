@@ -30,7 +30,7 @@ func (d *decoder) logMetric(s *section) (m logmetrics.Spec) {
 	}
 	read(s, "name", &m.Name, checked(logmetrics.CheckName))
 	read(s, "type", &m.Type, logmetrics.ParseType)
-	read(s, "where", &m.Where, checked(logmetrics.CheckWhere))
+	read(s, "where", &m.Where, checked(checkWhere))
 	read(s, "value", &m.Value, checked(logmetrics.CheckValue))
 	read(s, "scale", &m.Scale, checked(logmetrics.CheckScale))
 	s.stringList("labels", &m.Labels)

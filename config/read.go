@@ -181,7 +181,7 @@ func (d *decoder) rule(s *section, r *process.Rule) {
 	read(s, "level", &r.Levels, record.ParseLevels)
 	s.stringList("contains", &r.Contains)
 	read(s, "regexp", &r.Regexp, regexp.Compile)
-	read(s, "where", &r.Where, checked(process.CheckWhere))
+	read(s, "where", &r.Where, checked(checkWhere))
 }
 
 // attributes reads which attributes stay.

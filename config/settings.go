@@ -10,6 +10,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/buffer"
+	"logstow/field/where"
 	"logstow/input"
 	"logstow/input/container"
 	"logstow/input/listen"
@@ -363,6 +364,12 @@ func wholeNumber(minimum, maximum int) func(string) (int, error) {
 		n, err := strconv.Atoi(v)
 		return n, valid(err == nil && n >= minimum && n <= maximum, "%q: want %s", v, want)
 	}
+}
+
+// checkWhere validates a condition on a record, which may not be on its time.
+func checkWhere(text string) error {
+	_, err := where.CompileUntimed(text)
+	return err
 }
 
 // valid returns an error unless ok.
