@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -191,6 +193,18 @@ func (p *problems) check(ok bool, format string, args ...any) {
 	}
 }
 
+// flag adds a problem with the value of a flag, unless err is nil.
+func (p *problems) flag(name, value string, err error) {
+	if err == nil {
+		return
+	}
+	separator := ": "
+	if text := err.Error(); strings.HasPrefix(text, value+": ") || strings.HasPrefix(text, strconv.Quote(value)+": ") {
+		separator = " " // --flag VALUE: want …
+	}
+	p.check(false, "--%s%s%w", name, separator, err)
+}
+
 // noArguments adds a problem if a command has arguments.
 func (p *problems) noArguments(c *ucli.Context) {
 	p.check(c.NArg() == 0, "%s takes no arguments", c.Command.Name)
@@ -199,7 +213,7 @@ func (p *problems) noArguments(c *ucli.Context) {
 // parse reads a flag's value.
 func parse[T any](errs *problems, c *ucli.Context, name string, read func(string) (T, error)) T {
 	v, err := read(c.String(name))
-	errs.check(err == nil, "--%s: %w", name, err)
+	errs.flag(name, c.String(name), err)
 	return v
 }
 

@@ -66,8 +66,7 @@ func settingsOf(c *ucli.Context, file *config.Config, inputs func(*problems, *uc
 func setGiven(errs *problems, c *ucli.Context, settings []config.Setting) {
 	for _, one := range settings {
 		if c.IsSet(one.Flag) {
-			err := one.Set(c.String(one.Flag))
-			errs.check(err == nil, "--%s: %w", one.Flag, err)
+			errs.flag(one.Flag, c.String(one.Flag), one.Set(c.String(one.Flag)))
 		}
 	}
 }
@@ -161,7 +160,7 @@ func flagInputs(errs *problems, c *ucli.Context, common config.Common, others bo
 	for _, spec := range kinds.All() {
 		kind := spec.Kind()
 		for _, address := range cli.List(c, kind.Name) {
-			checkAddress(errs, kind.Name, address, kind.CheckAddress)
+			errs.flag(kind.Name, address, kind.CheckAddress(address))
 			add(spec, address)
 		}
 		if kind.CheckAddress == nil && kind.Usage != "" && c.Bool(kind.Name) {
@@ -177,12 +176,6 @@ func flagInputs(errs *problems, c *ucli.Context, common config.Common, others bo
 		add(stdin.Spec{}, "")
 	}
 	return inputs
-}
-
-// checkAddress checks the address of a flag.
-func checkAddress(errs *problems, name, address string, check func(string) error) {
-	err := check(address)
-	errs.check(err == nil, "--%s: %w", name, err)
 }
 
 // nameFiles gives file inputs names that are stable between runs. The first one without

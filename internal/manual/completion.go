@@ -79,7 +79,7 @@ func completions(app *ucli.App, words []string, values func(flag string, words [
 		for _, c := range app.VisibleCommands() {
 			all = append(all, c.Name+"\t"+c.Usage)
 		}
-		return all
+		return append(all, "--help", "--version")
 	}
 	last := words[len(words)-1]
 	name, _, joined := strings.Cut(last, "=")

@@ -76,8 +76,8 @@ func TestComplete(t *testing.T) {
 	t.Parallel()
 	values := func(flag string, words []string) []string { return []string{flag + "-of-" + words[0]} }
 	for line, want := range map[string]string{
-		"--generate-bash-completion":                   "run\nstatus\ncompletion\n",
-		"--generate-fish-completion":                   "run\tread and 'ship'\nstatus\tprint the state\ncompletion\tprint a shell's completion script\n",
+		"--generate-bash-completion":                   "run\nstatus\ncompletion\n--help\n--version\n",
+		"--generate-fish-completion":                   "run\tread and 'ship'\nstatus\tprint the state\ncompletion\tprint a shell's completion script\n--help\n--version\n",
 		"run - --generate-bash-completion":             "--store\n--once\n--help\n",
 		"run --on --generate-fish-completion":          "--store\twhere to: a DIRECTORY, isn't it\n--once\tend at the end\n--help\n",
 		"run log --generate-bash-completion":           "",
