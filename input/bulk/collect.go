@@ -76,7 +76,7 @@ type collector struct {
 
 func newCollector(h *Handler, lease *httpserver.Lease, index string) *collector {
 	return &collector{
-		handler: h, lease: lease, index: index, recognizer: recognize.New(h.Options.Recognize), read: h.Options.Now().UnixNano(),
+		handler: h, lease: lease, index: index, recognizer: recognize.New(h.Recognize), read: h.Now().UnixNano(),
 	}
 }
 

@@ -62,7 +62,7 @@ func NewIntake(protocol string, opts IntakeOptions) (*Intake, error) {
 
 // LogRejected logs that a request was rejected because of err; what is its name.
 func (i *Intake) LogRejected(r *http.Request, what string, err error) {
-	i.Options.Log.LogAttrs(r.Context(), slog.LevelDebug, what+" rejected",
+	i.Log.LogAttrs(r.Context(), slog.LevelDebug, what+" rejected",
 		slog.String("from", r.RemoteAddr), slog.Int("status", Status(err)), slog.Any("error", err))
 }
 
@@ -79,7 +79,7 @@ func (i *Intake) Lease() *Lease { return i.memory.Lease() }
 
 // Body reads the body of a request, see [Body].
 func (i *Intake) Body(r *http.Request, lease *Lease) ([]byte, error) {
-	return Body(r.Body, r.Header.Get("Content-Encoding"), i.Limits.MaxBody, lease)
+	return Body(r.Body, r.Header.Get("Content-Encoding"), i.MaxBody, lease)
 }
 
 // Store stores the records of a request. They are durable if it returns nil. content is the body of the request. If

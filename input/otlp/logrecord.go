@@ -33,7 +33,7 @@ func (c *collector) parse(message []byte) (r logRecord, err error) {
 		case 5<<3 | protobuf.Text:
 			r.body = in.Bytes
 		case 6<<3 | protobuf.Text:
-			key, value, err := keyValue(in.Bytes)
+			key, value, err := protobuf.Pair(in.Bytes)
 			if err != nil {
 				return r, err
 			}

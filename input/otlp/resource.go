@@ -29,7 +29,7 @@ func (s *shared) attributes(message []byte, tag uint64) (n int, err error) {
 		if in.Tag != tag {
 			continue
 		}
-		key, value, err := keyValue(in.Bytes)
+		key, value, err := protobuf.Pair(in.Bytes)
 		if err != nil {
 			return 0, err
 		}
@@ -71,7 +71,7 @@ func (r *resource) parse(message, schema []byte) error {
 	for in.Next() {
 		switch in.Tag {
 		case 1<<3 | protobuf.Text:
-			key, value, err := keyValue(in.Bytes)
+			key, value, err := protobuf.Pair(in.Bytes)
 			if err != nil {
 				return err
 			}

@@ -55,24 +55,11 @@ func valueOf(any []byte) (v value, err error) {
 	return v, in.Err
 }
 
-func keyValue(message []byte) (key, value []byte, err error) {
-	in := protobuf.Fields{Rest: message}
-	for in.Next() {
-		switch in.Tag {
-		case 1<<3 | protobuf.Text:
-			key = in.Bytes
-		case 2<<3 | protobuf.Text:
-			value = in.Bytes
-		}
-	}
-	return key, value, in.Err
-}
-
 // memberText returns the name and the text of a map whose only member is a line.
 func memberText(list []byte) (name, line []byte, ok bool) {
 	in := protobuf.Fields{Rest: list}
 	for members := 0; in.Next(); members++ {
-		key, value, err := keyValue(in.Bytes)
+		key, value, err := protobuf.Pair(in.Bytes)
 		if in.Tag != repeated || members > 0 || err != nil || !input.IsLineName(string(key)) {
 			return nil, nil, false
 		}
@@ -236,7 +223,7 @@ func (e *encoder) object(list []byte, left int) error {
 		if in.Tag != repeated {
 			continue
 		}
-		key, value, err := keyValue(in.Bytes)
+		key, value, err := protobuf.Pair(in.Bytes)
 		if err != nil {
 			return err
 		}

@@ -89,3 +89,17 @@ func (f *Fields) fail(err error) bool {
 	f.Rest, f.Err = nil, fmt.Errorf("%w: malformed protobuf: %w", httpserver.ErrBody, err)
 	return false
 }
+
+// Pair returns the fields 1 and 2 of a message, which are of kind [Text], such as a name and its value.
+func Pair(message []byte) (name, value []byte, err error) {
+	in := Fields{Rest: message}
+	for in.Next() {
+		switch in.Tag {
+		case 1<<3 | Text:
+			name = in.Bytes
+		case 2<<3 | Text:
+			value = in.Bytes
+		}
+	}
+	return name, value, in.Err
+}

@@ -109,7 +109,7 @@ func (c *collector) stream(labels []label) (s stream, err error) {
 // impliedBy reports whether the service of a record tells its label service_name: no other label, nor the configuration, could have named
 // the service.
 func (c *collector) impliedBy(service string, labels []label) bool {
-	if value, ok := find(labels, serviceName); !ok || value != service || service == "" || service == c.handler.Options.Service {
+	if value, ok := find(labels, serviceName); !ok || value != service || service == "" || service == c.handler.Service {
 		return false
 	}
 	return !slices.ContainsFunc(labels, func(l label) bool {

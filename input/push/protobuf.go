@@ -118,11 +118,11 @@ func (c *collector) protobufEntry(s *stream, message []byte) error {
 			if err := c.lease.Take(labelCost + int64(len(in.Bytes))); err != nil {
 				return err
 			}
-			l, err := protobufLabel(in.Bytes)
+			name, value, err := protobuf.Pair(in.Bytes)
 			if err != nil {
 				return err
 			}
-			c.metadata = append(c.metadata, l)
+			c.metadata = append(c.metadata, label{string(name), string(value)})
 		}
 	}
 	seconds, nanos, err := protobufTime(when)
@@ -135,19 +135,6 @@ func (c *collector) protobufEntry(s *stream, message []byte) error {
 		return nil
 	}
 	return c.entry(s, seconds*1_000_000_000+nanos, line)
-}
-
-func protobufLabel(message []byte) (l label, err error) {
-	in := protobuf.Fields{Rest: message}
-	for in.Next() {
-		switch in.Tag {
-		case 1<<3 | protobuf.Text:
-			l.name = string(in.Bytes)
-		case 2<<3 | protobuf.Text:
-			l.value = string(in.Bytes)
-		}
-	}
-	return l, in.Err
 }
 
 func protobufTime(message []byte) (seconds, nanos int64, err error) {

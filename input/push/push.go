@@ -84,14 +84,14 @@ func (h *Handler) receive(r *http.Request, kind string) error {
 	if kind == typeProtobuf && encoding == "snappy" {
 		encoding = "" // it always is
 	}
-	body, err := httpserver.Body(r.Body, encoding, h.Limits.MaxBody, lease)
+	body, err := httpserver.Body(r.Body, encoding, h.MaxBody, lease)
 	if err != nil {
 		return err
 	}
 	c := h.collector(lease)
 	if kind == typeJSON {
 		err = c.json(body)
-	} else if body, err = uncompress(body, h.Limits.MaxBody, lease); err == nil {
+	} else if body, err = uncompress(body, h.MaxBody, lease); err == nil {
 		err = c.protobuf(body)
 	}
 	if err != nil {
@@ -99,7 +99,7 @@ func (h *Handler) receive(r *http.Request, kind string) error {
 	}
 	err = h.Store(r, body, c.batches.All())
 	if err == nil && c.rejected > 0 {
-		h.Options.Log.Warn("Loki push: entries rejected", "records", c.rejected, "reason", c.reason)
+		h.Log.Warn("Loki push: entries rejected", "records", c.rejected, "reason", c.reason)
 		return fmt.Errorf("%d %w, the others are stored: %s", c.rejected, errEntries, c.reason)
 	}
 	return err
