@@ -14,18 +14,19 @@ import (
 )
 
 // TestForge runs the attacks of a hostile shipper at each stage of compaction, each on a service of its own. Every honest record is
-// printed once afterwards, also after compaction, and no honest segment is deleted that is in no output. Below make full half
-// of the attacks take place, each at one stage only.
+// printed once afterwards, also after compaction, and no honest segment is deleted that is in no output. Below make full a
+// quarter of the attacks take place, each at one stage only.
 func TestForge(t *testing.T) {
 	t.Parallel()
 	all := stages()
-	turn := testrand.New(t).IntN(2 * len(all))
+	sampled := 4 * len(all)
+	turn := testrand.New(t).IntN(sampled)
 	for i, stage := range all {
 		t.Run(stage, func(t *testing.T) {
 			t.Parallel()
 			var attacks []forgingAttack
 			for n, a := range slices.Concat(twinAttacks(), nameAttacks()) {
-				if effort.Of() >= effort.Full || (n+turn)%(2*len(all)) == i {
+				if effort.Of() >= effort.Full || (n+turn)%sampled == i {
 					attacks = append(attacks, a)
 				}
 			}

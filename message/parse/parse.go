@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -72,8 +73,11 @@ func Compile(text string) (*Parser, error) {
 	return compile(name, expression, start)
 }
 
-// Auto returns the parser "auto", which is the default.
-func Auto() *Parser { return &Parser{name: nameAuto, formats: newFormats()} }
+// Auto returns the parser "auto", which is the default: one for all callers, since its formats do not change.
+func Auto() *Parser { return auto() }
+
+//nolint:gochecknoglobals // does not change
+var auto = sync.OnceValue(func() *Parser { return &Parser{name: nameAuto, formats: newFormats()} })
 
 // CompileStored parses the result of [Parser.String] or [Parser.Stored]. The error wraps [ErrUnknownVersion] if a newer program wrote
 // it.

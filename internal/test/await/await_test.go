@@ -39,3 +39,19 @@ func TestUntil(t *testing.T) {
 		})
 	}
 }
+
+// A condition that takes long is polled for at most a fifth of the time.
+func TestExpensiveCondition(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began, polls := time.Now(), 0
+		await.Until(t, time.Minute, "a condition", func() bool {
+			polls++
+			time.Sleep(100 * time.Millisecond)
+			return time.Since(began) >= 10*time.Second
+		})
+		if polls > 21 {
+			t.Errorf("%d polls of 100 ms in 10 s", polls)
+		}
+	})
+}
