@@ -21,13 +21,14 @@ func TestFixedSettings(t *testing.T) {
 	}
 	// Those that a reload applies, and those that the command line alone has.
 	applied := []string{"Stores", "Service", "Inputs", "Once", "Reloadable", "RetryFor", "FlushInterval", "MaxFlushInterval", "LogMetrics", "Watch"}
-	fields := reflect.TypeFor[Settings]()
-	for i := range fields.NumField() {
-		field := fields.Field(i)
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[Settings]()) {
+		if field.Anonymous {
+			continue
+		}
 		var out bytes.Buffer
 		p := &pipeline{log: slog.New(slog.NewTextHandler(&out, nil))}
 		var again Settings
-		switch v := reflect.ValueOf(&again).Elem().Field(i); v.Kind() {
+		switch v := reflect.ValueOf(&again).Elem().FieldByIndex(field.Index); v.Kind() {
 		case reflect.String:
 			v.SetString("other")
 		case reflect.Bool:

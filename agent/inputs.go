@@ -70,7 +70,7 @@ func (p *pipeline) inputOptions(in *config.Input, rules input.Processor, sink in
 		Service: in.Service, Class: in.Class, Parse: in.Parse, MaxRecord: int(in.MaxRecord), SourcePrefix: in.SourcePrefix,
 		TimeFrom:  in.TimeFrom,
 		Lines:     input.Lines{Format: in.Format, Multiline: *in.Multiline},
-		Recognize: recognize.Options{Zone: in.Zone, DayFirst: in.DateOrder == config.DayFirst, MaxAhead: in.MaxAhead, Rules: find, Parser: parser},
+		Recognize: recognize.Options{Zone: in.Zone, DayFirst: in.DayFirst, MaxAhead: in.MaxAhead, Rules: find, Parser: parser},
 		Sink:      sink, Stats: p.inputStats.For(in.Kind().Name, in.Service, in.Address), Log: p.log, Memory: p.receiving,
 		Buffers: p.buffers, Keys: p.keys, Process: rules,
 	}, nil

@@ -39,9 +39,12 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	w := &world{t: t, dir: t.TempDir()}
 	w.settings = Settings{
-		Instance: "i", Service: "web", Stores: w.stores("s"), Inputs: []config.Input{w.files("a.log")},
-		FlushInterval: 10 * time.Millisecond, FlushSize: 1 << 20, Width: time.Hour, DrainTimeout: patience,
-		BufferDir: w.path("buffer"), BufferSize: 64 << 20, OnLostPositions: buffer.RereadLost,
+		Service: "web", Stores: w.stores("s"), Inputs: []config.Input{w.files("a.log")},
+		Settings: config.Settings{
+			Instance:      "i",
+			FlushInterval: 10 * time.Millisecond, FlushSize: 1 << 20, Width: time.Hour, DrainTimeout: patience,
+			BufferDir: w.path("buffer"), BufferSize: 64 << 20, OnLostPositions: buffer.RereadLost,
+		},
 	}
 	return w
 }

@@ -150,11 +150,7 @@ func (f *fetcher) read(ctx context.Context, b *layout.Blob, off, n int64) (data 
 	if !b.Grows {
 		ref.ETag = b.ETag
 	}
-	err = f.policy.Do(ctx, func() error {
-		data, err = f.blobs.Read(ctx, ref, off, n)
-		return err
-	})
-	return data, err
+	return f.policy.Range(f.blobs, ref)(ctx, off, n)
 }
 
 // renew lists a blob again; not ok if it was deleted, or if that is unknown because of an error.

@@ -123,7 +123,7 @@ func (a *auditor) outputsInBoth(ctx context.Context, p part, outputs []catalog.S
 
 // readOutput reads the list of inputs of an output; found is false if the output was deleted, or could not be read, which is a problem.
 func (a *auditor) readOutput(ctx context.Context, s catalog.Segment) (o catalog.Output, found bool, err error) {
-	o, err = catalog.ReadOutput(ctx, a.rangeOf(a.compacted, s.Ref()), s)
+	o, err = catalog.ReadOutput(ctx, retry.Range(a.compacted, s.Ref()), s)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return o, false, nil
@@ -131,15 +131,4 @@ func (a *auditor) readOutput(ctx context.Context, s catalog.Segment) (o catalog.
 		return o, false, a.noteUnreadable(ctx, err)
 	}
 	return o, true, nil
-}
-
-// rangeOf returns a function that reads ranges of a blob, with retries.
-func (a *auditor) rangeOf(blobs store.BlobReader, ref store.BlobRef) func(ctx context.Context, off, n int64) ([]byte, error) {
-	return func(ctx context.Context, off, n int64) (b []byte, err error) {
-		err = retry.Do(ctx, func() error {
-			b, err = blobs.Read(ctx, ref, off, n)
-			return err
-		})
-		return b, err
-	}
 }

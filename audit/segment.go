@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"logstow/internal/retry"
 	"logstow/segment"
 	"logstow/store"
 )
@@ -85,7 +86,7 @@ func (a *auditor) open(ctx context.Context, e *listedBlob) (f *segment.Footer, d
 	if e.outputs {
 		container = a.compacted
 	}
-	read := a.rangeOf(container, store.BlobRef{Name: e.name, ETag: e.entity.ETag})
+	read := retry.Range(container, store.BlobRef{Name: e.name, ETag: e.entity.ETag})
 	err = segment.ReadTwice(ctx, func() (err error) {
 		switch {
 		case a.o.Depth == Blocks:

@@ -44,17 +44,6 @@ type blobInput struct {
 	release func()
 }
 
-// rangeOf returns a function that reads ranges of a blob in its listed version, with retries.
-func rangeOf(b store.BlobReader, ref store.BlobRef) segment.Range {
-	return func(ctx context.Context, off, n int64) (data []byte, err error) {
-		err = retry.Do(ctx, func() error {
-			data, err = b.Read(ctx, ref, off, n)
-			return err
-		})
-		return data, err
-	}
-}
-
 // fetcher prefetches inputs in parallel and returns them in order.
 type fetcher struct {
 	results chan chan fetched
@@ -135,7 +124,7 @@ func instancesOf(ctx context.Context, b store.BlobReader, inputs []catalog.Segme
 		reads.Go(func() error {
 			var footer *segment.Footer
 			err := segment.ReadTwice(ctx, func() (err error) {
-				footer, err = readFooter(ctx, rangeOf(b, s.Ref()), s)
+				footer, err = readFooter(ctx, retry.Range(b, s.Ref()), s)
 				return err
 			})
 			if err != nil {
@@ -168,14 +157,14 @@ func readFooter(ctx context.Context, read segment.Range, s catalog.Segment) (*se
 // readInput reads an input, or only its footer if it is larger than wholeSize. A damaged input is an [*inputError].
 func readInput(ctx context.Context, b store.BlobReader, s catalog.Segment) (*blobInput, error) {
 	in := &blobInput{Segment: s}
-	read := rangeOf(b, s.Ref())
+	read := retry.Range(b, s.Ref())
 	if s.Size <= wholeSize {
 		body, err := read(ctx, 0, s.Size)
 		if err != nil {
 			return nil, inputFailed(ctx, s, err)
 		}
 		in.body = body
-		read = bodyRange(body)
+		read = store.BytesRange(body)
 	}
 	var err error
 	if in.footer, err = readFooter(ctx, read, s); err != nil {
@@ -197,14 +186,4 @@ func inputFailed(ctx context.Context, s catalog.Segment, err error) error {
 		return &inputError{s, err}
 	}
 	return fmt.Errorf("cannot read %s: %w", s.Name, err)
-}
-
-// bodyRange returns a function that reads ranges of a blob in memory.
-func bodyRange(body []byte) segment.Range {
-	return func(_ context.Context, off, n int64) ([]byte, error) {
-		if off < 0 || n <= 0 || off > int64(len(body)) || n > int64(len(body))-off {
-			return nil, store.ErrRange
-		}
-		return body[off : off+n : off+n], nil
-	}
 }

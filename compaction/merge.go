@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"logstow/catalog"
+	"logstow/internal/retry"
 	"logstow/record"
 	"logstow/segment"
 	"logstow/spill"
@@ -235,7 +236,7 @@ func (m *merge) openBlock(ctx context.Context, w waitingBlock, out *segment.Writ
 	err := segment.ReadTwice(ctx, func() (err error) {
 		stored = w.stored
 		if w.stored = nil; stored == nil {
-			if stored, err = rangeOf(m.blobs, s.Ref())(ctx, w.block.Offset, w.block.Stored); err != nil {
+			if stored, err = retry.Range(m.blobs, s.Ref())(ctx, w.block.Offset, w.block.Stored); err != nil {
 				return err
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/catalog"
+	"logstow/internal/retry"
 	"logstow/store"
 )
 
@@ -114,7 +115,7 @@ func (m *model) mustKnow(known map[store.BlobRef]catalog.Output, slot int, o out
 	meta, err := blobnaming.ParseMetadata(b.Metadata)
 	m.must(err)
 	s := catalog.Segment{Name: nameOfSlot(slot), Meta: meta, Size: b.Size, ETag: b.ETag, Created: b.Created}
-	got, err := catalog.ReadOutput(m.ctx, rangeOf(&container{stored: []blob{b}}, s.Ref()), s)
+	got, err := catalog.ReadOutput(m.ctx, retry.Range(&container{stored: []blob{b}}, s.Ref()), s)
 	m.must(err)
 	known[s.Ref()] = got
 }

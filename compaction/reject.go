@@ -8,6 +8,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/catalog"
+	"logstow/internal/retry"
 	"logstow/segment"
 	"logstow/store"
 	"logstow/tableindex"
@@ -59,7 +60,7 @@ func (r *run) inputsExist(ctx context.Context, name blobnaming.Name, verify bool
 		return nil, store.ErrNotFound
 	}
 	output := chain.Outputs[i]
-	o, err := catalog.ReadOutput(ctx, rangeOf(r.store.Compacted(), output.Ref()), output.Segment)
+	o, err := catalog.ReadOutput(ctx, retry.Range(r.store.Compacted(), output.Ref()), output.Segment)
 	if err != nil || o.Err != nil {
 		return &output.Segment, err
 	}
@@ -106,7 +107,7 @@ func (r *run) intact(ctx context.Context, s catalog.Segment) (bool, error) {
 
 // verify reads and verifies a whole plain segment. A damaged one is an [*inputError].
 func (r *run) verify(ctx context.Context, s catalog.Segment) error {
-	_, err := verifyStored(ctx, rangeOf(r.store.Blobs(), s.Ref()), s, segment.Verify)
+	_, err := verifyStored(ctx, retry.Range(r.store.Blobs(), s.Ref()), s, segment.Verify)
 	if err != nil {
 		err = inputFailed(ctx, s, err)
 	}

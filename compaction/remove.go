@@ -120,7 +120,7 @@ func (r *run) readBack(ctx context.Context, o catalog.Output) (tableindex.Entity
 	if r.verified[o.Meta.Batch] {
 		verify = segment.VerifyStored
 	}
-	f, err := verifyStored(ctx, rangeOf(r.store.Compacted(), o.Ref()), o.Segment, verify)
+	f, err := verifyStored(ctx, retry.Range(r.store.Compacted(), o.Ref()), o.Segment, verify)
 	if err != nil {
 		return tableindex.Entity{}, err
 	}

@@ -174,14 +174,10 @@ func newRun(s store.Store, o Options) *run {
 	if o.Rate > 0 {
 		limit = rate.Limit(o.Rate)
 	}
-	prices := price.Default()
-	if o.Prices != nil {
-		prices = *o.Prices
-	}
 	counter := new(store.Counter)
 	s = counter.Store(s)
 	return &run{
-		store: s, counter: counter, o: o, prices: prices, limit: rate.NewLimiter(limit, store.MaxDelete),
+		store: s, counter: counter, o: o, prices: o.Prices.OrDefault(), limit: rate.NewLimiter(limit, store.MaxDelete),
 		catalog: &catalog.Catalog{Blobs: s.Blobs(), Compacted: s.Compacted(), Retry: retry.Jobs(), Sequential: true},
 		builder: builder{
 			blobs: s.Blobs(), columns: o.Columns, compressor: segment.NewCompressor(), tempDir: o.TempDir, budget: o.memory, blockSize: o.blockSize,
@@ -381,7 +377,7 @@ func (r *run) readOutputs(ctx context.Context, outputs []catalog.Output, known m
 		got, ok := known[o.Ref()]
 		if !ok {
 			var err error
-			got, err = catalog.ReadOutput(ctx, rangeOf(r.store.Compacted(), o.Ref()), o.Segment)
+			got, err = catalog.ReadOutput(ctx, retry.Range(r.store.Compacted(), o.Ref()), o.Segment)
 			switch {
 			case errors.Is(err, store.ErrNotFound):
 				got = catalog.Output{Segment: o.Segment, Err: err} // retention deleted it first

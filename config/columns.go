@@ -9,7 +9,7 @@ import (
 	"logstow/columns"
 	"logstow/field"
 	"logstow/internal/hint"
-	splitting "logstow/internal/list"
+	"logstow/internal/list"
 )
 
 // The values of columns that are not lists of names.
@@ -28,7 +28,7 @@ func ParseColumns(v string) ([]string, error) {
 	if strings.TrimSpace(v) == "" {
 		return nil, errors.New("want auto, off or names of fields")
 	}
-	texts, err := splitting.Texts(v)
+	texts, err := list.Texts(v)
 	if err != nil {
 		return nil, err
 	}

@@ -21,51 +21,19 @@ import (
 	"logstow/input/listen"
 	"logstow/input/multiline"
 	"logstow/internal/hint"
-	"logstow/logmetrics"
 	"logstow/process"
 	"logstow/record/recognize"
 )
 
-// Config is the content of a file. Fields whose keys are missing are zero.
+// Config is the content of a file. Settings whose keys are missing have their defaults.
 type Config struct {
+	Settings
+	// Memory is set if the buffer is in memory.
+	Memory bool
 	// Stores are the stores that segments are written to. If there are several, one is chosen for each new
-	// segment. Instance is the instance ID of this shipper.
-	Stores   []string
-	Instance string
-	// Bucket is the width of buckets; FlushInterval, MaxFlushInterval and FlushSize determine when batches
-	// are sealed.
-	Bucket, FlushInterval, MaxFlushInterval time.Duration
-	FlushSize                               int64
-	// MaxLateness is the maximum age at which a record that is read keeps its time. OpenBuckets is the
-	// maximum number of open buckets per service.
-	MaxLateness time.Duration
-	OpenBuckets int
-	// RetryFor and DrainTimeout are the values of the flags of these names.
-	RetryFor, DrainTimeout time.Duration
-	// WatchInterval is a text that [ParseWatchInterval] accepts. MaxWatchFlushes is the value of the flag of
-	// this name.
-	WatchInterval   string
-	MaxWatchFlushes int
-	// Filter and Index are on or off.
-	Filter, Index string
-	// Columns is a text that [ParseColumns] accepts.
-	Columns string
-	// Metrics is the address of the metrics server.
-	Metrics string
-	// LogMetrics are the metrics that are computed from records.
-	LogMetrics []logmetrics.Spec
-	Buffer     Buffer
-	Inputs     []Input
-}
-
-// Buffer configures the buffer.
-type Buffer struct {
-	// Mode is disk or memory.
-	Mode string
-	Dir  string
-	Size int64
-	// Sync, OnFull and OnLostPositions are the values of the flags of these names.
-	Sync, OnFull, OnLostPositions string
+	// segment.
+	Stores []string
+	Inputs []Input
 }
 
 // Input configures one input.
@@ -101,13 +69,13 @@ func (in *Input) String() string {
 type Common struct {
 	// Service is a name or, for files, a pattern such as {namespace}.{container}.
 	Service, Class, SourcePrefix string
-	// Parse is the parser of the messages, in the form that [ParseParser] returns.
+	// Parse is the parser of the messages, in the form of the footer of a segment, which is "" for auto.
 	Parse     string
 	MaxRecord int64
 	MaxAhead  time.Duration
 	Zone      *time.Location
-	// DateOrder is [MonthFirst], [DayFirst], or empty for the flag's.
-	DateOrder string
+	// DayFirst reads 10/11/2026 as a day of November.
+	DayFirst bool
 	// Rules find timestamps and levels that are not recognized automatically.
 	Rules     recognize.RuleOptions
 	Format    container.Format

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/buffer"
 	"logstow/config"
 	"logstow/input"
 	"logstow/input/container"
@@ -88,7 +89,7 @@ inputs:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Instance != "pod-7" || c.FlushInterval != 30*time.Second || c.FlushSize != 4<<20 || c.Buffer.Size != 2<<30 || c.Buffer.OnFull != "drop-oldest" {
+	if c.Instance != "pod-7" || c.FlushInterval != 30*time.Second || c.FlushSize != 4<<20 || c.BufferSize != 2<<30 || c.OnFull != buffer.DropOldest {
 		t.Errorf("%+v", c)
 	}
 	if len(c.Inputs) != 7 {
@@ -116,7 +117,7 @@ inputs:
 	if pods.Service != "{namespace}.{container}" || pods.Format != container.CRI || pods.Parse != "none/1" || app.Parse != "pattern/1 '<ip> <_>'" || pods.Multiline.Start == nil || pods.Multiline.MaxLines != 50 {
 		t.Errorf("%+v", pods)
 	}
-	if m := c.Inputs[6].Multiline; !m.Auto || m.Timeout != 3*time.Second || pods.Multiline.Auto || c.Inputs[2].Multiline != nil {
+	if m := c.Inputs[6].Multiline; !m.Auto || m.Timeout != 3*time.Second || pods.Multiline.Auto || !c.Inputs[2].Multiline.Auto {
 		t.Errorf("%+v %+v", m, pods.Multiline)
 	}
 	if diff := cmp.Diff([]string{"bearer"}, pods.Process.Redact); diff != "" {
@@ -234,7 +235,7 @@ inputs:
 shipper.yaml:3:1: unknown key flush-intervall; did you mean flush-interval?
 shipper.yaml:4:13: flush-size: "many" is not a size (write 8MiB, 500KB or a number of bytes)
 shipper.yaml:5:9: bucket: "7m": want 5m, 10m, 15m, 20m, 30m or 60m
-shipper.yaml:7:9: mode: "tape": want disk, memory
+shipper.yaml:7:9: mode: "tape": want disk or memory
 shipper.yaml:8:3: unknown key sise; did you mean size?
 shipper.yaml:9:12: time-zone: unknown time zone Nowhere/Land
 shipper.yaml:10:8: class: "A": want at most 24 of a-z and 0-9

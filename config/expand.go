@@ -58,7 +58,7 @@ func (d *decoder) variable(name string) (string, error) {
 	return fallback, nil
 }
 
-// list returns words, sorted and without duplicates, as a text.
-func list(words []string) string {
+// wordList returns words, sorted and without duplicates, as a text.
+func wordList(words []string) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(words))), ", ")
 }

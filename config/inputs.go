@@ -34,7 +34,7 @@ func (d *decoder) input(s *section, defaults Common) (all []Input) {
 	pattern := strings.Contains(in.Service, "{")
 	if in.Spec == nil {
 		if s.node != nil {
-			d.fail(s.node, "an input requires one of %s", list(names))
+			d.fail(s.node, "an input requires one of %s", wordList(names))
 		}
 		s.known = append(s.known, names...)
 		s.done()
@@ -117,7 +117,7 @@ func (s *section) kindKey(k *input.Key) {
 		s.boolean(k.Name, &on)
 		*to = !on
 	case *string:
-		read(s, k.Name, to, func(v string) (string, error) { return v, check(v) })
+		read(s, k.Name, to, checked(check))
 	case *[]string:
 		for _, node := range s.items(k.Name) {
 			if text, ok := s.d.scalar(node); ok {

@@ -25,15 +25,12 @@ func (d *decoder) logMetrics(s *section) (all []logmetrics.Spec) {
 }
 
 func (d *decoder) logMetric(s *section) (m logmetrics.Spec) {
-	checked := func(check func(string) error) func(string) (string, error) {
-		return func(v string) (string, error) { return v, check(v) }
-	}
 	if s.node != nil && s.node.GetToken() != nil {
 		m.Line = s.node.GetToken().Position.Line
 	}
 	read(s, "name", &m.Name, checked(logmetrics.CheckName))
 	read(s, "type", &m.Type, logmetrics.ParseType)
-	read(s, "where", &m.Where, checked(logmetrics.CheckWhere))
+	read(s, "where", &m.Where, checked(checkWhere))
 	read(s, "value", &m.Value, checked(logmetrics.CheckValue))
 	read(s, "scale", &m.Scale, checked(logmetrics.CheckScale))
 	s.stringList("labels", &m.Labels)

@@ -2,20 +2,12 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
-	"github.com/goccy/go-yaml/ast"
-
-	"logstow/blobnaming"
-	"logstow/input"
 	"logstow/input/container"
 	"logstow/input/multiline"
-	"logstow/message/parse"
 	"logstow/process"
 	"logstow/record"
 	"logstow/record/attributes"
@@ -24,34 +16,16 @@ import (
 
 // config reads the whole file.
 func (d *decoder) config(s *section) *Config {
-	c := &Config{}
+	c := New()
 	s.stringList("store", &c.Stores)
-	read(s, "instance", &c.Instance, func(v string) (string, error) {
-		return v, valid(blobnaming.ValidInstance(v), "%q: want 1 to %d of A-Z a-z 0-9 . _ -", v, blobnaming.MaxInstance)
-	})
-	read(s, "bucket", &c.Bucket, func(v string) (time.Duration, error) {
-		w, err := time.ParseDuration(v)
-		return w, valid(err == nil && blobnaming.ValidWidth(w), "%q: want 5m, 10m, 15m, 20m, 30m or 60m", v)
-	})
-	s.duration("flush-interval", &c.FlushInterval)
-	s.duration("max-flush-interval", &c.MaxFlushInterval)
-	s.size("flush-size", &c.FlushSize)
+	s.settings(c.top())
 	s.duration("max-lateness", &c.MaxLateness)
-	s.number("open-buckets", 1, &c.OpenBuckets)
-	s.duration("retry-for", &c.RetryFor)
-	s.duration("drain-timeout", &c.DrainTimeout)
-	read(s, "watch-interval", &c.WatchInterval, func(v string) (string, error) {
-		_, err := ParseWatchInterval(v)
-		return v, err
-	})
-	s.number("max-watch-flushes", 1, &c.MaxWatchFlushes)
-	read(s, "filter", &c.Filter, oneOf("on", "off"))
-	read(s, "index", &c.Index, oneOf("on", "off"))
-	d.columns(s, &c.Columns)
-	s.address("metrics", &c.Metrics)
+	s.number("open-buckets", 1, &c.MaxOpen)
 	c.LogMetrics = d.logMetrics(s)
-	d.buffer(s.section("buffer"), &c.Buffer)
-	var defaults Common
+	buffer := s.section("buffer")
+	buffer.settings(c.bufferSection())
+	buffer.done()
+	defaults := NewCommon()
 	d.common(s, &defaults)
 	addresses := map[string]int{}
 	for _, in := range s.sections("inputs") {
@@ -63,61 +37,44 @@ func (d *decoder) config(s *section) *Config {
 	return c
 }
 
-// columns reads auto, off or names. Names are elements of a list or separated by commas.
-func (d *decoder) columns(s *section, to *string) {
-	var names []string
-	s.stringList("columns", &names)
-	*to = strings.Join(names, ",")
-	if s.has("columns") {
-		if _, err := ParseColumns(*to); err != nil {
-			d.fail(s.get("columns"), "columns: %v", err)
+// settings reads the keys of settings. It keeps the existing values of missing keys.
+func (s *section) settings(all []Setting) {
+	for _, one := range all {
+		switch one.key {
+		case columnsKey:
+			s.columns(one.Set)
+		default:
+			if one.key != multilineKey || !s.isSection(one.key) {
+				s.value(one.key, one.Set)
+			}
 		}
 	}
 }
 
-func (d *decoder) buffer(s *section, b *Buffer) {
-	read(s, "mode", &b.Mode, oneOf("disk", "memory"))
-	s.text("dir", &b.Dir)
-	s.size("size", &b.Size)
-	s.text("sync", &b.Sync)
-	read(s, "on-full", &b.OnFull, oneOf("block", "drop-oldest"))
-	read(s, "on-lost-positions", &b.OnLostPositions, oneOf("reread", "skip", "stop"))
-	s.done()
-}
-
-// ParseParser compiles a parser of messages, such as pattern '<ip> <_>', and returns it in the form that a
-// segment's footer contains, which is "" for auto. Errors contain the position of the mistake.
-func ParseParser(v string) (string, error) {
-	p, err := parse.Compile(v)
-	if err != nil {
-		return "", err
+// columns reads auto, off or names. Names are elements of a list or separated by commas.
+func (s *section) columns(set func(string) error) {
+	var names []string
+	s.stringList(columnsKey, &names)
+	if s.has(columnsKey) {
+		if err := set(strings.Join(names, ",")); err != nil {
+			s.d.fail(s.get(columnsKey), "%s: %v", columnsKey, err)
+		}
 	}
-	return p.Stored(), nil
 }
 
 // common reads the keys that all inputs have. It keeps the existing values of missing keys.
 func (d *decoder) common(s *section, c *Common) {
 	read(s, "service", &c.Service, func(v string) (string, error) {
 		if !strings.Contains(v, "{") {
-			return v, valid(blobnaming.ValidService(v), "%q: want at most 63 of a-z, 0-9 and, inside, . _ -", v)
+			return ParseService(v)
 		}
 		_, err := container.ParsePattern(v)
 		return v, err
 	})
-	read(s, "class", &c.Class, func(v string) (string, error) {
-		return v, valid(blobnaming.ValidClass(v), "%q: want at most %d of a-z and 0-9", v, blobnaming.MaxClass)
-	})
-	read(s, "parse", &c.Parse, ParseParser)
+	s.settings(c.Flags())
 	s.text("source-prefix", &c.SourcePrefix)
-	s.size("max-record", &c.MaxRecord)
-	if c.MaxRecord != 0 && (c.MaxRecord < input.MinMaxRecord || c.MaxRecord > record.MaxSize) {
-		d.fail(s.get("max-record"), "max-record: want 1KiB to 16MiB")
-	}
 	s.duration("max-ahead", &c.MaxAhead)
-	read(s, "time-zone", &c.Zone, time.LoadLocation)
-	read(s, "date-order", &c.DateOrder, ParseDateOrder)
 	d.rules(s, &c.Rules)
-	read(s, "format", &c.Format, container.ParseFormat)
 	d.multiline(s, c)
 	d.processing(s, &c.Process)
 }
@@ -153,59 +110,18 @@ func (d *decoder) rules(s *section, r *recognize.RuleOptions) {
 	}
 }
 
-// multiline reads off, auto, a regular expression, or a mapping.
+// multiline reads the section multiline.
 func (d *decoder) multiline(s *section, c *Common) {
-	node := s.get("multiline")
-	if node == nil {
+	if !s.isSection(multilineKey) {
 		return
 	}
-	opts := &multiline.Options{}
-	c.Multiline = opts
-	mode := func(v string) (string, error) { return v, multilineMode(v, opts) }
-	switch d.resolveAlias(node).(type) {
-	case *ast.MappingNode, *ast.MappingValueNode:
-	default:
-		if text, ok := d.scalar(node); ok {
-			if _, err := mode(text); err != nil {
-				d.fail(node, "multiline: %v", err)
-			}
-		}
-		return
-	}
-	m := d.section(node)
-	opts.Auto = !m.has("start")
-	read(m, "start", new(string), mode)
+	opts := &multiline.Options{Auto: true}
+	m := s.section(multilineKey)
+	read(m, "start", &opts, parseMultiline)
 	m.duration("timeout", &opts.Timeout)
 	m.number("max-lines", 2, &opts.MaxLines)
 	m.done()
-}
-
-// The orders of day and month in dates such as 10/11/2026.
-const (
-	MonthFirst = "mdy"
-	DayFirst   = "dmy"
-)
-
-// ParseDateOrder parses [MonthFirst] or [DayFirst].
-func ParseDateOrder(v string) (string, error) {
-	return v, valid(v == MonthFirst || v == DayFirst, "%q: want %s or %s", v, MonthFirst, DayFirst)
-}
-
-// ParseMultiline parses off, auto, or the regular expression that matches the first lines of records.
-func ParseMultiline(v string) (*multiline.Options, error) {
-	opts := &multiline.Options{}
-	return opts, multilineMode(v, opts)
-}
-
-func multilineMode(v string, opts *multiline.Options) (err error) {
-	switch v {
-	case "off", "false":
-	case "auto":
-		opts.Auto = true
-	default:
-		opts.Start, err = regexp.Compile(v)
-	}
-	return err
+	c.Multiline = opts
 }
 
 // processing reads the processing of records.
@@ -216,7 +132,7 @@ func (d *decoder) processing(s *section, p *process.Options) {
 	s.stringList("redact", &p.Redact)
 	for _, kind := range p.Redact {
 		if kind != "all" && !slices.Contains(process.Kinds(), kind) && s.has("redact") {
-			d.fail(s.get("redact"), "redact: %q: want %s", kind, list(append(process.Kinds(), "all")))
+			d.fail(s.get("redact"), "redact: %q: want %s", kind, wordList(append(process.Kinds(), "all")))
 		}
 	}
 	for _, one := range s.sections("redact-regexps") {
@@ -265,7 +181,7 @@ func (d *decoder) rule(s *section, r *process.Rule) {
 	read(s, "level", &r.Levels, record.ParseLevels)
 	s.stringList("contains", &r.Contains)
 	read(s, "regexp", &r.Regexp, regexp.Compile)
-	read(s, "where", &r.Where, func(v string) (string, error) { return v, process.CheckWhere(v) })
+	read(s, "where", &r.Where, checked(checkWhere))
 }
 
 // attributes reads which attributes stay.
@@ -286,22 +202,4 @@ func (d *decoder) missing(s *section, key string) {
 	if s.node != nil && !s.has(key) {
 		d.fail(s.node, "%s is missing", key)
 	}
-}
-
-func oneOf(words ...string) func(string) (string, error) {
-	return func(v string) (string, error) {
-		for _, w := range words {
-			if v == w {
-				return v, nil
-			}
-		}
-		return v, fmt.Errorf("%s: want %s", strconv.Quote(v), list(words))
-	}
-}
-
-func valid(ok bool, format string, args ...any) error {
-	if ok {
-		return nil
-	}
-	return fmt.Errorf(format, args...)
 }

@@ -2,13 +2,13 @@ package config
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
 
-	"logstow/input/listen"
 	"logstow/internal/suggest"
 	"logstow/internal/units"
 )
@@ -107,7 +107,7 @@ func (s *section) done() {
 		if near != "" {
 			s.d.fail(e.Key, "unknown key %s; did you mean %s?", key, near)
 		} else {
-			s.d.fail(e.Key, "unknown key %s; valid keys are %s", key, list(s.known))
+			s.d.fail(e.Key, "unknown key %s; valid keys are %s", key, wordList(s.known))
 		}
 	}
 }
@@ -172,18 +172,20 @@ func (d *decoder) rawScalar(node ast.Node) (string, bool) {
 	return "", false
 }
 
-// read parses the value of a key into to. It keeps to if the key is missing, and reports errors of parse.
-func read[T any](s *section, key string, to *T, parse func(string) (T, error)) {
+// value passes the value of a key to set and reports its error. It does nothing if the key is missing.
+func (s *section) value(key string, set func(string) error) {
 	text, node, ok := s.scalar(key)
 	if !ok {
 		return
 	}
-	v, err := parse(text)
-	if err != nil {
+	if err := set(text); err != nil {
 		s.invalid(key, node, text, err)
-		return
 	}
-	*to = v
+}
+
+// read parses the value of a key into to. It keeps to if the key is missing or its value is invalid.
+func read[T any](s *section, key string, to *T, parse func(string) (T, error)) {
+	s.value(key, into(to, parse))
 }
 
 // invalid reports an invalid value of a key. It omits the value of a variable, which may be a secret.
@@ -195,42 +197,15 @@ func (s *section) invalid(key string, node ast.Node, text string, err error) {
 	s.d.fail(node, "%s: %v", key, err)
 }
 
-func (s *section) text(key string, to *string) {
-	read(s, key, to, func(v string) (string, error) { return v, nil })
-}
+func (s *section) text(key string, to *string) { read(s, key, to, anyText) }
 
 func (s *section) duration(key string, to *time.Duration) { read(s, key, to, units.ParseDuration) }
 
-func (s *section) size(key string, to *int64) {
-	read(s, key, to, func(v string) (int64, error) {
-		n, err := units.ParseSize(v)
-		if err == nil && n < 1 {
-			err = fmt.Errorf("%s: want at least 1", v)
-		}
-		return n, err
-	})
-}
+func (s *section) size(key string, to *int64) { read(s, key, to, parseSize) }
 
 // number reads a whole number of at least minimum.
 func (s *section) number(key string, minimum int, to *int) {
-	read(s, key, to, func(v string) (int, error) {
-		n, err := strconv.Atoi(v)
-		if err != nil || n < minimum {
-			return 0, fmt.Errorf("%q: want a number from %d", v, minimum)
-		}
-		return n, nil
-	})
-}
-
-// wholeNumber returns a function that parses a whole number in a range.
-func wholeNumber(minimum, maximum int) func(string) (int, error) {
-	return func(v string) (int, error) {
-		n, err := strconv.Atoi(v)
-		if err != nil || n < minimum || n > maximum {
-			return 0, fmt.Errorf("%q: want a number from %d to %d", v, minimum, maximum)
-		}
-		return n, nil
-	}
+	read(s, key, to, wholeNumber(minimum, math.MaxInt))
 }
 
 func (s *section) float(key string, to *float64) {
@@ -253,11 +228,6 @@ func (s *section) boolean(key string, to *bool) {
 		}
 		return false, fmt.Errorf("%q: want true or false", v)
 	})
-}
-
-// address reads HOST:PORT.
-func (s *section) address(key string, to *string) {
-	read(s, key, to, func(v string) (string, error) { return v, listen.CheckAddress(v) })
 }
 
 // addresses reads one address or a list of them.
@@ -299,6 +269,15 @@ func (s *section) items(key string) []ast.Node {
 		return sequence.Values
 	}
 	return []ast.Node{node}
+}
+
+// isSection reports whether the value of a key is a mapping.
+func (s *section) isSection(key string) bool {
+	switch s.d.resolveAlias(s.get(key)).(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return true
+	}
+	return false
 }
 
 // sections returns the elements of a list of mappings.

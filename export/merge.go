@@ -80,7 +80,7 @@ func (m *merge) openNext(ctx context.Context) error {
 			text, m.free = m.free[n-1], m.free[:n-1]
 		}
 		unit := m.units[0]
-		u, err := openUnit(ctx, m.run.rangeOf(unit.Ref()), unit, m.decoder, m.fields, text)
+		u, err := openUnit(ctx, m.run.catalog.Retry.Range(m.run.store.Compacted(), unit.Ref()), unit, m.decoder, m.fields, text)
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,6 @@ import (
 	"logstow/catalog"
 	"logstow/compaction"
 	"logstow/export/delta"
-	"logstow/segment"
 	"logstow/store"
 )
 
@@ -242,7 +241,7 @@ func (p *planner) share(ctx context.Context, c *compaction.Chain) (bool, error) 
 
 // readInputs sets the inputs of an output. An output that is gone has none.
 func (p *planner) readInputs(ctx context.Context, o *catalog.Output) error {
-	read, err := catalog.ReadOutput(ctx, p.run.rangeOf(o.Ref()), o.Segment)
+	read, err := catalog.ReadOutput(ctx, p.run.catalog.Retry.Range(p.run.store.Compacted(), o.Ref()), o.Segment)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -353,17 +352,6 @@ func (p *planner) countWaiting(ctx context.Context, chains []*compaction.Chain) 
 		}
 	}
 	return nil
-}
-
-// rangeOf returns a function that reads ranges of an output in its listed version, with retries.
-func (r *run) rangeOf(ref store.BlobRef) segment.Range {
-	return func(ctx context.Context, off, n int64) (data []byte, err error) {
-		err = r.catalog.Retry.Do(ctx, func() error {
-			data, err = r.store.Compacted().Read(ctx, ref, off, n)
-			return err
-		})
-		return data, err
-	}
 }
 
 // damaged reports an output that cannot be exported.

@@ -63,10 +63,6 @@ func newRun(s store.Store, to Destination, o Options) *run {
 	if o.FileSize == 0 {
 		o.FileSize = fileSize
 	}
-	prices := price.Default()
-	if o.Prices != nil {
-		prices = *o.Prices
-	}
 	source := s.String()
 	if located, ok := store.As[store.Located](s); ok && located.Location().Raw != "" {
 		source = located.Location().Raw
@@ -74,7 +70,7 @@ func newRun(s store.Store, to Destination, o Options) *run {
 	counter := new(store.Counter)
 	s = counter.Store(s)
 	return &run{
-		store: s, source: source, counter: counter, o: o, prices: prices, excluded: make(map[store.BlobRef]bool),
+		store: s, source: source, counter: counter, o: o, prices: o.Prices.OrDefault(), excluded: make(map[store.BlobRef]bool),
 		table:   &delta.Table{Blobs: counter.Blobs(to.Blobs), Retry: retry.Jobs()},
 		catalog: &catalog.Catalog{Blobs: s.Blobs(), Compacted: s.Compacted(), Retry: retry.Jobs(), Sequential: true},
 		report:  Report{Store: s.String(), Table: to.Name, DryRun: o.DryRun, Version: -1, problems: new(problems.List)},

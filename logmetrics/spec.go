@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"logstow/field"
-	"logstow/field/where"
 	"logstow/internal/hint"
 	"logstow/internal/suggest"
 	"logstow/message"
@@ -217,12 +216,6 @@ func labels(texts []string, of Type) ([]label, error) {
 		all = append(all, l)
 	}
 	return all, nil
-}
-
-// CheckWhere validates a condition.
-func CheckWhere(text string) error {
-	_, err := where.CompileUntimed(text)
-	return err
 }
 
 // Check validates the combination of the parts of a definition. The other functions validate each part.

@@ -9,12 +9,6 @@ import (
 	"logstow/record"
 )
 
-// CheckWhere validates a condition of a [Rule].
-func CheckWhere(text string) error {
-	_, err := where.CompileUntimed(text)
-	return err
-}
-
 // conditions are those of all rules of a processor. Safe for concurrent use.
 type conditions struct {
 	parser   *parse.Parser

@@ -76,7 +76,7 @@ type Rule struct {
 	Contains []string
 	// Regexp must match the message or a string among the attributes.
 	Regexp *regexp.Regexp
-	// Where is a condition that [CheckWhere] accepts, in the language of package where.
+	// Where is a condition that [where.CompileUntimed] accepts.
 	Where string
 }
 

@@ -111,14 +111,7 @@ func (u *usage) contained(ctx context.Context, plain, outputs []catalog.Segment)
 	var lists []catalog.Output
 	for _, i := range catalog.Undecided(outputs, plain) {
 		s := outputs[i]
-		read := func(ctx context.Context, off, n int64) (data []byte, err error) {
-			err = retry.Do(ctx, func() error {
-				data, err = u.r.store.Compacted().Read(ctx, s.Ref(), off, n)
-				return err
-			})
-			return data, err
-		}
-		o, err := catalog.ReadOutput(ctx, read, s)
+		o, err := catalog.ReadOutput(ctx, retry.Range(u.r.store.Compacted(), s.Ref()), s)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			continue // deleted since

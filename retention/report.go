@@ -149,10 +149,6 @@ func (r *run) result() Report {
 	}
 	used.List, used.Table = report.Requests.List, report.Requests.Table
 	used.Read = report.Requests.Delete + report.Requests.Tier // the requests; the deletions in them are free
-	prices := price.Default()
-	if r.o.Prices != nil {
-		prices = *r.o.Prices
-	}
-	report.CostUSD = prices.Cost(used)
+	report.CostUSD = r.o.Prices.OrDefault().Cost(used)
 	return report
 }

@@ -1,6 +1,7 @@
 package upload
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,9 +25,7 @@ type Backoff struct {
 const MaxRetryAfter = 10 * time.Minute
 
 func (b Backoff) withDefaults() Backoff {
-	setDefault(&b.Min, 500*time.Millisecond)
-	setDefault(&b.Max, time.Minute)
-	return b
+	return Backoff{Min: cmp.Or(b.Min, 500*time.Millisecond), Max: cmp.Or(b.Max, time.Minute)}
 }
 
 // wait returns the delay after the given number of failures; err is the last one.

@@ -16,6 +16,7 @@
 package upload
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -78,11 +79,11 @@ const (
 )
 
 func (o Options) withDefaults() Options {
-	setDefault(&o.StoreName, o.Store.String())
-	setDefault(&o.Workers, defaultWorkers)
-	setDefault(&o.Memory, 16<<20)
-	setDefault(&o.IndexWait, 5*time.Second)
-	setDefault(&o.IndexGroup, store.MaxTransaction)
+	o.StoreName = cmp.Or(o.StoreName, o.Store.String())
+	o.Workers = cmp.Or(o.Workers, defaultWorkers)
+	o.Memory = cmp.Or(o.Memory, 16<<20)
+	o.IndexWait = cmp.Or(o.IndexWait, 5*time.Second)
+	o.IndexGroup = cmp.Or(o.IndexGroup, store.MaxTransaction)
 	o.Backoff = o.Backoff.withDefaults()
 	if o.Random == nil {
 		o.Random = rand.Uint64N
@@ -91,13 +92,6 @@ func (o Options) withDefaults() Options {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return o
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // Uploader is the sending end of the pipeline.

@@ -4,126 +4,23 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	ucli "github.com/urfave/cli/v2"
-
-	"logstow/internal/cli"
-	"logstow/internal/hint"
-	"logstow/internal/suggest"
 	"logstow/query"
 	"logstow/query/explain"
 	"logstow/store/open"
 )
 
-// completeFlag is the last argument of a command line to complete.
-const completeFlag = "--generate-bash-completion"
-
 // completeTime limits reading the stores.
 const completeTime = 3 * time.Second
 
-// The completion scripts of the shells.
-var (
-	//go:embed completion/logq.bash
-	bashScript string //nolint:gochecknoglobals // embedded files are
-	//go:embed completion/logq.zsh
-	zshScript string //nolint:gochecknoglobals // as above
-	//go:embed completion/logq.fish
-	fishScript string //nolint:gochecknoglobals // as above
-	//go:embed completion/logq.ps1
-	powerShellScript string //nolint:gochecknoglobals // as above
-)
-
-func completionCommand() *ucli.Command {
-	return &ucli.Command{
-		Name:      "completion",
-		Usage:     "print a shell's completion script",
-		UsageText: "logq completion bash\nlogq completion fish\nlogq completion powershell",
-		ArgsUsage: "bash|zsh|fish|powershell",
-		Description: `  bash, in ~/.bashrc:  source <(logq completion bash)
-  zsh, in ~/.zshrc:    source <(logq completion zsh)    after compinit
-  fish:                logq completion fish | source    in config.fish
-  pwsh, in $PROFILE:   logq completion powershell | Out-String | iex
+// completionNote is the end of the description of the command completion.
+const completionNote = `
 
 Services and fields are those of the store that the line, or $LOGSTOW_STORE,
-names; fields are those of the newest records of the service.`,
-	}
-}
-
-func printCompletion(c *ucli.Context, env environment) error {
-	script, known := map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript, "powershell": powerShellScript}[c.Args().First()]
-	if !known || c.NArg() != 1 {
-		return hint.Wrap(cli.Usagef("completion needs the name of a shell: bash, zsh, fish or powershell"), "%s", suggest.DidYouMean(c.Args().First(), shells()))
-	}
-	_, err := fmt.Fprint(env.stdout, script)
-	return err
-}
-
-func shells() []string { return []string{"bash", "zsh", "fish", "powershell"} }
-
-// complete prints the completions of a command line, one per line. It reports whether the
-// command line requests completion.
-func complete(ctx context.Context, app *ucli.App, args []string, env environment) bool {
-	last := len(args) - 1
-	if last < 1 || args[last] != completeFlag {
-		return false
-	}
-	for _, one := range completions(ctx, app, args[1:last], env) {
-		fmt.Fprintln(env.stdout, one)
-	}
-	return true
-}
-
-// completions are the candidates for the next word, or for the last of words if that
-// begins with a dash.
-func completions(ctx context.Context, app *ucli.App, words []string, env environment) (all []string) {
-	var command *ucli.Command
-	if len(words) > 0 {
-		command = app.Command(words[0])
-	}
-	if command == nil {
-		for _, c := range app.VisibleCommands() {
-			all = append(all, c.Name)
-		}
-		return all
-	}
-	last := words[len(words)-1]
-	name, _, joined := strings.Cut(last, "=")
-	switch f := flagOf(command, name); {
-	case joined && f != nil:
-		for _, value := range values(ctx, f.Names()[0], words, env) {
-			all = append(all, name+"="+value)
-		}
-		return all
-	case f != nil && cli.TakesValue(f):
-		return values(ctx, f.Names()[0], words, env)
-	case command.Name == "completion" && len(words) == 1:
-		return shells()
-	case !strings.HasPrefix(last, "-"):
-		return nil
-	}
-	for _, f := range command.VisibleFlags() {
-		for _, n := range f.Names() {
-			if len(n) > 1 {
-				all = append(all, "--"+n)
-			}
-		}
-	}
-	return append(all, "--help")
-}
-
-func flagOf(c *ucli.Command, word string) ucli.Flag {
-	name := strings.TrimLeft(word, "-")
-	for _, f := range c.Flags {
-		if word != name && slices.Contains(f.Names(), name) {
-			return f
-		}
-	}
-	return nil
-}
+names; fields are those of the newest records of the service.`
 
 // values are the known values of a flag.
 func values(ctx context.Context, flag string, words []string, env environment) []string {

@@ -9,6 +9,7 @@ import (
 
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/internal/list"
 	"logstow/query"
 	"logstow/query/output"
 	"logstow/query/report"
@@ -285,7 +286,7 @@ func checkFlags(c *ucli.Context) error {
 		case one.reason != "":
 			return cli.Usagef("--%s cannot be used together with --%s: %s", one.flag, others[i], one.reason)
 		default:
-			return cli.Usagef("--%s cannot be used together with %s", one.flag, cli.Alternatives(strings.Fields("--"+strings.Join(others, " --"))))
+			return cli.Usagef("--%s cannot be used together with %s", one.flag, list.Alternatives(strings.Fields("--"+strings.Join(others, " --"))))
 		}
 	}
 	for _, name := range []string{"output", "plan", "color"} {

@@ -198,7 +198,7 @@ func (f *following) printCost(q *query.Query, stores []query.Store) {
 		return
 	}
 	report, interval := q.Report(), f.pollInterval()
-	listing := min(report.CostUSD, f.prices().Cost(price.Usage{List: report.Requests.List}))
+	listing := min(report.CostUSD, f.opts.Prices.OrDefault().Cost(price.Usage{List: report.Requests.List}))
 	f.onceAs(fmt.Sprintf("cost every %v", interval), fmt.Sprintf("polling every %s costs about $%.2f per hour; a longer --follow-interval or a shorter --follow-window costs less",
 		units.FormatDuration(interval), listing*float64(time.Hour)/float64(interval)))
 }

@@ -84,14 +84,6 @@ func prices(c *ucli.Context, env environment) (*price.Table, error) {
 	return &table, nil
 }
 
-// prices returns the prices of the options.
-func (r *request) prices() price.Table {
-	if r.opts.Prices != nil {
-		return *r.opts.Prices
-	}
-	return price.Default()
-}
-
 // overBudget explains a query that stopped at --max-bytes or --max-cost.
 func (r *request) overBudget(err error) error {
 	if !errors.Is(err, query.ErrBudget) {

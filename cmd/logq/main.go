@@ -98,7 +98,6 @@ func commands(env environment) (all []*ucli.Command) {
 		{serveCommand(), runServe},
 		{servicesCommand(), listServices},
 		{segmentsCommand(), listSegments},
-		{completionCommand(), printCompletion},
 	} {
 		one.Flags = flagsOf(one.Name)
 		one.Action = func(c *ucli.Context) error {
@@ -129,7 +128,7 @@ logq stats --since 1d --by hour`,
 		},
 		OtherNames: instead(), Variables: variables(), Manual: "docs/query.md",
 	}
-	p.Commands = append(p.Commands, manual.ManCommand(p))
+	p.Commands = append(p.Commands, manual.CompletionCommand(p.App, completionNote), manual.ManCommand(p))
 	return p
 }
 
@@ -138,7 +137,7 @@ func run(ctx context.Context, args []string, env environment) int {
 	env.out, env.err = env.out.as(env.getenv("COLUMNS")), env.err.as(env.getenv("COLUMNS"))
 	ctx, env = withMessages(ctx, env)
 	p := program(env)
-	if complete(ctx, p.App, args, env) {
+	if manual.Complete(p.App, args, func(flag string, words []string) []string { return values(ctx, flag, words, env) }) {
 		return cli.OK
 	}
 	return cli.Run(ctx, *p, args)

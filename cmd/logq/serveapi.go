@@ -56,9 +56,6 @@ func newAPI(env environment, stores []query.Store, reading query.Options, maxDur
 
 // newServeWatches are the watches of the stores, except those that cannot be written. Prices that are nil are the default ones.
 func newServeWatches(ctx context.Context, stores []query.Store, prices *price.Table, log *slog.Logger) *tailwatch.Watches {
-	if prices == nil {
-		prices = new(price.Default())
-	}
 	var all []tailwatch.Store
 	for _, s := range stores {
 		tables, ok := s.Tables.(store.Tables)
@@ -67,7 +64,7 @@ func newServeWatches(ctx context.Context, stores []query.Store, prices *price.Ta
 		}
 		watched := tailwatch.Store{Name: s.Name, Container: s.Container, Tables: tables}
 		if !s.Free {
-			watched.Prices = prices
+			watched.Prices = new(prices.OrDefault())
 		} else {
 			watched.Exists = func(ctx context.Context) (bool, error) {
 				_, err := query.Services(ctx, s)

@@ -182,7 +182,7 @@ func (f *following) reportWatches() {
 		return
 	}
 	f.printed["responded"], f.printed[key] = true, true
-	cost := f.prices().Cost(usage)
+	cost := f.opts.Prices.OrDefault().Cost(usage)
 	if f.jsonExplain() {
 		f.printJSON(struct {
 			Stage       string  `json:"stage"`
@@ -247,7 +247,7 @@ func (r *request) awaitFlush(ctx context.Context, stores []query.Store) error {
 	case services > 0 && live == 0:
 		r.notef("no shipper responded to --fresh: records that are not flushed yet are missing; see docs/query.md#fresh-answers")
 	}
-	cost := r.prices().Cost(usage) * watch.Lifetime.Hours()
+	cost := r.opts.Prices.OrDefault().Cost(usage) * watch.Lifetime.Hours()
 	switch {
 	case !r.explain:
 	case r.jsonExplain():

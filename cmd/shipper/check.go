@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -71,7 +70,7 @@ be read or storage failed, 4 access denied.`,
 			if err != nil {
 				return everyLine(c.App.ErrWriter, cli.Usagef("%w", err))
 			}
-			if err := check(c.Context, c.App.Writer, s, c.String("auth")); err != nil {
+			if err := check(c, s); err != nil {
 				return everyLine(c.App.ErrWriter, err)
 			}
 			return nil
@@ -81,38 +80,27 @@ be read or storage failed, 4 access denied.`,
 
 // everyLine prints each line of an error behind the program's name, and its hints.
 func everyLine(w io.Writer, err error) error {
-	for line := range strings.SplitSeq(err.Error(), "\n") {
-		fmt.Fprintf(w, "shipper: %s\n", line)
-	}
-	for _, advice := range hint.All(err) {
-		fmt.Fprintf(w, "hint: %s\n", advice)
-	}
+	printLines(w, "shipper", err)
 	return cli.Exit(cli.Status(err))
 }
 
-func check(ctx context.Context, w io.Writer, s agent.Settings, auth string) (err error) {
-	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+func check(c *ucli.Context, s agent.Settings) (err error) {
+	out := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
 	defer func() { err = errors.Join(err, out.Flush()) }()
-	if err := agent.Check(ctx, s, os.Getenv, func(topic, text string) { fmt.Fprintf(out, "%s\t%s\n", topic, text) }); err != nil {
+	if err := agent.Check(c.Context, s, os.Getenv, func(topic, text string) { fmt.Fprintf(out, "%s\t%s\n", topic, text) }); err != nil {
 		return exitError(err)
 	}
 	var errs []error
 	for _, spec := range s.Stores.Every() {
-		errs = append(errs, checkStore(ctx, out, spec, auth, s))
+		errs = append(errs, withStore(c, spec, open.Options{Log: slog.New(slog.DiscardHandler)}, func(spec string, st store.Store) error {
+			return checkStore(c.Context, out, spec, st, s)
+		}))
 	}
 	return errors.Join(errs...)
 }
 
 // checkStore writes a blob and an entity to a store and removes them.
-func checkStore(ctx context.Context, out io.Writer, spec, auth string, s agent.Settings) (err error) {
-	st, err := open.Store(ctx, spec, open.Options{Getenv: os.Getenv, Auth: auth, Log: slog.New(slog.DiscardHandler)})
-	if errors.Is(err, store.ErrInvalid) {
-		return cli.Usagef("%w", err)
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, st.Close()) }()
+func checkStore(ctx context.Context, out io.Writer, spec string, st store.Store, s agent.Settings) error {
 	switch st := st.(type) {
 	case *grant.Store:
 		return checkGrant(out, spec, st, s)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/blobnaming"
@@ -17,12 +17,9 @@ import (
 	"logstow/compaction"
 	"logstow/config"
 	"logstow/internal/cli"
-	"logstow/internal/jsonlines"
-	"logstow/internal/price"
 	"logstow/internal/units"
 	"logstow/metrics"
 	"logstow/store"
-	"logstow/store/open"
 )
 
 const categoryCompaction = "Compaction"
@@ -60,7 +57,7 @@ failed, an output is damaged, or --max-cost is reached, 4 access denied, 130
 interrupted.`,
 		Flags: slices.Concat(cli.Categorize(categoryStore, storesFlag(), authFlag()),
 			cli.Categorize(categoryRange,
-				&cli.ListFlag{Name: "service", Aliases: []string{"s"}, Usage: "`GLOB`: service name or glob; repeatable (default: all)"},
+				servicesFlag(),
 				&cli.ListFlag{Name: "class", Usage: "`CLASS`: retention class, - for segments without one; repeatable (default: all)"},
 				&ucli.StringFlag{Name: "since", Usage: "`TIME`: first UTC day, as a duration before now or a time: 2d, yesterday; not with --from"},
 				&ucli.StringFlag{Name: "from", Usage: "`TIME`: first UTC day: 2026-11-20, yesterday, -2d"},
@@ -72,124 +69,64 @@ interrupted.`,
 				&ucli.StringFlag{Name: "grace", Value: "2h", Usage: "`DURATION`: remove inputs only when they and their output were stored longer ago than this; others stay until a later run"},
 				&ucli.StringFlag{Name: "columns", Value: "auto", Usage: "`LIST`: write columns of these fields and of frequent ones; auto writes those of frequent ones, off none"},
 				&ucli.BoolFlag{Name: "keep-inputs", Usage: "create outputs, but do not remove inputs"},
-				&ucli.StringFlag{Name: "temp-dir", Usage: "`DIR`: directory of temporary files (default: the system's)"},
+				tempDirFlag(),
 				&ucli.StringFlag{Name: "reject", Usage: "`NAME`: only make readers and compaction ignore the output with this blob name; requires an intact copy of each input"},
 			), cli.Categorize(categoryLimits,
 				&ucli.BoolFlag{Name: "dry-run", Usage: "print what would be merged and removed, and change nothing; not with --reject"},
-				&ucli.StringFlag{Name: "rate", Value: "1000", Usage: "`N`: maximum number of blobs deleted per second; 0 for no limit"},
+				rateFlag("deleted"),
 				&ucli.StringFlag{Name: "max-cost", Usage: "`DOLLARS`: stop compacting a store, with status 3, before the next output once its requests have cost this much (default: no limit)"},
-			), cli.Categorize(categoryMetrics,
-				&ucli.StringFlag{Name: "metrics-file", Usage: "`FILE`: write the metrics of the run to this file, for the textfile collector of node_exporter"},
-			), []ucli.Flag{outputFlag("one object per store")}),
-		Action: func(c *ucli.Context) error {
-			o, err := compactSettings(c)
-			if err != nil {
-				return cli.Usagef("%w", err)
-			}
-			asJSON, err := asJSON(c)
-			if err != nil {
-				return err
-			}
-			var reports []compaction.Report
-			err = eachStore(c, open.Options{}, func(spec string, s store.Store) error {
-				if name := c.String("reject"); name != "" {
-					return compaction.Reject(c.Context, s, name)
-				}
-				o := o
-				if _, local := open.Dir(spec); local {
-					o.Prices = new(price.Table) // it costs nothing
-				}
-				report, err := compact(c, s, o, asJSON)
-				reports = append(reports, report)
-				return err
-			})
-			if file := c.String("metrics-file"); file != "" && len(reports) > 0 {
-				err = errors.Join(err, metrics.WriteCompaction(file, reports))
-			}
-			return err
-		},
+			), []ucli.Flag{metricsFileFlag(), outputFlag("one object per store")}),
+		Action: (&maintenance[compaction.Options, compaction.Report]{settings: compactSettings, job: compact, writeMetrics: metrics.WriteCompaction}).run,
 	}
 }
 
 // compactSettings reads the command line.
 func compactSettings(c *ucli.Context) (compaction.Options, error) {
 	o := compaction.DefaultOptions()
-	var wrong problems
-	fail := func(flag string, err error) {
-		if err != nil {
-			wrong = append(wrong, fmt.Errorf("--%s: %w", flag, err))
-		}
-	}
-	for flag, d := range map[string]*time.Duration{"after": &o.After, "grace": &o.Grace, "max-age": &o.MaxAge} {
-		var err error
-		*d, err = units.ParseZero(c.String(flag))
-		fail(flag, err)
-	}
-	o.From, o.To = parseRange(&wrong, c, time.Now().UTC())
-	wrong.checkRange(o.From, o.To)
-	o.Services = cli.List(c, "service")
-	for _, pattern := range o.Services {
-		if !doublestar.ValidatePattern(pattern) {
-			wrong = append(wrong, fmt.Errorf("--service %q: %w", pattern, doublestar.ErrBadPattern))
-		}
-	}
+	var errs problems
+	o.After, o.MaxAge = parse(&errs, c, "after", units.ParseZero), parse(&errs, c, "max-age", units.ParseZero)
+	o.Grace = parse(&errs, c, "grace", units.ParseZero)
+	o.From, o.To = parseRange(&errs, c, time.Now().UTC())
+	errs.checkRange(o.From, o.To)
+	o.Services = parseServices(&errs, c)
 	o.Classes = classes(cli.List(c, "class"))
 	for _, class := range o.Classes {
-		if !blobnaming.ValidClass(class) {
-			wrong = append(wrong, fmt.Errorf("--class %q: not at most %d of a-z and 0-9", class, blobnaming.MaxClass))
-		}
+		errs.check(blobnaming.ValidClass(class), "--class %q: not at most %d of a-z and 0-9", class, blobnaming.MaxClass)
 	}
-	var err error
-	o.Limits.Target, err = units.ParseSize(c.String("target"))
-	fail("target", err)
-	if most := compaction.DefaultLimits().Target; err == nil && (o.Limits.Target < 1<<20 || o.Limits.Target > most) {
-		wrong = append(wrong, fmt.Errorf("--target %s: want 1MiB to 64MiB", c.String("target")))
-	}
-	if o.Rate, err = strconv.ParseFloat(c.String("rate"), 64); err != nil || !(o.Rate >= 0) {
-		wrong = append(wrong, fmt.Errorf("--rate %q: want a number of blobs per second", c.String("rate")))
-	}
+	o.Limits.Target = parse(&errs, c, "target", config.SizeFrom(1<<20, compaction.DefaultLimits().Target, "1MiB to 64MiB"))
+	o.Rate = parseRate(&errs, c)
 	if text := c.String("max-cost"); text != "" {
-		if o.MaxCost, err = strconv.ParseFloat(text, 64); err != nil || !(o.MaxCost > 0) {
-			wrong = append(wrong, fmt.Errorf("--max-cost %q: want more than 0 dollars", text))
-		}
+		var err error
+		o.MaxCost, err = strconv.ParseFloat(text, 64)
+		errs.check(err == nil && o.MaxCost > 0, "--max-cost %q: want more than 0 dollars", text)
 	}
-	named, err := config.ParseColumns(c.String("columns"))
-	fail("columns", err)
-	if o.Columns = (&columns.Options{Named: named}); c.String("columns") == config.ColumnsOff {
+	o.Columns = &columns.Options{Named: parse(&errs, c, "columns", config.ParseColumns)}
+	if c.String("columns") == config.ColumnsOff {
 		o.Columns = nil
 	}
-	if c.IsSet("reject") && len(cli.List(c, "store")) > 1 {
-		wrong = append(wrong, errors.New("--reject requires exactly one --store"))
-	}
-	if c.IsSet("reject") && c.Bool("dry-run") {
-		wrong = append(wrong, errors.New("--reject cannot be used together with --dry-run"))
-	}
-	if c.NArg() > 0 {
-		wrong = append(wrong, errors.New("compact takes no arguments"))
-	}
+	errs.check(!c.IsSet("reject") || len(cli.List(c, "store")) <= 1, "--reject requires exactly one --store")
+	errs.check(!c.IsSet("reject") || !c.Bool("dry-run"), "--reject cannot be used together with --dry-run")
+	errs.noArguments(c)
 	o.DryRun, o.KeepInputs, o.TempDir = c.Bool("dry-run"), c.Bool("keep-inputs"), c.String("temp-dir")
-	return o, errors.Join(wrong...)
+	return o, errors.Join(errs...)
 }
 
 // compact compacts one store and prints the report.
-func compact(c *ucli.Context, s store.Store, o compaction.Options, asJSON bool) (compaction.Report, error) {
-	o.Progress = new(compaction.Progress)
+func compact(c *ucli.Context, spec string, s store.Store, o compaction.Options, asJSON bool) (report *compaction.Report, err error) {
+	if name := c.String("reject"); name != "" {
+		return nil, compaction.Reject(c.Context, s, name)
+	}
+	o.Prices, o.Progress = pricesOf(spec), new(compaction.Progress)
 	p := o.Progress
-	line := newProgress(c)
-	stop := line.Start(func() string {
+	draw := func() string {
 		return progressText(p.Done.Load(), p.Services.Load(), fmt.Sprintf("services, %s merged, %d removed", units.Count(p.Merged.Load(), "segment"), p.Removed.Load()))
-	})
-	report, err := compaction.Run(reporting(c, line), s, o)
-	stop()
-	if err != nil && report.Services == 0 && !asJSON {
-		return report, err // before anything was looked at
 	}
-	if asJSON {
-		err = jsonlines.Write(c.App.Writer, &report)
-	} else {
-		err = printCompaction(c.App.Writer, &report)
-	}
-	return report, errors.Join(err, report.Err())
+	err = runReported(c, asJSON, draw, func(ctx context.Context) (*compaction.Report, bool, error) {
+		r, err := compaction.Run(ctx, s, o)
+		report = &r
+		return report, r.Services > 0, err
+	}, printCompaction)
+	return report, err
 }
 
 // whyNothing is the reason why there was nothing to look at, "" if there was.

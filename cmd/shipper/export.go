@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,10 +17,7 @@ import (
 	"logstow/export"
 	"logstow/export/datafile"
 	"logstow/internal/cli"
-	"logstow/internal/hint"
-	"logstow/internal/jsonlines"
 	splitting "logstow/internal/list"
-	"logstow/internal/price"
 	"logstow/internal/units"
 	"logstow/metrics"
 	"logstow/store"
@@ -63,34 +61,16 @@ something failed or an output is damaged, 4 access denied, 130 interrupted.`,
 			&ucli.StringFlag{Name: "max-age", Value: "30d", Usage: "`DURATION`: skip days that ended longer ago"},
 			&ucli.StringFlag{Name: "file-size", Value: "256MiB", Usage: "`SIZE`: approximate maximum size of a data file, 1MiB to 1GiB"},
 			&ucli.StringFlag{Name: "compression", Value: string(datafile.Snappy), Usage: "`NAME`: compression of the data files: snappy, or zstd, which takes two fifths less storage and two thirds more CPU"},
-			&ucli.StringFlag{Name: "temp-dir", Usage: "`DIR`: directory of temporary files (default: the system's)"},
+			tempDirFlag(),
 		), cli.Categorize(categoryLimits,
 			&ucli.BoolFlag{Name: "dry-run", Usage: "print what would be exported, removed and deleted, and write nothing"},
-		), cli.Categorize(categoryMetrics,
-			&ucli.StringFlag{Name: "metrics-file", Usage: "`FILE`: write the metrics of the run to this file, for the textfile collector of node_exporter"},
-		), []ucli.Flag{outputFlag("one object")}),
+		), []ucli.Flag{metricsFileFlag(), outputFlag("one object")}),
 		Action: func(c *ucli.Context) error {
-			o, err := exportSettings(c)
-			if err != nil {
-				return cli.Usagef("%w", err)
-			}
-			asJSON, err := asJSON(c)
-			if err != nil {
-				return err
-			}
 			if os.Getenv("GOMEMLIMIT") == "" {
 				debug.SetMemoryLimit(exportMemory)
 			}
-			var reports []export.Report
-			err = eachStore(c, open.Options{}, func(spec string, s store.Store) error {
-				report, err := exportStore(c, spec, s, o, asJSON)
-				reports = append(reports, report)
-				return err
-			})
-			if file := c.String("metrics-file"); file != "" && len(reports) > 0 {
-				err = errors.Join(err, metrics.WriteExport(file, reports))
-			}
-			return err
+			m := maintenance[export.Options, export.Report]{settings: exportSettings, job: exportStore, writeMetrics: metrics.WriteExport}
+			return m.run(c)
 		},
 	}
 }
@@ -98,47 +78,23 @@ something failed or an output is damaged, 4 access denied, 130 interrupted.`,
 // exportSettings reads the command line.
 func exportSettings(c *ucli.Context) (export.Options, error) {
 	o := export.DefaultOptions()
-	var wrong problems
-	fail := func(flag string, err error) {
-		if err != nil {
-			wrong = append(wrong, fmt.Errorf("--%s: %w", flag, err))
-		}
-	}
-	if len(cli.List(c, "store")) > 1 {
-		wrong = append(wrong, errors.New("export requires exactly one --store: each has a table of its own"))
-	}
-	if format := c.String("format"); format != deltaFormat {
-		wrong = append(wrong, fmt.Errorf("--format %q: want %s", format, deltaFormat))
-	}
-	switch to := c.String("to"); to {
-	case "":
-		wrong = append(wrong, hint.Wrap(errors.New("--to is missing"), "give a directory or azblob://CONTAINER/PREFIX"))
-	default:
+	var errs problems
+	errs.check(len(cli.List(c, "store")) <= 1, "export requires exactly one --store: each has a table of its own")
+	format := c.String("format")
+	errs.check(format == deltaFormat, "--format %q: want %s", format, deltaFormat)
+	errs.advise(c.String("to") != "", "--to is missing", "give a directory or azblob://CONTAINER/PREFIX")
+	parseGiven(&errs, c, "to", func(to string) (string, error) {
 		_, _, err := open.Destination(to)
-		fail("to", err)
-	}
-	var err error
-	if o.MaxAge, err = units.ParseDuration(c.String("max-age")); err != nil {
-		fail("max-age", err)
-	}
-	if text := c.String("keep"); text != "" {
-		o.Keep, err = units.ParseDuration(text)
-		fail("keep", err)
-	}
-	o.FileSize, err = units.ParseSize(c.String("file-size"))
-	fail("file-size", err)
-	if err == nil && (o.FileSize < 1<<20 || o.FileSize > 1<<30) {
-		wrong = append(wrong, fmt.Errorf("--file-size %s: want 1MiB to 1GiB", c.String("file-size")))
-	}
-	o.Compression, err = datafile.ParseCompression(c.String("compression"))
-	fail("compression", err)
-	o.Columns, err = exportColumns(c.String("columns"))
-	fail("columns", err)
-	if c.NArg() > 0 {
-		wrong = append(wrong, errors.New("export takes no arguments"))
-	}
+		return to, err
+	})
+	o.MaxAge = parse(&errs, c, "max-age", units.ParseDuration)
+	o.Keep = parseGiven(&errs, c, "keep", units.ParseDuration)
+	o.FileSize = parse(&errs, c, "file-size", config.SizeFrom(1<<20, 1<<30, "1MiB to 1GiB"))
+	o.Compression = parse(&errs, c, "compression", datafile.ParseCompression)
+	o.Columns = parse(&errs, c, "columns", exportColumns)
+	errs.noArguments(c)
 	o.DryRun, o.TempDir = c.Bool("dry-run"), c.String("temp-dir")
-	return o, errors.Join(wrong...)
+	return o, errors.Join(errs...)
 }
 
 // exportColumns reads --columns: names of fields as for compact, each with a type.
@@ -167,48 +123,37 @@ func exportColumns(list string) (all []export.Column, err error) {
 }
 
 // exportStore exports a store and prints the report.
-func exportStore(c *ucli.Context, spec string, s store.Store, o export.Options, asJSON bool) (report export.Report, err error) {
-	to := c.String("to")
+func exportStore(c *ucli.Context, spec string, s store.Store, o export.Options, asJSON bool) (*export.Report, error) {
+	to, report := c.String("to"), new(export.Report)
 	name, prefix, err := open.Destination(to)
 	if err != nil {
 		return report, cli.Usagef("--to: %w", err)
 	}
 	from, fromLocal := open.Dir(spec)
 	dir, local := open.Dir(name)
-	if fromLocal && local {
-		if isWithin(dir, from) || isWithin(from, dir) {
-			return report, cli.Usagef("--to %s is in the store, or the store in it", to)
-		}
-		o.Prices = new(price.Table) // it costs nothing
-	}
-	if !fromLocal && !local && name == spec && prefix == "" {
+	switch {
+	case fromLocal && local && (isWithin(dir, from) || isWithin(from, dir)):
+		return report, cli.Usagef("--to %s is in the store, or the store in it", to)
+	case fromLocal && local:
+		o.Prices = pricesOf(spec)
+	case !fromLocal && !local && name == spec && prefix == "":
 		return report, cli.Usagef("--to %s is the store", to)
 	}
-	err = withStore(c, name, open.Options{}, func(_ string, table store.Store) error {
+	return report, withStore(c, name, open.Options{}, func(_ string, table store.Store) error {
 		o.Progress = new(export.Progress)
 		p := o.Progress
-		line := newProgress(c)
-		stop := line.Start(func() string {
+		draw := func() string {
 			if units := p.Units.Load(); units > 0 {
 				return progressText(p.Done.Load(), units, "outputs exported")
 			}
 			return progressText(p.Listed.Load(), p.Services.Load(), "services listed")
-		})
+		}
 		destination := export.Destination{Blobs: store.Prefixed(table.Blobs(), prefix), Name: open.Shown(to)}
-		var err error
-		report, err = export.Run(reporting(c, line), s, destination, o)
-		stop()
-		if err != nil && report.Services == 0 && !asJSON {
-			return err // before anything was looked at
-		}
-		if asJSON {
-			err = jsonlines.Write(c.App.Writer, &report)
-		} else {
-			err = printExport(c.App.Writer, &report)
-		}
-		return errors.Join(err, report.Err())
+		return runReported(c, asJSON, draw, func(ctx context.Context) (_ *export.Report, looked bool, err error) {
+			*report, err = export.Run(ctx, s, destination, o)
+			return report, report.Services > 0, err
+		}, printExport)
 	})
-	return report, err
 }
 
 // printExport prints a report for people.

@@ -7,23 +7,23 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/agent"
 	"logstow/blobnaming"
-	"logstow/buffer"
+	"logstow/config"
 	"logstow/input/kinds"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/logging"
 	"logstow/internal/progress"
 	"logstow/internal/timearg"
-	"logstow/internal/units"
 	"logstow/store/azure"
 	"logstow/store/open"
-	"logstow/watch"
 )
 
 func runCommand() *ucli.Command {
@@ -110,6 +110,16 @@ func exitError(err error) error {
 
 // runFlags are the flags of run and check.
 func runFlags() []ucli.Flag {
+	var common config.Common
+	settings := slices.Concat(config.New().Flags(), common.Flags())
+	under := func(heading string) (all []ucli.Flag) {
+		for _, one := range settings {
+			if one.Heading == heading {
+				all = append(all, settingFlag(one))
+			}
+		}
+		return all
+	}
 	return slices.Concat(cli.Categorize(categoryConfiguration,
 		&ucli.StringFlag{Name: "config", EnvVars: []string{"LOGSTOW_CONFIG"}, Usage: "`FILE`: configuration file (YAML); flags override the file, SIGHUP reloads it"},
 	), cli.Categorize(categoryStore,
@@ -117,42 +127,21 @@ func runFlags() []ucli.Flag {
 		authFlag(),
 	), cli.Categorize(categoryService,
 		&ucli.StringFlag{Name: "service", Usage: "`NAME`: service name, first part of every blob name; required unless every input of --config has one"},
-		&ucli.StringFlag{Name: "instance", Usage: "`NAME`: name of this shipper among those of the service (default: the host name)"},
-		cli.Clearable{StringFlag: &ucli.StringFlag{Name: "class", Usage: "`CLASS`: retention class of the segments, which shipper retain --class selects (default: without a class)"}},
-	), cli.Categorize(categoryInputs,
+	), under(categoryService), cli.Categorize(categoryInputs,
 		&ucli.BoolFlag{Name: "once", Usage: "read every input to its end, from its saved position or else its start, ship everything, and exit"},
 		&ucli.BoolFlag{Name: "from-start", Usage: "read existing files and the journal from their start, not their end, if no position is saved; implied by --once; not for inputs of --config"},
-	), cli.Categorize(categoryInputs, inputFlags()...), cli.Categorize(categoryRecords,
-		&ucli.StringFlag{Name: "format", Value: "auto", Usage: "`FORMAT`: container log format of files: auto (detected), cri, docker or none"},
-		&ucli.StringFlag{Name: "multiline", Value: "auto", Usage: "`REGEXP`: join lines of files and standard input into records: auto (stack traces and the like), off, or a regular expression that matches first lines"},
-		&ucli.StringFlag{Name: "parse", Value: "auto", Usage: "`PARSER`: how to find the fields of messages, as one argument: auto, none, csv, \"csv 'time,user'\", \"pattern '<ip> <_>'\" or \"regexp '(?P<ip>[0-9.]+)'\""},
-		&ucli.StringFlag{Name: "date-order", Value: "mdy", Usage: "`FORMAT`: order of dates such as 10/11/2026: mdy or dmy"},
-		&ucli.StringFlag{Name: "time-zone", Value: "UTC", Usage: "`ZONE`: time zone of timestamps without one, such as Europe/Berlin"},
-		&ucli.StringFlag{Name: "max-record", Value: "1MiB", Usage: "`SIZE`: truncate longer lines and mark them, and split longer multi-line records; 1KiB to 16MiB"},
+	), cli.Categorize(categoryInputs, inputFlags()...), under(categoryRecords), cli.Categorize(categoryRecords,
 		&cli.ListFlag{Name: "redact", Usage: "`KIND`: secrets to redact: bearer, sas, azure-key, connection-string, url-password, jwt, card or all; repeatable (default: none)"},
-	), cli.Categorize(categorySegments,
-		&ucli.StringFlag{Name: "flush-interval", Value: "1m", Usage: "`DURATION`: maximum age of a record before its segment is uploaded; --flush-size may upload it earlier"},
-		&ucli.StringFlag{Name: "max-flush-interval", Value: "0", Usage: "`DURATION`: maximum age of a record, instead of --flush-interval, while its service has less than 1 MiB of text to upload and no one follows it; 0 disables it"},
-		&ucli.StringFlag{Name: "watch-interval", Value: "5s", Usage: "`DURATION`: interval between polls for watches, which make shippers upload followed services about every 2s; at least 1m on billed storage while no one has followed for an hour; 0 disables watches"},
-		&ucli.IntFlag{Name: "max-watch-flushes", Value: watch.DefaultMaxFlushes, Usage: "`N`: maximum number of segments uploaded early because of watches, per service and UTC day"},
-		&ucli.StringFlag{Name: "flush-size", Value: "8MiB", Usage: "`SIZE`: compressed size at which a segment is uploaded; it is also uploaded at 512 MiB of text"},
-		&ucli.StringFlag{Name: "bucket", Value: "60m", Usage: "`DURATION`: length of time buckets: 5m, 10m, 15m, 20m, 30m or 60m; all records of a segment are of one bucket"},
-		&ucli.StringFlag{Name: "filter", Value: "on", Usage: "`MODE`: write the token filter, which speeds up searches for identifiers: on or off"},
-		&ucli.StringFlag{Name: "index", Value: "on", Usage: "`MODE`: write the index and respond to watches, which need tables: on, or off for accounts without tables"},
-		&ucli.StringFlag{Name: "columns", Value: "auto", Usage: "`LIST`: write columns of these fields and of frequent ones, which speed up conditions and aggregations; auto and off write none (shipper compact adds them)"},
-	), cli.Categorize(categoryBuffer,
-		&ucli.StringFlag{Name: "buffer", Value: "disk", Usage: "`MODE`: where records are buffered: disk, or memory, which excludes the other flags of the buffer"},
-		&ucli.StringFlag{Name: "buffer-dir", Usage: "`DIR`: directory of the buffer (default: logstow/SERVICE/INSTANCE in the state directory; _several for several services)"},
-		&ucli.StringFlag{Name: "buffer-size", Value: "1GiB", Usage: "`SIZE`: maximum disk usage of the buffer, at least 1MiB"},
-		&ucli.StringFlag{Name: "sync", Value: "1s", Usage: "`MODE`: fsync policy: always, an interval such as 1s, or never"},
-		&ucli.StringFlag{Name: "on-full", Value: "block", Usage: "`MODE`: what to do when the buffer is full: block (inputs wait) or drop-oldest (drop the oldest records)"},
-		&ucli.StringFlag{Name: "on-lost-positions", Value: "reread", Usage: "`MODE`: what to do when the saved positions of inputs are lost: reread (may store lines twice), skip (may miss lines) or stop"},
-	), cli.Categorize(categoryLimits,
-		&ucli.StringFlag{Name: "drain-timeout", Value: "25s", Usage: "`DURATION`: maximum time to ship what was read after the first signal"},
-		&ucli.StringFlag{Name: "retry-for", Value: "30s", Usage: "`DURATION`: with --once, maximum time without a response from storage; otherwise retries are unlimited"},
-	), cli.Categorize(categoryMetrics,
-		&ucli.StringFlag{Name: "metrics", Usage: "`ADDRESS`: serve /metrics, /healthz and /readyz, such as :9464"},
-	))
+	), under(categorySegments), under(categoryBuffer), under(categoryLimits), under(categoryMetrics))
+}
+
+// settingFlag is the flag of a setting.
+func settingFlag(s config.Setting) ucli.Flag {
+	f := &ucli.StringFlag{Name: s.Flag, Category: s.Heading, Usage: s.Usage, Value: s.Default}
+	if s.Clearable {
+		return cli.Clearable{StringFlag: f}
+	}
+	return f
 }
 
 // inputFlags are the flags of the kinds of inputs.
@@ -174,46 +163,7 @@ func authFlag() ucli.Flag {
 	return &ucli.StringFlag{
 		Name: "auth", EnvVars: []string{azure.AuthEnv}, Category: categoryStore,
 		Usage: "`KIND`: Azure credential: key, sas, workload, msi, cli, or auto (the first of these that is set) (default: $LOGSTOW_AUTH, else auto)",
-		Action: func(_ *ucli.Context, kind string) error {
-			if _, err := azure.ParseAuth(kind); err != nil {
-				return cli.Usagef("--auth: %w", err)
-			}
-			return nil
-		},
 	}
-}
-
-func parseSync(value string) (buffer.Sync, error) {
-	switch value {
-	case "always":
-		return buffer.SyncAlways, nil
-	case "never":
-		return buffer.SyncNever, nil
-	}
-	d, err := units.ParseDuration(value)
-	if err != nil {
-		return 0, fmt.Errorf("%q: want always, never or an interval such as 1s", value)
-	}
-	return buffer.Sync(d), nil
-}
-
-func parseOnFull(value string) (buffer.OnFull, error) {
-	switch value {
-	case "block":
-		return buffer.Block, nil
-	case "drop-oldest":
-		return buffer.DropOldest, nil
-	}
-	return 0, fmt.Errorf("%q: want block or drop-oldest", value)
-}
-
-func parseOnLostPositions(value string) (buffer.LostPositions, error) {
-	for _, p := range []buffer.LostPositions{buffer.RereadLost, buffer.SkipLost, buffer.StopLost} {
-		if value == p.String() {
-			return p, nil
-		}
-	}
-	return 0, fmt.Errorf("%q: want reread, skip or stop", value)
 }
 
 // hostInstance is the default instance: the host name.
@@ -243,26 +193,46 @@ func (p *problems) check(ok bool, format string, args ...any) {
 	}
 }
 
+// flag adds a problem with the value of a flag, unless err is nil.
+func (p *problems) flag(name, value string, err error) {
+	if err == nil {
+		return
+	}
+	separator := ": "
+	if text := err.Error(); strings.HasPrefix(text, value+": ") || strings.HasPrefix(text, strconv.Quote(value)+": ") {
+		separator = " " // --flag VALUE: want …
+	}
+	p.check(false, "--%s%s%w", name, separator, err)
+}
+
+// noArguments adds a problem if a command has arguments.
+func (p *problems) noArguments(c *ucli.Context) {
+	p.check(c.NArg() == 0, "%s takes no arguments", c.Command.Name)
+}
+
 // parse reads a flag's value.
 func parse[T any](errs *problems, c *ucli.Context, name string, read func(string) (T, error)) T {
 	v, err := read(c.String(name))
-	errs.check(err == nil, "--%s: %w", name, err)
+	errs.flag(name, c.String(name), err)
+	return v
+}
+
+// parseGiven is parse for a flag that may be missing; then the value is zero.
+func parseGiven[T any](errs *problems, c *ucli.Context, name string, read func(string) (T, error)) (v T) {
+	if c.String(name) != "" {
+		v = parse(errs, c, name, read)
+	}
 	return v
 }
 
 // parseRange parses the flags of a range of time: --since, --from and --to. Missing times are zero.
-func parseRange(wrong *problems, c *ucli.Context, now time.Time) (from, to time.Time) {
-	at := func(flag string, parse func(string, time.Time) (time.Time, error)) (t time.Time) {
-		if text := c.String(flag); text != "" {
-			var err error
-			t, err = parse(text, now)
-			wrong.check(err == nil, "--%s: %w", flag, err)
-		}
-		return t
+func parseRange(errs *problems, c *ucli.Context, now time.Time) (from, to time.Time) {
+	at := func(flag string, read func(string, time.Time) (time.Time, error)) time.Time {
+		return parseGiven(errs, c, flag, func(text string) (time.Time, error) { return read(text, now) })
 	}
 	from, to = at("from", timearg.Parse), at("to", timearg.ParseEnd)
 	if since := at("since", timearg.ParseSince); !since.IsZero() {
-		wrong.check(!c.IsSet("from"), "--since cannot be used together with --from: both set the start of the range")
+		errs.check(!c.IsSet("from"), "--since cannot be used together with --from: both set the start of the range")
 		from = since
 	}
 	return from, to

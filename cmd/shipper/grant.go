@@ -94,12 +94,10 @@ func grantRequest(c *ucli.Context, now time.Time) (grant.Request, error) {
 	errs.advise(c.String("store") != "", "--store is missing", "give azblob://CONTAINER, or set LOGSTOW_STORE")
 	errs.check(c.String("store") == "" || strings.HasPrefix(c.String("store"), "azblob://"), "--store %q: want azblob://CONTAINER; a grant for a directory is not possible", open.Shown(c.String("store")))
 	errs.check(r.Service != "", "--service is missing")
-	errs.check(c.NArg() == 0, "grant takes no arguments")
+	errs.noArguments(c)
 	errs.check(len(r.Classes) == 0 || c.Bool("create-only"), "--class requires --create-only: a reader gets all classes")
 	errs.advise(c.String("expires") != "", "--expires is missing", "give a duration of at most 7d, such as 8h")
-	if c.String("expires") != "" {
-		r.Expires = now.Add(parse(&errs, c, "expires", units.ParseDuration))
-	}
+	r.Expires = now.Add(parseGiven(&errs, c, "expires", units.ParseDuration))
 	from, to := parseRange(&errs, c, now)
 	r.From, r.To = cmp.Or(from, now.Add(-grantDays)), cmp.Or(to, r.Expires)
 	if c.Bool("create-only") {

@@ -21,7 +21,7 @@ func TestHelpExamples(t *testing.T) {
 	t.Parallel()
 	read := map[string]func(*ucli.Context) error{
 		"run": func(c *ucli.Context) error { return readFlags(c) }, "check": func(c *ucli.Context) error { return readFlags(c) },
-		"retain":     func(c *ucli.Context) error { _, _, err := retainSettings(c); return err },
+		"retain":     func(c *ucli.Context) error { _, err := retainSettings(c); return err },
 		"compact":    func(c *ucli.Context) error { _, err := compactSettings(c); return err },
 		"import":     func(c *ucli.Context) error { _, err := importSpec(c); return err },
 		"export":     func(c *ucli.Context) error { _, err := exportSettings(c); return err },

@@ -41,7 +41,7 @@ the end of a blob that may grow is left for the next run. The buffer takes about
 bytes for each blob and store; without it everything would be copied again, so keep it
 as long as the same range may be imported.
 
-Exit status: 0 everything else is copied, 2 wrong command line, 3 incomplete or failed, 4
+Exit status: 0 everything else is copied, 2 errs command line, 3 incomplete or failed, 4
 access denied, 130 interrupted.`,
 		Flags: importFlags(),
 		Action: func(c *ucli.Context) error {
@@ -87,10 +87,7 @@ func importFlags() []ucli.Flag {
 	shared := slices.DeleteFunc(runFlags(), func(f ucli.Flag) bool { return slices.Contains(unused, f.Names()[0]) })
 	for _, f := range shared { // they have defaults that settingsOf reads
 		hidden := slices.Contains([]string{"format", "multiline", "watch-interval", "max-watch-flushes", "max-flush-interval"}, f.Names()[0])
-		switch f := f.(type) {
-		case *ucli.StringFlag:
-			f.Hidden = f.Hidden || hidden
-		case *ucli.IntFlag:
+		if f, ok := f.(*ucli.StringFlag); ok {
 			f.Hidden = f.Hidden || hidden
 		}
 	}
@@ -99,7 +96,7 @@ func importFlags() []ucli.Flag {
 
 // importSettings reads the flags of a run that imports.
 func importSettings(c *ucli.Context, spec *imports.Spec) (agent.Settings, error) {
-	s, err := settingsOf(c, &config.Config{}, func(errs *problems, c *ucli.Context, _ *config.Config) []config.Input {
+	s, err := settingsOf(c, config.New(), func(errs *problems, c *ucli.Context, _ *config.Config) []config.Input {
 		common := commonFlags(errs, c)
 		common.Service = importService
 		return []config.Input{{Common: common, Spec: spec}}
@@ -114,29 +111,23 @@ func importSettings(c *ucli.Context, spec *imports.Spec) (agent.Settings, error)
 // importSpec reads the layout and the range.
 func importSpec(c *ucli.Context) (spec *imports.Spec, err error) {
 	spec = &imports.Spec{}
-	var wrong problems
+	var errs problems
 	opts := layout.Options{}
-	if text := c.String("layout-tz"); text != "" {
-		opts.Zone, err = timearg.ParseZone(text)
-		wrong.check(err == nil, "--layout-tz: %w", err)
-	}
-	if opts.Slack = parse(&wrong, c, "layout-slack", units.ParseZero); opts.Slack == 0 {
+	opts.Zone = parseGiven(&errs, c, "layout-tz", timearg.ParseZone)
+	if opts.Slack = parse(&errs, c, "layout-slack", units.ParseZero); opts.Slack == 0 {
 		opts.Slack = -1
 	}
-	wrong.check(c.String("layout") != "", "--layout is missing")
-	if text := c.String("layout"); text != "" {
-		spec.Layout, err = layout.Parse(text, opts)
-		wrong.check(err == nil, "--layout: %w", err)
-	}
-	wrong.advise(len(cli.List(c, "from-store")) > 0, "--from-store is missing", "give a directory or azblob://CONTAINER")
+	errs.check(c.String("layout") != "", "--layout is missing")
+	spec.Layout = parseGiven(&errs, c, "layout", func(text string) (*layout.Layout, error) { return layout.Parse(text, opts) })
+	errs.advise(len(cli.List(c, "from-store")) > 0, "--from-store is missing", "give a directory or azblob://CONTAINER")
 	now := time.Now()
-	spec.From, spec.To = parseRange(&wrong, c, now)
-	wrong.advise(!spec.From.IsZero(), "the range has no start", "give --since or --from, such as --since 7d")
+	spec.From, spec.To = parseRange(&errs, c, now)
+	errs.advise(!spec.From.IsZero(), "the range has no start", "give --since or --from, such as --since 7d")
 	if spec.To.IsZero() {
 		spec.To = now
 	}
-	wrong.checkRange(spec.From, spec.To)
-	if err := errors.Join(wrong...); err != nil {
+	errs.checkRange(spec.From, spec.To)
+	if err := errors.Join(errs...); err != nil {
 		return nil, cli.Usagef("%w", err)
 	}
 	return spec, nil

@@ -36,7 +36,11 @@ func run() int {
 	}
 	ctx, stop := signals()
 	defer stop()
-	return cli.Run(ctx, *program(), os.Args)
+	p := program()
+	if manual.Complete(p.App, os.Args, nil) {
+		return cli.OK
+	}
+	return cli.Run(ctx, *p, os.Args)
 }
 
 // program is the command line.
@@ -55,7 +59,7 @@ shipper retain --store azblob://logs --keep 30d --dry-run`,
 		},
 		OtherNames: instead(), Variables: variables(), Manual: "docs/README.md",
 	}
-	p.Commands = append(p.Commands, manual.CompletionCommand(p.App), manual.ManCommand(p))
+	p.Commands = append(p.Commands, manual.CompletionCommand(p.App, ""), manual.ManCommand(p))
 	return p
 }
 

@@ -6,13 +6,17 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/internal/jsonlines"
 	"logstow/internal/logging"
+	"logstow/internal/price"
 	"logstow/internal/progress"
 	"logstow/internal/retry"
 	"logstow/store"
@@ -25,6 +29,100 @@ func storesFlag() ucli.Flag {
 		Name: "store", EnvVars: []string{"LOGSTOW_STORE"}, Category: categoryStore,
 		Usage: "`STORE`: directory or azblob://CONTAINER; repeatable (default: $LOGSTOW_STORE)",
 	}
+}
+
+// The flags that several maintenance commands have.
+func servicesFlag() ucli.Flag {
+	return &cli.ListFlag{Name: "service", Aliases: []string{"s"}, Category: categoryRange, Usage: "`GLOB`: service name or glob; repeatable (default: all)"}
+}
+
+func rateFlag(done string) ucli.Flag {
+	return &ucli.StringFlag{Name: "rate", Value: "1000", Category: categoryLimits, Usage: "`N`: maximum number of blobs " + done + " per second; 0 for no limit"}
+}
+
+func tempDirFlag() ucli.Flag {
+	return &ucli.StringFlag{Name: "temp-dir", Usage: "`DIR`: directory of temporary files (default: the system's)"}
+}
+
+func metricsFileFlag() ucli.Flag {
+	return &ucli.StringFlag{Name: "metrics-file", Category: categoryMetrics, Usage: "`FILE`: write the metrics of the run to this file, for the textfile collector of node_exporter"}
+}
+
+// parseServices reads --service.
+func parseServices(errs *problems, c *ucli.Context) []string {
+	all := cli.List(c, "service")
+	for _, pattern := range all {
+		errs.check(doublestar.ValidatePattern(pattern), "--service %q: %w", pattern, doublestar.ErrBadPattern)
+	}
+	return all
+}
+
+// parseRate reads --rate.
+func parseRate(errs *problems, c *ucli.Context) float64 {
+	rate, err := strconv.ParseFloat(c.String("rate"), 64)
+	errs.check(err == nil && rate >= 0, "--rate %q: want a number of blobs per second", c.String("rate"))
+	return rate
+}
+
+// pricesOf are the prices of the requests to a store: those to a directory cost nothing. nil is the list prices.
+func pricesOf(spec string) *price.Table {
+	if _, local := open.Dir(spec); local {
+		return new(price.Table)
+	}
+	return nil
+}
+
+// maintenance is a command that does a job for each of the stores of the command line. O are the options of the job, R is its report.
+type maintenance[O, R any] struct {
+	// settings reads the command line.
+	settings func(c *ucli.Context) (O, error)
+	open     open.Options
+	// job does the job for a store and prints the report, as JSON or as text. There may be no report.
+	job func(c *ucli.Context, spec string, s store.Store, o O, asJSON bool) (*R, error)
+	// writeMetrics writes the file of --metrics-file; nil if there is no such flag.
+	writeMetrics func(path string, reports []R) error
+}
+
+func (m *maintenance[O, R]) run(c *ucli.Context) error {
+	o, err := m.settings(c)
+	if err != nil {
+		return cli.Usagef("%w", err)
+	}
+	asJSON, err := asJSON(c)
+	if err != nil {
+		return err
+	}
+	var reports []R
+	err = eachStore(c, m.open, func(spec string, s store.Store) error {
+		report, err := m.job(c, spec, s, o, asJSON)
+		if report != nil {
+			reports = append(reports, *report)
+		}
+		return err
+	})
+	if file := c.String("metrics-file"); file != "" && len(reports) > 0 {
+		err = errors.Join(err, m.writeMetrics(file, reports))
+	}
+	return err
+}
+
+// runReported runs a job with a progress line and prints its report, unless it ended before anything was looked at. The error is the report's.
+func runReported[R interface{ Err() error }](
+	c *ucli.Context, asJSON bool, draw func() string, run func(ctx context.Context) (report R, looked bool, err error), print func(to io.Writer, report R) error,
+) error {
+	line := newProgress(c)
+	stop := line.Start(draw)
+	report, looked, err := run(reporting(c, line))
+	stop()
+	switch {
+	case err != nil && !looked && !asJSON:
+		return err
+	case asJSON:
+		err = jsonlines.Write(c.App.Writer, report)
+	default:
+		err = print(c.App.Writer, report)
+	}
+	return errors.Join(err, report.Err())
 }
 
 // eachStore calls f for each store of the command line in turn. The error of one is
@@ -47,12 +145,7 @@ func eachStore(c *ucli.Context, opts open.Options, f func(spec string, s store.S
 		if e := (*cli.Error)(nil); errors.As(err, &e) && e.Err == nil {
 			continue // already printed
 		}
-		for line := range strings.SplitSeq(err.Error(), "\n") {
-			fmt.Fprintf(c.App.ErrWriter, "%s: %s: %s\n", c.App.Name, open.Shown(spec), line)
-		}
-		for _, advice := range hint.All(err) {
-			fmt.Fprintf(c.App.ErrWriter, "hint: %s\n", advice)
-		}
+		printLines(c.App.ErrWriter, c.App.Name+": "+open.Shown(spec), err)
 	}
 	if err := errors.Join(failed...); err != nil {
 		return cli.Exit(cli.Status(err))
@@ -60,8 +153,22 @@ func eachStore(c *ucli.Context, opts open.Options, f func(spec string, s store.S
 	return nil
 }
 
+// printLines prints each line of an error after a prefix, and its hints.
+func printLines(w io.Writer, prefix string, err error) {
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		fmt.Fprintf(w, "%s: %s\n", prefix, line)
+	}
+	for _, advice := range hint.All(err) {
+		fmt.Fprintf(w, "hint: %s\n", advice)
+	}
+}
+
+// withStore calls f with an open store. opts.Log is by default the program's log.
 func withStore(c *ucli.Context, spec string, opts open.Options, f func(spec string, s store.Store) error) (err error) {
-	opts.Getenv, opts.Auth, opts.Log = os.Getenv, c.String("auth"), logging.New(os.Stderr)
+	opts.Getenv, opts.Auth = os.Getenv, c.String("auth")
+	if opts.Log == nil {
+		opts.Log = logging.New(os.Stderr)
+	}
 	s, err := open.Store(c.Context, spec, opts)
 	if errors.Is(err, store.ErrInvalid) {
 		return cli.Usagef("%w", err)

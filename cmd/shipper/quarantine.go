@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -43,7 +42,7 @@ have been shipped) cannot be requeued.
 Exit status: 0 done, 1 there is no buffer in the state directory, or no such ID, 2
 wrong command line, 3 something failed.`,
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "buffer-dir", Category: categoryBuffer, Usage: "`DIR`: directory of one buffer (default: all in the state directory)"},
+			bufferDirFlag(),
 			&ucli.BoolFlag{Name: "all", Category: categoryBuffer, Usage: "requeue or discard everything in the selected buffers"},
 			outputFlag("list prints one object per file"),
 		},
@@ -100,10 +99,7 @@ type quarantinedFile struct {
 // readQuarantine reads the quarantine of a buffer.
 func readQuarantine(dir string) ([]spool.Quarantined, error) {
 	files, err := spool.ListQuarantine(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, hint.Wrap(fmt.Errorf("no buffer in %s", dir), "give the directory of one buffer with --buffer-dir, or omit it for all in the state directory")
-	}
-	return files, err
+	return files, noBuffer(dir, err)
 }
 
 // listQuarantine prints the quarantines; an error in one does not hide the others.

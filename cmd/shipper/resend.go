@@ -31,7 +31,7 @@ Exit status: 0 done, 1 there is no buffer, or nothing waits for the relay, 2 wro
 command line, 3 something failed.`,
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "relay", Category: categoryBuffer, Usage: "`ID`: the buffer of the relay that is lost"},
-			&ucli.StringFlag{Name: "buffer-dir", Category: categoryBuffer, Usage: "`DIR`: directory of one buffer (default: all in the state directory)"},
+			bufferDirFlag(),
 		},
 		Action: func(c *ucli.Context) error {
 			id, err := lostRelay(c)

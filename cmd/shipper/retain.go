@@ -1,11 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -13,9 +13,6 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
-	"logstow/internal/hint"
-	"logstow/internal/jsonlines"
-	"logstow/internal/price"
 	"logstow/internal/units"
 	"logstow/retention"
 	"logstow/store"
@@ -54,118 +51,83 @@ expired remains or something failed, 4 access denied, 130 interrupted.`,
 		), cli.Categorize(categoryLimits,
 			&ucli.BoolFlag{Name: "dry-run", Usage: "print what would be deleted and moved, and the cost, and change nothing"},
 			&ucli.BoolFlag{Name: "force", Usage: "allow a retention of less than a day, and a clock that differs from that of storage"},
-			&ucli.StringFlag{Name: "rate", Value: "1000", Usage: "`N`: maximum number of blobs deleted or moved per second; 0 for no limit"},
+			rateFlag("deleted or moved"),
 		), []ucli.Flag{outputFlag("one object per store")}),
-		Action: func(c *ucli.Context) error {
-			policy, o, err := retainSettings(c)
-			if err != nil {
-				return cli.Usagef("%w", err)
-			}
-			asJSON, err := asJSON(c)
-			if err != nil {
-				return err
-			}
-			return eachStore(c, open.Options{}, func(spec string, s store.Store) error {
-				o := o
-				if _, local := open.Dir(spec); local {
-					o.Prices = new(price.Table) // it costs nothing
-				}
-				return retain(c, s, policy, o, asJSON)
-			})
-		},
+		Action: (&maintenance[retaining, retention.Report]{settings: retainSettings, job: retain}).run,
 	}
 }
 
+// retaining is what to do in each store.
+type retaining struct {
+	policy retention.Policy
+	retention.Options
+}
+
 // retainSettings reads the command line.
-func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, err error) {
+func retainSettings(c *ucli.Context) (o retaining, err error) {
+	p := &o.policy
 	p.Keep = make(map[string]time.Duration)
-	var wrong []error
+	var errs problems
 	keep := func(flag, class, text string) {
 		d, err := units.ParseDuration(text)
-		if err != nil {
-			wrong = append(wrong, fmt.Errorf("--%s: %w", flag, err))
-		}
+		errs.check(err == nil, "--%s: %w", flag, err)
 		p.Keep[class] = d
 	}
 	if c.IsSet("keep") {
 		keep("keep", "", c.String("keep"))
 	}
-	for flag, after := range map[string]*time.Duration{"cool-after": &p.CoolAfter, "cold-after": &p.ColdAfter} {
-		if !c.IsSet(flag) {
-			continue
-		}
-		if *after, err = units.ParseDuration(c.String(flag)); err != nil {
-			wrong = append(wrong, fmt.Errorf("--%s: %w", flag, err))
-		}
-	}
-	for _, spec := range cli.List(c, "store") {
-		if _, local := open.Dir(spec); local && (p.CoolAfter != 0 || p.ColdAfter != 0) {
-			wrong = append(wrong, fmt.Errorf("--cool-after and --cold-after require an Azure store, a directory has no tiers: %s", spec))
-		}
-	}
+	p.CoolAfter = parseGiven(&errs, c, "cool-after", units.ParseDuration)
+	p.ColdAfter = parseGiven(&errs, c, "cold-after", units.ParseDuration)
 	for _, text := range cli.List(c, "class") {
 		class, duration, ok := strings.Cut(text, "=")
 		_, twice := p.Keep[class]
-		switch {
-		case !ok || class == "":
-			wrong = append(wrong, fmt.Errorf("--class %q: want CLASS=DURATION, for example audit=365d", text))
-		case twice:
-			wrong = append(wrong, fmt.Errorf("--class %s is given twice", class))
-		default:
+		errs.check(ok && class != "", "--class %q: want CLASS=DURATION, for example audit=365d", text)
+		errs.check(!twice || class == "", "--class %s is given twice", class)
+		if ok && class != "" && !twice {
 			keep("class", class, duration)
 		}
 	}
 	if c.IsSet("max-store-size") {
-		if p.MaxBytes, err = units.ParseSize(c.String("max-store-size")); err != nil || p.MaxBytes == 0 {
-			wrong = append(wrong, fmt.Errorf("--max-store-size %q: want a size of more than 0, such as 10GiB", c.String("max-store-size")))
-		}
-		for _, spec := range cli.List(c, "store") {
-			if _, local := open.Dir(spec); !local {
-				wrong = append(wrong, fmt.Errorf("--max-store-size requires a store in a directory, not %s", open.Shown(spec)))
-			}
-		}
+		p.MaxBytes, err = units.ParseSize(c.String("max-store-size"))
+		errs.check(err == nil && p.MaxBytes > 0, "--max-store-size %q: want a size of more than 0, such as 10GiB", c.String("max-store-size"))
 		if _, given := p.Keep[""]; !given {
 			p.Keep[""] = retention.Forever
 		}
 	}
-	if o.Rate, err = strconv.ParseFloat(c.String("rate"), 64); err != nil || !(o.Rate >= 0) {
-		wrong = append(wrong, fmt.Errorf("--rate %q: want a number of blobs per second", c.String("rate")))
+	for _, spec := range cli.List(c, "store") {
+		_, local := open.Dir(spec)
+		errs.check(!local || p.CoolAfter == 0 && p.ColdAfter == 0, "--cool-after and --cold-after require an Azure store, a directory has no tiers: %s", spec)
+		errs.check(local || !c.IsSet("max-store-size"), "--max-store-size requires a store in a directory, not %s", open.Shown(spec))
 	}
+	o.Rate = parseRate(&errs, c)
 	o.DryRun, o.Force = c.Bool("dry-run"), c.Bool("force")
+	errs.noArguments(c)
 	switch {
-	case c.NArg() > 0:
-		wrong = append(wrong, errors.New("retain takes no arguments"))
-	case len(wrong) == 0 && len(p.Keep) == 0 && p.CoolAfter == 0 && p.ColdAfter == 0:
-		wrong = append(wrong, hint.Wrap(errors.New("no retention is given"), "give --keep 30d, --class CLASS=DURATION, --max-store-size or --cool-after"))
-	case len(wrong) == 0:
-		wrong = append(wrong, p.Check(o.Force))
+	case len(errs) > 0:
+	case len(p.Keep) == 0 && p.CoolAfter == 0 && p.ColdAfter == 0:
+		errs.advise(false, "no retention is given", "give --keep 30d, --class CLASS=DURATION, --max-store-size or --cool-after")
+	default:
+		errs = append(errs, p.Check(o.Force))
 	}
-	return p, o, errors.Join(wrong...)
+	return o, errors.Join(errs...)
 }
 
 // retain runs the policy on one store.
-func retain(c *ucli.Context, s store.Store, p retention.Policy, o retention.Options, asJSON bool) error {
-	o.Progress = new(retention.Progress)
-	line := newProgress(c)
-	stop := line.Start(func() string { return progressText(howFar(o.Progress, o.DryRun)) })
-	report, err := retention.Run(reporting(c, line), s, p, o)
-	stop()
-	if err != nil && report.Services == 0 && !asJSON {
-		return err // before anything was looked at
-	}
-	if asJSON {
-		if err := jsonlines.Write(c.App.Writer, &report); err != nil {
-			return err
-		}
-	} else if err := printRetention(c.App.Writer, &report); err != nil {
-		return err
-	}
-	if c.Err() != nil { // then no other message has the reason
+func retain(c *ucli.Context, spec string, s store.Store, o retaining, asJSON bool) (report *retention.Report, err error) {
+	o.Prices, o.Progress = pricesOf(spec), new(retention.Progress)
+	draw := func() string { return progressText(howFar(o.Progress, o.DryRun)) }
+	looked := false
+	err = runReported(c, asJSON, draw, func(ctx context.Context) (*retention.Report, bool, error) {
+		r, err := retention.Run(ctx, s, o.policy, o.Options)
+		report, looked = &r, r.Services > 0
+		return report, looked, err
+	}, printRetention)
+	if c.Err() != nil && looked { // then no other message has the reason
 		for _, problem := range report.Problems {
 			fmt.Fprintf(c.App.ErrWriter, "%s: %s: %s\n", c.App.Name, report.Store, problem)
 		}
 	}
-	return report.Err()
+	return report, err
 }
 
 // howFar is the progress to draw: services while they are listed, then blobs while they are deleted.

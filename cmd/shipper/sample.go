@@ -105,7 +105,7 @@ func sampleInput(c *ucli.Context, path string) (in config.Input, metrics []logme
 			return in, nil, hint.Wrap(cli.Usagef("no input of %s reads %s", file, path), "give its service with --service")
 		}
 		in, metrics = all.Inputs[at], all.LogMetrics
-		fill(&in.Common, &common, c)
+		override(&errs, c, &in.Common)
 	}
 	if !blobnaming.ValidService(in.Service) {
 		in.Service = "sample"
@@ -327,21 +327,27 @@ func writeSampleJSON(w io.Writer, records []judgedRecord) error {
 		j := &records[i]
 		one := sampleJSON{
 			Line: j.Line, Lines: j.Lines, Problems: slices.Concat([]problem{}, j.problems), Time: j.Time, TimeFrom: string(j.TimeFrom),
-			Level: j.Level.String(), Fields: map[string]any{}, Dropped: j.Dropped, Message: j.Message,
+			Level: j.Level.String(), Fields: fieldValues(j.Fields), Dropped: j.Dropped, Message: j.Message,
 		}
 		if j.Rejected != recognize.Accepted {
 			one.Rejected = j.Rejected.String()
-		}
-		for _, f := range j.Fields {
-			if _, twice := one.Fields[f.Name]; !twice {
-				one.Fields[f.Name] = jsonValue(f)
-			}
 		}
 		if err := jsonlines.Write(w, one); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// fieldValues are the values of fields, the first one of each name.
+func fieldValues(fields []agent.SampledField) map[string]any {
+	values := map[string]any{}
+	for _, f := range fields {
+		if _, twice := values[f.Name]; !twice {
+			values[f.Name] = jsonValue(f)
+		}
+	}
+	return values
 }
 
 // jsonValue is the value of a field: a string unless the message is JSON.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -17,25 +15,18 @@ import (
 	"logstow/blobnaming"
 	"logstow/config"
 	"logstow/input"
-	"logstow/input/container"
 	"logstow/input/files"
 	"logstow/input/kinds"
 	"logstow/input/listen"
 	"logstow/input/stdin"
 	"logstow/internal/cli"
-	"logstow/internal/units"
-	"logstow/process"
-	"logstow/record"
 	"logstow/relay"
 	"logstow/store/open"
 )
 
-// minBufferSize is the minimum of --buffer-size in bytes.
-const minBufferSize = 1 << 20
-
 // readSettings reads and checks the flags and the configuration file; the error joins all problems.
 func readSettings(c *ucli.Context) (agent.Settings, error) {
-	file := &config.Config{}
+	file := config.New()
 	if path := c.String("config"); path != "" {
 		var err error
 		if file, err = config.Read(path, os.LookupEnv); err != nil {
@@ -45,58 +36,20 @@ func readSettings(c *ucli.Context) (agent.Settings, error) {
 	return settingsOf(c, file, readInputs)
 }
 
-// settingsOf reads and checks the flags, for the inputs that inputs returns.
+// settingsOf reads and checks the flags, which override the file, for the inputs that inputs returns.
 func settingsOf(c *ucli.Context, file *config.Config, inputs func(*problems, *ucli.Context, *config.Config) []config.Input) (agent.Settings, error) {
 	var errs problems
-	if address := c.String("metrics"); address != "" {
-		checkAddress(&errs, "metrics", address, listen.CheckAddress)
-	}
-	s := agent.Settings{
-		Reloadable:     c.String("config") != "",
-		Instance:       pick(c, "instance", file.Instance),
-		Once:           c.Bool("once"),
-		MetricsAddress: cmp.Or(c.String("metrics"), file.Metrics),
-		LogMetrics:     file.LogMetrics,
-
-		FlushInterval:    choose(&errs, c, "flush-interval", file.FlushInterval, units.ParseDuration),
-		MaxFlushInterval: choose(&errs, c, "max-flush-interval", file.MaxFlushInterval, units.ParseZero),
-		FlushSize:        choose(&errs, c, "flush-size", file.FlushSize, units.ParseSize),
-		Width:            choose(&errs, c, "bucket", file.Bucket, units.ParseDuration),
-		RetryFor:         choose(&errs, c, "retry-for", file.RetryFor, units.ParseDuration),
-		DrainTimeout:     choose(&errs, c, "drain-timeout", file.DrainTimeout, units.ParseDuration),
-		MaxLateness:      file.MaxLateness,
-		MaxOpen:          file.OpenBuckets,
-
-		BufferSize: choose(&errs, c, "buffer-size", file.Buffer.Size, units.ParseSize),
-	}
+	setGiven(&errs, c, file.Flags())
+	s := agent.Settings{Settings: file.Settings, Reloadable: c.String("config") != "", Once: c.Bool("once")}
 	errs.check(s.MaxFlushInterval == 0 || s.MaxFlushInterval >= s.FlushInterval,
 		"--max-flush-interval %v: want at least the --flush-interval, %v, or 0", s.MaxFlushInterval, s.FlushInterval)
-	filter := pick(c, "filter", file.Filter)
-	errs.check(filter == "on" || filter == "off", "--filter %q: want on or off", filter)
-	s.NoFilter = filter == "off"
-	index := pick(c, "index", file.Index)
-	errs.check(index == "on" || index == "off", "--index %q: want on or off", index)
-	s.NoIndex = index == "off"
-	var err error
-	s.Columns, err = config.ParseColumns(pick(c, "columns", file.Columns))
-	errs.check(err == nil, "--columns: %w", err)
-	s.Watch.Interval, err = config.ParseWatchInterval(pick(c, "watch-interval", file.WatchInterval))
-	errs.check(err == nil, "--watch-interval: %w", err)
 	if s.NoIndex { // watches are in tables
 		s.Watch.Interval = 0
 	}
-	if s.Watch.MaxFlushes = c.Int("max-watch-flushes"); file.MaxWatchFlushes > 0 && !c.IsSet("max-watch-flushes") {
-		s.Watch.MaxFlushes = file.MaxWatchFlushes
-	}
-	errs.check(s.Watch.MaxFlushes > 0, "--max-watch-flushes %d: want at least 1", s.Watch.MaxFlushes)
 	if s.Instance == "" {
 		s.Instance = hostInstance(&errs)
 	}
-	errs.check(blobnaming.ValidInstance(s.Instance), "--instance %q: want 1 to %d of A-Z a-z 0-9 . _ -", s.Instance, blobnaming.MaxInstance)
-	errs.check(s.Width == 0 || blobnaming.ValidWidth(s.Width), "--bucket %s: want 5m, 10m, 15m, 20m, 30m or 60m", c.String("bucket"))
-	errs.check(s.FlushSize > 0 || len(errs) > 0, "--flush-size: want more than 0")
 	errs.advise(s.Once || !c.IsSet("retry-for"), "--retry-for requires --once", "omit it: without --once, retries are unlimited")
-	errs.check(s.BufferSize == 0 || s.BufferSize >= minBufferSize, "--buffer-size %s: want at least 1MiB", c.String("buffer-size"))
 	errs.advise(len(s.LogMetrics) == 0 || s.MetricsAddress != "", "log-metrics require an address of the metrics", "set metrics in the file, or give --metrics")
 	s.Inputs = inputs(&errs, c, file)
 	s.Stores = readStores(&errs, c, file, s.Inputs)
@@ -105,8 +58,17 @@ func settingsOf(c *ucli.Context, file *config.Config, inputs func(*problems, *uc
 	for _, in := range s.Inputs {
 		errs.check(!s.Once || in.Kind().CheckAddress == nil, "--once: a %s input has no end", in.Kind().Name)
 	}
-	readBuffer(&s, &errs, c, &file.Buffer)
+	checkBuffer(&errs, c, &s, file.Memory)
 	return s, errors.Join(errs...)
+}
+
+// setGiven sets the settings whose flags are given.
+func setGiven(errs *problems, c *ucli.Context, settings []config.Setting) {
+	for _, one := range settings {
+		if c.IsSet(one.Flag) {
+			errs.flag(one.Flag, c.String(one.Flag), one.Set(c.String(one.Flag)))
+		}
+	}
 }
 
 // checkRelays checks what relays require, as destinations and as an input.
@@ -124,52 +86,22 @@ func checkRelays(errs *problems, s *agent.Settings) {
 	errs.check(inputs <= 1, "there may be one relay input: it numbers the segments of its senders")
 }
 
-// pick is the value of a flag if it is given, else the file's, else the flag's default.
-func pick(c *ucli.Context, name, file string) string {
-	if value := c.String(name); file == "" || c.IsSet(name) && value != "" {
-		return value
-	}
-	return file
-}
-
-// choose is pick for values of other types.
-func choose[T comparable](errs *problems, c *ucli.Context, name string, file T, read func(string) (T, error)) T {
-	var zero T
-	if file != zero && !c.IsSet(name) {
-		return file
-	}
-	return parse(errs, c, name, read)
-}
-
-// readBuffer reads the settings of the buffer.
-func readBuffer(s *agent.Settings, errs *problems, c *ucli.Context, file *config.Buffer) {
-	var err error
-	s.Sync, err = parseSync(pick(c, "sync", file.Sync))
-	errs.check(err == nil, "--sync: %w", err)
-	s.OnFull, err = parseOnFull(pick(c, "on-full", file.OnFull))
-	errs.check(err == nil, "--on-full: %w", err)
-	s.OnLostPositions, err = parseOnLostPositions(pick(c, "on-lost-positions", file.OnLostPositions))
-	errs.check(err == nil, "--on-lost-positions: %w", err)
-	switch mode := pick(c, "buffer", file.Mode); mode {
-	case "disk":
-	case "memory":
+// checkBuffer checks the directory of the buffer, which it sets to the default if it is missing, or that a buffer in memory has no settings.
+func checkBuffer(errs *problems, c *ucli.Context, s *agent.Settings, memory bool) {
+	if memory {
 		for _, name := range []string{"buffer-dir", "buffer-size", "sync", "on-full", "on-lost-positions"} {
 			errs.check(!c.IsSet(name), "--%s cannot be used together with --buffer memory", name)
 		}
-		return
-	default:
-		errs.check(false, "--buffer %q: want disk or memory", mode)
+		s.BufferDir = ""
 		return
 	}
-	s.BufferDir = pick(c, "buffer-dir", file.Dir)
-	err = open.CheckDir(s.BufferDir)
+	err := open.CheckDir(s.BufferDir)
 	errs.check(err == nil, "--buffer-dir: %w", err)
 	if s.BufferDir != "" || len(*errs) > 0 {
 		return
 	}
-	dir, err := agent.DefaultBufferDir(s.Service, s.Instance, os.Getenv)
+	s.BufferDir, err = agent.DefaultBufferDir(s.Service, s.Instance, os.Getenv)
 	errs.check(err == nil, "%w", err)
-	s.BufferDir = dir
 }
 
 // readInputs reads the inputs of the file and of the command line. Flags give what an
@@ -178,7 +110,7 @@ func readInputs(errs *problems, c *ucli.Context, file *config.Config) []config.I
 	common := commonFlags(errs, c)
 	inputs := slices.Clone(file.Inputs)
 	for i := range inputs {
-		fill(&inputs[i].Common, &common, c)
+		override(new(problems), c, &inputs[i].Common) // commonFlags has reported them
 	}
 	inputs = append(inputs, flagInputs(errs, c, common, len(inputs) > 0)...)
 	missing := slices.ContainsFunc(inputs, func(in config.Input) bool { return in.Service == "" && !in.Kind().Segments })
@@ -187,52 +119,20 @@ func readInputs(errs *problems, c *ucli.Context, file *config.Config) []config.I
 	return inputs
 }
 
-// commonFlags reads the flags that apply to every input.
+// commonFlags returns the settings of an input of the command line.
 func commonFlags(errs *problems, c *ucli.Context) config.Common {
-	common := config.Common{
-		Service: c.String("service"), Class: c.String("class"),
-		MaxRecord: parse(errs, c, "max-record", units.ParseSize),
-		Zone:      parse(errs, c, "time-zone", time.LoadLocation),
-		DateOrder: parse(errs, c, "date-order", config.ParseDateOrder),
-		Parse:     parse(errs, c, "parse", config.ParseParser),
-		Format:    parse(errs, c, "format", container.ParseFormat),
-		Multiline: parse(errs, c, "multiline", config.ParseMultiline),
-		Process:   process.Options{Redact: cli.List(c, "redact")},
-	}
-	errs.check(common.Service == "" || blobnaming.ValidService(common.Service), "--service %q: want at most 63 of a-z, 0-9 and, inside, . _ -", common.Service)
-	errs.check(blobnaming.ValidClass(common.Class), "--class %q: want at most %d of a-z and 0-9", common.Class, blobnaming.MaxClass)
-	errs.check(common.MaxRecord == 0 || common.MaxRecord >= input.MinMaxRecord && common.MaxRecord <= record.MaxSize,
-		"--max-record %s: want 1KiB to 16MiB", c.String("max-record"))
+	common := config.NewCommon()
+	override(errs, c, &common)
 	return common
 }
 
-// fill sets what an input leaves open from the flags; flags that are given override it.
-func fill(in, flags *config.Common, c *ucli.Context) {
-	if in.Service == "" {
-		in.Service = flags.Service
+// override sets what the flags give of an input: --service if it has none, the others always; --redact is added.
+func override(errs *problems, c *ucli.Context, in *config.Common) {
+	setGiven(errs, c, in.Flags())
+	if in.Service == "" && c.IsSet("service") {
+		in.Service = parse(errs, c, "service", config.ParseService)
 	}
-	if in.Class == "" || c.IsSet("class") {
-		in.Class = flags.Class
-	}
-	if in.Parse == "" || c.IsSet("parse") {
-		in.Parse = flags.Parse
-	}
-	if in.MaxRecord == 0 || c.IsSet("max-record") {
-		in.MaxRecord = flags.MaxRecord
-	}
-	if in.Zone == nil || c.IsSet("time-zone") {
-		in.Zone = flags.Zone
-	}
-	if in.DateOrder == "" || c.IsSet("date-order") {
-		in.DateOrder = flags.DateOrder
-	}
-	if c.IsSet("format") {
-		in.Format = flags.Format
-	}
-	if in.Multiline == nil || c.IsSet("multiline") {
-		in.Multiline = flags.Multiline
-	}
-	in.Process.Redact = append(slices.Clone(in.Process.Redact), flags.Process.Redact...)
+	in.Process.Redact = append(slices.Clone(in.Process.Redact), cli.List(c, "redact")...)
 }
 
 // flagInputs reads the inputs of the command line. Without any input, a pipe or a file
@@ -260,7 +160,7 @@ func flagInputs(errs *problems, c *ucli.Context, common config.Common, others bo
 	for _, spec := range kinds.All() {
 		kind := spec.Kind()
 		for _, address := range cli.List(c, kind.Name) {
-			checkAddress(errs, kind.Name, address, kind.CheckAddress)
+			errs.flag(kind.Name, address, kind.CheckAddress(address))
 			add(spec, address)
 		}
 		if kind.CheckAddress == nil && kind.Usage != "" && c.Bool(kind.Name) {
@@ -276,12 +176,6 @@ func flagInputs(errs *problems, c *ucli.Context, common config.Common, others bo
 		add(stdin.Spec{}, "")
 	}
 	return inputs
-}
-
-// checkAddress checks the address of a flag.
-func checkAddress(errs *problems, name, address string, check func(string) error) {
-	err := check(address)
-	errs.check(err == nil, "--%s: %w", name, err)
 }
 
 // nameFiles gives file inputs names that are stable between runs. The first one without

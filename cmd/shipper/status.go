@@ -46,7 +46,7 @@ OLDEST is the age of the oldest record in a sealed batch.
 Exit status: 0 done, 1 there is no buffer in the state directory, 2 wrong command
 line, 3 a buffer cannot be read.`,
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "buffer-dir", Category: categoryBuffer, Usage: "`DIR`: directory of one buffer (default: all in the state directory)"},
+			bufferDirFlag(),
 			outputFlag("one object per line"),
 		},
 		Action: func(c *ucli.Context) error {
@@ -64,6 +64,19 @@ line, 3 a buffer cannot be read.`,
 			return showStatus(c.Context, c.App.Writer, dirs, asJSON, time.Now())
 		},
 	}
+}
+
+// bufferDirFlag is --buffer-dir of the commands for several buffers.
+func bufferDirFlag() ucli.Flag {
+	return &ucli.StringFlag{Name: "buffer-dir", Category: categoryBuffer, Usage: "`DIR`: directory of one buffer (default: all in the state directory)"}
+}
+
+// noBuffer returns an error of a buffer's directory, with a hint if there is no buffer in it.
+func noBuffer(dir string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return hint.Wrap(fmt.Errorf("no buffer in %s", dir), "give the directory of one buffer with --buffer-dir, or omit it for all in the state directory")
+	}
+	return err
 }
 
 // bufferDirs are the buffers to show.
@@ -121,11 +134,8 @@ type bufferStatus struct {
 // readStatus reads the status of a buffer.
 func readStatus(ctx context.Context, dir string) (bufferStatus, error) {
 	s, err := spool.Inspect(ctx, dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return bufferStatus{}, hint.Wrap(fmt.Errorf("no buffer in %s", dir), "give the directory of one buffer with --buffer-dir, or omit it for all in the state directory")
-	}
 	if err != nil {
-		return bufferStatus{}, err
+		return bufferStatus{}, noBuffer(dir, err)
 	}
 	n, _ := agent.ReadNote(dir)
 	out := bufferStatus{

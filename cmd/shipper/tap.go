@@ -338,15 +338,10 @@ type tapJSON struct {
 func (t *tapping) writeJSON(r *tap.Record, all *fieldparse.Splitter) error {
 	one := tapJSON{
 		Time: string(record.AppendTime(nil, r.Time)), Level: r.Level.String(), Service: r.Service, Source: r.Source,
-		Dropped: r.Dropped, Redacted: r.Redacted, Message: string(r.Message), Attributes: r.Attributes, Fields: map[string]any{},
+		Dropped: r.Dropped, Redacted: r.Redacted, Message: string(r.Message), Attributes: r.Attributes, Fields: fieldValues(fieldsIn(r, all)),
 	}
 	if r.Size > len(r.Message) {
 		one.Size = r.Size
-	}
-	for _, f := range fieldsIn(r, all) {
-		if _, twice := one.Fields[f.Name]; !twice {
-			one.Fields[f.Name] = jsonValue(f)
-		}
 	}
 	return jsonlines.Write(t.out, one)
 }

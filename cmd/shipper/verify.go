@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/audit"
@@ -79,7 +78,7 @@ repaired or read, 4 access denied, 130 interrupted.`,
 // auditFlags are the flags of verify and reindex.
 func auditFlags() []ucli.Flag {
 	return slices.Concat(cli.Categorize(categoryStore, storesFlag(), authFlag()), cli.Categorize(categoryRange,
-		&cli.ListFlag{Name: "service", Aliases: []string{"s"}, Usage: "`GLOB`: service name or glob; repeatable (default: all)"},
+		servicesFlag(),
 		&ucli.StringFlag{Name: "since", Usage: "`TIME`: first UTC day, as a duration before now or a time: 7d, yesterday; not with --from (default: all)"},
 		&ucli.StringFlag{Name: "from", Usage: "`TIME`: first UTC day: 2026-11-20, yesterday, -30d (default: all)"},
 		&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range, exclusive, rounded up to a UTC day (default: no limit)"},
@@ -88,44 +87,32 @@ func auditFlags() []ucli.Flag {
 
 // auditStores is verify, or reindex if repair is set.
 func auditStores(c *ucli.Context, repair bool) error {
-	o, err := auditSettings(c)
-	if err != nil {
-		return cli.Usagef("%w", err)
+	m := maintenance[audit.Options, audit.Report]{settings: auditSettings, open: open.Options{Check: !repair, Repair: repair}}
+	m.job = func(c *ucli.Context, _ string, s store.Store, o audit.Options, asJSON bool) (*audit.Report, error) {
+		return nil, runAudit(c, s, o, repair, asJSON)
 	}
-	asJSON, err := asJSON(c)
-	if err != nil {
-		return err
-	}
-	opts := open.Options{Check: !repair, Repair: repair}
-	return eachStore(c, opts, func(_ string, s store.Store) error { return runAudit(c, s, o, repair, asJSON) })
+	return m.run(c)
 }
 
 // auditSettings reads the command line.
 func auditSettings(c *ucli.Context) (o audit.Options, err error) {
-	o.Services = cli.List(c, "service")
+	var errs problems
+	o.Services = parseServices(&errs, c)
 	if c.Bool("deep") {
 		o.Depth = audit.Footers
 	}
 	if c.Bool("full") {
 		o.Depth = audit.Blocks
 	}
-	var wrong problems
-	if c.NArg() > 0 {
-		wrong = append(wrong, hint.Wrap(fmt.Errorf("%s takes no arguments", c.Command.Name), "name a service with --service"))
-	}
-	for _, pattern := range o.Services {
-		if !doublestar.ValidatePattern(pattern) {
-			wrong = append(wrong, fmt.Errorf("--service %q: %w", pattern, doublestar.ErrBadPattern))
-		}
-	}
+	errs.advise(c.NArg() == 0, c.Command.Name+" takes no arguments", "name a service with --service")
 	now := time.Now().UTC()
-	o.From, o.To = parseRange(&wrong, c, now)
+	o.From, o.To = parseRange(&errs, c, now)
 	if !o.From.IsZero() && o.To.IsZero() {
 		// Bounded, so that only the range is listed; the end of a year takes the fewest prefixes.
 		o.To = time.Date(max(now.Year(), o.From.Year())+2, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
-	wrong.checkRange(o.From, o.To)
-	return o, errors.Join(wrong...)
+	errs.checkRange(o.From, o.To)
+	return o, errors.Join(errs...)
 }
 
 // runAudit compares one store with its index, and repairs the index if repair is set.

@@ -7,7 +7,7 @@
 //
 // The time is the value of the first of the members @timestamp, timestamp and time. Without them it is recognized
 // in the document, see [input.TimeFrom]. The service is the value of the member service_name, service (a text or
-// an object with a name), service.name or app, see [Options.ConfiguredService]. The source is the index.
+// an object with a name), service.name or app, see [httpserver.IntakeOptions]. The source is the index.
 package bulk
 
 import (
@@ -25,29 +25,17 @@ const (
 	IndexPath = "/{index}/_bulk"
 )
 
-// Options configure a [Handler].
-type Options struct {
-	input.Options
-	httpserver.Limits
-	// ConfiguredService gives all records the configured service. If it is not set, only documents without a
-	// member that names a service get it.
-	ConfiguredService bool
-}
-
 // Handler receives documents. It is an [httpserver.Routes].
-type Handler struct {
-	*httpserver.Intake
-	configuredService bool
-}
+type Handler struct{ *httpserver.Intake }
 
 // NewHandler returns a Handler.
-func NewHandler(opts Options) (*Handler, error) {
+func NewHandler(opts httpserver.IntakeOptions) (*Handler, error) {
 	opts.TimeFrom = cmp.Or(opts.TimeFrom, input.TimeProtocol)
-	intake, err := httpserver.NewIntake("bulk", opts.Options, opts.Limits)
+	intake, err := httpserver.NewIntake("bulk", opts)
 	if err != nil {
 		return nil, err
 	}
-	return &Handler{intake, opts.ConfiguredService}, nil
+	return &Handler{intake}, nil
 }
 
 // Register registers the handlers of [Path], [IndexPath] and the requests that clients send first.

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func handler(t testing.TB, opts bulk.Options) *bulk.Handler {
+func handler(t testing.TB, opts httpserver.IntakeOptions) *bulk.Handler {
 	t.Helper()
 	opts.Service, opts.Now = "web", inputtest.Now
 	h, err := bulk.NewHandler(opts)
@@ -33,7 +33,7 @@ func handler(t testing.TB, opts bulk.Options) *bulk.Handler {
 	return h
 }
 
-func serve(t testing.TB, opts bulk.Options, server httpserver.Options) (address string) {
+func serve(t testing.TB, opts httpserver.IntakeOptions, server httpserver.Options) (address string) {
 	t.Helper()
 	return inputtest.ServeHTTP(t, server, handler(t, opts))
 }
@@ -86,9 +86,9 @@ func items(t *testing.T, a inputtest.Response) (errors bool, all []string) {
 func TestBulk(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	address := serve(t, bulk.Options{Options: input.Options{Sink: s}}, httpserver.Options{})
-	configured := serve(t, bulk.Options{Options: input.Options{Sink: s}, ConfiguredService: true}, httpserver.Options{})
-	line := serve(t, bulk.Options{Options: input.Options{Sink: s, TimeFrom: input.TimeLine}}, httpserver.Options{})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}}, httpserver.Options{})
+	configured := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}, ConfiguredService: true}, httpserver.Options{})
+	line := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s, TimeFrom: input.TimeLine}}, httpserver.Options{})
 	const at = "2026-11-18T11:06:40Z"
 	for name, c := range map[string]struct {
 		address, path, body string
@@ -157,7 +157,7 @@ func TestBulk(t *testing.T) {
 func TestRejected(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	address := serve(t, bulk.Options{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxBody: 1 << 20}}, httpserver.Options{})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxBody: 1 << 20}}, httpserver.Options{})
 	good := `{"create":{}}` + "\n{}\n"
 	for name, c := range map[string]struct {
 		encoding, body, reason string
@@ -195,7 +195,7 @@ func TestRejected(t *testing.T) {
 func TestRepeated(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	address := serve(t, bulk.Options{Options: input.Options{Sink: s}}, httpserver.Options{})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}}, httpserver.Options{})
 	body := []byte(`{"create":{}}` + "\n" + `{"app":"a"}` + "\n" + `{"create":{}}` + "\n" + `{"app":"b"}` + "\n")
 	for _, header := range []http.Header{nil, {httpserver.KeyHeader: {"1"}}} {
 		s.Fail("b", input.ErrBusy)
@@ -217,7 +217,7 @@ func TestRepeated(t *testing.T) {
 // The requests that clients send first have responses.
 func TestProbes(t *testing.T) {
 	t.Parallel()
-	address := serve(t, bulk.Options{Options: input.Options{Sink: inputtest.NewSink()}}, httpserver.Options{})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: inputtest.NewSink()}}, httpserver.Options{})
 	for request, want := range map[string]string{
 		"GET /":                       `"number":"` + bulk.Version + `"`,
 		"HEAD /":                      "",
@@ -245,7 +245,7 @@ func TestClientLibrary(t *testing.T) {
 	dir := inputtest.Modules(t, "senders-http", "@elastic/elasticsearch")
 	const count = 500
 	s := inputtest.NewSink()
-	address := serve(t, bulk.Options{Options: input.Options{Sink: s}}, httpserver.Options{Login: httpserver.Login{Tokens: []string{"aWQ6a2V5"}}})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}}, httpserver.Options{Login: httpserver.Login{Tokens: []string{"aWQ6a2V5"}}})
 	inputtest.Send(t, dir, "http://"+address, count, "aWQ6a2V5")
 	var want []string
 	for i := range count {
@@ -270,7 +270,7 @@ func FuzzBulk(f *testing.F) {
 	f.Add([]byte(`{"delete":{}}` + "\n" + `{"update":{}}` + "\n" + `{"a":1}` + "\n" + `{"index":{"_index":"\ud800\""}}` + "\n" + `{"app":"\u00e4\n"}`))
 	f.Add([]byte(`{"index":{}}` + "\n" + `{"time":{}}` + "\n" + `{"index":{` + "\n" + `{`))
 	s := inputtest.NewSink()
-	h := handler(f, bulk.Options{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxBody: 1 << 16}})
+	h := handler(f, httpserver.IntakeOptions{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxBody: 1 << 16}})
 	mux := http.NewServeMux()
 	h.Register(mux)
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -290,7 +290,7 @@ func FuzzBulk(f *testing.F) {
 }
 
 func BenchmarkBulk(b *testing.B) {
-	h := handler(b, bulk.Options{Options: input.Options{Sink: inputtest.Discard{}}})
+	h := handler(b, httpserver.IntakeOptions{Options: input.Options{Sink: inputtest.Discard{}}})
 	mux := http.NewServeMux()
 	h.Register(mux)
 	document := `{"@timestamp":"2026-11-18T11:06:40.123Z","level":"info","msg":"request served","path":"/api/orders/12345","status":200,"ms":12}` + "\n"

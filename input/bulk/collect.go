@@ -76,7 +76,7 @@ type collector struct {
 
 func newCollector(h *Handler, lease *httpserver.Lease, index string) *collector {
 	return &collector{
-		handler: h, lease: lease, index: index, recognizer: recognize.New(h.Options.Recognize), read: h.Options.Now().UnixNano(),
+		handler: h, lease: lease, index: index, recognizer: recognize.New(h.Recognize), read: h.Now().UnixNano(),
 	}
 }
 
@@ -195,7 +195,7 @@ func (c *collector) members(document []byte) (service string, when []byte) {
 	const none = 4
 	object, _ := message.RawValue(document)
 	rank, timeRank := none, none
-	if c.handler.configuredService {
+	if c.handler.ConfiguredService {
 		rank = 0
 	}
 	in := message.Object(object)

@@ -119,8 +119,8 @@ type Server struct {
 	// readBudget is for messages, parseBudget for the data made from them. They are separate so that
 	// parsing a message does not wait for memory of messages that are being read.
 	readBudget, parseBudget *listen.Budget
-	logLimit                listen.Limiter
-	counts                  struct{ connections, rejected, slow, malformed, busy, repeated atomic.Int64 }
+	connections             listen.Connections
+	counts                  struct{ malformed, busy, repeated atomic.Int64 }
 }
 
 // New binds the socket. It does not use ctx after it has returned.
@@ -150,7 +150,8 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	}
 	return &Server{
 		opts: opts, receiver: receiver, listener: listener,
-		readBudget: listen.NewBudget(readMemory, opts.Memory), parseBudget: listen.NewBudget(opts.MaxMemory-readMemory, opts.Memory),
+		connections: listen.Connections{Endpoint: opts.Endpoint, Name: "forward", Log: opts.Log},
+		readBudget:  listen.NewBudget(readMemory, opts.Memory), parseBudget: listen.NewBudget(opts.MaxMemory-readMemory, opts.Memory),
 	}, nil
 }
 
@@ -164,7 +165,7 @@ func (s *Server) Close() error { return s.listener.Close() }
 func (s *Server) Stats() Stats {
 	c := &s.counts
 	return Stats{
-		Connections: c.connections.Load(), Rejected: c.rejected.Load(), Slow: c.slow.Load(), Malformed: c.malformed.Load(),
+		Connections: s.connections.Accepted.Load(), Rejected: s.connections.Rejected.Load(), Slow: s.connections.Slow.Load(), Malformed: c.malformed.Load(),
 		Busy: c.busy.Load(), Repeated: c.repeated.Load(),
 	}
 }
@@ -172,18 +173,10 @@ func (s *Server) Stats() Stats {
 // Run serves until ctx ends. Then it flushes the messages that it has read, for at most five seconds, and
 // closes the socket. An error is one of the socket or of the sink.
 func (s *Server) Run(ctx context.Context) error {
-	return listen.ServeInput(ctx, s.listener, s.opts.MaxConnections, func(ctx context.Context, c net.Conn, open int64, err error) error {
-		s.counts.connections.Add(1)
-		if err != nil {
-			s.logClosed(ctx, c, fmt.Errorf("%w: %w", errRejected, err))
-			return nil
-		}
-		if open >= int64(s.opts.MaxConnections) && s.logLimit.Allow() {
-			s.opts.Log.Warn("connection limit of the forward input reached: further senders wait", "address", s.opts.Address, "connections", open)
-		}
+	return s.connections.Serve(ctx, s.listener, func(ctx context.Context, c net.Conn) error {
 		conn := s.newConn(ctx, c)
 		defer conn.close()
-		err = conn.serve(ctx)
+		err := conn.serve(ctx)
 		var sink sinkError
 		if errors.As(err, &sink) {
 			return err
@@ -204,10 +197,10 @@ func (s *Server) logClosed(ctx context.Context, c net.Conn, err error) {
 	case errors.Is(err, io.EOF):
 		return
 	case errors.Is(err, errSlow):
-		s.counts.slow.Add(1)
+		s.connections.Slow.Add(1)
 	case errors.Is(err, errRejected):
-		s.counts.rejected.Add(1)
-		text = "forward sender rejected"
+		s.connections.Reject(c, err)
+		return
 	case errors.Is(err, input.ErrBusy):
 		s.counts.busy.Add(1)
 		text = "no space for a forward message: the sender must retry"
@@ -216,7 +209,7 @@ func (s *Server) logClosed(ctx context.Context, c net.Conn, err error) {
 		s.opts.Log.Debug(text, "sender", c.RemoteAddr().String(), "error", err)
 		return
 	}
-	if s.logLimit.Allow() {
+	if s.connections.Limit.Allow() {
 		s.opts.Log.Warn(text, "address", s.opts.Address, "sender", c.RemoteAddr().String(), "error", err)
 	}
 }

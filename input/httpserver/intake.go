@@ -20,11 +20,22 @@ type Limits struct {
 	MaxMemory int64
 }
 
+// IntakeOptions configure an [Intake]. Each protocol uses a part of them.
+type IntakeOptions struct {
+	input.Options
+	Limits
+	// ConfiguredService gives all records the configured service. If it is not set, only records without a label or member that names
+	// a service get it.
+	ConfiguredService bool
+	// ServiceFromResource sets the service of a record to the service.name of its resource, converted to a valid name. Records without
+	// a service.name get the configured service.
+	ServiceFromResource bool
+}
+
 // Intake receives the records of one protocol. It is safe for concurrent use.
 type Intake struct {
-	// Options and Limits have their defaults filled in.
-	Options input.Options
-	Limits  Limits
+	// IntakeOptions have their defaults filled in.
+	IntakeOptions
 	// Services holds the services that records have named.
 	Services *input.Services
 
@@ -34,24 +45,24 @@ type Intake struct {
 }
 
 // NewIntake returns an Intake. Keys of requests are unique per protocol, which is its name.
-func NewIntake(protocol string, opts input.Options, limits Limits) (*Intake, error) {
-	receiver, err := input.NewReceiver(opts)
+func NewIntake(protocol string, opts IntakeOptions) (*Intake, error) {
+	receiver, err := input.NewReceiver(opts.Options)
 	if err != nil {
 		return nil, err
 	}
-	opts = receiver.Options()
-	if limits.MaxBody <= 0 || limits.MaxBody > input.MaxReceive {
-		limits.MaxBody = input.MaxReceive
+	opts.Options = receiver.Options()
+	if opts.MaxBody <= 0 || opts.MaxBody > input.MaxReceive {
+		opts.MaxBody = input.MaxReceive
 	}
 	return &Intake{
-		Options: opts, Limits: limits, Services: input.NewServices(limits.MaxServices, opts.Log),
-		receiver: receiver, memory: NewMemory(limits.MaxMemory, opts.Memory), scope: protocol + " " + opts.Service,
+		IntakeOptions: opts, Services: input.NewServices(opts.MaxServices, opts.Log),
+		receiver: receiver, memory: NewMemory(opts.MaxMemory, opts.Memory), scope: protocol + " " + opts.Service,
 	}, nil
 }
 
 // LogRejected logs that a request was rejected because of err; what is its name.
 func (i *Intake) LogRejected(r *http.Request, what string, err error) {
-	i.Options.Log.LogAttrs(r.Context(), slog.LevelDebug, what+" rejected",
+	i.Log.LogAttrs(r.Context(), slog.LevelDebug, what+" rejected",
 		slog.String("from", r.RemoteAddr), slog.Int("status", Status(err)), slog.Any("error", err))
 }
 
@@ -68,7 +79,7 @@ func (i *Intake) Lease() *Lease { return i.memory.Lease() }
 
 // Body reads the body of a request, see [Body].
 func (i *Intake) Body(r *http.Request, lease *Lease) ([]byte, error) {
-	return Body(r.Body, r.Header.Get("Content-Encoding"), i.Limits.MaxBody, lease)
+	return Body(r.Body, r.Header.Get("Content-Encoding"), i.MaxBody, lease)
 }
 
 // Store stores the records of a request. They are durable if it returns nil. content is the body of the request. If

@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"logstow/input"
@@ -43,26 +44,21 @@ func (h *HTTP) Keys() []input.Key {
 
 // Open implements [input.Spec].
 func (h *HTTP) Open(ctx context.Context, with input.Opening) (input.Reader, error) {
-	logs, err := otlp.NewHandler(otlp.Options{Options: with.Options, ServiceFromResource: h.ServiceFromResource})
-	if err != nil {
-		return nil, err
-	}
-	text, err := lines.NewHandler(lines.Options{Options: with.Options})
-	if err != nil {
-		return nil, err
-	}
-	pushed, err := push.NewHandler(push.Options{Options: with.Options, ConfiguredService: h.ConfiguredService})
-	if err != nil {
-		return nil, err
-	}
-	documents, err := bulk.NewHandler(bulk.Options{Options: with.Options, ConfiguredService: h.ConfiguredService})
-	if err != nil {
+	opts := httpserver.IntakeOptions{Options: with.Options, ServiceFromResource: h.ServiceFromResource, ConfiguredService: h.ConfiguredService}
+	var routes []httpserver.Routes
+	var errs []error
+	add := func(r httpserver.Routes, err error) { routes, errs = append(routes, r), append(errs, err) }
+	add(otlp.NewHandler(opts))
+	add(lines.NewHandler(opts))
+	add(push.NewHandler(opts))
+	add(bulk.NewHandler(opts))
+	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	server, err := httpserver.New(ctx, httpserver.Options{
 		Endpoint: with.Endpoint, Login: h.Login, Denied: &with.Stats.Denied, Log: with.Log,
 		Accepts: "OpenTelemetry logs to " + otlp.Path + ", pushes of Loki to " + push.Path + ", Elasticsearch bulk to " + bulk.Path + ", lines to " + lines.Path,
-	}, logs, text, pushed, documents)
+	}, routes...)
 	if err != nil {
 		return nil, fmt.Errorf("http input: %w", err)
 	}

@@ -18,19 +18,12 @@ const Path = "/v1/lines"
 // SourceHeader names the records' source; the query parameter "source" takes precedence.
 const SourceHeader = "Logstow-Source"
 
-// Options configure a [Handler].
-type Options struct {
-	input.Options
-	// Limits are the limits of requests. MaxServices is not used, because lines do not name services.
-	httpserver.Limits
-}
-
 // Handler receives lines. It is an [httpserver.Routes].
 type Handler struct{ *httpserver.Intake }
 
 // NewHandler returns a Handler.
-func NewHandler(opts Options) (*Handler, error) {
-	intake, err := httpserver.NewIntake("lines", opts.Options, opts.Limits)
+func NewHandler(opts httpserver.IntakeOptions) (*Handler, error) {
+	intake, err := httpserver.NewIntake("lines", opts)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func handler(t testing.TB, opts lines.Options) *lines.Handler {
+func handler(t testing.TB, opts httpserver.IntakeOptions) *lines.Handler {
 	t.Helper()
 	opts.Service, opts.Now = "web", inputtest.Now
 	h, err := lines.NewHandler(opts)
@@ -33,7 +33,7 @@ func handler(t testing.TB, opts lines.Options) *lines.Handler {
 	return h
 }
 
-func serve(t testing.TB, opts lines.Options, server httpserver.Options) (address string) {
+func serve(t testing.TB, opts httpserver.IntakeOptions, server httpserver.Options) (address string) {
 	t.Helper()
 	return inputtest.ServeHTTP(t, server, handler(t, opts))
 }
@@ -63,7 +63,7 @@ func zipped(t testing.TB, text string) *bytes.Buffer { return bytes.NewBuffer(in
 func TestLines(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	address := serve(t, lines.Options{Options: input.Options{Sink: s}}, httpserver.Options{})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}}, httpserver.Options{})
 	zw, err := zstd.NewWriter(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestLines(t *testing.T) {
 func TestKey(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	address := serve(t, lines.Options{Options: input.Options{Sink: s}}, httpserver.Options{})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}}, httpserver.Options{})
 	key := func(name string) http.Header { return http.Header{httpserver.KeyHeader: {name}} }
 	s.Fail("", input.ErrBusy)
 	if got := post(t, address, "", key("1"), strings.NewReader("a\n")); got.Status != 503 {
@@ -128,7 +128,7 @@ func TestKey(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	address := serve(t, lines.Options{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxBody: 1 << 20}}, httpserver.Options{})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxBody: 1 << 20}}, httpserver.Options{})
 	encoding := func(e string) http.Header { return http.Header{"Content-Encoding": {e}} }
 	bomb := zipped(t, strings.Repeat("a", 64<<20))
 	for name, c := range map[string]struct {
@@ -171,7 +171,7 @@ func TestRefused(t *testing.T) {
 func TestHostileConnections(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	address := serve(t, lines.Options{Options: input.Options{Sink: s}}, httpserver.Options{Endpoint: listen.Endpoint{MaxConnections: 64}})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}}, httpserver.Options{Endpoint: listen.Endpoint{MaxConnections: 64}})
 	for i := range 32 {
 		c, err := net.Dial("tcp", address)
 		if err != nil {
@@ -200,7 +200,7 @@ func TestHostileConnections(t *testing.T) {
 func TestMaxHeld(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	address := serve(t, lines.Options{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxMemory: 1600 << 10}}, httpserver.Options{})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxMemory: 1600 << 10}}, httpserver.Options{})
 	// Until all of the first request is held, it is the one that may be refused.
 	first := func() (*io.PipeWriter, chan int) {
 		r, w := io.Pipe()
@@ -244,7 +244,7 @@ func TestMaxHeld(t *testing.T) {
 
 func BenchmarkLines(b *testing.B) {
 	mux := http.NewServeMux()
-	handler(b, lines.Options{Options: input.Options{Sink: inputtest.Discard{}}}).Register(mux)
+	handler(b, httpserver.IntakeOptions{Options: input.Options{Sink: inputtest.Discard{}}}).Register(mux)
 	line := `{"time":"2026-11-20T15:04:05.123Z","level":"info","msg":"request served","path":"/api/orders/12345","status":200,"ms":12}` + "\n"
 	body := []byte(strings.Repeat(line, (4<<20)/len(line)))
 	b.SetBytes(int64(len(body)))
@@ -261,7 +261,7 @@ func FuzzLines(f *testing.F) {
 	f.Add([]byte("\x28\xb5\x2f\xfd\x04\x00"), "zstd", "\x00")
 	s := inputtest.NewSink()
 	mux := http.NewServeMux()
-	handler(f, lines.Options{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxBody: 1 << 16}}).Register(mux)
+	handler(f, httpserver.IntakeOptions{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxBody: 1 << 16}}).Register(mux)
 	f.Fuzz(func(t *testing.T, body []byte, encoding, source string) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, lines.Path, bytes.NewReader(body))
 		if err != nil {

@@ -14,11 +14,11 @@ import (
 	"os"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"logstow/internal/bind"
+	"logstow/internal/retry"
 )
 
 // DefaultMaxConnections is the default of [Endpoint.MaxConnections].
@@ -210,25 +210,6 @@ func Serve(ctx context.Context, l net.Listener, limit int, handle func(context.C
 	return s.serve(ctx)
 }
 
-// ServeInput is [Serve] for an input: handle gets a connection after its TLS handshake, with the error of that and the number of
-// connections that are open. An error of handle ends all connections and is returned.
-func ServeInput(ctx context.Context, l net.Listener, limit int, handle func(ctx context.Context, c net.Conn, open int64, err error) error) error {
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	var broken error
-	var once sync.Once
-	var open atomic.Int64
-	err := Serve(ctx, l, limit, func(ctx context.Context, c net.Conn) {
-		err := Handshake(ctx, c)
-		defer open.Add(-1)
-		if err := handle(ctx, c, open.Add(1), err); err != nil {
-			once.Do(func() { broken = err })
-			fail(err)
-		}
-	})
-	return errors.Join(err, broken)
-}
-
 // server is a listener that is served.
 type server struct {
 	listener net.Listener
@@ -273,7 +254,7 @@ func (s *server) serve(ctx context.Context) error {
 		}
 		// probably out of file descriptors: closed connections free some
 		delay = min(max(2*delay, 5*time.Millisecond), time.Second)
-		wait(ctx, delay)
+		_ = retry.Sleep(ctx, delay)
 	}
 }
 
@@ -322,12 +303,3 @@ func (s *server) drain(ctx context.Context) {
 
 // isTemporary reports whether Accept may succeed later.
 func isTemporary(err error) bool { return !errors.Is(err, net.ErrClosed) }
-
-func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
-}

@@ -5,6 +5,7 @@ import (
 
 	"logstow/input"
 	"logstow/input/httpserver"
+	"logstow/input/protobuf"
 )
 
 // collector collects the events of a request.
@@ -33,32 +34,32 @@ func (h *Handler) collect(request []byte, lease *httpserver.Lease) (*collector, 
 		texts: httpserver.NewTexts(lease), preview: input.NewPreview(&h.Options),
 	}
 	c.resource.Shared = httpserver.NewShared(lease)
-	in := fields{rest: request}
-	for in.next() {
-		if in.tag != 1<<3|text {
+	in := protobuf.Fields{Rest: request}
+	for in.Next() {
+		if in.Tag != 1<<3|protobuf.Text {
 			continue
 		}
-		if err := c.resourceLogs(in.bytes); err != nil {
+		if err := c.resourceLogs(in.Bytes); err != nil {
 			return nil, err
 		}
 	}
-	return c, in.err
+	return c, in.Err
 }
 
 // head reads the first and the third field of a ResourceLogs or ScopeLogs, and counts the second ones: fields may come in any order.
 func head(message []byte) (of, schema []byte, n int, err error) {
-	in := fields{rest: message}
-	for in.next() {
-		switch in.tag {
-		case 1<<3 | text:
-			of = in.bytes
-		case 2<<3 | text:
+	in := protobuf.Fields{Rest: message}
+	for in.Next() {
+		switch in.Tag {
+		case 1<<3 | protobuf.Text:
+			of = in.Bytes
+		case 2<<3 | protobuf.Text:
 			n++
-		case 3<<3 | text:
-			schema = in.bytes
+		case 3<<3 | protobuf.Text:
+			schema = in.Bytes
 		}
 	}
-	return of, schema, n, in.err
+	return of, schema, n, in.Err
 }
 
 func (c *collector) resourceLogs(message []byte) error {
@@ -71,13 +72,13 @@ func (c *collector) resourceLogs(message []byte) error {
 		return err
 	}
 	service := ""
-	if c.handler.serviceFromResource {
+	if c.handler.ServiceFromResource {
 		service = c.handler.Services.Admit(c.resource.service)
 	}
-	in := fields{rest: message}
-	for in.next() {
-		if in.tag == 2<<3|text {
-			if err := c.scopeLogs(in.bytes, service); err != nil {
+	in := protobuf.Fields{Rest: message}
+	for in.Next() {
+		if in.Tag == 2<<3|protobuf.Text {
+			if err := c.scopeLogs(in.Bytes, service); err != nil {
 				return err
 			}
 		}
@@ -103,12 +104,12 @@ func (c *collector) scopeLogs(message []byte, service string) error {
 	}
 	events := c.batches.Of(service, n)
 	c.preview.From(service, c.resource.source)
-	in := fields{rest: message}
-	for in.next() {
-		if in.tag != 2<<3|text {
+	in := protobuf.Fields{Rest: message}
+	for in.Next() {
+		if in.Tag != 2<<3|protobuf.Text {
 			continue
 		}
-		switch e, err := c.logRecord(in.bytes); {
+		switch e, err := c.logRecord(in.Bytes); {
 		case errors.Is(err, errTooDeep):
 			c.rejected++
 		case err != nil:

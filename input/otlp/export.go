@@ -22,7 +22,7 @@ func (h *Handler) export(r *http.Request, request []byte, lease *httpserver.Leas
 	}
 	answer := new(collector1.ExportLogsServiceResponse)
 	if c.rejected > 0 {
-		h.Options.Log.Warn("OpenTelemetry records rejected: values nested too deeply", "records", c.rejected, "limit", attributes.MaxDepth)
+		h.Log.Warn("OpenTelemetry records rejected: values nested too deeply", "records", c.rejected, "limit", attributes.MaxDepth)
 		answer.PartialSuccess = &collector1.ExportLogsPartialSuccess{
 			RejectedLogRecords: c.rejected,
 			ErrorMessage:       fmt.Sprintf("attributes may be nested %d deep, bodies %d", attributes.MaxDepth, maxDepth),

@@ -30,7 +30,7 @@ func (h *Handler) serveGRPC(w http.ResponseWriter, r *http.Request) {
 	}
 	lease := h.Lease()
 	defer lease.Release()
-	message, err := readFrame(r.Body, r.Header.Get("Grpc-Encoding"), h.Limits.MaxBody, lease)
+	message, err := readFrame(r.Body, r.Header.Get("Grpc-Encoding"), h.MaxBody, lease)
 	if err == nil {
 		var answer proto.Message
 		if answer, err = h.export(r, message, lease); err == nil {

@@ -49,7 +49,7 @@ func TestGRPCPastConnectionLimit(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
 	held := hold{make(chan struct{}), make(chan struct{})}
-	address := inputtest.ServeHTTP(t, httpserver.Options{Endpoint: listen.Endpoint{MaxConnections: 1}}, handler(t, otlp.Options{Options: input.Options{Sink: s}}), held)
+	address := inputtest.ServeHTTP(t, httpserver.Options{Endpoint: listen.Endpoint{MaxConnections: 1}}, handler(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}}), held)
 	end := sync.OnceFunc(func() { close(held.end) })
 	t.Cleanup(end)
 	first, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
@@ -101,7 +101,7 @@ func TestGRPCPastConnectionLimit(t *testing.T) {
 func TestRetryOfSeveralServices(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	address := serve(t, otlp.Options{Options: input.Options{Sink: s}, ServiceFromResource: true, Limits: httpserver.Limits{MaxServices: 3}})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}, ServiceFromResource: true, Limits: httpserver.Limits{MaxServices: 3}})
 	body := marshal(t, request("One", "two", "unknown_service:node", "three", "four"))
 	s.Fail("two", input.ErrBusy)
 	for range 2 {

@@ -12,6 +12,7 @@ import (
 	resource1 "go.opentelemetry.io/proto/slim/otlp/resource/v1"
 
 	"logstow/input"
+	"logstow/input/httpserver"
 	"logstow/input/otlp"
 	"logstow/internal/test/inputtest"
 )
@@ -26,7 +27,7 @@ func TestOpenTelemetrySDKLines(t *testing.T) {
 			t.Run(kind+" "+form, func(t *testing.T) {
 				t.Parallel()
 				s := inputtest.NewSink()
-				address := serve(t, otlp.Options{Options: input.Options{Sink: s}})
+				address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}})
 				inputtest.Send(t, senders, kind, "http://"+address+path, count, form)
 				var want []string
 				for i := range count {
@@ -64,7 +65,7 @@ func object(members ...any) *common1.AnyValue {
 func TestLinesWithOrigin(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	address := serve(t, otlp.Options{Options: input.Options{Sink: s}})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}})
 	line := &logs1.LogRecord{TimeUnixNano: 1795000000e9, Body: text("ERROR x")}
 	scoped, resourced := record(line), record(line)
 	scoped.ResourceLogs[0].ScopeLogs[0].Scope = &common1.InstrumentationScope{Version: "1"}

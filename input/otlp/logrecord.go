@@ -6,6 +6,7 @@ import (
 
 	"logstow/input"
 	"logstow/input/httpserver"
+	"logstow/input/protobuf"
 	"logstow/record"
 )
 
@@ -20,19 +21,19 @@ type logRecord struct {
 
 // parse parses a LogRecord, whose attributes it adds to the collector's.
 func (c *collector) parse(message []byte) (r logRecord, err error) {
-	in := fields{rest: message}
-	for n := 0; in.next(); {
-		switch in.tag {
-		case 1<<3 | fixed64:
-			r.time = in.number
-		case 2<<3 | varint:
-			r.severity = int(int32(in.number)) //nolint:gosec // an enum has 32 bits
-		case 3<<3 | text:
-			r.text = in.bytes
-		case 5<<3 | text:
-			r.body = in.bytes
-		case 6<<3 | text:
-			key, value, err := keyValue(in.bytes)
+	in := protobuf.Fields{Rest: message}
+	for n := 0; in.Next(); {
+		switch in.Tag {
+		case 1<<3 | protobuf.Fixed64:
+			r.time = in.Number
+		case 2<<3 | protobuf.Varint:
+			r.severity = int(int32(in.Number)) //nolint:gosec // an enum has 32 bits
+		case 3<<3 | protobuf.Text:
+			r.text = in.Bytes
+		case 5<<3 | protobuf.Text:
+			r.body = in.Bytes
+		case 6<<3 | protobuf.Text:
+			key, value, err := protobuf.Pair(in.Bytes)
 			if err != nil {
 				return r, err
 			}
@@ -44,21 +45,21 @@ func (c *collector) parse(message []byte) (r logRecord, err error) {
 				return r, err
 			}
 			n++
-		case 7<<3 | varint:
-			r.dropped = uint64(uint32(in.number)) //nolint:gosec // as protobuf decodes it
-		case 8<<3 | fixed32:
-			r.flags = in.number
-		case 9<<3 | text:
-			r.traceID = in.bytes
-		case 10<<3 | text:
-			r.spanID = in.bytes
-		case 11<<3 | fixed64:
-			r.observed = in.number
-		case 12<<3 | text:
-			r.event = in.bytes
+		case 7<<3 | protobuf.Varint:
+			r.dropped = uint64(uint32(in.Number)) //nolint:gosec // as protobuf decodes it
+		case 8<<3 | protobuf.Fixed32:
+			r.flags = in.Number
+		case 9<<3 | protobuf.Text:
+			r.traceID = in.Bytes
+		case 10<<3 | protobuf.Text:
+			r.spanID = in.Bytes
+		case 11<<3 | protobuf.Fixed64:
+			r.observed = in.Number
+		case 12<<3 | protobuf.Text:
+			r.event = in.Bytes
 		}
 	}
-	return r, in.err
+	return r, in.Err
 }
 
 // timestamp returns the record's time in Unix nanoseconds, or 0 if it has none.

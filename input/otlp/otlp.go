@@ -9,7 +9,6 @@ import (
 
 	"connectrpc.com/connect"
 
-	"logstow/input"
 	"logstow/input/httpserver"
 )
 
@@ -23,29 +22,19 @@ const (
 	requests = "OpenTelemetry logs"
 )
 
-// Options configure a [Handler].
-type Options struct {
-	input.Options
-	httpserver.Limits
-	// ServiceFromResource sets the service of a record to the service.name of its resource, converted to a
-	// valid name. Records without a service.name get the configured service.
-	ServiceFromResource bool
-}
-
 // Handler receives OpenTelemetry logs. It is an [httpserver.Routes].
 type Handler struct {
 	*httpserver.Intake
-	serviceFromResource bool
-	grpc                *connect.ErrorWriter
+	grpc *connect.ErrorWriter
 }
 
 // NewHandler returns a Handler.
-func NewHandler(opts Options) (*Handler, error) {
-	intake, err := httpserver.NewIntake("otlp", opts.Options, opts.Limits)
+func NewHandler(opts httpserver.IntakeOptions) (*Handler, error) {
+	intake, err := httpserver.NewIntake("otlp", opts)
 	if err != nil {
 		return nil, err
 	}
-	return &Handler{intake, opts.ServiceFromResource, connect.NewErrorWriter()}, nil
+	return &Handler{intake, connect.NewErrorWriter()}, nil
 }
 
 // Register registers the handlers of [Path] and [Procedure].

@@ -32,7 +32,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func handler(t testing.TB, opts otlp.Options) *otlp.Handler {
+func handler(t testing.TB, opts httpserver.IntakeOptions) *otlp.Handler {
 	t.Helper()
 	opts.Service, opts.Now = "web", inputtest.Now
 	h, err := otlp.NewHandler(opts)
@@ -42,7 +42,7 @@ func handler(t testing.TB, opts otlp.Options) *otlp.Handler {
 	return h
 }
 
-func serve(t testing.TB, opts otlp.Options) (address string) {
+func serve(t testing.TB, opts httpserver.IntakeOptions) (address string) {
 	t.Helper()
 	return inputtest.ServeHTTP(t, httpserver.Options{}, handler(t, opts))
 }
@@ -61,7 +61,7 @@ func TestOpenTelemetrySDK(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			s := inputtest.NewSink()
-			address := serve(t, otlp.Options{Options: input.Options{Sink: s}, ServiceFromResource: true})
+			address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}, ServiceFromResource: true})
 			inputtest.Send(t, senders, kind, "http://"+address+path, count)
 			var want []string
 			for i := range count {
@@ -143,7 +143,7 @@ const (
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	address := serve(t, otlp.Options{Options: input.Options{Sink: s}})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}})
 	const at = "2026-11-18T11:06:40Z"
 	ns := uint64(1795000000e9)
 	body := func(v *common1.AnyValue) *logs1.LogRecord {
@@ -237,7 +237,7 @@ func TestMessages(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	address := serve(t, otlp.Options{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxBody: 1 << 20}})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxBody: 1 << 20}})
 	bomb := inputtest.Gzip(t, make([]byte, 64<<20))
 	// One resource of 16 KiB and 200,000 records of two bytes are 3 GB of JSON.
 	large := request(strings.Repeat("x", 16<<10))
@@ -277,7 +277,7 @@ func TestRefused(t *testing.T) {
 func TestPartialSuccess(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	address := serve(t, otlp.Options{Options: input.Options{Sink: s}})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}})
 	r := request("a")
 	r.ResourceLogs[0].ScopeLogs[0].LogRecords = append(r.ResourceLogs[0].ScopeLogs[0].LogRecords, &logs1.LogRecord{Body: tooDeep(65)})
 	got := post(t, address, protobuf, "", marshal(t, r))
@@ -318,7 +318,7 @@ func call(t *testing.T, address string, frame []byte, encoding string) http.Head
 func TestGRPC(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	address := serve(t, otlp.Options{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxBody: 1 << 20}})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxBody: 1 << 20}})
 	frame := func(flag byte, body []byte) []byte {
 		return append([]byte{flag, 0, byte(len(body) >> 16), byte(len(body) >> 8), byte(len(body))}, body...)
 	}
@@ -363,7 +363,7 @@ func FuzzExport(f *testing.F) {
 	f.Add(marshal(f, record(&logs1.LogRecord{Body: object("log", text("a line"))})), false)
 	s := inputtest.NewSink()
 	mux := http.NewServeMux()
-	handler(f, otlp.Options{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxBody: 1 << 16}, ServiceFromResource: true}).Register(mux)
+	handler(f, httpserver.IntakeOptions{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxBody: 1 << 16}, ServiceFromResource: true}).Register(mux)
 	f.Fuzz(func(t *testing.T, body []byte, asJSON bool) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, otlp.Path, bytes.NewReader(body))
 		if err != nil {
@@ -396,7 +396,7 @@ func BenchmarkExport(b *testing.B) {
 	r.ResourceLogs[0].ScopeLogs[0].LogRecords = records
 	body := marshal(b, r)
 	mux := http.NewServeMux()
-	handler(b, otlp.Options{Options: input.Options{Sink: inputtest.Discard{}}}).Register(mux)
+	handler(b, httpserver.IntakeOptions{Options: input.Options{Sink: inputtest.Discard{}}}).Register(mux)
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -17,7 +17,7 @@ func Parts(opts input.Options) *input.Parts {
 	if opts.Recognize.Parser == nil {
 		opts.Recognize.Parser = parse.Auto()
 	}
-	handler := &Handler{Intake: &httpserver.Intake{Options: opts}}
+	handler := &Handler{Intake: &httpserver.Intake{IntakeOptions: httpserver.IntakeOptions{Options: opts}}}
 	memory := httpserver.NewMemory(0, nil)
 	return &input.Parts{Prefix: `{"resourceLogs":[`, Events: func(line []byte) ([]input.Event, bool) {
 		lease := memory.Lease()

@@ -24,7 +24,7 @@ import (
 	resource1 "go.opentelemetry.io/proto/slim/otlp/resource/v1"
 
 	"logstow/input"
-	"logstow/input/otlp"
+	"logstow/input/httpserver"
 	"logstow/internal/test/inputtest"
 	"logstow/internal/test/testrand"
 	records "logstow/record"
@@ -359,7 +359,7 @@ func TestRebuild(t *testing.T) {
 	d := drawer{testrand.New(t)}
 	s := inputtest.NewSink()
 	for _, from := range []input.TimeFrom{input.TimeAuto, input.TimeLine, input.TimeProtocol} {
-		address := serve(t, otlp.Options{Options: input.Options{Sink: s, TimeFrom: from}})
+		address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s, TimeFrom: from}})
 		for range 700 {
 			request := d.request()
 			if got := post(t, address, protobuf, "", marshal(t, request)); got != (inputtest.Response{Status: 200}) {
@@ -392,7 +392,7 @@ func TestRebuild(t *testing.T) {
 func TestHostileAttributes(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	address := serve(t, otlp.Options{Options: input.Options{Sink: s}})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}})
 	var many, names []*common1.KeyValue
 	for i := range 10_000 {
 		many = append(many, attribute(fmt.Sprintf("a%d", i), text("v")))

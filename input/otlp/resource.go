@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"logstow/input/httpserver"
+	"logstow/input/protobuf"
 	"logstow/record/attributes"
 )
 
@@ -23,12 +24,12 @@ func (s *shared) reset() {
 // attributes adds the attributes that are fields of a message, and counts them.
 func (s *shared) attributes(message []byte, tag uint64) (n int, err error) {
 	to := encoder{&s.Attributes}
-	in := fields{rest: message}
-	for in.next() {
-		if in.tag != tag {
+	in := protobuf.Fields{Rest: message}
+	for in.Next() {
+		if in.Tag != tag {
 			continue
 		}
-		key, value, err := keyValue(in.bytes)
+		key, value, err := protobuf.Pair(in.Bytes)
 		if err != nil {
 			return 0, err
 		}
@@ -41,7 +42,7 @@ func (s *shared) attributes(message []byte, tag uint64) (n int, err error) {
 		}
 		n++
 	}
-	return n, in.err
+	return n, in.Err
 }
 
 // The attributes that name a record's source, in order of preference.
@@ -66,11 +67,11 @@ func (r *resource) parse(message, schema []byte) error {
 	r.service, r.source = "", ""
 	values := map[string]string{}
 	dropped, entities := uint64(0), false
-	in := fields{rest: message}
-	for in.next() {
-		switch in.tag {
-		case 1<<3 | text:
-			key, value, err := keyValue(in.bytes)
+	in := protobuf.Fields{Rest: message}
+	for in.Next() {
+		switch in.Tag {
+		case 1<<3 | protobuf.Text:
+			key, value, err := protobuf.Pair(in.Bytes)
 			if err != nil {
 				return err
 			}
@@ -78,17 +79,17 @@ func (r *resource) parse(message, schema []byte) error {
 			case attrPod, attrPodPart, attrInstance, attrContainer, attrHost, attrService:
 				values[string(key)] = plain(value)
 			}
-		case 2<<3 | varint:
-			dropped = uint64(uint32(in.number)) //nolint:gosec // as protobuf decodes it
-		case 3<<3 | text:
+		case 2<<3 | protobuf.Varint:
+			dropped = uint64(uint32(in.Number)) //nolint:gosec // as protobuf decodes it
+		case 3<<3 | protobuf.Text:
 			entities = true
 		}
 	}
-	if in.err != nil {
-		return in.err
+	if in.Err != nil {
+		return in.Err
 	}
 	r.service, r.source = values[attrService], source(values)
-	own, err := r.attributes(message, 1<<3|text)
+	own, err := r.attributes(message, 1<<3|protobuf.Text)
 	if errors.Is(err, errTooDeep) {
 		r.deep = true
 		return nil
@@ -141,7 +142,7 @@ func plain(any []byte) string {
 // entities adds the entity references of a Resource message: an array of maps.
 func (e *encoder) entities(message []byte) error {
 	at := len(e.Text)
-	if err := e.elements(message, 3<<3|text, e.entity); err != nil {
+	if err := e.elements(message, 3<<3|protobuf.Text, e.entity); err != nil {
 		return err
 	}
 	return e.Add(nameResourceEntities, at)
@@ -153,7 +154,7 @@ func (e *encoder) entity(message []byte) error {
 		name string
 		tag  uint64
 		list bool
-	}{{"description_keys", 4<<3 | text, true}, {"id_keys", 3<<3 | text, true}, {"schema_url", 1<<3 | text, false}, {"type", 2<<3 | text, false}}
+	}{{"description_keys", 4<<3 | protobuf.Text, true}, {"id_keys", 3<<3 | protobuf.Text, true}, {"schema_url", 1<<3 | protobuf.Text, false}, {"type", 2<<3 | protobuf.Text, false}}
 	open := "{"
 	put := func(s string) error {
 		if err := e.Reserve(len(s)); err != nil {
@@ -168,9 +169,9 @@ func (e *encoder) entity(message []byte) error {
 			begin, end = begin+"[", "]"
 		}
 		found := false
-		in := fields{rest: message}
-		for in.next() {
-			if in.tag != f.tag || found && !f.list {
+		in := protobuf.Fields{Rest: message}
+		for in.Next() {
+			if in.Tag != f.tag || found && !f.list {
 				continue
 			}
 			if found {
@@ -180,12 +181,12 @@ func (e *encoder) entity(message []byte) error {
 			if err := put(begin); err != nil {
 				return err
 			}
-			if err := e.appendText(in.bytes, 1); err != nil {
+			if err := e.appendText(in.Bytes, 1); err != nil {
 				return err
 			}
 		}
-		if in.err != nil {
-			return in.err
+		if in.Err != nil {
+			return in.Err
 		}
 		if found {
 			open = ","
@@ -204,21 +205,21 @@ func (e *encoder) entity(message []byte) error {
 func (s *shared) scope(message, schema []byte) error {
 	var name, version []byte
 	dropped := uint64(0)
-	in := fields{rest: message}
-	for in.next() {
-		switch in.tag {
-		case 1<<3 | text:
-			name = in.bytes
-		case 2<<3 | text:
-			version = in.bytes
-		case 4<<3 | varint:
-			dropped = uint64(uint32(in.number)) //nolint:gosec // as protobuf decodes it
+	in := protobuf.Fields{Rest: message}
+	for in.Next() {
+		switch in.Tag {
+		case 1<<3 | protobuf.Text:
+			name = in.Bytes
+		case 2<<3 | protobuf.Text:
+			version = in.Bytes
+		case 4<<3 | protobuf.Varint:
+			dropped = uint64(uint32(in.Number)) //nolint:gosec // as protobuf decodes it
 		}
 	}
-	if in.err != nil {
-		return in.err
+	if in.Err != nil {
+		return in.Err
 	}
-	own, err := s.attributes(message, 3<<3|text)
+	own, err := s.attributes(message, 3<<3|protobuf.Text)
 	if errors.Is(err, errTooDeep) {
 		s.deep = true
 		return nil

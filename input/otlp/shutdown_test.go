@@ -33,7 +33,7 @@ func TestGRPCCallAtShutdown(t *testing.T) {
 	t.Parallel()
 	for _, sent := range []string{"", "\x00\x00", "\x00\x00\x00\x00\x09ab"} {
 		began := make(chan struct{})
-		s, err := httpserver.New(t.Context(), httpserver.Options{Endpoint: listen.Endpoint{Address: "127.0.0.1:0"}}, announced{handler(t, otlp.Options{Options: input.Options{Sink: inputtest.NewSink()}}), began})
+		s, err := httpserver.New(t.Context(), httpserver.Options{Endpoint: listen.Endpoint{Address: "127.0.0.1:0"}}, announced{handler(t, httpserver.IntakeOptions{Options: input.Options{Sink: inputtest.NewSink()}}), began})
 		if err != nil {
 			t.Fatal(err)
 		}

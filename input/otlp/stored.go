@@ -10,6 +10,7 @@ import (
 
 	"logstow/input"
 	"logstow/input/httpserver"
+	"logstow/input/protobuf"
 	"logstow/message/parse"
 )
 
@@ -32,8 +33,8 @@ func NewStored(opts input.Options) *Stored {
 	if opts.Recognize.Parser == nil {
 		opts.Recognize.Parser = parse.Auto()
 	}
-	intake := &httpserver.Intake{Options: opts, Services: input.NewServices(maxStoredServices, opts.Log)}
-	return &Stored{handler: &Handler{Intake: intake, serviceFromResource: true}, memory: httpserver.NewMemory(16*MaxStored, nil)}
+	intake := &httpserver.Intake{IntakeOptions: httpserver.IntakeOptions{Options: opts, ServiceFromResource: true}, Services: input.NewServices(maxStoredServices, opts.Log)}
+	return &Stored{handler: &Handler{Intake: intake}, memory: httpserver.NewMemory(16*MaxStored, nil)}
 }
 
 // Read calls emit with the events of each resource, which are valid until it returns, and their service; "" is that of a resource without
@@ -89,7 +90,7 @@ func (s *Stored) readProto(in *bufio.Reader, emit func(service string, events []
 		if err != nil {
 			return damaged(err)
 		}
-		if tag&7 != text {
+		if tag&7 != protobuf.Text {
 			return damaged(fmt.Errorf("field %d of wire type %d is not of a request", tag>>3, tag&7))
 		}
 		size, err := binary.ReadUvarint(in)

@@ -9,6 +9,7 @@ import (
 
 	"logstow/input"
 	"logstow/input/httpserver"
+	"logstow/input/protobuf"
 	"logstow/record/attributes"
 )
 
@@ -20,17 +21,17 @@ var errTooDeep = errors.New("a value is nested too deeply")
 
 // The fields of an AnyValue.
 const (
-	anyString = 1<<3 | text
-	anyBool   = 2<<3 | varint
-	anyInt    = 3<<3 | varint
-	anyDouble = 4<<3 | fixed64
-	anyArray  = 5<<3 | text
-	anyMap    = 6<<3 | text
-	anyBytes  = 7<<3 | text
+	anyString = 1<<3 | protobuf.Text
+	anyBool   = 2<<3 | protobuf.Varint
+	anyInt    = 3<<3 | protobuf.Varint
+	anyDouble = 4<<3 | protobuf.Fixed64
+	anyArray  = 5<<3 | protobuf.Text
+	anyMap    = 6<<3 | protobuf.Text
+	anyBytes  = 7<<3 | protobuf.Text
 )
 
 // repeated is the field of the elements of an array, and of the members of a map.
-const repeated = 1<<3 | text
+const repeated = 1<<3 | protobuf.Text
 
 // value is the content of an AnyValue.
 type value struct {
@@ -42,43 +43,30 @@ type value struct {
 
 // valueOf returns the content of an AnyValue: the last of its fields.
 func valueOf(any []byte) (v value, err error) {
-	in := fields{rest: any}
-	for in.next() {
-		switch in.tag {
+	in := protobuf.Fields{Rest: any}
+	for in.Next() {
+		switch in.Tag {
 		case anyString, anyArray, anyMap, anyBytes:
-			v.tag, v.bytes = in.tag, in.bytes
+			v.tag, v.bytes = in.Tag, in.Bytes
 		case anyBool, anyInt, anyDouble:
-			v.tag, v.number = in.tag, in.number
+			v.tag, v.number = in.Tag, in.Number
 		}
 	}
-	return v, in.err
-}
-
-func keyValue(message []byte) (key, value []byte, err error) {
-	in := fields{rest: message}
-	for in.next() {
-		switch in.tag {
-		case 1<<3 | text:
-			key = in.bytes
-		case 2<<3 | text:
-			value = in.bytes
-		}
-	}
-	return key, value, in.err
+	return v, in.Err
 }
 
 // memberText returns the name and the text of a map whose only member is a line.
 func memberText(list []byte) (name, line []byte, ok bool) {
-	in := fields{rest: list}
-	for members := 0; in.next(); members++ {
-		key, value, err := keyValue(in.bytes)
-		if in.tag != repeated || members > 0 || err != nil || !input.IsLineName(string(key)) {
+	in := protobuf.Fields{Rest: list}
+	for members := 0; in.Next(); members++ {
+		key, value, err := protobuf.Pair(in.Bytes)
+		if in.Tag != repeated || members > 0 || err != nil || !input.IsLineName(string(key)) {
 			return nil, nil, false
 		}
 		v, err := valueOf(value)
 		name, line, ok = key, v.bytes, err == nil && v.tag == anyString
 	}
-	return name, line, ok && in.err == nil
+	return name, line, ok && in.Err == nil
 }
 
 // encoder encodes values. Its memory is charged to a lease before it is allocated.
@@ -198,9 +186,9 @@ func (e *encoder) elements(message []byte, tag uint64, add func(value []byte) er
 		return err
 	}
 	e.Text = append(e.Text, '[')
-	in := fields{rest: message}
-	for first := true; in.next(); {
-		if in.tag != tag {
+	in := protobuf.Fields{Rest: message}
+	for first := true; in.Next(); {
+		if in.Tag != tag {
 			continue
 		}
 		if err := e.Reserve(1); err != nil {
@@ -210,12 +198,12 @@ func (e *encoder) elements(message []byte, tag uint64, add func(value []byte) er
 			e.Text = append(e.Text, ',')
 		}
 		first = false
-		if err := add(in.bytes); err != nil {
+		if err := add(in.Bytes); err != nil {
 			return err
 		}
 	}
-	if in.err != nil {
-		return in.err
+	if in.Err != nil {
+		return in.Err
 	}
 	if err := e.Reserve(1); err != nil {
 		return err
@@ -230,12 +218,12 @@ func (e *encoder) object(list []byte, left int) error {
 		return errTooDeep
 	}
 	at, base, size := len(e.Text), len(e.List), len(`{}`)
-	in := fields{rest: list}
-	for in.next() {
-		if in.tag != repeated {
+	in := protobuf.Fields{Rest: list}
+	for in.Next() {
+		if in.Tag != repeated {
 			continue
 		}
-		key, value, err := keyValue(in.bytes)
+		key, value, err := protobuf.Pair(in.Bytes)
 		if err != nil {
 			return err
 		}
@@ -252,8 +240,8 @@ func (e *encoder) object(list []byte, left int) error {
 		}
 		size += httpserver.MaxMember(&e.List[len(e.List)-1]) + len("$")
 	}
-	if in.err != nil {
-		return in.err
+	if in.Err != nil {
+		return in.Err
 	}
 	if err := e.Reserve(size); err != nil {
 		return err

@@ -81,7 +81,7 @@ func sourceLabels() []string {
 // stream makes a stream of labels, which it sorts.
 func (c *collector) stream(labels []label) (s stream, err error) {
 	slices.SortStableFunc(labels, func(a, b label) int { return strings.Compare(a.name, b.name) })
-	if !c.handler.configuredService {
+	if !c.handler.ConfiguredService {
 		for _, name := range serviceLabels() {
 			if value, _ := find(labels, name); input.CleanService(value) != "" {
 				s.service = c.handler.Services.Admit(value)
@@ -109,7 +109,7 @@ func (c *collector) stream(labels []label) (s stream, err error) {
 // impliedBy reports whether the service of a record tells its label service_name: no other label, nor the configuration, could have named
 // the service.
 func (c *collector) impliedBy(service string, labels []label) bool {
-	if value, ok := find(labels, serviceName); !ok || value != service || service == "" || service == c.handler.Options.Service {
+	if value, ok := find(labels, serviceName); !ok || value != service || service == "" || service == c.handler.Service {
 		return false
 	}
 	return !slices.ContainsFunc(labels, func(l label) bool {

@@ -1,14 +1,15 @@
 package push
 
 import (
+	"errors"
 	"fmt"
 
 	//nolint:depguard // what senders compressed has to be taken apart here, not in segments
 	"github.com/klauspost/compress/snappy"
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"logstow/input"
 	"logstow/input/httpserver"
+	"logstow/input/protobuf"
 )
 
 // The fields of the messages:
@@ -43,58 +44,34 @@ func uncompress(body []byte, limit int, lease *httpserver.Lease) ([]byte, error)
 	return out, nil
 }
 
-// each calls yield with the number, the varint or the bytes of each field of a message.
-func each(message []byte, yield func(number protowire.Number, varint uint64, bytes []byte) error) error {
-	for len(message) > 0 {
-		number, kind, n := protowire.ConsumeTag(message)
-		if n < 0 {
-			return fmt.Errorf("%w: protobuf: %w", httpserver.ErrBody, protowire.ParseError(n))
+// protobuf collects the entries of a PushRequest.
+func (c *collector) protobuf(request []byte) error {
+	in := protobuf.Fields{Rest: request}
+	for in.Next() {
+		if in.Tag != 1<<3|protobuf.Text {
+			continue
 		}
-		message = message[n:]
-		var varint uint64
-		var bytes []byte
-		switch kind {
-		case protowire.VarintType:
-			varint, n = protowire.ConsumeVarint(message)
-		case protowire.BytesType:
-			bytes, n = protowire.ConsumeBytes(message)
-		default:
-			n = protowire.ConsumeFieldValue(number, kind, message)
-		}
-		if n < 0 {
-			return fmt.Errorf("%w: protobuf: %w", httpserver.ErrBody, protowire.ParseError(n))
-		}
-		message = message[n:]
-		if err := yield(number, varint, bytes); err != nil {
+		if err := c.protobufStream(in.Bytes); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// protobuf collects the entries of a PushRequest.
-func (c *collector) protobuf(request []byte) error {
-	return each(request, func(number protowire.Number, _ uint64, stream []byte) error {
-		if number != 1 {
-			return nil
-		}
-		return c.protobufStream(stream)
-	})
+	return in.Err
 }
 
 func (c *collector) protobufStream(message []byte) error {
 	var text []byte
 	entries := 0
-	if err := each(message, func(number protowire.Number, _ uint64, bytes []byte) error {
-		switch number {
-		case 1:
-			text = bytes
-		case 2:
+	head := protobuf.Fields{Rest: message}
+	for head.Next() {
+		switch head.Tag {
+		case 1<<3 | protobuf.Text:
+			text = head.Bytes
+		case 2<<3 | protobuf.Text:
 			entries++
 		}
-		return nil
-	}); err != nil {
-		return err
+	}
+	if head.Err != nil {
+		return head.Err
 	}
 	if err := c.charge(text); err != nil {
 		return err
@@ -106,12 +83,16 @@ func (c *collector) protobufStream(message []byte) error {
 	if err := c.expect(&s, entries); err != nil {
 		return err
 	}
-	return each(message, func(number protowire.Number, _ uint64, bytes []byte) error {
-		if number != 2 {
-			return nil
+	in := protobuf.Fields{Rest: message}
+	for in.Next() {
+		if in.Tag != 2<<3|protobuf.Text {
+			continue
 		}
-		return c.protobufEntry(&s, bytes)
-	})
+		if err := c.protobufEntry(&s, in.Bytes); err != nil {
+			return err
+		}
+	}
+	return in.Err
 }
 
 // parseStream makes a stream of labels as text.
@@ -124,44 +105,28 @@ func (c *collector) parseStream(text string) (stream, error) {
 }
 
 func (c *collector) protobufEntry(s *stream, message []byte) error {
-	var seconds, nanos int64
-	var line []byte
+	var when, line []byte
 	c.metadata = c.metadata[:0]
-	err := each(message, func(number protowire.Number, _ uint64, bytes []byte) error {
-		switch number {
-		case 1:
-			return each(bytes, func(number protowire.Number, varint uint64, _ []byte) error {
-				switch number {
-				case 1:
-					seconds = int64(varint) //nolint:gosec // as protobuf encodes them
-				case 2:
-					nanos = int64(int32(varint)) //nolint:gosec // as protobuf encodes them
-				}
-				return nil
-			})
-		case 2:
-			line = bytes
-		case 3:
-			if err := c.lease.Take(labelCost + int64(len(bytes))); err != nil {
+	in := protobuf.Fields{Rest: message}
+	for in.Next() {
+		switch in.Tag {
+		case 1<<3 | protobuf.Text:
+			when = in.Bytes
+		case 2<<3 | protobuf.Text:
+			line = in.Bytes
+		case 3<<3 | protobuf.Text:
+			if err := c.lease.Take(labelCost + int64(len(in.Bytes))); err != nil {
 				return err
 			}
-			var l label
-			if err := each(bytes, func(number protowire.Number, _ uint64, bytes []byte) error {
-				switch number {
-				case 1:
-					l.name = string(bytes)
-				case 2:
-					l.value = string(bytes)
-				}
-				return nil
-			}); err != nil {
+			name, value, err := protobuf.Pair(in.Bytes)
+			if err != nil {
 				return err
 			}
-			c.metadata = append(c.metadata, l)
+			c.metadata = append(c.metadata, label{string(name), string(value)})
 		}
-		return nil
-	})
-	if err != nil {
+	}
+	seconds, nanos, err := protobufTime(when)
+	if err = errors.Join(in.Err, err); err != nil {
 		return err
 	}
 	const most = 1<<63/1_000_000_000 - 1
@@ -170,4 +135,17 @@ func (c *collector) protobufEntry(s *stream, message []byte) error {
 		return nil
 	}
 	return c.entry(s, seconds*1_000_000_000+nanos, line)
+}
+
+func protobufTime(message []byte) (seconds, nanos int64, err error) {
+	in := protobuf.Fields{Rest: message}
+	for in.Next() {
+		switch in.Tag {
+		case 1<<3 | protobuf.Varint:
+			seconds = int64(in.Number) //nolint:gosec // as protobuf encodes them
+		case 2<<3 | protobuf.Varint:
+			nanos = int64(int32(in.Number)) //nolint:gosec // as protobuf encodes them
+		}
+	}
+	return seconds, nanos, in.Err
 }

@@ -6,7 +6,7 @@
 // # Content of a record
 //
 // The time is the time of the entry or the time in its line, see [input.TimeFrom]. The service is the value of the
-// label service_name, service or app, see [Options.ConfiguredService]. The source is the pod, or the first other label
+// label service_name, service or app, see [httpserver.IntakeOptions]. The source is the pod, or the first other label
 // that tells where the entry is from. The level is the first valid value of detected_level, level and severity, first in
 // the metadata and then in the labels. Labels and structured metadata are the record's attributes.
 package push
@@ -17,7 +17,6 @@ import (
 	"mime"
 	"net/http"
 
-	"logstow/input"
 	"logstow/input/httpserver"
 )
 
@@ -31,28 +30,16 @@ const (
 	typeJSON     = "application/json"
 )
 
-// Options configure a [Handler].
-type Options struct {
-	input.Options
-	httpserver.Limits
-	// ConfiguredService gives all records the configured service. If it is not set, only streams without a label
-	// that names a service get it.
-	ConfiguredService bool
-}
-
 // Handler receives push requests. It is an [httpserver.Routes].
-type Handler struct {
-	*httpserver.Intake
-	configuredService bool
-}
+type Handler struct{ *httpserver.Intake }
 
 // NewHandler returns a Handler.
-func NewHandler(opts Options) (*Handler, error) {
-	intake, err := httpserver.NewIntake("push", opts.Options, opts.Limits)
+func NewHandler(opts httpserver.IntakeOptions) (*Handler, error) {
+	intake, err := httpserver.NewIntake("push", opts)
 	if err != nil {
 		return nil, err
 	}
-	return &Handler{intake, opts.ConfiguredService}, nil
+	return &Handler{intake}, nil
 }
 
 // Register registers the handlers of [Path] and [ReadyPath].
@@ -97,14 +84,14 @@ func (h *Handler) receive(r *http.Request, kind string) error {
 	if kind == typeProtobuf && encoding == "snappy" {
 		encoding = "" // it always is
 	}
-	body, err := httpserver.Body(r.Body, encoding, h.Limits.MaxBody, lease)
+	body, err := httpserver.Body(r.Body, encoding, h.MaxBody, lease)
 	if err != nil {
 		return err
 	}
 	c := h.collector(lease)
 	if kind == typeJSON {
 		err = c.json(body)
-	} else if body, err = uncompress(body, h.Limits.MaxBody, lease); err == nil {
+	} else if body, err = uncompress(body, h.MaxBody, lease); err == nil {
 		err = c.protobuf(body)
 	}
 	if err != nil {
@@ -112,7 +99,7 @@ func (h *Handler) receive(r *http.Request, kind string) error {
 	}
 	err = h.Store(r, body, c.batches.All())
 	if err == nil && c.rejected > 0 {
-		h.Options.Log.Warn("Loki push: entries rejected", "records", c.rejected, "reason", c.reason)
+		h.Log.Warn("Loki push: entries rejected", "records", c.rejected, "reason", c.reason)
 		return fmt.Errorf("%d %w, the others are stored: %s", c.rejected, errEntries, c.reason)
 	}
 	return err

@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func handler(t testing.TB, opts push.Options) *push.Handler {
+func handler(t testing.TB, opts httpserver.IntakeOptions) *push.Handler {
 	t.Helper()
 	opts.Service, opts.Now = "web", inputtest.Now
 	h, err := push.NewHandler(opts)
@@ -35,7 +35,7 @@ func handler(t testing.TB, opts push.Options) *push.Handler {
 	return h
 }
 
-func serve(t testing.TB, opts push.Options, server httpserver.Options) (address string) {
+func serve(t testing.TB, opts httpserver.IntakeOptions, server httpserver.Options) (address string) {
 	t.Helper()
 	return inputtest.ServeHTTP(t, server, handler(t, opts))
 }
@@ -90,8 +90,8 @@ func request(streams ...[]byte) []byte {
 func TestPush(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	address := serve(t, push.Options{Options: input.Options{Sink: s}}, httpserver.Options{})
-	configured := serve(t, push.Options{Options: input.Options{Sink: s}, ConfiguredService: true}, httpserver.Options{})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}}, httpserver.Options{})
+	configured := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}, ConfiguredService: true}, httpserver.Options{})
 	const at = "2026-11-18T11:06:40"
 	grafana := `{"streams": [{"stream": {"foo": "bar2"}, "values": [["1795000000000000000", "fizzbuzz"]]}]}`
 	for name, c := range map[string]struct {
@@ -182,7 +182,7 @@ func TestPush(t *testing.T) {
 func TestMaxServices(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	address := serve(t, push.Options{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxServices: 1}}, httpserver.Options{})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxServices: 1}}, httpserver.Options{})
 	body := request(stream(`{app="a"}`, entry(1795000000, 0, "x")), stream(`{service_name="b",app="a"}`, entry(1795000000, 0, "y")))
 	if got := post(t, address, asProtobuf, body); got.Status != http.StatusNoContent {
 		t.Errorf("%+v", got)
@@ -197,7 +197,7 @@ func TestMaxServices(t *testing.T) {
 func TestRejectedEntries(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	address := serve(t, push.Options{Options: input.Options{Sink: s}}, httpserver.Options{})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}}, httpserver.Options{})
 	good := `{"stream":{"a":"1"},"values":[["1795000000000000000","good"]]}`
 	kept := []string{`web 2026-11-18T11:06:40Z - [-] {"stream":{"a":"1"}} good`}
 	for name, c := range map[string]struct {
@@ -229,7 +229,7 @@ func TestRejectedEntries(t *testing.T) {
 func TestRejected(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	address := serve(t, push.Options{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxBody: 1 << 20}}, httpserver.Options{})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxBody: 1 << 20}}, httpserver.Options{})
 	good := stream(`{a="1"}`, entry(1795000000, 0, "good"))
 	with := func(kind, encoding string) http.Header {
 		return http.Header{"Content-Type": {kind}, "Content-Encoding": {encoding}}
@@ -279,7 +279,7 @@ func TestRejected(t *testing.T) {
 func TestRepeated(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	address := serve(t, push.Options{Options: input.Options{Sink: s}}, httpserver.Options{})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}}, httpserver.Options{})
 	body := request(stream(`{app="a"}`, entry(1795000000, 0, "x")), stream(`{app="b"}`, entry(1795000000, 0, "y")))
 	both := []string{`a 2026-11-18T11:06:40Z - [-] {"stream":{"app":"a"}} x`, `b 2026-11-18T11:06:40Z - [-] {"stream":{"app":"b"}} y`}
 	keyed := asProtobuf.Clone()
@@ -311,7 +311,7 @@ func TestRepeated(t *testing.T) {
 // The readiness check of senders succeeds.
 func TestReady(t *testing.T) {
 	t.Parallel()
-	address := serve(t, push.Options{Options: input.Options{Sink: inputtest.NewSink()}}, httpserver.Options{})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: inputtest.NewSink()}}, httpserver.Options{})
 	if got, _ := inputtest.Do(t, http.MethodGet, "http://"+address+push.ReadyPath, nil, nil); got.Status != http.StatusOK {
 		t.Errorf("%+v", got)
 	}
@@ -335,7 +335,7 @@ func TestClientLibrary(t *testing.T) {
 			}
 			slices.Sort(want)
 			s := inputtest.NewSink()
-			address := serve(t, push.Options{Options: input.Options{Sink: s}}, httpserver.Options{Login: httpserver.Login{Users: map[string]string{"ann": "s3cret"}}})
+			address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}}, httpserver.Options{Login: httpserver.Login{Users: map[string]string{"ann": "s3cret"}}})
 			inputtest.Send(t, dir, kind, "http://"+address, count, "ann:s3cret")
 			got := s.TakeLines()
 			slices.Sort(got)
@@ -355,7 +355,7 @@ func FuzzPush(f *testing.F) {
 	f.Add(request(stream(`{a="b"}`, entry(1795000000, 0, "x", "k", "v"))), false)
 	f.Add(request(stream("{a=`b`,c=\"d\\n\"}", entry(1<<63, 1<<63, ""))), false)
 	s := inputtest.NewSink()
-	h := handler(f, push.Options{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxBody: 1 << 16}})
+	h := handler(f, httpserver.IntakeOptions{Options: input.Options{Sink: s}, Limits: httpserver.Limits{MaxBody: 1 << 16}})
 	mux := http.NewServeMux()
 	h.Register(mux)
 	f.Fuzz(func(t *testing.T, body []byte, isJSON bool) {
@@ -376,7 +376,7 @@ func FuzzPush(f *testing.F) {
 }
 
 func BenchmarkPush(b *testing.B) {
-	h := handler(b, push.Options{Options: input.Options{Sink: inputtest.Discard{}}})
+	h := handler(b, httpserver.IntakeOptions{Options: input.Options{Sink: inputtest.Discard{}}})
 	mux := http.NewServeMux()
 	h.Register(mux)
 	line := `{"time":"2026-11-18T11:06:40.123Z","level":"info","msg":"request served","path":"/api/orders/12345","status":200,"ms":12}`

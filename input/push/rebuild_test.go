@@ -149,7 +149,7 @@ func TestRebuild(t *testing.T) {
 	r := testrand.New(t)
 	s := inputtest.NewSink()
 	for i := range 2400 {
-		opts := push.Options{Options: input.Options{Sink: s, TimeFrom: pick(r, input.TimeAuto, input.TimeLine, input.TimeProtocol)}, ConfiguredService: i%5 == 0}
+		opts := httpserver.IntakeOptions{Options: input.Options{Sink: s, TimeFrom: pick(r, input.TimeAuto, input.TimeLine, input.TimeProtocol)}, ConfiguredService: i%5 == 0}
 		opts.MaxServices = 1 + r.IntN(2)
 		mux := http.NewServeMux()
 		handler(t, opts).Register(mux)
@@ -201,7 +201,7 @@ func TestRebuild(t *testing.T) {
 func TestHostileLabels(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
-	address := serve(t, push.Options{Options: input.Options{Sink: s}}, httpserver.Options{})
+	address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s}}, httpserver.Options{})
 	many := map[string]string{}
 	var list []string
 	for i := range 10_000 {

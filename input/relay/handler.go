@@ -16,6 +16,7 @@ import (
 	"logstow/record"
 	"logstow/relay"
 	"logstow/segment"
+	"logstow/store"
 	"logstow/watch"
 )
 
@@ -136,8 +137,7 @@ func (h *handler) take(r *http.Request, allowed *scope) (appended bool, err erro
 	if err != nil {
 		return false, err
 	}
-	read := bodyRange(body)
-	footer, err := segment.VerifyStored(ctx, read, int64(len(body)))
+	footer, err := segment.VerifyStored(ctx, store.BytesRange(body), int64(len(body)))
 	switch {
 	case errors.Is(err, segment.ErrUnsupported):
 		return false, withStatus(http.StatusUpgradeRequired, "upgrade the relay: %w", err)
@@ -214,16 +214,6 @@ func (h *handler) isFor(r *http.Request, id string) error {
 		err = withStatus(http.StatusMisdirectedRequest, "this is relay %s", own)
 	}
 	return err
-}
-
-// bodyRange reads ranges of a body.
-func bodyRange(body []byte) segment.Range {
-	return func(_ context.Context, off, n int64) ([]byte, error) {
-		if off < 0 || n < 0 || off > int64(len(body))-n {
-			return nil, fmt.Errorf("range of %d bytes at %d in %d bytes", n, off, len(body))
-		}
-		return body[off : off+n : off+n], nil
-	}
 }
 
 // appending appends the blocks of a segment.

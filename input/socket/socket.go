@@ -17,11 +17,11 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"logstow/input"
 	"logstow/input/listen"
+	"logstow/internal/list"
 )
 
 const (
@@ -117,15 +117,10 @@ type Server struct {
 	listener net.Listener   // for streams, otherwise nil
 	packets  net.PacketConn // for datagrams, otherwise nil
 	budget   *listen.Budget
-	counts   counts
-	logLimit listen.Limiter
+	// connections also limits the log of datagrams.
+	connections listen.Connections
 	// kernelDrops is the number of datagrams that the kernel has dropped since the socket was opened.
 	kernelDrops int64
-}
-
-// counts holds the current Stats.
-type counts struct {
-	connections, rejected, slow atomic.Int64
 }
 
 // New binds the socket of a protocol. It does not use ctx after it has returned. The caller must call Run or
@@ -154,7 +149,8 @@ func New(ctx context.Context, opts Options, protocol Protocol) (*Server, error) 
 	}
 	s := &Server{
 		opts: opts, protocol: protocol, network: network, receiver: receiver,
-		budget: listen.NewBudget(opts.MaxMemory, opts.Memory),
+		budget:      listen.NewBudget(opts.MaxMemory, opts.Memory),
+		connections: listen.Connections{Endpoint: opts.Endpoint, Name: protocol.Name, Log: opts.Log},
 	}
 	if err := s.bind(ctx, address, config); err != nil {
 		return nil, fmt.Errorf("%s input: %w", protocol.Name, err)
@@ -222,8 +218,7 @@ func (p *Protocol) schemes() string {
 	for i, network := range p.Networks {
 		schemes[i] = network + "://"
 	}
-	last := len(schemes) - 1
-	return strings.Join(schemes[:last], ", ") + " or " + schemes[last]
+	return list.Alternatives(schemes)
 }
 
 // Addr returns the bound address.
@@ -239,7 +234,7 @@ func (s *Server) Stats() Stats {
 	all := s.opts.Stats
 	return Stats{
 		Dropped: all.Dropped.Load(), LostByKernel: all.LostByKernel.Load(), Incomplete: all.Incomplete.Load(), Invalid: all.Invalid.Load(),
-		Connections: s.counts.connections.Load(), Rejected: s.counts.rejected.Load(), Slow: s.counts.slow.Load(),
+		Connections: s.connections.Accepted.Load(), Rejected: s.connections.Rejected.Load(), Slow: s.connections.Slow.Load(),
 	}
 }
 
@@ -294,7 +289,7 @@ func (s *Server) take(ctx context.Context, service string, events []input.Event)
 		}
 		return s.take(ctx, service, events[half:])
 	}
-	if all := s.opts.Stats.Dropped.Add(1); s.logLimit.Allow() {
+	if all := s.opts.Stats.Dropped.Add(1); s.connections.Limit.Allow() {
 		s.opts.Log.Error(s.protocol.Name+" messages dropped: too large for the buffer", "address", s.opts.Address, "dropped", all, "error", err)
 	}
 	return nil

@@ -23,17 +23,7 @@ const (
 
 // runStream serves connections.
 func (s *Server) runStream(ctx context.Context) error {
-	return listen.ServeInput(ctx, s.listener, s.opts.MaxConnections, func(ctx context.Context, c net.Conn, open int64, err error) error {
-		s.counts.connections.Add(1)
-		if err != nil {
-			if rejected := s.counts.rejected.Add(1); s.logLimit.Allow() {
-				s.opts.Log.Warn(s.protocol.Name+" sender rejected", "address", s.opts.Address, "error", err, "rejected", rejected)
-			}
-			return nil
-		}
-		if open >= int64(s.opts.MaxConnections) && s.logLimit.Allow() {
-			s.opts.Log.Warn(s.protocol.Name+" connection limit reached: further senders wait", "address", s.opts.Address, "connections", open)
-		}
+	return s.connections.Serve(ctx, s.listener, func(ctx context.Context, c net.Conn) error {
 		conn := s.newConn(ctx, c)
 		defer conn.close()
 		return conn.serve(ctx)
@@ -185,9 +175,9 @@ func (c *conn) logClosed(ctx context.Context, err error, slow bool) {
 	case ctx.Err() != nil || errors.Is(err, io.EOF):
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		if slow {
-			c.server.counts.slow.Add(1)
+			c.server.connections.Slow.Add(1)
 		}
-		if slow && c.server.logLimit.Allow() {
+		if slow && c.server.connections.Limit.Allow() {
 			c.server.opts.Log.Warn(c.server.protocol.Name+" connection closed: message timed out",
 				"sender", c.net.RemoteAddr().String(), "limit", c.server.opts.MessageTimeout)
 		}

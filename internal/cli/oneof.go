@@ -2,9 +2,9 @@ package cli
 
 import (
 	"slices"
-	"strings"
 
 	"logstow/internal/hint"
+	"logstow/internal/list"
 	"logstow/internal/suggest"
 )
 
@@ -13,18 +13,9 @@ func OneOf(flag, value string, words ...string) error {
 	if slices.Contains(words, value) {
 		return nil
 	}
-	err := Usagef("--%s %q: want %s", flag, value, Alternatives(words))
+	err := Usagef("--%s %q: want %s", flag, value, list.Alternatives(words))
 	if near := suggest.Nearest(value, words); near != "" {
 		return hint.Wrap(err, "did you mean --%s %s?", flag, near)
 	}
 	return err
-}
-
-// Alternatives is "a, b or c".
-func Alternatives(words []string) string {
-	last := len(words) - 1
-	if last < 1 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:last], ", ") + " or " + words[last]
 }

@@ -1,5 +1,5 @@
 // Package list splits lists as flags have them, such as 'level,field("a, b")', at commas outside quotes and
-// brackets. Errors name the character in the list as typed.
+// brackets, and makes lists for messages. Errors name the character in the list as typed.
 package list
 
 import (
@@ -135,4 +135,13 @@ func QuotedEnd(s string) int {
 		}
 	}
 	return -1
+}
+
+// Alternatives is "a, b or c".
+func Alternatives(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }

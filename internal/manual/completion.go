@@ -1,109 +1,123 @@
 package manual
 
 import (
+	"embed"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
+	"logstow/internal/hint"
+	"logstow/internal/suggest"
 )
 
-// Completion is the script for bash, zsh, fish or powershell that completes commands, flags
-// and files; "" for another shell.
-func Completion(app *ucli.App, shell string) string {
-	switch shell {
-	case "bash":
-		return bash(app)
-	case "zsh":
-		return fmt.Sprintf("#compdef %s\nautoload -Uz bashcompinit && bashcompinit\n%s", app.Name, bash(app))
-	case "fish":
-		return fish(app)
-	case "powershell":
-		return powerShell(app)
+// The last argument of a command line to complete. With the second one, candidates have descriptions behind a TAB, as fish prints them.
+const (
+	completeFlag     = "--generate-bash-completion"
+	completeFishFlag = "--generate-fish-completion"
+)
+
+// scripts are the completion scripts of the shells, for a program called NAME.
+//
+//go:embed completion/*
+var scripts embed.FS //nolint:gochecknoglobals // embedded files are
+
+func shells() []string { return []string{"bash", "zsh", "fish", "powershell"} }
+
+// CompletionCommand prints the script by which a shell completes command lines of app. note is what the program completes in addition
+// to commands and flags; it may be empty.
+func CompletionCommand(app *ucli.App, note string) *ucli.Command {
+	named := func(text string) string { return strings.ReplaceAll(text, "NAME", app.Name) }
+	return &ucli.Command{
+		Name: "completion", Usage: "print a shell's completion script", ArgsUsage: "bash|zsh|fish|powershell",
+		UsageText: named("NAME completion bash\nNAME completion fish\nNAME completion powershell"),
+		Description: named(`  bash, in ~/.bashrc:  source <(NAME completion bash)
+  zsh, in ~/.zshrc:    source <(NAME completion zsh)    after compinit
+  fish:                NAME completion fish | source    in config.fish
+  pwsh, in $PROFILE:   NAME completion powershell | Out-String | iex`) + note,
+		Action: func(c *ucli.Context) error {
+			shell := c.Args().First()
+			if c.NArg() != 1 || !slices.Contains(shells(), shell) {
+				return hint.Wrap(cli.Usagef("completion needs the name of a shell: bash, zsh, fish or powershell"), "%s", suggest.DidYouMean(shell, shells()))
+			}
+			script, err := scripts.ReadFile("completion/" + shell)
+			if err == nil {
+				_, err = io.WriteString(c.App.Writer, named(string(script)))
+			}
+			return err
+		},
 	}
-	return ""
 }
 
-func bash(app *ucli.App) string {
-	var b strings.Builder
-	name := "_" + strings.ReplaceAll(app.Name, "-", "_")
-	fmt.Fprintf(&b, "# Completion of %s for bash.\n%s() {\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} words=\n", app.Name, name)
-	var commands []string
-	fmt.Fprintf(&b, "\tCOMPREPLY=()\n\tcase ${COMP_WORDS[1]} in\n")
-	for _, c := range app.VisibleCommands() {
-		commands = append(commands, c.Name)
-		fmt.Fprintf(&b, "\t%s) words='%s' ;;\n", c.Name, strings.Join(flagWords(c), " "))
+// Complete prints the completions of a command line, one per line. It reports whether the command line requests completion. values
+// returns the known values of a flag of a command line; it may be nil.
+func Complete(app *ucli.App, args []string, values func(flag string, words []string) []string) bool {
+	last := len(args) - 1
+	if last < 1 || args[last] != completeFlag && args[last] != completeFishFlag {
+		return false
 	}
-	fmt.Fprintf(&b, "\tesac\n\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\tCOMPREPLY=($(compgen -W '%s --help --version' -- \"$cur\"))\n", strings.Join(commands, " "))
-	b.WriteString("\telif [[ $cur == -* ]]; then\n\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n")
-	b.WriteString("\telse\n\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n\tfi\n}\n")
-	fmt.Fprintf(&b, "complete -o filenames -F %s %s\n", name, app.Name)
-	return b.String()
+	for _, one := range completions(app, args[1:last], values) {
+		if args[last] == completeFlag {
+			one, _, _ = strings.Cut(one, "\t")
+		}
+		fmt.Fprintln(app.Writer, one)
+	}
+	return true
 }
 
-// flagWords are a command's flags as they are typed.
-func flagWords(c *ucli.Command) (words []string) {
-	for _, f := range c.VisibleFlags() {
-		for _, name := range f.Names() {
-			words = append(words, cli.Dashed(name))
+// completions are the candidates for the next word, or for the last of words if that begins with a dash; commands and flags have
+// descriptions behind a TAB.
+func completions(app *ucli.App, words []string, values func(flag string, words []string) []string) (all []string) {
+	var command *ucli.Command
+	if len(words) > 0 {
+		command = app.Command(words[0])
+	}
+	if command == nil {
+		for _, c := range app.VisibleCommands() {
+			all = append(all, c.Name+"\t"+c.Usage)
+		}
+		return append(all, "--help", "--version")
+	}
+	last := words[len(words)-1]
+	name, _, joined := strings.Cut(last, "=")
+	switch f := flagOf(command, name); {
+	case f != nil && values == nil && (joined || cli.TakesValue(f)):
+		return nil
+	case joined && f != nil:
+		for _, value := range values(f.Names()[0], words) {
+			all = append(all, name+"="+value)
+		}
+		return all
+	case f != nil && cli.TakesValue(f):
+		return values(f.Names()[0], words)
+	case command.Name == "completion" && len(words) == 1:
+		return shells()
+	case !strings.HasPrefix(last, "-"):
+		return nil
+	}
+	for _, f := range command.VisibleFlags() {
+		about := ""
+		if d, ok := f.(ucli.DocGenerationFlag); ok {
+			_, about = cli.Placeholder(d.GetUsage())
+		}
+		for _, n := range f.Names() {
+			if len(n) > 1 {
+				all = append(all, cli.Dashed(n)+"\t"+about)
+			}
 		}
 	}
-	return words
+	return append(all, "--help")
 }
 
-func fish(app *ucli.App) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# Completion of %s for fish.\n", app.Name)
-	for _, c := range app.VisibleCommands() {
-		fmt.Fprintf(&b, "complete -c %s -f -n __fish_use_subcommand -a %s -d %s\n", app.Name, c.Name, singleQuote(c.Usage))
-		for _, f := range c.VisibleFlags() {
-			d, ok := f.(ucli.DocGenerationFlag)
-			if !ok {
-				continue
-			}
-			_, usage := cli.Placeholder(d.GetUsage())
-			fmt.Fprintf(&b, "complete -c %s -n '__fish_seen_subcommand_from %s'", app.Name, c.Name)
-			for _, name := range f.Names() {
-				if len(name) == 1 {
-					b.WriteString(" -s " + name)
-				} else {
-					b.WriteString(" -l " + name)
-				}
-			}
-			if d.TakesValue() {
-				b.WriteString(" -r")
-			}
-			b.WriteString(" -d " + singleQuote(usage) + "\n")
+func flagOf(c *ucli.Command, word string) ucli.Flag {
+	name := strings.TrimLeft(word, "-")
+	for _, f := range c.Flags {
+		if word != name && slices.Contains(f.Names(), name) {
+			return f
 		}
 	}
-	return b.String()
-}
-
-func powerShell(app *ucli.App) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# Completion of %s for PowerShell.\nRegister-ArgumentCompleter -Native -CommandName %s -ScriptBlock {\n\tparam($word, $line, $cursor)\n", app.Name, app.Name)
-	fmt.Fprintf(&b, "\t$flags = [ordered]@{\n")
-	for _, c := range app.VisibleCommands() {
-		var flags []string
-		for _, f := range flagWords(c) {
-			flags = append(flags, "'"+f+"'")
-		}
-		fmt.Fprintf(&b, "\t\t'%s' = @(%s)\n", c.Name, strings.Join(flags, ", "))
-	}
-	// Words before the one to complete; without candidates PowerShell completes files.
-	b.WriteString(`	}
-	$before = @($line.CommandElements | Where-Object { $_.Extent.EndOffset -lt $cursor } | ForEach-Object { $_.ToString() })
-	if ($before.Count -le 1) { $found = @($flags.Keys) + '--help', '--version' }
-	elseif ($word -like '-*') { $found = $flags[$before[1]] }
-	else { return }
-	$found | Where-Object { $_ -clike "$word*" } | ForEach-Object { [System.Management.Automation.CompletionResult]::new($_) }
-}
-`)
-	return b.String()
-}
-
-// singleQuote quotes a word for fish.
-func singleQuote(s string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s) + "'"
+	return nil
 }

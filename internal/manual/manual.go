@@ -146,23 +146,3 @@ func firstWord(s string) string {
 	word, _, _ := strings.Cut(s, " ")
 	return word
 }
-
-// CompletionCommand prints the script by which a shell completes command lines of app.
-func CompletionCommand(app *ucli.App) *ucli.Command {
-	return &ucli.Command{
-		Name: "completion", Usage: "print a shell's completion script", ArgsUsage: "bash|zsh|fish|powershell",
-		UsageText: strings.ReplaceAll("NAME completion bash\nNAME completion fish\nNAME completion powershell", "NAME", app.Name),
-		Description: strings.ReplaceAll(`  bash, in ~/.bashrc:  source <(NAME completion bash)
-  zsh, in ~/.zshrc:    source <(NAME completion zsh)    after compinit
-  fish:                NAME completion fish | source    in config.fish
-  pwsh, in $PROFILE:   NAME completion powershell | Out-String | iex`, "NAME", app.Name),
-		Action: func(c *ucli.Context) error {
-			script := Completion(app, c.Args().First())
-			if script == "" || c.NArg() != 1 {
-				return cli.Usagef("completion needs the name of a shell: bash, zsh, fish or powershell")
-			}
-			_, err := io.WriteString(c.App.Writer, script)
-			return err
-		},
-	}
-}

@@ -2,9 +2,7 @@ package manual_test
 
 import (
 	"bytes"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -32,7 +30,7 @@ func sample() *cli.Program {
 		},
 	}
 	p := &cli.Program{App: app, Variables: []cli.Variable{{Name: "SHIP_STORE", Usage: "default of --store"}}}
-	app.Commands = append(app.Commands, manual.ManCommand(p), manual.CompletionCommand(app))
+	app.Commands = append(app.Commands, manual.ManCommand(p), manual.CompletionCommand(app, ""))
 	return p
 }
 
@@ -74,54 +72,35 @@ func TestManRenders(t *testing.T) {
 	}
 }
 
-// The scripts complete in real shells.
-func TestCompletion(t *testing.T) {
+func TestComplete(t *testing.T) {
 	t.Parallel()
-	app := sample()
-	for _, c := range []struct{ shell, line, want string }{
-		{"bash", `COMP_WORDS=(ship-it s); COMP_CWORD=1; _ship_it; echo "${COMPREPLY[@]}"`, "status"},
-		{"bash", `COMP_WORDS=(ship-it run --o); COMP_CWORD=2; _ship_it; echo "${COMPREPLY[@]}"`, "--once"},
-		{"bash", `COMP_WORDS=(ship-it run -); COMP_CWORD=2; _ship_it; echo "${COMPREPLY[@]}"`, "--store -s --once"},
-		{"bash", `COMP_WORDS=(ship-it run log); COMP_CWORD=2; _ship_it; echo "${COMPREPLY[@]}"`, "logs.txt"},
-		{"fish", `complete -C "ship-it run --on"`, "--once\tend at the end"},
-		{"fish", `complete -C "ship-it st"`, "status\tprint the state"},
-		{"pwsh", `(TabExpansion2 "ship-it run --on" 16).CompletionMatches.CompletionText`, "--once"},
-		{"zsh", `whence -w _ship_it; print $_comps[ship-it]`, "_ship_it: function\n_bash_complete -o filenames -F _ship_it"},
+	values := func(flag string, words []string) []string { return []string{flag + "-of-" + words[0]} }
+	for line, want := range map[string]string{
+		"--generate-bash-completion":                   "run\nstatus\ncompletion\n--help\n--version\n",
+		"--generate-fish-completion":                   "run\tread and 'ship'\nstatus\tprint the state\ncompletion\tprint a shell's completion script\n--help\n--version\n",
+		"run - --generate-bash-completion":             "--store\n--once\n--help\n",
+		"run --on --generate-fish-completion":          "--store\twhere to: a DIRECTORY, isn't it\n--once\tend at the end\n--help\n",
+		"run log --generate-bash-completion":           "",
+		"run -s --generate-bash-completion":            "store-of-run\n",
+		"run --store= --generate-bash-completion":      "--store=store-of-run\n",
+		"run --store=x log --generate-bash-completion": "",
+		"completion --generate-bash-completion":        "bash\nzsh\nfish\npowershell\n",
 	} {
-		t.Run(c.shell+" "+c.line, func(t *testing.T) {
-			t.Parallel()
-			if _, err := exec.LookPath(c.shell); err != nil {
-				t.Skip(err)
-			}
-			dir := t.TempDir()
-			script := map[string]string{"script": manual.Completion(app.App, c.shell), "logs.txt": ""}
-			source := "source ./script; "
-			if c.shell == "pwsh" {
-				script, source = map[string]string{"script.ps1": manual.Completion(app.App, "powershell")}, ". ./script.ps1; "
-			}
-			for name, text := range script {
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			before := ""
-			if c.shell == "zsh" {
-				before = "autoload -Uz compinit && compinit -u -D; "
-			}
-			shell := exec.Command(c.shell, "-c", before+source+c.line)
-			shell.Dir, shell.Env = dir, append(os.Environ(), "HOME="+dir)
-			out, err := shell.CombinedOutput()
-			if got := strings.TrimSpace(string(out)); err != nil || got != c.want {
-				t.Errorf("%v: %q, want %q", err, got, c.want)
-			}
-		})
+		app := sample()
+		var out bytes.Buffer
+		app.Writer = &out
+		if !manual.Complete(app.App, append([]string{"ship-it"}, strings.Fields(line)...), values) || out.String() != want {
+			t.Errorf("%s: %q, want %q", line, &out, want)
+		}
 	}
-	// PowerShell is not on every machine: its script at least has each command with its flags.
-	if script := manual.Completion(app.App, "powershell"); !strings.Contains(script, "\t\t'run' = @('--store', '-s', '--once')\n") {
-		t.Errorf("the flags of run are missing in\n%s", script)
+	var out bytes.Buffer
+	app := sample()
+	app.Writer = &out
+	if !manual.Complete(app.App, []string{"ship-it", "run", "--store", "--generate-bash-completion"}, nil) || out.Len() > 0 {
+		t.Errorf("without values: %q", &out)
 	}
-	if manual.Completion(app.App, "csh") != "" {
-		t.Error("a script for csh")
+	if manual.Complete(app.App, []string{"ship-it", "run"}, nil) {
+		t.Error("a command line is completed that does not request it")
 	}
 }
 

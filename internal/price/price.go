@@ -37,6 +37,14 @@ type Tier struct {
 	Move     float64 `json:"move_per_10k"`
 }
 
+// OrDefault is the table, or the default one if it is nil.
+func (t *Table) OrDefault() Table {
+	if t == nil {
+		return Default()
+	}
+	return *t
+}
+
 // Default is Azure's list price in East US.
 func Default() Table {
 	return Table{

@@ -63,6 +63,22 @@ func (p Policy) wait(ctx context.Context, began time.Time, err error, failures i
 // more.
 func Do(ctx context.Context, f func() error) error { return Jobs().Do(ctx, f) }
 
+// Range returns a function that reads ranges of a blob, in the version of ref if it has one; it is a Range of package segment.
+func (p Policy) Range(b store.BlobReader, ref store.BlobRef) func(ctx context.Context, off, n int64) ([]byte, error) {
+	return func(ctx context.Context, off, n int64) (data []byte, err error) {
+		err = p.Do(ctx, func() error {
+			data, err = b.Read(ctx, ref, off, n)
+			return err
+		})
+		return data, err
+	}
+}
+
+// Range is [Policy.Range] for jobs that run for long and unattended.
+func Range(b store.BlobReader, ref store.BlobRef) func(ctx context.Context, off, n int64) ([]byte, error) {
+	return Jobs().Range(b, ref)
+}
+
 // First is Do for the first request of a job, when it is unknown whether storage can be reached: a
 // request without any response is only retried for ten seconds. Error responses, such as throttling,
 // are retried as by Do.

@@ -36,11 +36,7 @@ type Meter struct {
 
 // NewMeter makes a meter. Nil prices are [price.Default]; a limit of 0 is none.
 func NewMeter(prices *price.Table, maxBytes int64, maxCost float64) *Meter {
-	m := &Meter{prices: price.Default(), maxBytes: maxBytes, maxCost: maxCost}
-	if prices != nil {
-		m.prices = *prices
-	}
-	return m
+	return &Meter{prices: prices.OrDefault(), maxBytes: maxBytes, maxCost: maxCost}
 }
 
 // Store wraps a store so that requests are counted before they are made. Unless the store is free, at most [MaxInFlight] requests

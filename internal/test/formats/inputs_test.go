@@ -15,6 +15,7 @@ import (
 	"logstow/input/bulk"
 	"logstow/input/forward"
 	"logstow/input/gelf"
+	"logstow/input/httpserver"
 	"logstow/input/journald"
 	"logstow/input/lines"
 	"logstow/input/listen"
@@ -100,7 +101,7 @@ func readStdin(t *testing.T, opts input.Options, all []string) {
 
 func postLines(t *testing.T, opts input.Options, all []string) {
 	t.Helper()
-	h, err := lines.NewHandler(lines.Options{Options: opts})
+	h, err := lines.NewHandler(httpserver.IntakeOptions{Options: opts})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func postLines(t *testing.T, opts input.Options, all []string) {
 
 func postBulk(t *testing.T, opts input.Options, all []string) {
 	t.Helper()
-	h, err := bulk.NewHandler(bulk.Options{Options: opts})
+	h, err := bulk.NewHandler(httpserver.IntakeOptions{Options: opts})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,7 @@ func postBulk(t *testing.T, opts input.Options, all []string) {
 
 func postOTLP(t *testing.T, opts input.Options, all []string) {
 	t.Helper()
-	h, err := otlp.NewHandler(otlp.Options{Options: opts})
+	h, err := otlp.NewHandler(httpserver.IntakeOptions{Options: opts})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -201,7 +201,7 @@ func send(t *testing.T, h http.Handler, path, kind, body string) {
 func pushed(t *testing.T, zone *time.Location, logs []log) [][]got {
 	t.Helper()
 	s := newSink()
-	h, err := push.NewHandler(push.Options{Options: options(s, zone)})
+	h, err := push.NewHandler(httpserver.IntakeOptions{Options: options(s, zone)})
 	if err != nil {
 		t.Fatal(err)
 	}
