@@ -18,6 +18,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/compaction"
+	"logstow/internal/test/await"
 	"logstow/internal/test/azurite"
 	"logstow/internal/test/effort"
 	"logstow/record"
@@ -116,14 +117,15 @@ func compactSmallSegments(t *testing.T, env []string, spec string, segments int)
 	smallSegments(t, s, day, segments)
 
 	ctx, kill := context.WithCancel(t.Context())
-	// After one batch of removed inputs the next waits for hours of the clock: it is not at its end before it is killed.
+	// After one batch of removed inputs the next waits for hours of the clock: with more inputs than a batch has, it is not at its end
+	// before it is killed.
 	cmd, _ := compactDay(ctx, t, env, spec, day, "--rate", "0.01")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	committed := awaitOutputs(t, s, min(6, 1+2*store.MaxDelete*24/segments))
 	kill()
-	if err := cmd.Wait(); err == nil {
+	if err := cmd.Wait(); err == nil && segments > store.MaxDelete {
 		t.Fatal("it was not killed")
 	}
 	t.Logf("killed after at least %d outputs", committed)
@@ -138,7 +140,7 @@ func compactSmallSegments(t *testing.T, env []string, spec string, segments int)
 		t.Fatalf("%v: %s", err, cmd.Stderr)
 	}
 	r := result()
-	if r.Outputs < 1 || int64(outputs)+r.Outputs > 26 || r.Inputs > int64(segments-outputs*(segments/24-1)) || r.Removed < int64(plain)-r.Inputs || r.Removed > int64(plain) {
+	if r.Outputs < 1 && outputs < 24 || int64(outputs)+r.Outputs > 26 || r.Inputs > int64(segments-outputs*(segments/24-1)) || r.Removed < int64(plain)-r.Inputs || r.Removed > int64(plain) {
 		t.Errorf("after %d outputs, %d plain segments left: %+v", outputs, plain, r)
 	}
 	// One read of each input, its outputs' lists and their parts of 4 MiB read back.
@@ -231,11 +233,10 @@ func countSegments(t *testing.T, s store.Store) (outputs, plain int) {
 // awaitOutputs waits until there are so many outputs.
 func awaitOutputs(t *testing.T, s store.Store, n int) (outputs int) {
 	t.Helper()
-	for late := time.Now().Add(10 * time.Minute); outputs < n; {
-		if outputs, _ = countSegments(t, s); time.Now().After(late) {
-			t.Fatalf("there are %d outputs, not %d", outputs, n)
-		}
-	}
+	await.Until(t, 10*time.Minute, fmt.Sprintf("there are %d outputs", n), func() bool {
+		outputs, _ = countSegments(t, s)
+		return outputs >= n
+	})
 	return outputs
 }
 
