@@ -18,6 +18,7 @@ func TestFlushService(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := open(t, buffer.Options{Dir: dir})
+			mustAppend(t, b, buffer.Chunk{Positions: []buffer.Position{{Input: "files:*", Value: []byte("1")}}})
 			other := chunk(rec(noon, "other"))
 			other.Service = "db"
 			audit := chunk(rec(noon, "audit"))

@@ -266,7 +266,8 @@ func (b *Batches) SealService(ctx context.Context, service string) (batches int)
 func (b *Batches) Services() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.Sorted(maps.Keys(b.partitions))
+	all := slices.Sorted(maps.Keys(b.partitions))
+	return slices.DeleteFunc(all, func(service string) bool { return service == "" }) // that of positions without records
 }
 
 // Oldest returns when the oldest unsealed record of a service was appended; zero if there is none.
