@@ -36,11 +36,15 @@ func TestOnceReadsPaddedGzip(t *testing.T) {
 
 func TestOnceRejectsOtherCompressions(t *testing.T) {
 	t.Parallel()
+	tar := "a.log" + strings.Repeat("\x00", 252) + "ustar\x0000" + strings.Repeat("\x00", 247) + "1\n"
 	for name, c := range map[string]struct{ head, err, hint string }{
-		"bzip2": {bzip2Head, "compressed with bzip2", "bzip2 -dc"},
-		"xz":    {"\xfd7zXZ\x00\x00\x04\n", "compressed with xz", "xz -dc"},
-		"zstd":  {"\x28\xb5\x2f\xfd\x04\n", "compressed with zstd", "zstd -dc"},
-		"tar":   {"a.log" + strings.Repeat("\x00", 252) + "ustar\x0000" + strings.Repeat("\x00", 247) + "1\n", "a tar archive", "tar -xf"},
+		"bzip2":         {bzip2Head, "compressed with bzip2", "bzip2 -dc"},
+		"xz":            {"\xfd7zXZ\x00\x00\x04\n", "compressed with xz", "xz -dc"},
+		"zstd":          {"\x28\xb5\x2f\xfd\x04\n", "compressed with zstd", "zstd -dc"},
+		"tar":           {tar, "a tar archive", "tar -xf"},
+		"tar.gz":        {zipped(t, tar), "a tar archive", "tar -xf"},
+		"gzip in gzip":  {zipped(t, zipped(t, "1\n")), "compressed twice", "gzip -dc"},
+		"bzip2 in gzip": {zipped(t, bzip2Head), "compressed twice", "gzip -dc"},
 	} {
 		dir := t.TempDir()
 		put(t, dir, "a.log", "1\n", "b.log", c.head)

@@ -28,8 +28,12 @@ func unpack(r io.ReaderAt) (io.Reader, error) {
 	return decompress.Gzip(io.NewSectionReader(r, 0, 1<<62))
 }
 
-// checkCompression returns an error if a file has a compression that is not read, or is an archive.
+// checkCompression returns an error if a file has a compression that is not read, or is an archive, also a compressed one.
 func checkCompression(r io.ReaderAt) error {
+	if isCompressed(r) {
+		head, _ := readHead(r, compressed) // the error comes again
+		return decompress.UnsupportedInside(head, "gzip -dc")
+	}
 	return decompress.Unsupported([]byte(readPrefix(r, int64(decompress.ArchiveSize))))
 }
 

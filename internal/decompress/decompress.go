@@ -77,14 +77,11 @@ func Reader(r io.Reader) (text io.Reader, done func(), err error) {
 // inner returns a decompressed text, unless it is no text. command decompresses it.
 func inner(z io.Reader, command string, done func()) (io.Reader, func(), error) {
 	text := bufio.NewReaderSize(z, 2*ArchiveSize)
-	magic, _ := text.Peek(HeadSize) // the error comes again
-	if bytes.HasPrefix(magic, []byte(gzipMagic)) || Unsupported(magic) != nil {
+	_, _ = text.Peek(HeadSize) // the error comes again
+	head, _ := text.Peek(min(text.Buffered(), ArchiveSize))
+	if err := UnsupportedInside(head, command); err != nil {
 		done()
-		return nil, nil, hint.Wrap(fmt.Errorf("compressed twice, which is %w", ErrUnsupported), "decompress it first: %s", command)
-	}
-	if magic, _ = text.Peek(min(text.Buffered(), ArchiveSize)); isTar(magic) {
-		done()
-		return nil, nil, Unsupported(magic)
+		return nil, nil, err
 	}
 	return text, done, nil
 }
@@ -130,6 +127,15 @@ func isBzip2(head []byte) bool {
 // isTar recognizes the header of the first file.
 func isTar(head []byte) bool {
 	return len(head) >= ArchiveSize && string(head[tarOffset:ArchiveSize]) == tarMagic && bytes.IndexByte(head[:tarOffset], 0) > 0
+}
+
+// UnsupportedInside is [Unsupported] for the first bytes of a decompressed text, which must not be compressed again. command
+// decompresses it.
+func UnsupportedInside(head []byte, command string) error {
+	if bytes.HasPrefix(head, []byte(gzipMagic)) || Unsupported(head) != nil && !isTar(head) {
+		return hint.Wrap(fmt.Errorf("compressed twice, which is %w", ErrUnsupported), "decompress it first: %s", command)
+	}
+	return Unsupported(head)
 }
 
 // Unsupported returns an error with a hint if the first bytes of a file, [HeadSize] or all, are those of another
