@@ -87,6 +87,8 @@ func (s state) afterNode(line []byte) (action, state) {
 		}
 	case s == nodeBlank:
 		return undecided, header
+	case s == nodeEnd && hasPrefix(line, "Node.js v"):
+		return joins, nodeEnd
 	}
 	return begins, plain
 }

@@ -122,6 +122,8 @@ const (
 	tracing
 	// rails is inside of the report of a failed request of Rails.
 	rails
+	// nodeEnd is an empty line behind the frames of Node's report of an uncaught exception, waiting for its last line, or that line.
+	nodeEnd
 	states
 )
 
@@ -248,6 +250,9 @@ func (s state) next(text, line []byte) (action, state) {
 	case header:
 		return afterHeader(line)
 	case frames:
+		if first, _, _ := bytes.Cut(text, []byte("\n")); len(line) == 0 && isNodePlace(trimmed(first)) {
+			return undecided, nodeEnd
+		}
 		return afterFrames(line)
 	case props:
 		if hasPrefix(line, "  ") {
@@ -291,7 +296,7 @@ func (s state) next(text, line []byte) (action, state) {
 		return afterApt(line)
 	case report, brackets, diagnosis:
 		return s.afterBlock(line)
-	case nodeHead, nodeSource, nodeCaret, nodeBlank:
+	case nodeHead, nodeSource, nodeCaret, nodeBlank, nodeEnd:
 		return s.afterNode(line)
 	case indented, powerShell, elixir, elixirHead, springHead, spring, dartHead, dart, inner, tracing:
 		return s.afterTrace(line)
@@ -396,7 +401,7 @@ func afterPlainIndented(text, line []byte) (action, state) {
 		return joins, console
 	case line[0] == '\t' && isPostgres(text):
 		return joins, postgres
-	case hasPrefix(line, "  ") && isSamba(text):
+	case hasPrefix(line, "  ") && (isSamba(text) || isPythonWarning(text)):
 		return joins, plain
 	default:
 		return afterException(text, line)

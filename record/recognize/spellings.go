@@ -15,6 +15,10 @@ func (f *finding) spellings(line []byte) {
 		f.level = record.Error
 		return
 	}
+	if isPythonWarning(line[:min(len(line), maxColumn)]) {
+		f.level = record.Warn
+		return
+	}
 	if len(line) > 0 && (line[0]-'0' > 9 || len(line) > len("2026-11-20 15:04:05.123 ") && line[4] == '-') {
 		f.byFirst(line)
 	}
@@ -25,12 +29,51 @@ func (f *finding) spellings(line []byte) {
 
 // isTrace reports whether a line begins a stack trace.
 func isTrace(line []byte) bool {
-	for _, start := range [...]string{"Traceback (most recent call last):", "Exception in thread \"", "Unhandled exception. "} { // Python, Java, .NET
+	// Python, Java, .NET and Django
+	for _, start := range [...]string{"Traceback (most recent call last):", "Exception in thread \"", "Unhandled exception. ", "Internal Server Error: /"} {
 		if len(line) >= len(start) && string(line[:len(start)]) == start {
 			return true
 		}
 	}
-	return bytes.HasPrefix(line, []byte("thread '")) && bytes.Contains(line[:min(len(line), maxColumn)], []byte(" panicked at ")) // Rust
+	head := line[:min(len(line), maxColumn)]
+	switch {
+	case len(line) > 0 && line[0] == 't':
+		return bytes.HasPrefix(line, []byte("thread '")) && bytes.Contains(head, []byte(" panicked at ")) // Rust
+	case len(line) > len("2026/11/20") && line[0]-'0' <= 9 && line[4] == '/':
+		return bytes.Contains(head, []byte(" http: panic serving ")) // Go
+	}
+	return isRubyException(line) || isNodeReport(line)
+}
+
+// isRubyException reports whether a line is the first of an exception at which Ruby ended: app.rb:3:in 'Integer#/': divided by 0 (ZeroDivisionError).
+func isRubyException(line []byte) bool {
+	i := bytes.Index(line[:min(len(line), maxColumn)], []byte(".rb:"))
+	if i <= 0 || bytes.IndexByte(line[:i], ' ') >= 0 {
+		return false
+	}
+	first, _, _ := bytes.Cut(line[i:], []byte("\n"))
+	return bytes.Contains(first, []byte(":in ")) && bytes.Contains(first, []byte("': ")) && bytes.HasSuffix(bytes.TrimRight(first, "\r"), []byte(")"))
+}
+
+// isNodeReport reports whether a text is Node's report of an uncaught exception, which begins with a place: /app/shop.js:3.
+func isNodeReport(text []byte) bool {
+	first, rest, found := bytes.Cut(text, []byte("\n"))
+	if !found || !bytes.Contains(rest, []byte("\n    at ")) {
+		return false
+	}
+	first = bytes.TrimRight(first, "\r")
+	place := bytes.TrimRight(first, "0123456789")
+	return len(place) < len(first) && (bytes.HasSuffix(place, []byte("js:")) || bytes.HasSuffix(place, []byte(".ts:")) || bytes.HasPrefix(place, []byte("node:")))
+}
+
+// isPythonWarning reports whether a line is a warning of Python: /app/shop.py:3: DeprecationWarning: old is deprecated.
+func isPythonWarning(head []byte) bool {
+	i := bytes.Index(head, []byte(".py:"))
+	if i <= 0 || bytes.IndexByte(head[:i], ' ') >= 0 {
+		return false
+	}
+	class, _, found := bytes.Cut(bytes.TrimLeft(head[i+len(".py:"):], "0123456789"), []byte("Warning: "))
+	return found && bytes.HasPrefix(class, []byte(": ")) && bytes.IndexByte(class[2:], ' ') < 0
 }
 
 // byFirst finds the level in formats that the first byte tells apart. A line that begins with a digit is longer than
