@@ -214,6 +214,11 @@ func TestLevelSpellings(t *testing.T) {
 		{"/app/shop.js:3\nthrow x\n^\n\nError: boom\n    at /app/shop.js:3:11\n\nNode.js v20.15.0", "", record.Error},
 		{"node:internal/process:288\r\n  x\r\n  ^\r\n\r\nError: boom\r\n    at /app/shop.js:3:11", "", record.Error},
 		{"/app/shop.js:3\n", "", record.None},
+		{"Nov 20 15:04:05.123: %LINK-3-UPDOWN: Interface Gi0/1, changed state to down", "2026-11-20T15:04:05.123Z", record.Error},
+		{"000012: *Mar  1 00:01:02: %SYS-5-CONFIG_I: Configured from console", "2026-03-01T00:01:02Z", record.Info},
+		{"%ASA-4-106023: Deny tcp", "", record.Warn},
+		{"load 93%A-3-B: x", "", record.None},
+		{"%%SEC-9-X: y %d-3-x: z", "", record.None},
 		{"see Traceback (most recent call last):", "", record.None},
 		{"2026-11-20 15:04:05 INFO x\nTraceback (most recent call last):", when, record.Info},
 		// Blue Gene/L

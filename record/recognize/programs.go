@@ -94,6 +94,22 @@ func (f *finding) heroku(rest []byte) {
 	}
 }
 
+// cisco takes the level from the severity of a message of Cisco's systems: %LINK-3-UPDOWN: text.
+func (f *finding) cisco(head []byte) {
+	_, rest, _ := bytes.Cut(head, []byte("%"))
+	code, _, found := bytes.Cut(rest, []byte(": "))
+	facility, code, dashed := bytes.Cut(code, []byte("-"))
+	if !found || !dashed || len(facility) < 2 || len(code) < len("3-X") || code[0]-'0' > 7 || code[1] != '-' {
+		return
+	}
+	for _, c := range bytes.TrimRight(facility, "_0123456789") {
+		if c-'A' >= 26 && c != '_' {
+			return
+		}
+	}
+	f.level = record.LevelFromSyslog(int(code[0] - '0'))
+}
+
 // cefVersion begins a message of ArcSight's Common Event Format, which may follow a header of syslog.
 const cefVersion = "CEF:0|"
 

@@ -25,6 +25,9 @@ func (f *finding) spellings(line []byte) {
 	if f.level == record.None {
 		f.bgl(line)
 	}
+	if f.level == record.None {
+		f.cisco(line[:min(len(line), maxColumn)])
+	}
 }
 
 // isTrace reports whether a line begins a stack trace.
