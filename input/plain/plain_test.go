@@ -20,6 +20,7 @@ import (
 	"logstow/input/listen"
 	"logstow/input/plain"
 	"logstow/input/socket"
+	"logstow/internal/test/await"
 	"logstow/internal/test/inputtest"
 	"logstow/record"
 )
@@ -185,6 +186,14 @@ func TestSocketFile(t *testing.T) {
 	if err := stale.Close(); err != nil { // its file stays
 		t.Fatal(err)
 	}
+	// A program that another test starts has the socket until it runs.
+	await.Until(t, 10*time.Second, "no one has the socket", func() bool {
+		c, err := new(net.Dialer).DialContext(t.Context(), "unixgram", path)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err != nil
+	})
 	for mode, want := range map[string]fs.FileMode{"": 0o666, "0640": 0o640} {
 		s, err := start(mode)
 		if err != nil {
