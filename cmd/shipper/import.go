@@ -41,7 +41,7 @@ the end of a blob that may grow is left for the next run. The buffer takes about
 bytes for each blob and store; without it everything would be copied again, so keep it
 as long as the same range may be imported.
 
-Exit status: 0 everything else is copied, 2 errs command line, 3 incomplete or failed, 4
+Exit status: 0 everything else is copied, 2 wrong command line, 3 incomplete or failed, 4
 access denied, 130 interrupted.`,
 		Flags: importFlags(),
 		Action: func(c *ucli.Context) error {
