@@ -102,14 +102,3 @@ func isLeveled(line []byte) bool {
 func isGroup(line []byte) bool {
 	return hasPrefix(line, "  + Exception Group Traceback (most recent call last):")
 }
-
-// isPythonWarning reports whether a text is the first line of a warning of Python, whose second one is the line of the program:
-// /app/shop.py:3: DeprecationWarning: old is deprecated.
-func isPythonWarning(text []byte) bool {
-	place, rest, found := bytes.Cut(text, []byte(".py:"))
-	if !found || bytes.IndexByte(place, ' ') >= 0 || bytes.IndexByte(rest, '\n') >= 0 {
-		return false
-	}
-	class, _, found := bytes.Cut(bytes.TrimLeft(rest, "0123456789"), []byte("Warning: "))
-	return found && hasPrefix(class, ": ") && bytes.IndexByte(class[2:], ' ') < 0
-}

@@ -1,6 +1,10 @@
 package multiline
 
-import "bytes"
+import (
+	"bytes"
+
+	"logstow/record/recognize"
+)
 
 // action is the decision about a line after a held event.
 type action uint8
@@ -401,7 +405,7 @@ func afterPlainIndented(text, line []byte) (action, state) {
 		return joins, console
 	case line[0] == '\t' && isPostgres(text):
 		return joins, postgres
-	case hasPrefix(line, "  ") && (isSamba(text) || isPythonWarning(text)):
+	case hasPrefix(line, "  ") && (isSamba(text) || recognize.IsPythonWarning(text) && bytes.IndexByte(text, '\n') < 0): // the line of the program
 		return joins, plain
 	default:
 		return afterException(text, line)

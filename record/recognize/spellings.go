@@ -15,7 +15,7 @@ func (f *finding) spellings(line []byte) {
 		f.level = record.Error
 		return
 	}
-	if isPythonWarning(line[:min(len(line), maxColumn)]) {
+	if IsPythonWarning(line) {
 		f.level = record.Warn
 		return
 	}
@@ -69,13 +69,14 @@ func isNodeReport(text []byte) bool {
 	return len(place) < len(first) && (bytes.HasSuffix(place, []byte("js:")) || bytes.HasSuffix(place, []byte(".ts:")) || bytes.HasPrefix(place, []byte("node:")))
 }
 
-// isPythonWarning reports whether a line is a warning of Python: /app/shop.py:3: DeprecationWarning: old is deprecated.
-func isPythonWarning(head []byte) bool {
-	i := bytes.Index(head, []byte(".py:"))
-	if i <= 0 || bytes.IndexByte(head[:i], ' ') >= 0 {
+// IsPythonWarning reports whether a text begins with a warning of Python: /app/shop.py:3: DeprecationWarning: old is deprecated.
+func IsPythonWarning(text []byte) bool {
+	text, _, _ = bytes.Cut(text[:min(len(text), maxColumn)], []byte("\n"))
+	i := bytes.Index(text, []byte(".py:"))
+	if i <= 0 || bytes.IndexByte(text[:i], ' ') >= 0 {
 		return false
 	}
-	class, _, found := bytes.Cut(bytes.TrimLeft(head[i+len(".py:"):], "0123456789"), []byte("Warning: "))
+	class, _, found := bytes.Cut(bytes.TrimLeft(text[i+len(".py:"):], "0123456789"), []byte("Warning: "))
 	return found && bytes.HasPrefix(class, []byte(": ")) && bytes.IndexByte(class[2:], ' ') < 0
 }
 
