@@ -113,11 +113,10 @@ lint: ## linters and formatting; release-check and deploy-check run them on thei
 	$(LINT)
 
 # make release compiles for all systems that it is made for.
-CROSS ?= windows/amd64 darwin/arm64
-VETTED ?= windows darwin
-cross: ## for systems where no tests run: compiles the programs, and vets them with their tests: make cross CROSS="windows/arm64 darwin/amd64"
-	for p in $(CROSS); do echo "$$p"; CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -tags urfave_cli_no_docs ./cmd/... || exit 1; done
-	for s in $(VETTED); do echo "vet $$s/amd64"; CGO_ENABLED=0 GOOS=$$s GOARCH=amd64 $(GO) vet $(PKG) || exit 1; done
+CROSS ?= windows/amd64 windows/arm64 darwin/amd64 darwin/arm64
+cross: ## checks the types of all packages, tests too, for systems where no tests run: make cross CROSS="freebsd/amd64 linux/arm64"
+	$(GO) build -C internal/tools -o $(CURDIR)/bin/typecheck ./typecheck
+	bin/typecheck $(CROSS)
 
 fmt: ## formats all files
 	$(TOOL) golangci-lint fmt ./...
