@@ -75,7 +75,7 @@ func TestLargeChunks(t *testing.T) {
 			var got []sealed
 			read := noon.Add(time.Hour + time.Minute)
 			number, last, late := 0, "", uint64(0)
-			for range (effort.Cases{Short: 1, Test: 2, Full: 8}).N() {
+			for range (effort.Cases{Test: 1, Full: 8}).N() {
 				source := []string{"a.log", "b.log"}[rnd.IntN(2)]
 				size := []int{1, 3000, 600 << 10, 1400 << 10, 3 << 20}[rnd.IntN(5)]
 				at := []time.Time{noon, noon, noon.Add(50 * time.Minute), noon.Add(time.Hour)}[rnd.IntN(4)]

@@ -225,6 +225,7 @@ func TestLargeRecordOnSmallDisk(t *testing.T) {
 // A log of unsealed records that leaves four blocks of the disk is delivered in small batches.
 func TestLogAloneFillsDisk(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "fills many disks")
 	for name, kept := range map[string]bool{"no entities": false, "an index entity in the space that batches need": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -275,6 +276,7 @@ func testLogAloneFillsDisk(t *testing.T, kept bool) {
 // the rest of it.
 func TestManyServicesOnSmallDisk(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "fills many disks")
 	intervals := []time.Duration{-1, 20 * time.Millisecond}
 	if effort.Of() < effort.Full {
 		intervals = intervals[1:]

@@ -30,7 +30,7 @@ func TestLongAnswers(t *testing.T) {
 	audited.class, audited.number = "audit", 5000
 	parsed := newFleet(t, s, rnd, "web")
 	parsed.parse, parsed.number = "pattern/1 '<who> line <number> <_>'", 6000
-	segments := effort.Cases{Test: 16, Full: 60, Long: 1000}.N()
+	segments := effort.Cases{Test: 12, Full: 60, Long: 1000}.N()
 	web.fill(hour(), 50, segments)
 	web.fill(hour().Add(time.Hour), 50, segments/2)
 	audited.fill(hour(), 5, 20)
@@ -82,7 +82,7 @@ func TestAnswersOfRelays(t *testing.T) {
 	rnd := testrand.New(t)
 	plainly, pooled := openStore(t), openStore(t)
 	senders, relays := newFleet(t, plainly, rnd, "web"), newFleet(t, pooled, rnd, "web")
-	rounds := effort.Cases{Test: 6, Full: 12}.N()
+	rounds := effort.Cases{Test: 3, Full: 12}.N()
 	for round := range rounds {
 		var parts []plain
 		for i := range 1 + rnd.IntN(9) {
@@ -157,6 +157,7 @@ func TestAnswersOfTwoStores(t *testing.T) {
 // A damaged segment is read from the output of another store that contains its batch.
 func TestAnswersOfAnotherStoresOutput(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "asks all questions of TestAnswersOfTwoStores")
 	rnd := testrand.New(t)
 	s, also := openStore(t), openStore(t)
 	first, second := newFleet(t, s, rnd, "web"), newFleet(t, also, rnd, "web")

@@ -31,7 +31,7 @@ func TestCompactAzurite(t *testing.T) {
 		}
 	}()
 	f := newFleet(t, s, testrand.New(t), "web")
-	n := int64(effort.Cases{Test: 60, Full: 300}.N())
+	n := int64(effort.Cases{Test: 30, Full: 300}.N())
 	f.fill(hour(), 4, int(n))
 	want := readAll(t, s)
 	o := options(t)

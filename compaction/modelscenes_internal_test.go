@@ -95,6 +95,7 @@ func (s *scene) freed() {
 // resolved before grouping, a matter of what is read; without it both are needed, and suffice if the forged twin is the younger one.
 func TestBrokenRulesAreFound(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "tests the model of TestLongModel")
 	all := scenes(effort.Full)
 	for _, c := range []struct{ rules, scene, fault string }{
 		{"tier", "forged", ""},

@@ -26,7 +26,7 @@ const keptFrom = 1_000_000
 // end the class is gone, and the index has the other.
 func TestLongRetainBeside(t *testing.T) {
 	t.Parallel()
-	rounds := effort.Cases{Test: 3, Full: 15, Long: 400}.N()
+	rounds := effort.Cases{Test: 2, Full: 15, Long: 400}.N()
 	rnd := testrand.New(t)
 	s := openStore(t)
 	past := time.Now().UTC().Add(-50 * time.Hour).Truncate(time.Hour)

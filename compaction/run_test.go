@@ -12,6 +12,7 @@ import (
 	"logstow/audit"
 	"logstow/catalog"
 	"logstow/compaction"
+	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
 )
 
@@ -169,6 +170,7 @@ func TestSpill(t *testing.T) {
 // Inputs that are not read whole in one request: footers, then block by block.
 func TestLargeInputs(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "merges 15 MB")
 	rnd := testrand.New(t)
 	s := openStore(t)
 	f := newFleet(t, s, rnd, "web")

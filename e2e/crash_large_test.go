@@ -7,11 +7,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"logstow/internal/test/effort"
 )
 
 // TestCrashLargeReads kills shippers that read files faster than they are written: their log has compressed blocks.
 func TestCrashLargeReads(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "kills while large files are read")
 	r := newRig(t, false)
 	bin := armedShipper(t)
 	points := slices.DeleteFunc(pointNames(t), func(name string) bool {

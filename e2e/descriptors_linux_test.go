@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"logstow/internal/test/await"
+	"logstow/internal/test/effort"
 )
 
 // startWithin starts a shipper with a limit of open files, as options of ulimit.
@@ -43,6 +44,7 @@ func (p *process) listening(t *testing.T, n int) (addresses []string) {
 // and of the connections that it has accepted.
 func TestIdleConnections(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "opens 2,400 connections")
 	for _, limit := range []int{256, 1024} {
 		t.Run(strconv.Itoa(limit), func(t *testing.T) {
 			t.Parallel()
@@ -97,6 +99,7 @@ func TestIdleConnections(t *testing.T) {
 // More files than descriptors are followed to their ends.
 func TestMoreFilesThanDescriptors(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "follows 400 files")
 	r := newRig(t, false)
 	const files = 400
 	want := map[string]bool{}

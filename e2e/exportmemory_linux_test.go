@@ -5,11 +5,14 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"logstow/internal/test/effort"
 )
 
 // An export stays within the memory that is stated: several outputs whose times overlap, columns with few and with many different values.
 func TestExportMemory(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "ships, compacts and exports 48 MB")
 	dir := t.TempDir()
 	s := target{name: "local", store: filepath.Join(dir, "store")}
 	logs := filepath.Join(dir, "app.log")

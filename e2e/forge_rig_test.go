@@ -20,7 +20,6 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/catalog"
-	"logstow/internal/test/effort"
 	"logstow/internal/test/storetest"
 	"logstow/store"
 	"logstow/store/azure"
@@ -100,13 +99,7 @@ type forgery struct {
 	honest  []stored
 }
 
-// stages are all of them with make full, otherwise the first and the last.
-func stages() []string {
-	if effort.Of() < effort.Full {
-		return []string{stagePlain, stageRemoved}
-	}
-	return []string{stagePlain, stageMerged, stageRemoved}
-}
+func stages() []string { return []string{stagePlain, stageMerged, stageRemoved} }
 
 // newForgeries ships logs of two shippers for each attack, and compacts them up to the stage.
 func newForgeries(t *testing.T, stage string, attacks []forgingAttack) *forgeries {

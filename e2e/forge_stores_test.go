@@ -66,7 +66,8 @@ func storeAttacks() []forgingAttack {
 // TestForgeStores attacks from a store of its own: logq reads both stores as one, and the hostile shipper may write to the first only.
 func TestForgeStores(t *testing.T) {
 	t.Parallel()
-	for _, stage := range effort.Some(t, stages()...) {
+	effort.Need(t, effort.Full, "attacks two stores, and compacts them")
+	for _, stage := range stages() {
 		t.Run(stage, func(t *testing.T) {
 			t.Parallel()
 			f := newForgeries(t, stage, storeAttacks())
@@ -90,6 +91,7 @@ func TestForgeStores(t *testing.T) {
 // what they claim to be.
 func TestForgeReject(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "compacts five services three times")
 	copies := func(change func(m *blobnaming.Metadata, body []byte) []byte) func(*forgery) {
 		return func(f *forgery) {
 			for i := range f.honest {
@@ -124,8 +126,9 @@ func TestForgeReject(t *testing.T) {
 // TestForgeRetain baits retention with blobs of expired days and of classes with a short retention.
 func TestForgeRetain(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "compacts and deletes days twice")
 	old := time.Now().UTC().AddDate(0, 0, -60).Format("2006/01/02")
-	for _, stage := range effort.Some(t, stages()...) {
+	for _, stage := range stages() {
 		t.Run(stage, func(t *testing.T) {
 			t.Parallel()
 			f := newForgeries(t, stage, []forgingAttack{

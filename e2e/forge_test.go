@@ -9,27 +9,19 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/internal/test/effort"
-	"logstow/internal/test/testrand"
 	"logstow/store"
 )
 
 // TestForge runs the attacks of a hostile shipper at each stage of compaction, each on a service of its own. Every honest record is
 // printed once afterwards, also after compaction, and no honest segment is deleted that is in no output. Below make full a
-// quarter of the attacks take place, each at one stage only.
+// quarter of the attacks take place, at one stage.
 func TestForge(t *testing.T) {
 	t.Parallel()
-	all := stages()
-	sampled := 4 * len(all)
-	turn := testrand.New(t).IntN(sampled)
-	for i, stage := range all {
+	sample := effort.NewSample(t, 4)
+	attacks := slices.DeleteFunc(slices.Concat(twinAttacks(), nameAttacks()), func(forgingAttack) bool { return !sample.Has() })
+	for _, stage := range effort.Some(t, stages()...) {
 		t.Run(stage, func(t *testing.T) {
 			t.Parallel()
-			var attacks []forgingAttack
-			for n, a := range slices.Concat(twinAttacks(), nameAttacks()) {
-				if effort.Of() >= effort.Full || (n+turn)%sampled == i {
-					attacks = append(attacks, a)
-				}
-			}
 			f := newForgeries(t, stage, attacks)
 			if stage == stagePlain {
 				f.check("shipped")
@@ -68,6 +60,7 @@ func TestForge(t *testing.T) {
 // TestForgeControl does with the account's key what the attacks cannot: there the same blobs hide and replace records.
 func TestForgeControl(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "shows that TestForge can fail")
 	f := newForgeries(t, stageRemoved, []forgingAttack{{name: "rejected"}, {name: "replaced"}, {name: "untouched"}})
 	marker := &forgery{forgeries: f, service: "rejected"}
 	name := strings.TrimSuffix(marker.chain("-", 1), ".log") + ".rejected"

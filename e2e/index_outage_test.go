@@ -72,8 +72,9 @@ func metric(t *testing.T, address, name string) float64 {
 // points between a blob and its entity. All is stored; the entities wait, and are written when tables work again.
 func TestIndexOutage(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "kills at nine points, with 100,000 lines")
 	r := newRig(t, true)
-	lines := effort.Cases{Test: 20_000, Full: 100_000}.N()
+	const lines = 100_000
 	want := r.logRandom(lines)
 	raw := size(t, r.logs)
 	args := r.args("--buffer-size", "1MiB", "--flush-size", "64KiB", "--flush-interval", "1s", "--bucket", "60m", "--metrics", "127.0.0.1:0", r.glob())

@@ -122,6 +122,7 @@ func gzipped(t *testing.T, texts ...[]byte) []byte {
 // One shipper with all network inputs keeps to the limits of each.
 func TestReceiveLimits(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "opens all connections that it may")
 	in := newReceiving(t, receiveConnections)
 	t.Run("chunks", func(t *testing.T) { t.Parallel(); in.testChunks(t) })
 	t.Run("slow message", func(t *testing.T) { t.Parallel(); in.testSlowMessage(t) })

@@ -27,6 +27,7 @@ const (
 // One shipper of files keeps to the limits of multi-line records, of series, of taps and of inotify instances.
 func TestShipperLimits(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "opens all inputs and taps that it may")
 	const maxSeries = 3
 	r := newRig(t, false)
 	path := func(i int) string { return filepath.Join(r.logs, fmt.Sprintf("%d.log", i)) }
@@ -140,6 +141,7 @@ func (p *process) descriptors(t *testing.T, kind string) (n int) {
 // A service that is followed is flushed early as often as --max-watch-flushes.
 func TestWatchFlushLimit(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "a follower until the limit of an hour is reached")
 	const limit = 2
 	r := newRig(t, false)
 	appendFile(t, r.logFile(), "first\n")

@@ -224,6 +224,7 @@ func TestLogMetrics(t *testing.T) {
 // A shipper that is killed at any time loses what it counted since the last scrape, and counts nothing twice.
 func TestLogMetricsKilled(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "eight kills")
 	r := newLogMetricsRig(t)
 	for life := range 8 {
 		r.startShipper()

@@ -14,7 +14,7 @@ import (
 func TestParsers(t *testing.T) {
 	t.Parallel()
 	access := `192.0.2.7 - ann [20/Nov/2026:15:04:05 +0000] "GET /pay HTTP/1.1" 503 17 "-" "curl"`
-	for _, c := range []struct{ service, parse, line, where, fields, found, level string }{
+	cases := []struct{ service, parse, line, where, fields, found, level string }{
 		{"default", "", access, "status >= 500", "path,status", "/pay\t503", "ERROR"},
 		{"auto", "auto", access, "status >= 500", "path,status", "/pay\t503", "ERROR"},
 		{"none", "none", access, "not has(status)", "status", "", "-"},
@@ -26,23 +26,24 @@ func TestParsers(t *testing.T) {
 		{"quotes", `pattern '"<size>" ''%41 100%% «<word>» \t "%"<status>'`, `"5µm" ''%41 100%% «日本» \t "%"500`, `size == "5µm"`, "size,word", "5µm\t日本", "ERROR"},
 		{"regexp", "regexp '(?P<code>5\\d\\d)|\\x22(?P<word>[^\"%]+)%\\x22'", `a "日本%" b`, `word == "日本"`, "word", "日本", "-"},
 		{"backquotes", "pattern `it's <what>; <rest>`", "it's 50%; x=y", `what == "50%"`, "what,rest", "50%\tx=y", "-"},
-	} {
-		t.Run(c.service, func(t *testing.T) {
-			t.Parallel()
-			onStores(t, func(t *testing.T, s target) {
-				dir := t.TempDir()
-				file, config := filepath.Join(dir, "in.log"), filepath.Join(dir, "shipper.yaml")
-				parse := ""
-				if c.parse != "" {
-					parse = "\n    parse: |-\n      " + c.parse
-				}
-				text := "store: " + s.store + "\ninstance: pod\ninputs:\n  - files: " + file + "\n    service: " + c.service + parse + "\n"
-				for name, content := range map[string]string{file: c.line + "\n", config: text} {
-					if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
-						t.Fatal(err)
-					}
-				}
-				s.must(t, "shipper", "run", "--once", "--config", config)
+	}
+	onStores(t, func(t *testing.T, s target) {
+		dir := t.TempDir()
+		config := "store: " + s.store + "\ninstance: pod\ninputs:\n"
+		for _, c := range cases {
+			file := filepath.Join(dir, c.service+".log")
+			appendFile(t, file, c.line+"\n")
+			config += "  - files: " + file + "\n    service: " + c.service + "\n"
+			if c.parse != "" {
+				config += "    parse: |-\n      " + c.parse + "\n"
+			}
+		}
+		configured := filepath.Join(dir, "shipper.yaml")
+		appendFile(t, configured, config)
+		s.must(t, "shipper", "run", "--once", "--config", configured)
+		for _, c := range cases {
+			t.Run(c.service, func(t *testing.T) {
+				t.Parallel()
 				query := func(args ...string) string {
 					t.Helper()
 					out := s.must(t, append([]string{"logq", "query", "-s", c.service, "--from", "2026-01-01"}, args...)...)
@@ -59,10 +60,10 @@ func TestParsers(t *testing.T) {
 				if got := query("-o", "raw"); got != c.line {
 					t.Errorf("message %q", got)
 				}
-				s.must(t, "shipper", "verify", "--full")
 			})
-		})
-	}
+		}
+		s.must(t, "shipper", "verify", "--full")
+	})
 }
 
 // The columns of a log of IIS are known from its directive, also to a shipper that is started again in the

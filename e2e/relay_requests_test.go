@@ -14,6 +14,7 @@ import (
 	"logstow/input"
 	"logstow/input/listen"
 	inputrelay "logstow/input/relay"
+	"logstow/internal/test/effort"
 	"logstow/internal/test/storetest"
 	"logstow/record"
 	"logstow/relay"
@@ -24,6 +25,7 @@ import (
 // TestRelayRequests counts what one flush of 40 services on each of 50 nodes costs in requests to storage, without relays and with three.
 func TestRelayRequests(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "ships the same with and without relays")
 	const nodes, services, relays = 50, 40, 3
 	now := time.Now().Truncate(time.Hour).Add(10 * time.Minute)
 	openBuffer := func(instance, dir string) *buffer.Buffer {

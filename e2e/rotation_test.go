@@ -262,6 +262,7 @@ func TestRotationStorms(t *testing.T) {
 // what it writes between the two: that is in no file. All else is found once.
 func TestCopyTruncateWindow(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "1,000 lines a second through 50 rotations")
 	r := newRig(t, false)
 	w := newRotor(t, filepath.Join(r.logs, "a.log"))
 	p := r.follow(w.path)

@@ -19,7 +19,8 @@ import (
 // within 15 seconds, and, once the shippers were counted, each later one within 5 seconds of being written.
 func TestLongServeWatch(t *testing.T) {
 	t.Parallel()
-	for _, kind := range someKinds(t) {
+	effort.Need(t, effort.Full, "a server whose tail is watched, on each kind of store")
+	for _, kind := range storeKinds() {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			azure := kind == "Azurite"

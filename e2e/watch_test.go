@@ -37,6 +37,7 @@ type watchedRun struct {
 // line is printed within 15 s, 95% of the others within 5 s of being written. Other tests, which are beside the short form, delay it.
 func TestLongWatch(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "four shippers with kills, for ten seconds")
 	run := watchedRun{shippers: 4, poll: time.Second, unwatched: 3 * time.Second, lasts: 7 * time.Second, write: 50 * time.Millisecond, kill: 3 * time.Second, compact: 5 * time.Second}
 	run.flush, run.firstWithin, run.lineWithin, run.mostWithin = time.Hour, patience, patience, patience
 	if effort.Of() == effort.Long {
@@ -50,7 +51,7 @@ func TestLongWatch(t *testing.T) {
 			run.lasts = lasts
 		}
 	}
-	for _, kind := range someKinds(t) {
+	for _, kind := range storeKinds() {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			azure := kind == "Azurite"

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"logstow/internal/test/effort"
 )
 
 // generatedSeed determines the generated queries, which are a table as those written by hand.
@@ -84,10 +86,10 @@ func generatedQueries(n int) (all []query) {
 	return all
 }
 
-// 1,200 generated queries have the results of the slow evaluator; go test -v prints them.
+// 1,200 generated queries, below make full half of them,, below make full half of them, have the results of the slow evaluator; go test -v prints them.
 func TestGeneratedQueries(t *testing.T) {
 	t.Parallel()
-	all := generatedQueries(300)
+	all := generatedQueries(effort.Cases{Test: 150, Full: 300}.N())
 	checkQueries(t, openMemory, all)
 	if testing.Verbose() {
 		for _, c := range all {

@@ -20,7 +20,7 @@ import (
 // Random queries have the results of the slow evaluator.
 func TestLongRandomLogQL(t *testing.T) {
 	t.Parallel()
-	n := effort.Cases{Short: 10, Test: 40, Full: 200, Long: 10_000}.N()
+	n := effort.Cases{Short: 10, Test: 25, Full: 200, Long: 10_000}.N()
 	data := datasets()
 	g := &queries{Rand: testrand.New(t)}
 	kinds := map[string]int{}

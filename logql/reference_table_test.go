@@ -29,7 +29,7 @@ func TestMetricQueries(t *testing.T) {
 // The same over a source that applies line filters and counts records, as stores do.
 func TestQueriesOverCounts(t *testing.T) {
 	t.Parallel()
-	checkQueries(t, openCounting, every(effort.Cases{Short: 8, Test: 1}.N(), slices.Concat(logQueries(), lineQueries(), binaryQueries())))
+	checkQueries(t, openCounting, every(effort.Cases{Short: 8, Test: 3, Full: 1}.N(), slices.Concat(logQueries(), lineQueries(), binaryQueries())))
 }
 
 // The table is as large as it should be: the number of its queries, and of those with a result by hand.

@@ -57,7 +57,7 @@ func TestLongQueriesOverCompaction(t *testing.T) {
 // A part of the table over Azurite.
 func TestQueriesOverAzurite(t *testing.T) {
 	t.Parallel()
-	some := every(effort.Cases{Test: 75, Full: 25}.N(), slices.Concat(logQueries(), metricQueries()))
+	some := every(effort.Cases{Test: 150, Full: 25}.N(), slices.Concat(logQueries(), metricQueries()))
 	checkQueries(t, func(t testing.TB, records []*refRecord) engine.Source {
 		a := azurite.Start(t)
 		s, err := open.Store(t.Context(), "azblob://"+a.Container(), open.Options{Getenv: func(name string) string {
@@ -73,7 +73,7 @@ func TestQueriesOverAzurite(t *testing.T) {
 }
 
 // shorter is 4n for what make test tests, n for make full, and 1 in the long form of the tests.
-func shorter(n int) int { return effort.Cases{Short: 10 * n, Test: 4 * n, Full: n, Long: 1}.N() }
+func shorter(n int) int { return effort.Cases{Short: 10 * n, Test: 6 * n, Full: n, Long: 1}.N() }
 
 // every is each n-th query, from a place that differs from day to day.
 func every(n int, queries []query) (some []query) {

@@ -86,7 +86,7 @@ func (w *world) around(sel *Selection, around ContextLines) (bySource map[string
 func TestContextAgreesWithReference(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
-	for range (effort.Cases{Short: 2, Test: 8, Full: 20}).N() {
+	for range (effort.Cases{Short: 2, Test: 5, Full: 20}).N() {
 		w := newWorld(t, rnd, false)
 		w.fill(rnd.IntN(25))
 		for range 20 {

@@ -153,7 +153,7 @@ func TestFilterAgreesWithReference(t *testing.T) {
 			w.indexed()
 			plans = append(plans, PlanIndex)
 		}
-		for range (effort.Cases{Short: 5, Test: 12, Full: 40}).N() {
+		for range (effort.Cases{Short: 5, Test: 7, Full: 40}).N() {
 			sel := querytest.Everything()
 			sel.From, sel.To = origin(), origin().Add(time.Hour)
 			for range 1 + rnd.IntN(2) {

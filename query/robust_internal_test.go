@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"logstow/internal/test/effort"
 	"logstow/internal/test/heap"
 
 	"github.com/google/go-cmp/cmp"
@@ -192,6 +193,7 @@ func (c copying) Read(ctx context.Context, ref store.BlobRef, off, n int64) ([]b
 
 // Blocks that were searched are not held. Not parallel: it measures the heap.
 func TestReadBlocksAreFreed(t *testing.T) { //nolint:paralleltest // it measures the heap
+	effort.Need(t, effort.Full, "reads many blocks")
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // each worker holds a block
 	w := newWorld(t, rand.New(rand.NewPCG(1, 1)), false)
 	const records, size = 80, 1 << 20

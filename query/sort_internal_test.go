@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/internal/test/effort"
 	"logstow/internal/test/heap"
 
 	"logstow/internal/test/querytest"
@@ -220,6 +221,7 @@ func TestDistinctAgreesWithReference(t *testing.T) {
 
 // The first records need memory for themselves alone, in whatever order the others come.
 func TestSortMemory(t *testing.T) {
+	effort.Need(t, effort.Full, "sorts with little memory")
 	w := newWorld(t, rand.New(rand.NewPCG(6, 6)), false)
 	const perSegment, segments = 4000, 20
 	for i := range segments {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"logstow/internal/test/aggregatetest"
+	"logstow/internal/test/effort"
 	"logstow/internal/test/querytest"
 	"logstow/record"
 )
@@ -17,6 +18,7 @@ import (
 // Once a temporary file cannot be written, the segments that follow are not read: each would be a request.
 func TestStatsEndsWithTemporaryFile(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "groups with little memory")
 	synctest.Test(t, statsEndWithTemporaryFile) // a read takes time, but waits for all that goes on without one
 }
 

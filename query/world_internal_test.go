@@ -141,7 +141,7 @@ type built struct {
 }
 
 // rounds is the number of rounds of a random test: n, or a quarter of it in the short form, which runs under the race detector.
-func rounds(n int) int { return effort.Cases{Short: max(1, n/20), Test: max(1, n/18), Full: n}.N() }
+func rounds(n int) int { return effort.Cases{Short: max(1, n/25), Test: max(1, n/25), Full: n}.N() }
 
 func newWorld(t testing.TB, rnd *rand.Rand, index bool) *world {
 	w := &world{t: t, rnd: rnd, memory: newMemory(), numbers: map[string]uint64{}}

@@ -99,12 +99,12 @@ func TestLongCompactDays(t *testing.T) {
 	t.Parallel()
 	t.Run("directory", func(t *testing.T) {
 		t.Parallel()
-		segments := effort.Cases{Test: 130, Full: 2400, Long: 100_000}.N()
+		segments := effort.Cases{Test: 60, Full: 2400, Long: 100_000}.N()
 		compactSmallSegments(t, os.Environ(), filepath.Join(t.TempDir(), "store"), segments)
 	})
 	t.Run("Azurite", func(t *testing.T) {
 		t.Parallel()
-		segments := effort.Cases{Test: 80, Full: 720, Long: 10_000}.N()
+		segments := effort.Cases{Test: 40, Full: 720, Long: 10_000}.N()
 		a := azurite.Start(t)
 		env := append(os.Environ(), "AZURE_STORAGE_CONNECTION_STRING="+a.ConnectionString())
 		compactSmallSegments(t, env, "azblob://"+a.Container(), segments)

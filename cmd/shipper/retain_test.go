@@ -95,6 +95,7 @@ func TestRetainRate(t *testing.T) {
 // end: what is past is gone, nothing else is, and the index is right.
 func TestRetainKilled(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "kills a retention job many times")
 	services, days, kills, most := 12, 12, 8, 700*time.Millisecond
 	if effort.Of() == effort.Long {
 		services, days, kills, most = 40, 30, 40, 3*time.Second

@@ -18,7 +18,7 @@ import (
 // Required and Groups are in those that match.
 func TestLongAgreesWithReference(t *testing.T) {
 	t.Parallel()
-	expressions := effort.Cases{Test: 5000, Full: 20_000, Long: 1_000_000}.N()
+	expressions := effort.Cases{Test: 3000, Full: 20_000, Long: 1_000_000}.N()
 	seed := testrand.Seed(t)
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 4))}
 	compiled, matched, unknown := 0, 0, 0

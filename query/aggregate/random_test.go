@@ -238,7 +238,7 @@ func aggregate(t *testing.T, r *rand.Rand, s Spec, records []*refRecord, workers
 // with and without spilling.
 func TestLongRandom(t *testing.T) {
 	r := testrand.New(t)
-	rounds := effort.Cases{Test: 50, Full: 150, Long: 20_000}.N()
+	rounds := effort.Cases{Test: 30, Full: 150, Long: 20_000}.N()
 	for round := range rounds {
 		s := randomSpec(t, r)
 		records := randomRecords(r, &s, pick(r, 0, 1, 10, 200, 500))

@@ -239,7 +239,7 @@ func listPrefixes(t *testing.T, open Opener) {
 // of the two is listed, whichever comes first in the order of names.
 func listMoves(t *testing.T, open Opener) {
 	const fillers = 400
-	moves := effort.Cases{Test: 15, Full: 50}.N()
+	moves := effort.Cases{Test: 5, Full: 50}.N()
 	container := newContainer()
 	writer, lister := open(t, container).Blobs(), open(t, container).Blobs()
 	var names []string
