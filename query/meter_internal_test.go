@@ -18,7 +18,7 @@ func TestBudget(t *testing.T) {
 	rnd := testrand.New(t)
 	prices := price.Table{List: 10_000, Read: 10_000, Gigabyte: 1e6} // a dollar a request, one for 1000 bytes
 	stopped, whole := 0, 0
-	for range 60 {
+	for range worlds(60) {
 		w := newWorld(t, rnd, false)
 		w.fill(1 + rnd.IntN(12))
 		sel := Selection{From: origin(), To: origin().Add(5 * time.Hour), Newest: rnd.IntN(2) == 0}
@@ -76,7 +76,7 @@ func TestBudget(t *testing.T) {
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
-	for i := range 40 {
+	for i := range worlds(40) {
 		w := newWorld(t, rnd, false)
 		w.fill(1 + rnd.IntN(12))
 		sel := Selection{From: origin().Add(time.Duration(rnd.IntN(100)) * time.Minute), To: origin().Add(5 * time.Hour)}

@@ -23,7 +23,7 @@ func TestPatternsAgreeWithReference(t *testing.T) { //nolint:paralleltest // it 
 	rnd := testrand.New(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	templates, exact := 0, 0
-	for range 15 {
+	for range worlds(15) {
 		w := newWorld(t, rnd, true)
 		w.fill(rnd.IntN(30))
 		w.indexed()
@@ -83,7 +83,7 @@ func TestPatternsAgreeWithReference(t *testing.T) { //nolint:paralleltest // it 
 			}
 		}
 	}
-	if templates < 30 || exact < templates/2 {
+	if templates < 2*worlds(15) || exact < templates/2 {
 		t.Errorf("%d templates, of which %d find their records only: the test checks too little", templates, exact)
 	}
 }

@@ -123,7 +123,7 @@ func TestSubRanges(t *testing.T) {
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
-	for range 60 {
+	for range worlds(60) {
 		w := newWorld(t, rnd, false)
 		w.fill(5)
 		var b *built

@@ -90,7 +90,7 @@ func TestSortAgreesWithReference(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
 	names := []string{"time", "level", "service", "source", "message", "ab", "k1", `field("k1")`, "n.ab", "nosuch"}
-	for range 20 {
+	for range worlds(20) {
 		w := newWorld(t, rnd, rnd.IntN(2) == 0)
 		w.fill(rnd.IntN(30))
 		opts := Options{TempDir: t.TempDir()}
@@ -177,7 +177,7 @@ func distinctValues(t testing.TB, q *Query, p *Plan, text string) (values []stri
 func TestDistinctAgreesWithReference(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
-	for range 20 {
+	for range worlds(20) {
 		w := newWorld(t, rnd, false)
 		w.fill(rnd.IntN(30))
 		opts := Options{TempDir: t.TempDir()}

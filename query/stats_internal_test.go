@@ -29,7 +29,7 @@ func TestStatsAgreeWithReference(t *testing.T) {
 	rnd := testrand.New(t)
 	zones := []*time.Location{time.UTC, time.FixedZone("x", 5*3600+45*60), time.FixedZone("y", -3*3600-30*60)}
 	names := []string{"level", "minute", "hour", "day", "1s", "250ms", "90s", "service", "source", "time", "message", "ab", "k1", `field("level")`, "message.message"}
-	for range 25 {
+	for range worlds(25) {
 		w := newWorld(t, rnd, false)
 		w.fill(rnd.IntN(30))
 		for range 20 {

@@ -140,8 +140,11 @@ type built struct {
 	bodies [][]byte
 }
 
-// rounds is the number of rounds of a random test: n, or a quarter of it in the short form, which runs under the race detector.
-func rounds(n int) int { return effort.Cases{Short: max(1, n/25), Test: max(1, n/25), Full: n}.N() }
+// worlds is how many of n worlds a random test asks below make full: a third, and an eighth under the race detector.
+func worlds(n int) int { return effort.Cases{Short: max(1, n/8), Test: max(1, n/3), Full: n}.N() }
+
+// rounds is how many of n rounds a random test has below make full, if one is about a query only.
+func rounds(n int) int { return effort.Cases{Short: max(1, n/80), Test: max(1, n/25), Full: n}.N() }
 
 func newWorld(t testing.TB, rnd *rand.Rand, index bool) *world {
 	w := &world{t: t, rnd: rnd, memory: newMemory(), numbers: map[string]uint64{}}
