@@ -90,7 +90,8 @@ UNRACED = TestAnswersOfTwoStores TestAnswersOfAnotherStoresOutput TestLongAnswer
 	TestRandomDamage TestBetweenRequests TestLongDamage TestFullFileSystem TestFileCallsFail \
 	TestRangeIsAFilter TestRangeFollowsPages TestHours TestWrongTypes TestBlocks TestEncodedBlocks TestRandomRecordsComeBack \
 	TestLongParsers TestDamagedColumns TestDecodedLimit TestReadBlocksAreFreed TestSortMemory TestStatsEndsWithTemporaryFile \
-	TestDecodingIsCancelled TestQueryAgreesWithReference TestLongPushdown TestLongColumns TestFilterAgreesWithReference TestForeignAgrees TestPatternsOfManyShapes TestFastRotation
+	TestDecodingIsCancelled TestQueryAgreesWithReference TestLongPushdown TestLongColumns TestFilterAgreesWithReference TestForeignAgrees TestPatternsOfManyShapes TestFastRotation \
+	TestValuesInTokenFilters TestAttributeColumns TestFieldsOfLargeValues TestColumnOfManyValues TestAnswersOfRelays TestLongWhere TestSpill
 empty =
 race-short: testdata/azurite/node_modules ## what may race, in short forms
 	$(REQUIRED) $(GO) test -vet=off -race -timeout 30m ./store/azure
@@ -101,7 +102,7 @@ conformance: testdata/azurite/node_modules ## both storage backends against the 
 
 KILLS ?= 100
 crash: testdata/azurite/node_modules ## kills, lost answers and outages at length: make crash KILLS=500
-	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_CRASH_KILLS=$(KILLS) LOGSTOW_OUTAGE_MB=2000 $(GO) test -count=1 -timeout 3h -v -run 'TestCrash|TestOutage|TestManyWaiting|TestTerminate|TestSecondSignal' ./e2e
+	LOGSTOW_EFFORT=full LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_CRASH_KILLS=$(KILLS) LOGSTOW_OUTAGE_MB=2000 $(GO) test -count=1 -timeout 3h -v -run 'TestCrash|TestOutage|TestManyWaiting|TestTerminate|TestSecondSignal' ./e2e
 
 DURATION ?= 2m
 soak: testdata/azurite/node_modules ## a shipper under mixed load, faults and reloads: make soak DURATION=1h
