@@ -16,7 +16,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
 	"golang.org/x/sync/errgroup"
 
 	"logstow/blobnaming"
@@ -214,7 +213,7 @@ func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, er
 	s = counter.Store(s)
 	a := &auditor{
 		o: o, repair: repair, container: s.Container(), blobs: s.Blobs(), compacted: s.Compacted(), tables: s.Tables(),
-		catalog: &catalog.Catalog{Blobs: s.Blobs(), Compacted: s.Compacted(), Retry: retry.Jobs(), Sequential: true},
+		catalog: catalog.ForJobs(s),
 		reading: make(chan struct{}, concurrentFooters), seed: maphash.MakeSeed(), now: s.Now, orphans: make(map[entityKey]bool), found: make(map[string]bool),
 	}
 	a.comparisons.SetLimit(concurrentParts)
@@ -342,19 +341,11 @@ func (a *auditor) services(ctx context.Context) (map[string]bool, error) {
 	})
 	all := make(map[string]bool)
 	for _, service := range names {
-		if a.selects(service) {
+		if catalog.Selects(a.o.Services, service) {
 			all[service] = true
 		}
 	}
 	return all, err
-}
-
-// selects reports whether a service is selected.
-func (a *auditor) selects(service string) bool {
-	return len(a.o.Services) == 0 || slices.ContainsFunc(a.o.Services, func(pattern string) bool {
-		ok, err := doublestar.Match(pattern, service)
-		return ok && err == nil
-	})
 }
 
 // index returns, by service, the tables of the range that have entities of the service. If all services are
@@ -393,7 +384,7 @@ func (a *auditor) index(ctx context.Context) (map[string][]tableindex.Table, err
 			}
 		}
 		for _, service := range found[i] {
-			if a.selects(service) {
+			if catalog.Selects(a.o.Services, service) {
 				index[service] = append(index[service], t)
 			}
 		}

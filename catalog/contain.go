@@ -10,6 +10,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/record"
 	"logstow/segment"
+	"logstow/store"
 )
 
 // Output is an output of compaction with its list of inputs.
@@ -173,6 +174,36 @@ func (o Output) inputs() []segment.Origin {
 	return o.Inputs
 }
 
+// Places is [Contain] for the plain segments of scopes of this catalog, after setting the inputs of outputs that may contain one. Outputs
+// that are gone contain nothing.
+func (c *Catalog) Places(ctx context.Context, plain []Segment, outputs []Output) ([]Place, error) {
+	segments := make([]Segment, len(outputs))
+	for i, o := range outputs {
+		segments[i] = o.Segment
+	}
+	for _, i := range Undecided(segments, plain) {
+		if o := &outputs[i]; o.Err == nil && !o.Rejected {
+			if err := c.ReadInputs(ctx, o); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return Contain(plain, outputs), nil
+}
+
+// ReadInputs sets the inputs of an output. An output that is gone, or whose list is damaged, has none.
+func (c *Catalog) ReadInputs(ctx context.Context, o *Output) error {
+	read, err := ReadOutput(ctx, c.Retry.Range(c.Compacted, o.Ref()), o.Segment)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read %s: %w", o.Name, err)
+	}
+	o.Inputs = read.Inputs
+	return nil
+}
+
 // ErrNoOutput is the error of a blob with the name of an output that is no output, or one of another class.
 var ErrNoOutput = errors.New("not an output of its class")
 
@@ -184,17 +215,7 @@ func ReadOutput(ctx context.Context, read segment.Range, s Segment) (Output, err
 		o.Err = fmt.Errorf("%s: %w", s.Name, ErrNoOutput)
 		return o, nil
 	}
-	var footer *segment.Footer
-	var origins *segment.Origins
-	err := segment.ReadTwice(ctx, func() (err error) {
-		if footer, origins, err = segment.ReadOrigins(ctx, read, s.Size, s.Meta.Origins); err == nil {
-			err = footer.Check(s.Meta)
-		}
-		return err
-	})
-	if err == nil && footer.Service != s.Name.Service || err == nil && footer.BucketStart != s.Name.Bucket.Unix() {
-		err = &segment.CorruptError{Part: "footer", Offset: footer.Footer, Reason: "it is that of another name"}
-	}
+	_, origins, err := s.ReadOrigins(ctx, read)
 	if corrupt := (*segment.CorruptError)(nil); errors.As(err, &corrupt) || errors.Is(err, segment.ErrUnsupported) {
 		o.Err = err
 		return o, nil

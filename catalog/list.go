@@ -38,6 +38,11 @@ type Catalog struct {
 	page int
 }
 
+// ForJobs returns the catalog of a store for jobs that run for long and unattended. It visits days in order.
+func ForJobs(s store.Store) *Catalog {
+	return &Catalog{Blobs: s.Blobs(), Compacted: s.Compacted(), Retry: retry.Jobs(), Sequential: true}
+}
+
 // pageSize returns the number of blobs in a full page of a listing.
 func (c *Catalog) pageSize() int { return cmp.Or(c.page, fullPage) }
 

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"cmp"
+	"context"
 	"time"
 
 	"logstow/blobnaming"
@@ -73,6 +74,28 @@ func (s Segment) Origin() segment.Origin {
 		Batch: s.Meta.Batch, Start: s.Meta.Start, End: s.Meta.End, Records: s.Meta.Records, Size: s.Size,
 		Instance: s.Meta.Instance, Seq: s.Meta.Seq, Levels: s.Meta.Levels,
 	}
+}
+
+// CheckName returns a [segment.CorruptError] if a footer is that of another name.
+func (s Segment) CheckName(f *segment.Footer) error {
+	if f.Service != s.Name.Service || f.BucketStart != s.Name.Bucket.Unix() {
+		return &segment.CorruptError{Part: "footer", Offset: f.Footer, Reason: "it is that of another name"}
+	}
+	return nil
+}
+
+// ReadOrigins reads the footer and the origins of an output, and compares the footer with name and metadata.
+func (s Segment) ReadOrigins(ctx context.Context, read segment.Range) (f *segment.Footer, origins *segment.Origins, err error) {
+	err = segment.ReadTwice(ctx, func() (err error) {
+		if f, origins, err = segment.ReadOrigins(ctx, read, s.Size, s.Meta.Origins); err == nil {
+			err = f.Check(s.Meta)
+		}
+		return err
+	})
+	if err == nil {
+		err = s.CheckName(f)
+	}
+	return f, origins, err
 }
 
 // Ref returns the blob with the ETag of the listing.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"logstow/blobnaming"
 	"logstow/store"
 )
@@ -127,4 +129,12 @@ func (c *Catalog) years(ctx context.Context, service string, halves ...half) (ma
 		}
 	}
 	return all, nil
+}
+
+// Selects reports whether a service matches one of the patterns, or there are none.
+func Selects(patterns []string, service string) bool {
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(pattern string) bool {
+		ok, err := doublestar.Match(pattern, service)
+		return ok && err == nil
+	})
 }

@@ -22,6 +22,17 @@ type Day struct {
 	Raw, Compacted []Entry
 }
 
+// Rejected has the names of the outputs that a marker rejects.
+func (d *Day) Rejected() map[blobnaming.Name]bool {
+	rejected := make(map[blobnaming.Name]bool)
+	for _, e := range d.Compacted {
+		if e.Kind == KindRejection {
+			rejected[e.Name] = true
+		}
+	}
+	return rejected
+}
+
 // Walk lists a service in both containers and calls visit for each day of [from, to) of which entries are kept, never concurrently.
 // keep reports whether to keep an entry, others take no memory; nil keeps all. It is called once for each entry, maybe concurrently.
 // The last page of a day's raw listing comes before the first page of its compacted listing. So a segment that compaction removed

@@ -248,12 +248,7 @@ func Chains(d *catalog.Day) []*Chain {
 	for _, all := range twins {
 		slices.SortFunc(all, catalog.CompareTwins)
 	}
-	rejected := make(map[blobnaming.Name]bool)
-	for _, e := range d.Compacted {
-		if e.Kind == catalog.KindRejection {
-			rejected[e.Name] = true
-		}
-	}
+	rejected := d.Rejected()
 	for _, e := range d.Compacted {
 		if e.Kind == catalog.KindOutput || e.Kind == catalog.KindUnreadable {
 			c := chain(e.Name.Class())

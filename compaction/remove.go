@@ -138,8 +138,8 @@ func verifyStored(ctx context.Context, read segment.Range, s catalog.Segment, ve
 		}
 		return err
 	})
-	if err == nil && (f.Service != s.Name.Service || f.BucketStart != s.Name.Bucket.Unix()) {
-		err = &segment.CorruptError{Part: "footer", Offset: f.Footer, Reason: "it is that of another name"}
+	if err == nil {
+		err = s.CheckName(f)
 	}
 	return f, err
 }

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
 	"golang.org/x/time/rate"
 
 	"logstow/blobnaming"
@@ -178,7 +177,7 @@ func newRun(s store.Store, o Options) *run {
 	s = counter.Store(s)
 	return &run{
 		store: s, counter: counter, o: o, prices: o.Prices.OrDefault(), limit: rate.NewLimiter(limit, store.MaxDelete),
-		catalog: &catalog.Catalog{Blobs: s.Blobs(), Compacted: s.Compacted(), Retry: retry.Jobs(), Sequential: true},
+		catalog: catalog.ForJobs(s),
 		builder: builder{
 			blobs: s.Blobs(), columns: o.Columns, compressor: segment.NewCompressor(), tempDir: o.TempDir, budget: o.memory, blockSize: o.blockSize,
 		},
@@ -217,15 +216,7 @@ func (r *run) services(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot list services: %w", err)
 	}
-	return slices.DeleteFunc(all, func(service string) bool { return !wanted(r.o.Services, service) }), nil
-}
-
-// wanted reports whether a service matches one of the patterns, or there are none.
-func wanted(patterns []string, service string) bool {
-	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(pattern string) bool {
-		ok, err := doublestar.Match(pattern, service)
-		return ok && err == nil
-	})
+	return slices.DeleteFunc(all, func(service string) bool { return !catalog.Selects(r.o.Services, service) }), nil
 }
 
 // bounds returns the range to compact: from the start of a day to the end of an hour.

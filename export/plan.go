@@ -3,7 +3,6 @@ package export
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"logstow/catalog"
 	"logstow/compaction"
 	"logstow/export/delta"
-	"logstow/store"
 )
 
 // appPrefix begins the names of the applications of transactions.
@@ -232,24 +230,11 @@ func (p *planner) share(ctx context.Context, c *compaction.Chain) (bool, error) 
 		}
 	}
 	for _, i := range catalog.MayShare(segments) {
-		if err := p.readInputs(ctx, &outputs[i]); err != nil {
+		if err := p.run.catalog.ReadInputs(ctx, &outputs[i]); err != nil {
 			return false, err
 		}
 	}
 	return len(catalog.Shared(outputs)) > 0, nil
-}
-
-// readInputs sets the inputs of an output. An output that is gone has none.
-func (p *planner) readInputs(ctx context.Context, o *catalog.Output) error {
-	read, err := catalog.ReadOutput(ctx, p.run.catalog.Retry.Range(p.run.store.Compacted(), o.Ref()), o.Segment)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("cannot read %s: %w", o.Name, err)
-	}
-	o.Inputs = read.Inputs
-	return nil
 }
 
 // isWhole reports whether the outputs of a chain up to a generation are listed: retention deletes the first ones first.
@@ -330,18 +315,11 @@ func recordedAge(table *delta.Snapshot) (time.Duration, bool) {
 // countWaiting counts the segments that no output contains.
 func (p *planner) countWaiting(ctx context.Context, chains []*compaction.Chain) error {
 	for _, c := range chains {
-		outputs := make([]catalog.Segment, len(c.Outputs))
-		for i, o := range c.Outputs {
-			outputs[i] = o.Segment
+		places, err := p.run.catalog.Places(ctx, c.Plain, c.Outputs)
+		if err != nil {
+			return err
 		}
-		for _, i := range catalog.Undecided(outputs, c.Plain) {
-			if o := &c.Outputs[i]; o.Err == nil && !o.Rejected {
-				if err := p.readInputs(ctx, o); err != nil {
-					return err
-				}
-			}
-		}
-		for _, place := range catalog.Contain(c.Plain, c.Outputs) {
+		for _, place := range places {
 			switch {
 			case place.Contained():
 			case c.Day.Add(day).After(p.run.now):

@@ -73,16 +73,8 @@ func (u *reader) fail(err error) error {
 // openUnit reads the footer and the origins of an output, and its first record. fields are those with columns.
 func openUnit(ctx context.Context, read segment.Range, unit catalog.Segment, decoder *segment.Decoder, fields []string, text []byte) (*reader, error) {
 	u := &reader{unit: unit, read: read, decoder: decoder, text: text[:0], values: make([]message.Value, len(fields))}
-	err := segment.ReadTwice(ctx, func() (err error) {
-		if u.footer, u.origins, err = segment.ReadOrigins(ctx, read, unit.Size, unit.Meta.Origins); err == nil {
-			err = u.footer.Check(unit.Meta)
-		}
-		return err
-	})
-	if err == nil && (u.footer.Service != unit.Name.Service || u.footer.BucketStart != unit.Name.Bucket.Unix()) {
-		err = &segment.CorruptError{Part: "footer", Offset: u.footer.Footer, Reason: "it is that of another name"}
-	}
-	if err != nil {
+	var err error
+	if u.footer, u.origins, err = unit.ReadOrigins(ctx, read); err != nil {
 		return nil, u.fail(err)
 	}
 	for _, p := range u.origins.Parts {

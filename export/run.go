@@ -72,7 +72,7 @@ func newRun(s store.Store, to Destination, o Options) *run {
 	return &run{
 		store: s, source: source, counter: counter, o: o, prices: o.Prices.OrDefault(), excluded: make(map[store.BlobRef]bool),
 		table:   &delta.Table{Blobs: counter.Blobs(to.Blobs), Retry: retry.Jobs()},
-		catalog: &catalog.Catalog{Blobs: s.Blobs(), Compacted: s.Compacted(), Retry: retry.Jobs(), Sequential: true},
+		catalog: catalog.ForJobs(s),
 		report:  Report{Store: s.String(), Table: to.Name, DryRun: o.DryRun, Version: -1, problems: new(problems.List)},
 	}
 }

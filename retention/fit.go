@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"logstow/blobnaming"
 	"logstow/catalog"
-	"logstow/internal/retry"
-	"logstow/store"
+	"logstow/compaction"
 )
 
 // fit lists everything and moves the cutoffs until the kept blobs fit into MaxBytes. Segments that outputs
@@ -60,33 +58,20 @@ type usage struct {
 
 // add adds a day, without the segments that outputs contain.
 func (u *usage) add(ctx context.Context, d *catalog.Day) error {
-	plain := make(map[catalog.Scope][]catalog.Segment)
-	for _, e := range d.Raw {
-		u.count(d.Day, &e, 1)
-		if e.Kind == catalog.KindPlain {
-			plain[e.Scope()] = append(plain[e.Scope()], e.Segment)
+	for _, entries := range [][]catalog.Entry{d.Raw, d.Compacted} {
+		for i := range entries {
+			u.count(d.Day, &entries[i], 1)
 		}
 	}
-	rejected := make(map[blobnaming.Name]bool)
-	for _, e := range d.Compacted {
-		if e.Kind == catalog.KindRejection {
-			rejected[e.Name] = true
-		}
-	}
-	outputs := make(map[catalog.Scope][]catalog.Segment)
-	for _, e := range d.Compacted {
-		u.count(d.Day, &e, 1)
-		if e.Kind == catalog.KindOutput && !rejected[e.Name] {
-			outputs[e.Scope()] = append(outputs[e.Scope()], e.Segment)
-		}
-	}
-	for scope, all := range outputs {
-		contained, err := u.contained(ctx, plain[scope], all)
+	for _, c := range compaction.Chains(d) {
+		places, err := u.r.catalog.Places(ctx, c.Plain, c.Outputs)
 		if err != nil {
 			return err
 		}
-		for _, s := range contained {
-			u.count(d.Day, &catalog.Entry{Kind: catalog.KindPlain, Segment: s}, -1)
+		for i, place := range places {
+			if place.Contained() {
+				u.count(d.Day, &catalog.Entry{Kind: catalog.KindPlain, Segment: c.Plain[i]}, -1)
+			}
 		}
 	}
 	return nil
@@ -104,26 +89,4 @@ func (u *usage) count(at time.Time, e *catalog.Entry, sign int64) {
 	}
 	u.days[key].Blobs += sign
 	u.days[key].Bytes += sign * e.Size
-}
-
-// contained returns the plain segments of a scope that its outputs contain.
-func (u *usage) contained(ctx context.Context, plain, outputs []catalog.Segment) (all []catalog.Segment, err error) {
-	var lists []catalog.Output
-	for _, i := range catalog.Undecided(outputs, plain) {
-		s := outputs[i]
-		o, err := catalog.ReadOutput(ctx, retry.Range(u.r.store.Compacted(), s.Ref()), s)
-		switch {
-		case errors.Is(err, store.ErrNotFound):
-			continue // deleted since
-		case err != nil:
-			return nil, fmt.Errorf("cannot read %s: %w", s.Name, err)
-		}
-		lists = append(lists, o)
-	}
-	for i, place := range catalog.Contain(plain, lists) {
-		if place.Contained() {
-			all = append(all, plain[i])
-		}
-	}
-	return all, nil
 }

@@ -11,7 +11,6 @@ import (
 	"logstow/query/explain"
 	"logstow/query/source"
 
-	"logstow/blobnaming"
 	"logstow/catalog"
 	"logstow/store"
 	"logstow/tableindex"
@@ -97,12 +96,7 @@ func (l *listing) addDay(d *catalog.Day) {
 	for i := range d.Raw {
 		l.add(&d.Raw[i])
 	}
-	rejected := make(map[blobnaming.Name]bool)
-	for _, e := range d.Compacted {
-		if e.Kind == catalog.KindRejection {
-			rejected[e.Name] = true
-		}
-	}
+	rejected := d.Rejected()
 	for i := range d.Compacted {
 		if e := &d.Compacted[i]; e.Kind == catalog.KindOutput && !rejected[e.Name] {
 			l.add(e)
