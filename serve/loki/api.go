@@ -178,6 +178,8 @@ type request struct {
 	opened   Backend
 	from, to int64
 	started  bool // the first byte of the response may have been sent
+	// bad is the error of the first parameter that is invalid; nil if there is none yet. What reads parameters sets it.
+	bad error
 }
 
 // view returns the Backend of the request, which the first call creates.

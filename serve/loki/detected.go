@@ -9,16 +9,14 @@ import (
 
 // detectedLabels is /loki/api/v1/detected_labels: the labels of the streams with the number of their values.
 func (q *request) detectedLabels() error {
-	if err := q.ordered(querySince); err != nil {
-		return err
-	}
-	selectors, err := q.selectors()
-	if err != nil {
-		return err
+	q.ordered(querySince)
+	selectors := q.selectors()
+	if q.bad != nil {
+		return q.bad
 	}
 	values := map[string]map[string]bool{}
 	each := memo[bool]{}
-	err = q.view().Parts(q.ctx, selectors, q.from, q.to, 0, func(p storage.Part) {
+	err := q.view().Parts(q.ctx, selectors, q.from, q.to, 0, func(p storage.Part) {
 		each.of(p.Labels, func() bool {
 			for _, l := range p.Labels {
 				if values[l.Name] == nil {
@@ -45,10 +43,7 @@ func (q *request) detectedLabels() error {
 
 // detectedFields is /loki/api/v1/detected_fields: the fields of the newest records that match.
 func (q *request) detectedFields() error {
-	limit, err := q.number("limit", defaultFields)
-	if err != nil {
-		return err
-	}
+	limit := q.number("limit", defaultFields)
 	fields, err := q.fields(0)
 	if err != nil {
 		return err
@@ -76,10 +71,7 @@ func (q *request) detectedFields() error {
 
 // detectedFieldValues is /loki/api/v1/detected_field/NAME/values: values of a field in the newest records that match.
 func (q *request) detectedFieldValues() error {
-	limit, err := q.number("limit", defaultFields)
-	if err != nil {
-		return err
-	}
+	limit := q.number("limit", defaultFields)
 	fields, err := q.fields(limit)
 	if err != nil {
 		return err
@@ -98,19 +90,14 @@ func (q *request) detectedFieldValues() error {
 
 // fields returns the fields of the newest records of the parameter query, each with at most as many values.
 func (q *request) fields(values int) ([]storage.Field, error) {
-	if err := q.ordered(querySince); err != nil {
-		return nil, err
-	}
-	lines, err := q.number("line_limit", defaultLines)
-	if err != nil {
-		return nil, err
-	}
+	q.ordered(querySince)
+	lines := q.number("line_limit", defaultLines)
 	if maximum := q.api.opts.Limits.Entries; maximum > 0 {
 		lines = min(lines, maximum)
 	}
-	log, err := q.logQuery()
-	if err != nil {
-		return nil, err
+	log := q.logQuery()
+	if q.bad != nil {
+		return nil, q.bad
 	}
 	return q.view().Fields(q.ctx, log, q.from, q.to, lines, values)
 }

@@ -31,8 +31,8 @@ type changeJSON struct {
 
 // explain is /logstow/api/v1/explain: what is wrong with the text of a query bar, or why it finds nothing, and how to correct it.
 func (q *request) explain() error {
-	if err := q.ordered(querySince); err != nil {
-		return err
+	if q.ordered(querySince); q.bad != nil {
+		return q.bad
 	}
 	typed := correct.Read(q.get("query"), q.get("case") == "1")
 	var reasons []correct.Reason

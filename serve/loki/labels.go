@@ -30,16 +30,14 @@ func (q *request) labelValues() error {
 
 // labelSet responds with a sorted set, to which add adds elements for the labels of each stream.
 func (q *request) labelSet(add func(map[string]bool, labels.Labels)) error {
-	if err := q.ordered(labelsSince); err != nil {
-		return err
-	}
-	selectors, err := q.selectors()
-	if err != nil {
-		return err
+	q.ordered(labelsSince)
+	selectors := q.selectors()
+	if q.bad != nil {
+		return q.bad
 	}
 	found := map[string]bool{}
 	each := memo[bool]{}
-	err = q.view().Parts(q.ctx, selectors, q.from, q.to, 0, func(p storage.Part) {
+	err := q.view().Parts(q.ctx, selectors, q.from, q.to, 0, func(p storage.Part) {
 		each.of(p.Labels, func() bool {
 			add(found, p.Labels)
 			return true
@@ -53,8 +51,8 @@ func (q *request) labelSet(add func(map[string]bool, labels.Labels)) error {
 
 // series is /loki/api/v1/series: the labels of the streams that match at least one selector; without selectors, of all streams.
 func (q *request) series() error {
-	if err := q.ordered(querySince); err != nil {
-		return err
+	if q.ordered(querySince); q.bad != nil {
+		return q.bad
 	}
 	given := slices.Concat(q.http.Form["match[]"], q.http.Form["match"])
 	var selectors [][]*syntax.Matcher

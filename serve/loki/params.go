@@ -39,133 +39,129 @@ func (q *request) parseForm() error {
 // get returns the value of a parameter, or "" if it is missing.
 func (q *request) get(name string) string { return q.http.Form.Get(name) }
 
+// reject sets q.bad, unless another parameter was invalid before.
+func (q *request) reject(err error) {
+	if q.bad == nil {
+		q.bad = err
+	}
+}
+
 // number returns the value of a parameter that must be a positive integer, or missing if there is none.
-func (q *request) number(name string, missing int) (int, error) {
+func (q *request) number(name string, missing int) int {
 	text := q.get(name)
 	if text == "" {
-		return missing, nil
+		return missing
 	}
 	n, err := strconv.ParseInt(text, 10, 32)
-	if err != nil {
-		return 0, badRequest("invalid %s %q: not a whole number", name, text)
+	switch {
+	case err != nil:
+		q.reject(badRequest("invalid %s %q: not a whole number", name, text))
+	case n <= 0:
+		q.reject(badRequest("%s must be a positive value", name))
 	}
-	if n <= 0 {
-		return 0, badRequest("%s must be a positive value", name)
-	}
-	return int(n), nil
+	return int(n)
 }
 
 // backward reports whether a log query returns the newest records first.
-func (q *request) backward() (bool, error) {
-	switch text := q.get("direction"); strings.ToLower(text) {
-	case "", "backward":
-		return true, nil
-	case "forward":
-		return false, nil
-	default:
-		return false, badRequest("invalid direction %q", text)
+func (q *request) backward() bool {
+	text := q.get("direction")
+	direction := strings.ToLower(text)
+	if direction != "" && direction != "backward" && direction != "forward" {
+		q.reject(badRequest("invalid direction %q", text))
 	}
+	return direction != "forward"
 }
 
-func (q *request) time(name string, missing int64) (int64, error) {
+// parameter returns the value of a parameter, or missing if there is none.
+func parameter[T any](q *request, name string, missing T, parse func(string) (T, error)) T {
 	text := q.get(name)
 	if text == "" {
-		return missing, nil
+		return missing
 	}
-	at, err := parseTime(text)
+	v, err := parse(text)
 	if err != nil {
-		return 0, badRequest("invalid %s: %v", name, err)
+		q.reject(badRequest("invalid %s: %v", name, err))
 	}
-	return at, nil
+	return v
 }
 
-func (q *request) duration(name string, missing time.Duration) (time.Duration, error) {
-	text := q.get(name)
-	if text == "" {
-		return missing, nil
-	}
-	d, err := parseDuration(text)
-	if err != nil {
-		return 0, badRequest("invalid %s: %v", name, err)
-	}
-	return d, nil
+func (q *request) time(name string, missing int64) int64 {
+	return parameter(q, name, missing, parseTime)
+}
+
+func (q *request) duration(name string, missing time.Duration) time.Duration {
+	return parameter(q, name, missing, parseDuration)
 }
 
 // bounds sets q.from and q.to from the parameters start, end and since. It accepts an end before the start.
-func (q *request) bounds(since time.Duration) error {
+func (q *request) bounds(since time.Duration) {
 	now := q.now.UnixNano()
-	end, err := q.time("end", now)
-	if err != nil {
-		return err
+	q.to = q.time("end", now)
+	if since = q.duration("since", since); since < 0 {
+		q.reject(badRequest("since must not be negative"))
 	}
-	if since, err = q.duration("since", since); err != nil {
-		return err
-	}
-	if since < 0 {
-		return badRequest("since must not be negative")
-	}
-	start, err := q.time("start", max(min(end, now)-int64(since), 0))
-	if err != nil {
-		return err
-	}
-	q.from, q.to = start, end
-	return nil
+	q.from = q.time("start", max(min(q.to, now)-int64(since), 0))
 }
 
-// ordered is bounds, but returns an error if the end is before the start.
-func (q *request) ordered(since time.Duration) error {
-	if err := q.bounds(since); err != nil {
-		return err
+// ordered is bounds, but rejects an end before the start.
+func (q *request) ordered(since time.Duration) {
+	if q.bounds(since); q.to < q.from {
+		q.reject(errEndBeforeStart)
 	}
-	if q.to < q.from {
-		return errEndBeforeStart
-	}
-	return nil
 }
 
-// step returns the parameter step. It must be at least a millisecond, and must divide the range into at most points steps.
-func (q *request) step(points int) (time.Duration, error) {
-	step, err := q.duration("step", defaultStep(q.from, q.to))
-	if err != nil {
-		return 0, err
-	}
+// step returns the parameter step. It must be at least a millisecond, and must divide the range into not more steps than a series may have
+// points.
+func (q *request) step() time.Duration {
+	step, points := q.duration("step", defaultStep(q.from, q.to)), q.api.opts.Limits.Engine.Points
 	switch {
 	case step <= 0:
-		return 0, badRequest("zero or negative query resolution step widths are not accepted: use a positive step")
+		q.reject(badRequest("zero or negative query resolution step widths are not accepted: use a positive step"))
 	case step < time.Millisecond:
-		return 0, badRequest("the step %v is below 1ms", step)
+		q.reject(badRequest("the step %v is below 1ms", step))
 	case points > 0 && (q.to-q.from)/int64(step) > int64(points):
-		return 0, badRequest("exceeded maximum resolution of %d points per timeseries: increase the step", points)
+		q.reject(badRequest("exceeded maximum resolution of %d points per timeseries: increase the step", points))
 	}
-	return step, nil
+	return step
 }
 
 // matchers returns the matchers of the parameter query, which must be a stream selector without stages.
-func (q *request) matchers() ([]*syntax.Matcher, error) { return syntax.ParseMatchers(q.get("query")) }
+func (q *request) matchers() []*syntax.Matcher {
+	all, err := syntax.ParseMatchers(q.get("query"))
+	if err != nil {
+		q.reject(err)
+	}
+	return all
+}
 
 // selectors returns the selector of the parameter query, which may be missing. No selector selects all streams.
-func (q *request) selectors() ([][]*syntax.Matcher, error) {
+func (q *request) selectors() [][]*syntax.Matcher {
 	if q.get("query") == "" {
-		return nil, nil
+		return nil
 	}
-	one, err := q.matchers()
-	return [][]*syntax.Matcher{one}, err
+	return [][]*syntax.Matcher{q.matchers()}
+}
+
+// expr returns the parameter query.
+func (q *request) expr() syntax.Expr {
+	expr, err := syntax.Parse(q.get("query"))
+	if err != nil {
+		q.reject(err)
+	}
+	return expr
 }
 
 // logQuery returns the parameter query, which must be a log query.
-func (q *request) logQuery() (*syntax.LogExpr, error) {
-	expr, err := syntax.Parse(q.get("query"))
-	if err != nil {
-		return nil, err
-	}
-	log, ok := expr.(*syntax.LogExpr)
+func (q *request) logQuery() *syntax.LogExpr {
+	log, ok := q.expr().(*syntax.LogExpr)
 	if !ok {
-		return nil, badRequest("%s needs a log query, this is a metric query", q.endpoint[strings.LastIndexByte(q.endpoint, '/')+1:])
+		q.reject(badRequest("%s needs a log query, this is a metric query", q.endpoint[strings.LastIndexByte(q.endpoint, '/')+1:]))
+		return nil
 	}
 	if _, err := pipeline.Compile(log.Stages, nil, nil); err != nil {
-		return nil, badRequest("%v", err)
+		q.reject(badRequest("%v", err))
 	}
-	return log, nil
+	return log
 }
 
 // categorize reports whether the client requests the labels of records by category. It does so with a header, or with a parameter,

@@ -6,20 +6,10 @@ import (
 
 // patterns is /loki/api/v1/patterns: shapes of messages with the number of their records by step.
 func (q *request) patterns() error {
-	if err := q.ordered(querySince); err != nil {
-		return err
-	}
-	step, err := q.step(q.api.opts.Limits.Engine.Points)
-	if err != nil {
-		return err
-	}
-	limit, err := q.number("limit", defaultPatterns)
-	if err != nil {
-		return err
-	}
-	matchers, err := q.matchers()
-	if err != nil {
-		return err
+	q.ordered(querySince)
+	step, limit, matchers := q.step(), q.number("limit", defaultPatterns), q.matchers()
+	if q.bad != nil {
+		return q.bad
 	}
 	found, err := q.view().Patterns(q.ctx, matchers, q.from, q.to, step, limit)
 	if err != nil {

@@ -10,23 +10,14 @@ import (
 
 // queryRange is /loki/api/v1/query_range: a log query or a metric query over a range.
 func (q *request) queryRange() error {
-	if err := q.bounds(querySince); err != nil {
-		return err
-	}
-	limit, backward, err := q.order()
-	if err != nil {
-		return err
-	}
-	interval, err := q.duration("interval", 0)
-	if err != nil {
-		return err
-	}
+	q.bounds(querySince)
+	limit, backward, interval := q.number("limit", defaultLimit), q.backward(), q.duration("interval", 0)
 	if interval < 0 {
-		return badRequest("interval must be >= 0")
+		q.reject(badRequest("interval must be >= 0"))
 	}
-	expr, err := syntax.Parse(q.get("query"))
-	if err != nil {
-		return err
+	expr := q.expr()
+	if q.bad != nil {
+		return q.bad
 	}
 	if log, ok := expr.(*syntax.LogExpr); ok {
 		return q.logs(log, limit, backward, interval)
@@ -34,9 +25,9 @@ func (q *request) queryRange() error {
 	if q.to < q.from {
 		return errEndBeforeStart
 	}
-	step, err := q.step(q.api.opts.Limits.Engine.Points)
-	if err != nil {
-		return err
+	step := q.step()
+	if q.bad != nil {
+		return q.bad
 	}
 	value, err := q.metric(q.ctx, expr.(syntax.SampleExpr), engine.Align(q.from, q.to, step))
 	if err != nil {
@@ -47,17 +38,12 @@ func (q *request) queryRange() error {
 
 // query is /loki/api/v1/query: a metric query at one time.
 func (q *request) query() error {
-	at, err := q.time("time", q.now.UnixNano())
-	if err != nil {
-		return err
-	}
+	at := q.time("time", q.now.UnixNano())
 	q.from, q.to = at, at
-	if _, _, err := q.order(); err != nil {
-		return err
-	}
-	expr, err := syntax.Parse(q.get("query"))
-	if err != nil {
-		return err
+	_, _ = q.number("limit", defaultLimit), q.backward() // they must be valid
+	expr := q.expr()
+	if q.bad != nil {
+		return q.bad
 	}
 	sample, ok := expr.(syntax.SampleExpr)
 	if !ok {
@@ -87,8 +73,8 @@ var errDone = errors.New("limit reached") //nolint:gochecknoglobals // never cha
 
 // logs responds to a log query. A range that ends at or before its start is empty: clients that page request such a range last.
 func (q *request) logs(log *syntax.LogExpr, limit int, backward bool, interval time.Duration) error {
-	if err := q.checkEntries(limit); err != nil {
-		return err
+	if q.checkEntries(limit); q.bad != nil {
+		return q.bad
 	}
 	categorize := q.categorize()
 	found := newStreams(categorize, q.api.opts.Limits.Bytes)
@@ -106,30 +92,18 @@ func (q *request) logs(log *syntax.LogExpr, limit int, backward bool, interval t
 	return found.respond(q)
 }
 
-// order returns the parameters limit and direction, which must be valid also for metric queries, which do not use them.
-func (q *request) order() (limit int, backward bool, err error) {
-	if limit, err = q.number("limit", defaultLimit); err != nil {
-		return 0, false, err
-	}
-	backward, err = q.backward()
-	return limit, backward, err
-}
-
 // entries returns the parameter limit of log queries.
-func (q *request) entries() (int, error) {
-	limit, err := q.number("limit", defaultLimit)
-	if err != nil {
-		return 0, err
-	}
-	return limit, q.checkEntries(limit)
+func (q *request) entries() int {
+	limit := q.number("limit", defaultLimit)
+	q.checkEntries(limit)
+	return limit
 }
 
 // checkEntries checks the parameter limit of log queries.
-func (q *request) checkEntries(limit int) error {
+func (q *request) checkEntries(limit int) {
 	if maximum := q.api.opts.Limits.Entries; maximum > 0 && limit > maximum {
-		return badRequest("max entries limit per query exceeded, limit > max_entries_limit_per_query (%d > %d)", limit, maximum)
+		q.reject(badRequest("max entries limit per query exceeded, limit > max_entries_limit_per_query (%d > %d)", limit, maximum))
 	}
-	return nil
 }
 
 // every returns a function that emits records that are at least an interval apart. It returns [errDone] after limit records.

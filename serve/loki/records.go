@@ -21,24 +21,11 @@ const (
 // records is /logstow/api/v1/records: the records of a log query in order of time, one per line, without a maximum. They are sent as
 // they are found. In contrast, Loki's query_range groups records by stream, returns at most 5,000, and replaces invalid UTF-8.
 func (q *request) records() error {
-	if err := q.ordered(querySince); err != nil {
-		return err
-	}
-	log, err := q.logQuery()
-	if err != nil {
-		return err
-	}
-	out, err := q.recordWriter()
-	if err != nil {
-		return err
-	}
-	backward, err := q.backward()
-	if err != nil {
-		return err
-	}
-	p := engine.LogParams{From: q.from, To: q.to, Newest: backward, Unparsed: out.format == formatRaw, Fields: true}
-	if p.Limit, err = q.number("limit", 0); err != nil {
-		return err
+	q.ordered(querySince)
+	log, out := q.logQuery(), q.recordWriter()
+	p := engine.LogParams{From: q.from, To: q.to, Newest: q.backward(), Limit: q.number("limit", 0), Unparsed: out.format == formatRaw, Fields: true}
+	if q.bad != nil {
+		return q.bad
 	}
 	if err := q.engine().Logs(q.ctx, log, p, out.add); err != nil {
 		return err
@@ -47,7 +34,7 @@ func (q *request) records() error {
 }
 
 // recordWriter returns the writer that the parameters format, max_line and download specify.
-func (q *request) recordWriter() (*recordWriter, error) {
+func (q *request) recordWriter() *recordWriter {
 	w := &recordWriter{q: q, format: q.get("format"), repeats: q.repeats()}
 	kind, extension := "application/x-ndjson", ".ndjson"
 	switch w.format {
@@ -56,12 +43,9 @@ func (q *request) recordWriter() (*recordWriter, error) {
 	case formatRaw:
 		kind, extension = "text/plain; charset=utf-8", ".log"
 	default:
-		return nil, badRequest("invalid format %q: it is %s or %s", w.format, formatNDJSON, formatRaw)
+		q.reject(badRequest("invalid format %q: it is %s or %s", w.format, formatNDJSON, formatRaw))
 	}
-	var err error
-	if w.maxLine, err = q.number("max_line", 0); err != nil {
-		return nil, err
-	}
+	w.maxLine = q.number("max_line", 0)
 	header := q.w.Header()
 	w.begin = func() {
 		header.Set("Content-Type", kind)
@@ -73,7 +57,7 @@ func (q *request) recordWriter() (*recordWriter, error) {
 		w.to = bufio.NewWriterSize(q.w, 32<<10)
 		w.sent = q.api.opts.Now()
 	}
-	return w, nil
+	return w
 }
 
 // flushInterval is the time after which buffered records are sent.

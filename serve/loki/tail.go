@@ -28,25 +28,17 @@ const (
 
 // tail is /loki/api/v1/tail: it sends records over a websocket as they arrive in storage, until the client disconnects.
 func (q *request) tail() error {
-	log, err := q.logQuery()
-	if err != nil {
-		return err
-	}
+	log := q.logQuery()
 	if reason := q.api.opts.NoTail; reason != "" {
-		return badRequest("%s", reason)
+		q.reject(badRequest("%s", reason))
 	}
-	limit, err := q.entries()
-	if err != nil {
-		return err
+	limit := q.entries()
+	q.delayFor()
+	q.to = q.now.UnixNano()
+	q.from = q.time("start", q.to-int64(querySince))
+	if q.bad != nil {
+		return q.bad
 	}
-	if err := q.delayFor(); err != nil {
-		return err
-	}
-	now := q.now.UnixNano()
-	if q.from, err = q.time("start", now-int64(querySince)); err != nil {
-		return err
-	}
-	q.to = now
 	// The caller of the API has checked the origin.
 	conn, err := websocket.Accept(q.w, q.http, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
@@ -97,15 +89,10 @@ func (q *request) hangUp(conn *websocket.Conn, err error) {
 
 // delayFor validates the parameter delay_for, which has no effect. Loki delays records to sort them; here all records of a segment
 // become visible at once and are sent in order.
-func (q *request) delayFor() error {
-	if q.get("delay_for") == "0" {
-		return nil
+func (q *request) delayFor() {
+	if q.get("delay_for") != "0" && q.number("delay_for", 0) > maxDelay {
+		q.reject(badRequest("delay_for must not be greater than %d", maxDelay))
 	}
-	seconds, err := q.number("delay_for", 0)
-	if err == nil && seconds > maxDelay {
-		return badRequest("delay_for must not be greater than %d", maxDelay)
-	}
-	return err
 }
 
 // ping pings the client until connected ends. It returns an error if the client does not respond.

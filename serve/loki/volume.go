@@ -16,15 +16,13 @@ import (
 
 // indexStats is /loki/api/v1/index/stats: what a query would read. Segments are Loki's chunks.
 func (q *request) indexStats() error {
-	if err := q.ordered(querySince); err != nil {
-		return err
-	}
-	matchers, err := q.matchers()
-	if err != nil {
-		return err
+	q.ordered(querySince)
+	matchers := q.matchers()
+	if q.bad != nil {
+		return q.bad
 	}
 	streams, chunks, bytes, records := newStreamSet(), 0, 0.0, 0.0
-	err = q.view().Parts(q.ctx, [][]*syntax.Matcher{matchers}, q.from, q.to, 0, func(p storage.Part) {
+	err := q.view().Parts(q.ctx, [][]*syntax.Matcher{matchers}, q.from, q.to, 0, func(p storage.Part) {
 		streams.add(p.Labels)
 		chunks++
 		bytes += p.Bytes
@@ -44,9 +42,7 @@ func (q *request) indexStats() error {
 // volume is /loki/api/v1/index/volume: the bytes of the range by labels, sorted by bytes in descending order. The time of the points is
 // the end of the range.
 func (q *request) volume() error {
-	if err := q.ordered(querySince); err != nil {
-		return err
-	}
+	q.ordered(querySince)
 	series, err := q.volumes(0, func(int64) int64 { return q.to })
 	if err != nil {
 		return err
@@ -57,12 +53,10 @@ func (q *request) volume() error {
 // volumeRange is /loki/api/v1/index/volume_range: the bytes of each step. As in Loki, the time of a step is its last millisecond, and of
 // the last step the end of the range.
 func (q *request) volumeRange() error {
-	if err := q.ordered(querySince); err != nil {
-		return err
-	}
-	step, err := q.step(q.api.opts.Limits.Engine.Points)
-	if err != nil {
-		return err
+	q.ordered(querySince)
+	step := q.step()
+	if q.bad != nil {
+		return q.bad
 	}
 	if q.to-q.from <= int64(step) { // one step
 		return q.volume()
@@ -84,24 +78,18 @@ func (q *request) volumeRange() error {
 func (q *request) volumes(width time.Duration, at func(start int64) int64) ([]engine.Series, error) {
 	limit := defaultLimit
 	if q.get("limit") != "0" {
-		var err error
-		if limit, err = q.number("limit", defaultLimit); err != nil {
-			return nil, err
-		}
+		limit = q.number("limit", defaultLimit)
 	}
 	if maximum := q.api.opts.Limits.Series; maximum > 0 && limit > maximum {
-		return nil, badRequest("limit %d exceeds volume_max_series %d", limit, maximum)
+		q.reject(badRequest("limit %d exceeds volume_max_series %d", limit, maximum))
 	}
-	matchers, err := q.matchers()
-	if err != nil {
-		return nil, err
-	}
-	groups, err := q.grouping(matchers)
-	if err != nil {
-		return nil, err
+	matchers := q.matchers()
+	groups := q.grouping(matchers)
+	if q.bad != nil {
+		return nil, q.bad
 	}
 	found, each := volumes{}, memo[[]*groupVolume]{}
-	err = q.view().Parts(q.ctx, [][]*syntax.Matcher{matchers}, q.from, q.to, width, func(p storage.Part) {
+	err := q.view().Parts(q.ctx, [][]*syntax.Matcher{matchers}, q.from, q.to, width, func(p storage.Part) {
 		if p.Bytes == 0 { // the messages are empty
 			return
 		}
@@ -117,7 +105,7 @@ func (q *request) volumes(width time.Duration, at func(start int64) int64) ([]en
 }
 
 // grouping returns the function that maps the labels of a volume to the label sets that the volume is added to.
-func (q *request) grouping(matchers []*syntax.Matcher) (func(labels.Labels) []labels.Labels, error) {
+func (q *request) grouping(matchers []*syntax.Matcher) func(labels.Labels) []labels.Labels {
 	var names []string
 	if text := q.get("targetLabels"); text != "" {
 		for name := range strings.SplitSeq(text, ",") {
@@ -131,11 +119,12 @@ func (q *request) grouping(matchers []*syntax.Matcher) (func(labels.Labels) []la
 				names = append(names, m.Name)
 			}
 		}
-		return func(ls labels.Labels) []labels.Labels { return bySeries(ls, names) }, nil
+		return func(ls labels.Labels) []labels.Labels { return bySeries(ls, names) }
 	case "labels":
-		return func(ls labels.Labels) []labels.Labels { return byLabels(ls, names) }, nil
+		return func(ls labels.Labels) []labels.Labels { return byLabels(ls, names) }
 	default:
-		return nil, badRequest("invalid aggregateBy %q: it is series or labels", by)
+		q.reject(badRequest("invalid aggregateBy %q: it is series or labels", by))
+		return nil
 	}
 }
 
