@@ -72,10 +72,11 @@ func (o Options) input(sink input.Sink, stats *input.Stats) input.Options {
 // Store is a store of the records of files, as segments. Files must be added by one goroutine before the store is read.
 // Reading is safe for concurrent use.
 type Store struct {
-	opts  Options
-	stats input.Stats
-	runs  *runs
-	notes []string
+	store.NoTables // there is no index
+	opts           Options
+	stats          input.Stats
+	runs           *runs
+	notes          []string
 }
 
 // New makes an empty store. Close must be called.
@@ -215,18 +216,6 @@ func (s *Store) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]str
 		}
 	}
 	return pages(ctx, slices.Compact(all))
-}
-
-// Tables implements [store.TableReader]: there is no index.
-func (s *Store) Tables(ctx context.Context, _ string) iter.Seq2[[]string, error] {
-	return pages[string](ctx, nil)
-}
-
-// Query implements [store.TableReader].
-func (s *Store) Query(_ context.Context, table string, _ store.Query) iter.Seq2[[]store.Entity, error] {
-	return func(yield func([]store.Entity, error) bool) {
-		yield(nil, &store.Error{Op: "query", Object: table, Class: store.ErrNoTable})
-	}
 }
 
 // pages yields the pages of a listing.

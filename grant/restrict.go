@@ -139,7 +139,7 @@ type tables struct {
 // signature, as if they were empty; so other services' partitions are rejected here.
 func (t *tables) Query(ctx context.Context, table string, q store.Query) iter.Seq2[[]store.Entity, error] {
 	if err := t.check("query", table, q.Partition); q.Partition != "" && err != nil {
-		return func(yield func([]store.Entity, error) bool) { yield(nil, err) }
+		return store.Failing[store.Entity](err)
 	}
 	return t.inner.Query(ctx, table, q)
 }

@@ -118,11 +118,11 @@ func (s segments) Read(context.Context, store.BlobRef, int64, int64) ([]byte, er
 }
 
 func (s segments) List(context.Context, string) iter.Seq2[[]store.Blob, error] {
-	return failing[store.Blob](s.unsupported("list", "blobs"))
+	return store.Failing[store.Blob](s.unsupported("list", "blobs"))
 }
 
 func (s segments) ListPrefixes(context.Context, string) iter.Seq2[[]string, error] {
-	return failing[string](s.unsupported("list", "blobs"))
+	return store.Failing[string](s.unsupported("list", "blobs"))
 }
 
 func (s segments) Delete(context.Context, []store.BlobRef) error {
@@ -141,11 +141,11 @@ func (s segments) SetTier(context.Context, []string, store.Tier) error {
 type tables struct{ *Store }
 
 func (t tables) Tables(context.Context, string) iter.Seq2[[]string, error] {
-	return failing[string](t.unsupported("list", "tables"))
+	return store.Failing[string](t.unsupported("list", "tables"))
 }
 
 func (t tables) Query(context.Context, string, store.Query) iter.Seq2[[]store.Entity, error] {
-	return failing[store.Entity](t.unsupported("query", "tables"))
+	return store.Failing[store.Entity](t.unsupported("query", "tables"))
 }
 
 func (t tables) CreateTable(context.Context, string) error { return t.unsupported("create", "tables") }
@@ -159,10 +159,6 @@ func (t tables) Remove(context.Context, string, []store.Key) error {
 }
 
 func (t tables) DropTable(context.Context, string) error { return t.unsupported("delete", "tables") }
-
-func failing[T any](err error) iter.Seq2[[]T, error] {
-	return func(yield func([]T, error) bool) { yield(nil, err) }
-}
 
 var _ store.Store = (*Store)(nil)
 

@@ -6,6 +6,24 @@ import (
 	"iter"
 )
 
+// Failing is a listing that fails.
+func Failing[T any](err error) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) { yield(nil, err) }
+}
+
+// NoTables are the tables of a store that has no index.
+type NoTables struct{}
+
+// Tables implements [TableReader].
+func (NoTables) Tables(context.Context, string) iter.Seq2[[]string, error] {
+	return func(func([]string, error) bool) {}
+}
+
+// Query implements [TableReader].
+func (NoTables) Query(_ context.Context, table string, _ Query) iter.Seq2[[]Entity, error] {
+	return Failing[Entity](&Error{Op: "query", Object: table, Class: ErrNoTable})
+}
+
 // NoBlobs returns a container that never exists, for the compacted half of a store that has none: reading gives
 // [ErrNoContainer], creating [ErrInvalid]. It makes no requests. name is its name in errors.
 func NoBlobs(name string) Blobs { return noBlobs(name) }
@@ -25,11 +43,11 @@ func (b noBlobs) Read(context.Context, BlobRef, int64, int64) ([]byte, error) {
 }
 
 func (b noBlobs) List(context.Context, string) iter.Seq2[[]Blob, error] {
-	return func(yield func([]Blob, error) bool) { yield(nil, b.missing("list")) }
+	return Failing[Blob](b.missing("list"))
 }
 
 func (b noBlobs) ListPrefixes(context.Context, string) iter.Seq2[[]string, error] {
-	return func(yield func([]string, error) bool) { yield(nil, b.missing("list")) }
+	return Failing[string](b.missing("list"))
 }
 
 func (b noBlobs) Create(_ context.Context, name string, _ []byte, _ CreateOptions) (string, error) {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -244,6 +243,3 @@ func (t *Table) hasBody(ctx context.Context, name string, body []byte) (bool, er
 	}
 	return false, nil
 }
-
-// Millis returns a time as in actions.
-func Millis(at time.Time) int64 { return at.UnixMilli() }
