@@ -92,3 +92,45 @@ func (s state) afterNode(line []byte) (action, state) {
 	}
 	return begins, plain
 }
+
+// isFPM reports whether a line begins an entry of PHP-FPM's slow log: [20-Nov-2026 15:04:05]  [pool www] pid 4711.
+func isFPM(line []byte) bool {
+	return bytes.Contains(line, []byte("]  [pool ")) && bytes.Contains(line, []byte("] pid "))
+}
+
+// hasOpenQuote reports whether a line has an odd number of quotes.
+func hasOpenQuote(line []byte) bool { return bytes.Count(line, []byte{'"'})%2 == 1 }
+
+// isClickHouse reports whether the frames of ClickHouse follow a line.
+func isClickHouse(line []byte) bool {
+	return hasSuffix(line, "Stack trace (when copying this message, always include the lines below):")
+}
+
+// afterClickHouse decides about a line of such a stack trace: 0. DB::Exception::Exception() @ 0xa1b2 in /usr/bin/clickhouse.
+func afterClickHouse(line []byte) (action, state) {
+	digits := bytes.TrimLeft(line, "0123456789")
+	switch {
+	case len(line) == 0:
+		return undecided, clickHouse
+	case len(digits) < len(line) && hasPrefix(digits, ". "):
+		return joins, clickHouse
+	case hasPrefix(line, " (version "):
+		return joins, closed
+	}
+	return begins, plain
+}
+
+// pinoIndent begins the lines after the first of pino-pretty.
+const pinoIndent = "    "
+
+// isPinoPretty reports whether a text begins like a record of pino-pretty, perhaps coloured: [15:04:05.123] INFO (4711): order placed.
+func isPinoPretty(text []byte) bool {
+	const maxHead = 128
+	text = withoutColors(text[:min(len(text), maxHead)])
+	if !hasPrefix(text, "[") || len(text) < 2 || !isDigit(text[1]) {
+		return false
+	}
+	_, rest, _ := bytes.Cut(text, []byte("] "))
+	level := bytes.TrimLeft(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+	return len(level) < len(rest) && (hasPrefix(level, ":") || hasPrefix(level, " (") && bytes.Contains(level, []byte("):")))
+}

@@ -35,13 +35,19 @@ func isErrorName(name []byte) bool {
 	return hasSuffix(name, "Exception") || hasSuffix(name, "Error") || hasSuffix(name, "Throwable")
 }
 
+// isQualified reports whether a name is that of a class in a package: shop.orders.OrderNotFound.
+func isQualified(name []byte) bool {
+	point := bytes.LastIndexByte(name, '.')
+	return point > 0 && point+1 < len(name) && isUpper(name[point+1]) && isLetter(name[0]) && bytes.IndexByte(name, '/') < 0
+}
+
 // isHeader reports whether a line, which begins with a word, is "package.SomeError: text", "SomeError [CODE]: text" of Node or
-// "SomeException (0x80131904): text" of .NET.
+// "SomeException (0x80131904): text" of .NET. In a package the name may be any.
 func isHeader(line []byte, word int) bool {
-	if !isErrorName(line[:word]) {
-		return false
-	}
 	rest := line[word:]
+	if !isErrorName(line[:word]) {
+		return (len(rest) == 0 || hasPrefix(rest, ": ")) && isQualified(line[:word])
+	}
 	return len(rest) == 0 || rest[0] == ':' || hasPrefix(rest, " [") && bytes.Contains(rest, []byte("]: ")) ||
 		hasPrefix(rest, " (0x") && bytes.Contains(rest, []byte("): "))
 }
@@ -87,6 +93,12 @@ func mentionsError(line []byte) bool {
 	}
 	first, _, _ := bytes.Cut(line, []byte("\n"))
 	return recognize.New(recognize.Options{}).Stamp(first, 0, 0).Level >= record.Warn
+}
+
+// isLogged reports whether a text is a record with a time, so that a trace behind it may be its own whatever its level.
+func isLogged(text []byte) bool {
+	first, _, _ := bytes.Cut(text, []byte("\n"))
+	return !isObject(text) && recognize.New(recognize.Options{}).HasTime(first)
 }
 
 // frame is the state after a line "   at place" of Java, .NET or Node, or ".NET's

@@ -128,6 +128,18 @@ const (
 	rails
 	// nodeEnd is an empty line behind the frames of Node's report of an uncaught exception, waiting for its last line, or that line.
 	nodeEnd
+	// rule is a line of "=", race is inside of a report of a race detector behind it, sanitizer of one of a sanitizer.
+	rule
+	race
+	sanitizer
+	// nativeFrames are frames of a sanitizer, or what follows its summary.
+	nativeFrames
+	// clickHouse is inside of a stack trace of ClickHouse.
+	clickHouse
+	// fpm is inside of an entry of PHP-FPM's slow log.
+	fpm
+	// csvQuote is inside of a quoted column of PostgreSQL's csvlog.
+	csvQuote
 	states
 )
 
@@ -135,7 +147,8 @@ const (
 // lines whose beginning rules that out.
 func (s state) mayHaveTime(line []byte) bool {
 	switch s {
-	case header, props, pyBody, pyMessage, pyEnd, loguru, box, phpNext, console, rails, rustMessage, slowStatement, report, brackets, diagnosis, spring, dartHead:
+	case header, props, pyBody, pyMessage, pyEnd, loguru, box, phpNext, console, rails, rustMessage, slowStatement, report, brackets, diagnosis, spring, dartHead,
+		race, sanitizer, csvQuote:
 		return len(line) > 0
 	case closed:
 		return !hasPrefix(line, "End-Date: ")
@@ -171,16 +184,27 @@ func opening(line []byte) state {
 			return slowHead
 		}
 	case '=':
-		if isReport(line) {
+		switch {
+		case isReport(line):
 			return report
+		case isSanitizer(line):
+			return sanitizer
+		case isRule(line):
+			return rule
 		}
 	case '[':
 		if hasSuffix(line, " [[") && len(line) > 5 && isDigit(line[1]) && line[5] == '-' {
 			return brackets
 		}
+		if isFPM(line) {
+			return fpm
+		}
 	case '2':
 		if isDiagnosis(line) {
 			return diagnosis
+		}
+		if recognize.IsPostgresCSV(line) && hasOpenQuote(line) {
+			return csvQuote
 		}
 	case '/', 'n':
 		if isNodePlace(line) {
@@ -227,13 +251,16 @@ func opening(line []byte) state {
 	if hasSuffix(line, "]:") && endsInGoroutine(line) {
 		return goFrames
 	}
+	if isClickHouse(line) {
+		return clickHouse
+	}
 	return plain
 }
 
 // mayOpen reports whether the state after a line that begins with a digit may be another one than plain.
 func mayOpen(line []byte) bool {
 	last := line[len(line)-1]
-	return last == ':' || last == '\r' || len(line) > 13 && line[10] == '-' && line[13] == '.'
+	return last == ':' || last == '\r' || len(line) > 13 && line[10] == '-' && line[13] == '.' || recognize.IsPostgresCSV(line)
 }
 
 // trimmed returns a line without a carriage return at its end.
@@ -306,6 +333,22 @@ func (s state) next(text, line []byte) (action, state) {
 		return s.afterTrace(line)
 	case rails:
 		return afterRails(text, line)
+	case rule, race, sanitizer, nativeFrames:
+		return s.afterSanitizer(text, line)
+	case clickHouse:
+		return afterClickHouse(line)
+	case fpm:
+		if len(line) == 0 { // between entries
+			return joins, closed
+		}
+		if hasPrefix(line, "script_filename = ") || hasPrefix(line, "[0x") {
+			return joins, fpm
+		}
+	case csvQuote:
+		if hasOpenQuote(line) {
+			return joins, closed
+		}
+		return joins, csvQuote
 	}
 	return begins, plain
 }
@@ -337,9 +380,9 @@ func afterPlain(text, line []byte) (action, state) {
 		switch {
 		case end < len(line) && line[end] == ':' && isRubyFrame(line):
 			return joinsError(text, ruby)
-		case isHeader(line, end) && mentionsError(text):
+		case isHeader(line, end) && (mentionsError(text) || isQualified(line[:end]) && isLogged(text)):
 			return undecided, header
-		case isGoCall(line, end) && mentionsError(text):
+		case isGoCall(line, end) && (mentionsError(text) || isLogged(text)):
 			return undecided, goCall
 		case isElixirRequest(line) && mentionsError(text):
 			return undecided, elixirHead
@@ -359,6 +402,9 @@ func afterException(text, line []byte) (action, state) {
 	if isRecord(line) || sharesStart(text, line) || !namesException(text) {
 		return begins, plain
 	}
+	if isClickHouse(line) { // behind a query of several lines
+		return joins, clickHouse
+	}
 	return undecided, header
 }
 
@@ -372,6 +418,8 @@ func afterHeader(line []byte) (action, state) {
 		return joins, php
 	case isLaravelHeader(line):
 		return joins, laravel
+	case isClickHouse(line):
+		return joins, clickHouse
 	case isRecord(line):
 		return begins, plain
 	}
@@ -401,6 +449,10 @@ func afterPlainIndented(text, line []byte) (action, state) {
 		return undecided, header
 	case isGroup(line):
 		return joinsError(text, pyGroup)
+	case isNativeFrame(line):
+		return joinsError(text, nativeFrames)
+	case hasPrefix(line, pinoIndent) && isPinoPretty(text):
+		return joins, indented
 	case hasPrefix(line, consoleIndent) && isConsoleHeader(text):
 		return joins, console
 	case line[0] == '\t' && isPostgres(text):
@@ -427,34 +479,6 @@ func afterFrames(line []byte) (action, state) {
 	case len(rest) == len(line):
 	case hasPrefix(rest, "... ") && (hasSuffix(line, " more") || hasSuffix(line, " omitted") || hasSuffix(line, " ...")):
 		return joins, frames
-	}
-	return begins, plain
-}
-
-func (s state) afterGo(line []byte) (action, state) {
-	switch {
-	case s == goBlank:
-		if isGoroutine(line) {
-			return joins, goFrames
-		}
-	case s == goCall:
-		if hasPrefix(line, "\t") {
-			return joins, goFrames
-		}
-	case len(line) == 0:
-		return undecided, goBlank
-	case line[0] == '\t':
-		return joins, s
-	case isGoroutine(line):
-		return joins, goFrames
-	case s == goPanic:
-		if hasPrefix(line, "[signal ") || hasPrefix(line, "panic: ") {
-			return joins, goPanic
-		}
-	case hasPrefix(line, "...") && hasSuffix(line, "frames elided..."), hasPrefix(line, "exit status "):
-		return joins, goFrames
-	case isGoCall(line, word(line)):
-		return undecided, goCall
 	}
 	return begins, plain
 }

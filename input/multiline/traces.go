@@ -28,6 +28,10 @@ func isTrace(line []byte) state {
 		if string(line) == unhandled {
 			return dartHead
 		}
+	case '0':
+		if isPointer(line) {
+			return nativeFrames
+		}
 	case boxTop[0]:
 		if isBox(line) {
 			return box
@@ -79,6 +83,9 @@ func (s state) afterTrace(line []byte) (action, state) {
 		}
 		return afterFrames(line)
 	case tracing:
+		if len(line) == 0 { // behind each record
+			return joins, closed
+		}
 		if isTracing(line) || hasPrefix(line, "    in ") {
 			return joins, tracing
 		}
@@ -161,4 +168,32 @@ func isDartFrame(line []byte) bool {
 	}
 	rest := bytes.TrimLeft(line[1:], "0123456789")
 	return hasPrefix(rest, "   ") && bytes.IndexByte(rest, '(') > 0
+}
+
+func (s state) afterGo(line []byte) (action, state) {
+	switch {
+	case s == goBlank:
+		if isGoroutine(line) {
+			return joins, goFrames
+		}
+	case s == goCall:
+		if hasPrefix(line, "\t") {
+			return joins, goFrames
+		}
+	case len(line) == 0:
+		return undecided, goBlank
+	case line[0] == '\t':
+		return joins, s
+	case isGoroutine(line):
+		return joins, goFrames
+	case s == goPanic:
+		if hasPrefix(line, "[signal ") || hasPrefix(line, "panic: ") {
+			return joins, goPanic
+		}
+	case hasPrefix(line, "...") && hasSuffix(line, "frames elided..."), hasPrefix(line, "exit status "):
+		return joins, goFrames
+	case isGoCall(line, word(line)):
+		return undecided, goCall
+	}
+	return begins, plain
 }

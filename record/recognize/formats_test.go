@@ -29,6 +29,12 @@ func TestFormats(t *testing.T) {
 		{"2026-11-20T15:04:05+00:00 combo CRON[123]: (root) CMD (x)", when, record.None},
 		{"<6>hello", "", record.Info},
 		{"<999>hello", "", record.None},
+		// sanitizers
+		{"==================\nWARNING: DATA RACE\nWrite at 0x00c0000b4010 by goroutine 7:", "", record.Warn},
+		{"=================================================================\r\n==4711==ERROR: AddressSanitizer: heap-use-after-free on address 0x6020", "", record.Error},
+		{"==4711==ERROR: LeakSanitizer: detected memory leaks", "", record.Error},
+		{"/src/shop.c:7:10: runtime error: signed integer overflow: 2147483647 + 1 cannot be represented in type 'int'", "", record.Error},
+		{"the runtime error: of prose", "", record.None},
 		// web servers
 		{`127.0.0.1 - frank [20/Nov/2026:10:04:05 -0500] "GET /errors/list HTTP/1.0" 200 2326`, when, record.Info},
 		{`127.0.0.1 - - [20/Nov/2026:10:04:05 -0500] "GET /ERROR HTTP/1.0" 500 2326`, when, record.Error},

@@ -278,6 +278,8 @@ func (f *finding) isColumn(b []byte, t *token, n int, fence byte) bool {
 	switch word {
 	case "localhost", "debug", "http", "https", "h2", "ws", "wss", "grpcs", "tls": // "debug" begins Ceph's lines, the others those of load balancers
 		return true
+	case "runtime": // shop.c:7:10: runtime error: of UndefinedBehaviorSanitizer
+		return n > 0 && bytes.HasPrefix(b[t.end:], []byte(" error: "))
 	}
 	if n > 0 && len(b) > t.end+1 && b[t.end] == ' ' && b[t.end+1] == '[' {
 		// The user's name in an access log.

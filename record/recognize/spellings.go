@@ -93,8 +93,9 @@ func (f *finding) byFirst(line []byte) {
 		case line[1]-'0' <= 9 && len(line) > len("[4242]{") && line[5] != '-' && line[5] != '/':
 			f.hana(line)
 		}
-	case c == '=':
-		f.level = groupWord(line[1:wordEnd(line, 1)])
+	case c == '=': // =ERROR REPORT==== of Erlang, ==4711==ERROR: of sanitizers
+		word := bytes.TrimLeft(line, "=0123456789\r\n")
+		f.level = groupWord(word[:wordEnd(word, 0)])
 	case !f.found:
 		f.withoutTime(line)
 	case c-'A' < 26:
@@ -176,10 +177,16 @@ func (f *finding) hana(line []byte) {
 	}
 }
 
+// IsPostgresCSV reports whether a line begins like PostgreSQL's csvlog: 2026-11-20 15:04:05.123 UTC,"shop","orders",4711.
+func IsPostgresCSV(line []byte) bool {
+	const clock = len("2026-11-20 15:04:05.123")
+	return len(line) >= clock+40 && line[4] == '-' && line[clock] == ' ' && bytes.IndexByte(line[clock+1:clock+8], ',') >= 0
+}
+
 // postgresColumn takes the level from the twelfth column of PostgreSQL's csvlog.
 func (f *finding) postgresColumn(line []byte) {
-	const clock, column = len("2026-11-20 15:04:05.123"), 11
-	if len(line) < clock+40 || line[4] != '-' || bytes.IndexByte(line[clock+1:clock+8], ',') < 0 {
+	const column = 11
+	if !IsPostgresCSV(line) {
 		return
 	}
 	i := 0
