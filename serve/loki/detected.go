@@ -9,7 +9,7 @@ import (
 
 // detectedLabels is /loki/api/v1/detected_labels: the labels of the streams with the number of their values.
 func (q *request) detectedLabels() error {
-	q.ordered(querySince)
+	q.bounds(querySince)
 	selectors := q.selectors()
 	if q.bad != nil {
 		return q.bad
@@ -90,7 +90,7 @@ func (q *request) detectedFieldValues() error {
 
 // fields returns the fields of the newest records of the parameter query, each with at most as many values.
 func (q *request) fields(values int) ([]storage.Field, error) {
-	q.ordered(querySince)
+	q.bounds(querySince)
 	lines := q.number("line_limit", defaultLines)
 	if maximum := q.api.opts.Limits.Entries; maximum > 0 {
 		lines = min(lines, maximum)

@@ -31,7 +31,7 @@ type changeJSON struct {
 
 // explain is /logstow/api/v1/explain: what is wrong with the text of a query bar, or why it finds nothing, and how to correct it.
 func (q *request) explain() error {
-	if q.ordered(querySince); q.bad != nil {
+	if q.bounds(querySince); q.bad != nil {
 		return q.bad
 	}
 	typed := correct.Read(q.get("query"), q.get("case") == "1")

@@ -30,7 +30,7 @@ func (q *request) labelValues() error {
 
 // labelSet responds with a sorted set, to which add adds elements for the labels of each stream.
 func (q *request) labelSet(add func(map[string]bool, labels.Labels)) error {
-	q.ordered(labelsSince)
+	q.bounds(labelsSince)
 	selectors := q.selectors()
 	if q.bad != nil {
 		return q.bad
@@ -51,7 +51,7 @@ func (q *request) labelSet(add func(map[string]bool, labels.Labels)) error {
 
 // series is /loki/api/v1/series: the labels of the streams that match at least one selector; without selectors, of all streams.
 func (q *request) series() error {
-	if q.ordered(querySince); q.bad != nil {
+	if q.bounds(querySince); q.bad != nil {
 		return q.bad
 	}
 	given := slices.Concat(q.http.Form["match[]"], q.http.Form["match"])

@@ -24,8 +24,6 @@ const (
 	maxDelay        = 5 // seconds of tail's delay_for
 )
 
-var errEndBeforeStart = badRequest("end timestamp must not be before start time")
-
 // parseForm reads the parameters of the URL and of a form in the body.
 func (q *request) parseForm() error {
 	q.http.Body = http.MaxBytesReader(q.w, q.http.Body, maxForm)
@@ -93,20 +91,15 @@ func (q *request) duration(name string, missing time.Duration) time.Duration {
 	return parameter(q, name, missing, parseDuration)
 }
 
-// bounds sets q.from and q.to from the parameters start, end and since. It accepts an end before the start.
+// bounds sets q.from and q.to from the parameters start, end and since. The end must not be before the start.
 func (q *request) bounds(since time.Duration) {
 	now := q.now.UnixNano()
 	q.to = q.time("end", now)
 	if since = q.duration("since", since); since < 0 {
 		q.reject(badRequest("since must not be negative"))
 	}
-	q.from = q.time("start", max(min(q.to, now)-int64(since), 0))
-}
-
-// ordered is bounds, but rejects an end before the start.
-func (q *request) ordered(since time.Duration) {
-	if q.bounds(since); q.to < q.from {
-		q.reject(errEndBeforeStart)
+	if q.from = q.time("start", max(min(q.to, now)-int64(since), 0)); q.to < q.from {
+		q.reject(badRequest("end timestamp must not be before start time"))
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 
 // patterns is /loki/api/v1/patterns: shapes of messages with the number of their records by step.
 func (q *request) patterns() error {
-	q.ordered(querySince)
+	q.bounds(querySince)
 	step, limit, matchers := q.step(), q.number("limit", defaultPatterns), q.matchers()
 	if q.bad != nil {
 		return q.bad

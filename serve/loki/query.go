@@ -22,9 +22,6 @@ func (q *request) queryRange() error {
 	if log, ok := expr.(*syntax.LogExpr); ok {
 		return q.logs(log, limit, backward, interval)
 	}
-	if q.to < q.from {
-		return errEndBeforeStart
-	}
 	step := q.step()
 	if q.bad != nil {
 		return q.bad

@@ -21,7 +21,7 @@ const (
 // records is /logstow/api/v1/records: the records of a log query in order of time, one per line, without a maximum. They are sent as
 // they are found. In contrast, Loki's query_range groups records by stream, returns at most 5,000, and replaces invalid UTF-8.
 func (q *request) records() error {
-	q.ordered(querySince)
+	q.bounds(querySince)
 	log, out := q.logQuery(), q.recordWriter()
 	p := engine.LogParams{From: q.from, To: q.to, Newest: q.backward(), Limit: q.number("limit", 0), Unparsed: out.format == formatRaw, Fields: true}
 	if q.bad != nil {

@@ -50,7 +50,6 @@ var requests = []clientRequest{
 	{name: "explore-stats", path: "index/stats", params: "query={service_name=\"web\"}\nstart=" + hourAgo + "\nend=" + endNow},
 	{name: "explore-context-backward", path: "query_range", flags: true, params: "direction=backward\nlimit=1\nquery={service_name=\"api\", instance=\"b-1\"}\nstart=" + hourAgo + "\nend=" + endNow},
 	{name: "explore-context-forward", path: "query_range", flags: true, params: "direction=FORWARD\nlimit=2\nquery={service_name=\"api\", instance=\"b-1\"}\nstart=" + halfAgo + "\nend=" + endNow},
-	{name: "explore-last-page", path: "query_range", flags: true, params: "direction=backward\nlimit=1000\nquery={service_name=\"web\"}\nstart=" + halfAgo + "\nend=" + hourAgo},
 	// The label browser and variables.
 	{name: "grafana-labels", path: "labels", params: "start=" + hourAgo + "\nend=" + endNow},
 	{name: "grafana-label-values", path: "label/service_name/values", params: "start=" + hourAgo + "\nend=" + endNow},
@@ -139,6 +138,7 @@ var requests = []clientRequest{
 	{name: "bad-step-tiny", path: "query_range", params: "query=vector(1)\nstep=0.0001"},
 	{name: "bad-interval", path: "query_range", params: "query={service_name=~\".+\"}\ninterval=-1"},
 	{name: "bad-since", path: "labels", params: "since=-1"},
+	{name: "bad-order-logs", path: "query_range", params: "query=" + all + "\nstart=" + endNow + "\nend=" + hourAgo},
 	{name: "bad-order-metric", path: "query_range", params: "query=vector(1)\nstart=" + endNow + "\nend=" + hourAgo},
 	{name: "bad-order-labels", path: "labels", params: "start=" + endNow + "\nend=" + hourAgo},
 	{name: "bad-metric-limit", path: "query_range", params: "query=vector(1)\nlimit=x"},

@@ -137,7 +137,7 @@ func FuzzParams(f *testing.F) {
 		if err := q.parseForm(); err != nil {
 			return
 		}
-		if q.ordered(querySince); q.bad == nil {
+		if q.bounds(querySince); q.bad == nil {
 			if q.from < 0 || q.to < q.from {
 				t.Errorf("range %d to %d", q.from, q.to)
 			}

@@ -16,7 +16,7 @@ import (
 
 // indexStats is /loki/api/v1/index/stats: what a query would read. Segments are Loki's chunks.
 func (q *request) indexStats() error {
-	q.ordered(querySince)
+	q.bounds(querySince)
 	matchers := q.matchers()
 	if q.bad != nil {
 		return q.bad
@@ -42,7 +42,7 @@ func (q *request) indexStats() error {
 // volume is /loki/api/v1/index/volume: the bytes of the range by labels, sorted by bytes in descending order. The time of the points is
 // the end of the range.
 func (q *request) volume() error {
-	q.ordered(querySince)
+	q.bounds(querySince)
 	series, err := q.volumes(0, func(int64) int64 { return q.to })
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (q *request) volume() error {
 // volumeRange is /loki/api/v1/index/volume_range: the bytes of each step. As in Loki, the time of a step is its last millisecond, and of
 // the last step the end of the range.
 func (q *request) volumeRange() error {
-	q.ordered(querySince)
+	q.bounds(querySince)
 	step := q.step()
 	if q.bad != nil {
 		return q.bad
