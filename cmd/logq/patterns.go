@@ -116,7 +116,7 @@ func readPatterns(c *ucli.Context, env environment) (*patternsRequest, error) {
 	return r, nil
 }
 
-// readRanges reads --before and --after. Of a local time that occurs twice both are the first, since one may stand for both.
+// readRanges reads --before, the end of a range, and --after, the start of one.
 func (r *patternsRequest) readRanges() error {
 	c, now := r.c, r.now
 	if !c.IsSet("before") && !c.IsSet("after") {
@@ -127,8 +127,12 @@ func (r *patternsRequest) readRanges() error {
 		if !c.IsSet(name) {
 			name = [2]string{"after", "before"}[i]
 		}
+		parse := timearg.Parse
+		if name == "before" {
+			parse = timearg.ParseEnd
+		}
 		var err error
-		if inner[i], err = timearg.Parse(c.String(name), now); err != nil {
+		if inner[i], err = parse(c.String(name), now); err != nil {
 			return cli.Usagef("--%s: %w", name, err)
 		}
 	}

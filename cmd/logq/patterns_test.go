@@ -12,11 +12,10 @@ import (
 	"logstow/store/local"
 )
 
-// Without --to the second of two ranges ends now, and not an hour later as a range otherwise does: its rate
-// would be too low.
-func TestPatternsEndNow(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
+// emptyStore makes a store without records.
+func emptyStore(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
 	s, err := local.Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
@@ -24,6 +23,35 @@ func TestPatternsEndNow(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// Of a local time that occurs twice, --after takes the first and --before the second, as --from and --to do.
+func TestPatternsRepeatedHour(t *testing.T) {
+	t.Parallel()
+	dir := emptyStore(t)
+	now := func() time.Time { return time.Date(2026, 10, 25, 12, 0, 0, 0, time.UTC) }
+	for _, c := range []struct{ flags, before, after string }{
+		{"--before 02:30", "to 2026-10-25T02:30:00+01:00", "from 2026-10-25T02:30:00+01:00"},
+		{"--after 02:30", "to 2026-10-25T02:30:00+02:00", "from 2026-10-25T02:30:00+02:00"},
+		{"--before 02:30 --after 02:45+01:00", "to 2026-10-25T02:30:00+01:00", "from 2026-10-25T02:45:00+01:00"},
+	} {
+		var out, errs bytes.Buffer
+		args := append(strings.Fields("logq patterns --tz Europe/Berlin --from 01:00 --explain --store"), dir)
+		run(t.Context(), append(args, strings.Fields(c.flags)...), environment{
+			stdout: &out, stderr: &errs, getenv: func(string) string { return "" }, now: now, tempDir: t.TempDir(),
+		})
+		if !strings.Contains(errs.String(), c.before) || !strings.Contains(errs.String(), c.after) {
+			t.Errorf("%s: printed\n%s", c.flags, &errs)
+		}
+	}
+}
+
+// Without --to the second of two ranges ends now, and not an hour later as a range otherwise does: its rate
+// would be too low.
+func TestPatternsEndNow(t *testing.T) {
+	t.Parallel()
+	dir := emptyStore(t)
 	now := func() time.Time { return time.Date(2026, 11, 20, 15, 4, 5, 0, time.UTC) }
 	var out, errs bytes.Buffer
 	status := run(t.Context(), []string{"logq", "patterns", "--store", dir, "--utc", "--since", "3h", "--after", "1 hour ago", "--explain"}, environment{
