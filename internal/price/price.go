@@ -59,7 +59,7 @@ func Default() Table {
 // read_per_gb and move_per_10k; missing keys keep their defaults.
 func Parse(data []byte) (Table, error) {
 	t := Default()
-	d := json.NewDecoder(bytes.NewReader(data))
+	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff")))) // an editor of Windows saves the mark
 	d.DisallowUnknownFields()
 	if err := d.Decode(&t); err != nil {
 		return Table{}, fmt.Errorf("not a JSON object of prices (list_per_10k, read_per_10k, table_per_10k, read_per_gb, create_per_10k, keep_per_gb_month, cool, cold): %w", err)

@@ -17,6 +17,9 @@ func TestCost(t *testing.T) {
 	if want.List, want.Gigabyte = 1, 0.5; table != want {
 		t.Errorf("%+v, want %+v", table, want)
 	}
+	if marked, err := price.Parse([]byte("\ufeff" + `{"list_per_10k": 1, "read_per_gb": 0.5}`)); err != nil || marked != want {
+		t.Errorf("with a byte order mark: %+v, %v", marked, err)
+	}
 	use := price.Usage{List: 10_000, Table: 1, Bytes: 1e9}.Plus(price.Usage{Bytes: 1e9, Read: 20_000, Table: 9_999, Create: 10_000})
 	if got, want := table.Cost(use), 1+2*0.0044+0.00036+1+0.055; math.Abs(got-want) > 1e-12 {
 		t.Errorf("%v, want %v", got, want)
