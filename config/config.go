@@ -34,6 +34,8 @@ type Config struct {
 	// segment.
 	Stores []string
 	Inputs []Input
+	// Addresses are those of the inputs.
+	Addresses Addresses
 }
 
 // Input configures one input.

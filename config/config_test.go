@@ -328,9 +328,13 @@ shipper.yaml:7:11: http: "nowhere": want HOST:PORT, or :PORT for the loopback in
 // An address that two inputs have is a mistake of the file, not of another program.
 func TestAddressTwice(t *testing.T) {
 	t.Parallel()
-	_, err := parse("service: x\ninputs:\n  - syslog: [udp://:1, tcp://:1]\n  - gelf: udp://:1\n  - http: 127.0.0.1:0\n  - http: 127.0.0.1:0\n  - http: [\":2\", \":2\"]\n")
-	want := `shipper.yaml:4:11: gelf: udp://:1 is also an address of the input in line 3
-shipper.yaml:7:11: http: :2 is also an address of the input in line 7`
+	_, err := parse("service: x\ninputs:\n  - syslog: [udp://:1, tcp://:1]\n  - gelf: udp://:1\n  - http: 127.0.0.1:0\n  - http: 127.0.0.1:0\n  - http: [\":2\", \":2\"]\n" +
+		"  - forward: 127.0.0.1:2\n  - syslog: tcp://127.0.0.1:1\n  - plain: [unix:///run/x, unixgram:///run/x]\n")
+	want := `shipper.yaml:4:11: gelf: udp://:1 is also the address of the input in line 3
+shipper.yaml:7:11: http: :2 is also the address of the input in line 7
+shipper.yaml:8:14: forward: 127.0.0.1:2 is also the address of the input in line 7
+shipper.yaml:9:13: syslog: tcp://127.0.0.1:1 is also the address of the input in line 3
+shipper.yaml:10:12: plain: unixgram:///run/x is also the address of the input in line 10`
 	if err == nil || err.Error() != want {
 		t.Errorf("%v\nwant\n%s", err, want)
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -68,19 +69,13 @@ func (d *decoder) input(s *section, defaults Common) (all []Input) {
 	return all
 }
 
-// checkAddresses reports addresses that two inputs have. s is the section of the inputs, and known has the line of each address of those
-// before it.
-func (d *decoder) checkAddresses(s *section, inputs []Input, known map[string]int) {
+// addresses adds the addresses of the inputs of a section, and reports those that others have.
+func (d *decoder) addresses(s *section, inputs []Input, all Addresses) {
 	for i := range inputs {
 		in := &inputs[i]
-		if in.Address == "" || strings.HasSuffix(in.Address, ":0") {
-			continue
+		if earlier := all.Add(in.Address, fmt.Sprintf("the input in line %d", in.Line)); earlier != "" {
+			d.fail(s.get(in.Kind().Name), "%s: %s is also the address of %s", in.Kind().Name, in.Address, earlier)
 		}
-		if line, ok := known[in.Address]; ok {
-			d.fail(s.get(in.Kind().Name), "%s: %s is also an address of the input in line %d", in.Kind().Name, in.Address, line)
-			continue
-		}
-		known[in.Address] = in.Line
 	}
 }
 

@@ -27,10 +27,9 @@ func (d *decoder) config(s *section) *Config {
 	buffer.done()
 	defaults := NewCommon()
 	d.common(s, &defaults)
-	addresses := map[string]int{}
 	for _, in := range s.sections("inputs") {
 		inputs := d.input(in, defaults)
-		d.checkAddresses(in, inputs, addresses)
+		d.addresses(in, inputs, c.Addresses)
 		c.Inputs = append(c.Inputs, inputs...)
 	}
 	s.done()

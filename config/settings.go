@@ -113,7 +113,7 @@ func checked(check func(string) error) func(string) (string, error) {
 
 // New returns the configuration without a file: every setting has its default.
 func New() *Config {
-	c := &Config{}
+	c := &Config{Addresses: Addresses{}}
 	setDefaults(c.Flags())
 	return c
 }

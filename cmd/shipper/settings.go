@@ -52,6 +52,8 @@ func settingsOf(c *ucli.Context, file *config.Config, inputs func(*problems, *uc
 	errs.advise(s.Once || !c.IsSet("retry-for"), "--retry-for requires --once", "omit it: without --once, retries are unlimited")
 	errs.advise(len(s.LogMetrics) == 0 || s.MetricsAddress != "", "log-metrics require an address of the metrics", "set metrics in the file, or give --metrics")
 	s.Inputs = inputs(&errs, c, file)
+	earlier := file.Addresses.Add(s.MetricsAddress, "metrics")
+	errs.check(earlier == "", "metrics: %s is also the address of %s", s.MetricsAddress, earlier)
 	s.Stores = readStores(&errs, c, file, s.Inputs)
 	checkRelays(&errs, &s)
 	s.Service = oneService(s.Inputs)
@@ -112,7 +114,13 @@ func readInputs(errs *problems, c *ucli.Context, file *config.Config) []config.I
 	for i := range inputs {
 		override(new(problems), c, &inputs[i].Common) // commonFlags has reported them
 	}
-	inputs = append(inputs, flagInputs(errs, c, common, len(inputs) > 0)...)
+	given := flagInputs(errs, c, common, len(inputs) > 0)
+	for _, in := range given {
+		flag := "--" + in.Kind().Name
+		earlier := file.Addresses.Add(in.Address, flag+" "+in.Address)
+		errs.check(earlier == "", "%s: %s is also the address of %s", flag, in.Address, earlier)
+	}
+	inputs = append(inputs, given...)
 	missing := slices.ContainsFunc(inputs, func(in config.Input) bool { return in.Service == "" && !in.Kind().Segments })
 	errs.advise(!missing && (len(inputs) > 0 || c.String("config") != "") || common.Service != "", "--service is missing", "give the name of the service, or give every input its own in the configuration")
 	nameFiles(errs, inputs)
