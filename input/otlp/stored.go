@@ -123,9 +123,10 @@ func (s *Stored) readProto(in *bufio.Reader, emit func(service string, events []
 	}
 }
 
+// damaged is the error of a text that cannot be read to its end.
 func damaged(err error) error {
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("read OTLP: the text ends in the middle of a request: %w", io.ErrUnexpectedEOF)
 	}
 	return fmt.Errorf("read OTLP: %w", err)
 }
