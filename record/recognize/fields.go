@@ -30,6 +30,7 @@ const (
 	fieldCategory         // of a resource log of Azure
 	fieldProperties       // of such a log
 	fieldLoguru           // may be an object of Python's loguru with time and level
+	fieldStart            // when a request began, the time if no other field is
 )
 
 // fieldOf returns the meaning of a field with one of the usual names.
@@ -40,7 +41,7 @@ func fieldOf(name []byte) field {
 		"eventTime", "event_time", "EventTime", "eventtime", "asctime", "logtime", "log_time", "logTime",
 		"TimeGenerated", "timeGenerated", "TimeCreated", "time_unix_nano", "timeUnixNano", "timeMillis",
 		"timestamp_ms", "timestampMs", "epochMillis", "epoch", "instant", "_time", "__REALTIME_TIMESTAMP",
-		"time_iso8601", "time_local", "written_at", "query_timestamp", "eventTimestamp", "event_timestamp", "EdgeStartTimestamp", "stageTimestamp", "requestReceivedTimestamp":
+		"time_iso8601", "time_local", "msec", "written_at", "query_timestamp", "eventTimestamp", "event_timestamp", "EdgeStartTimestamp", "stageTimestamp", "requestReceivedTimestamp":
 		return fieldTime
 	case "level", "Level", "LEVEL", "lvl", "@l", "severity", "Severity", "SEVERITY", "log.level", "loglevel",
 		"logLevel", "LogLevel", "log_level", "levelname", "levelName", "level_name", "severityText",
@@ -74,6 +75,8 @@ func fieldOf(name []byte) field {
 		return fieldWrapped
 	case "record":
 		return fieldLoguru
+	case "start_time", "started_at": // of Envoy, of Kong
+		return fieldStart
 	}
 	return fieldOther
 }
@@ -117,6 +120,11 @@ func (f *finding) field(kind field, name, value []byte) {
 		return
 	case fieldLoguru:
 		f.loguru(value)
+		return
+	case fieldStart:
+		if m := (moment{}); f.wholeTime(&m, message.Unquoted(value)) {
+			f.minute.apart.whole(&m)
+		}
 		return
 	}
 	if kind == fieldWrapped || kind == fieldNested && value[0] == '"' {
@@ -193,8 +201,15 @@ func (a *apart) part(text []byte) {
 // seconds takes date and clock from a number of seconds since 1970.
 func (a *apart) seconds(text []byte) {
 	if m, ok := epochNumber(text); ok {
-		a.days, a.second = int32(m.second/civil.SecondsPerDay), int32(m.second%civil.SecondsPerDay)
-		a.hasDay, a.hasClock, a.hasZone = true, true, true
+		a.whole(&m)
+	}
+}
+
+// whole takes date and clock from a time with a year.
+func (a *apart) whole(m *moment) {
+	if m.month == 0 && m.second >= 0 {
+		a.days, a.second, a.nano = int32(m.second/civil.SecondsPerDay), int32(m.second%civil.SecondsPerDay), max(a.nano, m.nano)
+		a.hasDay, a.hasClock, a.hasZone = true, true, m.utc
 	}
 }
 

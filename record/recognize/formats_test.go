@@ -35,6 +35,23 @@ func TestFormats(t *testing.T) {
 		{"==4711==ERROR: LeakSanitizer: detected memory leaks", "", record.Error},
 		{"/src/shop.c:7:10: runtime error: signed integer overflow: 2147483647 + 1 cannot be represented in type 'int'", "", record.Error},
 		{"the runtime error: of prose", "", record.None},
+		// Windows, Unreal Engine
+		{`<Event xmlns='http://schemas.microsoft.com/win/2004/08/events/event'><System><Provider Name='Shop'/><EventID>7</EventID><Level>2</Level><TimeCreated SystemTime='2026-11-20T15:04:05.0000000Z'/></System></Event>`, when, record.Error},
+		{`<13><Event xmlns="http://schemas.microsoft.com/win/2004/08/events/event"><System><Level>0</Level><TimeCreated SystemTime="2026-11-20T15:04:05Z" /></System></Event>`, when, record.Info},
+		{"<Event of no kind> ERROR", "", record.None},
+		{"[2026.11.20-15.04.05:000][  0]LogTemp: Warning: text", when, record.Warn},
+		{"[2026.11.20-15.04.05:000][123]LogNet: Error: text", when, record.Error},
+		{"[2026.11.20-15.04.05:000][123]LogInit: Build: text", when, record.None},
+		{"2026-11-20-15:04:05 ERROR text", when, record.Error},
+		{"2026-11-20-15:04:05.000+0000 ERROR text", when, record.Error},
+		// JSON of proxies
+		{`{"msec":"1795187045.000","status":"200"}`, when, record.None},
+		{`{"request_time":"0.003","msec":1795187045.000,"level":"warn"}`, when, record.Warn},
+		{`{"msec":12,"level":"warn"}`, "", record.Warn},
+		{`{"start_time":"2026-11-20T15:04:05.000Z","duration":7,"level":"warn"}`, when, record.Warn},
+		{`{"start_time":"2026-11-20T14:00:00.000Z","time":"2026-11-20T15:04:05Z","level":"warn"}`, when, record.Warn},
+		{`{"latencies":{"request":7},"started_at":1795187045000}`, when, record.None},
+		{`{"started_at":1795187000000,"ts":1795187045}`, when, record.None},
 		// web servers
 		{`127.0.0.1 - frank [20/Nov/2026:10:04:05 -0500] "GET /errors/list HTTP/1.0" 200 2326`, when, record.Info},
 		{`127.0.0.1 - - [20/Nov/2026:10:04:05 -0500] "GET /ERROR HTTP/1.0" 500 2326`, when, record.Error},

@@ -26,6 +26,8 @@ func seeds() []string {
 		`Nov 20 15:04:05 lb haproxy[1]: 10.0.1.2:3 [20/Nov/2026:15:04:04.655] in a/b 1/2/3/4/5 503 2`,
 		`{"version":"1.1","host":"a","short_message":"x","level":3}`,
 		`{"log":"{\"level\":\"warn\",\"t\":{\"$date\":\"2026-11-20T15:04:05Z\"}}","stream":"a"}`,
+		`{"start_time":"2026-11-20T15:04:05.123Z","started_at":1795187045123}`, "[2026.11.20-15.04.05:123][  0]LogTemp: Warning: x",
+		"<Event x='1'><Level>2</Level><TimeCreated SystemTime='2026-11-20T15:04:05.1234567Z'/>",
 		`{"time":"2026-11-20T15:04:05.123Z","level":"INFO","msg":"x"}`, `{"level":"warn","a":1,"ts":"2026-11-20 15:04:05,1"}`,
 	}
 }

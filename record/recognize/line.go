@@ -59,7 +59,10 @@ func (f *finding) line(b []byte) {
 		i = 3 // a byte order mark
 	}
 	if i < len(b) && b[i] == '<' {
-		i = f.priority(b, i)
+		if i = f.priority(b, i); isWindowsEvent(b[i:]) {
+			f.windowsEvent(b[i:])
+			return
+		}
 	}
 	if i < len(b) && mayBeTitle(b[i]) {
 		i += titleEnd(b[i:])

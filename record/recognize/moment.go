@@ -268,6 +268,9 @@ func yearFirst(b []byte) (moment, int) {
 		m.layout = layoutISO
 		return m, n
 	case '-':
+		if b[13] == ':' { // 2026-11-20-15:04:05
+			return onDay(b, 11, four(b, 0), two(b, 5), two(b, 8))
+		}
 		return db2(b)
 	case ']':
 		if b[11] == '[' {
@@ -288,9 +291,9 @@ func behindGap(b []byte) (moment, int) {
 	return moment{}, 0
 }
 
-// db2 reads 2026-11-20-15.04.05.123456+060, whose offset is in minutes.
+// db2 reads 2026-11-20-15.04.05.123456+060, whose offset is in minutes, and Unreal Engine's 2026.11.20-15.04.05:123.
 func db2(b []byte) (moment, int) {
-	if len(b) < len("2026-11-20-15.04.05.0") || b[13] != '.' || b[16] != '.' || b[19] != '.' {
+	if len(b) < len("2026-11-20-15.04.05.0") || b[13] != '.' || b[16] != '.' || b[19] != '.' && b[19] != ':' {
 		return moment{}, 0
 	}
 	second, nano, ok := ofDay(two(b, 11), two(b, 14), two(b, 17))

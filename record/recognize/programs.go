@@ -139,3 +139,31 @@ func (f *finding) cef(line []byte) {
 		f.level = record.Fatal
 	}
 }
+
+// isWindowsEvent reports whether a line begins an event of Windows in XML.
+func isWindowsEvent(line []byte) bool { return bytes.HasPrefix(line, []byte("<Event ")) }
+
+// windowsEvent takes time and level from such an event: <Level>2</Level> … <TimeCreated SystemTime='2026-11-20T15:04:05.1234567Z'/>.
+func (f *finding) windowsEvent(line []byte) {
+	if _, rest, found := bytes.Cut(line, []byte("<TimeCreated SystemTime=")); found && len(rest) > 0 {
+		if n := f.minute.moment(&f.moment, rest[1:], true); n > 0 {
+			f.timeSet()
+		}
+	}
+	_, rest, _ := bytes.Cut(line, []byte("<Level>"))
+	if len(rest) < 2 || rest[1] != '<' {
+		return
+	}
+	switch rest[0] {
+	case '0', '4': // audits have 0
+		f.level = record.Info
+	case '1':
+		f.level = record.Fatal
+	case '2':
+		f.level = record.Error
+	case '3':
+		f.level = record.Warn
+	case '5':
+		f.level = record.Trace
+	}
+}
