@@ -13,12 +13,17 @@ func isDiagnosis(line []byte) bool {
 	return len(line) > time && line[10] == '-' && line[13] == '.' && bytes.Contains(line[time:], []byte(" LEVEL: "))
 }
 
-// afterBlock decides about a line of a record that ends with an empty line, or of GlassFish with "]]".
+// isWebLogic reports whether a line begins a record of WebLogic that goes on: ####<Nov 20, 2026 3:04:05 PM CET> <Error> <HTTP> <text.
+func isWebLogic(line []byte) bool {
+	return hasPrefix(line, "####<") && !hasSuffix(bytes.TrimRight(line, " "), ">")
+}
+
+// afterBlock decides about a line of a record that ends with an empty line, of GlassFish with "]]", or of WebLogic with ">".
 func (s state) afterBlock(line []byte) (action, state) {
 	switch {
-	case s == brackets && hasSuffix(line, "]]"):
+	case s == brackets && hasSuffix(line, "]]"), s == webLogic && hasSuffix(bytes.TrimRight(line, " "), ">"):
 		return joins, closed
-	case isRecord(line) || len(line) == 0 && s != brackets || s == report && line[0] == '=':
+	case isRecord(line) || len(line) == 0 && s != brackets && s != webLogic || s == report && line[0] == '=':
 		return begins, plain
 	}
 	return joins, s
@@ -56,7 +61,7 @@ func isSamba(text []byte) bool {
 	if end := bytes.IndexByte(text, '\n'); end >= 0 {
 		text = text[:end]
 	}
-	return hasSuffix(text, ")") && bytes.Contains(text[shortest:], []byte(".c:"))
+	return hasSuffix(trimmed(text), ")") && bytes.Contains(text[shortest:], []byte(".c:"))
 }
 
 // isNodePlace reports whether a line is the place of a program at which Node ended: /app/shop.js:3.

@@ -106,9 +106,9 @@ const (
 	indented
 	// powerShell is inside of the place of an error of PowerShell.
 	powerShell
-	// elixir is inside of "** (RuntimeError) text".
+	// elixir is inside of "** (RuntimeError) text", or of Erlang's "** Reason for termination ==".
 	elixir
-	// springHead is the line of asterisks before a report of Spring Boot, waiting, spring the report.
+	// springHead is the line of asterisks before a report of Spring Boot, waiting, spring the report, or one of Gin about a panic.
 	springHead
 	spring
 	// dartHead is "Unhandled exception:", or a line of its message, waiting for a frame, dart a frame.
@@ -140,6 +140,8 @@ const (
 	fpm
 	// csvQuote is inside of a quoted column of PostgreSQL's csvlog.
 	csvQuote
+	// webLogic is inside of a record of WebLogic.
+	webLogic
 	states
 )
 
@@ -148,7 +150,7 @@ const (
 func (s state) mayHaveTime(line []byte) bool {
 	switch s {
 	case header, props, pyBody, pyMessage, pyEnd, loguru, box, phpNext, console, rails, rustMessage, slowStatement, report, brackets, diagnosis, spring, dartHead,
-		race, sanitizer, csvQuote:
+		race, sanitizer, csvQuote, webLogic:
 		return len(line) > 0
 	case closed:
 		return !hasPrefix(line, "End-Date: ")
@@ -182,6 +184,9 @@ func opening(line []byte) state {
 		}
 		if hasPrefix(line, "# User@Host: ") {
 			return slowHead
+		}
+		if isWebLogic(line) {
+			return webLogic
 		}
 	case '=':
 		switch {
@@ -251,8 +256,11 @@ func opening(line []byte) state {
 	if hasSuffix(line, "]:") && endsInGoroutine(line) {
 		return goFrames
 	}
-	if isClickHouse(line) {
+	switch {
+	case isClickHouse(line):
 		return clickHouse
+	case hasSuffix(line, " panic recovered:"): // of Gin
+		return spring
 	}
 	return plain
 }
@@ -325,7 +333,7 @@ func (s state) next(text, line []byte) (action, state) {
 		}
 	case apt:
 		return afterApt(line)
-	case report, brackets, diagnosis:
+	case report, brackets, diagnosis, webLogic:
 		return s.afterBlock(line)
 	case nodeHead, nodeSource, nodeCaret, nodeBlank, nodeEnd:
 		return s.afterNode(line)
@@ -375,6 +383,8 @@ func afterPlain(text, line []byte) (action, state) {
 		return joinsError(text, laravel)
 	case isTrace(line) != plain:
 		return joinsError(text, isTrace(line))
+	case c == 'C' && hasPrefix(line, "CallStack (from HasCallStack):"): // of Haskell
+		return joins, indented
 	case isLetter(c) || c == '/' || c == '.':
 		end := word(line)
 		switch {
@@ -451,6 +461,8 @@ func afterPlainIndented(text, line []byte) (action, state) {
 		return joinsError(text, pyGroup)
 	case isNativeFrame(line):
 		return joinsError(text, nativeFrames)
+	case hasPrefix(line, "   at: "): // of Godot
+		return joinsError(text, indented)
 	case hasPrefix(line, pinoIndent) && isPinoPretty(text):
 		return joins, indented
 	case hasPrefix(line, consoleIndent) && isConsoleHeader(text):

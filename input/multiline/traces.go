@@ -17,7 +17,7 @@ func isTrace(line []byte) state {
 			return powerShell
 		}
 	case '*':
-		if hasPrefix(line, "** (") {
+		if hasPrefix(line, "** ") {
 			return elixir
 		}
 	case '#':
@@ -67,8 +67,10 @@ func (s state) afterTrace(line []byte) (action, state) {
 			return joins, powerShell
 		}
 	case elixir:
-		if hasPrefix(line, "    ") || hasPrefix(line, "Last message") || hasPrefix(line, "State: ") {
-			return joins, elixir
+		for _, start := range [...]string{"    ", "** ", "Last message", "State: ", "Function: ", "Initial Call: ", "Ancestors: "} {
+			if hasPrefix(line, start) {
+				return joins, elixir
+			}
 		}
 	case elixirHead:
 		if isElixirRequest(line) {

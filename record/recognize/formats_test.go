@@ -52,6 +52,16 @@ func TestFormats(t *testing.T) {
 		{`{"start_time":"2026-11-20T14:00:00.000Z","time":"2026-11-20T15:04:05Z","level":"warn"}`, when, record.Warn},
 		{`{"latencies":{"request":7},"started_at":1795187045000}`, when, record.None},
 		{`{"started_at":1795187000000,"ts":1795187045}`, when, record.None},
+		// databases, game servers
+		{"2026-11-20T16:04:05.000+0100 I  NETWORK  [conn1] end connection 127.0.0.1:1", when, record.Info},
+		{"2026-11-20T16:04:05.000+0100 F  -        [conn1] Invariant failure x", when, record.Fatal},
+		{"2026-11-20 15:04:05.00 Logon       Error: 18456, Severity: 14, State: 8.", when, record.Error},
+		{"2026-11-20 15:04:05.00 Logon       Login failed for user 'sa'. Error: none", when, record.None},
+		{"[ns_server:error,2026-11-20T15:04:05.000Z,ns_1@127.0.0.1:ns_log<0.1.0>:ns_log:log:7]text", when, record.Error},
+		{"[2026-11-20 15:04:05.000000] E [MSGID: 7] [x.c:7:f] 0-volume: text", when, record.Error},
+		{"[2026-11-20 15:04:05.000000] W [rpc-clnt.c:362:f] 0-volume: text", when, record.Warn},
+		{`L 11/20/2026 - 15:04:05: "ann<7><[U:1:7]><CT>" killed "bob"`, when, record.None},
+		{"2026/11/20 15:04:05 [Recovery] 2026/11/20 - 15:04:05 panic recovered:\nboom", when, record.Error},
 		// web servers
 		{`127.0.0.1 - frank [20/Nov/2026:10:04:05 -0500] "GET /errors/list HTTP/1.0" 200 2326`, when, record.Info},
 		{`127.0.0.1 - - [20/Nov/2026:10:04:05 -0500] "GET /ERROR HTTP/1.0" 500 2326`, when, record.Error},

@@ -93,6 +93,9 @@ func titleEnd(b []byte) int {
 	case 'S':
 		return titleOf(b, "Start-Date: ") // apt
 	case 'L':
+		if len(b) > 2 && b[1] == ' ' && b[2]-'0' <= 9 { // L 11/20/2026 - 15:04:05: of Valve's game servers
+			return 2
+		}
 		return titleOf(b, "Log started: ") + titleOf(b, "Log ended: ")
 	}
 	return 0
@@ -292,15 +295,15 @@ func (f *finding) isColumn(b []byte, t *token, n int, fence byte) bool {
 	return false
 }
 
-// paddedLevelFollows reports whether behind the word that ends at b[i] a level in upper case stands in a column of its own, as two
-// blanks before or behind it show.
+// paddedLevelFollows reports whether behind the word that ends at b[i] a level in upper case, or like "Error:", stands in a column of its
+// own, as two blanks before or behind it show.
 func paddedLevelFollows(b []byte, i int) bool {
 	if i+1 >= len(b) || b[i+1] != ' ' && b[i+1]-'A' >= 26 {
 		return false
 	}
 	start, _ := skipSeparators(b, i)
 	end := wordEnd(b, start)
-	if end == start || b[start]-'A' >= 26 || b[end-1]-'A' >= 26 || record.LevelFromAlias(b[start:end]) == record.None {
+	if end == start || b[start]-'A' >= 26 || b[end-1]-'A' >= 26 && (end == len(b) || b[end] != ':') || record.LevelFromAlias(b[start:end]) == record.None {
 		return false
 	}
 	return isPadded(b, start) || end+1 < len(b) && b[end] == ' ' && b[end+1] == ' '

@@ -155,7 +155,10 @@ func slashes(b []byte, sep byte, order dateOrder) (moment, int) {
 	if len(b) < i+len(" 3:04:05") || b[i] != ' ' {
 		return moment{}, 0
 	}
-	if i++; b[i] == '-' && b[i+1] == '-' && b[i+2] == ' ' { // Suricata's 20/11/2026 -- 15:04:05
+	switch i++; { // 20/11/2026 - 15:04:05, Suricata's 20/11/2026 -- 15:04:05
+	case b[i] == '-' && b[i+1] == ' ':
+		i += 2
+	case b[i] == '-' && b[i+1] == '-' && b[i+2] == ' ':
 		i += 3
 	}
 	if part[2] < 100 && sep == '/' { // 17/06/09, but for 11/20/26

@@ -43,7 +43,7 @@ func isTrace(line []byte) bool {
 	case len(line) > 0 && line[0] == 't':
 		return bytes.HasPrefix(line, []byte("thread '")) && bytes.Contains(head, []byte(" panicked at ")) // Rust
 	case len(line) > len("2026/11/20") && line[0]-'0' <= 9 && line[4] == '/':
-		return bytes.Contains(head, []byte(" http: panic serving ")) // Go
+		return bytes.Contains(head, []byte(" http: panic serving ")) || bytes.Contains(head, []byte(" panic recovered:\n")) // Go, Gin
 	}
 	return isRubyException(line) || isNodeReport(line)
 }

@@ -16,8 +16,12 @@ func mayBeUnusual(c byte) bool {
 
 // unusual finds the time behind columns that no blank ends. It is for lines in which no other is found.
 func (f *finding) unusual(b []byte) {
-	if b[0] == '[' && b[1]-'0' <= 9 {
-		f.chromium(b)
+	if b[0] == '[' {
+		if b[1]-'0' <= 9 {
+			f.chromium(b)
+		} else {
+			f.couchbase(b)
+		}
 		return
 	}
 	const maxFirst = 32
@@ -78,6 +82,15 @@ func (f *finding) zabbix(b []byte, i int) {
 	}
 	if m, n := onDayDigits(b, i+9, four(b, i), two(b, i+4), two(b, i+6)); n > 0 {
 		f.setTime(m)
+	}
+}
+
+// couchbase reads [ns_server:error,2026-11-20T15:04:05.123Z,ns_1@127.0.0.1:ns_log<0.1.0>:ns_log:log:7]text.
+func (f *finding) couchbase(b []byte) {
+	const maxNames = 40
+	comma := bytes.IndexByte(b[:min(len(b), maxNames)], ',')
+	if colon := bytes.IndexByte(b[:max(comma, 0)], ':'); colon > 0 {
+		f.secondColumn(b, colon+1, comma+1)
 	}
 }
 
