@@ -125,9 +125,6 @@ func afterClickHouse(line []byte) (action, state) {
 	return begins, plain
 }
 
-// pinoIndent begins the lines after the first of pino-pretty.
-const pinoIndent = "    "
-
 // isPinoPretty reports whether a text begins like a record of pino-pretty, perhaps coloured: [15:04:05.123] INFO (4711): order placed.
 func isPinoPretty(text []byte) bool {
 	const maxHead = 128

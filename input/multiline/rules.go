@@ -108,7 +108,8 @@ const (
 	powerShell
 	// elixir is inside of "** (RuntimeError) text", or of Erlang's "** Reason for termination ==".
 	elixir
-	// springHead is the line of asterisks before a report of Spring Boot, waiting, spring the report, or one of Gin about a panic.
+	// springHead is the line of asterisks before a report of Spring Boot, waiting, spring the report, or one of Gin about a panic, or
+	// a dump of the JVM's threads.
 	springHead
 	spring
 	// dartHead is "Unhandled exception:", or a line of its message, waiting for a frame, dart a frame.
@@ -142,6 +143,11 @@ const (
 	csvQuote
 	// webLogic is inside of a record of WebLogic.
 	webLogic
+	// klogText is inside of a text of several lines of klog.
+	klogText
+	// crashHead is the "#" before a report of a crash of the JVM, waiting, crash the report.
+	crashHead
+	crash
 	states
 )
 
@@ -185,8 +191,11 @@ func opening(line []byte) state {
 		if hasPrefix(line, "# User@Host: ") {
 			return slowHead
 		}
-		if isWebLogic(line) {
+		switch {
+		case isWebLogic(line):
 			return webLogic
+		case len(line) == 1:
+			return crashHead
 		}
 	case '=':
 		switch {
@@ -218,8 +227,11 @@ func opening(line []byte) state {
 	case 't':
 		return rustPanic(line)
 	case 'S':
-		if hasPrefix(line, "Start-Date: ") {
+		switch {
+		case hasPrefix(line, "Start-Date: "):
 			return apt
+		case hasPrefix(line, "SIG") && bytes.Contains(line, []byte(": ")): // SIGQUIT: quit
+			return goPanic
 		}
 	case 'p':
 		if hasPrefix(line, "panic: ") {
@@ -241,12 +253,18 @@ func opening(line []byte) state {
 			return dartHead
 		}
 	case ' ':
-		if isGroup(line) {
+		switch {
+		case isGroup(line):
 			return pyGroup
+		case hasPrefix(line, `  File "`): // of a syntax error
+			return pyBody
 		}
 	case 'F':
-		if isRails(line) {
+		switch {
+		case isRails(line):
 			return rails
+		case hasPrefix(line, "Full thread dump "): // of the JVM
+			return spring
 		}
 	case boxTop[0]:
 		if isBox(line) {
@@ -305,7 +323,7 @@ func (s state) next(text, line []byte) (action, state) {
 	case goPanic, goBlank, goFrames, goCall:
 		return s.afterGo(line)
 	case ruby:
-		if isRubyFrom(line) || isRubyFrame(line) {
+		if isRubyFrom(line) || isRubyFrame(bytes.TrimLeft(line, "\t")) {
 			return joins, ruby
 		}
 	case php, phpBlank, phpNext, laravel:
@@ -352,6 +370,10 @@ func (s state) next(text, line []byte) (action, state) {
 		if hasPrefix(line, "script_filename = ") || hasPrefix(line, "[0x") {
 			return joins, fpm
 		}
+	case klogText:
+		return afterKlog(line)
+	case crashHead, crash:
+		return s.afterCrash(text, line)
 	case csvQuote:
 		if hasOpenQuote(line) {
 			return joins, closed
@@ -375,6 +397,8 @@ func afterPlain(text, line []byte) (action, state) {
 		return afterPlainIndented(text, line)
 	case c == 'T' && isTraceback(line):
 		return joinsError(text, pyHead)
+	case c == 'T' && hasPrefix(line, "Trace[") && bytes.Contains(text, []byte("] Trace[")): // of Kubernetes
+		return joins, plain
 	case c == 'g' && isGoroutine(line):
 		return joinsError(text, goFrames)
 	case (c == 'S' || c == 'P') && isPHPHeader(line):
@@ -396,6 +420,8 @@ func afterPlain(text, line []byte) (action, state) {
 			return undecided, goCall
 		case isElixirRequest(line) && mentionsError(text):
 			return undecided, elixirHead
+		case hasPrefix(line, "future: <") && mentionsError(text): // of Python's asyncio
+			return undecided, pyChain
 		}
 	}
 	if isPostgresField(text, line) {
@@ -440,57 +466,6 @@ func afterHeader(line []byte) (action, state) {
 func joinsError(text []byte, s state) (action, state) {
 	if mentionsError(text) {
 		return joins, s
-	}
-	return begins, plain
-}
-
-func afterPlainIndented(text, line []byte) (action, state) {
-	switch {
-	case isObject(text):
-	case frame(line) != plain:
-		return joins, frame(line)
-	case isRubyFrom(line):
-		return joins, ruby
-	case isPerlFrame(line):
-		return joins, indented
-	case isTracing(line):
-		return joins, tracing
-	case line[0] == '\t' && isHeader(line[1:], word(line[1:])) && mentionsError(text): // of Tomcat
-		return undecided, header
-	case isGroup(line):
-		return joinsError(text, pyGroup)
-	case isNativeFrame(line):
-		return joinsError(text, nativeFrames)
-	case hasPrefix(line, "   at: "): // of Godot
-		return joinsError(text, indented)
-	case hasPrefix(line, pinoIndent) && isPinoPretty(text):
-		return joins, indented
-	case hasPrefix(line, consoleIndent) && isConsoleHeader(text):
-		return joins, console
-	case line[0] == '\t' && isPostgres(text):
-		return joins, postgres
-	case hasPrefix(line, "  ") && (isSamba(text) || recognize.IsPythonWarning(text) && bytes.IndexByte(text, '\n') < 0): // the line of the program
-		return joins, plain
-	default:
-		return afterException(text, line)
-	}
-	return begins, plain
-}
-
-func afterFrames(line []byte) (action, state) {
-	if f := frame(line); f != plain {
-		return joins, f
-	}
-	switch rest := bytes.TrimLeft(line, " \t"); {
-	case len(rest) < len(line) && hasPrefix(rest, "[CIRCULAR REFERENCE"):
-		return joins, frames
-	case hasPrefix(rest, "Caused by: "), hasPrefix(rest, "Suppressed: "), hasPrefix(rest, "Wrapped by: "):
-		return joins, header
-	case hasPrefix(rest, "--- End of "), isSQLClient(line):
-		return joins, frames
-	case len(rest) == len(line):
-	case hasPrefix(rest, "... ") && (hasSuffix(line, " more") || hasSuffix(line, " omitted") || hasSuffix(line, " ...")):
-		return joins, frames
 	}
 	return begins, plain
 }

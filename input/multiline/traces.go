@@ -17,8 +17,11 @@ func isTrace(line []byte) state {
 			return powerShell
 		}
 	case '*':
-		if hasPrefix(line, "** ") {
+		switch {
+		case hasPrefix(line, "** "):
 			return elixir
+		case string(line) == "*** Check failure stack trace: ***": // of glog
+			return indented
 		}
 	case '#':
 		if isDartFrame(line) {
@@ -49,6 +52,8 @@ func afterBlank(line []byte) (action, state) {
 		return joins, indented
 	case isAsterisks(line):
 		return undecided, springHead
+	case hasSuffix(line, "(most recent call first):"): // of Python's faulthandler
+		return joins, indented
 	case isHeader(line, word(line)):
 		return undecided, header
 	}
@@ -189,13 +194,32 @@ func (s state) afterGo(line []byte) (action, state) {
 	case isGoroutine(line):
 		return joins, goFrames
 	case s == goPanic:
-		if hasPrefix(line, "[signal ") || hasPrefix(line, "panic: ") {
+		if hasPrefix(line, "[signal ") || hasPrefix(line, "panic: ") || hasPrefix(line, "PC=0x") {
 			return joins, goPanic
 		}
 	case hasPrefix(line, "...") && hasSuffix(line, "frames elided..."), hasPrefix(line, "exit status "):
 		return joins, goFrames
 	case isGoCall(line, word(line)):
 		return undecided, goCall
+	}
+	return begins, plain
+}
+
+// afterFrames decides about a line behind a frame of Java, .NET or Node.
+func afterFrames(line []byte) (action, state) {
+	if f := frame(line); f != plain {
+		return joins, f
+	}
+	switch rest := bytes.TrimLeft(line, " \t"); {
+	case len(rest) < len(line) && hasPrefix(rest, "[CIRCULAR REFERENCE"):
+		return joins, frames
+	case hasPrefix(rest, "Caused by: "), hasPrefix(rest, "Suppressed: "), hasPrefix(rest, "Wrapped by: "):
+		return joins, header
+	case hasPrefix(rest, "--- End of "), isSQLClient(line):
+		return joins, frames
+	case len(rest) == len(line):
+	case hasPrefix(rest, "... ") && (hasSuffix(line, " more") || hasSuffix(line, " omitted") || hasSuffix(line, " ...")):
+		return joins, frames
 	}
 	return begins, plain
 }

@@ -26,13 +26,13 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 	case ' ', ',', ';', '\r', '\x1b':
 		// A column after brackets: App Service writes PID[1234] Error       message, others [main] info  message.
 		padded := next == ' ' && t.start > 1 && b[t.start-2] == ']' && t.word+1 < len(b) && b[t.word+1] == ' '
-		if padded || fenced(b, t.word, fence) {
+		if padded || fenced(b, t.word, fence) || !f.found && n == 0 && isDate(b, t.word+1) {
 			ok, nouns = true, true
 		} else if !ok && next == ' ' && f.found {
 			ok, nouns = isSetOff(b, t, n)
 		}
 	case '\t', '|':
-		ok, nouns = t.upper || fence == next, true
+		ok, nouns = t.upper || fence == next || n == 0 && isLowerLevel(b[t.start:t.word]), true
 	case ':':
 		ok, nouns = t.upper || f.found || !isIndented(b, t.start), t.upper // of YAML and the like: "  error: none"
 	case '>': // of Log4perl
@@ -46,7 +46,9 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 		ok, nouns = true, true // [2026-11-20 15:04:05 error], "error"
 	case '+', '-':
 		ok = ok && t.word+1 < len(b) && ends(b, digitsEnd(b, t.word+1)) // slog writes ERROR+2
-	case '/', '[': // INFO/MainProcess, logrus' INFO[0000]
+	case '/': // INFO/MainProcess, Icinga's critical/ApiListener:
+		ok = ok || f.found && n == 0 && b[t.end-1] == ':'
+	case '[': // logrus' INFO[0000]
 	default:
 		ok = false
 	}
@@ -63,6 +65,11 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 		return level, digitsEnd(b, t.word+1)
 	}
 	return level, t.word
+}
+
+// isDate reports whether a date in a bracket stands at b[i], as behind Mattermost's levels: error [2026-11-20 15:04:05.123 +01:00].
+func isDate(b []byte, i int) bool {
+	return len(b) > i+len("[2026-11-20") && b[i] == '[' && b[i+1]-'0' <= 9 && b[i+5] == '-' && b[i+8] == '-'
 }
 
 // facilityLevel returns the severity behind a facility of syslog: daemon.err.
@@ -122,7 +129,7 @@ const lowerLevels = 1<<('t'-64) | 1<<('d'-64) | 1<<('v'-64) | 1<<('i'-64) | 1<<(
 // isLowerLevel reports whether a word is a level in lower case.
 func isLowerLevel(word []byte) bool {
 	switch string(word) {
-	case "trace", "debug", "verbose", "info", "notice", "warn", "warning", "error", "critical", "fatal", "panic":
+	case "trace", "debug", "verbose", "info", "notice", "warn", "warning", "error", "err", "critical", "crit", "fatal", "panic", "emerg":
 		return true
 	}
 	return false

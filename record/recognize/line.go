@@ -75,7 +75,7 @@ func (f *finding) line(b []byte) {
 }
 
 // mayBeTitle reports whether what titleEnd knows begins with a byte.
-func mayBeTitle(c byte) bool { return c == '#' || c == '=' || c == 'S' || c == 'L' }
+func mayBeTitle(c byte) bool { return c == '#' || c == '=' || c == 'S' || c == 'L' || c == 'R' }
 
 // titleEnd returns the length of the words with which some programs introduce a time.
 func titleEnd(b []byte) int {
@@ -96,7 +96,18 @@ func titleEnd(b []byte) int {
 		if len(b) > 2 && b[1] == ' ' && b[2]-'0' <= 9 { // L 11/20/2026 - 15:04:05: of Valve's game servers
 			return 2
 		}
-		return titleOf(b, "Log started: ") + titleOf(b, "Log ended: ")
+		return titleOf(b, "Log started: ") + titleOf(b, "Log ended: ") + nodeEnd(b)
+	case 'R':
+		return nodeEnd(b)
+	}
+	return 0
+}
+
+// nodeEnd returns the length of the name of a node of Cisco's IOS XR: RP/0/RSP0/CPU0:Nov 20 15:04:05.123 : ifmgr[7].
+func nodeEnd(b []byte) int {
+	const maxNode, cpu = 32, "/CPU0:"
+	if i := bytes.Index(b[:min(len(b), maxNode)], []byte(cpu)); i > 0 && b[2] == '/' {
+		return i + len(cpu)
 	}
 	return 0
 }
@@ -176,7 +187,7 @@ func (f *finding) columns(b []byte, i int) {
 			}
 			if f.level == record.None {
 				f.level = levelInGroup(b[i+1 : end-1])
-				if f.found && end == i+3 { // Gitea's [W]
+				if end == i+3 && (f.found || n == 0 && bytes.HasPrefix(b[end:], []byte(" 20"))) { // Gitea's [W], qBittorrent's (W)
 					f.level = oneLetter(b[i+1])
 				}
 				if f.level == record.None && b[i+1] == 'S' && bytes.HasPrefix(b[end:], []byte(" [MY-")) && string(b[i:end]) == "[System]" { // MySQL
@@ -271,6 +282,8 @@ func (f *finding) isColumn(b []byte, t *token, n int, fence byte) bool {
 	switch {
 	case next == '|' && (fence == '|' || !f.found && n == 0):
 		return true // docker compose: web | …
+	case next == '\t' && !f.found && n == 0:
+		return true // Bamboo's build TAB 20-Nov-2026 15:04:05 TAB …
 	case next != 0 && next == fence && next != ',':
 		return true // … - name - INFO - …
 	case f.found && n <= 1 && paddedLevelFollows(b, t.end):

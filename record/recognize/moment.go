@@ -111,6 +111,8 @@ func parseLettered(b []byte) (moment, int) {
 				return dayFirstAt(b, 5)
 			}
 		}
+	} else if b[3] == '-' || b[3] == '/' {
+		return monthDashed(b)
 	}
 	return moment{}, 0
 }

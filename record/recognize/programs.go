@@ -94,20 +94,45 @@ func (f *finding) heroku(rest []byte) {
 	}
 }
 
-// cisco takes the level from the severity of a message of Cisco's systems: %LINK-3-UPDOWN: text.
+// cisco takes the level from the severity of a message of Cisco's systems, %LINK-3-UPDOWN: text, or of Huawei's: %%01IFNET/4/LINK_STATE(l)[7]:text.
 func (f *finding) cisco(head []byte) {
-	_, rest, _ := bytes.Cut(head, []byte("%"))
-	code, _, found := bytes.Cut(rest, []byte(": "))
-	facility, code, dashed := bytes.Cut(code, []byte("-"))
-	if !found || !dashed || len(facility) < 2 || len(code) < len("3-X") || code[0]-'0' > 7 || code[1] != '-' {
-		return
-	}
-	for _, c := range bytes.TrimRight(facility, "_0123456789") {
-		if c-'A' >= 26 && c != '_' {
+	for f.level == record.None {
+		var found bool
+		if _, head, found = bytes.Cut(head, []byte("%")); !found {
 			return
 		}
+		if len(head) > 0 && head[0] == '%' {
+			_, severity, _ := bytes.Cut(head, []byte("/"))
+			f.level = severityBefore(severity, '/')
+			return
+		}
+		code, _, colon := bytes.Cut(head, []byte(": "))
+		for dashed := colon; dashed && f.level == record.None; {
+			var part []byte
+			if part, code, dashed = bytes.Cut(code, []byte("-")); !isFacility(part) {
+				break
+			}
+			f.level = severityBefore(code, '-')
+		}
 	}
-	f.level = record.LevelFromSyslog(int(code[0] - '0'))
+}
+
+// isFacility reports whether a text is a part of the name of a facility of Cisco.
+func isFacility(text []byte) bool {
+	for _, c := range bytes.TrimRight(text, "_0123456789") {
+		if c-'A' >= 26 && c != '_' && c-'0' > 9 {
+			return false
+		}
+	}
+	return len(text) > 1 && text[0]-'A' < 26
+}
+
+// severityBefore returns the level for a severity of syslog at the start of a text and before end and another byte.
+func severityBefore(text []byte, end byte) record.Level {
+	if len(text) < len("3-X") || text[0]-'0' > 7 || text[1] != end {
+		return record.None
+	}
+	return record.LevelFromSyslog(int(text[0] - '0'))
 }
 
 // cefVersion begins a message of ArcSight's Common Event Format, which may follow a header of syslog.

@@ -32,14 +32,19 @@ func (f *finding) spellings(line []byte) {
 
 // isTrace reports whether a line begins a stack trace.
 func isTrace(line []byte) bool {
-	// Python, Java, .NET and Django
-	for _, start := range [...]string{"Traceback (most recent call last):", "Exception in thread \"", "Unhandled exception. ", "Internal Server Error: /"} {
+	// Python, Java, .NET, Django and C++
+	for _, start := range [...]string{
+		"Traceback (most recent call last):", "Exception in thread ", "Exception ignored in: ", "Fatal Python error: ", "  File \"", "Unhandled exception. ", "Internal Server Error: /",
+		"terminate called after throwing an instance of ",
+	} {
 		if len(line) >= len(start) && string(line[:len(start)]) == start {
 			return true
 		}
 	}
 	head := line[:min(len(line), maxColumn)]
 	switch {
+	case len(line) > 0 && line[0] == '#':
+		return bytes.Contains(head, []byte("\n# A fatal error has been detected by the Java Runtime")) // the JVM
 	case len(line) > 0 && line[0] == 't':
 		return bytes.HasPrefix(line, []byte("thread '")) && bytes.Contains(head, []byte(" panicked at ")) // Rust
 	case len(line) > len("2026/11/20") && line[0]-'0' <= 9 && line[4] == '/':

@@ -128,9 +128,23 @@ func bracesEnd(b []byte, i int) int {
 	return -1
 }
 
-// cupsTime reports whether behind the letter that ends at b[i] a time in brackets stands: E [20/Nov/2026:15:04:05 +0100].
+// cupsTime reports whether behind the letter that ends at b[i] a time stands: E [20/Nov/2026:15:04:05 +0100], or ProCurve's W 11/20/26 15:04:05.
 func cupsTime(b []byte, i int) bool {
-	return len(b) > i+len(" [20/Nov/2026:15:04:05") && b[i] == ' ' && b[i+1] == '[' && b[i+4] == '/' && b[i+8] == '/'
+	return len(b) > i+len(" [20/Nov/2026:15:04:05") && b[i] == ' ' &&
+		(b[i+1] == '[' && b[i+4] == '/' && b[i+8] == '/' || b[i+3] == '/' && b[i+6] == '/' && b[i+9] == ' ')
+}
+
+// monthDashed reads Nov-20 15:04:05.123 of Nextflow and nov/20/2026 15:04:05 of RouterOS.
+func monthDashed(b []byte) (moment, int) {
+	month := monthOf(b)
+	switch {
+	case month == 0 || len(b) < len("Nov-20 15:04:05"):
+	case b[3] == '-' && b[6] == ' ':
+		return withoutYear(b, 7, month, two(b, 4))
+	case b[3] == '/' && b[6] == '/' && b[11] == ' ':
+		return onDay(b, 12, four(b, 7), month, two(b, 4))
+	}
+	return moment{}, 0
 }
 
 // cupsLevel returns the level for the letter of CUPS.

@@ -1,0 +1,82 @@
+package multiline
+
+import (
+	"bytes"
+
+	"logstow/record/recognize"
+)
+
+// afterPlainIndented decides about a line that begins with a blank or a TAB.
+func afterPlainIndented(text, line []byte) (action, state) {
+	switch {
+	case isObject(text):
+	case frame(line) != plain:
+		return joins, frame(line)
+	case isRubyFrom(line):
+		return joins, ruby
+	case isPerlFrame(line):
+		return joins, indented
+	case line[0] == '\t' && isRubyFrame(line[1:]): // of Sinatra
+		return joinsError(text, ruby)
+	case isTraceback(bytes.TrimLeft(line, " \t")): // of Twisted
+		return joinsError(text, indented)
+	case hasPrefix(line, "  what():  "): // of C++
+		return joinsError(text, indented)
+	case line[0] == '\t' && isKlogText(text):
+		return joins, klogText
+	case isTracing(line):
+		return joins, tracing
+	case line[0] == '\t' && isHeader(line[1:], word(line[1:])) && mentionsError(text): // of Tomcat
+		return undecided, header
+	case isGroup(line):
+		return joinsError(text, pyGroup)
+	case isNativeFrame(line):
+		return joinsError(text, nativeFrames)
+	case hasPrefix(line, "   at: "): // of Godot
+		return joinsError(text, indented)
+	case hasPrefix(line, textIndent) && (isPinoPretty(text) || isTornado(text)):
+		return joins, indented
+	case hasPrefix(line, consoleIndent) && isConsoleHeader(text):
+		return joins, console
+	case line[0] == '\t' && isPostgres(text):
+		return joins, postgres
+	case hasPrefix(line, "  ") && (isSamba(text) || recognize.IsPythonWarning(text) && bytes.IndexByte(text, '\n') < 0): // the line of the program
+		return joins, plain
+	default:
+		return afterException(text, line)
+	}
+	return begins, plain
+}
+
+// textIndent begins the lines after the first of pino-pretty and of Tornado.
+const textIndent = "    "
+
+// isTornado reports whether a text begins like a record of Tornado and Jupyter: [E 261120 15:04:05 web:1789] failed.
+func isTornado(text []byte) bool {
+	return len(text) > 3 && text[0] == '[' && isUpper(text[1]) && text[2] == ' ' && isDigit(text[3])
+}
+
+// isKlogText reports whether a text of several lines of klog follows a text: err=<.
+func isKlogText(text []byte) bool { return hasSuffix(trimmed(text), "=<") }
+
+// afterKlog decides about a line of such a text: each begins with a TAB, but the last one: " > pod=\"shop\"".
+func afterKlog(line []byte) (action, state) {
+	switch {
+	case hasPrefix(line, "\t"), hasPrefix(line, " >") && isKlogText(line):
+		return joins, klogText
+	case hasPrefix(line, " >"):
+		return joins, closed
+	}
+	return begins, plain
+}
+
+// afterCrash decides about a line of a report of a crash of the JVM, of which each begins with "#".
+func (s state) afterCrash(text, line []byte) (action, state) {
+	switch {
+	case s == crash && hasPrefix(line, "#"), hasPrefix(line, "# A fatal error has been detected"), hasPrefix(line, "# There is insufficient memory"):
+		return joins, crash
+	case s == crashHead:
+		return afterPlain(text, line)
+	}
+	return begins, plain
+}
