@@ -271,10 +271,12 @@ func opening(line []byte) state {
 			return box
 		}
 	}
-	if hasSuffix(line, "]:") && endsInGoroutine(line) {
-		return goFrames
+	if line[len(line)-1] != ':' {
+		return plain
 	}
 	switch {
+	case hasSuffix(line, "]:") && endsInGoroutine(line):
+		return goFrames
 	case isClickHouse(line):
 		return clickHouse
 	case hasSuffix(line, " panic recovered:"): // of Gin

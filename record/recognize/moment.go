@@ -92,7 +92,8 @@ func parseLettered(b []byte) (moment, int) {
 	if b[1]-'0' <= 9 {
 		return klog(b)
 	}
-	if b[3] == ' ' || b[3] == ',' {
+	switch b[3] {
+	case ' ', ',':
 		if monthOf(b) != 0 {
 			return monthFirst(b, 0)
 		}
@@ -111,7 +112,7 @@ func parseLettered(b []byte) (moment, int) {
 				return dayFirstAt(b, 5)
 			}
 		}
-	} else if b[3] == '-' || b[3] == '/' {
+	case '-', '/':
 		return monthDashed(b)
 	}
 	return moment{}, 0

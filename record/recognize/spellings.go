@@ -32,7 +32,27 @@ func (f *finding) spellings(line []byte) {
 
 // isTrace reports whether a line begins a stack trace.
 func isTrace(line []byte) bool {
-	// Python, Java, .NET, Django and C++
+	if len(line) == 0 {
+		return false
+	}
+	head := line[:min(len(line), maxColumn)]
+	switch c := line[0]; {
+	case c == '#':
+		return bytes.Contains(head, []byte("\n# A fatal error has been detected by the Java Runtime")) // the JVM
+	case c == 't':
+		return bytes.HasPrefix(line, []byte("thread '")) && bytes.Contains(head, []byte(" panicked at ")) || startsTrace(line) // Rust
+	case len(line) > len("2026/11/20") && c-'0' <= 9 && line[4] == '/':
+		return bytes.Contains(head, []byte(" http: panic serving ")) || bytes.Contains(head, []byte(" panic recovered:\n")) // Go, Gin
+	case c == 'T' || c == 'E' || c == 'F' || c == 'U' || c == 'I' || c == ' ':
+		if startsTrace(line) {
+			return true
+		}
+	}
+	return isRubyException(line) || isNodeReport(line)
+}
+
+// startsTrace reports whether a line begins like a stack trace of Python, Java, .NET, Django or C++.
+func startsTrace(line []byte) bool {
 	for _, start := range [...]string{
 		"Traceback (most recent call last):", "Exception in thread ", "Exception ignored in: ", "Fatal Python error: ", "  File \"", "Unhandled exception. ", "Internal Server Error: /",
 		"terminate called after throwing an instance of ",
@@ -41,16 +61,7 @@ func isTrace(line []byte) bool {
 			return true
 		}
 	}
-	head := line[:min(len(line), maxColumn)]
-	switch {
-	case len(line) > 0 && line[0] == '#':
-		return bytes.Contains(head, []byte("\n# A fatal error has been detected by the Java Runtime")) // the JVM
-	case len(line) > 0 && line[0] == 't':
-		return bytes.HasPrefix(line, []byte("thread '")) && bytes.Contains(head, []byte(" panicked at ")) // Rust
-	case len(line) > len("2026/11/20") && line[0]-'0' <= 9 && line[4] == '/':
-		return bytes.Contains(head, []byte(" http: panic serving ")) || bytes.Contains(head, []byte(" panic recovered:\n")) // Go, Gin
-	}
-	return isRubyException(line) || isNodeReport(line)
+	return false
 }
 
 // isRubyException reports whether a line is the first of an exception at which Ruby ended: app.rb:3:in 'Integer#/': divided by 0 (ZeroDivisionError).
