@@ -88,6 +88,8 @@ func TestFormats(t *testing.T) {
 		{"build\t20-Nov-2026 15:04:05\tno error", when, record.None},
 		{"log\tof a ship", "", record.None},
 		{"Fatal Python error: Segmentation fault\n\nCurrent thread 0x00007f (most recent call first):", "", record.Error},
+		{"[UTC Nov 20 15:04:05] error    : 'x' process is not running", when, record.Error},
+		{"[CEST Nov 20 17:04:05] info     : 'x' started", when, record.Info},
 		// web servers
 		{`127.0.0.1 - frank [20/Nov/2026:10:04:05 -0500] "GET /errors/list HTTP/1.0" 200 2326`, when, record.Info},
 		{`127.0.0.1 - - [20/Nov/2026:10:04:05 -0500] "GET /ERROR HTTP/1.0" 500 2326`, when, record.Error},

@@ -115,6 +115,9 @@ func parseLettered(b []byte) (moment, int) {
 	case '-', '/':
 		return monthDashed(b)
 	}
+	if b[2]-'A' < 26 && (b[3] == ' ' || b[4] == ' ') {
+		return zoneFirst(b)
+	}
 	return moment{}, 0
 }
 

@@ -129,6 +129,21 @@ func (m *moment) zoneName(b []byte, i int) int {
 	return w
 }
 
+// zoneFirst reads UTC Nov 20 15:04:05 of Monit.
+func zoneFirst(b []byte) (moment, int) {
+	w := wordEnd(b, 0)
+	minutes := zoneNamed(b[:w])
+	if minutes == zoneUnknown || minutes == zoneAmbiguous || b[w] != ' ' {
+		return moment{}, 0
+	}
+	m, n := monthFirst(b, w+1)
+	if n > 0 && !m.utc {
+		m.second -= int64(minutes) * 60
+		m.utc = true
+	}
+	return m, n
+}
+
 // zoneLabel reads " UTC" or " GMT" at b[i], or another abbreviation before an identifier, as of Cisco: Nov 20 16:04:05.123
 // CET: %SYS-5-RESTART. It returns its end, or i.
 func (m *moment) zoneLabel(b []byte, i int) int {
