@@ -16,21 +16,23 @@ import (
 
 // Quarantined is a file in a buffer's quarantine.
 type Quarantined struct {
-	// File is its name in the quarantine, Bytes its size.
-	File  string
-	Bytes int64
-	// Since is when it was quarantined, Reason why; "" if unknown.
-	Since  time.Time
-	Reason string
+	// File is its name in the quarantine.
+	File string `json:"file"`
 	// Batch is the batch's id; "" if the file is a damaged batch or a damaged log file. Problem
-	// then describes the damage, and the fields below are zero.
-	Batch   string
-	Problem string
-	Service string
-	Bucket  time.Time
-	Records uint64
+	// then describes the damage, and Service, Bucket, Records, Store and Name are zero.
+	Batch   string    `json:"batch,omitempty"`
+	Service string    `json:"service,omitempty"`
+	Bucket  time.Time `json:"bucket,omitzero"`
+	Records uint64    `json:"records"`
+	// Bytes is the size of the file.
+	Bytes int64 `json:"bytes"`
 	// Store and Name are the store and the blob name of the batch's last create; "" if there was none.
-	Store, Name string
+	Store string `json:"store,omitempty"`
+	Name  string `json:"blob,omitempty"`
+	// Since is when it was quarantined, Reason why; "" if unknown.
+	Since   time.Time `json:"since"`
+	Reason  string    `json:"reason,omitempty"`
+	Problem string    `json:"problem,omitempty"`
 }
 
 // ListQuarantine lists a buffer's quarantine in order of File and changes nothing. It may be

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"logstow/grant"
 	"logstow/internal/cli"
+	"logstow/internal/fsutil"
 	"logstow/internal/units"
 	"logstow/store"
 	"logstow/store/open"
@@ -139,7 +139,8 @@ func writeGrant(c *ucli.Context, s store.Store, r grant.Request) error {
 		path = r.Service + ".grant"
 		fallthrough
 	default:
-		err = replacePrivate(path, text)
+		// Only its owner may read it. A reader of a renewed grant gets the old one or the new one.
+		err = fsutil.Files{Mask: 0o077}.Replace(filepath.Dir(path), path, text)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write the grant: %w", err)
@@ -151,28 +152,6 @@ func writeGrant(c *ucli.Context, s store.Store, r grant.Request) error {
 		fmt.Fprintf(c.App.ErrWriter, "  %s\n", line)
 	}
 	return nil
-}
-
-// replacePrivate atomically replaces a file that only its owner may read: a reader of a
-// renewed grant gets the old one or the new one.
-func replacePrivate(path string, text []byte) (err error) {
-	temp, err := os.CreateTemp(filepath.Dir(path), ".grant-*") // with mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(temp.Name())
-		}
-	}()
-	_, err = temp.Write(text)
-	if err == nil {
-		err = temp.Sync()
-	}
-	if err = errors.Join(err, temp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
 }
 
 // classes are retention classes as typed, where "-" stands for segments without one.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,18 +83,8 @@ func quarantineRequest(c *ucli.Context) (what string, ids []string, inJSON bool,
 
 // quarantinedFile is a file in quarantine, as it is printed.
 type quarantinedFile struct {
-	Directory string     `json:"directory"`
-	File      string     `json:"file"`
-	Batch     string     `json:"batch,omitempty"`
-	Service   string     `json:"service,omitempty"`
-	Bucket    *time.Time `json:"bucket,omitempty"`
-	Records   uint64     `json:"records"`
-	Bytes     int64      `json:"bytes"`
-	Store     string     `json:"store,omitempty"`
-	Blob      string     `json:"blob,omitempty"`
-	Since     time.Time  `json:"since"`
-	Reason    string     `json:"reason,omitempty"`
-	Problem   string     `json:"problem,omitempty"`
+	Directory string `json:"directory"`
+	spool.Quarantined
 }
 
 // readQuarantine reads the quarantine of a buffer.
@@ -109,16 +100,8 @@ func listQuarantine(w io.Writer, dirs []string, asJSON bool) error {
 	for _, dir := range dirs {
 		files, err := readQuarantine(dir)
 		errs = append(errs, err)
-		for i := range files {
-			q := &files[i]
-			f := quarantinedFile{
-				Directory: dir, File: q.File, Batch: q.Batch, Service: q.Service, Records: q.Records, Bytes: q.Bytes,
-				Store: q.Store, Blob: q.Name, Since: q.Since, Reason: q.Reason, Problem: q.Problem,
-			}
-			if !q.Bucket.IsZero() {
-				f.Bucket = &q.Bucket
-			}
-			all = append(all, f)
+		for _, q := range files {
+			all = append(all, quarantinedFile{dir, q})
 		}
 	}
 	if asJSON {
@@ -129,17 +112,11 @@ func listQuarantine(w io.Writer, dirs []string, asJSON bool) error {
 		fmt.Fprintln(t, "DIRECTORY\tID\tSERVICE\tBUCKET\tRECORDS\tBYTES\tREASON")
 		for i := range all {
 			f := &all[i]
-			id, bucket, reason := f.Batch, "-", f.Reason
-			if id == "" {
-				id = f.File
-			}
-			if f.Bucket != nil {
+			bucket := "-"
+			if !f.Bucket.IsZero() {
 				bucket = f.Bucket.Format(time.RFC3339)
 			}
-			if reason == "" {
-				reason = f.Problem
-			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", f.Directory, id, orDash(f.Service), bucket, f.Records, units.FormatSize(f.Bytes), orDash(reason))
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", f.Directory, cmp.Or(f.Batch, f.File), orDash(f.Service), bucket, f.Records, units.FormatSize(f.Bytes), orDash(cmp.Or(f.Reason, f.Problem)))
 		}
 		errs = append(errs, t.Flush())
 	}
