@@ -282,10 +282,11 @@ func refPattern(line string, literals []string) bool {
 // holds reports whether a condition on labels is met.
 func (w *row) holds(c syntax.Condition) bool {
 	switch c := c.(type) {
-	case *syntax.And:
+	case *syntax.Junction:
+		if c.Or {
+			return w.holds(c.Left) || w.holds(c.Right)
+		}
 		return w.holds(c.Left) && w.holds(c.Right)
-	case *syntax.Or:
-		return w.holds(c.Left) || w.holds(c.Right)
 	case *syntax.StringCondition:
 		value := w.get(c.Matcher.Name)
 		met := refMatches(c.Matcher, value)
@@ -324,15 +325,15 @@ func (w *row) compare(c *syntax.NumberCondition) bool {
 		return true
 	}
 	switch c.Op {
-	case syntax.CompareEqual:
+	case syntax.OpEqual:
 		return n == c.Value
-	case syntax.CompareNotEqual:
+	case syntax.OpNotEqual:
 		return n != c.Value
-	case syntax.CompareGreater:
+	case syntax.OpGreater:
 		return n > c.Value
-	case syntax.CompareGreaterEqual:
+	case syntax.OpGreaterEqual:
 		return n >= c.Value
-	case syntax.CompareLess:
+	case syntax.OpLess:
 		return n < c.Value
 	default:
 		return n <= c.Value

@@ -111,10 +111,7 @@ func names(e any, found map[string]bool) {
 		}
 	case *syntax.LabelFilter:
 		names(e.Condition, found)
-	case *syntax.And:
-		names(e.Left, found)
-		names(e.Right, found)
-	case *syntax.Or:
+	case *syntax.Junction:
 		names(e.Left, found)
 		names(e.Right, found)
 	case *syntax.StringCondition:

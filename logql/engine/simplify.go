@@ -72,7 +72,7 @@ func (simple *simplified) addMatchers(c syntax.Condition, parsed bool) (rest syn
 		case rest == nil:
 			rest = part
 		default:
-			rest = &syntax.And{Left: rest, Right: part}
+			rest = &syntax.Junction{Left: rest, Right: part}
 		}
 	}
 	return rest

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 
 	"logstow/logql/syntax"
 )
@@ -25,14 +26,8 @@ func compileFilter(s *syntax.LabelFilter) (stage, error) {
 
 func compileCondition(c syntax.Condition) (condition, error) {
 	switch c := c.(type) {
-	case *syntax.And:
-		return compileBoth(c.Left, c.Right, func(left, right step) step {
-			return func(p *Processor) bool { return left(p) && right(p) }
-		})
-	case *syntax.Or:
-		return compileBoth(c.Left, c.Right, func(left, right step) step {
-			return func(p *Processor) bool { return left(p) || right(p) }
-		})
+	case *syntax.Junction:
+		return compileJunction(c)
 	case *syntax.StringCondition:
 		return condition{names: []string{c.Matcher.Name}, bind: func(p *Processor) step {
 			s, matches := p.symbol(c.Matcher.Name), newMatcher(c.Matcher)
@@ -56,17 +51,19 @@ func compileCondition(c syntax.Condition) (condition, error) {
 	return condition{}, fmt.Errorf("cannot process the condition %s", c)
 }
 
-func compileBoth(left, right syntax.Condition, join func(left, right step) step) (condition, error) {
-	l, err := compileCondition(left)
+func compileJunction(j *syntax.Junction) (condition, error) {
+	left, err := compileCondition(j.Left)
 	if err != nil {
-		return l, err
+		return left, err
 	}
-	r, err := compileCondition(right)
-	if err != nil {
-		return r, err
-	}
-	names := append(append([]string{}, l.names...), r.names...)
-	return condition{names: names, bind: func(p *Processor) step { return join(l.bind(p), r.bind(p)) }}, nil
+	right, err := compileCondition(j.Right)
+	return condition{names: slices.Concat(left.names, right.names), bind: func(p *Processor) step {
+		first, second := left.bind(p), right.bind(p)
+		if j.Or {
+			return func(p *Processor) bool { return first(p) || second(p) }
+		}
+		return func(p *Processor) bool { return first(p) && second(p) }
+	}}, err
 }
 
 // failed reports whether the record has an __error__. A condition on an address keeps it then.
@@ -83,7 +80,8 @@ func bindNumber(p *Processor, c *syntax.NumberCondition) step {
 			p.fail(filterError, c.Name+": "+err.Error())
 			return true
 		}
-		return compare(n, c.Op, c.Value)
+		holds, _ := c.Op.Apply(n, c.Value)
+		return holds != 0
 	}
 }
 

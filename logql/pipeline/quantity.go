@@ -64,21 +64,3 @@ func (p *Processor) number(s *symbol, unit syntax.Unit) (float64, error) {
 	}
 	return parseNumber(p.value(s), unit)
 }
-
-func compare(a float64, op syntax.CompareOp, b float64) bool {
-	switch op {
-	case syntax.CompareEqual:
-		return a == b
-	case syntax.CompareNotEqual:
-		return a != b
-	case syntax.CompareGreater:
-		return a > b
-	case syntax.CompareGreaterEqual:
-		return a >= b
-	case syntax.CompareLess:
-		return a < b
-	case syntax.CompareLessEqual:
-		return a <= b
-	}
-	return false
-}

@@ -174,7 +174,7 @@ func unitReason(c *syntax.NumberCondition, f *Field) *query.Reason {
 		return reasonOf("field-unit", c.Text, fmt.Sprintf("%s is a %s, such as %s: write the number with a unit", c.Name, strings.TrimSuffix(f.Type, "s"), examples))
 	case (f.Type == "int" || f.Type == "float") && c.Unit != syntax.UnitNone:
 		return reasonOf("field-type", c.Text, fmt.Sprintf("%s is a number without a unit, such as %s: compare it with a number", c.Name, examples))
-	case f.Type == "string" && c.Op != syntax.CompareNotEqual:
+	case f.Type == "string" && c.Op != syntax.OpNotEqual:
 		return reasonOf("field-type", c.Text, fmt.Sprintf("%s is text, such as %q: compare it with a text in quotes", c.Name, examples))
 	}
 	return nil

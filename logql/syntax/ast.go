@@ -16,7 +16,6 @@ import (
 // parses to an equal tree.
 type Expr interface {
 	fmt.Stringer
-	appender
 	expr()
 }
 
@@ -55,7 +54,6 @@ type Matcher struct {
 // Stage is a step of a pipeline: one of the types below it.
 type Stage interface {
 	fmt.Stringer
-	appender
 	stage()
 }
 
@@ -157,30 +155,26 @@ type LabelFilter struct{ Condition Condition }
 // Condition is a condition on labels: one of the types below it.
 type Condition interface {
 	fmt.Stringer
-	appender
 	condition()
 }
 
-// And is two conditions that both have to hold; a comma is And.
-type And struct{ Left, Right Condition }
+// Junction is two conditions that both have to hold, or of which at least one has to if Or is set. A comma is and.
+type Junction struct {
+	Or          bool
+	Left, Right Condition
+}
 
-// Or is true if at least one of two conditions is.
-type Or struct{ Left, Right Condition }
-
-// Leaves returns the comparisons of a condition, which are neither And nor Or.
+// Leaves returns the comparisons of a condition, which are no Junction.
 func Leaves(c Condition) []Condition {
-	if x, ok := c.(*Or); ok {
-		return append(Leaves(x.Left), Leaves(x.Right)...)
-	}
-	if x, ok := c.(*And); ok {
+	if x, ok := c.(*Junction); ok {
 		return append(Leaves(x.Left), Leaves(x.Right)...)
 	}
 	return []Condition{c}
 }
 
-// Required returns the conditions of which a condition needs all: none of them is And.
+// Required returns the conditions of which a condition needs all: none of them is a Junction without Or.
 func Required(c Condition) []Condition {
-	if x, ok := c.(*And); ok {
+	if x, ok := c.(*Junction); ok && !x.Or {
 		return append(Required(x.Left), Required(x.Right)...)
 	}
 	return []Condition{c}
@@ -202,19 +196,6 @@ func LabelOf(leaf Condition) string {
 // StringCondition compares a label as a text.
 type StringCondition struct{ Matcher *Matcher }
 
-// CompareOp is a comparison of numbers.
-type CompareOp uint8
-
-// The comparisons.
-const (
-	CompareEqual        CompareOp = iota // == or =
-	CompareNotEqual                      // !=
-	CompareGreater                       // >
-	CompareGreaterEqual                  // >=
-	CompareLess                          // <
-	CompareLessEqual                     // <=
-)
-
 // Unit is the kind of quantity of a [NumberCondition].
 type Unit uint8
 
@@ -228,7 +209,7 @@ const (
 // NumberCondition compares a label as a number: status >= 500, took > 250ms, size < 20MB.
 type NumberCondition struct {
 	Name  string
-	Op    CompareOp
+	Op    BinaryOp // a comparison
 	Unit  Unit
 	Value float64
 	Text  string // the quantity as written
@@ -419,8 +400,7 @@ func (*LabelFormat) stage()   {}
 func (*DropLabels) stage()    {}
 func (*KeepLabels) stage()    {}
 
-func (*And) condition()             {}
-func (*Or) condition()              {}
+func (*Junction) condition()        {}
 func (*StringCondition) condition() {}
 func (*NumberCondition) condition() {}
 func (*IPCondition) condition()     {}

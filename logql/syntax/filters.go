@@ -66,7 +66,7 @@ func (p *parser) ip() string {
 func (p *parser) condition() Condition {
 	c := p.conjunction()
 	for p.err == nil && p.acceptWord("or") {
-		c = &Or{c, p.conjunction()}
+		c = &Junction{true, c, p.conjunction()}
 	}
 	return c
 }
@@ -81,7 +81,7 @@ func (p *parser) conjunction() Condition {
 		default:
 			return c
 		}
-		c = &And{c, p.conditionOperand()}
+		c = &Junction{false, c, p.conditionOperand()}
 	}
 	return c
 }
@@ -121,7 +121,10 @@ func (p *parser) conditionOperand() Condition {
 func comparesStrings(op string) bool { return op == "=" || op == "!=" || op == "=~" || op == "!~" }
 
 func (p *parser) numberCondition(name string, op token) Condition {
-	c := &NumberCondition{Name: name, Op: compareOp(op.text)}
+	c := &NumberCondition{Name: name, Op: BinaryOp(op.text)}
+	if op.text == "=" {
+		c.Op = OpEqual
+	}
 	sign := token{}
 	if t := p.peek(); t.is("-") || t.is("+") {
 		sign = p.take()
@@ -141,27 +144,10 @@ func (p *parser) numberCondition(name string, op token) Condition {
 	p.take()
 	c.Value, c.Text = t.value, sign.text+t.text
 	if t.kind == tokenNumber && strings.ContainsAny(t.text, "_pP") { // Grafana's editor has no such numbers
-		c.Text = string(appendNumber([]byte(sign.text), t.value))
+		c.Text = sign.text + numberText(t.value)
 	}
 	if sign.text == "-" {
 		c.Value = -c.Value
 	}
 	return c
-}
-
-func compareOp(text string) CompareOp {
-	switch text {
-	case "!=":
-		return CompareNotEqual
-	case ">":
-		return CompareGreater
-	case ">=":
-		return CompareGreaterEqual
-	case "<":
-		return CompareLess
-	case "<=":
-		return CompareLessEqual
-	default:
-		return CompareEqual
-	}
 }

@@ -119,7 +119,7 @@ func (p *parser) describe(t token) string {
 	case tokenEnd:
 		return "end of query"
 	case tokenString:
-		return "string " + string(appendString(nil, t.text))
+		return "string " + quoted(t.text)
 	case tokenName:
 		if isKeyword(t.text) {
 			return "keyword " + t.text

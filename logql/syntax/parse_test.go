@@ -149,11 +149,11 @@ func TestNumbersOfTree(t *testing.T) {
 		t.Errorf("got %+v with range %+v", e, e.Range)
 	}
 	want := []NumberCondition{
-		{"took", CompareGreater, UnitDuration, 0.25, "250ms"},
-		{"size", CompareLessEqual, UnitBytes, 1536, "1.5KiB"},
-		{"n", CompareNotEqual, UnitNone, -5, "-5"},
-		{"n", CompareEqual, UnitNone, 31, "0x1f"},
-		{"t", CompareGreater, UnitDuration, 8 * 86400, "1w1d"},
+		{"took", OpGreater, UnitDuration, 0.25, "250ms"},
+		{"size", OpLessEqual, UnitBytes, 1536, "1.5KiB"},
+		{"n", OpNotEqual, UnitNone, -5, "-5"},
+		{"n", OpEqual, UnitNone, 31, "0x1f"},
+		{"t", OpGreater, UnitDuration, 8 * 86400, "1w1d"},
 	}
 	for i, s := range e.Range.Log.Stages {
 		if got := s.(*LabelFilter).Condition.(*NumberCondition); *got != want[i] {

@@ -37,7 +37,7 @@ func (p *prettyPrinter) expr(depth int, e Expr, behind string) {
 	case *RangeAggregation:
 		p.rangeAggregation(depth, e, behind)
 	case *VectorAggregation:
-		head := strings.TrimSuffix(string(e.appendHead(nil)), strconv.Itoa(e.Param)+", ")
+		head := strings.TrimSuffix(e.head(), strconv.Itoa(e.Param)+", ")
 		p.line(depth, head)
 		if e.Param > 0 {
 			p.line(depth+1, strconv.Itoa(e.Param)+",")
@@ -47,7 +47,7 @@ func (p *prettyPrinter) expr(depth int, e Expr, behind string) {
 	case *LabelReplace:
 		p.line(depth, "label_replace(")
 		p.expr(depth+1, e.Inner, ",")
-		p.line(depth+1, string(e.appendArguments(nil)))
+		p.line(depth+1, e.arguments())
 		p.line(depth, ")"+behind)
 	case *Binary:
 		p.chain(depth, e)
@@ -60,10 +60,10 @@ func (p *prettyPrinter) expr(depth int, e Expr, behind string) {
 // pipeline prints a selector and its stages, each on its line.
 func (p *prettyPrinter) pipeline(depth int, matchers []*Matcher, stages []Stage, behind string) {
 	if len(stages) == 0 {
-		p.line(depth, string(appendSelector(nil, matchers))+behind)
+		p.line(depth, selectorText(matchers)+behind)
 		return
 	}
-	p.line(depth, string(appendSelector(nil, matchers)))
+	p.line(depth, selectorText(matchers))
 	for i, s := range stages {
 		if i < len(stages)-1 {
 			p.line(depth+1, s.String())
@@ -76,25 +76,25 @@ func (p *prettyPrinter) pipeline(depth int, matchers []*Matcher, stages []Stage,
 func (p *prettyPrinter) rangeAggregation(depth int, a *RangeAggregation, behind string) {
 	p.line(depth, string(a.Op)+"(")
 	if a.Op == QuantileOver {
-		p.line(depth+1, string(appendNumber(nil, a.Param))+",")
+		p.line(depth+1, numberText(a.Param)+",")
 	}
 	r := a.Range
-	selector := string(appendSelector(nil, r.Log.Matchers))
+	selector := selectorText(r.Log.Matchers)
 	if r.rangeFirst() {
-		selector += " " + string(r.appendRange(nil))
+		selector += " " + r.rangeText()
 	}
 	p.line(depth+1, selector)
 	for _, s := range r.Log.Stages {
 		p.line(depth+2, s.String())
 	}
 	if r.Unwrap != nil {
-		p.line(depth+2, string(r.Unwrap.appendHead(nil)))
+		p.line(depth+2, r.Unwrap.head())
 		for _, f := range r.Unwrap.Filters {
 			p.line(depth+2, f.String())
 		}
 	}
 	if !r.rangeFirst() {
-		p.line(depth+1, string(r.appendRange(nil)))
+		p.line(depth+1, r.rangeText())
 	}
 	if a.Grouping != nil {
 		behind = " " + a.Grouping.String() + behind
@@ -116,7 +116,7 @@ func (p *prettyPrinter) chain(depth int, b *Binary) {
 	}
 	for i := len(operations) - 1; i >= 0; i-- {
 		o := operations[i]
-		p.line(depth, string(o.appendOp(nil)))
+		p.line(depth, o.operator())
 		p.operand(depth+1, o, o.Right, true)
 	}
 }

@@ -3,50 +3,26 @@ package syntax
 import (
 	"math"
 	"strconv"
+	"strings"
 )
 
-// appender is a part of a query that can append its canonical form.
-type appender interface{ appendTo(dst []byte) []byte }
-
-func text(a appender) string { return string(a.appendTo(nil)) }
-
-func (e *LogExpr) String() string           { return text(e) }
-func (a *RangeAggregation) String() string  { return text(a) }
-func (a *VectorAggregation) String() string { return text(a) }
-func (b *Binary) String() string            { return text(b) }
-func (l *Literal) String() string           { return text(l) }
-func (v *Vector) String() string            { return text(v) }
-func (r *LabelReplace) String() string      { return text(r) }
-func (r *LogRange) String() string          { return text(r) }
-func (u *Unwrap) String() string            { return text(u) }
-func (g *Grouping) String() string          { return text(g) }
-func (m *Matching) String() string          { return text(m) }
-
-func (e *LogExpr) appendTo(dst []byte) []byte {
-	return appendStages(appendSelector(dst, e.Matchers), e.Stages)
+// joined returns the texts of items with a separator between them.
+func joined[T any](items []T, separator string, text func(T) string) string {
+	texts := make([]string, len(items))
+	for i, item := range items {
+		texts[i] = text(item)
+	}
+	return strings.Join(texts, separator)
 }
 
-func appendSelector(dst []byte, matchers []*Matcher) []byte {
-	dst = append(dst, '{')
-	for i, m := range matchers {
-		dst = m.appendTo(appendComma(dst, i))
-	}
-	return append(dst, '}')
+func (e *LogExpr) String() string { return selectorText(e.Matchers) + stagesText(e.Stages) }
+
+func selectorText(matchers []*Matcher) string {
+	return "{" + joined(matchers, ", ", (*Matcher).String) + "}"
 }
 
-// appendComma appends a separator before element i of a list, unless it is the first.
-func appendComma(dst []byte, i int) []byte {
-	if i == 0 {
-		return dst
-	}
-	return append(dst, ", "...)
-}
-
-func appendStages(dst []byte, stages []Stage) []byte {
-	for _, s := range stages {
-		dst = s.appendTo(append(dst, ' '))
-	}
-	return dst
+func stagesText(stages []Stage) string {
+	return joined(stages, "", func(s Stage) string { return " " + s.String() })
 }
 
 // rangeFirst reports whether the range is printed before the stages. With an offset and unwrap, Grafana's editor parses no other form.
@@ -54,120 +30,149 @@ func (r *LogRange) rangeFirst() bool {
 	return r.Offset != 0 && r.Unwrap != nil && len(r.Log.Stages) > 0
 }
 
-func (r *LogRange) appendTo(dst []byte) []byte {
-	dst = appendSelector(dst, r.Log.Matchers)
+func (r *LogRange) String() string {
+	text := selectorText(r.Log.Matchers)
 	if r.rangeFirst() {
-		dst = r.appendRange(append(dst, ' '))
+		text += " " + r.rangeText()
 	}
-	dst = appendStages(dst, r.Log.Stages)
+	text += stagesText(r.Log.Stages)
 	if r.Unwrap != nil {
-		dst = r.Unwrap.appendTo(append(dst, ' '))
+		text += " " + r.Unwrap.String()
 	}
-	if r.rangeFirst() {
-		return dst
+	switch {
+	case r.rangeFirst():
+		return text
+	case len(r.Log.Stages) > 0 || r.Unwrap != nil:
+		text += " "
 	}
-	if len(r.Log.Stages) > 0 || r.Unwrap != nil {
-		dst = append(dst, ' ')
-	}
-	return r.appendRange(dst)
+	return text + r.rangeText()
 }
 
-func (r *LogRange) appendRange(dst []byte) []byte {
-	dst = append(appendDuration(append(dst, '['), r.Range), ']')
+// rangeText is the range with its offset.
+func (r *LogRange) rangeText() string {
+	text := "[" + durationText(r.Range) + "]"
 	if r.Offset != 0 {
-		dst = appendDuration(append(dst, " offset "...), r.Offset)
+		text += " offset " + durationText(r.Offset)
 	}
-	return dst
+	return text
 }
 
-func (u *Unwrap) appendTo(dst []byte) []byte {
-	dst = u.appendHead(dst)
-	for _, f := range u.Filters {
-		dst = f.appendTo(append(dst, ' '))
-	}
-	return dst
+func (u *Unwrap) String() string {
+	return u.head() + joined(u.Filters, "", func(f *LabelFilter) string { return " " + f.String() })
 }
 
-// appendHead appends an unwrap without its filters.
-func (u *Unwrap) appendHead(dst []byte) []byte {
-	dst = append(dst, "| unwrap "...)
+// head is an unwrap without its filters.
+func (u *Unwrap) head() string {
 	switch u.Conversion {
 	case ConvertDuration:
-		dst = append(dst, "duration("...)
+		return "| unwrap duration(" + u.Label + ")"
 	case ConvertBytes:
-		dst = append(dst, "bytes("...)
-	default:
-		return append(dst, u.Label...)
+		return "| unwrap bytes(" + u.Label + ")"
 	}
-	return append(append(dst, u.Label...), ')')
+	return "| unwrap " + u.Label
 }
 
-func (a *RangeAggregation) appendTo(dst []byte) []byte {
-	dst = append(append(dst, a.Op...), '(')
+func (a *RangeAggregation) String() string {
+	text := string(a.Op) + "("
 	if a.Op == QuantileOver {
-		dst = append(appendNumber(dst, a.Param), ", "...)
+		text += numberText(a.Param) + ", "
 	}
-	dst = append(a.Range.appendTo(dst), ')')
+	text += a.Range.String() + ")"
 	if a.Grouping != nil {
-		dst = a.Grouping.appendTo(append(dst, ' '))
+		text += " " + a.Grouping.String()
 	}
-	return dst
+	return text
 }
 
-func (g *Grouping) appendTo(dst []byte) []byte {
+func (g *Grouping) String() string {
 	if g.Without {
-		dst = append(dst, "without "...)
-	} else {
-		dst = append(dst, "by "...)
+		return "without " + labelsText(g.Labels)
 	}
-	return appendLabels(dst, g.Labels)
+	return "by " + labelsText(g.Labels)
 }
 
-func appendLabels(dst []byte, names []string) []byte {
-	dst = append(dst, '(')
-	for i, name := range names {
-		dst = append(appendComma(dst, i), name...)
+func labelsText(names []string) string { return "(" + strings.Join(names, ", ") + ")" }
+
+func (l *Literal) String() string { return numberText(l.Value) }
+
+func (v *Vector) String() string { return "vector(" + numberText(v.Value) + ")" }
+
+func (a *VectorAggregation) String() string { return text(a) }
+
+func (b *Binary) String() string { return text(b) }
+
+func (r *LabelReplace) String() string { return text(r) }
+
+// printer prints expressions that may be nested deeply, each part once.
+type printer struct{ strings.Builder }
+
+func text(e Expr) string {
+	var p printer
+	p.expr(e)
+	return p.String()
+}
+
+func (p *printer) put(texts ...string) {
+	for _, text := range texts {
+		p.WriteString(text)
 	}
-	return append(dst, ')')
 }
 
-func (a *VectorAggregation) appendTo(dst []byte) []byte {
-	return append(a.Inner.appendTo(a.appendHead(dst)), ')')
+func (p *printer) expr(e Expr) {
+	switch x := e.(type) {
+	case *VectorAggregation:
+		p.put(x.head())
+		p.expr(x.Inner)
+		p.put(")")
+	case *LabelReplace:
+		p.put("label_replace(")
+		p.expr(x.Inner)
+		p.put(", ", x.arguments(), ")")
+	case *Binary:
+		p.operand(x, x.Left, false)
+		p.put(" ", x.operator(), " ")
+		p.operand(x, x.Right, true)
+	default:
+		p.put(e.String())
+	}
 }
 
-// appendHead appends the text before the inner expression, with its parenthesis.
-func (a *VectorAggregation) appendHead(dst []byte) []byte {
-	dst = append(dst, a.Op...)
+func (p *printer) operand(b *Binary, operand SampleExpr, right bool) {
+	if !b.needsParentheses(operand, right) {
+		p.expr(operand)
+		return
+	}
+	p.put("(")
+	p.expr(operand)
+	p.put(")")
+}
+
+// head is the text before the inner expression, with its parenthesis.
+func (a *VectorAggregation) head() string {
+	text := string(a.Op)
 	if a.Grouping != nil {
-		dst = append(a.Grouping.appendTo(append(dst, ' ')), ' ')
+		text += " " + a.Grouping.String() + " "
 	}
-	dst = append(dst, '(')
+	text += "("
 	if a.Op.selects() {
-		dst = append(strconv.AppendInt(dst, int64(a.Param), 10), ", "...)
+		text += strconv.Itoa(a.Param) + ", "
 	}
-	return dst
+	return text
 }
 
-func (b *Binary) appendTo(dst []byte) []byte {
-	dst = b.appendOperand(dst, b.Left, false)
-	dst = b.appendOp(append(dst, ' '))
-	return b.appendOperand(append(dst, ' '), b.Right, true)
-}
-
-// appendOp appends the operator with its modifiers.
-func (b *Binary) appendOp(dst []byte) []byte {
-	dst = append(dst, b.Op...)
+// operator is the operator with its modifiers.
+func (b *Binary) operator() string {
+	text := string(b.Op)
 	if b.Bool {
-		dst = append(dst, " bool"...)
+		text += " bool"
 	}
 	if m := b.Matching; m != nil {
-		dst = m.appendTo(append(dst, ' '))
+		text += " " + m.String()
 		if (m.GroupLeft || m.GroupRight) && len(m.Include) == 0 && b.opensParenthesis(b.Right, true) {
-			// Otherwise the parenthesis of the operand would be parsed as that of labels.
-			dst = append(dst, " ()"...)
+			text += " ()" // otherwise the parenthesis of the operand would be parsed as that of labels
 		}
 	}
-	return dst
+	return text
 }
 
 // opensParenthesis reports whether the text of an operand begins with a parenthesis.
@@ -179,13 +184,6 @@ func (b *Binary) opensParenthesis(operand SampleExpr, right bool) bool {
 	return b.needsParentheses(operand, right) || ok && inner.opensParenthesis(inner.Left, false)
 }
 
-func (b *Binary) appendOperand(dst []byte, operand SampleExpr, right bool) []byte {
-	if !b.needsParentheses(operand, right) {
-		return operand.appendTo(dst)
-	}
-	return append(operand.appendTo(append(dst, '(')), ')')
-}
-
 func (b *Binary) needsParentheses(operand SampleExpr, right bool) bool {
 	inner, ok := operand.(*Binary)
 	if !ok {
@@ -195,40 +193,25 @@ func (b *Binary) needsParentheses(operand SampleExpr, right bool) bool {
 	return in < outer || in == outer && right != (b.Op == OpPow)
 }
 
-func (m *Matching) appendTo(dst []byte) []byte {
+func (m *Matching) String() string {
+	text := "ignoring "
 	if m.On {
-		dst = append(dst, "on "...)
-	} else {
-		dst = append(dst, "ignoring "...)
+		text = "on "
 	}
-	dst = appendLabels(dst, m.Labels)
+	text += labelsText(m.Labels)
 	switch {
 	case m.GroupLeft:
-		dst = append(dst, " group_left"...)
+		text += " group_left"
 	case m.GroupRight:
-		dst = append(dst, " group_right"...)
+		text += " group_right"
 	}
 	if len(m.Include) > 0 {
-		dst = appendLabels(append(dst, ' '), m.Include)
+		text += " " + labelsText(m.Include)
 	}
-	return dst
+	return text
 }
 
-func (l *Literal) appendTo(dst []byte) []byte { return appendNumber(dst, l.Value) }
-
-func (v *Vector) appendTo(dst []byte) []byte {
-	return append(appendNumber(append(dst, "vector("...), v.Value), ')')
-}
-
-func (r *LabelReplace) appendTo(dst []byte) []byte {
-	dst = r.Inner.appendTo(append(dst, "label_replace("...))
-	return append(r.appendArguments(append(dst, ", "...)), ')')
-}
-
-// appendArguments appends the four strings.
-func (r *LabelReplace) appendArguments(dst []byte) []byte {
-	for i, s := range [...]string{r.Dst, r.Replacement, r.Src, r.Expr} {
-		dst = appendString(appendComma(dst, i), s)
-	}
-	return dst
+// arguments are the four strings.
+func (r *LabelReplace) arguments() string {
+	return joined([]string{r.Dst, r.Replacement, r.Src, r.Expr}, ", ", quoted)
 }

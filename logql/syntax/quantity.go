@@ -50,42 +50,42 @@ func parseBytes(s string) (float64, error) {
 	return n.Float() * float64(size), nil
 }
 
-// appendDuration appends a duration in the syntax of parseDuration, with a sign if it is negative.
-func appendDuration(dst []byte, d time.Duration) []byte {
-	rest := uint64(d)
+// durationText returns a duration in the syntax of parseDuration, with a sign if it is negative.
+func durationText(d time.Duration) string {
+	text, rest := "", uint64(d)
 	if d < 0 {
-		dst, rest = append(dst, '-'), -rest
+		text, rest = "-", -rest
 	}
 	if d == 0 {
-		return append(dst, "0s"...)
+		return "0s"
 	}
 	for _, unit := range []string{"d", "h", "m", "s", "ms", "us", "ns"} {
 		if size, _ := message.UnitOf(unit); rest >= size {
-			dst = append(strconv.AppendUint(dst, rest/size, 10), unit...)
+			text += strconv.FormatUint(rest/size, 10) + unit
 			rest %= size
 		}
 	}
-	return dst
+	return text
 }
 
-// appendNumber appends a literal. LogQL has no literals for infinities and NaN; they are written as operations, which are
+// numberText returns a literal. LogQL has no literals for infinities and NaN; they are written as operations, which are
 // folded when parsed.
-func appendNumber(dst []byte, n float64) []byte {
+func numberText(n float64) string {
 	switch {
 	case math.IsNaN(n):
-		return append(dst, "(0 / 0)"...)
+		return "(0 / 0)"
 	case math.IsInf(n, 1):
-		return append(dst, "(1 / 0)"...)
+		return "(1 / 0)"
 	case math.IsInf(n, -1):
-		return append(dst, "(-1 / 0)"...)
+		return "(-1 / 0)"
 	}
-	return strconv.AppendFloat(dst, n, 'g', -1, 64)
+	return strconv.FormatFloat(n, 'g', -1, 64)
 }
 
-// appendString appends a string in back quotes if double quotes would need escapes and back quotes do not.
-func appendString(dst []byte, s string) []byte {
+// quoted returns a string in back quotes if double quotes would need escapes and back quotes do not.
+func quoted(s string) string {
 	if strings.ContainsAny(s, "\"\\") && strconv.CanBackquote(s) {
-		return append(append(append(dst, '`'), s...), '`')
+		return "`" + s + "`"
 	}
-	return strconv.AppendQuote(dst, s)
+	return strconv.Quote(s)
 }

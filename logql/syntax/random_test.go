@@ -209,19 +209,14 @@ func (g *generator) lineFilter() *LineFilter {
 }
 
 func (g *generator) condition(depth int) Condition {
-	if depth > 0 {
-		switch g.IntN(4) {
-		case 0:
-			return &And{g.condition(depth - 1), g.condition(depth - 1)}
-		case 1:
-			return &Or{g.condition(depth - 1), g.condition(depth - 1)}
-		}
+	if depth > 0 && g.IntN(2) == 0 {
+		return &Junction{g.IntN(2) == 0, g.condition(depth - 1), g.condition(depth - 1)}
 	}
 	switch g.IntN(4) {
 	case 0:
 		return &IPCondition{Name: g.label(), Not: g.maybe(), Range: g.text()}
 	case 1:
-		c := &NumberCondition{Name: g.label(), Op: CompareOp(g.IntN(6))}
+		c := &NumberCondition{Name: g.label(), Op: oneOf(g, OpEqual, OpNotEqual, OpGreater, OpGreaterEqual, OpLess, OpLessEqual)}
 		c.Text = oneOf(g, "5", "-5", "+.5", "1e3", "0x1f", "5.", "250ms", "-1h30m", "1w2d", "1.5us", "3µs", "20MB", "1.5KiB", "0B")
 		c.Unit, c.Value = quantity(c.Text)
 		return c
