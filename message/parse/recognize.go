@@ -16,6 +16,25 @@ const (
 	shortestTime = haproxyTime
 )
 
+// shaped reports whether b begins with a shape, in which # stands for a digit and _ for any byte. It reads no more bytes of b than needed.
+func shaped(b []byte, shape string) bool {
+	if len(b) < len(shape) {
+		return false
+	}
+	for i := range len(shape) {
+		switch c := shape[i]; {
+		case c == '_':
+		case c == '#':
+			if !isDigit(b[i]) {
+				return false
+			}
+		case b[i] != c:
+			return false
+		}
+	}
+	return true
+}
+
 // recognize returns the format of a message, and for access and haproxy the offset of the time, otherwise 0.
 func recognize(b []byte) (format, int) {
 	if len(b) == 0 || b[0] == '{' {
@@ -68,7 +87,7 @@ func recognizeColumns(b []byte) (format, int) {
 			break
 		}
 		at += n
-		if t := b[at:]; (at == 0 || b[at-1] == ' ') && t[3] == '/' && t[7] == '/' && (t[12] == ':' || t[12] == ' ') && isDigit(t[1]) && isDigit(t[secondsEnd-1]) {
+		if t := b[at:]; (at == 0 || b[at-1] == ' ') && shaped(t, "_#_/___/____________#") && (t[12] == ':' || t[12] == ' ') {
 			switch {
 			case isAccess(t):
 				return access, at
@@ -94,13 +113,13 @@ func fpmTime(b []byte) int {
 	if !isDigit(b[0]) {
 		return 0
 	}
-	const before, time = " - ", len(`20/Nov/2026:15:04:05 +0000`)
+	const before = " - "
 	i := wordEnd(b, 0)
 	if !bytes.HasPrefix(b[i:], []byte(before)) {
 		return 0
 	}
 	i = wordEnd(b, i+len(before)) + 1
-	if len(b) < i+time+2 || b[i+2] != '/' || b[i+6] != '/' || b[i+11] != ':' || b[i+time] != ' ' || b[i+time+1] != '"' {
+	if i > len(b) || !shaped(b[i:], `__/___/____:______________ "`) {
 		return 0
 	}
 	return i
@@ -128,7 +147,7 @@ func isHAProxy(t []byte) bool {
 
 // isEnvoy reports whether b begins as [2026-11-20T15:04:05.123Z] "GET or with a "- for TCP.
 func isEnvoy(b []byte) bool {
-	if b[5] != '-' || b[8] != '-' || b[11] != 'T' || b[14] != ':' || !isDigit(b[1]) {
+	if !shaped(b, "_#___-__-__T__:") {
 		return false
 	}
 	const longest = len("[2026-11-20T15:04:05.123456789Z]")
@@ -205,7 +224,7 @@ func isALB(b []byte) bool {
 		return false
 	}
 	t := b[kind+1:]
-	if t[4] != '-' || t[7] != '-' || t[10] != 'T' || t[13] != ':' || !isDigit(t[0]) {
+	if !shaped(t, "#___-__-__T__:") {
 		return false
 	}
 	const app = "app/"
@@ -218,17 +237,7 @@ func isALB(b []byte) bool {
 const klogTime = len("I1120 15:04:05.123456")
 
 // isKlog reports whether b begins with a header of klog.
-func isKlog(b []byte) bool {
-	if b[5] != ' ' || b[8] != ':' || b[11] != ':' || b[14] != '.' || b[klogTime] != ' ' {
-		return false
-	}
-	for _, i := range [...]int{1, 2, 3, 4, 6, 7, 9, 10, 12, 13, 15, klogTime - 1} {
-		if !isDigit(b[i]) {
-			return false
-		}
-	}
-	return true
-}
+func isKlog(b []byte) bool { return shaped(b, "_#### ##:##:##.#____# ") }
 
 // firstLine returns the first line of a message without the mark of truncation, and whether it was truncated.
 func firstLine(message []byte) (text []byte, cut bool) {

@@ -4,8 +4,7 @@ import "bytes"
 
 // isNginxError reports whether b begins as "2026/11/20 16:04:05 [error] 1234#5678: ".
 func isNginxError(b []byte) bool {
-	const time = len("2026/11/20 16:04:05")
-	if b[7] != '/' || b[10] != ' ' || b[13] != ':' || b[time] != ' ' || b[time+1] != '[' {
+	if !shaped(b, "_______/__ __:_____ [") {
 		return false
 	}
 	closing := bytes.IndexByte(b, ']')
@@ -106,7 +105,7 @@ func (l *line) nginxField(name string, start, end int, quoted bool) {
 
 // isApacheError reports whether b begins as "[Fri Nov 20 16:04:05.123456 2026] [".
 func isApacheError(b []byte) bool {
-	if b[4] != ' ' || b[8] != ' ' || b[11] != ' ' || b[14] != ':' || b[17] != ':' || !isDigit(b[10]) {
+	if !shaped(b, "____ ___ _# __:__:") {
 		return false
 	}
 	closing := bytes.IndexByte(b[:min(len(b), 40)], ']')
@@ -170,8 +169,8 @@ func (l *line) apacheGroup(start, end int) {
 
 // isAppService reports whether b begins as "2026-11-20T16:04:05  PID[1234] Error ".
 func isAppService(b []byte) bool {
-	const time, pid = len("2026-11-20T16:04:05"), "  PID["
-	return b[20] == ' ' && b[10] == 'T' && bytes.HasPrefix(b[time:], []byte(pid)) && bytes.IndexByte(b, ']') > time
+	const before = "__________T________  PID["
+	return shaped(b, before) && bytes.IndexByte(b, ']') >= len(before)
 }
 
 // appService adds the fields of App Service's application log.

@@ -44,10 +44,10 @@ func (h *syslogHeader) read(b []byte) bool {
 		return false
 	}
 	switch t := b[i:]; {
-	case t[0]-'A' < 26 && t[3] == ' ' && t[6] == ' ' && t[9] == ':' && t[12] == ':' && t[15] == ' ' && isDigit(t[5]) && isDigit(t[14]):
+	case t[0]-'A' < 26 && shaped(t, "___ _# __:__:_# "):
 		i = withoutYear(b, i+stamp)
 		return h.forwarded(b, i) || h.tagged(b, i, false)
-	case isDigit(t[0]) && t[4] == '-' && t[7] == '-' && t[10] == 'T' && t[13] == ':':
+	case shaped(t, "#___-__-__T__:"):
 		return h.tagged(b, wordEnd(b, i)+1, true)
 	}
 	return false
