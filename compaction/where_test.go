@@ -165,10 +165,7 @@ func (l *whereLines) answer(t *testing.T, source string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := p.Evaluator()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := p.Evaluator()
 	var all []string
 	for of, messages := range l.all {
 		parser, err := parse.CompileStored(of.parser)

@@ -57,7 +57,7 @@ func newEvaluator(p *program, parser string) *evaluator {
 	for _, m := range p.metrics {
 		one := evaluated{metric: m, value: -1}
 		if m.where != nil {
-			one.condition, _ = m.where.Evaluator() // cannot fail after the condition was compiled
+			one.condition = m.where.Evaluator()
 			one.fields = &view{of: e}
 			for _, name := range m.where.Fields() {
 				one.fields.indexes = append(one.fields.indexes, indexes[name])

@@ -13,11 +13,8 @@ import (
 type conditions struct {
 	parser   *parse.Parser
 	instance string
-	programs []*where.Program
-	// fields are the fields of all programs, in their order; first has the index of the first one of each.
-	fields []string
-	first  []int
-	free   sync.Pool // of *evaluator
+	all      where.Conditions
+	free     sync.Pool // of *evaluator
 }
 
 func newConditions(parser, instance string) (*conditions, error) {
@@ -34,15 +31,12 @@ func (c *conditions) add(text string) (int, error) {
 	if err != nil {
 		return -1, fmt.Errorf("where %s: %w", text, err)
 	}
-	c.programs, c.first = append(c.programs, p), append(c.first, len(c.fields))
-	c.fields = append(c.fields, p.Fields()...)
-	return len(c.programs) - 1, nil
+	return c.all.Add(p), nil
 }
 
 // evaluator evaluates conditions for one record. It is not safe for concurrent use.
 type evaluator struct {
-	of       *conditions
-	programs []*where.Evaluator
+	all      *where.Evaluators
 	splitter *parse.Splitter
 	record   where.Record
 	// split is set if splitter has the fields of the record.
@@ -51,22 +45,18 @@ type evaluator struct {
 
 // get returns an evaluator for a record, for exclusive use until put; nil if there are no conditions.
 func (c *conditions) get(service string, r *record.Record) *evaluator {
-	if len(c.programs) == 0 {
+	if len(c.all.Programs) == 0 {
 		return nil
 	}
 	e, ok := c.free.Get().(*evaluator)
 	if !ok {
-		e = &evaluator{of: c, splitter: c.parser.Splitter(c.fields...)}
-		for _, p := range c.programs {
-			one, _ := p.Evaluator() // cannot fail after the condition was compiled
-			e.programs = append(e.programs, one)
-		}
+		e = &evaluator{all: c.all.Evaluators(), splitter: c.parser.Splitter(c.all.Names...)}
 	}
 	e.record = where.Record{
 		Time: r.Time, Level: r.Level, Service: service, Source: append(e.record.Source[:0], r.Source...), Instance: c.instance,
 		Attributes: r.Attributes, Message: r.Message, Fields: e.splitter,
 	}
-	e.split = len(c.fields) == 0
+	e.split = len(c.all.Names) == 0
 	return e
 }
 
@@ -84,6 +74,5 @@ func (e *evaluator) holds(condition int) bool {
 		e.splitter.Split(e.record.Attributes, e.record.Message)
 		e.split = true
 	}
-	e.record.First = e.of.first[condition]
-	return e.programs[condition].Holds(&e.record)
+	return e.all.Holds(condition, &e.record)
 }

@@ -81,7 +81,8 @@ type tapping struct {
 	notes      io.Writer
 	json       bool
 	limit      int
-	conditions []condition
+	conditions where.Conditions
+	evaluators *where.Evaluators
 	parsers    map[string]*tapFields
 	instance   string // of the shipper
 
@@ -89,13 +90,6 @@ type tapping struct {
 	// unreported are the skipped records since the last report, which was at reported.
 	unreported uint64
 	reported   time.Time
-}
-
-// condition is an expression, and where its fields are among those of all.
-type condition struct {
-	program   *where.Program
-	evaluator *where.Evaluator
-	first     int
 }
 
 // tapFields finds the fields of messages of one parser: those of the conditions, and all.
@@ -117,19 +111,14 @@ func newTapping(c *ucli.Context, now time.Time) (*tapping, error) {
 	if c.IsSet("limit") && t.limit < 1 {
 		return nil, cli.Usagef("--limit %d: want at least 1", t.limit)
 	}
-	first := 0
 	for _, text := range cli.List(c, "where") {
 		program, err := where.Compile(text, now)
 		if err != nil {
 			return nil, cli.Usagef("--where %q: %w", text, err)
 		}
-		evaluator, err := program.Evaluator()
-		if err != nil {
-			return nil, cli.Usagef("--where %q: %w", text, err)
-		}
-		t.conditions = append(t.conditions, condition{program, evaluator, first})
-		first += len(program.Fields())
+		t.conditions.Add(program)
 	}
+	t.evaluators = t.conditions.Evaluators()
 	return t, nil
 }
 
@@ -264,31 +253,20 @@ func (t *tapping) fieldsOf(stored string) (*tapFields, error) {
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for _, c := range t.conditions {
-		names = append(names, c.program.Fields()...)
-	}
-	f := &tapFields{named: parser.Splitter(names...), all: parser.Splitter()}
+	f := &tapFields{named: parser.Splitter(t.conditions.Names...), all: parser.Splitter()}
 	t.parsers[stored] = f
 	return f, nil
 }
 
 func (t *tapping) matches(r *tap.Record, named *fieldparse.Splitter) bool {
-	if len(t.conditions) == 0 {
+	if len(t.conditions.Programs) == 0 {
 		return true
 	}
 	named.Split(r.Attributes, r.Message)
-	for i := range t.conditions {
-		c := &t.conditions[i]
-		if !c.evaluator.Holds(&where.Record{
-			Time: r.Time, Level: r.Level, Service: r.Service, Source: []byte(r.Source), Instance: cmp.Or(r.Instance, t.instance),
-			Attributes: r.Attributes, Message: r.Message,
-			Fields: named, First: c.first,
-		}) {
-			return false
-		}
-	}
-	return true
+	return t.evaluators.AllHold(&where.Record{
+		Time: r.Time, Level: r.Level, Service: r.Service, Source: []byte(r.Source), Instance: cmp.Or(r.Instance, t.instance),
+		Attributes: r.Attributes, Message: r.Message, Fields: named,
+	})
 }
 
 // fieldsIn are the attributes and the fields of a record, as check --sample prints them.

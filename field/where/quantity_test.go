@@ -84,7 +84,7 @@ func truthFor(t *testing.T, expr, message string) string {
 	}
 	r := where.Record{Message: []byte(message)}
 	switch {
-	case evaluator(t, p).Holds(&r):
+	case p.Evaluator().Holds(&r):
 		return "true"
 	case compileNot(t, strings.TrimSuffix(expr, " // 5ms\n")).Holds(&r):
 		return "false"

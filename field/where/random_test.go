@@ -35,7 +35,7 @@ func TestLongAgreesWithReference(t *testing.T) {
 			continue
 		}
 		compiled++
-		e, negated := evaluator(t, p), compileNot(t, source)
+		e, negated := p.Evaluator(), compileNot(t, source)
 		for range 8 {
 			r := g.record()
 			want := n.truth(r)
@@ -67,7 +67,7 @@ func compileNot(t *testing.T, source string) *where.Evaluator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return evaluator(t, p)
+	return p.Evaluator()
 }
 
 // mayHold reports whether an expression can be true of an instance of a service.

@@ -39,7 +39,7 @@ func TestUnknown(t *testing.T) {
 					t.Errorf("%s: %v", source, err)
 					continue
 				}
-				if evaluator(t, p).Holds(&record) && !slices.Contains(fits[name], operation) {
+				if p.Evaluator().Holds(&record) && !slices.Contains(fits[name], operation) {
 					t.Errorf("%s matches", source)
 				}
 			}
@@ -58,7 +58,7 @@ func TestUnknown(t *testing.T) {
 			t.Errorf("%s: %v", expr, err)
 			continue
 		}
-		if got := evaluator(t, p).Holds(&record); got != want {
+		if got := p.Evaluator().Holds(&record); got != want {
 			t.Errorf("%s: %v", expr, got)
 		}
 	}
@@ -84,7 +84,7 @@ func TestNumbersAreExact(t *testing.T) {
 					t.Fatalf("%s: %v", expr, err)
 				}
 				for _, message := range []string{`{"n":` + n + `,"m":` + constant + `}`, `n=` + n + ` m=` + constant} {
-					if got := evaluator(t, p).Holds(&where.Record{Message: []byte(message)}); got != want {
+					if got := p.Evaluator().Holds(&where.Record{Message: []byte(message)}); got != want {
 						t.Errorf("%s of %s: %v", expr, message, got)
 					}
 				}
@@ -99,7 +99,7 @@ func TestNumbersAreExact(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", expr, err)
 		}
-		if !evaluator(t, p).Holds(&where.Record{Message: []byte(`{"a":18446744073709551615,"b":0.50}`)}) {
+		if !p.Evaluator().Holds(&where.Record{Message: []byte(`{"a":18446744073709551615,"b":0.50}`)}) {
 			t.Error(expr)
 		}
 	}
@@ -114,7 +114,7 @@ func TestFields(t *testing.T) {
 	if got := strings.Join(p.Fields(), " "); got != "status user.name k-1" {
 		t.Errorf("%s", got)
 	}
-	e := evaluator(t, p)
+	e := p.Evaluator()
 	for _, message := range []string{`{}`, `{"status":"500"}`, `{"status":500}`, `{"status":501,"user":{"name":5},"k-1":null}`, `{"status":200}`} {
 		e.Holds(&where.Record{Message: []byte(message)})
 	}
@@ -143,7 +143,7 @@ func TestUnknownCounts(t *testing.T) {
 				t.Errorf("%s: %v", operation, err)
 				continue
 			}
-			e := evaluator(t, p)
+			e := p.Evaluator()
 			e.Holds(&record)
 			if got := e.Unknown(); len(got) == 0 || got[0] != want {
 				t.Errorf("%s of %s: %+v, want %+v", operation, name, got, want)

@@ -148,14 +148,11 @@ type Evaluator struct {
 	auto    *parse.Splitter // for records without Fields
 }
 
-// Evaluator makes an Evaluator. Its errors are those of Compile.
-func (p *Program) Evaluator() (*Evaluator, error) {
+// Evaluator makes an Evaluator.
+func (p *Program) Evaluator() *Evaluator {
 	c := p.compiler()
-	matches := c.match(p.tree.Node)
-	if c.err != nil {
-		return nil, c.err
-	}
-	return &Evaluator{matches: matches, unknown: c.unknown[1:], fields: p.fields}, nil
+	matches := c.match(p.tree.Node) // without an error, since there was none before
+	return &Evaluator{matches: matches, unknown: c.unknown[1:], fields: p.fields}
 }
 
 // Holds reports whether the expression is true for a record.

@@ -32,19 +32,10 @@ func TestAttributes(t *testing.T) {
 		p, err := where.Compile(expr, now)
 		if err != nil {
 			t.Errorf("%s: %v", expr, err)
-		} else if got := evaluator(t, p).Holds(&r); got != want {
+		} else if got := p.Evaluator().Holds(&r); got != want {
 			t.Errorf("%s: %t", expr, got)
 		}
 	}
-}
-
-func evaluator(t testing.TB, p *where.Program) *where.Evaluator {
-	t.Helper()
-	e, err := p.Evaluator()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
 }
 
 // field("NAME") and message.NAME are fields of the message, also by the names of columns.
@@ -68,7 +59,7 @@ func TestColumnsAndFields(t *testing.T) {
 		p, err := where.Compile(expr, now)
 		if err != nil {
 			t.Errorf("%s: %v", expr, err)
-		} else if got := evaluator(t, p).Holds(&r); got != want {
+		} else if got := p.Evaluator().Holds(&r); got != want {
 			t.Errorf("%s: %t", expr, got)
 		}
 	}
@@ -170,7 +161,7 @@ func TestHolds(t *testing.T) {
 			t.Errorf("%s: %v", c.expr, err)
 			continue
 		}
-		e := evaluator(t, p)
+		e := p.Evaluator()
 		for range 2 {
 			if got := [3]bool{e.Holds(&json), e.Holds(&logfmt), e.Holds(&plain)}; got != [3]bool{c.json, c.logfmt, c.plain} {
 				t.Errorf("%s: JSON, logfmt, plain: %v", c.expr, got)
@@ -298,7 +289,7 @@ func FuzzRequired(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if strings.Contains(string(message), `\u`) || !evaluator(t, p).Holds(&where.Record{Message: message}) {
+		if strings.Contains(string(message), `\u`) || !p.Evaluator().Holds(&where.Record{Message: message}) {
 			return
 		}
 		for _, text := range p.Required(parse.Auto()) {
@@ -322,7 +313,7 @@ func BenchmarkHolds(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			e := evaluator(b, p)
+			e := p.Evaluator()
 			b.ReportAllocs()
 			for b.Loop() {
 				e.Holds(&r)

@@ -90,7 +90,7 @@ func (e *Evidence) setInstances(origins map[origin]bool, m *match.Matcher) {
 	}
 	slices.Sort(others)
 	e.otherInstances = slices.Compact(others)
-	for _, p := range m.Where {
+	for _, p := range m.Where.Programs {
 		e.wantedInstances = append(e.wantedInstances, p.Instances()...)
 	}
 }

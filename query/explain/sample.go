@@ -143,7 +143,7 @@ func (s *sample) show(m *match.Matcher, further ...string) sampled {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := sampled{all: !s.part}
-	for _, program := range m.Where {
+	for _, program := range m.Where.Programs {
 		for _, use := range program.Uses() {
 			out.uses = append(out.uses, sampledUse{Use: use, kinds: map[message.Kind]int{}})
 		}

@@ -55,11 +55,7 @@ func (f *Fetcher) convertForeign(ctx context.Context, s *source.Segment) (*segme
 			sampled = append(sampled, line...)
 		}
 		text := line[:len(line)-1]
-		_, ok, err := w.scanner.Match(text, all, bytes.IndexByte(r.Message, '\n') >= 0)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
+		if _, ok := w.scanner.Match(text, all, bytes.IndexByte(r.Message, '\n') >= 0); !ok {
 			continue
 		}
 		if r.Time < s.Meta.Start || r.Time > s.Meta.End {

@@ -15,21 +15,21 @@ import (
 // ColumnScanner selects records by columns. Not safe for concurrent use.
 type ColumnScanner struct {
 	m          *Matcher
-	evaluators []*where.Evaluator
+	evaluators *where.Evaluators
 	records    []bool
 	expression Expression
 	rejected   Rejections
 }
 
 // NewColumnScanner makes a scanner for a query.
-func NewColumnScanner(m *Matcher) *ColumnScanner { return &ColumnScanner{m: m} }
+func NewColumnScanner(m *Matcher) *ColumnScanner { return &ColumnScanner{m: m, evaluators: m.Where.Evaluators()} }
 
 // ColumnConditions reports whether there are conditions by which columns may exclude blocks: expressions or a [BlockFilter].
-func (m *Matcher) ColumnConditions() bool { return len(m.Where) > 0 || m.Selection.Columns != nil }
+func (m *Matcher) ColumnConditions() bool { return len(m.Where.Programs) > 0 || m.Selection.Columns != nil }
 
 // ColumnsSuffice reports whether columns can decide every condition.
 func (m *Matcher) ColumnsSuffice() bool {
-	return !m.needsText() && !slices.ContainsFunc(m.Where, func(p *where.Program) bool { return !Columnar(p) })
+	return !m.needsText() && !slices.ContainsFunc(m.Where.Programs, func(p *where.Program) bool { return !Columnar(p) })
 }
 
 // ColumnNames returns the names of the columns that Select needs for these checks.
@@ -45,7 +45,7 @@ func (m *Matcher) ColumnNames(c Checks) (names []columns.Name) {
 	if filter := m.Selection.Columns; filter != nil {
 		names = columns.AddNames(names, filter.Names...)
 	}
-	for _, p := range m.Where {
+	for _, p := range m.Where.Programs {
 		if Columnar(p) {
 			names = columns.AddNames(names, ColumnsOf(p)...)
 		}
@@ -56,7 +56,7 @@ func (m *Matcher) ColumnNames(c Checks) (names []columns.Name) {
 // Excluded reports whether no record of a block can match by the bounds of its pages. bounds returns the least and the
 // greatest number of a column, as written, empty if it has no numbers; it is not ok if they are unknown.
 func (m *Matcher) Excluded(bounds func(columns.Name) (least, greatest string, ok bool)) bool {
-	for _, p := range m.Where {
+	for _, p := range m.Where.Programs {
 		for _, b := range p.Bounds() {
 			least, greatest, ok := bounds(columns.Name{Field: p.Fields()[b.Field]})
 			if !ok {
@@ -94,18 +94,11 @@ func (s *ColumnScanner) Select(b *segment.Block, c Checks, cols rowset.Columns) 
 		c.Source && !s.byValue(field.Source, StageSource, cols, &sel, func(v message.Value) bool { return s.m.Selection.matchesSource(string(v.Text)) }) {
 		return sel, false
 	}
-	for i, p := range s.m.Where {
-		if i == len(s.evaluators) {
-			e, err := p.Evaluator()
-			if err != nil {
-				return sel, false
-			}
-			s.evaluators = append(s.evaluators, e)
-		}
+	for i, p := range s.m.Where.Programs {
 		if !Columnar(p) {
 			continue
 		}
-		kept, ok := s.expression.Filter(p, s.evaluators[i], c.Service, cols, s.records)
+		kept, ok := s.expression.Filter(p, s.evaluators.Each[i], c.Service, cols, s.records)
 		if !ok {
 			return sel, false
 		}

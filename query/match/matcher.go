@@ -23,13 +23,10 @@ type Matcher struct {
 	ids              *idSet    // nil if there is no condition
 	regexps          []*regexp.Regexp
 	excludes         []Literal
-	Where            []*where.Program
+	Where            where.Conditions
 	origins          *origins
 	// sampled is the number of hashes that are in the sample, 0 if all are.
 	sampled uint64
-	// names are the fields of all programs, one after the other; offsets has the index of the first name of each program.
-	names   []string
-	offsets []int
 	// texts are the literals that every match contains.
 	texts []Literal
 	// ascii are the literals that every match without [foldingOutside] contains.
@@ -121,11 +118,9 @@ func compileMessage(sel *Selection) (*Matcher, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--where %q: %w", expr, err)
 		}
-		m.Where = append(m.Where, program)
-		m.offsets = append(m.offsets, len(m.names))
-		m.names = append(m.names, program.Fields()...)
+		m.Where.Add(program)
 	}
-	m.origins = newOrigins(m.Where)
+	m.origins = newOrigins(m.Where.Programs)
 	return m, nil
 }
 
@@ -144,7 +139,7 @@ func (m *Matcher) MayMatchOrigin(service, instance string) bool {
 
 // Instanced reports whether a condition uses the instances of records.
 func (m *Matcher) Instanced() bool {
-	return m.Selection.Records != nil && m.Selection.Records.Instanced || slices.ContainsFunc(m.Where, (*where.Program).Instanced)
+	return m.Selection.Records != nil && m.Selection.Records.Instanced || slices.ContainsFunc(m.Where.Programs, (*where.Program).Instanced)
 }
 
 // Checks are the checks that each record of a block needs in addition to those of its message.
@@ -180,7 +175,7 @@ func (m *Matcher) FieldsOf(stored string) *Fields {
 		stored = m.Selection.Parser.String()
 	}
 	return m.parsers.get(stored, func() *Fields {
-		return compileFields(stored, m.Where, m.Selection, m.texts, m.ascii, m.filter)
+		return compileFields(stored, m.Where.Programs, m.Selection, m.texts, m.ascii, m.filter)
 	})
 }
 
@@ -197,7 +192,7 @@ func (m *Matcher) LevelsSuffice(start, end int64) bool {
 
 // TimeAndLevelOnly reports whether the only conditions are time and level.
 func (m *Matcher) TimeAndLevelOnly() bool {
-	return !m.needsText() && len(m.Selection.Sources)+len(m.Where) == 0 && !m.Selection.Attributed
+	return !m.needsText() && len(m.Selection.Sources)+len(m.Where.Programs) == 0 && !m.Selection.Attributed
 }
 
 // needsText reports whether there are conditions besides time, level, source, expressions and whether there are attributes.

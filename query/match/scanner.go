@@ -62,7 +62,7 @@ type Scanner struct {
 	// rejected counts the candidates that did not match.
 	rejected  Rejections
 	templates []*patterns.Matcher
-	where     []*where.Evaluator
+	where     *where.Evaluators
 	records   RecordMatcher // nil if there is no condition
 	record    where.Record
 	splitter  *parse.Splitter
@@ -71,7 +71,7 @@ type Scanner struct {
 
 // NewScanner makes a scanner for a query.
 func NewScanner(m *Matcher) *Scanner {
-	s := &Scanner{m: m}
+	s := &Scanner{m: m, where: m.Where.Evaluators()}
 	for _, template := range m.Selection.Templates {
 		s.templates = append(s.templates, patterns.NewMatcher(template))
 	}
@@ -87,9 +87,7 @@ func NewScanner(m *Matcher) *Scanner {
 // matches.
 func (s *Scanner) Scan(text []byte, c Checks, found func(start, end int, columns *record.Columns)) error {
 	s.broken = 0
-	if err := s.prepare(c); err != nil {
-		return err
-	}
+	s.prepare(c)
 	if c.Block != nil {
 		s.check.Reset(c.Block)
 	}
@@ -147,33 +145,23 @@ func (s *Scanner) Scan(text []byte, c Checks, found func(start, end int, columns
 	return nil
 }
 
-// prepare sets the checks, and makes the evaluators of the expressions and the splitter of the fields.
-func (s *Scanner) prepare(c Checks) error {
+// prepare sets the checks, and makes the splitter of the fields.
+func (s *Scanner) prepare(c Checks) {
 	if c.Fields == nil {
 		c.Fields = s.m.FieldsOf("")
 	}
 	s.checks = c
-	if len(s.m.Where) > 0 {
-		s.splitter = s.splitters.Of(c.Fields.Parser, s.m.names...)
+	if len(s.where.Each) > 0 {
+		s.splitter = s.splitters.Of(c.Fields.Parser, s.m.Where.Names...)
 	}
-	for _, program := range s.m.Where[len(s.where):] {
-		evaluator, err := program.Evaluator()
-		if err != nil {
-			return err
-		}
-		s.where = append(s.where, evaluator)
-	}
-	return nil
 }
 
 // Match splits one stored record and reports whether it matches; continued is set if it has more than one line. The columns
 // are empty if line is not a record.
-func (s *Scanner) Match(line []byte, c Checks, continued bool) (record.Columns, bool, error) {
-	if err := s.prepare(c); err != nil {
-		return record.Columns{}, false, err
-	}
+func (s *Scanner) Match(line []byte, c Checks, continued bool) (record.Columns, bool) {
+	s.prepare(c)
 	ok := s.matches(line, 0, continued)
-	return s.columns, ok, nil
+	return s.columns, ok
 }
 
 // TakeRejections returns the numbers of candidates that did not match, and clears them.
@@ -212,7 +200,7 @@ func (s *Scanner) matches(line []byte, hit int, continued bool) bool {
 	if continued {
 		s.message.Decode(message)
 		message = s.message
-	} else if !s.attributed() && len(m.Required) == 1 && len(m.regexps)+len(m.Where)+len(s.templates)+len(m.Selection.Hints) == 0 {
+	} else if !s.attributed() && len(m.Required) == 1 && len(m.regexps)+len(s.where.Each)+len(s.templates)+len(m.Selection.Hints) == 0 {
 		// The only literal is the anchor, so it does not occur before hit.
 		from = max(0, hit-(len(line)-len(message)))
 	}
@@ -242,7 +230,7 @@ func (s *Scanner) matches(line []byte, hit int, continued bool) bool {
 			return s.reject(StageTemplate)
 		}
 	}
-	if len(s.where) > 0 && !s.matchesWhere(line, f, message) ||
+	if len(s.where.Each) > 0 && !s.matchesWhere(line, f, message) ||
 		s.records != nil && !s.records.Matches(s.checks.Service, s.instance(), s.checks.Fields.Parser, f, message) {
 		return s.reject(StageWhere)
 	}
@@ -304,7 +292,7 @@ func (s *Scanner) reject(by Stage) bool {
 // matchesWhere reports whether every expression is true for a record.
 func (s *Scanner) matchesWhere(line []byte, f *record.Columns, message []byte) bool {
 	var at int64
-	if slices.ContainsFunc(s.m.Where, (*where.Program).Timed) {
+	if slices.ContainsFunc(s.m.Where.Programs, (*where.Program).Timed) {
 		var err error
 		if at, err = record.ParseTime(line[:record.TimeLen]); err != nil {
 			s.broken++
@@ -313,13 +301,7 @@ func (s *Scanner) matchesWhere(line []byte, f *record.Columns, message []byte) b
 	}
 	s.splitter.Split(f.Attributes, message)
 	s.record = where.Record{Time: at, Level: f.Level, Service: s.checks.Service, Source: f.Source, Instance: s.instance(), Attributes: f.Attributes, Message: message, Fields: s.splitter}
-	for i, e := range s.where {
-		s.record.First = s.m.offsets[i]
-		if !e.Holds(&s.record) {
-			return false
-		}
-	}
-	return true
+	return s.where.AllHold(&s.record)
 }
 
 // instance returns the instance of the current record.

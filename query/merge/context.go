@@ -174,8 +174,8 @@ func (w *ContextCollector) waiting() bool {
 // isMatch reports whether a record matches.
 func (w *ContextCollector) isMatch(m *Match) bool {
 	checks := match.Checks{Level: true, Service: m.Segment.Name.Service, Instance: m.Instance, Fields: w.matcher.FieldsOf(m.Segment.Meta.Parse)}
-	_, ok, err := w.scanner.Match(m.Line, checks, bytes.ContainsRune(m.Line, '\n'))
-	return ok && err == nil
+	_, ok := w.scanner.Match(m.Line, checks, bytes.ContainsRune(m.Line, '\n'))
+	return ok
 }
 
 // match emits a match after the records before it.

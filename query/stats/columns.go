@@ -15,7 +15,7 @@ import (
 
 // columnNames returns the names of the columns that the computation needs; not ok if columns cannot suffice.
 func (c *Computation) columnNames() (names []columns.Name, ok bool) {
-	if c.ordered || slices.ContainsFunc(c.conditions, func(p *where.Program) bool { return !match.Columnar(p) }) {
+	if c.ordered || slices.ContainsFunc(c.conditions.Programs, func(p *where.Program) bool { return !match.Columnar(p) }) {
 		return nil, false
 	}
 	for _, name := range c.values {
@@ -27,7 +27,7 @@ func (c *Computation) columnNames() (names []columns.Name, ok bool) {
 			names = columns.AddNames(names, name)
 		}
 	}
-	for _, p := range c.conditions {
+	for _, p := range c.conditions.Programs {
 		names = columns.AddNames(names, match.ColumnsOf(p)...)
 	}
 	if c.timed {
@@ -53,18 +53,15 @@ func (w *worker) Columns(t *fetch.Task, sel rowset.Selected, cols rowset.Columns
 	if !ok {
 		return false, nil
 	}
-	if err := w.makeEvaluators(); err != nil {
-		return false, err
-	}
-	for len(w.holds) < len(w.conditions) {
+	for len(w.holds) < len(w.conditions.Programs) {
 		w.holds = append(w.holds, nil)
 	}
-	for i, p := range w.conditions {
+	for i, p := range w.conditions.Programs {
 		w.holds[i] = slices.Grow(w.holds[i][:0], set.Records)[:set.Records]
 		for record := range w.holds[i] {
 			w.holds[i][record] = set.Has(record)
 		}
-		if _, ok := w.expression.Filter(p, w.evaluators[i], service, cols, w.holds[i]); !ok {
+		if _, ok := w.expression.Filter(p, w.evaluators.Each[i], service, cols, w.holds[i]); !ok {
 			return false, nil
 		}
 	}

@@ -16,12 +16,9 @@ import (
 
 // Computation computes functions of the records that a query selects. Immutable.
 type Computation struct {
-	spec       aggregate.Spec
-	conditions []*where.Program
-	// names are the fields of the message, first of the aggregation, then of each condition; offsets has the index of the
-	// first field of each condition.
-	names   []string
-	offsets []int
+	spec aggregate.Spec
+	// conditions are on records whose fields of the message are first those of the aggregation.
+	conditions where.Conditions
 	// values are the fields of the aggregation, in its order.
 	values []columns.Name
 	// timed is set if the times of records are needed, ordered if their order is.
@@ -41,7 +38,7 @@ func Compile(spec aggregate.Spec, now time.Time) (*Computation, error) {
 		c.values = append(c.values, columns.Name{Fixed: f.Fixed, Field: f.Field})
 		c.timed = c.timed || f.Fixed == field.Time
 		if f.Fixed == "" {
-			c.names = append(c.names, f.Field)
+			c.conditions.Names = append(c.conditions.Names, f.Field)
 		}
 	}
 	for _, f := range a.Conditions() {
@@ -49,12 +46,10 @@ func Compile(spec aggregate.Spec, now time.Time) (*Computation, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: --compute: condition from character %d on: %w", match.ErrSelection, f.ExprAt, err)
 		}
-		c.conditions = append(c.conditions, program)
-		c.offsets = append(c.offsets, len(c.names))
-		c.names = append(c.names, program.Fields()...)
+		c.conditions.Add(program)
 		c.timed = c.timed || program.Timed()
 	}
-	c.messages = len(c.names) > 0 || slices.Contains(c.values, columns.Name{Fixed: field.Message})
+	c.messages = len(c.conditions.Names) > 0 || slices.Contains(c.values, columns.Name{Fixed: field.Message})
 	return c, errors.Join(err, a.Close())
 }
 
@@ -63,5 +58,5 @@ func (c *Computation) needsOrigin() bool {
 	if c.ordered {
 		return true
 	}
-	return slices.Contains(c.values, columns.Name{Fixed: field.Instance}) || slices.ContainsFunc(c.conditions, (*where.Program).Instanced)
+	return slices.Contains(c.values, columns.Name{Fixed: field.Instance}) || slices.ContainsFunc(c.conditions.Programs, (*where.Program).Instanced)
 }

@@ -28,7 +28,7 @@ type fromFooters struct {
 // newFromFooters returns nil unless footers suffice for the computation.
 func newFromFooters(c *Computation, s *merge.Scheduler, all *aggregate.Aggregation) *fromFooters {
 	if !all.CountsOnly() || !s.Matcher.TimeAndLevelOnly() || c.ratesRecords() ||
-		slices.ContainsFunc(c.conditions, func(p *where.Program) bool { return !p.LevelOnly() }) {
+		slices.ContainsFunc(c.conditions.Programs, func(p *where.Program) bool { return !p.LevelOnly() }) {
 		return nil
 	}
 	for _, name := range c.values {
@@ -44,7 +44,7 @@ func newFromFooters(c *Computation, s *merge.Scheduler, all *aggregate.Aggregati
 			}
 		}
 	}
-	return &fromFooters{answerable: a, Scheduler: s, counts: &worker{Computation: c, Worker: all.Worker()}}
+	return &fromFooters{answerable: a, Scheduler: s, counts: newWorker(c, all, s.Matcher)}
 }
 
 // ratesRecords reports whether there is a rate whose range depends on the times of the records.
@@ -64,9 +64,8 @@ func (f *fromFooters) add(seg *source.Segment, at int64, levels record.Counts) {
 		for _, name := range f.values {
 			w.record.Values = append(w.record.Values, w.fixed(name.Fixed))
 		}
-		if f.err = w.evaluate(); f.err == nil {
-			f.err = w.AddCount(&w.record, n)
-		}
+		w.evaluate()
+		f.err = w.AddCount(&w.record, n)
 	}
 }
 

@@ -38,7 +38,7 @@ func (c *Computation) Run(ctx context.Context, s *merge.Scheduler, segments []*s
 		tasks = func(ctx context.Context) iter.Seq[*fetch.Task] { return footers.unanswered(ctx, segments) }
 	}
 	err = s.Work(ctx, tasks, c.needsOrigin(), func() merge.Worker {
-		w := &worker{Computation: c, Worker: all.Worker(), matcher: s.Matcher}
+		w := newWorker(c, all, s.Matcher)
 		if footers != nil {
 			w.footers = footers.answerable
 		}

@@ -31,12 +31,16 @@ type worker struct {
 	text       []byte // the values of fixed fields
 	splitters  parse.Splitters
 	splitter   *parse.Splitter
-	evaluators []*where.Evaluator
+	evaluators *where.Evaluators
 	// input is the current record.
 	input where.Record
 	// expression evaluates the conditions on columns; holds has the results for the records of a block.
 	expression match.Expression
 	holds      [][]bool
+}
+
+func newWorker(c *Computation, all *aggregate.Aggregation, m *match.Matcher) *worker {
+	return &worker{Computation: c, Worker: all.Worker(), matcher: m, evaluators: c.conditions.Evaluators()}
 }
 
 // Text implements [merge.Worker].
@@ -58,8 +62,8 @@ func (w *worker) Text(t *fetch.Task, origin *source.Segment, line []byte, column
 // begin makes a segment that of the following records.
 func (w *worker) begin(s *source.Segment) {
 	w.segment, w.counted = s, w.footers != nil && w.footers.answers(s)
-	if len(w.names) > 0 {
-		w.splitter = w.splitters.Of(w.matcher.FieldsOf(s.Meta.Parse).Parser, w.names...)
+	if names := w.conditions.Names; len(names) > 0 {
+		w.splitter = w.splitters.Of(w.matcher.FieldsOf(s.Meta.Parse).Parser, names...)
 		w.input.Fields = w.splitter
 	}
 }
@@ -93,37 +97,16 @@ func (w *worker) add(origin *source.Segment, service string, at int64, f *record
 			w.record.Values = append(w.record.Values, w.fixed(f))
 		}
 	}
-	if len(w.conditions) > 0 {
-		if err := w.evaluate(); err != nil {
-			return err
-		}
-	}
+	w.evaluate()
 	return w.Add(&w.record)
 }
 
 // evaluate evaluates the conditions on w.input and sets the results in w.record.
-func (w *worker) evaluate() error {
-	if err := w.makeEvaluators(); err != nil {
-		return err
-	}
+func (w *worker) evaluate() {
 	w.record.Holds = w.record.Holds[:0]
-	for i, e := range w.evaluators {
-		w.input.First = w.offsets[i]
-		w.record.Holds = append(w.record.Holds, e.Holds(&w.input))
+	for i := range w.conditions.Programs {
+		w.record.Holds = append(w.record.Holds, w.evaluators.Holds(i, &w.input))
 	}
-	return nil
-}
-
-// makeEvaluators makes the evaluators of the conditions on the first call.
-func (w *worker) makeEvaluators() error {
-	for _, program := range w.conditions[len(w.evaluators):] {
-		e, err := program.Evaluator()
-		if err != nil {
-			return err
-		}
-		w.evaluators = append(w.evaluators, e)
-	}
-	return nil
 }
 
 // fixed returns the value of a fixed field of w.input. A record without a level has no value.

@@ -106,11 +106,7 @@ func MatchesSlowly(t testing.TB, sel *match.Selection, instance string, r record
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := p.Evaluator()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !e.Holds(&where.Record{Time: r.Time, Level: r.Level, Source: []byte(r.Source), Instance: instance, Attributes: r.Attributes, Message: r.Message}) {
+		if !p.Evaluator().Holds(&where.Record{Time: r.Time, Level: r.Level, Source: []byte(r.Source), Instance: instance, Attributes: r.Attributes, Message: r.Message}) {
 			return false
 		}
 	}
