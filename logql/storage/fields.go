@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -120,7 +119,8 @@ func (c *fieldCollector) parse(e *engine.Entry) labels.Labels {
 			continue
 		}
 		if f := c.fields[l.Name]; f == nil && parser == "json" && paths == nil {
-			paths = jsonPaths(line)
+			paths = map[string][]string{}
+			addPaths(paths, nil, message.Value{Kind: message.Composite, Text: line})
 		}
 		path := paths[l.Name]
 		if path == nil {
@@ -211,25 +211,15 @@ func typeOf(value string) string {
 	return "string"
 }
 
-// jsonPaths are the paths of the members of a JSON object by their label.
-func jsonPaths(line []byte) map[string][]string {
-	var object map[string]any
-	if json.Unmarshal(line, &object) != nil {
-		return map[string][]string{}
-	}
-	paths := map[string][]string{}
-	var walk func(prefix []string, object map[string]any)
-	walk = func(prefix []string, object map[string]any) {
-		for _, key := range slices.Sorted(maps.Keys(object)) {
-			value := object[key]
-			path := append(slices.Clone(prefix), key)
-			if nested, ok := value.(map[string]any); ok {
-				walk(path, nested)
-			} else if label := pipeline.LabelName(strings.Join(path, "_")); paths[label] == nil {
-				paths[label] = path
-			}
+// addPaths adds the paths of the members of a JSON object by their label; around are the names of the objects around it. Of several members
+// with a label the first one counts, as for the parser.
+func addPaths(paths map[string][]string, around []string, object message.Value) {
+	for name, v := range object.Members() {
+		path := append(slices.Clone(around), name)
+		if v.IsObject() {
+			addPaths(paths, path, v)
+		} else if label := pipeline.LabelName(strings.Join(path, "_")); paths[label] == nil {
+			paths[label] = path
 		}
 	}
-	walk(nil, object)
-	return paths
 }

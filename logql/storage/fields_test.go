@@ -59,6 +59,26 @@ func TestFields(t *testing.T) {
 	}
 }
 
+// Of several members with one label the first of the line counts, for the path as for the value.
+func TestFieldsWithOneLabel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, testrand.New(t))
+	shipLines(w, `{"b_c":1,"b":{"c":2}}`, `{"d":{"e":3},"d_e":4}`)
+	fields, err := w.view(storage.Access{}).Fields(t.Context(), parse(t, `{service_name="api"}`), origin().UnixNano(), origin().Add(time.Hour).UnixNano(), 100, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, f := range fields {
+		if f.Parser != "" {
+			got[f.Label] = fmt.Sprint(f.Path, " ", f.Values)
+		}
+	}
+	if diff := cmp.Diff(map[string]string{"b_c": "[b_c] [1]", "d_e": "[d e] [3]"}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 // Fields of text need no parser, unless other records of the field need one.
 func TestFieldsOfText(t *testing.T) {
 	t.Parallel()
