@@ -152,32 +152,46 @@ func (f *Finder) member(b []byte, name string) Value {
 	}
 }
 
-// json converts a JSON value as written.
-func (f *Finder) json(b []byte) Value {
+// kindOf returns the kind of a JSON value as written, which is not empty; Bare if it is none. It does not check the contents of objects and
+// arrays.
+func kindOf(b []byte) Kind {
 	switch b[0] {
 	case '"':
-		text := b[1 : len(b)-1]
-		if bytes.IndexByte(text, '\\') >= 0 {
-			f.space = Unescape(f.space[:0], text)
-			text = f.space
-		}
-		return Value{String, text}
+		return String
 	case '{', '[':
-		return Value{Composite, b}
+		return Composite
 	case 't', 'f':
 		if _, ok := truth(b); ok {
-			return Value{Bool, b}
+			return Bool
 		}
 	case 'n':
 		if string(b) == "null" {
-			return Value{Null, b}
+			return Null
 		}
 	default:
 		if exact.IsNumber(b) {
-			return Value{Number, b}
+			return Number
 		}
 	}
-	return Value{Bare, b} // not valid JSON
+	return Bare
+}
+
+// json converts a JSON value as written.
+func (f *Finder) json(b []byte) Value {
+	kind := kindOf(b)
+	if kind != String {
+		return Value{kind, b}
+	}
+	return Value{kind, f.unescaped(b[1 : len(b)-1])}
+}
+
+// unescaped returns the content of a string without escapes.
+func (f *Finder) unescaped(text []byte) []byte {
+	if bytes.IndexByte(text, '\\') < 0 {
+		return text
+	}
+	f.space = Unescape(f.space[:0], text)
+	return f.space
 }
 
 // pair finds name=value among logfmt pairs.
@@ -207,11 +221,7 @@ func (f *Finder) bare(p *Pairs) Value {
 	if !quoted {
 		return Value{Bare, text}
 	}
-	if bytes.IndexByte(text, '\\') >= 0 {
-		f.space = Unescape(f.space[:0], text)
-		text = f.space
-	}
-	return Value{String, text}
+	return Value{String, f.unescaped(text)}
 }
 
 // Integer returns the value if it is written as an integer of at most 18 digits. It is faster than [Value.Decimal].

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"strings"
-
-	"logstow/exact"
 )
 
 // LabelName returns the LogQL label for the name of a field: it removes blanks at both ends, and replaces characters other than
@@ -145,24 +143,10 @@ func (s *Set) inner(of *node, b []byte, depth int) bool {
 				return false
 			}
 		}
-		if s.count++; s.count > maxMembers || !isValue(value) || value[0] == '{' && !s.inner(member, value, depth+1) {
+		if s.count++; s.count > maxMembers || kindOf(value) == Bare || value[0] == '{' && !s.inner(member, value, depth+1) {
 			return false
 		}
 	}
-}
-
-// isValue reports whether b, which is not empty, is a JSON value. It does not check the contents of objects and arrays.
-func isValue(b []byte) bool {
-	switch b[0] {
-	case '"', '[', '{':
-		return true
-	case 't', 'f':
-		_, is := truth(b)
-		return is
-	case 'n':
-		return string(b) == "null"
-	}
-	return exact.IsNumber(b)
 }
 
 // formedPairs sets values from the pairs of a message, and reports whether the message has a [PairsForm]. If not, values are

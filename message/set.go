@@ -3,8 +3,6 @@ package message
 import (
 	"bytes"
 	"strings"
-
-	"logstow/exact"
 )
 
 // A Set finds several fields in one pass over a message. Not safe for concurrent use.
@@ -166,35 +164,14 @@ func (s *Set) nested(object []byte, values []Value, depth int) bool {
 
 // add sets the value of a field, unless an earlier member has its name; it is not ok for a value that is not JSON.
 func (s *Set) add(i int, b []byte, values []Value) bool {
-	var v Value
-	switch b[0] {
-	case '"':
-		v = Value{String, b[1 : len(b)-1]}
-	case '{', '[':
-		v = Value{Composite, b}
-	case 't', 'f':
-		if _, ok := truth(b); !ok {
-			return false
-		}
-		v = Value{Bool, b}
-	case 'n':
-		if string(b) != "null" {
-			return false
-		}
-		v = Value{Null, b}
-	default:
-		if !exact.IsNumber(b) {
-			return false
-		}
-		v = Value{Number, b}
-	}
+	kind := kindOf(b)
 	if i >= 0 && values[i].Kind == Missing {
-		if v.Kind == String {
-			v.Text = s.unescape(v.Text)
+		if kind == String {
+			b = s.unescape(b[1 : len(b)-1])
 		}
-		values[i] = v
+		values[i] = Value{kind, b}
 	}
-	return true
+	return kind != Bare
 }
 
 // unescape returns the text of a string without escapes.
