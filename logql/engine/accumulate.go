@@ -265,6 +265,11 @@ func evalCells[T any, C cell[T]](ctx context.Context, ev *evaluation, p *rangePl
 		return nil, err
 	}
 	defer ev.memory.release(taken)
+	return slideCells(ctx, ev, p, all, result)
+}
+
+// slideCells computes a function of the merged cells of the windows of series.
+func slideCells[T any, C cell[T]](ctx context.Context, ev *evaluation, p *rangePlan, all []*cellSeries[T], result func(C) float64) (*vector, error) {
 	return slideAll(ctx, ev, all, func(s *cellSeries[T], out []float64) error {
 		slide[T, C](&p.windows, s.at, func(k int, c *T) { out[k] = result(C(c)) })
 		return nil
@@ -330,10 +335,7 @@ func evalCounts(ctx context.Context, ev *evaluation, p *rangePlan, result func(*
 	if !ok {
 		return evalCells(ctx, ev, p, result)
 	}
-	return slideAll(ctx, ev, all, func(s *cellSeries[countCell], out []float64) error {
-		slide(&p.windows, s.at, func(k int, c *countCell) { out[k] = result(c) })
-		return nil
-	})
+	return slideCells(ctx, ev, p, all, result)
 }
 
 // maxCounts is the maximum number of intervals, and minCountWidth their minimum width in nanoseconds, that a source is asked to

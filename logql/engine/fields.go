@@ -58,7 +58,7 @@ func (p *rangePlan) requiredFields() *Fields {
 	if f.Seconds && p.windows.commonWidth()%minCountWidth != 0 || !f.addNames(names) {
 		return nil
 	}
-	if form == message.NoForm && !f.hasLabels() && !slices.ContainsFunc(p.log.Matchers, isOther) {
+	if form == message.NoForm && !f.hasLabels() && !slices.ContainsFunc(p.log.Matchers, func(m *syntax.Matcher) bool { return labels.Column(m.Name) == "" }) {
 		return nil // counts by metadata are as fast
 	}
 	return f
@@ -69,22 +69,13 @@ func (f *Fields) hasLabels() bool {
 	return slices.ContainsFunc(f.Columns, func(c columns.Name) bool { return c.Fixed == "" })
 }
 
-// isOther reports whether a matcher is about an attribute.
-func isOther(m *syntax.Matcher) bool {
-	return m.Name != labels.ServiceAlias && !slices.Contains(sourceLabels(), m.Name)
-}
-
 // addNames adds labels that stages read; it returns false if fields do not have one of them.
 func (f *Fields) addNames(names []string) bool {
 	for _, name := range names {
-		switch {
-		case name == labels.Error, name == labels.ErrorDetails, name == labels.Service:
-		case name == labels.Level, name == labels.DetectedLevel:
-			f.AddFixed(field.Level)
-		case name == labels.Source:
-			f.AddFixed(field.Source)
-		case name == labels.Instance:
-			f.AddFixed(field.Instance)
+		switch column := labels.Column(name); {
+		case labels.IsError(name), name == labels.Service:
+		case column != "" && column != field.Service:
+			f.AddFixed(column)
 		case strings.HasSuffix(name, "_extracted"), message.LabelName(name, true) != name:
 			return false
 		default:

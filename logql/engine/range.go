@@ -109,9 +109,6 @@ func (ev *evaluation) plan(agg *syntax.RangeAggregation, group *grouper) (*range
 	if err := ev.checkTimes(r); err != nil {
 		return nil, err
 	}
-	if err := checkOperands(agg); err != nil {
-		return nil, err
-	}
 	reads := r.Unwrap != nil || group.without || len(group.names) > 0
 	log := Simplify(&syntax.LogExpr{Matchers: r.Log.Matchers, Stages: pipeline.Needed(r.Log.Stages, reads)})
 	p := &rangePlan{agg: agg, log: log, stages: log.Stages[ev.engine.Source.Applied(log):], group: group}
@@ -150,7 +147,7 @@ func (ev *evaluation) checkTimes(r *syntax.LogRange) error {
 
 // readsParsed reports whether a label matters that parsers may find: one of needed, of a stage or of unwrap.
 func readsParsed(stages []syntax.Stage, unwrap *syntax.Unwrap, needed []string) bool {
-	isParsed := func(name string) bool { return !slices.Contains(sourceLabels(), name) && !isErrorLabel(name) }
+	isParsed := func(name string) bool { return !slices.Contains(sourceLabels(), name) && !labels.IsError(name) }
 	if unwrap != nil || slices.ContainsFunc(needed, isParsed) {
 		return true
 	}
@@ -175,23 +172,6 @@ func selectsError(c syntax.Condition) bool {
 		x, isText := leaf.(*syntax.StringCondition)
 		return isText && x.Matcher.Name == labels.Error && (x.Matcher.Op != syntax.MatchEqual || x.Matcher.Value != "")
 	})
-}
-
-// checkOperands checks that a function of unwrapped samples has some, and that one of lines has none.
-func checkOperands(agg *syntax.RangeAggregation) error {
-	unwrapped := agg.Range.Unwrap != nil
-	switch agg.Op {
-	case syntax.Rate, syntax.AbsentOver:
-	case syntax.CountOver, syntax.BytesRate, syntax.BytesOver:
-		if unwrapped {
-			return fmt.Errorf("%w: %s is a function of lines; remove unwrap", ErrQuery, agg.Op)
-		}
-	default:
-		if !unwrapped {
-			return fmt.Errorf("%w: %s is a function of samples; add | unwrap", ErrQuery, agg.Op)
-		}
-	}
-	return nil
 }
 
 // readRange reads the samples of a range aggregation and computes its result.

@@ -17,7 +17,7 @@ func Simplify(log *syntax.LogExpr) *syntax.LogExpr {
 		case *syntax.LineFilter:
 			simple.Stages = append(simple.Stages, x)
 		case *syntax.DropLabels:
-			if slices.ContainsFunc(x.Items, func(i syntax.LabelItem) bool { return !isErrorLabel(i.Name) }) {
+			if slices.ContainsFunc(x.Items, func(i syntax.LabelItem) bool { return !labels.IsError(i.Name) }) {
 				simple.Stages = append(simple.Stages, log.Stages[i:]...)
 				return &simple.LogExpr
 			}
@@ -58,8 +58,6 @@ func (simple *simplified) addParsed(stages []syntax.Stage) {
 // simplified is a log query with matchers of its own.
 type simplified struct{ syntax.LogExpr }
 
-func isErrorLabel(name string) bool { return name == labels.Error || name == labels.ErrorDetails }
-
 // addMatchers adds the parts of a condition on labels of streams as matchers and returns the rest, nil if nothing is left. Behind a parser
 // there may be errors.
 func (simple *simplified) addMatchers(c syntax.Condition, parsed bool) (rest syntax.Condition) {
@@ -68,7 +66,7 @@ func (simple *simplified) addMatchers(c syntax.Condition, parsed bool) (rest syn
 		switch {
 		case isText && slices.Contains(sourceLabels(), x.Matcher.Name):
 			simple.Matchers = append(simple.Matchers, x.Matcher)
-		case isText && !parsed && isErrorLabel(x.Matcher.Name) && x.Matcher.Op == syntax.MatchEqual && x.Matcher.Value == "":
+		case isText && !parsed && labels.IsError(x.Matcher.Name) && x.Matcher.Op == syntax.MatchEqual && x.Matcher.Value == "":
 		case rest == nil:
 			rest = part
 		default:

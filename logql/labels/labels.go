@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"logstow/field"
 	"logstow/message"
 )
 
@@ -26,6 +27,24 @@ const (
 	Error        = "__error__"
 	ErrorDetails = "__error_details__"
 )
+
+// Column returns the fixed field whose values are those of a label; "" for the label of an attribute.
+func Column(name string) field.Fixed {
+	switch name {
+	case Service, ServiceAlias:
+		return field.Service
+	case Level, DetectedLevel:
+		return field.Level
+	case Instance:
+		return field.Instance
+	case Source:
+		return field.Source
+	}
+	return ""
+}
+
+// IsError reports whether a label is one of those of errors.
+func IsError(name string) bool { return name == Error || name == ErrorDetails }
 
 // Label is a name with its value, which is empty only if a stage of a query made it.
 type Label struct{ Name, Value string }

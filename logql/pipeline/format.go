@@ -38,15 +38,10 @@ func compileLabelFormat(s *syntax.LabelFormat) (stage, error) {
 	}
 	compiled := stage{}
 	items := make([]item, len(s.Items))
-	seen := map[string]bool{}
 	for i, it := range s.Items {
-		if seen[it.Label] {
-			return stage{}, fmt.Errorf("cannot format the label %s twice in one stage", it.Label)
-		}
-		if it.Label == labels.Error || it.Label == labels.ErrorDetails {
+		if labels.IsError(it.Label) {
 			return stage{}, fmt.Errorf("cannot format the label %s", it.Label)
 		}
-		seen[it.Label] = true
 		items[i] = item{label: it.Label, rename: it.Rename}
 		if it.Rename != "" {
 			compiled.names = append(compiled.names, it.Rename)

@@ -109,7 +109,7 @@ func simpleParts(root *parse.ListNode) []formatPart {
 				if len(arg.Ident) != 1 {
 					return nil
 				}
-				if isError(arg.Ident[0]) {
+				if labels.IsError(arg.Ident[0]) {
 					continue
 				}
 				parts = append(parts, formatPart{label: arg.Ident[0]})
@@ -155,15 +155,12 @@ func (f *format) visit(n parse.Node, loop parse.Node) error {
 	return nil
 }
 
-// reads notes that the template reads a label.
+// reads notes that the template reads a label. Templates do not see those of errors.
 func (f *format) reads(label string) {
-	if !isError(label) {
+	if !labels.IsError(label) {
 		f.names = append(f.names, label)
 	}
 }
-
-// isError reports whether a label is one of those of errors, which templates do not see.
-func isError(label string) bool { return label == labels.Error || label == labels.ErrorDetails }
 
 // budget is the remaining budget of the execution of a template.
 type budget struct {

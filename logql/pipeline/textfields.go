@@ -35,13 +35,7 @@ func (p *Processor) ReadFields(names ...string) {
 }
 
 // MayBeField reports whether a field of text can have a label of this name.
-func MayBeField(name string) bool {
-	switch name {
-	case labels.Service, labels.ServiceAlias, labels.Level, labels.Instance, labels.DetectedLevel, labels.Source, labels.Error, labels.ErrorDetails:
-		return false
-	}
-	return true
-}
+func MayBeField(name string) bool { return labels.Column(name) == "" && !labels.IsError(name) }
 
 // readNamedFields is ReadFields for the labels that the pipeline reads.
 func (p *Processor) readNamedFields() {

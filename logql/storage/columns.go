@@ -188,7 +188,10 @@ func (s *streams) byValues(service string, cols []columns.Name) func([]message.V
 				key.instance = string(values[i].Text)
 			}
 		}
-		return s.unread(key)
+		if found := s.find(key); found != nil {
+			return found.Stream
+		}
+		return nil
 	}
 }
 
@@ -199,20 +202,4 @@ func (s *streams) rejects(label string, v message.Value) bool {
 		text = string(v.Text)
 	}
 	return slices.ContainsFunc(s.attributes, func(m *syntax.Matcher) bool { return m.Name == label && !m.Matches(text) })
-}
-
-// unread returns the stream of records of which some labels are not read, the same for each key; nil if a matcher rejects
-// it.
-func (s *streams) unread(key streamKey) *pipeline.Stream {
-	stream, known := s.partial[key]
-	if !known {
-		if s.partial == nil || len(s.partial) >= maxStreams {
-			s.partial = map[streamKey]*pipeline.Stream{}
-		}
-		if allMatch(s.instances, key.instance) && allMatch(s.ofSource, key.source) {
-			stream = newStream(key)
-		}
-		s.partial[key] = stream
-	}
-	return stream
 }

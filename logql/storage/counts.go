@@ -87,7 +87,7 @@ func countedBy(by []string, s *selector) []field.Fixed {
 		}
 	}
 	for _, label := range by {
-		name := columnOf(label)
+		name := labels.Column(label)
 		add(name != "", name)
 	}
 	add(len(s.instances) > 0, field.Instance)
@@ -138,7 +138,7 @@ func (c *counts) add(row *aggregate.Row) error {
 	}
 	ls := make([]labels.Label, 0, len(c.by))
 	for _, label := range c.by {
-		if name := columnOf(label); name != "" {
+		if name := labels.Column(label); name != "" {
 			ls = append(ls, labels.Label{Name: label, Value: c.value(row, name)})
 		}
 	}

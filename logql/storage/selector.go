@@ -29,26 +29,11 @@ func levelLabel(l record.Level) string {
 	return strings.ToLower(l.String())
 }
 
-// columnOf returns the fixed field whose values are those of a label; "" for the label of an attribute.
-func columnOf(label string) field.Fixed {
-	switch label {
-	case labels.Service, labels.ServiceAlias:
-		return field.Service
-	case labels.Level, labels.DetectedLevel:
-		return field.Level
-	case labels.Instance:
-		return field.Instance
-	case labels.Source:
-		return field.Source
-	}
-	return ""
-}
-
 // sortMatchers sorts matchers by the field that they are about; those of attributes are about none.
 func sortMatchers(matchers []*logql.Matcher) map[field.Fixed][]*logql.Matcher {
 	sorted := map[field.Fixed][]*logql.Matcher{}
 	for _, m := range matchers {
-		of := columnOf(m.Name)
+		of := labels.Column(m.Name)
 		sorted[of] = append(sorted[of], m)
 	}
 	return sorted
@@ -142,7 +127,7 @@ func alternatives(expr string) ([]string, bool) {
 }
 
 // selectsAttributes reports whether a matcher is about attributes of records.
-func selectsAttributes(m *logql.Matcher) bool { return columnOf(m.Name) == "" }
+func selectsAttributes(m *logql.Matcher) bool { return labels.Column(m.Name) == "" }
 
 // attributed reports whether only records with attributes are selected.
 func (s *selector) attributed() bool {

@@ -18,9 +18,8 @@ type streams struct {
 	segment  *query.Segment // of the record converted last, and its parser
 	parser   *parse.Parser
 	labels   attributes.Labels
-	known    map[streamKey]*recordStream    // nil values: not selected
-	partial  map[streamKey]*pipeline.Stream // of records of which some labels are not read
-	recent   [record.Levels]recentStream    // the last of each level
+	known    map[streamKey]*recordStream // nil values: not selected
+	recent   [record.Levels]recentStream // the last of each level
 	message  record.Message
 	record   engine.Record
 }
